@@ -1,0 +1,52 @@
+# Relock. `make help` lists the targets.
+
+GO ?= go
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOFUMPT := mvdan.cc/gofumpt@v0.12.0
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check generate fmt lint bench deps
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
+	$(GO) run ./cmd/playground
+
+test: deps ## Install what the tests need, and run all of them with the race detector
+	$(GO) test -race -timeout 9m ./...
+
+check: ## Format, vet, staticcheck, generated files, go.mod: everything but the tests
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted (make fmt):"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	$(GO) tool templ generate -log-level error
+	@git diff --exit-code --stat -- '*_templ.go' || { echo "generated files are not up to date (make generate)"; exit 1; }
+	$(GO) mod tidy -diff
+
+generate: ## Make *_templ.go from *.templ
+	$(GO) tool templ generate
+
+fmt: ## Format Go and templ files
+	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)
+	$(GO) tool templ fmt web/templates
+
+lint: ## The longer list of linters (.golangci.yml); takes a minute the first time
+	$(GO) run $(GOLANGCI) run
+
+bench: deps ## Run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
+
+# Debian's redis-server and chromium, where they are missing and can be had.
+deps:
+	@missing=""; \
+	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	[ -z "$$missing" ] && exit 0; \
+	sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \
+	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || command -v sudo >/dev/null; }; then \
+	  echo "installing$$missing"; \
+	  $$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+	else \
+	  echo "please install:$$missing (the tests that need it are skipped, or fail where CI is set)"; \
+	fi

@@ -1,0 +1,106 @@
+// Command playground shows how a reentrant Redis lock works and fails: it
+// serves the playground page, and runs scenarios in the terminal.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+// Exit codes, as SCENARIO.md's contract has them.
+const (
+	exitOK          = 0
+	exitUnexpected  = 1 // the run did not come out as the scenario expects, or serving failed
+	exitUsage       = 2 // bad input or usage
+	exitUnreachable = 3 // no Redis answers
+)
+
+func main() { os.Exit(realMain()) }
+
+func realMain() int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return command(ctx, os.Args[1:], environment{
+		getenv: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout),
+	})
+}
+
+// environment is what a command may use of the process around it.
+type environment struct {
+	getenv   func(string) string
+	in       io.Reader
+	out, err io.Writer
+	terminal bool // out is a terminal
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+const usage = `Relock: see a reentrant Redis lock think.
+
+Usage:
+  playground [serve] [flags]        serve the playground page
+  playground run [flags] FILE…      run scenarios; "-" reads standard input
+  playground protocols              list the locks, a line each
+  playground help                   show this
+
+"playground COMMAND -h" tells a command's flags.
+
+Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
+3 Redis unreachable.
+`
+
+// command runs one subcommand and returns its exit code.
+func command(ctx context.Context, args []string, env environment) int {
+	name, rest := "serve", args
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		name, rest = args[0], args[1:]
+	} else if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+		name = "help"
+	}
+	switch name {
+	case "serve":
+		return serve(ctx, rest, env)
+	case "run":
+		return runFiles(ctx, rest, env)
+	case "protocols":
+		return protocols(rest, env)
+	case "help":
+		fmt.Fprint(env.out, usage)
+		if len(args) > 0 && args[0] != "help" {
+			fmt.Fprint(env.out, "\nFlags of serve:\n")
+			printServeFlags(env)
+		}
+		return exitOK
+	default:
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, protocols, help\n", name)
+		return exitUsage
+	}
+}
+
+// parse reads flags; done tells that the command has nothing more to do.
+func parse(fs *flag.FlagSet, args []string, env environment, synopsis string) (code int, done bool) {
+	fs.SetOutput(io.Discard)
+	fs.Usage = func() {}
+	err := fs.Parse(args)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprintf(env.out, "Usage: %s\n\n", synopsis)
+		fs.SetOutput(env.out)
+		fs.PrintDefaults()
+		return exitOK, true
+	case err != nil:
+		fmt.Fprintf(env.err, "playground: %v; \"playground %s -h\" tells what is allowed\n", err, fs.Name())
+		return exitUsage, true
+	}
+	return 0, false
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/store"
+	"relock/engine/trace"
+	"relock/web/view"
+)
+
+const runSynopsis = `playground run [-json] [-redis URL] [-seed N] FILE…
+
+Runs each scenario and prints its T-table, or with -json its trace as JSON
+Lines. "-" reads standard input. Where a scenario says what it expects, the
+exit code is 1 if it came out otherwise.`
+
+type runFlags struct {
+	json  bool
+	redis string
+	seed  seedFlag
+}
+
+// seedFlag is an optional number.
+type seedFlag struct {
+	set   bool
+	value uint64
+}
+
+func (f *seedFlag) String() string { return "" }
+
+func (f *seedFlag) Set(s string) error {
+	n, err := scenario.ParseSeed(s)
+	if err != nil {
+		return err
+	}
+	f.set, f.value = true, n
+	return nil
+}
+
+func runFiles(ctx context.Context, args []string, env environment) int {
+	var f runFlags
+	fs := flag.NewFlagSet("run", flag.ContinueOnError)
+	fs.BoolVar(&f.json, "json", false, "print the trace as JSON Lines")
+	fs.StringVar(&f.redis, "redis", "", "run on the Redis at this `URL`, on the wall clock, instead of the embedded one")
+	fs.Var(&f.seed, "seed", "use this seed `N` instead of the scenario's")
+	if code, done := parse(fs, args, env, runSynopsis); done {
+		return code
+	}
+	if fs.NArg() == 0 {
+		fmt.Fprintln(env.err, "playground: run needs at least one scenario file, or - for standard input")
+		return exitUsage
+	}
+	scenarios, ok := readScenarios(fs.Args(), f.seed, env)
+	if !ok {
+		return exitUsage
+	}
+	var o engine.Options
+	if f.redis != "" {
+		external, err := store.Connect(ctx, f.redis)
+		if err != nil {
+			return redisFailed(err, env)
+		}
+		defer func() { _ = external.Close() }()
+		o.External = external
+	}
+	worst := exitOK
+	for i, sc := range scenarios {
+		if i > 0 && !f.json {
+			fmt.Fprintln(env.out)
+		}
+		worst = max(worst, runOne(ctx, fs.Arg(i), sc, o, f, env))
+	}
+	return worst
+}
+
+func redisFailed(err error, env environment) int {
+	fmt.Fprintf(env.err, "playground: %v\n", err)
+	if errors.Is(err, store.ErrUnreachable) {
+		return exitUnreachable
+	}
+	return exitUsage
+}
+
+// readScenarios reads all files before any is run, and names all mistakes.
+func readScenarios(names []string, seed seedFlag, env environment) ([]*scenario.Scenario, bool) {
+	scenarios := make([]*scenario.Scenario, 0, len(names))
+	ok := true
+	for _, name := range names {
+		data, err := readFile(name, env.in)
+		if err != nil {
+			fmt.Fprintf(env.err, "playground: %v\n", err)
+			ok = false
+			continue
+		}
+		sc, err := scenario.Parse(data)
+		if err != nil {
+			for line := range strings.Lines(err.Error()) {
+				fmt.Fprintf(env.err, "%s: %s\n", name, strings.TrimSuffix(line, "\n"))
+			}
+			ok = false
+			continue
+		}
+		if seed.set {
+			sc.Seed = seed.value
+		}
+		scenarios = append(scenarios, sc)
+	}
+	return scenarios, ok
+}
+
+// readFile reads one byte more than a scenario may have, so that the parser
+// sees that it is too long.
+func readFile(name string, in io.Reader) ([]byte, error) {
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read the scenario: %w", err)
+		}
+		defer func() { _ = f.Close() }()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, scenario.MaxBytes+1))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the scenario %s: %w", name, err)
+	}
+	return data, nil
+}
+
+func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Options, f runFlags, env environment) int {
+	run, err := engine.Start(ctx, sc, o)
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUsage
+	}
+	err = run.Wait()
+	events, _ := run.Log().Since(0)
+	if f.json {
+		if werr := trace.Write(env.out, run.Header(), events); werr != nil {
+			fmt.Fprintf(env.err, "playground: %v\n", werr)
+			return exitUnexpected
+		}
+	} else {
+		colour := env.terminal && env.getenv("NO_COLOR") == ""
+		printTable(env.out, view.NewScenario(sc), run.Header(), events, colour)
+	}
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		return exitUnexpected
+	}
+	differences := unexpected(sc.Expect, events)
+	for _, d := range differences {
+		fmt.Fprintf(env.err, "playground: %s: not as expected: %s\n", name, d)
+	}
+	if len(differences) > 0 {
+		return exitUnexpected
+	}
+	if sc.Expect != nil && !f.json {
+		fmt.Fprintln(env.out, "As the scenario expects.")
+	}
+	return exitOK
+}
+
+// unexpected says in which ways a run differs from what was expected.
+func unexpected(expect *scenario.Expect, events []trace.Event) []string {
+	if expect == nil {
+		return nil
+	}
+	broken := map[string]bool{}
+	ends := map[string]string{}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case trace.Violation:
+			broken[b.Rule] = true
+		case trace.End:
+			ends[e.Thread] = string(b.Result)
+		}
+	}
+	var out []string
+	if expect.Violations != nil {
+		want := slices.Compact(slices.Sorted(slices.Values(*expect.Violations)))
+		if got := slices.Sorted(maps.Keys(broken)); !slices.Equal(got, want) {
+			out = append(out, fmt.Sprintf("violations: expected %s, but there were %s", listed(want), listed(got)))
+		}
+	}
+	for _, thread := range slices.Sorted(maps.Keys(expect.Outcome)) {
+		if want, got := expect.Outcome[thread], ends[thread]; got != want {
+			out = append(out, fmt.Sprintf("outcome of %s: expected %s, but it was %s", thread, want, got))
+		}
+	}
+	return out
+}
+
+func listed(rules []string) string {
+	if len(rules) == 0 {
+		return "none"
+	}
+	return strings.Join(rules, ", ")
+}
+
+func protocols(args []string, env environment) int {
+	fs := flag.NewFlagSet("protocols", flag.ContinueOnError)
+	if code, done := parse(fs, args, env, "playground protocols\n\nLists the locks that a scenario can name, a line each."); done {
+		return code
+	}
+	if fs.NArg() > 0 {
+		fmt.Fprintf(env.err, "playground: protocols takes no arguments, given %q\n", fs.Args())
+		return exitUsage
+	}
+	for _, p := range scenario.Protocols() {
+		fmt.Fprintf(env.out, "%-18s %s\n", p.Name, p.Summary)
+	}
+	return exitOK
+}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"golang.org/x/text/width"
+
+	"relock/engine/trace"
+	"relock/web/view"
+)
+
+// tableWidth is what the T-table fits into: a terminal beside an editor, or a
+// page of a book.
+const tableWidth = 100
+
+// Columns that are as wide as what they always hold.
+const (
+	timeWidth = 11 // "1234.567 ms"
+	keyWidth  = 24 // "{ A 3045…439: 2 }" and a lease
+	gap       = 2
+)
+
+// minThreadWidth is the least in which a command line can be read. With more
+// threads than fit, one column holds whoever acts.
+const minThreadWidth = 27
+
+const (
+	bold  = "\x1b[1m"
+	faint = "\x1b[2m"
+	green = "\x1b[32m"
+	red   = "\x1b[31m"
+	reset = "\x1b[0m"
+)
+
+// table writes rows of cells of fixed widths.
+type table struct {
+	w      io.Writer
+	widths []int
+	colour bool
+}
+
+type styled struct {
+	text  string
+	style string
+}
+
+// printTable writes a run as the textbook's T1–T10 table.
+func printTable(w io.Writer, sc view.Scenario, h trace.Header, events []trace.Event, colour bool) {
+	timeline := view.NewTimeline(sc, h.Owners)
+	for _, e := range events {
+		timeline.Add(e)
+	}
+	threads := timeline.Threads()
+	room := tableWidth - timeWidth - keyWidth - 2*gap
+	single := len(threads)*(minThreadWidth+gap)-gap > room
+	t := table{w: w, colour: colour, widths: []int{timeWidth}}
+	head := [][]styled{{{"Time", bold}}}
+	if single {
+		t.widths = append(t.widths, room)
+		head = append(head, []styled{{"Threads", bold}})
+	} else {
+		for _, name := range threads {
+			t.widths = append(t.widths, (room-gap*(len(threads)-1))/len(threads))
+			head = append(head, []styled{{"Thread " + name, bold}})
+		}
+	}
+	t.widths = append(t.widths, keyWidth)
+	head = append(head, []styled{{sc.Key + ", after", bold}})
+
+	title := sc.Title
+	if title == "" {
+		title = "Scenario"
+	}
+	fmt.Fprintf(w, "%s\n%s · seed %d · lease %s · watchdog %s\n\n", t.paint(title, bold), place(h), h.Seed, sc.Lease, sc.Watchdog)
+	t.row(head)
+	t.rule()
+	for _, r := range timeline.Rows() {
+		t.timelineRow(r, single)
+	}
+}
+
+func place(h trace.Header) string {
+	store := "embedded miniredis"
+	if h.Store == trace.StoreExternal {
+		store = "external Redis"
+	}
+	return store + " · " + h.Clock + " clock"
+}
+
+func (t table) timelineRow(r view.Row, single bool) {
+	if r.Event == "" && len(r.Violations) == 0 || anyActs(r) {
+		row := [][]styled{{{r.Time, bold}, {r.At, faint}}}
+		var all []styled
+		for _, c := range r.Cells {
+			lines := cellLines(c)
+			if !single {
+				row = append(row, lines)
+			} else if c.Acting {
+				lines[0].text = c.Thread + ": " + lines[0].text
+				all = append(all, lines...)
+			}
+		}
+		if single {
+			row = append(row, all)
+		}
+		t.row(append(row, keyLines(r.Key)))
+	}
+	if r.Event != "" {
+		style := faint
+		if r.EventTone == view.Bad {
+			style = red
+		}
+		t.wide(r, r.Event, style)
+	}
+	for _, v := range r.Violations {
+		t.wide(r, "✗ "+v.Rule+": "+v.Detail, red)
+	}
+}
+
+func anyActs(r view.Row) bool {
+	for _, c := range r.Cells {
+		if c.Acting {
+			return true
+		}
+	}
+	return false
+}
+
+// wide writes what is nobody's cell over all columns but the first.
+func (t table) wide(r view.Row, text, style string) {
+	head := r.Time + " " + r.At
+	if anyActs(r) {
+		head = ""
+	}
+	rest := tableWidth - timeWidth - gap
+	for i, line := range wrap(text, rest) {
+		if i > 0 {
+			head = ""
+		}
+		fmt.Fprintln(t.w, strings.TrimRight(pad(head, timeWidth)+strings.Repeat(" ", gap)+t.paint(line, style), " "))
+	}
+}
+
+func cellLines(c view.Cell) []styled {
+	style := ""
+	switch c.Tone {
+	case view.Quiet:
+		style = faint
+	case view.Good:
+		style = green
+	case view.Bad:
+		style = red
+	case view.Plain:
+	}
+	title := c.Title
+	if c.Acting && c.Parted {
+		title += " (believes it holds)"
+	}
+	lines := []styled{{title, style}}
+	for _, l := range c.Lines {
+		s := faint
+		if l.Writes {
+			s = ""
+		}
+		if l.Error {
+			s = red
+		}
+		lines = append(lines, styled{strings.TrimSpace("  "+l.Verb+" "+l.Args) + " → " + l.Reply, s})
+	}
+	for _, n := range c.Notes {
+		lines = append(lines, styled{"· " + n, faint})
+	}
+	return lines
+}
+
+func keyLines(k view.Key) []styled {
+	if k.Type == trace.TypeNone {
+		return []styled{{"no key", faint}}
+	}
+	var lines []styled
+	for _, h := range k.Holds {
+		lines = append(lines, styled{strings.TrimSpace(h.Thread+" ") + " { " + h.Owner + ": " + h.Count + " }", ""})
+	}
+	if k.Value != "" {
+		lines = append(lines, styled{view.ShortOwner(k.Value), ""})
+	}
+	const cells = 10
+	full := (k.Fraction*cells + 999) / 1000
+	bar := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
+	return append(lines, styled{bar + " " + k.Lease, faint})
+}
+
+func (t table) row(cells [][]styled) {
+	var wrapped [][]styled
+	height := 0
+	for i, c := range cells {
+		var lines []styled
+		for _, s := range c {
+			for _, part := range wrap(s.text, t.widths[i]) {
+				lines = append(lines, styled{part, s.style})
+			}
+		}
+		wrapped = append(wrapped, lines)
+		height = max(height, len(lines))
+	}
+	for n := range height {
+		var b strings.Builder
+		for i, lines := range wrapped {
+			var s styled
+			if n < len(lines) {
+				s = lines[n]
+			}
+			if i > 0 {
+				b.WriteString(strings.Repeat(" ", gap))
+			}
+			text := s.text
+			if i < len(wrapped)-1 {
+				text = pad(text, t.widths[i])
+			}
+			b.WriteString(t.paint(text, s.style))
+		}
+		fmt.Fprintln(t.w, strings.TrimRight(b.String(), " "))
+	}
+}
+
+func (t table) rule() { fmt.Fprintln(t.w, strings.Repeat("─", tableWidth)) }
+
+func (t table) paint(text, style string) string {
+	if !t.colour || style == "" || text == "" {
+		return text
+	}
+	return style + text + reset
+}
+
+// columns is how many columns of a terminal a text takes.
+func columns(s string) int {
+	n := 0
+	for _, r := range s {
+		n += runeColumns(r)
+	}
+	return n
+}
+
+func runeColumns(r rune) int {
+	switch width.LookupRune(r).Kind() {
+	case width.EastAsianWide, width.EastAsianFullwidth:
+		return 2
+	default:
+		return 1
+	}
+}
+
+func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-columns(s), 0)) }
+
+// wrap breaks a text into lines of at most n columns, at spaces where it can.
+func wrap(s string, n int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.SplitAfter(s, " ") {
+		for columns(strings.TrimRight(word, " ")) > n { // longer than a line
+			if line != "" {
+				lines, line = append(lines, strings.TrimRight(line, " ")), ""
+			}
+			head := cut(word, n)
+			lines, word = append(lines, head), word[len(head):]
+		}
+		if columns(line)+columns(strings.TrimRight(word, " ")) > n {
+			lines, line = append(lines, strings.TrimRight(line, " ")), "  "
+		}
+		line += word
+	}
+	return append(lines, strings.TrimRight(line, " "))
+}
+
+func cut(s string, n int) string {
+	used := 0
+	for i, r := range s {
+		if used += runeColumns(r); used > n {
+			return s[:i]
+		}
+	}
+	return s
+}

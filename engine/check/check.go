@@ -1,0 +1,152 @@
+// Package check finds broken rules in a run's events. Each rule is a small
+// automaton that looks at one event after the other and knows nothing of how
+// they came about.
+package check
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/trace"
+)
+
+// The rules, as scenarios and traces name them.
+const (
+	MutualExclusion = "mutual-exclusion" // two threads in their critical sections at once
+	ForeignRelease  = "foreign-release"  // a lock was deleted by one that did not own it
+	CountMismatch   = "count-mismatch"   // the hold count is not the number of levels entered
+	Orphan          = "orphan"           // every thread ended, the key stands beyond a lease
+	Stuck           = "stuck"            // nothing can move any more
+)
+
+// Checker looks at the events of one run in order. It is not safe for
+// concurrent use.
+type Checker struct {
+	owners map[string]string // thread to owner id
+	before trace.KeyState    // the key before the event at hand
+
+	inside     []string          // threads found in the critical section together
+	mismatched map[string]string // thread to the counts already reported
+}
+
+// New returns a checker for a run in which owners, by id, are threads.
+func New(owners map[string]string) *Checker {
+	c := &Checker{owners: map[string]string{}, before: trace.Absent(), mismatched: map[string]string{}}
+	for id, thread := range owners {
+		c.owners[thread] = id
+	}
+	return c
+}
+
+// Observe looks at the next event and returns the rules that it breaks. A
+// state that stays broken is reported once.
+func (c *Checker) Observe(e trace.Event) []trace.Violation {
+	var found []trace.Violation
+	add := func(v trace.Violation, ok bool) {
+		if ok {
+			found = append(found, v)
+		}
+	}
+	add(c.mutualExclusion(e))
+	switch b := e.Body.(type) {
+	case trace.Command:
+		add(c.foreignRelease(e, b))
+	case trace.Outcome:
+		add(c.countMismatch(e, b))
+	}
+	c.before = e.Key
+	return found
+}
+
+// Finish looks at the key one lease after every thread has ended.
+func (c *Checker) Finish(key trace.KeyState) []trace.Violation {
+	if !key.Exists() {
+		return nil
+	}
+	detail := "every thread has ended, and one lease later the key still stands without an expiry"
+	if key.PTTL >= 0 {
+		detail = fmt.Sprintf("every thread has ended, and one lease later the key still stands for %d ms", key.PTTL)
+	}
+	return []trace.Violation{{Rule: Orphan, Threads: c.holders(key), Detail: detail}}
+}
+
+// StuckThreads is the violation of threads that wait for what never comes.
+func StuckThreads(threads []string) trace.Violation {
+	return trace.Violation{
+		Rule: Stuck, Threads: threads,
+		Detail: strings.Join(threads, " and ") + " wait for something that cannot happen any more",
+	}
+}
+
+func (c *Checker) holders(key trace.KeyState) []string {
+	threads := []string{}
+	for thread, id := range c.owners {
+		if _, ok := key.Fields[id]; ok || (key.Value != nil && *key.Value == id) {
+			threads = append(threads, thread)
+		}
+	}
+	slices.Sort(threads)
+	return threads
+}
+
+func (c *Checker) mutualExclusion(e trace.Event) (trace.Violation, bool) {
+	inside := slices.Sorted(maps.Keys(e.Belief))
+	if len(inside) < 2 {
+		c.inside = nil
+		return trace.Violation{}, false
+	}
+	news := slices.ContainsFunc(inside, func(t string) bool { return !slices.Contains(c.inside, t) })
+	c.inside = inside
+	if !news {
+		return trace.Violation{}, false
+	}
+	holders := "nobody holds the key in Redis"
+	if h := c.holders(e.Key); len(h) > 0 {
+		holders = "in Redis the lock is " + strings.Join(h, "'s and ") + "'s"
+	}
+	return trace.Violation{
+		Rule: MutualExclusion, Threads: inside,
+		Detail: strings.Join(inside, " and ") + " are in their critical sections at once; " + holders,
+	}, true
+}
+
+func (c *Checker) foreignRelease(e trace.Event, b trace.Command) (trace.Violation, bool) {
+	if len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "DEL") || b.Reply != int64(1) {
+		return trace.Violation{}, false
+	}
+	holders := c.holders(c.before)
+	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
+		return trace.Violation{}, false
+	}
+	return trace.Violation{
+		Rule: ForeignRelease, Threads: append([]string{e.Thread}, holders...),
+		Detail: fmt.Sprintf("%s deleted the lock of %s", e.Thread, strings.Join(holders, " and ")),
+	}, true
+}
+
+func (c *Checker) countMismatch(e trace.Event, b trace.Outcome) (trace.Violation, bool) {
+	if b.Call != "lock" && b.Call != "unlock" {
+		return trace.Violation{}, false
+	}
+	text, held := e.Key.Fields[c.owners[e.Thread]]
+	if !held {
+		delete(c.mismatched, e.Thread)
+		return trace.Violation{}, false
+	}
+	levels := e.Belief[e.Thread]
+	if text == strconv.Itoa(levels) {
+		delete(c.mismatched, e.Thread)
+		return trace.Violation{}, false
+	}
+	if c.mismatched[e.Thread] == text {
+		return trace.Violation{}, false
+	}
+	c.mismatched[e.Thread] = text
+	return trace.Violation{
+		Rule: CountMismatch, Threads: []string{e.Thread},
+		Detail: fmt.Sprintf("%s has entered %d levels, the hold count is %s", e.Thread, levels, text),
+	}, true
+}

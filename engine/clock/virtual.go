@@ -1,0 +1,378 @@
+package clock
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+)
+
+// Epoch is the instant at which every virtual clock starts.
+var Epoch = time.Date(2021, time.July, 5, 0, 0, 0, 0, time.UTC)
+
+// Virtual is a clock that stands still until it is told to move, and a
+// scheduler that lets one task move at a time. All that its tasks do is
+// therefore a function of the choices made in Step.
+//
+// A task is one goroutine: a process' business or a timer's function. A task
+// parks at each gate, sleep and wait; what it does between two parks is a
+// slice. A slice passes at most one gate, so that each Redis call is a
+// decision of its own; what is local to a client is no decision, because
+// nobody else can see when it happens.
+//
+// Virtual itself belongs to the one goroutine that drives it (Ready, Step,
+// Next, Advance, Stop); Process' methods belong to the tasks. The two never
+// run at the same time.
+type Virtual struct {
+	now     time.Duration // since Epoch
+	tasks   []*task
+	current *task
+	parked  chan struct{} // the moving task tells the driver that it parked
+	order   int           // the last place in the queue that was given out
+}
+
+// NewVirtual returns a clock at Epoch, without processes.
+func NewVirtual() *Virtual { return &Virtual{parked: make(chan struct{})} }
+
+// Ready is a task that can move now.
+type Ready struct {
+	Process string // the name given to Process
+	Label   string // what it would do next
+	task    *task
+}
+
+type parkKind int
+
+const (
+	parkNew   parkKind = iota // a timer that has not begun
+	parkStart                 // a process' business that has not begun
+	parkSleep
+	parkWork
+	parkGate
+	parkWait
+	parkDone
+)
+
+type task struct {
+	v       *Virtual
+	process *virtualProcess
+	run     func()
+	resume  chan struct{}
+
+	kind    parkKind
+	label   string
+	due     time.Duration   // for parkNew, parkStart, parkSleep, parkWork
+	order   int             // place in the queue among those due at one instant
+	ctx     context.Context // ends the park early, may be nil
+	waitFor *task           // for parkWait
+	fresh   bool            // chosen by Step, and no gate passed since
+	begun   bool
+	stopped bool
+}
+
+// Process returns a new process. Name is what Ready calls it.
+func (v *Virtual) Process(name string) Process {
+	return &virtualProcess{v: v, name: name}
+}
+
+// Now is the time since Epoch.
+func (v *Virtual) Now() time.Duration { return v.now }
+
+// Ready lists the tasks that can move now, who has been ready longest first.
+// Before that it lets everything move that is local to a client: timers that
+// fell due, sleepers and waiters whose context has ended or whose wait is over.
+func (v *Virtual) Ready() []Ready {
+	for v.settleOne() {
+	}
+	var ready []*task
+	for _, t := range v.tasks {
+		if at, ok := t.decisionAt(); ok && at <= v.now {
+			ready = append(ready, t)
+		}
+	}
+	slices.SortStableFunc(ready, func(a, b *task) int {
+		at, _ := a.decisionAt()
+		bt, _ := b.decisionAt()
+		if at != bt {
+			return int(at - bt)
+		}
+		return a.order - b.order
+	})
+	list := make([]Ready, len(ready))
+	for i, t := range ready {
+		list[i] = Ready{Process: t.process.name, Label: t.label, task: t}
+	}
+	return list
+}
+
+// Step lets r move until it parks again. R must come from the last Ready.
+func (v *Virtual) Step(r Ready) {
+	r.task.fresh = true
+	v.move(r.task)
+}
+
+// Next is the next instant at which anything moves by itself.
+func (v *Virtual) Next() (time.Duration, bool) {
+	var next time.Duration
+	found := false
+	for _, t := range v.tasks {
+		at, ok := t.wakesAt()
+		if ok && (!found || at < next) {
+			next, found = at, true
+		}
+	}
+	return next, found
+}
+
+// Advance moves the clock to the instant at. It never moves back.
+func (v *Virtual) Advance(at time.Duration) { v.now = max(v.now, at) }
+
+// Stop kills every process and returns when all their goroutines have ended.
+func (v *Virtual) Stop() {
+	for len(v.tasks) > 0 {
+		t := v.tasks[0]
+		t.process.dead = true
+		v.reap(t)
+	}
+}
+
+// move hands control to t until it parks or ends.
+func (v *Virtual) move(t *task) {
+	v.current = t
+	if t.begun {
+		t.resume <- struct{}{}
+	} else {
+		t.begun = true
+		go t.main()
+	}
+	<-v.parked
+	v.current = nil
+	if t.kind == parkDone {
+		v.tasks = slices.DeleteFunc(v.tasks, func(o *task) bool { return o == t })
+	}
+}
+
+// reap ends a task whose process is dead.
+func (v *Virtual) reap(t *task) {
+	if t.begun {
+		v.move(t)
+		return
+	}
+	t.kind = parkDone
+	v.tasks = slices.DeleteFunc(v.tasks, func(o *task) bool { return o == t })
+}
+
+// settleOne moves one task that needs no decision; false when there is none.
+func (v *Virtual) settleOne() bool {
+	var first *task
+	for _, t := range v.tasks {
+		if !t.settles() {
+			continue
+		}
+		if first == nil || t.due < first.due || (t.due == first.due && t.order < first.order) {
+			first = t
+		}
+	}
+	if first == nil {
+		return false
+	}
+	if first.process.dead {
+		v.reap(first)
+		return true
+	}
+	first.fresh = false
+	v.move(first)
+	return true
+}
+
+func (t *task) main() {
+	defer func() {
+		t.kind = parkDone
+		t.v.parked <- struct{}{}
+	}()
+	t.run()
+}
+
+// settles tells whether t moves now without a decision.
+func (t *task) settles() bool {
+	if t.process.dead {
+		return true
+	}
+	if t.process.pausedUntil > t.v.now {
+		return false
+	}
+	switch t.kind {
+	case parkNew:
+		return t.due <= t.v.now
+	case parkWait:
+		return t.waitFor.finished() || t.ended()
+	case parkSleep, parkWork, parkGate:
+		return t.ended()
+	default:
+		return false
+	}
+}
+
+func (t *task) ended() bool    { return t.ctx != nil && t.ctx.Err() != nil }
+func (t *task) finished() bool { return t.kind == parkDone || t.stopped }
+
+// decisionAt is the instant from which t waits for a decision to move.
+func (t *task) decisionAt() (time.Duration, bool) {
+	switch t.kind {
+	case parkStart, parkSleep, parkWork, parkGate:
+		return max(t.due, t.process.pausedUntil), true
+	default:
+		return 0, false
+	}
+}
+
+// wakesAt is the instant at which t moves, or waits for a decision to.
+func (t *task) wakesAt() (time.Duration, bool) {
+	if t.kind == parkWait || t.kind == parkDone {
+		return 0, false
+	}
+	return max(t.due, t.process.pausedUntil), true
+}
+
+type virtualProcess struct {
+	v           *Virtual
+	name        string
+	pausedUntil time.Duration
+	dead        bool
+}
+
+func (p *virtualProcess) exitIfDead() {
+	if p.dead {
+		runtime.Goexit()
+	}
+}
+
+// park gives control back to the driver until the task is moved again.
+func (p *virtualProcess) park(kind parkKind, label string, due time.Duration, ctx context.Context) {
+	t := p.v.current
+	if kind == parkGate && t.kind == parkNew {
+		due = t.due // a timer's function queues for its call from when it fell due
+	} else {
+		p.v.order++
+		t.order = p.v.order
+	}
+	t.kind, t.label, t.due, t.ctx = kind, label, due, ctx
+	p.v.parked <- struct{}{}
+	<-t.resume
+	p.exitIfDead()
+}
+
+func (p *virtualProcess) add(kind parkKind, label string, d time.Duration, f func()) *task {
+	p.v.order++
+	t := &task{
+		v: p.v, process: p, run: f, resume: make(chan struct{}),
+		kind: kind, label: label, due: p.v.now + max(d, 0), order: p.v.order,
+	}
+	p.v.tasks = append(p.v.tasks, t)
+	return t
+}
+
+func (p *virtualProcess) Go(delay time.Duration, f func()) {
+	p.add(parkStart, "start", delay, f)
+}
+
+func (p *virtualProcess) Now() time.Time {
+	p.exitIfDead()
+	return Epoch.Add(p.v.now)
+}
+
+func (p *virtualProcess) Sleep(ctx context.Context, d time.Duration) error {
+	p.exitIfDead()
+	if d <= 0 {
+		return nil
+	}
+	p.park(parkSleep, "wake", p.v.now+d, ctx)
+	if p.v.current.due > p.v.now && ctx.Err() != nil {
+		return cause(ctx)
+	}
+	return nil
+}
+
+func (p *virtualProcess) Work(ctx context.Context, d time.Duration) error {
+	p.exitIfDead()
+	due := max(p.v.now, p.pausedUntil) + d
+	if due == p.v.now {
+		return nil
+	}
+	p.park(parkWork, "end work", due, ctx)
+	if p.v.current.due > p.v.now && ctx.Err() != nil {
+		return cause(ctx)
+	}
+	return nil
+}
+
+func (p *virtualProcess) Gate(ctx context.Context, label string) error {
+	p.exitIfDead()
+	t := p.v.current
+	if !t.fresh || p.pausedUntil > p.v.now {
+		p.park(parkGate, label, p.v.now, ctx)
+	}
+	t.fresh = false
+	if ctx.Err() != nil {
+		return cause(ctx)
+	}
+	return nil
+}
+
+func (p *virtualProcess) AfterFunc(d time.Duration, f func()) Timer {
+	p.exitIfDead()
+	return &virtualTimer{p.add(parkNew, "timer", d, f)}
+}
+
+func (p *virtualProcess) WithDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
+	ctx, end := context.WithCancelCause(ctx)
+	t := p.AfterFunc(deadline.Sub(p.Now()), func() { end(context.DeadlineExceeded) })
+	return ctx, func() {
+		t.Stop()
+		end(context.Canceled)
+	}
+}
+
+func (p *virtualProcess) Pause(d time.Duration) {
+	until := p.v.now + d
+	from := max(p.v.now, p.pausedUntil)
+	if until <= from {
+		return
+	}
+	for _, t := range p.v.tasks {
+		if t.process == p && t.kind == parkWork {
+			t.due += until - from
+		}
+	}
+	p.pausedUntil = until
+}
+
+func (p *virtualProcess) Kill() { p.dead = true }
+
+type virtualTimer struct{ t *task }
+
+func (w *virtualTimer) Stop() bool {
+	t := w.t
+	t.process.exitIfDead()
+	if t.kind != parkNew || t.stopped {
+		return false
+	}
+	t.stopped = true
+	v := t.v
+	v.tasks = slices.DeleteFunc(v.tasks, func(o *task) bool { return o == t })
+	return true
+}
+
+func (w *virtualTimer) Wait(ctx context.Context) error {
+	p := w.t.process
+	p.exitIfDead()
+	if !w.t.finished() {
+		t := p.v.current
+		t.waitFor = w.t
+		p.park(parkWait, "wait", p.v.now, ctx)
+		if !w.t.finished() {
+			return cause(ctx)
+		}
+	}
+	return nil
+}

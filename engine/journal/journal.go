@@ -1,0 +1,152 @@
+// Package journal makes Lua scripts tell what they do: every command that a
+// script gives to Redis, with its arguments, its reply, and the state of the
+// script's first key right after it.
+//
+// The script's text stays as it is. It is wrapped into a function, and a
+// prelude shadows the name redis with a table whose call and pcall run the
+// real ones and take notes. Script and notes are one atomic step, so that the
+// notes are what happened and not what an observer found later. No MONITOR,
+// no keyspace notification and no extra right is needed.
+package journal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/trace"
+)
+
+// Script is a script that the journal knows by name.
+type Script struct {
+	Name   string // file name
+	Source string
+	SHA    string // SHA-1 of Source in hexadecimal
+}
+
+// Entry is one command as Redis ran it inside a script.
+type Entry struct {
+	Line  int // of the script, from 1; 0 if unknown
+	Args  []string
+	Reply any            // nil, int64, string, or a list of these
+	Err   string         // Redis' answer where it was an error
+	Key   trace.KeyState // the first key right after the command
+}
+
+// Record is one run of a script.
+type Record struct {
+	Script  string        // file name
+	Key     string        // the script's first key, as Redis knows it
+	Time    time.Duration // Redis' own clock, since the Unix epoch, microseconds
+	Entries []Entry
+}
+
+// Client sends scripts to Redis and hands their records to Sink. It has the
+// methods that the lock engine asks of a client and is safe for concurrent
+// use if Sink is.
+type Client struct {
+	redis  Scripter
+	sink   func(context.Context, Record)
+	bySHA  map[string]wrapped
+	byText map[string]wrapped
+}
+
+// Scripter is what the journal asks of a client; every go-redis client has it.
+type Scripter interface {
+	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
+	ScriptLoad(ctx context.Context, script string) *redis.StringCmd
+}
+
+type wrapped struct {
+	name string
+	text string
+	sha  string
+}
+
+// New returns a client over c that knows scripts. Sink is called after each
+// script that Redis ran, by the goroutine that sent it, with its context.
+func New(c Scripter, scripts []Script, sink func(context.Context, Record)) *Client {
+	j := &Client{redis: c, sink: sink, bySHA: map[string]wrapped{}, byText: map[string]wrapped{}}
+	for _, s := range scripts {
+		text := Wrap(s.Source)
+		w := wrapped{name: s.Name, text: text, sha: redis.NewScript(text).Hash()}
+		j.bySHA[s.SHA] = w
+		j.byText[s.Source] = w
+	}
+	return j
+}
+
+// Load has Redis cache all scripts. It fails with Redis' error.
+func (j *Client) Load(ctx context.Context) error {
+	for _, w := range j.bySHA {
+		if err := j.redis.ScriptLoad(ctx, w.text).Err(); err != nil {
+			return fmt.Errorf("journal: load %s: %w", w.name, err)
+		}
+	}
+	return nil
+}
+
+// ErrUnknownScript is returned for a script that New was not given.
+var ErrUnknownScript = errors.New("journal: unknown script")
+
+// EvalSha runs the script with that digest. Where Redis does not know the
+// script, the answer is its NOSCRIPT error and nothing is recorded.
+func (j *Client) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	w, ok := j.bySHA[sha]
+	if !ok {
+		return failed(ctx, fmt.Errorf("%w: digest %s", ErrUnknownScript, sha))
+	}
+	return j.record(ctx, w, keys, j.redis.EvalSha(ctx, w.sha, keys, args...))
+}
+
+// Eval runs the script with that text.
+func (j *Client) Eval(ctx context.Context, text string, keys []string, args ...any) *redis.Cmd {
+	w, ok := j.byText[text]
+	if !ok {
+		return failed(ctx, ErrUnknownScript)
+	}
+	return j.record(ctx, w, keys, j.redis.Eval(ctx, w.text, keys, args...))
+}
+
+func failed(ctx context.Context, err error) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	cmd.SetErr(err)
+	return cmd
+}
+
+// record unpacks a wrapped script's reply into a record and the script's own.
+func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redis.Cmd) *redis.Cmd {
+	raw, err := cmd.Result()
+	if err != nil {
+		return cmd
+	}
+	rec, reply, err := Decode(raw)
+	if err != nil {
+		return failed(ctx, err)
+	}
+	rec.Script = w.name
+	if len(keys) > 0 {
+		rec.Key = keys[0]
+	}
+	j.sink(ctx, rec)
+	out := redis.NewCmd(ctx)
+	if reply.Err != "" {
+		out.SetErr(ScriptError(reply.Err))
+		return out
+	}
+	out.SetVal(reply.Value)
+	return out
+}
+
+// ScriptError is an error that a script ended with, as Redis words it.
+type ScriptError string
+
+// Error returns Redis' words.
+func (e ScriptError) Error() string { return string(e) }
+
+// RedisError marks it as an answer of Redis', for redis.Error.
+func (ScriptError) RedisError() {}

@@ -1,0 +1,62 @@
+-- Put before each script; joined to one line, so comments stand alone.
+-- Shadows redis for the script below, notes each command, and opens the
+-- function that holds the script. Journal, at the end, makes the answer.
+local ok, reply, journal
+do
+local real, key, notes, now = redis, KEYS[1], {}, redis.call('TIME')
+-- The position in a chunk is only to be had from an error's text. The prelude
+-- is line 1; the first position below it is the script's. A tail call
+-- (return redis.call(...)) leaves no frame, and so may leave no line.
+local function line()
+for n = 2, 8 do
+local _, where = pcall(error, '', n)
+local l = string.match(tostring(where), ':(%d+):')
+if l and tonumber(l) > 1 then return tonumber(l) - 1 end
+end
+return 0
+end
+local function state()
+if not key then return 'none', -2, false end
+local kind = real.call('TYPE', key)
+kind = kind.ok or kind
+local content = false
+if kind == 'hash' then content = real.call('HGETALL', key) end
+if kind == 'string' then content = real.call('GET', key) end
+return kind, real.call('PTTL', key), content
+end
+local function message(e)
+if type(e) == 'table' then return e.err or e[1] or 'error' end
+return (string.gsub(tostring(e), '^[^ ]*:%d+: ', ''))
+end
+local function note(at, result, ...)
+local args = {}
+for i = 1, select('#', ...) do args[i] = tostring((select(i, ...))) end
+local err = false
+if type(result) == 'table' and result.err then err = result.err result = false end
+local kind, pttl, content = state()
+notes[#notes + 1] = {at, args, {result}, err, kind, pttl, content}
+end
+local watched = {}
+for name, f in pairs(real) do watched[name] = f end
+watched.call = function(...)
+local at = line()
+local done, result = pcall(real.call, ...)
+if not done then result = {err = message(result)} end
+note(at, result, ...)
+if not done then error(result, 0) end
+return result
+end
+watched.pcall = function(...)
+local at = line()
+local result = real.pcall(...)
+note(at, result, ...)
+return result
+end
+journal = function(done, result)
+if done then return {notes, now, {result}, false} end
+return {notes, now, {false}, message(result)}
+end
+reply = watched
+end
+local redis = reply
+ok, reply = pcall(function()

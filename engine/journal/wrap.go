@@ -1,0 +1,30 @@
+package journal
+
+import (
+	_ "embed" // the prelude
+	"strings"
+)
+
+//go:embed prelude.lua
+var preludeSource string
+
+// prelude is the embedded file on one line, without its comments, so that the
+// script below it keeps its own lines, moved by one.
+var prelude = oneLine(preludeSource)
+
+func oneLine(source string) string {
+	var parts []string
+	for line := range strings.Lines(source) {
+		line = strings.TrimSpace(line)
+		if line != "" && !strings.HasPrefix(line, "--") {
+			parts = append(parts, line)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// Wrap returns the script that runs body and answers {journal, reply}; see
+// Decode.
+func Wrap(body string) string {
+	return prelude + "\n" + strings.TrimSuffix(body, "\n") + "\nend) return journal(ok, reply)"
+}

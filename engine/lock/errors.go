@@ -1,0 +1,33 @@
+package lock
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors that a caller may want to decide on, with [errors.Is].
+var (
+	// ErrNotAcquired: the lock was not had. It is joined with the context's
+	// error where that ended the waiting.
+	ErrNotAcquired = errors.New("lock: not acquired")
+	// ErrHeld: another owner holds the lock. It comes with ErrNotAcquired.
+	ErrHeld = errors.New("lock: held by another owner")
+	// ErrNotHeld: what was to be unlocked is not held. Nothing was changed.
+	ErrNotHeld = errors.New("lock: not held")
+	// ErrLost: the lease ended, or the lock was taken away, while this owner
+	// still believed in it. ErrLost is also an ErrNotHeld.
+	ErrLost = fmt.Errorf("lock: lease lost (%w)", ErrNotHeld)
+	// ErrMaxAge: the watchdog stopped renewing because the hold was older
+	// than Options.MaxAge. It is also an ErrLost.
+	ErrMaxAge = fmt.Errorf("lock: older than the watchdog's maximum age: %w", ErrLost)
+	// ErrInnerHeld: an inner level is still held; levels are left from the
+	// inside out. Nothing was changed.
+	ErrInnerHeld = errors.New("lock: an inner level is still held")
+	// ErrUnknown: Redis did not answer, so that the fate of the call is not
+	// known. It is joined with the client's error.
+	ErrUnknown = errors.New("lock: no answer from Redis, fate unknown")
+	// ErrReleased is the cause with which a hold's context ends at Unlock.
+	ErrReleased = errors.New("lock: released")
+	// ErrOptions: New was given options outside their ranges.
+	ErrOptions = errors.New("lock: bad options")
+)

@@ -1,0 +1,138 @@
+package lock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Locker takes locks on one Redis. It is safe for concurrent use; calls for
+// one owner and key take turns.
+type Locker struct {
+	client Redis
+	o      Options
+
+	mu       sync.Mutex
+	sessions map[sessionKey]*session
+}
+
+type sessionKey struct {
+	key   string
+	owner Owner
+}
+
+// New returns a Locker on client. It fails with ErrOptions.
+func New(client Redis, o Options) (*Locker, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	return &Locker{client: client, o: o, sessions: map[sessionKey]*session{}}, nil
+}
+
+// Lock enters the lock of key for owner: it tries once, and then again up to
+// Options.Retries times. An owner that holds the lock enters one level more.
+//
+// It fails with ErrNotAcquired (joined with ErrHeld, with Redis' error, or
+// with the context's error and cause as soon as ctx has ended) or, where the
+// outer levels' lease is gone, with ErrLost.
+func (l *Locker) Lock(ctx context.Context, key string, owner Owner) (*Hold, error) {
+	return l.acquire(ctx, key, owner, l.o.Retries)
+}
+
+// TryLock is Lock with a single attempt.
+func (l *Locker) TryLock(ctx context.Context, key string, owner Owner) (*Hold, error) {
+	return l.acquire(ctx, key, owner, 0)
+}
+
+func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int) (*Hold, error) {
+	s, err := l.enter(ctx, sessionKey{key, owner})
+	if err != nil {
+		return nil, notAcquired(ctx, err)
+	}
+	c := Call{Name: CallLock, Level: s.level() + 1}
+	var a acquisition
+	defer func() { // also where a simulated process dies in here
+		if !a.abandoned { // else whoever waits for the reply leaves
+			s.leave()
+		}
+	}()
+	for c.Attempt = 1; ; c.Attempt++ {
+		a = s.attempt(ctx, c)
+		switch {
+		case a.abandoned:
+			return nil, notAcquired(ctx, nil)
+		case a.hold != nil:
+			return a.hold, nil
+		case a.final || (c.Attempt > retries && !errors.Is(a.err, ErrHeld)):
+			s.settle(ctx, c, a)
+			return nil, a.err
+		case c.Attempt > retries:
+			l.observe(Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
+			return nil, fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
+		}
+		if err := l.wait(ctx); err != nil {
+			s.settle(ctx, c, a)
+			return nil, notAcquired(ctx, nil)
+		}
+	}
+}
+
+// wait sleeps until the next attempt.
+func (l *Locker) wait(ctx context.Context) error {
+	d := l.o.Interval + l.o.JitterMin
+	if span := l.o.JitterMax - l.o.JitterMin; span > 0 {
+		d += time.Duration(l.o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
+	}
+	if l.o.Observer != nil {
+		l.o.Observer.Waiting(d)
+	}
+	return l.o.Clock.Sleep(ctx, d)
+}
+
+func (l *Locker) observe(a Attempt) {
+	if l.o.Observer != nil {
+		l.o.Observer.Attempted(a)
+	}
+}
+
+// notAcquired joins everything that ended an acquisition.
+func notAcquired(ctx context.Context, err error) error {
+	errs := []error{ErrNotAcquired}
+	for _, e := range []error{err, ctx.Err(), context.Cause(ctx)} {
+		if e != nil && !slices.ContainsFunc(errs, func(had error) bool { return errors.Is(had, e) }) {
+			errs = append(errs, e)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// enter takes the session of one owner and key for one call. Leave ends it.
+func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	l.mu.Lock()
+	s := l.sessions[k]
+	if s == nil {
+		s = &session{l: l, sessionKey: k, busy: make(chan struct{}, 1)}
+		l.sessions[k] = s
+	}
+	s.users++
+	l.mu.Unlock()
+	select {
+	case s.busy <- struct{}{}:
+		return s, nil
+	default:
+	}
+	select {
+	case s.busy <- struct{}{}:
+		return s, nil
+	case <-ctx.Done():
+		s.drop()
+		return nil, ctx.Err()
+	}
+}

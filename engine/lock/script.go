@@ -1,0 +1,113 @@
+package lock
+
+import (
+	"context"
+	_ "embed" // the scripts
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Redis is what the engine asks of a client; every go-redis client has it.
+type Redis interface {
+	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
+	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
+}
+
+// Script is one of the engine's Lua scripts.
+type Script struct {
+	Name   string // file name
+	Source string
+	SHA    string // SHA-1 of Source in hexadecimal, as EVALSHA wants it
+}
+
+var (
+	//go:embed lock.lua
+	lockSource string
+	//go:embed unlock.lua
+	unlockSource string
+	//go:embed renew.lua
+	renewSource string
+
+	lockScript   = newScript("lock.lua", lockSource)
+	unlockScript = newScript("unlock.lua", unlockSource)
+	renewScript  = newScript("renew.lua", renewSource)
+)
+
+func newScript(name, source string) Script {
+	return Script{Name: name, Source: source, SHA: redis.NewScript(source).Hash()}
+}
+
+// Scripts returns all scripts that the engine sends.
+func Scripts() []Script { return []Script{lockScript, unlockScript, renewScript} }
+
+// Codes with which the scripts answer.
+const (
+	codeGranted = 1
+	codeRefused = 0
+	codeNotHeld = -1
+)
+
+type reply struct {
+	code  int64
+	count int
+}
+
+// run sends the script by its digest and, where Redis does not know it (new,
+// flushed, restarted, failed over), once more in full.
+func (s Script) run(ctx context.Context, client Redis, key string, args ...any) (reply, error) {
+	keys := []string{key}
+	res, err := client.EvalSha(ctx, s.SHA, keys, args...).Int64Slice()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		res, err = client.Eval(ctx, s.Source, keys, args...).Int64Slice()
+	}
+	if err != nil {
+		return reply{}, fmt.Errorf("lock: %s on %q: %w", s.Name, key, err)
+	}
+	if len(res) != 2 {
+		return reply{}, fmt.Errorf("lock: %s on %q: unexpected reply %v", s.Name, key, res)
+	}
+	return reply{res[0], int(res[1])}, nil
+}
+
+// answered tells whether err is Redis' own answer, so that the command's fate
+// is known: scripts fail before they write.
+func answered(err error) bool {
+	var re redis.Error
+	return errors.As(err, &re)
+}
+
+// Call says on whose behalf a Redis command is sent.
+type Call struct {
+	Name    string // "lock", "unlock" or "renew"
+	Level   int    // the level entered, left, or held
+	Attempt int    // 1, 2, … within the call
+}
+
+// Names of calls.
+const (
+	CallLock   = "lock"
+	CallUnlock = "unlock"
+	CallRenew  = "renew"
+)
+
+// String words the call for people.
+func (c Call) String() string {
+	if c.Attempt > 1 {
+		return fmt.Sprintf("%s, level %d, attempt %d", c.Name, c.Level, c.Attempt)
+	}
+	return fmt.Sprintf("%s, level %d", c.Name, c.Level)
+}
+
+type callKey struct{}
+
+// CallOf returns the call that a Redis command with this context is part of.
+func CallOf(ctx context.Context) (Call, bool) {
+	c, ok := ctx.Value(callKey{}).(Call)
+	return c, ok
+}
+
+func withCall(ctx context.Context, c Call) context.Context {
+	return context.WithValue(ctx, callKey{}, c)
+}

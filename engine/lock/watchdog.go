@@ -1,0 +1,105 @@
+package lock
+
+import (
+	"context"
+	"time"
+)
+
+// arm starts the watchdog of a lease that is about to be asked for at sent.
+func (s *session) arm(sent time.Time) {
+	if s.l.o.Renew == NoWatchdog {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopping = false
+	s.next(sent)
+}
+
+// next sets the watchdog to renew one interval after sent. The caller holds mu.
+func (s *session) next(sent time.Time) {
+	clk := s.l.o.Clock
+	s.watchdog = clk.AfterFunc(sent.Add(s.l.o.Renew).Sub(clk.Now()), s.renew)
+}
+
+// disarm stops the watchdog and waits until nothing of it can reach Redis.
+func (s *session) disarm(ctx context.Context) {
+	s.mu.Lock()
+	s.stopping = true
+	if s.cancel != nil {
+		s.cancel()
+	}
+	w := s.watchdog
+	s.watchdog = nil
+	s.mu.Unlock()
+	if w != nil && !w.Stop() {
+		// Ends with the renewal in flight, which the lease's deadline bounds.
+		_ = w.Wait(context.WithoutCancel(ctx))
+	}
+}
+
+// renew is one beat of the watchdog.
+func (s *session) renew() {
+	clk := s.l.o.Clock
+	sent := clk.Now()
+	s.mu.Lock()
+	level := len(s.holds)
+	switch {
+	case s.stopping:
+		s.mu.Unlock()
+		return
+	case level == 0: // the acquisition is still on its way
+		s.next(sent)
+		s.mu.Unlock()
+		return
+	case sent.Sub(s.began) >= s.l.o.MaxAge:
+		s.mu.Unlock()
+		s.age()
+		return
+	}
+	ctx, cancel := clk.WithDeadline(context.Background(), s.deadline)
+	s.cancel = cancel
+	s.mu.Unlock()
+	defer cancel()
+
+	c := Call{Name: CallRenew, Level: level, Attempt: 1}
+	r, err := renewScript.run(withCall(ctx, c), s.l.client, s.key, string(s.owner), s.l.o.Lease.Milliseconds())
+	at := Attempt{Call: c, Count: level, Result: Renewed, Err: err}
+	s.mu.Lock()
+	s.cancel = nil
+	again := !s.stopping
+	switch {
+	case err != nil:
+		at.Result, at.Count = Failed, 0
+		if again { // until the deadline, and sooner than usual
+			s.next(sent.Add(-s.l.o.Renew * 3 / 4))
+		}
+	case r.code == codeGranted:
+		if again && s.lost == nil {
+			s.rely(sent)
+			s.next(sent)
+		}
+	default:
+		at.Result, at.Count, at.Err = Lost, 0, ErrLost
+	}
+	s.mu.Unlock()
+	if err != nil && ctx.Err() != nil && !again {
+		return // stopped before it was sent: not an attempt
+	}
+	s.l.observe(at)
+	if at.Result == Lost {
+		s.lose(ErrLost)
+	}
+}
+
+// age lets the lease of a hold run out that has been renewed for too long.
+func (s *session) age() {
+	s.mu.Lock()
+	left := s.deadline.Sub(s.l.o.Clock.Now())
+	s.stopping = true
+	if s.expiry != nil {
+		s.expiry.Stop()
+	}
+	s.expiry = s.l.o.Clock.AfterFunc(left, func() { s.lose(ErrMaxAge) })
+	s.mu.Unlock()
+}

@@ -1,0 +1,217 @@
+// Package run plays a scenario: it spawns the virtual threads, lets each make
+// its business call with the real lock engine, strikes the faults, and writes
+// down what happened.
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/clock"
+	"relock/engine/journal"
+	"relock/engine/lock"
+	"relock/engine/scenario"
+	"relock/engine/store"
+	"relock/engine/trace"
+)
+
+// MaxEvents bounds a run: more rows than this teach nobody, and a page must
+// hold them all.
+const MaxEvents = 50_000
+
+// settleLimit is how long the end of a run may take to remove its keys from
+// an external Redis.
+const settleLimit = 3 * time.Second
+
+// Options say where and how a scenario is run.
+type Options struct {
+	// Wall runs on the wall clock instead of the virtual one.
+	Wall bool
+	// External is the Redis to run on, always on the wall clock; nil is an
+	// embedded one of the run's own.
+	External *store.External
+	// ID is part of the run's key names on an external Redis.
+	ID string
+}
+
+// Run is one playing of a scenario. Log and Header are safe for concurrent
+// use; Execute is called once.
+type Run struct {
+	sc     *scenario.Scenario
+	o      Options
+	header trace.Header
+	log    *trace.Log
+	start  time.Time
+
+	threads  []*thread
+	embedded *store.Embedded // nil on an external Redis
+	key      string          // the lock's name in Redis
+	rec      recorder
+}
+
+// recorder writes down events. Its methods are called by the threads.
+type recorder interface {
+	// local notes what happened in the client.
+	local(thread string, body trace.Body)
+	// sending is called before a script is sent; the function it returns is
+	// called with the records that came back, none if there was no answer.
+	sending() func(t *thread, records []sent)
+}
+
+// sent is the record of one script and the call that it was part of.
+type sent struct {
+	call lock.Call
+	rec  journal.Record
+}
+
+// New prepares a run. Nothing moves before Execute. It fails when the
+// scenario cannot be written down.
+func New(sc *scenario.Scenario, o Options) (*Run, error) {
+	text, err := json.Marshal(sc)
+	if err != nil {
+		return nil, fmt.Errorf("run: scenario: %w", err)
+	}
+	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key}
+	r.header = trace.Header{
+		Relock: trace.Version, Scenario: text, Seed: sc.Seed,
+		Store: trace.StoreEmbedded, Clock: trace.ClockVirtual, Owners: map[string]string{},
+	}
+	if o.Wall || o.External != nil {
+		r.header.Clock = trace.ClockWall
+	}
+	if o.External != nil {
+		r.header.Store = trace.StoreExternal
+		r.key = "relock:{" + o.ID + "}:" + sc.Lock.Key
+	}
+	for _, spec := range sc.Threads {
+		t := &thread{r: r, spec: spec, random: source(sc.Seed, spec.Name, "work")}
+		if t.owner, err = r.newOwner(spec.Name); err != nil {
+			return nil, err
+		}
+		r.header.Owners[string(t.owner)] = spec.Name
+		r.threads = append(r.threads, t)
+	}
+	return r, nil
+}
+
+// newOwner is random, except in a virtual run, which must repeat.
+func (r *Run) newOwner(name string) (lock.Owner, error) {
+	if r.header.Clock == trace.ClockWall {
+		return lock.NewOwner(), nil
+	}
+	seed := digest(r.sc.Seed, name, "owner")
+	owner, err := lock.OwnerFrom(rand.NewChaCha8(seed))
+	if err != nil {
+		return "", fmt.Errorf("run: owner of %s: %w", name, err)
+	}
+	return owner, nil
+}
+
+// source gives each thread and purpose a stream of its own, so that another
+// order of threads draws the same numbers.
+func source(seed uint64, name, purpose string) *rand.Rand {
+	return rand.New(rand.NewChaCha8(digest(seed, name, purpose))) //nolint:gosec // must repeat, not be secret
+}
+
+func digest(seed uint64, name, purpose string) [32]byte {
+	b := binary.BigEndian.AppendUint64(nil, seed)
+	return sha256.Sum256(append(b, purpose+"/"+name...))
+}
+
+// Header is the first line of the run's trace.
+func (r *Run) Header() trace.Header { return r.header }
+
+// Log is where the run's events arrive. It is closed when the run has ended.
+func (r *Run) Log() *trace.Log { return r.log }
+
+// ErrLimit is returned by Execute when a run grew beyond MaxEvents.
+var ErrLimit = fmt.Errorf("the run reached its limit of %d events", MaxEvents)
+
+// Execute plays the scenario to its end, or until ctx has ended; the log's
+// last event is the run's own end either way. It fails with ErrLimit, with
+// sched.ErrDiverged, with ctx's cause, or with Redis' error.
+func (r *Run) Execute(ctx context.Context) error {
+	defer r.log.Close()
+	if r.header.Clock == trace.ClockVirtual {
+		return r.executeVirtual(ctx)
+	}
+	return r.executeWall(ctx)
+}
+
+// outfit gives every thread its process, its way to Redis and its locker.
+func (r *Run) outfit(ctx context.Context, client journal.Scripter, process func(name string) clock.Process) error {
+	scripts := make([]journal.Script, 0, 3)
+	for _, s := range lock.Scripts() {
+		scripts = append(scripts, journal.Script(s))
+	}
+	for i, t := range r.threads {
+		t.process = process(t.spec.Name)
+		t.redis = &tap{t: t}
+		t.redis.journal = journal.New(client, scripts, t.redis.note)
+		if i == 0 {
+			if err := t.redis.journal.Load(ctx); err != nil {
+				return fmt.Errorf("run: load scripts: %w", err)
+			}
+		}
+		o := lock.Options{
+			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
+			Retries: t.spec.Retry.Times, Interval: t.spec.Retry.Interval,
+			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
+			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N, Observer: t,
+		}
+		if o.Renew == 0 {
+			o.Renew = lock.NoWatchdog
+		}
+		locker, err := lock.New(t.redis, o)
+		if err != nil {
+			return fmt.Errorf("run: %w", err)
+		}
+		t.locker = locker
+	}
+	return nil
+}
+
+// checked appends an event, and after it the rules that it breaks.
+type checked struct {
+	log      *trace.Log
+	checker  *check.Checker
+	believed beliefs
+	atLimit  bool
+}
+
+func (r *Run) newChecked() checked {
+	return checked{log: r.log, checker: check.New(r.header.Owners), believed: beliefs{}}
+}
+
+func (c *checked) append(e trace.Event) {
+	if c.log.Len() >= MaxEvents {
+		if _, last := e.Body.(trace.End); !last || e.Thread != "" {
+			c.atLimit = true
+			return
+		}
+	}
+	e.Belief = c.believed.after(e.Thread, e.Body)
+	c.log.Append(e)
+	for _, v := range c.checker.Observe(e) {
+		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: v, Key: e.Key, Belief: e.Belief})
+	}
+}
+
+// ended is the run's last event for what stopped it.
+func ended(err error) trace.End {
+	switch {
+	case err == nil:
+		return trace.End{Result: trace.Done}
+	case errors.Is(err, context.Canceled):
+		return trace.End{Result: trace.Failed, Error: "stopped"}
+	default:
+		return trace.End{Result: trace.Failed, Error: err.Error()}
+	}
+}

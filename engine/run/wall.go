@@ -1,0 +1,347 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/clock"
+	"relock/engine/store"
+	"relock/engine/trace"
+)
+
+// orderSlack is how far an instant of Redis' clock may lie before the moment
+// at which, by the client's clock, its command was sent: Redis keeps time in
+// microseconds and clocks are set against each other with one round trip.
+const orderSlack = 2 * time.Millisecond
+
+// expirySlack is how long after a lease's computed end Redis is asked whether
+// the key is gone: its expiries are whole milliseconds.
+const expirySlack = 2 * time.Millisecond
+
+// wall is a run on the wall clock. Its events are released in Redis' order:
+// each waits until no earlier one can still be on its way.
+type wall struct {
+	r      *Run
+	client redis.UniversalClient
+	start  time.Time
+	offset time.Duration // Redis' clock, since the epoch, when the run began
+
+	mu       sync.Mutex
+	out      checked
+	pending  []item
+	inFlight map[int]time.Duration // when what has no answer yet was sent
+	calls    int
+	changed  chan struct{} // capacity 1: the key's state or its expiry changed
+
+	// As released so far.
+	key        trace.KeyState
+	keyAt      time.Duration // when Redis said so
+	at         time.Duration
+	step       int
+	thread     string
+	hasCommand bool
+}
+
+// item is what happens at one instant.
+type item struct {
+	at      time.Duration
+	thread  string
+	body    trace.Body    // of one local event, or
+	events  []trace.Event // of one script
+	expired bool          // or that the key was seen to have expired
+}
+
+func (r *Run) executeWall(ctx context.Context) error {
+	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1)}
+	if r.o.External != nil {
+		w.client = r.o.External.Client()
+		defer w.cleanUp(ctx)
+	} else {
+		e := store.NewEmbedded(time.Time{})
+		defer func() { _ = e.Close() }()
+		w.client = e.Client()
+	}
+	r.rec = w
+	processes := clock.NewWall()
+	err := w.calibrate(ctx)
+	if err == nil {
+		err = r.outfit(ctx, w.client, func(string) clock.Process { return processes.Process() })
+	}
+	if err == nil {
+		err = w.play(ctx, processes)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.release(true)
+	w.put(w.now(), "", ended(err), true)
+	return err
+}
+
+// cleanUp leaves nothing behind on a Redis that is not the run's own.
+func (w *wall) cleanUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	defer cancel()
+	_ = w.client.Del(ctx, w.r.key).Err() // its expiry removes what this cannot
+}
+
+// calibrate sets Redis' clock against the client's.
+func (w *wall) calibrate(ctx context.Context) error {
+	before := time.Now()
+	there, err := w.client.Time(ctx).Result()
+	if err != nil {
+		return fmt.Errorf("run: ask Redis for its time: %w", err)
+	}
+	w.start = time.Now()
+	half := w.start.Sub(before) / 2
+	w.offset = time.Duration(there.UnixNano()) + half
+	return nil
+}
+
+func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
+	for _, t := range w.r.threads {
+		t.process.Go(t.spec.Start, t.main)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		processes.Wait()
+	}()
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		w.watchExpiry(watching)
+	}()
+	defer func() {
+		stop()
+		<-watched
+	}()
+	var err error
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		processes.Kill()
+		<-ended
+	}
+	w.mu.Lock()
+	atLimit := w.out.atLimit
+	w.mu.Unlock()
+	if atLimit {
+		return ErrLimit
+	}
+	if err != nil {
+		return err
+	}
+	return w.awaitLease(ctx)
+}
+
+// awaitLease gives a key that outlived its threads one lease to go.
+func (w *wall) awaitLease(ctx context.Context) error {
+	w.mu.Lock()
+	w.release(true)
+	end := time.Now().Add(w.r.sc.Lock.Lease + 2*expirySlack)
+	w.mu.Unlock()
+	for {
+		w.mu.Lock()
+		key := w.keyNow(w.now())
+		exists := w.key.Exists()
+		w.mu.Unlock()
+		if !exists {
+			return nil
+		}
+		if time.Now().After(end) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			for _, v := range w.out.checker.Finish(key) {
+				w.put(w.now(), "", v, true)
+			}
+			return nil
+		}
+		if err := (clock.System{}).Sleep(ctx, expirySlack); err != nil {
+			return err
+		}
+	}
+}
+
+// expiresAt is when the key, as released, runs out.
+func (w *wall) expiresAt() (time.Duration, bool) {
+	if !w.key.Exists() || w.key.PTTL < 0 {
+		return 0, false
+	}
+	return w.keyAt + time.Duration(w.key.PTTL)*time.Millisecond, true
+}
+
+// watchExpiry asks Redis, each time a lease should have ended, whether it has.
+func (w *wall) watchExpiry(ctx context.Context) {
+	for {
+		w.mu.Lock()
+		at, ok := w.expiresAt()
+		wait := time.Hour
+		if ok {
+			wait = max(at-w.now()+expirySlack, expirySlack)
+		}
+		w.mu.Unlock()
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-w.changed:
+			t.Stop()
+			continue
+		case <-t.C:
+		}
+		n, err := w.client.Exists(ctx, w.r.key).Result()
+		if err != nil || n != 0 {
+			continue
+		}
+		w.mu.Lock()
+		if again, ok := w.expiresAt(); ok && again == at {
+			w.insert(item{at: at, expired: true})
+			w.release(false)
+		}
+		w.mu.Unlock()
+	}
+}
+
+func (w *wall) now() time.Duration { return time.Since(w.start) }
+
+func (w *wall) local(thread string, body trace.Body) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.insert(item{at: w.now(), thread: thread, body: body})
+	w.release(false)
+}
+
+func (w *wall) sending() func(*thread, []sent) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls++
+	id := w.calls
+	w.inFlight[id] = w.now() - orderSlack
+	return func(t *thread, records []sent) {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.inFlight, id)
+		for _, s := range records {
+			w.insert(item{at: s.rec.Time - w.offset, thread: t.spec.Name, events: w.r.commands(s)})
+		}
+		w.release(false)
+	}
+}
+
+// insert keeps pending in order; what is equal stays as it came.
+func (w *wall) insert(i item) {
+	n, _ := slices.BinarySearchFunc(w.pending, i, func(have, want item) int {
+		if c := cmp.Compare(have.at, want.at); c != 0 {
+			return c
+		}
+		return -1 // after those of the same instant
+	})
+	w.pending = slices.Insert(w.pending, n, i)
+}
+
+// release writes down what nothing earlier can precede any more, or all.
+func (w *wall) release(all bool) {
+	for len(w.pending) > 0 {
+		first := w.pending[0]
+		for _, sentAt := range w.inFlight {
+			if !all && sentAt <= first.at {
+				return
+			}
+		}
+		if at, ok := w.expiresAt(); ok && at <= first.at && !first.expired {
+			if !all && len(first.events) == 0 {
+				return // until Redis was asked
+			}
+			if w.goneBefore(first, all) {
+				w.expire(at)
+				continue
+			}
+		}
+		w.pending = w.pending[1:]
+		switch {
+		case first.expired:
+			if at, ok := w.expiresAt(); ok && at == first.at {
+				w.expire(at)
+			}
+		case len(first.events) > 0:
+			w.script(first)
+		default:
+			w.put(first.at, first.thread, first.body, false)
+		}
+	}
+}
+
+// goneBefore tells whether the key had expired before a script ran: its first
+// command, where that only reads, saw the key as it was.
+func (w *wall) goneBefore(i item, all bool) bool {
+	if len(i.events) == 0 {
+		return all
+	}
+	c, ok := i.events[0].Body.(trace.Command)
+	if ok && (strings.EqualFold(c.Args[0], "EXISTS") || strings.EqualFold(c.Args[0], "HEXISTS")) {
+		return !i.events[0].Key.Exists()
+	}
+	return true
+}
+
+func (w *wall) expire(at time.Duration) {
+	was := w.key
+	was.PTTL = 0
+	w.key, w.keyAt = trace.Absent(), at
+	w.put(at, "", trace.Expired{Was: was}, true)
+}
+
+func (w *wall) script(i item) {
+	w.row(i.thread, w.hasCommand)
+	w.hasCommand = true
+	w.at = max(w.at, i.at)
+	for _, e := range i.events {
+		e.Thread, e.Step, e.At = i.thread, w.step, trace.MillisOf(w.at)
+		w.key, w.keyAt = e.Key, i.at.Truncate(time.Microsecond)
+		w.out.append(e)
+	}
+	select {
+	case w.changed <- struct{}{}:
+	default:
+	}
+}
+
+// put writes down one event that is no command.
+func (w *wall) put(at time.Duration, thread string, body trace.Body, newRow bool) {
+	if b, ok := body.(trace.Work); ok && b.State == trace.WorkEnd {
+		newRow = true
+	}
+	w.row(thread, newRow)
+	w.at = max(w.at, at)
+	w.out.append(trace.Event{
+		Step: w.step, At: trace.MillisOf(w.at), Thread: thread, Body: body, Key: w.keyNow(w.at),
+	})
+}
+
+// row begins a new row for another thread, or where asked to.
+func (w *wall) row(thread string, newRow bool) {
+	if w.step == 0 || newRow || thread != w.thread {
+		w.step++
+		w.thread = thread
+		w.hasCommand = false
+	}
+}
+
+// keyNow is the key at an instant: as Redis gave it last, less the time since.
+func (w *wall) keyNow(at time.Duration) trace.KeyState {
+	k := w.key
+	if k.Exists() && k.PTTL > 0 {
+		k.PTTL = max(k.PTTL-(at-w.keyAt).Milliseconds(), 0)
+	}
+	return k
+}

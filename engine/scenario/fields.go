@@ -1,0 +1,246 @@
+package scenario
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Defaults of what a scenario leaves out.
+const (
+	defaultKey      = "EXAMPLE_LOCK"
+	defaultLease    = 30 * time.Second
+	defaultRetries  = 5
+	defaultInterval = 50 * time.Millisecond
+	defaultSeed     = 1
+)
+
+var defaultWork = Range{50 * time.Millisecond, 100 * time.Millisecond}
+
+func (p *parser) scenario(root *yaml.Node) *Scenario {
+	m := p.fields(value{root, ""}, "title", "lock", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect")
+	s := &Scenario{Seed: defaultSeed, Policy: PolicyInOrder}
+	p.text(m, "title", &s.Title, fmt.Sprintf("a line of at most %d characters", MaxTitle), func(t string) bool {
+		return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
+	})
+	s.Lock = p.lock(m)
+	p.threads(m, s)
+	p.faults(m, s)
+	if v, ok := m["seed"]; ok {
+		if text, is := p.scalar(v, fmt.Sprintf("a whole number from 0 to %d", uint64(MaxSeed))); is {
+			seed, err := ParseSeed(text)
+			if err != nil {
+				p.wrong(v, quote(text), fmt.Sprintf("a whole number from 0 to %d", uint64(MaxSeed)))
+			}
+			s.Seed = seed
+		}
+	}
+	p.oneOf(m, "policy", &s.Policy, PolicyInOrder, PolicyRandom)
+	if v, ok := m["schedule"]; ok {
+		for _, one := range p.list(v, MaxDecisions, "choices") {
+			choice := 0
+			p.number(map[string]value{"": one}, "", &choice, 0, MaxChoice)
+			s.Schedule = append(s.Schedule, choice)
+		}
+	}
+	p.expect(m, s)
+	return s
+}
+
+func printable(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
+}
+
+func (p *parser) lock(m map[string]value) Lock {
+	l := Lock{
+		Protocol: Protocols()[0].Name, Key: defaultKey, Lease: defaultLease, Nodes: 1,
+		Retry: Retry{Times: defaultRetries, Interval: defaultInterval, Wait: WaitPoll},
+	}
+	v, ok := m["lock"]
+	var f map[string]value
+	if ok {
+		f = p.fields(v, "protocol", "key", "lease", "watchdog", "retry", "nodes")
+	}
+	names := make([]string, 0, 1)
+	for _, protocol := range Protocols() {
+		names = append(names, protocol.Name)
+	}
+	p.oneOf(f, "protocol", &l.Protocol, names...)
+	p.text(f, "key", &l.Key, fmt.Sprintf("1 to %d printable characters without spaces, { and }", MaxKey), func(s string) bool {
+		return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
+	})
+	p.duration(f, "lease", &l.Lease, time.Millisecond, MaxDuration, time.Millisecond)
+	l.Watchdog = (l.Lease / 3).Round(time.Microsecond)
+	if w, ok := f["watchdog"]; ok && (w.Value == "off" || w.Value == "false" && w.Tag == "!!bool") {
+		l.Watchdog = 0 // YAML 1.1 readers take a bare off for false
+	} else if ok {
+		before := len(p.mistakes)
+		p.duration(f, "watchdog", &l.Watchdog, time.Millisecond, MaxDuration, time.Microsecond)
+		if len(p.mistakes) > before {
+			p.mistakes[before].Allowed += ", or off"
+		}
+	}
+	p.retry(f, &l.Retry)
+	p.number(f, "nodes", &l.Nodes, 1, 1)
+	return l
+}
+
+func (p *parser) retry(m map[string]value, r *Retry) {
+	v, ok := m["retry"]
+	if !ok {
+		return
+	}
+	f := p.fields(v, "times", "interval", "wait", "jitter")
+	p.number(f, "times", &r.Times, 0, MaxRetries)
+	p.duration(f, "interval", &r.Interval, time.Millisecond, MaxInterval, time.Microsecond)
+	p.oneOf(f, "wait", &r.Wait, WaitPoll)
+	jitter := Range{r.JitterMin, r.JitterMax}
+	p.between(f, "jitter", &jitter, MaxInterval)
+	r.JitterMin, r.JitterMax = jitter.Min, jitter.Max
+}
+
+var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
+
+func (p *parser) threads(m map[string]value, s *Scenario) {
+	common := Thread{Depth: 1, Work: defaultWork, Repeat: 1, OnLost: OnLostIgnore, Retry: s.Lock.Retry}
+	settings := []string{"start", "depth", "work", "repeat", "on-lost", "retry"}
+	if v, ok := m["defaults"]; ok {
+		p.thread(p.fields(v, settings...), &common)
+	}
+	v, ok := m["threads"]
+	if !ok {
+		p.mistakes = append(p.mistakes, Mistake{1, "threads", "nothing", fmt.Sprintf("a list of 1 to %d threads", MaxThreads)})
+		return
+	}
+	list := p.list(v, MaxThreads, "threads")
+	if list != nil && len(list) == 0 {
+		p.wrong(v, "an empty list", fmt.Sprintf("a list of 1 to %d threads", MaxThreads))
+	}
+	for _, one := range list {
+		t := common
+		f := p.fields(one, append([]string{"name"}, settings...)...)
+		allowed := fmt.Sprintf("1 to %d letters, digits, - or _, unlike every other thread's", MaxName)
+		if _, named := f["name"]; !named && f != nil {
+			p.wrong(value{one.Node, one.key + ".name"}, "nothing", allowed)
+		}
+		p.text(f, "name", &t.Name, allowed, func(name string) bool {
+			return utf8.RuneCountInString(name) <= MaxName && nameForm.MatchString(name) && s.thread(name) == nil
+		})
+		p.thread(f, &t)
+		s.Threads = append(s.Threads, t)
+	}
+}
+
+func (p *parser) thread(f map[string]value, t *Thread) {
+	p.duration(f, "start", &t.Start, 0, MaxDuration, time.Microsecond)
+	p.number(f, "depth", &t.Depth, 1, MaxDepth)
+	p.between(f, "work", &t.Work, MaxDuration)
+	p.number(f, "repeat", &t.Repeat, 1, MaxRepeat)
+	p.oneOf(f, "on-lost", &t.OnLost, OnLostIgnore, OnLostStop)
+	p.retry(f, &t.Retry)
+}
+
+func (s *Scenario) thread(name string) *Thread {
+	for i := range s.Threads {
+		if s.Threads[i].Name == name {
+			return &s.Threads[i]
+		}
+	}
+	return nil
+}
+
+func (s *Scenario) names() string {
+	names := make([]string, len(s.Threads))
+	for i, t := range s.Threads {
+		names[i] = t.Name
+	}
+	return "a thread of the scenario: " + strings.Join(names, ", ")
+}
+
+func (p *parser) faults(m map[string]value, s *Scenario) {
+	v, ok := m["faults"]
+	if !ok {
+		return
+	}
+	for _, one := range p.list(v, MaxFaults, "faults") {
+		f := p.fields(one, "thread", "at", "level", "round", "do", "for", "scope")
+		if f == nil {
+			continue
+		}
+		fault := Fault{Level: 1, Round: 1}
+		for _, needed := range []struct{ name, allowed string }{
+			{"thread", s.names()}, {"at", AtWork}, {"do", FaultPause + ", " + FaultCrash},
+		} {
+			if !has(f, needed.name) {
+				p.wrong(value{one.Node, one.key + "." + needed.name}, "nothing", needed.allowed)
+			}
+		}
+		depth, repeat := MaxDepth, MaxRepeat
+		p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool {
+			t := s.thread(name)
+			if t != nil {
+				depth, repeat = t.Depth, t.Repeat
+			}
+			return t != nil
+		})
+		p.oneOf(f, "at", &fault.At, AtWork)
+		p.oneOf(f, "do", &fault.Do, FaultPause, FaultCrash)
+		p.number(f, "level", &fault.Level, 1, depth)
+		p.number(f, "round", &fault.Round, 1, repeat)
+		p.pause(f, one, &fault)
+		s.Faults = append(s.Faults, fault)
+	}
+}
+
+// pause reads what only a pause has.
+func (p *parser) pause(f map[string]value, one value, fault *Fault) {
+	if fault.Do == FaultPause {
+		fault.Scope = ScopeAll
+		if !has(f, "for") {
+			p.wrong(value{one.Node, one.key + ".for"}, "nothing", durations(time.Millisecond, MaxDuration))
+		}
+		p.duration(f, "for", &fault.For, time.Millisecond, MaxDuration, time.Microsecond)
+		p.oneOf(f, "scope", &fault.Scope, ScopeAll, ScopeWork)
+		return
+	}
+	for _, name := range []string{"for", "scope"} {
+		if v, ok := f[name]; ok {
+			p.wrong(v, kind(v.Node), "only with do: "+FaultPause)
+		}
+	}
+}
+
+func (p *parser) expect(m map[string]value, s *Scenario) {
+	v, ok := m["expect"]
+	if !ok {
+		return
+	}
+	f := p.fields(v, "violations", "outcome")
+	s.Expect = &Expect{}
+	if violations, ok := f["violations"]; ok {
+		names := []string{}
+		for _, one := range p.list(violations, len(rules()), "rules") {
+			name := ""
+			p.oneOf(map[string]value{"": one}, "", &name, rules()...)
+			names = append(names, name)
+		}
+		s.Expect.Violations = &names
+	}
+	if outcome, ok := f["outcome"]; ok {
+		threads := make([]string, len(s.Threads))
+		for i, t := range s.Threads {
+			threads[i] = t.Name
+		}
+		s.Expect.Outcome = map[string]string{}
+		for name, end := range p.fields(outcome, threads...) {
+			text := ""
+			p.oneOf(map[string]value{"": end}, "", &text, ends()...)
+			s.Expect.Outcome[name] = text
+		}
+	}
+}

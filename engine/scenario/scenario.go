@@ -1,0 +1,135 @@
+// Package scenario reads and writes scenarios: which threads make which
+// business call on which lock, what goes wrong, and what must come of it.
+//
+// A scenario is YAML, or JSON with the same keys. It is taken whole or not at
+// all: a bad one is refused with all its mistakes.
+package scenario
+
+import "time"
+
+// Limits, each named with its reason.
+const (
+	MaxBytes     = 64 << 10         // of a file: a thousand times the usual, and little to parse
+	MaxThreads   = 16               // columns that a person can still follow
+	MaxName      = 12               // characters of a thread's name: the head of a column
+	MaxTitle     = 120              // characters: a line
+	MaxKey       = 64               // characters of the lock's key: a cell of the table
+	MaxDepth     = 16               // levels: deeper recursion shows nothing new
+	MaxRepeat    = 100              // rounds of a thread
+	MaxRetries   = 1000             // of one acquisition
+	MaxInterval  = time.Minute      // between retries, and of their jitter
+	MaxDuration  = time.Hour        // of a lease, of work, of a start: within a run's limits
+	MaxFaults    = 64               // a list that a person wrote
+	MaxDecisions = 10_000           // of a schedule: as long as the longest runs
+	MaxChoice    = 2*MaxThreads - 1 // every thread and its watchdog
+	MaxSeed      = 1<<63 - 1        // so that it survives every JSON reader
+)
+
+// Values of Scenario.Policy.
+const (
+	PolicyInOrder = "in-order"
+	PolicyRandom  = "random"
+)
+
+// Values of Thread.OnLost.
+const (
+	OnLostIgnore = "ignore"
+	OnLostStop   = "stop"
+)
+
+// WaitPoll is the value of Retry.Wait: ask again after an interval.
+const WaitPoll = "poll"
+
+// Values of Fault.At, Fault.Do and Fault.Scope.
+const (
+	AtWork     = "work"
+	FaultPause = "pause"
+	FaultCrash = "crash"
+	ScopeAll   = "all"
+	ScopeWork  = "work"
+)
+
+// Scenario says what to run. Values come from Parse and are not changed after.
+type Scenario struct {
+	Title    string
+	Lock     Lock
+	Threads  []Thread // with the scenario's defaults filled in
+	Faults   []Fault
+	Seed     uint64 // 0 to MaxSeed
+	Policy   string // PolicyInOrder or PolicyRandom
+	Schedule []int  // choices among the ready threads, before the policy's
+	Expect   *Expect
+}
+
+// Lock is the lock that the threads contend for.
+type Lock struct {
+	Protocol string        // a name of Protocols
+	Key      string        // as people see it
+	Lease    time.Duration // whole milliseconds, 1ms to MaxDuration
+	Watchdog time.Duration // renew every …; 0 is off
+	Retry    Retry
+	Nodes    int
+}
+
+// Retry says how an acquisition that was refused is tried again.
+type Retry struct {
+	Times                int           // 0 to MaxRetries
+	Interval             time.Duration // 1ms to MaxInterval
+	Wait                 string        // WaitPoll
+	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
+}
+
+// Range is a length of time that is drawn from Min to Max, both included.
+type Range struct{ Min, Max time.Duration }
+
+// Thread is a virtual thread and its business call.
+type Thread struct {
+	Name   string
+	Start  time.Duration // 0 to MaxDuration
+	Depth  int           // acquisitions in all, 1 to MaxDepth
+	Work   Range         // per level, 0 to MaxDuration
+	Repeat int           // rounds, 1 to MaxRepeat
+	OnLost string        // OnLostIgnore or OnLostStop
+	Retry  Retry         // the lock's, unless the thread has its own
+}
+
+// Fault is what goes wrong, and where.
+type Fault struct {
+	Thread string
+	At     string // AtWork
+	Level  int    // 1 to the thread's depth
+	Round  int    // 1 to the thread's repeat
+	Do     string // FaultPause or FaultCrash
+	For    time.Duration
+	Scope  string // of a pause: ScopeAll or ScopeWork
+}
+
+// Expect is what must come of a run.
+type Expect struct {
+	Violations *[]string         // exactly these rules are broken; nil: not asked
+	Outcome    map[string]string // thread to how it ended
+}
+
+// Protocol is a lock that scenarios can name.
+type Protocol struct {
+	Name    string
+	Summary string // one line
+}
+
+// Protocols lists the locks that scenarios can name.
+func Protocols() []Protocol {
+	return []Protocol{
+		{"reentrant", "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease"},
+	}
+}
+
+// rules are the names that Expect.Violations may have.
+func rules() []string {
+	return []string{
+		"mutual-exclusion", "lost-update", "foreign-release", "foreign-renewal", "count-mismatch",
+		"orphan", "self-deadlock", "token-regression", "stuck",
+	}
+}
+
+// ends are the values that Expect.Outcome may have.
+func ends() []string { return []string{"done", "exhausted", "lost", "crashed", "error"} }

@@ -1,0 +1,170 @@
+// Package store is the Redis that a run talks to: an embedded miniredis
+// within the process, or an external one by its URL.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+
+	"relock/engine/trace"
+)
+
+// ErrUnreachable is returned by Connect when no Redis answers at the URL.
+var ErrUnreachable = errors.New("no Redis answers")
+
+// ErrURL is returned by Connect for a URL that names no Redis.
+var ErrURL = errors.New("bad Redis URL")
+
+// ConnectTimeout is how long Connect waits for the first answer: a person
+// waits for it at a prompt.
+const ConnectTimeout = 5 * time.Second
+
+// poolSize lets every thread of a scenario, and its watchdog, have a
+// connection, so that none waits for another's.
+const poolSize = 40
+
+// Embedded is a miniredis within this process, reached without a port. Its
+// methods are safe for concurrent use.
+type Embedded struct {
+	server *miniredis.Miniredis
+	client *redis.Client
+}
+
+// NewEmbedded starts an empty Redis. With a clock of its own, set to now, its
+// keys expire as SetTime moves it; with the zero time it keeps the wall's.
+func NewEmbedded(now time.Time) *Embedded {
+	e := &Embedded{server: miniredis.NewMiniRedis()}
+	if !now.IsZero() {
+		e.server.SetTime(now)
+	}
+	e.server.ClockTTL(true)
+	e.client = redis.NewClient(&redis.Options{
+		Addr:                     "embedded:0", // never dialled
+		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return e.server.Dial() },
+		MaxRetries:               -1,
+		ContextTimeoutEnabled:    true,
+		DisableIdentity:          true,
+		PoolSize:                 poolSize,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	return e
+}
+
+// Client is the connection to it.
+func (e *Embedded) Client() redis.UniversalClient { return e.client }
+
+// SetTime sets Redis' clock, in whole milliseconds as a real Redis keeps its
+// expiries; what has run out by then is gone.
+func (e *Embedded) SetTime(now time.Time) { e.server.SetTime(now.Truncate(time.Millisecond)) }
+
+// Key reads the state of a key without a command.
+func (e *Embedded) Key(name string) trace.KeyState {
+	k := trace.Absent()
+	if !e.server.Exists(name) {
+		return k
+	}
+	k.Type = e.server.Type(name)
+	k.PTTL = trace.NoExpiry
+	if ttl := e.server.TTL(name); ttl > 0 {
+		k.PTTL = ttl.Milliseconds()
+	}
+	switch k.Type {
+	case trace.TypeHash:
+		fields, _ := e.server.HKeys(name) // it exists and is a hash
+		k.Fields = make(map[string]string, len(fields))
+		for _, f := range fields {
+			k.Fields[f] = e.server.HGet(name, f)
+		}
+	case trace.TypeString:
+		if v, err := e.server.Get(name); err == nil {
+			k.Value = &v
+		}
+	}
+	return k
+}
+
+// Close ends the server and its connections.
+func (e *Embedded) Close() error {
+	err := e.client.Close()
+	e.server.Close()
+	return err
+}
+
+// External is a Redis elsewhere. Its methods are safe for concurrent use.
+type External struct {
+	client redis.UniversalClient
+	name   string
+}
+
+// Connect opens the Redis at rawURL and asks it for its time, so that a Redis
+// that cannot be reached is known now (ErrUnreachable). Understood are
+// redis://, rediss:// and unix://; a cluster where the query has "addr"
+// (further nodes) or "cluster=true", a sentinel where it has "master_name".
+// Other URLs fail with ErrURL.
+func Connect(ctx context.Context, rawURL string) (*External, error) {
+	client, name, err := open(rawURL)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w; allowed: redis://, rediss:// or unix://", ErrURL, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
+	defer cancel()
+	if err := client.Time(ctx).Err(); err != nil {
+		_ = client.Close()
+		return nil, fmt.Errorf("%w at %s: %w", ErrUnreachable, name, err)
+	}
+	return &External{client: client, name: name}, nil
+}
+
+func open(rawURL string) (redis.UniversalClient, string, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, "", errors.New("it cannot be parsed") // the error would repeat a password
+	}
+	name := u.Host + u.Path
+	q := u.Query()
+	quiet := &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	switch {
+	case q.Has("master_name"):
+		o, err := redis.ParseFailoverURL(rawURL)
+		if err != nil {
+			return nil, "", err
+		}
+		o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize, o.DisableIdentity = -1, true, poolSize, true
+		return redis.NewFailoverClient(o), name, nil
+	case q.Has("addr") || q.Get("cluster") == "true":
+		q.Del("cluster")
+		u.RawQuery = q.Encode()
+		o, err := redis.ParseClusterURL(u.String())
+		if err != nil {
+			return nil, "", err
+		}
+		o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize, o.DisableIdentity = -1, true, poolSize, true
+		o.MaintNotificationsConfig = quiet
+		return redis.NewClusterClient(o), name, nil
+	default:
+		o, err := redis.ParseURL(rawURL)
+		if err != nil {
+			return nil, "", err
+		}
+		o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize, o.DisableIdentity = -1, true, poolSize, true
+		o.MaintNotificationsConfig = quiet
+		return redis.NewClient(o), name, nil
+	}
+}
+
+// Client is the connection to it.
+func (e *External) Client() redis.UniversalClient { return e.client }
+
+// Name is its address without user and password.
+func (e *External) Name() string { return e.name }
+
+// Close ends the connections.
+func (e *External) Close() error { return e.client.Close() }

@@ -1,0 +1,280 @@
+// Package trace holds what happened in a run: events, the append-only log
+// that collects them, and their form as JSON Lines.
+//
+// A trace is the only thing that the page, the command line and the tests
+// know of a run. Its form is a public contract: fields are added, never
+// changed in meaning.
+package trace
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+)
+
+// Version is the version of the trace format, the header's "relock".
+const Version = 1
+
+// Millis is an instant or a length of time in milliseconds since the run
+// began; it is written with at most three decimals.
+type Millis float64
+
+// MillisOf converts d, rounding to whole microseconds.
+func MillisOf(d time.Duration) Millis {
+	return Millis(float64(d.Round(time.Microsecond)/time.Microsecond) / 1000)
+}
+
+// Duration converts m back to a duration, to the microsecond.
+func (m Millis) Duration() time.Duration {
+	return time.Duration(math.Round(float64(m)*1000)) * time.Microsecond
+}
+
+// Kind names what an event is about.
+type Kind string
+
+// The kinds of event.
+const (
+	KindCommand   Kind = "command"
+	KindOutcome   Kind = "outcome"
+	KindWork      Kind = "work"
+	KindWait      Kind = "wait"
+	KindFault     Kind = "fault"
+	KindExpired   Kind = "expired"
+	KindViolation Kind = "violation"
+	KindEnd       Kind = "end"
+)
+
+// Key types in a [KeyState].
+const (
+	TypeNone   = "none"
+	TypeString = "string"
+	TypeHash   = "hash"
+)
+
+// PTTL values with a meaning of their own, as Redis gives them.
+const (
+	NoExpiry = -1 // the key has no expiry
+	NoKey    = -2 // there is no key
+)
+
+// KeyState is the lock's key as it is in Redis: the truth.
+type KeyState struct {
+	Type   string            `json:"type"`            // "none", "string" or "hash"
+	Fields map[string]string `json:"fields,omitzero"` // of a hash, owner id to hold count
+	Value  *string           `json:"value,omitempty"` // of a string
+	PTTL   int64             `json:"pttl_ms"`         // milliseconds left, or NoExpiry, or NoKey
+}
+
+// Absent is the state of a key that does not exist.
+func Absent() KeyState { return KeyState{Type: TypeNone, PTTL: NoKey} }
+
+// Exists tells whether there is a key.
+func (k KeyState) Exists() bool { return k.Type != TypeNone && k.Type != "" }
+
+// Event is one thing that happened. Body says what; the rest places it.
+// Events are values: whoever has one must not change its maps.
+type Event struct {
+	Seq    int            // 1, 2, … without gaps
+	Step   int            // the T of the timeline's row: one decision of the scheduler
+	At     Millis         // since the run began
+	Thread string         // "" for Redis itself and for the run
+	Body   Body           // what happened; its type follows Kind
+	Key    KeyState       // the lock's key right after the event
+	Belief map[string]int // levels that each thread acts as if it held
+}
+
+// Kind returns the kind of the event's body.
+func (e Event) Kind() Kind { return e.Body.kind() }
+
+// Body is what an event is about: one of [Command], [Outcome], [Work],
+// [Wait], [Fault], [Expired], [Violation] and [End].
+type Body interface{ kind() Kind }
+
+// Command is one Redis command as Redis ran it, inside a script or alone.
+type Command struct {
+	Call    string   `json:"call"`             // "lock", "unlock", "renew", …
+	Attempt int      `json:"attempt"`          // 1, 2, … within the call
+	Level   int      `json:"level"`            // the level entered, left or renewed
+	Script  string   `json:"script,omitempty"` // file name of the script it ran in
+	Line    int      `json:"line,omitempty"`   // line of that script, from 1
+	Args    []string `json:"args"`             // the command and its arguments
+	Reply   any      `json:"reply"`            // nil, int64, string or a list of these
+	Error   string   `json:"error,omitempty"`  // Redis' answer where it was an error
+	Node    int      `json:"node,omitempty"`   // the node, from 1, where there are several
+}
+
+// Result is what a call came to, and how a thread ended.
+type Result string
+
+// Results of a call ([Outcome]) and of a thread ([End]).
+const (
+	Acquired    Result = "acquired"
+	Reentered   Result = "reentered"
+	Refused     Result = "refused"
+	Released    Result = "released"
+	Decremented Result = "decremented"
+	Renewed     Result = "renewed"
+	NotHeld     Result = "not-held"
+	Exhausted   Result = "exhausted"
+	Lost        Result = "lost"
+	Failed      Result = "error"
+	Done        Result = "done"
+	Crashed     Result = "crashed"
+)
+
+// Outcome is what one attempt of a call came to.
+type Outcome struct {
+	Call    string `json:"call"`
+	Result  Result `json:"result"`
+	Count   int    `json:"count"` // the hold count that Redis answered with
+	Level   int    `json:"level"`
+	Attempt int    `json:"attempt"`
+	Error   string `json:"error,omitempty"`
+}
+
+// States of [Work].
+const (
+	WorkBegin = "begin"
+	WorkEnd   = "end"
+)
+
+// Work is the begin or the end of a thread's business work at a level.
+type Work struct {
+	State string `json:"state"` // WorkBegin or WorkEnd
+	Level int    `json:"level"`
+	For   Millis `json:"for_ms"` // how long the work takes
+}
+
+// Reasons of [Wait].
+const (
+	WaitRetry  = "retry"
+	WaitNotify = "notify"
+)
+
+// Wait is a thread going to sleep before its next attempt.
+type Wait struct {
+	For Millis `json:"for_ms"`
+	Why string `json:"why"`
+}
+
+// Fault is a fault that struck, in the words of the scenario.
+type Fault struct {
+	Do    string `json:"do"`
+	At    string `json:"at,omitempty"`
+	Level int    `json:"level,omitempty"`
+	Round int    `json:"round,omitempty"`
+	For   Millis `json:"for_ms,omitempty"`
+	Scope string `json:"scope,omitempty"`
+}
+
+// Expired is Redis dropping the lock's key because its lease ran out.
+type Expired struct {
+	Was KeyState `json:"was"` // the key just before
+}
+
+// Violation is a rule that was broken, proved by the events before it.
+type Violation struct {
+	Rule    string   `json:"rule"`
+	Threads []string `json:"threads"`
+	Detail  string   `json:"detail"`
+}
+
+// End is the end of a thread, or of the run where the event has no thread.
+type End struct {
+	Result Result `json:"result"`
+	Error  string `json:"error,omitempty"`
+}
+
+func (Command) kind() Kind   { return KindCommand }
+func (Outcome) kind() Kind   { return KindOutcome }
+func (Work) kind() Kind      { return KindWork }
+func (Wait) kind() Kind      { return KindWait }
+func (Fault) kind() Kind     { return KindFault }
+func (Expired) kind() Kind   { return KindExpired }
+func (Violation) kind() Kind { return KindViolation }
+func (End) kind() Kind       { return KindEnd }
+
+type head struct {
+	Seq    int    `json:"seq"`
+	Step   int    `json:"step"`
+	At     Millis `json:"at_ms"`
+	Thread string `json:"thread"`
+	Kind   Kind   `json:"kind"`
+}
+
+type tail struct {
+	Key    KeyState       `json:"key"`
+	Belief map[string]int `json:"belief"`
+}
+
+// MarshalJSON writes e as one flat object in a fixed order of fields, so that
+// equal events are equal bytes.
+func (e Event) MarshalJSON() ([]byte, error) {
+	belief := e.Belief
+	if belief == nil {
+		belief = map[string]int{}
+	}
+	var out []byte
+	for _, part := range []any{head{e.Seq, e.Step, e.At, e.Thread, e.Kind()}, e.Body, tail{e.Key, belief}} {
+		b, err := json.Marshal(part)
+		if err != nil {
+			return nil, fmt.Errorf("trace: event %d: %w", e.Seq, err)
+		}
+		if len(out) == 0 {
+			out = b
+			continue
+		}
+		out[len(out)-1] = ',' // "}" of the part before
+		out = append(out, b[1:]...)
+	}
+	return out, nil
+}
+
+// UnmarshalJSON reads what MarshalJSON writes. It fails on a kind it does not
+// know.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	var h head
+	var t tail
+	if err := json.Unmarshal(b, &h); err != nil {
+		return fmt.Errorf("trace: event: %w", err)
+	}
+	if err := json.Unmarshal(b, &t); err != nil {
+		return fmt.Errorf("trace: event %d: %w", h.Seq, err)
+	}
+	body, err := decodeBody(h.Kind, b)
+	if err != nil {
+		return fmt.Errorf("trace: event %d: %w", h.Seq, err)
+	}
+	*e = Event{Seq: h.Seq, Step: h.Step, At: h.At, Thread: h.Thread, Body: body, Key: t.Key, Belief: t.Belief}
+	return nil
+}
+
+func decodeBody(k Kind, b []byte) (Body, error) {
+	switch k {
+	case KindCommand:
+		return decodeAs[Command](b)
+	case KindOutcome:
+		return decodeAs[Outcome](b)
+	case KindWork:
+		return decodeAs[Work](b)
+	case KindWait:
+		return decodeAs[Wait](b)
+	case KindFault:
+		return decodeAs[Fault](b)
+	case KindExpired:
+		return decodeAs[Expired](b)
+	case KindViolation:
+		return decodeAs[Violation](b)
+	case KindEnd:
+		return decodeAs[End](b)
+	default:
+		return nil, fmt.Errorf("unknown kind %q", k)
+	}
+}
+
+func decodeAs[T Body](b []byte) (Body, error) {
+	var v T
+	err := json.Unmarshal(b, &v)
+	return v, err
+}

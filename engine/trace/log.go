@@ -1,0 +1,162 @@
+package trace
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// Stores and clocks, as a [Header] names them.
+const (
+	StoreEmbedded = "embedded"
+	StoreExternal = "external"
+	ClockVirtual  = "virtual"
+	ClockWall     = "wall"
+)
+
+// Header is the first line of a trace.
+type Header struct {
+	Relock   int               `json:"relock"`   // Version
+	Scenario json.RawMessage   `json:"scenario"` // as it was run, defaults filled in
+	Seed     uint64            `json:"seed"`
+	Store    string            `json:"store"`  // StoreEmbedded or StoreExternal
+	Clock    string            `json:"clock"`  // ClockVirtual or ClockWall
+	Owners   map[string]string `json:"owners"` // owner id to thread
+}
+
+// Log is the append-only list of a run's events. Any number of readers may
+// follow it while one writer appends. The zero value is ready; a Log is safe
+// for concurrent use.
+type Log struct {
+	mu      sync.Mutex
+	events  []Event
+	closed  bool
+	changed chan struct{} // closed and replaced on each change
+}
+
+// Append adds e, numbers it, and returns it with its Seq. Appending to a
+// closed log is a programming error and panics.
+func (l *Log) Append(e Event) Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		panic("trace: append to a closed log")
+	}
+	e.Seq = len(l.events) + 1
+	l.events = append(l.events, e)
+	l.wake()
+	return e
+}
+
+// Close says that no event follows. Closing twice is harmless.
+func (l *Log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	l.wake()
+}
+
+func (l *Log) wake() {
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+// Since returns the events after seq, and whether the log is closed. The
+// caller must not change the slice.
+func (l *Log) Since(seq int) (events []Event, closed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.since(seq), l.closed
+}
+
+func (l *Log) since(seq int) []Event {
+	if seq < 0 {
+		seq = 0
+	}
+	if seq >= len(l.events) {
+		return nil
+	}
+	return l.events[seq:len(l.events):len(l.events)]
+}
+
+// Wait returns the events after seq as soon as there is one, and none when
+// the log is closed and seq is its end. It fails only with ctx's error.
+func (l *Log) Wait(ctx context.Context, seq int) (events []Event, closed bool, err error) {
+	for {
+		l.mu.Lock()
+		events, closed = l.since(seq), l.closed
+		if len(events) > 0 || closed {
+			l.mu.Unlock()
+			return events, closed, nil
+		}
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, false, ctx.Err()
+		}
+	}
+}
+
+// Len is the number of events so far.
+func (l *Log) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.events)
+}
+
+// Write writes the header and the events as JSON Lines.
+func Write(w io.Writer, h Header, events []Event) error {
+	bw := bufio.NewWriter(w)
+	enc := json.NewEncoder(bw)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(h); err != nil {
+		return fmt.Errorf("trace: write header: %w", err)
+	}
+	for _, e := range events {
+		if err := enc.Encode(e); err != nil {
+			return fmt.Errorf("trace: write event %d: %w", e.Seq, err)
+		}
+	}
+	if err := bw.Flush(); err != nil {
+		return fmt.Errorf("trace: write: %w", err)
+	}
+	return nil
+}
+
+// ErrVersion is returned by Read for a trace of a version it does not know.
+var ErrVersion = errors.New("trace: unknown version")
+
+// Read reads one trace of JSON Lines to the end of r.
+func Read(r io.Reader) (Header, []Event, error) {
+	dec := json.NewDecoder(r)
+	var h Header
+	if err := dec.Decode(&h); err != nil {
+		return h, nil, fmt.Errorf("trace: read header: %w", err)
+	}
+	if h.Relock != Version {
+		return h, nil, fmt.Errorf("%w %d", ErrVersion, h.Relock)
+	}
+	var events []Event
+	for {
+		var e Event
+		err := dec.Decode(&e)
+		if errors.Is(err, io.EOF) {
+			return h, events, nil
+		}
+		if err != nil {
+			return h, events, fmt.Errorf("trace: read line %d: %w", len(events)+2, err)
+		}
+		events = append(events, e)
+	}
+}

@@ -1,0 +1,124 @@
+// Package hub hands out frames to websockets: every viewer gets every frame,
+// in order, and no viewer holds up another.
+package hub
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gorilla/websocket"
+)
+
+// Close codes of the application, and what a page does on them.
+const (
+	CloseSlow = 4008 // the viewer could not keep up: come back with the last seq
+	CloseOver = 4010 // the run is over: stay away
+)
+
+// queueLength is how many frames a viewer may lag behind. A frame holds all
+// rows since the last, so that this is seconds even on a slow line.
+const queueLength = 64
+
+// ErrClosed is returned once the hub is closed.
+var ErrClosed = errors.New("hub: closed")
+
+// Hub fans out frames. It is safe for concurrent use and starts no goroutine.
+type Hub struct {
+	mu     sync.Mutex
+	subs   map[*Subscriber]struct{}
+	closed bool
+	code   int
+}
+
+// New returns a hub without viewers.
+func New() *Hub { return &Hub{subs: map[*Subscriber]struct{}{}} }
+
+// Subscriber is one viewer's queue.
+type Subscriber struct {
+	hub    *Hub
+	frames chan *websocket.PreparedMessage
+	code   int // set before frames is closed
+}
+
+// Frames is closed when the viewer is to be closed with Code.
+func (s *Subscriber) Frames() <-chan *websocket.PreparedMessage { return s.frames }
+
+// Code is the close code, once Frames is closed.
+func (s *Subscriber) Code() int {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	return s.code
+}
+
+// Leave ends the subscription.
+func (s *Subscriber) Leave() {
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	s.hub.drop(s, websocket.CloseNormalClosure)
+}
+
+// Subscribe adds a viewer. On a closed hub the queue is closed from the start.
+func (h *Hub) Subscribe() *Subscriber {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	s := &Subscriber{hub: h, frames: make(chan *websocket.PreparedMessage, queueLength)}
+	h.subs[s] = struct{}{}
+	if h.closed {
+		h.drop(s, h.code)
+	}
+	return s
+}
+
+// Publish queues a text frame for every viewer and never blocks: a viewer
+// whose queue is full is closed with CloseSlow. It fails with ErrClosed.
+func (h *Hub) Publish(frame []byte) error {
+	message, err := websocket.NewPreparedMessage(websocket.TextMessage, frame)
+	if err != nil {
+		return fmt.Errorf("hub: prepare a frame: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return ErrClosed
+	}
+	for s := range h.subs {
+		select {
+		case s.frames <- message:
+		default:
+			h.drop(s, CloseSlow)
+		}
+	}
+	return nil
+}
+
+// Viewers is how many there are now.
+func (h *Hub) Viewers() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.subs)
+}
+
+// Close closes every viewer, and later ones at once, with code. Only the
+// first Close counts.
+func (h *Hub) Close(code int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return
+	}
+	h.closed, h.code = true, code
+	for s := range h.subs {
+		h.drop(s, code)
+	}
+}
+
+// drop is the only place where a queue is closed.
+func (h *Hub) drop(s *Subscriber, code int) {
+	if _, ok := h.subs[s]; !ok {
+		return
+	}
+	delete(h.subs, s)
+	s.code = code
+	close(s.frames)
+}

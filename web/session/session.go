@@ -1,0 +1,266 @@
+// Package session keeps the runs that people look at: each with its audience,
+// within limits, and no longer than somebody cares.
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"golang.org/x/time/rate"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/hub"
+)
+
+// Errors of Start. Their texts are for people.
+var (
+	ErrTooFast    = errors.New("too many runs were started from your address in the last minute; wait a moment")
+	ErrTooMany    = errors.New("the server is running as many scenarios as it can; try again in a moment")
+	ErrTooManyOwn = errors.New("your address has as many scenarios running as it may; wait until one has ended")
+	ErrClosed     = errors.New("the server is shutting down")
+)
+
+// Limits bound what visitors can use up.
+type Limits struct {
+	Running           int           // scenarios running at once, in all
+	RunningPerAddress int           // and from one address
+	StartsPerMinute   int           // runs started from one address
+	Kept              int           // runs kept, ended ones too; the oldest ended one goes first
+	Idle              time.Duration // a run that nobody looked at for so long is forgotten
+	Longest           time.Duration // a run that takes longer is stopped
+}
+
+// DefaultLimits suit one small machine and a classroom behind one address.
+func DefaultLimits() Limits {
+	return Limits{
+		Running: 64, RunningPerAddress: 32, StartsPerMinute: 120, Kept: 1000,
+		Idle: 30 * time.Minute, Longest: 10 * time.Minute,
+	}
+}
+
+// Encode makes one frame of the events that are new. It is called for one run
+// by one goroutine, with events in order.
+type Encode func(events []trace.Event, ended bool) ([]byte, error)
+
+// Registry keeps sessions. It is safe for concurrent use.
+type Registry struct {
+	limits Limits
+	ctx    context.Context //nolint:containedctx // the lifetime of all runs, ended by Close
+	stop   context.CancelCauseFunc
+	runs   sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[string]*Session
+	starts   map[string]*rate.Limiter
+}
+
+// NewRegistry returns an empty registry. Close ends it.
+func NewRegistry(limits Limits) *Registry {
+	ctx, stop := context.WithCancelCause(context.Background())
+	r := &Registry{
+		limits: limits, ctx: ctx, stop: stop,
+		sessions: map[string]*Session{}, starts: map[string]*rate.Limiter{},
+	}
+	r.runs.Go(r.forget)
+	return r
+}
+
+// Session is one run and who looks at it. It is safe for concurrent use.
+type Session struct {
+	Run      *engine.Run
+	Scenario *scenario.Scenario
+	address  string
+	hub      *hub.Hub
+
+	mu     sync.Mutex
+	frames []frame
+	ended  bool
+	seen   time.Time
+}
+
+type frame struct {
+	last int // seq of its last event
+	data []byte
+}
+
+// Start runs sc for a visitor from address. It fails with one of the package's
+// errors, or where the scenario cannot be run.
+func (r *Registry) Start(address string, sc *scenario.Scenario, o engine.Options, encoder func(*engine.Run) Encode) (*Session, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.admit(address); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest,
+		fmt.Errorf("it took longer than %v", r.limits.Longest))
+	run, err := engine.Start(ctx, sc, o)
+	if err != nil {
+		cancel()
+		return nil, fmt.Errorf("session: %w", err)
+	}
+	s := &Session{Run: run, Scenario: sc, address: address, hub: hub.New(), seen: time.Now()}
+	r.sessions[run.ID()] = s
+	r.runs.Go(func() {
+		defer cancel()
+		s.pump(encoder(run))
+	})
+	return s, nil
+}
+
+// admit checks the limits and makes room. The caller holds mu.
+func (r *Registry) admit(address string) error {
+	if r.closed {
+		return ErrClosed
+	}
+	running, own := 0, 0
+	var oldest *Session
+	for _, s := range r.sessions {
+		over, seen := s.state()
+		switch {
+		case !over:
+			running++
+			if s.address == address {
+				own++
+			}
+		case oldest == nil || seen.Before(oldest.seen):
+			oldest = s
+		}
+	}
+	switch {
+	case running >= r.limits.Running, len(r.sessions) >= r.limits.Kept && oldest == nil:
+		return ErrTooMany
+	case own >= r.limits.RunningPerAddress:
+		return ErrTooManyOwn
+	}
+	l := r.starts[address]
+	if l == nil {
+		l = rate.NewLimiter(rate.Limit(r.limits.StartsPerMinute)/60, r.limits.StartsPerMinute)
+		r.starts[address] = l
+	}
+	if !l.Allow() {
+		return ErrTooFast
+	}
+	if len(r.sessions) >= r.limits.Kept {
+		delete(r.sessions, oldest.Run.ID())
+		oldest.hub.Close(hub.CloseOver)
+	}
+	return nil
+}
+
+// Get returns the session of a run and notes that somebody looked at it.
+func (r *Registry) Get(id string) (*Session, bool) {
+	r.mu.Lock()
+	s, ok := r.sessions[id]
+	r.mu.Unlock()
+	if ok {
+		s.touch()
+	}
+	return s, ok
+}
+
+// Close stops all runs, closes all viewers with 1001, and returns when
+// everything that the registry started has ended.
+func (r *Registry) Close() {
+	r.mu.Lock()
+	r.closed = true
+	for _, s := range r.sessions {
+		s.hub.Close(websocket.CloseGoingAway)
+	}
+	r.mu.Unlock()
+	r.stop(ErrClosed)
+	r.runs.Wait()
+}
+
+// forget drops what nobody looks at any more.
+func (r *Registry) forget() {
+	t := time.NewTicker(max(r.limits.Idle/10, time.Second))
+	defer t.Stop()
+	for {
+		select {
+		case <-r.ctx.Done():
+			return
+		case now := <-t.C:
+			r.forgetBefore(now.Add(-r.limits.Idle))
+		}
+	}
+}
+
+func (r *Registry) forgetBefore(then time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, s := range r.sessions {
+		over, seen := s.state()
+		if over && s.hub.Viewers() == 0 && seen.Before(then) {
+			delete(r.sessions, id)
+		}
+	}
+	for address, l := range r.starts {
+		if l.Tokens() >= float64(l.Burst()) {
+			delete(r.starts, address)
+		}
+	}
+}
+
+func (s *Session) touch() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen = time.Now()
+}
+
+func (s *Session) state() (ended bool, seen time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended, s.seen
+}
+
+// pump turns new events into frames, all that there are into one.
+func (s *Session) pump(encode Encode) {
+	seq := 0
+	for {
+		events, closed, err := s.Run.Log().Wait(context.Background(), seq)
+		if err != nil {
+			return // cannot be: the log closes with the run
+		}
+		seq += len(events)
+		if len(events) == 0 && closed {
+			s.end()
+			return
+		}
+		_, done := s.Run.Log().Since(seq)
+		data, err := encode(events, done && seq == s.Run.Log().Len())
+		if err != nil {
+			panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
+		}
+		s.mu.Lock()
+		s.frames = append(s.frames, frame{seq, data})
+		_ = s.hub.Publish(data) // closed: nobody is there
+		s.mu.Unlock()
+	}
+}
+
+func (s *Session) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
+	s.hub.Close(hub.CloseOver)
+}
+
+// Join returns the frames with events after seq, and all later ones in order:
+// none is missing and none comes twice.
+func (s *Session) Join(seq int) (backlog [][]byte, viewer *hub.Subscriber) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.frames {
+		if f.last > seq {
+			backlog = append(backlog, f.data)
+		}
+	}
+	return backlog, s.hub.Subscribe()
+}

@@ -1,0 +1,46 @@
+package view
+
+import (
+	"relock/engine/scenario"
+)
+
+// Scenario is a scenario ready to be shown, and to be edited in a form.
+type Scenario struct {
+	Title       string
+	Key         string
+	Lease       string
+	LeaseMillis int64
+	Watchdog    string
+	Seed        uint64
+	Threads     []Thread
+}
+
+// Thread is a thread's settings in words.
+type Thread struct {
+	Name     string
+	Ordinal  int
+	Start    string
+	Depth    int
+	Work     string
+	Retries  int
+	Interval string
+}
+
+// NewScenario words sc.
+func NewScenario(sc *scenario.Scenario) Scenario {
+	s := Scenario{
+		Title: sc.Title, Key: sc.Lock.Key, Seed: sc.Seed,
+		Lease: scenario.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
+		Watchdog: "off",
+	}
+	if sc.Lock.Watchdog > 0 {
+		s.Watchdog = scenario.Duration(sc.Lock.Watchdog)
+	}
+	for i, t := range sc.Threads {
+		s.Threads = append(s.Threads, Thread{
+			Name: t.Name, Ordinal: i, Start: scenario.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),
+			Retries: t.Retry.Times, Interval: scenario.Duration(t.Retry.Interval),
+		})
+	}
+	return s
+}

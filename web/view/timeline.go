@@ -1,0 +1,361 @@
+// Package view turns traces and scenarios into what is shown: plain structs
+// of ready-made text, without HTML, HTTP or Redis. The page and the terminal
+// both draw from it.
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/trace"
+)
+
+// Tone says how a text is meant; whoever draws it gives it a colour and a
+// shape.
+type Tone string
+
+// Tones.
+const (
+	Plain Tone = "plain"
+	Quiet Tone = "quiet" // not the matter of this row
+	Good  Tone = "good"
+	Bad   Tone = "bad"
+)
+
+// Row is one T of the timeline: what one step did.
+type Row struct {
+	Step       int
+	LastSeq    int    // of the events shown in it
+	Time       string // "T1"
+	At         string // "62 ms"
+	Cells      []Cell // one for each thread, in the scenario's order
+	Key        Key
+	Event      string // what Redis or the run did by itself, else ""
+	EventTone  Tone
+	Violations []Violation
+	Final      bool // the run's end
+}
+
+// Cell is a thread in a row.
+type Cell struct {
+	Thread  string
+	Title   string
+	Tone    Tone
+	Lines   []Line
+	Notes   []string // what the thread does next
+	Inside  int      // levels it acts as if it held
+	Parted  bool     // it believes in a hold that Redis does not know
+	Acting  bool
+	Ordinal int // from 0, for its colour
+}
+
+// Line is one Redis command.
+type Line struct {
+	Verb    string // "HINCRBY"
+	Args    string // without the key
+	Reply   string
+	Writes  bool
+	Error   bool
+	Source  string // "lock.lua:17"
+	Spoken  string // the whole line in words
+	Ordinal int
+}
+
+// Key is the lock's key after a row.
+type Key struct {
+	Type     string
+	Holds    []HoldCount
+	Value    string
+	Lease    string // "151 ms", "no expiry", or "" without a key
+	Fraction int    // of the lease left, in thousandths
+}
+
+// HoldCount is a field of the lock's hash.
+type HoldCount struct {
+	Thread  string // "" for an owner that is no thread's
+	Ordinal int
+	Owner   string // shortened
+	Count   string
+}
+
+// Violation is a broken rule.
+type Violation struct {
+	Rule   string
+	Detail string
+}
+
+// Timeline folds a trace into rows. It is not safe for concurrent use.
+type Timeline struct {
+	threads []string
+	owners  map[string]string
+	lease   int64
+	key     string
+
+	rows   []Row
+	status map[string]string
+	belief map[string]int
+}
+
+// NewTimeline returns an empty timeline for a run of s.
+func NewTimeline(s Scenario, owners map[string]string) *Timeline {
+	t := &Timeline{owners: owners, lease: s.LeaseMillis, key: s.Key, status: map[string]string{}, belief: map[string]int{}}
+	for _, th := range s.Threads {
+		t.threads = append(t.threads, th.Name)
+		t.status[th.Name] = "not started"
+	}
+	return t
+}
+
+// Threads are the names of the columns.
+func (t *Timeline) Threads() []string { return t.threads }
+
+// Rows are all rows so far. The caller must not change them.
+func (t *Timeline) Rows() []Row { return t.rows }
+
+// Add puts an event into its row and returns the row's index.
+func (t *Timeline) Add(e trace.Event) int {
+	if n := len(t.rows); n == 0 || t.rows[n-1].Step != e.Step {
+		t.rows = append(t.rows, t.newRow(e))
+	}
+	row := &t.rows[len(t.rows)-1]
+	row.LastSeq = e.Seq
+	row.Key = t.keyCell(e.Key)
+	t.belief = e.Belief
+	if i := slices.Index(t.threads, e.Thread); i >= 0 {
+		cell := &row.Cells[i]
+		if !cell.Acting {
+			cell.Acting, cell.Title, cell.Tone = true, "", Plain
+		}
+		t.act(cell, e)
+	} else {
+		t.event(row, e)
+	}
+	t.mark(row, e)
+	return len(t.rows) - 1
+}
+
+func (t *Timeline) newRow(e trace.Event) Row {
+	row := Row{Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: Millis(float64(e.At))}
+	for i, name := range t.threads {
+		row.Cells = append(row.Cells, Cell{Thread: name, Ordinal: i, Title: t.status[name], Tone: Quiet})
+	}
+	return row
+}
+
+// mark shows in each cell what its thread believes, and whether that is true.
+func (t *Timeline) mark(row *Row, e trace.Event) {
+	held := map[string]bool{}
+	for id := range e.Key.Fields {
+		held[t.owners[id]] = true
+	}
+	if e.Key.Value != nil {
+		held[t.owners[*e.Key.Value]] = true
+	}
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		c.Inside = e.Belief[c.Thread]
+		c.Parted = c.Inside > 0 && !held[c.Thread]
+	}
+}
+
+func (t *Timeline) event(row *Row, e trace.Event) {
+	switch b := e.Body.(type) {
+	case trace.Expired:
+		row.Event, row.EventTone = "The lease ran out: Redis dropped the key", Bad
+	case trace.Violation:
+		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: b.Detail})
+	case trace.End:
+		row.Final = true
+		row.Event, row.EventTone = "The run has ended", Quiet
+		if b.Error != "" {
+			row.Event, row.EventTone = "The run was ended: "+b.Error, Bad
+		}
+	case trace.Fault:
+		row.Event, row.EventTone = "Fault: "+b.Do, Bad
+	}
+}
+
+func (t *Timeline) act(c *Cell, e trace.Event) {
+	switch b := e.Body.(type) {
+	case trace.Command:
+		c.Lines = append(c.Lines, t.line(b, c.Ordinal))
+		if c.Title == "" {
+			c.Title = b.Call
+		}
+	case trace.Outcome:
+		c.Title, c.Tone = outcome(b)
+	case trace.Work:
+		t.work(c, e, b)
+	case trace.Wait:
+		until := Millis(float64(e.At + b.For))
+		c.Notes = append(c.Notes, "waits "+Millis(float64(b.For)))
+		t.status[c.Thread] = "waiting until " + until
+	case trace.Fault:
+		c.Notes = append(c.Notes, fault(b))
+		c.Tone = Bad
+		if b.Do == "pause" {
+			t.status[c.Thread] = "standing still until " + Millis(float64(e.At+b.For))
+		}
+	case trace.End:
+		c.Notes = append(c.Notes, "ends: "+string(b.Result))
+		t.status[c.Thread] = "ended: " + string(b.Result)
+		if b.Result != trace.Done {
+			c.Tone = Bad
+		}
+	}
+	if c.Title == "" && len(c.Notes) > 0 {
+		c.Title, c.Notes = c.Notes[0], c.Notes[1:]
+	}
+}
+
+func (t *Timeline) work(c *Cell, e trace.Event, b trace.Work) {
+	if b.State == trace.WorkEnd {
+		c.Notes = append(c.Notes, fmt.Sprintf("work at level %d done", b.Level))
+		t.status[c.Thread] = ""
+		return
+	}
+	c.Notes = append(c.Notes, "works "+Millis(float64(b.For)))
+	t.status[c.Thread] = fmt.Sprintf("working, level %d", b.Level)
+}
+
+func fault(b trace.Fault) string {
+	text := "fault: " + b.Do
+	if b.For > 0 {
+		text += " for " + Millis(float64(b.For))
+	}
+	if b.Scope == "work" {
+		text += ", the watchdog goes on"
+	}
+	return text
+}
+
+// outcome words what an attempt came to.
+func outcome(b trace.Outcome) (string, Tone) {
+	title := b.Call
+	if b.Call == "renew" {
+		title = "watchdog"
+	}
+	if b.Attempt > 1 && b.Call == "lock" {
+		title = "retry " + strconv.Itoa(b.Attempt-1)
+	}
+	switch b.Result {
+	case trace.Acquired:
+		return title + ": acquired", Good
+	case trace.Reentered:
+		return title + ": level " + strconv.Itoa(b.Level) + " entered", Good
+	case trace.Refused:
+		return title + ": refused", Bad
+	case trace.Exhausted:
+		return "gives up after " + strconv.Itoa(b.Attempt) + " attempts", Bad
+	case trace.Released:
+		return title + ": released", Good
+	case trace.Decremented:
+		return title + ": level " + strconv.Itoa(b.Level) + " left", Good
+	case trace.Renewed:
+		return title + ": lease renewed", Good
+	case trace.Lost:
+		return title + ": the lease was lost", Bad
+	case trace.NotHeld:
+		return title + ": not held", Bad
+	default:
+		return title + ": error", Bad
+	}
+}
+
+func (t *Timeline) line(b trace.Command, ordinal int) Line {
+	l := Line{Verb: b.Args[0], Ordinal: ordinal, Writes: writes(b.Args[0])}
+	var args []string
+	for i, a := range b.Args[1:] {
+		switch {
+		case i == 0 && a == t.key:
+			continue
+		case t.owners[a] != "":
+			a = ShortOwner(a)
+		case l.Verb == "HINCRBY" && i == 2 && !strings.HasPrefix(a, "-"):
+			a = "+" + a
+		case l.Verb == "HINCRBY" && i == 2:
+			a = "−" + a[1:]
+		}
+		args = append(args, a)
+	}
+	l.Args = strings.Join(args, " ")
+	l.Reply = reply(b)
+	l.Error = b.Error != ""
+	if b.Script != "" {
+		l.Source = b.Script
+		if b.Line > 0 {
+			l.Source += ":" + strconv.Itoa(b.Line)
+		}
+	}
+	l.Spoken = strings.TrimSpace(l.Verb+" "+l.Args) + " gives " + l.Reply
+	return l
+}
+
+func reply(b trace.Command) string {
+	switch v := b.Reply.(type) {
+	case nil:
+		if b.Error != "" {
+			return b.Error
+		}
+		return "nil"
+	case string:
+		return v
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+func writes(verb string) bool {
+	switch verb {
+	case "EXISTS", "HEXISTS", "HGET", "GET", "PTTL", "TTL":
+		return false
+	default:
+		return true
+	}
+}
+
+func (t *Timeline) keyCell(k trace.KeyState) Key {
+	out := Key{Type: k.Type}
+	if !k.Exists() {
+		return out
+	}
+	if k.Value != nil {
+		out.Value = *k.Value
+	}
+	owners := make([]string, 0, len(k.Fields))
+	for id := range k.Fields {
+		owners = append(owners, id)
+	}
+	slices.Sort(owners)
+	for _, id := range owners {
+		name := t.owners[id]
+		out.Holds = append(out.Holds, HoldCount{
+			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
+		})
+	}
+	if k.PTTL < 0 {
+		out.Lease = "no expiry"
+		out.Fraction = 1000
+		return out
+	}
+	out.Lease = Millis(float64(k.PTTL))
+	if t.lease > 0 {
+		out.Fraction = int(min(max(k.PTTL*1000/t.lease, 0), 1000))
+	}
+	return out
+}
+
+// ShortOwner shortens an owner id to its ends.
+func ShortOwner(id string) string {
+	if len(id) <= 9 {
+		return id
+	}
+	return id[:4] + "…" + id[len(id)-3:]
+}
+
+// Millis words a time in milliseconds: "62 ms", "66.667 ms".
+func Millis(ms float64) string {
+	return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
+}
