@@ -91,7 +91,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 		r.key = "relock:{" + o.ID + "}:" + sc.Lock.Key
 	}
 	for _, spec := range sc.Threads {
-		t := &thread{r: r, spec: spec, random: source(sc.Seed, spec.Name, "work")}
+		t := &thread{r: r, spec: spec, asked: make(chan struct{}), random: source(sc.Seed, spec.Name, "work")}
 		if t.owner, err = r.newOwner(spec.Name); err != nil {
 			return nil, err
 		}

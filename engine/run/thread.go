@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -26,12 +28,18 @@ type thread struct {
 	process clock.Process
 	redis   *tap
 	locker  *lock.Locker
-	ended   bool // read by the driver while nobody moves
+	ended   atomic.Bool
+
+	asked chan struct{} // on the wall clock: closed when it has had its first answer
+	first sync.Once
 }
 
 // main makes the business call as often as the scenario says.
 func (t *thread) main() {
-	defer func() { t.ended = true }()
+	defer func() {
+		t.ended.Store(true)
+		t.hasAsked()
+	}()
 	var err error
 	for round := 1; round <= t.spec.Repeat && err == nil; round++ {
 		err = t.business(round, 1)
@@ -51,6 +59,9 @@ func (t *thread) main() {
 	}
 	t.r.rec.local(t.spec.Name, end)
 }
+
+// hasAsked lets the thread go on that starts at the same moment.
+func (t *thread) hasAsked() { t.first.Do(func() { close(t.asked) }) }
 
 // business is the article's method: lock, work, call the next level, unlock.
 func (t *thread) business(round, level int) (err error) {
@@ -105,9 +116,13 @@ func (t *thread) strike(round, level int) {
 		if f.Thread != t.spec.Name || f.At != scenario.AtWork || f.Level != level || f.Round != round {
 			continue
 		}
-		t.r.rec.local(t.spec.Name, trace.Fault{
-			Do: f.Do, At: f.At, Level: f.Level, Round: f.Round, For: trace.MillisOf(f.For), Scope: f.Scope,
-		})
+		struck := trace.Fault{
+			Do: f.Do, At: f.At, Level: f.Level, Round: f.Round, ForMS: trace.MillisOf(f.For), Scope: f.Scope,
+		}
+		if f.For > 0 {
+			struck.For = scenario.Duration(f.For)
+		}
+		t.r.rec.local(t.spec.Name, struck)
 		switch f.Do {
 		case scenario.FaultPause:
 			if f.Scope == scenario.ScopeWork {
@@ -179,6 +194,7 @@ func (p *tap) send(ctx context.Context, send func(context.Context) *redis.Cmd) *
 	answered := p.t.r.rec.sending()
 	cmd := send(context.WithValue(ctx, recordsKey{}, &records))
 	answered(p.t, records)
+	p.t.hasAsked()
 	return cmd
 }
 

@@ -86,7 +86,7 @@ func (v *virtual) drive(ctx context.Context) error {
 	}
 }
 
-func (t *thread) alive() bool { return !t.ended }
+func (t *thread) alive() bool { return !t.ended.Load() }
 
 func (r *Run) alive() []string {
 	names := []string{}

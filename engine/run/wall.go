@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -36,7 +37,8 @@ type wall struct {
 	mu       sync.Mutex
 	out      checked
 	pending  []item
-	inFlight map[int]time.Duration // when what has no answer yet was sent
+	inFlight map[int]time.Duration    // when what has no answer yet was sent
+	untold   map[callOf]time.Duration // when a script ran whose outcome is still to come
 	calls    int
 	changed  chan struct{} // capacity 1: the key's state or its expiry changed
 
@@ -49,6 +51,9 @@ type wall struct {
 	hasCommand bool
 }
 
+// callOf is a call of a thread, of which there is one at a time.
+type callOf struct{ thread, call string }
+
 // item is what happens at one instant.
 type item struct {
 	at      time.Duration
@@ -59,7 +64,7 @@ type item struct {
 }
 
 func (r *Run) executeWall(ctx context.Context) error {
-	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1)}
+	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, untold: map[callOf]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1)}
 	if r.o.External != nil {
 		w.client = r.o.External.Client()
 		defer w.cleanUp(ctx)
@@ -105,9 +110,7 @@ func (w *wall) calibrate(ctx context.Context) error {
 }
 
 func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
-	for _, t := range w.r.threads {
-		t.process.Go(t.spec.Start, t.main)
-	}
+	w.spawn()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -129,6 +132,9 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 		processes.Kill()
+		for _, t := range w.r.threads {
+			t.hasAsked() // one that died before it asked holds up nobody
+		}
 		<-ended
 	}
 	w.mu.Lock()
@@ -141,6 +147,22 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 		return err
 	}
 	return w.awaitLease(ctx)
+}
+
+// spawn starts the threads. Of those that start at one moment, each waits
+// until the one before it has had its first answer: a person who writes A
+// before B means A to be first, and a race would decide otherwise each time.
+func (w *wall) spawn() {
+	byStart := slices.Clone(w.r.threads)
+	slices.SortStableFunc(byStart, func(a, b *thread) int { return cmp.Compare(a.spec.Start, b.spec.Start) })
+	for i, t := range byStart {
+		t.process.Go(t.spec.Start, func() {
+			if i > 0 && byStart[i-1].spec.Start == t.spec.Start {
+				<-byStart[i-1].asked
+			}
+			t.main()
+		})
+	}
 }
 
 // awaitLease gives a key that outlived its threads one lease to go.
@@ -217,7 +239,18 @@ func (w *wall) now() time.Duration { return time.Since(w.start) }
 func (w *wall) local(thread string, body trace.Body) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.insert(item{at: w.now(), thread: thread, body: body})
+	at := w.now()
+	switch b := body.(type) {
+	case trace.Outcome: // decided when the script ran, and told with it
+		c := callOf{thread, b.Call}
+		if ran, ok := w.untold[c]; ok {
+			at = ran
+			delete(w.untold, c)
+		}
+	case trace.End:
+		maps.DeleteFunc(w.untold, func(c callOf, _ time.Duration) bool { return c.thread == thread })
+	}
+	w.insert(item{at: at, thread: thread, body: body})
 	w.release(false)
 }
 
@@ -232,7 +265,11 @@ func (w *wall) sending() func(*thread, []sent) {
 		defer w.mu.Unlock()
 		delete(w.inFlight, id)
 		for _, s := range records {
-			w.insert(item{at: s.rec.Time - w.offset, thread: t.spec.Name, events: w.r.commands(s)})
+			at := s.rec.Time - w.offset
+			w.insert(item{at: at, thread: t.spec.Name, events: w.r.commands(s)})
+			if t.alive() {
+				w.untold[callOf{t.spec.Name, s.call.Name}] = at
+			}
 		}
 		w.release(false)
 	}
@@ -255,6 +292,11 @@ func (w *wall) release(all bool) {
 		first := w.pending[0]
 		for _, sentAt := range w.inFlight {
 			if !all && sentAt <= first.at {
+				return
+			}
+		}
+		for _, ran := range w.untold {
+			if !all && ran < first.at {
 				return
 			}
 		}

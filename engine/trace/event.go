@@ -164,7 +164,8 @@ type Fault struct {
 	At    string `json:"at,omitempty"`
 	Level int    `json:"level,omitempty"`
 	Round int    `json:"round,omitempty"`
-	For   Millis `json:"for_ms,omitempty"`
+	For   string `json:"for,omitempty"` // as the scenario words it: "300ms"
+	ForMS Millis `json:"for_ms,omitempty"`
 	Scope string `json:"scope,omitempty"`
 }
 

@@ -196,7 +196,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.Notes = append(c.Notes, fault(b))
 		c.Tone = Bad
 		if b.Do == "pause" {
-			t.status[c.Thread] = "standing still until " + Millis(float64(e.At+b.For))
+			t.status[c.Thread] = "standing still until " + Millis(float64(e.At+b.ForMS))
 		}
 	case trace.End:
 		c.Notes = append(c.Notes, "ends: "+string(b.Result))
@@ -222,8 +222,8 @@ func (t *Timeline) work(c *Cell, e trace.Event, b trace.Work) {
 
 func fault(b trace.Fault) string {
 	text := "fault: " + b.Do
-	if b.For > 0 {
-		text += " for " + Millis(float64(b.For))
+	if b.ForMS > 0 {
+		text += " for " + Millis(float64(b.ForMS))
 	}
 	if b.Scope == "work" {
 		text += ", the watchdog goes on"

@@ -1,0 +1,200 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/session"
+	"relock/web/templates"
+	"relock/web/view"
+)
+
+// home shows an example, ready to be run.
+func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
+	name := r.URL.Query().Get("example")
+	if name == "" {
+		name = firstExample
+	}
+	for _, e := range s.examples {
+		if e.name == name {
+			form := view.NewForm(e.sc, view.StoreVirtual, s.externalName())
+			return s.playground(w, r, http.StatusOK, form, nil, name)
+		}
+	}
+	return errNoPage
+}
+
+func (s *Server) playground(w http.ResponseWriter, r *http.Request, status int, f view.Form, run *view.Run, current string) error {
+	title := f.Title
+	if title == "" {
+		title = "Playground"
+	}
+	p := view.Playground{Page: s.frame(title), Form: f, Run: run}
+	for _, e := range s.examples {
+		p.Examples = append(p.Examples, view.Example{Name: e.name, Title: e.sc.Title, Current: e.name == current})
+	}
+	return render(r.Context(), w, status, templates.Playground(p))
+}
+
+// start runs what the form says, or changes the form.
+func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
+	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
+	if err := r.ParseForm(); err != nil {
+		var large *http.MaxBytesError
+		if errors.As(err, &large) {
+			return &statusError{http.StatusRequestEntityTooLarge, "That form is too large",
+				fmt.Sprintf("A form may have %d KiB.", MaxForm>>10)}
+		}
+		return &statusError{http.StatusBadRequest, "That form cannot be read", "Please go back and send it again."}
+	}
+	values := r.PostForm
+	if changed := change(values); changed {
+		return s.playground(w, r, http.StatusOK, view.ShowForm(values, s.externalName()), nil, "")
+	}
+	form, sc := view.ReadForm(values, s.externalName())
+	if sc == nil {
+		return s.playground(w, r, http.StatusUnprocessableEntity, form, nil, "")
+	}
+	o := engine.Options{Wall: form.Store == view.StoreWall}
+	if form.Store == view.StoreExternal {
+		o.External = s.external
+	}
+	started, err := s.sessions.Start(address(r), sc, o, s.encoder(sc))
+	if err != nil {
+		return limitError(err)
+	}
+	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther)
+	return nil
+}
+
+// change adds or removes a thread where the form asks for that.
+func change(v url.Values) bool {
+	action := v.Get("action")
+	if action == "add" {
+		view.AddThread(v)
+		return true
+	}
+	index, ok := strings.CutPrefix(action, "remove-")
+	if !ok {
+		return false
+	}
+	if i, err := strconv.Atoi(index); err == nil {
+		view.RemoveThread(v, i)
+	}
+	return true
+}
+
+func limitError(err error) error {
+	switch {
+	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn):
+		return &statusError{http.StatusTooManyRequests, "One moment, please", sentence(err)}
+	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrClosed):
+		return &statusError{http.StatusServiceUnavailable, "No room just now", sentence(err)}
+	default:
+		return err
+	}
+}
+
+func sentence(err error) string {
+	text := err.Error()
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}
+
+func (s *Server) session(r *http.Request) (*session.Session, error) {
+	found, ok := s.sessions.Get(r.PathValue("id"))
+	if !ok {
+		return nil, errNoRun
+	}
+	return found, nil
+}
+
+// show is the page of a run with all rows so far.
+func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	header := found.Run.Header()
+	events, ended := found.Run.Log().Since(0)
+	sc := view.NewScenario(found.Scenario)
+	timeline := view.NewTimeline(sc, header.Owners)
+	for _, e := range events {
+		timeline.Add(e)
+	}
+	store := view.StoreVirtual
+	switch {
+	case header.Store == trace.StoreExternal:
+		store = view.StoreExternal
+	case header.Clock == trace.ClockWall:
+		store = view.StoreWall
+	}
+	path := "/runs/" + found.Run.ID()
+	run := &view.Run{
+		ID: found.Run.ID(), Title: sc.Title, Place: view.Place(header, s.externalName()), Slow: view.ClockNote(header.Clock),
+		Seed: sc.Seed, Threads: sc.Threads, Key: sc.Key, Lease: sc.Lease, Watchdog: sc.Watchdog,
+		Rows: timeline.Rows(), LastSeq: len(events), Ended: ended, Socket: path + "/socket", TracePath: path + "/trace",
+	}
+	run.Verdict, run.Tone = view.Verdict(run.Rows, ended)
+	form := view.NewForm(found.Scenario, store, s.externalName())
+	return s.playground(w, r, http.StatusOK, form, run, "")
+}
+
+// trace is the run as JSON Lines.
+func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	events, _ := found.Run.Log().Since(0)
+	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Disposition", `inline; filename="relock-trace.jsonl"`)
+	return trace.Write(w, found.Run.Header(), events)
+}
+
+// encoder renders each new or changed row once for all viewers.
+func (s *Server) encoder(sc *scenario.Scenario) func(*engine.Run) session.Encode {
+	return func(run *engine.Run) session.Encode {
+		timeline := view.NewTimeline(view.NewScenario(sc), run.Header().Owners)
+		return func(events []trace.Event, ended bool) ([]byte, error) {
+			first := -1
+			for _, e := range events {
+				if i := timeline.Add(e); first < 0 {
+					first = i
+				}
+			}
+			f := frameJSON{V: 1, Seq: events[len(events)-1].Seq, Ended: ended}
+			rows := timeline.Rows()
+			for _, row := range rows[first:] {
+				html, err := rendered(templates.RowView(row))
+				if err != nil {
+					return nil, err
+				}
+				f.Rows = append(f.Rows, rowJSON{row.Step, html})
+			}
+			var err error
+			if f.Verdict, err = rendered(templates.Verdict(view.Verdict(rows, ended))); err != nil {
+				return nil, err
+			}
+			return f.bytes()
+		}
+	}
+}
+
+func rendered(c templ.Component) (string, error) {
+	var b strings.Builder
+	if err := c.Render(context.Background(), &b); err != nil {
+		return "", fmt.Errorf("render: %w", err)
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,95 @@
+package view
+
+import (
+	"fmt"
+
+	"relock/engine/trace"
+)
+
+// Page is what every page has.
+type Page struct {
+	Title  string
+	Style  string // URL paths
+	Script string
+	Icon   string
+}
+
+// Playground is the page with the form and, once it was started, a run.
+type Playground struct {
+	Page     Page
+	Form     Form
+	Run      *Run // nil before the first
+	Examples []Example
+}
+
+// Example is a scenario that comes with the playground.
+type Example struct {
+	Name    string
+	Title   string
+	Current bool
+}
+
+// Run is a run as its page shows it.
+type Run struct {
+	ID        string
+	Title     string
+	Place     string // "embedded miniredis · virtual clock"
+	Seed      uint64
+	Threads   []Thread
+	Key       string
+	Lease     string
+	Watchdog  string
+	Rows      []Row
+	LastSeq   int
+	Ended     bool
+	Verdict   string
+	Tone      Tone
+	Socket    string // URL paths
+	TracePath string
+	Slow      string // what to know about the clock
+}
+
+// Message is a page that says one thing.
+type Message struct {
+	Page   Page
+	Status int
+	Head   string
+	Text   string
+}
+
+// Place says where a run takes place.
+func Place(h trace.Header, external string) string {
+	store := "embedded miniredis"
+	if h.Store == trace.StoreExternal {
+		store = "Redis at " + external
+	}
+	return store + " · " + h.Clock + " clock"
+}
+
+// ClockNote says what a clock means for what is shown.
+func ClockNote(clock string) string {
+	if clock == trace.ClockVirtual {
+		return "Virtual clock: the same scenario and seed give the same run, to the byte."
+	}
+	return "Wall clock: time really passes, and no two runs are quite the same."
+}
+
+// Verdict sums up a run from its rows.
+func Verdict(rows []Row, ended bool) (string, Tone) {
+	broken := 0
+	for _, r := range rows {
+		broken += len(r.Violations)
+	}
+	switch {
+	case broken == 1:
+		return "1 rule was broken", Bad
+	case broken > 1:
+		return fmt.Sprintf("%d times a rule was broken", broken), Bad
+	case !ended:
+		return "running", Quiet
+	case len(rows) > 0 && rows[len(rows)-1].EventTone == Bad:
+		return rows[len(rows)-1].Event, Bad
+	default:
+		return "no rule was broken", Good
+	}
+}

@@ -1,0 +1,193 @@
+// Package web serves the playground: its pages, the runs and their traces,
+// and the websockets on which rows arrive.
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"path"
+	"strings"
+
+	"github.com/a-h/templ"
+
+	"relock/engine/scenario"
+	"relock/engine/store"
+	"relock/web/session"
+	"relock/web/static"
+	"relock/web/templates"
+	"relock/web/view"
+)
+
+// MaxForm is how many bytes of a form are read: twice a scenario, for the
+// names around it.
+const MaxForm = 2 * scenario.MaxBytes
+
+// Config is what a Server is made of.
+type Config struct {
+	Log       *slog.Logger
+	Limits    session.Limits
+	External  *store.External // the operator's Redis, nil without one
+	Scenarios fs.FS           // the examples, *.yaml at its top
+}
+
+// Server answers requests. It is safe for concurrent use; Close ends its runs.
+type Server struct {
+	log      *slog.Logger
+	sessions *session.Registry
+	external *store.External
+	static   *static.Files
+	examples []example
+	handler  http.Handler
+}
+
+type example struct {
+	name string
+	sc   *scenario.Scenario
+}
+
+// firstExample is what the front page shows.
+const firstExample = "two-threads"
+
+// New returns a server. It fails when an example is no good scenario.
+func New(c Config) (*Server, error) {
+	files, err := static.New()
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	s := &Server{log: c.Log, external: c.External, static: files}
+	if s.examples, err = readExamples(c.Scenarios); err != nil {
+		return nil, err
+	}
+	s.sessions = session.NewRegistry(c.Limits)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.page(s.home))
+	mux.HandleFunc("POST /runs", s.page(s.start))
+	mux.HandleFunc("GET /runs/{id}", s.page(s.show))
+	mux.HandleFunc("GET /runs/{id}/trace", s.page(s.trace))
+	mux.HandleFunc("GET /runs/{id}/socket", s.page(s.socket))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.Handle("GET "+static.Prefix, files)
+	mux.HandleFunc("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
+	s.handler = s.logged(secured(http.NewCrossOriginProtection().Handler(mux)))
+	return s, nil
+}
+
+func readExamples(fsys fs.FS) ([]example, error) {
+	names, err := fs.Glob(fsys, "*.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("web: examples: %w", err)
+	}
+	var list []example
+	for _, name := range names {
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, fmt.Errorf("web: examples: %w", err)
+		}
+		sc, err := scenario.Parse(data)
+		if err != nil {
+			return nil, fmt.Errorf("web: example %s: %w", name, err)
+		}
+		one := example{strings.TrimSuffix(name, path.Ext(name)), sc}
+		if one.name == firstExample {
+			list = append([]example{one}, list...)
+			continue
+		}
+		list = append(list, one)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("web: no examples")
+	}
+	return list, nil
+}
+
+// ServeHTTP answers one request.
+func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
+
+// Close stops all runs, closes all websockets with 1001, and returns when
+// everything has ended.
+func (s *Server) Close() { s.sessions.Close() }
+
+func (s *Server) externalName() string {
+	if s.external == nil {
+		return ""
+	}
+	return s.external.Name()
+}
+
+// statusError is an error with a page of its own.
+type statusError struct {
+	status int
+	head   string
+	text   string
+}
+
+func (e *statusError) Error() string { return e.head }
+
+var (
+	errNoPage = &statusError{http.StatusNotFound, "There is no such page", "The address may be mistyped."}
+	errNoRun  = &statusError{
+		http.StatusNotFound, "There is no such run",
+		"Runs are forgotten when nobody has looked at them for a while, and when the server restarts. Run the scenario again: on the virtual clock the same seed gives the same run.",
+	}
+)
+
+// page answers with what the handler writes, or with its error's page.
+func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		err := h(w, r)
+		if err == nil {
+			return
+		}
+		var status *statusError
+		if !errors.As(err, &status) {
+			s.log.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
+			status = &statusError{http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again."}
+		}
+		m := view.Message{Page: s.frame(status.head), Status: status.status, Head: status.head, Text: status.text}
+		if rerr := render(r.Context(), w, status.status, templates.MessagePage(m)); rerr != nil {
+			s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", rerr.Error()))
+		}
+	}
+}
+
+// render writes a whole page or none.
+func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Component) error {
+	var b bytes.Buffer
+	if err := c.Render(ctx, &b); err != nil {
+		return fmt.Errorf("render: %w", err)
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_, _ = b.WriteTo(w) // the visitor has left: nobody to tell
+	return nil
+}
+
+func (s *Server) frame(title string) view.Page {
+	return view.Page{
+		Title: title + " · Relock", Style: s.static.Path("css/app.css"),
+		Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
+	}
+}
+
+// frameJSON is a frame of rows on the websocket.
+type frameJSON struct {
+	V       int       `json:"v"`
+	Seq     int       `json:"seq"` // of the last event in it
+	Rows    []rowJSON `json:"rows"`
+	Verdict string    `json:"verdict"`
+	Ended   bool      `json:"ended"`
+}
+
+type rowJSON struct {
+	Step int    `json:"step"`
+	HTML string `json:"html"`
+}
+
+func (f frameJSON) bytes() ([]byte, error) { return json.Marshal(f) }
