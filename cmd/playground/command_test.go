@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"relock/engine/store/storetest"
+	"relock/engine/trace"
+)
+
+const (
+	good = "../../lessons/scenarios/two-threads.yaml"
+	bad  = "../../lessons/scenarios/lease-expiry.yaml" // breaks a rule, as expected
+)
+
+type result struct {
+	code     int
+	out, err string
+}
+
+func playground(t *testing.T, stdin string, args ...string) result {
+	t.Helper()
+	var out, errOut bytes.Buffer
+	code := command(t.Context(), args, environment{
+		getenv: func(string) string { return "" }, in: strings.NewReader(stdin), out: &out, err: &errOut,
+	})
+	return result{code, out.String(), errOut.String()}
+}
+
+func TestExitCodesAndTexts(t *testing.T) {
+	surprising := strings.Replace(read(t, good), "violations: []", "violations: [orphan]", 1)
+	surprising = strings.Replace(surprising, "B: done", "B: lost", 1)
+	for _, c := range []struct {
+		name  string
+		stdin string
+		args  []string
+		code  int
+		out   []string // in standard output
+		err   []string // in standard error
+	}{
+		{"as expected", "", []string{"run", good}, 0, []string{"Thread A", "T10", "As the scenario expects."}, nil},
+		{"a broken rule that is expected", "", []string{"run", bad}, 0, []string{"mutual-exclusion"}, nil},
+		{"several files", "", []string{"run", good, bad}, 0, []string{"Two threads", "The lease ends"}, nil},
+		{"standard input", "threads: [{name: A}]", []string{"run", "-"}, 0, []string{"Thread A"}, nil},
+		{"JSON as input", `{"threads": [{"name": "A"}]}`, []string{"run", "-"}, 0, []string{"Thread A"}, nil},
+		{
+			"not as expected", surprising, []string{"run", "-"}, 1, nil,
+			[]string{"violations: expected orphan, but there were none", "outcome of B: expected lost, but it was done"},
+		},
+		{"another seed", "", []string{"run", "-json", "-seed", "7", good}, 0, []string{`"seed":7`}, nil},
+		{
+			"all mistakes of a scenario", "lock: {lease: 200}\nthreads:\n  - {name: A, depht: 2}\n  - {name: A}\n", []string{"run", "-"}, 2, nil,
+			[]string{`-: line 1: lock.lease: given "200", allowed: a time with a unit`, `-: line 3: threads[0]: given the key "depht"`, `-: line 4: threads[1].name: given "A"`},
+		},
+		{"no such file", "", []string{"run", "nowhere.yaml"}, 2, nil, []string{"nowhere.yaml"}},
+		{"no file", "", []string{"run"}, 2, nil, []string{"at least one scenario file"}},
+		{"unknown flag", "", []string{"run", "-nonsense"}, 2, nil, []string{"-nonsense", "playground run -h"}},
+		{"bad seed", "", []string{"run", "-seed", "-3", good}, 2, nil, []string{"-seed", "a whole number from 0"}},
+		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, protocols, help"}},
+		{"no Redis there", "", []string{"run", "-redis", "redis://127.0.0.1:1", good}, 3, nil, []string{"no Redis answers at 127.0.0.1:1"}},
+		{"no Redis URL", "", []string{"run", "-redis", "http://x", good}, 2, nil, []string{"redis://, rediss:// or unix://"}},
+		{"protocols", "", []string{"protocols"}, 0, []string{"reentrant"}, nil},
+		{"protocols takes nothing", "", []string{"protocols", "x"}, 2, nil, []string{"no arguments"}},
+		{"help", "", []string{"-h"}, 0, []string{"playground run", "Exit codes", "-addr"}, nil},
+		{"help of run", "", []string{"run", "-h"}, 0, []string{"-json", "-redis", "-seed"}, nil},
+		{"help of serve", "", []string{"serve", "-h"}, 0, []string{"PLAYGROUND_ADDR"}, nil},
+		{"help of protocols", "", []string{"protocols", "-h"}, 0, []string{"playground protocols"}, nil},
+		{"serve takes nothing", "", []string{"serve", "x"}, 2, nil, []string{"no arguments"}},
+		{"a limit of nothing", "", []string{"serve", "-max-kept", "0"}, 2, nil, []string{"larger than 0"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := playground(t, c.stdin, c.args...)
+			if got.code != c.code {
+				t.Errorf("exit code %d, want %d\n%s", got.code, c.code, got.err)
+			}
+			for _, want := range c.out {
+				if !strings.Contains(got.out, want) {
+					t.Errorf("output lacks %q:\n%s", want, got.out)
+				}
+			}
+			for _, want := range c.err {
+				if !strings.Contains(got.err, want) {
+					t.Errorf("error output lacks %q:\n%s", want, got.err)
+				}
+			}
+			if c.code != 0 && c.code != 1 && got.out != "" {
+				t.Errorf("bad input printed %q", got.out)
+			}
+		})
+	}
+}
+
+func read(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestTraceOnStandardOutput(t *testing.T) {
+	first, second := playground(t, "", "run", "-json", good), playground(t, "", "run", "-json", good)
+	if first.out != second.out {
+		t.Error("two runs differ")
+	}
+	h, events, err := trace.Read(strings.NewReader(first.out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Store != "embedded" || h.Clock != "virtual" || len(h.Owners) != 2 || len(events) == 0 {
+		t.Errorf("header %+v and %d events", h, len(events))
+	}
+}
+
+func TestRunOnARealRedis(t *testing.T) {
+	url := storetest.URL(t)
+	got := playground(t, "", "run", "-json", "-redis", url, bad)
+	if got.code != 0 {
+		t.Fatalf("exit code %d: %s", got.code, got.err)
+	}
+	h, _, err := trace.Read(strings.NewReader(got.out))
+	if err != nil || h.Store != "external" || h.Clock != "wall" {
+		t.Errorf("header %+v, %v", h, err)
+	}
+}
+
+func TestTableFitsAHundredColumns(t *testing.T) {
+	many := `
+title: 两个线程，一把可重入锁
+lock: {key: 订单锁, lease: 200ms, watchdog: 66.667ms, retry: {times: 3, interval: 12.345ms}}
+threads: [{name: 线程甲, start: 1.5ms}, {name: B}, {name: C}, {name: D}, {name: ABCDEFGHIJKL}]
+defaults: {depth: 2, work: 30ms-40ms}
+`
+	wide := strings.Replace(many, ", {name: C}, {name: D}, {name: ABCDEFGHIJKL}", "", 1)
+	for name, text := range map[string]string{"five threads": many, "two threads": wide} {
+		t.Run(name, func(t *testing.T) {
+			got := playground(t, text, "run", "-")
+			if strings.Contains(got.out, "\x1b") {
+				t.Error("colours without a terminal")
+			}
+			for line := range strings.Lines(got.out) {
+				if n := columns(strings.TrimSuffix(line, "\n")); n > tableWidth {
+					t.Errorf("%d columns: %s", n, line)
+				}
+			}
+		})
+	}
+	// The last column begins at the same place beside wide characters too.
+	got := playground(t, wide, "run", "-")
+	for line := range strings.Lines(got.out) {
+		if before, _, ok := strings.Cut(line, "线程甲 {"); ok && columns(before) != tableWidth-keyWidth {
+			t.Errorf("the key is at column %d, want %d: %s", columns(before), tableWidth-keyWidth, line)
+		}
+	}
+}
+
+func TestColoursOnlyWhereWanted(t *testing.T) {
+	for _, c := range []struct {
+		terminal bool
+		noColor  string
+		want     bool
+	}{{true, "", true}, {true, "1", false}, {false, "", false}} {
+		var out bytes.Buffer
+		command(t.Context(), []string{"run", good}, environment{
+			getenv: func(k string) string { return map[string]string{"NO_COLOR": c.noColor}[k] },
+			out:    &out, err: io.Discard, terminal: c.terminal,
+		})
+		if got := strings.Contains(out.String(), "\x1b["); got != c.want {
+			t.Errorf("terminal %v, NO_COLOR %q: colours %v, want %v", c.terminal, c.noColor, got, c.want)
+		}
+	}
+}
+
+func TestWrap(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{
+		{"short", 10, "short"},
+		{"two words", 5, "two|  words"},
+		{"abcdefgh", 3, "abc|def|gh"},
+		{"锁锁锁", 4, "锁锁|锁"},
+	} {
+		if got := strings.Join(wrap(c.text, c.n), "|"); got != c.want {
+			t.Errorf("wrap(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}
+
+func TestServeFromFlagsAndEnvironment(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	out, in := io.Pipe()
+	done := make(chan int)
+	go func() {
+		done <- command(ctx, []string{"serve", "-log-level", "error"}, environment{
+			getenv: func(k string) string { return map[string]string{"PLAYGROUND_ADDR": "127.0.0.1:0"}[k] },
+			out:    in, err: io.Discard,
+		})
+	}()
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	url := regexp.MustCompile(`http://[^ ]+/`).FindString(line)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"healthz", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK || string(body) != "ok\n" {
+		t.Errorf("healthz = %d %q", res.StatusCode, body)
+	}
+	stop()
+	if code := <-done; code != 0 {
+		t.Errorf("exit code %d after an interrupt, want 0", code)
+	}
+}
+
+func TestBadVariableIsNamed(t *testing.T) {
+	var errOut bytes.Buffer
+	code := command(t.Context(), nil, environment{
+		getenv: func(k string) string { return map[string]string{"PLAYGROUND_IDLE": "soon"}[k] },
+		out:    io.Discard, err: &errOut,
+	})
+	if code != 2 || !strings.Contains(errOut.String(), "$PLAYGROUND_IDLE") {
+		t.Errorf("exit code %d: %s", code, errOut.String())
+	}
+}
+
+func TestTooLongScenario(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "long.yaml")
+	if err := os.WriteFile(name, bytes.Repeat([]byte("# long\n"), 20_000), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := playground(t, "", "run", name); got.code != 2 || !strings.Contains(got.err, "64 KiB") {
+		t.Errorf("exit code %d: %s", got.code, got.err)
+	}
+}

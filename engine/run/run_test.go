@@ -1,0 +1,408 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.uber.org/goleak"
+
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/store"
+	"relock/engine/store/storetest"
+	"relock/engine/trace"
+	"relock/lessons"
+)
+
+var update = flag.Bool("update", false, "write the golden traces; review each line before you commit them")
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func lesson(t *testing.T, name string) *scenario.Scenario {
+	t.Helper()
+	data, err := fs.ReadFile(lessons.Scenarios(), name+".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parse(t, string(data))
+}
+
+func parse(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+// play runs a scenario to its end and returns its events.
+func play(t *testing.T, sc *scenario.Scenario, o run.Options) (trace.Header, []trace.Event) {
+	t.Helper()
+	r, err := run.New(sc, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Execute(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	events, closed := r.Log().Since(0)
+	if !closed {
+		t.Error("the log is open after the run")
+	}
+	return r.Header(), events
+}
+
+// The golden traces were checked by hand against the article's T1–T10 table:
+// see the comments in the scenarios.
+func TestLessonsGiveTheirGoldenTraces(t *testing.T) {
+	for _, name := range []string{"two-threads", "lease-expiry"} {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			h, events := play(t, lesson(t, name), run.Options{})
+			if err := trace.Write(&got, h, events); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", name+".jsonl")
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got.String(), "\n")); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestVirtualRunRepeatsToTheByte(t *testing.T) {
+	sc := parse(t, `
+lock: {lease: 100ms, retry: {times: 30, interval: 7ms, jitter: 0-5ms}}
+threads: [{name: A}, {name: B, start: 3ms}, {name: C, repeat: 2}, {name: D, depth: 4}]
+defaults: {depth: 2, work: 10ms-40ms}
+policy: random
+seed: 42
+`)
+	var first string
+	for i := range 5 {
+		var b bytes.Buffer
+		h, events := play(t, sc, run.Options{})
+		if err := trace.Write(&b, h, events); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = b.String()
+		}
+		if b.String() != first {
+			t.Fatal("the same scenario and seed gave another trace")
+		}
+	}
+	sc.Seed = 43
+	var b bytes.Buffer
+	h, events := play(t, sc, run.Options{})
+	if err := trace.Write(&b, h, events); err != nil {
+		t.Fatal(err)
+	}
+	if b.String() == first {
+		t.Error("another seed gave the same trace")
+	}
+}
+
+func TestScheduleDecidesWhoMoves(t *testing.T) {
+	text := `
+threads: [{name: A}, {name: B}]
+lock: {lease: 1s}
+schedule: [1, 0]
+`
+	_, events := play(t, parse(t, text), run.Options{})
+	if got := events[0].Thread; got != "B" {
+		t.Errorf("first to move is %s, want B as scheduled", got)
+	}
+	sc := parse(t, strings.Replace(text, "[1, 0]", "[0, 5]", 1))
+	r, err := run.New(sc, run.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Execute(t.Context()); err == nil || !strings.Contains(err.Error(), "decision 2 chooses 5") {
+		t.Errorf("a schedule that does not fit: %v", err)
+	}
+}
+
+// facts are the events in short, for reading in a test: "300 A unlock lost".
+func facts(events []trace.Event) []string {
+	var out []string
+	for _, e := range events {
+		text := ""
+		switch b := e.Body.(type) {
+		case trace.Outcome:
+			text = b.Call + " " + string(b.Result)
+		case trace.Work:
+			text = "work " + b.State
+		case trace.Fault:
+			text = "fault " + b.Do
+		case trace.Expired:
+			text = "expired"
+		case trace.Violation:
+			text = "violation " + b.Rule + " " + strings.Join(b.Threads, "+")
+		case trace.End:
+			text = "end " + string(b.Result)
+		default:
+			continue
+		}
+		out = append(out, strings.Join(strings.Fields(e.At.Duration().String()+" "+e.Thread+" "+text), " "))
+	}
+	return out
+}
+
+func TestFaults(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{
+			// Standing still for 300 ms, A cannot renew; its 60 ms of work come
+			// after the pause. The watchdog's first beat, due at 100, comes at 300.
+			"a pause stops the watchdog too", `
+lock: {lease: 200ms, watchdog: 100ms, retry: {times: 0}}
+threads: [{name: A, work: 60ms}, {name: B, start: 250ms, work: 10ms}]
+faults: [{thread: A, at: work, do: pause, for: 300ms}]
+`, `0s A lock acquired
+0s A work begin
+0s A fault pause
+200ms expired
+250ms B lock acquired
+250ms violation mutual-exclusion A+B
+250ms B work begin
+260ms B work end
+260ms B unlock released
+260ms B end done
+360ms A work end
+360ms A unlock lost
+360ms A end lost
+360ms end done`,
+		},
+		{
+			// Only the work stands still: the watchdog renews at 100, 200, 300.
+			"a pause of the work leaves the watchdog", `
+lock: {lease: 200ms, watchdog: 100ms, retry: {times: 0}}
+threads: [{name: A, work: 60ms}]
+faults: [{thread: A, at: work, do: pause, scope: work, for: 300ms}]
+`, `0s A lock acquired
+0s A work begin
+0s A fault pause
+100ms A renew renewed
+200ms A renew renewed
+300ms A renew renewed
+360ms A work end
+360ms A unlock released
+360ms A end done
+360ms end done`,
+		},
+		{
+			// The lease is all that frees the lock of a thread that died.
+			"a crash releases nothing", `
+lock: {lease: 200ms, watchdog: 50ms, retry: {times: 4, interval: 55ms}}
+threads: [{name: A, depth: 2, work: 60ms}, {name: B, start: 61ms, work: 10ms}]
+faults: [{thread: A, at: work, level: 2, do: crash}]
+`, `0s A lock acquired
+0s A work begin
+50ms A renew renewed
+60ms A work end
+60ms A lock reentered
+60ms A work begin
+60ms A fault crash
+60ms A end crashed
+61ms B lock refused
+116ms B lock refused
+171ms B lock refused
+226ms B lock refused
+250ms expired
+281ms B lock acquired
+281ms B work begin
+291ms B work end
+291ms B unlock released
+291ms B end done
+291ms end done`,
+		},
+		{
+			// A looks at its hold's context, which ends 4 ms (a hundredth of the
+			// lease and 2 ms) before the lease can: it leaves in time.
+			"a thread that looks stops in time", `
+lock: {lease: 200ms, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 300ms, on-lost: stop}, {name: B, start: 210ms, work: 10ms}]
+`, `0s A lock acquired
+0s A work begin
+196ms A work end
+196ms A unlock released
+196ms A end lost
+210ms B lock acquired
+210ms B work begin
+220ms B work end
+220ms B unlock released
+220ms B end done
+220ms end done`,
+		},
+		{
+			// The key is gone at 200: level 2 must not start again at 1.
+			"re-entry after the lease was lost is refused", `
+lock: {lease: 200ms, watchdog: off, retry: {times: 0}}
+threads: [{name: A, depth: 2, work: 250ms}]
+`, `0s A lock acquired
+0s A work begin
+200ms expired
+250ms A work end
+250ms A lock lost
+250ms A unlock lost
+250ms A end lost
+250ms end done`,
+		},
+		{
+			"one attempt and two retries, then it gives up", `
+lock: {lease: 1s, retry: {times: 2, interval: 10ms}}
+threads: [{name: A, work: 500ms}, {name: B, start: 1ms}]
+`, `0s A lock acquired
+0s A work begin
+1ms B lock refused
+11ms B lock refused
+21ms B lock refused
+21ms B lock exhausted
+21ms B end exhausted
+333.333ms A renew renewed
+500ms A work end
+500ms A unlock released
+500ms A end done
+500ms end done`,
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, events := play(t, parse(t, c.text), run.Options{})
+			if diff := cmp.Diff(strings.Split(c.want, "\n"), facts(events)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestTraceIsWellFormed(t *testing.T) {
+	for _, o := range []run.Options{{}, {Wall: true}} {
+		_, events := play(t, lesson(t, "lease-expiry"), o)
+		var before trace.Event
+		for i, e := range events {
+			if e.Seq != i+1 {
+				t.Fatalf("event %d has seq %d", i+1, e.Seq)
+			}
+			if e.Step != before.Step && e.Step != before.Step+1 {
+				t.Errorf("seq %d: step %d after step %d", e.Seq, e.Step, before.Step)
+			}
+			if e.At < before.At {
+				t.Errorf("seq %d: at %v after %v", e.Seq, e.At, before.At)
+			}
+			before = e
+		}
+		if end, ok := before.Body.(trace.End); !ok || before.Thread != "" || end.Result != trace.Done {
+			t.Errorf("the last event is %+v, want the run's end", before)
+		}
+	}
+}
+
+// perThread is what each thread had Redis run, with owners by name.
+func perThread(h trace.Header, events []trace.Event) map[string][]string {
+	out := map[string][]string{}
+	for _, e := range events {
+		if c, ok := e.Body.(trace.Command); ok {
+			args := slices.Clone(c.Args)
+			for i, a := range args {
+				if name := h.Owners[a]; name != "" {
+					args[i] = name
+				}
+			}
+			out[e.Thread] = append(out[e.Thread], c.Call+": "+strings.Join(args, " "))
+		}
+	}
+	return out
+}
+
+func TestSameCommandsOnBothStores(t *testing.T) {
+	sc := parse(t, `
+lock: {lease: 5s, watchdog: off, retry: {times: 5, interval: 400ms}}
+threads: [{name: A, depth: 3, work: 50ms}, {name: B, start: 20ms, depth: 2, work: 10ms}]
+`)
+	h, events := play(t, sc, run.Options{})
+	want := perThread(h, events)
+	external, err := store.Connect(t.Context(), storetest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = external.Close() })
+	h, events = play(t, sc, run.Options{External: external, ID: "test"})
+	if diff := cmp.Diff(want, perThread(h, events)); diff != "" {
+		t.Error("embedded and external differ:", diff)
+	}
+	if n := external.Client().DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys were left behind", n)
+	}
+}
+
+func TestStoppedExternalRunLeavesNothing(t *testing.T) {
+	external, err := store.Connect(t.Context(), storetest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = external.Close() })
+	sc := parse(t, `
+lock: {lease: 1h, retry: {times: 1000, interval: 1s}}
+threads: [{name: A, work: 1h}, {name: B}, {name: C, start: 1h}, {name: D, start: 1h}]
+`)
+	r, err := run.New(sc, run.Options{External: external, ID: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- r.Execute(ctx) }()
+	if _, _, err := r.Log().Wait(t.Context(), 6); err != nil { // A holds it, B waits
+		t.Fatal(err)
+	}
+	keys := external.Client().Keys(t.Context(), "*").Val()
+	if len(keys) != 1 || !strings.HasPrefix(keys[0], "relock:{test}:") {
+		t.Errorf("keys of the run: %q", keys)
+	}
+	stop()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped run: %v", err)
+	}
+	if n := external.Client().DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys were left behind", n)
+	}
+}
+
+func BenchmarkTwoThreads(b *testing.B) {
+	data, err := fs.ReadFile(lessons.Scenarios(), "two-threads.yaml")
+	if err != nil {
+		b.Fatal(err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		r, err := run.New(sc, run.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := r.Execute(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
