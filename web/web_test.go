@@ -1,0 +1,414 @@
+package web_test
+
+import (
+	"encoding/json"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"go.uber.org/goleak"
+
+	"relock/engine/store"
+	"relock/engine/store/storetest"
+	"relock/engine/trace"
+	"relock/lessons"
+	"relock/web"
+	"relock/web/hub"
+	"relock/web/session"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a server and a client that does not follow redirects.
+type site struct {
+	*httptest.Server
+
+	web *web.Server
+}
+
+func open(t *testing.T, change func(*web.Config)) site {
+	t.Helper()
+	c := web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios()}
+	if change != nil {
+		change(&c)
+	}
+	s, err := web.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	h.Client().CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	t.Cleanup(func() {
+		s.Close()
+		h.Close()
+	})
+	return site{h, s}
+}
+
+func (s site) do(t *testing.T, method, path string, form url.Values, headers ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// twoThreads is the form as a person would send it.
+func twoThreads(changes ...string) url.Values {
+	v := url.Values{
+		"title": {"Two"}, "key": {"EXAMPLE_LOCK"}, "lease": {"200ms"}, "watchdog": {"100ms"}, "seed": {"1"}, "store": {"virtual"},
+		"name": {"A", "B"}, "depth": {"2", "2"}, "work": {"50ms-100ms", "50ms-100ms"}, "retries": {"5", "5"},
+		"interval": {"50ms", "50ms"}, "start": {"0ms", "0ms"}, "action": {"run"}, "faults": {""},
+	}
+	for i := 0; i < len(changes); i += 2 {
+		v.Set(changes[i], changes[i+1])
+	}
+	return v
+}
+
+// run starts a run and returns its path.
+func (s site) run(t *testing.T, form url.Values) string {
+	t.Helper()
+	res, body := s.do(t, http.MethodPost, "/runs", form)
+	path := res.Header.Get("Location")
+	if res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(path, "/runs/") {
+		t.Fatalf("POST /runs = %d, to %q\n%s", res.StatusCode, path, body)
+	}
+	return path
+}
+
+// ended waits on the socket until the run is over, and returns its frames.
+func (s site) ended(t *testing.T, path string) []frame {
+	t.Helper()
+	frames, code := s.watch(t, path, 0)
+	if code != hub.CloseOver {
+		t.Fatalf("socket closed with %d, want %d", code, hub.CloseOver)
+	}
+	return frames
+}
+
+type frame struct {
+	V    int
+	Seq  int
+	Rows []struct {
+		Step int
+		HTML string
+	}
+	Verdict string
+	Ended   bool
+}
+
+func (s site) dial(t *testing.T, path string, since int, header http.Header) (*websocket.Conn, *http.Response, error) {
+	t.Helper()
+	address := "ws" + strings.TrimPrefix(s.URL, "http") + path + "/socket?since=" + strconv.Itoa(since)
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), address, header)
+	if res != nil && res.Body != nil {
+		_ = res.Body.Close()
+	}
+	return conn, res, err
+}
+
+func (s site) watch(t *testing.T, path string, since int) ([]frame, int) {
+	t.Helper()
+	conn, _, err := s.dial(t, path, since, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	var frames []frame
+	for {
+		_, data, err := conn.ReadMessage()
+		if err != nil {
+			var closed *websocket.CloseError
+			if ce, ok := err.(*websocket.CloseError); ok { //nolint:errorlint // gorilla's own
+				closed = ce
+				return frames, closed.Code
+			}
+			t.Fatal(err)
+		}
+		var f frame
+		if err := json.Unmarshal(data, &f); err != nil {
+			t.Fatal(err)
+		}
+		frames = append(frames, f)
+	}
+}
+
+func TestRunPageHasAllRowsWithoutScript(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads())
+	frames := s.ended(t, path)
+	last := frames[len(frames)-1]
+	if !last.Ended || last.V != 1 || !strings.Contains(last.Verdict, "no rule was broken") {
+		t.Errorf("last frame: ended %v, v %d, verdict %q", last.Ended, last.V, last.Verdict)
+	}
+	res, body := s.do(t, http.MethodGet, path, nil)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s = %d", path, res.StatusCode)
+	}
+	steps := 0
+	for _, f := range frames {
+		for _, r := range f.Rows {
+			steps = max(steps, r.Step)
+			if !strings.Contains(body, r.HTML) && r.Step != steps {
+				t.Errorf("the page lacks row T%d as the socket had it", r.Step)
+			}
+		}
+	}
+	if got := strings.Count(body, `<tr id="row-`); got != steps {
+		t.Errorf("%d rows on the page, %d on the socket", got, steps)
+	}
+	for _, want := range []string{"embedded miniredis · virtual clock", "lock: acquired", "HINCRBY", "PEXPIRE", "retry 4: acquired", "unlock: released"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestTraceOfARun(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads())
+	s.ended(t, path)
+	res, body := s.do(t, http.MethodGet, path+"/trace", nil)
+	h, events, err := trace.Read(strings.NewReader(body))
+	if err != nil || h.Seed != 1 || len(events) == 0 {
+		t.Fatalf("trace: %v, header %+v, %d events", err, h, len(events))
+	}
+	if got := res.Header.Get("Content-Type"); !strings.HasPrefix(got, "application/jsonl") {
+		t.Errorf("Content-Type %q", got)
+	}
+}
+
+func TestSocketResumesWithoutLossOrDoubles(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads())
+	all := s.ended(t, path)
+	last := all[len(all)-1].Seq
+	if frames, code := s.watch(t, path, last); len(frames) != 0 || code != hub.CloseOver {
+		t.Errorf("after the last event: %d frames, code %d", len(frames), code)
+	}
+	frames, _ := s.watch(t, path, last-1)
+	if len(frames) != 1 || frames[0].Seq != last {
+		t.Errorf("after the last but one: %+v", frames)
+	}
+}
+
+func TestWallRunStreamsWhileItGoesOn(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads("store", "wall"))
+	frames := s.ended(t, path)
+	if len(frames) < 3 {
+		t.Errorf("%d frames; rows should come while the run goes on", len(frames))
+	}
+	_, body := s.do(t, http.MethodGet, path, nil)
+	if !strings.Contains(body, "embedded miniredis · wall clock") {
+		t.Error("the page does not say which clock runs")
+	}
+}
+
+func TestExternalRedisOnlyWhereTheOperatorGaveOne(t *testing.T) {
+	without := open(t, nil)
+	if _, body := without.do(t, http.MethodGet, "/", nil); strings.Contains(body, `value="external"`) {
+		t.Error("the form offers a Redis that is not there")
+	}
+	path := without.run(t, twoThreads("store", "external"))
+	if _, body := without.do(t, http.MethodGet, path, nil); !strings.Contains(body, "virtual clock") {
+		t.Error("external without a Redis did not fall back to the embedded one")
+	}
+	external, err := store.Connect(t.Context(), storetest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = external.Close() })
+	with := open(t, func(c *web.Config) { c.External = external })
+	path = with.run(t, twoThreads("store", "external"))
+	with.ended(t, path)
+	if _, body := with.do(t, http.MethodGet, path, nil); !strings.Contains(body, "Redis at "+external.Name()+" · wall clock") {
+		t.Error("the page does not say which Redis it talks to")
+	}
+	if n := external.Client().DBSize(t.Context()).Val(); n != 0 {
+		t.Errorf("%d keys were left behind", n)
+	}
+}
+
+func TestBadFormRunsNothingAndNamesTheInputs(t *testing.T) {
+	s := open(t, nil)
+	res, body := s.do(t, http.MethodPost, "/runs", twoThreads("lease", "200", "seed", "-1"))
+	if res.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("status %d, want 422", res.StatusCode)
+	}
+	for _, want := range []string{"Nothing was run", "Lease: given", "Seed: given", `aria-invalid="true"`, `value="200"`} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+}
+
+func TestFormAddsAndRemovesThreadsWithoutScript(t *testing.T) {
+	s := open(t, nil)
+	_, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", "add"))
+	if got := strings.Count(body, `name="depth"`); got != 3 || !strings.Contains(body, `value="C"`) {
+		t.Errorf("%d threads after adding one", got)
+	}
+	_, body = s.do(t, http.MethodPost, "/runs", twoThreads("action", "remove-0"))
+	if got := strings.Count(body, `name="depth"`); got != 1 || strings.Contains(body, `name="name" value="A"`) {
+		t.Errorf("%d threads after removing the first", got)
+	}
+	for _, action := range []string{"remove-99", "remove--1", "remove-x"} {
+		if res, _ := s.do(t, http.MethodPost, "/runs", twoThreads("action", action)); res.StatusCode != http.StatusOK {
+			t.Errorf("%s: status %d", action, res.StatusCode)
+		}
+	}
+}
+
+func TestLimitsAnswerWithAMessage(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*session.Limits)
+		status int
+		want   string
+	}{
+		{"in a minute", func(l *session.Limits) { l.StartsPerMinute = 1 }, 429, "Too many runs were started"},
+		{"running from one address", func(l *session.Limits) { l.RunningPerAddress = 1 }, 429, "Your address has as many"},
+		{"running in all", func(l *session.Limits) { l.Running = 1 }, 503, "running as many scenarios as it can"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := open(t, func(cfg *web.Config) { c.change(&cfg.Limits) })
+			long := twoThreads("store", "wall")
+			long["work"] = []string{"1m", "1m"}
+			s.run(t, long)
+			res, body := s.do(t, http.MethodPost, "/runs", long)
+			if res.StatusCode != c.status || !strings.Contains(body, c.want) {
+				t.Errorf("status %d, want %d with %q", res.StatusCode, c.status, c.want)
+			}
+		})
+	}
+}
+
+func TestOldestEndedRunMakesRoom(t *testing.T) {
+	s := open(t, func(c *web.Config) { c.Limits.Kept = 2 })
+	var paths []string
+	for range 3 {
+		path := s.run(t, twoThreads())
+		s.ended(t, path)
+		paths = append(paths, path)
+	}
+	for i, want := range []int{404, 200, 200} {
+		if res, body := s.do(t, http.MethodGet, paths[i], nil); res.StatusCode != want {
+			t.Errorf("run %d: %d, want %d\n%s", i+1, res.StatusCode, want, body)
+		}
+	}
+}
+
+func TestTooLargeForm(t *testing.T) {
+	s := open(t, nil)
+	res, body := s.do(t, http.MethodPost, "/runs", twoThreads("title", strings.Repeat("x", web.MaxForm)))
+	if res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "128 KiB") {
+		t.Errorf("status %d", res.StatusCode)
+	}
+}
+
+func TestForeignOriginsAreRefused(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads())
+	if _, res, err := s.dial(t, path, 0, http.Header{"Origin": {"https://evil.example"}}); err == nil || res.StatusCode != http.StatusForbidden {
+		t.Errorf("a socket from another origin: %v", err)
+	}
+	if res, _ := s.do(t, http.MethodPost, "/runs", twoThreads(), "Origin", "https://evil.example"); res.StatusCode != http.StatusForbidden {
+		t.Errorf("a form from another origin: %d", res.StatusCode)
+	}
+	if _, res, err := s.dial(t, path, -1, nil); err == nil || res.StatusCode != http.StatusBadRequest {
+		t.Errorf("a negative since: %v", err)
+	}
+}
+
+func TestShutdownClosesSocketsGoingAway(t *testing.T) {
+	s := open(t, nil)
+	long := twoThreads("store", "wall")
+	long["work"] = []string{"1m", "1m"}
+	path := s.run(t, long)
+	conn, _, err := s.dial(t, path, 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if _, _, err := conn.ReadMessage(); err != nil {
+		t.Fatal(err) // the first frame: the run is going
+	}
+	go s.web.Close()
+	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+	for {
+		if _, _, err = conn.ReadMessage(); err != nil {
+			break
+		}
+	}
+	if !websocket.IsCloseError(err, websocket.CloseGoingAway) {
+		t.Errorf("socket ended with %v, want close 1001", err)
+	}
+}
+
+func TestPagesAndHeaders(t *testing.T) {
+	s := open(t, nil)
+	for _, c := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/", 200, "Two threads, one reentrant lock"},
+		{"/?example=lease-expiry", 200, "The lease ends before the work"},
+		{"/?example=nothing", 404, "There is no such page"},
+		{"/nowhere", 404, "There is no such page"},
+		{"/runs/nowhere", 404, "There is no such run"},
+		{"/runs/nowhere/trace", 404, "There is no such run"},
+		{"/healthz", 200, "ok"},
+		{"/static/js/app.js", 200, "import"},
+		{"/static/js", 404, ""},
+	} {
+		res, body := s.do(t, http.MethodGet, c.path, nil)
+		if res.StatusCode != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d, want %d with %q", c.path, res.StatusCode, c.status, c.want)
+		}
+		csp := res.Header.Get("Content-Security-Policy")
+		if !strings.Contains(csp, "script-src 'self'") || strings.Contains(csp, "unsafe") {
+			t.Errorf("%s: policy %q", c.path, csp)
+		}
+		if strings.Contains(body, " style=") || strings.Contains(body, " onclick=") {
+			t.Errorf("%s: inline style or script, which the policy forbids", c.path)
+		}
+	}
+}
+
+func TestBadExamplesStopTheStart(t *testing.T) {
+	for _, fsys := range []fs.FS{fstest.MapFS{}, fstest.MapFS{"x.yaml": {Data: []byte("threads: 7")}}} {
+		_, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: fsys})
+		if err == nil {
+			t.Error("a server without good examples started")
+		}
+	}
+}
