@@ -166,14 +166,15 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) encoder(sc *scenario.Scenario) func(*engine.Run) session.Encode {
 	return func(run *engine.Run) session.Encode {
 		timeline := view.NewTimeline(view.NewScenario(sc), run.Header().Owners)
+		seq := 0
 		return func(events []trace.Event, ended bool) ([]byte, error) {
-			first := -1
+			first := len(timeline.Rows())
+			f := frameJSON{V: 1, Rows: []rowJSON{}, Ended: ended}
 			for _, e := range events {
-				if i := timeline.Add(e); first < 0 {
-					first = i
-				}
+				first = min(first, timeline.Add(e))
+				seq = e.Seq
 			}
-			f := frameJSON{V: 1, Seq: events[len(events)-1].Seq, Ended: ended}
+			f.Seq = seq
 			rows := timeline.Rows()
 			for _, row := range rows[first:] {
 				html, err := rendered(templates.RowView(row))

@@ -210,11 +210,12 @@ func TestSocketResumesWithoutLossOrDoubles(t *testing.T) {
 	path := s.run(t, twoThreads())
 	all := s.ended(t, path)
 	last := all[len(all)-1].Seq
-	if frames, code := s.watch(t, path, last); len(frames) != 0 || code != hub.CloseOver {
-		t.Errorf("after the last event: %d frames, code %d", len(frames), code)
+	frames, code := s.watch(t, path, last)
+	if code != hub.CloseOver || len(frames) != 1 || !frames[0].Ended || len(frames[0].Rows) != 0 {
+		t.Errorf("after the last event: code %d, frames %+v; want only that the run has ended", code, frames)
 	}
-	frames, _ := s.watch(t, path, last-1)
-	if len(frames) != 1 || frames[0].Seq != last {
+	frames, _ = s.watch(t, path, last-1)
+	if len(frames) != 2 || frames[0].Seq != last || len(frames[0].Rows) == 0 {
 		t.Errorf("after the last but one: %+v", frames)
 	}
 }

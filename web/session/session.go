@@ -45,7 +45,8 @@ func DefaultLimits() Limits {
 }
 
 // Encode makes one frame of the events that are new. It is called for one run
-// by one goroutine, with events in order.
+// by one goroutine, with events in order; last of all without events, when
+// the run has ended.
 type Encode func(events []trace.Event, ended bool) ([]byte, error)
 
 // Registry keeps sessions. It is safe for concurrent use.
@@ -229,36 +230,37 @@ func (s *Session) pump(encode Encode) {
 			return // cannot be: the log closes with the run
 		}
 		seq += len(events)
-		if len(events) == 0 && closed {
-			s.end()
-			return
-		}
-		_, done := s.Run.Log().Since(seq)
-		data, err := encode(events, done && seq == s.Run.Log().Len())
+		over := len(events) == 0 && closed
+		data, err := encode(events, over)
 		if err != nil {
 			panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
 		}
-		s.mu.Lock()
-		s.frames = append(s.frames, frame{seq, data})
-		_ = s.hub.Publish(data) // closed: nobody is there
-		s.mu.Unlock()
+		s.publish(frame{seq, data}, over)
+		if over {
+			return
+		}
 	}
 }
 
-func (s *Session) end() {
+func (s *Session) publish(f frame, over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ended = true
-	s.hub.Close(hub.CloseOver)
+	s.frames = append(s.frames, f)
+	_ = s.hub.Publish(f.data) // closed: nobody is there
+	if over {
+		s.ended = true
+		s.hub.Close(hub.CloseOver)
+	}
 }
 
 // Join returns the frames with events after seq, and all later ones in order:
-// none is missing and none comes twice.
+// none is missing and none comes twice. The frame that says that the run has
+// ended is always among them.
 func (s *Session) Join(seq int) (backlog [][]byte, viewer *hub.Subscriber) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, f := range s.frames {
-		if f.last > seq {
+	for i, f := range s.frames {
+		if f.last > seq || s.ended && i == len(s.frames)-1 {
 			backlog = append(backlog, f.data)
 		}
 	}

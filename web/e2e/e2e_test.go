@@ -1,0 +1,174 @@
+// Package e2e tries the page in a real browser.
+package e2e_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"relock/lessons"
+	"relock/web"
+	"relock/web/session"
+)
+
+// stepLimit bounds what one test does in its tab.
+const stepLimit = 60 * time.Second
+
+// tab opens an empty tab of a browser of its own. Without Chromium the test
+// is skipped, and fails where CI is set.
+func tab(t *testing.T) context.Context {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("chromium is needed in CI: ", err)
+		}
+		t.Skip("no chromium on this machine; `make test` installs it")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
+		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("disable-sync", true))
+	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatal("start chromium: ", err)
+	}
+	ctx, cancel = context.WithTimeout(ctx, stepLimit)
+	t.Cleanup(cancel)
+	t.Cleanup(func() {
+		if t.Failed() {
+			picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+			if err == nil {
+				name := filepath.Join(t.ArtifactDir(), "failed.png")
+				_ = os.WriteFile(name, picture, 0o600)
+				t.Log("see ", name)
+			}
+		}
+	})
+	return ctx
+}
+
+func serve(t *testing.T) string {
+	t.Helper()
+	s, err := web.New(web.Config{
+		Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(s)
+	t.Cleanup(func() {
+		s.Close()
+		h.Close()
+	})
+	return h.URL
+}
+
+func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func get[T any](t *testing.T, ctx context.Context, expression string) T {
+	t.Helper()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		t.Fatal(expression, ": ", err)
+	}
+	return v
+}
+
+const texts = `[...document.querySelectorAll("#rows tr")].map(r => r.innerText.replace(/\s+/g, " "))`
+
+func TestPressRunAndReadTheTable(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(
+		t, ctx,
+		chromedp.EmulateViewport(1440, 900),
+		chromedp.Navigate(url),
+		chromedp.Click(`#scenario button[value="run"]`),
+		chromedp.WaitVisible(`.run[data-ended="true"]`),
+	)
+	rows := get[[]string](t, ctx, texts)
+	// The article's T1 to T10, with the seed's own times.
+	for i, want := range []string{
+		"T1 0 ms lock: acquired EXISTS → 0 HINCRBY", "T2 0 ms working, level 1 lock: refused", "T3 50 ms working, level 1 retry 1: refused",
+		"T4 93 ms lock: level 2 entered", "T5 100 ms watchdog: lease renewed", "T6 100 ms working, level 2 retry 2: refused",
+		"T7 150 ms working, level 2 retry 3: refused", "T8 152 ms unlock: level 2 left", "T9 152 ms unlock: released", "T10 200 ms ended: done retry 4: acquired",
+	} {
+		if i >= len(rows) || !strings.HasPrefix(rows[i], want) {
+			t.Errorf("row %d = %q, want %q", i+1, rows[min(i, len(rows)-1)], want)
+		}
+	}
+	if got := get[string](t, ctx, `document.getElementById("verdict").innerText.trim()`); got != "no rule was broken" {
+		t.Errorf("verdict %q", got)
+	}
+}
+
+func TestRowsArriveWhileAWallClockRunGoesOn(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(
+		t, ctx,
+		chromedp.Navigate(url+"/?example=lease-expiry"),
+		chromedp.Click(`input[name="store"][value="wall"]`),
+		chromedp.Click(`#scenario button[value="run"]`),
+		chromedp.WaitVisible(`.run[data-ended="true"]`),
+		chromedp.WaitVisible(`.violation[data-rule="mutual-exclusion"]`),
+	)
+	rows := get[[]string](t, ctx, texts)
+	steps := get[[]string](t, ctx, `[...document.querySelectorAll("#rows tr .t")].map(e => e.innerText)`)
+	for i, s := range steps {
+		if want := "T" + strings.TrimPrefix(s, "T"); s != want || s != steps[i] || (i > 0 && s == steps[i-1]) {
+			t.Errorf("row %d is %s", i+1, s)
+		}
+	}
+	if got := get[int](t, ctx, `document.querySelectorAll("#rows tr.new").length`); got == 0 {
+		t.Errorf("no row came over the socket; rows: %q", rows)
+	}
+	if got := get[bool](t, ctx, `document.querySelector("td.parted .belief") !== null`); !got {
+		t.Error("no cell shows that A believes in a lock it has lost")
+	}
+}
+
+func TestNothingScrollsSideways(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	for _, width := range []int64{360, 768, 1440, 1920} {
+		do(
+			t, ctx,
+			chromedp.EmulateViewport(width, 800),
+			chromedp.Navigate(url),
+			chromedp.Click(`#scenario button[value="run"]`),
+			chromedp.WaitVisible(`.run[data-ended="true"]`),
+		)
+		if over := get[int](t, ctx, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
+			t.Errorf("%d px wide: the page is %d px wider", width, over)
+		}
+	}
+}
+
+func TestRunWithTheKeyboardAlone(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(t, ctx, chromedp.Navigate(url))
+	for range 12 { // skip link, brand, examples, Run
+		do(t, ctx, chromedp.KeyEvent("\t"))
+		if get[string](t, ctx, `document.activeElement.value ?? ""`) == "run" {
+			do(t, ctx, chromedp.KeyEvent("\r"), chromedp.WaitVisible(`.run[data-ended="true"]`))
+			return
+		}
+	}
+	t.Error("twelve tabs from the top do not reach Run")
+}
