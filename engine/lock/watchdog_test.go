@@ -1,0 +1,194 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock"
+	"relock/engine/store"
+)
+
+// inBubble runs a test on miniredis under a clock that jumps from one event
+// to the next, so that its times are exact.
+func inBubble(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		e := store.NewEmbedded(time.Time{})
+		load(t, e.Client())
+		test(t, e.Client())
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// The lease of these tests, and how long its holder may rely on it: a
+// hundredth of it and two milliseconds less.
+const (
+	lease    = 300 * time.Millisecond
+	reliable = 295 * time.Millisecond
+)
+
+func counting(n *atomic.Int64, what lock.Result) lock.Observer {
+	return observer{func(a lock.Attempt) {
+		if a.Result == what {
+			n.Add(1)
+		}
+	}}
+}
+
+func TestWatchdogKeepsTheLockAndStopsWithIt(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		var renewals atomic.Int64
+		l := locker(t, c, lock.Options{Lease: lease, Observer: counting(&renewals, lock.Renewed)})
+		owner := lock.NewOwner()
+		for round := 1; round <= 2; round++ { // each acquisition has a watchdog of its own
+			renewals.Store(0)
+			outer := acquire(t, l, owner)
+			inner := acquire(t, l, owner)
+			time.Sleep(950 * time.Millisecond)
+			wantCount(t, c, owner, 2)
+			if n := renewals.Load(); n != 9 { // at 100, 200, … 900
+				t.Errorf("round %d: %d renewals in 950 ms, want 9: one for the owner, not one a level", round, n)
+			}
+			unlock(t, inner)
+			time.Sleep(300 * time.Millisecond)
+			if n := renewals.Load(); n != 12 {
+				t.Errorf("round %d: %d renewals after the inner unlock, want 12", round, n)
+			}
+			unlock(t, outer)
+			time.Sleep(time.Second)
+			if renewals.Load() != 12 {
+				t.Errorf("round %d: the watchdog went on after the last unlock", round)
+			}
+			if err := context.Cause(outer.Context()); !errors.Is(err, lock.ErrReleased) {
+				t.Errorf("round %d: the context ended with %v", round, err)
+			}
+		}
+	})
+}
+
+// ends waits for the context's end and tells when it came.
+func ends(t *testing.T, h *lock.Hold, since time.Time) (time.Duration, error) {
+	t.Helper()
+	select {
+	case <-h.Context().Done():
+	case <-time.After(time.Minute):
+		t.Fatal("the context does not end")
+	}
+	return time.Since(since), context.Cause(h.Context())
+}
+
+func TestHolderHearsOfATheftAtTheNextRenewal(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease})
+		began := time.Now()
+		h := acquire(t, l, lock.NewOwner())
+		time.Sleep(150 * time.Millisecond)
+		thief := lock.NewOwner()
+		c.Del(t.Context(), key)
+		c.HSet(t.Context(), key, string(thief), 1)
+		c.PExpire(t.Context(), key, time.Second)
+		at, cause := ends(t, h, began)
+		if at != 200*time.Millisecond || !errors.Is(cause, lock.ErrLost) {
+			t.Errorf("the context ended at %v with %v, want 200ms and ErrLost", at, cause)
+		}
+		time.Sleep(500 * time.Millisecond)
+		if got := c.PTTL(t.Context(), key).Val(); got != 450*time.Millisecond {
+			t.Errorf("the thief's lease is %v, want 450ms: nobody else renews it", got)
+		}
+		wantIs(t, h.Unlock(t.Context()), lock.ErrLost)
+		wantCount(t, c, thief, 1)
+	})
+}
+
+func TestContextEndsBeforeTheLeaseCan(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease, Renew: lock.NoWatchdog})
+		began := time.Now()
+		owner := lock.NewOwner()
+		h := acquire(t, l, owner)
+		at, cause := ends(t, h, began)
+		if at != reliable || !errors.Is(cause, lock.ErrLost) {
+			t.Errorf("the context ended at %v with %v, want %v and ErrLost", at, cause, reliable)
+		}
+		wantCount(t, c, owner, 1) // the lease itself still runs
+		unlock(t, h)
+	})
+}
+
+func TestContextEndsInAPartition(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c}
+		n.loseRequest = func(call int64) bool { return call > 3 } // the acquisition and two renewals arrive
+		l := locker(t, n, lock.Options{Lease: lease})
+		began := time.Now()
+		h := acquire(t, l, lock.NewOwner())
+		at, cause := ends(t, h, began)
+		if want := 200*time.Millisecond + reliable; at != want || !errors.Is(cause, lock.ErrLost) {
+			t.Errorf("the context ended at %v with %v, want %v (after the last good renewal) and ErrLost", at, cause, want)
+		}
+		wantIs(t, h.Unlock(t.Context()), lock.ErrUnknown)
+	})
+}
+
+func TestTransientErrorsDoNotLoseTheLock(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c}
+		n.loseReply = func(call int64) bool { return call == 3 || call == 4 }
+		l := locker(t, n, lock.Options{Lease: lease})
+		h := acquire(t, l, lock.NewOwner())
+		time.Sleep(2 * time.Second)
+		if err := h.Context().Err(); err != nil {
+			t.Error(context.Cause(h.Context()))
+		}
+		unlock(t, h)
+	})
+}
+
+func TestWatchdogGivesUpAtTheMaximumAge(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease, MaxAge: time.Second})
+		began := time.Now()
+		owner := lock.NewOwner()
+		h := acquire(t, l, owner)
+		at, cause := ends(t, h, began)
+		// The last renewal is at 900 ms; at 1 s the hold is too old.
+		if want := 900*time.Millisecond + reliable; at != want || !errors.Is(cause, lock.ErrMaxAge) || !errors.Is(cause, lock.ErrLost) {
+			t.Errorf("the context ended at %v with %v, want %v and ErrMaxAge", at, cause, want)
+		}
+		time.Sleep(lease)
+		wantCount(t, c, owner, 0)
+		wantIs(t, h.Unlock(t.Context()), lock.ErrLost)
+	})
+}
+
+func TestRenewalNeverShortensALease(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		l := locker(t, c, lock.Options{Lease: lease})
+		h := acquire(t, l, lock.NewOwner())
+		c.PExpire(t.Context(), key, 10*time.Second)
+		time.Sleep(time.Second)
+		if got := c.PTTL(t.Context(), key).Val(); got != 9*time.Second {
+			t.Errorf("after ten renewals the lease is %v, want 9s", got)
+		}
+		unlock(t, h)
+	})
+}
+
+func TestGrantThatComesTooLateIsGivenBack(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c, hold: func() { time.Sleep(lease) }}
+		l := locker(t, n, lock.Options{Lease: lease, Renew: lock.NoWatchdog})
+		owner := lock.NewOwner()
+		_, err := l.TryLock(context.Background(), key, owner)
+		wantIs(t, err, lock.ErrNotAcquired, lock.ErrLost)
+		wantCount(t, c, owner, 0)
+	})
+}
