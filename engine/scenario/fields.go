@@ -29,7 +29,9 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 		return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
 	})
 	s.Lock = p.lock(m)
-	p.threads(m, s)
+	if m != nil {
+		p.threads(m, s)
+	}
 	p.faults(m, s)
 	if v, ok := m["seed"]; ok {
 		if text, is := p.scalar(v, fmt.Sprintf("a whole number from 0 to %d", uint64(MaxSeed))); is {
@@ -232,9 +234,11 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 		s.Expect.Violations = &names
 	}
 	if outcome, ok := f["outcome"]; ok {
-		threads := make([]string, len(s.Threads))
-		for i, t := range s.Threads {
-			threads[i] = t.Name
+		var threads []string
+		for _, t := range s.Threads {
+			if t.Name != "" { // refused already
+				threads = append(threads, t.Name)
+			}
 		}
 		s.Expect.Outcome = map[string]string{}
 		for name, end := range p.fields(outcome, threads...) {

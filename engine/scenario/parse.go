@@ -89,9 +89,12 @@ func kind(n *yaml.Node) string {
 
 // fields opens a map whose keys must be among allowed.
 func (p *parser) fields(v value, allowed ...string) map[string]value {
-	list := "a map with the keys " + strings.Join(allowed, ", ")
+	keys := "none"
+	if len(allowed) > 0 {
+		keys = strings.Join(allowed, ", ")
+	}
 	if v.Kind != yaml.MappingNode {
-		p.wrong(v, kind(v.Node), list)
+		p.wrong(v, kind(v.Node), "a map with the keys "+keys)
 		return nil
 	}
 	out := map[string]value{}
@@ -99,7 +102,7 @@ func (p *parser) fields(v value, allowed ...string) map[string]value {
 		k, child := v.Content[i], value{v.Content[i+1], k(v.key, v.Content[i].Value)}
 		switch {
 		case !contains(allowed, k.Value) || k.Kind != yaml.ScalarNode:
-			p.wrong(value{k, v.key}, "the key "+quote(k.Value), strings.Join(allowed, ", "))
+			p.wrong(value{k, v.key}, "the key "+quote(k.Value), keys)
 		case has(out, k.Value):
 			p.wrong(value{k, child.key}, "the key a second time", "each key once")
 		default:

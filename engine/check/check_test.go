@@ -1,0 +1,115 @@
+package check_test
+
+import (
+	"strings"
+	"testing"
+
+	"relock/engine/check"
+	"relock/engine/trace"
+)
+
+const ownerA, ownerB = "aaaa", "bbbb"
+
+func held(fields ...string) trace.KeyState {
+	k := trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{}, PTTL: 100}
+	for i := 0; i < len(fields); i += 2 {
+		k.Fields[fields[i]] = fields[i+1]
+	}
+	return k
+}
+
+func text(value string) trace.KeyState {
+	return trace.KeyState{Type: trace.TypeString, Value: &value, PTTL: 100}
+}
+
+// believing is an event after which threads act as if they held levels.
+func believing(thread string, body trace.Body, key trace.KeyState, belief map[string]int) trace.Event {
+	return trace.Event{Thread: thread, Body: body, Key: key, Belief: belief}
+}
+
+func TestRules(t *testing.T) {
+	outcome := func(r trace.Result) trace.Outcome { return trace.Outcome{Call: "lock", Result: r} }
+	del := func(reply int64) trace.Command {
+		return trace.Command{Call: "unlock", Args: []string{"DEL", "k"}, Reply: reply}
+	}
+	begin := trace.Work{State: trace.WorkBegin}
+	a1, a2, both, none := map[string]int{"A": 1}, map[string]int{"A": 2}, map[string]int{"A": 1, "B": 1}, map[string]int{}
+	for _, c := range []struct {
+		name   string
+		events []trace.Event
+		want   string // rule and threads of all violations
+	}{
+		{"one inside", []trace.Event{believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1)}, ""},
+		{"one after the other", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("A", outcome(trace.Released), trace.Absent(), none),
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), map[string]int{"B": 1}),
+		}, ""},
+		{"two inside, reported once", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), both),
+			believing("B", begin, held(ownerB, "1"), both),
+		}, "mutual-exclusion A,B"},
+		{"two inside, twice", []trace.Event{
+			believing("B", begin, held(ownerB, "1"), both),
+			believing("B", begin, trace.Absent(), a1),
+			believing("B", begin, held(ownerB, "1"), both),
+		}, "mutual-exclusion A,B; mutual-exclusion A,B"},
+		{"own release", []trace.Event{
+			believing("A", begin, held(ownerA, "0"), none),
+			believing("A", del(1), trace.Absent(), none),
+		}, ""},
+		{"foreign release of a hash", []trace.Event{
+			believing("B", begin, held(ownerB, "1"), none),
+			believing("A", del(1), trace.Absent(), none),
+		}, "foreign-release A,B"},
+		{"foreign release of a string", []trace.Event{
+			believing("B", begin, text(ownerB), none),
+			believing("A", del(1), trace.Absent(), none),
+		}, "foreign-release A,B"},
+		{"nothing was there to delete", []trace.Event{
+			believing("B", begin, held(ownerB, "1"), none),
+			believing("A", del(0), held(ownerB, "1"), none),
+		}, ""},
+		{"count as believed", []trace.Event{believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2)}, ""},
+		{"count too high, reported once", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "2"), a1),
+			believing("A", outcome(trace.Refused), held(ownerA, "2"), a1),
+		}, "count-mismatch A"},
+		{"count of a lost lock", []trace.Event{believing("A", outcome(trace.Lost), held(ownerB, "1"), a1)}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"})
+			var got []string
+			for _, e := range c.events {
+				for _, v := range checker.Observe(e) {
+					got = append(got, v.Rule+" "+strings.Join(v.Threads, ","))
+					if v.Detail == "" {
+						t.Error("a violation without words")
+					}
+				}
+			}
+			if s := strings.Join(got, "; "); s != c.want {
+				t.Errorf("violations %q, want %q", s, c.want)
+			}
+		})
+	}
+}
+
+func TestOrphanAndStuck(t *testing.T) {
+	c := check.New(map[string]string{ownerA: "A"})
+	if v := c.Finish(trace.Absent()); len(v) != 0 {
+		t.Errorf("no key: %+v", v)
+	}
+	for _, pttl := range []int64{trace.NoExpiry, 50} {
+		k := held(ownerA, "1")
+		k.PTTL = pttl
+		v := c.Finish(k)
+		if len(v) != 1 || v[0].Rule != check.Orphan || len(v[0].Threads) != 1 || v[0].Threads[0] != "A" {
+			t.Errorf("PTTL %d: %+v, want A's orphan", pttl, v)
+		}
+	}
+	if v := check.StuckThreads([]string{"A", "B"}); v.Rule != check.Stuck || !strings.HasPrefix(v.Detail, "A and B") {
+		t.Errorf("stuck: %+v", v)
+	}
+}

@@ -1,0 +1,234 @@
+package scenario_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"relock/engine/scenario"
+	"relock/lessons"
+)
+
+const ms = time.Millisecond
+
+// full has every key that there is.
+const full = `
+title: 两个线程
+lock:
+  protocol: reentrant
+  key: ORDER:7
+  lease: 200ms
+  watchdog: 100ms
+  retry: {times: 5, interval: 50ms, wait: poll, jitter: 0-20ms}
+  nodes: 1
+threads:
+  - {name: A, start: 1.5s, depth: 2, work: 50ms-100ms, repeat: 3, on-lost: stop}
+  - {name: 线程乙, retry: {times: 0}}
+defaults: {depth: 4, work: 60ms}
+faults:
+  - {thread: A, at: work, level: 2, round: 3, do: pause, for: 300ms, scope: work}
+  - {thread: 线程乙, at: work, do: crash}
+seed: 9
+policy: random
+schedule: [0, 1, 0]
+expect:
+  violations: [orphan, stuck]
+  outcome: {A: lost, 线程乙: crashed}
+`
+
+func TestParseReadsEveryKey(t *testing.T) {
+	got, err := scenario.Parse([]byte(full))
+	if err != nil {
+		t.Fatal(err)
+	}
+	retry := scenario.Retry{Times: 5, Interval: 50 * ms, Wait: "poll", JitterMax: 20 * ms}
+	none := retry
+	none.Times = 0
+	want := &scenario.Scenario{
+		Title: "两个线程",
+		Lock:  scenario.Lock{Protocol: "reentrant", Key: "ORDER:7", Lease: 200 * ms, Watchdog: 100 * ms, Retry: retry, Nodes: 1},
+		Threads: []scenario.Thread{
+			{Name: "A", Start: 1500 * ms, Depth: 2, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, Repeat: 3, OnLost: "stop", Retry: retry},
+			{Name: "线程乙", Depth: 4, Work: scenario.Range{Min: 60 * ms, Max: 60 * ms}, Repeat: 1, OnLost: "ignore", Retry: none},
+		},
+		Faults: []scenario.Fault{
+			{Thread: "A", At: "work", Level: 2, Round: 3, Do: "pause", For: 300 * ms, Scope: "work"},
+			{Thread: "线程乙", At: "work", Level: 1, Round: 1, Do: "crash"},
+		},
+		Seed: 9, Policy: "random", Schedule: []int{0, 1, 0},
+		Expect: &scenario.Expect{Violations: &[]string{"orphan", "stuck"}, Outcome: map[string]string{"A": "lost", "线程乙": "crashed"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDefaults(t *testing.T) {
+	got, err := scenario.Parse([]byte("lock: {lease: 200ms}\nthreads: [{name: A}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	retry := scenario.Retry{Times: 5, Interval: 50 * ms, Wait: "poll"}
+	want := &scenario.Scenario{
+		// A third of 200 ms, to the microsecond.
+		Lock: scenario.Lock{Protocol: "reentrant", Key: "EXAMPLE_LOCK", Lease: 200 * ms, Watchdog: 66667 * time.Microsecond, Retry: retry, Nodes: 1},
+		Threads: []scenario.Thread{
+			{Name: "A", Depth: 1, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, Repeat: 1, OnLost: "ignore", Retry: retry},
+		},
+		Seed: 1, Policy: "in-order",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestMistakesNameLineKeyGivenAndAllowed(t *testing.T) {
+	const base = "threads: [{name: A}]\n"
+	for _, c := range []struct{ name, text, want string }{
+		{"no unit", base + "lock: {lease: 200}", `line 2: lock.lease: given "200", allowed: a time with a unit from 1ms to 1h, such as 50ms, in whole milliseconds`},
+		{"half a millisecond", base + "lock: {lease: 0.5ms}", `line 2: lock.lease: given "0.5ms", allowed: a time with a unit from 1ms to 1h, such as 50ms, in whole milliseconds`},
+		{"negative", base + "lock: {lease: -5ms}", `line 2: lock.lease: given "-5ms"`},
+		{"too long", base + "lock: {lease: 2h}", `line 2: lock.lease: given "2h"`},
+		{"watchdog", base + "lock: {watchdog: never}", `line 2: lock.watchdog: given "never", allowed: a time with a unit from 1ms to 1h, such as 50ms, or off`},
+		{"protocol", base + "lock: {protocol: zookeeper}", `line 2: lock.protocol: given "zookeeper", allowed: reentrant`},
+		{"unknown key", base + "lock: {leese: 1s}", `line 2: lock: given the key "leese", allowed: protocol, key, lease, watchdog, retry, nodes`},
+		{"key twice", base + "seed: 1\nseed: 2", `line 3: seed: given the key a second time, allowed: each key once`},
+		{"list for a map", base + "lock: [1]", `line 2: lock: given a list, allowed: a map with the keys protocol,`},
+		{"map for a list", "threads: {name: A}", `line 1: threads: given a map, allowed: a list of at most 16 threads`},
+		{"no threads", "seed: 1", `line 1: threads: given nothing, allowed: a list of 1 to 16 threads`},
+		{"empty threads", "threads: []", `line 1: threads: given an empty list`},
+		{"no name", "threads:\n  - {depth: 2}", `line 2: threads[0].name: given nothing, allowed: 1 to 12 letters`},
+		{"long name", "threads: [{name: ABCDEFGHIJKLM}]", `line 1: threads[0].name: given "ABCDEFGHIJKLM"`},
+		{"name twice", "threads:\n  - {name: A}\n  - {name: A}", `line 3: threads[1].name: given "A"`},
+		{"depth", "threads: [{name: A, depth: 17}]", `line 1: threads[0].depth: given "17", allowed: a whole number from 1 to 16`},
+		{"depth as text", "threads: [{name: A, depth: two}]", `line 1: threads[0].depth: given "two"`},
+		{"upside down", "threads: [{name: A, work: 9ms-1ms}]", `line 1: threads[0].work: given "9ms-1ms", allowed: a time with a unit or a range`},
+		{"seed", base + "seed: -1", `line 2: seed: given "-1", allowed: a whole number from 0 to 9223372036854775807`},
+		{"policy", base + "policy: fair", `line 2: policy: given "fair", allowed: in-order, random`},
+		{"schedule", base + "schedule: [0, x]", `line 2: schedule[1]: given "x"`},
+		{"fault without a thread", base + "faults: [{at: work, do: crash}]", `line 2: faults[0].thread: given nothing, allowed: a thread of the scenario: A`},
+		{"pause without a length", base + "faults: [{thread: A, at: work, do: pause}]", `line 2: faults[0].for: given nothing`},
+		{"crash with a length", base + "faults: [{thread: A, at: work, do: crash, for: 1ms}]", `line 2: faults[0].for: given "1ms", allowed: only with do: pause`},
+		{"level of a fault", base + "faults: [{thread: A, at: work, level: 2, do: crash}]", `line 2: faults[0].level: given "2", allowed: a whole number from 1 to 1`},
+		{"rule", base + "expect: {violations: [rain]}", `line 2: expect.violations[0]: given "rain", allowed: mutual-exclusion,`},
+		{"outcome of nobody", base + "expect: {outcome: {Z: done}}", `line 2: expect.outcome: given the key "Z", allowed: A`},
+		{"outcome", base + "expect: {outcome: {A: won}}", `line 2: expect.outcome.A: given "won", allowed: done, exhausted, lost, crashed, error`},
+		{"alias", "threads: &x [{name: A}]\nlock: *x", `line 2: lock: given an alias (*x)`},
+		{"nothing", "", `line 1: scenario: given nothing`},
+		{"only a comment", "# hello\n", `line 1: scenario: given nothing`},
+		{"two documents", base + "---\n" + base, `line 2: scenario: given a second document`},
+		{"no YAML", "threads: [", `line 1: scenario: given what is no YAML`},
+		{"a text", "hello", `line 1: scenario: given "hello", allowed: a map with the keys title`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sc, err := scenario.Parse([]byte(c.text))
+			if sc != nil {
+				t.Error("a scenario came with mistakes")
+			}
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("mistakes:\n%v\nwant one:\n%s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestAllMistakesByLine(t *testing.T) {
+	_, err := scenario.Parse([]byte("expect: {violations: 7}\nthreads:\n  - {name: A, depth: 0}\n  - {name: B, work: x}\nlock: {lease: 1}\n"))
+	var m scenario.Mistakes
+	if !errors.As(err, &m) {
+		t.Fatalf("error %v", err)
+	}
+	var got []string
+	for _, one := range m {
+		got = append(got, one.Key)
+	}
+	want := []string{"expect.violations", "threads[0].depth", "threads[1].work", "lock.lease"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWatchdogOff(t *testing.T) {
+	for _, text := range []string{"off", `"off"`, "false"} {
+		sc, err := scenario.Parse([]byte("threads: [{name: A}]\nlock: {watchdog: " + text + "}"))
+		if err != nil || sc.Lock.Watchdog != 0 {
+			t.Errorf("watchdog: %s = %v, %v", text, sc, err)
+		}
+	}
+}
+
+// same parses a scenario's normal form and compares.
+func same(t *testing.T, sc *scenario.Scenario) {
+	t.Helper()
+	text, err := json.Marshal(sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatalf("%v\nin the normal form\n%s", err, text)
+	}
+	if diff := cmp.Diff(sc, again); diff != "" {
+		t.Errorf("the normal form says something else: %s", diff)
+	}
+}
+
+func TestNormalFormSaysTheSame(t *testing.T) {
+	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatal("no lessons: ", err)
+	}
+	texts := []string{full}
+	for _, name := range names {
+		data, err := fs.ReadFile(lessons.Scenarios(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, string(data))
+	}
+	for _, text := range texts {
+		sc, err := scenario.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, sc)
+	}
+}
+
+func TestDurationInWords(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0ms", 50 * ms: "50ms", 66667 * time.Microsecond: "66.667ms", 1500 * ms: "1.5s", time.Minute: "1m", time.Hour: "1h", 90 * time.Second: "1m30s",
+	} {
+		if got := scenario.Duration(d); got != want {
+			t.Errorf("%d = %q, want %q", d, got, want)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(full))
+	f.Add([]byte(`{"threads":[{"name":"A","work":"1us-2us"}],"lock":{"watchdog":false}}`))
+	f.Add([]byte("a: &a [*a]"))
+	f.Add([]byte("? [x]\n: y"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sc, err := scenario.Parse(data)
+		if err == nil {
+			same(t, sc)
+			return
+		}
+		var m scenario.Mistakes
+		if !errors.As(err, &m) || len(m) == 0 || sc != nil {
+			t.Fatalf("%v, %v", sc, err)
+		}
+		for _, one := range m {
+			if one.Line < 1 || one.Given == "" || one.Allowed == "" {
+				t.Fatalf("mistake %+v", one)
+			}
+		}
+	})
+}
