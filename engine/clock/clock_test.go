@@ -1,0 +1,256 @@
+package clock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"relock/engine/clock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const ms = time.Millisecond
+
+// drive lets everything happen in order, and notes each decision.
+func drive(v *clock.Virtual) []string {
+	var decisions []string
+	for {
+		if ready := v.Ready(); len(ready) > 0 {
+			decisions = append(decisions, fmt.Sprintf("%d %s: %s", v.Now()/ms, ready[0].Process, ready[0].Label))
+			v.Step(ready[0])
+			continue
+		}
+		next, ok := v.Next()
+		if !ok {
+			return decisions
+		}
+		v.Advance(next)
+	}
+}
+
+func wantList(t *testing.T, got []string, want string) {
+	t.Helper()
+	if g := strings.Join(got, "\n"); g != want {
+		t.Errorf("got\n%s\nwant\n%s", g, want)
+	}
+}
+
+func TestVirtualOrderIsWhoHasBeenReadyLongest(t *testing.T) {
+	v := clock.NewVirtual()
+	defer v.Stop()
+	ctx := context.Background()
+	for _, s := range []struct {
+		name  string
+		start time.Duration
+	}{{"A", 0}, {"B", 0}, {"C", 5 * ms}} {
+		p := v.Process(s.name)
+		p.Go(s.start, func() {
+			_ = p.Sleep(ctx, 10*ms-s.start) // all wake at 10, in the order in which they went to sleep
+			_ = p.Gate(ctx, "first call")   // passed: the slice has had none yet
+			_ = p.Gate(ctx, "second call")  // a decision of its own
+		})
+	}
+	wantList(t, drive(v), `0 A: start
+0 B: start
+5 C: start
+10 A: wake
+10 B: wake
+10 C: wake
+10 A: second call
+10 B: second call
+10 C: second call`)
+}
+
+func TestVirtualPauseDelaysTimersAndLengthensWork(t *testing.T) {
+	v := clock.NewVirtual()
+	defer v.Stop()
+	ctx := context.Background()
+	var got []string
+	note := func(what string) { got = append(got, fmt.Sprintf("%d %s", v.Now()/ms, what)) }
+	p := v.Process("A")
+	p.Go(0, func() {
+		p.AfterFunc(20*ms, func() { note("timer of 20") })
+		p.AfterFunc(5*ms, func() {
+			p.Pause(100 * ms)
+			p.Pause(10 * ms) // within the first
+		})
+		_ = p.Work(ctx, 50*ms)
+		note("work of 50")
+	})
+	q := v.Process("B")
+	q.Go(0, func() {
+		_ = q.Sleep(ctx, 50*ms)
+		note("another's sleep of 50")
+	})
+	drive(v)
+	wantList(t, got, `50 another's sleep of 50
+105 timer of 20
+150 work of 50`)
+}
+
+func TestVirtualContextEndsASleepWithoutADecision(t *testing.T) {
+	v := clock.NewVirtual()
+	defer v.Stop()
+	boss := errors.New("the boss called")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	var err error
+	p := v.Process("A")
+	p.Go(0, func() { err = p.Sleep(ctx, time.Hour) })
+	q := v.Process("B")
+	q.Go(3*ms, func() { cancel(boss) })
+	wantList(t, drive(v), "0 A: start\n3 B: start")
+	if !errors.Is(err, boss) || v.Now() != 3*ms {
+		t.Errorf("slept to %v with %v", v.Now(), err)
+	}
+}
+
+func TestVirtualDeadline(t *testing.T) {
+	v := clock.NewVirtual()
+	defer v.Stop()
+	var err error
+	p := v.Process("A")
+	p.Go(0, func() {
+		ctx, cancel := p.WithDeadline(context.Background(), p.Now().Add(7*ms))
+		defer cancel()
+		err = p.Sleep(ctx, time.Hour)
+	})
+	drive(v)
+	if !errors.Is(err, context.DeadlineExceeded) || v.Now() != 7*ms {
+		t.Errorf("slept to %v with %v", v.Now(), err)
+	}
+}
+
+func TestVirtualTimerStopAndWait(t *testing.T) {
+	v := clock.NewVirtual()
+	defer v.Stop()
+	ctx := context.Background()
+	var got []string
+	p := v.Process("A")
+	p.Go(0, func() {
+		stopped := p.AfterFunc(time.Hour, func() { got = append(got, "never") })
+		got = append(got, fmt.Sprint(stopped.Stop(), stopped.Stop(), stopped.Wait(ctx)))
+		running := p.AfterFunc(0, func() {
+			_ = p.Sleep(ctx, 9*ms)
+			got = append(got, "ran")
+		})
+		_ = p.Sleep(ctx, ms)
+		got = append(got, fmt.Sprint(running.Stop(), running.Wait(ctx), int(v.Now()/ms)))
+	})
+	drive(v)
+	wantList(t, got, "true false <nil>\nran\nfalse <nil> 9")
+}
+
+// What is deferred in a dead process runs, but cannot reach the world.
+func TestVirtualKillEndsEverythingOfTheProcess(t *testing.T) {
+	v := clock.NewVirtual()
+	defer v.Stop()
+	ctx := context.Background()
+	var got []string
+	p := v.Process("A")
+	p.Go(0, func() {
+		p.AfterFunc(20*ms, func() { got = append(got, "watchdog") })
+		defer func() {
+			got = append(got, "deferred")
+			_ = p.Gate(ctx, "unlock")
+			got = append(got, "unlocked")
+		}()
+		_ = p.Sleep(ctx, time.Hour)
+		got = append(got, "woke")
+	})
+	q := v.Process("B")
+	q.Go(10*ms, func() {
+		p.Kill()
+		_ = q.Sleep(ctx, 90*ms)
+		got = append(got, "B goes on")
+	})
+	drive(v)
+	wantList(t, got, "deferred\nB goes on")
+}
+
+func TestVirtualStopLeavesNoGoroutine(t *testing.T) {
+	v := clock.NewVirtual()
+	for range 3 {
+		p := v.Process("A")
+		p.Go(0, func() {
+			timer := p.AfterFunc(time.Minute, func() {})
+			_ = timer.Wait(context.Background())
+		})
+		p.Go(time.Hour, func() { t.Error("began after the stop") })
+	}
+	for _, r := range v.Ready() {
+		v.Step(r)
+	}
+	v.Stop() // TestMain finds what it leaves
+}
+
+func TestWallPauseLengthensWorkAndDelaysTimers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := clock.NewWall()
+		p := w.Process()
+		began := time.Now()
+		ends := make([]time.Duration, 3)
+		p.Go(0, func() {
+			_ = p.Work(t.Context(), 50*ms)
+			ends[0] = time.Since(began)
+		})
+		p.Go(0, func() {
+			_ = p.Sleep(t.Context(), 20*ms)
+			ends[1] = time.Since(began)
+		})
+		timer := p.AfterFunc(30*ms, func() { ends[2] = time.Since(began) })
+		time.Sleep(5 * ms)
+		p.Pause(100 * ms)
+		w.Wait()
+		_ = timer.Wait(t.Context())
+		if want := []time.Duration{150 * ms, 105 * ms, 105 * ms}; !slices.Equal(ends, want) {
+			t.Errorf("work, sleep and timer ended at %v, want %v", ends, want)
+		}
+	})
+}
+
+func TestWallKillEndsEverything(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := clock.NewWall()
+		p := w.Process()
+		deferred := false
+		p.Go(0, func() {
+			defer func() { deferred = true }()
+			_ = p.Sleep(t.Context(), time.Hour)
+			t.Error("woke after its death")
+		})
+		timer := p.AfterFunc(ms, func() { t.Error("a timer of the dead") })
+		synctest.Wait()
+		w.Kill()
+		began := time.Now()
+		w.Wait()
+		if !deferred || time.Since(began) != 0 {
+			t.Errorf("deferred %v, after %v", deferred, time.Since(began))
+		}
+		if err := timer.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSystemSleepEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*ms)
+		defer cancel()
+		began := time.Now()
+		err := clock.System{}.Sleep(ctx, time.Hour)
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 3*ms {
+			t.Errorf("slept %v with %v", time.Since(began), err)
+		}
+		if err := (clock.System{}).Sleep(ctx, 0); err != nil {
+			t.Errorf("no sleep at all: %v", err)
+		}
+	})
+}
