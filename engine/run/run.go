@@ -48,7 +48,6 @@ type Run struct {
 	o      Options
 	header trace.Header
 	log    *trace.Log
-	start  time.Time
 
 	threads  []*thread
 	embedded *store.Embedded // nil on an external Redis
