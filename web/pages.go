@@ -52,8 +52,10 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
-			return &statusError{http.StatusRequestEntityTooLarge, "That form is too large",
-				fmt.Sprintf("A form may have %d KiB.", MaxForm>>10)}
+			return &statusError{
+				http.StatusRequestEntityTooLarge, "That form is too large",
+				fmt.Sprintf("A form may have %d KiB.", MaxForm>>10),
+			}
 		}
 		return &statusError{http.StatusBadRequest, "That form cannot be read", "Please go back and send it again."}
 	}
@@ -73,7 +75,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return limitError(err)
 	}
-	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther)
+	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther) //nolint:gosec // the id is ours
 	return nil
 }
 

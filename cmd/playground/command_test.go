@@ -52,12 +52,16 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"standard input", "threads: [{name: A}]", []string{"run", "-"}, 0, []string{"Thread A"}, nil},
 		{"JSON as input", `{"threads": [{"name": "A"}]}`, []string{"run", "-"}, 0, []string{"Thread A"}, nil},
 		{
-			"not as expected", surprising, []string{"run", "-"}, 1, nil,
+			"not as expected", surprising,
+			[]string{"run", "-"},
+			1, nil,
 			[]string{"violations: expected orphan, but there were none", "outcome of B: expected lost, but it was done"},
 		},
 		{"another seed", "", []string{"run", "-json", "-seed", "7", good}, 0, []string{`"seed":7`}, nil},
 		{
-			"all mistakes of a scenario", "lock: {lease: 200}\nthreads:\n  - {name: A, depht: 2}\n  - {name: A}\n", []string{"run", "-"}, 2, nil,
+			"all mistakes of a scenario", "lock: {lease: 200}\nthreads:\n  - {name: A, depht: 2}\n  - {name: A}\n",
+			[]string{"run", "-"},
+			2, nil,
 			[]string{`-: line 1: lock.lease: given "200", allowed: a time with a unit`, `-: line 3: threads[0]: given the key "depht"`, `-: line 4: threads[1].name: given "A"`},
 		},
 		{"no such file", "", []string{"run", "nowhere.yaml"}, 2, nil, []string{"nowhere.yaml"}},

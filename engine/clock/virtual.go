@@ -248,7 +248,7 @@ func (p *virtualProcess) exitIfDead() {
 }
 
 // park gives control back to the driver until the task is moved again.
-func (p *virtualProcess) park(kind parkKind, label string, due time.Duration, ctx context.Context) {
+func (p *virtualProcess) park(ctx context.Context, kind parkKind, label string, due time.Duration) {
 	t := p.v.current
 	if kind == parkGate && t.kind == parkNew {
 		due = t.due // a timer's function queues for its call from when it fell due
@@ -286,7 +286,7 @@ func (p *virtualProcess) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	p.park(parkSleep, "wake", p.v.now+d, ctx)
+	p.park(ctx, parkSleep, "wake", p.v.now+d)
 	if p.v.current.due > p.v.now && ctx.Err() != nil {
 		return cause(ctx)
 	}
@@ -299,7 +299,7 @@ func (p *virtualProcess) Work(ctx context.Context, d time.Duration) error {
 	if due == p.v.now {
 		return nil
 	}
-	p.park(parkWork, "end work", due, ctx)
+	p.park(ctx, parkWork, "end work", due)
 	if p.v.current.due > p.v.now && ctx.Err() != nil {
 		return cause(ctx)
 	}
@@ -310,7 +310,7 @@ func (p *virtualProcess) Gate(ctx context.Context, label string) error {
 	p.exitIfDead()
 	t := p.v.current
 	if !t.fresh || p.pausedUntil > p.v.now {
-		p.park(parkGate, label, p.v.now, ctx)
+		p.park(ctx, parkGate, label, p.v.now)
 	}
 	t.fresh = false
 	if ctx.Err() != nil {
@@ -369,7 +369,7 @@ func (w *virtualTimer) Wait(ctx context.Context) error {
 	if !w.t.finished() {
 		t := p.v.current
 		t.waitFor = w.t
-		p.park(parkWait, "wait", p.v.now, ctx)
+		p.park(ctx, parkWait, "wait", p.v.now)
 		if !w.t.finished() {
 			return cause(ctx)
 		}

@@ -24,7 +24,7 @@ import (
 
 // MaxEvents bounds a run: more rows than this teach nobody, and a page must
 // hold them all.
-const MaxEvents = 50_000
+const MaxEvents = 20_000
 
 // settleLimit is how long the end of a run may take to remove its keys from
 // an external Redis.

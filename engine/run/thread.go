@@ -141,7 +141,7 @@ func (t *thread) strike(round, level int) {
 // Attempted implements lock.Observer.
 func (t *thread) Attempted(a lock.Attempt) {
 	o := trace.Outcome{
-		Call: a.Call.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Call.Level, Attempt: a.Call.Attempt,
+		Call: a.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Level, Attempt: a.Attempt,
 	}
 	if a.Err != nil {
 		o.Error = a.Err.Error()

@@ -23,15 +23,18 @@ func TestEventsAreOneFlatLineEach(t *testing.T) {
 		want string // between thread and the end
 	}{
 		{
-			trace.Command{Call: "lock", Attempt: 1, Level: 1, Script: "lock.lua", Line: 10, Args: []string{"EXISTS", "k"}, Reply: int64(0)}, trace.Absent(),
+			trace.Command{Call: "lock", Attempt: 1, Level: 1, Script: "lock.lua", Line: 10, Args: []string{"EXISTS", "k"}, Reply: int64(0)},
+			trace.Absent(),
 			`"kind":"command","call":"lock","attempt":1,"level":1,"script":"lock.lua","line":10,"args":["EXISTS","k"],"reply":0,"key":{"type":"none","pttl_ms":-2},"belief":{"A":2}}`,
 		},
 		{
-			trace.Command{Call: "lock", Attempt: 2, Level: 1, Args: []string{"GET", "k"}, Error: "WRONGTYPE"}, hash,
+			trace.Command{Call: "lock", Attempt: 2, Level: 1, Args: []string{"GET", "k"}, Error: "WRONGTYPE"},
+			hash,
 			`"kind":"command","call":"lock","attempt":2,"level":1,"args":["GET","k"],"reply":null,"error":"WRONGTYPE","key":{"type":"hash","fields":{"a":"1","b":"2"},"pttl_ms":-1},"belief":{"A":2}}`,
 		},
 		{
-			trace.Outcome{Call: "unlock", Result: trace.Released, Level: 1, Attempt: 1}, trace.KeyState{Type: "string", Value: &value, PTTL: 7},
+			trace.Outcome{Call: "unlock", Result: trace.Released, Level: 1, Attempt: 1},
+			trace.KeyState{Type: "string", Value: &value, PTTL: 7},
 			`"kind":"outcome","call":"unlock","result":"released","count":0,"level":1,"attempt":1,"key":{"type":"string","value":"x","pttl_ms":7},"belief":{"A":2}}`,
 		},
 		{trace.Work{State: "begin", Level: 1, For: 62.5}, trace.Absent(), `"kind":"work","state":"begin","level":1,"for_ms":62.5,"key":{"type":"none","pttl_ms":-2},"belief":{"A":2}}`},

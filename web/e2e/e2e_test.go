@@ -76,14 +76,14 @@ func serve(t *testing.T) string {
 	return h.URL
 }
 
-func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Void]) {
+func do(ctx context.Context, t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func get[T any](t *testing.T, ctx context.Context, expression string) T {
+func get[T any](ctx context.Context, t *testing.T, expression string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {
@@ -97,13 +97,13 @@ const texts = `[...document.querySelectorAll("#rows tr")].map(r => r.innerText.r
 func TestPressRunAndReadTheTable(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(
-		t, ctx,
+		ctx, t,
 		chromedp.EmulateViewport(1440, 900),
 		chromedp.Navigate(url),
 		chromedp.Click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(`.run[data-ended="true"]`),
 	)
-	rows := get[[]string](t, ctx, texts)
+	rows := get[[]string](ctx, t, texts)
 	// The article's T1 to T10, with the seed's own times.
 	for i, want := range []string{
 		"T1 0 ms lock: acquired EXISTS → 0 HINCRBY", "T2 0 ms working, level 1 lock: refused", "T3 50 ms working, level 1 retry 1: refused",
@@ -114,7 +114,7 @@ func TestPressRunAndReadTheTable(t *testing.T) {
 			t.Errorf("row %d = %q, want %q", i+1, rows[min(i, len(rows)-1)], want)
 		}
 	}
-	if got := get[string](t, ctx, `document.getElementById("verdict").innerText.trim()`); got != "no rule was broken" {
+	if got := get[string](ctx, t, `document.getElementById("verdict").innerText.trim()`); got != "no rule was broken" {
 		t.Errorf("verdict %q", got)
 	}
 }
@@ -122,24 +122,24 @@ func TestPressRunAndReadTheTable(t *testing.T) {
 func TestRowsArriveWhileAWallClockRunGoesOn(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(
-		t, ctx,
+		ctx, t,
 		chromedp.Navigate(url+"/?example=lease-expiry"),
 		chromedp.Click(`input[name="store"][value="wall"]`),
 		chromedp.Click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(`.run[data-ended="true"]`),
 		chromedp.WaitVisible(`.violation[data-rule="mutual-exclusion"]`),
 	)
-	rows := get[[]string](t, ctx, texts)
-	steps := get[[]string](t, ctx, `[...document.querySelectorAll("#rows tr .t")].map(e => e.innerText)`)
+	rows := get[[]string](ctx, t, texts)
+	steps := get[[]string](ctx, t, `[...document.querySelectorAll("#rows tr .t")].map(e => e.innerText)`)
 	for i, s := range steps {
 		if want := "T" + strings.TrimPrefix(s, "T"); s != want || s != steps[i] || (i > 0 && s == steps[i-1]) {
 			t.Errorf("row %d is %s", i+1, s)
 		}
 	}
-	if got := get[int](t, ctx, `document.querySelectorAll("#rows tr.new").length`); got == 0 {
+	if got := get[int](ctx, t, `document.querySelectorAll("#rows tr.new").length`); got == 0 {
 		t.Errorf("no row came over the socket; rows: %q", rows)
 	}
-	if got := get[bool](t, ctx, `document.querySelector("td.parted .belief") !== null`); !got {
+	if got := get[bool](ctx, t, `document.querySelector("td.parted .belief") !== null`); !got {
 		t.Error("no cell shows that A believes in a lock it has lost")
 	}
 }
@@ -148,13 +148,13 @@ func TestNothingScrollsSideways(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	for _, width := range []int64{360, 768, 1440, 1920} {
 		do(
-			t, ctx,
+			ctx, t,
 			chromedp.EmulateViewport(width, 800),
 			chromedp.Navigate(url),
 			chromedp.Click(`#scenario button[value="run"]`),
 			chromedp.WaitVisible(`.run[data-ended="true"]`),
 		)
-		if over := get[int](t, ctx, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
+		if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
 			t.Errorf("%d px wide: the page is %d px wider", width, over)
 		}
 	}
@@ -162,11 +162,11 @@ func TestNothingScrollsSideways(t *testing.T) {
 
 func TestRunWithTheKeyboardAlone(t *testing.T) {
 	ctx, url := tab(t), serve(t)
-	do(t, ctx, chromedp.Navigate(url))
+	do(ctx, t, chromedp.Navigate(url))
 	for range 12 { // skip link, brand, examples, Run
-		do(t, ctx, chromedp.KeyEvent("\t"))
-		if get[string](t, ctx, `document.activeElement.value ?? ""`) == "run" {
-			do(t, ctx, chromedp.KeyEvent("\r"), chromedp.WaitVisible(`.run[data-ended="true"]`))
+		do(ctx, t, chromedp.KeyEvent("\t"))
+		if get[string](ctx, t, `document.activeElement.value ?? ""`) == "run" {
+			do(ctx, t, chromedp.KeyEvent("\r"), chromedp.WaitVisible(`.run[data-ended="true"]`))
 			return
 		}
 	}

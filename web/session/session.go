@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,6 +33,7 @@ type Limits struct {
 	RunningPerAddress int           // and from one address
 	StartsPerMinute   int           // runs started from one address
 	Kept              int           // runs kept, ended ones too; the oldest ended one goes first
+	KeptEvents        int           // events of all ended runs that are kept: some 3 KB each
 	Idle              time.Duration // a run that nobody looked at for so long is forgotten
 	Longest           time.Duration // a run that takes longer is stopped
 }
@@ -39,7 +41,7 @@ type Limits struct {
 // DefaultLimits suit one small machine and a classroom behind one address.
 func DefaultLimits() Limits {
 	return Limits{
-		Running: 64, RunningPerAddress: 32, StartsPerMinute: 120, Kept: 1000,
+		Running: 64, RunningPerAddress: 32, StartsPerMinute: 120, Kept: 1000, KeptEvents: 200_000,
 		Idle: 30 * time.Minute, Longest: 10 * time.Minute,
 	}
 }
@@ -121,21 +123,19 @@ func (r *Registry) admit(address string) error {
 		return ErrClosed
 	}
 	running, own := 0, 0
-	var oldest *Session
+	var over []*Session
 	for _, s := range r.sessions {
-		over, seen := s.state()
-		switch {
-		case !over:
-			running++
-			if s.address == address {
-				own++
-			}
-		case oldest == nil || seen.Before(oldest.seen):
-			oldest = s
+		if ended, _ := s.state(); ended {
+			over = append(over, s)
+			continue
+		}
+		running++
+		if s.address == address {
+			own++
 		}
 	}
 	switch {
-	case running >= r.limits.Running, len(r.sessions) >= r.limits.Kept && oldest == nil:
+	case running >= r.limits.Running, running >= r.limits.Kept:
 		return ErrTooMany
 	case own >= r.limits.RunningPerAddress:
 		return ErrTooManyOwn
@@ -148,11 +148,26 @@ func (r *Registry) admit(address string) error {
 	if !l.Allow() {
 		return ErrTooFast
 	}
-	if len(r.sessions) >= r.limits.Kept {
-		delete(r.sessions, oldest.Run.ID())
-		oldest.hub.Close(hub.CloseOver)
-	}
+	r.makeRoom(over)
 	return nil
+}
+
+// makeRoom drops ended runs, the one first that was not looked at for longest.
+func (r *Registry) makeRoom(over []*Session) {
+	events := 0
+	for _, s := range over {
+		events += s.Run.Log().Len()
+	}
+	slices.SortFunc(over, func(a, b *Session) int {
+		_, seenA := a.state()
+		_, seenB := b.state()
+		return seenA.Compare(seenB)
+	})
+	for len(over) > 0 && (len(r.sessions) >= r.limits.Kept || events > r.limits.KeptEvents) {
+		delete(r.sessions, over[0].Run.ID())
+		events -= over[0].Run.Log().Len()
+		over = over[1:]
+	}
 }
 
 // Get returns the session of a run and notes that somebody looked at it.

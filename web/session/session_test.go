@@ -1,0 +1,140 @@
+package session
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// sequences encodes a frame as the numbers of its events.
+func sequences(*engine.Run) Encode {
+	return func(events []trace.Event, ended bool) ([]byte, error) {
+		seqs := []int{}
+		for _, e := range events {
+			seqs = append(seqs, e.Seq)
+		}
+		if ended {
+			seqs = append(seqs, -1)
+		}
+		return json.Marshal(seqs)
+	}
+}
+
+func start(t *testing.T, r *Registry, text string, o engine.Options) *Session {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Start("here", sc, o, sequences)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const short = "threads: [{name: A, work: 5ms}]"
+
+// follow waits for the run's end and returns what all its frames hold.
+func follow(t *testing.T, s *Session) []int {
+	t.Helper()
+	_, viewer := s.Join(0)
+	defer viewer.Leave()
+	for range viewer.Frames() {
+		// until the hub is closed; a late viewer finds the frames below
+	}
+	frames, _ := s.Join(0)
+	var all []int
+	for _, f := range frames {
+		var seqs []int
+		if err := json.Unmarshal(f, &seqs); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, seqs...)
+	}
+	return all
+}
+
+func TestFramesHoldEveryEventOnceAndThenTheEnd(t *testing.T) {
+	r := NewRegistry(DefaultLimits())
+	defer r.Close()
+	s := start(t, r, short, engine.Options{})
+	got := follow(t, s)
+	for i, seq := range got[:len(got)-1] {
+		if seq != i+1 {
+			t.Fatalf("events %v", got)
+		}
+	}
+	if n := s.Run.Log().Len(); len(got) != n+1 || got[n] != -1 {
+		t.Errorf("%d events and the end, want %d", len(got)-1, n)
+	}
+}
+
+func TestRunsThatNobodyLooksAtAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := DefaultLimits()
+		limits.Idle = time.Minute
+		r := NewRegistry(limits)
+		defer r.Close()
+		s := start(t, r, short, engine.Options{})
+		_ = s.Run.Wait()
+		time.Sleep(50 * time.Second)
+		if _, ok := r.Get(s.Run.ID()); !ok {
+			t.Error("forgotten too early")
+		}
+		time.Sleep(50 * time.Second)
+		if _, ok := r.Get(s.Run.ID()); !ok {
+			t.Error("forgotten though somebody looked")
+		}
+		time.Sleep(2 * time.Minute)
+		if _, ok := r.Get(s.Run.ID()); ok {
+			t.Error("kept for ever")
+		}
+	})
+}
+
+func TestALongRunIsStopped(t *testing.T) {
+	limits := DefaultLimits()
+	limits.Longest = 20 * time.Millisecond
+	r := NewRegistry(limits)
+	defer r.Close()
+	s := start(t, r, "threads: [{name: A, work: 1h}]", engine.Options{Wall: true})
+	if err := s.Run.Wait(); err == nil || err.Error() != "it took longer than 20ms" {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestKeptEventsAreBounded(t *testing.T) {
+	limits := DefaultLimits()
+	limits.KeptEvents = 1
+	r := NewRegistry(limits)
+	defer r.Close()
+	first := start(t, r, short, engine.Options{})
+	follow(t, first)
+	start(t, r, short, engine.Options{})
+	if _, ok := r.Get(first.Run.ID()); ok {
+		t.Error("a run beyond the bound is kept")
+	}
+}
+
+func TestNothingStartsAfterClose(t *testing.T) {
+	r := NewRegistry(DefaultLimits())
+	r.Close()
+	sc, err := scenario.Parse([]byte(short))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Start("here", sc, engine.Options{}, sequences); !errors.Is(err, ErrClosed) {
+		t.Errorf("started: %v", err)
+	}
+}
