@@ -22,6 +22,10 @@ type Options struct {
 	External *store.External
 }
 
+// ErrFault is returned by Start for a fault that the store or the clock
+// cannot have.
+var ErrFault = run.ErrFault
+
 // Run is a scenario being run. It is safe for concurrent use.
 type Run struct {
 	id   string
@@ -32,7 +36,7 @@ type Run struct {
 }
 
 // Start runs sc until its end, until ctx has ended, or until Stop. It fails
-// when the scenario cannot be written down.
+// with ErrFault, and when the scenario cannot be written down.
 func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) {
 	id := rand.Text()
 	prepared, err := run.New(sc, run.Options{Wall: o.Wall, External: o.External, ID: id})

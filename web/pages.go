@@ -102,6 +102,9 @@ func limitError(err error) error {
 		return &statusError{http.StatusTooManyRequests, "One moment, please", sentence(err)}
 	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrClosed):
 		return &statusError{http.StatusServiceUnavailable, "No room just now", sentence(err)}
+	case errors.Is(err, engine.ErrFault):
+		return &statusError{http.StatusUnprocessableEntity, "That fault is not possible there",
+			"What happens to Redis itself (a restart, a fail-over, an eviction, a jump of its clock) can only be had on the embedded Redis with the virtual clock. Nothing was run."}
 	default:
 		return err
 	}

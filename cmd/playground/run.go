@@ -6,9 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"relock/engine"
@@ -157,7 +155,7 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUnexpected
 	}
-	differences := unexpected(sc.Expect, events)
+	differences := engine.Unexpected(sc.Expect, events)
 	for _, d := range differences {
 		fmt.Fprintf(env.err, "playground: %s: not as expected: %s\n", name, d)
 	}
@@ -168,43 +166,6 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 		fmt.Fprintln(env.out, "As the scenario expects.")
 	}
 	return exitOK
-}
-
-// unexpected says in which ways a run differs from what was expected.
-func unexpected(expect *scenario.Expect, events []trace.Event) []string {
-	if expect == nil {
-		return nil
-	}
-	broken := map[string]bool{}
-	ends := map[string]string{}
-	for _, e := range events {
-		switch b := e.Body.(type) {
-		case trace.Violation:
-			broken[b.Rule] = true
-		case trace.End:
-			ends[e.Thread] = string(b.Result)
-		}
-	}
-	var out []string
-	if expect.Violations != nil {
-		want := slices.Compact(slices.Sorted(slices.Values(*expect.Violations)))
-		if got := slices.Sorted(maps.Keys(broken)); !slices.Equal(got, want) {
-			out = append(out, fmt.Sprintf("violations: expected %s, but there were %s", listed(want), listed(got)))
-		}
-	}
-	for _, thread := range slices.Sorted(maps.Keys(expect.Outcome)) {
-		if want, got := expect.Outcome[thread], ends[thread]; got != want {
-			out = append(out, fmt.Sprintf("outcome of %s: expected %s, but it was %s", thread, want, got))
-		}
-	}
-	return out
-}
-
-func listed(rules []string) string {
-	if len(rules) == 0 {
-		return "none"
-	}
-	return strings.Join(rules, ", ")
 }
 
 func protocols(args []string, env environment) int {

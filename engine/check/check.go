@@ -128,7 +128,8 @@ func (c *Checker) foreignRelease(e trace.Event, b trace.Command) (trace.Violatio
 }
 
 func (c *Checker) countMismatch(e trace.Event, b trace.Outcome) (trace.Violation, bool) {
-	if b.Call != "lock" && b.Call != "unlock" {
+	// A call that failed has a fate that its thread cannot know yet.
+	if b.Call != "lock" && b.Call != "unlock" || b.Result == trace.Failed {
 		return trace.Violation{}, false
 	}
 	text, held := e.Key.Fields[c.owners[e.Thread]]

@@ -228,7 +228,7 @@ func TestWallKillEndsEverything(t *testing.T) {
 		})
 		timer := p.AfterFunc(ms, func() { t.Error("a timer of the dead") })
 		synctest.Wait()
-		w.Kill()
+		p.Kill()
 		began := time.Now()
 		w.Wait()
 		if !deferred || time.Since(began) != 0 {

@@ -87,8 +87,6 @@ func (w *wallTimer) Wait(ctx context.Context) error {
 // safe for concurrent use.
 type Wall struct {
 	running sync.WaitGroup
-	mu      sync.Mutex
-	all     []*wallProcess
 }
 
 // NewWall returns a wall clock without processes.
@@ -96,25 +94,11 @@ func NewWall() *Wall { return &Wall{} }
 
 // Process returns a new process.
 func (w *Wall) Process() Process {
-	p := &wallProcess{wall: w, dead: make(chan struct{})}
-	w.mu.Lock()
-	w.all = append(w.all, p)
-	w.mu.Unlock()
-	return p
+	return &wallProcess{wall: w, dead: make(chan struct{})}
 }
 
 // Wait returns when everything that was started with Process.Go has ended.
 func (w *Wall) Wait() { w.running.Wait() }
-
-// Kill ends all processes.
-func (w *Wall) Kill() {
-	w.mu.Lock()
-	all := w.all
-	w.mu.Unlock()
-	for _, p := range all {
-		p.Kill()
-	}
-}
 
 type wallProcess struct {
 	System

@@ -48,7 +48,7 @@ type Record struct {
 // methods that the lock engine asks of a client and is safe for concurrent
 // use if Sink is.
 type Client struct {
-	redis  Scripter
+	redis  func() Scripter
 	sink   func(context.Context, Record)
 	bySHA  map[string]wrapped
 	byText map[string]wrapped
@@ -67,23 +67,26 @@ type wrapped struct {
 	sha  string
 }
 
-// New returns a client over c that knows scripts. Sink is called after each
+// New returns a client that knows scripts, over the connection that redis
+// gives at each call: after a fail-over it is another. Sink is called after each
 // script that Redis ran, by the goroutine that sent it, with its context.
-func New(c Scripter, scripts []Script, sink func(context.Context, Record)) *Client {
-	j := &Client{redis: c, sink: sink, bySHA: map[string]wrapped{}, byText: map[string]wrapped{}}
+func New(redis func() Scripter, scripts []Script, sink func(context.Context, Record)) *Client {
+	j := &Client{redis: redis, sink: sink, bySHA: map[string]wrapped{}, byText: map[string]wrapped{}}
 	for _, s := range scripts {
 		text := Wrap(s.Source)
-		w := wrapped{name: s.Name, text: text, sha: redis.NewScript(text).Hash()}
+		w := wrapped{name: s.Name, text: text, sha: digest(text)}
 		j.bySHA[s.SHA] = w
 		j.byText[s.Source] = w
 	}
 	return j
 }
 
+func digest(script string) string { return redis.NewScript(script).Hash() }
+
 // Load has Redis cache all scripts. It fails with Redis' error.
 func (j *Client) Load(ctx context.Context) error {
 	for _, w := range j.bySHA {
-		if err := j.redis.ScriptLoad(ctx, w.text).Err(); err != nil {
+		if err := j.redis().ScriptLoad(ctx, w.text).Err(); err != nil {
 			return fmt.Errorf("journal: load %s: %w", w.name, err)
 		}
 	}
@@ -100,7 +103,7 @@ func (j *Client) EvalSha(ctx context.Context, sha string, keys []string, args ..
 	if !ok {
 		return failed(ctx, fmt.Errorf("%w: digest %s", ErrUnknownScript, sha))
 	}
-	return j.record(ctx, w, keys, j.redis.EvalSha(ctx, w.sha, keys, args...))
+	return j.record(ctx, w, keys, j.redis().EvalSha(ctx, w.sha, keys, args...))
 }
 
 // Eval runs the script with that text.
@@ -109,7 +112,7 @@ func (j *Client) Eval(ctx context.Context, text string, keys []string, args ...a
 	if !ok {
 		return failed(ctx, ErrUnknownScript)
 	}
-	return j.record(ctx, w, keys, j.redis.Eval(ctx, w.text, keys, args...))
+	return j.record(ctx, w, keys, j.redis().Eval(ctx, w.text, keys, args...))
 }
 
 func failed(ctx context.Context, err error) *redis.Cmd {

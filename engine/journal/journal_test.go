@@ -27,6 +27,10 @@ func onBoth(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
 	t.Run("redis", func(t *testing.T) { test(t, storetest.Redis(t)) })
 }
 
+func over(c redis.UniversalClient) func() journal.Scripter {
+	return func() journal.Scripter { return c }
+}
+
 func script(name, source string) journal.Script {
 	return journal.Script{Name: name, Source: source, SHA: redis.NewScript(source).Hash()}
 }
@@ -57,7 +61,7 @@ return {n, 'done', redis.sha1hex('')}
 	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
 		var got journal.Record
 		s := script("s.lua", source)
-		j := journal.New(c, []journal.Script{s}, func(_ context.Context, r journal.Record) { got = r })
+		j := journal.New(over(c), []journal.Script{s}, func(_ context.Context, r journal.Record) { got = r })
 		reply, err := j.Eval(t.Context(), source, []string{"k"}, "me").Slice()
 		if err != nil {
 			t.Fatal(err)
@@ -101,7 +105,7 @@ return 'never'
 	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
 		var got []journal.Entry
 		s := script("s.lua", source)
-		j := journal.New(c, []journal.Script{s}, func(_ context.Context, r journal.Record) { got = r.Entries })
+		j := journal.New(over(c), []journal.Script{s}, func(_ context.Context, r journal.Record) { got = r.Entries })
 		err := j.Eval(t.Context(), source, []string{"k"}).Err()
 		var re redis.Error
 		if !errors.As(err, &re) || !strings.Contains(err.Error(), "WRONGTYPE") {
@@ -126,7 +130,7 @@ func TestJournalFallsBackOnNoScript(t *testing.T) {
 	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
 		records := 0
 		s := script("s.lua", source)
-		j := journal.New(c, []journal.Script{s}, func(context.Context, journal.Record) { records++ })
+		j := journal.New(over(c), []journal.Script{s}, func(context.Context, journal.Record) { records++ })
 		if err := j.EvalSha(t.Context(), s.SHA, []string{"k"}).Err(); !redis.HasErrorPrefix(err, "NOSCRIPT") {
 			t.Fatalf("first EVALSHA: %v, want NOSCRIPT", err)
 		}
@@ -164,7 +168,7 @@ func BenchmarkScript(b *testing.B) {
 			}
 		})
 		b.Run(name+"/journalled", func(b *testing.B) {
-			j := journal.New(c, []journal.Script{s}, func(context.Context, journal.Record) {})
+			j := journal.New(over(c), []journal.Script{s}, func(context.Context, journal.Record) {})
 			for b.Loop() {
 				if err := j.Eval(b.Context(), source, []string{"k"}, "f").Err(); err != nil {
 					b.Fatal(err)

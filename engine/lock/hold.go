@@ -48,11 +48,14 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 	innermost := len(s.holds) > 0 && s.holds[len(s.holds)-1] == h
 	held := len(s.holds) >= h.level && s.holds[h.level-1] == h
 	s.mu.Unlock()
+	c := Call{Name: CallUnlock, Level: h.level, Attempt: 1}
 	switch {
 	case innermost:
 	case held:
+		s.l.observe(Attempt{Call: c, Result: Failed, Err: ErrInnerHeld})
 		return fmt.Errorf("%w: level %d of %q cannot be left", ErrInnerHeld, h.level, s.key)
 	default:
+		s.l.observe(Attempt{Call: c, Result: NotHeld, Err: ErrNotHeld})
 		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
 	}
 	ctx, cancel := s.limited(ctx)
@@ -60,7 +63,7 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 	if h.level == 1 {
 		s.disarm(ctx)
 	}
-	r, err := s.release(ctx, Call{Name: CallUnlock, Level: h.level}, s.l.o.Retries)
+	r, err := s.release(ctx, c, s.l.o.Retries)
 	if err == nil && r.code == codeNotHeld {
 		err = fmt.Errorf("%w: unlock of level %d of %q", ErrLost, h.level, s.key)
 		s.lose(ErrLost)

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"relock/engine/check"
@@ -62,6 +63,10 @@ type recorder interface {
 	// sending is called before a script is sent; the function it returns is
 	// called with the records that came back, none if there was no answer.
 	sending() func(t *thread, records []sent)
+	// down tells whether Redis does not answer now.
+	down() bool
+	// stalled is called when a thread's business code hangs from now on.
+	stalled()
 }
 
 // sent is the record of one script and the call that it was part of.
@@ -70,9 +75,12 @@ type sent struct {
 	rec  journal.Record
 }
 
-// New prepares a run. Nothing moves before Execute. It fails when the
-// scenario cannot be written down.
+// New prepares a run. Nothing moves before Execute. It fails with
+// ErrFault, and when the scenario cannot be written down.
 func New(sc *scenario.Scenario, o Options) (*Run, error) {
+	if err := possible(sc, !o.Wall && o.External == nil); err != nil {
+		return nil, fmt.Errorf("run: %w", err)
+	}
 	text, err := json.Marshal(sc)
 	if err != nil {
 		return nil, fmt.Errorf("run: scenario: %w", err)
@@ -91,6 +99,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 	}
 	for _, spec := range sc.Threads {
 		t := &thread{r: r, spec: spec, asked: make(chan struct{}), random: source(sc.Seed, spec.Name, "work")}
+		t.struck = make([]atomic.Bool, len(sc.Faults))
 		if t.owner, err = r.newOwner(spec.Name); err != nil {
 			return nil, err
 		}
@@ -145,7 +154,7 @@ func (r *Run) Execute(ctx context.Context) error {
 }
 
 // outfit gives every thread its process, its way to Redis and its locker.
-func (r *Run) outfit(ctx context.Context, client journal.Scripter, process func(name string) clock.Process) error {
+func (r *Run) outfit(ctx context.Context, client func() journal.Scripter, process func(name string) clock.Process) error {
 	scripts := make([]journal.Script, 0, 3)
 	for _, s := range lock.Scripts() {
 		scripts = append(scripts, journal.Script(s))

@@ -268,6 +268,235 @@ threads: [{name: A, depth: 2, work: 250ms}]
 250ms end done`,
 		},
 		{
+			// A's panic passes its deferred unlocks: both levels are left.
+			"a panic unlocks on its way", `
+lock: {lease: 200ms, retry: {times: 0}}
+threads: [{name: A, depth: 2, work: 10ms}]
+faults: [{thread: A, at: work, level: 2, do: panic}]
+`, `0s A lock acquired
+0s A work begin
+10ms A work end
+10ms A lock reentered
+10ms A work begin
+10ms A fault panic
+10ms A unlock decremented
+10ms A unlock released
+10ms A end error
+10ms end done`,
+		},
+		{
+			// The watchdog proves that the process lives, not that its work gets
+			// on: B never has a chance, and when B is gone nothing can move.
+			"a stall is kept alive by the watchdog", `
+lock: {lease: 200ms, watchdog: 100ms, retry: {times: 2, interval: 150ms}}
+threads: [{name: A, work: 10ms}, {name: B, start: 1ms, work: 10ms}]
+faults: [{thread: A, at: work, do: stall}]
+`, `0s A lock acquired
+0s A work begin
+0s A fault stall
+1ms B lock refused
+100ms A renew renewed
+151ms B lock refused
+200ms A renew renewed
+300ms A renew renewed
+301ms B lock refused
+301ms B lock exhausted
+301ms B end exhausted
+301ms violation stuck A
+301ms end done`,
+		},
+		{
+			// One unlock too few: the watchdog keeps the lock, one lease later and on.
+			"a skipped unlock leaves an orphan", `
+lock: {lease: 200ms, watchdog: 150ms, retry: {times: 0}}
+threads: [{name: A, work: 10ms}]
+faults: [{thread: A, at: unlock, do: skip-unlock}]
+`, `0s A lock acquired
+0s A work begin
+10ms A work end
+10ms A fault skip-unlock
+10ms A end done
+150ms A renew renewed
+210ms violation orphan A
+210ms end done`,
+		},
+		{
+			"one unlock too many is refused", `
+lock: {lease: 200ms, watchdog: 150ms, retry: {times: 0}}
+threads: [{name: A, work: 10ms}]
+faults: [{thread: A, at: unlock, do: extra-unlock}]
+`, `0s A lock acquired
+0s A work begin
+10ms A work end
+10ms A unlock released
+10ms A fault extra-unlock
+10ms A unlock not-held
+10ms A end done
+10ms end done`,
+		},
+		{
+			// The second attempts name the same levels: nothing counts twice.
+			"lost replies are survived", `
+lock: {lease: 500ms, watchdog: off, retry: {times: 1, interval: 20ms}}
+threads: [{name: A, depth: 2, work: 10ms}]
+faults:
+  - {thread: A, at: lock, level: 1, do: lose-reply}
+  - {thread: A, at: lock, level: 2, do: lose-request}
+  - {thread: A, at: unlock, level: 2, do: lose-reply}
+  - {thread: A, at: unlock, level: 1, do: lose-reply}
+`, `0s A fault lose-reply
+0s A lock error
+20ms A lock acquired
+20ms A work begin
+30ms A work end
+30ms A fault lose-request
+30ms A lock error
+50ms A lock reentered
+50ms A work begin
+60ms A work end
+60ms A fault lose-reply
+60ms A unlock error
+80ms A unlock decremented
+80ms A fault lose-reply
+80ms A unlock error
+100ms A unlock released
+100ms A end done
+100ms end done`,
+		},
+		{
+			// The request arrives when its sender has given up on it; what it
+			// took is given back, or ends with the lease.
+			"a delayed request", `
+lock: {lease: 100ms, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 10ms}]
+faults: [{thread: A, at: lock, do: delay, for: 30ms}]
+`, `0s A fault delay
+30ms A lock acquired
+30ms A work begin
+40ms A work end
+40ms A unlock released
+40ms A end done
+40ms end done`,
+		},
+		{
+			// The replica never got A's acquisition: B is let in beside A.
+			"a fail-over loses the last write", `
+lock: {lease: 1s, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 100ms}, {name: B, start: 50ms, work: 10ms}]
+faults: [{time: 40ms, do: fail-over, behind: 1}]
+`, `0s A lock acquired
+0s A work begin
+40ms fault fail-over
+50ms B lock acquired
+50ms violation mutual-exclusion A+B
+50ms B work begin
+60ms B work end
+60ms B unlock released
+60ms B end done
+100ms A work end
+100ms A unlock lost
+100ms A end lost
+100ms end done`,
+		},
+		{
+			"a fail-over to a replica that has it all", `
+lock: {lease: 1s, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 100ms}, {name: B, start: 50ms, work: 10ms}]
+faults: [{time: 40ms, do: fail-over, behind: 0}]
+`, `0s A lock acquired
+0s A work begin
+40ms fault fail-over
+50ms B lock refused
+50ms B lock exhausted
+50ms B end exhausted
+100ms A work end
+100ms A unlock released
+100ms A end done
+100ms end done`,
+		},
+		{
+			// Redis' clock jumps over the lease's end; A's own does not.
+			"a clock jump ends the lease early", `
+lock: {lease: 1s, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 100ms}]
+faults: [{time: 40ms, do: clock-jump, by: 2s}]
+`, `0s A lock acquired
+0s A work begin
+40ms fault clock-jump
+40ms expired
+100ms A work end
+100ms A unlock lost
+100ms A end lost
+100ms end done`,
+		},
+		{
+			// A jump back makes the crashed thread's lease of 100 ms last 600.
+			"a clock jump back lengthens the lease", `
+lock: {lease: 100ms, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 60ms}, {name: B, start: 550ms, work: 10ms}]
+faults:
+  - {thread: A, at: work, do: crash}
+  - {time: 40ms, do: clock-jump, by: -500ms}
+`, `0s A lock acquired
+0s A work begin
+0s A fault crash
+0s A end crashed
+40ms fault clock-jump
+550ms B lock refused
+550ms B lock exhausted
+550ms B end exhausted
+600ms expired
+600ms end done`,
+		},
+		{
+			"a restart without data, then one with", `
+lock: {lease: 1s, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 100ms}, {name: B, start: 50ms, work: 20ms}, {name: C, start: 61ms}]
+faults: [{time: 40ms, do: restart}, {time: 60ms, do: restart, keep: true}]
+`, `0s A lock acquired
+0s A work begin
+40ms fault restart
+50ms B lock acquired
+50ms violation mutual-exclusion A+B
+50ms B work begin
+60ms fault restart
+61ms C lock refused
+61ms C lock exhausted
+61ms C end exhausted
+70ms B work end
+70ms B unlock released
+70ms B end done
+100ms A work end
+100ms A unlock lost
+100ms A end lost
+100ms end done`,
+		},
+		{
+			"eviction, a flush of scripts, and an outage", `
+lock: {lease: 1s, watchdog: 30ms, retry: {times: 0}}
+threads: [{name: A, work: 50ms}, {name: B, start: 70ms}, {name: C, start: 90ms, work: 1ms}]
+faults: [{time: 5ms, do: script-flush}, {time: 40ms, do: evict}, {time: 65ms, do: down}, {time: 80ms, do: up}]
+`, `0s A lock acquired
+0s A work begin
+5ms fault script-flush
+30ms A renew renewed
+40ms fault evict
+50ms A work end
+50ms A unlock lost
+50ms A end lost
+65ms fault down
+70ms B lock error
+70ms B unlock error
+70ms B end error
+80ms fault up
+90ms C lock acquired
+90ms C work begin
+91ms C work end
+91ms C unlock released
+91ms C end done
+91ms end done`,
+		},
+		{
 			"one attempt and two retries, then it gives up", `
 lock: {lease: 1s, retry: {times: 2, interval: 10ms}}
 threads: [{name: A, work: 500ms}, {name: B, start: 1ms}]

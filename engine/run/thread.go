@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -30,6 +29,11 @@ type thread struct {
 	locker  *lock.Locker
 	ended   atomic.Bool
 
+	round  atomic.Int64
+	struck []atomic.Bool // by the scenario's faults
+	stalls atomic.Bool   // its business code hangs for ever
+	dead   atomic.Bool   // crashed, or the run is over
+
 	asked chan struct{} // on the wall clock: closed when it has had its first answer
 	first sync.Once
 }
@@ -40,10 +44,7 @@ func (t *thread) main() {
 		t.ended.Store(true)
 		t.hasAsked()
 	}()
-	var err error
-	for round := 1; round <= t.spec.Repeat && err == nil; round++ {
-		err = t.business(round, 1)
-	}
+	err := t.rounds()
 	end := trace.End{Result: trace.Done}
 	if err != nil {
 		end.Error = err.Error()
@@ -57,46 +58,82 @@ func (t *thread) main() {
 	default:
 		end.Result = trace.Failed
 	}
-	t.r.rec.local(t.spec.Name, end)
+	t.tell(end)
+}
+
+// tell notes what happened in the thread. What still runs in a dead one (its
+// deferred functions) happened to nobody.
+func (t *thread) tell(body trace.Body) {
+	if !t.dead.Load() {
+		t.r.rec.local(t.spec.Name, body)
+	}
+}
+
+// rounds makes the business calls. A panic of the business code has passed
+// its deferred unlocks when it arrives here, and is an error to the outside.
+func (t *thread) rounds() (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			if p != errPanic { //nolint:errorlint // the very value
+				panic(p)
+			}
+			err = errPanic
+		}
+	}()
+	t.round.Store(1)
+	t.strike(scenario.AtStart, 0)
+	for round := 1; round <= t.spec.Repeat; round++ {
+		t.round.Store(int64(round))
+		if err := t.business(1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // hasAsked lets the thread go on that starts at the same moment.
 func (t *thread) hasAsked() { t.first.Do(func() { close(t.asked) }) }
 
 // business is the article's method: lock, work, call the next level, unlock.
-func (t *thread) business(round, level int) (err error) {
+func (t *thread) business(level int) (err error) {
 	ctx := context.Background()
 	hold, err := t.locker.Lock(ctx, t.r.key, t.owner)
 	if err != nil {
 		return err
 	}
 	defer func() {
+		if t.take(scenario.AtUnlock, level, scenario.FaultSkipUnlock) {
+			return
+		}
 		if uerr := hold.Unlock(ctx); err == nil {
 			err = uerr
 		}
+		if t.take(scenario.AtUnlock, level, scenario.FaultExtraUnlock) {
+			_ = hold.Unlock(ctx) // its refusal is an outcome in the trace
+		}
 	}()
-	if err := t.work(hold, round, level); err != nil {
+	if err := t.work(hold, level); err != nil {
 		return err
 	}
 	if level < t.spec.Depth {
-		return t.business(round, level+1)
+		return t.business(level + 1)
 	}
 	return nil
 }
 
 // work is the business done at a level, during which faults strike.
-func (t *thread) work(hold *lock.Hold, round, level int) error {
+func (t *thread) work(hold *lock.Hold, level int) error {
 	d := t.draw(t.spec.Work)
 	work := trace.Work{State: trace.WorkBegin, Level: level, For: trace.MillisOf(d)}
-	t.r.rec.local(t.spec.Name, work)
-	t.strike(round, level)
+	t.tell(work)
+	t.strike(scenario.AtWork, level)
 	ctx := context.Background()
 	if t.spec.OnLost == scenario.OnLostStop {
 		ctx = hold.Context()
 	}
 	err := t.process.Work(ctx, d)
 	work.State = trace.WorkEnd
-	t.r.rec.local(t.spec.Name, work)
+	t.tell(work)
 	return err
 }
 
@@ -110,34 +147,6 @@ func (t *thread) draw(r scenario.Range) time.Duration {
 	return r.Min + time.Duration(t.random.Int64N(int64((r.Max-r.Min)/unit)+1))*unit
 }
 
-// strike lets the scenario's faults for this moment happen.
-func (t *thread) strike(round, level int) {
-	for _, f := range t.r.sc.Faults {
-		if f.Thread != t.spec.Name || f.At != scenario.AtWork || f.Level != level || f.Round != round {
-			continue
-		}
-		struck := trace.Fault{
-			Do: f.Do, At: f.At, Level: f.Level, Round: f.Round, ForMS: trace.MillisOf(f.For), Scope: f.Scope,
-		}
-		if f.For > 0 {
-			struck.For = scenario.Duration(f.For)
-		}
-		t.r.rec.local(t.spec.Name, struck)
-		switch f.Do {
-		case scenario.FaultPause:
-			if f.Scope == scenario.ScopeWork {
-				_ = t.process.Sleep(context.Background(), f.For)
-			} else {
-				t.process.Pause(f.For)
-			}
-		case scenario.FaultCrash:
-			t.r.rec.local(t.spec.Name, trace.End{Result: trace.Crashed})
-			t.process.Kill()
-			runtime.Goexit()
-		}
-	}
-}
-
 // Attempted implements lock.Observer.
 func (t *thread) Attempted(a lock.Attempt) {
 	o := trace.Outcome{
@@ -146,12 +155,12 @@ func (t *thread) Attempted(a lock.Attempt) {
 	if a.Err != nil {
 		o.Error = a.Err.Error()
 	}
-	t.r.rec.local(t.spec.Name, o)
+	t.tell(o)
 }
 
 // Waiting implements lock.Observer.
 func (t *thread) Waiting(d time.Duration) {
-	t.r.rec.local(t.spec.Name, trace.Wait{For: trace.MillisOf(d), Why: trace.WaitRetry})
+	t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitRetry})
 }
 
 // tap is a thread's way to Redis: it passes the gate of its process, and
@@ -172,16 +181,10 @@ func (p *tap) note(ctx context.Context, rec journal.Record) {
 	*records = append(*records, sent{call, rec})
 }
 
-// EvalSha passes the gate; Eval is only its fall-back and part of the same
-// decision.
+// EvalSha passes the gate, where the call's faults strike; Eval is only its
+// fall-back and part of the same decision.
 func (p *tap) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	call, _ := lock.CallOf(ctx)
-	if err := p.t.process.Gate(ctx, call.String()); err != nil {
-		cmd := redis.NewCmd(ctx)
-		cmd.SetErr(err)
-		return cmd
-	}
-	return p.send(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.EvalSha(ctx, sha, keys, args...) })
+	return p.strike(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.EvalSha(ctx, sha, keys, args...) })
 }
 
 // Eval sends a script in full.

@@ -12,7 +12,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/check"
 	"relock/engine/clock"
+	"relock/engine/journal"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -41,6 +43,7 @@ type wall struct {
 	untold   map[callOf]time.Duration // when a script ran whose outcome is still to come
 	calls    int
 	changed  chan struct{} // capacity 1: the key's state or its expiry changed
+	hangs    chan struct{} // capacity 1: a thread stalled or ended
 
 	// As released so far.
 	key        trace.KeyState
@@ -64,7 +67,7 @@ type item struct {
 }
 
 func (r *Run) executeWall(ctx context.Context) error {
-	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, untold: map[callOf]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1)}
+	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, untold: map[callOf]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1), hangs: make(chan struct{}, 1)}
 	if r.o.External != nil {
 		w.client = r.o.External.Client()
 		defer w.cleanUp(ctx)
@@ -77,10 +80,11 @@ func (r *Run) executeWall(ctx context.Context) error {
 	processes := clock.NewWall()
 	err := w.calibrate(ctx)
 	if err == nil {
-		err = r.outfit(ctx, w.client, func(string) clock.Process { return processes.Process() })
+		err = r.outfit(ctx, func() journal.Scripter { return w.client }, func(string) clock.Process { return processes.Process() })
 	}
 	if err == nil {
 		err = w.play(ctx, processes)
+		r.killAll() // the watchdog, too, of a hold that was never left
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,16 +130,17 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 		stop()
 		<-watched
 	}()
-	var err error
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		err = context.Cause(ctx)
-		processes.Kill()
-		for _, t := range w.r.threads {
-			t.hasAsked() // one that died before it asked holds up nobody
-		}
+	err := w.awaitThreads(ctx, ended)
+	if stuck := w.r.alive(); len(stuck) > 0 {
+		w.r.killAll()
 		<-ended
+		if err == nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.release(true)
+			w.put(w.now(), "", check.StuckThreads(stuck), true)
+			return nil
+		}
 	}
 	w.mu.Lock()
 	atLimit := w.out.atLimit
@@ -147,6 +152,32 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 		return err
 	}
 	return w.awaitLease(ctx)
+}
+
+// awaitThreads returns when all threads have ended, when those that have not
+// hang for ever, or with ctx's cause.
+func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
+	for {
+		select {
+		case <-ended:
+			return nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-w.hangs:
+			if w.r.stuck() {
+				return nil
+			}
+		}
+	}
+}
+
+func (w *wall) down() bool { return false }
+
+func (w *wall) stalled() {
+	select {
+	case w.hangs <- struct{}{}:
+	default:
+	}
 }
 
 // spawn starts the threads. Of those that start at one moment, each waits
@@ -248,6 +279,7 @@ func (w *wall) local(thread string, body trace.Body) {
 			delete(w.untold, c)
 		}
 	case trace.End:
+		w.stalled() // the others may all hang
 		maps.DeleteFunc(w.untold, func(c callOf, _ time.Duration) bool { return c.thread == thread })
 	}
 	w.insert(item{at: at, thread: thread, body: body})

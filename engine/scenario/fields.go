@@ -2,7 +2,9 @@ package scenario
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -19,6 +21,8 @@ const (
 	defaultInterval = 50 * time.Millisecond
 	defaultSeed     = 1
 )
+
+const minWatchdog = time.Millisecond
 
 var defaultWork = Range{50 * time.Millisecond, 100 * time.Millisecond}
 
@@ -77,12 +81,12 @@ func (p *parser) lock(m map[string]value) Lock {
 		return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
 	})
 	p.duration(f, "lease", &l.Lease, time.Millisecond, MaxDuration, time.Millisecond)
-	l.Watchdog = (l.Lease / 3).Round(time.Microsecond)
+	l.Watchdog = max((l.Lease / 3).Round(time.Microsecond), minWatchdog)
 	if w, ok := f["watchdog"]; ok && (w.Value == "off" || w.Value == "false" && w.Tag == "!!bool") {
 		l.Watchdog = 0 // YAML 1.1 readers take a bare off for false
 	} else if ok {
 		before := len(p.mistakes)
-		p.duration(f, "watchdog", &l.Watchdog, time.Millisecond, MaxDuration, time.Microsecond)
+		p.duration(f, "watchdog", &l.Watchdog, minWatchdog, MaxDuration, time.Microsecond)
 		if len(p.mistakes) > before {
 			p.mistakes[before].Allowed += ", or off"
 		}
@@ -157,64 +161,13 @@ func (s *Scenario) thread(name string) *Thread {
 }
 
 func (s *Scenario) names() string {
-	names := make([]string, len(s.Threads))
-	for i, t := range s.Threads {
-		names[i] = t.Name
+	var names []string
+	for _, t := range s.Threads {
+		if t.Name != "" { // refused already
+			names = append(names, t.Name)
+		}
 	}
 	return "a thread of the scenario: " + strings.Join(names, ", ")
-}
-
-func (p *parser) faults(m map[string]value, s *Scenario) {
-	v, ok := m["faults"]
-	if !ok {
-		return
-	}
-	for _, one := range p.list(v, MaxFaults, "faults") {
-		f := p.fields(one, "thread", "at", "level", "round", "do", "for", "scope")
-		if f == nil {
-			continue
-		}
-		fault := Fault{Level: 1, Round: 1}
-		for _, needed := range []struct{ name, allowed string }{
-			{"thread", s.names()}, {"at", AtWork}, {"do", FaultPause + ", " + FaultCrash},
-		} {
-			if !has(f, needed.name) {
-				p.wrong(value{one.Node, one.key + "." + needed.name}, "nothing", needed.allowed)
-			}
-		}
-		depth, repeat := MaxDepth, MaxRepeat
-		p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool {
-			t := s.thread(name)
-			if t != nil {
-				depth, repeat = t.Depth, t.Repeat
-			}
-			return t != nil
-		})
-		p.oneOf(f, "at", &fault.At, AtWork)
-		p.oneOf(f, "do", &fault.Do, FaultPause, FaultCrash)
-		p.number(f, "level", &fault.Level, 1, depth)
-		p.number(f, "round", &fault.Round, 1, repeat)
-		p.pause(f, one, &fault)
-		s.Faults = append(s.Faults, fault)
-	}
-}
-
-// pause reads what only a pause has.
-func (p *parser) pause(f map[string]value, one value, fault *Fault) {
-	if fault.Do == FaultPause {
-		fault.Scope = ScopeAll
-		if !has(f, "for") {
-			p.wrong(value{one.Node, one.key + ".for"}, "nothing", durations(time.Millisecond, MaxDuration))
-		}
-		p.duration(f, "for", &fault.For, time.Millisecond, MaxDuration, time.Microsecond)
-		p.oneOf(f, "scope", &fault.Scope, ScopeAll, ScopeWork)
-		return
-	}
-	for _, name := range []string{"for", "scope"} {
-		if v, ok := f[name]; ok {
-			p.wrong(v, kind(v.Node), "only with do: "+FaultPause)
-		}
-	}
 }
 
 func (p *parser) expect(m map[string]value, s *Scenario) {
@@ -240,10 +193,13 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 				threads = append(threads, t.Name)
 			}
 		}
-		s.Expect.Outcome = map[string]string{}
-		for name, end := range p.fields(outcome, threads...) {
+		named := p.fields(outcome, threads...)
+		for _, name := range slices.Sorted(maps.Keys(named)) {
 			text := ""
-			p.oneOf(map[string]value{"": end}, "", &text, ends()...)
+			p.oneOf(named, name, &text, ends()...)
+			if s.Expect.Outcome == nil {
+				s.Expect.Outcome = map[string]string{}
+			}
 			s.Expect.Outcome[name] = text
 		}
 	}

@@ -17,15 +17,6 @@ func (s *Scenario) MarshalJSON() ([]byte, error) {
 		OnLost string    `json:"on-lost"`
 		Retry  retryJSON `json:"retry"`
 	}
-	type fault struct {
-		Thread string   `json:"thread"`
-		At     string   `json:"at"`
-		Level  int      `json:"level"`
-		Round  int      `json:"round"`
-		Do     string   `json:"do"`
-		For    duration `json:"for,omitzero"`
-		Scope  string   `json:"scope,omitempty"`
-	}
 	type lock struct {
 		Protocol string    `json:"protocol"`
 		Key      string    `json:"key"`
@@ -42,12 +33,12 @@ func (s *Scenario) MarshalJSON() ([]byte, error) {
 		Title    string   `json:"title,omitempty"`
 		Lock     lock     `json:"lock"`
 		Threads  []thread `json:"threads"`
-		Faults   []fault  `json:"faults,omitempty"`
+		Faults   []Fault  `json:"faults,omitempty"`
 		Seed     uint64   `json:"seed"`
 		Policy   string   `json:"policy"`
 		Schedule []int    `json:"schedule,omitempty"`
 		Expect   *expect  `json:"expect,omitempty"`
-	}{Title: s.Title, Seed: s.Seed, Policy: s.Policy, Schedule: s.Schedule}
+	}{Title: s.Title, Seed: s.Seed, Policy: s.Policy, Schedule: s.Schedule, Faults: s.Faults}
 	l := s.Lock
 	out.Lock = lock{l.Protocol, l.Key, duration(l.Lease), duration(l.Watchdog), retryJSON(l.Retry), l.Nodes}
 	if l.Watchdog == 0 {
@@ -57,9 +48,6 @@ func (s *Scenario) MarshalJSON() ([]byte, error) {
 		out.Threads = append(out.Threads, thread{
 			t.Name, duration(t.Start), t.Depth, t.Work, t.Repeat, t.OnLost, retryJSON(t.Retry),
 		})
-	}
-	for _, f := range s.Faults {
-		out.Faults = append(out.Faults, fault{f.Thread, f.At, f.Level, f.Round, f.Do, duration(f.For), f.Scope})
 	}
 	if s.Expect != nil {
 		out.Expect = &expect{s.Expect.Violations, s.Expect.Outcome}
@@ -91,13 +79,36 @@ func (r retryJSON) MarshalJSON() ([]byte, error) {
 		Times    int      `json:"times"`
 		Interval duration `json:"interval"`
 		Wait     string   `json:"wait"`
-		Jitter   *Range   `json:"jitter,omitempty"`
-	}{r.Times, duration(r.Interval), r.Wait, r.jitter()})
+		Jitter   Range    `json:"jitter"`
+	}{r.Times, duration(r.Interval), r.Wait, Range{r.JitterMin, r.JitterMax}})
 }
 
-func (r retryJSON) jitter() *Range {
-	if r.JitterMax == 0 {
-		return nil
+// MarshalJSON writes the keys of the YAML that the fault has.
+func (f Fault) MarshalJSON() ([]byte, error) {
+	out := struct {
+		Thread string    `json:"thread,omitempty"`
+		At     string    `json:"at,omitempty"`
+		Level  int       `json:"level,omitempty"`
+		Round  int       `json:"round,omitempty"`
+		Time   *duration `json:"time,omitempty"`
+		Do     string    `json:"do"`
+		For    duration  `json:"for,omitzero"`
+		Scope  string    `json:"scope,omitempty"`
+		By     string    `json:"by,omitempty"`
+		Behind *int      `json:"behind,omitempty"`
+		Keep   bool      `json:"keep,omitempty"`
+	}{Thread: f.Thread, At: f.At, Level: f.Level, Round: f.Round, Do: f.Do, For: duration(f.For), Scope: f.Scope, Keep: f.Keep}
+	if f.Timed {
+		out.Time = (*duration)(&f.Time)
 	}
-	return &Range{r.JitterMin, r.JitterMax}
+	if f.By > 0 {
+		out.By = Duration(f.By)
+	}
+	if f.By < 0 {
+		out.By = "-" + Duration(-f.By)
+	}
+	if f.Do == FaultFailOver {
+		out.Behind = &f.Behind
+	}
+	return json.Marshal(out)
 }

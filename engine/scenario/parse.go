@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ var yamlLine = regexp.MustCompile(`line (\d+)`)
 // document reads the one YAML document that there must be.
 func document(data []byte) (*yaml.Node, Mistakes) {
 	const allowed = "one YAML or JSON document with the keys of a scenario"
-	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec := yaml.NewDecoder(bytes.NewReader(joinSurrogates(data)))
 	var doc, more yaml.Node
 	err := dec.Decode(&doc)
 	if errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0 {
@@ -55,6 +56,23 @@ func document(data []byte) (*yaml.Node, Mistakes) {
 		line, _ = strconv.Atoi(m[1])
 	}
 	return nil, Mistakes{{max(line, 1), "", "what is no YAML (" + strings.TrimPrefix(err.Error(), "yaml: ") + ")", allowed}}
+}
+
+var surrogates = regexp.MustCompile(`(\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
+
+// joinSurrogates writes the characters for which JSON has two escapes, and
+// YAML none, as they are.
+func joinSurrogates(data []byte) []byte {
+	if !bytes.Contains(data, []byte(`\u`)) || !json.Valid(data) {
+		return data
+	}
+	return surrogates.ReplaceAllFunc(data, func(pair []byte) []byte {
+		var text string
+		if json.Unmarshal([]byte(`"`+string(pair)+`"`), &text) != nil {
+			return pair
+		}
+		return []byte(strings.ReplaceAll(text, `\`, `\\`))
+	})
 }
 
 // parser walks a document and collects its mistakes.

@@ -40,13 +40,39 @@ const (
 // WaitPoll is the value of Retry.Wait: ask again after an interval.
 const WaitPoll = "poll"
 
-// Values of Fault.At, Fault.Do and Fault.Scope.
+// Values of Fault.At: where in a thread's business call.
 const (
-	AtWork     = "work"
-	FaultPause = "pause"
-	FaultCrash = "crash"
-	ScopeAll   = "all"
-	ScopeWork  = "work"
+	AtStart  = "start"  // before the first call
+	AtLock   = "lock"   // as the lock of a level is asked for
+	AtWork   = "work"   // as the work of a level begins
+	AtUnlock = "unlock" // as a level is left
+	AtRenew  = "renew"  // as the watchdog renews
+)
+
+// Values of Fault.Do.
+const (
+	FaultPause       = "pause"
+	FaultCrash       = "crash"
+	FaultPanic       = "panic"
+	FaultStall       = "stall"
+	FaultSkipUnlock  = "skip-unlock"
+	FaultExtraUnlock = "extra-unlock"
+	FaultLoseRequest = "lose-request"
+	FaultLoseReply   = "lose-reply"
+	FaultDelay       = "delay"
+	FaultRestart     = "restart"
+	FaultFailOver    = "fail-over"
+	FaultEvict       = "evict"
+	FaultClockJump   = "clock-jump"
+	FaultDown        = "down"
+	FaultUp          = "up"
+	FaultScriptFlush = "script-flush"
+)
+
+// Values of Fault.Scope.
+const (
+	ScopeAll  = "all"  // the whole thread, its watchdog too
+	ScopeWork = "work" // the watchdog goes on
 )
 
 // Scenario says what to run. Values come from Parse and are not changed after.
@@ -93,15 +119,22 @@ type Thread struct {
 	Retry  Retry         // the lock's, unless the thread has its own
 }
 
-// Fault is what goes wrong, and where.
+// Fault is what goes wrong, and where: in a thread (Thread, At, Level, Round)
+// or to Redis itself (Timed, Time).
 type Fault struct {
+	Do     string
 	Thread string
-	At     string // AtWork
-	Level  int    // 1 to the thread's depth
-	Round  int    // 1 to the thread's repeat
-	Do     string // FaultPause or FaultCrash
-	For    time.Duration
-	Scope  string // of a pause: ScopeAll or ScopeWork
+	At     string
+	Level  int // 1 to the thread's depth; 0: any, of a renewal
+	Round  int // 1 to the thread's repeat
+	Timed  bool
+	Time   time.Duration // since the run began
+
+	For    time.Duration // of a pause and a delay
+	Scope  string        // of a pause: ScopeAll or ScopeWork
+	By     time.Duration // of a clock jump, either way
+	Behind int           // of a fail-over: writes that the replica never got
+	Keep   bool          // of a restart: with its data
 }
 
 // Expect is what must come of a run.

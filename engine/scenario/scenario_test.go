@@ -33,6 +33,10 @@ defaults: {depth: 4, work: 60ms}
 faults:
   - {thread: A, at: work, level: 2, round: 3, do: pause, for: 300ms, scope: work}
   - {thread: 线程乙, at: work, do: crash}
+  - {thread: A, at: renew, do: lose-reply}
+  - {time: 120ms, do: clock-jump, by: -1.5s}
+  - {time: 0ms, do: fail-over, behind: 0}
+  - {time: 1s, do: restart, keep: true}
 seed: 9
 policy: random
 schedule: [0, 1, 0]
@@ -59,6 +63,10 @@ func TestParseReadsEveryKey(t *testing.T) {
 		Faults: []scenario.Fault{
 			{Thread: "A", At: "work", Level: 2, Round: 3, Do: "pause", For: 300 * ms, Scope: "work"},
 			{Thread: "线程乙", At: "work", Level: 1, Round: 1, Do: "crash"},
+			{Thread: "A", At: "renew", Round: 1, Do: "lose-reply"},
+			{Timed: true, Time: 120 * ms, Do: "clock-jump", By: -1500 * ms},
+			{Timed: true, Do: "fail-over"},
+			{Timed: true, Time: time.Second, Do: "restart", Keep: true},
 		},
 		Seed: 9, Policy: "random", Schedule: []int{0, 1, 0},
 		Expect: &scenario.Expect{Violations: &[]string{"orphan", "stuck"}, Outcome: map[string]string{"A": "lost", "线程乙": "crashed"}},
@@ -113,7 +121,12 @@ func TestMistakesNameLineKeyGivenAndAllowed(t *testing.T) {
 		{"schedule", base + "schedule: [0, x]", `line 2: schedule[1]: given "x"`},
 		{"fault without a thread", base + "faults: [{at: work, do: crash}]", `line 2: faults[0].thread: given nothing, allowed: a thread of the scenario: A`},
 		{"pause without a length", base + "faults: [{thread: A, at: work, do: pause}]", `line 2: faults[0].for: given nothing`},
-		{"crash with a length", base + "faults: [{thread: A, at: work, do: crash, for: 1ms}]", `line 2: faults[0].for: given "1ms", allowed: only with do: pause`},
+		{"crash with a length", base + "faults: [{thread: A, at: work, do: crash, for: 1ms}]", `line 2: faults[0].for: given the key "for", allowed: with do: crash, only thread, at, level, round`},
+		{"fault of Redis without a time", base + "faults: [{do: evict}]", `line 2: faults[0].time: given nothing, allowed: a time with a unit`},
+		{"fault of Redis in a thread", base + "faults: [{do: evict, time: 1ms, thread: A}]", `line 2: faults[0].thread: given the key "thread", allowed: with do: evict, only time, node`},
+		{"place of a fault", base + "faults: [{do: stall, thread: A, at: lock}]", `line 2: faults[0].at: given "lock", allowed: work`},
+		{"jump of nothing", base + "faults: [{do: clock-jump, time: 1ms, by: 0ms}]", `line 2: faults[0].by: given "0ms", allowed: a time with a unit, forward or with a - back`},
+		{"unknown fault", base + "faults: [{do: rain, time: 1ms}]", `line 2: faults[0].do: given "rain", allowed: pause, crash, panic,`},
 		{"level of a fault", base + "faults: [{thread: A, at: work, level: 2, do: crash}]", `line 2: faults[0].level: given "2", allowed: a whole number from 1 to 1`},
 		{"rule", base + "expect: {violations: [rain]}", `line 2: expect.violations[0]: given "rain", allowed: mutual-exclusion,`},
 		{"outcome of nobody", base + "expect: {outcome: {Z: done}}", `line 2: expect.outcome: given the key "Z", allowed: A`},
@@ -150,6 +163,36 @@ func TestAllMistakesByLine(t *testing.T) {
 	want := []string{"expect.violations", "threads[0].depth", "threads[1].work", "lock.lease"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// Each of these was once lost, or refused, on the way through the normal form.
+func TestNormalFormOfCorners(t *testing.T) {
+	for _, text := range []string{
+		"lock: {retry: {jitter: 0-20ms}}\nthreads: [{name: A, retry: {jitter: 0ms}}]",
+		"lock: {lease: 1ms}\nthreads: [{name: A}]",
+		"threads: [{name: A}]\nexpect: {outcome: {}}",
+		`{"title": "\ud83d\ude00 \\\ud83d\ude00 \u9501", "threads": [{"name": "A"}]}`,
+	} {
+		sc, err := scenario.Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		same(t, sc)
+	}
+	sc, err := scenario.Parse([]byte(`{"title": "\ud83d\ude00 \\\ud83d\ude00 \u9501", "threads": [{"name": "A"}]}`))
+	if err != nil || sc.Title != `😀 \😀 锁` {
+		t.Errorf("title %q, %v", sc.Title, err)
+	}
+}
+
+func TestMistakesOfOneLineHaveOneOrder(t *testing.T) {
+	const text = "threads: [{name: A}, {name: B}, {name: C}]\nexpect: {outcome: {C: x, A: x, B: x}}\nfaults: [{do: evict, time: 1s, thread: A, at: work, round: 2}]"
+	_, first := scenario.Parse([]byte(text))
+	for range 20 {
+		if _, err := scenario.Parse([]byte(text)); err.Error() != first.Error() {
+			t.Fatalf("%v\nand then\n%v", first, err)
+		}
 	}
 }
 

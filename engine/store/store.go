@@ -32,38 +32,49 @@ const ConnectTimeout = 5 * time.Second
 const poolSize = 40
 
 // Embedded is a miniredis within this process, reached without a port. Its
-// methods are safe for concurrent use.
+// methods are safe for concurrent use, but for the faults (Evict, Restart,
+// FailOver, Jump, FlushScripts), during which nothing else may use it.
 type Embedded struct {
 	server *miniredis.Miniredis
 	client *redis.Client
+	now    time.Time // as last set; zero on the wall clock
+	writes []write   // what an asynchronous replica is sent
 }
 
 // NewEmbedded starts an empty Redis. With a clock of its own, set to now, its
 // keys expire as SetTime moves it; with the zero time it keeps the wall's.
 func NewEmbedded(now time.Time) *Embedded {
-	e := &Embedded{server: miniredis.NewMiniRedis()}
+	e := &Embedded{now: now.Truncate(time.Millisecond)}
+	e.server, e.client = start(e.now)
+	return e
+}
+
+func start(now time.Time) (*miniredis.Miniredis, *redis.Client) {
+	server := miniredis.NewMiniRedis()
 	if !now.IsZero() {
-		e.server.SetTime(now)
+		server.SetTime(now)
 	}
-	e.server.ClockTTL(true)
-	e.client = redis.NewClient(&redis.Options{
+	server.ClockTTL(true)
+	return server, redis.NewClient(&redis.Options{
 		Addr:                     "embedded:0", // never dialled
-		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return e.server.Dial() },
+		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
 		MaxRetries:               -1,
 		ContextTimeoutEnabled:    true,
 		DisableIdentity:          true,
 		PoolSize:                 poolSize,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
-	return e
 }
 
-// Client is the connection to it.
+// Client is the connection to it, until the next FailOver.
 func (e *Embedded) Client() redis.UniversalClient { return e.client }
 
 // SetTime sets Redis' clock, in whole milliseconds as a real Redis keeps its
 // expiries; what has run out by then is gone.
-func (e *Embedded) SetTime(now time.Time) { e.server.SetTime(now.Truncate(time.Millisecond)) }
+func (e *Embedded) SetTime(now time.Time) {
+	e.now = now.Truncate(time.Millisecond)
+	e.server.SetTime(e.now)
+}
 
 // Key reads the state of a key without a command.
 func (e *Embedded) Key(name string) trace.KeyState {
@@ -112,7 +123,8 @@ type External struct {
 func Connect(ctx context.Context, rawURL string) (*External, error) {
 	client, name, err := open(rawURL)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w; allowed: redis://, rediss:// or unix://", ErrURL, err)
+		// The client's own error would repeat parts of the URL, a password too.
+		return nil, fmt.Errorf("%w: it cannot be understood; allowed: redis://, rediss:// or unix://, with special characters of a password escaped", ErrURL)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
 	defer cancel()
@@ -126,7 +138,7 @@ func Connect(ctx context.Context, rawURL string) (*External, error) {
 func open(rawURL string) (redis.UniversalClient, string, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
-		return nil, "", errors.New("it cannot be parsed") // the error would repeat a password
+		return nil, "", err
 	}
 	name := u.Host + u.Path
 	q := u.Query()
@@ -156,7 +168,7 @@ func open(rawURL string) (redis.UniversalClient, string, error) {
 		}
 		o.MaxRetries, o.ContextTimeoutEnabled, o.PoolSize, o.DisableIdentity = -1, true, poolSize, true
 		o.MaintNotificationsConfig = quiet
-		return redis.NewClient(o), name, nil
+		return redis.NewClient(o), o.Addr, nil
 	}
 }
 

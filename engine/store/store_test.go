@@ -45,7 +45,7 @@ func TestKeysExpireAtTheExactMillisecond(t *testing.T) {
 }
 
 func TestConnect(t *testing.T) {
-	for _, bad := range []string{"http://user:secret@host", "::secret", "redis://user:secret@host:notaport"} {
+	for _, bad := range []string{"http://user:secret@host", "::secret", "redis://user:secret@host:notaport", "redis://user:1234/secret@localhost:6379"} {
 		_, err := store.Connect(t.Context(), bad)
 		if !errors.Is(err, store.ErrURL) || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: %v, want ErrURL without the password", bad, err)

@@ -7,6 +7,7 @@
 package trace
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -167,6 +168,10 @@ type Fault struct {
 	For   string `json:"for,omitempty"` // as the scenario words it: "300ms"
 	ForMS Millis `json:"for_ms,omitempty"`
 	Scope string `json:"scope,omitempty"`
+	By    string `json:"by,omitempty"` // as the scenario words it: "-1s"
+
+	Behind *int `json:"behind,omitempty"`
+	Keep   bool `json:"keep,omitempty"`
 }
 
 // Expired is Redis dropping the lock's key because its lease ran out.
@@ -254,7 +259,7 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 func decodeBody(k Kind, b []byte) (Body, error) {
 	switch k {
 	case KindCommand:
-		return decodeAs[Command](b)
+		return decodeCommand(b)
 	case KindOutcome:
 		return decodeAs[Outcome](b)
 	case KindWork:
@@ -272,6 +277,31 @@ func decodeBody(k Kind, b []byte) (Body, error) {
 	default:
 		return nil, fmt.Errorf("unknown kind %q", k)
 	}
+}
+
+// decodeCommand keeps whole numbers whole.
+func decodeCommand(b []byte) (Body, error) {
+	var c Command
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.UseNumber()
+	err := dec.Decode(&c)
+	c.Reply = whole(c.Reply)
+	return c, err
+}
+
+func whole(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		return v.String()
+	case []any:
+		for i := range v {
+			v[i] = whole(v[i])
+		}
+	}
+	return v
 }
 
 func decodeAs[T Body](b []byte) (Body, error) {

@@ -49,6 +49,15 @@ func TestEventsAreOneFlatLineEach(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if n, ok := c.body.(trace.Command); ok && n.Reply != nil {
+			var again trace.Event
+			if err := json.Unmarshal(got, &again); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(c.body, again.Body); diff != "" {
+				t.Error("read again:", diff)
+			}
+		}
 		if want := `{"seq":3,"step":2,"at_ms":66.667,"thread":"A",` + c.want; string(got) != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}

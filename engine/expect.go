@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// Unexpected says, in a sentence each, how a run differs from what its
+// scenario expects; nothing where it does not, or where expect is nil.
+func Unexpected(expect *scenario.Expect, events []trace.Event) []string {
+	if expect == nil {
+		return nil
+	}
+	broken := map[string]bool{}
+	ends := map[string]string{}
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case trace.Violation:
+			broken[b.Rule] = true
+		case trace.End:
+			ends[e.Thread] = string(b.Result)
+		}
+	}
+	var out []string
+	if expect.Violations != nil {
+		want := slices.Compact(slices.Sorted(slices.Values(*expect.Violations)))
+		if got := slices.Sorted(maps.Keys(broken)); !slices.Equal(got, want) {
+			out = append(out, fmt.Sprintf("violations: expected %s, but there were %s", listed(want), listed(got)))
+		}
+	}
+	for _, thread := range slices.Sorted(maps.Keys(expect.Outcome)) {
+		want, got := expect.Outcome[thread], ends[thread]
+		if got == "" {
+			got = "never ended"
+		}
+		if got != want {
+			out = append(out, fmt.Sprintf("outcome of %s: expected %s, but it was %s", thread, want, got))
+		}
+	}
+	return out
+}
+
+func listed(rules []string) string {
+	if len(rules) == 0 {
+		return "none"
+	}
+	return strings.Join(rules, ", ")
+}

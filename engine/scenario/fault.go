@@ -1,0 +1,174 @@
+package scenario
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// maxBehind is how many writes a replica may lag: more than a run's threads
+// have under way at once shows nothing new.
+const maxBehind = 100
+
+// faultKind is what a fault can be given.
+type faultKind struct {
+	do     string
+	places []string // of a thread; none: it happens to Redis, at a time
+	fields []string // besides do and its place
+}
+
+// faultKinds lists the faults in the order in which they are explained.
+func faultKinds() []faultKind {
+	anywhere := []string{AtStart, AtLock, AtWork, AtUnlock, AtRenew}
+	calls := []string{AtLock, AtUnlock, AtRenew}
+	return []faultKind{
+		{FaultPause, anywhere, []string{"for", "scope"}},
+		{FaultCrash, anywhere, nil},
+		{FaultPanic, []string{AtWork}, nil},
+		{FaultStall, []string{AtWork}, nil},
+		{FaultSkipUnlock, []string{AtUnlock}, nil},
+		{FaultExtraUnlock, []string{AtUnlock}, nil},
+		{FaultLoseRequest, calls, nil},
+		{FaultLoseReply, calls, nil},
+		{FaultDelay, calls, []string{"for"}},
+		{FaultRestart, nil, []string{"keep", "node"}},
+		{FaultFailOver, nil, []string{"behind", "node"}},
+		{FaultEvict, nil, []string{"node"}},
+		{FaultClockJump, nil, []string{"by", "node"}},
+		{FaultDown, nil, []string{"node"}},
+		{FaultUp, nil, []string{"node"}},
+		{FaultScriptFlush, nil, []string{"node"}},
+	}
+}
+
+func (p *parser) faults(m map[string]value, s *Scenario) {
+	v, ok := m["faults"]
+	if !ok {
+		return
+	}
+	for _, one := range p.list(v, MaxFaults, "faults") {
+		f := p.fields(one, "thread", "at", "level", "round", "time", "do", "for", "scope", "by", "behind", "keep", "node")
+		if f != nil {
+			s.Faults = append(s.Faults, p.fault(one, f, s))
+		}
+	}
+}
+
+func (p *parser) needs(f map[string]value, one value, name, allowed string) {
+	if !has(f, name) {
+		p.wrong(value{one.Node, one.key + "." + name}, "nothing", allowed)
+	}
+}
+
+func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
+	var fault Fault
+	names := []string{}
+	for _, k := range faultKinds() {
+		names = append(names, k.do)
+	}
+	p.needs(f, one, "do", strings.Join(names, ", "))
+	p.oneOf(f, "do", &fault.Do, names...)
+	i := slices.Index(names, fault.Do)
+	if i < 0 {
+		return fault
+	}
+	kind := faultKinds()[i]
+	if kind.places == nil {
+		fault.Timed = true
+		p.needs(f, one, "time", durations(0, MaxDuration))
+		p.duration(f, "time", &fault.Time, 0, MaxDuration, time.Microsecond)
+		p.onlyFor(f, kind, "time")
+	} else {
+		p.place(one, f, s, kind, &fault)
+		p.onlyFor(f, kind, "thread", "at", "level", "round")
+	}
+	p.details(one, f, kind, &fault)
+	return fault
+}
+
+// onlyFor refuses what a fault of this kind does not have.
+func (p *parser) onlyFor(f map[string]value, k faultKind, place ...string) {
+	allowed := slices.Concat([]string{"do"}, place, k.fields)
+	for _, name := range slices.Sorted(maps.Keys(f)) {
+		if !slices.Contains(allowed, name) {
+			p.wrong(f[name], "the key "+quote(name), "with do: "+k.do+", only "+strings.Join(allowed[1:], ", "))
+		}
+	}
+}
+
+// place reads where in a thread a fault strikes.
+func (p *parser) place(one value, f map[string]value, s *Scenario, k faultKind, fault *Fault) {
+	p.needs(f, one, "thread", s.names())
+	p.needs(f, one, "at", strings.Join(k.places, ", "))
+	depth, repeat := MaxDepth, MaxRepeat
+	p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool {
+		t := s.thread(name)
+		if t != nil {
+			depth, repeat = t.Depth, t.Repeat
+		}
+		return t != nil
+	})
+	p.oneOf(f, "at", &fault.At, k.places...)
+	fault.Round = 1
+	p.number(f, "round", &fault.Round, 1, repeat)
+	if fault.At != AtRenew && fault.At != AtStart {
+		fault.Level = 1
+	}
+	if v, ok := f["level"]; ok && fault.At == AtStart {
+		p.wrong(v, "a level", "no level at: start")
+		return
+	}
+	p.number(f, "level", &fault.Level, 1, depth)
+}
+
+// details reads what only some faults have.
+func (p *parser) details(one value, f map[string]value, k faultKind, fault *Fault) {
+	if slices.Contains(k.fields, "for") {
+		p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))
+		p.duration(f, "for", &fault.For, time.Millisecond, MaxDuration, time.Microsecond)
+	}
+	switch k.do {
+	case FaultPause:
+		fault.Scope = ScopeAll
+		p.oneOf(f, "scope", &fault.Scope, ScopeAll, ScopeWork)
+		if v, ok := f["scope"]; ok && fault.Scope == ScopeWork && fault.At != AtWork {
+			p.wrong(v, quote(ScopeWork), "scope: work only at: work")
+		}
+	case FaultClockJump:
+		p.jump(one, f, fault)
+	case FaultFailOver:
+		fault.Behind = 1
+		p.number(f, "behind", &fault.Behind, 0, maxBehind)
+	case FaultRestart:
+		keep := "false"
+		p.oneOf(f, "keep", &keep, "true", "false")
+		fault.Keep = keep == "true"
+	}
+	node := 1
+	p.number(f, "node", &node, 1, 1)
+}
+
+// jump reads a length of time that may be negative.
+func (p *parser) jump(one value, f map[string]value, fault *Fault) {
+	allowed := "a time with a unit, forward or with a - back, from 1ms to " + Duration(MaxDuration) + ", in whole milliseconds"
+	p.needs(f, one, "by", allowed)
+	v, ok := f["by"]
+	if !ok {
+		return
+	}
+	text, is := p.scalar(v, allowed)
+	if !is {
+		return
+	}
+	back := strings.HasPrefix(text, "-")
+	d, ok := parseDuration(strings.TrimLeft(text, "+-"))
+	if !ok || d < time.Millisecond || d > MaxDuration || d%time.Millisecond != 0 {
+		p.wrong(v, quote(text), allowed)
+		return
+	}
+	fault.By = d
+	if back {
+		fault.By = -d
+	}
+}

@@ -1,0 +1,93 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// write is what one script or command changed: Redis sends its effects to a
+// replica as one transaction.
+type write struct {
+	at       time.Time
+	commands [][]string
+}
+
+// Wrote notes the commands of one script, so that FailOver can play them to
+// a replica.
+func (e *Embedded) Wrote(commands [][]string) {
+	if len(commands) > 0 {
+		e.writes = append(e.writes, write{e.now, commands})
+	}
+}
+
+// Evict removes a key, as a full memory would, and tells whether it was there.
+func (e *Embedded) Evict(name string) bool {
+	there := e.server.Del(name)
+	if there {
+		e.Wrote([][]string{{"DEL", name}})
+	}
+	return there
+}
+
+// Restart forgets the cached scripts and, unless keep, all data.
+func (e *Embedded) Restart(ctx context.Context, keep bool) error {
+	if !keep {
+		e.server.FlushAll()
+		e.writes = nil
+	}
+	return e.FlushScripts(ctx)
+}
+
+// FlushScripts forgets the cached scripts.
+func (e *Embedded) FlushScripts(ctx context.Context) error {
+	if err := e.client.ScriptFlush(ctx).Err(); err != nil {
+		return fmt.Errorf("store: flush scripts: %w", err)
+	}
+	return nil
+}
+
+// Jump moves Redis' clock from where it stands to now, which may lie before.
+// As expiries are instants in Redis, a jump back lengthens every lease.
+func (e *Embedded) Jump(now time.Time) {
+	back := e.now.Sub(now)
+	e.SetTime(now)
+	if back <= 0 {
+		return
+	}
+	for _, name := range e.server.Keys() {
+		if ttl := e.server.TTL(name); ttl > 0 {
+			e.server.SetTTL(name, ttl+back)
+		}
+	}
+}
+
+// FailOver puts a replica in the place of this instance: a second miniredis
+// that was sent all but the last behind writes. Client is another after it,
+// and scripts have to be loaded again.
+func (e *Embedded) FailOver(ctx context.Context, behind int) error {
+	e.writes = e.writes[:max(len(e.writes)-behind, 0)]
+	first := e.now
+	if len(e.writes) > 0 {
+		first = e.writes[0].at
+	}
+	server, client := start(first)
+	for _, w := range e.writes {
+		server.SetTime(w.at)
+		for _, c := range w.commands {
+			args := make([]any, len(c))
+			for i, a := range c {
+				args[i] = a
+			}
+			if err := client.Do(ctx, args...).Err(); err != nil && err != redis.Nil { //nolint:errorlint // the client's own
+				return fmt.Errorf("store: replicate %v: %w", c, err)
+			}
+		}
+	}
+	old := Embedded{server: e.server, client: e.client}
+	e.server, e.client = server, client
+	e.server.SetTime(e.now)
+	return old.Close()
+}
