@@ -158,7 +158,10 @@ func cellLines(c view.Cell) []styled {
 	if c.Acting && c.Parted {
 		title += " (believes it holds)"
 	}
-	lines := []styled{{title, style}}
+	var lines []styled
+	if title != "" || len(c.Lines)+len(c.Notes) == 0 {
+		lines = append(lines, styled{title, style})
+	}
 	for _, l := range c.Lines {
 		s := faint
 		if l.Writes {

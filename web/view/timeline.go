@@ -173,7 +173,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event, row.EventTone = "The run was ended: "+b.Error, Bad
 		}
 	case trace.Fault:
-		row.Event, row.EventTone = "Fault: "+b.Do, Bad
+		row.Event, row.EventTone = faultOfRedis(b), Bad
 	}
 }
 
@@ -186,6 +186,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 	case trace.Outcome:
 		c.Title, c.Tone = outcome(b)
+		if b.Result == trace.Failed {
+			c.Notes = append(c.Notes, strings.TrimSpace(b.Error[strings.LastIndex(b.Error, ":")+1:]))
+		}
 	case trace.Work:
 		t.work(c, e, b)
 	case trace.Wait:
@@ -205,14 +208,11 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			c.Tone = Bad
 		}
 	}
-	if c.Title == "" && len(c.Notes) > 0 {
-		c.Title, c.Notes = c.Notes[0], c.Notes[1:]
-	}
 }
 
 func (t *Timeline) work(c *Cell, e trace.Event, b trace.Work) {
 	if b.State == trace.WorkEnd {
-		c.Notes = append(c.Notes, fmt.Sprintf("work at level %d done", b.Level))
+		c.Title = fmt.Sprintf("work at level %d done", b.Level)
 		t.status[c.Thread] = ""
 		return
 	}
@@ -220,15 +220,62 @@ func (t *Timeline) work(c *Cell, e trace.Event, b trace.Work) {
 	t.status[c.Thread] = fmt.Sprintf("working, level %d", b.Level)
 }
 
+// fault words what went wrong in a thread or on its way to Redis.
 func fault(b trace.Fault) string {
-	text := "fault: " + b.Do
-	if b.ForMS > 0 {
-		text += " for " + Millis(float64(b.ForMS))
+	length := Millis(float64(b.ForMS))
+	switch b.Do {
+	case "pause":
+		if b.Scope == "work" {
+			return "fault: the work stands still for " + length + ", the watchdog goes on"
+		}
+		return "fault: stands still for " + length
+	case "crash":
+		return "fault: the process dies"
+	case "panic":
+		return "fault: the business code panics"
+	case "stall":
+		return "fault: the business code hangs"
+	case "skip-unlock":
+		return "fault: the unlock is forgotten"
+	case "extra-unlock":
+		return "fault: one unlock too many"
+	case "lose-request":
+		return "fault: the request is lost"
+	case "lose-reply":
+		return "fault: the reply is lost"
+	case "delay":
+		return "fault: the request is delayed by " + length
+	default:
+		return "fault: " + b.Do
 	}
-	if b.Scope == "work" {
-		text += ", the watchdog goes on"
+}
+
+// faultOfRedis words what was done to Redis itself.
+func faultOfRedis(b trace.Fault) string {
+	switch b.Do {
+	case "restart":
+		if b.Keep {
+			return "Fault: Redis restarts, with its data"
+		}
+		return "Fault: Redis restarts empty"
+	case "fail-over":
+		if b.Behind == nil || *b.Behind == 0 {
+			return "Fault: a replica takes over, with everything"
+		}
+		return "Fault: a replica takes over that lacks the last writes: " + strconv.Itoa(*b.Behind)
+	case "evict":
+		return "Fault: Redis evicts the key"
+	case "clock-jump":
+		return "Fault: the clock of Redis jumps by " + b.By
+	case "down":
+		return "Fault: Redis stops answering"
+	case "up":
+		return "Redis answers again"
+	case "script-flush":
+		return "Fault: Redis forgets its cached scripts"
+	default:
+		return "Fault: " + b.Do
 	}
-	return text
 }
 
 // outcome words what an attempt came to.

@@ -1,0 +1,108 @@
+package view_test
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"relock/engine/trace"
+	"relock/web/view"
+)
+
+const ownerA, ownerB = "aaaa1111bbbb2222", "cccc3333dddd4444"
+
+func timeline() *view.Timeline {
+	s := view.Scenario{Key: "K", LeaseMillis: 200, Threads: []view.Thread{{Name: "A"}, {Name: "B"}}}
+	return view.NewTimeline(s, map[string]string{ownerA: "A", ownerB: "B"})
+}
+
+func TestARowTellsWhatItsStepDid(t *testing.T) {
+	held := trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{ownerA: "1"}, PTTL: 150}
+	inside := map[string]int{"A": 1}
+	tl := timeline()
+	tl.Add(trace.Event{Seq: 1, Step: 1, At: 62.5, Thread: "A", Key: held, Body: trace.Command{
+		Call: "lock", Attempt: 1, Level: 1, Script: "lock.lua", Line: 14, Args: []string{"HINCRBY", "K", ownerA, "1"}, Reply: int64(1),
+	}})
+	tl.Add(trace.Event{Seq: 2, Step: 1, At: 62.5, Thread: "A", Key: held, Belief: inside, Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}})
+	i := tl.Add(trace.Event{Seq: 3, Step: 1, At: 62.5, Thread: "A", Key: held, Belief: inside, Body: trace.Work{State: trace.WorkBegin, Level: 1, For: 60}})
+	want := view.Row{
+		Step: 1, LastSeq: 3, Time: "T1", At: "62.5 ms",
+		Cells: []view.Cell{
+			{
+				Thread: "A", Title: "lock: acquired", Tone: view.Good, Acting: true, Inside: 1, Notes: []string{"works 60 ms"},
+				Lines: []view.Line{{
+					Verb: "HINCRBY", Args: "aaaa…222 +1", Reply: "1", Writes: true, Source: "lock.lua:14", Spoken: "HINCRBY aaaa…222 +1 gives 1",
+				}},
+			},
+			{Thread: "B", Title: "not started", Tone: view.Quiet, Ordinal: 1},
+		},
+		Key: view.Key{Type: "hash", Lease: "150 ms", Fraction: 750, Holds: []view.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}},
+	}
+	if diff := cmp.Diff(want, tl.Rows()[i]); diff != "" {
+		t.Error(diff)
+	}
+	i = tl.Add(trace.Event{Seq: 4, Step: 2, At: 200, Body: trace.Expired{Was: held}, Key: trace.Absent(), Belief: inside})
+	row := tl.Rows()[i]
+	if row.Event == "" || row.EventTone != view.Bad || row.Key.Lease != "" || !row.Cells[0].Parted || row.Cells[1].Parted {
+		t.Errorf("after the expiry: %+v; want A alone parted from the truth", row)
+	}
+	if row.Cells[0].Title != "working, level 1" {
+		t.Errorf("A meanwhile: %q", row.Cells[0].Title)
+	}
+}
+
+func TestAFaultStaysBesideTheOutcome(t *testing.T) {
+	tl := timeline()
+	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Fault{Do: "lose-reply", At: "lock"}})
+	tl.Add(trace.Event{Seq: 2, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Outcome{
+		Call: "lock", Result: trace.Failed, Attempt: 1, Error: "lock: lock.lua: read tcp: connection reset by peer",
+	}})
+	c := tl.Rows()[0].Cells[0]
+	if want := []string{"fault: the reply is lost", "connection reset by peer"}; c.Title != "lock: error" || c.Tone != view.Bad || !cmp.Equal(want, c.Notes) {
+		t.Errorf("cell %+v", c)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	broken := []view.Row{{Violations: []view.Violation{{Rule: "x"}}}}
+	for _, c := range []struct {
+		rows  []view.Row
+		ended bool
+		want  string
+		tone  view.Tone
+	}{
+		{nil, false, "running", view.Quiet},
+		{[]view.Row{{}}, true, "no rule was broken", view.Good},
+		{broken, false, "1 rule was broken", view.Bad},
+		{append(broken, broken...), true, "2 times a rule was broken", view.Bad},
+		{[]view.Row{{Event: "The run was ended: stopped", EventTone: view.Bad, Final: true}}, true, "The run was ended: stopped", view.Bad},
+	} {
+		if got, tone := view.Verdict(c.rows, c.ended); got != c.want || tone != c.tone {
+			t.Errorf("%q %s, want %q %s", got, tone, c.want, c.tone)
+		}
+	}
+}
+
+func TestFormKeepsWhatWasTyped(t *testing.T) {
+	v := url.Values{
+		"name": {"A"}, "depth": {"007"}, "work": {" 5ms "}, "retries": {"0"}, "interval": {"1ms"}, "start": {"0ms"},
+		"lease": {"1s"}, "watchdog": {"off"}, "seed": {"3"}, "key": {"K"}, "store": {"nonsense"}, "faults": {`[{"do":"evict","time":"1ms"}]`},
+	}
+	f, sc := view.ReadForm(v, "")
+	if sc == nil {
+		t.Fatalf("mistakes: %q", f.Mistakes)
+	}
+	if sc.Threads[0].Depth != 7 || sc.Threads[0].Retry.Times != 0 || len(sc.Faults) != 1 || f.Store != view.StoreVirtual {
+		t.Errorf("scenario %+v, store %s", sc, f.Store)
+	}
+	again := view.NewForm(sc, view.StoreWall, "")
+	if again.Store != view.StoreWall || !strings.Contains(again.Faults, "evict") || again.Threads[0].Fields[1].Value != "7" {
+		t.Errorf("form %+v", again)
+	}
+	v.Set("faults", "{")
+	if f, sc := view.ReadForm(v, ""); sc != nil || len(f.Mistakes) == 0 {
+		t.Error("faults that are no JSON were taken")
+	}
+}
