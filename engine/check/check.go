@@ -17,8 +17,10 @@ import (
 const (
 	MutualExclusion = "mutual-exclusion" // two threads in their critical sections at once
 	ForeignRelease  = "foreign-release"  // a lock was deleted by one that did not own it
+	ForeignRenewal  = "foreign-renewal"  // a lease was renewed by one that did not own the lock
 	CountMismatch   = "count-mismatch"   // the hold count is not the number of levels entered
 	Orphan          = "orphan"           // every thread ended, the key stands beyond a lease
+	SelfDeadlock    = "self-deadlock"    // a thread waits for a lock that it holds itself
 	Stuck           = "stuck"            // nothing can move any more
 )
 
@@ -30,11 +32,12 @@ type Checker struct {
 
 	inside     []string          // threads found in the critical section together
 	mismatched map[string]string // thread to the counts already reported
+	waiting    map[string]bool   // threads that were reported to wait for themselves
 }
 
 // New returns a checker for a run in which owners, by id, are threads.
 func New(owners map[string]string) *Checker {
-	c := &Checker{owners: map[string]string{}, before: trace.Absent(), mismatched: map[string]string{}}
+	c := &Checker{owners: map[string]string{}, before: trace.Absent(), mismatched: map[string]string{}, waiting: map[string]bool{}}
 	for id, thread := range owners {
 		c.owners[thread] = id
 	}
@@ -54,8 +57,10 @@ func (c *Checker) Observe(e trace.Event) []trace.Violation {
 	switch b := e.Body.(type) {
 	case trace.Command:
 		add(c.foreignRelease(e, b))
+		add(c.foreignRenewal(e, b))
 	case trace.Outcome:
 		add(c.countMismatch(e, b))
+		add(c.selfDeadlock(e, b))
 	}
 	c.before = e.Key
 	return found
@@ -124,6 +129,41 @@ func (c *Checker) foreignRelease(e trace.Event, b trace.Command) (trace.Violatio
 	return trace.Violation{
 		Rule: ForeignRelease, Threads: append([]string{e.Thread}, holders...),
 		Detail: fmt.Sprintf("%s deleted the lock of %s", e.Thread, strings.Join(holders, " and ")),
+	}, true
+}
+
+func (c *Checker) foreignRenewal(e trace.Event, b trace.Command) (trace.Violation, bool) {
+	if b.Call != "renew" || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
+		return trace.Violation{}, false
+	}
+	holders := c.holders(e.Key)
+	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
+		return trace.Violation{}, false
+	}
+	return trace.Violation{
+		Rule: ForeignRenewal, Threads: append([]string{e.Thread}, holders...),
+		Detail: fmt.Sprintf("the watchdog of %s renewed the lease of %s", e.Thread, strings.Join(holders, " and ")),
+	}, true
+}
+
+// selfDeadlock finds a thread that is refused a lock which in Redis is its
+// own, and which it believes that it holds.
+func (c *Checker) selfDeadlock(e trace.Event, b trace.Outcome) (trace.Violation, bool) {
+	if b.Call != "lock" {
+		return trace.Violation{}, false
+	}
+	own := slices.Contains(c.holders(e.Key), e.Thread) && e.Belief[e.Thread] > 0
+	if b.Result != trace.Refused || !own {
+		delete(c.waiting, e.Thread)
+		return trace.Violation{}, false
+	}
+	if c.waiting[e.Thread] {
+		return trace.Violation{}, false
+	}
+	c.waiting[e.Thread] = true
+	return trace.Violation{
+		Rule: SelfDeadlock, Threads: []string{e.Thread},
+		Detail: e.Thread + " waits for a lock that it holds itself",
 	}, true
 }
 

@@ -32,6 +32,9 @@ func TestRules(t *testing.T) {
 	del := func(reply int64) trace.Command {
 		return trace.Command{Call: "unlock", Args: []string{"DEL", "k"}, Reply: reply}
 	}
+	renew := func(reply int64) trace.Command {
+		return trace.Command{Call: "renew", Args: []string{"PEXPIRE", "k", "200"}, Reply: reply}
+	}
 	begin := trace.Work{State: trace.WorkBegin}
 	a1, a2, both, none := map[string]int{"A": 1}, map[string]int{"A": 2}, map[string]int{"A": 1, "B": 1}, map[string]int{}
 	for _, c := range []struct {
@@ -71,10 +74,20 @@ func TestRules(t *testing.T) {
 			believing("B", begin, held(ownerB, "1"), none),
 			believing("A", del(0), held(ownerB, "1"), none),
 		}, ""},
+		{"own renewal", []trace.Event{believing("A", renew(1), held(ownerA, "1"), a1)}, ""},
+		{"foreign renewal", []trace.Event{believing("A", renew(1), held(ownerB, "1"), a1)}, "foreign-renewal A,B"},
+		{"a foreign renewal that was refused", []trace.Event{believing("A", renew(0), held(ownerB, "1"), a1)}, ""},
+		{"refused by oneself, reported once", []trace.Event{
+			believing("A", outcome(trace.Acquired), text(ownerA), a1),
+			believing("A", outcome(trace.Refused), text(ownerA), a1),
+			believing("A", outcome(trace.Refused), text(ownerA), a1),
+		}, "self-deadlock A"},
+		{"refused by another", []trace.Event{believing("A", outcome(trace.Refused), text(ownerB), none)}, ""},
+		{"a fate that is not known yet", []trace.Event{believing("A", outcome(trace.Failed), held(ownerA, "1"), none)}, ""},
 		{"count as believed", []trace.Event{believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2)}, ""},
 		{"count too high, reported once", []trace.Event{
 			believing("A", outcome(trace.Acquired), held(ownerA, "2"), a1),
-			believing("A", outcome(trace.Refused), held(ownerA, "2"), a1),
+			believing("A", outcome(trace.Acquired), held(ownerA, "2"), a1),
 		}, "count-mismatch A"},
 		{"count of a lost lock", []trace.Event{believing("A", outcome(trace.Lost), held(ownerB, "1"), a1)}, ""},
 	} {

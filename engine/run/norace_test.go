@@ -1,0 +1,6 @@
+//go:build !race
+
+package run_test
+
+// schedules is how many random schedules must not raise an alarm.
+const schedules = 10_000
