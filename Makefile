@@ -15,6 +15,7 @@ run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 
 test: deps ## Install what the tests need, and run all of them with the race detector
 	$(GO) test -race -timeout 9m ./...
+	$(GO) test -timeout 3m -run TestRandomSchedules ./engine/run
 
 check: ## Format, vet, staticcheck, generated files, go.mod: everything but the tests
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted (make fmt):"; gofmt -l $$(git ls-files '*.go'); exit 1; }

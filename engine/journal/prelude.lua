@@ -40,10 +40,9 @@ local watched = {}
 for name, f in pairs(real) do watched[name] = f end
 watched.call = function(...)
 local at = line()
-local done, result = pcall(real.call, ...)
-if not done then result = {err = message(result)} end
+local result = real.pcall(...)
 note(at, result, ...)
-if not done then error(result, 0) end
+if type(result) == 'table' and result.err then error(result, 0) end
 return result
 end
 watched.pcall = function(...)

@@ -17,21 +17,21 @@ import (
 // no fault beyond crashes, and pauses shorter than the lease.
 var correct = []string{
 	`
-lock: {lease: 100ms, watchdog: 30ms, retry: {times: 6, interval: 9ms, jitter: 0-6ms}}
+lock: {lease: 100ms, watchdog: 30ms, retry: {times: 3, interval: 9ms, jitter: 0-6ms}}
 threads: [{name: A}, {name: B}, {name: C, start: 4ms}]
 defaults: {depth: 2, work: 5ms-20ms}
 `, `
-lock: {lease: 60ms, watchdog: 20ms, retry: {times: 9, interval: 11ms}}
-threads: [{name: A, depth: 3}, {name: B, repeat: 2}]
+lock: {lease: 60ms, watchdog: 20ms, retry: {times: 4, interval: 13ms}}
+threads: [{name: A, depth: 3}, {name: B}]
 defaults: {work: 3ms-9ms}
 faults: [{thread: A, at: work, level: 2, do: crash}]
 `, `
-lock: {lease: 80ms, watchdog: 20ms, retry: {times: 9, interval: 11ms}}
+lock: {lease: 80ms, watchdog: 20ms, retry: {times: 4, interval: 13ms}}
 threads: [{name: A, depth: 2}, {name: B, start: 1ms, depth: 2}]
 defaults: {work: 3ms-9ms}
 faults: [{thread: A, at: work, do: pause, for: 40ms}, {thread: B, at: unlock, do: crash}]
 `, `
-lock: {lease: 50ms, watchdog: off, retry: {times: 4, interval: 10ms}}
+lock: {lease: 50ms, watchdog: off, retry: {times: 3, interval: 10ms}}
 threads: [{name: A, work: 10ms}, {name: B, work: 20ms, depth: 2}, {name: C, work: 5ms, repeat: 2}]
 `,
 }
