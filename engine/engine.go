@@ -5,7 +5,6 @@ package engine
 import (
 	"context"
 	"crypto/rand"
-	"fmt"
 
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -41,7 +40,7 @@ func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) 
 	id := rand.Text()
 	prepared, err := run.New(sc, run.Options{Wall: o.Wall, External: o.External, ID: id})
 	if err != nil {
-		return nil, fmt.Errorf("engine: %w", err)
+		return nil, err
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	r := &Run{id: id, run: prepared, stop: stop, done: make(chan struct{})}

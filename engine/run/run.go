@@ -79,7 +79,7 @@ type sent struct {
 // ErrFault, and when the scenario cannot be written down.
 func New(sc *scenario.Scenario, o Options) (*Run, error) {
 	if err := possible(sc, !o.Wall && o.External == nil); err != nil {
-		return nil, fmt.Errorf("run: %w", err)
+		return nil, err
 	}
 	text, err := json.Marshal(sc)
 	if err != nil {
