@@ -6,12 +6,17 @@ do
 local real, key, notes, now = redis, KEYS[1], {}, redis.call('TIME')
 -- The position in a chunk is only to be had from an error's text. The prelude
 -- is line 1; the first position below it is the script's. A tail call
--- (return redis.call(...)) leaves no frame, and so may leave no line.
+-- (return redis.call(...)) leaves no frame, and so may leave no line. An error
+-- is dear: the level at which the script was found is tried first.
+local level = 2
 local function line()
-for n = 2, 8 do
+for n = level, 8 do
 local _, where = pcall(error, '', n)
 local l = string.match(tostring(where), ':(%d+):')
-if l and tonumber(l) > 1 then return tonumber(l) - 1 end
+if l and tonumber(l) > 1 then
+level = n
+return tonumber(l) - 1
+end
 end
 return 0
 end

@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -190,5 +191,34 @@ func TestGrantThatComesTooLateIsGivenBack(t *testing.T) {
 		_, err := l.TryLock(context.Background(), key, owner)
 		wantIs(t, err, lock.ErrNotAcquired, lock.ErrLost)
 		wantCount(t, c, owner, 0)
+	})
+}
+
+// The last unlock must not overtake a renewal: one that Redis ran after it
+// would be told "not yours" of a lock that was left in good order.
+func TestLastUnlockWaitsForTheRenewalInFlight(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		const slow = 80 * time.Millisecond
+		var lines []string
+		n := &network{UniversalClient: c}
+		n.loseRequest = func(call int64) bool {
+			if call == 3 {
+				lines = append(lines, "unlock sent")
+			}
+			return false
+		}
+		n.hold = func() {
+			if n.calls.Load() == 2 { // the first renewal: its reply is slow
+				time.Sleep(slow)
+				lines = append(lines, "renewal answered")
+			}
+		}
+		l := locker(t, n, lock.Options{Lease: lease})
+		h := acquire(t, l, lock.NewOwner())
+		time.Sleep(lease/3 + slow/2) // the renewal is on its way
+		unlock(t, h)
+		if want := []string{"renewal answered", "unlock sent"}; !slices.Equal(lines, want) {
+			t.Errorf("%q, want %q", lines, want)
+		}
 	})
 }

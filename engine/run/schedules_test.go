@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,16 +19,16 @@ import (
 var correct = []string{
 	`
 lock: {lease: 100ms, watchdog: 30ms, retry: {times: 3, interval: 9ms, jitter: 0-6ms}}
-threads: [{name: A}, {name: B}, {name: C, start: 4ms}]
+threads: [{name: A}, {name: B}, {name: C, start: 4ms, depth: 1}]
 defaults: {depth: 2, work: 5ms-20ms}
 `, `
 lock: {lease: 60ms, watchdog: 20ms, retry: {times: 4, interval: 13ms}}
-threads: [{name: A, depth: 3}, {name: B}]
+threads: [{name: A, depth: 2}, {name: B}]
 defaults: {work: 3ms-9ms}
 faults: [{thread: A, at: work, level: 2, do: crash}]
 `, `
 lock: {lease: 80ms, watchdog: 20ms, retry: {times: 4, interval: 13ms}}
-threads: [{name: A, depth: 2}, {name: B, start: 1ms, depth: 2}]
+threads: [{name: A, depth: 2}, {name: B, start: 1ms}]
 defaults: {work: 3ms-9ms}
 faults: [{thread: A, at: work, do: pause, for: 40ms}, {thread: B, at: unlock, do: crash}]
 `, `
@@ -37,6 +38,8 @@ threads: [{name: A, work: 10ms}, {name: B, work: 20ms, depth: 2}, {name: C, work
 }
 
 func TestRandomSchedulesRaiseNoFalseAlarm(t *testing.T) {
+	// Each of miniredis' scripts leaves a Lua state behind: garbage is most of the work.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	var next, events atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
