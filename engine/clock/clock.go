@@ -21,8 +21,9 @@ type Clock interface {
 	// Sleep returns nil after d, or ctx's cause as soon as ctx has ended.
 	// A d of zero or less returns at once.
 	Sleep(ctx context.Context, d time.Duration) error
-	// AfterFunc runs f in a goroutine of its own after d.
-	AfterFunc(d time.Duration, f func()) Timer
+	// AfterFunc runs f in a goroutine of its own after d. Doing names it for
+	// whoever watches the clock, and changes nothing.
+	AfterFunc(d time.Duration, doing string, f func()) Timer
 	// WithDeadline is context.WithDeadline by this clock. The cause at the
 	// deadline is context.DeadlineExceeded.
 	WithDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc)
@@ -47,8 +48,9 @@ type Process interface {
 	// process is paused no work is done, so that a pause adds its length.
 	Work(ctx context.Context, d time.Duration) error
 	// Gate is passed before each Redis call. It returns when the caller may
-	// go on, or ctx's cause. Label says what is about to be sent.
-	Gate(ctx context.Context, label string) error
+	// go on, or ctx's cause. Doing says what is about to be sent, for whoever
+	// watches the clock.
+	Gate(ctx context.Context, doing any) error
 	// Pause stops the process for d from now: nothing of it moves, and what
 	// falls due meanwhile happens when it goes on.
 	Pause(d time.Duration)

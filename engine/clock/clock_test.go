@@ -19,12 +19,23 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const ms = time.Millisecond
 
+func doing(t clock.Task) any {
+	switch t.State {
+	case clock.Starting:
+		return "start"
+	case clock.Sleeping, clock.Working:
+		return "wake"
+	default:
+		return t.Doing
+	}
+}
+
 // drive lets everything happen in order, and notes each decision.
 func drive(v *clock.Virtual) []string {
 	var decisions []string
 	for {
 		if ready := v.Ready(); len(ready) > 0 {
-			decisions = append(decisions, fmt.Sprintf("%d %s: %s", v.Now()/ms, ready[0].Process, ready[0].Label))
+			decisions = append(decisions, fmt.Sprintf("%d %s: %s", v.Now()/ms, ready[0].Process, doing(ready[0])))
 			v.Step(ready[0])
 			continue
 		}
@@ -77,8 +88,8 @@ func TestVirtualPauseDelaysTimersAndLengthensWork(t *testing.T) {
 	note := func(what string) { got = append(got, fmt.Sprintf("%d %s", v.Now()/ms, what)) }
 	p := v.Process("A")
 	p.Go(0, func() {
-		p.AfterFunc(20*ms, func() { note("timer of 20") })
-		p.AfterFunc(5*ms, func() {
+		p.AfterFunc(20*ms, "test", func() { note("timer of 20") })
+		p.AfterFunc(5*ms, "test", func() {
 			p.Pause(100 * ms)
 			p.Pause(10 * ms) // within the first
 		})
@@ -135,9 +146,9 @@ func TestVirtualTimerStopAndWait(t *testing.T) {
 	var got []string
 	p := v.Process("A")
 	p.Go(0, func() {
-		stopped := p.AfterFunc(time.Hour, func() { got = append(got, "never") })
+		stopped := p.AfterFunc(time.Hour, "test", func() { got = append(got, "never") })
 		got = append(got, fmt.Sprint(stopped.Stop(), stopped.Stop(), stopped.Wait(ctx)))
-		running := p.AfterFunc(0, func() {
+		running := p.AfterFunc(0, "test", func() {
 			_ = p.Sleep(ctx, 9*ms)
 			got = append(got, "ran")
 		})
@@ -156,7 +167,7 @@ func TestVirtualKillEndsEverythingOfTheProcess(t *testing.T) {
 	var got []string
 	p := v.Process("A")
 	p.Go(0, func() {
-		p.AfterFunc(20*ms, func() { got = append(got, "watchdog") })
+		p.AfterFunc(20*ms, "test", func() { got = append(got, "watchdog") })
 		defer func() {
 			got = append(got, "deferred")
 			_ = p.Gate(ctx, "unlock")
@@ -180,7 +191,7 @@ func TestVirtualStopLeavesNoGoroutine(t *testing.T) {
 	for range 3 {
 		p := v.Process("A")
 		p.Go(0, func() {
-			timer := p.AfterFunc(time.Minute, func() {})
+			timer := p.AfterFunc(time.Minute, "test", func() {})
 			_ = timer.Wait(context.Background())
 		})
 		p.Go(time.Hour, func() { t.Error("began after the stop") })
@@ -205,7 +216,7 @@ func TestWallPauseLengthensWorkAndDelaysTimers(t *testing.T) {
 			_ = p.Sleep(t.Context(), 20*ms)
 			ends[1] = time.Since(began)
 		})
-		timer := p.AfterFunc(30*ms, func() { ends[2] = time.Since(began) })
+		timer := p.AfterFunc(30*ms, "test", func() { ends[2] = time.Since(began) })
 		time.Sleep(5 * ms)
 		p.Pause(100 * ms)
 		w.Wait()
@@ -226,7 +237,7 @@ func TestWallKillEndsEverything(t *testing.T) {
 			_ = p.Sleep(t.Context(), time.Hour)
 			t.Error("woke after its death")
 		})
-		timer := p.AfterFunc(ms, func() { t.Error("a timer of the dead") })
+		timer := p.AfterFunc(ms, "test", func() { t.Error("a timer of the dead") })
 		synctest.Wait()
 		p.Kill()
 		began := time.Now()

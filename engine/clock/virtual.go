@@ -34,24 +34,34 @@ type Virtual struct {
 // NewVirtual returns a clock at Epoch, without processes.
 func NewVirtual() *Virtual { return &Virtual{parked: make(chan struct{})} }
 
-// Ready is a task that can move now.
-type Ready struct {
-	Process string // the name given to Process
-	Label   string // what it would do next
-	task    *task
+// State is where a task has parked.
+type State int
+
+// The states of a task.
+const (
+	Armed    State = iota // a timer that has not fired
+	Starting              // a process' business that has not begun
+	Sleeping
+	Working
+	AtGate  // before a Redis call
+	Waiting // for a timer's function
+	ended
+)
+
+// Task is a task as it stands, for whoever chooses.
+type Task struct {
+	Process  string // the name given to Process
+	Business bool   // begun by Go; else a timer's function
+	State    State
+	Doing    any           // what Gate or AfterFunc were told, else nil
+	At       time.Duration // since Epoch: when it moves or moved into the queue; meaningless while Waiting
+	task     *task
 }
 
-type parkKind int
-
-const (
-	parkNew   parkKind = iota // a timer that has not begun
-	parkStart                 // a process' business that has not begun
-	parkSleep
-	parkWork
-	parkGate
-	parkWait
-	parkDone
-)
+func (t *task) public() Task {
+	at, _ := t.wakesAt()
+	return Task{Process: t.process.name, Business: t.business, State: t.state, Doing: t.doing, At: at, task: t}
+}
 
 type task struct {
 	v       *Virtual
@@ -59,15 +69,16 @@ type task struct {
 	run     func()
 	resume  chan struct{}
 
-	kind    parkKind
-	label   string
-	due     time.Duration   // for parkNew, parkStart, parkSleep, parkWork
-	order   int             // place in the queue among those due at one instant
-	ctx     context.Context // ends the park early, may be nil
-	waitFor *task           // for parkWait
-	fresh   bool            // chosen by Step, and no gate passed since
-	begun   bool
-	stopped bool
+	state    State
+	doing    any
+	business bool
+	due      time.Duration   // for Armed, Starting, Sleeping, Working
+	order    int             // place in the queue among those due at one instant
+	ctx      context.Context // ends the park early, may be nil
+	waitFor  *task           // while Waiting
+	fresh    bool            // chosen by Step, and no gate passed since
+	begun    bool
+	stopped  bool
 }
 
 // Process returns a new process. Name is what Ready calls it.
@@ -81,7 +92,7 @@ func (v *Virtual) Now() time.Duration { return v.now }
 // Ready lists the tasks that can move now, who has been ready longest first.
 // Before that it lets everything move that is local to a client: timers that
 // fell due, sleepers and waiters whose context has ended or whose wait is over.
-func (v *Virtual) Ready() []Ready {
+func (v *Virtual) Ready() []Task {
 	for v.settleOne() {
 	}
 	var ready []*task
@@ -98,26 +109,38 @@ func (v *Virtual) Ready() []Ready {
 		}
 		return a.order - b.order
 	})
-	list := make([]Ready, len(ready))
+	list := make([]Task, len(ready))
 	for i, t := range ready {
-		list[i] = Ready{Process: t.process.name, Label: t.label, task: t}
+		list[i] = t.public()
 	}
 	return list
 }
 
-// Step lets r move until it parks again. R must come from the last Ready.
-func (v *Virtual) Step(r Ready) {
-	r.task.fresh = true
-	v.move(r.task)
+// Pending lists the tasks that cannot move now, in the order in which they
+// were begun.
+func (v *Virtual) Pending() []Task {
+	var list []Task
+	for _, t := range v.tasks {
+		if at, ok := t.decisionAt(); !ok || at > v.now {
+			list = append(list, t.public())
+		}
+	}
+	return list
 }
 
-// Next is the next instant at which anything moves by itself.
+// Step lets t move until it parks again. T must come from the last Ready.
+func (v *Virtual) Step(t Task) {
+	t.task.fresh = true
+	v.move(t.task)
+}
+
+// Next is the next instant after this one at which anything moves by itself.
 func (v *Virtual) Next() (time.Duration, bool) {
 	var next time.Duration
 	found := false
 	for _, t := range v.tasks {
 		at, ok := t.wakesAt()
-		if ok && (!found || at < next) {
+		if ok && at > v.now && (!found || at < next) {
 			next, found = at, true
 		}
 	}
@@ -147,7 +170,7 @@ func (v *Virtual) move(t *task) {
 	}
 	<-v.parked
 	v.current = nil
-	if t.kind == parkDone {
+	if t.state == ended {
 		v.tasks = slices.DeleteFunc(v.tasks, func(o *task) bool { return o == t })
 	}
 }
@@ -158,7 +181,7 @@ func (v *Virtual) reap(t *task) {
 		v.move(t)
 		return
 	}
-	t.kind = parkDone
+	t.state = ended
 	v.tasks = slices.DeleteFunc(v.tasks, func(o *task) bool { return o == t })
 }
 
@@ -187,7 +210,7 @@ func (v *Virtual) settleOne() bool {
 
 func (t *task) main() {
 	defer func() {
-		t.kind = parkDone
+		t.state = ended
 		t.v.parked <- struct{}{}
 	}()
 	t.run()
@@ -201,25 +224,25 @@ func (t *task) settles() bool {
 	if t.process.pausedUntil > t.v.now {
 		return false
 	}
-	switch t.kind {
-	case parkNew:
+	switch t.state {
+	case Armed:
 		return t.due <= t.v.now
-	case parkWait:
-		return t.waitFor.finished() || t.ended()
-	case parkSleep, parkWork, parkGate:
-		return t.ended()
+	case Waiting:
+		return t.waitFor.finished() || t.over()
+	case Sleeping, Working, AtGate:
+		return t.over()
 	default:
 		return false
 	}
 }
 
-func (t *task) ended() bool    { return t.ctx != nil && t.ctx.Err() != nil }
-func (t *task) finished() bool { return t.kind == parkDone || t.stopped }
+func (t *task) over() bool     { return t.ctx != nil && t.ctx.Err() != nil }
+func (t *task) finished() bool { return t.state == ended || t.stopped }
 
 // decisionAt is the instant from which t waits for a decision to move.
 func (t *task) decisionAt() (time.Duration, bool) {
-	switch t.kind {
-	case parkStart, parkSleep, parkWork, parkGate:
+	switch t.state {
+	case Starting, Sleeping, Working, AtGate:
 		return max(t.due, t.process.pausedUntil), true
 	default:
 		return 0, false
@@ -228,7 +251,7 @@ func (t *task) decisionAt() (time.Duration, bool) {
 
 // wakesAt is the instant at which t moves, or waits for a decision to.
 func (t *task) wakesAt() (time.Duration, bool) {
-	if t.kind == parkWait || t.kind == parkDone {
+	if t.state == Waiting || t.state == ended {
 		return 0, false
 	}
 	return max(t.due, t.process.pausedUntil), true
@@ -248,32 +271,32 @@ func (p *virtualProcess) exitIfDead() {
 }
 
 // park gives control back to the driver until the task is moved again.
-func (p *virtualProcess) park(ctx context.Context, kind parkKind, label string, due time.Duration) {
+func (p *virtualProcess) park(ctx context.Context, state State, doing any, due time.Duration) {
 	t := p.v.current
-	if kind == parkGate && t.kind == parkNew {
+	if state == AtGate && t.state == Armed {
 		due = t.due // a timer's function queues for its call from when it fell due
 	} else {
 		p.v.order++
 		t.order = p.v.order
 	}
-	t.kind, t.label, t.due, t.ctx = kind, label, due, ctx
+	t.state, t.doing, t.due, t.ctx = state, doing, due, ctx
 	p.v.parked <- struct{}{}
 	<-t.resume
 	p.exitIfDead()
 }
 
-func (p *virtualProcess) add(kind parkKind, label string, d time.Duration, f func()) *task {
+func (p *virtualProcess) add(state State, doing any, d time.Duration, f func()) *task {
 	p.v.order++
 	t := &task{
 		v: p.v, process: p, run: f, resume: make(chan struct{}),
-		kind: kind, label: label, due: p.v.now + max(d, 0), order: p.v.order,
+		state: state, doing: doing, business: state == Starting, due: p.v.now + max(d, 0), order: p.v.order,
 	}
 	p.v.tasks = append(p.v.tasks, t)
 	return t
 }
 
 func (p *virtualProcess) Go(delay time.Duration, f func()) {
-	p.add(parkStart, "start", delay, f)
+	p.add(Starting, nil, delay, f)
 }
 
 func (p *virtualProcess) Now() time.Time {
@@ -286,7 +309,7 @@ func (p *virtualProcess) Sleep(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return nil
 	}
-	p.park(ctx, parkSleep, "wake", p.v.now+d)
+	p.park(ctx, Sleeping, nil, p.v.now+d)
 	if p.v.current.due > p.v.now && ctx.Err() != nil {
 		return cause(ctx)
 	}
@@ -299,18 +322,18 @@ func (p *virtualProcess) Work(ctx context.Context, d time.Duration) error {
 	if due == p.v.now {
 		return nil
 	}
-	p.park(ctx, parkWork, "end work", due)
+	p.park(ctx, Working, nil, due)
 	if p.v.current.due > p.v.now && ctx.Err() != nil {
 		return cause(ctx)
 	}
 	return nil
 }
 
-func (p *virtualProcess) Gate(ctx context.Context, label string) error {
+func (p *virtualProcess) Gate(ctx context.Context, doing any) error {
 	p.exitIfDead()
 	t := p.v.current
 	if !t.fresh || p.pausedUntil > p.v.now {
-		p.park(ctx, parkGate, label, p.v.now)
+		p.park(ctx, AtGate, doing, p.v.now)
 	}
 	t.fresh = false
 	if ctx.Err() != nil {
@@ -319,14 +342,14 @@ func (p *virtualProcess) Gate(ctx context.Context, label string) error {
 	return nil
 }
 
-func (p *virtualProcess) AfterFunc(d time.Duration, f func()) Timer {
+func (p *virtualProcess) AfterFunc(d time.Duration, doing string, f func()) Timer {
 	p.exitIfDead()
-	return &virtualTimer{p.add(parkNew, "timer", d, f)}
+	return &virtualTimer{p.add(Armed, doing, d, f)}
 }
 
 func (p *virtualProcess) WithDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
-	t := p.AfterFunc(deadline.Sub(p.Now()), func() { end(context.DeadlineExceeded) })
+	t := p.AfterFunc(deadline.Sub(p.Now()), "deadline", func() { end(context.DeadlineExceeded) })
 	return ctx, func() {
 		t.Stop()
 		end(context.Canceled)
@@ -340,7 +363,7 @@ func (p *virtualProcess) Pause(d time.Duration) {
 		return
 	}
 	for _, t := range p.v.tasks {
-		if t.process == p && t.kind == parkWork {
+		if t.process == p && t.state == Working {
 			t.due += until - from
 		}
 	}
@@ -354,7 +377,7 @@ type virtualTimer struct{ t *task }
 func (w *virtualTimer) Stop() bool {
 	t := w.t
 	t.process.exitIfDead()
-	if t.kind != parkNew || t.stopped {
+	if t.state != Armed || t.stopped {
 		return false
 	}
 	t.stopped = true
@@ -369,7 +392,7 @@ func (w *virtualTimer) Wait(ctx context.Context) error {
 	if !w.t.finished() {
 		t := p.v.current
 		t.waitFor = w.t
-		p.park(ctx, parkWait, "wait", p.v.now)
+		p.park(ctx, Waiting, nil, p.v.now)
 		if !w.t.finished() {
 			return cause(ctx)
 		}

@@ -35,7 +35,7 @@ func (System) WithDeadline(ctx context.Context, deadline time.Time) (context.Con
 }
 
 // AfterFunc implements [Clock].
-func (System) AfterFunc(d time.Duration, f func()) Timer {
+func (System) AfterFunc(d time.Duration, _ string, f func()) Timer {
 	return newWallTimer(d, f)
 }
 
@@ -182,7 +182,7 @@ func (p *wallProcess) pausedSoFar() time.Duration {
 	return p.paused
 }
 
-func (p *wallProcess) Gate(ctx context.Context, _ string) error {
+func (p *wallProcess) Gate(ctx context.Context, _ any) error {
 	p.awaitResume()
 	if ctx.Err() != nil {
 		return cause(ctx)
@@ -190,7 +190,7 @@ func (p *wallProcess) Gate(ctx context.Context, _ string) error {
 	return nil
 }
 
-func (p *wallProcess) AfterFunc(d time.Duration, f func()) Timer {
+func (p *wallProcess) AfterFunc(d time.Duration, _ string, f func()) Timer {
 	return newWallTimer(d, func() {
 		p.awaitResume()
 		f()

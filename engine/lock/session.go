@@ -70,11 +70,11 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		return s.ask(ctx, ctx, c)
 	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, func() { a = s.ask(ctx, context.WithoutCancel(ctx), c) })
+	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.ask(ctx, context.WithoutCancel(ctx), c) })
 	if asked.Wait(ctx) == nil {
 		return a
 	}
-	s.l.o.Clock.AfterFunc(0, func() {
+	s.l.o.Clock.AfterFunc(0, "settlement", func() {
 		defer s.leave()
 		limit, cancel := s.limited(ctx)
 		defer cancel()
@@ -176,7 +176,7 @@ func (s *session) rely(sent time.Time) {
 		s.expiry.Stop()
 	}
 	s.deadline = s.deadlineAfter(sent)
-	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), func() {
+	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), "lease", func() {
 		s.mu.Lock()
 		over := !s.l.o.Clock.Now().Before(s.deadline)
 		s.mu.Unlock()

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// Watchdog is what the watchdog's timers are called on the [clock.Clock].
+const Watchdog = "watchdog"
+
 // arm starts the watchdog of a lease that is about to be asked for at sent.
 func (s *session) arm(sent time.Time) {
 	if s.l.o.Renew == NoWatchdog {
@@ -19,7 +22,7 @@ func (s *session) arm(sent time.Time) {
 // next sets the watchdog to renew one interval after sent. The caller holds mu.
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
-	s.watchdog = clk.AfterFunc(sent.Add(s.l.o.Renew).Sub(clk.Now()), s.renew)
+	s.watchdog = clk.AfterFunc(sent.Add(s.l.o.Renew).Sub(clk.Now()), Watchdog, s.renew)
 }
 
 // disarm stops the watchdog and waits until nothing of it can reach Redis.
@@ -100,6 +103,6 @@ func (s *session) age() {
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}
-	s.expiry = s.l.o.Clock.AfterFunc(left, func() { s.lose(ErrMaxAge) })
+	s.expiry = s.l.o.Clock.AfterFunc(left, "lease", func() { s.lose(ErrMaxAge) })
 	s.mu.Unlock()
 }

@@ -18,10 +18,12 @@ type faultKind struct {
 	fields []string // besides do and its place
 }
 
+// calls are the places at which a thread talks to Redis.
+func calls() []string { return []string{AtLock, AtUnlock, AtRenew} }
+
 // faultKinds lists the faults in the order in which they are explained.
 func faultKinds() []faultKind {
 	anywhere := []string{AtStart, AtLock, AtWork, AtUnlock, AtRenew}
-	calls := []string{AtLock, AtUnlock, AtRenew}
 	return []faultKind{
 		{FaultPause, anywhere, []string{"for", "scope"}},
 		{FaultCrash, anywhere, nil},
@@ -29,9 +31,9 @@ func faultKinds() []faultKind {
 		{FaultStall, []string{AtWork}, nil},
 		{FaultSkipUnlock, []string{AtUnlock}, nil},
 		{FaultExtraUnlock, []string{AtUnlock}, nil},
-		{FaultLoseRequest, calls, nil},
-		{FaultLoseReply, calls, nil},
-		{FaultDelay, calls, []string{"for"}},
+		{FaultLoseRequest, calls(), nil},
+		{FaultLoseReply, calls(), nil},
+		{FaultDelay, calls(), []string{"for"}},
 		{FaultRestart, nil, []string{"keep", "node"}},
 		{FaultFailOver, nil, []string{"behind", "node"}},
 		{FaultEvict, nil, []string{"node"}},
@@ -63,17 +65,11 @@ func (p *parser) needs(f map[string]value, one value, name, allowed string) {
 
 func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 	var fault Fault
-	names := []string{}
-	for _, k := range faultKinds() {
-		names = append(names, k.do)
-	}
-	p.needs(f, one, "do", strings.Join(names, ", "))
-	p.oneOf(f, "do", &fault.Do, names...)
-	i := slices.Index(names, fault.Do)
-	if i < 0 {
+	p.do(one, f, &fault)
+	kind, ok := kindOf(fault.Do)
+	if !ok {
 		return fault
 	}
-	kind := faultKinds()[i]
 	if kind.places == nil {
 		fault.Timed = true
 		p.needs(f, one, "time", durations(0, MaxDuration))
@@ -84,6 +80,53 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 		p.onlyFor(f, kind, "thread", "at", "level", "round")
 	}
 	p.details(one, f, kind, &fault)
+	return fault
+}
+
+// do reads which fault it is.
+func (p *parser) do(one value, f map[string]value, fault *Fault) {
+	names := []string{}
+	for _, k := range faultKinds() {
+		names = append(names, k.do)
+	}
+	p.needs(f, one, "do", strings.Join(names, ", "))
+	p.oneOf(f, "do", &fault.Do, names...)
+}
+
+func kindOf(do string) (faultKind, bool) {
+	kinds := faultKinds()
+	i := slices.IndexFunc(kinds, func(k faultKind) bool { return k.do == do })
+	if i < 0 {
+		return faultKind{}, false
+	}
+	return kinds[i], true
+}
+
+// struck reads a fault of a schedule: it strikes where it stands in the
+// schedule, or at its thread's next call of the kind that at names.
+func (p *parser) struck(one value, s *Scenario) *Fault {
+	f := p.fields(one, "thread", "at", "do", "for", "by", "behind", "keep", "node")
+	fault := &Fault{}
+	p.do(one, f, fault)
+	kind, ok := kindOf(fault.Do)
+	if !ok {
+		return fault
+	}
+	var place []string
+	if kind.places != nil {
+		place = append(place, "thread")
+		p.needs(f, one, "thread", s.names())
+		p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
+	}
+	if slices.Equal(kind.places, calls()) {
+		place = append(place, "at")
+		p.needs(f, one, "at", strings.Join(calls(), ", "))
+		p.oneOf(f, "at", &fault.At, calls()...)
+	}
+	kind.fields = slices.DeleteFunc(kind.fields, func(name string) bool { return name == "scope" })
+	p.onlyFor(f, kind, place...)
+	p.details(one, f, kind, fault)
+	fault.Scope = "" // the whole thread
 	return fault
 }
 

@@ -24,8 +24,6 @@ const (
 
 const minWatchdog = time.Millisecond
 
-var defaultWork = Range{50 * time.Millisecond, 100 * time.Millisecond}
-
 func (p *parser) scenario(root *yaml.Node) *Scenario {
 	m := p.fields(value{root, ""}, "title", "lock", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect")
 	s := &Scenario{Seed: defaultSeed, Policy: PolicyInOrder}
@@ -47,26 +45,56 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 		}
 	}
 	p.oneOf(m, "policy", &s.Policy, PolicyInOrder, PolicyRandom)
-	if v, ok := m["schedule"]; ok {
-		for _, one := range p.list(v, MaxDecisions, "choices") {
-			choice := 0
-			p.number(map[string]value{"": one}, "", &choice, 0, MaxChoice)
-			s.Schedule = append(s.Schedule, choice)
-		}
-	}
+	p.schedule(m, s)
 	p.expect(m, s)
 	return s
+}
+
+// schedule reads what was chosen and done: a number, {until: 150ms}, or a
+// fault that a person struck.
+func (p *parser) schedule(m map[string]value, s *Scenario) {
+	v, ok := m["schedule"]
+	if !ok {
+		return
+	}
+	for _, one := range p.list(v, MaxDecisions, "choices") {
+		var move Move
+		switch {
+		case one.Kind != yaml.MappingNode:
+			p.number(map[string]value{"": one}, "", &move.Choice, 0, MaxChoice)
+		case len(one.Content) > 0 && one.Content[0].Value == "until":
+			f := p.fields(one, "until")
+			p.duration(f, "until", &move.Until, time.Microsecond, MaxSchedule, time.Microsecond)
+		default:
+			move.Fault = p.struck(one, s)
+		}
+		s.Schedule = append(s.Schedule, move)
+	}
 }
 
 func printable(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) < 0
 }
 
-func (p *parser) lock(m map[string]value) Lock {
-	l := Lock{
-		Protocol: Protocols()[0].Name, Key: defaultKey, Lease: defaultLease, Nodes: 1,
+func defaultLock() Lock {
+	return Lock{
+		Protocol: Protocols()[0].Name, Key: defaultKey, Lease: defaultLease, Watchdog: defaultWatchdog(defaultLease), Nodes: 1,
 		Retry: Retry{Times: defaultRetries, Interval: defaultInterval, Wait: WaitPoll},
 	}
+}
+
+func defaultWatchdog(lease time.Duration) time.Duration {
+	return max((lease / 3).Round(time.Microsecond), minWatchdog)
+}
+
+func defaultThread(retry Retry) Thread {
+	return Thread{Depth: 1, Work: defaultWork(), Repeat: 1, OnLost: OnLostIgnore, Retry: retry}
+}
+
+func defaultWork() Range { return Range{50 * time.Millisecond, 100 * time.Millisecond} }
+
+func (p *parser) lock(m map[string]value) Lock {
+	l := defaultLock()
 	v, ok := m["lock"]
 	var f map[string]value
 	if ok {
@@ -81,7 +109,7 @@ func (p *parser) lock(m map[string]value) Lock {
 		return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
 	})
 	p.duration(f, "lease", &l.Lease, time.Millisecond, MaxDuration, time.Millisecond)
-	l.Watchdog = max((l.Lease / 3).Round(time.Microsecond), minWatchdog)
+	l.Watchdog = defaultWatchdog(l.Lease)
 	if w, ok := f["watchdog"]; ok && (w.Value == "off" || w.Value == "false" && w.Tag == "!!bool") {
 		l.Watchdog = 0 // YAML 1.1 readers take a bare off for false
 	} else if ok {
@@ -113,7 +141,7 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
 func (p *parser) threads(m map[string]value, s *Scenario) {
-	common := Thread{Depth: 1, Work: defaultWork, Repeat: 1, OnLost: OnLostIgnore, Retry: s.Lock.Retry}
+	common := defaultThread(s.Lock.Retry)
 	settings := []string{"start", "depth", "work", "repeat", "on-lost", "retry"}
 	if v, ok := m["defaults"]; ok {
 		p.thread(p.fields(v, settings...), &common)

@@ -2,57 +2,117 @@ package scenario
 
 import (
 	"encoding/json"
+	"slices"
+	"strconv"
 	"time"
+)
+
+// The forms of a scenario's parts. A part that is nil is left out.
+type (
+	threadForm struct {
+		Name   string     `json:"name"`
+		Start  *duration  `json:"start,omitempty"`
+		Depth  *int       `json:"depth,omitempty"`
+		Work   *Range     `json:"work,omitempty"`
+		Repeat *int       `json:"repeat,omitempty"`
+		OnLost *string    `json:"on-lost,omitempty"`
+		Retry  *retryForm `json:"retry,omitempty"`
+	}
+	lockForm struct {
+		Protocol *string    `json:"protocol,omitempty"`
+		Key      *string    `json:"key,omitempty"`
+		Lease    *duration  `json:"lease,omitempty"`
+		Watchdog *any       `json:"watchdog,omitempty"`
+		Retry    *retryForm `json:"retry,omitempty"`
+		Nodes    *int       `json:"nodes,omitempty"`
+	}
+	retryForm struct {
+		Times    *int      `json:"times,omitempty"`
+		Interval *duration `json:"interval,omitempty"`
+		Wait     *string   `json:"wait,omitempty"`
+		Jitter   *Range    `json:"jitter,omitempty"`
+	}
+	expectForm struct {
+		Violations *[]string         `json:"violations,omitempty"`
+		Outcome    map[string]string `json:"outcome,omitempty"`
+	}
+	scenarioForm struct {
+		Title    string       `json:"title,omitempty"`
+		Lock     *lockForm    `json:"lock,omitempty"`
+		Threads  []threadForm `json:"threads"`
+		Faults   []Fault      `json:"faults,omitempty"`
+		Seed     *uint64      `json:"seed,omitempty"`
+		Policy   *string      `json:"policy,omitempty"`
+		Schedule []Move       `json:"schedule,omitempty"`
+		Expect   *expectForm  `json:"expect,omitempty"`
+	}
 )
 
 // MarshalJSON writes the scenario in its normal form: the keys of the YAML,
 // in one order, with every default filled in. Parse reads it back.
-func (s *Scenario) MarshalJSON() ([]byte, error) {
-	type thread struct {
-		Name   string    `json:"name"`
-		Start  duration  `json:"start"`
-		Depth  int       `json:"depth"`
-		Work   Range     `json:"work"`
-		Repeat int       `json:"repeat"`
-		OnLost string    `json:"on-lost"`
-		Retry  retryJSON `json:"retry"`
+func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
+
+// Compact is MarshalJSON without what has its default value. Parse reads it
+// back to the same scenario.
+func (s *Scenario) Compact() ([]byte, error) { return json.Marshal(s.form(false)) }
+
+// unless is a value to be written, or nil where it is the default and not all
+// values are asked for.
+func unless[T comparable](v, by T, all bool) *T {
+	if v == by && !all {
+		return nil
 	}
-	type lock struct {
-		Protocol string    `json:"protocol"`
-		Key      string    `json:"key"`
-		Lease    duration  `json:"lease"`
-		Watchdog any       `json:"watchdog"`
-		Retry    retryJSON `json:"retry"`
-		Nodes    int       `json:"nodes"`
+	return &v
+}
+
+func (s *Scenario) form(all bool) scenarioForm {
+	l, usual := s.Lock, defaultLock()
+	f := scenarioForm{
+		Title: s.Title, Faults: s.Faults, Schedule: s.Schedule,
+		Seed: unless(s.Seed, defaultSeed, all), Policy: unless(s.Policy, PolicyInOrder, all),
+		Lock: &lockForm{
+			Protocol: unless(l.Protocol, usual.Protocol, all), Key: unless(l.Key, usual.Key, all),
+			Lease: (*duration)(unless(l.Lease, usual.Lease, all)), Retry: l.Retry.form(usual.Retry, all),
+			Nodes: unless(l.Nodes, usual.Nodes, all),
+		},
 	}
-	type expect struct {
-		Violations *[]string         `json:"violations,omitempty"`
-		Outcome    map[string]string `json:"outcome,omitempty"`
+	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil {
+		var word any = duration(*w)
+		if *w == 0 {
+			word = "off"
+		}
+		f.Lock.Watchdog = &word
 	}
-	out := struct {
-		Title    string   `json:"title,omitempty"`
-		Lock     lock     `json:"lock"`
-		Threads  []thread `json:"threads"`
-		Faults   []Fault  `json:"faults,omitempty"`
-		Seed     uint64   `json:"seed"`
-		Policy   string   `json:"policy"`
-		Schedule []int    `json:"schedule,omitempty"`
-		Expect   *expect  `json:"expect,omitempty"`
-	}{Title: s.Title, Seed: s.Seed, Policy: s.Policy, Schedule: s.Schedule, Faults: s.Faults}
-	l := s.Lock
-	out.Lock = lock{l.Protocol, l.Key, duration(l.Lease), duration(l.Watchdog), retryJSON(l.Retry), l.Nodes}
-	if l.Watchdog == 0 {
-		out.Lock.Watchdog = "off"
+	if *f.Lock == (lockForm{}) {
+		f.Lock = nil
 	}
 	for _, t := range s.Threads {
-		out.Threads = append(out.Threads, thread{
-			t.Name, duration(t.Start), t.Depth, t.Work, t.Repeat, t.OnLost, retryJSON(t.Retry),
-		})
+		f.Threads = append(f.Threads, t.form(l.Retry, all))
 	}
 	if s.Expect != nil {
-		out.Expect = &expect{s.Expect.Violations, s.Expect.Outcome}
+		f.Expect = &expectForm{s.Expect.Violations, s.Expect.Outcome}
 	}
-	return json.Marshal(out)
+	return f
+}
+
+func (t Thread) form(retry Retry, all bool) threadForm {
+	usual := defaultThread(retry)
+	return threadForm{
+		Name: t.Name, Start: (*duration)(unless(t.Start, usual.Start, all)), Depth: unless(t.Depth, usual.Depth, all),
+		Work: unless(t.Work, usual.Work, all), Repeat: unless(t.Repeat, usual.Repeat, all),
+		OnLost: unless(t.OnLost, usual.OnLost, all), Retry: t.Retry.form(usual.Retry, all),
+	}
+}
+
+func (r Retry) form(usual Retry, all bool) *retryForm {
+	if r == usual && !all {
+		return nil
+	}
+	return &retryForm{
+		unless(r.Times, usual.Times, all), (*duration)(unless(r.Interval, usual.Interval, all)),
+		unless(r.Wait, usual.Wait, all),
+		unless(Range{r.JitterMin, r.JitterMax}, Range{usual.JitterMin, usual.JitterMax}, all),
+	}
 }
 
 type duration time.Duration
@@ -69,18 +129,6 @@ func (r Range) String() string {
 		return Duration(r.Min)
 	}
 	return Duration(r.Min) + "-" + Duration(r.Max)
-}
-
-type retryJSON Retry
-
-// MarshalJSON writes the keys of the YAML.
-func (r retryJSON) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Times    int      `json:"times"`
-		Interval duration `json:"interval"`
-		Wait     string   `json:"wait"`
-		Jitter   Range    `json:"jitter"`
-	}{r.Times, duration(r.Interval), r.Wait, Range{r.JitterMin, r.JitterMax}})
 }
 
 // MarshalJSON writes the keys of the YAML that the fault has.
@@ -111,4 +159,33 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 		out.Behind = &f.Behind
 	}
 	return json.Marshal(out)
+}
+
+// MarshalJSON writes the move as an entry of schedule.
+func (m Move) MarshalJSON() ([]byte, error) {
+	switch {
+	case m.Fault != nil:
+		return json.Marshal(m.Fault)
+	case m.Until > 0:
+		return json.Marshal(struct {
+			Until duration `json:"until"`
+		}{duration(m.Until)})
+	default:
+		return strconv.AppendInt(nil, int64(m.Choice), 10), nil
+	}
+}
+
+// Equal tells whether two moves are the same.
+func (m Move) Equal(o Move) bool {
+	if m.Fault != nil && o.Fault != nil {
+		return *m.Fault == *o.Fault
+	}
+	return m == o
+}
+
+// WithSchedule is the scenario with another schedule.
+func (s *Scenario) WithSchedule(moves []Move) *Scenario {
+	other := *s
+	other.Schedule = slices.Clone(moves)
+	return &other
 }

@@ -22,6 +22,7 @@ const (
 	MaxFaults    = 64               // a list that a person wrote
 	MaxDecisions = 10_000           // of a schedule: as long as the longest runs
 	MaxChoice    = 2*MaxThreads - 1 // every thread and its watchdog
+	MaxSchedule  = 24 * time.Hour   // an instant in a schedule: beyond any run that ends
 	MaxSeed      = 1<<63 - 1        // so that it survives every JSON reader
 )
 
@@ -83,7 +84,7 @@ type Scenario struct {
 	Faults   []Fault
 	Seed     uint64 // 0 to MaxSeed
 	Policy   string // PolicyInOrder or PolicyRandom
-	Schedule []int  // choices among the ready threads, before the policy's
+	Schedule []Move // before the policy's choices
 	Expect   *Expect
 }
 
@@ -135,6 +136,14 @@ type Fault struct {
 	By     time.Duration // of a clock jump, either way
 	Behind int           // of a fail-over: writes that the replica never got
 	Keep   bool          // of a restart: with its data
+}
+
+// Move is one entry of a schedule: a choice of who moves or, between two
+// choices, what a person did.
+type Move struct {
+	Choice int           // which of those that can move does: 0, who has been ready longest, to MaxChoice
+	Until  time.Duration // if positive: nobody moves, and time passes to this instant
+	Fault  *Fault        // if not nil: this strikes; it has no Level, Round and Time
 }
 
 // Expect is what must come of a run.

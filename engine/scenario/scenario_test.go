@@ -39,7 +39,14 @@ faults:
   - {time: 1s, do: restart, keep: true}
 seed: 9
 policy: random
-schedule: [0, 1, 0]
+schedule:
+  - 0
+  - 1
+  - {until: 62.5ms}
+  - {thread: A, do: pause, for: 300ms}
+  - {thread: A, at: unlock, do: lose-reply}
+  - {do: fail-over}
+  - 0
 expect:
   violations: [orphan, stuck]
   outcome: {A: lost, 线程乙: crashed}
@@ -68,7 +75,16 @@ func TestParseReadsEveryKey(t *testing.T) {
 			{Timed: true, Do: "fail-over"},
 			{Timed: true, Time: time.Second, Do: "restart", Keep: true},
 		},
-		Seed: 9, Policy: "random", Schedule: []int{0, 1, 0},
+		Seed: 9, Policy: "random",
+		Schedule: []scenario.Move{
+			{Choice: 0},
+			{Choice: 1},
+			{Until: 62500 * time.Microsecond},
+			{Fault: &scenario.Fault{Do: "pause", Thread: "A", For: 300 * ms}},
+			{Fault: &scenario.Fault{Do: "lose-reply", Thread: "A", At: "unlock"}},
+			{Fault: &scenario.Fault{Do: "fail-over", Behind: 1}},
+			{Choice: 0},
+		},
 		Expect: &scenario.Expect{Violations: &[]string{"orphan", "stuck"}, Outcome: map[string]string{"A": "lost", "线程乙": "crashed"}},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -119,6 +135,12 @@ func TestMistakesNameLineKeyGivenAndAllowed(t *testing.T) {
 		{"seed", base + "seed: -1", `line 2: seed: given "-1", allowed: a whole number from 0 to 9223372036854775807`},
 		{"policy", base + "policy: fair", `line 2: policy: given "fair", allowed: in-order, random`},
 		{"schedule", base + "schedule: [0, x]", `line 2: schedule[1]: given "x"`},
+		{"wait for nothing", base + "schedule: [{until: 0ms}]", `line 2: schedule[0].until: given "0ms", allowed: a time with a unit from 0.001ms to 24h`},
+		{"struck at a level", base + "schedule: [{do: crash, thread: A, level: 1}]", `line 2: schedule[0]: given the key "level", allowed: thread, at, do, for, by, behind, keep, node`},
+		{"struck at a place", base + "schedule: [{do: crash, thread: A, at: work}]", `line 2: schedule[0].at: given the key "at", allowed: with do: crash, only thread`},
+		{"struck at no place", base + "schedule: [{do: delay, thread: A, for: 1ms}]", `line 2: schedule[0].at: given nothing, allowed: lock, unlock, renew`},
+		{"struck on nobody", base + "schedule: [{do: crash, thread: Z}]", `line 2: schedule[0].thread: given "Z", allowed: a thread of the scenario: A`},
+		{"struck with nothing", base + "schedule: [{}]", `line 2: schedule[0].do: given nothing, allowed: pause, crash`},
 		{"fault without a thread", base + "faults: [{at: work, do: crash}]", `line 2: faults[0].thread: given nothing, allowed: a thread of the scenario: A`},
 		{"pause without a length", base + "faults: [{thread: A, at: work, do: pause}]", `line 2: faults[0].for: given nothing`},
 		{"crash with a length", base + "faults: [{thread: A, at: work, do: crash, for: 1ms}]", `line 2: faults[0].for: given the key "for", allowed: with do: crash, only thread, at, level, round`},
@@ -208,20 +230,25 @@ func TestWatchdogOff(t *testing.T) {
 // same parses a scenario's normal form and compares.
 func same(t *testing.T, sc *scenario.Scenario) {
 	t.Helper()
-	text, err := json.Marshal(sc)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := scenario.Parse(text)
-	if err != nil {
-		t.Fatalf("%v\nin the normal form\n%s", err, text)
-	}
-	if diff := cmp.Diff(sc, again); diff != "" {
-		t.Errorf("the normal form says something else: %s", diff)
+	for form, write := range map[string]func() ([]byte, error){
+		"normal":  func() ([]byte, error) { return json.Marshal(sc) },
+		"compact": sc.Compact,
+	} {
+		text, err := write()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := scenario.Parse(text)
+		if err != nil {
+			t.Fatalf("%v\nin the %s form\n%s", err, form, text)
+		}
+		if diff := cmp.Diff(sc, again); diff != "" {
+			t.Errorf("the %s form says something else: %s\n%s", form, diff, text)
+		}
 	}
 }
 
-func TestNormalFormSaysTheSame(t *testing.T) {
+func TestWrittenFormsSayTheSame(t *testing.T) {
 	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
 	if err != nil || len(names) == 0 {
 		t.Fatal("no lessons: ", err)

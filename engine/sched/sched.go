@@ -3,56 +3,28 @@
 // small numbers: a schedule.
 package sched
 
-import (
-	"errors"
-	"fmt"
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
-// Policy chooses among n ≥ 1 tasks, 0 being the one that has been ready
-// longest. A Policy has state and is not safe for concurrent use.
+// Policy chooses who moves. Policies have no state: the choice at a decision
+// depends on nothing that was chosen before, so that a run that was cut and
+// goes on makes the choices that it would have made. They are safe for
+// concurrent use.
 type Policy interface {
-	Choose(n int) (int, error)
+	// Choose makes decision 0, 1, … among n ≥ 1 tasks, 0 being the one that
+	// has been ready longest.
+	Choose(decision, n int) int
 }
 
 // InOrder lets the task move that has been ready longest.
 type InOrder struct{}
 
 // Choose returns 0.
-func (InOrder) Choose(int) (int, error) { return 0, nil }
-
-type random struct{ r *rand.Rand }
+func (InOrder) Choose(int, int) int { return 0 }
 
 // Random chooses evenly, the same way for the same seed.
-func Random(seed uint64) Policy {
-	return random{rand.New(rand.NewPCG(seed, 0))} //nolint:gosec // must repeat, not be secret
-}
+type Random uint64
 
-func (p random) Choose(n int) (int, error) { return p.r.IntN(n), nil }
-
-// ErrDiverged is returned where a schedule does not fit what can move.
-var ErrDiverged = errors.New("the schedule does not fit the scenario")
-
-type replay struct {
-	schedule []int
-	next     int
-	then     Policy
-}
-
-// Replay makes the choices of schedule and then those of then. It fails with
-// ErrDiverged at the first choice that cannot be made.
-func Replay(schedule []int, then Policy) Policy {
-	return &replay{schedule: schedule, then: then}
-}
-
-func (p *replay) Choose(n int) (int, error) {
-	if p.next >= len(p.schedule) {
-		return p.then.Choose(n)
-	}
-	c := p.schedule[p.next]
-	p.next++
-	if c < 0 || c >= n {
-		return 0, fmt.Errorf("%w: decision %d chooses %d, but only 0 to %d can move", ErrDiverged, p.next, c, n-1)
-	}
-	return c, nil
+// Choose draws a number of its own for each decision.
+func (seed Random) Choose(decision, n int) int {
+	return rand.New(rand.NewPCG(uint64(seed), uint64(decision))).IntN(n) //nolint:gosec // must repeat, not be secret
 }
