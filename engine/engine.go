@@ -25,6 +25,9 @@ type Options struct {
 // cannot have.
 var ErrFault = run.ErrFault
 
+// ErrDiverged is returned where a schedule does not fit its scenario.
+var ErrDiverged = run.ErrDiverged
+
 // Run is a scenario being run. It is safe for concurrent use.
 type Run struct {
 	id   string

@@ -141,6 +141,10 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 		return exitUsage
 	}
 	err = run.Wait()
+	if errors.Is(err, engine.ErrDiverged) {
+		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		return exitUsage
+	}
 	events, _ := run.Log().Since(0)
 	if f.json {
 		if werr := trace.Write(env.out, run.Header(), events); werr != nil {

@@ -33,11 +33,22 @@ type Checker struct {
 	inside     []string          // threads found in the critical section together
 	mismatched map[string]string // thread to the counts already reported
 	waiting    map[string]bool   // threads that were reported to wait for themselves
+
+	// Where the proofs are: seq by thread.
+	believed map[string]int // levels after the event before
+	entered  map[string]int // it began to act as if it held the lock
+	gained   map[string]int // its field came into the key
+	lost     map[string]int // its field left the key
+	counted  map[string]int // its hold count changed
+	last     map[string]int // its last event
 }
 
 // New returns a checker for a run in which owners, by id, are threads.
 func New(owners map[string]string) *Checker {
-	c := &Checker{owners: map[string]string{}, before: trace.Absent(), mismatched: map[string]string{}, waiting: map[string]bool{}}
+	c := &Checker{
+		owners: map[string]string{}, before: trace.Absent(), mismatched: map[string]string{}, waiting: map[string]bool{},
+		entered: map[string]int{}, gained: map[string]int{}, lost: map[string]int{}, counted: map[string]int{}, last: map[string]int{},
+	}
 	for id, thread := range owners {
 		c.owners[thread] = id
 	}
@@ -47,6 +58,7 @@ func New(owners map[string]string) *Checker {
 // Observe looks at the next event and returns the rules that it breaks. A
 // state that stays broken is reported once.
 func (c *Checker) Observe(e trace.Event) []trace.Violation {
+	c.follow(e)
 	var found []trace.Violation
 	add := func(v trace.Violation, ok bool) {
 		if ok {
@@ -66,6 +78,45 @@ func (c *Checker) Observe(e trace.Event) []trace.Violation {
 	return found
 }
 
+// follow notes which events a proof may need.
+func (c *Checker) follow(e trace.Event) {
+	for thread := range e.Belief {
+		if c.believed[thread] == 0 {
+			c.entered[thread] = e.Seq
+		}
+	}
+	c.believed = e.Belief
+	had, has := c.holders(c.before), c.holders(e.Key)
+	for thread, id := range c.owners {
+		before, after := slices.Contains(had, thread), slices.Contains(has, thread)
+		switch {
+		case after && !before:
+			c.gained[thread] = e.Seq
+		case before && !after:
+			c.lost[thread] = e.Seq
+		}
+		if c.before.Fields[id] != e.Key.Fields[id] {
+			c.counted[thread] = e.Seq
+		}
+	}
+	c.last[e.Thread] = e.Seq
+}
+
+// proof puts events in order; 0 is none.
+func proof(seqs ...int) []int {
+	slices.Sort(seqs)
+	return slices.DeleteFunc(slices.Compact(seqs), func(seq int) bool { return seq == 0 })
+}
+
+// of picks the events of threads.
+func of(where map[string]int, threads []string) []int {
+	var seqs []int
+	for _, thread := range threads {
+		seqs = append(seqs, where[thread])
+	}
+	return seqs
+}
+
 // Finish looks at the key one lease after every thread has ended.
 func (c *Checker) Finish(key trace.KeyState) []trace.Violation {
 	if !key.Exists() {
@@ -75,13 +126,17 @@ func (c *Checker) Finish(key trace.KeyState) []trace.Violation {
 	if key.PTTL >= 0 {
 		detail = fmt.Sprintf("every thread has ended, and one lease later the key still stands for %d ms", key.PTTL)
 	}
-	return []trace.Violation{{Rule: Orphan, Threads: c.holders(key), Detail: detail}}
+	holders := c.holders(key)
+	return []trace.Violation{{
+		Rule: Orphan, Threads: holders, Detail: detail,
+		Events: proof(append(of(c.gained, holders), of(c.last, holders)...)...),
+	}}
 }
 
-// StuckThreads is the violation of threads that wait for what never comes.
-func StuckThreads(threads []string) trace.Violation {
+// Stuck is the violation of threads that wait for what never comes.
+func (c *Checker) Stuck(threads []string) trace.Violation {
 	return trace.Violation{
-		Rule: Stuck, Threads: threads,
+		Rule: Stuck, Threads: threads, Events: proof(of(c.last, threads)...),
 		Detail: strings.Join(threads, " and ") + " wait for something that cannot happen any more",
 	}
 }
@@ -108,12 +163,18 @@ func (c *Checker) mutualExclusion(e trace.Event) (trace.Violation, bool) {
 	if !news {
 		return trace.Violation{}, false
 	}
+	events := append(of(c.entered, inside), e.Seq)
+	for _, thread := range inside {
+		if c.lost[thread] > c.entered[thread] {
+			events = append(events, c.lost[thread])
+		}
+	}
 	holders := "nobody holds the key in Redis"
 	if h := c.holders(e.Key); len(h) > 0 {
 		holders = "in Redis the lock is " + strings.Join(h, "'s and ") + "'s"
 	}
 	return trace.Violation{
-		Rule: MutualExclusion, Threads: inside,
+		Rule: MutualExclusion, Threads: inside, Events: proof(events...),
 		Detail: strings.Join(inside, " and ") + " are in their critical sections at once; " + holders,
 	}, true
 }
@@ -127,7 +188,7 @@ func (c *Checker) foreignRelease(e trace.Event, b trace.Command) (trace.Violatio
 		return trace.Violation{}, false
 	}
 	return trace.Violation{
-		Rule: ForeignRelease, Threads: append([]string{e.Thread}, holders...),
+		Rule: ForeignRelease, Threads: append([]string{e.Thread}, holders...), Events: proof(append(of(c.gained, holders), e.Seq)...),
 		Detail: fmt.Sprintf("%s deleted the lock of %s", e.Thread, strings.Join(holders, " and ")),
 	}, true
 }
@@ -141,7 +202,7 @@ func (c *Checker) foreignRenewal(e trace.Event, b trace.Command) (trace.Violatio
 		return trace.Violation{}, false
 	}
 	return trace.Violation{
-		Rule: ForeignRenewal, Threads: append([]string{e.Thread}, holders...),
+		Rule: ForeignRenewal, Threads: append([]string{e.Thread}, holders...), Events: proof(append(of(c.gained, holders), e.Seq)...),
 		Detail: fmt.Sprintf("the watchdog of %s renewed the lease of %s", e.Thread, strings.Join(holders, " and ")),
 	}, true
 }
@@ -162,7 +223,7 @@ func (c *Checker) selfDeadlock(e trace.Event, b trace.Outcome) (trace.Violation,
 	}
 	c.waiting[e.Thread] = true
 	return trace.Violation{
-		Rule: SelfDeadlock, Threads: []string{e.Thread},
+		Rule: SelfDeadlock, Threads: []string{e.Thread}, Events: proof(c.gained[e.Thread], e.Seq),
 		Detail: e.Thread + " waits for a lock that it holds itself",
 	}, true
 }
@@ -187,7 +248,7 @@ func (c *Checker) countMismatch(e trace.Event, b trace.Outcome) (trace.Violation
 	}
 	c.mismatched[e.Thread] = text
 	return trace.Violation{
-		Rule: CountMismatch, Threads: []string{e.Thread},
+		Rule: CountMismatch, Threads: []string{e.Thread}, Events: proof(c.counted[e.Thread], e.Seq),
 		Detail: fmt.Sprintf("%s has entered %d levels, the hold count is %s", e.Thread, levels, text),
 	}, true
 }

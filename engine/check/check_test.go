@@ -1,6 +1,8 @@
 package check_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,7 +42,7 @@ func TestRules(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		events []trace.Event
-		want   string // rule and threads of all violations
+		want   string // rule, threads and proving events of all violations
 	}{
 		{"one inside", []trace.Event{believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1)}, ""},
 		{"one after the other", []trace.Event{
@@ -52,12 +54,12 @@ func TestRules(t *testing.T) {
 			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
 			believing("B", outcome(trace.Acquired), held(ownerB, "1"), both),
 			believing("B", begin, held(ownerB, "1"), both),
-		}, "mutual-exclusion A,B"},
+		}, "mutual-exclusion A,B [1 2]"},
 		{"two inside, twice", []trace.Event{
 			believing("B", begin, held(ownerB, "1"), both),
 			believing("B", begin, trace.Absent(), a1),
 			believing("B", begin, held(ownerB, "1"), both),
-		}, "mutual-exclusion A,B; mutual-exclusion A,B"},
+		}, "mutual-exclusion A,B [1]; mutual-exclusion A,B [1 3]"},
 		{"own release", []trace.Event{
 			believing("A", begin, held(ownerA, "0"), none),
 			believing("A", del(1), trace.Absent(), none),
@@ -65,38 +67,39 @@ func TestRules(t *testing.T) {
 		{"foreign release of a hash", []trace.Event{
 			believing("B", begin, held(ownerB, "1"), none),
 			believing("A", del(1), trace.Absent(), none),
-		}, "foreign-release A,B"},
+		}, "foreign-release A,B [1 2]"},
 		{"foreign release of a string", []trace.Event{
 			believing("B", begin, text(ownerB), none),
 			believing("A", del(1), trace.Absent(), none),
-		}, "foreign-release A,B"},
+		}, "foreign-release A,B [1 2]"},
 		{"nothing was there to delete", []trace.Event{
 			believing("B", begin, held(ownerB, "1"), none),
 			believing("A", del(0), held(ownerB, "1"), none),
 		}, ""},
 		{"own renewal", []trace.Event{believing("A", renew(1), held(ownerA, "1"), a1)}, ""},
-		{"foreign renewal", []trace.Event{believing("A", renew(1), held(ownerB, "1"), a1)}, "foreign-renewal A,B"},
+		{"foreign renewal", []trace.Event{believing("A", renew(1), held(ownerB, "1"), a1)}, "foreign-renewal A,B [1]"},
 		{"a foreign renewal that was refused", []trace.Event{believing("A", renew(0), held(ownerB, "1"), a1)}, ""},
 		{"refused by oneself, reported once", []trace.Event{
 			believing("A", outcome(trace.Acquired), text(ownerA), a1),
 			believing("A", outcome(trace.Refused), text(ownerA), a1),
 			believing("A", outcome(trace.Refused), text(ownerA), a1),
-		}, "self-deadlock A"},
+		}, "self-deadlock A [1 2]"},
 		{"refused by another", []trace.Event{believing("A", outcome(trace.Refused), text(ownerB), none)}, ""},
 		{"a fate that is not known yet", []trace.Event{believing("A", outcome(trace.Failed), held(ownerA, "1"), none)}, ""},
 		{"count as believed", []trace.Event{believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2)}, ""},
 		{"count too high, reported once", []trace.Event{
 			believing("A", outcome(trace.Acquired), held(ownerA, "2"), a1),
 			believing("A", outcome(trace.Acquired), held(ownerA, "2"), a1),
-		}, "count-mismatch A"},
+		}, "count-mismatch A [1]"},
 		{"count of a lost lock", []trace.Event{believing("A", outcome(trace.Lost), held(ownerB, "1"), a1)}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"})
 			var got []string
-			for _, e := range c.events {
+			for i, e := range c.events {
+				e.Seq = i + 1
 				for _, v := range checker.Observe(e) {
-					got = append(got, v.Rule+" "+strings.Join(v.Threads, ","))
+					got = append(got, fmt.Sprint(v.Rule, " ", strings.Join(v.Threads, ","), " ", v.Events))
 					if v.Detail == "" {
 						t.Error("a violation without words")
 					}
@@ -122,7 +125,17 @@ func TestOrphanAndStuck(t *testing.T) {
 			t.Errorf("PTTL %d: %+v, want A's orphan", pttl, v)
 		}
 	}
-	if v := check.StuckThreads([]string{"A", "B"}); v.Rule != check.Stuck || !strings.HasPrefix(v.Detail, "A and B") {
-		t.Errorf("stuck: %+v", v)
+	c = check.New(map[string]string{ownerA: "A", ownerB: "B"})
+	for i, thread := range []string{"A", "B", "A", ""} {
+		e := believing(thread, trace.Work{State: trace.WorkBegin}, held(ownerA, "1"), nil)
+		e.Seq = i + 1
+		c.Observe(e)
+	}
+	if v := c.Stuck([]string{"A", "B"}); v.Rule != check.Stuck || !strings.HasPrefix(v.Detail, "A and B") || !slices.Equal(v.Events, []int{2, 3}) {
+		t.Errorf("stuck: %+v, want the last events of both, 2 and 3", v)
+	}
+	// A took the lock in event 1, and did its last in event 3.
+	if v := c.Finish(held(ownerA, "1")); len(v) != 1 || !slices.Equal(v[0].Events, []int{1, 3}) {
+		t.Errorf("orphan: %+v, proved by events 1 and 3", v)
 	}
 }

@@ -55,12 +55,17 @@ type Task struct {
 	State    State
 	Doing    any           // what Gate or AfterFunc were told, else nil
 	At       time.Duration // since Epoch: when it moves or moved into the queue; meaningless while Waiting
+	Paused   time.Duration // since Epoch: until when its process stands still, else 0
 	task     *task
 }
 
 func (t *task) public() Task {
 	at, _ := t.wakesAt()
-	return Task{Process: t.process.name, Business: t.business, State: t.state, Doing: t.doing, At: at, task: t}
+	public := Task{Process: t.process.name, Business: t.business, State: t.state, Doing: t.doing, At: at, task: t}
+	if t.process.pausedUntil > t.v.now {
+		public.Paused = t.process.pausedUntil
+	}
+	return public
 }
 
 type task struct {

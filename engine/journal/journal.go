@@ -81,6 +81,15 @@ func New(redis func() Scripter, scripts []Script, sink func(context.Context, Rec
 	return j
 }
 
+// Digests are those under which Redis caches the scripts, in no order.
+func (j *Client) Digests() []string {
+	list := make([]string, 0, len(j.bySHA))
+	for _, w := range j.bySHA {
+		list = append(list, w.sha)
+	}
+	return list
+}
+
 func digest(script string) string { return redis.NewScript(script).Hash() }
 
 // Load has Redis cache all scripts. It fails with Redis' error.

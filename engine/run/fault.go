@@ -7,6 +7,7 @@ import (
 	"math"
 	"net"
 	"runtime"
+	"slices"
 	"syscall"
 	"time"
 
@@ -35,6 +36,11 @@ func possible(sc *scenario.Scenario, virtual bool) error {
 				ErrFault, i, f.Do)
 		}
 	}
+	for i, m := range sc.Schedule {
+		if (m.Fault != nil || m.Until > 0) && !virtual {
+			return fmt.Errorf("%w: schedule[%d]: what a person did step by step can only be repeated on the virtual clock", ErrFault, i)
+		}
+	}
 	return nil
 }
 
@@ -58,13 +64,32 @@ func described(f scenario.Fault) trace.Fault {
 	return out
 }
 
-// next finds a fault for this moment that has not struck, marks it, and tells
+// find finds a fault for this moment that has not struck, marks it, and tells
 // of it.
-func (t *thread) next(place string, level int, wanted func(do string) bool) (scenario.Fault, bool) {
+func (t *thread) find(place string, level int, wanted func(do string) bool) (scenario.Fault, bool) {
 	for i, f := range t.r.sc.Faults {
 		here := !f.Timed && f.Thread == t.spec.Name && f.At == place &&
 			(f.Level == 0 || f.Level == level) && int64(f.Round) == t.round.Load()
 		if here && wanted(f.Do) && !t.dead.Load() && t.struck[i].CompareAndSwap(false, true) {
+			t.tell(described(f))
+			return f, true
+		}
+	}
+	return t.findArmed(place, wanted)
+}
+
+// findArmed is find for the faults that were struck by hand.
+func (t *thread) findArmed(place string, wanted func(do string) bool) (scenario.Fault, bool) {
+	for i, f := range t.armed {
+		at := f.At
+		switch f.Do {
+		case scenario.FaultPanic, scenario.FaultStall:
+			at = scenario.AtWork
+		case scenario.FaultSkipUnlock, scenario.FaultExtraUnlock:
+			at = scenario.AtUnlock
+		}
+		if at == place && wanted(f.Do) && !t.dead.Load() {
+			t.armed = slices.Delete(t.armed, i, i+1)
 			t.tell(described(f))
 			return f, true
 		}
@@ -74,29 +99,47 @@ func (t *thread) next(place string, level int, wanted func(do string) bool) (sce
 
 // take strikes one kind of fault that the business code itself commits.
 func (t *thread) take(place string, level int, do string) bool {
-	_, ok := t.next(place, level, func(d string) bool { return d == do })
+	_, ok := t.find(place, level, func(d string) bool { return d == do })
 	return ok
 }
 
 // strike lets the faults happen that need no call.
 func (t *thread) strike(place string, level int) {
 	for {
-		f, ok := t.next(place, level, func(string) bool { return true })
+		f, ok := t.find(place, level, anyFault)
 		if !ok {
 			return
 		}
-		switch f.Do {
-		case scenario.FaultPause:
-			t.pause(f)
-		case scenario.FaultCrash:
-			t.crash()
-		case scenario.FaultPanic:
-			panic(errPanic)
-		case scenario.FaultStall:
-			t.stalls.Store(true)
-			t.r.rec.stalled()
-			_ = t.process.Work(context.Background(), forever)
+		t.suffer(f)
+	}
+}
+
+// strikeArmed lets those happen at the end of work that were struck by hand
+// while it went on.
+func (t *thread) strikeArmed() {
+	for {
+		f, ok := t.findArmed(scenario.AtWork, anyFault)
+		if !ok {
+			return
 		}
+		t.suffer(f)
+	}
+}
+
+func anyFault(string) bool { return true }
+
+func (t *thread) suffer(f scenario.Fault) {
+	switch f.Do {
+	case scenario.FaultPause:
+		t.pause(f)
+	case scenario.FaultCrash:
+		t.crash()
+	case scenario.FaultPanic:
+		panic(errPanic)
+	case scenario.FaultStall:
+		t.stalls.Store(true)
+		t.r.rec.stalled()
+		_ = t.process.Work(context.Background(), forever)
 	}
 }
 
@@ -110,10 +153,16 @@ func (t *thread) pause(f scenario.Fault) {
 
 // crash ends the thread and its watchdog where they stand.
 func (t *thread) crash() {
+	t.fall()
+	runtime.Goexit()
+}
+
+// fall is crash, seen from outside.
+func (t *thread) fall() {
+	t.result = trace.Crashed
 	t.ended.Store(true)
 	t.tell(trace.End{Result: trace.Crashed})
 	t.die()
-	runtime.Goexit()
 }
 
 // die ends the thread's process without a word.
@@ -130,19 +179,19 @@ func ofCall(do string) bool {
 // strike sends a script past the gate and the faults on its way.
 func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	call, _ := lock.CallOf(ctx)
-	if err := p.t.process.Gate(ctx, call.String()); err != nil {
+	if err := p.t.process.Gate(ctx, call); err != nil {
 		return broken(ctx, err)
 	}
 	loseReply := false
 	for {
-		f, ok := p.t.next(call.Name, call.Level, ofCall)
+		f, ok := p.t.find(call.Name, call.Level, ofCall)
 		if !ok {
 			break
 		}
 		switch f.Do {
 		case scenario.FaultPause:
 			p.t.pause(f)
-			if err := p.t.process.Gate(ctx, call.String()); err != nil {
+			if err := p.t.process.Gate(ctx, call); err != nil {
 				return broken(ctx, err)
 			}
 		case scenario.FaultCrash:
@@ -152,7 +201,7 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 		case scenario.FaultLoseReply:
 			loseReply = true
 		case scenario.FaultDelay:
-			return p.delayed(ctx, f.For, call, send)
+			return p.late(ctx, f.For, call, send)
 		}
 	}
 	if p.t.r.rec.down() {
@@ -165,14 +214,17 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 	return cmd
 }
 
-// delayed lets the script reach Redis later, whether or not its caller still
+// delayed is what the timer of a delayed request is called.
+const delayed = "delayed"
+
+// late lets the script reach Redis later, whether or not its caller still
 // waits for the reply.
-func (p *tap) delayed(ctx context.Context, d time.Duration, call lock.Call, send func(context.Context) *redis.Cmd) *redis.Cmd {
+func (p *tap) late(ctx context.Context, d time.Duration, call lock.Call, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	var cmd *redis.Cmd
-	onItsWay := p.t.process.AfterFunc(d, func() {
-		late := context.WithoutCancel(ctx)
-		if p.t.process.Gate(late, "delayed "+call.String()) == nil {
-			cmd = p.send(late, send)
+	onItsWay := p.t.process.AfterFunc(d, delayed, func() {
+		ctx := context.WithoutCancel(ctx)
+		if p.t.process.Gate(ctx, call) == nil {
+			cmd = p.send(ctx, send)
 		}
 	})
 	if err := onItsWay.Wait(ctx); err != nil {

@@ -75,6 +75,15 @@ type sent struct {
 	rec  journal.Record
 }
 
+func (r *Run) thread(name string) *thread {
+	for _, t := range r.threads {
+		if t.spec.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
 // New prepares a run. Nothing moves before Execute. It fails with
 // ErrFault, and when the scenario cannot be written down.
 func New(sc *scenario.Scenario, o Options) (*Run, error) {
@@ -100,6 +109,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 	for _, spec := range sc.Threads {
 		t := &thread{r: r, spec: spec, asked: make(chan struct{}), random: source(sc.Seed, spec.Name, "work")}
 		t.struck = make([]atomic.Bool, len(sc.Faults))
+		t.next = lock.Call{Name: lock.CallLock, Level: 1, Attempt: 1}
 		if t.owner, err = r.newOwner(spec.Name); err != nil {
 			return nil, err
 		}
@@ -144,7 +154,7 @@ var ErrLimit = fmt.Errorf("the run reached its limit of %d events", MaxEvents)
 
 // Execute plays the scenario to its end, or until ctx has ended; the log's
 // last event is the run's own end either way. It fails with ErrLimit, with
-// sched.ErrDiverged, with ctx's cause, or with Redis' error.
+// ErrDiverged, with ctx's cause, or with Redis' error.
 func (r *Run) Execute(ctx context.Context) error {
 	defer r.log.Close()
 	if r.header.Clock == trace.ClockVirtual {
@@ -206,7 +216,7 @@ func (c *checked) append(e trace.Event) {
 		}
 	}
 	e.Belief = c.believed.after(e.Thread, e.Body)
-	c.log.Append(e)
+	e = c.log.Append(e)
 	for _, v := range c.checker.Observe(e) {
 		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: v, Key: e.Key, Belief: e.Belief})
 	}

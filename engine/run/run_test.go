@@ -137,7 +137,7 @@ schedule: [1, 0]
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := r.Execute(t.Context()); err == nil || !strings.Contains(err.Error(), "decision 2 chooses 5") {
+	if err := r.Execute(t.Context()); !errors.Is(err, run.ErrDiverged) || !strings.Contains(err.Error(), "decision 2: choice 5 cannot be made: only 0 can move") {
 		t.Errorf("a schedule that does not fit: %v", err)
 	}
 }

@@ -34,6 +34,12 @@ type thread struct {
 	stalls atomic.Bool   // its business code hangs for ever
 	dead   atomic.Bool   // crashed, or the run is over
 
+	// On the virtual clock, for whoever chooses.
+	next    lock.Call        // what it asks of Redis next
+	working bool             // it is at work, or stands still in it
+	result  trace.Result     // once it has ended
+	armed   []scenario.Fault // struck by hand, and still to come
+
 	asked chan struct{} // on the wall clock: closed when it has had its first answer
 	first sync.Once
 }
@@ -58,6 +64,7 @@ func (t *thread) main() {
 	default:
 		end.Result = trace.Failed
 	}
+	t.result = end.Result
 	t.tell(end)
 }
 
@@ -97,6 +104,7 @@ func (t *thread) hasAsked() { t.first.Do(func() { close(t.asked) }) }
 // business is the article's method: lock, work, call the next level, unlock.
 func (t *thread) business(level int) (err error) {
 	ctx := context.Background()
+	t.next = lock.Call{Name: lock.CallLock, Level: level, Attempt: 1}
 	hold, err := t.locker.Lock(ctx, t.r.key, t.owner)
 	if err != nil {
 		return err
@@ -105,6 +113,7 @@ func (t *thread) business(level int) (err error) {
 		if t.take(scenario.AtUnlock, level, scenario.FaultSkipUnlock) {
 			return
 		}
+		t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}
 		if uerr := hold.Unlock(ctx); err == nil {
 			err = uerr
 		}
@@ -125,6 +134,12 @@ func (t *thread) business(level int) (err error) {
 func (t *thread) work(hold *lock.Hold, level int) error {
 	d := t.draw(t.spec.Work)
 	work := trace.Work{State: trace.WorkBegin, Level: level, For: trace.MillisOf(d)}
+	t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}
+	if level < t.spec.Depth {
+		t.next = lock.Call{Name: lock.CallLock, Level: level + 1, Attempt: 1}
+	}
+	t.working = true
+	defer func() { t.working = false }()
 	t.tell(work)
 	t.strike(scenario.AtWork, level)
 	ctx := context.Background()
@@ -132,6 +147,7 @@ func (t *thread) work(hold *lock.Hold, level int) error {
 		ctx = hold.Context()
 	}
 	err := t.process.Work(ctx, d)
+	t.strikeArmed()
 	work.State = trace.WorkEnd
 	t.tell(work)
 	return err
@@ -149,6 +165,10 @@ func (t *thread) draw(r scenario.Range) time.Duration {
 
 // Attempted implements lock.Observer.
 func (t *thread) Attempted(a lock.Attempt) {
+	if a.Name != lock.CallRenew {
+		t.next = a.Call
+		t.next.Attempt++
+	}
 	o := trace.Outcome{
 		Call: a.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Level, Attempt: a.Attempt,
 	}

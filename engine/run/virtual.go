@@ -3,12 +3,12 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/scenario"
@@ -17,36 +17,124 @@ import (
 	"relock/engine/trace"
 )
 
-// virtual is a run on the virtual clock: one goroutine moves at a time, and
-// the whole run is a function of scenario, seed and schedule.
-type virtual struct {
+// ErrDiverged is returned where a schedule does not fit what can move.
+var ErrDiverged = errors.New("the schedule does not fit the scenario")
+
+// Stepper plays a run on the virtual clock, move by move: one goroutine moves
+// at a time, and all that happens is a function of scenario, seed and moves.
+// It is not safe for concurrent use.
+type Stepper struct {
 	checked
 
-	r        *Run
-	clock    *clock.Virtual
+	r         *Run
+	policy    sched.Policy
+	clock     *clock.Virtual
+	ready     []clock.Task
+	faults    []scenario.Fault // of Redis, still to come
+	end       time.Duration    // when an outlived key has had its lease, or forever
+	decisions int              // choices made
+	over      bool
+	closed    bool
+
 	step     int
 	newSlice bool          // the next event begins a row of its own
 	ahead    time.Duration // of Redis' clock before the clients'
 	isDown   bool          // Redis does not answer
 }
 
-func (r *Run) executeVirtual(ctx context.Context) error {
+// Begin starts the run on the virtual clock and lets nothing move yet. Close
+// ends it; nobody else may use the run meanwhile. It fails with ErrVirtual, or
+// with Redis' error.
+func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
+	if r.header.Clock != trace.ClockVirtual {
+		return nil, ErrVirtual
+	}
 	r.embedded = store.NewEmbedded(clock.Epoch)
-	defer func() { _ = r.embedded.Close() }()
-	v := &virtual{checked: r.newChecked(), r: r, clock: clock.NewVirtual()}
-	r.rec = v
+	s := &Stepper{
+		checked: r.newChecked(), r: r, clock: clock.NewVirtual(), end: forever,
+		faults: r.timedFaults(), policy: sched.InOrder{},
+	}
+	if r.sc.Policy == scenario.PolicyRandom {
+		s.policy = sched.Random(r.sc.Seed)
+	}
+	r.rec = s
 	client := func() journal.Scripter { return r.embedded.Client() }
-	if err := r.outfit(ctx, client, v.clock.Process); err != nil {
-		return err
+	if err := r.outfit(ctx, client, s.clock.Process); err != nil {
+		return nil, errors.Join(err, r.embedded.Close())
 	}
 	for _, t := range r.threads {
 		t.process.Go(t.spec.Start, t.main)
 	}
-	err := v.drive(ctx)
-	r.killAll()
-	v.clock.Stop()
-	v.newSlice = true
-	v.emit("", ended(err))
+	if err := s.settle(ctx); err != nil {
+		s.Close(err)
+		return nil, err
+	}
+	return s, nil
+}
+
+// ErrVirtual is returned by Begin for a run on the wall clock.
+var ErrVirtual = errors.New("only a run on the virtual clock can be stepped")
+
+// Close ends the run, for the reason that err says, and closes its log.
+// Closing twice is harmless.
+func (s *Stepper) Close(err error) {
+	if s.closed {
+		return
+	}
+	s.closed = true
+	s.finish(err)
+	s.r.log.Close()
+	_ = s.r.embedded.Close() // in memory: there is nothing to lose
+}
+
+// finish writes the last event, once.
+func (s *Stepper) finish(err error) {
+	s.r.killAll()
+	s.clock.Stop()
+	if s.over {
+		return
+	}
+	s.over = true
+	s.newSlice = true
+	s.emit("", ended(err))
+}
+
+// Over tells whether the run has ended.
+func (s *Stepper) Over() bool { return s.over }
+
+// executeVirtual plays the scenario's schedule, and then what its policy
+// chooses.
+func (r *Run) executeVirtual(ctx context.Context) error {
+	s, err := r.Begin(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.play(ctx)
+	s.Close(err)
+	return err
+}
+
+func (s *Stepper) play(ctx context.Context) error {
+	for i, move := range s.r.sc.Schedule {
+		if err := s.Apply(ctx, move); err != nil {
+			return Diverged(i+1, err)
+		}
+	}
+	for !s.over {
+		if err := s.choose(ctx, s.chosen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Diverged is the error of a schedule whose nth decision, from 1, was refused;
+// other errors it leaves as they are.
+func Diverged(n int, err error) error {
+	var refused *Refusal
+	if errors.As(err, &refused) {
+		return fmt.Errorf("%w: decision %d: %w", ErrDiverged, n, err)
+	}
 	return err
 }
 
@@ -58,69 +146,131 @@ func (r *Run) killAll() {
 	}
 }
 
-func (r *Run) policy() sched.Policy {
-	var p sched.Policy = sched.InOrder{}
-	if r.sc.Policy == "random" {
-		p = sched.Random(r.sc.Seed)
+// Apply makes a move. It fails with a *Refusal, and then nothing has changed
+// but that time may have passed; with ErrLimit, with ctx's cause, or with
+// Redis' error.
+func (s *Stepper) Apply(ctx context.Context, m scenario.Move) error {
+	switch {
+	case s.over:
+		return &Refusal{Why: IsOver}
+	case m.Fault != nil:
+		return s.strikeByHand(ctx, *m.Fault)
+	case m.Until > 0:
+		return s.wait(ctx, m.Until)
+	default:
+		return s.choose(ctx, func() (int, error) {
+			if m.Choice >= len(s.ready) {
+				return 0, &Refusal{Why: NoChoice, Choice: m.Choice, Choices: len(s.ready)}
+			}
+			return m.Choice, nil
+		})
 	}
-	return sched.Replay(r.sc.Schedule, p)
 }
 
-// drive lets the threads move until none of them will any more, and then
-// gives a key that outlived them one lease to go.
-func (v *virtual) drive(ctx context.Context) error {
-	policy := v.r.policy()
-	faults := v.r.timedFaults()
-	end := forever
+// chosen is the policy's choice.
+func (s *Stepper) chosen() (int, error) { return s.policy.Choose(s.decisions, len(s.ready)), nil }
+
+// choose lets time pass until something can move, and moves it.
+func (s *Stepper) choose(ctx context.Context, choice func() (int, error)) error {
+	for len(s.ready) == 0 {
+		if err := s.pass(ctx, forever); err != nil {
+			return err
+		}
+		if s.over {
+			return nil
+		}
+	}
+	i, err := choice()
+	if err != nil {
+		return err
+	}
+	s.newSlice = true
+	s.decisions++
+	s.clock.Step(s.ready[i])
+	return s.settle(ctx)
+}
+
+// wait lets time pass to the instant at, whoever could move.
+func (s *Stepper) wait(ctx context.Context, at time.Duration) error {
+	if at <= s.clock.Now() {
+		return &Refusal{Why: IsPast, At: s.clock.Now()}
+	}
+	for s.clock.Now() < at && !s.over {
+		if err := s.pass(ctx, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pass moves the clock to the next instant at which anything happens, but
+// not beyond limit.
+func (s *Stepper) pass(ctx context.Context, limit time.Duration) error {
+	next, ok := s.clock.Next()
+	if !ok {
+		next = forever
+	}
+	if len(s.faults) > 0 && s.end == forever {
+		next = min(next, s.faults[0].Time)
+	}
+	s.advance(min(next, s.end, limit))
+	return s.settle(ctx)
+}
+
+// settle does what follows by itself at this instant: faults of Redis, what
+// is local to a client, and the end of the run when nothing is left to decide.
+func (s *Stepper) settle(ctx context.Context) error {
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if v.atLimit {
+		if s.atLimit {
 			return ErrLimit
 		}
-		for end == forever && len(faults) > 0 && faults[0].Time <= v.clock.Now() {
-			if err := v.strike(ctx, faults[0]); err != nil {
+		for s.end == forever && len(s.faults) > 0 && s.faults[0].Time <= s.clock.Now() {
+			if err := s.strike(ctx, s.faults[0]); err != nil {
 				return err
 			}
-			faults = faults[1:]
+			s.faults = s.faults[1:]
 		}
-		v.newSlice = true
-		ready := v.clock.Ready()
+		s.newSlice = true
+		s.ready = s.clock.Ready()
 		switch {
-		case end != forever:
-		case v.r.stuck():
-			v.newSlice = true
-			v.emit("", check.StuckThreads(v.r.alive()))
+		case s.end != forever:
+		case s.r.stuck(), s.nothingComes():
+			s.stop(s.checker.Stuck(s.r.alive()))
 			return nil
-		case len(v.r.alive()) == 0:
-			end = v.clock.Now() + v.r.sc.Lock.Lease
+		case len(s.r.alive()) == 0:
+			s.end = s.clock.Now() + s.r.sc.Lock.Lease
 		}
-		if key := v.key(); end != forever && (!key.Exists() || v.clock.Now() >= end) {
-			for _, violation := range v.checker.Finish(key) {
-				v.newSlice = true
-				v.emit("", violation)
-			}
+		if key := s.key(); s.end != forever && (!key.Exists() || s.clock.Now() >= s.end) {
+			s.stop(s.checker.Finish(key)...)
 			return nil
 		}
-		if len(ready) > 0 {
-			i, err := policy.Choose(len(ready))
-			if err != nil {
-				return err
-			}
-			v.newSlice = true
-			v.clock.Step(ready[i])
-			continue
+		if len(s.ready) > 0 || s.end == forever {
+			return nil
 		}
-		next, ok := v.clock.Next()
+		next, ok := s.clock.Next()
 		if !ok {
-			next = end
+			next = s.end
 		}
-		if len(faults) > 0 && end == forever {
-			next = min(next, faults[0].Time)
-		}
-		v.advance(min(next, end))
+		s.advance(min(next, s.end))
 	}
+}
+
+// nothingComes tells whether threads are left that nothing will ever move.
+func (s *Stepper) nothingComes() bool {
+	_, more := s.clock.Next()
+	return len(s.ready) == 0 && !more && len(s.faults) == 0 && len(s.r.alive()) > 0
+}
+
+// stop ends the run with what it broke last.
+func (s *Stepper) stop(broken ...trace.Violation) {
+	for _, v := range broken {
+		s.newSlice = true
+		s.emit("", v)
+	}
+	s.finish(nil)
 }
 
 // timedFaults are the faults of Redis itself, in the order of their times.
@@ -136,13 +286,13 @@ func (r *Run) timedFaults() []scenario.Fault {
 }
 
 // strike does to Redis what the fault says, and tells of it.
-func (v *virtual) strike(ctx context.Context, f scenario.Fault) error {
-	e := v.r.embedded
+func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
+	e := s.r.embedded
 	var err error
-	before := v.key()
+	before := s.key()
 	switch f.Do {
 	case scenario.FaultEvict:
-		e.Evict(v.r.key)
+		e.Evict(s.r.key)
 	case scenario.FaultRestart:
 		err = e.Restart(ctx, f.Keep)
 	case scenario.FaultFailOver:
@@ -150,31 +300,31 @@ func (v *virtual) strike(ctx context.Context, f scenario.Fault) error {
 	case scenario.FaultScriptFlush:
 		err = e.FlushScripts(ctx)
 	case scenario.FaultDown, scenario.FaultUp:
-		v.isDown = f.Do == scenario.FaultDown
+		s.isDown = f.Do == scenario.FaultDown
 	case scenario.FaultClockJump:
-		v.ahead += f.By
-		e.Jump(v.redisTime(v.clock.Now()))
+		s.ahead += f.By
+		e.Jump(s.redisTime(s.clock.Now()))
 	}
 	if err != nil {
 		return fmt.Errorf("run: %s: %w", f.Do, err)
 	}
-	v.newSlice = true
-	v.emit("", described(f))
-	if f.Do == scenario.FaultClockJump && before.Exists() && !v.key().Exists() {
+	s.newSlice = true
+	s.emit("", described(f))
+	if f.Do == scenario.FaultClockJump && before.Exists() && !s.key().Exists() {
 		before.PTTL = 0
-		v.emit("", trace.Expired{Was: before})
+		s.emit("", trace.Expired{Was: before})
 	}
 	return nil
 }
 
 // redisTime is what Redis' clock shows when the clients' shows at.
-func (v *virtual) redisTime(at time.Duration) time.Time { return clock.Epoch.Add(at + v.ahead) }
+func (s *Stepper) redisTime(at time.Duration) time.Time { return clock.Epoch.Add(at + s.ahead) }
 
-func (v *virtual) key() trace.KeyState { return v.r.embedded.Key(v.r.key) }
+func (s *Stepper) key() trace.KeyState { return s.r.embedded.Key(s.r.key) }
 
-func (v *virtual) down() bool { return v.isDown }
+func (s *Stepper) down() bool { return s.isDown }
 
-func (v *virtual) stalled() {}
+func (s *Stepper) stalled() {}
 
 // stuck tells whether threads are left and all of them hang for ever.
 func (r *Run) stuck() bool {
@@ -202,45 +352,53 @@ func (r *Run) alive() []string {
 	return names
 }
 
+// expiry is the instant at which Redis will drop the key.
+func (s *Stepper) expiry() (time.Duration, bool) {
+	key := s.key()
+	if key.PTTL <= 0 {
+		return 0, false
+	}
+	return s.clock.Now().Truncate(time.Millisecond) + time.Duration(key.PTTL)*time.Millisecond, true
+}
+
 // advance moves the clock to at, or to the expiry of the key if that is
 // earlier.
-func (v *virtual) advance(at time.Duration) {
-	before := v.key()
-	if before.PTTL > 0 {
-		ms := time.Duration(before.PTTL) * time.Millisecond
-		at = min(at, v.clock.Now().Truncate(time.Millisecond)+ms)
+func (s *Stepper) advance(at time.Duration) {
+	before := s.key()
+	if expiry, ok := s.expiry(); ok {
+		at = min(at, expiry)
 	}
-	v.clock.Advance(at)
-	v.r.embedded.SetTime(v.redisTime(at))
-	if before.Exists() && !v.key().Exists() {
+	s.clock.Advance(at)
+	s.r.embedded.SetTime(s.redisTime(at))
+	if before.Exists() && !s.key().Exists() {
 		before.PTTL = 0
-		v.newSlice = true
-		v.emit("", trace.Expired{Was: before})
+		s.newSlice = true
+		s.emit("", trace.Expired{Was: before})
 	}
 }
 
-func (v *virtual) emit(thread string, body trace.Body) {
-	v.put(trace.Event{Thread: thread, Body: body, Key: v.key()})
+func (s *Stepper) emit(thread string, body trace.Body) {
+	s.put(trace.Event{Thread: thread, Body: body, Key: s.key()})
 }
 
-func (v *virtual) put(e trace.Event) {
-	if v.newSlice {
-		v.step++
-		v.newSlice = false
+func (s *Stepper) put(e trace.Event) {
+	if s.newSlice {
+		s.step++
+		s.newSlice = false
 	}
-	e.Step, e.At = v.step, trace.MillisOf(v.clock.Now())
-	v.append(e)
+	e.Step, e.At = s.step, trace.MillisOf(s.clock.Now())
+	s.append(e)
 }
 
-func (v *virtual) local(thread string, body trace.Body) { v.emit(thread, body) }
+func (s *Stepper) local(thread string, body trace.Body) { s.emit(thread, body) }
 
-func (v *virtual) sending() func(*thread, []sent) {
+func (s *Stepper) sending() func(*thread, []sent) {
 	return func(t *thread, records []sent) {
-		for _, s := range records {
-			v.r.embedded.Wrote(writes(s))
-			for _, e := range v.r.commands(s) {
+		for _, one := range records {
+			s.r.embedded.Wrote(writes(one))
+			for _, e := range s.r.commands(one) {
 				e.Thread = t.spec.Name
-				v.put(e)
+				s.put(e)
 			}
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/check"
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/store"
@@ -138,7 +137,7 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.release(true)
-			w.put(w.now(), "", check.StuckThreads(stuck), true)
+			w.put(w.now(), "", w.out.checker.Stuck(stuck), true)
 			return nil
 		}
 	}

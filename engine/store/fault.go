@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -21,6 +22,18 @@ func (e *Embedded) Wrote(commands [][]string) {
 	if len(commands) > 0 {
 		e.writes = append(e.writes, write{e.now, commands})
 	}
+}
+
+// HasWrites tells whether there is anything that a replica could lack.
+func (e *Embedded) HasWrites() bool { return len(e.writes) > 0 }
+
+// HasScripts tells whether any script with one of these digests is cached.
+func (e *Embedded) HasScripts(ctx context.Context, digests []string) (bool, error) {
+	cached, err := e.client.ScriptExists(ctx, digests...).Result()
+	if err != nil {
+		return false, fmt.Errorf("store: ask for scripts: %w", err)
+	}
+	return slices.Contains(cached, true), nil
 }
 
 // Evict removes a key, as a full memory would, and tells whether it was there.

@@ -184,6 +184,7 @@ type Violation struct {
 	Rule    string   `json:"rule"`
 	Threads []string `json:"threads"`
 	Detail  string   `json:"detail"`
+	Events  []int    `json:"events"` // seq of the events that prove it, in order
 }
 
 // End is the end of a thread, or of the run where the event has no thread.

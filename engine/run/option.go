@@ -1,0 +1,300 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"relock/engine/clock"
+	"relock/engine/lock"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// Next is what a thread or its watchdog does when it moves next.
+type Next string
+
+// The values of Option.Next.
+const (
+	NextStart   Next = "start"   // begins, and asks for the lock
+	NextRetry   Next = "retry"   // makes Call once more
+	NextWork    Next = "work"    // ends its work, and makes Call
+	NextCall    Next = "call"    // makes Call
+	NextRenew   Next = "renew"   // the watchdog makes Call
+	NextArrive  Next = "arrive"  // a delayed Call reaches Redis
+	NextNothing Next = "nothing" // it has ended, or hangs
+)
+
+// Option is a thread as it stands: what it would do next, and what keeps it
+// from doing so.
+type Option struct {
+	Thread     string
+	Background bool          // its watchdog, or a delayed request; else its business
+	Choice     int           // its place among those that can move now, or -1
+	Next       Next          // what it would do
+	Call       lock.Call     // and the call that comes with that
+	Retries    int           // how many there are in all
+	Why        Why           // it cannot move, or ""
+	At         time.Duration // the instant at which it can, where Why is Waits or IsPaused
+	Ended      trace.Result  // where it has
+}
+
+// Options lists what every thread would do next: each thread's business, in
+// the scenario's order, followed by its watchdog and delayed requests.
+func (s *Stepper) Options() []Option {
+	var list []Option
+	pending := s.clock.Pending()
+	for _, t := range s.r.threads {
+		business := Option{Thread: t.spec.Name, Choice: -1, Next: NextNothing, Why: HasEnded, Ended: t.result}
+		var background []Option
+		for i, task := range s.ready {
+			if o := s.option(t, task, i); task.Process == t.spec.Name && task.Business {
+				business = o
+			} else if task.Process == t.spec.Name {
+				background = append(background, o)
+			}
+		}
+		for _, task := range pending {
+			if o := s.option(t, task, -1); task.Process == t.spec.Name && task.Business && t.alive() {
+				business = o
+			} else if task.Process == t.spec.Name && o.Next != NextNothing {
+				background = append(background, o)
+			}
+		}
+		list = append(append(list, business), background...)
+	}
+	return list
+}
+
+func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
+	o := Option{
+		Thread: t.spec.Name, Background: !task.Business, Choice: choice, Next: NextNothing,
+		Call: t.next, Retries: t.spec.Retry.Times, At: task.At,
+	}
+	if call, ok := task.Doing.(lock.Call); ok {
+		o.Call = call
+	}
+	switch task.State {
+	case clock.Starting:
+		o.Next = NextStart
+	case clock.Sleeping:
+		o.Next = NextRetry
+		if t.working {
+			o.Next = NextWork
+		}
+	case clock.Working:
+		o.Next = NextWork
+	case clock.AtGate:
+		o.Next = NextCall
+		if o.Background && o.Call.Name == lock.CallRenew {
+			o.Next = NextRenew
+		} else if o.Background {
+			o.Next = NextArrive
+		}
+	case clock.Armed:
+		switch task.Doing {
+		case lock.Watchdog:
+			o.Next, o.Call = NextRenew, lock.Call{Name: lock.CallRenew}
+		case delayed:
+			o.Next = NextArrive
+		}
+	}
+	switch {
+	case choice >= 0:
+	case t.stalls.Load() && !o.Background:
+		o.Next, o.Why = NextNothing, Hangs
+	case task.State == clock.Waiting:
+		o.Next, o.Why = NextNothing, AwaitsOwn
+	case task.Paused > 0:
+		o.Why = IsPaused
+	default:
+		o.Why = Waits
+	}
+	return o
+}
+
+// Now is the present instant, since the run began.
+func (s *Stepper) Now() time.Duration { return s.clock.Now() }
+
+// Expiry is the instant at which Redis will drop the key if nobody renews it.
+func (s *Stepper) Expiry() (time.Duration, bool) {
+	if s.over {
+		return 0, false
+	}
+	return s.expiry()
+}
+
+// NextEvent is the next instant at which anything happens by itself.
+func (s *Stepper) NextEvent() (time.Duration, bool) {
+	if s.over {
+		return 0, false
+	}
+	next, ok := s.clock.Next()
+	if !ok {
+		next = forever
+	}
+	if len(s.faults) > 0 {
+		next = min(next, s.faults[0].Time)
+	}
+	if expiry, ok := s.expiry(); ok {
+		next = min(next, expiry)
+	}
+	return next, next < forever
+}
+
+// Step makes the next move of the policy: it lets time pass until something
+// has happened or somebody can move, and then, if nothing has happened yet,
+// moves whom the policy chooses. It returns the move. It fails like Apply.
+func (s *Stepper) Step(ctx context.Context) (scenario.Move, error) {
+	if s.over {
+		return scenario.Move{}, &Refusal{Why: IsOver}
+	}
+	events := s.r.log.Len()
+	for len(s.ready) == 0 && !s.over {
+		if err := s.pass(ctx, forever); err != nil {
+			return scenario.Move{}, err
+		}
+		if s.r.log.Len() > events {
+			return scenario.Move{Until: s.clock.Now()}, nil
+		}
+	}
+	choice := s.policy.Choose(s.decisions, len(s.ready))
+	return scenario.Move{Choice: choice}, s.choose(ctx, func() (int, error) { return choice, nil })
+}
+
+// StepThread moves the business of a thread, or its watchdog, as soon as
+// nobody else can move before. It returns the move, and fails like Apply.
+func (s *Stepper) StepThread(ctx context.Context, thread string, background bool) (scenario.Move, error) {
+	if s.over {
+		return scenario.Move{}, &Refusal{Why: IsOver}
+	}
+	if err := s.comesFirst(thread, background); err != nil {
+		return scenario.Move{}, err
+	}
+	events := s.r.log.Len()
+	for len(s.ready) == 0 && !s.over {
+		if err := s.pass(ctx, forever); err != nil {
+			return scenario.Move{}, err
+		}
+		if s.r.log.Len() > events { // it has to be looked at first
+			return scenario.Move{Until: s.clock.Now()}, nil
+		}
+	}
+	for _, o := range s.Options() {
+		if o.Thread == thread && o.Background == background && o.Choice >= 0 {
+			return scenario.Move{Choice: o.Choice}, s.choose(ctx, func() (int, error) { return o.Choice, nil })
+		}
+	}
+	return scenario.Move{Until: s.clock.Now()}, nil // what it waited for has ended it
+}
+
+// comesFirst refuses a thread that cannot move now, or that others precede.
+func (s *Stepper) comesFirst(thread string, background bool) error {
+	var wanted *Option
+	options := s.Options()
+	for i, o := range options {
+		if o.Thread == thread && o.Background == background && (wanted == nil || o.Choice >= 0) {
+			wanted = &options[i]
+		}
+	}
+	switch {
+	case wanted == nil:
+		return &Refusal{Why: NeverMoves}
+	case wanted.Choice >= 0:
+		return nil
+	case wanted.Why != Waits && wanted.Why != IsPaused, len(s.ready) > 0:
+		return &Refusal{Why: wanted.Why, Thread: thread, At: wanted.At}
+	}
+	for _, o := range options {
+		if (o.Why == Waits || o.Why == IsPaused) && o.At < wanted.At && o.Next != NextNothing {
+			return &Refusal{Why: AfterOther, Thread: thread, At: wanted.At, Other: o.Thread}
+		}
+	}
+	return nil
+}
+
+// strikeByHand lets a fault strike now, or at the next call of its kind.
+func (s *Stepper) strikeByHand(ctx context.Context, f scenario.Fault) error {
+	if f.Thread == "" {
+		if err := s.pointless(ctx, f); err != nil {
+			return err
+		}
+		if err := s.strike(ctx, f); err != nil {
+			return err
+		}
+		return s.settle(ctx)
+	}
+	t := s.r.thread(f.Thread)
+	if err := s.pointlessFor(t, f); err != nil {
+		return err
+	}
+	s.newSlice = true
+	switch f.Do {
+	case scenario.FaultPause:
+		t.tell(described(f))
+		t.process.Pause(f.For)
+	case scenario.FaultCrash:
+		t.tell(described(f))
+		t.fall()
+	default:
+		t.armed = append(t.armed, f)
+	}
+	return s.settle(ctx)
+}
+
+// pausedUntil is until when a thread stands still, or 0.
+func (s *Stepper) pausedUntil(t *thread) time.Duration {
+	for _, task := range s.clock.Pending() {
+		if task.Process == t.spec.Name && task.Paused > 0 {
+			return task.Paused
+		}
+	}
+	return 0
+}
+
+// pointless refuses a fault of Redis that would change nothing.
+func (s *Stepper) pointless(ctx context.Context, f scenario.Fault) error {
+	scripts, err := s.r.embedded.HasScripts(ctx, s.r.threads[0].redis.journal.Digests())
+	if err != nil {
+		return fmt.Errorf("run: %w", err)
+	}
+	key := s.key()
+	_, expires := s.expiry()
+	refused := map[string]struct {
+		is  bool
+		why Why
+	}{
+		scenario.FaultEvict:       {!key.Exists(), NoKey},
+		scenario.FaultRestart:     {!scripts && (f.Keep || !key.Exists()), NothingYet},
+		scenario.FaultFailOver:    {!scripts && (f.Behind == 0 || !s.r.embedded.HasWrites()), NothingYet},
+		scenario.FaultScriptFlush: {!scripts, NoScripts},
+		scenario.FaultClockJump:   {!expires, NoExpiry},
+		scenario.FaultDown:        {s.isDown, IsDown},
+		scenario.FaultUp:          {!s.isDown, IsUp},
+	}[f.Do]
+	if refused.is {
+		return &Refusal{Why: refused.why}
+	}
+	return nil
+}
+
+// pointlessFor refuses a fault of a thread that would change nothing.
+func (s *Stepper) pointlessFor(t *thread, f scenario.Fault) error {
+	refuse := func(why Why, at time.Duration) error { return &Refusal{Why: why, Thread: t.spec.Name, At: at} }
+	switch {
+	case !t.alive():
+		return refuse(HasEnded, 0)
+	case t.stalls.Load() && f.Do != scenario.FaultCrash && f.Do != scenario.FaultPause && f.At != scenario.AtRenew:
+		return refuse(Hangs, 0)
+	case f.Do == scenario.FaultPause && s.pausedUntil(t) >= s.clock.Now()+f.For:
+		return refuse(IsPaused, s.pausedUntil(t))
+	case f.At == scenario.AtRenew && t.r.sc.Lock.Watchdog == 0:
+		return refuse(NoWatchdog, 0)
+	}
+	for _, armed := range t.armed {
+		if armed.Do == f.Do && armed.At == f.At {
+			return refuse(IsArmed, 0)
+		}
+	}
+	return nil
+}

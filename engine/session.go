@@ -1,0 +1,314 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// Limits of a session.
+const (
+	MaxBranches = 6    // what a person can tell apart; the oldest can be dropped
+	MaxMoves    = 5000 // of a branch: the page holds what was possible at each
+)
+
+// Errors of a session's methods. A move that cannot be made fails with a
+// *run.Refusal.
+var (
+	ErrBranches = fmt.Errorf("there are %d branches already; drop one first", MaxBranches)
+	ErrMoves    = fmt.Errorf("a branch can have %d moves; run the scenario as a whole instead", MaxMoves)
+	ErrNoBranch = errors.New("there is no such branch")
+	ErrNoMove   = errors.New("the branch has no such move")
+)
+
+// Session is a scenario that a person steps through on the virtual clock: a
+// tree of branches, each no more than its moves. It is not safe for concurrent
+// use. Close ends it.
+type Session struct {
+	sc       *scenario.Scenario
+	branches []*Branch
+	made     int // branches so far
+
+	live    *run.Stepper // stands at the end of liveOn, or nil
+	liveRun *run.Run
+	liveOn  *Branch
+}
+
+// Branch is one line of moves and what came of it. Only its session changes it.
+type Branch struct {
+	ID     int
+	Parent int // the branch that it left, or -1
+	Fork   int // after so many moves
+
+	Moves     []scenario.Move
+	Positions []Position // before the first move, and after each
+	Header    trace.Header
+	Events    []trace.Event
+}
+
+// Position is where a branch stands after some of its moves.
+type Position struct {
+	Seq     int           // of the last event
+	Row     int           // its step
+	At      time.Duration // since the run began
+	Options []run.Option
+	Next    time.Duration // the next instant at which anything happens by itself, or 0
+	Expiry  time.Duration // when Redis will drop the key, or 0
+	Over    bool          // the run has ended
+}
+
+// Open begins a session with one branch: the moves of sc's schedule. It fails
+// with run.ErrDiverged where the schedule does not fit, with ErrMoves, or with
+// the error of what could not be begun.
+func Open(ctx context.Context, sc *scenario.Scenario) (*Session, error) {
+	s := &Session{sc: sc.WithSchedule(nil)}
+	if _, err := s.Add(ctx, -1, 0, sc.Schedule); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close ends what the session has running.
+func (s *Session) Close() {
+	if s.live != nil {
+		s.live.Close(nil)
+		s.live, s.liveRun, s.liveOn = nil, nil, nil
+	}
+}
+
+// Scenario is what is stepped through, without a schedule.
+func (s *Session) Scenario() *scenario.Scenario { return s.sc }
+
+// Branches are those that there are, oldest first.
+func (s *Session) Branches() []*Branch { return s.branches }
+
+// Branch finds one by its ID. It fails with ErrNoBranch.
+func (s *Session) Branch(id int) (*Branch, error) {
+	for _, b := range s.branches {
+		if b.ID == id {
+			return b, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %d", ErrNoBranch, id)
+}
+
+// Add adds a branch that makes these moves from the start, the first fork of
+// which it shares with parent. It fails like Open, and then adds nothing.
+func (s *Session) Add(ctx context.Context, parent, fork int, moves []scenario.Move) (*Branch, error) {
+	switch {
+	case len(s.branches) >= MaxBranches:
+		return nil, ErrBranches
+	case len(moves) > MaxMoves:
+		return nil, ErrMoves
+	}
+	b := &Branch{ID: s.made, Parent: parent, Fork: fork}
+	if err := s.begin(ctx, b); err != nil {
+		return nil, err
+	}
+	b.Positions = []Position{s.position()}
+	for i, m := range moves {
+		if err := s.live.Apply(ctx, m); err != nil {
+			s.Close()
+			return nil, run.Diverged(i+1, err)
+		}
+		s.note(m)
+	}
+	s.made++
+	s.branches = append(s.branches, b)
+	return b, nil
+}
+
+// Drop removes a branch, unless it is the only one.
+func (s *Session) Drop(id int) error {
+	b, err := s.Branch(id)
+	if err != nil {
+		return err
+	}
+	if len(s.branches) == 1 {
+		return fmt.Errorf("%w: the last branch stays", ErrNoBranch)
+	}
+	if s.liveOn == b {
+		s.Close()
+	}
+	s.branches = slices.DeleteFunc(s.branches, func(o *Branch) bool { return o == b })
+	return nil
+}
+
+// begin puts a fresh run in the place of what is running, as the one of b.
+func (s *Session) begin(ctx context.Context, b *Branch) error {
+	s.Close()
+	r, err := run.New(s.sc, run.Options{})
+	if err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	live, err := r.Begin(ctx)
+	if err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	s.live, s.liveRun, s.liveOn = live, r, b
+	b.Header = r.Header()
+	return nil
+}
+
+// note writes down a move that the live run has made.
+func (s *Session) note(m scenario.Move) {
+	b := s.liveOn
+	events, _ := s.liveRun.Log().Since(len(b.Events))
+	b.Events = append(b.Events, events...)
+	b.Moves = append(b.Moves, m)
+	b.Positions = append(b.Positions, s.position())
+}
+
+func (s *Session) position() Position {
+	p := Position{At: s.live.Now(), Options: s.live.Options(), Over: s.live.Over()}
+	p.Next, _ = s.live.NextEvent()
+	p.Expiry, _ = s.live.Expiry()
+	if events, _ := s.liveRun.Log().Since(0); len(events) > 0 {
+		last := events[len(events)-1]
+		p.Seq, p.Row = last.Seq, last.Step
+	}
+	return p
+}
+
+// stand has the live run stand on b after its first at moves; where b goes on
+// from there, on a branch of its own that b is the parent of.
+func (s *Session) stand(ctx context.Context, id, at int) (*Branch, error) {
+	b, err := s.Branch(id)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case at < 0 || at > len(b.Moves):
+		return nil, fmt.Errorf("%w: %d, it has %d", ErrNoMove, at, len(b.Moves))
+	case at == MaxMoves:
+		return nil, ErrMoves
+	case at < len(b.Moves):
+		return s.Add(ctx, id, at, b.Moves[:at])
+	case s.liveOn == b:
+		return b, nil
+	}
+	if err := s.begin(ctx, b); err != nil {
+		return nil, err
+	}
+	for i, m := range b.Moves {
+		if err := s.live.Apply(ctx, m); err != nil {
+			s.Close()
+			return nil, run.Diverged(i+1, err)
+		}
+	}
+	return b, nil
+}
+
+// Cut makes a branch of the first at moves of another.
+func (s *Session) Cut(ctx context.Context, id, at int) (*Branch, error) {
+	b, err := s.stand(ctx, id, at)
+	if err == nil && b.ID == id {
+		return s.Add(ctx, id, at, b.Moves)
+	}
+	return b, err
+}
+
+// act makes one move on branch id after its first at moves, on a new branch
+// where the branch goes on from there. A move that is refused leaves no branch
+// behind.
+func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Move, error)) (*Branch, error) {
+	b, err := s.stand(ctx, id, at)
+	if err != nil {
+		return nil, err
+	}
+	m, err := move()
+	if err != nil {
+		s.Close() // time may have passed
+		if b.ID != id {
+			_ = s.Drop(b.ID)
+		}
+		return nil, err
+	}
+	s.note(m)
+	return b, nil
+}
+
+// Step makes the policy's next move at the end of a branch. It fails with a
+// *run.Refusal, ErrNoBranch or ErrMoves.
+func (s *Session) Step(ctx context.Context, id int) (*Branch, error) {
+	b, err := s.Branch(id)
+	if err != nil {
+		return nil, err
+	}
+	return s.act(ctx, id, len(b.Moves), func() (scenario.Move, error) { return s.live.Step(ctx) })
+}
+
+// StepThread moves a thread's business, or its watchdog.
+func (s *Session) StepThread(ctx context.Context, id, at int, thread string, background bool) (*Branch, error) {
+	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepThread(ctx, thread, background) })
+}
+
+// Apply makes a given move.
+func (s *Session) Apply(ctx context.Context, id, at int, m scenario.Move) (*Branch, error) {
+	return s.act(ctx, id, at, func() (scenario.Move, error) { return m, s.live.Apply(ctx, m) })
+}
+
+// Passage says to which instant time is to pass.
+type Passage string
+
+// The passages of PassTime.
+const (
+	ToEvent  Passage = "event"  // the next at which anything happens by itself
+	ToExpiry Passage = "expiry" // that at which Redis drops the key
+	ByLength Passage = "by"     // so much later
+)
+
+// PassTime lets time pass while nobody moves, to an instant or by d. It fails
+// with a *run.Refusal.
+func (s *Session) PassTime(ctx context.Context, id, at int, to Passage, d time.Duration) (*Branch, error) {
+	return s.act(ctx, id, at, func() (scenario.Move, error) {
+		until, ok := s.live.Now()+d, d > 0
+		why := run.IsPast
+		switch to {
+		case ToEvent:
+			until, ok = s.live.NextEvent()
+			why = run.NeverMoves
+		case ToExpiry:
+			until, ok = s.live.Expiry()
+			why = run.NoExpiry
+		case ByLength:
+		}
+		if s.live.Over() {
+			why, ok = run.IsOver, false
+		}
+		if !ok {
+			return scenario.Move{}, &run.Refusal{Why: why, At: s.live.Now()}
+		}
+		m := scenario.Move{Until: until}
+		return m, s.live.Apply(ctx, m)
+	})
+}
+
+// Header is the first line of a branch's trace, its moves in the schedule.
+func (b *Branch) header(sc *scenario.Scenario) (trace.Header, error) {
+	text, err := sc.WithSchedule(b.Moves).MarshalJSON()
+	if err != nil {
+		return trace.Header{}, fmt.Errorf("engine: %w", err)
+	}
+	h := b.Header
+	h.Scenario = text
+	return h, nil
+}
+
+// Trace is what the branch's moves give when they are a scenario's schedule:
+// the same bytes, as far as they go.
+func (s *Session) Trace(id int) (trace.Header, []trace.Event, error) {
+	b, err := s.Branch(id)
+	if err != nil {
+		return trace.Header{}, nil, err
+	}
+	h, err := b.header(s.sc)
+	return h, b.Events, err
+}
