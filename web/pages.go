@@ -99,20 +99,15 @@ func change(v url.Values) bool {
 func limitError(err error) error {
 	switch {
 	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn):
-		return &statusError{http.StatusTooManyRequests, "One moment, please", sentence(err)}
+		return &statusError{http.StatusTooManyRequests, "One moment, please", view.Sentence(err.Error())}
 	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrClosed):
-		return &statusError{http.StatusServiceUnavailable, "No room just now", sentence(err)}
+		return &statusError{http.StatusServiceUnavailable, "No room just now", view.Sentence(err.Error())}
 	case errors.Is(err, engine.ErrFault):
 		return &statusError{http.StatusUnprocessableEntity, "That fault is not possible there",
 			"What happens to Redis itself (a restart, a fail-over, an eviction, a jump of its clock) can only be had on the embedded Redis with the virtual clock. Nothing was run."}
 	default:
 		return err
 	}
-}
-
-func sentence(err error) string {
-	text := err.Error()
-	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
 func (s *Server) session(r *http.Request) (*session.Session, error) {

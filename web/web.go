@@ -12,12 +12,14 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"runtime"
 	"strings"
 
 	"github.com/a-h/templ"
 
 	"relock/engine/scenario"
 	"relock/engine/store"
+	"relock/web/link"
 	"relock/web/session"
 	"relock/web/static"
 	"relock/web/templates"
@@ -34,6 +36,7 @@ type Config struct {
 	Limits    session.Limits
 	External  *store.External // the operator's Redis, nil without one
 	Scenarios fs.FS           // the examples, *.yaml at its top
+	Links     string          // the folder that keeps links; "" keeps them in memory
 }
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
@@ -42,6 +45,8 @@ type Server struct {
 	sessions *session.Registry
 	external *store.External
 	static   *static.Files
+	links    *link.Shelf
+	working  chan struct{} // one for each command that is being carried out
 	examples []example
 	handler  http.Handler
 }
@@ -60,7 +65,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, static: files}
+	links, err := link.NewShelf(c.Links)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	s := &Server{log: c.Log, external: c.External, static: files, links: links, working: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
@@ -71,6 +80,11 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /runs/{id}", s.page(s.show))
 	mux.HandleFunc("GET /runs/{id}/trace", s.page(s.trace))
 	mux.HandleFunc("GET /runs/{id}/socket", s.page(s.socket))
+	mux.HandleFunc("GET /play", s.page(s.play))
+	mux.HandleFunc("GET /play/{example}", s.page(s.play))
+	mux.HandleFunc("GET /play/socket", s.page(s.playSocket))
+	mux.HandleFunc("POST /s", s.page(s.keep))
+	mux.HandleFunc("GET /s/{id}", s.page(s.kept))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.Handle("GET "+static.Prefix, files)
 	mux.HandleFunc("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))

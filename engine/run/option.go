@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
 	"relock/engine/clock"
@@ -33,6 +34,7 @@ type Option struct {
 	Choice     int           // its place among those that can move now, or -1
 	Next       Next          // what it would do
 	Call       lock.Call     // and the call that comes with that
+	First      string        // the first Redis command of that call: "EXISTS"
 	Retries    int           // how many there are in all
 	Why        Why           // it cannot move, or ""
 	At         time.Duration // the instant at which it can, where Why is Waits or IsPaused
@@ -74,6 +76,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	if call, ok := task.Doing.(lock.Call); ok {
 		o.Call = call
 	}
+	o.First = firstCommand(o.Call.Name)
 	switch task.State {
 	case clock.Starting:
 		o.Next = NextStart
@@ -94,7 +97,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	case clock.Armed:
 		switch task.Doing {
 		case lock.Watchdog:
-			o.Next, o.Call = NextRenew, lock.Call{Name: lock.CallRenew}
+			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, firstCommand(lock.CallRenew)
 		case delayed:
 			o.Next = NextArrive
 		}
@@ -111,6 +114,18 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 		o.Why = Waits
 	}
 	return o
+}
+
+var commandOf = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
+
+// firstCommand is what a call's script begins with, whatever it finds.
+func firstCommand(call string) string {
+	for _, s := range lock.Scripts() {
+		if s.Name == call+".lua" {
+			return commandOf.FindStringSubmatch(s.Source)[1]
+		}
+	}
+	return ""
 }
 
 // Now is the present instant, since the run began.
@@ -139,7 +154,10 @@ func (s *Stepper) NextEvent() (time.Duration, bool) {
 	if expiry, ok := s.expiry(); ok {
 		next = min(next, expiry)
 	}
-	return next, next < forever
+	if next == forever {
+		return 0, false
+	}
+	return next, true
 }
 
 // Step makes the next move of the policy: it lets time pass until something

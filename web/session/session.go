@@ -24,6 +24,7 @@ var (
 	ErrTooFast    = errors.New("too many runs were started from your address in the last minute; wait a moment")
 	ErrTooMany    = errors.New("the server is running as many scenarios as it can; try again in a moment")
 	ErrTooManyOwn = errors.New("your address has as many scenarios running as it may; wait until one has ended")
+	ErrStepping   = errors.New("as many people step through scenarios as this server can serve; try again in a moment")
 	ErrClosed     = errors.New("the server is shutting down")
 )
 
@@ -36,13 +37,15 @@ type Limits struct {
 	KeptEvents        int           // events of all ended runs that are kept: some 3 KB each
 	Idle              time.Duration // a run that nobody looked at for so long is forgotten
 	Longest           time.Duration // a run that takes longer is stopped
+	Stepping          int           // scenarios stepped through at once, in all: some 300 KB each
+	SteppingAddress   int           // and from one address
 }
 
 // DefaultLimits suit one small machine and a classroom behind one address.
 func DefaultLimits() Limits {
 	return Limits{
 		Running: 64, RunningPerAddress: 32, StartsPerMinute: 120, Kept: 1000, KeptEvents: 200_000,
-		Idle: 30 * time.Minute, Longest: 10 * time.Minute,
+		Idle: 30 * time.Minute, Longest: 10 * time.Minute, Stepping: 512, SteppingAddress: 128,
 	}
 }
 
@@ -62,6 +65,7 @@ type Registry struct {
 	closed   bool
 	sessions map[string]*Session
 	starts   map[string]*rate.Limiter
+	stepping map[string]int // by address
 }
 
 // NewRegistry returns an empty registry. Close ends it.
@@ -69,7 +73,7 @@ func NewRegistry(limits Limits) *Registry {
 	ctx, stop := context.WithCancelCause(context.Background())
 	r := &Registry{
 		limits: limits, ctx: ctx, stop: stop,
-		sessions: map[string]*Session{}, starts: map[string]*rate.Limiter{},
+		sessions: map[string]*Session{}, starts: map[string]*rate.Limiter{}, stepping: map[string]int{},
 	}
 	r.runs.Go(r.forget)
 	return r
@@ -140,16 +144,68 @@ func (r *Registry) admit(address string) error {
 	case own >= r.limits.RunningPerAddress:
 		return ErrTooManyOwn
 	}
+	if !r.allow(address) {
+		return ErrTooFast
+	}
+	r.makeRoom(over)
+	return nil
+}
+
+// allow counts a start from address. The caller holds mu.
+func (r *Registry) allow(address string) bool {
 	l := r.starts[address]
 	if l == nil {
 		l = rate.NewLimiter(rate.Limit(r.limits.StartsPerMinute)/60, r.limits.StartsPerMinute)
 		r.starts[address] = l
 	}
-	if !l.Allow() {
+	return l.Allow()
+}
+
+// Allow counts something that is done as rarely as runs are started. It fails
+// with ErrTooFast or ErrClosed.
+func (r *Registry) Allow(address string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return ErrClosed
+	case !r.allow(address):
 		return ErrTooFast
+	default:
+		return nil
 	}
-	r.makeRoom(over)
-	return nil
+}
+
+// Enter admits somebody who steps through a scenario until leave is called.
+// The context ends with the registry, and Close waits for leave. It fails with
+// ErrTooFast, ErrStepping, ErrTooManyOwn or ErrClosed.
+func (r *Registry) Enter(address string) (ctx context.Context, leave func(), err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := 0
+	for _, n := range r.stepping {
+		all += n
+	}
+	switch {
+	case r.closed:
+		return nil, nil, ErrClosed
+	case all >= r.limits.Stepping:
+		return nil, nil, ErrStepping
+	case r.stepping[address] >= r.limits.SteppingAddress:
+		return nil, nil, ErrTooManyOwn
+	case !r.allow(address):
+		return nil, nil, ErrTooFast
+	}
+	r.stepping[address]++
+	r.runs.Add(1)
+	return r.ctx, sync.OnceFunc(func() {
+		defer r.runs.Done()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.stepping[address]--; r.stepping[address] == 0 {
+			delete(r.stepping, address)
+		}
+	}), nil
 }
 
 // makeRoom drops ended runs, the one first that was not looked at for longest.

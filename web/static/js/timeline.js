@@ -1,10 +1,8 @@
 // Puts the rows that the server renders into the table, each at its place.
+import { connect } from "./connection.js";
 
 const SLOW = 4008; // we could not keep up: come back at once, with what we have
 const OVER = 4010; // the run is over: stay away
-
-const FIRST_PAUSE = 250; // ms before the first new attempt
-const LONGEST_PAUSE = 10000;
 
 /**
  * Follows a run over its websocket until it is over.
@@ -15,21 +13,12 @@ export function follow(run) {
   const verdict = document.getElementById("verdict");
   const link = document.getElementById("link");
   let seq = Number(run.dataset.seq);
-  let pause = FIRST_PAUSE;
 
-  function connect() {
-    const url = new URL(run.dataset.socket, location.href);
-    url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
-    url.searchParams.set("since", String(seq));
-    const socket = new WebSocket(url);
-    socket.onopen = () => {
-      pause = FIRST_PAUSE;
-      say("");
-    };
-    socket.onmessage = (message) => {
-      const frame = JSON.parse(message.data);
-      if (frame.v !== 1) {
-        location.reload(); // the server is newer than this page
+  return connect({
+    path: () => `${run.dataset.socket}?since=${seq}`,
+    received(frame) {
+      if (frame.refused) {
+        document.getElementById("refused").textContent = frame.refused;
         return;
       }
       for (const row of frame.rows) {
@@ -40,25 +29,18 @@ export function follow(run) {
       if (frame.ended) {
         run.dataset.ended = "true";
       }
-    };
-    socket.onclose = (event) => {
+    },
+    closed(event) {
       if (event.code === OVER || run.dataset.ended === "true") {
-        say("");
-        return;
+        return false;
       }
-      say("Connection lost; trying again.");
-      setTimeout(connect, event.code === SLOW ? 0 : pause * (0.5 + Math.random()));
-      pause = Math.min(pause * 2, LONGEST_PAUSE);
-    };
-  }
-
-  /** @param {string} text */
-  function say(text) {
-    link.textContent = text;
-    link.hidden = text === "";
-  }
-
-  connect();
+      return event.code === SLOW ? 0 : true;
+    },
+    changed(lost) {
+      link.textContent = lost ? "Connection lost; trying again." : "";
+      link.hidden = !lost;
+    },
+  });
 }
 
 /**
@@ -67,9 +49,7 @@ export function follow(run) {
  * @param {{step: number, html: string}} row
  */
 function place(body, row) {
-  const template = document.createElement("template");
-  template.innerHTML = row.html;
-  const fresh = template.content.firstElementChild;
+  const fresh = element(row.html);
   const old = document.getElementById(fresh.id);
   if (old) {
     old.replaceWith(fresh);
@@ -77,4 +57,15 @@ function place(body, row) {
     fresh.classList.add("new");
     body.append(fresh);
   }
+}
+
+/**
+ * Makes an element of what the server rendered.
+ * @param {string} html
+ * @returns {HTMLElement}
+ */
+export function element(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return /** @type {HTMLElement} */ (template.content.firstElementChild);
 }

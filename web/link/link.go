@@ -1,0 +1,94 @@
+// Package link writes a stepped session down in a URL: the scenario with its
+// schedule, and where the person stands in it.
+//
+// A link is v1.z.<base64url(deflate(JSON))>~<position>. The version comes
+// first, so that later ones can be told apart; the JSON is the compact form of
+// the scenario, the position is the number of moves made.
+package link
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"relock/engine/scenario"
+)
+
+// Limits of what is read.
+const (
+	MaxPacked = 64 << 10          // of a link's text: more is no link that anybody sends
+	MaxPlain  = scenario.MaxBytes // inflated
+)
+
+const prefix = "v1.z."
+
+// Errors of Decode. Their texts are for people.
+var (
+	ErrVersion = errors.New("this link is of a kind that this server does not know; it may come from a newer one")
+	ErrBroken  = errors.New("this link is incomplete; a part of it may have been cut off on its way")
+	ErrTooLong = fmt.Errorf("this link holds more than a scenario may have (%d KiB)", MaxPlain>>10)
+)
+
+// State is what a link holds.
+type State struct {
+	Scenario *scenario.Scenario // with the moves as its schedule
+	At       int                // 0 to the number of moves
+}
+
+// Encode writes s as a link.
+func Encode(s State) (string, error) {
+	text, err := s.Scenario.Compact()
+	if err != nil {
+		return "", fmt.Errorf("link: %w", err)
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err != nil {
+		return "", fmt.Errorf("link: %w", err)
+	}
+	if _, err := w.Write(text); err != nil {
+		return "", fmt.Errorf("link: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return "", fmt.Errorf("link: %w", err)
+	}
+	return prefix + base64.RawURLEncoding.EncodeToString(packed.Bytes()) + "~" + strconv.Itoa(s.At), nil
+}
+
+// Decode reads a link. It fails with ErrVersion, ErrBroken, ErrTooLong, or
+// scenario.Mistakes. A position beyond the moves becomes their end.
+func Decode(text string) (State, error) {
+	body, known := strings.CutPrefix(text, prefix)
+	switch {
+	case !known:
+		return State{}, ErrVersion
+	case len(text) > MaxPacked:
+		return State{}, ErrTooLong
+	}
+	body, position, _ := strings.Cut(body, "~")
+	at, err := strconv.Atoi(position)
+	if err != nil || at < 0 {
+		return State{}, ErrBroken
+	}
+	packed, err := base64.RawURLEncoding.DecodeString(body)
+	if err != nil {
+		return State{}, ErrBroken
+	}
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), MaxPlain+1))
+	if err != nil {
+		return State{}, ErrBroken
+	}
+	if len(plain) > MaxPlain {
+		return State{}, ErrTooLong
+	}
+	sc, err := scenario.Parse(plain)
+	if err != nil {
+		return State{}, err //nolint:wrapcheck // names its mistakes
+	}
+	return State{Scenario: sc, At: min(at, len(sc.Schedule))}, nil
+}

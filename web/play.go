@@ -1,0 +1,103 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"relock/engine/scenario"
+	"relock/web/link"
+	"relock/web/templates"
+	"relock/web/view"
+)
+
+// play is the page on which a scenario is stepped: an example, or what the
+// address' fragment says, which no server ever sees.
+func (s *Server) play(w http.ResponseWriter, r *http.Request) error {
+	name := r.PathValue("example")
+	if name == "" {
+		return s.playPage(w, r, "", "", "")
+	}
+	for _, e := range s.examples {
+		if e.name == name {
+			open, err := link.Encode(link.State{Scenario: e.sc})
+			if err != nil {
+				return fmt.Errorf("web: %w", err)
+			}
+			return s.playPage(w, r, open, name, "")
+		}
+	}
+	return errNoPage
+}
+
+func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current, problem string) error {
+	title := "Step through it"
+	for _, e := range s.examples {
+		if e.name == current {
+			title = e.sc.Title
+		}
+	}
+	p := view.Play{Page: s.frame(title), Scenario: open, Faults: view.FaultKinds(), Problem: problem}
+	if open == "" {
+		// What is opened where the address says nothing.
+		first, err := link.Encode(link.State{Scenario: s.examples[0].sc})
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		p.Scenario = first
+	}
+	for _, e := range s.examples {
+		p.Examples = append(p.Examples, view.Example{Name: e.name, Title: e.sc.Title, Current: e.name == current})
+	}
+	return render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
+}
+
+// keep puts a link on the shelf and answers with its short address.
+func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
+	if err := s.sessions.Allow(address(r)); err != nil {
+		return limitError(err)
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
+	if err != nil {
+		return &statusError{http.StatusRequestEntityTooLarge, "That is too long to be kept", view.Sentence(link.ErrTooLong.Error())}
+	}
+	state, err := link.Decode(string(text))
+	if err != nil {
+		return &statusError{http.StatusUnprocessableEntity, "That cannot be kept", linkProblem(err)}
+	}
+	id, err := s.links.Keep(state)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusCreated)
+	_ = json.NewEncoder(w).Encode(map[string]string{"path": "/s/" + id}) // the visitor has left: nobody to tell
+	return nil
+}
+
+// kept opens what was kept.
+func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
+	text, err := s.links.Find(r.PathValue("id"))
+	if errors.Is(err, link.ErrNotKept) {
+		return &statusError{http.StatusNotFound, "Nothing is kept here", view.Sentence(link.ErrNotKept.Error())}
+	}
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	if _, err := link.Decode(text); err != nil {
+		return s.playPage(w, r, "", "", linkProblem(err))
+	}
+	return s.playPage(w, r, text, "", "")
+}
+
+// linkProblem says what is wrong with a link.
+func linkProblem(err error) string {
+	var mistakes scenario.Mistakes
+	if errors.As(err, &mistakes) {
+		return "The scenario in this link has mistakes: " + mistakes.Error()
+	}
+	return view.Sentence(err.Error())
+}

@@ -1,0 +1,589 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"golang.org/x/time/rate"
+
+	"relock/engine"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/link"
+	"relock/web/templates"
+	"relock/web/view"
+)
+
+// Limits of a socket on which a scenario is stepped.
+const (
+	maxCommand    = 1 << 20 // all branches of a session, when a page comes back
+	commandBurst  = 200     // at once; a held key sends thirty a second
+	commandRate   = 60      // a second, after that
+	waiting       = 16      // commands that wait for their turn; then the line waits
+	framePosition = 64      // positions in a frame while a run goes on
+)
+
+// command is what a page asks for. Do says which of the others count.
+type command struct {
+	ID         int            `json:"id"`
+	Do         string         `json:"do"`
+	Link       string         `json:"link"`     // open: what to open
+	Scenario   string         `json:"scenario"` // open: or this, as YAML or JSON
+	Branches   []branchJSON   `json:"branches"` // open: and these branches of it
+	Branch     int            `json:"branch"`
+	At         *int           `json:"at"` // after so many moves; left out: at the branch's end
+	Thread     string         `json:"thread"`
+	Background bool           `json:"background"`
+	To         string         `json:"to"`
+	By         string         `json:"by"`
+	Fault      map[string]any `json:"fault"`
+	With       int            `json:"with"`
+}
+
+type branchJSON struct {
+	ID     int   `json:"id"`
+	Parent int   `json:"parent"` // -1: none
+	Fork   int   `json:"fork"`
+	Moves  []any `json:"moves,omitempty"`
+}
+
+// answer is a frame to the page.
+type answer struct {
+	V         int            `json:"v"`
+	Re        int            `json:"re"` // the command's id, 0 where it had none
+	Opened    *openedJSON    `json:"opened,omitempty"`
+	Branch    *branchJSON    `json:"branch,omitempty"`
+	From      int            `json:"from"` // the first of the positions
+	Positions []positionJSON `json:"positions,omitempty"`
+	Rows      []rowJSON      `json:"rows,omitempty"`
+	Dropped   *int           `json:"dropped,omitempty"`
+	Compared  string         `json:"compared,omitempty"` // HTML
+	Trace     string         `json:"trace,omitempty"`    // JSON Lines
+	Done      bool           `json:"done,omitempty"`
+	Refused   string         `json:"refused,omitempty"` // a sentence
+}
+
+type openedJSON struct {
+	Scenario json.RawMessage `json:"scenario"` // compact, without a schedule
+	Title    string          `json:"title"`
+	Threads  []string        `json:"threads"`
+	Lease    string          `json:"lease"`
+	Watchdog string          `json:"watchdog"`
+	Seed     uint64          `json:"seed"`
+	Head     string          `json:"head"` // HTML of the table's head
+	At       int             `json:"at"`   // where the link stands
+}
+
+type positionJSON struct {
+	Move      *scenario.Move `json:"move,omitempty"` // that led here
+	Row       int            `json:"row"`
+	At        string         `json:"at"` // "150 ms"
+	Options   []view.Option  `json:"options"`
+	Next      string         `json:"next,omitempty"`   // "200 ms"
+	Expiry    string         `json:"expiry,omitempty"` // "200 ms"
+	Violation bool           `json:"violation,omitempty"`
+	Outcomes  []string       `json:"outcomes,omitempty"` // threads that were told what a call came to
+	Over      bool           `json:"over,omitempty"`
+}
+
+// player is one page and the session that it steps through.
+type player struct {
+	s       *Server
+	conn    *websocket.Conn
+	session *engine.Session
+	sent    map[int]*shown // by branch
+}
+
+// shown is a branch as far as it was rendered for the page.
+type shown struct {
+	timeline  *view.Timeline
+	events    int
+	positions int // that the page has
+}
+
+// playSocket serves a page that steps through a scenario. The session lives
+// as long as the connection: a page that comes back brings its moves along.
+func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
+	ctx, leave, err := s.sessions.Enter(address(r))
+	if err != nil {
+		return limitError(err)
+	}
+	defer leave()
+	conn, err := upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return nil //nolint:nilerr // Upgrade has answered
+	}
+	ctx, gone := context.WithCancel(ctx)
+	commands := make(chan []byte, waiting)
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer gone()
+		readCommands(ctx, conn, commands)
+	}()
+	p := &player{s: s, conn: conn}
+	p.serve(ctx, commands)
+	if p.session != nil {
+		p.session.Close()
+	}
+	_ = conn.Close()
+	gone()
+	<-read
+	return nil
+}
+
+// readCommands hands on what a page sends, at a pace that one machine can
+// serve, until the connection ends.
+func readCommands(ctx context.Context, conn *websocket.Conn, commands chan<- []byte) {
+	conn.SetReadLimit(maxCommand)
+	alive := func(string) error { return conn.SetReadDeadline(time.Now().Add(pongWait)) }
+	conn.SetPongHandler(alive)
+	_ = alive("")
+	pace := rate.NewLimiter(commandRate, commandBurst)
+	for {
+		_, text, err := conn.ReadMessage()
+		if err != nil || pace.Wait(ctx) != nil {
+			return
+		}
+		_ = alive("")
+		select {
+		case commands <- text:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (p *player) serve(ctx context.Context, commands <-chan []byte) {
+	ping := time.NewTicker(pingEvery)
+	defer ping.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			text := websocket.FormatCloseMessage(websocket.CloseGoingAway, "")
+			_ = p.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeLimit))
+			return
+		case <-ping.C:
+			if p.s.send(p.conn, func() error { return p.conn.WriteMessage(websocket.PingMessage, nil) }) != nil {
+				return
+			}
+		case text := <-commands:
+			p.s.working <- struct{}{}
+			err := p.carryOut(ctx, text)
+			<-p.s.working
+			if err != nil {
+				return
+			}
+		}
+	}
+}
+
+// errWrite is returned by carryOut when the page cannot be reached.
+var errWrite = errors.New("the page is gone")
+
+// carryOut does what a frame asks for, and answers it: with what came of it
+// and then done, or with why not.
+func (p *player) carryOut(ctx context.Context, text []byte) error {
+	var c command
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&c); err != nil {
+		return p.write(answer{Re: c.ID, Refused: "That is no command: it must be one JSON object with the keys of a command."})
+	}
+	err := p.do(ctx, c)
+	switch {
+	case err == nil:
+		return p.write(answer{Re: c.ID, Done: true})
+	case errors.Is(err, errWrite), ctx.Err() != nil:
+		return err
+	}
+	refused, ok := view.Refused(err)
+	var mistaken mistakeError
+	var mistakes scenario.Mistakes
+	switch {
+	case ok:
+	case errors.As(err, &mistaken):
+		refused = string(mistaken)
+	case errors.As(err, &mistakes), errors.Is(err, link.ErrBroken), errors.Is(err, link.ErrVersion), errors.Is(err, link.ErrTooLong):
+		refused = linkProblem(err)
+	case errors.Is(err, run.ErrLimit):
+		refused = view.Sentence(err.Error())
+	default:
+		p.s.log.ErrorContext(ctx, "command failed", slog.String("do", c.Do), slog.String("error", err.Error()))
+		refused = "Something went wrong here. It has been written down."
+	}
+	return p.write(answer{Re: c.ID, Refused: refused})
+}
+
+// mistakeError is a sentence about a command that makes no sense.
+type mistakeError string
+
+func (e mistakeError) Error() string { return string(e) }
+
+func (p *player) write(a answer) error {
+	a.V = 1
+	if p.s.send(p.conn, func() error { return p.conn.WriteJSON(a) }) != nil {
+		return errWrite
+	}
+	return nil
+}
+
+func (p *player) do(ctx context.Context, c command) error {
+	if c.Do == "open" {
+		return p.open(ctx, c)
+	}
+	if p.session == nil {
+		return mistakeError("Nothing is open yet: the first command is open.")
+	}
+	b, err := p.session.Branch(c.Branch)
+	if err != nil {
+		return err //nolint:wrapcheck // a sentence
+	}
+	at := len(b.Moves)
+	if c.At != nil {
+		at = *c.At
+	}
+	id := c.Branch
+	switch c.Do {
+	case "step":
+		if c.Thread == "" {
+			if at != len(b.Moves) {
+				return mistakeError("The next move here has been made already; a step without a thread goes on at the branch's end.")
+			}
+			return p.moved(c, func() (*engine.Branch, error) { return p.session.Step(ctx, id) })
+		}
+		return p.moved(c, func() (*engine.Branch, error) { return p.session.StepThread(ctx, id, at, c.Thread, c.Background) })
+	case "run":
+		return p.run(ctx, c, b)
+	case "time":
+		return p.time(ctx, c, at)
+	case "strike":
+		return p.strike(ctx, c, at)
+	case "cut":
+		return p.moved(c, func() (*engine.Branch, error) { return p.session.Cut(ctx, id, at) })
+	case "drop":
+		if err := p.session.Drop(id); err != nil {
+			return mistakeError("The only branch there is stays.")
+		}
+		delete(p.sent, id)
+		return p.write(answer{Re: c.ID, Dropped: &id})
+	case "compare":
+		return p.compare(c, b)
+	case "trace":
+		return p.trace(c)
+	default:
+		return mistakeError(fmt.Sprintf("There is no command %q; there are open, step, run, time, strike, cut, drop, compare and trace.", c.Do))
+	}
+}
+
+// open begins a session and sends all of its branches.
+func (p *player) open(ctx context.Context, c command) error {
+	state, err := opened(c)
+	if err != nil {
+		return err
+	}
+	branches, err := schedules(state.Scenario, c.Branches)
+	if err != nil {
+		return err
+	}
+	fresh, err := engine.Open(ctx, state.Scenario.WithSchedule(branches[0].moves))
+	if err != nil {
+		return err //nolint:wrapcheck // a sentence
+	}
+	for _, b := range branches[1:] {
+		if _, err := fresh.Add(ctx, b.parent, b.fork, b.moves); err != nil {
+			fresh.Close()
+			return err //nolint:wrapcheck // a sentence
+		}
+	}
+	if p.session != nil {
+		p.session.Close()
+	}
+	p.session, p.sent = fresh, map[int]*shown{}
+	o, err := describe(fresh.Scenario())
+	if err != nil {
+		return err
+	}
+	o.At = state.At
+	if err := p.write(answer{Re: c.ID, Opened: o}); err != nil {
+		return err
+	}
+	for _, b := range fresh.Branches() {
+		if err := p.show(c, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func opened(c command) (link.State, error) {
+	if c.Link != "" {
+		return link.Decode(c.Link)
+	}
+	sc, err := scenario.Parse([]byte(c.Scenario))
+	if err != nil {
+		return link.State{}, err //nolint:wrapcheck // names its mistakes
+	}
+	return link.State{Scenario: sc, At: len(sc.Schedule)}, nil
+}
+
+type schedule struct {
+	parent, fork int
+	moves        []scenario.Move
+}
+
+// schedules reads the branches that a page brings along; without any, the
+// scenario's schedule is the only one.
+func schedules(sc *scenario.Scenario, list []branchJSON) ([]schedule, error) {
+	if len(list) == 0 {
+		return []schedule{{-1, 0, sc.Schedule}}, nil
+	}
+	if len(list) > engine.MaxBranches {
+		return nil, engine.ErrBranches
+	}
+	var out []schedule
+	for i, b := range list {
+		one, err := withMoves(sc, b.Moves)
+		if err != nil {
+			return nil, err
+		}
+		if b.Parent >= i || b.Parent < -1 || b.Fork < 0 || b.Fork > len(one) {
+			return nil, mistakeError("The branches do not fit each other: a parent comes before its branch, and the fork is within its moves.")
+		}
+		out = append(out, schedule{b.Parent, b.Fork, one})
+	}
+	return out, nil
+}
+
+// withMoves reads moves as a scenario's schedule is read.
+func withMoves(sc *scenario.Scenario, moves []any) ([]scenario.Move, error) {
+	text, err := sc.WithSchedule(nil).MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	var doc map[string]any
+	if err := json.Unmarshal(text, &doc); err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	if moves == nil {
+		moves = []any{}
+	}
+	doc["schedule"] = moves
+	if text, err = json.Marshal(doc); err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	parsed, err := scenario.Parse(text)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // names its mistakes
+	}
+	return parsed.Schedule, nil
+}
+
+func describe(sc *scenario.Scenario) (*openedJSON, error) {
+	text, err := sc.Compact()
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	shown := view.NewScenario(sc)
+	o := &openedJSON{Scenario: text, Title: shown.Title, Lease: shown.Lease, Watchdog: shown.Watchdog, Seed: sc.Seed}
+	for _, t := range shown.Threads {
+		o.Threads = append(o.Threads, t.Name)
+	}
+	if o.Head, err = rendered(templates.PlayHead(shown)); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// moved carries out one move and shows what came of it.
+func (p *player) moved(c command, move func() (*engine.Branch, error)) error {
+	b, err := move()
+	if err != nil {
+		return err
+	}
+	return p.show(c, b)
+}
+
+// show sends the positions and rows of a branch that the page does not have:
+// what a branch shares with its parent, the page has from there.
+func (p *player) show(c command, b *engine.Branch) error {
+	a := answer{Re: c.ID, Branch: &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}}
+	done := p.sent[b.ID]
+	if done == nil {
+		done = &shown{timeline: view.NewTimeline(view.NewScenario(p.session.Scenario()), b.Header.Owners)}
+		if p.sent[b.Parent] != nil {
+			done.positions = b.Fork + 1
+		}
+		p.sent[b.ID] = done
+	}
+	for _, e := range b.Events[done.events:] {
+		done.timeline.Add(e)
+	}
+	done.events = len(b.Events)
+	from, firstRow := done.positions, 0
+	if from > 0 {
+		firstRow = b.Positions[from-1].Row
+	}
+	for from <= len(b.Positions) {
+		to := min(from+framePosition, len(b.Positions))
+		a.From, a.Positions, a.Rows = from, nil, nil
+		for i := from; i < to; i++ {
+			a.Positions = append(a.Positions, position(b, i))
+		}
+		lastRow := b.Positions[to-1].Row
+		for _, row := range done.timeline.Rows()[firstRow:lastRow] {
+			html, err := rendered(templates.RowView(row))
+			if err != nil {
+				return err
+			}
+			a.Rows = append(a.Rows, rowJSON{row.Step, html})
+		}
+		if err := p.write(a); err != nil {
+			return err
+		}
+		from, firstRow = to, lastRow
+		if to == len(b.Positions) {
+			break
+		}
+	}
+	done.positions = len(b.Positions)
+	return nil
+}
+
+func position(b *engine.Branch, i int) positionJSON {
+	p := b.Positions[i]
+	out := positionJSON{Row: p.Row, At: view.Instant(p.At), Options: view.NewOptions(p.Options), Over: p.Over}
+	if p.Next > 0 {
+		out.Next = view.Instant(p.Next)
+	}
+	if p.Expiry > 0 {
+		out.Expiry = view.Instant(p.Expiry)
+	}
+	if i > 0 {
+		out.Move = &b.Moves[i-1]
+		for _, e := range b.Events[b.Positions[i-1].Seq:p.Seq] {
+			switch e.Kind() {
+			case trace.KindViolation:
+				out.Violation = true
+			case trace.KindOutcome:
+				out.Outcomes = append(out.Outcomes, e.Thread)
+			}
+		}
+	}
+	return out
+}
+
+// run makes the policy's moves until what was asked for has come.
+func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
+	var until func(trace.Event) bool
+	switch c.To {
+	case "end":
+		until = func(trace.Event) bool { return false }
+	case "violation":
+		until = func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
+	case "outcome":
+		if p.threadOf(c.Thread) == "" {
+			return mistakeError("An outcome is some thread's: name one of the scenario's threads.")
+		}
+		until = func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == c.Thread }
+	default:
+		return mistakeError(fmt.Sprintf("One cannot run to %q; allowed: end, violation, outcome.", c.To))
+	}
+	if b.Positions[len(b.Positions)-1].Over {
+		return &run.Refusal{Why: run.IsOver}
+	}
+	for !b.Positions[len(b.Positions)-1].Over {
+		before := len(b.Events)
+		if _, err := p.session.Step(ctx, b.ID); err != nil {
+			return errors.Join(p.show(c, b), err)
+		}
+		found := false
+		for _, e := range b.Events[before:] {
+			found = found || until(e)
+		}
+		if found {
+			break
+		}
+	}
+	return p.show(c, b)
+}
+
+func (p *player) threadOf(name string) string {
+	for _, t := range p.session.Scenario().Threads {
+		if t.Name == name {
+			return name
+		}
+	}
+	return ""
+}
+
+func (p *player) time(ctx context.Context, c command, at int) error {
+	var d time.Duration
+	switch engine.Passage(c.To) {
+	case engine.ToEvent, engine.ToExpiry:
+	case engine.ByLength:
+		// Read as a move's instant is, for the same limits and the same words.
+		moves, err := withMoves(p.session.Scenario(), []any{map[string]any{"until": c.By}})
+		if err != nil {
+			return mistakeError("Time passes by a length such as 50ms or 1.5s, up to 24h.")
+		}
+		d = moves[0].Until
+	default:
+		return mistakeError(fmt.Sprintf("Time cannot pass to %q; allowed: event, expiry, by.", c.To))
+	}
+	return p.moved(c, func() (*engine.Branch, error) {
+		return p.session.PassTime(ctx, c.Branch, at, engine.Passage(c.To), d)
+	})
+}
+
+func (p *player) strike(ctx context.Context, c command, at int) error {
+	if c.Fault == nil {
+		return mistakeError("A strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}.")
+	}
+	moves, err := withMoves(p.session.Scenario(), []any{c.Fault})
+	var mistakes scenario.Mistakes
+	if errors.As(err, &mistakes) {
+		first := mistakes[0]
+		return mistakeError(fmt.Sprintf("%s: given %s, allowed: %s.", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed))
+	}
+	if err != nil {
+		return err
+	}
+	return p.moved(c, func() (*engine.Branch, error) { return p.session.Apply(ctx, c.Branch, at, moves[0]) })
+}
+
+// compare shows two branches row by row.
+func (p *player) compare(c command, left *engine.Branch) error {
+	right, err := p.session.Branch(c.With)
+	if err != nil {
+		return err //nolint:wrapcheck // a sentence
+	}
+	html, err := rendered(templates.Compared(view.NewCompared(view.NewScenario(p.session.Scenario()),
+		left.ID, right.ID, p.sent[left.ID].timeline.Rows(), p.sent[right.ID].timeline.Rows())))
+	if err != nil {
+		return err
+	}
+	return p.write(answer{Re: c.ID, Compared: html})
+}
+
+// trace sends what a branch is as JSON Lines.
+func (p *player) trace(c command) error {
+	h, events, err := p.session.Trace(c.Branch)
+	if err != nil {
+		return err //nolint:wrapcheck // a sentence
+	}
+	var b strings.Builder
+	if err := trace.Write(&b, h, events); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	return p.write(answer{Re: c.ID, Trace: b.String()})
+}

@@ -1,0 +1,81 @@
+// Writes what is stepped through into a link, and reads it back: see the Go
+// package web/link, which does the same.
+
+const PREFIX = "v1.z.";
+const MAX_PACKED = 64 * 1024;
+const MAX_PLAIN = 64 * 1024;
+
+export const LONGEST = 1900; // characters that every program takes as a link
+
+/** A link that cannot be read; its message is for people. */
+export class LinkError extends Error {}
+
+/**
+ * Packs a scenario with its schedule, and the number of moves to stand at.
+ * @param {object} scenario
+ * @param {number} at
+ * @returns {Promise<string>}
+ */
+export async function pack(scenario, at) {
+  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(scenario)));
+  let text = "";
+  for (const byte of bytes) {
+    text += String.fromCharCode(byte);
+  }
+  return `${PREFIX}${btoa(text).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}~${at}`;
+}
+
+/**
+ * Unpacks a link.
+ * @param {string} link
+ * @returns {Promise<{scenario: object, at: number}>}
+ */
+export async function unpack(link) {
+  if (!link.startsWith(PREFIX)) {
+    throw new LinkError("This link is of a kind that this page does not know; it may come from a newer one.");
+  }
+  if (link.length > MAX_PACKED) {
+    throw new LinkError("This link holds more than a scenario may have (64 KiB).");
+  }
+  const [body, position = ""] = link.slice(PREFIX.length).split("~");
+  try {
+    if (!/^\d{1,6}$/.test(position)) {
+      throw new Error("no position");
+    }
+    const text = atob(body.replaceAll("-", "+").replaceAll("_", "/"));
+    const plain = await through(new DecompressionStream("deflate-raw"), Uint8Array.from(text, (c) => c.charCodeAt(0)), MAX_PLAIN);
+    return { scenario: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(plain)), at: Number(position) };
+  } catch (error) {
+    if (error instanceof LinkError) {
+      throw error;
+    }
+    throw new LinkError("This link is incomplete; a part of it may have been cut off on its way.");
+  }
+}
+
+/**
+ * @param {GenericTransformStream} stream
+ * @param {Uint8Array} bytes
+ * @param {number} [limit]
+ */
+async function through(stream, bytes, limit = Infinity) {
+  const writer = stream.writable.getWriter();
+  writer.write(bytes).catch(() => {}); // the reader sees the same error
+  writer.close().catch(() => {});
+  const reader = stream.readable.getReader();
+  const parts = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) {
+      break;
+    }
+    size += value.length;
+    if (size > limit) {
+      await reader.cancel();
+      throw new LinkError("This link holds more than a scenario may have (64 KiB).");
+    }
+    parts.push(value);
+  }
+  return new Uint8Array(await new Blob(parts).arrayBuffer());
+}
