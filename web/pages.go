@@ -14,6 +14,7 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/link"
 	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/view"
@@ -66,6 +67,14 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	form, sc := view.ReadForm(values, s.externalName())
 	if sc == nil {
 		return s.playground(w, r, http.StatusUnprocessableEntity, form, nil, "")
+	}
+	if values.Get("action") == "step" {
+		open, err := link.Encode(link.State{Scenario: sc})
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
+		return nil
 	}
 	o := engine.Options{Wall: form.Store == view.StoreWall}
 	if form.Store == view.StoreExternal {
@@ -139,7 +148,12 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 		store = view.StoreWall
 	}
 	path := "/runs/" + found.Run.ID()
+	open, err := link.Encode(link.State{Scenario: found.Scenario})
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
 	run := &view.Run{
+		Step: "/play#" + open,
 		ID: found.Run.ID(), Title: sc.Title, Place: view.Place(header, s.externalName()), Slow: view.ClockNote(header.Clock),
 		Seed: sc.Seed, Threads: sc.Threads, Key: sc.Key, Lease: sc.Lease, Watchdog: sc.Watchdog,
 		Rows: timeline.Rows(), LastSeq: len(events), Ended: ended, Socket: path + "/socket", TracePath: path + "/trace",

@@ -46,6 +46,7 @@ type Run struct {
 	Tone      Tone
 	Socket    string // URL paths
 	TracePath string
+	Step      string // where it can be stepped
 	Slow      string // what to know about the clock
 }
 
