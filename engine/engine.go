@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"fmt"
 
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -19,6 +20,12 @@ type Options struct {
 	// External is the Redis to run on, always on the wall clock; nil is an
 	// embedded one of the run's own.
 	External *store.External
+	// Slow makes every duration of the scenario so many times as long, on the
+	// wall clock: 1 to scenario.MaxSlow; 0 is 1.
+	Slow int
+	// Steered is called, and must not block, when what Controls tells has
+	// changed. Nil is allowed.
+	Steered func()
 }
 
 // ErrFault is returned by Start for a fault that the store or the clock
@@ -38,10 +45,18 @@ type Run struct {
 }
 
 // Start runs sc until its end, until ctx has ended, or until Stop. It fails
-// with ErrFault, and when the scenario cannot be written down.
+// with ErrFault or scenario.ErrSlow, and when the scenario cannot be written
+// down.
 func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) {
 	id := rand.Text()
-	prepared, err := run.New(sc, run.Options{Wall: o.Wall, External: o.External, ID: id})
+	if o.Slow > 1 && !o.Wall && o.External == nil {
+		return nil, fmt.Errorf("engine: %w: the virtual clock needs no slow motion", scenario.ErrSlow)
+	}
+	sc, err := sc.Slowed(max(o.Slow, 1))
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	prepared, err := run.New(sc, run.Options{Wall: o.Wall, External: o.External, Steered: o.Steered, ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +76,20 @@ func (r *Run) ID() string { return r.id }
 // Header is the first line of the trace.
 func (r *Run) Header() trace.Header { return r.run.Header() }
 
+// Scenario is what is run, slow motion included. The caller must not change it.
+func (r *Run) Scenario() *scenario.Scenario { return r.run.Scenario() }
+
 // Log is where the events arrive; it is closed when the run has ended.
 func (r *Run) Log() *trace.Log { return r.run.Log() }
+
+// Steer does something to a thread while the run goes on, on the wall clock.
+// It fails with a *run.Refusal.
+func (r *Run) Steer(thread string, a run.Action) error {
+	return r.run.Steer(thread, a) //nolint:wrapcheck // a sentence for people
+}
+
+// Controls tells how every thread is steered.
+func (r *Run) Controls() []run.Control { return r.run.Controls() }
 
 // Wait returns when the run has ended, with the error that ended it early.
 func (r *Run) Wait() error {

@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -76,11 +78,11 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil
 	}
-	o := engine.Options{Wall: form.Store == view.StoreWall}
+	o := engine.Options{Wall: form.Store == view.StoreWall, Slow: form.SlowMotion()}
 	if form.Store == view.StoreExternal {
 		o.External = s.external
 	}
-	started, err := s.sessions.Start(address(r), sc, o, s.encoder(sc))
+	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
 	if err != nil {
 		return limitError(err)
 	}
@@ -111,6 +113,8 @@ func limitError(err error) error {
 		return &statusError{http.StatusTooManyRequests, "One moment, please", view.Sentence(err.Error())}
 	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrClosed):
 		return &statusError{http.StatusServiceUnavailable, "No room just now", view.Sentence(err.Error())}
+	case errors.Is(err, scenario.ErrSlow):
+		return &statusError{http.StatusUnprocessableEntity, "That is too slow", view.Sentence(strings.TrimPrefix(err.Error(), "session: engine: too slow: "))}
 	case errors.Is(err, engine.ErrFault):
 		return &statusError{http.StatusUnprocessableEntity, "That fault is not possible there",
 			"What happens to Redis itself (a restart, a fail-over, an eviction, a jump of its clock) can only be had on the embedded Redis with the virtual clock. Nothing was run."}
@@ -135,7 +139,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	header := found.Run.Header()
 	events, ended := found.Run.Log().Since(0)
-	sc := view.NewScenario(found.Scenario)
+	sc := view.NewScenario(found.Run.Scenario())
 	timeline := view.NewTimeline(sc, header.Owners)
 	for _, e := range events {
 		timeline.Add(e)
@@ -154,12 +158,17 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	run := &view.Run{
 		Step: "/play#" + open,
-		ID: found.Run.ID(), Title: sc.Title, Place: view.Place(header, s.externalName()), Slow: view.ClockNote(header.Clock),
+		ID:   found.Run.ID(), Title: sc.Title, Place: view.Place(header, s.externalName()),
 		Seed: sc.Seed, Threads: sc.Threads, Key: sc.Key, Lease: sc.Lease, Watchdog: sc.Watchdog,
 		Rows: timeline.Rows(), LastSeq: len(events), Ended: ended, Socket: path + "/socket", TracePath: path + "/trace",
 	}
+	run.Slow = view.ClockNote(header.Clock, found.Slow)
+	if header.Clock == trace.ClockWall && !ended && found.Owned(s.visitorOf(r)) {
+		run.Controls = view.NewControls(found.Run.Controls())
+	}
 	run.Verdict, run.Tone = view.Verdict(run.Rows, ended)
 	form := view.NewForm(found.Scenario, store, s.externalName())
+	form.Slow.Value = strconv.Itoa(found.Slow)
 	return s.playground(w, r, http.StatusOK, form, run, "")
 }
 
@@ -177,33 +186,66 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
 }
 
 // encoder renders each new or changed row once for all viewers.
-func (s *Server) encoder(sc *scenario.Scenario) func(*engine.Run) session.Encode {
-	return func(run *engine.Run) session.Encode {
-		timeline := view.NewTimeline(view.NewScenario(sc), run.Header().Owners)
-		seq := 0
-		return func(events []trace.Event, ended bool) ([]byte, error) {
-			first := len(timeline.Rows())
-			f := frameJSON{V: 1, Rows: []rowJSON{}, Ended: ended}
-			for _, e := range events {
-				first = min(first, timeline.Add(e))
-				seq = e.Seq
-			}
-			f.Seq = seq
-			rows := timeline.Rows()
-			for _, row := range rows[first:] {
-				html, err := rendered(templates.RowView(row))
-				if err != nil {
-					return nil, err
-				}
-				f.Rows = append(f.Rows, rowJSON{row.Step, html})
-			}
-			var err error
-			if f.Verdict, err = rendered(templates.Verdict(view.Verdict(rows, ended))); err != nil {
+type encoder struct{}
+
+// Rows implements session.Encoder.
+func (encoder) Rows(run *engine.Run) session.Encode {
+	timeline := view.NewTimeline(view.NewScenario(run.Scenario()), run.Header().Owners)
+	seq := 0
+	return func(events []trace.Event, ended bool) ([]byte, error) {
+		first := len(timeline.Rows())
+		f := frameJSON{V: 1, Rows: []rowJSON{}, Ended: ended}
+		for _, e := range events {
+			first = min(first, timeline.Add(e))
+			seq = e.Seq
+		}
+		f.Seq = seq
+		rows := timeline.Rows()
+		for _, row := range rows[first:] {
+			html, err := rendered(templates.RowView(row))
+			if err != nil {
 				return nil, err
 			}
-			return f.bytes()
+			f.Rows = append(f.Rows, rowJSON{row.Step, html})
 		}
+		var err error
+		if f.Verdict, err = rendered(templates.Verdict(view.Verdict(rows, ended))); err != nil {
+			return nil, err
+		}
+		return json.Marshal(f)
 	}
+}
+
+// Controls implements session.Encoder.
+func (encoder) Controls(run *engine.Run) ([]byte, error) {
+	html, err := rendered(templates.Controls(view.NewControls(run.Controls())))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(controlsJSON{V: 1, Controls: html})
+}
+
+// visitorCookie names who may steer the runs that were started with it.
+const visitorCookie = "relock-visitor"
+
+func (s *Server) visitorOf(r *http.Request) string {
+	c, err := r.Cookie(visitorCookie)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// visitor is the name of who sent r, a new one if there is none yet.
+func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
+	if name := s.visitorOf(r); name != "" {
+		return name
+	}
+	name := rand.Text()
+	http.SetCookie(w, &http.Cookie{
+		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+	})
+	return name
 }
 
 func rendered(c templ.Component) (string, error) {

@@ -1,6 +1,9 @@
 package web
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -9,8 +12,12 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+	"golang.org/x/time/rate"
 
+	"relock/engine"
+	"relock/engine/run"
 	"relock/web/hub"
+	"relock/web/view"
 )
 
 // Times and sizes of a websocket.
@@ -49,32 +56,67 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 		return nil //nolint:nilerr // Upgrade has answered
 	}
 	gone := make(chan struct{})
+	refusals := make(chan []byte, 1)
+	mine := found.Owned(s.visitorOf(r))
 	go func() {
 		defer close(gone)
-		read(conn)
+		read(conn, func(text []byte) {
+			if sentence := steer(found.Run, mine, text); sentence != "" {
+				answer, _ := json.Marshal(refusedJSON{V: 1, Refused: sentence}) // two plain fields
+				select {
+				case refusals <- answer:
+				default: // it has one to read already
+				}
+			}
+		})
 	}()
-	s.write(conn, backlog, viewer, gone)
+	s.write(conn, backlog, viewer, refusals, gone)
 	_ = conn.Close()
 	<-gone
 	return nil
 }
 
-// read takes pongs, and ends with the connection. Nothing else is expected
-// from a page.
-func read(conn *websocket.Conn) {
+// steer does what a page asks of a thread. It returns a sentence where that
+// was refused.
+func steer(r *engine.Run, mine bool, text []byte) string {
+	var asked struct {
+		Thread string     `json:"thread"`
+		Do     run.Action `json:"do"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	switch {
+	case dec.Decode(&asked) != nil:
+		return "That is no command: it must be one JSON object with thread and do."
+	case !mine:
+		return "Only who started this run can steer its threads."
+	}
+	if err := r.Steer(asked.Thread, asked.Do); err != nil {
+		sentence, _ := view.Refused(err)
+		return sentence
+	}
+	return ""
+}
+
+// read takes pongs and hands on what a page sends, at a pace that suits one
+// person, and ends with the connection.
+func read(conn *websocket.Conn, received func([]byte)) {
+	pace := rate.NewLimiter(commandRate, commandBurst)
 	conn.SetReadLimit(maxFrame)
 	alive := func(string) error { return conn.SetReadDeadline(time.Now().Add(pongWait)) }
 	conn.SetPongHandler(alive)
 	_ = alive("")
 	for {
-		if _, _, err := conn.NextReader(); err != nil {
+		_, text, err := conn.ReadMessage()
+		if err != nil || pace.Wait(context.Background()) != nil {
 			return
 		}
+		received(text)
 	}
 }
 
 // write sends frames until the viewer goes or is closed.
-func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subscriber, gone <-chan struct{}) {
+func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subscriber, refusals <-chan []byte, gone <-chan struct{}) {
 	for _, frame := range backlog {
 		if s.send(conn, func() error { return conn.WriteMessage(websocket.TextMessage, frame) }) != nil {
 			return
@@ -86,6 +128,10 @@ func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subsc
 		select {
 		case <-gone:
 			return
+		case frame := <-refusals:
+			if s.send(conn, func() error { return conn.WriteMessage(websocket.TextMessage, frame) }) != nil {
+				return
+			}
 		case <-ping.C:
 			if s.send(conn, func() error { return conn.WriteMessage(websocket.PingMessage, nil) }) != nil {
 				return

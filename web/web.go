@@ -5,7 +5,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -204,4 +203,14 @@ type rowJSON struct {
 	HTML string `json:"html"`
 }
 
-func (f frameJSON) bytes() ([]byte, error) { return json.Marshal(f) }
+// controlsJSON is a frame of how the threads of a run are steered.
+type controlsJSON struct {
+	V        int    `json:"v"`
+	Controls string `json:"controls"` // HTML
+}
+
+// refusedJSON answers a page's frame that was not carried out.
+type refusedJSON struct {
+	V       int    `json:"v"`
+	Refused string `json:"refused"` // a sentence
+}

@@ -93,26 +93,106 @@ type Wall struct {
 func NewWall() *Wall { return &Wall{} }
 
 // Process returns a new process.
-func (w *Wall) Process() Process {
-	return &wallProcess{wall: w, dead: make(chan struct{})}
+func (w *Wall) Process() *Live {
+	return &Live{wall: w, dead: make(chan struct{}), changed: make(chan struct{})}
 }
 
 // Wait returns when everything that was started with Process.Go has ended.
 func (w *Wall) Wait() { w.running.Wait() }
 
-type wallProcess struct {
+// Live is a process on the wall clock, which somebody can steer while it
+// runs. It is safe for concurrent use.
+type Live struct {
 	System
 	wall *Wall
 
 	mu          sync.Mutex
 	pausedUntil time.Time
 	paused      time.Duration // length of all pauses so far
+	suspended   time.Time     // since when, zero while it is not
+	gated       bool
+	admitted    int           // who may pass the closed gate
+	changed     chan struct{} // closed and replaced when suspended or the gate changes
 
 	kill sync.Once
 	dead chan struct{}
 }
 
-func (p *wallProcess) exitIfDead() {
+// Suspend stops the process until Resume, as Pause does for a time. It tells
+// whether the process was going on.
+func (p *Live) Suspend() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.suspended.IsZero() {
+		return false
+	}
+	p.suspended = time.Now()
+	return true
+}
+
+// Resume ends Suspend, and tells whether there was anything to end.
+func (p *Live) Resume() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.suspended.IsZero() {
+		return false
+	}
+	now := time.Now()
+	from := p.suspended
+	if p.pausedUntil.After(from) {
+		from = p.pausedUntil // counted already
+	}
+	p.paused += max(now.Sub(from), 0)
+	p.suspended = time.Time{}
+	p.wake()
+	return true
+}
+
+// SetGate closes or opens the gate: while it is closed, AwaitGate lets pass
+// only whom Admit lets.
+func (p *Live) SetGate(closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gated, p.admitted = closed, 0
+	p.wake()
+}
+
+// Admit lets one pass the closed gate.
+func (p *Live) Admit() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.admitted = 1
+	p.wake()
+}
+
+// AwaitGate blocks while the gate is closed and nobody is admitted, and while
+// the process stands still.
+func (p *Live) AwaitGate() {
+	defer p.awaitResume()
+	for {
+		p.exitIfDead()
+		p.mu.Lock()
+		if !p.gated || p.admitted > 0 {
+			p.admitted = 0
+			p.mu.Unlock()
+			return
+		}
+		changed := p.changed
+		p.mu.Unlock()
+		select {
+		case <-changed:
+		case <-p.dead:
+		}
+	}
+}
+
+// wake lets everybody look again. The caller holds mu.
+func (p *Live) wake() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+func (p *Live) exitIfDead() {
 	select {
 	case <-p.dead:
 		runtime.Goexit()
@@ -121,23 +201,31 @@ func (p *wallProcess) exitIfDead() {
 }
 
 // awaitResume blocks while the process is paused.
-func (p *wallProcess) awaitResume() {
+func (p *Live) awaitResume() {
 	for {
 		p.exitIfDead()
 		p.mu.Lock()
 		left := time.Until(p.pausedUntil)
+		suspended, changed := !p.suspended.IsZero(), p.changed
 		p.mu.Unlock()
-		if left <= 0 {
+		switch {
+		case suspended:
+			select {
+			case <-changed:
+			case <-p.dead:
+			}
+		case left > 0:
+			select {
+			case <-time.After(left):
+			case <-p.dead:
+			}
+		default:
 			return
-		}
-		select {
-		case <-time.After(left):
-		case <-p.dead:
 		}
 	}
 }
 
-func (p *wallProcess) Go(delay time.Duration, f func()) {
+func (p *Live) Go(delay time.Duration, f func()) {
 	p.wall.running.Go(func() {
 		if p.Sleep(context.Background(), delay) == nil {
 			f()
@@ -145,7 +233,7 @@ func (p *wallProcess) Go(delay time.Duration, f func()) {
 	})
 }
 
-func (p *wallProcess) Sleep(ctx context.Context, d time.Duration) error {
+func (p *Live) Sleep(ctx context.Context, d time.Duration) error {
 	p.awaitResume()
 	if d > 0 {
 		t := time.NewTimer(d)
@@ -162,7 +250,7 @@ func (p *wallProcess) Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
-func (p *wallProcess) Work(ctx context.Context, d time.Duration) error {
+func (p *Live) Work(ctx context.Context, d time.Duration) error {
 	p.awaitResume()
 	start, before := time.Now(), p.pausedSoFar()
 	for {
@@ -176,13 +264,13 @@ func (p *wallProcess) Work(ctx context.Context, d time.Duration) error {
 	}
 }
 
-func (p *wallProcess) pausedSoFar() time.Duration {
+func (p *Live) pausedSoFar() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.paused
 }
 
-func (p *wallProcess) Gate(ctx context.Context, _ any) error {
+func (p *Live) Gate(ctx context.Context, _ any) error {
 	p.awaitResume()
 	if ctx.Err() != nil {
 		return cause(ctx)
@@ -190,14 +278,14 @@ func (p *wallProcess) Gate(ctx context.Context, _ any) error {
 	return nil
 }
 
-func (p *wallProcess) AfterFunc(d time.Duration, _ string, f func()) Timer {
+func (p *Live) AfterFunc(d time.Duration, _ string, f func()) Timer {
 	return newWallTimer(d, func() {
 		p.awaitResume()
 		f()
 	})
 }
 
-func (p *wallProcess) Pause(d time.Duration) {
+func (p *Live) Pause(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -211,4 +299,4 @@ func (p *wallProcess) Pause(d time.Duration) {
 	}
 }
 
-func (p *wallProcess) Kill() { p.kill.Do(func() { close(p.dead) }) }
+func (p *Live) Kill() { p.kill.Do(func() { close(p.dead) }) }

@@ -159,7 +159,7 @@ func (t *thread) crash() {
 
 // fall is crash, seen from outside.
 func (t *thread) fall() {
-	t.result = trace.Crashed
+	t.result.Store(trace.Crashed)
 	t.ended.Store(true)
 	t.tell(trace.End{Result: trace.Crashed})
 	t.die()

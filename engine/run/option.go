@@ -47,7 +47,10 @@ func (s *Stepper) Options() []Option {
 	var list []Option
 	pending := s.clock.Pending()
 	for _, t := range s.r.threads {
-		business := Option{Thread: t.spec.Name, Choice: -1, Next: NextNothing, Why: HasEnded, Ended: t.result}
+		business := Option{Thread: t.spec.Name, Choice: -1, Next: NextNothing, Why: HasEnded}
+		if ended, ok := t.result.Load().(trace.Result); ok {
+			business.Ended = ended
+		}
 		var background []Option
 		for i, task := range s.ready {
 			if o := s.option(t, task, i); task.Process == t.spec.Name && task.Business {

@@ -30,6 +30,14 @@ const (
 	NothingYet Why = "nothing-yet" // Redis is empty
 	IsDown     Why = "is-down"     // Redis is down already
 	IsUp       Why = "is-up"       // Redis is up already
+
+	NotLive     Why = "not-live"     // only a run on the wall clock can be steered while it goes on
+	IsSuspended Why = "suspended"    // the thread is paused already
+	GoesOn      Why = "goes-on"      // the thread is not paused
+	IsGated     Why = "gated"        // its calls wait already
+	IsNotGated  Why = "not-gated"    // its calls do not wait
+	NobodyWaits Why = "nobody-waits" // no call of it waits at its gate
+	NoAction    Why = "no-action"    // there is no such action
 )
 
 // Refusal is the error of a move that was not made. A fault is refused where
@@ -86,6 +94,20 @@ func (r *Refusal) Error() string {
 		return "Redis is down already"
 	case IsUp:
 		return "Redis is up"
+	case NotLive:
+		return "only a thread of a run that goes on, on the wall clock, can be steered"
+	case IsSuspended:
+		return r.Thread + " is paused already"
+	case GoesOn:
+		return r.Thread + " is not paused"
+	case IsGated:
+		return "the calls of " + r.Thread + " wait already"
+	case IsNotGated:
+		return "the calls of " + r.Thread + " do not wait"
+	case NobodyWaits:
+		return "no call of " + r.Thread + " waits at its gate"
+	case NoAction:
+		return "allowed are pause, resume, crash, gate, ungate and admit"
 	default:
 		return string(r.Why)
 	}

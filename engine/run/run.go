@@ -38,6 +38,9 @@ type Options struct {
 	// External is the Redis to run on, always on the wall clock; nil is an
 	// embedded one of the run's own.
 	External *store.External
+	// Steered is called, and must not block, when something that Controls
+	// tells has changed. Nil is allowed.
+	Steered func()
 	// ID is part of the run's key names on an external Redis.
 	ID string
 }
@@ -54,6 +57,7 @@ type Run struct {
 	embedded *store.Embedded // nil on an external Redis
 	key      string          // the lock's name in Redis
 	rec      recorder
+	playing  chan struct{} // closed when the threads of a run on the wall clock have begun
 }
 
 // recorder writes down events. Its methods are called by the threads.
@@ -94,7 +98,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run: scenario: %w", err)
 	}
-	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key}
+	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key, playing: make(chan struct{})}
 	r.header = trace.Header{
 		Relock: trace.Version, Scenario: text, Seed: sc.Seed,
 		Store: trace.StoreEmbedded, Clock: trace.ClockVirtual, Owners: map[string]string{},
@@ -145,6 +149,9 @@ func digest(seed uint64, name, purpose string) [32]byte {
 
 // Header is the first line of the run's trace.
 func (r *Run) Header() trace.Header { return r.header }
+
+// Scenario is what is run.
+func (r *Run) Scenario() *scenario.Scenario { return r.sc }
 
 // Log is where the run's events arrive. It is closed when the run has ended.
 func (r *Run) Log() *trace.Log { return r.log }

@@ -37,8 +37,12 @@ type thread struct {
 	// On the virtual clock, for whoever chooses.
 	next    lock.Call        // what it asks of Redis next
 	working bool             // it is at work, or stands still in it
-	result  trace.Result     // once it has ended
+	result  atomic.Value     // the trace.Result, once it has ended
 	armed   []scenario.Fault // struck by hand, and still to come
+
+	// On the wall clock, for whoever steers.
+	steering sync.Mutex
+	control  Control
 
 	asked chan struct{} // on the wall clock: closed when it has had its first answer
 	first sync.Once
@@ -46,11 +50,11 @@ type thread struct {
 
 // main makes the business call as often as the scenario says.
 func (t *thread) main() {
-	defer func() {
-		t.ended.Store(true)
-		t.hasAsked()
-	}()
+	defer t.hasAsked()
 	err := t.rounds()
+	if t.ended.Swap(true) {
+		return // crashed by hand meanwhile
+	}
 	end := trace.End{Result: trace.Done}
 	if err != nil {
 		end.Error = err.Error()
@@ -64,7 +68,7 @@ func (t *thread) main() {
 	default:
 		end.Result = trace.Failed
 	}
-	t.result = end.Result
+	t.result.Store(end.Result)
 	t.tell(end)
 }
 
@@ -105,6 +109,7 @@ func (t *thread) hasAsked() { t.first.Do(func() { close(t.asked) }) }
 func (t *thread) business(level int) (err error) {
 	ctx := context.Background()
 	t.next = lock.Call{Name: lock.CallLock, Level: level, Attempt: 1}
+	t.awaitGate()
 	hold, err := t.locker.Lock(ctx, t.r.key, t.owner)
 	if err != nil {
 		return err
@@ -114,6 +119,7 @@ func (t *thread) business(level int) (err error) {
 			return
 		}
 		t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}
+		t.awaitGate()
 		if uerr := hold.Unlock(ctx); err == nil {
 			err = uerr
 		}

@@ -114,6 +114,7 @@ func (w *wall) calibrate(ctx context.Context) error {
 
 func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 	w.spawn()
+	close(w.r.playing)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -41,7 +41,7 @@ func TestEventsAreOneFlatLineEach(t *testing.T) {
 		{trace.Wait{For: 50, Why: "retry"}, trace.Absent(), `"kind":"wait","for_ms":50,"why":"retry","key":{"type":"none","pttl_ms":-2},"belief":{"A":2}}`},
 		{trace.Fault{Do: "pause", At: "work", Level: 1, Round: 1, For: "300ms", ForMS: 300}, trace.Absent(), `"kind":"fault","do":"pause","at":"work","level":1,"round":1,"for":"300ms","for_ms":300,"key":{"type":"none","pttl_ms":-2},"belief":{"A":2}}`},
 		{trace.Expired{Was: hash}, trace.Absent(), `"kind":"expired","was":{"type":"hash","fields":{"a":"1","b":"2"},"pttl_ms":-1},"key":{"type":"none","pttl_ms":-2},"belief":{"A":2}}`},
-		{trace.Violation{Rule: "orphan", Threads: []string{"A"}, Detail: "d"}, trace.Absent(), `"kind":"violation","rule":"orphan","threads":["A"],"detail":"d","key":{"type":"none","pttl_ms":-2},"belief":{"A":2}}`},
+		{trace.Violation{Rule: "orphan", Threads: []string{"A"}, Detail: "d", Events: []int{1, 2}}, trace.Absent(), `"kind":"violation","rule":"orphan","threads":["A"],"detail":"d","events":[1,2],"key":{"type":"none","pttl_ms":-2},"belief":{"A":2}}`},
 		{trace.End{Result: trace.Done}, trace.Absent(), `"kind":"end","result":"done","key":{"type":"none","pttl_ms":-2},"belief":{"A":2}}`},
 	} {
 		e := trace.Event{Seq: 3, Step: 2, At: trace.MillisOf(66666666 * time.Nanosecond), Thread: "A", Body: c.body, Key: c.key, Belief: map[string]int{"A": 2}}

@@ -82,12 +82,15 @@ func NewRegistry(limits Limits) *Registry {
 // Session is one run and who looks at it. It is safe for concurrent use.
 type Session struct {
 	Run      *engine.Run
-	Scenario *scenario.Scenario
+	Scenario *scenario.Scenario // before slow motion
+	Slow     int                // times, at least 1
+	visitor  string
 	address  string
 	hub      *hub.Hub
 
 	mu     sync.Mutex
 	frames []frame
+	latest []byte // the frame of how the threads are steered, nil before the first
 	ended  bool
 	seen   time.Time
 }
@@ -97,13 +100,32 @@ type frame struct {
 	data []byte
 }
 
-// Start runs sc for a visitor from address. It fails with one of the package's
-// errors, or where the scenario cannot be run.
-func (r *Registry) Start(address string, sc *scenario.Scenario, o engine.Options, encoder func(*engine.Run) Encode) (*Session, error) {
+// Encoder makes the frames of a run.
+type Encoder interface {
+	// Rows returns the function for the run's events.
+	Rows(run *engine.Run) Encode
+	// Controls is a frame of how the run's threads are steered.
+	Controls(run *engine.Run) ([]byte, error)
+}
+
+// Visitor is who starts a run: an address that limits count, and a name that
+// nobody else knows, "" for one who may not steer.
+type Visitor struct{ Address, Name string }
+
+// Start runs sc for a visitor. It fails with one of the package's errors, or
+// where the scenario cannot be run.
+func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, encoder Encoder) (*Session, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.admit(address); err != nil {
+	if err := r.admit(v.Address); err != nil {
 		return nil, err
+	}
+	steered := make(chan struct{}, 1)
+	o.Steered = func() {
+		select {
+		case steered <- struct{}{}:
+		default:
+		}
 	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest,
 		fmt.Errorf("it took longer than %v", r.limits.Longest))
@@ -112,13 +134,40 @@ func (r *Registry) Start(address string, sc *scenario.Scenario, o engine.Options
 		cancel()
 		return nil, fmt.Errorf("session: %w", err)
 	}
-	s := &Session{Run: run, Scenario: sc, address: address, hub: hub.New(), seen: time.Now()}
+	s := &Session{Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, hub: hub.New(), seen: time.Now()}
 	r.sessions[run.ID()] = s
+	ended := make(chan struct{})
 	r.runs.Go(func() {
+		defer close(ended)
 		defer cancel()
-		s.pump(encoder(run))
+		s.pump(encoder.Rows(run))
+	})
+	r.runs.Go(func() {
+		for {
+			select {
+			case <-steered:
+				s.announce(encoder)
+			case <-ended:
+				return
+			}
+		}
 	})
 	return s, nil
+}
+
+// Owned tells whether that visitor started the run, and so may steer it.
+func (s *Session) Owned(visitor string) bool { return visitor != "" && visitor == s.visitor }
+
+// announce tells all viewers how the threads are steered now.
+func (s *Session) announce(encoder Encoder) {
+	data, err := encoder.Controls(s.Run)
+	if err != nil {
+		panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.latest = data
+	_ = s.hub.Publish(data) // closed: nobody is there
 }
 
 // admit checks the limits and makes room. The caller holds mu.
@@ -334,6 +383,9 @@ func (s *Session) Join(seq int) (backlog [][]byte, viewer *hub.Subscriber) {
 		if f.last > seq || s.ended && i == len(s.frames)-1 {
 			backlog = append(backlog, f.data)
 		}
+	}
+	if s.latest != nil && !s.ended {
+		backlog = append(backlog, s.latest)
 	}
 	return backlog, s.hub.Subscribe()
 }

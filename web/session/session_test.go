@@ -17,7 +17,11 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // sequences encodes a frame as the numbers of its events.
-func sequences(*engine.Run) Encode {
+type sequences struct{}
+
+func (sequences) Controls(r *engine.Run) ([]byte, error) { return json.Marshal(r.Controls()) }
+
+func (sequences) Rows(*engine.Run) Encode {
 	return func(events []trace.Event, ended bool) ([]byte, error) {
 		seqs := []int{}
 		for _, e := range events {
@@ -36,7 +40,7 @@ func start(t *testing.T, r *Registry, text string, o engine.Options) *Session {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := r.Start("here", sc, o, sequences)
+	s, err := r.Start(Visitor{"here", "me"}, sc, o, sequences{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +138,7 @@ func TestNothingStartsAfterClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Start("here", sc, engine.Options{}, sequences); !errors.Is(err, ErrClosed) {
+	if _, err := r.Start(Visitor{"here", "me"}, sc, engine.Options{}, sequences{}); !errors.Is(err, ErrClosed) {
 		t.Errorf("started: %v", err)
 	}
 }

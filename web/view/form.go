@@ -25,10 +25,12 @@ type Form struct {
 	Lease    Field
 	Watchdog Field
 	Seed     Field
+	Slow     Field // slow motion, on the wall clock
 	Store    string
 	External string // name of the operator's Redis, "" without one
 	Threads  []ThreadForm
 	Faults   string // kept from the example, as JSON
+	Policy   string // kept from the example
 	Mistakes []string
 	Full     bool // no thread can be added
 }
@@ -40,6 +42,7 @@ type Field struct {
 	Value   string
 	Hint    string
 	Mistake string
+	Hidden  bool // kept, but not shown
 }
 
 // ThreadForm is a thread's inputs.
@@ -58,7 +61,52 @@ func threadFields() []struct{ name, key, label, hint string } {
 		{"retries", "retry.times", "Retries", ""},
 		{"interval", "retry.interval", "Retry every", "such as 50ms"},
 		{"start", "start", "Starts at", "such as 0ms"},
+		{more, "", "", ""},
 	}
+}
+
+// more is the form's name for what a thread has and the form does not show.
+const more = "more"
+
+// moreOf is that, as JSON.
+func moreOf(t scenario.Thread) string {
+	text, err := json.Marshal(map[string]any{
+		"repeat": t.Repeat, "on-lost": t.OnLost, "wait": t.Retry.Wait,
+		"jitter": scenario.Range{Min: t.Retry.JitterMin, Max: t.Retry.JitterMax},
+	})
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// withMore adds it to a thread of a scenario.
+func withMore(thread, retry map[string]any, text string) error {
+	var rest struct {
+		Repeat *int    `json:"repeat"`
+		OnLost *string `json:"on-lost"`
+		Wait   *string `json:"wait"`
+		Jitter *string `json:"jitter"`
+	}
+	if text == "" {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), &rest); err != nil {
+		return fmt.Errorf("view: %w", err)
+	}
+	if rest.Repeat != nil {
+		thread["repeat"] = *rest.Repeat
+	}
+	if rest.OnLost != nil {
+		thread["on-lost"] = *rest.OnLost
+	}
+	if rest.Wait != nil {
+		retry["wait"] = *rest.Wait
+	}
+	if rest.Jitter != nil {
+		retry["jitter"] = *rest.Jitter
+	}
+	return nil
 }
 
 // NewForm fills a form from a scenario.
@@ -66,7 +114,7 @@ func NewForm(sc *scenario.Scenario, store, external string) Form {
 	s := NewScenario(sc)
 	values := url.Values{
 		"title": {s.Title}, "key": {s.Key}, "lease": {s.Lease}, "watchdog": {s.Watchdog},
-		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store},
+		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store}, "policy": {sc.Policy}, "slow": {"1"},
 	}
 	if len(sc.Faults) > 0 {
 		if text, err := json.Marshal(sc); err == nil {
@@ -76,7 +124,8 @@ func NewForm(sc *scenario.Scenario, store, external string) Form {
 			}
 		}
 	}
-	for _, t := range s.Threads {
+	for i, t := range s.Threads {
+		values[more] = append(values[more], moreOf(sc.Threads[i]))
 		values["name"] = append(values["name"], t.Name)
 		values["depth"] = append(values["depth"], strconv.Itoa(t.Depth))
 		values["work"] = append(values["work"], t.Work)
@@ -94,7 +143,9 @@ func formOf(v url.Values, external string) Form {
 		Lease:    Field{Name: "lease", Label: "Lease", Value: v.Get("lease"), Hint: "such as 200ms"},
 		Watchdog: Field{Name: "watchdog", Label: "Watchdog renews every", Value: v.Get("watchdog"), Hint: "such as 100ms, or off"},
 		Seed:     Field{Name: "seed", Label: "Seed", Value: v.Get("seed"), Hint: "settles every random choice"},
+		Slow:     Field{Name: "slow", Label: "Slow motion", Value: v.Get("slow"), Hint: "on the wall clock, every duration so many times as long: 1 to 100"},
 		Store:    v.Get("store"),
+		Policy:   v.Get("policy"),
 	}
 	if f.Store != StoreWall && (f.Store != StoreExternal || external == "") {
 		f.Store = StoreVirtual
@@ -106,7 +157,7 @@ func formOf(v url.Values, external string) Form {
 			if i < len(v[d.name]) {
 				value = v[d.name][i]
 			}
-			t.Fields = append(t.Fields, Field{Name: d.name, Label: d.label, Value: value, Hint: d.hint})
+			t.Fields = append(t.Fields, Field{Name: d.name, Label: d.label, Value: value, Hint: d.hint, Hidden: d.name == more})
 		}
 		f.Threads = append(f.Threads, t)
 	}
@@ -130,16 +181,22 @@ func ReadForm(v url.Values, external string) (Form, *scenario.Scenario) {
 	threads := []any{}
 	for _, t := range f.Threads {
 		get := func(i int) string { return strings.TrimSpace(t.Fields[i].Value) }
-		threads = append(threads, map[string]any{
-			"name": get(0), "depth": number(get(1)), "work": get(2),
-			"retry": map[string]any{"times": number(get(3)), "interval": get(4)}, "start": get(5),
-		})
+		retry := map[string]any{"times": number(get(3)), "interval": get(4)}
+		thread := map[string]any{"name": get(0), "depth": number(get(1)), "work": get(2), "retry": retry, "start": get(5)}
+		if err := withMore(thread, retry, get(6)); err != nil {
+			f.Mistakes = []string{"What came with the form is no JSON; choose the example again."}
+			return f, nil
+		}
+		threads = append(threads, thread)
 	}
 	doc := map[string]any{
 		"title": f.Title, "seed": number(f.Seed.Value), "threads": threads,
 		"lock": map[string]any{
 			"key": f.Key, "lease": strings.TrimSpace(f.Lease.Value), "watchdog": strings.TrimSpace(f.Watchdog.Value),
 		},
+	}
+	if f.Policy != "" {
+		doc["policy"] = f.Policy
 	}
 	if f.Faults != "" {
 		doc["faults"] = json.RawMessage(f.Faults)
@@ -149,12 +206,28 @@ func ReadForm(v url.Values, external string) (Form, *scenario.Scenario) {
 		f.Mistakes = []string{"The faults that came with the form are no JSON; choose the example again."}
 		return f, nil
 	}
+	if n, err := strconv.Atoi(strings.TrimSpace(f.Slow.Value)); f.Slow.Value != "" && (err != nil || n < 1 || n > scenario.MaxSlow) {
+		f.Slow.Mistake = fmt.Sprintf("given %q, allowed: a whole number from 1 to %d", f.Slow.Value, scenario.MaxSlow)
+		f.Mistakes = append(f.Mistakes, f.Slow.Label+": "+f.Slow.Mistake)
+	}
 	sc, err := scenario.Parse(text)
 	if mistakes, ok := err.(scenario.Mistakes); ok { //nolint:errorlint // Parse's own type
 		f.name(mistakes)
+	}
+	if len(f.Mistakes) > 0 {
 		return f, nil
 	}
 	return f, sc
+}
+
+// SlowMotion is how many times as long the form wants durations to be: 1 on
+// the virtual clock, which needs none.
+func (f Form) SlowMotion() int {
+	n, err := strconv.Atoi(strings.TrimSpace(f.Slow.Value))
+	if err != nil || f.Store == StoreVirtual {
+		return 1
+	}
+	return n
 }
 
 // name puts each mistake at its input, or at the top of the form.

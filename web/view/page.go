@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 
+	"relock/engine/run"
 	"relock/engine/trace"
 )
 
@@ -46,8 +47,9 @@ type Run struct {
 	Tone      Tone
 	Socket    string // URL paths
 	TracePath string
-	Step      string // where it can be stepped
-	Slow      string // what to know about the clock
+	Step      string    // where it can be stepped
+	Controls  []Control // how its threads are steered; nil where they cannot be
+	Slow      string    // what to know about the clock
 }
 
 // Message is a page that says one thing.
@@ -67,10 +69,57 @@ func Place(h trace.Header, external string) string {
 	return store + " · " + h.Clock + " clock"
 }
 
+// Control is how a thread of a live run is steered.
+type Control struct {
+	Thread  string
+	Ordinal int
+	Actions []ControlAction
+	Note    string // what it is doing, as far as steering goes
+}
+
+// ControlAction is a button.
+type ControlAction struct {
+	Do       string
+	Label    string
+	Disabled bool
+}
+
+// NewControls words how the threads are steered.
+func NewControls(list []run.Control) []Control {
+	out := make([]Control, 0, len(list))
+	for i, c := range list {
+		pause, gate := ControlAction{Do: string(run.Suspend), Label: "Pause"}, ControlAction{Do: string(run.Gate), Label: "Gate its calls"}
+		v := Control{Thread: c.Thread, Ordinal: i}
+		if c.Suspended {
+			pause = ControlAction{Do: string(run.Resume), Label: "Resume"}
+			v.Note = "paused"
+		}
+		if c.Gated {
+			gate = ControlAction{Do: string(run.Ungate), Label: "Open the gate"}
+		}
+		admit := ControlAction{Do: string(run.Admit), Label: "Let one call pass", Disabled: c.At == ""}
+		if c.At != "" {
+			v.Note = "at the gate: " + c.At
+		}
+		v.Actions = []ControlAction{pause, gate, admit, {Do: string(run.Crash), Label: "Crash"}}
+		if c.Ended {
+			v.Note = "has ended"
+			for n := range v.Actions {
+				v.Actions[n].Disabled = true
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // ClockNote says what a clock means for what is shown.
-func ClockNote(clock string) string {
+func ClockNote(clock string, slow int) string {
 	if clock == trace.ClockVirtual {
 		return "Virtual clock: the same scenario and seed give the same run, to the byte."
+	}
+	if slow > 1 {
+		return fmt.Sprintf("Wall clock in slow motion: every duration is %d times as long, the lease too, and it really runs.", slow)
 	}
 	return "Wall clock: time really passes, and no two runs are quite the same."
 }

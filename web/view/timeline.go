@@ -198,7 +198,12 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 	case trace.Fault:
 		c.Notes = append(c.Notes, fault(b))
 		c.Tone = Bad
-		if b.Do == "pause" {
+		switch {
+		case b.Do == "resume":
+			t.status[c.Thread], c.Tone = "", Plain
+		case b.Do == "pause" && b.ForMS == 0:
+			t.status[c.Thread] = "paused by hand"
+		case b.Do == "pause":
 			t.status[c.Thread] = "standing still until " + Millis(float64(e.At+b.ForMS))
 		}
 	case trace.End:
@@ -224,7 +229,12 @@ func (t *Timeline) work(c *Cell, e trace.Event, b trace.Work) {
 func fault(b trace.Fault) string {
 	length := Millis(float64(b.ForMS))
 	switch b.Do {
+	case "resume":
+		return "goes on"
 	case "pause":
+		if b.ForMS == 0 {
+			return "paused by hand: stands still, its watchdog too"
+		}
 		if b.Scope == "work" {
 			return "fault: the work stands still for " + length + ", the watchdog goes on"
 		}

@@ -14,11 +14,16 @@ export function follow(run) {
   const link = document.getElementById("link");
   let seq = Number(run.dataset.seq);
 
-  return connect({
+  const controls = document.getElementById("controls");
+  const line = connect({
     path: () => `${run.dataset.socket}?since=${seq}`,
     received(frame) {
       if (frame.refused) {
         document.getElementById("refused").textContent = frame.refused;
+        return;
+      }
+      if (frame.controls !== undefined) {
+        draw(frame.controls);
         return;
       }
       for (const row of frame.rows) {
@@ -28,6 +33,7 @@ export function follow(run) {
       verdict.innerHTML = frame.verdict;
       if (frame.ended) {
         run.dataset.ended = "true";
+        controls?.remove();
       }
     },
     closed(event) {
@@ -41,6 +47,27 @@ export function follow(run) {
       link.hidden = !lost;
     },
   });
+
+  controls?.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-steer]");
+    if (button) {
+      document.getElementById("refused").textContent = "";
+      line.send({ thread: button.dataset.thread, do: button.dataset.steer });
+    }
+  });
+
+  /** Shows the controls as they are now, and leaves the focus where it was. */
+  function draw(html) {
+    if (!controls) {
+      return;
+    }
+    const buttons = () => [...controls.querySelectorAll("button")];
+    const focused = buttons().indexOf(document.activeElement);
+    controls.innerHTML = html;
+    if (focused >= 0) {
+      buttons()[focused]?.focus();
+    }
+  }
 }
 
 /**

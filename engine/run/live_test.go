@@ -1,0 +1,133 @@
+package run_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"relock/engine/run"
+)
+
+const ms = time.Millisecond
+
+// live plays a scenario on the wall clock of a bubble, whose time jumps from
+// one event to the next, while steer does what it wants with it.
+func live(t *testing.T, text string, steer func(t *testing.T, r *run.Run)) []string {
+	t.Helper()
+	var got []string
+	synctest.Test(t, func(t *testing.T) {
+		r, err := run.New(parse(t, text), run.Options{Wall: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		steered := make(chan struct{})
+		go func() {
+			defer close(steered)
+			time.Sleep(1 * ms) // the threads have begun
+			steer(t, r)
+		}()
+		if err := r.Execute(t.Context()); err != nil {
+			t.Error(err)
+		}
+		<-steered
+		events, _ := r.Log().Since(0)
+		got = facts(events)
+	})
+	return got
+}
+
+func do(t *testing.T, r *run.Run, thread string, a run.Action, want run.Why) {
+	t.Helper()
+	err := r.Steer(thread, a)
+	var refused *run.Refusal
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("%s %s: %v", a, thread, err)
+	case want != "" && (!errors.As(err, &refused) || refused.Why != want):
+		t.Errorf("%s %s: %v, want the refusal %s", a, thread, err, want)
+	}
+}
+
+func TestPauseAndResumeByHand(t *testing.T) {
+	got := live(t, `
+lock: {lease: 1s, watchdog: off}
+threads: [{name: A, work: 50ms}]
+`, func(t *testing.T, r *run.Run) {
+		time.Sleep(19 * ms)
+		do(t, r, "A", run.Suspend, "")
+		do(t, r, "A", run.Suspend, run.IsSuspended)
+		if c := r.Controls(); len(c) != 1 || !c[0].Suspended {
+			t.Errorf("controls %+v", c)
+		}
+		time.Sleep(300 * ms)
+		do(t, r, "A", run.Resume, "")
+		do(t, r, "A", run.Resume, run.GoesOn)
+	})
+	want := []string{
+		"0s A lock acquired", "0s A work begin", "20ms A fault pause", "320ms A fault resume",
+		"350ms A work end", "350ms A unlock released", "350ms A end done", "350ms end done",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q\nwant %q", got, want)
+	}
+}
+
+func TestCrashByHand(t *testing.T) {
+	got := live(t, `
+lock: {lease: 100ms, watchdog: 30ms, retry: {times: 20, interval: 20ms}}
+threads: [{name: A, work: 500ms}, {name: B, start: 5ms, work: 10ms}]
+`, func(t *testing.T, r *run.Run) {
+		time.Sleep(49 * ms)
+		do(t, r, "A", run.Crash, "")
+		do(t, r, "A", run.Crash, run.HasEnded)
+		do(t, r, "A", run.Resume, run.HasEnded)
+		do(t, r, "Z", run.Crash, run.NotLive)
+		do(t, r, "B", "sing", run.NoAction)
+	})
+	// The last renewal was at 30 ms; the lease ends at 130; B asks at 5, 25, … 145.
+	for _, want := range []string{"50ms A fault crash", "50ms A end crashed", "130ms expired", "145ms B lock acquired", "155ms B end done"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is missing in %q", want, got)
+		}
+	}
+}
+
+func TestGateByHand(t *testing.T) {
+	got := live(t, `
+lock: {lease: 100ms, watchdog: 30ms}
+threads: [{name: A, work: 20ms, depth: 2}]
+`, func(t *testing.T, r *run.Run) {
+		do(t, r, "A", run.Admit, run.NobodyWaits)
+		do(t, r, "A", run.Gate, "")
+		do(t, r, "A", run.Gate, run.IsGated)
+		time.Sleep(499 * ms) // its watchdog goes on meanwhile
+		if c := r.Controls(); c[0].At != "lock, level 2" {
+			t.Errorf("at the gate: %+v", c)
+		}
+		do(t, r, "A", run.Admit, "")
+		time.Sleep(100 * ms)
+		if c := r.Controls(); c[0].At != "unlock, level 2" {
+			t.Errorf("at the gate: %+v", c)
+		}
+		do(t, r, "A", run.Ungate, "")
+		do(t, r, "A", run.Ungate, run.IsNotGated)
+	})
+	for _, want := range []string{"480ms A renew renewed", "500ms A lock reentered", "520ms A work end", "600ms A unlock decremented", "600ms A end done"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%q is missing in %q", want, got)
+		}
+	}
+}
+
+func TestOnlyLiveRunsAreSteered(t *testing.T) {
+	r, err := run.New(parse(t, "threads: [{name: A}]"), run.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(t, r, "A", run.Suspend, run.NotLive)
+	if _, err := run.New(parse(t, "threads: [{name: A}]\nschedule: [{do: crash, thread: A}]"), run.Options{Wall: true}); !errors.Is(err, run.ErrFault) {
+		t.Errorf("a step by hand on the wall clock: %v", err)
+	}
+}

@@ -1,0 +1,53 @@
+package scenario
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// MaxSlow is how many times slower slow motion can be.
+const MaxSlow = 100
+
+// ErrSlow is returned by Slowed where a scenario cannot be slowed down so far.
+var ErrSlow = errors.New("too slow")
+
+// Slowed is the scenario with each of its durations times as long, for a
+// person to follow on the wall clock. Times is 1 to MaxSlow. It fails with
+// ErrSlow for other values, and where a duration would leave its range.
+func (s *Scenario) Slowed(times int) (*Scenario, error) {
+	if times < 1 || times > MaxSlow {
+		return nil, fmt.Errorf("%w: slow motion is from 1 to %d times, given %d", ErrSlow, MaxSlow, times)
+	}
+	longest := time.Duration(0)
+	slow := func(d time.Duration) time.Duration {
+		d *= time.Duration(times)
+		longest = max(longest, d, -d)
+		return d
+	}
+	retry := func(r Retry) Retry {
+		r.Interval, r.JitterMin, r.JitterMax = slow(r.Interval), slow(r.JitterMin), slow(r.JitterMax)
+		if r.Interval > MaxInterval || r.JitterMax > MaxInterval {
+			longest = MaxDuration + 1
+		}
+		return r
+	}
+	other := *s
+	other.Lock.Lease, other.Lock.Watchdog = slow(s.Lock.Lease), slow(s.Lock.Watchdog)
+	other.Lock.Retry = retry(s.Lock.Retry)
+	other.Threads, other.Faults = slices.Clone(s.Threads), slices.Clone(s.Faults)
+	for i := range other.Threads {
+		t := &other.Threads[i]
+		t.Start, t.Work, t.Retry = slow(t.Start), Range{slow(t.Work.Min), slow(t.Work.Max)}, retry(t.Retry)
+	}
+	for i := range other.Faults {
+		f := &other.Faults[i]
+		f.Time, f.For, f.By = slow(f.Time), slow(f.For), slow(f.By)
+	}
+	if longest > MaxDuration {
+		return nil, fmt.Errorf("%w: %d times slower, a time of this scenario would be longer than allowed (retries %s, others %s)",
+			ErrSlow, times, Duration(MaxInterval), Duration(MaxDuration))
+	}
+	return &other, nil
+}
