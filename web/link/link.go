@@ -1,9 +1,10 @@
 // Package link writes a stepped session down in a URL: the scenario with its
 // schedule, and where the person stands in it.
 //
-// A link is v1.z.<base64url(deflate(JSON))>~<position>. The version comes
-// first, so that later ones can be told apart; the JSON is the compact form of
-// the scenario, the position is the number of moves made.
+// A link is v1.z.<base64url(deflate(text))>~<position>. The version comes
+// first, so that later ones can be told apart; the text is the compact form of
+// the scenario, without what it expects and with its usual words shortened;
+// the position is the number of moves made. The page's link.js does the same.
 package link
 
 import (
@@ -27,6 +28,56 @@ const (
 
 const prefix = "v1.z."
 
+// words of a scenario's JSON, each of which a link has as one control
+// character, which JSON never has as it is: half the length. The list belongs
+// to the version.
+var words = []string{ //nolint:gochecknoglobals // a constant
+	`"threads":[{"name":"`,
+	`"retry":{"times":`,
+	`{"thread":"`,
+	`"interval":"`,
+	`"schedule":[`,
+	`{"until":"`,
+	`"jitter":"`,
+	`"watchdog":"`,
+	`"lock":{"key":"`,
+	`"lease":"`,
+	`{"name":"`,
+	`"start":"`,
+	`"work":"`,
+	`"depth":`,
+	`"repeat":`,
+	`"on-lost":"stop"`,
+	`"faults":[`,
+	`"level":`,
+	`"round":1`,
+	`"do":"`,
+	`"at":"`,
+	`"for":"`,
+	`"seed":`,
+	`{"title":"`,
+	`"policy":"random"`,
+	`{"time":"`,
+	`ms"`,
+	`},{`,
+}
+
+var shorten, lengthen = replacers() //nolint:gochecknoglobals // constants
+
+func replacers() (short, long *strings.Replacer) {
+	var there, back []string
+	code := byte(0)
+	for _, w := range words {
+		code++
+		for code == '\t' || code == '\n' || code == '\r' { // white space in JSON
+			code++
+		}
+		there = append(there, w, string(code))
+		back = append(back, string(code), w)
+	}
+	return strings.NewReplacer(there...), strings.NewReplacer(back...)
+}
+
 // Errors of Decode. Their texts are for people.
 var (
 	ErrVersion = errors.New("this link is of a kind that this server does not know; it may come from a newer one")
@@ -42,7 +93,9 @@ type State struct {
 
 // Encode writes s as a link.
 func Encode(s State) (string, error) {
-	text, err := s.Scenario.Compact()
+	sc := *s.Scenario
+	sc.Expect = nil
+	text, err := sc.Compact()
 	if err != nil {
 		return "", fmt.Errorf("link: %w", err)
 	}
@@ -51,7 +104,7 @@ func Encode(s State) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("link: %w", err)
 	}
-	if _, err := w.Write(text); err != nil {
+	if _, err := shorten.WriteString(w, string(text)); err != nil {
 		return "", fmt.Errorf("link: %w", err)
 	}
 	if err := w.Close(); err != nil {
@@ -86,7 +139,7 @@ func Decode(text string) (State, error) {
 	if len(plain) > MaxPlain {
 		return State{}, ErrTooLong
 	}
-	sc, err := scenario.Parse(plain)
+	sc, err := scenario.Parse([]byte(lengthen.Replace(string(plain))))
 	if err != nil {
 		return State{}, err //nolint:wrapcheck // names its mistakes
 	}

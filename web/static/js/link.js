@@ -2,6 +2,42 @@
 // package web/link, which does the same.
 
 const PREFIX = "v1.z.";
+// Words of a scenario's JSON, each of which a link has as one control character.
+const WORDS = [
+  '"threads":[{"name":"',
+  '"retry":{"times":',
+  '{"thread":"',
+  '"interval":"',
+  '"schedule":[',
+  '{"until":"',
+  '"jitter":"',
+  '"watchdog":"',
+  '"lock":{"key":"',
+  '"lease":"',
+  '{"name":"',
+  '"start":"',
+  '"work":"',
+  '"depth":',
+  '"repeat":',
+  '"on-lost":"stop"',
+  '"faults":[',
+  '"level":',
+  '"round":1',
+  '"do":"',
+  '"at":"',
+  '"for":"',
+  '"seed":',
+  '{"title":"',
+  '"policy":"random"',
+  '{"time":"',
+  'ms"',
+  '},{',
+];
+const CODES = Array.from({ length: 32 }, (_, code) => code).filter((code) => code > 0 && ![9, 10, 13].includes(code));
+
+const shorten = (text) => WORDS.reduce((t, word, i) => t.replaceAll(word, String.fromCharCode(CODES[i])), text);
+const lengthen = (text) => WORDS.reduce((t, word, i) => t.replaceAll(String.fromCharCode(CODES[i]), word), text);
+
 const MAX_PACKED = 64 * 1024;
 const MAX_PLAIN = 64 * 1024;
 
@@ -17,7 +53,8 @@ export class LinkError extends Error {}
  * @returns {Promise<string>}
  */
 export async function pack(scenario, at) {
-  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(scenario)));
+  const { expect, ...rest } = scenario;
+  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(shorten(JSON.stringify(rest))));
   let text = "";
   for (const byte of bytes) {
     text += String.fromCharCode(byte);
@@ -44,7 +81,7 @@ export async function unpack(link) {
     }
     const text = atob(body.replaceAll("-", "+").replaceAll("_", "/"));
     const plain = await through(new DecompressionStream("deflate-raw"), Uint8Array.from(text, (c) => c.charCodeAt(0)), MAX_PLAIN);
-    return { scenario: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(plain)), at: Number(position) };
+    return { scenario: JSON.parse(lengthen(new TextDecoder("utf-8", { fatal: true }).decode(plain))), at: Number(position) };
   } catch (error) {
     if (error instanceof LinkError) {
       throw error;
