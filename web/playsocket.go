@@ -26,8 +26,8 @@ import (
 // Limits of a socket on which a scenario is stepped.
 const (
 	maxCommand    = 1 << 20 // all branches of a session, when a page comes back
-	commandBurst  = 200     // at once; a held key sends thirty a second
-	commandRate   = 60      // a second, after that
+	commandBurst  = 400     // at once; a held key sends thirty a second
+	commandRate   = 200     // a second, after that
 	waiting       = 16      // commands that wait for their turn; then the line waits
 	framePosition = 64      // positions in a frame while a run goes on
 )

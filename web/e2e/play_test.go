@@ -1,0 +1,224 @@
+package e2e_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// until waits for a JavaScript expression to be true.
+func until(ctx context.Context, t *testing.T, expression string) {
+	t.Helper()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+		t.Fatalf("%s: %v; the page stands at %q and says %q", expression, err, get[string](ctx, t, place), get[string](ctx, t, problem))
+	}
+}
+
+const (
+	place   = `document.getElementById("place").textContent`
+	problem = `document.getElementById("problem").textContent`
+)
+
+func at(ctx context.Context, t *testing.T, want string) {
+	t.Helper()
+	until(ctx, t, place+`.startsWith("`+want+`")`)
+}
+
+func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	do(ctx, t, chromedp.Click(`[data-next="A"] .step`))
+	at(ctx, t, "1 of 1 · T1 · 0 ms")
+	do(ctx, t, chromedp.Click(`[data-next="B"] .step`))
+	at(ctx, t, "2 of 2 · T2 · 10 ms")
+	if got := get[string](ctx, t, `document.querySelector('[data-next="A"]').innerText.replace(/\s+/g, " ")`); got != "Step A ends its work: HEXISTS … in unlock, level 1 · at 300 ms" {
+		t.Errorf("what A would do: %q", got)
+	}
+	if !get[bool](ctx, t, `document.querySelector('[data-next="A"] .step').disabled`) {
+		t.Error("A can be stepped though B moves first")
+	}
+	do(ctx, t, chromedp.Click(`[data-go="violation"]`))
+	at(ctx, t, "7 of 7 · T7 · 210 ms")
+	until(ctx, t, `document.getElementById("status").textContent.includes("mutual-exclusion")`)
+
+	// Back, and another order: both branches stay.
+	for range 5 {
+		do(ctx, t, chromedp.Click(`[data-go="back"]`))
+	}
+	at(ctx, t, "2 of 7 · T2")
+	if got := get[int](ctx, t, `document.querySelectorAll("#rows tr.future").length`); got != 5 {
+		t.Errorf("%d rows lie in the future, want 5", got)
+	}
+	do(ctx, t, chromedp.Click("#to-expiry"))
+	at(ctx, t, "3 of 3")
+	do(ctx, t, chromedp.SetValue("#fault-do", "crash"), chromedp.Click("#strike button"))
+	at(ctx, t, "4 of 4")
+	until(ctx, t, `document.querySelector("#rows tr[aria-current] .note")?.textContent.includes("the process dies")`)
+	do(ctx, t, chromedp.Click("#compare"), chromedp.WaitVisible("#compared table"))
+	if got := get[string](ctx, t, `document.querySelector("#compared .hint").textContent.trim()`); !strings.HasPrefix(got, "T1 to T2 are equal.") {
+		t.Errorf("comparison: %q", got)
+	}
+	do(ctx, t, chromedp.Click("#branch-0"))
+	at(ctx, t, "4 of 7")
+	if got := get[string](ctx, t, problem); got != "" {
+		t.Errorf("the page complains: %q", got)
+	}
+}
+
+func TestPlayStopsAtTheFirstViolation(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	do(ctx, t, chromedp.SetValue("#speed", "120"), chromedp.Click(`[data-go="play"]`))
+	at(ctx, t, "7 of 7 · T7")
+	until(ctx, t, `document.querySelector('[data-go="play"]').getAttribute("aria-label") === "Play"`)
+	at(ctx, t, "7 of 7 · T7")
+}
+
+func TestStepWithTheKeyboardAlone(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/two-threads"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	for _, c := range []struct{ key, want string }{
+		{"2", "1 of 1 · T1"},           // B first
+		{"1", "2 of 2 · T2"},           // then A
+		{kb.ArrowLeft, "1 of 2 · T1"},  // left
+		{kb.ArrowRight, "2 of 2 · T2"}, // right
+		{kb.ArrowRight, "3 of 3 · T3"}, // right, one further
+		{kb.Home, "0 of 3 · 0 ms"},     // home
+	} {
+		do(ctx, t, chromedp.KeyEvent(c.key))
+		until(ctx, t, place+`.includes("`+c.want+`")`)
+	}
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	until(ctx, t, `document.querySelector('[data-go="end"]').disabled`)
+	if got := get[string](ctx, t, `document.querySelector("#row-1 .acting").dataset.thread`); got != "B" {
+		t.Errorf("first to move was %s, want B", got)
+	}
+}
+
+func TestLinksInTheBrowser(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	do(ctx, t, chromedp.Click(`[data-go="violation"]`))
+	at(ctx, t, "7 of 7")
+	do(ctx, t, chromedp.Click(`[data-go="back"]`))
+	at(ctx, t, "6 of 7 · T6")
+	until(ctx, t, `location.hash.endsWith("~6")`)
+	link := get[string](ctx, t, `location.hash`)
+	if len(link) > 400 {
+		t.Errorf("the link has %d characters", len(link))
+	}
+	do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play"+link))
+	at(ctx, t, "6 of 7 · T6")
+
+	do(ctx, t, chromedp.Click(`[data-dialog="share"]`), chromedp.WaitVisible("#share-link"), chromedp.Click("#shorten"))
+	until(ctx, t, `document.getElementById("share-link").value.includes("/s/")`)
+	short := get[string](ctx, t, `document.getElementById("share-link").value`)
+	do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(short))
+	at(ctx, t, "6 of 7 · T6")
+
+	for bad, want := range map[string]string{
+		"#v2" + link[3:]: "of a kind that this page does not know",
+		link[:60]:        "incomplete",
+		link[:60] + "~3": "incomplete",
+	} {
+		do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play"+bad))
+		until(ctx, t, problem+`.includes("`+want+`")`)
+		at(ctx, t, "0 of 0 · 0 ms")
+	}
+}
+
+// program starts the real program on address.
+func program(t *testing.T, binary, address string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, "serve", "-addr", address)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for range 200 {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/healthz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+			return cmd
+		}
+		time.Sleep(20 * time.Millisecond) // between two attempts to reach a process that is starting
+	}
+	t.Fatal("the program does not answer")
+	return nil
+}
+
+func TestTheServerIsKilledInMidSession(t *testing.T) {
+	ctx := tab(t)
+	binary := filepath.Join(t.TempDir(), "playground")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "relock/cmd/playground")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+
+	first := program(t, binary, address)
+	do(ctx, t, chromedp.Navigate("http://"+address+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	do(ctx, t, chromedp.Click(`[data-go="violation"]`))
+	at(ctx, t, "7 of 7")
+	do(ctx, t, chromedp.Click(`[data-go="first"]`), chromedp.Click("#by button"))
+	until(ctx, t, `document.getElementById("branch-1") !== null`)
+	do(ctx, t, chromedp.Click("#branch-0"), chromedp.Click(`[data-go="forward"]`))
+	at(ctx, t, "2 of 7 · T2")
+	before := get[[]string](ctx, t, texts)
+
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	until(ctx, t, problem+`.includes("The connection is lost")`)
+	do(ctx, t, chromedp.Click(`[data-go="back"]`)) // what is here needs no server
+	at(ctx, t, "1 of 7 · T1")
+	second := program(t, binary, address)
+	defer func() {
+		_ = second.Process.Kill()
+		_ = second.Wait()
+	}()
+	until(ctx, t, problem+` === ""`)
+	at(ctx, t, "1 of 7 · T1")
+	if after := get[[]string](ctx, t, texts); strings.Join(after, "\n") != strings.Join(before, "\n") {
+		t.Errorf("rows before\n%q\nand after\n%q", before, after)
+	}
+	do(ctx, t, chromedp.Click(`[data-go="end"]`))
+	until(ctx, t, place+`.includes("9 of 9 · T10")`)
+	do(ctx, t, chromedp.Click("#branch-1"))
+	until(ctx, t, place+`.endsWith("1 of 1 · 50 ms")`)
+}
+
+func TestNothingScrollsSidewaysWhileStepping(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	for _, width := range []int64{360, 768, 1440, 1920} {
+		do(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/lost-replies"))
+		at(ctx, t, "0 of 0 · 0 ms")
+		do(ctx, t, chromedp.KeyEvent(kb.End))
+		until(ctx, t, `document.querySelector('[data-go="end"]').disabled`)
+		if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
+			t.Errorf("%d px wide: the page is %d px wider", width, over)
+		}
+	}
+}

@@ -1,0 +1,554 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/gorilla/websocket"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web"
+	"relock/web/link"
+)
+
+// page is a page that steps through a scenario, as far as a test needs one.
+type page struct {
+	t        *testing.T
+	conn     *websocket.Conn
+	id       int
+	opened   map[string]any
+	branches map[int]*pageBranch
+	last     int // the branch that the last command has changed
+}
+
+type pageBranch struct {
+	parent, fork int
+	positions    []position
+	rows         []string
+}
+
+type position struct {
+	Move      any
+	Row       int
+	At        string
+	Options   []struct{ Thread, Does, Why string }
+	Violation bool
+	Over      bool
+}
+
+type playFrame struct {
+	V, Re     int
+	Opened    map[string]any
+	Branch    *struct{ ID, Parent, Fork int }
+	From      int
+	Positions []position
+	Rows      []struct {
+		Step int
+		HTML string
+	}
+	Dropped  *int
+	Compared string
+	Trace    string
+	Done     bool
+	Refused  string
+}
+
+func (s site) page(t *testing.T) *page {
+	t.Helper()
+	u := "ws" + strings.TrimPrefix(s.URL, "http") + "/play/socket"
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), u, http.Header{"Origin": {s.URL}})
+	if err != nil {
+		t.Fatal(err, res)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &page{t: t, conn: conn, branches: map[int]*pageBranch{}}
+}
+
+// ask sends a command, takes what comes of it, and returns the refusal.
+func (p *page) ask(command map[string]any) (refused string, last playFrame) {
+	p.t.Helper()
+	p.id++
+	command["id"] = p.id
+	if err := p.conn.WriteJSON(command); err != nil {
+		p.t.Fatal(err)
+	}
+	for {
+		var f playFrame
+		if err := p.conn.ReadJSON(&f); err != nil {
+			p.t.Fatal(command, ": ", err)
+		}
+		if f.V != 1 || f.Re != p.id {
+			p.t.Fatalf("frame %+v in answer to %d", f, p.id)
+		}
+		if f.Done || f.Refused != "" {
+			return f.Refused, last
+		}
+		p.take(f)
+		last = f
+	}
+}
+
+func (p *page) take(f playFrame) {
+	p.t.Helper()
+	if f.Opened != nil {
+		p.opened, p.branches = f.Opened, map[int]*pageBranch{}
+	}
+	if f.Branch == nil {
+		return
+	}
+	p.last = f.Branch.ID
+	b := p.branches[f.Branch.ID]
+	if b == nil {
+		b = &pageBranch{parent: f.Branch.Parent, fork: f.Branch.Fork}
+		if from := p.branches[b.parent]; from != nil {
+			b.positions = slices.Clone(from.positions[:f.From])
+			b.rows = slices.Clone(from.rows[:b.positions[f.From-1].Row])
+		}
+		p.branches[f.Branch.ID] = b
+	}
+	if f.From != len(b.positions) {
+		p.t.Fatalf("branch %d: positions from %d, the page has %d", f.Branch.ID, f.From, len(b.positions))
+	}
+	b.positions = append(b.positions, f.Positions...)
+	for _, row := range f.Rows {
+		b.rows = append(b.rows, row.HTML)
+		if row.Step != len(b.rows) || !strings.Contains(row.HTML, fmt.Sprintf(`id="row-%d"`, row.Step)) {
+			p.t.Fatalf("branch %d: row %d is the page's %d", f.Branch.ID, row.Step, len(b.rows))
+		}
+	}
+}
+
+// must is ask for what must not be refused.
+func (p *page) must(command map[string]any) playFrame {
+	p.t.Helper()
+	refused, last := p.ask(command)
+	if refused != "" {
+		p.t.Fatalf("%v: %s", command, refused)
+	}
+	return last
+}
+
+func (b *pageBranch) moves() []any {
+	moves := []any{}
+	for _, p := range b.positions[1:] {
+		moves = append(moves, p.Move)
+	}
+	return moves
+}
+
+func (b *pageBranch) tip() position { return b.positions[len(b.positions)-1] }
+
+type object = map[string]any
+
+const leaseExpiry = `
+lock: {lease: 200ms, watchdog: off, retry: {times: 5, interval: 50ms}}
+threads: [{name: A, work: 300ms}, {name: B, start: 10ms, work: 50ms}]
+`
+
+func TestSteppingOverTheSocket(t *testing.T) {
+	p := open(t, nil).page(t)
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	main := p.branches[0]
+	if len(main.positions) != 1 || main.tip().Options[0].Does != "starts: EXISTS … in lock, level 1" || main.tip().Options[1].Why != "at 10 ms" {
+		t.Errorf("at the start: %+v", main.positions)
+	}
+	p.must(object{"do": "step", "branch": 0, "thread": "A"})
+	p.must(object{"do": "step", "branch": 0})
+	p.must(object{"do": "run", "branch": 0, "to": "outcome", "thread": "B"})
+	if got := main.tip(); got.At != "60 ms" || got.Row != 3 || len(main.rows) != 3 {
+		t.Errorf("after B's next outcome: %+v with %d rows", got, len(main.rows))
+	}
+	p.must(object{"do": "run", "branch": 0, "to": "violation"})
+	if got := main.tip(); !got.Violation || got.At != "210 ms" || !strings.Contains(main.rows[6], `data-rule="mutual-exclusion"`) {
+		t.Errorf("at the violation: %+v", got)
+	}
+	p.must(object{"do": "run", "branch": 0, "to": "end"})
+	if !main.tip().Over {
+		t.Error("the end is not the end")
+	}
+	if refused, _ := p.ask(object{"do": "step", "branch": 0}); refused != "The run has ended." {
+		t.Errorf("a step after the end: %q", refused)
+	}
+	moves, rows := len(main.positions), len(main.rows)
+	p.must(object{"do": "strike", "branch": 0, "at": 1, "fault": object{"do": "crash", "thread": "A"}})
+	other := p.branches[1]
+	if p.last != 1 || other.parent != 0 || other.fork != 1 || len(other.positions) != 3 || !strings.Contains(other.rows[1], "the process dies") {
+		t.Errorf("after a strike in the past: branch %d, %+v", p.last, other)
+	}
+	if len(main.positions) != moves || len(main.rows) != rows {
+		t.Error("the branch that was left has changed")
+	}
+	p.must(object{"do": "time", "branch": 1, "to": "by", "by": "7ms"})
+	if got := other.tip().At; got != "7 ms" {
+		t.Errorf("7 ms later it is %s", got)
+	}
+	p.must(object{"do": "run", "branch": 1, "to": "end"})
+	compared := p.must(object{"do": "compare", "branch": 0, "with": 1}).Compared
+	if !strings.Contains(compared, "T1 to T1 are equal") || !strings.Contains(compared, "◇") || !strings.Contains(compared, "branch 1") {
+		t.Errorf("comparison: %s", compared)
+	}
+	p.must(object{"do": "cut", "branch": 0, "at": 2})
+	if got := p.branches[2]; got.parent != 0 || len(got.positions) != 3 {
+		t.Errorf("cut: %+v", got)
+	}
+	if f := p.must(object{"do": "drop", "branch": 2}); f.Dropped == nil || *f.Dropped != 2 {
+		t.Errorf("drop: %+v", f)
+	}
+	if refused, _ := p.ask(object{"do": "step", "branch": 2}); refused != "There is no such branch: 2." {
+		t.Errorf("a step on what was dropped: %q", refused)
+	}
+	// The trace is what the scenario with that schedule gives elsewhere.
+	text := p.must(object{"do": "trace", "branch": 1}).Trace
+	header, events, err := trace.Read(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(header.Scenario)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Start(t.Context(), sc, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var again bytes.Buffer
+	whole, _ := r.Log().Since(0)
+	if err := trace.Write(&again, r.Header(), whole[:len(events)]); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(text, again.String()); diff != "" {
+		t.Errorf("replayed from its trace: %s", diff)
+	}
+}
+
+func TestASessionComesBackAsItWas(t *testing.T) {
+	s := open(t, nil)
+	p := s.page(t)
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	p.must(object{"do": "run", "branch": 0, "to": "violation"})
+	p.must(object{"do": "time", "branch": 0, "at": 2, "to": "expiry"})
+	p.must(object{"do": "step", "branch": 1, "thread": "B"})
+	p.must(object{"do": "strike", "branch": 1, "at": 1, "fault": object{"do": "pause", "thread": "A", "for": "1s"}})
+	_ = p.conn.Close()
+
+	later := open(t, nil).page(t) // another server, which knows nothing
+	text, err := json.Marshal(p.opened["scenario"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var branches []object
+	for id := range len(p.branches) {
+		b := p.branches[id]
+		branches = append(branches, object{"parent": b.parent, "fork": b.fork, "moves": b.moves()})
+	}
+	later.must(object{"do": "open", "scenario": string(text), "branches": branches})
+	for id, b := range p.branches {
+		again := later.branches[id]
+		if diff := cmp.Diff(b.rows, again.rows); diff != "" || !cmp.Equal(b.positions, again.positions) || b.fork != again.fork {
+			t.Errorf("branch %d differs: %s\n%+v\n%+v", id, diff, b.positions, again.positions)
+		}
+	}
+	// Moves that do not fit are refused, and what is open stays.
+	branches[0]["moves"] = []any{0, 9}
+	refused, _ := later.ask(object{"do": "open", "scenario": string(text), "branches": branches})
+	if !strings.Contains(refused, "decision 2: choice 9 cannot be made") {
+		t.Errorf("moves that do not fit: %q", refused)
+	}
+	later.must(object{"do": "step", "branch": 0})
+}
+
+func TestCommandsThatAreRefused(t *testing.T) {
+	p := open(t, nil).page(t)
+	if refused, _ := p.ask(object{"do": "step", "branch": 0}); refused != "Nothing is open yet: the first command is open." {
+		t.Errorf("a step before all: %q", refused)
+	}
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	p.must(object{"do": "step", "branch": 0})
+	for _, c := range []struct {
+		command object
+		want    string
+	}{
+		{object{"do": "dance"}, `There is no command "dance"`},
+		{object{"do": "step", "thread": "B", "at": 7}, "The branch has no such move: 7, it has 1."},
+		{object{"do": "step", "at": 0}, "The next move here has been made already"},
+		{object{"do": "step", "thread": "A"}, "A moves at 300ms, after B."},
+		{object{"do": "run", "to": "lunch"}, `One cannot run to "lunch"; allowed: end, violation, outcome.`},
+		{object{"do": "run", "to": "outcome", "thread": "Z"}, "name one of the scenario's threads"},
+		{object{"do": "time", "to": "by", "by": "5"}, "Time passes by a length such as 50ms"},
+		{object{"do": "time", "to": "tomorrow"}, `Time cannot pass to "tomorrow"`},
+		{object{"do": "strike"}, "A strike needs a fault"},
+		{object{"do": "strike", "fault": object{"do": "rain"}}, `do: given "rain", allowed: pause,`},
+		{object{"do": "strike", "fault": object{"do": "pause", "thread": "A"}}, "for: given nothing, allowed:"},
+		{object{"do": "strike", "fault": object{"do": "up"}}, "Redis is up."},
+		{object{"do": "strike", "fault": object{"do": "crash", "thread": "Z"}}, `thread: given "Z", allowed: a thread of the scenario: A, B.`},
+		{object{"do": "compare", "with": 5}, "There is no such branch: 5."},
+		{object{"do": "drop"}, "The only branch there is stays."},
+		{object{"do": "open", "scenario": "threads: 7"}, "The scenario in this link has mistakes: line 1: threads: given"},
+		{object{"do": "open", "link": "v9.x"}, "This link is of a kind that this server does not know"},
+		{object{"do": "open", "scenario": leaseExpiry, "branches": []object{{"parent": 0, "fork": 0}}}, "The branches do not fit each other"},
+		{object{"do": "open", "scenario": leaseExpiry, "branches": slices.Repeat([]object{{"parent": -1}}, 7)}, "There are 6 branches already"},
+	} {
+		if refused, _ := p.ask(c.command); !strings.Contains(refused, c.want) {
+			t.Errorf("%v: %q, want %q", c.command, refused, c.want)
+		}
+	}
+	p.must(object{"do": "step", "branch": 0})
+	if got := len(p.branches[0].positions); got != 3 {
+		t.Errorf("after all refusals the branch has %d positions, want 3", got)
+	}
+}
+
+// A thousand frames that are nothing: each is answered, and the page goes on.
+func TestAThousandMalformedFrames(t *testing.T) {
+	s := open(t, nil)
+	p := s.page(t)
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // must repeat
+	good := []byte(`{"id":1,"do":"strike","branch":0,"at":0,"fault":{"do":"pause","thread":"A","for":"5ms"}}`)
+	var sent sync.WaitGroup
+	sent.Go(func() {
+		for i := range 1000 {
+			frame := slices.Clone(good)
+			for range 1 + r.IntN(6) {
+				frame[r.IntN(len(frame))] = byte(r.IntN(256))
+			}
+			kind := websocket.TextMessage
+			if i%3 == 0 {
+				kind = websocket.BinaryMessage
+				frame = frame[:r.IntN(len(frame))]
+			}
+			if err := p.conn.WriteMessage(kind, frame); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		if err := p.conn.WriteJSON(object{"id": 4711, "do": "trace", "branch": 0}); err != nil {
+			t.Error(err)
+		}
+	})
+	answers, done := 0, false
+	for !done {
+		var f playFrame
+		if err := p.conn.ReadJSON(&f); err != nil {
+			t.Fatal(err)
+		}
+		if f.Done || f.Refused != "" {
+			answers++
+		}
+		done = f.Re == 4711 && f.Done
+	}
+	sent.Wait()
+	if answers != 1001 {
+		t.Errorf("%d answers to 1001 frames", answers)
+	}
+	// One that is too long ends the line, and only this one.
+	if err := p.conn.WriteMessage(websocket.TextMessage, bytes.Repeat([]byte("x"), 2<<20)); err == nil {
+		_, _, err := p.conn.ReadMessage()
+		var closed *websocket.CloseError
+		if err == nil || errors.As(err, &closed) && closed.Code != websocket.CloseMessageTooBig {
+			t.Errorf("a frame of 2 MiB: %v", err)
+		}
+	}
+	if res, _ := s.do(t, http.MethodGet, "/healthz", nil); res.StatusCode != http.StatusOK {
+		t.Error("the server is not well")
+	}
+	s.page(t).must(object{"do": "open", "scenario": leaseExpiry})
+}
+
+func TestTwoPeopleStepAtOnce(t *testing.T) {
+	s := open(t, nil)
+	var wg sync.WaitGroup
+	results := make([][]string, 2)
+	for n, thread := range []string{"A", "B"} {
+		p := s.page(t)
+		wg.Go(func() {
+			p.must(object{"do": "open", "scenario": "lock: {lease: 200ms}\nthreads: [{name: A}, {name: B}]"})
+			p.must(object{"do": "step", "branch": 0, "thread": thread})
+			for !p.branches[0].tip().Over {
+				p.must(object{"do": "step", "branch": 0})
+			}
+			results[n] = p.branches[0].rows
+		})
+	}
+	wg.Wait()
+	if !strings.Contains(results[0][0], `acting inside" data-thread="A"`) || !strings.Contains(results[1][0], `acting inside" data-thread="B"`) {
+		t.Errorf("first rows:\n%s\n%s", results[0][0], results[1][0])
+	}
+}
+
+func TestSteppingIsLimited(t *testing.T) {
+	s := open(t, func(c *web.Config) { c.Limits.SteppingAddress = 1 })
+	first := s.page(t)
+	res, body := s.do(t, http.MethodGet, "/play/socket", nil)
+	if res.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, "as many") {
+		t.Errorf("a second page: %d", res.StatusCode)
+	}
+	first.must(object{"do": "open", "scenario": leaseExpiry})
+}
+
+func TestKeptLinks(t *testing.T) {
+	s := open(t, nil)
+	sc, err := scenario.Parse([]byte(leaseExpiry + "schedule: [0, 0]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := link.Encode(link.State{Scenario: sc, At: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func(body string) (int, string) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+"/s", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := s.Client().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = res.Body.Close() }()
+		var answer struct{ Path string }
+		if res.StatusCode == http.StatusCreated {
+			if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return res.StatusCode, answer.Path
+	}
+	status, path := post(text)
+	_, again := post(text)
+	if status != http.StatusCreated || path != again || len(path) < len("/s/")+11 {
+		t.Errorf("kept: %d at %q and %q", status, path, again)
+	}
+	res, body := s.do(t, http.MethodGet, path, nil)
+	if res.StatusCode != http.StatusOK || !strings.Contains(body, `data-open="`+text+`"`) {
+		t.Errorf("GET %s = %d without the link", path, res.StatusCode)
+	}
+	for body, want := range map[string]int{
+		"hello": http.StatusUnprocessableEntity, text[:40] + "~0": http.StatusUnprocessableEntity,
+		strings.Repeat("A", 70<<10): http.StatusRequestEntityTooLarge,
+	} {
+		if status, _ := post(body); status != want {
+			t.Errorf("%.20s: %d, want %d", body, status, want)
+		}
+	}
+	if res, body := s.do(t, http.MethodGet, "/s/AAAAAAAAAAA", nil); res.StatusCode != http.StatusNotFound || !strings.Contains(body, "Nothing is kept here") {
+		t.Errorf("an unknown id: %d", res.StatusCode)
+	}
+}
+
+func TestFromTheFormToStepping(t *testing.T) {
+	s := open(t, nil)
+	res, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", "step"))
+	fragment, ok := strings.CutPrefix(res.Header.Get("Location"), "/play#")
+	if res.StatusCode != http.StatusSeeOther || !ok {
+		t.Fatalf("%d to %q\n%s", res.StatusCode, res.Header.Get("Location"), body)
+	}
+	state, err := link.Decode(fragment)
+	if err != nil || state.Scenario.Title != "Two" || len(state.Scenario.Threads) != 2 {
+		t.Errorf("%+v, %v", state, err)
+	}
+	for path, want := range map[string]int{"/play": 200, "/play/crash": 200, "/play/nothing": 404} {
+		if res, _ := s.do(t, http.MethodGet, path, nil); res.StatusCode != want {
+			t.Errorf("GET %s = %d, want %d", path, res.StatusCode, want)
+		}
+	}
+}
+
+func TestOnlyWhoStartedALiveRunSteersIt(t *testing.T) {
+	s := open(t, nil)
+	form := twoThreads("store", "wall", "slow", "20")
+	res, _ := s.do(t, http.MethodPost, "/runs", form)
+	path := res.Header.Get("Location")
+	mine := res.Cookies()
+	if res.StatusCode != http.StatusSeeOther || len(mine) != 1 || !mine[0].HttpOnly {
+		t.Fatalf("%d, cookies %v", res.StatusCode, mine)
+	}
+	cookie := mine[0].Name + "=" + mine[0].Value
+	_, body := s.do(t, http.MethodGet, path, nil, "Cookie", cookie)
+	if !strings.Contains(body, `data-steer="pause"`) || !strings.Contains(body, "every duration is 20 times as long") || !strings.Contains(body, "lease 4s") {
+		t.Error("no controls, or no word of slow motion, for who started it")
+	}
+	if _, body := s.do(t, http.MethodGet, path, nil); strings.Contains(body, "data-steer") {
+		t.Error("controls for somebody else")
+	}
+	ask := func(header http.Header, text string) string {
+		conn, _, err := s.dial(t, path, 1<<20, header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		if err := conn.WriteMessage(websocket.TextMessage, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			var f struct{ Refused, Controls string }
+			if err := conn.ReadJSON(&f); err != nil {
+				t.Fatal(err)
+			}
+			if f.Refused != "" || f.Controls != "" {
+				return f.Refused + f.Controls
+			}
+		}
+	}
+	own := http.Header{"Cookie": {cookie}}
+	if got := ask(nil, `{"thread":"A","do":"crash"}`); got != "Only who started this run can steer its threads." {
+		t.Errorf("somebody else: %q", got)
+	}
+	if got := ask(own, `{"thread":"A"`); !strings.Contains(got, "That is no command") {
+		t.Errorf("half a command: %q", got)
+	}
+	if got := ask(own, `{"thread":"A","do":"pause"}`); !strings.Contains(got, "Resume") || !strings.Contains(got, "paused") {
+		t.Errorf("pause: %q", got)
+	}
+	if got := ask(own, `{"thread":"A","do":"pause"}`); !strings.Contains(got, "A is paused already") && !strings.Contains(got, "Resume") {
+		t.Errorf("pause twice: %q", got)
+	}
+}
+
+func TestSlowMotionHasLimits(t *testing.T) {
+	s := open(t, nil)
+	res, body := s.do(t, http.MethodPost, "/runs", twoThreads("store", "wall", "slow", "101"))
+	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "allowed: a whole number from 1 to 100") {
+		t.Errorf("101 times: %d", res.StatusCode)
+	}
+	res, body = s.do(t, http.MethodPost, "/runs", twoThreads("store", "wall", "slow", "100", "lease", "2m"))
+	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "would be longer than allowed") {
+		t.Errorf("a lease of 200 minutes: %d", res.StatusCode)
+	}
+}
+
+// What the form does not show of an example goes with it all the same.
+func TestTheFormKeepsWhatItDoesNotShow(t *testing.T) {
+	s := open(t, nil)
+	form := twoThreads("action", "step", "policy", "random")
+	form["more"] = []string{`{"repeat":3,"on-lost":"stop","jitter":"0ms-5ms","wait":"poll"}`, ""}
+	res, body := s.do(t, http.MethodPost, "/runs", form)
+	fragment, _ := strings.CutPrefix(res.Header.Get("Location"), "/play#")
+	state, err := link.Decode(fragment)
+	if err != nil {
+		t.Fatal(err, body)
+	}
+	a, b := state.Scenario.Threads[0], state.Scenario.Threads[1]
+	if state.Scenario.Policy != "random" || a.Repeat != 3 || a.OnLost != "stop" || a.Retry.JitterMax == 0 || b.Repeat != 1 {
+		t.Errorf("%+v", state.Scenario)
+	}
+	form["more"] = []string{`{`, ""}
+	if res, _ := s.do(t, http.MethodPost, "/runs", url.Values(form)); res.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("what is no JSON: %d", res.StatusCode)
+	}
+}
