@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -57,6 +58,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 			1, nil,
 			[]string{"violations: expected orphan, but there were none", "outcome of B: expected lost, but it was done"},
 		},
+		{"a schedule that does not fit", "threads: [{name: A}]\nschedule: [0, 3]", []string{"run", "-"}, 2, nil, []string{"the schedule does not fit the scenario: decision 2: choice 3 cannot be made: only 0 can move"}},
 		{"another seed", "", []string{"run", "-json", "-seed", "7", good}, 0, []string{`"seed":7`}, nil},
 		{
 			"all mistakes of a scenario", "lock: {lease: 200}\nthreads:\n  - {name: A, depht: 2}\n  - {name: A}\n",
@@ -253,5 +255,45 @@ func TestTooLongScenario(t *testing.T) {
 	}
 	if got := playground(t, "", "run", name); got.code != 2 || !strings.Contains(got.err, "64 KiB") {
 		t.Errorf("exit code %d: %s", got.code, got.err)
+	}
+}
+
+// TestMain lets a test start this program anew, as a process of its own.
+func TestMain(m *testing.M) {
+	if os.Getenv("RELOCK_TEST_AS_PROGRAM") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestASchedulePlaysTheSameInAFreshProcess(t *testing.T) {
+	const stepped = `
+title: Stepped by hand
+lock: {lease: 200ms, watchdog: off, retry: {times: 3, interval: 40ms, jitter: 0-9ms}}
+threads: [{name: A, depth: 2, work: 30ms-90ms}, {name: B, work: 10ms-20ms}, {name: C, start: 3ms}]
+policy: random
+seed: 99
+schedule: [1, 0, {until: 25ms}, {do: pause, thread: B, for: 500ms}, 0, {do: lose-reply, thread: A, at: unlock}, 0, {do: fail-over, behind: 1}]
+`
+	here := playground(t, stepped, "run", "-json", "-")
+	if here.code != 0 || len(strings.Split(here.out, "\n")) < 30 {
+		t.Fatalf("%+v", here)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		cmd := exec.CommandContext(t.Context(), self, "run", "-json", "-")
+		cmd.Env = append(os.Environ(), "RELOCK_TEST_AS_PROGRAM=1", "GOMAXPROCS=1")
+		cmd.Stdin = strings.NewReader(stepped)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(out) != here.out {
+			t.Errorf("another process gives another trace:\n%s\nwant\n%s", out, here.out)
+		}
 	}
 }

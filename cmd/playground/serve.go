@@ -32,6 +32,7 @@ const (
 
 type serveFlags struct {
 	addr, redis string
+	links       string
 	level       slog.Level
 	limits      session.Limits
 }
@@ -46,6 +47,9 @@ func newServeFlags(f *serveFlags) *flag.FlagSet {
 	fs.IntVar(&f.limits.RunningPerAddress, "max-running-per-address", f.limits.RunningPerAddress, "`number` of scenarios running at once from one address")
 	fs.IntVar(&f.limits.StartsPerMinute, "max-starts", f.limits.StartsPerMinute, "`number` of runs started in a minute from one address")
 	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept to be looked at")
+	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, "`number` of scenarios stepped through at once")
+	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
+	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links; without one they are kept in memory, until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
 	fs.VisitAll(func(fl *flag.Flag) { fl.Usage += " ($" + variable(fl.Name) + ")" })
 	return fs
@@ -90,7 +94,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		return exitUsage
 	}
 	l := f.limits
-	if l.Running < 1 || l.RunningPerAddress < 1 || l.StartsPerMinute < 1 || l.Kept < 1 || l.Idle <= 0 {
+	if l.Running < 1 || l.RunningPerAddress < 1 || l.StartsPerMinute < 1 || l.Kept < 1 || l.Idle <= 0 || l.Stepping < 1 || l.SteppingAddress < 1 {
 		fmt.Fprintln(env.err, "playground: the limits of serve must be larger than 0")
 		return exitUsage
 	}
@@ -98,6 +102,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		Log:       slog.New(slog.NewJSONHandler(env.err, &slog.HandlerOptions{Level: f.level})),
 		Limits:    f.limits,
 		Scenarios: lessons.Scenarios(),
+		Links:     f.links,
 	}
 	if f.redis != "" {
 		external, err := store.Connect(ctx, f.redis)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"relock/engine/clock"
+	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -616,6 +619,9 @@ threads: [{name: A, work: 1h}, {name: B}, {name: C, start: 1h}, {name: D, start:
 	}
 }
 
+// BenchmarkTwoThreads is a whole schedule, and beside it nothing but its
+// scripts, unwrapped, on a miniredis: what is left is what stepping, journal,
+// checks and starting a Redis cost.
 func BenchmarkTwoThreads(b *testing.B) {
 	data, err := fs.ReadFile(lessons.Scenarios(), "two-threads.yaml")
 	if err != nil {
@@ -625,13 +631,68 @@ func BenchmarkTwoThreads(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	for b.Loop() {
-		r, err := run.New(sc, run.Options{})
-		if err != nil {
-			b.Fatal(err)
+	var calls [][]any // SHA, key and arguments of each script
+	b.Run("schedule", func(b *testing.B) {
+		for b.Loop() {
+			r, err := run.New(sc, run.Options{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := r.Execute(b.Context()); err != nil {
+				b.Fatal(err)
+			}
+			if calls == nil {
+				events, _ := r.Log().Since(0)
+				calls = scripts(events)
+			}
 		}
-		if err := r.Execute(b.Context()); err != nil {
-			b.Fatal(err)
+		b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "schedules/s")
+	})
+	b.Run("bare", func(b *testing.B) {
+		e := store.NewEmbedded(clock.Epoch)
+		defer func() { _ = e.Close() }()
+		for _, s := range lock.Scripts() {
+			if err := e.Client().ScriptLoad(b.Context(), s.Source).Err(); err != nil {
+				b.Fatal(err)
+			}
+		}
+		for b.Loop() {
+			for _, c := range calls {
+				if err := e.Client().EvalSha(b.Context(), c[0].(string), []string{"K"}, c[1:]...).Err(); err != nil { //nolint:forcetypeassert // ours
+					b.Fatal(err)
+				}
+			}
+		}
+		b.ReportMetric(float64(len(calls)), "scripts")
+	})
+}
+
+// scripts are the calls that the events came from, one a step and call.
+func scripts(events []trace.Event) [][]any {
+	var calls [][]any
+	last := ""
+	for _, e := range events {
+		c, ok := e.Body.(trace.Command)
+		if at := fmt.Sprint(e.Step, e.Thread, c.Call); !ok || at == last {
+			continue
+		} else {
+			last = at
+		}
+		for _, s := range lock.Scripts() {
+			if s.Name != c.Script {
+				continue
+			}
+			call := []any{s.SHA, e.Thread}
+			switch c.Call {
+			case lock.CallLock:
+				call = append(call, c.Level, 200)
+			case lock.CallUnlock:
+				call = append(call, c.Level)
+			case lock.CallRenew:
+				call = append(call, 200)
+			}
+			calls = append(calls, call)
 		}
 	}
+	return calls
 }
