@@ -3,10 +3,13 @@ package lessons_test
 import (
 	"bytes"
 	"io/fs"
+	"slices"
 	"testing"
 
 	"relock/engine"
 	"relock/engine/scenario"
+	"relock/engine/store"
+	"relock/engine/store/storetest"
 	"relock/engine/trace"
 	"relock/lessons"
 )
@@ -55,5 +58,50 @@ func TestScenariosKeepTheirWord(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What needs no fault of Redis itself comes out the same on a real one.
+func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
+	external, err := store.Connect(t.Context(), storetest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = external.Close() })
+	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Run("all", func(t *testing.T) { // returns when all of them have ended
+		for _, name := range names {
+			data, err := fs.ReadFile(lessons.Scenarios(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc, err := scenario.Parse(data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(sc.Faults, func(f scenario.Fault) bool { return f.Timed }) {
+				continue
+			}
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				run, err := engine.Start(t.Context(), sc, engine.Options{External: external})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := run.Wait(); err != nil {
+					t.Fatal(err)
+				}
+				events, _ := run.Log().Since(0)
+				for _, d := range engine.Unexpected(sc.Expect, events) {
+					t.Error(d)
+				}
+			})
+		}
+	})
+	if left, err := external.Client().DBSize(t.Context()).Result(); err != nil || left != 0 {
+		t.Errorf("%d keys are left, %v", left, err)
 	}
 }

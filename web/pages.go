@@ -43,10 +43,25 @@ func (s *Server) playground(w http.ResponseWriter, r *http.Request, status int, 
 		title = "Playground"
 	}
 	p := view.Playground{Page: s.frame(title), Form: f, Run: run}
-	for _, e := range s.examples {
-		p.Examples = append(p.Examples, view.Example{Name: e.name, Title: e.sc.Title, Current: e.name == current})
-	}
+	p.Examples = s.grouped(current)
 	return render(r.Context(), w, status, templates.Playground(p))
+}
+
+// grouped are the examples by lock, in the order in which locks are listed.
+func (s *Server) grouped(current string) []view.Examples {
+	var groups []view.Examples
+	for _, p := range scenario.Protocols() {
+		g := view.Examples{Protocol: p.Name}
+		for _, e := range s.examples {
+			if e.sc.Lock.Protocol == p.Name {
+				g.List = append(g.List, view.Example{Name: e.name, Title: e.sc.Title, Current: e.name == current})
+			}
+		}
+		if len(g.List) > 0 {
+			groups = append(groups, g)
+		}
+	}
+	return groups
 }
 
 // start runs what the form says, or changes the form.

@@ -48,9 +48,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		}
 		p.Scenario = first
 	}
-	for _, e := range s.examples {
-		p.Examples = append(p.Examples, view.Example{Name: e.name, Title: e.sc.Title, Current: e.name == current})
-	}
+	p.Examples = s.grouped("") // a choice leads elsewhere: none is current
 	return render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
 }
 

@@ -184,10 +184,11 @@ func keyLines(k view.Key) []styled {
 	}
 	var lines []styled
 	for _, h := range k.Holds {
-		lines = append(lines, styled{strings.TrimSpace(h.Thread+" ") + " { " + h.Owner + ": " + h.Count + " }", ""})
-	}
-	if k.Value != "" {
-		lines = append(lines, styled{view.ShortOwner(k.Value), ""})
+		text := "{ " + h.Owner + ": " + h.Count + " }"
+		if h.Count == "" {
+			text = "\"" + h.Owner + "\""
+		}
+		lines = append(lines, styled{strings.TrimSpace(h.Thread + " " + text), ""})
 	}
 	const cells = 10
 	full := (k.Fraction*cells + 999) / 1000

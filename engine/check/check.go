@@ -22,6 +22,9 @@ const (
 	Orphan          = "orphan"           // every thread ended, the key stands beyond a lease
 	SelfDeadlock    = "self-deadlock"    // a thread waits for a lock that it holds itself
 	Stuck           = "stuck"            // nothing can move any more
+	LostUpdate      = "lost-update"      // a write was overwritten by one that had not seen it
+	Oversold        = "oversold"         // more was taken than there was
+	TokenRegression = "token-regression" // a fencing token is not larger than one before it
 )
 
 // Checker looks at the events of one run in order. It is not safe for
@@ -41,6 +44,13 @@ type Checker struct {
 	lost     map[string]int // its field left the key
 	counted  map[string]int // its hold count changed
 	last     map[string]int // its last event
+	readAt   map[string]int // its last read of the resource
+
+	written   trace.Event // the last write that was taken
+	sold      bool        // oversold was reported
+	token     int64       // the largest so far
+	tokenSeen int         // and its event
+	tokenOf   string      // and its thread
 }
 
 // New returns a checker for a run in which owners, by id, are threads.
@@ -48,6 +58,7 @@ func New(owners map[string]string) *Checker {
 	c := &Checker{
 		owners: map[string]string{}, before: trace.Absent(), mismatched: map[string]string{}, waiting: map[string]bool{},
 		entered: map[string]int{}, gained: map[string]int{}, lost: map[string]int{}, counted: map[string]int{}, last: map[string]int{},
+		readAt: map[string]int{},
 	}
 	for id, thread := range owners {
 		c.owners[thread] = id
@@ -73,6 +84,11 @@ func (c *Checker) Observe(e trace.Event) []trace.Violation {
 	case trace.Outcome:
 		add(c.countMismatch(e, b))
 		add(c.selfDeadlock(e, b))
+		add(c.tokenRegression(e, b))
+	case trace.Resource:
+		add(c.lostUpdate(e, b))
+		add(c.oversold(e, b))
+		c.followResource(e, b)
 	}
 	c.before = e.Key
 	return found
@@ -225,6 +241,56 @@ func (c *Checker) selfDeadlock(e trace.Event, b trace.Outcome) (trace.Violation,
 	return trace.Violation{
 		Rule: SelfDeadlock, Threads: []string{e.Thread}, Events: proof(c.gained[e.Thread], e.Seq),
 		Detail: e.Thread + " waits for a lock that it holds itself",
+	}, true
+}
+
+// followResource notes who read and who wrote.
+func (c *Checker) followResource(e trace.Event, b trace.Resource) {
+	switch {
+	case b.Op == trace.OpRead:
+		c.readAt[e.Thread] = e.Seq
+	case !b.Refused:
+		c.written = e
+	}
+}
+
+// lostUpdate finds a write whose thread had not seen the one before it. A
+// stock is counted down where it is, and loses none.
+func (c *Checker) lostUpdate(e trace.Event, b trace.Resource) (trace.Violation, bool) {
+	if b.Op != trace.OpWrite || b.Refused || b.Based == b.Version-1 || b.Stock {
+		return trace.Violation{}, false
+	}
+	return trace.Violation{
+		Rule: LostUpdate, Threads: []string{e.Thread, c.written.Thread}, Events: proof(c.readAt[e.Thread], c.written.Seq, e.Seq),
+		Detail: fmt.Sprintf("%s wrote %d over what %s had written since %s read", e.Thread, b.Value, c.written.Thread, e.Thread),
+	}, true
+}
+
+// oversold finds the first that was taken from an empty stock.
+func (c *Checker) oversold(e trace.Event, b trace.Resource) (trace.Violation, bool) {
+	if b.Op != trace.OpWrite || b.Refused || !b.Stock || b.Value >= 0 || c.sold {
+		return trace.Violation{}, false
+	}
+	c.sold = true
+	return trace.Violation{
+		Rule: Oversold, Threads: []string{e.Thread}, Events: proof(c.readAt[e.Thread], c.written.Seq, e.Seq),
+		Detail: fmt.Sprintf("%s took one that was not there: the stock is at %d", e.Thread, b.Value),
+	}, true
+}
+
+// tokenRegression finds a grant whose token is not larger than all before it.
+func (c *Checker) tokenRegression(e trace.Event, b trace.Outcome) (trace.Violation, bool) {
+	if b.Result != trace.Acquired || b.Token == 0 {
+		return trace.Violation{}, false
+	}
+	before, seen, of := c.token, c.tokenSeen, c.tokenOf
+	if b.Token > before {
+		c.token, c.tokenSeen, c.tokenOf = b.Token, e.Seq, e.Thread
+		return trace.Violation{}, false
+	}
+	return trace.Violation{
+		Rule: TokenRegression, Threads: []string{e.Thread, of}, Events: proof(seen, e.Seq),
+		Detail: fmt.Sprintf("%s was given token %d, and %s had %d before", e.Thread, b.Token, of, before),
 	}, true
 }
 

@@ -52,6 +52,8 @@ type Client struct {
 	sink   func(context.Context, Record)
 	bySHA  map[string]wrapped
 	byText map[string]wrapped
+
+	command wrapped // any one command
 }
 
 // Scripter is what the journal asks of a client; every go-redis client has it.
@@ -72,6 +74,8 @@ type wrapped struct {
 // script that Redis ran, by the goroutine that sent it, with its context.
 func New(redis func() Scripter, scripts []Script, sink func(context.Context, Record)) *Client {
 	j := &Client{redis: redis, sink: sink, bySHA: map[string]wrapped{}, byText: map[string]wrapped{}}
+	one := Wrap(oneCommand)
+	j.command = wrapped{text: one, sha: digest(one)}
 	for _, s := range scripts {
 		text := Wrap(s.Source)
 		w := wrapped{name: s.Name, text: text, sha: digest(text)}
@@ -124,6 +128,25 @@ func (j *Client) Eval(ctx context.Context, text string, keys []string, args ...a
 	return j.record(ctx, w, keys, j.redis().Eval(ctx, w.text, keys, args...))
 }
 
+// oneCommand is a command outside of any script, as a script.
+const oneCommand = "return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))"
+
+// Do runs one command whose first argument is its only key. Its record has no
+// script.
+func (j *Client) Do(ctx context.Context, args ...any) *redis.Cmd {
+	if len(args) < 2 {
+		return failed(ctx, fmt.Errorf("journal: a command without a key: %v", args))
+	}
+	key := fmt.Sprint(args[1])
+	argv := append([]any{args[0]}, args[2:]...)
+	keys := []string{key}
+	cmd := j.redis().EvalSha(ctx, j.command.sha, keys, argv...)
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {
+		cmd = j.redis().Eval(ctx, j.command.text, keys, argv...)
+	}
+	return j.record(ctx, j.command, keys, cmd)
+}
+
 func failed(ctx context.Context, err error) *redis.Cmd {
 	cmd := redis.NewCmd(ctx)
 	cmd.SetErr(err)
@@ -141,6 +164,11 @@ func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redi
 		return failed(ctx, err)
 	}
 	rec.Script = w.name
+	if w.name == "" {
+		for i := range rec.Entries {
+			rec.Entries[i].Line = 0
+		}
+	}
 	if len(keys) > 0 {
 		rec.Key = keys[0]
 	}

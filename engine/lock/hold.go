@@ -9,6 +9,7 @@ import (
 type Hold struct {
 	s     *session
 	level int
+	token int64
 	ctx   context.Context //nolint:containedctx // the hold is a lease on time, and says when it is over
 	end   context.CancelCauseFunc
 }
@@ -21,6 +22,10 @@ func (h *Hold) Owner() Owner { return h.s.owner }
 
 // Level is 1 for the first acquisition, 2 for a re-entry, and so on.
 func (h *Hold) Level() int { return h.level }
+
+// Token is the fencing token that came with the first acquisition or was
+// confirmed at re-entry; 0 where the protocol has none.
+func (h *Hold) Token() int64 { return h.token }
 
 // Context descends from the context that Lock was given. It ends with cause
 // ErrLost (or ErrMaxAge) when the lease can no longer be relied on, and with
@@ -60,11 +65,17 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 	}
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
-	if h.level == 1 {
+	if h.level == 1 && !s.l.p.naive {
 		s.disarm(ctx)
 	}
 	r, err := s.release(ctx, c, s.l.o.Retries)
-	if err == nil && r.code == codeNotHeld {
+	if h.level == 1 && s.l.p.naive {
+		s.disarm(ctx) // too late: the lock may be another's already
+	}
+	switch {
+	case err == nil && r.code == codeNotHeld && s.l.p.naive:
+		err = fmt.Errorf("%w: unlock of level %d of %q", ErrNotHeld, h.level, s.key)
+	case err == nil && r.code == codeNotHeld:
 		err = fmt.Errorf("%w: unlock of level %d of %q", ErrLost, h.level, s.key)
 		s.lose(ErrLost)
 	}

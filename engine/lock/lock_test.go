@@ -409,7 +409,7 @@ func (n *network) pass(ctx context.Context, send func() *redis.Cmd) *redis.Cmd {
 // load has Redis know the scripts, so that every call is one EVALSHA.
 func load(t *testing.T, c redis.UniversalClient) {
 	t.Helper()
-	for _, s := range lock.Scripts() {
+	for _, s := range lock.Reentrant.Scripts() {
 		if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {
 			t.Fatal(err)
 		}

@@ -14,9 +14,11 @@ import (
 type Locker struct {
 	client Redis
 	o      Options
+	p      protocol
 
 	mu       sync.Mutex
 	sessions map[sessionKey]*session
+	watched  map[sessionKey]bool // a naive protocol's owners that had their watchdog
 }
 
 type sessionKey struct {
@@ -30,7 +32,10 @@ func New(client Redis, o Options) (*Locker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Locker{client: client, o: o, sessions: map[sessionKey]*session{}}, nil
+	return &Locker{
+		client: client, o: o, p: protocols()[o.Protocol],
+		sessions: map[sessionKey]*session{}, watched: map[sessionKey]bool{},
+	}, nil
 }
 
 // Lock enters the lock of key for owner: it tries once, and then again up to

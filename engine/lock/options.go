@@ -17,6 +17,8 @@ const DefaultMaxAge = time.Hour
 
 // Options say how a [Locker] takes and keeps locks.
 type Options struct {
+	// Protocol is how the lock is kept; "" is Reentrant.
+	Protocol Protocol
 	// Lease is how long a lock lives in Redis without renewal: whole
 	// milliseconds, at least one.
 	Lease time.Duration
@@ -80,7 +82,8 @@ const (
 type Attempt struct {
 	Call
 	Result Result
-	Count  int // the hold count that Redis answered with, else 0
+	Count  int   // the hold count that Redis answered with, else 0
+	Token  int64 // the fencing token that came with the grant, else 0
 	Err    error
 }
 
@@ -88,7 +91,13 @@ func (o Options) withDefaults() (Options, error) {
 	bad := func(what string, given any) (Options, error) {
 		return o, fmt.Errorf("%w: %s, given %v", ErrOptions, what, given)
 	}
+	if o.Protocol == "" {
+		o.Protocol = Reentrant
+	}
+	p, known := protocols()[o.Protocol]
 	switch {
+	case !known:
+		return bad("Protocol must be one of the package's", o.Protocol)
 	case o.Lease < time.Millisecond || o.Lease%time.Millisecond != 0:
 		return bad("Lease must be whole milliseconds, at least 1ms", o.Lease)
 	case o.Renew < 0 && o.Renew != NoWatchdog:
@@ -102,6 +111,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Renew == 0 {
 		o.Renew = (o.Lease / 3).Round(time.Microsecond)
+	}
+	if p.renew == nil {
+		o.Renew = NoWatchdog
 	}
 	if o.MaxAge == 0 {
 		o.MaxAge = DefaultMaxAge

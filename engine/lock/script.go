@@ -2,7 +2,6 @@ package lock
 
 import (
 	"context"
-	_ "embed" // the scripts
 	"errors"
 	"fmt"
 
@@ -13,6 +12,7 @@ import (
 type Redis interface {
 	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
 	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
+	Do(ctx context.Context, args ...any) *redis.Cmd
 }
 
 // Script is one of the engine's Lua scripts.
@@ -20,27 +20,12 @@ type Script struct {
 	Name   string // file name
 	Source string
 	SHA    string // SHA-1 of Source in hexadecimal, as EVALSHA wants it
+	call   string // the call that it is
 }
 
-var (
-	//go:embed lock.lua
-	lockSource string
-	//go:embed unlock.lua
-	unlockSource string
-	//go:embed renew.lua
-	renewSource string
-
-	lockScript   = newScript("lock.lua", lockSource)
-	unlockScript = newScript("unlock.lua", unlockSource)
-	renewScript  = newScript("renew.lua", renewSource)
-)
-
-func newScript(name, source string) Script {
-	return Script{Name: name, Source: source, SHA: redis.NewScript(source).Hash()}
+func newScript(call, name, source string) Script {
+	return Script{Name: name, Source: source, SHA: redis.NewScript(source).Hash(), call: call}
 }
-
-// Scripts returns all scripts that the engine sends.
-func Scripts() []Script { return []Script{lockScript, unlockScript, renewScript} }
 
 // Codes with which the scripts answer.
 const (
@@ -52,23 +37,27 @@ const (
 type reply struct {
 	code  int64
 	count int
+	token int64 // 0: none
 }
 
 // run sends the script by its digest and, where Redis does not know it (new,
 // flushed, restarted, failed over), once more in full.
-func (s Script) run(ctx context.Context, client Redis, key string, args ...any) (reply, error) {
-	keys := []string{key}
+func (s Script) run(ctx context.Context, client Redis, keys []string, args ...any) (reply, error) {
 	res, err := client.EvalSha(ctx, s.SHA, keys, args...).Int64Slice()
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		res, err = client.Eval(ctx, s.Source, keys, args...).Int64Slice()
 	}
 	if err != nil {
-		return reply{}, fmt.Errorf("lock: %s on %q: %w", s.Name, key, err)
+		return reply{}, fmt.Errorf("lock: %s on %q: %w", s.Name, keys[0], err)
 	}
-	if len(res) != 2 {
-		return reply{}, fmt.Errorf("lock: %s on %q: unexpected reply %v", s.Name, key, res)
+	if len(res) != 2 && len(res) != 3 {
+		return reply{}, fmt.Errorf("lock: %s on %q: unexpected reply %v", s.Name, keys[0], res)
 	}
-	return reply{res[0], int(res[1])}, nil
+	r := reply{code: res[0], count: int(res[1])}
+	if len(res) == 3 {
+		r.token = res[2]
+	}
+	return r, nil
 }
 
 // answered tells whether err is Redis' own answer, so that the command's fate

@@ -103,12 +103,15 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	ctx, cancel := s.limited(withCall(ctx, c))
 	defer cancel()
 	sent := l.o.Clock.Now()
-	if c.Level == 1 {
+	if c.Level == 1 && !l.p.naive {
 		s.arm(sent)
 	}
-	r, err := lockScript.run(ctx, l.client, s.key, string(s.owner), c.Level, l.o.Lease.Milliseconds())
+	r, err := l.p.lock(ctx, s.steps(c))
 	granted := err == nil && r.code == codeGranted
-	if granted && c.Level == 1 && !l.o.Clock.Now().Before(s.deadlineAfter(sent)) {
+	if granted && l.p.naive {
+		s.armNaively(l.o.Clock.Now())
+	}
+	if granted && c.Level == 1 && !l.p.naive && !l.o.Clock.Now().Before(s.deadlineAfter(sent)) {
 		// The grant is older than the lease that came with it (F44).
 		granted, err = false, fmt.Errorf("%w: the grant came too late: %w", ErrNotAcquired, ErrLost)
 	}
@@ -118,11 +121,11 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	if !granted && c.Level == 1 {
 		s.disarm(ctx)
 	}
-	at := Attempt{Call: c, Count: r.count, Err: err}
+	at := Attempt{Call: c, Count: r.count, Token: r.token, Err: err}
 	a := acquisition{err: err}
 	switch {
 	case granted:
-		a.hold = s.push(parent, c.Level, sent)
+		a.hold = s.push(parent, c.Level, r.token, sent)
 		at.Result = Acquired
 		if c.Level > 1 {
 			at.Result = Reentered
@@ -149,9 +152,13 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	return a
 }
 
+func (s *session) steps(c Call) steps {
+	return steps{client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease}
+}
+
 // push records that level was granted.
-func (s *session) push(parent context.Context, level int, sent time.Time) *Hold {
-	h := &Hold{s: s, level: level}
+func (s *session) push(parent context.Context, level int, token int64, sent time.Time) *Hold {
+	h := &Hold{s: s, level: level, token: token}
 	h.ctx, h.end = context.WithCancelCause(parent)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,7 +166,9 @@ func (s *session) push(parent context.Context, level int, sent time.Time) *Hold 
 	if level == 1 {
 		s.lost = nil
 		s.began = sent
-		s.rely(sent)
+		if !s.l.p.naive {
+			s.rely(sent)
+		}
 	}
 	return h
 }
@@ -231,18 +240,18 @@ func (s *session) giveBack(ctx context.Context, c Call) {
 func (s *session) release(ctx context.Context, c Call, retries int) (reply, error) {
 	l := s.l
 	for c.Attempt = 1; ; c.Attempt++ {
-		r, err := unlockScript.run(withCall(ctx, c), l.client, s.key, string(s.owner), c.Level)
+		r, err := l.p.unlock(withCall(ctx, c), s.steps(c))
 		at := Attempt{Call: c, Count: r.count, Err: err}
 		switch {
 		case err != nil:
 			at.Result = Failed
-		case r.code == codeGranted && c.Level == 1:
+		case r.code == codeGranted && r.count <= 0:
 			at.Result = Released
 		case r.code == codeGranted:
 			at.Result = Decremented
 		case s.ownRelease(c):
-			at.Result, r = Released, reply{codeGranted, 0}
-		case s.level() > 0:
+			at.Result, r = Released, reply{code: codeGranted}
+		case s.level() > 0 && !l.p.naive:
 			at.Result, at.Err = Lost, ErrLost
 		default:
 			at.Result, at.Err = NotHeld, ErrNotHeld
@@ -250,6 +259,9 @@ func (s *session) release(ctx context.Context, c Call, retries int) (reply, erro
 		l.observe(at)
 		if err == nil || answered(err) {
 			return r, err
+		}
+		if c.Attempt <= retries && l.o.Observer != nil {
+			l.o.Observer.Waiting(l.o.Interval)
 		}
 		if c.Attempt > retries || l.o.Clock.Sleep(ctx, l.o.Interval) != nil || ctx.Err() != nil {
 			return r, errors.Join(ErrUnknown, err)

@@ -19,6 +19,18 @@ func (s *session) arm(sent time.Time) {
 	s.next(sent)
 }
 
+// armNaively starts the watchdog after the grant, to renew at once, and only
+// the first time that this owner is granted the lock.
+func (s *session) armNaively(granted time.Time) {
+	s.l.mu.Lock()
+	had := s.l.watched[s.sessionKey]
+	s.l.watched[s.sessionKey] = true
+	s.l.mu.Unlock()
+	if !had {
+		s.arm(granted.Add(-s.l.o.Renew))
+	}
+}
+
 // next sets the watchdog to renew one interval after sent. The caller holds mu.
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
@@ -55,18 +67,22 @@ func (s *session) renew() {
 		s.next(sent)
 		s.mu.Unlock()
 		return
-	case sent.Sub(s.began) >= s.l.o.MaxAge:
+	case sent.Sub(s.began) >= s.l.o.MaxAge && !s.l.p.naive:
 		s.mu.Unlock()
 		s.age()
 		return
 	}
-	ctx, cancel := clk.WithDeadline(context.Background(), s.deadline)
+	deadline := s.deadline
+	if s.l.p.naive {
+		deadline = sent.Add(s.l.o.Limit)
+	}
+	ctx, cancel := clk.WithDeadline(context.Background(), deadline)
 	s.cancel = cancel
 	s.mu.Unlock()
 	defer cancel()
 
 	c := Call{Name: CallRenew, Level: level, Attempt: 1}
-	r, err := renewScript.run(withCall(ctx, c), s.l.client, s.key, string(s.owner), s.l.o.Lease.Milliseconds())
+	r, err := s.l.p.renew(withCall(ctx, c), s.steps(c))
 	at := Attempt{Call: c, Count: level, Result: Renewed, Err: err}
 	s.mu.Lock()
 	s.cancel = nil
@@ -79,7 +95,14 @@ func (s *session) renew() {
 		}
 	case r.code == codeGranted:
 		if again && s.lost == nil {
-			s.rely(sent)
+			if !s.l.p.naive {
+				s.rely(sent)
+			}
+			s.next(sent)
+		}
+	case s.l.p.naive: // it drops the answer, and goes on
+		at.Result, at.Count = NotHeld, 0
+		if again {
 			s.next(sent)
 		}
 	default:

@@ -65,11 +65,11 @@ func described(f scenario.Fault) trace.Fault {
 }
 
 // find finds a fault for this moment that has not struck, marks it, and tells
-// of it.
-func (t *thread) find(place string, level int, wanted func(do string) bool) (scenario.Fault, bool) {
+// of it. Command is the place of a command in its call, 0 outside of calls.
+func (t *thread) find(place string, level, command int, wanted func(do string) bool) (scenario.Fault, bool) {
 	for i, f := range t.r.sc.Faults {
 		here := !f.Timed && f.Thread == t.spec.Name && f.At == place &&
-			(f.Level == 0 || f.Level == level) && int64(f.Round) == t.round.Load()
+			(f.Level == 0 || f.Level == level) && (f.Command == command || command == 0) && int64(f.Round) == t.round.Load()
 		if here && wanted(f.Do) && !t.dead.Load() && t.struck[i].CompareAndSwap(false, true) {
 			t.tell(described(f))
 			return f, true
@@ -99,14 +99,14 @@ func (t *thread) findArmed(place string, wanted func(do string) bool) (scenario.
 
 // take strikes one kind of fault that the business code itself commits.
 func (t *thread) take(place string, level int, do string) bool {
-	_, ok := t.find(place, level, func(d string) bool { return d == do })
+	_, ok := t.find(place, level, 0, func(d string) bool { return d == do })
 	return ok
 }
 
 // strike lets the faults happen that need no call.
 func (t *thread) strike(place string, level int) {
 	for {
-		f, ok := t.find(place, level, anyFault)
+		f, ok := t.find(place, level, 0, anyFault)
 		if !ok {
 			return
 		}
@@ -183,8 +183,9 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 		return broken(ctx, err)
 	}
 	loseReply := false
+	nth := p.next(call)
 	for {
-		f, ok := p.t.find(call.Name, call.Level, ofCall)
+		f, ok := p.t.find(call.Name, call.Level, nth, ofCall)
 		if !ok {
 			break
 		}

@@ -3,7 +3,6 @@ package run
 import (
 	"context"
 	"fmt"
-	"regexp"
 	"time"
 
 	"relock/engine/clock"
@@ -79,7 +78,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	if call, ok := task.Doing.(lock.Call); ok {
 		o.Call = call
 	}
-	o.First = firstCommand(o.Call.Name)
+	o.First = s.r.protocol().First(o.Call.Name)
 	switch task.State {
 	case clock.Starting:
 		o.Next = NextStart
@@ -100,7 +99,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	case clock.Armed:
 		switch task.Doing {
 		case lock.Watchdog:
-			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, firstCommand(lock.CallRenew)
+			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, s.r.protocol().First(lock.CallRenew)
 		case delayed:
 			o.Next = NextArrive
 		}
@@ -117,18 +116,6 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 		o.Why = Waits
 	}
 	return o
-}
-
-var commandOf = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
-
-// firstCommand is what a call's script begins with, whatever it finds.
-func firstCommand(call string) string {
-	for _, s := range lock.Scripts() {
-		if s.Name == call+".lua" {
-			return commandOf.FindStringSubmatch(s.Source)[1]
-		}
-	}
-	return ""
 }
 
 // Now is the present instant, since the run began.

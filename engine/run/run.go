@@ -57,6 +57,7 @@ type Run struct {
 	embedded *store.Embedded // nil on an external Redis
 	key      string          // the lock's name in Redis
 	rec      recorder
+	resource *resource     // nil without one
 	playing  chan struct{} // closed when the threads of a run on the wall clock have begun
 }
 
@@ -98,7 +99,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run: scenario: %w", err)
 	}
-	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key, playing: make(chan struct{})}
+	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key, resource: newResource(sc.Resource), playing: make(chan struct{})}
 	r.header = trace.Header{
 		Relock: trace.Version, Scenario: text, Seed: sc.Seed,
 		Store: trace.StoreEmbedded, Clock: trace.ClockVirtual, Owners: map[string]string{},
@@ -150,6 +151,16 @@ func digest(seed uint64, name, purpose string) [32]byte {
 // Header is the first line of the run's trace.
 func (r *Run) Header() trace.Header { return r.header }
 
+// keys are those that the run may leave in Redis.
+func (r *Run) keys() []string {
+	if r.protocol() == lock.Fenced {
+		return []string{r.key, lock.TokenKey(r.key)}
+	}
+	return []string{r.key}
+}
+
+func (r *Run) protocol() lock.Protocol { return lock.Protocol(r.sc.Lock.Protocol) }
+
 // Scenario is what is run.
 func (r *Run) Scenario() *scenario.Scenario { return r.sc }
 
@@ -173,12 +184,12 @@ func (r *Run) Execute(ctx context.Context) error {
 // outfit gives every thread its process, its way to Redis and its locker.
 func (r *Run) outfit(ctx context.Context, client func() journal.Scripter, process func(name string) clock.Process) error {
 	scripts := make([]journal.Script, 0, 3)
-	for _, s := range lock.Scripts() {
-		scripts = append(scripts, journal.Script(s))
+	for _, s := range r.protocol().Scripts() {
+		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
 	}
 	for i, t := range r.threads {
 		t.process = process(t.spec.Name)
-		t.redis = &tap{t: t}
+		t.redis = &tap{t: t, sent: map[string]count{}}
 		t.redis.journal = journal.New(client, scripts, t.redis.note)
 		if i == 0 {
 			if err := t.redis.journal.Load(ctx); err != nil {
@@ -186,7 +197,8 @@ func (r *Run) outfit(ctx context.Context, client func() journal.Scripter, proces
 			}
 		}
 		o := lock.Options{
-			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
+			Protocol: r.protocol(),
+			Lease:    r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
 			Retries: t.spec.Retry.Times, Interval: t.spec.Retry.Interval,
 			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
 			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N, Observer: t,

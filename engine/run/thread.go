@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -147,6 +148,7 @@ func (t *thread) work(hold *lock.Hold, level int) error {
 	t.working = true
 	defer func() { t.working = false }()
 	t.tell(work)
+	seen, writes := t.begin()
 	t.strike(scenario.AtWork, level)
 	ctx := context.Background()
 	if t.spec.OnLost == scenario.OnLostStop {
@@ -154,6 +156,9 @@ func (t *thread) work(hold *lock.Hold, level int) error {
 	}
 	err := t.process.Work(ctx, d)
 	t.strikeArmed()
+	if writes && err == nil {
+		t.finish(seen, hold.Token())
+	}
 	work.State = trace.WorkEnd
 	t.tell(work)
 	return err
@@ -171,12 +176,13 @@ func (t *thread) draw(r scenario.Range) time.Duration {
 
 // Attempted implements lock.Observer.
 func (t *thread) Attempted(a lock.Attempt) {
+	defer t.hasAsked() // also of a lock that asks no Redis
 	if a.Name != lock.CallRenew {
 		t.next = a.Call
 		t.next.Attempt++
 	}
 	o := trace.Outcome{
-		Call: a.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Level, Attempt: a.Attempt,
+		Call: a.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Level, Attempt: a.Attempt, Token: a.Token,
 	}
 	if a.Err != nil {
 		o.Error = a.Err.Error()
@@ -194,6 +200,28 @@ func (t *thread) Waiting(d time.Duration) {
 type tap struct {
 	t       *thread
 	journal *journal.Client
+
+	mu   sync.Mutex
+	sent map[string]count // by name of call
+}
+
+// count is how many commands of a call were sent.
+type count struct {
+	call lock.Call
+	n    int
+}
+
+// next is the place of the command in its call, from 1.
+func (p *tap) next(call lock.Call) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := p.sent[call.Name]
+	if c.call != call {
+		c = count{call: call}
+	}
+	c.n++
+	p.sent[call.Name] = c
+	return c.n
 }
 
 type recordsKey struct{}
@@ -211,6 +239,11 @@ func (p *tap) note(ctx context.Context, rec journal.Record) {
 // fall-back and part of the same decision.
 func (p *tap) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	return p.strike(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.EvalSha(ctx, sha, keys, args...) })
+}
+
+// Do passes the gate like EvalSha.
+func (p *tap) Do(ctx context.Context, args ...any) *redis.Cmd {
+	return p.strike(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.Do(ctx, args...) })
 }
 
 // Eval sends a script in full.
@@ -234,9 +267,7 @@ func (r *Run) commands(s sent) []trace.Event {
 	for _, e := range s.rec.Entries {
 		args := slices.Clone(e.Args)
 		for i, a := range args {
-			if a == r.key {
-				args[i] = r.sc.Lock.Key
-			}
+			args[i] = strings.ReplaceAll(a, r.key, r.sc.Lock.Key)
 		}
 		events = append(events, trace.Event{Key: e.Key, Body: trace.Command{
 			Call: s.call.Name, Attempt: s.call.Attempt, Level: s.call.Level,

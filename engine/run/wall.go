@@ -14,6 +14,7 @@ import (
 
 	"relock/engine/clock"
 	"relock/engine/journal"
+	"relock/engine/lock"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -26,6 +27,10 @@ const orderSlack = 2 * time.Millisecond
 // expirySlack is how long after a lease's computed end Redis is asked whether
 // the key is gone: its expiries are whole milliseconds.
 const expirySlack = 2 * time.Millisecond
+
+// keptAtMost is how long a key without a lease can stay on a Redis that is not
+// the run's own, if the run is killed: longer than any run takes.
+const keptAtMost = 24 * time.Hour
 
 // wall is a run on the wall clock. Its events are released in Redis' order:
 // each waits until no earlier one can still be on its way.
@@ -79,6 +84,9 @@ func (r *Run) executeWall(ctx context.Context) error {
 	processes := clock.NewWall()
 	err := w.calibrate(ctx)
 	if err == nil {
+		err = w.bound(ctx)
+	}
+	if err == nil {
 		err = r.outfit(ctx, func() journal.Scripter { return w.client }, func(string) clock.Process { return processes.Process() })
 	}
 	if err == nil {
@@ -96,7 +104,20 @@ func (r *Run) executeWall(ctx context.Context) error {
 func (w *wall) cleanUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
 	defer cancel()
-	_ = w.client.Del(ctx, w.r.key).Err() // its expiry removes what this cannot
+	for _, key := range w.r.keys() {
+		_ = w.client.Del(ctx, key).Err() // its expiry removes what this cannot
+	}
+}
+
+// bound gives an expiry to what of a run has none by itself.
+func (w *wall) bound(ctx context.Context) error {
+	if w.r.o.External == nil || w.r.protocol() != lock.Fenced {
+		return nil
+	}
+	if err := w.client.Set(ctx, lock.TokenKey(w.r.key), 0, keptAtMost).Err(); err != nil {
+		return fmt.Errorf("run: prepare the tokens: %w", err)
+	}
+	return nil
 }
 
 // calibrate sets Redis' clock against the client's.

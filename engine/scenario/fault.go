@@ -11,6 +11,9 @@ import (
 // have under way at once shows nothing new.
 const maxBehind = 100
 
+// maxCommand is more commands than any protocol's call has.
+const maxCommand = 32
+
 // faultKind is what a fault can be given.
 type faultKind struct {
 	do     string
@@ -50,7 +53,7 @@ func (p *parser) faults(m map[string]value, s *Scenario) {
 		return
 	}
 	for _, one := range p.list(v, MaxFaults, "faults") {
-		f := p.fields(one, "thread", "at", "level", "round", "time", "do", "for", "scope", "by", "behind", "keep", "node")
+		f := p.fields(one, "thread", "at", "level", "round", "command", "time", "do", "for", "scope", "by", "behind", "keep", "node")
 		if f != nil {
 			s.Faults = append(s.Faults, p.fault(one, f, s))
 		}
@@ -77,7 +80,7 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 		p.onlyFor(f, kind, "time")
 	} else {
 		p.place(one, f, s, kind, &fault)
-		p.onlyFor(f, kind, "thread", "at", "level", "round")
+		p.onlyFor(f, kind, "thread", "at", "level", "round", "command")
 	}
 	p.details(one, f, kind, &fault)
 	return fault
@@ -157,6 +160,12 @@ func (p *parser) place(one value, f map[string]value, s *Scenario, k faultKind, 
 	p.number(f, "round", &fault.Round, 1, repeat)
 	if fault.At != AtRenew && fault.At != AtStart {
 		fault.Level = 1
+	}
+	if slices.Contains(calls(), fault.At) && fault.Do != FaultSkipUnlock && fault.Do != FaultExtraUnlock {
+		fault.Command = 1
+		p.number(f, "command", &fault.Command, 1, maxCommand)
+	} else if v, ok := f["command"]; ok {
+		p.wrong(v, "a command", "no command outside of a call to Redis")
 	}
 	if v, ok := f["level"]; ok && fault.At == AtStart {
 		p.wrong(v, "a level", "no level at: start")

@@ -25,7 +25,7 @@ const (
 const minWatchdog = time.Millisecond
 
 func (p *parser) scenario(root *yaml.Node) *Scenario {
-	m := p.fields(value{root, ""}, "title", "lock", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect")
+	m := p.fields(value{root, ""}, "title", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect")
 	s := &Scenario{Seed: defaultSeed, Policy: PolicyInOrder}
 	p.text(m, "title", &s.Title, fmt.Sprintf("a line of at most %d characters", MaxTitle), func(t string) bool {
 		return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
@@ -34,6 +34,7 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	if m != nil {
 		p.threads(m, s)
 	}
+	p.resource(m, s)
 	p.faults(m, s)
 	if v, ok := m["seed"]; ok {
 		if text, is := p.scalar(v, fmt.Sprintf("a whole number from 0 to %d", uint64(MaxSeed))); is {
@@ -48,6 +49,31 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	p.schedule(m, s)
 	p.expect(m, s)
 	return s
+}
+
+// defaultSize is what a resource holds at first.
+func defaultSize(kind string) int {
+	if kind == KindStock {
+		return 100
+	}
+	return 0
+}
+
+func (p *parser) resource(m map[string]value, s *Scenario) {
+	v, ok := m["resource"]
+	if !ok {
+		return
+	}
+	f := p.fields(v, "kind", "size", "checks")
+	r := &Resource{}
+	if f != nil && !has(f, "kind") {
+		p.wrong(value{v.Node, v.key + ".kind"}, "nothing", KindCounter+", "+KindStock)
+	}
+	p.oneOf(f, "kind", &r.Kind, KindCounter, KindStock)
+	r.Size = defaultSize(r.Kind)
+	p.number(f, "size", &r.Size, 0, MaxSize)
+	p.oneOf(f, "checks", &r.Checks, ChecksToken)
+	s.Resource = r
 }
 
 // schedule reads what was chosen and done: a number, {until: 150ms}, or a

@@ -36,15 +36,21 @@ type (
 		Violations *[]string         `json:"violations,omitempty"`
 		Outcome    map[string]string `json:"outcome,omitempty"`
 	}
+	resourceForm struct {
+		Kind   string `json:"kind"`
+		Size   *int   `json:"size,omitempty"`
+		Checks string `json:"checks,omitempty"`
+	}
 	scenarioForm struct {
-		Title    string       `json:"title,omitempty"`
-		Lock     *lockForm    `json:"lock,omitempty"`
-		Threads  []threadForm `json:"threads"`
-		Faults   []Fault      `json:"faults,omitempty"`
-		Seed     *uint64      `json:"seed,omitempty"`
-		Policy   *string      `json:"policy,omitempty"`
-		Schedule []Move       `json:"schedule,omitempty"`
-		Expect   *expectForm  `json:"expect,omitempty"`
+		Title    string        `json:"title,omitempty"`
+		Lock     *lockForm     `json:"lock,omitempty"`
+		Resource *resourceForm `json:"resource,omitempty"`
+		Threads  []threadForm  `json:"threads"`
+		Faults   []Fault       `json:"faults,omitempty"`
+		Seed     *uint64       `json:"seed,omitempty"`
+		Policy   *string       `json:"policy,omitempty"`
+		Schedule []Move        `json:"schedule,omitempty"`
+		Expect   *expectForm   `json:"expect,omitempty"`
 	}
 )
 
@@ -88,6 +94,9 @@ func (s *Scenario) form(all bool) scenarioForm {
 	}
 	for _, t := range s.Threads {
 		f.Threads = append(f.Threads, t.form(l.Retry, all))
+	}
+	if r := s.Resource; r != nil {
+		f.Resource = &resourceForm{r.Kind, unless(r.Size, defaultSize(r.Kind), all), r.Checks}
 	}
 	if s.Expect != nil {
 		f.Expect = &expectForm{s.Expect.Violations, s.Expect.Outcome}
@@ -134,18 +143,22 @@ func (r Range) String() string {
 // MarshalJSON writes the keys of the YAML that the fault has.
 func (f Fault) MarshalJSON() ([]byte, error) {
 	out := struct {
-		Thread string    `json:"thread,omitempty"`
-		At     string    `json:"at,omitempty"`
-		Level  int       `json:"level,omitempty"`
-		Round  int       `json:"round,omitempty"`
-		Time   *duration `json:"time,omitempty"`
-		Do     string    `json:"do"`
-		For    duration  `json:"for,omitzero"`
-		Scope  string    `json:"scope,omitempty"`
-		By     string    `json:"by,omitempty"`
-		Behind *int      `json:"behind,omitempty"`
-		Keep   bool      `json:"keep,omitempty"`
+		Thread  string    `json:"thread,omitempty"`
+		At      string    `json:"at,omitempty"`
+		Level   int       `json:"level,omitempty"`
+		Round   int       `json:"round,omitempty"`
+		Command int       `json:"command,omitempty"`
+		Time    *duration `json:"time,omitempty"`
+		Do      string    `json:"do"`
+		For     duration  `json:"for,omitzero"`
+		Scope   string    `json:"scope,omitempty"`
+		By      string    `json:"by,omitempty"`
+		Behind  *int      `json:"behind,omitempty"`
+		Keep    bool      `json:"keep,omitempty"`
 	}{Thread: f.Thread, At: f.At, Level: f.Level, Round: f.Round, Do: f.Do, For: duration(f.For), Scope: f.Scope, Keep: f.Keep}
+	if f.Command > 1 {
+		out.Command = f.Command
+	}
 	if f.Timed {
 		out.Time = (*duration)(&f.Time)
 	}

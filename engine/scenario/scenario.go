@@ -23,6 +23,7 @@ const (
 	MaxDecisions = 10_000           // of a schedule: as long as the longest runs
 	MaxChoice    = 2*MaxThreads - 1 // every thread and its watchdog
 	MaxSchedule  = 24 * time.Hour   // an instant in a schedule: beyond any run that ends
+	MaxSize      = 1_000_000        // of a resource
 	MaxSeed      = 1<<63 - 1        // so that it survives every JSON reader
 )
 
@@ -80,7 +81,8 @@ const (
 type Scenario struct {
 	Title    string
 	Lock     Lock
-	Threads  []Thread // with the scenario's defaults filled in
+	Threads  []Thread  // with the scenario's defaults filled in
+	Resource *Resource // what the lock protects, or nil
 	Faults   []Fault
 	Seed     uint64 // 0 to MaxSeed
 	Policy   string // PolicyInOrder or PolicyRandom
@@ -106,6 +108,23 @@ type Retry struct {
 	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
 }
 
+// Values of Resource.Kind.
+const (
+	KindCounter = "counter" // work reads it, and writes one more
+	KindStock   = "stock"   // work looks whether any is left, and takes one
+)
+
+// ChecksToken is the value of Resource.Checks.
+const ChecksToken = "token"
+
+// Resource is what the lock protects: the work of each level reads it as it
+// begins and writes it as it ends.
+type Resource struct {
+	Kind   string
+	Size   int    // what it holds at first, 0 to MaxSize
+	Checks string // ChecksToken: it refuses writes with an older fencing token than it has seen; else ""
+}
+
 // Range is a length of time that is drawn from Min to Max, both included.
 type Range struct{ Min, Max time.Duration }
 
@@ -123,13 +142,14 @@ type Thread struct {
 // Fault is what goes wrong, and where: in a thread (Thread, At, Level, Round)
 // or to Redis itself (Timed, Time).
 type Fault struct {
-	Do     string
-	Thread string
-	At     string
-	Level  int // 1 to the thread's depth; 0: any, of a renewal
-	Round  int // 1 to the thread's repeat
-	Timed  bool
-	Time   time.Duration // since the run began
+	Do      string
+	Thread  string
+	At      string
+	Level   int // 1 to the thread's depth; 0: any, of a renewal
+	Round   int // 1 to the thread's repeat
+	Command int // of a call, from 1: which of its commands
+	Timed   bool
+	Time    time.Duration // since the run began
 
 	For    time.Duration // of a pause and a delay
 	Scope  string        // of a pause: ScopeAll or ScopeWork
@@ -162,6 +182,13 @@ type Protocol struct {
 func Protocols() []Protocol {
 	return []Protocol{
 		{"reentrant", "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease"},
+		{"fenced", "reentrant, and each first acquisition gets a token that only grows"},
+		{"reentrant-naive", "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody"},
+		{"mutex", "SET NX PX with a random value, deleted by its owner only: not reentrant"},
+		{"mutex-unsafe", "SETNX, then PEXPIRE, then a plain DEL: three commands"},
+		{"value", "equal value means mine: re-entry without a count, any unlock releases all"},
+		{"setnx-hash", "SETNX of a string, then a hash on the same key: WRONGTYPE"},
+		{"none", "no lock at all"},
 	}
 }
 
@@ -169,7 +196,7 @@ func Protocols() []Protocol {
 func rules() []string {
 	return []string{
 		"mutual-exclusion", "lost-update", "foreign-release", "foreign-renewal", "count-mismatch",
-		"orphan", "self-deadlock", "token-regression", "stuck",
+		"orphan", "self-deadlock", "token-regression", "stuck", "oversold",
 	}
 }
 

@@ -70,7 +70,7 @@ func TestParseReadsEveryKey(t *testing.T) {
 		Faults: []scenario.Fault{
 			{Thread: "A", At: "work", Level: 2, Round: 3, Do: "pause", For: 300 * ms, Scope: "work"},
 			{Thread: "线程乙", At: "work", Level: 1, Round: 1, Do: "crash"},
-			{Thread: "A", At: "renew", Round: 1, Do: "lose-reply"},
+			{Thread: "A", At: "renew", Round: 1, Command: 1, Do: "lose-reply"},
 			{Timed: true, Time: 120 * ms, Do: "clock-jump", By: -1500 * ms},
 			{Timed: true, Do: "fail-over"},
 			{Timed: true, Time: time.Second, Do: "restart", Keep: true},

@@ -44,6 +44,7 @@ const (
 	KindExpired   Kind = "expired"
 	KindViolation Kind = "violation"
 	KindEnd       Kind = "end"
+	KindResource  Kind = "resource"
 )
 
 // Key types in a [KeyState].
@@ -89,7 +90,7 @@ type Event struct {
 func (e Event) Kind() Kind { return e.Body.kind() }
 
 // Body is what an event is about: one of [Command], [Outcome], [Work],
-// [Wait], [Fault], [Expired], [Violation] and [End].
+// [Wait], [Fault], [Expired], [Violation], [End] and [Resource].
 type Body interface{ kind() Kind }
 
 // Command is one Redis command as Redis ran it, inside a script or alone.
@@ -131,7 +132,25 @@ type Outcome struct {
 	Count   int    `json:"count"` // the hold count that Redis answered with
 	Level   int    `json:"level"`
 	Attempt int    `json:"attempt"`
+	Token   int64  `json:"token,omitempty"` // the fencing token that came with the grant
 	Error   string `json:"error,omitempty"`
+}
+
+// Operations of [Resource].
+const (
+	OpRead  = "read"
+	OpWrite = "write"
+)
+
+// Resource is a read or a write of what the lock protects.
+type Resource struct {
+	Op      string `json:"op"`              // OpRead or OpWrite
+	Stock   bool   `json:"stock,omitempty"` // it is a stock; else a counter
+	Value   int    `json:"value"`           // after it
+	Version int    `json:"version"`         // writes that were taken so far, this one included
+	Based   int    `json:"based"`           // of a write: the version that its thread had read
+	Token   int64  `json:"token,omitempty"`
+	Refused bool   `json:"refused,omitempty"` // of a write: its token is older than one seen before
 }
 
 // States of [Work].
@@ -201,6 +220,7 @@ func (Fault) kind() Kind     { return KindFault }
 func (Expired) kind() Kind   { return KindExpired }
 func (Violation) kind() Kind { return KindViolation }
 func (End) kind() Kind       { return KindEnd }
+func (Resource) kind() Kind  { return KindResource }
 
 type head struct {
 	Seq    int    `json:"seq"`
@@ -275,6 +295,8 @@ func decodeBody(k Kind, b []byte) (Body, error) {
 		return decodeAs[Violation](b)
 	case KindEnd:
 		return decodeAs[End](b)
+	case KindResource:
+		return decodeAs[Resource](b)
 	default:
 		return nil, fmt.Errorf("unknown kind %q", k)
 	}

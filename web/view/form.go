@@ -31,6 +31,8 @@ type Form struct {
 	Threads  []ThreadForm
 	Faults   string // kept from the example, as JSON
 	Policy   string // kept from the example
+	Protocol string
+	Resource string // kept from the example, as JSON
 	Mistakes []string
 	Full     bool // no thread can be added
 }
@@ -114,14 +116,13 @@ func NewForm(sc *scenario.Scenario, store, external string) Form {
 	s := NewScenario(sc)
 	values := url.Values{
 		"title": {s.Title}, "key": {s.Key}, "lease": {s.Lease}, "watchdog": {s.Watchdog},
-		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store}, "policy": {sc.Policy}, "slow": {"1"},
+		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store}, "policy": {sc.Policy}, "protocol": {sc.Lock.Protocol}, "slow": {"1"},
 	}
-	if len(sc.Faults) > 0 {
-		if text, err := json.Marshal(sc); err == nil {
-			var parts map[string]json.RawMessage
-			if json.Unmarshal(text, &parts) == nil {
-				values.Set("faults", string(parts["faults"]))
-			}
+	if text, err := json.Marshal(sc); err == nil {
+		var parts map[string]json.RawMessage
+		if json.Unmarshal(text, &parts) == nil {
+			values.Set("faults", string(parts["faults"]))
+			values.Set("resource", string(parts["resource"]))
 		}
 	}
 	for i, t := range s.Threads {
@@ -146,6 +147,8 @@ func formOf(v url.Values, external string) Form {
 		Slow:     Field{Name: "slow", Label: "Slow motion", Value: v.Get("slow"), Hint: "on the wall clock, every duration so many times as long: 1 to 100"},
 		Store:    v.Get("store"),
 		Policy:   v.Get("policy"),
+		Protocol: v.Get("protocol"),
+		Resource: v.Get("resource"),
 	}
 	if f.Store != StoreWall && (f.Store != StoreExternal || external == "") {
 		f.Store = StoreVirtual
@@ -189,11 +192,17 @@ func ReadForm(v url.Values, external string) (Form, *scenario.Scenario) {
 		}
 		threads = append(threads, thread)
 	}
+	lock := map[string]any{
+		"key": f.Key, "lease": strings.TrimSpace(f.Lease.Value), "watchdog": strings.TrimSpace(f.Watchdog.Value),
+	}
+	if f.Protocol != "" {
+		lock["protocol"] = f.Protocol
+	}
 	doc := map[string]any{
-		"title": f.Title, "seed": number(f.Seed.Value), "threads": threads,
-		"lock": map[string]any{
-			"key": f.Key, "lease": strings.TrimSpace(f.Lease.Value), "watchdog": strings.TrimSpace(f.Watchdog.Value),
-		},
+		"title": f.Title, "seed": number(f.Seed.Value), "threads": threads, "lock": lock,
+	}
+	if f.Resource != "" {
+		doc["resource"] = json.RawMessage(f.Resource)
 	}
 	if f.Policy != "" {
 		doc["policy"] = f.Policy
@@ -203,7 +212,7 @@ func ReadForm(v url.Values, external string) (Form, *scenario.Scenario) {
 	}
 	text, err := json.Marshal(doc)
 	if err != nil {
-		f.Mistakes = []string{"The faults that came with the form are no JSON; choose the example again."}
+		f.Mistakes = []string{"What came with the form is no JSON; choose the example again."}
 		return f, nil
 	}
 	if n, err := strconv.Atoi(strings.TrimSpace(f.Slow.Value)); f.Slow.Value != "" && (err != nil || n < 1 || n > scenario.MaxSlow) {
@@ -322,3 +331,6 @@ func freeName(taken []string) string {
 
 // ShowForm shows values as they are, without reading them.
 func ShowForm(v url.Values, external string) Form { return formOf(v, external) }
+
+// Protocols lists the locks to choose from.
+func (f Form) Protocols() []scenario.Protocol { return scenario.Protocols() }

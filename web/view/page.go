@@ -20,7 +20,13 @@ type Playground struct {
 	Page     Page
 	Form     Form
 	Run      *Run // nil before the first
-	Examples []Example
+	Examples []Examples
+}
+
+// Examples are those of one lock.
+type Examples struct {
+	Protocol string
+	List     []Example
 }
 
 // Example is a scenario that comes with the playground.

@@ -18,7 +18,7 @@ import (
 // Play is the page on which a scenario is stepped.
 type Play struct {
 	Page     Page
-	Examples []Example
+	Examples []Examples
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Faults   []FaultKind
 	Problem  string // why what was asked for is not shown
@@ -231,5 +231,5 @@ func sameCell(a, b *Row, i int) bool {
 }
 
 func sameKey(a, b Key) bool {
-	return a.Type == b.Type && a.Value == b.Value && a.Lease == b.Lease && slices.Equal(a.Holds, b.Holds)
+	return a.Type == b.Type && a.Lease == b.Lease && slices.Equal(a.Holds, b.Holds)
 }

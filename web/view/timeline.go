@@ -67,7 +67,6 @@ type Line struct {
 type Key struct {
 	Type     string
 	Holds    []HoldCount
-	Value    string
 	Lease    string // "151 ms", "no expiry", or "" without a key
 	Fraction int    // of the lease left, in thousandths
 }
@@ -77,7 +76,7 @@ type HoldCount struct {
 	Thread  string // "" for an owner that is no thread's
 	Ordinal int
 	Owner   string // shortened
-	Count   string
+	Count   string // "" where the key is a string, which counts nothing
 }
 
 // Violation is a broken rule.
@@ -195,6 +194,11 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		until := Millis(float64(e.At + b.For))
 		c.Notes = append(c.Notes, "waits "+Millis(float64(b.For)))
 		t.status[c.Thread] = "waiting until " + until
+	case trace.Resource:
+		c.Notes = append(c.Notes, resource(b))
+		if b.Refused {
+			c.Tone = Bad
+		}
 	case trace.Fault:
 		c.Notes = append(c.Notes, fault(b))
 		c.Tone = Bad
@@ -223,6 +227,28 @@ func (t *Timeline) work(c *Cell, e trace.Event, b trace.Work) {
 	}
 	c.Notes = append(c.Notes, "works "+Millis(float64(b.For)))
 	t.status[c.Thread] = fmt.Sprintf("working, level %d", b.Level)
+}
+
+// resource words a read or a write of what the lock protects.
+func resource(b trace.Resource) string {
+	token := ""
+	if b.Token > 0 {
+		token = " with token " + strconv.FormatInt(b.Token, 10)
+	}
+	switch {
+	case b.Refused:
+		return "its write" + token + " is refused: a newer one was seen"
+	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
+		return "finds nothing left"
+	case b.Op == trace.OpRead && b.Stock:
+		return "finds " + strconv.Itoa(b.Value) + " left"
+	case b.Op == trace.OpRead:
+		return "reads " + strconv.Itoa(b.Value)
+	case b.Stock:
+		return "takes one" + token + ": " + strconv.Itoa(b.Value) + " left"
+	default:
+		return "writes " + strconv.Itoa(b.Value) + token
+	}
 }
 
 // fault words what went wrong in a thread or on its way to Redis.
@@ -338,7 +364,7 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 		args = append(args, a)
 	}
 	l.Args = strings.Join(args, " ")
-	l.Reply = reply(b)
+	l.Reply = t.reply(b)
 	l.Error = b.Error != ""
 	if b.Script != "" {
 		l.Source = b.Script
@@ -350,7 +376,7 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 	return l
 }
 
-func reply(b trace.Command) string {
+func (t *Timeline) reply(b trace.Command) string {
 	switch v := b.Reply.(type) {
 	case nil:
 		if b.Error != "" {
@@ -358,6 +384,9 @@ func reply(b trace.Command) string {
 		}
 		return "nil"
 	case string:
+		if t.owners[v] != "" {
+			return ShortOwner(v)
+		}
 		return v
 	default:
 		return fmt.Sprint(v)
@@ -366,7 +395,7 @@ func reply(b trace.Command) string {
 
 func writes(verb string) bool {
 	switch verb {
-	case "EXISTS", "HEXISTS", "HGET", "GET", "PTTL", "TTL":
+	case "EXISTS", "HEXISTS", "HGET", "GET", "PTTL", "TTL", "LINDEX", "LLEN", "TIME", "ZSCORE":
 		return false
 	default:
 		return true
@@ -379,7 +408,8 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		return out
 	}
 	if k.Value != nil {
-		out.Value = *k.Value
+		name := t.owners[*k.Value]
+		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
 	}
 	owners := make([]string, 0, len(k.Fields))
 	for id := range k.Fields {
