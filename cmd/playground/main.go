@@ -50,6 +50,7 @@ const usage = `Relock: see a reentrant Redis lock think.
 Usage:
   playground [serve] [flags]        serve the playground page
   playground run [flags] FILE…      run scenarios; "-" reads standard input
+  playground compare [flags] FILE   run one scenario on several locks
   playground protocols              list the locks, a line each
   playground help                   show this
 
@@ -72,6 +73,8 @@ func command(ctx context.Context, args []string, env environment) int {
 		return serve(ctx, rest, env)
 	case "run":
 		return runFiles(ctx, rest, env)
+	case "compare":
+		return compare(ctx, rest, env)
 	case "protocols":
 		return protocols(rest, env)
 	case "help":
@@ -82,7 +85,7 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		return exitOK
 	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, protocols, help\n", name)
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, protocols, help\n", name)
 		return exitUsage
 	}
 }

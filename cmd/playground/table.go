@@ -143,24 +143,27 @@ func (t table) wide(r view.Row, text, style string) {
 	}
 }
 
-func cellLines(c view.Cell) []styled {
-	style := ""
-	switch c.Tone {
+func style(t view.Tone) string {
+	switch t {
 	case view.Quiet:
-		style = faint
+		return faint
 	case view.Good:
-		style = green
+		return green
 	case view.Bad:
-		style = red
-	case view.Plain:
+		return red
+	default:
+		return ""
 	}
+}
+
+func cellLines(c view.Cell) []styled {
 	title := c.Title
 	if c.Acting && c.Parted {
 		title += " (believes it holds)"
 	}
 	var lines []styled
 	if title != "" || len(c.Lines)+len(c.Notes) == 0 {
-		lines = append(lines, styled{title, style})
+		lines = append(lines, styled{title, style(c.Tone)})
 	}
 	for _, l := range c.Lines {
 		s := faint

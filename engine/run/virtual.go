@@ -133,10 +133,24 @@ func (s *Stepper) play(ctx context.Context) error {
 func Diverged(n int, err error) error {
 	var refused *Refusal
 	if errors.As(err, &refused) {
-		return fmt.Errorf("%w: decision %d: %w", ErrDiverged, n, err)
+		return &Divergence{Decision: n, Why: refused}
 	}
 	return err
 }
+
+// Divergence is the ErrDiverged of one decision.
+type Divergence struct {
+	Decision int // from 1
+	Why      *Refusal
+}
+
+// Error says at which decision they parted, and why.
+func (d *Divergence) Error() string {
+	return fmt.Sprintf("%v: decision %d: %v", ErrDiverged, d.Decision, d.Why)
+}
+
+// Unwrap is ErrDiverged and the refusal.
+func (d *Divergence) Unwrap() []error { return []error{ErrDiverged, d.Why} }
 
 // killAll ends what is left of the threads when the run is over.
 func (r *Run) killAll() {

@@ -196,6 +196,13 @@ func (m Move) Equal(o Move) bool {
 	return m == o
 }
 
+// With is the scenario with another protocol.
+func (s *Scenario) With(protocol string) *Scenario {
+	other := *s
+	other.Lock.Protocol = protocol
+	return &other
+}
+
 // WithSchedule is the scenario with another schedule.
 func (s *Scenario) WithSchedule(moves []Move) *Scenario {
 	other := *s

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"relock/engine"
+	"relock/web/view"
+)
+
+const compareSynopsis = `playground compare -protocols a,b[,c[,d]] [-seed N] FILE
+
+Runs one scenario, with its schedule, on two to four locks, and prints what
+each thread came to with each of them, aligned by the thread's own progress.
+◇ marks what differs, ◆ the first difference. "-" reads standard input.`
+
+func compare(ctx context.Context, args []string, env environment) int {
+	var seed seedFlag
+	var names string
+	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
+	fs.StringVar(&names, "protocols", "", "the `locks`, with commas between them; \"playground protocols\" lists them")
+	fs.Var(&seed, "seed", "use this seed `N` instead of the scenario's")
+	if code, done := parse(fs, args, env, compareSynopsis); done {
+		return code
+	}
+	if fs.NArg() != 1 {
+		fmt.Fprintf(env.err, "playground: compare needs one scenario file, or - for standard input; given %d\n", fs.NArg())
+		return exitUsage
+	}
+	scenarios, ok := readScenarios(fs.Args(), seed, env)
+	if !ok {
+		return exitUsage
+	}
+	var protocols []string
+	for name := range strings.SplitSeq(names, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			protocols = append(protocols, name)
+		}
+	}
+	played, err := engine.Compare(ctx, scenarios[0], protocols)
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUsage
+	}
+	printAligned(env.out, view.Align(played), env.terminal && env.getenv("NO_COLOR") == "")
+	return exitOK
+}
+
+// whatWidth is what "lock, level 2 (12)" takes, and a mark.
+const whatWidth = 22
+
+func printAligned(w io.Writer, a view.Aligned, colour bool) {
+	t := table{w: w, colour: colour, widths: []int{whatWidth}}
+	head := [][]styled{{}}
+	broken := [][]styled{{{"rules broken", bold}}}
+	notes := [][]styled{{}}
+	noted := false
+	for _, c := range a.Columns {
+		t.widths = append(t.widths, (tableWidth-whatWidth-gap*len(a.Columns))/len(a.Columns))
+		head = append(head, []styled{{c.Protocol, bold}})
+		rules := styled{"none", green}
+		if len(c.Broken) > 0 {
+			rules = styled{strings.Join(c.Broken, ", "), red}
+		}
+		broken = append(broken, []styled{rules})
+		notes = append(notes, []styled{{c.Note, faint}})
+		noted = noted || c.Note != ""
+	}
+	title := a.Title
+	if title == "" {
+		title = "Scenario"
+	}
+	fmt.Fprintf(w, "%s\n\n", t.paint(title, bold))
+	t.row(head)
+	t.rule()
+	for _, thread := range a.Threads {
+		t.row([][]styled{{{"Thread " + thread.Name, bold}}})
+		for _, r := range thread.Rows {
+			mark := "  "
+			switch {
+			case r.First:
+				mark = "◆ "
+			case r.Differs:
+				mark = "◇ "
+			}
+			row := [][]styled{{{mark + r.What, ""}}}
+			for _, c := range r.Cells {
+				text := c.Text
+				if text == "" {
+					text = "·"
+				} else {
+					text += " · " + c.At
+				}
+				row = append(row, []styled{{text, style(c.Tone)}})
+			}
+			t.row(row)
+		}
+	}
+	t.rule()
+	t.row(broken)
+	if noted {
+		t.row(notes)
+	}
+}

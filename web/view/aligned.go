@@ -1,0 +1,207 @@
+package view
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"relock/engine"
+	"relock/engine/trace"
+)
+
+// Aligned is one scenario on several locks, thread by thread and each by its
+// own progress.
+type Aligned struct {
+	Title   string
+	Columns []AlignedColumn
+	Threads []AlignedThread
+}
+
+// AlignedColumn is a lock and what it came to.
+type AlignedColumn struct {
+	Protocol string
+	Broken   []string // rules, in the order in which they were broken first
+	Note     string   // what else to know
+}
+
+// AlignedThread is a thread on all locks.
+type AlignedThread struct {
+	Name    string
+	Ordinal int
+	Rows    []AlignedRow
+}
+
+// AlignedRow is one thing that a thread did, or did not.
+type AlignedRow struct {
+	What    string
+	Cells   []AlignedCell // one for each column
+	Differs bool
+	First   bool // the first difference of all, by time
+}
+
+// AlignedCell is what came of it with one lock. Text is "" where it was not
+// done.
+type AlignedCell struct {
+	Text string
+	At   string
+	Tone Tone
+
+	at trace.Millis
+}
+
+// progress is one thing that a thread did.
+type progress struct {
+	what string // the same with every lock
+	cell AlignedCell
+}
+
+// Align puts the same scenario on several locks beside each other.
+func Align(played []engine.Played) Aligned {
+	first := played[0].Scenario
+	a := Aligned{Title: first.Title}
+	for _, p := range played {
+		a.Columns = append(a.Columns, column(p, len(first.Schedule)))
+	}
+	for i, t := range first.Threads {
+		lists := make([][]progress, len(played))
+		for n, p := range played {
+			lists[n] = progressOf(p.Events, t.Name)
+		}
+		a.Threads = append(a.Threads, AlignedThread{Name: t.Name, Ordinal: i, Rows: rows(lists)})
+	}
+	a.markFirst()
+	return a
+}
+
+func column(p engine.Played, moves int) AlignedColumn {
+	c := AlignedColumn{Protocol: p.Protocol}
+	for _, e := range p.Events {
+		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(c.Broken, v.Rule) {
+			c.Broken = append(c.Broken, v.Rule)
+		}
+	}
+	if p.Followed < moves {
+		c.Note = fmt.Sprintf("follows the schedule for %d of %d decisions", p.Followed, moves)
+	}
+	if p.Err != nil {
+		c.Note = p.Err.Error()
+	}
+	return c
+}
+
+// progressOf is what a thread did, each with a name that is its own.
+func progressOf(events []trace.Event, thread string) []progress {
+	var list []progress
+	times := map[string]int{}
+	add := func(e trace.Event, what, text string, tone Tone) {
+		times[what]++
+		if n := times[what]; n > 1 {
+			what += " (" + strconv.Itoa(n) + ")"
+		}
+		list = append(list, progress{what, AlignedCell{Text: text, At: Millis(float64(e.At)), Tone: tone, at: e.At}})
+	}
+	for _, e := range events {
+		if e.Thread != thread {
+			continue
+		}
+		switch b := e.Body.(type) {
+		case trace.Outcome:
+			what := b.Call + ", level " + strconv.Itoa(b.Level)
+			if b.Call == "renew" {
+				what = "renew"
+			}
+			_, tone := outcome(b)
+			add(e, what, string(b.Result), tone)
+		case trace.Work:
+			if b.State == trace.WorkEnd {
+				add(e, "work, level "+strconv.Itoa(b.Level), "done", Plain)
+			}
+		case trace.Resource:
+			tone := Plain
+			if b.Refused {
+				tone = Bad
+			}
+			add(e, b.Op, resource(b), tone)
+		case trace.Fault:
+			add(e, "fault: "+b.Do, "struck", Bad)
+		case trace.End:
+			tone := Good
+			if b.Result != trace.Done {
+				tone = Bad
+			}
+			add(e, "end", string(b.Result), tone)
+		}
+	}
+	return list
+}
+
+// rows merges the lists: what has the same name is one row, and the order of
+// each list is kept.
+func rows(lists [][]progress) []AlignedRow {
+	var order []string
+	for _, list := range lists {
+		names := make([]string, len(list))
+		for i, p := range list {
+			names[i] = p.what
+		}
+		order = merge(order, names)
+	}
+	out := make([]AlignedRow, 0, len(order))
+	for _, what := range order {
+		row := AlignedRow{What: what}
+		for _, list := range lists {
+			i := slices.IndexFunc(list, func(p progress) bool { return p.what == what })
+			if i < 0 {
+				row.Cells = append(row.Cells, AlignedCell{Tone: Quiet})
+				continue
+			}
+			row.Cells = append(row.Cells, list[i].cell)
+		}
+		for _, c := range row.Cells[1:] {
+			row.Differs = row.Differs || c.Text != row.Cells[0].Text
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// merge puts b into a. Names of both keep a's order; each other name of b
+// comes right after the one that precedes it in b.
+func merge(a, b []string) []string {
+	at := 0
+	for _, name := range b {
+		if i := slices.Index(a, name); i >= 0 {
+			at = max(at, i+1)
+			continue
+		}
+		a = slices.Insert(a, at, name)
+		at++
+	}
+	return a
+}
+
+// markFirst finds the difference that came before all others.
+func (a *Aligned) markFirst() {
+	var first *AlignedRow
+	var at trace.Millis
+	for t := range a.Threads {
+		for r := range a.Threads[t].Rows {
+			row := &a.Threads[t].Rows[r]
+			if !row.Differs {
+				continue
+			}
+			when, found := trace.Millis(0), false
+			for _, c := range row.Cells {
+				if c.Text != "" && (!found || c.at < when) {
+					when, found = c.at, true
+				}
+			}
+			if first == nil || when < at {
+				first, at = row, when
+			}
+		}
+	}
+	if first != nil {
+		first.First = true
+	}
+}
