@@ -217,7 +217,7 @@ func (s *Session) Cut(ctx context.Context, id, at int) (*Branch, error) {
 
 // act makes one move on branch id after its first at moves, on a new branch
 // where the branch goes on from there. A move that is refused leaves no branch
-// behind.
+// behind, and one that was made there before leads along the branch.
 func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Move, error)) (*Branch, error) {
 	b, err := s.stand(ctx, id, at)
 	if err != nil {
@@ -226,13 +226,24 @@ func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Mov
 	m, err := move()
 	if err != nil {
 		s.Close() // time may have passed
-		if b.ID != id {
-			_ = s.Drop(b.ID)
-		}
+		s.forget(b, id)
 		return nil, err
+	}
+	if from, _ := s.Branch(id); b != from && from.Moves[at].Equal(m) {
+		s.Close()
+		s.forget(b, id)
+		return from, nil // that is what was done there
 	}
 	s.note(m)
 	return b, nil
+}
+
+// forget drops a branch that was made for a move, unless it is id.
+func (s *Session) forget(b *Branch, id int) {
+	if b.ID != id {
+		_ = s.Drop(b.ID)
+		s.made--
+	}
 }
 
 // Step makes the policy's next move at the end of a branch. It fails with a

@@ -264,6 +264,29 @@ func TestActingInThePastMakesABranch(t *testing.T) {
 	same(t, written(t, main.Header, main.Events), written(t, main.Header, toTheEnd(t, s, cut.ID).Events))
 }
 
+func TestDoingTheSameAgainMakesNoBranch(t *testing.T) {
+	s := open(t, parse(t, leaseEnds))
+	main := toTheEnd(t, s, 0)
+	moves := len(main.Moves)
+	for at, thread := range []string{"A", "B", "B", "B", "B"} { // B's retries lie in the future each time
+		b, err := s.StepThread(t.Context(), 0, at, thread, false)
+		if err != nil || b.ID != 0 || len(s.Branches()) != 1 || len(main.Moves) != moves {
+			t.Errorf("the same step at %d: %v, %d branches", at, err, len(s.Branches()))
+		}
+	}
+	if b, err := s.PassTime(t.Context(), 0, 5, engine.ToExpiry, 0); err != nil || b.ID != 0 {
+		t.Errorf("to the expiry, which came next: %v", err)
+	}
+	if b, err := s.PassTime(t.Context(), 0, 5, engine.ByLength, ms); err != nil || b.ID != 1 {
+		t.Errorf("something else: %v", err)
+	}
+}
+
+const leaseEnds = `
+lock: {lease: 200ms, watchdog: off, retry: {times: 5, interval: 50ms}}
+threads: [{name: A, work: 300ms}, {name: B, start: 10ms, work: 50ms}]
+`
+
 func TestBranchesAreLimited(t *testing.T) {
 	s := open(t, parse(t, twoThreads))
 	if _, err := s.Step(t.Context(), 0); err != nil {

@@ -98,6 +98,10 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		o.External = s.external
 	}
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
+	if errors.Is(err, engine.ErrFault) || errors.Is(err, scenario.ErrSlow) {
+		form.Mistakes = []string{notThere(err)}
+		return s.playground(w, r, http.StatusUnprocessableEntity, form, nil, "")
+	}
 	if err != nil {
 		return limitError(err)
 	}
@@ -122,17 +126,20 @@ func change(v url.Values) bool {
 	return true
 }
 
+// notThere says why a scenario cannot be run where it was to be.
+func notThere(err error) string {
+	if errors.Is(err, scenario.ErrSlow) {
+		return view.Sentence(strings.TrimPrefix(err.Error(), "session: engine: too slow: "))
+	}
+	return "What happens to Redis itself (a restart, a fail-over, an eviction, a jump of its clock) can only be had on the embedded Redis with the virtual clock."
+}
+
 func limitError(err error) error {
 	switch {
 	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn):
 		return &statusError{http.StatusTooManyRequests, "One moment, please", view.Sentence(err.Error())}
 	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrClosed):
 		return &statusError{http.StatusServiceUnavailable, "No room just now", view.Sentence(err.Error())}
-	case errors.Is(err, scenario.ErrSlow):
-		return &statusError{http.StatusUnprocessableEntity, "That is too slow", view.Sentence(strings.TrimPrefix(err.Error(), "session: engine: too slow: "))}
-	case errors.Is(err, engine.ErrFault):
-		return &statusError{http.StatusUnprocessableEntity, "That fault is not possible there",
-			"What happens to Redis itself (a restart, a fail-over, an eviction, a jump of its clock) can only be had on the embedded Redis with the virtual clock. Nothing was run."}
 	default:
 		return err
 	}

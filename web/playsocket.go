@@ -47,6 +47,7 @@ type command struct {
 	By         string         `json:"by"`
 	Fault      map[string]any `json:"fault"`
 	With       int            `json:"with"`
+	Names      []string       `json:"names"` // compare: what the page calls the two
 }
 
 type branchJSON struct {
@@ -567,8 +568,14 @@ func (p *player) compare(c command, left *engine.Branch) error {
 	if err != nil {
 		return err //nolint:wrapcheck // a sentence
 	}
-	html, err := rendered(templates.Compared(view.NewCompared(view.NewScenario(p.session.Scenario()),
-		left.ID, right.ID, p.sent[left.ID].timeline.Rows(), p.sent[right.ID].timeline.Rows())))
+	names := c.Names
+	if len(names) != 2 {
+		names = []string{view.BranchName(left.ID), view.BranchName(right.ID)}
+	}
+	side := func(b *engine.Branch, name string) view.Side {
+		return view.Side{Name: name, Rows: p.sent[b.ID].timeline.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
+	}
+	html, err := rendered(templates.Compared(view.NewCompared(view.NewScenario(p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
 	if err != nil {
 		return err
 	}

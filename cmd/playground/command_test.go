@@ -70,7 +70,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"no file", "", []string{"run"}, 2, nil, []string{"at least one scenario file"}},
 		{"unknown flag", "", []string{"run", "-nonsense"}, 2, nil, []string{"-nonsense", "playground run -h"}},
 		{"bad seed", "", []string{"run", "-seed", "-3", good}, 2, nil, []string{"-seed", "a whole number from 0"}},
-		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, protocols, help"}},
+		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, compare, protocols, help"}},
 		{"no Redis there", "", []string{"run", "-redis", "redis://127.0.0.1:1", good}, 3, nil, []string{"no Redis answers at 127.0.0.1:1"}},
 		{"no Redis URL", "", []string{"run", "-redis", "http://x", good}, 2, nil, []string{"redis://, rediss:// or unix://"}},
 		{"protocols", "", []string{"protocols"}, 0, []string{"reentrant"}, nil},
@@ -295,5 +295,60 @@ schedule: [1, 0, {until: 25ms}, {do: pause, thread: B, for: 500ms}, 0, {do: lose
 		if string(out) != here.out {
 			t.Errorf("another process gives another trace:\n%s\nwant\n%s", out, here.out)
 		}
+	}
+}
+
+// The scenario that README shows is one, and comes out as it says.
+func TestReadmeShowsAScenario(t *testing.T) {
+	_, rest, _ := strings.Cut(read(t, "../../README.md"), "```yaml\n")
+	text, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("README shows no scenario")
+	}
+	if got := playground(t, text, "run", "-"); got.code != 0 || !strings.Contains(got.out, "As the scenario expects.") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestCompare(t *testing.T) {
+	got := playground(t, "", "compare", "-protocols", "reentrant, mutex", good)
+	if got.code != 0 {
+		t.Fatalf("%+v", got)
+	}
+	for _, want := range []string{"◆ lock, level 2         reentered · 93 ms", "refused · 93 ms", "rules broken            none", "self-deadlock"} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("the comparison lacks %q:\n%s", want, got.out)
+		}
+	}
+	if strings.Count(got.out, "◆") != 1 {
+		t.Errorf("%d first differences", strings.Count(got.out, "◆"))
+	}
+	for line := range strings.Lines(got.out) {
+		if n := columns(strings.TrimSuffix(line, "\n")); n > 100 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"-protocols", "mutex", good}, "2 to 4 are wanted, given 1"},
+		{[]string{"-protocols", "mutex,zookeeper", good}, `there is no "zookeeper"; there are reentrant, `},
+		{[]string{"-protocols", "mutex,mutex", good}, "mutex is named twice"},
+		{[]string{"-protocols", "mutex,value"}, "needs one scenario file"},
+	} {
+		if got := playground(t, "", append([]string{"compare"}, c.args...)...); got.code != 2 || !strings.Contains(got.err, c.want) {
+			t.Errorf("%v: %+v", c.args, got)
+		}
+	}
+}
+
+// A schedule that fits one lock need not fit another: it is followed as far
+// as it does, and that is said.
+func TestCompareFollowsAScheduleAsFarAsItFits(t *testing.T) {
+	const text = "lock: {lease: 200ms}\nthreads: [{name: A, depth: 2, work: 50ms}, {name: B, work: 50ms}]\nschedule: [1, 0, 0, 0, 0, 0, 0]\n"
+	got := playground(t, text, "compare", "-protocols", "reentrant,none", "-")
+	if got.code != 0 || !strings.Contains(got.out, "follows the schedule for") {
+		t.Errorf("%+v", got)
 	}
 }

@@ -153,7 +153,7 @@ func (c *Checker) Finish(key trace.KeyState) []trace.Violation {
 func (c *Checker) Stuck(threads []string) trace.Violation {
 	return trace.Violation{
 		Rule: Stuck, Threads: threads, Events: proof(of(c.last, threads)...),
-		Detail: strings.Join(threads, " and ") + " wait for something that cannot happen any more",
+		Detail: strings.Join(threads, " and ") + map[bool]string{true: " waits", false: " wait"}[len(threads) == 1] + " for something that cannot happen any more",
 	}
 }
 

@@ -149,6 +149,9 @@ func (t *thread) pause(f scenario.Fault) {
 		return
 	}
 	t.process.Pause(f.For)
+	if f.At == scenario.AtStart {
+		_ = t.process.Work(context.Background(), 0) // it begins when it goes on
+	}
 }
 
 // crash ends the thread and its watchdog where they stand.

@@ -38,6 +38,7 @@ type Option struct {
 	Why        Why           // it cannot move, or ""
 	At         time.Duration // the instant at which it can, where Why is Waits or IsPaused
 	Ended      trace.Result  // where it has
+	Armed      []string      // faults that wait for their moment in it, as "lose-reply (unlock)"
 }
 
 // Options lists what every thread would do next: each thread's business, in
@@ -49,6 +50,9 @@ func (s *Stepper) Options() []Option {
 		business := Option{Thread: t.spec.Name, Choice: -1, Next: NextNothing, Why: HasEnded}
 		if ended, ok := t.result.Load().(trace.Result); ok {
 			business.Ended = ended
+		}
+		if t.stalls.Load() {
+			business.Why = Hangs
 		}
 		var background []Option
 		for i, task := range s.ready {
@@ -64,6 +68,13 @@ func (s *Stepper) Options() []Option {
 			} else if task.Process == t.spec.Name && o.Next != NextNothing {
 				background = append(background, o)
 			}
+		}
+		for _, f := range t.armed {
+			name := f.Do
+			if f.At != "" {
+				name += " (" + f.At + ")"
+			}
+			business.Armed = append(business.Armed, name)
 		}
 		list = append(append(list, business), background...)
 	}

@@ -196,6 +196,19 @@ faults: [{thread: A, at: work, do: pause, for: 300ms}]
 360ms end done`,
 		},
 		{
+			"a pause at the start is a late start", `
+lock: {lease: 200ms, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 10ms}]
+faults: [{thread: A, at: start, do: pause, for: 300ms}]
+`, `0s A fault pause
+300ms A lock acquired
+300ms A work begin
+310ms A work end
+310ms A unlock released
+310ms A end done
+310ms end done`,
+		},
+		{
 			// Only the work stands still: the watchdog renews at 100, 200, 300.
 			"a pause of the work leaves the watchdog", `
 lock: {lease: 200ms, watchdog: 100ms, retry: {times: 0}}

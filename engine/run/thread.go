@@ -192,6 +192,7 @@ func (t *thread) Attempted(a lock.Attempt) {
 
 // Waiting implements lock.Observer.
 func (t *thread) Waiting(d time.Duration) {
+	t.awaitGate() // a retry is held before its pause, outside of the call's limits
 	t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitRetry})
 }
 

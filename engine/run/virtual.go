@@ -326,6 +326,7 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	s.emit("", described(f))
 	if f.Do == scenario.FaultClockJump && before.Exists() && !s.key().Exists() {
 		before.PTTL = 0
+		s.newSlice = true
 		s.emit("", trace.Expired{Was: before})
 	}
 	return nil

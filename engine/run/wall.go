@@ -28,6 +28,9 @@ const orderSlack = 2 * time.Millisecond
 // the key is gone: its expiries are whole milliseconds.
 const expirySlack = 2 * time.Millisecond
 
+// sameMoment is how far apart two events of a thread may lie to be one row.
+const sameMoment = 2 * time.Millisecond
+
 // keptAtMost is how long a key without a lease can stay on a Redis that is not
 // the run's own, if the run is killed: longer than any run takes.
 const keptAtMost = 24 * time.Hour
@@ -397,7 +400,7 @@ func (w *wall) expire(at time.Duration) {
 }
 
 func (w *wall) script(i item) {
-	w.row(i.thread, w.hasCommand)
+	w.row(i.thread, w.hasCommand || i.at-w.at > sameMoment)
 	w.hasCommand = true
 	w.at = max(w.at, i.at)
 	for _, e := range i.events {
@@ -414,6 +417,9 @@ func (w *wall) script(i item) {
 // put writes down one event that is no command.
 func (w *wall) put(at time.Duration, thread string, body trace.Body, newRow bool) {
 	if b, ok := body.(trace.Work); ok && b.State == trace.WorkEnd {
+		newRow = true
+	}
+	if _, ok := body.(trace.Fault); ok && at-w.at > sameMoment {
 		newRow = true
 	}
 	w.row(thread, newRow)

@@ -139,6 +139,29 @@ func TestLinksInTheBrowser(t *testing.T) {
 	}
 }
 
+func TestPlacesOnThePageAreNoLinks(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	do(ctx, t, chromedp.Click(`[data-go="violation"]`))
+	at(ctx, t, "7 of 7")
+	do(ctx, t, chromedp.Focus(".skip"), chromedp.KeyEvent(kb.Enter))
+	until(ctx, t, `document.activeElement.id === "main"`)
+	at(ctx, t, "7 of 7")
+	// Back and the same again is no branch.
+	do(ctx, t, chromedp.Click(`[data-go="back"]`), chromedp.Click(`[data-go="back"]`), chromedp.Click(`[data-go="back"]`))
+	at(ctx, t, "4 of 7")
+	do(ctx, t, chromedp.Click(`[data-next="B"] .step`))
+	at(ctx, t, "5 of 7")
+	if n := get[int](ctx, t, `document.querySelectorAll("#branches [aria-pressed]").length`); n != 1 {
+		t.Errorf("%d branches, want 1", n)
+	}
+	for _, odd := range []string{"#%E0%A4%A", "#main", "#v1.z.%E0%A4%A~1"} {
+		do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play"+odd))
+		at(ctx, t, "0 of 0 · 0 ms")
+	}
+}
+
 // program starts the real program on address.
 func program(t *testing.T, binary, address string) *exec.Cmd {
 	t.Helper()

@@ -66,6 +66,7 @@ type Option struct {
 	Choice     int    `json:"choice"`
 	Does       string `json:"does"`
 	Why        string `json:"why,omitempty"`
+	Armed      string `json:"armed,omitempty"` // faults that wait for their moment
 }
 
 // NewOptions words what every thread would do.
@@ -80,6 +81,9 @@ func NewOptions(list []run.Option) []Option {
 	}
 	for _, o := range list {
 		next := Option{Thread: o.Thread, Background: o.Background, Choice: o.Choice, Does: does(o), Why: whyNot(o)}
+		if len(o.Armed) > 0 {
+			next.Armed = "⚡ waiting to strike: " + strings.Join(o.Armed, ", ")
+		}
 		next.Can = o.Choice >= 0 || !ready && o.At == first && o.Next != run.NextNothing
 		out = append(out, next)
 	}
@@ -125,6 +129,9 @@ func whyNot(o run.Option) string {
 	case run.AwaitsOwn:
 		return "waits for its watchdog"
 	default:
+		if o.Ended == "" {
+			return "ended with the run"
+		}
 		return "ended: " + string(o.Ended)
 	}
 }
@@ -161,7 +168,7 @@ func Sentence(text string) string {
 
 // Compared is two branches row by row.
 type Compared struct {
-	Left, Right string // the branches' names
+	Left, Right Side
 	Threads     []Thread
 	Key         string
 	Same        int // rows at the start that are equal
@@ -169,12 +176,27 @@ type Compared struct {
 }
 
 // NewCompared puts two branches beside each other.
-func NewCompared(s Scenario, left, right int, leftRows, rightRows []Row) Compared {
-	c := Compared{Left: BranchName(left), Right: BranchName(right), Threads: s.Threads, Key: s.Key, Rows: compare(leftRows, rightRows)}
+func NewCompared(s Scenario, left, right Side) Compared {
+	c := Compared{Left: left, Right: right, Threads: s.Threads, Key: s.Key, Rows: compare(left.Rows, right.Rows)}
 	for c.Same < len(c.Rows) && c.Rows[c.Same].Equal {
 		c.Same++
 	}
 	return c
+}
+
+// Side is a branch that is compared.
+type Side struct {
+	Name string
+	Rows []Row
+	Over bool // its run has ended
+}
+
+// Missing says why a side has no row where the other has one.
+func (s Side) Missing() string {
+	if s.Over {
+		return "has ended before"
+	}
+	return "not stepped that far"
 }
 
 // BranchName is what a branch is called.

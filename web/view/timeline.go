@@ -184,7 +184,15 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			c.Title = b.Call
 		}
 	case trace.Outcome:
-		c.Title, c.Tone = outcome(b)
+		title, tone := outcome(b)
+		if c.Tone == Good { // one more call in the same step
+			c.Notes = append(c.Notes, title)
+			if tone == Bad {
+				c.Tone = Bad
+			}
+			break
+		}
+		c.Title, c.Tone = title, tone
 		if b.Result == trace.Failed {
 			c.Notes = append(c.Notes, strings.TrimSpace(b.Error[strings.LastIndex(b.Error, ":")+1:]))
 		}

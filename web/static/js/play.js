@@ -12,6 +12,7 @@ import { element } from "./timeline.js";
  * @property {number} choice
  * @property {string} does
  * @property {string} [why]
+ * @property {string} [armed] faults that wait for their moment
  *
  * @typedef {object} Position
  * @property {any} [move] that led here
@@ -28,6 +29,7 @@ import { element } from "./timeline.js";
  * @property {number} id
  * @property {number} parent
  * @property {number} fork
+ * @property {string} name
  * @property {Position[]} positions
  * @property {HTMLElement[]} rows
  */
@@ -35,6 +37,17 @@ import { element } from "./timeline.js";
 const LOST = "The connection is lost; trying again. What you see stays.";
 
 const MOST_QUEUED = 3;
+
+const LINK = /^v\d+\./; // other fragments are places on the page
+
+/** The address' fragment, also where some program has escaped it. */
+function fragmentOf() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return location.hash.slice(1);
+  }
+}
 
 const byId = (id) => document.getElementById(id);
 
@@ -130,19 +143,24 @@ export function play(stage) {
     waiting = null;
     queue = [];
     fresh = null;
+    restoring = null;
     pause();
-    if (!scenario && opening?.link !== stage.dataset.open) {
+    if (scenario) {
+      opening = null; // what is open stays
+    } else if (opening?.link !== stage.dataset.open) {
       opening = { link: stage.dataset.open }; // what was asked for cannot be shown
       command({ do: "open", ...opening }, finishOpening);
     }
   }
-
   /**
    * Does what was asked for once what is under way is done, seeing what came
    * of that: no click is lost, and a key that is held does not run ahead.
    * @param {() => void} what
    */
   function inTurn(what) {
+    if (problem.textContent !== LOST) {
+      complain("");
+    }
     if (waiting === null) {
       what();
     } else if (queue.length < MOST_QUEUED) {
@@ -159,15 +177,17 @@ export function play(stage) {
   }
 
   /** Acts on the branch where we stand, and goes where that leads. */
-  function act(frame) {
-    complain("");
+  function act(frame, note = "") {
     touched = null;
+    const from = at;
     command({ branch: current, at, ...frame }, () => {
-      if (touched !== null) {
+      if (touched === current) {
+        at = Math.min(from + 1, tip()); // also where it was done here before
+      } else if (touched !== null) {
         current = touched;
         at = tip();
       }
-      announce();
+      announce(note);
     });
   }
   let touched = null; // the branch that the last command has changed
@@ -187,6 +207,7 @@ export function play(stage) {
     }
     if (frame.dropped !== undefined) {
       branches.delete(frame.dropped);
+      byId("compared").hidden = true;
       if (current === frame.dropped) {
         current = [...branches.keys()].at(-1);
         at = tip();
@@ -211,7 +232,7 @@ export function play(stage) {
     const { id, parent, fork } = frame.branch;
     let b = into.get(id);
     if (!b) {
-      b = { id, parent, fork, positions: [], rows: [] };
+      b = { id, parent, fork, name: id === 0 ? "main" : `branch ${id}`, positions: [], rows: [] };
       const from = into.get(parent);
       if (from && frame.from > 0) {
         b.positions = from.positions.slice(0, frame.from);
@@ -237,6 +258,11 @@ export function play(stage) {
   }
 
   function finishOpening() {
+    if (!opening) {
+      [...branches.values()].forEach((old, i) => {
+        fresh.get(i).name = old.name; // the server counts anew
+      });
+    }
     branches = fresh;
     fresh = null;
     opening = null;
@@ -268,7 +294,6 @@ export function play(stage) {
       go(at + 1);
       announce();
     } else if (!position().over) {
-      complain("");
       command({ do: "step", branch: current }, () => {
         at = Math.min(at + 1, tip());
         announce();
@@ -300,8 +325,14 @@ export function play(stage) {
   }
 
   const actions = {
-    first: () => go(0),
-    back: () => go(at - 1),
+    first() {
+      go(0);
+      announce();
+    },
+    back() {
+      go(at - 1);
+      announce();
+    },
     forward,
     end: () => runTo((p) => p.over, { to: "end" }, "The run has ended."),
     violation: () => runTo((p) => p.violation, { to: "violation" }, "No rule is broken from here to the end."),
@@ -453,7 +484,7 @@ export function play(stage) {
         button.dataset.option = `${place === list}${name}`;
         button.disabled = !option.can;
         button.onclick = () => inTurn(() => step(option.thread, Boolean(option.background)));
-        const text = [option.does, option.why].filter(Boolean).join(" · ");
+        const text = [option.does, option.why, option.armed].filter(Boolean).join(" · ");
         if (option.can) {
           button.setAttribute("aria-label", `Step ${name}: ${text}`);
         }
@@ -468,7 +499,7 @@ export function play(stage) {
     }
   }
 
-  const nameOf = (b) => (b.id === 0 ? "main" : `branch ${b.id}`);
+  const nameOf = (b) => b.name;
 
   function drawBranches() {
     const box = byId("branches");
@@ -490,7 +521,7 @@ export function play(stage) {
     if (others.length > 0) {
       const select = make("select", { id: "compare-with", "aria-label": "Branch to compare with" }, ...others.map((b) => make("option", { value: String(b.id) }, nameOf(b))));
       const compare = make("button", { type: "button", id: "compare" }, "Compare with");
-      compare.onclick = () => inTurn(() => command({ do: "compare", branch: current, with: Number(select.value) }));
+      compare.onclick = () => inTurn(() => command({ do: "compare", branch: current, with: Number(select.value), names: [nameOf(branch()), nameOf(branches.get(Number(select.value)))] }));
       const drop = make("button", { type: "button", id: "drop", class: "quiet" }, `Drop ${nameOf(branch())}`);
       drop.onclick = () => inTurn(() => command({ do: "drop", branch: current }, () => byId(`branch-${current}`)?.focus()));
       buttons.push(compare, select, drop);
@@ -504,13 +535,17 @@ export function play(stage) {
   }
 
   /** Tells a screen reader what a step came to. */
-  function announce() {
+  function announce(note = "") {
     const row = branch().rows[position().row - 1];
     if (!row) {
-      say(`Move ${at} of ${tip()}, ${position().at}`);
+      say([note, `Move ${at} of ${tip()}, ${position().at}`].filter(Boolean).join(". "));
       return;
     }
-    const words = [...row.querySelectorAll(".t, .acting .title, .event, .violation")].map((e) => e.textContent.trim());
+    if (note && at > 0 && branch().positions[at - 1].row === position().row) {
+      say(note); // nothing has happened yet
+      return;
+    }
+    const words = [...row.querySelectorAll(".t, .acting .title, .acting .note, .event, .violation")].map((e) => e.textContent.trim());
     const thread = row.querySelector(".acting")?.dataset.thread;
     say([words[0], thread, ...words.slice(1)].filter(Boolean).join(". "));
   }
@@ -534,8 +569,8 @@ export function play(stage) {
   async function readAddress() {
     opening = { link: stage.dataset.open };
     position0 = undefined;
-    const fragment = decodeURI(location.hash.slice(1));
-    if (fragment.includes(".")) {
+    const fragment = fragmentOf();
+    if (LINK.test(fragment)) {
       try {
         const state = await unpack(fragment);
         opening = { scenario: JSON.stringify(state.scenario) };
@@ -614,7 +649,9 @@ export function play(stage) {
   });
   byId("strike").addEventListener("submit", (event) => {
     event.preventDefault();
-    inTurn(() => act({ do: "strike", fault: struck() }));
+    const kind = byId("fault-do").selectedOptions[0];
+    const note = [kind.textContent, "thread" in kind.dataset ? byId("fault-thread").value : ""].filter(Boolean).join(": ");
+    inTurn(() => act({ do: "strike", fault: struck() }, note));
   });
   byId("fault-do").addEventListener("change", drawFault);
   stage.querySelector("[data-dialog=share]").addEventListener("click", openShare);
@@ -683,7 +720,7 @@ export function play(stage) {
     }
   });
   addEventListener("hashchange", async () => {
-    if (location.hash !== written && location.hash.length > 1) {
+    if (location.hash !== written && LINK.test(fragmentOf())) {
       await readAddress();
       restoring = null;
       inTurn(() => command({ do: "open", ...opening }, finishOpening));
