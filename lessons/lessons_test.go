@@ -82,6 +82,9 @@ func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if sc.Kind == scenario.KindHeartbeat {
+				continue // its minutes would really pass
+			}
 			if slices.ContainsFunc(sc.Faults, func(f scenario.Fault) bool { return f.Timed }) {
 				continue
 			}

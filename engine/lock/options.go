@@ -19,6 +19,9 @@ const DefaultMaxAge = time.Hour
 type Options struct {
 	// Protocol is how the lock is kept; "" is Reentrant.
 	Protocol Protocol
+	// Memory is where Spin keeps its locks: those of one process share it.
+	// Nil is one of the Locker's own.
+	Memory *Memory
 	// Lease is how long a lock lives in Redis without renewal: whole
 	// milliseconds, at least one.
 	Lease time.Duration
@@ -123,6 +126,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Limit == 0 {
 		o.Limit = o.Lease
+	}
+	if o.Memory == nil {
+		o.Memory = &Memory{}
 	}
 	if o.Clock == nil {
 		o.Clock = clock.System{}

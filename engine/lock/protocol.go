@@ -23,6 +23,7 @@ const (
 	MutexUnsafe    Protocol = "mutex-unsafe"    // SETNX, PEXPIRE and DEL
 	Value          Protocol = "value"           // equal value means mine: re-entry without a count
 	SetnxHash      Protocol = "setnx-hash"      // SETNX, and a hash on the same key
+	Spin           Protocol = "spin"            // compare and swap in the memory of one process
 	None           Protocol = "none"            // no lock
 )
 
@@ -41,12 +42,13 @@ type steps struct {
 	owner  string
 	level  int
 	lease  time.Duration
+	memory *Memory
 }
 
 func protocols() map[Protocol]protocol {
 	return map[Protocol]protocol{
 		Reentrant: reentrant(), Fenced: fenced(), ReentrantNaive: reentrantNaive(),
-		Mutex: mutex(), MutexUnsafe: mutexUnsafe(), Value: value(), SetnxHash: setnxHash(), None: none(),
+		Mutex: mutex(), MutexUnsafe: mutexUnsafe(), Value: value(), SetnxHash: setnxHash(), Spin: spin(), None: none(),
 	}
 }
 

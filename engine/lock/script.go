@@ -97,6 +97,7 @@ func CallOf(ctx context.Context) (Call, bool) {
 	return c, ok
 }
 
-func withCall(ctx context.Context, c Call) context.Context {
+// WithCall says on whose behalf the commands that are sent with a context are.
+func WithCall(ctx context.Context, c Call) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }

@@ -100,7 +100,7 @@ func (s *session) limited(ctx context.Context) (context.Context, context.CancelF
 // context descends from parent.
 func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	l := s.l
-	ctx, cancel := s.limited(withCall(ctx, c))
+	ctx, cancel := s.limited(WithCall(ctx, c))
 	defer cancel()
 	sent := l.o.Clock.Now()
 	if c.Level == 1 && !l.p.naive {
@@ -153,7 +153,7 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 }
 
 func (s *session) steps(c Call) steps {
-	return steps{client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease}
+	return steps{client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease, memory: s.l.o.Memory}
 }
 
 // push records that level was granted.
@@ -240,7 +240,7 @@ func (s *session) giveBack(ctx context.Context, c Call) {
 func (s *session) release(ctx context.Context, c Call, retries int) (reply, error) {
 	l := s.l
 	for c.Attempt = 1; ; c.Attempt++ {
-		r, err := l.p.unlock(withCall(ctx, c), s.steps(c))
+		r, err := l.p.unlock(WithCall(ctx, c), s.steps(c))
 		at := Attempt{Call: c, Count: r.count, Err: err}
 		switch {
 		case err != nil:

@@ -82,7 +82,7 @@ func (s *session) renew() {
 	defer cancel()
 
 	c := Call{Name: CallRenew, Level: level, Attempt: 1}
-	r, err := s.l.p.renew(withCall(ctx, c), s.steps(c))
+	r, err := s.l.p.renew(WithCall(ctx, c), s.steps(c))
 	at := Attempt{Call: c, Count: level, Result: Renewed, Err: err}
 	s.mu.Lock()
 	s.cancel = nil

@@ -187,7 +187,11 @@ func (r *Run) outfit(ctx context.Context, client func() journal.Scripter, proces
 	for _, s := range r.protocol().Scripts() {
 		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
 	}
+	memories := map[string]*lock.Memory{}
 	for i, t := range r.threads {
+		if memories[t.spec.Process] == nil {
+			memories[t.spec.Process] = &lock.Memory{}
+		}
 		t.process = process(t.spec.Name)
 		t.redis = &tap{t: t, sent: map[string]count{}}
 		t.redis.journal = journal.New(client, scripts, t.redis.note)
@@ -197,8 +201,8 @@ func (r *Run) outfit(ctx context.Context, client func() journal.Scripter, proces
 			}
 		}
 		o := lock.Options{
-			Protocol: r.protocol(),
-			Lease:    r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
+			Protocol: r.protocol(), Memory: memories[t.spec.Process],
+			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
 			Retries: t.spec.Retry.Times, Interval: t.spec.Retry.Interval,
 			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
 			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N, Observer: t,

@@ -96,7 +96,11 @@ func (t *thread) rounds() (err error) {
 	t.strike(scenario.AtStart, 0)
 	for round := 1; round <= t.spec.Repeat; round++ {
 		t.round.Store(int64(round))
-		if err := t.business(1); err != nil {
+		call := func() error { return t.business(1) }
+		if t.r.sc.Kind == scenario.KindHeartbeat {
+			call = func() error { return t.heartbeat(round) }
+		}
+		if err := call(); err != nil {
 			return err
 		}
 	}

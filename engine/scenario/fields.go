@@ -22,14 +22,18 @@ const (
 	defaultSeed     = 1
 )
 
+// defaultProcess is the process of threads that name none.
+const defaultProcess = "main"
+
 const minWatchdog = time.Millisecond
 
 func (p *parser) scenario(root *yaml.Node) *Scenario {
-	m := p.fields(value{root, ""}, "title", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect")
-	s := &Scenario{Seed: defaultSeed, Policy: PolicyInOrder}
+	m := p.fields(value{root, ""}, "title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect")
+	s := &Scenario{Kind: KindLock, Seed: defaultSeed, Policy: PolicyInOrder}
 	p.text(m, "title", &s.Title, fmt.Sprintf("a line of at most %d characters", MaxTitle), func(t string) bool {
 		return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
 	})
+	p.oneOf(m, "kind", &s.Kind, KindLock, KindHeartbeat)
 	s.Lock = p.lock(m)
 	if m != nil {
 		p.threads(m, s)
@@ -114,7 +118,7 @@ func defaultWatchdog(lease time.Duration) time.Duration {
 }
 
 func defaultThread(retry Retry) Thread {
-	return Thread{Depth: 1, Work: defaultWork(), Repeat: 1, OnLost: OnLostIgnore, Retry: retry}
+	return Thread{Depth: 1, Work: defaultWork(), Repeat: 1, OnLost: OnLostIgnore, Process: defaultProcess, Retry: retry}
 }
 
 func defaultWork() Range { return Range{50 * time.Millisecond, 100 * time.Millisecond} }
@@ -168,7 +172,7 @@ var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
 func (p *parser) threads(m map[string]value, s *Scenario) {
 	common := defaultThread(s.Lock.Retry)
-	settings := []string{"start", "depth", "work", "repeat", "on-lost", "retry"}
+	settings := []string{"start", "depth", "work", "repeat", "on-lost", "process", "retry"}
 	if v, ok := m["defaults"]; ok {
 		p.thread(p.fields(v, settings...), &common)
 	}
@@ -202,6 +206,9 @@ func (p *parser) thread(f map[string]value, t *Thread) {
 	p.between(f, "work", &t.Work, MaxDuration)
 	p.number(f, "repeat", &t.Repeat, 1, MaxRepeat)
 	p.oneOf(f, "on-lost", &t.OnLost, OnLostIgnore, OnLostStop)
+	p.text(f, "process", &t.Process, fmt.Sprintf("1 to %d letters, digits, - or _", MaxName), func(name string) bool {
+		return utf8.RuneCountInString(name) <= MaxName && nameForm.MatchString(name)
+	})
 	p.retry(f, &t.Retry)
 }
 

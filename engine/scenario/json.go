@@ -10,13 +10,14 @@ import (
 // The forms of a scenario's parts. A part that is nil is left out.
 type (
 	threadForm struct {
-		Name   string     `json:"name"`
-		Start  *duration  `json:"start,omitempty"`
-		Depth  *int       `json:"depth,omitempty"`
-		Work   *Range     `json:"work,omitempty"`
-		Repeat *int       `json:"repeat,omitempty"`
-		OnLost *string    `json:"on-lost,omitempty"`
-		Retry  *retryForm `json:"retry,omitempty"`
+		Name    string     `json:"name"`
+		Start   *duration  `json:"start,omitempty"`
+		Depth   *int       `json:"depth,omitempty"`
+		Work    *Range     `json:"work,omitempty"`
+		Repeat  *int       `json:"repeat,omitempty"`
+		OnLost  *string    `json:"on-lost,omitempty"`
+		Process *string    `json:"process,omitempty"`
+		Retry   *retryForm `json:"retry,omitempty"`
 	}
 	lockForm struct {
 		Protocol *string    `json:"protocol,omitempty"`
@@ -43,6 +44,7 @@ type (
 	}
 	scenarioForm struct {
 		Title    string        `json:"title,omitempty"`
+		Kind     *string       `json:"kind,omitempty"`
 		Lock     *lockForm     `json:"lock,omitempty"`
 		Resource *resourceForm `json:"resource,omitempty"`
 		Threads  []threadForm  `json:"threads"`
@@ -74,7 +76,7 @@ func unless[T comparable](v, by T, all bool) *T {
 func (s *Scenario) form(all bool) scenarioForm {
 	l, usual := s.Lock, defaultLock()
 	f := scenarioForm{
-		Title: s.Title, Faults: s.Faults, Schedule: s.Schedule,
+		Title: s.Title, Kind: unless(s.Kind, KindLock, false), Faults: s.Faults, Schedule: s.Schedule,
 		Seed: unless(s.Seed, defaultSeed, all), Policy: unless(s.Policy, PolicyInOrder, all),
 		Lock: &lockForm{
 			Protocol: unless(l.Protocol, usual.Protocol, all), Key: unless(l.Key, usual.Key, all),
@@ -109,7 +111,7 @@ func (t Thread) form(retry Retry, all bool) threadForm {
 	return threadForm{
 		Name: t.Name, Start: (*duration)(unless(t.Start, usual.Start, all)), Depth: unless(t.Depth, usual.Depth, all),
 		Work: unless(t.Work, usual.Work, all), Repeat: unless(t.Repeat, usual.Repeat, all),
-		OnLost: unless(t.OnLost, usual.OnLost, all), Retry: t.Retry.form(usual.Retry, all),
+		OnLost: unless(t.OnLost, usual.OnLost, all), Process: unless(t.Process, usual.Process, false), Retry: t.Retry.form(usual.Retry, all),
 	}
 }
 

@@ -81,6 +81,7 @@ const (
 type Scenario struct {
 	Title    string
 	Lock     Lock
+	Kind     string    // KindLock or KindHeartbeat
 	Threads  []Thread  // with the scenario's defaults filled in
 	Resource *Resource // what the lock protects, or nil
 	Faults   []Fault
@@ -108,6 +109,12 @@ type Retry struct {
 	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
 }
 
+// Values of Scenario.Kind.
+const (
+	KindLock      = "lock"      // threads make a business call under a lock
+	KindHeartbeat = "heartbeat" // the first thread is a device that keeps its key alive, the others look
+)
+
 // Values of Resource.Kind.
 const (
 	KindCounter = "counter" // work reads it, and writes one more
@@ -130,13 +137,14 @@ type Range struct{ Min, Max time.Duration }
 
 // Thread is a virtual thread and its business call.
 type Thread struct {
-	Name   string
-	Start  time.Duration // 0 to MaxDuration
-	Depth  int           // acquisitions in all, 1 to MaxDepth
-	Work   Range         // per level, 0 to MaxDuration
-	Repeat int           // rounds, 1 to MaxRepeat
-	OnLost string        // OnLostIgnore or OnLostStop
-	Retry  Retry         // the lock's, unless the thread has its own
+	Name    string
+	Start   time.Duration // 0 to MaxDuration
+	Depth   int           // acquisitions in all, 1 to MaxDepth
+	Work    Range         // per level, 0 to MaxDuration
+	Repeat  int           // rounds, 1 to MaxRepeat
+	OnLost  string        // OnLostIgnore or OnLostStop
+	Process string        // threads of one process share its memory, which only spin uses
+	Retry   Retry         // the lock's, unless the thread has its own
 }
 
 // Fault is what goes wrong, and where: in a thread (Thread, At, Level, Round)
@@ -188,6 +196,7 @@ func Protocols() []Protocol {
 		{"mutex-unsafe", "SETNX, then PEXPIRE, then a plain DEL: three commands"},
 		{"value", "equal value means mine: re-entry without a count, any unlock releases all"},
 		{"setnx-hash", "SETNX of a string, then a hash on the same key: WRONGTYPE"},
+		{"spin", "a word in the memory of one process, compared and swapped: no Redis"},
 		{"none", "no lock at all"},
 	}
 }

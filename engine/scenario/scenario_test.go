@@ -61,11 +61,11 @@ func TestParseReadsEveryKey(t *testing.T) {
 	none := retry
 	none.Times = 0
 	want := &scenario.Scenario{
-		Title: "两个线程",
-		Lock:  scenario.Lock{Protocol: "reentrant", Key: "ORDER:7", Lease: 200 * ms, Watchdog: 100 * ms, Retry: retry, Nodes: 1},
+		Title: "两个线程", Kind: "lock",
+		Lock: scenario.Lock{Protocol: "reentrant", Key: "ORDER:7", Lease: 200 * ms, Watchdog: 100 * ms, Retry: retry, Nodes: 1},
 		Threads: []scenario.Thread{
-			{Name: "A", Start: 1500 * ms, Depth: 2, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, Repeat: 3, OnLost: "stop", Retry: retry},
-			{Name: "线程乙", Depth: 4, Work: scenario.Range{Min: 60 * ms, Max: 60 * ms}, Repeat: 1, OnLost: "ignore", Retry: none},
+			{Name: "A", Start: 1500 * ms, Depth: 2, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, Repeat: 3, OnLost: "stop", Process: "main", Retry: retry},
+			{Name: "线程乙", Depth: 4, Work: scenario.Range{Min: 60 * ms, Max: 60 * ms}, Repeat: 1, OnLost: "ignore", Process: "main", Retry: none},
 		},
 		Faults: []scenario.Fault{
 			{Thread: "A", At: "work", Level: 2, Round: 3, Do: "pause", For: 300 * ms, Scope: "work"},
@@ -99,10 +99,11 @@ func TestDefaults(t *testing.T) {
 	}
 	retry := scenario.Retry{Times: 5, Interval: 50 * ms, Wait: "poll"}
 	want := &scenario.Scenario{
+		Kind: "lock",
 		// A third of 200 ms, to the microsecond.
 		Lock: scenario.Lock{Protocol: "reentrant", Key: "EXAMPLE_LOCK", Lease: 200 * ms, Watchdog: 66667 * time.Microsecond, Retry: retry, Nodes: 1},
 		Threads: []scenario.Thread{
-			{Name: "A", Depth: 1, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, Repeat: 1, OnLost: "ignore", Retry: retry},
+			{Name: "A", Depth: 1, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, Repeat: 1, OnLost: "ignore", Process: "main", Retry: retry},
 		},
 		Seed: 1, Policy: "in-order",
 	}

@@ -121,6 +121,8 @@ const (
 	Exhausted   Result = "exhausted"
 	Lost        Result = "lost"
 	Failed      Result = "error"
+	Online      Result = "online"  // a heartbeat's key was there
+	Offline     Result = "offline" // and was not
 	Done        Result = "done"
 	Crashed     Result = "crashed"
 )
@@ -170,6 +172,7 @@ type Work struct {
 const (
 	WaitRetry  = "retry"
 	WaitNotify = "notify"
+	WaitBeat   = "beat" // of a heartbeat
 )
 
 // Wait is a thread going to sleep before its next attempt.

@@ -340,6 +340,10 @@ func outcome(b trace.Outcome) (string, Tone) {
 		return title + ": refused", Bad
 	case trace.Exhausted:
 		return "gives up after " + strconv.Itoa(b.Attempt) + " attempts", Bad
+	case trace.Online:
+		return title + ": online", Good
+	case trace.Offline:
+		return title + ": offline", Bad
 	case trace.Released:
 		return title + ": released", Good
 	case trace.Decremented:
