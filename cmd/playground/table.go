@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"golang.org/x/text/width"
@@ -173,7 +174,7 @@ func cellLines(c view.Cell) []styled {
 		if l.Error {
 			s = red
 		}
-		lines = append(lines, styled{strings.TrimSpace("  "+l.Verb+" "+l.Args) + " → " + l.Reply, s})
+		lines = append(lines, styled{strings.TrimSpace("  "+node(l)+l.Verb+" "+l.Args) + " → " + l.Reply, s})
 	}
 	for _, n := range c.Notes {
 		lines = append(lines, styled{"· " + n, faint})
@@ -181,11 +182,30 @@ func cellLines(c view.Cell) []styled {
 	return lines
 }
 
-func keyLines(k view.Key) []styled {
-	if k.Type == trace.TypeNone {
-		return []styled{{"no key", faint}}
+// node says on which of several Redises a command ran.
+func node(l view.Line) string {
+	if l.Node == 0 {
+		return ""
 	}
+	return strconv.Itoa(l.Node) + ": "
+}
+
+func keyLines(k view.Key) []styled {
 	var lines []styled
+	if len(k.Nodes) > 0 {
+		text := "nodes"
+		for _, n := range k.Nodes {
+			holder := n.Thread
+			if holder == "" {
+				holder = "–"
+			}
+			text += " " + holder
+		}
+		lines = append(lines, styled{text, faint})
+	}
+	if k.Type == trace.TypeNone {
+		return append(lines, styled{"no key", faint})
+	}
 	for _, h := range k.Holds {
 		text := "{ " + h.Owner + ": " + h.Count + " }"
 		if h.Count == "" {

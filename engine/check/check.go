@@ -32,6 +32,7 @@ const (
 type Checker struct {
 	owners map[string]string // thread to owner id
 	before trace.KeyState    // the key before the event at hand
+	nodes  []trace.KeyState  // and on each node, where there are several
 
 	inside     []string          // threads found in the critical section together
 	mismatched map[string]string // thread to the counts already reported
@@ -90,7 +91,7 @@ func (c *Checker) Observe(e trace.Event) []trace.Violation {
 		add(c.oversold(e, b))
 		c.followResource(e, b)
 	}
-	c.before = e.Key
+	c.before, c.nodes = e.Key, e.Nodes
 	return found
 }
 
@@ -199,7 +200,11 @@ func (c *Checker) foreignRelease(e trace.Event, b trace.Command) (trace.Violatio
 	if len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "DEL") || b.Reply != int64(1) {
 		return trace.Violation{}, false
 	}
-	holders := c.holders(c.before)
+	before := c.before
+	if b.Node > 0 && b.Node <= len(c.nodes) {
+		before = c.nodes[b.Node-1]
+	}
+	holders := c.holders(before)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
 		return trace.Violation{}, false
 	}
@@ -213,7 +218,11 @@ func (c *Checker) foreignRenewal(e trace.Event, b trace.Command) (trace.Violatio
 	if b.Call != "renew" || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
 		return trace.Violation{}, false
 	}
-	holders := c.holders(e.Key)
+	after := e.Key
+	if b.Node > 0 && b.Node <= len(e.Nodes) {
+		after = e.Nodes[b.Node-1]
+	}
+	holders := c.holders(after)
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
 		return trace.Violation{}, false
 	}

@@ -13,6 +13,7 @@ import (
 // one owner and key take turns.
 type Locker struct {
 	client Redis
+	nodes  []Redis // client, and the further ones of Redlock
 	o      Options
 	p      protocol
 
@@ -33,7 +34,7 @@ func New(client Redis, o Options) (*Locker, error) {
 		return nil, err
 	}
 	return &Locker{
-		client: client, o: o, p: protocols()[o.Protocol],
+		client: client, nodes: append([]Redis{client}, o.Nodes...), o: o, p: protocols()[o.Protocol],
 		sessions: map[sessionKey]*session{}, watched: map[sessionKey]bool{},
 	}, nil
 }

@@ -19,6 +19,9 @@ const DefaultMaxAge = time.Hour
 type Options struct {
 	// Protocol is how the lock is kept; "" is Reentrant.
 	Protocol Protocol
+	// Nodes are the independent Redises that Redlock asks, the client that New
+	// is given being the first of them.
+	Nodes []Redis
 	// Memory is where Spin keeps its locks: those of one process share it.
 	// Nil is one of the Locker's own.
 	Memory *Memory

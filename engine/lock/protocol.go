@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"relock/engine/clock"
 )
 
 // Protocol names how a lock is kept. Only Reentrant and the ones built on it
@@ -23,6 +25,7 @@ const (
 	MutexUnsafe    Protocol = "mutex-unsafe"    // SETNX, PEXPIRE and DEL
 	Value          Protocol = "value"           // equal value means mine: re-entry without a count
 	SetnxHash      Protocol = "setnx-hash"      // SETNX, and a hash on the same key
+	Redlock        Protocol = "redlock"         // Mutex on a majority of independent nodes
 	Spin           Protocol = "spin"            // compare and swap in the memory of one process
 	None           Protocol = "none"            // no lock
 )
@@ -43,12 +46,14 @@ type steps struct {
 	level  int
 	lease  time.Duration
 	memory *Memory
+	nodes  []Redis
+	clock  clock.Clock
 }
 
 func protocols() map[Protocol]protocol {
 	return map[Protocol]protocol{
 		Reentrant: reentrant(), Fenced: fenced(), ReentrantNaive: reentrantNaive(),
-		Mutex: mutex(), MutexUnsafe: mutexUnsafe(), Value: value(), SetnxHash: setnxHash(), Spin: spin(), None: none(),
+		Mutex: mutex(), MutexUnsafe: mutexUnsafe(), Value: value(), SetnxHash: setnxHash(), Redlock: redlock(), Spin: spin(), None: none(),
 	}
 }
 

@@ -153,7 +153,10 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 }
 
 func (s *session) steps(c Call) steps {
-	return steps{client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease, memory: s.l.o.Memory}
+	return steps{
+		client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease, memory: s.l.o.Memory,
+		nodes: s.l.nodes, clock: s.l.o.Clock,
+	}
 }
 
 // push records that level was granted.

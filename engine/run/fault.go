@@ -30,6 +30,9 @@ const forever time.Duration = math.MaxInt64 / 2
 
 // possible refuses what would have to be acted.
 func possible(sc *scenario.Scenario, virtual bool) error {
+	if sc.Lock.Nodes > 1 && !virtual {
+		return fmt.Errorf("%w: %s has %d nodes, each a Redis of its own, which only the virtual clock has", ErrFault, sc.Lock.Protocol, sc.Lock.Nodes)
+	}
 	for i, f := range sc.Faults {
 		if f.Timed && !virtual {
 			return fmt.Errorf("%w: faults[%d]: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it",
@@ -47,6 +50,7 @@ func possible(sc *scenario.Scenario, virtual bool) error {
 // described is the fault as its event tells it.
 func described(f scenario.Fault) trace.Fault {
 	out := trace.Fault{
+		Node: nodeOf(f), Thread: cutOff(f),
 		Do: f.Do, At: f.At, Level: f.Level, Round: f.Round, ForMS: trace.MillisOf(f.For), Scope: f.Scope, Keep: f.Keep,
 	}
 	if f.For > 0 {
@@ -62,6 +66,22 @@ func described(f scenario.Fault) trace.Fault {
 		out.Behind = &f.Behind
 	}
 	return out
+}
+
+// nodeOf is the node of a fault where it need not be the only one.
+func nodeOf(f scenario.Fault) int {
+	if f.Node > 1 {
+		return f.Node
+	}
+	return 0
+}
+
+// cutOff is for whom alone Redis goes down.
+func cutOff(f scenario.Fault) string {
+	if f.Do == scenario.FaultDown || f.Do == scenario.FaultUp {
+		return f.Thread
+	}
+	return ""
 }
 
 // find finds a fault for this moment that has not struck, marks it, and tells
@@ -186,7 +206,7 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 		return broken(ctx, err)
 	}
 	loseReply := false
-	nth := p.next(call)
+	nth := p.t.redis.next(call)
 	for {
 		f, ok := p.t.find(call.Name, call.Level, nth, ofCall)
 		if !ok {
@@ -208,7 +228,7 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 			return p.late(ctx, f.For, call, send)
 		}
 	}
-	if p.t.r.rec.down() {
+	if p.t.r.rec.down(p.t, p.node) {
 		return broken(ctx, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
 	}
 	cmd := p.send(ctx, send)

@@ -234,7 +234,7 @@ func (s *Stepper) comesFirst(thread string, background bool) error {
 
 // strikeByHand lets a fault strike now, or at the next call of its kind.
 func (s *Stepper) strikeByHand(ctx context.Context, f scenario.Fault) error {
-	if f.Thread == "" {
+	if f.Thread == "" || f.Node > 0 {
 		if err := s.pointless(ctx, f); err != nil {
 			return err
 		}
@@ -273,23 +273,27 @@ func (s *Stepper) pausedUntil(t *thread) time.Duration {
 
 // pointless refuses a fault of Redis that would change nothing.
 func (s *Stepper) pointless(ctx context.Context, f scenario.Fault) error {
-	scripts, err := s.r.embedded.HasScripts(ctx, s.r.threads[0].redis.journal.Digests())
+	n := s.node(f)
+	scripts, err := n.HasScripts(ctx, s.r.threads[0].redis.taps[0].journal.Digests())
 	if err != nil {
 		return fmt.Errorf("run: %w", err)
 	}
-	key := s.key()
-	_, expires := s.expiry()
+	key := n.Key(s.r.key)
+	down := n.down
+	if f.Thread != "" {
+		down = n.cut[f.Thread]
+	}
 	refused := map[string]struct {
 		is  bool
 		why Why
 	}{
 		scenario.FaultEvict:       {!key.Exists(), NoKey},
 		scenario.FaultRestart:     {!scripts && (f.Keep || !key.Exists()), NothingYet},
-		scenario.FaultFailOver:    {!scripts && (f.Behind == 0 || !s.r.embedded.HasWrites()), NothingYet},
+		scenario.FaultFailOver:    {!scripts && (f.Behind == 0 || !n.HasWrites()), NothingYet},
 		scenario.FaultScriptFlush: {!scripts, NoScripts},
-		scenario.FaultClockJump:   {!expires, NoExpiry},
-		scenario.FaultDown:        {s.isDown, IsDown},
-		scenario.FaultUp:          {!s.isDown, IsUp},
+		scenario.FaultClockJump:   {key.PTTL <= 0, NoExpiry},
+		scenario.FaultDown:        {down, IsDown},
+		scenario.FaultUp:          {!down, IsUp},
 	}[f.Do]
 	if refused.is {
 		return &Refusal{Why: refused.why}

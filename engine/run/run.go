@@ -54,8 +54,7 @@ type Run struct {
 	log    *trace.Log
 
 	threads  []*thread
-	embedded *store.Embedded // nil on an external Redis
-	key      string          // the lock's name in Redis
+	key      string // the lock's name in Redis
 	rec      recorder
 	resource *resource     // nil without one
 	playing  chan struct{} // closed when the threads of a run on the wall clock have begun
@@ -68,8 +67,8 @@ type recorder interface {
 	// sending is called before a script is sent; the function it returns is
 	// called with the records that came back, none if there was no answer.
 	sending() func(t *thread, records []sent)
-	// down tells whether Redis does not answer now.
-	down() bool
+	// down tells whether a node, from 0, does not answer a thread now.
+	down(t *thread, node int) bool
 	// stalled is called when a thread's business code hangs from now on.
 	stalled()
 }
@@ -78,6 +77,7 @@ type recorder interface {
 type sent struct {
 	call lock.Call
 	rec  journal.Record
+	node int // from 0
 }
 
 func (r *Run) thread(name string) *thread {
@@ -182,7 +182,7 @@ func (r *Run) Execute(ctx context.Context) error {
 }
 
 // outfit gives every thread its process, its way to Redis and its locker.
-func (r *Run) outfit(ctx context.Context, client func() journal.Scripter, process func(name string) clock.Process) error {
+func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter, process func(name string) clock.Process) error {
 	scripts := make([]journal.Script, 0, 3)
 	for _, s := range r.protocol().Scripts() {
 		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
@@ -193,10 +193,15 @@ func (r *Run) outfit(ctx context.Context, client func() journal.Scripter, proces
 			memories[t.spec.Process] = &lock.Memory{}
 		}
 		t.process = process(t.spec.Name)
-		t.redis = &tap{t: t, sent: map[string]count{}}
-		t.redis.journal = journal.New(client, scripts, t.redis.note)
-		if i == 0 {
-			if err := t.redis.journal.Load(ctx); err != nil {
+		t.redis = &wire{sent: map[string]count{}}
+		for n := range r.sc.Lock.Nodes {
+			p := &tap{t: t, node: n}
+			p.journal = journal.New(func() journal.Scripter { return client(n) }, scripts, p.note)
+			t.redis.taps = append(t.redis.taps, p)
+			if i > 0 {
+				continue
+			}
+			if err := p.journal.Load(ctx); err != nil {
 				return fmt.Errorf("run: load scripts: %w", err)
 			}
 		}
@@ -210,7 +215,10 @@ func (r *Run) outfit(ctx context.Context, client func() journal.Scripter, proces
 		if o.Renew == 0 {
 			o.Renew = lock.NoWatchdog
 		}
-		locker, err := lock.New(t.redis, o)
+		for _, p := range t.redis.taps[1:] {
+			o.Nodes = append(o.Nodes, p)
+		}
+		locker, err := lock.New(t.redis.taps[0], o)
 		if err != nil {
 			return fmt.Errorf("run: %w", err)
 		}
@@ -241,7 +249,7 @@ func (c *checked) append(e trace.Event) {
 	e.Belief = c.believed.after(e.Thread, e.Body)
 	e = c.log.Append(e)
 	for _, v := range c.checker.Observe(e) {
-		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: v, Key: e.Key, Belief: e.Belief})
+		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: v, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief})
 	}
 }
 

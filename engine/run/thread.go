@@ -26,7 +26,7 @@ type thread struct {
 	owner   lock.Owner
 	random  *rand.Rand
 	process clock.Process
-	redis   *tap
+	redis   *wire
 	locker  *lock.Locker
 	ended   atomic.Bool
 
@@ -204,7 +204,13 @@ func (t *thread) Waiting(d time.Duration) {
 // notes what the scripts tell.
 type tap struct {
 	t       *thread
+	node    int // from 0
 	journal *journal.Client
+}
+
+// wire is all of a thread's ways to Redis, one for each node.
+type wire struct {
+	taps []*tap
 
 	mu   sync.Mutex
 	sent map[string]count // by name of call
@@ -217,15 +223,15 @@ type count struct {
 }
 
 // next is the place of the command in its call, from 1.
-func (p *tap) next(call lock.Call) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	c := p.sent[call.Name]
+func (w *wire) next(call lock.Call) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.sent[call.Name]
 	if c.call != call {
 		c = count{call: call}
 	}
 	c.n++
-	p.sent[call.Name] = c
+	w.sent[call.Name] = c
 	return c.n
 }
 
@@ -237,7 +243,7 @@ func (p *tap) note(ctx context.Context, rec journal.Record) {
 		panic("run: a script that no thread sent")
 	}
 	call, _ := lock.CallOf(ctx)
-	*records = append(*records, sent{call, rec})
+	*records = append(*records, sent{call, rec, p.node})
 }
 
 // EvalSha passes the gate, where the call's faults strike; Eval is only its
@@ -265,6 +271,14 @@ func (p *tap) send(ctx context.Context, send func(context.Context) *redis.Cmd) *
 	return cmd
 }
 
+// nodeNumber is a node's number in the trace, 0 where there is only one.
+func (r *Run) nodeNumber(node int) int {
+	if r.sc.Lock.Nodes == 1 {
+		return 0
+	}
+	return node + 1
+}
+
 // commands are the events of a script's record. Names of keys are given as
 // the scenario has them.
 func (r *Run) commands(s sent) []trace.Event {
@@ -276,7 +290,7 @@ func (r *Run) commands(s sent) []trace.Event {
 		}
 		events = append(events, trace.Event{Key: e.Key, Body: trace.Command{
 			Call: s.call.Name, Attempt: s.call.Attempt, Level: s.call.Level,
-			Script: s.rec.Script, Line: e.Line, Args: args, Reply: e.Reply, Error: e.Err,
+			Script: s.rec.Script, Line: e.Line, Args: args, Reply: e.Reply, Error: e.Err, Node: r.nodeNumber(s.node),
 		}})
 	}
 	return events

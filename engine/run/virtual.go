@@ -37,9 +37,17 @@ type Stepper struct {
 	closed    bool
 
 	step     int
-	newSlice bool          // the next event begins a row of its own
-	ahead    time.Duration // of Redis' clock before the clients'
-	isDown   bool          // Redis does not answer
+	newSlice bool // the next event begins a row of its own
+	nodes    []*node
+}
+
+// node is one of the Redises that the run talks to.
+type node struct {
+	*store.Embedded
+
+	ahead time.Duration   // of its clock before the clients'
+	down  bool            // it does not answer
+	cut   map[string]bool // the threads that alone it does not answer
 }
 
 // Begin starts the run on the virtual clock and lets nothing move yet. Close
@@ -49,7 +57,6 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	if r.header.Clock != trace.ClockVirtual {
 		return nil, ErrVirtual
 	}
-	r.embedded = store.NewEmbedded(clock.Epoch)
 	s := &Stepper{
 		checked: r.newChecked(), r: r, clock: clock.NewVirtual(), end: forever,
 		faults: r.timedFaults(), policy: sched.InOrder{},
@@ -57,10 +64,13 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	if r.sc.Policy == scenario.PolicyRandom {
 		s.policy = sched.Random(r.sc.Seed)
 	}
+	for range r.sc.Lock.Nodes {
+		s.nodes = append(s.nodes, &node{Embedded: store.NewEmbedded(clock.Epoch), cut: map[string]bool{}})
+	}
 	r.rec = s
-	client := func() journal.Scripter { return r.embedded.Client() }
+	client := func(node int) journal.Scripter { return s.nodes[node].Client() }
 	if err := r.outfit(ctx, client, s.clock.Process); err != nil {
-		return nil, errors.Join(err, r.embedded.Close())
+		return nil, errors.Join(err, s.closeNodes())
 	}
 	for _, t := range r.threads {
 		t.process.Go(t.spec.Start, t.main)
@@ -84,8 +94,19 @@ func (s *Stepper) Close(err error) {
 	s.closed = true
 	s.finish(err)
 	s.r.log.Close()
-	_ = s.r.embedded.Close() // in memory: there is nothing to lose
+	_ = s.closeNodes() // in memory: there is nothing to lose
 }
+
+func (s *Stepper) closeNodes() error {
+	var errs []error
+	for _, n := range s.nodes {
+		errs = append(errs, n.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// node is the one that a fault happens to.
+func (s *Stepper) node(f scenario.Fault) *node { return s.nodes[max(f.Node-1, 0)] }
 
 // finish writes the last event, once.
 func (s *Stepper) finish(err error) {
@@ -257,8 +278,8 @@ func (s *Stepper) settle(ctx context.Context) error {
 		case len(s.r.alive()) == 0:
 			s.end = s.clock.Now() + s.r.sc.Lock.Lease
 		}
-		if key := s.key(); s.end != forever && (!key.Exists() || s.clock.Now() >= s.end) {
-			s.stop(s.checker.Finish(key)...)
+		if s.end != forever && (!s.exists() || s.clock.Now() >= s.end) {
+			s.stop(s.checker.Finish(s.key())...)
 			return nil
 		}
 		if len(s.ready) > 0 || s.end == forever {
@@ -301,9 +322,9 @@ func (r *Run) timedFaults() []scenario.Fault {
 
 // strike does to Redis what the fault says, and tells of it.
 func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
-	e := s.r.embedded
+	e := s.node(f)
 	var err error
-	before := s.key()
+	before := e.Key(s.r.key)
 	switch f.Do {
 	case scenario.FaultEvict:
 		e.Evict(s.r.key)
@@ -314,30 +335,57 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	case scenario.FaultScriptFlush:
 		err = e.FlushScripts(ctx)
 	case scenario.FaultDown, scenario.FaultUp:
-		s.isDown = f.Do == scenario.FaultDown
+		if f.Thread != "" {
+			e.cut[f.Thread] = f.Do == scenario.FaultDown
+		} else {
+			e.down = f.Do == scenario.FaultDown
+		}
 	case scenario.FaultClockJump:
-		s.ahead += f.By
-		e.Jump(s.redisTime(s.clock.Now()))
+		e.ahead += f.By
+		e.Jump(e.timeAt(s.clock.Now()))
 	}
 	if err != nil {
 		return fmt.Errorf("run: %s: %w", f.Do, err)
 	}
 	s.newSlice = true
 	s.emit("", described(f))
-	if f.Do == scenario.FaultClockJump && before.Exists() && !s.key().Exists() {
+	if f.Do == scenario.FaultClockJump && before.Exists() && !e.Key(s.r.key).Exists() {
 		before.PTTL = 0
 		s.newSlice = true
-		s.emit("", trace.Expired{Was: before})
+		s.emit("", trace.Expired{Was: before, Node: s.r.nodeNumber(max(f.Node-1, 0))})
 	}
 	return nil
 }
 
-// redisTime is what Redis' clock shows when the clients' shows at.
-func (s *Stepper) redisTime(at time.Duration) time.Time { return clock.Epoch.Add(at + s.ahead) }
+// timeAt is what the node's clock shows when the clients' shows at.
+func (n *node) timeAt(at time.Duration) time.Time { return clock.Epoch.Add(at + n.ahead) }
 
-func (s *Stepper) key() trace.KeyState { return s.r.embedded.Key(s.r.key) }
+// states is the key on each node.
+func (s *Stepper) states() []trace.KeyState {
+	list := make([]trace.KeyState, len(s.nodes))
+	for i, n := range s.nodes {
+		list[i] = n.Key(s.r.key)
+	}
+	return list
+}
 
-func (s *Stepper) down() bool { return s.isDown }
+// exists tells whether the key stands on any node.
+func (s *Stepper) exists() bool {
+	return slices.ContainsFunc(s.states(), trace.KeyState.Exists)
+}
+
+// key is the key, or what a majority of the nodes has.
+func (s *Stepper) key() trace.KeyState {
+	if len(s.nodes) == 1 {
+		return s.nodes[0].Key(s.r.key)
+	}
+	return trace.Majority(s.states())
+}
+
+func (s *Stepper) down(t *thread, node int) bool {
+	n := s.nodes[node]
+	return n.down || n.cut[t.spec.Name]
+}
 
 func (s *Stepper) stalled() {}
 
@@ -367,28 +415,33 @@ func (r *Run) alive() []string {
 	return names
 }
 
-// expiry is the instant at which Redis will drop the key.
+// expiry is the next instant at which a node will drop the key.
 func (s *Stepper) expiry() (time.Duration, bool) {
-	key := s.key()
-	if key.PTTL <= 0 {
-		return 0, false
+	soonest, found := forever, false
+	for _, key := range s.states() {
+		if key.PTTL > 0 {
+			at := s.clock.Now().Truncate(time.Millisecond) + time.Duration(key.PTTL)*time.Millisecond
+			soonest, found = min(soonest, at), true
+		}
 	}
-	return s.clock.Now().Truncate(time.Millisecond) + time.Duration(key.PTTL)*time.Millisecond, true
+	return soonest, found
 }
 
 // advance moves the clock to at, or to the expiry of the key if that is
 // earlier.
 func (s *Stepper) advance(at time.Duration) {
-	before := s.key()
+	before := s.states()
 	if expiry, ok := s.expiry(); ok {
 		at = min(at, expiry)
 	}
 	s.clock.Advance(at)
-	s.r.embedded.SetTime(s.redisTime(at))
-	if before.Exists() && !s.key().Exists() {
-		before.PTTL = 0
-		s.newSlice = true
-		s.emit("", trace.Expired{Was: before})
+	for i, n := range s.nodes {
+		n.SetTime(n.timeAt(at))
+		if before[i].Exists() && !n.Key(s.r.key).Exists() {
+			before[i].PTTL = 0
+			s.newSlice = true
+			s.emit("", trace.Expired{Was: before[i], Node: s.r.nodeNumber(i)})
+		}
 	}
 }
 
@@ -396,11 +449,25 @@ func (s *Stepper) emit(thread string, body trace.Body) {
 	s.put(trace.Event{Thread: thread, Body: body, Key: s.key()})
 }
 
+// place gives an event the nodes' states, where there are several: a command
+// knows its own node's to the command, and the others stand still.
+func (s *Stepper) place(e *trace.Event) {
+	if len(s.nodes) == 1 {
+		return
+	}
+	e.Nodes = s.states()
+	if c, ok := e.Body.(trace.Command); ok {
+		e.Nodes[c.Node-1] = e.Key
+	}
+	e.Key = trace.Majority(e.Nodes)
+}
+
 func (s *Stepper) put(e trace.Event) {
 	if s.newSlice {
 		s.step++
 		s.newSlice = false
 	}
+	s.place(&e)
 	e.Step, e.At = s.step, trace.MillisOf(s.clock.Now())
 	s.append(e)
 }
@@ -410,7 +477,7 @@ func (s *Stepper) local(thread string, body trace.Body) { s.emit(thread, body) }
 func (s *Stepper) sending() func(*thread, []sent) {
 	return func(t *thread, records []sent) {
 		for _, one := range records {
-			s.r.embedded.Wrote(writes(one))
+			s.nodes[one.node].Wrote(writes(one))
 			for _, e := range s.r.commands(one) {
 				e.Thread = t.spec.Name
 				s.put(e)

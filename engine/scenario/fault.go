@@ -77,12 +77,17 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 		fault.Timed = true
 		p.needs(f, one, "time", durations(0, MaxDuration))
 		p.duration(f, "time", &fault.Time, 0, MaxDuration, time.Microsecond)
-		p.onlyFor(f, kind, "time")
+		place := []string{"time"}
+		if fault.Do == FaultDown || fault.Do == FaultUp {
+			place = append(place, "thread")
+			p.cut(f, s, &fault)
+		}
+		p.onlyFor(f, kind, place...)
 	} else {
 		p.place(one, f, s, kind, &fault)
 		p.onlyFor(f, kind, "thread", "at", "level", "round", "command")
 	}
-	p.details(one, f, kind, &fault)
+	p.details(one, f, kind, s, &fault)
 	return fault
 }
 
@@ -126,9 +131,13 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 		p.needs(f, one, "at", strings.Join(calls(), ", "))
 		p.oneOf(f, "at", &fault.At, calls()...)
 	}
+	if fault.Do == FaultDown || fault.Do == FaultUp {
+		place = append(place, "thread")
+		p.cut(f, s, fault)
+	}
 	kind.fields = slices.DeleteFunc(kind.fields, func(name string) bool { return name == "scope" })
 	p.onlyFor(f, kind, place...)
-	p.details(one, f, kind, fault)
+	p.details(one, f, kind, s, fault)
 	fault.Scope = "" // the whole thread
 	return fault
 }
@@ -175,7 +184,7 @@ func (p *parser) place(one value, f map[string]value, s *Scenario, k faultKind, 
 }
 
 // details reads what only some faults have.
-func (p *parser) details(one value, f map[string]value, k faultKind, fault *Fault) {
+func (p *parser) details(one value, f map[string]value, k faultKind, s *Scenario, fault *Fault) {
 	if slices.Contains(k.fields, "for") {
 		p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))
 		p.duration(f, "for", &fault.For, time.Millisecond, MaxDuration, time.Microsecond)
@@ -197,8 +206,15 @@ func (p *parser) details(one value, f map[string]value, k faultKind, fault *Faul
 		p.oneOf(f, "keep", &keep, "true", "false")
 		fault.Keep = keep == "true"
 	}
-	node := 1
-	p.number(f, "node", &node, 1, 1)
+	if k.places == nil {
+		fault.Node = 1
+		p.number(f, "node", &fault.Node, 1, s.Lock.Nodes)
+	}
+}
+
+// cut reads for whom alone a node is down, or up again.
+func (p *parser) cut(f map[string]value, s *Scenario, fault *Fault) {
+	p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
 }
 
 // jump reads a length of time that may be negative.

@@ -113,6 +113,23 @@ func defaultLock() Lock {
 	}
 }
 
+const redlock = "redlock"
+
+// nodesOf is how many nodes a protocol has unless told.
+func nodesOf(protocol string) int {
+	if protocol == redlock {
+		return 5
+	}
+	return 1
+}
+
+func mostNodes(protocol string) int {
+	if protocol == redlock {
+		return MaxNodes
+	}
+	return 1
+}
+
 func defaultWatchdog(lease time.Duration) time.Duration {
 	return max((lease / 3).Round(time.Microsecond), minWatchdog)
 }
@@ -150,7 +167,8 @@ func (p *parser) lock(m map[string]value) Lock {
 		}
 	}
 	p.retry(f, &l.Retry)
-	p.number(f, "nodes", &l.Nodes, 1, 1)
+	l.Nodes = nodesOf(l.Protocol)
+	p.number(f, "nodes", &l.Nodes, 1, mostNodes(l.Protocol))
 	return l
 }
 

@@ -81,7 +81,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 		Lock: &lockForm{
 			Protocol: unless(l.Protocol, usual.Protocol, all), Key: unless(l.Key, usual.Key, all),
 			Lease: (*duration)(unless(l.Lease, usual.Lease, all)), Retry: l.Retry.form(usual.Retry, all),
-			Nodes: unless(l.Nodes, usual.Nodes, all),
+			Nodes: unless(l.Nodes, nodesOf(l.Protocol), all),
 		},
 	}
 	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil {
@@ -156,10 +156,14 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 		Scope   string    `json:"scope,omitempty"`
 		By      string    `json:"by,omitempty"`
 		Behind  *int      `json:"behind,omitempty"`
+		Node    int       `json:"node,omitempty"`
 		Keep    bool      `json:"keep,omitempty"`
 	}{Thread: f.Thread, At: f.At, Level: f.Level, Round: f.Round, Do: f.Do, For: duration(f.For), Scope: f.Scope, Keep: f.Keep}
 	if f.Command > 1 {
 		out.Command = f.Command
+	}
+	if f.Node > 1 {
+		out.Node = f.Node
 	}
 	if f.Timed {
 		out.Time = (*duration)(&f.Time)
@@ -202,6 +206,9 @@ func (m Move) Equal(o Move) bool {
 func (s *Scenario) With(protocol string) *Scenario {
 	other := *s
 	other.Lock.Protocol = protocol
+	if mostNodes(protocol) != mostNodes(s.Lock.Protocol) {
+		other.Lock.Nodes = nodesOf(protocol)
+	}
 	return &other
 }
 

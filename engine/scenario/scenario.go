@@ -23,6 +23,7 @@ const (
 	MaxDecisions = 10_000           // of a schedule: as long as the longest runs
 	MaxChoice    = 2*MaxThreads - 1 // every thread and its watchdog
 	MaxSchedule  = 24 * time.Hour   // an instant in a schedule: beyond any run that ends
+	MaxNodes     = 9                // of a quorum: more teach nothing new
 	MaxSize      = 1_000_000        // of a resource
 	MaxSeed      = 1<<63 - 1        // so that it survives every JSON reader
 )
@@ -153,6 +154,7 @@ type Fault struct {
 	Do      string
 	Thread  string
 	At      string
+	Node    int // of a fault of Redis itself, 1 to the lock's nodes
 	Level   int // 1 to the thread's depth; 0: any, of a renewal
 	Round   int // 1 to the thread's repeat
 	Command int // of a call, from 1: which of its commands
@@ -196,6 +198,7 @@ func Protocols() []Protocol {
 		{"mutex-unsafe", "SETNX, then PEXPIRE, then a plain DEL: three commands"},
 		{"value", "equal value means mine: re-entry without a count, any unlock releases all"},
 		{"setnx-hash", "SETNX of a string, then a hash on the same key: WRONGTYPE"},
+		{"redlock", "a mutex on a majority of independent nodes, 5 unless told"},
 		{"spin", "a word in the memory of one process, compared and swapped: no Redis"},
 		{"none", "no lock at all"},
 	}

@@ -82,7 +82,8 @@ type Event struct {
 	At     Millis         // since the run began
 	Thread string         // "" for Redis itself and for the run
 	Body   Body           // what happened; its type follows Kind
-	Key    KeyState       // the lock's key right after the event
+	Key    KeyState       // the lock's key right after the event; with several nodes, what a majority of them has
+	Nodes  []KeyState     // the key on each node, where there are several
 	Belief map[string]int // levels that each thread acts as if it held
 }
 
@@ -192,13 +193,16 @@ type Fault struct {
 	Scope string `json:"scope,omitempty"`
 	By    string `json:"by,omitempty"` // as the scenario words it: "-1s"
 
-	Behind *int `json:"behind,omitempty"`
-	Keep   bool `json:"keep,omitempty"`
+	Behind *int   `json:"behind,omitempty"`
+	Node   int    `json:"node,omitempty"`       // where there are several
+	Thread string `json:"for_thread,omitempty"` // the only one that is cut off
+	Keep   bool   `json:"keep,omitempty"`
 }
 
 // Expired is Redis dropping the lock's key because its lease ran out.
 type Expired struct {
-	Was KeyState `json:"was"` // the key just before
+	Was  KeyState `json:"was"`            // the key just before
+	Node int      `json:"node,omitempty"` // where there are several
 }
 
 // Violation is a rule that was broken, proved by the events before it.
@@ -235,6 +239,7 @@ type head struct {
 
 type tail struct {
 	Key    KeyState       `json:"key"`
+	Nodes  []KeyState     `json:"nodes,omitempty"`
 	Belief map[string]int `json:"belief"`
 }
 
@@ -246,7 +251,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		belief = map[string]int{}
 	}
 	var out []byte
-	for _, part := range []any{head{e.Seq, e.Step, e.At, e.Thread, e.Kind()}, e.Body, tail{e.Key, belief}} {
+	for _, part := range []any{head{e.Seq, e.Step, e.At, e.Thread, e.Kind()}, e.Body, tail{e.Key, e.Nodes, belief}} {
 		b, err := json.Marshal(part)
 		if err != nil {
 			return nil, fmt.Errorf("trace: event %d: %w", e.Seq, err)
@@ -276,7 +281,7 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return fmt.Errorf("trace: event %d: %w", h.Seq, err)
 	}
-	*e = Event{Seq: h.Seq, Step: h.Step, At: h.At, Thread: h.Thread, Body: body, Key: t.Key, Belief: t.Belief}
+	*e = Event{Seq: h.Seq, Step: h.Step, At: h.At, Thread: h.Thread, Body: body, Key: t.Key, Nodes: t.Nodes, Belief: t.Belief}
 	return nil
 }
 

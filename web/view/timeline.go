@@ -58,6 +58,7 @@ type Line struct {
 	Reply   string
 	Writes  bool
 	Error   bool
+	Node    int    // where there are several, else 0
 	Source  string // "lock.lua:17"
 	Spoken  string // the whole line in words
 	Ordinal int
@@ -69,6 +70,14 @@ type Key struct {
 	Holds    []HoldCount
 	Lease    string // "151 ms", "no expiry", or "" without a key
 	Fraction int    // of the lease left, in thousandths
+	Nodes    []Node // where there are several; the rest is what a majority has
+}
+
+// Node is the key on one of several Redises.
+type Node struct {
+	Number  int
+	Thread  string // who holds it there, or ""
+	Ordinal int
 }
 
 // HoldCount is a field of the lock's hash.
@@ -121,6 +130,7 @@ func (t *Timeline) Add(e trace.Event) int {
 	row := &t.rows[len(t.rows)-1]
 	row.LastSeq = e.Seq
 	row.Key = t.keyCell(e.Key)
+	row.Key.Nodes = t.nodes(e.Nodes)
 	t.belief = e.Belief
 	if i := slices.Index(t.threads, e.Thread); i >= 0 {
 		cell := &row.Cells[i]
@@ -163,6 +173,9 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Expired:
 		row.Event, row.EventTone = "The lease ran out: Redis dropped the key", Bad
+		if b.Node > 0 {
+			row.Event = "The lease ran out: node " + strconv.Itoa(b.Node) + " dropped the key"
+		}
 	case trace.Violation:
 		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: b.Detail})
 	case trace.End:
@@ -172,7 +185,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event, row.EventTone = "The run was ended: "+b.Error, Bad
 		}
 	case trace.Fault:
-		row.Event, row.EventTone = faultOfRedis(b), Bad
+		row.Event, row.EventTone = faultOfRedis(b, len(e.Nodes) > 0), Bad
 	}
 }
 
@@ -294,8 +307,21 @@ func fault(b trace.Fault) string {
 	}
 }
 
-// faultOfRedis words what was done to Redis itself.
-func faultOfRedis(b trace.Fault) string {
+// faultOfRedis words what was done to Redis itself, or to one of several.
+func faultOfRedis(b trace.Fault, several bool) string {
+	text := faultOf(b)
+	if several {
+		text = strings.Replace(text, "Redis", "node "+strconv.Itoa(max(b.Node, 1)), 1)
+		text = strings.Replace(text, "a replica", "a replica of node "+strconv.Itoa(max(b.Node, 1)), 1)
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	if b.Thread != "" {
+		text += ", for " + b.Thread + " alone"
+	}
+	return text
+}
+
+func faultOf(b trace.Fault) string {
 	switch b.Do {
 	case "restart":
 		if b.Keep {
@@ -360,7 +386,7 @@ func outcome(b trace.Outcome) (string, Tone) {
 }
 
 func (t *Timeline) line(b trace.Command, ordinal int) Line {
-	l := Line{Verb: b.Args[0], Ordinal: ordinal, Writes: writes(b.Args[0])}
+	l := Line{Verb: b.Args[0], Node: b.Node, Ordinal: ordinal, Writes: writes(b.Args[0])}
 	var args []string
 	for i, a := range b.Args[1:] {
 		switch {
@@ -412,6 +438,19 @@ func writes(verb string) bool {
 	default:
 		return true
 	}
+}
+
+func (t *Timeline) nodes(states []trace.KeyState) []Node {
+	var list []Node
+	for i, k := range states {
+		n := Node{Number: i + 1}
+		if k.Value != nil {
+			n.Thread = t.owners[*k.Value]
+			n.Ordinal = slices.Index(t.threads, n.Thread)
+		}
+		list = append(list, n)
+	}
+	return list
 }
 
 func (t *Timeline) keyCell(k trace.KeyState) Key {
