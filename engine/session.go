@@ -112,6 +112,7 @@ func (s *Session) Add(ctx context.Context, parent, fork int, moves []scenario.Mo
 	if err := s.begin(ctx, b); err != nil {
 		return nil, err
 	}
+	b.Events, _ = s.liveRun.Log().Since(0) // a fault can strike before anybody moves
 	b.Positions = []Position{s.position()}
 	for i, m := range moves {
 		if err := s.live.Apply(ctx, m); err != nil {

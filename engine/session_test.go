@@ -264,6 +264,19 @@ func TestActingInThePastMakesABranch(t *testing.T) {
 	same(t, written(t, main.Header, main.Events), written(t, main.Header, toTheEnd(t, s, cut.ID).Events))
 }
 
+func TestWhatHappensBeforeTheFirstMoveIsThere(t *testing.T) {
+	s := open(t, parse(t, leaseEnds+"faults: [{time: 0ms, do: down}]\n"))
+	b := toTheEnd(t, s, 0)
+	if p := b.Positions[0]; p.Seq != 1 || p.Row != 1 {
+		t.Errorf("at the start: %+v, want the fault's row", p)
+	}
+	for i, e := range b.Events {
+		if e.Seq != i+1 {
+			t.Fatalf("event %d has the number %d", i, e.Seq)
+		}
+	}
+}
+
 func TestDoingTheSameAgainMakesNoBranch(t *testing.T) {
 	s := open(t, parse(t, leaseEnds))
 	main := toTheEnd(t, s, 0)

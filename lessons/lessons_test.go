@@ -111,3 +111,13 @@ func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 		t.Errorf("%d keys are left, %v", left, err)
 	}
 }
+
+func TestEveryLockIsExplained(t *testing.T) {
+	list, err := lessons.Protocols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) != len(scenario.Protocols()) {
+		t.Errorf("%d texts about %d locks", len(list), len(scenario.Protocols()))
+	}
+}

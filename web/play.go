@@ -40,6 +40,9 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		}
 	}
 	p := view.Play{Page: s.frame(title), Scenario: open, Faults: view.FaultKinds(), Problem: problem}
+	for _, known := range scenario.Protocols() {
+		p.Locks = append(p.Locks, known.Name)
+	}
 	if open == "" {
 		// What is opened where the address says nothing.
 		first, err := link.Encode(link.State{Scenario: s.examples[0].sc})

@@ -199,6 +199,10 @@ func TestSteppingOverTheSocket(t *testing.T) {
 	if !strings.Contains(compared, "T1 to T1 are equal") || !strings.Contains(compared, "◇") || !strings.Contains(compared, "branch 1") {
 		t.Errorf("comparison: %s", compared)
 	}
+	locks := p.must(object{"do": "locks", "branch": 0, "protocols": []string{"reentrant", "value"}}).Compared
+	if !strings.Contains(locks, "◆") || !strings.Contains(locks, ">not-held<") || !strings.Contains(locks, "mutual-exclusion") {
+		t.Errorf("comparison of locks: %s", locks)
+	}
 	p.must(object{"do": "cut", "branch": 0, "at": 2})
 	if got := p.branches[2]; got.parent != 0 || len(got.positions) != 3 {
 		t.Errorf("cut: %+v", got)
@@ -283,7 +287,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		command object
 		want    string
 	}{
-		{object{"do": "dance"}, `There is no command "dance"`},
+		{object{"do": "dance"}, `There is no command "dance"; there are open,`},
 		{object{"do": "step", "thread": "B", "at": 7}, "The branch has no such move: 7, it has 1."},
 		{object{"do": "step", "at": 0}, "The next move here has been made already"},
 		{object{"do": "step", "thread": "A"}, "A moves at 300ms, after B."},
@@ -297,6 +301,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		{object{"do": "strike", "fault": object{"do": "up"}}, "Redis is up."},
 		{object{"do": "strike", "fault": object{"do": "crash", "thread": "Z"}}, `thread: given "Z", allowed: a thread of the scenario: A, B.`},
 		{object{"do": "compare", "with": 5}, "There is no such branch: 5."},
+		{object{"do": "locks", "protocols": []string{"mutex"}}, "2 to 4 are wanted, given 1."},
 		{object{"do": "drop"}, "The only branch there is stays."},
 		{object{"do": "open", "scenario": "threads: 7"}, "The scenario in this link has mistakes: line 1: threads: given"},
 		{object{"do": "open", "link": "v9.x"}, "This link is of a kind that this server does not know"},
@@ -550,5 +555,24 @@ func TestTheFormKeepsWhatItDoesNotShow(t *testing.T) {
 	form["more"] = []string{`{`, ""}
 	if res, _ := s.do(t, http.MethodPost, "/runs", url.Values(form)); res.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("what is no JSON: %d", res.StatusCode)
+	}
+}
+
+func TestTheLocksAreExplainedInBothLanguages(t *testing.T) {
+	s := open(t, nil)
+	for _, c := range []struct{ path, header, want string }{
+		{"/locks", "", "Two processes, two locks"},
+		{"/locks?lang=zh", "", "两个进程，两把锁"},
+		{"/locks", "zh-CN,zh;q=0.9", "两个进程，两把锁"},
+		{"/locks?lang=en", "zh-CN", "two processes, two locks"},
+		{"/locks?lang=xx", "", "two processes, two locks"},
+	} {
+		res, body := s.do(t, http.MethodGet, c.path, nil, "Accept-Language", c.header)
+		if res.StatusCode != http.StatusOK || !strings.Contains(strings.ToLower(body), strings.ToLower(c.want)) {
+			t.Errorf("GET %s, %q: %d without %q", c.path, c.header, res.StatusCode, c.want)
+		}
+		if !strings.Contains(body, `href="/play/spin-two-processes"`) {
+			t.Errorf("GET %s: no way to its scenarios", c.path)
+		}
 	}
 }

@@ -47,7 +47,8 @@ type command struct {
 	By         string         `json:"by"`
 	Fault      map[string]any `json:"fault"`
 	With       int            `json:"with"`
-	Names      []string       `json:"names"` // compare: what the page calls the two
+	Protocols  []string       `json:"protocols"` // locks: which
+	Names      []string       `json:"names"`     // compare: what the page calls the two
 }
 
 type branchJSON struct {
@@ -281,8 +282,10 @@ func (p *player) do(ctx context.Context, c command) error {
 		return p.compare(c, b)
 	case "trace":
 		return p.trace(c)
+	case "locks":
+		return p.locks(ctx, c, b)
 	default:
-		return mistakeError(fmt.Sprintf("There is no command %q; there are open, step, run, time, strike, cut, drop, compare and trace.", c.Do))
+		return mistakeError(fmt.Sprintf("There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks and trace.", c.Do))
 	}
 }
 
@@ -576,6 +579,22 @@ func (p *player) compare(c command, left *engine.Branch) error {
 		return view.Side{Name: name, Rows: p.sent[b.ID].timeline.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
 	html, err := rendered(templates.Compared(view.NewCompared(view.NewScenario(p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
+	if err != nil {
+		return err
+	}
+	return p.write(answer{Re: c.ID, Compared: html})
+}
+
+// locks plays the branch's schedule on several locks.
+func (p *player) locks(ctx context.Context, c command, b *engine.Branch) error {
+	played, err := engine.Compare(ctx, p.session.Scenario().WithSchedule(b.Moves), c.Protocols)
+	if errors.Is(err, engine.ErrCompared) {
+		return mistakeError(view.Sentence(err.Error()))
+	}
+	if err != nil {
+		return err //nolint:wrapcheck // the context's
+	}
+	html, err := rendered(templates.Aligned(view.Align(played)))
 	if err != nil {
 		return err
 	}

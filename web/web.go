@@ -79,6 +79,7 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /runs/{id}", s.page(s.show))
 	mux.HandleFunc("GET /runs/{id}/trace", s.page(s.trace))
 	mux.HandleFunc("GET /runs/{id}/socket", s.page(s.socket))
+	mux.HandleFunc("GET /locks", s.page(s.locks))
 	mux.HandleFunc("GET /play", s.page(s.play))
 	mux.HandleFunc("GET /play/{example}", s.page(s.play))
 	mux.HandleFunc("GET /play/socket", s.page(s.playSocket))

@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
+	"relock/lessons"
 	"relock/web/view"
 )
 
@@ -174,15 +176,34 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 
 func protocols(args []string, env environment) int {
 	fs := flag.NewFlagSet("protocols", flag.ContinueOnError)
-	if code, done := parse(fs, args, env, "playground protocols\n\nLists the locks that a scenario can name, a line each."); done {
+	long := fs.Bool("long", false, "also say what each guarantees, where it fails, and where it comes from")
+	chinese := fs.Bool("zh", false, "say it in Chinese")
+	if code, done := parse(fs, args, env, "playground protocols [-long] [-zh]\n\nLists the locks that a scenario can name, a line each."); done {
 		return code
 	}
 	if fs.NArg() > 0 {
 		fmt.Fprintf(env.err, "playground: protocols takes no arguments, given %q\n", fs.Args())
 		return exitUsage
 	}
-	for _, p := range scenario.Protocols() {
+	texts, err := lessons.Protocols()
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUnexpected
+	}
+	for i, p := range scenario.Protocols() {
 		fmt.Fprintf(env.out, "%-18s %s\n", p.Name, p.Summary)
+		if !*long && !*chinese {
+			continue
+		}
+		lines := texts[i].English
+		if *chinese {
+			lines = texts[i].Chinese
+		}
+		for _, line := range append(slices.Clone(lines), "("+texts[i].Source+")") {
+			for _, part := range wrap(line, tableWidth-4) {
+				fmt.Fprintln(env.out, "    "+part)
+			}
+		}
 	}
 	return exitOK
 }

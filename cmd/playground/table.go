@@ -203,6 +203,9 @@ func keyLines(k view.Key) []styled {
 		}
 		lines = append(lines, styled{text, faint})
 	}
+	if k.Type == trace.TypeNone && len(k.Nodes) > 0 {
+		return append(lines, styled{"no majority", faint})
+	}
 	if k.Type == trace.TypeNone {
 		return append(lines, styled{"no key", faint})
 	}

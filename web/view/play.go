@@ -21,7 +21,8 @@ type Play struct {
 	Examples []Examples
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Faults   []FaultKind
-	Problem  string // why what was asked for is not shown
+	Locks    []string // that can be compared
+	Problem  string   // why what was asked for is not shown
 }
 
 // FaultKind is a fault that can be struck by hand.

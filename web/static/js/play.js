@@ -220,7 +220,7 @@ export function play(stage) {
       section.focus();
       byId("close-compared").onclick = () => {
         section.hidden = true;
-        byId("compare")?.focus();
+        (byId("compare") ?? stage.querySelector("[data-dialog=locks]")).focus();
       };
     }
     if (frame.trace) {
@@ -654,6 +654,19 @@ export function play(stage) {
     inTurn(() => act({ do: "strike", fault: struck() }, note));
   });
   byId("fault-do").addEventListener("change", drawFault);
+  stage.querySelector("[data-dialog=locks]").addEventListener("click", () => {
+    const own = scenario?.lock?.protocol ?? "reentrant";
+    for (const box of stage.querySelectorAll("#locks-form [name=lock]")) {
+      box.checked ||= box.value === own;
+    }
+    byId("locks").showModal();
+  });
+  byId("locks-form").addEventListener("submit", (event) => {
+    if (event.submitter?.value === "compare") {
+      const protocols = [...stage.querySelectorAll("#locks-form [name=lock]:checked")].map((box) => box.value);
+      inTurn(() => command({ do: "locks", branch: current, protocols }));
+    }
+  });
   stage.querySelector("[data-dialog=share]").addEventListener("click", openShare);
   byId("copy").addEventListener("click", copy);
   byId("shorten").addEventListener("click", shorten);

@@ -1,0 +1,59 @@
+package lessons
+
+import (
+	"bytes"
+	_ "embed" // the texts
+	"errors"
+	"fmt"
+	"sync"
+
+	"go.yaml.in/yaml/v3"
+
+	"relock/engine/scenario"
+)
+
+//go:embed protocols.yaml
+var protocolTexts []byte
+
+// Protocol says what a lock guarantees and where it fails.
+type Protocol struct {
+	Name    string   `yaml:"name"`
+	Source  string   `yaml:"source"` // the article or library that it comes from
+	English []string `yaml:"en"`     // three lines
+	Chinese []string `yaml:"zh"`
+}
+
+// lines is how many a text has: what a person reads beside a table.
+const lines = 3
+
+// Protocols returns the texts, in the order in which scenario.Protocols lists
+// the locks. It fails where a text is missing or is about no lock.
+var Protocols = sync.OnceValues(readProtocols) //nolint:gochecknoglobals // read once
+
+func readProtocols() ([]Protocol, error) {
+	var list []Protocol
+	dec := yaml.NewDecoder(bytes.NewReader(protocolTexts))
+	dec.KnownFields(true)
+	if err := dec.Decode(&list); err != nil {
+		return nil, fmt.Errorf("lessons: protocols.yaml: %w", err)
+	}
+	byName := map[string]Protocol{}
+	for _, p := range list {
+		if len(p.English) != lines || len(p.Chinese) != lines || p.Source == "" {
+			return nil, fmt.Errorf("lessons: protocols.yaml: %q needs a source and %d lines in each language", p.Name, lines)
+		}
+		byName[p.Name] = p
+	}
+	var out []Protocol
+	for _, known := range scenario.Protocols() {
+		p, ok := byName[known.Name]
+		if !ok {
+			return nil, fmt.Errorf("lessons: protocols.yaml: no text about %q", known.Name)
+		}
+		out = append(out, p)
+	}
+	if len(out) != len(list) {
+		return nil, errors.New("lessons: protocols.yaml: a text about no lock, or two about one")
+	}
+	return out, nil
+}
