@@ -88,6 +88,9 @@ func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 			if sc.Lock.Nodes > 1 {
 				continue // one Redis is not several
 			}
+			if slices.ContainsFunc(sc.Schedule, func(m scenario.Move) bool { return m.Fault != nil || m.Until > 0 }) {
+				continue // nobody is there to do it
+			}
 			if slices.ContainsFunc(sc.Faults, func(f scenario.Fault) bool { return f.Timed }) {
 				continue
 			}

@@ -24,10 +24,19 @@ type Clock interface {
 	// AfterFunc runs f in a goroutine of its own after d. Doing names it for
 	// whoever watches the clock, and changes nothing.
 	AfterFunc(d time.Duration, doing string, f func()) Timer
+	// NewSignal returns a signal for Await.
+	NewSignal() Signal
+	// Await sleeps like Sleep, but only until s fires or if it has fired since
+	// the last Await, and tells whether it has.
+	Await(ctx context.Context, d time.Duration, s Signal) (fired bool, err error)
 	// WithDeadline is context.WithDeadline by this clock. The cause at the
 	// deadline is context.DeadlineExceeded.
 	WithDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc)
 }
+
+// Signal wakes one sleeper, of the clock that made it. On the virtual clock
+// only what the clock moves may fire it; else it is safe for concurrent use.
+type Signal interface{ Fire() }
 
 // Timer is a function that runs once, later. It is safe for concurrent use.
 type Timer interface {

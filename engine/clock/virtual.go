@@ -321,6 +321,38 @@ func (p *virtualProcess) Sleep(ctx context.Context, d time.Duration) error {
 	return nil
 }
 
+type virtualSignal struct {
+	fired   bool
+	sleeper *task
+}
+
+func (s *virtualSignal) Fire() {
+	s.fired = true
+	if t := s.sleeper; t != nil && t.due > t.v.now {
+		t.due = t.v.now
+		t.v.order++
+		t.order = t.v.order
+	}
+}
+
+func (p *virtualProcess) NewSignal() Signal { return &virtualSignal{} }
+
+func (p *virtualProcess) Await(ctx context.Context, d time.Duration, sig Signal) (bool, error) {
+	p.exitIfDead()
+	s := sig.(*virtualSignal) //nolint:forcetypeassert // this clock's own
+	if !s.fired && d > 0 {
+		s.sleeper = p.v.current
+		p.park(ctx, Sleeping, nil, p.v.now+d)
+		s.sleeper = nil
+	}
+	fired := s.fired
+	s.fired = false
+	if !fired && ctx.Err() != nil && p.v.current.due > p.v.now {
+		return false, cause(ctx)
+	}
+	return fired, nil
+}
+
 func (p *virtualProcess) Work(ctx context.Context, d time.Duration) error {
 	p.exitIfDead()
 	due := max(p.v.now, p.pausedUntil) + d

@@ -39,6 +39,32 @@ func (System) AfterFunc(d time.Duration, _ string, f func()) Timer {
 	return newWallTimer(d, f)
 }
 
+type wallSignal chan struct{}
+
+func (s wallSignal) Fire() {
+	select {
+	case s <- struct{}{}:
+	default: // fired already
+	}
+}
+
+// NewSignal implements [Clock].
+func (System) NewSignal() Signal { return make(wallSignal, 1) }
+
+// Await implements [Clock].
+func (System) Await(ctx context.Context, d time.Duration, s Signal) (bool, error) {
+	t := time.NewTimer(max(d, 0))
+	defer t.Stop()
+	select {
+	case <-s.(wallSignal): //nolint:forcetypeassert // this clock's own
+		return true, nil
+	case <-t.C:
+		return false, nil
+	case <-ctx.Done():
+		return false, cause(ctx)
+	}
+}
+
 type wallTimer struct {
 	t    *time.Timer
 	once sync.Once
@@ -248,6 +274,23 @@ func (p *Live) Sleep(ctx context.Context, d time.Duration) error {
 	}
 	p.awaitResume()
 	return nil
+}
+
+// Await implements [Clock].
+func (p *Live) Await(ctx context.Context, d time.Duration, s Signal) (bool, error) {
+	p.awaitResume()
+	defer p.awaitResume()
+	t := time.NewTimer(max(d, 0))
+	defer t.Stop()
+	select {
+	case <-s.(wallSignal): //nolint:forcetypeassert // this clock's own
+		return true, nil
+	case <-t.C:
+	case <-p.dead:
+	case <-ctx.Done():
+		return false, cause(ctx)
+	}
+	return false, nil
 }
 
 func (p *Live) Work(ctx context.Context, d time.Duration) error {

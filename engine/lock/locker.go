@@ -17,6 +17,9 @@ type Locker struct {
 	o      Options
 	p      protocol
 
+	listening sync.Mutex
+	stop      func() // ends the listening, nil before it begins
+
 	mu       sync.Mutex
 	sessions map[sessionKey]*session
 	watched  map[sessionKey]bool // a naive protocol's owners that had their watchdog
@@ -55,10 +58,15 @@ func (l *Locker) TryLock(ctx context.Context, key string, owner Owner) (*Hold, e
 }
 
 func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int) (*Hold, error) {
+	l.listen(ctx)
 	s, err := l.enter(ctx, sessionKey{key, owner})
 	if err != nil {
 		return nil, notAcquired(ctx, err)
 	}
+	until := l.o.Clock.Now().Add(time.Duration(retries) * l.o.Interval)
+	s.mu.Lock()
+	s.until = until
+	s.mu.Unlock()
 	c := Call{Name: CallLock, Level: s.level() + 1}
 	var a acquisition
 	defer func() { // also where a simulated process dies in here
@@ -68,35 +76,57 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	}()
 	for c.Attempt = 1; ; c.Attempt++ {
 		a = s.attempt(ctx, c)
+		over := c.Attempt > retries
+		if l.p.fair { // the place in line is kept by time, and not by asking
+			over = !l.o.Clock.Now().Before(until)
+		}
 		switch {
 		case a.abandoned:
 			return nil, notAcquired(ctx, nil)
 		case a.hold != nil:
 			return a.hold, nil
-		case a.final || (c.Attempt > retries && !errors.Is(a.err, ErrHeld)):
+		case a.final || (over && !errors.Is(a.err, ErrHeld)):
 			s.settle(ctx, c, a)
 			return nil, a.err
-		case c.Attempt > retries:
+		case over:
+			if retries > 0 {
+				s.leaveLine(ctx, c)
+			}
 			l.observe(Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
 		}
-		if err := l.wait(ctx); err != nil {
+		if err := s.wait(ctx, a, until); err != nil {
+			s.leaveLine(ctx, c)
 			s.settle(ctx, c, a)
 			return nil, notAcquired(ctx, nil)
+		}
+		next := c
+		next.Attempt++
+		if a.hold = s.accept(ctx, next); a.hold != nil {
+			return a.hold, nil
 		}
 	}
 }
 
-// wait sleeps until the next attempt.
-func (l *Locker) wait(ctx context.Context) error {
+// wait sleeps until the next attempt, or until the waiter is told something.
+func (s *session) wait(ctx context.Context, a acquisition, until time.Time) error {
+	l := s.l
 	d := l.o.Interval + l.o.JitterMin
 	if span := l.o.JitterMax - l.o.JitterMin; span > 0 {
 		d += time.Duration(l.o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
 	}
+	if l.p.fair && a.held && a.pttl > 0 { // then nothing can come before the lease ends but a message
+		d = time.Duration(a.pttl+1) * time.Millisecond
+		d = max(min(d, until.Sub(l.o.Clock.Now())), time.Millisecond)
+	}
 	if l.o.Observer != nil {
 		l.o.Observer.Waiting(d)
 	}
-	return l.o.Clock.Sleep(ctx, d)
+	if l.p.leave == nil {
+		return l.o.Clock.Sleep(ctx, d)
+	}
+	_, err := l.o.Clock.Await(ctx, d, s.signal)
+	return err
 }
 
 func (l *Locker) observe(a Attempt) {
@@ -124,7 +154,7 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	l.mu.Lock()
 	s := l.sessions[k]
 	if s == nil {
-		s = &session{l: l, sessionKey: k, busy: make(chan struct{}, 1)}
+		s = &session{l: l, sessionKey: k, busy: make(chan struct{}, 1), signal: l.o.Clock.NewSignal()}
 		l.sessions[k] = s
 	}
 	s.users++

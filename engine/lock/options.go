@@ -50,6 +50,12 @@ type Options struct {
 	// bounds: the settling of an acquisition, and a release. 0 is the lease.
 	Limit time.Duration
 
+	// Messenger is how ReentrantNotify and ReentrantFair hear that it is their
+	// turn, and Inbox the channel on which this Locker listens; "" is a random
+	// one. Both are unused elsewhere.
+	Messenger Messenger
+	Inbox     string
+
 	// Clock is where all time comes from; nil is the system's.
 	Clock clock.Clock
 	// Random draws from [0, n); nil is the system's source.
@@ -104,6 +110,8 @@ func (o Options) withDefaults() (Options, error) {
 	switch {
 	case !known:
 		return bad("Protocol must be one of the package's", o.Protocol)
+	case p.leave != nil && o.Messenger == nil:
+		return bad("Messenger must be given for this Protocol", o.Protocol)
 	case o.Lease < time.Millisecond || o.Lease%time.Millisecond != 0:
 		return bad("Lease must be whole milliseconds, at least 1ms", o.Lease)
 	case o.Renew < 0 && o.Renew != NoWatchdog:
@@ -129,6 +137,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Limit == 0 {
 		o.Limit = o.Lease
+	}
+	if o.Inbox == "" {
+		o.Inbox = "lock:inbox:" + string(NewOwner())
 	}
 	if o.Memory == nil {
 		o.Memory = &Memory{}

@@ -18,16 +18,18 @@ type Protocol string
 
 // The protocols. See their files for what each is, and for its source.
 const (
-	Reentrant      Protocol = "reentrant"       // the package's own; the zero value means it
-	Fenced         Protocol = "fenced"          // Reentrant, with a fencing token for each first acquisition
-	ReentrantNaive Protocol = "reentrant-naive" // a hash lock that trusts its watchdog
-	Mutex          Protocol = "mutex"           // SET NX PX and an owner-checked delete: not reentrant
-	MutexUnsafe    Protocol = "mutex-unsafe"    // SETNX, PEXPIRE and DEL
-	Value          Protocol = "value"           // equal value means mine: re-entry without a count
-	SetnxHash      Protocol = "setnx-hash"      // SETNX, and a hash on the same key
-	Redlock        Protocol = "redlock"         // Mutex on a majority of independent nodes
-	Spin           Protocol = "spin"            // compare and swap in the memory of one process
-	None           Protocol = "none"            // no lock
+	Reentrant       Protocol = "reentrant"        // the package's own; the zero value means it
+	ReentrantNotify Protocol = "reentrant-notify" // Reentrant, one waiter woken by a message
+	ReentrantFair   Protocol = "reentrant-fair"   // Reentrant, first come first served
+	Fenced          Protocol = "fenced"           // Reentrant, with a fencing token for each first acquisition
+	ReentrantNaive  Protocol = "reentrant-naive"  // a hash lock that trusts its watchdog
+	Mutex           Protocol = "mutex"            // SET NX PX and an owner-checked delete: not reentrant
+	MutexUnsafe     Protocol = "mutex-unsafe"     // SETNX, PEXPIRE and DEL
+	Value           Protocol = "value"            // equal value means mine: re-entry without a count
+	SetnxHash       Protocol = "setnx-hash"       // SETNX, and a hash on the same key
+	Redlock         Protocol = "redlock"          // Mutex on a majority of independent nodes
+	Spin            Protocol = "spin"             // compare and swap in the memory of one process
+	None            Protocol = "none"             // no lock
 )
 
 // protocol is what a call of each kind does to Redis.
@@ -36,6 +38,11 @@ type protocol struct {
 	scripts             []Script
 	first               map[string]string // the first command of each call that runs no script
 	naive               bool              // it believes for ever what it was told once
+
+	// For protocols whose waiters are told.
+	leave func(context.Context, steps) (reply, error) // stops waiting; nil for those that poll
+	keys  func(steps) []string
+	fair  bool // the lock is given, and not raced for
 }
 
 // steps is what a call is about.
@@ -48,11 +55,14 @@ type steps struct {
 	memory *Memory
 	nodes  []Redis
 	clock  clock.Clock
+
+	inbox    string
+	patience time.Duration
 }
 
 func protocols() map[Protocol]protocol {
 	return map[Protocol]protocol{
-		Reentrant: reentrant(), Fenced: fenced(), ReentrantNaive: reentrantNaive(),
+		Reentrant: reentrant(), ReentrantNotify: notify(), ReentrantFair: fair(), Fenced: fenced(), ReentrantNaive: reentrantNaive(),
 		Mutex: mutex(), MutexUnsafe: mutexUnsafe(), Value: value(), SetnxHash: setnxHash(), Redlock: redlock(), Spin: spin(), None: none(),
 	}
 }

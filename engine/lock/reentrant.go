@@ -44,9 +44,12 @@ func fenced() protocol {
 
 // TokenKey is the key that counts the fencing tokens of a lock's key. In a
 // cluster both are in one slot.
-func TokenKey(key string) string {
+func TokenKey(key string) string { return companion(key, "token") }
+
+// companion is a key beside a lock's, in the same slot of a cluster.
+func companion(key, name string) string {
 	if open := strings.IndexByte(key, '{'); open >= 0 && strings.IndexByte(key[open:], '}') > 1 {
-		return key + ":token"
+		return key + ":" + name
 	}
-	return "{" + key + "}:token"
+	return "{" + key + "}:" + name
 }

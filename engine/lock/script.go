@@ -38,6 +38,8 @@ type reply struct {
 	code  int64
 	count int
 	token int64 // 0: none
+	now   int64 // by Redis' clock, in milliseconds, where the script says so
+	pttl  int64 // of the lock, where the script says so
 }
 
 // run sends the script by its digest and, where Redis does not know it (new,
@@ -50,12 +52,15 @@ func (s Script) run(ctx context.Context, client Redis, keys []string, args ...an
 	if err != nil {
 		return reply{}, fmt.Errorf("lock: %s on %q: %w", s.Name, keys[0], err)
 	}
-	if len(res) != 2 && len(res) != 3 {
+	if len(res) < 2 {
 		return reply{}, fmt.Errorf("lock: %s on %q: unexpected reply %v", s.Name, keys[0], res)
 	}
 	r := reply{code: res[0], count: int(res[1])}
-	if len(res) == 3 {
+	if len(res) > 2 {
 		r.token = res[2]
+	}
+	if len(res) > 4 {
+		r.now, r.pttl = res[3], res[4]
 	}
 	return r, nil
 }
@@ -79,6 +84,7 @@ const (
 	CallLock   = "lock"
 	CallUnlock = "unlock"
 	CallRenew  = "renew"
+	CallLeave  = "leave" // a waiter goes
 )
 
 // String words the call for people.

@@ -19,7 +19,12 @@ type session struct {
 	users int           // guarded by l.mu
 	busy  chan struct{} // capacity 1
 
+	signal clock.Signal // a message has come
+	asked  asked        // of the call that waits
+
 	mu       sync.Mutex
+	until    time.Time // of the call that waits: how long it does
+	heard    *message
 	holds    []*Hold   // the levels, outermost first
 	began    time.Time // when the acquisition of level 1 was sent
 	deadline time.Time // the lease is not relied on after this
@@ -56,9 +61,11 @@ func (s *session) drop() {
 type acquisition struct {
 	hold      *Hold
 	err       error
-	unknown   bool // Redis did not answer
-	final     bool // trying again would not help
-	abandoned bool // the context ended first; the reply is settled elsewhere
+	unknown   bool  // Redis did not answer
+	final     bool  // trying again would not help
+	abandoned bool  // the context ended first; the reply is settled elsewhere
+	held      bool  // another owner holds the lock
+	pttl      int64 // and for how many milliseconds, where Redis said so
 }
 
 // attempt asks for the level once. The call itself is not cut short by ctx,
@@ -85,6 +92,7 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 			_ = s.unlock(ctx, a.hold)
 			return
 		}
+		s.leaveLine(ctx, c)
 		s.settle(ctx, c, a)
 	})
 	return acquisition{abandoned: true}
@@ -107,6 +115,9 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 		s.arm(sent)
 	}
 	r, err := l.p.lock(ctx, s.steps(c))
+	if err == nil && r.now > 0 {
+		s.asked = asked{sent, r.now}
+	}
 	granted := err == nil && r.code == codeGranted
 	if granted && l.p.naive {
 		s.armNaively(l.o.Clock.Now())
@@ -131,7 +142,7 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 			at.Result = Reentered
 		}
 	case err == nil && r.code == codeRefused:
-		a.err = ErrHeld
+		a.err, a.held, a.pttl = ErrHeld, true, r.pttl
 		at.Result = Refused
 	case err == nil || errors.Is(err, ErrLost):
 		if err == nil {
@@ -152,10 +163,23 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	return a
 }
 
+// patience is how long the call that waits may be without asking again, 0
+// where none waits.
+func (s *session) patience() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	left := s.until.Sub(s.l.o.Clock.Now())
+	if left <= 0 {
+		return 0
+	}
+	return left + s.l.o.Lease
+}
+
 func (s *session) steps(c Call) steps {
 	return steps{
 		client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease, memory: s.l.o.Memory,
-		nodes: s.l.nodes, clock: s.l.o.Clock,
+		nodes: s.l.nodes, clock: s.l.o.Clock, inbox: s.l.o.Inbox,
+		patience: s.patience(),
 	}
 }
 
@@ -184,10 +208,15 @@ func (s *session) deadlineAfter(sent time.Time) time.Time {
 // rely moves the deadline after a good answer to what was sent at sent. The
 // caller holds mu.
 func (s *session) rely(sent time.Time) {
+	s.relyUntil(s.deadlineAfter(sent))
+}
+
+// relyUntil moves the deadline. The caller holds mu.
+func (s *session) relyUntil(deadline time.Time) {
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}
-	s.deadline = s.deadlineAfter(sent)
+	s.deadline = deadline
 	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), "lease", func() {
 		s.mu.Lock()
 		over := !s.l.o.Clock.Now().Before(s.deadline)

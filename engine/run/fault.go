@@ -107,6 +107,8 @@ func (t *thread) findArmed(place string, wanted func(do string) bool) (scenario.
 			at = scenario.AtWork
 		case scenario.FaultSkipUnlock, scenario.FaultExtraUnlock:
 			at = scenario.AtUnlock
+		case scenario.FaultLoseMessage:
+			at = scenario.AtLock
 		}
 		if at == place && wanted(f.Do) && !t.dead.Load() {
 			t.armed = slices.Delete(t.armed, i, i+1)
@@ -192,11 +194,12 @@ func (t *thread) fall() {
 func (t *thread) die() {
 	t.dead.Store(true)
 	t.process.Kill()
+	t.locker.Close()
 }
 
 // ofCall tells the faults that strike on the way to Redis.
 func ofCall(do string) bool {
-	return do != scenario.FaultSkipUnlock && do != scenario.FaultExtraUnlock
+	return do != scenario.FaultSkipUnlock && do != scenario.FaultExtraUnlock && do != scenario.FaultLoseMessage
 }
 
 // strike sends a script past the gate and the faults on its way.

@@ -153,10 +153,7 @@ func (r *Run) Header() trace.Header { return r.header }
 
 // keys are those that the run may leave in Redis.
 func (r *Run) keys() []string {
-	if r.protocol() == lock.Fenced {
-		return []string{r.key, lock.TokenKey(r.key)}
-	}
-	return []string{r.key}
+	return r.protocol().Keys(r.key)
 }
 
 func (r *Run) protocol() lock.Protocol { return lock.Protocol(r.sc.Lock.Protocol) }
@@ -182,7 +179,7 @@ func (r *Run) Execute(ctx context.Context) error {
 }
 
 // outfit gives every thread its process, its way to Redis and its locker.
-func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter, process func(name string) clock.Process) error {
+func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter, messenger lock.Messenger, process func(name string) clock.Process) error {
 	scripts := make([]journal.Script, 0, 3)
 	for _, s := range r.protocol().Scripts() {
 		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
@@ -206,6 +203,7 @@ func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter
 			}
 		}
 		o := lock.Options{
+			Messenger: losing{messenger, t}, Inbox: r.key + ":inbox:" + t.spec.Name,
 			Protocol: r.protocol(), Memory: memories[t.spec.Process],
 			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
 			Retries: t.spec.Retry.Times, Interval: t.spec.Retry.Interval,

@@ -32,6 +32,12 @@ threads: [{name: A, depth: 2}, {name: B, start: 1ms}]
 defaults: {work: 3ms-9ms}
 faults: [{thread: A, at: work, do: pause, for: 40ms}, {thread: B, at: unlock, do: crash}]
 `, `
+lock: {protocol: reentrant-fair, lease: 90ms, watchdog: 20ms, retry: {times: 5, interval: 20ms}}
+threads: [{name: A, depth: 2}, {name: B, start: 1ms}, {name: C, start: 2ms}]
+resource: {kind: counter}
+defaults: {work: 3ms-9ms}
+faults: [{thread: B, at: work, do: crash}]
+`, `
 lock: {lease: 50ms, watchdog: off, retry: {times: 3, interval: 10ms}}
 threads: [{name: A, work: 10ms}, {name: B, work: 20ms, depth: 2}, {name: C, work: 5ms, repeat: 2}]
 `,

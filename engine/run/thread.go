@@ -197,7 +197,11 @@ func (t *thread) Attempted(a lock.Attempt) {
 // Waiting implements lock.Observer.
 func (t *thread) Waiting(d time.Duration) {
 	t.awaitGate() // a retry is held before its pause, outside of the call's limits
-	t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitRetry})
+	why := trace.WaitRetry
+	if t.spec.Retry.Wait == scenario.WaitNotify {
+		why = trace.WaitNotify
+	}
+	t.tell(trace.Wait{For: trace.MillisOf(d), Why: why})
 }
 
 // tap is a thread's way to Redis: it passes the gate of its process, and

@@ -39,6 +39,7 @@ type Stepper struct {
 	step     int
 	newSlice bool // the next event begins a row of its own
 	nodes    []*node
+	post     *post
 }
 
 // node is one of the Redises that the run talks to.
@@ -69,7 +70,8 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	}
 	r.rec = s
 	client := func(node int) journal.Scripter { return s.nodes[node].Client() }
-	if err := r.outfit(ctx, client, s.clock.Process); err != nil {
+	s.post = &post{s: s, boxes: map[string]box{}}
+	if err := r.outfit(ctx, client, s.post, s.clock.Process); err != nil {
 		return nil, errors.Join(err, s.closeNodes())
 	}
 	for _, t := range r.threads {
@@ -483,6 +485,7 @@ func (s *Stepper) sending() func(*thread, []sent) {
 				s.put(e)
 			}
 		}
+		s.post.deliver(records)
 	}
 }
 
@@ -491,7 +494,7 @@ func writes(s sent) [][]string {
 	var out [][]string
 	for _, e := range s.rec.Entries {
 		switch strings.ToUpper(e.Args[0]) {
-		case "EXISTS", "HEXISTS", "HGET", "HGETALL", "GET", "PTTL", "TTL", "TIME":
+		case "EXISTS", "HEXISTS", "HGET", "HGETALL", "GET", "PTTL", "TTL", "TIME", "LINDEX", "ZSCORE", "PUBLISH":
 		default:
 			if e.Err == "" {
 				out = append(out, e.Args)

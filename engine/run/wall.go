@@ -90,7 +90,7 @@ func (r *Run) executeWall(ctx context.Context) error {
 		err = w.bound(ctx)
 	}
 	if err == nil {
-		err = r.outfit(ctx, func(int) journal.Scripter { return w.client }, func(string) clock.Process { return processes.Process() })
+		err = r.outfit(ctx, func(int) journal.Scripter { return w.client }, lock.PubSub(w.client), func(string) clock.Process { return processes.Process() })
 	}
 	if err == nil {
 		err = w.play(ctx, processes)

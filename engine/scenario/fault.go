@@ -36,6 +36,7 @@ func faultKinds() []faultKind {
 		{FaultExtraUnlock, []string{AtUnlock}, nil},
 		{FaultLoseRequest, calls(), nil},
 		{FaultLoseReply, calls(), nil},
+		{FaultLoseMessage, []string{AtLock}, nil},
 		{FaultDelay, calls(), []string{"for"}},
 		{FaultRestart, nil, []string{"keep", "node"}},
 		{FaultFailOver, nil, []string{"behind", "node"}},

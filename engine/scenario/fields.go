@@ -115,6 +115,14 @@ func defaultLock() Lock {
 
 const redlock = "redlock"
 
+// waitOf is how a protocol's waiters wait.
+func waitOf(protocol string) string {
+	if protocol == "reentrant-notify" || protocol == "reentrant-fair" {
+		return WaitNotify
+	}
+	return WaitPoll
+}
+
 // nodesOf is how many nodes a protocol has unless told.
 func nodesOf(protocol string) int {
 	if protocol == redlock {
@@ -166,6 +174,7 @@ func (p *parser) lock(m map[string]value) Lock {
 			p.mistakes[before].Allowed += ", or off"
 		}
 	}
+	l.Retry.Wait = waitOf(l.Protocol)
 	p.retry(f, &l.Retry)
 	l.Nodes = nodesOf(l.Protocol)
 	p.number(f, "nodes", &l.Nodes, 1, mostNodes(l.Protocol))
@@ -180,7 +189,7 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 	f := p.fields(v, "times", "interval", "wait", "jitter")
 	p.number(f, "times", &r.Times, 0, MaxRetries)
 	p.duration(f, "interval", &r.Interval, time.Millisecond, MaxInterval, time.Microsecond)
-	p.oneOf(f, "wait", &r.Wait, WaitPoll)
+	p.oneOf(f, "wait", &r.Wait, r.Wait)
 	jitter := Range{r.JitterMin, r.JitterMax}
 	p.between(f, "jitter", &jitter, MaxInterval)
 	r.JitterMin, r.JitterMax = jitter.Min, jitter.Max

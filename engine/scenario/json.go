@@ -80,7 +80,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 		Seed: unless(s.Seed, defaultSeed, all), Policy: unless(s.Policy, PolicyInOrder, all),
 		Lock: &lockForm{
 			Protocol: unless(l.Protocol, usual.Protocol, all), Key: unless(l.Key, usual.Key, all),
-			Lease: (*duration)(unless(l.Lease, usual.Lease, all)), Retry: l.Retry.form(usual.Retry, all),
+			Lease: (*duration)(unless(l.Lease, usual.Lease, all)), Retry: l.Retry.form(withWait(usual.Retry, l.Protocol), all),
 			Nodes: unless(l.Nodes, nodesOf(l.Protocol), all),
 		},
 	}
@@ -124,6 +124,11 @@ func (r Retry) form(usual Retry, all bool) *retryForm {
 		unless(r.Wait, usual.Wait, all),
 		unless(Range{r.JitterMin, r.JitterMax}, Range{usual.JitterMin, usual.JitterMax}, all),
 	}
+}
+
+func withWait(r Retry, protocol string) Retry {
+	r.Wait = waitOf(protocol)
+	return r
 }
 
 type duration time.Duration
@@ -206,6 +211,11 @@ func (m Move) Equal(o Move) bool {
 func (s *Scenario) With(protocol string) *Scenario {
 	other := *s
 	other.Lock.Protocol = protocol
+	other.Lock.Retry = withWait(s.Lock.Retry, protocol)
+	other.Threads = slices.Clone(s.Threads)
+	for i := range other.Threads {
+		other.Threads[i].Retry = withWait(s.Threads[i].Retry, protocol)
+	}
 	if mostNodes(protocol) != mostNodes(s.Lock.Protocol) {
 		other.Lock.Nodes = nodesOf(protocol)
 	}

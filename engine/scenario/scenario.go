@@ -40,8 +40,11 @@ const (
 	OnLostStop   = "stop"
 )
 
-// WaitPoll is the value of Retry.Wait: ask again after an interval.
-const WaitPoll = "poll"
+// Values of Retry.Wait.
+const (
+	WaitPoll   = "poll"   // ask again after an interval
+	WaitNotify = "notify" // be told, and ask again after an interval
+)
 
 // Values of Fault.At: where in a thread's business call.
 const (
@@ -62,6 +65,7 @@ const (
 	FaultExtraUnlock = "extra-unlock"
 	FaultLoseRequest = "lose-request"
 	FaultLoseReply   = "lose-reply"
+	FaultLoseMessage = "lose-message"
 	FaultDelay       = "delay"
 	FaultRestart     = "restart"
 	FaultFailOver    = "fail-over"
@@ -106,7 +110,7 @@ type Lock struct {
 type Retry struct {
 	Times                int           // 0 to MaxRetries
 	Interval             time.Duration // 1ms to MaxInterval
-	Wait                 string        // WaitPoll
+	Wait                 string        // WaitPoll or WaitNotify: what the protocol does
 	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
 }
 
@@ -192,6 +196,8 @@ type Protocol struct {
 func Protocols() []Protocol {
 	return []Protocol{
 		{"reentrant", "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease"},
+		{"reentrant-notify", "reentrant, and the releasing script wakes one waiter by a message"},
+		{"reentrant-fair", "reentrant, first come first served: the releasing script hands the lock on"},
 		{"fenced", "reentrant, and each first acquisition gets a token that only grows"},
 		{"reentrant-naive", "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody"},
 		{"mutex", "SET NX PX with a random value, deleted by its owner only: not reentrant"},

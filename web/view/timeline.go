@@ -213,7 +213,11 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		t.work(c, e, b)
 	case trace.Wait:
 		until := Millis(float64(e.At + b.For))
-		c.Notes = append(c.Notes, "waits "+Millis(float64(b.For)))
+		note := "waits " + Millis(float64(b.For))
+		if b.Why == trace.WaitNotify {
+			note = "waits for a message, at most " + Millis(float64(b.For))
+		}
+		c.Notes = append(c.Notes, note)
 		t.status[c.Thread] = "waiting until " + until
 	case trace.Resource:
 		c.Notes = append(c.Notes, resource(b))
@@ -298,6 +302,8 @@ func fault(b trace.Fault) string {
 		return "fault: one unlock too many"
 	case "lose-request":
 		return "fault: the request is lost"
+	case "lose-message":
+		return "fault: the message is lost"
 	case "lose-reply":
 		return "fault: the reply is lost"
 	case "delay":
@@ -394,6 +400,8 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 			continue
 		case t.owners[a] != "":
 			a = ShortOwner(a)
+		case len(a) > 32:
+			a = t.shorten(a)
 		case l.Verb == "HINCRBY" && i == 2 && !strings.HasPrefix(a, "-"):
 			a = "+" + a
 		case l.Verb == "HINCRBY" && i == 2:
@@ -422,13 +430,18 @@ func (t *Timeline) reply(b trace.Command) string {
 		}
 		return "nil"
 	case string:
-		if t.owners[v] != "" {
-			return ShortOwner(v)
-		}
-		return v
+		return t.shorten(v)
 	default:
-		return fmt.Sprint(v)
+		return t.shorten(fmt.Sprint(v))
 	}
+}
+
+// shorten shortens the owners in a text.
+func (t *Timeline) shorten(text string) string {
+	for id := range t.owners {
+		text = strings.ReplaceAll(text, id, ShortOwner(id))
+	}
+	return text
 }
 
 func writes(verb string) bool {

@@ -1,0 +1,31 @@
+-- What the scripts of the fair lock share.
+-- KEYS[1]  the lock: a hash {owner: hold count}
+-- KEYS[2]  the queue: a list of waiters, "owner inbox", the longest first
+-- KEYS[3]  the waiters' deadlines, by Redis' own clock: a sorted set
+-- GRANT is how long the lock is kept for a waiter that has not confirmed.
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+-- Gives a lock that is free to whoever waits longest and still lives. Returns
+-- 'own' where that is the caller, 'other', or nil where nobody waits.
+local function grant(own)
+  while true do
+    local head = redis.call('LPOP', KEYS[2])
+    if not head then
+      return nil
+    end
+    local deadline = redis.call('ZSCORE', KEYS[3], head)
+    redis.call('ZREM', KEYS[3], head)
+    if head == own then
+      return 'own'
+    end
+    if deadline and tonumber(deadline) >= now then
+      local owner, inbox = string.match(head, '^(%S+) (%S+)$')
+      redis.call('HINCRBY', KEYS[1], owner, 1)
+      redis.call('PEXPIRE', KEYS[1], GRANT)
+      if redis.call('PUBLISH', inbox, 'grant ' .. owner .. ' ' .. now .. ' ' .. KEYS[1]) > 0 then
+        return 'other'
+      end
+      redis.call('DEL', KEYS[1]) -- nobody listens there any more
+    end
+  end
+end

@@ -1,0 +1,22 @@
+-- Leave a level; the last one is handed to whoever waits longest.
+-- ARGV[1]  owner
+-- ARGV[2]  level to leave
+-- ARGV[3]  grant in milliseconds
+-- Returns  {1, hold count} left, {-1, 0} the level is not held: nothing was
+--          changed
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+  return {-1, 0}
+end
+local rest = tonumber(ARGV[2]) - 1
+local count = tonumber(redis.call('HGET', KEYS[1], ARGV[1]))
+if count < rest then
+  return {-1, 0}
+end
+if count > rest then
+  count = redis.call('HINCRBY', KEYS[1], ARGV[1], rest - count)
+end
+if count == 0 then
+  redis.call('DEL', KEYS[1])
+  grant(nil)
+end
+return {1, count}

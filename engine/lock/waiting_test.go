@@ -1,0 +1,247 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock"
+)
+
+// told are the protocols whose waiters are told that it is their turn.
+func told(t *testing.T, test func(t *testing.T, c redis.UniversalClient, p lock.Protocol)) {
+	t.Helper()
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(string(p), func(t *testing.T) {
+			onBoth(t, func(t *testing.T, c redis.UniversalClient) { test(t, c, p) })
+		})
+	}
+}
+
+func listening(t *testing.T, c redis.UniversalClient, o lock.Options) *lock.Locker {
+	t.Helper()
+	o.Messenger = lock.PubSub(c)
+	l := locker(t, c, o)
+	t.Cleanup(l.Close)
+	return l
+}
+
+// nothingLeft wants the lock and all that waits for it to be gone.
+func nothingLeft(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+	t.Helper()
+	n, err := c.Exists(context.Background(), p.Keys(key)...).Result()
+	if err != nil || n != 0 {
+		t.Errorf("%d of %v are left, %v", n, p.Keys(key), err)
+	}
+}
+
+func TestToldWaitersKeepACounterExact(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		const workers, rounds = 6, 40
+		var wg sync.WaitGroup
+		counter := 0
+		for range workers {
+			l := listening(t, c, lock.Options{Protocol: p, Lease: 5 * time.Second, Retries: 1000, Interval: 20 * time.Millisecond})
+			owner := lock.NewOwner()
+			wg.Go(func() {
+				for range rounds {
+					if err := nested(l, owner, 2, func(int) { counter++ }); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		wg.Wait()
+		if counter != workers*rounds*2 {
+			t.Errorf("the counter is at %d, want %d", counter, workers*rounds*2)
+		}
+		nothingLeft(t, c, p)
+	})
+}
+
+// inLine waits until n waiters are registered.
+func inLine(t *testing.T, c redis.UniversalClient, p lock.Protocol, n int64) {
+	t.Helper()
+	keys := p.Keys(key)
+	for c.ZCard(t.Context(), keys[len(keys)-1]).Val() != n {
+		if t.Context().Err() != nil {
+			t.Fatal("nobody waits")
+		}
+		time.Sleep(time.Millisecond) // polling: Redis is another process
+	}
+}
+
+func TestHandOverIsQuickerThanAnyPoll(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		o := lock.Options{Protocol: p, Lease: 20 * time.Second, Retries: 2, Interval: 10 * time.Second}
+		holder, waiter := listening(t, c, o), listening(t, c, o)
+		h := acquire(t, holder, lock.NewOwner())
+		got := make(chan error, 1)
+		go func() {
+			h, err := waiter.Lock(context.Background(), key, lock.NewOwner())
+			if err == nil {
+				err = h.Unlock(context.Background())
+			}
+			got <- err
+		}()
+		inLine(t, c, p, 1)
+		unlock(t, h)
+		select {
+		case err := <-got:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatal("the waiter was not told")
+		}
+		nothingLeft(t, c, p)
+	})
+}
+
+func TestFirstComeFirstServed(t *testing.T) {
+	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+		o := lock.Options{Protocol: lock.ReentrantFair, Lease: 20 * time.Second, Retries: 100, Interval: time.Second}
+		h := acquire(t, listening(t, c, o), lock.NewOwner())
+		var mu sync.Mutex
+		var order []int
+		var wg sync.WaitGroup
+		for n := range 5 {
+			l := listening(t, c, o)
+			wg.Go(func() {
+				h, err := l.Lock(context.Background(), key, lock.NewOwner())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				order = append(order, n)
+				mu.Unlock()
+				if err := h.Unlock(context.Background()); err != nil {
+					t.Error(err)
+				}
+			})
+			inLine(t, c, lock.ReentrantFair, int64(n+1))
+		}
+		// A newcomer that only tries is not let in before them, and does not queue.
+		if _, err := listening(t, c, o).TryLock(t.Context(), key, lock.NewOwner()); !errors.Is(err, lock.ErrHeld) {
+			t.Errorf("a newcomer: %v", err)
+		}
+		inLine(t, c, lock.ReentrantFair, 5)
+		unlock(t, h)
+		wg.Wait()
+		if !slices.Equal(order, []int{0, 1, 2, 3, 4}) {
+			t.Errorf("served in the order %v", order)
+		}
+		nothingLeft(t, c, lock.ReentrantFair)
+	})
+}
+
+func TestWaiterThatGivesUpLeavesTheLine(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		o := lock.Options{Protocol: p, Lease: 20 * time.Second, Retries: 100, Interval: time.Second}
+		h := acquire(t, listening(t, c, o), lock.NewOwner())
+		ctx, cancel := context.WithCancel(t.Context())
+		got := make(chan error, 1)
+		l := listening(t, c, o)
+		go func() {
+			_, err := l.Lock(ctx, key, lock.NewOwner())
+			got <- err
+		}()
+		inLine(t, c, p, 1)
+		cancel()
+		wantIs(t, <-got, lock.ErrNotAcquired, context.Canceled)
+		inLine(t, c, p, 0)
+		o.Retries, o.Interval = 2, 10*time.Millisecond
+		_, err := listening(t, c, o).Lock(t.Context(), key, lock.NewOwner())
+		wantIs(t, err, lock.ErrNotAcquired, lock.ErrHeld)
+		inLine(t, c, p, 0)
+		unlock(t, h)
+		nothingLeft(t, c, p)
+	})
+}
+
+// A waiter that died is passed over: nobody listens for it any more.
+func TestDeadWaiterIsPassedOver(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		o := lock.Options{Protocol: p, Lease: 20 * time.Second, Retries: 100, Interval: 15 * time.Second}
+		h := acquire(t, listening(t, c, o), lock.NewOwner())
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		dead := listening(t, c, o)
+		gone := make(chan struct{})
+		go func() {
+			defer close(gone)
+			_, _ = dead.Lock(ctx, key, lock.NewOwner())
+		}()
+		inLine(t, c, p, 1)
+		got := make(chan error, 1)
+		l := listening(t, c, o)
+		go func() {
+			h, err := l.Lock(context.Background(), key, lock.NewOwner())
+			if err == nil {
+				err = h.Unlock(context.Background())
+			}
+			got <- err
+		}()
+		inLine(t, c, p, 2)
+		dead.Close() // its process is gone
+		unlock(t, h)
+		select {
+		case err := <-got:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(8 * time.Second):
+			t.Error("the second in line waits for the first, which is dead")
+		}
+		cancel()
+		<-gone
+	})
+}
+
+func TestLostRequestsAndRepliesInLine(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		for _, s := range p.Scripts() {
+			if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for lost := int64(1); lost <= 4; lost++ {
+			for _, reply := range []bool{false, true} {
+				n := &network{UniversalClient: c}
+				is := func(call int64) bool { return call == lost }
+				if reply {
+					n.loseReply = is
+				} else {
+					n.loseRequest = is
+				}
+				l := locker(t, n, lock.Options{
+					Protocol: p, Messenger: lock.PubSub(c), Lease: 5 * time.Second, Retries: 3, Interval: time.Millisecond,
+				})
+				owner := lock.NewOwner()
+				err := nested(l, owner, 2, func(level int) {
+					if got := c.HGet(t.Context(), key, string(owner)).Val(); got != fmt.Sprint(level) {
+						t.Errorf("call %d lost, reply %v: count %s at level %d", lost, reply, got, level)
+					}
+				})
+				l.Close()
+				if err != nil {
+					t.Errorf("call %d lost, reply %v: %v", lost, reply, err)
+				}
+				nothingLeft(t, c, p)
+			}
+		}
+	})
+}
+
+func TestMessengerIsNeeded(t *testing.T) {
+	if _, err := lock.New(nil, lock.Options{Protocol: lock.ReentrantFair, Lease: time.Second}); !errors.Is(err, lock.ErrOptions) {
+		t.Errorf("a fair lock without messages: %v", err)
+	}
+}

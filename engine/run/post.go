@@ -1,0 +1,80 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock"
+	"relock/engine/scenario"
+)
+
+// postLimit is how long a message that Redis says it has handed over may take
+// to arrive within this process.
+const postLimit = time.Second
+
+// post is the Messenger of a run on the virtual clock: real subscriptions,
+// read when Redis says that a message was published, so that it arrives in
+// the same moment each time.
+type post struct {
+	s     *Stepper
+	boxes map[string]box // by channel
+}
+
+type box struct {
+	sub     *redis.PubSub
+	receive func(string)
+}
+
+// Listen implements lock.Messenger.
+func (p *post) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
+	sub := p.s.nodes[0].Client().Subscribe(ctx, channel)
+	if _, err := sub.Receive(ctx); err != nil {
+		_ = sub.Close()
+		return nil, fmt.Errorf("run: listen: %w", err)
+	}
+	p.boxes[channel] = box{sub, receive}
+	return func() {
+		delete(p.boxes, channel)
+		_ = sub.Close()
+	}, nil
+}
+
+// deliver hands over what a script has published.
+func (p *post) deliver(rec []sent) {
+	for _, one := range rec {
+		for _, e := range one.rec.Entries {
+			receivers, _ := e.Reply.(int64)
+			if len(e.Args) < 3 || e.Args[0] != "PUBLISH" || receivers == 0 {
+				continue
+			}
+			b, ok := p.boxes[e.Args[1]]
+			if !ok {
+				continue
+			}
+			ctx, cancel := context.WithTimeout(context.Background(), postLimit)
+			if m, err := b.sub.ReceiveMessage(ctx); err == nil {
+				b.receive(m.Payload)
+			}
+			cancel()
+		}
+	}
+}
+
+// losing is a Messenger whose messages to t can be lost.
+type losing struct {
+	lock.Messenger
+
+	t *thread
+}
+
+// Listen implements lock.Messenger.
+func (l losing) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
+	return l.Messenger.Listen(ctx, channel, func(message string) { //nolint:wrapcheck // its own words
+		if !l.t.take(scenario.AtLock, 1, scenario.FaultLoseMessage) {
+			receive(message)
+		}
+	})
+}
