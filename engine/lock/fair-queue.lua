@@ -20,12 +20,13 @@ local function grant(own)
     end
     if deadline and tonumber(deadline) >= now then
       local owner, inbox = string.match(head, '^(%S+) (%S+)$')
-      redis.call('HINCRBY', KEYS[1], owner, 1)
-      redis.call('PEXPIRE', KEYS[1], GRANT)
+      -- 0: nobody listens there any more. Else whoever does can ask Redis
+      -- only when this script has ended.
       if redis.call('PUBLISH', inbox, 'grant ' .. owner .. ' ' .. now .. ' ' .. KEYS[1]) > 0 then
+        redis.call('HINCRBY', KEYS[1], owner, 1)
+        redis.call('PEXPIRE', KEYS[1], GRANT)
         return 'other'
       end
-      redis.call('DEL', KEYS[1]) -- nobody listens there any more
     end
   end
 end

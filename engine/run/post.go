@@ -38,6 +38,12 @@ func (p *post) Listen(ctx context.Context, channel string, receive func(string))
 	p.boxes[channel] = box{sub, receive}
 	return func() {
 		delete(p.boxes, channel)
+		// Redis confirms that it knows, so that the next PUBLISH counts right.
+		ctx, cancel := context.WithTimeout(context.Background(), postLimit)
+		defer cancel()
+		if sub.Unsubscribe(ctx, channel) == nil {
+			_, _ = sub.Receive(ctx)
+		}
 		_ = sub.Close()
 	}, nil
 }
