@@ -204,6 +204,19 @@ func BenchmarkUncontended(b *testing.B) {
 			}
 		}
 	})
+	b.Run("two-scripts", func(b *testing.B) { // ours, without the library around them
+		c := storetest.Client(addr)
+		defer func() { _ = c.Close() }()
+		scripts := lock.Reentrant.Scripts()
+		args := [][]any{{"owner", 1, lease.Milliseconds()}, {"owner", 1}}
+		for b.Loop() {
+			for i, a := range args {
+				if err := redis.NewScript(scripts[i].Source).Run(b.Context(), c, []string{key}, a...).Err(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+	})
 	for _, one := range contenders() {
 		b.Run(one.name, func(b *testing.B) {
 			l := one.open(b, addr)
