@@ -35,8 +35,10 @@ fmt: ## Format Go and templ files
 lint: ## The longer list of linters (.golangci.yml); takes a minute the first time
 	$(GO) run $(GOLANGCI) run
 
-bench: deps ## Run the benchmarks
+bench: deps ## Run the benchmarks, and those beside other libraries
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
+	cd engine/lock/bench && $(GO) test -run '^$$' -bench 'Uncontended|Reentry' -benchtime 1s .
+	cd engine/lock/bench && $(GO) test -run '^$$' -bench 'Handover|Contention' -benchtime 1x .
 
 # Debian's redis-server and chromium, where they are missing and can be had.
 deps:

@@ -1,4 +1,4 @@
-// Package lock is a reentrant distributed lock on one Redis.
+// Package lock is a reentrant distributed lock on Redis.
 //
 // A lock is one hash, {owner: hold count}, with an expiry, the lease. An
 // [Owner] is a value that the caller carries, because Go has no thread
@@ -38,6 +38,18 @@
 // such a second release is "not held" and the lease cannot have ended yet,
 // the first one did it. What stays unknown is [ErrUnknown], and the lease
 // ends it.
+//
+// # Other protocols
+//
+// [Protocol] chooses how the lock is kept. [ReentrantFair] serves first who
+// asked first: the releasing script hands the lock to the head of a queue and
+// tells it by a message, and Retries × Interval is how long Lock waits.
+// [ReentrantNotify] wakes one waiter, which asks again. Both want a
+// [Messenger], listen from the first Lock until [Locker.Close], and lose no
+// more than time with a message that is lost. [Fenced] gives a token with each
+// first acquisition ([Hold.Token]) for a resource that refuses older ones.
+// [Redlock] takes a lock on a majority of Options.Nodes. The rest are here to
+// be seen failing.
 //
 // # What no lease can
 //

@@ -77,7 +77,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	for c.Attempt = 1; ; c.Attempt++ {
 		a = s.attempt(ctx, c)
 		over := c.Attempt > retries
-		if l.p.fair { // the place in line is kept by time, and not by asking
+		if l.p.fair && a.held { // the place in line is kept by time, and not by asking
 			over = !l.o.Clock.Now().Before(until)
 		}
 		switch {
