@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"relock/engine"
+	"relock/engine/check"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/store/storetest"
@@ -122,5 +123,35 @@ func TestEveryLockIsExplained(t *testing.T) {
 	}
 	if len(list) != len(scenario.Protocols()) {
 		t.Errorf("%d texts about %d locks", len(list), len(scenario.Protocols()))
+	}
+}
+
+// No rule is only claimed: at least two scenarios break each of them.
+func TestEveryRuleIsBrokenByTwoScenarios(t *testing.T) {
+	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := map[string]int{}
+	for _, name := range names {
+		data, err := fs.ReadFile(lessons.Scenarios(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc, err := scenario.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range *sc.Expect.Violations {
+			broken[rule]++
+		}
+	}
+	for _, rule := range []string{
+		check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.CountMismatch,
+		check.Orphan, check.SelfDeadlock, check.TokenRegression, check.Stuck, check.Oversold,
+	} {
+		if broken[rule] < 2 {
+			t.Errorf("%d scenarios break %s", broken[rule], rule)
+		}
 	}
 }

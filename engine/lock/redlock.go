@@ -10,7 +10,7 @@ import (
 // redlock takes a mutex on a majority of independent nodes. A grant counts
 // only if there is time left on it, less what clocks may drift: a hundredth
 // of the lease and two milliseconds. What was not granted by a majority is
-// given back everywhere. It is not reentrant. Source: redis.io, "Distributed
+// given back where it was granted. It is not reentrant. Source: redis.io, "Distributed
 // Locks with Redis"; the arithmetic as in go-redsync/redsync, which asks its
 // nodes at once: here they are asked one after the other, so that each is a
 // step of its own.
@@ -18,8 +18,12 @@ func redlock() protocol {
 	return protocol{
 		lock: func(ctx context.Context, at steps) (reply, error) {
 			sent := at.clock.Now()
+			var entered []Redis // what this attempt has, or may have, taken
 			granted, err := at.onNodes(ctx, func(node steps) (bool, error) {
 				set, err := node.text(ctx, "SET", node.key, node.owner, "NX", "PX", node.lease.Milliseconds())
+				if set == "OK" || err != nil && at.level == 1 {
+					entered = append(entered, node.client)
+				}
 				return set == "OK", err
 			})
 			if err != nil {
@@ -29,6 +33,7 @@ func redlock() protocol {
 			if granted >= at.quorum() && valid > 0 {
 				return taken(true), nil
 			}
+			at.nodes = entered
 			_, err = at.onNodes(ctx, at.deleteOwn(ctx))
 			return taken(false), err
 		},
