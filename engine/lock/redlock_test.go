@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -73,12 +74,14 @@ func TestRedlockNeedsAMajority(t *testing.T) {
 
 func TestRedlockIsRenewedByAMajority(t *testing.T) {
 	list := nodes(t, 2, 0)
+	var gone atomic.Bool
+	list[2].loseRequest = func(int64) bool { return gone.Load() }
 	h := acquire(t, quorum(t, list), lock.NewOwner())
 	time.Sleep(700 * time.Millisecond) // longer than two leases; the nodes keep the wall's time
 	if err := h.Context().Err(); err != nil {
 		t.Error(context.Cause(h.Context()))
 	}
-	list[2].loseRequest = func(int64) bool { return true } // no majority any more
+	gone.Store(true) // no majority any more
 	select {
 	case <-h.Context().Done():
 		wantIs(t, context.Cause(h.Context()), lock.ErrLost)
