@@ -128,10 +128,13 @@ func change(v url.Values) bool {
 
 // notThere says why a scenario cannot be run where it was to be.
 func notThere(err error) string {
-	if errors.Is(err, scenario.ErrSlow) {
-		return view.Sentence(strings.TrimPrefix(err.Error(), "session: engine: too slow: "))
+	text := err.Error()
+	for _, kind := range []error{engine.ErrFault, scenario.ErrSlow} {
+		if _, why, ok := strings.Cut(text, kind.Error()+": "); ok {
+			return view.Sentence(why)
+		}
 	}
-	return "What happens to Redis itself (a restart, a fail-over, an eviction, a jump of its clock) can only be had on the embedded Redis with the virtual clock."
+	return view.Sentence(text)
 }
 
 func limitError(err error) error {

@@ -576,3 +576,20 @@ func TestTheLocksAreExplainedInBothLanguages(t *testing.T) {
 		}
 	}
 }
+
+// What cannot be run where it was to be keeps the form, and says why.
+func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
+	s := open(t, nil)
+	for _, c := range []struct {
+		form url.Values
+		want string
+	}{
+		{twoThreads("store", "wall", "faults", `[{"time":"10ms","do":"evict"}]`), "evict happens to Redis itself, which only the embedded Redis on the virtual clock"},
+		{twoThreads("store", "wall", "protocol", "redlock"), "Redlock has 5 nodes, each a Redis of its own"},
+	} {
+		res, body := s.do(t, http.MethodPost, "/runs", c.form)
+		if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, c.want) || !strings.Contains(body, `value="200ms"`) {
+			t.Errorf("%d without %q, or without the form", res.StatusCode, c.want)
+		}
+	}
+}
