@@ -73,6 +73,9 @@ func (p Protocol) Scripts() []Script { return protocols()[p].scripts }
 
 var commandOf = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
 
+// HasWatchdog tells whether the protocol renews leases.
+func (p Protocol) HasWatchdog() bool { return protocols()[p].renew != nil }
+
 // First is the first Redis command of a call, whatever it finds: "EXISTS"; ""
 // where the call needs none.
 func (p Protocol) First(call string) string {

@@ -115,7 +115,7 @@ func withMore(thread, retry map[string]any, text string) error {
 func NewForm(sc *scenario.Scenario, store, external string) Form {
 	s := NewScenario(sc)
 	values := url.Values{
-		"title": {s.Title}, "key": {s.Key}, "lease": {s.Lease}, "watchdog": {s.Watchdog},
+		"title": {s.Title}, "key": {s.Key}, "lease": {s.Lease}, "watchdog": {watchdog(sc)},
 		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store}, "policy": {sc.Policy}, "protocol": {sc.Lock.Protocol}, "slow": {"1"},
 	}
 	if text, err := json.Marshal(sc); err == nil {
@@ -334,3 +334,11 @@ func ShowForm(v url.Values, external string) Form { return formOf(v, external) }
 
 // Protocols lists the locks to choose from.
 func (f Form) Protocols() []scenario.Protocol { return scenario.Protocols() }
+
+// watchdog is what a scenario says of it, whatever its lock has.
+func watchdog(sc *scenario.Scenario) string {
+	if sc.Lock.Watchdog == 0 {
+		return "off"
+	}
+	return scenario.Duration(sc.Lock.Watchdog)
+}

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"relock/engine/lock"
 	"relock/engine/scenario"
 )
 
@@ -10,7 +11,7 @@ type Scenario struct {
 	Key         string
 	Lease       string
 	LeaseMillis int64
-	Watchdog    string
+	Watchdog    string // its interval, "off", or "none" where the lock has none
 	Seed        uint64
 	Threads     []Thread
 }
@@ -33,7 +34,10 @@ func NewScenario(sc *scenario.Scenario) Scenario {
 		Lease: scenario.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: "off",
 	}
-	if sc.Lock.Watchdog > 0 {
+	switch {
+	case !lock.Protocol(sc.Lock.Protocol).HasWatchdog():
+		s.Watchdog = "none"
+	case sc.Lock.Watchdog > 0:
 		s.Watchdog = scenario.Duration(sc.Lock.Watchdog)
 	}
 	for i, t := range sc.Threads {
