@@ -31,6 +31,9 @@ const expirySlack = 2 * time.Millisecond
 // sameMoment is how far apart two events of a thread may lie to be one row.
 const sameMoment = 2 * time.Millisecond
 
+// heldBack is longer than a thread takes from a script to what it does next.
+const heldBack = 50 * time.Millisecond
+
 // keptAtMost is how long a key without a lease can stay on a Redis that is not
 // the run's own, if the run is killed: longer than any run takes.
 const keptAtMost = 24 * time.Hour
@@ -419,8 +422,11 @@ func (w *wall) put(at time.Duration, thread string, body trace.Body, newRow bool
 	if b, ok := body.(trace.Work); ok && b.State == trace.WorkEnd {
 		newRow = true
 	}
-	if _, ok := body.(trace.Fault); ok && at-w.at > sameMoment {
-		newRow = true
+	switch body.(type) {
+	case trace.Fault:
+		newRow = newRow || at-w.at > sameMoment
+	default: // what follows a script does so at once, unless it is held by hand
+		newRow = newRow || at-w.at > heldBack
 	}
 	w.row(thread, newRow)
 	w.at = max(w.at, at)
