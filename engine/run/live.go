@@ -45,7 +45,8 @@ func (r *Run) Controls() []Control {
 	return list
 }
 
-// Steer does something to a thread while the run goes on, on the wall clock.
+// Steer does something to a thread while the run goes on, on the wall clock;
+// of a run that has not begun, it waits for that.
 // It is safe for concurrent use, and fails with a *Refusal.
 func (r *Run) Steer(thread string, a Action) error {
 	t := r.thread(thread)
@@ -53,8 +54,8 @@ func (r *Run) Steer(thread string, a Action) error {
 		return &Refusal{Why: NotLive, Thread: thread}
 	}
 	select {
-	case <-r.playing:
-	default:
+	case <-r.playing: // else it begins in a moment
+	case <-r.finished:
 		return &Refusal{Why: NotLive, Thread: thread}
 	}
 	if !t.alive() {

@@ -58,6 +58,7 @@ type Run struct {
 	rec      recorder
 	resource *resource     // nil without one
 	playing  chan struct{} // closed when the threads of a run on the wall clock have begun
+	finished chan struct{} // closed when Execute returns
 }
 
 // recorder writes down events. Its methods are called by the threads.
@@ -99,7 +100,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("run: scenario: %w", err)
 	}
-	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key, resource: newResource(sc.Resource), playing: make(chan struct{})}
+	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key, resource: newResource(sc.Resource), playing: make(chan struct{}), finished: make(chan struct{})}
 	r.header = trace.Header{
 		Relock: trace.Version, Scenario: text, Seed: sc.Seed,
 		Store: trace.StoreEmbedded, Clock: trace.ClockVirtual, Owners: map[string]string{},
@@ -171,6 +172,7 @@ var ErrLimit = fmt.Errorf("the run reached its limit of %d events", MaxEvents)
 // last event is the run's own end either way. It fails with ErrLimit, with
 // ErrDiverged, with ctx's cause, or with Redis' error.
 func (r *Run) Execute(ctx context.Context) error {
+	defer close(r.finished)
 	defer r.log.Close()
 	if r.header.Clock == trace.ClockVirtual {
 		return r.executeVirtual(ctx)
