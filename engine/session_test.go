@@ -157,7 +157,16 @@ func fault(r *rand.Rand) scenario.Fault {
 func TestWhateverIsDoneCanBeRepeated(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // must repeat
-		sc := parse(t, contended)
+		text := contended
+		switch seed % 4 {
+		case 1:
+			text = strings.Replace(text, "{lease", "{protocol: reentrant-fair, lease", 1)
+		case 2:
+			text = strings.Replace(text, "{lease", "{protocol: reentrant-notify, lease", 1)
+		case 3:
+			text = strings.Replace(text, "{lease", "{protocol: redlock, nodes: 3, lease", 1)
+		}
+		sc := parse(t, text)
 		s, err := engine.Open(t.Context(), sc)
 		if err != nil {
 			t.Fatal(err)
