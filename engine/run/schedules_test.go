@@ -38,6 +38,11 @@ resource: {kind: counter}
 defaults: {work: 3ms-9ms}
 faults: [{thread: B, at: work, do: crash}]
 `, `
+lock: {protocol: redlock, nodes: 3, lease: 90ms, watchdog: 30ms, retry: {times: 2, interval: 20ms}}
+threads: [{name: A}, {name: B, start: 1ms}]
+resource: {kind: counter}
+defaults: {work: 3ms-9ms}
+`, `
 lock: {lease: 50ms, watchdog: off, retry: {times: 3, interval: 10ms}}
 threads: [{name: A, work: 10ms}, {name: B, work: 20ms, depth: 2}, {name: C, work: 5ms, repeat: 2}]
 `,
