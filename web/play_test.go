@@ -541,7 +541,7 @@ func TestSlowMotionHasLimits(t *testing.T) {
 func TestTheFormKeepsWhatItDoesNotShow(t *testing.T) {
 	s := open(t, nil)
 	form := twoThreads("action", "step", "policy", "random")
-	form["more"] = []string{`{"repeat":3,"on-lost":"stop","jitter":"0ms-5ms","wait":"poll"}`, ""}
+	form["more"] = []string{`{"repeat":3,"on-lost":"stop","jitter":"0ms-5ms","process":"shop"}`, ""}
 	res, body := s.do(t, http.MethodPost, "/runs", form)
 	fragment, _ := strings.CutPrefix(res.Header.Get("Location"), "/play#")
 	state, err := link.Decode(fragment)
@@ -549,8 +549,22 @@ func TestTheFormKeepsWhatItDoesNotShow(t *testing.T) {
 		t.Fatal(err, body)
 	}
 	a, b := state.Scenario.Threads[0], state.Scenario.Threads[1]
-	if state.Scenario.Policy != "random" || a.Repeat != 3 || a.OnLost != "stop" || a.Retry.JitterMax == 0 || b.Repeat != 1 {
+	if state.Scenario.Policy != "random" || a.Repeat != 3 || a.OnLost != "stop" || a.Retry.JitterMax == 0 || a.Process != "shop" || b.Repeat != 1 {
 		t.Errorf("%+v", state.Scenario)
+	}
+	form["more"] = []string{`{"repeat":1,"jitter":"0ms"}`, ""}
+	for _, p := range scenario.Protocols() { // another lock can be chosen, whatever the example had
+		form.Set("protocol", p.Name)
+		if res, body := s.do(t, http.MethodPost, "/runs", form); res.StatusCode != http.StatusSeeOther {
+			t.Errorf("%s: %d\n%s", p.Name, res.StatusCode, body)
+		}
+	}
+	form.Set("protocol", "redlock")
+	form.Set("nodes", "3")
+	res, _ = s.do(t, http.MethodPost, "/runs", form)
+	fragment, _ = strings.CutPrefix(res.Header.Get("Location"), "/play#")
+	if state, err := link.Decode(fragment); err != nil || state.Scenario.Lock.Nodes != 3 {
+		t.Errorf("three nodes: %+v, %v", state.Scenario, err)
 	}
 	form["more"] = []string{`{`, ""}
 	if res, _ := s.do(t, http.MethodPost, "/runs", url.Values(form)); res.StatusCode != http.StatusUnprocessableEntity {

@@ -33,6 +33,8 @@ type Form struct {
 	Policy   string // kept from the example
 	Protocol string
 	Resource string // kept from the example, as JSON
+	Kind     string // kept from the example
+	Nodes    string // kept from the example
 	Mistakes []string
 	Full     bool // no thread can be added
 }
@@ -73,7 +75,7 @@ const more = "more"
 // moreOf is that, as JSON.
 func moreOf(t scenario.Thread) string {
 	text, err := json.Marshal(map[string]any{
-		"repeat": t.Repeat, "on-lost": t.OnLost, "wait": t.Retry.Wait,
+		"repeat": t.Repeat, "on-lost": t.OnLost, "process": t.Process,
 		"jitter": scenario.Range{Min: t.Retry.JitterMin, Max: t.Retry.JitterMax},
 	})
 	if err != nil {
@@ -85,10 +87,10 @@ func moreOf(t scenario.Thread) string {
 // withMore adds it to a thread of a scenario.
 func withMore(thread, retry map[string]any, text string) error {
 	var rest struct {
-		Repeat *int    `json:"repeat"`
-		OnLost *string `json:"on-lost"`
-		Wait   *string `json:"wait"`
-		Jitter *string `json:"jitter"`
+		Repeat  *int    `json:"repeat"`
+		OnLost  *string `json:"on-lost"`
+		Process *string `json:"process"`
+		Jitter  *string `json:"jitter"`
 	}
 	if text == "" {
 		return nil
@@ -102,8 +104,8 @@ func withMore(thread, retry map[string]any, text string) error {
 	if rest.OnLost != nil {
 		thread["on-lost"] = *rest.OnLost
 	}
-	if rest.Wait != nil {
-		retry["wait"] = *rest.Wait
+	if rest.Process != nil {
+		thread["process"] = *rest.Process
 	}
 	if rest.Jitter != nil {
 		retry["jitter"] = *rest.Jitter
@@ -116,7 +118,7 @@ func NewForm(sc *scenario.Scenario, store, external string) Form {
 	s := NewScenario(sc)
 	values := url.Values{
 		"title": {s.Title}, "key": {s.Key}, "lease": {s.Lease}, "watchdog": {watchdog(sc)},
-		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store}, "policy": {sc.Policy}, "protocol": {sc.Lock.Protocol}, "slow": {"1"},
+		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store}, "policy": {sc.Policy}, "protocol": {sc.Lock.Protocol}, "kind": {sc.Kind}, "nodes": {strconv.Itoa(sc.Lock.Nodes)}, "slow": {"1"},
 	}
 	if text, err := json.Marshal(sc); err == nil {
 		var parts map[string]json.RawMessage
@@ -149,6 +151,8 @@ func formOf(v url.Values, external string) Form {
 		Policy:   v.Get("policy"),
 		Protocol: v.Get("protocol"),
 		Resource: v.Get("resource"),
+		Kind:     v.Get("kind"),
+		Nodes:    v.Get("nodes"),
 	}
 	if f.Store != StoreWall && (f.Store != StoreExternal || external == "") {
 		f.Store = StoreVirtual
@@ -198,8 +202,14 @@ func ReadForm(v url.Values, external string) (Form, *scenario.Scenario) {
 	if f.Protocol != "" {
 		lock["protocol"] = f.Protocol
 	}
+	if n, err := strconv.Atoi(f.Nodes); err == nil && n > 1 && f.Protocol == "redlock" {
+		lock["nodes"] = n
+	}
 	doc := map[string]any{
 		"title": f.Title, "seed": number(f.Seed.Value), "threads": threads, "lock": lock,
+	}
+	if f.Kind != "" {
+		doc["kind"] = f.Kind
 	}
 	if f.Resource != "" {
 		doc["resource"] = json.RawMessage(f.Resource)
