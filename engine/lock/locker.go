@@ -86,6 +86,9 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		case a.hold != nil:
 			return a.hold, nil
 		case a.final || (over && !errors.Is(a.err, ErrHeld)):
+			if a.unknown {
+				s.leaveLine(ctx, c)
+			}
 			s.settle(ctx, c, a)
 			return nil, a.err
 		case over:

@@ -112,6 +112,9 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	defer cancel()
 	sent := l.o.Clock.Now()
 	if c.Level == 1 && !l.p.naive {
+		s.mu.Lock()
+		s.heard = nil // what Redis answers now is newer
+		s.mu.Unlock()
 		s.arm(sent)
 	}
 	r, err := l.p.lock(ctx, s.steps(c))

@@ -185,8 +185,8 @@ func (s *session) accept(ctx context.Context, c Call) *Hold {
 	made := s.asked.sent.Add(time.Duration(m.at-s.asked.now) * time.Millisecond)
 	grant := grantOf(s.l.o.Lease)
 	until := made.Add(grant - s.l.o.Margin)
-	if m.at < s.asked.now || !s.l.o.Clock.Now().Before(until) {
-		return nil // ask Redis
+	if m.at <= s.asked.now || !s.l.o.Clock.Now().Before(until) {
+		return nil // too old, or of an earlier wait: ask Redis
 	}
 	h := s.push(ctx, c.Level, 0, made)
 	s.mu.Lock()
