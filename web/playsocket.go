@@ -179,14 +179,22 @@ func (p *player) serve(ctx context.Context, commands <-chan []byte) {
 				return
 			}
 		case text := <-commands:
-			p.s.working <- struct{}{}
-			err := p.carryOut(ctx, text)
-			<-p.s.working
-			if err != nil {
+			if p.inTurn(ctx, text) != nil {
 				return
 			}
 		}
 	}
+}
+
+// inTurn carries out a command when the machine has room for it.
+func (p *player) inTurn(ctx context.Context, text []byte) error {
+	select {
+	case p.s.working <- struct{}{}:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	defer func() { <-p.s.working }()
+	return p.carryOut(ctx, text)
 }
 
 // errWrite is returned by carryOut when the page cannot be reached.

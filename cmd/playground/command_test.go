@@ -352,3 +352,13 @@ func TestCompareFollowsAScheduleAsFarAsItFits(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// A lock without those nodes has nothing happen to them.
+func TestCompareLocksWithAndWithoutNodes(t *testing.T) {
+	for _, file := range []string{"redlock-clock-jump", "redlock-two-nodes-down", "redlock-cut-off"} {
+		got := playground(t, "", "compare", "-protocols", "none,spin,redlock,reentrant-fair", "../../lessons/scenarios/"+file+".yaml")
+		if got.code != 0 || !strings.Contains(got.out, "rules broken") {
+			t.Errorf("%s: %+v", file, got)
+		}
+	}
+}

@@ -39,6 +39,11 @@
 // the first one did it. What stays unknown is [ErrUnknown], and the lease
 // ends it.
 //
+// A release that was sent twice can do harm in one case: its first copy is
+// held up on its way until the same owner has entered the same lock anew, and
+// leaves that hold. Where requests can be held up so long, use a new [Owner]
+// for each first acquisition.
+//
 // # Other protocols
 //
 // [Protocol] chooses how the lock is kept. [ReentrantFair] serves first who

@@ -99,8 +99,16 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			return nil, fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
 		}
 		if err := s.wait(ctx, a, until); err != nil {
-			s.leaveLine(ctx, c)
-			s.settle(ctx, c, a)
+			if l.p.leave == nil && !a.unknown {
+				return nil, notAcquired(ctx, nil)
+			}
+			left := a
+			a.abandoned = true // the caller need not wait for what is still to be said
+			l.o.Clock.AfterFunc(0, "settlement", func() {
+				defer s.leave()
+				s.leaveLine(ctx, c)
+				s.settle(ctx, c, left)
+			})
 			return nil, notAcquired(ctx, nil)
 		}
 		next := c

@@ -196,11 +196,7 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 	if level == 1 {
 		s.lost = nil
 		s.began = sent
-		switch {
-		case s.l.p.naive:
-		case s.l.o.Renew != NoWatchdog && s.l.o.Renew < s.l.o.Lease-s.l.o.Margin:
-			s.deadline = s.deadlineAfter(sent) // the watchdog's first beat, which is before it, sets the timer
-		default:
+		if !s.l.p.naive {
 			s.rely(sent)
 		}
 	}

@@ -72,9 +72,6 @@ func (s *session) renew() {
 		s.age()
 		return
 	}
-	if s.expiry == nil && !s.l.p.naive {
-		s.relyUntil(s.deadline)
-	}
 	deadline := s.deadline
 	if s.l.p.naive {
 		deadline = sent.Add(s.l.o.Limit)

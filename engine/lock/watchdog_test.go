@@ -222,3 +222,42 @@ func TestLastUnlockWaitsForTheRenewalInFlight(t *testing.T) {
 		}
 	})
 }
+
+// The reply to the acquisition comes late, but in time: the holder's context
+// ends before the lease that was asked for, and not by a beat's grace.
+func TestLateGrantIsReliedOnFromWhenItWasSent(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c}
+		n.hold = func() {
+			if n.calls.Load() == 1 {
+				time.Sleep(250 * time.Millisecond)
+			}
+		}
+		n.loseRequest = func(call int64) bool { return call > 1 } // no renewal arrives
+		l := locker(t, n, lock.Options{Lease: lease, Renew: 170 * time.Millisecond})
+		began := time.Now()
+		h := acquire(t, l, lock.NewOwner())
+		at, cause := ends(t, h, began)
+		if at != reliable || !errors.Is(cause, lock.ErrLost) {
+			t.Errorf("the context ended at %v with %v, want %v and ErrLost", at, cause, reliable)
+		}
+		wantIs(t, h.Unlock(t.Context()), lock.ErrUnknown)
+	})
+}
+
+// Nobody waits for what is still to be said to a Redis that does not answer.
+func TestLockReturnsWithItsContextThoughTheFateIsUnknown(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c, loseRequest: func(int64) bool { return true }}
+		l := locker(t, n, lock.Options{Lease: 5 * time.Second, Retries: 1000, Interval: 10 * time.Millisecond})
+		ctx, cancel := context.WithTimeout(t.Context(), 95*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		_, err := l.Lock(ctx, key, lock.NewOwner())
+		if took := time.Since(began); took != 95*time.Millisecond {
+			t.Errorf("it returned after %v", took)
+		}
+		wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+		time.Sleep(time.Minute) // the settlement ends, too
+	})
+}

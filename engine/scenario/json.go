@@ -207,7 +207,8 @@ func (m Move) Equal(o Move) bool {
 	return m == o
 }
 
-// With is the scenario with another protocol.
+// With is the scenario with another protocol. What would happen to a node that
+// this one does not have is left out.
 func (s *Scenario) With(protocol string) *Scenario {
 	other := *s
 	other.Lock.Protocol = protocol
@@ -219,6 +220,10 @@ func (s *Scenario) With(protocol string) *Scenario {
 	if mostNodes(protocol) != mostNodes(s.Lock.Protocol) {
 		other.Lock.Nodes = nodesOf(protocol)
 	}
+	other.Faults = slices.DeleteFunc(slices.Clone(s.Faults), func(f Fault) bool { return f.Node > other.Lock.Nodes })
+	other.Schedule = slices.DeleteFunc(slices.Clone(s.Schedule), func(m Move) bool {
+		return m.Fault != nil && m.Fault.Node > other.Lock.Nodes
+	})
 	return &other
 }
 
