@@ -59,10 +59,9 @@ export function play(stage) {
   let at = 0; // moves made
   let scenario = null; // compact, without a schedule
   let threads = [];
-  let title = "";
 
   let opening = null; // what to open when the connection is there
-  let position0; // where the address says that we stand
+  let linked; // the position that the address names
   let restoring = null; // where to stand once it is open again
   let fresh = null; // branches that are being opened
   let lastCommand = 0;
@@ -152,6 +151,7 @@ export function play(stage) {
       command({ do: "open", ...opening }, finishOpening);
     }
   }
+
   /**
    * Does what was asked for once what is under way is done, seeing what came
    * of that: no click is lost, and a key that is held does not run ahead.
@@ -197,9 +197,8 @@ export function play(stage) {
       fresh = new Map();
       scenario = frame.opened.scenario;
       threads = frame.opened.threads;
-      title = frame.opened.title;
       describe(frame.opened);
-      restoring ??= { index: 0, at: position0 ?? frame.opened.at };
+      restoring ??= { index: 0, at: linked ?? frame.opened.at };
     }
     if (frame.branch) {
       merge(fresh ?? branches, frame);
@@ -568,13 +567,13 @@ export function play(stage) {
 
   async function readAddress() {
     opening = { link: stage.dataset.open };
-    position0 = undefined;
+    linked = undefined;
     const fragment = fragmentOf();
     if (LINK.test(fragment)) {
       try {
         const state = await unpack(fragment);
         opening = { scenario: JSON.stringify(state.scenario) };
-        position0 = state.at;
+        linked = state.at;
       } catch (error) {
         if (!(error instanceof LinkError)) {
           throw error;
