@@ -4,23 +4,12 @@ import (
 	"fmt"
 	"net/http"
 
-	"golang.org/x/text/language"
-
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/templates"
 	"relock/web/view"
+	"relock/web/words"
 )
-
-// languages are those that the site has, the first being what others get.
-var languages = language.NewMatcher([]language.Tag{language.English, language.Chinese}) //nolint:gochecknoglobals // a constant
-
-// languageOf is "en" or "zh": as the address says, or else the browser.
-func languageOf(r *http.Request) string {
-	tag, _ := language.MatchStrings(languages, r.URL.Query().Get("lang"), r.Header.Get("Accept-Language"))
-	base, _ := tag.Base()
-	return base.String()
-}
 
 // locks says of each lock what it guarantees and where it fails.
 func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
@@ -28,12 +17,13 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	p := view.NewLocks(languageOf(r))
-	p.Page = s.frame(p.Title)
+	say := words.From(r.Context())
+	p := view.Locks{Intro: say.Say("Each of them is a real implementation on the same stage. Some are here to be seen failing.")}
+	p.Page = s.frame(r, say.Say("The locks"))
 	examples := s.grouped("")
 	for i, known := range scenario.Protocols() {
 		l := view.Lock{Name: known.Name, Summary: known.Summary, Lines: texts[i].English, Source: texts[i].Source}
-		if p.Lang == "zh" {
+		if say == words.Chinese {
 			l.Lines, l.Summary = texts[i].Chinese, ""
 		}
 		for _, g := range examples {
@@ -43,6 +33,5 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 		}
 		p.List = append(p.List, l)
 	}
-	w.Header().Add("Vary", "Accept-Language")
 	return render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
 }

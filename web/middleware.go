@@ -6,18 +6,25 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 )
 
-// policy lets a page use what comes from here, and nothing inline.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
-	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+// policy lets a page use what comes from here, and nothing inline but the
+// style sheet with the hash that is filled in.
+const policy = "default-src 'none'; script-src 'self'; style-src '%s'; img-src 'self' data:; " +
+	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors %s"
 
-// secured sets the headers that every answer has.
-func secured(next http.Handler) http.Handler {
+// secured sets the headers that every answer has. Only embeds may be framed
+// by other sites.
+func (s *Server) secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		ancestors := "'self'"
+		if strings.HasPrefix(r.URL.Path, "/embed/") {
+			ancestors = "*"
+		}
+		h.Set("Content-Security-Policy", fmt.Sprintf(policy, s.static.StyleHash(), ancestors))
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")

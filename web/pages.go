@@ -20,6 +20,7 @@ import (
 	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // home shows an example, ready to be run.
@@ -42,7 +43,7 @@ func (s *Server) playground(w http.ResponseWriter, r *http.Request, status int, 
 	if title == "" {
 		title = "Playground"
 	}
-	p := view.Playground{Page: s.frame(title), Form: f, Run: run}
+	p := view.Playground{Page: s.frame(r, title), Form: f, Run: run}
 	p.Examples = s.grouped(current)
 	return render(r.Context(), w, status, templates.Playground(p))
 }
@@ -72,7 +73,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		if errors.As(err, &large) {
 			return &statusError{
 				http.StatusRequestEntityTooLarge, "That form is too large",
-				fmt.Sprintf("A form may have %d KiB.", MaxForm>>10),
+				"A form may have 128 KiB.",
 			}
 		}
 		return &statusError{http.StatusBadRequest, "That form cannot be read", "Please go back and send it again."}
@@ -140,9 +141,9 @@ func notThere(err error) string {
 func limitError(err error) error {
 	switch {
 	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn):
-		return &statusError{http.StatusTooManyRequests, "One moment, please", view.Sentence(err.Error())}
+		return &statusError{http.StatusTooManyRequests, "One moment, please", words.Text(view.Sentence(err.Error()))}
 	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrClosed):
-		return &statusError{http.StatusServiceUnavailable, "No room just now", view.Sentence(err.Error())}
+		return &statusError{http.StatusServiceUnavailable, "No room just now", words.Text(view.Sentence(err.Error()))}
 	default:
 		return err
 	}

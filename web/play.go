@@ -11,6 +11,7 @@ import (
 	"relock/web/link"
 	"relock/web/templates"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // play is the page on which a scenario is stepped: an example, or what the
@@ -39,7 +40,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 			title = e.sc.Title
 		}
 	}
-	p := view.Play{Page: s.frame(title), Scenario: open, Faults: view.FaultKinds(), Problem: problem}
+	p := view.Play{Page: s.frame(r, title), Scenario: open, Faults: view.FaultKinds(), Problem: problem}
 	for _, known := range scenario.Protocols() {
 		p.Locks = append(p.Locks, known.Name)
 	}
@@ -62,11 +63,11 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
 	if err != nil {
-		return &statusError{http.StatusRequestEntityTooLarge, "That is too long to be kept", view.Sentence(link.ErrTooLong.Error())}
+		return &statusError{http.StatusRequestEntityTooLarge, "That is too long to be kept", words.Text(view.Sentence(link.ErrTooLong.Error()))}
 	}
 	state, err := link.Decode(string(text))
 	if err != nil {
-		return &statusError{http.StatusUnprocessableEntity, "That cannot be kept", linkProblem(err)}
+		return &statusError{http.StatusUnprocessableEntity, "That cannot be kept", words.Text(linkProblem(err))}
 	}
 	id, err := s.links.Keep(state)
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 	text, err := s.links.Find(r.PathValue("id"))
 	if errors.Is(err, link.ErrNotKept) {
-		return &statusError{http.StatusNotFound, "Nothing is kept here", view.Sentence(link.ErrNotKept.Error())}
+		return &statusError{http.StatusNotFound, "Nothing is kept here", words.Text(view.Sentence(link.ErrNotKept.Error()))}
 	}
 	if err != nil {
 		return fmt.Errorf("web: %w", err)

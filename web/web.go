@@ -23,6 +23,7 @@ import (
 	"relock/web/static"
 	"relock/web/templates"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // MaxForm is how many bytes of a form are read: twice a scenario, for the
@@ -88,7 +89,7 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.Handle("GET "+static.Prefix, files)
 	mux.HandleFunc("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
-	s.handler = s.logged(secured(http.NewCrossOriginProtection().Handler(mux)))
+	s.handler = s.logged(s.secured(http.NewCrossOriginProtection().Handler(mux)))
 	return s, nil
 }
 
@@ -137,11 +138,11 @@ func (s *Server) externalName() string {
 // statusError is an error with a page of its own.
 type statusError struct {
 	status int
-	head   string
-	text   string
+	head   words.Text
+	text   words.Text
 }
 
-func (e *statusError) Error() string { return e.head }
+func (e *statusError) Error() string { return string(e.head) }
 
 var (
 	errNoPage = &statusError{http.StatusNotFound, "There is no such page", "The address may be mistyped."}
@@ -154,6 +155,10 @@ var (
 // page answers with what the handler writes, or with its error's page.
 func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
+		set := settingsOf(r)
+		keepSettings(w, r, set)
+		w.Header().Add("Vary", "Accept-Language, Cookie")
+		r = r.WithContext(words.With(r.Context(), set.language))
 		err := h(w, r)
 		if err == nil {
 			return
@@ -163,7 +168,8 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 			s.log.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 			status = &statusError{http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again."}
 		}
-		m := view.Message{Page: s.frame(status.head), Status: status.status, Head: status.head, Text: status.text}
+		head := set.language.Say(status.head)
+		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: set.language.Say(status.text)}
 		if rerr := render(r.Context(), w, status.status, templates.MessagePage(m)); rerr != nil {
 			s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", rerr.Error()))
 		}
@@ -183,13 +189,19 @@ func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Comp
 	return nil
 }
 
-func (s *Server) frame(title string) view.Page {
-	return view.Page{
-		Title: title + " · Relock", Style: s.static.Path("css/app.css"),
-		Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
+// frame is what is around the page that r asks for.
+func (s *Server) frame(r *http.Request, title string) view.Page {
+	set := settingsOf(r)
+	p := view.Page{
+		Title: title, Style: s.static.Style(), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
+		Preloads: s.static.Scripts(), Theme: set.theme, Path: r.URL.Path,
+		English: switched(r, "lang", "en"), Chinese: switched(r, "lang", "zh"),
 	}
+	for _, t := range themes {
+		p.Themes = append(p.Themes, view.Theme{Name: t, Address: switched(r, "theme", t), Current: t == set.theme})
+	}
+	return p
 }
-
 // frameJSON is a frame of rows on the websocket.
 type frameJSON struct {
 	V       int       `json:"v"`

@@ -1,15 +1,19 @@
-// Package static holds the style sheet, the scripts and the icons, and serves
-// them under names that change with their content.
+// Package static holds the style sheets, the scripts and the icons. The style
+// sheets become one, which pages carry themselves: the first paint waits for
+// nothing else. The rest is served.
 package static
 
 import (
 	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"encoding/hex"
 	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +28,11 @@ type Files struct {
 	fsys   fs.FS
 	hashed map[string]string // name to hashed name
 	names  map[string]string // and back
+	style  string
 }
+
+// first are the style sheets that others build on, in their order.
+var first = []string{"css/tokens.css", "css/frame.css"} //nolint:gochecknoglobals // a constant
 
 // New returns the files that are built in.
 func New() (*Files, error) {
@@ -46,7 +54,59 @@ func New() (*Files, error) {
 	if err != nil {
 		return nil, fmt.Errorf("static: %w", err)
 	}
+	if err := f.bundle(); err != nil {
+		return nil, fmt.Errorf("static: %w", err)
+	}
 	return f, nil
+}
+
+// bundle makes one style sheet of all.
+func (f *Files) bundle() error {
+	sheets, err := fs.Glob(f.fsys, "css/*.css")
+	if err != nil {
+		return err //nolint:wrapcheck // a pattern's
+	}
+	var b strings.Builder
+	for _, name := range append(slices.Clone(first), slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) })...) {
+		data, err := fs.ReadFile(f.fsys, name)
+		if err != nil {
+			return err //nolint:wrapcheck // names the file
+		}
+		b.Write(data)
+	}
+	f.style = compact(b.String())
+	return nil
+}
+
+var (
+	comments = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	spaces   = regexp.MustCompile(`\s*\n\s*`)
+)
+
+// compact leaves out of a style sheet what only people read.
+func compact(css string) string {
+	return strings.TrimSpace(spaces.ReplaceAllString(comments.ReplaceAllString(css, ""), "\n"))
+}
+
+// Style is the text of the style sheet.
+func (f *Files) Style() string { return f.style }
+
+// StyleHash is what a Content-Security-Policy names the style sheet by.
+func (f *Files) StyleHash() string {
+	sum := sha256.Sum256([]byte(f.style))
+	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// Scripts are the URL paths of all scripts.
+func (f *Files) Scripts() []string {
+	var paths []string
+	for name := range f.hashed {
+		if strings.HasPrefix(name, "js/") {
+			paths = append(paths, Prefix+name)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // Path is the URL path of a file. An unknown name is a programming error and

@@ -9,10 +9,23 @@ import (
 
 // Page is what every page has.
 type Page struct {
-	Title  string
-	Style  string // URL paths
-	Script string
-	Icon   string
+	Title    string
+	Style    string   // the style sheet's text
+	Script   string   // URL paths
+	Preloads []string // scripts that the first one imports
+	Icon     string
+	Path     string
+	English  string // this page in that language
+	Chinese  string
+	Theme    string // "auto", "light", "dark" or "stage"
+	Themes   []Theme
+}
+
+// Theme is a look that can be switched to.
+type Theme struct {
+	Name    string
+	Address string // this page with it
+	Current bool
 }
 
 // Playground is the page with the form and, once it was started, a run.

@@ -1,8 +1,10 @@
-// The pages of runs work without this file; with it, rows arrive while a run
+// The pages of runs work without scripts; with them, rows arrive while a run
 // goes on, and a scenario can be stepped.
 import { follow } from "./timeline.js";
 import { play } from "./play.js";
+import { settings } from "./settings.js";
 
+settings();
 const run = document.querySelector(".run[data-ended='false']");
 if (run) {
   follow(run);

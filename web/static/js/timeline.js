@@ -1,5 +1,6 @@
 // Puts the rows that the server renders into the table, each at its place.
 import { connect } from "./connection.js";
+import { say } from "./words.js";
 
 const SLOW = 4008; // we could not keep up: come back at once, with what we have
 const OVER = 4010; // the run is over: stay away
@@ -43,7 +44,7 @@ export function follow(run) {
       return event.code === SLOW ? 0 : true;
     },
     changed(lost) {
-      link.textContent = lost ? "Connection lost; trying again." : "";
+      link.textContent = lost ? say("Connection lost; trying again.") : "";
       link.hidden = !lost;
     },
   });

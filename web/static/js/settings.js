@@ -1,0 +1,47 @@
+// The switches for language and theme. They are links and work without this;
+// with it the theme changes at once, and the place in a page is kept.
+
+const YEAR = 365 * 24 * 60 * 60;
+
+export function settings() {
+  const menu = /** @type {HTMLDetailsElement} */ (document.getElementById("theme"));
+  document.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    const link = /** @type {HTMLAnchorElement | null} */ (target.closest("a[data-keeps-place]"));
+    if (link?.dataset.themeName) {
+      event.preventDefault();
+      theme(link.dataset.themeName);
+      menu.open = false;
+      menu.querySelector("summary")?.focus();
+      return;
+    }
+    if (link) {
+      link.hash = location.hash;
+    }
+    if (!menu?.contains(target)) {
+      menu?.removeAttribute("open");
+    }
+  });
+  menu?.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") {
+      menu.open = false;
+      menu.querySelector("summary")?.focus();
+    }
+  });
+}
+
+/**
+ * Changes the theme and remembers it.
+ * @param {string} name
+ */
+export function theme(name) {
+  document.documentElement.dataset.theme = name;
+  document.cookie = `relock-theme=${name}; path=/; max-age=${YEAR}; samesite=lax`;
+  for (const link of document.querySelectorAll("[data-theme-name]")) {
+    if (/** @type {HTMLElement} */ (link).dataset.themeName === name) {
+      link.setAttribute("aria-current", "true");
+    } else {
+      link.removeAttribute("aria-current");
+    }
+  }
+}

@@ -1,0 +1,169 @@
+// Package words says the interface in English and in Chinese. A text is
+// written in English where it is used, as in gettext, and looked up by that;
+// the tests find every one that has no translation.
+package words
+
+import (
+	"cmp"
+	"context"
+	"embed"
+	"fmt"
+	"io/fs"
+	"maps"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+	"golang.org/x/text/message/catalog"
+	"golang.org/x/text/number"
+)
+
+// Text is a text in English with fmt's verbs in it, and what its translation
+// is found by. Every constant of this type must be translated.
+type Text string
+
+//go:embed zh/*.yaml
+var translations embed.FS
+
+// forScripts is the file of the texts that the page's scripts say.
+const forScripts = "zh/scripts.yaml"
+
+// Language is one of those that the interface speaks. Numbers among the
+// arguments are written as that language does. It is safe for concurrent use.
+type Language struct {
+	tag     language.Tag
+	printer *message.Printer
+}
+
+var (
+	chinese, scripts = load()
+	built            = build()
+
+	// English is what texts are written in.
+	English = Language{language.English, message.NewPrinter(language.English, message.Catalog(built))}
+	// Chinese is zh-CN.
+	Chinese = Language{language.SimplifiedChinese, message.NewPrinter(language.SimplifiedChinese, message.Catalog(built))}
+
+	matcher = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
+)
+
+// load reads the translations; what is built in and broken panics.
+func load() (all, scripts map[string]string) {
+	all = map[string]string{}
+	files, err := fs.Glob(translations, "zh/*.yaml")
+	if err != nil {
+		panic("words: " + err.Error())
+	}
+	for _, name := range files {
+		data, err := translations.ReadFile(name)
+		if err != nil {
+			panic("words: " + err.Error())
+		}
+		var texts map[string]string
+		if err := yaml.Unmarshal(data, &texts); err != nil {
+			panic("words: " + name + ": " + err.Error())
+		}
+		for text, translation := range texts {
+			if had, twice := all[text]; twice && had != translation {
+				panic(fmt.Sprintf("words: %q is translated in two ways", text))
+			}
+		}
+		maps.Copy(all, texts)
+		if name == forScripts {
+			scripts = texts
+		}
+	}
+	return all, scripts
+}
+
+func build() catalog.Catalog {
+	b := catalog.NewBuilder(catalog.Fallback(language.English))
+	for text, translation := range chinese {
+		if err := b.SetString(language.SimplifiedChinese, text, translation); err != nil {
+			panic(fmt.Sprintf("words: %q: %v", text, err))
+		}
+	}
+	return b
+}
+
+// Match returns the language for what a person chose, each as in an
+// Accept-Language header: the first that names one of ours counts. Without
+// any it is English.
+func Match(chosen ...string) Language {
+	for _, c := range chosen {
+		tags, _, err := language.ParseAcceptLanguage(c)
+		if err != nil || len(tags) == 0 {
+			continue
+		}
+		if _, index, confidence := matcher.Match(tags...); confidence > language.No {
+			if index == 1 {
+				return Chinese
+			}
+			return English
+		}
+	}
+	return English
+}
+
+// Code is the language as in HTML's lang: "en" or "zh-CN".
+func (l Language) Code() string {
+	if l.tag == language.SimplifiedChinese {
+		return "zh-CN"
+	}
+	return "en"
+}
+
+// Say says a text with its arguments. A text without a translation is said
+// in English.
+func (l Language) Say(text Text, args ...any) string {
+	if len(args) == 0 && !strings.Contains(string(text), "%") {
+		if l.tag == language.SimplifiedChinese {
+			return cmp.Or(chinese[string(text)], string(text))
+		}
+		return string(text)
+	}
+	return l.printer.Sprintf(string(text), args...)
+}
+
+// Pick returns the text for l where both are written down, as in lessons.
+func (l Language) Pick(english, chinese string) string {
+	if l.tag == language.SimplifiedChinese {
+		return chinese
+	}
+	return english
+}
+
+// Millis says a time in milliseconds: "62 ms", "1,266.667 ms".
+func (l Language) Millis(d time.Duration) string {
+	d = d.Round(time.Microsecond)
+	if d%time.Millisecond == 0 {
+		return l.printer.Sprintf("%d ms", d.Milliseconds())
+	}
+	return l.printer.Sprintf("%v ms", number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
+}
+
+// ForScripts are the translations of what the page's scripts say, by text;
+// none for English.
+func (l Language) ForScripts() map[string]string {
+	if l.tag == language.SimplifiedChinese {
+		return maps.Clone(scripts)
+	}
+	return map[string]string{}
+}
+
+type contextKey struct{}
+
+// With returns a context for pages in l.
+func With(ctx context.Context, l Language) context.Context {
+	return context.WithValue(ctx, contextKey{}, l)
+}
+
+// From returns the language of a context: English where none was set.
+func From(ctx context.Context) Language {
+	if l, ok := ctx.Value(contextKey{}).(Language); ok {
+		return l
+	}
+	return English
+}
