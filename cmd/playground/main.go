@@ -10,8 +10,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/term"
 )
 
 // Exit codes, as SCENARIO.md's contract has them.
@@ -29,6 +32,7 @@ func realMain() int {
 	defer stop()
 	return command(ctx, os.Args[1:], environment{
 		getenv: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout),
+		columns: terminalColumns(os.Stdout),
 	})
 }
 
@@ -38,12 +42,36 @@ type environment struct {
 	in       io.Reader
 	out, err io.Writer
 	terminal bool // out is a terminal
+	columns  int  // and so wide, or 0
 }
 
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
+
+func terminalColumns(f *os.File) int {
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// width is how wide what is printed may be: as wide as the terminal, or as
+// $COLUMNS says, within what can be read.
+func (e environment) width() int {
+	n := e.columns
+	if set, err := strconv.Atoi(e.getenv("COLUMNS")); err == nil && set > 0 {
+		n = set
+	}
+	if n <= 0 {
+		return maxWidth
+	}
+	return min(max(n, minWidth), maxWidth)
+}
+
+func (e environment) colour() bool { return e.terminal && e.getenv("NO_COLOR") == "" }
 
 const usage = `Relock: see a reentrant Redis lock think.
 

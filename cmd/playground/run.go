@@ -154,8 +154,7 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 			return exitUnexpected
 		}
 	} else {
-		colour := env.terminal && env.getenv("NO_COLOR") == ""
-		printTable(env.out, view.NewScenario(sc), run.Header(), events, colour)
+		printTable(env, view.NewScenario(sc), run.Header(), events)
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
@@ -200,7 +199,7 @@ func protocols(args []string, env environment) int {
 			lines = texts[i].Chinese
 		}
 		for _, line := range append(slices.Clone(lines), "("+texts[i].Source+")") {
-			for _, part := range wrap(line, tableWidth-4) {
+			for _, part := range wrap(line, env.width()-4) {
 				fmt.Fprintln(env.out, "    "+part)
 			}
 		}
