@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"relock/engine/run"
+	"relock/engine/trace"
 )
 
 // Commands are counted from the beginning of each call, also of one that is
@@ -36,6 +37,36 @@ faults: [{time: 0ms, do: down, node: 1, thread: B}, {thread: B, at: lock, comman
 			_, events := play(t, parse(t, c.text), run.Options{})
 			if got := facts(events); !slices.Contains(got, c.want) {
 				t.Errorf("the fault did not strike:\n%s", strings.Join(got, "\n"))
+			}
+		})
+	}
+}
+
+// The trace tells an unlock of what was granted from one in case it was.
+func TestGivingBackIsMarked(t *testing.T) {
+	const text = `
+lock: {lease: 1s, retry: {times: 1, interval: 10ms}}
+threads: [{name: A, work: 1ms}, {name: B, start: 20ms, work: 1ms}]
+faults: [{time: 15ms, do: down}, {time: 35ms, do: up}]
+`
+	for name, protocol := range map[string]string{"a script": "reentrant", "a command": "mutex-unsafe"} {
+		t.Run(name, func(t *testing.T) {
+			_, events := play(t, parse(t, strings.Replace(text, "lock: {", "lock: {protocol: "+protocol+", ", 1)), run.Options{})
+			marked := map[string]bool{}
+			for _, e := range events {
+				switch b := e.Body.(type) {
+				case trace.Outcome:
+					marked[e.Thread+" "+b.Call+" "+string(b.Result)] = b.GivesBack
+				case trace.Command:
+					marked[e.Thread+" "+b.Args[0]+" of "+b.Call] = b.GivesBack
+				}
+			}
+			for what, want := range map[string]bool{
+				"A lock acquired": false, "A unlock released": false, "B lock error": false, "B unlock error": true, "B unlock not-held": true,
+			} {
+				if got, ok := marked[what]; !ok || got != want {
+					t.Errorf("%s: marked %v, want %v (there: %v)", what, got, want, ok)
+				}
 			}
 		})
 	}

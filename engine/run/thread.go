@@ -188,6 +188,7 @@ func (t *thread) Attempted(a lock.Attempt) {
 	}
 	o := trace.Outcome{
 		Call: a.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Level, Attempt: a.Attempt, Token: a.Token,
+		GivesBack: a.GivesBack,
 	}
 	if a.Err != nil {
 		o.Error = a.Err.Error()
@@ -307,6 +308,7 @@ func (r *Run) commands(s sent) []trace.Event {
 		events = append(events, trace.Event{Key: e.Key, Body: trace.Command{
 			Call: s.call.Name, Attempt: s.call.Attempt, Level: s.call.Level,
 			Script: s.rec.Script, Line: e.Line, Args: args, Reply: e.Reply, Error: e.Err, Node: r.nodeNumber(s.node),
+			GivesBack: s.call.GivesBack,
 		}})
 	}
 	return events

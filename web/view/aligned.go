@@ -110,6 +110,9 @@ func progressOf(events []trace.Event, thread string) []progress {
 			if b.Call == "renew" {
 				what = "renew"
 			}
+			if b.GivesBack {
+				what = "give back, level " + strconv.Itoa(b.Level)
+			}
 			_, tone := outcome(b)
 			add(e, what, string(b.Result), tone)
 		case trace.Work:

@@ -65,6 +65,33 @@ func TestAFaultStaysBesideTheOutcome(t *testing.T) {
 	}
 }
 
+// Who gave up after an error unlocks what it never knew that it held.
+func TestGivingBackIsNoUnlock(t *testing.T) {
+	for _, c := range []struct {
+		result trace.Result
+		want   string
+		tone   view.Tone
+	}{
+		{trace.Failed, "gives back what it may have acquired: error", view.Bad},
+		{trace.Released, "gives back what it may have acquired: released", view.Good},
+		{trace.NotHeld, "gives back what it may have acquired: it had not", view.Plain},
+	} {
+		tl := timeline()
+		tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Command{
+			Call: "unlock", Level: 1, Args: []string{"EXISTS", "K"}, Reply: int64(0), GivesBack: true,
+		}})
+		if got := tl.Rows()[0].Cells[0].Title; got != "gives back what it may have acquired" {
+			t.Errorf("its commands: %q", got)
+		}
+		tl.Add(trace.Event{Seq: 2, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Outcome{
+			Call: "unlock", Result: c.result, Level: 1, Attempt: 1, GivesBack: true,
+		}})
+		if got := tl.Rows()[0].Cells[0]; got.Title != c.want || got.Tone != c.tone {
+			t.Errorf("%q %s, want %q %s", got.Title, got.Tone, c.want, c.tone)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	broken := []view.Row{{Violations: []view.Violation{{Rule: "x"}}}}
 	for _, c := range []struct {
