@@ -68,6 +68,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		},
 		{"no such file", "", []string{"run", "nowhere.yaml"}, 2, nil, []string{"nowhere.yaml"}},
 		{"no file", "", []string{"run"}, 2, nil, []string{"at least one scenario file"}},
+		{"a flag after the file", "", []string{"run", good, "-json"}, 2, nil, []string{`given "-json" after a file; allowed: flags before the files`}},
 		{"unknown flag", "", []string{"run", "-nonsense"}, 2, nil, []string{"-nonsense", "playground run -h"}},
 		{"bad seed", "", []string{"run", "-seed", "-3", good}, 2, nil, []string{"-seed", "a whole number from 0"}},
 		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, compare, protocols, help"}},
@@ -76,6 +77,9 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"protocols", "", []string{"protocols"}, 0, []string{"reentrant"}, nil},
 		{"protocols takes nothing", "", []string{"protocols", "x"}, 2, nil, []string{"no arguments"}},
 		{"help", "", []string{"-h"}, 0, []string{"playground run", "Exit codes", "-addr"}, nil},
+		{"help in words", "", []string{"help", "run"}, 0, []string{"Usage: playground run", "-seed"}, nil},
+		{"help of help", "", []string{"help", "help"}, 0, []string{"playground [serve]"}, nil},
+		{"help of what is not there", "", []string{"help", "fly"}, 2, nil, []string{`"fly"`}},
 		{"help of run", "", []string{"run", "-h"}, 0, []string{"-json", "-redis", "-seed"}, nil},
 		{"help of serve", "", []string{"serve", "-h"}, 0, []string{"PLAYGROUND_ADDR"}, nil},
 		{"help of protocols", "", []string{"protocols", "-h"}, 0, []string{"playground protocols"}, nil},
@@ -136,6 +140,10 @@ func TestRunOnARealRedis(t *testing.T) {
 	h, _, err := trace.Read(strings.NewReader(got.out))
 	if err != nil || h.Store != "external" || h.Clock != "wall" {
 		t.Errorf("header %+v, %v", h, err)
+	}
+	got = playground(t, "lock: {protocol: redlock}\nthreads: [{name: A}]", "run", "-redis", url, "-")
+	if got.code != 2 || !strings.HasPrefix(got.err, "playground: -: ") || !strings.Contains(got.err, "5 nodes") {
+		t.Errorf("five nodes on one Redis: %+v", got)
 	}
 }
 

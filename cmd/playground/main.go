@@ -79,10 +79,8 @@ Usage:
   playground [serve] [flags]        serve the playground page
   playground run [flags] FILE…      run scenarios; "-" reads standard input
   playground compare [flags] FILE   run one scenario on several locks
-  playground protocols              list the locks, a line each
-  playground help                   show this
-
-"playground COMMAND -h" tells a command's flags.
+  playground protocols [flags]      list the locks, a line each
+  playground help [COMMAND]         show this, or a command's flags
 
 Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
 3 Redis unreachable.
@@ -106,6 +104,9 @@ func command(ctx context.Context, args []string, env environment) int {
 	case "protocols":
 		return protocols(rest, env)
 	case "help":
+		if len(rest) > 0 && rest[0] != "help" && !strings.HasPrefix(rest[0], "-") {
+			return command(ctx, []string{rest[0], "-h"}, env)
+		}
 		fmt.Fprint(env.out, usage)
 		if len(args) > 0 && args[0] != "help" {
 			fmt.Fprint(env.out, "\nFlags of serve:\n")

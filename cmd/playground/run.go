@@ -96,6 +96,11 @@ func readScenarios(names []string, seed seedFlag, env environment) ([]*scenario.
 	scenarios := make([]*scenario.Scenario, 0, len(names))
 	ok := true
 	for _, name := range names {
+		if len(name) > 1 && strings.HasPrefix(name, "-") {
+			fmt.Fprintf(env.err, "playground: given %q after a file; allowed: flags before the files (and ./%s for a file of that name)\n", name, name)
+			ok = false
+			continue
+		}
 		data, err := readFile(name, env.in)
 		if err != nil {
 			fmt.Fprintf(env.err, "playground: %v\n", err)
@@ -139,7 +144,7 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Options, f runFlags, env environment) int {
 	run, err := engine.Start(ctx, sc, o)
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
+		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUsage
 	}
 	err = run.Wait()
