@@ -68,6 +68,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		},
 		{"no such file", "", []string{"run", "nowhere.yaml"}, 2, nil, []string{"nowhere.yaml"}},
 		{"no file", "", []string{"run"}, 2, nil, []string{"at least one scenario file"}},
+		{"a flag after the file", "", []string{"run", good, "-json"}, 2, nil, []string{`given "-json" after a file; allowed: flags before the files`}},
 		{"unknown flag", "", []string{"run", "-nonsense"}, 2, nil, []string{"-nonsense", "playground run -h"}},
 		{"bad seed", "", []string{"run", "-seed", "-3", good}, 2, nil, []string{"-seed", "a whole number from 0"}},
 		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, compare, protocols, help"}},
@@ -76,6 +77,9 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"protocols", "", []string{"protocols"}, 0, []string{"reentrant"}, nil},
 		{"protocols takes nothing", "", []string{"protocols", "x"}, 2, nil, []string{"no arguments"}},
 		{"help", "", []string{"-h"}, 0, []string{"playground run", "Exit codes", "-addr"}, nil},
+		{"help in words", "", []string{"help", "run"}, 0, []string{"Usage: playground run", "-seed"}, nil},
+		{"help of help", "", []string{"help", "help"}, 0, []string{"playground [serve]"}, nil},
+		{"help of what is not there", "", []string{"help", "fly"}, 2, nil, []string{`"fly"`}},
 		{"help of run", "", []string{"run", "-h"}, 0, []string{"-json", "-redis", "-seed"}, nil},
 		{"help of serve", "", []string{"serve", "-h"}, 0, []string{"PLAYGROUND_ADDR"}, nil},
 		{"help of protocols", "", []string{"protocols", "-h"}, 0, []string{"playground protocols"}, nil},
@@ -137,35 +141,65 @@ func TestRunOnARealRedis(t *testing.T) {
 	if err != nil || h.Store != "external" || h.Clock != "wall" {
 		t.Errorf("header %+v, %v", h, err)
 	}
+	got = playground(t, "lock: {protocol: redlock}\nthreads: [{name: A}]", "run", "-redis", url, "-")
+	if got.code != 2 || !strings.HasPrefix(got.err, "playground: -: ") || !strings.Contains(got.err, "5 nodes") {
+		t.Errorf("five nodes on one Redis: %+v", got)
+	}
 }
 
-func TestTableFitsAHundredColumns(t *testing.T) {
-	many := `
-title: 两个线程，一把可重入锁
-lock: {key: 订单锁, lease: 200ms, watchdog: 66.667ms, retry: {times: 3, interval: 12.345ms}}
-threads: [{name: 线程甲, start: 1.5ms}, {name: B}, {name: C}, {name: D}, {name: ABCDEFGHIJKL}]
-defaults: {depth: 2, work: 30ms-40ms}
+func TestTablesFitTheTerminal(t *testing.T) {
+	const many = `
+title: 两个线程，一把可重入锁，以及一个特别长的标题，长到一行放不下，所以必须换行，而且每个字都占两列，最后还要再多写几个字才够长
+lock: {protocol: reentrant-fair, key: 订单锁:ORDERS_OF_A_VERY_LARGE_SHOP_WITH_A_LONG_NAME, lease: 20200ms, watchdog: 66.667ms, retry: {times: 3, interval: 12.345ms}}
+threads: [{name: 线程甲乙丙丁戊己庚辛壬癸, start: 1.5ms}, {name: B}, {name: C}, {name: D}, {name: ABCDEFGHIJKL}]
+defaults: {depth: 2, work: 12030.001ms-12040ms}
+faults: [{thread: B, at: work, do: crash}, {time: 30040.125ms, do: evict}]
 `
-	wide := strings.Replace(many, ", {name: C}, {name: D}, {name: ABCDEFGHIJKL}", "", 1)
-	for name, text := range map[string]string{"five threads": many, "two threads": wide} {
-		t.Run(name, func(t *testing.T) {
-			got := playground(t, text, "run", "-")
-			if strings.Contains(got.out, "\x1b") {
-				t.Error("colours without a terminal")
-			}
-			for line := range strings.Lines(got.out) {
-				if n := columns(strings.TrimSuffix(line, "\n")); n > tableWidth {
+	two := strings.Replace(many, ", {name: C}, {name: D}, {name: ABCDEFGHIJKL}", "", 1)
+	for _, c := range []struct {
+		name     string
+		text     string
+		args     []string
+		terminal int
+		variable string
+		want     int
+	}{
+		{"five threads in a file", many, []string{"run", "-"}, 0, "", 100},
+		{"two threads in a file", two, []string{"run", "-"}, 0, "", 100},
+		{"a wide terminal", two, []string{"run", "-"}, 237, "", 100},
+		{"80 columns", two, []string{"run", "-"}, 80, "", 80},
+		{"five threads in 80 columns", many, []string{"run", "-"}, 80, "", 80},
+		{"a told width", two, []string{"run", "-"}, 120, "90", 90},
+		{"a narrow terminal", two, []string{"run", "-"}, 20, "", 66},
+		{"a comparison in 80 columns", two, []string{"compare", "-protocols", "reentrant-notify,reentrant-naive,mutex-unsafe,none", "-"}, 80, "", 80},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var out, errOut bytes.Buffer
+			command(t.Context(), c.args, environment{
+				getenv: func(k string) string { return map[string]string{"COLUMNS": c.variable}[k] },
+				in:     strings.NewReader(c.text), out: &out, err: &errOut, columns: c.terminal,
+			})
+			widest, key := 0, 0
+			for line := range strings.Lines(out.String()) {
+				n := columns(strings.TrimSuffix(line, "\n"))
+				widest = max(widest, n)
+				if n > c.want || strings.Contains(line, "\x1b") {
 					t.Errorf("%d columns: %s", n, line)
 				}
+				// The last column begins at the same place beside wide characters too.
+				if before, _, ok := strings.Cut(line, "█"); ok {
+					if key == 0 {
+						key = columns(before)
+					}
+					if at := columns(before); at != key || at > c.want-keyWidth {
+						t.Errorf("the key is at column %d, and was at %d: %s", at, key, line)
+					}
+				}
+			}
+			if widest < c.want-3 {
+				t.Errorf("%d columns, of %d\n%s%s", widest, c.want, out.String(), errOut.String())
 			}
 		})
-	}
-	// The last column begins at the same place beside wide characters too.
-	got := playground(t, wide, "run", "-")
-	for line := range strings.Lines(got.out) {
-		if before, _, ok := strings.Cut(line, "线程甲 {"); ok && columns(before) != tableWidth-keyWidth {
-			t.Errorf("the key is at column %d, want %d: %s", columns(before), tableWidth-keyWidth, line)
-		}
 	}
 }
 
@@ -193,12 +227,32 @@ func TestWrap(t *testing.T) {
 		want string
 	}{
 		{"short", 10, "short"},
-		{"two words", 5, "two|  words"},
+		{"two words", 5, "two|words"},
 		{"abcdefgh", 3, "abc|def|gh"},
 		{"锁锁锁", 4, "锁锁|锁"},
+		{"two words", 7, "two|  words"},
+		{"mutual-exclusion", 12, "mutual-|exclusion"},
+		{"e\u0301e\u0301e", 2, "e\u0301e\u0301|e"},
 	} {
 		if got := strings.Join(wrap(c.text, c.n), "|"); got != c.want {
 			t.Errorf("wrap(%q, %d) = %q, want %q", c.text, c.n, got, c.want)
+		}
+	}
+}
+
+func TestMiddle(t *testing.T) {
+	for _, c := range []struct {
+		word string
+		n    int
+		want string
+	}{
+		{"short", 5, "short"},
+		{"EXAMPLE_LOCK:inbox:B", 9, "EXAM…ox:B"},
+		{"锁锁锁锁", 6, "锁…锁"},
+		{"锁锁锁锁", 7, "锁锁…锁"},
+	} {
+		if got := middle(c.word, c.n); got != c.want || columns(got) > c.n {
+			t.Errorf("middle(%q, %d) = %q, want %q", c.word, c.n, got, c.want)
 		}
 	}
 }
@@ -360,5 +414,28 @@ func TestCompareLocksWithAndWithoutNodes(t *testing.T) {
 		if got.code != 0 || !strings.Contains(got.out, "rules broken") {
 			t.Errorf("%s: %+v", file, got)
 		}
+	}
+}
+
+// A fault that one of the locks cannot have strikes with the others alone, and
+// a schedule without it is followed to its end.
+func TestCompareLocksThatCannotHaveEachFault(t *testing.T) {
+	const text = `
+lock: {lease: 200ms, watchdog: 70ms}
+threads: [{name: A, work: 100ms}, {name: B, work: 10ms, start: 1ms}]
+faults: [{thread: A, at: lock, do: lose-reply}, {thread: A, at: renew, do: crash}, {time: 60ms, do: evict}]
+schedule: [{thread: B, at: lock, do: lose-request}, 0]
+`
+	got := playground(t, text, "compare", "-protocols", "reentrant,value,spin,none", "-")
+	if got.code != 0 || strings.Contains(got.out, "follows") { // the words of the note wrap
+		t.Errorf("%+v", got)
+	}
+	for _, fault := range []string{"lose-reply", "crash"} {
+		if !strings.Contains(got.out, "fault: "+fault) {
+			t.Errorf("no %s in\n%s", fault, got.out)
+		}
+	}
+	if got := playground(t, strings.Replace(text, "watchdog: 70ms", "protocol: none", 1), "compare", "-protocols", "reentrant,none", "-"); got.code != 2 {
+		t.Errorf("faults that the scenario's own lock cannot have: %+v", got)
 	}
 }

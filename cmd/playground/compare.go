@@ -4,7 +4,6 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"io"
 	"strings"
 
 	"relock/engine"
@@ -45,21 +44,21 @@ func compare(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
 	}
-	printAligned(env.out, view.Align(played), env.terminal && env.getenv("NO_COLOR") == "")
+	printAligned(env, view.Align(played))
 	return exitOK
 }
 
 // whatWidth is what "lock, level 2 (12)" takes, and a mark.
 const whatWidth = 22
 
-func printAligned(w io.Writer, a view.Aligned, colour bool) {
-	t := table{w: w, colour: colour, widths: []int{whatWidth}}
+func printAligned(env environment, a view.Aligned) {
+	t := table{w: env.out, width: env.width(), colour: env.colour(), widths: []int{whatWidth}}
 	head := [][]styled{{}}
 	broken := [][]styled{{{"rules broken", bold}}}
 	notes := [][]styled{{}}
 	noted := false
 	for _, c := range a.Columns {
-		t.widths = append(t.widths, (tableWidth-whatWidth-gap*len(a.Columns))/len(a.Columns))
+		t.widths = append(t.widths, (t.width-whatWidth-gap*len(a.Columns))/len(a.Columns))
 		head = append(head, []styled{{c.Protocol, bold}})
 		rules := styled{"none", green}
 		if len(c.Broken) > 0 {
@@ -73,7 +72,8 @@ func printAligned(w io.Writer, a view.Aligned, colour bool) {
 	if title == "" {
 		title = "Scenario"
 	}
-	fmt.Fprintf(w, "%s\n\n", t.paint(title, bold))
+	t.line(title, bold)
+	fmt.Fprintln(t.w)
 	t.row(head)
 	t.rule()
 	for _, thread := range a.Threads {
@@ -88,13 +88,14 @@ func printAligned(w io.Writer, a view.Aligned, colour bool) {
 			}
 			row := [][]styled{{{mark + r.What, ""}}}
 			for _, c := range r.Cells {
-				text := c.Text
-				if text == "" {
-					text = "·"
-				} else {
-					text += " · " + c.At
+				lines := []styled{{c.Text + " · " + c.At, style(c.Tone)}}
+				switch {
+				case c.Text == "":
+					lines = []styled{{"·", style(c.Tone)}}
+				case columns(lines[0].text) > t.widths[1]:
+					lines = []styled{{c.Text, style(c.Tone)}, {indent + c.At, style(c.Tone)}}
 				}
-				row = append(row, []styled{{text, style(c.Tone)}})
+				row = append(row, lines)
 			}
 			t.row(row)
 		}

@@ -10,8 +10,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strconv"
 	"strings"
 	"syscall"
+
+	"golang.org/x/term"
 )
 
 // Exit codes, as SCENARIO.md's contract has them.
@@ -29,6 +32,7 @@ func realMain() int {
 	defer stop()
 	return command(ctx, os.Args[1:], environment{
 		getenv: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout),
+		columns: terminalColumns(os.Stdout),
 	})
 }
 
@@ -38,6 +42,7 @@ type environment struct {
 	in       io.Reader
 	out, err io.Writer
 	terminal bool // out is a terminal
+	columns  int  // and so wide, or 0
 }
 
 func isTerminal(f *os.File) bool {
@@ -45,16 +50,37 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+func terminalColumns(f *os.File) int {
+	n, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// width is how wide what is printed may be: as wide as the terminal, or as
+// $COLUMNS says, within what can be read.
+func (e environment) width() int {
+	n := e.columns
+	if set, err := strconv.Atoi(e.getenv("COLUMNS")); err == nil && set > 0 {
+		n = set
+	}
+	if n <= 0 {
+		return maxWidth
+	}
+	return min(max(n, minWidth), maxWidth)
+}
+
+func (e environment) colour() bool { return e.terminal && e.getenv("NO_COLOR") == "" }
+
 const usage = `Relock: see a reentrant Redis lock think.
 
 Usage:
   playground [serve] [flags]        serve the playground page
   playground run [flags] FILE…      run scenarios; "-" reads standard input
   playground compare [flags] FILE   run one scenario on several locks
-  playground protocols              list the locks, a line each
-  playground help                   show this
-
-"playground COMMAND -h" tells a command's flags.
+  playground protocols [flags]      list the locks, a line each
+  playground help [COMMAND]         show this, or a command's flags
 
 Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
 3 Redis unreachable.
@@ -78,6 +104,9 @@ func command(ctx context.Context, args []string, env environment) int {
 	case "protocols":
 		return protocols(rest, env)
 	case "help":
+		if len(rest) > 0 && rest[0] != "help" && !strings.HasPrefix(rest[0], "-") {
+			return command(ctx, []string{rest[0], "-h"}, env)
+		}
 		fmt.Fprint(env.out, usage)
 		if len(args) > 0 && args[0] != "help" {
 			fmt.Fprint(env.out, "\nFlags of serve:\n")

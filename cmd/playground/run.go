@@ -96,6 +96,11 @@ func readScenarios(names []string, seed seedFlag, env environment) ([]*scenario.
 	scenarios := make([]*scenario.Scenario, 0, len(names))
 	ok := true
 	for _, name := range names {
+		if len(name) > 1 && strings.HasPrefix(name, "-") {
+			fmt.Fprintf(env.err, "playground: given %q after a file; allowed: flags before the files (and ./%s for a file of that name)\n", name, name)
+			ok = false
+			continue
+		}
 		data, err := readFile(name, env.in)
 		if err != nil {
 			fmt.Fprintf(env.err, "playground: %v\n", err)
@@ -139,7 +144,7 @@ func readFile(name string, in io.Reader) ([]byte, error) {
 func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Options, f runFlags, env environment) int {
 	run, err := engine.Start(ctx, sc, o)
 	if err != nil {
-		fmt.Fprintf(env.err, "playground: %v\n", err)
+		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUsage
 	}
 	err = run.Wait()
@@ -154,8 +159,7 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 			return exitUnexpected
 		}
 	} else {
-		colour := env.terminal && env.getenv("NO_COLOR") == ""
-		printTable(env.out, view.NewScenario(sc), run.Header(), events, colour)
+		printTable(env, view.NewScenario(sc), run.Header(), events)
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
@@ -200,7 +204,7 @@ func protocols(args []string, env environment) int {
 			lines = texts[i].Chinese
 		}
 		for _, line := range append(slices.Clone(lines), "("+texts[i].Source+")") {
-			for _, part := range wrap(line, tableWidth-4) {
+			for _, part := range wrap(line, env.width()-4) {
 				fmt.Fprintln(env.out, "    "+part)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/width"
 
@@ -12,9 +13,12 @@ import (
 	"relock/web/view"
 )
 
-// tableWidth is what the T-table fits into: a terminal beside an editor, or a
-// page of a book.
-const tableWidth = 100
+// What is printed fits into the terminal, if one thread fits into that; in a
+// wide one, or none, it has the width of a page of a book.
+const (
+	minWidth = timeWidth + gap + minThreadWidth + gap + keyWidth
+	maxWidth = 100
+)
 
 // Columns that are as wide as what they always hold.
 const (
@@ -38,6 +42,7 @@ const (
 // table writes rows of cells of fixed widths.
 type table struct {
 	w      io.Writer
+	width  int // in all
 	widths []int
 	colour bool
 }
@@ -48,15 +53,15 @@ type styled struct {
 }
 
 // printTable writes a run as the textbook's T1–T10 table.
-func printTable(w io.Writer, sc view.Scenario, h trace.Header, events []trace.Event, colour bool) {
+func printTable(env environment, sc view.Scenario, h trace.Header, events []trace.Event) {
 	timeline := view.NewTimeline(sc, h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}
 	threads := timeline.Threads()
-	room := tableWidth - timeWidth - keyWidth - 2*gap
+	t := table{w: env.out, width: env.width(), colour: env.colour(), widths: []int{timeWidth}}
+	room := t.width - timeWidth - keyWidth - 2*gap
 	single := len(threads)*(minThreadWidth+gap)-gap > room
-	t := table{w: w, colour: colour, widths: []int{timeWidth}}
 	head := [][]styled{{{"Time", bold}}}
 	if single {
 		t.widths = append(t.widths, room)
@@ -68,13 +73,16 @@ func printTable(w io.Writer, sc view.Scenario, h trace.Header, events []trace.Ev
 		}
 	}
 	t.widths = append(t.widths, keyWidth)
-	head = append(head, []styled{{sc.Key + ", after", bold}})
+	const after = ", after"
+	head = append(head, []styled{{middle(sc.Key, keyWidth-len(after)) + after, bold}})
 
 	title := sc.Title
 	if title == "" {
 		title = "Scenario"
 	}
-	fmt.Fprintf(w, "%s\n%s · seed %d · lease %s · watchdog %s\n\n", t.paint(title, bold), place(h), h.Seed, sc.Lease, sc.Watchdog)
+	t.line(title, bold)
+	t.line(fmt.Sprintf("%s · seed %d · lease %s · watchdog %s", place(h), h.Seed, sc.Lease, sc.Watchdog), "")
+	fmt.Fprintln(t.w)
 	t.row(head)
 	t.rule()
 	for _, r := range timeline.Rows() {
@@ -94,8 +102,12 @@ func (t table) timelineRow(r view.Row, single bool) {
 	if r.Event == "" && len(r.Violations) == 0 || anyActs(r) {
 		row := [][]styled{{{r.Time, bold}, {r.At, faint}}}
 		var all []styled
-		for _, c := range r.Cells {
-			lines := cellLines(c)
+		for i, c := range r.Cells {
+			width := t.widths[1]
+			if !single {
+				width = t.widths[1+i]
+			}
+			lines := cellLines(c, width)
 			if !single {
 				row = append(row, lines)
 			} else if c.Acting {
@@ -131,17 +143,16 @@ func anyActs(r view.Row) bool {
 
 // wide writes what is nobody's cell over all columns but the first.
 func (t table) wide(r view.Row, text, style string) {
-	head := r.Time + " " + r.At
-	if anyActs(r) {
-		head = ""
+	var head []styled
+	switch at := r.Time + " " + r.At; {
+	case anyActs(r):
+	case columns(at) <= timeWidth:
+		head = []styled{{at, ""}}
+	default:
+		head = []styled{{r.Time, ""}, {r.At, ""}}
 	}
-	rest := tableWidth - timeWidth - gap
-	for i, line := range wrap(text, rest) {
-		if i > 0 {
-			head = ""
-		}
-		fmt.Fprintln(t.w, strings.TrimRight(pad(head, timeWidth)+strings.Repeat(" ", gap)+t.paint(line, style), " "))
-	}
+	t.widths = []int{timeWidth, t.width - timeWidth - gap}
+	t.row([][]styled{head, {{text, style}}})
 }
 
 func style(t view.Tone) string {
@@ -157,7 +168,8 @@ func style(t view.Tone) string {
 	}
 }
 
-func cellLines(c view.Cell) []styled {
+// cellLines are the lines of a thread's cell that has so many columns.
+func cellLines(c view.Cell, width int) []styled {
 	title := c.Title
 	if c.Acting && c.Parted {
 		title += " (believes it holds)"
@@ -174,7 +186,11 @@ func cellLines(c view.Cell) []styled {
 		if l.Error {
 			s = red
 		}
-		lines = append(lines, styled{strings.TrimSpace("  "+node(l)+l.Verb+" "+l.Args) + " → " + l.Reply, s})
+		words := strings.Split(strings.TrimSpace(node(l)+l.Verb+" "+l.Args)+" → "+l.Reply, " ")
+		for i, word := range words {
+			words[i] = middle(word, width-len(indent))
+		}
+		lines = append(lines, styled{strings.Join(words, " "), s})
 	}
 	for _, n := range c.Notes {
 		lines = append(lines, styled{"· " + n, faint})
@@ -255,7 +271,14 @@ func (t table) row(cells [][]styled) {
 	}
 }
 
-func (t table) rule() { fmt.Fprintln(t.w, strings.Repeat("─", tableWidth)) }
+// line writes a text over all columns.
+func (t table) line(text, style string) {
+	for _, part := range wrap(text, t.width) {
+		fmt.Fprintln(t.w, t.paint(part, style))
+	}
+}
+
+func (t table) rule() { fmt.Fprintln(t.w, strings.Repeat("─", t.width)) }
 
 func (t table) paint(text, style string) string {
 	if !t.colour || style == "" || text == "" {
@@ -274,6 +297,9 @@ func columns(s string) int {
 }
 
 func runeColumns(r rune) int {
+	if unicode.In(r, unicode.Mn, unicode.Me) { // it stands on the one before
+		return 0
+	}
 	switch width.LookupRune(r).Kind() {
 	case width.EastAsianWide, width.EastAsianFullwidth:
 		return 2
@@ -284,27 +310,61 @@ func runeColumns(r rune) int {
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-columns(s), 0)) }
 
+// indent begins each further line of a text.
+const indent = "  "
+
 // wrap breaks a text into lines of at most n columns, at spaces where it can.
 func wrap(s string, n int) []string {
 	var lines []string
 	line := ""
 	for _, word := range strings.SplitAfter(s, " ") {
 		for columns(strings.TrimRight(word, " ")) > n { // longer than a line
-			if line != "" {
-				lines, line = append(lines, strings.TrimRight(line, " ")), ""
+			if strings.TrimSpace(line) != "" {
+				lines = append(lines, strings.TrimRight(line, " "))
 			}
+			line = ""
 			head := cut(word, n)
 			lines, word = append(lines, head), word[len(head):]
 		}
 		if columns(line)+columns(strings.TrimRight(word, " ")) > n {
-			lines, line = append(lines, strings.TrimRight(line, " ")), "  "
+			lines, line = append(lines, strings.TrimRight(line, " ")), ""
+			if columns(indent)+columns(strings.TrimRight(word, " ")) <= n {
+				line = indent
+			}
 		}
 		line += word
 	}
 	return append(lines, strings.TrimRight(line, " "))
 }
 
+// cut is as much of the beginning of a word as n columns hold, to a hyphen
+// where there is one.
 func cut(s string, n int) string {
+	head := within(s, n)
+	if hyphen := strings.LastIndexByte(head, '-'); hyphen > 0 && len(head) < len(s) {
+		return head[:hyphen+1]
+	}
+	return head
+}
+
+// middle is a word of at most n columns: of a longer one, both ends.
+func middle(s string, n int) string {
+	if columns(s) <= n {
+		return s
+	}
+	tail := ""
+	for runes := []rune(s); len(runes) > 0; runes = runes[:len(runes)-1] {
+		last := string(runes[len(runes)-1])
+		if columns(last)+columns(tail) > n/2 {
+			break
+		}
+		tail = last + tail
+	}
+	return within(s, n-1-columns(tail)) + "…" + tail
+}
+
+// within is as much of the beginning of a text as n columns hold.
+func within(s string, n int) string {
 	used := 0
 	for i, r := range s {
 		if used += runeColumns(r); used > n {

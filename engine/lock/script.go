@@ -77,6 +77,10 @@ type Call struct {
 	Name    string // "lock", "unlock" or "renew"
 	Level   int    // the level entered, left, or held
 	Attempt int    // 1, 2, … within the call
+
+	// GivesBack is set for an unlock of a level that was not granted for
+	// certain: the fate of its lock call is not known, or came too late.
+	GivesBack bool
 }
 
 // Names of calls.

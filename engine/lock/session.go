@@ -268,7 +268,7 @@ func (s *session) settle(ctx context.Context, c Call, a acquisition) {
 func (s *session) giveBack(ctx context.Context, c Call) {
 	ctx, cancel := s.limited(ctx)
 	defer cancel()
-	_, _ = s.release(ctx, Call{Name: CallUnlock, Level: c.Level}, s.l.o.Retries)
+	_, _ = s.release(ctx, Call{Name: CallUnlock, Level: c.Level, GivesBack: true}, s.l.o.Retries)
 }
 
 // release sends unlock.lua until Redis answers, at most 1 + retries times.

@@ -105,6 +105,8 @@ type Command struct {
 	Reply   any      `json:"reply"`            // nil, int64, string or a list of these
 	Error   string   `json:"error,omitempty"`  // Redis' answer where it was an error
 	Node    int      `json:"node,omitempty"`   // the node, from 1, where there are several
+
+	GivesBack bool `json:"gives_back,omitempty"` // of an unlock: see Outcome
 }
 
 // Result is what a call came to, and how a thread ended.
@@ -137,6 +139,10 @@ type Outcome struct {
 	Attempt int    `json:"attempt"`
 	Token   int64  `json:"token,omitempty"` // the fencing token that came with the grant
 	Error   string `json:"error,omitempty"`
+
+	// Of an unlock: it undoes a lock call whose fate is not known, or whose
+	// grant came too late. Nothing need have been held.
+	GivesBack bool `json:"gives_back,omitempty"`
 }
 
 // Operations of [Resource].

@@ -96,6 +96,9 @@ func does(o run.Option) string {
 	if o.First != "" {
 		call = fmt.Sprintf("%s … in %s, level %d", o.First, o.Call.Name, o.Call.Level)
 	}
+	if o.Call.GivesBack {
+		call = givesBack + ": " + call
+	}
 	switch o.Next {
 	case run.NextStart:
 		return "starts: " + call

@@ -195,6 +195,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.Lines = append(c.Lines, t.line(b, c.Ordinal))
 		if c.Title == "" {
 			c.Title = b.Call
+			if b.GivesBack {
+				c.Title = givesBack
+			}
 		}
 	case trace.Outcome:
 		title, tone := outcome(b)
@@ -354,11 +357,21 @@ func faultOf(b trace.Fault) string {
 	}
 }
 
+// givesBack is what is done after a lock call whose reply was lost, or came
+// too late.
+const givesBack = "gives back what it may have acquired"
+
 // outcome words what an attempt came to.
 func outcome(b trace.Outcome) (string, Tone) {
 	title := b.Call
 	if b.Call == "renew" {
 		title = "watchdog"
+	}
+	if b.GivesBack {
+		title = givesBack
+	}
+	if b.GivesBack && b.Result == trace.NotHeld {
+		return title + ": it had not", Plain
 	}
 	if b.Attempt > 1 && b.Call == "lock" {
 		title = "retry " + strconv.Itoa(b.Attempt-1)

@@ -65,6 +65,33 @@ func TestAFaultStaysBesideTheOutcome(t *testing.T) {
 	}
 }
 
+// Who gave up after an error unlocks what it never knew that it held.
+func TestGivingBackIsNoUnlock(t *testing.T) {
+	for _, c := range []struct {
+		result trace.Result
+		want   string
+		tone   view.Tone
+	}{
+		{trace.Failed, "gives back what it may have acquired: error", view.Bad},
+		{trace.Released, "gives back what it may have acquired: released", view.Good},
+		{trace.NotHeld, "gives back what it may have acquired: it had not", view.Plain},
+	} {
+		tl := timeline()
+		tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Command{
+			Call: "unlock", Level: 1, Args: []string{"EXISTS", "K"}, Reply: int64(0), GivesBack: true,
+		}})
+		if got := tl.Rows()[0].Cells[0].Title; got != "gives back what it may have acquired" {
+			t.Errorf("its commands: %q", got)
+		}
+		tl.Add(trace.Event{Seq: 2, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Outcome{
+			Call: "unlock", Result: c.result, Level: 1, Attempt: 1, GivesBack: true,
+		}})
+		if got := tl.Rows()[0].Cells[0]; got.Title != c.want || got.Tone != c.tone {
+			t.Errorf("%q %s, want %q %s", got.Title, got.Tone, c.want, c.tone)
+		}
+	}
+}
+
 func TestVerdict(t *testing.T) {
 	broken := []view.Row{{Violations: []view.Violation{{Rule: "x"}}}}
 	for _, c := range []struct {
@@ -104,5 +131,23 @@ func TestFormKeepsWhatWasTyped(t *testing.T) {
 	v.Set("faults", "{")
 	if f, sc := view.ReadForm(v, ""); sc != nil || len(f.Mistakes) == 0 {
 		t.Error("faults that are no JSON were taken")
+	}
+}
+
+// The form keeps an example's faults without showing them: whoever chooses
+// another lock need not know of those that it cannot have.
+func TestFormOfAnotherLockLeavesOutItsFaults(t *testing.T) {
+	v := url.Values{
+		"name": {"A"}, "depth": {"1"}, "work": {"5ms"}, "retries": {"0"}, "interval": {"1ms"}, "start": {"0ms"},
+		"lease": {"1s"}, "watchdog": {"70ms"}, "seed": {"3"}, "key": {"K"}, "protocol": {"none"},
+		"faults": {`[{"do":"evict","time":"1ms"},{"do":"crash","thread":"A","at":"renew"},{"do":"panic","thread":"A","at":"work"}]`},
+	}
+	f, sc := view.ReadForm(v, "")
+	if sc == nil || len(sc.Faults) != 1 || sc.Faults[0].Do != "panic" {
+		t.Errorf("%+v, mistakes %q", sc, f.Mistakes)
+	}
+	v.Set("protocol", "reentrant")
+	if f, sc := view.ReadForm(v, ""); sc == nil || len(sc.Faults) != 3 {
+		t.Errorf("%+v, mistakes %q", sc, f.Mistakes)
 	}
 }
