@@ -175,11 +175,7 @@ func (p *parser) lock(m map[string]value) Lock {
 	} else if ok {
 		before := len(p.mistakes)
 		p.duration(f, "watchdog", &l.Watchdog, minWatchdog, MaxDuration, time.Microsecond)
-		switch {
-		case p.judges() && !renews(l.Protocol):
-			p.mistakes = p.mistakes[:before]
-			p.wrong(w, kind(w.Node), "with protocol: "+l.Protocol+", which renews nothing, only off")
-		case len(p.mistakes) > before:
+		if len(p.mistakes) > before {
 			p.mistakes[before].Allowed += ", or off"
 		}
 	}

@@ -84,7 +84,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 			Nodes: unless(l.Nodes, nodesOf(l.Protocol), all),
 		},
 	}
-	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil && (*w == 0 || renews(l.Protocol)) {
+	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil {
 		var word any = duration(*w)
 		if *w == 0 {
 			word = "off"

@@ -52,7 +52,6 @@ func TestAFaultThatCanNeverStrikeIsRefused(t *testing.T) {
 		{"commands of nodes", "lock: {protocol: redlock, nodes: 3}\nfaults: [{thread: A, at: unlock, command: 4, do: crash}]", `line 3: faults[0].command: given "4", allowed: a whole number from 1 to 3`},
 		{"heartbeats take no lock", "kind: heartbeat\nfaults: [{thread: A, at: lock, do: crash}]", `line 3: faults[0].at: given "lock", allowed: with kind: heartbeat, only start`},
 		{"heartbeats have no work", "kind: heartbeat\nfaults: [{thread: A, at: work, do: panic}]", `line 3: faults[0].do: given "panic", allowed: with kind: heartbeat, only pause, crash, restart,`},
-		{"interval of no watchdog", "lock:\n  protocol: mutex-unsafe\n  watchdog: 100ms", `line 4: lock.watchdog: given "100ms", allowed: with protocol: mutex-unsafe, which renews nothing, only off`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := mistakes(t, text+c.text)
