@@ -9,6 +9,7 @@ import (
 
 	"relock/engine"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 const compareSynopsis = `playground compare -protocols a,b[,c[,d]] [-seed N] FILE
@@ -45,7 +46,7 @@ func compare(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
 	}
-	printAligned(env.out, view.Align(played), env.terminal && env.getenv("NO_COLOR") == "")
+	printAligned(env.out, view.Align(words.English, played), env.terminal && env.getenv("NO_COLOR") == "")
 	return exitOK
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"relock/engine/trace"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // tableWidth is what the T-table fits into: a terminal beside an editor, or a
@@ -18,7 +19,7 @@ const tableWidth = 100
 
 // Columns that are as wide as what they always hold.
 const (
-	timeWidth = 11 // "1234.567 ms"
+	timeWidth = 12 // "1,234.567 ms"
 	keyWidth  = 24 // "{ A 3045…439: 2 }" and a lease
 	gap       = 2
 )
@@ -49,7 +50,7 @@ type styled struct {
 
 // printTable writes a run as the textbook's T1–T10 table.
 func printTable(w io.Writer, sc view.Scenario, h trace.Header, events []trace.Event, colour bool) {
-	timeline := view.NewTimeline(sc, h.Owners)
+	timeline := view.NewTimeline(words.English, sc, h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}
