@@ -24,7 +24,7 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	for i, known := range scenario.Protocols() {
 		l := view.Lock{Name: known.Name, Summary: known.Summary, Lines: texts[i].English, Source: texts[i].Source}
 		if say == words.Chinese {
-			l.Lines, l.Summary = texts[i].Chinese, ""
+			l.Lines, l.Summary = texts[i].Chinese, texts[i].Summary
 		}
 		for _, g := range examples {
 			if g.Protocol == known.Name {

@@ -41,7 +41,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) playground(w http.ResponseWriter, r *http.Request, status int, f view.Form, run *view.Run, current string) error {
 	title := f.Title
 	if title == "" {
-		title = "Playground"
+		title = words.From(r.Context()).Say("Playground")
 	}
 	p := view.Playground{Page: s.frame(r, title), Form: f, Run: run}
 	p.Examples = s.grouped(current)
@@ -71,12 +71,9 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	if err := r.ParseForm(); err != nil {
 		var large *http.MaxBytesError
 		if errors.As(err, &large) {
-			return &statusError{
-				http.StatusRequestEntityTooLarge, "That form is too large",
-				"A form may have 128 KiB.",
-			}
+			return refuse(http.StatusRequestEntityTooLarge, "That form is too large", "A form may have %d KiB.", MaxForm>>10)
 		}
-		return &statusError{http.StatusBadRequest, "That form cannot be read", "Please go back and send it again."}
+		return refuse(http.StatusBadRequest, "That form cannot be read", "Please go back and send it again.")
 	}
 	values := r.PostForm
 	if changed := change(values); changed {
@@ -99,8 +96,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		o.External = s.external
 	}
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
-	if errors.Is(err, engine.ErrFault) || errors.Is(err, scenario.ErrSlow) {
-		form.Mistakes = []string{notThere(err)}
+	if why, ok := view.NotThere(words.From(r.Context()), err, o.Slow); ok {
+		form.Mistakes = []string{why}
 		return s.playground(w, r, http.StatusUnprocessableEntity, form, nil, "")
 	}
 	if err != nil {
@@ -127,25 +124,30 @@ func change(v url.Values) bool {
 	return true
 }
 
-// notThere says why a scenario cannot be run where it was to be.
-func notThere(err error) string {
-	text := err.Error()
-	for _, kind := range []error{engine.ErrFault, scenario.ErrSlow} {
-		if _, why, ok := strings.Cut(text, kind.Error()+": "); ok {
-			return view.Sentence(why)
-		}
-	}
-	return view.Sentence(text)
-}
-
 func limitError(err error) error {
 	switch {
 	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn):
-		return &statusError{http.StatusTooManyRequests, "One moment, please", words.Text(view.Sentence(err.Error()))}
-	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrClosed):
-		return &statusError{http.StatusServiceUnavailable, "No room just now", words.Text(view.Sentence(err.Error()))}
+		return refuse(http.StatusTooManyRequests, "One moment, please", limitText(err))
+	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrStepping), errors.Is(err, session.ErrClosed):
+		return refuse(http.StatusServiceUnavailable, "No room just now", limitText(err))
 	default:
 		return err
+	}
+}
+
+// limitText says which limit was met.
+func limitText(err error) words.Text {
+	switch {
+	case errors.Is(err, session.ErrTooFast):
+		return "Too many runs were started from your address in the last minute; wait a moment."
+	case errors.Is(err, session.ErrTooManyOwn):
+		return "Your address has as many scenarios running as it may; wait until one has ended."
+	case errors.Is(err, session.ErrTooMany):
+		return "The server is running as many scenarios as it can; try again in a moment."
+	case errors.Is(err, session.ErrStepping):
+		return "As many people step through scenarios as this server can serve; try again in a moment."
+	default:
+		return "The server is shutting down."
 	}
 }
 
@@ -163,10 +165,11 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	l := words.From(r.Context())
 	header := found.Run.Header()
 	events, ended := found.Run.Log().Since(0)
-	sc := view.NewScenario(found.Run.Scenario())
-	timeline := view.NewTimeline(sc, header.Owners)
+	sc := view.NewScenario(l, found.Run.Scenario())
+	timeline := view.NewTimeline(l, sc, header.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}
@@ -184,15 +187,15 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	run := &view.Run{
 		Step: "/play#" + open,
-		ID:   found.Run.ID(), Title: sc.Title, Place: view.Place(header, s.externalName()),
+		ID:   found.Run.ID(), Title: sc.Title, Place: view.Place(l, header, s.externalName()),
 		Seed: sc.Seed, Threads: sc.Threads, Key: sc.Key, Lease: sc.Lease, Watchdog: sc.Watchdog,
 		Rows: timeline.Rows(), LastSeq: len(events), Ended: ended, Socket: path + "/socket", TracePath: path + "/trace",
 	}
-	run.Slow = view.ClockNote(header.Clock, found.Slow)
+	run.Slow = view.ClockNote(l, header.Clock, found.Slow)
 	if header.Clock == trace.ClockWall && !ended && found.Owned(s.visitorOf(r)) {
-		run.Controls = view.NewControls(found.Run.Controls())
+		run.Controls = view.NewControls(l, found.Run.Controls())
 	}
-	run.Verdict, run.Tone = view.Verdict(run.Rows, ended)
+	run.Verdict, run.Tone = view.Verdict(l, run.Rows, ended)
 	form := view.NewForm(found.Scenario, store, s.externalName())
 	form.Slow.Value = strconv.Itoa(found.Slow)
 	return s.playground(w, r, http.StatusOK, form, run, "")
@@ -211,12 +214,12 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
 	return trace.Write(w, found.Run.Header(), events)
 }
 
-// encoder renders each new or changed row once for all viewers.
+// encoder renders each new or changed row once for all viewers of a language.
 type encoder struct{}
 
 // Rows implements session.Encoder.
-func (encoder) Rows(run *engine.Run) session.Encode {
-	timeline := view.NewTimeline(view.NewScenario(run.Scenario()), run.Header().Owners)
+func (encoder) Rows(run *engine.Run, l words.Language) session.Encode {
+	timeline := view.NewTimeline(l, view.NewScenario(l, run.Scenario()), run.Header().Owners)
 	seq := 0
 	return func(events []trace.Event, ended bool) ([]byte, error) {
 		first := len(timeline.Rows())
@@ -228,14 +231,14 @@ func (encoder) Rows(run *engine.Run) session.Encode {
 		f.Seq = seq
 		rows := timeline.Rows()
 		for _, row := range rows[first:] {
-			html, err := rendered(templates.RowView(row))
+			html, err := rendered(l, templates.RowView(row))
 			if err != nil {
 				return nil, err
 			}
 			f.Rows = append(f.Rows, rowJSON{row.Step, html})
 		}
 		var err error
-		if f.Verdict, err = rendered(templates.Verdict(view.Verdict(rows, ended))); err != nil {
+		if f.Verdict, err = rendered(l, templates.Verdict(view.Verdict(l, rows, ended))); err != nil {
 			return nil, err
 		}
 		return json.Marshal(f)
@@ -243,8 +246,8 @@ func (encoder) Rows(run *engine.Run) session.Encode {
 }
 
 // Controls implements session.Encoder.
-func (encoder) Controls(run *engine.Run) ([]byte, error) {
-	html, err := rendered(templates.Controls(view.NewControls(run.Controls())))
+func (encoder) Controls(run *engine.Run, l words.Language) ([]byte, error) {
+	html, err := rendered(l, templates.Controls(view.NewControls(l, run.Controls())))
 	if err != nil {
 		return nil, err
 	}
@@ -274,9 +277,10 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 	return name
 }
 
-func rendered(c templ.Component) (string, error) {
+// rendered is a part of a page in l.
+func rendered(l words.Language, c templ.Component) (string, error) {
 	var b strings.Builder
-	if err := c.Render(context.Background(), &b); err != nil {
+	if err := c.Render(words.With(context.Background(), l), &b); err != nil {
 		return "", fmt.Errorf("render: %w", err)
 	}
 	return b.String(), nil

@@ -34,13 +34,14 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current, problem string) error {
-	title := "Step through it"
+	l := words.From(r.Context())
+	title := l.Say("Step through it")
 	for _, e := range s.examples {
 		if e.name == current {
 			title = e.sc.Title
 		}
 	}
-	p := view.Play{Page: s.frame(r, title), Scenario: open, Faults: view.FaultKinds(), Problem: problem}
+	p := view.Play{Page: s.frame(r, title), Scenario: open, Faults: view.FaultKinds(l), Problem: problem}
 	for _, known := range scenario.Protocols() {
 		p.Locks = append(p.Locks, known.Name)
 	}
@@ -63,11 +64,12 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
 	if err != nil {
-		return &statusError{http.StatusRequestEntityTooLarge, "That is too long to be kept", words.Text(view.Sentence(link.ErrTooLong.Error()))}
+		return refuse(http.StatusRequestEntityTooLarge, "That is too long to be kept", "This link holds more than a scenario may have (%d KiB).", link.MaxPlain>>10)
 	}
 	state, err := link.Decode(string(text))
 	if err != nil {
-		return &statusError{http.StatusUnprocessableEntity, "That cannot be kept", words.Text(linkProblem(err))}
+		why, args := linkProblem(err)
+		return refuse(http.StatusUnprocessableEntity, "That cannot be kept", why, args...)
 	}
 	id, err := s.links.Keep(state)
 	if err != nil {
@@ -84,22 +86,29 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 	text, err := s.links.Find(r.PathValue("id"))
 	if errors.Is(err, link.ErrNotKept) {
-		return &statusError{http.StatusNotFound, "Nothing is kept here", words.Text(view.Sentence(link.ErrNotKept.Error()))}
+		return refuse(http.StatusNotFound, "Nothing is kept here", "Nothing is kept under this address; it may be mistyped, or older than the server's memory.")
 	}
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
 	if _, err := link.Decode(text); err != nil {
-		return s.playPage(w, r, "", "", linkProblem(err))
+		why, args := linkProblem(err)
+		return s.playPage(w, r, "", "", words.From(r.Context()).Say(why, args...))
 	}
 	return s.playPage(w, r, text, "", "")
 }
 
-// linkProblem says what is wrong with a link.
-func linkProblem(err error) string {
+// linkProblem is the text that says what is wrong with a link.
+func linkProblem(err error) (text words.Text, args []any) {
 	var mistakes scenario.Mistakes
-	if errors.As(err, &mistakes) {
-		return "The scenario in this link has mistakes: " + mistakes.Error()
+	switch {
+	case errors.As(err, &mistakes):
+		return "The scenario in this link has mistakes: %s", []any{mistakes.Error()}
+	case errors.Is(err, link.ErrVersion):
+		return "This link is of a kind that this server does not know; it may come from a newer one.", nil
+	case errors.Is(err, link.ErrTooLong):
+		return "This link holds more than a scenario may have (%d KiB).", []any{link.MaxPlain >> 10}
+	default:
+		return "This link is incomplete; a part of it may have been cut off on its way.", nil
 	}
-	return view.Sentence(err.Error())
 }

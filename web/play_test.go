@@ -210,7 +210,7 @@ func TestSteppingOverTheSocket(t *testing.T) {
 	if f := p.must(object{"do": "drop", "branch": 2}); f.Dropped == nil || *f.Dropped != 2 {
 		t.Errorf("drop: %+v", f)
 	}
-	if refused, _ := p.ask(object{"do": "step", "branch": 2}); refused != "There is no such branch: 2." {
+	if refused, _ := p.ask(object{"do": "step", "branch": 2}); refused != "There is no such branch." {
 		t.Errorf("a step on what was dropped: %q", refused)
 	}
 	// The trace is what the scenario with that schedule gives elsewhere.
@@ -270,7 +270,7 @@ func TestASessionComesBackAsItWas(t *testing.T) {
 	// Moves that do not fit are refused, and what is open stays.
 	branches[0]["moves"] = []any{0, 9}
 	refused, _ := later.ask(object{"do": "open", "scenario": string(text), "branches": branches})
-	if !strings.Contains(refused, "decision 2: choice 9 cannot be made") {
+	if !strings.Contains(refused, "at decision 2: Choice 9 cannot be made") {
 		t.Errorf("moves that do not fit: %q", refused)
 	}
 	later.must(object{"do": "step", "branch": 0})
@@ -288,9 +288,9 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		want    string
 	}{
 		{object{"do": "dance"}, `There is no command "dance"; there are open,`},
-		{object{"do": "step", "thread": "B", "at": 7}, "The branch has no such move: 7, it has 1."},
+		{object{"do": "step", "thread": "B", "at": 7}, "The branch has no such move."},
 		{object{"do": "step", "at": 0}, "The next move here has been made already"},
-		{object{"do": "step", "thread": "A"}, "A moves at 300ms, after B."},
+		{object{"do": "step", "thread": "A"}, "A moves at 300 ms, after B."},
 		{object{"do": "run", "to": "lunch"}, `One cannot run to "lunch"; allowed: end, violation, outcome.`},
 		{object{"do": "run", "to": "outcome", "thread": "Z"}, "name one of the scenario's threads"},
 		{object{"do": "time", "to": "by", "by": "5"}, "Time passes by a length such as 50ms"},
@@ -300,8 +300,8 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		{object{"do": "strike", "fault": object{"do": "pause", "thread": "A"}}, "for: given nothing, allowed:"},
 		{object{"do": "strike", "fault": object{"do": "up"}}, "Redis is up."},
 		{object{"do": "strike", "fault": object{"do": "crash", "thread": "Z"}}, `thread: given "Z", allowed: a thread of the scenario: A, B.`},
-		{object{"do": "compare", "with": 5}, "There is no such branch: 5."},
-		{object{"do": "locks", "protocols": []string{"mutex"}}, "2 to 4 are wanted, given 1."},
+		{object{"do": "compare", "with": 5}, "There is no such branch."},
+		{object{"do": "locks", "protocols": []string{"mutex"}}, "Compare 2 to 4 different locks"},
 		{object{"do": "drop"}, "The only branch there is stays."},
 		{object{"do": "open", "scenario": "threads: 7"}, "The scenario in this link has mistakes: line 1: threads: given"},
 		{object{"do": "open", "link": "v9.x"}, "This link is of a kind that this server does not know"},
@@ -577,6 +577,7 @@ func TestTheLocksAreExplainedInBothLanguages(t *testing.T) {
 	for _, c := range []struct{ path, header, want string }{
 		{"/locks", "", "Two processes, two locks"},
 		{"/locks?lang=zh", "", "两个进程，两把锁"},
+		{"/locks?lang=zh", "", "完全没有锁"},
 		{"/locks", "zh-CN,zh;q=0.9", "两个进程，两把锁"},
 		{"/locks?lang=en", "zh-CN", "two processes, two locks"},
 		{"/locks?lang=xx", "", "two processes, two locks"},
@@ -591,6 +592,56 @@ func TestTheLocksAreExplainedInBothLanguages(t *testing.T) {
 	}
 }
 
+// Whoever looks at a run has it in their own language, on the socket too.
+func TestRunsAndRefusalsInChinese(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads())
+	s.ended(t, path) // in English, for somebody else
+	conn, _, err := s.dial(t, path, 0, http.Header{"Accept-Language": {"zh-CN"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	var all string
+	for {
+		_, data, err := conn.ReadMessage()
+		if err != nil {
+			break
+		}
+		all += string(data)
+	}
+	_, body := s.do(t, http.MethodGet, path, nil, "Accept-Language", "zh-CN")
+	for _, want := range []string{"lock：已获得锁", "没有违反任何规则", "第 4 次重试：已获得锁"} {
+		if !strings.Contains(all, want) || !strings.Contains(body, want) {
+			t.Errorf("no %q on the socket or the page", want)
+		}
+	}
+	if strings.Contains(all, "acquired") || !strings.Contains(body, "内嵌 miniredis · 虚拟时钟") {
+		t.Error("English on the Chinese socket or page")
+	}
+	u := "ws" + strings.TrimPrefix(s.URL, "http") + "/play/socket"
+	step, _, err := websocket.DefaultDialer.DialContext(t.Context(), u, http.Header{"Accept-Language": {"zh-CN"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = step.Close() }()
+	p := &page{t: t, conn: step, branches: map[int]*pageBranch{}}
+	if refused, _ := p.ask(object{"do": "step"}); refused != "还没有打开任何场景：第一个命令是 open。" {
+		t.Errorf("a step before all: %q", refused)
+	}
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	if got := p.branches[0].tip().Options[1].Why; got != "在 10 ms" {
+		t.Errorf("why B does not move: %q", got)
+	}
+	p.must(object{"do": "step", "branch": 0})
+	if refused, _ := p.ask(object{"do": "step", "branch": 0, "at": 1, "thread": "A"}); refused != "A 排在 B 之后，在 300 ms 才走。" {
+		t.Errorf("a move that is not A's: %q", refused)
+	}
+	if row := p.branches[0].rows[0]; !strings.Contains(row, "lock：已获得锁") {
+		t.Errorf("the first row: %s", row)
+	}
+}
+
 // What cannot be run where it was to be keeps the form, and says why.
 func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
 	s := open(t, nil)
@@ -599,7 +650,7 @@ func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
 		want string
 	}{
 		{twoThreads("store", "wall", "faults", `[{"time":"10ms","do":"evict"}]`), "evict happens to Redis itself, which only the embedded Redis on the virtual clock"},
-		{twoThreads("store", "wall", "protocol", "redlock"), "Redlock has 5 nodes, each a Redis of its own"},
+		{twoThreads("store", "wall", "protocol", "redlock"), "redlock has 5 nodes, each a Redis of its own"},
 	} {
 		res, body := s.do(t, http.MethodPost, "/runs", c.form)
 		if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, c.want) || !strings.Contains(body, `value="200ms"`) {

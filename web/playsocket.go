@@ -21,6 +21,7 @@ import (
 	"relock/web/link"
 	"relock/web/templates"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // Limits of a socket on which a scenario is stepped.
@@ -100,6 +101,7 @@ type positionJSON struct {
 // player is one page and the session that it steps through.
 type player struct {
 	s       *Server
+	l       words.Language
 	conn    *websocket.Conn
 	session *engine.Session
 	sent    map[int]*shown // by branch
@@ -132,7 +134,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		defer gone()
 		readCommands(ctx, conn, commands)
 	}()
-	p := &player{s: s, conn: conn}
+	p := &player{s: s, l: words.From(r.Context()), conn: conn}
 	p.serve(ctx, commands)
 	if p.session != nil {
 		p.session.Close()
@@ -207,7 +209,7 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&c); err != nil {
-		return p.write(answer{Re: c.ID, Refused: "That is no command: it must be one JSON object with the keys of a command."})
+		return p.write(answer{Re: c.ID, Refused: p.l.Say("That is no command: it must be one JSON object with the keys of a command.")})
 	}
 	err := p.do(ctx, c)
 	switch {
@@ -216,28 +218,32 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	case errors.Is(err, errWrite), ctx.Err() != nil:
 		return err
 	}
-	refused, ok := view.Refused(err)
+	refused, ok := view.Refused(p.l, err)
 	var mistaken mistakeError
 	var mistakes scenario.Mistakes
 	switch {
 	case ok:
 	case errors.As(err, &mistaken):
-		refused = string(mistaken)
+		refused = p.l.Say(mistaken.text, mistaken.args...)
 	case errors.As(err, &mistakes), errors.Is(err, link.ErrBroken), errors.Is(err, link.ErrVersion), errors.Is(err, link.ErrTooLong):
-		refused = linkProblem(err)
-	case errors.Is(err, run.ErrLimit):
-		refused = view.Sentence(err.Error())
+		why, args := linkProblem(err)
+		refused = p.l.Say(why, args...)
 	default:
 		p.s.log.ErrorContext(ctx, "command failed", slog.String("do", c.Do), slog.String("error", err.Error()))
-		refused = "Something went wrong here. It has been written down."
+		refused = p.l.Say("Something went wrong here. It has been written down.")
 	}
 	return p.write(answer{Re: c.ID, Refused: refused})
 }
 
 // mistakeError is a sentence about a command that makes no sense.
-type mistakeError string
+type mistakeError struct {
+	text words.Text
+	args []any
+}
 
-func (e mistakeError) Error() string { return string(e) }
+func mistake(text words.Text, args ...any) error { return mistakeError{text, args} }
+
+func (e mistakeError) Error() string { return words.English.Say(e.text, e.args...) }
 
 func (p *player) write(a answer) error {
 	a.V = 1
@@ -252,7 +258,7 @@ func (p *player) do(ctx context.Context, c command) error {
 		return p.open(ctx, c)
 	}
 	if p.session == nil {
-		return mistakeError("Nothing is open yet: the first command is open.")
+		return mistake("Nothing is open yet: the first command is open.")
 	}
 	b, err := p.session.Branch(c.Branch)
 	if err != nil {
@@ -267,7 +273,7 @@ func (p *player) do(ctx context.Context, c command) error {
 	case "step":
 		if c.Thread == "" {
 			if at != len(b.Moves) {
-				return mistakeError("The next move here has been made already; a step without a thread goes on at the branch's end.")
+				return mistake("The next move here has been made already; a step without a thread goes on at the branch's end.")
 			}
 			return p.moved(c, func() (*engine.Branch, error) { return p.session.Step(ctx, id) })
 		}
@@ -282,7 +288,7 @@ func (p *player) do(ctx context.Context, c command) error {
 		return p.moved(c, func() (*engine.Branch, error) { return p.session.Cut(ctx, id, at) })
 	case "drop":
 		if err := p.session.Drop(id); err != nil {
-			return mistakeError("The only branch there is stays.")
+			return mistake("The only branch there is stays.")
 		}
 		delete(p.sent, id)
 		return p.write(answer{Re: c.ID, Dropped: &id})
@@ -293,7 +299,7 @@ func (p *player) do(ctx context.Context, c command) error {
 	case "locks":
 		return p.locks(ctx, c, b)
 	default:
-		return mistakeError(fmt.Sprintf("There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks and trace.", c.Do))
+		return mistake("There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks and trace.", c.Do)
 	}
 }
 
@@ -321,7 +327,7 @@ func (p *player) open(ctx context.Context, c command) error {
 		p.session.Close()
 	}
 	p.session, p.sent = fresh, map[int]*shown{}
-	o, err := describe(fresh.Scenario())
+	o, err := p.describe(fresh.Scenario())
 	if err != nil {
 		return err
 	}
@@ -369,7 +375,7 @@ func schedules(sc *scenario.Scenario, list []branchJSON) ([]schedule, error) {
 			return nil, err
 		}
 		if b.Parent >= i || b.Parent < -1 || b.Fork < 0 || b.Fork > len(one) {
-			return nil, mistakeError("The branches do not fit each other: a parent comes before its branch, and the fork is within its moves.")
+			return nil, mistake("The branches do not fit each other: a parent comes before its branch, and the fork is within its moves.")
 		}
 		out = append(out, schedule{b.Parent, b.Fork, one})
 	}
@@ -400,17 +406,17 @@ func withMoves(sc *scenario.Scenario, moves []any) ([]scenario.Move, error) {
 	return parsed.Schedule, nil
 }
 
-func describe(sc *scenario.Scenario) (*openedJSON, error) {
+func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 	text, err := sc.Compact()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	shown := view.NewScenario(sc)
+	shown := view.NewScenario(p.l, sc)
 	o := &openedJSON{Scenario: text, Title: shown.Title, Lease: shown.Lease, Watchdog: shown.Watchdog, Seed: sc.Seed}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
-	if o.Head, err = rendered(templates.PlayHead(shown)); err != nil {
+	if o.Head, err = rendered(p.l, templates.PlayHead(shown)); err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -431,7 +437,7 @@ func (p *player) show(c command, b *engine.Branch) error {
 	a := answer{Re: c.ID, Branch: &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}}
 	done := p.sent[b.ID]
 	if done == nil {
-		done = &shown{timeline: view.NewTimeline(view.NewScenario(p.session.Scenario()), b.Header.Owners)}
+		done = &shown{timeline: view.NewTimeline(p.l, view.NewScenario(p.l, p.session.Scenario()), b.Header.Owners)}
 		if p.sent[b.Parent] != nil {
 			done.positions = b.Fork + 1
 		}
@@ -449,11 +455,11 @@ func (p *player) show(c command, b *engine.Branch) error {
 		to := min(from+framePosition, len(b.Positions))
 		a.From, a.Positions, a.Rows = from, nil, nil
 		for i := from; i < to; i++ {
-			a.Positions = append(a.Positions, position(b, i))
+			a.Positions = append(a.Positions, p.position(b, i))
 		}
 		lastRow := b.Positions[to-1].Row
 		for _, row := range done.timeline.Rows()[firstRow:lastRow] {
-			html, err := rendered(templates.RowView(row))
+			html, err := rendered(p.l, templates.RowView(row))
 			if err != nil {
 				return err
 			}
@@ -471,18 +477,18 @@ func (p *player) show(c command, b *engine.Branch) error {
 	return nil
 }
 
-func position(b *engine.Branch, i int) positionJSON {
-	p := b.Positions[i]
-	out := positionJSON{Row: p.Row, At: view.Instant(p.At), Options: view.NewOptions(p.Options), Over: p.Over}
-	if p.Next > 0 {
-		out.Next = view.Instant(p.Next)
+func (p *player) position(b *engine.Branch, i int) positionJSON {
+	at := b.Positions[i]
+	out := positionJSON{Row: at.Row, At: p.l.Millis(at.At), Options: view.NewOptions(p.l, at.Options), Over: at.Over}
+	if at.Next > 0 {
+		out.Next = p.l.Millis(at.Next)
 	}
-	if p.Expiry > 0 {
-		out.Expiry = view.Instant(p.Expiry)
+	if at.Expiry > 0 {
+		out.Expiry = p.l.Millis(at.Expiry)
 	}
 	if i > 0 {
 		out.Move = &b.Moves[i-1]
-		for _, e := range b.Events[b.Positions[i-1].Seq:p.Seq] {
+		for _, e := range b.Events[b.Positions[i-1].Seq:at.Seq] {
 			switch e.Kind() {
 			case trace.KindViolation:
 				out.Violation = true
@@ -504,11 +510,11 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 		until = func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
 	case "outcome":
 		if p.threadOf(c.Thread) == "" {
-			return mistakeError("An outcome is some thread's: name one of the scenario's threads.")
+			return mistake("An outcome is some thread's: name one of the scenario's threads.")
 		}
 		until = func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == c.Thread }
 	default:
-		return mistakeError(fmt.Sprintf("One cannot run to %q; allowed: end, violation, outcome.", c.To))
+		return mistake("One cannot run to %q; allowed: end, violation, outcome.", c.To)
 	}
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Why: run.IsOver}
@@ -546,11 +552,11 @@ func (p *player) time(ctx context.Context, c command, at int) error {
 		// Read as a move's instant is, for the same limits and the same words.
 		moves, err := withMoves(p.session.Scenario(), []any{map[string]any{"until": c.By}})
 		if err != nil {
-			return mistakeError("Time passes by a length such as 50ms or 1.5s, up to 24h.")
+			return mistake("Time passes by a length such as 50ms or 1.5s, up to 24h.")
 		}
 		d = moves[0].Until
 	default:
-		return mistakeError(fmt.Sprintf("Time cannot pass to %q; allowed: event, expiry, by.", c.To))
+		return mistake("Time cannot pass to %q; allowed: event, expiry, by.", c.To)
 	}
 	return p.moved(c, func() (*engine.Branch, error) {
 		return p.session.PassTime(ctx, c.Branch, at, engine.Passage(c.To), d)
@@ -559,13 +565,13 @@ func (p *player) time(ctx context.Context, c command, at int) error {
 
 func (p *player) strike(ctx context.Context, c command, at int) error {
 	if c.Fault == nil {
-		return mistakeError("A strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}.")
+		return mistake("A strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}.")
 	}
 	moves, err := withMoves(p.session.Scenario(), []any{c.Fault})
 	var mistakes scenario.Mistakes
 	if errors.As(err, &mistakes) {
 		first := mistakes[0]
-		return mistakeError(fmt.Sprintf("%s: given %s, allowed: %s.", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed))
+		return mistake("%s: given %s, allowed: %s.", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed)
 	}
 	if err != nil {
 		return err
@@ -581,12 +587,12 @@ func (p *player) compare(c command, left *engine.Branch) error {
 	}
 	names := c.Names
 	if len(names) != 2 {
-		names = []string{view.BranchName(left.ID), view.BranchName(right.ID)}
+		names = []string{view.BranchName(p.l, left.ID), view.BranchName(p.l, right.ID)}
 	}
 	side := func(b *engine.Branch, name string) view.Side {
 		return view.Side{Name: name, Rows: p.sent[b.ID].timeline.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
-	html, err := rendered(templates.Compared(view.NewCompared(view.NewScenario(p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
+	html, err := rendered(p.l, templates.Compared(view.NewCompared(p.l, view.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
 	if err != nil {
 		return err
 	}
@@ -596,13 +602,10 @@ func (p *player) compare(c command, left *engine.Branch) error {
 // locks plays the branch's schedule on several locks.
 func (p *player) locks(ctx context.Context, c command, b *engine.Branch) error {
 	played, err := engine.Compare(ctx, p.session.Scenario().WithSchedule(b.Moves), c.Protocols)
-	if errors.Is(err, engine.ErrCompared) {
-		return mistakeError(view.Sentence(err.Error()))
-	}
 	if err != nil {
-		return err //nolint:wrapcheck // the context's
+		return err //nolint:wrapcheck // a sentence, or the context's
 	}
-	html, err := rendered(templates.Aligned(view.Align(played)))
+	html, err := rendered(p.l, templates.Aligned(view.Align(p.l, played)))
 	if err != nil {
 		return err
 	}

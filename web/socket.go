@@ -18,6 +18,7 @@ import (
 	"relock/engine/run"
 	"relock/web/hub"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // Times and sizes of a websocket.
@@ -46,10 +47,11 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	since := 0
 	if text := r.URL.Query().Get("since"); text != "" {
 		if since, err = strconv.Atoi(text); err != nil || since < 0 {
-			return &statusError{http.StatusBadRequest, "That is no place in a run", "The since of a socket is the number of an event, 0 or more."}
+			return refuse(http.StatusBadRequest, "That is no place in a run", "The since of a socket is the number of an event, 0 or more.")
 		}
 	}
-	backlog, viewer := found.Join(since)
+	l := words.From(r.Context())
+	backlog, viewer := found.Join(since, l)
 	defer viewer.Leave()
 	conn, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
@@ -61,7 +63,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	go func() {
 		defer close(gone)
 		read(conn, func(text []byte) {
-			if sentence := steer(found.Run, mine, text); sentence != "" {
+			if sentence := steer(l, found.Run, mine, text); sentence != "" {
 				answer, _ := json.Marshal(refusedJSON{V: 1, Refused: sentence}) // two plain fields
 				select {
 				case refusals <- answer:
@@ -76,9 +78,9 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// steer does what a page asks of a thread. It returns a sentence where that
-// was refused.
-func steer(r *engine.Run, mine bool, text []byte) string {
+// steer does what a page asks of a thread. It returns a sentence in l where
+// that was refused.
+func steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 	var asked struct {
 		Thread string     `json:"thread"`
 		Do     run.Action `json:"do"`
@@ -87,12 +89,12 @@ func steer(r *engine.Run, mine bool, text []byte) string {
 	dec.DisallowUnknownFields()
 	switch {
 	case dec.Decode(&asked) != nil:
-		return "That is no command: it must be one JSON object with thread and do."
+		return l.Say("That is no command: it must be one JSON object with thread and do.")
 	case !mine:
-		return "Only who started this run can steer its threads."
+		return l.Say("Only who started this run can steer its threads.")
 	}
 	if err := r.Steer(asked.Thread, asked.Do); err != nil {
-		sentence, _ := view.Refused(err)
+		sentence, _ := view.Refused(l, err)
 		return sentence
 	}
 	return ""

@@ -140,16 +140,20 @@ type statusError struct {
 	status int
 	head   words.Text
 	text   words.Text
+	args   []any // of text
 }
 
 func (e *statusError) Error() string { return string(e.head) }
 
+// refuse returns the statusError of a page with a head and a text.
+func refuse(status int, head, text words.Text, args ...any) *statusError {
+	return &statusError{status, head, text, args}
+}
+
 var (
-	errNoPage = &statusError{http.StatusNotFound, "There is no such page", "The address may be mistyped."}
-	errNoRun  = &statusError{
-		http.StatusNotFound, "There is no such run",
-		"Runs are forgotten when nobody has looked at them for a while, and when the server restarts. Run the scenario again: on the virtual clock the same seed gives the same run.",
-	}
+	errNoPage = refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
+	errNoRun  = refuse(http.StatusNotFound, "There is no such run",
+		"Runs are forgotten when nobody has looked at them for a while, and when the server restarts. Run the scenario again: on the virtual clock the same seed gives the same run.")
 )
 
 // page answers with what the handler writes, or with its error's page.
@@ -166,10 +170,10 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 		var status *statusError
 		if !errors.As(err, &status) {
 			s.log.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
-			status = &statusError{http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again."}
+			status = refuse(http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again.")
 		}
 		head := set.language.Say(status.head)
-		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: set.language.Say(status.text)}
+		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: set.language.Say(status.text, status.args...)}
 		if rerr := render(r.Context(), w, status.status, templates.MessagePage(m)); rerr != nil {
 			s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", rerr.Error()))
 		}
@@ -202,6 +206,7 @@ func (s *Server) frame(r *http.Request, title string) view.Page {
 	}
 	return p
 }
+
 // frameJSON is a frame of rows on the websocket.
 type frameJSON struct {
 	V       int       `json:"v"`

@@ -17,6 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
+	"relock/engine/run"
 	"relock/engine/store"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
@@ -24,6 +25,8 @@ import (
 	"relock/web"
 	"relock/web/hub"
 	"relock/web/session"
+	"relock/web/view"
+	"relock/web/words"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -410,6 +413,18 @@ func TestBadExamplesStopTheStart(t *testing.T) {
 		_, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: fsys})
 		if err == nil {
 			t.Error("a server without good examples started")
+		}
+	}
+}
+
+// What the registry ends a run with is said in the visitor's language.
+func TestWhyARunWasEndedInChinese(t *testing.T) {
+	for _, why := range []string{session.ErrClosed.Error(), run.ErrLimit.Error(), "it took longer than 10m0s", "stopped"} {
+		tl := view.NewTimeline(words.Chinese, view.Scenario{}, nil)
+		tl.Add(trace.Event{Seq: 1, Step: 1, Body: trace.End{Result: trace.Failed, Error: why}})
+		got := tl.Rows()[0].Event
+		if !strings.HasPrefix(got, "运行被中止：") || strings.Contains(got, why) {
+			t.Errorf("%q is said as %q", why, got)
 		}
 	}
 }

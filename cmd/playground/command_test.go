@@ -170,7 +170,7 @@ faults: [{thread: B, at: work, do: crash}, {time: 30040.125ms, do: evict}]
 		{"80 columns", two, []string{"run", "-"}, 80, "", 80},
 		{"five threads in 80 columns", many, []string{"run", "-"}, 80, "", 80},
 		{"a told width", two, []string{"run", "-"}, 120, "90", 90},
-		{"a narrow terminal", two, []string{"run", "-"}, 20, "", 66},
+		{"a narrow terminal", two, []string{"run", "-"}, 20, "", 67},
 		{"a comparison in 80 columns", two, []string{"compare", "-protocols", "reentrant-notify,reentrant-naive,mutex-unsafe,none", "-"}, 80, "", 80},
 	} {
 		t.Run(c.name, func(t *testing.T) {

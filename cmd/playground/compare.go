@@ -8,6 +8,7 @@ import (
 
 	"relock/engine"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 const compareSynopsis = `playground compare -protocols a,b[,c[,d]] [-seed N] FILE
@@ -44,7 +45,7 @@ func compare(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
 	}
-	printAligned(env, view.Align(played))
+	printAligned(env, view.Align(words.English, played))
 	return exitOK
 }
 

@@ -16,6 +16,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 const runSynopsis = `playground run [-json] [-redis URL] [-seed N] FILE…
@@ -159,7 +160,7 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 			return exitUnexpected
 		}
 	} else {
-		printTable(env, view.NewScenario(sc), run.Header(), events)
+		printTable(env, view.NewScenario(words.English, sc), run.Header(), events)
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
@@ -195,7 +196,11 @@ func protocols(args []string, env environment) int {
 		return exitUnexpected
 	}
 	for i, p := range scenario.Protocols() {
-		fmt.Fprintf(env.out, "%-18s %s\n", p.Name, p.Summary)
+		summary := p.Summary
+		if *chinese {
+			summary = texts[i].Summary
+		}
+		fmt.Fprintf(env.out, "%-18s %s\n", p.Name, summary)
 		if !*long && !*chinese {
 			continue
 		}

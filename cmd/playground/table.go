@@ -11,6 +11,7 @@ import (
 
 	"relock/engine/trace"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // What is printed fits into the terminal, if one thread fits into that; in a
@@ -22,7 +23,7 @@ const (
 
 // Columns that are as wide as what they always hold.
 const (
-	timeWidth = 11 // "1234.567 ms"
+	timeWidth = 13 // "30,040.125 ms"
 	keyWidth  = 24 // "{ A 3045…439: 2 }" and a lease
 	gap       = 2
 )
@@ -54,7 +55,7 @@ type styled struct {
 
 // printTable writes a run as the textbook's T1–T10 table.
 func printTable(env environment, sc view.Scenario, h trace.Header, events []trace.Event) {
-	timeline := view.NewTimeline(sc, h.Owners)
+	timeline := view.NewTimeline(words.English, sc, h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}

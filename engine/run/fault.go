@@ -28,20 +28,44 @@ var errPanic = errors.New("the business code panicked")
 // forever is longer than any run.
 const forever time.Duration = math.MaxInt64 / 2
 
+// Impossible is the ErrFault of a scenario that only the virtual clock, with
+// its embedded Redis, can run.
+type Impossible struct {
+	Protocol string // whose nodes are each a Redis of its own, or ""
+	Nodes    int
+	Fault    string // what happens to Redis itself, or ""
+	Entry    int    // of the scenario's faults where Fault is set; else, without Protocol, of its schedule
+}
+
+// Error says what is not possible.
+func (i *Impossible) Error() string {
+	switch {
+	case i.Protocol != "":
+		return fmt.Sprintf("%v: %s has %d nodes, each a Redis of its own, which only the virtual clock has", ErrFault, i.Protocol, i.Nodes)
+	case i.Fault != "":
+		return fmt.Sprintf("%v: faults[%d]: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it",
+			ErrFault, i.Entry, i.Fault)
+	default:
+		return fmt.Sprintf("%v: schedule[%d]: what a person did step by step can only be repeated on the virtual clock", ErrFault, i.Entry)
+	}
+}
+
+// Unwrap is ErrFault.
+func (i *Impossible) Unwrap() error { return ErrFault }
+
 // possible refuses what would have to be acted.
 func possible(sc *scenario.Scenario, virtual bool) error {
 	if sc.Lock.Nodes > 1 && !virtual {
-		return fmt.Errorf("%w: %s has %d nodes, each a Redis of its own, which only the virtual clock has", ErrFault, sc.Lock.Protocol, sc.Lock.Nodes)
+		return &Impossible{Protocol: sc.Lock.Protocol, Nodes: sc.Lock.Nodes}
 	}
 	for i, f := range sc.Faults {
 		if f.Timed && !virtual {
-			return fmt.Errorf("%w: faults[%d]: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it",
-				ErrFault, i, f.Do)
+			return &Impossible{Fault: f.Do, Entry: i}
 		}
 	}
 	for i, m := range sc.Schedule {
 		if (m.Fault != nil || m.Until > 0) && !virtual {
-			return fmt.Errorf("%w: schedule[%d]: what a person did step by step can only be repeated on the virtual clock", ErrFault, i)
+			return &Impossible{Entry: i}
 		}
 	}
 	return nil

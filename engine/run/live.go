@@ -2,6 +2,7 @@ package run
 
 import (
 	"relock/engine/clock"
+	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -13,9 +14,9 @@ const FaultResume = "resume"
 // Control is how a thread on the wall clock is steered.
 type Control struct {
 	Thread    string
-	Suspended bool   // paused by hand
-	Gated     bool   // each lock and unlock of its business waits to be let through
-	At        string // the call that waits: "lock, level 2"; or ""
+	Suspended bool      // paused by hand
+	Gated     bool      // each lock and unlock of its business waits to be let through
+	At        lock.Call // the call that waits, or none
 	Ended     bool
 }
 
@@ -104,7 +105,7 @@ func (t *thread) steer(a Action) Why {
 		t.control.Gated = a == Gate
 		live.SetGate(a == Gate)
 	case Admit:
-		if t.control.At == "" {
+		if (t.control.At == lock.Call{}) {
 			return NobodyWaits
 		}
 		live.Admit()
@@ -125,7 +126,7 @@ func (t *thread) awaitGate() {
 	t.steering.Lock()
 	gated := t.control.Gated
 	if gated {
-		t.control.At = t.next.String()
+		t.control.At = t.next
 	}
 	t.steering.Unlock()
 	if !gated {
@@ -134,7 +135,7 @@ func (t *thread) awaitGate() {
 	t.r.steered()
 	live.AwaitGate()
 	t.steering.Lock()
-	t.control.At = ""
+	t.control.At = lock.Call{}
 	t.steering.Unlock()
 	t.r.steered()
 }

@@ -103,12 +103,12 @@ threads: [{name: A, work: 20ms, depth: 2}]
 		do(t, r, "A", run.Gate, "")
 		do(t, r, "A", run.Gate, run.IsGated)
 		time.Sleep(499 * ms) // its watchdog goes on meanwhile
-		if c := r.Controls(); c[0].At != "lock, level 2" {
+		if c := r.Controls(); c[0].At.String() != "lock, level 2" {
 			t.Errorf("at the gate: %+v", c)
 		}
 		do(t, r, "A", run.Admit, "")
 		time.Sleep(100 * ms)
-		if c := r.Controls(); c[0].At != "unlock, level 2" {
+		if c := r.Controls(); c[0].At.String() != "unlock, level 2" {
 			t.Errorf("at the gate: %+v", c)
 		}
 		do(t, r, "A", run.Ungate, "")

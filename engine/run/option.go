@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"relock/engine/clock"
@@ -29,16 +30,16 @@ const (
 // from doing so.
 type Option struct {
 	Thread     string
-	Background bool          // its watchdog, or a delayed request; else its business
-	Choice     int           // its place among those that can move now, or -1
-	Next       Next          // what it would do
-	Call       lock.Call     // and the call that comes with that
-	First      string        // the first Redis command of that call: "EXISTS"
-	Retries    int           // how many there are in all
-	Why        Why           // it cannot move, or ""
-	At         time.Duration // the instant at which it can, where Why is Waits or IsPaused
-	Ended      trace.Result  // where it has
-	Armed      []string      // faults that wait for their moment in it, as "lose-reply (unlock)"
+	Background bool             // its watchdog, or a delayed request; else its business
+	Choice     int              // its place among those that can move now, or -1
+	Next       Next             // what it would do
+	Call       lock.Call        // and the call that comes with that
+	First      string           // the first Redis command of that call: "EXISTS"
+	Retries    int              // how many there are in all
+	Why        Why              // it cannot move, or ""
+	At         time.Duration    // the instant at which it can, where Why is Waits or IsPaused
+	Ended      trace.Result     // where it has
+	Armed      []scenario.Fault // that wait for their moment in it
 }
 
 // Options lists what every thread would do next: each thread's business, in
@@ -69,13 +70,7 @@ func (s *Stepper) Options() []Option {
 				background = append(background, o)
 			}
 		}
-		for _, f := range t.armed {
-			name := f.Do
-			if f.At != "" {
-				name += " (" + f.At + ")"
-			}
-			business.Armed = append(business.Armed, name)
-		}
+		business.Armed = slices.Clone(t.armed)
 		list = append(append(list, business), background...)
 	}
 	return list

@@ -17,9 +17,10 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/hub"
+	"relock/web/words"
 )
 
-// Errors of Start. Their texts are for people.
+// Errors of Start, Allow and Enter.
 var (
 	ErrTooFast    = errors.New("too many runs were started from your address in the last minute; wait a moment")
 	ErrTooMany    = errors.New("the server is running as many scenarios as it can; try again in a moment")
@@ -86,13 +87,28 @@ type Session struct {
 	Slow     int                // times, at least 1
 	visitor  string
 	address  string
-	hub      *hub.Hub
+	encoder  Encoder
 
-	mu     sync.Mutex
+	// showing guards what the audiences see. It is held while a frame is made.
+	showing   sync.Mutex
+	audiences map[words.Language]*audience
+	shown     int  // seq of the last event that they have
+	steered   bool // they have been told how the threads are steered
+	over      bool // they have been told that the run has ended
+	closed    int  // the code with which they were closed, 0 before
+
+	mu    sync.Mutex
+	ended bool
+	seen  time.Time
+}
+
+// audience is who looks at a run in one language: a frame is made once for
+// all of them.
+type audience struct {
+	encode Encode
+	hub    *hub.Hub
 	frames []frame
 	latest []byte // the frame of how the threads are steered, nil before the first
-	ended  bool
-	seen   time.Time
 }
 
 type frame struct {
@@ -100,12 +116,12 @@ type frame struct {
 	data []byte
 }
 
-// Encoder makes the frames of a run.
+// Encoder makes the frames of a run, in a language.
 type Encoder interface {
 	// Rows returns the function for the run's events.
-	Rows(run *engine.Run) Encode
+	Rows(run *engine.Run, l words.Language) Encode
 	// Controls is a frame of how the run's threads are steered.
-	Controls(run *engine.Run) ([]byte, error)
+	Controls(run *engine.Run, l words.Language) ([]byte, error)
 }
 
 // Visitor is who starts a run: an address that limits count, and a name that
@@ -134,19 +150,22 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 		cancel()
 		return nil, fmt.Errorf("session: %w", err)
 	}
-	s := &Session{Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, hub: hub.New(), seen: time.Now()}
+	s := &Session{
+		Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, encoder: encoder,
+		audiences: map[words.Language]*audience{}, seen: time.Now(),
+	}
 	r.sessions[run.ID()] = s
 	ended := make(chan struct{})
 	r.runs.Go(func() {
 		defer close(ended)
 		defer cancel()
-		s.pump(encoder.Rows(run))
+		s.pump()
 	})
 	r.runs.Go(func() {
 		for {
 			select {
 			case <-steered:
-				s.announce(encoder)
+				s.announce()
 			case <-ended:
 				return
 			}
@@ -159,15 +178,14 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 func (s *Session) Owned(visitor string) bool { return visitor != "" && visitor == s.visitor }
 
 // announce tells all viewers how the threads are steered now.
-func (s *Session) announce(encoder Encoder) {
-	data, err := encoder.Controls(s.Run)
-	if err != nil {
-		panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
+func (s *Session) announce() {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	s.steered = true
+	for l, a := range s.audiences {
+		a.latest = made(s.encoder.Controls(s.Run, l))
+		_ = a.hub.Publish(a.latest) // closed: nobody is there
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.latest = data
-	_ = s.hub.Publish(data) // closed: nobody is there
 }
 
 // admit checks the limits and makes room. The caller holds mu.
@@ -292,7 +310,7 @@ func (r *Registry) Close() {
 	r.mu.Lock()
 	r.closed = true
 	for _, s := range r.sessions {
-		s.hub.Close(websocket.CloseGoingAway)
+		s.close(websocket.CloseGoingAway)
 	}
 	r.mu.Unlock()
 	r.stop(ErrClosed)
@@ -318,7 +336,7 @@ func (r *Registry) forgetBefore(then time.Time) {
 	defer r.mu.Unlock()
 	for id, s := range r.sessions {
 		over, seen := s.state()
-		if over && s.hub.Viewers() == 0 && seen.Before(then) {
+		if over && s.viewers() == 0 && seen.Before(then) {
 			delete(r.sessions, id)
 		}
 	}
@@ -341,8 +359,46 @@ func (s *Session) state() (ended bool, seen time.Time) {
 	return s.ended, s.seen
 }
 
-// pump turns new events into frames, all that there are into one.
-func (s *Session) pump(encode Encode) {
+// close closes all viewers, and later ones at once, with code. Only the first
+// close counts.
+func (s *Session) close(code int) {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	s.shut(code)
+}
+
+// shut is close for who holds showing.
+func (s *Session) shut(code int) {
+	if s.closed != 0 {
+		return
+	}
+	s.closed = code
+	for _, a := range s.audiences {
+		a.hub.Close(code)
+	}
+}
+
+// viewers is how many there are now.
+func (s *Session) viewers() int {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	n := 0
+	for _, a := range s.audiences {
+		n += a.hub.Viewers()
+	}
+	return n
+}
+
+// made is a frame that was encoded.
+func made(data []byte, err error) []byte {
+	if err != nil {
+		panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
+	}
+	return data
+}
+
+// pump shows new events, all that there are in one frame.
+func (s *Session) pump() {
 	seq := 0
 	for {
 		events, closed, err := s.Run.Log().Wait(context.Background(), seq)
@@ -351,41 +407,73 @@ func (s *Session) pump(encode Encode) {
 		}
 		seq += len(events)
 		over := len(events) == 0 && closed
-		data, err := encode(events, over)
-		if err != nil {
-			panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
-		}
-		s.publish(frame{seq, data}, over)
+		s.show(events, over)
 		if over {
 			return
 		}
 	}
 }
 
-func (s *Session) publish(f frame, over bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.frames = append(s.frames, f)
-	_ = s.hub.Publish(f.data) // closed: nobody is there
+func (s *Session) show(events []trace.Event, over bool) {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	s.shown += len(events)
+	for _, a := range s.audiences {
+		a.add(s.shown, events, over)
+	}
 	if over {
+		s.over = true
+		s.shut(hub.CloseOver)
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.ended = true
-		s.hub.Close(hub.CloseOver)
 	}
 }
 
-// Join returns the frames with events after seq, and all later ones in order:
-// none is missing and none comes twice. The frame that says that the run has
-// ended is always among them.
-func (s *Session) Join(seq int) (backlog [][]byte, viewer *hub.Subscriber) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, f := range s.frames {
-		if f.last > seq || s.ended && i == len(s.frames)-1 {
+// add makes a frame of the events up to last, and publishes it.
+func (a *audience) add(last int, events []trace.Event, over bool) {
+	data := made(a.encode(events, over))
+	a.frames = append(a.frames, frame{last, data})
+	_ = a.hub.Publish(data) // closed: nobody is there
+}
+
+// audience is that of a language. The first who speaks it gets what there is
+// so far in one frame. The caller holds showing.
+func (s *Session) audience(l words.Language) *audience {
+	if a := s.audiences[l]; a != nil {
+		return a
+	}
+	a := &audience{encode: s.encoder.Rows(s.Run, l), hub: hub.New()}
+	if events, _ := s.Run.Log().Since(0); s.shown > 0 {
+		a.add(s.shown, events[:s.shown], false)
+	}
+	if s.over {
+		a.add(s.shown, nil, true)
+	}
+	if s.steered {
+		a.latest = made(s.encoder.Controls(s.Run, l))
+	}
+	if s.closed != 0 {
+		a.hub.Close(s.closed)
+	}
+	s.audiences[l] = a
+	return a
+}
+
+// Join returns the frames in l with events after seq, and all later ones in
+// order: none is missing and none comes twice. The frame that says that the
+// run has ended is always among them.
+func (s *Session) Join(seq int, l words.Language) (backlog [][]byte, viewer *hub.Subscriber) {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	a := s.audience(l)
+	for i, f := range a.frames {
+		if f.last > seq || s.over && i == len(a.frames)-1 {
 			backlog = append(backlog, f.data)
 		}
 	}
-	if s.latest != nil && !s.ended {
-		backlog = append(backlog, s.latest)
+	if a.latest != nil && !s.over {
+		backlog = append(backlog, a.latest)
 	}
-	return backlog, s.hub.Subscribe()
+	return backlog, a.hub.Subscribe()
 }

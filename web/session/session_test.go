@@ -3,15 +3,19 @@ package session
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/hub"
+	"relock/web/words"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -19,9 +23,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // sequences encodes a frame as the numbers of its events.
 type sequences struct{}
 
-func (sequences) Controls(r *engine.Run) ([]byte, error) { return json.Marshal(r.Controls()) }
+func (sequences) Controls(r *engine.Run, _ words.Language) ([]byte, error) {
+	return json.Marshal(r.Controls())
+}
 
-func (sequences) Rows(*engine.Run) Encode {
+func (sequences) Rows(*engine.Run, words.Language) Encode {
 	return func(events []trace.Event, ended bool) ([]byte, error) {
 		seqs := []int{}
 		for _, e := range events {
@@ -52,12 +58,12 @@ const short = "threads: [{name: A, work: 5ms}]"
 // follow waits for the run's end and returns what all its frames hold.
 func follow(t *testing.T, s *Session) []int {
 	t.Helper()
-	_, viewer := s.Join(0)
+	_, viewer := s.Join(0, words.English)
 	defer viewer.Leave()
 	for range viewer.Frames() {
 		// until the hub is closed; a late viewer finds the frames below
 	}
-	frames, _ := s.Join(0)
+	frames, _ := s.Join(0, words.English)
 	var all []int
 	for _, f := range frames {
 		var seqs []int
@@ -81,6 +87,67 @@ func TestFramesHoldEveryEventOnceAndThenTheEnd(t *testing.T) {
 	}
 	if n := s.Run.Log().Len(); len(got) != n+1 || got[n] != -1 {
 		t.Errorf("%d events and the end, want %d", len(got)-1, n)
+	}
+}
+
+// spoken encodes a frame as its language and the numbers of its events.
+type spoken struct{ sequences }
+
+func (spoken) Rows(_ *engine.Run, l words.Language) Encode {
+	return func(events []trace.Event, ended bool) ([]byte, error) {
+		return fmt.Appendf(nil, "%s %d %v", l.Code(), len(events), ended), nil
+	}
+}
+
+func TestEachLanguageHasFramesOfItsOwn(t *testing.T) {
+	r := NewRegistry(DefaultLimits())
+	defer r.Close()
+	sc, err := scenario.Parse([]byte(short))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := r.Start(Visitor{"here", "me"}, sc, engine.Options{}, spoken{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range []words.Language{words.Chinese, words.English, words.Chinese} { // the first may see the run go on, the later find it ended
+		_, viewer := s.Join(0, l)
+		for range viewer.Frames() {
+			// until the run is over
+		}
+		frames, viewer := s.Join(0, l)
+		if code := viewer.Code(); code != hub.CloseOver {
+			t.Errorf("%s: closed with %d", l.Code(), code)
+		}
+		events := 0
+		for i, f := range frames {
+			var code string
+			var n int
+			var ended bool
+			if _, err := fmt.Sscanf(string(f), "%s %d %t", &code, &n, &ended); err != nil {
+				t.Fatal(err)
+			}
+			events += n
+			if code != l.Code() || ended != (i == len(frames)-1) {
+				t.Errorf("%s: frame %d of %d is %q", l.Code(), i+1, len(frames), f)
+			}
+		}
+		if want := s.Run.Log().Len(); events != want {
+			t.Errorf("%s: %d events, want %d", l.Code(), events, want)
+		}
+	}
+}
+
+func TestWhoJoinsAfterCloseIsSentAway(t *testing.T) {
+	r := NewRegistry(DefaultLimits())
+	s := start(t, r, "threads: [{name: A, work: 1h}]", engine.Options{Wall: true})
+	r.Close()
+	_, viewer := s.Join(0, words.Chinese)
+	for range viewer.Frames() {
+		t.Error("a frame after the close")
+	}
+	if code := viewer.Code(); code != websocket.CloseGoingAway {
+		t.Errorf("closed with %d, want 1001", code)
 	}
 }
 

@@ -1,12 +1,11 @@
 package view
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 
 	"relock/engine"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 // Aligned is one scenario on several locks, thread by thread and each by its
@@ -55,17 +54,17 @@ type progress struct {
 	cell AlignedCell
 }
 
-// Align puts the same scenario on several locks beside each other.
-func Align(played []engine.Played) Aligned {
+// Align puts the same scenario on several locks beside each other, in l.
+func Align(l words.Language, played []engine.Played) Aligned {
 	first := played[0].Scenario
 	a := Aligned{Title: first.Title}
 	for _, p := range played {
-		a.Columns = append(a.Columns, column(p))
+		a.Columns = append(a.Columns, column(l, p))
 	}
 	for i, t := range first.Threads {
 		lists := make([][]progress, len(played))
 		for n, p := range played {
-			lists[n] = progressOf(p.Events, t.Name)
+			lists[n] = progressOf(l, p.Events, t.Name)
 		}
 		a.Threads = append(a.Threads, AlignedThread{Name: t.Name, Ordinal: i, Rows: rows(lists)})
 	}
@@ -73,7 +72,7 @@ func Align(played []engine.Played) Aligned {
 	return a
 }
 
-func column(p engine.Played) AlignedColumn {
+func column(l words.Language, p engine.Played) AlignedColumn {
 	c := AlignedColumn{Protocol: p.Protocol}
 	for _, e := range p.Events {
 		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(c.Broken, v.Rule) {
@@ -81,24 +80,24 @@ func column(p engine.Played) AlignedColumn {
 		}
 	}
 	if moves := len(p.Scenario.Schedule); p.Followed < moves {
-		c.Note = fmt.Sprintf("follows the schedule for %d of %d decisions", p.Followed, moves)
+		c.Note = l.Say("follows the schedule for %d of %d decisions", p.Followed, moves)
 	}
 	if p.Err != nil {
-		c.Note = p.Err.Error()
+		c.Note = endOfRun(l, p.Err.Error())
 	}
 	return c
 }
 
 // progressOf is what a thread did, each with a name that is its own.
-func progressOf(events []trace.Event, thread string) []progress {
+func progressOf(l words.Language, events []trace.Event, thread string) []progress {
 	var list []progress
 	times := map[string]int{}
 	add := func(e trace.Event, what, text string, tone Tone) {
 		times[what]++
 		if n := times[what]; n > 1 {
-			what += " (" + strconv.Itoa(n) + ")"
+			what = l.Say("%s (%d)", what, n)
 		}
-		list = append(list, progress{what, AlignedCell{Text: text, At: Millis(float64(e.At)), Tone: tone, at: e.At}})
+		list = append(list, progress{what, AlignedCell{Text: text, At: l.Millis(e.At.Duration()), Tone: tone, at: e.At}})
 	}
 	for _, e := range events {
 		if e.Thread != thread {
@@ -106,33 +105,37 @@ func progressOf(events []trace.Event, thread string) []progress {
 		}
 		switch b := e.Body.(type) {
 		case trace.Outcome:
-			what := b.Call + ", level " + strconv.Itoa(b.Level)
+			what := l.Say("%s, level %d", b.Call, b.Level)
 			if b.Call == "renew" {
-				what = "renew"
+				what = b.Call
 			}
 			if b.GivesBack {
-				what = "give back, level " + strconv.Itoa(b.Level)
+				what = l.Say("give back, level %d", b.Level)
 			}
-			_, tone := outcome(b)
-			add(e, what, string(b.Result), tone)
+			_, tone := outcome(l, b)
+			add(e, what, result(l, b.Result), tone)
 		case trace.Work:
 			if b.State == trace.WorkEnd {
-				add(e, "work, level "+strconv.Itoa(b.Level), "done", Plain)
+				add(e, l.Say("work, level %d", b.Level), l.Say("done"), Plain)
 			}
 		case trace.Resource:
 			tone := Plain
 			if b.Refused {
 				tone = Bad
 			}
-			add(e, b.Op, resource(b), tone)
+			what := l.Say("write")
+			if b.Op == trace.OpRead {
+				what = l.Say("read")
+			}
+			add(e, what, resource(l, b), tone)
 		case trace.Fault:
-			add(e, "fault: "+b.Do, "struck", Bad)
+			add(e, l.Say("fault: %s", faultName(l, b.Do)), l.Say("struck"), Bad)
 		case trace.End:
 			tone := Good
 			if b.Result != trace.Done {
 				tone = Bad
 			}
-			add(e, "end", string(b.Result), tone)
+			add(e, l.Say("end"), result(l, b.Result), tone)
 		}
 	}
 	return list

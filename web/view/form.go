@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"relock/engine/scenario"
+	"relock/web/words"
 )
 
 // Stores that the form offers.
@@ -115,7 +116,7 @@ func withMore(thread, retry map[string]any, text string) error {
 
 // NewForm fills a form from a scenario.
 func NewForm(sc *scenario.Scenario, store, external string) Form {
-	s := NewScenario(sc)
+	s := NewScenario(words.English, sc)
 	values := url.Values{
 		"title": {s.Title}, "key": {s.Key}, "lease": {s.Lease}, "watchdog": {watchdog(sc)},
 		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store}, "policy": {sc.Policy}, "protocol": {sc.Lock.Protocol}, "kind": {sc.Kind}, "nodes": {strconv.Itoa(sc.Lock.Nodes)}, "slow": {"1"},

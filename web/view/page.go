@@ -1,10 +1,10 @@
 package view
 
 import (
-	"fmt"
-
+	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 // Page is what every page has.
@@ -80,12 +80,15 @@ type Message struct {
 }
 
 // Place says where a run takes place.
-func Place(h trace.Header, external string) string {
-	store := "embedded miniredis"
-	if h.Store == trace.StoreExternal {
-		store = "Redis at " + external
+func Place(l words.Language, h trace.Header, external string) string {
+	switch {
+	case h.Store == trace.StoreExternal:
+		return l.Say("Redis at %s · wall clock", external)
+	case h.Clock == trace.ClockWall:
+		return l.Say("embedded miniredis · wall clock")
+	default:
+		return l.Say("embedded miniredis · virtual clock")
 	}
-	return store + " · " + h.Clock + " clock"
 }
 
 // Control is how a thread of a live run is steered.
@@ -104,25 +107,27 @@ type ControlAction struct {
 }
 
 // NewControls words how the threads are steered.
-func NewControls(list []run.Control) []Control {
+func NewControls(l words.Language, list []run.Control) []Control {
 	out := make([]Control, 0, len(list))
 	for i, c := range list {
-		pause, gate := ControlAction{Do: string(run.Suspend), Label: "Pause"}, ControlAction{Do: string(run.Gate), Label: "Gate its calls"}
+		pause := ControlAction{Do: string(run.Suspend), Label: l.Say("Pause")}
+		gate := ControlAction{Do: string(run.Gate), Label: l.Say("Gate its calls")}
 		v := Control{Thread: c.Thread, Ordinal: i}
 		if c.Suspended {
-			pause = ControlAction{Do: string(run.Resume), Label: "Resume"}
-			v.Note = "paused"
+			pause = ControlAction{Do: string(run.Resume), Label: l.Say("Resume")}
+			v.Note = l.Say("paused")
 		}
 		if c.Gated {
-			gate = ControlAction{Do: string(run.Ungate), Label: "Open the gate"}
+			gate = ControlAction{Do: string(run.Ungate), Label: l.Say("Open the gate")}
 		}
-		admit := ControlAction{Do: string(run.Admit), Label: "Let one call pass", Disabled: c.At == ""}
-		if c.At != "" {
-			v.Note = "at the gate: " + c.At
+		waits := c.At != lock.Call{}
+		admit := ControlAction{Do: string(run.Admit), Label: l.Say("Let one call pass"), Disabled: !waits}
+		if waits {
+			v.Note = l.Say("at the gate: %s", callOf(l, c.At))
 		}
-		v.Actions = []ControlAction{pause, gate, admit, {Do: string(run.Crash), Label: "Crash"}}
+		v.Actions = []ControlAction{pause, gate, admit, {Do: string(run.Crash), Label: l.Say("Crash")}}
 		if c.Ended {
-			v.Note = "has ended"
+			v.Note = l.Say("has ended")
 			for n := range v.Actions {
 				v.Actions[n].Disabled = true
 			}
@@ -132,33 +137,41 @@ func NewControls(list []run.Control) []Control {
 	return out
 }
 
-// ClockNote says what a clock means for what is shown.
-func ClockNote(clock string, slow int) string {
-	if clock == trace.ClockVirtual {
-		return "Virtual clock: the same scenario and seed give the same run, to the byte."
+// callOf words a call: "lock, level 2".
+func callOf(l words.Language, c lock.Call) string {
+	if c.Attempt > 1 {
+		return l.Say("%s, level %d, attempt %d", c.Name, c.Level, c.Attempt)
 	}
-	if slow > 1 {
-		return fmt.Sprintf("Wall clock in slow motion: every duration is %d times as long, the lease too, and it really runs.", slow)
-	}
-	return "Wall clock: time really passes, and no two runs are quite the same."
+	return l.Say("%s, level %d", c.Name, c.Level)
 }
 
-// Verdict sums up a run from its rows.
-func Verdict(rows []Row, ended bool) (string, Tone) {
+// ClockNote says what a clock means for what is shown.
+func ClockNote(l words.Language, clock string, slow int) string {
+	if clock == trace.ClockVirtual {
+		return l.Say("Virtual clock: the same scenario and seed give the same run, to the byte.")
+	}
+	if slow > 1 {
+		return l.Say("Wall clock in slow motion: every duration is %d times as long, the lease too, and it really runs.", slow)
+	}
+	return l.Say("Wall clock: time really passes, and no two runs are quite the same.")
+}
+
+// Verdict sums up a run from its rows, which are in l.
+func Verdict(l words.Language, rows []Row, ended bool) (string, Tone) {
 	broken := 0
 	for _, r := range rows {
 		broken += len(r.Violations)
 	}
 	switch {
 	case broken == 1:
-		return "1 rule was broken", Bad
+		return l.Say("1 rule was broken"), Bad
 	case broken > 1:
-		return fmt.Sprintf("%d times a rule was broken", broken), Bad
+		return l.Say("%d times a rule was broken", broken), Bad
 	case !ended:
-		return "running", Quiet
+		return l.Say("running"), Quiet
 	case len(rows) > 0 && rows[len(rows)-1].EventTone == Bad:
 		return rows[len(rows)-1].Event, Bad
 	default:
-		return "no rule was broken", Good
+		return l.Say("no rule was broken"), Good
 	}
 }

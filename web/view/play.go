@@ -1,18 +1,15 @@
 package view
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
-	"relock/engine"
 	"relock/engine/lock"
 	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/web/words"
 )
 
 // Play is the page on which a scenario is stepped.
@@ -37,25 +34,25 @@ type FaultKind struct {
 	Keep   bool // with its data
 }
 
-// FaultKinds lists them, those of threads first.
-func FaultKinds() []FaultKind {
+// FaultKinds lists them in l, those of threads first.
+func FaultKinds(l words.Language) []FaultKind {
 	return []FaultKind{
-		{Do: "pause", Label: "pause a thread", Thread: true, For: true},
-		{Do: "crash", Label: "crash a thread", Thread: true},
-		{Do: "stall", Label: "its work hangs", Thread: true},
-		{Do: "panic", Label: "its work panics", Thread: true},
-		{Do: "lose-request", Label: "lose its next request", Thread: true, At: true},
-		{Do: "lose-reply", Label: "lose its next reply", Thread: true, At: true},
-		{Do: "delay", Label: "delay its next request", Thread: true, At: true, For: true},
-		{Do: "skip-unlock", Label: "it forgets its next unlock", Thread: true},
-		{Do: "extra-unlock", Label: "it unlocks once too often", Thread: true},
-		{Do: "evict", Label: "Redis evicts the key"},
-		{Do: "restart", Label: "Redis restarts", Keep: true},
-		{Do: "fail-over", Label: "a replica takes over", Behind: true},
-		{Do: "clock-jump", Label: "the clock of Redis jumps", By: true},
-		{Do: "script-flush", Label: "Redis forgets its scripts"},
-		{Do: "down", Label: "Redis stops answering"},
-		{Do: "up", Label: "Redis answers again"},
+		{Do: "pause", Label: l.Say("pause a thread"), Thread: true, For: true},
+		{Do: "crash", Label: l.Say("crash a thread"), Thread: true},
+		{Do: "stall", Label: l.Say("its work hangs"), Thread: true},
+		{Do: "panic", Label: l.Say("its work panics"), Thread: true},
+		{Do: "lose-request", Label: l.Say("lose its next request"), Thread: true, At: true},
+		{Do: "lose-reply", Label: l.Say("lose its next reply"), Thread: true, At: true},
+		{Do: "delay", Label: l.Say("delay its next request"), Thread: true, At: true, For: true},
+		{Do: "skip-unlock", Label: l.Say("it forgets its next unlock"), Thread: true},
+		{Do: "extra-unlock", Label: l.Say("it unlocks once too often"), Thread: true},
+		{Do: "evict", Label: l.Say("Redis evicts the key")},
+		{Do: "restart", Label: l.Say("Redis restarts"), Keep: true},
+		{Do: "fail-over", Label: l.Say("a replica takes over"), Behind: true},
+		{Do: "clock-jump", Label: l.Say("the clock of Redis jumps"), By: true},
+		{Do: "script-flush", Label: l.Say("Redis forgets its scripts")},
+		{Do: "down", Label: l.Say("Redis stops answering")},
+		{Do: "up", Label: l.Say("Redis answers again")},
 	}
 }
 
@@ -70,8 +67,8 @@ type Option struct {
 	Armed      string `json:"armed,omitempty"` // faults that wait for their moment
 }
 
-// NewOptions words what every thread would do.
-func NewOptions(list []run.Option) []Option {
+// NewOptions words in l what every thread would do.
+func NewOptions(l words.Language, list []run.Option) []Option {
 	out := make([]Option, 0, len(list))
 	ready := slices.ContainsFunc(list, func(o run.Option) bool { return o.Choice >= 0 })
 	first := time.Duration(-1)
@@ -81,9 +78,9 @@ func NewOptions(list []run.Option) []Option {
 		}
 	}
 	for _, o := range list {
-		next := Option{Thread: o.Thread, Background: o.Background, Choice: o.Choice, Does: does(o), Why: whyNot(o)}
+		next := Option{Thread: o.Thread, Background: o.Background, Choice: o.Choice, Does: does(l, o), Why: whyNot(l, o)}
 		if len(o.Armed) > 0 {
-			next.Armed = "⚡ waiting to strike: " + strings.Join(o.Armed, ", ")
+			next.Armed = l.Say("⚡ waiting to strike: %s", armed(l, o.Armed))
 		}
 		next.Can = o.Choice >= 0 || !ready && o.At == first && o.Next != run.NextNothing
 		out = append(out, next)
@@ -91,83 +88,66 @@ func NewOptions(list []run.Option) []Option {
 	return out
 }
 
-func does(o run.Option) string {
-	call := o.Call.String()
+// armed lists faults, each with the call that it waits for.
+func armed(l words.Language, faults []scenario.Fault) string {
+	names := make([]string, 0, len(faults))
+	for _, f := range faults {
+		name := faultName(l, f.Do)
+		if f.At != "" {
+			name = l.Say("%s (%s)", name, f.At)
+		}
+		names = append(names, name)
+	}
+	return strings.Join(names, l.Say(", "))
+}
+
+func does(l words.Language, o run.Option) string {
+	call := callOf(l, o.Call)
 	if o.First != "" {
-		call = fmt.Sprintf("%s … in %s, level %d", o.First, o.Call.Name, o.Call.Level)
+		call = l.Say("%s … in %s, level %d", o.First, o.Call.Name, o.Call.Level)
 	}
 	if o.Call.GivesBack {
-		call = givesBack + ": " + call
+		call = l.Say("gives back what it may have acquired: %s", call)
 	}
 	switch o.Next {
 	case run.NextStart:
-		return "starts: " + call
+		return l.Say("starts: %s", call)
 	case run.NextRetry:
 		if o.Call.Name == lock.CallLock {
-			return fmt.Sprintf("retry %d of %d: %s", o.Call.Attempt-1, o.Retries, call)
+			return l.Say("retry %d of %d: %s", o.Call.Attempt-1, o.Retries, call)
 		}
-		return "tries again: " + call
+		return l.Say("tries again: %s", call)
 	case run.NextWork:
-		return "ends its work: " + call
+		return l.Say("ends its work: %s", call)
 	case run.NextCall:
 		return call
 	case run.NextRenew:
-		return "watchdog: " + o.First + " … in renew"
+		return l.Say("watchdog: %s … in renew", o.First)
 	case run.NextArrive:
-		return "a delayed request arrives"
+		return l.Say("a delayed request arrives")
 	default:
 		return ""
 	}
 }
 
-func whyNot(o run.Option) string {
+func whyNot(l words.Language, o run.Option) string {
 	switch o.Why {
 	case "":
 		return ""
 	case run.Waits:
-		return "at " + Instant(o.At)
+		return l.Say("at %s", l.Millis(o.At))
 	case run.IsPaused:
-		return "paused until " + Instant(o.At)
+		return l.Say("paused until %s", l.Millis(o.At))
 	case run.Hangs:
-		return "hangs for ever"
+		return l.Say("hangs for ever")
 	case run.AwaitsOwn:
-		return "waits for its watchdog"
+		return l.Say("waits for its watchdog")
 	default:
 		if o.Ended == "" {
-			return "ended with the run"
+			return l.Say("ended with the run")
 		}
-		return "ended: " + string(o.Ended)
+		return l.Say("ended: %s", result(l, o.Ended))
 	}
-}
-
-// Instant words a time since the run began, or its length.
-func Instant(d time.Duration) string {
-	return Millis(float64(d.Round(time.Microsecond)/time.Microsecond) / 1000)
-}
-
-// Refused is the sentence for a command that was not carried out, and whether
-// the error is of that kind at all.
-func Refused(err error) (string, bool) {
-	var refused *run.Refusal
-	for _, known := range []error{engine.ErrBranches, engine.ErrMoves, engine.ErrNoBranch, engine.ErrNoMove, run.ErrDiverged} {
-		if errors.Is(err, known) {
-			return Sentence(err.Error()), true
-		}
-	}
-	if errors.As(err, &refused) {
-		text := refused.Error()
-		if refused.Thread != "" && strings.HasPrefix(text, refused.Thread) {
-			return text + ".", true // a name is written as it is
-		}
-		return Sentence(text), true
-	}
-	return "", false
-}
-
-// Sentence makes an error's text one.
-func Sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	return string(unicode.ToUpper(first)) + text[size:] + "."
 }
 
 // Compared is two branches row by row.
@@ -179,8 +159,14 @@ type Compared struct {
 	Rows        []ComparedRow
 }
 
-// NewCompared puts two branches beside each other.
-func NewCompared(s Scenario, left, right Side) Compared {
+// NewCompared puts two branches beside each other. Their rows are in l.
+func NewCompared(l words.Language, s Scenario, left, right Side) Compared {
+	for _, side := range []*Side{&left, &right} {
+		side.missing = l.Say("not stepped that far")
+		if side.Over {
+			side.missing = l.Say("has ended before")
+		}
+	}
 	c := Compared{Left: left, Right: right, Threads: s.Threads, Key: s.Key, Rows: compare(left.Rows, right.Rows)}
 	for c.Same < len(c.Rows) && c.Rows[c.Same].Equal {
 		c.Same++
@@ -193,22 +179,19 @@ type Side struct {
 	Name string
 	Rows []Row
 	Over bool // its run has ended
+
+	missing string
 }
 
 // Missing says why a side has no row where the other has one.
-func (s Side) Missing() string {
-	if s.Over {
-		return "has ended before"
-	}
-	return "not stepped that far"
-}
+func (s Side) Missing() string { return s.missing }
 
 // BranchName is what a branch is called.
-func BranchName(id int) string {
+func BranchName(l words.Language, id int) string {
 	if id == 0 {
-		return "main"
+		return l.Say("main")
 	}
-	return "branch " + strconv.Itoa(id)
+	return l.Say("branch %d", id)
 }
 
 // ComparedRow is one T in both branches. A side that has ended before has no

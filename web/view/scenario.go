@@ -3,6 +3,7 @@ package view
 import (
 	"relock/engine/lock"
 	"relock/engine/scenario"
+	"relock/web/words"
 )
 
 // Scenario is a scenario ready to be shown, and to be edited in a form.
@@ -27,16 +28,16 @@ type Thread struct {
 	Interval string
 }
 
-// NewScenario words sc.
-func NewScenario(sc *scenario.Scenario) Scenario {
+// NewScenario words sc in l.
+func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
 		Title: sc.Title, Key: sc.Lock.Key, Seed: sc.Seed,
 		Lease: scenario.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
-		Watchdog: "off",
+		Watchdog: l.Say("off"),
 	}
 	switch {
 	case !lock.Protocol(sc.Lock.Protocol).HasWatchdog():
-		s.Watchdog = "none"
+		s.Watchdog = l.Say("none")
 	case sc.Lock.Watchdog > 0:
 		s.Watchdog = scenario.Duration(sc.Lock.Watchdog)
 	}

@@ -1,6 +1,6 @@
 // Package view turns traces and scenarios into what is shown: plain structs
-// of ready-made text, without HTML, HTTP or Redis. The page and the terminal
-// both draw from it.
+// of ready-made text in a language, without HTML, HTTP or Redis. The page and
+// the terminal both draw from it.
 package view
 
 import (
@@ -8,8 +8,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"relock/engine/run"
+	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 // Tone says how a text is meant; whoever draws it gives it a colour and a
@@ -96,6 +100,7 @@ type Violation struct {
 
 // Timeline folds a trace into rows. It is not safe for concurrent use.
 type Timeline struct {
+	l       words.Language
 	threads []string
 	owners  map[string]string
 	lease   int64
@@ -104,14 +109,21 @@ type Timeline struct {
 	rows   []Row
 	status map[string]string
 	belief map[string]int
+
+	// What a rule can be broken with: the tokens that were granted, and the
+	// values that were read and written, by the seq of their events.
+	numbers map[int]int64
 }
 
-// NewTimeline returns an empty timeline for a run of s.
-func NewTimeline(s Scenario, owners map[string]string) *Timeline {
-	t := &Timeline{owners: owners, lease: s.LeaseMillis, key: s.Key, status: map[string]string{}, belief: map[string]int{}}
+// NewTimeline returns an empty timeline in l for a run of s.
+func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
+	t := &Timeline{
+		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key,
+		status: map[string]string{}, belief: map[string]int{}, numbers: map[int]int64{},
+	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
-		t.status[th.Name] = "not started"
+		t.status[th.Name] = l.Say("not started")
 	}
 	return t
 }
@@ -146,7 +158,7 @@ func (t *Timeline) Add(e trace.Event) int {
 }
 
 func (t *Timeline) newRow(e trace.Event) Row {
-	row := Row{Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: Millis(float64(e.At))}
+	row := Row{Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: t.l.Millis(e.At.Duration())}
 	for i, name := range t.threads {
 		row.Cells = append(row.Cells, Cell{Thread: name, Ordinal: i, Title: t.status[name], Tone: Quiet})
 	}
@@ -172,20 +184,20 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 func (t *Timeline) event(row *Row, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Expired:
-		row.Event, row.EventTone = "The lease ran out: Redis dropped the key", Bad
+		row.Event, row.EventTone = t.l.Say("The lease ran out: Redis dropped the key"), Bad
 		if b.Node > 0 {
-			row.Event = "The lease ran out: node " + strconv.Itoa(b.Node) + " dropped the key"
+			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
 		}
 	case trace.Violation:
-		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: b.Detail})
+		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: t.violation(e, b)})
 	case trace.End:
 		row.Final = true
-		row.Event, row.EventTone = "The run has ended", Quiet
+		row.Event, row.EventTone = t.l.Say("The run has ended"), Quiet
 		if b.Error != "" {
-			row.Event, row.EventTone = "The run was ended: "+b.Error, Bad
+			row.Event, row.EventTone = endOfRun(t.l, b.Error), Bad
 		}
 	case trace.Fault:
-		row.Event, row.EventTone = faultOfRedis(b, len(e.Nodes) > 0), Bad
+		row.Event, row.EventTone = faultOfRedis(t.l, b, len(e.Nodes) > 0), Bad
 	}
 }
 
@@ -196,11 +208,14 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if c.Title == "" {
 			c.Title = b.Call
 			if b.GivesBack {
-				c.Title = givesBack
+				c.Title = t.l.Say("gives back what it may have acquired")
 			}
 		}
 	case trace.Outcome:
-		title, tone := outcome(b)
+		if b.Token > 0 {
+			t.numbers[e.Seq] = b.Token
+		}
+		title, tone := outcome(t.l, b)
 		if c.Tone == Good { // one more call in the same step
 			c.Notes = append(c.Notes, title)
 			if tone == Bad {
@@ -210,198 +225,52 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 		c.Title, c.Tone = title, tone
 		if b.Result == trace.Failed {
-			c.Notes = append(c.Notes, strings.TrimSpace(b.Error[strings.LastIndex(b.Error, ":")+1:]))
+			c.Notes = append(c.Notes, failure(t.l, b.Error))
 		}
 	case trace.Work:
-		t.work(c, e, b)
+		t.work(c, b)
 	case trace.Wait:
-		until := Millis(float64(e.At + b.For))
-		note := "waits " + Millis(float64(b.For))
+		length := t.l.Millis(b.For.Duration())
+		note := t.l.Say("waits %s", length)
 		if b.Why == trace.WaitNotify {
-			note = "waits for a message, at most " + Millis(float64(b.For))
+			note = t.l.Say("waits for a message, at most %s", length)
 		}
 		c.Notes = append(c.Notes, note)
-		t.status[c.Thread] = "waiting until " + until
+		t.status[c.Thread] = t.l.Say("waiting until %s", t.l.Millis((e.At + b.For).Duration()))
 	case trace.Resource:
-		c.Notes = append(c.Notes, resource(b))
+		t.numbers[e.Seq] = int64(b.Value)
+		c.Notes = append(c.Notes, resource(t.l, b))
 		if b.Refused {
 			c.Tone = Bad
 		}
 	case trace.Fault:
-		c.Notes = append(c.Notes, fault(b))
+		c.Notes = append(c.Notes, fault(t.l, b))
 		c.Tone = Bad
 		switch {
-		case b.Do == "resume":
+		case b.Do == run.FaultResume:
 			t.status[c.Thread], c.Tone = "", Plain
-		case b.Do == "pause" && b.ForMS == 0:
-			t.status[c.Thread] = "paused by hand"
-		case b.Do == "pause":
-			t.status[c.Thread] = "standing still until " + Millis(float64(e.At+b.ForMS))
+		case b.Do == scenario.FaultPause && b.ForMS == 0:
+			t.status[c.Thread] = t.l.Say("paused by hand")
+		case b.Do == scenario.FaultPause:
+			t.status[c.Thread] = t.l.Say("standing still until %s", t.l.Millis((e.At + b.ForMS).Duration()))
 		}
 	case trace.End:
-		c.Notes = append(c.Notes, "ends: "+string(b.Result))
-		t.status[c.Thread] = "ended: " + string(b.Result)
+		c.Notes = append(c.Notes, t.l.Say("ends: %s", result(t.l, b.Result)))
+		t.status[c.Thread] = t.l.Say("ended: %s", result(t.l, b.Result))
 		if b.Result != trace.Done {
 			c.Tone = Bad
 		}
 	}
 }
 
-func (t *Timeline) work(c *Cell, e trace.Event, b trace.Work) {
+func (t *Timeline) work(c *Cell, b trace.Work) {
 	if b.State == trace.WorkEnd {
-		c.Title = fmt.Sprintf("work at level %d done", b.Level)
+		c.Title = t.l.Say("work at level %d done", b.Level)
 		t.status[c.Thread] = ""
 		return
 	}
-	c.Notes = append(c.Notes, "works "+Millis(float64(b.For)))
-	t.status[c.Thread] = fmt.Sprintf("working, level %d", b.Level)
-}
-
-// resource words a read or a write of what the lock protects.
-func resource(b trace.Resource) string {
-	token := ""
-	if b.Token > 0 {
-		token = " with token " + strconv.FormatInt(b.Token, 10)
-	}
-	switch {
-	case b.Refused:
-		return "its write" + token + " is refused: a newer one was seen"
-	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
-		return "finds nothing left"
-	case b.Op == trace.OpRead && b.Stock:
-		return "finds " + strconv.Itoa(b.Value) + " left"
-	case b.Op == trace.OpRead:
-		return "reads " + strconv.Itoa(b.Value)
-	case b.Stock:
-		return "takes one" + token + ": " + strconv.Itoa(b.Value) + " left"
-	default:
-		return "writes " + strconv.Itoa(b.Value) + token
-	}
-}
-
-// fault words what went wrong in a thread or on its way to Redis.
-func fault(b trace.Fault) string {
-	length := Millis(float64(b.ForMS))
-	switch b.Do {
-	case "resume":
-		return "goes on"
-	case "pause":
-		if b.ForMS == 0 {
-			return "paused by hand: stands still, its watchdog too"
-		}
-		if b.Scope == "work" {
-			return "fault: the work stands still for " + length + ", the watchdog goes on"
-		}
-		return "fault: stands still for " + length
-	case "crash":
-		return "fault: the process dies"
-	case "panic":
-		return "fault: the business code panics"
-	case "stall":
-		return "fault: the business code hangs"
-	case "skip-unlock":
-		return "fault: the unlock is forgotten"
-	case "extra-unlock":
-		return "fault: one unlock too many"
-	case "lose-request":
-		return "fault: the request is lost"
-	case "lose-message":
-		return "fault: the message is lost"
-	case "lose-reply":
-		return "fault: the reply is lost"
-	case "delay":
-		return "fault: the request is delayed by " + length
-	default:
-		return "fault: " + b.Do
-	}
-}
-
-// faultOfRedis words what was done to Redis itself, or to one of several.
-func faultOfRedis(b trace.Fault, several bool) string {
-	text := faultOf(b)
-	if several {
-		text = strings.Replace(text, "Redis", "node "+strconv.Itoa(max(b.Node, 1)), 1)
-		text = strings.Replace(text, "a replica", "a replica of node "+strconv.Itoa(max(b.Node, 1)), 1)
-		text = strings.ToUpper(text[:1]) + text[1:]
-	}
-	if b.Thread != "" {
-		text += ", for " + b.Thread + " alone"
-	}
-	return text
-}
-
-func faultOf(b trace.Fault) string {
-	switch b.Do {
-	case "restart":
-		if b.Keep {
-			return "Fault: Redis restarts, with its data"
-		}
-		return "Fault: Redis restarts empty"
-	case "fail-over":
-		if b.Behind == nil || *b.Behind == 0 {
-			return "Fault: a replica takes over, with everything"
-		}
-		return "Fault: a replica takes over that lacks the last writes: " + strconv.Itoa(*b.Behind)
-	case "evict":
-		return "Fault: Redis evicts the key"
-	case "clock-jump":
-		return "Fault: the clock of Redis jumps by " + b.By
-	case "down":
-		return "Fault: Redis stops answering"
-	case "up":
-		return "Redis answers again"
-	case "script-flush":
-		return "Fault: Redis forgets its cached scripts"
-	default:
-		return "Fault: " + b.Do
-	}
-}
-
-// givesBack is what is done after a lock call whose reply was lost, or came
-// too late.
-const givesBack = "gives back what it may have acquired"
-
-// outcome words what an attempt came to.
-func outcome(b trace.Outcome) (string, Tone) {
-	title := b.Call
-	if b.Call == "renew" {
-		title = "watchdog"
-	}
-	if b.GivesBack {
-		title = givesBack
-	}
-	if b.GivesBack && b.Result == trace.NotHeld {
-		return title + ": it had not", Plain
-	}
-	if b.Attempt > 1 && b.Call == "lock" {
-		title = "retry " + strconv.Itoa(b.Attempt-1)
-	}
-	switch b.Result {
-	case trace.Acquired:
-		return title + ": acquired", Good
-	case trace.Reentered:
-		return title + ": level " + strconv.Itoa(b.Level) + " entered", Good
-	case trace.Refused:
-		return title + ": refused", Bad
-	case trace.Exhausted:
-		return "gives up after " + strconv.Itoa(b.Attempt) + " attempts", Bad
-	case trace.Online:
-		return title + ": online", Good
-	case trace.Offline:
-		return title + ": offline", Bad
-	case trace.Released:
-		return title + ": released", Good
-	case trace.Decremented:
-		return title + ": level " + strconv.Itoa(b.Level) + " left", Good
-	case trace.Renewed:
-		return title + ": lease renewed", Good
-	case trace.Lost:
-		return title + ": the lease was lost", Bad
-	case trace.NotHeld:
-		return title + ": not held", Bad
-	default:
-		return title + ": error", Bad
-	}
+	c.Notes = append(c.Notes, t.l.Say("works %s", t.l.Millis(b.For.Duration())))
+	t.status[c.Thread] = t.l.Say("working, level %d", b.Level)
 }
 
 func (t *Timeline) line(b trace.Command, ordinal int) Line {
@@ -431,7 +300,7 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 			l.Source += ":" + strconv.Itoa(b.Line)
 		}
 	}
-	l.Spoken = strings.TrimSpace(l.Verb+" "+l.Args) + " gives " + l.Reply
+	l.Spoken = t.l.Say("%s gives %s", strings.TrimSpace(l.Verb+" "+l.Args), l.Reply)
 	return l
 }
 
@@ -500,11 +369,11 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		})
 	}
 	if k.PTTL < 0 {
-		out.Lease = "no expiry"
+		out.Lease = t.l.Say("no expiry")
 		out.Fraction = 1000
 		return out
 	}
-	out.Lease = Millis(float64(k.PTTL))
+	out.Lease = t.l.Millis(millis(k.PTTL))
 	if t.lease > 0 {
 		out.Fraction = int(min(max(k.PTTL*1000/t.lease, 0), 1000))
 	}
@@ -519,7 +388,5 @@ func ShortOwner(id string) string {
 	return id[:4] + "…" + id[len(id)-3:]
 }
 
-// Millis words a time in milliseconds: "62 ms", "66.667 ms".
-func Millis(ms float64) string {
-	return strconv.FormatFloat(ms, 'f', -1, 64) + " ms"
-}
+// millis is a time as Redis counts it.
+func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

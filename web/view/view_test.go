@@ -9,13 +9,14 @@ import (
 
 	"relock/engine/trace"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 const ownerA, ownerB = "aaaa1111bbbb2222", "cccc3333dddd4444"
 
 func timeline() *view.Timeline {
 	s := view.Scenario{Key: "K", LeaseMillis: 200, Threads: []view.Thread{{Name: "A"}, {Name: "B"}}}
-	return view.NewTimeline(s, map[string]string{ownerA: "A", ownerB: "B"})
+	return view.NewTimeline(words.English, s, map[string]string{ownerA: "A", ownerB: "B"})
 }
 
 func TestARowTellsWhatItsStepDid(t *testing.T) {
@@ -106,7 +107,7 @@ func TestVerdict(t *testing.T) {
 		{append(broken, broken...), true, "2 times a rule was broken", view.Bad},
 		{[]view.Row{{Event: "The run was ended: stopped", EventTone: view.Bad, Final: true}}, true, "The run was ended: stopped", view.Bad},
 	} {
-		if got, tone := view.Verdict(c.rows, c.ended); got != c.want || tone != c.tone {
+		if got, tone := view.Verdict(words.English, c.rows, c.ended); got != c.want || tone != c.tone {
 			t.Errorf("%q %s, want %q %s", got, tone, c.want, c.tone)
 		}
 	}

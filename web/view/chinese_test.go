@@ -1,0 +1,144 @@
+package view_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"relock/engine"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/lessons"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// recorded are runs in which most of what can happen does: the golden traces,
+// and the scenarios that are taught.
+func recorded(t *testing.T) map[string]engine.Played {
+	t.Helper()
+	all := map[string]engine.Played{}
+	golden, err := filepath.Glob("../../engine/run/testdata/*.jsonl")
+	if err != nil || len(golden) == 0 {
+		t.Fatal("no golden traces:", err)
+	}
+	for _, name := range golden {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, events, err := trace.Read(f)
+		_ = f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc, err := scenario.Parse(h.Scenario)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[filepath.Base(name)] = engine.Played{Scenario: sc, Header: h, Events: events}
+	}
+	taught, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range taught {
+		data, err := fs.ReadFile(lessons.Scenarios(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc, err := scenario.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := engine.Start(t.Context(), sc, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		events, _ := r.Log().Since(0)
+		all[name] = engine.Played{Protocol: sc.Lock.Protocol, Scenario: sc, Header: r.Header(), Events: events}
+	}
+	return all
+}
+
+// inChinese tells whether a text is Chinese, or says nothing but the name of a
+// call, which stays as it is, or what Redis has answered.
+func inChinese(text string) bool {
+	names := []string{"", "lock", "unlock", "renew", "leave", "beat"}
+	return slices.Contains(names, text) || strings.HasPrefix(text, "WRONGTYPE ") || strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) })
+}
+
+func TestNothingOfATimelineStaysEnglish(t *testing.T) {
+	l := words.Chinese
+	for name, p := range recorded(t) {
+		t.Run(name, func(t *testing.T) {
+			check := func(what, text string) {
+				if !inChinese(text) {
+					t.Errorf("%s: %q", what, text)
+				}
+			}
+			tl := view.NewTimeline(l, view.NewScenario(l, p.Scenario), p.Header.Owners)
+			for _, e := range p.Events {
+				tl.Add(e)
+			}
+			for _, r := range tl.Rows() {
+				check("event", r.Event)
+				for _, v := range r.Violations {
+					check("violation of "+v.Rule, v.Detail)
+				}
+				for _, c := range r.Cells {
+					check("title", c.Title)
+					for _, n := range c.Notes {
+						check("note", n)
+					}
+					for _, line := range c.Lines {
+						check("spoken line", line.Spoken)
+					}
+				}
+			}
+			verdict, _ := view.Verdict(l, tl.Rows(), true)
+			check("verdict", verdict)
+			for _, thread := range view.Align(l, []engine.Played{p, p}).Threads {
+				for _, r := range thread.Rows {
+					if r.What != "renew" && !strings.HasPrefix(r.What, "renew（") {
+						check("what was done", r.What)
+					}
+					for _, c := range r.Cells {
+						check("what came of it", c.Text)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestNothingThatIsRefusedStaysEnglish(t *testing.T) {
+	for _, why := range []run.Why{
+		run.IsOver, run.NoChoice, run.IsPast, run.HasEnded, run.Waits, run.IsPaused, run.AfterOther, run.Hangs, run.AwaitsOwn, run.NeverMoves,
+		run.NoExpiry, run.IsArmed, run.NoWatchdog, run.NoKey, run.NoScripts, run.NothingYet, run.IsDown, run.IsUp,
+		run.NotLive, run.IsSuspended, run.GoesOn, run.IsGated, run.IsNotGated, run.NobodyWaits, run.NoAction,
+	} {
+		r := &run.Refusal{Why: why, Thread: "A", Other: "B", Choices: 3}
+		english, ok := view.Refused(words.English, r)
+		chinese, _ := view.Refused(words.Chinese, r)
+		if !ok || !inChinese(chinese) || !strings.HasSuffix(chinese, "。") || !strings.HasSuffix(english, ".") || strings.Contains(english, string(why)+")") {
+			t.Errorf("%s: %q, %q", why, english, chinese)
+		}
+	}
+	for _, err := range []error{
+		engine.ErrBranches, engine.ErrMoves, engine.ErrNoBranch, engine.ErrNoMove, engine.ErrCompared, run.ErrLimit,
+		run.Diverged(3, &run.Refusal{Why: run.IsOver}),
+	} {
+		if got, ok := view.Refused(words.Chinese, err); !ok || !inChinese(got) {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+}

@@ -1,0 +1,351 @@
+package view
+
+import (
+	"slices"
+	"strings"
+
+	"relock/engine/check"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// listed joins names: "A", "A and B", "A, B and C".
+func listed(l words.Language, names []string) string {
+	n := len(names)
+	if n < 2 {
+		return strings.Join(names, "")
+	}
+	return l.Say("%s and %s", strings.Join(names[:n-1], l.Say(", ")), names[n-1])
+}
+
+// result says what a call came to, or how a thread ended, in a word. In
+// English these are the words of scenarios and traces.
+func result(l words.Language, r trace.Result) string {
+	switch r {
+	case trace.Acquired:
+		return l.Say("acquired")
+	case trace.Reentered:
+		return l.Say("reentered")
+	case trace.Refused:
+		return l.Say("refused")
+	case trace.Released:
+		return l.Say("released")
+	case trace.Decremented:
+		return l.Say("decremented")
+	case trace.Renewed:
+		return l.Say("renewed")
+	case trace.NotHeld:
+		return l.Say("not-held")
+	case trace.Exhausted:
+		return l.Say("exhausted")
+	case trace.Lost:
+		return l.Say("lost")
+	case trace.Failed:
+		return l.Say("error")
+	case trace.Online:
+		return l.Say("online")
+	case trace.Offline:
+		return l.Say("offline")
+	case trace.Done:
+		return l.Say("done")
+	case trace.Crashed:
+		return l.Say("crashed")
+	default:
+		return string(r)
+	}
+}
+
+// outcome words what an attempt came to.
+func outcome(l words.Language, b trace.Outcome) (string, Tone) {
+	call := b.Call
+	if b.GivesBack && b.Result == trace.NotHeld {
+		return l.Say("gives back what it may have acquired: it had not"), Plain
+	}
+	switch {
+	case b.GivesBack:
+		call = l.Say("gives back what it may have acquired")
+	case b.Call == "renew":
+		call = l.Say("watchdog")
+	case b.Call == "lock" && b.Attempt > 1:
+		call = l.Say("retry %d", b.Attempt-1)
+	}
+	switch b.Result {
+	case trace.Acquired:
+		return l.Say("%s: acquired", call), Good
+	case trace.Reentered:
+		return l.Say("%s: level %d entered", call, b.Level), Good
+	case trace.Refused:
+		return l.Say("%s: refused", call), Bad
+	case trace.Exhausted:
+		return l.Say("gives up after %d attempts", b.Attempt), Bad
+	case trace.Online:
+		return l.Say("%s: online", call), Good
+	case trace.Offline:
+		return l.Say("%s: offline", call), Bad
+	case trace.Released:
+		return l.Say("%s: released", call), Good
+	case trace.Decremented:
+		return l.Say("%s: level %d left", call, b.Level), Good
+	case trace.Renewed:
+		return l.Say("%s: lease renewed", call), Good
+	case trace.Lost:
+		return l.Say("%s: the lease was lost", call), Bad
+	case trace.NotHeld:
+		return l.Say("%s: not held", call), Bad
+	default:
+		return l.Say("%s: error", call), Bad
+	}
+}
+
+// failure words the error of a call by its innermost part. What Redis itself
+// has answered stays as it is.
+func failure(l words.Language, text string) string {
+	why := strings.TrimSpace(text[strings.LastIndex(text, ":")+1:])
+	for _, known := range []words.Text{"connection reset by peer", "connection refused", "i/o timeout", "context deadline exceeded", "context canceled", "EOF"} {
+		if why == string(known) {
+			return l.Say(known)
+		}
+	}
+	return why
+}
+
+// endOfRun words what ended a run early: of whatever the trace says, what the
+// engine and the server end runs with.
+func endOfRun(l words.Language, text string) string {
+	limit, limited := strings.CutPrefix(text, "it took longer than ")
+	switch {
+	case text == "stopped":
+		return l.Say("The run was ended: stopped")
+	case text == "the server is shutting down":
+		return l.Say("The run was ended: the server is shutting down")
+	case limited:
+		return l.Say("The run was ended: it took longer than %s", limit)
+	case strings.HasSuffix(text, run.ErrLimit.Error()):
+		return l.Say("The run was ended: it reached the limit of %d events", run.MaxEvents)
+	default:
+		return l.Say("The run was ended: %s", text)
+	}
+}
+
+// resource words a read or a write of what the lock protects.
+func resource(l words.Language, b trace.Resource) string {
+	switch {
+	case b.Refused && b.Token > 0:
+		return l.Say("its write with token %d is refused: a newer one was seen", b.Token)
+	case b.Refused:
+		return l.Say("its write is refused: a newer token was seen")
+	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
+		return l.Say("finds nothing left")
+	case b.Op == trace.OpRead && b.Stock:
+		return l.Say("finds %d left", b.Value)
+	case b.Op == trace.OpRead:
+		return l.Say("reads %d", b.Value)
+	case b.Stock && b.Token > 0:
+		return l.Say("takes one with token %d: %d left", b.Token, b.Value)
+	case b.Stock:
+		return l.Say("takes one: %d left", b.Value)
+	case b.Token > 0:
+		return l.Say("writes %d with token %d", b.Value, b.Token)
+	default:
+		return l.Say("writes %d", b.Value)
+	}
+}
+
+// faultName is a fault in few words: in English those of scenarios.
+func faultName(l words.Language, do string) string {
+	switch do {
+	case run.FaultResume:
+		return l.Say("resume")
+	case scenario.FaultPause:
+		return l.Say("pause")
+	case scenario.FaultCrash:
+		return l.Say("crash")
+	case scenario.FaultPanic:
+		return l.Say("panic")
+	case scenario.FaultStall:
+		return l.Say("stall")
+	case scenario.FaultSkipUnlock:
+		return l.Say("skip-unlock")
+	case scenario.FaultExtraUnlock:
+		return l.Say("extra-unlock")
+	case scenario.FaultLoseRequest:
+		return l.Say("lose-request")
+	case scenario.FaultLoseMessage:
+		return l.Say("lose-message")
+	case scenario.FaultLoseReply:
+		return l.Say("lose-reply")
+	case scenario.FaultDelay:
+		return l.Say("delay")
+	default:
+		return do // of Redis: no thread has these
+	}
+}
+
+// fault words what went wrong in a thread or on its way to Redis.
+func fault(l words.Language, b trace.Fault) string {
+	length := l.Millis(b.ForMS.Duration())
+	switch b.Do {
+	case run.FaultResume:
+		return l.Say("goes on")
+	case scenario.FaultPause:
+		if b.ForMS == 0 {
+			return l.Say("paused by hand: stands still, its watchdog too")
+		}
+		if b.Scope == scenario.ScopeWork {
+			return l.Say("fault: the work stands still for %s, the watchdog goes on", length)
+		}
+		return l.Say("fault: stands still for %s", length)
+	case scenario.FaultCrash:
+		return l.Say("fault: the process dies")
+	case scenario.FaultPanic:
+		return l.Say("fault: the business code panics")
+	case scenario.FaultStall:
+		return l.Say("fault: the business code hangs")
+	case scenario.FaultSkipUnlock:
+		return l.Say("fault: the unlock is forgotten")
+	case scenario.FaultExtraUnlock:
+		return l.Say("fault: one unlock too many")
+	case scenario.FaultLoseRequest:
+		return l.Say("fault: the request is lost")
+	case scenario.FaultLoseMessage:
+		return l.Say("fault: the message is lost")
+	case scenario.FaultLoseReply:
+		return l.Say("fault: the reply is lost")
+	case scenario.FaultDelay:
+		return l.Say("fault: the request is delayed by %s", length)
+	default:
+		return l.Say("fault: %s", faultName(l, b.Do))
+	}
+}
+
+// faultOfRedis words what was done to Redis itself, or to one of several.
+func faultOfRedis(l words.Language, b trace.Fault, several bool) string {
+	if several {
+		return faultOfNode(l, b, max(b.Node, 1))
+	}
+	switch b.Do {
+	case scenario.FaultRestart:
+		if b.Keep {
+			return l.Say("Fault: Redis restarts, with its data")
+		}
+		return l.Say("Fault: Redis restarts empty")
+	case scenario.FaultFailOver:
+		if b.Behind == nil || *b.Behind == 0 {
+			return l.Say("Fault: a replica takes over, with everything")
+		}
+		return l.Say("Fault: a replica takes over that lacks the last writes: %d", *b.Behind)
+	case scenario.FaultEvict:
+		return l.Say("Fault: Redis evicts the key")
+	case scenario.FaultClockJump:
+		return l.Say("Fault: the clock of Redis jumps by %s", b.By)
+	case scenario.FaultDown:
+		if b.Thread != "" {
+			return l.Say("Fault: Redis stops answering, for %s alone", b.Thread)
+		}
+		return l.Say("Fault: Redis stops answering")
+	case scenario.FaultUp:
+		if b.Thread != "" {
+			return l.Say("Redis answers again, for %s alone", b.Thread)
+		}
+		return l.Say("Redis answers again")
+	case scenario.FaultScriptFlush:
+		return l.Say("Fault: Redis forgets its cached scripts")
+	default:
+		return l.Say("Fault: %s", b.Do)
+	}
+}
+
+func faultOfNode(l words.Language, b trace.Fault, node int) string {
+	switch b.Do {
+	case scenario.FaultRestart:
+		if b.Keep {
+			return l.Say("Fault: node %d restarts, with its data", node)
+		}
+		return l.Say("Fault: node %d restarts empty", node)
+	case scenario.FaultFailOver:
+		if b.Behind == nil || *b.Behind == 0 {
+			return l.Say("Fault: a replica of node %d takes over, with everything", node)
+		}
+		return l.Say("Fault: a replica of node %d takes over that lacks the last writes: %d", node, *b.Behind)
+	case scenario.FaultEvict:
+		return l.Say("Fault: node %d evicts the key", node)
+	case scenario.FaultClockJump:
+		return l.Say("Fault: the clock of node %d jumps by %s", node, b.By)
+	case scenario.FaultDown:
+		if b.Thread != "" {
+			return l.Say("Fault: node %d stops answering, for %s alone", node, b.Thread)
+		}
+		return l.Say("Fault: node %d stops answering", node)
+	case scenario.FaultUp:
+		if b.Thread != "" {
+			return l.Say("Node %d answers again, for %s alone", node, b.Thread)
+		}
+		return l.Say("Node %d answers again", node)
+	case scenario.FaultScriptFlush:
+		return l.Say("Fault: node %d forgets its cached scripts", node)
+	default:
+		return l.Say("Fault at node %d: %s", node, b.Do)
+	}
+}
+
+// violation words a broken rule by what the trace has beside it. A trace from
+// elsewhere may lack that; then the rule's own words have to do.
+func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
+	proof := func(i int) int64 { return t.numbers[v.Events[i]] }
+	last := len(v.Events) - 1
+	switch threads := v.Threads; {
+	case v.Rule == check.MutualExclusion && len(threads) > 1:
+		if holders := t.holders(e.Key); len(holders) > 0 {
+			return t.l.Say("%s are in their critical sections at once; in Redis the lock is held by %s", listed(t.l, threads), listed(t.l, holders))
+		}
+		return t.l.Say("%s are in their critical sections at once; nobody holds the key in Redis", listed(t.l, threads))
+	case v.Rule == check.ForeignRelease && len(threads) > 1:
+		return t.l.Say("%s deleted the lock of %s", threads[0], listed(t.l, threads[1:]))
+	case v.Rule == check.ForeignRenewal && len(threads) > 1:
+		return t.l.Say("the watchdog of %s renewed the lease of %s", threads[0], listed(t.l, threads[1:]))
+	case v.Rule == check.CountMismatch && len(threads) > 0 && e.Key.Fields[t.owner(threads[0])] != "":
+		return t.l.Say("levels that %s has entered: %d; the hold count: %s", threads[0], e.Belief[threads[0]], e.Key.Fields[t.owner(threads[0])])
+	case v.Rule == check.Orphan && e.Key.PTTL >= 0:
+		return t.l.Say("every thread has ended, and one lease later the key still stands for %s", t.l.Millis(millis(e.Key.PTTL)))
+	case v.Rule == check.Orphan:
+		return t.l.Say("every thread has ended, and one lease later the key still stands without an expiry")
+	case v.Rule == check.SelfDeadlock && len(threads) > 0:
+		return t.l.Say("%s waits for a lock that it holds itself", threads[0])
+	case v.Rule == check.Stuck && len(threads) == 1:
+		return t.l.Say("%s waits for something that cannot happen any more", threads[0])
+	case v.Rule == check.Stuck && len(threads) > 1:
+		return t.l.Say("%s wait for something that cannot happen any more", listed(t.l, threads))
+	case v.Rule == check.LostUpdate && len(threads) > 1 && last >= 0:
+		return t.l.Say("%[1]s wrote %[2]d over what %[3]s had written since %[1]s read", threads[0], proof(last), threads[1])
+	case v.Rule == check.Oversold && len(threads) > 0 && last >= 0:
+		return t.l.Say("%s took one that was not there: the stock is at %d", threads[0], proof(last))
+	case v.Rule == check.TokenRegression && len(threads) > 1 && last > 0:
+		return t.l.Say("%s was given token %d, and %s had %d before", threads[0], proof(last), threads[1], proof(0))
+	default:
+		return v.Detail
+	}
+}
+
+// holders are the threads that the key names.
+func (t *Timeline) holders(k trace.KeyState) []string {
+	var names []string
+	for id, name := range t.owners {
+		if _, has := k.Fields[id]; has || k.Value != nil && *k.Value == id {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// owner is the id that stands for a thread in the key, or "".
+func (t *Timeline) owner(thread string) string {
+	for id, name := range t.owners {
+		if name == thread {
+			return id
+		}
+	}
+	return ""
+}
