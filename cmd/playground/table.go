@@ -23,7 +23,7 @@ const (
 
 // Columns that are as wide as what they always hold.
 const (
-	timeWidth = 13 // "30,040.125 ms"
+	timeWidth = 12 // "1,234.567 ms"
 	keyWidth  = 24 // "{ A 3045…439: 2 }" and a lease
 	gap       = 2
 )
