@@ -25,10 +25,11 @@ const Prefix = "/static/"
 
 // Files serves static files. It is safe for concurrent use.
 type Files struct {
-	fsys   fs.FS
-	hashed map[string]string // name to hashed name
-	names  map[string]string // and back
-	style  string
+	fsys    fs.FS
+	hashed  map[string]string // name to hashed name
+	names   map[string]string // and back
+	style   string
+	picture string
 }
 
 // first are the style sheets that others build on, in their order.
@@ -75,12 +76,61 @@ func (f *Files) bundle() error {
 		b.Write(data)
 	}
 	f.style = compact(b.String())
+	return f.forPictures()
+}
+
+// forPictures makes the style sheet of pictures that stand alone. What draws
+// such files need not know variables, so there are none in it.
+func (f *Files) forPictures() error {
+	var sheets [2]string
+	for i, name := range []string{"css/tokens.css", "css/lanes.css"} {
+		data, err := fs.ReadFile(f.fsys, name)
+		if err != nil {
+			return err //nolint:wrapcheck // names the file
+		}
+		sheets[i] = compact(string(data))
+	}
+	light, dark := map[string]string{}, map[string]string{}
+	root, _, _ := strings.Cut(sheets[0], "}") // other themes are the page's
+	for _, m := range token.FindAllStringSubmatch(root, -1) {
+		light[m[1]], dark[m[1]] = m[2], m[2]
+		if both := lightDark.FindStringSubmatch(m[2]); both != nil {
+			light[m[1]], dark[m[1]] = both[1], both[2]
+		}
+	}
+	var day, night strings.Builder
+	for _, rule := range rules.FindAllString(sheets[1], -1) {
+		text := resolve(rule, light)
+		day.WriteString(text)
+		if other := resolve(rule, dark); other != text {
+			night.WriteString(other)
+		}
+	}
+	f.picture = day.String() + "\n@media (prefers-color-scheme: dark) {" + night.String() + "\n}"
+	if name := variable.FindString(f.picture); name != "" {
+		return fmt.Errorf("css/lanes.css: no value of %s", name)
+	}
 	return nil
+}
+
+// resolve puts values in the places of variables.
+func resolve(rule string, values map[string]string) string {
+	return variable.ReplaceAllStringFunc(rule, func(v string) string {
+		if value, ok := values[variable.FindStringSubmatch(v)[1]]; ok {
+			return value
+		}
+		return v
+	})
 }
 
 var (
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/`)
 	spaces   = regexp.MustCompile(`\s*\n\s*`)
+
+	token     = regexp.MustCompile(`--([\w-]+):\s*([^;]+);`)
+	lightDark = regexp.MustCompile(`^light-dark\(([^,]+),\s*([^)]+)\)$`)
+	rules     = regexp.MustCompile(`[^{}]+\{[^{}]*\}`)
+	variable  = regexp.MustCompile(`var\(--([\w-]+)\)`)
 )
 
 // compact leaves out of a style sheet what only people read.
@@ -90,6 +140,10 @@ func compact(css string) string {
 
 // Style is the text of the style sheet.
 func (f *Files) Style() string { return f.style }
+
+// PictureStyle is the style sheet for a picture of lanes that is a file of its
+// own, light and dark.
+func (f *Files) PictureStyle() string { return f.picture }
 
 // StyleHash is what a Content-Security-Policy names the style sheet by.
 func (f *Files) StyleHash() string {

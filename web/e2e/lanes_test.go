@@ -1,0 +1,77 @@
+package e2e_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"relock/engine/trace"
+	"relock/web/templates"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+func TestPointAtTheLanes(t *testing.T) {
+	f, err := os.Open(filepath.Join("..", "..", "engine", "run", "testdata", "lease-expiry.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	header, events, err := trace.Read(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := view.NewLanes([]string{"A", "B"}, header.Owners, 200)
+	for _, e := range events {
+		l.Add(e)
+	}
+	var picture bytes.Buffer
+	if err := templates.LanesBox(l.Window(words.English, "p", 0, view.MaxLaneRows)).Render(t.Context(), &picture); err != nil {
+		t.Fatal(err)
+	}
+	html, err := json.Marshal(picture.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	ctx, url := tab(t), serve(t)
+	do(
+		ctx, t,
+		chromedp.EmulateViewport(360, 800),
+		chromedp.Navigate(url+"/locks"),
+	)
+	get[bool](ctx, t, `(document.querySelector("main").innerHTML = `+string(html)+`, window.told = [],
+		import("/static/js/lanes.js").then(m => {
+			window.lanes = m.lanes(document.querySelector("[data-lanes]"),
+				{step: n => told.push("step " + n), preview: n => told.push("preview " + n)});
+		}), true)`)
+	until(ctx, t, `window.lanes !== undefined`)
+	get[bool](ctx, t, `(() => {
+		const hit = document.querySelector('[data-step="2"]');
+		hit.dispatchEvent(new PointerEvent("pointerover", {bubbles: true, pointerType: "mouse"}));
+		hit.dispatchEvent(new MouseEvent("click", {bubbles: true}));
+		document.querySelector("[data-lanes]").dispatchEvent(new PointerEvent("pointerleave"));
+		return true;
+	})()`)
+	if got, want := get[[]string](ctx, t, `told`), []string{"preview 2", "step 2", "preview null"}; !slices.Equal(got, want) {
+		t.Errorf("told %q, want %q", got, want)
+	}
+	get[bool](ctx, t, `(lanes.cursor(9), lanes.preview(8), true)`)
+	until(ctx, t, `(() => {
+		const box = document.querySelector("[data-lanes]").getBoundingClientRect();
+		const line = document.querySelector("[data-cursor] line").getBoundingClientRect();
+		return line.left > box.left && line.right < box.right;
+	})()`)
+	if !get[bool](ctx, t, `document.querySelector("[data-step='8']").matches(".preview") && document.documentElement.scrollWidth <= innerWidth`) {
+		t.Error("step 8 is not marked, or the page scrolls sideways")
+	}
+	get[bool](ctx, t, `(lanes.cursor(null), lanes.preview(null), true)`)
+	if get[int](ctx, t, `document.querySelectorAll('[data-cursor]:not([display="none"]), .preview').length`) != 0 {
+		t.Error("the cursor stays, or the mark")
+	}
+}

@@ -1,0 +1,94 @@
+// The picture of a run: pointing at a step, and the line that stands on one.
+
+/**
+ * @typedef {object} Lanes
+ * @property {(step: number | null) => void} cursor stands on a step, and has
+ *   it in view; null, or a step that is not in the picture, stands nowhere.
+ *   Call it again when the picture was replaced.
+ * @property {(step: number | null) => void} preview marks the step that is
+ *   pointed at elsewhere; null marks none
+ */
+
+/**
+ * Wires the box of a picture, whose content may be replaced at any time.
+ * @param {HTMLElement} box what templates.LanesBox renders
+ * @param {{step: (step: number) => void, preview: (step: number | null) => void}} on
+ *   what is called when a step was chosen, and when one is pointed at or none
+ *   any more
+ * @returns {Lanes}
+ */
+export function lanes(box, on) {
+  /** @type {number | null} */
+  let pointed = null;
+
+  /** @param {Event} event */
+  const stepOf = (event) => {
+    const hit = event.target instanceof Element ? event.target.closest("[data-step]") : null;
+    return hit ? Number(hit.getAttribute("data-step")) : null;
+  };
+  /** @param {number | null} step */
+  const point = (step) => {
+    if (step !== pointed) {
+      pointed = step;
+      on.preview(step);
+    }
+  };
+  box.addEventListener("click", (event) => {
+    const step = stepOf(event);
+    if (step !== null) {
+      on.step(step);
+    }
+  });
+  box.addEventListener("pointerover", (event) => {
+    if (event.pointerType === "mouse") {
+      point(stepOf(event));
+    }
+  });
+  box.addEventListener("pointerleave", () => point(null));
+
+  /** @param {number | null} step */
+  const find = (step) => (step === null ? null : box.querySelector(`[data-step="${step}"]`));
+
+  return {
+    cursor(step) {
+      const hit = find(step);
+      const line = box.querySelector("[data-cursor]");
+      const later = box.querySelector("[data-later]");
+      if (!hit || !line || !later) {
+        line?.setAttribute("display", "none");
+        later?.setAttribute("display", "none");
+        return;
+      }
+      const x = Number(hit.getAttribute("data-x"));
+      line.setAttribute("transform", `translate(${x} 0)`);
+      later.setAttribute("x", String(Number(hit.getAttribute("x")) + Number(hit.getAttribute("width"))));
+      line.removeAttribute("display");
+      later.removeAttribute("display");
+      show(box, hit);
+    },
+    preview(step) {
+      box.querySelector(".preview")?.classList.remove("preview");
+      find(step)?.classList.add("preview");
+    },
+  };
+}
+
+/**
+ * Scrolls the box, and nothing around it, until an element is clear of the
+ * names at the left and of the right edge.
+ * @param {HTMLElement} box
+ * @param {Element} hit
+ */
+function show(box, hit) {
+  const place = hit.getBoundingClientRect();
+  const frame = box.getBoundingClientRect();
+  const names = box.querySelector(".lanes-names")?.getBoundingClientRect().width ?? 0;
+  const margin = Math.min(80, (frame.width - names) / 4);
+  const left = place.left - (frame.left + names + margin);
+  const right = place.right - (frame.right - margin);
+  const by = left < 0 ? left : right > 0 ? right : 0;
+  if (by !== 0) {
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    box.scrollBy({ left: by, behavior: calm ? "instant" : "smooth" });
+  }
+}

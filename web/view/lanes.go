@@ -1,0 +1,202 @@
+package view
+
+import (
+	"math"
+	"slices"
+
+	"relock/engine/lock"
+	"relock/engine/trace"
+)
+
+// Lanes folds a trace into a picture of it: a lane for each thread with what
+// it believes to hold, and one for the lock's key. It is not safe for
+// concurrent use.
+type Lanes struct {
+	threads []string
+	owners  map[string]string
+	lease   float64 // milliseconds
+
+	rows     []laneRow
+	threadAt []threadState // after the last event
+	faults   bool          // something was done to Redis itself
+	depth    int           // the deepest level believed in
+	broken   int           // violations
+	highest  float64       // of the PTTLs, in milliseconds
+}
+
+// laneRow is what the picture must know of a row.
+type laneRow struct {
+	step      int
+	at, until float64 // milliseconds: its first and its last event
+	key       trace.KeyState
+	nodes     []trace.KeyState
+	threads   []threadState // after it
+	marks     []laneMark
+	rules     []string // broken in it
+	expired   bool
+	faults    []string
+}
+
+// threadState is a thread after a row.
+type threadState struct {
+	level      int
+	parted     bool // it believes in a hold that Redis does not know
+	waiting    bool
+	leaving    bool    // its unlock is on its way
+	stillUntil float64 // milliseconds; it stands still until then
+}
+
+type laneMark struct {
+	thread int
+	kind   MarkKind
+}
+
+// MarkKind is what a mark on a lane stands for; each has a shape of its own.
+type MarkKind string
+
+// The marks on lanes.
+const (
+	MarkRefused MarkKind = "refused" // an attempt that was refused
+	MarkFailed  MarkKind = "failed"  // a call or a write that came to nothing: lost, not held, an error
+	MarkRenewed MarkKind = "renewed" // the lease was renewed
+	MarkFault   MarkKind = "fault"   // a fault struck the thread
+	MarkCrashed MarkKind = "crashed" // its process died
+	MarkGaveUp  MarkKind = "gave-up" // it ended without having done its work
+	MarkDone    MarkKind = "done"    // it ended
+)
+
+// NewLanes returns the lanes of a run in which nothing has happened. Owners
+// maps owner ids to threads; leaseMillis is the height of a full lease.
+func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
+	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads))}
+}
+
+// Len is how many rows there are.
+func (l *Lanes) Len() int { return len(l.rows) }
+
+// Add puts an event into its row.
+func (l *Lanes) Add(e trace.Event) {
+	at := float64(e.At)
+	if n := len(l.rows); n == 0 || l.rows[n-1].step != e.Step {
+		l.rows = append(l.rows, laneRow{step: e.Step, at: at})
+	}
+	row := &l.rows[len(l.rows)-1]
+	row.until, row.key, row.nodes = max(row.at, at), e.Key, e.Nodes
+	l.highest = max(l.highest, float64(e.Key.PTTL))
+	if i := slices.Index(l.threads, e.Thread); i >= 0 {
+		l.act(row, i, e)
+	} else {
+		l.byItself(row, e)
+	}
+	for i, name := range l.threads {
+		s := &l.threadAt[i]
+		s.level = e.Belief[name]
+		s.parted = s.level > 0 && !l.has(e.Key, name) && (s.parted || !s.leaving)
+		l.depth = max(l.depth, s.level)
+	}
+	row.threads = slices.Clone(l.threadAt)
+}
+
+// byItself notes what Redis or the run did.
+func (l *Lanes) byItself(row *laneRow, e trace.Event) {
+	switch b := e.Body.(type) {
+	case trace.Violation:
+		l.broken++
+		if !slices.Contains(row.rules, b.Rule) {
+			row.rules = append(slices.Clone(row.rules), b.Rule)
+		}
+	case trace.Expired:
+		row.expired = true
+	case trace.Fault:
+		row.faults = append(row.faults, b.Do)
+		l.faults = true
+	}
+}
+
+// act notes what a thread did.
+func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
+	s := &l.threadAt[i]
+	mark := func(k MarkKind) {
+		if !slices.Contains(row.marks, laneMark{i, k}) {
+			row.marks = append(row.marks, laneMark{i, k})
+		}
+	}
+	if !beside(e.Body) {
+		s.waiting = false
+	}
+	switch b := e.Body.(type) {
+	case trace.Command:
+		s.leaving = b.Call == lock.CallUnlock || s.leaving && b.Call == lock.CallRenew
+	case trace.Wait:
+		s.waiting = true
+	case trace.Outcome:
+		s.leaving = s.leaving && b.Call == lock.CallRenew
+		switch b.Result {
+		case trace.Refused, trace.Exhausted, trace.Offline:
+			mark(MarkRefused)
+		case trace.Lost, trace.NotHeld, trace.Failed:
+			mark(MarkFailed)
+		case trace.Renewed:
+			mark(MarkRenewed)
+		}
+	case trace.Resource:
+		if b.Refused {
+			mark(MarkFailed)
+		}
+	case trace.Fault:
+		switch {
+		case b.Do == "resume":
+			s.stillUntil = 0
+			return
+		case b.Do == "stall", b.Do == "pause" && b.ForMS == 0:
+			s.stillUntil = math.Inf(1)
+		case b.Do == "pause":
+			s.stillUntil = float64(e.At + b.ForMS)
+		}
+		mark(MarkFault)
+	case trace.End:
+		*s = threadState{}
+		switch b.Result {
+		case trace.Done:
+			mark(MarkDone)
+		case trace.Crashed:
+			mark(MarkCrashed)
+		default:
+			mark(MarkGaveUp)
+		}
+	}
+}
+
+// beside tells what can happen to a thread while it waits: its watchdog's
+// renewals, and faults.
+func beside(b trace.Body) bool {
+	switch b := b.(type) {
+	case trace.Command:
+		return b.Call == lock.CallRenew
+	case trace.Outcome:
+		return b.Call == lock.CallRenew
+	case trace.Fault:
+		return true
+	default:
+		return false
+	}
+}
+
+// has tells whether a key knows of a thread's hold.
+func (l *Lanes) has(k trace.KeyState, thread string) bool {
+	if k.Value != nil && l.owners[*k.Value] == thread {
+		return true
+	}
+	for id := range k.Fields {
+		if l.owners[id] == thread {
+			return true
+		}
+	}
+	return false
+}
+
+// holder is the thread that a key belongs to, the first one of several, or -1
+// where that is no thread.
+func (l *Lanes) holder(k trace.KeyState) int {
+	return slices.IndexFunc(l.threads, func(name string) bool { return l.has(k, name) })
+}

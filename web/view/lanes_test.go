@@ -1,0 +1,326 @@
+package view_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/lessons"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// lanesOf runs a lesson's scenario.
+func lanesOf(t testing.TB, name string) *view.Lanes {
+	t.Helper()
+	data, err := fs.ReadFile(lessons.Scenarios(), name+".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := engine.Start(t.Context(), sc, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	var threads []string
+	for _, th := range sc.Threads {
+		threads = append(threads, th.Name)
+	}
+	l := view.NewLanes(threads, r.Header().Owners, sc.Lock.Lease.Milliseconds())
+	events, _ := r.Log().Since(0)
+	for _, e := range events {
+		l.Add(e)
+	}
+	return l
+}
+
+func whole(l *view.Lanes) view.LanesPicture { return l.Window(words.English, "p", 0, view.MaxLaneRows) }
+
+// TestSawtooth has the lease of two-threads counted by hand: 200 ms from T1
+// at 0 ms, 50 at T3, 93 at T4, renewed in T5 at 100, 150 at T7, gone in T9 at
+// 152 ms. A full lease is 62 units high; 56 units are 50 ms, at least 28
+// between rows.
+func TestSawtooth(t *testing.T) {
+	p := whole(lanesOf(t, "two-threads"))
+	if len(p.Key.Areas) != 2 || p.Key.Areas[0].Thread != "A" || p.Key.Areas[1].Thread != "B" {
+		t.Fatalf("areas %+v, want A's and B's", p.Key.Areas)
+	}
+	y := func(ms float64) float64 { return math.Round(10*(p.Key.Bottom-62*ms/200)) / 10 }
+	want := []view.Point{
+		{X: 20, Y: y(200)}, {X: 48, Y: y(200)}, {X: 104, Y: y(150)}, {X: 152.2, Y: y(107)}, {X: 180.2, Y: y(100)},
+		{X: 180.2, Y: y(200)}, {X: 208.2, Y: y(200)}, {X: 264.2, Y: y(150)}, {X: 292.2, Y: y(148)}, {X: 320.2, Y: y(148)},
+	}
+	if diff := cmp.Diff(want, p.Key.Areas[0].Points); diff != "" {
+		t.Error(diff)
+	}
+	a := p.Lanes[0]
+	var bars []string
+	for _, b := range a.Bars {
+		bars = append(bars, fmt.Sprintf("%d %v-%v %v", b.Level, b.From, b.To, b.Parted))
+	}
+	if want := []string{"1 20-320.2 false", "2 152.2-292.2 false"}; !slices.Equal(bars, want) {
+		t.Errorf("A's bars %q, want %q", bars, want)
+	}
+	if want := []view.LaneMark{{X: 180.2, Kind: view.MarkRenewed}, {X: 320.2, Kind: view.MarkDone}}; !cmp.Equal(a.Marks, want) {
+		t.Errorf("A's marks %+v", a.Marks)
+	}
+	b := p.Lanes[1]
+	if len(b.Waits) != 1 || b.Waits[0] != (view.LaneSpan{From: 48, To: b.Bars[0].From}) {
+		t.Errorf("B waits %+v, want from T2 to T10", b.Waits)
+	}
+}
+
+func TestWhatLanesShowOfFailures(t *testing.T) {
+	t.Run("lease-expiry", func(t *testing.T) {
+		p := whole(lanesOf(t, "lease-expiry"))
+		a := p.Lanes[0].Bars
+		if len(a) != 2 || a[0].Parted || !a[1].Parted || a[1].From != p.Events[0].X || !p.Events[0].Expired {
+			t.Errorf("A's bars %+v, events %+v; want the bar parted from the expiry on", a, p.Events)
+		}
+		if len(p.Flags) != 1 || p.Flags[0].X != p.Columns[6].X || p.Flags[0].Text != "T7 mutual-exclusion" {
+			t.Errorf("flags %+v", p.Flags)
+		}
+		last := p.Key.Areas[0].Points
+		if last[len(last)-1].Y != p.Key.Bottom {
+			t.Errorf("the lease ends at %+v, want the floor", last[len(last)-1])
+		}
+	})
+	t.Run("long-pause", func(t *testing.T) {
+		p := whole(lanesOf(t, "long-pause"))
+		x := func(step int) float64 { return p.Columns[step-1].X }
+		stills := p.Lanes[0].Stills
+		// From T1 for 300 ms: T8 is at 276, T9 at 330 ms.
+		want := x(8) + (x(9)-x(8))*24/54
+		if len(stills) != 1 || stills[0].From != x(1) || math.Abs(stills[0].To-want) > .1 {
+			t.Errorf("A stands still %+v, want %v to %v", stills, x(1), want)
+		}
+	})
+	t.Run("crash", func(t *testing.T) {
+		p := whole(lanesOf(t, "crash"))
+		if a := p.Lanes[0]; !slices.Contains(a.Marks, view.LaneMark{X: p.Columns[3].X, Kind: view.MarkCrashed}) || a.Bars[0].To != p.Columns[3].X {
+			t.Errorf("A: %+v", a)
+		}
+	})
+	t.Run("redlock", func(t *testing.T) {
+		p := whole(lanesOf(t, "redlock"))
+		if p.Key.Nodes != 5 || p.Key.Full != "quorum 3 of 5" || math.Abs(p.Key.Quorum-(p.Key.Bottom-62*.6)) > .1 {
+			t.Errorf("key %+v", p.Key)
+		}
+		top := slices.MinFunc(p.Key.Areas[0].Points, func(a, b view.Point) int { return int(a.Y*10) - int(b.Y*10) })
+		if top.Y != p.Key.Top {
+			t.Errorf("A reaches %v, want all nodes at %v", top.Y, p.Key.Top)
+		}
+		for _, l := range p.Lanes {
+			for _, b := range l.Bars {
+				if b.Parted {
+					t.Errorf("%s believes what is not true at %v: it only unlocks node by node", l.Thread, b.From)
+				}
+			}
+		}
+	})
+	t.Run("naive-lease-of-days", func(t *testing.T) {
+		p := whole(lanesOf(t, "naive-lease-of-days"))
+		if a := p.Key.Areas[0]; a.Beyond == "" || a.Points[0].Y != p.Key.Top {
+			t.Errorf("area %+v, want it cut off and its length in words", a)
+		}
+	})
+}
+
+func TestLanesOfEventsByHand(t *testing.T) {
+	fill := func(events ...trace.Event) view.LanesPicture {
+		l := view.NewLanes([]string{"A", "B"}, map[string]string{ownerA: "A", ownerB: "B"}, 200)
+		for i, e := range events {
+			e.Seq, e.Step = i+1, i+1
+			if e.Key.Type == "" {
+				e.Key = trace.Absent()
+			}
+			l.Add(e)
+		}
+		return whole(l)
+	}
+	wait := trace.Wait{For: 50, Why: trace.WaitRetry}
+	renew := trace.Outcome{Call: "renew", Result: trace.Renewed}
+	hand := trace.Fault{Do: "pause"}
+	nobody := "1"
+	for _, c := range []struct {
+		name string
+		p    view.LanesPicture
+		got  func(view.LanesPicture) any
+		want any
+	}{
+		{"nothing", fill(), func(p view.LanesPicture) any { return len(p.Columns) + len(p.Key.Areas) }, 0},
+		{
+			"a key without expiry", fill(trace.Event{Body: renew, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{ownerB: "1"}, PTTL: trace.NoExpiry}}),
+			func(p view.LanesPicture) any {
+				return []any{p.Key.Areas[0].Endless, p.Key.Areas[0].Ordinal, p.Key.Areas[0].Points[1].Y == p.Key.Top}
+			},
+			[]any{true, 1, true},
+		},
+		{
+			"a key of nobody's", fill(trace.Event{Body: renew, Thread: "A", Key: trace.KeyState{Type: trace.TypeString, Value: &nobody, PTTL: 100}}),
+			func(p view.LanesPicture) any { return []any{p.Key.Areas[0].Ordinal, p.Key.Areas[0].Thread} },
+			[]any{-1, ""},
+		},
+		{
+			"a watchdog does not end a wait", fill(trace.Event{Body: wait, Thread: "A"}, trace.Event{At: 10, Body: renew, Thread: "A"}),
+			func(p view.LanesPicture) any { return p.Lanes[0].Waits[0].To },
+			100.0, // 10 ms are typical here: 56 units
+		},
+		{
+			"paused by hand until it goes on", fill(
+				trace.Event{Body: hand, Thread: "B"}, trace.Event{At: 10, Body: renew, Thread: "A"},
+				trace.Event{At: 20, Body: trace.Fault{Do: "resume"}, Thread: "B"}, trace.Event{At: 30, Body: renew, Thread: "A"},
+			),
+			func(p view.LanesPicture) any { return p.Lanes[1].Stills },
+			[]view.LaneSpan{{From: 20, To: 132}},
+		},
+		{
+			"numbers leave room for each other", fill(trace.Event{Body: renew, Thread: "A"}, trace.Event{At: 1, Body: renew, Thread: "A"}),
+			func(p view.LanesPicture) any {
+				return []string{p.Columns[0].Time, p.Columns[1].Time, p.Instants[1].Text}
+			},
+			[]string{"T1", "T2", "1"},
+		},
+		{
+			"rows of the same instant share its number", fill(trace.Event{At: 7, Body: renew, Thread: "A"}, trace.Event{At: 7, Body: renew, Thread: "A"}),
+			func(p view.LanesPicture) any { return p.Instants },
+			[]view.LaneInstant{{From: 20, To: 48, X: 34, Text: "7"}},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if diff := cmp.Diff(c.want, c.got(c.p)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestEveryLessonCanBeDrawn(t *testing.T) {
+	files, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scenarios: ", err)
+	}
+	for _, f := range files {
+		name := strings.TrimSuffix(f, ".yaml")
+		t.Run(name, func(t *testing.T) {
+			l := lanesOf(t, name)
+			p := whole(l)
+			for _, p := range []view.LanesPicture{p, l.Small(words.Chinese, "s")} {
+				if _, err := json.Marshal(p); err != nil {
+					t.Error(err) // a NaN or an infinity
+				}
+				taken := 0.0
+				for i, c := range p.Columns {
+					if i > 0 && c.X <= p.Columns[i-1].X || c.X < c.From || c.X > c.To || c.From != taken || c.To > p.Width {
+						t.Errorf("column %d: %+v", i, c)
+					}
+					taken = c.To
+				}
+				for _, a := range p.Key.Areas {
+					for _, q := range a.Points {
+						if q.Y < p.Key.Top || q.Y > p.Key.Bottom || q.X < a.From || q.X > a.To {
+							t.Errorf("%+v is outside of %+v", q, a.LaneSpan)
+						}
+					}
+				}
+				for _, lane := range p.Lanes {
+					for _, b := range lane.Bars {
+						if b.To <= b.From || b.Top < p.Top || b.Top+b.Height > p.Bottom {
+							t.Errorf("%s: bar %+v", lane.Thread, b)
+						}
+					}
+				}
+			}
+			whatIsSeenThere(t, l, p)
+		})
+	}
+}
+
+// whatIsSeenThere compares a window with what the whole has in its place.
+func whatIsSeenThere(t *testing.T, l *view.Lanes, p view.LanesPicture) {
+	first := p.Count / 3
+	w := l.Window(words.English, "p", first, p.Count/3)
+	if w.Count == 0 || w.First != first || w.Of != l.Len() {
+		t.Fatalf("window %d+%d of %d", w.First, w.Count, w.Of)
+	}
+	shift := p.Columns[first].X - w.Columns[0].X
+	end := w.Columns[w.Count-1].X + 24
+	for i, c := range w.Columns {
+		if of := p.Columns[first+i]; of.Step != c.Step || math.Abs(of.X-c.X-shift) > .11 {
+			t.Errorf("column %+v, in the whole %+v", c, of)
+		}
+	}
+	sample := func(x float64, p view.LanesPicture) string {
+		var b strings.Builder
+		for _, lane := range p.Lanes {
+			for _, s := range lane.Bars {
+				if s.From < x && x < s.To {
+					fmt.Fprint(&b, lane.Thread, s.Level, s.Parted, s.Top, " ")
+				}
+			}
+			for _, list := range [][]view.LaneSpan{lane.Waits, lane.Stills} {
+				for _, s := range list {
+					if s.From < x && x < s.To {
+						fmt.Fprint(&b, lane.Thread, " waits or stands ")
+					}
+				}
+			}
+		}
+		for _, a := range p.Key.Areas {
+			for i := 1; i < len(a.Points); i++ {
+				if u, v := a.Points[i-1], a.Points[i]; u.X < x && x < v.X {
+					fmt.Fprintf(&b, "%d at %.0f ", a.Ordinal, (u.Y+(v.Y-u.Y)*(x-u.X)/(v.X-u.X))/2)
+				}
+			}
+		}
+		return b.String()
+	}
+	differ := 0
+	for x := 1.37; x < end; x += 3 {
+		if sample(x, w) != sample(x+shift, p) {
+			differ++ // a rounded height, or an edge between two tenths
+		}
+	}
+	if limit := 2 + int(end/3)/20; differ > limit {
+		t.Errorf("%d places of the window differ from the whole, at most %d by rounding", differ, limit)
+	}
+}
+
+func TestSmallIsAlwaysAsLarge(t *testing.T) {
+	for _, name := range []string{"two-threads", "fair", "redlock-clock-jump"} {
+		p := lanesOf(t, name).Small(words.English, "s")
+		last := p.Columns[len(p.Columns)-1].X
+		if p.Width != 280 || p.Height != 90 || last > 280 || last < 200 {
+			t.Errorf("%s: %v x %v, the last row at %v", name, p.Width, p.Height, last)
+		}
+		for _, l := range p.Lanes {
+			for _, b := range l.Bars {
+				if b.Text != "" {
+					t.Errorf("%s: words in a small picture: %q", name, b.Text)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkLanesWindow(b *testing.B) {
+	l := lanesOf(b, "two-threads")
+	for b.Loop() {
+		whole(l)
+	}
+}

@@ -1,0 +1,618 @@
+package view
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// MaxLaneRows is how many rows one picture shows at most: more are wider than
+// anybody scrolls.
+const MaxLaneRows = 240
+
+// Measures of the time axis, in units of the picture.
+const (
+	gapMin     = 28  // between rows, wide enough for "T99"
+	gapMax     = 120 // between rows, however long nothing happens
+	gapTypical = 56  // for the typical time between rows
+	leadIn     = 20  // before the first row; less than gapMin
+	tail       = 24  // after the last row; less than gapMin
+)
+
+// drawnLevels is how many levels a bar can be told apart by.
+const drawnLevels = 8
+
+// LanesPicture is a run, or a part of one, ready to be drawn: all numbers are
+// units of the picture from its top left corner.
+type LanesPicture struct {
+	Prefix        string // of the ids in it: one of its own for each picture on a page
+	Width, Height float64
+	Names         float64 // how wide the names to its left are
+	Label         string  // what it is, in a sentence
+	Cursor        int     // the step that somebody stands on, 0 for none; for the caller to set
+
+	First, Count, Of int // which rows are shown, the first one from 0, of how many
+
+	Top, Bottom float64 // between which all lanes are
+	Columns     []LaneColumn
+	Lanes       []Lane
+	Key         KeyLane
+	Instants    []LaneInstant
+	Flags       []LaneFlag
+	Events      []LaneEvent
+}
+
+// LaneColumn is a row of the table as a place on the time axis.
+type LaneColumn struct {
+	Step     int
+	X        float64
+	From, To float64 // what belongs to it
+	Time     string  // "T5", or "" where there is no room
+}
+
+// LaneInstant is a point of time, which can be that of several rows.
+type LaneInstant struct {
+	From, To float64 // its first and its last row
+	X        float64 // of the text
+	Text     string  // "50", in milliseconds, or "" where there is no room
+}
+
+// Lane is one thread.
+type Lane struct {
+	Thread  string
+	Ordinal int
+	Top     float64
+	Middle  float64
+	Bars    []LaneBar
+	Waits   []LaneSpan
+	Stills  []LaneSpan
+	Marks   []LaneMark
+}
+
+// LaneSpan is a part of the time axis.
+type LaneSpan struct{ From, To float64 }
+
+// LaneBar is a level that a thread believes to hold, as long as the truth
+// about it does not change.
+type LaneBar struct {
+	LaneSpan
+
+	Level       int
+	Top, Height float64
+	Parted      bool   // Redis does not know the hold
+	Text        string // where there is room
+	TextX       float64
+}
+
+// LaneMark is something that happened on a lane.
+type LaneMark struct {
+	X    float64
+	Kind MarkKind
+}
+
+// KeyLane is the lock's key: how long it will live, or on how many nodes it is.
+type KeyLane struct {
+	Top, Bottom float64
+	Name        string
+	Full        string // what its whole height means
+	Quorum      float64
+	Nodes       int // 0 where there is one Redis, else how many, and Quorum is the line's place
+	Areas       []KeyArea
+}
+
+// KeyArea is a time during which the key has one owner.
+type KeyArea struct {
+	LaneSpan
+
+	Ordinal int    // of the owner, -1 for one that is no thread
+	Thread  string // its name where there is room
+	Endless bool   // the key has no expiry
+	Beyond  string // its lease where that is far above the lane's height
+	Points  []Point
+}
+
+// Point is a point of the picture.
+type Point struct{ X, Y float64 }
+
+// LaneFlag is a row in which rules were broken.
+type LaneFlag struct {
+	X    float64
+	Text string // where there is room
+}
+
+// LaneEvent is something that happened to Redis itself.
+type LaneEvent struct {
+	X       float64
+	Expired bool   // the key's lease ran out; else a fault
+	Text    string // of a fault, where there is room
+}
+
+// measures are the heights of a picture's parts.
+type measures struct {
+	head, lane, gap, key, foot float64
+	stretch                    float64 // of the time axis
+	text                       bool
+}
+
+// Window draws count rows from the first one, counted from 0, at most
+// MaxLaneRows. What is not there is not drawn. Prefix is that of the ids.
+func (l *Lanes) Window(lang words.Language, prefix string, first, count int) LanesPicture {
+	m := measures{head: 26, lane: 38, gap: 8, key: 62, foot: 34, stretch: 1, text: true}
+	if l.faults {
+		m.foot += 14
+	}
+	return l.picture(lang, prefix, first, count, m)
+}
+
+// Measures of the small picture.
+const (
+	smallWidth  = 280
+	smallHeight = 90
+)
+
+// Small draws the run, as far as MaxLaneRows, as wide and high as every other
+// small picture, without words.
+func (l *Lanes) Small(lang words.Language, prefix string) LanesPicture {
+	m := measures{head: 10, gap: 4, key: 24, foot: 6, stretch: 1}
+	m.lane = (smallHeight - m.head - m.gap - m.key - m.foot) / float64(max(len(l.threads), 1))
+	if n := min(len(l.rows), MaxLaneRows); n > 0 {
+		at := l.places()
+		m.stretch = (smallWidth - leadIn - tail) / max(at[n-1], 1)
+	}
+	p := l.picture(lang, prefix, 0, MaxLaneRows, m)
+	p.Width, p.Height = smallWidth, smallHeight
+	p.Events = nil // too small to be told apart
+	for i := range p.Lanes {
+		p.Lanes[i].Marks = nil
+	}
+	return p
+}
+
+// places are the rows' places on the time axis: as far apart as they are in
+// time, but never so near that they fall together.
+func (l *Lanes) places() []float64 {
+	at := make([]float64, len(l.rows))
+	scale := gapTypical / l.typicalGap()
+	for i := 1; i < len(l.rows); i++ {
+		gap := (l.rows[i].at - l.rows[i-1].at) * scale
+		at[i] = at[i-1] + min(max(gap, gapMin), gapMax)
+	}
+	return at
+}
+
+// typicalGap is the median of the times between rows, in milliseconds,
+// rounded to 1, 2 or 5 so that it seldom changes while a run grows.
+func (l *Lanes) typicalGap() float64 {
+	var gaps []float64
+	for i := 1; i < len(l.rows); i++ {
+		if d := l.rows[i].at - l.rows[i-1].at; d > 0 {
+			gaps = append(gaps, d)
+		}
+	}
+	if len(gaps) == 0 {
+		return 1
+	}
+	slices.Sort(gaps)
+	median := gaps[len(gaps)/2]
+	power := math.Pow(10, math.Floor(math.Log10(median)))
+	switch m := median / power; {
+	case m < 1.5:
+		return power
+	case m < 3.5:
+		return 2 * power
+	case m < 7.5:
+		return 5 * power
+	default:
+		return 10 * power
+	}
+}
+
+// namesMin has room for "200 ms".
+const namesMin = 66
+
+// drawing is a picture in the making.
+type drawing struct {
+	*Lanes
+	measures
+
+	lang     words.Language
+	first    int
+	end      int       // one more than the last row
+	at       []float64 // the place of each row of the whole run, unstretched
+	from, to float64   // what is shown of that
+	p        LanesPicture
+}
+
+func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m measures) LanesPicture {
+	d := &drawing{Lanes: l, measures: m, lang: lang}
+	d.first = min(max(first, 0), len(l.rows))
+	d.end = d.first + min(max(count, 0), MaxLaneRows, len(l.rows)-d.first)
+	d.at = l.places()
+	d.from, d.to = -leadIn, tail
+	if d.first < d.end {
+		d.from = d.at[d.first] - leadIn/m.stretch
+		d.to = d.at[d.end-1] + tail/m.stretch
+	}
+	keyTop := m.head + m.lane*float64(len(l.threads)) + m.gap
+	d.p = LanesPicture{
+		Prefix: prefix, First: d.first, Count: d.end - d.first, Of: len(l.rows),
+		Top: m.head, Bottom: keyTop + m.key, Height: keyTop + m.key + m.foot,
+		Width: d.x(d.to) + 4,
+		Label: lang.Say("The run as lanes, row by row in the table. Steps: %d; violations: %d.", len(l.rows), l.broken),
+	}
+	d.p.Names = namesMin
+	for _, name := range l.threads {
+		d.p.Names = max(d.p.Names, math.Ceil(1.3*wide(name))+34)
+	}
+	d.flags()
+	d.columns()
+	d.instants()
+	for i := range l.threads {
+		d.p.Lanes = append(d.p.Lanes, d.lane(i))
+	}
+	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Millis(trace.Millis(d.full()).Duration())}
+	if nodes := d.nodes(); nodes > 0 {
+		d.count(nodes)
+	} else {
+		d.sawtooth()
+	}
+	d.p.Names = max(d.p.Names, math.Ceil(wide(d.p.Key.Full))+14)
+	d.events()
+	return d.p
+}
+
+// x is a place of the whole run in the picture.
+func (d *drawing) x(at float64) float64 {
+	return round((min(max(at, d.from), d.to) - d.from) * d.stretch)
+}
+
+func round(v float64) float64 { return math.Round(v*10) / 10 }
+
+// until is where the state after a row ends: at the next one.
+func (d *drawing) until(row int) float64 {
+	if row+1 < len(d.at) {
+		return d.at[row+1]
+	}
+	return d.at[row] + tail/d.stretch
+}
+
+// shown are the rows whose state is to be seen: those of the picture, and the
+// one before.
+func (d *drawing) shown(yield func(row int, place LaneSpan) bool) {
+	for i := max(d.first-1, 0); i < d.end; i++ {
+		if s := (LaneSpan{d.x(d.at[i]), d.x(d.until(i))}); s.To > s.From && !yield(i, s) {
+			return
+		}
+	}
+}
+
+// wide is about how wide a text is in the picture's small type.
+func wide(text string) float64 {
+	w := 0.0
+	for _, r := range text {
+		if r < 0x2e80 {
+			w += 6.6
+		} else {
+			w += 11
+		}
+	}
+	return w
+}
+
+// flags go first: rule names take the room of the rows' numbers.
+func (d *drawing) flags() {
+	for i := d.first; i < d.end; i++ {
+		row := d.rows[i]
+		if len(row.rules) == 0 {
+			continue
+		}
+		f := LaneFlag{X: d.x(d.at[i])}
+		if n := len(d.p.Flags); n > 0 && d.text {
+			if last := &d.p.Flags[n-1]; last.end() > f.X-flagHalf-2 {
+				last.Text = ""
+			}
+		}
+		if d.text {
+			f.Text = "T" + strconv.Itoa(row.step) + " " + strings.Join(row.rules, ", ")
+			d.p.Width = max(d.p.Width, f.end()+4)
+		}
+		d.p.Flags = append(d.p.Flags, f)
+	}
+}
+
+// flagHalf is half the width of a flag's sign.
+const flagHalf = 9
+
+// Width is that of a flag's text with its edges, 0 without one.
+func (f LaneFlag) Width() float64 {
+	if f.Text == "" {
+		return 0
+	}
+	return math.Ceil(1.1*wide(f.Text)) + 10 // it is bold
+}
+
+func (f LaneFlag) end() float64 { return f.X + flagHalf + f.Width() }
+
+func (d *drawing) columns() {
+	taken := math.Inf(-1)
+	for i := d.first; i < d.end; i++ {
+		c := LaneColumn{Step: d.rows[i].step, X: d.x(d.at[i]), To: d.x(d.to)}
+		if i > d.first {
+			c.From = d.p.Columns[len(d.p.Columns)-1].To
+		}
+		if i+1 < d.end {
+			c.To = round((c.X + d.x(d.at[i+1])) / 2)
+		}
+		text := "T" + strconv.Itoa(c.Step)
+		half := wide(text) / 2
+		free := !slices.ContainsFunc(d.p.Flags, func(f LaneFlag) bool { return c.X+half > f.X-flagHalf && c.X-half < f.end() })
+		if d.text && free && c.X-half > taken {
+			c.Time = text
+			taken = c.X + half + 2
+		}
+		d.p.Columns = append(d.p.Columns, c)
+	}
+}
+
+func (d *drawing) instants() {
+	if !d.text {
+		return
+	}
+	taken := math.Inf(-1)
+	for i := d.first; i < d.end; {
+		last := i
+		for last+1 < d.end && d.rows[last+1].at == d.rows[i].at {
+			last++
+		}
+		t := LaneInstant{From: d.x(d.at[i]), To: d.x(d.at[last])}
+		t.X = round((t.From + t.To) / 2)
+		text := strings.TrimSuffix(d.lang.Millis(trace.Millis(d.rows[i].at).Duration()), " ms")
+		if half := wide(text) / 2; t.X-half > taken {
+			t.Text = text
+			taken = t.X + half + 6
+		}
+		d.p.Instants = append(d.p.Instants, t)
+		i = last + 1
+	}
+}
+
+func (d *drawing) lane(i int) Lane {
+	top := d.head + d.measures.lane*float64(i)
+	lane := Lane{Thread: d.threads[i], Ordinal: i, Top: round(top), Middle: round(top + d.measures.lane/2)}
+	for row, place := range d.shown {
+		s := d.rows[row].threads[i]
+		for level := 1; level <= min(s.level, drawnLevels); level++ {
+			d.bar(&lane, LaneBar{LaneSpan: place, Level: level, Parted: s.parted})
+		}
+		if s.waiting {
+			lane.Waits = extend(lane.Waits, place)
+		}
+		if s.stillUntil > d.rows[row].until {
+			still := place
+			if next := row + 1; next < len(d.rows) && s.stillUntil < d.rows[next].at {
+				part := (s.stillUntil - d.rows[row].until) / (d.rows[next].at - d.rows[row].until)
+				still.To = d.x(d.at[row] + (d.at[next]-d.at[row])*part)
+			}
+			if still.To > still.From {
+				lane.Stills = extend(lane.Stills, still)
+			}
+		}
+	}
+	for row := d.first; row < d.end; row++ {
+		for _, m := range d.rows[row].marks {
+			if m.thread == i {
+				lane.Marks = append(lane.Marks, LaneMark{d.x(d.at[row]), m.kind})
+			}
+		}
+	}
+	if d.text {
+		for j := range lane.Bars {
+			d.inscribe(&lane.Bars[j], lane.Marks)
+		}
+	}
+	return lane
+}
+
+// extend adds a span, or lengthens the last one where it goes on.
+func extend(spans []LaneSpan, s LaneSpan) []LaneSpan {
+	if n := len(spans); n > 0 && spans[n-1].To == s.From {
+		spans[n-1].To = s.To
+		return spans
+	}
+	return append(spans, s)
+}
+
+// bar adds a bar, or lengthens the one of its level where it goes on.
+func (d *drawing) bar(lane *Lane, b LaneBar) {
+	for j := len(lane.Bars) - 1; j >= 0; j-- {
+		if last := &lane.Bars[j]; last.Level == b.Level {
+			if last.Parted == b.Parted && last.To == b.From {
+				last.To = b.To
+				return
+			}
+			break
+		}
+	}
+	levels := float64(min(d.depth, drawnLevels))
+	unit := d.measures.lane * .68 / max(levels, 1.5)
+	b.Height = round(unit)
+	b.Top = round(lane.Middle + unit*levels/2 - unit*float64(b.Level))
+	lane.Bars = append(lane.Bars, b)
+}
+
+// inscribe writes into a bar what fits beside the marks on it.
+func (d *drawing) inscribe(b *LaneBar, marks []LaneMark) {
+	if b.Height < 11 {
+		return
+	}
+	var marked []float64
+	for _, m := range marks {
+		marked = append(marked, m.X)
+	}
+	for _, f := range d.p.Flags {
+		marked = append(marked, f.X)
+	}
+	slices.Sort(marked)
+	const clear = 10 // of a mark's middle
+	free := []LaneSpan{{b.From + 8, b.To - 6}}
+	for _, x := range marked {
+		if last := &free[len(free)-1]; x > last.From-clear && x < last.To+clear {
+			rest := LaneSpan{max(x+clear, last.From), last.To}
+			last.To = min(last.To, x-clear)
+			free = append(free, rest)
+		}
+	}
+	long, short := d.lang.Say("level %d", b.Level), strconv.Itoa(b.Level)
+	switch {
+	case b.Parted && b.Level == 1:
+		long, short = d.lang.Say("not in Redis"), ""
+	case b.Parted:
+		return
+	}
+	for _, text := range []string{long, short} {
+		for _, place := range free {
+			if text != "" && wide(text) <= place.To-place.From {
+				b.Text, b.TextX = text, round(place.From)
+				return
+			}
+		}
+	}
+}
+
+// full is the lease at the lane's full height. One that is far longer than
+// what was asked for is cut off.
+func (d *drawing) full() float64 {
+	full := cmp.Or(d.lease, d.highest, 1)
+	if d.highest > full && d.highest <= 2*full {
+		return d.highest
+	}
+	return full
+}
+
+// height is where a lease of so many milliseconds ends.
+func (d *drawing) height(ms float64) float64 {
+	part := min(max(ms/d.full(), 0), 1)
+	return round(d.p.Key.Bottom - part*(d.p.Key.Bottom-d.p.Key.Top))
+}
+
+// sawtooth draws how long the key will live: falling with time, up again with
+// every renewal.
+func (d *drawing) sawtooth() {
+	areas := &d.p.Key.Areas
+	for row, place := range d.shown {
+		r := d.rows[row]
+		if !r.key.Exists() {
+			continue
+		}
+		holder, endless := d.holder(r.key), r.key.PTTL < 0
+		n := len(*areas)
+		if n == 0 || (*areas)[n-1].To != place.From || (*areas)[n-1].Ordinal != holder || (*areas)[n-1].Endless != endless {
+			*areas = append(*areas, KeyArea{LaneSpan: place, Ordinal: holder, Endless: endless})
+			n++
+		}
+		a := &(*areas)[n-1]
+		a.To = place.To
+		left, right := float64(r.key.PTTL), float64(r.key.PTTL)
+		if next := row + 1; next < len(d.rows) {
+			passed := d.rows[next].at - r.until
+			right = max(right-passed, 0)
+			whole := d.at[next] - d.at[row] // of which the picture can show a part
+			shown := func(x float64) float64 {
+				return left - (left-right)*(d.from+x/d.stretch-d.at[row])/whole
+			}
+			left, right = shown(place.From), shown(place.To)
+		}
+		if endless {
+			left, right = d.full(), d.full()
+		}
+		if d.text && left > 2*d.full() && a.Beyond == "" {
+			a.Beyond = d.lang.Millis(trace.Millis(left).Duration())
+		}
+		a.Points = line(a.Points, Point{place.From, d.height(left)}, Point{place.To, d.height(right)})
+	}
+	d.name()
+}
+
+// line goes on with two points, without those that it does not need. PTTLs
+// are whole milliseconds: what differs by less is no step.
+func line(points []Point, next ...Point) []Point {
+	for _, p := range next {
+		if n := len(points); n > 0 && points[n-1].X == p.X && math.Abs(points[n-1].Y-p.Y) < .5 {
+			continue
+		}
+		points = append(points, p)
+	}
+	return points
+}
+
+// name writes the owners into their areas.
+func (d *drawing) name() {
+	for i := range d.p.Key.Areas {
+		a := &d.p.Key.Areas[i]
+		if a.Ordinal >= 0 && d.text && wide(d.threads[a.Ordinal])+12 <= a.To-a.From {
+			a.Thread = d.threads[a.Ordinal]
+		}
+	}
+}
+
+// nodes is how many there are, 0 where there is one Redis.
+func (d *drawing) nodes() int {
+	n := 0
+	for _, r := range d.rows {
+		n = max(n, len(r.nodes))
+	}
+	return n
+}
+
+// count draws on how many of the nodes each thread has the key.
+func (d *drawing) count(nodes int) {
+	quorum := nodes/2 + 1
+	k := &d.p.Key
+	k.Nodes, k.Name, k.Full = nodes, d.lang.Say("nodes"), d.lang.Say("quorum %d of %d", quorum, nodes)
+	level := func(n int) float64 { return round(k.Bottom - (k.Bottom-k.Top)*float64(n)/float64(nodes)) }
+	k.Quorum = level(quorum)
+	for i := range d.threads {
+		var open *KeyArea
+		for row, place := range d.shown {
+			n := 0
+			for _, node := range d.rows[row].nodes {
+				if d.has(node, d.threads[i]) {
+					n++
+				}
+			}
+			if n == 0 {
+				continue
+			}
+			if open == nil || open.To != place.From {
+				k.Areas = append(k.Areas, KeyArea{LaneSpan: place, Ordinal: i})
+				open = &k.Areas[len(k.Areas)-1]
+			}
+			open.To = place.To
+			open.Points = line(open.Points, Point{place.From, level(n)}, Point{place.To, level(n)})
+		}
+	}
+	d.name()
+}
+
+// events are what happened to Redis itself.
+func (d *drawing) events() {
+	taken := math.Inf(-1)
+	for i := d.first; i < d.end; i++ {
+		row := d.rows[i]
+		if !row.expired && len(row.faults) == 0 {
+			continue
+		}
+		e := LaneEvent{X: d.x(d.at[i]), Expired: len(row.faults) == 0}
+		text := strings.Join(row.faults, ", ")
+		if half := wide(text) / 2; d.text && text != "" && e.X-half > taken {
+			e.Text = text
+			taken = e.X + half + 4
+		}
+		d.p.Events = append(d.p.Events, e)
+	}
+}
