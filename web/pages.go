@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,8 +24,8 @@ import (
 	"relock/web/words"
 )
 
-// home shows an example, ready to be run.
-func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
+// edit shows an example, ready to be run.
+func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 	name := r.URL.Query().Get("example")
 	if name == "" {
 		name = firstExample
@@ -32,18 +33,18 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range s.examples {
 		if e.name == name {
 			form := view.NewForm(e.sc, view.StoreVirtual, s.externalName())
-			return s.playground(w, r, http.StatusOK, form, nil, name)
+			return s.playground(w, r, http.StatusOK, form, name)
 		}
 	}
 	return errNoPage
 }
 
-func (s *Server) playground(w http.ResponseWriter, r *http.Request, status int, f view.Form, run *view.Run, current string) error {
+func (s *Server) playground(w http.ResponseWriter, r *http.Request, status int, f view.Form, current string) error {
 	title := f.Title
 	if title == "" {
 		title = words.From(r.Context()).Say("Playground")
 	}
-	p := view.Playground{Page: s.frame(r, title), Form: f, Run: run}
+	p := view.Playground{Page: s.frame(r, title), Form: f}
 	p.Examples = s.grouped(current)
 	return render(r.Context(), w, status, templates.Playground(p))
 }
@@ -77,11 +78,11 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	}
 	values := r.PostForm
 	if changed := change(values); changed {
-		return s.playground(w, r, http.StatusOK, view.ShowForm(values, s.externalName()), nil, "")
+		return s.playground(w, r, http.StatusOK, view.ShowForm(values, s.externalName()), "")
 	}
 	form, sc := view.ReadForm(values, s.externalName())
 	if sc == nil {
-		return s.playground(w, r, http.StatusUnprocessableEntity, form, nil, "")
+		return s.playground(w, r, http.StatusUnprocessableEntity, form, "")
 	}
 	if values.Get("action") == "step" {
 		open, err := link.Encode(link.State{Scenario: sc})
@@ -98,7 +99,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
 	if why, ok := view.NotThere(words.From(r.Context()), err, o.Slow); ok {
 		form.Mistakes = []string{why}
-		return s.playground(w, r, http.StatusUnprocessableEntity, form, nil, "")
+		return s.playground(w, r, http.StatusUnprocessableEntity, form, "")
 	}
 	if err != nil {
 		return limitError(err)
@@ -166,39 +167,33 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	header := found.Run.Header()
+	header, sc := found.Run.Header(), found.Run.Scenario()
 	events, ended := found.Run.Log().Since(0)
-	sc := view.NewScenario(l, found.Run.Scenario())
-	timeline := view.NewTimeline(l, sc, header.Owners)
+	film := view.NewFilm(l, sc, header.Owners)
 	for _, e := range events {
-		timeline.Add(e)
-	}
-	store := view.StoreVirtual
-	switch {
-	case header.Store == trace.StoreExternal:
-		store = view.StoreExternal
-	case header.Clock == trace.ClockWall:
-		store = view.StoreWall
+		film.Add(e)
 	}
 	path := "/runs/" + found.Run.ID()
 	open, err := link.Encode(link.State{Scenario: found.Scenario})
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	run := &view.Run{
-		Step: "/play#" + open,
-		ID:   found.Run.ID(), Title: sc.Title, Place: view.Place(l, header, s.externalName()),
-		Seed: sc.Seed, Threads: sc.Threads, Key: sc.Key, Lease: sc.Lease, Watchdog: sc.Watchdog,
-		Rows: timeline.Rows(), LastSeq: len(events), Ended: ended, Socket: path + "/socket", TracePath: path + "/trace",
+	run := view.Run{
+		Step: "/play#" + open, Edit: "/edit?run=" + found.Run.ID(), Exports: path + "/export?format=",
+		ID: found.Run.ID(), Title: sc.Title, Place: view.Place(l, header, s.externalName()),
+		LastSeq: len(events), Ended: ended, Socket: path + "/socket?lang=" + l.Code() + "&",
 	}
+	run.Viewer = s.recorded(l, sc, film)
 	run.Slow = view.ClockNote(l, header.Clock, found.Slow)
 	if header.Clock == trace.ClockWall && !ended && found.Owned(s.visitorOf(r)) {
 		run.Controls = view.NewControls(l, found.Run.Controls())
 	}
-	run.Verdict, run.Tone = view.Verdict(l, run.Rows, ended)
-	form := view.NewForm(found.Scenario, store, s.externalName())
-	form.Slow.Value = strconv.Itoa(found.Slow)
-	return s.playground(w, r, http.StatusOK, form, run, "")
+	run.Verdict, run.Tone = view.Verdict(l, film.Rows(), ended)
+	title := run.Title
+	if title == "" {
+		title = l.Say("A run")
+	}
+	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
 }
 
 // trace is the run as JSON Lines.
@@ -219,30 +214,42 @@ type encoder struct{}
 
 // Rows implements session.Encoder.
 func (encoder) Rows(run *engine.Run, l words.Language) session.Encode {
-	timeline := view.NewTimeline(l, view.NewScenario(l, run.Scenario()), run.Header().Owners)
+	film := view.NewFilm(l, run.Scenario(), run.Header().Owners)
 	seq := 0
 	return func(events []trace.Event, ended bool) ([]byte, error) {
-		first := len(timeline.Rows())
-		f := frameJSON{V: 1, Rows: []rowJSON{}, Ended: ended}
+		first := len(film.Rows())
+		f := frameJSON{V: 1, Ended: ended}
 		for _, e := range events {
-			first = min(first, timeline.Add(e))
+			first = min(first, film.Add(e))
 			seq = e.Seq
 		}
 		f.Seq = seq
-		rows := timeline.Rows()
-		for _, row := range rows[first:] {
-			html, err := rendered(l, templates.RowView(row))
-			if err != nil {
-				return nil, err
-			}
-			f.Rows = append(f.Rows, rowJSON{row.Step, html})
-		}
 		var err error
-		if f.Verdict, err = rendered(l, templates.Verdict(view.Verdict(l, rows, ended))); err != nil {
+		if f.Rows, err = framesOf(l, film, first, len(film.Rows())); err != nil {
+			return nil, err
+		}
+		if f.Verdict, err = rendered(l, templates.Verdict(view.Verdict(l, film.Rows(), ended))); err != nil {
+			return nil, err
+		}
+		if f.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film, len(film.Rows())))); err != nil {
 			return nil, err
 		}
 		return json.Marshal(f)
 	}
+}
+
+// framesOf are the rows of a film from one to before another, each with its
+// HTML.
+func framesOf(l words.Language, film *view.Film, from, to int) ([]view.Frame, error) {
+	list := slices.Clone(film.Frames()[from:to])
+	for i, row := range film.Rows()[from:to] {
+		html, err := rendered(l, templates.RowView(row))
+		if err != nil {
+			return nil, err
+		}
+		list[i].HTML = html
+	}
+	return list, nil
 }
 
 // Controls implements session.Encoder.

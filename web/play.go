@@ -35,25 +35,39 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current, problem string) error {
 	l := words.From(r.Context())
+	groups, err := shelves(l)
+	if err != nil {
+		return err
+	}
+	p := view.Play{Gallery: groups, Scenario: open, Faults: view.FaultKinds(l), Problem: problem}
+	shown := s.examples[0].sc
 	title := l.Say("Step through it")
+	if current != "" {
+		exhibit, err := exhibitOf(current)
+		if err != nil {
+			return err
+		}
+		title, p.Shows = l.Pick(exhibit.Title.English, exhibit.Title.Chinese), l.Pick(exhibit.Shows.English, exhibit.Shows.Chinese)
+	}
 	for _, e := range s.examples {
 		if e.name == current {
-			title = e.sc.Title
+			shown = e.sc
 		}
 	}
-	p := view.Play{Page: s.frame(r, title), Scenario: open, Faults: view.FaultKinds(l), Problem: problem}
+	p.Page = s.frame(r, title)
+	p.Viewer = view.Viewer{
+		Scenario: view.NewScenario(l, shown), Steps: true, Scripts: view.Scripts(shown.Lock.Protocol), NoScript: view.NoScript(l, shown.Lock.Protocol),
+		Lanes: lanesOf(l, view.NewFilm(l, shown, nil), 0),
+	}
 	for _, known := range scenario.Protocols() {
 		p.Locks = append(p.Locks, known.Name)
 	}
 	if open == "" {
 		// What is opened where the address says nothing.
-		first, err := link.Encode(link.State{Scenario: s.examples[0].sc})
-		if err != nil {
+		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
-		p.Scenario = first
 	}
-	p.Examples = s.grouped("") // a choice leads elsewhere: none is current
 	return render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
 }
 

@@ -67,7 +67,9 @@ type answer struct {
 	Branch    *branchJSON    `json:"branch,omitempty"`
 	From      int            `json:"from"` // the first of the positions
 	Positions []positionJSON `json:"positions,omitempty"`
-	Rows      []rowJSON      `json:"rows,omitempty"`
+	Rows      []view.Frame   `json:"rows,omitempty"`
+	Lanes     string         `json:"lanes,omitempty"` // HTML
+	LanesOf   int            `json:"lanesOf"`         // the branch that they are of
 	Dropped   *int           `json:"dropped,omitempty"`
 	Compared  string         `json:"compared,omitempty"` // HTML
 	Trace     string         `json:"trace,omitempty"`    // JSON Lines
@@ -79,23 +81,23 @@ type openedJSON struct {
 	Scenario json.RawMessage `json:"scenario"` // compact, without a schedule
 	Title    string          `json:"title"`
 	Threads  []string        `json:"threads"`
-	Lease    string          `json:"lease"`
-	Watchdog string          `json:"watchdog"`
-	Seed     uint64          `json:"seed"`
+	Lease    int64           `json:"leaseMillis"`
+	Key      string          `json:"key"`
 	Head     string          `json:"head"` // HTML of the table's head
-	At       int             `json:"at"`   // where the link stands
+	Rail     string          `json:"rail"` // and of what is at its side
+	Lua      string          `json:"lua"`
+	At       int             `json:"at"` // where the link stands
 }
 
 type positionJSON struct {
-	Move      *scenario.Move `json:"move,omitempty"` // that led here
-	Row       int            `json:"row"`
-	At        string         `json:"at"` // "150 ms"
-	Options   []view.Option  `json:"options"`
-	Next      string         `json:"next,omitempty"`   // "200 ms"
-	Expiry    string         `json:"expiry,omitempty"` // "200 ms"
-	Violation bool           `json:"violation,omitempty"`
-	Outcomes  []string       `json:"outcomes,omitempty"` // threads that were told what a call came to
-	Over      bool           `json:"over,omitempty"`
+	Move     *scenario.Move `json:"move,omitempty"` // that led here
+	Row      int            `json:"row"`
+	At       string         `json:"at"` // "150 ms"
+	Options  []view.Option  `json:"options"`
+	Next     string         `json:"next,omitempty"`     // "200 ms"
+	Expiry   string         `json:"expiry,omitempty"`   // "200 ms"
+	Outcomes []string       `json:"outcomes,omitempty"` // threads that were told what a call came to
+	Over     bool           `json:"over,omitempty"`
 }
 
 // player is one page and the session that it steps through.
@@ -109,7 +111,7 @@ type player struct {
 
 // shown is a branch as far as it was rendered for the page.
 type shown struct {
-	timeline  *view.Timeline
+	film      *view.Film
 	events    int
 	positions int // that the page has
 }
@@ -296,10 +298,12 @@ func (p *player) do(ctx context.Context, c command) error {
 		return p.compare(c, b)
 	case "trace":
 		return p.trace(c)
+	case "lanes":
+		return p.lanes(c, b)
 	case "locks":
 		return p.locks(ctx, c, b)
 	default:
-		return mistake("There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks and trace.", c.Do)
+		return mistake("There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks, lanes and trace.", c.Do)
 	}
 }
 
@@ -412,14 +416,36 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	shown := view.NewScenario(p.l, sc)
-	o := &openedJSON{Scenario: text, Title: shown.Title, Lease: shown.Lease, Watchdog: shown.Watchdog, Seed: sc.Seed}
+	o := &openedJSON{Scenario: text, Title: titleOf(p.l, sc), Lease: shown.LeaseMillis, Key: shown.Key}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
-	if o.Head, err = rendered(p.l, templates.PlayHead(shown)); err != nil {
+	if o.Head, err = rendered(p.l, templates.Head(shown, true)); err != nil {
 		return nil, err
 	}
-	return o, nil
+	if o.Rail, err = rendered(p.l, templates.Rail(shown)); err != nil {
+		return nil, err
+	}
+	o.Lua, err = rendered(p.l, templates.Lua(view.Scripts(sc.Lock.Protocol), view.NoScript(p.l, sc.Lock.Protocol)))
+	return o, err
+}
+
+// lanesAt draws the lanes around a row.
+func (p *player) lanesAt(f *view.Film, row int) (string, error) {
+	return rendered(p.l, templates.Lanes(lanesOf(p.l, f, row)))
+}
+
+// lanes sends the lanes around the row to which the first moves have led.
+func (p *player) lanes(c command, b *engine.Branch) error {
+	at := len(b.Moves)
+	if c.At != nil && *c.At >= 0 && *c.At < at {
+		at = *c.At
+	}
+	html, err := p.lanesAt(p.sent[b.ID].film, b.Positions[at].Row)
+	if err != nil {
+		return err
+	}
+	return p.write(answer{Re: c.ID, Lanes: html, LanesOf: b.ID})
 }
 
 // moved carries out one move and shows what came of it.
@@ -437,14 +463,14 @@ func (p *player) show(c command, b *engine.Branch) error {
 	a := answer{Re: c.ID, Branch: &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}}
 	done := p.sent[b.ID]
 	if done == nil {
-		done = &shown{timeline: view.NewTimeline(p.l, view.NewScenario(p.l, p.session.Scenario()), b.Header.Owners)}
+		done = &shown{film: view.NewFilm(p.l, p.session.Scenario(), b.Header.Owners)}
 		if p.sent[b.Parent] != nil {
 			done.positions = b.Fork + 1
 		}
 		p.sent[b.ID] = done
 	}
 	for _, e := range b.Events[done.events:] {
-		done.timeline.Add(e)
+		done.film.Add(e)
 	}
 	done.events = len(b.Events)
 	from, firstRow := done.positions, 0
@@ -458,12 +484,15 @@ func (p *player) show(c command, b *engine.Branch) error {
 			a.Positions = append(a.Positions, p.position(b, i))
 		}
 		lastRow := b.Positions[to-1].Row
-		for _, row := range done.timeline.Rows()[firstRow:lastRow] {
-			html, err := rendered(p.l, templates.RowView(row))
-			if err != nil {
+		var err error
+		if a.Rows, err = framesOf(p.l, done.film, firstRow, lastRow); err != nil {
+			return err
+		}
+		if to == len(b.Positions) {
+			if a.Lanes, err = p.lanesAt(done.film, lastRow); err != nil {
 				return err
 			}
-			a.Rows = append(a.Rows, rowJSON{row.Step, html})
+			a.LanesOf = b.ID
 		}
 		if err := p.write(a); err != nil {
 			return err
@@ -489,10 +518,7 @@ func (p *player) position(b *engine.Branch, i int) positionJSON {
 	if i > 0 {
 		out.Move = &b.Moves[i-1]
 		for _, e := range b.Events[b.Positions[i-1].Seq:at.Seq] {
-			switch e.Kind() {
-			case trace.KindViolation:
-				out.Violation = true
-			case trace.KindOutcome:
+			if e.Kind() == trace.KindOutcome {
 				out.Outcomes = append(out.Outcomes, e.Thread)
 			}
 		}
@@ -506,6 +532,8 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 	switch c.To {
 	case "end":
 		until = func(trace.Event) bool { return false }
+	case "mark":
+		until = view.Matters
 	case "violation":
 		until = func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
 	case "outcome":
@@ -514,7 +542,7 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 		}
 		until = func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == c.Thread }
 	default:
-		return mistake("One cannot run to %q; allowed: end, violation, outcome.", c.To)
+		return mistake("One cannot run to %q; allowed: end, mark, violation, outcome.", c.To)
 	}
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Why: run.IsOver}
@@ -590,7 +618,7 @@ func (p *player) compare(c command, left *engine.Branch) error {
 		names = []string{view.BranchName(p.l, left.ID), view.BranchName(p.l, right.ID)}
 	}
 	side := func(b *engine.Branch, name string) view.Side {
-		return view.Side{Name: name, Rows: p.sent[b.ID].timeline.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
+		return view.Side{Name: name, Rows: p.sent[b.ID].film.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
 	html, err := rendered(p.l, templates.Compared(view.NewCompared(p.l, view.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
 	if err != nil {

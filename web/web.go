@@ -13,6 +13,7 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/a-h/templ"
 
@@ -48,7 +49,11 @@ type Server struct {
 	links    *link.Shelf
 	working  chan struct{} // one for each command that is being carried out
 	examples []example
+	gallery  func() map[string]picture
 	handler  http.Handler
+
+	front     sync.Mutex
+	frontFilm *recording // what the front page shows, once it was asked for
 }
 
 type example struct {
@@ -73,17 +78,29 @@ func New(c Config) (*Server, error) {
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
+	s.gallery = paint(s.examples)
 	s.sessions = session.NewRegistry(c.Limits)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.page(s.home))
+	mux.HandleFunc("GET /scenarios", s.page(s.scenarios))
+	mux.HandleFunc("GET /about", s.page(s.about))
+	mux.HandleFunc("GET /api", s.page(s.api))
+	mux.HandleFunc("GET /edit", s.page(s.edit))
 	mux.HandleFunc("POST /runs", s.page(s.start))
 	mux.HandleFunc("GET /runs/{id}", s.page(s.show))
 	mux.HandleFunc("GET /runs/{id}/trace", s.page(s.trace))
 	mux.HandleFunc("GET /runs/{id}/socket", s.page(s.socket))
+	mux.HandleFunc("GET /runs/{id}/export", s.page(s.exportRun))
+	mux.HandleFunc("POST /export", s.page(s.exportLink))
+	mux.HandleFunc("GET /qr", s.page(s.qr))
 	mux.HandleFunc("GET /locks", s.page(s.locks))
 	mux.HandleFunc("GET /play", s.page(s.play))
 	mux.HandleFunc("GET /play/{example}", s.page(s.play))
 	mux.HandleFunc("GET /play/socket", s.page(s.playSocket))
+	mux.HandleFunc("GET /embed/play", s.page(s.embed))
+	mux.HandleFunc("GET /embed/play/{example}", s.page(s.embed))
+	mux.HandleFunc("GET /embed/s/{id}", s.page(s.embed))
+	mux.HandleFunc("POST /replay", s.page(s.replay))
 	mux.HandleFunc("POST /s", s.page(s.keep))
 	mux.HandleFunc("GET /s/{id}", s.page(s.kept))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
@@ -209,16 +226,12 @@ func (s *Server) frame(r *http.Request, title string) view.Page {
 
 // frameJSON is a frame of rows on the websocket.
 type frameJSON struct {
-	V       int       `json:"v"`
-	Seq     int       `json:"seq"` // of the last event in it
-	Rows    []rowJSON `json:"rows"`
-	Verdict string    `json:"verdict"`
-	Ended   bool      `json:"ended"`
-}
-
-type rowJSON struct {
-	Step int    `json:"step"`
-	HTML string `json:"html"`
+	V       int          `json:"v"`
+	Seq     int          `json:"seq"` // of the last event in it
+	Rows    []view.Frame `json:"rows"`
+	Lanes   string       `json:"lanes"` // HTML
+	Verdict string       `json:"verdict"`
+	Ended   bool         `json:"ended"`
 }
 
 // controlsJSON is a frame of how the threads of a run are steered.

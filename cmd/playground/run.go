@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -15,20 +16,53 @@ import (
 	"relock/engine/store"
 	"relock/engine/trace"
 	"relock/lessons"
+	"relock/web/export"
 	"relock/web/view"
 	"relock/web/words"
 )
 
-const runSynopsis = `playground run [-json] [-redis URL] [-seed N] FILE…
+const runSynopsis = `playground run [-json | -format F] [-redis URL] [-seed N] FILE…
 
 Runs each scenario and prints its T-table, or with -json its trace as JSON
 Lines. "-" reads standard input. Where a scenario says what it expects, the
-exit code is 1 if it came out otherwise.`
+exit code is 1 if it came out otherwise.
+
+Formats:
+  table           the T-table for a terminal (default)
+  md              the T-table in Markdown
+  csv             a line for each event; one FILE only
+  mermaid         a sequence diagram; one FILE only
+  redis-cli       a redis-cli transcript with replies and comments
+  redis-commands  its commands alone, pasted into redis-cli; one FILE only
+  jsonl           the trace, as -json`
 
 type runFlags struct {
-	json  bool
-	redis string
-	seed  seedFlag
+	format export.Format
+	redis  string
+	seed   seedFlag
+}
+
+// tableFormat is the terminal's own.
+const tableFormat export.Format = "table"
+
+// alone are the formats of which two files, one after the other, are none.
+func alone(f export.Format) bool {
+	return f == export.CSV || f == export.Mermaid || f == export.Commands
+}
+
+// formatFlag reads -format.
+func formatFlag(into *export.Format) func(string) error {
+	return func(name string) error {
+		f, err := export.ParseFormat(name)
+		if err != nil && name != string(tableFormat) {
+			return fmt.Errorf("allowed: %s, %s", tableFormat, export.Allowed())
+		}
+		if err != nil {
+			f = tableFormat
+		}
+		*into = f
+		return nil
+	}
 }
 
 // seedFlag is an optional number.
@@ -51,7 +85,8 @@ func (f *seedFlag) Set(s string) error {
 func runFiles(ctx context.Context, args []string, env environment) int {
 	var f runFlags
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
-	fs.BoolVar(&f.json, "json", false, "print the trace as JSON Lines")
+	traces := fs.Bool("json", false, "print the trace as JSON Lines")
+	fs.Func("format", "print in this format `F`: "+string(tableFormat)+", "+export.Allowed(), formatFlag(&f.format))
 	fs.StringVar(&f.redis, "redis", "", "run on the Redis at this `URL`, on the wall clock, instead of the embedded one")
 	fs.Var(&f.seed, "seed", "use this seed `N` instead of the scenario's")
 	if code, done := parse(fs, args, env, runSynopsis); done {
@@ -59,6 +94,18 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 	}
 	if fs.NArg() == 0 {
 		fmt.Fprintln(env.err, "playground: run needs at least one scenario file, or - for standard input")
+		return exitUsage
+	}
+	if *traces && f.format != "" && f.format != export.JSONL {
+		fmt.Fprintf(env.err, "playground: -json and -format %s are two formats; give one of them\n", f.format)
+		return exitUsage
+	}
+	if *traces {
+		f.format = export.JSONL
+	}
+	f.format = cmp.Or(f.format, tableFormat)
+	if alone(f.format) && fs.NArg() > 1 {
+		fmt.Fprintf(env.err, "playground: -format %s takes one scenario file, given %d\n", f.format, fs.NArg())
 		return exitUsage
 	}
 	scenarios, ok := readScenarios(fs.Args(), f.seed, env)
@@ -76,7 +123,7 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 	}
 	worst := exitOK
 	for i, sc := range scenarios {
-		if i > 0 && !f.json {
+		if i > 0 && f.format != export.JSONL {
 			fmt.Fprintln(env.out)
 		}
 		worst = max(worst, runOne(ctx, fs.Arg(i), sc, o, f, env))
@@ -154,13 +201,9 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 		return exitUsage
 	}
 	events, _ := run.Log().Since(0)
-	if f.json {
-		if werr := trace.Write(env.out, run.Header(), events); werr != nil {
-			fmt.Fprintf(env.err, "playground: %v\n", werr)
-			return exitUnexpected
-		}
-	} else {
-		printTable(env, view.NewScenario(words.English, sc), run.Header(), events)
+	if werr := printRun(sc, run.Header(), events, f.format, env); werr != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", werr)
+		return exitUnexpected
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
@@ -173,10 +216,25 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 	if len(differences) > 0 {
 		return exitUnexpected
 	}
-	if sc.Expect != nil && !f.json {
+	if sc.Expect != nil && f.format == tableFormat {
 		fmt.Fprintln(env.out, "As the scenario expects.")
 	}
 	return exitOK
+}
+
+func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f export.Format, env environment) error {
+	if f == tableFormat {
+		printTable(env, view.NewScenario(words.English, sc), h, events)
+		return nil
+	}
+	data, err := export.Render(f, export.Run{Header: h, Events: events, Scenario: sc, Language: words.English})
+	if err != nil {
+		return err //nolint:wrapcheck // says what failed
+	}
+	if _, err := env.out.Write(data); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
 }
 
 func protocols(args []string, env environment) int {

@@ -28,11 +28,10 @@ type Theme struct {
 	Current bool
 }
 
-// Playground is the page with the form and, once it was started, a run.
+// Playground is the page with the form.
 type Playground struct {
 	Page     Page
 	Form     Form
-	Run      *Run // nil before the first
 	Examples []Examples
 }
 
@@ -49,26 +48,28 @@ type Example struct {
 	Current bool
 }
 
+// RunPage is the page of a run.
+type RunPage struct {
+	Page Page
+	Run  Run
+}
+
 // Run is a run as its page shows it.
 type Run struct {
-	ID        string
-	Title     string
-	Place     string // "embedded miniredis · virtual clock"
-	Seed      uint64
-	Threads   []Thread
-	Key       string
-	Lease     string
-	Watchdog  string
-	Rows      []Row
-	LastSeq   int
-	Ended     bool
-	Verdict   string
-	Tone      Tone
-	Socket    string // URL paths
-	TracePath string
-	Step      string    // where it can be stepped
-	Controls  []Control // how its threads are steered; nil where they cannot be
-	Slow      string    // what to know about the clock
+	ID       string
+	Title    string
+	Place    string // "embedded miniredis · virtual clock"
+	Viewer   Viewer
+	LastSeq  int
+	Ended    bool
+	Verdict  string
+	Tone     Tone
+	Socket   string    // URL path, ready for more of its query
+	Exports  string    // URL path, ready for a format
+	Step     string    // where it can be stepped
+	Edit     string    // where its scenario can be changed
+	Controls []Control // how its threads are steered; nil where they cannot be
+	Slow     string    // what to know about the clock
 }
 
 // Message is a page that says one thing.
@@ -123,7 +124,7 @@ func NewControls(l words.Language, list []run.Control) []Control {
 		waits := c.At != lock.Call{}
 		admit := ControlAction{Do: string(run.Admit), Label: l.Say("Let one call pass"), Disabled: !waits}
 		if waits {
-			v.Note = l.Say("at the gate: %s", callOf(l, c.At))
+			v.Note = l.Say("at the gate: %s", callInWords(l, c.At))
 		}
 		v.Actions = []ControlAction{pause, gate, admit, {Do: string(run.Crash), Label: l.Say("Crash")}}
 		if c.Ended {
@@ -138,7 +139,7 @@ func NewControls(l words.Language, list []run.Control) []Control {
 }
 
 // callOf words a call: "lock, level 2".
-func callOf(l words.Language, c lock.Call) string {
+func callInWords(l words.Language, c lock.Call) string {
 	if c.Attempt > 1 {
 		return l.Say("%s, level %d, attempt %d", c.Name, c.Level, c.Attempt)
 	}

@@ -15,7 +15,9 @@ import (
 // Play is the page on which a scenario is stepped.
 type Play struct {
 	Page     Page
-	Examples []Examples
+	Shows    string // what is seen in it, in one line
+	Viewer   Viewer
+	Gallery  []Group
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Faults   []FaultKind
 	Locks    []string // that can be compared
@@ -102,7 +104,7 @@ func armed(l words.Language, faults []scenario.Fault) string {
 }
 
 func does(l words.Language, o run.Option) string {
-	call := callOf(l, o.Call)
+	call := callInWords(l, o.Call)
 	if o.First != "" {
 		call = l.Say("%s … in %s, level %d", o.First, o.Call.Name, o.Call.Level)
 	}

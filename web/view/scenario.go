@@ -9,6 +9,7 @@ import (
 // Scenario is a scenario ready to be shown, and to be edited in a form.
 type Scenario struct {
 	Title       string
+	Protocol    string
 	Key         string
 	Lease       string
 	LeaseMillis int64
@@ -31,7 +32,7 @@ type Thread struct {
 // NewScenario words sc in l.
 func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
-		Title: sc.Title, Key: sc.Lock.Key, Seed: sc.Seed,
+		Title: sc.Title, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Seed: sc.Seed,
 		Lease: scenario.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: l.Say("off"),
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -40,7 +41,27 @@ type Row struct {
 	EventTone  Tone
 	Violations []Violation
 	Final      bool // the run's end
+	Inside     []Inner
 }
+
+// Inner is a Redis command inside of a row: T5.1.
+type Inner struct {
+	Time          string
+	Ordinal       int // of the thread
+	Line          Line
+	Before, After Key
+	Atomic        bool // one with its neighbours: they ran in one script
+	Opens, Closes bool // the first and the last of these
+}
+
+// Doing is what a thread does beside the lock, as far as it can be drawn.
+type Doing string
+
+// What can be drawn.
+const (
+	Waiting Doing = "waiting"
+	Paused  Doing = "paused"
+)
 
 // Cell is a thread in a row.
 type Cell struct {
@@ -52,6 +73,7 @@ type Cell struct {
 	Inside  int      // levels it acts as if it held
 	Parted  bool     // it believes in a hold that Redis does not know
 	Acting  bool
+	Doing   Doing
 	Ordinal int // from 0, for its colour
 }
 
@@ -75,6 +97,25 @@ type Key struct {
 	Lease    string // "151 ms", "no expiry", or "" without a key
 	Fraction int    // of the lease left, in thousandths
 	Nodes    []Node // where there are several; the rest is what a majority has
+}
+
+// Short is the key in one line: "{A: 2} 151 ms".
+func (k Key) Short() string {
+	if k.Lease == "" {
+		return "∅"
+	}
+	var fields []string
+	for _, h := range k.Holds {
+		name := h.Thread
+		if name == "" {
+			name = h.Owner
+		}
+		if h.Count != "" {
+			name += ": " + h.Count
+		}
+		fields = append(fields, name)
+	}
+	return "{" + strings.Join(fields, ", ") + "} " + k.Lease
 }
 
 // Node is the key on one of several Redises.
@@ -108,6 +149,7 @@ type Timeline struct {
 
 	rows   []Row
 	status map[string]string
+	doing  map[string]Doing
 	belief map[string]int
 
 	// What a rule can be broken with: the tokens that were granted, and the
@@ -119,7 +161,7 @@ type Timeline struct {
 func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key,
-		status: map[string]string{}, belief: map[string]int{}, numbers: map[int]int64{},
+		status: map[string]string{}, doing: map[string]Doing{}, belief: map[string]int{}, numbers: map[int]int64{},
 	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
@@ -141,6 +183,7 @@ func (t *Timeline) Add(e trace.Event) int {
 	}
 	row := &t.rows[len(t.rows)-1]
 	row.LastSeq = e.Seq
+	before := row.Key
 	row.Key = t.keyCell(e.Key)
 	row.Key.Nodes = t.nodes(e.Nodes)
 	t.belief = e.Belief
@@ -150,6 +193,9 @@ func (t *Timeline) Add(e trace.Event) int {
 			cell.Acting, cell.Title, cell.Tone = true, "", Plain
 		}
 		t.act(cell, e)
+		if b, ok := e.Body.(trace.Command); ok {
+			row.inner(cell, b, before)
+		}
 	} else {
 		t.event(row, e)
 	}
@@ -158,11 +204,29 @@ func (t *Timeline) Add(e trace.Event) int {
 }
 
 func (t *Timeline) newRow(e trace.Event) Row {
-	row := Row{Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: t.l.Millis(e.At.Duration())}
+	row := Row{Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: t.l.Millis(e.At.Duration()), Key: t.keyCell(trace.Absent())}
+	if n := len(t.rows); n > 0 {
+		row.Key = t.rows[n-1].Key
+	}
 	for i, name := range t.threads {
 		row.Cells = append(row.Cells, Cell{Thread: name, Ordinal: i, Title: t.status[name], Tone: Quiet})
 	}
 	return row
+}
+
+// inner notes a command as one of the row's own rows.
+func (r *Row) inner(c *Cell, b trace.Command, before Key) {
+	n := len(r.Inside)
+	one := Inner{
+		Time: r.Time + "." + strconv.Itoa(n+1), Ordinal: c.Ordinal, Line: c.Lines[len(c.Lines)-1],
+		Before: before, After: r.Key, Atomic: b.Script != "", Opens: true, Closes: true,
+	}
+	if script, _, _ := strings.Cut(one.Line.Source, ":"); n > 0 && one.Atomic && r.Inside[n-1].Line.Node == b.Node {
+		if last, _, _ := strings.Cut(r.Inside[n-1].Line.Source, ":"); last == script {
+			r.Inside[n-1].Closes, one.Opens = false, false
+		}
+	}
+	r.Inside = append(r.Inside, one)
 }
 
 // mark shows in each cell what its thread believes, and whether that is true.
@@ -178,6 +242,7 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
 		c.Parted = c.Inside > 0 && !held[c.Thread]
+		c.Doing = t.doing[c.Thread]
 	}
 }
 
@@ -212,6 +277,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			}
 		}
 	case trace.Outcome:
+		if b.Call == lock.CallLock {
+			t.doing[c.Thread] = ""
+		}
 		if b.Token > 0 {
 			t.numbers[e.Seq] = b.Token
 		}
@@ -236,6 +304,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			note = t.l.Say("waits for a message, at most %s", length)
 		}
 		c.Notes = append(c.Notes, note)
+		t.doing[c.Thread] = Waiting
 		t.status[c.Thread] = t.l.Say("waiting until %s", t.l.Millis((e.At + b.For).Duration()))
 	case trace.Resource:
 		t.numbers[e.Seq] = int64(b.Value)
@@ -248,13 +317,16 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.Tone = Bad
 		switch {
 		case b.Do == run.FaultResume:
-			t.status[c.Thread], c.Tone = "", Plain
+			t.status[c.Thread], c.Tone, t.doing[c.Thread] = "", Plain, ""
 		case b.Do == scenario.FaultPause && b.ForMS == 0:
+			t.doing[c.Thread] = Paused
 			t.status[c.Thread] = t.l.Say("paused by hand")
 		case b.Do == scenario.FaultPause:
+			t.doing[c.Thread] = Paused
 			t.status[c.Thread] = t.l.Say("standing still until %s", t.l.Millis((e.At + b.ForMS).Duration()))
 		}
 	case trace.End:
+		t.doing[c.Thread] = ""
 		c.Notes = append(c.Notes, t.l.Say("ends: %s", result(t.l, b.Result)))
 		t.status[c.Thread] = t.l.Say("ended: %s", result(t.l, b.Result))
 		if b.Result != trace.Done {
@@ -264,6 +336,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 }
 
 func (t *Timeline) work(c *Cell, b trace.Work) {
+	t.doing[c.Thread] = ""
 	if b.State == trace.WorkEnd {
 		c.Title = t.l.Say("work at level %d done", b.Level)
 		t.status[c.Thread] = ""

@@ -1,16 +1,22 @@
-// The pages of runs work without scripts; with them, rows arrive while a run
-// goes on, and a scenario can be stepped.
-import { follow } from "./timeline.js";
+// Each page says by its own parts what of this it needs.
+import { embed } from "./embed.js";
+import { live } from "./live.js";
 import { play } from "./play.js";
+import { replay } from "./replay.js";
 import { settings } from "./settings.js";
 
 settings();
-const run = document.querySelector(".run[data-ended='false']");
-if (run) {
-  follow(run);
-}
-const stage = document.querySelector(".play");
-if (stage) {
-  play(stage);
+/** @type {[string, (section: HTMLElement) => void][]} */
+const parts = [
+  [".run[data-run]", live],
+  [".run.replay", replay],
+  [".play", play],
+  [".embed", embed],
+];
+for (const [selector, start] of parts) {
+  const section = /** @type {HTMLElement | null} */ (document.querySelector(selector));
+  if (section) {
+    start(section);
+  }
 }
 document.getElementById("mistakes")?.focus();

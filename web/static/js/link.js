@@ -1,6 +1,8 @@
 // Writes what is stepped through into a link, and reads it back: see the Go
 // package web/link, which does the same.
 
+import { say } from "./words.js";
+
 const PREFIX = "v1.z.";
 // Words of a scenario's JSON, each of which a link has as one control character.
 const WORDS = [
@@ -35,8 +37,8 @@ const WORDS = [
 ];
 const CODES = Array.from({ length: 32 }, (_, code) => code).filter((code) => code > 0 && ![9, 10, 13].includes(code));
 
-const shorten = (text) => WORDS.reduce((t, word, i) => t.replaceAll(word, String.fromCharCode(CODES[i])), text);
-const lengthen = (text) => WORDS.reduce((t, word, i) => t.replaceAll(String.fromCharCode(CODES[i]), word), text);
+const shorten = (/** @type {string} */ text) => WORDS.reduce((t, word, i) => t.replaceAll(word, String.fromCharCode(CODES[i])), text);
+const lengthen = (/** @type {string} */ text) => WORDS.reduce((t, word, i) => t.replaceAll(String.fromCharCode(CODES[i]), word), text);
 
 const MAX_PACKED = 64 * 1024;
 const MAX_PLAIN = 64 * 1024;
@@ -48,7 +50,7 @@ export class LinkError extends Error {}
 
 /**
  * Packs a scenario with its schedule, and the number of moves to stand at.
- * @param {object} scenario
+ * @param {Record<string, any>} scenario
  * @param {number} at
  * @returns {Promise<string>}
  */
@@ -69,10 +71,10 @@ export async function pack(scenario, at) {
  */
 export async function unpack(link) {
   if (!link.startsWith(PREFIX)) {
-    throw new LinkError("This link is of a kind that this page does not know; it may come from a newer one.");
+    throw new LinkError(say("This link is of a kind that this page does not know; it may come from a newer one."));
   }
   if (link.length > MAX_PACKED) {
-    throw new LinkError("This link holds more than a scenario may have (64 KiB).");
+    throw new LinkError(say("This link holds more than a scenario may have (64 KiB)."));
   }
   const [body, position = ""] = link.slice(PREFIX.length).split("~");
   try {
@@ -86,7 +88,7 @@ export async function unpack(link) {
     if (error instanceof LinkError) {
       throw error;
     }
-    throw new LinkError("This link is incomplete; a part of it may have been cut off on its way.");
+    throw new LinkError(say("This link is incomplete; a part of it may have been cut off on its way."));
   }
 }
 
@@ -110,7 +112,7 @@ async function through(stream, bytes, limit = Infinity) {
     size += value.length;
     if (size > limit) {
       await reader.cancel();
-      throw new LinkError("This link holds more than a scenario may have (64 KiB).");
+      throw new LinkError(say("This link holds more than a scenario may have (64 KiB)."));
     }
     parts.push(value);
   }

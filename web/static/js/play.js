@@ -1,43 +1,30 @@
 // Steps through a scenario: holds every branch that the server has sent, so
 // that going back asks nobody, and brings them along after a lost connection.
 import { connect } from "./connection.js";
+import { byId, elements, make } from "./dom.js";
+import { keys, keysOf } from "./keys.js";
 import { LONGEST, LinkError, pack, unpack } from "./link.js";
-import { element } from "./timeline.js";
+import { theme } from "./settings.js";
+import { share } from "./share.js";
+import { viewer } from "./viewer.js";
+import { say } from "./words.js";
 
 /**
- * @typedef {object} Option
- * @property {string} thread
- * @property {boolean} [background]
- * @property {boolean} can
- * @property {number} choice
- * @property {string} does
- * @property {string} [why]
- * @property {string} [armed] faults that wait for their moment
+ * @typedef {import("./film.js").Film} Film
+ * @typedef {import("./film.js").Position} Position
+ * @typedef {import("./film.js").Option} Option
  *
- * @typedef {object} Position
- * @property {any} [move] that led here
- * @property {number} row
- * @property {string} at
- * @property {Option[]} options
- * @property {string} [next]
- * @property {string} [expiry]
- * @property {boolean} [violation]
- * @property {string[]} [outcomes]
- * @property {boolean} [over]
- *
- * @typedef {object} Branch
+ * @typedef {object} Own what a branch has beside its film
  * @property {number} id
- * @property {number} parent
- * @property {number} fork
+ * @property {number} parent -1: none
+ * @property {number} fork after so many moves
  * @property {string} name
- * @property {Position[]} positions
- * @property {HTMLElement[]} rows
+ * @property {string} lanes HTML
+ *
+ * @typedef {Film & Own} Branch
  */
 
-const LOST = "The connection is lost; trying again. What you see stays.";
-
 const MOST_QUEUED = 3;
-
 const LINK = /^v\d+\./; // other fragments are places on the page
 
 /** The address' fragment, also where some program has escaped it. */
@@ -49,50 +36,67 @@ function fragmentOf() {
   }
 }
 
-const byId = (id) => document.getElementById(id);
-
 /** @param {HTMLElement} stage the section of the page */
 export function play(stage) {
   /** @type {Map<number, Branch>} */
   let branches = new Map();
   let current = 0; // branch
-  let at = 0; // moves made
+  /** @type {any} */
   let scenario = null; // compact, without a schedule
+  let title = "";
+  /** @type {string[]} */
   let threads = [];
+  let lease = 0; // ms
 
+  /** @type {{link?: string, scenario?: string} | null} */
   let opening = null; // what to open when the connection is there
+  /** @type {number | undefined} */
   let linked; // the position that the address names
+  /** @type {{index: number, at: number} | null} */
   let restoring = null; // where to stand once it is open again
+  /** @type {Map<number, Branch> | null} */
   let fresh = null; // branches that are being opened
   let lastCommand = 0;
-  let waiting = null; // the command under way: {id, then}
+  /** @type {{id: number, then?: () => void} | null} */
+  let waiting = null; // the command under way
   /** @type {(() => void)[]} */
   let queue = []; // what was asked for meanwhile
-  let timer = 0; // of playing
+  /** @type {number | null} */
+  let touched = null; // the branch that the last command has changed
   let written = ""; // the fragment that this page has set
+  let lost = false;
 
-  const body = byId("rows");
   const problem = byId("problem");
-
-  const branch = () => branches.get(current);
+  const branch = () => /** @type {Branch} */ (branches.get(current));
   const tip = () => branch().positions.length - 1;
-  const position = () => branch().positions[at];
+  const movesOf = (/** @type {Branch} */ b) => b.positions.slice(1).map((p) => p.move);
+
+  const view = viewer({
+    film: () => (fresh ? null : (branches.get(current) ?? null)),
+    inTurn,
+    busy: () => waiting !== null,
+    more: () => command({ do: "step", branch: current }, () => view.arrive(Math.min(view.at() + 1, tip()))),
+    runTo(wanted, to, none) {
+      command({ do: "run", branch: current, to }, () => {
+        view.go(tip());
+        view.announce(wanted(branch().positions[tip()]) ? "" : none);
+      });
+    },
+    shown,
+  });
 
   // ---- what the page says
 
+  /** @param {string} text */
   function complain(text) {
     problem.textContent = text;
     problem.hidden = text === "";
   }
 
-  function say(text) {
-    byId("status").textContent = text;
-  }
-
   // ---- commands
 
   const handlers = {
-    path: () => stage.dataset.socket,
+    path: () => /** @type {string} */ (stage.dataset.socket),
     opened() {
       const frame = opening ?? {
         scenario: JSON.stringify(scenario),
@@ -102,48 +106,52 @@ export function play(stage) {
         }),
       };
       if (!opening) {
-        restoring = { index: [...branches.keys()].indexOf(current), at };
+        restoring = { index: [...branches.keys()].indexOf(current), at: view.at() };
       }
       waiting = null;
       command({ do: "open", ...frame }, finishOpening);
     },
+    /** @param {any} frame */
     received(frame) {
       if (frame.refused) {
         refuse(frame.refused);
       }
       take(frame);
       if (frame.done && waiting?.id === frame.re) {
-        const then = waiting.then;
+        const then = waiting?.then;
         waiting = null;
         then?.();
       }
-      show();
+      view.show();
       if (waiting === null) {
         queue.shift()?.();
       }
     },
-    changed(lost) {
-      stage.classList.toggle("lost", lost);
-      if (lost) {
-        pause();
+    /** @param {boolean} is */
+    changed(is) {
+      stage.classList.toggle("lost", is);
+      if (is) {
+        view.pause();
         waiting = null;
         queue = [];
       }
-      if (lost || problem.textContent === LOST) {
-        complain(lost ? LOST : "");
+      if (is || lost) {
+        complain(is ? say("The connection is lost; trying again. What you see stays.") : "");
       }
+      lost = is;
     },
   };
   /** @type {ReturnType<typeof connect>} */
   let line;
 
+  /** @param {string} sentence */
   function refuse(sentence) {
     complain(sentence);
     waiting = null;
     queue = [];
     fresh = null;
     restoring = null;
-    pause();
+    view.pause();
     if (scenario) {
       opening = null; // what is open stays
     } else if (opening?.link !== stage.dataset.open) {
@@ -158,7 +166,7 @@ export function play(stage) {
    * @param {() => void} what
    */
   function inTurn(what) {
-    if (problem.textContent !== LOST) {
+    if (!lost) {
       complain("");
     }
     if (waiting === null) {
@@ -168,6 +176,10 @@ export function play(stage) {
     }
   }
 
+  /**
+   * @param {object} frame
+   * @param {() => void} [then]
+   */
   function command(frame, then) {
     const id = ++lastCommand;
     waiting = { id, then };
@@ -176,27 +188,34 @@ export function play(stage) {
     }
   }
 
-  /** Acts on the branch where we stand, and goes where that leads. */
-  function act(frame, note = "") {
+  /**
+   * Acts where one stands; in the past that makes a branch.
+   * @param {object} frame
+   * @param {string} [note] what was done, to be read out
+   */
+  function act(frame, note) {
+    const from = view.at();
     touched = null;
-    const from = at;
-    command({ branch: current, at, ...frame }, () => {
-      if (touched === current) {
-        at = Math.min(from + 1, tip()); // also where it was done here before
-      } else if (touched !== null) {
+    view.pause();
+    command({ branch: current, at: from, ...frame }, () => {
+      if (touched === null || touched === current) {
+        view.go(from + 1); // also where it was done here before
+      } else {
         current = touched;
-        at = tip();
+        view.go(tip());
+        note = [note, say("A branch from here; the other one stays.")].filter(Boolean).join(". ");
       }
-      announce(note);
+      view.announce(note);
     });
   }
-  let touched = null; // the branch that the last command has changed
 
+  /** @param {any} frame */
   function take(frame) {
     if (frame.opened) {
       fresh = new Map();
       scenario = frame.opened.scenario;
       threads = frame.opened.threads;
+      lease = frame.opened.leaseMillis;
       describe(frame.opened);
       restoring ??= { index: 0, at: linked ?? frame.opened.at };
     }
@@ -204,12 +223,19 @@ export function play(stage) {
       merge(fresh ?? branches, frame);
       touched = frame.branch.id;
     }
+    if (frame.lanes !== undefined) {
+      const b = (fresh ?? branches).get(frame.lanesOf);
+      if (b) {
+        b.lanes = frame.lanes;
+        drawn = "";
+      }
+    }
     if (frame.dropped !== undefined) {
       branches.delete(frame.dropped);
       byId("compared").hidden = true;
       if (current === frame.dropped) {
-        current = [...branches.keys()].at(-1);
-        at = tip();
+        current = [...branches.keys()].at(-1) ?? 0;
+        view.go(view.at());
       }
     }
     if (frame.compared) {
@@ -222,44 +248,42 @@ export function play(stage) {
         (byId("compare") ?? stage.querySelector("[data-dialog=locks]")).focus();
       };
     }
-    if (frame.trace) {
-      download("relock-trace.jsonl", "application/jsonl", frame.trace);
-    }
   }
 
+  /**
+   * @param {Map<number, Branch>} into
+   * @param {any} frame
+   */
   function merge(into, frame) {
     const { id, parent, fork } = frame.branch;
     let b = into.get(id);
     if (!b) {
-      b = { id, parent, fork, name: id === 0 ? "main" : `branch ${id}`, positions: [], rows: [] };
+      b = { id, parent, fork, name: id === 0 ? say("main") : say("branch %d", id), lanes: "", threads, lease, positions: [], rows: [] };
       const from = into.get(parent);
       if (from && frame.from > 0) {
         b.positions = from.positions.slice(0, frame.from);
-        b.rows = from.rows.slice(0, b.positions.at(-1).row).map((row) => row.cloneNode(true));
+        b.rows = from.rows.slice(0, b.positions[b.positions.length - 1].row).map((row) => ({ ...row, made: undefined }));
       }
       into.set(id, b);
     }
     b.positions.length = Math.min(b.positions.length, frame.from);
     b.positions.push(...(frame.positions ?? []));
     for (const row of frame.rows ?? []) {
-      const tr = element(row.html);
-      const count = b.positions.length;
-      tr.addEventListener("click", (event) => {
-        if (!event.target.closest("button, a") && getSelection().isCollapsed) {
-          goToRow(row.step);
-        }
-      });
-      b.rows[row.step - 1] = tr;
-      if (frame.from > 0 && count > 1) {
-        tr.classList.add("new");
-      }
+      b.rows[row.step - 1] = row;
     }
+    view.changed();
   }
 
   function finishOpening() {
+    if (!fresh || !restoring) {
+      return;
+    }
     if (!opening) {
       [...branches.values()].forEach((old, i) => {
-        fresh.get(i).name = old.name; // the server counts anew
+        const again = fresh?.get(i);
+        if (again) {
+          again.name = old.name; // the server counts anew
+        }
       });
     }
     branches = fresh;
@@ -267,265 +291,151 @@ export function play(stage) {
     opening = null;
     const ids = [...branches.keys()];
     current = ids[Math.max(restoring.index, 0)] ?? ids[0];
-    at = Math.min(restoring.at, tip());
+    const at = restoring.at;
     restoring = null;
     byId("compared").hidden = true;
+    view.go(at);
   }
 
-  const movesOf = (b) => b.positions.slice(1).map((p) => p.move);
-
-  // ---- going about
-
-  function go(to) {
-    at = Math.max(0, Math.min(to, tip()));
-    show();
-  }
-
-  function goToRow(row) {
-    const found = branch().positions.findLastIndex((p) => p.row <= row);
-    pause();
-    go(found);
-    announce();
-  }
-
-  function forward() {
-    if (at < tip()) {
-      go(at + 1);
-      announce();
-    } else if (!position().over) {
-      command({ do: "step", branch: current }, () => {
-        at = Math.min(at + 1, tip());
-        announce();
-      });
-    }
-  }
-
-  /** @param {(p: Position) => boolean} wanted */
-  function runTo(wanted, frame, none) {
-    const found = branch().positions.findIndex((p, i) => i > at && wanted(p));
-    if (found >= 0) {
-      go(found);
-      announce();
-      return;
-    }
-    if (branch().positions[tip()].over) {
-      go(tip());
-      say(none);
-      return;
-    }
-    command({ do: "run", branch: current, ...frame }, () => {
-      at = tip();
-      if (wanted(position())) {
-        announce();
-      } else {
-        say(none);
-      }
-    });
-  }
-
-  const actions = {
-    first() {
-      go(0);
-      announce();
-    },
-    back() {
-      go(at - 1);
-      announce();
-    },
-    forward,
-    end: () => runTo((p) => p.over, { to: "end" }, "The run has ended."),
-    violation: () => runTo((p) => p.violation, { to: "violation" }, "No rule is broken from here to the end."),
-    play: () => (timer ? pause() : start()),
-  };
-
-  function start() {
-    if (position().over) {
-      go(0);
-    }
-    const tick = () => {
-      if (document.hidden || position().over || (position().violation && started !== at)) {
-        pause();
-        return;
-      }
-      if (!waiting) {
-        forward();
-      }
-      timer = setTimeout(tick, Number(byId("speed").value));
-    };
-    const started = at;
-    timer = setTimeout(tick, 0);
-    show();
-  }
-
-  function pause() {
-    clearTimeout(timer);
-    timer = 0;
-    if (branches.size > 0) {
-      show();
-    }
-  }
+  // ---- acting
 
   /**
    * @param {string} thread
    * @param {boolean} background its watchdog instead
    */
   function step(thread, background = false) {
-    const option = position().options.find((o) => o.thread === thread && Boolean(o.background) === background && o.can);
+    const all = (branch().positions[view.at()].options ?? []).filter((o) => o.thread === thread && Boolean(o.background) === background);
+    const option = all.find((o) => o.can);
     if (!option) {
-      const all = position().options.filter((o) => o.thread === thread && Boolean(o.background) === background);
-      complain(`${thread} cannot move now: ${all.map((o) => o.why || o.does).join(", ") || "it has nothing to do"}.`);
+      const why = all.map((o) => o.why || o.does).filter(Boolean).join(", ");
+      complain(why ? say("%s cannot move now: %s.", thread, why) : say("%s cannot move now: it has nothing to do.", thread));
       return;
     }
-    const next = branch().positions[at + 1];
+    const next = branch().positions[view.at() + 1];
     if (next && option.choice >= 0 && next.move === option.choice) {
-      go(at + 1); // that is what was done here
-      announce();
+      view.arrive(view.at() + 1); // that is what was done here
       return;
     }
     act({ do: "step", thread: option.thread, background: option.background ?? false });
   }
 
+  /** @param {object} fault
+   *  @param {string} note */
+  const strike = (fault, note) => inTurn(() => act({ do: "strike", fault }, note));
+
   // ---- drawing
 
+  /** @param {any} o */
   function describe(o) {
-    byId("title").textContent = o.title || "Your scenario";
-    document.title = `${o.title || "Your scenario"} · Relock`;
-    byId("facts").replaceChildren(
-      ...[`seed ${o.seed}`, `lease ${o.lease}`, `watchdog ${o.watchdog}`].map((text) => make("span", {}, text)),
-    );
-    const template = document.createElement("template");
-    template.innerHTML = o.head;
-    byId("head").replaceChildren(template.content);
-    for (const select of stage.querySelectorAll("select[data-threads]")) {
-      select.replaceChildren(...o.threads.map((name) => make("option", {}, name)));
+    title = o.title || say("Your scenario");
+    byId("title").textContent = title;
+    if (byId("shows").textContent && opening?.link !== stage.dataset.open) {
+      byId("shows").textContent = ""; // it was about another one
     }
+    document.title = `${title} · Relock`;
+    byId("head").innerHTML = o.head;
+    byId("rail").innerHTML = o.rail;
+    byId("lua").innerHTML = o.lua;
+    byId("inspected").textContent = o.key;
+    byId("fault-thread").replaceChildren(...threads.map((name) => make("option", {}, name)));
   }
 
-  /** Shows where we stand. All of it is a function of branch and at. */
-  function show() {
+  let drawn = ""; // the lanes that are in the page
+
+  function shown() {
     const b = branch();
-    if (!b || fresh) {
-      return;
+    const p = b.positions[view.at()];
+    if (b.lanes !== drawn) {
+      drawn = b.lanes;
+      view.lanes(b.lanes);
     }
-    const p = position();
-    drawRows(b, p.row);
     drawOptions(p);
     byId("empty").hidden = b.rows.length > 0;
-    const scrubber = byId("scrubber");
-    scrubber.max = String(tip());
-    scrubber.value = String(at);
-    const place = `${at} of ${tip()}${p.row ? ` · T${p.row}` : ""} · ${p.at}`;
-    byId("place").textContent = place;
-    scrubber.setAttribute("aria-valuetext", `move ${place}`);
-    for (const button of byId("transport").querySelectorAll("[data-go]")) {
-      const to = button.dataset.go;
-      const over = branch().positions[tip()].over && at === tip();
-      button.disabled = ((to === "first" || to === "back") && at === 0) || ((to === "forward" || to === "end" || to === "violation") && over);
-      if (to === "play") {
-        button.setAttribute("aria-label", timer ? "Pause" : "Play");
-        button.title = timer ? "Pause" : "Play";
-        button.querySelector("path").setAttribute("d", timer ? "M5 2.5v11M11 2.5v11" : "M4 2l9 6-9 6z");
-      }
-    }
-    byId("to-event").disabled = !p.next;
-    byId("to-event").textContent = p.next ? `To the next event, ${p.next}` : "To the next event";
-    byId("to-expiry").disabled = !p.expiry;
-    byId("to-expiry").textContent = p.expiry ? `To the expiry, ${p.expiry}` : "To the expiry: no key runs out";
-    for (const button of stage.querySelectorAll("#by button, #outcome button, #strike button")) {
+    const event = /** @type {HTMLButtonElement} */ (byId("to-event"));
+    event.disabled = !p.next;
+    event.textContent = p.next ? say("To the next event, %s", p.next) : say("To the next event");
+    const expiry = /** @type {HTMLButtonElement} */ (byId("to-expiry"));
+    expiry.disabled = !p.expiry;
+    expiry.textContent = p.expiry ? say("To the expiry, %s", p.expiry) : say("To the expiry: no key runs out");
+    for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll("#by button, #outcome button, .fault, [data-dialog=strike]"))) {
       button.disabled = Boolean(p.over);
-      button.title = p.over ? "The run has ended here. Step back to act." : "";
+      button.title = p.over ? say("The run has ended here. Step back to act.") : (button.getAttribute("aria-label") ?? "");
+    }
+    const row = b.rows[p.row - 1];
+    for (const now of /** @type {NodeListOf<HTMLElement>} */ (stage.querySelectorAll("[data-belief]"))) {
+      const levels = row?.belief[threads.indexOf(now.dataset.belief ?? "")] ?? 0;
+      now.textContent = levels > 0 ? say("inside, level %d", levels) : "";
     }
     drawBranches();
     writeAddress();
   }
 
-  function drawRows(b, row) {
-    const rows = b.rows;
-    for (let i = 0; i < rows.length; i++) {
-      if (body.children[i] !== rows[i]) {
-        body.replaceChildren(...rows);
-        break;
-      }
-    }
-    while (body.children.length > rows.length) {
-      body.lastElementChild.remove();
-    }
-    rows.forEach((tr, i) => {
-      tr.classList.toggle("future", i >= row);
-      if (i === row - 1) {
-        tr.setAttribute("aria-current", "step");
-        tr.scrollIntoView({ block: "nearest" });
-      } else {
-        tr.removeAttribute("aria-current");
-      }
-    });
-    if (row === 0) {
-      byId("scroll").scrollTop = 0;
-    }
-  }
-
+  /** @param {Position} p */
   function drawOptions(p) {
-    const focused = document.activeElement?.dataset?.option;
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
     const list = byId("choices");
     list.replaceChildren();
     for (const cell of stage.querySelectorAll("[data-next]")) {
       cell.replaceChildren();
     }
     // On a phone the list is what is seen: who can move comes first.
-    const inOrder = [...p.options].sort((a, b) => Number(b.can) - Number(a.can));
-    inOrder.forEach((option) => {
-      const name = option.background ? `${option.thread}'s watchdog` : option.thread;
-      for (const place of [stage.querySelector(`[data-next="${CSS.escape(option.thread)}"]`), list]) {
-        if (option.background && !option.does) {
-          continue;
-        }
-        const button = make("button", { type: "button", class: option.background ? "step small" : "step" }, `Step ${name}`);
-        button.dataset.option = `${place === list}${name}`;
-        button.disabled = !option.can;
-        button.onclick = () => inTurn(() => step(option.thread, Boolean(option.background)));
-        const text = [option.does, option.why, option.armed].filter(Boolean).join(" · ");
-        if (option.can) {
-          button.setAttribute("aria-label", `Step ${name}: ${text}`);
-        }
-        const entry = make(place === list ? "li" : "div", { class: "option" }, button, make("span", { class: "does" }, text));
-        entry.classList.add(`t${threads.indexOf(option.thread) % 8}`);
-        place.append(entry);
+    const inOrder = [...(p.options ?? [])].sort((a, b) => Number(b.can) - Number(a.can));
+    for (const option of inOrder) {
+      if (option.background && !option.does) {
+        continue;
       }
-    });
+      for (const place of [stage.querySelector(`[data-next="${CSS.escape(option.thread)}"]`), list]) {
+        place?.append(optionIn(option, place === list));
+      }
+    }
     if (focused) {
-      const again = [...stage.querySelectorAll("[data-option]")].find((b) => b.dataset.option === focused);
+      const again = /** @type {HTMLElement[]} */ ([...stage.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
       again?.focus();
     }
   }
 
-  const nameOf = (b) => b.name;
+  /**
+   * @param {Option} option
+   * @param {boolean} listed
+   */
+  function optionIn(option, listed) {
+    const label = option.background ? say("Step %s's watchdog", option.thread) : say("Step %s", option.thread);
+    const button = /** @type {HTMLButtonElement} */ (make("button", { type: "button", class: option.background ? "step small" : "step" }, label));
+    button.dataset.option = `${listed}${option.thread}${option.background ?? false}`;
+    button.disabled = !option.can;
+    button.onclick = () => inTurn(() => step(option.thread, Boolean(option.background)));
+    const text = [option.does, option.why, option.armed].filter(Boolean).join(" · ");
+    if (option.can) {
+      button.setAttribute("aria-label", `${label}: ${text}`);
+    }
+    const entry = make(listed ? "li" : "div", { class: "option" }, button, make("span", { class: "does" }, text));
+    entry.classList.add(`t${threads.indexOf(option.thread) % 8}`);
+    return entry;
+  }
 
   function drawBranches() {
     const box = byId("branches");
     const focused = document.activeElement?.id;
     const others = [...branches.values()].filter((b) => b.id !== current);
+    /** @type {HTMLElement[]} */
     const buttons = [...branches.values()].map((b) => {
       const row = b.positions[Math.min(b.fork, b.positions.length - 1)].row;
-      const from = b.parent >= 0 ? ` from T${row}` : "";
-      const button = make("button", { type: "button", id: `branch-${b.id}`, "aria-pressed": String(b.id === current) }, `${nameOf(b)}${from}`);
-      button.onclick = () => {
-        pause();
-        current = b.id;
-        at = Math.min(at, tip());
-        show();
-        say(`${nameOf(b)}, move ${at} of ${tip()}`);
-      };
+      const label = b.parent >= 0 ? say("%s from T%d", b.name, String(row)) : b.name;
+      const button = make("button", { type: "button", id: `branch-${b.id}`, "aria-pressed": String(b.id === current) }, label);
+      button.onclick = () => onto(b.id);
       return button;
     });
     if (others.length > 0) {
-      const select = make("select", { id: "compare-with", "aria-label": "Branch to compare with" }, ...others.map((b) => make("option", { value: String(b.id) }, nameOf(b))));
-      const compare = make("button", { type: "button", id: "compare" }, "Compare with");
-      compare.onclick = () => inTurn(() => command({ do: "compare", branch: current, with: Number(select.value), names: [nameOf(branch()), nameOf(branches.get(Number(select.value)))] }));
-      const drop = make("button", { type: "button", id: "drop", class: "quiet" }, `Drop ${nameOf(branch())}`);
+      const select = /** @type {HTMLSelectElement} */ (
+        make("select", { id: "compare-with", "aria-label": say("Branch to compare with") }, ...others.map((b) => make("option", { value: String(b.id) }, b.name)))
+      );
+      const compare = make("button", { type: "button", id: "compare" }, say("Compare with"));
+      compare.onclick = () => compareWith(Number(select.value));
+      const drop = make("button", { type: "button", id: "drop", class: "quiet" }, say("Drop %s", branch().name));
       drop.onclick = () => inTurn(() => command({ do: "drop", branch: current }, () => byId(`branch-${current}`)?.focus()));
-      buttons.push(compare, select, drop);
+      buttons.push(make("span", { class: "row" }, compare, select), drop);
     } else {
-      buttons.push(make("span", { class: "hint" }, "Step back and act: that makes a second one, and both stay."));
+      buttons.push(make("span", { class: "hint" }, say("Step back and act: that makes a second one, and both stay.")));
     }
     box.replaceChildren(...buttons);
     if (focused) {
@@ -533,35 +443,34 @@ export function play(stage) {
     }
   }
 
-  /** Tells a screen reader what a step came to. */
-  function announce(note = "") {
-    const row = branch().rows[position().row - 1];
-    if (!row) {
-      say([note, `Move ${at} of ${tip()}, ${position().at}`].filter(Boolean).join(". "));
-      return;
-    }
-    if (note && at > 0 && branch().positions[at - 1].row === position().row) {
-      say(note); // nothing has happened yet
-      return;
-    }
-    const words = [...row.querySelectorAll(".t, .acting .title, .acting .note, .event, .violation")].map((e) => e.textContent.trim());
-    const thread = row.querySelector(".acting")?.dataset.thread;
-    say([words[0], thread, ...words.slice(1)].filter(Boolean).join(". "));
+  /** @param {number} id */
+  function onto(id) {
+    view.pause();
+    current = id;
+    view.go(view.at());
+    view.announce(branch().name);
+  }
+
+  /** @param {number} id */
+  function compareWith(id) {
+    const other = /** @type {Branch} */ (branches.get(id));
+    inTurn(() => command({ do: "compare", branch: current, with: id, names: [branch().name, other.name] }));
   }
 
   // ---- links
 
-  async function link() {
-    return pack({ ...scenario, schedule: movesOf(branch()) }, at);
-  }
+  const whole = () => ({ ...scenario, schedule: movesOf(branch()) });
+  const packed = () => pack(whole(), view.at());
+  const dialog = share({ packed, scenario: whole, title: () => title, step: () => view.row() });
 
   let writing = 0;
   function writeAddress() {
     clearTimeout(writing);
-    writing = setTimeout(async () => {
-      const text = await link();
+    writing = window.setTimeout(async () => {
+      const text = await packed();
       written = text.length <= LONGEST ? `#${text}` : "";
       history.replaceState(null, "", location.pathname + location.search + written);
+      /** @type {HTMLAnchorElement} */ (byId("edit")).hash = text;
     }, 120);
   }
 
@@ -578,159 +487,136 @@ export function play(stage) {
         if (!(error instanceof LinkError)) {
           throw error;
         }
-        complain(`${error.message} Here is another scenario, at its start.`);
+        complain(say("%s Here is another scenario, at its start.", error.message));
       }
-    }
-  }
-
-  function openShare() {
-    byId("share").showModal();
-    link().then((text) => {
-      byId("share-link").value = new URL(`/play#${text}`, location.href).href;
-      byId("share-note").textContent =
-        text.length > LONGEST
-          ? `${text.length} characters: too long for many programs. Make it short: the server then keeps it.`
-          : `${text.length} characters, and nothing is kept on the server.`;
-    });
-  }
-
-  async function shorten() {
-    const answer = await fetch("/s", { method: "POST", body: await link(), headers: { "Content-Type": "text/plain" } });
-    if (!answer.ok) {
-      byId("share-note").textContent = "The server could not keep it. Please try again in a moment.";
-      return;
-    }
-    byId("share-link").value = new URL((await answer.json()).path, location.href).href;
-    byId("share-note").textContent = "The server keeps it under this address.";
-  }
-
-  async function copy() {
-    const input = byId("share-link");
-    input.select();
-    try {
-      await navigator.clipboard.writeText(input.value);
-      byId("share-note").textContent = "Copied.";
-    } catch {
-      byId("share-note").textContent = "Press Ctrl+C to copy what is selected.";
     }
   }
 
   // ---- wiring
 
-  for (const button of stage.querySelectorAll("[data-go]")) {
-    button.addEventListener("click", () => {
-      if (button.dataset.go !== "play") {
-        pause();
-      }
-      inTurn(actions[button.dataset.go]);
-    });
-  }
-  byId("scrubber").addEventListener("input", (event) => {
-    pause();
-    go(Number(event.target.value));
-  });
   byId("example").addEventListener("change", (event) => {
-    if (event.target.value) {
-      location.href = event.target.value;
+    const { value } = /** @type {HTMLSelectElement} */ (event.target);
+    if (value) {
+      location.href = value;
     }
   });
-  for (const button of stage.querySelectorAll("[data-time]")) {
-    button.addEventListener("click", () => inTurn(() => act({ do: "time", to: button.dataset.time })));
+  // What is in the rail comes anew with each scenario.
+  byId("rail").addEventListener("click", (event) => {
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("button"));
+    if (button?.dataset.strike) {
+      strike(JSON.parse(button.dataset.strike), button.getAttribute("aria-label") ?? "");
+    } else if (button?.dataset.time) {
+      inTurn(() => act({ do: "time", to: button.dataset.time }));
+    } else if (button?.dataset.dialog === "strike") {
+      drawFault();
+      /** @type {HTMLDialogElement} */ (byId("strike")).showModal();
+    }
+  });
+  byId("rail").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (/** @type {HTMLElement} */ (event.target).id === "by") {
+      const by = /** @type {HTMLInputElement} */ (byId("by-length")).value.trim();
+      inTurn(() => act({ do: "time", to: "by", by }));
+    } else {
+      const thread = /** @type {HTMLSelectElement} */ (byId("outcome-thread")).value;
+      inTurn(() => toOutcome(thread));
+    }
+  });
+
+  /** @param {string} thread */
+  function toOutcome(thread) {
+    const none = say("%s asks for nothing from here to the end.", thread);
+    const wanted = (/** @type {Position} */ p) => p.outcomes?.includes(thread) ?? false;
+    const found = branch().positions.findIndex((p, i) => i > view.at() && wanted(p));
+    if (found >= 0) {
+      view.go(found);
+      view.announce();
+    } else if (branch().positions[tip()].over) {
+      view.go(tip());
+      view.announce(none);
+    } else {
+      command({ do: "run", branch: current, to: "outcome", thread }, () => {
+        view.go(tip());
+        view.announce(wanted(branch().positions[tip()]) ? "" : none);
+      });
+    }
   }
-  byId("by").addEventListener("submit", (event) => {
-    event.preventDefault();
-    inTurn(() => act({ do: "time", to: "by", by: byId("by-length").value.trim() }));
-  });
-  byId("outcome").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const thread = byId("outcome-thread").value;
-    inTurn(() => runTo((p) => p.outcomes?.includes(thread) ?? false, { to: "outcome", thread }, `${thread} asks for nothing from here to the end.`));
-  });
-  byId("strike").addEventListener("submit", (event) => {
-    event.preventDefault();
-    const kind = byId("fault-do").selectedOptions[0];
-    const note = [kind.textContent, "thread" in kind.dataset ? byId("fault-thread").value : ""].filter(Boolean).join(": ");
-    inTurn(() => act({ do: "strike", fault: struck() }, note));
-  });
-  byId("fault-do").addEventListener("change", drawFault);
-  stage.querySelector("[data-dialog=locks]").addEventListener("click", () => {
+
+  stage.querySelector("[data-dialog=locks]")?.addEventListener("click", () => {
     const own = scenario?.lock?.protocol ?? "reentrant";
-    for (const box of stage.querySelectorAll("#locks-form [name=lock]")) {
+    for (const box of /** @type {NodeListOf<HTMLInputElement>} */ (stage.querySelectorAll("#locks-form [name=lock]"))) {
       box.checked ||= box.value === own;
     }
-    byId("locks").showModal();
+    /** @type {HTMLDialogElement} */ (byId("locks")).showModal();
   });
   byId("locks-form").addEventListener("submit", (event) => {
-    if (event.submitter?.value === "compare") {
-      const protocols = [...stage.querySelectorAll("#locks-form [name=lock]:checked")].map((box) => box.value);
-      inTurn(() => command({ do: "locks", branch: current, protocols }));
+    if (/** @type {HTMLButtonElement} */ (/** @type {SubmitEvent} */ (event).submitter)?.value === "compare") {
+      const boxes = /** @type {HTMLInputElement[]} */ ([...stage.querySelectorAll("#locks-form [name=lock]:checked")]);
+      inTurn(() => command({ do: "locks", branch: current, protocols: boxes.map((box) => box.value) }));
     }
   });
-  stage.querySelector("[data-dialog=share]").addEventListener("click", openShare);
-  byId("copy").addEventListener("click", copy);
-  byId("shorten").addEventListener("click", shorten);
-  byId("save-trace").addEventListener("click", () => inTurn(() => command({ do: "trace", branch: current })));
-  byId("save-scenario").addEventListener("click", () =>
-    download("scenario.json", "application/json", `${JSON.stringify({ ...scenario, schedule: movesOf(branch()) }, null, 2)}\n`),
-  );
+  byId("strike-form").addEventListener("submit", (event) => {
+    if (/** @type {HTMLButtonElement} */ (/** @type {SubmitEvent} */ (event).submitter)?.value === "strike") {
+      const kind = /** @type {HTMLSelectElement} */ (byId("fault-do")).selectedOptions[0];
+      const who = "thread" in kind.dataset ? /** @type {HTMLSelectElement} */ (byId("fault-thread")).value : "";
+      strike(struck(), [kind.textContent, who].filter(Boolean).join(": "));
+    }
+  });
+  byId("fault-do").addEventListener("change", drawFault);
 
   /** The fault that the form says. */
   function struck() {
-    const kind = byId("fault-do").selectedOptions[0];
-    const has = (part) => part in kind.dataset;
+    const kind = /** @type {HTMLSelectElement} */ (byId("fault-do")).selectedOptions[0];
+    const value = (/** @type {string} */ part) => /** @type {HTMLInputElement} */ (byId(`fault-${part}`)).value.trim();
+    /** @type {Record<string, any>} */
     const fault = { do: kind.value };
-    if (has("thread")) {
-      fault.thread = byId("fault-thread").value;
+    for (const part of ["thread", "at", "for", "by"]) {
+      if (part in kind.dataset) {
+        fault[part] = value(part);
+      }
     }
-    if (has("at")) {
-      fault.at = byId("fault-at").value;
+    if ("behind" in kind.dataset) {
+      fault.behind = Number(value("behind"));
     }
-    if (has("for")) {
-      fault.for = byId("fault-for").value.trim();
-    }
-    if (has("by")) {
-      fault.by = byId("fault-by").value.trim();
-    }
-    if (has("behind")) {
-      fault.behind = Number(byId("fault-behind").value);
-    }
-    if (has("keep") && byId("fault-keep").checked) {
+    if ("keep" in kind.dataset && /** @type {HTMLInputElement} */ (byId("fault-keep")).checked) {
       fault.keep = true;
     }
     return fault;
   }
 
   function drawFault() {
-    const kind = byId("fault-do").selectedOptions[0];
-    for (const part of byId("strike").querySelectorAll("[data-part]")) {
-      part.hidden = !(part.dataset.part in kind.dataset);
+    const kind = /** @type {HTMLSelectElement} */ (byId("fault-do")).selectedOptions[0];
+    for (const part of /** @type {NodeListOf<HTMLElement>} */ (byId("strike-form").querySelectorAll("[data-part]"))) {
+      part.hidden = !(/** @type {string} */ (part.dataset.part) in kind.dataset);
     }
   }
 
-  const keys = {
-    ArrowLeft: "back", ArrowRight: "forward", PageUp: "back", PageDown: "forward", Home: "first", End: "end", " ": "play", n: "violation",
-  };
-  document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea, dialog")) {
-      return;
-    }
-    if (event.key === " " && event.target.closest("button, a")) {
-      return;
-    }
-    const digit = Number(event.key);
-    if (digit >= 1 && digit <= threads.length) {
-      inTurn(() => step(threads[digit - 1]));
-      return;
-    }
-    const name = keys[event.key];
-    if (name && branches.size > 0) {
-      event.preventDefault();
-      if (name !== "play") {
-        pause();
+  keys(
+    {
+      ...keysOf(view),
+      w: () => inTurn(() => act({ do: "time", to: "expiry" })),
+      b: () => {
+        const ids = [...branches.keys()];
+        onto(ids[(ids.indexOf(current) + 1) % ids.length]);
+      },
+      d: () => byId("compare")?.click(),
+      u: () => {
+        if (view.at() > 0) {
+          inTurn(() => act({ do: "cut", at: view.at() - 1 }));
+        }
+      },
+      s: () => dialog.open(),
+      f: () => theme(document.documentElement.dataset.theme === "stage" ? "auto" : "stage"),
+    },
+    (digit, after) => {
+      const thread = threads[digit - 1];
+      if (thread && after === "x") {
+        strike({ do: "pause", thread, for: "300ms" }, say("Pause %s for 300 ms", thread));
+      } else if (thread) {
+        inTurn(() => step(thread));
       }
-      inTurn(actions[name]);
-    }
-  });
+    },
+  );
   addEventListener("hashchange", async () => {
     if (location.hash !== written && LINK.test(fragmentOf())) {
       await readAddress();
@@ -738,32 +624,7 @@ export function play(stage) {
       inTurn(() => command({ do: "open", ...opening }, finishOpening));
     }
   });
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden && timer) {
-      pause();
-    }
-  });
-  drawFault();
   readAddress().then(() => {
     line = connect(handlers);
   });
-}
-
-/** Makes an element. */
-function make(tag, attributes, ...children) {
-  const e = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    e.setAttribute(name, value);
-  }
-  e.append(...children);
-  return e;
-}
-
-/** Hands a text to the person as a file. */
-function download(name, type, text) {
-  const a = document.createElement("a");
-  a.href = URL.createObjectURL(new Blob([text], { type }));
-  a.download = name;
-  a.click();
-  URL.revokeObjectURL(a.href);
 }

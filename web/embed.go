@@ -1,0 +1,130 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/web/link"
+	"relock/web/templates"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// embed is the page that other pages frame: a film to be read, of an example,
+// of what is kept, or of what the address' fragment says.
+func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	open := ""
+	var err error
+	switch {
+	case r.PathValue("id") != "":
+		if open, err = s.links.Find(r.PathValue("id")); err != nil {
+			return refuse(http.StatusNotFound, "Nothing is kept here", "No link is kept under this address; it may be mistyped.")
+		}
+	default:
+		name := r.PathValue("example")
+		if name == "" {
+			name = firstExample
+		}
+		at := slices.IndexFunc(s.examples, func(e example) bool { return e.name == name })
+		if at < 0 {
+			return errNoPage
+		}
+		if open, err = link.Encode(link.State{Scenario: s.examples[at].sc}); err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+	}
+	p := view.Embed{Page: s.frame(r, l.Say("Relock")), Open: open}
+	return render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
+}
+
+// replayJSON is a film that needs no more of the server.
+type replayJSON struct {
+	Title string         `json:"title"`
+	Key   string         `json:"key"`
+	Head  string         `json:"head"` // HTML
+	Lua   string         `json:"lua"`
+	Lanes string         `json:"lanes"`
+	Film  *view.Recorded `json:"film"`
+	At    int            `json:"at"` // the row to stand at
+}
+
+// replay makes the moves of a link, or runs its scenario to the end where it
+// has none, and answers with the film of that.
+func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
+	state, _, err := s.sentLink(w, r, "That cannot be shown")
+	if err != nil {
+		return err
+	}
+	if !s.turn(r.Context()) {
+		return nil // the visitor has left
+	}
+	defer s.done()
+	made, at, err := playedBack(r, state)
+	if err != nil {
+		return notShown(r, err, "That cannot be shown")
+	}
+	answer, err := filmed(words.From(r.Context()), made)
+	if err != nil {
+		return err
+	}
+	answer.At = at
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(answer) // the visitor has left: nobody to tell
+	return nil
+}
+
+// playedBack is what a link shows, and the row at which it stands.
+func playedBack(r *http.Request, state link.State) (*recording, int, error) {
+	if len(state.Scenario.Schedule) == 0 {
+		made, err := record(r.Context(), state.Scenario)
+		if err != nil {
+			return nil, 0, err
+		}
+		return made, 0, nil
+	}
+	session, err := engine.Open(r.Context(), state.Scenario)
+	if err != nil {
+		return nil, 0, err //nolint:wrapcheck // known to the caller
+	}
+	defer session.Close()
+	b := session.Branches()[0]
+	return &recording{session.Scenario(), b.Header, b.Events}, b.Positions[min(state.At, len(b.Moves))].Row, nil
+}
+
+func filmed(l words.Language, made *recording) (*replayJSON, error) {
+	film := made.film(l)
+	shown := view.NewScenario(l, made.sc)
+	out := &replayJSON{Title: titleOf(l, made.sc), Key: shown.Key, Film: film.Recorded()}
+	var err error
+	if out.Film.Rows, err = framesOf(l, film, 0, len(film.Rows())); err != nil {
+		return nil, err
+	}
+	if out.Head, err = rendered(l, templates.Head(shown, false)); err != nil {
+		return nil, err
+	}
+	if out.Lua, err = rendered(l, templates.Lua(film.Scripts(), view.NoScript(l, made.sc.Lock.Protocol))); err != nil {
+		return nil, err
+	}
+	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film, 0)))
+	return out, err
+}
+
+// titleOf is a scenario's title: of one that comes with the playground, in l.
+func titleOf(l words.Language, sc *scenario.Scenario) string {
+	groups, _ := shelves(words.English) // they were read when the server started
+	shown, _ := shelves(l)
+	for i, g := range groups {
+		for n, e := range g.Exhibits {
+			if e.Title == sc.Title {
+				return shown[i].Exhibits[n].Title
+			}
+		}
+	}
+	return sc.Title
+}

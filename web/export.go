@@ -1,0 +1,189 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/export"
+	"relock/web/link"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// exportLink runs the scenario of a link and answers with a file. With a
+// position the run is what the link shows: its first so many moves. Without
+// one it goes on to the end.
+func (s *Server) exportLink(w http.ResponseWriter, r *http.Request) error {
+	format, err := formatOf(r)
+	if err != nil {
+		return err
+	}
+	state, whole, err := s.sentLink(w, r, "That cannot be exported")
+	if err != nil {
+		return err
+	}
+	if !s.turn(r.Context()) {
+		return nil // the visitor has left
+	}
+	defer s.done()
+	file := export.Run{Scenario: state.Scenario}
+	if whole {
+		state.At = len(state.Scenario.Schedule)
+		file.Header, file.Events, err = toTheEnd(r.Context(), state.Scenario)
+	} else {
+		file.Header, file.Events, err = upTo(r.Context(), state)
+	}
+	if err != nil {
+		return notShown(r, err, "That cannot be exported")
+	}
+	return s.answerFile(w, r, format, file, state)
+}
+
+// exportRun answers with a run so far as a file.
+func (s *Server) exportRun(w http.ResponseWriter, r *http.Request) error {
+	format, err := formatOf(r)
+	if err != nil {
+		return err
+	}
+	found, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	if !s.turn(r.Context()) {
+		return nil // the visitor has left
+	}
+	defer s.done()
+	events, _ := found.Run.Log().Since(0)
+	file := export.Run{Header: found.Run.Header(), Events: events, Scenario: found.Run.Scenario()}
+	return s.answerFile(w, r, format, file, link.State{Scenario: found.Scenario})
+}
+
+// turn waits until the machine has room for one more piece of work; done
+// gives the room back. It is false where ctx has ended first.
+func (s *Server) turn(ctx context.Context) bool {
+	select {
+	case s.working <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (s *Server) done() { <-s.working }
+
+// formatOf is the format that r asks for.
+func formatOf(r *http.Request) (export.Format, error) {
+	format, err := export.ParseFormat(r.URL.Query().Get("format"))
+	if err != nil {
+		return "", refuse(http.StatusBadRequest, "There is no such format", "A run can be had in these formats: %s.", export.Allowed())
+	}
+	return format, nil
+}
+
+// sentLink reads a link's text that was sent as the body; whole, where it has
+// no position, means the run to its end. Head is what a refusal says first.
+func (s *Server) sentLink(w http.ResponseWriter, r *http.Request, head words.Text) (state link.State, whole bool, err error) {
+	if err := s.sessions.Allow(address(r)); err != nil {
+		return state, false, limitError(err)
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
+	if err != nil {
+		return state, false, refuse(http.StatusRequestEntityTooLarge, head, "This link holds more than a scenario may have (%d KiB).", link.MaxPlain>>10)
+	}
+	packed := strings.TrimSpace(string(text))
+	if whole = !strings.Contains(packed, "~"); whole {
+		packed += "~0"
+	}
+	if state, err = link.Decode(packed); err != nil {
+		why, args := linkProblem(err)
+		return state, false, refuse(http.StatusUnprocessableEntity, head, why, args...)
+	}
+	return state, whole, nil
+}
+
+// notShown answers for a run that did not come about.
+func notShown(r *http.Request, err error, head words.Text) error {
+	if r.Context().Err() != nil {
+		return nil //nolint:nilerr // the visitor has left
+	}
+	l := words.From(r.Context())
+	why, known := view.Refused(l, err)
+	if !known {
+		why, known = view.NotThere(l, err, 1)
+	}
+	if !known {
+		return fmt.Errorf("web: %w", err)
+	}
+	return refuse(http.StatusUnprocessableEntity, head, said(why))
+}
+
+// said is a text that is in the visitor's language already: nothing in it is
+// a verb.
+func said(text string) words.Text { return words.Text(strings.ReplaceAll(text, "%", "%%")) }
+
+// toTheEnd plays a scenario to its end.
+func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace.Event, error) {
+	r, err := engine.Start(ctx, sc, engine.Options{})
+	if err != nil {
+		return trace.Header{}, nil, err //nolint:wrapcheck // known to the caller
+	}
+	err = r.Wait()
+	events, _ := r.Log().Since(0)
+	return r.Header(), events, err //nolint:wrapcheck // known to the caller
+}
+
+// upTo plays the moves that lead to where a link stands.
+func upTo(ctx context.Context, state link.State) (trace.Header, []trace.Event, error) {
+	session, err := engine.Open(ctx, state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]))
+	if err != nil {
+		return trace.Header{}, nil, err //nolint:wrapcheck // known to the caller
+	}
+	defer session.Close()
+	return session.Trace(0) //nolint:wrapcheck // known to the caller
+}
+
+// answerFile answers with a run that can be stepped at state.
+func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.Format, file export.Run, state link.State) error {
+	open, err := link.Encode(state)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	file.Language = words.From(r.Context())
+	file.Link = origin(r) + "/play#" + open
+	data, err := export.Render(f, file)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.MediaType())
+	h.Set("Content-Length", strconv.Itoa(len(data)))
+	h.Set("Content-Language", file.Language.Code())
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.FileName(file.Scenario.Title)}))
+	h.Set("Cache-Control", "no-store")
+	_, _ = w.Write(data) // the visitor has left: nobody to tell
+	return nil
+}
+
+// origin is this site as the visitor's browser names it. Behind a proxy only
+// the browser knows whether the line is encrypted.
+func origin(r *http.Request) string {
+	for _, header := range []string{"Origin", "Referer"} {
+		u, err := url.Parse(r.Header.Get(header))
+		if err == nil && u.Host == r.Host && (u.Scheme == "http" || u.Scheme == "https") {
+			return u.Scheme + "://" + u.Host
+		}
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}

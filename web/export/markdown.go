@@ -1,0 +1,150 @@
+package export
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/trace"
+	"relock/web/view"
+)
+
+// writeMarkdown writes the T-table as a table of GitHub Flavored Markdown.
+func writeMarkdown(b *bytes.Buffer, r Run) error {
+	say := r.Language.Say
+	t := r.timeline()
+	for _, e := range r.Events {
+		t.Add(e)
+	}
+	b.WriteString("# " + plain(r.title()) + "\n\n")
+	if r.Link != "" {
+		b.WriteString("[" + plain(say("Step through this run")) + "](" + target(r.Link) + ")\n\n")
+	}
+	b.WriteString(plain(r.place()) + "\n\n")
+	head := []string{plain(say("Time"))}
+	for _, name := range t.Threads() {
+		head = append(head, plain(say("Thread %s", name)))
+	}
+	head = append(head, plain(say("%s, after", r.Scenario.Lock.Key)))
+	markdownRow(b, head)
+	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
+	for _, row := range t.Rows() {
+		cells := []string{"**" + plain(row.Time) + "**<br>" + plain(row.At)}
+		for _, c := range row.Cells {
+			cells = append(cells, lines(r.threadCell(c)))
+		}
+		markdownRow(b, append(cells, lines(r.keyCell(row))))
+	}
+	return nil
+}
+
+func markdownRow(b *bytes.Buffer, cells []string) {
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func lines(parts []string) string { return strings.Join(parts, "<br>") }
+
+func (r Run) threadCell(c view.Cell) []string {
+	var parts []string
+	switch {
+	case c.Title == "":
+	case c.Acting:
+		parts = append(parts, "**"+plain(c.Title)+"**")
+	default:
+		parts = append(parts, plain(c.Title))
+	}
+	if c.Acting && c.Parted {
+		parts = append(parts, plain(r.Language.Say("believes it holds the lock")))
+	}
+	for _, l := range c.Lines {
+		text := strings.TrimSpace(l.Verb+" "+l.Args) + " → " + l.Reply
+		if l.Node > 0 {
+			text = strconv.Itoa(l.Node) + ": " + text
+		}
+		parts = append(parts, code(text))
+	}
+	for _, n := range c.Notes {
+		parts = append(parts, plain(n))
+	}
+	return parts
+}
+
+// keyCell is the key after a row, and before it what happened to Redis or to
+// the rules.
+func (r Run) keyCell(row view.Row) []string {
+	say := r.Language.Say
+	var parts []string
+	for _, v := range row.Violations {
+		parts = append(parts, "**"+plain("✗ "+v.Rule+": "+v.Detail)+"**")
+	}
+	if row.Event != "" {
+		parts = append(parts, "**"+plain(row.Event)+"**")
+	}
+	k := row.Key
+	for _, n := range k.Nodes {
+		if n.Thread == "" {
+			parts = append(parts, plain(say("node %d: free", n.Number)))
+		} else {
+			parts = append(parts, plain(say("node %d: %s", n.Number, n.Thread)))
+		}
+	}
+	switch {
+	case k.Type == trace.TypeNone && len(k.Nodes) > 0:
+		return append(parts, plain(say("no majority")))
+	case k.Type == trace.TypeNone:
+		return append(parts, plain(say("no key")))
+	}
+	for _, h := range k.Holds {
+		text := "{" + h.Owner + ": " + h.Count + "}"
+		if h.Count == "" {
+			text = h.Owner
+		}
+		parts = append(parts, strings.TrimSpace(plain(h.Thread)+" "+code(text)))
+	}
+	return append(parts, plain(k.Lease))
+}
+
+// markdownMarks are escaped by a backslash. What could end a cell or open a
+// tag becomes an entity instead, which no reader of tables stumbles over.
+const markdownMarks = "`*_{}[]()#+~$!"
+
+// plain is text that Markdown shows as it is.
+func plain(text string) string {
+	var b strings.Builder
+	for _, c := range oneLine(text) {
+		switch {
+		case strings.ContainsRune(`|\<>&`, c):
+			b.WriteString("&#" + strconv.Itoa(int(c)) + ";")
+		case strings.ContainsRune(markdownMarks, c):
+			b.WriteString(`\` + string(c))
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// code is text in the type of code, as far as it can stand between backticks
+// in a table.
+func code(text string) string {
+	text = oneLine(text)
+	if text == "" || strings.ContainsAny(text, "`|\\") {
+		return plain(text)
+	}
+	return "`" + text + "`"
+}
+
+// target is a URL for the round brackets of a link.
+func target(url string) string {
+	const unreserved = "-._~:/?#@!$&'*+,;=%"
+	var b strings.Builder
+	for _, c := range []byte(url) {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte(unreserved, c) >= 0 {
+			b.WriteByte(c)
+		} else {
+			b.WriteString("%" + strings.ToUpper(strconv.FormatUint(uint64(c)|0x100, 16)[1:]))
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,215 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// maxMermaid is in bytes: Mermaid refuses to draw more than 50,000 characters
+// unless told otherwise. The rest is for what closes the diagram.
+const maxMermaid = 50_000 - 1_000
+
+// diagram draws a run, event by event.
+type diagram struct {
+	b       *bytes.Buffer
+	run     Run
+	threads map[string]string // name to participant
+	first   string            // participants at the ends
+	last    string
+	owners  *strings.Replacer
+
+	step   int
+	script *trace.Event    // the script that is running: its first command, or nil
+	lost   map[string]bool // threads that will not hear the next reply
+}
+
+// writeMermaid writes a sequence diagram: threads and Redis, a bar on Redis as
+// long as a script runs, and the script's commands inside it.
+func writeMermaid(b *bytes.Buffer, r Run) error {
+	d := &diagram{b: b, run: r, threads: map[string]string{}, lost: map[string]bool{}}
+	b.WriteString("sequenceDiagram\n")
+	d.line("title " + mermaidText(r.title()))
+	for i, t := range r.Scenario.Threads {
+		id := "t" + strconv.Itoa(i)
+		d.threads[t.Name] = id
+		d.participant(id, t.Name)
+	}
+	if r.Scenario.Lock.Nodes > 1 {
+		for n := range r.Scenario.Lock.Nodes {
+			d.participant(redisID(n+1), r.Language.Say("Redis, node %d", n+1))
+		}
+	} else {
+		d.participant(redisID(1), "Redis")
+	}
+	var names []string
+	for id, thread := range r.Header.Owners {
+		names = append(names, id, thread)
+	}
+	d.owners = strings.NewReplacer(names...)
+	if len(names) > 0 {
+		d.note(d.all(), r.Language.Say("Owner ids are shown as the names of their threads."))
+	}
+	for i, e := range r.Events {
+		if b.Len() > maxMermaid {
+			d.close(r.Language.Say("the script has ended"))
+			d.note(d.all(), r.Language.Say("Cut here, %d events before the end: a diagram can hold no more.", len(r.Events)-i))
+			return nil
+		}
+		d.event(e)
+	}
+	d.close(r.Language.Say("the script has ended"))
+	return nil
+}
+
+func redisID(node int) string { return "r" + strconv.Itoa(max(node, 1)) }
+
+func (d *diagram) line(text string) { d.b.WriteString("    " + text + "\n") }
+
+func (d *diagram) participant(id, name string) {
+	d.line("participant " + id + " as " + mermaidText(name))
+	if d.first == "" {
+		d.first = id
+	}
+	d.last = id
+}
+
+func (d *diagram) all() string { return d.first + "," + d.last }
+
+func (d *diagram) note(over, text string) { d.line("Note over " + over + ": " + mermaidText(text)) }
+
+// when is the step and its time before the first thing in it.
+func (d *diagram) when(e trace.Event) string {
+	if e.Step == d.step {
+		return ""
+	}
+	d.step = e.Step
+	return fmt.Sprintf("T%d · %s · ", e.Step, d.run.Language.Millis(e.At.Duration()))
+}
+
+func (d *diagram) event(e trace.Event) {
+	thread, known := d.threads[e.Thread]
+	switch body := e.Body.(type) {
+	case trace.Command:
+		if known {
+			d.command(thread, e, body)
+		}
+		return
+	case trace.Outcome:
+		if d.script != nil && d.script.Thread == e.Thread {
+			d.close(strings.Join(append([]string{d.run.wording(e).title}, d.run.wording(e).notes...), ", "))
+			return
+		}
+	case trace.Work:
+		if body.State == trace.WorkEnd {
+			return // its begin said how long
+		}
+	case trace.Fault:
+		if body.Do == scenario.FaultLoseReply {
+			d.lost[e.Thread] = true
+		}
+	}
+	w := d.run.wording(e)
+	if e.Thread != "" {
+		d.close(d.run.Language.Say("the script has ended"))
+	}
+	if known {
+		d.noteAll(thread, e, w)
+		return
+	}
+	for _, text := range append(w.broken, w.event) {
+		if text != "" {
+			d.note(d.all(), d.when(e)+text)
+		}
+	}
+}
+
+func (d *diagram) noteAll(over string, e trace.Event, w wording) {
+	for _, text := range append([]string{w.title}, w.notes...) {
+		if text != "" {
+			d.note(over, d.when(e)+text)
+		}
+	}
+}
+
+func (d *diagram) command(thread string, e trace.Event, c trace.Command) {
+	redis := redisID(c.Node)
+	if d.run.Scenario.Lock.Nodes <= 1 || c.Node > d.run.Scenario.Lock.Nodes {
+		redis = redisID(1)
+	}
+	text, reply := d.owners.Replace(typed(c.Args)), d.owners.Replace(shortReply(c))
+	if d.script != nil && !sameScript(*d.script, e) {
+		d.close(d.run.Language.Say("the script has ended"))
+	}
+	if c.Script == "" {
+		d.line(thread + "->>" + redis + ": " + mermaidText(d.when(e)+text))
+		d.line(redis + d.arrow(e.Thread) + thread + ": " + mermaidText(reply))
+		return
+	}
+	if d.script == nil {
+		d.script = &e
+		d.line(thread + "->>+" + redis + ": " + mermaidText(d.when(e)+c.Script))
+	}
+	d.line(redis + "->>" + redis + ": " + mermaidText(text+" → "+reply))
+}
+
+// arrow is that of a reply: one that never arrives ends in a cross.
+func (d *diagram) arrow(thread string) string {
+	if d.lost[thread] {
+		delete(d.lost, thread)
+		return "--x"
+	}
+	return "-->>"
+}
+
+// close ends the script that is running, with what came of it.
+func (d *diagram) close(text string) {
+	if d.script == nil {
+		return
+	}
+	e := *d.script
+	d.script = nil
+	c, _ := e.Body.(trace.Command)
+	redis := redisID(1)
+	if d.run.Scenario.Lock.Nodes > 1 && c.Node <= d.run.Scenario.Lock.Nodes {
+		redis = redisID(c.Node)
+	}
+	d.line(redis + d.arrow(e.Thread) + "-" + d.threads[e.Thread] + ": " + mermaidText(text))
+}
+
+// sameScript tells whether two commands, one after the other, are of one run
+// of a script.
+func sameScript(a, b trace.Event) bool {
+	x, _ := a.Body.(trace.Command)
+	y, _ := b.Body.(trace.Command)
+	return x.Script != "" && x.Script == y.Script && a.Thread == b.Thread && a.Step == b.Step &&
+		x.Call == y.Call && x.Attempt == y.Attempt && x.Level == y.Level && x.Node == y.Node
+}
+
+// mermaidText is text that Mermaid shows as it is, wherever a text may stand.
+// What means anything to it is written as a numbered entity.
+func mermaidText(text string) string {
+	const safe = " .,_-+/()=→·…×−:✗?'"
+	text = oneLine(text)
+	if text == "" {
+		return "–"
+	}
+	var b strings.Builder
+	lower := strings.ToLower(text)
+	for i, c := range text {
+		word := unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsMark(c) || c > unicode.MaxASCII && unicode.IsPunct(c)
+		directive := i == 0 && (strings.HasPrefix(lower, "wrap") || strings.HasPrefix(lower, "nowrap"))
+		internal := strings.ContainsRune("ﬂ°¶ß", c) // what Mermaid itself writes entities with
+		if (word || strings.ContainsRune(safe, c)) && !directive && !internal {
+			b.WriteRune(c)
+		} else {
+			b.WriteString("#" + strconv.Itoa(int(c)) + ";")
+		}
+	}
+	return b.String()
+}

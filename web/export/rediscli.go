@@ -1,0 +1,298 @@
+package export
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// firstPort is where redis-cli finds Redis unless told otherwise.
+const firstPort = 6379
+
+// writeTranscript writes what one would have typed into redis-cli and read
+// there, with comments for who, when and what came of it.
+func writeTranscript(b *bytes.Buffer, r Run) error {
+	say := r.Language.Say
+	comment := func(text string) { b.WriteString("# " + oneLine(text) + "\n") }
+	comment(r.title())
+	comment(r.place())
+	if r.Link != "" {
+		comment(r.Link)
+	}
+	comment(say("The commands as Redis ran them, and its replies as redis-cli shows them."))
+	if slices.ContainsFunc(r.Events, inScript) {
+		comment(say("Between # [ and # ] is what one Lua script did: it ran at once, with nothing of anybody else's in between. It was sent as EVALSHA."))
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(r.Header.Owners), func(x, y string) int {
+		return strings.Compare(r.Header.Owners[x]+x, r.Header.Owners[y]+y)
+	}) {
+		comment(say("Owner %s is thread %s.", id, r.Header.Owners[id]))
+	}
+	if r.Scenario.Lock.Nodes > 1 {
+		comment(say("Each node is a Redis of its own: node 1 on port 6379, node 2 on port 6380, and so on."))
+	}
+	var script *trace.Event
+	closeScript := func() {
+		if script != nil {
+			b.WriteString("# ]\n")
+			script = nil
+		}
+	}
+	step := 0
+	for _, e := range r.Events {
+		if e.Step != step {
+			closeScript()
+			step = e.Step
+			b.WriteString("\n")
+			when := fmt.Sprintf("T%d · %s", e.Step, r.Language.Millis(e.At.Duration()))
+			if e.Thread != "" {
+				when += " · " + e.Thread
+			}
+			comment(when)
+		}
+		c, ok := e.Body.(trace.Command)
+		if !ok {
+			if e.Thread != "" {
+				closeScript()
+			}
+			w := r.wording(e)
+			for _, text := range slices.Concat([]string{w.title}, w.notes, w.broken, []string{w.event}) {
+				if text != "" {
+					comment(text)
+				}
+			}
+			continue
+		}
+		if script != nil && !sameScript(*script, e) {
+			closeScript()
+		}
+		if c.Script != "" && script == nil {
+			script = &e
+			comment("[ " + c.Script)
+		}
+		fmt.Fprintf(b, "127.0.0.1:%d> %s\n%s\n", firstPort+max(c.Node, 1)-1, typed(c.Args), reply(c))
+	}
+	closeScript()
+	return nil
+}
+
+func inScript(e trace.Event) bool {
+	c, ok := e.Body.(trace.Command)
+	return ok && c.Script != ""
+}
+
+// writeCommands writes commands alone, one a line, that do to an empty Redis
+// what the run did. Where something other than a command changed the key (its
+// lease ran out, Redis restarted), commands that do the same stand there.
+// Pasted, they run faster than the run did, so that no lease runs out that did
+// not run out in it. Nodes become databases of the one Redis.
+func writeCommands(b *bytes.Buffer, r Run) error {
+	p := replay{b: b, key: r.Scenario.Lock.Key, nodes: map[int]*replayed{}, selected: 1}
+	for _, e := range r.Events {
+		p.event(e)
+	}
+	return nil
+}
+
+type replay struct {
+	b        *bytes.Buffer
+	key      string
+	nodes    map[int]*replayed
+	selected int // node
+}
+
+// replayed is a node after the commands so far.
+type replayed struct {
+	key   trace.KeyState
+	other []string // keys that commands named, but for the lock's
+}
+
+func (p *replay) event(e trace.Event) {
+	states := e.Nodes
+	if len(states) == 0 {
+		states = []trace.KeyState{e.Key}
+	}
+	c, isCommand := e.Body.(trace.Command)
+	for i, now := range states {
+		n := p.nodes[i+1]
+		if n == nil {
+			n = &replayed{key: trace.Absent()}
+			p.nodes[i+1] = n
+		}
+		switch f, isFault := e.Body.(trace.Fault); {
+		case isCommand && max(c.Node, 1) == i+1:
+			p.send(i+1, c.Args...)
+			n.note(c.Args, p.key)
+		case isFault && f.Do == scenario.FaultRestart && !f.Keep && max(f.Node, 1) == i+1 && len(n.other) > 0:
+			p.send(i+1, append([]string{"DEL"}, n.other...)...)
+			n.other = nil
+			p.bring(i+1, n.key, now)
+		default:
+			p.bring(i+1, n.key, now)
+		}
+		n.key = now
+	}
+}
+
+// note remembers the key that a command named.
+func (n *replayed) note(args []string, lock string) {
+	if len(args) < 2 || args[0] == "PUBLISH" || args[1] == lock || slices.Contains(n.other, args[1]) {
+		return
+	}
+	n.other = append(n.other, args[1])
+}
+
+// send writes a command to a node.
+func (p *replay) send(node int, args ...string) {
+	if node != p.selected {
+		p.selected = node
+		p.b.WriteString("SELECT " + strconv.Itoa(node-1) + "\n")
+	}
+	p.b.WriteString(typed(args) + "\n")
+}
+
+// bring makes the key of a node what it is now, if it is another.
+func (p *replay) bring(node int, was, now trace.KeyState) {
+	same := was.Type == now.Type && maps.Equal(was.Fields, now.Fields) &&
+		(was.Value == nil) == (now.Value == nil) && (was.Value == nil || *was.Value == *now.Value)
+	if same {
+		return
+	}
+	if was.Exists() {
+		p.send(node, "DEL", p.key)
+	}
+	switch {
+	case now.Value != nil:
+		p.send(node, "SET", p.key, *now.Value)
+	case len(now.Fields) > 0:
+		args := []string{"HSET", p.key}
+		for _, f := range slices.Sorted(maps.Keys(now.Fields)) {
+			args = append(args, f, now.Fields[f])
+		}
+		p.send(node, args...)
+	default:
+		return
+	}
+	if now.PTTL > 0 {
+		p.send(node, "PEXPIRE", p.key, strconv.FormatInt(now.PTTL, 10))
+	}
+}
+
+// typed is a command as it is typed into redis-cli.
+func typed(args []string) string {
+	list := make([]string, len(args))
+	for i, a := range args {
+		list[i] = argument(a)
+	}
+	return strings.Join(list, " ")
+}
+
+// argument is one argument, in quotes where it needs them.
+func argument(text string) string {
+	bare := func(c rune) bool {
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_-+.:,;/@%=*!?#{}[]()<>|&^~$", c)
+	}
+	if text != "" && strings.IndexFunc(text, func(c rune) bool { return !bare(c) }) < 0 {
+		return text
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range text {
+		switch {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(c)
+		case strconv.IsPrint(c):
+			b.WriteRune(c)
+		default:
+			for _, one := range []byte(string(c)) {
+				fmt.Fprintf(&b, `\x%02x`, one)
+			}
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+// reply is a command's reply as redis-cli shows it.
+func reply(c trace.Command) string {
+	if c.Error != "" {
+		return "(error) " + oneLine(c.Error)
+	}
+	if text, ok := c.Reply.(string); ok && text == "OK" && len(c.Args) > 0 && c.Args[0] == "SET" {
+		return "OK" // a status, which is no string
+	}
+	return shown(c.Reply, "")
+}
+
+// shortReply is a reply for a place where there is room for a word or two.
+func shortReply(c trace.Command) string {
+	if c.Error != "" {
+		return c.Error
+	}
+	switch v := c.Reply.(type) {
+	case nil:
+		return "nil"
+	case []any:
+		list := make([]string, len(v))
+		for i, one := range v {
+			list[i] = shortReply(trace.Command{Reply: one})
+		}
+		return "(" + strings.Join(list, ", ") + ")"
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// shown is a value of a reply; indent stands before the further lines of a
+// list.
+func shown(v any, indent string) string {
+	switch v := v.(type) {
+	case nil:
+		return "(nil)"
+	case int64:
+		return "(integer) " + strconv.FormatInt(v, 10)
+	case string:
+		return quotedBytes(v)
+	case []any:
+		if len(v) == 0 {
+			return "(empty array)"
+		}
+		width := len(strconv.Itoa(len(v)))
+		var b strings.Builder
+		for i, one := range v {
+			if i > 0 {
+				b.WriteString("\n" + indent)
+			}
+			fmt.Fprintf(&b, "%*d) %s", width, i+1, shown(one, indent+strings.Repeat(" ", width+2)))
+		}
+		return b.String()
+	default:
+		return quotedBytes(fmt.Sprint(v))
+	}
+}
+
+// quotedBytes is a string as redis-cli shows it: byte by byte.
+func quotedBytes(text string) string {
+	short := map[byte]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\a': `\a`, '\b': `\b`}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(text) {
+		switch s, ok := short[c]; {
+		case ok:
+			b.WriteString(s)
+		case c < ' ' || c > '~':
+			fmt.Fprintf(&b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

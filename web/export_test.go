@@ -1,0 +1,252 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"fmt"
+	"image"
+	"image/color"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web"
+	"relock/web/export"
+	"relock/web/link"
+)
+
+// post sends a body as it is.
+func (s site) post(t *testing.T, path, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(res.Body); err != nil {
+		t.Fatal(err)
+	}
+	return res, b.String()
+}
+
+func packed(t *testing.T, yaml string, at int) string {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := link.Encode(link.State{Scenario: sc, At: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+const scheduled = leaseExpiry + "schedule: [0, 0, 0]"
+
+func TestExportOfALink(t *testing.T) {
+	s := open(t, nil)
+	text := packed(t, scheduled, 2)
+	for _, c := range []struct {
+		format, media, extension, has string
+	}{
+		{"md", "text/markdown", ".md", "| 时间 | 线程 A | 线程 B |"},
+		{"csv", "text/csv", ".csv", "seq,step,sub_step,"},
+		{"mermaid", "text/vnd.mermaid", ".mmd", "sequenceDiagram\n"},
+		{"redis-cli", "text/plain", ".txt", "127.0.0.1:6379> EXISTS "},
+		{"redis-commands", "text/plain", ".redis", "EXISTS "},
+		{"jsonl", "application/jsonl", ".jsonl", `{"relock":1,`},
+	} {
+		res, body := s.post(t, "/export?format="+c.format, text, "Accept-Language", "zh-CN")
+		kind, _, err := mime.ParseMediaType(res.Header.Get("Content-Type"))
+		how, params, derr := mime.ParseMediaType(res.Header.Get("Content-Disposition"))
+		if res.StatusCode != http.StatusOK || kind != c.media || err != nil || how != "attachment" || derr != nil || !strings.HasSuffix(params["filename"], c.extension) {
+			t.Errorf("%s: %d, %s, %s", c.format, res.StatusCode, res.Header.Get("Content-Type"), res.Header.Get("Content-Disposition"))
+		}
+		if !strings.Contains(body, c.has) || res.Header.Get("Content-Language") != "zh-CN" {
+			t.Errorf("%s in %q lacks %q:\n%.600s", c.format, res.Header.Get("Content-Language"), c.has, body)
+		}
+	}
+	if _, body := s.post(t, "/export?format=md", text); !strings.Contains(body, "[Step through this run]("+s.URL+"/play#"+text+")") {
+		t.Errorf("no link back to %s:\n%.300s", text, body)
+	}
+	secure := "https" + strings.TrimPrefix(s.URL, "http")
+	if _, body := s.post(t, "/export?format=md", text, "Origin", secure, "Sec-Fetch-Site", "same-origin"); !strings.Contains(body, "]("+secure+"/play#") {
+		t.Errorf("behind a proxy the link is not the browser's:\n%.300s", body)
+	}
+}
+
+func TestExportGoesAsFarAsTheLink(t *testing.T) {
+	s := open(t, nil)
+	last := func(body string) trace.Event {
+		_, events, err := trace.Read(strings.NewReader(body))
+		if err != nil || len(events) == 0 {
+			t.Fatalf("%v\n%s", err, body)
+		}
+		return events[len(events)-1]
+	}
+	text := packed(t, scheduled, 2)
+	body, _, _ := strings.Cut(text, "~")
+	for _, c := range []struct {
+		text string
+		step int
+		over bool
+	}{{body + "~1", 1, false}, {body + "~2", 2, false}, {body + "~3", 3, false}, {body + "~99", 3, false}, {body + "\n", 0, true}} {
+		res, got := s.post(t, "/export?format=jsonl", c.text)
+		if res.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %d\n%s", c.text, res.StatusCode, got)
+		}
+		e := last(got)
+		over := e.Kind() == trace.KindEnd && e.Thread == ""
+		if over != c.over || !over && e.Step != c.step {
+			t.Errorf("%s: ends at step %d with %s", c.text[len(c.text)-3:], e.Step, e.Kind())
+		}
+	}
+}
+
+func TestExportOfARun(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads("title", "=Two | threads"))
+	s.ended(t, path)
+	res, body := s.do(t, http.MethodGet, path+"/export?format=csv", nil)
+	lines, err := csv.NewReader(strings.NewReader(body)).ReadAll()
+	if res.StatusCode != http.StatusOK || err != nil || len(lines) != 72 {
+		t.Errorf("%d, %d lines, %v", res.StatusCode, len(lines), err)
+	}
+	if got := res.Header.Get("Content-Disposition"); got != "attachment; filename=two-threads.csv" {
+		t.Error(got)
+	}
+	if res, body := s.do(t, http.MethodGet, path+"/export?format=md", nil); res.StatusCode != http.StatusOK || !strings.Contains(body, s.URL+"/play#v1.z.") {
+		t.Errorf("%d\n%.300s", res.StatusCode, body)
+	}
+	if res, _ := s.do(t, http.MethodGet, "/runs/NONE/export?format=md", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("no such run: %d", res.StatusCode)
+	}
+}
+
+func TestExportsThatAreRefused(t *testing.T) {
+	s := open(t, nil)
+	good := packed(t, scheduled, 2)
+	sc, err := scenario.Parse([]byte(leaseExpiry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc.Threads[0].Name = "%d %s"
+	mistaken, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, format, body string
+		status             int
+		says               string
+	}{
+		{"no format", "", good, 400, export.Allowed()},
+		{"unknown format", "word%d", good, 400, export.Allowed()},
+		{"no link", "md", "hello", 422, "newer one"},
+		{"half a link", "md", good[:40] + "~0", 422, "cut off"},
+		{"a schedule that does not fit", "md", packed(t, leaseExpiry+"schedule: [9]", 1), 422, "decision 1"},
+		{"a scenario with a mistake", "md", mistaken, 422, "given &#34;%d %s&#34;"},
+		{"more than a link", "md", strings.Repeat("A", 70<<10), 413, "64 KiB"},
+	} {
+		res, body := s.post(t, "/export?format="+url.QueryEscape(c.format), c.body)
+		if res.StatusCode != c.status || !strings.Contains(body, c.says) || strings.Contains(body, "%!") {
+			t.Errorf("%s: %d, want %d saying %q\n%s", c.name, res.StatusCode, c.status, c.says, body)
+		}
+	}
+	res, _ := s.post(t, "/export?format=md", good, "Origin", "https://elsewhere.example", "Sec-Fetch-Site", "cross-site")
+	if res.StatusCode != http.StatusForbidden {
+		t.Errorf("from another site: %d", res.StatusCode)
+	}
+}
+
+func TestExportingIsLimited(t *testing.T) {
+	s := open(t, func(c *web.Config) { c.Limits.StartsPerMinute = 1 })
+	good := packed(t, scheduled, 2)
+	first, _ := s.post(t, "/export?format=md", good)
+	second, _ := s.post(t, "/export?format=md", good)
+	if first.StatusCode != http.StatusOK || second.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("%d, then %d", first.StatusCode, second.StatusCode)
+	}
+}
+
+func TestQRCode(t *testing.T) {
+	s := open(t, nil)
+	qr := func(text string) (*http.Response, string) {
+		return s.do(t, http.MethodGet, "/qr?text="+url.QueryEscape(text), nil)
+	}
+	for _, text := range []string{s.URL + "/", s.URL + "/play#" + packed(t, scheduled, 2), "https" + strings.TrimPrefix(s.URL, "http") + "/locks", s.URL + "/" + strings.Repeat("a", 1199-len(s.URL))} {
+		res, body := qr(text)
+		if res.StatusCode != http.StatusOK || res.Header.Get("Content-Type") != "image/svg+xml" {
+			t.Fatalf("%.60s: %d\n%s", text, res.StatusCode, body)
+		}
+		if err := standard(body); err != nil {
+			t.Errorf("%.60s: %v", text, err)
+		}
+	}
+	for text, status := range map[string]int{
+		"": 400, "hello": 400, "https://elsewhere.example/": 400, s.URL + "@elsewhere.example/": 400, s.URL + ".elsewhere.example/": 400,
+		s.URL: 400, s.URL + "/a b": 400, s.URL + "/\n": 400, s.URL + "/线程": 400, "javascript:alert(1)//" + s.URL + "/": 400,
+		s.URL + "/" + strings.Repeat("a", 1200-len(s.URL)): 413,
+	} {
+		if res, body := qr(text); res.StatusCode != status || strings.Contains(body, "<svg xmlns") && strings.Contains(body, "crispEdges") {
+			t.Errorf("%.60q: %d, want %d", text, res.StatusCode, status)
+		}
+	}
+}
+
+// standard tells whether an SVG is a QR code in black on white, with a quiet
+// zone of four modules and the three corner marks.
+func standard(svg string) error {
+	m := regexp.MustCompile(`viewBox="0 0 (\d+) \d+"`).FindStringSubmatch(svg)
+	if m == nil || !strings.Contains(svg, `<path fill="#fff"`) {
+		return fmt.Errorf("no white square:\n%.300s", svg)
+	}
+	size, _ := strconv.Atoi(m[1])
+	if (size-8-17)%4 != 0 {
+		return fmt.Errorf("%d modules are no version of a QR code", size-8)
+	}
+	got := image.NewGray(image.Rect(0, 0, size, size))
+	for _, run := range regexp.MustCompile(`M(\d+) (\d+)h(\d+)v1h-`).FindAllStringSubmatch(svg, -1) {
+		x, _ := strconv.Atoi(run[1])
+		y, _ := strconv.Atoi(run[2])
+		n, _ := strconv.Atoi(run[3])
+		for i := range n {
+			got.SetGray(x+i, y, color.Gray{Y: 1})
+		}
+	}
+	mark := []string{"1111111", "1000001", "1011101", "1011101", "1011101", "1000001", "1111111"}
+	for _, corner := range []image.Point{{4, 4}, {size - 11, 4}, {4, size - 11}} {
+		for y, row := range mark {
+			for x, want := range row {
+				if got.GrayAt(corner.X+x, corner.Y+y).Y != uint8(want-'0') {
+					return fmt.Errorf("no mark at %v", corner)
+				}
+			}
+		}
+	}
+	for i := range size {
+		for q := range 4 {
+			for _, p := range []image.Point{{i, q}, {q, i}, {i, size - 1 - q}, {size - 1 - q, i}} {
+				if got.GrayAt(p.X, p.Y).Y != 0 {
+					return fmt.Errorf("no quiet zone at %v", p)
+				}
+			}
+		}
+	}
+	return nil
+}

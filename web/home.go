@@ -1,0 +1,196 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/a-h/templ"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/lessons"
+	"relock/web/templates"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// recording is a scenario that was run once on the virtual clock.
+type recording struct {
+	sc     *scenario.Scenario
+	header trace.Header
+	events []trace.Event
+}
+
+func record(ctx context.Context, sc *scenario.Scenario) (*recording, error) {
+	r, err := engine.Start(ctx, sc, engine.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	if err := r.Wait(); err != nil {
+		return nil, fmt.Errorf("web: record %s: %w", sc.Title, err)
+	}
+	events, _ := r.Log().Since(0)
+	return &recording{r.Scenario(), r.Header(), events}, nil
+}
+
+func (r *recording) film(l words.Language) *view.Film {
+	f := view.NewFilm(l, r.sc, r.header.Owners)
+	for _, e := range r.events {
+		f.Add(e)
+	}
+	return f
+}
+
+// home is the front door.
+func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	shown, err := s.replayed(r.Context())
+	if err != nil {
+		return err
+	}
+	exhibit, err := exhibitOf(firstExample)
+	if err != nil {
+		return err
+	}
+	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
+		Page: s.frame(r, l.Say("See a reentrant Redis lock think.")), Title: l.Pick(exhibit.Title.English, exhibit.Title.Chinese),
+		Count: len(s.examples), Viewer: s.recorded(l, shown.sc, shown.film(l)),
+	}))
+}
+
+// replayed is the recording on the front page, made when it is first asked
+// for.
+func (s *Server) replayed(ctx context.Context) (*recording, error) {
+	s.front.Lock()
+	defer s.front.Unlock()
+	if s.frontFilm == nil {
+		made, err := record(context.WithoutCancel(ctx), s.examples[0].sc)
+		if err != nil {
+			return nil, err
+		}
+		s.frontFilm = made
+	}
+	return s.frontFilm, nil
+}
+
+// recorded is a film that needs no more of the server.
+func (s *Server) recorded(l words.Language, sc *scenario.Scenario, f *view.Film) view.Viewer {
+	return view.Viewer{
+		Scenario: view.NewScenario(l, sc), Rows: f.Rows(), Lanes: lanesOf(l, f, len(f.Rows())), Scripts: f.Scripts(), NoScript: view.NoScript(l, sc.Lock.Protocol),
+		Recorded: f.Recorded(),
+	}
+}
+
+// lanesOf are the lanes around a row, standing on it.
+func lanesOf(l words.Language, f *view.Film, row int) view.LanesPicture {
+	count := view.MaxLaneRows
+	p := f.Lanes().Window(l, "lanes", max(0, min(row-count/2, len(f.Rows())-count)), count)
+	p.Cursor = row
+	return p
+}
+
+func exhibitOf(name string) (lessons.Exhibit, error) {
+	groups, err := lessons.Gallery()
+	if err != nil {
+		return lessons.Exhibit{}, fmt.Errorf("web: %w", err)
+	}
+	for _, g := range groups {
+		for _, e := range g.Scenarios {
+			if e.Name == name {
+				return e, nil
+			}
+		}
+	}
+	return lessons.Exhibit{}, nil
+}
+
+// shelves are the scenarios as the gallery groups them.
+func shelves(l words.Language) ([]view.Group, error) {
+	groups, err := lessons.Gallery()
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	var out []view.Group
+	for _, g := range groups {
+		group := view.Group{ID: g.ID, Name: l.Pick(g.Name.English, g.Name.Chinese)}
+		for _, e := range g.Scenarios {
+			group.Exhibits = append(group.Exhibits, view.Exhibit{
+				Name: e.Name, Title: l.Pick(e.Title.English, e.Title.Chinese), Shows: l.Pick(e.Shows.English, e.Shows.Chinese),
+			})
+		}
+		out = append(out, group)
+	}
+	return out, nil
+}
+
+// picture is what the gallery shows of a scenario's run.
+type picture struct {
+	lanes  templ.Component
+	broken []string
+}
+
+// pictures runs every scenario once, when the gallery is first asked for.
+func (s *Server) pictures() map[string]picture {
+	return s.gallery()
+}
+
+// paint draws the picture of each example. One that cannot be run has none.
+func paint(examples []example) func() map[string]picture {
+	return sync.OnceValue(func() map[string]picture {
+		all := map[string]picture{}
+		for _, e := range examples {
+			r, err := record(context.Background(), e.sc)
+			if err != nil {
+				continue // its card says what it shows all the same
+			}
+			f := r.film(words.English)
+			p := picture{lanes: templates.LanesSmall(f.Lanes().Small(words.English, e.name))}
+			for _, ev := range r.events {
+				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
+					p.broken = append(p.broken, b.Rule)
+				}
+			}
+			all[e.name] = p
+		}
+		return all
+	})
+}
+
+// scenarios is the gallery.
+func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	groups, err := shelves(l)
+	if err != nil {
+		return err
+	}
+	pictures := s.pictures()
+	for i := range groups {
+		for n := range groups[i].Exhibits {
+			e := &groups[i].Exhibits[n]
+			e.Picture, e.Broken = pictures[e.Name].lanes, pictures[e.Name].broken
+			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
+				e.Protocol = s.examples[at].sc.Lock.Protocol
+			}
+		}
+	}
+	return render(r.Context(), w, http.StatusOK, templates.Gallery(view.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
+}
+
+func (s *Server) about(w http.ResponseWriter, r *http.Request) error {
+	title := words.From(r.Context()).Say("About Relock")
+	return render(r.Context(), w, http.StatusOK, templates.About(s.frame(r, title)))
+}
+
+func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	p := view.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: view.Reference(l)}
+	return render(r.Context(), w, http.StatusOK, templates.API(p))
+}
+
+// inEmbed tells whether a page is asked for to be framed by another site's.
+func inEmbed(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/embed/") }

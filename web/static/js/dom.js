@@ -1,0 +1,45 @@
+// Small things that every module does with the page.
+
+/** @param {string} id */
+export const byId = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
+
+/**
+ * Makes an element.
+ * @param {string} tag
+ * @param {Record<string, string>} attributes
+ * @param {...(Node | string)} children
+ */
+export function make(tag, attributes, ...children) {
+  const e = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    e.setAttribute(name, value);
+  }
+  e.append(...children);
+  return e;
+}
+
+/**
+ * Makes what the server rendered.
+ * @param {string} html
+ * @returns {HTMLElement[]}
+ */
+export function elements(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return /** @type {HTMLElement[]} */ ([...template.content.children]);
+}
+
+/**
+ * Hands a text to the person as a file.
+ * @param {string} name
+ * @param {Blob} blob
+ */
+export function download(name, blob) {
+  const a = document.createElement("a");
+  a.href = URL.createObjectURL(blob);
+  a.download = name;
+  a.click();
+  URL.revokeObjectURL(a.href);
+}
+
+export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

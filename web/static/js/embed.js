@@ -1,0 +1,45 @@
+// What was stepped elsewhere, to be read inside of another page: one request
+// brings all of it, and no socket stays open.
+import { byId } from "./dom.js";
+import { recorded } from "./film.js";
+import { keysOf } from "./keys.js";
+import { viewer } from "./viewer.js";
+import { say } from "./words.js";
+
+/** @param {HTMLElement} stage */
+export async function embed(stage) {
+  const fragment = location.hash.slice(1);
+  const text = /^v\d+\./.test(fragment) ? fragment : (stage.dataset.open ?? "");
+  /** @type {HTMLAnchorElement} */ (byId("whole")).href = `/play#${text}`;
+  const answer = await fetch(`/replay${location.search}`, { method: "POST", body: text, headers: { "Content-Type": "text/plain" } });
+  if (!answer.ok) {
+    byId("problem").textContent = say("This cannot be shown; the link may be incomplete.");
+    byId("problem").hidden = false;
+    return;
+  }
+  const shown = await answer.json();
+  byId("title").textContent = shown.title;
+  byId("head").innerHTML = shown.head;
+  byId("lua").innerHTML = shown.lua;
+  byId("inspected").textContent = shown.key;
+  const film = recorded(shown.film);
+  const view = viewer({ film: () => film });
+  view.lanes(shown.lanes);
+  view.go(shown.at, false);
+  // Keys act once one is inside; a page around it keeps its own until then.
+  document.addEventListener("keydown", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    const action = /** @type {Record<string, () => void>} */ (keysOf(view))[event.key];
+    if (action && !event.ctrlKey && !event.metaKey && !event.altKey && !target.closest("input, select")) {
+      event.preventDefault();
+      action();
+    }
+  });
+  const tell = () => parent.postMessage({ type: "relock:height", v: 1, px: document.documentElement.scrollHeight }, "*");
+  new ResizeObserver(tell).observe(document.body);
+  addEventListener("message", (event) => {
+    if (event.source === parent && event.data?.type === "relock:seek" && Number.isInteger(event.data.step)) {
+      view.go(event.data.step);
+    }
+  });
+}

@@ -1,0 +1,146 @@
+// The lock's key as it is at a step: the raw hash first, then what it means,
+// and what each thread believes.
+import { make } from "./dom.js";
+import { before } from "./film.js";
+import { say } from "./words.js";
+
+/**
+ * @typedef {import("./film.js").Film} Film
+ * @typedef {import("./film.js").State} State
+ * @typedef {import("./film.js").Field} Field
+ */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * @param {HTMLElement} box
+ * @param {Film} film
+ * @param {{row: number, moment: number, preview: boolean}} where
+ */
+export function inspect(box, film, { row, moment, preview }) {
+  const shown = film.rows[row - 1];
+  const inside = shown?.inside?.[moment - 1];
+  const state = inside?.after ?? shown?.after ?? before(film, 1);
+  const was = moment > 1 ? (shown?.inside?.[moment - 2]?.after ?? before(film, row)) : before(film, row);
+  const place = row === 0 ? say("before the first step") : moment > 0 ? `T${row}.${moment}` : `T${row}`;
+  const parts = [
+    make("p", { class: preview ? "place preview" : "place" }, preview ? say("preview: %s", place) : place),
+    hash(film, state, was),
+    lease(film, state),
+    make("p", { class: "truth" }, truth(film, state)),
+    beliefs(film, state, shown?.belief ?? []),
+  ];
+  box.replaceChildren(...parts);
+}
+
+/**
+ * @param {Film} film
+ * @param {State} state
+ * @param {State} was
+ */
+function hash(film, state, was) {
+  const list = make("ul", { class: "raw" });
+  const owners = [...new Set([...(was.fields ?? []), ...(state.fields ?? [])].map((f) => f.owner))].sort();
+  for (const owner of owners) {
+    const now = state.fields?.find((f) => f.owner === owner);
+    const old = was.fields?.find((f) => f.owner === owner);
+    const field = /** @type {Field} */ (now ?? old);
+    const item = make("li", { class: `t${field.thread % 8}` });
+    if (field.thread >= 0) {
+      item.append(make("span", { class: "tag" }, film.threads[field.thread]));
+    }
+    item.append(make(now ? "code" : "s", {}, field.owner));
+    if (old && (!now || old.count !== now.count)) {
+      item.append(make("s", { class: "old" }, old.count || say("gone")), make("span", { "aria-hidden": "true" }, "→"));
+    }
+    if (now) {
+      item.append(make(old?.count === now.count ? "b" : "ins", {}, now.count));
+    } else {
+      item.append(make("b", {}, "∅"));
+    }
+    list.append(item);
+  }
+  if (owners.length === 0) {
+    list.append(make("li", { class: "none" }, say("no key")));
+  }
+  return list;
+}
+
+/**
+ * @param {Film} film
+ * @param {State} state
+ */
+function lease(film, state) {
+  const box = make("div", { class: "lease-meter" });
+  if (state.type === "none") {
+    box.classList.add("none");
+    box.append(make("span", {}, say("lease")), make("span", { class: "left-ms" }, "–"));
+    return box;
+  }
+  const endless = state.lease < 0;
+  const text = endless ? say("∞ no expiry: it would stay for ever") : say("%d of %d ms", state.lease, film.lease);
+  box.append(make("span", {}, say("lease left")), make("span", { class: "left-ms" }, text));
+  const meter = make("div", {
+    role: "meter", "aria-label": say("lease left"), "aria-valuemin": "0", "aria-valuemax": String(Math.max(film.lease, state.lease)),
+    "aria-valuenow": String(endless ? film.lease : state.lease), "aria-valuetext": text,
+  });
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("viewBox", "0 0 1000 10");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("aria-hidden", "true");
+  for (const [name, width] of /** @type {[string, number][]} */ ([["track", 1000], ["left", endless ? 1000 : state.left]])) {
+    const rect = document.createElementNS(SVG, "rect");
+    rect.setAttribute("class", name);
+    rect.setAttribute("width", String(width));
+    rect.setAttribute("height", "10");
+    svg.append(rect);
+  }
+  const owner = state.fields?.length === 1 ? state.fields[0].thread : -1;
+  meter.className = ["bar", owner >= 0 ? `t${owner % 8}` : "", endless ? "endless" : "", !endless && state.left < 250 ? "low" : ""].join(" ");
+  meter.append(svg);
+  box.append(meter);
+  return box;
+}
+
+/**
+ * @param {Film} film
+ * @param {State} state
+ */
+function truth(film, state) {
+  const fields = state.fields ?? [];
+  if (fields.length === 0) {
+    return state.type === "none" ? say("Redis: nobody holds the lock.") : say("Redis: the key is there, and names no owner.");
+  }
+  const names = fields.map((f) => (f.thread >= 0 ? film.threads[f.thread] : f.owner)).join(", ");
+  const count = Number(fields[0].count);
+  if (fields.length > 1 || !fields[0].count) {
+    return say("Redis: %s holds the lock.", names);
+  }
+  return count === 1 ? say("Redis: %s holds the lock, once.", names) : say("Redis: %s holds the lock, %d times.", names, count);
+}
+
+/**
+ * @param {Film} film
+ * @param {State} state
+ * @param {number[]} belief
+ */
+function beliefs(film, state, belief) {
+  const list = make("ul", { class: "beliefs" });
+  belief.forEach((levels, thread) => {
+    if (levels === 0) {
+      return;
+    }
+    const agrees = (state.fields ?? []).some((f) => f.thread === thread) || state.type === "elsewhere";
+    const name = film.threads[thread];
+    const text = levels === 1 ? say("%s believes: I hold it, once.", name) : say("%s believes: I hold it, %d times.", name, levels);
+    const item = make("li", { class: `t${thread % 8} ${agrees ? "agrees" : "parted"}` }, text);
+    if (!agrees) {
+      item.append(" ", make("strong", {}, say("Redis does not know of it.")));
+    }
+    list.append(item);
+  });
+  if (list.children.length === 0) {
+    list.append(make("li", { class: "nobody" }, say("No thread believes that it holds the lock.")));
+  }
+  return list;
+}

@@ -1,0 +1,79 @@
+// Single keys, where they are wanted: none while one types, and none at all
+// where the switch is off.
+import { byId } from "./dom.js";
+
+const SETTING = "relock-single-keys";
+
+/**
+ * @param {Record<string, () => void>} actions by key, as in KeyboardEvent.key
+ * @param {(digit: number, after: string) => void} [digit] a digit; after is "x" where x was pressed before it
+ */
+export function keys(actions, digit) {
+  const setting = /** @type {HTMLInputElement} */ (byId("single-keys"));
+  setting.checked = localStorage.getItem(SETTING) !== "off";
+  setting.addEventListener("change", () => {
+    localStorage.setItem(SETTING, setting.checked ? "on" : "off");
+  });
+  const help = /** @type {HTMLDialogElement} */ (byId("keys"));
+  document.querySelector("[data-dialog=keys]")?.addEventListener("click", () => help.showModal());
+
+  let prefix = "";
+  document.addEventListener("keydown", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    if (!setting.checked || event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog")) {
+      return;
+    }
+    if (event.key === " " && target.closest("button, a, summary")) {
+      return; // presses it
+    }
+    const n = Number(event.key);
+    if (digit && n >= 1 && n <= 8) {
+      digit(n, prefix);
+      prefix = "";
+      return;
+    }
+    const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    prefix = key === "x" ? key : "";
+    if (key === "?") {
+      help.showModal();
+      return;
+    }
+    const action = actions[key];
+    if (action) {
+      event.preventDefault();
+      action();
+    }
+  });
+}
+
+/**
+ * The keys that every film has.
+ * @param {{act: (name: string) => void}} view
+ */
+export const keysOf = (view) => ({
+  ArrowLeft: () => view.act("back"),
+  ArrowRight: () => view.act("forward"),
+  PageUp: () => view.act("back"),
+  PageDown: () => view.act("forward"),
+  Home: () => view.act("first"),
+  End: () => view.act("end"),
+  " ": () => view.act("play"),
+  k: () => view.act("play"),
+  ".": () => view.act("play"),
+  n: () => view.act("next"),
+  e: () => view.act("violation"),
+  i: () => view.act("into"),
+  o: () => view.act("out"),
+  v: () => {
+    byId("lanes-card").hidden = !byId("lanes-card").hidden;
+  },
+  "+": () => faster(1),
+  "=": () => faster(1),
+  "-": () => faster(-1),
+});
+
+/** @param {number} by */
+function faster(by) {
+  const speed = /** @type {HTMLSelectElement} */ (byId("speed"));
+  speed.selectedIndex = Math.max(0, Math.min(speed.options.length - 1, speed.selectedIndex + by));
+}

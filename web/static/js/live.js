@@ -1,0 +1,93 @@
+// A run: its rows arrive over the websocket while it goes on. Who stands at
+// the last row goes along with it.
+import { connect } from "./connection.js";
+import { byId } from "./dom.js";
+import { filmInPage, readingKeys } from "./replay.js";
+import { viewer } from "./viewer.js";
+import { say } from "./words.js";
+
+const SLOW = 4008; // we could not keep up: come back at once, with what we have
+const OVER = 4010; // the run is over: stay away
+
+/** @param {HTMLElement} run the section of the run */
+export function live(run) {
+  const film = filmInPage();
+  const view = viewer({ film: () => film });
+  const tip = () => film.positions.length - 1;
+  readingKeys(view);
+  view.go(tip(), false);
+  if (run.dataset.ended === "true") {
+    return;
+  }
+  let seq = Number(run.dataset.seq);
+  const controls = document.getElementById("controls");
+  const refused = byId("refused");
+
+  const line = connect({
+    path: () => `${run.dataset.socket}since=${seq}`,
+    received(frame) {
+      if (frame.refused) {
+        refused.textContent = frame.refused;
+        return;
+      }
+      if (frame.controls !== undefined) {
+        draw(frame.controls);
+        return;
+      }
+      take(frame);
+    },
+    closed(event) {
+      if (event.code === OVER || run.dataset.ended === "true") {
+        return false;
+      }
+      return event.code === SLOW ? 0 : true;
+    },
+    changed(lost) {
+      const link = byId("link");
+      link.textContent = lost ? say("Connection lost; trying again.") : "";
+      link.hidden = !lost;
+    },
+  });
+
+  /** @param {any} frame */
+  function take(frame) {
+    const along = view.at() === tip() && !view.playing();
+    for (const row of frame.rows) {
+      film.rows[row.step - 1] = row;
+      film.positions[row.step] = { row: row.step, at: row.at };
+    }
+    seq = Math.max(seq, frame.seq);
+    byId("verdict").innerHTML = frame.verdict;
+    view.changed();
+    if (frame.lanes) {
+      view.lanes(frame.lanes);
+    }
+    view.go(along ? tip() : view.at(), along);
+    if (frame.ended) {
+      run.dataset.ended = "true";
+      controls?.remove();
+    }
+  }
+
+  controls?.addEventListener("click", (event) => {
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-steer]"));
+    if (button) {
+      refused.textContent = "";
+      line.send({ thread: button.dataset.thread, do: button.dataset.steer });
+    }
+  });
+
+  /** Shows the controls as they are now, and leaves the focus where it was.
+   *  @param {string} html */
+  function draw(html) {
+    if (!controls) {
+      return;
+    }
+    const buttons = () => [...controls.querySelectorAll("button")];
+    const focused = buttons().indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    controls.innerHTML = html;
+    if (focused >= 0) {
+      buttons()[focused]?.focus();
+    }
+  }
+}

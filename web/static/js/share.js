@@ -1,0 +1,103 @@
+// The dialog with links and files of what is seen.
+import { byId, download } from "./dom.js";
+import { LONGEST } from "./link.js";
+import { say } from "./words.js";
+
+/**
+ * @typedef {object} Shown
+ * @property {() => Promise<string>} packed the link's text, as in link.js
+ * @property {() => object} scenario with its schedule
+ * @property {() => string} title
+ * @property {() => number} step
+ */
+
+/** @param {Shown} shown */
+export function share(shown) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("share"));
+  const input = /** @type {HTMLInputElement} */ (byId("share-link"));
+  const embed = /** @type {HTMLTextAreaElement} */ (byId("embed-code"));
+  const code = /** @type {HTMLImageElement} */ (byId("qr-code"));
+  const note = (/** @type {string} */ text) => {
+    byId("share-note").textContent = text;
+  };
+
+  async function open() {
+    dialog.showModal();
+    code.hidden = true;
+    const text = await shown.packed();
+    offer(new URL(`/play#${text}`, location.href));
+    note(
+      text.length > LONGEST
+        ? say("%d characters: too long for many programs. Make it short: the server then keeps it.", text.length)
+        : say("%d characters, and nothing is kept on the server.", text.length),
+    );
+  }
+
+  /** @param {URL} url */
+  function offer(url) {
+    input.value = url.href;
+    const inside = new URL(url.href);
+    inside.pathname = `/embed${url.pathname}`;
+    const title = `${shown.title()}, T${shown.step()}`.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`);
+    embed.value =
+      `<iframe src="${inside.href}" title="${title}" loading="lazy" width="100%" height="480" ` +
+      `sandbox="allow-scripts allow-same-origin allow-popups" referrerpolicy="no-referrer"></iframe>`;
+  }
+
+  async function shorten() {
+    const answer = await fetch("/s", { method: "POST", body: await shown.packed(), headers: { "Content-Type": "text/plain" } });
+    if (!answer.ok) {
+      note(say("The server could not keep it. Please try again in a moment."));
+      return;
+    }
+    offer(new URL((await answer.json()).path, location.href));
+    note(say("The server keeps it under this address."));
+  }
+
+  async function copy() {
+    input.select();
+    try {
+      await navigator.clipboard.writeText(input.value);
+      note(say("Copied."));
+    } catch {
+      note(say("Press Ctrl+C to copy what is selected."));
+    }
+  }
+
+  async function qr() {
+    const answer = await fetch(`/qr?text=${encodeURIComponent(input.value)}`);
+    if (!answer.ok) {
+      note(say("That link is too long for a QR code. Make it short first."));
+      return;
+    }
+    code.src = URL.createObjectURL(await answer.blob());
+    code.hidden = false;
+  }
+
+  /** @param {string} format */
+  async function save(format) {
+    const answer = await fetch(`/export?format=${format}`, { method: "POST", body: await shown.packed(), headers: { "Content-Type": "text/plain" } });
+    if (!answer.ok) {
+      note(say("The server could not make that file. Please try again in a moment."));
+      return;
+    }
+    const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1];
+    download(name ?? `relock.${format}`, await answer.blob());
+  }
+
+  document.querySelector("[data-dialog=share]")?.addEventListener("click", open);
+  byId("copy").addEventListener("click", copy);
+  byId("shorten").addEventListener("click", shorten);
+  byId("qr").addEventListener("click", qr);
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll("[data-export]"))) {
+    button.addEventListener("click", () => save(/** @type {string} */ (button.dataset.export)));
+  }
+  byId("save-scenario").addEventListener("click", () =>
+    download("scenario.json", new Blob([`${JSON.stringify(shown.scenario(), null, 2)}\n`], { type: "application/json" })),
+  );
+  byId("print").addEventListener("click", () => {
+    dialog.close();
+    print();
+  });
+  return { open };
+}

@@ -1,0 +1,440 @@
+// Shows a film: where one stands in it, and how one goes about. What is shown
+// is a function of the film, the position, and the command inside of a step.
+import { byId, make } from "./dom.js";
+import { MARKS, markAt } from "./film.js";
+import { inspect } from "./inspector.js";
+import { lanes } from "./lanes.js";
+import * as lua from "./lua.js";
+import { table } from "./table.js";
+import { say } from "./words.js";
+
+/**
+ * @typedef {import("./film.js").Film} Film
+ * @typedef {import("./film.js").Position} Position
+ * @typedef {import("./film.js").Row} Row
+ *
+ * @typedef {object} Owner what the page behind the viewer does
+ * @property {() => Film | null} film
+ * @property {(act: () => void) => void} [inTurn] does it when nothing is under way
+ * @property {() => void} [more] makes a position after the last
+ * @property {(wanted: (p: Position) => boolean, to: string, none: string) => void} [runTo] makes positions until one is wanted
+ * @property {() => boolean} [busy] positions are being made
+ * @property {() => void} [shown] something else is shown now
+ */
+
+const GLYPHS = { violation: "✖", expired: "◷", fault: "⚡", acquired: "●", released: "○" };
+const MOST_MARKS = 240;
+
+/** @param {Owner} owner */
+export function viewer(owner) {
+  let at = 0; // position
+  let moment = 0; // command inside of the row, 0 outside
+  let inside = false; // steps go through the commands
+  let preview = 0; // row that is pointed at
+  let timer = 0; // of playing
+  /** @type {Row[] | null} */
+  let marked = null;
+  let markedCount = -1;
+
+  const film = () => /** @type {Film} */ (owner.film());
+  const tip = () => film().positions.length - 1;
+  const position = () => film().positions[at];
+  const row = () => film().rows[position().row - 1];
+  const over = () => Boolean(film().positions[tip()].over ?? !owner.more);
+  const inTurn = owner.inTurn ?? ((/** @type {() => void} */ act) => act());
+
+  const box = /** @type {HTMLElement} */ (document.querySelector("[data-lanes]"));
+  const rows = table(
+    { body: byId("rows"), scroller: byId("scroll") },
+    {
+      seek: (step) => inTurn(() => goToRow(step)),
+      preview: (step) => look(step),
+      inside: (step, n) => {
+        goToRow(step);
+        if (row()?.step === step) {
+          moment = n;
+          inside = true;
+          show();
+          announce();
+        }
+      },
+    },
+  );
+  const picture = lanes(box, { step: (step) => inTurn(() => goToRow(step)), preview: (step) => look(step ?? 0) });
+
+  // ---- what is shown
+
+  /** @param {boolean} [follow] scroll to where one stands */
+  function show(follow = true) {
+    if (!owner.film()) {
+      return;
+    }
+    const p = position();
+    moment = Math.min(moment, row()?.inside?.length ?? 0);
+    rows.draw(film().rows, p.row, moment, follow);
+    picture.cursor(p.row || null);
+    detail();
+    transport(p);
+    owner.shown?.();
+  }
+
+  /** Shows the key, the script and the reason at the row that is looked at. */
+  function detail() {
+    const previewed = preview > 0 && preview !== position().row && preview <= film().rows.length;
+    const at = previewed ? preview : position().row;
+    const k = previewed ? 0 : moment;
+    inspect(byId("inspector"), film(), { row: at, moment: k, preview: previewed });
+    const r = film().rows[at - 1];
+    const m = r?.inside?.[k - 1];
+    byId("why").textContent = m?.why ?? r?.why ?? say("Step, and every event says here why it happened.");
+    byId("lock-line").textContent = m?.why ?? r?.why ?? "";
+    const shown = m ? m.lua : r?.lua;
+    byId("no-lua").hidden = Boolean(shown);
+    lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
+  }
+
+  /** @param {number} step */
+  function look(step) {
+    if (step !== preview && owner.film()) {
+      preview = step;
+      picture.preview(step || null);
+      detail();
+    }
+  }
+
+  /** @param {Position} p */
+  function transport(p) {
+    const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
+    scrubber.max = String(tip());
+    scrubber.value = String(at);
+    let place = say("%d of %d", at, tip());
+    if (p.row) {
+      place += ` · T${p.row}${moment ? `.${moment}` : ""}`;
+    }
+    place += ` · ${row()?.inside?.[moment - 1]?.at ?? p.at}`;
+    byId("place").textContent = place;
+    const mark = markAt(film(), at);
+    scrubber.setAttribute("aria-valuetext", mark ? `${place}, ${markName(mark)}` : place);
+    const end = over() && at === tip() && moment === 0;
+    for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (byId("transport").querySelectorAll("[data-go]"))) {
+      const to = button.dataset.go;
+      const off = (at === 0 && (to === "first" || to === "back")) || (end && (to === "forward" || to === "end" || to === "next"));
+      button.setAttribute("aria-disabled", String(off));
+      if (to === "play") {
+        const name = timer ? say("Pause") : say("Play");
+        button.setAttribute("aria-label", name);
+        button.title = name;
+        button.querySelector("path")?.setAttribute("d", timer ? "M5 2.5v11M11 2.5v11" : "M4 2l9 6-9 6z");
+      }
+      if (to === "inside") {
+        button.setAttribute("aria-pressed", String(inside));
+      }
+    }
+    drawMarks();
+  }
+
+  /** @param {string} mark */
+  function markName(mark) {
+    switch (mark) {
+      case "violation": return say("a rule is broken");
+      case "expired": return say("the lease ran out");
+      case "fault": return say("a fault");
+      case "acquired": return say("the lock is acquired");
+      default: return say("the lock is released");
+    }
+  }
+
+  function drawMarks() {
+    if (marked === film().rows && markedCount === tip()) {
+      return;
+    }
+    marked = film().rows;
+    markedCount = tip();
+    /** @type {{at: number, mark: string}[]} */
+    let all = [];
+    for (let i = 1; i <= tip(); i++) {
+      const mark = markAt(film(), i);
+      if (mark) {
+        all.push({ at: i, mark });
+      }
+    }
+    for (let worth = MARKS.length; all.length > MOST_MARKS && worth > 0; worth--) {
+      all = all.filter((m) => MARKS.indexOf(m.mark) < worth);
+    }
+    const svg = byId("marks");
+    svg.replaceChildren(
+      ...all.map((m) => {
+        const text = document.createElementNS("http://www.w3.org/2000/svg", "text");
+        text.setAttribute("x", `${(m.at / Math.max(tip(), 1)) * 100}%`);
+        text.setAttribute("y", "12");
+        text.setAttribute("class", m.mark);
+        text.textContent = GLYPHS[/** @type {keyof typeof GLYPHS} */ (m.mark)];
+        return text;
+      }),
+    );
+    const jump = byId("jump");
+    const head = /** @type {HTMLOptionElement} */ (jump.firstElementChild);
+    jump.replaceChildren(
+      head,
+      ...all.map((m) => make("option", { value: String(m.at) }, `T${film().positions[m.at].row} · ${markName(m.mark)}`)),
+    );
+  }
+
+  // ---- what is said
+
+  /** Says what was shown by a step that a person made. */
+  function announce(note = "") {
+    const r = row();
+    const said = moment > 0 ? r.inside?.[moment - 1].says : r?.says;
+    byId("status").textContent = [note, said ?? say("Before the first step")].filter(Boolean).join(". ");
+    byId("alarm").textContent = moment === 0 ? (r?.alarm ?? "") : "";
+  }
+
+  // ---- going about
+
+  /** @param {number} to
+   *  @param {boolean} [follow] scroll there */
+  function go(to, follow = true) {
+    at = Math.max(0, Math.min(to, tip()));
+    moment = 0;
+    show(follow);
+  }
+
+  /** @param {number} step */
+  function goToRow(step) {
+    pause();
+    go(film().positions.findLastIndex((p) => p.row <= step));
+    announce();
+  }
+
+  function forward() {
+    const commands = row()?.inside?.length ?? 0;
+    if (moment > 0) {
+      moment = moment < commands ? moment + 1 : 0;
+      show();
+      announce();
+    } else if (at < tip()) {
+      go(at + 1);
+      enter();
+      announce();
+    } else if (!over()) {
+      owner.more?.();
+    }
+  }
+
+  /** Inside of scripts a step stands at its first command first. */
+  function enter() {
+    if (inside && row()?.inside?.length && position().row > (film().positions[at - 1]?.row ?? 0)) {
+      moment = 1;
+      show();
+    }
+  }
+
+  function back() {
+    const commands = row()?.inside?.length ?? 0;
+    if (inside && moment !== 1 && commands > 0 && position().row > (film().positions[at - 1]?.row ?? 0)) {
+      moment = moment === 0 ? commands : moment - 1;
+      show();
+    } else {
+      go(at - 1);
+    }
+    announce();
+  }
+
+  /** @param {(p: Position, i: number) => boolean} wanted
+   *  @param {string} to
+   *  @param {string} none what to say where there is none */
+  function runTo(wanted, to, none) {
+    const found = film().positions.findIndex((p, i) => i > at && wanted(p, i));
+    if (found >= 0) {
+      go(found);
+      announce();
+    } else if (over() || !owner.runTo) {
+      go(tip());
+      announce(none);
+    } else {
+      owner.runTo((p) => wanted(p, film().positions.indexOf(p)), to, none);
+    }
+  }
+
+  function intoLua() {
+    if (moment > 0) {
+      out();
+      return;
+    }
+    inside = true;
+    if (row()?.inside?.length) {
+      moment = 1;
+    }
+    show();
+    announce(row()?.inside?.length ? "" : say("Steps go through each command from here."));
+  }
+
+  function out() {
+    inside = false;
+    moment = 0;
+    show();
+    announce();
+  }
+
+  const matters = (/** @type {Position} */ _, /** @type {number} */ i) => MARKS.includes(markAt(film(), i) ?? "");
+  const broken = (/** @type {Position} */ _, /** @type {number} */ i) => markAt(film(), i) === "violation";
+
+  /** @type {Record<string, () => void>} */
+  const actions = {
+    first() {
+      go(0);
+      announce();
+    },
+    back,
+    forward,
+    end: () => runTo((p, i) => Boolean(p.over) || (!owner.more && i === tip()), "end", say("This is the end.")),
+    next: () => runTo(matters, "mark", say("Nothing that matters happens from here to the end.")),
+    violation: () => runTo(broken, "violation", say("No rule is broken from here to the end.")),
+    play: () => (timer ? pause() : play()),
+    inside: () => (inside ? out() : intoLua()),
+    into: intoLua,
+    out,
+  };
+
+  function play() {
+    if (over() && at === tip()) {
+      go(0);
+    }
+    const started = at;
+    let said = 0; // when
+    const tick = () => {
+      if (document.hidden || (over() && at === tip() && moment === 0)) {
+        pause();
+        return;
+      }
+      if (at !== started && broken(position(), at) && moment === 0) {
+        byId("alarm").textContent = row().alarm ?? "";
+        pause();
+        return;
+      }
+      if (!owner.busy?.()) {
+        quietly(forward);
+        if (row()?.alarm && moment === 0 && Date.now() - said > 2000) {
+          said = Date.now();
+          byId("status").textContent = row().alarm ?? "";
+        }
+      }
+      timer = window.setTimeout(tick, Number(/** @type {HTMLSelectElement} */ (byId("speed")).value));
+    };
+    timer = window.setTimeout(tick, 0);
+    show();
+  }
+
+  let quiet = false;
+  /** Does it without a word: what plays by itself is not read out.
+   *  @param {() => void} act */
+  function quietly(act) {
+    const before = byId("status").textContent;
+    quiet = true;
+    act();
+    quiet = false;
+    byId("status").textContent = before;
+  }
+
+  function pause() {
+    clearTimeout(timer);
+    timer = 0;
+    if (owner.film()) {
+      show();
+    }
+  }
+
+  /** @param {string} name */
+  function act(name) {
+    if (!owner.film()) {
+      return;
+    }
+    if (name !== "play") {
+      pause();
+    }
+    inTurn(actions[name]);
+  }
+
+  // ---- wiring
+
+  const bar = byId("transport");
+  const buttons = () => /** @type {HTMLButtonElement[]} */ ([...bar.querySelectorAll("button")]);
+  bar.addEventListener("click", (event) => {
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-go]"));
+    if (button && button.getAttribute("aria-disabled") !== "true") {
+      act(/** @type {string} */ (button.dataset.go));
+    }
+  });
+  // One tab stop, as the ARIA practices have it for a toolbar.
+  buttons().forEach((b, i) => {
+    b.tabIndex = i === 2 ? 0 : -1;
+  });
+  bar.addEventListener("focusin", (event) => {
+    for (const b of buttons()) {
+      b.tabIndex = b === event.target ? 0 : -1;
+    }
+  });
+  bar.addEventListener("keydown", (event) => {
+    const list = buttons();
+    const i = list.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
+    const to = { ArrowLeft: i - 1, ArrowRight: i + 1, Home: 0, End: list.length - 1 }[event.key];
+    if (to !== undefined && i >= 0) {
+      event.preventDefault();
+      event.stopPropagation();
+      list[(to + list.length) % list.length].focus();
+    }
+  });
+  byId("scrubber").addEventListener("input", (event) => {
+    pause();
+    go(Number(/** @type {HTMLInputElement} */ (event.target).value));
+  });
+  byId("jump").addEventListener("change", (event) => {
+    const select = /** @type {HTMLSelectElement} */ (event.target);
+    if (select.value) {
+      pause();
+      go(Number(select.value));
+      announce();
+      select.value = "";
+    }
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden && timer) {
+      pause();
+    }
+  });
+
+  return {
+    act,
+    show,
+    go,
+    pause,
+    announce(/** @type {string} */ note = "") {
+      if (!quiet) {
+        announce(note);
+      }
+    },
+    /** Stands at the position after, where a step was made.
+     *  @param {number} to */
+    arrive(to) {
+      go(to);
+      enter();
+      if (!timer) {
+        announce();
+      }
+    },
+    at: () => at,
+    row: () => position().row,
+    playing: () => timer !== 0,
+    /** Other lanes, as the server drew them. @param {string} html */
+    lanes(html) {
+      box.innerHTML = html;
+      picture.cursor(owner.film() ? position().row || null : null);
+    },
+    /** The film's rows are other ones now, though its list is the same. */
+    changed() {
+      rows.changed();
+      marked = null;
+    },
+  };
+}

@@ -1,0 +1,304 @@
+package view
+
+import (
+	"slices"
+
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// Viewer is a film with what is around it on a page.
+type Viewer struct {
+	Scenario Scenario
+	Steps    bool // its threads can be stepped
+	Rows     []Row
+	Lanes    LanesPicture
+	Scripts  []Script
+	NoScript string // what stands for the script where none ran
+	Recorded *Recorded
+}
+
+// Recorded is a film as the page's script reads it, its rows being in the
+// page already.
+type Recorded struct {
+	Threads []string `json:"threads"`
+	Lease   int64    `json:"lease"` // ms
+	Rows    []Frame  `json:"rows"`
+}
+
+// Frame is what there is to see at a row, beside the row itself.
+type Frame struct {
+	Step   int        `json:"step"`
+	HTML   string     `json:"html,omitempty"` // of the row, where it is not in the page
+	At     string     `json:"at"`
+	Thread int        `json:"thread"` // ordinal of the one that acted, or -1
+	Why    string     `json:"why"`
+	Says   string     `json:"says"` // the row in words
+	Mark   Mark       `json:"mark,omitempty"`
+	Alarm  string     `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
+	After  State      `json:"after"`
+	Belief []int      `json:"belief"` // levels that each thread acts as if it held
+	Lua    *LuaMoment `json:"lua,omitempty"`
+	Inside []Moment   `json:"inside,omitempty"`
+
+	weight int // of Why
+}
+
+// Moment is what there is to see right after one Redis command of a row.
+type Moment struct {
+	Why   string     `json:"why"`
+	Says  string     `json:"says"`
+	At    string     `json:"at"`
+	After State      `json:"after"`
+	Lua   *LuaMoment `json:"lua,omitempty"`
+}
+
+// LuaMoment is how far a script has come.
+type LuaMoment struct {
+	Script  string `json:"script"`
+	Ran     []int  `json:"ran"` // lines
+	Next    int    `json:"next,omitempty"`
+	Untaken []int  `json:"untaken,omitempty"`
+}
+
+// State is the lock's key in numbers.
+type State struct {
+	Type   string  `json:"type"`
+	Fields []Holds `json:"fields,omitempty"`
+	Lease  int64   `json:"lease"` // ms left; -1: it never runs out
+	Left   int     `json:"left"`  // of the lease, in thousandths
+}
+
+// Holds is an owner in the key.
+type Holds struct {
+	Owner  string `json:"owner"` // shortened
+	Thread int    `json:"thread"`
+	Count  string `json:"count"` // "" where the key is a string
+}
+
+// Mark says why a row matters.
+type Mark string
+
+// Marks, by how much they matter.
+const (
+	Broken   Mark = "violation"
+	Expiry   Mark = "expired"
+	Struck   Mark = "fault"
+	Acquired Mark = "acquired"
+	Released Mark = "released"
+)
+
+// marks are all of them, the weightiest first.
+var marks = []Mark{Broken, Expiry, Struck, Acquired, Released} //nolint:gochecknoglobals // a constant
+
+// Film folds a trace into rows and what there is to see at each. It is not
+// safe for concurrent use.
+type Film struct {
+	say      words.Language
+	timeline *Timeline
+	teller   *Teller
+	scripts  []Script
+	lanes    *Lanes
+	frames   []Frame
+	ran      []int // lines of the script that is under way
+	running  string
+}
+
+// NewFilm returns the empty film of a run of sc.
+func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
+	shown := NewScenario(l, sc)
+	f := &Film{
+		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(sc.Lock.Protocol),
+	}
+	f.lanes = NewLanes(f.timeline.threads, owners, shown.LeaseMillis)
+	return f
+}
+
+// Add puts an event into its row and returns the row's index.
+func (f *Film) Add(e trace.Event) int {
+	i := f.timeline.Add(e)
+	f.lanes.Add(e)
+	why := f.teller.Tell(e)
+	row := &f.timeline.rows[i]
+	if i == len(f.frames) {
+		f.frames = append(f.frames, Frame{Step: row.Step, At: row.At, Thread: -1, weight: -1})
+		f.ran, f.running = nil, ""
+	}
+	frame := &f.frames[i]
+	if n := slices.Index(f.timeline.threads, e.Thread); n >= 0 && frame.Thread < 0 {
+		frame.Thread = n
+	}
+	if w := weight(e); w > frame.weight || w == frame.weight && w < weightViolation {
+		frame.Why, frame.weight = why, w
+	}
+	if m := markOf(e); m != "" && (frame.Mark == "" || slices.Index(marks, m) < slices.Index(marks, frame.Mark)) {
+		frame.Mark = m
+	}
+	if b, ok := e.Body.(trace.Command); ok {
+		f.command(frame, e, b, why)
+	}
+	frame.After = state(row.Key, e.Key.PTTL)
+	frame.Belief = f.belief(e)
+	frame.Says = f.says(row)
+	frame.Alarm = f.alarm(row)
+	return i
+}
+
+// command notes a command and the line of the script that it is.
+func (f *Film) command(frame *Frame, e trace.Event, b trace.Command, why string) {
+	row := &f.timeline.rows[len(f.timeline.rows)-1]
+	m := Moment{Why: why, At: row.At, After: state(row.Key, e.Key.PTTL)}
+	if n := len(row.Inside); n > 0 {
+		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
+	}
+	if s, ok := f.script(b.Script); ok {
+		if f.running != b.Script {
+			f.ran, f.running = nil, b.Script
+		} else if n := len(frame.Inside); n > 0 && frame.Inside[n-1].Lua != nil {
+			frame.Inside[n-1].Lua = moment(s, f.ran, b.Line, false)
+		}
+		f.ran = append(slices.Clone(f.ran), b.Line)
+		m.Lua = moment(s, f.ran, 0, false)
+		frame.Lua = moment(s, f.ran, 0, true)
+	}
+	frame.Inside = append(frame.Inside, m)
+}
+
+func (f *Film) script(name string) (Script, bool) {
+	i := slices.IndexFunc(f.scripts, func(s Script) bool { return s.Name == name })
+	if name == "" || i < 0 {
+		return Script{}, false
+	}
+	return f.scripts[i], true
+}
+
+func moment(s Script, ran []int, next int, over bool) *LuaMoment {
+	at := s.At(ran, next, over)
+	return &LuaMoment{Script: s.Name, Ran: at.Ran, Next: at.Next, Untaken: at.Untaken}
+}
+
+func (f *Film) belief(e trace.Event) []int {
+	out := make([]int, len(f.timeline.threads))
+	for i, name := range f.timeline.threads {
+		out[i] = e.Belief[name]
+	}
+	return out
+}
+
+// says is a row in words, for those who hear it.
+func (f *Film) says(row *Row) string {
+	text := row.Time
+	add := func(more string) {
+		if more != "" {
+			text += ". " + more
+		}
+	}
+	for _, c := range row.Cells {
+		if c.Acting {
+			add(c.Thread)
+			add(c.Title)
+			for _, n := range c.Notes {
+				add(n)
+			}
+		}
+	}
+	add(row.Event)
+	for _, v := range row.Violations {
+		add(v.Rule + ": " + v.Detail)
+	}
+	return text
+}
+
+func (f *Film) alarm(row *Row) string {
+	for _, v := range row.Violations {
+		return row.Time + ". " + v.Rule + ": " + v.Detail
+	}
+	if f.frames[len(f.frames)-1].Mark == Expiry {
+		return row.Time + ". " + row.Event
+	}
+	return ""
+}
+
+// Weights of events: the sentence of the weightiest stands for its row.
+const weightViolation = 8
+
+func weight(e trace.Event) int {
+	switch e.Body.(type) {
+	case trace.Violation:
+		return weightViolation
+	case trace.Expired:
+		return 7
+	case trace.Fault:
+		return 6
+	case trace.Outcome:
+		return 5
+	case trace.Resource:
+		return 4
+	case trace.End:
+		return 3
+	case trace.Command:
+		return 2
+	case trace.Work:
+		return 1
+	default:
+		return 0
+	}
+}
+
+func markOf(e trace.Event) Mark {
+	switch b := e.Body.(type) {
+	case trace.Violation:
+		return Broken
+	case trace.Expired:
+		return Expiry
+	case trace.Fault:
+		return Struck
+	case trace.Outcome:
+		switch b.Result {
+		case trace.Acquired, trace.Reentered:
+			return Acquired
+		case trace.Released:
+			return Released
+		}
+	}
+	return ""
+}
+
+// Matters tells whether an event is one that a person wants to see next.
+func Matters(e trace.Event) bool { return markOf(e) != "" }
+
+func state(k Key, pttl int64) State {
+	s := State{Type: k.Type, Lease: max(pttl, -1), Left: k.Fraction}
+	if k.Type == "" {
+		s.Type = trace.TypeNone
+	}
+	for _, h := range k.Holds {
+		s.Fields = append(s.Fields, Holds{Owner: h.Owner, Thread: h.thread(), Count: h.Count})
+	}
+	return s
+}
+
+func (h HoldCount) thread() int {
+	if h.Thread == "" {
+		return -1
+	}
+	return h.Ordinal
+}
+
+// Rows are all rows so far. The caller must not change them.
+func (f *Film) Rows() []Row { return f.timeline.Rows() }
+
+// Frames are what there is to see at each. The caller must not change them.
+func (f *Film) Frames() []Frame { return f.frames }
+
+// Scripts are those that the lock runs.
+func (f *Film) Scripts() []Script { return f.scripts }
+
+// Lanes are the film's picture.
+func (f *Film) Lanes() *Lanes { return f.lanes }
+
+// Recorded is the film as it is so far.
+func (f *Film) Recorded() *Recorded {
+	return &Recorded{Threads: f.timeline.threads, Lease: f.timeline.lease, Rows: f.frames}
+}
