@@ -276,7 +276,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{"a delay", one + "\nlock: {lease: 1s}\nfaults: [{thread: A, at: lock, do: delay, for: 30ms}]", "A's lock is held up on the way and reaches Redis 30 ms later."},
 		{
-			"a grant that comes too late", one + "\nlock: {lease: 100ms, watchdog: off}\nfaults: [{thread: A, at: lock, do: pause, for: 150ms}]",
+			"a grant that comes too late", one + "\nlock: {lease: 100ms, watchdog: off}\nfaults: [{thread: A, at: lock, do: delay, for: 99ms}]",
 			"A was granted the lock too late: its lease of 100 ms may be over, so it gives the lock back.",
 		},
 		{"a restart with the data", one + "\nfaults: [{time: 10ms, do: restart, keep: true}]", "Redis restarts and keeps its data."},
