@@ -1,0 +1,994 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/lock"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// Calls of a scenario of the kind heartbeat, as traces name them.
+const (
+	callBeat = "beat"
+	callLook = "look"
+)
+
+// Teller says of each event of a run in one sentence why it happened or what
+// it means. A sentence claims nothing that the events so far do not show, and
+// is at most 140 characters in English and 70 in Chinese. It is not safe for
+// concurrent use.
+type Teller struct {
+	l        words.Language
+	sc       *scenario.Scenario
+	protocol lock.Protocol
+	owners   map[string]string // owner id to thread
+
+	before trace.KeyState   // the key before the event at hand
+	nodes  []trace.KeyState // and on each node, where there are several
+
+	asked   map[callOf]*asked
+	threads map[string]*known
+	lease   map[int]time.Duration // what each node was last told, 0 where there is one
+	down    map[cut]bool
+	wrote   trace.Resource // the last write that was taken
+	token   int64          // the newest that the resource has seen
+	grant   grant          // the largest fencing token so far
+	broken  int            // violations
+}
+
+// callOf is a call of a thread, of which there is one at a time.
+type callOf struct{ thread, call string }
+
+// asked is what a call has asked of Redis since its last outcome.
+type asked struct {
+	level, attempt int
+	commands       int
+	last           string // the script that ran, or else the command
+	failed         string // the code of the error that Redis answered with
+	fault          string // the last one that struck on the way
+	delayed        bool   // a request may still be on its way, of this outcome or an earlier one
+	now            int64  // by Redis' clock, in milliseconds, where the script has asked
+	taken          int    // keys that were set
+	deleted        int    // keys of its own that were deleted
+	foreign        string // whose key was deleted
+	handed         string // to whom the lock was given
+}
+
+// known is what is known of a thread.
+type known struct {
+	outcome   trace.Outcome // of its last lock or unlock
+	exhausted trace.Outcome
+	token     int64
+	until     trace.Millis // it stands still so long
+	byHand    bool         // it stands still until it is resumed
+	ended     bool
+}
+
+// cut is a node, from 0, that does not answer: everybody, or one thread.
+type cut struct {
+	node   int
+	thread string
+}
+
+// grant is a fencing token and who got it.
+type grant struct {
+	token  int64
+	thread string
+}
+
+// NewTeller returns a teller in l for a run of sc in which owners, by id, are
+// threads. It keeps both and changes neither.
+func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string) *Teller {
+	return &Teller{
+		l: l, sc: sc, protocol: lock.Protocol(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
+		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: map[cut]bool{},
+	}
+}
+
+// Tell says of the next event why it happened or what it means. Events are
+// told in their order, each once.
+func (t *Teller) Tell(e trace.Event) string {
+	if b, ok := e.Body.(trace.Command); ok {
+		t.begin(e, b)
+	}
+	if b, ok := e.Body.(trace.Fault); ok {
+		t.strike(e, b)
+	}
+	text := t.tell(e)
+	t.fold(e)
+	t.before, t.nodes = e.Key, e.Nodes
+	return text
+}
+
+func (t *Teller) tell(e trace.Event) string {
+	switch b := e.Body.(type) {
+	case trace.Command:
+		return t.command(e, b)
+	case trace.Outcome:
+		return t.outcome(e, b)
+	case trace.Work:
+		return t.work(e, b)
+	case trace.Wait:
+		return t.wait(e, b)
+	case trace.Resource:
+		return t.resource(e.Thread, b)
+	case trace.Fault:
+		if e.Thread == "" {
+			return t.faultOfRedis(e, b)
+		}
+		return t.fault(e, b)
+	case trace.Expired:
+		return t.expired(e, b)
+	case trace.Violation:
+		return t.violation(e, b)
+	case trace.End:
+		return t.end(e, b)
+	default:
+		return ""
+	}
+}
+
+func (t *Teller) say(text words.Text, args ...any) string { return t.l.Say(text, args...) }
+
+// ms says milliseconds as Redis gives them.
+func (t *Teller) ms(n int64) string { return t.l.Millis(time.Duration(n) * time.Millisecond) }
+
+func (t *Teller) millis(m trace.Millis) string { return t.l.Millis(m.Duration()) }
+
+func (t *Teller) thread(name string) *known {
+	if t.threads[name] == nil {
+		t.threads[name] = &known{}
+	}
+	return t.threads[name]
+}
+
+func (t *Teller) call(thread, call string) *asked {
+	of := callOf{thread, call}
+	if t.asked[of] == nil {
+		t.asked[of] = &asked{}
+	}
+	return t.asked[of]
+}
+
+// spec is the thread's part of the scenario.
+func (t *Teller) spec(thread string) scenario.Thread {
+	for _, s := range t.sc.Threads {
+		if s.Name == thread {
+			return s
+		}
+	}
+	return scenario.Thread{Retry: t.sc.Lock.Retry, Repeat: 1}
+}
+
+// watched tells whether a watchdog renews leases in this run.
+func (t *Teller) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.Watchdog > 0 }
+
+// counts tells whether the lock's key is a hash of hold counts.
+func (t *Teller) counts() bool {
+	switch t.protocol {
+	case lock.Reentrant, lock.ReentrantNotify, lock.ReentrantFair, lock.Fenced, lock.ReentrantNaive:
+		return true
+	default:
+		return false
+	}
+}
+
+// holders are the threads whose the key is, in the order of their names.
+func (t *Teller) holders(k trace.KeyState) []string {
+	var list []string
+	if k.Value != nil {
+		list = append(list, t.owner(*k.Value))
+	}
+	for id := range k.Fields {
+		list = append(list, t.owner(id))
+	}
+	slices.Sort(list)
+	return list
+}
+
+// owner is the thread of an owner id.
+func (t *Teller) owner(id string) string {
+	if name := t.owners[id]; name != "" {
+		return name
+	}
+	return t.say("another owner")
+}
+
+func (t *Teller) holds(k trace.KeyState, thread string) bool {
+	return slices.Contains(t.holders(k), thread)
+}
+
+// other is whose the key is but not the thread's, "" if nobody's.
+func (t *Teller) other(k trace.KeyState, thread string) string {
+	for _, h := range t.holders(k) {
+		if h != thread {
+			return h
+		}
+	}
+	return ""
+}
+
+// count is the thread's hold count in the key, 0 without one.
+func (t *Teller) count(k trace.KeyState, thread string) int {
+	for id, text := range k.Fields {
+		if t.owner(id) == thread {
+			n, _ := strconv.Atoi(text)
+			return n
+		}
+	}
+	return 0
+}
+
+// has is how many nodes have the thread's value.
+func (t *Teller) has(nodes []trace.KeyState, thread string) int {
+	n := 0
+	for _, k := range nodes {
+		if t.holds(k, thread) {
+			n++
+		}
+	}
+	return n
+}
+
+func quorum(nodes []trace.KeyState) int { return len(nodes)/2 + 1 }
+
+// begin notes to which attempt a command belongs.
+func (t *Teller) begin(e trace.Event, b trace.Command) {
+	a := t.call(e.Thread, b.Call)
+	if a.commands > 0 && (a.level != b.Level || a.attempt != b.Attempt) {
+		*a = asked{fault: a.fault, delayed: a.delayed}
+	}
+	a.level, a.attempt = b.Level, b.Attempt
+}
+
+// strike notes what is down from now on.
+func (t *Teller) strike(e trace.Event, b trace.Fault) {
+	if e.Thread == "" && (b.Do == scenario.FaultDown || b.Do == scenario.FaultUp) {
+		t.down[cut{max(b.Node-1, 0), b.Thread}] = b.Do == scenario.FaultDown
+	}
+}
+
+// fold remembers what later sentences need.
+func (t *Teller) fold(e trace.Event) {
+	who := t.thread(e.Thread)
+	switch b := e.Body.(type) {
+	case trace.Command:
+		t.foldCommand(e, b)
+	case trace.Outcome:
+		a := t.call(e.Thread, b.Call)
+		*a = asked{delayed: a.delayed}
+		if b.Call == lock.CallLock || b.Call == lock.CallUnlock {
+			who.outcome = b
+		}
+		if b.Result == trace.Exhausted {
+			who.exhausted = b
+		}
+		if b.Result == trace.Acquired && b.Token > 0 {
+			who.token = b.Token
+			if b.Token > t.grant.token {
+				t.grant = grant{b.Token, e.Thread}
+			}
+		}
+	case trace.Resource:
+		if b.Op == trace.OpWrite && !b.Refused {
+			t.wrote = b
+			t.token = max(t.token, b.Token)
+		}
+	case trace.Fault:
+		a := t.call(e.Thread, b.At)
+		a.fault = b.Do
+		switch b.Do {
+		case scenario.FaultDelay:
+			a.delayed = true
+		case scenario.FaultPause:
+			who.until, who.byHand = e.At+b.ForMS, b.ForMS == 0
+		case faultResume:
+			who.until, who.byHand = 0, false
+		}
+	case trace.Violation:
+		t.broken++
+	case trace.End:
+		who.ended = true
+	}
+}
+
+// faultResume is the end of a pause by hand, as traces name it.
+const faultResume = "resume"
+
+func (t *Teller) foldCommand(e trace.Event, b trace.Command) {
+	c := t.about(e, b)
+	a := c.asked
+	a.commands++
+	a.last = b.Script
+	if b.Script == "" {
+		a.last = c.verb
+	}
+	a.failed, _, _ = strings.Cut(b.Error, " ")
+	switch c.verb {
+	case "TIME":
+		a.now = instant(b.Reply)
+	case "SET", "SETNX":
+		if c.text == "OK" || c.n == 1 {
+			a.taken++
+		}
+		if px, ok := c.px(); ok && c.text == "OK" {
+			t.lease[b.Node] = px
+		}
+	case "PEXPIRE":
+		if c.n == 1 && c.ofLock(t) {
+			t.lease[b.Node] = time.Duration(c.number(2)) * time.Millisecond
+		}
+	case "HINCRBY":
+		if to := t.owner(c.arg(2)); to != c.who {
+			a.handed = to
+		}
+	case "DEL":
+		if c.n == 1 {
+			a.deleted++
+			a.foreign = ""
+			if !t.holds(c.before, c.who) {
+				a.foreign = t.other(c.before, c.who)
+			}
+		}
+	}
+}
+
+// instant reads the reply of TIME, in milliseconds; 0 for anything else.
+func instant(reply any) int64 {
+	list, _ := reply.([]any)
+	if len(list) != 2 {
+		return 0
+	}
+	return number(list[0])*1000 + number(list[1])/1000
+}
+
+// number reads a number of a reply, which may come as a text.
+func number(v any) int64 {
+	switch v := v.(type) {
+	case int64:
+		return v
+	case string:
+		f, _ := strconv.ParseFloat(v, 64)
+		return int64(f)
+	default:
+		return 0
+	}
+}
+
+func (t *Teller) outcome(e trace.Event, b trace.Outcome) string {
+	switch b.Result {
+	case trace.Acquired:
+		return t.acquired(e, b)
+	case trace.Reentered:
+		return t.reentered(e, b)
+	case trace.Refused:
+		return t.refused(e, b)
+	case trace.Exhausted:
+		return t.exhausted(e, b)
+	case trace.Released:
+		return t.released(e, b)
+	case trace.Decremented:
+		return t.decremented(e, b)
+	case trace.Renewed:
+		return t.renewed(e, b)
+	case trace.Lost:
+		return t.lost(e, b)
+	case trace.NotHeld:
+		return t.notHeld(e, b)
+	case trace.Online:
+		return t.say("%s takes the device for online: its key stands for another %s.", e.Thread, t.ms(max(e.Key.PTTL, 0)))
+	case trace.Offline:
+		return t.say("%s takes the device for offline: there is no key.", e.Thread)
+	default:
+		return t.failedCall(e, b)
+	}
+}
+
+// elsewhere says that what a thread was told it holds is not so in Redis.
+func (t *Teller) elsewhere(e trace.Event, level int) (string, bool) {
+	switch other := t.other(e.Key, e.Thread); {
+	case t.holds(e.Key, e.Thread):
+		return "", false
+	case other != "":
+		return t.say("%s is told that it is at level %d, but in Redis the lock is %s's.", e.Thread, level, other), true
+	default:
+		return t.say("%s is told that it is at level %d, but in Redis the key is gone.", e.Thread, level), true
+	}
+}
+
+func (t *Teller) acquired(e trace.Event, b trace.Outcome) string {
+	who, left := e.Thread, t.ms(e.Key.PTTL)
+	switch t.protocol {
+	case lock.None:
+		return t.say("%s enters without a lock: nobody is asked, and nobody is kept out.", who)
+	case lock.Spin:
+		return t.say("%s takes the spin lock: the word in its process' memory was free, and its count is now %d.", who, b.Count)
+	}
+	if n := t.has(e.Nodes, who); n >= quorum(e.Nodes) {
+		return t.say("%s has the lock: %d of %d nodes have its value, and %d are enough.", who, n, len(e.Nodes), quorum(e.Nodes))
+	}
+	if text, ok := t.elsewhere(e, b.Level); ok {
+		return text
+	}
+	a := t.call(who, b.Call)
+	switch {
+	case t.counts() && b.Count != b.Level:
+		return t.say("%s has the lock, but its count is %d at level %d: an earlier request was counted, too.", who, b.Count, b.Level)
+	case e.Key.PTTL < 0:
+		return t.say("%s has the lock, and its key has no expiry.", who)
+	case b.Token > 0:
+		return t.say("%s has the lock and fencing token %d; its lease runs for %s.", who, b.Token, left)
+	case !t.counts():
+		return t.say("%s has the lock: the key is its own for %s.", who, left)
+	case t.protocol == lock.ReentrantFair && a.commands == 0:
+		return t.say("%s hears that the lock was handed to it: hold count %d, and %s left to renew it.", who, b.Count, left)
+	case b.Attempt > 1:
+		return t.say("%s has the lock at attempt %d: hold count %d, and a lease of %s.", who, b.Attempt, b.Count, left)
+	default:
+		return t.say("%s has the lock: hold count %d, and a lease of %s.", who, b.Count, left)
+	}
+}
+
+func (t *Teller) reentered(e trace.Event, b trace.Outcome) string {
+	who := e.Thread
+	switch t.protocol {
+	case lock.None:
+		return t.say("%s is at level %d, and no lock keeps anybody out.", who, b.Level)
+	case lock.Spin:
+		return t.say("%s is at level %d of its spin lock: the count is %d, and nobody else is asked.", who, b.Level, b.Count)
+	}
+	if text, ok := t.elsewhere(e, b.Level); ok {
+		return text
+	}
+	switch {
+	case !t.counts():
+		return t.say("%s is at level %d: the value is its own, nothing is counted, and %s are left.", who, b.Level, t.ms(max(e.Key.PTTL, 0)))
+	case b.Count != b.Level:
+		return t.say("%s is at level %d, but its count is %d: the two have parted.", who, b.Level, b.Count)
+	case e.Key.PTTL < 0:
+		return t.say("%s is at level %d: hold count %d, and the key has no expiry.", who, b.Level, b.Count)
+	default:
+		return t.say("%s is at level %d: hold count %d. Re-entry adds no time: %s are left.", who, b.Level, b.Count, t.ms(e.Key.PTTL))
+	}
+}
+
+func (t *Teller) refused(e trace.Event, b trace.Outcome) string {
+	who, left := e.Thread, t.ms(e.Key.PTTL)
+	if t.protocol == lock.Spin {
+		return t.say("%s is refused: the word in its process' memory is another thread's.", who)
+	}
+	if len(e.Nodes) > 0 {
+		n := t.call(who, b.Call).taken
+		if n >= quorum(e.Nodes) {
+			return t.say("%s is refused: %d of %d nodes took its value, but not all answers came in time.", who, n, len(e.Nodes))
+		}
+		return t.say("%s is refused: %d of %d nodes took its value, and %d are needed.", who, n, len(e.Nodes), quorum(e.Nodes))
+	}
+	if t.holds(e.Key, who) {
+		if e.Key.PTTL < 0 {
+			return t.say("%s is refused by a key that is its own and has no expiry.", who)
+		}
+		return t.say("%s is refused by a key that is its own, for another %s.", who, left)
+	}
+	other := t.other(e.Key, who)
+	switch {
+	case other == "":
+		return t.say("%s is refused: the key was another's when Redis looked.", who)
+	case e.Key.Type == trace.TypeHash && e.Key.PTTL < 0:
+		return t.say("%s is refused: %s holds the key with count %d, and it has no expiry.", who, other, t.count(e.Key, other))
+	case e.Key.Type == trace.TypeHash:
+		return t.say("%s is refused: %s holds the key with count %d, for another %s.", who, other, t.count(e.Key, other), left)
+	case e.Key.PTTL < 0:
+		return t.say("%s is refused: the key is %s's, and it has no expiry.", who, other)
+	default:
+		return t.say("%s is refused: the key is %s's for another %s.", who, other, left)
+	}
+}
+
+func (t *Teller) exhausted(e trace.Event, b trace.Outcome) string {
+	retry := t.spec(e.Thread).Retry
+	if t.protocol == lock.ReentrantFair {
+		patience := time.Duration(retry.Times) * retry.Interval
+		return t.say("%s gives up: it waits for %s at most, and the lock was not handed to it.", e.Thread, t.l.Millis(patience))
+	}
+	return t.say("%s gives up: attempt %d was refused, and it retries %d times at most.", e.Thread, b.Attempt, retry.Times)
+}
+
+func (t *Teller) released(e trace.Event, b trace.Outcome) string {
+	who, a := e.Thread, t.call(e.Thread, b.Call)
+	switch {
+	case t.protocol == lock.None:
+		return t.say("%s leaves, and there is no lock to give back.", who)
+	case t.protocol == lock.Spin:
+		return t.say("%s lets its spin lock go: its count is 0.", who)
+	case len(e.Nodes) > 0:
+		return t.say("%s has released the lock: %d of %d nodes still have its value.", who, t.has(e.Nodes, who), len(e.Nodes))
+	case a.foreign != "":
+		return t.say("%s takes the lock for released, but what it deleted was %s's.", who, a.foreign)
+	case e.Belief[who] > 0:
+		return t.say("%s has released the lock as it left level %d, and goes on inside level %d without it.", who, b.Level, e.Belief[who])
+	case b.Attempt > 1 && a.deleted == 0:
+		return t.say("%s takes “not held” for a release: an earlier attempt did it, for its lease cannot be over yet.", who)
+	case a.handed != "":
+		return t.say("%s has released the lock: its count was 0, and the lock is %s's already.", who, a.handed)
+	case t.counts():
+		return t.say("%s has released the lock: its count was 0, so the key was deleted.", who)
+	default:
+		return t.say("%s has released the lock: its key was deleted.", who)
+	}
+}
+
+func (t *Teller) decremented(e trace.Event, b trace.Outcome) string {
+	switch {
+	case t.protocol == lock.None:
+		return t.say("%s leaves level %d: there is no lock, and nothing was counted.", e.Thread, b.Level)
+	case t.protocol == lock.Spin:
+		return t.say("%s has left level %d: its count is %d, and only 0 lets the spin lock go.", e.Thread, b.Level, b.Count)
+	case e.Belief[e.Thread] == 0:
+		return t.say("%s has left level %d and takes itself for out, but its count is %d, so the key stays.", e.Thread, b.Level, b.Count)
+	default:
+		return t.say("%s has left level %d: its count is %d, and only 0 deletes the key.", e.Thread, b.Level, b.Count)
+	}
+}
+
+func (t *Teller) renewed(e trace.Event, b trace.Outcome) string {
+	who := e.Thread
+	switch other := t.other(e.Key, who); {
+	case b.Call == callBeat:
+		return t.say("%s has said that it is there: its key stands for %s.", who, t.ms(max(e.Key.PTTL, 0)))
+	case t.holds(e.Key, who):
+		return t.say("%s's watchdog has renewed: the lease now has %s.", who, t.ms(max(e.Key.PTTL, 0)))
+	case other != "":
+		return t.say("%s's watchdog has renewed, and does not know that the lease is %s's.", who, other)
+	default:
+		return t.say("%s's watchdog was told that it renewed, but the key is gone by now.", who)
+	}
+}
+
+func (t *Teller) lost(e trace.Event, b trace.Outcome) string {
+	who, other := e.Thread, t.other(e.Key, e.Thread)
+	gone := !e.Key.Exists()
+	switch {
+	case b.Call == lock.CallLock && b.Level == 1:
+		return t.say("%s was granted the lock too late: its lease of %s may be over, so it gives the lock back.", who, t.l.Millis(t.sc.Lock.Lease))
+	case b.Call == lock.CallLock && other != "":
+		return t.say("%s cannot enter level %d: its outer level is lost, the key is %s's now.", who, b.Level, other)
+	case b.Call == lock.CallLock && gone:
+		return t.say("%s cannot enter level %d: its outer level is lost, the key is gone.", who, b.Level)
+	case b.Call == lock.CallLock:
+		return t.say("%s cannot enter level %d: it no longer relies on its lease.", who, b.Level)
+	case b.Call == lock.CallRenew && other != "":
+		return t.say("%s's watchdog learns that the lock is lost: the key is %s's now.", who, other)
+	case b.Call == lock.CallRenew:
+		return t.say("%s's watchdog learns that the lock is lost, and stops.", who)
+	case len(e.Nodes) > 0:
+		return t.say("%s learns at its unlock that the lock was lost: %d of %d nodes still had its value.", who, t.call(who, b.Call).deleted, len(e.Nodes))
+	case other != "":
+		return t.say("%s learns as it leaves level %d that the lock was lost: the key is %s's now.", who, b.Level, other)
+	case gone:
+		return t.say("%s learns as it leaves level %d that the lock was lost: there is no key.", who, b.Level)
+	default:
+		return t.say("%s learns as it leaves level %d that this level was lost.", who, b.Level)
+	}
+}
+
+func (t *Teller) notHeld(e trace.Event, b trace.Outcome) string {
+	who, other := e.Thread, t.other(e.Key, e.Thread)
+	switch {
+	case b.Call == lock.CallRenew:
+		return t.say("%s's watchdog has found no key, and goes on all the same.", who)
+	case t.protocol == lock.Spin || t.protocol == lock.None:
+		return t.say("%s unlocks level %d, which it does not hold.", who, b.Level)
+	case t.call(who, b.Call).commands == 0:
+		return t.say("%s unlocks level %d, which it has left before: Redis is not asked.", who, b.Level)
+	case other != "":
+		return t.say("%s has nothing to unlock at level %d: the key is %s's.", who, b.Level, other)
+	default:
+		return t.say("%s has nothing to unlock at level %d: there is no key of its own.", who, b.Level)
+	}
+}
+
+// failedCall says why a call came to an error.
+func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
+	who, a := e.Thread, t.call(e.Thread, b.Call)
+	switch {
+	case strings.Contains(b.Error, lock.ErrInnerHeld.Error()):
+		return t.say("%s cannot leave level %d: an inner level is still held.", who, b.Level)
+	case a.failed != "" && t.holds(e.Key, who) && e.Key.PTTL >= 0:
+		return t.say("%s fails with %s, and its key stays behind for another %s.", who, a.failed, t.ms(e.Key.PTTL))
+	case a.failed != "":
+		return t.say("%s fails: Redis has answered with %s.", who, a.failed)
+	case strings.Contains(b.Error, "connection refused"):
+		return t.say("%s cannot reach Redis with its %s, attempt %d: nobody answers.", who, b.Call, b.Attempt)
+	case a.delayed:
+	case a.fault == scenario.FaultLoseReply && a.commands > 0:
+		return t.say("%s hears no answer to its %s, attempt %d, and cannot know that Redis has run %s.", who, b.Call, b.Attempt, a.last)
+	case a.fault == scenario.FaultLoseRequest:
+		return t.say("%s hears no answer to its %s, attempt %d, and cannot know that it never arrived.", who, b.Call, b.Attempt)
+	}
+	return t.say("%s hears no answer to its %s, attempt %d, and cannot know whether Redis has run it.", who, b.Call, b.Attempt)
+}
+
+func (t *Teller) work(e trace.Event, b trace.Work) string {
+	who, length, left := e.Thread, t.millis(b.For), t.ms(e.Key.PTTL)
+	held := t.holds(e.Key, who)
+	if b.State == trace.WorkEnd {
+		switch {
+		case t.protocol == lock.None || t.protocol == lock.Spin:
+			return t.say("%s has done its work at level %d, which takes %s.", who, b.Level, length)
+		case !held:
+			return t.say("%s ends its work at level %d, and in Redis the lock is not its own.", who, b.Level)
+		case e.Key.PTTL < 0:
+			return t.say("%s ends its work at level %d, and its key has no expiry.", who, b.Level)
+		default:
+			return t.say("%s ends its work at level %d, and its lease has %s left.", who, b.Level, left)
+		}
+	}
+	switch {
+	case t.protocol == lock.None:
+		return t.say("%s works at level %d for %s, and nothing keeps the others out.", who, b.Level, length)
+	case t.protocol == lock.Spin:
+		return t.say("%s works at level %d for %s; a spin lock has no lease that could end.", who, b.Level, length)
+	case !held:
+		return t.say("%s works at level %d for %s, though in Redis the lock is not its own.", who, b.Level, length)
+	case e.Key.PTTL < 0:
+		return t.say("%s works at level %d for %s, and its key has no expiry.", who, b.Level, length)
+	case b.For.Duration() < time.Duration(e.Key.PTTL)*time.Millisecond:
+		return t.say("%s works at level %d for %s, within the %s that its lease has left.", who, b.Level, length, left)
+	case t.watched():
+		return t.say("%s works at level %d for %s, and its lease has %s left: the watchdog must renew it.", who, b.Level, length, left)
+	default:
+		return t.say("%s works at level %d for %s, its lease has %s left, and there is no watchdog.", who, b.Level, length, left)
+	}
+}
+
+func (t *Teller) wait(e trace.Event, b trace.Wait) string {
+	who, length := e.Thread, t.millis(b.For)
+	last := t.thread(who).outcome
+	switch {
+	case b.Why == trace.WaitBeat && t.holds(e.Key, who) && e.Key.PTTL >= 0:
+		return t.say("%s sleeps for %s; without a sign of it, its key stands for %s.", who, length, t.ms(e.Key.PTTL))
+	case b.Why == trace.WaitBeat:
+		return t.say("%s sleeps for %s, and does not look meanwhile.", who, length)
+	case last.Call == lock.CallUnlock:
+		return t.say("%s waits %s before it sends its unlock again.", who, length)
+	case b.Why == trace.WaitNotify && t.protocol == lock.ReentrantFair:
+		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
+	case b.Why == trace.WaitNotify:
+		return t.say("%s waits to be told that the lock is free, and asks again after %s at the latest.", who, length)
+	default:
+		return t.say("%s waits %s before it asks again: retry %d of %d.", who, length, last.Attempt, t.spec(who).Retry.Times)
+	}
+}
+
+// resource says what a read or a write of what the lock protects came to.
+func (t *Teller) resource(who string, b trace.Resource) string {
+	missed := b.Version - 1 - b.Based
+	switch {
+	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
+		return t.say("%s finds %d left, and takes none.", who, b.Value)
+	case b.Op == trace.OpRead && b.Stock:
+		return t.say("%s finds %d left, and means to take one when its work is done.", who, b.Value)
+	case b.Op == trace.OpRead:
+		return t.say("%s reads %d, and means to write %d when its work is done.", who, b.Value, b.Value+1)
+	case b.Refused:
+		return t.say("%s's write is refused: its token is %d, and one with token %d has been here.", who, b.Token, t.token)
+	case b.Stock && b.Value < 0:
+		return t.say("%s takes one that is not there: the stock is at %d.", who, b.Value)
+	case b.Stock:
+		return t.say("%s takes one, and %d are left.", who, b.Value)
+	case missed > 0:
+		return t.say("%s writes %d over newer writes, %d of them, which it has never read.", who, b.Value, missed)
+	case b.Token > 0:
+		return t.say("%s writes %d with token %d, one more than it read, and nobody wrote between.", who, b.Value, b.Token)
+	default:
+		return t.say("%s writes %d, one more than it read, and nobody wrote between.", who, b.Value)
+	}
+}
+
+// fault says what befell a thread, or what it sent.
+func (t *Teller) fault(e trace.Event, b trace.Fault) string {
+	who, length := e.Thread, t.millis(b.ForMS)
+	held, left := t.holds(e.Key, who), e.Key.PTTL
+	switch b.Do {
+	case scenario.FaultPause:
+		return t.paused(e, b)
+	case faultResume:
+		if e.Belief[who] > 0 && !held && t.protocol != lock.None && t.protocol != lock.Spin {
+			return t.say("%s goes on where it stood, and does not know that the lock is no longer its own.", who)
+		}
+		return t.say("%s goes on where it stood.", who)
+	case scenario.FaultCrash:
+		switch {
+		case held && left >= 0:
+			return t.say("%s dies with the lock: nothing is released, and the key has %s left.", who, t.ms(left))
+		case held:
+			return t.say("%s dies with the lock: nothing is released, and the key has no expiry.", who)
+		default:
+			return t.say("%s dies, and no more of its code runs; it has no key in Redis.", who)
+		}
+	case scenario.FaultPanic:
+		return t.say("%s's work panics at level %d: its deferred unlocks run on the way out.", who, e.Belief[who])
+	case scenario.FaultStall:
+		if t.watched() && t.protocol != lock.ReentrantNaive {
+			return t.say("%s's work hangs for ever, but its watchdog lives and renews every %s.", who, t.l.Millis(t.sc.Lock.Watchdog))
+		}
+		return t.say("%s's work hangs for ever.", who)
+	case scenario.FaultSkipUnlock:
+		if held && t.counts() {
+			return t.say("%s forgets to unlock level %d, so its count stays %d.", who, b.Level, t.count(e.Key, who))
+		}
+		return t.say("%s forgets to unlock.", who)
+	case scenario.FaultExtraUnlock:
+		return t.say("%s is about to unlock a second time what it has unlocked already.", who)
+	case scenario.FaultLoseRequest:
+		return t.say("%s's %s will not reach Redis: the request is lost on the way.", who, b.At)
+	case scenario.FaultLoseReply:
+		return t.say("%s will not hear what Redis answers to its %s: the reply is lost.", who, b.At)
+	case scenario.FaultLoseMessage:
+		return t.say("%s is not told: the message is lost, so that only its own timer can wake it.", who)
+	case scenario.FaultDelay:
+		return t.say("%s's %s is held up on the way and reaches Redis %s later.", who, b.At, length)
+	default:
+		return t.say("%s is struck by a fault: %s.", who, b.Do)
+	}
+}
+
+func (t *Teller) paused(e trace.Event, b trace.Fault) string {
+	who, length := e.Thread, t.millis(b.ForMS)
+	held, left := t.holds(e.Key, who), e.Key.PTTL
+	switch {
+	case b.Scope == scenario.ScopeWork && t.watched():
+		return t.say("%s's work stands still for %s; its watchdog does not.", who, length)
+	case b.Scope == scenario.ScopeWork:
+		return t.say("%s's work stands still for %s.", who, length)
+	case b.ForMS == 0:
+		return t.say("%s is paused by hand: its whole process stands still until it is resumed.", who)
+	case held && left >= 0 && b.ForMS.Duration() >= time.Duration(left)*time.Millisecond:
+		return t.say("%s's whole process stands still for %s, and its lease has only %s left.", who, length, t.ms(left))
+	case held && left >= 0:
+		return t.say("%s's whole process stands still for %s, less than the %s that its lease has left.", who, length, t.ms(left))
+	default:
+		return t.say("%s's whole process stands still for %s.", who, length)
+	}
+}
+
+// faultOfRedis says what befell Redis itself, or one of several.
+func (t *Teller) faultOfRedis(e trace.Event, b trace.Fault) string {
+	if len(e.Nodes) > 0 {
+		return t.faultOfNode(e, b)
+	}
+	victim := t.other(t.before, "")
+	lost := victim != "" && !e.Key.Exists()
+	behind := 0
+	if b.Behind != nil {
+		behind = *b.Behind
+	}
+	switch b.Do {
+	case scenario.FaultRestart:
+		switch {
+		case b.Keep:
+			return t.say("Redis restarts and keeps its data.")
+		case lost:
+			return t.say("Redis restarts empty: %s's key is gone, and nobody is told.", victim)
+		default:
+			return t.say("Redis restarts empty, and there was no key to lose.")
+		}
+	case scenario.FaultFailOver:
+		switch {
+		case behind == 0:
+			return t.say("Redis fails over to a replica that has every write.")
+		case lost:
+			return t.say("Redis fails over to a replica without the last writes, %d of them: %s's key is gone.", behind, victim)
+		default:
+			return t.say("Redis fails over to a replica without the last writes, %d of them.", behind)
+		}
+	case scenario.FaultEvict:
+		if lost {
+			return t.say("Redis evicts the key: %s's lock is gone, and nobody is told.", victim)
+		}
+		return t.say("Redis is to evict the key, but there is none.")
+	case scenario.FaultClockJump:
+		return t.say("Redis has its clock jump by %s; the clocks of the threads do not.", t.by(b))
+	case scenario.FaultDown:
+		if b.Thread != "" {
+			return t.say("Redis no longer answers %s; the others it does.", b.Thread)
+		}
+		return t.say("Redis no longer answers: calls fail until it is up again.")
+	case scenario.FaultUp:
+		return t.say("Redis answers again.")
+	case scenario.FaultScriptFlush:
+		return t.say("Redis forgets its scripts: the next call of each must send it in full.")
+	default:
+		return t.say("Redis is struck by a fault: %s.", b.Do)
+	}
+}
+
+func (t *Teller) faultOfNode(e trace.Event, b trace.Fault) string {
+	node, all := max(b.Node, 1), len(e.Nodes)
+	before := trace.Absent()
+	if node <= len(t.nodes) {
+		before = t.nodes[node-1]
+	}
+	victim := t.other(before, "")
+	lost := victim != "" && node <= all && !e.Nodes[node-1].Exists()
+	switch b.Do {
+	case scenario.FaultDown:
+		if b.Thread != "" {
+			return t.say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node, b.Thread, t.up(all, b.Thread), all, quorum(e.Nodes))
+		}
+		return t.say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node, t.up(all, ""), all, quorum(e.Nodes))
+	case scenario.FaultUp:
+		return t.say("Node %d answers again: %d of %d nodes do.", node, t.up(all, b.Thread), all)
+	case scenario.FaultClockJump:
+		return t.say("Node %d has its clock jump by %s; the other clocks do not.", node, t.by(b))
+	}
+	switch {
+	case lost:
+		return t.say("Node %d has lost %s's key by a fault, %s: it will grant the lock to the next that asks.", node, victim, b.Do)
+	default:
+		return t.say("Node %d is struck by a fault: %s.", node, b.Do)
+	}
+}
+
+// up is how many nodes answer a thread; for "" those that answer anybody.
+func (t *Teller) up(all int, thread string) int {
+	n := 0
+	for node := range all {
+		if !t.down[cut{node, ""}] && (thread == "" || !t.down[cut{node, thread}]) {
+			n++
+		}
+	}
+	return n
+}
+
+// by says how far a clock jumps.
+func (t *Teller) by(b trace.Fault) string {
+	d, err := time.ParseDuration(b.By)
+	if err != nil {
+		return b.By
+	}
+	return t.l.Millis(d)
+}
+
+func (t *Teller) expired(e trace.Event, b trace.Expired) string {
+	holder := t.other(b.Was, "")
+	lease, ok := t.lease[b.Node]
+	if !ok {
+		lease = t.sc.Lock.Lease
+	}
+	length := t.l.Millis(lease)
+	who := t.thread(holder)
+	switch {
+	case b.Node > 0 && holder != "":
+		return t.say("Node %d drops %s's key: there its lease of %s is over.", b.Node, holder, length)
+	case holder == "":
+		return t.say("Redis drops the key: its lease of %s is over.", length)
+	case t.sc.Kind == scenario.KindHeartbeat:
+		return t.say("Redis drops %s's key: the %s for which it stands without a sign of it are over.", holder, length)
+	case who.ended:
+		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
+	case e.Belief[holder] > 0 && (who.byHand || who.until > e.At):
+		return t.say("Redis drops %s's key: its lease of %s is over. %s stands still and does not know.", holder, length, holder)
+	case e.Belief[holder] > 0:
+		return t.say("Redis drops %s's key: its lease of %s is over, and %s goes on as if it held the lock.", holder, length, holder)
+	default:
+		return t.say("Redis drops %s's key: its lease of %s is over, and nobody has renewed it.", holder, length)
+	}
+}
+
+func (t *Teller) violation(e trace.Event, b trace.Violation) string {
+	first, second := "", ""
+	if len(b.Threads) > 0 {
+		first = b.Threads[0]
+	}
+	if len(b.Threads) > 1 {
+		second = b.Threads[1]
+	}
+	if first == "" {
+		if b.Rule == check.Orphan {
+			return t.say("Redis still has the key, one lease after every thread has ended.")
+		}
+		return t.say("Redis and the threads have broken a rule: %s.", b.Rule)
+	}
+	switch b.Rule {
+	case check.MutualExclusion:
+		return t.mutualExclusion(e, b.Threads)
+	case check.LostUpdate:
+		return t.say("%s has written %d over a write of %s that it had never seen: an update is lost.", first, t.wrote.Value, second)
+	case check.Oversold:
+		return t.say("%s has taken one that was not there: the stock is at %d.", first, t.wrote.Value)
+	case check.ForeignRelease:
+		return t.say("%s has deleted a key that was not its own: it was %s's, and %s is not told.", first, second, second)
+	case check.ForeignRenewal:
+		return t.say("%s has renewed a lease that is not its own: it is %s's, and now has %s.", first, second, t.ms(max(e.Key.PTTL, 0)))
+	case check.CountMismatch:
+		return t.say("%s is at level %d, and its hold count is %d: the two must be equal.", first, e.Belief[first], t.count(e.Key, first))
+	case check.TokenRegression:
+		return t.say("%s was given token %d, and %s had %d before: a late write cannot be told by it.", first, t.thread(first).token, second, t.grant.token)
+	case check.SelfDeadlock:
+		return t.say("%s waits for itself: the lock is its own, and this kind does not let its owner in again.", first)
+	case check.Orphan:
+		if e.Key.PTTL < 0 {
+			return t.say("%s's key is left over: one lease after every thread has ended it stands, without an expiry.", first)
+		}
+		return t.say("%s's key is left over: one lease after every thread has ended it stands for another %s.", first, t.ms(e.Key.PTTL))
+	case check.Stuck:
+		if len(b.Threads) > 1 {
+			return t.say("%s waits for what cannot happen any more, and so do others, %d in all.", first, len(b.Threads))
+		}
+		return t.say("%s waits for what cannot happen any more: nothing else in this run can move.", first)
+	default:
+		return t.say("%s has broken a rule: %s.", first, b.Rule)
+	}
+}
+
+func (t *Teller) mutualExclusion(e trace.Event, inside []string) string {
+	if len(inside) != 2 {
+		return t.say("%s is not alone in the critical section: %d threads are inside at once.", inside[0], len(inside))
+	}
+	holders := t.holders(e.Key)
+	switch {
+	case t.protocol == lock.None:
+		return t.say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
+	case t.protocol == lock.Spin:
+		return t.say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
+	case len(holders) == 0:
+		return t.say("%s and %s are inside at once, and in Redis the lock is nobody's.", inside[0], inside[1])
+	default:
+		return t.say("%s and %s are inside at once, and in Redis the lock is %s's.", inside[0], inside[1], holders[0])
+	}
+}
+
+func (t *Teller) end(e trace.Event, b trace.End) string {
+	if e.Thread == "" {
+		return t.endOfRun(e, b)
+	}
+	who := e.Thread
+	switch b.Result {
+	case trace.Done:
+		rounds := t.spec(who).Repeat
+		switch {
+		case t.sc.Kind == scenario.KindHeartbeat:
+			return t.say("%s is done: round %d of %d is over.", who, rounds, rounds)
+		case t.holds(e.Key, who) && t.counts():
+			return t.say("%s is done, but its key is still there, with count %d.", who, t.count(e.Key, who))
+		default:
+			return t.say("%s is done: its business call has returned without an error, round %d of %d.", who, rounds, rounds)
+		}
+	case trace.Exhausted:
+		last := t.thread(who).exhausted
+		return t.say("%s ends without level %d: attempt %d was its last.", who, last.Level, last.Attempt)
+	case trace.Lost:
+		return t.say("%s ends with an error: it was told that its lock had been lost.", who)
+	case trace.Crashed:
+		return t.say("%s is gone: a crash runs no unlock.", who)
+	}
+	switch {
+	case strings.Contains(b.Error, lock.ErrNotHeld.Error()):
+		return t.say("%s ends with an error: what it wanted to unlock was not its own.", who)
+	case strings.Contains(b.Error, "panic"):
+		return t.say("%s ends with an error: its business code has panicked.", who)
+	default:
+		return t.say("%s ends with an error: what it asked of Redis has failed.", who)
+	}
+}
+
+func (t *Teller) endOfRun(e trace.Event, b trace.End) string {
+	switch {
+	case b.Error != "":
+		return t.say("The run was ended at step %d, before its threads had.", e.Step)
+	case t.broken == 0:
+		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
+	case t.broken == 1:
+		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
+	default:
+		return t.say("The run is over at step %d, with rules broken %d times.", e.Step, t.broken)
+	}
+}

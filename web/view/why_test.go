@@ -1,0 +1,346 @@
+package view_test
+
+import (
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/lessons"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// longest are how many characters a sentence may have, by language.
+var longest = map[words.Language]int{words.English: 140, words.Chinese: 70} //nolint:gochecknoglobals // a constant
+
+// played is a run that has ended.
+type played struct {
+	sc     *scenario.Scenario
+	owners map[string]string
+	events []trace.Event
+}
+
+// play runs a scenario of the lessons, its threads called as rename says.
+func play(t *testing.T, name string, rename func(string) string) played {
+	t.Helper()
+	data, err := fs.ReadFile(lessons.Scenarios(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range sc.Threads {
+		sc.Threads[i].Name = rename(sc.Threads[i].Name)
+	}
+	for i := range sc.Faults {
+		if sc.Faults[i].Thread != "" {
+			sc.Faults[i].Thread = rename(sc.Faults[i].Thread)
+		}
+	}
+	for _, m := range sc.Schedule {
+		if m.Fault != nil && m.Fault.Thread != "" {
+			m.Fault.Thread = rename(m.Fault.Thread)
+		}
+	}
+	return playScenario(t, sc)
+}
+
+func playScenario(t *testing.T, sc *scenario.Scenario) played {
+	t.Helper()
+	run, err := engine.Start(t.Context(), sc, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	events, _ := run.Log().Since(0)
+	return played{sc, run.Header().Owners, events}
+}
+
+func (p played) tell(l words.Language) []string {
+	teller := view.NewTeller(l, p.sc, p.owners)
+	out := make([]string, 0, len(p.events))
+	for _, e := range p.events {
+		out = append(out, teller.Tell(e))
+	}
+	return out
+}
+
+func as(name string) string { return name }
+
+// long makes of a name the longest that is allowed.
+func long(name string) string { return (name + "-long-name--")[:scenario.MaxName] }
+
+func scenarios(t *testing.T) []string {
+	t.Helper()
+	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%d scenarios, %v", len(names), err)
+	}
+	return names
+}
+
+// latin are the words in a sentence in Chinese that stay as they are: of
+// commands, of calls, and of what Redis answers.
+var (
+	latin  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9.-]*`)
+	proper = regexp.MustCompile(`^(Redis|ms|lock|unlock|renew|nil|PX|NX|restart|[a-z-]+\.lua|[A-Z]{3,})$`)
+)
+
+// checkSentence finds what no sentence may have.
+func checkSentence(t *testing.T, l words.Language, p played, e trace.Event, text string) {
+	t.Helper()
+	limit := longest[l]
+	switch n := utf8.RuneCountInString(text); {
+	case n == 0:
+		t.Errorf("%s: %d, %s: no sentence for %+v", l.Code(), e.Seq, e.Kind(), e.Body)
+		return
+	case n > limit:
+		t.Errorf("%s: %d characters: %s", l.Code(), n, text)
+	case strings.Contains(text, "%"):
+		t.Errorf("%s: a verb that was not filled in: %s", l.Code(), text)
+	case e.Thread != "" && !strings.HasPrefix(text, e.Thread):
+		t.Errorf("%s: %s acts, and the sentence is: %s", l.Code(), e.Thread, text)
+	}
+	if l == words.English {
+		if !strings.HasSuffix(text, ".") || strings.Contains(text, "  ") {
+			t.Errorf("not a sentence: %s", text)
+		}
+		return
+	}
+	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) || !strings.HasSuffix(text, "。") {
+		t.Errorf("not in Chinese: %s", text)
+	}
+	for _, word := range latin.FindAllString(text, -1) {
+		named := slices.ContainsFunc(p.sc.Threads, func(s scenario.Thread) bool { return s.Name == word })
+		if !named && !proper.MatchString(word) {
+			t.Errorf("%q in a sentence in Chinese: %s", word, text)
+		}
+	}
+}
+
+func TestEveryEventOfTheLessonsIsTold(t *testing.T) {
+	for _, name := range scenarios(t) {
+		t.Run(name, func(t *testing.T) {
+			for _, rename := range []func(string) string{as, long} {
+				p := play(t, name, rename)
+				for l := range longest {
+					for i, text := range p.tell(l) {
+						checkSentence(t, l, p, p.events[i], text)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Each sentence was checked by hand against the run's trace.
+func TestTheArticlesRunInWords(t *testing.T) {
+	p := play(t, "two-threads.yaml", as)
+	checkTold(t, p, words.English, []string{
+		// T1
+		"A finds the lock free: EXISTS answers 0, there is no key.",
+		"A takes the lock: HINCRBY makes its field 1, and for now the key has no expiry.",
+		"A begins its lease: PEXPIRE gives the key 200 ms, which had no expiry until now.",
+		"A has the lock: hold count 1, and a lease of 200 ms.",
+		"A works at level 1 for 93 ms, within the 200 ms that its lease has left.",
+		// T2
+		"B finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
+		"B finds no field of its own: HEXISTS answers 0, the key is A's with count 1.",
+		"B is refused: A holds the key with count 1, for another 200 ms.",
+		"B waits 50 ms before it asks again: retry 1 of 5.",
+		// T3
+		"B finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
+		"B finds no field of its own: HEXISTS answers 0, the key is A's with count 1.",
+		"B is refused: A holds the key with count 1, for another 150 ms.",
+		"B waits 50 ms before it asks again: retry 2 of 5.",
+		// T4
+		"A ends its work at level 1, and its lease has 107 ms left.",
+		"A finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
+		"A finds its own field: HEXISTS answers 1, so this is a re-entry and no conflict.",
+		"A reads its count: HGET answers 1, and entering level 2 makes it 2.",
+		"A enters level 2: its field is 1 already, so HINCRBY makes it 2 and nobody is asked.",
+		"A is at level 2: hold count 2. Re-entry adds no time: 107 ms are left.",
+		"A works at level 2 for 59 ms, within the 107 ms that its lease has left.",
+		// T5
+		"A's watchdog finds its field: HEXISTS answers 1, so the lease is its own to renew.",
+		"A's watchdog reads PTTL: 100 ms of 200 ms are left, so it renews.",
+		"A's watchdog renews: PEXPIRE lifts what is left of the lease from 100 ms to 200 ms.",
+		"A's watchdog has renewed: the lease now has 200 ms.",
+		// T6
+		"B finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
+		"B finds no field of its own: HEXISTS answers 0, the key is A's with count 2.",
+		"B is refused: A holds the key with count 2, for another 200 ms.",
+		"B waits 50 ms before it asks again: retry 3 of 5.",
+		// T7
+		"B finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
+		"B finds no field of its own: HEXISTS answers 0, the key is A's with count 2.",
+		"B is refused: A holds the key with count 2, for another 150 ms.",
+		"B waits 50 ms before it asks again: retry 4 of 5.",
+		// T8
+		"A ends its work at level 2, and its lease has 148 ms left.",
+		"A still has its field: HEXISTS answers 1, so it may leave level 2.",
+		"A reads its count: HGET answers 2, and leaving level 2 makes it 1.",
+		"A leaves level 2: HINCRBY makes its count 1, and only at 0 the key is deleted.",
+		"A has left level 2: its count is 1, and only 0 deletes the key.",
+		// T9
+		"A still has its field: HEXISTS answers 1, so it may leave level 1.",
+		"A reads its count: HGET answers 1, and leaving level 1 makes it 0.",
+		"A leaves level 1: HINCRBY makes its count 0, and at 0 the key is deleted.",
+		"A deletes the key: its count is 0, so the lock is free.",
+		"A has released the lock: its count was 0, so the key was deleted.",
+		"A is done: its business call has returned without an error, round 1 of 1.",
+		// T10
+		"B finds the lock free: EXISTS answers 0, there is no key.",
+		"B takes the lock: HINCRBY makes its field 1, and for now the key has no expiry.",
+		"B begins its lease: PEXPIRE gives the key 200 ms, which had no expiry until now.",
+		"B has the lock at attempt 5: hold count 1, and a lease of 200 ms.",
+	})
+	checkTold(t, p, words.Chinese, []string{
+		"A 发现锁空闲：EXISTS 返回 0，键不存在。",
+		"A 拿下锁：HINCRBY 把字段变为 1，此刻键还没有过期时间。",
+		"A 的租约开始：键此前没有过期时间，PEXPIRE 给它 200 ms。",
+		"A 拿到锁：持有计数 1，租约 200 ms。",
+		"A 在第 1 层工作 93 ms，租约还剩 200 ms，够用。",
+		"B 发现键存在：EXISTS 返回 1，接着要看键是不是自己的。",
+		"B 没有自己的字段：HEXISTS 返回 0，键是 A 的，计数 1。",
+		"B 被拒：键由 A 持有，计数 1，还有 200 ms。",
+		"B 等 50 ms 后再问：第 1 次重试，最多 5 次。",
+	})
+}
+
+func TestALeaseThatEndsInWords(t *testing.T) {
+	p := play(t, "lease-expiry.yaml", as)
+	told := p.tell(words.English)
+	for seq, want := range map[int]string{
+		5:  "A works at level 1 for 300 ms, its lease has 200 ms left, and there is no watchdog.",
+		8:  "B is refused: A holds the key with count 1, for another 190 ms.",
+		21: "B waits 50 ms before it asks again: retry 4 of 5.",
+		22: "Redis drops A's key: its lease of 200 ms is over, and A goes on as if it held the lock.",
+		23: "B finds the lock free: EXISTS answers 0, there is no key.",
+		26: "B has the lock at attempt 5: hold count 1, and a lease of 200 ms.",
+		27: "A and B are inside at once, and in Redis the lock is B's.",
+		34: "B has released the lock: its count was 0, so the key was deleted.",
+		36: "A ends its work at level 1, and in Redis the lock is not its own.",
+		37: "A has no field to count down: HEXISTS answers 0, there is no key.",
+		38: "A learns as it leaves level 1 that the lock was lost: there is no key.",
+		39: "A ends with an error: it was told that its lock had been lost.",
+		40: "The run is over at step 10, and one rule was broken.",
+	} {
+		if seq > len(told) || told[seq-1] != want {
+			t.Errorf("%d: %q\nwant %q", seq, told[min(seq, len(told))-1], want)
+		}
+	}
+}
+
+// checkTold compares the beginning of what is told.
+func checkTold(t *testing.T, p played, l words.Language, want []string) {
+	t.Helper()
+	told := p.tell(l)
+	for i, w := range want {
+		if i >= len(told) || told[i] != w {
+			t.Errorf("%d: %q\nwant %q", i+1, told[min(i, len(told)-1)], w)
+		}
+	}
+}
+
+// What the lessons do not have: each is told, and one sentence is looked at.
+func TestRarerEventsAreTold(t *testing.T) {
+	const one, two = `threads: [{name: A, work: 50ms}]`, `threads: [{name: A, work: 50ms, depth: 2}, {name: B, start: 5ms, work: 20ms}]`
+	for _, c := range []struct{ name, yaml, want string }{
+		{
+			"a pause of the work alone", one + "\nlock: {lease: 200ms, watchdog: 66ms}\nfaults: [{thread: A, at: work, do: pause, for: 300ms, scope: work}]",
+			"A's work stands still for 300 ms; its watchdog does not.",
+		},
+		{
+			"a pause shorter than the lease", one + "\nlock: {lease: 200ms}\nfaults: [{thread: A, at: work, do: pause, for: 90ms}]",
+			"A's whole process stands still for 90 ms, less than the 200 ms that its lease has left.",
+		},
+		{"a pause at the start", one + "\nfaults: [{thread: A, at: start, do: pause, for: 90ms}]", "A's whole process stands still for 90 ms."},
+		{"a panic", two + "\nfaults: [{thread: A, at: work, level: 2, do: panic}]", "A's work panics at level 2: its deferred unlocks run on the way out."},
+		{"the end after a panic", one + "\nfaults: [{thread: A, at: work, do: panic}]", "A ends with an error: its business code has panicked."},
+		{"an unlock too many", one + "\nfaults: [{thread: A, at: unlock, do: extra-unlock}]", "A unlocks level 1, which it has left before: Redis is not asked."},
+		{
+			"a lost request", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: lock, do: lose-request}]",
+			"A hears no answer to its lock, attempt 1, and cannot know that it never arrived.",
+		},
+		{"a delay", one + "\nlock: {lease: 1s}\nfaults: [{thread: A, at: lock, do: delay, for: 30ms}]", "A's lock is held up on the way and reaches Redis 30 ms later."},
+		{
+			"a grant that comes too late", one + "\nlock: {lease: 100ms, watchdog: off}\nfaults: [{thread: A, at: lock, do: delay, for: 99ms}]",
+			"A was granted the lock too late: its lease of 100 ms may be over, so it gives the lock back.",
+		},
+		{"a restart with the data", one + "\nfaults: [{time: 10ms, do: restart, keep: true}]", "Redis restarts and keeps its data."},
+		{"a fail-over that loses nothing", one + "\nfaults: [{time: 10ms, do: fail-over, behind: 0}]", "Redis fails over to a replica that has every write."},
+		{"forgotten scripts", one + "\nfaults: [{time: 10ms, do: script-flush}]", "Redis forgets its scripts: the next call of each must send it in full."},
+		{"nothing to evict", "threads: [{name: A, start: 20ms}]\nfaults: [{time: 10ms, do: evict}]", "Redis is to evict the key, but there is none."},
+		{
+			"Redis down", one + "\nlock: {lease: 1s, retry: {times: 2, interval: 10ms}}\nfaults: [{time: 0ms, do: down}, {time: 5s, do: up}]",
+			"A cannot reach Redis with its lock, attempt 1: nobody answers.",
+		},
+		{"Redis down, and then up", one + "\nfaults: [{time: 10ms, do: down}, {time: 20ms, do: up}]", "Redis answers again."},
+		{
+			"a level that was lost", two + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{time: 10ms, do: evict}]",
+			"A cannot enter level 2: its outer level is lost, the key is gone.",
+		},
+		{
+			"a renewal that comes too late", "lock: {lease: 300ms, watchdog: 100ms, retry: {times: 9, interval: 10ms}}\nthreads: [{name: A, work: 150ms}, {name: B, start: 5ms, work: 150ms}]\nfaults: [{time: 30ms, do: evict}]",
+			"A's watchdog finds no field of its own: HEXISTS answers 0, the key is B's now.",
+		},
+		{
+			"a waiter that goes", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms, retry: {times: 2, interval: 20ms}}\nthreads: [{name: A, work: 90ms}, {name: B, start: 5ms}]",
+			"B gives up: it waits for 40 ms at most, and the lock was not handed to it.",
+		},
+		{
+			"a waiter that is no longer among them", "lock: {protocol: reentrant-notify, lease: 300ms, watchdog: 100ms, retry: {times: 2, interval: 20ms}}\nthreads: [{name: A, work: 90ms}, {name: B, start: 5ms}]",
+			"B waits no longer: ZREM takes it off the list of waiters.",
+		},
+		{
+			"Redlock with a watchdog", "lock: {protocol: redlock, lease: 300ms, watchdog: 60ms, retry: {times: 2, interval: 20ms}}\nthreads: [{name: A, work: 90ms}]",
+			"A's watchdog has renewed: the lease now has 300 ms.",
+		},
+		{"the mutex renews", "lock: {protocol: mutex, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]", "A's watchdog renews: PEXPIRE lifts what is left of the lease from 60 ms to 90 ms."},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			sc, err := scenario.Parse([]byte(c.yaml))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := playScenario(t, sc)
+			for l := range longest {
+				for i, text := range p.tell(l) {
+					checkSentence(t, l, p, p.events[i], text)
+				}
+			}
+			if told := p.tell(words.English); !slices.Contains(told, c.want) {
+				t.Errorf("nobody says %q:\n%s", c.want, strings.Join(told, "\n"))
+			}
+		})
+	}
+}
+
+// A trace may come from elsewhere, and hold anything that can be read.
+func TestWhatCannotBeIsToldAllTheSame(t *testing.T) {
+	p := play(t, "two-threads.yaml", as)
+	teller := view.NewTeller(words.English, p.sc, nil)
+	for _, b := range []trace.Body{
+		trace.Command{}, trace.Command{Args: []string{"HINCRBY"}, Node: 9}, trace.Command{Args: []string{"ZPOPMIN"}, Reply: []any{int64(1)}},
+		trace.Command{Args: []string{"GET"}, Reply: "x"}, trace.Command{Args: []string{"SET", "k", "v", "PX"}}, trace.Outcome{}, trace.Wait{}, trace.Fault{Do: "x"},
+		trace.Violation{Rule: "x"}, trace.Expired{Node: 7}, trace.End{},
+	} {
+		for _, thread := range []string{"", "A", "Z"} {
+			if got := teller.Tell(trace.Event{Seq: 1, Thread: thread, Body: b, Key: trace.Absent()}); got == "" {
+				t.Errorf("nothing is said of %+v", b)
+			}
+		}
+	}
+}
