@@ -26,7 +26,7 @@ func findings(ctx context.Context, t *testing.T) []finding {
 	t.Helper()
 	const check = `axe.run(document, {resultTypes: ["violations"]}).then(r => r.violations.map(v => ({ID: v.id, Help: v.help, Nodes: v.nodes.map(n => n.html.slice(0, 160) + " :: " + n.failureSummary.slice(0, 240))})))`
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](axe+"; undefined"))
-	list, err := chromedp.Run(ctx, chromedp.Evaluate[[]finding](check, func(p *runtime.EvaluateParams) { p.AwaitPromise = true }))
+	list, err := chromedp.Run(ctx, chromedp.Evaluate[[]finding](check, func(p *runtime.EvaluateParams) { await := true; p.AwaitPromise = &await }))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ export async function embed(stage) {
   const shown = await answer.json();
   byId("title").textContent = shown.title;
   byId("head").innerHTML = shown.head;
+  byId("timeline").style.setProperty("--threads", String(shown.film.threads.length));
   byId("lua").innerHTML = shown.lua;
   byId("inspected").textContent = shown.key;
   const film = recorded(shown.film);

@@ -334,6 +334,7 @@ export function play(stage) {
     }
     document.title = `${title} · Relock`;
     byId("head").innerHTML = o.head;
+    byId("timeline").style.setProperty("--threads", String(threads.length));
     byId("rail").innerHTML = o.rail;
     byId("lua").innerHTML = o.lua;
     byId("inspected").textContent = o.key;
