@@ -53,8 +53,9 @@
 // [Messenger], listen from the first Lock until [Locker.Close], and lose no
 // more than time with a message that is lost. [Fenced] gives a token with each
 // first acquisition ([Hold.Token]) for a resource that refuses older ones.
-// [Redlock] takes a lock on a majority of Options.Nodes. The rest are here to
-// be seen failing.
+// [Redlock] takes a lock on a majority of Options.Nodes, no one of which is
+// waited for longer than a twentieth of the lease. The rest are here to be
+// seen failing.
 //
 // # What no lease can
 //

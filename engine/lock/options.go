@@ -22,6 +22,9 @@ type Options struct {
 	// Nodes are the independent Redises that Redlock asks, the client that New
 	// is given being the first of them.
 	Nodes []Redis
+	// NodesInTurn has Redlock ask its nodes one after the other instead of at
+	// once. A virtual clock needs it: there each is a step of its own.
+	NodesInTurn bool
 	// Memory is where Spin keeps its locks: those of one process share it.
 	// Nil is one of the Locker's own.
 	Memory *Memory

@@ -56,6 +56,10 @@ type steps struct {
 	nodes  []Redis
 	clock  clock.Clock
 
+	inTurn   bool // nodes are asked one after the other
+	retries  int
+	interval time.Duration
+
 	inbox    string
 	patience time.Duration
 }

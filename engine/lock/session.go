@@ -181,7 +181,8 @@ func (s *session) patience() time.Duration {
 func (s *session) steps(c Call) steps {
 	return steps{
 		client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease, memory: s.l.o.Memory,
-		nodes: s.l.nodes, clock: s.l.o.Clock, inbox: s.l.o.Inbox,
+		nodes: s.l.nodes, clock: s.l.o.Clock, inTurn: s.l.o.NodesInTurn, inbox: s.l.o.Inbox,
+		retries: s.l.o.Retries, interval: s.l.o.Interval,
 		patience: s.patience(),
 	}
 }
