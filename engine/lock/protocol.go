@@ -36,7 +36,7 @@ const (
 type protocol struct {
 	lock, unlock, renew func(context.Context, steps) (reply, error) // renew is nil without a watchdog
 	scripts             []Script
-	first               map[string]string // the first command of each call that runs no script
+	first               map[string]string // the first command of each call whose scripts' sources do not begin with it
 	naive               bool              // it believes for ever what it was told once
 
 	// For protocols whose waiters are told.

@@ -16,6 +16,8 @@ var (
 	fairUnlockSource string
 	//go:embed fair-leave.lua
 	fairLeaveSource string
+	//go:embed notify-wake.lua
+	notifyWakeSource string
 	//go:embed notify-lock.lua
 	notifyLockSource string
 	//go:embed notify-unlock.lua
@@ -27,8 +29,8 @@ var (
 	fairUnlockScript   = newScript(CallUnlock, "fair-unlock.lua", queued(fairUnlockSource, 3))
 	fairLeaveScript    = newScript(CallLeave, "fair-leave.lua", queued(fairLeaveSource, 3))
 	notifyLockScript   = newScript(CallLock, "notify-lock.lua", notifyLockSource)
-	notifyUnlockScript = newScript(CallUnlock, "notify-unlock.lua", notifyUnlockSource)
-	notifyLeaveScript  = newScript(CallLeave, "notify-leave.lua", notifyLeaveSource)
+	notifyUnlockScript = newScript(CallUnlock, "notify-unlock.lua", notifyWakeSource+notifyUnlockSource)
+	notifyLeaveScript  = newScript(CallLeave, "notify-leave.lua", notifyWakeSource+notifyLeaveSource)
 )
 
 // queued is a script of the fair lock with what all of them share before it.
@@ -84,6 +86,7 @@ func notify() protocol {
 		leave:   scripted(notifyLeaveScript, keys, func(at steps) []any { return []any{at.waiter()} }),
 		renew:   scripted(renewScript, lockKey, ownerAndLease),
 		scripts: []Script{notifyLockScript, notifyUnlockScript, notifyLeaveScript, renewScript},
+		first:   map[string]string{CallUnlock: "HEXISTS", CallLeave: "ZREM"}, // what is before it in the source is run after it
 		keys:    keys,
 	}
 }

@@ -245,3 +245,90 @@ func TestMessengerIsNeeded(t *testing.T) {
 		t.Errorf("a fair lock without messages: %v", err)
 	}
 }
+
+// A waiter with a short lease must not make the places of the others shorter.
+func TestWaiterDoesNotShortenTheLineOfOthers(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		long := lock.Options{Protocol: p, Lease: time.Minute, Retries: 100, Interval: time.Second}
+		short := lock.Options{Protocol: p, Lease: time.Second, Retries: 100, Interval: 50 * time.Millisecond}
+		h := acquire(t, listening(t, c, long), lock.NewOwner())
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		for i, o := range []lock.Options{long, short} {
+			l := listening(t, c, o)
+			waiting.Go(func() { _, _ = l.Lock(ctx, key, lock.NewOwner()) })
+			inLine(t, c, p, int64(i+1))
+		}
+		for _, k := range p.Keys(key)[1:] {
+			if got := c.PTTL(t.Context(), k).Val(); got < 2*time.Minute {
+				t.Errorf("%s lives for %v, want the 160s of the first in line", k, got)
+			}
+		}
+		cancel()
+		waiting.Wait()
+		inLine(t, c, p, 0)
+		unlock(t, h)
+	})
+}
+
+// deaf hears nothing of what is published to it.
+type deaf struct{ lock.Messenger }
+
+func (d deaf) Listen(ctx context.Context, channel string, _ func(string)) (func(), error) {
+	return d.Messenger.Listen(ctx, channel, func(string) {})
+}
+
+// A waiter that was told that it is its turn, and goes, passes the turn on.
+func TestWaiterThatLeavesPassesItsTurnOn(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		o := lock.Options{Protocol: p, Lease: 20 * time.Second, Retries: 2, Interval: 10 * time.Second}
+		h := acquire(t, listening(t, c, o), lock.NewOwner())
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		first, second := make(chan error, 1), make(chan error, 1)
+		o.Messenger = deaf{lock.PubSub(c)}
+		leaves := locker(t, c, o)
+		t.Cleanup(leaves.Close)
+		go func() {
+			_, err := leaves.Lock(ctx, key, lock.NewOwner())
+			first <- err
+		}()
+		inLine(t, c, p, 1)
+		stays := listening(t, c, o)
+		go func() {
+			h, err := stays.Lock(context.Background(), key, lock.NewOwner())
+			if err == nil {
+				err = h.Unlock(context.Background())
+			}
+			second <- err
+		}()
+		inLine(t, c, p, 2)
+		unlock(t, h) // the first is told
+		inLine(t, c, p, 1)
+		cancel()
+		wantIs(t, <-first, context.Canceled)
+		select {
+		case err := <-second:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("the next in line was not told")
+		}
+		nothingLeft(t, c, p)
+	})
+}
+
+// The first command of each call is the one that is announced.
+func TestFirstCommandOfToldProtocols(t *testing.T) {
+	for p, want := range map[lock.Protocol]map[string]string{
+		lock.ReentrantNotify: {lock.CallLock: "EXISTS", lock.CallUnlock: "HEXISTS", lock.CallLeave: "ZREM", lock.CallRenew: "HEXISTS"},
+		lock.ReentrantFair:   {lock.CallLock: "TIME", lock.CallUnlock: "TIME", lock.CallLeave: "TIME", lock.CallRenew: "HEXISTS"},
+	} {
+		for call, name := range want {
+			if got := p.First(call); got != name {
+				t.Errorf("%s of %s begins with %s, want %s", call, p, got, name)
+			}
+		}
+	}
+}
