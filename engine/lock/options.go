@@ -37,7 +37,10 @@ type Options struct {
 	// MaxAge is how old a hold may grow by renewals; 0 is DefaultMaxAge.
 	MaxAge time.Duration
 
-	// Retries is how often Lock tries again after its first attempt.
+	// Retries is how often Lock tries again after its first attempt. What it
+	// tries because of a message does not count, nor does it put off the next
+	// retry. ReentrantFair keeps a waiter's place for Retries × Interval,
+	// however often it asks meanwhile.
 	Retries int
 	// Interval lies between two attempts, plus a random time from JitterMin
 	// to JitterMax.

@@ -166,6 +166,13 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	return a
 }
 
+// waitsUntil notes until when the call waits that is about to ask.
+func (s *session) waitsUntil(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = t
+}
+
 // patience is how long the call that waits may be without asking again, 0
 // where none waits.
 func (s *session) patience() time.Duration {

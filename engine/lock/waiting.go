@@ -44,9 +44,10 @@ func queued(source string, grant int) string {
 // an acquisition under contention costs two commands. A grant is short, a
 // third of the lease, until its receiver renews it, which its watchdog does: a
 // waiter that died holds up the queue no longer than that. Deadlines are by
-// Redis' own clock. The safety timer at the lease's end covers a message that
-// was lost. Source: this project; the idea of direct hand-over as in
-// java.util.concurrent's fair locks.
+// Redis' own clock. A safety timer, which has each waiter ask every quarter of
+// the lease and when the lease or the grant before it ends, covers a message
+// that was lost and a grant that was not taken. Source: this project; the idea
+// of direct hand-over as in java.util.concurrent's fair locks.
 //
 // A message to nobody (PUBLISH answers 0) passes the turn on. In a cluster
 // PUBLISH counts the receivers of one node only: use the fair lock on a single

@@ -207,11 +207,7 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 
 func TestLostRequestsAndRepliesInLine(t *testing.T) {
 	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
-		for _, s := range p.Scripts() {
-			if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		loadAll(t, c, p)
 		for lost := int64(1); lost <= 4; lost++ {
 			for _, reply := range []bool{false, true} {
 				n := &network{UniversalClient: c}
@@ -331,4 +327,114 @@ func TestFirstCommandOfToldProtocols(t *testing.T) {
 			}
 		}
 	}
+}
+
+// loadAll has Redis know the scripts of a protocol.
+func loadAll(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+	t.Helper()
+	for _, s := range p.Scripts() {
+		if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Who is granted the lock and does not take it holds up the next in line for
+// a third of the lease, and not for all of it.
+func TestGrantThatIsNotTakenGoesToTheNext(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		loadAll(t, c, lock.ReentrantFair)
+		o := lock.Options{Protocol: lock.ReentrantFair, Lease: lease, Retries: 1, Interval: time.Minute, Messenger: lock.PubSub(c)}
+		holder, next := locker(t, c, o), locker(t, c, o)
+		defer holder.Close()
+		defer next.Close()
+		h := acquire(t, holder, lock.NewOwner())
+		o.Messenger = deaf{o.Messenger}
+		hangs := locker(t, &network{UniversalClient: c, hangs: func(call int64) bool { return call > 1 }}, o)
+		defer hangs.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = hangs.Lock(ctx, key, lock.NewOwner()) }()
+		inLine(t, c, lock.ReentrantFair, 1)
+		got := make(chan error)
+		go func() {
+			h, err := next.Lock(t.Context(), key, lock.NewOwner())
+			if err == nil {
+				err = h.Unlock(t.Context())
+			}
+			got <- err
+		}()
+		inLine(t, c, lock.ReentrantFair, 2)
+		began := time.Now()
+		unlock(t, h)
+		if err := <-got; err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > lease/3+2*time.Millisecond {
+			t.Errorf("the next was let in after %v, want a third of %v", took, lease)
+		}
+		cancel()
+		time.Sleep(time.Minute) // what hangs gives up
+	})
+}
+
+// A waiter that is woken in vain again and again still waits as long as it was
+// told to.
+func TestOnlyPollsAreRetries(t *testing.T) {
+	for _, p := range []lock.Protocol{lock.Reentrant, lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(string(p), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				loadAll(t, c, p)
+				o := lock.Options{Protocol: p, Lease: time.Minute, Retries: 3, Interval: 100 * time.Millisecond, Inbox: "inbox", Messenger: lock.PubSub(c)}
+				holder := locker(t, c, lock.Options{Protocol: p, Lease: time.Minute, Messenger: o.Messenger})
+				h := acquire(t, holder, lock.NewOwner())
+				l := locker(t, c, o)
+				owner := lock.NewOwner()
+				began := time.Now()
+				stop := make(chan struct{})
+				var waking sync.WaitGroup
+				waking.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						case <-time.After(7 * time.Millisecond):
+							c.Publish(t.Context(), "inbox", fmt.Sprintf("wake %s 0 %s", owner, key))
+						}
+					}
+				})
+				_, err := l.Lock(t.Context(), key, owner)
+				close(stop)
+				waking.Wait()
+				wantIs(t, err, lock.ErrHeld)
+				if took := time.Since(began); took != 300*time.Millisecond {
+					t.Errorf("gave up after %v, want 3 × 100ms", took)
+				}
+				unlock(t, h)
+				l.Close()
+				holder.Close()
+			})
+		})
+	}
+}
+
+// A fair waiter keeps its place by time: errors on the way, however many, do
+// not end it before.
+func TestErrorsDoNotEndAFairWaitEarly(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		loadAll(t, c, lock.ReentrantFair)
+		o := lock.Options{Protocol: lock.ReentrantFair, Lease: 80 * time.Millisecond, Retries: 2, Interval: time.Second, Messenger: lock.PubSub(c)}
+		holder := locker(t, c, o)
+		defer holder.Close()
+		h := acquire(t, holder, lock.NewOwner())
+		n := &network{UniversalClient: c, loseReply: func(call int64) bool { return call == 9 }} // three safety timers a lease
+		l := locker(t, n, o)
+		defer l.Close()
+		began := time.Now()
+		_, err := l.Lock(t.Context(), key, lock.NewOwner())
+		wantIs(t, err, lock.ErrHeld)
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("gave up after %v, want 2 × 1s", took)
+		}
+		unlock(t, h)
+	})
 }
