@@ -17,10 +17,9 @@ type Locker struct {
 	o      Options
 	p      protocol
 
-	listening sync.Mutex
-	stop      func() // ends the listening, nil before it begins
-
 	mu       sync.Mutex
+	opening  chan struct{} // closed when the listening has begun or failed to, nil while nobody is at it
+	stop     func()        // ends the listening, nil before it begins
 	sessions map[sessionKey]*session
 	watched  map[sessionKey]bool // a naive protocol's owners that had their watchdog
 }
@@ -45,7 +44,7 @@ func New(client Redis, o Options) (*Locker, error) {
 // Lock enters the lock of key for owner: it tries once, and then again up to
 // Options.Retries times. An owner that holds the lock enters one level more.
 //
-// It fails with ErrNotAcquired (joined with ErrHeld, with Redis' error, or
+// It fails with ErrNotAcquired (joined with ErrHeld, ErrOwner, Redis' error, or
 // with the context's error and cause as soon as ctx has ended) or, where the
 // outer levels' lease is gone, with ErrLost.
 func (l *Locker) Lock(ctx context.Context, key string, owner Owner) (*Hold, error) {
@@ -58,6 +57,9 @@ func (l *Locker) TryLock(ctx context.Context, key string, owner Owner) (*Hold, e
 }
 
 func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int) (*Hold, error) {
+	if !word(string(owner)) {
+		return nil, fmt.Errorf("%w: %w: it must not be empty and have no white space and no control characters, given %q", ErrNotAcquired, ErrOwner, owner)
+	}
 	l.listen(ctx)
 	s, err := l.enter(ctx, sessionKey{key, owner})
 	if err != nil {

@@ -3,6 +3,7 @@ package lock
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"relock/engine/clock"
@@ -57,8 +58,9 @@ type Options struct {
 	Limit time.Duration
 
 	// Messenger is how ReentrantNotify and ReentrantFair hear that it is their
-	// turn, and Inbox the channel on which this Locker listens; "" is a random
-	// one. Both are unused elsewhere.
+	// turn, and Inbox the channel on which this Locker listens: text without
+	// white space and control characters, its own alone; "" is a random one.
+	// Both are unused elsewhere.
 	Messenger Messenger
 	Inbox     string
 
@@ -112,12 +114,17 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Protocol == "" {
 		o.Protocol = Reentrant
 	}
+	if o.Inbox == "" {
+		o.Inbox = "lock:inbox:" + string(NewOwner())
+	}
 	p, known := protocols()[o.Protocol]
 	switch {
 	case !known:
 		return bad("Protocol must be one of the package's", o.Protocol)
 	case p.leave != nil && o.Messenger == nil:
 		return bad("Messenger must be given for this Protocol", o.Protocol)
+	case !word(o.Inbox):
+		return bad("Inbox must have no white space and no control characters", strconv.Quote(o.Inbox))
 	case o.Lease < time.Millisecond || o.Lease%time.Millisecond != 0:
 		return bad("Lease must be whole milliseconds, at least 1ms", o.Lease)
 	case o.Renew < 0 && o.Renew != NoWatchdog:
@@ -143,9 +150,6 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.Limit == 0 {
 		o.Limit = o.Lease
-	}
-	if o.Inbox == "" {
-		o.Inbox = "lock:inbox:" + string(NewOwner())
 	}
 	if o.Memory == nil {
 		o.Memory = &Memory{}

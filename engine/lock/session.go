@@ -83,11 +83,9 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 	}
 	s.l.o.Clock.AfterFunc(0, "settlement", func() {
 		defer s.leave()
-		limit, cancel := s.limited(ctx)
-		defer cancel()
-		if asked.Wait(limit) != nil {
-			a.unknown = true
-		}
+		// However long it takes with a client that minds no context: what was
+		// given back sooner could still be granted afterwards.
+		_ = asked.Wait(context.WithoutCancel(ctx))
 		if a.hold != nil {
 			_ = s.unlock(ctx, a.hold)
 			return

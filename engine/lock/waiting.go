@@ -141,30 +141,69 @@ func (l *Locker) hear(text string) {
 	s.signal.Fire()
 }
 
-// listen opens the inbox before anybody can be asked to write to it.
+// listen opens the inbox before anybody can be asked to write to it, and
+// returns when it is open or cannot be opened, or when ctx has ended. One call
+// is at it at a time, at most for Options.Limit and on a context of its own:
+// others wait for the same inbox.
 func (l *Locker) listen(ctx context.Context) {
 	if l.p.leave == nil {
 		return
 	}
-	l.listening.Lock()
-	defer l.listening.Unlock()
+	l.mu.Lock()
 	if l.stop != nil {
+		l.mu.Unlock()
 		return
 	}
-	stop, err := l.o.Messenger.Listen(ctx, l.o.Inbox, l.hear)
-	if err == nil { // else the timers have to do, and the next call tries again
-		l.stop = stop
+	opening := l.opening
+	first := opening == nil
+	if first {
+		opening = make(chan struct{})
+		l.opening = opening
+	}
+	l.mu.Unlock()
+	switch {
+	case first && ctx.Done() == nil:
+		l.open(ctx)
+	case first:
+		l.o.Clock.AfterFunc(0, "listening", func() { l.open(context.WithoutCancel(ctx)) })
+	}
+	select {
+	case <-opening:
+	case <-ctx.Done():
 	}
 }
 
+// open opens the inbox.
+func (l *Locker) open(ctx context.Context) {
+	var stop func()
+	defer func() { // also where a simulated process dies in here
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.stop = stop
+		close(l.opening)
+		l.opening = nil
+	}()
+	ctx, cancel := l.o.Clock.WithDeadline(ctx, l.o.Clock.Now().Add(l.o.Limit))
+	defer cancel()
+	stop, _ = l.o.Messenger.Listen(ctx, l.o.Inbox, l.hear) // else the timers have to do, and the next call tries again
+}
+
 // Close ends what a Locker has running while nobody holds a lock: the
-// listening of ReentrantNotify and ReentrantFair. Locks that are held stay.
+// listening of ReentrantNotify and ReentrantFair. Locks that are held stay. It
+// waits for a listening that is about to begin.
 func (l *Locker) Close() {
-	l.listening.Lock()
-	defer l.listening.Unlock()
-	if l.stop != nil {
-		l.stop()
-		l.stop = nil
+	l.mu.Lock()
+	for l.opening != nil {
+		opening := l.opening
+		l.mu.Unlock()
+		<-opening
+		l.mu.Lock()
+	}
+	stop := l.stop
+	l.stop = nil
+	l.mu.Unlock()
+	if stop != nil {
+		stop()
 	}
 }
 

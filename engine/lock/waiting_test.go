@@ -438,3 +438,66 @@ func TestErrorsDoNotEndAFairWaitEarly(t *testing.T) {
 		unlock(t, h)
 	})
 }
+
+// slow is a Messenger that minds no context and takes until opened is closed.
+type slow struct {
+	lock.Messenger
+
+	opened chan struct{}
+}
+
+func (s slow) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
+	<-s.opened
+	return s.Messenger.Listen(context.WithoutCancel(ctx), channel, receive)
+}
+
+// Callers wait for the inbox to open as long as their own contexts last.
+func TestCallersDoNotWaitForTheInboxBeyondTheirContexts(t *testing.T) {
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(string(p), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				opened := make(chan struct{})
+				l := locker(t, c, lock.Options{Protocol: p, Messenger: slow{lock.PubSub(c), opened}})
+				var waiting sync.WaitGroup
+				began := time.Now()
+				for _, d := range []time.Duration{30 * time.Millisecond, 10 * time.Millisecond} {
+					waiting.Go(func() {
+						ctx, cancel := context.WithTimeout(t.Context(), d)
+						defer cancel()
+						_, err := l.Lock(ctx, key, lock.NewOwner())
+						wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+						if took := time.Since(began); took != d {
+							t.Errorf("returned after %v, want %v", took, d)
+						}
+					})
+				}
+				waiting.Wait()
+				time.Sleep(time.Second)
+				close(opened)
+				unlock(t, acquire(t, l, lock.NewOwner()))
+				nothingLeft(t, c, p)
+				l.Close()
+			})
+		})
+	}
+}
+
+// The scripts' messages have spaces between their parts.
+func TestOwnersAndInboxesThatBreakMessages(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c}
+		l := locker(t, n, lock.Options{})
+		for _, text := range []string{"", "a b", "a\tb", "a\n", "\x00", "a\u00a0b"} {
+			_, err := l.TryLock(t.Context(), key, lock.Owner(text))
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrOwner)
+			o := lock.Options{Lease: time.Second, Inbox: text}
+			if _, err := lock.New(c, o); text != "" && !errors.Is(err, lock.ErrOptions) {
+				t.Errorf("inbox %q: %v", text, err)
+			}
+		}
+		if got := n.calls.Load(); got != 0 {
+			t.Errorf("%d calls were sent", got)
+		}
+		unlock(t, acquire(t, l, "订单-7"))
+	})
+}
