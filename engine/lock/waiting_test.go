@@ -501,3 +501,32 @@ func TestOwnersAndInboxesThatBreakMessages(t *testing.T) {
 		unlock(t, acquire(t, l, "订单-7"))
 	})
 }
+
+// A leave that arrives late does not end what the owner has entered since; a
+// grant that it has not confirmed, it hands on.
+func TestLateLeaveDoesNotEndAHold(t *testing.T) {
+	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+		const p = lock.ReentrantFair
+		loadAll(t, c, p)
+		owner := lock.NewOwner()
+		leave := func() {
+			t.Helper()
+			for _, s := range p.Scripts() {
+				if s.Name != "fair-leave.lua" {
+					continue
+				}
+				if err := c.EvalSha(t.Context(), s.SHA, p.Keys(key), string(owner), string(owner)+" inbox", 20_000).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		h := acquire(t, listening(t, c, lock.Options{Protocol: p, Lease: time.Minute}), owner)
+		leave()
+		wantCount(t, c, owner, 1)
+		unlock(t, h)
+		c.HSet(t.Context(), key, string(owner), 1)
+		c.PExpire(t.Context(), key, 20*time.Second)
+		leave()
+		wantCount(t, c, owner, 0)
+	})
+}
