@@ -155,7 +155,7 @@ func (o Options) withDefaults() (Options, error) {
 		o.Memory = &Memory{}
 	}
 	if o.Clock == nil {
-		o.Clock = clock.System{}
+		o.Clock = &alarms{}
 	}
 	if o.Random == nil {
 		o.Random = rand.Int64N

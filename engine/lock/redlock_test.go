@@ -57,72 +57,80 @@ func held(t *testing.T, list []*network) int {
 }
 
 func TestRedlockNeedsAMajority(t *testing.T) {
-	for down, want := range []int{5, 4, 3, 0, 0, 0} {
-		list := nodes(t, down, 0)
-		h, err := quorum(t, list).TryLock(context.Background(), key, lock.NewOwner())
-		if got := held(t, list); got != want {
-			t.Errorf("%d nodes down: held on %d, want %d", down, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		for down, want := range []int{5, 4, 3, 0, 0, 0} {
+			list := nodes(t, down, 0)
+			h, err := quorum(t, list).TryLock(context.Background(), key, lock.NewOwner())
+			if got := held(t, list); got != want {
+				t.Errorf("%d nodes down: held on %d, want %d", down, got, want)
+			}
+			if want == 0 {
+				wantIs(t, err, lock.ErrNotAcquired)
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			unlock(t, h)
+			if got := held(t, list); got != 0 {
+				t.Errorf("%d nodes down: still held on %d", down, got)
+			}
 		}
-		if want == 0 {
-			wantIs(t, err, lock.ErrNotAcquired)
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		unlock(t, h)
-		if got := held(t, list); got != 0 {
-			t.Errorf("%d nodes down: still held on %d", down, got)
-		}
-	}
+	})
 }
 
 func TestRedlockIsRenewedByAMajority(t *testing.T) {
-	list := nodes(t, 2, 0)
-	var gone atomic.Bool
-	list[2].loseRequest = func(int64) bool { return gone.Load() }
-	h := acquire(t, quorum(t, list), lock.NewOwner())
-	time.Sleep(700 * time.Millisecond) // longer than two leases; the nodes keep the wall's time
-	if err := h.Context().Err(); err != nil {
-		t.Error(context.Cause(h.Context()))
-	}
-	gone.Store(true) // no majority any more
-	select {
-	case <-h.Context().Done():
-		wantIs(t, context.Cause(h.Context()), lock.ErrLost)
-	case <-time.After(5 * time.Second):
-		t.Error("the holder does not hear that it has no majority")
-	}
-	if err := h.Unlock(context.Background()); !errors.Is(err, lock.ErrUnknown) {
-		t.Errorf("unlock without a majority that answers: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 2, 0)
+		var gone atomic.Bool
+		list[2].loseRequest = func(int64) bool { return gone.Load() }
+		h := acquire(t, quorum(t, list), lock.NewOwner())
+		time.Sleep(700 * time.Millisecond) // longer than two leases
+		if err := h.Context().Err(); err != nil {
+			t.Error(context.Cause(h.Context()))
+		}
+		gone.Store(true) // no majority any more
+		select {
+		case <-h.Context().Done():
+			wantIs(t, context.Cause(h.Context()), lock.ErrLost)
+		case <-time.After(5 * time.Second):
+			t.Error("the holder does not hear that it has no majority")
+		}
+		if err := h.Unlock(context.Background()); !errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("unlock without a majority that answers: %v", err)
+		}
+	})
 }
 
 // A majority that took longer than the lease is none.
 func TestRedlockCountsTheTimeItTook(t *testing.T) {
-	list := nodes(t, 0, 310*time.Millisecond)
-	_, err := quorum(t, list).TryLock(context.Background(), key, lock.NewOwner())
-	wantIs(t, err, lock.ErrNotAcquired)
-	if errors.Is(err, lock.ErrHeld) {
-		t.Errorf("%v, but nobody else holds it", err)
-	}
-	if got := held(t, list); got != 0 {
-		t.Errorf("still held on %d nodes", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 310*time.Millisecond)
+		_, err := quorum(t, list).TryLock(context.Background(), key, lock.NewOwner())
+		wantIs(t, err, lock.ErrNotAcquired)
+		if errors.Is(err, lock.ErrHeld) {
+			t.Errorf("%v, but nobody else holds it", err)
+		}
+		if got := held(t, list); got != 0 {
+			t.Errorf("still held on %d nodes", got)
+		}
+	})
 }
 
 // Who is refused by its own nodes takes nothing away from itself.
 func TestRedlockRefusedTwiceKeepsTheFirst(t *testing.T) {
-	list := nodes(t, 0, 0)
-	l, owner := quorum(t, list), lock.NewOwner()
-	h := acquire(t, l, owner)
-	if _, err := l.TryLock(context.Background(), key, owner); !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("a second time: %v", err)
-	}
-	if got := held(t, list); got != 5 {
-		t.Errorf("held on %d nodes after a refused re-entry, want 5", got)
-	}
-	unlock(t, h)
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 0)
+		l, owner := quorum(t, list), lock.NewOwner()
+		h := acquire(t, l, owner)
+		if _, err := l.TryLock(context.Background(), key, owner); !errors.Is(err, lock.ErrHeld) {
+			t.Errorf("a second time: %v", err)
+		}
+		if got := held(t, list); got != 5 {
+			t.Errorf("held on %d nodes after a refused re-entry, want 5", got)
+		}
+		unlock(t, h)
+	})
 }
 
 // Two of five nodes hang. Each costs a twentieth of the lease, all of them at
@@ -168,22 +176,24 @@ func TestRedlockDoesNotWaitForNodesThatHang(t *testing.T) {
 // Who is refused by a majority is told ErrHeld; who reaches no majority is
 // told why not.
 func TestRedlockTellsWhatTheNodesFailedWith(t *testing.T) {
-	for down := range 6 {
-		list := nodes(t, 0, 0)
-		other := acquire(t, quorum(t, list), lock.NewOwner())
-		for _, n := range list[:down] {
-			n.loseRequest = func(int64) bool { return true }
+	synctest.Test(t, func(t *testing.T) {
+		for down := range 6 {
+			list := nodes(t, 0, 0)
+			other := acquire(t, quorum(t, list), lock.NewOwner())
+			for _, n := range list[:down] {
+				n.loseRequest = func(int64) bool { return true }
+			}
+			_, err := quorum(t, list).TryLock(t.Context(), key, lock.NewOwner())
+			wantIs(t, err, lock.ErrNotAcquired)
+			if answered := 5 - down; errors.Is(err, lock.ErrHeld) != (answered >= 3) || errors.Is(err, errNetwork) == (answered >= 3) {
+				t.Errorf("%d nodes answered: %v", answered, err)
+			}
+			for _, n := range list {
+				n.loseRequest = nil
+			}
+			unlock(t, other)
 		}
-		_, err := quorum(t, list).TryLock(t.Context(), key, lock.NewOwner())
-		wantIs(t, err, lock.ErrNotAcquired)
-		if answered := 5 - down; errors.Is(err, lock.ErrHeld) != (answered >= 3) || errors.Is(err, errNetwork) == (answered >= 3) {
-			t.Errorf("%d nodes answered: %v", answered, err)
-		}
-		for _, n := range list {
-			n.loseRequest = nil
-		}
-		unlock(t, other)
-	}
+	})
 }
 
 // A majority that does not answer for a moment costs no lock: the renewal is

@@ -99,7 +99,10 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 // limited is a context that outlives ctx and ends at the engine's own limit.
 func (s *session) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	clk := s.l.o.Clock
-	return clk.WithDeadline(context.WithoutCancel(ctx), clk.Now().Add(s.l.o.Limit))
+	if ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return clk.WithDeadline(ctx, clk.Now().Add(s.l.o.Limit))
 }
 
 // ask sends lock.lua and makes what it answers into a hold. The hold's
