@@ -173,7 +173,9 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 		h := acquire(t, listening(t, c, o), lock.NewOwner())
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		dead := listening(t, c, o)
+		its := o
+		its.Inbox = "dead"
+		dead := listening(t, c, its)
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
@@ -191,6 +193,12 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 		}()
 		inLine(t, c, p, 2)
 		dead.Close() // its process is gone
+		for c.PubSubNumSub(t.Context(), its.Inbox).Val()[its.Inbox] != 0 {
+			if t.Context().Err() != nil {
+				t.Fatal("Redis does not notice")
+			}
+			time.Sleep(time.Millisecond) // polling: Redis is another process
+		}
 		unlock(t, h)
 		select {
 		case err := <-got:
