@@ -126,7 +126,16 @@ type waiting struct {
 }
 
 func (l *Locker) newWaiting(retries int) waiting {
-	return waiting{l: l, polls: retries, until: l.o.Clock.Now().Add(time.Duration(retries) * l.o.Interval)}
+	return waiting{l: l, polls: retries, until: l.o.Clock.Now().Add(times(retries, l.o.Interval))}
+}
+
+// times is n × d, or a century where that is more.
+func times(n int, d time.Duration) time.Duration {
+	const century = 100 * 365 * 24 * time.Hour
+	if d > 0 && time.Duration(n) > century/d {
+		return century
+	}
+	return time.Duration(n) * d
 }
 
 // end is until when the call may go on, as far as it can be told.
@@ -134,7 +143,7 @@ func (w *waiting) end() time.Time {
 	if w.l.p.fair {
 		return w.until
 	}
-	return w.l.o.Clock.Now().Add(time.Duration(w.polls) * (w.l.o.Interval + w.l.o.JitterMax))
+	return w.l.o.Clock.Now().Add(times(w.polls, w.l.o.Interval+w.l.o.JitterMax))
 }
 
 // over tells whether an attempt that came to a was the last.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -537,4 +538,33 @@ func TestLateLeaveDoesNotEndAHold(t *testing.T) {
 		leave()
 		wantCount(t, c, owner, 0)
 	})
+}
+
+// However many retries there may be, a waiter is told, and waits.
+func TestWaitingForEver(t *testing.T) {
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(string(p), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				o := lock.Options{Protocol: p, Lease: time.Hour, Retries: math.MaxInt, Interval: time.Hour, Messenger: lock.PubSub(c)}
+				holder, waiter := locker(t, c, o), locker(t, c, o)
+				defer holder.Close()
+				defer waiter.Close()
+				h := acquire(t, holder, lock.NewOwner())
+				got := make(chan error)
+				go func() {
+					h, err := waiter.Lock(t.Context(), key, lock.NewOwner())
+					if err == nil {
+						err = h.Unlock(t.Context())
+					}
+					got <- err
+				}()
+				inLine(t, c, p, 1)
+				began := time.Now()
+				unlock(t, h)
+				if err := <-got; err != nil || time.Since(began) > time.Second {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+			})
+		})
+	}
 }
