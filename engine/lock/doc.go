@@ -39,10 +39,16 @@
 // the first one did it. What stays unknown is [ErrUnknown], and the lease
 // ends it.
 //
-// A release that was sent twice can do harm in one case: its first copy is
+// A release that was not answered can do harm in one case: a copy of it is
 // held up on its way until the same owner has entered the same lock anew, and
-// leaves that hold. Where requests can be held up so long, use a new [Owner]
-// for each first acquisition.
+// leaves that hold, which its holder hears of at the next renewal. The copy
+// would have to name the acquisition that it releases, and Redis would have to
+// know that name: but a lock is {owner: hold count} and nothing else, and the
+// only part of it that can carry a name is the owner. A second field or a key
+// beside it would be one more thing that can expire, be evicted or lag alone.
+// So the owner is the name: where requests can be held up so long, use a new
+// [Owner] for each first acquisition, and a late copy finds nothing of its
+// own. Without that, the hole is as long as a request can be held up.
 //
 // # Other protocols
 //
@@ -53,8 +59,9 @@
 // [Messenger], listen from the first Lock until [Locker.Close], and lose no
 // more than time with a message that is lost. [Fenced] gives a token with each
 // first acquisition ([Hold.Token]) for a resource that refuses older ones.
-// [Redlock] takes a lock on a majority of Options.Nodes. The rest are here to
-// be seen failing.
+// [Redlock] takes a lock on a majority of Options.Nodes, no one of which is
+// waited for longer than a twentieth of the lease. The rest are here to be
+// seen failing.
 //
 // # What no lease can
 //

@@ -28,6 +28,9 @@ var (
 	ErrUnknown = errors.New("lock: no answer from Redis, fate unknown")
 	// ErrReleased is the cause with which a hold's context ends at Unlock.
 	ErrReleased = errors.New("lock: released")
+	// ErrOwner: an [Owner] that Lock cannot take. It comes with
+	// ErrNotAcquired; nothing was sent.
+	ErrOwner = errors.New("lock: bad owner")
 	// ErrOptions: New was given options outside their ranges.
 	ErrOptions = errors.New("lock: bad options")
 )

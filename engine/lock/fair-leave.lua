@@ -5,7 +5,9 @@
 -- Returns  {1, 0}
 redis.call('LREM', KEYS[2], 1, ARGV[2])
 redis.call('ZREM', KEYS[3], ARGV[2])
-if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then
+-- What has longer to live than a grant was confirmed: it is a hold, perhaps of
+-- a later call, and only an unlock ends it.
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 and redis.call('PTTL', KEYS[1]) <= tonumber(ARGV[3]) then
   redis.call('DEL', KEYS[1])
   grant(nil)
 end

@@ -37,7 +37,10 @@ if tonumber(ARGV[6]) > 0 then
   if redis.call('ZADD', KEYS[3], now + ARGV[6], ARGV[5]) == 1 then
     redis.call('RPUSH', KEYS[2], ARGV[5])
   end
-  redis.call('PEXPIRE', KEYS[2], ARGV[6] + ARGV[3])
-  redis.call('PEXPIRE', KEYS[3], ARGV[6] + ARGV[3])
+  for line = 2, 3 do -- never shorter: others wait there, too
+    if redis.call('PTTL', KEYS[line]) < ARGV[6] + ARGV[3] then
+      redis.call('PEXPIRE', KEYS[line], ARGV[6] + ARGV[3])
+    end
+  end
 end
 return {0, 0, 0, now, redis.call('PTTL', KEYS[1])}

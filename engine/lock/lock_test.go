@@ -378,6 +378,7 @@ type network struct {
 	loseRequest func(call int64) bool
 	loseReply   func(call int64) bool
 	hold        func() // called before a reply is handed on
+	hangs       func(call int64) bool
 }
 
 var errNetwork = errors.New("connection reset")
@@ -391,6 +392,11 @@ func (n *network) pass(ctx context.Context, send func() *redis.Cmd) *redis.Cmd {
 	broken := redis.NewCmd(ctx)
 	broken.SetErr(errNetwork)
 	if n.loseRequest != nil && n.loseRequest(call) {
+		return broken
+	}
+	if n.hangs != nil && n.hangs(call) {
+		<-ctx.Done()
+		broken.SetErr(ctx.Err())
 		return broken
 	}
 	cmd := send()

@@ -17,10 +17,9 @@ type Locker struct {
 	o      Options
 	p      protocol
 
-	listening sync.Mutex
-	stop      func() // ends the listening, nil before it begins
-
 	mu       sync.Mutex
+	opening  chan struct{} // closed when the listening has begun or failed to, nil while nobody is at it
+	stop     func()        // ends the listening, nil before it begins
 	sessions map[sessionKey]*session
 	watched  map[sessionKey]bool // a naive protocol's owners that had their watchdog
 }
@@ -45,7 +44,7 @@ func New(client Redis, o Options) (*Locker, error) {
 // Lock enters the lock of key for owner: it tries once, and then again up to
 // Options.Retries times. An owner that holds the lock enters one level more.
 //
-// It fails with ErrNotAcquired (joined with ErrHeld, with Redis' error, or
+// It fails with ErrNotAcquired (joined with ErrHeld, ErrOwner, Redis' error, or
 // with the context's error and cause as soon as ctx has ended) or, where the
 // outer levels' lease is gone, with ErrLost.
 func (l *Locker) Lock(ctx context.Context, key string, owner Owner) (*Hold, error) {
@@ -58,15 +57,15 @@ func (l *Locker) TryLock(ctx context.Context, key string, owner Owner) (*Hold, e
 }
 
 func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int) (*Hold, error) {
+	if !word(string(owner)) {
+		return nil, fmt.Errorf("%w: %w: it must not be empty and have no white space and no control characters, given %q", ErrNotAcquired, ErrOwner, owner)
+	}
 	l.listen(ctx)
 	s, err := l.enter(ctx, sessionKey{key, owner})
 	if err != nil {
 		return nil, notAcquired(ctx, err)
 	}
-	until := l.o.Clock.Now().Add(time.Duration(retries) * l.o.Interval)
-	s.mu.Lock()
-	s.until = until
-	s.mu.Unlock()
+	w := l.newWaiting(retries)
 	c := Call{Name: CallLock, Level: s.level() + 1}
 	var a acquisition
 	defer func() { // also where a simulated process dies in here
@@ -75,11 +74,9 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		}
 	}()
 	for c.Attempt = 1; ; c.Attempt++ {
+		s.waitsUntil(w.end())
 		a = s.attempt(ctx, c)
-		over := c.Attempt > retries
-		if l.p.fair && a.held { // the place in line is kept by time, and not by asking
-			over = !l.o.Clock.Now().Before(until)
-		}
+		over := w.over(a)
 		switch {
 		case a.abandoned:
 			return nil, notAcquired(ctx, nil)
@@ -98,7 +95,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			l.observe(Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
 		}
-		if err := s.wait(ctx, a, until); err != nil {
+		if err := s.wait(ctx, a, &w); err != nil {
 			if l.p.leave == nil && !a.unknown {
 				return nil, notAcquired(ctx, nil)
 			}
@@ -119,24 +116,82 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	}
 }
 
+// waiting is how long a call of Lock goes on.
+type waiting struct {
+	l     *Locker
+	polls int       // attempts that are left to make, the first one and those after a message not counted
+	until time.Time // the fair lock's waiters keep their place by time
+	due   time.Time // of the next poll
+	woken bool      // by a message, before that
+}
+
+func (l *Locker) newWaiting(retries int) waiting {
+	return waiting{l: l, polls: retries, until: l.o.Clock.Now().Add(times(retries, l.o.Interval))}
+}
+
+// times is n × d, or a century where that is more.
+func times(n int, d time.Duration) time.Duration {
+	const century = 100 * 365 * 24 * time.Hour
+	if d > 0 && time.Duration(n) > century/d {
+		return century
+	}
+	return time.Duration(n) * d
+}
+
+// end is until when the call may go on, as far as it can be told.
+func (w *waiting) end() time.Time {
+	if w.l.p.fair {
+		return w.until
+	}
+	return w.l.o.Clock.Now().Add(times(w.polls, w.l.o.Interval+w.l.o.JitterMax))
+}
+
+// over tells whether an attempt that came to a was the last.
+func (w *waiting) over(a acquisition) bool {
+	if w.l.p.fair {
+		return !w.l.o.Clock.Now().Before(w.until) && (a.held || w.polls <= 0)
+	}
+	return w.polls <= 0
+}
+
+// next is how long to sleep after an attempt that came to a.
+func (w *waiting) next(a acquisition) time.Duration {
+	o := w.l.o
+	now := o.Clock.Now()
+	if w.l.p.fair && a.held && a.pttl > 0 {
+		// Only a message can come before the lease ends. But in its place there
+		// may soon be a grant that nobody has heard of, which is shorter: this
+		// finds it while it lasts, and then sleeps no longer than it does.
+		d := min(time.Duration(a.pttl+1)*time.Millisecond, o.Lease/4, w.until.Sub(now))
+		return max(d, time.Millisecond)
+	}
+	if w.woken {
+		return max(w.due.Sub(now), 0) // the poll is still to come
+	}
+	d := o.Interval + o.JitterMin
+	if span := o.JitterMax - o.JitterMin; span > 0 {
+		d += time.Duration(o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
+	}
+	w.due = now.Add(d)
+	return d
+}
+
 // wait sleeps until the next attempt, or until the waiter is told something.
-func (s *session) wait(ctx context.Context, a acquisition, until time.Time) error {
+func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	l := s.l
-	d := l.o.Interval + l.o.JitterMin
-	if span := l.o.JitterMax - l.o.JitterMin; span > 0 {
-		d += time.Duration(l.o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
-	}
-	if l.p.fair && a.held && a.pttl > 0 { // then nothing can come before the lease ends but a message
-		d = time.Duration(a.pttl+1) * time.Millisecond
-		d = max(min(d, until.Sub(l.o.Clock.Now())), time.Millisecond)
-	}
+	d := w.next(a)
 	if l.o.Observer != nil {
 		l.o.Observer.Waiting(d)
 	}
+	var err error
 	if l.p.leave == nil {
-		return l.o.Clock.Sleep(ctx, d)
+		err = l.o.Clock.Sleep(ctx, d)
+	} else {
+		w.woken, err = l.o.Clock.Await(ctx, d, s.signal)
 	}
-	_, err := l.o.Clock.Await(ctx, d, s.signal)
+	if !w.woken {
+		w.polls--
+	}
 	return err
 }
 

@@ -26,7 +26,9 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   if tonumber(ARGV[5]) > 0 then
     local time = redis.call('TIME')
     redis.call('ZADD', KEYS[2], 'NX', time[1] * 1000 + math.floor(time[2] / 1000), ARGV[4])
-    redis.call('PEXPIRE', KEYS[2], ARGV[5] + ARGV[3])
+    if redis.call('PTTL', KEYS[2]) < ARGV[5] + ARGV[3] then
+      redis.call('PEXPIRE', KEYS[2], ARGV[5] + ARGV[3]) -- never shorter: others wait there, too
+    end
   end
   return {0, 0}
 end

@@ -1,6 +1,4 @@
 -- Leave a level; after the last one, wake one of those who wait.
--- KEYS[1]  the lock: a hash {owner: hold count}
--- KEYS[2]  who waits, "owner inbox", by the time of the first asking
 -- ARGV[1]  owner
 -- ARGV[2]  level to leave
 -- Returns  {1, hold count} left, {-1, 0} the level is not held: nothing was
@@ -16,17 +14,8 @@ end
 if count > rest then
   count = redis.call('HINCRBY', KEYS[1], ARGV[1], rest - count)
 end
-if count > 0 then
-  return {1, count}
+if count == 0 then
+  redis.call('DEL', KEYS[1])
+  wake()
 end
-redis.call('DEL', KEYS[1])
-while true do
-  local first = redis.call('ZPOPMIN', KEYS[2])
-  if #first == 0 then
-    return {1, 0}
-  end
-  local owner, inbox = string.match(first[1], '^(%S+) (%S+)$')
-  if redis.call('PUBLISH', inbox, 'wake ' .. owner .. ' 0 ' .. KEYS[1]) > 0 then
-    return {1, 0}
-  end
-end
+return {1, count}

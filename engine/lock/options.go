@@ -3,6 +3,7 @@ package lock
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"relock/engine/clock"
@@ -22,6 +23,9 @@ type Options struct {
 	// Nodes are the independent Redises that Redlock asks, the client that New
 	// is given being the first of them.
 	Nodes []Redis
+	// NodesInTurn has Redlock ask its nodes one after the other instead of at
+	// once. A virtual clock needs it: there each is a step of its own.
+	NodesInTurn bool
 	// Memory is where Spin keeps its locks: those of one process share it.
 	// Nil is one of the Locker's own.
 	Memory *Memory
@@ -34,7 +38,10 @@ type Options struct {
 	// MaxAge is how old a hold may grow by renewals; 0 is DefaultMaxAge.
 	MaxAge time.Duration
 
-	// Retries is how often Lock tries again after its first attempt.
+	// Retries is how often Lock tries again after its first attempt. What it
+	// tries because of a message does not count, nor does it put off the next
+	// retry. ReentrantFair keeps a waiter's place for Retries × Interval,
+	// however often it asks meanwhile.
 	Retries int
 	// Interval lies between two attempts, plus a random time from JitterMin
 	// to JitterMax.
@@ -51,8 +58,9 @@ type Options struct {
 	Limit time.Duration
 
 	// Messenger is how ReentrantNotify and ReentrantFair hear that it is their
-	// turn, and Inbox the channel on which this Locker listens; "" is a random
-	// one. Both are unused elsewhere.
+	// turn, and Inbox the channel on which this Locker listens: text without
+	// white space and control characters, its own alone; "" is a random one.
+	// Both are unused elsewhere.
 	Messenger Messenger
 	Inbox     string
 
@@ -106,12 +114,17 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Protocol == "" {
 		o.Protocol = Reentrant
 	}
+	if o.Inbox == "" {
+		o.Inbox = "lock:inbox:" + string(NewOwner())
+	}
 	p, known := protocols()[o.Protocol]
 	switch {
 	case !known:
 		return bad("Protocol must be one of the package's", o.Protocol)
 	case p.leave != nil && o.Messenger == nil:
 		return bad("Messenger must be given for this Protocol", o.Protocol)
+	case !word(o.Inbox):
+		return bad("Inbox must have no white space and no control characters", strconv.Quote(o.Inbox))
 	case o.Lease < time.Millisecond || o.Lease%time.Millisecond != 0:
 		return bad("Lease must be whole milliseconds, at least 1ms", o.Lease)
 	case o.Renew < 0 && o.Renew != NoWatchdog:
@@ -138,14 +151,11 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Limit == 0 {
 		o.Limit = o.Lease
 	}
-	if o.Inbox == "" {
-		o.Inbox = "lock:inbox:" + string(NewOwner())
-	}
 	if o.Memory == nil {
 		o.Memory = &Memory{}
 	}
 	if o.Clock == nil {
-		o.Clock = clock.System{}
+		o.Clock = &alarms{}
 	}
 	if o.Random == nil {
 		o.Random = rand.Int64N

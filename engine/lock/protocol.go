@@ -36,7 +36,7 @@ const (
 type protocol struct {
 	lock, unlock, renew func(context.Context, steps) (reply, error) // renew is nil without a watchdog
 	scripts             []Script
-	first               map[string]string // the first command of each call that runs no script
+	first               map[string]string // the first command of each call whose scripts' sources do not begin with it
 	most                map[string]int    // the most commands that a call sends to a node, where that is not one
 	naive               bool              // it believes for ever what it was told once
 
@@ -56,6 +56,10 @@ type steps struct {
 	memory *Memory
 	nodes  []Redis
 	clock  clock.Clock
+
+	inTurn   bool // nodes are asked one after the other
+	retries  int
+	interval time.Duration
 
 	inbox    string
 	patience time.Duration

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -33,9 +34,13 @@ func (n *network) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return n.pass(ctx, func() *redis.Cmd { return n.UniversalClient.Do(ctx, args...) })
 }
 
-func quorum(t *testing.T, list []*network) *lock.Locker {
+func quorum(t *testing.T, list []*network, more ...lock.Options) *lock.Locker {
 	t.Helper()
-	o := lock.Options{Protocol: lock.Redlock, Lease: 300 * time.Millisecond}
+	o := lock.Options{}
+	for _, one := range more {
+		o = one
+	}
+	o.Protocol, o.Lease = lock.Redlock, 300*time.Millisecond
 	for _, n := range list[1:] {
 		o.Nodes = append(o.Nodes, n)
 	}
@@ -52,67 +57,192 @@ func held(t *testing.T, list []*network) int {
 }
 
 func TestRedlockNeedsAMajority(t *testing.T) {
-	for down, want := range []int{5, 4, 3, 0, 0, 0} {
-		list := nodes(t, down, 0)
-		h, err := quorum(t, list).TryLock(context.Background(), key, lock.NewOwner())
-		if got := held(t, list); got != want {
-			t.Errorf("%d nodes down: held on %d, want %d", down, got, want)
+	synctest.Test(t, func(t *testing.T) {
+		for down, want := range []int{5, 4, 3, 0, 0, 0} {
+			list := nodes(t, down, 0)
+			h, err := quorum(t, list).TryLock(context.Background(), key, lock.NewOwner())
+			if got := held(t, list); got != want {
+				t.Errorf("%d nodes down: held on %d, want %d", down, got, want)
+			}
+			if want == 0 {
+				wantIs(t, err, lock.ErrNotAcquired)
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			unlock(t, h)
+			if got := held(t, list); got != 0 {
+				t.Errorf("%d nodes down: still held on %d", down, got)
+			}
 		}
-		if want == 0 {
-			wantIs(t, err, lock.ErrNotAcquired)
-			continue
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		unlock(t, h)
-		if got := held(t, list); got != 0 {
-			t.Errorf("%d nodes down: still held on %d", down, got)
-		}
-	}
+	})
 }
 
 func TestRedlockIsRenewedByAMajority(t *testing.T) {
-	list := nodes(t, 2, 0)
-	var gone atomic.Bool
-	list[2].loseRequest = func(int64) bool { return gone.Load() }
-	h := acquire(t, quorum(t, list), lock.NewOwner())
-	time.Sleep(700 * time.Millisecond) // longer than two leases; the nodes keep the wall's time
-	if err := h.Context().Err(); err != nil {
-		t.Error(context.Cause(h.Context()))
-	}
-	gone.Store(true) // no majority any more
-	select {
-	case <-h.Context().Done():
-		wantIs(t, context.Cause(h.Context()), lock.ErrLost)
-	case <-time.After(5 * time.Second):
-		t.Error("the holder does not hear that it has no majority")
-	}
-	if err := h.Unlock(context.Background()); !errors.Is(err, lock.ErrLost) {
-		t.Errorf("unlock without a majority: %v", err)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 2, 0)
+		var gone atomic.Bool
+		list[2].loseRequest = func(int64) bool { return gone.Load() }
+		h := acquire(t, quorum(t, list), lock.NewOwner())
+		time.Sleep(700 * time.Millisecond) // longer than two leases
+		if err := h.Context().Err(); err != nil {
+			t.Error(context.Cause(h.Context()))
+		}
+		gone.Store(true) // no majority any more
+		select {
+		case <-h.Context().Done():
+			wantIs(t, context.Cause(h.Context()), lock.ErrLost)
+		case <-time.After(5 * time.Second):
+			t.Error("the holder does not hear that it has no majority")
+		}
+		if err := h.Unlock(context.Background()); !errors.Is(err, lock.ErrUnknown) {
+			t.Errorf("unlock without a majority that answers: %v", err)
+		}
+	})
 }
 
 // A majority that took longer than the lease is none.
 func TestRedlockCountsTheTimeItTook(t *testing.T) {
-	list := nodes(t, 0, 80*time.Millisecond)
-	_, err := quorum(t, list).TryLock(context.Background(), key, lock.NewOwner())
-	wantIs(t, err, lock.ErrNotAcquired)
-	if got := held(t, list); got != 0 {
-		t.Errorf("still held on %d nodes", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 310*time.Millisecond)
+		_, err := quorum(t, list).TryLock(context.Background(), key, lock.NewOwner())
+		wantIs(t, err, lock.ErrNotAcquired)
+		if errors.Is(err, lock.ErrHeld) {
+			t.Errorf("%v, but nobody else holds it", err)
+		}
+		if got := held(t, list); got != 0 {
+			t.Errorf("still held on %d nodes", got)
+		}
+	})
 }
 
 // Who is refused by its own nodes takes nothing away from itself.
 func TestRedlockRefusedTwiceKeepsTheFirst(t *testing.T) {
-	list := nodes(t, 0, 0)
-	l, owner := quorum(t, list), lock.NewOwner()
-	h := acquire(t, l, owner)
-	if _, err := l.TryLock(context.Background(), key, owner); !errors.Is(err, lock.ErrHeld) {
-		t.Errorf("a second time: %v", err)
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 0)
+		l, owner := quorum(t, list), lock.NewOwner()
+		h := acquire(t, l, owner)
+		if _, err := l.TryLock(context.Background(), key, owner); !errors.Is(err, lock.ErrHeld) {
+			t.Errorf("a second time: %v", err)
+		}
+		if got := held(t, list); got != 5 {
+			t.Errorf("held on %d nodes after a refused re-entry, want 5", got)
+		}
+		unlock(t, h)
+	})
+}
+
+// Two of five nodes hang. Each costs a twentieth of the lease, all of them at
+// once or one after the other, and three are a majority.
+func TestRedlockDoesNotWaitForNodesThatHang(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		o      lock.Options
+		within time.Duration
+	}{
+		{"at once", lock.Options{}, lease / 20},
+		{"in turn", lock.Options{NodesInTurn: true}, 2 * lease / 20},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				list := nodes(t, 0, 0)
+				for _, n := range list[:2] {
+					n.hangs = func(int64) bool { return true }
+				}
+				l := quorum(t, list, c.o)
+				began := time.Now()
+				h := acquire(t, l, lock.NewOwner())
+				if took := time.Since(began); took != c.within {
+					t.Errorf("Lock took %v, want %v", took, c.within)
+				}
+				time.Sleep(2 * lease) // the watchdog does not hang either
+				if err := h.Context().Err(); err != nil {
+					t.Error(context.Cause(h.Context()))
+				}
+				began = time.Now()
+				unlock(t, h)
+				if took := time.Since(began); took > 2*c.within { // and perhaps a renewal in flight
+					t.Errorf("Unlock took %v", took)
+				}
+				if got := held(t, list); got != 0 {
+					t.Errorf("still held on %d", got)
+				}
+			})
+		})
 	}
-	if got := held(t, list); got != 5 {
-		t.Errorf("held on %d nodes after a refused re-entry, want 5", got)
+}
+
+// Who is refused by a majority is told ErrHeld; who reaches no majority is
+// told why not.
+func TestRedlockTellsWhatTheNodesFailedWith(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for down := range 6 {
+			list := nodes(t, 0, 0)
+			other := acquire(t, quorum(t, list), lock.NewOwner())
+			for _, n := range list[:down] {
+				n.loseRequest = func(int64) bool { return true }
+			}
+			_, err := quorum(t, list).TryLock(t.Context(), key, lock.NewOwner())
+			wantIs(t, err, lock.ErrNotAcquired)
+			if answered := 5 - down; errors.Is(err, lock.ErrHeld) != (answered >= 3) || errors.Is(err, errNetwork) == (answered >= 3) {
+				t.Errorf("%d nodes answered: %v", answered, err)
+			}
+			for _, n := range list {
+				n.loseRequest = nil
+			}
+			unlock(t, other)
+		}
+	})
+}
+
+// A majority that does not answer for a moment costs no lock: the renewal is
+// tried again until the deadline.
+func TestRedlockRenewalThatFailsIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 0)
+		for _, n := range list[:3] {
+			n.loseRequest = func(call int64) bool { return call == 2 } // the first renewal
+		}
+		h := acquire(t, quorum(t, list), lock.NewOwner())
+		time.Sleep(3 * lease)
+		if err := h.Context().Err(); err != nil {
+			t.Error(context.Cause(h.Context()))
+		}
+		unlock(t, h)
+	})
+}
+
+// A node that is down only for the moment of the release is reached later;
+// what one that stays down keeps, its lease ends.
+func TestRedlockReleaseReachesNodesThatWereDown(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		down  int
+		calls int64 // that the nodes which are down do not answer
+		left  int
+		err   error
+	}{
+		{"a minority, for a moment", 2, 1, 0, nil},
+		{"a majority, for a moment", 3, 1, 0, nil},
+		{"a minority, for good", 2, 1000, 2, nil},
+		{"a majority, for good", 3, 1000, 3, lock.ErrUnknown},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				list := nodes(t, 0, 0)
+				l := quorum(t, list, lock.Options{Retries: 3, Interval: 10 * time.Millisecond, Renew: lock.NoWatchdog})
+				h := acquire(t, l, lock.NewOwner())
+				for _, n := range list[:c.down] {
+					n.loseRequest = func(call int64) bool { return call > 1 && call <= 1+c.calls }
+				}
+				if err := h.Unlock(t.Context()); !errors.Is(err, c.err) {
+					t.Errorf("unlock: %v, want %v", err, c.err)
+				}
+				if got := held(t, list); got != c.left {
+					t.Errorf("held on %d nodes, want %d", got, c.left)
+				}
+			})
+		})
 	}
-	unlock(t, h)
 }

@@ -68,6 +68,10 @@ func (s Script) run(ctx context.Context, client Redis, keys []string, args ...an
 // answered tells whether err is Redis' own answer, so that the command's fate
 // is known: scripts fail before they write.
 func answered(err error) bool {
+	var several *nodesError
+	if errors.As(err, &several) {
+		return false // one node's answer does not settle what the others did
+	}
 	var re redis.Error
 	return errors.As(err, &re)
 }

@@ -83,11 +83,9 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 	}
 	s.l.o.Clock.AfterFunc(0, "settlement", func() {
 		defer s.leave()
-		limit, cancel := s.limited(ctx)
-		defer cancel()
-		if asked.Wait(limit) != nil {
-			a.unknown = true
-		}
+		// However long it takes with a client that minds no context: what was
+		// given back sooner could still be granted afterwards.
+		_ = asked.Wait(context.WithoutCancel(ctx))
 		if a.hold != nil {
 			_ = s.unlock(ctx, a.hold)
 			return
@@ -101,7 +99,10 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 // limited is a context that outlives ctx and ends at the engine's own limit.
 func (s *session) limited(ctx context.Context) (context.Context, context.CancelFunc) {
 	clk := s.l.o.Clock
-	return clk.WithDeadline(context.WithoutCancel(ctx), clk.Now().Add(s.l.o.Limit))
+	if ctx.Done() != nil {
+		ctx = context.WithoutCancel(ctx)
+	}
+	return clk.WithDeadline(ctx, clk.Now().Add(s.l.o.Limit))
 }
 
 // ask sends lock.lua and makes what it answers into a hold. The hold's
@@ -166,6 +167,13 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	return a
 }
 
+// waitsUntil notes until when the call waits that is about to ask.
+func (s *session) waitsUntil(t time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.until = t
+}
+
 // patience is how long the call that waits may be without asking again, 0
 // where none waits.
 func (s *session) patience() time.Duration {
@@ -181,7 +189,8 @@ func (s *session) patience() time.Duration {
 func (s *session) steps(c Call) steps {
 	return steps{
 		client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease, memory: s.l.o.Memory,
-		nodes: s.l.nodes, clock: s.l.o.Clock, inbox: s.l.o.Inbox,
+		nodes: s.l.nodes, clock: s.l.o.Clock, inTurn: s.l.o.NodesInTurn, inbox: s.l.o.Inbox,
+		retries: s.l.o.Retries, interval: s.l.o.Interval,
 		patience: s.patience(),
 	}
 }

@@ -16,6 +16,8 @@ var (
 	fairUnlockSource string
 	//go:embed fair-leave.lua
 	fairLeaveSource string
+	//go:embed notify-wake.lua
+	notifyWakeSource string
 	//go:embed notify-lock.lua
 	notifyLockSource string
 	//go:embed notify-unlock.lua
@@ -27,8 +29,8 @@ var (
 	fairUnlockScript   = newScript(CallUnlock, "fair-unlock.lua", queued(fairUnlockSource, 3))
 	fairLeaveScript    = newScript(CallLeave, "fair-leave.lua", queued(fairLeaveSource, 3))
 	notifyLockScript   = newScript(CallLock, "notify-lock.lua", notifyLockSource)
-	notifyUnlockScript = newScript(CallUnlock, "notify-unlock.lua", notifyUnlockSource)
-	notifyLeaveScript  = newScript(CallLeave, "notify-leave.lua", notifyLeaveSource)
+	notifyUnlockScript = newScript(CallUnlock, "notify-unlock.lua", notifyWakeSource+notifyUnlockSource)
+	notifyLeaveScript  = newScript(CallLeave, "notify-leave.lua", notifyWakeSource+notifyLeaveSource)
 )
 
 // queued is a script of the fair lock with what all of them share before it.
@@ -42,9 +44,10 @@ func queued(source string, grant int) string {
 // an acquisition under contention costs two commands. A grant is short, a
 // third of the lease, until its receiver renews it, which its watchdog does: a
 // waiter that died holds up the queue no longer than that. Deadlines are by
-// Redis' own clock. The safety timer at the lease's end covers a message that
-// was lost. Source: this project; the idea of direct hand-over as in
-// java.util.concurrent's fair locks.
+// Redis' own clock. A safety timer, which has each waiter ask every quarter of
+// the lease and when the lease or the grant before it ends, covers a message
+// that was lost and a grant that was not taken. Source: this project; the idea
+// of direct hand-over as in java.util.concurrent's fair locks.
 //
 // A message to nobody (PUBLISH answers 0) passes the turn on. In a cluster
 // PUBLISH counts the receivers of one node only: use the fair lock on a single
@@ -84,6 +87,7 @@ func notify() protocol {
 		leave:   scripted(notifyLeaveScript, keys, func(at steps) []any { return []any{at.waiter()} }),
 		renew:   scripted(renewScript, lockKey, ownerAndLease),
 		scripts: []Script{notifyLockScript, notifyUnlockScript, notifyLeaveScript, renewScript},
+		first:   map[string]string{CallUnlock: "HEXISTS", CallLeave: "ZREM"}, // what is before it in the source is run after it
 		keys:    keys,
 	}
 }
@@ -137,30 +141,69 @@ func (l *Locker) hear(text string) {
 	s.signal.Fire()
 }
 
-// listen opens the inbox before anybody can be asked to write to it.
+// listen opens the inbox before anybody can be asked to write to it, and
+// returns when it is open or cannot be opened, or when ctx has ended. One call
+// is at it at a time, at most for Options.Limit and on a context of its own:
+// others wait for the same inbox.
 func (l *Locker) listen(ctx context.Context) {
 	if l.p.leave == nil {
 		return
 	}
-	l.listening.Lock()
-	defer l.listening.Unlock()
+	l.mu.Lock()
 	if l.stop != nil {
+		l.mu.Unlock()
 		return
 	}
-	stop, err := l.o.Messenger.Listen(ctx, l.o.Inbox, l.hear)
-	if err == nil { // else the timers have to do, and the next call tries again
-		l.stop = stop
+	opening := l.opening
+	first := opening == nil
+	if first {
+		opening = make(chan struct{})
+		l.opening = opening
+	}
+	l.mu.Unlock()
+	switch {
+	case first && ctx.Done() == nil:
+		l.open(ctx)
+	case first:
+		l.o.Clock.AfterFunc(0, "listening", func() { l.open(context.WithoutCancel(ctx)) })
+	}
+	select {
+	case <-opening:
+	case <-ctx.Done():
 	}
 }
 
+// open opens the inbox.
+func (l *Locker) open(ctx context.Context) {
+	var stop func()
+	defer func() { // also where a simulated process dies in here
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.stop = stop
+		close(l.opening)
+		l.opening = nil
+	}()
+	ctx, cancel := l.o.Clock.WithDeadline(ctx, l.o.Clock.Now().Add(l.o.Limit))
+	defer cancel()
+	stop, _ = l.o.Messenger.Listen(ctx, l.o.Inbox, l.hear) // else the timers have to do, and the next call tries again
+}
+
 // Close ends what a Locker has running while nobody holds a lock: the
-// listening of ReentrantNotify and ReentrantFair. Locks that are held stay.
+// listening of ReentrantNotify and ReentrantFair. Locks that are held stay. It
+// waits for a listening that is about to begin.
 func (l *Locker) Close() {
-	l.listening.Lock()
-	defer l.listening.Unlock()
-	if l.stop != nil {
-		l.stop()
-		l.stop = nil
+	l.mu.Lock()
+	for l.opening != nil {
+		opening := l.opening
+		l.mu.Unlock()
+		<-opening
+		l.mu.Lock()
+	}
+	stop := l.stop
+	l.stop = nil
+	l.mu.Unlock()
+	if stop != nil {
+		stop()
 	}
 }
 

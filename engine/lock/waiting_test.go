@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"testing"
@@ -173,7 +174,9 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 		h := acquire(t, listening(t, c, o), lock.NewOwner())
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		dead := listening(t, c, o)
+		its := o
+		its.Inbox = "dead"
+		dead := listening(t, c, its)
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
@@ -191,6 +194,12 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 		}()
 		inLine(t, c, p, 2)
 		dead.Close() // its process is gone
+		for c.PubSubNumSub(t.Context(), its.Inbox).Val()[its.Inbox] != 0 {
+			if t.Context().Err() != nil {
+				t.Fatal("Redis does not notice")
+			}
+			time.Sleep(time.Millisecond) // polling: Redis is another process
+		}
 		unlock(t, h)
 		select {
 		case err := <-got:
@@ -207,11 +216,7 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 
 func TestLostRequestsAndRepliesInLine(t *testing.T) {
 	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
-		for _, s := range p.Scripts() {
-			if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {
-				t.Fatal(err)
-			}
-		}
+		loadAll(t, c, p)
 		for lost := int64(1); lost <= 4; lost++ {
 			for _, reply := range []bool{false, true} {
 				n := &network{UniversalClient: c}
@@ -243,5 +248,323 @@ func TestLostRequestsAndRepliesInLine(t *testing.T) {
 func TestMessengerIsNeeded(t *testing.T) {
 	if _, err := lock.New(nil, lock.Options{Protocol: lock.ReentrantFair, Lease: time.Second}); !errors.Is(err, lock.ErrOptions) {
 		t.Errorf("a fair lock without messages: %v", err)
+	}
+}
+
+// A waiter with a short lease must not make the places of the others shorter.
+func TestWaiterDoesNotShortenTheLineOfOthers(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		long := lock.Options{Protocol: p, Lease: time.Minute, Retries: 100, Interval: time.Second}
+		short := lock.Options{Protocol: p, Lease: time.Second, Retries: 100, Interval: 50 * time.Millisecond}
+		h := acquire(t, listening(t, c, long), lock.NewOwner())
+		ctx, cancel := context.WithCancel(t.Context())
+		var waiting sync.WaitGroup
+		for i, o := range []lock.Options{long, short} {
+			l := listening(t, c, o)
+			waiting.Go(func() { _, _ = l.Lock(ctx, key, lock.NewOwner()) })
+			inLine(t, c, p, int64(i+1))
+		}
+		for _, k := range p.Keys(key)[1:] {
+			if got := c.PTTL(t.Context(), k).Val(); got < 2*time.Minute {
+				t.Errorf("%s lives for %v, want the 160s of the first in line", k, got)
+			}
+		}
+		cancel()
+		waiting.Wait()
+		inLine(t, c, p, 0)
+		unlock(t, h)
+	})
+}
+
+// deaf hears nothing of what is published to it.
+type deaf struct{ lock.Messenger }
+
+func (d deaf) Listen(ctx context.Context, channel string, _ func(string)) (func(), error) {
+	return d.Messenger.Listen(ctx, channel, func(string) {})
+}
+
+// A waiter that was told that it is its turn, and goes, passes the turn on.
+func TestWaiterThatLeavesPassesItsTurnOn(t *testing.T) {
+	told(t, func(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+		o := lock.Options{Protocol: p, Lease: 20 * time.Second, Retries: 2, Interval: 10 * time.Second}
+		h := acquire(t, listening(t, c, o), lock.NewOwner())
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		first, second := make(chan error, 1), make(chan error, 1)
+		o.Messenger = deaf{lock.PubSub(c)}
+		leaves := locker(t, c, o)
+		t.Cleanup(leaves.Close)
+		go func() {
+			_, err := leaves.Lock(ctx, key, lock.NewOwner())
+			first <- err
+		}()
+		inLine(t, c, p, 1)
+		stays := listening(t, c, o)
+		go func() {
+			h, err := stays.Lock(context.Background(), key, lock.NewOwner())
+			if err == nil {
+				err = h.Unlock(context.Background())
+			}
+			second <- err
+		}()
+		inLine(t, c, p, 2)
+		unlock(t, h) // the first is told
+		inLine(t, c, p, 1)
+		cancel()
+		wantIs(t, <-first, context.Canceled)
+		select {
+		case err := <-second:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("the next in line was not told")
+		}
+		nothingLeft(t, c, p)
+	})
+}
+
+// The first command of each call is the one that is announced.
+func TestFirstCommandOfToldProtocols(t *testing.T) {
+	for p, want := range map[lock.Protocol]map[string]string{
+		lock.ReentrantNotify: {lock.CallLock: "EXISTS", lock.CallUnlock: "HEXISTS", lock.CallLeave: "ZREM", lock.CallRenew: "HEXISTS"},
+		lock.ReentrantFair:   {lock.CallLock: "TIME", lock.CallUnlock: "TIME", lock.CallLeave: "TIME", lock.CallRenew: "HEXISTS"},
+	} {
+		for call, name := range want {
+			if got := p.First(call); got != name {
+				t.Errorf("%s of %s begins with %s, want %s", call, p, got, name)
+			}
+		}
+	}
+}
+
+// loadAll has Redis know the scripts of a protocol.
+func loadAll(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
+	t.Helper()
+	for _, s := range p.Scripts() {
+		if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Who is granted the lock and does not take it holds up the next in line for
+// a third of the lease, and not for all of it.
+func TestGrantThatIsNotTakenGoesToTheNext(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		loadAll(t, c, lock.ReentrantFair)
+		o := lock.Options{Protocol: lock.ReentrantFair, Lease: lease, Retries: 1, Interval: time.Minute, Messenger: lock.PubSub(c)}
+		holder, next := locker(t, c, o), locker(t, c, o)
+		defer holder.Close()
+		defer next.Close()
+		h := acquire(t, holder, lock.NewOwner())
+		o.Messenger = deaf{o.Messenger}
+		hangs := locker(t, &network{UniversalClient: c, hangs: func(call int64) bool { return call > 1 }}, o)
+		defer hangs.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { _, _ = hangs.Lock(ctx, key, lock.NewOwner()) }()
+		inLine(t, c, lock.ReentrantFair, 1)
+		got := make(chan error)
+		go func() {
+			h, err := next.Lock(t.Context(), key, lock.NewOwner())
+			if err == nil {
+				err = h.Unlock(t.Context())
+			}
+			got <- err
+		}()
+		inLine(t, c, lock.ReentrantFair, 2)
+		began := time.Now()
+		unlock(t, h)
+		if err := <-got; err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > lease/3+2*time.Millisecond {
+			t.Errorf("the next was let in after %v, want a third of %v", took, lease)
+		}
+		cancel()
+		time.Sleep(time.Minute) // what hangs gives up
+	})
+}
+
+// A waiter that is woken in vain again and again still waits as long as it was
+// told to.
+func TestOnlyPollsAreRetries(t *testing.T) {
+	for _, p := range []lock.Protocol{lock.Reentrant, lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(string(p), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				loadAll(t, c, p)
+				o := lock.Options{Protocol: p, Lease: time.Minute, Retries: 3, Interval: 100 * time.Millisecond, Inbox: "inbox", Messenger: lock.PubSub(c)}
+				holder := locker(t, c, lock.Options{Protocol: p, Lease: time.Minute, Messenger: o.Messenger})
+				h := acquire(t, holder, lock.NewOwner())
+				l := locker(t, c, o)
+				owner := lock.NewOwner()
+				began := time.Now()
+				stop := make(chan struct{})
+				var waking sync.WaitGroup
+				waking.Go(func() {
+					for {
+						select {
+						case <-stop:
+							return
+						case <-time.After(7 * time.Millisecond):
+							c.Publish(t.Context(), "inbox", fmt.Sprintf("wake %s 0 %s", owner, key))
+						}
+					}
+				})
+				_, err := l.Lock(t.Context(), key, owner)
+				close(stop)
+				waking.Wait()
+				wantIs(t, err, lock.ErrHeld)
+				if took := time.Since(began); took != 300*time.Millisecond {
+					t.Errorf("gave up after %v, want 3 × 100ms", took)
+				}
+				unlock(t, h)
+				l.Close()
+				holder.Close()
+			})
+		})
+	}
+}
+
+// A fair waiter keeps its place by time: errors on the way, however many, do
+// not end it before.
+func TestErrorsDoNotEndAFairWaitEarly(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		loadAll(t, c, lock.ReentrantFair)
+		o := lock.Options{Protocol: lock.ReentrantFair, Lease: 80 * time.Millisecond, Retries: 2, Interval: time.Second, Messenger: lock.PubSub(c)}
+		holder := locker(t, c, o)
+		defer holder.Close()
+		h := acquire(t, holder, lock.NewOwner())
+		n := &network{UniversalClient: c, loseReply: func(call int64) bool { return call == 9 }} // three safety timers a lease
+		l := locker(t, n, o)
+		defer l.Close()
+		began := time.Now()
+		_, err := l.Lock(t.Context(), key, lock.NewOwner())
+		wantIs(t, err, lock.ErrHeld)
+		if took := time.Since(began); took != 2*time.Second {
+			t.Errorf("gave up after %v, want 2 × 1s", took)
+		}
+		unlock(t, h)
+	})
+}
+
+// slow is a Messenger that minds no context and takes until opened is closed.
+type slow struct {
+	lock.Messenger
+
+	opened chan struct{}
+}
+
+func (s slow) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
+	<-s.opened
+	return s.Messenger.Listen(context.WithoutCancel(ctx), channel, receive)
+}
+
+// Callers wait for the inbox to open as long as their own contexts last.
+func TestCallersDoNotWaitForTheInboxBeyondTheirContexts(t *testing.T) {
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(string(p), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				opened := make(chan struct{})
+				l := locker(t, c, lock.Options{Protocol: p, Messenger: slow{lock.PubSub(c), opened}})
+				var waiting sync.WaitGroup
+				began := time.Now()
+				for _, d := range []time.Duration{30 * time.Millisecond, 10 * time.Millisecond} {
+					waiting.Go(func() {
+						ctx, cancel := context.WithTimeout(t.Context(), d)
+						defer cancel()
+						_, err := l.Lock(ctx, key, lock.NewOwner())
+						wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+						if took := time.Since(began); took != d {
+							t.Errorf("returned after %v, want %v", took, d)
+						}
+					})
+				}
+				waiting.Wait()
+				time.Sleep(time.Second)
+				close(opened)
+				unlock(t, acquire(t, l, lock.NewOwner()))
+				nothingLeft(t, c, p)
+				l.Close()
+			})
+		})
+	}
+}
+
+// The scripts' messages have spaces between their parts.
+func TestOwnersAndInboxesThatBreakMessages(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c}
+		l := locker(t, n, lock.Options{})
+		for _, text := range []string{"", "a b", "a\tb", "a\n", "\x00", "a\u00a0b"} {
+			_, err := l.TryLock(t.Context(), key, lock.Owner(text))
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrOwner)
+			o := lock.Options{Lease: time.Second, Inbox: text}
+			if _, err := lock.New(c, o); text != "" && !errors.Is(err, lock.ErrOptions) {
+				t.Errorf("inbox %q: %v", text, err)
+			}
+		}
+		if got := n.calls.Load(); got != 0 {
+			t.Errorf("%d calls were sent", got)
+		}
+		unlock(t, acquire(t, l, "订单-7"))
+	})
+}
+
+// A leave that arrives late does not end what the owner has entered since; a
+// grant that it has not confirmed, it hands on.
+func TestLateLeaveDoesNotEndAHold(t *testing.T) {
+	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+		const p = lock.ReentrantFair
+		loadAll(t, c, p)
+		owner := lock.NewOwner()
+		leave := func() {
+			t.Helper()
+			for _, s := range p.Scripts() {
+				if s.Name != "fair-leave.lua" {
+					continue
+				}
+				if err := c.EvalSha(t.Context(), s.SHA, p.Keys(key), string(owner), string(owner)+" inbox", 20_000).Err(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		h := acquire(t, listening(t, c, lock.Options{Protocol: p, Lease: time.Minute}), owner)
+		leave()
+		wantCount(t, c, owner, 1)
+		unlock(t, h)
+		c.HSet(t.Context(), key, string(owner), 1)
+		c.PExpire(t.Context(), key, 20*time.Second)
+		leave()
+		wantCount(t, c, owner, 0)
+	})
+}
+
+// However many retries there may be, a waiter is told, and waits.
+func TestWaitingForEver(t *testing.T) {
+	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
+		t.Run(string(p), func(t *testing.T) {
+			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+				o := lock.Options{Protocol: p, Lease: time.Hour, Retries: math.MaxInt, Interval: time.Hour, Messenger: lock.PubSub(c)}
+				holder, waiter := locker(t, c, o), locker(t, c, o)
+				defer holder.Close()
+				defer waiter.Close()
+				h := acquire(t, holder, lock.NewOwner())
+				got := make(chan error)
+				go func() {
+					h, err := waiter.Lock(t.Context(), key, lock.NewOwner())
+					if err == nil {
+						err = h.Unlock(t.Context())
+					}
+					got <- err
+				}()
+				inLine(t, c, p, 1)
+				began := time.Now()
+				unlock(t, h)
+				if err := <-got; err != nil || time.Since(began) > time.Second {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+			})
+		})
 	}
 }

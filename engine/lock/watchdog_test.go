@@ -261,3 +261,31 @@ func TestLockReturnsWithItsContextThoughTheFateIsUnknown(t *testing.T) {
 		time.Sleep(time.Minute) // the settlement ends, too
 	})
 }
+
+// A client that minds no context answers long after the limit: what it was
+// granted is given back after the answer, and not before it.
+func TestSettlementWaitsForTheAcquisition(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		const slow = time.Second
+		n := &network{UniversalClient: c}
+		n.loseRequest = func(call int64) bool {
+			if call == 1 {
+				time.Sleep(slow) // it reaches Redis late
+			}
+			return false
+		}
+		l := locker(t, n, lock.Options{Lease: 10 * time.Second, Limit: slow / 10, Renew: lock.NoWatchdog})
+		owner := lock.NewOwner()
+		ctx, cancel := context.WithTimeout(t.Context(), slow/20)
+		defer cancel()
+		_, err := l.Lock(ctx, key, owner)
+		wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+		time.Sleep(slow / 2)
+		if got := n.calls.Load(); got != 1 {
+			t.Errorf("%d calls while the first is still on its way", got)
+		}
+		time.Sleep(slow)
+		wantCount(t, c, owner, 0)
+		unlock(t, acquire(t, l, owner))
+	})
+}

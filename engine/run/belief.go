@@ -17,7 +17,8 @@ type beliefs map[string]int
 func (b beliefs) after(thread string, body trace.Body) map[string]int {
 	switch v := body.(type) {
 	case trace.Command:
-		if v.Call == lock.CallUnlock && strings.EqualFold(v.Args[0], "HINCRBY") {
+		name := strings.ToUpper(v.Args[0])
+		if v.Call == lock.CallUnlock && (name == "HINCRBY" || name == "DEL") {
 			b.atMost(thread, v.Level-1)
 		}
 	case trace.Outcome:

@@ -206,7 +206,7 @@ func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter
 		}
 		o := lock.Options{
 			Messenger: losing{messenger, t}, Inbox: r.key + ":inbox:" + t.spec.Name,
-			Protocol: r.protocol(), Memory: memories[t.spec.Process],
+			Protocol: r.protocol(), NodesInTurn: true, Memory: memories[t.spec.Process],
 			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
 			Retries: t.spec.Retry.Times, Interval: t.spec.Retry.Interval,
 			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
