@@ -92,7 +92,7 @@ func get[T any](ctx context.Context, t *testing.T, expression string) T {
 	return v
 }
 
-const texts = `[...document.querySelectorAll("#rows tr")].map(r => r.innerText.replace(/\s+/g, " "))`
+const texts = `[...document.querySelectorAll("#rows tr:not([hidden])")].map(r => r.innerText.replace(/\s+/g, " "))`
 
 func TestPressRunAndReadTheTable(t *testing.T) {
 	ctx, url := tab(t), serve(t)
@@ -100,8 +100,8 @@ func TestPressRunAndReadTheTable(t *testing.T) {
 		ctx, t,
 		chromedp.EmulateViewport(1440, 900),
 		chromedp.Navigate(url),
-		chromedp.Click(`#scenario button[value="run"]`),
-		chromedp.WaitVisible(`.run[data-ended="true"]`),
+		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 	)
 	rows := get[[]string](ctx, t, texts)
 	// The article's T1 to T10, with the seed's own times.
@@ -124,10 +124,10 @@ func TestRowsArriveWhileAWallClockRunGoesOn(t *testing.T) {
 	do(
 		ctx, t,
 		chromedp.Navigate(url+"/?example=lease-expiry"),
-		chromedp.Click(`input[name="store"][value="wall"]`),
-		chromedp.Click(`#scenario button[value="run"]`),
-		chromedp.WaitVisible(`.run[data-ended="true"]`),
-		chromedp.WaitVisible(`.violation[data-rule="mutual-exclusion"]`),
+		chromedp.Click(chromedp.CSS(`input[name="store"][value="wall"]`)),
+		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+		chromedp.WaitVisible(chromedp.CSS(`.violation[data-rule="mutual-exclusion"]`)),
 	)
 	rows := get[[]string](ctx, t, texts)
 	steps := get[[]string](ctx, t, `[...document.querySelectorAll("#rows tr .t")].map(e => e.innerText)`)
@@ -151,8 +151,8 @@ func TestNothingScrollsSideways(t *testing.T) {
 			ctx, t,
 			chromedp.EmulateViewport(width, 800),
 			chromedp.Navigate(url),
-			chromedp.Click(`#scenario button[value="run"]`),
-			chromedp.WaitVisible(`.run[data-ended="true"]`),
+			chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+			chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 		)
 		if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
 			t.Errorf("%d px wide: the page is %d px wider", width, over)
@@ -166,7 +166,7 @@ func TestRunWithTheKeyboardAlone(t *testing.T) {
 	for range 12 { // skip link, brand, examples, Run
 		do(ctx, t, chromedp.KeyEvent("\t"))
 		if get[string](ctx, t, `document.activeElement.value ?? ""`) == "run" {
-			do(ctx, t, chromedp.KeyEvent("\r"), chromedp.WaitVisible(`.run[data-ended="true"]`))
+			do(ctx, t, chromedp.KeyEvent("\r"), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
 			return
 		}
 	}

@@ -184,7 +184,7 @@ func Home(p view.Home) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = door("/play", say(ctx, "Play"), say(ctx, "You are the scheduler: choose who moves, strike faults, branch and compare.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = door("/play", say(ctx, "Playground"), say(ctx, "You are the scheduler: choose who moves, strike faults, branch and compare.")).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -47,11 +47,12 @@ type Frame struct {
 
 // Moment is what there is to see right after one Redis command of a row.
 type Moment struct {
-	Why   string     `json:"why"`
-	Says  string     `json:"says"`
-	At    string     `json:"at"`
-	After State      `json:"after"`
-	Lua   *LuaMoment `json:"lua,omitempty"`
+	Why    string     `json:"why"`
+	Says   string     `json:"says"`
+	At     string     `json:"at"`
+	After  State      `json:"after"`
+	Belief []int      `json:"belief"`
+	Lua    *LuaMoment `json:"lua,omitempty"`
 }
 
 // LuaMoment is how far a script has come.
@@ -148,7 +149,7 @@ func (f *Film) Add(e trace.Event) int {
 // command notes a command and the line of the script that it is.
 func (f *Film) command(frame *Frame, e trace.Event, b trace.Command, why string) {
 	row := &f.timeline.rows[len(f.timeline.rows)-1]
-	m := Moment{Why: why, At: row.At, After: state(row.Key, e.Key.PTTL)}
+	m := Moment{Why: why, At: row.At, After: state(row.Key, e.Key.PTTL), Belief: f.belief(e)}
 	if n := len(row.Inside); n > 0 {
 		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
 	}

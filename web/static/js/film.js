@@ -23,6 +23,7 @@
  * @property {string} why
  * @property {string} at "62 ms"
  * @property {State} after
+ * @property {number[]} belief levels that each thread believes to hold
  * @property {Lua} [lua]
  * @property {string} says the command in words
  *

@@ -28,7 +28,7 @@ export function inspect(box, film, { row, moment, preview }) {
     hash(film, state, was),
     lease(film, state),
     make("p", { class: "truth" }, truth(film, state)),
-    beliefs(film, state, shown?.belief ?? []),
+    beliefs(film, state, inside?.belief ?? shown?.belief ?? []),
   ];
   box.replaceChildren(...parts);
 }

@@ -376,7 +376,7 @@ export function play(stage) {
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
     const list = byId("choices");
     list.replaceChildren();
-    for (const cell of stage.querySelectorAll("[data-next]")) {
+    for (const cell of stage.querySelectorAll("[data-next], [data-coming]")) {
       cell.replaceChildren();
     }
     // On a phone the list is what is seen: who can move comes first.
@@ -385,8 +385,13 @@ export function play(stage) {
       if (option.background && !option.does) {
         continue;
       }
-      for (const place of [stage.querySelector(`[data-next="${CSS.escape(option.thread)}"]`), list]) {
-        place?.append(optionIn(option, place === list));
+      const name = CSS.escape(option.thread);
+      list.append(optionIn(option, "li"));
+      if (option.background) {
+        stage.querySelector(`[data-coming="${name}"]`)?.append(optionIn(option, "div"));
+      } else {
+        stage.querySelector(`[data-next="${name}"]`)?.append(optionIn(option, "div"));
+        stage.querySelector(`[data-coming="${name}"]`)?.prepend(make("p", { class: "does" }, wordsOf(option)));
       }
     }
     if (focused) {
@@ -395,21 +400,25 @@ export function play(stage) {
     }
   }
 
+  /** @param {Option} option */
+  const wordsOf = (option) => [option.does, option.why, option.armed].filter(Boolean).join(" · ");
+
   /**
    * @param {Option} option
-   * @param {boolean} listed
+   * @param {string} tag "li" in the list of all
    */
-  function optionIn(option, listed) {
+  function optionIn(option, tag) {
     const label = option.background ? say("Step %s's watchdog", option.thread) : say("Step %s", option.thread);
     const button = /** @type {HTMLButtonElement} */ (make("button", { type: "button", class: option.background ? "step small" : "step" }, label));
-    button.dataset.option = `${listed}${option.thread}${option.background ?? false}`;
+    button.dataset.option = `${tag}${option.thread}${option.background ?? false}`;
     button.disabled = !option.can;
     button.onclick = () => inTurn(() => step(option.thread, Boolean(option.background)));
-    const text = [option.does, option.why, option.armed].filter(Boolean).join(" · ");
+    const text = wordsOf(option);
+    button.title = text;
     if (option.can) {
       button.setAttribute("aria-label", `${label}: ${text}`);
     }
-    const entry = make(listed ? "li" : "div", { class: "option" }, button, make("span", { class: "does" }, text));
+    const entry = make(tag, { class: "option" }, button, make("span", { class: "does" }, text));
     entry.classList.add(`t${threads.indexOf(option.thread) % 8}`);
     return entry;
   }
