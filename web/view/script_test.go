@@ -68,15 +68,21 @@ func TestWhereACallOfAScriptStands(t *testing.T) {
 		{"a line that is not known", "reentrant", "lock.lua", []int{10, 0}, 15, false, []int{}},
 		{"commands of another script", "reentrant", "lock.lua", []int{99}, 0, true, []int{}},
 		{
-			"in line", "reentrant-fair", "fair-lock.lua", []int{6, 44, 53, 69, 70, 72, 73, 75}, 0, true,
+			"in line", "reentrant-fair", "fair-lock.lua",
+			[]int{6, 44, 53, 69, 70, 72, 73, 75},
+			0, true,
 			slices.Concat(lines(11, 32), lines(45, 52), lines(54, 64), []int{66}),
 		},
 		{
-			"first in an empty queue", "reentrant-fair", "fair-lock.lua", []int{6, 44, 12, 49, 50}, 0, true,
+			"first in an empty queue", "reentrant-fair", "fair-lock.lua",
+			[]int{6, 44, 12, 49, 50},
+			0, true,
 			slices.Concat(lines(16, 30), []int{46}, lines(53, 66), lines(68, 75)),
 		},
 		{
-			"handed over to the second", "reentrant-fair", "fair-unlock.lua", []int{6, 39, 43, 48, 51, 12, 16, 17, 25, 12, 16, 17, 25, 26, 27}, 0, true,
+			"handed over to the second", "reentrant-fair", "fair-unlock.lua",
+			[]int{6, 39, 43, 48, 51, 12, 16, 17, 25, 12, 16, 17, 25, 26, 27},
+			0, true,
 			[]int{14, 19, 40, 45},
 		},
 		{"nobody to wake", "reentrant-notify", "notify-unlock.lua", []int{8, 12, 17, 22, 24}, 0, true, []int{9, 14, 20, 28, 29, 30, 31}},
@@ -160,8 +166,19 @@ func TestScriptsAreShownAsTheyAre(t *testing.T) {
 func TestTokens(t *testing.T) {
 	s := scriptNamed(t, scriptsOf(t, "reentrant"), "lock.lua")
 	want := []view.Token{
-		{Class: "k", Text: "if"}, {Text: " "}, {Class: "f", Text: "redis.call"}, {Text: "("}, {Class: "r", Text: "'EXISTS'"}, {Text: ", "},
-		{Class: "v", Text: "KEYS"}, {Text: "["}, {Class: "m", Text: "1"}, {Text: "]) == "}, {Class: "m", Text: "0"}, {Text: " "}, {Class: "k", Text: "then"},
+		{Class: "k", Text: "if"},
+		{Text: " "},
+		{Class: "f", Text: "redis.call"},
+		{Text: "("},
+		{Class: "r", Text: "'EXISTS'"},
+		{Text: ", "},
+		{Class: "v", Text: "KEYS"},
+		{Text: "["},
+		{Class: "m", Text: "1"},
+		{Text: "]) == "},
+		{Class: "m", Text: "0"},
+		{Text: " "},
+		{Class: "k", Text: "then"},
 	}
 	if diff := cmp.Diff(want, s.Lines[9].Tokens); diff != "" {
 		t.Error(diff)

@@ -349,9 +349,17 @@ func TestWhatCannotBeIsToldAllTheSame(t *testing.T) {
 	p := play(t, "two-threads.yaml", as)
 	teller := view.NewTeller(words.English, p.sc, nil)
 	for _, b := range []trace.Body{
-		trace.Command{}, trace.Command{Args: []string{"HINCRBY"}, Node: 9}, trace.Command{Args: []string{"ZPOPMIN"}, Reply: []any{int64(1)}},
-		trace.Command{Args: []string{"GET"}, Reply: "x"}, trace.Command{Args: []string{"SET", "k", "v", "PX"}}, trace.Outcome{}, trace.Wait{}, trace.Fault{Do: "x"},
-		trace.Violation{Rule: "x"}, trace.Expired{Node: 7}, trace.End{},
+		trace.Command{},
+		trace.Command{Args: []string{"HINCRBY"}, Node: 9},
+		trace.Command{Args: []string{"ZPOPMIN"}, Reply: []any{int64(1)}},
+		trace.Command{Args: []string{"GET"}, Reply: "x"},
+		trace.Command{Args: []string{"SET", "k", "v", "PX"}},
+		trace.Outcome{},
+		trace.Wait{},
+		trace.Fault{Do: "x"},
+		trace.Violation{Rule: "x"},
+		trace.Expired{Node: 7},
+		trace.End{},
 	} {
 		for _, thread := range []string{"", "A", "Z"} {
 			if got := teller.Tell(trace.Event{Seq: 1, Thread: thread, Body: b, Key: trace.Absent()}); got == "" {
