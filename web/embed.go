@@ -108,7 +108,7 @@ func filmed(l words.Language, made *recording) (*replayJSON, error) {
 	if out.Head, err = rendered(l, templates.Head(shown, false)); err != nil {
 		return nil, err
 	}
-	if out.Lua, err = rendered(l, templates.Lua(film.Scripts(), view.NoScript(l, made.sc.Lock.Protocol))); err != nil {
+	if out.Lua, err = rendered(l, templates.Lua(film.Scripts())); err != nil {
 		return nil, err
 	}
 	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film, 0)))

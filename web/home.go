@@ -81,7 +81,7 @@ func (s *Server) replayed(ctx context.Context) (*recording, error) {
 // recorded is a film that needs no more of the server.
 func (s *Server) recorded(l words.Language, sc *scenario.Scenario, f *view.Film) view.Viewer {
 	return view.Viewer{
-		Scenario: view.NewScenario(l, sc), Rows: f.Rows(), Lanes: lanesOf(l, f, len(f.Rows())), Scripts: f.Scripts(), NoScript: view.NoScript(l, sc.Lock.Protocol),
+		Scenario: view.NewScenario(l, sc), Rows: f.Rows(), Lanes: lanesOf(l, f, len(f.Rows())), Scripts: f.Scripts(),
 		Recorded: f.Recorded(),
 	}
 }

@@ -56,7 +56,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	}
 	p.Page = s.frame(r, title)
 	p.Viewer = view.Viewer{
-		Scenario: view.NewScenario(l, shown), Steps: true, Scripts: view.Scripts(shown.Lock.Protocol), NoScript: view.NoScript(l, shown.Lock.Protocol),
+		Scenario: view.NewScenario(l, shown), Steps: true, Scripts: view.Scripts(l, shown),
 		Lanes: lanesOf(l, view.NewFilm(l, shown, nil), 0),
 	}
 	for _, known := range scenario.Protocols() {

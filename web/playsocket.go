@@ -426,7 +426,7 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 	if o.Rail, err = rendered(p.l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
-	o.Lua, err = rendered(p.l, templates.Lua(view.Scripts(sc.Lock.Protocol), view.NoScript(p.l, sc.Lock.Protocol)))
+	o.Lua, err = rendered(p.l, templates.Lua(view.Scripts(p.l, sc)))
 	return o, err
 }
 

@@ -15,7 +15,6 @@ type Viewer struct {
 	Rows     []Row
 	Lanes    LanesPicture
 	Scripts  []Script
-	NoScript string // what stands for the script where none ran
 	Recorded *Recorded
 }
 
@@ -29,38 +28,30 @@ type Recorded struct {
 
 // Frame is what there is to see at a row, beside the row itself.
 type Frame struct {
-	Step   int        `json:"step"`
-	HTML   string     `json:"html,omitempty"` // of the row, where it is not in the page
-	At     string     `json:"at"`
-	Thread int        `json:"thread"` // ordinal of the one that acted, or -1
-	Why    string     `json:"why"`
-	Says   string     `json:"says"` // the row in words
-	Mark   Mark       `json:"mark,omitempty"`
-	Alarm  string     `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
-	After  State      `json:"after"`
-	Belief []int      `json:"belief"` // levels that each thread acts as if it held
-	Lua    *LuaMoment `json:"lua,omitempty"`
-	Inside []Moment   `json:"inside,omitempty"`
+	Step   int           `json:"step"`
+	HTML   string        `json:"html,omitempty"` // of the row, where it is not in the page
+	At     string        `json:"at"`
+	Thread int           `json:"thread"` // ordinal of the one that acted, or -1
+	Why    string        `json:"why"`
+	Says   string        `json:"says"` // the row in words
+	Mark   Mark          `json:"mark,omitempty"`
+	Alarm  string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
+	After  State         `json:"after"`
+	Belief []int         `json:"belief"` // levels that each thread acts as if it held
+	Lua    *ScriptMoment `json:"lua,omitempty"`
+	Inside []Moment      `json:"inside,omitempty"`
 
 	weight int // of Why
 }
 
 // Moment is what there is to see right after one Redis command of a row.
 type Moment struct {
-	Why    string     `json:"why"`
-	Says   string     `json:"says"`
-	At     string     `json:"at"`
-	After  State      `json:"after"`
-	Belief []int      `json:"belief"`
-	Lua    *LuaMoment `json:"lua,omitempty"`
-}
-
-// LuaMoment is how far a script has come.
-type LuaMoment struct {
-	Script  string `json:"script"`
-	Ran     []int  `json:"ran"` // lines
-	Next    int    `json:"next,omitempty"`
-	Untaken []int  `json:"untaken,omitempty"`
+	Why    string        `json:"why"`
+	Says   string        `json:"says"`
+	At     string        `json:"at"`
+	After  State         `json:"after"`
+	Belief []int         `json:"belief"`
+	Lua    *ScriptMoment `json:"lua,omitempty"`
 }
 
 // State is the lock's key in numbers.
@@ -110,7 +101,7 @@ type Film struct {
 func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
 	shown := NewScenario(l, sc)
 	f := &Film{
-		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(sc.Lock.Protocol),
+		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(l, sc),
 	}
 	f.lanes = NewLanes(f.timeline.threads, owners, shown.LeaseMillis)
 	return f
@@ -153,30 +144,22 @@ func (f *Film) command(frame *Frame, e trace.Event, b trace.Command, why string)
 	if n := len(row.Inside); n > 0 {
 		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
 	}
-	if s, ok := f.script(b.Script); ok {
-		if f.running != b.Script {
-			f.ran, f.running = nil, b.Script
+	if s, ok := scriptOf(f.scripts, b); ok {
+		if f.running != s.Name {
+			f.ran, f.running = nil, s.Name
 		} else if n := len(frame.Inside); n > 0 && frame.Inside[n-1].Lua != nil {
-			frame.Inside[n-1].Lua = moment(s, f.ran, b.Line, false)
+			frame.Inside[n-1].Lua = moment(s, f.ran, s.LineOf(b), false)
 		}
-		f.ran = append(slices.Clone(f.ran), b.Line)
-		m.Lua = moment(s, f.ran, 0, false)
-		frame.Lua = moment(s, f.ran, 0, true)
+		f.ran = append(slices.Clone(f.ran), s.LineOf(b))
+		m.Lua = moment(s, f.ran, 0, true)
+		frame.Lua = m.Lua
 	}
 	frame.Inside = append(frame.Inside, m)
 }
 
-func (f *Film) script(name string) (Script, bool) {
-	i := slices.IndexFunc(f.scripts, func(s Script) bool { return s.Name == name })
-	if name == "" || i < 0 {
-		return Script{}, false
-	}
-	return f.scripts[i], true
-}
-
-func moment(s Script, ran []int, next int, over bool) *LuaMoment {
+func moment(s Script, ran []int, next int, over bool) *ScriptMoment {
 	at := s.At(ran, next, over)
-	return &LuaMoment{Script: s.Name, Ran: at.Ran, Next: at.Next, Untaken: at.Untaken}
+	return &at
 }
 
 func (f *Film) belief(e trace.Event) []int {

@@ -274,6 +274,22 @@ func TestRarerEventsAreTold(t *testing.T) {
 			"a lost request", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: lock, do: lose-request}]",
 			"A hears no answer to its lock, attempt 1, and cannot know that it never arrived.",
 		},
+		{
+			"a lost request after one that is late", one + "\nlock: {lease: 100ms, watchdog: off}\nfaults: [{thread: A, at: lock, do: delay, for: 150ms}, {thread: A, at: lock, do: lose-request}]",
+			"A hears no answer to its lock, attempt 2, and cannot know whether Redis has run it.",
+		},
+		{
+			"an unlock whose first request was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: unlock, do: lose-request}]",
+			"A has released the lock: its count was 0, so the key was deleted.",
+		},
+		{
+			"an unlock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: unlock, do: lose-reply}]",
+			"A takes “not held” for a release: an earlier attempt did it, for its lease cannot be over yet.",
+		},
+		{
+			"a lock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A finds its own field before it was told of it: HEXISTS answers 1, so the lock is its own.",
+		},
 		{"a delay", one + "\nlock: {lease: 1s}\nfaults: [{thread: A, at: lock, do: delay, for: 30ms}]", "A's lock is held up on the way and reaches Redis 30 ms later."},
 		{
 			"a grant that comes too late", one + "\nlock: {lease: 100ms, watchdog: off}\nfaults: [{thread: A, at: lock, do: delay, for: 99ms}]",
@@ -333,9 +349,17 @@ func TestWhatCannotBeIsToldAllTheSame(t *testing.T) {
 	p := play(t, "two-threads.yaml", as)
 	teller := view.NewTeller(words.English, p.sc, nil)
 	for _, b := range []trace.Body{
-		trace.Command{}, trace.Command{Args: []string{"HINCRBY"}, Node: 9}, trace.Command{Args: []string{"ZPOPMIN"}, Reply: []any{int64(1)}},
-		trace.Command{Args: []string{"GET"}, Reply: "x"}, trace.Command{Args: []string{"SET", "k", "v", "PX"}}, trace.Outcome{}, trace.Wait{}, trace.Fault{Do: "x"},
-		trace.Violation{Rule: "x"}, trace.Expired{Node: 7}, trace.End{},
+		trace.Command{},
+		trace.Command{Args: []string{"HINCRBY"}, Node: 9},
+		trace.Command{Args: []string{"ZPOPMIN"}, Reply: []any{int64(1)}},
+		trace.Command{Args: []string{"GET"}, Reply: "x"},
+		trace.Command{Args: []string{"SET", "k", "v", "PX"}},
+		trace.Outcome{},
+		trace.Wait{},
+		trace.Fault{Do: "x"},
+		trace.Violation{Rule: "x"},
+		trace.Expired{Node: 7},
+		trace.End{},
 	} {
 		for _, thread := range []string{"", "A", "Z"} {
 			if got := teller.Tell(trace.Event{Seq: 1, Thread: thread, Body: b, Key: trace.Absent()}); got == "" {

@@ -13,11 +13,7 @@
  * @property {number} lease ms left, or -1 where it never runs out
  * @property {number} left of the lease, in thousandths
  *
- * @typedef {object} Lua
- * @property {string} script
- * @property {number[]} ran
- * @property {number} [next]
- * @property {number[]} [untaken]
+ * @typedef {import("./lua.js").Moment} Lua
  *
  * @typedef {object} Moment right after one Redis command
  * @property {string} why

@@ -1,0 +1,109 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web/static"
+	"relock/web/templates"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// serveScripts serves a page with the scripts of a lock's lesson alone, and
+// returns its URL and the moment of each command, by the event's seq.
+func serveScripts(t *testing.T, lesson string) (string, map[int]view.ScriptMoment) {
+	t.Helper()
+	data, err := fs.ReadFile(lessons.Scenarios(), lesson)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := engine.Start(t.Context(), sc, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	events, _ := run.Log().Since(0)
+	moments := map[int]view.ScriptMoment{}
+	for i, e := range events {
+		if m, ok := view.MomentAt(view.Scripts(words.English, sc), events, i); ok {
+			moments[e.Seq] = m
+		}
+	}
+	files, err := static.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle(static.Prefix, files)
+	mux.HandleFunc("/page/{lang}/{theme}", func(w http.ResponseWriter, r *http.Request) {
+		l := words.Match(r.PathValue("lang"))
+		texts, _ := json.Marshal(l.ForScripts())
+		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><html lang=%q data-theme=%q><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<style>%s</style><script type="application/json" id="words">%s</script><body><div id="pane" class="card">`, l.Code(), r.PathValue("theme"), files.Style(), texts)
+		for _, s := range view.Scripts(l, sc) {
+			_ = templates.LuaPane(s).Render(words.With(r.Context(), l), w)
+		}
+		_, _ = fmt.Fprint(w, `</div><script type="module">import { show } from "/static/js/lua.js"; window.show = show;</script>`)
+	})
+	h := httptest.NewServer(mux)
+	t.Cleanup(h.Close)
+	return h.URL, moments
+}
+
+// shown calls the page's script for a moment, and gives what can be read: the
+// lines of the script that is visible, each with its class and what it says.
+const shown = `(moment => { show(pane, moment);
+	return [...pane.querySelectorAll("[data-script]:not([hidden]) li")].map(l => [l.dataset.line, l.className, l.querySelector(".lua-said").textContent].join(" ").trim())})(%s)`
+
+func TestAScriptIsMarkedWhereItStands(t *testing.T) {
+	ctx := tab(t)
+	url, moments := serveScripts(t, "two-threads.yaml")
+	do(ctx, t, chromedp.EmulateViewport(360, 900), chromedp.Navigate(url+"/page/en/light"), chromedp.Poll[chromedp.Void](`window.show !== undefined`))
+	read := func(seq int) string {
+		moment, err := json.Marshal(moments[seq])
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := get[[]string](ctx, t, fmt.Sprintf(shown, moment))
+		return strings.Join(slices.DeleteFunc(lines, func(l string) bool { return !strings.Contains(l, " ") || strings.Contains(l, "untaken") }), "; ")
+	}
+	for seq, want := range map[int]string{
+		16: "10 lua-ran has run; 18 lua-now lua-ran has just run; 24 lua-next runs next",
+		3:  "10 lua-ran has run; 14 lua-ran has run; 15 lua-now lua-ran has just run",
+		41: "8 lua-ran has run; 12 lua-ran has run; 17 lua-ran has run; 20 lua-now lua-ran has just run",
+	} {
+		if got := read(seq); got != want {
+			t.Errorf("%d: %s\nwant %s", seq, got, want)
+		}
+	}
+	if got := get[string](ctx, t, `[...pane.querySelectorAll("[data-script]:not([hidden]) .lua-untaken")].map(l => l.dataset.line).join(" ")`); got != "9 14" {
+		t.Errorf("passed by: %s", got)
+	}
+	if got := get[string](ctx, t, `pane.querySelector('[data-script="unlock.lua"] [data-line="20"] code').textContent`); got != "  redis.call('DEL', KEYS[1])" {
+		t.Errorf("the code is not as it is written: %q", got)
+	}
+	if got := get[int](ctx, t, `(show(pane, null), pane.querySelectorAll(".lua-now, .lua-ran, .lua-next, .lua-untaken").length)`); got != 0 {
+		t.Errorf("%d marks without a moment", got)
+	}
+	if wide := get[int](ctx, t, `document.documentElement.scrollWidth - innerWidth`); wide > 0 {
+		t.Errorf("the page scrolls sideways by %d px", wide)
+	}
+}

@@ -1,0 +1,95 @@
+// Marks in a script which lines ran, which is next, and which were passed by.
+import { say } from "./words.js";
+
+/**
+ * Where a run of a script stands; see ScriptMoment in web/view.
+ * @typedef {object} Moment
+ * @property {string} script its name
+ * @property {number} line of the command that ran last, 0 if it is not known
+ * @property {number[]} ran lines whose commands have run
+ * @property {number} next line of the next command, 0 if there is none
+ * @property {number[]} untaken lines that were passed by
+ * @property {number} [thread] whose run it is: its place among the threads, from 0
+ */
+
+/**
+ * Shows the script of a moment among those of a pane, and marks its lines.
+ * Without a moment all marks go, and what is shown stays.
+ * @param {HTMLElement} pane holds the scripts, each as LuaPane renders it
+ * @param {Moment | null} moment
+ */
+export function show(pane, moment) {
+  /** @type {HTMLElement[]} */
+  const scripts = [...pane.querySelectorAll("[data-script]")].filter((s) => s instanceof HTMLElement);
+  const shown = scripts.find((s) => s.dataset.script === moment?.script);
+  for (const script of scripts) {
+    if (shown) {
+      script.hidden = script !== shown;
+    }
+    mark(script, script === shown ? moment : null);
+  }
+}
+
+/**
+ * Marks the lines of one script.
+ * @param {HTMLElement} script
+ * @param {Moment | null} moment
+ */
+function mark(script, moment) {
+  for (let n = 0; n < 8; n++) {
+    script.classList.toggle(`t${n}`, moment?.thread !== undefined && moment.thread % 8 === n);
+  }
+  for (const line of script.querySelectorAll("[data-line]")) {
+    if (!(line instanceof HTMLElement)) {
+      continue;
+    }
+    const number = Number(line.dataset.line);
+    const now = number === moment?.line;
+    const ran = moment?.ran.includes(number) ?? false;
+    const next = number === moment?.next;
+    const untaken = moment?.untaken.includes(number) ?? false;
+    line.classList.toggle("lua-now", now);
+    line.classList.toggle("lua-ran", ran && !next);
+    line.classList.toggle("lua-next", next);
+    line.classList.toggle("lua-untaken", untaken);
+    const said = line.querySelector(".lua-said");
+    if (said) {
+      said.textContent = meaning(now, ran, next, untaken);
+    }
+    if (now || (next && !moment?.line)) {
+      reveal(line);
+    }
+  }
+}
+
+/**
+ * What a line's marks mean, for those who do not see them.
+ * @param {boolean} now
+ * @param {boolean} ran
+ * @param {boolean} next
+ * @param {boolean} untaken
+ */
+function meaning(now, ran, next, untaken) {
+  if (next) {
+    return say("runs next");
+  }
+  if (now) {
+    return say("has just run");
+  }
+  if (ran) {
+    return say("has run");
+  }
+  return untaken ? say("passed by") : "";
+}
+
+/**
+ * Brings a line into the middle of its own pane; the page stands still.
+ * @param {HTMLElement} line
+ */
+function reveal(line) {
+  const box = line.closest(".lua-scroll");
+  if (box) {
+    const from = line.getBoundingClientRect().top - box.getBoundingClientRect().top;
+    box.scrollTop += from - (box.clientHeight - line.offsetHeight) / 2;
+  }
+}

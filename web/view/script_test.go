@@ -1,0 +1,274 @@
+package view_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"relock/engine/lock"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// parse reads a scenario of a lock.
+func parse(t *testing.T, yaml string) *scenario.Scenario {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+func scriptsOf(t *testing.T, protocol string) []view.Script {
+	t.Helper()
+	return view.Scripts(words.English, parse(t, "lock: {protocol: "+protocol+"}\nthreads: [{name: A}]"))
+}
+
+func scriptNamed(t *testing.T, list []view.Script, name string) view.Script {
+	t.Helper()
+	for _, s := range list {
+		if s.Name == name {
+			return s
+		}
+	}
+	t.Fatalf("no %s", name)
+	return view.Script{}
+}
+
+// Each line was checked by hand against the script.
+func TestWhereACallOfAScriptStands(t *testing.T) {
+	for _, c := range []struct {
+		name, protocol, script string
+		ran                    []int
+		next                   int
+		over                   bool
+		untaken                []int
+	}{
+		{"first acquisition, EXISTS", "reentrant", "lock.lua", []int{10}, 14, false, append(lines(18, 36), 12)},
+		{"first acquisition, HINCRBY", "reentrant", "lock.lua", []int{10, 14}, 15, false, append(lines(18, 36), 12)},
+		{"first acquisition, over", "reentrant", "lock.lua", []int{10, 14, 15}, 0, true, append(lines(18, 36), 12)},
+		{"reentry, EXISTS", "reentrant", "lock.lua", []int{10}, 18, false, lines(11, 16)},
+		{"reentry, HGET", "reentrant", "lock.lua", []int{10, 18, 24}, 30, false, []int{11, 12, 13, 14, 15, 16, 19, 20, 21, 22, 26}},
+		{"reentry, over", "reentrant", "lock.lua", []int{10, 18, 24, 30}, 0, true, []int{11, 12, 13, 14, 15, 16, 19, 20, 21, 22, 26, 33, 34}},
+		{"refused", "reentrant", "lock.lua", []int{10, 18}, 0, true, append(lines(11, 16), lines(24, 36)...)},
+		{"asked, and nothing else known", "reentrant", "lock.lua", []int{10}, 0, false, []int{}},
+		{"gone at a level above 1", "reentrant", "lock.lua", []int{10}, 0, true, append(lines(14, 16), lines(18, 36)...)},
+		{"the first acquisition, sent again", "reentrant", "lock.lua", []int{10, 18, 24, 32, 34}, 0, true, []int{11, 12, 13, 14, 15, 16, 19, 20, 21, 22, 26, 29, 30}},
+		{"unlock to 1", "reentrant", "unlock.lua", []int{8, 12, 17}, 0, true, []int{9, 14, 20}},
+		{"unlock to 0", "reentrant", "unlock.lua", []int{8, 12, 17, 20}, 0, true, []int{9, 14}},
+		{"unlock to 0, HEXISTS", "reentrant", "unlock.lua", []int{8}, 12, false, []int{9}},
+		{"unlock of nothing", "reentrant", "unlock.lua", []int{8}, 0, true, lines(11, 22)},
+		{"renewed", "reentrant", "renew.lua", []int{6, 10, 11}, 0, true, []int{7}},
+		{"nothing to renew", "reentrant", "renew.lua", []int{6, 10}, 0, true, []int{7, 11}},
+		{"a line that is not known", "reentrant", "lock.lua", []int{10, 0}, 15, false, []int{}},
+		{"commands of another script", "reentrant", "lock.lua", []int{99}, 0, true, []int{}},
+		{
+			"in line", "reentrant-fair", "fair-lock.lua",
+			[]int{6, 44, 53, 69, 70, 72, 73, 75},
+			0, true,
+			slices.Concat(lines(11, 32), lines(45, 52), lines(54, 64), []int{66}),
+		},
+		{
+			"first in an empty queue", "reentrant-fair", "fair-lock.lua",
+			[]int{6, 44, 12, 49, 50},
+			0, true,
+			slices.Concat(lines(16, 30), []int{46}, lines(53, 66), lines(68, 75)),
+		},
+		{
+			"handed over to the second", "reentrant-fair", "fair-unlock.lua",
+			[]int{6, 39, 43, 48, 51, 12, 16, 17, 25, 12, 16, 17, 25, 26, 27},
+			0, true,
+			[]int{14, 19, 40, 45},
+		},
+		{"nobody to wake", "reentrant-notify", "notify-unlock.lua", []int{8, 12, 17, 22, 24}, 0, true, []int{9, 14, 20, 28, 29, 30, 31}},
+		{"a crash after SETNX", "mutex-unsafe", "lock", []int{1}, 0, true, []int{2}},
+		{"a crash where two commands could follow", "setnx-hash", "lock", []int{1}, 0, true, []int{2, 3, 4, 5}},
+		{"SETNX, then PEXPIRE", "mutex-unsafe", "lock", []int{1}, 2, false, []int{}},
+		{"WRONGTYPE", "setnx-hash", "lock", []int{1, 2, 3}, 0, true, []int{4, 5}},
+		{"of an equal value", "setnx-hash", "lock", []int{1, 4}, 0, true, []int{2, 3, 5}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := scriptNamed(t, scriptsOf(t, c.protocol), c.script)
+			got := s.At(c.ran, c.next, c.over)
+			want := code(s, c.untaken)
+			if diff := cmp.Diff(want, code(s, got.Untaken)); diff != "" {
+				t.Errorf("untaken (want -, got +):\n%s", diff)
+			}
+			if got.Script != c.script || got.Line != c.ran[len(c.ran)-1] || got.Next != c.next || !slices.IsSorted(got.Ran) {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// lines are from to to, both included.
+func lines(from, to int) []int {
+	var out []int
+	for n := from; n <= to; n++ {
+		out = append(out, n)
+	}
+	return out
+}
+
+// code leaves out the lines without code.
+func code(s view.Script, numbers []int) []int {
+	out := []int{}
+	for _, n := range numbers {
+		if n <= len(s.Lines) && strings.TrimSpace(strings.SplitN(text(s.Lines[n-1]), "--", 2)[0]) != "" {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func text(l view.ScriptLine) string {
+	var b strings.Builder
+	for _, token := range l.Tokens {
+		b.WriteString(token.Text)
+	}
+	return b.String()
+}
+
+// Nothing is lost in cutting the sources into tokens, and all are understood.
+func TestScriptsAreShownAsTheyAre(t *testing.T) {
+	for _, p := range scenario.Protocols() {
+		list := scriptsOf(t, p.Name)
+		if len(list) == 0 {
+			t.Errorf("%s shows nothing", p.Name)
+		}
+		for _, source := range lock.Protocol(p.Name).Scripts() {
+			s := scriptNamed(t, list, source.Name)
+			var b strings.Builder
+			for i, l := range s.Lines {
+				if l.Number != i+1 {
+					t.Errorf("%s: line %d has number %d", s.Name, i+1, l.Number)
+				}
+				b.WriteString(text(l) + "\n")
+			}
+			if diff := cmp.Diff(source.Source, b.String()); diff != "" {
+				t.Errorf("%s: %s", s.Name, diff)
+			}
+		}
+		for _, s := range list {
+			if s.Plain != (s.Note != "" && len(s.Lines) > 0) || len(s.Lines) == 0 && s.Note == "" {
+				t.Errorf("%s, %s: no reason why it shows what it does: %+v", p.Name, s.Name, s)
+			}
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	s := scriptNamed(t, scriptsOf(t, "reentrant"), "lock.lua")
+	want := []view.Token{
+		{Class: "k", Text: "if"},
+		{Text: " "},
+		{Class: "f", Text: "redis.call"},
+		{Text: "("},
+		{Class: "r", Text: "'EXISTS'"},
+		{Text: ", "},
+		{Class: "v", Text: "KEYS"},
+		{Text: "["},
+		{Class: "m", Text: "1"},
+		{Text: "]) == "},
+		{Class: "m", Text: "0"},
+		{Text: " "},
+		{Class: "k", Text: "then"},
+	}
+	if diff := cmp.Diff(want, s.Lines[9].Tokens); diff != "" {
+		t.Error(diff)
+	}
+	if got := s.Lines[0].Tokens; len(got) != 1 || got[0].Class != "c" {
+		t.Errorf("a comment: %+v", got)
+	}
+}
+
+// In all lessons the lines that ran are never among those that are said to be
+// passed by, every command has its line, and its line has the command.
+func TestMomentsOfTheLessons(t *testing.T) {
+	for _, name := range scenarios(t) {
+		t.Run(name, func(t *testing.T) {
+			p := play(t, name, as)
+			list := view.Scripts(words.English, p.sc)
+			for i, e := range p.events {
+				c, ok := e.Body.(trace.Command)
+				m, shown := view.MomentAt(list, p.events, i)
+				if ok != shown {
+					t.Fatalf("%d: shown %v: %+v", e.Seq, shown, e.Body)
+				}
+				if !ok {
+					continue
+				}
+				s := scriptNamed(t, list, m.Script)
+				line := s.LineOf(c)
+				if line == 0 || !strings.Contains(text(s.Lines[line-1]), c.Args[0]) {
+					t.Errorf("%d: line %d of %s has no %s", e.Seq, line, s.Name, c.Args[0])
+				}
+				if !slices.Contains(m.Ran, line) {
+					t.Errorf("%d: line %d is not among those that ran: %+v", e.Seq, line, m)
+				}
+				for _, n := range append(slices.Clone(m.Ran), m.Next) {
+					if slices.Contains(m.Untaken, n) {
+						t.Errorf("%d: line %d ran or runs next, and is untaken: %+v", e.Seq, n, m)
+					}
+				}
+			}
+		})
+	}
+}
+
+// A call's commands are put together around what is told between them.
+func TestMomentAt(t *testing.T) {
+	p := play(t, "two-threads.yaml", as)
+	list := view.Scripts(words.English, p.sc)
+	for seq, want := range map[int]view.ScriptMoment{
+		1:  {Script: "lock.lua", Line: 10, Ran: []int{10}, Next: 14},
+		3:  {Script: "lock.lua", Line: 15, Ran: []int{10, 14, 15}},
+		7:  {Script: "lock.lua", Line: 18, Ran: []int{10, 18}},
+		18: {Script: "lock.lua", Line: 30, Ran: []int{10, 18, 24, 30}},
+		22: {Script: "renew.lua", Line: 10, Ran: []int{6, 10}, Next: 11},
+		36: {Script: "unlock.lua", Line: 17, Ran: []int{8, 12, 17}},
+		38: {Script: "unlock.lua", Line: 8, Ran: []int{8}, Next: 12},
+		41: {Script: "unlock.lua", Line: 20, Ran: []int{8, 12, 17, 20}},
+	} {
+		got, ok := view.MomentAt(list, p.events, seq-1)
+		if !ok || len(got.Untaken) == 0 {
+			t.Errorf("%d: nothing is passed by: %+v", seq, got)
+		}
+		want.Untaken = got.Untaken
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%d: %s", seq, diff)
+		}
+	}
+	if got, _ := view.MomentAt(list, p.events[:3], 2); len(got.Untaken) == 0 || got.Next != 0 {
+		t.Errorf("the last so far: %+v", got)
+	}
+	if got, _ := view.MomentAt(list, p.events[:1], 0); len(got.Untaken) != 0 {
+		t.Errorf("whether the call is over is not known: %+v", got)
+	}
+	broken := play(t, "mutex-unsafe-foreign-release.yaml", as)
+	list = view.Scripts(words.English, broken.sc)
+	for i, e := range broken.events {
+		if c, ok := e.Body.(trace.Command); ok && c.Args[0] == "SETNX" && c.Reply == int64(1) {
+			if m, _ := view.MomentAt(list, broken.events, i); m.Next != 2 {
+				t.Errorf("after SETNX: %+v", m)
+			}
+		}
+	}
+}
+
+func TestScriptsInChinese(t *testing.T) {
+	for _, p := range scenario.Protocols() {
+		sc := parse(t, "lock: {protocol: "+p.Name+"}\nthreads: [{name: A}]")
+		for i, s := range view.Scripts(words.Chinese, sc) {
+			if english := view.Scripts(words.English, sc)[i]; s.Note != "" && s.Note == english.Note {
+				t.Errorf("%s: %s", p.Name, s.Note)
+			}
+		}
+	}
+}
