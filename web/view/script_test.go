@@ -69,7 +69,7 @@ func TestWhereACallOfAScriptStands(t *testing.T) {
 		{"commands of another script", "reentrant", "lock.lua", []int{99}, 0, true, []int{}},
 		{
 			"in line", "reentrant-fair", "fair-lock.lua",
-			[]int{6, 44, 53, 69, 70, 72, 73, 75},
+			[]int{6, 44, 53, 69, 70, 73, 74, 73, 74, 78},
 			0, true,
 			slices.Concat(lines(11, 32), lines(45, 52), lines(54, 64), []int{66}),
 		},
@@ -77,7 +77,7 @@ func TestWhereACallOfAScriptStands(t *testing.T) {
 			"first in an empty queue", "reentrant-fair", "fair-lock.lua",
 			[]int{6, 44, 12, 49, 50},
 			0, true,
-			slices.Concat(lines(16, 30), []int{46}, lines(53, 66), lines(68, 75)),
+			slices.Concat(lines(16, 30), []int{46}, lines(53, 66), lines(68, 78)),
 		},
 		{
 			"handed over to the second", "reentrant-fair", "fair-unlock.lua",
@@ -85,7 +85,7 @@ func TestWhereACallOfAScriptStands(t *testing.T) {
 			0, true,
 			[]int{14, 19, 40, 45},
 		},
-		{"nobody to wake", "reentrant-notify", "notify-unlock.lua", []int{8, 12, 17, 22, 24}, 0, true, []int{9, 14, 20, 28, 29, 30, 31}},
+		{"nobody to wake", "reentrant-notify", "notify-unlock.lua", []int{23, 27, 32, 35, 8}, 0, true, []int{12, 13, 14, 15, 24, 29}},
 		{"a crash after SETNX", "mutex-unsafe", "lock", []int{1}, 0, true, []int{2}},
 		{"a crash where two commands could follow", "setnx-hash", "lock", []int{1}, 0, true, []int{2, 3, 4, 5}},
 		{"SETNX, then PEXPIRE", "mutex-unsafe", "lock", []int{1}, 2, false, []int{}},

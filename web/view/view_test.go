@@ -28,18 +28,21 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 	}})
 	tl.Add(trace.Event{Seq: 2, Step: 1, At: 62.5, Thread: "A", Key: held, Belief: inside, Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}})
 	i := tl.Add(trace.Event{Seq: 3, Step: 1, At: 62.5, Thread: "A", Key: held, Belief: inside, Body: trace.Work{State: trace.WorkBegin, Level: 1, For: 60}})
+	command := view.Line{
+		Verb: "HINCRBY", Args: "aaaa…222 +1", Reply: "1", Writes: true, Source: "lock.lua:14", Spoken: "HINCRBY aaaa…222 +1 gives 1",
+	}
+	key := view.Key{Type: "hash", Lease: "150 ms", Fraction: 750, Holds: []view.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}}
 	want := view.Row{
 		Step: 1, LastSeq: 3, Time: "T1", At: "62.5 ms",
 		Cells: []view.Cell{
 			{
 				Thread: "A", Title: "lock: acquired", Tone: view.Good, Acting: true, Inside: 1, Notes: []string{"works 60 ms"},
-				Lines: []view.Line{{
-					Verb: "HINCRBY", Args: "aaaa…222 +1", Reply: "1", Writes: true, Source: "lock.lua:14", Spoken: "HINCRBY aaaa…222 +1 gives 1",
-				}},
+				Lines: []view.Line{command},
 			},
 			{Thread: "B", Title: "not started", Tone: view.Quiet, Ordinal: 1},
 		},
-		Key: view.Key{Type: "hash", Lease: "150 ms", Fraction: 750, Holds: []view.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}},
+		Key:    key,
+		Inside: []view.Inner{{Time: "T1.1", Line: command, Before: view.Key{Type: "none"}, After: key, Atomic: true, Opens: true, Closes: true}},
 	}
 	if diff := cmp.Diff(want, tl.Rows()[i]); diff != "" {
 		t.Error(diff)
