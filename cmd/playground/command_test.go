@@ -362,3 +362,26 @@ func TestCompareLocksWithAndWithoutNodes(t *testing.T) {
 		}
 	}
 }
+
+// A fault that one of the locks cannot have strikes with the others alone, and
+// a schedule without it is followed to its end.
+func TestCompareLocksThatCannotHaveEachFault(t *testing.T) {
+	const text = `
+lock: {lease: 200ms, watchdog: 70ms}
+threads: [{name: A, work: 100ms}, {name: B, work: 10ms, start: 1ms}]
+faults: [{thread: A, at: lock, do: lose-reply}, {thread: A, at: renew, do: crash}, {time: 60ms, do: evict}]
+schedule: [{thread: B, at: lock, do: lose-request}, 0]
+`
+	got := playground(t, text, "compare", "-protocols", "reentrant,value,spin,none", "-")
+	if got.code != 0 || strings.Contains(got.out, "follows the schedule") {
+		t.Errorf("%+v", got)
+	}
+	for _, fault := range []string{"lose-reply", "crash"} {
+		if !strings.Contains(got.out, "fault: "+fault) {
+			t.Errorf("no %s in\n%s", fault, got.out)
+		}
+	}
+	if got := playground(t, strings.Replace(text, "watchdog: 70ms", "protocol: none", 1), "compare", "-protocols", "reentrant,none", "-"); got.code != 2 {
+		t.Errorf("faults that the scenario's own lock cannot have: %+v", got)
+	}
+}

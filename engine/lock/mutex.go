@@ -58,6 +58,7 @@ func mutexUnsafe() protocol {
 			return reply{code: n*2 - 1}, err // 1 deleted, -1 there was no key
 		},
 		first: map[string]string{CallLock: "SETNX", CallUnlock: "DEL"},
+		most:  map[string]int{CallLock: 2},
 		naive: true,
 	}
 }

@@ -37,6 +37,7 @@ type protocol struct {
 	lock, unlock, renew func(context.Context, steps) (reply, error) // renew is nil without a watchdog
 	scripts             []Script
 	first               map[string]string // the first command of each call that runs no script
+	most                map[string]int    // the most commands that a call sends to a node, where that is not one
 	naive               bool              // it believes for ever what it was told once
 
 	// For protocols whose waiters are told.
@@ -89,6 +90,19 @@ func (p Protocol) First(call string) string {
 		}
 	}
 	return ""
+}
+
+// Commands is the most commands that one attempt of a call sends to this many
+// nodes, a script being one command; 0 where the call needs no Redis, or the
+// protocol has no such call.
+func (p Protocol) Commands(call string, nodes int) int {
+	if p.First(call) == "" {
+		return 0
+	}
+	if most, ok := protocols()[p].most[call]; ok {
+		return most * nodes
+	}
+	return nodes
 }
 
 // scripted is a call that runs one script.

@@ -50,6 +50,7 @@ func redlock() protocol {
 		},
 		scripts: []Script{mutexUnlockScript, mutexRenewScript},
 		first:   map[string]string{CallLock: "SET"},
+		most:    map[string]int{CallLock: 2}, // and what was not granted is given back
 	}
 }
 

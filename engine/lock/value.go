@@ -58,6 +58,7 @@ func setnxHash() protocol {
 			return reply{code: codeGranted}, err
 		},
 		first: map[string]string{CallLock: "SETNX", CallUnlock: "HINCRBY"},
+		most:  map[string]int{CallLock: 3, CallUnlock: 2},
 		naive: true,
 	}
 }

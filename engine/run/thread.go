@@ -181,6 +181,7 @@ func (t *thread) draw(r scenario.Range) time.Duration {
 // Attempted implements lock.Observer.
 func (t *thread) Attempted(a lock.Attempt) {
 	defer t.hasAsked() // also of a lock that asks no Redis
+	t.redis.answered(a.Call)
 	if a.Name != lock.CallRenew {
 		t.next = a.Call
 		t.next.Attempt++
@@ -237,6 +238,17 @@ func (w *wire) next(call lock.Call) int {
 	c.n++
 	w.sent[call.Name] = c
 	return c.n
+}
+
+// answered lets the commands of the next call be counted from its beginning,
+// also where it is the same: in another round, or the next renewal.
+func (w *wire) answered(call lock.Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.sent, call.Name)
+	if call.Name == lock.CallLock && call.Level == 1 {
+		clear(w.sent) // a renewal that was cut off is of the hold before
+	}
 }
 
 type recordsKey struct{}

@@ -24,12 +24,13 @@ type faultKind struct {
 // calls are the places at which a thread talks to Redis.
 func calls() []string { return []string{AtLock, AtUnlock, AtRenew} }
 
+func anywhere() []string { return []string{AtStart, AtLock, AtWork, AtUnlock, AtRenew} }
+
 // faultKinds lists the faults in the order in which they are explained.
 func faultKinds() []faultKind {
-	anywhere := []string{AtStart, AtLock, AtWork, AtUnlock, AtRenew}
 	return []faultKind{
-		{FaultPause, anywhere, []string{"for", "scope"}},
-		{FaultCrash, anywhere, nil},
+		{FaultPause, anywhere(), []string{"for", "scope"}},
+		{FaultCrash, anywhere(), nil},
 		{FaultPanic, []string{AtWork}, nil},
 		{FaultStall, []string{AtWork}, nil},
 		{FaultSkipUnlock, []string{AtUnlock}, nil},
@@ -55,8 +56,11 @@ func (p *parser) faults(m map[string]value, s *Scenario) {
 	}
 	for _, one := range p.list(v, MaxFaults, "faults") {
 		f := p.fields(one, "thread", "at", "level", "round", "command", "time", "do", "for", "scope", "by", "behind", "keep", "node")
-		if f != nil {
-			s.Faults = append(s.Faults, p.fault(one, f, s))
+		if f == nil {
+			continue
+		}
+		if fault := p.fault(one, f, s); !p.adapting || s.canStrike(fault) {
+			s.Faults = append(s.Faults, fault)
 		}
 	}
 }
@@ -69,37 +73,51 @@ func (p *parser) needs(f map[string]value, one value, name, allowed string) {
 
 func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 	var fault Fault
-	p.do(one, f, &fault)
-	kind, ok := kindOf(fault.Do)
-	if !ok {
-		return fault
-	}
-	if kind.places == nil {
+	kind, ok := p.do(one, f, s, &fault)
+	switch {
+	case !ok: // what is wrong besides is named as well
+		p.place(f, s, kind, &fault)
+		p.duration(f, "time", &fault.Time, 0, MaxDuration, time.Microsecond)
+	case kind.places == nil:
 		fault.Timed = true
 		p.needs(f, one, "time", durations(0, MaxDuration))
 		p.duration(f, "time", &fault.Time, 0, MaxDuration, time.Microsecond)
 		place := []string{"time"}
 		if fault.Do == FaultDown || fault.Do == FaultUp {
 			place = append(place, "thread")
-			p.cut(f, s, &fault)
+			p.threadOf(f, s, &fault)
 		}
 		p.onlyFor(f, kind, place...)
-	} else {
-		p.place(one, f, s, kind, &fault)
+	default:
+		p.needs(f, one, "thread", s.names())
+		p.needs(f, one, "at", strings.Join(kind.places, ", "))
+		p.place(f, s, kind, &fault)
 		p.onlyFor(f, kind, "thread", "at", "level", "round", "command")
 	}
 	p.details(one, f, kind, s, &fault)
 	return fault
 }
 
-// do reads which fault it is.
-func (p *parser) do(one value, f map[string]value, fault *Fault) {
-	names := []string{}
+// do reads which fault it is, and what a fault of that kind can be given. Of
+// an unknown kind, for which it returns false, that is all that f has.
+func (p *parser) do(one value, f map[string]value, s *Scenario, fault *Fault) (faultKind, bool) {
+	var names, able []string
 	for _, k := range faultKinds() {
 		names = append(names, k.do)
+		if s.canHave(k) {
+			able = append(able, k.do)
+		}
 	}
 	p.needs(f, one, "do", strings.Join(names, ", "))
 	p.oneOf(f, "do", &fault.Do, names...)
+	kind, ok := kindOf(fault.Do)
+	if !ok {
+		return faultKind{places: anywhere(), fields: slices.Sorted(maps.Keys(f))}, false
+	}
+	if p.judges() && !slices.Contains(able, fault.Do) {
+		p.wrong(f["do"], quote(fault.Do), "with "+s.reason(AtLock)+", only "+strings.Join(able, ", "))
+	}
+	return kind, true
 }
 
 func kindOf(do string) (faultKind, bool) {
@@ -116,30 +134,33 @@ func kindOf(do string) (faultKind, bool) {
 func (p *parser) struck(one value, s *Scenario) *Fault {
 	f := p.fields(one, "thread", "at", "do", "for", "by", "behind", "keep", "node")
 	fault := &Fault{}
-	p.do(one, f, fault)
-	kind, ok := kindOf(fault.Do)
+	kind, ok := p.do(one, f, s, fault)
 	if !ok {
+		kind.places = calls()
+		p.threadOf(f, s, fault)
+		p.at(f, s, kind, fault)
+		p.details(one, f, kind, s, fault)
 		return fault
 	}
 	var place []string
 	if kind.places != nil {
 		place = append(place, "thread")
 		p.needs(f, one, "thread", s.names())
-		p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
+		p.threadOf(f, s, fault)
 	}
 	if slices.Equal(kind.places, calls()) {
 		place = append(place, "at")
 		p.needs(f, one, "at", strings.Join(calls(), ", "))
-		p.oneOf(f, "at", &fault.At, calls()...)
+		p.at(f, s, kind, fault)
 	}
 	if fault.Do == FaultDown || fault.Do == FaultUp {
 		place = append(place, "thread")
-		p.cut(f, s, fault)
+		p.threadOf(f, s, fault)
 	}
+	// It is the whole thread that is paused by hand.
 	kind.fields = slices.DeleteFunc(kind.fields, func(name string) bool { return name == "scope" })
 	p.onlyFor(f, kind, place...)
 	p.details(one, f, kind, s, fault)
-	fault.Scope = "" // the whole thread
 	return fault
 }
 
@@ -154,29 +175,21 @@ func (p *parser) onlyFor(f map[string]value, k faultKind, place ...string) {
 }
 
 // place reads where in a thread a fault strikes.
-func (p *parser) place(one value, f map[string]value, s *Scenario, k faultKind, fault *Fault) {
-	p.needs(f, one, "thread", s.names())
-	p.needs(f, one, "at", strings.Join(k.places, ", "))
+func (p *parser) place(f map[string]value, s *Scenario, k faultKind, fault *Fault) {
 	depth, repeat := MaxDepth, MaxRepeat
-	p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool {
-		t := s.thread(name)
-		if t != nil {
-			depth, repeat = t.Depth, t.Repeat
-		}
-		return t != nil
-	})
-	p.oneOf(f, "at", &fault.At, k.places...)
+	if t := p.threadOf(f, s, fault); t != nil {
+		depth, repeat = t.Depth, t.Repeat
+	}
+	if k.do == FaultLoseMessage {
+		depth = 1 // who has entered a level waits for no message
+	}
+	p.at(f, s, k, fault)
 	fault.Round = 1
 	p.number(f, "round", &fault.Round, 1, repeat)
 	if fault.At != AtRenew && fault.At != AtStart {
 		fault.Level = 1
 	}
-	if slices.Contains(calls(), fault.At) && fault.Do != FaultSkipUnlock && fault.Do != FaultExtraUnlock {
-		fault.Command = 1
-		p.number(f, "command", &fault.Command, 1, maxCommand)
-	} else if v, ok := f["command"]; ok {
-		p.wrong(v, "a command", "no command outside of a call to Redis")
-	}
+	p.command(f, s, fault)
 	if v, ok := f["level"]; ok && fault.At == AtStart {
 		p.wrong(v, "a level", "no level at: start")
 		return
@@ -184,38 +197,74 @@ func (p *parser) place(one value, f map[string]value, s *Scenario, k faultKind, 
 	p.number(f, "level", &fault.Level, 1, depth)
 }
 
-// details reads what only some faults have.
-func (p *parser) details(one value, f map[string]value, k faultKind, s *Scenario, fault *Fault) {
-	if slices.Contains(k.fields, "for") {
-		p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))
-		p.duration(f, "for", &fault.For, time.Millisecond, MaxDuration, time.Microsecond)
-	}
-	switch k.do {
-	case FaultPause:
-		fault.Scope = ScopeAll
-		p.oneOf(f, "scope", &fault.Scope, ScopeAll, ScopeWork)
-		if v, ok := f["scope"]; ok && fault.Scope == ScopeWork && fault.At != AtWork {
-			p.wrong(v, quote(ScopeWork), "scope: work only at: work")
-		}
-	case FaultClockJump:
-		p.jump(one, f, fault)
-	case FaultFailOver:
-		fault.Behind = 1
-		p.number(f, "behind", &fault.Behind, 0, maxBehind)
-	case FaultRestart:
-		keep := "false"
-		p.oneOf(f, "keep", &keep, "true", "false")
-		fault.Keep = keep == "true"
-	}
-	if k.places == nil {
-		fault.Node = 1
-		p.number(f, "node", &fault.Node, 1, s.Lock.Nodes)
+// at reads the place itself. Where the lock of s can have no fault of this
+// kind anywhere, that is the mistake, and not the place.
+func (p *parser) at(f map[string]value, s *Scenario, k faultKind, fault *Fault) {
+	p.oneOf(f, "at", &fault.At, k.places...)
+	able := s.reach(k)
+	if fault.At != "" && p.judges() && len(able) > 0 && !slices.Contains(able, fault.At) {
+		p.wrong(f["at"], quote(fault.At), "with "+s.reason(fault.At)+", only "+strings.Join(able, ", "))
 	}
 }
 
-// cut reads for whom alone a node is down, or up again.
-func (p *parser) cut(f map[string]value, s *Scenario, fault *Fault) {
+// command reads which of a call's commands a fault is about.
+func (p *parser) command(f map[string]value, s *Scenario, fault *Fault) {
+	v, given := f["command"]
+	switch {
+	case fault.At == "": // a mistake already
+		p.number(f, "command", &fault.Command, 1, maxCommand)
+	case slices.Contains(calls(), fault.At) && fault.Do != FaultSkipUnlock && fault.Do != FaultExtraUnlock:
+		most := s.commands(fault.At)
+		if !p.judges() || most == 0 {
+			most = maxCommand
+		}
+		fault.Command = 1
+		p.number(f, "command", &fault.Command, 1, most)
+	case given:
+		p.wrong(v, "a command", "no command outside of a call to Redis")
+	}
+}
+
+// details reads what only some faults have.
+func (p *parser) details(one value, f map[string]value, k faultKind, s *Scenario, fault *Fault) {
+	for _, name := range k.fields {
+		switch name {
+		case "for":
+			p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))
+			p.duration(f, "for", &fault.For, time.Millisecond, MaxDuration, time.Microsecond)
+		case "scope":
+			fault.Scope = ScopeAll
+			p.oneOf(f, "scope", &fault.Scope, ScopeAll, ScopeWork)
+			if v, ok := f["scope"]; ok && fault.Scope == ScopeWork && fault.At != "" && fault.At != AtWork {
+				p.wrong(v, quote(ScopeWork), "scope: work only at: work")
+			}
+		case "by":
+			p.jump(one, f, fault)
+		case "behind":
+			fault.Behind = 1
+			p.number(f, "behind", &fault.Behind, 0, maxBehind)
+		case "keep":
+			keep := "false"
+			p.oneOf(f, "keep", &keep, "true", "false")
+			fault.Keep = keep == "true"
+		case "node":
+			nodes := s.Lock.Nodes
+			if !p.judges() {
+				nodes = MaxNodes
+			}
+			fault.Node = 1
+			p.number(f, "node", &fault.Node, 1, nodes)
+		}
+	}
+}
+
+// threadOf reads a thread's name, and finds the thread.
+func (p *parser) threadOf(f map[string]value, s *Scenario, fault *Fault) *Thread {
 	p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
+	if fault.Thread == "" {
+		return nil
+	}
+	return s.thread(fault.Thread)
 }
 
 // jump reads a length of time that may be negative.

@@ -33,7 +33,9 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	p.text(m, "title", &s.Title, fmt.Sprintf("a line of at most %d characters", MaxTitle), func(t string) bool {
 		return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
 	})
+	before := len(p.mistakes)
 	p.oneOf(m, "kind", &s.Kind, KindLock, KindHeartbeat)
+	p.unknown = len(p.mistakes) > before
 	s.Lock = p.lock(m)
 	if m != nil {
 		p.threads(m, s)
@@ -159,7 +161,10 @@ func (p *parser) lock(m map[string]value) Lock {
 	for _, protocol := range Protocols() {
 		names = append(names, protocol.Name)
 	}
+	before := len(p.mistakes)
 	p.oneOf(f, "protocol", &l.Protocol, names...)
+	known := len(p.mistakes) == before
+	p.unknown = p.unknown || !known
 	p.text(f, "key", &l.Key, fmt.Sprintf("1 to %d printable characters without spaces, { and }", MaxKey), func(s string) bool {
 		return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
 	})
@@ -170,14 +175,22 @@ func (p *parser) lock(m map[string]value) Lock {
 	} else if ok {
 		before := len(p.mistakes)
 		p.duration(f, "watchdog", &l.Watchdog, minWatchdog, MaxDuration, time.Microsecond)
-		if len(p.mistakes) > before {
+		switch {
+		case p.judges() && !renews(l.Protocol):
+			p.mistakes = p.mistakes[:before]
+			p.wrong(w, kind(w.Node), "with protocol: "+l.Protocol+", which renews nothing, only off")
+		case len(p.mistakes) > before:
 			p.mistakes[before].Allowed += ", or off"
 		}
 	}
 	l.Retry.Wait = waitOf(l.Protocol)
 	p.retry(f, &l.Retry)
 	l.Nodes = nodesOf(l.Protocol)
-	p.number(f, "nodes", &l.Nodes, 1, mostNodes(l.Protocol))
+	most := mostNodes(l.Protocol)
+	if !known {
+		most = MaxNodes
+	}
+	p.number(f, "nodes", &l.Nodes, 1, most)
 	return l
 }
 
@@ -189,7 +202,11 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 	f := p.fields(v, "times", "interval", "wait", "jitter")
 	p.number(f, "times", &r.Times, 0, MaxRetries)
 	p.duration(f, "interval", &r.Interval, time.Millisecond, MaxInterval, time.Microsecond)
-	p.oneOf(f, "wait", &r.Wait, r.Wait)
+	waits := []string{r.Wait}
+	if p.unknown {
+		waits = []string{WaitPoll, WaitNotify}
+	}
+	p.oneOf(f, "wait", &r.Wait, waits...)
 	jitter := Range{r.JitterMin, r.JitterMax}
 	p.between(f, "jitter", &jitter, MaxInterval)
 	r.JitterMin, r.JitterMax = jitter.Min, jitter.Max

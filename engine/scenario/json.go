@@ -84,7 +84,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 			Nodes: unless(l.Nodes, nodesOf(l.Protocol), all),
 		},
 	}
-	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil {
+	if w := unless(l.Watchdog, defaultWatchdog(l.Lease), all); w != nil && (*w == 0 || renews(l.Protocol)) {
 		var word any = duration(*w)
 		if *w == 0 {
 			word = "off"
@@ -207,8 +207,8 @@ func (m Move) Equal(o Move) bool {
 	return m == o
 }
 
-// With is the scenario with another protocol. What would happen to a node that
-// this one does not have is left out.
+// With is the scenario with another protocol. Faults that can never strike with
+// this one, at a node that it does not have for instance, are left out.
 func (s *Scenario) With(protocol string) *Scenario {
 	other := *s
 	other.Lock.Protocol = protocol
@@ -220,9 +220,9 @@ func (s *Scenario) With(protocol string) *Scenario {
 	if mostNodes(protocol) != mostNodes(s.Lock.Protocol) {
 		other.Lock.Nodes = nodesOf(protocol)
 	}
-	other.Faults = slices.DeleteFunc(slices.Clone(s.Faults), func(f Fault) bool { return f.Node > other.Lock.Nodes })
+	other.Faults = slices.DeleteFunc(slices.Clone(s.Faults), func(f Fault) bool { return !other.canStrike(f) })
 	other.Schedule = slices.DeleteFunc(slices.Clone(s.Schedule), func(m Move) bool {
-		return m.Fault != nil && m.Fault.Node > other.Lock.Nodes
+		return m.Fault != nil && !other.canStrike(*m.Fault)
 	})
 	return &other
 }

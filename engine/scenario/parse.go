@@ -16,7 +16,14 @@ import (
 
 // Parse reads a scenario. The error is Mistakes, and then there is no
 // scenario.
-func Parse(data []byte) (*Scenario, error) {
+func Parse(data []byte) (*Scenario, error) { return parse(data, &parser{}) }
+
+// Adapt is Parse for a scenario that was given another lock, or its watchdog
+// another setting, than it was written for: what can never do anything with
+// these, for which Parse refuses a scenario, is left out as With leaves it out.
+func Adapt(data []byte) (*Scenario, error) { return parse(data, &parser{adapting: true}) }
+
+func parse(data []byte, p *parser) (*Scenario, error) {
 	if len(data) > MaxBytes {
 		return nil, Mistakes{{1, "", "more than 64 KiB", "at most 64 KiB"}}
 	}
@@ -24,7 +31,6 @@ func Parse(data []byte) (*Scenario, error) {
 	if mistakes != nil {
 		return nil, mistakes
 	}
-	p := &parser{}
 	s := p.scenario(root)
 	if len(p.mistakes) > 0 {
 		return nil, p.mistakes.sorted()
@@ -76,7 +82,14 @@ func joinSurrogates(data []byte) []byte {
 }
 
 // parser walks a document and collects its mistakes.
-type parser struct{ mistakes Mistakes }
+type parser struct {
+	mistakes Mistakes
+	adapting bool // what can never do anything is left out, and no mistake
+	unknown  bool // which lock it is
+}
+
+// judges tells whether what can never do anything with the lock is a mistake.
+func (p *parser) judges() bool { return !p.adapting && !p.unknown }
 
 // value is a node and its place.
 type value struct {

@@ -101,7 +101,7 @@ type Lock struct {
 	Protocol string        // a name of Protocols
 	Key      string        // as people see it
 	Lease    time.Duration // whole milliseconds, 1ms to MaxDuration
-	Watchdog time.Duration // renew every …; 0 is off
+	Watchdog time.Duration // renew every …; 0 is off; unused by a protocol that renews nothing
 	Retry    Retry
 	Nodes    int
 }

@@ -60,7 +60,7 @@ func Align(played []engine.Played) Aligned {
 	first := played[0].Scenario
 	a := Aligned{Title: first.Title}
 	for _, p := range played {
-		a.Columns = append(a.Columns, column(p, len(first.Schedule)))
+		a.Columns = append(a.Columns, column(p))
 	}
 	for i, t := range first.Threads {
 		lists := make([][]progress, len(played))
@@ -73,14 +73,14 @@ func Align(played []engine.Played) Aligned {
 	return a
 }
 
-func column(p engine.Played, moves int) AlignedColumn {
+func column(p engine.Played) AlignedColumn {
 	c := AlignedColumn{Protocol: p.Protocol}
 	for _, e := range p.Events {
 		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(c.Broken, v.Rule) {
 			c.Broken = append(c.Broken, v.Rule)
 		}
 	}
-	if p.Followed < moves {
+	if moves := len(p.Scenario.Schedule); p.Followed < moves {
 		c.Note = fmt.Sprintf("follows the schedule for %d of %d decisions", p.Followed, moves)
 	}
 	if p.Err != nil {

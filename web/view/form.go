@@ -229,7 +229,8 @@ func ReadForm(v url.Values, external string) (Form, *scenario.Scenario) {
 		f.Slow.Mistake = fmt.Sprintf("given %q, allowed: a whole number from 1 to %d", f.Slow.Value, scenario.MaxSlow)
 		f.Mistakes = append(f.Mistakes, f.Slow.Label+": "+f.Slow.Mistake)
 	}
-	sc, err := scenario.Parse(text)
+	// Faults are kept and not shown: those that the chosen lock cannot have go.
+	sc, err := scenario.Adapt(text)
 	if mistakes, ok := err.(scenario.Mistakes); ok { //nolint:errorlint // Parse's own type
 		f.name(mistakes)
 	}

@@ -106,3 +106,21 @@ func TestFormKeepsWhatWasTyped(t *testing.T) {
 		t.Error("faults that are no JSON were taken")
 	}
 }
+
+// The form keeps an example's faults without showing them: whoever chooses
+// another lock need not know of those that it cannot have.
+func TestFormOfAnotherLockLeavesOutItsFaults(t *testing.T) {
+	v := url.Values{
+		"name": {"A"}, "depth": {"1"}, "work": {"5ms"}, "retries": {"0"}, "interval": {"1ms"}, "start": {"0ms"},
+		"lease": {"1s"}, "watchdog": {"70ms"}, "seed": {"3"}, "key": {"K"}, "protocol": {"none"},
+		"faults": {`[{"do":"evict","time":"1ms"},{"do":"crash","thread":"A","at":"renew"},{"do":"panic","thread":"A","at":"work"}]`},
+	}
+	f, sc := view.ReadForm(v, "")
+	if sc == nil || len(sc.Faults) != 1 || sc.Faults[0].Do != "panic" {
+		t.Errorf("%+v, mistakes %q", sc, f.Mistakes)
+	}
+	v.Set("protocol", "reentrant")
+	if f, sc := view.ReadForm(v, ""); sc == nil || len(sc.Faults) != 3 {
+		t.Errorf("%+v, mistakes %q", sc, f.Mistakes)
+	}
+}

@@ -1,0 +1,77 @@
+package scenario
+
+import (
+	"slices"
+
+	"relock/engine/lock"
+)
+
+// A fault that can never strike would be a promise that is not kept: the run
+// goes on as if it had not been asked for. Only what the lock, its watchdog's
+// setting and the kind of scenario rule out for certain counts here.
+
+// asksRedis tells whether anybody sends anything to Redis.
+func (s *Scenario) asksRedis() bool { return s.Kind == KindHeartbeat || s.commands(AtLock) > 0 }
+
+// commands is the most commands that an attempt of the call at a place sends.
+func (s *Scenario) commands(place string) int {
+	return lock.Protocol(s.Lock.Protocol).Commands(place, s.Lock.Nodes)
+}
+
+// renews tells whether a protocol has a watchdog.
+func renews(protocol string) bool { return lock.Protocol(protocol).HasWatchdog() }
+
+// reach is where in a thread a fault of a kind can strike.
+func (s *Scenario) reach(k faultKind) []string {
+	return slices.DeleteFunc(slices.Clone(k.places), func(place string) bool { return !s.strikesAt(k.do, place) })
+}
+
+func (s *Scenario) strikesAt(do, place string) bool {
+	switch {
+	case place == AtStart:
+		return true
+	case s.Kind == KindHeartbeat: // it takes no lock
+		return false
+	case do == FaultLoseMessage:
+		return waitOf(s.Lock.Protocol) == WaitNotify
+	case place == AtWork, do == FaultSkipUnlock, do == FaultExtraUnlock:
+		return true
+	case place == AtRenew && s.Lock.Watchdog == 0:
+		return false
+	default:
+		return s.commands(place) > 0
+	}
+}
+
+// canHave tells whether a fault of a kind can strike at all.
+func (s *Scenario) canHave(k faultKind) bool {
+	if k.places == nil {
+		return s.asksRedis()
+	}
+	return len(s.reach(k)) > 0
+}
+
+// canStrike tells whether a fault can.
+func (s *Scenario) canStrike(f Fault) bool {
+	k, ok := kindOf(f.Do)
+	switch {
+	case !ok:
+		return false
+	case f.At == "":
+		return s.canHave(k) && f.Node <= s.Lock.Nodes
+	default:
+		return s.strikesAt(f.Do, f.At) && f.Command <= max(s.commands(f.At), 1)
+	}
+}
+
+// reason is the setting that keeps a fault from striking at a place.
+func (s *Scenario) reason(place string) string {
+	switch {
+	case s.Kind == KindHeartbeat:
+		return "kind: " + KindHeartbeat
+	case place == AtRenew && s.Lock.Watchdog == 0 && renews(s.Lock.Protocol):
+		return "watchdog: off"
+	default:
+		return "protocol: " + s.Lock.Protocol
+	}
+}
