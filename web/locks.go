@@ -22,9 +22,9 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	p.Page = s.frame(r, say.Say("The locks"))
 	examples := s.grouped("")
 	for i, known := range scenario.Protocols() {
-		l := view.Lock{Name: known.Name, Summary: known.Summary, Lines: texts[i].English, Source: texts[i].Source}
+		l := view.Lock{Name: known.Name, Summary: say.Say(words.Text(known.Summary)), Lines: texts[i].English, Source: texts[i].Source}
 		if say == words.Chinese {
-			l.Lines, l.Summary = texts[i].Chinese, ""
+			l.Lines = texts[i].Chinese
 		}
 		for _, g := range examples {
 			if g.Protocol == known.Name {

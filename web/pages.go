@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -22,31 +20,6 @@ import (
 	"relock/web/view"
 	"relock/web/words"
 )
-
-// home shows an example, ready to be run.
-func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
-	name := r.URL.Query().Get("example")
-	if name == "" {
-		name = firstExample
-	}
-	for _, e := range s.examples {
-		if e.name == name {
-			form := view.NewForm(e.sc, view.StoreVirtual, s.externalName())
-			return s.playground(w, r, http.StatusOK, form, nil, name)
-		}
-	}
-	return errNoPage
-}
-
-func (s *Server) playground(w http.ResponseWriter, r *http.Request, status int, f view.Form, run *view.Run, current string) error {
-	title := f.Title
-	if title == "" {
-		title = "Playground"
-	}
-	p := view.Playground{Page: s.frame(r, title), Form: f, Run: run}
-	p.Examples = s.grouped(current)
-	return render(r.Context(), w, status, templates.Playground(p))
-}
 
 // grouped are the examples by lock, in the order in which locks are listed.
 func (s *Server) grouped(current string) []view.Examples {
@@ -65,26 +38,17 @@ func (s *Server) grouped(current string) []view.Examples {
 	return groups
 }
 
-// start runs what the form says, or changes the form.
+// start runs or steps through what the editor says.
 func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
-	if err := r.ParseForm(); err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			return &statusError{
-				http.StatusRequestEntityTooLarge, "That form is too large",
-				"A form may have 128 KiB.",
-			}
-		}
-		return &statusError{http.StatusBadRequest, "That form cannot be read", "Please go back and send it again."}
+	values, err := readForm(w, r)
+	if err != nil {
+		return err
 	}
-	values := r.PostForm
-	if changed := change(values); changed {
-		return s.playground(w, r, http.StatusOK, view.ShowForm(values, s.externalName()), nil, "")
-	}
-	form, sc := view.ReadForm(values, s.externalName())
-	if sc == nil {
-		return s.playground(w, r, http.StatusUnprocessableEntity, form, nil, "")
+	e := s.edited(words.From(r.Context()), values, "")
+	sc, err := scenario.Parse([]byte(e.Text))
+	slow, ok := view.SlowMotion(values)
+	if err != nil || e.Problem != "" || !ok {
+		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
 	if values.Get("action") == "step" {
 		open, err := link.Encode(link.State{Scenario: sc})
@@ -94,37 +58,20 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil
 	}
-	o := engine.Options{Wall: form.Store == view.StoreWall, Slow: form.SlowMotion()}
-	if form.Store == view.StoreExternal {
+	o := engine.Options{Wall: e.Store == view.StoreWall, Slow: slow}
+	if e.Store == view.StoreExternal {
 		o.External = s.external
 	}
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
 	if errors.Is(err, engine.ErrFault) || errors.Is(err, scenario.ErrSlow) {
-		form.Mistakes = []string{notThere(err)}
-		return s.playground(w, r, http.StatusUnprocessableEntity, form, nil, "")
+		e.Problem = notThere(err)
+		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
 	if err != nil {
 		return limitError(err)
 	}
 	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther) //nolint:gosec // the id is ours
 	return nil
-}
-
-// change adds or removes a thread where the form asks for that.
-func change(v url.Values) bool {
-	action := v.Get("action")
-	if action == "add" {
-		view.AddThread(v)
-		return true
-	}
-	index, ok := strings.CutPrefix(action, "remove-")
-	if !ok {
-		return false
-	}
-	if i, err := strconv.Atoi(index); err == nil {
-		view.RemoveThread(v, i)
-	}
-	return true
 }
 
 // notThere says why a scenario cannot be run where it was to be.
@@ -170,21 +117,14 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	for _, e := range events {
 		timeline.Add(e)
 	}
-	store := view.StoreVirtual
-	switch {
-	case header.Store == trace.StoreExternal:
-		store = view.StoreExternal
-	case header.Clock == trace.ClockWall:
-		store = view.StoreWall
-	}
 	path := "/runs/" + found.Run.ID()
 	open, err := link.Encode(link.State{Scenario: found.Scenario})
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	run := &view.Run{
-		Step: "/play#" + open,
-		ID:   found.Run.ID(), Title: sc.Title, Place: view.Place(header, s.externalName()),
+	run := view.Run{
+		Step: "/play#" + open, Edit: "/edit?run=" + found.Run.ID(),
+		ID: found.Run.ID(), Title: sc.Title, Place: view.Place(header, s.externalName()),
 		Seed: sc.Seed, Threads: sc.Threads, Key: sc.Key, Lease: sc.Lease, Watchdog: sc.Watchdog,
 		Rows: timeline.Rows(), LastSeq: len(events), Ended: ended, Socket: path + "/socket", TracePath: path + "/trace",
 	}
@@ -193,9 +133,11 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 		run.Controls = view.NewControls(found.Run.Controls())
 	}
 	run.Verdict, run.Tone = view.Verdict(run.Rows, ended)
-	form := view.NewForm(found.Scenario, store, s.externalName())
-	form.Slow.Value = strconv.Itoa(found.Slow)
-	return s.playground(w, r, http.StatusOK, form, run, "")
+	title := run.Title
+	if title == "" {
+		title = "A run"
+	}
+	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
 }
 
 // trace is the run as JSON Lines.
@@ -274,9 +216,12 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 	return name
 }
 
-func rendered(c templ.Component) (string, error) {
+func rendered(c templ.Component) (string, error) { return renderedIn(context.Background(), c) }
+
+// renderedIn renders in the language of the context.
+func renderedIn(ctx context.Context, c templ.Component) (string, error) {
 	var b strings.Builder
-	if err := c.Render(context.Background(), &b); err != nil {
+	if err := c.Render(ctx, &b); err != nil {
 		return "", fmt.Errorf("render: %w", err)
 	}
 	return b.String(), nil

@@ -26,9 +26,9 @@ import (
 	"relock/web/words"
 )
 
-// MaxForm is how many bytes of a form are read: twice a scenario, for the
-// names around it.
-const MaxForm = 2 * scenario.MaxBytes
+// MaxForm is how many bytes of a form are read: the YAML, the one that its form
+// was made of, and the form itself, each character as up to three.
+const MaxForm = 8 * scenario.MaxBytes
 
 // Config is what a Server is made of.
 type Config struct {
@@ -46,6 +46,7 @@ type Server struct {
 	external *store.External
 	static   *static.Files
 	links    *link.Shelf
+	traces   *traceShelf
 	working  chan struct{} // one for each command that is being carried out
 	examples []example
 	handler  http.Handler
@@ -53,10 +54,11 @@ type Server struct {
 
 type example struct {
 	name string
+	text string // of the file
 	sc   *scenario.Scenario
 }
 
-// firstExample is what the front page shows.
+// firstExample is what the editor opens with.
 const firstExample = "two-threads"
 
 // New returns a server. It fails when an example is no good scenario.
@@ -69,13 +71,20 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, static: files, links: links, working: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	s := &Server{log: c.Log, external: c.External, static: files, links: links, traces: newTraceShelf(), working: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
 	s.sessions = session.NewRegistry(c.Limits)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /{$}", s.page(s.home))
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/play", http.StatusSeeOther) })
+	mux.HandleFunc("GET /edit", s.page(s.edit))
+	mux.HandleFunc("POST /edit", s.page(s.reedit))
+	mux.HandleFunc("POST /edit/scenario", s.page(s.convert))
+	mux.HandleFunc("POST /edit/file", s.page(s.openFile))
+	mux.HandleFunc("POST /traces", s.page(s.keepTrace))
+	mux.HandleFunc("GET /traces/{id}", s.page(s.showTrace))
+	mux.HandleFunc("GET /traces/{id}/trace", s.page(s.keptTrace))
 	mux.HandleFunc("POST /runs", s.page(s.start))
 	mux.HandleFunc("GET /runs/{id}", s.page(s.show))
 	mux.HandleFunc("GET /runs/{id}/trace", s.page(s.trace))
@@ -108,7 +117,7 @@ func readExamples(fsys fs.FS) ([]example, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: example %s: %w", name, err)
 		}
-		one := example{strings.TrimSuffix(name, path.Ext(name)), sc}
+		one := example{strings.TrimSuffix(name, path.Ext(name)), string(data), sc}
 		if one.name == firstExample {
 			list = append([]example{one}, list...)
 			continue
@@ -202,6 +211,7 @@ func (s *Server) frame(r *http.Request, title string) view.Page {
 	}
 	return p
 }
+
 // frameJSON is a frame of rows on the websocket.
 type frameJSON struct {
 	V       int       `json:"v"`

@@ -28,12 +28,10 @@ type Theme struct {
 	Current bool
 }
 
-// Playground is the page with the form and, once it was started, a run.
-type Playground struct {
-	Page     Page
-	Form     Form
-	Run      *Run // nil before the first
-	Examples []Examples
+// RunPage is the page of a run, or of a trace from elsewhere.
+type RunPage struct {
+	Page Page
+	Run  Run
 }
 
 // Examples are those of one lock.
@@ -67,6 +65,7 @@ type Run struct {
 	Socket    string // URL paths
 	TracePath string
 	Step      string    // where it can be stepped
+	Edit      string    // where its scenario can be changed
 	Controls  []Control // how its threads are steered; nil where they cannot be
 	Slow      string    // what to know about the clock
 }

@@ -1,5 +1,6 @@
 // The pages of runs work without scripts; with them, rows arrive while a run
 // goes on, and a scenario can be stepped.
+import { editor } from "./editor.js";
 import { follow } from "./timeline.js";
 import { play } from "./play.js";
 import { settings } from "./settings.js";
@@ -13,4 +14,7 @@ const stage = document.querySelector(".play");
 if (stage) {
   play(stage);
 }
-document.getElementById("mistakes")?.focus();
+const writing = document.querySelector(".editor");
+if (writing instanceof HTMLElement) {
+  editor(writing);
+}
