@@ -191,12 +191,10 @@ func (f *former) choice(key string, label words.Text, usual string, groups ...Ch
 	return one
 }
 
-func (f *former) options(pairs ...words.Text) Choices {
-	var o Choices
-	for i := 0; i+1 < len(pairs); i += 2 {
-		o.List = append(o.List, Choice{Value: string(pairs[i]), Label: f.l.Say(pairs[i+1])})
-	}
-	return o
+// wide is a field whose values are sentences.
+func (f *former) wide(one Field) Field {
+	one.Wide = true
+	return one
 }
 
 // plain are choices whose names are said as they are.
@@ -224,7 +222,7 @@ func (f *former) general() Part {
 		f.option(scenario.PolicyRandom, "random: drawn by the seed"),
 	}})
 	seed := f.field("seed", "Seed", "1")
-	seed.Numeric = true
+	kind.Wide, policy.Wide, seed.Wide, seed.Numeric = true, true, true, true
 	seed.Hint = f.l.Say("Settles every random choice: the same seed gives the same run.")
 	return Part{Fields: []Field{title, kind, policy, seed}}
 }
@@ -250,9 +248,7 @@ func (f *former) lock() Part {
 		if lock.Watchdog == 0 {
 			watchdog = "off"
 		}
-		one := f.field("lock.watchdog", "Watchdog renews every", watchdog)
-		one.Hint = f.l.Say("A third of the lease unless told; off for no watchdog.")
-		fields = append(fields, one)
+		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog))
 	}
 	if lock.Nodes > 1 || f.d.Has("lock.nodes") {
 		fields = append(fields, f.number("lock.nodes", "Redis nodes", lock.Nodes))
@@ -285,9 +281,9 @@ func (f *former) resource() Part {
 		if r != nil {
 			size = r.Size
 		}
-		fields = append(fields, f.number("resource.size", "It begins with", size), f.choice("resource.checks", "It takes", "", Choices{List: []Choice{
+		fields = append(fields, f.number("resource.size", "It begins with", size), f.wide(f.choice("resource.checks", "It takes", "", Choices{List: []Choice{
 			f.option("", "every write"), f.option(scenario.ChecksToken, "token: no write with an older fencing token"),
-		}}))
+		}})))
 	}
 	return Part{Fields: fields, Mistakes: f.rest("resource")}
 }
@@ -296,7 +292,7 @@ func (f *former) resource() Part {
 func (f *former) work(key string, t scenario.Thread) []Field {
 	return []Field{
 		f.field(key+".start", "Starts at", scenario.Duration(t.Start)),
-		f.number(key+".depth", "Depth of recursion", t.Depth),
+		f.number(key+".depth", "Depth", t.Depth),
 		f.field(key+".work", "Work per level", t.Work.String()),
 	}
 }
@@ -307,7 +303,7 @@ func (f *former) seldom(key string, t scenario.Thread) []Field {
 	lost := f.choice(key+".on-lost", "When it loses its lease", t.OnLost, Choices{List: []Choice{
 		f.option(scenario.OnLostIgnore, "ignore: it works on"), f.option(scenario.OnLostStop, "stop: it looks, and stops"),
 	}})
-	return append(fields, lost, f.field(key+".process", "Process", t.Process))
+	return append(fields, f.wide(lost), f.field(key+".process", "Process", t.Process))
 }
 
 func (f *former) thread(i int) ThreadForm {
@@ -346,7 +342,7 @@ func (f *former) fault(i int) FaultForm {
 		}
 		form.Fields = append(form.Fields, f.faultField(key, name, do))
 	}
-	if thread, _ := f.d.Value(key + ".thread"); thread != "" {
+	if thread, _ := f.d.Value(key + ".thread"); thread != "" && slices.Contains(keys, "at") {
 		form.Thread = thread
 		form.Ordinal = slices.IndexFunc(f.sc.Threads, func(t scenario.Thread) bool { return t.Name == thread })
 	}
@@ -385,9 +381,9 @@ func (f *former) faultField(key, name, do string) Field {
 	case "for":
 		return f.field(key, "For how long", "")
 	case "scope":
-		return f.choice(key, "What stands still", scenario.ScopeAll, Choices{List: []Choice{
+		return f.wide(f.choice(key, "What stands still", scenario.ScopeAll, Choices{List: []Choice{
 			f.option(scenario.ScopeAll, "all: the whole thread, its watchdog too"), f.option(scenario.ScopeWork, "work: the watchdog goes on"),
-		}})
+		}}))
 	case "by":
 		one := f.field(key, "By", "")
 		one.Hint = f.l.Say("-1s turns the clock back.")
@@ -487,7 +483,7 @@ func (f *former) place(key, do string) Field {
 			list.List = append(list.List, f.option(p, placeLabel(p)))
 		}
 	}
-	return f.choice(key, "Where", "", list)
+	return f.wide(f.choice(key, "Where", "", list))
 }
 
 func placeLabel(place string) words.Text {
