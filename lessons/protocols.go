@@ -18,9 +18,8 @@ var protocolTexts []byte
 // Protocol says what a lock guarantees and where it fails.
 type Protocol struct {
 	Name    string   `yaml:"name"`
-	Summary string   `yaml:"zh-summary"` // one line, in Chinese; scenario.Protocols has it in English
-	Source  string   `yaml:"source"`     // the article or library that it comes from
-	English []string `yaml:"en"`         // three lines
+	Source  string   `yaml:"source"` // the article or library that it comes from
+	English []string `yaml:"en"`     // three lines
 	Chinese []string `yaml:"zh"`
 }
 
@@ -40,8 +39,8 @@ func readProtocols() ([]Protocol, error) {
 	}
 	byName := map[string]Protocol{}
 	for _, p := range list {
-		if len(p.English) != lines || len(p.Chinese) != lines || p.Source == "" || p.Summary == "" {
-			return nil, fmt.Errorf("lessons: protocols.yaml: %q needs a summary, a source and %d lines in each language", p.Name, lines)
+		if len(p.English) != lines || len(p.Chinese) != lines || p.Source == "" {
+			return nil, fmt.Errorf("lessons: protocols.yaml: %q needs a source and %d lines in each language", p.Name, lines)
 		}
 		byName[p.Name] = p
 	}

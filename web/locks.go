@@ -20,15 +20,14 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	say := words.From(r.Context())
 	p := view.Locks{Intro: say.Say("Each of them is a real implementation on the same stage. Some are here to be seen failing.")}
 	p.Page = s.frame(r, say.Say("The locks"))
-	examples := s.grouped("")
 	for i, known := range scenario.Protocols() {
-		l := view.Lock{Name: known.Name, Summary: known.Summary, Lines: texts[i].English, Source: texts[i].Source}
+		l := view.Lock{Name: known.Name, Summary: say.Say(words.Text(known.Summary)), Lines: texts[i].English, Source: texts[i].Source}
 		if say == words.Chinese {
-			l.Lines, l.Summary = texts[i].Chinese, texts[i].Summary
+			l.Lines = texts[i].Chinese
 		}
-		for _, g := range examples {
-			if g.Protocol == known.Name {
-				l.Examples = g.List
+		for _, e := range s.examples {
+			if e.sc.Lock.Protocol == known.Name {
+				l.Examples = append(l.Examples, view.Example{Name: e.name, Title: titleOf(say, e.sc)})
 			}
 		}
 		p.List = append(p.List, l)

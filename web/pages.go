@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -24,65 +22,17 @@ import (
 	"relock/web/words"
 )
 
-// edit shows an example, ready to be run.
-func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
-	name := r.URL.Query().Get("example")
-	if name == "" {
-		name = firstExample
-	}
-	for _, e := range s.examples {
-		if e.name == name {
-			form := view.NewForm(e.sc, view.StoreVirtual, s.externalName())
-			return s.playground(w, r, http.StatusOK, form, name)
-		}
-	}
-	return errNoPage
-}
-
-func (s *Server) playground(w http.ResponseWriter, r *http.Request, status int, f view.Form, current string) error {
-	title := f.Title
-	if title == "" {
-		title = words.From(r.Context()).Say("Playground")
-	}
-	p := view.Playground{Page: s.frame(r, title), Form: f}
-	p.Examples = s.grouped(current)
-	return render(r.Context(), w, status, templates.Playground(p))
-}
-
-// grouped are the examples by lock, in the order in which locks are listed.
-func (s *Server) grouped(current string) []view.Examples {
-	var groups []view.Examples
-	for _, p := range scenario.Protocols() {
-		g := view.Examples{Protocol: p.Name}
-		for _, e := range s.examples {
-			if e.sc.Lock.Protocol == p.Name {
-				g.List = append(g.List, view.Example{Name: e.name, Title: e.sc.Title, Current: e.name == current})
-			}
-		}
-		if len(g.List) > 0 {
-			groups = append(groups, g)
-		}
-	}
-	return groups
-}
-
-// start runs what the form says, or changes the form.
+// start runs or steps through what the editor says.
 func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
-	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
-	if err := r.ParseForm(); err != nil {
-		var large *http.MaxBytesError
-		if errors.As(err, &large) {
-			return refuse(http.StatusRequestEntityTooLarge, "That form is too large", "A form may have %d KiB.", MaxForm>>10)
-		}
-		return refuse(http.StatusBadRequest, "That form cannot be read", "Please go back and send it again.")
+	values, err := readForm(w, r)
+	if err != nil {
+		return err
 	}
-	values := r.PostForm
-	if changed := change(values); changed {
-		return s.playground(w, r, http.StatusOK, view.ShowForm(values, s.externalName()), "")
-	}
-	form, sc := view.ReadForm(values, s.externalName())
-	if sc == nil {
-		return s.playground(w, r, http.StatusUnprocessableEntity, form, "")
+	e := s.edited(words.From(r.Context()), values, "")
+	sc, err := scenario.Parse([]byte(e.Text))
+	slow, ok := view.SlowMotion(values)
+	if err != nil || e.Problem != "" || !ok {
+		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
 	if values.Get("action") == "step" {
 		open, err := link.Encode(link.State{Scenario: sc})
@@ -92,37 +42,20 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil
 	}
-	o := engine.Options{Wall: form.Store == view.StoreWall, Slow: form.SlowMotion()}
-	if form.Store == view.StoreExternal {
+	o := engine.Options{Wall: e.Store == view.StoreWall, Slow: slow}
+	if e.Store == view.StoreExternal {
 		o.External = s.external
 	}
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
 	if why, ok := view.NotThere(words.From(r.Context()), err, o.Slow); ok {
-		form.Mistakes = []string{why}
-		return s.playground(w, r, http.StatusUnprocessableEntity, form, "")
+		e.Problem = why
+		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
 	if err != nil {
 		return limitError(err)
 	}
 	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther) //nolint:gosec // the id is ours
 	return nil
-}
-
-// change adds or removes a thread where the form asks for that.
-func change(v url.Values) bool {
-	action := v.Get("action")
-	if action == "add" {
-		view.AddThread(v)
-		return true
-	}
-	index, ok := strings.CutPrefix(action, "remove-")
-	if !ok {
-		return false
-	}
-	if i, err := strconv.Atoi(index); err == nil {
-		view.RemoveThread(v, i)
-	}
-	return true
 }
 
 func limitError(err error) error {

@@ -528,47 +528,27 @@ func TestOnlyWhoStartedALiveRunSteersIt(t *testing.T) {
 func TestSlowMotionHasLimits(t *testing.T) {
 	s := open(t, nil)
 	res, body := s.do(t, http.MethodPost, "/runs", twoThreads("store", "wall", "slow", "101"))
-	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "allowed: a whole number from 1 to 100") {
+	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "Slow motion is from 1 to 100 times.") {
 		t.Errorf("101 times: %d", res.StatusCode)
 	}
-	res, body = s.do(t, http.MethodPost, "/runs", twoThreads("store", "wall", "slow", "100", "lease", "2m"))
+	res, body = s.do(t, http.MethodPost, "/runs", twoThreads("store", "wall", "slow", "100", "lock.lease", "2m"))
 	if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, "would be longer than allowed") {
 		t.Errorf("a lease of 200 minutes: %d", res.StatusCode)
 	}
 }
 
-// What the form does not show of an example goes with it all the same.
-func TestTheFormKeepsWhatItDoesNotShow(t *testing.T) {
+// Whatever a scenario has, another lock can be chosen.
+func TestAnyLockCanBeChosenInTheForm(t *testing.T) {
 	s := open(t, nil)
-	form := twoThreads("action", "step", "policy", "random")
-	form["more"] = []string{`{"repeat":3,"on-lost":"stop","jitter":"0ms-5ms","process":"shop"}`, ""}
-	res, body := s.do(t, http.MethodPost, "/runs", form)
-	fragment, _ := strings.CutPrefix(res.Header.Get("Location"), "/play#")
-	state, err := link.Decode(fragment)
-	if err != nil {
-		t.Fatal(err, body)
-	}
-	a, b := state.Scenario.Threads[0], state.Scenario.Threads[1]
-	if state.Scenario.Policy != "random" || a.Repeat != 3 || a.OnLost != "stop" || a.Retry.JitterMax == 0 || a.Process != "shop" || b.Repeat != 1 {
-		t.Errorf("%+v", state.Scenario)
-	}
-	form["more"] = []string{`{"repeat":1,"jitter":"0ms"}`, ""}
-	for _, p := range scenario.Protocols() { // another lock can be chosen, whatever the example had
-		form.Set("protocol", p.Name)
-		if res, body := s.do(t, http.MethodPost, "/runs", form); res.StatusCode != http.StatusSeeOther {
+	for _, p := range scenario.Protocols() {
+		if res, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", "step", "lock.protocol", p.Name)); res.StatusCode != http.StatusSeeOther {
 			t.Errorf("%s: %d\n%s", p.Name, res.StatusCode, body)
 		}
 	}
-	form.Set("protocol", "redlock")
-	form.Set("nodes", "3")
-	res, _ = s.do(t, http.MethodPost, "/runs", form)
-	fragment, _ = strings.CutPrefix(res.Header.Get("Location"), "/play#")
+	res, _ := s.do(t, http.MethodPost, "/runs", twoThreads("action", "step", "lock.protocol", "redlock", "lock.nodes", "3"))
+	fragment, _ := strings.CutPrefix(res.Header.Get("Location"), "/play#")
 	if state, err := link.Decode(fragment); err != nil || state.Scenario.Lock.Nodes != 3 {
 		t.Errorf("three nodes: %+v, %v", state.Scenario, err)
-	}
-	form["more"] = []string{`{`, ""}
-	if res, _ := s.do(t, http.MethodPost, "/runs", url.Values(form)); res.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("what is no JSON: %d", res.StatusCode)
 	}
 }
 
@@ -649,8 +629,8 @@ func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
 		form url.Values
 		want string
 	}{
-		{twoThreads("store", "wall", "faults", `[{"time":"10ms","do":"evict"}]`), "evict happens to Redis itself, which only the embedded Redis on the virtual clock"},
-		{twoThreads("store", "wall", "protocol", "redlock"), "redlock has 5 nodes, each a Redis of its own"},
+		{twoThreads("store", "wall", "yaml", twoText+"faults: [{time: 10ms, do: evict}]"), "evict happens to Redis itself, which only the embedded Redis on the virtual clock"},
+		{twoThreads("store", "wall", "lock.protocol", "redlock"), "Redlock has 5 nodes, each a Redis of its own"},
 	} {
 		res, body := s.do(t, http.MethodPost, "/runs", c.form)
 		if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, c.want) || !strings.Contains(body, `value="200ms"`) {

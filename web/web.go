@@ -27,9 +27,9 @@ import (
 	"relock/web/words"
 )
 
-// MaxForm is how many bytes of a form are read: twice a scenario, for the
-// names around it.
-const MaxForm = 2 * scenario.MaxBytes
+// MaxForm is how many bytes of a form are read: the YAML, the one that its form
+// was made of, and the form itself, each character as up to three.
+const MaxForm = 8 * scenario.MaxBytes
 
 // Config is what a Server is made of.
 type Config struct {
@@ -47,6 +47,7 @@ type Server struct {
 	external *store.External
 	static   *static.Files
 	links    *link.Shelf
+	traces   *traceShelf
 	working  chan struct{} // one for each command that is being carried out
 	examples []example
 	gallery  func() map[string]picture
@@ -58,10 +59,11 @@ type Server struct {
 
 type example struct {
 	name string
+	text string // of the file
 	sc   *scenario.Scenario
 }
 
-// firstExample is what the front page shows.
+// firstExample is what the editor opens with.
 const firstExample = "two-threads"
 
 // New returns a server. It fails when an example is no good scenario.
@@ -74,7 +76,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, static: files, links: links, working: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	s := &Server{log: c.Log, external: c.External, static: files, links: links, traces: newTraceShelf(), working: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
@@ -86,6 +88,13 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /about", s.page(s.about))
 	mux.HandleFunc("GET /api", s.page(s.api))
 	mux.HandleFunc("GET /edit", s.page(s.edit))
+	mux.HandleFunc("POST /edit", s.page(s.reedit))
+	mux.HandleFunc("POST /edit/scenario", s.page(s.convert))
+	mux.HandleFunc("POST /edit/file", s.page(s.openFile))
+	mux.HandleFunc("POST /traces", s.page(s.keepTrace))
+	mux.HandleFunc("GET /traces/{id}", s.page(s.showTrace))
+	mux.HandleFunc("GET /traces/{id}/trace", s.page(s.keptTrace))
+	mux.HandleFunc("GET /traces/{id}/export", s.page(s.exportTrace))
 	mux.HandleFunc("POST /runs", s.page(s.start))
 	mux.HandleFunc("GET /runs/{id}", s.page(s.show))
 	mux.HandleFunc("GET /runs/{id}/trace", s.page(s.trace))
@@ -125,7 +134,7 @@ func readExamples(fsys fs.FS) ([]example, error) {
 		if err != nil {
 			return nil, fmt.Errorf("web: example %s: %w", name, err)
 		}
-		one := example{strings.TrimSuffix(name, path.Ext(name)), sc}
+		one := example{strings.TrimSuffix(name, path.Ext(name)), string(data), sc}
 		if one.name == firstExample {
 			list = append([]example{one}, list...)
 			continue

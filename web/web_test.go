@@ -81,13 +81,17 @@ func (s site) do(t *testing.T, method, path string, form url.Values, headers ...
 	return res, string(body)
 }
 
-// twoThreads is the form as a person would send it.
+// twoText is a scenario of two threads.
+const twoText = `title: Two
+lock: {lease: 200ms, watchdog: 100ms}
+threads: [{name: A}, {name: B}]
+defaults: {depth: 2, work: 50ms-100ms}
+`
+
+// twoThreads is the editor's form as a person would send it, with some inputs
+// changed.
 func twoThreads(changes ...string) url.Values {
-	v := url.Values{
-		"title": {"Two"}, "key": {"EXAMPLE_LOCK"}, "lease": {"200ms"}, "watchdog": {"100ms"}, "seed": {"1"}, "store": {"virtual"},
-		"name": {"A", "B"}, "depth": {"2", "2"}, "work": {"50ms-100ms", "50ms-100ms"}, "retries": {"5", "5"},
-		"interval": {"50ms", "50ms"}, "start": {"0ms", "0ms"}, "action": {"run"}, "faults": {""},
-	}
+	v := url.Values{"base": {twoText}, "yaml": {twoText}, "store": {"virtual"}, "slow": {"1"}, "action": {"run"}}
 	for i := 0; i < len(changes); i += 2 {
 		v.Set(changes[i], changes[i+1])
 	}
@@ -238,7 +242,7 @@ func TestWallRunStreamsWhileItGoesOn(t *testing.T) {
 
 func TestExternalRedisOnlyWhereTheOperatorGaveOne(t *testing.T) {
 	without := open(t, nil)
-	if _, body := without.do(t, http.MethodGet, "/", nil); strings.Contains(body, `value="external"`) {
+	if _, body := without.do(t, http.MethodGet, "/edit", nil); strings.Contains(body, `value="external"`) {
 		t.Error("the form offers a Redis that is not there")
 	}
 	path := without.run(t, twoThreads("store", "external"))
@@ -261,36 +265,6 @@ func TestExternalRedisOnlyWhereTheOperatorGaveOne(t *testing.T) {
 	}
 }
 
-func TestBadFormRunsNothingAndNamesTheInputs(t *testing.T) {
-	s := open(t, nil)
-	res, body := s.do(t, http.MethodPost, "/runs", twoThreads("lease", "200", "seed", "-1"))
-	if res.StatusCode != http.StatusUnprocessableEntity {
-		t.Errorf("status %d, want 422", res.StatusCode)
-	}
-	for _, want := range []string{"Nothing was run", "Lease: given", "Seed: given", `aria-invalid="true"`, `value="200"`} {
-		if !strings.Contains(body, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-}
-
-func TestFormAddsAndRemovesThreadsWithoutScript(t *testing.T) {
-	s := open(t, nil)
-	_, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", "add"))
-	if got := strings.Count(body, `name="depth"`); got != 3 || !strings.Contains(body, `value="C"`) {
-		t.Errorf("%d threads after adding one", got)
-	}
-	_, body = s.do(t, http.MethodPost, "/runs", twoThreads("action", "remove-0"))
-	if got := strings.Count(body, `name="depth"`); got != 1 || strings.Contains(body, `name="name" value="A"`) {
-		t.Errorf("%d threads after removing the first", got)
-	}
-	for _, action := range []string{"remove-99", "remove--1", "remove-x"} {
-		if res, _ := s.do(t, http.MethodPost, "/runs", twoThreads("action", action)); res.StatusCode != http.StatusOK {
-			t.Errorf("%s: status %d", action, res.StatusCode)
-		}
-	}
-}
-
 func TestLimitsAnswerWithAMessage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -304,8 +278,7 @@ func TestLimitsAnswerWithAMessage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, func(cfg *web.Config) { c.change(&cfg.Limits) })
-			long := twoThreads("store", "wall")
-			long["work"] = []string{"1m", "1m"}
+			long := twoThreads("store", "wall", "defaults.work", "1m")
 			s.run(t, long)
 			res, body := s.do(t, http.MethodPost, "/runs", long)
 			if res.StatusCode != c.status || !strings.Contains(body, c.want) {
@@ -333,7 +306,7 @@ func TestOldestEndedRunMakesRoom(t *testing.T) {
 func TestTooLargeForm(t *testing.T) {
 	s := open(t, nil)
 	res, body := s.do(t, http.MethodPost, "/runs", twoThreads("title", strings.Repeat("x", web.MaxForm)))
-	if res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "128 KiB") {
+	if res.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(body, "512 KiB") {
 		t.Errorf("status %d", res.StatusCode)
 	}
 }
@@ -354,8 +327,7 @@ func TestForeignOriginsAreRefused(t *testing.T) {
 
 func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 	s := open(t, nil)
-	long := twoThreads("store", "wall")
-	long["work"] = []string{"1m", "1m"}
+	long := twoThreads("store", "wall", "defaults.work", "1m")
 	path := s.run(t, long)
 	conn, _, err := s.dial(t, path, 0, nil)
 	if err != nil {
@@ -384,9 +356,14 @@ func TestPagesAndHeaders(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"/", 200, "Two threads, one reentrant lock"},
-		{"/?example=lease-expiry", 200, "The lease ends before the work"},
-		{"/?example=nothing", 404, "There is no such page"},
+		{"/", 303, ""},
+		{"/edit", 200, "Two threads, one reentrant lock"},
+		{"/edit?example=lease-expiry", 200, "The lease ends before the work"},
+		{"/edit?example=nothing", 404, "There is no such page"},
+		{"/edit?run=nothing", 404, "There is no such run"},
+		{"/edit?trace=nothing", 404, "There is no such trace"},
+		{"/traces/nothing", 404, "There is no such trace"},
+		{"/traces/nothing/trace", 404, "There is no such trace"},
 		{"/nowhere", 404, "There is no such page"},
 		{"/runs/nowhere", 404, "There is no such run"},
 		{"/runs/nowhere/trace", 404, "There is no such run"},

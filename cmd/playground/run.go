@@ -254,9 +254,9 @@ func protocols(args []string, env environment) int {
 		return exitUnexpected
 	}
 	for i, p := range scenario.Protocols() {
-		summary := p.Summary
+		summary := string(p.Summary)
 		if *chinese {
-			summary = texts[i].Summary
+			summary = words.Chinese.Say(words.Text(p.Summary))
 		}
 		fmt.Fprintf(env.out, "%-18s %s\n", p.Name, summary)
 		if !*long && !*chinese {

@@ -54,7 +54,7 @@ func (p *parser) faults(m map[string]value, s *Scenario) {
 	if !ok {
 		return
 	}
-	for _, one := range p.list(v, MaxFaults, "faults") {
+	for _, one := range p.list(v, MaxFaults, "a list of at most %s faults", "%s faults") {
 		f := p.fields(one, "thread", "at", "level", "round", "command", "time", "do", "for", "scope", "by", "behind", "keep", "node")
 		if f == nil {
 			continue
@@ -65,9 +65,9 @@ func (p *parser) faults(m map[string]value, s *Scenario) {
 	}
 }
 
-func (p *parser) needs(f map[string]value, one value, name, allowed string) {
+func (p *parser) needs(f map[string]value, one value, name string, allowed Wording) {
 	if !has(f, name) {
-		p.wrong(value{one.Node, one.key + "." + name}, "nothing", allowed)
+		p.wrong(value{one.Node, one.key + "." + name}, say("nothing"), allowed)
 	}
 }
 
@@ -90,7 +90,7 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 		p.onlyFor(f, kind, place...)
 	default:
 		p.needs(f, one, "thread", s.names())
-		p.needs(f, one, "at", strings.Join(kind.places, ", "))
+		p.needs(f, one, "at", among(kind.places...))
 		p.place(f, s, kind, &fault)
 		p.onlyFor(f, kind, "thread", "at", "level", "round", "command")
 	}
@@ -108,14 +108,14 @@ func (p *parser) do(one value, f map[string]value, s *Scenario, fault *Fault) (f
 			able = append(able, k.do)
 		}
 	}
-	p.needs(f, one, "do", strings.Join(names, ", "))
+	p.needs(f, one, "do", among(names...))
 	p.oneOf(f, "do", &fault.Do, names...)
 	kind, ok := kindOf(fault.Do)
 	if !ok {
 		return faultKind{places: anywhere(), fields: slices.Sorted(maps.Keys(f))}, false
 	}
 	if p.judges() && !slices.Contains(able, fault.Do) {
-		p.wrong(f["do"], quote(fault.Do), "with "+s.reason(AtLock)+", only "+strings.Join(able, ", "))
+		p.wrong(f["do"], quoted(fault.Do), say("with %s, only %s", s.reason(AtLock), strings.Join(able, ", ")))
 	}
 	return kind, true
 }
@@ -150,7 +150,7 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 	}
 	if slices.Equal(kind.places, calls()) {
 		place = append(place, "at")
-		p.needs(f, one, "at", strings.Join(calls(), ", "))
+		p.needs(f, one, "at", among(calls()...))
 		p.at(f, s, kind, fault)
 	}
 	if fault.Do == FaultDown || fault.Do == FaultUp {
@@ -169,7 +169,7 @@ func (p *parser) onlyFor(f map[string]value, k faultKind, place ...string) {
 	allowed := slices.Concat([]string{"do"}, place, k.fields)
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if !slices.Contains(allowed, name) {
-			p.wrong(f[name], "the key "+quote(name), "with do: "+k.do+", only "+strings.Join(allowed[1:], ", "))
+			p.wrong(f[name], say("the key %s", quote(name)), say("with do: %s, only %s", k.do, strings.Join(allowed[1:], ", ")))
 		}
 	}
 }
@@ -191,7 +191,7 @@ func (p *parser) place(f map[string]value, s *Scenario, k faultKind, fault *Faul
 	}
 	p.command(f, s, fault)
 	if v, ok := f["level"]; ok && fault.At == AtStart {
-		p.wrong(v, "a level", "no level at: start")
+		p.wrong(v, say("a level"), say("no level at: start"))
 		return
 	}
 	p.number(f, "level", &fault.Level, 1, depth)
@@ -203,7 +203,7 @@ func (p *parser) at(f map[string]value, s *Scenario, k faultKind, fault *Fault) 
 	p.oneOf(f, "at", &fault.At, k.places...)
 	able := s.reach(k)
 	if fault.At != "" && p.judges() && len(able) > 0 && !slices.Contains(able, fault.At) {
-		p.wrong(f["at"], quote(fault.At), "with "+s.reason(fault.At)+", only "+strings.Join(able, ", "))
+		p.wrong(f["at"], quoted(fault.At), say("with %s, only %s", s.reason(fault.At), strings.Join(able, ", ")))
 	}
 }
 
@@ -221,7 +221,7 @@ func (p *parser) command(f map[string]value, s *Scenario, fault *Fault) {
 		fault.Command = 1
 		p.number(f, "command", &fault.Command, 1, most)
 	case given:
-		p.wrong(v, "a command", "no command outside of a call to Redis")
+		p.wrong(v, say("a command"), say("no command outside of a call to Redis"))
 	}
 }
 
@@ -236,7 +236,7 @@ func (p *parser) details(one value, f map[string]value, k faultKind, s *Scenario
 			fault.Scope = ScopeAll
 			p.oneOf(f, "scope", &fault.Scope, ScopeAll, ScopeWork)
 			if v, ok := f["scope"]; ok && fault.Scope == ScopeWork && fault.At != "" && fault.At != AtWork {
-				p.wrong(v, quote(ScopeWork), "scope: work only at: work")
+				p.wrong(v, quoted(ScopeWork), say("scope: work only at: work"))
 			}
 		case "by":
 			p.jump(one, f, fault)
@@ -269,7 +269,7 @@ func (p *parser) threadOf(f map[string]value, s *Scenario, fault *Fault) *Thread
 
 // jump reads a length of time that may be negative.
 func (p *parser) jump(one value, f map[string]value, fault *Fault) {
-	allowed := "a time with a unit, forward or with a - back, from 1ms to " + Duration(MaxDuration) + ", in whole milliseconds"
+	allowed := say("a time with a unit, forward or with a - back, from 1ms to %s, in whole milliseconds", Duration(MaxDuration))
 	p.needs(f, one, "by", allowed)
 	v, ok := f["by"]
 	if !ok {
@@ -282,7 +282,7 @@ func (p *parser) jump(one value, f map[string]value, fault *Fault) {
 	back := strings.HasPrefix(text, "-")
 	d, ok := parseDuration(strings.TrimLeft(text, "+-"))
 	if !ok || d < time.Millisecond || d > MaxDuration || d%time.Millisecond != 0 {
-		p.wrong(v, quote(text), allowed)
+		p.wrong(v, quoted(text), allowed)
 		return
 	}
 	fault.By = d

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -30,7 +29,7 @@ const minWatchdog = time.Millisecond
 func (p *parser) scenario(root *yaml.Node) *Scenario {
 	m := p.fields(value{root, ""}, "title", "kind", "lock", "resource", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect")
 	s := &Scenario{Kind: KindLock, Seed: defaultSeed, Policy: PolicyInOrder}
-	p.text(m, "title", &s.Title, fmt.Sprintf("a line of at most %d characters", MaxTitle), func(t string) bool {
+	p.text(m, "title", &s.Title, say("a line of at most %s characters", MaxTitle), func(t string) bool {
 		return printable(t) && utf8.RuneCountInString(t) <= MaxTitle
 	})
 	before := len(p.mistakes)
@@ -43,10 +42,10 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	p.resource(m, s)
 	p.faults(m, s)
 	if v, ok := m["seed"]; ok {
-		if text, is := p.scalar(v, fmt.Sprintf("a whole number from 0 to %d", uint64(MaxSeed))); is {
+		if text, is := p.scalar(v, whole[uint64](0, MaxSeed)); is {
 			seed, err := ParseSeed(text)
 			if err != nil {
-				p.wrong(v, quote(text), fmt.Sprintf("a whole number from 0 to %d", uint64(MaxSeed)))
+				p.wrong(v, quoted(text), whole[uint64](0, MaxSeed))
 			}
 			s.Seed = seed
 		}
@@ -73,7 +72,7 @@ func (p *parser) resource(m map[string]value, s *Scenario) {
 	f := p.fields(v, "kind", "size", "checks")
 	r := &Resource{}
 	if f != nil && !has(f, "kind") {
-		p.wrong(value{v.Node, v.key + ".kind"}, "nothing", KindCounter+", "+KindStock)
+		p.wrong(value{v.Node, v.key + ".kind"}, say("nothing"), among(KindCounter, KindStock))
 	}
 	p.oneOf(f, "kind", &r.Kind, KindCounter, KindStock)
 	r.Size = defaultSize(r.Kind)
@@ -89,7 +88,7 @@ func (p *parser) schedule(m map[string]value, s *Scenario) {
 	if !ok {
 		return
 	}
-	for _, one := range p.list(v, MaxDecisions, "choices") {
+	for _, one := range p.list(v, MaxDecisions, "a list of at most %s choices", "%s choices") {
 		var move Move
 		switch {
 		case one.Kind != yaml.MappingNode:
@@ -165,7 +164,7 @@ func (p *parser) lock(m map[string]value) Lock {
 	p.oneOf(f, "protocol", &l.Protocol, names...)
 	known := len(p.mistakes) == before
 	p.unknown = p.unknown || !known
-	p.text(f, "key", &l.Key, fmt.Sprintf("1 to %d printable characters without spaces, { and }", MaxKey), func(s string) bool {
+	p.text(f, "key", &l.Key, say("1 to %s printable characters without spaces, { and }", MaxKey), func(s string) bool {
 		return s != "" && utf8.RuneCountInString(s) <= MaxKey && printable(s) && !strings.ContainsAny(s, " {}")
 	})
 	p.duration(f, "lease", &l.Lease, time.Millisecond, MaxDuration, time.Millisecond)
@@ -176,7 +175,7 @@ func (p *parser) lock(m map[string]value) Lock {
 		before := len(p.mistakes)
 		p.duration(f, "watchdog", &l.Watchdog, minWatchdog, MaxDuration, time.Microsecond)
 		if len(p.mistakes) > before {
-			p.mistakes[before].Allowed += ", or off"
+			p.mistakes[before].Allowed.Phrase = "a time with a unit from %s to %s, such as %s, or off"
 		}
 	}
 	l.Retry.Wait = waitOf(l.Protocol)
@@ -218,19 +217,19 @@ func (p *parser) threads(m map[string]value, s *Scenario) {
 	}
 	v, ok := m["threads"]
 	if !ok {
-		p.mistakes = append(p.mistakes, Mistake{1, "threads", "nothing", fmt.Sprintf("a list of 1 to %d threads", MaxThreads)})
+		p.mistakes = append(p.mistakes, Mistake{1, "threads", say("nothing"), say("a list of 1 to %s threads", MaxThreads)})
 		return
 	}
-	list := p.list(v, MaxThreads, "threads")
+	list := p.list(v, MaxThreads, "a list of at most %s threads", "%s threads")
 	if list != nil && len(list) == 0 {
-		p.wrong(v, "an empty list", fmt.Sprintf("a list of 1 to %d threads", MaxThreads))
+		p.wrong(v, say("an empty list"), say("a list of 1 to %s threads", MaxThreads))
 	}
 	for _, one := range list {
 		t := common
 		f := p.fields(one, append([]string{"name"}, settings...)...)
-		allowed := fmt.Sprintf("1 to %d letters, digits, - or _, unlike every other thread's", MaxName)
+		allowed := say("1 to %s letters, digits, - or _, unlike every other thread's", MaxName)
 		if _, named := f["name"]; !named && f != nil {
-			p.wrong(value{one.Node, one.key + ".name"}, "nothing", allowed)
+			p.wrong(value{one.Node, one.key + ".name"}, say("nothing"), allowed)
 		}
 		p.text(f, "name", &t.Name, allowed, func(name string) bool {
 			return utf8.RuneCountInString(name) <= MaxName && nameForm.MatchString(name) && s.thread(name) == nil
@@ -246,7 +245,7 @@ func (p *parser) thread(f map[string]value, t *Thread) {
 	p.between(f, "work", &t.Work, MaxDuration)
 	p.number(f, "repeat", &t.Repeat, 1, MaxRepeat)
 	p.oneOf(f, "on-lost", &t.OnLost, OnLostIgnore, OnLostStop)
-	p.text(f, "process", &t.Process, fmt.Sprintf("1 to %d letters, digits, - or _", MaxName), func(name string) bool {
+	p.text(f, "process", &t.Process, say("1 to %s letters, digits, - or _", MaxName), func(name string) bool {
 		return utf8.RuneCountInString(name) <= MaxName && nameForm.MatchString(name)
 	})
 	p.retry(f, &t.Retry)
@@ -261,14 +260,14 @@ func (s *Scenario) thread(name string) *Thread {
 	return nil
 }
 
-func (s *Scenario) names() string {
+func (s *Scenario) names() Wording {
 	var names []string
 	for _, t := range s.Threads {
 		if t.Name != "" { // refused already
 			names = append(names, t.Name)
 		}
 	}
-	return "a thread of the scenario: " + strings.Join(names, ", ")
+	return say("a thread of the scenario: %s", strings.Join(names, ", "))
 }
 
 func (p *parser) expect(m map[string]value, s *Scenario) {
@@ -280,7 +279,7 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 	s.Expect = &Expect{}
 	if violations, ok := f["violations"]; ok {
 		names := []string{}
-		for _, one := range p.list(violations, len(rules()), "rules") {
+		for _, one := range p.list(violations, len(rules()), "a list of at most %s rules", "%s rules") {
 			name := ""
 			p.oneOf(map[string]value{"": one}, "", &name, rules()...)
 			names = append(names, name)

@@ -11,9 +11,47 @@ import (
 type Mistake struct {
 	Line    int    // from 1
 	Key     string // such as "threads[1].work"; "" for the whole
-	Given   string
-	Allowed string
+	Given   Wording
+	Allowed Wording
 }
+
+// Phrase is a text in English with %s for each thing that it names. What
+// mistakes and summaries say are constants of this type, so that whoever shows
+// them in another language can find its text by them.
+type Phrase string
+
+// Wording is a phrase with what it names. What is named are words and values
+// of a scenario, the same in every language.
+type Wording struct {
+	Phrase Phrase // "" where the one thing named is all
+	Named  []string
+}
+
+// String says it in English.
+func (w Wording) String() string {
+	if w.Phrase == "" {
+		return strings.Join(w.Named, "")
+	}
+	named := make([]any, len(w.Named))
+	for i, one := range w.Named {
+		named[i] = one
+	}
+	return fmt.Sprintf(string(w.Phrase), named...)
+}
+
+func say(p Phrase, named ...any) Wording {
+	w := Wording{Phrase: p}
+	for _, one := range named {
+		w.Named = append(w.Named, fmt.Sprint(one))
+	}
+	return w
+}
+
+// plain is a wording that is the same in every language.
+func plain(text string) Wording { return Wording{Named: []string{text}} }
+
+// among are the words that are allowed, one after the other.
+func among(words ...string) Wording { return plain(strings.Join(words, ", ")) }
 
 // String is the mistake in one sentence.
 func (m Mistake) String() string {
@@ -50,3 +88,6 @@ func quote(s string) string {
 	}
 	return fmt.Sprintf("%q", s)
 }
+
+// quoted is a wrong value as a mistake repeats it.
+func quoted(s string) Wording { return plain(quote(s)) }

@@ -24,34 +24,45 @@ func Parse(data []byte) (*Scenario, error) { return parse(data, &parser{}) }
 func Adapt(data []byte) (*Scenario, error) { return parse(data, &parser{adapting: true}) }
 
 func parse(data []byte, p *parser) (*Scenario, error) {
+	s, mistakes := read(data, p)
+	if len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	return s, nil
+}
+
+// Draft reads what it can of a scenario that somebody is writing: what is
+// wrong or missing has its default. It is there to be shown beside its
+// mistakes, which are Parse's, and never to be run; without mistakes it is what
+// Parse returns. It is nil where the text is no YAML.
+func Draft(data []byte) (*Scenario, Mistakes) { return read(data, &parser{}) }
+
+func read(data []byte, p *parser) (*Scenario, Mistakes) {
 	if len(data) > MaxBytes {
-		return nil, Mistakes{{1, "", "more than 64 KiB", "at most 64 KiB"}}
+		return nil, Mistakes{{1, "", say("more than 64 KiB"), say("at most 64 KiB")}}
 	}
 	root, mistakes := document(data)
 	if mistakes != nil {
 		return nil, mistakes
 	}
 	s := p.scenario(root)
-	if len(p.mistakes) > 0 {
-		return nil, p.mistakes.sorted()
-	}
-	return s, nil
+	return s, p.mistakes.sorted()
 }
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
 // document reads the one YAML document that there must be.
 func document(data []byte) (*yaml.Node, Mistakes) {
-	const allowed = "one YAML or JSON document with the keys of a scenario"
-	dec := yaml.NewDecoder(bytes.NewReader(joinSurrogates(data)))
+	allowed := say("one YAML or JSON document with the keys of a scenario")
+	dec := yaml.NewDecoder(bytes.NewReader(JoinSurrogates(data)))
 	var doc, more yaml.Node
 	err := dec.Decode(&doc)
 	if errors.Is(err, io.EOF) || err == nil && len(doc.Content) == 0 {
-		return nil, Mistakes{{1, "", "nothing", allowed}}
+		return nil, Mistakes{{1, "", say("nothing"), allowed}}
 	}
 	if err == nil {
 		if err = dec.Decode(&more); err == nil {
-			return nil, Mistakes{{max(more.Line, 1), "", "a second document", allowed}}
+			return nil, Mistakes{{max(more.Line, 1), "", say("a second document"), allowed}}
 		}
 		if errors.Is(err, io.EOF) {
 			return doc.Content[0], nil
@@ -61,14 +72,14 @@ func document(data []byte) (*yaml.Node, Mistakes) {
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])
 	}
-	return nil, Mistakes{{max(line, 1), "", "what is no YAML (" + strings.TrimPrefix(err.Error(), "yaml: ") + ")", allowed}}
+	return nil, Mistakes{{max(line, 1), "", say("what is no YAML (%s)", strings.TrimPrefix(err.Error(), "yaml: ")), allowed}}
 }
 
 var surrogates = regexp.MustCompile(`(\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
 
-// joinSurrogates writes the characters for which JSON has two escapes, and
+// JoinSurrogates writes the characters for which JSON has two escapes, and
 // YAML none, as they are.
-func joinSurrogates(data []byte) []byte {
+func JoinSurrogates(data []byte) []byte {
 	if !bytes.Contains(data, []byte(`\u`)) || !json.Valid(data) {
 		return data
 	}
@@ -98,34 +109,34 @@ type value struct {
 	key string
 }
 
-func (p *parser) wrong(v value, given, allowed string) {
+func (p *parser) wrong(v value, given, allowed Wording) {
 	p.mistakes = append(p.mistakes, Mistake{max(v.Line, 1), v.key, given, allowed})
 }
 
-func kind(n *yaml.Node) string {
+func kind(n *yaml.Node) Wording {
 	switch n.Kind {
 	case yaml.MappingNode:
-		return "a map"
+		return say("a map")
 	case yaml.SequenceNode:
-		return "a list"
+		return say("a list")
 	case yaml.AliasNode:
-		return "an alias (*" + n.Value + ")"
+		return say("an alias (*%s)", n.Value)
 	default:
 		if n.Tag == "!!null" {
-			return "nothing"
+			return say("nothing")
 		}
-		return quote(n.Value)
+		return quoted(n.Value)
 	}
 }
 
 // fields opens a map whose keys must be among allowed.
 func (p *parser) fields(v value, allowed ...string) map[string]value {
-	keys := "none"
-	if len(allowed) > 0 {
-		keys = strings.Join(allowed, ", ")
+	keys, shape := among(allowed...), say("a map with the keys %s", strings.Join(allowed, ", "))
+	if len(allowed) == 0 {
+		keys, shape = say("none"), say("a map with the keys none")
 	}
 	if v.Kind != yaml.MappingNode {
-		p.wrong(v, kind(v.Node), "a map with the keys "+keys)
+		p.wrong(v, kind(v.Node), shape)
 		return nil
 	}
 	out := map[string]value{}
@@ -133,9 +144,9 @@ func (p *parser) fields(v value, allowed ...string) map[string]value {
 		k, child := v.Content[i], value{v.Content[i+1], k(v.key, v.Content[i].Value)}
 		switch {
 		case !contains(allowed, k.Value) || k.Kind != yaml.ScalarNode:
-			p.wrong(value{k, v.key}, "the key "+quote(k.Value), keys)
+			p.wrong(value{k, v.key}, say("the key %s", quote(k.Value)), keys)
 		case has(out, k.Value):
-			p.wrong(value{k, child.key}, "the key a second time", "each key once")
+			p.wrong(value{k, child.key}, say("the key a second time"), say("each key once"))
 		default:
 			out[k.Value] = child
 		}
@@ -164,15 +175,15 @@ func contains(list []string, s string) bool {
 	return false
 }
 
-// list opens a list of at most limit values.
-func (p *parser) list(v value, limit int, of string) []value {
-	allowed := fmt.Sprintf("a list of at most %d %s", limit, of)
+// list opens a list of at most limit values. The phrases say what is allowed,
+// and what a longer one is.
+func (p *parser) list(v value, limit int, allowed, longer Phrase) []value {
 	if v.Kind != yaml.SequenceNode {
-		p.wrong(v, kind(v.Node), allowed)
+		p.wrong(v, kind(v.Node), say(allowed, limit))
 		return nil
 	}
 	if len(v.Content) > limit {
-		p.wrong(v, fmt.Sprintf("%d %s", len(v.Content), of), allowed)
+		p.wrong(v, say(longer, len(v.Content)), say(allowed, limit))
 		return nil
 	}
 	out := make([]value, len(v.Content))
@@ -183,7 +194,7 @@ func (p *parser) list(v value, limit int, of string) []value {
 }
 
 // scalar is the text of a single value.
-func (p *parser) scalar(v value, allowed string) (string, bool) {
+func (p *parser) scalar(v value, allowed Wording) (string, bool) {
 	if v.Kind != yaml.ScalarNode || v.Tag == "!!null" {
 		p.wrong(v, kind(v.Node), allowed)
 		return "", false
@@ -192,14 +203,14 @@ func (p *parser) scalar(v value, allowed string) (string, bool) {
 }
 
 // text reads a text that ok accepts.
-func (p *parser) text(m map[string]value, name string, into *string, allowed string, ok func(string) bool) {
+func (p *parser) text(m map[string]value, name string, into *string, allowed Wording, ok func(string) bool) {
 	v, there := m[name]
 	if !there {
 		return
 	}
 	if s, is := p.scalar(v, allowed); is {
 		if !ok(s) {
-			p.wrong(v, quote(s), allowed)
+			p.wrong(v, quoted(s), allowed)
 			return
 		}
 		*into = s
@@ -208,7 +219,12 @@ func (p *parser) text(m map[string]value, name string, into *string, allowed str
 
 // oneOf reads one of a few words.
 func (p *parser) oneOf(m map[string]value, name string, into *string, words ...string) {
-	p.text(m, name, into, strings.Join(words, ", "), func(s string) bool { return contains(words, s) })
+	p.text(m, name, into, among(words...), func(s string) bool { return contains(words, s) })
+}
+
+// whole says which whole numbers are allowed.
+func whole[T int | uint64](low, high T) Wording {
+	return say("a whole number from %s to %s", low, high)
 }
 
 var digits = regexp.MustCompile(`^[0-9]{1,19}$`)
@@ -219,11 +235,11 @@ func (p *parser) number(m map[string]value, name string, into *int, low, high in
 	if !there {
 		return
 	}
-	allowed := fmt.Sprintf("a whole number from %d to %d", low, high)
+	allowed := whole(low, high)
 	if s, is := p.scalar(v, allowed); is {
 		n, err := strconv.Atoi(s)
 		if err != nil || !digits.MatchString(s) || n < low || n > high {
-			p.wrong(v, quote(s), allowed)
+			p.wrong(v, quoted(s), allowed)
 			return
 		}
 		*into = n
@@ -234,14 +250,14 @@ func (p *parser) number(m map[string]value, name string, into *int, low, high in
 func ParseSeed(s string) (uint64, error) {
 	n, err := strconv.ParseUint(s, 10, 63)
 	if err != nil || !digits.MatchString(s) {
-		return 0, fmt.Errorf("given %s, allowed: a whole number from 0 to %d", quote(s), uint64(MaxSeed))
+		return 0, fmt.Errorf("given %s, allowed: %s", quote(s), whole[uint64](0, MaxSeed))
 	}
 	return n, nil
 }
 
 // durations says what a length of time from low to high looks like.
-func durations(low, high time.Duration) string {
-	return fmt.Sprintf("a time with a unit from %s to %s, such as %s", Duration(low), Duration(high), "50ms")
+func durations(low, high time.Duration) Wording {
+	return say("a time with a unit from %s to %s, such as %s", Duration(low), Duration(high), "50ms")
 }
 
 // duration reads a length of time from low to high that is a multiple of unit.
@@ -252,12 +268,12 @@ func (p *parser) duration(m map[string]value, name string, into *time.Duration, 
 	}
 	allowed := durations(low, high)
 	if unit > time.Microsecond {
-		allowed += ", in whole milliseconds"
+		allowed.Phrase = "a time with a unit from %s to %s, such as %s, in whole milliseconds"
 	}
 	if s, is := p.scalar(v, allowed); is {
 		d, ok := parseDuration(s)
 		if !ok || d < low || d > high || d%unit != 0 {
-			p.wrong(v, quote(s), allowed)
+			p.wrong(v, quoted(s), allowed)
 			return
 		}
 		*into = d
@@ -283,7 +299,7 @@ func (p *parser) between(m map[string]value, name string, into *Range, high time
 	if !there {
 		return
 	}
-	allowed := "a time with a unit or a range of two, such as 50ms or 50ms-100ms, from 0ms to " + Duration(high)
+	allowed := say("a time with a unit or a range of two, such as 50ms or 50ms-100ms, from 0ms to %s", Duration(high))
 	s, is := p.scalar(v, allowed)
 	if !is {
 		return
@@ -298,7 +314,7 @@ func (p *parser) between(m map[string]value, name string, into *Range, high time
 	low, ok1 := parseDuration(from)
 	up, ok2 := parseDuration(to)
 	if !ok1 || !ok2 || low > up || up > high || low%time.Microsecond != 0 || up%time.Microsecond != 0 {
-		p.wrong(v, quote(s), allowed)
+		p.wrong(v, quoted(s), allowed)
 		return
 	}
 	*into = Range{low, up}

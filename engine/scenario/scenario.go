@@ -189,7 +189,7 @@ type Expect struct {
 // Protocol is a lock that scenarios can name.
 type Protocol struct {
 	Name    string
-	Summary string // one line
+	Summary Phrase // one line
 }
 
 // Protocols lists the locks that scenarios can name.

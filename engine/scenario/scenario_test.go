@@ -297,7 +297,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%v, %v", sc, err)
 		}
 		for _, one := range m {
-			if one.Line < 1 || one.Given == "" || one.Allowed == "" {
+			if one.Line < 1 || one.Given.String() == "" || one.Allowed.String() == "" {
 				t.Fatalf("mistake %+v", one)
 			}
 		}

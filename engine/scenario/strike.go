@@ -75,3 +75,54 @@ func (s *Scenario) reason(place string) string {
 		return "protocol: " + s.Lock.Protocol
 	}
 }
+
+// FaultKind is what can go wrong.
+type FaultKind struct {
+	Do     string
+	Places []string // in a thread; none: it happens to Redis, at a time
+}
+
+// FaultKinds lists the faults that s can have, each with the places where it
+// can strike, in the order in which they are explained.
+func (s *Scenario) FaultKinds() []FaultKind {
+	var list []FaultKind
+	for _, k := range faultKinds() {
+		if s.canHave(k) {
+			list = append(list, FaultKind{k.do, s.reach(k)})
+		}
+	}
+	return list
+}
+
+// FaultKeys are the keys that a fault of the kind do at a place of a thread
+// has in s, in the order in which they are written; at is "" where it has no
+// place. Those of an unknown kind are its do alone.
+func (s *Scenario) FaultKeys(do, at string) []string {
+	k, ok := kindOf(do)
+	if !ok {
+		return []string{"do"}
+	}
+	var keys []string
+	if k.places == nil {
+		keys = append(keys, "time", "do")
+		if do == FaultDown || do == FaultUp {
+			keys = append(keys, "thread")
+		}
+	} else {
+		keys = append(keys, "thread", "at", "do")
+		if at != AtStart {
+			keys = append(keys, "level")
+		}
+		keys = append(keys, "round")
+		if slices.Contains(calls(), at) && do != FaultSkipUnlock && do != FaultExtraUnlock && s.commands(at) > 1 {
+			keys = append(keys, "command")
+		}
+	}
+	for _, name := range k.fields {
+		if name == "scope" && at != AtWork || name == "node" && s.Lock.Nodes < 2 {
+			continue
+		}
+		keys = append(keys, name)
+	}
+	return keys
+}

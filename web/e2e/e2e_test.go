@@ -99,7 +99,7 @@ func TestPressRunAndReadTheTable(t *testing.T) {
 	do(
 		ctx, t,
 		chromedp.EmulateViewport(1440, 900),
-		chromedp.Navigate(url),
+		chromedp.Navigate(url+"/edit"),
 		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
 		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 	)
@@ -123,7 +123,7 @@ func TestRowsArriveWhileAWallClockRunGoesOn(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(
 		ctx, t,
-		chromedp.Navigate(url+"/?example=lease-expiry"),
+		chromedp.Navigate(url+"/edit?example=lease-expiry"),
 		chromedp.Click(chromedp.CSS(`input[name="store"][value="wall"]`)),
 		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
 		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
@@ -150,7 +150,7 @@ func TestNothingScrollsSideways(t *testing.T) {
 		do(
 			ctx, t,
 			chromedp.EmulateViewport(width, 800),
-			chromedp.Navigate(url),
+			chromedp.Navigate(url+"/edit"),
 			chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
 			chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 		)
@@ -162,13 +162,13 @@ func TestNothingScrollsSideways(t *testing.T) {
 
 func TestRunWithTheKeyboardAlone(t *testing.T) {
 	ctx, url := tab(t), serve(t)
-	do(ctx, t, chromedp.Navigate(url))
-	for range 12 { // skip link, brand, examples, Run
+	do(ctx, t, chromedp.Navigate(url+"/edit"))
+	for range 16 { // skip link, brand, pages, settings, presets, files, Run
 		do(ctx, t, chromedp.KeyEvent("\t"))
 		if get[string](ctx, t, `document.activeElement.value ?? ""`) == "run" {
 			do(ctx, t, chromedp.KeyEvent("\r"), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
 			return
 		}
 	}
-	t.Error("twelve tabs from the top do not reach Run")
+	t.Error("sixteen tabs from the top do not reach Run")
 }

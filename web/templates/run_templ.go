@@ -14,7 +14,7 @@ import (
 	"strconv"
 )
 
-// RunPage is the page of a run.
+// RunPage is the page of a run, or of a trace from elsewhere.
 func RunPage(p view.RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

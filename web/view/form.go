@@ -1,356 +1,564 @@
 package view
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"relock/engine/scenario"
+	"relock/web/draft"
 	"relock/web/words"
 )
 
-// Stores that the form offers.
+// Stores that a scenario can be run on.
 const (
 	StoreVirtual  = "virtual"  // embedded, virtual clock
 	StoreWall     = "wall"     // embedded, wall clock
 	StoreExternal = "external" // the operator's Redis
 )
 
-// Form is the scenario form with what a person typed, right or wrong.
-type Form struct {
-	Title    string
-	Key      string
-	Lease    Field
-	Watchdog Field
-	Seed     Field
-	Slow     Field // slow motion, on the wall clock
-	Store    string
-	External string // name of the operator's Redis, "" without one
-	Threads  []ThreadForm
-	Faults   string // kept from the example, as JSON
-	Policy   string // kept from the example
-	Protocol string
-	Resource string // kept from the example, as JSON
-	Kind     string // kept from the example
-	Nodes    string // kept from the example
+// Field is an input. Its name is the scenario's key that it changes.
+type Field struct {
+	Name     string
+	Label    string
+	Value    string
+	Default  string // what holds while the input is empty
+	Hint     string
 	Mistakes []string
-	Full     bool // no thread can be added
+	Choices  []Choices // of a select
+	Numeric  bool
+	Wide     bool
+	Late     bool // changed when it is left, not while it is typed: others follow it
 }
 
-// Field is an input and what is wrong with it.
-type Field struct {
-	Name    string
-	Label   string
-	Value   string
-	Hint    string
-	Mistake string
-	Hidden  bool // kept, but not shown
+// ID is the input's id on the page.
+func (f Field) ID() string {
+	return "f-" + strings.Trim(strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-").Replace(f.Name), "-")
+}
+
+// Choices are some of a select, under a label of their own if they
+// have one.
+type Choices struct {
+	Label string
+	List  []Choice
+}
+
+// Choice is one choice.
+type Choice struct {
+	Value    string
+	Label    string
+	Selected bool
+}
+
+// Part is some inputs that belong together.
+type Part struct {
+	Fields   []Field
+	Mistakes []string // of what has no input
 }
 
 // ThreadForm is a thread's inputs.
 type ThreadForm struct {
+	Index int
+	Name  string
+	Main  Part
+	More  Part // what most threads leave as it is
+	Open  bool // the rest has something to show
+}
+
+// FaultForm is a fault's inputs: those that its kind has, at its place.
+type FaultForm struct {
 	Index   int
-	Ordinal int
-	Fields  []Field
+	Thread  string // "" for Redis
+	Ordinal int    // of the thread, -1 for none
+	Part
 }
 
-// threadFields are a thread's inputs: name in the form, key in a scenario.
-func threadFields() []struct{ name, key, label, hint string } {
-	return []struct{ name, key, label, hint string }{
-		{"name", "name", "Name", ""},
-		{"depth", "depth", "Recursion depth", ""},
-		{"work", "work", "Work per level", "such as 60ms or 50ms-100ms"},
-		{"retries", "retry.times", "Retries", ""},
-		{"interval", "retry.interval", "Retry every", "such as 50ms"},
-		{"start", "start", "Starts at", "such as 0ms"},
-		{more, "", "", ""},
-	}
+// Form is a scenario as inputs, with what was written, right or wrong.
+type Form struct {
+	Readable   bool // else the text beside it is no YAML, and it waits
+	General    Part
+	Lock       Part
+	Retry      Part
+	Resource   Part
+	Threads    []ThreadForm
+	ListWrong  []string // mistakes of the list of threads
+	Defaults   Part
+	ShareOpen  bool // the defaults have something to show
+	Faults     []FaultForm
+	FaultWrong []string // mistakes of the list of faults
+	Kept       []string // what the scenario has besides, in words
+	NoThread   bool     // none can be added
+	NoFault    bool
+	NoRedis    bool // nothing can happen to Redis: nobody asks it
 }
 
-// more is the form's name for what a thread has and the form does not show.
-const more = "more"
+// former makes a form.
+type former struct {
+	l        words.Language
+	d        *draft.Draft
+	sc       *scenario.Scenario
+	mistakes map[string][]string // by key
+	used     map[string]bool     // keys whose mistakes have an input
+}
 
-// moreOf is that, as JSON.
-func moreOf(t scenario.Thread) string {
-	text, err := json.Marshal(map[string]any{
-		"repeat": t.Repeat, "on-lost": t.OnLost, "process": t.Process,
-		"jitter": scenario.Range{Min: t.Retry.JitterMin, Max: t.Retry.JitterMax},
-	})
+// NewForm is the form for a text, and what is wrong with that. A text that
+// cannot be read has a form that waits for a better one.
+func NewForm(l words.Language, text string) (Form, []Mistake) {
+	sc, found := scenario.Draft([]byte(text))
+	mistakes := NewMistakes(l, found)
+	d, err := draft.Read(text)
 	if err != nil {
-		return ""
+		return Form{}, mistakes
 	}
-	return string(text)
-}
-
-// withMore adds it to a thread of a scenario.
-func withMore(thread, retry map[string]any, text string) error {
-	var rest struct {
-		Repeat  *int    `json:"repeat"`
-		OnLost  *string `json:"on-lost"`
-		Process *string `json:"process"`
-		Jitter  *string `json:"jitter"`
-	}
-	if text == "" {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), &rest); err != nil {
-		return fmt.Errorf("view: %w", err)
-	}
-	if rest.Repeat != nil {
-		thread["repeat"] = *rest.Repeat
-	}
-	if rest.OnLost != nil {
-		thread["on-lost"] = *rest.OnLost
-	}
-	if rest.Process != nil {
-		thread["process"] = *rest.Process
-	}
-	if rest.Jitter != nil {
-		retry["jitter"] = *rest.Jitter
-	}
-	return nil
-}
-
-// NewForm fills a form from a scenario.
-func NewForm(sc *scenario.Scenario, store, external string) Form {
-	s := NewScenario(words.English, sc)
-	values := url.Values{
-		"title": {s.Title}, "key": {s.Key}, "lease": {s.Lease}, "watchdog": {watchdog(sc)},
-		"seed": {strconv.FormatUint(s.Seed, 10)}, "store": {store}, "policy": {sc.Policy}, "protocol": {sc.Lock.Protocol}, "kind": {sc.Kind}, "nodes": {strconv.Itoa(sc.Lock.Nodes)}, "slow": {"1"},
-	}
-	if text, err := json.Marshal(sc); err == nil {
-		var parts map[string]json.RawMessage
-		if json.Unmarshal(text, &parts) == nil {
-			values.Set("faults", string(parts["faults"]))
-			values.Set("resource", string(parts["resource"]))
-		}
-	}
-	for i, t := range s.Threads {
-		values[more] = append(values[more], moreOf(sc.Threads[i]))
-		values["name"] = append(values["name"], t.Name)
-		values["depth"] = append(values["depth"], strconv.Itoa(t.Depth))
-		values["work"] = append(values["work"], t.Work)
-		values["retries"] = append(values["retries"], strconv.Itoa(t.Retries))
-		values["interval"] = append(values["interval"], t.Interval)
-		values["start"] = append(values["start"], t.Start)
-	}
-	return formOf(values, external)
-}
-
-// formOf shows values as they are.
-func formOf(v url.Values, external string) Form {
-	f := Form{
-		Title: v.Get("title"), Key: v.Get("key"), Faults: v.Get("faults"), External: external,
-		Lease:    Field{Name: "lease", Label: "Lease", Value: v.Get("lease"), Hint: "such as 200ms"},
-		Watchdog: Field{Name: "watchdog", Label: "Watchdog renews every", Value: v.Get("watchdog"), Hint: "such as 100ms, or off"},
-		Seed:     Field{Name: "seed", Label: "Seed", Value: v.Get("seed"), Hint: "settles every random choice"},
-		Slow:     Field{Name: "slow", Label: "Slow motion", Value: v.Get("slow"), Hint: "on the wall clock, every duration so many times as long: 1 to 100"},
-		Store:    v.Get("store"),
-		Policy:   v.Get("policy"),
-		Protocol: v.Get("protocol"),
-		Resource: v.Get("resource"),
-		Kind:     v.Get("kind"),
-		Nodes:    v.Get("nodes"),
-	}
-	if f.Store != StoreWall && (f.Store != StoreExternal || external == "") {
-		f.Store = StoreVirtual
-	}
-	for i := range v["name"] {
-		t := ThreadForm{Index: i, Ordinal: i}
-		for _, d := range threadFields() {
-			value := ""
-			if i < len(v[d.name]) {
-				value = v[d.name][i]
-			}
-			t.Fields = append(t.Fields, Field{Name: d.name, Label: d.label, Value: value, Hint: d.hint, Hidden: d.name == more})
-		}
-		f.Threads = append(f.Threads, t)
-	}
-	f.Full = len(f.Threads) >= scenario.MaxThreads
-	return f
-}
-
-var wholeNumber = regexp.MustCompile(`^[0-9]{1,18}$`)
-
-// ReadForm makes a scenario of what was typed. With mistakes there is no
-// scenario, and the form names them at their inputs.
-func ReadForm(v url.Values, external string) (Form, *scenario.Scenario) {
-	f := formOf(v, external)
-	number := func(s string) any {
-		s = strings.TrimSpace(s)
-		if wholeNumber.MatchString(s) {
-			return json.Number(strings.TrimLeft(s[:len(s)-1], "0") + s[len(s)-1:])
-		}
-		return s
-	}
-	threads := []any{}
-	for _, t := range f.Threads {
-		get := func(i int) string { return strings.TrimSpace(t.Fields[i].Value) }
-		retry := map[string]any{"times": number(get(3)), "interval": get(4)}
-		thread := map[string]any{"name": get(0), "depth": number(get(1)), "work": get(2), "retry": retry, "start": get(5)}
-		if err := withMore(thread, retry, get(6)); err != nil {
-			f.Mistakes = []string{"What came with the form is no JSON; choose the example again."}
-			return f, nil
-		}
-		threads = append(threads, thread)
-	}
-	lock := map[string]any{
-		"key": f.Key, "lease": strings.TrimSpace(f.Lease.Value), "watchdog": strings.TrimSpace(f.Watchdog.Value),
-	}
-	if f.Protocol != "" {
-		lock["protocol"] = f.Protocol
-	}
-	if n, err := strconv.Atoi(f.Nodes); err == nil && n > 1 && f.Protocol == "redlock" {
-		lock["nodes"] = n
-	}
-	doc := map[string]any{
-		"title": f.Title, "seed": number(f.Seed.Value), "threads": threads, "lock": lock,
-	}
-	if f.Kind != "" {
-		doc["kind"] = f.Kind
-	}
-	if f.Resource != "" {
-		doc["resource"] = json.RawMessage(f.Resource)
-	}
-	if f.Policy != "" {
-		doc["policy"] = f.Policy
-	}
-	if f.Faults != "" {
-		doc["faults"] = json.RawMessage(f.Faults)
-	}
-	text, err := json.Marshal(doc)
-	if err != nil {
-		f.Mistakes = []string{"What came with the form is no JSON; choose the example again."}
-		return f, nil
-	}
-	if n, err := strconv.Atoi(strings.TrimSpace(f.Slow.Value)); f.Slow.Value != "" && (err != nil || n < 1 || n > scenario.MaxSlow) {
-		f.Slow.Mistake = fmt.Sprintf("given %q, allowed: a whole number from 1 to %d", f.Slow.Value, scenario.MaxSlow)
-		f.Mistakes = append(f.Mistakes, f.Slow.Label+": "+f.Slow.Mistake)
-	}
-	// Faults are kept and not shown: those that the chosen lock cannot have go.
-	sc, err := scenario.Adapt(text)
-	if mistakes, ok := err.(scenario.Mistakes); ok { //nolint:errorlint // Parse's own type
-		f.name(mistakes)
-	}
-	if len(f.Mistakes) > 0 {
-		return f, nil
-	}
-	return f, sc
-}
-
-// SlowMotion is how many times as long the form wants durations to be: 1 on
-// the virtual clock, which needs none.
-func (f Form) SlowMotion() int {
-	n, err := strconv.Atoi(strings.TrimSpace(f.Slow.Value))
-	if err != nil || f.Store == StoreVirtual {
-		return 1
-	}
-	return n
-}
-
-// name puts each mistake at its input, or at the top of the form.
-func (f *Form) name(mistakes scenario.Mistakes) {
+	f := &former{l: l, d: d, sc: sc, mistakes: map[string][]string{}, used: map[string]bool{}}
 	for _, m := range mistakes {
-		text := fmt.Sprintf("given %s, allowed: %s", m.Given, m.Allowed)
-		if field := f.field(m.Key); field != nil {
-			field.Mistake = text
+		f.mistakes[m.Key] = append(f.mistakes[m.Key], m.Short)
+	}
+	form := f.form()
+	for i, m := range mistakes {
+		if f.used[m.Key] {
+			mistakes[i].Input = Field{Name: m.Key}.ID()
 		}
-		f.Mistakes = append(f.Mistakes, f.place(m.Key)+": "+text)
+	}
+	return form, mistakes
+}
+
+func (f *former) form() Form {
+	form := Form{Readable: true, General: f.general(), Lock: f.lock(), Resource: f.resource()}
+	form.Retry = Part{Fields: f.retry("lock.retry", f.sc.Lock.Retry)}
+	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock.retry")...)
+	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock")...)
+	for i := range f.d.Len("threads") {
+		form.Threads = append(form.Threads, f.thread(i))
+	}
+	form.ListWrong = f.rest("threads")
+	usual := scenario.Thread{}
+	if bare, _ := scenario.Draft([]byte("threads: [{name: A}]")); bare != nil {
+		usual = bare.Threads[0]
+	}
+	usual.Retry = f.sc.Lock.Retry
+	form.Defaults.Fields = append(f.work("defaults", usual), f.seldom("defaults", usual)...)
+	form.Defaults.Mistakes = f.rest("defaults")
+	form.ShareOpen = f.d.Has("defaults")
+	for i := range f.d.Len("faults") {
+		form.Faults = append(form.Faults, f.fault(i))
+	}
+	form.FaultWrong = f.rest("faults")
+	form.Kept = f.kept()
+	form.NoThread = len(form.Threads) >= scenario.MaxThreads
+	form.NoFault = len(form.Faults) >= scenario.MaxFaults
+	form.NoRedis = !slices.ContainsFunc(f.sc.FaultKinds(), func(k scenario.FaultKind) bool { return len(k.Places) == 0 })
+	form.General.Mistakes = f.rest("")
+	return form
+}
+
+// field is a text input; the value that holds without it is its default.
+func (f *former) field(key string, label words.Text, usual string) Field {
+	value, _ := f.d.Value(key)
+	f.used[key] = true
+	return Field{Name: key, Label: f.l.Say(label), Value: value, Default: usual, Mistakes: f.mistakes[key]}
+}
+
+func (f *former) digits(key string, label words.Text, usual int) Field {
+	one := f.field(key, label, strconv.Itoa(usual))
+	one.Numeric = true
+	return one
+}
+
+// choice is a select. A key that is not there has the value "", and shows
+// what holds without it.
+func (f *former) choice(key string, label words.Text, usual string, groups ...Choices) Field {
+	one := f.field(key, label, "")
+	known := false
+	for g := range groups {
+		for i := range groups[g].List {
+			o := &groups[g].List[i]
+			o.Selected = o.Value == one.Value || one.Value == "" && o.Value == usual
+			if one.Value == "" && o.Value == usual {
+				o.Value = ""
+			}
+			known = known || o.Selected
+		}
+	}
+	if !known {
+		// What was written stays, and is named as a mistake.
+		other := Choices{List: []Choice{{Value: one.Value, Label: one.Value, Selected: true}}}
+		groups = append([]Choices{other}, groups...)
+	}
+	one.Choices = groups
+	return one
+}
+
+// wide is a field whose values are sentences.
+func (f *former) wide(one Field) Field {
+	one.Wide = true
+	return one
+}
+
+// plainChoices are choices whose names are said as they are.
+func plainChoices(names ...string) Choices {
+	var o Choices
+	for _, n := range names {
+		o.List = append(o.List, Choice{Value: n, Label: n})
+	}
+	return o
+}
+
+func (f *former) option(value string, label words.Text) Choice {
+	return Choice{Value: value, Label: f.l.Say(label)}
+}
+
+func (f *former) general() Part {
+	title := f.field("title", "Title", "")
+	title.Wide = true
+	kind := f.choice("kind", "What the threads do", scenario.KindLock, Choices{List: []Choice{
+		f.option(scenario.KindLock, "work under a lock"),
+		f.option(scenario.KindHeartbeat, "heartbeat: the first keeps its key alive, the others look"),
+	}})
+	policy := f.choice("policy", "Who moves when several can", scenario.PolicyInOrder, Choices{List: []Choice{
+		f.option(scenario.PolicyInOrder, "in-order: who has been ready longest"),
+		f.option(scenario.PolicyRandom, "random: drawn by the seed"),
+	}})
+	seed := f.field("seed", "Seed", "1")
+	kind.Wide, policy.Wide, seed.Wide, seed.Numeric = true, true, true, true
+	seed.Hint = f.l.Say("Settles every random choice: the same seed gives the same run.")
+	return Part{Fields: []Field{title, kind, policy, seed}}
+}
+
+func (f *former) lock() Part {
+	lock := f.sc.Lock
+	var groups Choices
+	summary := ""
+	for _, p := range scenario.Protocols() {
+		groups.List = append(groups.List, Choice{Value: p.Name, Label: p.Name})
+		if p.Name == lock.Protocol {
+			summary = f.l.Say(words.Text(p.Summary))
+		}
+	}
+	protocol := f.choice("lock.protocol", "Lock", scenario.Protocols()[0].Name, groups)
+	protocol.Hint, protocol.Wide = summary, true
+	fields := []Field{
+		protocol, f.field("lock.key", "Key in Redis", lock.Key),
+		f.field("lock.lease", "Lease", scenario.Duration(lock.Lease)),
+	}
+	if renews(lock.Protocol) || f.d.Has("lock.watchdog") {
+		watchdog := scenario.Duration(lock.Watchdog)
+		if lock.Watchdog == 0 {
+			watchdog = "off"
+		}
+		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog))
+	}
+	if lock.Nodes > 1 || f.d.Has("lock.nodes") {
+		fields = append(fields, f.digits("lock.nodes", "Redis nodes", lock.Nodes))
+	}
+	return Part{Fields: fields}
+}
+
+func (f *former) retry(key string, r scenario.Retry) []Field {
+	fields := []Field{
+		f.digits(key+".times", "Retries", r.Times),
+		f.field(key+".interval", "Retry every", scenario.Duration(r.Interval)),
+		f.field(key+".jitter", "Jitter on top", scenario.Range{Min: r.JitterMin, Max: r.JitterMax}.String()),
+	}
+	if f.d.Has(key + ".wait") {
+		fields = append(fields, f.choice(key+".wait", "How it waits", r.Wait, plainChoices(scenario.WaitPoll, scenario.WaitNotify)))
+	}
+	return fields
+}
+
+func (f *former) resource() Part {
+	kind := f.choice("resource.kind", "What the lock protects", "", Choices{List: []Choice{
+		f.option("", "nothing that is watched"),
+		f.option(scenario.KindCounter, "counter: work reads it, and writes one more"),
+		f.option(scenario.KindStock, "stock: work looks whether any is left, and takes one"),
+	}})
+	kind.Wide = true
+	fields := []Field{kind}
+	if r := f.sc.Resource; r != nil || f.d.Has("resource") {
+		size := 0
+		if r != nil {
+			size = r.Size
+		}
+		fields = append(fields, f.digits("resource.size", "It begins with", size), f.wide(f.choice("resource.checks", "It takes", "", Choices{List: []Choice{
+			f.option("", "every write"), f.option(scenario.ChecksToken, "token: no write with an older fencing token"),
+		}})))
+	}
+	return Part{Fields: fields, Mistakes: f.rest("resource")}
+}
+
+// work are a thread's inputs that nearly every scenario has.
+func (f *former) work(key string, t scenario.Thread) []Field {
+	return []Field{
+		f.field(key+".start", "Starts at", scenario.Duration(t.Start)),
+		f.digits(key+".depth", "Depth", t.Depth),
+		f.field(key+".work", "Work per level", t.Work.String()),
 	}
 }
 
-var threadKey = regexp.MustCompile(`^threads\[(\d+)\]\.(.+)$`)
-
-func (f *Form) field(key string) *Field {
-	switch key {
-	case "lock.lease":
-		return &f.Lease
-	case "lock.watchdog":
-		return &f.Watchdog
-	case "seed":
-		return &f.Seed
-	}
-	m := threadKey.FindStringSubmatch(key)
-	if m == nil {
-		return nil
-	}
-	i, _ := strconv.Atoi(m[1])
-	for n, d := range threadFields() {
-		if d.key == m[2] && i < len(f.Threads) {
-			return &f.Threads[i].Fields[n]
-		}
-	}
-	return nil
+// seldom are the others.
+func (f *former) seldom(key string, t scenario.Thread) []Field {
+	fields := append([]Field{f.digits(key+".repeat", "Rounds", t.Repeat)}, f.retry(key+".retry", t.Retry)...)
+	lost := f.choice(key+".on-lost", "When it loses its lease", t.OnLost, Choices{List: []Choice{
+		f.option(scenario.OnLostIgnore, "ignore: it works on"), f.option(scenario.OnLostStop, "stop: it looks, and stops"),
+	}})
+	return append(fields, f.wide(lost), f.field(key+".process", "Process", t.Process))
 }
 
-// place words a scenario's key as the form does.
-func (f *Form) place(key string) string {
-	field := f.field(key)
-	m := threadKey.FindStringSubmatch(key)
-	switch {
-	case field == nil:
-		return key
-	case m == nil:
-		return field.Label
+func (f *former) thread(i int) ThreadForm {
+	key := "threads[" + strconv.Itoa(i) + "]"
+	var t scenario.Thread
+	if i < len(f.sc.Threads) {
+		t = f.sc.Threads[i]
+	}
+	name := f.field(key+".name", "Name", "")
+	name.Late = true
+	form := ThreadForm{Index: i, Name: name.Value, Main: Part{Fields: append([]Field{name}, f.work(key, t)...)}}
+	form.More.Fields = f.seldom(key, t)
+	for _, one := range form.More.Fields {
+		form.Open = form.Open || one.Value != "" || len(one.Mistakes) > 0
+	}
+	form.Main.Mistakes = append(f.rest(key), f.rest(key+".retry")...)
+	return form
+}
+
+func (f *former) fault(i int) FaultForm {
+	key := "faults[" + strconv.Itoa(i) + "]"
+	do, _ := f.d.Value(key + ".do")
+	place, _ := f.d.Value(key + ".at")
+	form := FaultForm{Index: i, Ordinal: -1}
+	keys := f.sc.FaultKeys(do, place)
+	for _, name := range []string{"thread", "at", "time", "level", "round", "command", "for", "scope", "by", "behind", "keep", "node"} {
+		if !slices.Contains(keys, name) && f.d.Has(key+"."+name) {
+			keys = append(keys, name) // not of this kind: to be seen, and taken away
+		}
+	}
+	// The kind first: it decides on the rest.
+	keys = append([]string{"do"}, slices.DeleteFunc(keys, func(k string) bool { return k == "do" })...)
+	for _, name := range keys {
+		if name == "round" && !f.repeats(key) && !f.d.Has(key+".round") {
+			continue
+		}
+		form.Fields = append(form.Fields, f.faultField(key, name, do))
+	}
+	if thread, _ := f.d.Value(key + ".thread"); thread != "" && slices.Contains(keys, "at") {
+		form.Thread = thread
+		form.Ordinal = slices.IndexFunc(f.sc.Threads, func(t scenario.Thread) bool { return t.Name == thread })
+	}
+	form.Mistakes = f.rest(key)
+	return form
+}
+
+// repeats tells whether a fault's thread makes several rounds.
+func (f *former) repeats(fault string) bool {
+	name, _ := f.d.Value(fault + ".thread")
+	return slices.ContainsFunc(f.sc.Threads, func(t scenario.Thread) bool { return t.Name == name && t.Repeat > 1 })
+}
+
+func (f *former) faultField(key, name, do string) Field {
+	key += "." + name
+	switch name {
+	case "do":
+		return f.faultKind(key, do)
+	case "thread":
+		return f.faultThread(key, do)
+	case "at":
+		return f.place(key, do)
+	case "time":
+		return f.field(key, "At the time", "")
+	case "level":
+		if at, _ := f.d.Value(strings.TrimSuffix(key, "level") + "at"); at == scenario.AtRenew {
+			one := f.field(key, "Level", "")
+			one.Default, one.Numeric = f.l.Say("any"), true
+			return one
+		}
+		return f.digits(key, "Level", 1)
+	case "round":
+		return f.digits(key, "Round", 1)
+	case "command":
+		return f.digits(key, "Command of the call", 1)
+	case "for":
+		return f.field(key, "For how long", "")
+	case "scope":
+		return f.wide(f.choice(key, "What stands still", scenario.ScopeAll, Choices{List: []Choice{
+			f.option(scenario.ScopeAll, "all: the whole thread, its watchdog too"), f.option(scenario.ScopeWork, "work: the watchdog goes on"),
+		}}))
+	case "by":
+		one := f.field(key, "By", "")
+		one.Hint = f.l.Say("-1s turns the clock back.")
+		return one
+	case "behind":
+		return f.digits(key, "Writes that the replica lacks", 1)
+	case "keep":
+		return f.choice(key, "It comes back", "false", Choices{List: []Choice{f.option("false", "empty"), f.option("true", "with its data")}})
 	default:
-		i, _ := strconv.Atoi(m[1])
-		return fmt.Sprintf("Thread %d, %s", i+1, strings.ToLower(field.Label))
+		return f.digits(key, "Node", 1)
 	}
 }
 
-// AddThread returns the form's values with one thread more, like the last.
-func AddThread(v url.Values) {
-	n := len(v["name"])
-	if n >= scenario.MaxThreads {
-		return
+func (f *former) faultKind(key, do string) Field {
+	thread, redis := Choices{Label: f.l.Say("In a thread")}, Choices{Label: f.l.Say("To Redis")}
+	for _, k := range f.sc.FaultKinds() {
+		one := Choice{Value: k.Do, Label: f.l.Say(faultLabel(k.Do))}
+		if len(k.Places) > 0 {
+			thread.List = append(thread.List, one)
+		} else {
+			redis.List = append(redis.List, one)
+		}
 	}
-	for _, d := range threadFields() {
-		value := ""
-		if n > 0 && len(v[d.name]) >= n {
-			value = v[d.name][n-1]
-		}
-		if d.name == "name" {
-			value = freeName(v["name"])
-		}
-		v[d.name] = append(v[d.name], value)
+	groups := []Choices{thread}
+	if len(redis.List) > 0 {
+		groups = append(groups, redis)
+	}
+	one := f.choice(key, "What goes wrong", "", groups...)
+	one.Wide = true
+	return one
+}
+
+// faultLabel says what a kind of fault does.
+func faultLabel(do string) words.Text {
+	switch do {
+	case scenario.FaultPause:
+		return "pause: the thread stands still"
+	case scenario.FaultCrash:
+		return "crash: the process dies, nothing is released"
+	case scenario.FaultPanic:
+		return "panic: the business code panics"
+	case scenario.FaultStall:
+		return "stall: the business code hangs, the watchdog goes on"
+	case scenario.FaultSkipUnlock:
+		return "skip-unlock: one unlock too few"
+	case scenario.FaultExtraUnlock:
+		return "extra-unlock: one unlock too many"
+	case scenario.FaultLoseRequest:
+		return "lose-request: the command never reaches Redis"
+	case scenario.FaultLoseReply:
+		return "lose-reply: Redis runs the command, the answer is lost"
+	case scenario.FaultLoseMessage:
+		return "lose-message: the wake-up message is lost"
+	case scenario.FaultDelay:
+		return "delay: the command reaches Redis later"
+	case scenario.FaultRestart:
+		return "restart: Redis restarts"
+	case scenario.FaultFailOver:
+		return "fail-over: a replica takes over, the last writes are lost"
+	case scenario.FaultEvict:
+		return "evict: Redis evicts the lock's key"
+	case scenario.FaultClockJump:
+		return "clock-jump: the clock of Redis jumps"
+	case scenario.FaultDown:
+		return "down: Redis stops answering"
+	case scenario.FaultUp:
+		return "up: Redis answers again"
+	case scenario.FaultScriptFlush:
+		return "script-flush: Redis forgets its cached scripts"
+	default:
+		return words.Text(do)
 	}
 }
 
-// RemoveThread takes the thread at index i out of the form's values.
-func RemoveThread(v url.Values, i int) {
-	for _, d := range threadFields() {
-		if i >= 0 && i < len(v[d.name]) {
-			v[d.name] = append(v[d.name][:i:i], v[d.name][i+1:]...)
+func (f *former) faultThread(key, do string) Field {
+	var names []string
+	for _, t := range f.sc.Threads {
+		if t.Name != "" {
+			names = append(names, t.Name)
 		}
+	}
+	list := plainChoices(names...)
+	if do == scenario.FaultDown || do == scenario.FaultUp {
+		list.List = append([]Choice{f.option("", "everybody")}, list.List...)
+		return f.choice(key, "For", "", list)
+	}
+	return f.choice(key, "Thread", "", list)
+}
+
+func (f *former) place(key, do string) Field {
+	var list Choices
+	for _, k := range f.sc.FaultKinds() {
+		if k.Do != do {
+			continue
+		}
+		for _, p := range k.Places {
+			list.List = append(list.List, f.option(p, placeLabel(p)))
+		}
+	}
+	return f.wide(f.choice(key, "Where", "", list))
+}
+
+func placeLabel(place string) words.Text {
+	switch place {
+	case scenario.AtStart:
+		return "start: before its first call"
+	case scenario.AtLock:
+		return "lock: as it asks for the lock"
+	case scenario.AtWork:
+		return "work: as its work begins"
+	case scenario.AtUnlock:
+		return "unlock: as it leaves a level"
+	default:
+		return "renew: as its watchdog renews"
 	}
 }
 
-func freeName(taken []string) string {
-	for c := 'A'; c <= 'Z'; c++ {
-		free := true
-		for _, t := range taken {
-			free = free && t != string(c)
-		}
-		if free {
-			return string(c)
-		}
+// kept says what the form has no inputs for.
+func (f *former) kept() []string {
+	var list []string
+	if n := f.d.Len("schedule"); n > 0 {
+		list = append(list, f.l.Say("Its schedule, with %d entries: who moves, decision by decision.", n))
 	}
-	return ""
+	if f.d.Has("expect") {
+		list = append(list, f.l.Say("What is expected to come of it: the rules that are broken, and how each thread ends."))
+	}
+	return list
 }
 
-// ShowForm shows values as they are, without reading them.
-func ShowForm(v url.Values, external string) Form { return formOf(v, external) }
+var below = regexp.MustCompile(`^[^.\[]+$|^\[\d+\]$`)
 
-// Protocols lists the locks to choose from.
-func (f Form) Protocols() []scenario.Protocol { return scenario.Protocols() }
-
-// watchdog is what a scenario says of it, whatever its lock has.
-func watchdog(sc *scenario.Scenario) string {
-	if sc.Lock.Watchdog == 0 {
-		return "off"
+// rest are the mistakes of a part that no input has: its own, and those of
+// keys right below it that have none.
+func (f *former) rest(key string) []string {
+	var list []string
+	for at, found := range f.mistakes {
+		name, under := strings.CutPrefix(at, key)
+		name = strings.TrimPrefix(name, ".")
+		if f.used[at] || !under || at != key && !below.MatchString(name) {
+			continue
+		}
+		if key == "" && slices.Contains([]string{"lock", "resource", "threads", "defaults", "faults"}, at) {
+			continue // said there
+		}
+		for _, one := range found {
+			if at == key || at == "" {
+				list = append(list, one)
+			} else {
+				list = append(list, name+": "+one)
+			}
+		}
 	}
-	return scenario.Duration(sc.Lock.Watchdog)
+	slices.Sort(list)
+	return list
+}
+
+// SlowMotion is how many times as long a form's values want durations to be:
+// 1 on the virtual clock, which needs none. It is false where that is not
+// from 1 to scenario.MaxSlow.
+func SlowMotion(v url.Values) (int, bool) {
+	text := strings.TrimSpace(v.Get("slow"))
+	if text == "" || Store(v, true) == StoreVirtual {
+		return 1, true
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 1 && n <= scenario.MaxSlow
+}
+
+// Store is where a form's values want a scenario to be run: on the virtual
+// clock unless told, and where there is no external Redis.
+func Store(v url.Values, external bool) string {
+	switch s := v.Get("store"); {
+	case s == StoreWall, s == StoreExternal && external:
+		return s
+	default:
+		return StoreVirtual
+	}
 }

@@ -28,30 +28,16 @@ type Theme struct {
 	Current bool
 }
 
-// Playground is the page with the form.
-type Playground struct {
-	Page     Page
-	Form     Form
-	Examples []Examples
-}
-
-// Examples are those of one lock.
-type Examples struct {
-	Protocol string
-	List     []Example
+// RunPage is the page of a run, or of a trace from elsewhere.
+type RunPage struct {
+	Page Page
+	Run  Run
 }
 
 // Example is a scenario that comes with the playground.
 type Example struct {
-	Name    string
-	Title   string
-	Current bool
-}
-
-// RunPage is the page of a run.
-type RunPage struct {
-	Page Page
-	Run  Run
+	Name  string
+	Title string
 }
 
 // Run is a run as its page shows it.

@@ -1,8 +1,6 @@
 package view_test
 
 import (
-	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -113,45 +111,5 @@ func TestVerdict(t *testing.T) {
 		if got, tone := view.Verdict(words.English, c.rows, c.ended); got != c.want || tone != c.tone {
 			t.Errorf("%q %s, want %q %s", got, tone, c.want, c.tone)
 		}
-	}
-}
-
-func TestFormKeepsWhatWasTyped(t *testing.T) {
-	v := url.Values{
-		"name": {"A"}, "depth": {"007"}, "work": {" 5ms "}, "retries": {"0"}, "interval": {"1ms"}, "start": {"0ms"},
-		"lease": {"1s"}, "watchdog": {"off"}, "seed": {"3"}, "key": {"K"}, "store": {"nonsense"}, "faults": {`[{"do":"evict","time":"1ms"}]`},
-	}
-	f, sc := view.ReadForm(v, "")
-	if sc == nil {
-		t.Fatalf("mistakes: %q", f.Mistakes)
-	}
-	if sc.Threads[0].Depth != 7 || sc.Threads[0].Retry.Times != 0 || len(sc.Faults) != 1 || f.Store != view.StoreVirtual {
-		t.Errorf("scenario %+v, store %s", sc, f.Store)
-	}
-	again := view.NewForm(sc, view.StoreWall, "")
-	if again.Store != view.StoreWall || !strings.Contains(again.Faults, "evict") || again.Threads[0].Fields[1].Value != "7" {
-		t.Errorf("form %+v", again)
-	}
-	v.Set("faults", "{")
-	if f, sc := view.ReadForm(v, ""); sc != nil || len(f.Mistakes) == 0 {
-		t.Error("faults that are no JSON were taken")
-	}
-}
-
-// The form keeps an example's faults without showing them: whoever chooses
-// another lock need not know of those that it cannot have.
-func TestFormOfAnotherLockLeavesOutItsFaults(t *testing.T) {
-	v := url.Values{
-		"name": {"A"}, "depth": {"1"}, "work": {"5ms"}, "retries": {"0"}, "interval": {"1ms"}, "start": {"0ms"},
-		"lease": {"1s"}, "watchdog": {"70ms"}, "seed": {"3"}, "key": {"K"}, "protocol": {"none"},
-		"faults": {`[{"do":"evict","time":"1ms"},{"do":"crash","thread":"A","at":"renew"},{"do":"panic","thread":"A","at":"work"}]`},
-	}
-	f, sc := view.ReadForm(v, "")
-	if sc == nil || len(sc.Faults) != 1 || sc.Faults[0].Do != "panic" {
-		t.Errorf("%+v, mistakes %q", sc, f.Mistakes)
-	}
-	v.Set("protocol", "reentrant")
-	if f, sc := view.ReadForm(v, ""); sc == nil || len(sc.Faults) != 3 {
-		t.Errorf("%+v, mistakes %q", sc, f.Mistakes)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// textType is the type whose constants are translated.
-const textType = "relock/web/words.Text"
+// textTypes are the types whose constants are translated.
+var textTypes = []string{"relock/web/words.Text", "relock/engine/scenario.Phrase"}
 
 // said matches what a script says: say("…").
 var said = regexp.MustCompile(`\bsay\(\s*("(?:[^"\\]|\\.)*")`)
@@ -84,7 +84,7 @@ func TestEverythingIsTranslated(t *testing.T) {
 	}
 }
 
-// textsInGo are all constants of textType in the module, and where they are.
+// textsInGo are all constants of textTypes in the module, and where they are.
 func textsInGo(t *testing.T) map[string]string {
 	t.Helper()
 	list, err := packages.Load(&packages.Config{
@@ -115,7 +115,7 @@ func textsInGo(t *testing.T) map[string]string {
 
 func isText(typ types.Type) bool {
 	named, ok := types.Unalias(typ).(*types.Named)
-	return ok && named.String() == textType
+	return ok && slices.Contains(textTypes, named.String())
 }
 
 // textsInScripts are all that the page's scripts say.

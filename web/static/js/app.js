@@ -1,4 +1,5 @@
 // Each page says by its own parts what of this it needs.
+import { editor } from "./editor.js";
 import { embed } from "./embed.js";
 import { live } from "./live.js";
 import { play } from "./play.js";
@@ -12,6 +13,7 @@ const parts = [
   [".run.replay", replay],
   [".play", play],
   [".embed", embed],
+  [".editor", editor],
 ];
 for (const [selector, start] of parts) {
   const section = /** @type {HTMLElement | null} */ (document.querySelector(selector));
@@ -19,4 +21,3 @@ for (const [selector, start] of parts) {
     start(section);
   }
 }
-document.getElementById("mistakes")?.focus();

@@ -1,0 +1,314 @@
+// Package draft changes a scenario's YAML while it is being written, right or
+// wrong: one key at a time, with everything else left as it is, comments too.
+// It judges nothing; engine/scenario does.
+package draft
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
+
+	"relock/engine/scenario"
+)
+
+// ErrUnreadable is returned for a text that is not one YAML map.
+var ErrUnreadable = errors.New("draft: no YAML map")
+
+// Draft is a scenario's YAML. Keys are written as in scenario.Mistake:
+// "threads[1].retry.times". It is not safe for concurrent use.
+type Draft struct {
+	doc *yaml.Node
+}
+
+// Read reads a text of at most scenario.MaxBytes. It fails with
+// ErrUnreadable.
+func Read(text string) (*Draft, error) {
+	if sc, _ := scenario.Draft([]byte(text)); sc == nil {
+		return nil, ErrUnreadable
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(scenario.JoinSurrogates([]byte(text)), &doc); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	if len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
+		return nil, ErrUnreadable
+	}
+	return &Draft{&doc}, nil
+}
+
+// widest is how long a line may get before a map or a list in it is written
+// one entry a line.
+const widest = 78
+
+// String is the draft as YAML.
+func (d *Draft) String() (string, error) {
+	root := d.doc.Content[0]
+	root.Style &^= yaml.FlowStyle
+	unfold(root, 0, 0)
+	return d.encode()
+}
+
+func (d *Draft) encode() (string, error) {
+	var b bytes.Buffer
+	enc := yaml.NewEncoder(&b)
+	enc.SetIndent(2)
+	if err := enc.Encode(d.doc); err != nil {
+		return "", fmt.Errorf("draft: %w", err)
+	}
+	if err := enc.Close(); err != nil {
+		return "", fmt.Errorf("draft: %w", err)
+	}
+	return b.String(), nil
+}
+
+// unfold breaks what is written on one line and too long for it, where n
+// begins at a column, and its own lines at an indent. Lists of single values
+// stay as they are: a schedule has thousands.
+func unfold(n *yaml.Node, indent, column int) {
+	if n.Style&yaml.FlowStyle != 0 && column+width(n) > widest && !slices.ContainsFunc(n.Content, hasComment) {
+		if n.Kind == yaml.MappingNode || slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }) {
+			n.Style &^= yaml.FlowStyle
+		}
+	}
+	if n.Style&yaml.FlowStyle != 0 {
+		return
+	}
+	for i, c := range n.Content {
+		if n.Kind == yaml.MappingNode && i%2 == 1 {
+			unfold(c, indent+2, indent+width(n.Content[i-1]))
+			continue
+		}
+		unfold(c, indent+2, indent+2)
+	}
+}
+
+func hasComment(n *yaml.Node) bool { return n.HeadComment+n.LineComment+n.FootComment != "" }
+
+// width is about how many characters n takes on one line.
+func width(n *yaml.Node) int {
+	w := utf8.RuneCountInString(n.Value) + 2
+	for _, c := range n.Content {
+		w += width(c)
+	}
+	return w
+}
+
+type step struct {
+	name  string
+	index int // of a list; with name ""
+}
+
+var keySteps = regexp.MustCompile(`[^.\[\]]+|\[\d+\]`)
+
+func steps(key string) []step {
+	var list []step
+	for _, s := range keySteps.FindAllString(key, -1) {
+		if s[0] == '[' {
+			i, err := strconv.Atoi(s[1 : len(s)-1])
+			if err != nil {
+				return nil
+			}
+			list = append(list, step{index: i})
+			continue
+		}
+		list = append(list, step{name: s})
+	}
+	return list
+}
+
+func entry(n *yaml.Node, name string) int {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return -1
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func child(n *yaml.Node, s step) *yaml.Node {
+	if n == nil {
+		return nil
+	}
+	if s.name != "" {
+		if i := entry(n, s.name); i >= 0 {
+			return n.Content[i+1]
+		}
+		return nil
+	}
+	if n.Kind == yaml.SequenceNode && s.index < len(n.Content) {
+		return n.Content[s.index]
+	}
+	return nil
+}
+
+func (d *Draft) node(key string) *yaml.Node {
+	n := d.doc.Content[0]
+	for _, s := range steps(key) {
+		n = child(n, s)
+	}
+	return n
+}
+
+// Value is the single value of a key, and whether it has one.
+func (d *Draft) Value(key string) (string, bool) {
+	n := d.node(key)
+	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
+		return "", false
+	}
+	return n.Value, true
+}
+
+// Has tells whether the key is there, whatever it holds.
+func (d *Draft) Has(key string) bool { return d.node(key) != nil }
+
+// Len is how many entries the list of a key has.
+func (d *Draft) Len(key string) int {
+	n := d.node(key)
+	if n == nil || n.Kind != yaml.SequenceNode {
+		return 0
+	}
+	return len(n.Content)
+}
+
+// Set gives a key a single value, and makes what is above it. The last entry
+// of a list may be the next one. A key that leads nowhere changes nothing.
+func (d *Draft) Set(key, value string) {
+	n := d.doc.Content[0]
+	path := steps(key)
+	for i, s := range path {
+		next := child(n, s)
+		last := i == len(path)-1
+		switch {
+		case last && next != nil:
+			write(next, value)
+			return
+		case next == nil || !last && next.Kind != yaml.MappingNode && next.Kind != yaml.SequenceNode:
+			made := &yaml.Node{Kind: yaml.ScalarNode}
+			if !last {
+				made = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
+				if path[i+1].name == "" {
+					made = &yaml.Node{Kind: yaml.SequenceNode}
+				}
+			} else {
+				write(made, value)
+			}
+			if !attach(n, s, made) {
+				return
+			}
+			next = made
+		}
+		n = next
+	}
+}
+
+// write makes n a single value.
+func write(n *yaml.Node, value string) {
+	quoted := n.Kind == yaml.ScalarNode && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
+	n.Kind, n.Tag, n.Value, n.Content, n.Alias, n.Anchor = yaml.ScalarNode, "", value, nil, nil, ""
+	if !quoted {
+		n.Style = 0
+	}
+	if n.Style == 0 && n.ShortTag() == "!!null" {
+		n.Style = yaml.DoubleQuotedStyle // a text that YAML would take for nothing
+	}
+}
+
+func attach(n *yaml.Node, s step, made *yaml.Node) bool {
+	switch {
+	case s.name == "" && n.Kind == yaml.SequenceNode && s.index == len(n.Content):
+		n.Content = append(n.Content, made)
+		return true
+	case s.name != "" && n.Kind == yaml.MappingNode:
+		if i := entry(n, s.name); i >= 0 {
+			n.Content[i+1] = made
+			return true
+		}
+		at := len(n.Content)
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if rank(n.Content[i].Value) > rank(s.name) {
+				at = i
+				break
+			}
+		}
+		n.Content = slices.Insert(n.Content, at, &yaml.Node{Kind: yaml.ScalarNode, Value: s.name}, made)
+		return true
+	default:
+		return false
+	}
+}
+
+// order is the order in which keys are written.
+func order() []string {
+	return []string{
+		"title", "kind", "protocol", "key", "lease", "watchdog",
+		"name", "time", "thread", "at", "level", "round", "command", "do", "for", "scope", "by", "behind", "keep", "node",
+		"start", "depth", "work", "repeat", "on-lost", "process", "lock", "retry", "nodes", "times", "interval", "jitter", "wait",
+		"resource", "size", "checks", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome",
+	}
+}
+
+func rank(name string) int {
+	if i := slices.Index(order(), name); i >= 0 {
+		return i
+	}
+	return len(order())
+}
+
+// Delete takes a key away, and what is above it where that holds nothing
+// else. What is not there stays away.
+func (d *Draft) Delete(key string) {
+	path := steps(key)
+	for len(path) > 0 {
+		n := d.doc.Content[0]
+		for _, s := range path[:len(path)-1] {
+			n = child(n, s)
+		}
+		last := path[len(path)-1]
+		if n == nil || child(n, last) == nil {
+			return
+		}
+		if last.name == "" {
+			n.Content = slices.Delete(n.Content, last.index, last.index+1)
+		} else {
+			i := entry(n, last.name)
+			if above := n.Content[i].HeadComment; i == 0 && above != "" && len(n.Content) > 2 {
+				// What stands above the first key is about the whole.
+				n.Content[2].HeadComment = strings.TrimSuffix(above+"\n"+n.Content[2].HeadComment, "\n")
+			}
+			n.Content = slices.Delete(n.Content, i, i+2)
+		}
+		path = path[:len(path)-1]
+		if len(n.Content) > 0 || len(path) > 0 && path[len(path)-1].name == "" {
+			return
+		}
+	}
+}
+
+// Copy puts a copy of entry i of a list after it.
+func (d *Draft) Copy(list string, i int) {
+	n := d.node(list)
+	if n == nil || n.Kind != yaml.SequenceNode || i < 0 || i >= len(n.Content) {
+		return
+	}
+	n.Content = slices.Insert(n.Content, i+1, clone(n.Content[i]))
+}
+
+func clone(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.Anchor, c.HeadComment, c.LineComment, c.FootComment = "", "", "", ""
+	c.Content = make([]*yaml.Node, len(n.Content))
+	for i := range n.Content {
+		c.Content[i] = clone(n.Content[i])
+	}
+	return &c
+}

@@ -1,0 +1,244 @@
+package draft_test
+
+import (
+	"errors"
+	"io/fs"
+	"net/url"
+	"reflect"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web/draft"
+)
+
+func merge(t *testing.T, text, action string, pairs ...string) string {
+	t.Helper()
+	v := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		v.Set(pairs[i], pairs[i+1])
+	}
+	got, err := draft.Merge(text, text, action, v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestOneKeyIsChangedAndTheRestStays(t *testing.T) {
+	const text = `# Two of them.
+title: Two # a line
+lock:
+  lease: 200ms # short
+threads:
+  - name: A
+  - {name: B, work: 5ms}
+faults:
+  - {thread: B, at: work, do: crash}
+schedule: [0, {until: 5ms}, {thread: B, do: crash}]
+expect: {violations: [], outcome: {A: done, B: crashed}}
+`
+	for _, c := range []struct {
+		name, action string
+		changes      []string
+		old, now     string // what is replaced; nothing else differs
+	}{
+		{"a value", "", []string{"lock.lease", "1s"}, "lease: 200ms # short", "lease: 1s # short"},
+		{"a new key, at its place", "", []string{"lock.watchdog", "off"}, "short\n", "short\n  watchdog: off\n"},
+		{"a new part", "", []string{"lock.retry.times", "3"}, "short\n", "short\n  retry: {times: 3}\n"},
+		{"a key taken away", "", []string{"threads[1].work", ""}, ", work: 5ms", ""},
+		{"a word that YAML takes for nothing", "", []string{"title", "null"}, "title: Two", `title: "null"`},
+		{"spaces around", "", []string{"threads[0].depth", " 2 "}, "  - name: A\n", "  - name: A\n    depth: 2\n"},
+		{"a resource", "", []string{"resource.kind", "stock"}, "threads:\n", "resource: {kind: stock}\nthreads:\n"},
+		{"the title, below what stands above it", "", []string{"title", ""}, "title: Two # a line\n", ""},
+		{"a thread's work for all", "", []string{"defaults.work", "7ms"}, "faults:\n", "defaults: {work: 7ms}\nfaults:\n"},
+		{"a thread more", draft.AddThread, nil, "5ms}\n", "5ms}\n  - {name: C, work: 5ms}\n"},
+		{"a copy", draft.DuplicateThread + "-0", nil, "name: A\n", "name: A\n  - name: C\n"},
+		{"a copied fault", draft.DuplicateFault + "-0", nil, "do: crash}\ns", "do: crash}\n  - {thread: B, at: work, do: crash}\ns"},
+		{"no fault", draft.RemoveFault + "-0", nil, "faults:\n  - {thread: B, at: work, do: crash}\n", ""},
+		{"another fault", draft.AddFault, nil, "crash}\nsch", "crash}\n  - {thread: A, at: work, do: pause, for: 100ms}\nsch"},
+		{"a fault of Redis", draft.AddRedisFault, nil, "crash}\nsch", "crash}\n  - {time: 100ms, do: restart}\nsch"},
+		{"an unknown action", "dance", nil, "", ""},
+		{"a thread that is not there", draft.RemoveThread + "-7", nil, "", ""},
+		{"nor is this one", draft.DuplicateThread + "--1", nil, "", ""},
+		{"a key that no form has", "", []string{"expect.violations", "x", "threads[99].name", "Z", "threads[2].name", ""}, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			want := strings.Replace(text, c.old, c.now, 1)
+			if diff := cmp.Diff(want, merge(t, text, c.action, c.changes...)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestWhatIsSaidOfAThreadFollowsIt(t *testing.T) {
+	const text = "threads: [{name: A}, {name: B}]\nfaults: [{thread: B, at: work, do: crash}]\nschedule: [{thread: B, do: crash}]\nexpect: {outcome: {A: done, B: crashed}}\n"
+	if got := merge(t, text, "", "threads[1].name", "Bob"); got != strings.ReplaceAll(text, "B,", "Bob,") && strings.Count(got, "Bob") != 4 {
+		t.Errorf("renamed:\n%s", got)
+	}
+	if got := merge(t, text, "", "threads[1].name", "A"); strings.Count(got, "B") != 3 {
+		t.Errorf("renamed to another's name:\n%s", got)
+	}
+	got := merge(t, text, draft.RemoveThread+"-1")
+	if want := "threads: [{name: A}]\nschedule: [{thread: B, do: crash}]\nexpect: {outcome: {A: done}}\n"; got != want {
+		t.Errorf("removed:\n%s", got)
+	}
+}
+
+func TestAnotherKindOfFaultKeepsWhatFits(t *testing.T) {
+	const text = "lock: {protocol: redlock}\nthreads: [{name: A, repeat: 2}]\nfaults: [{thread: A, at: lock, round: 2, command: 3, do: pause, for: 5ms}]\n"
+	for _, c := range []struct{ key, value, want string }{
+		{"do", "crash", "{thread: A, at: lock, round: 2, command: 3, do: crash}"},
+		{"do", "delay", "{thread: A, at: lock, round: 2, command: 3, do: delay, for: 5ms}"},
+		{"do", "panic", "{thread: A, at: work, round: 2, do: panic}"},
+		{"do", "clock-jump", "{time: 100ms, do: clock-jump, by: 1s}"},
+		{"do", "down", "{time: 100ms, thread: A, do: down}"},
+		{"at", "start", "{thread: A, at: start, round: 2, do: pause, for: 5ms}"},
+		{"at", "work", "{thread: A, at: work, round: 2, do: pause, for: 5ms}"},
+	} {
+		got := merge(t, text, "", "faults[0]."+c.key, c.value)
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%s: %s gives\n%s, want %s", c.key, c.value, got, c.want)
+		}
+		if _, err := scenario.Parse([]byte(got)); err != nil {
+			t.Errorf("%s: %s: %v", c.key, c.value, err)
+		}
+	}
+}
+
+func TestMergeTakesChangesOfBothSides(t *testing.T) {
+	const base, text = "title: a\nthreads: [{name: A}]\n", "title: a\nthreads: [{name: A}]\nseed: 7\n"
+	got, err := draft.Merge(base, text, "", url.Values{"title": {"b"}, "seed": {""}})
+	if err != nil || got != "title: b\nthreads: [{name: A}]\nseed: 7\n" {
+		t.Errorf("%v\n%s", err, got)
+	}
+	for _, broken := range []string{"", "title: [", "7", "- a", "a: 1\n---\nb: 2"} {
+		got, err := draft.Merge(base, broken, "", url.Values{"title": {"b"}})
+		if got != broken || !errors.Is(err, draft.ErrUnreadable) {
+			t.Errorf("%q became %q, %v", broken, got, err)
+		}
+		if got, err := draft.Merge(base, broken, "", url.Values{"title": {"a"}}); got != broken || err != nil {
+			t.Errorf("%q without a change became %q, %v", broken, got, err)
+		}
+	}
+}
+
+func TestJSONIsWrittenAsYAML(t *testing.T) {
+	got := merge(t, `{"title":"7","threads":[{"name":"A","work":"5ms","retry":{"times":3}}],"faults":[{"thread":"A","at":"work","do":"crash"}]}`, draft.Unfold)
+	want := `title: "7"
+threads: [{name: A, work: 5ms, retry: {times: 3}}]
+faults: [{thread: A, at: work, do: crash}]
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// leaves are the single values of a scenario's YAML, by key.
+func leaves(t *testing.T, text string) url.Values {
+	t.Helper()
+	d, err := draft.Read(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := url.Values{}
+	add := func(key string) {
+		if value, ok := d.Value(key); ok {
+			v.Set(key, value)
+		}
+	}
+	thread := []string{"start", "depth", "work", "repeat", "on-lost", "process", "retry.times", "retry.interval", "retry.jitter", "retry.wait"}
+	for _, key := range []string{
+		"title", "kind", "seed", "policy", "lock.protocol", "lock.key", "lock.lease", "lock.watchdog", "lock.nodes", "lock.retry.times",
+		"lock.retry.interval", "lock.retry.jitter", "lock.retry.wait", "resource.kind", "resource.size", "resource.checks",
+	} {
+		add(key)
+	}
+	for _, key := range thread {
+		add("defaults." + key)
+	}
+	for i := range d.Len("threads") {
+		for _, key := range append(thread, "name") {
+			add("threads[" + strconv.Itoa(i) + "]." + key)
+		}
+	}
+	for i := range d.Len("faults") {
+		for _, key := range []string{"thread", "at", "time", "do", "level", "round", "command", "for", "scope", "by", "behind", "keep", "node"} {
+			add("faults[" + strconv.Itoa(i) + "]." + key)
+		}
+	}
+	return v
+}
+
+// Every lesson comes back whole, from its own text and from its form's values
+// alone, with only the parts kept that a form has no inputs for.
+func TestEveryLessonComesBack(t *testing.T) {
+	files, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no lessons: ", err)
+	}
+	for _, name := range files {
+		data, err := fs.ReadFile(lessons.Scenarios(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := scenario.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := leaves(t, string(data))
+		bare := "{}"
+		for _, kept := range []string{"\nexpect:", "\nschedule:"} {
+			if at := strings.Index(string(data), kept); at >= 0 {
+				bare = string(data)[at:]
+			}
+		}
+		alone, err := draft.Merge(bare, bare, "", v)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		rewritten, err := draft.Merge(string(data), string(data), "nothing", v)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for how, text := range map[string]string{"from its values": alone, "written anew": rewritten} {
+			got, err := scenario.Parse([]byte(text))
+			if err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s, %s: %v\n%s", name, how, err, text)
+			}
+		}
+	}
+}
+
+func FuzzMerge(f *testing.F) {
+	files, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for i, name := range files {
+		data, err := fs.ReadFile(lessons.Scenarios(), name)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(data), []string{draft.AddThread, draft.AddFault, draft.Unfold, draft.RemoveThread + "-0", draft.DuplicateFault + "-0"}[i%5], "threads[0].retry.times", "3")
+	}
+	f.Add("a: &x {b: *x}\nthreads: *x", draft.DuplicateThread+"-0", "faults[0].do", "evict")
+	f.Add("{? {a: b} : c, threads: [[1]]}", draft.AddThread, "threads[0].name", "\x00\ufeff")
+	f.Fuzz(func(t *testing.T, text, action, key, value string) {
+		got, err := draft.Merge(text, text, action, url.Values{key: {value}})
+		if err != nil {
+			if got != text {
+				t.Fatalf("half taken: %q", got)
+			}
+			return
+		}
+		if _, err := draft.Read(got); err != nil && got != text {
+			t.Fatalf("what was written cannot be read: %v\n%q", err, got)
+		}
+	})
+}

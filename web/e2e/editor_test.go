@@ -1,0 +1,168 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const (
+	yaml   = `document.getElementById("yaml").value`
+	status = `document.getElementById("editor-status").textContent`
+	active = `(document.activeElement.name || document.activeElement.value || "")`
+)
+
+// shows waits for a JavaScript expression to be true on the editor's page.
+func shows(ctx context.Context, t *testing.T, expression string) {
+	t.Helper()
+	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(stepLimit/4))); err != nil {
+		t.Fatalf("%s: %v; the page says %q, its YAML\n%s", expression, err, get[string](ctx, t, status), get[string](ctx, t, yaml))
+	}
+}
+
+// live waits for the editor's script.
+func live(ctx context.Context, t *testing.T) {
+	t.Helper()
+	shows(ctx, t, `document.querySelector(".editor.live") !== null`)
+}
+
+// write makes the YAML another one, as typing does.
+func write(ctx context.Context, t *testing.T, from, to string) {
+	t.Helper()
+	get[bool](ctx, t, `(() => {
+		const text = document.getElementById("yaml");
+		text.value = text.value.replace(`+"`"+from+"`, `"+to+"`"+`);
+		return text.dispatchEvent(new Event("input", {bubbles: true}));
+	})()`)
+}
+
+func TestFormAndYAMLFollowEachOther(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit?example=two-threads"))
+	live(ctx, t)
+
+	// A field changes the YAML; the caret stays in the field.
+	do(ctx, t, chromedp.Focus("#f-threads-1-depth"), chromedp.KeyEvent("3"))
+	shows(ctx, t, yaml+`.includes("- name: B\n    depth: 3")`)
+	if got := get[string](ctx, t, active); got != "threads[1].depth" {
+		t.Errorf("the focus went to %q", got)
+	}
+	do(ctx, t, chromedp.KeyEvent("3"))
+	shows(ctx, t, yaml+`.includes("depth: 33")`)
+	shows(ctx, t, `document.getElementById("f-threads-1-depth").getAttribute("aria-invalid") === "true"`)
+	shows(ctx, t, `document.getElementById(document.getElementById("f-threads-1-depth").getAttribute("aria-describedby").trim()).textContent.includes("a whole number from 1 to 16")`)
+	do(ctx, t, chromedp.KeyEvent(kb.Backspace))
+	shows(ctx, t, status+` === "This scenario can be run."`)
+	if !strings.HasPrefix(get[string](ctx, t, yaml), "# The article's own test.") {
+		t.Error("what stands above the scenario is gone")
+	}
+
+	// The YAML changes the form; a mistake is at its line and at its field.
+	write(ctx, t, "lease: 200ms", "lease: 1s")
+	shows(ctx, t, `document.getElementById("f-lock-lease").value === "1s"`)
+	write(ctx, t, "lease: 1s", "lease: 1")
+	shows(ctx, t, `document.querySelector("#yaml-lines li:nth-child(7)").className === "wrong"`)
+	shows(ctx, t, `document.getElementById("f-lock-lease-mistake").textContent.includes("a time with a unit from 1ms to 1h")`)
+	do(ctx, t, chromedp.Click(`#yaml-mistakes button`))
+	if got := get[string](ctx, t, `(() => { const e = document.activeElement; return e.value.slice(e.selectionStart, e.selectionEnd); })()`); got != "  lease: 1" {
+		t.Errorf("the way to the line leads to %q", got)
+	}
+	do(ctx, t, chromedp.Click(`#yaml-mistakes a`))
+	if got := get[string](ctx, t, active); got != "lock.lease" {
+		t.Errorf("the way to the field leads to %q", got)
+	}
+
+	// What is no YAML leaves the form as it was, and out of reach.
+	write(ctx, t, "lease: 1", "lease: [")
+	shows(ctx, t, `document.getElementById("editor-form").inert && document.getElementById("f-lock-lease").value === "1"`)
+	write(ctx, t, "lease: [", "lease: 2s")
+	shows(ctx, t, `!document.getElementById("editor-form").inert && document.getElementById("f-lock-lease").value === "2s"`)
+}
+
+func TestFaultsByTheKeyboardAlone(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/edit?example=two-threads"))
+	live(ctx, t)
+	do(ctx, t, chromedp.Focus(`button[value="add-fault"]`), chromedp.KeyEvent("\r"))
+	shows(ctx, t, active+` === "faults[0].do"`)
+	do(ctx, t, chromedp.KeyEvent("clock"))
+	shows(ctx, t, yaml+`.includes("{time: 100ms, do: clock-jump, by: 1s}")`)
+	shows(ctx, t, `document.getElementById("f-faults-0-by") !== null && document.getElementById("f-faults-0-at") === null`)
+	if got := get[string](ctx, t, active); got != "faults[0].do" {
+		t.Errorf("the focus went to %q", got)
+	}
+	do(ctx, t, chromedp.Focus(`button[value="remove-fault-0"]`), chromedp.KeyEvent("\r"))
+	shows(ctx, t, `!`+yaml+`.includes("\nfaults")`)
+
+	// Tab leaves the text.
+	do(ctx, t, chromedp.Focus("#yaml"), chromedp.KeyEvent("\t"))
+	if get[string](ctx, t, active) == "yaml" {
+		t.Error("Tab is trapped in the text")
+	}
+}
+
+// drop drops a file on the page.
+func drop(ctx context.Context, t *testing.T, name, content string) {
+	t.Helper()
+	get[bool](ctx, t, `(() => {
+		const data = new DataTransfer();
+		data.items.add(new File([`+"`"+content+"`"+`], "`+name+`"));
+		return document.querySelector(".editor").dispatchEvent(new DragEvent("drop", {bubbles: true, cancelable: true, dataTransfer: data}));
+	})()`)
+}
+
+func TestDropAFileOnTheEditor(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/edit"))
+	live(ctx, t)
+	drop(ctx, t, "mine.json", `{"title":"Mine","threads":[{"name":"Z","depth":4}]}`)
+	shows(ctx, t, yaml+` === "title: Mine\nthreads: [{name: Z, depth: 4}]\n"`)
+	shows(ctx, t, `document.getElementById("f-threads-0-depth").value === "4"`)
+
+	do(ctx, t, chromedp.Click(`#scenario button[value="run"]`), chromedp.WaitVisible(`.run[data-ended="true"]`))
+	lines := get[string](ctx, t, `(() => { const r = new XMLHttpRequest(); r.open("GET", location.pathname + "/trace", false); r.send(); return r.responseText; })()`)
+	ran := get[[]string](ctx, t, texts)
+	do(ctx, t, chromedp.Navigate(url+"/edit"))
+	live(ctx, t)
+	drop(ctx, t, "mine.jsonl", strings.ReplaceAll(lines, `\`, `\\`))
+	do(ctx, t, chromedp.WaitVisible(`.run-page .run[data-ended="true"]`))
+	if got := get[[]string](ctx, t, texts); strings.Join(got, "\n") != strings.Join(ran, "\n") || len(got) == 0 {
+		t.Errorf("the trace shows %q, the run %q", got, ran)
+	}
+}
+
+func TestALinkOpensInTheEditor(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0")
+	do(ctx, t, chromedp.Click(`[data-go="forward"]`))
+	at(ctx, t, "1 of 1")
+	until(ctx, t, `location.hash.endsWith("~1")`)
+	link := get[string](ctx, t, "location.hash")
+	do(ctx, t, chromedp.Navigate(url+"/edit"+link))
+	live(ctx, t)
+	shows(ctx, t, yaml+`.startsWith("title: The lease ends before the work\n")`)
+	shows(ctx, t, `document.getElementById("f-lock-watchdog").value === "off"`)
+	shows(ctx, t, yaml+`.includes("schedule: [0]")`)
+}
+
+func TestTheEditorFitsAPhone(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	for _, language := range []string{"en", "zh"} {
+		for _, width := range []int64{360, 768, 1440} {
+			do(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate(url+"/edit?example=redlock-cut-off&lang="+language))
+			live(ctx, t)
+			for _, open := range []string{"", `document.querySelectorAll("details.more, details.presets").forEach((d) => { d.open = true; })`} {
+				if open != "" {
+					get[any](ctx, t, open)
+				}
+				if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
+					t.Errorf("%s, %d px wide: the page is %d px wider", language, width, over)
+				}
+			}
+		}
+	}
+}

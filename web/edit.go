@@ -1,0 +1,272 @@
+package web
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web/draft"
+	"relock/web/templates"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// edit is the scenario editor: with an example, a run's scenario, or that of a
+// trace; a link in the address' fragment is opened by the page's script.
+func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	text, current := "", query.Get("example")
+	switch {
+	case query.Has("run"):
+		found, ok := s.sessions.Get(query.Get("run"))
+		if !ok {
+			return errNoRun
+		}
+		var err error
+		if text, err = written(found.Scenario); err != nil {
+			return err
+		}
+	case query.Has("trace"):
+		kept, ok := s.traces.find(query.Get("trace"))
+		if !ok {
+			return errNoTrace
+		}
+		var err error
+		if text, err = written(kept.scenario); err != nil {
+			return err
+		}
+	default:
+		if current == "" {
+			current = firstExample
+		}
+		found := false
+		for _, e := range s.examples {
+			if e.name == current {
+				text, found = e.text, true
+			}
+		}
+		if !found {
+			return errNoPage
+		}
+	}
+	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}}, ""), current)
+}
+
+// written is a scenario as YAML, without what it need not say.
+func written(sc *scenario.Scenario) (string, error) {
+	text, err := sc.Compact()
+	if err != nil {
+		return "", fmt.Errorf("web: %w", err)
+	}
+	yaml, err := draft.Merge("", string(text), draft.Unfold, nil)
+	if err != nil {
+		return "", fmt.Errorf("web: %w", err)
+	}
+	return yaml, nil
+}
+
+// edited is the editor for what was sent: what the form has changed is taken
+// into the YAML, and the form is made of that.
+func (s *Server) edited(l words.Language, v url.Values, action string) view.Editor {
+	base, text := draft.Lines(v.Get("base")), draft.Lines(v.Get("yaml"))
+	merged, err := draft.Merge(base, text, action, v)
+	e := view.Editor{Text: merged, Base: merged, Store: view.Store(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
+	e.Form, e.Mistakes = view.NewForm(l, merged)
+	if err != nil && action != draft.Unfold {
+		e.Problem = l.Say("The YAML cannot be read; what the form says could not be taken into it.")
+	}
+	if !e.Form.Readable {
+		e.Base = "" // no form is shown that could be changed
+	}
+	if e.Slow == "" {
+		e.Slow = "1"
+	}
+	if _, ok := view.SlowMotion(v); !ok {
+		e.SlowBad = l.Say("Slow motion is from 1 to %d times.", scenario.MaxSlow)
+		e.Problem = e.SlowBad
+	}
+	return e
+}
+
+func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e view.Editor, current string) error {
+	l := words.From(r.Context())
+	e.Page = s.frame(r, l.Say("Scenario editor"))
+	e.Page.Path = "/edit"
+	var err error
+	if e.Presets, err = s.presets(l, current); err != nil {
+		return err
+	}
+	return render(r.Context(), w, status, templates.EditorPage(e))
+}
+
+// presets are the examples as the gallery orders and describes them.
+func (s *Server) presets(l words.Language, current string) ([]view.Presets, error) {
+	gallery, err := lessons.Gallery()
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	there := map[string]bool{}
+	for _, e := range s.examples {
+		there[e.name] = true
+	}
+	var groups []view.Presets
+	for _, g := range gallery {
+		group := view.Presets{Name: l.Pick(g.Name.English, g.Name.Chinese)}
+		for _, one := range g.Scenarios {
+			if there[one.Name] {
+				group.List = append(group.List, view.Preset{
+					Name: one.Name, Title: l.Pick(one.Title.English, one.Title.Chinese), Shows: l.Pick(one.Shows.English, one.Shows.Chinese),
+					Current: one.Name == current,
+				})
+			}
+		}
+		if len(group.List) > 0 {
+			groups = append(groups, group)
+		}
+	}
+	return groups, nil
+}
+
+// readForm reads what a form sent.
+func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
+	err := r.ParseForm()
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large):
+		return nil, refuse(http.StatusRequestEntityTooLarge, "That form is too large", "A form may have %d KiB.", MaxForm>>10)
+	case err != nil:
+		return nil, refuse(http.StatusBadRequest, "That form cannot be read", "Please go back and send it again.")
+	default:
+		return r.PostForm, nil
+	}
+}
+
+// reedit is the editor without its script: each button sends the form.
+func (s *Server) reedit(w http.ResponseWriter, r *http.Request) error {
+	values, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	action := values.Get("action")
+	e := s.edited(words.From(r.Context()), values, actionOf(action))
+	if action == "save" {
+		save(w, e.Text)
+		return nil
+	}
+	return s.editor(w, r, http.StatusOK, e, "")
+}
+
+// actionOf is what a button asks draft.Merge for: those that only send the
+// form ask for nothing.
+func actionOf(button string) string {
+	switch button {
+	case "show", "read", "save", "run", "step":
+		return ""
+	default:
+		return button
+	}
+}
+
+var notInName = regexp.MustCompile(`[^\p{L}\p{N}]+`)
+
+// save sends the YAML as a file that is named after its title.
+func save(w http.ResponseWriter, text string) {
+	name := "scenario"
+	if sc, _ := scenario.Draft([]byte(text)); sc != nil && sc.Title != "" {
+		name = strings.Trim(notInName.ReplaceAllString(strings.ToLower(sc.Title), "-"), "-")
+	}
+	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Disposition", "attachment; filename=scenario.yaml; filename*=UTF-8''"+url.PathEscape(name)+".yaml")
+	_, _ = io.WriteString(w, text) // the visitor has left: nobody to tell
+}
+
+// convertedJSON is what has come of a form's or a text's change.
+type convertedJSON struct {
+	V          int            `json:"v"`
+	YAML       string         `json:"yaml"`
+	Base       string         `json:"base"`
+	Form       string         `json:"form"` // HTML
+	Readable   bool           `json:"readable"`
+	Mistakes   []view.Mistake `json:"mistakes"`
+	MistakesBy string         `json:"mistakes_by_line"` // HTML
+	Status     string         `json:"status"`           // a sentence
+}
+
+// convert is the editor for its script.
+func (s *Server) convert(w http.ResponseWriter, r *http.Request) error {
+	values, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	l := words.From(r.Context())
+	e := s.edited(l, values, actionOf(values.Get("action")))
+	out := convertedJSON{V: 1, YAML: e.Text, Base: e.Base, Readable: e.Form.Readable, Mistakes: e.Mistakes, Status: e.Status(l)}
+	if out.Form, err = rendered(words.From(r.Context()), templates.EditorForm(e.Form)); err != nil {
+		return err
+	}
+	if out.MistakesBy, err = rendered(words.From(r.Context()), templates.EditorMistakes(e.Mistakes)); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(out) // the visitor has left: nobody to tell
+	return nil
+}
+
+// openFile opens a file: a trace on a page of its own, anything else as a
+// scenario in the editor, which says what is wrong with it.
+func (s *Server) openFile(w http.ResponseWriter, r *http.Request) error {
+	data, err := readFile(w, r)
+	if err != nil {
+		return err
+	}
+	if isTrace(data) {
+		return s.takeTrace(w, r, data)
+	}
+	if len(data) > scenario.MaxBytes {
+		return refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
+	}
+	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {string(data)}}, draft.Unfold), "")
+}
+
+// readFile reads the file that a form sent, or the body where it is the file.
+func readFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxTrace+maxAround)
+	unreadable := refuse(http.StatusBadRequest, "That file cannot be read", "Please choose a file and send it again.")
+	var body io.Reader = r.Body
+	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
+		parts, err := r.MultipartReader()
+		if err != nil {
+			return nil, unreadable
+		}
+		for {
+			part, err := parts.NextPart()
+			if err != nil {
+				return nil, unreadable
+			}
+			if part.FormName() == "file" {
+				body = part
+				break
+			}
+		}
+	}
+	data, err := io.ReadAll(io.LimitReader(body, maxTrace+1))
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &large), err == nil && len(data) > maxTrace:
+		return nil, refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
+	case err != nil, len(data) == 0:
+		return nil, unreadable
+	default:
+		return data, nil
+	}
+}

@@ -1,0 +1,335 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web"
+	"relock/web/session"
+)
+
+type converted struct {
+	V        int
+	YAML     string
+	Base     string
+	Form     string
+	Readable bool
+	Mistakes []struct {
+		Line                                 int
+		Key, Given, Allowed, Sentence, Input string
+	}
+	Status string
+}
+
+func (s site) convert(t *testing.T, v url.Values, headers ...string) converted {
+	t.Helper()
+	res, body := s.do(t, http.MethodPost, "/edit/scenario", v, headers...)
+	var c converted
+	if err := json.Unmarshal([]byte(body), &c); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%d, %v\n%s", res.StatusCode, err, body)
+	}
+	return c
+}
+
+func TestFormAndYAMLSayTheSame(t *testing.T) {
+	s := open(t, nil)
+	for _, c := range []struct {
+		name    string
+		form    url.Values
+		yaml    string // part of it
+		form1   string // part of it
+		mistake string // the first sentence
+	}{
+		{"a field", twoThreads("action", "show", "threads[1].depth", "3"), "{name: B, depth: 3}", `value="3"`, ""},
+		{"the YAML", twoThreads("action", "read", "yaml", twoText+"seed: 7\n"), "seed: 7", `name="seed" value="7"`, ""},
+		{"a mistake in the form", twoThreads("action", "show", "lock.lease", "200"), "lease: 200,", `aria-invalid="true"`, `Line 2, lock.lease: given "200"; allowed: a time with a unit from 1ms to 1h, such as 50ms, in whole milliseconds.`},
+		{"a mistake in the YAML", twoThreads("action", "read", "yaml", twoText+"seed: -1\n"), "seed: -1", `id="f-seed-mistake"`, `Line 5, seed: given "-1"; allowed: a whole number from 0 to 9223372036854775807.`},
+		{"a part without inputs", twoThreads("action", "read", "yaml", twoText+"expect: {violations: [x]}\n"), "[x]", "", `Line 5, expect.violations[0]: given "x"; allowed: mutual-exclusion`},
+		{"a thread more", twoThreads("action", "add-thread"), "{name: C}", `name="threads[2].name" value="C"`, ""},
+		{"a fault", twoThreads("action", "add-fault"), "{thread: A, at: work, do: pause, for: 100ms}", `name="faults[0].for" value="100ms"`, ""},
+		{"of another kind", twoThreads("action", "show", "yaml", twoText+"faults: [{time: 1ms, do: evict}]\n", "base", twoText+"faults: [{time: 1ms, do: evict}]\n", "faults[0].do", "clock-jump"), "do: clock-jump, by: 1s", `name="faults[0].by"`, ""},
+		{"no YAML", twoThreads("action", "read", "yaml", "a: ["), "a: [", "comes back as soon as", "Line 1: given what is no YAML ("},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := s.convert(t, c.form)
+			if !strings.Contains(got.YAML, c.yaml) || !strings.Contains(got.Form, c.form1) {
+				t.Errorf("YAML\n%s\nwant %q; form\n%s\nwant %q", got.YAML, c.yaml, got.Form, c.form1)
+			}
+			if c.mistake == "" && len(got.Mistakes) > 0 || c.mistake != "" && (len(got.Mistakes) == 0 || !strings.HasPrefix(got.Mistakes[0].Sentence, c.mistake)) {
+				t.Errorf("mistakes %+v, want %q", got.Mistakes, c.mistake)
+			}
+			if _, err := scenario.Parse([]byte(got.YAML)); (err == nil) != (c.mistake == "") {
+				t.Errorf("Parse: %v", err)
+			}
+		})
+	}
+	zh := s.convert(t, twoThreads("action", "show", "lock.lease", "200"), "Accept-Language", "zh")
+	if len(zh.Mistakes) != 1 || zh.Mistakes[0].Sentence != `第 2 行，lock.lease：写的是 "200"，允许的是：带单位的时间，1ms 到 1h，例如 50ms，须为整毫秒。` || zh.Mistakes[0].Input != "f-lock-lease" {
+		t.Errorf("in Chinese: %+v", zh.Mistakes)
+	}
+}
+
+// Whatever the form shows of a lesson goes back into the same scenario.
+func TestTheFormOfEveryLessonSaysTheLesson(t *testing.T) {
+	s := open(t, nil)
+	entries, err := os.ReadDir("../lessons/scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		data, err := os.ReadFile("../lessons/scenarios/" + e.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := s.convert(t, url.Values{"yaml": {string(data)}, "action": {"read"}})
+		if shown.YAML != string(data) || len(shown.Mistakes) > 0 || strings.Contains(shown.Form, "mistake") {
+			t.Errorf("%s is not shown as it is: %+v", e.Name(), shown.Mistakes)
+		}
+		v := inputs(t, shown.Form)
+		v.Set("base", string(data))
+		v.Set("yaml", string(data))
+		v.Set("action", "show")
+		if again := s.convert(t, v); again.YAML != string(data) {
+			t.Errorf("%s is changed by a form in which nothing was:\n%s", e.Name(), again.YAML)
+		}
+	}
+}
+
+// inputs are what a browser would send of a form.
+func inputs(t *testing.T, form string) url.Values {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(form))
+	if err != nil {
+		t.Fatal(err)
+	}
+	attr := func(n *html.Node, name string) (string, bool) {
+		for _, a := range n.Attr {
+			if a.Key == name {
+				return a.Val, true
+			}
+		}
+		return "", false
+	}
+	v := url.Values{}
+	selected := ""
+	for n := range doc.Descendants() {
+		name, _ := attr(n, "name")
+		value, _ := attr(n, "value")
+		switch n.Data {
+		case "input":
+			v.Set(name, value)
+		case "select":
+			selected = name
+		case "option":
+			if _, is := attr(n, "selected"); is {
+				v.Set(selected, value)
+			}
+		}
+	}
+	return v
+}
+
+func TestEditorWithoutScript(t *testing.T) {
+	s := open(t, nil)
+	for _, c := range []struct {
+		form url.Values
+		want string
+	}{
+		{twoThreads("action", "show", "title", "Three"), "title: Three"},
+		{twoThreads("action", "read", "yaml", twoText+"seed: 9"), `name="seed" value="9"`},
+		{twoThreads("action", "add-thread"), `name="threads[2].name" value="C"`},
+		{twoThreads("action", "remove-thread-0"), `name="threads[0].name" value="B"`},
+		{twoThreads("action", "show", "seed", "x"), "One mistake."},
+		{twoThreads("action", "show", "yaml", "[", "title", "Three"), "what the form says could not be taken"},
+	} {
+		res, body := s.do(t, http.MethodPost, "/edit", c.form)
+		if res.StatusCode != http.StatusOK || !strings.Contains(body, c.want) {
+			t.Errorf("%v: %d without %q", c.form, res.StatusCode, c.want)
+		}
+	}
+	res, body := s.do(t, http.MethodPost, "/edit", twoThreads("action", "save", "title", "Zwei, 两个"))
+	if want := "attachment; filename=scenario.yaml; filename*=UTF-8''zwei-%E4%B8%A4%E4%B8%AA.yaml"; res.Header.Get("Content-Disposition") != want {
+		t.Errorf("saved as %q", res.Header.Get("Content-Disposition"))
+	}
+	if sc, err := scenario.Parse([]byte(body)); err != nil || sc.Title != "Zwei, 两个" {
+		t.Errorf("saved %v:\n%s", err, body)
+	}
+}
+
+func TestWhatIsWrongIsNotRun(t *testing.T) {
+	s := open(t, nil)
+	for _, action := range []string{"run", "step"} {
+		res, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", action, "lock.lease", "200", "seed", "-1"))
+		if res.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%s: status %d, want 422", action, res.StatusCode)
+		}
+		for _, want := range []string{"2 mistakes. Nothing is run", "Line 2, lock.lease: given", `aria-invalid="true"`, `value="200"`} {
+			if !strings.Contains(body, want) {
+				t.Errorf("%s: the page lacks %q", action, want)
+			}
+		}
+	}
+}
+
+func TestARunsScenarioCanBeChanged(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads("yaml", twoText+"expect: {violations: []}"))
+	_, body := s.do(t, http.MethodGet, path, nil)
+	edit := "/edit?run=" + strings.TrimPrefix(path, "/runs/")
+	if !strings.Contains(body, `href="`+edit+`"`) {
+		t.Error("no way from a run to its scenario")
+	}
+	_, body = s.do(t, http.MethodGet, edit, nil)
+	for _, want := range []string{"title: Two", `name="threads[1].name" value="B"`, "violations: []"} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the editor lacks %q", want)
+		}
+	}
+}
+
+// send sends a file as a form does.
+func (s site) send(t *testing.T, path, name string, data []byte) (*http.Response, string) {
+	t.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	part, err := form.CreateFormFile("file", name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = part.Write(data)
+	_ = form.Close()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path, &b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	res, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+func TestOpenAFile(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads())
+	s.ended(t, path)
+	_, lines := s.do(t, http.MethodGet, path+"/trace", nil)
+	_, run := s.do(t, http.MethodGet, path, nil)
+	first, rest, _ := strings.Cut(lines, "\n")
+
+	res, body := s.send(t, "/edit/file", "two.yaml", []byte(twoText))
+	if res.StatusCode != http.StatusOK || !strings.Contains(body, `name="threads[1].name" value="B"`) {
+		t.Errorf("a scenario: %d", res.StatusCode)
+	}
+	res, body = s.send(t, "/edit/file", "two.json", []byte(`{"threads": [{"name": "Z"}], "seed": "x"}`))
+	if res.StatusCode != http.StatusOK || !strings.Contains(body, "threads: [{name: Z}]") || !strings.Contains(body, "Line 2, seed") {
+		t.Errorf("JSON with a mistake: %d\n%s", res.StatusCode, body)
+	}
+	for _, to := range []string{"/edit/file", "/traces"} {
+		res, _ = s.send(t, to, "x.jsonl", []byte(lines))
+		at := res.Header.Get("Location")
+		if res.StatusCode != http.StatusSeeOther || !strings.HasPrefix(at, "/traces/") {
+			t.Fatalf("%s: a trace: %d to %q", to, res.StatusCode, at)
+		}
+		_, page := s.do(t, http.MethodGet, at, nil)
+		if a, b := rows(run), rows(page); a == "" || a != b {
+			t.Errorf("%s: the rows of the trace are not those of the run", to)
+		}
+		if _, again := s.do(t, http.MethodGet, at+"/trace", nil); again != lines {
+			t.Error("the trace does not come back as it was")
+		}
+		if _, page = s.do(t, http.MethodGet, "/edit?trace="+strings.TrimPrefix(at, "/traces/"), nil); !strings.Contains(page, "title: Two") {
+			t.Error("the scenario of a trace cannot be changed")
+		}
+	}
+	for _, c := range []struct {
+		name, data string
+		status     int
+		want       string
+	}{
+		{"no event", first + "\n" + "{\n", 422, "read line 2"},
+		{"an event left out", first + "\n" + strings.SplitAfterN(rest, "\n", 2)[1], 422, "line 2: seq 2, and not 1"},
+		{"a thread of nobody", first + "\n" + strings.Replace(rest, `"thread":"A"`, `"thread":"Q"`, 1), 422, "line 2: the thread"},
+		{"a command without a name", first + "\n" + `{"seq":1,"step":1,"thread":"A","kind":"command","args":[],"key":{"type":"none","pttl_ms":-2}}`, 422, "line 2: a command"},
+		{"a newer version", strings.Replace(lines, `"relock":1`, `"relock":2`, 1), 422, "unknown version 2"},
+		{"no scenario", `{"relock":1}`, 422, "line 1: the scenario"},
+		{"a bad scenario", strings.Replace(lines, `"depth":2`, `"depth":99`, 1), 422, "line 1: the scenario"},
+		{"a stranger's owner", strings.Replace(lines, `"owners":{`, `"owners":{"":"A",`, 1), 422, "line 1: the owner"},
+		{"nothing", "", 400, "That file cannot be read"},
+		{"too much", first + strings.Repeat(" ", 9<<20), 413, "8 MiB"},
+		{"a scenario that is too long", strings.Repeat("#", 65<<10), 413, "64 KiB"},
+	} {
+		if res, body := s.send(t, "/edit/file", "x", []byte(c.data)); res.StatusCode != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s: %d, want %d with %q", c.name, res.StatusCode, c.status, c.want)
+		}
+	}
+}
+
+// rows is the table's body on a page.
+func rows(page string) string {
+	_, after, _ := strings.Cut(page, `<tbody id="rows">`)
+	body, _, _ := strings.Cut(after, "</tbody>")
+	return body
+}
+
+func TestTracesAreLimited(t *testing.T) {
+	s := open(t, func(c *web.Config) { c.Limits.StartsPerMinute = 3 })
+	path := s.run(t, twoThreads())
+	s.ended(t, path)
+	_, lines := s.do(t, http.MethodGet, path+"/trace", nil)
+	for i, want := range []int{303, 303, 429} {
+		if res, _ := s.send(t, "/traces", "x", []byte(lines)); res.StatusCode != want {
+			t.Errorf("trace %d: %d, want %d", i+1, res.StatusCode, want)
+		}
+	}
+}
+
+// FuzzTrace sends what anybody may write as a trace: it is shown or refused.
+func FuzzTrace(f *testing.F) {
+	limits := session.DefaultLimits()
+	limits.StartsPerMinute = 1 << 30
+	server, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: limits, Scenarios: lessons.Scenarios()})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(server.Close)
+	const head = `{"relock":1,"scenario":{"lock":{"lease":"1s"},"threads":[{"name":"A"}]},"owners":{"o1":"A"},"clock":"virtual"}` + "\n"
+	f.Add([]byte(head + `{"seq":1,"step":1,"at_ms":1e300,"thread":"A","kind":"command","call":"lock","args":["HINCRBY","k","o1","-"],"reply":[null,[1]],"key":{"type":"hash","fields":{"o1":"1"},"pttl_ms":7},"nodes":[{"value":"o1"}],"belief":{"A":-2}}
+{"seq":2,"step":1,"thread":"","kind":"fault","do":"evict","node":-1,"nodes":[{}]}
+{"seq":3,"step":4,"thread":"A","kind":"outcome","call":"","result":"error","error":":"}
+{"seq":4,"step":4,"thread":"","kind":"violation"}{"seq":5,"step":4,"thread":"A","kind":"end"}{"seq":6,"step":5,"thread":"A","kind":"resource"}`))
+	f.Add([]byte(head + `{"seq":1,"step":1,"thread":"A","kind":"command","args":[]}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		send := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/traces", bytes.NewReader(data))
+		got := httptest.NewRecorder()
+		server.ServeHTTP(got, send)
+		if got.Code == http.StatusSeeOther {
+			page := httptest.NewRecorder()
+			server.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, got.Header().Get("Location"), nil))
+			if page.Code != http.StatusOK {
+				t.Fatalf("a trace that was taken gives %d", page.Code)
+			}
+		} else if got.Code >= 500 {
+			t.Fatalf("%d\n%s", got.Code, got.Body)
+		}
+	})
+}

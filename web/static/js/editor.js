@@ -1,0 +1,272 @@
+// The scenario editor: form and YAML show the same scenario. The server reads
+// both; here is only when it is asked, and where its answer goes.
+import { LinkError, unpack } from "./link.js";
+import { morph } from "./morph.js";
+import { say } from "./words.js";
+
+const PAUSE = 250; // ms without a key before the server is asked
+const MAX_SCENARIO = 64 * 1024;
+
+/**
+ * @typedef {{line: number, key: string, given: string, allowed: string, sentence: string, input: string}} Mistake
+ * @typedef {{v: number, yaml: string, base: string, form: string, readable: boolean, mistakes: Mistake[],
+ *   mistakes_by_line: string, status: string}} Converted
+ */
+
+/**
+ * Brings the editor to life.
+ * @param {HTMLElement} page
+ */
+export function editor(page) {
+  const form = /** @type {HTMLFormElement} */ (document.getElementById("scenario"));
+  const parts = /** @type {HTMLElement} */ (document.getElementById("editor-form"));
+  const text = /** @type {HTMLTextAreaElement} */ (document.getElementById("yaml"));
+  const base = /** @type {HTMLInputElement} */ (document.getElementById("base"));
+  const lines = /** @type {HTMLElement} */ (document.getElementById("yaml-lines"));
+  const wrong = /** @type {HTMLElement} */ (document.getElementById("yaml-mistakes"));
+  const status = /** @type {HTMLElement} */ (document.getElementById("editor-status"));
+  const file = /** @type {HTMLInputElement} */ (document.getElementById("file"));
+  const opening = /** @type {HTMLFormElement} */ (document.getElementById("open-file"));
+
+  page.classList.add("live");
+  let timer = 0;
+  /** @type {AbortController | null} */
+  let asked = null;
+  /** @type {Mistake[]} */
+  let mistakes = [];
+
+  /** @param {string} action @param {number} [pause] */
+  function ask(action, pause = PAUSE) {
+    clearTimeout(timer);
+    asked?.abort();
+    asked = null;
+    timer = window.setTimeout(() => convert(action), pause);
+  }
+
+  /**
+   * Sends form and text, and shows what has come of them.
+   * @param {string} action
+   */
+  async function convert(action) {
+    clearTimeout(timer);
+    const mine = new AbortController();
+    asked?.abort();
+    asked = mine;
+    const values = new URLSearchParams();
+    for (const [name, value] of new FormData(form)) {
+      values.append(name, String(value));
+    }
+    values.set("action", action);
+    try {
+      const response = await fetch(String(page.dataset.convert), { method: "POST", body: values, signal: mine.signal });
+      if (!response.ok) {
+        throw new Error(String(response.status));
+      }
+      show(await response.json(), action);
+    } catch (error) {
+      if (!mine.signal.aborted) {
+        announce(say("The server does not answer; what you wrote is still here."), true);
+      }
+    } finally {
+      if (asked === mine) {
+        asked = null;
+      }
+    }
+  }
+
+  /** @param {Converted} answer @param {string} action */
+  function show(answer, action) {
+    if (text.value !== answer.yaml) {
+      text.value = answer.yaml;
+    }
+    parts.inert = !answer.readable;
+    if (answer.readable) {
+      base.value = answer.base;
+      const template = document.createElement("template");
+      template.innerHTML = answer.form;
+      morph(parts, template.content);
+      follow(action);
+    }
+    const list = document.createElement("template");
+    list.innerHTML = answer.mistakes_by_line;
+    morph(wrong, list.content);
+    mistakes = answer.mistakes;
+    if (mistakes.length > 0) {
+      text.setAttribute("aria-invalid", "true");
+    } else {
+      text.removeAttribute("aria-invalid");
+    }
+    number();
+    jumps();
+    announce(answer.status, mistakes.length > 0);
+  }
+
+  /** @param {string} sentence @param {boolean} bad */
+  function announce(sentence, bad) {
+    status.classList.toggle("wrong", bad);
+    if (status.textContent !== sentence) {
+      status.textContent = sentence;
+    }
+  }
+
+  /** Puts the focus where a button's work is. @param {string} action */
+  function follow(action) {
+    const kind = /^(?:add|duplicate)-.*(thread|fault)/.exec(action)?.[1];
+    if (!kind) {
+      if (/^remove-/.test(action) && document.activeElement === document.body) {
+        document.getElementById(`part-${action.split("-")[1]}s`)?.closest("section")?.querySelector("button")?.focus();
+      }
+      return;
+    }
+    const copied = /^duplicate-.*-(\d+)$/.exec(action);
+    const all = parts.querySelectorAll(`.${kind}-form`);
+    const one = all[copied ? Number(copied[1]) + 1 : all.length - 1];
+    one?.querySelector("input, select") instanceof HTMLElement && /** @type {HTMLElement} */ (one.querySelector("input, select")).focus();
+  }
+
+  /** Numbers the text's lines, and marks those with mistakes. */
+  function number() {
+    const count = text.value.split("\n").length;
+    text.rows = count;
+    while (lines.children.length > count) {
+      lines.lastElementChild?.remove();
+    }
+    while (lines.children.length < count) {
+      const line = document.createElement("li");
+      line.textContent = String(lines.children.length + 1);
+      lines.append(line);
+    }
+    const bad = new Set(mistakes.map((m) => m.line));
+    [...lines.children].forEach((line, i) => line.classList.toggle("wrong", bad.has(i + 1)));
+  }
+
+  /** Shows the ways to the lines, which need this script. */
+  function jumps() {
+    for (const button of wrong.querySelectorAll("button")) {
+      button.hidden = false;
+    }
+  }
+
+  /**
+   * Puts the caret on a line of the text.
+   * @param {number} n
+   */
+  function go(n) {
+    const all = text.value.split("\n");
+    const start = all.slice(0, n - 1).reduce((sum, line) => sum + line.length + 1, 0);
+    text.focus();
+    text.setSelectionRange(start, start + (all[n - 1]?.length ?? 0));
+    lines.children[n - 1]?.scrollIntoView({ block: "nearest" });
+  }
+
+  parts.addEventListener("input", (event) => {
+    if (!(event.target instanceof HTMLElement) || "late" in event.target.dataset) {
+      return;
+    }
+    ask("show");
+  });
+  parts.addEventListener("change", () => ask("show", 0));
+  form.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target instanceof HTMLInputElement && event.target.type !== "radio") {
+      event.preventDefault(); // it leads nowhere: the change is taken
+      ask("show", 0);
+    }
+  });
+  text.addEventListener("input", () => {
+    number();
+    ask("read");
+  });
+  form.addEventListener("click", (event) => {
+    const target = /** @type {Element} */ (event.target);
+    const line = target.closest("[data-line]");
+    if (line instanceof HTMLElement) {
+      go(Number(line.dataset.line));
+      return;
+    }
+    const link = target.closest('a[href^="#f-"]');
+    if (link) {
+      event.preventDefault();
+      const input = document.getElementById(String(link.getAttribute("href")).slice(1));
+      input?.closest("details")?.setAttribute("open", "");
+      input?.focus();
+      return;
+    }
+    const button = target.closest("button[formaction='/edit']");
+    if (button instanceof HTMLButtonElement && !("keepsPage" in button.dataset)) {
+      event.preventDefault();
+      convert(button.value);
+    }
+  });
+
+  file.addEventListener("change", () => {
+    if (file.files?.[0]) {
+      open(file.files[0]);
+    }
+  });
+  page.addEventListener("dragover", (event) => {
+    if (event.dataTransfer?.types.includes("Files")) {
+      event.preventDefault();
+      page.classList.add("over");
+    }
+  });
+  page.addEventListener("dragleave", (event) => {
+    if (!(event.relatedTarget instanceof Node && page.contains(event.relatedTarget))) {
+      page.classList.remove("over");
+    }
+  });
+  page.addEventListener("drop", (event) => {
+    page.classList.remove("over");
+    const files = event.dataTransfer?.files;
+    if (files?.[0]) {
+      event.preventDefault();
+      file.files = files;
+      open(files[0]);
+    }
+  });
+
+  /**
+   * Opens a scenario here; a trace goes to the server, and has a page.
+   * @param {File} chosen
+   */
+  async function open(chosen) {
+    const start = await chosen.slice(0, 4096).text();
+    if (/^\s*\{[^\n]*"relock"\s*:/.test(start)) {
+      opening.submit();
+      return;
+    }
+    if (chosen.size > MAX_SCENARIO) {
+      announce(say("That file is too large: a scenario may have 64 KiB."), true);
+      return;
+    }
+    text.value = (await chosen.text()).replaceAll("\r\n", "\n");
+    file.value = ""; // so that the same file can be opened again
+    await replace();
+  }
+
+  /** Reads a text that has come from elsewhere. */
+  async function replace() {
+    base.value = "";
+    number();
+    await convert("open");
+  }
+
+  /** Opens the scenario of a link in the address. */
+  async function linked() {
+    const link = location.hash.slice(1);
+    if (!link.startsWith("v")) {
+      return;
+    }
+    try {
+      const { scenario } = await unpack(link);
+      text.value = JSON.stringify(scenario);
+      await replace();
+    } catch (error) {
+      announce(error instanceof LinkError ? error.message : say("This link cannot be read."), true);
+    }
+  }
+
+  addEventListener("hashchange", linked);
+  number();
+  jumps();
+  linked();
+}

@@ -1,0 +1,210 @@
+package web
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/export"
+	"relock/web/link"
+	"relock/web/templates"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// Limits of traces from elsewhere.
+const (
+	maxTrace       = 8 << 20  // bytes of one: ten thousand events and some
+	maxAround      = 64 << 10 // of the form around the file
+	maxTraces      = 64       // kept at once
+	maxTracesBytes = 64 << 20 // kept at once, as they were sent
+	traceExpiry    = time.Hour
+	maxCells       = 200_000 // rows times threads of one page: a browser's measure
+)
+
+var errNoTrace = refuse(http.StatusNotFound, "There is no such trace",
+	"Traces that were opened here are forgotten after an hour, or when others need the room. Open the file again.")
+
+// keptFile is a trace from elsewhere, checked.
+type keptFile struct {
+	data     []byte
+	scenario *scenario.Scenario
+	until    time.Time
+}
+
+// traceShelf keeps traces in memory for a while; the oldest make room. It is
+// safe for concurrent use.
+type traceShelf struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	kept  map[string]keptFile
+	order []string // of ids, oldest first
+	bytes int
+}
+
+func newTraceShelf() *traceShelf { return &traceShelf{now: time.Now, kept: map[string]keptFile{}} }
+
+func (k *traceShelf) keep(f keptFile) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f.until = k.now().Add(traceExpiry)
+	k.bytes += len(f.data)
+	for len(k.order) > 0 && (len(k.order) >= maxTraces || k.bytes > maxTracesBytes || k.kept[k.order[0]].until.Before(k.now())) {
+		k.bytes -= len(k.kept[k.order[0]].data)
+		delete(k.kept, k.order[0])
+		k.order = k.order[1:]
+	}
+	id := rand.Text()
+	k.kept[id] = f
+	k.order = append(k.order, id)
+	return id
+}
+
+func (k *traceShelf) find(id string) (keptFile, bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	f, ok := k.kept[id]
+	return f, ok && !f.until.Before(k.now())
+}
+
+// isTrace tells a trace by its first line.
+func isTrace(data []byte) bool {
+	first, _, _ := bytes.Cut(data, []byte("\n"))
+	var head struct {
+		Relock *json.Number `json:"relock"`
+	}
+	return json.Unmarshal(first, &head) == nil && head.Relock != nil
+}
+
+// keepTrace keeps a trace from elsewhere for a while, and leads to its page.
+func (s *Server) keepTrace(w http.ResponseWriter, r *http.Request) error {
+	data, err := readFile(w, r)
+	if err != nil {
+		return err
+	}
+	return s.takeTrace(w, r, data)
+}
+
+func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) error {
+	if err := s.sessions.Allow(address(r)); err != nil {
+		return limitError(err)
+	}
+	if !s.turn(r.Context()) {
+		return nil // the visitor has left
+	}
+	defer s.done()
+	h, events, sc, err := readTrace(data)
+	if err == nil {
+		if rows := rowsOf(h, events, sc); rows*len(sc.Threads) > maxCells {
+			err = fmt.Errorf("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
+		}
+	}
+	if err != nil {
+		return refuse(http.StatusUnprocessableEntity, "That trace cannot be shown", "It was refused whole: %s.", err.Error())
+	}
+	http.Redirect(w, r, "/traces/"+s.traces.keep(keptFile{data: data, scenario: sc}), http.StatusSeeOther)
+	return nil
+}
+
+// readTrace reads a trace that anybody may have written.
+func readTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, error) {
+	h, events, err := trace.Read(bytes.NewReader(data))
+	if err != nil {
+		return h, nil, nil, err //nolint:wrapcheck // names the line
+	}
+	sc, err := scenario.Parse(h.Scenario)
+	if err != nil {
+		return h, nil, nil, fmt.Errorf("line 1: the scenario: %w", err)
+	}
+	names := make([]string, len(sc.Threads))
+	for i, t := range sc.Threads {
+		names[i] = t.Name
+	}
+	if err := trace.Check(h, events, names); err != nil {
+		return h, nil, nil, err //nolint:wrapcheck // names the line
+	}
+	return h, events, sc, nil
+}
+
+func rowsOf(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
+	timeline := view.NewTimeline(words.English, view.NewScenario(words.English, sc), h.Owners)
+	for _, e := range events {
+		timeline.Add(e)
+	}
+	return len(timeline.Rows())
+}
+
+// showTrace is the page of a trace from elsewhere.
+func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
+	id := r.PathValue("id")
+	kept, ok := s.traces.find(id)
+	if !ok {
+		return errNoTrace
+	}
+	if !s.turn(r.Context()) {
+		return nil // the visitor has left
+	}
+	defer s.done()
+	header, events, sc, err := readTrace(kept.data)
+	if err != nil {
+		return fmt.Errorf("web: a trace that was read before: %w", err)
+	}
+	open, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	l := words.From(r.Context())
+	film := (&recording{sc, header, events}).film(l)
+	run := view.Run{
+		ID: id, Title: sc.Title, Place: view.Place(l, header, l.Say("another place")), LastSeq: len(events), Ended: true,
+		Exports: "/traces/" + id + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id, Slow: view.ClockNote(l, header.Clock, 1),
+		Viewer: s.recorded(l, sc, film),
+	}
+	run.Verdict, run.Tone = view.Verdict(l, film.Rows(), true)
+	title := run.Title
+	if title == "" {
+		title = l.Say("A trace")
+	}
+	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
+}
+
+// exportTrace answers with a trace from elsewhere as a file.
+func (s *Server) exportTrace(w http.ResponseWriter, r *http.Request) error {
+	format, err := formatOf(r)
+	if err != nil {
+		return err
+	}
+	kept, ok := s.traces.find(r.PathValue("id"))
+	if !ok {
+		return errNoTrace
+	}
+	if !s.turn(r.Context()) {
+		return nil // the visitor has left
+	}
+	defer s.done()
+	header, events, sc, err := readTrace(kept.data)
+	if err != nil {
+		return fmt.Errorf("web: a trace that was read before: %w", err)
+	}
+	return s.answerFile(w, r, format, export.Run{Header: header, Events: events, Scenario: sc}, link.State{Scenario: sc})
+}
+
+// keptTrace is a trace from elsewhere as it was sent.
+func (s *Server) keptTrace(w http.ResponseWriter, r *http.Request) error {
+	kept, ok := s.traces.find(r.PathValue("id"))
+	if !ok {
+		return errNoTrace
+	}
+	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Content-Disposition", `attachment; filename="relock-trace.jsonl"`)
+	_, _ = w.Write(kept.data) // the visitor has left: nobody to tell
+	return nil
+}
