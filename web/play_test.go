@@ -40,12 +40,11 @@ type pageBranch struct {
 }
 
 type position struct {
-	Move      any
-	Row       int
-	At        string
-	Options   []struct{ Thread, Does, Why string }
-	Violation bool
-	Over      bool
+	Move    any
+	Row     int
+	At      string
+	Options []struct{ Thread, Does, Why string }
+	Over    bool
 }
 
 type playFrame struct {
@@ -171,7 +170,7 @@ func TestSteppingOverTheSocket(t *testing.T) {
 		t.Errorf("after B's next outcome: %+v with %d rows", got, len(main.rows))
 	}
 	p.must(object{"do": "run", "branch": 0, "to": "violation"})
-	if got := main.tip(); !got.Violation || got.At != "210 ms" || !strings.Contains(main.rows[6], `data-rule="mutual-exclusion"`) {
+	if got := main.tip(); got.At != "210 ms" || !strings.Contains(main.rows[6], `data-rule="mutual-exclusion"`) {
 		t.Errorf("at the violation: %+v", got)
 	}
 	p.must(object{"do": "run", "branch": 0, "to": "end"})
@@ -291,7 +290,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		{object{"do": "step", "thread": "B", "at": 7}, "The branch has no such move."},
 		{object{"do": "step", "at": 0}, "The next move here has been made already"},
 		{object{"do": "step", "thread": "A"}, "A moves at 300 ms, after B."},
-		{object{"do": "run", "to": "lunch"}, `One cannot run to "lunch"; allowed: end, violation, outcome.`},
+		{object{"do": "run", "to": "lunch"}, `One cannot run to "lunch"; allowed: end, mark, violation, outcome.`},
 		{object{"do": "run", "to": "outcome", "thread": "Z"}, "name one of the scenario's threads"},
 		{object{"do": "time", "to": "by", "by": "5"}, "Time passes by a length such as 50ms"},
 		{object{"do": "time", "to": "tomorrow"}, `Time cannot pass to "tomorrow"`},
@@ -391,7 +390,7 @@ func TestTwoPeopleStepAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if !strings.Contains(results[0][0], `acting inside" data-thread="A"`) || !strings.Contains(results[1][0], `acting inside" data-thread="B"`) {
+	if !strings.Contains(results[0][0], `acting l1 inside" data-thread="A"`) || !strings.Contains(results[1][0], `acting l1 inside" data-thread="B"`) {
 		t.Errorf("first rows:\n%s\n%s", results[0][0], results[1][0])
 	}
 }
@@ -557,7 +556,7 @@ func TestTheLocksAreExplainedInBothLanguages(t *testing.T) {
 	for _, c := range []struct{ path, header, want string }{
 		{"/locks", "", "Two processes, two locks"},
 		{"/locks?lang=zh", "", "两个进程，两把锁"},
-		{"/locks?lang=zh", "", "完全没有锁"},
+		{"/locks?lang=zh", "", "完全不加锁"},
 		{"/locks", "zh-CN,zh;q=0.9", "两个进程，两把锁"},
 		{"/locks?lang=en", "zh-CN", "two processes, two locks"},
 		{"/locks?lang=xx", "", "two processes, two locks"},
@@ -596,7 +595,7 @@ func TestRunsAndRefusalsInChinese(t *testing.T) {
 			t.Errorf("no %q on the socket or the page", want)
 		}
 	}
-	if strings.Contains(all, "acquired") || !strings.Contains(body, "内嵌 miniredis · 虚拟时钟") {
+	if strings.Contains(all, "lock: acquired") || !strings.Contains(body, "内嵌 miniredis · 虚拟时钟") {
 		t.Error("English on the Chinese socket or page")
 	}
 	u := "ws" + strings.TrimPrefix(s.URL, "http") + "/play/socket"
@@ -630,7 +629,7 @@ func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
 		want string
 	}{
 		{twoThreads("store", "wall", "yaml", twoText+"faults: [{time: 10ms, do: evict}]"), "evict happens to Redis itself, which only the embedded Redis on the virtual clock"},
-		{twoThreads("store", "wall", "lock.protocol", "redlock"), "Redlock has 5 nodes, each a Redis of its own"},
+		{twoThreads("store", "wall", "lock.protocol", "redlock"), "redlock has 5 nodes, each a Redis of its own"},
 	} {
 		res, body := s.do(t, http.MethodPost, "/runs", c.form)
 		if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, c.want) || !strings.Contains(body, `value="200ms"`) {

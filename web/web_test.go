@@ -356,7 +356,14 @@ func TestPagesAndHeaders(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"/", 303, ""},
+		{"/", 200, "See a reentrant Redis lock think."},
+		{"/scenarios", 200, "The lease, and when it ends"},
+		{"/scenarios?lang=zh", 200, "两个线程"},
+		{"/about", 200, "What is real"},
+		{"/api", 200, "/play/socket"},
+		{"/embed/play", 200, "Open in the playground"},
+		{"/embed/play/nothing", 404, "There is no such page"},
+		{"/embed/s/nothing", 404, "Nothing is kept here"},
 		{"/edit", 200, "Two threads, one reentrant lock"},
 		{"/edit?example=lease-expiry", 200, "The lease ends before the work"},
 		{"/edit?example=nothing", 404, "There is no such page"},
