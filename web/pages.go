@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -113,7 +112,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	run := view.Run{
 		Step: "/play#" + open, Edit: "/edit?run=" + found.Run.ID(), Exports: path + "/export?format=",
-		ID: found.Run.ID(), Title: sc.Title, Place: view.Place(l, header, s.externalName()),
+		ID: found.Run.ID(), Title: titleOf(l, sc), Place: view.Place(l, header, s.externalName()),
 		LastSeq: len(events), Ended: ended, Socket: path + "/socket?lang=" + l.Code() + "&",
 	}
 	run.Viewer = s.recorded(l, sc, film)
@@ -174,7 +173,7 @@ func (encoder) Rows(run *engine.Run, l words.Language) session.Encode {
 // framesOf are the rows of a film from one to before another, each with its
 // HTML.
 func framesOf(l words.Language, film *view.Film, from, to int) ([]view.Frame, error) {
-	list := slices.Clone(film.Frames()[from:to])
+	list := append([]view.Frame{}, film.Frames()[from:to]...) // never null
 	for i, row := range film.Rows()[from:to] {
 		html, err := rendered(l, templates.RowView(row))
 		if err != nil {

@@ -163,7 +163,7 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	film := (&recording{sc, header, events}).film(l)
 	run := view.Run{
-		ID: id, Title: sc.Title, Place: view.Place(l, header, l.Say("another place")), LastSeq: len(events), Ended: true,
+		ID: id, Title: titleOf(l, sc), Place: view.Place(l, header, l.Say("another place")), LastSeq: len(events), Ended: true,
 		Exports: "/traces/" + id + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id, Slow: view.ClockNote(l, header.Clock, 1),
 		Viewer: s.recorded(l, sc, film),
 	}

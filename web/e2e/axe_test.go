@@ -59,7 +59,7 @@ func TestAxeFindsNothing(t *testing.T) {
 		{"stepping", "/play/lease-expiry", steps("e", "i")},
 		{"a branch", "/play/two-threads", steps("1", "2", "u")},
 		{"help", "/play/two-threads", steps("1", "?")},
-		{"embed", "/embed/play/lease-expiry", nil},
+		{"embed", "/embed/play/lease-expiry", func() { at(ctx, t, "0 ") }},
 	}
 	for _, look := range []string{"light", "dark", "stage"} {
 		for _, language := range []string{"en", "zh"} {

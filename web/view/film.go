@@ -284,5 +284,5 @@ func (f *Film) Lanes() *Lanes { return f.lanes }
 
 // Recorded is the film as it is so far.
 func (f *Film) Recorded() *Recorded {
-	return &Recorded{Threads: f.timeline.threads, Lease: f.timeline.lease, Rows: f.frames}
+	return &Recorded{Threads: f.timeline.threads, Lease: f.timeline.lease, Rows: append([]Frame{}, f.frames...)} // never null
 }

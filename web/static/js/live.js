@@ -62,7 +62,7 @@ export function live(run) {
     if (frame.lanes) {
       view.lanes(frame.lanes);
     }
-    view.go(along ? tip() : view.at(), along);
+    view.go(along ? tip() : view.at(), along && !frame.ended);
     if (frame.ended) {
       run.dataset.ended = "true";
       controls?.remove();

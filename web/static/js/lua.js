@@ -22,10 +22,9 @@ export function show(pane, moment) {
   /** @type {HTMLElement[]} */
   const scripts = [...pane.querySelectorAll("[data-script]")].filter((s) => s instanceof HTMLElement);
   const shown = scripts.find((s) => s.dataset.script === moment?.script);
+  const stays = shown ?? scripts.find((s) => !s.hidden); // one at a time
   for (const script of scripts) {
-    if (shown) {
-      script.hidden = script !== shown;
-    }
+    script.hidden = script !== stays;
     mark(script, script === shown ? moment : null);
   }
 }

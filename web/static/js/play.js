@@ -360,7 +360,8 @@ export function play(stage) {
     expiry.textContent = p.expiry ? say("To the expiry, %s", p.expiry) : say("To the expiry: no key runs out");
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll("#by button, #outcome button, .fault, [data-dialog=strike]"))) {
       button.disabled = Boolean(p.over);
-      button.title = p.over ? say("The run has ended here. Step back to act.") : (button.getAttribute("aria-label") ?? "");
+      button.dataset.title ??= button.title;
+      button.title = p.over ? say("The run has ended here. Step back to act.") : button.dataset.title;
     }
     const row = b.rows[p.row - 1];
     for (const now of /** @type {NodeListOf<HTMLElement>} */ (stage.querySelectorAll("[data-belief]"))) {
@@ -514,7 +515,7 @@ export function play(stage) {
   byId("rail").addEventListener("click", (event) => {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("button"));
     if (button?.dataset.strike) {
-      strike(JSON.parse(button.dataset.strike), button.getAttribute("aria-label") ?? "");
+      strike(JSON.parse(button.dataset.strike), button.querySelector(".hidden")?.textContent?.slice(2) ?? "");
     } else if (button?.dataset.time) {
       inTurn(() => act({ do: "time", to: button.dataset.time }));
     } else if (button?.dataset.dialog === "strike") {
