@@ -268,6 +268,7 @@ func TestOpenAFile(t *testing.T) {
 	}{
 		{"no event", first + "\n" + "{\n", 422, "read line 2"},
 		{"an event left out", first + "\n" + strings.SplitAfterN(rest, "\n", 2)[1], 422, "line 2: seq 2, and not 1"},
+		{"a step left out", first + "\n" + strings.Replace(rest, `"step":1`, `"step":2`, 1), 422, "line 2: step 2 after step 0"},
 		{"a thread of nobody", first + "\n" + strings.Replace(rest, `"thread":"A"`, `"thread":"Q"`, 1), 422, "line 2: the thread"},
 		{"a command without a name", first + "\n" + `{"seq":1,"step":1,"thread":"A","kind":"command","args":[],"key":{"type":"none","pttl_ms":-2}}`, 422, "line 2: a command"},
 		{"a newer version", strings.Replace(lines, `"relock":1`, `"relock":2`, 1), 422, "unknown version 2"},

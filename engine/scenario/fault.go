@@ -59,9 +59,7 @@ func (p *parser) faults(m map[string]value, s *Scenario) {
 		if f == nil {
 			continue
 		}
-		if fault := p.fault(one, f, s); !p.adapting || s.canStrike(fault) {
-			s.Faults = append(s.Faults, fault)
-		}
+		s.Faults = append(s.Faults, p.fault(one, f, s))
 	}
 }
 

@@ -18,11 +18,6 @@ import (
 // scenario.
 func Parse(data []byte) (*Scenario, error) { return parse(data, &parser{}) }
 
-// Adapt is Parse for a scenario that was given another lock, or its watchdog
-// another setting, than it was written for: what can never do anything with
-// these, for which Parse refuses a scenario, is left out as With leaves it out.
-func Adapt(data []byte) (*Scenario, error) { return parse(data, &parser{adapting: true}) }
-
 func parse(data []byte, p *parser) (*Scenario, error) {
 	s, mistakes := read(data, p)
 	if len(mistakes) > 0 {
@@ -95,12 +90,11 @@ func JoinSurrogates(data []byte) []byte {
 // parser walks a document and collects its mistakes.
 type parser struct {
 	mistakes Mistakes
-	adapting bool // what can never do anything is left out, and no mistake
 	unknown  bool // which lock it is
 }
 
 // judges tells whether what can never do anything with the lock is a mistake.
-func (p *parser) judges() bool { return !p.adapting && !p.unknown }
+func (p *parser) judges() bool { return !p.unknown }
 
 // value is a node and its place.
 type value struct {

@@ -186,26 +186,3 @@ func TestAnyOtherLockGivesAScenario(t *testing.T) {
 		}
 	}
 }
-
-// Adapt takes what Parse refuses for the lock alone, and nothing else.
-func TestAdapt(t *testing.T) {
-	for _, p := range scenario.Protocols() {
-		text := strings.Replace(everyFault, "protocol: redlock", "protocol: "+p.Name, 1)
-		text, _, _ = strings.Cut(text, "schedule:")
-		got, err := scenario.Adapt([]byte(text))
-		if err != nil {
-			t.Errorf("%s: %v", p.Name, err)
-			continue
-		}
-		of, err := scenario.Parse([]byte(everyFault))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(of.With(p.Name).Faults, got.Faults); diff != "" {
-			t.Errorf("%s: %s", p.Name, diff)
-		}
-	}
-	if _, err := scenario.Adapt([]byte("threads: [{name: A}]\nlock: {protocol: none}\nfaults: [{do: evict, time: 1}]")); err == nil {
-		t.Error("a time without a unit was taken")
-	}
-}

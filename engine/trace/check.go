@@ -31,14 +31,14 @@ func Check(h Header, events []Event, threads []string) error {
 			return wrong(1, "the owner %.60q of thread %.60q", id, thread)
 		}
 	}
-	step := 1
+	step := 0
 	for i, e := range events {
 		line := i + 2
 		command, _ := e.Body.(Command)
 		switch {
 		case e.Seq != i+1:
 			return wrong(line, "seq %d, and not %d", e.Seq, i+1)
-		case e.Step < step:
+		case e.Step < step || e.Step < 1 || e.Step > step+1:
 			return wrong(line, "step %d after step %d", e.Step, step)
 		case e.Thread != "" && !slices.Contains(threads, e.Thread):
 			return wrong(line, "the thread %.60q, which the scenario does not have", e.Thread)

@@ -9,7 +9,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"relock/engine/lock"
 	"relock/engine/scenario"
 )
 
@@ -160,10 +159,6 @@ func (d *Draft) settle(changed []string) {
 		}
 	}
 	if slices.Contains(changed, "lock.protocol") {
-		protocol, _ := d.Value("lock.protocol")
-		if protocol != "" && !lock.Protocol(protocol).HasWatchdog() {
-			d.Delete("lock.watchdog")
-		}
 		gone := []string{"lock.nodes", "lock.retry.wait", "defaults.retry.wait"}
 		for i := range d.Len("threads") {
 			gone = append(gone, at("threads", i)+".retry.wait")

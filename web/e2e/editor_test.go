@@ -45,7 +45,7 @@ func TestFormAndYAMLFollowEachOther(t *testing.T) {
 	live(ctx, t)
 
 	// A field changes the YAML; the caret stays in the field.
-	do(ctx, t, chromedp.Focus("#f-threads-1-depth"), chromedp.KeyEvent("3"))
+	do(ctx, t, chromedp.Focus(chromedp.CSS("#f-threads-1-depth")), chromedp.KeyEvent("3"))
 	shows(ctx, t, yaml+`.includes("- name: B\n    depth: 3")`)
 	if got := get[string](ctx, t, active); got != "threads[1].depth" {
 		t.Errorf("the focus went to %q", got)
@@ -66,11 +66,11 @@ func TestFormAndYAMLFollowEachOther(t *testing.T) {
 	write(ctx, t, "lease: 1s", "lease: 1")
 	shows(ctx, t, `document.querySelector("#yaml-lines li:nth-child(7)").className === "wrong"`)
 	shows(ctx, t, `document.getElementById("f-lock-lease-mistake").textContent.includes("a time with a unit from 1ms to 1h")`)
-	do(ctx, t, chromedp.Click(`#yaml-mistakes button`))
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#yaml-mistakes button`)))
 	if got := get[string](ctx, t, `(() => { const e = document.activeElement; return e.value.slice(e.selectionStart, e.selectionEnd); })()`); got != "  lease: 1" {
 		t.Errorf("the way to the line leads to %q", got)
 	}
-	do(ctx, t, chromedp.Click(`#yaml-mistakes a`))
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#yaml-mistakes a`)))
 	if got := get[string](ctx, t, active); got != "lock.lease" {
 		t.Errorf("the way to the field leads to %q", got)
 	}
@@ -86,7 +86,7 @@ func TestFaultsByTheKeyboardAlone(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/edit?example=two-threads"))
 	live(ctx, t)
-	do(ctx, t, chromedp.Focus(`button[value="add-fault"]`), chromedp.KeyEvent("\r"))
+	do(ctx, t, chromedp.Focus(chromedp.CSS(`button[value="add-fault"]`)), chromedp.KeyEvent("\r"))
 	shows(ctx, t, active+` === "faults[0].do"`)
 	do(ctx, t, chromedp.KeyEvent("clock"))
 	shows(ctx, t, yaml+`.includes("{time: 100ms, do: clock-jump, by: 1s}")`)
@@ -94,41 +94,54 @@ func TestFaultsByTheKeyboardAlone(t *testing.T) {
 	if got := get[string](ctx, t, active); got != "faults[0].do" {
 		t.Errorf("the focus went to %q", got)
 	}
-	do(ctx, t, chromedp.Focus(`button[value="remove-fault-0"]`), chromedp.KeyEvent("\r"))
+	do(ctx, t, chromedp.Focus(chromedp.CSS(`button[value="remove-fault-0"]`)), chromedp.KeyEvent("\r"))
 	shows(ctx, t, `!`+yaml+`.includes("\nfaults")`)
 
 	// Tab leaves the text.
-	do(ctx, t, chromedp.Focus("#yaml"), chromedp.KeyEvent("\t"))
+	do(ctx, t, chromedp.Focus(chromedp.CSS("#yaml")), chromedp.KeyEvent("\t"))
 	if get[string](ctx, t, active) == "yaml" {
 		t.Error("Tab is trapped in the text")
 	}
 }
 
 // drop drops a file on the page.
-func drop(ctx context.Context, t *testing.T, name, content string) {
-	t.Helper()
-	get[bool](ctx, t, `(() => {
+func drop(name, content string) chromedp.Action[chromedp.Void] {
+	return chromedp.Evaluate[chromedp.Void](`(() => {
 		const data = new DataTransfer();
-		data.items.add(new File([`+"`"+content+"`"+`], "`+name+`"));
-		return document.querySelector(".editor").dispatchEvent(new DragEvent("drop", {bubbles: true, cancelable: true, dataTransfer: data}));
+		data.items.add(new File([` + "`" + content + "`" + `], "` + name + `"));
+		document.querySelector(".editor").dispatchEvent(new DragEvent("drop", {bubbles: true, cancelable: true, dataTransfer: data}));
 	})()`)
+}
+
+// leads does what leads to another page, and waits for that.
+func leads(ctx context.Context, t *testing.T, step chromedp.Action[chromedp.Void]) {
+	t.Helper()
+	if _, err := chromedp.RunResponse(ctx, step); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestDropAFileOnTheEditor(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/edit"))
 	live(ctx, t)
-	drop(ctx, t, "mine.json", `{"title":"Mine","threads":[{"name":"Z","depth":4}]}`)
+	do(ctx, t, drop("mine.json", `{"title":"Mine","threads":[{"name":"Z","depth":4}]}`))
 	shows(ctx, t, yaml+` === "title: Mine\nthreads: [{name: Z, depth: 4}]\n"`)
 	shows(ctx, t, `document.getElementById("f-threads-0-depth").value === "4"`)
 
-	do(ctx, t, chromedp.Click(`#scenario button[value="run"]`), chromedp.WaitVisible(`.run[data-ended="true"]`))
-	lines := get[string](ctx, t, `(() => { const r = new XMLHttpRequest(); r.open("GET", location.pathname + "/trace", false); r.send(); return r.responseText; })()`)
+	leads(ctx, t, chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)))
+	const trace = `(() => { const r = new XMLHttpRequest(); r.open("GET", location.pathname + "/trace", false); r.send(); return r.responseText; })()`
+	shows(ctx, t, trace+`.includes('"thread":"","kind":"end"')`)
+	do(ctx, t, chromedp.Navigate(get[string](ctx, t, "location.href"))) // with all rows
+	lines := get[string](ctx, t, trace)
 	ran := get[[]string](ctx, t, texts)
 	do(ctx, t, chromedp.Navigate(url+"/edit"))
 	live(ctx, t)
-	drop(ctx, t, "mine.jsonl", strings.ReplaceAll(lines, `\`, `\\`))
-	do(ctx, t, chromedp.WaitVisible(`.run-page .run[data-ended="true"]`))
+	leads(ctx, t, drop("mine.jsonl", strings.ReplaceAll(lines, `\`, `\\`)))
+	do(ctx, t, chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
+	if got := get[string](ctx, t, "location.pathname"); !strings.HasPrefix(got, "/traces/") {
+		t.Errorf("the trace is shown at %s", got)
+	}
 	if got := get[[]string](ctx, t, texts); strings.Join(got, "\n") != strings.Join(ran, "\n") || len(got) == 0 {
 		t.Errorf("the trace shows %q, the run %q", got, ran)
 	}
@@ -138,7 +151,7 @@ func TestALinkOpensInTheEditor(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "0 of 0")
-	do(ctx, t, chromedp.Click(`[data-go="forward"]`))
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
 	at(ctx, t, "1 of 1")
 	until(ctx, t, `location.hash.endsWith("~1")`)
 	link := get[string](ctx, t, "location.hash")
