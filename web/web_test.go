@@ -29,7 +29,11 @@ import (
 	"relock/web/words"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// The regular expressions of the highlighter have a clock that stops by
+	// itself a second after the last use.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
+}
 
 // site is a server and a client that does not follow redirects.
 type site struct {

@@ -145,8 +145,23 @@ func sameCall(e, of trace.Event) (c trace.Command, same, violation bool) {
 	return c, e.Thread == of.Thread && c.Call == d.Call && c.Level == d.Level && c.Attempt == d.Attempt && c.Script == d.Script && c.Node == d.Node, false
 }
 
-// Scripts are what the calls of a scenario's lock run, lock first.
+// highlighted are the scripts of each lock in each language, once they were
+// asked for: they never change.
+var highlighted sync.Map //nolint:gochecknoglobals // a cache
+
+// Scripts are what the calls of a scenario's lock run, lock first. The caller
+// must not change them.
 func Scripts(l words.Language, sc *scenario.Scenario) []Script {
+	key := [3]string{l.Code(), sc.Kind, sc.Lock.Protocol}
+	if made, ok := highlighted.Load(key); ok {
+		return made.([]Script) //nolint:forcetypeassert // the only type there
+	}
+	made := scripts(l, sc)
+	highlighted.Store(key, made)
+	return made
+}
+
+func scripts(l words.Language, sc *scenario.Scenario) []Script {
 	protocol := lock.Protocol(sc.Lock.Protocol)
 	switch {
 	case sc.Kind == scenario.KindHeartbeat:
