@@ -203,7 +203,7 @@ export function play(stage) {
       } else {
         current = touched;
         view.go(tip());
-        note = [note, say("A branch from here; the other one stays.")].filter(Boolean).join(". ");
+        note = [note, say("A branch from here; the other one stays.")].filter(Boolean).join(" ");
       }
       view.announce(note);
     });
@@ -307,7 +307,7 @@ export function play(stage) {
     const all = (branch().positions[view.at()].options ?? []).filter((o) => o.thread === thread && Boolean(o.background) === background);
     const option = all.find((o) => o.can);
     if (!option) {
-      const why = all.map((o) => o.why || o.does).filter(Boolean).join(", ");
+      const why = all.map((o) => o.why || o.does).filter(Boolean).join(say(", "));
       complain(why ? say("%s cannot move now: %s.", thread, why) : say("%s cannot move now: it has nothing to do.", thread));
       return;
     }

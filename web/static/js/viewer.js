@@ -186,7 +186,7 @@ export function viewer(owner) {
   function announce(note = "") {
     const r = row();
     const said = moment > 0 ? r.inside?.[moment - 1].says : r?.says;
-    byId("status").textContent = [note, said ?? say("Before the first step")].filter(Boolean).join(". ");
+    byId("status").textContent = [note, said ?? say("Before the first step.")].filter(Boolean).join(" ");
     byId("alarm").textContent = moment === 0 ? (r?.alarm ?? "") : "";
   }
 
