@@ -17,7 +17,11 @@ import (
 // until waits for a JavaScript expression to be true.
 func until(ctx context.Context, t *testing.T, expression string) {
 	t.Helper()
-	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
+	if err != nil && strings.Contains(err.Error(), "Cannot find context") { // a page took the place of the one that was polled
+		_, err = chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
+	}
+	if err != nil {
 		t.Fatalf("%s: %v; the page stands at %q and says %q", expression, err, get[string](ctx, t, place), get[string](ctx, t, problem))
 	}
 }
