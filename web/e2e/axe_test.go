@@ -55,6 +55,7 @@ func TestAxeFindsNothing(t *testing.T) {
 		{"editor", "/edit", nil},
 		{"about", "/about", nil},
 		{"interface", "/api", nil},
+		{"storybook", "/storybook", nil},
 		{"no such page", "/nowhere", nil},
 		{"stepping", "/play/lease-expiry", steps("e", "i")},
 		{"a branch", "/play/two-threads", steps("1", "2", "u")},
@@ -70,6 +71,9 @@ func TestAxeFindsNothing(t *testing.T) {
 						p.use()
 					}
 					for _, f := range findings(ctx, t) {
+						if p.name == "storybook" && f.ID == "landmark-unique" {
+							continue // it has parts of several pages
+						}
 						t.Errorf("%s: %s\n  %s", f.ID, f.Help, strings.Join(f.Nodes, "\n  "))
 					}
 				})
