@@ -50,7 +50,7 @@ func (m *maker) scripts() []Story {
 	}
 	pane := func(name string) templ.Component { return templates.LuaPane(view.Script{Name: name, Lines: lines}) }
 	moment := func(name string, last int, ran []int, next int, untaken ...int) *view.ScriptMoment {
-		return &view.ScriptMoment{Script: name, Line: last, Ran: ran, Next: next, Untaken: untaken}
+		return &view.ScriptMoment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
 	}
 	return []Story{
 		{Name: "LuaPane: at rest", Component: pane("rest.lua")},
@@ -58,9 +58,9 @@ func (m *maker) scripts() []Story {
 		{Name: "LuaPane: between two commands", Component: pane("between.lua"), Moment: moment("between.lua", 2, []int{2}, 3, 6)},
 		{Name: "LuaPane: passed by a branch", Component: pane("passed.lua"), Moment: moment("passed.lua", 6, []int{2, 6}, 0, 3, 4)},
 		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(view.Script{
-			Name: "lock", Plain: true, Note: l.Say("No command ran in this step."), Lines: lines[2:3],
+			Name: "lock", Plain: true, Note: l.Say("No script: the call is a single command."), Lines: lines[2:3],
 		})},
-		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(view.Script{Name: "none", Note: l.Say("No command ran in this step.")})},
+		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(view.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
 	}
 }
 

@@ -95,7 +95,7 @@ func (m *maker) rows() []Story {
 	refused := acts(view.Bad, l.Say("%s: refused", "lock"), m.command("EXISTS", "", "1", 4, false), m.command("HEXISTS", owner(1), "0", 4, false))
 	refused.Notes, refused.Doing = []string{l.Say("waits %s", m.ms(50))}, view.Waiting
 	list = append(list, m.told("refused, and waits", m.row(held, working, refused)))
-	for level := 1; level <= 5; level++ {
+	for level := 2; level <= 5; level++ { // four are told apart
 		cell := holds(acts(view.Good, l.Say("%s: level %d entered", "lock", level), incr(strconv.Itoa(level)), expire), level)
 		list = append(list, m.told(fmt.Sprintf("entered to level %d", level), m.row(m.hash(200, field(0, level)), cell)))
 	}
