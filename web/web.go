@@ -110,6 +110,7 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /embed/play", s.page(s.embed))
 	mux.HandleFunc("GET /embed/play/{example}", s.page(s.embed))
 	mux.HandleFunc("GET /embed/s/{id}", s.page(s.embed))
+	mux.HandleFunc("GET /oembed", s.page(s.oembed))
 	mux.HandleFunc("POST /replay", s.page(s.replay))
 	mux.HandleFunc("POST /s", s.page(s.keep))
 	mux.HandleFunc("GET /s/{id}", s.page(s.kept))
