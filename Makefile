@@ -31,7 +31,7 @@ generate: ## Make *_templ.go from *.templ
 
 fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)
-	$(GO) tool templ fmt web/templates
+	$(GO) tool templ fmt web
 
 lint: ## The longer list of linters (.golangci.yml); takes a minute the first time
 	$(GO) run $(GOLANGCI) run

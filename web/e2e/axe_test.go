@@ -60,6 +60,7 @@ func TestAxeFindsNothing(t *testing.T) {
 		{"stepping", "/play/lease-expiry", steps("e", "i")},
 		{"a branch", "/play/two-threads", steps("1", "2", "u")},
 		{"help", "/play/two-threads", steps("1", "?")},
+		{"storybook", "/storybook", nil},
 		{"embed", "/embed/play/lease-expiry", func(ctx context.Context, t *testing.T) {
 			t.Helper()
 			at(ctx, t, "0 ")
@@ -76,6 +77,9 @@ func TestAxeFindsNothing(t *testing.T) {
 						p.use(ctx, t)
 					}
 					for _, f := range findings(ctx, t) {
+						if p.name == "storybook" && f.ID == "landmark-unique" {
+							continue // it has parts of several pages
+						}
 						t.Errorf("%s: %s: %s\n  %s", p.name, f.ID, f.Help, strings.Join(f.Nodes, "\n  "))
 					}
 				}

@@ -63,7 +63,7 @@ func tab(t *testing.T) context.Context {
 func serve(t *testing.T) string {
 	t.Helper()
 	s, err := web.New(web.Config{
-		Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(),
+		Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(), Dev: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -177,6 +177,11 @@ export function table({ body, scroller }, on) {
         scroller.scrollTop = 0;
       }
     },
+    /** Marks the row that is pointed at elsewhere. @param {number} step 0 for none */
+    point(step) {
+      body.querySelector(".pointed")?.classList.remove("pointed");
+      document.getElementById(`row-${step}`)?.classList.add("pointed");
+    },
     /** The rows have changed though the list is the same. */
     changed() {
       fresh = true;

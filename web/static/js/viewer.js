@@ -98,6 +98,7 @@ export function viewer(owner) {
     if (step !== preview && owner.film()) {
       preview = step;
       picture.preview(step || null);
+      rows.point(step);
       detail();
     }
   }
