@@ -272,11 +272,11 @@ func protocols(args []string, env environment) int {
 		if !*long && !*chinese {
 			continue
 		}
-		lines := texts[i].English
+		lines, source := texts[i].English, texts[i].Source
 		if *chinese {
-			lines = texts[i].Chinese
+			lines, source = texts[i].Chinese, texts[i].ChineseSource
 		}
-		for _, line := range append(slices.Clone(lines), "("+texts[i].Source+")") {
+		for _, line := range append(slices.Clone(lines), "("+source+")") {
 			for _, part := range wrap(line, env.width()-4) {
 				fmt.Fprintln(env.out, "    "+part)
 			}
