@@ -75,11 +75,11 @@ func TestSmallLanes(t *testing.T) {
 
 func TestLanesCanBePointedAt(t *testing.T) {
 	p := lanes(t).Window(words.English, "p", 2, 3)
-	p.Cursor = 4
+	p.Cursor, p.Width = 4, 200
 	got := render(t, templates.LanesBox(p))
 	for _, want := range []string{
-		`data-step="3" data-x="20"`, `data-step="5"`, `role="img"`, `aria-label="The run as lanes, row by row in the table. Steps: 15; violations: 0."`,
-		`class="lane-cursor" data-cursor transform="translate(68.2 0)"><line class="cursor"`, `id="p-parted-0"`, `id="p-broken-0"`,
+		`data-step="3" data-x="10%"`, `data-step="5"`, `role="img"`, `aria-label="The run as lanes, row by row in the table. Steps: 15; violations: 0."`,
+		`class="lane-cursor" data-cursor overflow="visible" x="34.1%"><line class="cursor"`, `id="p-parted-0"`, `id="p-broken-0"`,
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in %s", want, got)

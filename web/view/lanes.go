@@ -21,6 +21,7 @@ type Lanes struct {
 	faults   bool          // something was done to Redis itself
 	depth    int           // the deepest level believed in
 	broken   int           // violations
+	ended    int           // threads
 	highest  float64       // of the PTTLs, in milliseconds
 }
 
@@ -156,6 +157,7 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 		mark(MarkFault)
 	case trace.End:
 		*s = threadState{}
+		l.ended++
 		switch b.Result {
 		case trace.Done:
 			mark(MarkDone)

@@ -301,6 +301,72 @@ func whatIsSeenThere(t *testing.T, l *view.Lanes, p view.LanesPicture) {
 	}
 }
 
+// TestFlagsStayInside has every flag's text inside of the picture and clear of
+// the other signs, and each row's number beside it.
+func TestFlagsStayInside(t *testing.T) {
+	for _, name := range []string{"lease-expiry", "no-lock-over-buying", "no-lock-flash-sale", "spin-stalled-holder"} {
+		l := lanesOf(t, name)
+		p := whole(l)
+		if len(p.Flags) == 0 {
+			t.Errorf("%s: no flags", name)
+		}
+		said := 0
+		for i, f := range p.Flags {
+			from, to := f.X-9, f.X+9+f.Width()
+			if f.Left {
+				from, to = f.X-9-f.Width(), f.X+9
+			}
+			if from < 0 || to > p.Width {
+				t.Errorf("%s: flag %+v is from %v to %v of %v", name, f, from, to, p.Width)
+			}
+			for j, other := range p.Flags {
+				if f.Text != "" && i != j && other.X+9 > from && other.X-9 < to {
+					t.Errorf("%s: flag %+v covers the sign at %v", name, f, other.X)
+				}
+			}
+			if f.Text != "" {
+				said++
+			}
+		}
+		if said == 0 {
+			t.Errorf("%s: no flag has a text", name)
+		}
+		if p.FlagsAt+10 > p.Top-19 {
+			t.Errorf("%s: flags at %v cover the numbers above %v", name, p.FlagsAt, p.Top)
+		}
+		small := l.Small(words.English, "s")
+		for i, f := range small.Flags {
+			if f.X+9 > small.Width || small.FlagsAt < 9 || i > 0 && f.X-small.Flags[i-1].X < 18 {
+				t.Errorf("%s: the small picture's flag %+v", name, f)
+			}
+		}
+	}
+}
+
+func TestWidthAndHeightOfLanes(t *testing.T) {
+	event := func(n int, thread string, body trace.Body) trace.Event {
+		return trace.Event{Seq: n, Step: n, Thread: thread, Body: body, Key: trace.Absent()}
+	}
+	l := view.NewLanes([]string{"A"}, nil, 200)
+	l.Add(event(1, "A", trace.Wait{For: 50}))
+	going := whole(l).Width
+	l.Add(event(2, "A", trace.Wait{For: 50}))
+	if p := whole(l); going != 640 || p.Width != going {
+		t.Errorf("%v wide, and %v a step later; want room for what comes", going, p.Width)
+	}
+	l.Add(event(3, "A", trace.End{Result: trace.Done}))
+	if p := whole(l); p.Width >= 200 {
+		t.Errorf("a run of three rows is over, and its picture %v wide", p.Width)
+	}
+	var many []string
+	for i := range 10 {
+		many = append(many, string(rune('A'+i)))
+	}
+	if p := whole(view.NewLanes(many, nil, 200)); p.Height > 340 || p.Lanes[9].Middle > p.Key.Top {
+		t.Errorf("ten lanes are %v high", p.Height)
+	}
+}
+
 func TestSmallIsAlwaysAsLarge(t *testing.T) {
 	for _, name := range []string{"two-threads", "fair", "redlock-clock-jump"} {
 		p := lanesOf(t, name).Small(words.English, "s")

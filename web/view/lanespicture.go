@@ -39,6 +39,7 @@ type LanesPicture struct {
 	First, Count, Of int // which rows are shown, the first one from 0, of how many
 
 	Top, Bottom float64 // between which all lanes are
+	FlagsAt     float64 // the middle of the flags, above the rows' numbers
 	Columns     []LaneColumn
 	Lanes       []Lane
 	Key         KeyLane
@@ -123,6 +124,7 @@ type Point struct{ X, Y float64 }
 type LaneFlag struct {
 	X    float64
 	Text string // where there is room
+	Left bool   // of the sign is the text
 }
 
 // LaneEvent is something that happened to Redis itself.
@@ -143,11 +145,30 @@ type measures struct {
 // MaxLaneRows. What is not there is not drawn. Prefix is that of the ids.
 func (l *Lanes) Window(lang words.Language, prefix string, first, count int) LanesPicture {
 	m := measures{head: 26, lane: 38, gap: 8, key: 62, foot: 34, stretch: 1, text: true}
+	if n := len(l.threads); n > roomyLanes {
+		// All of them are to be seen without scrolling.
+		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 20), 48
+	}
 	if l.faults {
 		m.foot += 14
 	}
-	return l.picture(lang, prefix, first, count, m)
+	if l.broken > 0 {
+		m.head += flagRow
+	}
+	p := l.picture(lang, prefix, first, count, m)
+	if l.ended < len(l.threads) {
+		// A page makes the picture as wide as its box: with room for what
+		// comes, each step does not make it anew.
+		p.Width = max(p.Width, growing)
+	}
+	return p
 }
+
+const (
+	roomyLanes = 5   // more threads have lower lanes
+	flagRow    = 24  // the height that flags take above the rows' numbers
+	growing    = 640 // the least width of a run that goes on
+)
 
 // Measures of the small picture.
 const (
@@ -167,6 +188,13 @@ func (l *Lanes) Small(lang words.Language, prefix string) LanesPicture {
 	p := l.picture(lang, prefix, 0, MaxLaneRows, m)
 	p.Width, p.Height = smallWidth, smallHeight
 	p.Events = nil // too small to be told apart
+	flags := p.Flags[:0]
+	for _, f := range p.Flags {
+		if n := len(flags); n == 0 || f.X-flags[n-1].X >= 2*flagHalf {
+			flags = append(flags, f) // of those that would hide each other, the first
+		}
+	}
+	p.Flags = flags
 	for i := range p.Lanes {
 		p.Lanes[i].Marks = nil
 	}
@@ -304,24 +332,39 @@ func wide(text string) float64 {
 	return w
 }
 
-// flags go first: rule names take the room of the rows' numbers.
+// flags stand in a row of their own. A text is to the right of its sign, or
+// to the left where there is no room for it, or nowhere.
 func (d *drawing) flags() {
+	d.p.FlagsAt = max(d.head-14-flagRow, flagHalf+2)
 	for i := d.first; i < d.end; i++ {
 		row := d.rows[i]
 		if len(row.rules) == 0 {
 			continue
 		}
 		f := LaneFlag{X: d.x(d.at[i])}
-		if n := len(d.p.Flags); n > 0 && d.text {
-			if last := &d.p.Flags[n-1]; last.end() > f.X-flagHalf-2 {
-				last.Text = ""
-			}
-		}
 		if d.text {
 			f.Text = "T" + strconv.Itoa(row.step) + " " + strings.Join(row.rules, ", ")
-			d.p.Width = max(d.p.Width, f.end()+4)
 		}
 		d.p.Flags = append(d.p.Flags, f)
+	}
+	taken := 0.0
+	for i := range d.p.Flags {
+		f := &d.p.Flags[i]
+		end := d.p.Width
+		if i+1 < len(d.p.Flags) {
+			end = d.p.Flags[i+1].X - flagHalf
+		}
+		width := flagHalf + f.Width() + 2
+		switch {
+		case f.X+width <= end:
+			taken = f.X + width
+			continue
+		case f.X-width >= taken:
+			f.Left = true
+		default:
+			f.Text = ""
+		}
+		taken = f.X + flagHalf
 	}
 }
 
@@ -336,8 +379,6 @@ func (f LaneFlag) Width() float64 {
 	return math.Ceil(1.1*wide(f.Text)) + 10 // it is bold
 }
 
-func (f LaneFlag) end() float64 { return f.X + flagHalf + f.Width() }
-
 func (d *drawing) columns() {
 	taken := math.Inf(-1)
 	for i := d.first; i < d.end; i++ {
@@ -350,8 +391,7 @@ func (d *drawing) columns() {
 		}
 		text := "T" + strconv.Itoa(c.Step)
 		half := wide(text) / 2
-		free := !slices.ContainsFunc(d.p.Flags, func(f LaneFlag) bool { return c.X+half > f.X-flagHalf && c.X-half < f.end() })
-		if d.text && free && c.X-half > taken {
+		if d.text && c.X-half > taken {
 			c.Time = text
 			taken = c.X + half + 2
 		}

@@ -59,9 +59,9 @@ export function lanes(box, on) {
         later?.setAttribute("display", "none");
         return;
       }
-      const x = Number(hit.getAttribute("data-x"));
-      line.setAttribute("transform", `translate(${x} 0)`);
-      later.setAttribute("x", String(Number(hit.getAttribute("x")) + Number(hit.getAttribute("width"))));
+      const part = (/** @type {string} */ name) => parseFloat(hit.getAttribute(name) ?? "0"); // of the width, in %
+      line.setAttribute("x", `${part("data-x")}%`);
+      later.setAttribute("x", `${part("x") + part("width")}%`);
       line.removeAttribute("display");
       later.removeAttribute("display");
       show(box, hit);
