@@ -15,7 +15,7 @@ import (
 )
 
 // until waits for a JavaScript expression to be true.
-func until(ctx context.Context, t *testing.T, expression string) {
+func until(ctx context.Context, t testing.TB, expression string) {
 	t.Helper()
 	if _, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second))); err != nil {
 		t.Fatalf("%s: %v; the page stands at %q and says %q", expression, err, get[string](ctx, t, place), get[string](ctx, t, problem))
@@ -27,7 +27,7 @@ const (
 	problem = `document.getElementById("problem").textContent`
 )
 
-func at(ctx context.Context, t *testing.T, want string) {
+func at(ctx context.Context, t testing.TB, want string) {
 	t.Helper()
 	until(ctx, t, place+`.startsWith("`+want+`")`)
 }
