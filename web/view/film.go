@@ -23,7 +23,7 @@ type Viewer struct {
 // are made in a few milliseconds.
 const (
 	MaxShown  = 500
-	laterRows = 40
+	laterRows = 16
 )
 
 // Shown is how many rows the page has in its table from the beginning.

@@ -5,8 +5,8 @@ import { elements, make } from "./dom.js";
 /** @typedef {import("./film.js").Row} Row */
 
 const MOST = 500; // rows that are all in the page
-const AROUND = 24; // rows in the page before and after those that are seen, of more
-const NEAR = 8; // when fewer are left there, others are put into the page
+const AROUND = 12; // rows in the page before and after those that are seen, of more
+const NEAR = 4; // when fewer are left there, others are put into the page
 const GUESS = 90; // px of a row while none was seen
 
 /**
