@@ -116,6 +116,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 		LastSeq: len(events), Ended: ended, Socket: path + "/socket?lang=" + l.Code() + "&",
 	}
 	run.Viewer = s.recorded(l, sc, film)
+	run.Viewer.All = allRows(r)
 	run.Slow = view.ClockNote(l, header.Clock, found.Slow)
 	if header.Clock == trace.ClockWall && !ended && found.Owned(s.visitorOf(r)) {
 		run.Controls = view.NewControls(l, found.Run.Controls())
@@ -127,6 +128,10 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
 }
+
+// allRows tells whether a page is asked for with every row in its table, as
+// those need it who read it without its script.
+func allRows(r *http.Request) bool { return r.URL.Query().Get("rows") == "all" }
 
 // trace is the run as JSON Lines.
 func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {

@@ -167,6 +167,7 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 		Exports: "/traces/" + id + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id, Slow: view.ClockNote(l, header.Clock, 1),
 		Viewer: s.recorded(l, sc, film),
 	}
+	run.Viewer.All = allRows(r)
 	run.Verdict, run.Tone = view.Verdict(l, film.Rows(), true)
 	title := run.Title
 	if title == "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // until waits for a JavaScript expression to be true.
-func until(ctx context.Context, t *testing.T, expression string) {
+func until(ctx context.Context, t testing.TB, expression string) {
 	t.Helper()
 	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
 	if err != nil && strings.Contains(err.Error(), "Cannot find context") { // a page took the place of the one that was polled
@@ -31,7 +31,7 @@ const (
 	problem = `document.getElementById("problem").textContent`
 )
 
-func at(ctx context.Context, t *testing.T, want string) {
+func at(ctx context.Context, t testing.TB, want string) {
 	t.Helper()
 	until(ctx, t, place+`.startsWith("`+want+`")`)
 }

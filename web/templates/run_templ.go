@@ -341,7 +341,7 @@ func RunView(r view.Run) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Film(r.Viewer.Recorded).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Film(r.Viewer).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

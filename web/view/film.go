@@ -17,7 +17,27 @@ type Viewer struct {
 	Lanes    LanesPicture
 	Scripts  []Script
 	Recorded *Recorded
+	All      bool // every row is put into the table, however many there are
 }
+
+// Rows of a page: more than MaxShown slow every browser down, and laterRows
+// are made in a few milliseconds.
+const (
+	MaxShown  = 500
+	laterRows = 40
+)
+
+// Shown is how many rows the page has in its table from the beginning.
+func (v Viewer) Shown() int {
+	if v.All {
+		return len(v.Rows)
+	}
+	return min(len(v.Rows), MaxShown)
+}
+
+// Later are the other rows, in the portions in which the page's script makes
+// them.
+func (v Viewer) Later() [][]Row { return slices.Collect(slices.Chunk(v.Rows[v.Shown():], laterRows)) }
 
 // Recorded is a film as the page's script reads it, its rows being in the
 // page already.

@@ -27,6 +27,7 @@
  * @property {number} step
  * @property {string} html
  * @property {HTMLElement[]} [made] of html
+ * @property {() => void} [unfold] makes it, and others with it, from the page's text
  * @property {string} at "62 ms"
  * @property {number} thread that acted, or -1
  * @property {string} why
