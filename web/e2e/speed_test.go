@@ -46,9 +46,6 @@ func started(b testing.TB, server, scenario string) string {
 	}
 	for {
 		if trace := fetched(b, res.Request.URL.String()+"/trace"); strings.Contains(trace, `"thread":"","kind":"end"`) {
-			if n := strings.Count(trace, "\n") - 1; n < 10_000 {
-				b.Fatalf("the run has %d events", n)
-			}
 			return res.Request.URL.String()
 		}
 		time.Sleep(50 * time.Millisecond) // between two looks at a run that is going on
@@ -210,6 +207,84 @@ type scrolled struct {
 	Blank int `json:"blank"` // frames after which nothing was where rows must be
 }
 
+// jumps scrolls on and back by small ways and tells how far, at most, a row
+// was then from where it belongs, in px.
+const jumps = `new Promise(done => {
+	const box = document.getElementById("scroll");
+	const s = box.scrollHeight > box.clientHeight + 1 ? box : document.scrollingElement;
+	const ways = [...Array(30).fill(170), ...Array(30).fill(-170)];
+	let worst = 0;
+	const move = () => {
+		const by = ways.pop();
+		if (by === undefined) { done(worst); return; }
+		const r = box.getBoundingClientRect();
+		const row = document.elementFromPoint(r.left + 40, (Math.max(r.top, 0) + Math.min(r.bottom, innerHeight)) / 2)?.closest("tr[data-step]");
+		if (!row) { done(1e6); return; }
+		const top = row.getBoundingClientRect().top, was = s.scrollTop;
+		s.scrollTop += by;
+		const scrolled = s.scrollTop - was;
+		requestAnimationFrame(() => setTimeout(() => {
+			if (row.isConnected) worst = Math.max(worst, Math.abs(top - scrolled - row.getBoundingClientRect().top));
+			requestAnimationFrame(move);
+		}));
+	};
+	move();
+})`
+
+// inSight tells whether the row that one stands at is in the middle of the
+// screen, between the head and the transport.
+const inSight = `(() => {
+	const now = document.querySelectorAll("#rows tr[aria-current]");
+	if (now.length !== 1) return false;
+	const r = now[0].getBoundingClientRect();
+	return r.bottom > 40 && r.top < document.querySelector(".foot").getBoundingClientRect().top;
+})()`
+
+func TestALongTableScrollsWithoutGapsAndJumps(t *testing.T) {
+	server := serve(t)
+	page := started(t, server, strings.Replace(longRun, "repeat: 100", "repeat: 30", 1))
+	for name, size := range map[string][2]int64{"desk": {1440, 900}, "phone": {360, 800}} {
+		t.Run(name, func(t *testing.T) {
+			ctx := tab(t)
+			do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(page))
+			until(ctx, t, place+` !== ""`)
+			total := get[int](ctx, t, `JSON.parse(document.getElementById("film").textContent).rows.length`)
+			moved, err := chromedp.Run(ctx, chromedp.Evaluate[scrolled](scroll, chromedp.EvalAwaitPromise))
+			if err != nil || moved.Blank > 0 || moved.N < 50 {
+				t.Errorf("nothing was to be seen after %d of %d frames; %v", moved.Blank, moved.N, err)
+			}
+			if n := get[int](ctx, t, `document.querySelectorAll("#rows > tr").length`); n > 200 {
+				t.Errorf("%d rows are in the page", n)
+			}
+			get[bool](ctx, t, `(document.activeElement.blur(), true)`)
+			stands := func(key string, row int) {
+				t.Helper()
+				do(ctx, t, chromedp.KeyEvent(key))
+				until(ctx, t, fmt.Sprintf(`document.querySelector("#rows tr[aria-current]")?.dataset.step === "%d"`, row))
+				until(ctx, t, inSight)
+				until(ctx, t, fmt.Sprintf(`document.querySelector('[data-lanes] [data-step="%d"]') !== null`, row))
+				until(ctx, t, `!document.querySelector("[data-cursor]").hasAttribute("display")`)
+			}
+			do(ctx, t, chromedp.KeyEvent(kb.Home))
+			until(ctx, t, place+`.startsWith("0 of ")`)
+			stands(kb.ArrowRight, 1)
+			stands(kb.End, total)
+			stands(kb.ArrowLeft, total-1)
+			do(ctx, t, chromedp.KeyEvent(kb.Home))
+			stands(kb.ArrowRight, 1)
+			stands(kb.ArrowRight, 2)
+			stands("i", 2)
+
+			get[bool](ctx, t, `(location.hash = "#row-400", true)`)
+			until(ctx, t, `(() => { const r = document.getElementById("row-400")?.getBoundingClientRect(); return r && r.bottom > 0 && r.top < innerHeight; })()`)
+			worst, err := chromedp.Run(ctx, chromedp.Evaluate[float64](jumps, chromedp.EvalAwaitPromise))
+			if err != nil || worst > 2 {
+				t.Errorf("a row jumps by %.1f px; %v", worst, err)
+			}
+		})
+	}
+}
+
 // BenchmarkTenThousandEvents opens, scrolls and steps through a long run.
 func BenchmarkTenThousandEvents(b *testing.B) {
 	for _, size := range []struct {
@@ -220,6 +295,9 @@ func BenchmarkTenThousandEvents(b *testing.B) {
 		b.Run(size.name, func(b *testing.B) {
 			ctx, server := tabFor(b, 5*time.Minute), serve(b)
 			page := started(b, server, longRun)
+			if n := strings.Count(fetched(b, page+"/trace"), "\n") - 1; n < 10_000 {
+				b.Fatalf("the run has %d events", n)
+			}
 			for b.Loop() {
 				b.ReportMetric(float64(len(fetched(b, page)))/1e6, "page-MB")
 				do(ctx, b, chromedp.EmulateViewport(size.width, size.height), chromedp.Navigate("about:blank"))

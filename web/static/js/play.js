@@ -75,6 +75,7 @@ export function play(stage) {
     film: () => (fresh ? null : (branches.get(current) ?? null)),
     inTurn,
     busy: () => waiting !== null,
+    lanesAt: () => inTurn(() => command({ do: "lanes", branch: current, at: view.at() })),
     more: () => command({ do: "step", branch: current }, () => view.arrive(Math.min(view.at() + 1, tip()))),
     runTo: (to, then) => command({ do: "run", branch: current, to }, then),
     shown,
@@ -113,11 +114,12 @@ export function play(stage) {
       }
       take(frame);
       if (frame.done && waiting?.id === frame.re) {
-        const then = waiting?.then;
+        const then = waiting?.then ?? (() => view.show());
         waiting = null;
-        then?.();
+        then();
+      } else {
+        soon();
       }
-      view.show();
       if (waiting === null) {
         queue.shift()?.();
       }
@@ -138,6 +140,14 @@ export function play(stage) {
   };
   /** @type {ReturnType<typeof connect>} */
   let line;
+
+  let coming = 0;
+  /** Shows what a frame has brought, if the command's last one, which comes
+   *  right after it, has not shown it before the page is drawn. */
+  function soon() {
+    cancelAnimationFrame(coming);
+    coming = requestAnimationFrame(() => view.show());
+  }
 
   /** @param {string} sentence */
   function refuse(sentence) {
@@ -267,7 +277,7 @@ export function play(stage) {
     for (const row of frame.rows ?? []) {
       b.rows[row.step - 1] = row;
     }
-    view.changed();
+    view.changed(frame.from);
   }
 
   function finishOpening() {

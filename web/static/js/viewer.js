@@ -19,6 +19,7 @@ import { say } from "./words.js";
  * @property {() => void} [more] makes a position after the last
  * @property {(to: string, then: () => void) => void} [runTo] makes positions until what is wanted has come
  * @property {() => boolean} [busy] positions are being made
+ * @property {(row: number) => void} [lanesAt] gets the lanes around a row
  * @property {() => void} [shown] something else is shown now
  */
 
@@ -33,8 +34,13 @@ export function viewer(owner) {
   let preview = 0; // row that is pointed at
   let timer = 0; // of playing
   /** @type {Row[] | null} */
-  let marked = null;
-  let markedCount = -1;
+  let marked = null; // whose marks they are
+  /** @type {{at: number, mark: string}[]} */
+  let marks = [];
+  let markedTo = 0; // the last position that was looked at for them
+  let marking = 0; // timer of drawing them
+  let missed = 0; // the row that the lanes were asked for last
+  let missing = 0; // timer of asking for it
 
   const film = () => /** @type {Film} */ (owner.film());
   const stops = () => stopsOf(film());
@@ -78,9 +84,26 @@ export function viewer(owner) {
     moment = Math.min(moment, row()?.inside?.length ?? 0);
     rows.draw(film().rows, p.row, moment, follow);
     picture.cursor(p.row || null);
+    beThere(p.row || 1);
     detail();
     transport();
     owner.shown?.();
+  }
+
+  /** Gets the lanes around a row where they are not in the page, once one
+   *  stays there. @param {number} row */
+  function beThere(row) {
+    clearTimeout(missing);
+    if (row > film().rows.length || picture.has(row)) {
+      missed = 0;
+    } else if (row !== missed) {
+      missing = window.setTimeout(() => {
+        if (!picture.has(row)) { // nor has come meanwhile
+          missed = row;
+          owner.lanesAt?.(row);
+        }
+      }, 100);
+    }
   }
 
   /** Shows the key, the script and the reason at the row that is looked at. */
@@ -151,19 +174,30 @@ export function viewer(owner) {
   }
 
   function drawMarks() {
-    if (marked === film().rows && markedCount === tip()) {
+    if (marked === film().rows && markedTo === tip()) {
       return;
     }
-    marked = film().rows;
-    markedCount = tip();
-    /** @type {{at: number, mark: string}[]} */
-    let all = [];
-    for (let i = 1; i <= tip(); i++) {
-      const mark = markAt(film(), i);
+    if (marked !== film().rows || markedTo > tip()) {
+      marked = film().rows;
+      marks = [];
+      markedTo = 0;
+    }
+    while (markedTo < tip()) {
+      markedTo++;
+      const mark = markAt(film(), markedTo);
       if (mark) {
-        all.push({ at: i, mark });
+        marks.push({ at: markedTo, mark });
       }
     }
+    clearTimeout(marking);
+    marking = window.setTimeout(drawTheMarks, 50); // a held key makes many
+  }
+
+  function drawTheMarks() {
+    if (marked !== owner.film()?.rows || markedTo !== tip()) {
+      return; // others are under way
+    }
+    let all = marks;
     for (let worth = MARKS.length; all.length > MOST_MARKS && worth > 0; worth--) {
       all = all.filter((m) => MARKS.indexOf(m.mark) < worth);
     }
@@ -350,9 +384,10 @@ export function viewer(owner) {
   }
 
   function pause() {
+    const was = timer;
     clearTimeout(timer);
     timer = 0;
-    if (owner.film()) {
+    if (was && owner.film()) {
       show();
     }
   }
@@ -457,10 +492,12 @@ export function viewer(owner) {
       box.innerHTML = html;
       picture.cursor(owner.film() ? stop().row || null : null);
     },
-    /** The film's rows are other ones now, though its list is the same. */
-    changed() {
+    /** The film's rows are other ones now, though its list is the same.
+     *  @param {number} [from] the first position that has changed */
+    changed(from = 0) {
       rows.changed();
-      marked = null;
+      markedTo = Math.min(markedTo, Math.max(from - 1, 0));
+      marks = marks.filter((m) => m.at <= markedTo);
     },
   };
 }
