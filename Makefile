@@ -2,10 +2,11 @@
 
 GO ?= go
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+TYPESCRIPT := typescript@5.9.3
 GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check generate fmt lint bench deps
+.PHONY: help run test check generate fmt lint types bench deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,10 +31,13 @@ generate: ## Make *_templ.go from *.templ
 
 fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)
-	$(GO) tool templ fmt web/templates
+	$(GO) tool templ fmt web
 
 lint: ## The longer list of linters (.golangci.yml); takes a minute the first time
 	$(GO) run $(GOLANGCI) run
+
+types: ## Check the page's scripts by their JSDoc types (needs Node.js)
+	npx --yes --package $(TYPESCRIPT) -- tsc -p web/jsconfig.json
 
 bench: deps ## Run the benchmarks, and those beside other libraries
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...

@@ -17,10 +17,11 @@ var protocolTexts []byte
 
 // Protocol says what a lock guarantees and where it fails.
 type Protocol struct {
-	Name    string   `yaml:"name"`
-	Source  string   `yaml:"source"` // the article or library that it comes from
-	English []string `yaml:"en"`     // three lines
-	Chinese []string `yaml:"zh"`
+	Name          string   `yaml:"name"`
+	Source        string   `yaml:"source"`    // the article or library that it comes from
+	ChineseSource string   `yaml:"zh-source"` // the same, in Chinese
+	English       []string `yaml:"en"`        // three lines
+	Chinese       []string `yaml:"zh"`
 }
 
 // lines is how many a text has: what a person reads beside a table.
@@ -39,7 +40,7 @@ func readProtocols() ([]Protocol, error) {
 	}
 	byName := map[string]Protocol{}
 	for _, p := range list {
-		if len(p.English) != lines || len(p.Chinese) != lines || p.Source == "" {
+		if len(p.English) != lines || len(p.Chinese) != lines || p.Source == "" || p.ChineseSource == "" {
 			return nil, fmt.Errorf("lessons: protocols.yaml: %q needs a source and %d lines in each language", p.Name, lines)
 		}
 		byName[p.Name] = p

@@ -159,6 +159,7 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 	}
 	file.Language = words.From(r.Context())
 	file.Link = origin(r) + "/play#" + open
+	file.Style = s.static.PictureStyle()
 	data, err := export.Render(f, file)
 	if err != nil {
 		return fmt.Errorf("web: %w", err)

@@ -3,6 +3,7 @@ package web_test
 import (
 	"bytes"
 	"encoding/csv"
+	"encoding/xml"
 	"fmt"
 	"image"
 	"image/color"
@@ -67,6 +68,7 @@ func TestExportOfALink(t *testing.T) {
 		{"md", "text/markdown", ".md", "| 时间 | 线程 A | 线程 B |"},
 		{"csv", "text/csv", ".csv", "seq,step,sub_step,"},
 		{"mermaid", "text/vnd.mermaid", ".mmd", "sequenceDiagram\n"},
+		{"svg", "image/svg+xml", ".svg", "@media (prefers-color-scheme: dark)"},
 		{"redis-cli", "text/plain", ".txt", "127.0.0.1:6379> EXISTS "},
 		{"redis-commands", "text/plain", ".redis", "EXISTS "},
 		{"jsonl", "application/jsonl", ".jsonl", `{"relock":1,`},
@@ -79,6 +81,12 @@ func TestExportOfALink(t *testing.T) {
 		}
 		if !strings.Contains(body, c.has) || res.Header.Get("Content-Language") != "zh-CN" {
 			t.Errorf("%s in %q lacks %q:\n%.600s", c.format, res.Header.Get("Content-Language"), c.has, body)
+		}
+	}
+	for _, language := range []string{"en", "zh-CN"} {
+		_, body := s.post(t, "/export?format=svg", text, "Accept-Language", language)
+		if err := xml.Unmarshal([]byte(body), new(struct{})); err != nil {
+			t.Errorf("the picture in %s: %v\n%.600s", language, err, body)
 		}
 	}
 	if _, body := s.post(t, "/export?format=md", text); !strings.Contains(body, "[Step through this run]("+s.URL+"/play#"+text+")") {

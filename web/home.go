@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/a-h/templ"
@@ -205,6 +204,3 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
 	p := view.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: view.Reference(l)}
 	return render(r.Context(), w, http.StatusOK, templates.API(p))
 }
-
-// inEmbed tells whether a page is asked for to be framed by another site's.
-func inEmbed(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/embed/") }

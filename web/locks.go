@@ -23,7 +23,7 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	for i, known := range scenario.Protocols() {
 		l := view.Lock{Name: known.Name, Summary: say.Say(words.Text(known.Summary)), Lines: texts[i].English, Source: texts[i].Source}
 		if say == words.Chinese {
-			l.Lines = texts[i].Chinese
+			l.Lines, l.Source = texts[i].Chinese, texts[i].ChineseSource
 		}
 		for _, e := range s.examples {
 			if e.sc.Lock.Protocol == known.Name {

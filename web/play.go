@@ -55,6 +55,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		}
 	}
 	p.Page = s.frame(r, title)
+	p.Page.Preview = s.preview(r)
 	p.Viewer = view.Viewer{
 		Scenario: view.NewScenario(l, shown), Steps: true, Scripts: view.Scripts(l, shown),
 		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),

@@ -38,6 +38,7 @@ type Config struct {
 	External  *store.External // the operator's Redis, nil without one
 	Scenarios fs.FS           // the examples, *.yaml at its top
 	Links     string          // the folder that keeps links; "" keeps them in memory
+	Dev       bool            // also serve /storybook
 }
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
@@ -111,9 +112,13 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /embed/play", s.page(s.embed))
 	mux.HandleFunc("GET /embed/play/{example}", s.page(s.embed))
 	mux.HandleFunc("GET /embed/s/{id}", s.page(s.embed))
+	mux.HandleFunc("GET /oembed", s.page(s.oembed))
 	mux.HandleFunc("POST /replay", s.page(s.replay))
 	mux.HandleFunc("POST /s", s.page(s.keep))
 	mux.HandleFunc("GET /s/{id}", s.page(s.kept))
+	if c.Dev {
+		mux.HandleFunc("GET /storybook", s.page(s.storybook))
+	}
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.Handle("GET "+static.Prefix, files)
 	mux.HandleFunc("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))

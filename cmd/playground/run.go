@@ -17,6 +17,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/export"
+	"relock/web/static"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -32,6 +33,7 @@ Formats:
   md              the T-table in Markdown
   csv             a line for each event; one FILE only
   mermaid         a sequence diagram; one FILE only
+  svg             the lanes as a picture; one FILE only
   redis-cli       a redis-cli transcript with replies and comments
   redis-commands  its commands alone, pasted into redis-cli; one FILE only
   jsonl           the trace, as -json`
@@ -47,7 +49,7 @@ const tableFormat export.Format = "table"
 
 // alone are the formats of which two files, one after the other, are none.
 func alone(f export.Format) bool {
-	return f == export.CSV || f == export.Mermaid || f == export.Commands
+	return f == export.CSV || f == export.Mermaid || f == export.SVG || f == export.Commands
 }
 
 // formatFlag reads -format.
@@ -227,7 +229,15 @@ func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f exp
 		printTable(env, view.NewScenario(words.English, sc), h, events)
 		return nil
 	}
-	data, err := export.Render(f, export.Run{Header: h, Events: events, Scenario: sc, Language: words.English})
+	r := export.Run{Header: h, Events: events, Scenario: sc, Language: words.English}
+	if f == export.SVG {
+		files, err := static.New()
+		if err != nil {
+			return err //nolint:wrapcheck // says what failed
+		}
+		r.Style = files.PictureStyle()
+	}
+	data, err := export.Render(f, r)
 	if err != nil {
 		return err //nolint:wrapcheck // says what failed
 	}
@@ -262,11 +272,11 @@ func protocols(args []string, env environment) int {
 		if !*long && !*chinese {
 			continue
 		}
-		lines := texts[i].English
+		lines, source := texts[i].English, texts[i].Source
 		if *chinese {
-			lines = texts[i].Chinese
+			lines, source = texts[i].Chinese, texts[i].ChineseSource
 		}
-		for _, line := range append(slices.Clone(lines), "("+texts[i].Source+")") {
+		for _, line := range append(slices.Clone(lines), "("+source+")") {
 			for _, part := range wrap(line, env.width()-4) {
 				fmt.Fprintln(env.out, "    "+part)
 			}

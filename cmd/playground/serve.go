@@ -33,6 +33,7 @@ const (
 type serveFlags struct {
 	addr, redis string
 	links       string
+	dev         bool
 	level       slog.Level
 	limits      session.Limits
 }
@@ -51,6 +52,7 @@ func newServeFlags(f *serveFlags) *flag.FlagSet {
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
 	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links; without one they are kept in memory, until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
+	fs.BoolVar(&f.dev, "dev", false, "also serve /storybook: each component of the page in its states")
 	fs.VisitAll(func(fl *flag.Flag) { fl.Usage += " ($" + variable(fl.Name) + ")" })
 	return fs
 }
@@ -103,6 +105,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		Limits:    f.limits,
 		Scenarios: lessons.Scenarios(),
 		Links:     f.links,
+		Dev:       f.dev,
 	}
 	if f.redis != "" {
 		external, err := store.Connect(ctx, f.redis)

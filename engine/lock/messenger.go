@@ -22,6 +22,16 @@ func PubSub(client redis.UniversalClient) Messenger { return pubSub{client} }
 
 type pubSub struct{ client redis.UniversalClient }
 
+// onCluster tells whether messages go through a cluster.
+func onCluster(m Messenger) bool {
+	p, ok := m.(pubSub)
+	if !ok {
+		return false
+	}
+	_, cluster := p.client.(*redis.ClusterClient)
+	return cluster
+}
+
 func (p pubSub) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
 	sub := p.client.Subscribe(ctx, channel)
 	if _, err := sub.Receive(ctx); err != nil {

@@ -123,6 +123,8 @@ func (o Options) withDefaults() (Options, error) {
 		return bad("Protocol must be one of the package's", o.Protocol)
 	case p.leave != nil && o.Messenger == nil:
 		return bad("Messenger must be given for this Protocol", o.Protocol)
+	case o.Protocol == ReentrantFair && onCluster(o.Messenger):
+		return bad("ReentrantFair needs one Redis or a fail-over pair: a cluster's PUBLISH counts the listeners of one node only, and so one lock could be granted twice", "a cluster")
 	case !word(o.Inbox):
 		return bad("Inbox must have no white space and no control characters", strconv.Quote(o.Inbox))
 	case o.Lease < time.Millisecond || o.Lease%time.Millisecond != 0:

@@ -50,8 +50,8 @@ func queued(source string, grant int) string {
 // of direct hand-over as in java.util.concurrent's fair locks.
 //
 // A message to nobody (PUBLISH answers 0) passes the turn on. In a cluster
-// PUBLISH counts the receivers of one node only: use the fair lock on a single
-// Redis or a fail-over pair.
+// PUBLISH counts the receivers of one node only, and a waiter that was passed
+// over would take the message for a grant all the same: New refuses a cluster.
 func fair() protocol {
 	keys := func(at steps) []string {
 		return []string{at.key, companion(at.key, "queue"), companion(at.key, "waiters")}

@@ -246,6 +246,13 @@ func TestLostRequestsAndRepliesInLine(t *testing.T) {
 }
 
 func TestMessengerIsNeeded(t *testing.T) {
+	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
+	t.Cleanup(func() { _ = cluster.Close() })
+	for protocol, want := range map[lock.Protocol]error{lock.ReentrantFair: lock.ErrOptions, lock.ReentrantNotify: nil} {
+		if _, err := lock.New(cluster, lock.Options{Protocol: protocol, Lease: time.Second, Messenger: lock.PubSub(cluster)}); !errors.Is(err, want) {
+			t.Errorf("%s on a cluster: %v, want %v", protocol, err, want)
+		}
+	}
 	if _, err := lock.New(nil, lock.Options{Protocol: lock.ReentrantFair, Lease: time.Second}); !errors.Is(err, lock.ErrOptions) {
 		t.Errorf("a fair lock without messages: %v", err)
 	}

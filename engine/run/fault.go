@@ -28,9 +28,10 @@ var errPanic = errors.New("the business code panicked")
 // forever is longer than any run.
 const forever time.Duration = math.MaxInt64 / 2
 
-// Impossible is the ErrFault of a scenario that only the virtual clock, with
-// its embedded Redis, can run.
+// Impossible is the ErrFault of a scenario that cannot be run where it was to
+// be: on the wall clock, or on a cluster.
 type Impossible struct {
+	Cluster  bool   // Protocol needs one Redis
 	Protocol string // whose nodes are each a Redis of its own, or ""
 	Nodes    int
 	Fault    string // what happens to Redis itself, or ""
@@ -40,6 +41,8 @@ type Impossible struct {
 // Error says what is not possible.
 func (i *Impossible) Error() string {
 	switch {
+	case i.Cluster:
+		return fmt.Sprintf("%v: %s needs one Redis: in a cluster PUBLISH counts the listeners of one node only, and the lock could be granted twice", ErrFault, i.Protocol)
 	case i.Protocol != "":
 		return fmt.Sprintf("%v: %s has %d nodes, each a Redis of its own, which only the virtual clock has", ErrFault, i.Protocol, i.Nodes)
 	case i.Fault != "":
@@ -54,7 +57,11 @@ func (i *Impossible) Error() string {
 func (i *Impossible) Unwrap() error { return ErrFault }
 
 // possible refuses what would have to be acted.
-func possible(sc *scenario.Scenario, virtual bool) error {
+func possible(sc *scenario.Scenario, o Options) error {
+	virtual := !o.Wall && o.External == nil
+	if o.External != nil && o.External.Cluster() && lock.Protocol(sc.Lock.Protocol) == lock.ReentrantFair {
+		return &Impossible{Cluster: true, Protocol: sc.Lock.Protocol}
+	}
 	if sc.Lock.Nodes > 1 && !virtual {
 		return &Impossible{Protocol: sc.Lock.Protocol, Nodes: sc.Lock.Nodes}
 	}

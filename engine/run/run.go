@@ -93,7 +93,7 @@ func (r *Run) thread(name string) *thread {
 // New prepares a run. Nothing moves before Execute. It fails with
 // ErrFault, and when the scenario cannot be written down.
 func New(sc *scenario.Scenario, o Options) (*Run, error) {
-	if err := possible(sc, !o.Wall && o.External == nil); err != nil {
+	if err := possible(sc, o); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(sc)

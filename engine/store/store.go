@@ -175,6 +175,12 @@ func open(rawURL string) (redis.UniversalClient, string, error) {
 // Client is the connection to it.
 func (e *External) Client() redis.UniversalClient { return e.client }
 
+// Cluster tells whether it is several nodes that share the keys.
+func (e *External) Cluster() bool {
+	_, cluster := e.client.(*redis.ClusterClient)
+	return cluster
+}
+
 // Name is its address without user and password.
 func (e *External) Name() string { return e.name }
 

@@ -35,9 +35,10 @@ func findings(ctx context.Context, t *testing.T) []finding {
 
 // Every page, in every look and both languages, at rest and in use.
 func TestAxeFindsNothing(t *testing.T) {
-	ctx, url := tab(t), serve(t)
-	steps := func(keys ...string) func() {
-		return func() {
+	url := serve(t)
+	steps := func(keys ...string) func(context.Context, *testing.T) {
+		return func(ctx context.Context, t *testing.T) {
+			t.Helper()
 			at(ctx, t, "0 ")
 			for _, k := range keys {
 				do(ctx, t, chromedp.KeyEvent(k))
@@ -47,7 +48,7 @@ func TestAxeFindsNothing(t *testing.T) {
 	}
 	pages := []struct {
 		name, path string
-		use        func()
+		use        func(context.Context, *testing.T)
 	}{
 		{"front door", "/", nil},
 		{"gallery", "/scenarios", nil},
@@ -59,21 +60,30 @@ func TestAxeFindsNothing(t *testing.T) {
 		{"stepping", "/play/lease-expiry", steps("e", "i")},
 		{"a branch", "/play/two-threads", steps("1", "2", "u")},
 		{"help", "/play/two-threads", steps("1", "?")},
-		{"embed", "/embed/play/lease-expiry", func() { at(ctx, t, "0 ") }},
+		{"storybook", "/storybook", nil},
+		{"embed", "/embed/play/lease-expiry", func(ctx context.Context, t *testing.T) {
+			t.Helper()
+			at(ctx, t, "0 ")
+		}},
 	}
 	for _, look := range []string{"light", "dark", "stage"} {
 		for _, language := range []string{"en", "zh"} {
-			for _, p := range pages {
-				t.Run(fmt.Sprintf("%s %s %s", p.name, look, language), func(t *testing.T) {
-					do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate("about:blank"), chromedp.Navigate(fmt.Sprintf("%s%s?theme=%s&lang=%s", url, p.path, look, language)))
+			t.Run(look+" "+language, func(t *testing.T) {
+				ctx := tab(t)
+				do(ctx, t, chromedp.EmulateViewport(1440, 900))
+				for _, p := range pages {
+					do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(fmt.Sprintf("%s%s?theme=%s&lang=%s", url, p.path, look, language)))
 					if p.use != nil {
-						p.use()
+						p.use(ctx, t)
 					}
 					for _, f := range findings(ctx, t) {
-						t.Errorf("%s: %s\n  %s", f.ID, f.Help, strings.Join(f.Nodes, "\n  "))
+						if p.name == "storybook" && f.ID == "landmark-unique" {
+							continue // it has parts of several pages
+						}
+						t.Errorf("%s: %s: %s\n  %s", p.name, f.ID, f.Help, strings.Join(f.Nodes, "\n  "))
 					}
-				})
-			}
+				}
+			})
 		}
 	}
 }

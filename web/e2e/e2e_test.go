@@ -69,7 +69,7 @@ func tabFor(t testing.TB, limit time.Duration) context.Context {
 func serve(t testing.TB) string {
 	t.Helper()
 	s, err := web.New(web.Config{
-		Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(),
+		Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(), Dev: true,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,5 +1,6 @@
 // Package export writes a run down in the forms of other tools: a Markdown
-// table, a spreadsheet, a sequence diagram, a redis-cli transcript.
+// table, a spreadsheet, a sequence diagram, a picture of its lanes, a
+// redis-cli transcript.
 //
 // Each form is a pure function of the trace. What people named (threads, the
 // key, the title) is escaped for the form, so that no name breaks it.
@@ -27,6 +28,7 @@ const (
 	Markdown Format = "md"             // the T-table
 	CSV      Format = "csv"            // a line for each event
 	Mermaid  Format = "mermaid"        // a sequence diagram
+	SVG      Format = "svg"            // the lanes as a picture, light and dark
 	RedisCLI Format = "redis-cli"      // a transcript with replies, and comments for who and when
 	Commands Format = "redis-commands" // the transcript's commands alone, to be pasted into redis-cli
 	JSONL    Format = "jsonl"          // the trace itself
@@ -48,6 +50,7 @@ func forms() []form {
 		{Markdown, "text/markdown; charset=utf-8", ".md", writeMarkdown},
 		{CSV, "text/csv; charset=utf-8; header=present", ".csv", writeCSV},
 		{Mermaid, "text/vnd.mermaid; charset=utf-8", ".mmd", writeMermaid},
+		{SVG, "image/svg+xml", ".svg", writeSVG},
 		{RedisCLI, "text/plain; charset=utf-8", ".txt", writeTranscript},
 		{Commands, "text/plain; charset=utf-8", ".redis", writeCommands},
 		{JSONL, "application/jsonl; charset=utf-8", ".jsonl", writeTrace},
@@ -120,10 +123,11 @@ type Run struct {
 	Scenario *scenario.Scenario
 	Language words.Language // of what is said around the data
 	Link     string         // where the run can be stepped, an absolute URL, or ""
+	Style    string         // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
 }
 
-// Render writes r in the format f. It fails with ErrFormat, and where the
-// trace cannot be written down.
+// Render writes r in the format f. It fails with ErrFormat, where the
+// trace cannot be written down, and where a picture has no style sheet.
 func Render(f Format, r Run) ([]byte, error) {
 	write := f.form().write
 	if write == nil {

@@ -5,9 +5,11 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"encoding/xml"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -32,6 +34,9 @@ import (
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
+
+// style stands for a style sheet: the real one is web/static's to test.
+const style = ".lanes-file > rect { fill: white }"
 
 const link = "https://example.org/play#v1.z.abc_-~3"
 
@@ -64,7 +69,7 @@ func run(ctx context.Context, t *testing.T, sc *scenario.Scenario) export.Run {
 		t.Fatal(err)
 	}
 	events, _ := r.Log().Since(0)
-	return export.Run{Header: r.Header(), Events: events, Scenario: sc, Language: words.English, Link: link}
+	return export.Run{Header: r.Header(), Events: events, Scenario: sc, Language: words.English, Link: link, Style: style}
 }
 
 func render(t *testing.T, f export.Format, r export.Run) string {
@@ -78,7 +83,7 @@ func render(t *testing.T, f export.Format, r export.Run) string {
 
 func TestGolden(t *testing.T) {
 	r := played(t, "two-threads")
-	for _, f := range []export.Format{export.Markdown, export.CSV, export.Mermaid, export.RedisCLI, export.Commands} {
+	for _, f := range []export.Format{export.Markdown, export.CSV, export.Mermaid, export.SVG, export.RedisCLI, export.Commands} {
 		name := filepath.Join("testdata", f.FileName("two threads")+".golden")
 		got := render(t, f, r)
 		if *update {
@@ -112,7 +117,7 @@ func TestFormats(t *testing.T) {
 		}
 	}
 	_, err := export.ParseFormat("word")
-	if want := `there is no such format: given "word", allowed: md, csv, mermaid, redis-cli, redis-commands, jsonl`; !errors.Is(err, export.ErrFormat) || err.Error() != want {
+	if want := `there is no such format: given "word", allowed: md, csv, mermaid, svg, redis-cli, redis-commands, jsonl`; !errors.Is(err, export.ErrFormat) || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	if _, err := export.Render("word", export.Run{}); !errors.Is(err, export.ErrFormat) {
@@ -148,7 +153,7 @@ func TestEveryScenario(t *testing.T) {
 
 // sound tells whether r has, in each form, the structure that it is to have.
 func sound(r export.Run) error {
-	return errors.Join(soundMarkdown(r), soundCSV(r), soundMermaid(r), soundTranscript(r))
+	return errors.Join(soundMarkdown(r), soundCSV(r), soundMermaid(r), soundSVG(r), soundTranscript(r))
 }
 
 func soundMarkdown(r export.Run) error {
@@ -245,6 +250,46 @@ func soundMermaid(r export.Run) error {
 	return nil
 }
 
+// soundSVG wants a file of XML with a name for each thread, and the title.
+func soundSVG(r export.Run) error {
+	got, err := export.Render(export.SVG, r)
+	if err != nil {
+		return err
+	}
+	d := xml.NewDecoder(bytes.NewReader(got))
+	var elements, names, titles int
+	for {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return fmt.Errorf("svg: %w", err)
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		if elements++; start.Name.Space != "http://www.w3.org/2000/svg" || elements == 1 && start.Name.Local != "svg" {
+			return fmt.Errorf("svg: an element %v", start.Name)
+		}
+		for _, a := range start.Attr {
+			switch {
+			case a.Name.Local == "class" && a.Value == "lane-name":
+				names++
+			case a.Name.Local == "class" && a.Value == "lane-title":
+				titles++
+			case strings.HasPrefix(a.Name.Local, "on"), a.Name.Local == "href":
+				return fmt.Errorf("svg: an attribute %v", a)
+			}
+		}
+	}
+	if names != len(r.Scenario.Threads) || titles != 1 {
+		return fmt.Errorf("svg: %d names of %d threads, %d titles", names, len(r.Scenario.Threads), titles)
+	}
+	return nil
+}
+
 func soundTranscript(r export.Run) error {
 	got, err := export.Render(export.RedisCLI, r)
 	if err != nil {
@@ -305,7 +350,7 @@ func FuzzNames(f *testing.F) {
 		}
 		r := export.Run{
 			Header: trace.Header{Relock: 1, Scenario: json.RawMessage("{}"), Owners: map[string]string{"id1": first, "id2": second}},
-			Events: events, Scenario: sc, Language: words.English, Link: "https://example.org/" + title,
+			Events: events, Scenario: sc, Language: words.English, Link: "https://example.org/" + title, Style: style,
 		}
 		if err := sound(r); err != nil {
 			t.Error(err)
@@ -540,5 +585,36 @@ func TestALongRunIsCutInTheDiagram(t *testing.T) {
 	}
 	if got := render(t, export.Mermaid, r); !strings.Contains(got, "a diagram can hold no more") {
 		t.Errorf("nothing says that it was cut:\n%s", got[len(got)-300:])
+	}
+}
+
+func TestALongRunIsCutInThePicture(t *testing.T) {
+	r := played(t, "two-threads")
+	one := r.Events
+	for i := range 40 {
+		for _, e := range one {
+			e.Step += (i + 1) * 100
+			r.Events = append(r.Events, e)
+		}
+	}
+	if err := soundSVG(r); err != nil {
+		t.Error(err)
+	}
+	for language, want := range map[words.Language]string{words.English: "the first 240 of 615 steps", words.Chinese: "前 240 步，共 615 步"} {
+		r.Language = language
+		if got := render(t, export.SVG, r); !strings.Contains(got, want) {
+			t.Errorf("nothing says that it was cut:\n%.900s", got)
+		}
+	}
+	if got := render(t, export.SVG, played(t, "two-threads")); strings.Contains(got, "the first") {
+		t.Errorf("a whole run says that it was cut:\n%.900s", got)
+	}
+}
+
+func TestAPictureNeedsAStyle(t *testing.T) {
+	r := played(t, "two-threads")
+	r.Style = ""
+	if got, err := export.Render(export.SVG, r); err == nil {
+		t.Errorf("%.300s", got)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-//go:embed css js icons
+//go:embed css js icons dev
 var embedded embed.FS
 
 // Prefix is the path under which Files serves.
@@ -151,7 +151,7 @@ func (f *Files) StyleHash() string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Scripts are the URL paths of all scripts.
+// Scripts are the URL paths of all scripts that pages begin with.
 func (f *Files) Scripts() []string {
 	var paths []string
 	for name := range f.hashed {

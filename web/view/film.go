@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -192,34 +193,36 @@ func (f *Film) belief(e trace.Event) []int {
 
 // says is a row in words, for those who hear it.
 func (f *Film) says(row *Row) string {
-	text := row.Time
-	add := func(more string) {
-		if more != "" {
-			text += ". " + more
-		}
-	}
+	parts := []string{row.Time}
 	for _, c := range row.Cells {
 		if c.Acting {
-			add(c.Thread)
-			add(c.Title)
-			for _, n := range c.Notes {
-				add(n)
-			}
+			parts = append(append(parts, c.Thread, c.Title), c.Notes...)
 		}
 	}
-	add(row.Event)
+	parts = append(parts, row.Event)
 	for _, v := range row.Violations {
-		add(v.Rule + ": " + v.Detail)
+		parts = append(parts, f.say.Say("%s: %s", v.Rule, v.Detail))
 	}
-	return text
+	return f.sentences(parts...)
+}
+
+// sentences ends each part that is not empty with the language's full stop.
+func (f *Film) sentences(parts ...string) string {
+	text := ""
+	for _, p := range parts {
+		if p != "" {
+			text += f.say.Say("%s. ", p)
+		}
+	}
+	return strings.TrimSpace(text)
 }
 
 func (f *Film) alarm(row *Row) string {
 	for _, v := range row.Violations {
-		return row.Time + ". " + v.Rule + ": " + v.Detail
+		return f.sentences(row.Time, f.say.Say("%s: %s", v.Rule, v.Detail))
 	}
 	if f.frames[len(f.frames)-1].Mark == Expiry {
-		return row.Time + ". " + row.Event
+		return f.sentences(row.Time, row.Event)
 	}
 	return ""
 }

@@ -68,11 +68,12 @@ func Reference(l words.Language) []Section {
 			ID: "http", Name: "HTTP",
 			Entries: []Entry{
 				{"GET /runs/{id}/trace", l.Say("the trace of a run: JSON Lines, a header and then an event a line")},
-				{"GET /runs/{id}/export?format=F", l.Say("a run as md, csv, mermaid, svg, redis-cli or jsonl")},
+				{"GET /runs/{id}/export?format=F", l.Say("a run as md, csv, mermaid, svg, redis-cli, redis-commands or jsonl")},
 				{"POST /export?format=F", l.Say("the same of the scenario and the moves in a link's text, sent as the body")},
 				{"POST /s", l.Say("keeps a link's text and answers {\"path\": \"/s/…\"}, its short address")},
 				{"POST /traces", l.Say("keeps a trace, sent as the body, for a while, and leads to the page that shows it")},
 				{"GET /embed/play…", l.Say("what is at /play…, to be framed by another page")},
+				{"GET /oembed?url=U", l.Say("how another site frames the address U of this one, under /play or /s, as oembed.com has it: JSON with the html of a frame, at most maxwidth by maxheight pixels")},
 				{"GET /healthz", l.Say("says ok while the server is up")},
 			},
 		},

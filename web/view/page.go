@@ -19,6 +19,15 @@ type Page struct {
 	Chinese  string
 	Theme    string // "auto", "light", "dark" or "stage"
 	Themes   []Theme
+	Preview  *Preview // nil for a page that shows nothing of its own
+}
+
+// Preview is what other sites show of a page that somebody links to.
+type Preview struct {
+	Title   string
+	Shows   string // what is seen on it, in a line or two
+	Address string // of the page, absolute
+	OEmbed  string // where it is described for who would frame it, absolute
 }
 
 // Theme is a look that can be switched to.

@@ -103,6 +103,8 @@ func refusal(l words.Language, r *run.Refusal) string { //nolint:cyclop,funlen /
 func NotThere(l words.Language, err error, slow int) (string, bool) {
 	var impossible *run.Impossible
 	switch {
+	case errors.As(err, &impossible) && impossible.Cluster:
+		return l.Say("%s needs one Redis: in a cluster PUBLISH counts the listeners of one node only, and the lock could be granted twice.", impossible.Protocol), true
 	case errors.As(err, &impossible) && impossible.Fault != "":
 		return l.Say("faults[%d]: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it.",
 			impossible.Entry, impossible.Fault), true

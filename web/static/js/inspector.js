@@ -111,7 +111,7 @@ function truth(film, state) {
   if (fields.length === 0) {
     return state.type === "none" ? say("Redis: nobody holds the lock.") : say("Redis: the key is there, and names no owner.");
   }
-  const names = fields.map((f) => (f.thread >= 0 ? film.threads[f.thread] : f.owner)).join(", ");
+  const names = fields.map((f) => (f.thread >= 0 ? film.threads[f.thread] : f.owner)).join(say(", "));
   const count = Number(fields[0].count);
   if (fields.length > 1 || !fields[0].count) {
     return say("Redis: %s holds the lock.", names);

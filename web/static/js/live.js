@@ -67,6 +67,7 @@ export function live(run) {
     const along = view.at() === tip() && !view.playing();
     for (const row of frame.rows) {
       film.rows[row.step - 1] = row;
+      view.alarm(row);
       film.positions[row.step] = { row: row.step, at: row.at };
     }
     seq = Math.max(seq, frame.seq);

@@ -2,7 +2,7 @@
 import { byId, elements } from "./dom.js";
 import { recorded } from "./film.js";
 import { keys, keysOf } from "./keys.js";
-import { theme } from "./settings.js";
+import { stageTheme } from "./settings.js";
 import { viewer } from "./viewer.js";
 
 /**
@@ -29,11 +29,7 @@ export function filmInPage() {
 function hand(rows, list) {
   for (const tr of /** @type {Iterable<HTMLElement>} */ (list)) {
     const row = rows[Number(tr.dataset.step) - 1];
-    if (tr.dataset.moment) {
-      row.made?.push(tr);
-    } else {
-      row.made = [tr];
-    }
+    row.made = [...(row.made ?? []), tr];
   }
 }
 
@@ -42,7 +38,7 @@ function hand(rows, list) {
 export function readingKeys(view) {
   keys({
     ...keysOf(view),
-    f: () => theme(document.documentElement.dataset.theme === "stage" ? "auto" : "stage"),
+    f: () => stageTheme(view.show),
   });
 }
 

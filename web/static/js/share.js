@@ -21,10 +21,18 @@ export function share(shown) {
     byId("share-note").textContent = text;
   };
 
+  const here = /** @type {HTMLInputElement} */ (byId("share-here"));
+  /** The link's text, at this step or at the start. */
+  const packed = async () => (here.checked ? shown.packed() : (await shown.packed()).replace(/~\d+$/, "~0"));
+
   async function open() {
     dialog.showModal();
+    await show();
+  }
+
+  async function show() {
     code.hidden = true;
-    const text = await shown.packed();
+    const text = await packed();
     offer(new URL(`/play#${text}`, location.href));
     note(
       text.length > LONGEST
@@ -45,7 +53,7 @@ export function share(shown) {
   }
 
   async function shorten() {
-    const answer = await fetch("/s", { method: "POST", body: await shown.packed(), headers: { "Content-Type": "text/plain" } });
+    const answer = await fetch("/s", { method: "POST", body: await packed(), headers: { "Content-Type": "text/plain" } });
     if (!answer.ok) {
       note(say("The server could not keep it. Please try again in a moment."));
       return;
@@ -65,12 +73,12 @@ export function share(shown) {
   }
 
   async function qr() {
-    const answer = await fetch(`/qr?text=${encodeURIComponent(input.value)}`);
-    if (!answer.ok) {
+    const path = `/qr?text=${encodeURIComponent(input.value)}`;
+    if (!(await fetch(path)).ok) {
       note(say("That link is too long for a QR code. Make it short first."));
       return;
     }
-    code.src = URL.createObjectURL(await answer.blob());
+    code.src = path;
     code.hidden = false;
   }
 
@@ -86,6 +94,7 @@ export function share(shown) {
   }
 
   document.querySelector("[data-dialog=share]")?.addEventListener("click", open);
+  here.addEventListener("change", show);
   byId("copy").addEventListener("click", copy);
   byId("shorten").addEventListener("click", shorten);
   byId("qr").addEventListener("click", qr);

@@ -51,11 +51,11 @@ export function table({ body, scroller }, on) {
     return row.made;
   }
 
+  /** The row itself: its commands stand before it. */
+  const main = (/** @type {Row} */ row) => made(row)[made(row).length - 1];
+
   /** The elements of a row that are to be in the page. */
-  function parts(/** @type {Row} */ row) {
-    const all = made(row);
-    return whole() || open.has(row.step) ? all : all.slice(0, 1);
-  }
+  const parts = (/** @type {Row} */ row) => (whole() || open.has(row.step) ? made(row) : [main(row)]);
 
   /** Puts the rows from a up to b into the page, and no others. Those that
    *  stay are not touched. @param {number} a @param {number} b */
@@ -134,7 +134,7 @@ export function table({ body, scroller }, on) {
       return;
     }
     fresh = false;
-    const [tr] = made(rows[a]);
+    const tr = main(rows[a]);
     keep(tr, tr.isConnected ? tr.getBoundingClientRect().top : at, () => place(a - AROUND, b + AROUND));
   }
 
@@ -162,7 +162,7 @@ export function table({ body, scroller }, on) {
   }
   document.addEventListener("scroll", later, { capture: true, passive: true });
   addEventListener("resize", () => {
-    const tr = rows.slice(first, last).map((row) => made(row)[0]).find((e) => e.getBoundingClientRect().bottom > Math.max(scroller.getBoundingClientRect().top, 0));
+    const tr = rows.slice(first, last).map(main).find((e) => e.getBoundingClientRect().bottom > Math.max(scroller.getBoundingClientRect().top, 0));
     if (!whole() && tr) {
       heights = []; // narrower rows are higher
       keep(tr, tr.getBoundingClientRect().top, measure);
@@ -176,7 +176,7 @@ export function table({ body, scroller }, on) {
     const row = rows[Number(/^#row-(\d+)$/.exec(location.hash)?.[1]) - 1];
     if (row && !whole()) {
       place(row.step - 1 - AROUND, row.step + AROUND);
-      reveal(made(row)[0]);
+      reveal(main(row));
     }
   }
   addEventListener("hashchange", named);
@@ -284,6 +284,11 @@ export function table({ body, scroller }, on) {
       } else if (follow) {
         scroller.scrollTop = 0;
       }
+    },
+    /** Marks the row that is pointed at elsewhere. @param {number} step 0 for none */
+    point(step) {
+      body.querySelector(".pointed")?.classList.remove("pointed");
+      document.getElementById(`row-${step}`)?.classList.add("pointed");
     },
     /** The rows have changed though the list is the same. */
     changed() {

@@ -1,0 +1,177 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const (
+	inspected = `document.getElementById("inspector").innerText.replace(/\s+/g, " ")`
+	why       = `document.getElementById("why").textContent`
+	luaLine   = `document.querySelector("[data-script]:not([hidden]) .lua-now")?.dataset.line ?? ""`
+	luaNext   = `document.querySelector("[data-script]:not([hidden]) .lua-next")?.dataset.line ?? ""`
+)
+
+// A walk through a lease that runs out, without a mouse.
+func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	press := func(keys ...string) {
+		t.Helper()
+		for _, k := range keys {
+			do(ctx, t, chromedp.KeyEvent(k))
+		}
+	}
+	has := func(expression, want string) {
+		t.Helper()
+		until(ctx, t, expression+`.includes(`+"`"+want+"`"+`)`)
+	}
+
+	press("1", "2", "w") // A acquires, B is refused, the lease runs out
+	at(ctx, t, "3 of 3")
+	has(`document.getElementById("alarm").textContent`, "The lease ran out")
+	has(inspected, "Redis: nobody holds the lock.")
+	has(inspected, "A believes: I hold it, once. Redis does not know of it.")
+
+	press("u") // one move less, on a branch of its own
+	at(ctx, t, "2 of 2")
+	has(`document.querySelector("#branches [aria-pressed=true]").textContent`, "branch 1")
+	press("b")
+	at(ctx, t, "2 of 3")
+	press("e")
+	until(ctx, t, place+`.includes("T")`)
+	has(`document.getElementById("alarm").textContent`, "mutual-exclusion")
+	has(why, "A and B are inside at once")
+
+	press("i") // into the script that let B in
+	has(place, ".1 ·")
+	has(inspected, "no key")
+	if got := get[string](ctx, t, luaLine); got != "10" {
+		t.Errorf("EXISTS is on line %s of lock.lua, want 10", got)
+	}
+	if got := get[string](ctx, t, luaNext); got != "14" {
+		t.Errorf("then comes line %s, want 14: HINCRBY", got)
+	}
+	press(kb.ArrowRight)
+	has(place, ".2 ·")
+	has(inspected, "∞ no expiry")
+	press("o")
+	until(ctx, t, `!`+place+`.includes(".2 ·")`)
+
+	press("d")
+	until(ctx, t, `!document.getElementById("compared").hidden && document.activeElement.id === "compared"`)
+	press("\t") // to its close button
+	press(kb.Enter)
+	until(ctx, t, `document.getElementById("compared").hidden`)
+
+	press("v")
+	until(ctx, t, `document.getElementById("lanes-card").hidden`)
+	press("f")
+	until(ctx, t, `document.documentElement.dataset.theme === "stage"`)
+	press("f", "v", "?")
+	until(ctx, t, `document.getElementById("keys").open`)
+	press(kb.Escape)
+	until(ctx, t, `!document.getElementById("keys").open`)
+
+	// The toolbar is one stop; arrows move within it and step nothing.
+	do(ctx, t, chromedp.Focus(chromedp.CSS(`[data-go="play"]`)))
+	before := get[string](ctx, t, place)
+	press(kb.ArrowRight)
+	until(ctx, t, `document.activeElement.dataset.go === "forward"`)
+	if got := get[string](ctx, t, place); got != before {
+		t.Errorf("an arrow in the toolbar went from %q to %q", before, got)
+	}
+	press(kb.End, "\t")
+	until(ctx, t, `document.activeElement.id === "scrubber"`)
+}
+
+// Whoever wants no single keys is not surprised by them.
+func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/two-threads"))
+	at(ctx, t, "0 of 0")
+	do(ctx, t, chromedp.KeyEvent("?"))
+	until(ctx, t, `document.getElementById("keys").open`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#single-keys")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("1"))
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
+	at(ctx, t, "1 of 1") // the button's step alone
+}
+
+// Pointing at a row shows what Redis held there, and changes nothing.
+func TestPointingAtARowPreviewsIt(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url))
+	until(ctx, t, place+`.startsWith("15 of 15")`)
+	until(ctx, t, inspected+`.includes("T15")`)
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#row-4 td").dispatchEvent(new MouseEvent("mouseover", {bubbles: true})); undefined`))
+	until(ctx, t, inspected+`.startsWith("preview: T4")`)
+	until(ctx, t, inspected+`.includes("A holds the lock, 2 times")`)
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.getElementById("rows").dispatchEvent(new MouseEvent("mouseleave")); undefined`))
+	until(ctx, t, inspected+`.startsWith("T15")`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#row-4 .t")))
+	until(ctx, t, place+`.startsWith("4 of 15 · T4")`)
+}
+
+// All of a run can be read where scripts are off.
+func TestARunWithoutScripts(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(
+		ctx, t,
+		chromedp.Navigate(url+"/edit"),
+		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+	)
+	address := get[string](ctx, t, `location.href`)
+	if _, err := chromedp.Call(ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(address))
+	if rows := get[[]string](ctx, t, texts); len(rows) != 15 || !strings.HasPrefix(rows[0], "T1 0 ms lock: acquired") {
+		t.Errorf("rows without scripts: %q", rows)
+	}
+	if shown := get[string](ctx, t, `[...document.querySelectorAll(".needs-script")].filter(e => e.offsetParent !== null).map(e => e.className).join()`); shown != "" {
+		t.Errorf("%s does nothing here, and is shown", shown)
+	}
+	if !get[bool](ctx, t, `document.querySelector(".lanes-run").getBoundingClientRect().height > 50`) {
+		t.Error("no lanes without scripts")
+	}
+}
+
+// Every row can be stood at, also where one decision has made several; only
+// where a decision is over can one act.
+func TestEveryRowCanBeStoodAt(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0")
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	at(ctx, t, "10 of 10 · T10")
+	do(ctx, t, chromedp.Click(chromedp.CSS("#row-9 .t")))
+	at(ctx, t, "9 of 10 · T9")
+	if got := get[string](ctx, t, `document.querySelector('[data-next="A"] .step').getAttribute("aria-label")`); !strings.Contains(got, "goes on to T10") {
+		t.Errorf("A's step inside of a decision says %q", got)
+	}
+	do(ctx, t, chromedp.KeyEvent("1"))
+	until(ctx, t, problem+`.includes("This decision is not over")`)
+	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+	at(ctx, t, "10 of 10 · T10")
+
+	// What is pressed keeps the focus, also where it cannot be done again.
+	do(ctx, t, chromedp.KeyEvent(kb.Home), chromedp.Focus(chromedp.CSS(`[data-next="A"] .step`)), chromedp.KeyEvent(kb.Enter))
+	at(ctx, t, "1 of 10")
+	if !get[bool](ctx, t, `document.activeElement === document.querySelector('[data-next="A"] .step') && document.activeElement.getAttribute("aria-disabled") === "true"`) {
+		t.Error("the focus is lost after a step")
+	}
+}
+
+func TestTheQRCodeIsAPicture(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0")
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#qr")), chromedp.Click(chromedp.CSS("#qr")))
+	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0`)
+}

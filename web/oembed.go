@@ -1,0 +1,188 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"html"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/scenario"
+	"relock/web/link"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// The size of an embed where nobody asks for a smaller one, in CSS pixels.
+const (
+	embedWidth  = 800
+	embedHeight = 480
+)
+
+// oembedJSON is what oembed.com has for a page that can be framed.
+type oembedJSON struct {
+	Version      string `json:"version"`
+	Type         string `json:"type"`
+	Title        string `json:"title"`
+	ProviderName string `json:"provider_name"`
+	ProviderURL  string `json:"provider_url"`
+	HTML         string `json:"html"`
+	Width        int    `json:"width"`
+	Height       int    `json:"height"`
+}
+
+// oembed answers how another site frames what is at an address of this one.
+func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	if f := query.Get("format"); f != "" && f != "json" {
+		return refuse(http.StatusNotImplemented, "There is no such format", "What another page frames is described in JSON only: format=json.")
+	}
+	width, err := within(query.Get("maxwidth"), embedWidth)
+	if err != nil {
+		return err
+	}
+	height, err := within(query.Get("maxheight"), embedHeight)
+	if err != nil {
+		return err
+	}
+	u, err := url.Parse(query.Get("url"))
+	if err != nil || u.Host != r.Host || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+		return errNotFramed
+	}
+	at, err := s.subject(words.Match(u.Query().Get("lang"), words.From(r.Context()).Code()), u)
+	if err != nil {
+		return err
+	}
+	site := u.Scheme + "://" + u.Host
+	answer := oembedJSON{
+		Version: "1.0", Type: "rich", Title: at.title, ProviderName: "Relock", ProviderURL: site + "/", Width: width, Height: height,
+		HTML: fmt.Sprintf(`<iframe src="%s" title="%s" loading="lazy" width="%d" height="%d" sandbox="allow-scripts allow-same-origin allow-popups" referrerpolicy="no-referrer"></iframe>`,
+			html.EscapeString(site+at.embed), html.EscapeString(at.title), width, height),
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(answer) // the visitor has left: nobody to tell
+	return nil
+}
+
+var errNotFramed = refuse(http.StatusNotFound, "That cannot be framed", "Only addresses of this site under /play and /s can be framed by others.")
+
+// within is a length in pixels: usual, or less where less is asked for.
+func within(asked string, usual int) (int, error) {
+	if asked == "" {
+		return usual, nil
+	}
+	n, err := strconv.Atoi(asked)
+	if err != nil || n < 1 {
+		return 0, refuse(http.StatusBadRequest, "That is no size", "maxwidth and maxheight are whole numbers of pixels, from 1.")
+	}
+	return min(n, usual), nil
+}
+
+// subject is what a page on which one steps shows when it is opened.
+type subject struct {
+	title string
+	shows string // in one line
+	embed string // path of the embed that shows the same, with query and fragment
+}
+
+// isLink matches a fragment that is meant as a link.
+var isLink = regexp.MustCompile(`^v\d+\.`)
+
+// subject is what an address of this site under /play and /s shows, in l. It
+// fails with a page to answer with.
+func (s *Server) subject(l words.Language, u *url.URL) (subject, error) {
+	sc, err := s.shownAt(u)
+	if err != nil {
+		return subject{}, err
+	}
+	at := subject{
+		title: titleOf(l, sc), embed: "/embed" + u.EscapedPath(),
+		shows: l.Say("Real threads take a real lock in a real Redis. Every command that Redis ran is a line you can stop at, with the hash as it was right after. Then break it, go back, and try another order."),
+	}
+	if at.title == "" {
+		at.title = l.Say("Your scenario")
+	}
+	groups, err := shelves(l)
+	if err != nil {
+		return subject{}, err
+	}
+	for _, g := range groups {
+		for _, e := range g.Exhibits {
+			if e.Title == at.title {
+				at.shows = e.Shows
+			}
+		}
+	}
+	kept := url.Values{}
+	for _, setting := range []string{"lang", "theme"} {
+		if v := u.Query().Get(setting); v != "" {
+			kept.Set(setting, v)
+		}
+	}
+	if len(kept) > 0 {
+		at.embed += "?" + kept.Encode()
+	}
+	if isLink.MatchString(u.Fragment) {
+		at.embed += "#" + u.EscapedFragment()
+	}
+	return at, nil
+}
+
+// shownAt is the scenario that an address shows: the fragment says it before
+// the path does.
+func (s *Server) shownAt(u *url.URL) (*scenario.Scenario, error) {
+	name, isExample := strings.CutPrefix(u.Path, "/play/")
+	id, isKept := strings.CutPrefix(u.Path, "/s/")
+	text := ""
+	found := s.examples[0].sc
+	switch {
+	case u.Path == "/play":
+	case isExample:
+		n := slices.IndexFunc(s.examples, func(e example) bool { return e.name == name })
+		if n < 0 {
+			return nil, errNotFramed
+		}
+		found = s.examples[n].sc
+	case isKept:
+		kept, err := s.links.Find(id)
+		if err != nil {
+			return nil, errNotFramed
+		}
+		text = kept
+	default:
+		return nil, errNotFramed
+	}
+	if isLink.MatchString(u.Fragment) {
+		text = u.Fragment
+	}
+	if text == "" {
+		return found, nil
+	}
+	if !strings.Contains(text, "~") {
+		text += "~0"
+	}
+	state, err := link.Decode(text)
+	if err != nil {
+		return nil, errNotFramed
+	}
+	return state.Scenario, nil
+}
+
+// preview is what other sites show of the page that r asks for, nil where it
+// shows nothing of its own.
+func (s *Server) preview(r *http.Request) *view.Preview {
+	at, err := s.subject(words.From(r.Context()), &url.URL{Path: r.URL.Path})
+	if err != nil {
+		return nil // the page says why
+	}
+	address := origin(r) + (&url.URL{Path: r.URL.Path}).String()
+	return &view.Preview{
+		Title: at.title, Shows: at.shows, Address: address,
+		OEmbed: origin(r) + "/oembed?" + url.Values{"url": {address}, "format": {"json"}}.Encode(),
+	}
+}

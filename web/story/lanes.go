@@ -1,0 +1,83 @@
+package story
+
+import (
+	"relock/engine/trace"
+	"relock/web/templates"
+	"relock/web/view"
+)
+
+// lanes are those of a run in which nearly everything happens that lanes can
+// show. Its first two threads act; the others never start.
+func lanes(threads int) *view.Lanes {
+	list := make([]string, threads)
+	owners := map[string]string{}
+	for i := range list {
+		list[i] = names(i)
+		owners["id-"+names(i)] = names(i)
+	}
+	l := view.NewLanes(list, owners, 200)
+	held := func(owner, count string, pttl int64) trace.KeyState {
+		return trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"id-" + owner: count}, PTTL: pttl}
+	}
+	outcome := func(call string, r trace.Result, level int) trace.Outcome {
+		return trace.Outcome{Call: call, Result: r, Level: level, Attempt: 1}
+	}
+	belief := func(a, b int) map[string]int { return map[string]int{"A": a, "B": b} }
+	add := func(step int, at trace.Millis, thread string, body trace.Body, key trace.KeyState, belief map[string]int) {
+		l.Add(trace.Event{Seq: step, Step: step, At: at, Thread: thread, Body: body, Key: key, Belief: belief})
+	}
+	add(1, 0, "A", outcome("lock", trace.Acquired, 1), held("A", "1", 200), belief(1, 0))
+	add(2, 10, "B", outcome("lock", trace.Refused, 1), held("A", "1", 190), belief(1, 0))
+	add(2, 10, "B", trace.Wait{For: 300, Why: trace.WaitRetry}, held("A", "1", 190), belief(1, 0))
+	add(3, 60, "A", outcome("lock", trace.Reentered, 2), held("A", "2", 200), belief(2, 0))
+	add(4, 120, "A", outcome("renew", trace.Renewed, 2), held("A", "2", 200), belief(2, 0))
+	add(5, 140, "A", trace.Fault{Do: "pause", For: "300ms", ForMS: 300}, held("A", "2", 180), belief(2, 0))
+	add(6, 320, "", trace.Expired{Was: held("A", "2", 0)}, trace.Absent(), belief(2, 0))
+	add(7, 330, "B", outcome("lock", trace.Acquired, 1), held("B", "1", trace.NoExpiry), belief(2, 1))
+	add(7, 330, "", trace.Violation{Rule: "mutual-exclusion", Threads: []string{"A", "B"}}, held("B", "1", trace.NoExpiry), belief(2, 1))
+	add(8, 400, "", trace.Fault{Do: "evict"}, trace.Absent(), belief(2, 1))
+	add(9, 440, "A", outcome("unlock", trace.NotHeld, 2), trace.Absent(), belief(0, 1))
+	add(9, 440, "A", trace.End{Result: trace.Lost}, trace.Absent(), belief(0, 1))
+	add(10, 460, "B", trace.End{Result: trace.Crashed}, trace.Absent(), belief(0, 0))
+	add(11, 470, "", trace.End{Result: trace.Done}, trace.Absent(), belief(0, 0))
+	return l
+}
+
+// majority is a lock on three nodes.
+func majority() *view.Lanes {
+	l := view.NewLanes([]string{"A", "B"}, map[string]string{"id-A": "A", "id-B": "B"}, 200)
+	a, b := "id-A", "id-B"
+	of := func(owner *string) trace.KeyState {
+		if owner == nil {
+			return trace.Absent()
+		}
+		return trace.KeyState{Type: trace.TypeString, Value: owner, PTTL: 200}
+	}
+	for i, nodes := range [][]*string{{&a, nil, nil}, {&a, &b, nil}, {&a, &b, &a}, {nil, &b, nil}, {nil, nil, nil}} {
+		e := trace.Event{Seq: i + 1, Step: i + 1, At: trace.Millis(20 * i), Thread: "A", Body: trace.Work{State: trace.WorkBegin, Level: 1}, Belief: map[string]int{}, Key: trace.Absent()}
+		for _, owner := range nodes {
+			e.Nodes = append(e.Nodes, of(owner))
+		}
+		if i == 2 {
+			e.Key, e.Belief = of(&a), map[string]int{"A": 1}
+		}
+		l.Add(e)
+	}
+	return l
+}
+
+func (m *maker) lanes() []Story {
+	standing := lanes(2).Window(m.l, "story-standing", 0, view.MaxLaneRows)
+	standing.Cursor = 5
+	boxed := func(state string, l *view.Lanes, prefix string) Story {
+		name := "Lanes: " + state
+		return Story{Name: name, Component: box(name, templates.Lanes(l.Window(m.l, prefix, 0, view.MaxLaneRows)))}
+	}
+	return []Story{
+		{Name: "LanesBox: standing on a step", Component: templates.LanesBox(standing)},
+		boxed("eight threads", lanes(threads), "story-eight"),
+		boxed("nodes", majority(), "story-nodes"),
+		boxed("nothing yet", view.NewLanes([]string{"A", "B"}, nil, 200), "story-empty"),
+		{Name: "LanesSmall", Component: templates.LanesSmall(lanes(2).Small(m.l, "story-small"))},
+	}
+}

@@ -1,0 +1,176 @@
+package story
+
+import (
+	"strconv"
+
+	"github.com/a-h/templ"
+
+	"relock/web/templates"
+	"relock/web/view"
+)
+
+// threads are how many have a mark and a colour of their own.
+const threads = 8
+
+func (m *maker) marks() []Story {
+	l := m.l
+	list := []Story{
+		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), view.Good)},
+		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), view.Bad)},
+		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), view.Quiet)},
+		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), view.Plain)},
+	}
+	for n := range threads {
+		list = append(list, Story{Name: "Shape: " + strconv.Itoa(n), Component: shape(n)})
+	}
+	few, many := m.scenario(2), m.scenario(threads)
+	return append(
+		list,
+		Story{Name: "Head: to be read", Component: table(few, "Head: to be read", false, nil)},
+		Story{Name: "Head: eight threads to be stepped", Component: table(many, "Head: eight threads to be stepped", true, nil)},
+	)
+}
+
+func (m *maker) scripts() []Story {
+	l := m.l
+	token := func(class, text string) view.Token { return view.Token{Class: class, Text: text} }
+	lines := []view.ScriptLine{
+		{Number: 1, Tokens: []view.Token{token("c", "-- "+l.Say("acquired"))}},
+		{Number: 2, Tokens: []view.Token{
+			token("k", "if"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'EXISTS'"), token("", ", "),
+			token("v", "KEYS[1]"), token("", ") == "), token("m", "0"), token("", " "), token("k", "then"),
+		}},
+		{Number: 3, Tokens: []view.Token{
+			token("", "  "), token("f", "redis.call"), token("", "("), token("r", "'HINCRBY'"), token("", ", "), token("v", "KEYS[1]"), token("", ", "),
+			token("v", "ARGV[2]"), token("", ", "), token("m", "1"), token("", ")"),
+		}},
+		{Number: 4, Tokens: []view.Token{token("", "  "), token("k", "return"), token("", " "), token("s", `"acquired"`)}},
+		{Number: 5, Tokens: []view.Token{token("k", "end")}},
+		{Number: 6, Tokens: []view.Token{token("k", "return"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'PTTL'"), token("", ", "), token("v", "KEYS[1]"), token("", ")")}},
+	}
+	pane := func(name string) templ.Component { return templates.LuaPane(view.Script{Name: name, Lines: lines}) }
+	moment := func(name string, last int, ran []int, next int, untaken ...int) *view.ScriptMoment {
+		return &view.ScriptMoment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
+	}
+	return []Story{
+		{Name: "LuaPane: at rest", Component: pane("rest.lua")},
+		{Name: "LuaPane: about to begin", Component: pane("begin.lua"), Moment: moment("begin.lua", 0, []int{}, 2)},
+		{Name: "LuaPane: between two commands", Component: pane("between.lua"), Moment: moment("between.lua", 2, []int{2}, 3, 6)},
+		{Name: "LuaPane: passed by a branch", Component: pane("passed.lua"), Moment: moment("passed.lua", 6, []int{2, 6}, 0, 3, 4)},
+		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(view.Script{
+			Name: "lock", Plain: true, Note: l.Say("No script: the call is a single command."), Lines: lines[2:3],
+		})},
+		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(view.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
+	}
+}
+
+func (m *maker) tables() []Story {
+	l := m.l
+	good := func(text, at string) view.AlignedCell { return view.AlignedCell{Text: text, At: at, Tone: view.Good} }
+	bad := func(text, at string) view.AlignedCell { return view.AlignedCell{Text: text, At: at, Tone: view.Bad} }
+	not := view.AlignedCell{Tone: view.Quiet}
+	aligned := view.Aligned{
+		Title: l.Say("Your scenario"),
+		Columns: []view.AlignedColumn{
+			{Protocol: "reentrant"},
+			{Protocol: "setnx", Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("follows the schedule for %d of %d decisions", 3, 8)},
+		},
+		Threads: []view.AlignedThread{
+			{Name: "A", Ordinal: 0, Rows: []view.AlignedRow{
+				{What: l.Say("%s, level %d", "lock", 1), Cells: []view.AlignedCell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
+				{What: l.Say("%s, level %d", "lock", 2), Cells: []view.AlignedCell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
+			}},
+			{Name: "B", Ordinal: 1, Rows: []view.AlignedRow{
+				{What: l.Say("%s, level %d", "unlock", 1), Cells: []view.AlignedCell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
+			}},
+		},
+	}
+	taken := m.row(m.hash(200, field(0, 1)), holds(acts(view.Good, l.Say("%s: acquired", "lock")), 1))
+	refused := m.row(m.hash(190, field(0, 1)), view.Cell{Title: l.Say("working, level %d", 1), Tone: view.Quiet, Inside: 1}, acts(view.Bad, l.Say("%s: refused", "lock")))
+	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(view.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
+	expired := m.row(view.Key{}, view.Cell{Title: l.Say("working, level %d", 1), Tone: view.Quiet, Inside: 1, Parted: true})
+	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), view.Bad
+	compared := view.NewCompared(l, m.scenario(2),
+		view.Side{Name: view.BranchName(l, 0), Rows: []view.Row{taken, refused, deeper}},
+		view.Side{Name: view.BranchName(l, 1), Rows: []view.Row{taken, expired}, Over: true})
+	return []Story{
+		{Name: "Aligned: two locks", Component: templates.Aligned(aligned)},
+		{Name: "Compared: two branches", Component: templates.Compared(compared)},
+	}
+}
+
+func (m *maker) controls() []Story {
+	l := m.l
+	actions := func(pause, gate string, admits, ended bool) []view.ControlAction {
+		return []view.ControlAction{
+			{Do: "pause", Label: pause, Disabled: ended},
+			{Do: "gate", Label: gate, Disabled: ended},
+			{Do: "admit", Label: l.Say("Let one call pass"), Disabled: !admits || ended},
+			{Do: "crash", Label: l.Say("Crash"), Disabled: ended},
+		}
+	}
+	return []Story{
+		{Name: "ExportMenu", Component: templates.ExportMenu("/runs/ID/export?format=")},
+		{Name: "Controls: goes, stands still, waits at the gate, has ended", Component: templates.Controls([]view.Control{
+			{Thread: "A", Ordinal: 0, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, false)},
+			{Thread: "B", Ordinal: 1, Actions: actions(l.Say("Resume"), l.Say("Gate its calls"), false, false), Note: l.Say("paused")},
+			{Thread: "C", Ordinal: 2, Actions: actions(l.Say("Pause"), l.Say("Open the gate"), true, false), Note: l.Say("at the gate: %s", l.Say("%s, level %d", "unlock", 1))},
+			{Thread: "D", Ordinal: 3, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, true), Note: l.Say("has ended")},
+		})},
+		{Name: "Rail: threads, Redis, time, branches", Component: templates.Rail(m.scenario(2))},
+		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(view.Viewer{Steps: true}))},
+		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(true))},
+	}
+}
+
+func (m *maker) editor() []Story {
+	l := m.l
+	one := func(state string, f view.Field) Story {
+		return Story{Name: "EditorField: " + state, Component: templates.EditorField(f)}
+	}
+	wrong := l.Say("Given %s; allowed: %s.", `"200"`, "1ms … 10m")
+	general := view.Part{Fields: []view.Field{{Name: "title", Label: l.Say("Title"), Value: l.Say("Your scenario"), Wide: true}}}
+	lease := view.Part{Fields: []view.Field{{Name: "lock.lease", Label: l.Say("Lease"), Value: "200", Mistakes: []string{wrong}}}}
+	form := view.Form{
+		Readable: true, General: general, Lock: lease,
+		Threads: []view.ThreadForm{{
+			Index: 0, Name: "A", Open: true,
+			Main: view.Part{Fields: []view.Field{{Name: "threads[0].name", Label: l.Say("Name"), Value: "A", Late: true}}},
+			More: view.Part{Fields: []view.Field{{Name: "threads[0].depth", Label: l.Say("Depth"), Default: "1", Numeric: true}}},
+		}, {Index: 1}},
+		Faults: []view.FaultForm{
+			{Index: 0, Thread: "A", Ordinal: 0, Part: view.Part{Fields: []view.Field{{Name: "faults[0].do", Label: l.Say("Name"), Value: "pause"}}}},
+			{Index: 1, Ordinal: -1, Part: view.Part{Mistakes: []string{wrong}}},
+		},
+		Kept: []string{l.Say("Its schedule, with %d entries: who moves, decision by decision.", 8)}, NoThread: true,
+	}
+	mistakes := []view.Mistake{
+		{Line: 3, Key: "lock.lease", Sentence: l.Say("Line %[1]s, %[2]s: given %[3]s; allowed: %[4]s.", "3", "lock.lease", `"200"`, "1ms … 10m"), Input: "f-lock-lease"},
+		{Line: 7, Sentence: l.Say("Line %[1]s: given %[2]s; allowed: %[3]s.", "7", "]", "YAML")},
+	}
+	return []Story{
+		one("empty, with a default", view.Field{Name: "story.empty", Label: l.Say("Depth"), Default: "1", Numeric: true}),
+		one("with a hint", view.Field{Name: "story.hint", Label: l.Say("Lease"), Value: "200ms", Hint: l.Say("-1s turns the clock back.")}),
+		one("with a mistake and a hint", view.Field{Name: "story.wrong", Label: l.Say("Lease"), Value: "200", Hint: l.Say("-1s turns the clock back."), Mistakes: []string{wrong}}),
+		one("a choice", view.Field{Name: "story.choice", Label: l.Say("Lock"), Choices: []view.Choices{
+			{List: []view.Choice{{Value: "reentrant", Label: "reentrant", Selected: true}}},
+			{Label: l.Say("To Redis"), List: []view.Choice{{Value: "setnx", Label: "setnx"}}},
+		}}),
+		{Name: "EditorMistakes", Component: templates.EditorMistakes(mistakes)},
+		{Name: "EditorForm: it waits", Component: templates.EditorForm(view.Form{})},
+		{Name: "EditorForm", Component: templates.EditorForm(form)},
+	}
+}
+
+func (m *maker) pages() []Story {
+	l := m.l
+	exhibit := view.Exhibit{Name: "lease-expiry", Title: l.Say("Your scenario"), Shows: l.Say("Nothing goes wrong."), Protocol: "reentrant"}
+	broken := exhibit
+	broken.Broken = []string{"mutual-exclusion"}
+	broken.Picture = templates.LanesSmall(lanes(2).Small(l, "story-card"))
+	return []Story{
+		{Name: "ExhibitCard", Component: exhibitCard(exhibit)},
+		{Name: "ExhibitCard: with a picture, breaks a rule", Component: exhibitCard(broken)},
+		{Name: "Message", Component: templates.Message(l.Say("There is no such page"), l.Say("The address may be mistyped."))},
+	}
+}

@@ -1,0 +1,46 @@
+// Package story shows each component of web/templates in each of its states,
+// on one page and without a run: for whoever changes how something looks, for
+// the checks of accessibility, and for the tests that compare the HTML.
+//
+// The view models are made by hand. They are no trace's: what stands beside
+// each other in them need not have happened together.
+package story
+
+import (
+	"github.com/a-h/templ"
+
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// Story is a component in one state.
+type Story struct {
+	Name      string // the component as the code calls it, and its state
+	Component templ.Component
+	Moment    *view.ScriptMoment // of a script: what the page's script marks in it
+}
+
+// Group is a component with all its states.
+type Group struct {
+	ID      string // unique, for an address and for a file
+	Name    string
+	Stories []Story
+}
+
+// Groups are all stories, in the language l. Every call makes them anew.
+func Groups(l words.Language) []Group {
+	m := &maker{l: l}
+	return []Group{
+		{"buttons", "Buttons", []Story{{Name: "buttons", Component: buttons()}}},
+		{"marks", "Marks", m.marks()},
+		{"rows", "Rows of the timeline", m.rows()},
+		{"inside", "Commands inside of a row", m.inside()},
+		{"keys", "The lock's key", m.keys()},
+		{"lanes", "Lanes", m.lanes()},
+		{"scripts", "Scripts", m.scripts()},
+		{"tables", "Comparisons", m.tables()},
+		{"controls", "Controls", m.controls()},
+		{"editor", "Editor", m.editor()},
+		{"pages", "Parts of pages", m.pages()},
+	}
+}

@@ -1,0 +1,149 @@
+package story_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"relock/web/story"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var languages = []words.Language{words.English, words.Chinese}
+
+// html is a group's stories, an element a line.
+func html(t *testing.T, l words.Language, g story.Group) string {
+	t.Helper()
+	var b bytes.Buffer
+	for _, s := range g.Stories {
+		b.WriteString("<!-- " + s.Name + " -->\n")
+		if err := s.Component.Render(words.With(t.Context(), l), &b); err != nil {
+			t.Fatal(s.Name, ": ", err)
+		}
+		b.WriteString("\n")
+	}
+	return strings.ReplaceAll(b.String(), "><", ">\n<")
+}
+
+// TestGolden compares each component with what somebody has looked at.
+func TestGolden(t *testing.T) {
+	kept := map[string]bool{}
+	for _, l := range languages {
+		for _, g := range story.Groups(l) {
+			name := filepath.Join("testdata", g.ID+"."+l.Code()+".html")
+			kept[name] = true
+			t.Run(g.ID+" "+l.Code(), func(t *testing.T) {
+				got := html(t, l, g)
+				if *update {
+					if err := os.MkdirAll("testdata", 0o750); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(name, []byte(got), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got); diff != "" {
+					t.Errorf("%s (look at /storybook; go test ./web/story -update writes it anew):\n%s", name, diff)
+				}
+			})
+		}
+	}
+	files, err := filepath.Glob("testdata/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if !kept[name] {
+			t.Errorf("%s is no group's", name)
+		}
+	}
+}
+
+// TestEveryComponentHasAStory fails where a component is added to
+// web/templates and not here.
+func TestEveryComponentHasAStory(t *testing.T) {
+	elsewhere := []string{
+		"MessagePage", "PlayPage", "RunPage", "EditorPage", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", // pages
+		"Viewer", "RunView", "Lua", "Keys", // made of what is here
+		"Film",      // nothing to see
+		"LanesFile", // has a style sheet of its own
+	}
+	var sources strings.Builder
+	for _, pattern := range []string{"*.go", "*.templ"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range files {
+			data, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources.Write(data)
+		}
+	}
+	files, err := filepath.Glob("../templates/*.templ")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no templates:", err)
+	}
+	found := 0
+	for _, name := range files {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`(?m)^templ ([A-Z]\w*)\(`).FindAllSubmatch(data, -1) {
+			found++
+			component := string(m[1])
+			has := strings.Contains(sources.String(), "templates."+component+"(")
+			if has == slices.Contains(elsewhere, component) {
+				t.Errorf("%s: %s: has a story: %v", name, component, has)
+			}
+		}
+	}
+	if found < 2*len(elsewhere) {
+		t.Errorf("only %d components were found", found)
+	}
+}
+
+// TestIDsAreUnique reads the whole page: an id in two places would tie a label
+// to the wrong input.
+func TestIDsAreUnique(t *testing.T) {
+	for _, l := range languages {
+		var b bytes.Buffer
+		if err := story.Page(view.Page{}, story.Groups(l), "/script.js").Render(words.With(t.Context(), l), &b); err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for _, m := range regexp.MustCompile(`\sid="([^"]*)"`).FindAllStringSubmatch(b.String(), -1) {
+			// Both tables of a comparison are closed by a button of one id:
+			// the pages that have them have one at a time.
+			if seen[m[1]] && m[1] != "close-compared" {
+				t.Errorf("%s: the id %q twice", l.Code(), m[1])
+			}
+			seen[m[1]] = true
+		}
+		if len(seen) < 50 {
+			t.Errorf("%s: only %d ids", l.Code(), len(seen))
+		}
+		for _, m := range regexp.MustCompile(`url\(#([^)]*)\)`).FindAllStringSubmatch(b.String(), -1) {
+			if !seen[m[1]] {
+				t.Errorf("%s: nothing has the id %q", l.Code(), m[1])
+			}
+		}
+	}
+}

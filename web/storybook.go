@@ -1,0 +1,16 @@
+package web
+
+import (
+	"net/http"
+
+	"relock/web/static"
+	"relock/web/story"
+	"relock/web/words"
+)
+
+// storybook shows every component in its states, for who works on them.
+func (s *Server) storybook(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	page := story.Page(s.frame(r, l.Say("Storybook")), story.Groups(l), static.Prefix+"dev/story.js")
+	return render(r.Context(), w, http.StatusOK, page)
+}
