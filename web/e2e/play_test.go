@@ -28,7 +28,7 @@ func until(ctx context.Context, t testing.TB, expression string) {
 
 const (
 	place   = `document.getElementById("place").textContent`
-	problem = `document.getElementById("problem").textContent`
+	problem = `(document.getElementById("problem")?.textContent ?? "")`
 )
 
 func at(ctx context.Context, t testing.TB, want string) {
