@@ -122,7 +122,7 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.Handle("GET "+static.Prefix, files)
 	mux.HandleFunc("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
-	s.handler = s.logged(s.secured(http.NewCrossOriginProtection().Handler(mux)))
+	s.handler = s.logged(compressed(s.secured(http.NewCrossOriginProtection().Handler(mux))))
 	return s, nil
 }
 

@@ -480,3 +480,15 @@ func TestWhyARunWasEndedInChinese(t *testing.T) {
 		}
 	}
 }
+
+// A page is sent small, and a websocket all the same.
+func TestPagesAreCompressed(t *testing.T) {
+	s := open(t, nil)
+	res, body := s.do(t, http.MethodGet, "/", nil, "Accept-Encoding", "gzip")
+	if res.Header.Get("Content-Encoding") != "gzip" || strings.Contains(body, "<html") {
+		t.Errorf("the front page comes as %q, %d bytes", res.Header.Get("Content-Encoding"), len(body))
+	}
+	if res, body := s.do(t, http.MethodGet, "/", nil, "Accept-Encoding", "identity"); res.Header.Get("Content-Encoding") != "" || !strings.Contains(body, "<html") {
+		t.Errorf("uncompressed it comes as %q", res.Header.Get("Content-Encoding"))
+	}
+}
