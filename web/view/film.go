@@ -142,9 +142,7 @@ func (f *Film) Add(e trace.Event) int {
 	if n := slices.Index(f.timeline.threads, e.Thread); n >= 0 && frame.Thread < 0 {
 		frame.Thread = n
 	}
-	if w := weight(e); w > frame.weight || w == frame.weight && w < weightViolation {
-		frame.Why, frame.weight = why, w
-	}
+	frame.tell(f.say, weight(e), why)
 	if m := markOf(e); m != "" && (frame.Mark == "" || slices.Index(marks, m) < slices.Index(marks, frame.Mark)) {
 		frame.Mark = m
 	}
@@ -156,6 +154,18 @@ func (f *Film) Add(e trace.Event) int {
 	frame.Says = f.says(row)
 	frame.Alarm = f.alarm(row)
 	return i
+}
+
+// tell has the sentence of an event stand for the row where that weighs more
+// than what came before. What befell a thread right after its call had ended
+// is told after that.
+func (f *Frame) tell(l words.Language, w int, why string) {
+	switch {
+	case f.weight == weightOutcome && w == weightFault:
+		f.Why = l.Say("%s %s", f.Why, why)
+	case w > f.weight || w == f.weight && w < weightViolation:
+		f.Why, f.weight = why, w
+	}
 }
 
 // command notes a command and the line of the script that it is.
@@ -196,7 +206,10 @@ func (f *Film) says(row *Row) string {
 	parts := []string{row.Time}
 	for _, c := range row.Cells {
 		if c.Acting {
-			parts = append(append(parts, c.Thread, c.Title), c.Notes...)
+			parts = append(parts, c.Thread, c.Title)
+			for _, n := range c.Notes {
+				parts = append(parts, n.Text)
+			}
 		}
 	}
 	parts = append(parts, row.Event)
@@ -228,7 +241,11 @@ func (f *Film) alarm(row *Row) string {
 }
 
 // Weights of events: the sentence of the weightiest stands for its row.
-const weightViolation = 8
+const (
+	weightViolation = 8
+	weightOutcome   = 6
+	weightFault     = 5
+)
 
 func weight(e trace.Event) int {
 	switch e.Body.(type) {
@@ -236,10 +253,10 @@ func weight(e trace.Event) int {
 		return weightViolation
 	case trace.Expired:
 		return 7
-	case trace.Fault:
-		return 6
 	case trace.Outcome:
-		return 5
+		return weightOutcome
+	case trace.Fault:
+		return weightFault
 	case trace.Resource:
 		return 4
 	case trace.End:

@@ -69,13 +69,22 @@ type Cell struct {
 	Title   string
 	Tone    Tone
 	Lines   []Line
-	Notes   []string // what the thread does next
-	Inside  int      // levels it acts as if it held
-	Parted  bool     // it believes in a hold that Redis does not know
+	Notes   []Note // what befell the thread, and what it does next
+	Inside  int    // levels it acts as if it held
+	Parted  bool   // it believes in a hold that Redis does not know
 	Acting  bool
 	Doing   Doing
 	Ordinal int // from 0, for its colour
 }
+
+// Note is said beside the title of a cell, which keeps a tone of its own.
+type Note struct {
+	Text string
+	Tone Tone
+}
+
+// note adds one, in the tone of what it says.
+func (c *Cell) note(text string, tone Tone) { c.Notes = append(c.Notes, Note{text, tone}) }
 
 // Line is one Redis command.
 type Line struct {
@@ -285,15 +294,12 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 		title, tone := outcome(t.l, b)
 		if c.Tone == Good { // one more call in the same step
-			c.Notes = append(c.Notes, title)
-			if tone == Bad {
-				c.Tone = Bad
-			}
+			c.note(title, tone)
 			break
 		}
 		c.Title, c.Tone = title, tone
 		if b.Result == trace.Failed {
-			c.Notes = append(c.Notes, failure(t.l, b.Error))
+			c.note(failure(t.l, b.Error), Plain)
 		}
 	case trace.Work:
 		t.work(c, b)
@@ -303,21 +309,25 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if b.Why == trace.WaitNotify {
 			note = t.l.Say("waits for a message, at most %s", length)
 		}
-		c.Notes = append(c.Notes, note)
+		c.note(note, Plain)
 		t.doing[c.Thread] = Waiting
 		t.status[c.Thread] = t.l.Say("waiting until %s", t.l.Millis((e.At + b.For).Duration()))
 	case trace.Resource:
 		t.numbers[e.Seq] = int64(b.Value)
-		c.Notes = append(c.Notes, resource(t.l, b))
+		tone := Plain
 		if b.Refused {
-			c.Tone = Bad
+			tone = Bad
 		}
+		c.note(resource(t.l, b), tone)
 	case trace.Fault:
-		c.Notes = append(c.Notes, fault(t.l, b))
-		c.Tone = Bad
+		tone := Bad
+		if b.Do == run.FaultResume {
+			tone = Plain
+		}
+		c.note(fault(t.l, b), tone)
 		switch {
 		case b.Do == run.FaultResume:
-			t.status[c.Thread], c.Tone, t.doing[c.Thread] = "", Plain, ""
+			t.status[c.Thread], t.doing[c.Thread] = "", ""
 		case b.Do == scenario.FaultPause && b.ForMS == 0:
 			t.doing[c.Thread] = Paused
 			t.status[c.Thread] = t.l.Say("paused by hand")
@@ -327,11 +337,12 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 	case trace.End:
 		t.doing[c.Thread] = ""
-		c.Notes = append(c.Notes, t.l.Say("ends: %s", result(t.l, b.Result)))
-		t.status[c.Thread] = t.l.Say("ended: %s", result(t.l, b.Result))
+		tone := Plain
 		if b.Result != trace.Done {
-			c.Tone = Bad
+			tone = Bad
 		}
+		c.note(t.l.Say("ends: %s", result(t.l, b.Result)), tone)
+		t.status[c.Thread] = t.l.Say("ended: %s", result(t.l, b.Result))
 	}
 }
 
@@ -342,7 +353,7 @@ func (t *Timeline) work(c *Cell, b trace.Work) {
 		t.status[c.Thread] = ""
 		return
 	}
-	c.Notes = append(c.Notes, t.l.Say("works %s", t.l.Millis(b.For.Duration())))
+	c.note(t.l.Say("works %s", t.l.Millis(b.For.Duration())), Plain)
 	t.status[c.Thread] = t.l.Say("working, level %d", b.Level)
 }
 

@@ -34,7 +34,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 		Step: 1, LastSeq: 3, Time: "T1", At: "62.5 ms",
 		Cells: []view.Cell{
 			{
-				Thread: "A", Title: "lock: acquired", Tone: view.Good, Acting: true, Inside: 1, Notes: []string{"works 60 ms"},
+				Thread: "A", Title: "lock: acquired", Tone: view.Good, Acting: true, Inside: 1, Notes: []view.Note{{Text: "works 60 ms", Tone: view.Plain}},
 				Lines: []view.Line{command},
 			},
 			{Thread: "B", Title: "not started", Tone: view.Quiet, Ordinal: 1},
@@ -62,7 +62,7 @@ func TestAFaultStaysBesideTheOutcome(t *testing.T) {
 		Call: "lock", Result: trace.Failed, Attempt: 1, Error: "lock: lock.lua: read tcp: connection reset by peer",
 	}})
 	c := tl.Rows()[0].Cells[0]
-	if want := []string{"fault: the reply is lost", "connection reset by peer"}; c.Title != "lock: error" || c.Tone != view.Bad || !cmp.Equal(want, c.Notes) {
+	if want := []view.Note{{Text: "fault: the reply is lost", Tone: view.Bad}, {Text: "connection reset by peer", Tone: view.Plain}}; c.Title != "lock: error" || c.Tone != view.Bad || !cmp.Equal(want, c.Notes) {
 		t.Errorf("cell %+v", c)
 	}
 }
