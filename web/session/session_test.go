@@ -186,6 +186,18 @@ func TestALongRunIsStopped(t *testing.T) {
 	}
 }
 
+// Also one that has not come to begin.
+func TestARunIsStoppedWhileItBegins(t *testing.T) {
+	limits := DefaultLimits()
+	limits.Longest = time.Nanosecond
+	r := NewRegistry(limits)
+	defer r.Close()
+	s := start(t, r, "threads: [{name: A, work: 1h}]", engine.Options{Wall: true})
+	if err := s.Run.Wait(); err == nil || err.Error() != "it took longer than 1ns" {
+		t.Errorf("ended with %v", err)
+	}
+}
+
 func TestKeptEventsAreBounded(t *testing.T) {
 	limits := DefaultLimits()
 	limits.KeptEvents = 1
