@@ -149,15 +149,17 @@ type Violation struct {
 
 // Timeline folds a trace into rows. It is not safe for concurrent use.
 type Timeline struct {
-	l       words.Language
-	threads []string
-	owners  map[string]string
-	lease   int64
-	key     string
+	l        words.Language
+	threads  []string
+	owners   map[string]string
+	lease    int64
+	key      string
+	scenario Scenario
 
-	rows   []Row
-	stands map[string]*standing
-	belief map[string]int
+	rows    []Row
+	stands  map[string]*standing
+	decided map[string]int // the step in which a call of a thread last went well
+	belief  map[string]int
 
 	// What a rule can be broken with: the tokens that were granted, and the
 	// values that were read and written, by the seq of their events.
@@ -167,8 +169,8 @@ type Timeline struct {
 // NewTimeline returns an empty timeline in l for a run of s.
 func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
 	t := &Timeline{
-		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key,
-		stands: map[string]*standing{}, belief: map[string]int{}, numbers: map[int]int64{},
+		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
+		stands: map[string]*standing{}, decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
 	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
@@ -248,7 +250,7 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
-		c.Parted = c.Inside > 0 && !held[c.Thread]
+		c.Parted = c.Inside > 0 && !held[c.Thread] && InRedis(t.scenario.Protocol)
 		c.Doing = t.stands[c.Thread].doing(e.At)
 	}
 }
@@ -257,6 +259,9 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Expired:
 		row.Event, row.EventTone = t.l.Say("The lease ran out: Redis dropped the key"), Bad
+		if t.scenario.Heartbeat() {
+			row.Event = t.l.Say("The key's time is over: Redis dropped it")
+		}
 		if b.Node > 0 {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
 		}
@@ -291,12 +296,15 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if b.Token > 0 {
 			t.numbers[e.Seq] = b.Token
 		}
-		title, tone := outcome(t.l, b)
-		if c.Tone == Good { // one more call in the same step
+		title, tone := t.outcome(b)
+		if t.decided[c.Thread] == e.Step { // one more call in the same step
 			c.note(title, tone)
 			break
 		}
 		c.Title, c.Tone = title, tone
+		if tone != Bad {
+			t.decided[c.Thread] = e.Step
+		}
 		if b.Result == trace.Failed {
 			c.note(failure(t.l, b.Error), Plain)
 		}

@@ -90,3 +90,61 @@ func TestWhyNotIsAReason(t *testing.T) {
 		}
 	}
 }
+
+// Where the lock is not in Redis, nothing that a thread believes can part from
+// what Redis knows.
+func TestOutsideOfRedisNothingIsParted(t *testing.T) {
+	for name, kind := range map[string]string{"spin-two-processes": view.TypeElsewhere, "no-lock-flash-sale": view.TypeNoLock} {
+		f := film(t, words.English, name)
+		for i, r := range f.Rows() {
+			for _, c := range r.Cells {
+				if c.Parted {
+					t.Errorf("%s: %s: %s is parted", name, r.Time, c.Thread)
+				}
+			}
+			if got := f.Frames()[i].After.Type; got != kind {
+				t.Errorf("%s: a key of type %q, want %q", name, got, kind)
+			}
+		}
+		for _, lane := range whole(f.Lanes()).Lanes {
+			for _, b := range lane.Bars {
+				if b.Parted {
+					t.Errorf("%s: %s has a hatched bar", name, lane.Thread)
+				}
+			}
+		}
+	}
+	f := film(t, words.English, "no-lock-flash-sale")
+	if c := f.Rows()[0].Cells[0]; c.Title != "enters level 1, no lock" || c.Tone != view.Plain {
+		t.Errorf("%q %s", c.Title, c.Tone)
+	}
+}
+
+// A heartbeat is no lock's.
+func TestAHeartbeatHasNoLock(t *testing.T) {
+	f := film(t, words.English, "heartbeat")
+	if got, want := f.Rows()[0].Cells[0].Title, "beat: its key is set"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !f.Frames()[0].After.Heartbeat {
+		t.Error("its key is a lock's")
+	}
+}
+
+// The nodes that have a key are there for the inspector, majority or not.
+func TestNodesAreInTheState(t *testing.T) {
+	f := film(t, words.English, "redlock-restart-without-data")
+	some := false
+	for i, r := range f.Rows() {
+		after := f.Frames()[i].After
+		for n, node := range r.Key.Nodes {
+			some = some || node.Thread != ""
+			if has := after.Nodes[n] >= 0; has != (node.Thread != "") {
+				t.Errorf("%s: node %d: %d", r.Time, node.Number, after.Nodes[n])
+			}
+		}
+	}
+	if !some {
+		t.Error("no node ever has the key")
+	}
+}
