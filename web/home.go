@@ -188,6 +188,9 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 			e.Picture, e.Broken = pictures[e.Name].lanes, pictures[e.Name].broken
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
 				e.Protocol = s.examples[at].sc.Lock.Protocol
+				if kind := s.examples[at].sc.Kind; kind == scenario.KindHeartbeat {
+					e.Protocol = kind
+				}
 			}
 		}
 	}

@@ -44,7 +44,7 @@ func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 	at(ctx, t, "1 of 1 · T1 · 0 ms")
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="B"] .step`)))
 	at(ctx, t, "2 of 2 · T2 · 10 ms")
-	if got := get[string](ctx, t, `document.querySelector('[data-coming="A"]').innerText.replace(/\s+/g, " ")`); got != "ends its work: HEXISTS … in unlock, level 1 · at 300 ms" {
+	if got := get[string](ctx, t, `document.querySelector('[data-coming="A"]').innerText.replace(/\s+/g, " ")`); got != "ends its work: HEXISTS … in unlock, level 1 · works until 300 ms" {
 		t.Errorf("what A would do: %q", got)
 	}
 	if !get[bool](ctx, t, `document.querySelector('[data-next="A"] .step').getAttribute("aria-disabled") === "true"`) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -77,10 +78,13 @@ type Moment struct {
 
 // State is the lock's key in numbers.
 type State struct {
-	Type   string  `json:"type"`
+	Type   string  `json:"type"` // as in traces, or TypeElsewhere, or TypeNoLock
 	Fields []Holds `json:"fields,omitempty"`
-	Lease  int64   `json:"lease"` // ms left; -1: it never runs out
-	Left   int     `json:"left"`  // of the lease, in thousandths
+	Lease  int64   `json:"lease"`           // ms left; -1: it never runs out
+	Left   int     `json:"left"`            // of the lease, in thousandths
+	Nodes  []int   `json:"nodes,omitempty"` // of several: the ordinal of who has the key on each, or -1
+
+	Heartbeat bool `json:"heartbeat,omitempty"` // the key is no lock's, but a device's sign of life
 }
 
 // Holds is an owner in the key.
@@ -125,6 +129,9 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(l, sc),
 	}
 	f.lanes = NewLanes(f.timeline.threads, owners, shown.LeaseMillis)
+	if !InRedis(shown.Protocol) {
+		f.lanes.Private()
+	}
 	return f
 }
 
@@ -149,7 +156,7 @@ func (f *Film) Add(e trace.Event) int {
 	if b, ok := e.Body.(trace.Command); ok {
 		f.command(frame, e, b, why)
 	}
-	frame.After = state(row.Key, e.Key.PTTL)
+	frame.After = f.state(row.Key, e.Key.PTTL)
 	frame.Belief = f.belief(e)
 	frame.Says = f.says(row)
 	frame.Alarm = f.alarm(row)
@@ -171,7 +178,7 @@ func (f *Frame) tell(l words.Language, w int, why string) {
 // command notes a command and the line of the script that it is.
 func (f *Film) command(frame *Frame, e trace.Event, b trace.Command, why string) {
 	row := &f.timeline.rows[len(f.timeline.rows)-1]
-	m := Moment{Why: why, At: row.At, After: state(row.Key, e.Key.PTTL), Belief: f.belief(e)}
+	m := Moment{Why: why, At: row.At, After: f.state(row.Key, e.Key.PTTL), Belief: f.belief(e)}
 	if n := len(row.Inside); n > 0 {
 		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
 	}
@@ -292,10 +299,33 @@ func markOf(e trace.Event) Mark {
 // Matters tells whether an event is one that a person wants to see next.
 func Matters(e trace.Event) bool { return markOf(e) != "" }
 
-func state(k Key, pttl int64) State {
+// TypeElsewhere is the type of a key that is not in Redis: the lock is a word
+// in a process, or there is none.
+const (
+	TypeElsewhere = "elsewhere"
+	TypeNoLock    = "no lock"
+)
+
+func (f *Film) state(k Key, pttl int64) State {
 	s := State{Type: k.Type, Lease: max(pttl, -1), Left: k.Fraction}
 	if k.Type == "" {
 		s.Type = trace.TypeNone
+	}
+	shown := f.timeline.scenario
+	switch {
+	case shown.Heartbeat():
+		s.Heartbeat = true
+	case lock.Protocol(shown.Protocol) == lock.None:
+		s.Type = TypeNoLock
+	case !InRedis(shown.Protocol):
+		s.Type = TypeElsewhere
+	}
+	for _, n := range k.Nodes {
+		at := -1
+		if n.Thread != "" {
+			at = n.Ordinal
+		}
+		s.Nodes = append(s.Nodes, at)
 	}
 	for _, h := range k.Holds {
 		s.Fields = append(s.Fields, Holds{Owner: h.Owner, Thread: h.thread(), Count: h.Count})

@@ -12,7 +12,6 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/run"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -150,16 +149,17 @@ type Violation struct {
 
 // Timeline folds a trace into rows. It is not safe for concurrent use.
 type Timeline struct {
-	l       words.Language
-	threads []string
-	owners  map[string]string
-	lease   int64
-	key     string
+	l        words.Language
+	threads  []string
+	owners   map[string]string
+	lease    int64
+	key      string
+	scenario Scenario
 
-	rows   []Row
-	status map[string]string
-	doing  map[string]Doing
-	belief map[string]int
+	rows    []Row
+	stands  map[string]*standing
+	decided map[string]int // the step in which a call of a thread last went well
+	belief  map[string]int
 
 	// What a rule can be broken with: the tokens that were granted, and the
 	// values that were read and written, by the seq of their events.
@@ -169,12 +169,12 @@ type Timeline struct {
 // NewTimeline returns an empty timeline in l for a run of s.
 func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
 	t := &Timeline{
-		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key,
-		status: map[string]string{}, doing: map[string]Doing{}, belief: map[string]int{}, numbers: map[int]int64{},
+		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
+		stands: map[string]*standing{}, decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
 	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
-		t.status[th.Name] = l.Say("not started")
+		t.stands[th.Name] = &standing{text: l.Say("not started")}
 	}
 	return t
 }
@@ -218,7 +218,7 @@ func (t *Timeline) newRow(e trace.Event) Row {
 		row.Key = t.rows[n-1].Key
 	}
 	for i, name := range t.threads {
-		row.Cells = append(row.Cells, Cell{Thread: name, Ordinal: i, Title: t.status[name], Tone: Quiet})
+		row.Cells = append(row.Cells, Cell{Thread: name, Ordinal: i, Title: t.stands[name].say(t.l, e.At), Tone: Quiet})
 	}
 	return row
 }
@@ -250,8 +250,8 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
-		c.Parted = c.Inside > 0 && !held[c.Thread]
-		c.Doing = t.doing[c.Thread]
+		c.Parted = c.Inside > 0 && !held[c.Thread] && InRedis(t.scenario.Protocol)
+		c.Doing = t.stands[c.Thread].doing(e.At)
 	}
 }
 
@@ -259,6 +259,9 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Expired:
 		row.Event, row.EventTone = t.l.Say("The lease ran out: Redis dropped the key"), Bad
+		if t.scenario.Heartbeat() {
+			row.Event = t.l.Say("The key's time is over: Redis dropped it")
+		}
 		if b.Node > 0 {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
 		}
@@ -276,6 +279,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 }
 
 func (t *Timeline) act(c *Cell, e trace.Event) {
+	stand := t.stands[c.Thread]
 	switch b := e.Body.(type) {
 	case trace.Command:
 		c.Lines = append(c.Lines, t.line(b, c.Ordinal))
@@ -286,23 +290,26 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			}
 		}
 	case trace.Outcome:
-		if b.Call == lock.CallLock {
-			t.doing[c.Thread] = ""
+		if b.Call != lock.CallRenew {
+			stand.moves()
 		}
 		if b.Token > 0 {
 			t.numbers[e.Seq] = b.Token
 		}
-		title, tone := outcome(t.l, b)
-		if c.Tone == Good { // one more call in the same step
+		title, tone := t.outcome(b)
+		if t.decided[c.Thread] == e.Step { // one more call in the same step
 			c.note(title, tone)
 			break
 		}
 		c.Title, c.Tone = title, tone
+		if tone != Bad {
+			t.decided[c.Thread] = e.Step
+		}
 		if b.Result == trace.Failed {
 			c.note(failure(t.l, b.Error), Plain)
 		}
 	case trace.Work:
-		t.work(c, b)
+		t.work(c, stand, e.At, b)
 	case trace.Wait:
 		length := t.l.Millis(b.For.Duration())
 		note := t.l.Say("waits %s", length)
@@ -310,8 +317,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			note = t.l.Say("waits for a message, at most %s", length)
 		}
 		c.note(note, Plain)
-		t.doing[c.Thread] = Waiting
-		t.status[c.Thread] = t.l.Say("waiting until %s", t.l.Millis((e.At + b.For).Duration()))
+		stand.waits(e.At + b.For)
 	case trace.Resource:
 		t.numbers[e.Seq] = int64(b.Value)
 		tone := Plain
@@ -325,36 +331,25 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			tone = Plain
 		}
 		c.note(fault(t.l, b), tone)
-		switch {
-		case b.Do == run.FaultResume:
-			t.status[c.Thread], t.doing[c.Thread] = "", ""
-		case b.Do == scenario.FaultPause && b.ForMS == 0:
-			t.doing[c.Thread] = Paused
-			t.status[c.Thread] = t.l.Say("paused by hand")
-		case b.Do == scenario.FaultPause:
-			t.doing[c.Thread] = Paused
-			t.status[c.Thread] = t.l.Say("standing still until %s", t.l.Millis((e.At + b.ForMS).Duration()))
-		}
+		stand.suffers(t.l, e.At, b)
 	case trace.End:
-		t.doing[c.Thread] = ""
 		tone := Plain
 		if b.Result != trace.Done {
 			tone = Bad
 		}
 		c.note(t.l.Say("ends: %s", result(t.l, b.Result)), tone)
-		t.status[c.Thread] = t.l.Say("ended: %s", result(t.l, b.Result))
+		*stand = standing{text: t.l.Say("ended: %s", result(t.l, b.Result))}
 	}
 }
 
-func (t *Timeline) work(c *Cell, b trace.Work) {
-	t.doing[c.Thread] = ""
+func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work) {
 	if b.State == trace.WorkEnd {
 		c.Title = t.l.Say("work at level %d done", b.Level)
-		t.status[c.Thread] = ""
+		stand.moves()
 		return
 	}
 	c.note(t.l.Say("works %s", t.l.Millis(b.For.Duration())), Plain)
-	t.status[c.Thread] = t.l.Say("working, level %d", b.Level)
+	stand.works(at+b.For, b.Level)
 }
 
 func (t *Timeline) line(b trace.Command, ordinal int) Line {

@@ -45,7 +45,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 	if diff := cmp.Diff(want, tl.Rows()[i]); diff != "" {
 		t.Error(diff)
 	}
-	i = tl.Add(trace.Event{Seq: 4, Step: 2, At: 200, Body: trace.Expired{Was: held}, Key: trace.Absent(), Belief: inside})
+	i = tl.Add(trace.Event{Seq: 4, Step: 2, At: 120, Body: trace.Expired{Was: held}, Key: trace.Absent(), Belief: inside})
 	row := tl.Rows()[i]
 	if row.Event == "" || row.EventTone != view.Bad || row.Key.Lease != "" || !row.Cells[0].Parted || row.Cells[1].Parted {
 		t.Errorf("after the expiry: %+v; want A alone parted from the truth", row)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"relock/engine/check"
+	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -55,6 +56,22 @@ func result(l words.Language, r trace.Result) string {
 	default:
 		return string(r)
 	}
+}
+
+// outcome words what an attempt came to, in the terms of the scenario.
+func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
+	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
+		return t.l.Say("%s: its key is set", b.Call), Good
+	}
+	if lock.Protocol(t.scenario.Protocol) == lock.None && !t.scenario.Heartbeat() {
+		switch b.Result {
+		case trace.Acquired, trace.Reentered:
+			return t.l.Say("enters level %d, no lock", b.Level), Plain
+		case trace.Released, trace.Decremented:
+			return t.l.Say("leaves level %d", b.Level), Plain
+		}
+	}
+	return outcome(t.l, b)
 }
 
 // outcome words what an attempt came to.

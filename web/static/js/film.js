@@ -8,10 +8,12 @@
  * @property {string} count
  *
  * @typedef {object} State of the lock's key
- * @property {string} type "none", "hash", "string"
+ * @property {string} type "none", "hash", "string", or "elsewhere" or "no lock" where Redis is not asked
  * @property {Field[]} [fields]
  * @property {number} lease ms left, or -1 where it never runs out
  * @property {number} left of the lease, in thousandths
+ * @property {number[]} [nodes] where there are several: the ordinal of who has the key on each, or -1
+ * @property {boolean} [heartbeat] the key is a device's, and no lock's
  *
  * @typedef {import("./lua.js").Moment} Lua
  *
