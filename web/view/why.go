@@ -514,6 +514,9 @@ func (t *Teller) exhausted(e trace.Event, b trace.Outcome) string {
 		patience := time.Duration(retry.Times) * retry.Interval
 		return t.say("%s gives up: it waits for %s at most, and the lock was not handed to it.", e.Thread, t.l.Millis(patience))
 	}
+	if b.Attempt == 1 {
+		return t.say("%s gives up: it was refused, and it does not retry.", e.Thread)
+	}
 	return t.say("%s gives up: retry %d was refused, and it retries %d times at most.", e.Thread, b.Attempt-1, retry.Times)
 }
 
@@ -990,6 +993,9 @@ func (t *Teller) end(e trace.Event, b trace.End) string {
 		}
 	case trace.Exhausted:
 		last := t.thread(who).exhausted
+		if last.Attempt == 1 {
+			return t.say("%s ends without level %d, which it asked for once.", who, last.Level)
+		}
 		return t.say("%s ends without level %d: retry %d was its last.", who, last.Level, last.Attempt-1)
 	case trace.Lost:
 		return t.say("%s ends with an error: it was told that its lock had been lost.", who)
