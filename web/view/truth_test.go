@@ -148,3 +148,19 @@ func TestNodesAreInTheState(t *testing.T) {
 		t.Error("no node ever has the key")
 	}
 }
+
+// What Redis did is named where the events show it.
+func TestWhyNamesTheJumpAndTheExpiry(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		step int
+		want string
+	}{
+		{"clock-jump", 5, "Redis drops A's key: its clock has jumped by 2,000 ms, beyond the lease of 1,000 ms."},
+		{"fenced-late-write", 8, "A and B are inside at once: Redis dropped A's key 5 ms ago."},
+	} {
+		if got := film(t, words.English, c.name).Frames()[c.step-1].Why; got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}

@@ -96,7 +96,7 @@ func outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	case trace.Refused:
 		return l.Say("%s: refused", call), Bad
 	case trace.Exhausted:
-		return l.Say("gives up after %d attempts", b.Attempt), Bad
+		return l.Say("gives up, retries: %d", b.Attempt-1), Bad
 	case trace.Online:
 		return l.Say("%s: online", call), Good
 	case trace.Offline:

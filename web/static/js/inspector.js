@@ -99,7 +99,13 @@ function lease(film, state) {
     return box;
   }
   const endless = state.lease < 0;
-  const text = endless ? say("∞ no expiry: it would stay for ever") : say("%d of %d ms", state.lease, film.lease);
+  const hours = Math.floor(state.lease / 3_600_000);
+  const far = hours >= 24 && state.lease > 10 * film.lease; // days, where far less was asked for
+  const text = endless
+    ? say("∞ no expiry: it would stay for ever")
+    : far
+      ? say("%d d %d h, where %d ms were meant", Math.floor(hours / 24), hours % 24, film.lease)
+      : say("%d of %d ms", state.lease, film.lease);
   box.append(make("span", {}, say("lease left")), make("span", { class: "left-ms" }, text));
   const meter = make("div", {
     role: "meter", "aria-label": say("lease left"), "aria-valuemin": "0", "aria-valuemax": String(Math.max(film.lease, state.lease)),
