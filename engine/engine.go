@@ -66,6 +66,9 @@ func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) 
 		defer close(r.done)
 		defer stop(nil)
 		r.err = prepared.Execute(ctx)
+		if r.err != nil && ctx.Err() != nil {
+			r.err = context.Cause(ctx) // also where it had not come to begin
+		}
 	}()
 	return r, nil
 }

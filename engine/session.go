@@ -169,8 +169,12 @@ func (s *Session) note(m scenario.Move) {
 
 func (s *Session) position() Position {
 	p := Position{At: s.live.Now(), Options: s.live.Options(), Over: s.live.Over()}
-	p.Next, _ = s.live.NextEvent()
-	p.Expiry, _ = s.live.Expiry()
+	if next, ok := s.live.NextEvent(); ok {
+		p.Next = next
+	}
+	if expiry, ok := s.live.Expiry(); ok {
+		p.Expiry = expiry
+	}
 	if events, _ := s.liveRun.Log().Since(0); len(events) > 0 {
 		last := events[len(events)-1]
 		p.Seq, p.Row = last.Seq, last.Step

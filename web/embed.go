@@ -111,7 +111,7 @@ func filmed(l words.Language, made *recording) (*replayJSON, error) {
 	if out.Lua, err = rendered(l, templates.Lua(film.Scripts())); err != nil {
 		return nil, err
 	}
-	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film, 0)))
+	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film.Lanes(), 0)))
 	return out, err
 }
 

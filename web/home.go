@@ -45,6 +45,20 @@ func (r *recording) film(l words.Language) *view.Film {
 	return f
 }
 
+// lanes are the recording's picture alone, for far less than its film.
+func (r *recording) lanes(l words.Language) *view.Lanes {
+	shown := view.NewScenario(l, r.sc)
+	names := make([]string, len(shown.Threads))
+	for i, t := range shown.Threads {
+		names[i] = t.Name
+	}
+	lanes := view.NewLanes(names, r.header.Owners, shown.LeaseMillis)
+	for _, e := range r.events {
+		lanes.Add(e)
+	}
+	return lanes
+}
+
 // home is the front door.
 func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
@@ -80,15 +94,15 @@ func (s *Server) replayed(ctx context.Context) (*recording, error) {
 // recorded is a film that needs no more of the server.
 func (s *Server) recorded(l words.Language, sc *scenario.Scenario, f *view.Film) view.Viewer {
 	return view.Viewer{
-		Scenario: view.NewScenario(l, sc), Rows: f.Rows(), Lanes: lanesOf(l, f, len(f.Rows())), Scripts: f.Scripts(),
+		Scenario: view.NewScenario(l, sc), Rows: f.Rows(), Lanes: lanesOf(l, f.Lanes(), len(f.Rows())), Scripts: f.Scripts(),
 		Recorded: f.Recorded(),
 	}
 }
 
 // lanesOf are the lanes around a row, standing on it.
-func lanesOf(l words.Language, f *view.Film, row int) view.LanesPicture {
+func lanesOf(l words.Language, lanes *view.Lanes, row int) view.LanesPicture {
 	count := view.MaxLaneRows
-	p := f.Lanes().Window(l, "lanes", max(0, min(row-count/2, len(f.Rows())-count)), count)
+	p := lanes.Window(l, "lanes", max(0, min(row-count/2, lanes.Len()-count)), count)
 	p.Cursor = row
 	return p
 }
@@ -174,6 +188,9 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 			e.Picture, e.Broken = pictures[e.Name].lanes, pictures[e.Name].broken
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
 				e.Protocol = s.examples[at].sc.Lock.Protocol
+				if kind := s.examples[at].sc.Kind; kind == scenario.KindHeartbeat {
+					e.Protocol = kind
+				}
 			}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/gzhttp"
 )
 
 // policy lets a page use what comes from here, and nothing inline but the
@@ -29,6 +31,19 @@ func (s *Server) secured(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 		next.ServeHTTP(w, r)
+	})
+}
+
+// compressed sends what can be made smaller as gzip. A websocket takes its
+// connection over, and is left alone.
+func compressed(next http.Handler) http.Handler {
+	smaller := gzhttp.GzipHandler(next)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "" {
+			next.ServeHTTP(w, r)
+			return
+		}
+		smaller.ServeHTTP(w, r)
 	})
 }
 

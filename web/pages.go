@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -114,8 +115,10 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 		Step: "/play#" + open, Edit: "/edit?run=" + found.Run.ID(), Exports: path + "/export?format=",
 		ID: found.Run.ID(), Title: titleOf(l, sc), Place: view.Place(l, header, s.externalName()),
 		LastSeq: len(events), Ended: ended, Socket: path + "/socket?lang=" + l.Code() + "&",
+		Picture: path + "/lanes?lang=" + l.Code() + "&row=",
 	}
 	run.Viewer = s.recorded(l, sc, film)
+	run.Viewer.All = allRows(r)
 	run.Slow = view.ClockNote(l, header.Clock, found.Slow)
 	if header.Clock == trace.ClockWall && !ended && found.Owned(s.visitorOf(r)) {
 		run.Controls = view.NewControls(l, found.Run.Controls())
@@ -127,6 +130,30 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
 }
+
+// runLanes are a run's lanes around a row, as a part of its page.
+func (s *Server) runLanes(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	events, _ := found.Run.Log().Since(0)
+	return answerLanes(w, r, &recording{found.Run.Scenario(), found.Run.Header(), events})
+}
+
+// answerLanes answers with the lanes around the row that r asks for.
+func answerLanes(w http.ResponseWriter, r *http.Request, run *recording) error {
+	row, err := strconv.Atoi(r.URL.Query().Get("row"))
+	if err != nil || row < 0 {
+		return refuse(http.StatusBadRequest, "That is no place in a run", "The row of a picture is the number of a step, 0 or more.")
+	}
+	l := words.From(r.Context())
+	return render(r.Context(), w, http.StatusOK, templates.Lanes(lanesOf(l, run.lanes(l), row)))
+}
+
+// allRows tells whether a page is asked for with every row in its table, as
+// those need it who read it without its script.
+func allRows(r *http.Request) bool { return r.URL.Query().Get("rows") == "all" }
 
 // trace is the run as JSON Lines.
 func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
@@ -148,7 +175,7 @@ type encoder struct{}
 func (encoder) Rows(run *engine.Run, l words.Language) session.Encode {
 	film := view.NewFilm(l, run.Scenario(), run.Header().Owners)
 	seq := 0
-	return func(events []trace.Event, ended bool) ([]byte, error) {
+	return func(events []trace.Event, ended bool) (rows, picture []byte, err error) {
 		first := len(film.Rows())
 		f := frameJSON{V: 1, Ended: ended}
 		for _, e := range events {
@@ -156,17 +183,21 @@ func (encoder) Rows(run *engine.Run, l words.Language) session.Encode {
 			seq = e.Seq
 		}
 		f.Seq = seq
-		var err error
 		if f.Rows, err = framesOf(l, film, first, len(film.Rows())); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if f.Verdict, err = rendered(l, templates.Verdict(view.Verdict(l, film.Rows(), ended))); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if f.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film, len(film.Rows())))); err != nil {
-			return nil, err
+		lanes := lanesJSON{V: 1}
+		if lanes.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film.Lanes(), len(film.Rows())))); err != nil {
+			return nil, nil, err
 		}
-		return json.Marshal(f)
+		if rows, err = json.Marshal(f); err != nil {
+			return nil, nil, err //nolint:wrapcheck // cannot be
+		}
+		picture, err = json.Marshal(lanes)
+		return rows, picture, err //nolint:wrapcheck // cannot be
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	p.Page.Preview = s.preview(r)
 	p.Viewer = view.Viewer{
 		Scenario: view.NewScenario(l, shown), Steps: true, Scripts: view.Scripts(l, shown),
-		Lanes: lanesOf(l, view.NewFilm(l, shown, nil), 0),
+		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),
 	}
 	for _, known := range scenario.Protocols() {
 		p.Locks = append(p.Locks, known.Name)

@@ -160,7 +160,7 @@ func TestSteppingOverTheSocket(t *testing.T) {
 	p := open(t, nil).page(t)
 	p.must(object{"do": "open", "scenario": leaseExpiry})
 	main := p.branches[0]
-	if len(main.positions) != 1 || main.tip().Options[0].Does != "starts: EXISTS … in lock, level 1" || main.tip().Options[1].Why != "at 10 ms" {
+	if len(main.positions) != 1 || main.tip().Options[0].Does != "starts: EXISTS … in lock, level 1" || main.tip().Options[1].Why != "waits until 10 ms" {
 		t.Errorf("at the start: %+v", main.positions)
 	}
 	p.must(object{"do": "step", "branch": 0, "thread": "A"})
@@ -609,7 +609,7 @@ func TestRunsAndRefusalsInChinese(t *testing.T) {
 		t.Errorf("a step before all: %q", refused)
 	}
 	p.must(object{"do": "open", "scenario": leaseExpiry})
-	if got := p.branches[0].tip().Options[1].Why; got != "在 10 ms" {
+	if got := p.branches[0].tip().Options[1].Why; got != "等到 10 ms" {
 		t.Errorf("why B does not move: %q", got)
 	}
 	p.must(object{"do": "step", "branch": 0})

@@ -432,7 +432,7 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 
 // lanesAt draws the lanes around a row.
 func (p *player) lanesAt(f *view.Film, row int) (string, error) {
-	return rendered(p.l, templates.Lanes(lanesOf(p.l, f, row)))
+	return rendered(p.l, templates.Lanes(lanesOf(p.l, f.Lanes(), row)))
 }
 
 // lanes sends the lanes around the row to which the first moves have led.

@@ -164,15 +164,35 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	film := (&recording{sc, header, events}).film(l)
 	run := view.Run{
 		ID: id, Title: titleOf(l, sc), Place: view.Place(l, header, l.Say("another place")), LastSeq: len(events), Ended: true,
-		Exports: "/traces/" + id + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id, Slow: view.ClockNote(l, header.Clock, 1),
+		Exports: "/traces/" + id + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id,
+		Picture: "/traces/" + id + "/lanes?lang=" + l.Code() + "&row=", Slow: view.ClockNote(l, header.Clock, 1),
 		Viewer: s.recorded(l, sc, film),
 	}
+	run.Viewer.All = allRows(r)
 	run.Verdict, run.Tone = view.Verdict(l, film.Rows(), true)
 	title := run.Title
 	if title == "" {
 		title = l.Say("A trace")
 	}
 	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
+}
+
+// traceLanes are the lanes of a trace from elsewhere around a row, as a part
+// of its page.
+func (s *Server) traceLanes(w http.ResponseWriter, r *http.Request) error {
+	kept, ok := s.traces.find(r.PathValue("id"))
+	if !ok {
+		return errNoTrace
+	}
+	if !s.turn(r.Context()) {
+		return nil // the visitor has left
+	}
+	defer s.done()
+	header, events, sc, err := readTrace(kept.data)
+	if err != nil {
+		return fmt.Errorf("web: a trace that was read before: %w", err)
+	}
+	return answerLanes(w, r, &recording{sc, header, events})
 }
 
 // exportTrace answers with a trace from elsewhere as a file.

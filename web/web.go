@@ -95,11 +95,13 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("POST /traces", s.page(s.keepTrace))
 	mux.HandleFunc("GET /traces/{id}", s.page(s.showTrace))
 	mux.HandleFunc("GET /traces/{id}/trace", s.page(s.keptTrace))
+	mux.HandleFunc("GET /traces/{id}/lanes", s.page(s.traceLanes))
 	mux.HandleFunc("GET /traces/{id}/export", s.page(s.exportTrace))
 	mux.HandleFunc("POST /runs", s.page(s.start))
 	mux.HandleFunc("GET /runs/{id}", s.page(s.show))
 	mux.HandleFunc("GET /runs/{id}/trace", s.page(s.trace))
 	mux.HandleFunc("GET /runs/{id}/socket", s.page(s.socket))
+	mux.HandleFunc("GET /runs/{id}/lanes", s.page(s.runLanes))
 	mux.HandleFunc("GET /runs/{id}/export", s.page(s.exportRun))
 	mux.HandleFunc("POST /export", s.page(s.exportLink))
 	mux.HandleFunc("GET /qr", s.page(s.qr))
@@ -120,7 +122,7 @@ func New(c Config) (*Server, error) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	mux.Handle("GET "+static.Prefix, files)
 	mux.HandleFunc("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
-	s.handler = s.logged(s.secured(http.NewCrossOriginProtection().Handler(mux)))
+	s.handler = s.logged(compressed(s.secured(http.NewCrossOriginProtection().Handler(mux))))
 	return s, nil
 }
 
@@ -243,9 +245,14 @@ type frameJSON struct {
 	V       int          `json:"v"`
 	Seq     int          `json:"seq"` // of the last event in it
 	Rows    []view.Frame `json:"rows"`
-	Lanes   string       `json:"lanes"` // HTML
 	Verdict string       `json:"verdict"`
 	Ended   bool         `json:"ended"`
+}
+
+// lanesJSON is a frame of the lanes as they are now.
+type lanesJSON struct {
+	V     int    `json:"v"`
+	Lanes string `json:"lanes"` // HTML
 }
 
 // controlsJSON is a frame of how the threads of a run are steered.

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -123,7 +124,10 @@ func (s site) ended(t *testing.T, path string) []frame {
 	return frames
 }
 
+// frame is a frame of rows, or one of the run's lanes.
 type frame struct {
+	Lanes string
+
 	V    int
 	Seq  int
 	Rows []struct {
@@ -144,6 +148,7 @@ func (s site) dial(t *testing.T, path string, since int, header http.Header) (*w
 	return conn, res, err
 }
 
+// watch returns the frames of rows after an event.
 func (s site) watch(t *testing.T, path string, since int) ([]frame, int) {
 	t.Helper()
 	conn, _, err := s.dial(t, path, since, nil)
@@ -167,7 +172,9 @@ func (s site) watch(t *testing.T, path string, since int) ([]frame, int) {
 		if err := json.Unmarshal(data, &f); err != nil {
 			t.Fatal(err)
 		}
-		frames = append(frames, f)
+		if f.Lanes == "" {
+			frames = append(frames, f)
+		}
 	}
 }
 
@@ -199,6 +206,63 @@ func TestRunPageHasAllRowsWithoutScript(t *testing.T) {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
+	}
+}
+
+// longText is a scenario of more steps than a page has in its table.
+const longText = `
+lock: {lease: 200ms, retry: {times: 1000, interval: 25ms}}
+threads: [{name: A}, {name: B}]
+defaults: {depth: 2, repeat: 100, work: 10ms}
+`
+
+func TestALongRunIsInThePageInPortions(t *testing.T) {
+	s := open(t, nil)
+	path := s.run(t, twoThreads("base", longText, "yaml", longText))
+	frames := s.ended(t, path)
+	rows := frames[len(frames)-2].Rows
+	steps := rows[len(rows)-1].Step
+	if steps <= view.MaxShown+40 {
+		t.Fatalf("%d steps are no long run", steps)
+	}
+	_, body := s.do(t, http.MethodGet, path, nil)
+	table, rest, _ := strings.Cut(body, `</tbody>`)
+	if got := strings.Count(table, `<tr id="row-`); got != view.MaxShown {
+		t.Errorf("%d rows in the table, want %d", got, view.MaxShown)
+	}
+	if !strings.Contains(rest, `<noscript>`) || !strings.Contains(rest, `href="?rows=all"`) {
+		t.Error("without the script no way leads to the other rows")
+	}
+	next := view.MaxShown + 1
+	for _, script := range strings.Split(rest, `<script type="text/html" `)[1:] {
+		text, _, _ := strings.Cut(script, "</script>")
+		var a, b string
+		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ">", " >"), "data-first=%q data-count=%q", &a, &b); err != nil {
+			t.Fatalf("%.60s: %v", text, err)
+		}
+		if a != strconv.Itoa(next) || b != strconv.Itoa(strings.Count(text, `<tr id="row-`)) || !strings.Contains(text, `<tr id="row-`+a+`"`) {
+			t.Errorf("a portion from %s, of %s rows; want one from %d, of %d", a, b, next, strings.Count(text, `<tr id="row-`))
+		}
+		next += strings.Count(text, `<tr id="row-`)
+	}
+	if next != steps+1 {
+		t.Errorf("the portions end before step %d; the run has %d", next, steps)
+	}
+	_, body = s.do(t, http.MethodGet, path+"?rows=all", nil)
+	table, _, _ = strings.Cut(body, `</tbody>`)
+	if got := strings.Count(table, `<tr id="row-`); got != steps {
+		t.Errorf("with rows=all %d rows are in the table, want %d", got, steps)
+	}
+
+	for _, row := range []int{0, 1, 300, steps, steps + 1000} {
+		res, lanes := s.do(t, http.MethodGet, path+"/lanes?row="+strconv.Itoa(row), nil)
+		want := fmt.Sprintf(` data-step="%d"`, min(max(row, 1), steps))
+		if res.StatusCode != http.StatusOK || !strings.Contains(lanes, want) || strings.Count(lanes, " data-step=") != view.MaxLaneRows {
+			t.Errorf("lanes around row %d: %d, with %d rows, or not with that one", row, res.StatusCode, strings.Count(lanes, " data-step="))
+		}
+	}
+	if res, _ := s.do(t, http.MethodGet, path+"/lanes?row=x", nil); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("lanes around row x: %d", res.StatusCode)
 	}
 }
 
@@ -414,5 +478,17 @@ func TestWhyARunWasEndedInChinese(t *testing.T) {
 		if !strings.HasPrefix(got, "运行被中止：") || strings.Contains(got, why) {
 			t.Errorf("%q is said as %q", why, got)
 		}
+	}
+}
+
+// A page is sent small, and a websocket all the same.
+func TestPagesAreCompressed(t *testing.T) {
+	s := open(t, nil)
+	res, body := s.do(t, http.MethodGet, "/", nil, "Accept-Encoding", "gzip")
+	if res.Header.Get("Content-Encoding") != "gzip" || strings.Contains(body, "<html") {
+		t.Errorf("the front page comes as %q, %d bytes", res.Header.Get("Content-Encoding"), len(body))
+	}
+	if res, body := s.do(t, http.MethodGet, "/", nil, "Accept-Encoding", "identity"); res.Header.Get("Content-Encoding") != "" || !strings.Contains(body, "<html") {
+		t.Errorf("uncompressed it comes as %q", res.Header.Get("Content-Encoding"))
 	}
 }

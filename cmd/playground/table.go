@@ -194,7 +194,11 @@ func cellLines(c view.Cell, width int) []styled {
 		lines = append(lines, styled{strings.Join(words, " "), s})
 	}
 	for _, n := range c.Notes {
-		lines = append(lines, styled{"· " + n, faint})
+		if n.Tone == view.Bad {
+			lines = append(lines, styled{"✗ " + n.Text, red})
+			continue
+		}
+		lines = append(lines, styled{"· " + n.Text, faint})
 	}
 	return lines
 }

@@ -24,7 +24,13 @@ const stepLimit = 60 * time.Second
 
 // tab opens an empty tab of a browser of its own. Without Chromium the test
 // is skipped, and fails where CI is set.
-func tab(t *testing.T) context.Context {
+func tab(t testing.TB) context.Context {
+	t.Helper()
+	return tabFor(t, stepLimit)
+}
+
+// tabFor is tab for what may take as long as limit.
+func tabFor(t testing.TB, limit time.Duration) context.Context {
 	t.Helper()
 	path, err := exec.LookPath("chromium")
 	if err != nil {
@@ -45,7 +51,7 @@ func tab(t *testing.T) context.Context {
 	if err := chromedp.Do(ctx); err != nil {
 		t.Fatal("start chromium: ", err)
 	}
-	ctx, cancel = context.WithTimeout(ctx, stepLimit)
+	ctx, cancel = context.WithTimeout(ctx, limit)
 	t.Cleanup(cancel)
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -60,7 +66,7 @@ func tab(t *testing.T) context.Context {
 	return ctx
 }
 
-func serve(t *testing.T) string {
+func serve(t testing.TB) string {
 	t.Helper()
 	s, err := web.New(web.Config{
 		Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(), Dev: true,
@@ -76,14 +82,14 @@ func serve(t *testing.T) string {
 	return h.URL
 }
 
-func do(ctx context.Context, t *testing.T, steps ...chromedp.Action[chromedp.Void]) {
+func do(ctx context.Context, t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
 	if err := chromedp.Do(ctx, steps...); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func get[T any](ctx context.Context, t *testing.T, expression string) T {
+func get[T any](ctx context.Context, t testing.TB, expression string) T {
 	t.Helper()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 	if err != nil {

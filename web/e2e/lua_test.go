@@ -94,6 +94,7 @@ func TestAScriptIsMarkedWhereItStands(t *testing.T) {
 			t.Errorf("%d: %s\nwant %s", seq, got, want)
 		}
 	}
+	read(41)
 	if got := get[string](ctx, t, `[...pane.querySelectorAll("[data-script]:not([hidden]) .lua-untaken")].map(l => l.dataset.line).join(" ")`); got != "9 14" {
 		t.Errorf("passed by: %s", got)
 	}

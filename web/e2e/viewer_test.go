@@ -141,3 +141,37 @@ func TestARunWithoutScripts(t *testing.T) {
 		t.Error("no lanes without scripts")
 	}
 }
+
+// Every row can be stood at, also where one decision has made several; only
+// where a decision is over can one act.
+func TestEveryRowCanBeStoodAt(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0")
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	at(ctx, t, "10 of 10 · T10")
+	do(ctx, t, chromedp.Click(chromedp.CSS("#row-9 .t")))
+	at(ctx, t, "9 of 10 · T9")
+	if got := get[string](ctx, t, `document.querySelector('[data-next="A"] .step').getAttribute("aria-label")`); !strings.Contains(got, "goes on to T10") {
+		t.Errorf("A's step inside of a decision says %q", got)
+	}
+	do(ctx, t, chromedp.KeyEvent("1"))
+	until(ctx, t, problem+`.includes("This decision is not over")`)
+	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+	at(ctx, t, "10 of 10 · T10")
+
+	// What is pressed keeps the focus, also where it cannot be done again.
+	do(ctx, t, chromedp.KeyEvent(kb.Home), chromedp.Focus(chromedp.CSS(`[data-next="A"] .step`)), chromedp.KeyEvent(kb.Enter))
+	at(ctx, t, "1 of 10")
+	if !get[bool](ctx, t, `document.activeElement === document.querySelector('[data-next="A"] .step') && document.activeElement.getAttribute("aria-disabled") === "true"`) {
+		t.Error("the focus is lost after a step")
+	}
+}
+
+func TestTheQRCodeIsAPicture(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0")
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#qr")), chromedp.Click(chromedp.CSS("#qr")))
+	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0`)
+}

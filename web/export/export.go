@@ -185,7 +185,10 @@ func (r Run) wording(e trace.Event) wording {
 	}
 	for _, c := range row.Cells {
 		if c.Acting {
-			w.title, w.notes = c.Title, c.Notes
+			w.title = c.Title
+			for _, n := range c.Notes {
+				w.notes = append(w.notes, n.Text)
+			}
 		}
 	}
 	return w

@@ -65,7 +65,7 @@ func (r Run) threadCell(c view.Cell) []string {
 		parts = append(parts, code(text))
 	}
 	for _, n := range c.Notes {
-		parts = append(parts, plain(n))
+		parts = append(parts, plain(n.Text))
 	}
 	return parts
 }

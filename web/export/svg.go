@@ -27,6 +27,9 @@ func writeSVG(b *bytes.Buffer, r Run) error {
 		threads[i] = t.Name
 	}
 	lanes := view.NewLanes(threads, r.Header.Owners, r.Scenario.Lock.Lease.Milliseconds())
+	if !view.InRedis(r.Scenario.Lock.Protocol) {
+		lanes.Private()
+	}
 	for _, e := range r.Events {
 		lanes.Add(e)
 	}

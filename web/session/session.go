@@ -50,10 +50,11 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Encode makes one frame of the events that are new. It is called for one run
-// by one goroutine, with events in order; last of all without events, when
-// the run has ended.
-type Encode func(events []trace.Event, ended bool) ([]byte, error)
+// Encode makes one frame of the events that are new, and one of the picture
+// of the whole run so far, of which only the newest counts; nil is none. It is
+// called for one run by one goroutine, with events in order; last of all
+// without events, when the run has ended.
+type Encode func(events []trace.Event, ended bool) (rows, picture []byte, err error)
 
 // Registry keeps sessions. It is safe for concurrent use.
 type Registry struct {
@@ -105,10 +106,11 @@ type Session struct {
 // audience is who looks at a run in one language: a frame is made once for
 // all of them.
 type audience struct {
-	encode Encode
-	hub    *hub.Hub
-	frames []frame
-	latest []byte // the frame of how the threads are steered, nil before the first
+	encode  Encode
+	hub     *hub.Hub
+	frames  []frame
+	picture []byte // the newest, nil before the first
+	latest  []byte // the frame of how the threads are steered, nil before the first
 }
 
 type frame struct {
@@ -432,9 +434,14 @@ func (s *Session) show(events []trace.Event, over bool) {
 
 // add makes a frame of the events up to last, and publishes it.
 func (a *audience) add(last int, events []trace.Event, over bool) {
-	data := made(a.encode(events, over))
+	data, picture, err := a.encode(events, over)
+	data = made(data, err)
 	a.frames = append(a.frames, frame{last, data})
-	_ = a.hub.Publish(data) // closed: nobody is there
+	if picture != nil {
+		a.picture = picture
+		_ = a.hub.Publish(picture) // closed: nobody is there
+	}
+	_ = a.hub.Publish(data)
 }
 
 // audience is that of a language. The first who speaks it gets what there is
@@ -467,6 +474,9 @@ func (s *Session) Join(seq int, l words.Language) (backlog [][]byte, viewer *hub
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	a := s.audience(l)
+	if a.picture != nil && s.shown > seq {
+		backlog = append(backlog, a.picture)
+	}
 	for i, f := range a.frames {
 		if f.last > seq || s.over && i == len(a.frames)-1 {
 			backlog = append(backlog, f.data)

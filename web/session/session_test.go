@@ -28,7 +28,7 @@ func (sequences) Controls(r *engine.Run, _ words.Language) ([]byte, error) {
 }
 
 func (sequences) Rows(*engine.Run, words.Language) Encode {
-	return func(events []trace.Event, ended bool) ([]byte, error) {
+	return func(events []trace.Event, ended bool) (rows, picture []byte, err error) {
 		seqs := []int{}
 		for _, e := range events {
 			seqs = append(seqs, e.Seq)
@@ -36,7 +36,8 @@ func (sequences) Rows(*engine.Run, words.Language) Encode {
 		if ended {
 			seqs = append(seqs, -1)
 		}
-		return json.Marshal(seqs)
+		rows, err = json.Marshal(seqs)
+		return rows, nil, err
 	}
 }
 
@@ -94,8 +95,8 @@ func TestFramesHoldEveryEventOnceAndThenTheEnd(t *testing.T) {
 type spoken struct{ sequences }
 
 func (spoken) Rows(_ *engine.Run, l words.Language) Encode {
-	return func(events []trace.Event, ended bool) ([]byte, error) {
-		return fmt.Appendf(nil, "%s %d %v", l.Code(), len(events), ended), nil
+	return func(events []trace.Event, ended bool) (rows, picture []byte, err error) {
+		return fmt.Appendf(nil, "%s %d %v", l.Code(), len(events), ended), nil, nil
 	}
 }
 
@@ -181,6 +182,18 @@ func TestALongRunIsStopped(t *testing.T) {
 	defer r.Close()
 	s := start(t, r, "threads: [{name: A, work: 1h}]", engine.Options{Wall: true})
 	if err := s.Run.Wait(); err == nil || err.Error() != "it took longer than 20ms" {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+// Also one that has not come to begin.
+func TestARunIsStoppedWhileItBegins(t *testing.T) {
+	limits := DefaultLimits()
+	limits.Longest = time.Nanosecond
+	r := NewRegistry(limits)
+	defer r.Close()
+	s := start(t, r, "threads: [{name: A, work: 1h}]", engine.Options{Wall: true})
+	if err := s.Run.Wait(); err == nil || err.Error() != "it took longer than 1ns" {
 		t.Errorf("ended with %v", err)
 	}
 }

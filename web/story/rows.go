@@ -93,7 +93,7 @@ func (m *maker) rows() []Story {
 		m.told("acquired", m.row(held, holds(acts(view.Good, l.Say("%s: acquired", "lock"), exists(), incr("1"), expire), 1))),
 	}
 	refused := acts(view.Bad, l.Say("%s: refused", "lock"), m.command("EXISTS", "", "1", 4, false), m.command("HEXISTS", owner(1), "0", 4, false))
-	refused.Notes, refused.Doing = []string{l.Say("waits %s", m.ms(50))}, view.Waiting
+	refused.Notes, refused.Doing = []view.Note{{Text: l.Say("waits %s", m.ms(50)), Tone: view.Plain}}, view.Waiting
 	list = append(list, m.told("refused, and waits", m.row(held, working, refused)))
 	for level := 2; level <= 5; level++ { // four are told apart
 		cell := holds(acts(view.Good, l.Say("%s: level %d entered", "lock", level), incr(strconv.Itoa(level)), expire), level)
@@ -107,8 +107,8 @@ func (m *maker) rows() []Story {
 		m.told("one stands still", m.row(held, holds(acts(view.Plain, l.Say("work at level %d done", 1)), 1), paused)),
 		m.told("stands still and holds", m.row(held, view.Cell{Title: l.Say("standing still until %s", m.ms(300)), Tone: view.Quiet, Doing: view.Paused, Inside: 1})),
 	)
-	struck := acts(view.Bad, "")
-	struck.Notes, struck.Inside = []string{l.Say("fault: stands still for %s", m.ms(300))}, 1
+	struck := acts(view.Good, l.Say("%s: acquired", "lock"))
+	struck.Notes, struck.Inside = []view.Note{{Text: l.Say("fault: stands still for %s", m.ms(300)), Tone: view.Bad}}, 1
 	parted := view.Cell{Title: l.Say("working, level %d", 2), Tone: view.Quiet, Inside: 2, Parted: true}
 	list = append(list, m.told("a fault strikes", m.row(held, struck)), m.told("parted: Redis does not know the hold", m.row(view.Key{}, parted)))
 	expired := m.row(view.Key{}, parted)
@@ -125,7 +125,7 @@ func (m *maker) rows() []Story {
 	orphan.Event, orphan.EventTone = l.Say("The run has ended"), view.Quiet
 	orphan.Violations = []view.Violation{{Rule: "orphan", Detail: l.Say("every thread has ended, and one lease later the key still stands without an expiry")}}
 	failed := acts(view.Bad, l.Say("%s: error", "unlock"), view.Line{Verb: "HGET", Args: owner(0), Reply: "WRONGTYPE Operation against a key", Error: true})
-	failed.Notes = []string{l.Say("connection refused")}
+	failed.Notes = []view.Note{{Text: l.Say("connection refused"), Tone: view.Plain}}
 	ended := m.row(view.Key{}, view.Cell{Title: l.Say("ended: %s", l.Say("done")), Tone: view.Quiet})
 	ended.Event, ended.EventTone, ended.Final = l.Say("The run has ended"), view.Quiet, true
 	return append(

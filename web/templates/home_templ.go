@@ -163,7 +163,7 @@ func Home(p view.Home) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Film(p.Viewer.Recorded).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Film(p.Viewer).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -97,7 +97,7 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 				for _, c := range r.Cells {
 					check("title", c.Title)
 					for _, n := range c.Notes {
-						check("note", n)
+						check("note", n.Text)
 					}
 					for _, line := range c.Lines {
 						check("spoken line", line.Spoken)

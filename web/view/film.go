@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -17,7 +18,27 @@ type Viewer struct {
 	Lanes    LanesPicture
 	Scripts  []Script
 	Recorded *Recorded
+	All      bool // every row is put into the table, however many there are
 }
+
+// Rows of a page: more than MaxShown slow every browser down, and laterRows
+// are made in a few milliseconds.
+const (
+	MaxShown  = 500
+	laterRows = 16
+)
+
+// Shown is how many rows the page has in its table from the beginning.
+func (v Viewer) Shown() int {
+	if v.All {
+		return len(v.Rows)
+	}
+	return min(len(v.Rows), MaxShown)
+}
+
+// Later are the other rows, in the portions in which the page's script makes
+// them.
+func (v Viewer) Later() [][]Row { return slices.Collect(slices.Chunk(v.Rows[v.Shown():], laterRows)) }
 
 // Recorded is a film as the page's script reads it, its rows being in the
 // page already.
@@ -57,10 +78,13 @@ type Moment struct {
 
 // State is the lock's key in numbers.
 type State struct {
-	Type   string  `json:"type"`
+	Type   string  `json:"type"` // as in traces, or TypeElsewhere, or TypeNoLock
 	Fields []Holds `json:"fields,omitempty"`
-	Lease  int64   `json:"lease"` // ms left; -1: it never runs out
-	Left   int     `json:"left"`  // of the lease, in thousandths
+	Lease  int64   `json:"lease"`           // ms left; -1: it never runs out
+	Left   int     `json:"left"`            // of the lease, in thousandths
+	Nodes  []int   `json:"nodes,omitempty"` // of several: the ordinal of who has the key on each, or -1
+
+	Heartbeat bool `json:"heartbeat,omitempty"` // the key is no lock's, but a device's sign of life
 }
 
 // Holds is an owner in the key.
@@ -105,6 +129,9 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(l, sc),
 	}
 	f.lanes = NewLanes(f.timeline.threads, owners, shown.LeaseMillis)
+	if !InRedis(shown.Protocol) {
+		f.lanes.Private()
+	}
 	return f
 }
 
@@ -122,26 +149,36 @@ func (f *Film) Add(e trace.Event) int {
 	if n := slices.Index(f.timeline.threads, e.Thread); n >= 0 && frame.Thread < 0 {
 		frame.Thread = n
 	}
-	if w := weight(e); w > frame.weight || w == frame.weight && w < weightViolation {
-		frame.Why, frame.weight = why, w
-	}
+	frame.tell(f.say, weight(e), why)
 	if m := markOf(e); m != "" && (frame.Mark == "" || slices.Index(marks, m) < slices.Index(marks, frame.Mark)) {
 		frame.Mark = m
 	}
 	if b, ok := e.Body.(trace.Command); ok {
 		f.command(frame, e, b, why)
 	}
-	frame.After = state(row.Key, e.Key.PTTL)
+	frame.After = f.state(row.Key, e.Key.PTTL)
 	frame.Belief = f.belief(e)
 	frame.Says = f.says(row)
 	frame.Alarm = f.alarm(row)
 	return i
 }
 
+// tell has the sentence of an event stand for the row where that weighs more
+// than what came before. What befell a thread right after its call had ended
+// is told after that.
+func (f *Frame) tell(l words.Language, w int, why string) {
+	switch {
+	case f.weight == weightOutcome && w == weightFault:
+		f.Why = l.Say("%s %s", f.Why, why)
+	case w > f.weight || w == f.weight && w < weightViolation:
+		f.Why, f.weight = why, w
+	}
+}
+
 // command notes a command and the line of the script that it is.
 func (f *Film) command(frame *Frame, e trace.Event, b trace.Command, why string) {
 	row := &f.timeline.rows[len(f.timeline.rows)-1]
-	m := Moment{Why: why, At: row.At, After: state(row.Key, e.Key.PTTL), Belief: f.belief(e)}
+	m := Moment{Why: why, At: row.At, After: f.state(row.Key, e.Key.PTTL), Belief: f.belief(e)}
 	if n := len(row.Inside); n > 0 {
 		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
 	}
@@ -176,7 +213,10 @@ func (f *Film) says(row *Row) string {
 	parts := []string{row.Time}
 	for _, c := range row.Cells {
 		if c.Acting {
-			parts = append(append(parts, c.Thread, c.Title), c.Notes...)
+			parts = append(parts, c.Thread, c.Title)
+			for _, n := range c.Notes {
+				parts = append(parts, n.Text)
+			}
 		}
 	}
 	parts = append(parts, row.Event)
@@ -208,7 +248,11 @@ func (f *Film) alarm(row *Row) string {
 }
 
 // Weights of events: the sentence of the weightiest stands for its row.
-const weightViolation = 8
+const (
+	weightViolation = 8
+	weightOutcome   = 6
+	weightFault     = 5
+)
 
 func weight(e trace.Event) int {
 	switch e.Body.(type) {
@@ -216,10 +260,10 @@ func weight(e trace.Event) int {
 		return weightViolation
 	case trace.Expired:
 		return 7
-	case trace.Fault:
-		return 6
 	case trace.Outcome:
-		return 5
+		return weightOutcome
+	case trace.Fault:
+		return weightFault
 	case trace.Resource:
 		return 4
 	case trace.End:
@@ -255,10 +299,33 @@ func markOf(e trace.Event) Mark {
 // Matters tells whether an event is one that a person wants to see next.
 func Matters(e trace.Event) bool { return markOf(e) != "" }
 
-func state(k Key, pttl int64) State {
+// TypeElsewhere is the type of a key that is not in Redis: the lock is a word
+// in a process, or there is none.
+const (
+	TypeElsewhere = "elsewhere"
+	TypeNoLock    = "no lock"
+)
+
+func (f *Film) state(k Key, pttl int64) State {
 	s := State{Type: k.Type, Lease: max(pttl, -1), Left: k.Fraction}
 	if k.Type == "" {
 		s.Type = trace.TypeNone
+	}
+	shown := f.timeline.scenario
+	switch {
+	case shown.Heartbeat():
+		s.Heartbeat = true
+	case lock.Protocol(shown.Protocol) == lock.None:
+		s.Type = TypeNoLock
+	case !InRedis(shown.Protocol):
+		s.Type = TypeElsewhere
+	}
+	for _, n := range k.Nodes {
+		at := -1
+		if n.Thread != "" {
+			at = n.Ordinal
+		}
+		s.Nodes = append(s.Nodes, at)
 	}
 	for _, h := range k.Holds {
 		s.Fields = append(s.Fields, Holds{Owner: h.Owner, Thread: h.thread(), Count: h.Count})

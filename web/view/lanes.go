@@ -15,6 +15,7 @@ type Lanes struct {
 	threads []string
 	owners  map[string]string
 	lease   float64 // milliseconds
+	private bool    // the lock is not in Redis, which cannot know of it
 
 	rows     []laneRow
 	threadAt []threadState // after the last event
@@ -72,6 +73,10 @@ func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *La
 	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads))}
 }
 
+// Private says that the lock is not in Redis: no hold is one that Redis ought
+// to know of. It is called before anything is added.
+func (l *Lanes) Private() { l.private = true }
+
 // Len is how many rows there are.
 func (l *Lanes) Len() int { return len(l.rows) }
 
@@ -92,7 +97,7 @@ func (l *Lanes) Add(e trace.Event) {
 	for i, name := range l.threads {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
-		s.parted = s.level > 0 && !l.has(e.Key, name) && (s.parted || !s.leaving)
+		s.parted = s.level > 0 && !l.private && !l.has(e.Key, name) && (s.parted || !s.leaving)
 		l.depth = max(l.depth, s.level)
 	}
 	row.threads = slices.Clone(l.threadAt)

@@ -60,6 +60,7 @@ type Run struct {
 	Verdict  string
 	Tone     Tone
 	Socket   string    // URL path, ready for more of its query
+	Picture  string    // URL path of its lanes around a row, ready for the row
 	Exports  string    // URL path, ready for a format
 	Step     string    // where it can be stepped
 	Edit     string    // where its scenario can be changed
@@ -135,8 +136,11 @@ func NewControls(l words.Language, list []run.Control) []Control {
 
 // callOf words a call: "lock, level 2".
 func callInWords(l words.Language, c lock.Call) string {
-	if c.Attempt > 1 {
-		return l.Say("%s, level %d, attempt %d", c.Name, c.Level, c.Attempt)
+	switch {
+	case c.Name == callBeat || c.Name == callLook:
+		return l.Say("%s, round %d", c.Name, c.Attempt)
+	case c.Attempt > 1:
+		return l.Say("%s, level %d, retry %d", c.Name, c.Level, c.Attempt-1)
 	}
 	return l.Say("%s, level %d", c.Name, c.Level)
 }

@@ -137,8 +137,14 @@ func whyNot(l words.Language, o run.Option) string {
 	case "":
 		return ""
 	case run.Waits:
-		return l.Say("at %s", l.Millis(o.At))
+		if o.Next == run.NextWork {
+			return l.Say("works until %s", l.Millis(o.At))
+		}
+		return l.Say("waits until %s", l.Millis(o.At))
 	case run.IsPaused:
+		if o.Next == run.NextWork {
+			return l.Say("paused; its work ends at %s", l.Millis(o.At))
+		}
 		return l.Say("paused until %s", l.Millis(o.At))
 	case run.Hangs:
 		return l.Say("hangs for ever")

@@ -9,6 +9,7 @@ import (
 // Scenario is a scenario ready to be shown, and to be edited in a form.
 type Scenario struct {
 	Title       string
+	Kind        string // lock, or heartbeat, which has none
 	Protocol    string
 	Key         string
 	Lease       string
@@ -16,6 +17,16 @@ type Scenario struct {
 	Watchdog    string // its interval, "off", or "none" where the lock has none
 	Seed        uint64
 	Threads     []Thread
+}
+
+// Heartbeat tells whether the scenario has a device and who looks for it in
+// place of a lock.
+func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
+
+// InRedis tells whether the protocol keeps its lock in Redis, so that a
+// thread's belief and what Redis knows can part.
+func InRedis(protocol string) bool {
+	return lock.Protocol(protocol) != lock.None && lock.Protocol(protocol) != lock.Spin
 }
 
 // Thread is a thread's settings in words.
@@ -32,7 +43,7 @@ type Thread struct {
 // NewScenario words sc in l.
 func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
-		Title: sc.Title, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Seed: sc.Seed,
+		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Seed: sc.Seed,
 		Lease: scenario.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: l.Say("off"),
 	}

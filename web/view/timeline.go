@@ -12,7 +12,6 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/run"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -69,13 +68,22 @@ type Cell struct {
 	Title   string
 	Tone    Tone
 	Lines   []Line
-	Notes   []string // what the thread does next
-	Inside  int      // levels it acts as if it held
-	Parted  bool     // it believes in a hold that Redis does not know
+	Notes   []Note // what befell the thread, and what it does next
+	Inside  int    // levels it acts as if it held
+	Parted  bool   // it believes in a hold that Redis does not know
 	Acting  bool
 	Doing   Doing
 	Ordinal int // from 0, for its colour
 }
+
+// Note is said beside the title of a cell, which keeps a tone of its own.
+type Note struct {
+	Text string
+	Tone Tone
+}
+
+// note adds one, in the tone of what it says.
+func (c *Cell) note(text string, tone Tone) { c.Notes = append(c.Notes, Note{text, tone}) }
 
 // Line is one Redis command.
 type Line struct {
@@ -141,16 +149,17 @@ type Violation struct {
 
 // Timeline folds a trace into rows. It is not safe for concurrent use.
 type Timeline struct {
-	l       words.Language
-	threads []string
-	owners  map[string]string
-	lease   int64
-	key     string
+	l        words.Language
+	threads  []string
+	owners   map[string]string
+	lease    int64
+	key      string
+	scenario Scenario
 
-	rows   []Row
-	status map[string]string
-	doing  map[string]Doing
-	belief map[string]int
+	rows    []Row
+	stands  map[string]*standing
+	decided map[string]int // the step in which a call of a thread last went well
+	belief  map[string]int
 
 	// What a rule can be broken with: the tokens that were granted, and the
 	// values that were read and written, by the seq of their events.
@@ -160,12 +169,12 @@ type Timeline struct {
 // NewTimeline returns an empty timeline in l for a run of s.
 func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
 	t := &Timeline{
-		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key,
-		status: map[string]string{}, doing: map[string]Doing{}, belief: map[string]int{}, numbers: map[int]int64{},
+		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
+		stands: map[string]*standing{}, decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
 	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
-		t.status[th.Name] = l.Say("not started")
+		t.stands[th.Name] = &standing{text: l.Say("not started")}
 	}
 	return t
 }
@@ -209,7 +218,7 @@ func (t *Timeline) newRow(e trace.Event) Row {
 		row.Key = t.rows[n-1].Key
 	}
 	for i, name := range t.threads {
-		row.Cells = append(row.Cells, Cell{Thread: name, Ordinal: i, Title: t.status[name], Tone: Quiet})
+		row.Cells = append(row.Cells, Cell{Thread: name, Ordinal: i, Title: t.stands[name].say(t.l, e.At), Tone: Quiet})
 	}
 	return row
 }
@@ -241,8 +250,8 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
-		c.Parted = c.Inside > 0 && !held[c.Thread]
-		c.Doing = t.doing[c.Thread]
+		c.Parted = c.Inside > 0 && !held[c.Thread] && InRedis(t.scenario.Protocol)
+		c.Doing = t.stands[c.Thread].doing(e.At)
 	}
 }
 
@@ -250,6 +259,9 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 	switch b := e.Body.(type) {
 	case trace.Expired:
 		row.Event, row.EventTone = t.l.Say("The lease ran out: Redis dropped the key"), Bad
+		if t.scenario.Heartbeat() {
+			row.Event = t.l.Say("The key's time is over: Redis dropped it")
+		}
 		if b.Node > 0 {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
 		}
@@ -267,6 +279,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 }
 
 func (t *Timeline) act(c *Cell, e trace.Event) {
+	stand := t.stands[c.Thread]
 	switch b := e.Body.(type) {
 	case trace.Command:
 		c.Lines = append(c.Lines, t.line(b, c.Ordinal))
@@ -277,73 +290,66 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			}
 		}
 	case trace.Outcome:
-		if b.Call == lock.CallLock {
-			t.doing[c.Thread] = ""
+		if b.Call != lock.CallRenew {
+			stand.moves()
 		}
 		if b.Token > 0 {
 			t.numbers[e.Seq] = b.Token
 		}
-		title, tone := outcome(t.l, b)
-		if c.Tone == Good { // one more call in the same step
-			c.Notes = append(c.Notes, title)
-			if tone == Bad {
-				c.Tone = Bad
-			}
+		title, tone := t.outcome(b)
+		if t.decided[c.Thread] == e.Step { // one more call in the same step
+			c.note(title, tone)
 			break
 		}
 		c.Title, c.Tone = title, tone
+		if tone != Bad {
+			t.decided[c.Thread] = e.Step
+		}
 		if b.Result == trace.Failed {
-			c.Notes = append(c.Notes, failure(t.l, b.Error))
+			c.note(failure(t.l, b.Error), Plain)
 		}
 	case trace.Work:
-		t.work(c, b)
+		t.work(c, stand, e.At, b)
 	case trace.Wait:
 		length := t.l.Millis(b.For.Duration())
 		note := t.l.Say("waits %s", length)
 		if b.Why == trace.WaitNotify {
 			note = t.l.Say("waits for a message, at most %s", length)
 		}
-		c.Notes = append(c.Notes, note)
-		t.doing[c.Thread] = Waiting
-		t.status[c.Thread] = t.l.Say("waiting until %s", t.l.Millis((e.At + b.For).Duration()))
+		c.note(note, Plain)
+		stand.waits(e.At + b.For)
 	case trace.Resource:
 		t.numbers[e.Seq] = int64(b.Value)
-		c.Notes = append(c.Notes, resource(t.l, b))
+		tone := Plain
 		if b.Refused {
-			c.Tone = Bad
+			tone = Bad
 		}
+		c.note(resource(t.l, b), tone)
 	case trace.Fault:
-		c.Notes = append(c.Notes, fault(t.l, b))
-		c.Tone = Bad
-		switch {
-		case b.Do == run.FaultResume:
-			t.status[c.Thread], c.Tone, t.doing[c.Thread] = "", Plain, ""
-		case b.Do == scenario.FaultPause && b.ForMS == 0:
-			t.doing[c.Thread] = Paused
-			t.status[c.Thread] = t.l.Say("paused by hand")
-		case b.Do == scenario.FaultPause:
-			t.doing[c.Thread] = Paused
-			t.status[c.Thread] = t.l.Say("standing still until %s", t.l.Millis((e.At + b.ForMS).Duration()))
+		tone := Bad
+		if b.Do == run.FaultResume {
+			tone = Plain
 		}
+		c.note(fault(t.l, b), tone)
+		stand.suffers(t.l, e.At, b)
 	case trace.End:
-		t.doing[c.Thread] = ""
-		c.Notes = append(c.Notes, t.l.Say("ends: %s", result(t.l, b.Result)))
-		t.status[c.Thread] = t.l.Say("ended: %s", result(t.l, b.Result))
+		tone := Plain
 		if b.Result != trace.Done {
-			c.Tone = Bad
+			tone = Bad
 		}
+		c.note(t.l.Say("ends: %s", result(t.l, b.Result)), tone)
+		*stand = standing{text: t.l.Say("ended: %s", result(t.l, b.Result))}
 	}
 }
 
-func (t *Timeline) work(c *Cell, b trace.Work) {
-	t.doing[c.Thread] = ""
+func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work) {
 	if b.State == trace.WorkEnd {
 		c.Title = t.l.Say("work at level %d done", b.Level)
-		t.status[c.Thread] = ""
+		stand.moves()
 		return
 	}
-	c.Notes = append(c.Notes, t.l.Say("works %s", t.l.Millis(b.For.Duration())))
-	t.status[c.Thread] = t.l.Say("working, level %d", b.Level)
+	c.note(t.l.Say("works %s", t.l.Millis(b.For.Duration())), Plain)
+	stand.works(at+b.For, b.Level)
 }
 
 func (t *Timeline) line(b trace.Command, ordinal int) Line {

@@ -34,7 +34,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 		Step: 1, LastSeq: 3, Time: "T1", At: "62.5 ms",
 		Cells: []view.Cell{
 			{
-				Thread: "A", Title: "lock: acquired", Tone: view.Good, Acting: true, Inside: 1, Notes: []string{"works 60 ms"},
+				Thread: "A", Title: "lock: acquired", Tone: view.Good, Acting: true, Inside: 1, Notes: []view.Note{{Text: "works 60 ms", Tone: view.Plain}},
 				Lines: []view.Line{command},
 			},
 			{Thread: "B", Title: "not started", Tone: view.Quiet, Ordinal: 1},
@@ -45,7 +45,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 	if diff := cmp.Diff(want, tl.Rows()[i]); diff != "" {
 		t.Error(diff)
 	}
-	i = tl.Add(trace.Event{Seq: 4, Step: 2, At: 200, Body: trace.Expired{Was: held}, Key: trace.Absent(), Belief: inside})
+	i = tl.Add(trace.Event{Seq: 4, Step: 2, At: 120, Body: trace.Expired{Was: held}, Key: trace.Absent(), Belief: inside})
 	row := tl.Rows()[i]
 	if row.Event == "" || row.EventTone != view.Bad || row.Key.Lease != "" || !row.Cells[0].Parted || row.Cells[1].Parted {
 		t.Errorf("after the expiry: %+v; want A alone parted from the truth", row)
@@ -62,7 +62,7 @@ func TestAFaultStaysBesideTheOutcome(t *testing.T) {
 		Call: "lock", Result: trace.Failed, Attempt: 1, Error: "lock: lock.lua: read tcp: connection reset by peer",
 	}})
 	c := tl.Rows()[0].Cells[0]
-	if want := []string{"fault: the reply is lost", "connection reset by peer"}; c.Title != "lock: error" || c.Tone != view.Bad || !cmp.Equal(want, c.Notes) {
+	if want := []view.Note{{Text: "fault: the reply is lost", Tone: view.Bad}, {Text: "connection reset by peer", Tone: view.Plain}}; c.Title != "lock: error" || c.Tone != view.Bad || !cmp.Equal(want, c.Notes) {
 		t.Errorf("cell %+v", c)
 	}
 }

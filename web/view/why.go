@@ -36,10 +36,12 @@ type Teller struct {
 	threads map[string]*known
 	lease   map[int]time.Duration // what each node was last told, 0 where there is one
 	down    map[cut]bool
-	wrote   trace.Resource // the last write that was taken
-	token   int64          // the newest that the resource has seen
-	grant   grant          // the largest fencing token so far
-	broken  int            // violations
+	wrote   trace.Resource          // the last write that was taken
+	token   int64                   // the newest that the resource has seen
+	grant   grant                   // the largest fencing token so far
+	broken  int                     // violations
+	jumps   map[int]jump            // the last jump of each node's clock, 0 where there is one
+	dropped map[string]trace.Millis // when Redis last dropped a thread's key by its clock
 }
 
 // callOf is a call of a thread, of which there is one at a time.
@@ -76,6 +78,12 @@ type cut struct {
 	thread string
 }
 
+// jump is a jump of a clock of Redis.
+type jump struct {
+	at trace.Millis
+	by string
+}
+
 // grant is a fencing token and who got it.
 type grant struct {
 	token  int64
@@ -88,6 +96,7 @@ func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string
 	return &Teller{
 		l: l, sc: sc, protocol: lock.Protocol(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: map[cut]bool{},
+		jumps: map[int]jump{}, dropped: map[string]trace.Millis{},
 	}
 }
 
@@ -252,6 +261,9 @@ func (t *Teller) strike(e trace.Event, b trace.Fault) {
 	if e.Thread == "" && (b.Do == scenario.FaultDown || b.Do == scenario.FaultUp) {
 		t.down[cut{max(b.Node-1, 0), b.Thread}] = b.Do == scenario.FaultDown
 	}
+	if b.Do == scenario.FaultClockJump {
+		t.jumps[b.Node] = jump{e.At, t.by(b)}
+	}
 }
 
 // fold remembers what later sentences need.
@@ -265,6 +277,9 @@ func (t *Teller) fold(e trace.Event) {
 		*a = asked{delayed: a.delayed}
 		if b.Call == lock.CallLock || b.Call == lock.CallUnlock {
 			who.outcome = b
+		}
+		if b.Result == trace.Acquired {
+			delete(t.dropped, e.Thread)
 		}
 		if b.Result == trace.Exhausted {
 			who.exhausted = b
@@ -291,6 +306,8 @@ func (t *Teller) fold(e trace.Event) {
 		case faultResume:
 			who.until, who.byHand = 0, false
 		}
+	case trace.Expired:
+		t.dropped[t.other(b.Was, "")] = e.At
 	case trace.Violation:
 		t.broken++
 	case trace.End:
@@ -429,7 +446,7 @@ func (t *Teller) acquired(e trace.Event, b trace.Outcome) string {
 	case t.protocol == lock.ReentrantFair && a.commands == 0:
 		return t.say("%s hears that the lock was handed to it: hold count %d, and %s left to renew it.", who, b.Count, left)
 	case b.Attempt > 1:
-		return t.say("%s has the lock at attempt %d: hold count %d, and a lease of %s.", who, b.Attempt, b.Count, left)
+		return t.say("%s has the lock at retry %d: hold count %d, and a lease of %s.", who, b.Attempt-1, b.Count, left)
 	default:
 		return t.say("%s has the lock: hold count %d, and a lease of %s.", who, b.Count, left)
 	}
@@ -497,7 +514,10 @@ func (t *Teller) exhausted(e trace.Event, b trace.Outcome) string {
 		patience := time.Duration(retry.Times) * retry.Interval
 		return t.say("%s gives up: it waits for %s at most, and the lock was not handed to it.", e.Thread, t.l.Millis(patience))
 	}
-	return t.say("%s gives up: attempt %d was refused, and it retries %d times at most.", e.Thread, b.Attempt, retry.Times)
+	if b.Attempt == 1 {
+		return t.say("%s gives up: it was refused, and it does not retry.", e.Thread)
+	}
+	return t.say("%s gives up: retry %d was refused, and it retries %d times at most.", e.Thread, b.Attempt-1, retry.Times)
 }
 
 func (t *Teller) released(e trace.Event, b trace.Outcome) string {
@@ -865,7 +885,12 @@ func (t *Teller) expired(e trace.Event, b trace.Expired) string {
 	}
 	length := t.l.Millis(lease)
 	who := t.thread(holder)
+	jumped, ok := t.jumps[b.Node]
 	switch {
+	case ok && jumped.at == e.At && holder != "" && b.Node > 0:
+		return t.say("Node %d drops %s's key: its clock has jumped by %s, beyond the lease of %s.", b.Node, holder, jumped.by, length)
+	case ok && jumped.at == e.At && holder != "":
+		return t.say("Redis drops %s's key: its clock has jumped by %s, beyond the lease of %s.", holder, jumped.by, length)
 	case b.Node > 0 && holder != "":
 		return t.say("Node %d drops %s's key: there its lease of %s is over.", b.Node, holder, length)
 	case holder == "":
@@ -941,9 +966,13 @@ func (t *Teller) mutualExclusion(e trace.Event, inside []string) string {
 		return t.say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
 	case len(holders) == 0:
 		return t.say("%s and %s are inside at once, and in Redis the lock is nobody's.", inside[0], inside[1])
-	default:
-		return t.say("%s and %s are inside at once, and in Redis the lock is %s's.", inside[0], inside[1], holders[0])
 	}
+	for _, who := range inside {
+		if at, ok := t.dropped[who]; ok && len(e.Nodes) == 0 && e.At > at && who != holders[0] {
+			return t.say("%s and %s are inside at once: Redis dropped %s's key %s ago.", inside[0], inside[1], who, t.millis(e.At-at))
+		}
+	}
+	return t.say("%s and %s are inside at once, and in Redis the lock is %s's.", inside[0], inside[1], holders[0])
 }
 
 func (t *Teller) end(e trace.Event, b trace.End) string {
@@ -964,7 +993,10 @@ func (t *Teller) end(e trace.Event, b trace.End) string {
 		}
 	case trace.Exhausted:
 		last := t.thread(who).exhausted
-		return t.say("%s ends without level %d: attempt %d was its last.", who, last.Level, last.Attempt)
+		if last.Attempt == 1 {
+			return t.say("%s ends without level %d, which it asked for once.", who, last.Level)
+		}
+		return t.say("%s ends without level %d: retry %d was its last.", who, last.Level, last.Attempt-1)
 	case trace.Lost:
 		return t.say("%s ends with an error: it was told that its lock had been lost.", who)
 	case trace.Crashed:

@@ -204,7 +204,7 @@ func TestTheArticlesRunInWords(t *testing.T) {
 		"B finds the lock free: EXISTS answers 0, there is no key.",
 		"B takes the lock: HINCRBY makes its field 1, and for now the key has no expiry.",
 		"B begins its lease: PEXPIRE gives the key 200 ms, which had no expiry until now.",
-		"B has the lock at attempt 5: hold count 1, and a lease of 200 ms.",
+		"B has the lock at retry 4: hold count 1, and a lease of 200 ms.",
 	})
 	checkTold(t, p, words.Chinese, []string{
 		"A 发现锁空闲：EXISTS 返回 0，键不存在。",
@@ -228,8 +228,8 @@ func TestALeaseThatEndsInWords(t *testing.T) {
 		21: "B waits 50 ms before it asks again: retry 4 of 5.",
 		22: "Redis drops A's key: its lease of 200 ms is over, and A goes on as if it held the lock.",
 		23: "B finds the lock free: EXISTS answers 0, there is no key.",
-		26: "B has the lock at attempt 5: hold count 1, and a lease of 200 ms.",
-		27: "A and B are inside at once, and in Redis the lock is B's.",
+		26: "B has the lock at retry 4: hold count 1, and a lease of 200 ms.",
+		27: "A and B are inside at once: Redis dropped A's key 10 ms ago.",
 		34: "B has released the lock: its count was 0, so the key was deleted.",
 		36: "A ends its work at level 1, and in Redis the lock is not its own.",
 		37: "A has no field to count down: HEXISTS answers 0, there is no key.",

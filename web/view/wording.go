@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"relock/engine/check"
+	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -57,6 +58,22 @@ func result(l words.Language, r trace.Result) string {
 	}
 }
 
+// outcome words what an attempt came to, in the terms of the scenario.
+func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
+	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
+		return t.l.Say("%s: its key is set", b.Call), Good
+	}
+	if lock.Protocol(t.scenario.Protocol) == lock.None && !t.scenario.Heartbeat() {
+		switch b.Result {
+		case trace.Acquired, trace.Reentered:
+			return t.l.Say("enters level %d, no lock", b.Level), Plain
+		case trace.Released, trace.Decremented:
+			return t.l.Say("leaves level %d", b.Level), Plain
+		}
+	}
+	return outcome(t.l, b)
+}
+
 // outcome words what an attempt came to.
 func outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	call := b.Call
@@ -79,7 +96,7 @@ func outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	case trace.Refused:
 		return l.Say("%s: refused", call), Bad
 	case trace.Exhausted:
-		return l.Say("gives up after %d attempts", b.Attempt), Bad
+		return l.Say("gives up, retries: %d", b.Attempt-1), Bad
 	case trace.Online:
 		return l.Say("%s: online", call), Good
 	case trace.Offline:

@@ -8,10 +8,12 @@
  * @property {string} count
  *
  * @typedef {object} State of the lock's key
- * @property {string} type "none", "hash", "string"
+ * @property {string} type "none", "hash", "string", or "elsewhere" or "no lock" where Redis is not asked
  * @property {Field[]} [fields]
  * @property {number} lease ms left, or -1 where it never runs out
  * @property {number} left of the lease, in thousandths
+ * @property {number[]} [nodes] where there are several: the ordinal of who has the key on each, or -1
+ * @property {boolean} [heartbeat] the key is a device's, and no lock's
  *
  * @typedef {import("./lua.js").Moment} Lua
  *
@@ -27,6 +29,7 @@
  * @property {number} step
  * @property {string} html
  * @property {HTMLElement[]} [made] of html
+ * @property {() => void} [unfold] makes it, and others with it, from the page's text
  * @property {string} at "62 ms"
  * @property {number} thread that acted, or -1
  * @property {string} why
@@ -68,16 +71,54 @@
 export const MARKS = ["violation", "expired", "fault", "acquired", "released"];
 
 /**
- * The mark of what happened between two positions, or undefined.
- * @param {Film} film
- * @param {number} at
+ * A stop is a place at which one can stand: each row, and each position that
+ * has none of its own. One can act only where a move is over.
+ * @typedef {object} Stop
+ * @property {number} row the last that is over
+ * @property {number} position that the stop belongs to
+ * @property {boolean} whole the move is over here
+ * @property {string} at
+ * @property {string} [mark]
  */
-export function markAt(film, at) {
-  if (at === 0) {
-    return undefined;
+
+/** @type {WeakMap<Film, {rows: number, positions: number, stops: Stop[]}>} */
+const known = new WeakMap();
+
+/**
+ * The stops of a film; those that there are stay, others are appended.
+ * @param {Film} film
+ * @returns {Stop[]}
+ */
+export function stopsOf(film) {
+  let had = known.get(film);
+  if (!had || had.positions > film.positions.length) {
+    had = { rows: 0, positions: 0, stops: [] };
+    known.set(film, had);
   }
-  const rows = film.rows.slice(film.positions[at - 1].row, film.positions[at].row);
-  return MARKS.find((mark) => rows.some((row) => row.mark === mark));
+  for (; had.positions < film.positions.length; had.positions++) {
+    const n = had.positions;
+    const { row, at } = film.positions[n];
+    const from = n === 0 ? 0 : film.positions[n - 1].row;
+    if (row === from || n === 0) {
+      had.stops.push({ row, position: n, whole: true, at });
+      continue;
+    }
+    for (let r = from + 1; r <= row; r++) {
+      had.stops.push({ row: r, position: n, whole: r === row, at: film.rows[r - 1]?.at ?? at });
+    }
+  }
+  return had.stops;
+}
+
+/**
+ * The mark of what happened at a stop, or undefined.
+ * @param {Film} film
+ * @param {number} stop
+ */
+export function markAt(film, stop) {
+  const stops = stopsOf(film);
+  const { row } = stops[stop];
+  return stop > 0 && row !== stops[stop - 1].row ? film.rows[row - 1]?.mark : undefined;
 }
 
 /**

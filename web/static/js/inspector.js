@@ -40,6 +40,14 @@ export function inspect(box, film, { row, moment, preview }) {
  */
 function hash(film, state, was) {
   const list = make("ul", { class: "raw" });
+  if (state.type === "elsewhere" || state.type === "no lock") {
+    list.append(make("li", { class: "none" }, say("Redis is not asked")));
+    return list;
+  }
+  if (state.type === "none" && state.nodes?.some((thread) => thread >= 0)) {
+    list.append(make("li", { class: "none" }, minority(film, state.nodes)));
+    return list;
+  }
   const owners = [...new Set([...(was.fields ?? []), ...(state.fields ?? [])].map((f) => f.owner))].sort();
   for (const owner of owners) {
     const now = state.fields?.find((f) => f.owner === owner);
@@ -67,18 +75,37 @@ function hash(film, state, was) {
 }
 
 /**
+ * Who has the key on which nodes, where nobody has enough of them.
+ * @param {Film} film
+ * @param {number[]} nodes
+ */
+function minority(film, nodes) {
+  const shares = film.threads.flatMap((name, thread) => {
+    const on = nodes.flatMap((has, i) => (has === thread ? [String(i + 1)] : []));
+    return on.length > 0 ? [say("%s on %s", name, on.join(say(", ")))] : [];
+  });
+  return say("no majority: %s", shares.join(say("; ")));
+}
+
+/**
  * @param {Film} film
  * @param {State} state
  */
 function lease(film, state) {
   const box = make("div", { class: "lease-meter" });
-  if (state.type === "none") {
+  if (state.type === "none" || state.type === "elsewhere" || state.type === "no lock") {
     box.classList.add("none");
     box.append(make("span", {}, say("lease")), make("span", { class: "left-ms" }, "–"));
     return box;
   }
   const endless = state.lease < 0;
-  const text = endless ? say("∞ no expiry: it would stay for ever") : say("%d of %d ms", state.lease, film.lease);
+  const hours = Math.floor(state.lease / 3_600_000);
+  const far = hours >= 24 && state.lease > 10 * film.lease; // days, where far less was asked for
+  const text = endless
+    ? say("∞ no expiry: it would stay for ever")
+    : far
+      ? say("%d d %d h, where %d ms were meant", Math.floor(hours / 24), hours % 24, film.lease)
+      : say("%d of %d ms", state.lease, film.lease);
   box.append(make("span", {}, say("lease left")), make("span", { class: "left-ms" }, text));
   const meter = make("div", {
     role: "meter", "aria-label": say("lease left"), "aria-valuemin": "0", "aria-valuemax": String(Math.max(film.lease, state.lease)),
@@ -108,6 +135,18 @@ function lease(film, state) {
  */
 function truth(film, state) {
   const fields = state.fields ?? [];
+  if (state.type === "elsewhere") {
+    return say("The lock is a word in the memory of a process: what the process says is the truth.");
+  }
+  if (state.type === "no lock") {
+    return say("There is no lock: nobody is kept out.");
+  }
+  if (state.heartbeat) {
+    return fields.length > 0 ? say("Redis: the device's key is there.") : say("Redis: there is no key.");
+  }
+  if (fields.length === 0 && state.nodes?.some((thread) => thread >= 0)) {
+    return say("Redis: no thread has its value on a majority of the nodes.");
+  }
   if (fields.length === 0) {
     return state.type === "none" ? say("Redis: nobody holds the lock.") : say("Redis: the key is there, and names no owner.");
   }
@@ -126,21 +165,25 @@ function truth(film, state) {
  */
 function beliefs(film, state, belief) {
   const list = make("ul", { class: "beliefs" });
+  if (state.heartbeat) {
+    return list;
+  }
   belief.forEach((levels, thread) => {
     if (levels === 0) {
       return;
     }
-    const agrees = (state.fields ?? []).some((f) => f.thread === thread) || state.type === "elsewhere";
+    const agrees = (state.fields ?? []).some((f) => f.thread === thread) || state.type === "elsewhere" || state.type === "no lock";
     const name = film.threads[thread];
-    const text = levels === 1 ? say("%s believes: I hold it, once.", name) : say("%s believes: I hold it, %d times.", name, levels);
+    const known = (state.nodes ?? []).filter((has) => has === thread).length;
+    const text = state.type === "no lock" ? say("%s is inside, without a lock.", name) : levels === 1 ? say("%s believes: I hold it, once.", name) : say("%s believes: I hold it, %d times.", name, levels);
     const item = make("li", { class: `t${thread % 8} ${agrees ? "agrees" : "parted"}` }, text);
     if (!agrees) {
-      item.append(" ", make("strong", {}, say("Redis does not know of it.")));
+      item.append(" ", make("strong", {}, known > 0 ? say("%d of %d nodes know, too few.", known, state.nodes?.length ?? 0) : say("Redis does not know of it.")));
     }
     list.append(item);
   });
   if (list.children.length === 0) {
-    list.append(make("li", { class: "nobody" }, say("No thread believes that it holds the lock.")));
+    list.append(make("li", { class: "nobody" }, state.type === "no lock" ? say("No thread is inside.") : say("No thread believes that it holds the lock.")));
   }
   return list;
 }

@@ -5,6 +5,8 @@
  * @property {(step: number | null) => void} cursor stands on a step, and has
  *   it in view; null, or a step that is not in the picture, stands nowhere.
  *   Call it again when the picture was replaced.
+ * @property {(step: number) => boolean} has tells whether a step is in it: of
+ *   a long run there is only a part
  * @property {(step: number | null) => void} preview marks the step that is
  *   pointed at elsewhere; null marks none
  */
@@ -66,6 +68,7 @@ export function lanes(box, on) {
       later.removeAttribute("display");
       show(box, hit);
     },
+    has: (step) => find(step) !== null,
     preview(step) {
       box.querySelector(".preview")?.classList.remove("preview");
       find(step)?.classList.add("preview");

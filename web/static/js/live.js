@@ -12,7 +12,7 @@ const OVER = 4010; // the run is over: stay away
 /** @param {HTMLElement} run the section of the run */
 export function live(run) {
   const film = filmInPage();
-  const view = viewer({ film: () => film });
+  const view = viewer({ film: () => film, lanesAt });
   const tip = () => film.positions.length - 1;
   readingKeys(view);
   view.go(tip(), false);
@@ -20,6 +20,7 @@ export function live(run) {
     return;
   }
   let seq = Number(run.dataset.seq);
+  let newest = ""; // lanes, HTML
   const controls = document.getElementById("controls");
   const refused = byId("refused");
 
@@ -32,6 +33,10 @@ export function live(run) {
       }
       if (frame.controls !== undefined) {
         draw(frame.controls);
+        return;
+      }
+      if (frame.lanes !== undefined) {
+        newest = frame.lanes; // of the rows that come right after
         return;
       }
       take(frame);
@@ -49,18 +54,27 @@ export function live(run) {
     },
   });
 
+  /** @param {number} row */
+  async function lanesAt(row) {
+    const answer = await fetch(`${run.dataset.picture}${row}`);
+    if (answer.ok) {
+      view.lanes(await answer.text());
+    }
+  }
+
   /** @param {any} frame */
   function take(frame) {
     const along = view.at() === tip() && !view.playing();
     for (const row of frame.rows) {
       film.rows[row.step - 1] = row;
+      view.alarm(row);
       film.positions[row.step] = { row: row.step, at: row.at };
     }
     seq = Math.max(seq, frame.seq);
     byId("verdict").innerHTML = frame.verdict;
-    view.changed();
-    if (frame.lanes) {
-      view.lanes(frame.lanes);
+    view.changed(frame.rows[0]?.step);
+    if (newest && (along || newest.includes(` data-step="${view.row() || 1}"`))) {
+      view.lanes(newest); // else one looks at another part
     }
     view.go(along ? tip() : view.at(), along && !frame.ended);
     if (frame.ended) {

@@ -4,7 +4,7 @@ import { connect } from "./connection.js";
 import { byId, elements, make } from "./dom.js";
 import { keys, keysOf } from "./keys.js";
 import { LONGEST, LinkError, pack, unpack } from "./link.js";
-import { theme } from "./settings.js";
+import { stageTheme } from "./settings.js";
 import { share } from "./share.js";
 import { viewer } from "./viewer.js";
 import { say } from "./words.js";
@@ -75,13 +75,9 @@ export function play(stage) {
     film: () => (fresh ? null : (branches.get(current) ?? null)),
     inTurn,
     busy: () => waiting !== null,
+    lanesAt: () => inTurn(() => command({ do: "lanes", branch: current, at: view.at() })),
     more: () => command({ do: "step", branch: current }, () => view.arrive(Math.min(view.at() + 1, tip()))),
-    runTo(wanted, to, none) {
-      command({ do: "run", branch: current, to }, () => {
-        view.go(tip());
-        view.announce(wanted(branch().positions[tip()]) ? "" : none);
-      });
-    },
+    runTo: (to, then) => command({ do: "run", branch: current, to }, then),
     shown,
   });
 
@@ -118,11 +114,12 @@ export function play(stage) {
       }
       take(frame);
       if (frame.done && waiting?.id === frame.re) {
-        const then = waiting?.then;
+        const then = waiting?.then ?? (() => view.show());
         waiting = null;
-        then?.();
+        then();
+      } else {
+        soon();
       }
-      view.show();
       if (waiting === null) {
         queue.shift()?.();
       }
@@ -143,6 +140,14 @@ export function play(stage) {
   };
   /** @type {ReturnType<typeof connect>} */
   let line;
+
+  let coming = 0;
+  /** Shows what a frame has brought, if the command's last one, which comes
+   *  right after it, has not shown it before the page is drawn. */
+  function soon() {
+    cancelAnimationFrame(coming);
+    coming = requestAnimationFrame(() => view.show());
+  }
 
   /** @param {string} sentence */
   function refuse(sentence) {
@@ -231,11 +236,12 @@ export function play(stage) {
       }
     }
     if (frame.dropped !== undefined) {
+      const at = view.at();
       branches.delete(frame.dropped);
       byId("compared").hidden = true;
       if (current === frame.dropped) {
         current = [...branches.keys()].at(-1) ?? 0;
-        view.go(view.at());
+        view.go(at);
       }
     }
     if (frame.compared) {
@@ -271,7 +277,7 @@ export function play(stage) {
     for (const row of frame.rows ?? []) {
       b.rows[row.step - 1] = row;
     }
-    view.changed();
+    view.changed(frame.from);
   }
 
   function finishOpening() {
@@ -306,6 +312,10 @@ export function play(stage) {
   function step(thread, background = false) {
     const all = (branch().positions[view.at()].options ?? []).filter((o) => o.thread === thread && Boolean(o.background) === background);
     const option = all.find((o) => o.can);
+    if (!view.whole()) {
+      complain(say("This decision is not over: step on to T%s, then act.", String(branch().positions[view.at()].row)));
+      return;
+    }
     if (!option) {
       const why = all.map((o) => o.why || o.does).filter(Boolean).join(say(", "));
       complain(why ? say("%s cannot move now: %s.", thread, why) : say("%s cannot move now: it has nothing to do.", thread));
@@ -313,7 +323,8 @@ export function play(stage) {
     }
     const next = branch().positions[view.at() + 1];
     if (next && option.choice >= 0 && next.move === option.choice) {
-      view.arrive(view.at() + 1); // that is what was done here
+      view.go(view.at() + 1); // that is what was done here
+      view.announce();
       return;
     }
     act({ do: "step", thread: option.thread, background: option.background ?? false });
@@ -352,14 +363,14 @@ export function play(stage) {
     }
     drawOptions(p);
     byId("empty").hidden = b.rows.length > 0;
-    const event = /** @type {HTMLButtonElement} */ (byId("to-event"));
-    event.disabled = !p.next;
-    event.textContent = p.next ? say("To the next event, %s", p.next) : say("To the next event");
-    const expiry = /** @type {HTMLButtonElement} */ (byId("to-expiry"));
-    expiry.disabled = !p.expiry;
-    expiry.textContent = p.expiry ? say("To the expiry, %s", p.expiry) : say("To the expiry: no key runs out");
+    const event = byId("to-event");
+    event.setAttribute("aria-disabled", String(!p.next));
+    event.textContent = p.next ? say("To the next event, at %s", p.next) : say("To the next event");
+    const expiry = byId("to-expiry");
+    expiry.setAttribute("aria-disabled", String(!p.expiry));
+    expiry.textContent = p.expiry ? say("To the expiry, at %s", p.expiry) : say("To the expiry: no key runs out");
     for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll("#by button, #outcome button, .fault, [data-dialog=strike]"))) {
-      button.disabled = Boolean(p.over);
+      button.setAttribute("aria-disabled", String(Boolean(p.over)));
       button.dataset.title ??= button.title;
       button.title = p.over ? say("The run has ended here. Step back to act.") : button.dataset.title;
     }
@@ -374,6 +385,7 @@ export function play(stage) {
 
   /** @param {Position} p */
   function drawOptions(p) {
+    const unfinished = view.whole() ? "" : say("this decision goes on to T%s", String(p.row));
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
     const list = byId("choices");
     list.replaceChildren();
@@ -387,12 +399,12 @@ export function play(stage) {
         continue;
       }
       const name = CSS.escape(option.thread);
-      list.append(optionIn(option, "li"));
+      list.append(optionIn(option, "li", unfinished));
       if (option.background) {
-        stage.querySelector(`[data-coming="${name}"]`)?.append(optionIn(option, "div"));
+        stage.querySelector(`[data-coming="${name}"]`)?.append(optionIn(option, "div", unfinished));
       } else {
-        stage.querySelector(`[data-next="${name}"]`)?.append(optionIn(option, "div"));
-        stage.querySelector(`[data-coming="${name}"]`)?.prepend(make("p", { class: "does" }, wordsOf(option)));
+        stage.querySelector(`[data-next="${name}"]`)?.append(optionIn(option, "div", unfinished));
+        stage.querySelector(`[data-coming="${name}"]`)?.prepend(make("p", { class: "does" }, unfinished || wordsOf(option)));
       }
     }
     if (focused) {
@@ -407,18 +419,18 @@ export function play(stage) {
   /**
    * @param {Option} option
    * @param {string} tag "li" in the list of all
+   * @param {string} unfinished why nobody can act here, or ""
    */
-  function optionIn(option, tag) {
+  function optionIn(option, tag, unfinished) {
     const label = option.background ? say("Step %s's watchdog", option.thread) : say("Step %s", option.thread);
-    const button = /** @type {HTMLButtonElement} */ (make("button", { type: "button", class: option.background ? "step small" : "step" }, label));
+    const button = make("button", { type: "button", class: option.background ? "step small" : "step" }, label);
     button.dataset.option = `${tag}${option.thread}${option.background ?? false}`;
-    button.disabled = !option.can;
-    button.onclick = () => inTurn(() => step(option.thread, Boolean(option.background)));
-    const text = wordsOf(option);
+    const text = unfinished || wordsOf(option);
+    // Whatever cannot be done now keeps the focus, and says why.
+    button.setAttribute("aria-disabled", String(!option.can || unfinished !== ""));
+    button.setAttribute("aria-label", `${label}: ${text}`);
     button.title = text;
-    if (option.can) {
-      button.setAttribute("aria-label", `${label}: ${text}`);
-    }
+    button.onclick = () => inTurn(() => step(option.thread, Boolean(option.background)));
     const entry = make(tag, { class: "option" }, button, make("span", { class: "does" }, text));
     entry.classList.add(`t${threads.indexOf(option.thread) % 8}`);
     return entry;
@@ -457,8 +469,9 @@ export function play(stage) {
   /** @param {number} id */
   function onto(id) {
     view.pause();
+    const at = view.at();
     current = id;
-    view.go(view.at());
+    view.go(at);
     view.announce(branch().name);
   }
 
@@ -514,7 +527,9 @@ export function play(stage) {
   // What is in the rail comes anew with each scenario.
   byId("rail").addEventListener("click", (event) => {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("button"));
-    if (button?.dataset.strike) {
+    if (button?.getAttribute("aria-disabled") === "true") {
+      complain(button.title || (button.textContent ?? ""));
+    } else if (button?.dataset.strike) {
       strike(JSON.parse(button.dataset.strike), button.querySelector(".hidden")?.textContent?.slice(2) ?? "");
     } else if (button?.dataset.time) {
       inTurn(() => act({ do: "time", to: button.dataset.time }));
@@ -608,16 +623,22 @@ export function play(stage) {
       w: () => inTurn(() => act({ do: "time", to: "expiry" })),
       b: () => {
         const ids = [...branches.keys()];
-        onto(ids[(ids.indexOf(current) + 1) % ids.length]);
-      },
-      d: () => byId("compare")?.click(),
-      u: () => {
-        if (view.at() > 0) {
-          inTurn(() => act({ do: "cut", at: view.at() - 1 }));
+        if (ids.length > 1) {
+          onto(ids[(ids.indexOf(current) + 1) % ids.length]);
+        } else {
+          complain(say("There is one branch only: step back and act, and there are two."));
         }
       },
+      d: () => (byId("compare") ? byId("compare").click() : complain(say("There is one branch only: step back and act, and there are two."))),
+      u: () => {
+        inTurn(() => {
+          if (view.at() > 0) {
+            act({ do: "cut", at: view.at() - 1 });
+          }
+        });
+      },
       s: () => dialog.open(),
-      f: () => theme(document.documentElement.dataset.theme === "stage" ? "auto" : "stage"),
+      f: () => stageTheme(view.show),
     },
     (digit, after) => {
       const thread = threads[digit - 1];

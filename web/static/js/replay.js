@@ -1,8 +1,8 @@
 // A film that is over: all of it is in the page, and no server is asked.
-import { byId } from "./dom.js";
+import { byId, elements } from "./dom.js";
 import { recorded } from "./film.js";
 import { keys, keysOf } from "./keys.js";
-import { theme } from "./settings.js";
+import { stageTheme } from "./settings.js";
 import { viewer } from "./viewer.js";
 
 /**
@@ -11,16 +11,26 @@ import { viewer } from "./viewer.js";
  */
 export function filmInPage() {
   const data = JSON.parse(byId("film").textContent ?? "{}");
-  /** @type {Map<number, HTMLElement[]>} */
-  const made = new Map();
-  for (const tr of /** @type {NodeListOf<HTMLElement>} */ (byId("rows").querySelectorAll("tr[data-step]"))) {
-    const step = Number(tr.dataset.step);
-    made.set(step, [...(made.get(step) ?? []), tr]);
-  }
-  for (const row of data.rows) {
-    row.made = made.get(row.step);
+  hand(data.rows, byId("rows").children);
+  for (const script of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("script[data-first]"))) {
+    const first = Number(script.dataset.first);
+    for (const row of data.rows.slice(first - 1, first - 1 + Number(script.dataset.count))) {
+      row.unfold = () => hand(data.rows, elements(script.textContent ?? ""));
+    }
   }
   return recorded(data);
+}
+
+/**
+ * Hands each row its elements.
+ * @param {import("./film.js").Row[]} rows
+ * @param {Iterable<Element>} list
+ */
+function hand(rows, list) {
+  for (const tr of /** @type {Iterable<HTMLElement>} */ (list)) {
+    const row = rows[Number(tr.dataset.step) - 1];
+    row.made = [...(row.made ?? []), tr];
+  }
 }
 
 /** The keys that need nothing but the film.
@@ -28,7 +38,7 @@ export function filmInPage() {
 export function readingKeys(view) {
   keys({
     ...keysOf(view),
-    f: () => theme(document.documentElement.dataset.theme === "stage" ? "auto" : "stage"),
+    f: () => stageTheme(view.show),
   });
 }
 

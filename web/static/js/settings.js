@@ -45,3 +45,16 @@ export function theme(name) {
     }
   }
 }
+
+let before = "auto"; // the stage
+
+/** Switches the stage on, or back to what was before it.
+ *  @param {() => void} shown to show the place again where one stands */
+export function stageTheme(shown) {
+  const now = document.documentElement.dataset.theme ?? "auto";
+  if (now !== "stage") {
+    before = now;
+  }
+  theme(now === "stage" ? before : "stage");
+  requestAnimationFrame(shown);
+}

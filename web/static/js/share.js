@@ -73,12 +73,12 @@ export function share(shown) {
   }
 
   async function qr() {
-    const answer = await fetch(`/qr?text=${encodeURIComponent(input.value)}`);
-    if (!answer.ok) {
+    const path = `/qr?text=${encodeURIComponent(input.value)}`;
+    if (!(await fetch(path)).ok) {
       note(say("That link is too long for a QR code. Make it short first."));
       return;
     }
-    code.src = URL.createObjectURL(await answer.blob());
+    code.src = path;
     code.hidden = false;
   }
 

@@ -5,8 +5,9 @@ import { elements, make } from "./dom.js";
 /** @typedef {import("./film.js").Row} Row */
 
 const MOST = 500; // rows that are all in the page
-const WINDOW = 160; // rows in the page, of more
-const GUESS = 90; // px of a row that was never seen
+const AROUND = 12; // rows in the page before and after those that are seen, of more
+const NEAR = 4; // when fewer are left there, others are put into the page
+const GUESS = 90; // px of a row while none was seen
 
 /**
  * @param {{body: HTMLElement, scroller: HTMLElement}} place
@@ -18,15 +19,18 @@ export function table({ body, scroller }, on) {
   let first = 0; // of the rows in the page
   let last = 0; // and after them
   let current = 0; // step
+  let currentMoment = 0;
   let fresh = false; // the rows have changed
   /** @type {number[]} */
-  let heights = [];
+  let heights = []; // in px, of rows that were in the page
+  let guess = GUESS;
   /** @type {Set<number>} */
   const open = new Set(); // steps whose commands are shown
   const above = space();
   const below = space();
 
-  const height = (/** @type {number} */ i) => heights[i] ?? GUESS;
+  const whole = () => rows.length <= MOST;
+  const height = (/** @type {number} */ i) => heights[i] ?? guess;
   const sum = (/** @type {number} */ from, /** @type {number} */ to) => {
     let px = 0;
     for (let i = from; i < to; i++) {
@@ -36,57 +40,146 @@ export function table({ body, scroller }, on) {
   };
 
   function space() {
-    const cell = make("td", { colspan: "99" });
-    return make("tr", { class: "space", "aria-hidden": "true" }, cell);
+    return make("tr", { class: "space", "aria-hidden": "true" }, make("td", {}));
   }
 
   function made(/** @type {Row} */ row) {
+    if (!row.made) {
+      row.unfold?.();
+    }
     row.made ??= elements(row.html);
     return row.made;
   }
 
-  /** Puts rows into the page so that row i is among them. */
-  function place(/** @type {number} */ i) {
-    const all = rows.length <= MOST;
-    first = all ? 0 : Math.max(0, Math.min(i - WINDOW / 2, rows.length - WINDOW));
-    last = all ? rows.length : Math.min(rows.length, first + WINDOW);
-    const wanted = rows.slice(first, last).flatMap(made);
-    /** @type {HTMLElement[]} */
-    const list = all ? wanted : [above, ...wanted, below];
-    if (body.children.length !== list.length || list.some((tr, n) => body.children[n] !== tr)) {
-      body.replaceChildren(...list);
+  /** The row itself: its commands stand before it. */
+  const main = (/** @type {Row} */ row) => made(row)[made(row).length - 1];
+
+  /** The elements of a row that are to be in the page. */
+  const parts = (/** @type {Row} */ row) => (whole() || open.has(row.step) ? made(row) : [main(row)]);
+
+  /** Puts the rows from a up to b into the page, and no others. Those that
+   *  stay are not touched. @param {number} a @param {number} b */
+  function place(a, b) {
+    first = whole() ? 0 : Math.max(0, a);
+    last = whole() ? rows.length : Math.min(rows.length, b);
+    let list = rows.slice(first, last).flatMap(parts);
+    if (!whole()) {
+      list = [above, ...list, below];
     }
-    if (!all) {
-      /** @type {HTMLElement} */ (above.firstElementChild).style.height = `${sum(0, first)}px`;
-      /** @type {HTMLElement} */ (below.firstElementChild).style.height = `${sum(last, rows.length)}px`;
+    const wanted = new Set(list);
+    for (const tr of [...body.children]) {
+      if (!wanted.has(/** @type {HTMLElement} */ (tr))) {
+        tr.remove();
+      }
+    }
+    let next = body.firstElementChild;
+    for (const tr of list) {
+      if (tr === next) {
+        next = next.nextElementSibling;
+      } else {
+        body.insertBefore(tr, next);
+      }
+    }
+    mark(first, last);
+    if (!whole()) {
+      measure();
     }
   }
 
+  /** Notes how high the rows are, and gives the others their room. */
   function measure() {
     for (let i = first; i < last; i++) {
-      heights[i] = made(rows[i]).reduce((px, tr) => px + tr.offsetHeight, 0);
+      heights[i] = parts(rows[i]).reduce((px, tr) => px + tr.getBoundingClientRect().height, 0);
+    }
+    const seen = Object.values(heights);
+    guess = seen.reduce((px, h) => px + h, 0) / seen.length;
+    const columns = String(body.closest("table")?.tHead?.rows[0]?.cells.length ?? 1);
+    for (const [tr, px] of /** @type {[HTMLElement, number][]} */ ([[above, sum(0, first)], [below, sum(last, rows.length)]])) {
+      const cell = /** @type {HTMLElement} */ (tr.firstElementChild);
+      cell.setAttribute("colspan", columns);
+      cell.style.height = `${px}px`;
+    }
+  }
+
+  /** What scrolls: the table's box, or on a phone the page. */
+  const scrolls = () => (scroller.scrollHeight > scroller.clientHeight + 1 ? scroller : /** @type {Element} */ (document.scrollingElement));
+
+  /** The rows that are seen, from the first one up to the one after the last. */
+  function seen() {
+    const box = scroller.getBoundingClientRect();
+    const start = body.getBoundingClientRect().top;
+    const top = Math.max(box.top, 0) - start;
+    const bottom = Math.min(box.bottom, innerHeight) - start;
+    let a = 0;
+    let px = height(0);
+    while (a < rows.length - 1 && px <= top) {
+      a++;
+      px += height(a);
+    }
+    const at = px - height(a);
+    let b = a + 1;
+    while (b < rows.length && px < bottom) {
+      px += height(b);
+      b++;
+    }
+    return { a, b, at: start + at };
+  }
+
+  /** Puts the rows into the page that are seen, where they are not, so that
+   *  what one looks at stays where it is. */
+  function settle() {
+    const { a, b, at } = seen();
+    const near = (a - NEAR < first && first > 0) || (b + NEAR > last && last < rows.length);
+    if (!near && !fresh) {
+      return;
+    }
+    fresh = false;
+    const tr = main(rows[a]);
+    keep(tr, tr.isConnected ? tr.getBoundingClientRect().top : at, () => place(a - AROUND, b + AROUND));
+  }
+
+  /** Leaves a row where it is on the screen, whatever is done around it.
+   *  @param {HTMLElement} tr @param {number} top where it is
+   *  @param {() => void} act */
+  function keep(tr, top, act) {
+    act();
+    const by = tr.getBoundingClientRect().top - top;
+    if (by !== 0) {
+      scrolls().scrollTop += by;
     }
   }
 
   let asked = false;
-  scroller.addEventListener("scroll", () => {
-    if (rows.length <= MOST || asked) {
+  function later() {
+    if (whole() || asked) {
       return;
     }
     asked = true;
     requestAnimationFrame(() => {
       asked = false;
-      let i = 0;
-      for (let px = scroller.scrollTop; i < rows.length - 1 && px > height(i); i++) {
-        px -= height(i);
-      }
-      if ((i < first + 20 && first > 0) || (i > last - 40 && last < rows.length)) {
-        measure();
-        place(i);
-        mark();
-      }
+      settle();
     });
+  }
+  document.addEventListener("scroll", later, { capture: true, passive: true });
+  addEventListener("resize", () => {
+    const tr = rows.slice(first, last).map(main).find((e) => e.getBoundingClientRect().bottom > Math.max(scroller.getBoundingClientRect().top, 0));
+    if (!whole() && tr) {
+      heights = []; // narrower rows are higher
+      keep(tr, tr.getBoundingClientRect().top, measure);
+      later();
+    }
   });
+
+  /** Brings the row into sight that the address names, and that the browser
+   *  does not find where it is not in the page. */
+  function named() {
+    const row = rows[Number(/^#row-(\d+)$/.exec(location.hash)?.[1]) - 1];
+    if (row && !whole()) {
+      place(row.step - 1 - AROUND, row.step + AROUND);
+      reveal(main(row));
+    }
+  }
+  addEventListener("hashchange", named);
 
   const stepOf = (/** @type {Event} */ event) => {
     const tr = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("tr[data-step]"));
@@ -111,14 +204,16 @@ export function table({ body, scroller }, on) {
   body.addEventListener("mouseleave", () => on.preview(0));
   body.addEventListener("focusout", () => on.preview(0));
 
-  /** Shows at each row in the page whether it is over, now, or still to come. */
-  function mark(moment = 0) {
-    for (let i = first; i < last; i++) {
+  /** Shows at rows in the page whether each is over, now, or still to come.
+   *  @param {number} from @param {number} to */
+  function mark(from, to) {
+    for (let i = Math.max(from, first); i < Math.min(to, last); i++) {
+      const { step } = rows[i];
       for (const tr of made(rows[i])) {
         const sub = Number(tr.dataset.moment ?? 0);
-        const now = rows[i].step === current && sub === moment;
-        tr.classList.toggle("future", rows[i].step > current || (rows[i].step === current && moment > 0 && sub > moment));
-        tr.hidden = sub > 0 && !open.has(rows[i].step);
+        const now = step === current && sub === currentMoment;
+        tr.classList.toggle("future", step > current || (step === current && currentMoment > 0 && sub > currentMoment));
+        tr.hidden = sub > 0 && !open.has(step);
         if (now) {
           tr.setAttribute("aria-current", "step");
         } else {
@@ -153,23 +248,36 @@ export function table({ body, scroller }, on) {
      * @param {boolean} follow scroll to where one stands
      */
     draw(list, step, moment, follow) {
-      if (list !== rows) {
+      const others = list !== rows;
+      if (others) {
         rows = list;
         heights = [];
         fresh = true;
       }
+      document.documentElement.classList.toggle("windowed", !whole());
+      const was = current;
+      const opened = open.size > 0 || moment > 0;
       if (moment > 0) {
         open.add(step);
       } else if (step !== current) {
         open.clear();
       }
       current = step;
+      currentMoment = moment;
       const i = Math.max(step - 1, 0);
-      if (fresh || rows.length <= MOST || i < first || i >= last || last > rows.length || (last < rows.length && last - first < WINDOW)) {
-        place(i);
+      if (whole() ? fresh : follow && (fresh || i < first || i >= last)) {
         fresh = false;
+        place(i - AROUND, i + AROUND);
+      } else if (!whole() && fresh) {
+        settle();
+      } else if (!whole() && opened) {
+        place(first, last);
+      } else {
+        mark(Math.min(was, step) - 1, Math.max(was, step));
       }
-      mark(moment);
+      if (others) {
+        named();
+      }
       const now = step === 0 ? null : made(rows[i]).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
       if (follow && now) {
         reveal(now);

@@ -1,7 +1,7 @@
 // Shows a film: where one stands in it, and how one goes about. What is shown
 // is a function of the film, the position, and the command inside of a step.
 import { byId, make } from "./dom.js";
-import { MARKS, markAt } from "./film.js";
+import { MARKS, markAt, stopsOf } from "./film.js";
 import { inspect } from "./inspector.js";
 import { lanes } from "./lanes.js";
 import * as lua from "./lua.js";
@@ -17,8 +17,9 @@ import { say } from "./words.js";
  * @property {() => Film | null} film
  * @property {(act: () => void) => void} [inTurn] does it when nothing is under way
  * @property {() => void} [more] makes a position after the last
- * @property {(wanted: (p: Position) => boolean, to: string, none: string) => void} [runTo] makes positions until one is wanted
+ * @property {(to: string, then: () => void) => void} [runTo] makes positions until what is wanted has come
  * @property {() => boolean} [busy] positions are being made
+ * @property {(row: number) => void} [lanesAt] gets the lanes around a row
  * @property {() => void} [shown] something else is shown now
  */
 
@@ -27,20 +28,29 @@ const MOST_MARKS = 240;
 
 /** @param {Owner} owner */
 export function viewer(owner) {
-  let at = 0; // position
+  let at = 0; // stop
   let moment = 0; // command inside of the row, 0 outside
   let inside = false; // steps go through the commands
   let preview = 0; // row that is pointed at
   let timer = 0; // of playing
   /** @type {Row[] | null} */
-  let marked = null;
-  let markedCount = -1;
+  let marked = null; // whose marks they are
+  /** @type {{at: number, mark: string}[]} */
+  let marks = [];
+  let markedTo = 0; // the last position that was looked at for them
+  let marking = 0; // timer of drawing them
+  let missed = 0; // the row that the lanes were asked for last
+  let missing = 0; // timer of asking for it
 
   const film = () => /** @type {Film} */ (owner.film());
-  const tip = () => film().positions.length - 1;
-  const position = () => film().positions[at];
-  const row = () => film().rows[position().row - 1];
-  const over = () => Boolean(film().positions[tip()].over ?? !owner.more);
+  const stops = () => stopsOf(film());
+  const stop = () => stops()[Math.min(at, stops().length - 1)]; // another film may be shorter
+  const tip = () => stops().length - 1;
+  const row = () => film().rows[stop().row - 1];
+  const over = () => Boolean(film().positions[film().positions.length - 1].over ?? !owner.more);
+  /** The stop at which the move to a position is over, or at which it begins. */
+  const stopOf = (/** @type {number} */ position, begins = false) =>
+    Math.max(0, begins ? stops().findIndex((s) => s.position === position) : stops().findLastIndex((s) => s.position <= position));
   const inTurn = owner.inTurn ?? ((/** @type {() => void} */ act) => act());
 
   const box = /** @type {HTMLElement} */ (document.querySelector("[data-lanes]"));
@@ -69,19 +79,37 @@ export function viewer(owner) {
     if (!owner.film()) {
       return;
     }
-    const p = position();
+    at = Math.min(at, tip());
+    const p = stop();
     moment = Math.min(moment, row()?.inside?.length ?? 0);
     rows.draw(film().rows, p.row, moment, follow);
     picture.cursor(p.row || null);
+    beThere(p.row || 1);
     detail();
-    transport(p);
+    transport();
     owner.shown?.();
+  }
+
+  /** Gets the lanes around a row where they are not in the page, once one
+   *  stays there. @param {number} row */
+  function beThere(row) {
+    clearTimeout(missing);
+    if (row > film().rows.length || picture.has(row)) {
+      missed = 0;
+    } else if (row !== missed) {
+      missing = window.setTimeout(() => {
+        if (!picture.has(row)) { // nor has come meanwhile
+          missed = row;
+          owner.lanesAt?.(row);
+        }
+      }, 100);
+    }
   }
 
   /** Shows the key, the script and the reason at the row that is looked at. */
   function detail() {
-    const previewed = preview > 0 && preview !== position().row && preview <= film().rows.length;
-    const at = previewed ? preview : position().row;
+    const previewed = preview > 0 && preview !== stop().row && preview <= film().rows.length;
+    const at = previewed ? preview : stop().row;
     const k = previewed ? 0 : moment;
     inspect(byId("inspector"), film(), { row: at, moment: k, preview: previewed });
     const r = film().rows[at - 1];
@@ -103,8 +131,8 @@ export function viewer(owner) {
     }
   }
 
-  /** @param {Position} p */
-  function transport(p) {
+  function transport() {
+    const p = stop();
     const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
     scrubber.max = String(tip());
     scrubber.value = String(at);
@@ -146,19 +174,30 @@ export function viewer(owner) {
   }
 
   function drawMarks() {
-    if (marked === film().rows && markedCount === tip()) {
+    if (marked === film().rows && markedTo === tip()) {
       return;
     }
-    marked = film().rows;
-    markedCount = tip();
-    /** @type {{at: number, mark: string}[]} */
-    let all = [];
-    for (let i = 1; i <= tip(); i++) {
-      const mark = markAt(film(), i);
+    if (marked !== film().rows || markedTo > tip()) {
+      marked = film().rows;
+      marks = [];
+      markedTo = 0;
+    }
+    while (markedTo < tip()) {
+      markedTo++;
+      const mark = markAt(film(), markedTo);
       if (mark) {
-        all.push({ at: i, mark });
+        marks.push({ at: markedTo, mark });
       }
     }
+    clearTimeout(marking);
+    marking = window.setTimeout(drawTheMarks, 50); // a held key makes many
+  }
+
+  function drawTheMarks() {
+    if (marked !== owner.film()?.rows || markedTo !== tip()) {
+      return; // others are under way
+    }
+    let all = marks;
     for (let worth = MARKS.length; all.length > MOST_MARKS && worth > 0; worth--) {
       all = all.filter((m) => MARKS.indexOf(m.mark) < worth);
     }
@@ -177,7 +216,7 @@ export function viewer(owner) {
     const head = /** @type {HTMLOptionElement} */ (jump.firstElementChild);
     jump.replaceChildren(
       head,
-      ...all.map((m) => make("option", { value: String(m.at) }, `T${film().positions[m.at].row} · ${markName(m.mark)}`)),
+      ...all.map((m) => make("option", { value: String(m.at) }, `T${stops()[m.at].row} · ${markName(m.mark)}`)),
     );
   }
 
@@ -187,8 +226,9 @@ export function viewer(owner) {
   function announce(note = "") {
     const r = row();
     const said = moment > 0 ? r.inside?.[moment - 1].says : r?.says;
-    byId("status").textContent = [note, said ?? say("Before the first step.")].filter(Boolean).join(" ");
-    byId("alarm").textContent = moment === 0 ? (r?.alarm ?? "") : "";
+    const alarm = moment === 0 ? (r?.alarm ?? "") : ""; // said once, by the alert
+    byId("status").textContent = [note, alarm ? "" : (said ?? say("Before the first step."))].filter(Boolean).join(" ");
+    byId("alarm").textContent = alarm;
   }
 
   // ---- going about
@@ -204,7 +244,7 @@ export function viewer(owner) {
   /** @param {number} step */
   function goToRow(step) {
     pause();
-    go(film().positions.findLastIndex((p) => p.row <= step));
+    go(stops().findLastIndex((s) => s.row <= step));
     announce();
   }
 
@@ -225,7 +265,7 @@ export function viewer(owner) {
 
   /** Inside of scripts a step stands at its first command first. */
   function enter() {
-    if (inside && row()?.inside?.length && position().row > (film().positions[at - 1]?.row ?? 0)) {
+    if (inside && row()?.inside?.length && stop().row > (stops()[at - 1]?.row ?? 0)) {
       moment = 1;
       show();
     }
@@ -233,7 +273,7 @@ export function viewer(owner) {
 
   function back() {
     const commands = row()?.inside?.length ?? 0;
-    if (inside && moment !== 1 && commands > 0 && position().row > (film().positions[at - 1]?.row ?? 0)) {
+    if (inside && moment !== 1 && commands > 0 && stop().row > (stops()[at - 1]?.row ?? 0)) {
       moment = moment === 0 ? commands : moment - 1;
       show();
     } else {
@@ -242,11 +282,11 @@ export function viewer(owner) {
     announce();
   }
 
-  /** @param {(p: Position, i: number) => boolean} wanted
+  /** @param {(i: number) => boolean} wanted stop
    *  @param {string} to
    *  @param {string} none what to say where there is none */
   function runTo(wanted, to, none) {
-    const found = film().positions.findIndex((p, i) => i > at && wanted(p, i));
+    const found = stops().findIndex((_, i) => i > at && wanted(i));
     if (found >= 0) {
       go(found);
       announce();
@@ -254,7 +294,12 @@ export function viewer(owner) {
       go(tip());
       announce(none);
     } else {
-      owner.runTo((p) => wanted(p, film().positions.indexOf(p)), to, none);
+      const from = tip();
+      owner.runTo(to, () => {
+        const there = stops().findIndex((_, i) => i > from && wanted(i));
+        go(there >= 0 ? there : tip());
+        announce(there >= 0 ? "" : none);
+      });
     }
   }
 
@@ -278,8 +323,8 @@ export function viewer(owner) {
     announce();
   }
 
-  const matters = (/** @type {Position} */ _, /** @type {number} */ i) => MARKS.includes(markAt(film(), i) ?? "");
-  const broken = (/** @type {Position} */ _, /** @type {number} */ i) => markAt(film(), i) === "violation";
+  const matters = (/** @type {number} */ i) => MARKS.includes(markAt(film(), i) ?? "");
+  const broken = (/** @type {number} */ i) => markAt(film(), i) === "violation";
 
   /** @type {Record<string, () => void>} */
   const actions = {
@@ -289,7 +334,7 @@ export function viewer(owner) {
     },
     back,
     forward,
-    end: () => runTo((p, i) => Boolean(p.over) || (!owner.more && i === tip()), "end", say("This is the end.")),
+    end: () => runTo((i) => i === tip() && over(), "end", say("This is the end.")),
     next: () => runTo(matters, "mark", say("Nothing that matters happens from here to the end.")),
     violation: () => runTo(broken, "violation", say("No rule is broken from here to the end.")),
     play: () => (timer ? pause() : play()),
@@ -309,7 +354,7 @@ export function viewer(owner) {
         pause();
         return;
       }
-      if (at !== started && broken(position(), at) && moment === 0) {
+      if (at !== started && broken(at) && moment === 0) {
         byId("alarm").textContent = row().alarm ?? "";
         pause();
         return;
@@ -339,9 +384,10 @@ export function viewer(owner) {
   }
 
   function pause() {
+    const was = timer;
     clearTimeout(timer);
     timer = 0;
-    if (owner.film()) {
+    if (was && owner.film()) {
       show();
     }
   }
@@ -408,34 +454,50 @@ export function viewer(owner) {
   return {
     act,
     show,
-    go,
+    /** Stands where the move to a position is over.
+     *  @param {number} position
+     *  @param {boolean} [follow] scroll there */
+    go(position, follow = true) {
+      go(stopOf(position), follow);
+    },
     pause,
     announce(/** @type {string} */ note = "") {
       if (!quiet) {
         announce(note);
       }
     },
-    /** Stands at the position after, where a step was made.
-     *  @param {number} to */
-    arrive(to) {
-      go(to);
+    /** Tells of a broken rule or an expiry that came by itself. @param {Row} r */
+    alarm(r) {
+      if (r.alarm) {
+        byId("alarm").textContent = r.alarm;
+      }
+    },
+    /** Stands where the move to a position begins to show, which was made
+     *  just now. @param {number} position */
+    arrive(position) {
+      go(stopOf(position, true));
       enter();
       if (!timer) {
         announce();
       }
     },
-    at: () => at,
-    row: () => position().row,
+    /** The position that is stood at, or whose move goes on there. */
+    at: () => stop().position,
+    /** One can act here: the move is over. */
+    whole: () => stop().whole,
+    row: () => stop().row,
     playing: () => timer !== 0,
     /** Other lanes, as the server drew them. @param {string} html */
     lanes(html) {
       box.innerHTML = html;
-      picture.cursor(owner.film() ? position().row || null : null);
+      picture.cursor(owner.film() ? stop().row || null : null);
     },
-    /** The film's rows are other ones now, though its list is the same. */
-    changed() {
+    /** The film's rows are other ones now, though its list is the same.
+     *  @param {number} [from] the first position that has changed */
+    changed(from = 0) {
       rows.changed();
-      marked = null;
+      markedTo = Math.min(markedTo, Math.max(from - 1, 0));
+      marks = marks.filter((m) => m.at <= markedTo);
     },
   };
 }

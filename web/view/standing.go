@@ -1,0 +1,98 @@
+package view
+
+import (
+	"relock/engine/lock"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// standing is what a thread is at while others act. How it is worded depends
+// on the instant: a person can let time pass without moving who could move.
+type standing struct {
+	text   string // where it is at nothing that takes time
+	level  int    // it works at; 0: it waits
+	until  trace.Millis
+	timed  bool         // it works or waits until then
+	still  trace.Millis // its process stands still until then
+	byHand bool         // until it is resumed
+	since  trace.Millis // that it was paused by hand
+}
+
+// moves forgets what the thread was at.
+func (s *standing) moves() { s.text, s.timed, s.still = "", false, 0 }
+
+func (s *standing) works(until trace.Millis, level int) {
+	s.text, s.timed, s.until, s.level = "", true, until, level
+}
+
+func (s *standing) waits(until trace.Millis) { s.works(until, 0) }
+
+// suffers notes a fault that strikes the thread at an instant. A pause puts
+// off the end of work, but not that of a sleep.
+func (s *standing) suffers(l words.Language, at trace.Millis, b trace.Fault) {
+	switch b.Do {
+	case run.FaultResume:
+		if s.byHand && s.timed && s.level > 0 {
+			s.until += at - s.since
+		}
+		s.byHand, s.still = false, 0
+	case scenario.FaultPause:
+		if b.ForMS == 0 {
+			s.byHand, s.since = true, at
+			return
+		}
+		end, from := at+b.ForMS, max(at, s.still)
+		if end > from && s.timed && s.level > 0 {
+			s.until += end - from
+		}
+		s.still = max(s.still, end)
+	case scenario.FaultStall:
+		s.moves()
+		s.text = l.Say("hangs for ever")
+	default:
+		if b.At != lock.CallRenew {
+			s.moves()
+		}
+	}
+}
+
+func (s *standing) say(l words.Language, at trace.Millis) string {
+	length := func(m trace.Millis) string { return l.Millis(m.Duration()) }
+	last := s.still
+	if s.timed {
+		last = max(s.still, s.until)
+	}
+	switch {
+	case s.byHand:
+		return l.Say("paused by hand")
+	case s.still > at && s.timed && s.level > 0:
+		return l.Say("standing still until %s, then working until %s", length(s.still), length(last))
+	case s.still > at && last > s.still:
+		return l.Say("standing still until %s, waiting until %s", length(s.still), length(last))
+	case s.still > at:
+		return l.Say("standing still until %s", length(s.still))
+	case !s.timed && (s.text != "" || s.still == 0):
+		return s.text
+	case last < at:
+		return l.Say("could have moved since %s", length(last))
+	case last == at:
+		return l.Say("can move now")
+	case s.level > 0:
+		return l.Say("working, level %d", s.level)
+	default:
+		return l.Say("waiting until %s", length(last))
+	}
+}
+
+func (s *standing) doing(at trace.Millis) Doing {
+	switch {
+	case s.byHand || s.still > at:
+		return Paused
+	case s.timed && s.level == 0:
+		return Waiting
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,166 @@
+package view_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"relock/engine/run"
+	"relock/engine/trace"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// film plays a scenario of the lessons.
+func film(t *testing.T, l words.Language, name string) *view.Film {
+	t.Helper()
+	p := play(t, name+".yaml", as)
+	f := view.NewFilm(l, p.sc, p.owners)
+	for _, e := range p.events {
+		f.Add(e)
+	}
+	return f
+}
+
+// A fault that strikes in the step in which a call has ended does not make
+// the call's outcome bad, and is told after it.
+func TestAFaultDoesNotSpoilTheOutcome(t *testing.T) {
+	for _, c := range []struct {
+		name            string
+		step            int
+		title, note     string
+		outcome, struck string
+	}{
+		{"fenced-late-write", 1, "lock: acquired", "fault: stands still for 200 ms", "A has the lock and fencing token 1", "A's whole process stands still for 200 ms"},
+		{"crash", 4, "lock: level 2 entered", "fault: the process dies", "A is at level 2: hold count 2", "A dies with the lock"},
+	} {
+		f := film(t, words.English, c.name)
+		cell := f.Rows()[c.step-1].Cells[0]
+		bad := -1
+		for i, n := range cell.Notes {
+			if n == (view.Note{Text: c.note, Tone: view.Bad}) {
+				bad = i
+			}
+		}
+		if cell.Title != c.title || cell.Tone != view.Good || bad < 0 {
+			t.Errorf("%s: %+v", c.name, cell)
+		}
+		why := f.Frames()[c.step-1].Why
+		if first := strings.Index(why, c.outcome); first != 0 || strings.Index(why, c.struck) < first {
+			t.Errorf("%s: %s", c.name, why)
+		}
+	}
+}
+
+// Where a thread stands is worded for the instant of the row.
+func TestWaitingUntilThen(t *testing.T) {
+	tl := timeline()
+	tl.Add(trace.Event{Seq: 1, Step: 1, At: 10, Thread: "A", Key: trace.Absent(), Body: trace.Wait{For: 100, Why: trace.WaitRetry}})
+	for i, c := range []struct {
+		at   trace.Millis
+		want string
+	}{
+		{109, "waiting until 110 ms"},
+		{110, "can move now"},
+		{111, "could have moved since 110 ms"},
+	} {
+		tl.Add(trace.Event{Seq: i + 2, Step: i + 2, At: c.at, Thread: "B", Key: trace.Absent(), Body: trace.Work{State: trace.WorkEnd, Level: 1}})
+		if got := tl.Rows()[i+1].Cells[0].Title; got != c.want {
+			t.Errorf("at %v: %q, want %q", c.at, got, c.want)
+		}
+	}
+	// Whoever works longer is not said to be able to move.
+	tl.Add(trace.Event{Seq: 5, Step: 5, At: 120, Thread: "A", Key: trace.Absent(), Body: trace.Work{State: trace.WorkBegin, Level: 1, For: 40}})
+	tl.Add(trace.Event{Seq: 6, Step: 5, At: 120, Thread: "A", Key: trace.Absent(), Body: trace.Fault{Do: "pause", ForMS: 200}})
+	tl.Add(trace.Event{Seq: 7, Step: 6, At: 121, Thread: "B", Key: trace.Absent(), Body: trace.Work{State: trace.WorkEnd, Level: 1}})
+	if got, want := tl.Rows()[5].Cells[0].Title, "standing still until 320 ms, then working until 360 ms"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestWhyNotIsAReason(t *testing.T) {
+	list := view.NewOptions(words.English, []run.Option{
+		{Thread: "A", Choice: -1, Next: run.NextRetry, Why: run.Waits, At: 300 * time.Millisecond},
+		{Thread: "B", Choice: -1, Next: run.NextWork, Why: run.Waits, At: 300 * time.Millisecond},
+		{Thread: "C", Choice: -1, Next: run.NextWork, Why: run.IsPaused, At: 240 * time.Millisecond},
+	})
+	for i, want := range []string{"waits until 300 ms", "works until 300 ms", "paused; its work ends at 240 ms"} {
+		if list[i].Why != want {
+			t.Errorf("%q, want %q", list[i].Why, want)
+		}
+	}
+}
+
+// Where the lock is not in Redis, nothing that a thread believes can part from
+// what Redis knows.
+func TestOutsideOfRedisNothingIsParted(t *testing.T) {
+	for name, kind := range map[string]string{"spin-two-processes": view.TypeElsewhere, "no-lock-flash-sale": view.TypeNoLock} {
+		f := film(t, words.English, name)
+		for i, r := range f.Rows() {
+			for _, c := range r.Cells {
+				if c.Parted {
+					t.Errorf("%s: %s: %s is parted", name, r.Time, c.Thread)
+				}
+			}
+			if got := f.Frames()[i].After.Type; got != kind {
+				t.Errorf("%s: a key of type %q, want %q", name, got, kind)
+			}
+		}
+		for _, lane := range whole(f.Lanes()).Lanes {
+			for _, b := range lane.Bars {
+				if b.Parted {
+					t.Errorf("%s: %s has a hatched bar", name, lane.Thread)
+				}
+			}
+		}
+	}
+	f := film(t, words.English, "no-lock-flash-sale")
+	if c := f.Rows()[0].Cells[0]; c.Title != "enters level 1, no lock" || c.Tone != view.Plain {
+		t.Errorf("%q %s", c.Title, c.Tone)
+	}
+}
+
+// A heartbeat is no lock's.
+func TestAHeartbeatHasNoLock(t *testing.T) {
+	f := film(t, words.English, "heartbeat")
+	if got, want := f.Rows()[0].Cells[0].Title, "beat: its key is set"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !f.Frames()[0].After.Heartbeat {
+		t.Error("its key is a lock's")
+	}
+}
+
+// The nodes that have a key are there for the inspector, majority or not.
+func TestNodesAreInTheState(t *testing.T) {
+	f := film(t, words.English, "redlock-restart-without-data")
+	some := false
+	for i, r := range f.Rows() {
+		after := f.Frames()[i].After
+		for n, node := range r.Key.Nodes {
+			some = some || node.Thread != ""
+			if has := after.Nodes[n] >= 0; has != (node.Thread != "") {
+				t.Errorf("%s: node %d: %d", r.Time, node.Number, after.Nodes[n])
+			}
+		}
+	}
+	if !some {
+		t.Error("no node ever has the key")
+	}
+}
+
+// What Redis did is named where the events show it.
+func TestWhyNamesTheJumpAndTheExpiry(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		step int
+		want string
+	}{
+		{"clock-jump", 5, "Redis drops A's key: its clock has jumped by 2,000 ms, beyond the lease of 1,000 ms."},
+		{"fenced-late-write", 8, "A and B are inside at once: Redis dropped A's key 5 ms ago."},
+	} {
+		if got := film(t, words.English, c.name).Frames()[c.step-1].Why; got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
