@@ -2,7 +2,6 @@ package view
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -156,97 +155,4 @@ func whyNot(l words.Language, o run.Option) string {
 		}
 		return l.Say("ended: %s", result(l, o.Ended))
 	}
-}
-
-// Compared is two branches row by row.
-type Compared struct {
-	Left, Right Side
-	Threads     []Thread
-	Key         string
-	Same        int // rows at the start that are equal
-	Rows        []ComparedRow
-}
-
-// NewCompared puts two branches beside each other. Their rows are in l.
-func NewCompared(l words.Language, s Scenario, left, right Side) Compared {
-	for _, side := range []*Side{&left, &right} {
-		side.missing = l.Say("not stepped that far")
-		if side.Over {
-			side.missing = l.Say("has ended before")
-		}
-	}
-	c := Compared{Left: left, Right: right, Threads: s.Threads, Key: s.Key, Rows: compare(left.Rows, right.Rows)}
-	for c.Same < len(c.Rows) && c.Rows[c.Same].Equal {
-		c.Same++
-	}
-	return c
-}
-
-// Side is a branch that is compared.
-type Side struct {
-	Name string
-	Rows []Row
-	Over bool // its run has ended
-
-	missing string
-}
-
-// Missing says why a side has no row where the other has one.
-func (s Side) Missing() string { return s.missing }
-
-// BranchName is what a branch is called.
-func BranchName(l words.Language, id int) string {
-	if id == 0 {
-		return l.Say("main")
-	}
-	return l.Say("branch %d", id)
-}
-
-// ComparedRow is one T in both branches. A side that has ended before has no
-// row.
-type ComparedRow struct {
-	Time        string
-	Left, Right *Row
-	Equal       bool
-	Differs     []bool // cell by cell; the last is the key's
-}
-
-func compare(left, right []Row) []ComparedRow {
-	var out []ComparedRow
-	for i := range max(len(left), len(right)) {
-		c := ComparedRow{Time: "T" + strconv.Itoa(i+1)}
-		if i < len(left) {
-			c.Left = &left[i]
-		}
-		if i < len(right) {
-			c.Right = &right[i]
-		}
-		c.Differs = differs(c.Left, c.Right)
-		c.Equal = c.Left != nil && c.Right != nil && c.Left.At == c.Right.At && !slices.Contains(c.Differs, true)
-		out = append(out, c)
-	}
-	return out
-}
-
-func differs(a, b *Row) []bool {
-	some := a
-	if some == nil {
-		some = b
-	}
-	out := make([]bool, len(some.Cells)+1)
-	for i := range some.Cells {
-		out[i] = a == nil || b == nil || !sameCell(a, b, i)
-	}
-	out[len(some.Cells)] = a == nil || b == nil || !sameKey(a.Key, b.Key)
-	return out
-}
-
-func sameCell(a, b *Row, i int) bool {
-	x, y := a.Cells[i], b.Cells[i]
-	return a.Event == b.Event && x.Title == y.Title && x.Acting == y.Acting && x.Inside == y.Inside && x.Parted == y.Parted &&
-		slices.Equal(x.Lines, y.Lines) && slices.Equal(x.Notes, y.Notes) && slices.Equal(a.Violations, b.Violations)
-}
-
-func sameKey(a, b Key) bool {
-	return a.Type == b.Type && a.Lease == b.Lease && slices.Equal(a.Holds, b.Holds)
 }

@@ -1,0 +1,184 @@
+package view
+
+import (
+	"slices"
+	"strconv"
+
+	"relock/web/words"
+)
+
+// Compared is two branches, what happened in both of them side by side.
+type Compared struct {
+	Left, Right Side
+	Threads     []Thread
+	Key         string
+	Same        int // rows at the start that are equal
+	Rows        []ComparedRow
+}
+
+// Side is a branch that is compared.
+type Side struct {
+	Name string
+	Rows []Row
+	Over bool // its run has ended
+}
+
+// ComparedRow is something that happened in both branches, or in the one that
+// has a row.
+type ComparedRow struct {
+	Left, Right *Row
+	Equal       bool   // at the same T and time, too
+	Differs     []bool // cell by cell; the last is the key's
+	Lacking     string // why one branch has no row, "" where both have
+}
+
+// BranchName is what a branch is called.
+func BranchName(l words.Language, id int) string {
+	if id == 0 {
+		return l.Say("main")
+	}
+	return l.Say("branch %d", id)
+}
+
+// NewCompared puts two branches beside each other. Their rows are in l.
+func NewCompared(l words.Language, s Scenario, left, right Side) Compared {
+	c := Compared{Left: left, Right: right, Threads: s.Threads, Key: s.Key}
+	inLeft, inRight := numbered(left.Rows), numbered(right.Rows)
+	i, j := 0, 0
+	alone := func(upToLeft, upToRight int) {
+		for ; i < upToLeft; i++ {
+			after := j == len(right.Rows) && !slices.Contains(inRight, inLeft[i])
+			c.Rows = append(c.Rows, ComparedRow{Left: &left.Rows[i]}.without(l, right, after))
+		}
+		for ; j < upToRight; j++ {
+			after := i == len(left.Rows) && !slices.Contains(inLeft, inRight[j])
+			c.Rows = append(c.Rows, ComparedRow{Right: &right.Rows[j]}.without(l, left, after))
+		}
+	}
+	for _, pair := range inBoth(inLeft, inRight) {
+		alone(pair[0], pair[1])
+		c.Rows = append(c.Rows, both(&left.Rows[i], &right.Rows[j]))
+		i, j = i+1, j+1
+	}
+	alone(len(left.Rows), len(right.Rows))
+	for c.Same < len(c.Rows) && c.Rows[c.Same].Equal {
+		c.Same++
+	}
+	return c
+}
+
+// without says why the other branch has no such row, and marks what this one
+// did: unless the other one may still come to it. After tells that the row is
+// after all that the other branch has.
+func (c ComparedRow) without(l words.Language, other Side, after bool) ComparedRow {
+	row := c.Left
+	if row == nil {
+		row = c.Right
+	}
+	c.Differs = make([]bool, len(row.Cells)+1)
+	mark := row.actor()
+	switch {
+	case after && !other.Over:
+		c.Lacking = l.Say("%s has not been stepped that far", other.Name)
+		return c
+	case after:
+		c.Lacking = l.Say("%s has ended before", other.Name)
+	default:
+		c.Lacking = l.Say("not at this point in %s", other.Name)
+	}
+	if mark < 0 {
+		mark = len(row.Cells)
+	}
+	c.Differs[mark] = true
+	return c
+}
+
+func both(a, b *Row) ComparedRow {
+	c := ComparedRow{Left: a, Right: b, Differs: make([]bool, len(a.Cells)+1)}
+	for i := range a.Cells {
+		c.Differs[i] = !sameCell(a, b, i)
+	}
+	c.Differs[len(a.Cells)] = !sameKey(a.Key, b.Key)
+	if a.actor() < 0 && !slices.Equal(a.Violations, b.Violations) {
+		c.Differs[len(a.Cells)] = true
+	}
+	c.Equal = a.Step == b.Step && a.At == b.At && !slices.Contains(c.Differs, true)
+	return c
+}
+
+// actor is the thread that a row is of, -1 for Redis and the run.
+func (r *Row) actor() int {
+	if r.Event != "" {
+		return -1
+	}
+	return slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Acting })
+}
+
+// what is what happened in a row, whenever that was.
+func (r *Row) what() string {
+	if i := r.actor(); i >= 0 {
+		return r.Cells[i].Thread + "\x00" + r.Cells[i].Title
+	}
+	return "\x00" + r.Event
+}
+
+// inBoth pairs the places of what is in both lists, in neither of them twice,
+// with as many pairs as can be had in the order of both.
+func inBoth(left, right []string) [][2]int {
+	there := map[string]int{}
+	for j, what := range right {
+		there[what] = j
+	}
+	// The longest rising sequence of places in right: tops[k] is the pair with
+	// the first place there that ends one of k+1 pairs.
+	var pairs [][2]int
+	var before, tops []int
+	for i, what := range left {
+		j, ok := there[what]
+		if !ok {
+			continue
+		}
+		k, _ := slices.BinarySearchFunc(tops, j, func(top, j int) int { return pairs[top][1] - j })
+		previous := -1
+		if k > 0 {
+			previous = tops[k-1]
+		}
+		pairs, before = append(pairs, [2]int{i, j}), append(before, previous)
+		if k == len(tops) {
+			tops = append(tops, 0)
+		}
+		tops[k] = len(pairs) - 1
+	}
+	if len(tops) == 0 {
+		return nil
+	}
+	var out [][2]int
+	for n := tops[len(tops)-1]; n >= 0; n = before[n] {
+		out = append(out, pairs[n])
+	}
+	slices.Reverse(out)
+	return out
+}
+
+// numbered is what happened in each row, with how many times it had before.
+func numbered(rows []Row) []string {
+	times := map[string]int{}
+	out := make([]string, len(rows))
+	for i := range rows {
+		what := rows[i].what()
+		out[i] = what + "\x00" + strconv.Itoa(times[what])
+		times[what]++
+	}
+	return out
+}
+
+func sameCell(a, b *Row, i int) bool {
+	x, y := a.Cells[i], b.Cells[i]
+	return x.Title == y.Title && x.Acting == y.Acting && x.Inside == y.Inside && x.Parted == y.Parted &&
+		slices.Equal(x.Lines, y.Lines) && slices.Equal(x.Notes, y.Notes) &&
+		(!x.Acting || slices.Equal(a.Violations, b.Violations))
+}
+
+func sameKey(a, b Key) bool {
+	return a.Type == b.Type && a.Lease == b.Lease && slices.Equal(a.Holds, b.Holds)
+}
