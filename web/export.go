@@ -158,6 +158,7 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 		return fmt.Errorf("web: %w", err)
 	}
 	file.Language = words.From(r.Context())
+	file.Title = titleOf(file.Language, file.Scenario)
 	file.Link = origin(r) + "/play#" + open
 	file.Style = s.static.PictureStyle()
 	data, err := export.Render(f, file)
@@ -168,7 +169,7 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 	h.Set("Content-Type", f.MediaType())
 	h.Set("Content-Length", strconv.Itoa(len(data)))
 	h.Set("Content-Language", file.Language.Code())
-	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.FileName(file.Scenario.Title)}))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.FileName(file.Title)}))
 	h.Set("Cache-Control", "no-store")
 	_, _ = w.Write(data) // the visitor has left: nobody to tell
 	return nil

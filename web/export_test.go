@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/lessons"
 	"relock/web"
 	"relock/web/export"
 	"relock/web/link"
@@ -257,4 +259,24 @@ func standard(svg string) error {
 		}
 	}
 	return nil
+}
+
+func TestExportsOfALessonHaveItsTitleInTheReadersLanguage(t *testing.T) {
+	s := open(t, nil)
+	text, err := fs.ReadFile(lessons.Scenarios(), "clock-jump.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := packed(t, string(text), 0)
+	for lang, want := range map[string]string{"en": "# The clock of Redis jumps ahead\n", "zh": "# Redis 的时钟向前跳\n"} {
+		res, body := s.post(t, "/export?format=md&lang="+lang, link)
+		_, params, err := mime.ParseMediaType(res.Header.Get("Content-Disposition"))
+		title := strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(want, "# "), "\n"))
+		if name := strings.ReplaceAll(title, " ", "-") + ".md"; err != nil || params["filename"] != name {
+			t.Errorf("%s: the file is %q, want %q (%v)", lang, params["filename"], name, err)
+		}
+		if !strings.HasPrefix(body, want) {
+			t.Errorf("%s: %.60q, want %q", lang, body, want)
+		}
+	}
 }

@@ -102,7 +102,7 @@ func (s *Server) subject(l words.Language, u *url.URL) (subject, error) {
 	}
 	at := subject{
 		title: titleOf(l, sc), embed: "/embed" + u.EscapedPath(),
-		shows: l.Say("Real threads take a real lock in a real Redis. Every command that Redis ran is a line you can stop at, with the hash as it was right after. Then break it, go back, and try another order."),
+		shows: l.Say("Goroutines take a real lock, with its real Lua scripts, on miniredis, a Redis inside this server. Every command that it ran is a line you can stop at, with the hash as it was right after. Then break it, go back, and try another order."),
 	}
 	if at.title == "" {
 		at.title = l.Say("Your scenario")

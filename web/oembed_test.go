@@ -134,7 +134,7 @@ func TestPreviews(t *testing.T) {
 		{"/play/lease-expiry", "en", "The lease ends before the work", ""},
 		{"/play/lease-expiry", "zh", "活没干完，租约先到期", ""},
 		{"/play", "en", "Two threads, one reentrant lock", ""},
-		{path, "en", "Mine & <yours>", "Real threads take a real lock"},
+		{path, "en", "Mine & <yours>", "Goroutines take a real lock"},
 	} {
 		_, body := s.do(t, http.MethodGet, c.path, nil, "Accept-Language", c.language)
 		if meta(body, "title") != c.title || meta(body, "url") != s.URL+c.path || len(meta(body, "description")) < 20 || !strings.HasPrefix(meta(body, "description"), c.shows) {

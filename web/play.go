@@ -69,7 +69,19 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 			return fmt.Errorf("web: %w", err)
 		}
 	}
+	if p.Text, err = unscripted(p.Scenario); err != nil {
+		return err
+	}
 	return render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
+}
+
+// unscripted is the scenario of a link's text as YAML.
+func unscripted(packed string) (string, error) {
+	state, err := link.Decode(packed)
+	if err != nil {
+		return "", fmt.Errorf("web: %w", err)
+	}
+	return written(state.Scenario)
 }
 
 // keep puts a link on the shelf and answers with its short address.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"html"
 	"math/rand/v2"
 	"net/http"
 	"net/url"
@@ -635,5 +636,25 @@ func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
 		if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, c.want) || !strings.Contains(body, `value="200ms"`) {
 			t.Errorf("%d without %q, or without the form", res.StatusCode, c.want)
 		}
+	}
+}
+
+// TestWithoutScriptALessonCanBeRun sends the form that a page for stepping has
+// where no script runs.
+func TestWithoutScriptALessonCanBeRun(t *testing.T) {
+	s := open(t, nil)
+	_, body := s.do(t, http.MethodGet, "/play/lease-expiry", nil)
+	_, rest, _ := strings.Cut(body, "<noscript>")
+	form, _, _ := strings.Cut(rest, "</noscript>")
+	_, value, _ := strings.Cut(form, `name="yaml" value="`)
+	text, _, _ := strings.Cut(value, `"`)
+	if !strings.Contains(form, `action="/runs"`) || text == "" {
+		t.Fatalf("no form runs the scenario: %s", form)
+	}
+	path := s.run(t, url.Values{"yaml": {html.UnescapeString(text)}, "action": {"run"}})
+	s.ended(t, path)
+	_, page := s.do(t, http.MethodGet, path, nil)
+	if !strings.Contains(page, "The lease ends before the work</h1>") || !strings.Contains(page, "mutual-exclusion") {
+		t.Error("the run is not that of the lesson")
 	}
 }

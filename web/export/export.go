@@ -8,6 +8,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -121,6 +122,7 @@ type Run struct {
 	Header   trace.Header
 	Events   []trace.Event // from the first on; they need not reach the run's end
 	Scenario *scenario.Scenario
+	Title    string         // what to call it in Language, "" for the scenario's own title
 	Language words.Language // of what is said around the data
 	Link     string         // where the run can be stepped, an absolute URL, or ""
 	Style    string         // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
@@ -144,10 +146,7 @@ func writeTrace(b *bytes.Buffer, r Run) error { return trace.Write(b, r.Header, 
 
 // title is the scenario's, or what stands in its place.
 func (r Run) title() string {
-	if r.Scenario.Title == "" {
-		return r.Language.Say("Untitled scenario")
-	}
-	return r.Scenario.Title
+	return cmp.Or(r.Title, r.Scenario.Title, r.Language.Say("Untitled scenario"))
 }
 
 // place says where the run took place.

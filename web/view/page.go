@@ -100,6 +100,7 @@ type Control struct {
 type ControlAction struct {
 	Do       string
 	Label    string
+	Hint     string // what it does, where the label does not say it
 	Disabled bool
 }
 
@@ -108,14 +109,14 @@ func NewControls(l words.Language, list []run.Control) []Control {
 	out := make([]Control, 0, len(list))
 	for i, c := range list {
 		pause := ControlAction{Do: string(run.Suspend), Label: l.Say("Pause")}
-		gate := ControlAction{Do: string(run.Gate), Label: l.Say("Gate its calls")}
+		gate := ControlAction{Do: string(run.Gate), Label: l.Say("Gate its calls"), Hint: l.Say("From now on each of its calls to the lock waits until you let it pass.")}
 		v := Control{Thread: c.Thread, Ordinal: i}
 		if c.Suspended {
 			pause = ControlAction{Do: string(run.Resume), Label: l.Say("Resume")}
 			v.Note = l.Say("paused")
 		}
 		if c.Gated {
-			gate = ControlAction{Do: string(run.Ungate), Label: l.Say("Open the gate")}
+			gate = ControlAction{Do: string(run.Ungate), Label: l.Say("Open the gate"), Hint: l.Say("The call that waits passes, and no later one waits.")}
 		}
 		waits := c.At != lock.Call{}
 		admit := ControlAction{Do: string(run.Admit), Label: l.Say("Let one call pass"), Disabled: !waits}

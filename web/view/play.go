@@ -18,6 +18,7 @@ type Play struct {
 	Viewer   Viewer
 	Gallery  []Group
 	Scenario string // what to open, as a link; "" leaves it to the address
+	Text     string // the same as YAML, to run it as a whole
 	Faults   []FaultKind
 	Locks    []string // that can be compared
 	Problem  string   // why what was asked for is not shown
