@@ -87,6 +87,8 @@ type openedJSON struct {
 	Rail     string          `json:"rail"` // and of what is at its side
 	Lua      string          `json:"lua"`
 	At       int             `json:"at"` // where the link stands
+
+	Never []view.Pointless `json:"never,omitempty"` // faults that cannot strike anywhere in it
 }
 
 type positionJSON struct {
@@ -98,6 +100,8 @@ type positionJSON struct {
 	Expiry   string         `json:"expiry,omitempty"`   // "200 ms"
 	Outcomes []string       `json:"outcomes,omitempty"` // threads that were told what a call came to
 	Over     bool           `json:"over,omitempty"`
+
+	Pointless []view.Pointless `json:"pointless,omitempty"` // faults that would change nothing here; of Over: all, left out
 }
 
 // player is one page and the session that it steps through.
@@ -416,7 +420,7 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	shown := view.NewScenario(p.l, sc)
-	o := &openedJSON{Scenario: text, Title: titleOf(p.l, sc), Lease: shown.LeaseMillis, Key: shown.Key}
+	o := &openedJSON{Scenario: text, Title: titleOf(p.l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(p.l, sc)}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
@@ -509,6 +513,7 @@ func (p *player) show(c command, b *engine.Branch) error {
 func (p *player) position(b *engine.Branch, i int) positionJSON {
 	at := b.Positions[i]
 	out := positionJSON{Row: at.Row, At: p.l.Millis(at.At), Options: view.NewOptions(p.l, at.Options), Over: at.Over}
+	out.Pointless = view.NewPointless(p.l, at.Pointless)
 	if at.Next > 0 {
 		out.Next = p.l.Millis(at.Next)
 	}
