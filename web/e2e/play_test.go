@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os/exec"
@@ -108,6 +109,70 @@ func TestStepWithTheKeyboardAlone(t *testing.T) {
 	if got := get[string](ctx, t, `document.querySelector("#row-1 .acting").dataset.thread`); got != "B" {
 		t.Errorf("first to move was %s, want B", got)
 	}
+}
+
+// What cannot be done is grey, says why, and does nothing when it is tried.
+func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	button := func(fault string) string { // "crash A", or "evict"
+		do, thread, _ := strings.Cut(fault, " ")
+		return fmt.Sprintf(`document.querySelector('[data-strike*="\\"%s\\""][data-strike*="\\"%s"]')`, do, thread)
+	}
+	grey := func(fault string) bool {
+		return get[bool](ctx, t, button(fault)+`.getAttribute("aria-disabled") === "true"`)
+	}
+	is := func(when string, want map[string]string) {
+		t.Helper()
+		for fault, why := range want {
+			if title := get[string](ctx, t, button(fault)+".title"); grey(fault) != (why != "") || why != "" && title != why {
+				t.Errorf("%s: %s is grey: %t, and says %q; want %q", when, fault, grey(fault), title, why)
+			}
+		}
+	}
+	is("at the start", map[string]string{"crash A": "", "evict": "There is no key that Redis could evict.", "clock-jump": "No key with an expiry is there."})
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](button("evict")+".focus()"), chromedp.KeyEvent(kb.Enter))
+	until(ctx, t, problem+` === "There is no key that Redis could evict."`)
+	if !get[bool](ctx, t, button("evict")+" === document.activeElement") {
+		t.Error("the grey button has lost the focus")
+	}
+	do(ctx, t, chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"), chromedp.KeyEvent("1"))
+	at(ctx, t, "1 of 1 · T1")
+	is("A has the lock", map[string]string{"crash A": "", "pause A": "", "lose-reply A": "", "evict": "", "clock-jump": ""})
+	do(ctx, t, chromedp.KeyEvent("x1"))
+	at(ctx, t, "2 of 2")
+	is("A is paused", map[string]string{"crash A": "", "pause A": "A stands still until 300 ms.", "pause B": ""})
+	do(ctx, t, chromedp.KeyEvent("x1"))
+	until(ctx, t, problem+` === "A stands still until 300 ms."`)
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](button("crash A")+".click()"))
+	at(ctx, t, "3 of 3")
+	is("A is gone", map[string]string{"crash A": "A has ended.", "pause A": "A has ended.", "lose-reply A": "A has ended.", "crash B": "", "evict": ""})
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](button("crash A")+".click()"))
+	until(ctx, t, problem+` === "A has ended."`)
+	at(ctx, t, "3 of 3")
+
+	// The dialog says it before the button is used, which then does nothing.
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="strike"]`)), chromedp.WaitVisible(chromedp.CSS("#fault-do")))
+	until(ctx, t, `document.getElementById("strike-why").textContent === "A has ended."`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	if !get[bool](ctx, t, `document.getElementById("strike").open`) {
+		t.Error("the dialog is gone")
+	}
+	at(ctx, t, "3 of 3")
+	choose := `document.getElementById("fault-thread").value = "B"; document.getElementById("fault-thread").dispatchEvent(new Event("input", {bubbles: true}))`
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](choose))
+	until(ctx, t, `document.getElementById("strike-why").textContent === ""`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	at(ctx, t, "4 of 4")
+
+	// In the past the reasons are those of then.
+	do(ctx, t, chromedp.KeyEvent(kb.Home))
+	at(ctx, t, "0 of 4")
+	is("back at the start", map[string]string{"crash A": "", "pause A": "", "evict": "There is no key that Redis could evict."})
+	do(ctx, t, chromedp.KeyEvent("e"))
+	until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true"`)
+	is("at the end", map[string]string{"crash B": "The run has ended here. Step back to act.", "evict": "The run has ended here. Step back to act."})
 }
 
 func TestLinksInTheBrowser(t *testing.T) {
