@@ -307,4 +307,26 @@ func TestPointlessSaysWhyAtEachStep(t *testing.T) {
 	}
 }
 
+// A fail-over takes the listeners' subscriptions with it, whatever is in Redis.
+func TestAFailOverIsNotPointlessToWhoListens(t *testing.T) {
+	sc := parse(t, `
+lock: {protocol: reentrant-notify, lease: 100ms, watchdog: off, retry: {times: 6, interval: 50ms}}
+threads: [{name: A, work: 500ms}, {name: B, start: 10ms, work: 50ms}, {name: C, start: 20ms, work: 80ms}]
+`)
+	w := begin(t, sc, scenario.Move{}, scenario.Move{}, scenario.Move{Fault: &scenario.Fault{Do: scenario.FaultRestart, Node: 1}})
+	list, err := w.Pointless(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range list {
+		if p.Fault.Do == scenario.FaultFailOver {
+			t.Errorf("a fail-over is refused: %v", &p.Why)
+		}
+	}
+	with := begin(t, sc, append(w.moves, scenario.Move{Fault: &scenario.Fault{Do: scenario.FaultFailOver, Behind: 1, Node: 1}})...)
+	if but(scenario.FaultFailOver, with.toTheEnd(t)) == but(scenario.FaultFailOver, w.toTheEnd(t)) {
+		t.Error("it has changed nothing")
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
