@@ -119,6 +119,7 @@ export function play(stage) {
       if (frame.done && waiting?.id === frame.re) {
         const then = waiting?.then ?? (() => view.show());
         waiting = null;
+        cancelAnimationFrame(coming);
         then();
       } else {
         soon();
@@ -252,7 +253,6 @@ export function play(stage) {
       const section = byId("compared");
       section.innerHTML = frame.compared;
       section.hidden = false;
-      section.focus();
       byId("close-compared").onclick = () => {
         section.hidden = true;
         (byId("compare") ?? stage.querySelector("[data-dialog=locks]")).focus();
@@ -531,10 +531,15 @@ export function play(stage) {
     view.announce(branch().name);
   }
 
+  function toCompared() {
+    byId("compared").focus({ preventScroll: true });
+    byId("compared").scrollIntoView(); // its start: it can be higher than the window
+  }
+
   /** @param {number} id */
   function compareWith(id) {
     const other = /** @type {Branch} */ (branches.get(id));
-    inTurn(() => command({ do: "compare", branch: current, with: id, names: [branch().name, other.name] }));
+    inTurn(() => command({ do: "compare", branch: current, with: id, names: [branch().name, other.name] }, toCompared));
   }
 
   // ---- links
@@ -634,7 +639,7 @@ export function play(stage) {
   byId("locks-form").addEventListener("submit", (event) => {
     if (/** @type {HTMLButtonElement} */ (/** @type {SubmitEvent} */ (event).submitter)?.value === "compare") {
       const boxes = /** @type {HTMLInputElement[]} */ ([...stage.querySelectorAll("#locks-form [name=lock]:checked")]);
-      inTurn(() => command({ do: "locks", branch: current, protocols: boxes.map((box) => box.value) }));
+      inTurn(() => command({ do: "locks", branch: current, protocols: boxes.map((box) => box.value) }, toCompared));
     }
   });
   byId("strike-form").addEventListener("submit", (event) => {

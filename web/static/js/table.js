@@ -231,7 +231,9 @@ export function table({ body, scroller }, on) {
     if (scroller.scrollHeight > scroller.clientHeight + 1) {
       inBox(tr);
     }
-    const { top, bottom } = tr.getBoundingClientRect();
+    sideways(tr);
+    const [row, box] = [tr.getBoundingClientRect(), scroller.getBoundingClientRect()];
+    const [top, bottom] = [Math.max(row.top, box.top), Math.min(row.bottom, box.bottom)];
     const end = document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight;
     if (bottom > end) {
       scrollBy(0, Math.min(bottom - end + ROOM, top));
@@ -248,6 +250,22 @@ export function table({ body, scroller }, on) {
       scroller.scrollTop = top;
     } else if (scroller.scrollTop + scroller.clientHeight < tr.offsetTop + tr.offsetHeight) {
       scroller.scrollTop = tr.offsetTop + tr.offsetHeight - scroller.clientHeight;
+    }
+  }
+
+  /** Brings the cell of who acts between the columns that stay.
+   *  @param {HTMLElement} tr */
+  function sideways(tr) {
+    const cell = tr.querySelector(".cell.acting, .inner > .cell:not(:empty)");
+    const [time, key] = [tr.querySelector(".time"), tr.querySelector(".key")];
+    if (!cell || !time || !key || scroller.scrollWidth <= scroller.clientWidth) {
+      return;
+    }
+    const { left, right } = cell.getBoundingClientRect();
+    const hidden = right - key.getBoundingClientRect().left;
+    const before = time.getBoundingClientRect().right - left;
+    if (before > 0 || hidden > 0) {
+      scroller.scrollLeft += before > 0 ? -before : hidden;
     }
   }
 
