@@ -505,17 +505,17 @@ export function play(stage) {
       return button;
     });
     if (others.length > 0) {
+      const compare = make("button", { type: "button", id: "compare" }, others.length > 1 ? say("Compare with") : say("Compare with %s", others[0].name));
       const select = /** @type {HTMLSelectElement} */ (
         make("select", { id: "compare-with", "aria-label": say("Branch to compare with") }, ...others.map((b) => make("option", { value: String(b.id) }, b.name)))
       );
-      const compare = make("button", { type: "button", id: "compare" }, say("Compare with"));
+      select.hidden = others.length === 1;
       compare.onclick = () => compareWith(Number(select.value));
       const drop = make("button", { type: "button", id: "drop", class: "quiet" }, say("Drop %s", branch().name));
       drop.onclick = () => inTurn(() => command({ do: "drop", branch: current }, () => byId(`branch-${current}`)?.focus()));
       buttons.push(make("span", { class: "row" }, compare, select), drop);
-    } else {
-      buttons.push(make("span", { class: "hint" }, say("Step back and act: that makes a second one, and both stay.")));
     }
+    box.hidden = others.length === 0; // one alone is not chosen
     box.replaceChildren(...buttons);
     if (focused) {
       byId(focused)?.focus();
