@@ -31,6 +31,10 @@ const (
 	commandRate   = 200     // a second, after that
 	waiting       = 16      // commands that wait for their turn; then the line waits
 	framePosition = 64      // positions in a frame while a run goes on
+
+	// showEvery is how often a page sees how far a run has come: often enough
+	// to be believed, seldom enough not to slow it down.
+	showEvery = 250 * time.Millisecond
 )
 
 // command is what a page asks for. Do says which of the others count.
@@ -552,7 +556,14 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Why: run.IsOver}
 	}
+	shown := time.Now()
 	for !b.Positions[len(b.Positions)-1].Over {
+		if time.Since(shown) >= showEvery {
+			if err := p.show(c, b); err != nil {
+				return err
+			}
+			shown = time.Now()
+		}
 		before := len(b.Events)
 		if _, err := p.session.Step(ctx, b.ID); err != nil {
 			return errors.Join(p.show(c, b), err)

@@ -84,6 +84,9 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 				if !inChinese(text) {
 					t.Errorf("%s: %q", what, text)
 				}
+				if found := unwritten.FindString(text); found != "" {
+					t.Errorf("%s: %q is not how Chinese is written: %q", what, found, text)
+				}
 			}
 			tl := view.NewTimeline(l, view.NewScenario(l, p.Scenario), p.Header.Owners)
 			for _, e := range p.Events {
