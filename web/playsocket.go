@@ -516,13 +516,13 @@ func (p *player) show(c command, b *engine.Branch) error {
 
 func (p *player) position(b *engine.Branch, i int) positionJSON {
 	at := b.Positions[i]
-	out := positionJSON{Row: at.Row, At: p.l.Millis(at.At), Options: view.NewOptions(p.l, at.Options), Over: at.Over}
+	out := positionJSON{Row: at.Row, At: p.l.Duration(at.At), Options: view.NewOptions(p.l, at.Options), Over: at.Over}
 	out.Pointless = view.NewPointless(p.l, at.Pointless)
 	if at.Next > 0 {
-		out.Next = p.l.Millis(at.Next)
+		out.Next = p.l.Duration(at.Next)
 	}
 	if at.Expiry > 0 {
-		out.Expiry = p.l.Millis(at.Expiry)
+		out.Expiry = p.l.Duration(at.Expiry)
 	}
 	if i > 0 {
 		out.Move = &b.Moves[i-1]

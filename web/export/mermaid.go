@@ -89,7 +89,7 @@ func (d *diagram) when(e trace.Event) string {
 		return ""
 	}
 	d.step = e.Step
-	return fmt.Sprintf("T%d · %s · ", e.Step, d.run.Language.Millis(e.At.Duration()))
+	return fmt.Sprintf("T%d · %s · ", e.Step, d.run.Language.Duration(e.At.Duration()))
 }
 
 func (d *diagram) event(e trace.Event) {

@@ -50,7 +50,7 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 			closeScript()
 			step = e.Step
 			b.WriteString("\n")
-			when := fmt.Sprintf("T%d · %s", e.Step, r.Language.Millis(e.At.Duration()))
+			when := fmt.Sprintf("T%d · %s", e.Step, r.Language.Duration(e.At.Duration()))
 			if e.Thread != "" {
 				when += " · " + e.Thread
 			}

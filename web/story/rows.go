@@ -29,7 +29,7 @@ func (m *maker) scenario(threads int) view.Scenario {
 }
 
 // ms is a time as the page says it.
-func (m *maker) ms(n int) string { return m.l.Millis(time.Duration(n) * time.Millisecond) }
+func (m *maker) ms(n int) string { return m.l.Duration(time.Duration(n) * time.Millisecond) }
 
 // row is the next row, 10 ms after the one before. Threads that are not given
 // do nothing.

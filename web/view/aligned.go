@@ -97,7 +97,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 		if n := times[what]; n > 1 {
 			what = l.Say("%s (%d)", what, n)
 		}
-		list = append(list, progress{what, AlignedCell{Text: text, At: l.Millis(e.At.Duration()), Tone: tone, at: e.At}})
+		list = append(list, progress{what, AlignedCell{Text: text, At: l.Duration(e.At.Duration()), Tone: tone, at: e.At}})
 	}
 	for _, e := range events {
 		if e.Thread != thread {

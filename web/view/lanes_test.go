@@ -390,3 +390,18 @@ func BenchmarkLanesWindow(b *testing.B) {
 		whole(l)
 	}
 }
+
+// The heartbeats come every four minutes, the looks every four minutes and
+// twenty seconds.
+func TestALongRunsAxisIsInMinutes(t *testing.T) {
+	for name, want := range map[string]string{"heartbeat": "min 0 1 4 5:20 8 9:40 12 13 14 18:20", "two-threads": "ms 0 50 93 100 150 152 200 253 300 351"} {
+		p := whole(lanesOf(t, name))
+		got := p.Unit
+		for _, at := range p.Instants {
+			got += " " + at.Text
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}

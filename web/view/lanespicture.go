@@ -2,10 +2,12 @@ package view
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"relock/engine/trace"
 	"relock/web/words"
@@ -43,6 +45,7 @@ type LanesPicture struct {
 	Columns     []LaneColumn
 	Lanes       []Lane
 	Key         KeyLane
+	Unit        string // of the instants: "ms" or "min"
 	Instants    []LaneInstant
 	Flags       []LaneFlag
 	Events      []LaneEvent
@@ -279,11 +282,15 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	}
 	d.flags()
 	d.columns()
+	d.p.Unit = "ms"
+	if l.inMinutes() {
+		d.p.Unit = "min"
+	}
 	d.instants()
 	for i := range l.threads {
 		d.p.Lanes = append(d.p.Lanes, d.lane(i))
 	}
-	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Millis(trace.Millis(d.full()).Duration())}
+	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Duration(trace.Millis(d.full()).Duration())}
 	switch {
 	case d.device:
 		d.p.Key.Name = lang.Say("expiry")
@@ -417,13 +424,33 @@ func (d *drawing) instants() {
 		}
 		t := LaneInstant{From: d.x(d.at[i]), To: d.x(d.at[last])}
 		t.X = round((t.From + t.To) / 2)
-		text := strings.TrimSuffix(d.lang.Millis(trace.Millis(d.rows[i].at).Duration()), " ms")
+		text := d.instant(trace.Millis(d.rows[i].at).Duration())
 		if half := wide(text) / 2; t.X-half > taken {
 			t.Text = text
 			taken = t.X + half + 6
 		}
 		d.p.Instants = append(d.p.Instants, t)
 		i = last + 1
+	}
+}
+
+// inMinutes tells whether the run is told better in minutes: it is long, and
+// nothing happens between two seconds.
+func (l *Lanes) inMinutes() bool {
+	const second, long = 1000, 10 * 60 * 1000 // milliseconds
+	return len(l.rows) > 0 && l.rows[len(l.rows)-1].at >= long &&
+		!slices.ContainsFunc(l.rows, func(r laneRow) bool { return math.Mod(r.at, second) != 0 })
+}
+
+// instant is a place on the axis, in its unit: "1,266.667" ms, "13:20" min.
+func (d *drawing) instant(at time.Duration) string {
+	switch {
+	case d.p.Unit == "ms":
+		return d.lang.Millis(at)
+	case at%time.Minute == 0:
+		return strconv.FormatInt(int64(at/time.Minute), 10)
+	default:
+		return fmt.Sprintf("%d:%02d", at/time.Minute, at%time.Minute/time.Second)
 	}
 }
 
@@ -577,7 +604,7 @@ func (d *drawing) sawtooth() {
 			left, right = d.full(), d.full()
 		}
 		if d.text && left > 2*d.full() && a.Beyond == "" {
-			a.Beyond = d.lang.Millis(trace.Millis(left).Duration())
+			a.Beyond = d.lang.Duration(trace.Millis(left).Duration())
 		}
 		a.Points = line(a.Points, Point{place.From, d.height(left)}, Point{place.To, d.height(right)})
 	}

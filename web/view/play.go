@@ -151,14 +151,14 @@ func whyNot(l words.Language, o run.Option) string {
 		return ""
 	case run.Waits:
 		if o.Next == run.NextWork {
-			return l.Say("works until %s", l.Millis(o.At))
+			return l.Say("works until %s", l.Duration(o.At))
 		}
-		return l.Say("waits until %s", l.Millis(o.At))
+		return l.Say("waits until %s", l.Duration(o.At))
 	case run.IsPaused:
 		if o.Next == run.NextWork {
-			return l.Say("paused; its work ends at %s", l.Millis(o.At))
+			return l.Say("paused; its work ends at %s", l.Duration(o.At))
 		}
-		return l.Say("paused until %s", l.Millis(o.At))
+		return l.Say("paused until %s", l.Duration(o.At))
 	case run.Hangs:
 		return l.Say("hangs for ever")
 	case run.AwaitsOwn:

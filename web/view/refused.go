@@ -38,7 +38,7 @@ func Refused(l words.Language, err error) (string, bool) {
 
 // refusal is the sentence for a move that was not made.
 func refusal(l words.Language, r *run.Refusal) string { //nolint:cyclop,funlen // one line a reason
-	at := l.Millis(r.At)
+	at := l.Duration(r.At)
 	switch r.Why {
 	case run.IsOver:
 		return l.Say("The run has ended.")

@@ -59,7 +59,7 @@ func (s *standing) suffers(l words.Language, at trace.Millis, b trace.Fault) {
 }
 
 func (s *standing) say(l words.Language, at trace.Millis) string {
-	length := func(m trace.Millis) string { return l.Millis(m.Duration()) }
+	length := func(m trace.Millis) string { return l.Duration(m.Duration()) }
 	last := s.still
 	if s.timed {
 		last = max(s.still, s.until)

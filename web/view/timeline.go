@@ -240,7 +240,7 @@ func (t *Timeline) Add(e trace.Event) int {
 }
 
 func (t *Timeline) newRow(e trace.Event) Row {
-	row := Row{Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: t.l.Millis(e.At.Duration()), Key: t.keyCell(trace.Absent())}
+	row := Row{Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: t.l.Duration(e.At.Duration()), Key: t.keyCell(trace.Absent())}
 	if n := len(t.rows); n > 0 {
 		row.Key = t.rows[n-1].Key
 	}
@@ -341,7 +341,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 	case trace.Work:
 		t.work(c, stand, e.At, b)
 	case trace.Wait:
-		length := t.l.Millis(b.For.Duration())
+		length := t.l.Duration(b.For.Duration())
 		note := t.l.Say("waits %s", length)
 		if b.Why == trace.WaitNotify {
 			note = t.l.Say("waits for a message, at most %s", length)
@@ -378,7 +378,7 @@ func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work)
 		stand.moves()
 		return
 	}
-	c.note(t.l.Say("works %s", t.l.Millis(b.For.Duration())), Plain)
+	c.note(t.l.Say("works %s", t.l.Duration(b.For.Duration())), Plain)
 	stand.works(at+b.For, b.Level)
 }
 
@@ -483,7 +483,7 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		out.Fraction = 1000
 		return out
 	}
-	out.Lease = t.l.Millis(millis(k.PTTL))
+	out.Lease = t.l.Duration(millis(k.PTTL))
 	if t.lease > 0 {
 		out.Fraction = int(min(max(k.PTTL*1000/t.lease, 0), 1000))
 	}

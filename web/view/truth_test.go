@@ -196,7 +196,7 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 	for _, c := range []struct{ name, facts, key, full string }{
 		{"two-threads", "reentrant, lease 200ms, watchdog 100ms, seed 1", "lease", "200 ms"},
 		{"redlock", "redlock, nodes: 5, lease 300ms, watchdog off, seed 1", "nodes", "quorum 3 of 5"},
-		{"heartbeat", "heartbeat, the key stands for 5m, seed 1", "expiry", "300,000 ms"},
+		{"heartbeat", "heartbeat, the key stands for 5m, seed 1", "expiry", "5 min"},
 		{"spin-two-processes", "spin, seed 1", "no key", ""},
 		{"no-lock-flash-sale", "none, seed 1", "no key", ""},
 	} {

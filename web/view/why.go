@@ -147,9 +147,9 @@ func (t *Teller) tell(e trace.Event) string {
 func (t *Teller) say(text words.Text, args ...any) string { return t.l.Say(text, args...) }
 
 // ms says milliseconds as Redis gives them.
-func (t *Teller) ms(n int64) string { return t.l.Millis(time.Duration(n) * time.Millisecond) }
+func (t *Teller) ms(n int64) string { return t.l.Duration(time.Duration(n) * time.Millisecond) }
 
-func (t *Teller) millis(m trace.Millis) string { return t.l.Millis(m.Duration()) }
+func (t *Teller) millis(m trace.Millis) string { return t.l.Duration(m.Duration()) }
 
 func (t *Teller) thread(name string) *known {
 	if t.threads[name] == nil {
@@ -513,7 +513,7 @@ func (t *Teller) exhausted(e trace.Event, b trace.Outcome) string {
 	retry := t.spec(e.Thread).Retry
 	if t.protocol == lock.ReentrantFair {
 		patience := time.Duration(retry.Times) * retry.Interval
-		return t.say("%s gives up: it waits for %s at most, and the lock was not handed to it.", e.Thread, t.l.Millis(patience))
+		return t.say("%s gives up: it waits for %s at most, and the lock was not handed to it.", e.Thread, t.l.Duration(patience))
 	}
 	if b.Attempt == 1 {
 		return t.say("%s gives up: it was refused, and it does not retry.", e.Thread)
@@ -577,7 +577,7 @@ func (t *Teller) lost(e trace.Event, b trace.Outcome) string {
 	gone := !e.Key.Exists()
 	switch {
 	case b.Call == lock.CallLock && b.Level == 1:
-		return t.say("%s was granted the lock too late: its lease of %s may be over, so it gives the lock back.", who, t.l.Millis(t.sc.Lock.Lease))
+		return t.say("%s was granted the lock too late: its lease of %s may be over, so it gives the lock back.", who, t.l.Duration(t.sc.Lock.Lease))
 	case b.Call == lock.CallLock && other != "":
 		return t.say("%s cannot enter level %d: its outer level is lost, the key is %s's now.", who, b.Level, other)
 	case b.Call == lock.CallLock && gone:
@@ -769,7 +769,7 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 		return t.say("%s's work panics at level %d: its deferred unlocks run on the way out.", who, e.Belief[who])
 	case scenario.FaultStall:
 		if t.watched() && t.protocol != lock.ReentrantNaive {
-			return t.say("%s's work hangs for ever, but its watchdog lives and renews every %s.", who, t.l.Millis(t.sc.Lock.Watchdog))
+			return t.say("%s's work hangs for ever, but its watchdog lives and renews every %s.", who, t.l.Duration(t.sc.Lock.Watchdog))
 		}
 		return t.say("%s's work hangs for ever.", who)
 	case scenario.FaultSkipUnlock:
@@ -906,7 +906,7 @@ func (t *Teller) by(b trace.Fault) string {
 	if err != nil {
 		return b.By
 	}
-	return t.l.Millis(d)
+	return t.l.Duration(d)
 }
 
 func (t *Teller) expired(e trace.Event, b trace.Expired) string {
@@ -915,7 +915,7 @@ func (t *Teller) expired(e trace.Event, b trace.Expired) string {
 	if !ok {
 		lease = t.sc.Lock.Lease
 	}
-	length := t.l.Millis(lease)
+	length := t.l.Duration(lease)
 	who := t.thread(holder)
 	jumped, ok := t.jumps[b.Node]
 	switch {

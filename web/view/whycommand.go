@@ -226,7 +226,7 @@ func (t *Teller) pexpire(c command) string {
 	case c.asked.handed != "":
 		return t.say("%s reserves the lock for %s: PEXPIRE gives it %s, and by then the new owner must renew.", c.who, c.asked.handed, given)
 	case t.protocol == lock.ReentrantNaive:
-		return t.say("%s sends %d for a lease of %s: PEXPIRE counts milliseconds, which makes %d minutes.", c.who, c.number(2), t.l.Millis(t.sc.Lock.Lease), c.number(2)/60_000)
+		return t.say("%s sends %d for a lease of %s: PEXPIRE counts milliseconds, which makes %d minutes.", c.who, c.number(2), t.l.Duration(t.sc.Lock.Lease), c.number(2)/60_000)
 	case c.before.PTTL >= 0 && c.Script != "":
 		return t.say("%s begins its lease anew: PEXPIRE lifts what is left from %s to %s.", c.who, left, given)
 	case c.before.PTTL == trace.NoExpiry:
@@ -254,7 +254,7 @@ func (t *Teller) renewal(c command) string {
 }
 
 func (t *Teller) pttl(c command) string {
-	left, lease := t.ms(c.n), t.l.Millis(t.sc.Lock.Lease)
+	left, lease := t.ms(c.n), t.l.Duration(t.sc.Lock.Lease)
 	short := c.n < t.sc.Lock.Lease.Milliseconds()
 	switch other := t.other(c.after, c.who); {
 	case !c.ofLock(t) && c.n == trace.NoExpiry:
@@ -353,7 +353,7 @@ func (t *Teller) get(c command) string {
 
 func (t *Teller) set(c command) string {
 	px, _ := c.px()
-	given, left := t.l.Millis(px), t.ms(c.after.PTTL)
+	given, left := t.l.Duration(px), t.ms(c.after.PTTL)
 	own, other := t.holds(c.after, c.who), t.other(c.after, c.who)
 	conditional := c.arg(3) == "NX"
 	switch {

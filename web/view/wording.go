@@ -204,7 +204,7 @@ func faultName(l words.Language, do string) string {
 
 // fault words what went wrong in a thread or on its way to Redis.
 func fault(l words.Language, b trace.Fault) string {
-	length := l.Millis(b.ForMS.Duration())
+	length := l.Duration(b.ForMS.Duration())
 	switch b.Do {
 	case run.FaultResume:
 		return l.Say("goes on")
@@ -334,7 +334,7 @@ func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
 	case v.Rule == check.CountMismatch && len(threads) > 0 && e.Key.Fields[t.owner(threads[0])] != "":
 		return t.l.Say("levels that %s has entered: %d; the hold count: %s", threads[0], e.Belief[threads[0]], e.Key.Fields[t.owner(threads[0])])
 	case v.Rule == check.Orphan && e.Key.PTTL >= 0:
-		return t.l.Say("every thread has ended, and one lease later the key still stands for %s", t.l.Millis(millis(e.Key.PTTL)))
+		return t.l.Say("every thread has ended, and one lease later the key still stands for %s", t.l.Duration(millis(e.Key.PTTL)))
 	case v.Rule == check.Orphan:
 		return t.l.Say("every thread has ended, and one lease later the key still stands without an expiry")
 	case v.Rule == check.SelfDeadlock && len(threads) > 0:

@@ -135,13 +135,42 @@ func (l Language) Pick(english, chinese string) string {
 	return english
 }
 
-// Millis says a time in milliseconds: "62 ms", "1,266.667 ms".
-func (l Language) Millis(d time.Duration) string {
+// Duration says a length of time, or an instant since the run began, in
+// milliseconds: "62 ms", "1,266.667 ms". A whole number of seconds from a
+// minute on is said in two larger units: "4 min 20 s", "2 d".
+func (l Language) Duration(d time.Duration) string {
 	d = d.Round(time.Microsecond)
-	if d%time.Millisecond == 0 {
-		return l.printer.Sprintf("%d ms", d.Milliseconds())
+	if d >= time.Minute && d%time.Second == 0 {
+		return l.long(d)
 	}
-	return l.printer.Sprintf("%v ms", number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
+	return l.Millis(d) + " ms"
+}
+
+// Millis is a length of time as a number of milliseconds, without the unit:
+// "62", "1,266.667".
+func (l Language) Millis(d time.Duration) string {
+	return l.printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
+}
+
+// long says whole seconds in the largest two units that are enough.
+func (l Language) long(d time.Duration) string {
+	const day = 24 * time.Hour
+	in := func(unit time.Duration) int64 { return int64(d / unit) }
+	rest := func(unit, smaller time.Duration) int64 { return int64(d % unit / smaller) }
+	switch {
+	case d%day == 0:
+		return l.Say("%d d", in(day))
+	case d > day && d%time.Hour == 0:
+		return l.Say("%d d %d h", in(day), rest(day, time.Hour))
+	case d%time.Hour == 0:
+		return l.Say("%d h", in(time.Hour))
+	case d > time.Hour && d%time.Minute == 0:
+		return l.Say("%d h %d min", in(time.Hour), rest(time.Hour, time.Minute))
+	case d%time.Minute == 0:
+		return l.Say("%d min", in(time.Minute))
+	default:
+		return l.Say("%d min %d s", in(time.Minute), rest(time.Minute, time.Second))
+	}
 }
 
 // ForScripts are the translations of what the page's scripts say, by text;

@@ -43,16 +43,25 @@ func TestSay(t *testing.T) {
 	}
 }
 
-func TestMillis(t *testing.T) {
+func TestDuration(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0:                            "0 ms",
 		62 * time.Millisecond:        "62 ms",
-		time.Hour:                    "3,600,000 ms",
+		59 * time.Second:             "59,000 ms",
+		60*time.Second + 1e6:         "60,001 ms",
+		60 * time.Second:             "1 min",
+		260 * time.Second:            "4 min 20 s",
+		time.Hour:                    "1 h",
+		90 * time.Minute:             "1 h 30 min",
+		time.Hour + time.Second:      "60 min 1 s",
+		48 * time.Hour:               "2 d",
+		49 * time.Hour:               "2 d 1 h",
+		24*time.Hour + time.Minute:   "24 h 1 min",
 		66_666_667 * time.Nanosecond: "66.667 ms",
 		1200*time.Millisecond + 500*time.Microsecond: "1,200.5 ms",
 	} {
-		if got := words.English.Millis(d); got != want {
-			t.Errorf("Millis(%v) = %q, want %q", d, got, want)
+		if got := words.English.Duration(d); got != want {
+			t.Errorf("Duration(%v) = %q, want %q", d, got, want)
 		}
 	}
 }

@@ -2,7 +2,7 @@
 // and what each thread believes.
 import { make } from "./dom.js";
 import { before } from "./film.js";
-import { say } from "./words.js";
+import { duration, say } from "./words.js";
 
 /**
  * @typedef {import("./film.js").Film} Film
@@ -22,7 +22,7 @@ export function inspect(box, film, { row, moment, preview }) {
   const inside = shown?.inside?.[moment - 1];
   const state = inside?.after ?? shown?.after ?? before(film, 1);
   const was = moment > 1 ? (shown?.inside?.[moment - 2]?.after ?? before(film, row)) : before(film, row);
-  const place = row === 0 ? say("before the first step") : moment > 0 ? `T${row}.${moment}` : `T${row}`;
+  const place = row === 0 ? say("at the start") : moment > 0 ? `T${row}.${moment}` : `T${row}`;
   const parts = [
     make("p", { class: preview ? "place preview" : "place" }, preview ? say("preview: %s", place) : place),
     hash(film, state, was),
@@ -107,8 +107,10 @@ function lease(film, state) {
   const text = endless
     ? say("∞ no expiry: it would stay for ever")
     : far
-      ? say("%d d %d h, where %d ms were meant", Math.floor(hours / 24), hours % 24, film.lease)
-      : say("%d of %d ms", state.lease, film.lease);
+      ? say("%d d %d h, where %s were meant", Math.floor(hours / 24), hours % 24, duration(film.lease))
+      : film.lease < 60_000
+        ? say("%d of %d ms", state.lease, film.lease)
+        : say("%s of %s", duration(state.lease), duration(film.lease));
   const left = state.heartbeat ? say("time to live") : say("lease left");
   box.append(make("span", {}, left), make("span", { class: "left-ms" }, text));
   const meter = make("div", {

@@ -338,10 +338,10 @@ export function play(stage) {
 
   /** Why no fault can strike where one stands, or "". */
   function closed() {
-    if (branch().positions[view.at()].over) {
-      return say("The run has ended here. Step back to act.");
+    if (!view.whole()) {
+      return unfinished();
     }
-    return view.whole() ? "" : unfinished();
+    return branch().positions[view.at()].over ? say("The run has ended here. Step back to act.") : "";
   }
 
   /**

@@ -138,15 +138,17 @@ export function viewer(owner) {
     const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
     scrubber.max = String(tip());
     scrubber.value = String(at);
-    let place = tip() === 0 ? say("at the start") : say("%d of %d", at, tip());
+    let count = tip() === 0 ? say("at the start") : say("%d of %d", at, tip());
+    let when = row()?.inside?.[moment - 1]?.at ?? p.at;
     if (p.row) {
-      place += ` · T${p.row}${moment ? `.${moment}` : ""}`;
+      when = `T${p.row}${moment ? `.${moment}` : ""} · ${when}`;
     }
-    place += ` · ${row()?.inside?.[moment - 1]?.at ?? p.at}`;
     if (running && owner.busy?.()) {
-      place = say("running … T%s", String(film().rows.length));
+      [count, when] = ["", say("running … T%s", String(film().rows.length))];
     }
-    byId("place").textContent = place;
+    const place = [count, when].filter(Boolean).join(" · ");
+    // A phone has room for one of the two.
+    byId("place").replaceChildren(make("span", { class: "count" }, count && `${count} · `), make("span", { class: "when" }, when));
     const mark = markAt(film(), at);
     scrubber.setAttribute("aria-valuetext", mark ? `${place}, ${markName(mark)}` : place);
     const end = over() && at === tip() && moment === 0;

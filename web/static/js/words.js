@@ -17,3 +17,15 @@ export function say(text, ...args) {
     return typeof arg === "number" ? arg.toLocaleString(document.documentElement.lang) : arg;
   });
 }
+
+/**
+ * Says a length of time: "62 ms", and in minutes what has whole seconds, "4 min 20 s".
+ * @param {number} ms
+ */
+export function duration(ms) {
+  if (ms < 60_000 || ms % 1000 !== 0) {
+    return say("%d ms", ms);
+  }
+  const [minutes, seconds] = [Math.floor(ms / 60_000), (ms % 60_000) / 1000];
+  return seconds === 0 ? say("%d min", minutes) : say("%d min %d s", minutes, seconds);
+}
