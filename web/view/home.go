@@ -90,7 +90,7 @@ func Reference(l words.Language) []Section {
 				{"drop", l.Say("forgets a branch")},
 				{"compare", l.Say("puts branch beside the branch named by with")},
 				{"locks", l.Say("plays the branch on two to four protocols")},
-				{"lanes", l.Say("draws the lanes around a row")},
+				{"lanes", l.Say("draws the lanes around row; without one, around the row to which the first at moves have led")},
 				{"trace", l.Say("sends the branch as JSON Lines")},
 			},
 			Example: `{"id": 1, "do": "open", "scenario": "threads: [{name: A}, {name: B}]"}

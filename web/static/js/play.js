@@ -75,7 +75,7 @@ export function play(stage) {
     film: () => (fresh ? null : (branches.get(current) ?? null)),
     inTurn,
     busy: () => waiting !== null,
-    lanesAt: () => inTurn(() => command({ do: "lanes", branch: current, at: view.at() })),
+    lanesAt: (row) => inTurn(() => command({ do: "lanes", branch: current, row })),
     more: () => command({ do: "step", branch: current }, () => view.arrive(Math.min(view.at() + 1, tip()))),
     runTo: (to, then) => command({ do: "run", branch: current, to }, then),
     shown,

@@ -25,6 +25,7 @@ import { say } from "./words.js";
 
 const GLYPHS = { violation: "✖", expired: "◷", fault: "⚡", acquired: "●", released: "○" };
 const MOST_MARKS = 240;
+const ASKING = 100; // ms between two requests for lanes
 
 /** @param {Owner} owner */
 export function viewer(owner) {
@@ -39,8 +40,9 @@ export function viewer(owner) {
   let marks = [];
   let markedTo = 0; // the last position that was looked at for them
   let marking = 0; // timer of drawing them
-  let missed = 0; // the row that the lanes were asked for last
-  let missing = 0; // timer of asking for it
+  let missed = 0; // the row that the lanes were asked for around, until there are
+  let missing = 0; // timer of asking for them
+  let asked = 0; // when they were asked for last
 
   const film = () => /** @type {Film} */ (owner.film());
   const stops = () => stopsOf(film());
@@ -90,19 +92,22 @@ export function viewer(owner) {
     owner.shown?.();
   }
 
-  /** Gets the lanes around a row where they are not in the page, once one
-   *  stays there. @param {number} row */
+  /** Gets the lanes around a row before one is at the edge of those in the
+   *  page. Who goes on gets there with them; a held key, or a dragged
+   *  scrubber, asks now and then only. @param {number} row */
   function beThere(row) {
     clearTimeout(missing);
-    if (row > film().rows.length || picture.has(row)) {
+    const there = () => row > film().rows.length || picture.around(row, film().rows.length);
+    if (there()) {
       missed = 0;
     } else if (row !== missed) {
       missing = window.setTimeout(() => {
-        if (!picture.has(row)) { // nor has come meanwhile
+        if (owner.film() && !there()) { // nor have they come meanwhile
           missed = row;
+          asked = Date.now();
           owner.lanesAt?.(row);
         }
-      }, 100);
+      }, Math.max(0, asked + ASKING - Date.now()));
     }
   }
 
@@ -489,8 +494,11 @@ export function viewer(owner) {
     playing: () => timer !== 0,
     /** Other lanes, as the server drew them. @param {string} html */
     lanes(html) {
-      box.innerHTML = html;
-      picture.cursor(owner.film() ? stop().row || null : null);
+      picture.draw(html);
+      if (owner.film()) {
+        picture.cursor(stop().row || null);
+        beThere(stop().row || 1);
+      }
     },
     /** The film's rows are other ones now, though its list is the same.
      *  @param {number} [from] the first position that has changed */
