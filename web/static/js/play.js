@@ -75,6 +75,7 @@ export function play(stage) {
     film: () => (fresh ? null : (branches.get(current) ?? null)),
     inTurn,
     busy: () => waiting !== null,
+    lanes: () => branch().lanes,
     lanesAt: (row) => inTurn(() => command({ do: "lanes", branch: current, row })),
     more: () => command({ do: "step", branch: current }, () => view.arrive(Math.min(view.at() + 1, tip()))),
     runTo: (to, then) => command({ do: "run", branch: current, to }, then),
@@ -116,6 +117,8 @@ export function play(stage) {
       if (frame.done && waiting?.id === frame.re) {
         const then = waiting?.then ?? (() => view.show());
         waiting = null;
+        clearTimeout(coming);
+        coming = 0;
         then();
       } else {
         soon();
@@ -142,11 +145,13 @@ export function play(stage) {
   let line;
 
   let coming = 0;
-  /** Shows what a frame has brought, if the command's last one, which comes
-   *  right after it, has not shown it before the page is drawn. */
+  /** Shows what the frames of a command have brought that takes its time: of
+   *  most, the last one comes right after the first, and shows it all. */
   function soon() {
-    cancelAnimationFrame(coming);
-    coming = requestAnimationFrame(() => view.show());
+    coming ||= window.setTimeout(() => {
+      coming = 0;
+      view.show();
+    }, 50);
   }
 
   /** @param {string} sentence */
@@ -232,7 +237,6 @@ export function play(stage) {
       const b = (fresh ?? branches).get(frame.lanesOf);
       if (b) {
         b.lanes = frame.lanes;
-        drawn = "";
       }
     }
     if (frame.dropped !== undefined) {
@@ -352,15 +356,9 @@ export function play(stage) {
     byId("fault-thread").replaceChildren(...threads.map((name) => make("option", {}, name)));
   }
 
-  let drawn = ""; // the lanes that are in the page
-
   function shown() {
     const b = branch();
     const p = b.positions[view.at()];
-    if (b.lanes !== drawn) {
-      drawn = b.lanes;
-      view.lanes(b.lanes);
-    }
     drawOptions(p);
     byId("empty").hidden = b.rows.length > 0;
     const event = byId("to-event");

@@ -19,6 +19,7 @@ import { say } from "./words.js";
  * @property {() => void} [more] makes a position after the last
  * @property {(to: string, then: () => void) => void} [runTo] makes positions until what is wanted has come
  * @property {() => boolean} [busy] positions are being made
+ * @property {() => string} [lanes] as the server drew them last, HTML
  * @property {(row: number) => void} [lanesAt] gets the lanes around a row
  * @property {() => void} [shown] something else is shown now
  */
@@ -42,6 +43,7 @@ export function viewer(owner) {
   let marking = 0; // timer of drawing them
   let missed = 0; // the row that the lanes were asked for around, until there are
   let missing = 0; // timer of asking for them
+  let drawn = ""; // lanes, of an owner who has them
   let asked = 0; // when they were asked for last
 
   const film = () => /** @type {Film} */ (owner.film());
@@ -84,6 +86,11 @@ export function viewer(owner) {
     at = Math.min(at, tip());
     const p = stop();
     moment = Math.min(moment, row()?.inside?.length ?? 0);
+    const html = owner.lanes?.();
+    if (html !== undefined && html !== drawn) {
+      drawn = html;
+      picture.draw(html);
+    }
     rows.draw(film().rows, p.row, moment, follow);
     picture.cursor(p.row || null);
     beThere(p.row || 1);
