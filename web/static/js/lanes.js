@@ -56,16 +56,13 @@ export function lanes(box, on) {
   /** @param {number | null} step */
   const find = (step) => (step === null ? null : box.querySelector(`[data-step="${step}"]`));
 
-  /** The first step that is in view, and where. */
-  function anchor() {
+  /** The steps that are in view, and where. */
+  function inView() {
     const edge = box.querySelector(".lanes-names")?.getBoundingClientRect().right ?? 0;
-    for (const hit of box.querySelectorAll("[data-step]")) {
-      const { left, right } = hit.getBoundingClientRect();
-      if (right > edge) {
-        return { step: Number(hit.getAttribute("data-step")), left };
-      }
-    }
-    return null;
+    const end = box.getBoundingClientRect().right;
+    return [...box.querySelectorAll("[data-step]")]
+      .map((hit) => ({ step: Number(hit.getAttribute("data-step")), at: hit.getBoundingClientRect() }))
+      .filter(({ at }) => at.right > edge && at.left < end);
   }
 
   return {
@@ -86,11 +83,12 @@ export function lanes(box, on) {
       show(box, hit);
     },
     draw(html) {
-      const seen = anchor();
+      const seen = inView();
       box.innerHTML = html;
-      const again = seen && find(seen.step);
-      if (seen && again) {
-        box.scrollLeft += again.getBoundingClientRect().left - seen.left;
+      const stays = seen.find(({ step }) => find(step));
+      if (stays) {
+        // By its end: the first column of a picture begins earlier.
+        box.scrollLeft += (find(stays.step)?.getBoundingClientRect().right ?? 0) - stays.at.right;
       }
     },
     around: (step, steps) => [step, Math.max(1, step - AHEAD), Math.min(steps, step + AHEAD)].every((s) => find(s) !== null),

@@ -59,6 +59,7 @@ export function play(stage) {
   let lastCommand = 0;
   /** @type {{id: number, then?: () => void} | null} */
   let waiting = null; // the command under way
+  let beside = 0; // the last command that nothing waits for: lanes are drawn
   /** @type {(() => void)[]} */
   let queue = []; // what was asked for meanwhile
   /** @type {number | null} */
@@ -76,7 +77,12 @@ export function play(stage) {
     inTurn,
     busy: () => waiting !== null,
     lanes: () => branch().lanes,
-    lanesAt: (row) => inTurn(() => command({ do: "lanes", branch: current, row })),
+    lanesAt(row) {
+      if (!fresh) {
+        beside = ++lastCommand;
+        line.send({ id: beside, do: "lanes", branch: current, row });
+      }
+    },
     more: () => command({ do: "step", branch: current }, () => view.arrive(Math.min(view.at() + 1, tip()))),
     runTo: (to, then) => command({ do: "run", branch: current, to }, then),
     shown,
@@ -110,6 +116,10 @@ export function play(stage) {
     },
     /** @param {any} frame */
     received(frame) {
+      if (frame.re === beside && (frame.refused || frame.done)) {
+        view.show(); // refused where the branch is gone
+        return;
+      }
       if (frame.refused) {
         refuse(frame.refused);
       }

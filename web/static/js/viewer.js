@@ -511,6 +511,7 @@ export function viewer(owner) {
      *  @param {number} [from] the first position that has changed */
     changed(from = 0) {
       rows.changed();
+      missed = 0;
       markedTo = Math.min(markedTo, Math.max(from - 1, 0));
       marks = marks.filter((m) => m.at <= markedTo);
     },
