@@ -249,3 +249,35 @@ func TestNothingScrollsSidewaysWhileStepping(t *testing.T) {
 		}
 	}
 }
+
+// TestWhereOneStandsIsInSight walks to the end of a run of four threads, back
+// into its last script, and to a comparison, in windows of several sizes.
+func TestWhereOneStandsIsInSight(t *testing.T) {
+	const seen = `(() => {
+		const foot = document.querySelector(".foot").getBoundingClientRect().top;
+		const hits = (e) => { const r = e.getBoundingClientRect(); return e.contains(document.elementFromPoint(r.left + 4, Math.min(r.top + 4, foot - 1))) };
+		const row = document.querySelector("#rows tr[aria-current]");
+		const acts = row.querySelector(".cell.acting, .inner > .cell:not(:empty)");
+		return hits(row.querySelector(".time")) && (row.matches(".by-redis") || hits(acts));
+	})()`
+	ctx, url := tab(t), serve(t)
+	for _, size := range [][2]int64{{360, 740}, {768, 1024}, {900, 700}, {1440, 900}, {1440, 660}, {1920, 1080}} {
+		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/fair"))
+		at(ctx, t, "0 of 0 · 0 ms")
+		if size[0] > 1200 && get[int](ctx, t, `document.documentElement.scrollHeight - innerHeight`) > 0 {
+			t.Errorf("%v: the page is longer than the window", size)
+		}
+		do(ctx, t, chromedp.KeyEvent(kb.End))
+		at(ctx, t, "12 of 12")
+		for _, key := range []string{kb.ArrowLeft, "i", kb.ArrowRight} {
+			do(ctx, t, chromedp.KeyEvent(key))
+			if !get[bool](ctx, t, seen) {
+				t.Errorf("%v: where one stands is out of sight after %q", size, key)
+			}
+		}
+		do(ctx, t, chromedp.KeyEvent("o"), chromedp.KeyEvent("u"))
+		at(ctx, t, "10 of 10")
+		do(ctx, t, chromedp.KeyEvent("d"), chromedp.WaitVisible(chromedp.CSS("#compared table")))
+		until(ctx, t, `document.activeElement.id === "compared" && document.elementFromPoint(innerWidth / 2, document.getElementById("compared").getBoundingClientRect().top + 10)?.closest("#compared") !== null`)
+	}
+}

@@ -262,7 +262,6 @@ export function play(stage) {
       const section = byId("compared");
       section.innerHTML = frame.compared;
       section.hidden = false;
-      section.focus();
       byId("close-compared").onclick = () => {
         section.hidden = true;
         (byId("compare") ?? stage.querySelector("[data-dialog=locks]")).focus();
@@ -457,17 +456,17 @@ export function play(stage) {
       return button;
     });
     if (others.length > 0) {
+      const compare = make("button", { type: "button", id: "compare" }, others.length > 1 ? say("Compare with") : say("Compare with %s", others[0].name));
       const select = /** @type {HTMLSelectElement} */ (
         make("select", { id: "compare-with", "aria-label": say("Branch to compare with") }, ...others.map((b) => make("option", { value: String(b.id) }, b.name)))
       );
-      const compare = make("button", { type: "button", id: "compare" }, say("Compare with"));
+      select.hidden = others.length === 1;
       compare.onclick = () => compareWith(Number(select.value));
       const drop = make("button", { type: "button", id: "drop", class: "quiet" }, say("Drop %s", branch().name));
       drop.onclick = () => inTurn(() => command({ do: "drop", branch: current }, () => byId(`branch-${current}`)?.focus()));
       buttons.push(make("span", { class: "row" }, compare, select), drop);
-    } else {
-      buttons.push(make("span", { class: "hint" }, say("Step back and act: that makes a second one, and both stay.")));
     }
+    box.hidden = others.length === 0; // one alone is not chosen
     box.replaceChildren(...buttons);
     if (focused) {
       byId(focused)?.focus();
@@ -483,10 +482,15 @@ export function play(stage) {
     view.announce(branch().name);
   }
 
+  function toCompared() {
+    byId("compared").focus({ preventScroll: true });
+    byId("compared").scrollIntoView(); // its start: it can be higher than the window
+  }
+
   /** @param {number} id */
   function compareWith(id) {
     const other = /** @type {Branch} */ (branches.get(id));
-    inTurn(() => command({ do: "compare", branch: current, with: id, names: [branch().name, other.name] }));
+    inTurn(() => command({ do: "compare", branch: current, with: id, names: [branch().name, other.name] }, toCompared));
   }
 
   // ---- links
@@ -586,7 +590,7 @@ export function play(stage) {
   byId("locks-form").addEventListener("submit", (event) => {
     if (/** @type {HTMLButtonElement} */ (/** @type {SubmitEvent} */ (event).submitter)?.value === "compare") {
       const boxes = /** @type {HTMLInputElement[]} */ ([...stage.querySelectorAll("#locks-form [name=lock]:checked")]);
-      inTurn(() => command({ do: "locks", branch: current, protocols: boxes.map((box) => box.value) }));
+      inTurn(() => command({ do: "locks", branch: current, protocols: boxes.map((box) => box.value) }, toCompared));
     }
   });
   byId("strike-form").addEventListener("submit", (event) => {

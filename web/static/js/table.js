@@ -7,6 +7,7 @@ import { elements, make } from "./dom.js";
 const MOST = 500; // rows that are all in the page
 const AROUND = 12; // rows in the page before and after those that are seen, of more
 const NEAR = 4; // when fewer are left there, others are put into the page
+const ROOM = 8; // px between the row that one stands at and the edge of what is seen
 const GUESS = 90; // px of a row while none was seen
 
 /**
@@ -223,19 +224,48 @@ export function table({ body, scroller }, on) {
     }
   }
 
-  /** Scrolls a row into sight, the page itself only where the table does not
-   *  scroll by itself. @param {HTMLElement} tr */
+  /** Scrolls a row into sight: in the table's box, where that scrolls by
+   *  itself, and the page where the box is not in sight. A page around an embed
+   *  stays where it is. @param {HTMLElement} tr */
   function reveal(tr) {
-    if (scroller.scrollHeight <= scroller.clientHeight + 1) {
-      tr.scrollIntoView({ block: "nearest" });
-      return;
+    if (scroller.scrollHeight > scroller.clientHeight + 1) {
+      inBox(tr);
     }
+    sideways(tr);
+    const [row, box] = [tr.getBoundingClientRect(), scroller.getBoundingClientRect()];
+    const [top, bottom] = [Math.max(row.top, box.top), Math.min(row.bottom, box.bottom)];
+    const end = document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight;
+    if (bottom > end) {
+      scrollBy(0, Math.min(bottom - end + ROOM, top));
+    } else if (top < 0) {
+      scrollBy(0, top - ROOM);
+    }
+  }
+
+  /** @param {HTMLElement} tr */
+  function inBox(tr) {
     const head = scroller.querySelector("thead")?.offsetHeight ?? 0;
     const top = tr.offsetTop - head;
     if (scroller.scrollTop > top) {
       scroller.scrollTop = top;
     } else if (scroller.scrollTop + scroller.clientHeight < tr.offsetTop + tr.offsetHeight) {
       scroller.scrollTop = tr.offsetTop + tr.offsetHeight - scroller.clientHeight;
+    }
+  }
+
+  /** Brings the cell of who acts between the columns that stay.
+   *  @param {HTMLElement} tr */
+  function sideways(tr) {
+    const cell = tr.querySelector(".cell.acting, .inner > .cell:not(:empty)");
+    const [time, key] = [tr.querySelector(".time"), tr.querySelector(".key")];
+    if (!cell || !time || !key || scroller.scrollWidth <= scroller.clientWidth) {
+      return;
+    }
+    const { left, right } = cell.getBoundingClientRect();
+    const hidden = right - key.getBoundingClientRect().left;
+    const before = time.getBoundingClientRect().right - left;
+    if (before > 0 || hidden > 0) {
+      scroller.scrollLeft += before > 0 ? -before : hidden;
     }
   }
 

@@ -126,8 +126,9 @@ export function viewer(owner) {
     inspect(byId("inspector"), film(), { row: at, moment: k, preview: previewed });
     const r = film().rows[at - 1];
     const m = r?.inside?.[k - 1];
-    byId("why").textContent = m?.why ?? r?.why ?? say("Step, and every event says here why it happened.");
-    byId("lock-line").textContent = m?.why ?? r?.why ?? "";
+    const why = m?.why ?? r?.why ?? say("Step, and every event says here why it happened.");
+    byId("why").textContent = why;
+    byId("lock-line").textContent = why; // where the side is further down
     const shown = m ? m.lua : r?.lua;
     byId("no-lua").hidden = Boolean(shown);
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
