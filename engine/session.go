@@ -61,6 +61,8 @@ type Position struct {
 	Next    time.Duration // the next instant at which anything happens by itself, or 0
 	Expiry  time.Duration // when Redis will drop the key, or 0
 	Over    bool          // the run has ended
+
+	Pointless []run.Pointless // faults that would change nothing; shared among positions
 }
 
 // Open begins a session with one branch: the moves of sc's schedule. It fails
@@ -113,13 +115,20 @@ func (s *Session) Add(ctx context.Context, parent, fork int, moves []scenario.Mo
 		return nil, err
 	}
 	b.Events, _ = s.liveRun.Log().Since(0) // a fault can strike before anybody moves
-	b.Positions = []Position{s.position()}
+	first, err := s.position(ctx)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	b.Positions = []Position{first}
 	for i, m := range moves {
 		if err := s.live.Apply(ctx, m); err != nil {
 			s.Close()
 			return nil, run.Diverged(i+1, err)
 		}
-		s.note(m)
+		if err := s.note(ctx, m); err != nil {
+			return nil, err
+		}
 	}
 	s.made++
 	s.branches = append(s.branches, b)
@@ -158,17 +167,28 @@ func (s *Session) begin(ctx context.Context, b *Branch) error {
 	return nil
 }
 
-// note writes down a move that the live run has made.
-func (s *Session) note(m scenario.Move) {
+// note writes down a move that the live run has made. Where it fails, the move
+// was not made.
+func (s *Session) note(ctx context.Context, m scenario.Move) error {
+	p, err := s.position(ctx)
+	if err != nil {
+		s.Close()
+		return err
+	}
 	b := s.liveOn
 	events, _ := s.liveRun.Log().Since(len(b.Events))
 	b.Events = append(b.Events, events...)
 	b.Moves = append(b.Moves, m)
-	b.Positions = append(b.Positions, s.position())
+	b.Positions = append(b.Positions, p)
+	return nil
 }
 
-func (s *Session) position() Position {
-	p := Position{At: s.live.Now(), Options: s.live.Options(), Over: s.live.Over()}
+func (s *Session) position(ctx context.Context) (Position, error) {
+	pointless, err := s.live.Pointless(ctx)
+	if err != nil {
+		return Position{}, fmt.Errorf("engine: %w", err)
+	}
+	p := Position{At: s.live.Now(), Options: s.live.Options(), Over: s.live.Over(), Pointless: pointless}
 	if next, ok := s.live.NextEvent(); ok {
 		p.Next = next
 	}
@@ -179,7 +199,7 @@ func (s *Session) position() Position {
 		last := events[len(events)-1]
 		p.Seq, p.Row = last.Seq, last.Step
 	}
-	return p
+	return p, nil
 }
 
 // stand has the live run stand on b after its first at moves; where b goes on
@@ -239,7 +259,10 @@ func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Mov
 		s.forget(b, id)
 		return from, nil // that is what was done there
 	}
-	s.note(m)
+	if err := s.note(ctx, m); err != nil {
+		s.forget(b, id)
+		return nil, err
+	}
 	return b, nil
 }
 

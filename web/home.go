@@ -46,13 +46,8 @@ func (r *recording) film(l words.Language) *view.Film {
 }
 
 // lanes are the recording's picture alone, for far less than its film.
-func (r *recording) lanes(l words.Language) *view.Lanes {
-	shown := view.NewScenario(l, r.sc)
-	names := make([]string, len(shown.Threads))
-	for i, t := range shown.Threads {
-		names[i] = t.Name
-	}
-	lanes := view.NewLanes(names, r.header.Owners, shown.LeaseMillis)
+func (r *recording) lanes() *view.Lanes {
+	lanes := view.LanesOf(r.sc, r.header.Owners)
 	for _, e := range r.events {
 		lanes.Add(e)
 	}

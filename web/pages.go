@@ -148,7 +148,7 @@ func answerLanes(w http.ResponseWriter, r *http.Request, run *recording) error {
 		return refuse(http.StatusBadRequest, "That is no place in a run", "The row of a picture is the number of a step, 0 or more.")
 	}
 	l := words.From(r.Context())
-	return render(r.Context(), w, http.StatusOK, templates.Lanes(lanesOf(l, run.lanes(l), row)))
+	return render(r.Context(), w, http.StatusOK, templates.Lanes(lanesOf(l, run.lanes(), row)))
 }
 
 // allRows tells whether a page is asked for with every row in its table, as

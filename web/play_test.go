@@ -22,6 +22,7 @@ import (
 	"relock/engine/trace"
 	"relock/web"
 	"relock/web/link"
+	"relock/web/view"
 )
 
 // page is a page that steps through a scenario, as far as a test needs one.
@@ -46,6 +47,8 @@ type position struct {
 	At      string
 	Options []struct{ Thread, Does, Why string }
 	Over    bool
+
+	Pointless []view.Pointless
 }
 
 type playFrame struct {
@@ -67,7 +70,12 @@ type playFrame struct {
 
 func (s site) page(t *testing.T) *page {
 	t.Helper()
-	u := "ws" + strings.TrimPrefix(s.URL, "http") + "/play/socket"
+	return s.pageIn(t, "en")
+}
+
+func (s site) pageIn(t *testing.T, language string) *page {
+	t.Helper()
+	u := "ws" + strings.TrimPrefix(s.URL, "http") + "/play/socket?lang=" + language
 	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), u, http.Header{"Origin": {s.URL}})
 	if err != nil {
 		t.Fatal(err, res)
@@ -316,6 +324,97 @@ func TestCommandsThatAreRefused(t *testing.T) {
 	if got := len(p.branches[0].positions); got != 3 {
 		t.Errorf("after all refusals the branch has %d positions, want 3", got)
 	}
+}
+
+// why is what a position says of a fault, or "" where it would strike.
+func (p position) why(do, thread, at string) string {
+	for _, one := range p.Pointless {
+		if (len(one.Do) == 0 || slices.Contains(one.Do, do)) && (one.Thread == "" || one.Thread == thread) && (len(one.At) == 0 || slices.Contains(one.At, at)) {
+			return one.Why
+		}
+	}
+	return ""
+}
+
+// Each position says which faults would change nothing there, with the reason
+// that would be given to who strikes them all the same.
+func TestPositionsSayWhichFaultsArePointless(t *testing.T) {
+	p := open(t, nil).page(t)
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	p.must(object{"do": "step", "branch": 0, "thread": "A"})
+	p.must(object{"do": "strike", "branch": 0, "fault": object{"do": "lose-reply", "thread": "A", "at": "unlock"}})
+	p.must(object{"do": "strike", "branch": 0, "fault": object{"do": "pause", "thread": "A", "for": "300ms"}})
+	p.must(object{"do": "strike", "branch": 0, "fault": object{"do": "crash", "thread": "A"}})
+	for _, c := range []struct {
+		at               int
+		do, thread, call string
+		want             string
+	}{
+		{0, "evict", "", "", "There is no key that Redis could evict."},
+		{0, "clock-jump", "", "", "No key with an expiry is there."},
+		{0, "restart", "", "", "Redis holds no data that could be lost."},
+		{0, "crash", "A", "", ""},
+		{0, "lose-reply", "A", "unlock", ""},
+		{1, "evict", "", "", ""},
+		{1, "restart", "", "", ""},
+		{1, "lose-reply", "A", "lock", "A has no lock ahead of it."},
+		{1, "lose-reply", "A", "unlock", ""},
+		{1, "lose-reply", "B", "lock", ""},
+		{2, "lose-reply", "A", "unlock", "The same fault waits for its moment in A already."},
+		{2, "pause", "A", "", ""},
+		{3, "pause", "A", "", "A stands still until 300 ms."},
+		{3, "crash", "A", "", ""},
+		{4, "pause", "A", "", "A has ended."},
+		{4, "crash", "A", "", "A has ended."},
+		{4, "lose-reply", "A", "unlock", "A has ended."},
+		{4, "crash", "B", "", ""},
+		{4, "evict", "", "", ""},
+	} {
+		if got := p.branches[0].positions[c.at].why(c.do, c.thread, c.call); got != c.want {
+			t.Errorf("after %d moves: %s %s %s: %q, want %q", c.at, c.do, c.thread, c.call, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		at    int
+		fault object
+	}{
+		{0, object{"do": "evict"}},
+		{0, object{"do": "clock-jump", "by": "1s"}},
+		{2, object{"do": "lose-reply", "thread": "A", "at": "unlock"}},
+		{3, object{"do": "pause", "thread": "A", "for": "300ms"}},
+		{4, object{"do": "crash", "thread": "A"}},
+	} {
+		thread, _ := c.fault["thread"].(string)
+		call, _ := c.fault["at"].(string)
+		want := p.branches[0].positions[c.at].why(c.fault["do"].(string), thread, call)
+		if refused, _ := p.ask(object{"do": "strike", "branch": 0, "at": c.at, "fault": c.fault}); refused != want || want == "" {
+			t.Errorf("after %d moves: %v is refused with %q, was announced with %q", c.at, c.fault, refused, want)
+		}
+	}
+	p.must(object{"do": "run", "branch": 0, "to": "end"})
+	if got := p.branches[0].tip(); !got.Over || got.Pointless != nil {
+		t.Errorf("at the end: %+v", got)
+	}
+
+	zh := open(t, nil).pageIn(t, "zh")
+	zh.must(object{"do": "open", "scenario": "lock: {protocol: none}\n" + strings.SplitAfter(leaseExpiry, "\n")[2]})
+	if text, _ := json.Marshal(zh.opened["never"]); !strings.Contains(string(text), "protocol: none 时不会发生这种故障。") {
+		t.Errorf("what never strikes, in Chinese: %s", text)
+	}
+	if got := zh.branches[0].tip().Pointless; got != nil {
+		t.Errorf("what never strikes is said at a position, too: %+v", got)
+	}
+}
+
+// A lock without scripts has faults of Redis like any other.
+func TestRedisFailsUnderALockWithoutScripts(t *testing.T) {
+	p := open(t, nil).page(t)
+	p.must(object{"do": "open", "scenario": "lock: {protocol: mutex-unsafe}\nthreads: [{name: A}]\n"})
+	if refused, _ := p.ask(object{"do": "strike", "branch": 0, "fault": object{"do": "script-flush"}}); refused != "Redis has no cached scripts to forget." {
+		t.Errorf("script-flush: %q", refused)
+	}
+	p.must(object{"do": "step", "branch": 0})
+	p.must(object{"do": "strike", "branch": 0, "fault": object{"do": "restart"}})
 }
 
 // A thousand frames that are nothing: each is answered, and the page goes on.

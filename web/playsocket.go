@@ -31,6 +31,10 @@ const (
 	commandRate   = 200     // a second, after that
 	waiting       = 16      // commands that wait for their turn; then the line waits
 	framePosition = 64      // positions in a frame while a run goes on
+
+	// showEvery is how often a page sees how far a run has come: often enough
+	// to be believed, seldom enough not to slow it down.
+	showEvery = 250 * time.Millisecond
 )
 
 // command is what a page asks for. Do says which of the others count.
@@ -88,6 +92,8 @@ type openedJSON struct {
 	Rail     string          `json:"rail"` // and of what is at its side
 	Lua      string          `json:"lua"`
 	At       int             `json:"at"` // where the link stands
+
+	Never []view.Pointless `json:"never,omitempty"` // faults that cannot strike anywhere in it
 }
 
 type positionJSON struct {
@@ -99,6 +105,8 @@ type positionJSON struct {
 	Expiry   string         `json:"expiry,omitempty"`   // "200 ms"
 	Outcomes []string       `json:"outcomes,omitempty"` // threads that were told what a call came to
 	Over     bool           `json:"over,omitempty"`
+
+	Pointless []view.Pointless `json:"pointless,omitempty"` // faults that would change nothing here; of Over: all, left out
 }
 
 // player is one page and the session that it steps through.
@@ -417,7 +425,7 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	shown := view.NewScenario(p.l, sc)
-	o := &openedJSON{Scenario: text, Title: titleOf(p.l, sc), Lease: shown.LeaseMillis, Key: shown.Key}
+	o := &openedJSON{Scenario: text, Title: titleOf(p.l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(p.l, sc)}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
@@ -515,6 +523,7 @@ func (p *player) show(c command, b *engine.Branch) error {
 func (p *player) position(b *engine.Branch, i int) positionJSON {
 	at := b.Positions[i]
 	out := positionJSON{Row: at.Row, At: p.l.Millis(at.At), Options: view.NewOptions(p.l, at.Options), Over: at.Over}
+	out.Pointless = view.NewPointless(p.l, at.Pointless)
 	if at.Next > 0 {
 		out.Next = p.l.Millis(at.Next)
 	}
@@ -553,7 +562,14 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Why: run.IsOver}
 	}
+	shown := time.Now()
 	for !b.Positions[len(b.Positions)-1].Over {
+		if time.Since(shown) >= showEvery {
+			if err := p.show(c, b); err != nil {
+				return err
+			}
+			shown = time.Now()
+		}
 		before := len(b.Events)
 		if _, err := p.session.Step(ctx, b.ID); err != nil {
 			return errors.Join(p.show(c, b), err)

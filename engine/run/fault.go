@@ -132,22 +132,28 @@ func (t *thread) find(place string, level, command int, wanted func(do string) b
 // findArmed is find for the faults that were struck by hand.
 func (t *thread) findArmed(place string, wanted func(do string) bool) (scenario.Fault, bool) {
 	for i, f := range t.armed {
-		at := f.At
-		switch f.Do {
-		case scenario.FaultPanic, scenario.FaultStall:
-			at = scenario.AtWork
-		case scenario.FaultSkipUnlock, scenario.FaultExtraUnlock:
-			at = scenario.AtUnlock
-		case scenario.FaultLoseMessage:
-			at = scenario.AtLock
-		}
-		if at == place && wanted(f.Do) && !t.dead.Load() {
+		if momentOf(f) == place && wanted(f.Do) && !t.dead.Load() {
 			t.armed = slices.Delete(t.armed, i, i+1)
 			t.tell(described(f))
 			return f, true
 		}
 	}
 	return scenario.Fault{}, false
+}
+
+// momentOf is the place for which a fault of a thread that is struck by hand
+// waits, or "" where it strikes at once.
+func momentOf(f scenario.Fault) string {
+	switch f.Do {
+	case scenario.FaultPanic, scenario.FaultStall:
+		return scenario.AtWork
+	case scenario.FaultSkipUnlock, scenario.FaultExtraUnlock:
+		return scenario.AtUnlock
+	case scenario.FaultLoseMessage:
+		return scenario.AtLock
+	default:
+		return f.At
+	}
 }
 
 // take strikes one kind of fault that the business code itself commits.

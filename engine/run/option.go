@@ -2,7 +2,6 @@ package run
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -222,96 +221,6 @@ func (s *Stepper) comesFirst(thread string, background bool) error {
 	for _, o := range options {
 		if (o.Why == Waits || o.Why == IsPaused) && o.At < wanted.At && o.Next != NextNothing {
 			return &Refusal{Why: AfterOther, Thread: thread, At: wanted.At, Other: o.Thread}
-		}
-	}
-	return nil
-}
-
-// strikeByHand lets a fault strike now, or at the next call of its kind.
-func (s *Stepper) strikeByHand(ctx context.Context, f scenario.Fault) error {
-	if f.Thread == "" || f.Node > 0 {
-		if err := s.pointless(ctx, f); err != nil {
-			return err
-		}
-		if err := s.strike(ctx, f); err != nil {
-			return err
-		}
-		return s.settle(ctx)
-	}
-	t := s.r.thread(f.Thread)
-	if err := s.pointlessFor(t, f); err != nil {
-		return err
-	}
-	s.newSlice = true
-	switch f.Do {
-	case scenario.FaultPause:
-		t.tell(described(f))
-		t.process.Pause(f.For)
-	case scenario.FaultCrash:
-		t.tell(described(f))
-		t.fall()
-	default:
-		t.armed = append(t.armed, f)
-	}
-	return s.settle(ctx)
-}
-
-// pausedUntil is until when a thread stands still, or 0.
-func (s *Stepper) pausedUntil(t *thread) time.Duration {
-	for _, task := range s.clock.Pending() {
-		if task.Process == t.spec.Name && task.Paused > 0 {
-			return task.Paused
-		}
-	}
-	return 0
-}
-
-// pointless refuses a fault of Redis that would change nothing.
-func (s *Stepper) pointless(ctx context.Context, f scenario.Fault) error {
-	n := s.node(f)
-	scripts, err := n.HasScripts(ctx, s.r.threads[0].redis.taps[0].journal.Digests())
-	if err != nil {
-		return fmt.Errorf("run: %w", err)
-	}
-	key := n.Key(s.r.key)
-	down := n.down
-	if f.Thread != "" {
-		down = n.cut[f.Thread]
-	}
-	refused := map[string]struct {
-		is  bool
-		why Why
-	}{
-		scenario.FaultEvict:       {!key.Exists(), NoKey},
-		scenario.FaultRestart:     {!scripts && (f.Keep || !key.Exists()), NothingYet},
-		scenario.FaultFailOver:    {!scripts && (f.Behind == 0 || !n.HasWrites()), NothingYet},
-		scenario.FaultScriptFlush: {!scripts, NoScripts},
-		scenario.FaultClockJump:   {key.PTTL <= 0, NoExpiry},
-		scenario.FaultDown:        {down, IsDown},
-		scenario.FaultUp:          {!down, IsUp},
-	}[f.Do]
-	if refused.is {
-		return &Refusal{Why: refused.why}
-	}
-	return nil
-}
-
-// pointlessFor refuses a fault of a thread that would change nothing.
-func (s *Stepper) pointlessFor(t *thread, f scenario.Fault) error {
-	refuse := func(why Why, at time.Duration) error { return &Refusal{Why: why, Thread: t.spec.Name, At: at} }
-	switch {
-	case !t.alive():
-		return refuse(HasEnded, 0)
-	case t.stalls.Load() && f.Do != scenario.FaultCrash && f.Do != scenario.FaultPause && f.At != scenario.AtRenew:
-		return refuse(Hangs, 0)
-	case f.Do == scenario.FaultPause && s.pausedUntil(t) >= s.clock.Now()+f.For:
-		return refuse(IsPaused, s.pausedUntil(t))
-	case f.At == scenario.AtRenew && t.r.sc.Lock.Watchdog == 0:
-		return refuse(NoWatchdog, 0)
-	}
-	for _, armed := range t.armed {
-		if armed.Do == f.Do && armed.At == f.At {
-			return refuse(IsArmed, 0)
 		}
 	}
 	return nil

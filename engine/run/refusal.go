@@ -30,6 +30,9 @@ const (
 	NothingYet Why = "nothing-yet" // Redis is empty
 	IsDown     Why = "is-down"     // Redis is down already
 	IsUp       Why = "is-up"       // Redis is up already
+	NotAhead   Why = "not-ahead"   // the thread comes to no more of Place
+	NoData     Why = "no-data"     // Redis has no data to lose
+	LastUnlock Why = "last-unlock" // the thread is in its last unlock already
 
 	NotLive     Why = "not-live"     // only a run on the wall clock can be steered while it goes on
 	IsSuspended Why = "suspended"    // the thread is paused already
@@ -49,6 +52,7 @@ type Refusal struct {
 	Other   string        // the thread that is before this one
 	Choice  int           // what was asked for, of
 	Choices int           // so many
+	Place   string        // where a fault was to strike: scenario.AtLock, …
 }
 
 // Error says it in a sentence.
@@ -94,6 +98,12 @@ func (r *Refusal) Error() string {
 		return "Redis is down already"
 	case IsUp:
 		return "Redis is up"
+	case NotAhead:
+		return r.Thread + " has no " + r.Place + " ahead of it"
+	case NoData:
+		return "Redis holds no data that could be lost"
+	case LastUnlock:
+		return r.Thread + " is in its last unlock already"
 	case NotLive:
 		return "only a thread of a run that goes on, on the wall clock, can be steered"
 	case IsSuspended:

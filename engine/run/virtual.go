@@ -40,6 +40,9 @@ type Stepper struct {
 	newSlice bool // the next event begins a row of its own
 	nodes    []*node
 	post     *post
+
+	strikes   []scenario.Fault // that can be struck by hand
+	pointless []Pointless      // of them, when last asked
 }
 
 // node is one of the Redises that the run talks to.
@@ -60,7 +63,7 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	}
 	s := &Stepper{
 		checked: r.newChecked(), r: r, clock: clock.NewVirtual(), end: forever,
-		faults: r.timedFaults(), policy: sched.InOrder{},
+		faults: r.timedFaults(), policy: sched.InOrder{}, strikes: strikes(r.sc),
 	}
 	if r.sc.Policy == scenario.PolicyRandom {
 		s.policy = sched.Random(r.sc.Seed)

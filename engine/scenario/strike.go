@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"slices"
+	"time"
 
 	"relock/engine/lock"
 )
@@ -92,6 +93,69 @@ func (s *Scenario) FaultKinds() []FaultKind {
 		}
 	}
 	return list
+}
+
+// Lengths of the faults that Strikes lists.
+const (
+	StrikePause = 300 * time.Millisecond // a pause that outlives a short lease
+	StrikeDelay = 300 * time.Millisecond
+	StrikeJump  = time.Second
+)
+
+// Strike is a fault as it is struck by hand.
+type Strike struct {
+	Fault Fault
+	Never string // the setting that keeps it from ever striking ("watchdog: off"), or ""
+}
+
+// Strikes lists the faults that exist, as a schedule has them: one for each
+// kind, thread and call, those of Redis on its first node, with the lengths
+// above, one write behind, and a restart both with and without its data. What
+// Parse would refuse in s says by which setting.
+func (s *Scenario) Strikes() []Strike {
+	var list []Strike
+	for _, k := range faultKinds() {
+		if k.places == nil {
+			list = append(list, s.strikes(k, Fault{Do: k.do, Node: 1})...)
+			continue
+		}
+		for _, t := range s.Threads {
+			if !slices.Equal(k.places, calls()) {
+				list = append(list, s.strikes(k, Fault{Do: k.do, Thread: t.Name})...)
+				continue
+			}
+			for _, at := range calls() {
+				list = append(list, s.strikes(k, Fault{Do: k.do, Thread: t.Name, At: at})...)
+			}
+		}
+	}
+	return list
+}
+
+// strikes gives a fault the details that its kind has.
+func (s *Scenario) strikes(k faultKind, f Fault) []Strike {
+	never := ""
+	switch {
+	case !s.canHave(k):
+		never = s.reason(AtLock)
+	case f.At != "" && !slices.Contains(s.reach(k), f.At):
+		never = s.reason(f.At)
+	}
+	switch f.Do {
+	case FaultPause:
+		f.For = StrikePause
+	case FaultDelay:
+		f.For = StrikeDelay
+	case FaultClockJump:
+		f.By = StrikeJump
+	case FaultFailOver:
+		f.Behind = 1
+	case FaultRestart:
+		kept := f
+		kept.Keep = true
+		return []Strike{{f, never}, {kept, never}}
+	}
+	return []Strike{{f, never}}
 }
 
 // FaultKeys are the keys that a fault of the kind do at a place of a thread

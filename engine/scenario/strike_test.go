@@ -80,6 +80,46 @@ func TestAFaultThatCanStrikeIsTaken(t *testing.T) {
 	}
 }
 
+// What Strikes says of a fault is what Parse does with it in a schedule.
+func TestStrikesAreWhatAScheduleCanHave(t *testing.T) {
+	for text, want := range map[string]int{ // how many can never strike, and by which setting
+		"lock: {protocol: none}":           2*(3*3+1) + 8,
+		"lock: {protocol: spin}":           2*(3*3+1) + 8,
+		"lock: {protocol: value}":          2*1 + 2*3, // no message to lose, no renewals
+		"lock: {watchdog: off}":            2*1 + 2*3,
+		"kind: heartbeat":                  2 * (2 + 2 + 3*3 + 1),
+		"lock: {protocol: redlock}":        2 * 1,
+		"lock: {protocol: reentrant-fair}": 0,
+	} {
+		sc, err := scenario.Parse([]byte("threads: [{name: A}, {name: B}]\n" + text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		never := 0
+		for _, s := range sc.Strikes() {
+			doc, err := sc.WithSchedule([]scenario.Move{{Fault: &s.Fault}}).MarshalJSON()
+			if err != nil {
+				t.Fatal(err)
+			}
+			parsed, err := scenario.Parse(doc)
+			switch {
+			case s.Never != "":
+				never++
+				if err == nil || !strings.Contains(err.Error(), "with "+s.Never+", only") {
+					t.Errorf("%s: %+v: Parse says %v, Strikes that it never strikes with %s", text, s.Fault, err, s.Never)
+				}
+			case err != nil:
+				t.Errorf("%s: %+v: %v", text, s.Fault, err)
+			case !parsed.Schedule[0].Equal(scenario.Move{Fault: &s.Fault}):
+				t.Errorf("%s: %+v is read as %+v", text, s.Fault, *parsed.Schedule[0].Fault)
+			}
+		}
+		if never != want {
+			t.Errorf("%s: %d can never strike, want %d", text, never, want)
+		}
+	}
+}
+
 func TestEveryMistakeOfAFaultIsNamedOnce(t *testing.T) {
 	const base = "threads: [{name: A}]\n"
 	for _, c := range []struct {

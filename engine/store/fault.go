@@ -27,8 +27,19 @@ func (e *Embedded) Wrote(commands [][]string) {
 // HasWrites tells whether there is anything that a replica could lack.
 func (e *Embedded) HasWrites() bool { return len(e.writes) > 0 }
 
+// Empty tells whether there is no key.
+func (e *Embedded) Empty() bool { return len(e.server.Keys()) == 0 }
+
+// HasExpiry tells whether there is a key that will run out.
+func (e *Embedded) HasExpiry() bool {
+	return slices.ContainsFunc(e.server.Keys(), func(name string) bool { return e.server.TTL(name) > 0 })
+}
+
 // HasScripts tells whether any script with one of these digests is cached.
 func (e *Embedded) HasScripts(ctx context.Context, digests []string) (bool, error) {
+	if len(digests) == 0 { // the command needs one
+		return false, nil
+	}
 	cached, err := e.client.ScriptExists(ctx, digests...).Result()
 	if err != nil {
 		return false, fmt.Errorf("store: ask for scripts: %w", err)

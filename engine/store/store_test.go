@@ -44,6 +44,28 @@ func TestKeysExpireAtTheExactMillisecond(t *testing.T) {
 	}
 }
 
+func TestWhatThereIsToLose(t *testing.T) {
+	e := store.NewEmbedded(clock.Epoch)
+	defer func() { _ = e.Close() }()
+	c, ctx := e.Client(), t.Context()
+	is := func(name string, empty, expiry bool) {
+		t.Helper()
+		if e.Empty() != empty || e.HasExpiry() != expiry {
+			t.Errorf("%s: empty %t, with an expiry %t; want %t and %t", name, e.Empty(), e.HasExpiry(), empty, expiry)
+		}
+	}
+	is("at first", true, false)
+	c.Set(ctx, "k", "v", 100*time.Millisecond)
+	is("a lease", false, true)
+	e.SetTime(clock.Epoch.Add(100 * time.Millisecond))
+	is("it has run out", true, false)
+	c.Incr(ctx, "token")
+	is("a counter", false, false)
+	if has, err := e.HasScripts(ctx, nil); has || err != nil {
+		t.Errorf("of no scripts: %t, %v", has, err)
+	}
+}
+
 func TestConnect(t *testing.T) {
 	for _, bad := range []string{"http://user:secret@host", "::secret", "redis://user:secret@host:notaport", "redis://user:1234/secret@localhost:6379"} {
 		_, err := store.Connect(t.Context(), bad)

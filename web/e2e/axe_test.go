@@ -39,7 +39,7 @@ func TestAxeFindsNothing(t *testing.T) {
 	steps := func(keys ...string) func(context.Context, *testing.T) {
 		return func(ctx context.Context, t *testing.T) {
 			t.Helper()
-			at(ctx, t, "0 ")
+			until(ctx, t, place+`.endsWith("· 0 ms")`)
 			for _, k := range keys {
 				do(ctx, t, chromedp.KeyEvent(k))
 			}
@@ -63,7 +63,7 @@ func TestAxeFindsNothing(t *testing.T) {
 		{"storybook", "/storybook", nil},
 		{"embed", "/embed/play/lease-expiry", func(ctx context.Context, t *testing.T) {
 			t.Helper()
-			at(ctx, t, "0 ")
+			until(ctx, t, place+`.endsWith("· 0 ms")`)
 		}},
 	}
 	for _, look := range []string{"light", "dark", "stage"} {

@@ -150,7 +150,7 @@ func TestDropAFileOnTheEditor(t *testing.T) {
 func TestALinkOpensInTheEditor(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0")
+	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
 	at(ctx, t, "1 of 1")
 	until(ctx, t, `location.hash.endsWith("~1")`)

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os/exec"
@@ -39,7 +40,7 @@ func at(ctx context.Context, t testing.TB, want string) {
 func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0 · 0 ms")
+	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
 	at(ctx, t, "1 of 1 · T1 · 0 ms")
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="B"] .step`)))
@@ -81,7 +82,7 @@ func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 func TestPlayStopsAtTheFirstViolation(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0 · 0 ms")
+	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "120"), chromedp.Click(chromedp.CSS(`[data-go="play"]`)))
 	at(ctx, t, "7 of 7 · T7")
 	until(ctx, t, `document.querySelector('[data-go="play"]').getAttribute("aria-label") === "Play"`)
@@ -91,7 +92,7 @@ func TestPlayStopsAtTheFirstViolation(t *testing.T) {
 func TestStepWithTheKeyboardAlone(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/two-threads"))
-	at(ctx, t, "0 of 0 · 0 ms")
+	at(ctx, t, "at the start · 0 ms")
 	for _, c := range []struct{ key, want string }{
 		{"2", "1 of 1 · T1"},           // B first
 		{"1", "2 of 2 · T2"},           // then A
@@ -110,10 +111,74 @@ func TestStepWithTheKeyboardAlone(t *testing.T) {
 	}
 }
 
+// What cannot be done is grey, says why, and does nothing when it is tried.
+func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "0 of 0 · 0 ms")
+	button := func(fault string) string { // "crash A", or "evict"
+		do, thread, _ := strings.Cut(fault, " ")
+		return fmt.Sprintf(`document.querySelector('[data-strike*="\\"%s\\""][data-strike*="\\"%s"]')`, do, thread)
+	}
+	grey := func(fault string) bool {
+		return get[bool](ctx, t, button(fault)+`.getAttribute("aria-disabled") === "true"`)
+	}
+	is := func(when string, want map[string]string) {
+		t.Helper()
+		for fault, why := range want {
+			if title := get[string](ctx, t, button(fault)+".title"); grey(fault) != (why != "") || why != "" && title != why {
+				t.Errorf("%s: %s is grey: %t, and says %q; want %q", when, fault, grey(fault), title, why)
+			}
+		}
+	}
+	is("at the start", map[string]string{"crash A": "", "evict": "There is no key that Redis could evict.", "clock-jump": "No key with an expiry is there."})
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](button("evict")+".focus()"), chromedp.KeyEvent(kb.Enter))
+	until(ctx, t, problem+` === "There is no key that Redis could evict."`)
+	if !get[bool](ctx, t, button("evict")+" === document.activeElement") {
+		t.Error("the grey button has lost the focus")
+	}
+	do(ctx, t, chromedp.Evaluate[chromedp.Void]("document.activeElement.blur()"), chromedp.KeyEvent("1"))
+	at(ctx, t, "1 of 1 · T1")
+	is("A has the lock", map[string]string{"crash A": "", "pause A": "", "lose-reply A": "", "evict": "", "clock-jump": ""})
+	do(ctx, t, chromedp.KeyEvent("x1"))
+	at(ctx, t, "2 of 2")
+	is("A is paused", map[string]string{"crash A": "", "pause A": "A stands still until 300 ms.", "pause B": ""})
+	do(ctx, t, chromedp.KeyEvent("x1"))
+	until(ctx, t, problem+` === "A stands still until 300 ms."`)
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](button("crash A")+".click()"))
+	at(ctx, t, "3 of 3")
+	is("A is gone", map[string]string{"crash A": "A has ended.", "pause A": "A has ended.", "lose-reply A": "A has ended.", "crash B": "", "evict": ""})
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](button("crash A")+".click()"))
+	until(ctx, t, problem+` === "A has ended."`)
+	at(ctx, t, "3 of 3")
+
+	// The dialog says it before the button is used, which then does nothing.
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="strike"]`)), chromedp.WaitVisible(chromedp.CSS("#fault-do")))
+	until(ctx, t, `document.getElementById("strike-why").textContent === "A has ended."`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	if !get[bool](ctx, t, `document.getElementById("strike").open`) {
+		t.Error("the dialog is gone")
+	}
+	at(ctx, t, "3 of 3")
+	choose := `document.getElementById("fault-thread").value = "B"; document.getElementById("fault-thread").dispatchEvent(new Event("input", {bubbles: true}))`
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](choose))
+	until(ctx, t, `document.getElementById("strike-why").textContent === ""`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	at(ctx, t, "4 of 4")
+
+	// In the past the reasons are those of then.
+	do(ctx, t, chromedp.KeyEvent(kb.Home))
+	at(ctx, t, "0 of 4")
+	is("back at the start", map[string]string{"crash A": "", "pause A": "", "evict": "There is no key that Redis could evict."})
+	do(ctx, t, chromedp.KeyEvent("e"))
+	until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true"`)
+	is("at the end", map[string]string{"crash B": "The run has ended here. Step back to act.", "evict": "The run has ended here. Step back to act."})
+}
+
 func TestLinksInTheBrowser(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0 · 0 ms")
+	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.KeyEvent("e"))
 	at(ctx, t, "7 of 7")
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="back"]`)))
@@ -129,6 +194,11 @@ func TestLinksInTheBrowser(t *testing.T) {
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#share-link")), chromedp.Click(chromedp.CSS("#shorten")))
 	until(ctx, t, `document.getElementById("share-link").value.includes("/s/")`)
 	short := get[string](ctx, t, `document.getElementById("share-link").value`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#copy-embed")))
+	until(ctx, t, `/^(Copied|Press)/.test(document.getElementById("share-note").textContent)`)
+	if got := get[string](ctx, t, `getSelection().toString() || document.getElementById("embed-code").value.slice(document.getElementById("embed-code").selectionStart, document.getElementById("embed-code").selectionEnd)`); !strings.HasPrefix(got, "<iframe ") {
+		t.Errorf("what is selected to be copied is %q", got)
+	}
 	do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(short))
 	at(ctx, t, "6 of 7 · T6")
 
@@ -139,14 +209,14 @@ func TestLinksInTheBrowser(t *testing.T) {
 	} {
 		do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play"+bad))
 		until(ctx, t, problem+`.includes("`+want+`")`)
-		at(ctx, t, "0 of 0 · 0 ms")
+		at(ctx, t, "at the start · 0 ms")
 	}
 }
 
 func TestPlacesOnThePageAreNoLinks(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0 · 0 ms")
+	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.KeyEvent("e"))
 	at(ctx, t, "7 of 7")
 	do(ctx, t, chromedp.Focus(chromedp.CSS(".skip")), chromedp.KeyEvent(kb.Enter))
@@ -162,7 +232,7 @@ func TestPlacesOnThePageAreNoLinks(t *testing.T) {
 	}
 	for _, odd := range []string{"#%E0%A4%A", "#main", "#v1.z.%E0%A4%A~1"} {
 		do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play"+odd))
-		at(ctx, t, "0 of 0 · 0 ms")
+		at(ctx, t, "at the start · 0 ms")
 	}
 }
 
@@ -205,7 +275,7 @@ func TestTheServerIsKilledInMidSession(t *testing.T) {
 
 	first := program(t, binary, address)
 	do(ctx, t, chromedp.Navigate("http://"+address+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0 · 0 ms")
+	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.KeyEvent("e"))
 	at(ctx, t, "7 of 7")
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="first"]`)), chromedp.Click(chromedp.CSS("#by button")))
@@ -241,12 +311,32 @@ func TestNothingScrollsSidewaysWhileStepping(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	for _, width := range []int64{360, 768, 1440, 1920} {
 		do(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/lost-replies"))
-		at(ctx, t, "0 of 0 · 0 ms")
+		at(ctx, t, "at the start · 0 ms")
 		do(ctx, t, chromedp.KeyEvent(kb.End))
 		until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true"`)
 		if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
 			t.Errorf("%d px wide: the page is %d px wider", width, over)
 		}
+	}
+}
+
+// A long run shows how far it has come, and is read out only when it is over.
+func TestALongRunShowsHowFarItIs(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/no-lock-lost-update"))
+	at(ctx, t, "at the start")
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](`{
+		window.places = [], window.said = [];
+		for (const [id, list] of [["place", places], ["status", said]]) {
+			new MutationObserver(() => list.push(document.getElementById(id).textContent)).observe(document.getElementById(id), { childList: true });
+		}
+	}`), chromedp.KeyEvent(kb.End))
+	until(ctx, t, place+`.startsWith("1,011 of 1,011")`)
+	if !get[bool](ctx, t, `places.some((p) => /^running … T[1-9]/.test(p))`) {
+		t.Errorf("shown were %s", get[string](ctx, t, `places.join("; ")`))
+	}
+	if said := get[string](ctx, t, `said.join("; ")`); strings.Count(said, "running") != 1 {
+		t.Errorf("said was %s", said)
 	}
 }
 
@@ -263,7 +353,7 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	for _, size := range [][2]int64{{360, 740}, {768, 1024}, {900, 700}, {1440, 900}, {1440, 660}, {1920, 1080}} {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/fair"))
-		at(ctx, t, "0 of 0 · 0 ms")
+		at(ctx, t, "at the start · 0 ms")
 		if size[0] > 1200 && get[int](ctx, t, `document.documentElement.scrollHeight - innerHeight`) > 0 {
 			t.Errorf("%v: the page is longer than the window", size)
 		}

@@ -20,7 +20,7 @@ const (
 func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0 · 0 ms")
+	at(ctx, t, "at the start · 0 ms")
 	press := func(keys ...string) {
 		t.Helper()
 		for _, k := range keys {
@@ -94,7 +94,7 @@ func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/two-threads"))
-	at(ctx, t, "0 of 0")
+	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.KeyEvent("?"))
 	until(ctx, t, `document.getElementById("keys").open`)
 	do(ctx, t, chromedp.Click(chromedp.CSS("#single-keys")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("1"))
@@ -147,7 +147,7 @@ func TestARunWithoutScripts(t *testing.T) {
 func TestEveryRowCanBeStoodAt(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0")
+	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.KeyEvent(kb.End))
 	at(ctx, t, "10 of 10 · T10")
 	do(ctx, t, chromedp.Click(chromedp.CSS("#row-9 .t")))
@@ -171,7 +171,7 @@ func TestEveryRowCanBeStoodAt(t *testing.T) {
 func TestTheQRCodeIsAPicture(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0")
+	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#qr")), chromedp.Click(chromedp.CSS("#qr")))
 	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0`)
 }

@@ -22,14 +22,7 @@ func writeSVG(b *bytes.Buffer, r Run) error {
 	if r.Style == "" {
 		return errNoStyle
 	}
-	threads := make([]string, len(r.Scenario.Threads))
-	for i, t := range r.Scenario.Threads {
-		threads[i] = t.Name
-	}
-	lanes := view.NewLanes(threads, r.Header.Owners, r.Scenario.Lock.Lease.Milliseconds())
-	if !view.InRedis(r.Scenario.Lock.Protocol) {
-		lanes.Private()
-	}
+	lanes := view.LanesOf(r.Scenario, r.Header.Owners)
 	for _, e := range r.Events {
 		lanes.Add(e)
 	}

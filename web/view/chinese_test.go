@@ -84,6 +84,9 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 				if !inChinese(text) {
 					t.Errorf("%s: %q", what, text)
 				}
+				if found := unwritten.FindString(text); found != "" {
+					t.Errorf("%s: %q is not how Chinese is written: %q", what, found, text)
+				}
 			}
 			tl := view.NewTimeline(l, view.NewScenario(l, p.Scenario), p.Header.Owners)
 			for _, e := range p.Events {
@@ -124,6 +127,7 @@ func TestNothingThatIsRefusedStaysEnglish(t *testing.T) {
 	for _, why := range []run.Why{
 		run.IsOver, run.NoChoice, run.IsPast, run.HasEnded, run.Waits, run.IsPaused, run.AfterOther, run.Hangs, run.AwaitsOwn, run.NeverMoves,
 		run.NoExpiry, run.IsArmed, run.NoWatchdog, run.NoKey, run.NoScripts, run.NothingYet, run.IsDown, run.IsUp,
+		run.NotAhead, run.NoData, run.LastUnlock,
 		run.NotLive, run.IsSuspended, run.GoesOn, run.IsGated, run.IsNotGated, run.NobodyWaits, run.NoAction,
 	} {
 		r := &run.Refusal{Why: why, Thread: "A", Other: "B", Choices: 3}

@@ -133,10 +133,7 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(l, sc),
 		moments: map[string]*ScriptMoment{},
 	}
-	f.lanes = NewLanes(f.timeline.threads, owners, shown.LeaseMillis)
-	if !InRedis(shown.Protocol) {
-		f.lanes.Private()
-	}
+	f.lanes = LanesOf(sc, owners)
 	return f
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"relock/engine/lock"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
@@ -16,6 +17,7 @@ type Lanes struct {
 	owners  map[string]string
 	lease   float64 // milliseconds
 	private bool    // the lock is not in Redis, which cannot know of it
+	device  bool    // the key is a device's sign of life, and no lock's
 
 	rows     []laneRow
 	threadAt []threadState // after the last event
@@ -67,15 +69,23 @@ const (
 	MarkDone    MarkKind = "done"    // it ended
 )
 
-// NewLanes returns the lanes of a run in which nothing has happened. Owners
+// NewLanes returns the lanes of a run with a lock in Redis. Owners
 // maps owner ids to threads; leaseMillis is the height of a full lease.
 func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
 	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads))}
 }
 
-// Private says that the lock is not in Redis: no hold is one that Redis ought
-// to know of. It is called before anything is added.
-func (l *Lanes) Private() { l.private = true }
+// LanesOf returns the lanes of a run of sc in which nothing has happened.
+func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
+	threads := make([]string, len(sc.Threads))
+	for i, t := range sc.Threads {
+		threads[i] = t.Name
+	}
+	l := NewLanes(threads, owners, sc.Lock.Lease.Milliseconds())
+	l.device = sc.Kind == scenario.KindHeartbeat
+	l.private = !l.device && !InRedis(sc.Lock.Protocol)
+	return l
+}
 
 // Len is how many rows there are.
 func (l *Lanes) Len() int { return len(l.rows) }

@@ -100,7 +100,7 @@ type LaneMark struct {
 type KeyLane struct {
 	Top, Bottom float64
 	Name        string
-	Full        string // what its whole height means
+	Full        string // what its whole height means, "" where there is no key
 	Quorum      float64
 	Nodes       int // 0 where there is one Redis, else how many, and Quorum is the line's place
 	Areas       []KeyArea
@@ -284,12 +284,18 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.p.Lanes = append(d.p.Lanes, d.lane(i))
 	}
 	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Millis(trace.Millis(d.full()).Duration())}
+	switch {
+	case d.device:
+		d.p.Key.Name = lang.Say("expiry")
+	case d.private:
+		d.p.Key.Name, d.p.Key.Full = lang.Say("no key"), ""
+	}
 	if nodes := d.nodes(); nodes > 0 {
 		d.count(nodes)
 	} else {
 		d.sawtooth()
 	}
-	d.p.Names = max(d.p.Names, math.Ceil(wide(d.p.Key.Full))+14)
+	d.p.Names = max(d.p.Names, math.Ceil(max(wide(d.p.Key.Name), wide(d.p.Key.Full)))+14)
 	d.events()
 	return d.p
 }

@@ -135,7 +135,7 @@ func NewControls(l words.Language, list []run.Control) []Control {
 	return out
 }
 
-// callOf words a call: "lock, level 2".
+// callInWords words a call: "lock, level 2".
 func callInWords(l words.Language, c lock.Call) string {
 	switch {
 	case c.Name == callBeat || c.Name == callLook:
@@ -143,6 +143,11 @@ func callInWords(l words.Language, c lock.Call) string {
 	case c.Attempt > 1:
 		return l.Say("%s, level %d, retry %d", c.Name, c.Level, c.Attempt-1)
 	}
+	return levelInWords(l, c)
+}
+
+// levelInWords words a call without its number.
+func levelInWords(l words.Language, c lock.Call) string {
 	return l.Say("%s, level %d", c.Name, c.Level)
 }
 

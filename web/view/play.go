@@ -115,10 +115,7 @@ func does(l words.Language, o run.Option) string {
 	case run.NextStart:
 		return l.Say("starts: %s", call)
 	case run.NextRetry:
-		if o.Call.Name == lock.CallLock {
-			return l.Say("retry %d of %d: %s", o.Call.Attempt-1, o.Retries, call)
-		}
-		return l.Say("tries again: %s", call)
+		return again(l, o, call)
 	case run.NextWork:
 		return l.Say("ends its work: %s", call)
 	case run.NextCall:
@@ -130,6 +127,22 @@ func does(l words.Language, o run.Option) string {
 	default:
 		return ""
 	}
+}
+
+// again words what a thread does after it has waited: its next retry, or the
+// first attempt at a call that waited in the middle, or a device's next round.
+func again(l words.Language, o run.Option, call string) string {
+	retry := o.Call.Attempt - 1
+	if retry < 1 || o.Call.Name == callBeat || o.Call.Name == callLook {
+		return call
+	}
+	if o.First == "" { // the call's own words number the retry, too
+		call = levelInWords(l, o.Call)
+	}
+	if o.Call.Name == lock.CallLock {
+		return l.Say("retry %d of %d: %s", retry, o.Retries, call)
+	}
+	return l.Say("retry %d: %s", retry, call)
 }
 
 func whyNot(l words.Language, o run.Option) string {

@@ -79,6 +79,12 @@ func refusal(l words.Language, r *run.Refusal) string { //nolint:cyclop,funlen /
 		return l.Say("Redis is down already.")
 	case run.IsUp:
 		return l.Say("Redis is up.")
+	case run.NotAhead:
+		return l.Say("%s has no %s ahead of it.", r.Thread, r.Place)
+	case run.NoData:
+		return l.Say("Redis holds no data that could be lost.")
+	case run.LastUnlock:
+		return l.Say("%s is in its last unlock already.", r.Thread)
 	case run.NotLive:
 		return l.Say("Only a thread of a run that goes on, on the wall clock, can be steered.")
 	case run.IsSuspended:

@@ -1,6 +1,8 @@
 package view
 
 import (
+	"strconv"
+
 	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/web/words"
@@ -15,7 +17,9 @@ type Scenario struct {
 	Lease       string
 	LeaseMillis int64
 	Watchdog    string // its interval, "off", or "none" where the lock has none
+	Nodes       int
 	Seed        uint64
+	Facts       []string // what it runs with, each in a few words
 	Threads     []Thread
 }
 
@@ -27,6 +31,23 @@ func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
 // thread's belief and what Redis knows can part.
 func InRedis(protocol string) bool {
 	return lock.Protocol(protocol) != lock.None && lock.Protocol(protocol) != lock.Spin
+}
+
+// facts words what a scenario runs with, as far as it has that: a heartbeat has
+// no lock, and a lock outside of Redis no lease.
+func facts(l words.Language, s Scenario) []string {
+	seed := l.Say("seed %s", strconv.FormatUint(s.Seed, 10))
+	switch {
+	case s.Heartbeat():
+		return []string{s.Kind, l.Say("the key stands for %s", s.Lease), seed}
+	case !InRedis(s.Protocol):
+		return []string{s.Protocol, seed}
+	}
+	list := []string{s.Protocol}
+	if s.Nodes > 1 {
+		list = append(list, l.Say("nodes: %d", s.Nodes))
+	}
+	return append(list, l.Say("lease %s", s.Lease), l.Say("watchdog %s", s.Watchdog), seed)
 }
 
 // Thread is a thread's settings in words.
@@ -43,7 +64,7 @@ type Thread struct {
 // NewScenario words sc in l.
 func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
-		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Seed: sc.Seed,
+		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: sc.Seed,
 		Lease: scenario.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: l.Say("off"),
 	}
@@ -53,6 +74,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	case sc.Lock.Watchdog > 0:
 		s.Watchdog = scenario.Duration(sc.Lock.Watchdog)
 	}
+	s.Facts = facts(l, s)
 	for i, t := range sc.Threads {
 		s.Threads = append(s.Threads, Thread{
 			Name: t.Name, Ordinal: i, Start: scenario.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),

@@ -85,12 +85,37 @@ type Note struct {
 // note adds one, in the tone of what it says.
 func (c *Cell) note(text string, tone Tone) { c.Notes = append(c.Notes, Note{text, tone}) }
 
+// LineGroup is some commands of a cell that follow each other.
+type LineGroup struct {
+	Lines  []Line
+	Folded bool // they are about the queue, and more than are read in passing
+}
+
+// foldFrom is how many commands about the queue are folded: as many as would
+// hide what happens to the lock itself.
+const foldFrom = 3
+
+// Groups are the cell's commands, in their order.
+func (c *Cell) Groups() []LineGroup {
+	var groups []LineGroup
+	for i := 0; i < len(c.Lines); {
+		end := i + 1
+		for end < len(c.Lines) && c.Lines[end].Beside == c.Lines[i].Beside {
+			end++
+		}
+		groups = append(groups, LineGroup{Lines: c.Lines[i:end], Folded: c.Lines[i].Beside && end-i >= foldFrom})
+		i = end
+	}
+	return groups
+}
+
 // Line is one Redis command.
 type Line struct {
 	Verb    string // "HINCRBY"
 	Args    string // without the key
 	Reply   string
 	Writes  bool
+	Beside  bool // about a key beside the lock's: those of who waits
 	Error   bool
 	Node    int    // where there are several, else 0
 	Source  string // "lock.lua:17"
@@ -154,6 +179,7 @@ type Timeline struct {
 	owners   map[string]string
 	lease    int64
 	key      string
+	brief    *strings.Replacer // leaves its name out of those of the keys beside it
 	scenario Scenario
 
 	rows    []Row
@@ -170,6 +196,7 @@ type Timeline struct {
 func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
+		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
 		stands: map[string]*standing{}, decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
 	}
 	for _, th := range s.Threads {
@@ -297,6 +324,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			t.numbers[e.Seq] = b.Token
 		}
 		title, tone := t.outcome(b)
+		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && lock.Protocol(t.scenario.Protocol) == lock.ReentrantFair {
+			title = t.l.Say("is handed the lock") // by a message: it has not asked again
+		}
 		if t.decided[c.Thread] == e.Step { // one more call in the same step
 			c.note(title, tone)
 			break
@@ -353,9 +383,10 @@ func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work)
 }
 
 func (t *Timeline) line(b trace.Command, ordinal int) Line {
-	l := Line{Verb: b.Args[0], Node: b.Node, Ordinal: ordinal, Writes: writes(b.Args[0])}
+	l := Line{Verb: b.Args[0], Node: b.Node, Ordinal: ordinal, Writes: writes(b.Args[0]), Beside: len(b.Args) > 1 && b.Args[1] != t.key}
 	var args []string
 	for i, a := range b.Args[1:] {
+		a = t.brief.Replace(a)
 		switch {
 		case i == 0 && a == t.key:
 			continue
@@ -391,9 +422,9 @@ func (t *Timeline) reply(b trace.Command) string {
 		}
 		return "nil"
 	case string:
-		return t.shorten(v)
+		return t.shorten(t.brief.Replace(v))
 	default:
-		return t.shorten(fmt.Sprint(v))
+		return t.shorten(t.brief.Replace(fmt.Sprint(v)))
 	}
 }
 

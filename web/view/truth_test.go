@@ -1,10 +1,12 @@
 package view_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/trace"
 	"relock/web/view"
@@ -161,6 +163,134 @@ func TestWhyNamesTheJumpAndTheExpiry(t *testing.T) {
 	} {
 		if got := film(t, words.English, c.name).Frames()[c.step-1].Why; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Calls are numbered in one way, by their retries, and once each.
+func TestRetriesAreCountedOnce(t *testing.T) {
+	call := func(name string, attempt int) lock.Call { return lock.Call{Name: name, Level: 1, Attempt: attempt} }
+	for _, c := range []struct {
+		o    run.Option
+		want string
+	}{
+		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5}, "retry 1 of 5: lock, level 1"},
+		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "EXISTS"}, "retry 1 of 5: EXISTS … in lock, level 1"},
+		{run.Option{Next: run.NextRetry, Call: call("unlock", 3), First: "GET"}, "retry 2: GET … in unlock, level 1"},
+		{run.Option{Next: run.NextRetry, Call: call("unlock", 1), First: "GET"}, "GET … in unlock, level 1"}, // it waits for a node
+		{run.Option{Next: run.NextRetry, Call: call("beat", 2)}, "beat, round 2"},
+		{run.Option{Next: run.NextCall, Call: call("unlock", 2)}, "unlock, level 1, retry 1"},
+	} {
+		if got := view.NewOptions(words.English, []run.Option{c.o})[0].Does; got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+	}
+	f := film(t, words.English, "lost-replies")
+	if got, want := f.Rows()[8].Cells[0].Title, "unlock (retry 1): level 2 left"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What a page says of a run speaks of nothing that the run does not have.
+func TestFactsAreThoseOfTheRun(t *testing.T) {
+	for _, c := range []struct{ name, facts, key, full string }{
+		{"two-threads", "reentrant, lease 200ms, watchdog 100ms, seed 1", "lease", "200 ms"},
+		{"redlock", "redlock, nodes: 5, lease 300ms, watchdog off, seed 1", "nodes", "quorum 3 of 5"},
+		{"heartbeat", "heartbeat, the key stands for 5m, seed 1", "expiry", "300,000 ms"},
+		{"spin-two-processes", "spin, seed 1", "no key", ""},
+		{"no-lock-flash-sale", "none, seed 1", "no key", ""},
+	} {
+		p := play(t, c.name+".yaml", as)
+		if got := strings.Join(view.NewScenario(words.English, p.sc).Facts, ", "); got != c.facts {
+			t.Errorf("%s: %q, want %q", c.name, got, c.facts)
+		}
+		l := view.LanesOf(p.sc, p.owners)
+		for _, e := range p.events {
+			l.Add(e)
+		}
+		picture := whole(l)
+		if picture.Key.Name != c.key || picture.Key.Full != c.full {
+			t.Errorf("%s: the key's lane is %q, %q", c.name, picture.Key.Name, picture.Key.Full)
+		}
+		for _, lane := range picture.Lanes {
+			for _, b := range lane.Bars {
+				if b.Parted && c.key == "no key" {
+					t.Errorf("%s: %s is said to hold what Redis does not know", c.name, lane.Thread)
+				}
+			}
+		}
+	}
+}
+
+// Where Redis is not asked, a broken rule is not explained by it.
+func TestViolationsOutsideOfRedisDoNotSpeakOfIt(t *testing.T) {
+	for name, want := range map[string]string{
+		"spin-two-processes":  "A and B are in their critical sections at once; each process has a spin lock of its own",
+		"no-lock-over-buying": "A and B are in their critical sections at once; there is no lock between them",
+	} {
+		var first *view.Violation
+		for _, r := range film(t, words.English, name).Rows() {
+			for i, v := range r.Violations {
+				if strings.Contains(v.Detail, "Redis") {
+					t.Errorf("%s: %s", name, v.Detail)
+				}
+				if first == nil {
+					first = &r.Violations[i]
+				}
+			}
+		}
+		if first == nil || first.Detail != want {
+			t.Errorf("%s: %+v, want %q", name, first, want)
+		}
+	}
+}
+
+// A sentence about the queue, or about votes, has their own numbers.
+func TestWhyNamesWhatWasAsked(t *testing.T) {
+	for name, want := range map[string]string{
+		"fair":            "B asks how long the line of waiters will stand: PTTL answers -1, for it has no expiry yet.",
+		"redlock-cut-off": "A cannot tell what came of its lock: of 5 nodes 2 said yes and 0 no, and 3 are needed.",
+	} {
+		if told := play(t, name+".yaml", as).tell(words.English); !slices.Contains(told, want) {
+			t.Errorf("%s: nobody says %q", name, want)
+		}
+	}
+}
+
+// What a fair lock does to its queue does not hide what it does to the lock,
+// and no key's name is longer than it has to be.
+func TestTheQueueIsFolded(t *testing.T) {
+	f := film(t, words.English, "fair")
+	cell := f.Rows()[1].Cells[1] // B is refused, and gets in line
+	var shown, folded []string
+	for _, g := range cell.Groups() {
+		for _, l := range g.Lines {
+			if g.Folded {
+				folded = append(folded, l.Verb)
+			} else {
+				shown = append(shown, l.Verb)
+			}
+		}
+	}
+	if got := strings.Join(shown, " "); got != "TIME EXISTS HEXISTS PTTL" {
+		t.Errorf("shown are %s", got)
+	}
+	if got := strings.Join(folded, " "); got != "ZADD RPUSH PTTL PEXPIRE PTTL PEXPIRE" {
+		t.Errorf("folded are %s", got)
+	}
+	for _, l := range cell.Lines {
+		if strings.Contains(l.Args, "EXAMPLE_LOCK") {
+			t.Errorf("%s %s", l.Verb, l.Args)
+		}
+	}
+	if got, want := f.Rows()[5].Cells[1].Title, "is handed the lock"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	for _, r := range film(t, words.English, "two-threads").Rows() {
+		for _, c := range r.Cells {
+			if len(c.Lines) > 0 && len(c.Groups()) != 1 {
+				t.Errorf("%s: the commands of one lock are in %d groups", r.Time, len(c.Groups()))
+			}
 		}
 	}
 }

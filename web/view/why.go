@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -534,7 +535,7 @@ func (t *Teller) released(e trace.Event, b trace.Outcome) string {
 	case e.Belief[who] > 0:
 		return t.say("%s has released the lock as it left level %d, and goes on inside level %d without it.", who, b.Level, e.Belief[who])
 	case b.Attempt > 1 && a.deleted == 0:
-		return t.say("%s takes “not held” for a release: an earlier attempt did it, for its lease cannot be over yet.", who)
+		return t.say("%s takes “not held” for a release: an earlier request did it, for its lease cannot be over yet.", who)
 	case a.handed != "":
 		return t.say("%s has released the lock: its count was 0, and the lock is %s's already.", who, a.handed)
 	case t.counts():
@@ -614,9 +615,17 @@ func (t *Teller) notHeld(e trace.Event, b trace.Outcome) string {
 	}
 }
 
+// votes reads how many nodes said yes and no in a call that has no majority.
+func votes(text string) (yes, no int, ok bool) {
+	_, counts, _ := strings.Cut(text, "no majority: ")
+	n, _ := fmt.Sscanf(counts, "%d nodes said yes, %d no", &yes, &no)
+	return yes, no, n == 2
+}
+
 // failedCall says why a call came to an error.
 func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.call(e.Thread, b.Call)
+	yes, no, voted := votes(b.Error)
 	switch {
 	case strings.Contains(b.Error, lock.ErrInnerHeld.Error()):
 		return t.say("%s cannot leave level %d: an inner level is still held.", who, b.Level)
@@ -624,15 +633,38 @@ func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
 		return t.say("%s fails with %s, and its key stays behind for another %s.", who, a.failed, t.ms(e.Key.PTTL))
 	case a.failed != "":
 		return t.say("%s fails: Redis has answered with %s.", who, a.failed)
+	case voted:
+		return t.sayTried(who, b,
+			"%s cannot tell what came of its %s: of %d nodes %d said yes and %d no, and %d are needed.",
+			"%s cannot tell what came of retry %d of its %s: of %d nodes %d said yes and %d no, and %d are needed.",
+			len(e.Nodes), yes, no, quorum(e.Nodes))
 	case strings.Contains(b.Error, "connection refused"):
-		return t.say("%s cannot reach Redis with its %s, attempt %d: nobody answers.", who, b.Call, b.Attempt)
+		return t.sayTried(who, b,
+			"%s cannot reach Redis with its %s: nobody answers.",
+			"%s cannot reach Redis with retry %d of its %s: nobody answers.")
 	case a.delayed:
 	case a.fault == scenario.FaultLoseReply && a.commands > 0:
-		return t.say("%s hears no answer to its %s, attempt %d, and cannot know that Redis has run %s.", who, b.Call, b.Attempt, a.last)
+		return t.sayTried(who, b,
+			"%s hears no answer to its %s and cannot know that Redis has run %s.",
+			"%s hears no answer to retry %d of its %s and cannot know that Redis has run %s.",
+			a.last)
 	case a.fault == scenario.FaultLoseRequest:
-		return t.say("%s hears no answer to its %s, attempt %d, and cannot know that it never arrived.", who, b.Call, b.Attempt)
+		return t.sayTried(who, b,
+			"%s hears no answer to its %s and cannot know that it never arrived.",
+			"%s hears no answer to retry %d of its %s and cannot know that it never arrived.")
 	}
-	return t.say("%s hears no answer to its %s, attempt %d, and cannot know whether Redis has run it.", who, b.Call, b.Attempt)
+	return t.sayTried(who, b,
+		"%s hears no answer to its %s and cannot know whether Redis has run it.",
+		"%s hears no answer to retry %d of its %s and cannot know whether Redis has run it.")
+}
+
+// sayTried says of a call what first says where it is the first attempt, or
+// the round of a device, and else what again says of a retry.
+func (t *Teller) sayTried(who string, b trace.Outcome, first, again words.Text, more ...any) string {
+	if b.Attempt > 1 && b.Call != callBeat && b.Call != callLook {
+		return t.say(again, append([]any{who, b.Attempt - 1, b.Call}, more...)...)
+	}
+	return t.say(first, append([]any{who, b.Call}, more...)...)
 }
 
 func (t *Teller) work(e trace.Event, b trace.Work) string {
@@ -673,11 +705,11 @@ func (t *Teller) wait(e trace.Event, b trace.Wait) string {
 	last := t.thread(who).outcome
 	switch {
 	case b.Why == trace.WaitBeat && t.holds(e.Key, who) && e.Key.PTTL >= 0:
-		return t.say("%s sleeps for %s; without a sign of it, its key stands for %s.", who, length, t.ms(e.Key.PTTL))
+		return t.say("%s sleeps for %s; without a new beat its key stands for %s.", who, length, t.ms(e.Key.PTTL))
 	case b.Why == trace.WaitBeat:
 		return t.say("%s sleeps for %s, and does not look meanwhile.", who, length)
 	case last.Call == lock.CallUnlock:
-		return t.say("%s waits %s before it sends its unlock again.", who, length)
+		return t.say("%s waits %s before it sends its unlock again: retry %d.", who, length, last.Attempt)
 	case b.Why == trace.WaitNotify && t.protocol == lock.ReentrantFair:
 		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
 	case b.Why == trace.WaitNotify:
@@ -704,7 +736,7 @@ func (t *Teller) resource(who string, b trace.Resource) string {
 	case b.Stock:
 		return t.say("%s takes one, and %d are left.", who, b.Value)
 	case missed > 0:
-		return t.say("%s writes %d over newer writes, %d of them, which it has never read.", who, b.Value, missed)
+		return t.say("%s writes %d over newer writes: it has missed %d since it read.", who, b.Value, missed)
 	case b.Token > 0:
 		return t.say("%s writes %d with token %d, one more than it read, and nobody wrote between.", who, b.Value, b.Token)
 	default:
@@ -805,9 +837,9 @@ func (t *Teller) faultOfRedis(e trace.Event, b trace.Fault) string {
 		case behind == 0:
 			return t.say("Redis fails over to a replica that has every write.")
 		case lost:
-			return t.say("Redis fails over to a replica without the last writes, %d of them: %s's key is gone.", behind, victim)
+			return t.say("Redis fails over to a replica that lacks the last writes (%d): %s's key is gone.", behind, victim)
 		default:
-			return t.say("Redis fails over to a replica without the last writes, %d of them.", behind)
+			return t.say("Redis fails over to a replica that lacks the last writes (%d).", behind)
 		}
 	case scenario.FaultEvict:
 		if lost {
@@ -851,7 +883,7 @@ func (t *Teller) faultOfNode(e trace.Event, b trace.Fault) string {
 	}
 	switch {
 	case lost:
-		return t.say("Node %d has lost %s's key by a fault, %s: it will grant the lock to the next that asks.", node, victim, b.Do)
+		return t.say("Node %d has lost %s's key (%s): it will grant the lock to the next that asks.", node, victim, b.Do)
 	default:
 		return t.say("Node %d is struck by a fault: %s.", node, b.Do)
 	}
@@ -896,7 +928,7 @@ func (t *Teller) expired(e trace.Event, b trace.Expired) string {
 	case holder == "":
 		return t.say("Redis drops the key: its lease of %s is over.", length)
 	case t.sc.Kind == scenario.KindHeartbeat:
-		return t.say("Redis drops %s's key: the %s for which it stands without a sign of it are over.", holder, length)
+		return t.say("Redis drops %s's key: it stands for %s without a new beat, and they are over.", holder, length)
 	case who.ended:
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
 	case e.Belief[holder] > 0 && (who.byHand || who.until > e.At):
@@ -964,6 +996,8 @@ func (t *Teller) mutualExclusion(e trace.Event, inside []string) string {
 		return t.say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
 	case t.protocol == lock.Spin:
 		return t.say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
+	case len(holders) == 0 && len(e.Nodes) > 0:
+		return t.say("%s and %s are inside at once, and nobody has a majority of the nodes.", inside[0], inside[1])
 	case len(holders) == 0:
 		return t.say("%s and %s are inside at once, and in Redis the lock is nobody's.", inside[0], inside[1])
 	}
@@ -1004,7 +1038,7 @@ func (t *Teller) end(e trace.Event, b trace.End) string {
 	}
 	switch {
 	case strings.Contains(b.Error, lock.ErrNotHeld.Error()):
-		return t.say("%s ends with an error: what it wanted to unlock was not its own.", who)
+		return t.say("%s ends with an error: it did not hold what it wanted to unlock.", who)
 	case strings.Contains(b.Error, "panic"):
 		return t.say("%s ends with an error: its business code has panicked.", who)
 	default:

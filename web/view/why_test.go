@@ -94,8 +94,12 @@ func scenarios(t *testing.T) []string {
 // commands, of calls, and of what Redis answers.
 var (
 	latin  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9.-]*`)
-	proper = regexp.MustCompile(`^(Redis|ms|lock|unlock|renew|nil|PX|NX|restart|[a-z-]+\.lua|[A-Z]{3,})$`)
+	proper = regexp.MustCompile(`^(Redis|ms|lock|unlock|renew|nil|PX|NX|restart|panic|defer|[a-z-]+\.lua|[A-Z]{3,})$`)
 )
+
+// unwritten is what nobody writes in Chinese: words of two scripts without a
+// space between them, half-width marks, and more than one space.
+var unwritten = regexp.MustCompile(`\p{Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Han}|\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}| [，。：；、（）]|[，。：；、（）] |  `)
 
 // checkSentence finds what no sentence may have.
 func checkSentence(t *testing.T, l words.Language, p played, e trace.Event, text string) {
@@ -120,6 +124,9 @@ func checkSentence(t *testing.T, l words.Language, p played, e trace.Event, text
 	}
 	if !strings.ContainsFunc(text, func(r rune) bool { return unicode.Is(unicode.Han, r) }) || !strings.HasSuffix(text, "。") {
 		t.Errorf("not in Chinese: %s", text)
+	}
+	if found := unwritten.FindString(text); found != "" {
+		t.Errorf("%q is not how Chinese is written: %s", found, text)
 	}
 	for _, word := range latin.FindAllString(text, -1) {
 		named := slices.ContainsFunc(p.sc.Threads, func(s scenario.Thread) bool { return s.Name == word })
@@ -208,7 +215,7 @@ func TestTheArticlesRunInWords(t *testing.T) {
 	})
 	checkTold(t, p, words.Chinese, []string{
 		"A 发现锁空闲：EXISTS 返回 0，键不存在。",
-		"A 拿下锁：HINCRBY 把字段变为 1，此刻键还没有过期时间。",
+		"A 获取锁：HINCRBY 把自己的字段变为 1，此刻键还没有过期时间。",
 		"A 的租约开始：键此前没有过期时间，PEXPIRE 给它 200 ms。",
 		"A 拿到锁：持有计数 1，租约 200 ms。",
 		"A 在第 1 层工作 93 ms，租约还剩 200 ms，够用。",
@@ -272,11 +279,11 @@ func TestRarerEventsAreTold(t *testing.T) {
 		{"an unlock too many", one + "\nfaults: [{thread: A, at: unlock, do: extra-unlock}]", "A unlocks level 1, which it has left before: Redis is not asked."},
 		{
 			"a lost request", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: lock, do: lose-request}]",
-			"A hears no answer to its lock, attempt 1, and cannot know that it never arrived.",
+			"A hears no answer to its lock and cannot know that it never arrived.",
 		},
 		{
 			"a lost request after one that is late", one + "\nlock: {lease: 100ms, watchdog: off}\nfaults: [{thread: A, at: lock, do: delay, for: 150ms}, {thread: A, at: lock, do: lose-request}]",
-			"A hears no answer to its lock, attempt 2, and cannot know whether Redis has run it.",
+			"A hears no answer to retry 1 of its lock and cannot know whether Redis has run it.",
 		},
 		{
 			"an unlock whose first request was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: unlock, do: lose-request}]",
@@ -284,7 +291,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"an unlock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: unlock, do: lose-reply}]",
-			"A takes “not held” for a release: an earlier attempt did it, for its lease cannot be over yet.",
+			"A takes “not held” for a release: an earlier request did it, for its lease cannot be over yet.",
 		},
 		{
 			"a lock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: lock, do: lose-reply}]",
@@ -301,7 +308,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		{"nothing to evict", "threads: [{name: A, start: 20ms}]\nfaults: [{time: 10ms, do: evict}]", "Redis is to evict the key, but there is none."},
 		{
 			"Redis down", one + "\nlock: {lease: 1s, retry: {times: 2, interval: 10ms}}\nfaults: [{time: 0ms, do: down}, {time: 5s, do: up}]",
-			"A cannot reach Redis with its lock, attempt 1: nobody answers.",
+			"A cannot reach Redis with its lock: nobody answers.",
 		},
 		{"Redis down, and then up", one + "\nfaults: [{time: 10ms, do: down}, {time: 20ms, do: up}]", "Redis answers again."},
 		{

@@ -257,6 +257,10 @@ func (t *Teller) pttl(c command) string {
 	left, lease := t.ms(c.n), t.l.Millis(t.sc.Lock.Lease)
 	short := c.n < t.sc.Lock.Lease.Milliseconds()
 	switch other := t.other(c.after, c.who); {
+	case !c.ofLock(t) && c.n == trace.NoExpiry:
+		return t.say("%s asks how long the line of waiters will stand: PTTL answers -1, for it has no expiry yet.", c.who)
+	case !c.ofLock(t):
+		return t.say("%s asks how long the line of waiters will stand: PTTL answers %s.", c.who, left)
 	case c.Call == lock.CallRenew && c.n == trace.NoExpiry:
 		return t.say("%s's watchdog reads PTTL: it is -1, so the key has no expiry and must get one.", c.who)
 	case c.Call == lock.CallRenew && short:

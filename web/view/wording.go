@@ -83,10 +83,12 @@ func outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	switch {
 	case b.GivesBack:
 		call = l.Say("gives back what it may have acquired")
-	case b.Call == "renew":
+	case b.Call == lock.CallRenew:
 		call = l.Say("watchdog")
-	case b.Call == "lock" && b.Attempt > 1:
+	case b.Call == lock.CallLock && b.Attempt > 1:
 		call = l.Say("retry %d", b.Attempt-1)
+	case b.Call == lock.CallUnlock && b.Attempt > 1:
+		call = l.Say("%s (retry %d)", b.Call, b.Attempt-1)
 	}
 	switch b.Result {
 	case trace.Acquired:
@@ -313,9 +315,16 @@ func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
 	proof := func(i int) int64 { return t.numbers[v.Events[i]] }
 	last := len(v.Events) - 1
 	switch threads := v.Threads; {
+	case v.Rule == check.MutualExclusion && len(threads) > 1 && lock.Protocol(t.scenario.Protocol) == lock.None:
+		return t.l.Say("%s are in their critical sections at once; there is no lock between them", listed(t.l, threads))
+	case v.Rule == check.MutualExclusion && len(threads) > 1 && lock.Protocol(t.scenario.Protocol) == lock.Spin:
+		return t.l.Say("%s are in their critical sections at once; each process has a spin lock of its own", listed(t.l, threads))
 	case v.Rule == check.MutualExclusion && len(threads) > 1:
 		if holders := t.holders(e.Key); len(holders) > 0 {
 			return t.l.Say("%s are in their critical sections at once; in Redis the lock is held by %s", listed(t.l, threads), listed(t.l, holders))
+		}
+		if len(e.Nodes) > 0 {
+			return t.l.Say("%s are in their critical sections at once; nobody has a majority of the nodes", listed(t.l, threads))
 		}
 		return t.l.Say("%s are in their critical sections at once; nobody holds the key in Redis", listed(t.l, threads))
 	case v.Rule == check.ForeignRelease && len(threads) > 1:

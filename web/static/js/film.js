@@ -59,6 +59,15 @@
  * @property {string} [expiry]
  * @property {string[]} [outcomes]
  * @property {boolean} [over]
+ * @property {Pointless[]} [pointless] faults that would change nothing here
+ *
+ * @typedef {object} Pointless some faults, and why they are: what is left out counts for all
+ * @property {string[]} [do]
+ * @property {string} [thread]
+ * @property {string[]} [at]
+ * @property {string} [for] "300ms": of this length only
+ * @property {boolean} [keep] only those that keep the data
+ * @property {string} why
  *
  * @typedef {object} Film
  * @property {string[]} threads

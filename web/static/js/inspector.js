@@ -93,9 +93,12 @@ function minority(film, nodes) {
  */
 function lease(film, state) {
   const box = make("div", { class: "lease-meter" });
-  if (state.type === "none" || state.type === "elsewhere" || state.type === "no lock") {
+  if (state.type === "elsewhere" || state.type === "no lock") {
+    return box; // no lease is there to run out
+  }
+  if (state.type === "none") {
     box.classList.add("none");
-    box.append(make("span", {}, say("lease")), make("span", { class: "left-ms" }, "–"));
+    box.append(make("span", {}, state.heartbeat ? say("time to live") : say("lease")), make("span", { class: "left-ms" }, "–"));
     return box;
   }
   const endless = state.lease < 0;
@@ -106,9 +109,10 @@ function lease(film, state) {
     : far
       ? say("%d d %d h, where %d ms were meant", Math.floor(hours / 24), hours % 24, film.lease)
       : say("%d of %d ms", state.lease, film.lease);
-  box.append(make("span", {}, say("lease left")), make("span", { class: "left-ms" }, text));
+  const left = state.heartbeat ? say("time to live") : say("lease left");
+  box.append(make("span", {}, left), make("span", { class: "left-ms" }, text));
   const meter = make("div", {
-    role: "meter", "aria-label": say("lease left"), "aria-valuemin": "0", "aria-valuemax": String(Math.max(film.lease, state.lease)),
+    role: "meter", "aria-label": left, "aria-valuemin": "0", "aria-valuemax": String(Math.max(film.lease, state.lease)),
     "aria-valuenow": String(endless ? film.lease : state.lease), "aria-valuetext": text,
   });
   const svg = document.createElementNS(SVG, "svg");

@@ -13,6 +13,7 @@ import { say } from "./words.js";
  * @typedef {import("./film.js").Film} Film
  * @typedef {import("./film.js").Position} Position
  * @typedef {import("./film.js").Option} Option
+ * @typedef {import("./film.js").Pointless} Pointless
  *
  * @typedef {object} Own what a branch has beside its film
  * @property {number} id
@@ -47,6 +48,8 @@ export function play(stage) {
   /** @type {string[]} */
   let threads = [];
   let lease = 0; // ms
+  /** @type {Pointless[]} */
+  let never = []; // faults that cannot strike anywhere in it
 
   /** @type {{link?: string, scenario?: string} | null} */
   let opening = null; // what to open when the connection is there
@@ -236,6 +239,7 @@ export function play(stage) {
       scenario = frame.opened.scenario;
       threads = frame.opened.threads;
       lease = frame.opened.leaseMillis;
+      never = frame.opened.never ?? [];
       describe(frame.opened);
       restoring ??= { index: 0, at: linked ?? frame.opened.at };
     }
@@ -326,7 +330,7 @@ export function play(stage) {
     const all = (branch().positions[view.at()].options ?? []).filter((o) => o.thread === thread && Boolean(o.background) === background);
     const option = all.find((o) => o.can);
     if (!view.whole()) {
-      complain(say("This decision is not over: step on to T%s, then act.", String(branch().positions[view.at()].row)));
+      complain(unfinished());
       return;
     }
     if (!option) {
@@ -343,9 +347,44 @@ export function play(stage) {
     act({ do: "step", thread: option.thread, background: option.background ?? false });
   }
 
-  /** @param {object} fault
+  const unfinished = () => say("This decision is not over: step on to T%s, then act.", String(branch().positions[view.at()].row));
+
+  /** Why no fault can strike where one stands, or "". */
+  function closed() {
+    if (branch().positions[view.at()].over) {
+      return say("The run has ended here. Step back to act.");
+    }
+    return view.whole() ? "" : unfinished();
+  }
+
+  /**
+   * Why a fault would change nothing where one stands, or "".
+   * @param {Record<string, any>} fault
+   */
+  function whyNot(fault) {
+    const found = [...never, ...(branch().positions[view.at()].pointless ?? [])].find(
+      (p) =>
+        (!p.do || p.do.includes(fault.do)) &&
+        (!p.thread || p.thread === fault.thread) &&
+        (!p.at || p.at.includes(fault.at)) &&
+        (!p.for || p.for === fault.for) &&
+        (!p.keep || fault.keep === true),
+    );
+    return closed() || (found?.why ?? "");
+  }
+
+  /** @param {Record<string, any>} fault
    *  @param {string} note */
-  const strike = (fault, note) => inTurn(() => act({ do: "strike", fault }, note));
+  function strike(fault, note) {
+    inTurn(() => {
+      const why = whyNot(fault);
+      if (why) {
+        complain(why);
+      } else {
+        act({ do: "strike", fault }, note);
+      }
+    });
+  }
 
   // ---- drawing
 
@@ -373,13 +412,19 @@ export function play(stage) {
     const event = byId("to-event");
     event.setAttribute("aria-disabled", String(!p.next));
     event.textContent = p.next ? say("To the next event, at %s", p.next) : say("To the next event");
+    event.title = p.next ? "" : say("Nothing happens any more by itself.");
     const expiry = byId("to-expiry");
     expiry.setAttribute("aria-disabled", String(!p.expiry));
     expiry.textContent = p.expiry ? say("To the expiry, at %s", p.expiry) : say("To the expiry: no key runs out");
-    for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll("#by button, #outcome button, .fault, [data-dialog=strike]"))) {
-      button.setAttribute("aria-disabled", String(Boolean(p.over)));
-      button.dataset.title ??= button.title;
-      button.title = p.over ? say("The run has ended here. Step back to act.") : button.dataset.title;
+    for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll("#by button, #outcome button"))) {
+      withReason(button, p.over ? closed() : "");
+    }
+    for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll(".fault"))) {
+      withReason(button, whyNot(JSON.parse(button.dataset.strike ?? "{}")));
+    }
+    withReason(/** @type {HTMLButtonElement} */ (stage.querySelector("[data-dialog=strike]")), closed());
+    if (/** @type {HTMLDialogElement} */ (byId("strike")).open) {
+      drawFault();
     }
     const row = b.rows[p.row - 1];
     for (const now of /** @type {NodeListOf<HTMLElement>} */ (stage.querySelectorAll("[data-belief]"))) {
@@ -388,6 +433,17 @@ export function play(stage) {
     }
     drawBranches();
     writeAddress();
+  }
+
+  /**
+   * Greys a button, which keeps the focus, or makes it what it was.
+   * @param {HTMLButtonElement} button
+   * @param {string} why it can do nothing here, or ""
+   */
+  function withReason(button, why) {
+    button.setAttribute("aria-disabled", String(why !== ""));
+    button.dataset.title ??= button.title;
+    button.title = why || button.dataset.title;
   }
 
   /** @param {Position} p */
@@ -595,12 +651,16 @@ export function play(stage) {
   });
   byId("strike-form").addEventListener("submit", (event) => {
     if (/** @type {HTMLButtonElement} */ (/** @type {SubmitEvent} */ (event).submitter)?.value === "strike") {
+      if (whyNot(struck())) {
+        event.preventDefault(); // the reason stands above the button
+        return;
+      }
       const kind = /** @type {HTMLSelectElement} */ (byId("fault-do")).selectedOptions[0];
       const who = "thread" in kind.dataset ? /** @type {HTMLSelectElement} */ (byId("fault-thread")).value : "";
       strike(struck(), [kind.textContent, who].filter(Boolean).join(": "));
     }
   });
-  byId("fault-do").addEventListener("change", drawFault);
+  byId("strike-form").addEventListener("input", drawFault);
 
   /** The fault that the form says. */
   function struck() {
@@ -627,6 +687,9 @@ export function play(stage) {
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (byId("strike-form").querySelectorAll("[data-part]"))) {
       part.hidden = !(/** @type {string} */ (part.dataset.part) in kind.dataset);
     }
+    const why = whyNot(struck());
+    byId("strike-why").textContent = why;
+    byId("strike-form").querySelector("[value=strike]")?.setAttribute("aria-disabled", String(why !== ""));
   }
 
   keys(

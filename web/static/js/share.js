@@ -62,10 +62,11 @@ export function share(shown) {
     note(say("The server keeps it under this address."));
   }
 
-  async function copy() {
-    input.select();
+  /** @param {HTMLInputElement | HTMLTextAreaElement} from */
+  async function copy(from) {
+    from.select();
     try {
-      await navigator.clipboard.writeText(input.value);
+      await navigator.clipboard.writeText(from.value);
       note(say("Copied."));
     } catch {
       note(say("Press Ctrl+C to copy what is selected."));
@@ -95,7 +96,8 @@ export function share(shown) {
 
   document.querySelector("[data-dialog=share]")?.addEventListener("click", open);
   here.addEventListener("change", show);
-  byId("copy").addEventListener("click", copy);
+  byId("copy").addEventListener("click", () => copy(input));
+  byId("copy-embed").addEventListener("click", () => copy(embed));
   byId("shorten").addEventListener("click", shorten);
   byId("qr").addEventListener("click", qr);
   for (const button of /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll("[data-export]"))) {

@@ -188,7 +188,7 @@ export function table({ body, scroller }, on) {
   };
   body.addEventListener("click", (event) => {
     const where = stepOf(event);
-    const control = /** @type {Element} */ (event.target).closest("a, button");
+    const control = /** @type {Element} */ (event.target).closest("a, button, summary");
     if (!where || (control && !control.classList.contains("t")) || !getSelection()?.isCollapsed) {
       return;
     }

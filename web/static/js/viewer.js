@@ -45,6 +45,7 @@ export function viewer(owner) {
   let missing = 0; // timer of asking for them
   let drawn = ""; // lanes, of an owner who has them
   let asked = 0; // when they were asked for last
+  let running = false; // to what is wanted, which has not come yet
 
   const film = () => /** @type {Film} */ (owner.film());
   const stops = () => stopsOf(film());
@@ -149,11 +150,14 @@ export function viewer(owner) {
     const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
     scrubber.max = String(tip());
     scrubber.value = String(at);
-    let place = say("%d of %d", at, tip());
+    let place = tip() === 0 ? say("at the start") : say("%d of %d", at, tip());
     if (p.row) {
       place += ` · T${p.row}${moment ? `.${moment}` : ""}`;
     }
     place += ` · ${row()?.inside?.[moment - 1]?.at ?? p.at}`;
+    if (running && owner.busy?.()) {
+      place = say("running … T%s", String(film().rows.length));
+    }
     byId("place").textContent = place;
     const mark = markAt(film(), at);
     scrubber.setAttribute("aria-valuetext", mark ? `${place}, ${markName(mark)}` : place);
@@ -179,7 +183,7 @@ export function viewer(owner) {
   function markName(mark) {
     switch (mark) {
       case "violation": return say("a rule is broken");
-      case "expired": return say("the lease ran out");
+      case "expired": return film().rows[0]?.after.heartbeat ? say("the key expired") : say("the lease ran out");
       case "fault": return say("a fault");
       case "acquired": return say("the lock is acquired");
       default: return say("the lock is released");
@@ -249,6 +253,7 @@ export function viewer(owner) {
   /** @param {number} to
    *  @param {boolean} [follow] scroll there */
   function go(to, follow = true) {
+    running = false;
     at = Math.max(0, Math.min(to, tip()));
     moment = 0;
     show(follow);
@@ -313,6 +318,9 @@ export function viewer(owner) {
         go(there >= 0 ? there : tip());
         announce(there >= 0 ? "" : none);
       });
+      running = true;
+      transport();
+      byId("status").textContent = byId("place").textContent; // once; what comes of it is said at the end
     }
   }
 

@@ -1,0 +1,227 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"relock/engine/lock"
+	"relock/engine/scenario"
+)
+
+// Refuses says why Apply would refuse f as a move that is made now: with a
+// *Refusal, or nil where f would strike. It fails with Redis' error. Nothing
+// changes.
+func (s *Stepper) Refuses(ctx context.Context, f scenario.Fault) error {
+	scripts := false
+	if ofRedis(f) {
+		var err error
+		if scripts, err = s.hasScripts(ctx, s.node(f)); err != nil {
+			return err
+		}
+	}
+	if why := s.refusal(f, scripts); why != nil {
+		return why
+	}
+	return nil
+}
+
+// Pointless is a fault that would change nothing now, and why.
+type Pointless struct {
+	Fault *scenario.Fault // shared: not to be changed
+	Why   Refusal
+}
+
+// Pointless lists those of scenario.Strikes that would change nothing now: what
+// Refuses refuses, and also what Apply takes though nothing will come of it: a
+// moment that cannot come any more, a loss of data where there are none. A
+// schedule may have the latter, since one that could be played stays good; to
+// who chooses, it would be a promise that is not kept. It fails with Redis'
+// error. The list is the last one again where nothing is different; it
+// is not to be changed. Of a run that has ended it is empty.
+func (s *Stepper) Pointless(ctx context.Context) ([]Pointless, error) {
+	if s.over {
+		return nil, nil
+	}
+	scripts, err := s.hasScripts(ctx, s.nodes[0]) // to which each of them happens
+	if err != nil {
+		return nil, err
+	}
+	var list []Pointless
+	for i := range s.strikes {
+		f := &s.strikes[i]
+		why := s.refusal(*f, scripts)
+		switch {
+		case why != nil:
+		case ofRedis(*f):
+			why = s.losesNothing(*f)
+		default:
+			why = s.r.thread(f.Thread).tooLate(*f)
+		}
+		if why != nil {
+			list = append(list, Pointless{f, *why})
+		}
+	}
+	if !slices.Equal(list, s.pointless) {
+		s.pointless = list
+	}
+	return s.pointless, nil
+}
+
+// strikes are the faults of which Pointless tells.
+func strikes(sc *scenario.Scenario) []scenario.Fault {
+	var list []scenario.Fault
+	for _, one := range sc.Strikes() {
+		if one.Never == "" {
+			list = append(list, one.Fault)
+		}
+	}
+	return list
+}
+
+// ofRedis tells whether a fault that is struck by hand happens to Redis.
+func ofRedis(f scenario.Fault) bool { return f.Thread == "" || f.Node > 0 }
+
+// strikeByHand lets a fault strike now, or at the next call of its kind.
+func (s *Stepper) strikeByHand(ctx context.Context, f scenario.Fault) error {
+	if err := s.Refuses(ctx, f); err != nil {
+		return err
+	}
+	if ofRedis(f) {
+		if err := s.strike(ctx, f); err != nil {
+			return err
+		}
+		return s.settle(ctx)
+	}
+	t := s.r.thread(f.Thread)
+	s.newSlice = true
+	switch f.Do {
+	case scenario.FaultPause:
+		t.tell(described(f))
+		t.process.Pause(f.For)
+	case scenario.FaultCrash:
+		t.tell(described(f))
+		t.fall()
+	default:
+		t.armed = append(t.armed, f)
+	}
+	return s.settle(ctx)
+}
+
+// pausedUntil is until when a thread stands still, or 0.
+func (s *Stepper) pausedUntil(t *thread) time.Duration {
+	for _, task := range s.clock.Pending() {
+		if task.Process == t.spec.Name && task.Paused > 0 {
+			return task.Paused
+		}
+	}
+	return 0
+}
+
+// hasScripts tells whether a node has any of the lock's scripts in its cache.
+func (s *Stepper) hasScripts(ctx context.Context, n *node) (bool, error) {
+	has, err := n.HasScripts(ctx, s.r.threads[0].redis.taps[0].journal.Digests())
+	if err != nil {
+		return false, fmt.Errorf("run: %w", err)
+	}
+	return has, nil
+}
+
+// refusal refuses a fault that would change nothing, or returns nil. Scripts
+// tells of the node that it happens to, if any.
+func (s *Stepper) refusal(f scenario.Fault, scripts bool) *Refusal {
+	switch {
+	case s.over:
+		return &Refusal{Why: IsOver}
+	case ofRedis(f):
+		return s.refusalOfRedis(f, scripts)
+	default:
+		return s.refusalOfThread(s.r.thread(f.Thread), f)
+	}
+}
+
+func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
+	n := s.node(f)
+	down := n.down
+	if f.Thread != "" {
+		down = n.cut[f.Thread]
+	}
+	is, why := false, Why("")
+	switch f.Do {
+	case scenario.FaultEvict:
+		is, why = !n.Key(s.r.key).Exists(), NoKey
+	case scenario.FaultRestart:
+		is, why = !scripts && (f.Keep || n.Empty()), NothingYet
+	case scenario.FaultFailOver:
+		is, why = !scripts && !s.lags(n, f.Behind), NothingYet
+	case scenario.FaultScriptFlush:
+		is, why = !scripts, NoScripts
+	case scenario.FaultClockJump:
+		is, why = !n.HasExpiry(), NoExpiry
+	case scenario.FaultDown:
+		is, why = down, IsDown
+	case scenario.FaultUp:
+		is, why = !down, IsUp
+	}
+	if is {
+		return &Refusal{Why: why}
+	}
+	return nil
+}
+
+// lags tells whether a replica that lacks so many writes would differ from the
+// node. Who listens for messages, listens at the node.
+func (s *Stepper) lags(n *node, behind int) bool {
+	return behind > 0 && n.HasWrites() || len(s.post.boxes) > 0
+}
+
+// losesNothing refuses a fault that is about the loss of data where there are
+// none. That Redis forgets its scripts with them shows in no command: who
+// wants to see it has a fault for that alone.
+func (s *Stepper) losesNothing(f scenario.Fault) *Refusal {
+	n := s.node(f)
+	if f.Do == scenario.FaultRestart && n.Empty() || f.Do == scenario.FaultFailOver && !s.lags(n, f.Behind) {
+		return &Refusal{Why: NoData}
+	}
+	return nil
+}
+
+func (s *Stepper) refusalOfThread(t *thread, f scenario.Fault) *Refusal {
+	refuse := func(why Why, at time.Duration) *Refusal { return &Refusal{Why: why, Thread: t.spec.Name, At: at} }
+	switch {
+	case !t.alive():
+		return refuse(HasEnded, 0)
+	case t.stalls.Load() && f.Do != scenario.FaultCrash && f.Do != scenario.FaultPause && f.At != scenario.AtRenew:
+		return refuse(Hangs, 0)
+	case f.Do == scenario.FaultPause && s.pausedUntil(t) >= s.clock.Now()+f.For:
+		return refuse(IsPaused, s.pausedUntil(t))
+	case f.At == scenario.AtRenew && t.r.sc.Lock.Watchdog == 0:
+		return refuse(NoWatchdog, 0)
+	}
+	for _, armed := range t.armed {
+		if armed.Do == f.Do && armed.At == f.At {
+			return refuse(IsArmed, 0)
+		}
+	}
+	return nil
+}
+
+// tooLate refuses a fault whose moment in the thread cannot come any more. Of
+// a renewal nobody knows that: it depends on who moves first.
+func (t *thread) tooLate(f scenario.Fault) *Refusal {
+	if t.round.Load() < int64(t.spec.Repeat) { // all of it comes once more
+		return nil
+	}
+	unlocking := t.next.Name == lock.CallUnlock && !t.next.GivesBack
+	leaving := unlocking && !t.working // on its way out, from level to level
+	moment := momentOf(f)
+	switch {
+	case moment == scenario.AtLock && unlocking, moment == scenario.AtWork && leaving:
+		return &Refusal{Why: NotAhead, Thread: t.spec.Name, Place: moment}
+	case f.Do == scenario.FaultSkipUnlock && leaving && t.next.Level == 1:
+		return &Refusal{Why: LastUnlock, Thread: t.spec.Name}
+	default:
+		return nil
+	}
+}

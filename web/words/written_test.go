@@ -1,0 +1,75 @@
+package words_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// unwritten are what nobody writes in Chinese, each with what is wrong.
+var unwritten = []struct {
+	what    string
+	pattern *regexp.Regexp
+}{
+	{"two spaces", regexp.MustCompile(`  `)},
+	{"a half-width mark at a Chinese word", regexp.MustCompile(`\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}`)},
+	{"a space at a full-width mark", regexp.MustCompile(` [，。：；、？！（）]|[，。：；、？！（] `)},
+	{"no space between a Chinese and a Latin word", regexp.MustCompile(`\p{Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Han}`)},
+	{"no space between a Chinese word and an argument", regexp.MustCompile(`\p{Han}%|%(\[\d\])?[sdq]\p{Han}`)},
+	{"three full stops", regexp.MustCompile(`\.\.\.`)},
+	{"straight quotes around a Chinese word", regexp.MustCompile(`"\p{Han}|\p{Han}"`)},
+}
+
+// TestChineseIsWrittenAlike reads every translation, and what the lessons say,
+// as a proofreader does.
+func TestChineseIsWrittenAlike(t *testing.T) {
+	// What stands there is Chinese, too.
+	allowed := map[string]bool{"删掉%s": true, "%s这里先换成另一个场景，从头开始。": true}
+	files, err := filepath.Glob("zh/*.yaml")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no translations:", err)
+	}
+	read := 0
+	for _, name := range append(files, "../../lessons/gallery.yaml", "../../lessons/protocols.yaml") {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var root yaml.Node
+		if err := yaml.Unmarshal(data, &root); err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range chineseIn(&root, strings.HasPrefix(name, "zh/")) {
+			read++
+			for _, u := range unwritten {
+				if found := u.pattern.FindString(text); found != "" && !allowed[text] {
+					t.Errorf("%s: %s, %q: %s", name, u.what, found, text)
+				}
+			}
+		}
+	}
+	if read < 500 {
+		t.Errorf("only %d texts were read", read)
+	}
+}
+
+// chineseIn are the values of a document: all, or those under keys of Chinese.
+func chineseIn(n *yaml.Node, all bool) []string {
+	var texts []string
+	if n.Kind == yaml.ScalarNode && all {
+		return []string{n.Value}
+	}
+	for i, child := range n.Content {
+		if n.Kind != yaml.MappingNode {
+			texts = append(texts, chineseIn(child, all)...)
+		} else if i%2 == 1 {
+			key := n.Content[i-1].Value
+			texts = append(texts, chineseIn(child, all || key == "zh" || key == "zh-source")...)
+		}
+	}
+	return texts
+}
