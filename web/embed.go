@@ -54,7 +54,8 @@ type replayJSON struct {
 }
 
 // replay makes the moves of a link, or runs its scenario to the end where it
-// has none, and answers with the film of that.
+// has none, and answers with the film of that: asked for a row, with the lanes
+// around it alone.
 func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 	state, _, err := s.sentLink(w, r, "That cannot be shown")
 	if err != nil {
@@ -68,11 +69,13 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notShown(r, err, "That cannot be shown")
 	}
-	answer, err := filmed(words.From(r.Context()), made)
+	if r.URL.Query().Has("row") {
+		return answerLanes(w, r, made)
+	}
+	answer, err := filmed(words.From(r.Context()), made, at)
 	if err != nil {
 		return err
 	}
-	answer.At = at
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	_ = json.NewEncoder(w).Encode(answer) // the visitor has left: nobody to tell
@@ -97,10 +100,11 @@ func playedBack(r *http.Request, state link.State) (*recording, int, error) {
 	return &recording{session.Scenario(), b.Header, b.Events}, b.Positions[min(state.At, len(b.Moves))].Row, nil
 }
 
-func filmed(l words.Language, made *recording) (*replayJSON, error) {
+// filmed is the film of a recording, with the lanes around the row at.
+func filmed(l words.Language, made *recording, at int) (*replayJSON, error) {
 	film := made.film(l)
 	shown := view.NewScenario(l, made.sc)
-	out := &replayJSON{Title: titleOf(l, made.sc), Key: shown.Key, Film: film.Recorded()}
+	out := &replayJSON{Title: titleOf(l, made.sc), Key: shown.Key, Film: film.Recorded(), At: at}
 	var err error
 	if out.Film.Rows, err = framesOf(l, film, 0, len(film.Rows())); err != nil {
 		return nil, err
@@ -111,7 +115,7 @@ func filmed(l words.Language, made *recording) (*replayJSON, error) {
 	if out.Lua, err = rendered(l, templates.Lua(film.Scripts())); err != nil {
 		return nil, err
 	}
-	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film.Lanes(), 0)))
+	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film.Lanes(), at)))
 	return out, err
 }
 

@@ -94,10 +94,22 @@ func (s *Server) recorded(l words.Language, sc *scenario.Scenario, f *view.Film)
 	}
 }
 
+// Rows of the lanes on a page. A picture comes anew with every step, and what
+// a browser does with it grows with its rows: 96 are twice as wide as a large
+// screen. They begin at every 32nd row only, so that those of one step are
+// those of the step before and one more.
+const (
+	laneRows   = 96
+	laneStride = 32
+)
+
 // lanesOf are the lanes around a row, standing on it.
 func lanesOf(l words.Language, lanes *view.Lanes, row int) view.LanesPicture {
-	count := view.MaxLaneRows
-	p := lanes.Window(l, "lanes", max(0, min(row-count/2, lanes.Len()-count)), count)
+	first := 0
+	if lanes.Len() > laneRows {
+		first = max(0, min(row, lanes.Len())-laneRows/2) / laneStride * laneStride
+	}
+	p := lanes.Window(l, "lanes", first, laneRows)
 	p.Cursor = row
 	return p
 }

@@ -45,7 +45,8 @@ type command struct {
 	Scenario   string         `json:"scenario"` // open: or this, as YAML or JSON
 	Branches   []branchJSON   `json:"branches"` // open: and these branches of it
 	Branch     int            `json:"branch"`
-	At         *int           `json:"at"` // after so many moves; left out: at the branch's end
+	At         *int           `json:"at"`  // after so many moves; left out: at the branch's end
+	Row        *int           `json:"row"` // lanes: around this one; left out: where the moves have led
 	Thread     string         `json:"thread"`
 	Background bool           `json:"background"`
 	To         string         `json:"to"`
@@ -443,13 +444,18 @@ func (p *player) lanesAt(f *view.Film, row int) (string, error) {
 	return rendered(p.l, templates.Lanes(lanesOf(p.l, f.Lanes(), row)))
 }
 
-// lanes sends the lanes around the row to which the first moves have led.
+// lanes sends the lanes around a row, or the one to which the first moves have
+// led.
 func (p *player) lanes(c command, b *engine.Branch) error {
 	at := len(b.Moves)
 	if c.At != nil && *c.At >= 0 && *c.At < at {
 		at = *c.At
 	}
-	html, err := p.lanesAt(p.sent[b.ID].film, b.Positions[at].Row)
+	row := b.Positions[at].Row
+	if c.Row != nil {
+		row = *c.Row
+	}
+	html, err := p.lanesAt(p.sent[b.ID].film, row)
 	if err != nil {
 		return err
 	}

@@ -74,4 +74,25 @@ func TestPointAtTheLanes(t *testing.T) {
 	if get[int](ctx, t, `document.querySelectorAll('[data-cursor]:not([display="none"]), .preview').length`) != 0 {
 		t.Error("the cursor stays, or the mark")
 	}
+
+	// The same run from its second step on.
+	picture.Reset()
+	if err := templates.Lanes(l.Window(words.English, "p", 1, view.MaxLaneRows)).Render(t.Context(), &picture); err != nil {
+		t.Fatal(err)
+	}
+	if html, err = json.Marshal(picture.String()); err != nil {
+		t.Fatal(err)
+	}
+	if by := get[float64](ctx, t, `(() => {
+		const place = () => document.querySelector("[data-step='9']").getBoundingClientRect().left;
+		document.querySelector("[data-lanes]").scrollTo({left: 130, behavior: "instant"});
+		const before = place();
+		lanes.draw(`+string(html)+`);
+		return Math.abs(place() - before);
+	})()`); by > 1 {
+		t.Errorf("what is seen moves by %.1f px when the picture begins elsewhere", by)
+	}
+	if get[bool](ctx, t, `lanes.around(10, 11) || !lanes.around(10, 10) || lanes.around(9, 10)`) {
+		t.Error("what is around a step is not what is in the picture")
+	}
 }

@@ -360,6 +360,55 @@ func longBranch(b testing.TB) string {
 	return text
 }
 
+// standsInLanes tells whether the lanes' cursor is at the row that one stands
+// at, in a picture that is short enough to come with every step.
+const standsInLanes = `(() => {
+	const step = /T(\d+)/.exec(document.getElementById("place").textContent)?.[1];
+	const hit = document.querySelector('[data-lanes] [data-step="' + step + '"]');
+	const cursor = document.querySelector("[data-lanes] [data-cursor]");
+	const rows = document.querySelectorAll("[data-lanes] [data-step]").length;
+	return hit !== null && !cursor.hasAttribute("display") && rows >= 48 && rows <= 96 &&
+		Math.abs(parseFloat(cursor.getAttribute("x")) - parseFloat(hit.dataset.x)) < .01;
+})()`
+
+func TestTheLanesOfALongBranchFollow(t *testing.T) {
+	ctx, server := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server+"/play#"+longBranch(t)))
+	at(ctx, t, "1,000 of 1,000")
+	until(ctx, t, standsInLanes)
+	get[bool](ctx, t, `(window.drawn = 0, new MutationObserver(list => {
+		drawn += list.filter(m => m.addedNodes.length > 0).length;
+	}).observe(document.querySelector("[data-lanes]"), {childList: true}), true)`)
+	const steps = 40
+	for i := range steps {
+		pressed(ctx, t, kb.ArrowRight)
+		at(ctx, t, fmt.Sprintf("1,%03d of 1,%03d", i+1, i+1))
+		until(ctx, t, standsInLanes)
+	}
+	if n := get[int](ctx, t, `drawn`); n > steps {
+		t.Errorf("%d steps drew the lanes %d times", steps, n)
+	}
+	for range 150 {
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowLeft)) // held: nobody waits
+	}
+	at(ctx, t, "890 of 1,040")
+	until(ctx, t, standsInLanes)
+	do(ctx, t, chromedp.KeyEvent(kb.Home), chromedp.KeyEvent(kb.ArrowRight))
+	until(ctx, t, standsInLanes)
+}
+
+func TestTheLanesOfALongEmbedFollow(t *testing.T) {
+	ctx, server := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(800, 600), chromedp.Navigate(server+"/embed/play?lang=zh#"+longBranch(t)))
+	until(ctx, t, standsInLanes)
+	for _, step := range []int{10, 500, 300} {
+		get[bool](ctx, t, fmt.Sprintf(`(postMessage({type: "relock:seek", step: %d}, "*"), true)`, step))
+		until(ctx, t, fmt.Sprintf(`document.getElementById("place").textContent.includes("T%d ")`, step))
+		until(ctx, t, standsInLanes)
+	}
+	until(ctx, t, `document.querySelector(".lanes-run").getAttribute("aria-label").includes("步")`)
+}
+
 // BenchmarkThousandMoves steps on and back on a long branch.
 func BenchmarkThousandMoves(b *testing.B) {
 	ctx, server := tabFor(b, 5*time.Minute), serve(b)

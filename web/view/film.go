@@ -1,7 +1,9 @@
 package view
 
 import (
+	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 
 	"relock/engine/lock"
@@ -118,8 +120,10 @@ type Film struct {
 	scripts  []Script
 	lanes    *Lanes
 	frames   []Frame
+	told     int   // rows before this one have their texts
 	ran      []int // lines of the script that is under way
 	running  string
+	moments  map[string]*ScriptMoment // those that there were so far
 }
 
 // NewFilm returns the empty film of a run of sc.
@@ -127,6 +131,7 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 	shown := NewScenario(l, sc)
 	f := &Film{
 		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(l, sc),
+		moments: map[string]*ScriptMoment{},
 	}
 	f.lanes = LanesOf(sc, owners)
 	return f
@@ -155,8 +160,7 @@ func (f *Film) Add(e trace.Event) int {
 	}
 	frame.After = f.state(row.Key, e.Key.PTTL)
 	frame.Belief = f.belief(e)
-	frame.Says = f.says(row)
-	frame.Alarm = f.alarm(row)
+	f.told = min(f.told, i)
 	return i
 }
 
@@ -183,18 +187,31 @@ func (f *Film) command(frame *Frame, e trace.Event, b trace.Command, why string)
 		if f.running != s.Name {
 			f.ran, f.running = nil, s.Name
 		} else if n := len(frame.Inside); n > 0 && frame.Inside[n-1].Lua != nil {
-			frame.Inside[n-1].Lua = moment(s, f.ran, s.LineOf(b), false)
+			frame.Inside[n-1].Lua = f.moment(s, s.LineOf(b), false)
 		}
 		f.ran = append(slices.Clone(f.ran), s.LineOf(b))
-		m.Lua = moment(s, f.ran, 0, true)
+		m.Lua = f.moment(s, 0, true)
 		frame.Lua = m.Lua
 	}
 	frame.Inside = append(frame.Inside, m)
 }
 
-func moment(s Script, ran []int, next int, over bool) *ScriptMoment {
-	at := s.At(ran, next, over)
-	return &at
+// moment is where s stands, of which the lines ran have run. A script comes
+// to the same few places again and again, and finding out what it has passed
+// by takes longer than all else that is done with a command.
+func (f *Film) moment(s Script, next int, over bool) *ScriptMoment {
+	key := []byte(s.Name)
+	for _, n := range f.ran {
+		key = binary.AppendVarint(append(key, 0), int64(n))
+	}
+	key = strconv.AppendBool(binary.AppendVarint(append(key, 1), int64(next)), over)
+	known := f.moments[string(key)]
+	if known == nil {
+		at := s.At(f.ran, next, over)
+		known = &at
+		f.moments[string(key)] = known
+	}
+	return known
 }
 
 func (f *Film) belief(e trace.Event) []int {
@@ -234,11 +251,11 @@ func (f *Film) sentences(parts ...string) string {
 	return strings.TrimSpace(text)
 }
 
-func (f *Film) alarm(row *Row) string {
+func (f *Film) alarm(frame *Frame, row *Row) string {
 	for _, v := range row.Violations {
 		return f.sentences(row.Time, f.say.Say("%s: %s", v.Rule, v.Detail))
 	}
-	if f.frames[len(f.frames)-1].Mark == Expiry {
+	if frame.Mark == Expiry {
 		return f.sentences(row.Time, row.Event)
 	}
 	return ""
@@ -341,7 +358,15 @@ func (h HoldCount) thread() int {
 func (f *Film) Rows() []Row { return f.timeline.Rows() }
 
 // Frames are what there is to see at each. The caller must not change them.
-func (f *Film) Frames() []Frame { return f.frames }
+func (f *Film) Frames() []Frame {
+	// What a row says as a whole is put together once, not with each of its
+	// events.
+	for ; f.told < len(f.frames); f.told++ {
+		frame, row := &f.frames[f.told], &f.timeline.rows[f.told]
+		frame.Says, frame.Alarm = f.says(row), f.alarm(frame, row)
+	}
+	return f.frames
+}
 
 // Scripts are those that the lock runs.
 func (f *Film) Scripts() []Script { return f.scripts }
@@ -351,5 +376,5 @@ func (f *Film) Lanes() *Lanes { return f.lanes }
 
 // Recorded is the film as it is so far.
 func (f *Film) Recorded() *Recorded {
-	return &Recorded{Threads: f.timeline.threads, Lease: f.timeline.lease, Rows: append([]Frame{}, f.frames...)} // never null
+	return &Recorded{Threads: f.timeline.threads, Lease: f.timeline.lease, Rows: append([]Frame{}, f.Frames()...)} // never null
 }

@@ -90,7 +90,7 @@ func Reference(l words.Language) []Section {
 				{"drop", l.Say("forgets a branch")},
 				{"compare", l.Say("puts branch beside the branch named by with")},
 				{"locks", l.Say("plays the branch on two to four protocols")},
-				{"lanes", l.Say("draws the lanes around a row")},
+				{"lanes", l.Say("draws the lanes around row; without one, around the row to which the first at moves have led")},
 				{"trace", l.Say("sends the branch as JSON Lines")},
 				{"positions", l.Say("in an answer: where the branch stands after each move, with what each thread would do next as options and, as pointless, the faults that would change nothing there: do, thread, at, for and keep say which (one that is left out counts for all), and why says the reason; never, in the answer to open, are those that cannot strike anywhere in the scenario")},
 			},

@@ -11,7 +11,12 @@ export async function embed(stage) {
   const fragment = location.hash.slice(1);
   const text = /^v\d+\./.test(fragment) ? fragment : (stage.dataset.open ?? "");
   /** @type {HTMLAnchorElement} */ (byId("whole")).href = `/play#${text}`;
-  const answer = await fetch(`/replay${location.search}`, { method: "POST", body: text, headers: { "Content-Type": "text/plain" } });
+  const asked = (/** @type {Record<string, string>} */ also = {}) => {
+    const query = new URLSearchParams(location.search);
+    Object.entries(also).forEach(([name, value]) => query.set(name, value));
+    return fetch(`/replay?${query}`, { method: "POST", body: text, headers: { "Content-Type": "text/plain" } });
+  };
+  const answer = await asked();
   if (!answer.ok) {
     byId("problem").textContent = say("This cannot be shown; the link may be incomplete.");
     byId("problem").hidden = false;
@@ -24,7 +29,17 @@ export async function embed(stage) {
   byId("lua").innerHTML = shown.lua;
   byId("inspected").textContent = shown.key;
   const film = recorded(shown.film);
-  const view = viewer({ film: () => film });
+  let newest = 0; // of the rows that lanes were asked for around
+  const view = viewer({
+    film: () => film,
+    async lanesAt(row) {
+      newest = row;
+      const lanes = await asked({ row: String(row) });
+      if (lanes.ok && row === newest) {
+        view.lanes(await lanes.text());
+      }
+    },
+  });
   view.lanes(shown.lanes);
   view.go(shown.at, false);
   // Keys act once one is inside; a page around it keeps its own until then.

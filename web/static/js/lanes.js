@@ -4,12 +4,17 @@
  * @typedef {object} Lanes
  * @property {(step: number | null) => void} cursor stands on a step, and has
  *   it in view; null, or a step that is not in the picture, stands nowhere.
- *   Call it again when the picture was replaced.
- * @property {(step: number) => boolean} has tells whether a step is in it: of
- *   a long run there is only a part
+ *   Call it again after draw.
+ * @property {(html: string) => void} draw shows another picture, which the
+ *   server drew; what is seen stays where it is
+ * @property {(step: number, steps: number) => boolean} around tells whether a
+ *   step of so many is in it, with some before and after: of a long run there
+ *   is only a part
  * @property {(step: number | null) => void} preview marks the step that is
  *   pointed at elsewhere; null marks none
  */
+
+const AHEAD = 8; // steps on each side of the one that one stands on
 
 /**
  * Wires the box of a picture, whose content may be replaced at any time.
@@ -51,6 +56,15 @@ export function lanes(box, on) {
   /** @param {number | null} step */
   const find = (step) => (step === null ? null : box.querySelector(`[data-step="${step}"]`));
 
+  /** The steps that are in view, and where. */
+  function inView() {
+    const edge = box.querySelector(".lanes-names")?.getBoundingClientRect().right ?? 0;
+    const end = box.getBoundingClientRect().right;
+    return [...box.querySelectorAll("[data-step]")]
+      .map((hit) => ({ step: Number(hit.getAttribute("data-step")), at: hit.getBoundingClientRect() }))
+      .filter(({ at }) => at.right > edge && at.left < end);
+  }
+
   return {
     cursor(step) {
       const hit = find(step);
@@ -68,7 +82,16 @@ export function lanes(box, on) {
       later.removeAttribute("display");
       show(box, hit);
     },
-    has: (step) => find(step) !== null,
+    draw(html) {
+      const seen = inView();
+      box.innerHTML = html;
+      const stays = seen.find(({ step }) => find(step));
+      if (stays) {
+        // By its end: the first column of a picture begins earlier.
+        box.scrollLeft += (find(stays.step)?.getBoundingClientRect().right ?? 0) - stays.at.right;
+      }
+    },
+    around: (step, steps) => [step, Math.max(1, step - AHEAD), Math.min(steps, step + AHEAD)].every((s) => find(s) !== null),
     preview(step) {
       box.querySelector(".preview")?.classList.remove("preview");
       find(step)?.classList.add("preview");

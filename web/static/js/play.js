@@ -62,6 +62,7 @@ export function play(stage) {
   let lastCommand = 0;
   /** @type {{id: number, then?: () => void} | null} */
   let waiting = null; // the command under way
+  let beside = 0; // the last command that nothing waits for: lanes are drawn
   /** @type {(() => void)[]} */
   let queue = []; // what was asked for meanwhile
   /** @type {number | null} */
@@ -78,7 +79,13 @@ export function play(stage) {
     film: () => (fresh ? null : (branches.get(current) ?? null)),
     inTurn,
     busy: () => waiting !== null,
-    lanesAt: () => inTurn(() => command({ do: "lanes", branch: current, at: view.at() })),
+    lanes: () => branch().lanes,
+    lanesAt(row) {
+      if (!fresh) {
+        beside = ++lastCommand;
+        line.send({ id: beside, do: "lanes", branch: current, row });
+      }
+    },
     more: () => command({ do: "step", branch: current }, () => view.arrive(Math.min(view.at() + 1, tip()))),
     runTo: (to, then) => command({ do: "run", branch: current, to }, then),
     shown,
@@ -112,6 +119,10 @@ export function play(stage) {
     },
     /** @param {any} frame */
     received(frame) {
+      if (frame.re === beside && (frame.refused || frame.done)) {
+        view.show(); // refused where the branch is gone
+        return;
+      }
       if (frame.refused) {
         refuse(frame.refused);
       }
@@ -119,7 +130,8 @@ export function play(stage) {
       if (frame.done && waiting?.id === frame.re) {
         const then = waiting?.then ?? (() => view.show());
         waiting = null;
-        cancelAnimationFrame(coming);
+        clearTimeout(coming);
+        coming = 0;
         then();
       } else {
         soon();
@@ -146,11 +158,13 @@ export function play(stage) {
   let line;
 
   let coming = 0;
-  /** Shows what a frame has brought, if the command's last one, which comes
-   *  right after it, has not shown it before the page is drawn. */
+  /** Shows what the frames of a command have brought that takes its time: of
+   *  most, the last one comes right after the first, and shows it all. */
   function soon() {
-    cancelAnimationFrame(coming);
-    coming = requestAnimationFrame(() => view.show());
+    coming ||= window.setTimeout(() => {
+      coming = 0;
+      view.show();
+    }, 50);
   }
 
   /** @param {string} sentence */
@@ -237,7 +251,6 @@ export function play(stage) {
       const b = (fresh ?? branches).get(frame.lanesOf);
       if (b) {
         b.lanes = frame.lanes;
-        drawn = "";
       }
     }
     if (frame.dropped !== undefined) {
@@ -391,15 +404,9 @@ export function play(stage) {
     byId("fault-thread").replaceChildren(...threads.map((name) => make("option", {}, name)));
   }
 
-  let drawn = ""; // the lanes that are in the page
-
   function shown() {
     const b = branch();
     const p = b.positions[view.at()];
-    if (b.lanes !== drawn) {
-      drawn = b.lanes;
-      view.lanes(b.lanes);
-    }
     drawOptions(p);
     byId("empty").hidden = b.rows.length > 0;
     const event = byId("to-event");

@@ -19,12 +19,14 @@ import { say } from "./words.js";
  * @property {() => void} [more] makes a position after the last
  * @property {(to: string, then: () => void) => void} [runTo] makes positions until what is wanted has come
  * @property {() => boolean} [busy] positions are being made
+ * @property {() => string} [lanes] as the server drew them last, HTML
  * @property {(row: number) => void} [lanesAt] gets the lanes around a row
  * @property {() => void} [shown] something else is shown now
  */
 
 const GLYPHS = { violation: "✖", expired: "◷", fault: "⚡", acquired: "●", released: "○" };
 const MOST_MARKS = 240;
+const ASKING = 100; // ms between two requests for lanes
 
 /** @param {Owner} owner */
 export function viewer(owner) {
@@ -39,8 +41,10 @@ export function viewer(owner) {
   let marks = [];
   let markedTo = 0; // the last position that was looked at for them
   let marking = 0; // timer of drawing them
-  let missed = 0; // the row that the lanes were asked for last
-  let missing = 0; // timer of asking for it
+  let missed = 0; // the row that the lanes were asked for around, until there are
+  let missing = 0; // timer of asking for them
+  let drawn = ""; // lanes, of an owner who has them
+  let asked = 0; // when they were asked for last
   let running = false; // to what is wanted, which has not come yet
 
   const film = () => /** @type {Film} */ (owner.film());
@@ -83,6 +87,11 @@ export function viewer(owner) {
     at = Math.min(at, tip());
     const p = stop();
     moment = Math.min(moment, row()?.inside?.length ?? 0);
+    const html = owner.lanes?.();
+    if (html !== undefined && html !== drawn) {
+      drawn = html;
+      picture.draw(html);
+    }
     rows.draw(film().rows, p.row, moment, follow);
     picture.cursor(p.row || null);
     beThere(p.row || 1);
@@ -91,19 +100,22 @@ export function viewer(owner) {
     owner.shown?.();
   }
 
-  /** Gets the lanes around a row where they are not in the page, once one
-   *  stays there. @param {number} row */
+  /** Gets the lanes around a row before one is at the edge of those in the
+   *  page. Who goes on gets there with them; a held key, or a dragged
+   *  scrubber, asks now and then only. @param {number} row */
   function beThere(row) {
     clearTimeout(missing);
-    if (row > film().rows.length || picture.has(row)) {
+    const there = () => row > film().rows.length || picture.around(row, film().rows.length);
+    if (there()) {
       missed = 0;
     } else if (row !== missed) {
       missing = window.setTimeout(() => {
-        if (!picture.has(row)) { // nor has come meanwhile
+        if (owner.film() && !there()) { // nor have they come meanwhile
           missed = row;
+          asked = Date.now();
           owner.lanesAt?.(row);
         }
-      }, 100);
+      }, Math.max(0, asked + ASKING - Date.now()));
     }
   }
 
@@ -500,13 +512,17 @@ export function viewer(owner) {
     playing: () => timer !== 0,
     /** Other lanes, as the server drew them. @param {string} html */
     lanes(html) {
-      box.innerHTML = html;
-      picture.cursor(owner.film() ? stop().row || null : null);
+      picture.draw(html);
+      if (owner.film()) {
+        picture.cursor(stop().row || null);
+        beThere(stop().row || 1);
+      }
     },
     /** The film's rows are other ones now, though its list is the same.
      *  @param {number} [from] the first position that has changed */
     changed(from = 0) {
       rows.changed();
+      missed = 0;
       markedTo = Math.min(markedTo, Math.max(from - 1, 0));
       marks = marks.filter((m) => m.at <= markedTo);
     },

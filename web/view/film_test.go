@@ -1,0 +1,133 @@
+package view_test
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+	"time"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// filmed is the film of all events, which somebody looks at after each one or
+// only at the end.
+func filmed(p played, l words.Language, eachTime bool) *view.Film {
+	f := view.NewFilm(l, p.sc, p.owners)
+	for _, e := range p.events {
+		f.Add(e)
+		if eachTime {
+			f.Frames()
+		}
+	}
+	return f
+}
+
+// What a row says is put together when it is asked for: that must not depend
+// on when.
+func TestAFilmIsTheSameWheneverItIsLookedAt(t *testing.T) {
+	for _, name := range scenarios(t) {
+		p := play(t, name, as)
+		at, often := filmed(p, words.Chinese, false).Frames(), filmed(p, words.Chinese, true).Frames()
+		for i := range at {
+			if !reflect.DeepEqual(at[i], often[i]) {
+				t.Errorf("%s, T%d: %+v, else %+v", name, i+1, at[i], often[i])
+			}
+			if at[i].Says == "" || (at[i].Mark == view.Broken || at[i].Mark == view.Expiry) != (at[i].Alarm != "") {
+				t.Errorf("%s, T%d says %q, %q", name, i+1, at[i].Says, at[i].Alarm)
+			}
+		}
+	}
+}
+
+// Where a script stands is found out once for each place that it comes to:
+// what is remembered must be what is found out.
+func TestAFilmStandsWhereTheScriptDoes(t *testing.T) {
+	for _, name := range scenarios(t) {
+		p := play(t, name, as)
+		f := filmed(p, words.English, false)
+		inside := map[int]int{} // commands so far, by step
+		for i, e := range p.events {
+			c, ok := e.Body.(trace.Command)
+			if !ok {
+				continue
+			}
+			got := f.Frames()[e.Step-1].Inside[inside[e.Step]].Lua
+			inside[e.Step]++
+			if c.Script == "" {
+				continue // plain commands are a step each, and begin anew in each
+			}
+			want, ok := view.MomentAt(f.Scripts(), p.events, i)
+			if ok != (got != nil) || ok && !reflect.DeepEqual(*got, want) {
+				t.Errorf("%s, event %d: %+v, not %+v", name, e.Seq, got, want)
+			}
+		}
+	}
+}
+
+// longRun is a run of ten thousand events, and its trace as JSON Lines.
+func longRun(tb testing.TB) (played, []byte) {
+	tb.Helper()
+	sc, err := scenario.Parse([]byte(`
+lock: {protocol: reentrant, key: LONG, lease: 200ms, retry: {times: 1000, interval: 25ms}}
+threads: [{name: A}, {name: B}, {name: C}, {name: D}]
+defaults: {depth: 2, repeat: 100, work: 10ms}
+seed: 1
+`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	run, err := engine.Start(tb.Context(), sc, engine.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		tb.Fatal(err)
+	}
+	events, _ := run.Log().Since(0)
+	if len(events) < 10_000 {
+		tb.Fatalf("%d events", len(events))
+	}
+	var b bytes.Buffer
+	if err := trace.Write(&b, run.Header(), events); err != nil {
+		tb.Fatal(err)
+	}
+	return played{sc, run.Header().Owners, events}, b.Bytes()
+}
+
+// A page view makes a film. What that takes is compared with reading the
+// trace, in allocations, which are the same on every machine.
+func TestAFilmTakesNoMoreThanItsTrace(t *testing.T) {
+	p, text := longRun(t)
+	reading := testing.AllocsPerRun(1, func() {
+		if _, _, err := trace.Read(bytes.NewReader(text)); err != nil {
+			t.Error(err)
+		}
+	})
+	making := testing.AllocsPerRun(1, func() { filmed(p, words.English, false).Frames() })
+	if making > 1.6*reading {
+		t.Errorf("a film takes %.0f allocations, its trace %.0f", making, reading)
+	}
+}
+
+// BenchmarkFilm makes the film of a long run, and tells how long that takes
+// beside reading its trace.
+func BenchmarkFilm(b *testing.B) {
+	p, text := longRun(b)
+	const readings = 5
+	began := time.Now()
+	for range readings {
+		if _, _, err := trace.Read(bytes.NewReader(text)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	reading := float64(time.Since(began)) / readings
+	b.ReportAllocs()
+	for b.Loop() {
+		filmed(p, words.English, false).Frames()
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/reading, "of-reading")
+}
