@@ -115,7 +115,7 @@ func TestStepWithTheKeyboardAlone(t *testing.T) {
 func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "0 of 0 · 0 ms")
+	at(ctx, t, "at the start · 0 ms")
 	button := func(fault string) string { // "crash A", or "evict"
 		do, thread, _ := strings.Cut(fault, " ")
 		return fmt.Sprintf(`document.querySelector('[data-strike*="\\"%s\\""][data-strike*="\\"%s"]')`, do, thread)

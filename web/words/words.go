@@ -149,6 +149,9 @@ func (l Language) Duration(d time.Duration) string {
 // Millis is a length of time as a number of milliseconds, without the unit:
 // "62", "1,266.667".
 func (l Language) Millis(d time.Duration) string {
+	if d%time.Millisecond == 0 {
+		return l.printer.Sprintf("%d", d.Milliseconds())
+	}
 	return l.printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
 }
 
