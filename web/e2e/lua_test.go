@@ -14,6 +14,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/static"
 	"relock/web/templates"
@@ -42,9 +43,15 @@ func serveScripts(t *testing.T, lesson string) (string, map[int]view.ScriptMomen
 	}
 	events, _ := run.Log().Since(0)
 	moments := map[int]view.ScriptMoment{}
-	for i, e := range events {
-		if m, ok := view.MomentAt(view.Scripts(words.English, sc), events, i); ok {
-			moments[e.Seq] = m
+	film := view.NewFilm(words.English, sc, run.Header().Owners)
+	for _, e := range events {
+		film.Add(e)
+	}
+	inside := map[int]int{} // commands so far, by step
+	for _, e := range events {
+		if _, ok := e.Body.(trace.Command); ok {
+			moments[e.Seq] = *film.Frames()[e.Step-1].Inside[inside[e.Step]].Lua
+			inside[e.Step]++
 		}
 	}
 	files, err := static.New()

@@ -120,10 +120,21 @@ type Film struct {
 	scripts  []Script
 	lanes    *Lanes
 	frames   []Frame
-	told     int   // rows before this one have their texts
-	ran      []int // lines of the script that is under way
-	running  string
+	told     int // rows before this one have their texts
+	calls    map[calling]*underWay
 	moments  map[string]*ScriptMoment // those that there were so far
+}
+
+// calling is a thread in a call, of which it has one at a time. Its watchdog's
+// are others.
+type calling struct{ thread, call string }
+
+// underWay is how far a call has come in its script.
+type underWay struct {
+	script               Script
+	level, attempt, node int
+	ran                  []int // the lines of its commands so far
+	frame, inside        int   // where the last of them is shown
 }
 
 // NewFilm returns the empty film of a run of sc.
@@ -131,7 +142,7 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 	shown := NewScenario(l, sc)
 	f := &Film{
 		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(l, sc),
-		moments: map[string]*ScriptMoment{},
+		calls: map[calling]*underWay{}, moments: map[string]*ScriptMoment{},
 	}
 	f.lanes = LanesOf(sc, owners)
 	return f
@@ -145,7 +156,6 @@ func (f *Film) Add(e trace.Event) int {
 	row := &f.timeline.rows[i]
 	if i == len(f.frames) {
 		f.frames = append(f.frames, Frame{Step: row.Step, At: row.At, Thread: -1, weight: -1})
-		f.ran, f.running = nil, ""
 	}
 	frame := &f.frames[i]
 	if n := slices.Index(f.timeline.threads, e.Thread); n >= 0 && frame.Thread < 0 {
@@ -155,8 +165,11 @@ func (f *Film) Add(e trace.Event) int {
 	if m := markOf(e); m != "" && (frame.Mark == "" || slices.Index(marks, m) < slices.Index(marks, frame.Mark)) {
 		frame.Mark = m
 	}
-	if b, ok := e.Body.(trace.Command); ok {
-		f.command(frame, e, b, why)
+	switch b := e.Body.(type) {
+	case trace.Command:
+		f.command(i, e, b, why)
+	case trace.Outcome:
+		f.outcome(i, e, b)
 	}
 	frame.After = f.state(row.Key, e.Key.PTTL)
 	frame.Belief = f.belief(e)
@@ -177,37 +190,66 @@ func (f *Frame) tell(l words.Language, w int, why string) {
 }
 
 // command notes a command and the line of the script that it is.
-func (f *Film) command(frame *Frame, e trace.Event, b trace.Command, why string) {
+func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
+	frame := &f.frames[i]
 	row := &f.timeline.rows[len(f.timeline.rows)-1]
 	m := Moment{Why: why, At: row.At, After: f.state(row.Key, e.Key.PTTL), Belief: f.belief(e)}
 	if n := len(row.Inside); n > 0 {
 		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
 	}
 	if s, ok := scriptOf(f.scripts, b); ok {
-		if f.running != s.Name {
-			f.ran, f.running = nil, s.Name
-		} else if n := len(frame.Inside); n > 0 && frame.Inside[n-1].Lua != nil {
-			frame.Inside[n-1].Lua = f.moment(s, s.LineOf(b), false)
+		// Others may come between plain commands: where they go on is not known
+		// before they have. A script is over when nothing more of it came.
+		line := s.LineOf(b)
+		u := f.underWay(i, e.Thread, b, s)
+		if len(u.ran) > 0 && u.frame == i {
+			frame.Inside[u.inside].Lua = f.moment(s, u.ran, line, false)
 		}
-		f.ran = append(slices.Clone(f.ran), s.LineOf(b))
-		m.Lua = f.moment(s, 0, true)
+		u.ran, u.frame, u.inside = append(u.ran, line), i, len(frame.Inside)
+		m.Lua = f.moment(s, u.ran, 0, !s.Plain)
 		frame.Lua = m.Lua
 	}
 	frame.Inside = append(frame.Inside, m)
 }
 
-// moment is where s stands, of which the lines ran have run. A script comes
+// underWay is the call that a command in the row i is of, which begins with it
+// or has come so far.
+func (f *Film) underWay(i int, thread string, b trace.Command, s Script) *underWay {
+	who := calling{thread, b.Call}
+	u := f.calls[who]
+	if u == nil || u.script.Name != s.Name || u.level != b.Level || u.attempt != b.Attempt || u.node != b.Node || !s.Plain && u.frame != i {
+		u = &underWay{script: s, level: b.Level, attempt: b.Attempt, node: b.Node}
+		f.calls[who] = u
+	}
+	return u
+}
+
+// outcome ends a call: what its plain commands have passed by is certain now.
+func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
+	who := calling{e.Thread, b.Call}
+	if u := f.calls[who]; u != nil && u.script.Plain && u.frame == i {
+		frame := &f.frames[i]
+		at := f.moment(u.script, u.ran, 0, true)
+		frame.Inside[u.inside].Lua = at
+		if u.inside == len(frame.Inside)-1 {
+			frame.Lua = at
+		}
+	}
+	delete(f.calls, who)
+}
+
+// moment is where s stands after the lines that ran. A script comes
 // to the same few places again and again, and finding out what it has passed
 // by takes longer than all else that is done with a command.
-func (f *Film) moment(s Script, next int, over bool) *ScriptMoment {
+func (f *Film) moment(s Script, ran []int, next int, over bool) *ScriptMoment {
 	key := []byte(s.Name)
-	for _, n := range f.ran {
+	for _, n := range ran {
 		key = binary.AppendVarint(append(key, 0), int64(n))
 	}
 	key = strconv.AppendBool(binary.AppendVarint(append(key, 1), int64(next)), over)
 	known := f.moments[string(key)]
 	if known == nil {
-		at := s.At(f.ran, next, over)
+		at := s.At(ran, next, over)
 		known = &at
 		f.moments[string(key)] = known
 	}

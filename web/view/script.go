@@ -98,53 +98,6 @@ func scriptOf(list []Script, c trace.Command) (Script, bool) {
 	return Script{}, false
 }
 
-// MomentAt says where the script of the i-th event stands. It is false for an
-// event that is no command of one of list. Events are those of the run, in
-// order; as long as none follows a call's commands, the call is not taken for
-// over.
-func MomentAt(list []Script, events []trace.Event, i int) (ScriptMoment, bool) {
-	c, ok := events[i].Body.(trace.Command)
-	if !ok {
-		return ScriptMoment{}, false
-	}
-	s, ok := scriptOf(list, c)
-	if !ok {
-		return ScriptMoment{}, false
-	}
-	ran := []int{s.LineOf(c)}
-	for j := i - 1; j >= 0; j-- {
-		if before, same, violation := sameCall(events[j], events[i]); same {
-			ran = append(ran, s.LineOf(before))
-		} else if !violation {
-			break
-		}
-	}
-	slices.Reverse(ran)
-	next, over := 0, false
-	for j := i + 1; j < len(events) && next == 0 && !over; j++ {
-		after, same, violation := sameCall(events[j], events[i])
-		switch {
-		case same:
-			next = s.LineOf(after)
-		case !violation:
-			over = true
-		}
-	}
-	return s.At(ran, next, over), true
-}
-
-// sameCall tells whether e is a command of the run of a script that of is a
-// command of, or else a violation, which may stand between two of them.
-func sameCall(e, of trace.Event) (c trace.Command, same, violation bool) {
-	c, ok := e.Body.(trace.Command)
-	d, _ := of.Body.(trace.Command)
-	if !ok {
-		_, violation = e.Body.(trace.Violation)
-		return c, false, violation
-	}
-	return c, e.Thread == of.Thread && c.Call == d.Call && c.Level == d.Level && c.Attempt == d.Attempt && c.Script == d.Script && c.Node == d.Node, false
-}
-
 // highlighted are the scripts of each lock in each language, once they were
 // asked for: they never change.
 var highlighted sync.Map //nolint:gochecknoglobals // a cache

@@ -194,23 +194,24 @@ func TestMomentsOfTheLessons(t *testing.T) {
 	for _, name := range scenarios(t) {
 		t.Run(name, func(t *testing.T) {
 			p := play(t, name, as)
-			list := view.Scripts(words.English, p.sc)
-			for i, e := range p.events {
+			f := filmed(p, words.English, false)
+			moments := standing(f, p.events)
+			for _, e := range p.events {
 				c, ok := e.Body.(trace.Command)
-				m, shown := view.MomentAt(list, p.events, i)
-				if ok != shown {
-					t.Fatalf("%d: shown %v: %+v", e.Seq, shown, e.Body)
-				}
 				if !ok {
 					continue
 				}
-				s := scriptNamed(t, list, m.Script)
+				m := moments[e.Seq]
+				if m == nil {
+					t.Fatalf("%d: no script has %+v", e.Seq, c)
+				}
+				s := scriptNamed(t, f.Scripts(), m.Script)
 				line := s.LineOf(c)
 				if line == 0 || !strings.Contains(text(s.Lines[line-1]), c.Args[0]) {
 					t.Errorf("%d: line %d of %s has no %s", e.Seq, line, s.Name, c.Args[0])
 				}
-				if !slices.Contains(m.Ran, line) {
-					t.Errorf("%d: line %d is not among those that ran: %+v", e.Seq, line, m)
+				if !slices.Contains(m.Ran, line) || m.Line != line {
+					t.Errorf("%d: line %d is not the last that ran: %+v", e.Seq, line, m)
 				}
 				for _, n := range append(slices.Clone(m.Ran), m.Next) {
 					if slices.Contains(m.Untaken, n) {
@@ -222,43 +223,62 @@ func TestMomentsOfTheLessons(t *testing.T) {
 	}
 }
 
-// A call's commands are put together around what is told between them.
-func TestMomentAt(t *testing.T) {
-	p := play(t, "two-threads.yaml", as)
-	list := view.Scripts(words.English, p.sc)
-	for seq, want := range map[int]view.ScriptMoment{
-		1:  {Script: "lock.lua", Line: 10, Ran: []int{10}, Next: 14},
-		3:  {Script: "lock.lua", Line: 15, Ran: []int{10, 14, 15}},
-		7:  {Script: "lock.lua", Line: 18, Ran: []int{10, 18}},
-		18: {Script: "lock.lua", Line: 30, Ran: []int{10, 18, 24, 30}},
-		22: {Script: "renew.lua", Line: 10, Ran: []int{6, 10}, Next: 11},
-		36: {Script: "unlock.lua", Line: 17, Ran: []int{8, 12, 17}},
-		38: {Script: "unlock.lua", Line: 8, Ran: []int{8}, Next: 12},
-		41: {Script: "unlock.lua", Line: 20, Ran: []int{8, 12, 17, 20}},
+// The commands of a call belong together, whatever is told between them.
+func TestWhereScriptsStand(t *testing.T) {
+	for _, c := range []struct {
+		lesson string
+		seq    int
+		want   view.ScriptMoment
+	}{
+		{"two-threads", 1, view.ScriptMoment{Script: "lock.lua", Line: 10, Ran: []int{10}, Next: 14}},
+		{"two-threads", 3, view.ScriptMoment{Script: "lock.lua", Line: 15, Ran: []int{10, 14, 15}}},
+		{"two-threads", 7, view.ScriptMoment{Script: "lock.lua", Line: 18, Ran: []int{10, 18}}},
+		{"two-threads", 18, view.ScriptMoment{Script: "lock.lua", Line: 30, Ran: []int{10, 18, 24, 30}}},
+		{"two-threads", 22, view.ScriptMoment{Script: "renew.lua", Line: 10, Ran: []int{6, 10}, Next: 11}},
+		{"two-threads", 36, view.ScriptMoment{Script: "unlock.lua", Line: 17, Ran: []int{8, 12, 17}}},
+		{"two-threads", 38, view.ScriptMoment{Script: "unlock.lua", Line: 8, Ran: []int{8}, Next: 12}},
+		{"two-threads", 41, view.ScriptMoment{Script: "unlock.lua", Line: 20, Ran: []int{8, 12, 17, 20}}},
 	} {
-		got, ok := view.MomentAt(list, p.events, seq-1)
-		if !ok || len(got.Untaken) == 0 {
-			t.Errorf("%d: nothing is passed by: %+v", seq, got)
+		p := play(t, c.lesson+".yaml", as)
+		got := *standing(filmed(p, words.English, false), p.events)[c.seq]
+		if len(got.Untaken) == 0 {
+			t.Errorf("%s, %d: nothing is passed by: %+v", c.lesson, c.seq, got)
 		}
-		want.Untaken = got.Untaken
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%d: %s", seq, diff)
+		got.Untaken = nil
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s, %d: %s", c.lesson, c.seq, diff)
 		}
 	}
-	if got, _ := view.MomentAt(list, p.events[:3], 2); len(got.Untaken) == 0 || got.Next != 0 {
-		t.Errorf("the last so far: %+v", got)
-	}
-	if got, _ := view.MomentAt(list, p.events[:1], 0); len(got.Untaken) != 0 {
-		t.Errorf("whether the call is over is not known: %+v", got)
-	}
-	broken := play(t, "mutex-unsafe-foreign-release.yaml", as)
-	list = view.Scripts(words.English, broken.sc)
-	for i, e := range broken.events {
-		if c, ok := e.Body.(trace.Command); ok && c.Args[0] == "SETNX" && c.Reply == int64(1) {
-			if m, _ := view.MomentAt(list, broken.events, i); m.Next != 2 {
+}
+
+// SETNX and PEXPIRE are two decisions: what will follow the first is not known
+// and so not passed by, and with the second both have run.
+func TestPlainCommandsOfACallStandTogether(t *testing.T) {
+	// B comes between A's two, and A's second round begins anew.
+	p := playScenario(t, parse(t, "lock: {protocol: mutex-unsafe, lease: 200ms}\nthreads: [{name: A, repeat: 2, work: 10ms}, {name: B, work: 10ms}]\nschedule: [0, 1, 0]"))
+	moments := standing(filmed(p, words.English, false), p.events)
+	granted, timed := 0, 0
+	for _, e := range p.events {
+		c, ok := e.Body.(trace.Command)
+		switch m := moments[e.Seq]; {
+		case ok && c.Args[0] == "SETNX" && c.Reply == int64(1):
+			granted++
+			if !slices.Equal(m.Ran, []int{1}) || len(m.Untaken) > 0 {
 				t.Errorf("after SETNX: %+v", m)
 			}
+		case ok && c.Args[0] == "SETNX":
+			if !slices.Equal(m.Ran, []int{1}) || !slices.Contains(m.Untaken, 2) {
+				t.Errorf("after a SETNX that is refused: %+v", m)
+			}
+		case ok && c.Args[0] == "PEXPIRE":
+			timed++
+			if !slices.Equal(m.Ran, []int{1, 2}) || m.Line != 2 {
+				t.Errorf("after PEXPIRE: %+v", m)
+			}
 		}
+	}
+	if granted == 0 || granted != timed {
+		t.Errorf("%d SETNX were granted, %d PEXPIRE ran", granted, timed)
 	}
 }
 
