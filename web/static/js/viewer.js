@@ -411,7 +411,9 @@ export function viewer(owner) {
     quiet = true;
     act();
     quiet = false;
-    byId("status").textContent = before;
+    if (byId("status").textContent !== before) {
+      byId("status").textContent = before;
+    }
   }
 
   function pause() {
@@ -476,8 +478,10 @@ export function viewer(owner) {
       pause();
       go(Number(select.value));
       announce();
-      select.value = "";
     }
+  });
+  byId("jump").addEventListener("blur", (event) => {
+    /** @type {HTMLSelectElement} */ (event.target).value = ""; // until then the arrows go from mark to mark
   });
   document.addEventListener("visibilitychange", () => {
     if (document.hidden && timer) {
