@@ -47,6 +47,9 @@ func lines(parts []string) string { return strings.Join(parts, "<br>") }
 
 func (r Run) threadCell(c view.Cell) []string {
 	var parts []string
+	for _, n := range c.Earlier {
+		parts = append(parts, plain(n.Text))
+	}
 	switch {
 	case c.Title == "":
 	case c.Acting:

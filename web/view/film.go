@@ -269,7 +269,11 @@ func (f *Film) says(row *Row) string {
 	parts := []string{row.Time}
 	for _, c := range row.Cells {
 		if c.Acting {
-			parts = append(parts, c.Thread, c.Title)
+			parts = append(parts, c.Thread)
+			for _, n := range c.Earlier {
+				parts = append(parts, n.Text)
+			}
+			parts = append(parts, c.Title)
 			for _, n := range c.Notes {
 				parts = append(parts, n.Text)
 			}

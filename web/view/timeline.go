@@ -12,6 +12,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/run"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -65,6 +66,7 @@ const (
 // Cell is a thread in a row.
 type Cell struct {
 	Thread  string
+	Earlier []Note // what came before the call: the write at the end of the work
 	Title   string
 	Tone    Tone
 	Lines   []Line
@@ -184,6 +186,7 @@ type Timeline struct {
 
 	rows    []Row
 	stands  map[string]*standing
+	called  map[string]int // the step in which a thread last made a call
 	decided map[string]int // the step in which a call of a thread last went well
 	belief  map[string]int
 
@@ -197,7 +200,7 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
-		stands: map[string]*standing{}, decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
+		stands: map[string]*standing{}, called: map[string]int{}, decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
 	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
@@ -309,6 +312,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 	stand := t.stands[c.Thread]
 	switch b := e.Body.(type) {
 	case trace.Command:
+		t.begins(c, e.Step)
 		c.Lines = append(c.Lines, t.line(b, c.Ordinal))
 		if c.Title == "" {
 			c.Title = b.Call
@@ -317,6 +321,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			}
 		}
 	case trace.Outcome:
+		t.begins(c, e.Step)
 		if b.Call != lock.CallRenew {
 			stand.moves()
 		}
@@ -356,6 +361,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 		c.note(resource(t.l, b), tone)
 	case trace.Fault:
+		if b.Do == scenario.FaultLoseReply {
+			t.begins(c, e.Step) // what it befalls comes after the commands
+		}
 		tone := Bad
 		if b.Do == run.FaultResume {
 			tone = Plain
@@ -370,6 +378,16 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.note(t.l.Say("ends: %s", result(t.l, b.Result)), tone)
 		*stand = standing{text: t.l.Say("ended: %s", result(t.l, b.Result))}
 	}
+}
+
+// begins has what was noted of a thread so far in a step stand before the call
+// that it makes now.
+func (t *Timeline) begins(c *Cell, step int) {
+	if t.called[c.Thread] == step {
+		return
+	}
+	t.called[c.Thread] = step
+	c.Earlier, c.Notes = c.Notes, nil
 }
 
 func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work) {

@@ -294,3 +294,26 @@ func TestTheQueueIsFolded(t *testing.T) {
 		}
 	}
 }
+
+// A cell reads in the order of the events: the write at the end of the work
+// came before the unlock, the loss of a reply after the commands.
+func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
+	plain := func(text string) view.Note { return view.Note{Text: text, Tone: view.Plain} }
+	for _, c := range []struct {
+		name           string
+		step, thread   int
+		earlier, notes []view.Note
+	}{
+		{"fenced-late-write", 9, 1, []view.Note{plain("writes 1 with token 2")}, []view.Note{plain("ends: done")}},
+		{"fenced-late-write", 10, 0, []view.Note{{Text: "its write with token 1 is refused: a newer one was seen", Tone: view.Bad}}, []view.Note{{Text: "ends: lost", Tone: view.Bad}}},
+		{"fair", 5, 0, []view.Note{plain("writes 1")}, []view.Note{plain("ends: done")}},
+		{"fenced", 4, 0, []view.Note{plain("writes 1 with token 1")}, []view.Note{plain("works 60 ms"), plain("reads 1")}},
+		{"fenced-late-write", 2, 1, nil, []view.Note{plain("waits 20 ms")}},
+		{"lost-replies", 1, 0, nil, []view.Note{{Text: "fault: the reply is lost", Tone: view.Bad}, plain("connection reset by peer"), plain("waits 20 ms")}},
+	} {
+		cell := film(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
+		if !slices.Equal(cell.Earlier, c.earlier) || !slices.Equal(cell.Notes, c.notes) {
+			t.Errorf("%s T%d: %+v, then %+v; want %+v, then %+v", c.name, c.step, cell.Earlier, cell.Notes, c.earlier, c.notes)
+		}
+	}
+}
