@@ -225,6 +225,9 @@ func keyLines(k view.Key) []styled {
 			if holder == "" {
 				holder = "–"
 			}
+			if n.Down {
+				holder += "✕"
+			}
 			text += " " + holder
 		}
 		lines = append(lines, styled{text, faint})

@@ -86,9 +86,14 @@ func (r Run) keyCell(row view.Row) []string {
 	}
 	k := row.Key
 	for _, n := range k.Nodes {
-		if n.Thread == "" {
+		switch {
+		case n.Down && n.Thread == "":
+			parts = append(parts, plain(say("✕ node %d: down", n.Number)))
+		case n.Down:
+			parts = append(parts, plain(say("✕ node %d: down, with the key of %s", n.Number, n.Thread)))
+		case n.Thread == "":
 			parts = append(parts, plain(say("node %d: free", n.Number)))
-		} else {
+		default:
 			parts = append(parts, plain(say("node %d: %s", n.Number, n.Thread)))
 		}
 	}

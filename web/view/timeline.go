@@ -158,6 +158,8 @@ type Node struct {
 	Number  int
 	Thread  string // who holds it there, or ""
 	Ordinal int
+	Down    bool   // it does not answer
+	Cut     string // the threads that alone it does not answer, listed
 }
 
 // HoldCount is a field of the lock's hash.
@@ -189,6 +191,7 @@ type Timeline struct {
 	called  map[string]int // the step in which a thread last made a call
 	decided map[string]int // the step in which a call of a thread last went well
 	belief  map[string]int
+	down    outage
 
 	// What a rule can be broken with: the tokens that were granted, and the
 	// values that were read and written, by the seq of their events.
@@ -200,7 +203,8 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
-		stands: map[string]*standing{}, called: map[string]int{}, decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
+		stands: map[string]*standing{}, called: map[string]int{}, down: outage{},
+		decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
 	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
@@ -223,6 +227,9 @@ func (t *Timeline) Add(e trace.Event) int {
 	row := &t.rows[len(t.rows)-1]
 	row.LastSeq = e.Seq
 	before := row.Key
+	if b, ok := e.Body.(trace.Fault); ok && e.Thread == "" {
+		t.down.strike(b)
+	}
 	row.Key = t.keyCell(e.Key)
 	row.Key.Nodes = t.nodes(e.Nodes)
 	t.belief = e.Belief
@@ -466,7 +473,7 @@ func writes(verb string) bool {
 func (t *Timeline) nodes(states []trace.KeyState) []Node {
 	var list []Node
 	for i, k := range states {
-		n := Node{Number: i + 1}
+		n := Node{Number: i + 1, Down: t.down[cut{i, ""}], Cut: listed(t.l, t.down.from(i))}
 		if k.Value != nil {
 			n.Thread = t.owners[*k.Value]
 			n.Ordinal = slices.Index(t.threads, n.Thread)

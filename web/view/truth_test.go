@@ -317,3 +317,54 @@ func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
 		}
 	}
 }
+
+// A node that does not answer is marked as long as it does not, in the table
+// and in the lanes.
+func TestANodeThatIsDownIsMarked(t *testing.T) {
+	marks := func(k view.Key) string {
+		var list []string
+		for _, n := range k.Nodes {
+			switch {
+			case n.Down:
+				list = append(list, "down")
+			case n.Cut != "":
+				list = append(list, "cut off from "+n.Cut)
+			default:
+				list = append(list, "up")
+			}
+		}
+		return strings.Join(list, ", ")
+	}
+	f := film(t, words.English, "redlock-two-nodes-down")
+	for i, r := range f.Rows() {
+		want := "up, down, up, down, up"
+		if i == 0 {
+			want = "up, down, up, up, up"
+		}
+		if got := marks(r.Key); got != want {
+			t.Errorf("%s: %s, want %s", r.Time, got, want)
+		}
+	}
+	key := f.Lanes().Window(words.English, "x", 0, f.Lanes().Len()).Key
+	if n := len(key.Down); n == 0 || key.Down[n-1].Bottom != key.Top+(key.Bottom-key.Top)*2/5 {
+		t.Errorf("the lanes show %+v between %v and %v", key.Down, key.Top, key.Bottom)
+	}
+
+	tl := timeline()
+	nodes := []trace.KeyState{trace.Absent(), trace.Absent()}
+	for i, c := range []struct {
+		fault trace.Fault
+		want  string
+	}{
+		{trace.Fault{Do: "down", Node: 2, Thread: "B"}, "up, cut off from B"},
+		{trace.Fault{Do: "down", Node: 2, Thread: "A"}, "up, cut off from A and B"},
+		{trace.Fault{Do: "down"}, "down, cut off from A and B"},
+		{trace.Fault{Do: "up", Node: 2, Thread: "A"}, "down, cut off from B"},
+		{trace.Fault{Do: "up", Node: 1}, "up, cut off from B"},
+	} {
+		tl.Add(trace.Event{Seq: i + 1, Step: i + 1, Key: trace.Absent(), Nodes: nodes, Body: c.fault})
+		if got := marks(tl.Rows()[i].Key); got != c.want {
+			t.Errorf("after %+v: %s, want %s", c.fault, got, c.want)
+		}
+	}
+}

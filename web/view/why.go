@@ -36,7 +36,7 @@ type Teller struct {
 	asked   map[callOf]*asked
 	threads map[string]*known
 	lease   map[int]time.Duration // what each node was last told, 0 where there is one
-	down    map[cut]bool
+	down    outage
 	wrote   trace.Resource          // the last write that was taken
 	token   int64                   // the newest that the resource has seen
 	grant   grant                   // the largest fencing token so far
@@ -73,12 +73,6 @@ type known struct {
 	ended     bool
 }
 
-// cut is a node, from 0, that does not answer: everybody, or one thread.
-type cut struct {
-	node   int
-	thread string
-}
-
 // jump is a jump of a clock of Redis.
 type jump struct {
 	at trace.Millis
@@ -96,7 +90,7 @@ type grant struct {
 func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string) *Teller {
 	return &Teller{
 		l: l, sc: sc, protocol: lock.Protocol(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
-		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: map[cut]bool{},
+		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: outage{},
 		jumps: map[int]jump{}, dropped: map[string]trace.Millis{},
 	}
 }
@@ -259,8 +253,8 @@ func (t *Teller) begin(e trace.Event, b trace.Command) {
 
 // strike notes what is down from now on.
 func (t *Teller) strike(e trace.Event, b trace.Fault) {
-	if e.Thread == "" && (b.Do == scenario.FaultDown || b.Do == scenario.FaultUp) {
-		t.down[cut{max(b.Node-1, 0), b.Thread}] = b.Do == scenario.FaultDown
+	if e.Thread == "" {
+		t.down.strike(b)
 	}
 	if b.Do == scenario.FaultClockJump {
 		t.jumps[b.Node] = jump{e.At, t.by(b)}
@@ -873,11 +867,11 @@ func (t *Teller) faultOfNode(e trace.Event, b trace.Fault) string {
 	switch b.Do {
 	case scenario.FaultDown:
 		if b.Thread != "" {
-			return t.say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node, b.Thread, t.up(all, b.Thread), all, quorum(e.Nodes))
+			return t.say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node, b.Thread, t.down.up(all, b.Thread), all, quorum(e.Nodes))
 		}
-		return t.say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node, t.up(all, ""), all, quorum(e.Nodes))
+		return t.say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node, t.down.up(all, ""), all, quorum(e.Nodes))
 	case scenario.FaultUp:
-		return t.say("Node %d answers again: %d of %d nodes do.", node, t.up(all, b.Thread), all)
+		return t.say("Node %d answers again: %d of %d nodes do.", node, t.down.up(all, b.Thread), all)
 	case scenario.FaultClockJump:
 		return t.say("Node %d has its clock jump by %s; the other clocks do not.", node, t.by(b))
 	}
@@ -887,17 +881,6 @@ func (t *Teller) faultOfNode(e trace.Event, b trace.Fault) string {
 	default:
 		return t.say("Node %d is struck by a fault: %s.", node, b.Do)
 	}
-}
-
-// up is how many nodes answer a thread; for "" those that answer anybody.
-func (t *Teller) up(all int, thread string) int {
-	n := 0
-	for node := range all {
-		if !t.down[cut{node, ""}] && (thread == "" || !t.down[cut{node, thread}]) {
-			n++
-		}
-	}
-	return n
 }
 
 // by says how far a clock jumps.
