@@ -336,6 +336,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			t.numbers[e.Seq] = b.Token
 		}
 		title, tone := t.outcome(b)
+		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+			title, tone = t.l.Say("watchdog: the lease of %s renewed", listed(t.l, others)), Bad
+		}
 		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && lock.Protocol(t.scenario.Protocol) == lock.ReentrantFair {
 			title = t.l.Say("is handed the lock") // by a message: it has not asked again
 		}

@@ -368,3 +368,47 @@ func TestANodeThatIsDownIsMarked(t *testing.T) {
 		}
 	}
 }
+
+// The sentence of a row is about what matters most in it.
+func TestTheReasonIsAboutWhatMattersMost(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		step int
+		want string
+	}{
+		{"fenced-late-write", 9, "B writes 1 with token 2, one more than it read, and nobody wrote between. B has released the lock: its count fell to 0, so the key was deleted."},
+		{"fenced-late-write", 10, "A's write is refused: its token is 1, and one with token 2 has been here."},
+		{"naive-inner-reply-lost", 2, "A's watchdog has cut its lease, from 83 h 20 min to 300 ms."},
+		{"fair", 2, "B is refused: A holds the lock for another 295 ms, and B is number 1 in the queue."},
+		{"fair", 4, "D is refused: A holds the lock for another 261 ms, and D is number 3 in the queue."},
+		{"fair", 5, "A has released the lock: its count fell to 0, and the lock is B's already."},
+	} {
+		if got := film(t, words.English, c.name).Frames()[c.step-1].Why; got != c.want {
+			t.Errorf("%s T%d: %s", c.name, c.step, got)
+		}
+	}
+}
+
+// A renewal of another's lease is no success, and nothing is left below zero.
+func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		step, thread int
+		title        string
+		tone         view.Tone
+		earlier      string
+	}{
+		{"naive-inner-reply-lost", 13, 0, "watchdog: the lease of B renewed", view.Bad, ""},
+		{"naive-inner-reply-lost", 12, 1, "watchdog: lease renewed", view.Good, ""},
+		{"no-lock-over-buying", 5, 1, "leaves level 1", view.Plain, "takes one that is not there: the stock is at -1"},
+	} {
+		cell := film(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
+		earlier := ""
+		for _, n := range cell.Earlier {
+			earlier = n.Text
+		}
+		if cell.Title != c.title || cell.Tone != c.tone || earlier != c.earlier {
+			t.Errorf("%s T%d: %+v", c.name, c.step, cell)
+		}
+	}
+}

@@ -61,6 +61,8 @@ type asked struct {
 	deleted        int    // keys of its own that were deleted
 	foreign        string // whose key was deleted
 	handed         string // to whom the lock was given
+	place          int64  // in the queue that it has joined
+	cut            int64  // what was left of the lease that was made shorter, in milliseconds
 }
 
 // known is what is known of a thread.
@@ -336,6 +338,11 @@ func (t *Teller) foldCommand(e trace.Event, b trace.Command) {
 		if c.n == 1 && c.ofLock(t) {
 			t.lease[b.Node] = time.Duration(c.number(2)) * time.Millisecond
 		}
+		if c.Call == lock.CallRenew && c.shortens() {
+			a.cut = c.before.PTTL
+		}
+	case "RPUSH":
+		a.place = c.n
 	case "HINCRBY":
 		if to := t.owner(c.arg(2)); to != c.who {
 			a.handed = to
@@ -492,6 +499,8 @@ func (t *Teller) refused(e trace.Event, b trace.Outcome) string {
 	switch {
 	case other == "":
 		return t.say("%s is refused: the key was another's when Redis looked.", who)
+	case t.call(who, b.Call).place > 0 && e.Key.PTTL >= 0:
+		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.call(who, b.Call).place)
 	case e.Key.Type == trace.TypeHash && e.Key.PTTL < 0:
 		return t.say("%s is refused: %s holds the key with count %d, and it has no expiry.", who, other, t.count(e.Key, other))
 	case e.Key.Type == trace.TypeHash:
@@ -531,9 +540,9 @@ func (t *Teller) released(e trace.Event, b trace.Outcome) string {
 	case b.Attempt > 1 && a.deleted == 0:
 		return t.say("%s takes “not held” for a release: an earlier request did it, for its lease cannot be over yet.", who)
 	case a.handed != "":
-		return t.say("%s has released the lock: its count was 0, and the lock is %s's already.", who, a.handed)
+		return t.say("%s has released the lock: its count fell to 0, and the lock is %s's already.", who, a.handed)
 	case t.counts():
-		return t.say("%s has released the lock: its count was 0, so the key was deleted.", who)
+		return t.say("%s has released the lock: its count fell to 0, so the key was deleted.", who)
 	default:
 		return t.say("%s has released the lock: its key was deleted.", who)
 	}
@@ -557,6 +566,8 @@ func (t *Teller) renewed(e trace.Event, b trace.Outcome) string {
 	switch other := t.other(e.Key, who); {
 	case b.Call == callBeat:
 		return t.say("%s has said that it is there: its key stands for %s.", who, t.ms(max(e.Key.PTTL, 0)))
+	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
+		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.call(who, b.Call).cut), t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who):
 		return t.say("%s's watchdog has renewed: the lease now has %s.", who, t.ms(max(e.Key.PTTL, 0)))
 	case other != "":
@@ -1038,6 +1049,6 @@ func (t *Teller) endOfRun(e trace.Event, b trace.End) string {
 	case t.broken == 1:
 		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
 	default:
-		return t.say("The run is over at step %d, with rules broken %d times.", e.Step, t.broken)
+		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.broken)
 	}
 }
