@@ -176,6 +176,7 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 	}{
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5}, "retry 1 of 5: lock, level 1"},
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "EXISTS"}, "retry 1 of 5: EXISTS … in lock, level 1"},
+		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "TIME", Handed: true}, "hears that the lock was handed to it"},
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 3), First: "GET"}, "retry 2: GET … in unlock, level 1"},
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 1), First: "GET"}, "GET … in unlock, level 1"}, // it waits for a node
 		{run.Option{Next: run.NextRetry, Call: call("beat", 2)}, "beat, round 2"},
