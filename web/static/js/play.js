@@ -217,8 +217,9 @@ export function play(stage) {
    * Acts where one stands; in the past that makes a branch.
    * @param {object} frame
    * @param {string} [note] what was done, to be read out
+   * @param {() => void} [then]
    */
-  function act(frame, note) {
+  function act(frame, note, then) {
     const from = view.at();
     touched = null;
     view.pause();
@@ -231,6 +232,7 @@ export function play(stage) {
         note = [note, say("A branch from here; the other one stays.")].filter(Boolean).join(" ");
       }
       view.announce(note);
+      then?.();
     });
   }
 
@@ -352,7 +354,13 @@ export function play(stage) {
       view.announce();
       return;
     }
-    act({ do: "step", thread: option.thread, background: option.background ?? false });
+    const before = view.row();
+    act({ do: "step", thread: option.thread, background: option.background ?? false }, "", () => {
+      const again = branch().positions[view.at()].options?.some((o) => o.can && o.thread === thread && Boolean(o.background) === background);
+      if (view.row() === before && again) {
+        step(thread, background); // nothing of it shows: it has asked a node that is down
+      }
+    });
   }
 
   const unfinished = () => say("This decision is not over: step on to T%s, then act.", String(branch().positions[view.at()].row));
@@ -740,8 +748,8 @@ export function play(stage) {
       d: () => (byId("compare") ? byId("compare").click() : complain(say("There is one branch only: step back and act, and there are two."))),
       u: () => {
         inTurn(() => {
-          if (view.at() > 0) {
-            act({ do: "cut", at: view.at() - 1 });
+          if (view.from() > 0) {
+            act({ do: "cut", at: view.from() - 1 });
           }
         });
       },
