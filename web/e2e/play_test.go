@@ -249,7 +249,7 @@ func TestLinksInTheBrowser(t *testing.T) {
 
 func TestPlacesOnThePageAreNoLinks(t *testing.T) {
 	ctx, url := tab(t), serve(t)
-	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.KeyEvent("e"))
 	at(ctx, t, "7 of 7")
@@ -343,7 +343,7 @@ func TestTheServerIsKilledInMidSession(t *testing.T) {
 
 func TestNothingScrollsSidewaysWhileStepping(t *testing.T) {
 	ctx, url := tab(t), serve(t)
-	for _, width := range []int64{360, 768, 1440, 1920} {
+	for _, width := range []int64{320, 360, 768, 1440, 1920} {
 		do(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/lost-replies"))
 		at(ctx, t, "at the start · 0 ms")
 		do(ctx, t, chromedp.KeyEvent(kb.End))
@@ -385,7 +385,7 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 		return hits(row.querySelector(".time")) && (row.matches(".by-redis") || hits(acts));
 	})()`
 	ctx, url := tab(t), serve(t)
-	for _, size := range [][2]int64{{360, 740}, {768, 1024}, {900, 700}, {1440, 900}, {1440, 660}, {1920, 1080}} {
+	for _, size := range [][2]int64{{320, 568}, {360, 740}, {640, 360}, {768, 1024}, {900, 700}, {1440, 900}, {1440, 660}, {1920, 1080}} {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/fair"))
 		at(ctx, t, "at the start · 0 ms")
 		if size[0] > 1200 && get[int](ctx, t, `document.documentElement.scrollHeight - innerHeight`) > 0 {

@@ -485,7 +485,9 @@ export function play(stage) {
       }
     }
     const first = /** @type {HTMLElement | null} */ (list.querySelector('.step[aria-disabled="false"]')?.parentElement);
-    list.scrollLeft = (first?.offsetLeft ?? 0) - list.offsetLeft; // where all do not fit beside each other
+    if (first && first.getBoundingClientRect().right > list.getBoundingClientRect().right) {
+      list.scrollLeft = first.offsetLeft - list.offsetLeft; // where all do not fit beside each other
+    }
     if (focused) {
       const again = /** @type {HTMLElement[]} */ ([...stage.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
       again?.focus({ preventScroll: true });

@@ -234,7 +234,7 @@ export function table({ body, scroller }, on) {
     sideways(tr);
     const [row, box] = [tr.getBoundingClientRect(), scroller.getBoundingClientRect()];
     const [top, bottom] = [Math.max(row.top, box.top), Math.min(row.bottom, box.bottom)];
-    const end = document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight;
+    const end = Math.min(innerHeight, document.querySelector(".foot")?.getBoundingClientRect().top ?? innerHeight);
     if (bottom > end) {
       scrollBy(0, Math.min(bottom - end + ROOM, top));
     } else if (top < 0) {
