@@ -433,6 +433,63 @@ func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 	}
 }
 
+// What a program can ask for is documented; the rest is pages for people and
+// what those alone ask for.
+func TestEveryRouteIsDocumented(t *testing.T) {
+	told := map[string]bool{
+		"GET /{$}": true, "GET /scenarios": true, "GET /about": true, "GET /api": true, "GET /locks": true,
+		"GET /play": true, "GET /play/{example}": true, "GET /edit": true,
+		"POST /edit": true, "POST /edit/scenario": true, "POST /edit/file": true, // of the editor's own form
+		"GET /static/": true, "/": true,
+	}
+	here := map[string]bool{}
+	for _, route := range web.Routes(open(t, nil).web) {
+		here[route] = true
+	}
+	for _, section := range view.Reference(words.English) {
+		if section.ID != "http" {
+			continue
+		}
+		for _, e := range section.Entries {
+			method, paths, _ := strings.Cut(e.Name, " ")
+			for path := range strings.SplitSeq(paths, ", ") {
+				path, _, _ = strings.Cut(path, "?")
+				told[method+" "+path] = true
+			}
+		}
+	}
+	for route := range here {
+		if !told[route] {
+			t.Errorf("%s is not documented", route)
+		}
+	}
+	for route := range told {
+		if !here[route] {
+			t.Errorf("%s is documented, and there is no such route", route)
+		}
+	}
+}
+
+// A program runs a scenario with no more than the interface tells of.
+func TestARunIsStartedAsTheInterfaceSays(t *testing.T) {
+	s := open(t, nil)
+	for _, c := range []struct {
+		form   url.Values
+		status int
+		to     string
+	}{
+		{url.Values{"yaml": {"threads: [{name: A}]"}}, http.StatusSeeOther, "/runs/"},
+		{url.Values{"yaml": {`{"threads": [{"name": "A"}]}`}, "store": {"wall"}, "slow": {"2"}}, http.StatusSeeOther, "/runs/"},
+		{url.Values{"yaml": {"threads: [{name: A}]"}, "action": {"step"}}, http.StatusSeeOther, "/play#v1."},
+		{url.Values{"yaml": {"threads: []"}}, http.StatusUnprocessableEntity, ""},
+	} {
+		res, _ := s.do(t, http.MethodPost, "/runs", c.form)
+		if res.StatusCode != c.status || !strings.HasPrefix(res.Header.Get("Location"), c.to) {
+			t.Errorf("%v: %d to %q, want %d to %q", c.form, res.StatusCode, res.Header.Get("Location"), c.status, c.to)
+		}
+	}
+}
+
 func TestPagesAndHeaders(t *testing.T) {
 	s := open(t, nil)
 	for _, c := range []struct {
