@@ -433,6 +433,22 @@ func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 	}
 }
 
+// Every page leads to what is said about the site, but those that a run fills.
+func TestTheFooterLeavesRunsTheirRoom(t *testing.T) {
+	s := open(t, nil)
+	res, _ := s.do(t, http.MethodPost, "/runs", url.Values{"yaml": {"threads: [{name: A}]"}})
+	for path, want := range map[string]bool{
+		"/": true, "/scenarios": true, "/about": true, "/api": true, "/edit": true, "/locks": true, "/nowhere": true,
+		"/play": false, "/play/fair": false, res.Header.Get("Location"): false,
+	} {
+		_, body := s.do(t, http.MethodGet, path, nil)
+		_, footer, found := strings.Cut(body, "<footer")
+		if found != want || want && (!strings.Contains(footer, `href="/about"`) || !strings.Contains(footer, `href="/api"`)) {
+			t.Errorf("%s: a footer with both links: %t, want %t", path, found, want)
+		}
+	}
+}
+
 // What a program can ask for is documented; the rest is pages for people and
 // what those alone ask for.
 func TestEveryRouteIsDocumented(t *testing.T) {
@@ -501,6 +517,7 @@ func TestPagesAndHeaders(t *testing.T) {
 		{"/scenarios", 200, "The lease, and when it ends"},
 		{"/scenarios?lang=zh", 200, "两个线程"},
 		{"/about", 200, "What is real"},
+		{"/about", 200, "also a Go package, relock/engine/lock"},
 		{"/api", 200, "/play/socket"},
 		{"/embed/play", 200, "Open in the playground"},
 		{"/embed/play/nothing", 404, "There is no such page"},
