@@ -433,6 +433,28 @@ func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 	}
 }
 
+func TestALockListsWhatItKeepsWhereItFailsAndItsScenariosInReadingOrder(t *testing.T) {
+	_, body := open(t, nil).do(t, http.MethodGet, "/locks", nil)
+	for _, lock := range []struct{ name, guarantee, hole, first, last string }{
+		{"reentrant", "in a partition too", "stands still longer than its lease", "/play/two-threads", "/play/lost-replies"},
+		{"mutex", "only the owner deletes", "behind its own lock", `/play/mutex"`, "/play/mutex-lost-reply"},
+	} {
+		_, card, _ := strings.Cut(body, `<article class="card" id="`+lock.name+`"`)
+		card, _, _ = strings.Cut(card, "</article>")
+		at := 0
+		for _, want := range []string{">Guarantees<", lock.guarantee, ">Holes<", lock.hole, lock.first, lock.last} {
+			next := strings.Index(card[at:], want)
+			if next < 0 {
+				t.Fatalf("%s: no %q after what comes before it:\n%s", lock.name, want, card)
+			}
+			at += next
+		}
+		if strings.Contains(card, "/play/heartbeat") {
+			t.Errorf("%s: a heartbeat takes no lock", lock.name)
+		}
+	}
+}
+
 // Every page leads to what is said about the site, but those that a run fills.
 func TestTheFooterLeavesRunsTheirRoom(t *testing.T) {
 	s := open(t, nil)
