@@ -89,6 +89,40 @@ func TestPlayStopsAtTheFirstViolation(t *testing.T) {
 	at(ctx, t, "7 of 7 · T7")
 }
 
+// TestWatchItBreak follows the front page's link, which plays what it opens,
+// once, to the first broken rule.
+func TestWatchItBreak(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/"), chromedp.Click(chromedp.CSS(`.hero a[href*="autoplay"]`)))
+	at(ctx, t, "1 of 1 · T1")
+	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "120"))
+	at(ctx, t, "7 of 7 · T7")
+	until(ctx, t, `!location.search.includes("autoplay") && document.querySelector('[data-go="play"]').getAttribute("aria-label") === "Play"`)
+}
+
+// TestAClickInTheTransportLeavesTheArrowsToStep plays and pauses with the
+// mouse and goes on with the keyboard.
+func TestAClickInTheTransportLeavesTheArrowsToStep(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "at the start · 0 ms")
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
+	at(ctx, t, "1 of 1 · T1")
+	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+	at(ctx, t, "2 of 2 · T2")
+	// A step by its button, which keeps the focus, leaves the row in sight.
+	for n := range 3 {
+		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="B"] .step`)))
+		at(ctx, t, fmt.Sprintf("%d of %d", n+3, n+3))
+	}
+	until(ctx, t, `(() => { const r = document.querySelector("#rows tr[aria-current]").getBoundingClientRect(), b = document.getElementById("scroll").getBoundingClientRect(); return r.bottom <= b.bottom + 1 && r.top >= b.top })()`)
+	// E finds the broken rule behind one, too.
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	at(ctx, t, "10 of 10")
+	do(ctx, t, chromedp.KeyEvent("e"))
+	at(ctx, t, "7 of 10 · T7")
+}
+
 func TestStepWithTheKeyboardAlone(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/two-threads"))

@@ -117,7 +117,7 @@ func (m *maker) controls() []Story {
 			{Thread: "C", Ordinal: 2, Actions: actions(l.Say("Pause"), l.Say("Open the gate"), true, false), Note: l.Say("at the gate: %s", l.Say("%s, level %d", "unlock", 1))},
 			{Thread: "D", Ordinal: 3, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, true), Note: l.Say("has ended")},
 		})},
-		{Name: "Rail: threads, Redis, time", Component: templates.Rail(m.scenario(2))},
+		{Name: "Rail: threads, time, Redis", Component: templates.Rail(m.scenario(2))},
 		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(view.Viewer{Steps: true}))},
 		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(true))},
 	}

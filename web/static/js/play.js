@@ -318,6 +318,12 @@ export function play(stage) {
     restoring = null;
     byId("compared").hidden = true;
     view.go(at);
+    const query = new URLSearchParams(location.search);
+    if (query.get("autoplay") === "1") {
+      query.delete("autoplay"); // once, not each time the page is loaded
+      history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
+      view.act("play");
+    }
   }
 
   // ---- acting
@@ -455,9 +461,7 @@ export function play(stage) {
     for (const cell of stage.querySelectorAll("[data-next], [data-coming]")) {
       cell.replaceChildren();
     }
-    // On a phone the list is what is seen: who can move comes first.
-    const inOrder = [...(p.options ?? [])].sort((a, b) => Number(b.can) - Number(a.can));
-    for (const option of inOrder) {
+    for (const option of p.options ?? []) {
       if (option.background && !option.does) {
         continue;
       }
@@ -470,9 +474,11 @@ export function play(stage) {
         stage.querySelector(`[data-coming="${name}"]`)?.prepend(make("p", { class: "does" }, unfinished || wordsOf(option)));
       }
     }
+    const first = /** @type {HTMLElement | null} */ (list.querySelector('.step[aria-disabled="false"]')?.parentElement);
+    list.scrollLeft = (first?.offsetLeft ?? 0) - list.offsetLeft; // where all do not fit beside each other
     if (focused) {
       const again = /** @type {HTMLElement[]} */ ([...stage.querySelectorAll("[data-option]")]).find((b) => b.dataset.option === focused);
-      again?.focus();
+      again?.focus({ preventScroll: true });
     }
   }
 
@@ -525,7 +531,7 @@ export function play(stage) {
     box.hidden = others.length === 0; // one alone is not chosen
     box.replaceChildren(...buttons);
     if (focused) {
-      byId(focused)?.focus();
+      byId(focused)?.focus({ preventScroll: true });
     }
   }
 

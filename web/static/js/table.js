@@ -246,8 +246,8 @@ export function table({ body, scroller }, on) {
   function inBox(tr) {
     const head = scroller.querySelector("thead")?.offsetHeight ?? 0;
     const top = tr.offsetTop - head;
-    if (scroller.scrollTop > top) {
-      scroller.scrollTop = top;
+    if (scroller.scrollTop > top || tr.offsetHeight > scroller.clientHeight - head) {
+      scroller.scrollTop = top; // of what does not fit the beginning
     } else if (scroller.scrollTop + scroller.clientHeight < tr.offsetTop + tr.offsetHeight) {
       scroller.scrollTop = tr.offsetTop + tr.offsetHeight - scroller.clientHeight;
     }

@@ -359,7 +359,15 @@ export function viewer(owner) {
     forward,
     end: () => runTo((i) => i === tip() && over(), "end", say("This is the end.")),
     next: () => runTo(matters, "mark", say("Nothing that matters happens from here to the end.")),
-    violation: () => runTo(broken, "violation", say("No rule is broken from here to the end.")),
+    violation() {
+      const first = stops().findIndex((_, i) => broken(i));
+      if (first >= 0 && first !== at) {
+        go(first);
+        announce();
+      } else {
+        runTo(broken, "violation", say("No rule is broken from here to the end."));
+      }
+    },
     play: () => (timer ? pause() : play()),
     inside: () => (inside ? out() : intoLua()),
     into: intoLua,
@@ -434,6 +442,9 @@ export function viewer(owner) {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("[data-go]"));
     if (button && button.getAttribute("aria-disabled") !== "true") {
       act(/** @type {string} */ (button.dataset.go));
+    }
+    if (button && event.detail > 0) {
+      button.blur(); // after a click the arrows step, as they did before it
     }
   });
   // One tab stop, as the ARIA practices have it for a toolbar.
