@@ -489,11 +489,8 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 			continue
 		}
 		for _, e := range section.Entries {
-			method, paths, _ := strings.Cut(e.Name, " ")
-			for path := range strings.SplitSeq(paths, ", ") {
-				path, _, _ = strings.Cut(path, "?")
-				told[method+" "+path] = true
-			}
+			route, _, _ := strings.Cut(e.Name, "?")
+			told[route] = true
 		}
 	}
 	for route := range here {
