@@ -175,8 +175,8 @@ func cellLines(c view.Cell, width int) []styled {
 	if c.Acting && c.Parted {
 		title += " (believes it holds)"
 	}
-	var lines []styled
-	if title != "" || len(c.Lines)+len(c.Notes) == 0 {
+	lines := noteLines(c.Earlier)
+	if title != "" || len(c.Earlier)+len(c.Lines)+len(c.Notes) == 0 {
 		lines = append(lines, styled{title, style(c.Tone)})
 	}
 	for _, l := range c.Lines {
@@ -193,7 +193,12 @@ func cellLines(c view.Cell, width int) []styled {
 		}
 		lines = append(lines, styled{strings.Join(words, " "), s})
 	}
-	for _, n := range c.Notes {
+	return append(lines, noteLines(c.Notes)...)
+}
+
+func noteLines(list []view.Note) []styled {
+	var lines []styled
+	for _, n := range list {
 		if n.Tone == view.Bad {
 			lines = append(lines, styled{"✗ " + n.Text, red})
 			continue
@@ -219,6 +224,9 @@ func keyLines(k view.Key) []styled {
 			holder := n.Thread
 			if holder == "" {
 				holder = "–"
+			}
+			if n.Down {
+				holder += "✕"
 			}
 			text += " " + holder
 		}

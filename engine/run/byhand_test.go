@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -326,6 +327,37 @@ threads: [{name: A, work: 500ms}, {name: B, start: 10ms, work: 50ms}, {name: C, 
 	with := begin(t, sc, append(w.moves, scenario.Move{Fault: &scenario.Fault{Do: scenario.FaultFailOver, Behind: 1, Node: 1}})...)
 	if but(scenario.FaultFailOver, with.toTheEnd(t)) == but(scenario.FaultFailOver, w.toTheEnd(t)) {
 		t.Error("it has changed nothing")
+	}
+}
+
+// Who was sent the lock hears of it before it would ask again, unless the
+// message was lost, or there is no watchdog to renew what it was handed.
+func TestAnOptionSaysThatTheLockWasHandedOver(t *testing.T) {
+	const threads = "threads: [{name: A, work: 40ms}, {name: B, start: 10ms, work: 20ms}]\n"
+	for _, c := range []struct {
+		name, watchdog, faults string
+		want                   bool
+	}{
+		{"a message came", "100ms", "", true},
+		{"it was lost", "100ms", "faults: [{thread: B, at: lock, do: lose-message}]\n", false},
+		{"there is no watchdog", "off", "", false},
+	} {
+		sc := parse(t, "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: "+c.watchdog+", retry: {times: 5, interval: 50ms, wait: notify}}\n"+threads+c.faults)
+		w := begin(t, sc, scenario.Move{}, scenario.Move{})
+		handed := func() bool {
+			return slices.ContainsFunc(w.Options(), func(o run.Option) bool { return o.Thread == "B" && o.Handed })
+		}
+		if handed() {
+			t.Errorf("%s: while A has the lock", c.name)
+		}
+		w.must(t, scenario.Move{})
+		if handed() != c.want {
+			t.Errorf("%s: %v after A has left: %+v", c.name, !c.want, w.Options())
+		}
+		w.must(t, scenario.Move{})
+		if handed() {
+			t.Errorf("%s: after it has heard", c.name)
+		}
 	}
 }
 

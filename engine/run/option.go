@@ -35,6 +35,7 @@ type Option struct {
 	Call       lock.Call        // and the call that comes with that
 	First      string           // the first Redis command of that call: "EXISTS"
 	Retries    int              // how many there are in all
+	Handed     bool             // NextRetry hears that it was handed the lock, and need not ask
 	Why        Why              // it cannot move, or ""
 	At         time.Duration    // the instant at which it can, where Why is Waits or IsPaused
 	Ended      trace.Result     // where it has
@@ -109,6 +110,8 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 			o.Next = NextArrive
 		}
 	}
+	// Without a watchdog it asks all the same, for a whole lease.
+	o.Handed = o.Next == NextRetry && o.Call.Name == lock.CallLock && t.handed.Load() && s.r.sc.Lock.Watchdog > 0
 	switch {
 	case choice >= 0:
 	case t.stalls.Load() && !o.Background:

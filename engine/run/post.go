@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -80,6 +81,7 @@ type losing struct {
 func (l losing) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
 	return l.Messenger.Listen(ctx, channel, func(message string) { //nolint:wrapcheck // its own words
 		if !l.t.take(scenario.AtLock, 1, scenario.FaultLoseMessage) {
+			l.t.handed.Store(strings.HasPrefix(message, "grant "))
 			receive(message)
 		}
 	})

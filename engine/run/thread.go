@@ -38,6 +38,7 @@ type thread struct {
 	// On the virtual clock, for whoever chooses.
 	next    lock.Call        // what it asks of Redis next
 	working bool             // it is at work, or stands still in it
+	handed  atomic.Bool      // it was sent the lock, and has not asked since
 	result  atomic.Value     // the trace.Result, once it has ended
 	armed   []scenario.Fault // struck by hand, and still to come
 
@@ -185,6 +186,7 @@ func (t *thread) Attempted(a lock.Attempt) {
 	if a.Name != lock.CallRenew {
 		t.next = a.Call
 		t.next.Attempt++
+		t.handed.Store(false)
 	}
 	o := trace.Outcome{
 		Call: a.Name, Result: trace.Result(a.Result), Count: a.Count, Level: a.Level, Attempt: a.Attempt, Token: a.Token,

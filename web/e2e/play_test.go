@@ -443,3 +443,44 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 		until(ctx, t, `document.activeElement.id === "compared" && document.elementFromPoint(innerWidth / 2, document.getElementById("compared").getBoundingClientRect().top + 10)?.closest("#compared") !== null`)
 	}
 }
+
+// A decision that asks a node which is down leaves no event, and is no place
+// to stand on: the faults before the first decision are.
+func TestEachPressShowsAnotherRow(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/redlock-two-nodes-down"))
+	at(ctx, t, "2 of 2 · T2 · 0 ms")
+	if !get[bool](ctx, t, `document.querySelector('[data-next="A"] .step').getAttribute("aria-disabled") === "false"`) {
+		t.Error("after what came before the first decision nobody can act")
+	}
+	do(ctx, t, chromedp.KeyEvent(kb.Home))
+	at(ctx, t, "0 of 2")
+	for n := 1; n <= 9; n++ {
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+		at(ctx, t, fmt.Sprintf("%d of %d · T%d · ", n, max(n, 2), n))
+	}
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	at(ctx, t, "29 of 29 · T29")
+	for n := 28; n >= 25; n-- {
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowLeft))
+		at(ctx, t, fmt.Sprintf("%d of 29 · T%d · ", n, n))
+	}
+	do(ctx, t, chromedp.KeyEvent(kb.Home))
+	at(ctx, t, "0 of 29")
+	for n := 1; n <= 9; n++ {
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+		at(ctx, t, fmt.Sprintf("%d of 29 · T%d · ", n, n))
+	}
+
+	// Who steps a thread by hand, sees something new with each press, too.
+	do(ctx, t, chromedp.Navigate(url+"/play/redlock-two-nodes-down?by-hand"))
+	at(ctx, t, "2 of 2 · T2 · 0 ms")
+	for n := 3; n <= 5; n++ {
+		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+		at(ctx, t, fmt.Sprintf("%d of %d · T%d · ", n, n, n))
+	}
+	for n := 4; n >= 2; n-- {
+		do(ctx, t, chromedp.KeyEvent("u"))
+		at(ctx, t, fmt.Sprintf("%d of %d · T%d · ", n, n, n))
+	}
+}

@@ -618,3 +618,13 @@ func TestAPictureNeedsAStyle(t *testing.T) {
 		t.Errorf("%.300s", got)
 	}
 }
+
+// A cell of the table is in the order of the events: the write at the end of
+// the work came before the unlock.
+func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
+	got := render(t, export.Markdown, played(t, "fenced-late-write"))
+	const want = "| writes 1 with token 2<br>**unlock: released**<br>`HEXISTS "
+	if !strings.Contains(got, want) {
+		t.Errorf("%q is not in\n%s", want, got)
+	}
+}

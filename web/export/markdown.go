@@ -47,6 +47,9 @@ func lines(parts []string) string { return strings.Join(parts, "<br>") }
 
 func (r Run) threadCell(c view.Cell) []string {
 	var parts []string
+	for _, n := range c.Earlier {
+		parts = append(parts, plain(n.Text))
+	}
 	switch {
 	case c.Title == "":
 	case c.Acting:
@@ -83,9 +86,14 @@ func (r Run) keyCell(row view.Row) []string {
 	}
 	k := row.Key
 	for _, n := range k.Nodes {
-		if n.Thread == "" {
+		switch {
+		case n.Down && n.Thread == "":
+			parts = append(parts, plain(say("✕ node %d: down", n.Number)))
+		case n.Down:
+			parts = append(parts, plain(say("✕ node %d: down, with the key of %s", n.Number, n.Thread)))
+		case n.Thread == "":
 			parts = append(parts, plain(say("node %d: free", n.Number)))
-		} else {
+		default:
 			parts = append(parts, plain(say("node %d: %s", n.Number, n.Thread)))
 		}
 	}

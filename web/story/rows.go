@@ -184,6 +184,7 @@ func (m *maker) keys() []Story {
 		{"no expiry", view.Key{Type: "hash", Holds: []view.HoldCount{field(0, 1)}, Lease: l.Say("no expiry"), Fraction: 1000}},
 		{"almost over", m.hash(1, field(0, 1))},
 		{"nodes, a majority", majority},
+		{"nodes that do not answer", view.Key{Nodes: []view.Node{node(1, 0), {Number: 2, Down: true}, {Number: 3, Down: true, Thread: names(1), Ordinal: 1}, {Number: 4, Cut: names(1)}, node(5, 0)}}},
 		{"nodes, no majority", view.Key{Nodes: []view.Node{node(1, 0), node(2, 0), node(3, 1), node(4, 1), node(5, -1)}}},
 	}
 	out := make([]Story, 0, len(list))

@@ -99,7 +99,7 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 				}
 				for _, c := range r.Cells {
 					check("title", c.Title)
-					for _, n := range c.Notes {
+					for _, n := range slices.Concat(c.Earlier, c.Notes) {
 						check("note", n.Text)
 					}
 					for _, line := range c.Lines {

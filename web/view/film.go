@@ -179,11 +179,13 @@ func (f *Film) Add(e trace.Event) int {
 
 // tell has the sentence of an event stand for the row where that weighs more
 // than what came before. What befell a thread right after its call had ended
-// is told after that.
+// is told after that; what it wrote with a token before its call, before that.
 func (f *Frame) tell(l words.Language, w int, why string) {
 	switch {
 	case f.weight == weightOutcome && w == weightFault:
 		f.Why = l.Say("%s %s", f.Why, why)
+	case f.weight == weightToken && w == weightOutcome:
+		f.Why, f.weight = l.Say("%s %s", f.Why, why), w
 	case w > f.weight || w == f.weight && w < weightViolation:
 		f.Why, f.weight = why, w
 	}
@@ -269,7 +271,11 @@ func (f *Film) says(row *Row) string {
 	parts := []string{row.Time}
 	for _, c := range row.Cells {
 		if c.Acting {
-			parts = append(parts, c.Thread, c.Title)
+			parts = append(parts, c.Thread)
+			for _, n := range c.Earlier {
+				parts = append(parts, n.Text)
+			}
+			parts = append(parts, c.Title)
 			for _, n := range c.Notes {
 				parts = append(parts, n.Text)
 			}
@@ -305,23 +311,31 @@ func (f *Film) alarm(frame *Frame, row *Row) string {
 
 // Weights of events: the sentence of the weightiest stands for its row.
 const (
-	weightViolation = 8
-	weightOutcome   = 6
-	weightFault     = 5
+	weightViolation = 10
+	weightOutcome   = 7
+	weightFault     = 6
+	weightToken     = 5
 )
 
 func weight(e trace.Event) int {
-	switch e.Body.(type) {
+	switch b := e.Body.(type) {
 	case trace.Violation:
 		return weightViolation
 	case trace.Expired:
-		return 7
+		return 9
 	case trace.Outcome:
 		return weightOutcome
 	case trace.Fault:
 		return weightFault
 	case trace.Resource:
-		return 4
+		switch {
+		case b.Refused: // what its thread learns of its lock is less
+			return 8
+		case b.Op == trace.OpWrite && b.Token > 0:
+			return weightToken
+		default:
+			return 4
+		}
 	case trace.End:
 		return 3
 	case trace.Command:

@@ -25,7 +25,8 @@ type Lanes struct {
 	depth    int           // the deepest level believed in
 	broken   int           // violations
 	ended    int           // threads
-	highest  float64       // of the PTTLs, in milliseconds
+	down     outage
+	highest  float64 // of the PTTLs, in milliseconds
 }
 
 // laneRow is what the picture must know of a row.
@@ -34,6 +35,7 @@ type laneRow struct {
 	at, until float64 // milliseconds: its first and its last event
 	key       trace.KeyState
 	nodes     []trace.KeyState
+	down      int           // of these, those that do not answer
 	threads   []threadState // after it
 	marks     []laneMark
 	rules     []string // broken in it
@@ -72,7 +74,7 @@ const (
 // NewLanes returns the lanes of a run with a lock in Redis. Owners
 // maps owner ids to threads; leaseMillis is the height of a full lease.
 func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
-	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads))}
+	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: outage{}}
 }
 
 // LanesOf returns the lanes of a run of sc in which nothing has happened.
@@ -104,6 +106,7 @@ func (l *Lanes) Add(e trace.Event) {
 	} else {
 		l.byItself(row, e)
 	}
+	row.down = len(e.Nodes) - l.down.up(len(e.Nodes), "")
 	for i, name := range l.threads {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
@@ -125,6 +128,7 @@ func (l *Lanes) byItself(row *laneRow, e trace.Event) {
 		row.expired = true
 	case trace.Fault:
 		row.faults = append(row.faults, b.Do)
+		l.down.strike(b)
 		l.faults = true
 	}
 }

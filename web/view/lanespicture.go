@@ -107,6 +107,15 @@ type KeyLane struct {
 	Quorum      float64
 	Nodes       int // 0 where there is one Redis, else how many, and Quorum is the line's place
 	Areas       []KeyArea
+	Down        []LaneDown
+}
+
+// LaneDown is a time during which as many nodes do not answer.
+type LaneDown struct {
+	LaneSpan
+
+	Bottom float64 // of its area, which begins at the lane's top
+	Text   string  // where there is room
 }
 
 // KeyArea is a time during which the key has one owner.
@@ -649,6 +658,21 @@ func (d *drawing) count(nodes int) {
 	k.Nodes, k.Name, k.Full = nodes, d.lang.Say("nodes"), d.lang.Say("quorum %d of %d", quorum, nodes)
 	level := func(n int) float64 { return round(k.Bottom - (k.Bottom-k.Top)*float64(n)/float64(nodes)) }
 	k.Quorum = level(quorum)
+	for row, place := range d.shown {
+		bottom := level(nodes - d.rows[row].down)
+		switch last := len(k.Down) - 1; {
+		case d.rows[row].down == 0:
+		case last >= 0 && k.Down[last].Bottom == bottom && k.Down[last].To == place.From:
+			k.Down[last].To = place.To
+		default:
+			k.Down = append(k.Down, LaneDown{LaneSpan: place, Bottom: bottom, Text: d.lang.Say("✕ %d down", d.rows[row].down)})
+		}
+	}
+	for i := range k.Down {
+		if n := &k.Down[i]; !d.text || wide(n.Text)+12 > n.To-n.From {
+			n.Text = ""
+		}
+	}
 	for i := range d.threads {
 		var open *KeyArea
 		for row, place := range d.shown {

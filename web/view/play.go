@@ -132,6 +132,9 @@ func does(l words.Language, o run.Option) string {
 // again words what a thread does after it has waited: its next retry, or the
 // first attempt at a call that waited in the middle, or a device's next round.
 func again(l words.Language, o run.Option, call string) string {
+	if o.Handed {
+		return l.Say("hears that the lock was handed to it")
+	}
 	retry := o.Call.Attempt - 1
 	if retry < 1 || o.Call.Name == callBeat || o.Call.Name == callLook {
 		return call

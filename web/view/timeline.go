@@ -12,6 +12,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/run"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -65,6 +66,7 @@ const (
 // Cell is a thread in a row.
 type Cell struct {
 	Thread  string
+	Earlier []Note // what came before the call: the write at the end of the work
 	Title   string
 	Tone    Tone
 	Lines   []Line
@@ -156,6 +158,8 @@ type Node struct {
 	Number  int
 	Thread  string // who holds it there, or ""
 	Ordinal int
+	Down    bool   // it does not answer
+	Cut     string // the threads that alone it does not answer, listed
 }
 
 // HoldCount is a field of the lock's hash.
@@ -184,8 +188,10 @@ type Timeline struct {
 
 	rows    []Row
 	stands  map[string]*standing
+	called  map[string]int // the step in which a thread last made a call
 	decided map[string]int // the step in which a call of a thread last went well
 	belief  map[string]int
+	down    outage
 
 	// What a rule can be broken with: the tokens that were granted, and the
 	// values that were read and written, by the seq of their events.
@@ -197,7 +203,8 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
-		stands: map[string]*standing{}, decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
+		stands: map[string]*standing{}, called: map[string]int{}, down: outage{},
+		decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
 	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
@@ -220,6 +227,9 @@ func (t *Timeline) Add(e trace.Event) int {
 	row := &t.rows[len(t.rows)-1]
 	row.LastSeq = e.Seq
 	before := row.Key
+	if b, ok := e.Body.(trace.Fault); ok && e.Thread == "" {
+		t.down.strike(b)
+	}
 	row.Key = t.keyCell(e.Key)
 	row.Key.Nodes = t.nodes(e.Nodes)
 	t.belief = e.Belief
@@ -309,6 +319,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 	stand := t.stands[c.Thread]
 	switch b := e.Body.(type) {
 	case trace.Command:
+		t.begins(c, e.Step)
 		c.Lines = append(c.Lines, t.line(b, c.Ordinal))
 		if c.Title == "" {
 			c.Title = b.Call
@@ -317,6 +328,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			}
 		}
 	case trace.Outcome:
+		t.begins(c, e.Step)
 		if b.Call != lock.CallRenew {
 			stand.moves()
 		}
@@ -324,6 +336,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			t.numbers[e.Seq] = b.Token
 		}
 		title, tone := t.outcome(b)
+		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+			title, tone = t.l.Say("watchdog: the lease of %s renewed", listed(t.l, others)), Bad
+		}
 		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && lock.Protocol(t.scenario.Protocol) == lock.ReentrantFair {
 			title = t.l.Say("is handed the lock") // by a message: it has not asked again
 		}
@@ -356,6 +371,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 		c.note(resource(t.l, b), tone)
 	case trace.Fault:
+		if b.Do == scenario.FaultLoseReply {
+			t.begins(c, e.Step) // what it befalls comes after the commands
+		}
 		tone := Bad
 		if b.Do == run.FaultResume {
 			tone = Plain
@@ -370,6 +388,16 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.note(t.l.Say("ends: %s", result(t.l, b.Result)), tone)
 		*stand = standing{text: t.l.Say("ended: %s", result(t.l, b.Result))}
 	}
+}
+
+// begins has what was noted of a thread so far in a step stand before the call
+// that it makes now.
+func (t *Timeline) begins(c *Cell, step int) {
+	if t.called[c.Thread] == step {
+		return
+	}
+	t.called[c.Thread] = step
+	c.Earlier, c.Notes = c.Notes, nil
 }
 
 func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work) {
@@ -448,7 +476,7 @@ func writes(verb string) bool {
 func (t *Timeline) nodes(states []trace.KeyState) []Node {
 	var list []Node
 	for i, k := range states {
-		n := Node{Number: i + 1}
+		n := Node{Number: i + 1, Down: t.down[cut{i, ""}], Cut: listed(t.l, t.down.from(i))}
 		if k.Value != nil {
 			n.Thread = t.owners[*k.Value]
 			n.Ordinal = slices.Index(t.threads, n.Thread)

@@ -176,6 +176,7 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 	}{
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5}, "retry 1 of 5: lock, level 1"},
 		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "EXISTS"}, "retry 1 of 5: EXISTS … in lock, level 1"},
+		{run.Option{Next: run.NextRetry, Call: call("lock", 2), Retries: 5, First: "TIME", Handed: true}, "hears that the lock was handed to it"},
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 3), First: "GET"}, "retry 2: GET … in unlock, level 1"},
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 1), First: "GET"}, "GET … in unlock, level 1"}, // it waits for a node
 		{run.Option{Next: run.NextRetry, Call: call("beat", 2)}, "beat, round 2"},
@@ -291,6 +292,124 @@ func TestTheQueueIsFolded(t *testing.T) {
 			if len(c.Lines) > 0 && len(c.Groups()) != 1 {
 				t.Errorf("%s: the commands of one lock are in %d groups", r.Time, len(c.Groups()))
 			}
+		}
+	}
+}
+
+// A cell reads in the order of the events: the write at the end of the work
+// came before the unlock, the loss of a reply after the commands.
+func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
+	plain := func(text string) view.Note { return view.Note{Text: text, Tone: view.Plain} }
+	for _, c := range []struct {
+		name           string
+		step, thread   int
+		earlier, notes []view.Note
+	}{
+		{"fenced-late-write", 9, 1, []view.Note{plain("writes 1 with token 2")}, []view.Note{plain("ends: done")}},
+		{"fenced-late-write", 10, 0, []view.Note{{Text: "its write with token 1 is refused: a newer one was seen", Tone: view.Bad}}, []view.Note{{Text: "ends: lost", Tone: view.Bad}}},
+		{"fair", 5, 0, []view.Note{plain("writes 1")}, []view.Note{plain("ends: done")}},
+		{"fenced", 4, 0, []view.Note{plain("writes 1 with token 1")}, []view.Note{plain("works 60 ms"), plain("reads 1")}},
+		{"fenced-late-write", 2, 1, nil, []view.Note{plain("waits 20 ms")}},
+		{"lost-replies", 1, 0, nil, []view.Note{{Text: "fault: the reply is lost", Tone: view.Bad}, plain("connection reset by peer"), plain("waits 20 ms")}},
+	} {
+		cell := film(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
+		if !slices.Equal(cell.Earlier, c.earlier) || !slices.Equal(cell.Notes, c.notes) {
+			t.Errorf("%s T%d: %+v, then %+v; want %+v, then %+v", c.name, c.step, cell.Earlier, cell.Notes, c.earlier, c.notes)
+		}
+	}
+}
+
+// A node that does not answer is marked as long as it does not, in the table
+// and in the lanes.
+func TestANodeThatIsDownIsMarked(t *testing.T) {
+	marks := func(k view.Key) string {
+		var list []string
+		for _, n := range k.Nodes {
+			switch {
+			case n.Down:
+				list = append(list, "down")
+			case n.Cut != "":
+				list = append(list, "cut off from "+n.Cut)
+			default:
+				list = append(list, "up")
+			}
+		}
+		return strings.Join(list, ", ")
+	}
+	f := film(t, words.English, "redlock-two-nodes-down")
+	for i, r := range f.Rows() {
+		want := "up, down, up, down, up"
+		if i == 0 {
+			want = "up, down, up, up, up"
+		}
+		if got := marks(r.Key); got != want {
+			t.Errorf("%s: %s, want %s", r.Time, got, want)
+		}
+	}
+	key := f.Lanes().Window(words.English, "x", 0, f.Lanes().Len()).Key
+	if n := len(key.Down); n == 0 || key.Down[n-1].Bottom != key.Top+(key.Bottom-key.Top)*2/5 {
+		t.Errorf("the lanes show %+v between %v and %v", key.Down, key.Top, key.Bottom)
+	}
+
+	tl := timeline()
+	nodes := []trace.KeyState{trace.Absent(), trace.Absent()}
+	for i, c := range []struct {
+		fault trace.Fault
+		want  string
+	}{
+		{trace.Fault{Do: "down", Node: 2, Thread: "B"}, "up, cut off from B"},
+		{trace.Fault{Do: "down", Node: 2, Thread: "A"}, "up, cut off from A and B"},
+		{trace.Fault{Do: "down"}, "down, cut off from A and B"},
+		{trace.Fault{Do: "up", Node: 2, Thread: "A"}, "down, cut off from B"},
+		{trace.Fault{Do: "up", Node: 1}, "up, cut off from B"},
+	} {
+		tl.Add(trace.Event{Seq: i + 1, Step: i + 1, Key: trace.Absent(), Nodes: nodes, Body: c.fault})
+		if got := marks(tl.Rows()[i].Key); got != c.want {
+			t.Errorf("after %+v: %s, want %s", c.fault, got, c.want)
+		}
+	}
+}
+
+// The sentence of a row is about what matters most in it.
+func TestTheReasonIsAboutWhatMattersMost(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		step int
+		want string
+	}{
+		{"fenced-late-write", 9, "B writes 1 with token 2, one more than it read, and nobody wrote between. B has released the lock: its count fell to 0, so the key was deleted."},
+		{"fenced-late-write", 10, "A's write is refused: its token is 1, and one with token 2 has been here."},
+		{"naive-inner-reply-lost", 2, "A's watchdog has cut its lease, from 83 h 20 min to 300 ms."},
+		{"fair", 2, "B is refused: A holds the lock for another 295 ms, and B is number 1 in the queue."},
+		{"fair", 4, "D is refused: A holds the lock for another 261 ms, and D is number 3 in the queue."},
+		{"fair", 5, "A has released the lock: its count fell to 0, and the lock is B's already."},
+	} {
+		if got := film(t, words.English, c.name).Frames()[c.step-1].Why; got != c.want {
+			t.Errorf("%s T%d: %s", c.name, c.step, got)
+		}
+	}
+}
+
+// A renewal of another's lease is no success, and nothing is left below zero.
+func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		step, thread int
+		title        string
+		tone         view.Tone
+		earlier      string
+	}{
+		{"naive-inner-reply-lost", 13, 0, "watchdog: the lease of B renewed", view.Bad, ""},
+		{"naive-inner-reply-lost", 12, 1, "watchdog: lease renewed", view.Good, ""},
+		{"no-lock-over-buying", 5, 1, "leaves level 1", view.Plain, "takes one that is not there: the stock is at -1"},
+	} {
+		cell := film(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
+		earlier := ""
+		for _, n := range cell.Earlier {
+			earlier = n.Text
+		}
+		if cell.Title != c.title || cell.Tone != c.tone || earlier != c.earlier {
+			t.Errorf("%s T%d: %+v", c.name, c.step, cell)
 		}
 	}
 }

@@ -36,7 +36,7 @@ type Teller struct {
 	asked   map[callOf]*asked
 	threads map[string]*known
 	lease   map[int]time.Duration // what each node was last told, 0 where there is one
-	down    map[cut]bool
+	down    outage
 	wrote   trace.Resource          // the last write that was taken
 	token   int64                   // the newest that the resource has seen
 	grant   grant                   // the largest fencing token so far
@@ -61,6 +61,8 @@ type asked struct {
 	deleted        int    // keys of its own that were deleted
 	foreign        string // whose key was deleted
 	handed         string // to whom the lock was given
+	place          int64  // in the queue that it has joined
+	cut            int64  // what was left of the lease that was made shorter, in milliseconds
 }
 
 // known is what is known of a thread.
@@ -71,12 +73,6 @@ type known struct {
 	until     trace.Millis // it stands still so long
 	byHand    bool         // it stands still until it is resumed
 	ended     bool
-}
-
-// cut is a node, from 0, that does not answer: everybody, or one thread.
-type cut struct {
-	node   int
-	thread string
 }
 
 // jump is a jump of a clock of Redis.
@@ -96,7 +92,7 @@ type grant struct {
 func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string) *Teller {
 	return &Teller{
 		l: l, sc: sc, protocol: lock.Protocol(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
-		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: map[cut]bool{},
+		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: outage{},
 		jumps: map[int]jump{}, dropped: map[string]trace.Millis{},
 	}
 }
@@ -259,8 +255,8 @@ func (t *Teller) begin(e trace.Event, b trace.Command) {
 
 // strike notes what is down from now on.
 func (t *Teller) strike(e trace.Event, b trace.Fault) {
-	if e.Thread == "" && (b.Do == scenario.FaultDown || b.Do == scenario.FaultUp) {
-		t.down[cut{max(b.Node-1, 0), b.Thread}] = b.Do == scenario.FaultDown
+	if e.Thread == "" {
+		t.down.strike(b)
 	}
 	if b.Do == scenario.FaultClockJump {
 		t.jumps[b.Node] = jump{e.At, t.by(b)}
@@ -342,6 +338,11 @@ func (t *Teller) foldCommand(e trace.Event, b trace.Command) {
 		if c.n == 1 && c.ofLock(t) {
 			t.lease[b.Node] = time.Duration(c.number(2)) * time.Millisecond
 		}
+		if c.Call == lock.CallRenew && c.shortens() {
+			a.cut = c.before.PTTL
+		}
+	case "RPUSH":
+		a.place = c.n
 	case "HINCRBY":
 		if to := t.owner(c.arg(2)); to != c.who {
 			a.handed = to
@@ -498,6 +499,8 @@ func (t *Teller) refused(e trace.Event, b trace.Outcome) string {
 	switch {
 	case other == "":
 		return t.say("%s is refused: the key was another's when Redis looked.", who)
+	case t.call(who, b.Call).place > 0 && e.Key.PTTL >= 0:
+		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.call(who, b.Call).place)
 	case e.Key.Type == trace.TypeHash && e.Key.PTTL < 0:
 		return t.say("%s is refused: %s holds the key with count %d, and it has no expiry.", who, other, t.count(e.Key, other))
 	case e.Key.Type == trace.TypeHash:
@@ -537,9 +540,9 @@ func (t *Teller) released(e trace.Event, b trace.Outcome) string {
 	case b.Attempt > 1 && a.deleted == 0:
 		return t.say("%s takes “not held” for a release: an earlier request did it, for its lease cannot be over yet.", who)
 	case a.handed != "":
-		return t.say("%s has released the lock: its count was 0, and the lock is %s's already.", who, a.handed)
+		return t.say("%s has released the lock: its count fell to 0, and the lock is %s's already.", who, a.handed)
 	case t.counts():
-		return t.say("%s has released the lock: its count was 0, so the key was deleted.", who)
+		return t.say("%s has released the lock: its count fell to 0, so the key was deleted.", who)
 	default:
 		return t.say("%s has released the lock: its key was deleted.", who)
 	}
@@ -563,6 +566,8 @@ func (t *Teller) renewed(e trace.Event, b trace.Outcome) string {
 	switch other := t.other(e.Key, who); {
 	case b.Call == callBeat:
 		return t.say("%s has said that it is there: its key stands for %s.", who, t.ms(max(e.Key.PTTL, 0)))
+	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
+		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.call(who, b.Call).cut), t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who):
 		return t.say("%s's watchdog has renewed: the lease now has %s.", who, t.ms(max(e.Key.PTTL, 0)))
 	case other != "":
@@ -873,11 +878,11 @@ func (t *Teller) faultOfNode(e trace.Event, b trace.Fault) string {
 	switch b.Do {
 	case scenario.FaultDown:
 		if b.Thread != "" {
-			return t.say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node, b.Thread, t.up(all, b.Thread), all, quorum(e.Nodes))
+			return t.say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node, b.Thread, t.down.up(all, b.Thread), all, quorum(e.Nodes))
 		}
-		return t.say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node, t.up(all, ""), all, quorum(e.Nodes))
+		return t.say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node, t.down.up(all, ""), all, quorum(e.Nodes))
 	case scenario.FaultUp:
-		return t.say("Node %d answers again: %d of %d nodes do.", node, t.up(all, b.Thread), all)
+		return t.say("Node %d answers again: %d of %d nodes do.", node, t.down.up(all, b.Thread), all)
 	case scenario.FaultClockJump:
 		return t.say("Node %d has its clock jump by %s; the other clocks do not.", node, t.by(b))
 	}
@@ -887,17 +892,6 @@ func (t *Teller) faultOfNode(e trace.Event, b trace.Fault) string {
 	default:
 		return t.say("Node %d is struck by a fault: %s.", node, b.Do)
 	}
-}
-
-// up is how many nodes answer a thread; for "" those that answer anybody.
-func (t *Teller) up(all int, thread string) int {
-	n := 0
-	for node := range all {
-		if !t.down[cut{node, ""}] && (thread == "" || !t.down[cut{node, thread}]) {
-			n++
-		}
-	}
-	return n
 }
 
 // by says how far a clock jumps.
@@ -1055,6 +1049,6 @@ func (t *Teller) endOfRun(e trace.Event, b trace.End) string {
 	case t.broken == 1:
 		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
 	default:
-		return t.say("The run is over at step %d, with rules broken %d times.", e.Step, t.broken)
+		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.broken)
 	}
 }

@@ -205,7 +205,7 @@ func TestTheArticlesRunInWords(t *testing.T) {
 		"A reads its count: HGET answers 1, and leaving level 1 makes it 0.",
 		"A leaves level 1: HINCRBY makes its count 0, and at 0 the key is deleted.",
 		"A deletes the key: its count is 0, so the lock is free.",
-		"A has released the lock: its count was 0, so the key was deleted.",
+		"A has released the lock: its count fell to 0, so the key was deleted.",
 		"A is done: its business call has returned without an error, round 1 of 1.",
 		// T10
 		"B finds the lock free: EXISTS answers 0, there is no key.",
@@ -237,7 +237,7 @@ func TestALeaseThatEndsInWords(t *testing.T) {
 		23: "B finds the lock free: EXISTS answers 0, there is no key.",
 		26: "B has the lock at retry 4: hold count 1, and a lease of 200 ms.",
 		27: "A and B are inside at once: Redis dropped A's key 10 ms ago.",
-		34: "B has released the lock: its count was 0, so the key was deleted.",
+		34: "B has released the lock: its count fell to 0, so the key was deleted.",
 		36: "A ends its work at level 1, and in Redis the lock is not its own.",
 		37: "A has no field to count down: HEXISTS answers 0, there is no key.",
 		38: "A learns as it leaves level 1 that the lock was lost: there is no key.",
@@ -287,7 +287,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"an unlock whose first request was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: unlock, do: lose-request}]",
-			"A has released the lock: its count was 0, so the key was deleted.",
+			"A has released the lock: its count fell to 0, so the key was deleted.",
 		},
 		{
 			"an unlock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: unlock, do: lose-reply}]",

@@ -51,6 +51,9 @@ func (c command) number(i int) int64 { return number(c.arg(i)) }
 // beside it.
 func (c command) ofLock(t *Teller) bool { return c.arg(1) == t.sc.Lock.Key }
 
+// shortens tells whether a PEXPIRE leaves the key less time than it had.
+func (c command) shortens() bool { return c.n == 1 && c.before.PTTL > c.number(2) }
+
 // px is the expiry that a SET gives.
 func (c command) px() (time.Duration, bool) {
 	for i, a := range c.Args {
@@ -244,6 +247,8 @@ func (t *Teller) renewal(c command) string {
 		return t.say("%s's watchdog renews nothing: PEXPIRE answers 0, there is no key.", c.who)
 	case other != "" && !t.holds(c.after, c.who):
 		return t.say("%s's watchdog sets the lease of %s to %s: a plain PEXPIRE asks nobody.", c.who, other, given)
+	case c.shortens():
+		return t.say("%s's watchdog cuts the lease from %s to %s: a plain PEXPIRE does not look what is left.", c.who, left, given)
 	case c.Script == "":
 		return t.say("%s's watchdog sets the lease to %s, with a plain PEXPIRE that asks nobody whose it is.", c.who, given)
 	case c.before.PTTL == trace.NoExpiry:

@@ -161,6 +161,10 @@ func resource(l words.Language, b trace.Resource) string {
 		return l.Say("finds %d left", b.Value)
 	case b.Op == trace.OpRead:
 		return l.Say("reads %d", b.Value)
+	case b.Stock && b.Token > 0 && b.Value < 0:
+		return l.Say("takes one with token %d that is not there: the stock is at %d", b.Token, b.Value)
+	case b.Stock && b.Value < 0:
+		return l.Say("takes one that is not there: the stock is at %d", b.Value)
 	case b.Stock && b.Token > 0:
 		return l.Say("takes one with token %d: %d left", b.Token, b.Value)
 	case b.Stock:

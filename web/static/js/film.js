@@ -80,11 +80,14 @@
 export const MARKS = ["violation", "expired", "fault", "acquired", "released"];
 
 /**
- * A stop is a place at which one can stand: each row, and each position that
- * has none of its own. One can act only where a move is over.
+ * A stop is a place at which one can stand: the start, each row, and each
+ * fault and way of time that has none of its own. A decision without a row (it
+ * has asked a node that is down) is passed over: there is nothing to see of it.
+ * One can act only where a move is over.
  * @typedef {object} Stop
  * @property {number} row the last that is over
- * @property {number} position that the stop belongs to
+ * @property {number} from the first position that it belongs to
+ * @property {number} position the last one, where one acts
  * @property {boolean} whole the move is over here
  * @property {string} at
  * @property {string} [mark]
@@ -106,14 +109,15 @@ export function stopsOf(film) {
   }
   for (; had.positions < film.positions.length; had.positions++) {
     const n = had.positions;
-    const { row, at } = film.positions[n];
-    const from = n === 0 ? 0 : film.positions[n - 1].row;
-    if (row === from || n === 0) {
-      had.stops.push({ row, position: n, whole: true, at });
-      continue;
+    const { row, at, move } = film.positions[n];
+    const from = n === 0 ? -1 : film.positions[n - 1].row;
+    if (row === from && typeof move === "number") {
+      had.stops[had.stops.length - 1].position = n;
+    } else if (row === from) {
+      had.stops.push({ row, from: n, position: n, whole: true, at });
     }
     for (let r = from + 1; r <= row; r++) {
-      had.stops.push({ row: r, position: n, whole: r === row, at: film.rows[r - 1]?.at ?? at });
+      had.stops.push({ row: r, from: n, position: n, whole: r === row, at: film.rows[r - 1]?.at ?? at });
     }
   }
   return had.stops;

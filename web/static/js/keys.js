@@ -7,8 +7,15 @@ const SETTING = "relock-single-keys";
 /**
  * @param {Record<string, () => void>} actions by key, as in KeyboardEvent.key
  * @param {(digit: number, after: string) => void} [digit] a digit; after is "x" where x was pressed before it
+ * @param {Element | null} [within] they act only once one has gone in there; the page keeps its own keys until then
  */
-export function keys(actions, digit) {
+export function keys(actions, digit, within = null) {
+  let entered = within === null;
+  for (const event of ["pointerdown", "focusin"]) {
+    document.addEventListener(event, (e) => {
+      entered = within === null || within.contains(/** @type {Element} */ (e.target));
+    });
+  }
   const setting = /** @type {HTMLInputElement} */ (byId("single-keys"));
   setting.checked = localStorage.getItem(SETTING) !== "off";
   setting.addEventListener("change", () => {
@@ -20,7 +27,7 @@ export function keys(actions, digit) {
   let prefix = "";
   document.addEventListener("keydown", (event) => {
     const target = /** @type {Element} */ (event.target);
-    if (!setting.checked || event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog")) {
+    if (!entered || !setting.checked || event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog")) {
       return;
     }
     if (event.key === " " && target.closest("button, a, summary")) {

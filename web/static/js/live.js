@@ -64,6 +64,13 @@ export function live(run) {
     }
   }
 
+  /** The row that one stands at is in sight: who has scrolled away, to steer a
+   *  thread or to read, is not taken back. */
+  function looking() {
+    const row = document.querySelector("#rows [aria-current]")?.getBoundingClientRect();
+    return !row || (row.bottom > 0 && row.top < innerHeight);
+  }
+
   /** @param {any} frame */
   function take(frame) {
     const along = view.at() === tip() && !view.playing();
@@ -78,7 +85,7 @@ export function live(run) {
     if (newest && (along || newest.includes(` data-step="${view.row() || 1}"`))) {
       view.lanes(newest); // else one looks at another part
     }
-    view.go(along ? tip() : view.at(), along && !frame.ended);
+    view.go(along ? tip() : view.at(), along && !frame.ended && looking());
     if (frame.ended) {
       run.dataset.ended = "true";
       controls?.remove();

@@ -109,7 +109,9 @@ export function play(stage) {
 
   /** @param {string} text */
   function complain(text) {
-    problem.textContent = text;
+    if (problem.textContent !== text) {
+      problem.textContent = text; // an alert is read out each time it is set
+    }
     problem.hidden = text === "";
   }
 
@@ -231,8 +233,9 @@ export function play(stage) {
    * Acts where one stands; in the past that makes a branch.
    * @param {object} frame
    * @param {string} [note] what was done, to be read out
+   * @param {() => void} [then]
    */
-  function act(frame, note) {
+  function act(frame, note, then) {
     const from = view.at();
     touched = null;
     view.pause();
@@ -245,6 +248,7 @@ export function play(stage) {
         note = [note, say("A branch from here; the other one stays.")].filter(Boolean).join(" ");
       }
       view.announce(note);
+      then?.();
     });
   }
 
@@ -365,7 +369,13 @@ export function play(stage) {
       view.announce();
       return;
     }
-    act({ do: "step", thread: option.thread, background: option.background ?? false });
+    const before = view.row();
+    act({ do: "step", thread: option.thread, background: option.background ?? false }, "", () => {
+      const again = branch().positions[view.at()].options?.some((o) => o.can && o.thread === thread && Boolean(o.background) === background);
+      if (view.row() === before && again) {
+        step(thread, background); // nothing of it shows: it has asked a node that is down
+      }
+    });
   }
 
   const unfinished = () => say("This decision is not over: step on to T%s, then act.", String(branch().positions[view.at()].row));
@@ -509,7 +519,7 @@ export function play(stage) {
     const label = option.background ? say("Step %s's watchdog", option.thread) : say("Step %s", option.thread);
     const button = make("button", { type: "button", class: option.background ? "step small" : "step" }, label);
     button.dataset.option = `${tag}${option.thread}${option.background ?? false}`;
-    const text = unfinished || wordsOf(option);
+    const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
     // Whatever cannot be done now keeps the focus, and says why.
     button.setAttribute("aria-disabled", String(!option.can || unfinished !== ""));
     button.setAttribute("aria-label", `${label}: ${text}`);
@@ -518,6 +528,12 @@ export function play(stage) {
     const entry = make(tag, { class: "option" }, button, make("span", { class: "does" }, text));
     entry.classList.add(`t${threads.indexOf(option.thread) % 8}`);
     return entry;
+  }
+
+  /** To the branch that one stands on, or where there is no other to the transport. */
+  function focusBranch() {
+    view.show();
+    /** @type {HTMLElement | null} */ (stage.querySelector('#branches:not([hidden]) [aria-pressed="true"], #transport [tabindex="0"]'))?.focus();
   }
 
   function drawBranches() {
@@ -540,7 +556,7 @@ export function play(stage) {
       select.hidden = others.length === 1;
       compare.onclick = () => compareWith(Number(select.value));
       const drop = make("button", { type: "button", id: "drop", class: "quiet" }, say("Drop %s", branch().name));
-      drop.onclick = () => inTurn(() => command({ do: "drop", branch: current }, () => byId(`branch-${current}`)?.focus()));
+      drop.onclick = () => inTurn(() => command({ do: "drop", branch: current }, focusBranch));
       buttons.push(make("span", { class: "row" }, compare, select), drop);
     }
     box.hidden = others.length === 0; // one alone is not chosen
@@ -616,10 +632,29 @@ export function play(stage) {
 
   // ---- wiring
 
-  byId("example").addEventListener("change", (event) => {
-    const { value } = /** @type {HTMLSelectElement} */ (event.target);
-    if (value) {
-      location.href = value;
+  // By the mouse a choice opens at once; the arrows only choose, and Enter opens.
+  const example = /** @type {HTMLSelectElement} */ (byId("example"));
+  let choosing = false;
+  const opens = () => {
+    if (example.value) {
+      location.href = example.value;
+    }
+  };
+  example.addEventListener("keydown", (event) => {
+    choosing = event.key !== "Enter";
+    if (event.key === "Enter" && example.value) {
+      event.preventDefault();
+      opens();
+    }
+  });
+  example.addEventListener("pointerdown", () => {
+    choosing = false;
+  });
+  example.addEventListener("change", () => {
+    if (choosing) {
+      byId("status").textContent = say("Enter opens it.");
+    } else {
+      opens();
     }
   });
   // What is in the rail comes anew with each scenario.
@@ -737,8 +772,8 @@ export function play(stage) {
       d: () => (byId("compare") ? byId("compare").click() : complain(say("There is one branch only: step back and act, and there are two."))),
       u: () => {
         inTurn(() => {
-          if (view.at() > 0) {
-            act({ do: "cut", at: view.at() - 1 });
+          if (view.from() > 0) {
+            act({ do: "cut", at: view.from() - 1 });
           }
         });
       },

@@ -34,18 +34,16 @@ function hand(rows, list) {
 }
 
 /** The keys that need nothing but the film.
- *  @param {ReturnType<typeof viewer>} view */
-export function readingKeys(view) {
-  keys({
-    ...keysOf(view),
-    f: () => stageTheme(view.show),
-  });
+ *  @param {ReturnType<typeof viewer>} view
+ *  @param {Element | null} [within] as keys has it */
+export function readingKeys(view, within) {
+  keys({ ...keysOf(view), f: () => stageTheme(view.show) }, undefined, within);
 }
 
 /** Stands still at the end until it is started. */
 export function replay() {
   const film = filmInPage();
   const view = viewer({ film: () => film });
-  readingKeys(view);
+  readingKeys(view, document.querySelector(".replay"));
   view.go(film.positions.length - 1, false);
 }

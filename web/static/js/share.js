@@ -52,10 +52,24 @@ export function share(shown) {
       `sandbox="allow-scripts allow-same-origin allow-popups" referrerpolicy="no-referrer"></iframe>`;
   }
 
+  /** Asks the server, and says so where it does not answer.
+   *  @param {string} path
+   *  @param {RequestInit} [request] */
+  async function ask(path, request) {
+    try {
+      return await fetch(path, request);
+    } catch {
+      note(say("The server does not answer. Please try again in a moment."));
+      return null;
+    }
+  }
+
   async function shorten() {
-    const answer = await fetch("/s", { method: "POST", body: await packed(), headers: { "Content-Type": "text/plain" } });
-    if (!answer.ok) {
-      note(say("The server could not keep it. Please try again in a moment."));
+    const answer = await ask("/s", { method: "POST", body: await packed(), headers: { "Content-Type": "text/plain" } });
+    if (!answer?.ok) {
+      if (answer) {
+        note(say("The server could not keep it. Please try again in a moment."));
+      }
       return;
     }
     offer(new URL((await answer.json()).path, location.href));
@@ -75,8 +89,11 @@ export function share(shown) {
 
   async function qr() {
     const path = `/qr?text=${encodeURIComponent(input.value)}`;
-    if (!(await fetch(path)).ok) {
-      note(say("That link is too long for a QR code. Make it short first."));
+    const answer = await ask(path);
+    if (!answer?.ok) {
+      if (answer) {
+        note(say("That link is too long for a QR code. Make it short first."));
+      }
       return;
     }
     code.src = path;
@@ -85,9 +102,11 @@ export function share(shown) {
 
   /** @param {string} format */
   async function save(format) {
-    const answer = await fetch(`/export?format=${format}`, { method: "POST", body: await shown.packed(), headers: { "Content-Type": "text/plain" } });
-    if (!answer.ok) {
-      note(say("The server could not make that file. Please try again in a moment."));
+    const answer = await ask(`/export?format=${format}`, { method: "POST", body: await shown.packed(), headers: { "Content-Type": "text/plain" } });
+    if (!answer?.ok) {
+      if (answer) {
+        note(say("The server could not make that file. Please try again in a moment."));
+      }
       return;
     }
     const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1];

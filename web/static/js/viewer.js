@@ -55,7 +55,7 @@ export function viewer(owner) {
   const over = () => Boolean(film().positions[film().positions.length - 1].over ?? !owner.more);
   /** The stop at which the move to a position is over, or at which it begins. */
   const stopOf = (/** @type {number} */ position, begins = false) =>
-    Math.max(0, begins ? stops().findIndex((s) => s.position === position) : stops().findLastIndex((s) => s.position <= position));
+    Math.max(0, begins ? stops().findIndex((s) => s.position >= position) : stops().findLastIndex((s) => s.from <= position));
   const inTurn = owner.inTurn ?? ((/** @type {() => void} */ act) => act());
 
   const box = /** @type {HTMLElement} */ (document.querySelector("[data-lanes]"));
@@ -411,7 +411,9 @@ export function viewer(owner) {
     quiet = true;
     act();
     quiet = false;
-    byId("status").textContent = before;
+    if (byId("status").textContent !== before) {
+      byId("status").textContent = before;
+    }
   }
 
   function pause() {
@@ -476,8 +478,10 @@ export function viewer(owner) {
       pause();
       go(Number(select.value));
       announce();
-      select.value = "";
     }
+  });
+  byId("jump").addEventListener("blur", (event) => {
+    /** @type {HTMLSelectElement} */ (event.target).value = ""; // until then the arrows go from mark to mark
   });
   document.addEventListener("visibilitychange", () => {
     if (document.hidden && timer) {
@@ -509,7 +513,12 @@ export function viewer(owner) {
     /** Stands where the move to a position begins to show, which was made
      *  just now. @param {number} position */
     arrive(position) {
-      go(stopOf(position, true));
+      const to = stopOf(position, true);
+      if (to === at && !over()) {
+        owner.more?.(); // nothing of it shows
+        return;
+      }
+      go(to);
       enter();
       if (!timer) {
         announce();
@@ -517,6 +526,8 @@ export function viewer(owner) {
     },
     /** The position that is stood at, or whose move goes on there. */
     at: () => stop().position,
+    /** The first position that is not told from it. */
+    from: () => stop().from,
     /** One can act here: the move is over. */
     whole: () => stop().whole,
     row: () => stop().row,
