@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -26,13 +27,28 @@ type Played struct {
 	Scenario *scenario.Scenario
 	Header   trace.Header
 	Events   []trace.Event
-	Followed int   // the moves of the schedule that fitted
-	Err      error // what ended the run early, or nil
+	Own      int           // moves of the schedule that its policy would not have made
+	Fitted   int           // those of them that could be made here too, from the first on
+	Parted   time.Duration // where Fitted < Own: the instant of the first that could not
+	Err      error         // what ended the run early, or nil
 }
 
-// Compare runs a scenario on the virtual clock once with each protocol. A
-// schedule that does not fit a protocol is followed as far as it does, and by
-// the policy from there. It fails with ErrCompared, or with ctx's error.
+// Compare runs a scenario on the virtual clock once with each protocol.
+//
+// A choice in a schedule is a place among those that can move, and means
+// somebody else with a lock that needs more decisions, or fewer. So the schedule
+// is played with the scenario's own protocol first, and what is taken to the
+// others is what a person wanted and the policy would not have done: that this
+// thread moves now, before its turn; that nobody moves until then; that this
+// fault strikes. Each is done at the instant at which it was done there, after
+// whoever the policy had moved at that instant before it, where they can move;
+// all other moves are left to the policy. With the scenario's own protocol that
+// is the run of its schedule, event by event. A fault that a protocol cannot
+// have is left out with it. From the first move that does not fit, as where its
+// thread cannot move at that instant, the policy goes on alone: Played says
+// when that was.
+//
+// It fails with ErrCompared, or with ctx's error.
 func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]Played, error) {
 	var known []string
 	for _, p := range scenario.Protocols() {
@@ -49,9 +65,13 @@ func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]
 			return nil, fmt.Errorf("%w: %s is named twice", ErrCompared, p)
 		}
 	}
+	own, err := ownMoves(ctx, sc)
+	if err != nil {
+		return nil, err
+	}
 	var out []Played
 	for _, p := range protocols {
-		one, err := play(ctx, sc.With(p))
+		one, err := play(ctx, sc.With(p), possible(sc, p, own))
 		if err != nil {
 			return nil, err
 		}
@@ -71,23 +91,52 @@ func joined(names []string) string {
 	return text
 }
 
-func play(ctx context.Context, sc *scenario.Scenario) (Played, error) {
-	moves := sc.Schedule
-	for {
-		r, err := run.New(sc.WithSchedule(moves), run.Options{})
-		if err != nil {
-			return Played{}, fmt.Errorf("engine: %w", err)
-		}
-		err = r.Execute(ctx)
-		var parted *run.Divergence
-		if errors.As(err, &parted) && parted.Decision <= len(moves) {
-			moves = moves[:parted.Decision-1]
-			continue
-		}
-		if ctx.Err() != nil {
-			return Played{}, fmt.Errorf("engine: compare: %w", context.Cause(ctx))
-		}
-		events, _ := r.Log().Since(0)
-		return Played{sc.Lock.Protocol, sc, r.Header(), events, len(moves), err}, nil
+// ownMoves are those of the scenario's schedule that are the person's.
+func ownMoves(ctx context.Context, sc *scenario.Scenario) ([]run.Own, error) {
+	if len(sc.Schedule) == 0 {
+		return nil, nil
 	}
+	r, err := run.New(sc.WithSchedule(nil), run.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	live, err := r.Begin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("engine: compare: %w", err)
+	}
+	defer live.Close(nil)
+	own, err := live.Own(ctx, sc.Schedule)
+	if err != nil {
+		return nil, fmt.Errorf("engine: compare: %w", err)
+	}
+	return own, nil
+}
+
+// possible leaves out the faults that a protocol cannot have.
+func possible(sc *scenario.Scenario, protocol string, own []run.Own) []run.Own {
+	return slices.DeleteFunc(slices.Clone(own), func(one run.Own) bool {
+		return len(sc.WithSchedule([]scenario.Move{one.Move}).With(protocol).Schedule) == 0
+	})
+}
+
+func play(ctx context.Context, sc *scenario.Scenario, own []run.Own) (Played, error) {
+	r, err := run.New(sc.WithSchedule(nil), run.Options{})
+	if err != nil {
+		return Played{}, fmt.Errorf("engine: %w", err)
+	}
+	live, err := r.Begin(ctx)
+	if err != nil {
+		return Played{}, fmt.Errorf("engine: compare: %w", err)
+	}
+	fitted, err := live.Play(ctx, own)
+	live.Close(err)
+	if ctx.Err() != nil {
+		return Played{}, fmt.Errorf("engine: compare: %w", context.Cause(ctx))
+	}
+	events, _ := r.Log().Since(0)
+	p := Played{Protocol: sc.Lock.Protocol, Scenario: sc, Header: r.Header(), Events: events, Own: len(own), Fitted: fitted, Err: err}
+	if fitted < len(own) {
+		p.Parted = own[fitted].At
+	}
+	return p, nil
 }

@@ -152,6 +152,34 @@ func fault(r *rand.Rand) scenario.Fault {
 	}[r.IntN(16)]
 }
 
+// wander does this and that.
+func wander(t *testing.T, s *engine.Session, r *rand.Rand) {
+	t.Helper()
+	for range 60 {
+		var err error
+		id := s.Branches()[r.IntN(len(s.Branches()))].ID
+		b, _ := s.Branch(id)
+		at := len(b.Moves)
+		if r.IntN(20) == 0 {
+			at = r.IntN(at + 1)
+		}
+		switch r.IntN(8) {
+		case 0:
+			_, err = s.Apply(t.Context(), id, at, move(fault(r)))
+		case 1:
+			_, err = s.PassTime(t.Context(), id, at, []engine.Passage{engine.ToEvent, engine.ToExpiry, engine.ByLength}[r.IntN(3)], time.Duration(1+r.IntN(30))*ms)
+		case 2, 3, 4:
+			_, err = s.StepThread(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)], r.IntN(5) == 0)
+		default:
+			_, err = s.Step(t.Context(), id)
+		}
+		var refused *run.Refusal
+		if err != nil && !errors.As(err, &refused) && !errors.Is(err, engine.ErrBranches) {
+			t.Fatalf("%v", err)
+		}
+	}
+}
+
 // Whatever a person does, in whatever order, the moves written down give the
 // same trace to the byte, and what was refused has changed nothing.
 func TestWhateverIsDoneCanBeRepeated(t *testing.T) {
@@ -171,28 +199,7 @@ func TestWhateverIsDoneCanBeRepeated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 60 {
-			id := s.Branches()[r.IntN(len(s.Branches()))].ID
-			b, _ := s.Branch(id)
-			at := len(b.Moves)
-			if r.IntN(20) == 0 {
-				at = r.IntN(at + 1)
-			}
-			switch r.IntN(8) {
-			case 0:
-				_, err = s.Apply(t.Context(), id, at, move(fault(r)))
-			case 1:
-				_, err = s.PassTime(t.Context(), id, at, []engine.Passage{engine.ToEvent, engine.ToExpiry, engine.ByLength}[r.IntN(3)], time.Duration(1+r.IntN(30))*ms)
-			case 2, 3, 4:
-				_, err = s.StepThread(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)], r.IntN(5) == 0)
-			default:
-				_, err = s.Step(t.Context(), id)
-			}
-			var refused *run.Refusal
-			if err != nil && !errors.As(err, &refused) && !errors.Is(err, engine.ErrBranches) {
-				t.Fatalf("seed %d: %v", seed, err)
-			}
-		}
+		wander(t, s, r)
 		for _, b := range s.Branches() {
 			wellFormed(t, b)
 			h, events, err := s.Trace(b.ID)

@@ -103,7 +103,7 @@ func TestProtocolTextsAreSpaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range list {
-		for _, line := range p.Chinese {
+		for _, line := range slices.Concat(p.Guarantees.Chinese, p.Holes.Chinese) {
 			if at := unspaced(line); at != "" {
 				t.Errorf("%s: a space is missing in %q", p.Name, at)
 			}

@@ -17,15 +17,28 @@ var protocolTexts []byte
 
 // Protocol says what a lock guarantees and where it fails.
 type Protocol struct {
-	Name          string   `yaml:"name"`
-	Source        string   `yaml:"source"`    // the article or library that it comes from
-	ChineseSource string   `yaml:"zh-source"` // the same, in Chinese
-	English       []string `yaml:"en"`        // three lines
-	Chinese       []string `yaml:"zh"`
+	Name          string `yaml:"name"`
+	Source        string `yaml:"source"`     // the article or library that it comes from
+	ChineseSource string `yaml:"zh-source"`  // the same, in Chinese
+	Guarantees    Lines  `yaml:"guarantees"` // at least one
+	Holes         Lines  `yaml:"holes"`      // at least one
 }
 
-// lines is how many a text has: what a person reads beside a table.
-const lines = 3
+// Lines are the same in both languages of the site, as many in each.
+type Lines struct {
+	English []string `yaml:"en"`
+	Chinese []string `yaml:"zh"`
+}
+
+// In is what they are in Chinese, or in English.
+func (l Lines) In(chinese bool) []string {
+	if chinese {
+		return l.Chinese
+	}
+	return l.English
+}
+
+func (l Lines) complete() bool { return len(l.English) > 0 && len(l.English) == len(l.Chinese) }
 
 // Protocols returns the texts, in the order in which scenario.Protocols lists
 // the locks. It fails where a text is missing or is about no lock.
@@ -40,8 +53,8 @@ func readProtocols() ([]Protocol, error) {
 	}
 	byName := map[string]Protocol{}
 	for _, p := range list {
-		if len(p.English) != lines || len(p.Chinese) != lines || p.Source == "" || p.ChineseSource == "" {
-			return nil, fmt.Errorf("lessons: protocols.yaml: %q needs a source and %d lines in each language", p.Name, lines)
+		if !p.Guarantees.complete() || !p.Holes.complete() || p.Source == "" || p.ChineseSource == "" {
+			return nil, fmt.Errorf("lessons: protocols.yaml: %q needs a source, guarantees and holes in each language", p.Name)
 		}
 		byName[p.Name] = p
 	}

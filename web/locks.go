@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	"relock/engine/scenario"
 	"relock/lessons"
@@ -20,17 +21,33 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	say := words.From(r.Context())
 	p := view.Locks{Intro: say.Say("Each of them is a real implementation on the same stage. Some are here to be seen failing.")}
 	p.Page = s.frame(r, say.Say("The locks"))
+	groups, err := shelves(say)
+	if err != nil {
+		return err
+	}
+	chinese := say == words.Chinese
 	for i, known := range scenario.Protocols() {
-		l := view.Lock{Name: known.Name, Summary: say.Say(words.Text(known.Summary)), Lines: texts[i].English, Source: texts[i].Source}
-		if say == words.Chinese {
-			l.Lines, l.Source = texts[i].Chinese, texts[i].ChineseSource
-		}
-		for _, e := range s.examples {
-			if e.sc.Lock.Protocol == known.Name {
-				l.Examples = append(l.Examples, view.Example{Name: e.name, Title: titleOf(say, e.sc)})
-			}
+		l := view.Lock{
+			Name: known.Name, Summary: say.Say(words.Text(known.Summary)), Source: say.Pick(texts[i].Source, texts[i].ChineseSource),
+			Guarantees: texts[i].Guarantees.In(chinese), Holes: texts[i].Holes.In(chinese), Examples: s.playedOn(known.Name, groups),
 		}
 		p.List = append(p.List, l)
 	}
 	return render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
+}
+
+// playedOn are the scenarios of the gallery on a lock, in its order. A heartbeat
+// is on none.
+func (s *Server) playedOn(protocol string, groups []view.Group) []view.Example {
+	var list []view.Example
+	for _, g := range groups {
+		for _, e := range g.Exhibits {
+			if slices.ContainsFunc(s.examples, func(x example) bool {
+				return x.name == e.Name && x.sc.Lock.Protocol == protocol && x.sc.Kind != scenario.KindHeartbeat
+			}) {
+				list = append(list, view.Example{Name: e.Name, Title: e.Title})
+			}
+		}
+	}
+	return list
 }

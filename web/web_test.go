@@ -433,6 +433,98 @@ func TestShutdownClosesSocketsGoingAway(t *testing.T) {
 	}
 }
 
+func TestALockListsWhatItKeepsWhereItFailsAndItsScenariosInReadingOrder(t *testing.T) {
+	_, body := open(t, nil).do(t, http.MethodGet, "/locks", nil)
+	for _, lock := range []struct{ name, guarantee, hole, first, last string }{
+		{"reentrant", "in a partition too", "stands still longer than its lease", "/play/two-threads", "/play/lost-replies"},
+		{"mutex", "only the owner deletes", "behind its own lock", `/play/mutex"`, "/play/mutex-lost-reply"},
+	} {
+		_, card, _ := strings.Cut(body, `<article class="card" id="`+lock.name+`"`)
+		card, _, _ = strings.Cut(card, "</article>")
+		at := 0
+		for _, want := range []string{">Guarantees<", lock.guarantee, ">Holes<", lock.hole, lock.first, lock.last} {
+			next := strings.Index(card[at:], want)
+			if next < 0 {
+				t.Fatalf("%s: no %q after what comes before it:\n%s", lock.name, want, card)
+			}
+			at += next
+		}
+		if strings.Contains(card, "/play/heartbeat") {
+			t.Errorf("%s: a heartbeat takes no lock", lock.name)
+		}
+	}
+}
+
+// Every page leads to what is said about the site, but those that a run fills.
+func TestTheFooterLeavesRunsTheirRoom(t *testing.T) {
+	s := open(t, nil)
+	res, _ := s.do(t, http.MethodPost, "/runs", url.Values{"yaml": {"threads: [{name: A}]"}})
+	for path, want := range map[string]bool{
+		"/": true, "/scenarios": true, "/about": true, "/api": true, "/edit": true, "/locks": true, "/nowhere": true,
+		"/play": false, "/play/fair": false, res.Header.Get("Location"): false,
+	} {
+		_, body := s.do(t, http.MethodGet, path, nil)
+		_, footer, found := strings.Cut(body, "<footer")
+		if found != want || want && (!strings.Contains(footer, `href="/about"`) || !strings.Contains(footer, `href="/api"`)) {
+			t.Errorf("%s: a footer with both links: %t, want %t", path, found, want)
+		}
+	}
+}
+
+// What a program can ask for is documented; the rest is pages for people and
+// what those alone ask for.
+func TestEveryRouteIsDocumented(t *testing.T) {
+	told := map[string]bool{
+		"GET /{$}": true, "GET /scenarios": true, "GET /about": true, "GET /api": true, "GET /locks": true,
+		"GET /play": true, "GET /play/{example}": true, "GET /edit": true,
+		"POST /edit": true, "POST /edit/scenario": true, "POST /edit/file": true, // of the editor's own form
+		"GET /static/": true, "/": true,
+	}
+	here := map[string]bool{}
+	for _, route := range web.Routes(open(t, nil).web) {
+		here[route] = true
+	}
+	for _, section := range view.Reference(words.English) {
+		if section.ID != "http" {
+			continue
+		}
+		for _, e := range section.Entries {
+			route, _, _ := strings.Cut(e.Name, "?")
+			told[route] = true
+		}
+	}
+	for route := range here {
+		if !told[route] {
+			t.Errorf("%s is not documented", route)
+		}
+	}
+	for route := range told {
+		if !here[route] {
+			t.Errorf("%s is documented, and there is no such route", route)
+		}
+	}
+}
+
+// A program runs a scenario with no more than the interface tells of.
+func TestARunIsStartedAsTheInterfaceSays(t *testing.T) {
+	s := open(t, nil)
+	for _, c := range []struct {
+		form   url.Values
+		status int
+		to     string
+	}{
+		{url.Values{"yaml": {"threads: [{name: A}]"}}, http.StatusSeeOther, "/runs/"},
+		{url.Values{"yaml": {`{"threads": [{"name": "A"}]}`}, "store": {"wall"}, "slow": {"2"}}, http.StatusSeeOther, "/runs/"},
+		{url.Values{"yaml": {"threads: [{name: A}]"}, "action": {"step"}}, http.StatusSeeOther, "/play#v1."},
+		{url.Values{"yaml": {"threads: []"}}, http.StatusUnprocessableEntity, ""},
+	} {
+		res, _ := s.do(t, http.MethodPost, "/runs", c.form)
+		if res.StatusCode != c.status || !strings.HasPrefix(res.Header.Get("Location"), c.to) {
+			t.Errorf("%v: %d to %q, want %d to %q", c.form, res.StatusCode, res.Header.Get("Location"), c.status, c.to)
+		}
+	}
+}
+
 func TestPagesAndHeaders(t *testing.T) {
 	s := open(t, nil)
 	for _, c := range []struct {
@@ -444,6 +536,7 @@ func TestPagesAndHeaders(t *testing.T) {
 		{"/scenarios", 200, "The lease, and when it ends"},
 		{"/scenarios?lang=zh", 200, "两个线程"},
 		{"/about", 200, "What is real"},
+		{"/about", 200, "also a Go package, relock/engine/lock"},
 		{"/api", 200, "/play/socket"},
 		{"/embed/play", 200, "Open in the playground"},
 		{"/embed/play/nothing", 404, "There is no such page"},

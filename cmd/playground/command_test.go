@@ -413,9 +413,9 @@ func TestCompare(t *testing.T) {
 // A schedule that fits one lock need not fit another: it is followed as far
 // as it does, and that is said.
 func TestCompareFollowsAScheduleAsFarAsItFits(t *testing.T) {
-	const text = "lock: {lease: 200ms}\nthreads: [{name: A, depth: 2, work: 50ms}, {name: B, work: 50ms}]\nschedule: [1, 0, 0, 0, 0, 0, 0]\n"
-	got := playground(t, text, "compare", "-protocols", "reentrant,none", "-")
-	if got.code != 0 || !strings.Contains(got.out, "follows the schedule for") {
+	const text = "lock: {lease: 200ms}\nthreads: [{name: A, depth: 2, work: 10ms}, {name: B, start: 20ms}]\nschedule: [0, 0, 1]\n"
+	got := playground(t, text, "compare", "-protocols", "reentrant,mutex", "-")
+	if got.code != 0 || strings.Count(got.out, "the moves fitted until") != 1 || !strings.Contains(got.out, "until 20 ms;") {
 		t.Errorf("%+v", got)
 	}
 }

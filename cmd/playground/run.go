@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"relock/engine"
@@ -272,15 +271,26 @@ func protocols(args []string, env environment) int {
 		if !*long && !*chinese {
 			continue
 		}
-		lines, source := texts[i].English, texts[i].Source
+		l, source := words.English, texts[i].Source
 		if *chinese {
-			lines, source = texts[i].Chinese, texts[i].ChineseSource
+			l, source = words.Chinese, texts[i].ChineseSource
 		}
-		for _, line := range append(slices.Clone(lines), "("+source+")") {
-			for _, part := range wrap(line, env.width()-4) {
-				fmt.Fprintln(env.out, "    "+part)
-			}
-		}
+		explain(env, l.Say("Guarantees"), texts[i].Guarantees.In(*chinese))
+		explain(env, l.Say("Holes"), texts[i].Holes.In(*chinese))
+		explain(env, "("+source+")", nil)
 	}
 	return exitOK
+}
+
+// explain prints lines below a heading.
+func explain(env environment, heading string, lines []string) {
+	const margin = "    "
+	for _, part := range wrap(heading, env.width()-len(margin)) {
+		fmt.Fprintln(env.out, margin+part)
+	}
+	for _, line := range lines {
+		for _, part := range wrap("- "+line, env.width()-len(margin)) {
+			fmt.Fprintln(env.out, margin+part)
+		}
+	}
 }

@@ -198,13 +198,16 @@ func (s *Stepper) Apply(ctx context.Context, m scenario.Move) error {
 	case m.Until > 0:
 		return s.wait(ctx, m.Until)
 	default:
-		return s.choose(ctx, func() (int, error) {
-			if m.Choice >= len(s.ready) {
-				return 0, &Refusal{Why: NoChoice, Choice: m.Choice, Choices: len(s.ready)}
-			}
-			return m.Choice, nil
-		})
+		return s.choose(ctx, func() (int, error) { return s.among(m.Choice) })
 	}
+}
+
+// among is a choice that can be made, or a *Refusal.
+func (s *Stepper) among(choice int) (int, error) {
+	if choice >= len(s.ready) {
+		return 0, &Refusal{Why: NoChoice, Choice: choice, Choices: len(s.ready)}
+	}
+	return choice, nil
 }
 
 // chosen is the policy's choice.

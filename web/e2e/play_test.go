@@ -79,6 +79,44 @@ func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 	}
 }
 
+// Branches stay when the page is loaded anew, by the names that they had, and
+// nowhere but at their address.
+func TestBranchesStayWhenThePageIsLoadedAnew(t *testing.T) {
+	const labels = `[...document.querySelectorAll("#branches [aria-pressed]")].map((b) => b.textContent + (b.getAttribute("aria-pressed") === "true" ? "!" : "")).join()`
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "at the start · 0 ms")
+	do(ctx, t, chromedp.KeyEvent("e"))
+	at(ctx, t, "7 of 7 · T7 · 210 ms")
+	for range 2 { // the first is dropped again
+		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="first"]`)), chromedp.Click(chromedp.CSS("#by button")))
+		at(ctx, t, "1 of 1 · 50 ms")
+		if get[string](ctx, t, labels) == "main,branch 1 from T0!" {
+			do(ctx, t, chromedp.Click(chromedp.CSS("#drop")))
+			until(ctx, t, labels+` === "main!"`)
+		}
+	}
+	const want = "main!,branch 2 from T0"
+	do(ctx, t, chromedp.Click(chromedp.CSS("#branch-0")), chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
+	at(ctx, t, "2 of 7 · T2")
+	until(ctx, t, labels+` === "`+want+`"`)
+	until(ctx, t, `(JSON.parse(sessionStorage.getItem("relock-branches") ?? "{}").link ?? "") === location.hash.slice(1) && location.hash.endsWith("~2")`)
+	do(ctx, t, chromedp.Reload())
+	at(ctx, t, "2 of 7 · T2")
+	until(ctx, t, labels+` === "`+want+`"`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#branch-1")))
+	at(ctx, t, "1 of 1 · 50 ms")
+	if got := get[string](ctx, t, problem); got != "" {
+		t.Errorf("the page complains: %q", got)
+	}
+	// Another address is another session.
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "at the start · 0 ms")
+	if got := get[string](ctx, t, labels); !strings.HasPrefix(got, "main!") || strings.Contains(got, ",") {
+		t.Errorf("branches of another session: %q", got)
+	}
+}
+
 func TestPlayStopsAtTheFirstViolation(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))

@@ -73,7 +73,7 @@ func (m *maker) tables() []Story {
 		Title: l.Say("Your scenario"),
 		Columns: []view.AlignedColumn{
 			{Protocol: "reentrant"},
-			{Protocol: "setnx", Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("follows the schedule for %d of %d decisions", 3, 8)},
+			{Protocol: "setnx", Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
 		},
 		Threads: []view.AlignedThread{
 			{Name: "A", Ordinal: 0, Rows: []view.AlignedRow{

@@ -79,8 +79,8 @@ func column(l words.Language, p engine.Played) AlignedColumn {
 			c.Broken = append(c.Broken, v.Rule)
 		}
 	}
-	if moves := len(p.Scenario.Schedule); p.Followed < moves {
-		c.Note = l.Say("follows the schedule for %d of %d decisions", p.Followed, moves)
+	if p.Fitted < p.Own {
+		c.Note = l.Say("the moves fitted until %s; from there the policy moved", l.Duration(p.Parted))
 	}
 	if p.Err != nil {
 		c.Note = endOfRun(l, p.Err.Error())

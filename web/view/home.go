@@ -3,6 +3,7 @@ package view
 import (
 	"github.com/a-h/templ"
 
+	"relock/engine/scenario"
 	"relock/web/words"
 )
 
@@ -66,13 +67,28 @@ func Reference(l words.Language) []Section {
 	return []Section{
 		{
 			ID: "http", Name: "HTTP",
+			Text: l.Say("A link's text is what stands after the # in an address of /play: a scenario, the moves that were made in it, and after ~ the place that it shows. What runs something is limited for each address: 429 and 503 say that there is no room just now."),
 			Entries: []Entry{
+				{"POST /runs", l.Say("runs a scenario, and leads to the page of the run: 303. A form: yaml is the scenario, JSON too; store is virtual (as where it is left out), wall, or external for the server's own Redis where it has one; slow, on the wall clock, is from 1 to %d; action=step leads to /play with the scenario instead. Mistakes come back in the editor: 422", scenario.MaxSlow)},
+				{"GET /runs/{id}", l.Say("the page of a run, while it goes on and after; a run that nobody looks at is forgotten after a while")},
 				{"GET /runs/{id}/trace", l.Say("the trace of a run: JSON Lines, a header and then an event a line")},
 				{"GET /runs/{id}/export?format=F", l.Say("a run as md, csv, mermaid, svg, redis-cli, redis-commands or jsonl")},
-				{"POST /export?format=F", l.Say("the same of the scenario and the moves in a link's text, sent as the body")},
-				{"POST /s", l.Say("keeps a link's text and answers {\"path\": \"/s/…\"}, its short address")},
-				{"POST /traces", l.Say("keeps a trace, sent as the body, for a while, and leads to the page that shows it")},
-				{"GET /embed/play…", l.Say("what is at /play…, to be framed by another page")},
+				{"GET /runs/{id}/lanes?row=N", l.Say("the lanes of a run around step N, as HTML with an SVG in it")},
+				{"GET /runs/{id}/socket", l.Say("a socket with a run's rows as they come, described below")},
+				{"GET /play/socket", l.Say("a socket on which to step through a scenario, described below")},
+				{"POST /replay", l.Say("plays a link's text, sent as the body, and answers with what a page needs to show it, as JSON: title, key, head, lua and lanes (HTML), film, and at, the step to stand at. A link without moves is run to its end. With ?row=N only the lanes around step N come back, as HTML")},
+				{"POST /export?format=F", l.Say("a link's text, sent as the body, as a file in one of the formats of a run; without ~ and a place, of the run to its end")},
+				{"POST /s", l.Say("keeps a link's text, sent as the body, and answers {\"path\": \"/s/…\"}, its short address: 201")},
+				{"GET /s/{id}", l.Say("the page that plays what is kept under a short address")},
+				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
+				{"POST /traces", l.Say("keeps a trace, sent as the body, for an hour at most, and leads to the page that shows it: 303")},
+				{"GET /traces/{id}", l.Say("the page of a kept trace")},
+				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},
+				{"GET /traces/{id}/export?format=F", l.Say("a kept trace as a file in one of the formats of a run")},
+				{"GET /traces/{id}/lanes?row=N", l.Say("the lanes of a kept trace around step N")},
+				{"GET /embed/play", l.Say("what is at the address without /embed, to be framed by another page")},
+				{"GET /embed/play/{example}", l.Say("the same of an example, by its name")},
+				{"GET /embed/s/{id}", l.Say("the same of what is kept under a short address")},
 				{"GET /oembed?url=U", l.Say("how another site frames the address U of this one, under /play or /s, as oembed.com has it: JSON with the html of a frame, at most maxwidth by maxheight pixels")},
 				{"GET /healthz", l.Say("says ok while the server is up")},
 			},

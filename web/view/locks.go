@@ -9,9 +9,10 @@ type Locks struct {
 
 // Lock is what is said about one.
 type Lock struct {
-	Name     string
-	Summary  string
-	Lines    []string
-	Source   string
-	Examples []Example
+	Name       string
+	Summary    string
+	Guarantees []string
+	Holes      []string
+	Source     string
+	Examples   []Example // in reading order
 }

@@ -1,5 +1,6 @@
 // Steps through a scenario: holds every branch that the server has sent, so
 // that going back asks nobody, and brings them along after a lost connection.
+import { keepBranches, keptBranches } from "./branches.js";
 import { connect } from "./connection.js";
 import { byId, elements, make } from "./dom.js";
 import { keys, keysOf } from "./keys.js";
@@ -19,6 +20,7 @@ import { say } from "./words.js";
  * @property {number} id
  * @property {number} parent -1: none
  * @property {number} fork after so many moves
+ * @property {number} number what it is called by
  * @property {string} name
  * @property {string} lanes HTML
  *
@@ -51,12 +53,14 @@ export function play(stage) {
   /** @type {Pointless[]} */
   let never = []; // faults that cannot strike anywhere in it
 
-  /** @type {{link?: string, scenario?: string} | null} */
+  /** @type {{link?: string, scenario?: string, branches?: object[]} | null} */
   let opening = null; // what to open when the connection is there
   /** @type {number | undefined} */
   let linked; // the position that the address names
   /** @type {{index: number, at: number} | null} */
   let restoring = null; // where to stand once it is open again
+  /** @type {number[]} */
+  let numbers = []; // what its branches are called by then; the server counts anew
   /** @type {Map<number, Branch> | null} */
   let fresh = null; // branches that are being opened
   let lastCommand = 0;
@@ -74,6 +78,16 @@ export function play(stage) {
   const branch = () => /** @type {Branch} */ (branches.get(current));
   const tip = () => branch().positions.length - 1;
   const movesOf = (/** @type {Branch} */ b) => b.positions.slice(1).map((p) => p.move);
+  const nameOf = (/** @type {number} */ number) => (number === 0 ? say("main") : say("branch %d", number));
+  const numbersNow = () => [...branches.values()].map((b) => b.number);
+  const indexOfCurrent = () => [...branches.keys()].indexOf(current);
+
+  /** All branches as the socket takes them. */
+  const carried = () =>
+    [...branches.values()].map((b, i, all) => {
+      const parent = all.findIndex((o) => o.id === b.parent);
+      return { id: i, parent, fork: parent < 0 ? 0 : b.fork, moves: movesOf(b) };
+    });
 
   const view = viewer({
     film: () => (fresh ? null : (branches.get(current) ?? null)),
@@ -108,13 +122,11 @@ export function play(stage) {
     opened() {
       const frame = opening ?? {
         scenario: JSON.stringify(scenario),
-        branches: [...branches.values()].map((b, i, all) => {
-          const parent = all.findIndex((o) => o.id === b.parent);
-          return { id: i, parent, fork: parent < 0 ? 0 : b.fork, moves: movesOf(b) };
-        }),
+        branches: carried(),
       };
       if (!opening) {
-        restoring = { index: [...branches.keys()].indexOf(current), at: view.at() };
+        restoring = { index: indexOfCurrent(), at: view.at() };
+        numbers = numbersNow();
       }
       waiting = null;
       command({ do: "open", ...frame }, finishOpening);
@@ -176,9 +188,13 @@ export function play(stage) {
     queue = [];
     fresh = null;
     restoring = null;
+    numbers = [];
     view.pause();
     if (scenario) {
       opening = null; // what is open stays
+    } else if (opening?.branches) {
+      opening = { scenario: opening.scenario }; // the one that the address has
+      command({ do: "open", ...opening }, finishOpening);
     } else if (opening?.link !== stage.dataset.open) {
       opening = { link: stage.dataset.open }; // what was asked for cannot be shown
       command({ do: "open", ...opening }, finishOpening);
@@ -285,7 +301,7 @@ export function play(stage) {
     const { id, parent, fork } = frame.branch;
     let b = into.get(id);
     if (!b) {
-      b = { id, parent, fork, name: id === 0 ? say("main") : say("branch %d", id), lanes: "", threads, lease, positions: [], rows: [] };
+      b = { id, parent, fork, number: id, name: nameOf(id), lanes: "", threads, lease, positions: [], rows: [] };
       const from = into.get(parent);
       if (from && frame.from > 0) {
         b.positions = from.positions.slice(0, frame.from);
@@ -305,14 +321,13 @@ export function play(stage) {
     if (!fresh || !restoring) {
       return;
     }
-    if (!opening) {
-      [...branches.values()].forEach((old, i) => {
-        const again = fresh?.get(i);
-        if (again) {
-          again.name = old.name; // the server counts anew
-        }
-      });
-    }
+    numbers.forEach((number, i) => {
+      const again = fresh?.get(i);
+      if (again) {
+        Object.assign(again, { number, name: nameOf(number) });
+      }
+    });
+    numbers = [];
     branches = fresh;
     fresh = null;
     opening = null;
@@ -587,6 +602,9 @@ export function play(stage) {
       written = text.length <= LONGEST ? `#${text}` : "";
       history.replaceState(null, "", location.pathname + location.search + written);
       /** @type {HTMLAnchorElement} */ (byId("edit")).hash = text;
+      if (!fresh) {
+        keepBranches({ link: written && text, branches: carried(), numbers: numbersNow(), index: indexOfCurrent() });
+      }
     }, 120);
   }
 
@@ -599,6 +617,12 @@ export function play(stage) {
         const state = await unpack(fragment);
         opening = { scenario: JSON.stringify(state.scenario) };
         linked = state.at;
+        const kept = keptBranches(fragment);
+        if (kept) {
+          opening.branches = kept.branches;
+          restoring = { index: kept.index, at: state.at };
+          numbers = kept.numbers;
+        }
       } catch (error) {
         if (!(error instanceof LinkError)) {
           throw error;
@@ -769,8 +793,9 @@ export function play(stage) {
   );
   addEventListener("hashchange", async () => {
     if (location.hash !== written && LINK.test(fragmentOf())) {
-      await readAddress();
       restoring = null;
+      numbers = [];
+      await readAddress();
       inTurn(() => command({ do: "open", ...opening }, finishOpening));
     }
   });
