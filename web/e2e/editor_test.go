@@ -179,3 +179,22 @@ func TestTheEditorFitsAPhone(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsWrittenStays goes to the other language and to a run and back.
+func TestWhatIsWrittenStays(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit?example=lease-expiry"))
+	live(ctx, t)
+	write(ctx, t, "lease: 200ms", "lease: 777ms")
+	shows(ctx, t, `document.getElementById("f-lock-lease").value === "777ms"`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(`a[hreflang="zh-CN"]`)), chromedp.WaitVisible(chromedp.CSS(`html[lang="zh-CN"] .editor.live`)))
+	shows(ctx, t, `document.getElementById("f-lock-lease").value === "777ms"`)
+	live(ctx, t)
+	do(ctx, t, chromedp.Click(chromedp.CSS(`button[value="run"]`)), chromedp.WaitVisible(chromedp.CSS(`.run`)))
+	do(ctx, t, chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS(`.editor.live`)))
+	shows(ctx, t, `location.pathname === "/edit" && document.getElementById("f-lock-lease")?.value === "777ms"`)
+	// Another scenario is that one.
+	do(ctx, t, chromedp.Navigate(url+"/edit?example=two-threads"))
+	live(ctx, t)
+	shows(ctx, t, `document.getElementById("f-lock-lease").value === "200ms"`)
+}

@@ -6,6 +6,7 @@ import { say } from "./words.js";
 
 const PAUSE = 250; // ms without a key before the server is asked
 const MAX_SCENARIO = 64 * 1024;
+const DRAFT = "relock-draft"; // what is written, on its way to the page in the other language
 
 /**
  * @typedef {{line: number, key: string, given: string, allowed: string, sentence: string, input: string}} Mistake
@@ -99,6 +100,7 @@ export function editor(page) {
     number();
     jumps();
     announce(answer.status, mistakes.length > 0);
+    history.replaceState({ draft: text.value }, ""); // for who comes back here
   }
 
   /** @param {string} sentence @param {boolean} bad */
@@ -265,8 +267,28 @@ export function editor(page) {
     }
   }
 
+  const example = new URLSearchParams(location.search).get("example");
+  document.addEventListener("click", (event) => {
+    if (/** @type {Element} */ (event.target).closest("a[hreflang]") && text.value !== text.defaultValue) {
+      sessionStorage.setItem(DRAFT, JSON.stringify({ example, yaml: text.value }));
+    }
+  });
+
+  /** What was written here before the page was left, or "". */
+  function draft() {
+    const taken = JSON.parse(sessionStorage.getItem(DRAFT) ?? "{}");
+    sessionStorage.removeItem(DRAFT);
+    return taken.example === example ? taken.yaml : (history.state?.draft ?? "");
+  }
+
   addEventListener("hashchange", linked);
   number();
   jumps();
-  linked();
+  const written = draft();
+  if (written && written !== text.value) {
+    text.value = written;
+    replace();
+  } else {
+    linked();
+  }
 }
