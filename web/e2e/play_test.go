@@ -484,3 +484,20 @@ func TestEachPressShowsAnotherRow(t *testing.T) {
 		at(ctx, t, fmt.Sprintf("%d of %d · T%d · ", n, n, n))
 	}
 }
+
+// TestNobodyMovesInsideOfAScript stands between two commands of one: what is
+// atomic is not for anybody to come between.
+func TestNobodyMovesInsideOfAScript(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/two-threads"))
+	at(ctx, t, "at the start · 0 ms")
+	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+	at(ctx, t, "1 of 1 · T1 ·")
+	do(ctx, t, chromedp.KeyEvent("i"))
+	at(ctx, t, "1 of 1 · T1.1 ·")
+	do(ctx, t, chromedp.KeyEvent("2"))
+	until(ctx, t, problem+`.includes("This decision is not over: step on to T1, then act.")`)
+	at(ctx, t, "1 of 1 · T1.1 ·")
+	do(ctx, t, chromedp.KeyEvent("o"), chromedp.KeyEvent("2"))
+	at(ctx, t, "2 of 2 · T2 ·")
+}

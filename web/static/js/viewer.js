@@ -529,7 +529,7 @@ export function viewer(owner) {
     /** The first position that is not told from it. */
     from: () => stop().from,
     /** One can act here: the move is over. */
-    whole: () => stop().whole,
+    whole: () => stop().whole && (moment === 0 || moment === row()?.inside?.length),
     row: () => stop().row,
     playing: () => timer !== 0,
     /** Other lanes, as the server drew them. @param {string} html */
