@@ -198,3 +198,23 @@ func TestWhatIsWrittenStays(t *testing.T) {
 	live(ctx, t)
 	shows(ctx, t, `document.getElementById("f-lock-lease").value === "200ms"`)
 }
+
+// TestMenusClose opens the list of presets and leaves it in three ways.
+func TestMenusClose(t *testing.T) {
+	const open = `document.querySelector(".presets").open`
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"))
+	live(ctx, t)
+	for name, leave := range map[string]chromedp.Action[chromedp.Void]{
+		"Escape":        chromedp.KeyEvent(kb.Escape),
+		"a click aside": chromedp.Click(chromedp.CSS("h1")),
+		"the focus":     chromedp.Focus(chromedp.CSS("#yaml")),
+	} {
+		do(ctx, t, chromedp.Click(chromedp.CSS(".presets > summary")))
+		shows(ctx, t, open)
+		do(ctx, t, leave)
+		if get[bool](ctx, t, open) {
+			t.Errorf("%s leaves the menu open", name)
+		}
+	}
+}

@@ -18,16 +18,31 @@ export function settings() {
     if (link) {
       link.hash = location.hash;
     }
-    if (!menu?.contains(target)) {
-      menu?.removeAttribute("open");
-    }
+    shut((open) => !open.contains(target));
   });
-  menu?.addEventListener("keydown", (event) => {
+  // Menus of every page close as those of a system do.
+  document.addEventListener("focusin", (event) => {
+    shut((open) => !open.contains(/** @type {Node} */ (event.target)));
+  });
+  document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") {
-      menu.open = false;
-      menu.querySelector("summary")?.focus();
+      shut((open) => {
+        if (open.contains(document.activeElement)) {
+          open.querySelector("summary")?.focus();
+        }
+        return true;
+      });
     }
   });
+}
+
+/** @param {(menu: HTMLDetailsElement) => boolean} which of the open menus */
+function shut(which) {
+  for (const open of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.menu[open]"))) {
+    if (which(open)) {
+      open.open = false;
+    }
+  }
 }
 
 /**
