@@ -141,10 +141,9 @@ func rowsOf(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
 	return len(timeline.Rows())
 }
 
-// showTrace is the page of a trace from elsewhere.
-func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
-	id := r.PathValue("id")
-	kept, ok := s.traces.find(id)
+// withTrace reads the trace from elsewhere that the path names, in its turn.
+func (s *Server) withTrace(r *http.Request, use func(*recording) error) error {
+	kept, ok := s.traces.find(r.PathValue("id"))
 	if !ok {
 		return errNoTrace
 	}
@@ -156,16 +155,25 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: a trace that was read before: %w", err)
 	}
+	return use(&recording{sc, header, events})
+}
+
+// showTrace is the page of a trace from elsewhere.
+func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
+	return s.withTrace(r, func(made *recording) error { return s.tracePage(w, r, made) })
+}
+
+func (s *Server) tracePage(w http.ResponseWriter, r *http.Request, made *recording) error {
+	id, l, sc := r.PathValue("id"), words.From(r.Context()), made.sc
 	open, err := link.Encode(link.State{Scenario: sc})
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	l := words.From(r.Context())
-	film := (&recording{sc, header, events}).film(l)
+	film := made.film(l)
 	run := view.Run{
-		ID: id, Title: titleOf(l, sc), Place: view.Place(l, header, l.Say("another place")), LastSeq: len(events), Ended: true,
+		ID: id, Title: titleOf(l, sc), Place: view.Place(l, made.header, l.Say("another place")), LastSeq: len(made.events), Ended: true,
 		Exports: "/traces/" + id + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id,
-		Picture: "/traces/" + id + "/lanes?lang=" + l.Code() + "&row=", Slow: view.ClockNote(l, header.Clock, 1),
+		Picture: "/traces/" + id + "/lanes?lang=" + l.Code() + "&row=", Slow: view.ClockNote(l, made.header.Clock, 1),
 		Viewer: s.recorded(l, sc, film),
 	}
 	run.Viewer.All = allRows(r)
@@ -180,19 +188,7 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 // traceLanes are the lanes of a trace from elsewhere around a row, as a part
 // of its page.
 func (s *Server) traceLanes(w http.ResponseWriter, r *http.Request) error {
-	kept, ok := s.traces.find(r.PathValue("id"))
-	if !ok {
-		return errNoTrace
-	}
-	if !s.turn(r.Context()) {
-		return nil // the visitor has left
-	}
-	defer s.done()
-	header, events, sc, err := readTrace(kept.data)
-	if err != nil {
-		return fmt.Errorf("web: a trace that was read before: %w", err)
-	}
-	return answerLanes(w, r, &recording{sc, header, events})
+	return s.withTrace(r, func(made *recording) error { return answerLanes(w, r, made) })
 }
 
 // exportTrace answers with a trace from elsewhere as a file.
@@ -201,19 +197,9 @@ func (s *Server) exportTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	kept, ok := s.traces.find(r.PathValue("id"))
-	if !ok {
-		return errNoTrace
-	}
-	if !s.turn(r.Context()) {
-		return nil // the visitor has left
-	}
-	defer s.done()
-	header, events, sc, err := readTrace(kept.data)
-	if err != nil {
-		return fmt.Errorf("web: a trace that was read before: %w", err)
-	}
-	return s.answerFile(w, r, format, export.Run{Header: header, Events: events, Scenario: sc}, link.State{Scenario: sc})
+	return s.withTrace(r, func(made *recording) error {
+		return s.answerFile(w, r, format, export.Run{Header: made.header, Events: made.events, Scenario: made.sc}, link.State{Scenario: made.sc})
+	})
 }
 
 // keptTrace is a trace from elsewhere as it was sent.

@@ -29,15 +29,11 @@ export async function embed(stage) {
   byId("lua").innerHTML = shown.lua;
   byId("inspected").textContent = shown.key;
   const film = recorded(shown.film);
-  let newest = 0; // of the rows that lanes were asked for around
   const view = viewer({
     film: () => film,
     async lanesAt(row) {
-      newest = row;
       const lanes = await asked({ row: String(row) });
-      if (lanes.ok && row === newest) {
-        view.lanes(await lanes.text());
-      }
+      return lanes.ok ? lanes.text() : "";
     },
   });
   view.lanes(shown.lanes);

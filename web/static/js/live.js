@@ -12,7 +12,6 @@ const OVER = 4010; // the run is over: stay away
 /** @param {HTMLElement} run the section of the run */
 export function live(run) {
   const film = filmInPage();
-  let wanted = 0; // the row that lanes were asked for around last
   const view = viewer({ film: () => film, lanesAt });
   const tip = () => film.positions.length - 1;
   readingKeys(view);
@@ -57,11 +56,8 @@ export function live(run) {
 
   /** @param {number} row */
   async function lanesAt(row) {
-    wanted = row;
     const answer = await fetch(`${run.dataset.picture}${row}`);
-    if (answer.ok && row === wanted) {
-      view.lanes(await answer.text());
-    }
+    return answer.ok ? answer.text() : "";
   }
 
   /** The row that one stands at is in sight: who has scrolled away, to steer a

@@ -20,7 +20,7 @@ import { say } from "./words.js";
  * @property {(to: string, then: () => void) => void} [runTo] makes positions until what is wanted has come
  * @property {() => boolean} [busy] positions are being made
  * @property {() => string} [lanes] as the server drew them last, HTML
- * @property {(row: number) => void} [lanesAt] gets the lanes around a row
+ * @property {(row: number) => Promise<string> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes
  * @property {() => void} [shown] something else is shown now
  */
 
@@ -45,6 +45,7 @@ export function viewer(owner) {
   let missing = 0; // timer of asking for them
   let drawn = ""; // lanes, of an owner who has them
   let asked = 0; // when they were asked for last
+  let wanted = 0; // the row that they were asked for around last
   let running = false; // to what is wanted, which has not come yet
 
   const film = () => /** @type {Film} */ (owner.film());
@@ -113,9 +114,28 @@ export function viewer(owner) {
         if (owner.film() && !there()) { // nor have they come meanwhile
           missed = row;
           asked = Date.now();
-          owner.lanesAt?.(row);
+          bring(row);
         }
       }, Math.max(0, asked + ASKING - Date.now()));
+    }
+  }
+
+  /** Shows the lanes around a row, unless others were asked for meanwhile.
+   *  @param {number} row */
+  async function bring(row) {
+    wanted = row;
+    const html = await owner.lanesAt?.(row);
+    if (html && row === wanted) {
+      drawLanes(html);
+    }
+  }
+
+  /** @param {string} html */
+  function drawLanes(html) {
+    picture.draw(html);
+    if (owner.film()) {
+      picture.cursor(stop().row || null);
+      beThere(stop().row || 1);
     }
   }
 
@@ -533,13 +553,7 @@ export function viewer(owner) {
     row: () => stop().row,
     playing: () => timer !== 0,
     /** Other lanes, as the server drew them. @param {string} html */
-    lanes(html) {
-      picture.draw(html);
-      if (owner.film()) {
-        picture.cursor(stop().row || null);
-        beThere(stop().row || 1);
-      }
-    },
+    lanes: drawLanes,
     /** The film's rows are other ones now, though its list is the same.
      *  @param {number} [from] the first position that has changed */
     changed(from = 0) {
