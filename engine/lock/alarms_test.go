@@ -149,7 +149,7 @@ func TestAlarmsEndContexts(t *testing.T) {
 				}
 				ctx, cancel := s.WithDeadline(parent, began.Add(c.deadline))
 				defer cancel()
-				child := context.WithValue(ctx, callKey{}, Call{})
+				child := context.WithValue(ctx, t, Call{})
 				at, ok := child.Deadline()
 				if wants := []time.Duration{c.deadline, c.parent}; !ok || !slices.Contains(wants, at.Sub(began)) {
 					t.Errorf("the deadline is after %v", at.Sub(began))

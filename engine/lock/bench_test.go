@@ -12,7 +12,7 @@ import (
 // EVALSHAs of the same scripts is the ratio of the two figures.
 func BenchmarkPair(b *testing.B) {
 	c := storetest.Redis(b)
-	scripts := lock.Reentrant.Scripts()
+	scripts := lock.Reentrant.Scripts
 	for _, s := range scripts {
 		if err := c.ScriptLoad(b.Context(), s.Source).Err(); err != nil {
 			b.Fatal(err)

@@ -3,15 +3,22 @@ package lock
 import (
 	"context"
 	"fmt"
+	"time"
+
+	"relock/engine/lock/protocol"
 )
 
 // Hold is one level of a lock that was entered. It is safe for concurrent use.
 type Hold struct {
-	s     *session
-	level int
-	token int64
-	ctx   context.Context //nolint:containedctx // the hold is a lease on time, and says when it is over
-	end   context.CancelCauseFunc
+	s      *session
+	level  int
+	token  int64
+	parent context.Context //nolint:containedctx // the hold is a lease on time, and says when it is over
+
+	// Guarded by s.mu.
+	ctx  *holdContext // nil while nobody has asked for it
+	stop context.CancelCauseFunc
+	over error // why the hold ended, nil while it goes on
 }
 
 // Key is the lock's key in Redis.
@@ -27,19 +34,87 @@ func (h *Hold) Level() int { return h.level }
 // confirmed at re-entry; 0 where the protocol has none.
 func (h *Hold) Token() int64 { return h.token }
 
+// Until is how long the hold may be relied on unless it is renewed before: an
+// instant of the Locker's clock, Options.Margin before the lease can end. Each
+// renewal moves it. It is the zero time once the hold is lost or left, and of
+// protocols that never find out.
+func (h *Hold) Until() time.Time {
+	h.s.look()
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	if h.over != nil || h.s.l.p.Naive {
+		return time.Time{}
+	}
+	return h.s.deadline
+}
+
 // Context descends from the context that Lock was given. It ends with cause
 // ErrLost (or ErrMaxAge) when the lease can no longer be relied on, and with
 // ErrReleased at Unlock.
-func (h *Hold) Context() context.Context { return h.ctx }
+//
+// Its Err looks at the clock each time it is asked, and so is right at that
+// instant, on a machine that is too busy to run timers, too, or that stood
+// still. Its Done closes when a timer says so, or Err was asked: as soon as the
+// machine allows. Contexts that descend from it learn of the end when Done is
+// closed.
+func (h *Hold) Context() context.Context {
+	h.s.mu.Lock()
+	defer h.s.mu.Unlock()
+	if h.ctx == nil {
+		ctx, stop := context.WithCancelCause(h.parent)
+		h.ctx, h.stop = &holdContext{ctx, h}, stop
+		if h.over != nil {
+			stop(h.over)
+		}
+	}
+	return h.ctx
+}
+
+// finish ends the hold with a cause, once. The caller holds s.mu.
+func (h *Hold) finish(cause error) {
+	if h.over != nil {
+		return
+	}
+	h.over = cause
+	if h.stop != nil {
+		h.stop(cause)
+	}
+}
+
+// holdContext is a context that looks at the clock when it is asked.
+type holdContext struct {
+	context.Context
+
+	h *Hold
+}
+
+// Err implements [context.Context].
+func (c *holdContext) Err() error {
+	c.h.s.look()
+	return c.Context.Err() //nolint:wrapcheck // a context's own
+}
+
+// Value implements [context.Context]. context.Cause asks for a value.
+func (c *holdContext) Value(key any) any {
+	if k, ok := key.(ownerKey); ok && k.l == c.h.s.l {
+		return c.h.s.owner
+	}
+	c.h.s.look()
+	return c.Context.Value(key)
+}
 
 // Unlock leaves the level. It is not cut short by ctx's end, but limited by
 // Options.Limit, so that a lock does not outlive its cancelled request; of
 // ctx only the values count. It fails with ErrNotHeld when this hold was
-// unlocked before, with ErrInnerHeld while an inner level is held, with
-// ErrLost when the lease was lost, and with ErrUnknown when Redis did not
+// unlocked before or is nil, with ErrInnerHeld while an inner level is held,
+// with ErrLost when the lease was lost (joined with ErrWrongType where
+// something else stands in the key), and with ErrUnknown when Redis did not
 // answer. After ErrLost and ErrUnknown the level has been left as well.
 func (h *Hold) Unlock(ctx context.Context) error {
-	s, err := h.s.l.enter(context.WithoutCancel(ctx), h.s.sessionKey)
+	if h == nil {
+		return fmt.Errorf("%w: unlock of a nil Hold", ErrNotHeld)
+	}
+	s, err := h.s.l.reenter(context.WithoutCancel(ctx), h.s)
 	if err != nil {
 		return err
 	}
@@ -47,36 +122,55 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return s.unlock(ctx, h)
 }
 
+// reenter takes the turn of a session that holds, or held, a level.
+func (l *Locker) reenter(ctx context.Context, s *session) (*session, error) {
+	l.mu.Lock()
+	if now := l.sessions[s.sessionKey]; now != nil {
+		s = now
+	}
+	s.users++
+	l.mu.Unlock()
+	return s, s.turn(ctx)
+}
+
 // unlock leaves the level of h. The caller has the session's turn.
 func (s *session) unlock(ctx context.Context, h *Hold) error {
 	s.mu.Lock()
 	innermost := len(s.holds) > 0 && s.holds[len(s.holds)-1] == h
 	held := len(s.holds) >= h.level && s.holds[h.level-1] == h
+	over := h.over
 	s.mu.Unlock()
-	c := Call{Name: CallUnlock, Level: h.level, Attempt: 1}
+	c := Call{Name: protocol.CallUnlock, Level: h.level, Attempt: 1}
 	switch {
 	case innermost:
 	case held:
-		s.l.observe(Attempt{Call: c, Result: Failed, Err: ErrInnerHeld})
+		s.observe(ctx, Attempt{Call: c, Result: Failed, Err: ErrInnerHeld})
 		return fmt.Errorf("%w: level %d of %q cannot be left", ErrInnerHeld, h.level, s.key)
+	case over != nil && over != ErrReleased: //nolint:errorlint // the very value
+		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: over})
+		return fmt.Errorf("%w: level %d of %q, and its owner has begun anew", over, h.level, s.key)
 	default:
-		s.l.observe(Attempt{Call: c, Result: NotHeld, Err: ErrNotHeld})
+		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: ErrNotHeld})
 		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
 	}
-	ctx, cancel := s.limited(ctx)
+	c.Number = s.l.number()
+	limited, cancel := s.limited(ctx)
 	defer cancel()
-	if h.level == 1 && !s.l.p.naive {
-		s.disarm(ctx)
+	if h.level == 1 && !s.l.p.Naive {
+		s.disarm(limited)
 	}
-	r, err := s.release(ctx, c, s.l.o.Retries)
-	if h.level == 1 && s.l.p.naive {
-		s.disarm(ctx) // too late: the lock may be another's already
+	r, err := s.release(ctx, limited, c)
+	if h.level == 1 && s.l.p.Naive {
+		s.disarm(limited) // too late: the lock may be another's already
 	}
 	switch {
-	case err == nil && r.code == codeNotHeld && s.l.p.naive:
+	case err == nil && r.Code != protocol.Granted && s.l.p.Naive:
 		err = fmt.Errorf("%w: unlock of level %d of %q", ErrNotHeld, h.level, s.key)
-	case err == nil && r.code == codeNotHeld:
+	case err == nil && r.Code != protocol.Granted:
 		err = fmt.Errorf("%w: unlock of level %d of %q", ErrLost, h.level, s.key)
+		s.lose(ErrLost)
+	case overwritten(err) && !s.l.p.Naive:
+		err = fmt.Errorf("%w: unlock of level %d of %q: %w", ErrLost, h.level, s.key, err)
 		s.lose(ErrLost)
 	}
 	s.mu.Lock()
@@ -85,7 +179,7 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 		s.expiry.Stop()
 		s.expiry = nil
 	}
+	h.finish(ErrReleased)
 	s.mu.Unlock()
-	h.end(ErrReleased)
 	return err
 }

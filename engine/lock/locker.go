@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"relock/engine/lock/protocol"
 )
 
 // Locker takes locks on one Redis. It is safe for concurrent use; calls for
@@ -15,13 +18,17 @@ type Locker struct {
 	client Redis
 	nodes  []Redis // client, and the further ones of Redlock
 	o      Options
-	p      protocol
+	p      Protocol
+	tells  bool         // client asks on whose behalf a command is sent
+	shared sharing      // where owners could be carried to another Locker unseen
+	calls  atomic.Int64 // that were numbered
 
 	mu       sync.Mutex
+	closed   bool
 	opening  chan struct{} // closed when the listening has begun or failed to, nil while nobody is at it
 	stop     func()        // ends the listening, nil before it begins
 	sessions map[sessionKey]*session
-	watched  map[sessionKey]bool // a naive protocol's owners that had their watchdog
+	watched  map[sessionKey]bool // the owners that had the one watchdog of a protocol that has one only
 }
 
 type sessionKey struct {
@@ -29,44 +36,103 @@ type sessionKey struct {
 	owner Owner
 }
 
-// New returns a Locker on client. It fails with ErrOptions.
+// New returns a Locker on client, which may be any of go-redis, however it is
+// set up: commands are sent once, whatever its MaxRetries, and a call ends with
+// its context, whatever its ContextTimeoutEnabled (but without that option each
+// call takes a goroutine, and so is slower). New sends nothing. It fails with
+// ErrOptions.
 func New(client Redis, o Options) (*Locker, error) {
-	o, err := o.withDefaults()
+	o, err := o.withDefaults(client)
 	if err != nil {
 		return nil, err
 	}
-	return &Locker{
-		client: client, nodes: append([]Redis{client}, o.Nodes...), o: o, p: protocols()[o.Protocol],
+	l := &Locker{
+		client: tamed(client), nodes: []Redis{tamed(client)}, o: o, p: o.Protocol,
 		sessions: map[sessionKey]*session{}, watched: map[sessionKey]bool{},
-	}, nil
+	}
+	for _, node := range o.Nodes {
+		l.nodes = append(l.nodes, tamed(node))
+	}
+	_, known := l.client.(*goRedis)
+	l.tells = !known
+	if o.Protocol == Reentrant {
+		l.shared = sharing{serverOf(client)}
+	}
+	return l, nil
 }
 
 // Lock enters the lock of key for owner: it tries once, and then again up to
 // Options.Retries times. An owner that holds the lock enters one level more.
+// The key stays locked until [Hold.Unlock], also when ctx ends: only the
+// hold's context ends with it.
 //
-// It fails with ErrNotAcquired (joined with ErrHeld, ErrOwner, Redis' error, or
-// with the context's error and cause as soon as ctx has ended) or, where the
-// outer levels' lease is gone, with ErrLost.
-func (l *Locker) Lock(ctx context.Context, key string, owner Owner) (*Hold, error) {
-	return l.acquire(ctx, key, owner, l.o.Retries)
+// It fails with ErrNotAcquired: joined with ErrHeld, ErrOwner, ErrKey,
+// ErrWrongType, ErrClosed or Redis' error; with the context's error and cause
+// as soon as ctx has ended; or, where the outer levels' lease is gone, with
+// ErrLost. An owner whose holds were lost and never unlocked hears ErrLost
+// once, and then begins anew.
+func (l *Locker) Lock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
+	return l.acquire(ctx, key, owner, l.o.Retries, options)
 }
 
 // TryLock is Lock with a single attempt.
-func (l *Locker) TryLock(ctx context.Context, key string, owner Owner) (*Hold, error) {
-	return l.acquire(ctx, key, owner, 0)
+func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
+	return l.acquire(ctx, key, owner, 0, options)
 }
 
-func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int) (*Hold, error) {
-	if !word(string(owner)) {
-		return nil, fmt.Errorf("%w: %w: it must not be empty and have no white space and no control characters, given %q", ErrNotAcquired, ErrOwner, owner)
+type ownerKey struct{ l *Locker }
+
+// Do runs f under the lock of key, and leaves the lock when f has returned or
+// panicked. F is given the hold's context, and should end with it. A Do within
+// f, with a context that descends from f's, re-enters the lock; f must not hand
+// that context to several goroutines that call Do.
+//
+// It fails like Lock, and then f was not called; with f's error; and with
+// Unlock's, joined with it: ErrLost means that f was not alone to its end.
+func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context) error, options ...LockOption) (err error) {
+	owner, within := ctx.Value(ownerKey{l}).(Owner)
+	if !within {
+		owner = NewOwner()
+	}
+	hold, err := l.Lock(ctx, key, owner, options...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = joined(err, hold.Unlock(ctx)) }()
+	return f(hold.Context())
+}
+
+// joined is errors.Join that leaves a single error as it is.
+func joined(err, more error) error {
+	if err == nil || more == nil {
+		return errors.Join(err, more) //nolint:wrapcheck // at most one of them
+	}
+	return errors.Join(err, more)
+}
+
+func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {
+	mine, err := l.o.leaseOf(options)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
+	case !owner.valid():
+		return nil, fmt.Errorf("%w: %w: it must not be empty, begin with # or have white space or control characters, given %q", ErrNotAcquired, ErrOwner, owner)
+	}
+	if err := l.checkKey(key); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	}
 	l.listen(ctx)
 	s, err := l.enter(ctx, sessionKey{key, owner})
 	if err != nil {
 		return nil, notAcquired(ctx, err)
 	}
+	s.begin(mine)
+	if !l.shared.take(s) {
+		s.leave()
+		return nil, fmt.Errorf("%w: %w: the same owner, through another Locker", ErrNotAcquired, ErrHeld)
+	}
 	w := l.newWaiting(retries)
-	c := Call{Name: CallLock, Level: s.level() + 1}
+	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: l.number()}
 	var a acquisition
 	defer func() { // also where a simulated process dies in here
 		if !a.abandoned { // else whoever waits for the reply leaves
@@ -92,12 +158,15 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			if retries > 0 {
 				s.leaveLine(ctx, c)
 			}
-			l.observe(Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
+			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
 		}
 		if err := s.wait(ctx, a, &w); err != nil {
-			if l.p.leave == nil && !a.unknown {
-				return nil, notAcquired(ctx, nil)
+			if !errors.Is(err, ErrClosed) {
+				err = nil // ctx says it
+			}
+			if l.p.Leave == nil && !a.unknown {
+				return nil, notAcquired(ctx, err)
 			}
 			left := a
 			a.abandoned = true // the caller need not wait for what is still to be said
@@ -106,7 +175,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 				s.leaveLine(ctx, c)
 				s.settle(ctx, c, left)
 			})
-			return nil, notAcquired(ctx, nil)
+			return nil, notAcquired(ctx, err)
 		}
 		next := c
 		next.Attempt++
@@ -116,6 +185,23 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	}
 }
 
+// checkKey refuses a key whose companions would be in another slot of a
+// cluster than it is.
+func (l *Locker) checkKey(key string) error {
+	if key == "" || l.p.Companions != nil && !protocol.HasCompanions(key) {
+		return fmt.Errorf("%w: it must not be empty, nor have a } without a {tag} before it, given %q", ErrKey, key)
+	}
+	return nil
+}
+
+// number is that of a new call, or 0 where calls have none.
+func (l *Locker) number() int64 {
+	if !l.p.Numbered {
+		return 0
+	}
+	return l.calls.Add(1)
+}
+
 // waiting is how long a call of Lock goes on.
 type waiting struct {
 	l     *Locker
@@ -123,10 +209,15 @@ type waiting struct {
 	until time.Time // the fair lock's waiters keep their place by time
 	due   time.Time // of the next poll
 	woken bool      // by a message, before that
+	first bool      // nothing was waited for yet
 }
 
 func (l *Locker) newWaiting(retries int) waiting {
-	return waiting{l: l, polls: retries, until: l.o.Clock.Now().Add(times(retries, l.o.Interval))}
+	w := waiting{l: l, polls: retries, first: true}
+	if l.p.Granting {
+		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval))
+	}
+	return w
 }
 
 // times is n × d, or a century where that is more.
@@ -138,31 +229,40 @@ func times(n int, d time.Duration) time.Duration {
 	return time.Duration(n) * d
 }
 
-// end is until when the call may go on, as far as it can be told.
+// end is until when the call may go on, as far as it can be told. Only told
+// waiters need it.
 func (w *waiting) end() time.Time {
-	if w.l.p.fair {
+	switch {
+	case w.l.p.Granting:
 		return w.until
+	case w.l.p.Leave != nil:
+		return w.l.o.Clock.Now().Add(times(w.polls, w.l.o.Interval+w.l.o.JitterMax))
+	default:
+		return time.Time{}
 	}
-	return w.l.o.Clock.Now().Add(times(w.polls, w.l.o.Interval+w.l.o.JitterMax))
 }
 
 // over tells whether an attempt that came to a was the last.
 func (w *waiting) over(a acquisition) bool {
-	if w.l.p.fair {
+	if w.l.p.Granting {
 		return !w.l.o.Clock.Now().Before(w.until) && (a.held || w.polls <= 0)
 	}
 	return w.polls <= 0
 }
 
 // next is how long to sleep after an attempt that came to a.
-func (w *waiting) next(a acquisition) time.Duration {
-	o := w.l.o
+func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
+	o := &w.l.o
+	if w.first && w.l.p.AtOnce {
+		w.first = false
+		return 0
+	}
 	now := o.Clock.Now()
-	if w.l.p.fair && a.held && a.pttl > 0 {
+	if w.l.p.Granting && a.held && a.pttl > 0 {
 		// Only a message can come before the lease ends. But in its place there
 		// may soon be a grant that nobody has heard of, which is shorter: this
 		// finds it while it lasts, and then sleeps no longer than it does.
-		d := min(time.Duration(a.pttl+1)*time.Millisecond, o.Lease/4, w.until.Sub(now))
+		d := min(a.pttl+time.Millisecond, lease/4, w.until.Sub(now))
 		return max(d, time.Millisecond)
 	}
 	if w.woken {
@@ -176,29 +276,23 @@ func (w *waiting) next(a acquisition) time.Duration {
 	return d
 }
 
-// wait sleeps until the next attempt, or until the waiter is told something.
+// wait sleeps until the next attempt, or until the waiter is told something. It
+// fails with ErrClosed, and when ctx has ended.
 func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	l := s.l
-	d := w.next(a)
-	if l.o.Observer != nil {
-		l.o.Observer.Waiting(d)
+	d := w.next(a, s.lease.length)
+	if d > 0 || !l.p.AtOnce {
+		s.tellWait(ctx, d)
 	}
-	var err error
-	if l.p.leave == nil {
-		err = l.o.Clock.Sleep(ctx, d)
-	} else {
-		w.woken, err = l.o.Clock.Await(ctx, d, s.signal)
+	told, err := l.o.Clock.Await(ctx, d, s.wakeUp())
+	if err == nil && l.isClosed() {
+		err = ErrClosed
 	}
+	w.woken = told && l.p.Leave != nil
 	if !w.woken {
 		w.polls--
 	}
-	return err
-}
-
-func (l *Locker) observe(a Attempt) {
-	if l.o.Observer != nil {
-		l.o.Observer.Attempted(a)
-	}
+	return err //nolint:wrapcheck // the context's, or this package's
 }
 
 // notAcquired joins everything that ended an acquisition.
@@ -212,29 +306,74 @@ func notAcquired(ctx context.Context, err error) error {
 	return errors.Join(errs...)
 }
 
-// enter takes the session of one owner and key for one call. Leave ends it.
+// enter takes the session of one owner and key for one call. Leave ends it. It
+// fails with ctx's error, and with ErrClosed.
 func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		return nil, ErrClosed
+	}
 	s := l.sessions[k]
 	if s == nil {
-		s = &session{l: l, sessionKey: k, busy: make(chan struct{}, 1), signal: l.o.Clock.NewSignal()}
+		s = &session{l: l, sessionKey: k, busy: make(chan struct{}, 1)}
+		s.holds = s.room[:0]
 		l.sessions[k] = s
 	}
 	s.users++
 	l.mu.Unlock()
+	return s, s.turn(ctx)
+}
+
+// turn waits until no other call of the session goes on.
+func (s *session) turn(ctx context.Context) error {
 	select {
 	case s.busy <- struct{}{}:
-		return s, nil
+		return nil
 	default:
 	}
 	select {
 	case s.busy <- struct{}{}:
-		return s, nil
+		return nil
 	case <-ctx.Done():
 		s.drop()
-		return nil, ctx.Err()
+		return ctx.Err()
+	}
+}
+
+func (l *Locker) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}
+
+// Close ends the Locker: whoever waits for a lock, and whoever asks from now
+// on, gets ErrClosed. Locks that are held stay, are renewed, and are left by
+// Unlock as before. It waits for a listening that is about to begin. Closing
+// twice is harmless.
+func (l *Locker) Close() {
+	l.mu.Lock()
+	l.closed = true
+	for l.opening != nil {
+		opening := l.opening
+		l.mu.Unlock()
+		<-opening
+		l.mu.Lock()
+	}
+	stop := l.stop
+	l.stop = nil
+	waiting := make([]*session, 0, len(l.sessions))
+	for _, s := range l.sessions {
+		waiting = append(waiting, s)
+	}
+	l.mu.Unlock()
+	for _, s := range waiting {
+		s.wake()
+	}
+	if stop != nil {
+		stop()
 	}
 }

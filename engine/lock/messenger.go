@@ -22,14 +22,21 @@ func PubSub(client redis.UniversalClient) Messenger { return pubSub{client} }
 
 type pubSub struct{ client redis.UniversalClient }
 
-// onCluster tells whether messages go through a cluster.
-func onCluster(m Messenger) bool {
-	p, ok := m.(pubSub)
-	if !ok {
-		return false
-	}
-	_, cluster := p.client.(*redis.ClusterClient)
-	return cluster
+// behind is the client of a Messenger of go-redis, or nil.
+func behind(m Messenger) Redis {
+	p, _ := m.(pubSub)
+	return p.client
+}
+
+// spreads tells whether a client spreads its keys over several servers.
+func spreads(client Redis) bool {
+	_, cluster := client.(*redis.ClusterClient)
+	return cluster || isRing(client)
+}
+
+func isRing(client Redis) bool {
+	_, ring := client.(*redis.Ring)
+	return ring
 }
 
 func (p pubSub) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {

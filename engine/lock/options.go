@@ -2,35 +2,63 @@ package lock
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"relock/engine/clock"
+	"relock/engine/lock/protocol"
 )
 
 // NoWatchdog as Options.Renew leaves every lease to run out.
 const NoWatchdog time.Duration = -1
 
-// DefaultMaxAge is how long a watchdog keeps a hold alive at most. A watchdog
-// proves that the process lives, not that its work gets on.
-const DefaultMaxAge = time.Hour
+// NoRetry as Options.Retries makes Lock give up after its first attempt.
+const NoRetry = -1
 
-// Options say how a [Locker] takes and keeps locks.
+// Defaults of [Options].
+const (
+	DefaultLease    = 30 * time.Second
+	DefaultInterval = 50 * time.Millisecond
+	DefaultJitter   = 25 * time.Millisecond // at most, and only beside DefaultInterval
+	// DefaultMaxAge is how long a watchdog keeps a hold alive at most. A
+	// watchdog proves that the process lives, not that its work gets on.
+	DefaultMaxAge = time.Hour
+)
+
+// lateAtMost is how long Redis keeps the number of a call whose earlier copies
+// may be on their way: as long as Linux goes on sending what a connection that
+// was closed had still to send (tcp_retries2).
+const lateAtMost = 15 * time.Minute
+
+// Protocol is how a lock is kept in Redis. Choose one of the package's.
+type Protocol = *protocol.Protocol
+
+// The protocols to choose from. Their documentation in package protocol says
+// what each is, and where it comes from.
+var (
+	Sequenced       Protocol = protocol.Sequenced // the default: reentrant, and nothing late does harm
+	Reentrant       Protocol = protocol.Reentrant // {owner: hold count} and nothing else, as articles draw it
+	ReentrantNotify Protocol = protocol.Notify    // Sequenced, one waiter woken by a message
+	ReentrantFair   Protocol = protocol.Fair      // Sequenced, first come first served
+	Fenced          Protocol = protocol.Fenced    // Sequenced, with a fencing token for each first acquisition
+	Redlock         Protocol = protocol.Redlock   // a mutex on a majority of independent nodes: not reentrant
+)
+
+// Options say how a [Locker] takes and keeps locks. The zero value is sane.
 type Options struct {
-	// Protocol is how the lock is kept; "" is Reentrant.
+	// Protocol is how the lock is kept; nil is Sequenced. All that use a key
+	// must use the same one.
 	Protocol Protocol
 	// Nodes are the independent Redises that Redlock asks, the client that New
 	// is given being the first of them.
 	Nodes []Redis
-	// NodesInTurn has Redlock ask its nodes one after the other instead of at
-	// once. A virtual clock needs it: there each is a step of its own.
-	NodesInTurn bool
-	// Memory is where Spin keeps its locks: those of one process share it.
-	// Nil is one of the Locker's own.
-	Memory *Memory
 	// Lease is how long a lock lives in Redis without renewal: whole
-	// milliseconds, at least one.
+	// milliseconds, at least one; 0 is DefaultLease.
 	Lease time.Duration
 	// Renew is the watchdog's interval; 0 is a third of the lease, NoWatchdog
 	// is none.
@@ -38,13 +66,14 @@ type Options struct {
 	// MaxAge is how old a hold may grow by renewals; 0 is DefaultMaxAge.
 	MaxAge time.Duration
 
-	// Retries is how often Lock tries again after its first attempt. What it
-	// tries because of a message does not count, nor does it put off the next
-	// retry. ReentrantFair keeps a waiter's place for Retries × Interval,
-	// however often it asks meanwhile.
+	// Retries is how often Lock tries again after its first attempt; 0 is until
+	// its context ends, NoRetry is never. What it tries because of a message
+	// does not count, nor does it put off the next retry. ReentrantFair keeps a
+	// waiter's place for Retries × Interval, however often it asks meanwhile.
 	Retries int
 	// Interval lies between two attempts, plus a random time from JitterMin
-	// to JitterMax.
+	// to JitterMax. 0 is DefaultInterval, and then DefaultJitter, unless
+	// JitterMax is given.
 	Interval             time.Duration
 	JitterMin, JitterMax time.Duration
 
@@ -58,90 +87,110 @@ type Options struct {
 	Limit time.Duration
 
 	// Messenger is how ReentrantNotify and ReentrantFair hear that it is their
-	// turn, and Inbox the channel on which this Locker listens: text without
-	// white space and control characters, its own alone; "" is a random one.
-	// Both are unused elsewhere.
+	// turn; nil is PubSub of the client, where that is one of go-redis. Inbox
+	// is the channel on which this Locker listens: text without white space and
+	// control characters, its own alone; "" is a random one. Both are unused
+	// elsewhere.
 	Messenger Messenger
 	Inbox     string
+	// ID tells this Locker from all others that lock the same keys, now or
+	// before: text without white space, control characters, / and #. "" is a
+	// random one, which is what a program wants.
+	ID string
 
 	// Clock is where all time comes from; nil is the system's.
 	Clock clock.Clock
 	// Random draws from [0, n); nil is the system's source.
 	Random func(n int64) int64
-	// Observer, if set, is told what every attempt came to.
+	// Observer is told what the Locker does.
 	Observer Observer
 }
 
-// Observer watches a [Locker], for metrics or a display. Its methods are
-// called by the goroutine that made the attempt and must not call the Locker.
-type Observer interface {
-	// Attempted is called after each attempt of a call.
-	Attempted(Attempt)
-	// Waiting is called before Lock sleeps until its next attempt.
-	Waiting(d time.Duration)
+// LockOption is an option of one call of Lock.
+type LockOption func(*lockOptions)
+
+type lockOptions struct{ lease time.Duration }
+
+// WithLease gives a first acquisition another lease than Options.Lease, whole
+// milliseconds, at least one; its watchdog, its margin are as much longer or
+// shorter. A re-entry keeps the lease of the first acquisition.
+func WithLease(d time.Duration) LockOption { return func(o *lockOptions) { o.lease = d } }
+
+// lease is how one hold's lease is kept.
+type lease struct {
+	length time.Duration
+	margin time.Duration // before its end, from which it is not relied on
+	renew  time.Duration // between renewals, or NoWatchdog
 }
 
-// Result is what an attempt came to.
-type Result string
-
-// The results of an [Attempt].
-const (
-	Acquired    Result = "acquired"    // level 1 entered
-	Reentered   Result = "reentered"   // a further level entered
-	Refused     Result = "refused"     // another owner holds the lock
-	Exhausted   Result = "exhausted"   // no retry is left
-	Released    Result = "released"    // level 1 left, the lock deleted
-	Decremented Result = "decremented" // a further level left
-	Renewed     Result = "renewed"     // the lease begins again
-	NotHeld     Result = "not-held"    // nothing was there to unlock
-	Lost        Result = "lost"        // the lease was lost
-	Failed      Result = "error"       // Redis could not be asked, or said no
-)
-
-// Attempt is one try of a call and what it came to.
-type Attempt struct {
-	Call
-	Result Result
-	Count  int   // the hold count that Redis answered with, else 0
-	Token  int64 // the fencing token that came with the grant, else 0
-	Err    error
-}
-
-func (o Options) withDefaults() (Options, error) {
-	bad := func(what string, given any) (Options, error) {
-		return o, fmt.Errorf("%w: %s, given %v", ErrOptions, what, given)
+// leaseOf is the lease of a call. It fails with ErrOptions.
+func (o *Options) leaseOf(options []LockOption) (lease, error) {
+	mine := lease{o.Lease, o.Margin, o.Renew}
+	if len(options) == 0 {
+		return mine, nil
 	}
-	if o.Protocol == "" {
-		o.Protocol = Reentrant
+	given := lockOptions{o.Lease}
+	for _, option := range options {
+		option(&given)
+	}
+	if err := checkLease(given.lease); err != nil {
+		return lease{}, err
+	}
+	scale := float64(given.lease) / float64(o.Lease)
+	mine = lease{given.lease, min(time.Duration(float64(o.Margin)*scale)+time.Millisecond, given.lease/2), o.Renew}
+	if o.Renew != NoWatchdog {
+		mine.renew = max(time.Duration(float64(o.Renew)*scale), time.Microsecond)
+	}
+	return mine, nil
+}
+
+func bad(what string, given any) error {
+	return fmt.Errorf("%w: %s, given %v", ErrOptions, what, given)
+}
+
+func checkLease(d time.Duration) error {
+	if d < time.Millisecond || d%time.Millisecond != 0 {
+		return bad("a lease must be whole milliseconds, at least 1ms", d)
+	}
+	return nil
+}
+
+// withDefaults checks o, and fills in what client and defaults say.
+func (o Options) withDefaults(client Redis) (Options, error) {
+	if o.Protocol == nil {
+		o.Protocol = Sequenced
+	}
+	if o.Lease == 0 {
+		o.Lease = DefaultLease
+	}
+	if o.Interval == 0 {
+		o.Interval = DefaultInterval
+		if o.JitterMin == 0 && o.JitterMax == 0 {
+			o.JitterMax = DefaultJitter
+		}
+	}
+	if o.ID == "" {
+		o.ID = random()
 	}
 	if o.Inbox == "" {
-		o.Inbox = "lock:inbox:" + string(NewOwner())
+		o.Inbox = "lock:inbox:" + o.ID
 	}
-	p, known := protocols()[o.Protocol]
-	switch {
-	case !known:
-		return bad("Protocol must be one of the package's", o.Protocol)
-	case p.leave != nil && o.Messenger == nil:
-		return bad("Messenger must be given for this Protocol", o.Protocol)
-	case o.Protocol == ReentrantFair && onCluster(o.Messenger):
-		return bad("ReentrantFair needs one Redis or a fail-over pair: a cluster's PUBLISH counts the listeners of one node only, and so one lock could be granted twice", "a cluster")
-	case !word(o.Inbox):
-		return bad("Inbox must have no white space and no control characters", strconv.Quote(o.Inbox))
-	case o.Lease < time.Millisecond || o.Lease%time.Millisecond != 0:
-		return bad("Lease must be whole milliseconds, at least 1ms", o.Lease)
-	case o.Renew < 0 && o.Renew != NoWatchdog:
-		return bad("Renew must be 0, NoWatchdog or longer than 0", o.Renew)
-	case o.Retries < 0:
-		return bad("Retries must be 0 or more", o.Retries)
-	case o.Interval < 0, o.JitterMin < 0, o.JitterMax < o.JitterMin:
-		return bad("Interval and 0 ≤ JitterMin ≤ JitterMax must hold", []time.Duration{o.Interval, o.JitterMin, o.JitterMax})
-	case o.MaxAge < 0, o.Margin < 0, o.Limit < 0, o.Margin >= o.Lease:
-		return bad("MaxAge, Margin and Limit must be 0 or more, Margin below Lease", []time.Duration{o.MaxAge, o.Margin, o.Limit})
+	if any, ok := client.(redis.UniversalClient); ok && o.Messenger == nil && o.Protocol.Leave != nil {
+		o.Messenger = PubSub(any)
+	}
+	if err := o.check(client); err != nil {
+		return o, err
+	}
+	switch o.Retries {
+	case 0:
+		o.Retries = math.MaxInt
+	case NoRetry:
+		o.Retries = 0
 	}
 	if o.Renew == 0 {
 		o.Renew = (o.Lease / 3).Round(time.Microsecond)
 	}
-	if p.renew == nil {
+	if !o.Protocol.HasWatchdog() {
 		o.Renew = NoWatchdog
 	}
 	if o.MaxAge == 0 {
@@ -153,9 +202,6 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Limit == 0 {
 		o.Limit = o.Lease
 	}
-	if o.Memory == nil {
-		o.Memory = &Memory{}
-	}
 	if o.Clock == nil {
 		o.Clock = &alarms{}
 	}
@@ -163,4 +209,30 @@ func (o Options) withDefaults() (Options, error) {
 		o.Random = rand.Int64N
 	}
 	return o, nil
+}
+
+// check refuses options outside their ranges.
+func (o *Options) check(client Redis) error {
+	switch {
+	case o.Protocol.Leave != nil && o.Messenger == nil:
+		return bad("Messenger must be given for this Protocol and client", o.Protocol.Name)
+	case o.Protocol.Granting && (spreads(client) || spreads(behind(o.Messenger))):
+		return bad("ReentrantFair needs one Redis or a fail-over pair: a cluster's PUBLISH counts the listeners of one node only, "+
+			"and so one lock could be granted twice", "a cluster or a ring")
+	case o.Protocol.Leave != nil && (isRing(client) || isRing(behind(o.Messenger))):
+		return bad("a redis.Ring sends messages to another shard than its scripts: use a cluster, or a protocol without messages", o.Protocol.Name)
+	case !word(o.Inbox):
+		return bad("Inbox must have no white space and no control characters", strconv.Quote(o.Inbox))
+	case !word(o.ID) || strings.ContainsAny(o.ID, "/#"):
+		return bad("ID must have no white space, no control characters, no / and no #", strconv.Quote(o.ID))
+	case o.Renew < 0 && o.Renew != NoWatchdog:
+		return bad("Renew must be 0, NoWatchdog or longer than 0", o.Renew)
+	case o.Retries < NoRetry:
+		return bad("Retries must be 0, NoRetry or more than 0", o.Retries)
+	case o.Interval < 0, o.JitterMin < 0, o.JitterMax < o.JitterMin:
+		return bad("0 ≤ Interval and 0 ≤ JitterMin ≤ JitterMax must hold", []time.Duration{o.Interval, o.JitterMin, o.JitterMax})
+	case o.MaxAge < 0, o.Margin < 0, o.Limit < 0, o.Margin >= o.Lease && o.Lease > 0:
+		return bad("MaxAge, Margin and Limit must be 0 or more, Margin below Lease", []time.Duration{o.MaxAge, o.Margin, o.Limit})
+	}
+	return checkLease(o.Lease)
 }

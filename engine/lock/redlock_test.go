@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/store"
 )
 
@@ -40,7 +41,13 @@ func quorum(t *testing.T, list []*network, more ...lock.Options) *lock.Locker {
 	for _, one := range more {
 		o = one
 	}
-	o.Protocol, o.Lease = lock.Redlock, 300*time.Millisecond
+	o.Lease = 300 * time.Millisecond
+	if o.Protocol == nil {
+		o.Protocol = lock.Redlock
+	}
+	if o.Retries == 0 {
+		o.Retries = lock.NoRetry // times are exact
+	}
 	for _, n := range list[1:] {
 		o.Nodes = append(o.Nodes, n)
 	}
@@ -141,8 +148,8 @@ func TestRedlockDoesNotWaitForNodesThatHang(t *testing.T) {
 		o      lock.Options
 		within time.Duration
 	}{
-		{"at once", lock.Options{}, lease / 20},
-		{"in turn", lock.Options{NodesInTurn: true}, 2 * lease / 20},
+		{"at once", lock.Options{Protocol: protocol.Redlock}, lease / 20},
+		{"in turn", lock.Options{Protocol: protocol.RedlockInTurn}, 2 * lease / 20},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
 	"relock/engine/clock"
+	"relock/engine/lock/protocol"
 )
 
 // session is what a Locker knows of one owner's holds of one key. Busy is
@@ -19,15 +21,20 @@ type session struct {
 	users int           // guarded by l.mu
 	busy  chan struct{} // capacity 1
 
-	signal clock.Signal // a message has come
-	asked  asked        // of the call that waits
+	asked asked // of the call that waits
+	lease lease // of the hold, or of the call that asks for one
+	late  bool  // a first acquisition went unanswered, and may still arrive
+	told  bool  // the owner was told of a loss by Lock
 
 	mu       sync.Mutex
-	until    time.Time // of the call that waits: how long it does
+	signal   clock.Signal // a message has come, or the Locker was closed; nil while nobody has waited
+	until    time.Time    // of the call that waits: how long it does
 	heard    *message
-	holds    []*Hold   // the levels, outermost first
+	holds    []*Hold // the levels, outermost first
+	room     [2]*Hold
 	began    time.Time // when the acquisition of level 1 was sent
 	deadline time.Time // the lease is not relied on after this
+	aged     bool      // it is not renewed any more, and ends with ErrMaxAge
 	lost     error     // why it is no longer relied on
 
 	watchdog clock.Timer // next renewal, nil without one
@@ -36,10 +43,48 @@ type session struct {
 	stopping bool        // the watchdog must not be armed again
 }
 
+// begin prepares a call of Lock. Who holds nothing gets its lease, and so does
+// who was told that all it held is lost and has not left it.
+func (s *session) begin(mine lease) {
+	s.look()
+	if s.told {
+		s.disarm(context.Background()) // what is left of it must not read the lease meanwhile
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.told && s.lost != nil {
+		s.holds = s.room[:0]
+		s.lost = nil
+	}
+	s.told = false
+	if len(s.holds) == 0 {
+		s.lease = mine
+	}
+}
+
 func (s *session) level() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.holds)
+}
+
+// wakeUp is what ends a sleep of the session's.
+func (s *session) wakeUp() clock.Signal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.signal == nil {
+		s.signal = s.l.o.Clock.NewSignal()
+	}
+	return s.signal
+}
+
+// wake ends a sleep of the session's.
+func (s *session) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.signal != nil {
+		s.signal.Fire()
+	}
 }
 
 // leave ends a call's turn.
@@ -52,8 +97,28 @@ func (s *session) drop() {
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()
 	s.users--
-	if s.users == 0 && s.level() == 0 {
+	if s.users == 0 && s.level() == 0 && s.l.sessions[s.sessionKey] == s {
 		delete(s.l.sessions, s.sessionKey)
+		s.l.shared.release(s)
+	}
+}
+
+// observe tells the Observer of an attempt.
+func (s *session) observe(ctx context.Context, a Attempt) {
+	if s.l.o.Observer.Attempted == nil {
+		return
+	}
+	a.Key, a.Owner = s.key, s.owner
+	if a.Began.IsZero() {
+		a.Began = s.l.o.Clock.Now()
+	}
+	a.Took = s.l.o.Clock.Now().Sub(a.Began)
+	s.l.o.Observer.Attempted(ctx, a)
+}
+
+func (s *session) tellWait(ctx context.Context, d time.Duration) {
+	if s.l.o.Observer.Waiting != nil {
+		s.l.o.Observer.Waiting(ctx, Wait{Key: s.key, Owner: s.owner, For: d})
 	}
 }
 
@@ -61,11 +126,11 @@ func (s *session) drop() {
 type acquisition struct {
 	hold      *Hold
 	err       error
-	unknown   bool  // Redis did not answer
-	final     bool  // trying again would not help
-	abandoned bool  // the context ended first; the reply is settled elsewhere
-	held      bool  // another owner holds the lock
-	pttl      int64 // and for how many milliseconds, where Redis said so
+	unknown   bool          // Redis did not answer
+	final     bool          // trying again would not help
+	abandoned bool          // the context ended first; the reply is settled elsewhere
+	held      bool          // another owner holds the lock
+	pttl      time.Duration // and for how long, where Redis said so
 }
 
 // attempt asks for the level once. The call itself is not cut short by ctx,
@@ -105,28 +170,39 @@ func (s *session) limited(ctx context.Context) (context.Context, context.CancelF
 	return clk.WithDeadline(ctx, clk.Now().Add(s.l.o.Limit))
 }
 
+// about says to the client what a command is sent for, if it asks.
+func (s *session) about(ctx context.Context, c Call) context.Context {
+	if !s.l.tells {
+		return ctx
+	}
+	return protocol.WithCall(ctx, c)
+}
+
 // ask sends lock.lua and makes what it answers into a hold. The hold's
 // context descends from parent.
 func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	l := s.l
-	ctx, cancel := s.limited(WithCall(ctx, c))
+	ctx, cancel := s.limited(s.about(ctx, c))
 	defer cancel()
 	sent := l.o.Clock.Now()
-	if c.Level == 1 && !l.p.naive {
+	if c.Level == 1 && !l.p.Naive {
 		s.mu.Lock()
 		s.heard = nil // what Redis answers now is newer
 		s.mu.Unlock()
 		s.arm(sent)
 	}
-	r, err := l.p.lock(ctx, s.steps(c))
-	if err == nil && r.now > 0 {
-		s.asked = asked{sent, r.now}
+	r, err := l.p.Lock(ctx, s.request(c))
+	if errors.Is(err, protocol.ErrTooLate) {
+		err = fmt.Errorf("%w: %w: %w", ErrNotAcquired, err, ErrLost)
 	}
-	granted := err == nil && r.code == codeGranted
-	if granted && l.p.naive {
+	if err == nil && r.Now > 0 {
+		s.asked = asked{sent, r.Now}
+	}
+	granted := err == nil && r.Code == protocol.Granted
+	if granted && l.p.Naive {
 		s.armNaively(l.o.Clock.Now())
 	}
-	if granted && c.Level == 1 && !l.p.naive && !l.o.Clock.Now().Before(s.deadlineAfter(sent)) {
+	if granted && c.Level == 1 && !l.p.Naive && passed(l.o.Clock.Now(), s.deadlineAfter(sent)) {
 		// The grant is older than the lease that came with it (F44).
 		granted, err = false, fmt.Errorf("%w: the grant came too late: %w", ErrNotAcquired, ErrLost)
 	}
@@ -136,17 +212,17 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	if !granted && c.Level == 1 {
 		s.disarm(ctx)
 	}
-	at := Attempt{Call: c, Count: r.count, Token: r.token, Err: err}
+	at := Attempt{Call: c, Began: sent, Count: r.Count, Token: r.Token, Err: err}
 	a := acquisition{err: err}
 	switch {
 	case granted:
-		a.hold = s.push(parent, c.Level, r.token, sent)
+		a.hold = s.push(parent, c.Level, r.Token, sent)
 		at.Result = Acquired
 		if c.Level > 1 {
 			at.Result = Reentered
 		}
-	case err == nil && r.code == codeRefused:
-		a.err, a.held, a.pttl = ErrHeld, true, r.pttl
+	case err == nil && (r.Code == protocol.Refused || r.Code == protocol.Stale):
+		a.err, a.held, a.pttl = ErrHeld, true, r.PTTL
 		at.Result = Refused
 	case err == nil || errors.Is(err, ErrLost):
 		if err == nil {
@@ -156,56 +232,71 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 			s.giveBack(ctx, c)
 		}
 		a.err, a.final = fmt.Errorf("%w: level %d: %w", ErrNotAcquired, c.Level, at.Err), c.Level > 1
+		s.told = c.Level > 1
 		at.Result = Lost
 	default:
 		a.err = fmt.Errorf("%w: %w", ErrNotAcquired, err)
-		a.final = answered(err)
+		a.final = protocol.Answered(err)
 		a.unknown = !a.final
+		s.late = s.late || a.unknown && c.Level == 1
 		at.Result = Failed
 	}
-	l.observe(at)
+	s.observe(parent, at)
 	return a
 }
 
 // waitsUntil notes until when the call waits that is about to ask.
 func (s *session) waitsUntil(t time.Time) {
+	if s.l.p.Leave == nil {
+		return
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.until = t
 }
 
+// longWait is how many leases the place of a waiter that does not ask again is
+// kept at most.
+const longWait = 10
+
 // patience is how long the call that waits may be without asking again, 0
 // where none waits.
 func (s *session) patience() time.Duration {
+	if s.l.p.Leave == nil {
+		return 0
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	left := s.until.Sub(s.l.o.Clock.Now())
 	if left <= 0 {
 		return 0
 	}
-	return left + s.l.o.Lease
+	return min(left, max(longWait*s.lease.length, 2*(s.l.o.Interval+s.l.o.JitterMax))) + s.lease.length
 }
 
-func (s *session) steps(c Call) steps {
-	return steps{
-		client: s.l.client, key: s.key, owner: string(s.owner), level: c.Level, lease: s.l.o.Lease, memory: s.l.o.Memory,
-		nodes: s.l.nodes, clock: s.l.o.Clock, inTurn: s.l.o.NodesInTurn, inbox: s.l.o.Inbox,
-		retries: s.l.o.Retries, interval: s.l.o.Interval,
-		patience: s.patience(),
+func (s *session) request(c Call) protocol.Request {
+	r := protocol.Request{
+		Client: s.l.client, Key: s.key, Owner: string(s.owner), Level: c.Level, Lease: s.lease.length,
+		Nodes: s.l.nodes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
+		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
+		Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
 	}
+	if c.Name == protocol.CallUnlock && c.Level == 1 && s.late {
+		r.Remember = lateAtMost
+	}
+	return r
 }
 
 // push records that level was granted.
 func (s *session) push(parent context.Context, level int, token int64, sent time.Time) *Hold {
-	h := &Hold{s: s, level: level, token: token}
-	h.ctx, h.end = context.WithCancelCause(parent)
+	h := &Hold{s: s, level: level, token: token, parent: parent}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.holds = append(s.holds, h)
 	if level == 1 {
-		s.lost = nil
+		s.lost, s.aged = nil, false
 		s.began = sent
-		if !s.l.p.naive {
+		if !s.l.p.Naive {
 			s.rely(sent)
 		}
 	}
@@ -214,7 +305,7 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 
 // deadlineAfter is how long a lease that was asked for at sent is relied on.
 func (s *session) deadlineAfter(sent time.Time) time.Time {
-	return sent.Add(s.l.o.Lease - s.l.o.Margin)
+	return sent.Add(s.lease.length - s.lease.margin)
 }
 
 // rely moves the deadline after a good answer to what was sent at sent. The
@@ -230,36 +321,83 @@ func (s *session) relyUntil(deadline time.Time) {
 	}
 	s.deadline = deadline
 	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), "lease", func() {
-		s.mu.Lock()
-		over := !s.l.o.Clock.Now().Before(s.deadline)
-		s.mu.Unlock()
-		if over {
-			s.lose(ErrLost)
+		if cause := s.endsWith(); cause != nil {
+			s.lose(cause)
 		}
 	})
 }
 
-// lose ends the contexts of all levels with cause, once.
-func (s *session) lose(cause error) {
+// passed tells whether an instant is over: by the monotonic clock, and by the
+// calendar, which goes on while a machine sleeps.
+func passed(now, at time.Time) bool {
+	return !now.Before(at) || !now.Round(0).Before(at.Round(0))
+}
+
+// endsWith is why the lease cannot be relied on now, or nil.
+func (s *session) endsWith() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	switch {
+	case s.l.p.Naive, len(s.holds) == 0:
+		return nil
+	case s.lost != nil:
+		return s.lost
+	case !passed(s.l.o.Clock.Now(), s.deadline):
+		return nil
+	case s.aged:
+		return ErrMaxAge
+	default:
+		return ErrLost
+	}
+}
+
+// look ends the contexts if the clock says that the lease is over: a timer may
+// be late on a machine that is busy, was stopped, or slept. It stops no timer,
+// as it is called from anywhere; the lease's own does, when it comes.
+func (s *session) look() {
+	if cause := s.endsWith(); cause != nil {
+		s.end(cause)
+	}
+}
+
+// lose ends the contexts of all levels with cause, once, and all that renews
+// the lease.
+func (s *session) lose(cause error) {
+	s.mu.Lock()
+	if len(s.holds) > 0 {
+		s.stopping = true
+		if s.cancel != nil {
+			s.cancel()
+		}
+		if s.watchdog != nil {
+			s.watchdog.Stop()
+		}
+	}
+	s.mu.Unlock()
+	s.end(cause)
+}
+
+// end ends the contexts of all levels with cause, once.
+func (s *session) end(cause error) {
+	s.mu.Lock()
 	if s.lost != nil || len(s.holds) == 0 {
+		s.mu.Unlock()
 		return
 	}
 	s.lost = cause
-	s.stopping = true
-	if s.cancel != nil {
-		s.cancel()
-	}
-	if s.watchdog != nil {
-		s.watchdog.Stop()
-	}
+	loss := Loss{Key: s.key, Owner: s.owner, Levels: len(s.holds), Err: cause}
+	parent := s.holds[0].parent
 	for _, h := range s.holds {
-		h.end(cause)
+		h.finish(cause)
+	}
+	s.mu.Unlock()
+	if s.l.o.Observer.Lost != nil {
+		s.l.o.Observer.Lost(parent, loss)
 	}
 }
 
 func (s *session) lostCause() error {
+	s.look()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lost
@@ -275,37 +413,50 @@ func (s *session) settle(ctx context.Context, c Call, a acquisition) {
 // giveBack leaves the level of c, whether or not it was entered. The answer
 // does not matter: what it cannot undo, the lease does.
 func (s *session) giveBack(ctx context.Context, c Call) {
-	ctx, cancel := s.limited(ctx)
+	limited, cancel := s.limited(ctx)
 	defer cancel()
-	_, _ = s.release(ctx, Call{Name: CallUnlock, Level: c.Level, GivesBack: true}, s.l.o.Retries)
+	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.l.number(), GivesBack: true})
 }
 
-// release sends unlock.lua until Redis answers, at most 1 + retries times.
-func (s *session) release(ctx context.Context, c Call, retries int) (reply, error) {
+// mostReleases is how often a release that is not answered is tried again
+// where Lock tries until its context ends: the caller waits meanwhile.
+const mostReleases = 5
+
+// release sends unlock.lua until Redis answers, and tries again as often as
+// Lock does. The Observer is given caller.
+func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, error) {
 	l := s.l
+	retries := l.o.Retries
+	if retries == math.MaxInt {
+		retries = mostReleases
+	}
 	for c.Attempt = 1; ; c.Attempt++ {
-		r, err := l.p.unlock(WithCall(ctx, c), s.steps(c))
-		at := Attempt{Call: c, Count: r.count, Err: err}
+		began := l.o.Clock.Now()
+		r, err := l.p.Unlock(s.about(ctx, c), s.request(c))
+		at := Attempt{Call: c, Began: began, Count: r.Count, Err: err}
 		switch {
 		case err != nil:
 			at.Result = Failed
-		case r.code == codeGranted && r.count <= 0:
+		case r.Code == protocol.Granted && r.Count <= 0:
 			at.Result = Released
-		case r.code == codeGranted:
+		case r.Code == protocol.Granted:
 			at.Result = Decremented
 		case s.ownRelease(c):
-			at.Result, r = Released, reply{code: codeGranted}
-		case s.level() > 0 && !l.p.naive:
+			at.Result, r = Released, protocol.Reply{Code: protocol.Granted}
+		case s.level() > 0 && !l.p.Naive:
 			at.Result, at.Err = Lost, ErrLost
 		default:
 			at.Result, at.Err = NotHeld, ErrNotHeld
 		}
-		l.observe(at)
-		if err == nil || answered(err) {
+		s.observe(caller, at)
+		if err == nil || protocol.Answered(err) {
+			if c.Level == 1 {
+				s.late = false
+			}
 			return r, err
 		}
-		if c.Attempt <= retries && l.o.Observer != nil {
-			l.o.Observer.Waiting(l.o.Interval)
+		if c.Attempt <= retries {
+			s.tellWait(caller, l.o.Interval)
 		}
 		if c.Attempt > retries || l.o.Clock.Sleep(ctx, l.o.Interval) != nil || ctx.Err() != nil {
 			return r, errors.Join(ErrUnknown, err)
@@ -320,5 +471,5 @@ func (s *session) ownRelease(c Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return c.Attempt > 1 && c.Level == 1 && len(s.holds) == 1 && s.lost == nil &&
-		s.l.o.Clock.Now().Before(s.deadline)
+		!passed(s.l.o.Clock.Now(), s.deadline)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,13 +14,14 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 )
 
 // told are the protocols whose waiters are told that it is their turn.
 func told(t *testing.T, test func(t *testing.T, c redis.UniversalClient, p lock.Protocol)) {
 	t.Helper()
 	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
-		t.Run(string(p), func(t *testing.T) {
+		t.Run(p.Name, func(t *testing.T) {
 			onBoth(t, func(t *testing.T, c redis.UniversalClient) { test(t, c, p) })
 		})
 	}
@@ -33,12 +35,17 @@ func listening(t *testing.T, c redis.UniversalClient, o lock.Options) *lock.Lock
 	return l
 }
 
+// keysOf are the lock's key and those of what waits for it.
+func keysOf(p lock.Protocol) []string {
+	return slices.DeleteFunc(p.Keys(key), func(k string) bool { return strings.HasSuffix(k, ":over") })
+}
+
 // nothingLeft wants the lock and all that waits for it to be gone.
 func nothingLeft(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
 	t.Helper()
-	n, err := c.Exists(context.Background(), p.Keys(key)...).Result()
+	n, err := c.Exists(context.Background(), keysOf(p)...).Result()
 	if err != nil || n != 0 {
-		t.Errorf("%d of %v are left, %v", n, p.Keys(key), err)
+		t.Errorf("%d of %v are left, %v", n, keysOf(p), err)
 	}
 }
 
@@ -248,9 +255,9 @@ func TestLostRequestsAndRepliesInLine(t *testing.T) {
 func TestMessengerIsNeeded(t *testing.T) {
 	cluster := redis.NewClusterClient(&redis.ClusterOptions{Addrs: []string{"127.0.0.1:1"}})
 	t.Cleanup(func() { _ = cluster.Close() })
-	for protocol, want := range map[lock.Protocol]error{lock.ReentrantFair: lock.ErrOptions, lock.ReentrantNotify: nil} {
-		if _, err := lock.New(cluster, lock.Options{Protocol: protocol, Lease: time.Second, Messenger: lock.PubSub(cluster)}); !errors.Is(err, want) {
-			t.Errorf("%s on a cluster: %v, want %v", protocol, err, want)
+	for p, want := range map[lock.Protocol]error{lock.ReentrantFair: lock.ErrOptions, lock.ReentrantNotify: nil} {
+		if _, err := lock.New(cluster, lock.Options{Protocol: p, Lease: time.Second, Messenger: lock.PubSub(cluster)}); !errors.Is(err, want) {
+			t.Errorf("%s on a cluster: %v, want %v", p.Name, err, want)
 		}
 	}
 	if _, err := lock.New(nil, lock.Options{Protocol: lock.ReentrantFair, Lease: time.Second}); !errors.Is(err, lock.ErrOptions) {
@@ -271,7 +278,7 @@ func TestWaiterDoesNotShortenTheLineOfOthers(t *testing.T) {
 			waiting.Go(func() { _, _ = l.Lock(ctx, key, lock.NewOwner()) })
 			inLine(t, c, p, int64(i+1))
 		}
-		for _, k := range p.Keys(key)[1:] {
+		for _, k := range keysOf(p)[1:] {
 			if got := c.PTTL(t.Context(), k).Val(); got < 2*time.Minute {
 				t.Errorf("%s lives for %v, want the 160s of the first in line", k, got)
 			}
@@ -334,12 +341,12 @@ func TestWaiterThatLeavesPassesItsTurnOn(t *testing.T) {
 // The first command of each call is the one that is announced.
 func TestFirstCommandOfToldProtocols(t *testing.T) {
 	for p, want := range map[lock.Protocol]map[string]string{
-		lock.ReentrantNotify: {lock.CallLock: "EXISTS", lock.CallUnlock: "HEXISTS", lock.CallLeave: "ZREM", lock.CallRenew: "HEXISTS"},
-		lock.ReentrantFair:   {lock.CallLock: "TIME", lock.CallUnlock: "TIME", lock.CallLeave: "TIME", lock.CallRenew: "HEXISTS"},
+		lock.ReentrantNotify: {protocol.CallLock: "EXISTS", protocol.CallUnlock: "HMGET", protocol.CallLeave: "ZREM", protocol.CallRenew: "HEXISTS"},
+		lock.ReentrantFair:   {protocol.CallLock: "TIME", protocol.CallUnlock: "TIME", protocol.CallLeave: "TIME", protocol.CallRenew: "HEXISTS"},
 	} {
 		for call, name := range want {
-			if got := p.First(call); got != name {
-				t.Errorf("%s of %s begins with %s, want %s", call, p, got, name)
+			if got := p.FirstCommand(call); got != name {
+				t.Errorf("%s of %s begins with %s, want %s", call, p.Name, got, name)
 			}
 		}
 	}
@@ -348,7 +355,7 @@ func TestFirstCommandOfToldProtocols(t *testing.T) {
 // loadAll has Redis know the scripts of a protocol.
 func loadAll(t *testing.T, c redis.UniversalClient, p lock.Protocol) {
 	t.Helper()
-	for _, s := range p.Scripts() {
+	for _, s := range p.Scripts {
 		if err := c.ScriptLoad(t.Context(), s.Source).Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -397,7 +404,7 @@ func TestGrantThatIsNotTakenGoesToTheNext(t *testing.T) {
 // told to.
 func TestOnlyPollsAreRetries(t *testing.T) {
 	for _, p := range []lock.Protocol{lock.Reentrant, lock.ReentrantNotify, lock.ReentrantFair} {
-		t.Run(string(p), func(t *testing.T) {
+		t.Run(p.Name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 				loadAll(t, c, p)
 				o := lock.Options{Protocol: p, Lease: time.Minute, Retries: 3, Interval: 100 * time.Millisecond, Inbox: "inbox", Messenger: lock.PubSub(c)}
@@ -414,7 +421,7 @@ func TestOnlyPollsAreRetries(t *testing.T) {
 						case <-stop:
 							return
 						case <-time.After(7 * time.Millisecond):
-							c.Publish(t.Context(), "inbox", fmt.Sprintf("wake %s 0 %s", owner, key))
+							c.Publish(t.Context(), "inbox", fmt.Sprintf("wake %s 0 0 %s", owner, key))
 						}
 					}
 				})
@@ -470,7 +477,7 @@ func (s slow) Listen(ctx context.Context, channel string, receive func(string)) 
 // Callers wait for the inbox to open as long as their own contexts last.
 func TestCallersDoNotWaitForTheInboxBeyondTheirContexts(t *testing.T) {
 	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
-		t.Run(string(p), func(t *testing.T) {
+		t.Run(p.Name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 				opened := make(chan struct{})
 				l := locker(t, c, lock.Options{Protocol: p, Messenger: slow{lock.PubSub(c), opened}})
@@ -522,25 +529,25 @@ func TestOwnersAndInboxesThatBreakMessages(t *testing.T) {
 // grant that it has not confirmed, it hands on.
 func TestLateLeaveDoesNotEndAHold(t *testing.T) {
 	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
-		const p = lock.ReentrantFair
+		p := lock.ReentrantFair
 		loadAll(t, c, p)
 		owner := lock.NewOwner()
 		leave := func() {
 			t.Helper()
-			for _, s := range p.Scripts() {
+			for _, s := range p.Scripts {
 				if s.Name != "fair-leave.lua" {
 					continue
 				}
-				if err := c.EvalSha(t.Context(), s.SHA, p.Keys(key), string(owner), string(owner)+" inbox", 20_000).Err(); err != nil {
+				if err := c.EvalSha(t.Context(), s.SHA, p.Keys(key), string(owner), string(owner)+" inbox locker 1", 20_000, "locker", 1).Err(); err != nil {
 					t.Fatal(err)
 				}
 			}
 		}
-		h := acquire(t, listening(t, c, lock.Options{Protocol: p, Lease: time.Minute}), owner)
+		h := acquire(t, listening(t, c, lock.Options{Protocol: p, Lease: time.Minute, ID: "locker"}), owner)
 		leave()
 		wantCount(t, c, owner, 1)
 		unlock(t, h)
-		c.HSet(t.Context(), key, string(owner), 1)
+		c.HSet(t.Context(), key, string(owner), 1, "#locker", 1)
 		c.PExpire(t.Context(), key, 20*time.Second)
 		leave()
 		wantCount(t, c, owner, 0)
@@ -550,7 +557,7 @@ func TestLateLeaveDoesNotEndAHold(t *testing.T) {
 // However many retries there may be, a waiter is told, and waits.
 func TestWaitingForEver(t *testing.T) {
 	for _, p := range []lock.Protocol{lock.ReentrantNotify, lock.ReentrantFair} {
-		t.Run(string(p), func(t *testing.T) {
+		t.Run(p.Name, func(t *testing.T) {
 			inBubble(t, func(t *testing.T, c redis.UniversalClient) {
 				o := lock.Options{Protocol: p, Lease: time.Hour, Retries: math.MaxInt, Interval: time.Hour, Messenger: lock.PubSub(c)}
 				holder, waiter := locker(t, c, o), locker(t, c, o)

@@ -2,7 +2,10 @@ package lock
 
 import (
 	"context"
+	"errors"
 	"time"
+
+	"relock/engine/lock/protocol"
 )
 
 // Watchdog is what the watchdog's timers are called on the [clock.Clock].
@@ -10,7 +13,7 @@ const Watchdog = "watchdog"
 
 // arm starts the watchdog of a lease that is about to be asked for at sent.
 func (s *session) arm(sent time.Time) {
-	if s.l.o.Renew == NoWatchdog {
+	if s.lease.renew == NoWatchdog {
 		return
 	}
 	s.mu.Lock()
@@ -19,22 +22,24 @@ func (s *session) arm(sent time.Time) {
 	s.next(sent)
 }
 
-// armNaively starts the watchdog after the grant, to renew at once, and only
-// the first time that this owner is granted the lock.
+// armNaively starts the watchdog after the grant, to renew at once.
 func (s *session) armNaively(granted time.Time) {
-	s.l.mu.Lock()
-	had := s.l.watched[s.sessionKey]
-	s.l.watched[s.sessionKey] = true
-	s.l.mu.Unlock()
+	had := false
+	if s.l.p.OneWatch {
+		s.l.mu.Lock()
+		had = s.l.watched[s.sessionKey]
+		s.l.watched[s.sessionKey] = true
+		s.l.mu.Unlock()
+	}
 	if !had {
-		s.arm(granted.Add(-s.l.o.Renew))
+		s.arm(granted.Add(-s.lease.renew))
 	}
 }
 
 // next sets the watchdog to renew one interval after sent. The caller holds mu.
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
-	s.watchdog = clk.AfterFunc(sent.Add(s.l.o.Renew).Sub(clk.Now()), Watchdog, s.renew)
+	s.watchdog = clk.AfterFunc(sent.Add(s.lease.renew).Sub(clk.Now()), Watchdog, s.renew)
 }
 
 // disarm stops the watchdog and waits until nothing of it can reach Redis.
@@ -60,20 +65,20 @@ func (s *session) renew() {
 	s.mu.Lock()
 	level := len(s.holds)
 	switch {
-	case s.stopping:
+	case s.stopping, s.lost != nil:
 		s.mu.Unlock()
 		return
 	case level == 0: // the acquisition is still on its way
 		s.next(sent)
 		s.mu.Unlock()
 		return
-	case sent.Sub(s.began) >= s.l.o.MaxAge && !s.l.p.naive:
+	case sent.Sub(s.began) >= s.l.o.MaxAge && !s.l.p.Naive:
 		s.mu.Unlock()
 		s.age()
 		return
 	}
-	deadline := s.deadline
-	if s.l.p.naive {
+	deadline, parent := s.deadline, s.holds[0].parent
+	if s.l.p.Naive {
 		deadline = sent.Add(s.l.o.Limit)
 	}
 	ctx, cancel := clk.WithDeadline(context.Background(), deadline)
@@ -81,26 +86,28 @@ func (s *session) renew() {
 	s.mu.Unlock()
 	defer cancel()
 
-	c := Call{Name: CallRenew, Level: level, Attempt: 1}
-	r, err := s.l.p.renew(WithCall(ctx, c), s.steps(c))
-	at := Attempt{Call: c, Count: level, Result: Renewed, Err: err}
+	c := Call{Name: protocol.CallRenew, Level: level, Attempt: 1}
+	r, err := s.l.p.Renew(s.about(ctx, c), s.request(c))
+	at := Attempt{Call: c, Began: sent, Count: level, Result: Renewed, Err: err}
 	s.mu.Lock()
 	s.cancel = nil
 	again := !s.stopping
 	switch {
+	case overwritten(err) && !s.l.p.Naive:
+		at.Result, at.Count = Lost, 0
 	case err != nil:
 		at.Result, at.Count = Failed, 0
 		if again { // until the deadline, and sooner than usual
-			s.next(sent.Add(-s.l.o.Renew * 3 / 4))
+			s.next(sent.Add(-s.lease.renew * 3 / 4))
 		}
-	case r.code == codeGranted:
+	case r.Code == protocol.Granted:
 		if again && s.lost == nil {
-			if !s.l.p.naive {
+			if !s.l.p.Naive {
 				s.rely(sent)
 			}
 			s.next(sent)
 		}
-	case s.l.p.naive: // it drops the answer, and goes on
+	case s.l.p.Naive: // it drops the answer, and goes on
 		at.Result, at.Count = NotHeld, 0
 		if again {
 			s.next(sent)
@@ -112,7 +119,7 @@ func (s *session) renew() {
 	if err != nil && ctx.Err() != nil && !again {
 		return // stopped before it was sent: not an attempt
 	}
-	s.l.observe(at)
+	s.observe(parent, at)
 	if at.Result == Lost {
 		s.lose(ErrLost)
 	}
@@ -122,10 +129,14 @@ func (s *session) renew() {
 func (s *session) age() {
 	s.mu.Lock()
 	left := s.deadline.Sub(s.l.o.Clock.Now())
-	s.stopping = true
+	s.stopping, s.aged = true, true
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}
 	s.expiry = s.l.o.Clock.AfterFunc(left, "lease", func() { s.lose(ErrMaxAge) })
 	s.mu.Unlock()
 }
+
+// overwritten tells whether err means that the lock is gone because something
+// else stands in its key.
+func overwritten(err error) bool { return err != nil && errors.Is(err, ErrWrongType) }

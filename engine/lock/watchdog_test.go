@@ -37,11 +37,11 @@ const (
 )
 
 func counting(n *atomic.Int64, what lock.Result) lock.Observer {
-	return observer{func(a lock.Attempt) {
+	return observer(func(a lock.Attempt) {
 		if a.Result == what {
 			n.Add(1)
 		}
-	}}
+	})
 }
 
 func TestWatchdogKeepsTheLockAndStopsWithIt(t *testing.T) {

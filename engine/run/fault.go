@@ -14,6 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -59,7 +61,7 @@ func (i *Impossible) Unwrap() error { return ErrFault }
 // possible refuses what would have to be acted.
 func possible(sc *scenario.Scenario, o Options) error {
 	virtual := !o.Wall && o.External == nil
-	if o.External != nil && o.External.Cluster() && lock.Protocol(sc.Lock.Protocol) == lock.ReentrantFair {
+	if o.External != nil && o.External.Cluster() && exhibit.Named(sc.Lock.Protocol) == lock.ReentrantFair {
 		return &Impossible{Cluster: true, Protocol: sc.Lock.Protocol}
 	}
 	if sc.Lock.Nodes > 1 && !virtual {
@@ -241,7 +243,7 @@ func ofCall(do string) bool {
 
 // strike sends a script past the gate and the faults on its way.
 func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd) *redis.Cmd {
-	call, _ := lock.CallOf(ctx)
+	call, _ := protocol.CallOf(ctx)
 	if err := p.t.process.Gate(ctx, call); err != nil {
 		return broken(ctx, err)
 	}

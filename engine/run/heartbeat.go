@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/trace"
 )
 
@@ -24,7 +25,7 @@ func (t *thread) heartbeat(round int) error {
 		args = []any{"SET", t.r.key, string(t.owner), "PX", t.r.sc.Lock.Lease.Milliseconds()}
 	}
 	t.next = c
-	answer, err := t.redis.taps[0].Do(lock.WithCall(context.Background(), c), args...).Result()
+	answer, err := t.redis.taps[0].Do(protocol.WithCall(context.Background(), c), args...).Result()
 	o := trace.Outcome{Call: c.Name, Level: c.Level, Attempt: round, Result: trace.Renewed}
 	switch {
 	case err != nil:

@@ -84,7 +84,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	if call, ok := task.Doing.(lock.Call); ok {
 		o.Call = call
 	}
-	o.First = s.r.protocol().First(o.Call.Name)
+	o.First = s.r.protocol().FirstCommand(o.Call.Name)
 	switch task.State {
 	case clock.Starting:
 		o.Next = NextStart
@@ -105,7 +105,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	case clock.Armed:
 		switch task.Doing {
 		case lock.Watchdog:
-			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, s.r.protocol().First(lock.CallRenew)
+			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, s.r.protocol().FirstCommand(lock.CallRenew)
 		case delayed:
 			o.Next = NextArrive
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -116,9 +118,7 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 		t := &thread{r: r, spec: spec, asked: make(chan struct{}), random: source(sc.Seed, spec.Name, "work")}
 		t.struck = make([]atomic.Bool, len(sc.Faults))
 		t.next = lock.Call{Name: lock.CallLock, Level: 1, Attempt: 1}
-		if t.owner, err = r.newOwner(spec.Name); err != nil {
-			return nil, err
-		}
+		t.owner = r.newOwner(spec.Name)
 		r.header.Owners[string(t.owner)] = spec.Name
 		r.threads = append(r.threads, t)
 	}
@@ -126,16 +126,13 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 }
 
 // newOwner is random, except in a virtual run, which must repeat.
-func (r *Run) newOwner(name string) (lock.Owner, error) {
+func (r *Run) newOwner(name string) lock.Owner {
 	if r.header.Clock == trace.ClockWall {
-		return lock.NewOwner(), nil
+		return lock.NewOwner()
 	}
-	seed := digest(r.sc.Seed, name, "owner")
-	owner, err := lock.OwnerFrom(rand.NewChaCha8(seed))
-	if err != nil {
-		return "", fmt.Errorf("run: owner of %s: %w", name, err)
-	}
-	return owner, nil
+	var id [16]byte
+	_, _ = rand.NewChaCha8(digest(r.sc.Seed, name, "owner")).Read(id[:]) // never fails
+	return lock.Owner(hex.EncodeToString(id[:]))
 }
 
 // source gives each thread and purpose a stream of its own, so that another
@@ -157,7 +154,15 @@ func (r *Run) keys() []string {
 	return r.protocol().Keys(r.key)
 }
 
-func (r *Run) protocol() lock.Protocol { return lock.Protocol(r.sc.Lock.Protocol) }
+func (r *Run) protocol() lock.Protocol { return exhibit.Named(r.sc.Lock.Protocol) }
+
+// protocolOf is what the locker of t runs: a lock in memory is its process'.
+func (r *Run) protocolOf(t *thread, memories map[string]*exhibit.Memory) lock.Protocol {
+	if r.protocol() == exhibit.Spin {
+		return exhibit.SpinIn(memories[t.spec.Process])
+	}
+	return r.protocol()
+}
 
 // Scenario is what is run.
 func (r *Run) Scenario() *scenario.Scenario { return r.sc }
@@ -183,13 +188,13 @@ func (r *Run) Execute(ctx context.Context) error {
 // outfit gives every thread its process, its way to Redis and its locker.
 func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter, messenger lock.Messenger, process func(name string) clock.Process) error {
 	scripts := make([]journal.Script, 0, 3)
-	for _, s := range r.protocol().Scripts() {
+	for _, s := range r.protocol().Scripts {
 		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
 	}
-	memories := map[string]*lock.Memory{}
+	memories := map[string]*exhibit.Memory{}
 	for i, t := range r.threads {
 		if memories[t.spec.Process] == nil {
-			memories[t.spec.Process] = &lock.Memory{}
+			memories[t.spec.Process] = &exhibit.Memory{}
 		}
 		t.process = process(t.spec.Name)
 		t.redis = &wire{sent: map[string]count{}}
@@ -206,14 +211,18 @@ func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter
 		}
 		o := lock.Options{
 			Messenger: losing{messenger, t}, Inbox: r.key + ":inbox:" + t.spec.Name,
-			Protocol: r.protocol(), NodesInTurn: true, Memory: memories[t.spec.Process],
+			Protocol: r.protocolOf(t, memories), ID: t.spec.Name,
 			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
 			Retries: t.spec.Retry.Times, Interval: t.spec.Retry.Interval,
 			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
-			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N, Observer: t,
+			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
+			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting},
 		}
 		if o.Renew == 0 {
 			o.Renew = lock.NoWatchdog
+		}
+		if o.Retries == 0 {
+			o.Retries = lock.NoRetry
 		}
 		for _, p := range t.redis.taps[1:] {
 			o.Nodes = append(o.Nodes, p)

@@ -664,7 +664,7 @@ func BenchmarkTwoThreads(b *testing.B) {
 	b.Run("bare", func(b *testing.B) {
 		e := store.NewEmbedded(clock.Epoch)
 		defer func() { _ = e.Close() }()
-		for _, s := range lock.Reentrant.Scripts() {
+		for _, s := range lock.Reentrant.Scripts {
 			if err := e.Client().ScriptLoad(b.Context(), s.Source).Err(); err != nil {
 				b.Fatal(err)
 			}
@@ -691,7 +691,7 @@ func scripts(events []trace.Event) [][]any {
 		} else {
 			last = at
 		}
-		for _, s := range lock.Reentrant.Scripts() {
+		for _, s := range lock.Reentrant.Scripts {
 			if s.Name != c.Script {
 				continue
 			}

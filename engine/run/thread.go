@@ -15,6 +15,7 @@ import (
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -179,8 +180,8 @@ func (t *thread) draw(r scenario.Range) time.Duration {
 	return r.Min + time.Duration(t.random.Int64N(int64((r.Max-r.Min)/unit)+1))*unit
 }
 
-// Attempted implements lock.Observer.
-func (t *thread) Attempted(a lock.Attempt) {
+// attempted notes what an attempt came to.
+func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 	defer t.hasAsked() // also of a lock that asks no Redis
 	t.redis.answered(a.Call)
 	if a.Name != lock.CallRenew {
@@ -198,14 +199,14 @@ func (t *thread) Attempted(a lock.Attempt) {
 	t.tell(o)
 }
 
-// Waiting implements lock.Observer.
-func (t *thread) Waiting(d time.Duration) {
+// waiting notes a pause between two attempts.
+func (t *thread) waiting(_ context.Context, w lock.Wait) {
 	t.awaitGate() // a retry is held before its pause, outside of the call's limits
 	why := trace.WaitRetry
 	if t.spec.Retry.Wait == scenario.WaitNotify {
 		why = trace.WaitNotify
 	}
-	t.tell(trace.Wait{For: trace.MillisOf(d), Why: why})
+	t.tell(trace.Wait{For: trace.MillisOf(w.For), Why: why})
 }
 
 // tap is a thread's way to Redis: it passes the gate of its process, and
@@ -261,7 +262,7 @@ func (p *tap) note(ctx context.Context, rec journal.Record) {
 	if !ok {
 		panic("run: a script that no thread sent")
 	}
-	call, _ := lock.CallOf(ctx)
+	call, _ := protocol.CallOf(ctx)
 	*records = append(*records, sent{call, rec, p.node})
 }
 

@@ -500,7 +500,7 @@ func writes(s sent) [][]string {
 	var out [][]string
 	for _, e := range s.rec.Entries {
 		switch strings.ToUpper(e.Args[0]) {
-		case "EXISTS", "HEXISTS", "HGET", "HGETALL", "GET", "PTTL", "TTL", "TIME", "LINDEX", "ZSCORE", "PUBLISH":
+		case "EXISTS", "HEXISTS", "HGET", "HMGET", "HGETALL", "GET", "PTTL", "TTL", "TIME", "LINDEX", "ZSCORE", "PUBLISH":
 		default:
 			if e.Err == "" {
 				out = append(out, e.Args)

@@ -15,6 +15,7 @@ import (
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -120,7 +121,7 @@ func (w *wall) bound(ctx context.Context) error {
 	if w.r.o.External == nil || w.r.protocol() != lock.Fenced {
 		return nil
 	}
-	if err := w.client.Set(ctx, lock.TokenKey(w.r.key), 0, keptAtMost).Err(); err != nil {
+	if err := w.client.Set(ctx, protocol.TokenKey(w.r.key), 0, keptAtMost).Err(); err != nil {
 		return fmt.Errorf("run: prepare the tokens: %w", err)
 	}
 	return nil

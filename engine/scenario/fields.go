@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+
+	"relock/engine/lock/exhibit"
 )
 
 // Defaults of what a scenario leaves out.
@@ -114,26 +116,19 @@ func defaultLock() Lock {
 	}
 }
 
-const redlock = "redlock"
-
 // waitOf is how a protocol's waiters wait.
 func waitOf(protocol string) string {
-	if protocol == "reentrant-notify" || protocol == "reentrant-fair" {
+	if exhibit.Named(protocol).Leave != nil {
 		return WaitNotify
 	}
 	return WaitPoll
 }
 
 // nodesOf is how many nodes a protocol has unless told.
-func nodesOf(protocol string) int {
-	if protocol == redlock {
-		return 5
-	}
-	return 1
-}
+func nodesOf(protocol string) int { return max(exhibit.Named(protocol).Nodes, 1) }
 
 func mostNodes(protocol string) int {
-	if protocol == redlock {
+	if nodesOf(protocol) > 1 {
 		return MaxNodes
 	}
 	return 1

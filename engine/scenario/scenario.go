@@ -196,15 +196,19 @@ type Protocol struct {
 func Protocols() []Protocol {
 	return []Protocol{
 		{"reentrant", "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease"},
-		{"reentrant-notify", "reentrant, and the releasing script wakes one waiter by a message"},
-		{"reentrant-fair", "reentrant, first come first served: the releasing script hands the lock on"},
-		{"fenced", "reentrant, and each first acquisition gets a token that only grows"},
+		{"reentrant-sequenced", "reentrant, and each call has a number: Redis refuses one that comes late"},
+		{"reentrant-notify", "reentrant-sequenced, and the releasing script wakes one waiter by a message"},
+		{"reentrant-fair", "reentrant-sequenced, first come first served: the releasing script hands the lock on"},
+		{"fenced", "reentrant-sequenced, and each first acquisition gets a token that only grows"},
 		{"reentrant-naive", "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody"},
 		{"mutex", "SET NX PX with a random value, deleted by its owner only: not reentrant"},
+		{"mutex-blind", "the second article's mutex: its watchdog renews without asking whose key it is"},
+		{"mutex-get-del", "SET NX PX, released by GET and then DEL: another can get in between"},
 		{"mutex-unsafe", "SETNX, then PEXPIRE, then a plain DEL: three commands"},
 		{"value", "equal value means mine: re-entry without a count, any unlock releases all"},
 		{"setnx-hash", "SETNX of a string, then a hash on the same key: WRONGTYPE"},
 		{"redlock", "a mutex on a majority of independent nodes, 5 unless told"},
+		{"redsync", "redlock as go-redsync has it: all nodes asked at once, a drift of one hundredth"},
 		{"spin", "a word in the memory of one process, compared and swapped: no Redis"},
 		{"none", "no lock at all"},
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 )
 
 // A fault that can never strike would be a promise that is not kept: the run
@@ -16,11 +16,11 @@ func (s *Scenario) asksRedis() bool { return s.Kind == KindHeartbeat || s.comman
 
 // commands is the most commands that an attempt of the call at a place sends.
 func (s *Scenario) commands(place string) int {
-	return lock.Protocol(s.Lock.Protocol).Commands(place, s.Lock.Nodes)
+	return exhibit.Named(s.Lock.Protocol).Commands(place, s.Lock.Nodes)
 }
 
 // renews tells whether a protocol has a watchdog.
-func renews(protocol string) bool { return lock.Protocol(protocol).HasWatchdog() }
+func renews(protocol string) bool { return exhibit.Named(protocol).HasWatchdog() }
 
 // reach is where in a thread a fault of a kind can strike.
 func (s *Scenario) reach(k faultKind) []string {

@@ -11,6 +11,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -70,6 +71,10 @@ type KeyState struct {
 
 // Absent is the state of a key that does not exist.
 func Absent() KeyState { return KeyState{Type: TypeNone, PTTL: NoKey} }
+
+// IsNumber tells whether a field of a lock's hash is the number of a Locker's
+// last call ("#A"), and not an owner with its hold count.
+func IsNumber(field string) bool { return strings.HasPrefix(field, "#") }
 
 // Exists tells whether there is a key.
 func (k KeyState) Exists() bool { return k.Type != TypeNone && k.Type != "" }

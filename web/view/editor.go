@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/web/words"
 )
@@ -113,7 +113,7 @@ type TextLine struct {
 	Wrong  bool
 }
 
-func renews(protocol string) bool { return lock.Protocol(protocol).HasWatchdog() }
+func renews(protocol string) bool { return exhibit.Named(protocol).HasWatchdog() }
 
 // digits are a line's number, which no language groups.
 func digits(n int) string { return strconv.Itoa(n) }

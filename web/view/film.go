@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -385,7 +385,7 @@ func (f *Film) state(k Key, pttl int64) State {
 	switch {
 	case shown.Heartbeat():
 		s.Heartbeat = true
-	case lock.Protocol(shown.Protocol) == lock.None:
+	case exhibit.Named(shown.Protocol) == exhibit.None:
 		s.Type = TypeNoLock
 	case !InRedis(shown.Protocol):
 		s.Type = TypeElsewhere

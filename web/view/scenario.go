@@ -3,7 +3,7 @@ package view
 import (
 	"strconv"
 
-	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/web/words"
 )
@@ -30,7 +30,7 @@ func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
 // InRedis tells whether the protocol keeps its lock in Redis, so that a
 // thread's belief and what Redis knows can part.
 func InRedis(protocol string) bool {
-	return lock.Protocol(protocol) != lock.None && lock.Protocol(protocol) != lock.Spin
+	return exhibit.Named(protocol) != exhibit.None && exhibit.Named(protocol) != exhibit.Spin
 }
 
 // facts words what a scenario runs with, as far as it has that: a heartbeat has
@@ -69,7 +69,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 		Watchdog: l.Say("off"),
 	}
 	switch {
-	case !lock.Protocol(sc.Lock.Protocol).HasWatchdog():
+	case !exhibit.Named(sc.Lock.Protocol).HasWatchdog():
 		s.Watchdog = l.Say("none")
 	case sc.Lock.Watchdog > 0:
 		s.Watchdog = scenario.Duration(sc.Lock.Watchdog)

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/chroma/v2"
 
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -115,25 +116,24 @@ func Scripts(l words.Language, sc *scenario.Scenario) []Script {
 }
 
 func scripts(l words.Language, sc *scenario.Scenario) []Script {
-	protocol := lock.Protocol(sc.Lock.Protocol)
+	protocol := exhibit.Named(sc.Lock.Protocol)
 	switch {
 	case sc.Kind == scenario.KindHeartbeat:
 		return []Script{plain(l, callBeat, beatSource), plain(l, callLook, lookSource)}
-	case protocol == lock.None:
-		return []Script{{Name: string(protocol), Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")}}
-	case protocol == lock.Spin:
-		return []Script{{Name: string(protocol), Note: l.Say("A spin lock asks no Redis: it compares and swaps a word in the memory of its process.")}}
+	case protocol == exhibit.None:
+		return []Script{{Name: protocol.Name, Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")}}
+	case protocol == exhibit.Spin:
+		return []Script{{Name: protocol.Name, Note: l.Say("A spin lock asks no Redis: it compares and swaps a word in the memory of its process.")}}
 	}
-	sources := plainSources()[protocol]
 	var list []Script
-	if source := sources[lock.CallLock]; source != "" {
+	if source := protocol.Plain[lock.CallLock]; source != "" {
 		list = append(list, plain(l, lock.CallLock, source))
 	}
-	for _, s := range protocol.Scripts() {
+	for _, s := range protocol.Scripts {
 		list = append(list, readScript(s.Name, s.Source))
 	}
 	for _, call := range []string{lock.CallUnlock, lock.CallRenew} {
-		if source := sources[call]; source != "" {
+		if source := protocol.Plain[call]; source != "" {
 			list = append(list, plain(l, call, source))
 		}
 	}
@@ -145,35 +145,6 @@ const (
 	beatSource = `SET(key, owner, 'PX', lease)`
 	lookSource = `EXISTS(key)`
 )
-
-// plainSources are the calls of locks that run no script. A test compares
-// them with what the locks send.
-func plainSources() map[lock.Protocol]map[string]string {
-	return map[lock.Protocol]map[string]string{
-		lock.Mutex: {lock.CallLock: `SET(key, owner, 'NX', 'PX', lease)`},
-		lock.MutexUnsafe: {
-			lock.CallLock: `if SETNX(key, owner) == 1 then
-  PEXPIRE(key, lease)
-end`,
-			lock.CallUnlock: `DEL(key)`,
-		},
-		lock.SetnxHash: {
-			lock.CallLock: `if SETNX(key, owner) == 1 then
-  PEXPIRE(key, lease)
-  HSET(key, 'count', 1)
-elseif GET(key) == owner then
-  HINCRBY(key, 'count', 1)
-end`,
-			lock.CallUnlock: `if HINCRBY(key, 'count', -1) <= 0 then
-  DEL(key)
-end`,
-		},
-		lock.ReentrantNaive: {lock.CallRenew: `PEXPIRE(key, lease)`},
-		lock.Redlock: {lock.CallLock: `for node in nodes do
-  SET(key, owner, 'NX', 'PX', lease)
-end`},
-	}
-}
 
 func plain(l words.Language, call, source string) Script {
 	s := readScript(call, source)

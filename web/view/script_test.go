@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/view"
@@ -142,7 +142,7 @@ func TestScriptsAreShownAsTheyAre(t *testing.T) {
 		if len(list) == 0 {
 			t.Errorf("%s shows nothing", p.Name)
 		}
-		for _, source := range lock.Protocol(p.Name).Scripts() {
+		for _, source := range exhibit.Named(p.Name).Scripts {
 			s := scriptNamed(t, list, source.Name)
 			var b strings.Builder
 			for i, l := range s.Lines {

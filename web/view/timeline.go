@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -339,7 +340,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", listed(t.l, others)), Bad
 		}
-		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && lock.Protocol(t.scenario.Protocol) == lock.ReentrantFair {
+		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && exhibit.Named(t.scenario.Protocol) == lock.ReentrantFair {
 			title = t.l.Say("is handed the lock") // by a message: it has not asked again
 		}
 		if t.decided[c.Thread] == e.Step { // one more call in the same step
@@ -499,7 +500,12 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 	for id := range k.Fields {
 		owners = append(owners, id)
 	}
-	slices.Sort(owners)
+	slices.SortFunc(owners, func(a, b string) int { // owners before numbers
+		if trace.IsNumber(a) != trace.IsNumber(b) {
+			return strings.Compare(b, a)
+		}
+		return strings.Compare(a, b)
+	})
 	for _, id := range owners {
 		name := t.owners[id]
 		out.Holds = append(out.Holds, HoldCount{

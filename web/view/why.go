@@ -9,6 +9,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -91,7 +92,7 @@ type grant struct {
 // threads. It keeps both and changes neither.
 func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string) *Teller {
 	return &Teller{
-		l: l, sc: sc, protocol: lock.Protocol(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
+		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: outage{},
 		jumps: map[int]jump{}, dropped: map[string]trace.Millis{},
 	}
@@ -178,7 +179,7 @@ func (t *Teller) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.W
 // counts tells whether the lock's key is a hash of hold counts.
 func (t *Teller) counts() bool {
 	switch t.protocol {
-	case lock.Reentrant, lock.ReentrantNotify, lock.ReentrantFair, lock.Fenced, lock.ReentrantNaive:
+	case lock.Reentrant, lock.Sequenced, lock.ReentrantNotify, lock.ReentrantFair, lock.Fenced, exhibit.ReentrantNaive:
 		return true
 	default:
 		return false
@@ -192,7 +193,9 @@ func (t *Teller) holders(k trace.KeyState) []string {
 		list = append(list, t.owner(*k.Value))
 	}
 	for id := range k.Fields {
-		list = append(list, t.owner(id))
+		if !trace.IsNumber(id) {
+			list = append(list, t.owner(id))
+		}
 	}
 	slices.Sort(list)
 	return list
@@ -424,9 +427,9 @@ func (t *Teller) elsewhere(e trace.Event, level int) (string, bool) {
 func (t *Teller) acquired(e trace.Event, b trace.Outcome) string {
 	who, left := e.Thread, t.ms(e.Key.PTTL)
 	switch t.protocol {
-	case lock.None:
+	case exhibit.None:
 		return t.say("%s enters without a lock: nobody is asked, and nobody is kept out.", who)
-	case lock.Spin:
+	case exhibit.Spin:
 		return t.say("%s takes the spin lock: the word in its process' memory was free, and its count is now %d.", who, b.Count)
 	}
 	if n := t.has(e.Nodes, who); n >= quorum(e.Nodes) {
@@ -457,9 +460,9 @@ func (t *Teller) acquired(e trace.Event, b trace.Outcome) string {
 func (t *Teller) reentered(e trace.Event, b trace.Outcome) string {
 	who := e.Thread
 	switch t.protocol {
-	case lock.None:
+	case exhibit.None:
 		return t.say("%s is at level %d, and no lock keeps anybody out.", who, b.Level)
-	case lock.Spin:
+	case exhibit.Spin:
 		return t.say("%s is at level %d of its spin lock: the count is %d, and nobody else is asked.", who, b.Level, b.Count)
 	}
 	if text, ok := t.elsewhere(e, b.Level); ok {
@@ -479,7 +482,7 @@ func (t *Teller) reentered(e trace.Event, b trace.Outcome) string {
 
 func (t *Teller) refused(e trace.Event, b trace.Outcome) string {
 	who, left := e.Thread, t.ms(e.Key.PTTL)
-	if t.protocol == lock.Spin {
+	if t.protocol == exhibit.Spin {
 		return t.say("%s is refused: the word in its process' memory is another thread's.", who)
 	}
 	if len(e.Nodes) > 0 {
@@ -527,9 +530,9 @@ func (t *Teller) exhausted(e trace.Event, b trace.Outcome) string {
 func (t *Teller) released(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.call(e.Thread, b.Call)
 	switch {
-	case t.protocol == lock.None:
+	case t.protocol == exhibit.None:
 		return t.say("%s leaves, and there is no lock to give back.", who)
-	case t.protocol == lock.Spin:
+	case t.protocol == exhibit.Spin:
 		return t.say("%s lets its spin lock go: its count is 0.", who)
 	case len(e.Nodes) > 0:
 		return t.say("%s has released the lock: %d of %d nodes still have its value.", who, t.has(e.Nodes, who), len(e.Nodes))
@@ -550,9 +553,9 @@ func (t *Teller) released(e trace.Event, b trace.Outcome) string {
 
 func (t *Teller) decremented(e trace.Event, b trace.Outcome) string {
 	switch {
-	case t.protocol == lock.None:
+	case t.protocol == exhibit.None:
 		return t.say("%s leaves level %d: there is no lock, and nothing was counted.", e.Thread, b.Level)
-	case t.protocol == lock.Spin:
+	case t.protocol == exhibit.Spin:
 		return t.say("%s has left level %d: its count is %d, and only 0 lets the spin lock go.", e.Thread, b.Level, b.Count)
 	case e.Belief[e.Thread] == 0:
 		return t.say("%s has left level %d and takes itself for out, but its count is %d, so the key stays.", e.Thread, b.Level, b.Count)
@@ -609,7 +612,7 @@ func (t *Teller) notHeld(e trace.Event, b trace.Outcome) string {
 	switch {
 	case b.Call == lock.CallRenew:
 		return t.say("%s's watchdog has found no key, and goes on all the same.", who)
-	case t.protocol == lock.Spin || t.protocol == lock.None:
+	case t.protocol == exhibit.Spin || t.protocol == exhibit.None:
 		return t.say("%s unlocks level %d, which it does not hold.", who, b.Level)
 	case t.call(who, b.Call).commands == 0:
 		return t.say("%s unlocks level %d, which it has left before: Redis is not asked.", who, b.Level)
@@ -677,7 +680,7 @@ func (t *Teller) work(e trace.Event, b trace.Work) string {
 	held := t.holds(e.Key, who)
 	if b.State == trace.WorkEnd {
 		switch {
-		case t.protocol == lock.None || t.protocol == lock.Spin:
+		case t.protocol == exhibit.None || t.protocol == exhibit.Spin:
 			return t.say("%s has done its work at level %d, which takes %s.", who, b.Level, length)
 		case !held:
 			return t.say("%s ends its work at level %d, and in Redis the lock is not its own.", who, b.Level)
@@ -688,9 +691,9 @@ func (t *Teller) work(e trace.Event, b trace.Work) string {
 		}
 	}
 	switch {
-	case t.protocol == lock.None:
+	case t.protocol == exhibit.None:
 		return t.say("%s works at level %d for %s, and nothing keeps the others out.", who, b.Level, length)
-	case t.protocol == lock.Spin:
+	case t.protocol == exhibit.Spin:
 		return t.say("%s works at level %d for %s; a spin lock has no lease that could end.", who, b.Level, length)
 	case !held:
 		return t.say("%s works at level %d for %s, though in Redis the lock is not its own.", who, b.Level, length)
@@ -757,7 +760,7 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 	case scenario.FaultPause:
 		return t.paused(e, b)
 	case faultResume:
-		if e.Belief[who] > 0 && !held && t.protocol != lock.None && t.protocol != lock.Spin {
+		if e.Belief[who] > 0 && !held && t.protocol != exhibit.None && t.protocol != exhibit.Spin {
 			return t.say("%s goes on where it stood, and does not know that the lock is no longer its own.", who)
 		}
 		return t.say("%s goes on where it stood.", who)
@@ -773,7 +776,7 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 	case scenario.FaultPanic:
 		return t.say("%s's work panics at level %d: its deferred unlocks run on the way out.", who, e.Belief[who])
 	case scenario.FaultStall:
-		if t.watched() && t.protocol != lock.ReentrantNaive {
+		if t.watched() && t.protocol != exhibit.ReentrantNaive {
 			return t.say("%s's work hangs for ever, but its watchdog lives and renews every %s.", who, t.l.Duration(t.sc.Lock.Watchdog))
 		}
 		return t.say("%s's work hangs for ever.", who)
@@ -986,9 +989,9 @@ func (t *Teller) mutualExclusion(e trace.Event, inside []string) string {
 	}
 	holders := t.holders(e.Key)
 	switch {
-	case t.protocol == lock.None:
+	case t.protocol == exhibit.None:
 		return t.say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
-	case t.protocol == lock.Spin:
+	case t.protocol == exhibit.Spin:
 		return t.say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
 	case len(holders) == 0 && len(e.Nodes) > 0:
 		return t.say("%s and %s are inside at once, and nobody has a majority of the nodes.", inside[0], inside[1])

@@ -6,6 +6,7 @@ import (
 
 	"relock/engine/check"
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -63,7 +64,7 @@ func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
 	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
 		return t.l.Say("%s: its key is set", b.Call), Good
 	}
-	if lock.Protocol(t.scenario.Protocol) == lock.None && !t.scenario.Heartbeat() {
+	if exhibit.Named(t.scenario.Protocol) == exhibit.None && !t.scenario.Heartbeat() {
 		switch b.Result {
 		case trace.Acquired, trace.Reentered:
 			return t.l.Say("enters level %d, no lock", b.Level), Plain
@@ -319,9 +320,9 @@ func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
 	proof := func(i int) int64 { return t.numbers[v.Events[i]] }
 	last := len(v.Events) - 1
 	switch threads := v.Threads; {
-	case v.Rule == check.MutualExclusion && len(threads) > 1 && lock.Protocol(t.scenario.Protocol) == lock.None:
+	case v.Rule == check.MutualExclusion && len(threads) > 1 && exhibit.Named(t.scenario.Protocol) == exhibit.None:
 		return t.l.Say("%s are in their critical sections at once; there is no lock between them", listed(t.l, threads))
-	case v.Rule == check.MutualExclusion && len(threads) > 1 && lock.Protocol(t.scenario.Protocol) == lock.Spin:
+	case v.Rule == check.MutualExclusion && len(threads) > 1 && exhibit.Named(t.scenario.Protocol) == exhibit.Spin:
 		return t.l.Say("%s are in their critical sections at once; each process has a spin lock of its own", listed(t.l, threads))
 	case v.Rule == check.MutualExclusion && len(threads) > 1:
 		if holders := t.holders(e.Key); len(holders) > 0 {

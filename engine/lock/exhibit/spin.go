@@ -1,9 +1,11 @@
-package lock
+package exhibit
 
 import (
 	"context"
 	"sync"
 	"sync/atomic"
+
+	"relock/engine/lock/protocol"
 )
 
 // Memory is what the threads of one process share: its spin locks, by key. The
@@ -50,26 +52,31 @@ func (l *spinLock) leave(owner string) (int, bool) {
 	return l.count, true
 }
 
-// spin is a lock in the memory of one process, which asks again and again. It
+// Spin is a lock in the memory of one process, which asks again and again. It
 // knows nothing of other processes, and nothing of leases. Source: the local
 // SpinLock of the article on re-entry by equal values (2019).
-func spin() protocol {
-	return protocol{
-		lock: func(_ context.Context, at steps) (reply, error) {
-			count := at.memory.lock(at.key).enter(at.owner)
+var Spin = SpinIn(&Memory{}) //nolint:gochecknoglobals // a constant
+
+// SpinIn is [Spin] in a memory: those who are given the same one share a
+// process.
+func SpinIn(m *Memory) *protocol.Protocol {
+	return &protocol.Protocol{
+		Name: "spin",
+		Lock: func(_ context.Context, r protocol.Request) (protocol.Reply, error) {
+			count := m.lock(r.Key).enter(r.Owner)
 			if count == 0 {
-				return reply{code: codeRefused}, nil
+				return protocol.Reply{Code: protocol.Refused}, nil
 			}
-			return reply{code: codeGranted, count: count}, nil
+			return protocol.Reply{Code: protocol.Granted, Count: count}, nil
 		},
-		unlock: func(_ context.Context, at steps) (reply, error) {
-			count, ok := at.memory.lock(at.key).leave(at.owner)
+		Unlock: func(_ context.Context, r protocol.Request) (protocol.Reply, error) {
+			count, ok := m.lock(r.Key).leave(r.Owner)
 			if !ok {
-				return reply{code: codeNotHeld}, nil
+				return protocol.Reply{Code: protocol.NotHeld}, nil
 			}
-			return reply{code: codeGranted, count: count}, nil
+			return protocol.Reply{Code: protocol.Granted, Count: count}, nil
 		},
-		first: map[string]string{CallLock: "", CallUnlock: ""},
-		naive: true,
+		First: map[string]string{protocol.CallLock: "", protocol.CallUnlock: ""},
+		Naive: true,
 	}
 }

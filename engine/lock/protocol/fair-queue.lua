@@ -1,7 +1,9 @@
 -- What the scripts of the fair lock share.
--- KEYS[1]  the lock: a hash {owner: hold count}
--- KEYS[2]  the queue: a list of waiters, "owner inbox", the longest first
--- KEYS[3]  the waiters' deadlines, by Redis' own clock: a sorted set
+-- KEYS[1]  the lock: a hash {owner: hold count, #locker: number of the last call}
+-- KEYS[2]  calls that are over: a hash {owner/locker: number}
+-- KEYS[3]  the queue: a list of waiters, "owner inbox locker number", the
+--          longest first; the number is that of the call that waits
+-- KEYS[4]  the waiters' deadlines, by Redis' own clock: a sorted set
 -- GRANT is how long the lock is kept for a waiter that has not confirmed.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -9,21 +11,22 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 -- 'own' where that is the caller, 'other', or nil where nobody waits.
 local function grant(own)
   while true do
-    local head = redis.call('LPOP', KEYS[2])
+    local head = redis.call('LPOP', KEYS[3])
     if not head then
       return nil
     end
-    local deadline = redis.call('ZSCORE', KEYS[3], head)
-    redis.call('ZREM', KEYS[3], head)
+    local deadline = redis.call('ZSCORE', KEYS[4], head)
+    redis.call('ZREM', KEYS[4], head)
     if head == own then
       return 'own'
     end
     if deadline and tonumber(deadline) >= now then
-      local owner, inbox = string.match(head, '^(%S+) (%S+)$')
+      local owner, inbox, locker, number = string.match(head, '^(%S+) (%S+) (%S+) (%S+)$')
       -- 0: nobody listens there any more. Else whoever does can ask Redis
       -- only when this script has ended.
-      if redis.call('PUBLISH', inbox, 'grant ' .. owner .. ' ' .. now .. ' ' .. KEYS[1]) > 0 then
+      if redis.call('PUBLISH', inbox, 'grant ' .. owner .. ' ' .. now .. ' ' .. number .. ' ' .. KEYS[1]) > 0 then
         redis.call('HINCRBY', KEYS[1], owner, 1)
+        redis.call('HSET', KEYS[1], '#' .. locker, number)
         redis.call('PEXPIRE', KEYS[1], GRANT)
         return 'other'
       end

@@ -1,0 +1,92 @@
+package lock
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock/protocol"
+)
+
+// Redis is what a Locker asks of a client; every go-redis client has it.
+type Redis = protocol.Redis
+
+// goRedis sends each command of a go-redis client once: what this package does
+// not send again itself, nobody does behind its back.
+type goRedis struct {
+	processor interface {
+		Process(ctx context.Context, cmd redis.Cmder) error
+	}
+	deaf bool // the client does not look at a context while it waits for a reply
+}
+
+// once is a command that go-redis does not send again when it is not answered.
+type once struct{ *redis.Cmd }
+
+// NoRetry implements [redis.Cmder].
+func (once) NoRetry() bool { return true }
+
+// tamed is a client that sends each command once and minds its context, for
+// those of go-redis; others are taken as they are.
+func tamed(client Redis) Redis {
+	switch c := client.(type) {
+	case *redis.Client:
+		return &goRedis{processor: c, deaf: !c.Options().ContextTimeoutEnabled}
+	case *redis.ClusterClient:
+		return &goRedis{processor: c, deaf: !c.Options().ContextTimeoutEnabled}
+	case *redis.Ring:
+		return &goRedis{processor: c, deaf: !c.Options().ContextTimeoutEnabled}
+	default:
+		return client
+	}
+}
+
+// EvalSha implements [Redis].
+func (g *goRedis) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return g.eval(ctx, "evalsha", sha, keys, args)
+}
+
+// Eval implements [Redis].
+func (g *goRedis) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
+	return g.eval(ctx, "eval", script, keys, args)
+}
+
+func (g *goRedis) eval(ctx context.Context, name, payload string, keys []string, args []any) *redis.Cmd {
+	all := make([]any, 0, 3+len(keys)+len(args))
+	all = append(all, name, payload, len(keys))
+	for _, key := range keys {
+		all = append(all, key)
+	}
+	all = append(all, args...)
+	cmd := redis.NewCmd(ctx, all...)
+	if len(keys) > 0 {
+		cmd.SetFirstKeyPos(3)
+	}
+	return g.process(ctx, cmd)
+}
+
+// Do implements [Redis].
+func (g *goRedis) Do(ctx context.Context, args ...any) *redis.Cmd {
+	return g.process(ctx, redis.NewCmd(ctx, args...))
+}
+
+func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
+	if !g.deaf {
+		_ = g.processor.Process(ctx, once{cmd}) // the command has the error
+		return cmd
+	}
+	answered := make(chan struct{})
+	go func() { // ends with the client's own timeouts
+		defer close(answered)
+		_ = g.processor.Process(ctx, once{cmd})
+	}()
+	select {
+	case <-answered:
+		return cmd
+	case <-ctx.Done():
+		late := redis.NewCmd(ctx)
+		late.SetErr(fmt.Errorf("lock: no answer in time: %w", context.Cause(ctx)))
+		return late
+	}
+}

@@ -1,0 +1,102 @@
+package exhibit
+
+import (
+	"context"
+	_ "embed" // the script
+
+	"relock/engine/lock/protocol"
+)
+
+// Mutex is a string with the owner as its value, set with its expiry by one
+// command and deleted by its owner only. It is not reentrant: whoever holds it
+// and asks again is refused like everybody else. Source: the pattern of
+// redis.io's "Distributed Locks with Redis", with a watchdog that asks whose
+// lock it is.
+var Mutex = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+	Name:    "mutex",
+	Lock:    setNXPX,
+	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.LockKey, protocol.OwnerOnly),
+	Renew:   protocol.Run(protocol.MutexRenew, protocol.LockKey, protocol.OwnerAndLease),
+	Scripts: []protocol.Script{protocol.MutexUnlock, protocol.MutexRenew},
+	First:   map[string]string{protocol.CallLock: "SET"},
+	Plain:   map[string]string{protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`},
+}
+
+func setNXPX(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
+	set, err := r.Text(ctx, "SET", r.Key, r.Owner, "NX", "PX", r.Lease.Milliseconds())
+	return protocol.Taken(set == "OK"), err
+}
+
+// pexpire renews whoever's lease it is.
+func pexpire(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
+	n, err := r.Int(ctx, "PEXPIRE", r.Key, r.Lease.Milliseconds())
+	return protocol.Reply{Code: protocol.Code(n*2 - 1)}, err // 1 renewed, -1 there was no key
+}
+
+const plainRenewal = `PEXPIRE(key, lease)`
+
+// MutexBlind is the mutex of the article "Golang+Redis distributed mutex"
+// (2021): its release asks whose lock it is, and its watchdog does not.
+var MutexBlind = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+	Name:    "mutex-blind",
+	Lock:    setNXPX,
+	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.LockKey, protocol.OwnerOnly),
+	Renew:   pexpire,
+	Scripts: []protocol.Script{protocol.MutexUnlock},
+	First:   map[string]string{protocol.CallLock: "SET", protocol.CallRenew: "PEXPIRE"},
+	Plain:   map[string]string{protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`, protocol.CallRenew: plainRenewal},
+	Naive:   true,
+	AtOnce:  true,
+}
+
+// MutexGetDel is the hole that the same article names: it looks whose lock it
+// is and then deletes it, in two commands, and between them it can become
+// another's.
+var MutexGetDel = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+	Name: "mutex-get-del",
+	Lock: setNXPX,
+	Unlock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
+		holder, err := r.Text(ctx, "GET", r.Key)
+		if err != nil || holder != r.Owner {
+			return protocol.Reply{Code: protocol.NotHeld}, err
+		}
+		n, err := r.Int(ctx, "DEL", r.Key)
+		return protocol.Reply{Code: protocol.Code(n*2 - 1)}, err // 1 deleted, -1 there was no key
+	},
+	First: map[string]string{protocol.CallLock: "SET", protocol.CallUnlock: "GET"},
+	Most:  map[string]int{protocol.CallUnlock: 2},
+	Plain: map[string]string{
+		protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`,
+		protocol.CallUnlock: `if GET(key) == owner then
+  DEL(key)
+end`,
+	},
+	Naive: true,
+}
+
+// MutexUnsafe is what many write first: three commands, between each of which
+// the client may die, and a delete that asks nobody whose lock it is.
+var MutexUnsafe = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+	Name: "mutex-unsafe",
+	Lock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
+		n, err := r.Int(ctx, "SETNX", r.Key, r.Owner)
+		if err != nil || n == 0 {
+			return protocol.Reply{}, err
+		}
+		_, err = r.Int(ctx, "PEXPIRE", r.Key, r.Lease.Milliseconds())
+		return protocol.Taken(err == nil), err
+	},
+	Unlock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
+		n, err := r.Int(ctx, "DEL", r.Key)
+		return protocol.Reply{Code: protocol.Code(n*2 - 1)}, err // 1 deleted, -1 there was no key
+	},
+	First: map[string]string{protocol.CallLock: "SETNX", protocol.CallUnlock: "DEL"},
+	Most:  map[string]int{protocol.CallLock: 2},
+	Plain: map[string]string{
+		protocol.CallLock: `if SETNX(key, owner) == 1 then
+  PEXPIRE(key, lease)
+end`,
+		protocol.CallUnlock: `DEL(key)`,
+	},
+	Naive: true,
+}

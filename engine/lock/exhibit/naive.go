@@ -1,0 +1,37 @@
+package exhibit
+
+import (
+	_ "embed" // the scripts
+
+	"relock/engine/lock/protocol"
+)
+
+var (
+	//go:embed naive-lock.lua
+	naiveLockSource string
+	//go:embed naive-unlock.lua
+	naiveUnlockSource string
+
+	naiveLockScript   = protocol.NewScript(protocol.CallLock, "naive-lock.lua", naiveLockSource)
+	naiveUnlockScript = protocol.NewScript(protocol.CallUnlock, "naive-unlock.lua", naiveUnlockSource)
+)
+
+// ReentrantNaive is the hash lock of the article "Golang+Redis distributed
+// reentrant lock" (2021), with its mistakes: a lease in nanoseconds where
+// Redis takes milliseconds, a watchdog that renews at once and then asks
+// nobody whose lock it is, that runs once in a lifetime and is stopped after
+// the unlock, and no word to the holder when the lease was lost.
+var ReentrantNaive = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+	Name: "reentrant-naive",
+	Lock: protocol.Run(naiveLockScript, protocol.LockKey, func(r protocol.Request) []any {
+		return []any{r.Owner, r.Lease.Nanoseconds()} // the article's mistake
+	}),
+	Unlock:  protocol.Run(naiveUnlockScript, protocol.LockKey, protocol.OwnerOnly),
+	Renew:   pexpire,
+	Scripts: []protocol.Script{naiveLockScript, naiveUnlockScript},
+	First:   map[string]string{protocol.CallRenew: "PEXPIRE"},
+	Plain:   map[string]string{protocol.CallRenew: plainRenewal},
+	Naive:   true,
+
+	OneWatch: true,
+}

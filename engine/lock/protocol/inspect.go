@@ -1,0 +1,66 @@
+package protocol
+
+import (
+	"context"
+	_ "embed" // the script
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed inspect.lua
+var inspectSource string
+
+var inspectScript = NewScript("inspect", "inspect.lua", inspectSource)
+
+// State is a lock as one Redis has it.
+type State struct {
+	Owner   string        // "" where nobody holds it
+	Count   int           // the hold count
+	Lease   time.Duration // what is left of it; -1 where it has no end
+	Waiting int           // who waits to be told; 0 where waiters poll
+}
+
+// Inspect looks at a lock on r's Client. It fails with ErrWrongType and with
+// Redis' error.
+func (p *Protocol) Inspect(ctx context.Context, r Request) (State, error) {
+	keys := []string{r.Key}
+	if p.Waiters != nil {
+		keys = append(keys, p.Waiters(r.Key))
+	}
+	answer, err := r.Client.EvalSha(ctx, inspectScript.SHA, keys).Slice()
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
+		answer, err = r.Client.Eval(ctx, inspectScript.Source, keys).Slice()
+	}
+	if err != nil {
+		return State{}, fmt.Errorf("lock: look at %q: %w", r.Key, classify(err))
+	}
+	if len(answer) != 4 {
+		return State{}, fmt.Errorf("lock: look at %q: unexpected reply %v", r.Key, answer)
+	}
+	var s State
+	s.Owner, _ = answer[0].(string)
+	count, _ := answer[1].(string)
+	s.Count, _ = strconv.Atoi(count)
+	left, _ := answer[2].(int64)
+	waiting, _ := answer[3].(int64)
+	s.Lease, s.Waiting = time.Duration(left)*time.Millisecond, int(waiting)
+	switch {
+	case s.Owner == "":
+		s.Lease = 0
+	case left < 0:
+		s.Lease = -1
+	}
+	return s, nil
+}
+
+// ForceUnlock deletes a lock, whosever it is, and lets the next waiter have
+// it. Its reply is Granted or, where nobody held it, NotHeld.
+func (p *Protocol) ForceUnlock(ctx context.Context, r Request) (Reply, error) {
+	if p.Force != nil {
+		return p.Force(ctx, r)
+	}
+	return forceScript.Run(ctx, r.Client, LockKey(r))
+}

@@ -1,0 +1,50 @@
+package protocol
+
+import _ "embed" // the scripts
+
+var (
+	//go:embed notify-wake.lua
+	notifyWakeSource string
+	//go:embed notify-lock.lua
+	notifyLockSource string
+	//go:embed notify-unlock.lua
+	notifyUnlockSource string
+	//go:embed notify-leave.lua
+	notifyLeaveSource string
+	//go:embed notify-force.lua
+	notifyForceSource string
+
+	notifyLockScript   = NewScript(CallLock, "notify-lock.lua", notifyLockSource)
+	notifyUnlockScript = NewScript(CallUnlock, "notify-unlock.lua", notifyWakeSource+notifyUnlockSource)
+	notifyLeaveScript  = NewScript(CallLeave, "notify-leave.lua", notifyWakeSource+notifyLeaveSource)
+	notifyForceScript  = NewScript(CallForce, "notify-force.lua", notifyWakeSource+notifyForceSource)
+)
+
+// Notify is Sequenced, with one waiter woken by a message when the lock is
+// free, the longest first. It asks again then, and may find somebody faster.
+// Who hears nothing asks after the retry's interval, as everywhere.
+// Source: Redisson's RLock, but for one receiver instead of all.
+var Notify = &Protocol{ //nolint:gochecknoglobals // a constant
+	Name: "reentrant-notify",
+	Lock: Run(notifyLockScript, notifyKeys, func(r Request) []any {
+		return []any{r.Owner, r.Level, r.Lease.Milliseconds(), r.Locker, r.Number, notifyWaiter(r), r.Patience.Milliseconds()}
+	}),
+	Unlock:     Run(notifyUnlockScript, notifyKeys, numberedRelease),
+	Renew:      Run(renewScript, LockKey, OwnerAndLease),
+	Leave:      Run(notifyLeaveScript, notifyKeys, func(r Request) []any { return []any{notifyWaiter(r)} }),
+	Force:      Run(notifyForceScript, notifyKeys, func(Request) []any { return nil }),
+	Companions: func(key string) []string { return []string{overKey(key), waitersKey(key)} },
+	Waiters:    waitersKey,
+	Scripts:    []Script{notifyLockScript, notifyUnlockScript, notifyLeaveScript, renewScript},
+	// What stands before them in the source runs after them.
+	First:    map[string]string{CallUnlock: "HMGET", CallLeave: "ZREM"},
+	Numbered: true,
+	Levels:   true,
+}
+
+func notifyKeys(r Request) []string { return append(lockAndOver(r), waitersKey(r.Key)) }
+
+// notifyWaiter is the caller among those who wait.
+func notifyWaiter(r Request) string { return r.Owner + " " + r.Inbox }
+
+func waitersKey(key string) string { return Companion(key, "waiters") }

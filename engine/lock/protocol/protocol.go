@@ -1,0 +1,194 @@
+// Package protocol is how a lock can be kept in Redis: the commands and
+// scripts of each call, without anything that waits, renews or remembers. That
+// is package lock, which takes a [Protocol] and runs it; package exhibit has
+// further protocols, to be seen failing. Nobody needs this package to use a
+// lock.
+package protocol
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/clock"
+)
+
+// Step sends what one call consists of, and reads the answer.
+type Step func(context.Context, Request) (Reply, error)
+
+// Protocol is how a lock is kept: what each call sends, and what follows from
+// that for whoever uses it. It is not changed once it is made, and so safe for
+// concurrent use.
+type Protocol struct {
+	Name string
+
+	Lock, Unlock Step
+	Renew        Step // nil: leases are not renewed
+	Leave        Step // stops waiting for a message; nil where waiters poll
+	Force        Step // takes the lock from whoever holds it; nil: it deletes the key
+
+	// Companions are all keys beside a lock's own; nil is none.
+	Companions func(key string) []string
+	// Waiters is where those wait who are told; nil where waiters poll.
+	Waiters func(key string) string
+	// Scripts are those that the calls run, in the order of Call names.
+	Scripts []Script
+	// First is the first command of the calls whose scripts' sources do not
+	// begin with it, "" for calls that ask no Redis.
+	First map[string]string
+	// Most is the most commands that an attempt of a call sends to one node,
+	// where that is not one.
+	Most map[string]int
+	// Plain are the calls that run no script, as one would write them in one.
+	Plain map[string]string
+
+	Nodes    int  // how many nodes it has unless told, 0 where it cannot have several
+	Numbered bool // each call has a number, and Redis refuses a smaller one
+	Granting bool // the lock is handed to the next waiter, and not raced for
+	Naive    bool // it believes for ever what it was told once
+	AtOnce   bool // its first retry comes at once, without a pause
+	OneWatch bool // an owner's watchdog runs for the first of its holds only
+	Levels   bool // it names levels, so that sending a call again does no harm
+}
+
+// Request is what one attempt of a call is about.
+type Request struct {
+	Client Redis
+	Nodes  []Redis // Client is the first
+	Key    string
+	Owner  string
+	Level  int
+	Lease  time.Duration // whole milliseconds
+	Clock  clock.Clock
+
+	// Retries and Interval are the Locker's, for steps that ask nodes again.
+	Retries  int
+	Interval time.Duration
+
+	// Locker tells the Locker of the call from all others, and Number the call
+	// from its other calls: each has a larger one. Only where Numbered.
+	Locker string
+	Number int64
+	// Remember is for how long Redis keeps the number of a call that ends a
+	// hold: as long as a copy of an earlier call can be late. 0 where no call
+	// went unanswered.
+	Remember time.Duration
+
+	// Inbox is where a waiter hears messages, and Patience for how long it may
+	// go without asking; 0 where it does not wait.
+	Inbox    string
+	Patience time.Duration
+}
+
+// Reply is what Redis answered.
+type Reply struct {
+	Code  Code
+	Count int           // the hold count
+	Token int64         // the fencing token; 0 is none
+	Now   int64         // by Redis' clock, in milliseconds, where the script says so
+	PTTL  time.Duration // of the lock, where the script says so
+}
+
+// Code is the first part of a script's answer.
+type Code int64
+
+// What a script answers.
+const (
+	Granted Code = 1
+	Refused Code = 0
+	NotHeld Code = -1 // the level, or what is outside of it, is not the owner's
+	Stale   Code = -2 // a call with a larger number came before: nothing was changed
+)
+
+// HasWatchdog tells whether leases are renewed.
+func (p *Protocol) HasWatchdog() bool { return p.Renew != nil }
+
+// Keys are all keys that belong to a lock's key, that one first.
+func (p *Protocol) Keys(key string) []string {
+	keys := []string{key}
+	if p.Companions != nil {
+		keys = append(keys, p.Companions(key)...)
+	}
+	return keys
+}
+
+var commandOf = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
+
+// FirstCommand is the first Redis command of a call, whatever it finds:
+// "EXISTS"; "" where the call asks no Redis, and for calls that do not exist.
+func (p *Protocol) FirstCommand(call string) string {
+	if name, ok := p.First[call]; ok {
+		return name
+	}
+	for _, s := range p.Scripts {
+		if s.Call == call {
+			return commandOf.FindStringSubmatch(s.Source)[1]
+		}
+	}
+	return ""
+}
+
+// Commands is the most commands that one attempt of a call sends to this many
+// nodes, a script being one command; 0 where the call asks no Redis, or does
+// not exist.
+func (p *Protocol) Commands(call string, nodes int) int {
+	if p.FirstCommand(call) == "" {
+		return 0
+	}
+	if most, ok := p.Most[call]; ok {
+		return most * nodes
+	}
+	return nodes
+}
+
+// AsksRedis tells whether the lock is kept in Redis at all.
+func (p *Protocol) AsksRedis() bool { return p.FirstCommand(CallLock) != "" }
+
+// Run makes the step that runs one script.
+func Run(s Script, keys func(Request) []string, args func(Request) []any) Step {
+	return func(ctx context.Context, r Request) (Reply, error) {
+		return s.Run(ctx, r.Client, keys(r), args(r)...)
+	}
+}
+
+// Int sends one command outside of any script, and reads the number that
+// it answers with.
+func (r Request) Int(ctx context.Context, args ...any) (int64, error) {
+	n, err := r.Client.Do(ctx, args...).Int64()
+	if err != nil {
+		return 0, fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, classify(err))
+	}
+	return n, nil
+}
+
+// Text sends one command and reads the text that it answers with, "" for nil.
+func (r Request) Text(ctx context.Context, args ...any) (string, error) {
+	answer, err := r.Client.Do(ctx, args...).Result()
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return "", fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, classify(err))
+	}
+	s, _ := answer.(string) // else nil
+	return s, nil
+}
+
+// Taken is the reply of a lock that has no levels.
+func Taken(is bool) Reply {
+	if is {
+		return Reply{Code: Granted, Count: 1}
+	}
+	return Reply{Code: Refused}
+}
+
+// LockKey is the lock's key, for [Run].
+func LockKey(r Request) []string { return []string{r.Key} }
+
+// OwnerOnly are the arguments of a script that asks whose lock it is, for
+// [Run].
+func OwnerOnly(r Request) []any { return []any{r.Owner} }
+
+// OwnerAndLease are those of a script that sets an expiry as well.
+func OwnerAndLease(r Request) []any { return []any{r.Owner, r.Lease.Milliseconds()} }

@@ -1,0 +1,34 @@
+package protocol
+
+import _ "embed" // the scripts
+
+var (
+	//go:embed lock.lua
+	lockSource string
+	//go:embed unlock.lua
+	unlockSource string
+	//go:embed renew.lua
+	renewSource string
+
+	lockScript   = NewScript(CallLock, "lock.lua", lockSource)
+	unlockScript = NewScript(CallUnlock, "unlock.lua", unlockSource)
+	renewScript  = NewScript(CallRenew, "renew.lua", renewSource)
+)
+
+// Reentrant is one hash, {owner: hold count}. Each call names the level that
+// it enters or leaves, so that one that Redis got twice counts once. What it
+// cannot tell is a copy that comes late, when the owner has gone on: of an
+// unlock, which then leaves a level that was entered anew, and of a lock, which
+// takes the count down to its level. [Sequenced] can.
+// Source: this project; the hash, the count and the verbs are those of the
+// article "Golang+Redis distributed reentrant lock" (2021).
+var Reentrant = &Protocol{ //nolint:gochecknoglobals // a constant
+	Name: "reentrant",
+	Lock: Run(lockScript, LockKey, func(r Request) []any { return []any{r.Owner, r.Level, r.Lease.Milliseconds()} }),
+	Unlock: Run(unlockScript, LockKey, func(r Request) []any {
+		return []any{r.Owner, r.Level}
+	}),
+	Renew:   Run(renewScript, LockKey, OwnerAndLease),
+	Scripts: []Script{lockScript, unlockScript, renewScript},
+	Levels:  true,
+}
