@@ -17,8 +17,7 @@ type Hold struct {
 
 	// Guarded by s.mu.
 	ctx  *holdContext // nil while nobody has asked for it
-	stop context.CancelCauseFunc
-	over error // why the hold ended, nil while it goes on
+	over error        // why it ended, nil while it goes on
 }
 
 // Key is the lock's key in Redis.
@@ -59,38 +58,67 @@ func (h *Hold) Until() time.Time {
 // closed.
 func (h *Hold) Context() context.Context {
 	h.s.mu.Lock()
-	defer h.s.mu.Unlock()
-	if h.ctx == nil {
-		ctx, stop := context.WithCancelCause(h.parent)
-		h.ctx, h.stop = &holdContext{ctx, h}, stop
-		if h.over != nil {
-			stop(h.over)
-		}
+	made := h.ctx
+	h.s.mu.Unlock()
+	if made != nil {
+		return made
 	}
-	return h.ctx
+	// Without the mutex: the parent may be a hold's context, which takes it.
+	made = &holdContext{h: h}
+	made.Context, made.stop = context.WithCancelCause(h.parent)
+	h.s.mu.Lock()
+	first, over := h.ctx, h.over
+	if first == nil {
+		h.ctx = made
+	}
+	h.s.mu.Unlock()
+	switch {
+	case first != nil: // another call was faster
+		made.stop(nil)
+		return first
+	case over != nil:
+		made.stop(over)
+	}
+	return made
 }
 
-// finish ends the hold with a cause, once. The caller holds s.mu.
-func (h *Hold) finish(cause error) {
-	if h.over != nil {
-		return
+// finish ends the hold with a cause, once, and returns what ends its context:
+// to be called without the mutex. The caller holds s.mu.
+func (h *Hold) finish(cause error) (end func()) {
+	if h.over == nil {
+		h.over = cause
 	}
-	h.over = cause
-	if h.stop != nil {
-		h.stop(cause)
+	if h.ctx == nil {
+		return func() {}
 	}
+	return func() { h.ctx.stop(cause) }
 }
 
 // holdContext is a context that looks at the clock when it is asked.
 type holdContext struct {
 	context.Context
 
-	h *Hold
+	h    *Hold
+	stop context.CancelCauseFunc
+}
+
+// look ends the context if its hold is over.
+func (c *holdContext) look() {
+	if c.Context.Err() != nil {
+		return
+	}
+	c.h.s.look()
+	c.h.s.mu.Lock()
+	over := c.h.over
+	c.h.s.mu.Unlock()
+	if over != nil { // whoever found that out may not have come to say so
+		c.stop(over)
+	}
 }
 
 // Err implements [context.Context].
 func (c *holdContext) Err() error {
-	c.h.s.look()
+	c.look()
 	return c.Context.Err() //nolint:wrapcheck // a context's own
 }
 
@@ -99,7 +127,7 @@ func (c *holdContext) Value(key any) any {
 	if k, ok := key.(ownerKey); ok && k.l == c.h.s.l {
 		return c.h.s.owner
 	}
-	c.h.s.look()
+	c.look()
 	return c.Context.Value(key)
 }
 
@@ -179,7 +207,8 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 		s.expiry.Stop()
 		s.expiry = nil
 	}
-	h.finish(ErrReleased)
+	finish := h.finish(ErrReleased)
 	s.mu.Unlock()
+	finish()
 	return err
 }

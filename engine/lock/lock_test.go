@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,7 +20,13 @@ import (
 	"relock/engine/store/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if addr := os.Getenv(stoppedEnv); addr != "" {
+		stopped(addr)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const key = "k"
 

@@ -387,10 +387,14 @@ func (s *session) end(cause error) {
 	s.lost = cause
 	loss := Loss{Key: s.key, Owner: s.owner, Levels: len(s.holds), Err: cause}
 	parent := s.holds[0].parent
-	for _, h := range s.holds {
-		h.finish(cause)
+	ends := make([]func(), len(s.holds))
+	for i, h := range s.holds {
+		ends[i] = h.finish(cause)
 	}
 	s.mu.Unlock()
+	for _, end := range ends {
+		end()
+	}
 	if s.l.o.Observer.Lost != nil {
 		s.l.o.Observer.Lost(parent, loss)
 	}

@@ -37,7 +37,9 @@ func listening(t *testing.T, c redis.UniversalClient, o lock.Options) *lock.Lock
 
 // keysOf are the lock's key and those of what waits for it.
 func keysOf(p lock.Protocol) []string {
-	return slices.DeleteFunc(p.Keys(key), func(k string) bool { return strings.HasSuffix(k, ":over") })
+	return slices.DeleteFunc(p.Keys(key), func(k string) bool {
+		return strings.HasSuffix(k, ":over") || strings.HasSuffix(k, ":token")
+	})
 }
 
 // nothingLeft wants the lock and all that waits for it to be gone.

@@ -29,6 +29,15 @@ func inBubble(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
 	})
 }
 
+// embeddedInBubble is a client of a miniredis that ends with the test.
+func embeddedInBubble(t *testing.T) redis.UniversalClient {
+	t.Helper()
+	e := store.NewEmbedded(time.Time{})
+	load(t, e.Client())
+	t.Cleanup(func() { _ = e.Close() })
+	return e.Client()
+}
+
 // The lease of these tests, and how long its holder may rely on it: a
 // hundredth of it and two milliseconds less.
 const (

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -57,7 +58,9 @@ func (s Script) Run(ctx context.Context, client Redis, keys []string, args ...an
 
 // classify gives the errors of Redis on which a caller decides their own.
 func classify(err error) error {
-	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+	var re redis.Error
+	// Redis before 7, and miniredis, put it behind where in the script it was.
+	if errors.As(err, &re) && strings.Contains(re.Error(), "WRONGTYPE ") {
 		return fmt.Errorf("%w: %w", ErrWrongType, err)
 	}
 	return err
