@@ -30,7 +30,19 @@ func (s *alarms) AfterFunc(d time.Duration, doing string, f func()) clock.Timer 
 	if d <= 0 {
 		return s.System.AfterFunc(d, doing, f)
 	}
-	a := &alarm{of: s, at: time.Now().Add(d), run: f}
+	return s.after(d, ringFunc(f))
+}
+
+// ringer is what an alarm sets off.
+type ringer interface{ ring() }
+
+type ringFunc func()
+
+func (f ringFunc) ring() { f() }
+
+// after is AfterFunc for what needs no closure.
+func (s *alarms) after(d time.Duration, r ringer) clock.Timer {
+	a := &alarm{of: s, at: time.Now().Add(d), run: r}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	heap.Push(&s.due, a)
@@ -60,7 +72,7 @@ func (s *alarms) ring() {
 		heap.Pop(&s.due)
 		go func() {
 			defer a.finish()
-			a.run()
+			a.run.ring()
 		}()
 	}
 	s.fires = time.Time{}
@@ -103,7 +115,7 @@ func (c limited) Err() error {
 // alarm is a [clock.Timer]. What is below of is guarded by its mu.
 type alarm struct {
 	at  time.Time
-	run func()
+	run ringer
 	of  *alarms
 
 	index int // in of.due, -1 when it is no longer there

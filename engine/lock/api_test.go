@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -44,7 +45,7 @@ func TestZeroOptions(t *testing.T) {
 		if took := time.Since(began); took != 2*time.Minute {
 			t.Errorf("Lock gave up after %v", took)
 		}
-		if attempts < 1600 || attempts > 2400 || renewals != 12 {
+		if attempts < 1600 || attempts > 2400 || renewals < 11 || renewals > 12 {
 			t.Errorf("%d attempts and %d renewals in two minutes", attempts, renewals)
 		}
 		unlock(t, h)
@@ -191,7 +192,12 @@ func TestCloseEndsWaitersAndRefusesLaterCalls(t *testing.T) {
 				}
 				unlock(t, h)
 				l.Close()
-				nothingLeft(t, c, proto)
+				for c.Exists(t.Context(), keysOf(proto)...).Val() != 0 { // the waiter leaves its line behind Lock
+					if t.Context().Err() != nil {
+						t.Fatal("the waiter stays in line")
+					}
+					runtime.Gosched()
+				}
 			})
 		}
 	})

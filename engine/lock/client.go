@@ -66,6 +66,13 @@ func (g *goRedis) eval(ctx context.Context, name, payload string, keys []string,
 	return g.process(ctx, cmd)
 }
 
+// Send sends a command whose words nobody else will change.
+func (g *goRedis) Send(ctx context.Context, all []any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx, all...)
+	cmd.SetFirstKeyPos(3)
+	return g.process(ctx, cmd)
+}
+
 // Do implements [Redis].
 func (g *goRedis) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return g.process(ctx, redis.NewCmd(ctx, args...))
@@ -86,7 +93,7 @@ func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 		return cmd
 	case <-ctx.Done():
 		late := redis.NewCmd(ctx)
-		late.SetErr(fmt.Errorf("lock: no answer in time: %w", context.Cause(ctx)))
+		late.SetErr(fmt.Errorf("lock: no answer in time: %w", ctx.Err()))
 		return late
 	}
 }

@@ -142,23 +142,21 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	if h == nil {
 		return fmt.Errorf("%w: unlock of a nil Hold", ErrNotHeld)
 	}
-	s, err := h.s.l.reenter(context.WithoutCancel(ctx), h.s)
-	if err != nil {
-		return err
-	}
+	s := h.s.l.reenter(h.s)
 	defer s.leave()
 	return s.unlock(ctx, h)
 }
 
 // reenter takes the turn of a session that holds, or held, a level.
-func (l *Locker) reenter(ctx context.Context, s *session) (*session, error) {
+func (l *Locker) reenter(s *session) *session {
 	l.mu.Lock()
 	if now := l.sessions[s.sessionKey]; now != nil {
 		s = now
 	}
 	s.users++
 	l.mu.Unlock()
-	return s, s.turn(ctx)
+	s.busy <- struct{}{}
+	return s
 }
 
 // unlock leaves the level of h. The caller has the session's turn.
@@ -182,7 +180,7 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
 	}
 	c.Number = s.l.number()
-	limited, cancel := s.limited(ctx)
+	limited, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
 	if h.level == 1 && !s.l.p.Naive {
 		s.disarm(limited)

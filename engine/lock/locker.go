@@ -23,6 +23,10 @@ type Locker struct {
 	shared sharing      // where owners could be carried to another Locker unseen
 	calls  atomic.Int64 // that were numbered
 
+	// Of calls by the system's clock; nil by another.
+	windows, swiftWindows *windows
+	slowUntil             atomic.Int64 // Unix nanoseconds: Redis was slow, 0 if it was not
+
 	mu       sync.Mutex
 	closed   bool
 	opening  chan struct{} // closed when the listening has begun or failed to, nil while nobody is at it
@@ -55,10 +59,33 @@ func New(client Redis, o Options) (*Locker, error) {
 	}
 	_, known := l.client.(*goRedis)
 	l.tells = !known
+	if own, ok := o.Clock.(*alarms); ok {
+		l.windows = &windows{clock: own, slack: o.Limit / 16}
+		l.swiftWindows = &windows{clock: own, slack: swift / 4}
+	}
 	if o.Protocol == Reentrant {
 		l.shared = sharing{serverOf(client)}
 	}
 	return l, nil
+}
+
+// swift is how long a call of Lock is waited for without a task that can
+// abandon it: much longer than Redis takes, and short for whoever cancels.
+const swift = 100 * time.Millisecond
+
+// slowFor is how long no call is expected to be that swift after one that was
+// not.
+const slowFor = time.Minute
+
+// isSwift tells whether calls are waited for without a task: Redis has been
+// answering, and the client minds deadlines.
+func (l *Locker) isSwift() bool {
+	c, ours := l.client.(*goRedis)
+	if !ours || c.deaf || l.windows == nil || l.o.Limit <= swift || l.p.Nodes > 0 {
+		return false
+	}
+	until := l.slowUntil.Load()
+	return until == 0 || time.Now().UnixNano() > until
 }
 
 // Lock enters the lock of key for owner: it tries once, and then again up to

@@ -23,8 +23,9 @@ type session struct {
 
 	asked asked // of the call that waits
 	lease lease // of the hold, or of the call that asks for one
-	late  bool  // a first acquisition went unanswered, and may still arrive
-	told  bool  // the owner was told of a loss by Lock
+	words *protocol.Words
+	late  bool // a first acquisition went unanswered, and may still arrive
+	told  bool // the owner was told of a loss by Lock
 
 	mu       sync.Mutex
 	signal   clock.Signal // a message has come, or the Locker was closed; nil while nobody has waited
@@ -58,6 +59,9 @@ func (s *session) begin(mine lease) {
 	}
 	s.told = false
 	if len(s.holds) == 0 {
+		if s.words == nil || s.lease.length != mine.length {
+			s.words = s.l.p.Words(s.key, string(s.owner), s.l.o.ID, mine.length)
+		}
 		s.lease = mine
 	}
 }
@@ -129,6 +133,7 @@ type acquisition struct {
 	unknown   bool          // Redis did not answer
 	final     bool          // trying again would not help
 	abandoned bool          // the context ended first; the reply is settled elsewhere
+	slow      bool          // Redis did not answer as soon as it mostly does
 	held      bool          // another owner holds the lock
 	pttl      time.Duration // and for how long, where Redis said so
 }
@@ -136,38 +141,64 @@ type acquisition struct {
 // attempt asks for the level once. The call itself is not cut short by ctx,
 // because a reply that nobody waits for may be a lock that nobody releases:
 // when ctx ends first, a task of its own waits for the reply and gives back
-// what it granted.
+// what it granted. A task costs more than all else of a call, and Redis mostly
+// answers at once; so there is one only where it did not.
 func (s *session) attempt(ctx context.Context, c Call) acquisition {
 	if ctx.Done() == nil {
-		return s.ask(ctx, ctx, c)
+		return s.ask(ctx, ctx, c, s.l.o.Limit)
+	}
+	if s.l.isSwift() {
+		a := s.ask(ctx, ctx, c, swift)
+		if !a.slow && (ctx.Err() == nil || a.hold == nil && !a.unknown) {
+			return a
+		}
+		if !a.slow {
+			s.l.o.Clock.AfterFunc(0, "settlement", func() { s.undo(ctx, c, a) })
+			return acquisition{abandoned: true}
+		}
+		s.l.slowUntil.Store(time.Now().Add(slowFor).UnixNano())
 	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.ask(ctx, context.WithoutCancel(ctx), c) })
+	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.ask(ctx, context.WithoutCancel(ctx), c, s.l.o.Limit) })
 	if asked.Wait(ctx) == nil {
 		return a
 	}
 	s.l.o.Clock.AfterFunc(0, "settlement", func() {
-		defer s.leave()
 		// However long it takes with a client that minds no context: what was
 		// given back sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
-		if a.hold != nil {
-			_ = s.unlock(ctx, a.hold)
-			return
-		}
-		s.leaveLine(ctx, c)
-		s.settle(ctx, c, a)
+		s.undo(ctx, c, a)
 	})
 	return acquisition{abandoned: true}
 }
 
-// limited is a context that outlives ctx and ends at the engine's own limit.
-func (s *session) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	clk := s.l.o.Clock
-	if ctx.Done() != nil {
-		ctx = context.WithoutCancel(ctx)
+// undo gives back what an attempt was granted, or may have been, and ends the
+// call.
+func (s *session) undo(ctx context.Context, c Call, a acquisition) {
+	defer s.leave()
+	if a.hold != nil {
+		_ = s.unlock(ctx, a.hold)
+		return
 	}
-	return clk.WithDeadline(ctx, clk.Now().Add(s.l.o.Limit))
+	s.leaveLine(ctx, c)
+	s.settle(ctx, c, a)
+}
+
+// limited is a context that outlives ctx and ends at the engine's own limit.
+func (s *session) limited(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
+	clk := s.l.o.Clock
+	deadline := clk.Now().Add(after)
+	switch {
+	case s.l.windows == nil:
+		if ctx.Done() != nil {
+			ctx = context.WithoutCancel(ctx)
+		}
+		return clk.WithDeadline(ctx, deadline)
+	case after == swift:
+		return &limit{ctx, deadline, s.l.swiftWindows}, func() {}
+	default:
+		return &limit{ctx, deadline, s.l.windows}, func() {}
+	}
 }
 
 // about says to the client what a command is sent for, if it asks.
@@ -178,11 +209,11 @@ func (s *session) about(ctx context.Context, c Call) context.Context {
 	return protocol.WithCall(ctx, c)
 }
 
-// ask sends lock.lua and makes what it answers into a hold. The hold's
-// context descends from parent.
-func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
+// ask sends lock.lua and makes what it answers within limit into a hold. The
+// hold's context descends from parent.
+func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) acquisition {
 	l := s.l
-	ctx, cancel := s.limited(s.about(ctx, c))
+	ctx, cancel := s.limited(s.about(ctx, c), limit)
 	defer cancel()
 	sent := l.o.Clock.Now()
 	if c.Level == 1 && !l.p.Naive {
@@ -214,6 +245,11 @@ func (s *session) ask(parent, ctx context.Context, c Call) acquisition {
 	}
 	at := Attempt{Call: c, Began: sent, Count: r.Count, Token: r.Token, Err: err}
 	a := acquisition{err: err}
+	if err != nil && limit == swift && ctx.Err() != nil && !protocol.Answered(err) {
+		s.late = s.late || c.Level == 1
+		a.slow = true
+		return a // it is asked again, and that is observed
+	}
 	switch {
 	case granted:
 		a.hold = s.push(parent, c.Level, r.Token, sent)
@@ -276,7 +312,7 @@ func (s *session) patience() time.Duration {
 
 func (s *session) request(c Call) protocol.Request {
 	r := protocol.Request{
-		Client: s.l.client, Key: s.key, Owner: string(s.owner), Level: c.Level, Lease: s.lease.length,
+		Words: s.words, Client: s.l.client, Key: s.key, Owner: string(s.owner), Level: c.Level, Lease: s.lease.length,
 		Nodes: s.l.nodes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
 		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
 		Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
@@ -320,11 +356,22 @@ func (s *session) relyUntil(deadline time.Time) {
 		s.expiry.Stop()
 	}
 	s.deadline = deadline
-	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), "lease", func() {
-		if cause := s.endsWith(); cause != nil {
-			s.lose(cause)
-		}
-	})
+	d := s.deadline.Sub(s.l.o.Clock.Now())
+	if own, ok := s.l.o.Clock.(*alarms); ok && d > 0 {
+		s.expiry = own.after(d, (*leaseEnd)(s))
+		return
+	}
+	s.expiry = s.l.o.Clock.AfterFunc(d, "lease", (*leaseEnd)(s).ring)
+}
+
+// leaseEnd is a session as what comes at its lease's end.
+type leaseEnd session
+
+func (e *leaseEnd) ring() {
+	s := (*session)(e)
+	if cause := s.endsWith(); cause != nil {
+		s.lose(cause)
+	}
 }
 
 // passed tells whether an instant is over: by the monotonic clock, and by the
@@ -417,7 +464,7 @@ func (s *session) settle(ctx context.Context, c Call, a acquisition) {
 // giveBack leaves the level of c, whether or not it was entered. The answer
 // does not matter: what it cannot undo, the lease does.
 func (s *session) giveBack(ctx context.Context, c Call) {
-	limited, cancel := s.limited(ctx)
+	limited, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
 	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.l.number(), GivesBack: true})
 }

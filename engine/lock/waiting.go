@@ -126,7 +126,7 @@ func (s *session) leaveLine(ctx context.Context, c Call) {
 	if s.l.p.Leave == nil || c.Level != 1 {
 		return
 	}
-	ctx, cancel := s.limited(ctx)
+	ctx, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
 	leaves := Call{Name: protocol.CallLeave, Level: c.Level, Attempt: 1, Number: c.Number}
 	_, _ = s.l.p.Leave(s.about(ctx, leaves), s.request(leaves)) // else its deadline ends it

@@ -15,8 +15,8 @@ import (
 var Mutex = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	Name:    "mutex",
 	Lock:    setNXPX,
-	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.LockKey, protocol.OwnerOnly),
-	Renew:   protocol.Run(protocol.MutexRenew, protocol.LockKey, protocol.OwnerAndLease),
+	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
+	Renew:   protocol.Run(protocol.MutexRenew, protocol.OwnerAndLease),
 	Scripts: []protocol.Script{protocol.MutexUnlock, protocol.MutexRenew},
 	First:   map[string]string{protocol.CallLock: "SET"},
 	Plain:   map[string]string{protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`},
@@ -40,7 +40,7 @@ const plainRenewal = `PEXPIRE(key, lease)`
 var MutexBlind = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	Name:    "mutex-blind",
 	Lock:    setNXPX,
-	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.LockKey, protocol.OwnerOnly),
+	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
 	Renew:   pexpire,
 	Scripts: []protocol.Script{protocol.MutexUnlock},
 	First:   map[string]string{protocol.CallLock: "SET", protocol.CallRenew: "PEXPIRE"},

@@ -23,10 +23,10 @@ var (
 // the unlock, and no word to the holder when the lease was lost.
 var ReentrantNaive = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	Name: "reentrant-naive",
-	Lock: protocol.Run(naiveLockScript, protocol.LockKey, func(r protocol.Request) []any {
-		return []any{r.Owner, r.Lease.Nanoseconds()} // the article's mistake
+	Lock: protocol.Run(naiveLockScript, func(all []any, r protocol.Request) []any {
+		return append(all, r.Owner, r.Lease.Nanoseconds()) // the article's mistake
 	}),
-	Unlock:  protocol.Run(naiveUnlockScript, protocol.LockKey, protocol.OwnerOnly),
+	Unlock:  protocol.Run(naiveUnlockScript, protocol.OwnerOnly),
 	Renew:   pexpire,
 	Scripts: []protocol.Script{naiveLockScript, naiveUnlockScript},
 	First:   map[string]string{protocol.CallRenew: "PEXPIRE"},

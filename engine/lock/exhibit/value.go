@@ -20,8 +20,8 @@ var (
 // article on re-entry by equal values (2019); its local spin lock is [Spin].
 var Value = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	Name:    "value",
-	Lock:    protocol.Run(valueLockScript, protocol.LockKey, protocol.OwnerAndLease),
-	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.LockKey, protocol.OwnerOnly),
+	Lock:    protocol.Run(valueLockScript, protocol.OwnerAndLease),
+	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
 	Scripts: []protocol.Script{valueLockScript, protocol.MutexUnlock},
 	Naive:   true,
 }

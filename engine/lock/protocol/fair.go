@@ -46,20 +46,18 @@ func queued(source string, grant int) string {
 // over would take the message for a grant all the same: not for a cluster.
 var Fair = &Protocol{ //nolint:gochecknoglobals // a constant
 	Name: "reentrant-fair",
-	Lock: Run(fairLockScript, fairKeys, func(r Request) []any {
-		return []any{
-			r.Owner, r.Level, r.Lease.Milliseconds(), Grant(r.Lease).Milliseconds(), r.Locker, r.Number,
-			fairWaiter(r), r.Patience.Milliseconds(),
-		}
+	Lock: Run(fairLockScript, func(all []any, r Request) []any {
+		return append(all, r.Words.owner, r.Level, r.Words.lease, Grant(r.Lease).Milliseconds(), r.Words.locker, r.Number,
+			fairWaiter(r), r.Patience.Milliseconds())
 	}),
-	Unlock: Run(fairUnlockScript, fairKeys, func(r Request) []any {
-		return []any{r.Owner, r.Level, Grant(r.Lease).Milliseconds(), r.Locker, r.Number, r.Remember.Milliseconds()}
+	Unlock: Run(fairUnlockScript, func(all []any, r Request) []any {
+		return append(all, r.Words.owner, r.Level, Grant(r.Lease).Milliseconds(), r.Words.locker, r.Number, r.Remember.Milliseconds())
 	}),
-	Renew: Run(renewScript, LockKey, OwnerAndLease),
-	Leave: Run(fairLeaveScript, fairKeys, func(r Request) []any {
-		return []any{r.Owner, fairWaiter(r), Grant(r.Lease).Milliseconds(), r.Locker, r.Number}
+	Renew: Run(renewScript, OwnerAndLease),
+	Leave: Run(fairLeaveScript, func(all []any, r Request) []any {
+		return append(all, r.Words.owner, fairWaiter(r), Grant(r.Lease).Milliseconds(), r.Words.locker, r.Number)
 	}),
-	Force: Run(fairForceScript, fairKeys, func(r Request) []any { return []any{Grant(r.Lease).Milliseconds()} }),
+	Force: Run(fairForceScript, func(all []any, r Request) []any { return append(all, Grant(r.Lease).Milliseconds()) }),
 	Companions: func(key string) []string {
 		return []string{overKey(key), queueKey(key), waitersKey(key)}
 	},
@@ -68,10 +66,6 @@ var Fair = &Protocol{ //nolint:gochecknoglobals // a constant
 	Numbered: true,
 	Granting: true,
 	Levels:   true,
-}
-
-func fairKeys(r Request) []string {
-	return append(lockAndOver(r), queueKey(r.Key), waitersKey(r.Key))
 }
 
 func queueKey(key string) string { return Companion(key, "queue") }

@@ -62,5 +62,5 @@ func (p *Protocol) ForceUnlock(ctx context.Context, r Request) (Reply, error) {
 	if p.Force != nil {
 		return p.Force(ctx, r)
 	}
-	return forceScript.Run(ctx, r.Client, LockKey(r))
+	return forceScript.Run(ctx, r.Client, r.Keys[:1])
 }

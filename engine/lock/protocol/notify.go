@@ -26,13 +26,13 @@ var (
 // Source: Redisson's RLock, but for one receiver instead of all.
 var Notify = &Protocol{ //nolint:gochecknoglobals // a constant
 	Name: "reentrant-notify",
-	Lock: Run(notifyLockScript, notifyKeys, func(r Request) []any {
-		return []any{r.Owner, r.Level, r.Lease.Milliseconds(), r.Locker, r.Number, notifyWaiter(r), r.Patience.Milliseconds()}
+	Lock: Run(notifyLockScript, func(all []any, r Request) []any {
+		return append(numberedLock(all, r), notifyWaiter(r), r.Patience.Milliseconds())
 	}),
-	Unlock:     Run(notifyUnlockScript, notifyKeys, numberedRelease),
-	Renew:      Run(renewScript, LockKey, OwnerAndLease),
-	Leave:      Run(notifyLeaveScript, notifyKeys, func(r Request) []any { return []any{notifyWaiter(r)} }),
-	Force:      Run(notifyForceScript, notifyKeys, func(Request) []any { return nil }),
+	Unlock:     Run(notifyUnlockScript, numberedRelease),
+	Renew:      Run(renewScript, OwnerAndLease),
+	Leave:      Run(notifyLeaveScript, func(all []any, r Request) []any { return append(all, notifyWaiter(r)) }),
+	Force:      Run(notifyForceScript, func(all []any, _ Request) []any { return all }),
 	Companions: func(key string) []string { return []string{overKey(key), waitersKey(key)} },
 	Waiters:    waitersKey,
 	Scripts:    []Script{notifyLockScript, notifyUnlockScript, notifyLeaveScript, renewScript},
@@ -41,8 +41,6 @@ var Notify = &Protocol{ //nolint:gochecknoglobals // a constant
 	Numbered: true,
 	Levels:   true,
 }
-
-func notifyKeys(r Request) []string { return append(lockAndOver(r), waitersKey(r.Key)) }
 
 // notifyWaiter is the caller among those who wait.
 func notifyWaiter(r Request) string { return r.Owner + " " + r.Inbox }

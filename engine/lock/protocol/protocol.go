@@ -57,6 +57,8 @@ type Protocol struct {
 
 // Request is what one attempt of a call is about.
 type Request struct {
+	*Words
+
 	Client Redis
 	Nodes  []Redis // Client is the first
 	Key    string
@@ -148,11 +150,52 @@ func (p *Protocol) Commands(call string, nodes int) int {
 // AsksRedis tells whether the lock is kept in Redis at all.
 func (p *Protocol) AsksRedis() bool { return p.FirstCommand(CallLock) != "" }
 
-// Run makes the step that runs one script.
-func Run(s Script, keys func(Request) []string, args func(Request) []any) Step {
+// Args appends the arguments of a script to all.
+type Args func(all []any, r Request) []any
+
+// direct is a client that takes a command's words as they are, the name and the
+// keys with them, and keeps them.
+type direct interface {
+	Send(ctx context.Context, all []any) *redis.Cmd
+}
+
+// Run makes the step that runs one script on all keys of the lock.
+func Run(s Script, args Args) Step {
+	const most = 9 // arguments of a script
 	return func(ctx context.Context, r Request) (Reply, error) {
-		return s.Run(ctx, r.Client, keys(r), args(r)...)
+		w := r.Words
+		all := make([]any, 0, 2+len(w.keys)+most)
+		all = append(append(all, "evalsha", s.sha), w.keys...)
+		given := len(all)
+		all = args(all, r)
+		var cmd *redis.Cmd
+		if c, ok := r.Client.(direct); ok {
+			cmd = c.Send(ctx, all)
+		} else {
+			cmd = r.Client.EvalSha(ctx, s.SHA, w.Keys, all[given:]...)
+		}
+		return s.read(ctx, r.Client, w.Keys, cmd, all[given:])
 	}
+}
+
+// Words are what all calls of one hold send, made once.
+type Words struct {
+	Keys []string // of the lock, its own first
+
+	keys                 []any // how many there are, and they
+	owner, lease, locker any
+}
+
+// Words makes what all calls for a key, of an owner, through a locker, with a
+// lease of whole milliseconds send.
+func (p *Protocol) Words(key, owner, locker string, lease time.Duration) *Words {
+	w := &Words{Keys: p.Keys(key), owner: owner, lease: lease.Milliseconds(), locker: locker}
+	w.keys = make([]any, 0, 1+len(w.Keys))
+	w.keys = append(w.keys, len(w.Keys))
+	for _, k := range w.Keys {
+		w.keys = append(w.keys, k)
+	}
+	return w
 }
 
 // Int sends one command outside of any script, and reads the number that
@@ -183,12 +226,8 @@ func Taken(is bool) Reply {
 	return Reply{Code: Refused}
 }
 
-// LockKey is the lock's key, for [Run].
-func LockKey(r Request) []string { return []string{r.Key} }
-
-// OwnerOnly are the arguments of a script that asks whose lock it is, for
-// [Run].
-func OwnerOnly(r Request) []any { return []any{r.Owner} }
+// OwnerOnly are the arguments of a script that asks whose lock it is.
+func OwnerOnly(all []any, r Request) []any { return append(all, r.Words.owner) }
 
 // OwnerAndLease are those of a script that sets an expiry as well.
-func OwnerAndLease(r Request) []any { return []any{r.Owner, r.Lease.Milliseconds()} }
+func OwnerAndLease(all []any, r Request) []any { return append(all, r.Words.owner, r.Words.lease) }

@@ -109,7 +109,7 @@ func (q quorum) unlock(ctx context.Context, r Request) (Reply, error) {
 
 func (q quorum) renew(ctx context.Context, r Request) (Reply, error) {
 	return q.ask(ctx, r, r.Nodes, func(ctx context.Context, node Request) (bool, error) {
-		answer, err := MutexRenew.Run(ctx, node.Client, LockKey(node), OwnerAndLease(node)...)
+		answer, err := MutexRenew.Run(ctx, node.Client, node.Keys, node.Words.owner, node.Words.lease)
 		return answer.Code == Granted, err
 	}).reply(ctx, r)
 }
@@ -117,7 +117,7 @@ func (q quorum) renew(ctx context.Context, r Request) (Reply, error) {
 // force deletes the lock on every node, whosever it is.
 func (q quorum) force(ctx context.Context, r Request) (Reply, error) {
 	v := q.ask(ctx, r, r.Nodes, func(ctx context.Context, node Request) (bool, error) {
-		answer, err := forceScript.Run(ctx, node.Client, LockKey(node))
+		answer, err := forceScript.Run(ctx, node.Client, node.Keys)
 		return answer.Code == Granted, err
 	})
 	if v.yes > 0 && v.yes+v.no >= r.quorum() {
@@ -132,7 +132,7 @@ func nodeLimit(lease time.Duration) time.Duration { return max(lease/20, time.Mi
 func (r Request) quorum() int { return len(r.Nodes)/2 + 1 }
 
 func deleteOwn(ctx context.Context, node Request) (bool, error) {
-	answer, err := MutexUnlock.Run(ctx, node.Client, LockKey(node), OwnerOnly(node)...)
+	answer, err := MutexUnlock.Run(ctx, node.Client, node.Keys, node.Words.owner)
 	return answer.Code == Granted, err
 }
 

@@ -24,11 +24,11 @@ var (
 // article "Golang+Redis distributed reentrant lock" (2021).
 var Reentrant = &Protocol{ //nolint:gochecknoglobals // a constant
 	Name: "reentrant",
-	Lock: Run(lockScript, LockKey, func(r Request) []any { return []any{r.Owner, r.Level, r.Lease.Milliseconds()} }),
-	Unlock: Run(unlockScript, LockKey, func(r Request) []any {
-		return []any{r.Owner, r.Level}
+	Lock: Run(lockScript, func(all []any, r Request) []any { return append(all, r.Words.owner, r.Level, r.Words.lease) }),
+	Unlock: Run(unlockScript, func(all []any, r Request) []any {
+		return append(all, r.Words.owner, r.Level)
 	}),
-	Renew:   Run(renewScript, LockKey, OwnerAndLease),
+	Renew:   Run(renewScript, OwnerAndLease),
 	Scripts: []Script{lockScript, unlockScript, renewScript},
 	Levels:  true,
 }

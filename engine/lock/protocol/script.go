@@ -23,11 +23,14 @@ type Script struct {
 	Source string
 	SHA    string // SHA-1 of Source in hexadecimal, as EVALSHA wants it
 	Call   string // the name of the call
+
+	sha any // SHA as an argument
 }
 
 // NewScript returns a script with its digest.
 func NewScript(call, name, source string) Script {
-	return Script{Name: name, Source: source, SHA: redis.NewScript(source).Hash(), Call: call}
+	sha := redis.NewScript(source).Hash()
+	return Script{Name: name, Source: source, SHA: sha, Call: call, sha: sha}
 }
 
 // ErrWrongType: the key holds something that is no lock of this protocol.
@@ -36,24 +39,29 @@ var ErrWrongType = errors.New("lock: the key holds something else than this lock
 // Run sends the script by its digest and, where Redis does not know it (new,
 // flushed, restarted, failed over), once more in full.
 func (s Script) Run(ctx context.Context, client Redis, keys []string, args ...any) (Reply, error) {
-	res, err := client.EvalSha(ctx, s.SHA, keys, args...).Int64Slice()
+	return s.read(ctx, client, keys, client.EvalSha(ctx, s.SHA, keys, args...), args)
+}
+
+// read reads the answer to an EVALSHA of the script, or sends it in full.
+func (s Script) read(ctx context.Context, client Redis, keys []string, cmd *redis.Cmd, args []any) (Reply, error) {
+	answer, err := cmd.Result()
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
-		res, err = client.Eval(ctx, s.Source, keys, args...).Int64Slice()
+		answer, err = client.Eval(ctx, s.Source, keys, args...).Result()
 	}
 	if err != nil {
 		return Reply{}, fmt.Errorf("lock: %s on %q: %w", s.Name, keys[0], classify(err))
 	}
-	if len(res) < 2 {
-		return Reply{}, fmt.Errorf("lock: %s on %q: unexpected reply %v", s.Name, keys[0], res)
+	var n [5]int64
+	parts, _ := answer.([]any)
+	for i, part := range parts {
+		if i < len(n) {
+			n[i], _ = part.(int64)
+		}
 	}
-	r := Reply{Code: Code(res[0]), Count: int(res[1])}
-	if len(res) > 2 {
-		r.Token = res[2]
+	if len(parts) < 2 {
+		return Reply{}, fmt.Errorf("lock: %s on %q: unexpected reply %v", s.Name, keys[0], answer)
 	}
-	if len(res) > 4 {
-		r.Now, r.PTTL = res[3], time.Duration(res[4])*time.Millisecond
-	}
-	return r, nil
+	return Reply{Code: Code(n[0]), Count: int(n[1]), Token: n[2], Now: n[3], PTTL: time.Duration(n[4]) * time.Millisecond}, nil
 }
 
 // classify gives the errors of Redis on which a caller decides their own.

@@ -30,12 +30,10 @@ var (
 // Source: this project; sequence numbers against duplicates as in TCP (RFC 9293,
 // 3.4).
 var Sequenced = &Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "reentrant-sequenced",
-	Lock: Run(sequencedLockScript, lockAndOver, func(r Request) []any {
-		return []any{r.Owner, r.Level, r.Lease.Milliseconds(), r.Locker, r.Number}
-	}),
-	Unlock:     Run(sequencedUnlockScript, lockAndOver, numberedRelease),
-	Renew:      Run(renewScript, LockKey, OwnerAndLease),
+	Name:       "reentrant-sequenced",
+	Lock:       Run(sequencedLockScript, numberedLock),
+	Unlock:     Run(sequencedUnlockScript, numberedRelease),
+	Renew:      Run(renewScript, OwnerAndLease),
 	Companions: func(key string) []string { return []string{overKey(key)} },
 	Scripts:    []Script{sequencedLockScript, sequencedUnlockScript, renewScript},
 	Numbered:   true,
@@ -46,10 +44,12 @@ var Sequenced = &Protocol{ //nolint:gochecknoglobals // a constant
 // may be on its way.
 func overKey(key string) string { return Companion(key, "over") }
 
-func lockAndOver(r Request) []string { return []string{r.Key, overKey(r.Key)} }
+func numberedLock(all []any, r Request) []any {
+	return append(all, r.Words.owner, r.Level, r.Words.lease, r.Words.locker, r.Number)
+}
 
-func numberedRelease(r Request) []any {
-	return []any{r.Owner, r.Level, r.Locker, r.Number, r.Remember.Milliseconds()}
+func numberedRelease(all []any, r Request) []any {
+	return append(all, r.Words.owner, r.Level, r.Words.locker, r.Number, r.Remember.Milliseconds())
 }
 
 // Fenced is Sequenced with a token that grows with each first acquisition, in
@@ -57,13 +57,10 @@ func numberedRelease(r Request) []any {
 // so that nobody can ask for somebody else's. Source: Martin Kleppmann, "How
 // to do distributed locking", 2016.
 var Fenced = &Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "fenced",
-	Lock: Run(fencedLockScript, func(r Request) []string { return append(lockAndOver(r), TokenKey(r.Key)) },
-		func(r Request) []any {
-			return []any{r.Owner, r.Level, r.Lease.Milliseconds(), r.Locker, r.Number}
-		}),
-	Unlock:     Run(sequencedUnlockScript, lockAndOver, numberedRelease),
-	Renew:      Run(renewScript, LockKey, OwnerAndLease),
+	Name:       "fenced",
+	Lock:       Run(fencedLockScript, numberedLock),
+	Unlock:     Run(sequencedUnlockScript, numberedRelease),
+	Renew:      Run(renewScript, OwnerAndLease),
 	Companions: func(key string) []string { return []string{overKey(key), TokenKey(key)} },
 	Scripts:    []Script{fencedLockScript, sequencedUnlockScript, renewScript},
 	Numbered:   true,
