@@ -222,9 +222,6 @@ func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter
 		if o.Renew == 0 {
 			o.Renew = lock.NoWatchdog
 		}
-		if o.Retries == 0 {
-			o.Retries = lock.NoRetry
-		}
 		for _, p := range t.redis.taps[1:] {
 			o.Nodes = append(o.Nodes, p)
 		}

@@ -11,16 +11,16 @@ import (
 	"relock/engine/trace"
 )
 
-// asksForEver is scenario.Unlimited for the lock engine: more retries than any
-// run has room for.
-const asksForEver = 1 << 30
-
-// retries is how often the lock engine tries again for a thread.
+// retries is what the lock engine calls a thread's retries.
 func retries(r scenario.Retry) int {
-	if r.Times == scenario.Unlimited {
-		return asksForEver
+	switch r.Times {
+	case 0:
+		return lock.NoRetry
+	case scenario.Unlimited:
+		return 0 // until it has the lock
+	default:
+		return r.Times
 	}
-	return r.Times
 }
 
 // standstill follows a run's events, and counts how often each thread was
