@@ -27,8 +27,11 @@ func TestALimitForEachUser(t *testing.T) {
 		{"beyond it, reported once", []trace.Event{
 			read("A", "7", 1), read("B", "7", 1), buy("A", "7", 2), buy("B", "7", 3), buy("C", "7", 4),
 		}, "over-limit B [2 3 4]: user 7 bought 3 times, 2 are allowed"},
-		{"each user has its own", []trace.Event{buy("A", "7", 3), buy("B", "8", 2), buy("C", "9", 5)},
-			"over-limit A [1]: user 7 bought 3 times, 2 are allowed; over-limit C [3]: user 9 bought 5 times, 2 are allowed"},
+		{
+			"each user has its own",
+			[]trace.Event{buy("A", "7", 3), buy("B", "8", 2), buy("C", "9", 5)},
+			"over-limit A [1]: user 7 bought 3 times, 2 are allowed; over-limit C [3]: user 9 bought 5 times, 2 are allowed",
+		},
 		{"refused by the resource", []trace.Event{refused}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

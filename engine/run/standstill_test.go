@@ -57,8 +57,10 @@ func TestWhoeverAsksInVainIsStuck(t *testing.T) {
 		{"two waiters", fmt.Sprintf(abandoned, "", ", {name: C, start: 50ms}"), "A crashed, stuck B+C at 150"},
 		{"one that comes late", fmt.Sprintf(abandoned, "", ", {name: C, start: 10s}"), "A crashed, stuck B+C at 10100"},
 		{"one that gives up", fmt.Sprintf(abandoned, "", ", {name: C, retry: {times: 4}}"), "A crashed, C exhausted, stuck B at 505"},
-		{"the crash came before SETNX", strings.Replace(fmt.Sprintf(abandoned, "", ", {name: C, start: 1s}"), "at: lock, command: 2", "at: lock, command: 1", 1),
-			"A crashed, B done, C done"},
+		{
+			"the crash came before SETNX", strings.Replace(fmt.Sprintf(abandoned, "", ", {name: C, start: 1s}"), "at: lock, command: 2", "at: lock, command: 1", 1),
+			"A crashed, B done, C done",
+		},
 		{"an eviction is to come", fmt.Sprintf(abandoned, ", {time: 950ms, do: evict}", ""), "A crashed, B done"},
 		{"Redis stops answering, and answers again", fmt.Sprintf(abandoned, ", {time: 20ms, do: down}, {time: 900ms, do: up}", ""), "A crashed, stuck B at 1005"},
 		{"an expiry is to come", `
@@ -93,8 +95,10 @@ lock: {protocol: mutex-unsafe, retry: {times: unlimited, interval: 1s}}
 faults: [{thread: B, at: start, do: pause, for: 1ms}, {time: 0ms, do: down}, {time: 2500ms, do: up}]
 threads: [{name: B, work: 10ms}]`, "B done"},
 		{"a delayed unlock is on its way", late, "A error, B done"},
-		{"a request was lost", strings.Replace(fmt.Sprintf(abandoned, ", {thread: B, at: lock, do: lose-request}, {time: 4ms, do: evict}", ""), "B, start: 5ms", "B, start: 7ms", 1),
-			"A crashed, B done"},
+		{
+			"a request was lost", strings.Replace(fmt.Sprintf(abandoned, ", {thread: B, at: lock, do: lose-request}, {time: 4ms, do: evict}", ""), "B, start: 5ms", "B, start: 7ms", 1),
+			"A crashed, B done",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, events := play(t, parse(t, c.text), run.Options{})

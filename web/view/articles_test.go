@@ -70,8 +70,11 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 func TestFailuresAreGroupedByTheirReason(t *testing.T) {
 	reset := "lock: not acquired: lock: SET on \"K\": read tcp: connection reset by peer"
 	list := []view.Failure{
-		{Thread: "A", Error: reset}, {Thread: "B", Error: "lock: not held: unlock of level 1 of \"K\""}, {Thread: "C", Error: reset},
-		{Thread: "D", Error: "the business code panicked"}, {Thread: "E"},
+		{Thread: "A", Error: reset},
+		{Thread: "B", Error: "lock: not held: unlock of level 1 of \"K\""},
+		{Thread: "C", Error: reset},
+		{Thread: "D", Error: "the business code panicked"},
+		{Thread: "E"},
 	}
 	for l, want := range map[words.Language]string{
 		words.English: "no rule was broken, but A and C ended with an error: connection reset by peer; " +
