@@ -121,14 +121,9 @@ func (s *Session) Add(ctx context.Context, parent, fork int, moves []scenario.Mo
 		return nil, err
 	}
 	b.Positions = []Position{first}
-	for i, m := range moves {
-		if err := s.live.Apply(ctx, m); err != nil {
-			s.Close()
-			return nil, run.Diverged(i+1, err)
-		}
-		if err := s.note(ctx, m); err != nil {
-			return nil, err
-		}
+	if err := s.live.Replay(ctx, moves, func(m scenario.Move) error { return s.note(ctx, m) }); err != nil {
+		s.Close()
+		return nil, err //nolint:wrapcheck // says what failed
 	}
 	s.made++
 	s.branches = append(s.branches, b)
@@ -222,11 +217,9 @@ func (s *Session) stand(ctx context.Context, id, at int) (*Branch, error) {
 	if err := s.begin(ctx, b); err != nil {
 		return nil, err
 	}
-	for i, m := range b.Moves {
-		if err := s.live.Apply(ctx, m); err != nil {
-			s.Close()
-			return nil, run.Diverged(i+1, err)
-		}
+	if err := s.live.Replay(ctx, b.Moves, func(scenario.Move) error { return nil }); err != nil {
+		s.Close()
+		return nil, err //nolint:wrapcheck // says what failed
 	}
 	return b, nil
 }

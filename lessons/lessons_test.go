@@ -160,7 +160,7 @@ func TestEveryRuleIsBrokenByTwoScenarios(t *testing.T) {
 	}
 	for _, rule := range []string{
 		check.MutualExclusion, check.LostUpdate, check.ForeignRelease, check.ForeignRenewal, check.CountMismatch,
-		check.Orphan, check.SelfDeadlock, check.TokenRegression, check.Stuck, check.Oversold,
+		check.Orphan, check.SelfDeadlock, check.TokenRegression, check.Stuck, check.Oversold, check.OverLimit,
 	} {
 		if broken[rule] < 2 {
 			t.Errorf("%d scenarios break %s", broken[rule], rule)

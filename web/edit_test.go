@@ -61,6 +61,11 @@ func TestFormAndYAMLSayTheSame(t *testing.T) {
 		{"a thread more", twoThreads("action", "add-thread"), "{name: C}", `name="threads[2].name" value="C"`, ""},
 		{"a fault", twoThreads("action", "add-fault"), "{thread: A, at: work, do: pause, for: 100ms}", `name="faults[0].for" value="100ms"`, ""},
 		{"of another kind", twoThreads("action", "show", "yaml", twoText+"faults: [{time: 1ms, do: evict}]\n", "base", twoText+"faults: [{time: 1ms, do: evict}]\n", "faults[0].do", "clock-jump"), "do: clock-jump, by: 1s", `name="faults[0].by"`, ""},
+		{"retries without end", twoThreads("action", "show", "lock.retry.times", "unlimited"), "times: unlimited", `name="lock.retry.times" value="unlimited"`, ""},
+		{
+			"a limit for each user", twoThreads("action", "show", "resource.kind", "purchases", "resource.limit", "2", "threads[1].user", "7"),
+			"resource: {kind: purchases, limit: 2}", `name="threads[1].user" value="7"`, "",
+		},
 		{"no YAML", twoThreads("action", "read", "yaml", "a: ["), "a: [", "comes back as soon as", "Line 1: given what is no YAML ("},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -152,6 +152,7 @@ func shelves(l words.Language) ([]view.Group, error) {
 type picture struct {
 	lanes  templ.Component
 	broken []string
+	failed []view.Failure
 }
 
 // pictures runs every scenario once, when the gallery is first asked for.
@@ -174,6 +175,9 @@ func paint(examples []example) func() map[string]picture {
 				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
 					p.broken = append(p.broken, b.Rule)
 				}
+				if f, ok := view.FailureOf(ev); ok {
+					p.failed = append(p.failed, f)
+				}
 			}
 			all[e.name] = p
 		}
@@ -192,7 +196,11 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 	for i := range groups {
 		for n := range groups[i].Exhibits {
 			e := &groups[i].Exhibits[n]
-			e.Picture, e.Broken = pictures[e.Name].lanes, pictures[e.Name].broken
+			shown := pictures[e.Name]
+			e.Picture, e.Broken = shown.lanes, shown.broken
+			if len(shown.broken) == 0 {
+				e.Failed = view.OnlyFailed(l, shown.failed)
+			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
 				e.Protocol = s.examples[at].sc.Lock.Protocol
 				if kind := s.examples[at].sc.Kind; kind == scenario.KindHeartbeat {

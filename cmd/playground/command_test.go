@@ -48,6 +48,28 @@ func TestExitCodesAndTexts(t *testing.T) {
 		err   []string // in standard error
 	}{
 		{"as expected", "", []string{"run", good}, 0, []string{"Thread A", "T10", "As the scenario expects."}, nil},
+		{
+			"whoever failed is named", "",
+			[]string{"run", "../../lessons/scenarios/setnx-hash.yaml"},
+			0,
+			[]string{"The run has ended: no rule was broken, but A and B ended with an error: WRONGTYPE", "As the scenario expects."},
+			nil,
+		},
+		{
+			"whoever asks in vain is named", "",
+			[]string{"run", "../../lessons/scenarios/setnx-hash-crash.yaml"},
+			0,
+			[]string{"✗ stuck: B will never get in: the key is A's, it has no expiry"},
+			nil,
+		},
+		{
+			"a limit without end", "lock: {retry: {times: unlimited}}\nthreads: [{name: A}, {name: B, start: 1ms}]\nfaults: [{thread: A, at: work, do: stall}]\n",
+			[]string{"run", "-"},
+			1,
+			[]string{"The run was ended: it reached the limit of 20,000 events, and B still asked for the"},
+			[]string{"the run reached its limit of 20000 events, with B still asking for the lock"},
+		},
+		{"what a thread belongs to", "", []string{"run", "../../lessons/scenarios/flash-sale-with-a-lock.yaml"}, 0, []string{"req1 (process balancer-1): lock: acquired"}, nil},
 		{"a broken rule that is expected", "", []string{"run", bad}, 0, []string{"mutual-exclusion"}, nil},
 		{"several files", "", []string{"run", good, bad}, 0, []string{"Two threads", "The lease ends"}, nil},
 		{"standard input", "threads: [{name: A}]", []string{"run", "-"}, 0, []string{"Thread A"}, nil},

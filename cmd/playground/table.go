@@ -68,9 +68,13 @@ func printTable(env environment, sc view.Scenario, h trace.Header, events []trac
 		t.widths = append(t.widths, room)
 		head = append(head, []styled{{"Threads", bold}})
 	} else {
-		for _, name := range threads {
+		for i, name := range threads {
 			t.widths = append(t.widths, (room-gap*(len(threads)-1))/len(threads))
-			head = append(head, []styled{{"Thread " + name, bold}})
+			cell := []styled{{"Thread " + name, bold}}
+			if of := sc.Threads[i].Of; of != "" {
+				cell = append(cell, styled{of, faint})
+			}
+			head = append(head, cell)
 		}
 	}
 	t.widths = append(t.widths, keyWidth)
@@ -112,7 +116,11 @@ func (t table) timelineRow(r view.Row, single bool) {
 			if !single {
 				row = append(row, lines)
 			} else if c.Acting {
-				lines[0].text = c.Thread + ": " + lines[0].text
+				name := c.Thread
+				if c.Of != "" {
+					name += " (" + c.Of + ")"
+				}
+				lines[0].text = name + ": " + lines[0].text
 				all = append(all, lines...)
 			}
 		}

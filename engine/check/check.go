@@ -49,9 +49,10 @@ type Checker struct {
 
 	written   trace.Event // the last write that was taken
 	sold      bool        // oversold was reported
-	token     int64       // the largest so far
-	tokenSeen int         // and its event
-	tokenOf   string      // and its thread
+	limit     overLimit
+	token     int64  // the largest so far
+	tokenSeen int    // and its event
+	tokenOf   string // and its thread
 }
 
 // New returns a checker for a run in which owners, by id, are threads.
@@ -89,6 +90,7 @@ func (c *Checker) Observe(e trace.Event) []trace.Violation {
 	case trace.Resource:
 		add(c.lostUpdate(e, b))
 		add(c.oversold(e, b))
+		add(c.limit.observe(e, c.readAt[e.Thread]))
 		c.followResource(e, b)
 	}
 	c.before, c.nodes = e.Key, e.Nodes
@@ -155,6 +157,21 @@ func (c *Checker) Stuck(threads []string) trace.Violation {
 	return trace.Violation{
 		Rule: Stuck, Threads: threads, Events: proof(of(c.last, threads)...),
 		Detail: strings.Join(threads, " and ") + map[bool]string{true: " waits", false: " wait"}[len(threads) == 1] + " for something that cannot happen any more",
+	}
+}
+
+// InVain is the Stuck violation of threads of which some ask again and again
+// for a lock that nobody will give back; the others hang.
+func (c *Checker) InVain(threads, asking []string) trace.Violation {
+	holders := c.holders(c.before)
+	detail := strings.Join(asking, " and ") + " will never get in: nobody is left who would give the lock back"
+	if len(holders) > 0 {
+		detail = fmt.Sprintf("%s will never get in: the key is %s's, it has no expiry, and nobody is left who would delete it",
+			strings.Join(asking, " and "), strings.Join(holders, "'s and "))
+	}
+	return trace.Violation{
+		Rule: Stuck, Threads: threads, Detail: detail,
+		Events: proof(append(of(c.gained, holders), of(c.last, threads)...)...),
 	}
 }
 
@@ -264,9 +281,10 @@ func (c *Checker) followResource(e trace.Event, b trace.Resource) {
 }
 
 // lostUpdate finds a write whose thread had not seen the one before it. A
-// stock is counted down where it is, and loses none.
+// stock is counted down where it is, and a purchase is a row of its own: they
+// lose none.
 func (c *Checker) lostUpdate(e trace.Event, b trace.Resource) (trace.Violation, bool) {
-	if b.Op != trace.OpWrite || b.Refused || b.Based == b.Version-1 || b.Stock {
+	if b.Op != trace.OpWrite || b.Refused || b.Based == b.Version-1 || b.Stock || b.Limit > 0 {
 		return trace.Violation{}, false
 	}
 	return trace.Violation{

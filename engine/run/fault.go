@@ -287,7 +287,9 @@ const delayed = "delayed"
 // waits for the reply.
 func (p *tap) late(ctx context.Context, d time.Duration, call lock.Call, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	var cmd *redis.Cmd
+	p.t.r.delayed.Add(1)
 	onItsWay := p.t.process.AfterFunc(d, delayed, func() {
+		defer p.t.r.delayed.Add(-1)
 		ctx := context.WithoutCancel(ctx)
 		if p.t.process.Gate(ctx, call) == nil {
 			cmd = p.send(ctx, send)

@@ -49,7 +49,9 @@ func (s *Stepper) Own(ctx context.Context, schedule []scenario.Move) ([]Own, err
 	var list []Own
 	var after []mover
 	instant := s.clock.Now()
-	for _, m := range schedule {
+	defer func() { s.ahead = 0 }()
+	for i, m := range schedule {
+		s.ahead = len(schedule) - i - 1
 		one, is, err := s.ownMove(ctx, m)
 		if errors.As(err, new(*Refusal)) {
 			return append(list, Own{At: s.clock.Now(), Move: m, astray: true}), nil
@@ -105,7 +107,8 @@ func (s *Stepper) ownMove(ctx context.Context, m scenario.Move) (one Own, is boo
 // first that did not, the policy is alone. It fails with ErrLimit, with ctx's
 // cause, or with Redis' error.
 func (s *Stepper) Play(ctx context.Context, own []Own) (fitted int, err error) {
-	for _, one := range own {
+	for i, one := range own {
+		s.ahead = len(own) - i
 		err := s.playOwn(ctx, one)
 		if errors.As(err, new(*Refusal)) {
 			break
@@ -115,6 +118,7 @@ func (s *Stepper) Play(ctx context.Context, own []Own) (fitted int, err error) {
 		}
 		fitted++
 	}
+	s.ahead = 0
 	for !s.over {
 		if err := s.choose(ctx, s.chosen); err != nil {
 			return fitted, err
@@ -141,6 +145,7 @@ func (s *Stepper) playOwn(ctx context.Context, one Own) error {
 			return err
 		}
 	}
+	s.ahead-- // this is the one
 	switch {
 	case one.astray, s.over:
 		return &Refusal{Why: IsOver}

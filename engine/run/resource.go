@@ -12,44 +12,73 @@ type resource struct {
 	scenario.Resource
 
 	mu      sync.Mutex
-	value   int
-	version int   // writes taken so far
-	token   int64 // the newest that it has seen
+	value   int            // of a counter or a stock
+	bought  map[string]int // by user, since the run began
+	version int            // writes taken so far
+	token   int64          // the newest that it has seen
 }
 
 func newResource(r *scenario.Resource) *resource {
 	if r == nil {
 		return nil
 	}
-	return &resource{Resource: *r, value: r.Size}
+	return &resource{Resource: *r, value: r.Size, bought: map[string]int{}}
 }
 
-// read is what a thread sees as its work begins.
-func (r *resource) read() trace.Resource {
+// shown is the resource as user sees it now. The caller holds mu.
+func (r *resource) shown(user string) trace.Resource {
+	s := trace.Resource{Stock: r.Kind == scenario.KindStock, Value: r.value, Version: r.version}
+	if r.Kind == scenario.KindPurchases {
+		s.User, s.Limit, s.Value = user, r.Limit, r.Size+r.bought[user]
+	}
+	return s
+}
+
+// read is what a thread that works for user sees as its work begins.
+func (r *resource) read(user string) trace.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return trace.Resource{Op: trace.OpRead, Stock: r.Kind == scenario.KindStock, Value: r.value, Version: r.version}
+	seen := r.shown(user)
+	seen.Op = trace.OpRead
+	return seen
 }
 
 // write is what a thread does as its work ends, with what it has read: it
-// writes one more, or takes one.
+// writes one more, takes one, or buys.
 func (r *resource) write(seen trace.Resource, token int64) trace.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	w := trace.Resource{Op: trace.OpWrite, Stock: r.Kind == scenario.KindStock, Based: seen.Version, Token: token}
+	refused := false
 	if r.Checks == scenario.ChecksToken && token < r.token {
-		w.Refused = true
+		refused = true
 	} else {
 		r.token = max(r.token, token)
 		r.version++
-		if r.Kind == scenario.KindStock {
+		switch r.Kind {
+		case scenario.KindStock:
 			r.value-- // the row is counted down where it is
-		} else {
+		case scenario.KindPurchases:
+			r.bought[seen.User]++ // a row of its own
+		default:
 			r.value = seen.Value + 1
 		}
 	}
-	w.Value, w.Version = r.value, r.version
+	w := r.shown(seen.User)
+	w.Op, w.Based, w.Token, w.Refused = trace.OpWrite, seen.Version, token, refused
 	return w
+}
+
+// grants tells whether one that has seen this may go on to write: that is the
+// check before the act.
+func (r *resource) grants(seen trace.Resource) bool {
+	switch r.Kind {
+	case scenario.KindStock:
+		return seen.Value > 0
+	case scenario.KindPurchases:
+		return seen.Value < r.Limit
+	default:
+		return true
+	}
 }
 
 // begin reads the run's resource, if there is one.
@@ -57,9 +86,9 @@ func (t *thread) begin() (seen trace.Resource, any bool) {
 	if t.r.resource == nil {
 		return seen, false
 	}
-	seen = t.r.resource.read()
+	seen = t.r.resource.read(t.spec.BuysFor())
 	t.tell(seen)
-	return seen, t.r.resource.Kind != scenario.KindStock || seen.Value > 0
+	return seen, t.r.resource.grants(seen)
 }
 
 // finish writes what the work came to.

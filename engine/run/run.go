@@ -59,6 +59,7 @@ type Run struct {
 	key      string // the lock's name in Redis
 	rec      recorder
 	resource *resource     // nil without one
+	delayed  atomic.Int64  // requests that are on their way
 	playing  chan struct{} // closed when the threads of a run on the wall clock have begun
 	finished chan struct{} // closed when Execute returns
 }
@@ -213,16 +214,13 @@ func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter
 			Messenger: losing{messenger, t}, Inbox: r.key + ":inbox:" + t.spec.Name,
 			Protocol: r.protocolOf(t, memories), ID: t.spec.Name,
 			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
-			Retries: t.spec.Retry.Times, Interval: t.spec.Retry.Interval,
+			Retries: retries(t.spec.Retry), Interval: t.spec.Retry.Interval,
 			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
 			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
 			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting},
 		}
 		if o.Renew == 0 {
 			o.Renew = lock.NoWatchdog
-		}
-		if o.Retries == 0 {
-			o.Retries = lock.NoRetry
 		}
 		for _, p := range t.redis.taps[1:] {
 			o.Nodes = append(o.Nodes, p)
@@ -242,6 +240,8 @@ type checked struct {
 	checker  *check.Checker
 	believed beliefs
 	atLimit  bool
+
+	standstill standstill
 }
 
 func (r *Run) newChecked() checked {
@@ -257,6 +257,7 @@ func (c *checked) append(e trace.Event) {
 	}
 	e.Belief = c.believed.after(e.Thread, e.Body)
 	e = c.log.Append(e)
+	c.standstill.follow(e)
 	for _, v := range c.checker.Observe(e) {
 		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: v, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief})
 	}

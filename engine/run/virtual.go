@@ -33,6 +33,7 @@ type Stepper struct {
 	faults    []scenario.Fault // of Redis, still to come
 	end       time.Duration    // when an outlived key has had its lease, or forever
 	decisions int              // choices made
+	ahead     int              // moves of a schedule that are still to be made
 	over      bool
 	closed    bool
 
@@ -141,13 +142,27 @@ func (r *Run) executeVirtual(ctx context.Context) error {
 }
 
 func (s *Stepper) play(ctx context.Context) error {
-	for i, move := range s.r.sc.Schedule {
-		if err := s.Apply(ctx, move); err != nil {
-			return Diverged(i+1, err)
-		}
+	if err := s.Replay(ctx, s.r.sc.Schedule, func(scenario.Move) error { return nil }); err != nil {
+		return err
 	}
 	for !s.over {
 		if err := s.choose(ctx, s.chosen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Replay makes the moves of a schedule; made is called after each of them. It
+// fails with ErrDiverged, like Apply, or with the error of made.
+func (s *Stepper) Replay(ctx context.Context, moves []scenario.Move, made func(scenario.Move) error) error {
+	defer func() { s.ahead = 0 }()
+	for i, m := range moves {
+		s.ahead = len(moves) - i - 1
+		if err := s.Apply(ctx, m); err != nil {
+			return Diverged(i+1, err)
+		}
+		if err := made(m); err != nil {
 			return err
 		}
 	}
@@ -268,7 +283,7 @@ func (s *Stepper) settle(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if s.atLimit {
-			return ErrLimit
+			return s.r.limit()
 		}
 		for s.end == forever && len(s.faults) > 0 && s.faults[0].Time <= s.clock.Now() {
 			if err := s.strike(ctx, s.faults[0]); err != nil {
@@ -278,10 +293,14 @@ func (s *Stepper) settle(ctx context.Context) error {
 		}
 		s.newSlice = true
 		s.ready = s.clock.Ready()
+		asking := s.inVain()
 		switch {
 		case s.end != forever:
 		case s.r.stuck(), s.nothingComes():
 			s.stop(s.checker.Stuck(s.r.alive()))
+			return nil
+		case asking != nil:
+			s.stop(s.checker.InVain(s.r.alive(), asking))
 			return nil
 		case len(s.r.alive()) == 0:
 			s.end = s.clock.Now() + s.r.sc.Lock.Lease

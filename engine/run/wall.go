@@ -159,14 +159,21 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 		<-watched
 	}()
 	err := w.awaitThreads(ctx, ended)
-	if stuck := w.r.alive(); len(stuck) > 0 {
+	if left := w.r.alive(); len(left) > 0 {
+		w.mu.Lock()
+		asking := w.inVain()
+		w.mu.Unlock()
 		w.r.killAll()
 		<-ended
 		if err == nil {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.release(true)
-			w.put(w.now(), "", w.out.checker.Stuck(stuck), true)
+			stuck := w.out.checker.Stuck(left)
+			if asking != nil {
+				stuck = w.out.checker.InVain(left, asking)
+			}
+			w.put(w.now(), "", stuck, true)
 			return nil
 		}
 	}
@@ -174,7 +181,7 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 	atLimit := w.out.atLimit
 	w.mu.Unlock()
 	if atLimit {
-		return ErrLimit
+		return w.r.limit()
 	}
 	if err != nil {
 		return err
@@ -183,7 +190,7 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 }
 
 // awaitThreads returns when all threads have ended, when those that have not
-// hang for ever, or with ctx's cause.
+// hang for ever or ask in vain, or with ctx's cause.
 func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 	for {
 		select {
@@ -192,7 +199,10 @@ func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-w.hangs:
-			if w.r.stuck() {
+			w.mu.Lock()
+			over := w.r.stuck() || w.inVain() != nil
+			w.mu.Unlock()
+			if over {
 				return nil
 			}
 		}
@@ -312,6 +322,7 @@ func (w *wall) local(thread string, body trace.Body) {
 	}
 	w.insert(item{at: at, thread: thread, body: body})
 	w.release(false)
+	w.look()
 }
 
 func (w *wall) sending() func(*thread, []sent) {
@@ -332,6 +343,14 @@ func (w *wall) sending() func(*thread, []sent) {
 			}
 		}
 		w.release(false)
+		w.look()
+	}
+}
+
+// look has it found out whether anything can still change. The caller holds mu.
+func (w *wall) look() {
+	if w.inVain() != nil {
+		w.stalled()
 	}
 }
 

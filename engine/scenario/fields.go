@@ -23,8 +23,8 @@ const (
 	defaultSeed     = 1
 )
 
-// defaultProcess is the process of threads that name none.
-const defaultProcess = "main"
+// DefaultProcess is the process of threads that name none.
+const DefaultProcess = "main"
 
 const minWatchdog = time.Millisecond
 
@@ -66,19 +66,35 @@ func defaultSize(kind string) int {
 	return 0
 }
 
+// defaultLimit is what each user may buy of a resource.
+func defaultLimit(kind string) int {
+	if kind == KindPurchases {
+		return 1
+	}
+	return 0
+}
+
+// resourceKinds are the values that Resource.Kind can have.
+func resourceKinds() []string { return []string{KindCounter, KindStock, KindPurchases} }
+
 func (p *parser) resource(m map[string]value, s *Scenario) {
 	v, ok := m["resource"]
 	if !ok {
 		return
 	}
-	f := p.fields(v, "kind", "size", "checks")
+	f := p.fields(v, "kind", "size", "limit", "checks")
 	r := &Resource{}
 	if f != nil && !has(f, "kind") {
-		p.wrong(value{v.Node, v.key + ".kind"}, say("nothing"), among(KindCounter, KindStock))
+		p.wrong(value{v.Node, v.key + ".kind"}, say("nothing"), among(resourceKinds()...))
 	}
-	p.oneOf(f, "kind", &r.Kind, KindCounter, KindStock)
-	r.Size = defaultSize(r.Kind)
+	p.oneOf(f, "kind", &r.Kind, resourceKinds()...)
+	r.Size, r.Limit = defaultSize(r.Kind), defaultLimit(r.Kind)
 	p.number(f, "size", &r.Size, 0, MaxSize)
+	if limit, given := f["limit"]; given && r.Kind != "" && r.Kind != KindPurchases {
+		p.wrong(limit, say("the key %s", quote("limit")), say("a limit only with kind: %s", KindPurchases))
+	} else {
+		p.number(f, "limit", &r.Limit, 1, MaxSize)
+	}
 	p.oneOf(f, "checks", &r.Checks, ChecksToken)
 	s.Resource = r
 }
@@ -139,7 +155,7 @@ func defaultWatchdog(lease time.Duration) time.Duration {
 }
 
 func defaultThread(retry Retry) Thread {
-	return Thread{Depth: 1, Work: defaultWork(), Repeat: 1, OnLost: OnLostIgnore, Process: defaultProcess, Retry: retry}
+	return Thread{Depth: 1, Work: defaultWork(), Repeat: 1, OnLost: OnLostIgnore, Process: DefaultProcess, Retry: retry}
 }
 
 func defaultWork() Range { return Range{50 * time.Millisecond, 100 * time.Millisecond} }
@@ -190,7 +206,7 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 		return
 	}
 	f := p.fields(v, "times", "interval", "wait", "jitter")
-	p.number(f, "times", &r.Times, 0, MaxRetries)
+	p.times(f, &r.Times)
 	p.duration(f, "interval", &r.Interval, time.Millisecond, MaxInterval, time.Microsecond)
 	waits := []string{r.Wait}
 	if p.unknown {
@@ -202,11 +218,27 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 	r.JitterMin, r.JitterMax = jitter.Min, jitter.Max
 }
 
+// unlimited is how scenarios write Unlimited.
+const unlimited = "unlimited"
+
+// times reads how often an acquisition is tried again.
+func (p *parser) times(f map[string]value, into *int) {
+	if v, ok := f["times"]; ok && v.Kind == yaml.ScalarNode && v.Value == unlimited {
+		*into = Unlimited
+		return
+	}
+	before := len(p.mistakes)
+	p.number(f, "times", into, 0, MaxRetries)
+	if len(p.mistakes) > before {
+		p.mistakes[before].Allowed.Phrase = "a whole number from %s to %s, or unlimited"
+	}
+}
+
 var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
 func (p *parser) threads(m map[string]value, s *Scenario) {
 	common := defaultThread(s.Lock.Retry)
-	settings := []string{"start", "depth", "work", "repeat", "on-lost", "process", "retry"}
+	settings := []string{"start", "depth", "work", "repeat", "on-lost", "process", "user", "retry"}
 	if v, ok := m["defaults"]; ok {
 		p.thread(p.fields(v, settings...), &common)
 	}
@@ -240,10 +272,15 @@ func (p *parser) thread(f map[string]value, t *Thread) {
 	p.between(f, "work", &t.Work, MaxDuration)
 	p.number(f, "repeat", &t.Repeat, 1, MaxRepeat)
 	p.oneOf(f, "on-lost", &t.OnLost, OnLostIgnore, OnLostStop)
-	p.text(f, "process", &t.Process, say("1 to %s letters, digits, - or _", MaxName), func(name string) bool {
+	p.name(f, "process", &t.Process)
+	p.name(f, "user", &t.User)
+	p.retry(f, &t.Retry)
+}
+
+func (p *parser) name(f map[string]value, key string, into *string) {
+	p.text(f, key, into, say("1 to %s letters, digits, - or _", MaxName), func(name string) bool {
 		return utf8.RuneCountInString(name) <= MaxName && nameForm.MatchString(name)
 	})
-	p.retry(f, &t.Retry)
 }
 
 func (s *Scenario) thread(name string) *Thread {

@@ -17,6 +17,7 @@ type (
 		Repeat  *int       `json:"repeat,omitempty"`
 		OnLost  *string    `json:"on-lost,omitempty"`
 		Process *string    `json:"process,omitempty"`
+		User    *string    `json:"user,omitempty"`
 		Retry   *retryForm `json:"retry,omitempty"`
 	}
 	lockForm struct {
@@ -28,7 +29,7 @@ type (
 		Nodes    *int       `json:"nodes,omitempty"`
 	}
 	retryForm struct {
-		Times    *int      `json:"times,omitempty"`
+		Times    *times    `json:"times,omitempty"`
 		Interval *duration `json:"interval,omitempty"`
 		Wait     *string   `json:"wait,omitempty"`
 		Jitter   *Range    `json:"jitter,omitempty"`
@@ -40,6 +41,7 @@ type (
 	resourceForm struct {
 		Kind   string `json:"kind"`
 		Size   *int   `json:"size,omitempty"`
+		Limit  *int   `json:"limit,omitempty"`
 		Checks string `json:"checks,omitempty"`
 	}
 	scenarioForm struct {
@@ -98,7 +100,7 @@ func (s *Scenario) form(all bool) scenarioForm {
 		f.Threads = append(f.Threads, t.form(l.Retry, all))
 	}
 	if r := s.Resource; r != nil {
-		f.Resource = &resourceForm{r.Kind, unless(r.Size, defaultSize(r.Kind), all), r.Checks}
+		f.Resource = &resourceForm{r.Kind, unless(r.Size, defaultSize(r.Kind), all), unless(r.Limit, defaultLimit(r.Kind), all && r.Kind == KindPurchases), r.Checks}
 	}
 	if s.Expect != nil {
 		f.Expect = &expectForm{s.Expect.Violations, s.Expect.Outcome}
@@ -111,7 +113,8 @@ func (t Thread) form(retry Retry, all bool) threadForm {
 	return threadForm{
 		Name: t.Name, Start: (*duration)(unless(t.Start, usual.Start, all)), Depth: unless(t.Depth, usual.Depth, all),
 		Work: unless(t.Work, usual.Work, all), Repeat: unless(t.Repeat, usual.Repeat, all),
-		OnLost: unless(t.OnLost, usual.OnLost, all), Process: unless(t.Process, usual.Process, false), Retry: t.Retry.form(usual.Retry, all),
+		OnLost: unless(t.OnLost, usual.OnLost, all), Process: unless(t.Process, usual.Process, false), User: unless(t.User, usual.User, false),
+		Retry: t.Retry.form(usual.Retry, all),
 	}
 }
 
@@ -120,7 +123,7 @@ func (r Retry) form(usual Retry, all bool) *retryForm {
 		return nil
 	}
 	return &retryForm{
-		unless(r.Times, usual.Times, all), (*duration)(unless(r.Interval, usual.Interval, all)),
+		(*times)(unless(r.Times, usual.Times, all)), (*duration)(unless(r.Interval, usual.Interval, all)),
 		unless(r.Wait, usual.Wait, all),
 		unless(Range{r.JitterMin, r.JitterMax}, Range{usual.JitterMin, usual.JitterMax}, all),
 	}
@@ -129,6 +132,17 @@ func (r Retry) form(usual Retry, all bool) *retryForm {
 func withWait(r Retry, protocol string) Retry {
 	r.Wait = waitOf(protocol)
 	return r
+}
+
+// times is how often an acquisition is tried again.
+type times int
+
+// MarshalJSON writes a number, or that there is none.
+func (n times) MarshalJSON() ([]byte, error) {
+	if n == Unlimited {
+		return json.Marshal(unlimited)
+	}
+	return strconv.AppendInt(nil, int64(n), 10), nil
 }
 
 type duration time.Duration

@@ -5,7 +5,10 @@
 // all: a bad one is refused with all its mistakes.
 package scenario
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Limits, each named with its reason.
 const (
@@ -24,7 +27,7 @@ const (
 	MaxChoice    = 2*MaxThreads - 1 // every thread and its watchdog
 	MaxSchedule  = 24 * time.Hour   // an instant in a schedule: beyond any run that ends
 	MaxNodes     = 9                // of a quorum: more teach nothing new
-	MaxSize      = 1_000_000        // of a resource
+	MaxSize      = 1_000_000        // of a resource, and of its limit
 	MaxSeed      = 1<<63 - 1        // so that it survives every JSON reader
 )
 
@@ -45,6 +48,9 @@ const (
 	WaitPoll   = "poll"   // ask again after an interval
 	WaitNotify = "notify" // be told, and ask again after an interval
 )
+
+// Unlimited as Retry.Times asks until the lock is granted.
+const Unlimited = -1
 
 // Values of Fault.At: where in a thread's business call.
 const (
@@ -108,7 +114,7 @@ type Lock struct {
 
 // Retry says how an acquisition that was refused is tried again.
 type Retry struct {
-	Times                int           // 0 to MaxRetries
+	Times                int           // 0 to MaxRetries, or Unlimited
 	Interval             time.Duration // 1ms to MaxInterval
 	Wait                 string        // WaitPoll or WaitNotify: what the protocol does
 	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
@@ -122,8 +128,9 @@ const (
 
 // Values of Resource.Kind.
 const (
-	KindCounter = "counter" // work reads it, and writes one more
-	KindStock   = "stock"   // work looks whether any is left, and takes one
+	KindCounter   = "counter"   // work reads it, and writes one more
+	KindStock     = "stock"     // work looks whether any is left, and takes one
+	KindPurchases = "purchases" // work looks how often its user has bought, and buys once more within the limit
 )
 
 // ChecksToken is the value of Resource.Checks.
@@ -133,7 +140,8 @@ const ChecksToken = "token"
 // begins and writes it as it ends.
 type Resource struct {
 	Kind   string
-	Size   int    // what it holds at first, 0 to MaxSize
+	Size   int    // what it holds at first, of purchases for each user: 0 to MaxSize
+	Limit  int    // of KindPurchases, what each user may buy: 1 to MaxSize; else 0
 	Checks string // ChecksToken: it refuses writes with an older fencing token than it has seen; else ""
 }
 
@@ -148,9 +156,14 @@ type Thread struct {
 	Work    Range         // per level, 0 to MaxDuration
 	Repeat  int           // rounds, 1 to MaxRepeat
 	OnLost  string        // OnLostIgnore or OnLostStop
-	Process string        // threads of one process share its memory, which only spin uses
+	Process string        // such as a server: threads of one process share its memory, which only spin uses
+	User    string        // for whom it buys, which only KindPurchases asks; "": a user of its own, see BuysFor
 	Retry   Retry         // the lock's, unless the thread has its own
 }
+
+// BuysFor is the user on whose behalf the thread works: one of its own, with
+// its name, unless it is told.
+func (t Thread) BuysFor() string { return cmp.Or(t.User, t.Name) }
 
 // Fault is what goes wrong, and where: in a thread (Thread, At, Level, Round)
 // or to Redis itself (Timed, Time).
@@ -218,7 +231,7 @@ func Protocols() []Protocol {
 func rules() []string {
 	return []string{
 		"mutual-exclusion", "lost-update", "foreign-release", "foreign-renewal", "count-mismatch",
-		"orphan", "self-deadlock", "token-regression", "stuck", "oversold",
+		"orphan", "self-deadlock", "token-regression", "stuck", "oversold", "over-limit",
 	}
 }
 

@@ -159,7 +159,9 @@ const (
 // Resource is a read or a write of what the lock protects.
 type Resource struct {
 	Op      string `json:"op"`              // OpRead or OpWrite
-	Stock   bool   `json:"stock,omitempty"` // it is a stock; else a counter
+	Stock   bool   `json:"stock,omitempty"` // it is a stock; else, without a limit, a counter
+	User    string `json:"user,omitempty"`  // of a limit per user: whose purchases Value counts
+	Limit   int    `json:"limit,omitempty"` // and how many are allowed, at least 1; 0: there is no limit
 	Value   int    `json:"value"`           // after it
 	Version int    `json:"version"`         // writes that were taken so far, this one included
 	Based   int    `json:"based"`           // of a write: the version that its thread had read

@@ -26,12 +26,12 @@ const (
 
 const (
 	retryKeys  = `retry\.(?:times|interval|jitter|wait)`
-	threadKeys = `(?:start|depth|work|repeat|on-lost|process|` + retryKeys + `)`
+	threadKeys = `(?:start|depth|work|repeat|on-lost|process|user|` + retryKeys + `)`
 )
 
 // fieldName matches the keys that a form can change.
 var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|key|lease|watchdog|nodes|` + retryKeys + `)|` +
-	`resource\.(?:kind|size|checks)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
+	`resource\.(?:kind|size|limit|checks)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
 	`faults\[\d{1,2}\]\.(?:thread|at|time|do|level|round|command|for|scope|by|behind|keep|node))$`)
 
 var (

@@ -163,8 +163,10 @@ func (r Run) place() string {
 }
 
 func (r Run) timeline() *view.Timeline {
-	return view.NewTimeline(r.Language, view.NewScenario(r.Language, r.Scenario), r.Header.Owners)
+	return view.NewTimeline(r.Language, r.scenario(), r.Header.Owners)
 }
+
+func (r Run) scenario() view.Scenario { return view.NewScenario(r.Language, r.Scenario) }
 
 // wording is what one event is called in a row of its own.
 type wording struct {
@@ -174,8 +176,9 @@ type wording struct {
 	broken []string // rules
 }
 
-func (r Run) wording(e trace.Event) wording {
-	t := r.timeline()
+// worded is what e is called after the events that soFar has worded.
+func worded(soFar *view.Timeline, e trace.Event) wording {
+	t := soFar.After()
 	t.Add(e)
 	row := t.Rows()[0]
 	w := wording{event: row.Event}
@@ -191,6 +194,14 @@ func (r Run) wording(e trace.Event) wording {
 		}
 	}
 	return w
+}
+
+// headOf is a thread's name and, in brackets, what it belongs to.
+func headOf(name string, t view.Thread) string {
+	if t.Of == "" {
+		return name
+	}
+	return name + " (" + t.Of + ")"
 }
 
 // oneLine is text without anything that could end a line or hide in it.

@@ -23,8 +23,8 @@ func writeMarkdown(b *bytes.Buffer, r Run) error {
 	}
 	b.WriteString(plain(r.place()) + "\n\n")
 	head := []string{plain(say("Time"))}
-	for _, name := range t.Threads() {
-		head = append(head, plain(say("Thread %s", name)))
+	for _, thread := range r.scenario().Threads {
+		head = append(head, plain(headOf(say("Thread %s", thread.Name), thread)))
 	}
 	head = append(head, plain(say("%s, after", r.Scenario.Lock.Key)))
 	markdownRow(b, head)

@@ -9,6 +9,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/view"
 )
 
 // maxMermaid is in bytes: Mermaid refuses to draw more than 50,000 characters
@@ -23,6 +24,7 @@ type diagram struct {
 	first   string            // participants at the ends
 	last    string
 	owners  *strings.Replacer
+	soFar   *view.Timeline // what sentences need of the events so far
 
 	step   int
 	script *trace.Event    // the script that is running: its first command, or nil
@@ -32,13 +34,13 @@ type diagram struct {
 // writeMermaid writes a sequence diagram: threads and Redis, a bar on Redis as
 // long as a script runs, and the script's commands inside it.
 func writeMermaid(b *bytes.Buffer, r Run) error {
-	d := &diagram{b: b, run: r, threads: map[string]string{}, lost: map[string]bool{}}
+	d := &diagram{b: b, run: r, threads: map[string]string{}, lost: map[string]bool{}, soFar: r.timeline()}
 	b.WriteString("sequenceDiagram\n")
 	d.line("title " + mermaidText(r.title()))
-	for i, t := range r.Scenario.Threads {
+	for i, t := range r.scenario().Threads {
 		id := "t" + strconv.Itoa(i)
 		d.threads[t.Name] = id
-		d.participant(id, t.Name)
+		d.participant(id, headOf(t.Name, t))
 	}
 	if r.Scenario.Lock.Nodes > 1 {
 		for n := range r.Scenario.Lock.Nodes {
@@ -102,7 +104,8 @@ func (d *diagram) event(e trace.Event) {
 		return
 	case trace.Outcome:
 		if d.script != nil && d.script.Thread == e.Thread {
-			d.close(strings.Join(append([]string{d.run.wording(e).title}, d.run.wording(e).notes...), ", "))
+			w := worded(d.soFar, e)
+			d.close(strings.Join(append([]string{w.title}, w.notes...), ", "))
 			return
 		}
 	case trace.Work:
@@ -114,7 +117,7 @@ func (d *diagram) event(e trace.Event) {
 			d.lost[e.Thread] = true
 		}
 	}
-	w := d.run.wording(e)
+	w := worded(d.soFar, e)
 	if e.Thread != "" {
 		d.close(d.run.Language.Say("the script has ended"))
 	}

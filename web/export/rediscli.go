@@ -37,6 +37,12 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 	if r.Scenario.Lock.Nodes > 1 {
 		comment(say("Each node is a Redis of its own: node 1 on port 6379, node 2 on port 6380, and so on."))
 	}
+	for _, t := range r.scenario().Threads {
+		if t.Of != "" {
+			comment(say("Thread %s: %s.", t.Name, t.Of))
+		}
+	}
+	soFar := r.timeline()
 	var script *trace.Event
 	closeScript := func() {
 		if script != nil {
@@ -61,7 +67,7 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 			if e.Thread != "" {
 				closeScript()
 			}
-			w := r.wording(e)
+			w := worded(soFar, e)
 			for _, text := range slices.Concat([]string{w.title}, w.notes, w.broken, []string{w.event}) {
 				if text != "" {
 					comment(text)

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/templates"
 	"relock/web/view"
@@ -69,6 +70,8 @@ func majority() *view.Lanes {
 func (m *maker) lanes() []Story {
 	standing := lanes(2).Window(m.l, "story-standing", 0, view.MaxLaneRows)
 	standing.Cursor = 5
+	process := scenario.Thread{Name: "A", Process: "web-1"}
+	apart := view.LanesOf(&scenario.Scenario{Threads: []scenario.Thread{process, {Name: "B", Process: scenario.DefaultProcess}}}, nil)
 	boxed := func(state string, l *view.Lanes, prefix string) Story {
 		name := "Lanes: " + state
 		return Story{Name: name, Component: box(name, templates.Lanes(l.Window(m.l, prefix, 0, view.MaxLaneRows)))}
@@ -77,6 +80,7 @@ func (m *maker) lanes() []Story {
 		{Name: "LanesBox: standing on a step", Component: templates.LanesBox(standing)},
 		boxed("eight threads", lanes(threads), "story-eight"),
 		boxed("nodes", majority(), "story-nodes"),
+		boxed("what threads belong to", apart, "story-apart"),
 		boxed("nothing yet", view.NewLanes([]string{"A", "B"}, nil, 200), "story-empty"),
 		{Name: "LanesSmall", Component: templates.LanesSmall(lanes(2).Small(m.l, "story-small"))},
 	}

@@ -23,10 +23,12 @@ func (m *maker) marks() []Story {
 	for n := range threads {
 		list = append(list, Story{Name: "Shape: " + strconv.Itoa(n), Component: shape(n)})
 	}
-	few, many := m.scenario(2), m.scenario(threads)
+	few, many, apart := m.scenario(2), m.scenario(threads), m.scenario(2)
+	apart.Threads[0].Of, apart.Threads[1].Of, apart.Threads[1].Endless = l.Say("process %s", "web-1"), l.Say("user %s", "7"), true
 	return append(
 		list,
 		Story{Name: "Head: to be read", Component: table(few, "Head: to be read", false, nil)},
+		Story{Name: "Head: what threads belong to", Component: table(apart, "Head: what threads belong to", true, nil)},
 		Story{Name: "Head: eight threads to be stepped", Component: table(many, "Head: eight threads to be stepped", true, nil)},
 	)
 }
@@ -109,6 +111,8 @@ func (m *maker) controls() []Story {
 			{Do: "crash", Label: l.Say("Crash"), Disabled: ended},
 		}
 	}
+	apart := m.scenario(2)
+	apart.Threads[0].Of, apart.Threads[1].Endless = l.Say("process %s", "web-1"), true
 	return []Story{
 		{Name: "ExportMenu", Component: templates.ExportMenu("/runs/ID/export?format=")},
 		{Name: "Controls: goes, stands still, waits at the gate, has ended", Component: templates.Controls([]view.Control{
@@ -117,7 +121,7 @@ func (m *maker) controls() []Story {
 			{Thread: "C", Ordinal: 2, Actions: actions(l.Say("Pause"), l.Say("Open the gate"), true, false), Note: l.Say("at the gate: %s", l.Say("%s, level %d", "unlock", 1))},
 			{Thread: "D", Ordinal: 3, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, true), Note: l.Say("has ended")},
 		})},
-		{Name: "Rail: threads, time, Redis", Component: templates.Rail(m.scenario(2))},
+		{Name: "Rail: threads, time, Redis", Component: templates.Rail(apart)},
 		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(view.Viewer{Steps: true}))},
 		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(true))},
 	}
@@ -168,9 +172,12 @@ func (m *maker) pages() []Story {
 	broken := exhibit
 	broken.Broken = []string{"mutual-exclusion"}
 	broken.Picture = templates.LanesSmall(lanes(2).Small(l, "story-card"))
+	failed := exhibit
+	failed.Failed = view.OnlyFailed(l, []view.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
 	return []Story{
 		{Name: "ExhibitCard", Component: exhibitCard(exhibit)},
 		{Name: "ExhibitCard: with a picture, breaks a rule", Component: exhibitCard(broken)},
+		{Name: "ExhibitCard: a thread failed", Component: exhibitCard(failed)},
 		{Name: "Message", Component: templates.Message(l.Say("There is no such page"), l.Say("The address may be mistyped."))},
 	}
 }

@@ -74,10 +74,17 @@ func Align(l words.Language, played []engine.Played) Aligned {
 
 func column(l words.Language, p engine.Played) AlignedColumn {
 	c := AlignedColumn{Protocol: p.Protocol}
+	var failed []Failure
 	for _, e := range p.Events {
+		if f, ok := FailureOf(e); ok {
+			failed = append(failed, f)
+		}
 		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(c.Broken, v.Rule) {
 			c.Broken = append(c.Broken, v.Rule)
 		}
+	}
+	if len(c.Broken) == 0 {
+		c.Note = OnlyFailed(l, failed)
 	}
 	if p.Fitted < p.Own {
 		c.Note = l.Say("the moves fitted until %s; from there the policy moved", l.Duration(p.Parted))

@@ -138,7 +138,7 @@ func (f *former) form() Form {
 	if bare, _ := scenario.Draft([]byte("threads: [{name: A}]")); bare != nil {
 		usual = bare.Threads[0]
 	}
-	usual.Retry = f.sc.Lock.Retry
+	usual.Name, usual.Retry = "", f.sc.Lock.Retry
 	form.Defaults.Fields = append(f.work("defaults", usual), f.seldom("defaults", usual)...)
 	form.Defaults.Mistakes = f.rest("defaults")
 	form.ShareOpen = f.d.Has("defaults")
@@ -258,7 +258,7 @@ func (f *former) lock() Part {
 
 func (f *former) retry(key string, r scenario.Retry) []Field {
 	fields := []Field{
-		f.digits(key+".times", "Retries", r.Times),
+		f.field(key+".times", "Retries, or unlimited", retriesInWords(r.Times)),
 		f.field(key+".interval", "Retry every", scenario.Duration(r.Interval)),
 		f.field(key+".jitter", "Jitter on top", scenario.Range{Min: r.JitterMin, Max: r.JitterMax}.String()),
 	}
@@ -268,11 +268,20 @@ func (f *former) retry(key string, r scenario.Retry) []Field {
 	return fields
 }
 
+// retriesInWords is how often is tried again, as scenarios have it.
+func retriesInWords(times int) string {
+	if times == scenario.Unlimited {
+		return "unlimited"
+	}
+	return strconv.Itoa(times)
+}
+
 func (f *former) resource() Part {
 	kind := f.choice("resource.kind", "What the lock protects", "", Choices{List: []Choice{
 		f.option("", "nothing that is watched"),
 		f.option(scenario.KindCounter, "counter: work reads it, and writes one more"),
 		f.option(scenario.KindStock, "stock: work looks whether any is left, and takes one"),
+		f.option(scenario.KindPurchases, "purchases: work looks how often its user has bought, and buys within the limit"),
 	}})
 	kind.Wide = true
 	fields := []Field{kind}
@@ -281,7 +290,15 @@ func (f *former) resource() Part {
 		if r != nil {
 			size = r.Size
 		}
-		fields = append(fields, f.digits("resource.size", "It begins with", size), f.wide(f.choice("resource.checks", "It takes", "", Choices{List: []Choice{
+		fields = append(fields, f.digits("resource.size", "It begins with", size))
+		if limited := r != nil && r.Kind == scenario.KindPurchases; limited || f.d.Has("resource.limit") {
+			limit := 1
+			if limited {
+				limit = r.Limit
+			}
+			fields = append(fields, f.digits("resource.limit", "Allowed for each user", limit))
+		}
+		fields = append(fields, f.wide(f.choice("resource.checks", "It takes", "", Choices{List: []Choice{
 			f.option("", "every write"), f.option(scenario.ChecksToken, "token: no write with an older fencing token"),
 		}})))
 	}
@@ -303,7 +320,15 @@ func (f *former) seldom(key string, t scenario.Thread) []Field {
 	lost := f.choice(key+".on-lost", "When it loses its lease", t.OnLost, Choices{List: []Choice{
 		f.option(scenario.OnLostIgnore, "ignore: it works on"), f.option(scenario.OnLostStop, "stop: it looks, and stops"),
 	}})
-	return append(fields, f.wide(lost), f.field(key+".process", "Process", t.Process))
+	process := f.field(key+".process", "Process", t.Process)
+	process.Hint = f.l.Say("A server, for instance: its threads share its memory.")
+	fields = append(fields, f.wide(lost), f.wide(process))
+	if r := f.sc.Resource; r != nil && r.Kind == scenario.KindPurchases || f.d.Has(key+".user") {
+		user := f.field(key+".user", "User", t.BuysFor())
+		user.Hint = f.l.Say("Who buys: the limit is for each user.")
+		fields = append(fields, f.wide(user))
+	}
+	return fields
 }
 
 func (f *former) thread(i int) ThreadForm {

@@ -41,6 +41,7 @@ type Exhibit struct {
 	Shows    string // what is seen in it
 	Protocol string
 	Broken   []string // rules that its run breaks
+	Failed   string   // OnlyFailed
 	Picture  templ.Component
 }
 

@@ -7,6 +7,7 @@ import (
 	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 // Lanes folds a trace into a picture of it: a lane for each thread with what
@@ -14,6 +15,7 @@ import (
 // concurrent use.
 type Lanes struct {
 	threads []string
+	of      func(words.Language) []string // what each belongs to: belonging; nil where that is nothing
 	owners  map[string]string
 	lease   float64 // milliseconds
 	private bool    // the lock is not in Redis, which cannot know of it
@@ -84,6 +86,13 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 		threads[i] = t.Name
 	}
 	l := NewLanes(threads, owners, sc.Lock.Lease.Milliseconds())
+	l.of = func(lang words.Language) []string {
+		of := make([]string, len(sc.Threads))
+		for i, t := range sc.Threads {
+			of[i] = belonging(lang, sc, t)
+		}
+		return of
+	}
 	l.device = sc.Kind == scenario.KindHeartbeat
 	l.private = !l.device && !InRedis(sc.Lock.Protocol)
 	return l

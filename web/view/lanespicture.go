@@ -69,6 +69,9 @@ type LaneInstant struct {
 // Lane is one thread.
 type Lane struct {
 	Thread  string
+	Of      string  // what it belongs to, or ""
+	OfAt    Point   // its place, from the left edge of the names
+	NameAt  float64 // from the lane's middle to the line on which the name stands
 	Ordinal int
 	Top     float64
 	Middle  float64
@@ -286,9 +289,6 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		Label: lang.Say("The run as lanes, row by row in the table. Steps: %d; violations: %d.", len(l.rows), l.broken),
 	}
 	d.p.Names = namesMin
-	for _, name := range l.threads {
-		d.p.Names = max(d.p.Names, math.Ceil(1.3*wide(name))+34)
-	}
 	d.flags()
 	d.columns()
 	d.p.Unit = "ms"
@@ -299,6 +299,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	for i := range l.threads {
 		d.p.Lanes = append(d.p.Lanes, d.lane(i))
 	}
+	d.names()
 	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Duration(trace.Millis(d.full()).Duration())}
 	switch {
 	case d.device:
@@ -338,6 +339,43 @@ func (d *drawing) shown(yield func(row int, place LaneSpan) bool) {
 		if s := (LaneSpan{d.x(d.at[i]), d.x(d.until(i))}); s.To > s.From && !yield(i, s) {
 			return
 		}
+	}
+}
+
+// Measures of the names to the left of the lanes.
+const (
+	nameX     = 24 // where they begin, after the thread's shape
+	nameLine  = 5  // from the middle of a lane down to the line of a name alone
+	twoLines  = 30 // the least height of a lane that has room for two lines
+	ofSpacing = 13 // between these
+	ofGap     = 7  // between a name and what its thread belongs to, on one line
+)
+
+// names places the threads' names and, below or beside them, what the threads
+// belong to.
+func (d *drawing) names() {
+	var of []string
+	if d.of != nil && d.text {
+		of = d.of(d.lang)
+	}
+	for i := range d.p.Lanes {
+		lane := &d.p.Lanes[i]
+		name := math.Ceil(1.3 * wide(lane.Thread)) // it is larger, and bold
+		lane.NameAt = nameLine
+		right := name
+		if i < len(of) && of[i] != "" {
+			lane.Of = of[i]
+			width := math.Ceil(wide(lane.Of))
+			if d.measures.lane >= twoLines {
+				lane.NameAt = nameLine - ofSpacing/2
+				lane.OfAt = Point{nameX, lane.Middle + lane.NameAt + ofSpacing}
+				right = max(name, width)
+			} else {
+				lane.OfAt = Point{nameX + name + ofGap, lane.Middle + nameLine}
+				right = name + ofGap + width
+			}
+		}
+		d.p.Names = max(d.p.Names, right+nameX+10)
 	}
 }
 

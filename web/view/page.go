@@ -175,6 +175,8 @@ func Verdict(l words.Language, rows []Row, ended bool) (string, Tone) {
 		return l.Say("%d times a rule was broken", broken), Bad
 	case !ended:
 		return l.Say("running"), Quiet
+	case len(rows) > 0 && rows[len(rows)-1].Failed != "":
+		return rows[len(rows)-1].Failed, Bad
 	case len(rows) > 0 && rows[len(rows)-1].EventTone == Bad:
 		return rows[len(rows)-1].Event, Bad
 	default:

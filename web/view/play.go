@@ -142,7 +142,7 @@ func again(l words.Language, o run.Option, call string) string {
 	if o.First == "" { // the call's own words number the retry, too
 		call = levelInWords(l, o.Call)
 	}
-	if o.Call.Name == lock.CallLock {
+	if o.Call.Name == lock.CallLock && o.Retries != scenario.Unlimited {
 		return l.Say("retry %d of %d: %s", retry, o.Retries, call)
 	}
 	return l.Say("retry %d: %s", retry, call)

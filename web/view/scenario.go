@@ -2,6 +2,7 @@ package view
 
 import (
 	"strconv"
+	"strings"
 
 	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
@@ -58,7 +59,22 @@ type Thread struct {
 	Depth    int
 	Work     string
 	Retries  int
+	Endless  bool // it asks until it has the lock, and Retries says nothing
 	Interval string
+	Of       string // what it belongs to: "process balancer-1", or ""
+}
+
+// belonging says what a thread of sc belongs to: the process that it names, and
+// the user for whom it buys where that matters.
+func belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
+	var of []string
+	if t.Process != scenario.DefaultProcess {
+		of = append(of, l.Say("process %s", t.Process))
+	}
+	if sc.Resource != nil && sc.Resource.Kind == scenario.KindPurchases && t.User != "" {
+		of = append(of, l.Say("user %s", t.User))
+	}
+	return strings.Join(of, l.Say(", "))
 }
 
 // NewScenario words sc in l.
@@ -78,7 +94,8 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	for i, t := range sc.Threads {
 		s.Threads = append(s.Threads, Thread{
 			Name: t.Name, Ordinal: i, Start: scenario.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),
-			Retries: t.Retry.Times, Interval: scenario.Duration(t.Retry.Interval),
+			Retries: max(t.Retry.Times, 0), Endless: t.Retry.Times == scenario.Unlimited, Interval: scenario.Duration(t.Retry.Interval),
+			Of: belonging(l, sc, t),
 		})
 	}
 	return s

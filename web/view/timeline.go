@@ -41,7 +41,8 @@ type Row struct {
 	Event      string // what Redis or the run did by itself, else ""
 	EventTone  Tone
 	Violations []Violation
-	Final      bool // the run's end
+	Final      bool   // the run's end
+	Failed     string // of the run's end: OnlyFailed
 	Inside     []Inner
 }
 
@@ -67,6 +68,7 @@ const (
 // Cell is a thread in a row.
 type Cell struct {
 	Thread  string
+	Of      string // what it belongs to, or ""
 	Earlier []Note // what came before the call: the write at the end of the work
 	Title   string
 	Tone    Tone
@@ -193,10 +195,18 @@ type Timeline struct {
 	decided map[string]int // the step in which a call of a thread last went well
 	belief  map[string]int
 	down    outage
+	told    *told
+}
 
+// told is what later sentences need of the events so far.
+type told struct {
 	// What a rule can be broken with: the tokens that were granted, and the
 	// values that were read and written, by the seq of their events.
 	numbers map[int]int64
+	bought  map[int]trace.Resource // of those, the purchases
+	failed  []Failure
+	broken  int             // violations
+	over    map[string]bool // threads that have ended, or hang
 }
 
 // NewTimeline returns an empty timeline in l for a run of s.
@@ -205,13 +215,22 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
 		stands: map[string]*standing{}, called: map[string]int{}, down: outage{},
-		decided: map[string]int{}, belief: map[string]int{}, numbers: map[int]int64{},
+		decided: map[string]int{}, belief: map[string]int{},
+		told: &told{numbers: map[int]int64{}, bought: map[int]trace.Resource{}, over: map[string]bool{}},
 	}
 	for _, th := range s.Threads {
 		t.threads = append(t.threads, th.Name)
 		t.stands[th.Name] = &standing{text: l.Say("not started")}
 	}
 	return t
+}
+
+// After is a timeline without rows that words what comes after t's events: it
+// knows of them what its sentences need.
+func (t *Timeline) After() *Timeline {
+	after := NewTimeline(t.l, t.scenario, t.owners)
+	after.told = t.told
+	return after
 }
 
 // Threads are the names of the columns.
@@ -256,7 +275,7 @@ func (t *Timeline) newRow(e trace.Event) Row {
 		row.Key = t.rows[n-1].Key
 	}
 	for i, name := range t.threads {
-		row.Cells = append(row.Cells, Cell{Thread: name, Ordinal: i, Title: t.stands[name].say(t.l, e.At), Tone: Quiet})
+		row.Cells = append(row.Cells, Cell{Thread: name, Of: t.scenario.Threads[i].Of, Ordinal: i, Title: t.stands[name].say(t.l, e.At), Tone: Quiet})
 	}
 	return row
 }
@@ -304,12 +323,22 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
 		}
 	case trace.Violation:
+		t.told.broken++
 		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: t.violation(e, b)})
 	case trace.End:
 		row.Final = true
 		row.Event, row.EventTone = t.l.Say("The run has ended"), Quiet
-		if b.Error != "" {
+		if t.told.broken == 0 && b.Error == "" {
+			row.Failed = OnlyFailed(t.l, t.told.failed)
+		}
+		switch {
+		case atLimit(b.Error) && len(t.asking(t.threads)) > 0:
+			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, listed(t.l, t.asking(t.threads)))
+			row.EventTone = Bad
+		case b.Error != "":
 			row.Event, row.EventTone = endOfRun(t.l, b.Error), Bad
+		case row.Failed != "":
+			row.Event, row.EventTone = t.l.Say("The run has ended: %s", row.Failed), Bad
 		}
 	case trace.Fault:
 		row.Event, row.EventTone = faultOfRedis(t.l, b, len(e.Nodes) > 0), Bad
@@ -334,7 +363,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			stand.moves()
 		}
 		if b.Token > 0 {
-			t.numbers[e.Seq] = b.Token
+			t.told.numbers[e.Seq] = b.Token
 		}
 		title, tone := t.outcome(b)
 		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
@@ -365,7 +394,10 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.note(note, Plain)
 		stand.waits(e.At + b.For)
 	case trace.Resource:
-		t.numbers[e.Seq] = int64(b.Value)
+		t.told.numbers[e.Seq] = int64(b.Value)
+		if b.Limit > 0 {
+			t.told.bought[e.Seq] = b
+		}
 		tone := Plain
 		if b.Refused {
 			tone = Bad
@@ -379,9 +411,14 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if b.Do == run.FaultResume {
 			tone = Plain
 		}
+		t.told.over[c.Thread] = t.told.over[c.Thread] || b.Do == scenario.FaultStall
 		c.note(fault(t.l, b), tone)
 		stand.suffers(t.l, e.At, b)
 	case trace.End:
+		t.told.over[c.Thread] = true
+		if f, ok := FailureOf(e); ok {
+			t.told.failed = append(t.told.failed, f)
+		}
 		tone := Plain
 		if b.Result != trace.Done {
 			tone = Bad

@@ -401,7 +401,9 @@ func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
 	}{
 		{"naive-inner-reply-lost", 13, 0, "watchdog: the lease of B renewed", view.Bad, ""},
 		{"naive-inner-reply-lost", 12, 1, "watchdog: lease renewed", view.Good, ""},
-		{"no-lock-over-buying", 5, 1, "leaves level 1", view.Plain, "takes one that is not there: the stock is at -1"},
+		{"no-lock-over-buying", 5, 1, "leaves level 1", view.Plain, "buys: user 7 has 2 of 2"},
+		{"no-lock-over-buying", 6, 2, "leaves level 1", view.Plain, "buys beyond the limit: user 7 has 3 of 2"},
+		{"no-lock-flash-sale", 11, 3, "leaves level 1", view.Plain, "takes one that is not there: the stock is at -1"},
 	} {
 		cell := film(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
 		earlier := ""

@@ -38,10 +38,11 @@ type Teller struct {
 	threads map[string]*known
 	lease   map[int]time.Duration // what each node was last told, 0 where there is one
 	down    outage
-	wrote   trace.Resource          // the last write that was taken
-	token   int64                   // the newest that the resource has seen
-	grant   grant                   // the largest fencing token so far
-	broken  int                     // violations
+	wrote   trace.Resource // the last write that was taken
+	token   int64          // the newest that the resource has seen
+	grant   grant          // the largest fencing token so far
+	broken  int            // violations
+	failed  []Failure
 	jumps   map[int]jump            // the last jump of each node's clock, 0 where there is one
 	dropped map[string]trace.Millis // when Redis last dropped a thread's key by its clock
 }
@@ -74,6 +75,7 @@ type known struct {
 	until     trace.Millis // it stands still so long
 	byHand    bool         // it stands still until it is resumed
 	ended     bool
+	hangs     bool
 }
 
 // jump is a jump of a clock of Redis.
@@ -303,6 +305,8 @@ func (t *Teller) fold(e trace.Event) {
 			a.delayed = true
 		case scenario.FaultPause:
 			who.until, who.byHand = e.At+b.ForMS, b.ForMS == 0
+		case scenario.FaultStall:
+			who.hangs = true
 		case faultResume:
 			who.until, who.byHand = 0, false
 		}
@@ -312,6 +316,9 @@ func (t *Teller) fold(e trace.Event) {
 		t.broken++
 	case trace.End:
 		who.ended = true
+		if f, ok := FailureOf(e); ok {
+			t.failed = append(t.failed, f)
+		}
 	}
 }
 
@@ -722,6 +729,8 @@ func (t *Teller) wait(e trace.Event, b trace.Wait) string {
 		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
 	case b.Why == trace.WaitNotify:
 		return t.say("%s waits to be told that the lock is free, and asks again after %s at the latest.", who, length)
+	case t.spec(who).Retry.Times == scenario.Unlimited:
+		return t.say("%s waits %s before it asks again: retry %d, and there is no last one.", who, length, last.Attempt)
 	default:
 		return t.say("%s waits %s before it asks again: retry %d of %d.", who, length, last.Attempt, t.spec(who).Retry.Times)
 	}
@@ -730,6 +739,9 @@ func (t *Teller) wait(e trace.Event, b trace.Wait) string {
 // resource says what a read or a write of what the lock protects came to.
 func (t *Teller) resource(who string, b trace.Resource) string {
 	missed := b.Version - 1 - b.Based
+	if b.Limit > 0 && !b.Refused {
+		return t.purchase(who, b)
+	}
 	switch {
 	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
 		return t.say("%s finds %d left, and takes none.", who, b.Value)
@@ -749,6 +761,20 @@ func (t *Teller) resource(who string, b trace.Resource) string {
 		return t.say("%s writes %d with token %d, one more than it read, and nobody wrote between.", who, b.Value, b.Token)
 	default:
 		return t.say("%s writes %d, one more than it read, and nobody wrote between.", who, b.Value)
+	}
+}
+
+// purchase says what a read or a write under a limit per user came to.
+func (t *Teller) purchase(who string, b trace.Resource) string {
+	switch {
+	case b.Op == trace.OpRead && b.Value >= b.Limit:
+		return t.say("%s finds that user %s has bought %d of %d, and does not buy.", who, b.User, b.Value, b.Limit)
+	case b.Op == trace.OpRead:
+		return t.say("%s finds that user %s has bought %d of %d, and means to buy when its work is done.", who, b.User, b.Value, b.Limit)
+	case b.Value > b.Limit:
+		return t.say("%s buys, which was allowed when it looked. Now user %s has %d, and %d are allowed.", who, b.User, b.Value, b.Limit)
+	default:
+		return t.say("%s buys: user %s now has %d of %d.", who, b.User, b.Value, b.Limit)
 	}
 }
 
@@ -958,6 +984,8 @@ func (t *Teller) violation(e trace.Event, b trace.Violation) string {
 		return t.say("%s has written %d over a write of %s that it had never seen: an update is lost.", first, t.wrote.Value, second)
 	case check.Oversold:
 		return t.say("%s has taken one that was not there: the stock is at %d.", first, t.wrote.Value)
+	case check.OverLimit:
+		return t.say("%s has bought for user %s, who now has %d: only %d are allowed.", first, t.wrote.User, t.wrote.Value, t.wrote.Limit)
 	case check.ForeignRelease:
 		return t.say("%s has deleted a key that was not its own: it was %s's, and %s is not told.", first, second, second)
 	case check.ForeignRenewal:
@@ -974,6 +1002,9 @@ func (t *Teller) violation(e trace.Event, b trace.Violation) string {
 		}
 		return t.say("%s's key is left over: one lease after every thread has ended it stands for another %s.", first, t.ms(e.Key.PTTL))
 	case check.Stuck:
+		if asking := t.asking(b.Threads); len(asking) > 0 {
+			return t.inVain(asking, t.holders(e.Key))
+		}
 		if len(b.Threads) > 1 {
 			return t.say("%s waits for what cannot happen any more, and so do others, %d in all.", first, len(b.Threads))
 		}
@@ -981,6 +1012,30 @@ func (t *Teller) violation(e trace.Event, b trace.Violation) string {
 	default:
 		return t.say("%s has broken a rule: %s.", first, b.Rule)
 	}
+}
+
+// asking are those of threads that ask without end and do not hang.
+func (t *Teller) asking(threads []string) []string {
+	return slices.DeleteFunc(slices.Clone(threads), func(name string) bool {
+		return t.spec(name).Retry.Times != scenario.Unlimited || t.thread(name).hangs
+	})
+}
+
+// inVain says of threads that ask without end why they do so in vain.
+func (t *Teller) inVain(asking, holders []string) string {
+	who := t.few(asking)
+	if len(holders) == 0 {
+		return t.say("%s will never get in: nobody is left who would give the lock back.", who)
+	}
+	return t.say("%s will never get in: the key is %s's, has no expiry, and nobody is left to delete it.", who, holders[0])
+}
+
+// few are names, or how many there are.
+func (t *Teller) few(names []string) string {
+	if len(names) > 2 {
+		return t.say("%s and %d others", names[0], len(names)-1)
+	}
+	return listed(t.l, names)
 }
 
 func (t *Teller) mutualExclusion(e trace.Event, inside []string) string {
@@ -1047,6 +1102,12 @@ func (t *Teller) endOfRun(e trace.Event, b trace.End) string {
 	switch {
 	case b.Error != "":
 		return t.say("The run was ended at step %d, before its threads had.", e.Step)
+	case t.broken == 0 && len(t.failed) > 0:
+		var names []string
+		for _, f := range t.failed {
+			names = append(names, f.Thread)
+		}
+		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
 	case t.broken == 0:
 		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
 	case t.broken == 1:

@@ -142,15 +142,21 @@ func endOfRun(l words.Language, text string) string {
 		return l.Say("The run was ended: the server is shutting down")
 	case limited:
 		return l.Say("The run was ended: it took longer than %s", limit)
-	case strings.HasSuffix(text, run.ErrLimit.Error()):
+	case atLimit(text):
 		return l.Say("The run was ended: it reached the limit of %d events", run.MaxEvents)
 	default:
 		return l.Say("The run was ended: %s", text)
 	}
 }
 
+// atLimit tells whether a run was ended because it had grown too long.
+func atLimit(text string) bool { return strings.Contains(text, run.ErrLimit.Error()) }
+
 // resource words a read or a write of what the lock protects.
 func resource(l words.Language, b trace.Resource) string {
+	if b.Limit > 0 && !b.Refused {
+		return purchase(l, b)
+	}
 	switch {
 	case b.Refused && b.Token > 0:
 		return l.Say("its write with token %d is refused: a newer one was seen", b.Token)
@@ -174,6 +180,22 @@ func resource(l words.Language, b trace.Resource) string {
 		return l.Say("writes %d with token %d", b.Value, b.Token)
 	default:
 		return l.Say("writes %d", b.Value)
+	}
+}
+
+// purchase words what a limit per user has seen.
+func purchase(l words.Language, b trace.Resource) string {
+	switch {
+	case b.Op == trace.OpRead && b.Value >= b.Limit:
+		return l.Say("user %s has bought %d of %d: no more", b.User, b.Value, b.Limit)
+	case b.Op == trace.OpRead:
+		return l.Say("user %s has bought %d of %d", b.User, b.Value, b.Limit)
+	case b.Value > b.Limit:
+		return l.Say("buys beyond the limit: user %s has %d of %d", b.User, b.Value, b.Limit)
+	case b.Token > 0:
+		return l.Say("buys with token %d: user %s has %d of %d", b.Token, b.User, b.Value, b.Limit)
+	default:
+		return l.Say("buys: user %s has %d of %d", b.User, b.Value, b.Limit)
 	}
 }
 
@@ -317,7 +339,7 @@ func faultOfNode(l words.Language, b trace.Fault, node int) string {
 // violation words a broken rule by what the trace has beside it. A trace from
 // elsewhere may lack that; then the rule's own words have to do.
 func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
-	proof := func(i int) int64 { return t.numbers[v.Events[i]] }
+	proof := func(i int) int64 { return t.told.numbers[v.Events[i]] }
 	last := len(v.Events) - 1
 	switch threads := v.Threads; {
 	case v.Rule == check.MutualExclusion && len(threads) > 1 && exhibit.Named(t.scenario.Protocol) == exhibit.None:
@@ -344,6 +366,8 @@ func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
 		return t.l.Say("every thread has ended, and one lease later the key still stands without an expiry")
 	case v.Rule == check.SelfDeadlock && len(threads) > 0:
 		return t.l.Say("%s waits for a lock that it holds itself", threads[0])
+	case v.Rule == check.Stuck && len(t.asking(threads)) > 0:
+		return inVain(t.l, t.asking(threads), t.holders(e.Key))
 	case v.Rule == check.Stuck && len(threads) == 1:
 		return t.l.Say("%s waits for something that cannot happen any more", threads[0])
 	case v.Rule == check.Stuck && len(threads) > 1:
@@ -352,11 +376,35 @@ func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
 		return t.l.Say("%[1]s wrote %[2]d over what %[3]s had written since %[1]s read", threads[0], proof(last), threads[1])
 	case v.Rule == check.Oversold && len(threads) > 0 && last >= 0:
 		return t.l.Say("%s took one that was not there: the stock is at %d", threads[0], proof(last))
+	case v.Rule == check.OverLimit && last >= 0 && t.told.bought[v.Events[last]].Limit > 0:
+		b := t.told.bought[v.Events[last]]
+		return t.l.Say("user %s bought %d times, %d are allowed", b.User, b.Value, b.Limit)
 	case v.Rule == check.TokenRegression && len(threads) > 1 && last > 0:
 		return t.l.Say("%s was given token %d, and %s had %d before", threads[0], proof(last), threads[1], proof(0))
 	default:
 		return v.Detail
 	}
+}
+
+// asking are those of threads that ask without end and would go on: they have
+// not ended, and do not hang.
+func (t *Timeline) asking(threads []string) []string {
+	var names []string
+	for _, s := range t.scenario.Threads {
+		if s.Endless && !t.told.over[s.Name] && slices.Contains(threads, s.Name) {
+			names = append(names, s.Name)
+		}
+	}
+	return names
+}
+
+// inVain says of threads that ask without end that they do so in vain; holders
+// are whose key stands in their way.
+func inVain(l words.Language, asking, holders []string) string {
+	if len(holders) == 0 {
+		return l.Say("%s will never get in: nobody is left who would give the lock back", listed(l, asking))
+	}
+	return l.Say("%s will never get in: the key is %s's, it has no expiry, and nobody is left who would delete it", listed(l, asking), listed(l, holders))
 }
 
 // holders are the threads that the key names.
