@@ -6,7 +6,7 @@ TYPESCRIPT := typescript@5.9.3
 GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check generate fmt lint types bench deps
+.PHONY: help run test check generate fmt lint types bench chaos module deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,16 @@ bench: deps ## Run the benchmarks, and those beside other libraries
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
 	cd engine/lock/bench && $(GO) test -run '^$$' -bench 'Uncontended|Reentry' -benchtime 1s .
 	cd engine/lock/bench && $(GO) test -run '^$$' -bench 'Handover|Contention' -benchtime 1x .
+
+module: ## Rename the module, to publish it: make module NAME=example.org/relock
+	@case "$(NAME)" in ?*.?*/?*) ;; *) echo "say which: make module NAME=example.org/relock (a host with a dot, a slash, a path)"; exit 1;; esac
+	@old=$$($(GO) list -m); \
+	git ls-files -z | xargs -0 grep -lIZ -E "\b$$old/(engine|web|lessons|cmd)|local-prefixes|module-path" -- | \
+	  xargs -0 sed -i -E "s#\b$$old/(engine|web|lessons|cmd)#$(NAME)/\1#g; s#(local-prefixes: \[|module-path: )$$old#\1$(NAME)#" && \
+	$(GO) mod edit -module "$(NAME)" && \
+	(cd engine/lock/bench && $(GO) mod edit -dropreplace "$$old" -droprequire "$$old" -require "$(NAME)@v0.0.0" -replace "$(NAME)=../../..") && \
+	$(GO) tool templ generate -log-level error && gofmt -w $$(git ls-files '*.go') && \
+	echo "the module is $(NAME) now: look at git diff, run make test, commit"
 
 # Debian's redis-server and chromium, where they are missing and can be had.
 deps:

@@ -1,10 +1,15 @@
 // Package lock is a reentrant distributed lock on Redis.
 //
-// A lock is one hash, {owner: hold count}, with an expiry, the lease. An
-// [Owner] is a value that the caller carries, because Go has no thread
-// identity; the same owner may enter a lock again and must leave it as often:
+//	locker, err := lock.New(client, lock.Options{})
+//	err = locker.Do(ctx, "invoice:7", func(ctx context.Context) error {
+//		return work(ctx) // ctx ends as soon as the lease cannot be relied on
+//	})
 //
-//	locker, err := lock.New(client, lock.Options{Lease: 30 * time.Second})
+// A lock is one hash, {owner: hold count}, with an expiry, the lease, which a
+// watchdog renews. An [Owner] is a value that the caller carries, because Go has
+// no thread identity; the same owner may enter a lock again and must leave it as
+// often:
+//
 //	owner := lock.NewOwner()
 //	hold, err := locker.Lock(ctx, "invoice:7", owner)
 //	if err != nil {
@@ -24,8 +29,10 @@
 //
 // The context of a [Hold] ends, with a cause, as soon as a renewal is told
 // that the lock is another's, and in any case before the lease can have ended
-// in Redis, by the client's own monotonic clock: Options.Margin before the
-// moment of sending plus the lease. That holds in a partition as well.
+// in Redis, by the client's own clock: Options.Margin before the moment of
+// sending plus the lease. Whoever asks it (Err, [context.Cause], [Hold.Until])
+// is answered by the clock at that instant, also in a partition, on a machine
+// that is too busy to run its timers, and in a process that was stopped.
 //
 // # The fate of a call that was not answered
 //
@@ -39,29 +46,28 @@
 // the first one did it. What stays unknown is [ErrUnknown], and the lease
 // ends it.
 //
-// A release that was not answered can do harm in one case: a copy of it is
-// held up on its way until the same owner has entered the same lock anew, and
-// leaves that hold, which its holder hears of at the next renewal. The copy
-// would have to name the acquisition that it releases, and Redis would have to
-// know that name: but a lock is {owner: hold count} and nothing else, and the
-// only part of it that can carry a name is the owner. A second field or a key
-// beside it would be one more thing that can expire, be evicted or lag alone.
-// So the owner is the name: where requests can be held up so long, use a new
-// [Owner] for each first acquisition, and a late copy finds nothing of its
-// own. Without that, the hole is as long as a request can be held up.
+// A copy of a call may reach Redis when its owner has long gone on. Each call
+// therefore has a number, which its retries keep, and Redis keeps the last one
+// beside the count: what comes with a smaller one is refused. A first
+// acquisition that went unanswered is remembered beyond its lock's end, in
+// {key}:over and for a quarter of an hour, so that its copy cannot make a lock
+// that nobody holds. That holds for all protocols but [Reentrant] and
+// [Redlock], as soon as Redis has answered the release that ended the call;
+// where Redis answers nothing at all until everybody has given up, a copy can
+// hold the lock for one lease.
 //
 // # Other protocols
 //
-// [Protocol] chooses how the lock is kept. [ReentrantFair] serves first who
-// asked first: the releasing script hands the lock to the head of a queue and
-// tells it by a message, and Retries × Interval is how long Lock waits.
-// [ReentrantNotify] wakes one waiter, which asks again. Both want a
-// [Messenger], listen from the first Lock until [Locker.Close], and lose no
-// more than time with a message that is lost. [Fenced] gives a token with each
-// first acquisition ([Hold.Token]) for a resource that refuses older ones.
-// [Redlock] takes a lock on a majority of Options.Nodes, no one of which is
-// waited for longer than a twentieth of the lease. The rest are here to be
-// seen failing.
+// Options.Protocol chooses how the lock is kept. [ReentrantFair] serves first
+// who asked first: the releasing script hands the lock to the head of a queue
+// and tells it by a message. [ReentrantNotify] wakes one waiter, which asks
+// again. Both listen from the first Lock until [Locker.Close], and lose no more
+// than time with a message that is lost. [Fenced] gives a token with each first
+// acquisition ([Hold.Token]) for a resource that refuses older ones. [Redlock]
+// takes a lock on a majority of Options.Nodes, no one of which is waited for
+// longer than a twentieth of the lease. [Reentrant] keeps {owner: hold count}
+// and nothing else, as articles draw it, and has their hole: a late copy of an
+// unlock leaves a level that was entered anew.
 //
 // # What no lease can
 //
@@ -75,7 +81,8 @@
 //
 // # Redis client
 //
-// Use a go-redis client with ContextTimeoutEnabled, so that a context cuts a
-// call short, and with MaxRetries -1, so that nothing is sent again behind
-// this package's back.
+// Any client of go-redis will do: commands are sent once, whatever its
+// MaxRetries, and end with their context, whatever its ContextTimeoutEnabled.
+// Without ContextTimeoutEnabled each call takes a goroutine, and one that is
+// not answered lives until the client's own timeouts end it: set it.
 package lock
