@@ -47,8 +47,8 @@ bench: deps ## Run the benchmarks, and those beside other libraries
 module: ## Rename the module, to publish it: make module NAME=example.org/relock
 	@case "$(NAME)" in ?*.?*/?*) ;; *) echo "say which: make module NAME=example.org/relock (a host with a dot, a slash, a path)"; exit 1;; esac
 	@old=$$($(GO) list -m); \
-	git ls-files -z | xargs -0 grep -lIZ -E "\b$$old/(engine|web|lessons|cmd)|local-prefixes|module-path" -- | \
-	  xargs -0 sed -i -E "s#\b$$old/(engine|web|lessons|cmd)#$(NAME)/\1#g; s#(local-prefixes: \[|module-path: )$$old#\1$(NAME)#" && \
+	git ls-files -z | xargs -0 grep -lIZ -E "\b$$old/(engine|web|lessons|cmd|\.\.\.)|local-prefixes|module-path" -- | \
+	  xargs -0 sed -i -E "s#\b$$old/(engine|web|lessons|cmd|\.\.\.)#$(NAME)/\1#g; s#(local-prefixes: \[|module-path: )$$old#\1$(NAME)#" && \
 	$(GO) mod edit -module "$(NAME)" && \
 	(cd engine/lock/bench && $(GO) mod edit -dropreplace "$$old" -droprequire "$$old" -require "$(NAME)@v0.0.0" -replace "$(NAME)=../../..") && \
 	$(GO) tool templ generate -log-level error && gofmt -w $$(git ls-files '*.go') && \
