@@ -12,9 +12,9 @@
 //	go test -run '^$' -bench Interleaved -benchtime 1x -only 'reentrant|redislock' -rounds 300 .
 //
 // Each starts redis-server on free ports and stops it, and prints its figures
-// twice: in the form that benchstat reads, and as a table. -benchtime 1x is all that
-// it takes: the length is set by -rounds, -slice, -turns, -handovers, -length
-// and -additions (`go test -args -h` lists them). Nothing waits without end: a
+// twice: in the form that benchstat reads, and as a table. -benchtime is not
+// used; the length is set by -rounds, -slice, -turns, -handovers, -length and
+// -additions (`go test . -args -h` lists them). Nothing waits without end: a
 // call that outlives its context is reported, and a benchmark stops at -limit
 // with what it has measured.
 //
@@ -30,5 +30,11 @@
 // A bare contestant repeats, by EVALSHA on a client of its own, exactly the
 // commands that the lock was seen to send: the same scripts, keys and
 // arguments, the numbers in them growing as the lock's do. Nothing is hashed
-// and, but for those numbers, nothing boxed in the loop.
+// and, but for those numbers, nothing boxed in the loop. Everybody is called
+// with a context that can end, as a server's requests have; "reentrant
+// background" is called with one that cannot.
+//
+// In the others each contestant has the machine to itself for some seconds, and
+// its turn comes again and again: compare minima and medians of the turns, and
+// the ratio to the best peer of the same turn.
 package bench

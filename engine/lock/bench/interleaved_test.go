@@ -252,18 +252,15 @@ func summarize(b *testing.B, all []*contestant, done int) {
 		m, measured := c.means()
 		to, comparable := named[c.bare].means()
 		if !measured || !comparable {
-			rows = append(rows, fmt.Sprintf("%s\tnot measured: %v", c.name, errors.Join(c.failed...)))
+			rows = append(rows, notes(c.name, c.failed)...)
 			continue
 		}
 		means := ratios(c, named[c.bare], (*sample).mean)
 		medians := ratios(c, named[c.bare], func(s *sample) float64 { return micros(s.median) })
-		row := fmt.Sprintf("%s\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%s\t%s\t%.1f\t%.2f\t%.1f\t%.2f\t%.1f\t%.0f",
+		rows = append(rows, fmt.Sprintf("%s\t%.1f\t%.1f\t%.1f\t%.3f\t%.3f\t%s\t%s\t%.1f\t%.2f\t%.1f\t%.2f\t%.1f\t%.0f",
 			c.name, m.least, m.tenth, m.half, m.least/to.least, m.tenth/to.tenth, tenths(means), tenths(medians),
-			m.client, m.client/to.client, m.redis, m.redis/to.redis, c.allocs, c.bytes)
-		if n := len(c.failed); n > 0 {
-			row += fmt.Sprintf("\tfailed in %d of %d slices, at last: %v", n, done, c.failed[n-1])
-		}
-		rows = append(rows, row)
+			m.client, m.client/to.client, m.redis, m.redis/to.redis, c.allocs, c.bytes))
+		rows = append(rows, notes(c.name, c.failed)...)
 		report(b, c.name, map[string]float64{
 			"min-µs": m.least, "p10-µs": m.tenth, "p50-µs": m.half,
 			"min-x-bare": m.least / to.least, "p10-x-bare": m.tenth / to.tenth,

@@ -186,8 +186,13 @@ func table(title string, rows []string) {
 	fmt.Println()
 }
 
-// note says why a contestant has no figures, or not all, in a row of its own.
-func note(name string, err error) string { return fmt.Sprintf("%s\t%v", name, err) }
+// notes are rows that say why a contestant has no figures, or not all.
+func notes(name string, failed []error) (rows []string) {
+	for _, err := range failed {
+		rows = append(rows, fmt.Sprintf("%s failed:\t%s", name, strings.ReplaceAll(err.Error(), "\n", "; ")))
+	}
+	return rows
+}
 
 // report gives a contestant's figures in the benchmark's own form.
 func report(b *testing.B, name string, figures map[string]float64) {

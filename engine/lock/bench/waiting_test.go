@@ -67,7 +67,8 @@ type figure struct {
 
 // inTurns has all contestants run one after the other, again and again, each
 // time in another order, and prints what came of it. A contestant that fails in
-// a turn is out of that turn; one that hangs is out of all.
+// a turn is out of that turn; after two such turns, or one in which it hung, it
+// is out of the rest.
 func inTurns(b *testing.B, title string, figures []figure, run func(context.Context, turn) (measured, error)) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), *limit)
@@ -80,14 +81,14 @@ func inTurns(b *testing.B, title string, figures []figure, run func(context.Cont
 		}
 	}
 	results := make([][]measured, len(all)) // one a turn, nil where it failed
-	failed := make([]error, len(all))
+	failed := make([][]error, len(all))
 	done := 0
 	for ; done < *turns && ctx.Err() == nil; done++ {
 		for i := range all {
 			results[i] = append(results[i], nil)
 		}
 		for _, i := range rand.Perm(len(all)) {
-			if errors.Is(failed[i], errHung) {
+			if len(failed[i]) > 1 || errors.Is(errors.Join(failed[i]...), errHung) {
 				continue
 			}
 			t := turn{all[i], on.addr, done}
@@ -96,7 +97,7 @@ func inTurns(b *testing.B, title string, figures []figure, run func(context.Cont
 			case err == nil:
 				results[i][done] = m
 			case ctx.Err() == nil: // else the benchmark is over
-				failed[i] = errors.Join(failed[i], fmt.Errorf("turn %d: %w", done+1, err))
+				failed[i] = append(failed[i], fmt.Errorf("turn %d: %w", done+1, err))
 			}
 		}
 	}
@@ -133,9 +134,7 @@ func inTurns(b *testing.B, title string, figures []figure, run func(context.Cont
 			}
 		}
 		rows = append(rows, row)
-		if failed[i] != nil {
-			rows = append(rows, note(w.name+" failed", failed[i]))
-		}
+		rows = append(rows, notes(w.name, failed[i])...)
 		report(b, w.name, reported)
 	}
 	table(fmt.Sprintf("%s; min/med/max of %d turns", title, done), rows)
@@ -273,10 +272,13 @@ func (s *share) take(ctx context.Context, l *locker, asked time.Time) {
 	}
 }
 
-// total is all shares as one, and a figure for each.
+// total is all shares as one, with the first error, and how often each worker
+// had the lock.
 func total(shares []share) (all share, counts []float64) {
 	for _, s := range shares {
-		all.err = errors.Join(all.err, s.err)
+		if all.err == nil {
+			all.err = s.err
+		}
 		all.waits = append(all.waits, s.waits...)
 		all.acquired += s.acquired
 		all.timedOut += s.timedOut
