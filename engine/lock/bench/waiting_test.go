@@ -65,11 +65,17 @@ type figure struct {
 	ratio  bool // to the best peer of the same turn
 }
 
-// inTurns has all contestants run one after the other, again and again, each
-// time in another order, and prints what came of it. A contestant that fails in
-// a turn is out of that turn; after two such turns, or one in which it hung, it
-// is out of the rest.
-func inTurns(b *testing.B, title string, figures []figure, run func(context.Context, turn) (measured, error)) {
+// outcome is what came of a turn: measured, or an error.
+type outcome struct {
+	measured
+
+	err error
+}
+
+// inTurns has all contestants take their turns again and again, and prints what
+// came of it. A contestant that fails in a turn is out of that turn; after two
+// such turns, or one in which it hung, it is out of the rest.
+func inTurns(b *testing.B, title string, figures []figure, play func(context.Context, []turn) []outcome) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), *limit)
 	defer cancel()
@@ -84,20 +90,20 @@ func inTurns(b *testing.B, title string, figures []figure, run func(context.Cont
 	failed := make([][]error, len(all))
 	done := 0
 	for ; done < *turns && ctx.Err() == nil; done++ {
-		for i := range all {
-			results[i] = append(results[i], nil)
-		}
+		var players []turn
+		var at []int // in all
 		for _, i := range rand.Perm(len(all)) {
-			if len(failed[i]) > 1 || errors.Is(errors.Join(failed[i]...), errHung) {
-				continue
+			results[i] = append(results[i], nil)
+			if len(failed[i]) < 2 && !errors.Is(errors.Join(failed[i]...), errHung) {
+				players, at = append(players, turn{all[i], on.addr, done}), append(at, i)
 			}
-			t := turn{all[i], on.addr, done}
-			m, err := within(ctx, turnLimit(), func(ctx context.Context) (measured, error) { return run(ctx, t) })
+		}
+		for p, o := range play(ctx, players) {
 			switch {
-			case err == nil:
-				results[i][done] = m
+			case o.err == nil:
+				results[at[p]][done] = o.measured
 			case ctx.Err() == nil: // else the benchmark is over
-				failed[i] = append(failed[i], fmt.Errorf("turn %d: %w", done+1, err))
+				failed[at[p]] = append(failed[at[p]], fmt.Errorf("turn %d: %w", done+1, o.err))
 			}
 		}
 	}
@@ -140,9 +146,16 @@ func inTurns(b *testing.B, title string, figures []figure, run func(context.Cont
 	table(fmt.Sprintf("%s; min/med/max of %d turns", title, done), rows)
 }
 
-// turnLimit is how long a turn may take.
-func turnLimit() time.Duration {
-	return *length + time.Duration(*handovers)*time.Second + 3*callLimit
+// oneByOne is a play in which each contestant has the machine to itself.
+func oneByOne(run func(context.Context, turn) (measured, error)) func(context.Context, []turn) []outcome {
+	return func(ctx context.Context, players []turn) []outcome {
+		outcomes := make([]outcome, len(players))
+		for i, t := range players {
+			o := &outcomes[i]
+			o.measured, o.err = within(ctx, *length+3*callLimit, func(ctx context.Context) (measured, error) { return run(ctx, t) })
+		}
+		return outcomes
+	}
 }
 
 // bestPeer is the best figure of somebody else's library in a turn.
@@ -161,26 +174,48 @@ func bestPeer(all []waiter, results [][]measured, turn int, f figure) (best floa
 
 // BenchmarkHandover is the time from an unlock to the return of the lock that
 // waited for it: two clients, one of which waits, released at a random moment.
+// The contestants are all open, and hand over one after the other.
 func BenchmarkHandover(b *testing.B) {
 	inTurns(b, fmt.Sprintf("Handover, %d a turn", *handovers), []figure{
 		{unit: "p50-µs", format: "%.0f", ratio: true},
+		{unit: "p90-µs", format: "%.0f", ratio: true},
 		{unit: "p99-µs", format: "%.0f", ratio: true},
-	}, func(ctx context.Context, t turn) (measured, error) {
-		lockers, err := t.lockers(ctx, 2, nil)
-		if err != nil {
-			return nil, err
+	}, handOver)
+}
+
+// handOver is one turn of Handover.
+func handOver(ctx context.Context, players []turn) []outcome {
+	outcomes := make([]outcome, len(players))
+	lockers := make([][]*locker, len(players))
+	took := make([][]float64, len(players)) // µs
+	for i, t := range players {
+		lockers[i], outcomes[i].err = within(ctx, 2*callLimit, func(ctx context.Context) ([]*locker, error) { return t.lockers(ctx, 2, nil) })
+	}
+	defer func() {
+		for _, l := range lockers {
+			closeAll(l)
 		}
-		defer closeAll(lockers)
-		var took []float64
-		for i := range *handovers {
-			d, err := handover(ctx, lockers[i%2], lockers[1-i%2])
-			if err != nil {
-				return nil, fmt.Errorf("handover %d: %w", i+1, err)
+	}()
+	for n := range *handovers {
+		for _, i := range rand.Perm(len(players)) {
+			if outcomes[i].err != nil {
+				continue
 			}
-			took = append(took, micros(d))
+			d, err := within(ctx, callLimit, func(ctx context.Context) (time.Duration, error) {
+				return handover(ctx, lockers[i][n%2], lockers[i][1-n%2])
+			})
+			if err != nil {
+				outcomes[i].err = fmt.Errorf("handover %d: %w", n+1, err)
+			}
+			took[i] = append(took[i], micros(d))
 		}
-		return measured{"p50-µs": quantile(took, 0.5), "p99-µs": quantile(took, 0.99)}, nil
-	})
+	}
+	for i, t := range took {
+		if outcomes[i].err == nil {
+			outcomes[i].measured = measured{"p50-µs": quantile(t, 0.5), "p90-µs": quantile(t, 0.9), "p99-µs": quantile(t, 0.99)}
+		}
+	}
+	return outcomes
 }
 
 func closeAll(lockers []*locker) {
@@ -197,8 +232,6 @@ func call(ctx context.Context, f func(context.Context) error) error {
 }
 
 func handover(ctx context.Context, holder, next *locker) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
 	release, err := holder.lock(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("lock of the holder: %w", err)
@@ -243,7 +276,7 @@ func BenchmarkContention(b *testing.B) {
 		{unit: "commands/acquired", format: "%.2f"},
 		{unit: "jain", format: "%.3f", more: true},
 		{unit: "timed-out", format: "%.0f"},
-	}, contention)
+	}, oneByOne(contention))
 }
 
 // share is what one worker came to.
@@ -334,55 +367,58 @@ func BenchmarkArrivals(b *testing.B) {
 		{unit: "longest-wait-ms", format: "%.0f"},
 		{unit: "commands/acquired", format: "%.2f"},
 		{unit: "timed-out", format: "%.0f"},
-	}, func(ctx context.Context, t turn) (measured, error) {
-		var sent atomic.Int64
-		lockers, err := t.lockers(ctx, clients, &sent)
-		if err != nil {
-			return nil, err
-		}
-		defer closeAll(lockers)
-		shares := make([]share, clients)
-		before := sent.Load()
-		came := make(chan time.Time, arrivals*int(length.Seconds()+1)*2)
-		var running sync.WaitGroup
-		for i, l := range lockers {
-			running.Go(func() {
-				for s := &shares[i]; s.err == nil; {
-					asked, more := <-came
-					if !more {
-						return
-					}
-					s.take(ctx, l, asked)
+	}, oneByOne(arrive))
+}
+
+// arrive is one turn of Arrivals.
+func arrive(ctx context.Context, t turn) (measured, error) {
+	var sent atomic.Int64
+	lockers, err := t.lockers(ctx, clients, &sent)
+	if err != nil {
+		return nil, err
+	}
+	defer closeAll(lockers)
+	shares := make([]share, clients)
+	before := sent.Load()
+	came := make(chan time.Time, arrivals*int(length.Seconds()+1)*2)
+	var running sync.WaitGroup
+	for i, l := range lockers {
+		running.Go(func() {
+			for s := &shares[i]; s.err == nil; {
+				asked, more := <-came
+				if !more {
+					return
 				}
-			})
-		}
-		random := rand.New(rand.NewPCG(uint64(t.number), 0)) // the same arrivals for everybody
-		began := time.Now()
-		for next := began; next.Sub(began) < *length; {
-			time.Sleep(time.Until(next))
-			select {
-			case came <- next:
-			default: // nobody takes them any more
+				s.take(ctx, l, asked)
 			}
-			next = next.Add(time.Duration(random.ExpFloat64() / arrivals * float64(time.Second)))
+		})
+	}
+	random := rand.New(rand.NewPCG(uint64(t.number), 0)) // the same arrivals for everybody
+	began := time.Now()
+	for next := began; next.Sub(began) < *length; {
+		time.Sleep(time.Until(next))
+		select {
+		case came <- next:
+		default: // nobody takes them any more
 		}
-		close(came)
-		running.Wait()
-		took := time.Since(began)
-		all, _ := total(shares)
-		if all.err != nil {
-			return nil, all.err
-		}
-		sum := 0.0
-		for _, wait := range all.waits {
-			sum += wait
-		}
-		return measured{
-			"acquired/s":  all.acquired / took.Seconds(),
-			"p50-wait-ms": quantile(all.waits, 0.5), "p99-wait-ms": quantile(all.waits, 0.99), "longest-wait-ms": quantile(all.waits, 1),
-			"mean-wait-ms":      sum / float64(len(all.waits)),
-			"commands/acquired": float64(sent.Load()-before) / all.acquired,
-			"timed-out":         all.timedOut,
-		}, nil
-	})
+		next = next.Add(time.Duration(random.ExpFloat64() / arrivals * float64(time.Second)))
+	}
+	close(came)
+	running.Wait()
+	took := time.Since(began)
+	all, _ := total(shares)
+	if all.err != nil {
+		return nil, all.err
+	}
+	sum := 0.0
+	for _, wait := range all.waits {
+		sum += wait
+	}
+	return measured{
+		"acquired/s":  all.acquired / took.Seconds(),
+		"p50-wait-ms": quantile(all.waits, 0.5), "p99-wait-ms": quantile(all.waits, 0.99), "longest-wait-ms": quantile(all.waits, 1),
+		"mean-wait-ms":      sum / float64(len(all.waits)),
+		"commands/acquired": float64(sent.Load()-before) / all.acquired,
+		"timed-out":         all.timedOut,
+	}, nil
 }
