@@ -62,7 +62,7 @@ func bareOf(w wire, p lock.Protocol, key string, inside bool) (*locker, error) {
 	}
 	if err != nil {
 		end()
-		return nil, fmt.Errorf("%s cannot be repeated bare: %w", p, err)
+		return nil, fmt.Errorf("%s cannot be repeated bare: %w", p.Name, err)
 	}
 	return &locker{
 		pair:  func(ctx context.Context) error { return r.send(ctx, c) },
@@ -100,7 +100,7 @@ func (r *recorder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		sent := command{args: slices.Clone(cmd.Args())}
-		if c, ok := cmd.(*redis.Cmd); ok {
+		if c, ok := cmd.(interface{ Val() any }); ok {
 			sent.answer = c.Val()
 		}
 		r.mu.Lock()

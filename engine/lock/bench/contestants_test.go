@@ -71,6 +71,7 @@ func waiters() []waiter {
 	return []waiter{
 		{"fair", false, ours(lock.ReentrantFair)},
 		{"notify", false, ours(lock.ReentrantNotify)},
+		{"sequenced", false, ours(lock.Sequenced)},
 		{"reentrant", false, ours(lock.Reentrant)},
 		{"redislock", true, redislocks},
 		{"redsync", true, redsyncs},
@@ -78,20 +79,21 @@ func waiters() []waiter {
 	}
 }
 
-// patient are the options of ours that wait as long as their context.
-func patient(p lock.Protocol) lock.Options {
-	return lock.Options{Protocol: p, Lease: lease, Retries: 1 << 20, Interval: 50 * time.Millisecond}
-}
-
 func ours(p lock.Protocol) open {
 	return func(w wire, key string) (*locker, error) { return oursOn(w.client(), p, key) }
 }
 
+// oursAsItComes is ours on a go-redis client with go-redis' own defaults, which
+// does not look at a context while it waits for a reply.
+func oursAsItComes(p lock.Protocol) open {
+	return func(w wire, key string) (*locker, error) {
+		return oursOn(redis.NewClient(&redis.Options{Addr: w.addr}), p, key)
+	}
+}
+
 // oursOn is ours on a client that is closed with it.
 func oursOn(c *redis.Client, p lock.Protocol, key string) (*locker, error) {
-	o := patient(p)
-	o.Messenger = lock.PubSub(c)
-	l, err := lock.New(c, o)
+	l, err := lock.New(c, lock.Options{Protocol: p, Lease: lease, Interval: 50 * time.Millisecond})
 	if err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -221,11 +223,11 @@ func redsyncOn(nodes []wire, key string) (*locker, error) {
 	}, nil
 }
 
-// redlockOn is our Redlock, with redsync's delays between two attempts.
-func redlockOn(nodes []wire, key string) (*locker, error) {
+// quorumOn is a protocol of ours that asks several nodes, with redsync's delays
+// between two attempts.
+func quorumOn(p lock.Protocol, nodes []wire, key string) (*locker, error) {
 	var clients []*redis.Client
-	o := patient(lock.Redlock)
-	o.JitterMax = 200 * time.Millisecond
+	o := lock.Options{Protocol: p, Lease: lease, Interval: 50 * time.Millisecond, JitterMax: 200 * time.Millisecond}
 	for _, w := range nodes {
 		c := w.client()
 		clients = append(clients, c)

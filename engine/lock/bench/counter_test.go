@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 )
 
 var additions = flag.Int("additions", 100_000, "Counter: how often each of the two goroutines adds one")
@@ -25,12 +26,22 @@ type counting struct {
 func countings() []counting {
 	return []counting{
 		{"redsync", 1, redsyncOn},
-		{"redlock", 1, redlockOn},
+		{"our redsync", 1, onQuorum(protocol.Redsync)},
+		{"our redlock", 1, onQuorum(lock.Redlock)},
 		{"redsync 3 nodes", 3, redsyncOn},
-		{"redlock 3 nodes", 3, redlockOn},
-		{"reentrant", 1, func(nodes []wire, key string) (*locker, error) { return ours(lock.Reentrant)(nodes[0], key) }},
-		{"fair", 1, func(nodes []wire, key string) (*locker, error) { return ours(lock.ReentrantFair)(nodes[0], key) }},
+		{"our redsync 3 nodes", 3, onQuorum(protocol.Redsync)},
+		{"our redlock 3 nodes", 3, onQuorum(lock.Redlock)},
+		{"sequenced", 1, onOne(lock.Sequenced)},
+		{"fair", 1, onOne(lock.ReentrantFair)},
 	}
+}
+
+func onQuorum(p lock.Protocol) func([]wire, string) (*locker, error) {
+	return func(nodes []wire, key string) (*locker, error) { return quorumOn(p, nodes, key) }
+}
+
+func onOne(p lock.Protocol) func([]wire, string) (*locker, error) {
+	return func(nodes []wire, key string) (*locker, error) { return ours(p)(nodes[0], key) }
 }
 
 // BenchmarkCounter is the test with which an article introduces redsync: two

@@ -9,7 +9,7 @@
 //	go test -run '^$' -bench Interleaved -benchtime 1x .
 //	go test -run '^$' -bench 'Handover|Contention|Arrivals' -benchtime 1x .
 //	go test -run '^$' -bench Counter -benchtime 1x .
-//	go test -run '^$' -bench Interleaved -benchtime 1x -only 'reentrant|redislock' -rounds 300 .
+//	go test -run '^$' -bench Interleaved -benchtime 1x -only 'sequenced|redislock' -rounds 300 .
 //
 // Each starts redis-server on free ports and stops it, and prints its figures
 // twice: in the form that benchstat reads, and as a table. -benchtime is not
@@ -31,8 +31,9 @@
 // commands that the lock was seen to send: the same scripts, keys and
 // arguments, the numbers in them growing as the lock's do. Nothing is hashed
 // and, but for those numbers, nothing boxed in the loop. Everybody is called
-// with a context that can end, as a server's requests have; "reentrant
-// background" is called with one that cannot.
+// with a context that can end, as a server's requests have; "sequenced
+// background" is called with one that cannot. All have the go-redis client that
+// the lock's documentation recommends, but for "sequenced as it comes".
 //
 // In the others each contestant has the machine to itself for some seconds, and
 // its turn comes again and again: compare minima and medians of the turns, and

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 )
 
 // TestContestants has every contestant lock and unlock a few times, so that a
@@ -73,10 +74,10 @@ func TestBareSendsWhatTheLockSends(t *testing.T) {
 		}
 		return n.Load() - before
 	}
-	for _, p := range []lock.Protocol{lock.Reentrant, lock.Fenced, lock.ReentrantNotify, lock.ReentrantFair, lock.Mutex} {
-		ours, bare := sent(ours(p), "{ours}:"+string(p)), sent(bare(p), "{bare}:"+string(p))
+	for _, p := range []lock.Protocol{lock.Sequenced, lock.Reentrant, lock.Fenced, lock.ReentrantNotify, lock.ReentrantFair, exhibit.Mutex} {
+		ours, bare := sent(ours(p), "{ours}:"+p.Name), sent(bare(p), "{bare}:"+p.Name)
 		if ours != 20 || bare != ours {
-			t.Errorf("%s: ten pairs send %d commands and bare %d, want 20", p, ours, bare)
+			t.Errorf("%s: ten pairs send %d commands and bare %d, want 20", p.Name, ours, bare)
 		}
 	}
 }

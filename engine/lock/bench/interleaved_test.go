@@ -26,18 +26,21 @@ type uncontended struct {
 }
 
 // baseline is what everybody is compared with who has no bare calls of his own.
-const baseline = "bare reentrant"
+const baseline = "bare sequenced"
 
 // uncontendeds are the contestants of Interleaved. Another protocol of ours
 // needs two more lines, one of them bare.
 func uncontendeds() []uncontended {
 	return []uncontended{
-		{baseline, baseline, bare(lock.Reentrant)},
-		{"bare reentrant again", baseline, bare(lock.Reentrant)},
-		{"reentrant", baseline, ours(lock.Reentrant)},
-		{"reentrant background", baseline, oursOnBackground(lock.Reentrant)},
-		{"bare inner level", "bare inner level", bareInside(lock.Reentrant)},
-		{"inner level", "bare inner level", oursInside(lock.Reentrant)},
+		{baseline, baseline, bare(lock.Sequenced)},
+		{"bare sequenced again", baseline, bare(lock.Sequenced)},
+		{"sequenced", baseline, ours(lock.Sequenced)},
+		{"sequenced background", baseline, oursOnBackground(lock.Sequenced)},
+		{"sequenced as it comes", baseline, oursAsItComes(lock.Sequenced)},
+		{"bare inner level", "bare inner level", bareInside(lock.Sequenced)},
+		{"inner level", "bare inner level", oursInside(lock.Sequenced)},
+		{"bare reentrant", "bare reentrant", bare(lock.Reentrant)},
+		{"reentrant", "bare reentrant", ours(lock.Reentrant)},
 		{"bare fenced", "bare fenced", bare(lock.Fenced)},
 		{"fenced", "bare fenced", ours(lock.Fenced)},
 		{"bare notify", "bare notify", bare(lock.ReentrantNotify)},
@@ -175,7 +178,7 @@ func BenchmarkInterleaved(b *testing.B) {
 // openAll opens the chosen contestants and those that they are compared with.
 func openAll(b *testing.B, ctx context.Context, on *server) []*contestant {
 	b.Helper()
-	wanted := map[string]bool{baseline: true, "bare reentrant again": true}
+	wanted := map[string]bool{baseline: true, "bare sequenced again": true}
 	for _, u := range uncontendeds() {
 		if chosen(b, u.name) {
 			wanted[u.name], wanted[u.bare] = true, true
