@@ -39,10 +39,9 @@ lint: ## The longer list of linters (.golangci.yml); takes a minute the first ti
 types: ## Check the page's scripts by their JSDoc types (needs Node.js)
 	npx --yes --package $(TYPESCRIPT) -- tsc -p web/jsconfig.json
 
-bench: deps ## Run the benchmarks, and those beside other libraries
+bench: deps ## Run the benchmarks, and those beside other libraries (ten minutes)
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
-	cd engine/lock/bench && $(GO) test -run '^$$' -bench 'Uncontended|Reentry' -benchtime 1s .
-	cd engine/lock/bench && $(GO) test -run '^$$' -bench 'Handover|Contention' -benchtime 1x .
+	cd engine/lock/bench && $(GO) vet . && $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m .
 
 module: ## Rename the module, to publish it: make module NAME=example.org/relock
 	@case "$(NAME)" in ?*.?*/?*) ;; *) echo "say which: make module NAME=example.org/relock (a host with a dot, a slash, a path)"; exit 1;; esac
