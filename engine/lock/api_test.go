@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/lock"
+	"relock/engine/store/storetest"
 )
 
 // With no options at all Lock waits until its context ends, some fifty to
@@ -419,4 +420,29 @@ func TestObserverIsToldEverything(t *testing.T) {
 			t.Errorf("the observer was told\n%q\nwant\n%q", got, want)
 		}
 	})
+}
+
+// A Redis that stands still: whoever cancels hears of it in a moment, the first
+// time and later, and what was asked of Redis leaves no lock behind.
+func TestCancelWhileRedisStandsStill(t *testing.T) {
+	c := storetest.Redis(t)
+	l := locker(t, c, lock.Options{Lease: 10 * time.Second})
+	for round := range 2 {
+		if err := c.Do(t.Context(), "CLIENT", "PAUSE", "1500", "ALL").Err(); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		began := time.Now()
+		_, err := l.Lock(ctx, key, lock.NewOwner())
+		if took := time.Since(began); took > 1200*time.Millisecond {
+			t.Errorf("round %d: Lock returned after %v", round, took)
+		}
+		wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+		cancel()
+		h, err := l.Lock(t.Context(), key, lock.NewOwner()) // when Redis goes on
+		if err != nil {
+			t.Fatal(err)
+		}
+		unlock(t, h)
+	}
 }

@@ -25,7 +25,7 @@ type Locker struct {
 
 	// Of calls by the system's clock; nil by another.
 	windows, swiftWindows *windows
-	slowUntil             atomic.Int64 // Unix nanoseconds: Redis was slow, 0 if it was not
+	slow                  slowness
 
 	mu       sync.Mutex
 	closed   bool
@@ -73,19 +73,37 @@ func New(client Redis, o Options) (*Locker, error) {
 // abandon it: much longer than Redis takes, and short for whoever cancels.
 const swift = 100 * time.Millisecond
 
-// slowFor is how long no call is expected to be that swift after one that was
-// not.
-const slowFor = time.Minute
+// slowness is for how long no call is expected to be swift, after one that was
+// not: a second first, and twice as long each time until one is again.
+type slowness struct {
+	until, span atomic.Int64 // Unix nanoseconds, and nanoseconds; 0 if all were swift
+}
+
+const slowest = 5 * time.Minute
+
+func (s *slowness) was() {
+	span := min(max(2*time.Duration(s.span.Load()), time.Second), slowest)
+	s.span.Store(int64(span))
+	s.until.Store(time.Now().Add(span).UnixNano())
+}
+
+func (s *slowness) wasNot() {
+	if s.span.Load() != 0 {
+		s.span.Store(0)
+		s.until.Store(0)
+	}
+}
+
+func (s *slowness) is() bool {
+	until := s.until.Load()
+	return until != 0 && time.Now().UnixNano() < until
+}
 
 // isSwift tells whether calls are waited for without a task: Redis has been
 // answering, and the client minds deadlines.
 func (l *Locker) isSwift() bool {
 	c, ours := l.client.(*goRedis)
-	if !ours || c.deaf || l.windows == nil || l.o.Limit <= swift || l.p.Nodes > 0 {
-		return false
-	}
-	until := l.slowUntil.Load()
-	return until == 0 || time.Now().UnixNano() > until
+	return ours && !c.deaf && l.windows != nil && l.o.Limit > swift && l.p.Nodes == 0 && !l.slow.is()
 }
 
 // Lock enters the lock of key for owner: it tries once, and then again up to

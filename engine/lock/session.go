@@ -149,6 +149,9 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 	}
 	if s.l.isSwift() {
 		a := s.ask(ctx, ctx, c, swift)
+		if !a.slow {
+			s.l.slow.wasNot()
+		}
 		if !a.slow && (ctx.Err() == nil || a.hold == nil && !a.unknown) {
 			return a
 		}
@@ -156,7 +159,7 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 			s.l.o.Clock.AfterFunc(0, "settlement", func() { s.undo(ctx, c, a) })
 			return acquisition{abandoned: true}
 		}
-		s.l.slowUntil.Store(time.Now().Add(slowFor).UnixNano())
+		s.l.slow.was()
 	}
 	var a acquisition
 	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.ask(ctx, context.WithoutCancel(ctx), c, s.l.o.Limit) })
