@@ -39,6 +39,7 @@ func faultKinds() []faultKind {
 		{FaultLoseReply, calls(), nil},
 		{FaultLoseMessage, []string{AtLock}, nil},
 		{FaultDelay, calls(), []string{"for"}},
+		{FaultLateCopy, calls(), []string{"for"}},
 		{FaultRestart, nil, []string{"keep", "node"}},
 		{FaultFailOver, nil, []string{"behind", "node"}},
 		{FaultEvict, nil, []string{"node"}},
@@ -146,7 +147,7 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 		p.needs(f, one, "thread", s.names())
 		p.threadOf(f, s, fault)
 	}
-	if slices.Equal(kind.places, calls()) {
+	if kind.awaitsCall() {
 		place = append(place, "at")
 		p.needs(f, one, "at", among(calls()...))
 		p.at(f, s, kind, fault)
@@ -155,8 +156,7 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 		place = append(place, "thread")
 		p.threadOf(f, s, fault)
 	}
-	// It is the whole thread that is paused by hand.
-	kind.fields = slices.DeleteFunc(kind.fields, func(name string) bool { return name == "scope" })
+	kind.fields = kind.byHand()
 	p.onlyFor(f, kind, place...)
 	p.details(one, f, kind, s, fault)
 	return fault

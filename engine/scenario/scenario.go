@@ -73,6 +73,7 @@ const (
 	FaultLoseReply   = "lose-reply"
 	FaultLoseMessage = "lose-message"
 	FaultDelay       = "delay"
+	FaultLateCopy    = "late-copy"
 	FaultRestart     = "restart"
 	FaultFailOver    = "fail-over"
 	FaultEvict       = "evict"
@@ -178,7 +179,7 @@ type Fault struct {
 	Timed   bool
 	Time    time.Duration // since the run began
 
-	For    time.Duration // of a pause and a delay
+	For    time.Duration // of a pause, a delay and a late copy
 	Scope  string        // of a pause: ScopeAll or ScopeWork
 	By     time.Duration // of a clock jump, either way
 	Behind int           // of a fail-over: writes that the replica never got

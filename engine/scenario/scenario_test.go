@@ -34,6 +34,7 @@ faults:
   - {thread: A, at: work, level: 2, round: 3, do: pause, for: 300ms, scope: work}
   - {thread: 线程乙, at: work, do: crash}
   - {thread: A, at: renew, do: lose-reply}
+  - {thread: A, at: unlock, level: 2, round: 2, do: late-copy, for: 35ms}
   - {time: 120ms, do: clock-jump, by: -1.5s}
   - {time: 0ms, do: fail-over, behind: 0}
   - {time: 1s, do: restart, keep: true}
@@ -45,6 +46,7 @@ schedule:
   - {until: 62.5ms}
   - {thread: A, do: pause, for: 300ms}
   - {thread: A, at: unlock, do: lose-reply}
+  - {thread: 线程乙, at: lock, do: late-copy, for: 1s}
   - {do: fail-over}
   - 0
 expect:
@@ -71,6 +73,7 @@ func TestParseReadsEveryKey(t *testing.T) {
 			{Thread: "A", At: "work", Level: 2, Round: 3, Do: "pause", For: 300 * ms, Scope: "work"},
 			{Thread: "线程乙", At: "work", Level: 1, Round: 1, Do: "crash"},
 			{Thread: "A", At: "renew", Round: 1, Command: 1, Do: "lose-reply"},
+			{Thread: "A", At: "unlock", Level: 2, Round: 2, Command: 1, Do: "late-copy", For: 35 * ms},
 			{Timed: true, Time: 120 * ms, Do: "clock-jump", By: -1500 * ms, Node: 1},
 			{Timed: true, Do: "fail-over", Node: 1},
 			{Timed: true, Time: time.Second, Do: "restart", Keep: true, Node: 1},
@@ -82,6 +85,7 @@ func TestParseReadsEveryKey(t *testing.T) {
 			{Until: 62500 * time.Microsecond},
 			{Fault: &scenario.Fault{Do: "pause", Thread: "A", For: 300 * ms}},
 			{Fault: &scenario.Fault{Do: "lose-reply", Thread: "A", At: "unlock"}},
+			{Fault: &scenario.Fault{Do: "late-copy", Thread: "线程乙", At: "lock", For: time.Second}},
 			{Fault: &scenario.Fault{Do: "fail-over", Behind: 1, Node: 1}},
 			{Choice: 0},
 		},

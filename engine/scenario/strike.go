@@ -81,6 +81,8 @@ func (s *Scenario) reason(place string) string {
 type FaultKind struct {
 	Do     string
 	Places []string // in a thread; none: it happens to Redis, at a time
+	Fields []string // the keys of its own, as a schedule has them
+	Call   bool     // struck by hand, it waits for the thread's next call of a kind, which "at" names
 }
 
 // FaultKinds lists the faults that s can have, each with the places where it
@@ -89,16 +91,39 @@ func (s *Scenario) FaultKinds() []FaultKind {
 	var list []FaultKind
 	for _, k := range faultKinds() {
 		if s.canHave(k) {
-			list = append(list, FaultKind{k.do, s.reach(k)})
+			list = append(list, k.public(s.reach(k)))
 		}
 	}
 	return list
 }
 
+// AllFaultKinds lists the faults that exist, each with all of its places, in
+// the order in which they are explained.
+func AllFaultKinds() []FaultKind {
+	var list []FaultKind
+	for _, k := range faultKinds() {
+		list = append(list, k.public(k.places))
+	}
+	return list
+}
+
+func (k faultKind) public(places []string) FaultKind {
+	return FaultKind{Do: k.do, Places: places, Fields: k.byHand(), Call: k.awaitsCall()}
+}
+
+// byHand are the fields of a fault in a schedule: it is the whole thread that
+// is paused by hand.
+func (k faultKind) byHand() []string {
+	return slices.DeleteFunc(slices.Clone(k.fields), func(name string) bool { return name == "scope" })
+}
+
+// awaitsCall tells whether a fault that is struck by hand waits for a call.
+func (k faultKind) awaitsCall() bool { return slices.Equal(k.places, calls()) }
+
 // Lengths of the faults that Strikes lists.
 const (
 	StrikePause = 300 * time.Millisecond // a pause that outlives a short lease
-	StrikeDelay = 300 * time.Millisecond
+	StrikeDelay = 300 * time.Millisecond // of a request, and of a late copy
 	StrikeJump  = time.Second
 )
 
@@ -120,7 +145,7 @@ func (s *Scenario) Strikes() []Strike {
 			continue
 		}
 		for _, t := range s.Threads {
-			if !slices.Equal(k.places, calls()) {
+			if !k.awaitsCall() {
 				list = append(list, s.strikes(k, Fault{Do: k.do, Thread: t.Name})...)
 				continue
 			}
@@ -144,7 +169,7 @@ func (s *Scenario) strikes(k faultKind, f Fault) []Strike {
 	switch f.Do {
 	case FaultPause:
 		f.For = StrikePause
-	case FaultDelay:
+	case FaultDelay, FaultLateCopy:
 		f.For = StrikeDelay
 	case FaultClockJump:
 		f.By = StrikeJump

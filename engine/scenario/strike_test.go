@@ -34,6 +34,14 @@ func TestAFaultThatCanNeverStrikeIsRefused(t *testing.T) {
 		{"reply without Redis", "lock: {protocol: none}\nfaults: [{thread: A, at: lock, do: lose-reply}]", `line 3: faults[0].do: given "lose-reply", ` + noRedis},
 		{"request without Redis", "lock: {protocol: none}\nfaults: [{thread: A, at: unlock, do: lose-request}]", `line 3: faults[0].do: given "lose-request", ` + noRedis},
 		{"delay without Redis", "lock: {protocol: spin}\nfaults: [{thread: A, at: unlock, do: delay, for: 1ms}]", `line 3: faults[0].do: given "delay", allowed: with protocol: spin, only pause, crash,`},
+		{"late copy without Redis", "lock: {protocol: none}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 1ms}]", `line 3: faults[0].do: given "late-copy", ` + noRedis},
+		{"late copy of work", "faults: [{thread: A, at: work, do: late-copy, for: 1ms}]", `line 2: faults[0].at: given "work", allowed: lock, unlock, renew`},
+		{"late copy without a length", "faults: [{thread: A, at: lock, do: late-copy}]", `line 2: faults[0].for: given nothing, allowed: a time with a unit from 1ms to`},
+		{"late copy that comes at once", "faults: [{thread: A, at: lock, do: late-copy, for: 0ms}]", `line 2: faults[0].for: given "0ms", allowed: a time with a unit from 1ms to`},
+		{"late copy with a scope", "faults: [{thread: A, at: lock, do: late-copy, for: 1ms, scope: work}]", `line 2: faults[0].scope: given the key "scope", allowed: with do: late-copy, only thread, at, level, round, command, for`},
+		{"late copy of a renewal without a watchdog", "lock: {watchdog: off}\nfaults: [{thread: A, at: renew, do: late-copy, for: 1ms}]", `line 3: faults[0].at: given "renew", allowed: with watchdog: off, only lock, unlock`},
+		{"late copy struck at no place", "schedule: [{thread: A, do: late-copy, for: 1ms}]", `line 2: schedule[0].at: given nothing, allowed: lock, unlock, renew`},
+		{"late copy struck without a length", "schedule: [{thread: A, at: unlock, do: late-copy}]", `line 2: schedule[0].for: given nothing, allowed: a time with a unit from 1ms to`},
 		{"message without Redis", "lock: {protocol: none}\nfaults: [{thread: A, at: lock, do: lose-message}]", `line 3: faults[0].do: given "lose-message", ` + noRedis},
 		{"eviction without Redis", "lock: {protocol: none}\nfaults: [{time: 1ms, do: evict}]", `line 3: faults[0].do: given "evict", ` + noRedis},
 		{"down without Redis", "lock: {protocol: none}\nfaults:\n  - time: 1ms\n    do: down\n    thread: A", `line 5: faults[0].do: given "down", ` + noRedis},
@@ -83,11 +91,11 @@ func TestAFaultThatCanStrikeIsTaken(t *testing.T) {
 // What Strikes says of a fault is what Parse does with it in a schedule.
 func TestStrikesAreWhatAScheduleCanHave(t *testing.T) {
 	for text, want := range map[string]int{ // how many can never strike, and by which setting
-		"lock: {protocol: none}":           2*(3*3+1) + 8,
-		"lock: {protocol: spin}":           2*(3*3+1) + 8,
-		"lock: {protocol: value}":          2*1 + 2*3, // no message to lose, no renewals
-		"lock: {watchdog: off}":            2*1 + 2*3,
-		"kind: heartbeat":                  2 * (2 + 2 + 3*3 + 1),
+		"lock: {protocol: none}":           2*(4*3+1) + 8,
+		"lock: {protocol: spin}":           2*(4*3+1) + 8,
+		"lock: {protocol: value}":          2*1 + 2*4, // no message to lose, no renewals
+		"lock: {watchdog: off}":            2*1 + 2*4,
+		"kind: heartbeat":                  2 * (2 + 2 + 4*3 + 1),
 		"lock: {protocol: redlock}":        2 * 1,
 		"lock: {protocol: reentrant-fair}": 0,
 	} {
