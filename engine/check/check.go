@@ -83,6 +83,7 @@ func (c *Checker) Observe(e trace.Event) []trace.Violation {
 	case trace.Command:
 		add(c.foreignRelease(e, b))
 		add(c.foreignRenewal(e, b))
+		add(c.fallenCount(e, b))
 	case trace.Outcome:
 		add(c.countMismatch(e, b))
 		add(c.selfDeadlock(e, b))
@@ -339,9 +340,27 @@ func (c *Checker) countMismatch(e trace.Event, b trace.Outcome) (trace.Violation
 	if c.mismatched[e.Thread] == text {
 		return trace.Violation{}, false
 	}
+	return c.mismatch(e, levels, text), true
+}
+
+// fallenCount finds a hold count that a late copy took below the levels
+// entered. At 0 the script goes on to delete the key, and nobody sees that
+// count; a count above the levels may be of a call that is on its way.
+func (c *Checker) fallenCount(e trace.Event, b trace.Command) (trace.Violation, bool) {
+	id, levels := c.owners[e.Thread], e.Belief[e.Thread]
+	text := e.Key.Fields[id]
+	count, err := strconv.Atoi(text)
+	if !b.Late || err != nil || count < 1 || count >= levels || c.before.Fields[id] == text {
+		return trace.Violation{}, false
+	}
+	return c.mismatch(e, levels, text), true
+}
+
+// mismatch reports a thread's hold count, so that it is reported once.
+func (c *Checker) mismatch(e trace.Event, levels int, text string) trace.Violation {
 	c.mismatched[e.Thread] = text
 	return trace.Violation{
 		Rule: CountMismatch, Threads: []string{e.Thread}, Events: proof(c.counted[e.Thread], e.Seq),
 		Detail: fmt.Sprintf("%s has entered %d levels, the hold count is %s", e.Thread, levels, text),
-	}, true
+	}
 }

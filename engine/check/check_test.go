@@ -37,6 +37,9 @@ func TestRules(t *testing.T) {
 	renew := func(reply int64) trace.Command {
 		return trace.Command{Call: "renew", Args: []string{"PEXPIRE", "k", "200"}, Reply: reply}
 	}
+	late := func(name string, reply any) trace.Command {
+		return trace.Command{Call: "unlock", Args: []string{name, "k"}, Reply: reply, Late: true}
+	}
 	begin := trace.Work{State: trace.WorkBegin}
 	a1, a2, both, none := map[string]int{"A": 1}, map[string]int{"A": 2}, map[string]int{"A": 1, "B": 1}, map[string]int{}
 	for _, c := range []struct {
@@ -92,6 +95,39 @@ func TestRules(t *testing.T) {
 			believing("A", outcome(trace.Acquired), held(ownerA, "2"), a1),
 		}, "count-mismatch A [1]"},
 		{"count of a lost lock", []trace.Event{believing("A", outcome(trace.Lost), held(ownerB, "1"), a1)}, ""},
+		{"a late copy takes the count below the levels", []trace.Event{
+			believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2),
+			believing("A", late("HGET", "2"), held(ownerA, "2"), a2),
+			believing("A", late("HINCRBY", int64(1)), held(ownerA, "1"), a2),
+			believing("A", late("PEXPIRE", int64(1)), held(ownerA, "1"), a2),
+			believing("A", trace.Outcome{Call: "unlock", Result: trace.Lost}, held(ownerA, "1"), a2),
+		}, "count-mismatch A [3]"},
+		{"a late copy counts down to 0 and deletes", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("A", late("HINCRBY", int64(0)), held(ownerA, "0"), a1),
+			believing("A", late("DEL", int64(1)), trace.Absent(), a1),
+		}, ""},
+		{"a late copy of what is asked again", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("A", late("HINCRBY", int64(2)), held(ownerA, "2"), a1),
+			believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2),
+		}, ""},
+		{"a late copy of who has left", []trace.Event{
+			believing("A", outcome(trace.Released), trace.Absent(), none),
+			believing("A", late("HINCRBY", int64(1)), held(ownerA, "1"), none),
+		}, ""},
+		{"a late copy that counts nothing", []trace.Event{
+			believing("A", trace.Outcome{Call: "lock", Result: trace.Failed}, held(ownerA, "1"), a2),
+			believing("A", late("PEXPIRE", int64(1)), held(ownerA, "1"), a2),
+		}, ""},
+		{"a command that its thread waits for", []trace.Event{
+			believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2),
+			believing("A", trace.Command{Call: "unlock", Args: []string{"HINCRBY", "k"}, Reply: int64(1)}, held(ownerA, "1"), a2),
+		}, ""},
+		{"a late copy deletes another's lock", []trace.Event{
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), map[string]int{"B": 1}),
+			believing("A", late("DEL", int64(1)), trace.Absent(), map[string]int{"B": 1}),
+		}, "foreign-release A,B [1 2]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"})

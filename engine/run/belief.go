@@ -17,6 +17,9 @@ type beliefs map[string]int
 func (b beliefs) after(thread string, body trace.Body) map[string]int {
 	switch v := body.(type) {
 	case trace.Command:
+		if v.Late {
+			break // it tells its thread nothing, and is of a call that is over for it
+		}
 		name := strings.ToUpper(v.Args[0])
 		if v.Call == lock.CallUnlock && (name == "HINCRBY" || name == "DEL") {
 			b.atMost(thread, v.Level-1)

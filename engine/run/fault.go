@@ -199,7 +199,7 @@ func (t *thread) suffer(f scenario.Fault) {
 		panic(errPanic)
 	case scenario.FaultStall:
 		t.stalls.Store(true)
-		t.r.rec.stalled()
+		t.r.rec.mayEnd()
 		_ = t.process.Work(context.Background(), forever)
 	}
 }
@@ -268,12 +268,12 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 			loseReply = true
 		case scenario.FaultDelay:
 			return p.late(ctx, f.For, call, send)
+		case scenario.FaultLateCopy:
+			p.t.r.network.carry(ctx, f.For, p, call, send)
+			return broken(ctx, reset("read"))
 		}
 	}
-	if p.t.r.rec.down(p.t, p.node) {
-		return broken(ctx, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
-	}
-	cmd := p.send(ctx, send)
+	cmd := p.send(ctx, false, send)
 	if loseReply {
 		return broken(ctx, reset("read"))
 	}
@@ -292,7 +292,7 @@ func (p *tap) late(ctx context.Context, d time.Duration, call lock.Call, send fu
 		defer p.t.r.delayed.Add(-1)
 		ctx := context.WithoutCancel(ctx)
 		if p.t.process.Gate(ctx, call) == nil {
-			cmd = p.send(ctx, send)
+			cmd = p.send(ctx, false, send)
 		}
 	})
 	if err := onItsWay.Wait(ctx); err != nil {

@@ -22,14 +22,16 @@ const (
 	NextCall    Next = "call"    // makes Call
 	NextRenew   Next = "renew"   // the watchdog makes Call
 	NextArrive  Next = "arrive"  // a delayed Call reaches Redis
+	NextCopy    Next = "copy"    // a late copy of Call reaches Redis
 	NextNothing Next = "nothing" // it has ended, or hangs
 )
 
 // Option is a thread as it stands: what it would do next, and what keeps it
-// from doing so.
+// from doing so. Or it is what the network carries for a thread.
 type Option struct {
 	Thread     string
 	Background bool             // its watchdog, or a delayed request; else its business
+	Network    bool             // a late copy of a request, which is on its way whatever the thread does
 	Choice     int              // its place among those that can move now, or -1
 	Next       Next             // what it would do
 	Call       lock.Call        // and the call that comes with that
@@ -43,7 +45,8 @@ type Option struct {
 }
 
 // Options lists what every thread would do next: each thread's business, in
-// the scenario's order, followed by its watchdog and delayed requests.
+// the scenario's order, followed by its watchdog and delayed requests. What
+// the network carries comes last.
 func (s *Stepper) Options() []Option {
 	var list []Option
 	pending := s.clock.Pending()
@@ -73,7 +76,26 @@ func (s *Stepper) Options() []Option {
 		business.Armed = slices.Clone(t.armed)
 		list = append(append(list, business), background...)
 	}
+	for i, task := range s.ready {
+		list = s.appendArrival(list, task, i)
+	}
+	for _, task := range pending {
+		list = s.appendArrival(list, task, -1)
+	}
 	return list
+}
+
+// appendArrival adds a task that is a late copy.
+func (s *Stepper) appendArrival(list []Option, task clock.Task, choice int) []Option {
+	c := s.r.network.copyOf(task)
+	if c == nil {
+		return list
+	}
+	o := Option{Thread: c.thread, Network: true, Choice: choice, Next: NextCopy, Call: c.call, First: s.r.protocol().FirstCommand(c.call.Name), At: task.At}
+	if choice < 0 {
+		o.Why = Waits
+	}
+	return append(list, o)
 }
 
 func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
@@ -181,10 +203,21 @@ func (s *Stepper) Step(ctx context.Context) (scenario.Move, error) {
 // StepThread moves the business of a thread, or its watchdog, as soon as
 // nobody else can move before. It returns the move, and fails like Apply.
 func (s *Stepper) StepThread(ctx context.Context, thread string, background bool) (scenario.Move, error) {
+	return s.stepOne(ctx, thread, func(o Option) bool { return o.Background == background && !o.Network })
+}
+
+// StepNetwork has a late copy of what a thread sent reach Redis, as soon as
+// nobody else can move before. It returns the move, and fails like Apply.
+func (s *Stepper) StepNetwork(ctx context.Context, thread string) (scenario.Move, error) {
+	return s.stepOne(ctx, thread, func(o Option) bool { return o.Network })
+}
+
+// stepOne makes the move of an option of a thread that is wanted.
+func (s *Stepper) stepOne(ctx context.Context, thread string, wanted func(Option) bool) (scenario.Move, error) {
 	if s.over {
 		return scenario.Move{}, &Refusal{Why: IsOver}
 	}
-	if err := s.comesFirst(thread, background); err != nil {
+	if err := s.comesFirst(thread, wanted); err != nil {
 		return scenario.Move{}, err
 	}
 	events := s.r.log.Len()
@@ -197,34 +230,44 @@ func (s *Stepper) StepThread(ctx context.Context, thread string, background bool
 		}
 	}
 	for _, o := range s.Options() {
-		if o.Thread == thread && o.Background == background && o.Choice >= 0 {
+		if o.Thread == thread && wanted(o) && o.Choice >= 0 {
 			return scenario.Move{Choice: o.Choice}, s.choose(ctx, func() (int, error) { return o.Choice, nil })
 		}
 	}
 	return scenario.Move{Until: s.clock.Now()}, nil // what it waited for has ended it
 }
 
-// comesFirst refuses a thread that cannot move now, or that others precede.
-func (s *Stepper) comesFirst(thread string, background bool) error {
-	var wanted *Option
+// comesFirst refuses what cannot move now, or what others precede.
+func (s *Stepper) comesFirst(thread string, wanted func(Option) bool) error {
+	var want *Option
 	options := s.Options()
 	for i, o := range options {
-		if o.Thread == thread && o.Background == background && (wanted == nil || o.Choice >= 0) {
-			wanted = &options[i]
+		if o.Thread == thread && wanted(o) && (want == nil || o.Choice >= 0) {
+			want = &options[i]
 		}
 	}
 	switch {
-	case wanted == nil:
+	case want == nil:
 		return &Refusal{Why: NeverMoves}
-	case wanted.Choice >= 0:
+	case want.Choice >= 0:
 		return nil
-	case wanted.Why != Waits && wanted.Why != IsPaused, len(s.ready) > 0:
-		return &Refusal{Why: wanted.Why, Thread: thread, At: wanted.At}
+	case want.Why != Waits && want.Why != IsPaused, len(s.ready) > 0:
+		return want.refusal(want.Why)
 	}
 	for _, o := range options {
-		if (o.Why == Waits || o.Why == IsPaused) && o.At < wanted.At && o.Next != NextNothing {
-			return &Refusal{Why: AfterOther, Thread: thread, At: wanted.At, Other: o.Thread}
+		if (o.Why == Waits || o.Why == IsPaused) && o.At < want.At && o.Next != NextNothing {
+			refusal := want.refusal(AfterOther)
+			refusal.Other = o.Thread
+			return refusal
 		}
 	}
 	return nil
+}
+
+// refusal is of the move that the option is.
+func (o Option) refusal(why Why) *Refusal {
+	if o.Network {
+		why = OnItsWay
+	}
+	return &Refusal{Why: why, Thread: o.Thread, At: o.At}
 }

@@ -25,7 +25,8 @@ type Own struct {
 type mover struct {
 	thread     string
 	background bool
-	nth        int // among those of its thread and kind, from 0
+	network    bool // a late copy of what it sent
+	nth        int  // among those of its thread and kind, from 0
 }
 
 // movers are who can move now, in the order of their places.
@@ -34,6 +35,9 @@ func (s *Stepper) movers() []mover {
 	times := map[mover]int{}
 	for i, task := range s.ready {
 		kind := mover{thread: task.Process, background: !task.Business}
+		if c := s.r.network.copyOf(task); c != nil {
+			kind = mover{thread: c.thread, network: true}
+		}
 		list[i] = kind
 		list[i].nth = times[kind]
 		times[kind]++

@@ -33,6 +33,7 @@ const (
 	NotAhead   Why = "not-ahead"   // the thread comes to no more of Place
 	NoData     Why = "no-data"     // Redis has no data to lose
 	LastUnlock Why = "last-unlock" // the thread is in its last unlock already
+	OnItsWay   Why = "on-its-way"  // a late copy of what the thread sent arrives at At
 
 	NotLive     Why = "not-live"     // only a run on the wall clock can be steered while it goes on
 	IsSuspended Why = "suspended"    // the thread is paused already
@@ -104,6 +105,8 @@ func (r *Refusal) Error() string {
 		return "Redis holds no data that could be lost"
 	case LastUnlock:
 		return r.Thread + " is in its last unlock already"
+	case OnItsWay:
+		return "the late copy of what " + r.Thread + " sent arrives at " + at
 	case NotLive:
 		return "only a thread of a run that goes on, on the wall clock, can be steered"
 	case IsSuspended:

@@ -58,6 +58,7 @@ type Run struct {
 	threads  []*thread
 	key      string // the lock's name in Redis
 	rec      recorder
+	network  network
 	resource *resource     // nil without one
 	delayed  atomic.Int64  // requests that are on their way
 	playing  chan struct{} // closed when the threads of a run on the wall clock have begun
@@ -73,15 +74,17 @@ type recorder interface {
 	sending() func(t *thread, records []sent)
 	// down tells whether a node, from 0, does not answer a thread now.
 	down(t *thread, node int) bool
-	// stalled is called when a thread's business code hangs from now on.
-	stalled()
+	// mayEnd is called when the run may be over: a thread hangs from now on, or
+	// nothing is under way any more.
+	mayEnd()
 }
 
 // sent is the record of one script and the call that it was part of.
 type sent struct {
 	call lock.Call
 	rec  journal.Record
-	node int // from 0
+	node int  // from 0
+	late bool // nobody waits for its answer any more
 }
 
 func (r *Run) thread(name string) *thread {
@@ -192,6 +195,7 @@ func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter
 	for _, s := range r.protocol().Scripts {
 		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
 	}
+	r.network.r, r.network.process = r, process(networkName)
 	memories := map[string]*exhibit.Memory{}
 	for i, t := range r.threads {
 		if memories[t.spec.Process] == nil {

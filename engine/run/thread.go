@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -263,7 +265,7 @@ func (p *tap) note(ctx context.Context, rec journal.Record) {
 		panic("run: a script that no thread sent")
 	}
 	call, _ := protocol.CallOf(ctx)
-	*records = append(*records, sent{call, rec, p.node})
+	*records = append(*records, sent{call: call, rec: rec, node: p.node})
 }
 
 // EvalSha passes the gate, where the call's faults strike; Eval is only its
@@ -279,13 +281,20 @@ func (p *tap) Do(ctx context.Context, args ...any) *redis.Cmd {
 
 // Eval sends a script in full.
 func (p *tap) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	return p.send(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.Eval(ctx, script, keys, args...) })
+	return p.send(ctx, false, func(ctx context.Context) *redis.Cmd { return p.journal.Eval(ctx, script, keys, args...) })
 }
 
-func (p *tap) send(ctx context.Context, send func(context.Context) *redis.Cmd) *redis.Cmd {
+// send has Redis run a script; late is set where its caller has given it up.
+func (p *tap) send(ctx context.Context, late bool, send func(context.Context) *redis.Cmd) *redis.Cmd {
+	if p.t.r.rec.down(p.t, p.node) {
+		return broken(ctx, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
+	}
 	var records []sent
 	answered := p.t.r.rec.sending()
 	cmd := send(context.WithValue(ctx, recordsKey{}, &records))
+	for i := range records {
+		records[i].late = late
+	}
 	answered(p.t, records)
 	p.t.hasAsked()
 	return cmd
@@ -311,7 +320,7 @@ func (r *Run) commands(s sent) []trace.Event {
 		events = append(events, trace.Event{Key: e.Key, Body: trace.Command{
 			Call: s.call.Name, Attempt: s.call.Attempt, Level: s.call.Level,
 			Script: s.rec.Script, Line: e.Line, Args: args, Reply: e.Reply, Error: e.Err, Node: r.nodeNumber(s.node),
-			GivesBack: s.call.GivesBack,
+			GivesBack: s.call.GivesBack, Late: s.late,
 		}})
 	}
 	return events

@@ -31,6 +31,7 @@ type Stepper struct {
 	clock     *clock.Virtual
 	ready     []clock.Task
 	faults    []scenario.Fault // of Redis, still to come
+	idle      time.Duration    // since when every thread has ended, or forever
 	end       time.Duration    // when an outlived key has had its lease, or forever
 	decisions int              // choices made
 	ahead     int              // moves of a schedule that are still to be made
@@ -63,7 +64,7 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 		return nil, ErrVirtual
 	}
 	s := &Stepper{
-		checked: r.newChecked(), r: r, clock: clock.NewVirtual(), end: forever,
+		checked: r.newChecked(), r: r, clock: clock.NewVirtual(), idle: forever, end: forever,
 		faults: r.timedFaults(), policy: sched.InOrder{}, strikes: strikes(r.sc),
 	}
 	if r.sc.Policy == scenario.PolicyRandom {
@@ -294,7 +295,12 @@ func (s *Stepper) settle(ctx context.Context) error {
 		s.newSlice = true
 		s.ready = s.clock.Ready()
 		asking := s.inVain()
+		if len(s.r.alive()) == 0 {
+			s.idle = min(s.idle, s.clock.Now())
+		}
 		switch {
+		case s.r.network.carries(): // and what arrives can still break a rule
+			s.end = forever
 		case s.end != forever:
 		case s.r.stuck(), s.nothingComes():
 			s.stop(s.checker.Stuck(s.r.alive()))
@@ -302,8 +308,8 @@ func (s *Stepper) settle(ctx context.Context) error {
 		case asking != nil:
 			s.stop(s.checker.InVain(s.r.alive(), asking))
 			return nil
-		case len(s.r.alive()) == 0:
-			s.end = s.clock.Now() + s.r.sc.Lock.Lease
+		case s.idle != forever:
+			s.end = max(s.clock.Now(), s.idle+s.r.sc.Lock.Lease)
 		}
 		if s.end != forever && (!s.exists() || s.clock.Now() >= s.end) {
 			s.stop(s.checker.Finish(s.key())...)
@@ -414,7 +420,7 @@ func (s *Stepper) down(t *thread, node int) bool {
 	return n.down || n.cut[t.spec.Name]
 }
 
-func (s *Stepper) stalled() {}
+func (s *Stepper) mayEnd() {}
 
 // stuck tells whether threads are left and all of them hang for ever.
 func (r *Run) stuck() bool {

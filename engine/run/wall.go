@@ -45,6 +45,7 @@ type wall struct {
 	r      *Run
 	client redis.UniversalClient
 	start  time.Time
+	idle   time.Time     // since when every thread has ended
 	offset time.Duration // Redis' clock, since the epoch, when the run began
 
 	mu       sync.Mutex
@@ -54,7 +55,7 @@ type wall struct {
 	untold   map[callOf]time.Duration // when a script ran whose outcome is still to come
 	calls    int
 	changed  chan struct{} // capacity 1: the key's state or its expiry changed
-	hangs    chan struct{} // capacity 1: a thread stalled or ended
+	wake     chan struct{} // capacity 1: a thread stalled or ended, or what was under way has arrived
 
 	// As released so far.
 	key        trace.KeyState
@@ -78,7 +79,7 @@ type item struct {
 }
 
 func (r *Run) executeWall(ctx context.Context) error {
-	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, untold: map[callOf]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1), hangs: make(chan struct{}, 1)}
+	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, untold: map[callOf]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	if r.o.External != nil {
 		w.client = r.o.External.Client()
 		defer w.cleanUp(ctx)
@@ -99,6 +100,7 @@ func (r *Run) executeWall(ctx context.Context) error {
 	if err == nil {
 		err = w.play(ctx, processes)
 		r.killAll() // the watchdog, too, of a hold that was never left
+		r.network.end()
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,31 +191,31 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 	return w.awaitLease(ctx)
 }
 
-// awaitThreads returns when all threads have ended, when those that have not
-// hang for ever or ask in vain, or with ctx's cause.
+// awaitThreads returns when nothing is under way and all threads have ended or
+// those that have not hang for ever or ask in vain, or with ctx's cause.
 func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 	for {
 		select {
 		case <-ended:
-			return nil
+			w.idle, ended = time.Now(), nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-w.hangs:
-			w.mu.Lock()
-			over := w.r.stuck() || w.inVain() != nil
-			w.mu.Unlock()
-			if over {
-				return nil
-			}
+		case <-w.wake:
+		}
+		w.mu.Lock()
+		over := ended == nil || w.r.stuck() || w.inVain() != nil
+		w.mu.Unlock()
+		if over && !w.r.network.carries() {
+			return nil
 		}
 	}
 }
 
 func (w *wall) down(*thread, int) bool { return false }
 
-func (w *wall) stalled() {
+func (w *wall) mayEnd() {
 	select {
-	case w.hangs <- struct{}{}:
+	case w.wake <- struct{}{}:
 	default:
 	}
 }
@@ -238,17 +240,18 @@ func (w *wall) spawn() {
 func (w *wall) awaitLease(ctx context.Context) error {
 	w.mu.Lock()
 	w.release(true)
-	end := time.Now().Add(w.r.sc.Lock.Lease + 2*expirySlack)
+	end := w.idle.Add(w.r.sc.Lock.Lease + 2*expirySlack)
 	w.mu.Unlock()
 	for {
 		w.mu.Lock()
 		key := w.keyNow(w.now())
 		exists := w.key.Exists()
 		w.mu.Unlock()
-		if !exists {
+		carries := w.r.network.carries() // a watchdog that outlived its thread can send, too
+		if !exists && !carries {
 			return nil
 		}
-		if time.Now().After(end) {
+		if time.Now().After(end) && !carries {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			for _, v := range w.out.checker.Finish(key) {
@@ -317,7 +320,7 @@ func (w *wall) local(thread string, body trace.Body) {
 			delete(w.untold, c)
 		}
 	case trace.End:
-		w.stalled() // the others may all hang
+		w.mayEnd() // the others may all hang
 		maps.DeleteFunc(w.untold, func(c callOf, _ time.Duration) bool { return c.thread == thread })
 	}
 	w.insert(item{at: at, thread: thread, body: body})
@@ -338,7 +341,7 @@ func (w *wall) sending() func(*thread, []sent) {
 		for _, s := range records {
 			at := s.rec.Time - w.offset
 			w.insert(item{at: at, thread: t.spec.Name, events: w.r.commands(s)})
-			if t.alive() {
+			if t.alive() && !s.late {
 				w.untold[callOf{t.spec.Name, s.call.Name}] = at
 			}
 		}
@@ -350,7 +353,7 @@ func (w *wall) sending() func(*thread, []sent) {
 // look has it found out whether anything can still change. The caller holds mu.
 func (w *wall) look() {
 	if w.inVain() != nil {
-		w.stalled()
+		w.mayEnd()
 	}
 }
 
@@ -423,13 +426,17 @@ func (w *wall) expire(at time.Duration) {
 }
 
 func (w *wall) script(i item) {
-	w.row(i.thread, w.hasCommand || i.at-w.at > sameMoment)
+	first, _ := i.events[0].Body.(trace.Command)
+	w.row(i.thread, w.hasCommand || first.Late || i.at-w.at > sameMoment)
 	w.hasCommand = true
 	w.at = max(w.at, i.at)
 	for _, e := range i.events {
 		e.Thread, e.Step, e.At = i.thread, w.step, trace.MillisOf(w.at)
 		w.key, w.keyAt = e.Key, i.at.Truncate(time.Microsecond)
 		w.out.append(e)
+	}
+	if first.Late {
+		w.thread = "" // what its thread does meanwhile is no part of it
 	}
 	select {
 	case w.changed <- struct{}{}:

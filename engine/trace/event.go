@@ -112,6 +112,7 @@ type Command struct {
 	Node    int      `json:"node,omitempty"`   // the node, from 1, where there are several
 
 	GivesBack bool `json:"gives_back,omitempty"` // of an unlock: see Outcome
+	Late      bool `json:"late,omitempty"`       // a copy that was held up on the way: its caller has given it up, and no Outcome follows
 }
 
 // Result is what a call came to, and how a thread ended.

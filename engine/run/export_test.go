@@ -1,0 +1,13 @@
+package run
+
+// StillToArrive is how many late copies will reach Redis after r has ended. It
+// stops them.
+func StillToArrive(r *Run) int {
+	n := 0
+	for _, c := range r.network.copies {
+		if c.timer.Stop() {
+			n++
+		}
+	}
+	return n
+}
