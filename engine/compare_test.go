@@ -99,6 +99,13 @@ func TestChoicesMeanTheSameThreadWithEachLock(t *testing.T) {
 		{"A, where it waits for itself", "threads: [{name: A, depth: 2, work: 10ms}, {name: B, start: 20ms}]\nschedule: [0, 0, 1]\n", "mutex", 1, 0, 20 * ms, "A"},
 		{"one that is the policy's elsewhere", "threads: [{name: A, work: 9ms}, {name: B, start: 5ms}]\nschedule: [0, {until: 1ms}, 0, 0]\n", "redlock", 0, 0, 0, "A"},
 		{"one that fits nowhere", "threads: [{name: A}, {name: B, start: 5ms}]\nschedule: [0, 0, 7]\n", "redlock", 1, 0, 55 * ms, "A"},
+		{
+			"a late copy before its turn", `
+lock: {watchdog: off, retry: {times: 3, interval: 10ms}}
+threads: [{name: A, work: 20ms, repeat: 2}, {name: B, start: 45ms}]
+schedule: [0, {thread: A, at: unlock, do: late-copy, for: 25ms}, 0, 0, 0, 1]
+`, "mutex", 2, 2, 0, "A",
+		},
 		{"a fault that the lock cannot have", "threads: [{name: A}, {name: B}]\nschedule: [1, {thread: B, at: lock, do: lose-reply}]\n", "none", 1, 1, 0, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -282,6 +282,11 @@ func (s *Session) StepThread(ctx context.Context, id, at int, thread string, bac
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepThread(ctx, thread, background) })
 }
 
+// StepNetwork has a late copy of what a thread sent reach Redis.
+func (s *Session) StepNetwork(ctx context.Context, id, at int, thread string) (*Branch, error) {
+	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNetwork(ctx, thread) })
+}
+
 // Apply makes a given move.
 func (s *Session) Apply(ctx context.Context, id, at int, m scenario.Move) (*Branch, error) {
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return m, s.live.Apply(ctx, m) })

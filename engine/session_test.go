@@ -142,6 +142,7 @@ func fault(r *rand.Rand) scenario.Fault {
 		{Do: scenario.FaultLoseRequest, Thread: thread, At: at},
 		{Do: scenario.FaultLoseReply, Thread: thread, At: at},
 		{Do: scenario.FaultDelay, Thread: thread, At: at, For: d},
+		{Do: scenario.FaultLateCopy, Thread: thread, At: at, For: d},
 		{Do: scenario.FaultEvict},
 		{Do: scenario.FaultRestart, Keep: d > 100*ms},
 		{Do: scenario.FaultFailOver, Behind: r.IntN(3)},
@@ -149,7 +150,7 @@ func fault(r *rand.Rand) scenario.Fault {
 		{Do: scenario.FaultClockJump, By: d - 100*ms + 1*ms},
 		{Do: scenario.FaultDown},
 		{Do: scenario.FaultUp},
-	}[r.IntN(16)]
+	}[r.IntN(17)]
 }
 
 // wander does this and that.
@@ -163,12 +164,14 @@ func wander(t *testing.T, s *engine.Session, r *rand.Rand) {
 		if r.IntN(20) == 0 {
 			at = r.IntN(at + 1)
 		}
-		switch r.IntN(8) {
+		switch r.IntN(9) {
 		case 0:
 			_, err = s.Apply(t.Context(), id, at, move(fault(r)))
 		case 1:
 			_, err = s.PassTime(t.Context(), id, at, []engine.Passage{engine.ToEvent, engine.ToExpiry, engine.ByLength}[r.IntN(3)], time.Duration(1+r.IntN(30))*ms)
-		case 2, 3, 4:
+		case 2:
+			_, err = s.StepNetwork(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)])
+		case 3, 4, 5:
 			_, err = s.StepThread(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)], r.IntN(5) == 0)
 		default:
 			_, err = s.Step(t.Context(), id)
@@ -352,6 +355,9 @@ func options(b *engine.Branch) []string {
 		if o.Background {
 			what += "*"
 		}
+		if o.Network {
+			what += "~"
+		}
 		what += " " + string(o.Next)
 		if o.Next != run.NextNothing {
 			what += " " + o.Call.String()
@@ -490,6 +496,7 @@ func TestFaultsByHand(t *testing.T) {
 		{scenario.Fault{Do: scenario.FaultLoseReply, Thread: "A", At: scenario.AtUnlock}, trace.Done, ""},
 		{scenario.Fault{Do: scenario.FaultLoseRequest, Thread: "A", At: scenario.AtUnlock}, trace.Done, ""},
 		{scenario.Fault{Do: scenario.FaultDelay, Thread: "A", At: scenario.AtUnlock, For: 20 * ms}, trace.Done, ""},
+		{scenario.Fault{Do: scenario.FaultLateCopy, Thread: "A", At: scenario.AtUnlock, For: 20 * ms}, trace.Done, ""},
 		{scenario.Fault{Do: scenario.FaultEvict}, trace.Lost, ""},
 		{scenario.Fault{Do: scenario.FaultRestart}, trace.Lost, ""},
 		{scenario.Fault{Do: scenario.FaultFailOver, Behind: 1}, trace.Lost, ""},
