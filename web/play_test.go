@@ -23,6 +23,7 @@ import (
 	"relock/web"
 	"relock/web/link"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // page is a page that steps through a scenario, as far as a test needs one.
@@ -45,7 +46,7 @@ type position struct {
 	Move    any
 	Row     int
 	At      string
-	Options []struct{ Thread, Does, Why string }
+	Options []view.Option
 	Over    bool
 
 	Pointless []view.Pointless
@@ -338,6 +339,70 @@ func (p position) why(do, thread, at string) string {
 
 // Each position says which faults would change nothing there, with the reason
 // that would be given to who strikes them all the same.
+// A late copy is on its way whatever its thread does, and arrives by a step of
+// its own, which a link keeps.
+func TestALateCopyIsStepped(t *testing.T) {
+	p := open(t, nil).page(t)
+	p.must(object{"do": "open", "scenario": "lock: {lease: 200ms, watchdog: off, retry: {times: 3, interval: 10ms}}\nthreads: [{name: A, work: 20ms}, {name: B, start: 45ms, work: 20ms}]"})
+	late := func() view.Option {
+		t.Helper()
+		options := p.branches[p.last].tip().Options
+		i := slices.IndexFunc(options, func(o view.Option) bool { return o.Network })
+		if i < 0 {
+			t.Fatalf("nothing is under way: %+v", options)
+		}
+		return options[i]
+	}
+	p.must(object{"do": "step", "branch": 0, "thread": "A"})
+	p.must(object{"do": "strike", "branch": 0, "fault": object{"do": "late-copy", "thread": "A", "at": "unlock", "for": "25ms"}})
+	if got := p.branches[0].tip().Options[0].Armed; got != "⚡ waiting to strike: late-copy (unlock)" {
+		t.Errorf("armed: %q", got)
+	}
+	p.must(object{"do": "step", "branch": 0, "thread": "A"})
+	if got, want := late(), (view.Option{Thread: "A", Network: true, Choice: -1, Does: "a late copy of A's unlock, level 1, arrives", Why: "on its way until 45 ms"}); got != want {
+		t.Errorf("under way: %+v", got)
+	}
+	if refused, _ := p.ask(object{"do": "step", "branch": 0, "thread": "A", "network": true}); refused != "The late copy of what A sent arrives at 45 ms." {
+		t.Errorf("too early: %q", refused)
+	}
+	p.must(object{"do": "step", "branch": 0, "thread": "A"})
+	if got := p.branches[0].tip().Options[0]; got.Why != "ended: done" {
+		t.Errorf("A: %+v", got)
+	}
+	p.must(object{"do": "step", "branch": 0, "thread": "B"})
+	p.must(object{"do": "step", "branch": 0, "thread": "A", "network": true})
+	if got := p.branches[0].rows[len(p.branches[0].rows)-1]; !strings.Contains(got, "late copy of unlock, level 1") {
+		t.Errorf("its row: %s", got)
+	}
+	// In the past, before B: another branch.
+	p.must(object{"do": "step", "branch": 0, "at": 4, "thread": "A", "network": true})
+	if p.last != 1 || len(p.branches[1].positions) != 6 {
+		t.Errorf("branch %d with %d positions", p.last, len(p.branches[1].positions))
+	}
+}
+
+// The dialog offers every fault that exists, with what it is given.
+func TestEveryFaultCanBeStruckByHand(t *testing.T) {
+	list := view.FaultKinds(words.English)
+	for i, k := range scenario.AllFaultKinds() {
+		if i >= len(list) || list[i].Do != k.Do || list[i].Label == k.Do || list[i].Thread != (len(k.Places) > 0) {
+			t.Errorf("%s is not offered", k.Do)
+		}
+	}
+	for _, want := range []view.FaultKind{
+		{Do: "pause", Label: "pause a thread", Thread: true, For: true},
+		{Do: "lose-message", Label: "lose its next message", Thread: true},
+		{Do: "late-copy", Label: "its next request fails, and arrives late", Thread: true, At: true, For: true},
+		{Do: "restart", Label: "Redis restarts", Keep: true},
+		{Do: "fail-over", Label: "a replica takes over", Behind: true},
+		{Do: "clock-jump", Label: "the clock of Redis jumps", By: true},
+	} {
+		if !slices.Contains(list, want) {
+			t.Errorf("%+v is not offered", want)
+		}
+	}
+}
+
 func TestPositionsSayWhichFaultsArePointless(t *testing.T) {
 	p := open(t, nil).page(t)
 	p.must(object{"do": "open", "scenario": leaseExpiry})

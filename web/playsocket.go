@@ -49,6 +49,7 @@ type command struct {
 	Row        *int           `json:"row"` // lanes: around this one; left out: where the moves have led
 	Thread     string         `json:"thread"`
 	Background bool           `json:"background"`
+	Network    bool           `json:"network"`
 	To         string         `json:"to"`
 	By         string         `json:"by"`
 	Fault      map[string]any `json:"fault"`
@@ -287,6 +288,9 @@ func (p *player) do(ctx context.Context, c command) error {
 				return mistake("The next move here has been made already; a step without a thread goes on at the branch's end.")
 			}
 			return p.moved(c, func() (*engine.Branch, error) { return p.session.Step(ctx, id) })
+		}
+		if c.Network {
+			return p.moved(c, func() (*engine.Branch, error) { return p.session.StepNetwork(ctx, id, at, c.Thread) })
 		}
 		return p.moved(c, func() (*engine.Branch, error) { return p.session.StepThread(ctx, id, at, c.Thread, c.Background) })
 	case "run":

@@ -72,6 +72,9 @@ func csvLine(e trace.Event, sub int) ([]string, error) {
 		cells["script"], cells["line"], cells["node"] = body.Script, number(body.Line), number(body.Node)
 		cells["command"], cells["error"] = typed(body.Args), body.Error
 		set("reply", body.Reply)
+		if body.Late {
+			set("detail", map[string]bool{"late": true})
+		}
 	case trace.Outcome:
 		cells["call"], cells["attempt"], cells["level"] = body.Call, strconv.Itoa(body.Attempt), strconv.Itoa(body.Level)
 		cells["result"], cells["count"], cells["error"] = string(body.Result), strconv.Itoa(body.Count), body.Error

@@ -628,3 +628,35 @@ func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}
 }
+
+// What arrives late is told from what its thread does, in every format that
+// names calls.
+func TestALateCopyIsMarked(t *testing.T) {
+	r := played(t, "late-unlock")
+	for f, want := range map[export.Format][]string{
+		export.Markdown: {"**late copy of unlock, level 1**<br>"},
+		export.CSV:      {`,unlock,1,1,`, `"{""late"":true}"`},
+		export.Mermaid:  {"t0->>+r1: T8 · 85 ms · late copy of unlock, level 1 · unlock.lua", "r1--x-t0: the script has ended\n    t1->>+r1: T9"},
+		export.RedisCLI: {"# T8 · 85 ms · A\n# late copy of unlock, level 1\n# [ unlock.lua\n"},
+		export.JSONL:    {`"reply":0,"late":true,`},
+	} {
+		got := render(t, f, r)
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("%s lacks %q", f, w)
+			}
+		}
+		if n := strings.Count(got, "late copy of"); n > 1 {
+			t.Errorf("%s names it %d times", f, n)
+		}
+	}
+	// One command that is no script's.
+	sc, err := scenario.Parse([]byte("lock: {protocol: mutex-unsafe, lease: 1s, retry: {times: 1, interval: 10ms}}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: unlock, do: late-copy, for: 30ms}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := render(t, export.Mermaid, run(t.Context(), t, sc))
+	if want := "t0->>r1: T5 · 40 ms · late copy of unlock, level 1 · DEL EXAMPLE_LOCK\n    r1--xt0: 0\n"; !strings.Contains(got, want) {
+		t.Errorf("the diagram lacks %q:\n%s", want, got)
+	}
+}

@@ -103,7 +103,7 @@ func (d *diagram) event(e trace.Event) {
 		}
 		return
 	case trace.Outcome:
-		if d.script != nil && d.script.Thread == e.Thread {
+		if d.script != nil && d.script.Thread == e.Thread && !late(*d.script) {
 			w := worded(d.soFar, e)
 			d.close(strings.Join(append([]string{w.title}, w.notes...), ", "))
 			return
@@ -146,17 +146,24 @@ func (d *diagram) command(thread string, e trace.Event, c trace.Command) {
 		redis = redisID(1)
 	}
 	text, reply := d.owners.Replace(typed(c.Args)), d.owners.Replace(shortReply(c))
+	when := d.when(e)
+	if c.Late {
+		d.lost[e.Thread] = true
+		if when != "" {
+			when += worded(d.soFar, e).title + " · "
+		}
+	}
 	if d.script != nil && !sameScript(*d.script, e) {
 		d.close(d.run.Language.Say("the script has ended"))
 	}
 	if c.Script == "" {
-		d.line(thread + "->>" + redis + ": " + mermaidText(d.when(e)+text))
+		d.line(thread + "->>" + redis + ": " + mermaidText(when+text))
 		d.line(redis + d.arrow(e.Thread) + thread + ": " + mermaidText(reply))
 		return
 	}
 	if d.script == nil {
 		d.script = &e
-		d.line(thread + "->>+" + redis + ": " + mermaidText(d.when(e)+c.Script))
+		d.line(thread + "->>+" + redis + ": " + mermaidText(when+c.Script))
 	}
 	d.line(redis + "->>" + redis + ": " + mermaidText(text+" → "+reply))
 }
@@ -183,6 +190,12 @@ func (d *diagram) close(text string) {
 		redis = redisID(c.Node)
 	}
 	d.line(redis + d.arrow(e.Thread) + "-" + d.threads[e.Thread] + ": " + mermaidText(text))
+}
+
+// late tells whether nobody waits for what a command answers.
+func late(e trace.Event) bool {
+	c, _ := e.Body.(trace.Command)
+	return c.Late
 }
 
 // sameScript tells whether two commands, one after the other, are of one run

@@ -50,11 +50,11 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 			script = nil
 		}
 	}
-	step := 0
+	step, announced := 0, false
 	for _, e := range r.Events {
 		if e.Step != step {
 			closeScript()
-			step = e.Step
+			step, announced = e.Step, false
 			b.WriteString("\n")
 			when := fmt.Sprintf("T%d · %s", e.Step, r.Language.Duration(e.At.Duration()))
 			if e.Thread != "" {
@@ -77,6 +77,10 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 		}
 		if script != nil && !sameScript(*script, e) {
 			closeScript()
+		}
+		if c.Late && !announced {
+			announced = true
+			comment(worded(soFar, e).title)
 		}
 		if c.Script != "" && script == nil {
 			script = &e

@@ -40,7 +40,8 @@ func lanes(threads int) *view.Lanes {
 	add(9, 440, "A", outcome("unlock", trace.NotHeld, 2), trace.Absent(), belief(0, 1))
 	add(9, 440, "A", trace.End{Result: trace.Lost}, trace.Absent(), belief(0, 1))
 	add(10, 460, "B", trace.End{Result: trace.Crashed}, trace.Absent(), belief(0, 0))
-	add(11, 470, "", trace.End{Result: trace.Done}, trace.Absent(), belief(0, 0))
+	add(11, 500, "A", trace.Command{Call: "unlock", Level: 2, Attempt: 1, Args: []string{"HEXISTS", "K", "id-A"}, Reply: int64(0), Late: true}, trace.Absent(), belief(0, 0))
+	add(12, 510, "", trace.End{Result: trace.Done}, trace.Absent(), belief(0, 0))
 	return l
 }
 

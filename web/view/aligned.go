@@ -106,11 +106,17 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 		}
 		list = append(list, progress{what, AlignedCell{Text: text, At: l.Duration(e.At.Duration()), Tone: tone, at: e.At}})
 	}
+	arrived := 0 // the step in which a late copy did
 	for _, e := range events {
 		if e.Thread != thread {
 			continue
 		}
 		switch b := e.Body.(type) {
+		case trace.Command:
+			if b.Late && e.Step != arrived {
+				arrived = e.Step
+				add(e, lateCopy(l, b.Call, b.Level), l.Say("arrives"), Bad)
+			}
 		case trace.Outcome:
 			what := l.Say("%s, level %d", b.Call, b.Level)
 			if b.Call == "renew" {

@@ -126,8 +126,11 @@ type Film struct {
 }
 
 // calling is a thread in a call, of which it has one at a time. Its watchdog's
-// are others.
-type calling struct{ thread, call string }
+// are others, and so is what arrives late.
+type calling struct {
+	thread, call string
+	late         bool
+}
 
 // underWay is how far a call has come in its script.
 type underWay struct {
@@ -217,9 +220,9 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 // underWay is the call that a command in the row i is of, which begins with it
 // or has come so far.
 func (f *Film) underWay(i int, thread string, b trace.Command, s Script) *underWay {
-	who := calling{thread, b.Call}
+	who := calling{thread, b.Call, b.Late}
 	u := f.calls[who]
-	if u == nil || u.script.Name != s.Name || u.level != b.Level || u.attempt != b.Attempt || u.node != b.Node || !s.Plain && u.frame != i {
+	if u == nil || u.script.Name != s.Name || u.level != b.Level || u.attempt != b.Attempt || u.node != b.Node || (b.Late || !s.Plain) && u.frame != i {
 		u = &underWay{script: s, level: b.Level, attempt: b.Attempt, node: b.Node}
 		f.calls[who] = u
 	}
@@ -228,7 +231,7 @@ func (f *Film) underWay(i int, thread string, b trace.Command, s Script) *underW
 
 // outcome ends a call: what its plain commands have passed by is certain now.
 func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
-	who := calling{e.Thread, b.Call}
+	who := calling{e.Thread, b.Call, false}
 	if u := f.calls[who]; u != nil && u.script.Plain && u.frame == i {
 		frame := &f.frames[i]
 		at := f.moment(u.script, u.ran, 0, true)
@@ -315,7 +318,14 @@ const (
 	weightOutcome   = 7
 	weightFault     = 6
 	weightToken     = 5
+	weightDecides   = 3 // of a late copy, which has no outcome: what it does to the lock
+	weightCommand   = 2
 )
+
+// decides tells whether a command gives the lock, takes it, or counts.
+func decides(b trace.Command) bool {
+	return len(b.Args) > 0 && slices.Contains([]string{"HINCRBY", "DEL", "SET", "SETNX"}, strings.ToUpper(b.Args[0]))
+}
 
 func weight(e trace.Event) int {
 	switch b := e.Body.(type) {
@@ -339,7 +349,10 @@ func weight(e trace.Event) int {
 	case trace.End:
 		return 3
 	case trace.Command:
-		return 2
+		if b.Late && decides(b) {
+			return weightDecides
+		}
+		return weightCommand
 	case trace.Work:
 		return 1
 	default:
@@ -355,6 +368,10 @@ func markOf(e trace.Event) Mark {
 		return Expiry
 	case trace.Fault:
 		return Struck
+	case trace.Command:
+		if b.Late {
+			return Struck
+		}
 	case trace.Outcome:
 		switch b.Result {
 		case trace.Acquired, trace.Reentered:

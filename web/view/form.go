@@ -464,6 +464,8 @@ func faultLabel(do string) words.Text {
 		return "lose-message: the wake-up message is lost"
 	case scenario.FaultDelay:
 		return "delay: the command reaches Redis later"
+	case scenario.FaultLateCopy:
+		return "late-copy: an error now, the command reaches Redis later"
 	case scenario.FaultRestart:
 		return "restart: Redis restarts"
 	case scenario.FaultFailOver:

@@ -68,6 +68,7 @@ const (
 	MarkFailed  MarkKind = "failed"  // a call or a write that came to nothing: lost, not held, an error
 	MarkRenewed MarkKind = "renewed" // the lease was renewed
 	MarkFault   MarkKind = "fault"   // a fault struck the thread
+	MarkLate    MarkKind = "late"    // a late copy of what it sent arrived
 	MarkCrashed MarkKind = "crashed" // its process died
 	MarkGaveUp  MarkKind = "gave-up" // it ended without having done its work
 	MarkDone    MarkKind = "done"    // it ended
@@ -155,6 +156,10 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 	}
 	switch b := e.Body.(type) {
 	case trace.Command:
+		if b.Late {
+			mark(MarkLate)
+			break
+		}
 		s.leaving = b.Call == lock.CallUnlock || s.leaving && b.Call == lock.CallRenew
 	case trace.Wait:
 		s.waiting = true
@@ -198,11 +203,11 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 }
 
 // beside tells what can happen to a thread while it waits: its watchdog's
-// renewals, and faults.
+// renewals, faults, and what arrives late.
 func beside(b trace.Body) bool {
 	switch b := b.(type) {
 	case trace.Command:
-		return b.Call == lock.CallRenew
+		return b.Call == lock.CallRenew || b.Late
 	case trace.Outcome:
 		return b.Call == lock.CallRenew
 	case trace.Fault:

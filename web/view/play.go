@@ -38,23 +38,58 @@ type FaultKind struct {
 
 // FaultKinds lists them in l, those of threads first.
 func FaultKinds(l words.Language) []FaultKind {
-	return []FaultKind{
-		{Do: "pause", Label: l.Say("pause a thread"), Thread: true, For: true},
-		{Do: "crash", Label: l.Say("crash a thread"), Thread: true},
-		{Do: "stall", Label: l.Say("its work hangs"), Thread: true},
-		{Do: "panic", Label: l.Say("its work panics"), Thread: true},
-		{Do: "lose-request", Label: l.Say("lose its next request"), Thread: true, At: true},
-		{Do: "lose-reply", Label: l.Say("lose its next reply"), Thread: true, At: true},
-		{Do: "delay", Label: l.Say("delay its next request"), Thread: true, At: true, For: true},
-		{Do: "skip-unlock", Label: l.Say("it forgets its next unlock"), Thread: true},
-		{Do: "extra-unlock", Label: l.Say("it unlocks once too often"), Thread: true},
-		{Do: "evict", Label: l.Say("Redis evicts the key")},
-		{Do: "restart", Label: l.Say("Redis restarts"), Keep: true},
-		{Do: "fail-over", Label: l.Say("a replica takes over"), Behind: true},
-		{Do: "clock-jump", Label: l.Say("the clock of Redis jumps"), By: true},
-		{Do: "script-flush", Label: l.Say("Redis forgets its scripts")},
-		{Do: "down", Label: l.Say("Redis stops answering")},
-		{Do: "up", Label: l.Say("Redis answers again")},
+	var list []FaultKind
+	for _, k := range scenario.AllFaultKinds() {
+		has := func(field string) bool { return slices.Contains(k.Fields, field) }
+		list = append(list, FaultKind{
+			Do: k.Do, Label: l.Say(strikeLabel(k.Do)), Thread: len(k.Places) > 0, At: k.Call,
+			For: has("for"), By: has("by"), Behind: has("behind"), Keep: has("keep"),
+		})
+	}
+	return list
+}
+
+// strikeLabel says what goes wrong where a fault is struck by hand.
+func strikeLabel(do string) words.Text {
+	switch do {
+	case scenario.FaultPause:
+		return "pause a thread"
+	case scenario.FaultCrash:
+		return "crash a thread"
+	case scenario.FaultPanic:
+		return "its work panics"
+	case scenario.FaultStall:
+		return "its work hangs"
+	case scenario.FaultSkipUnlock:
+		return "it forgets its next unlock"
+	case scenario.FaultExtraUnlock:
+		return "it unlocks once too often"
+	case scenario.FaultLoseRequest:
+		return "lose its next request"
+	case scenario.FaultLoseReply:
+		return "lose its next reply"
+	case scenario.FaultLoseMessage:
+		return "lose its next message"
+	case scenario.FaultDelay:
+		return "delay its next request"
+	case scenario.FaultLateCopy:
+		return "its next request fails, and arrives late"
+	case scenario.FaultRestart:
+		return "Redis restarts"
+	case scenario.FaultFailOver:
+		return "a replica takes over"
+	case scenario.FaultEvict:
+		return "Redis evicts the key"
+	case scenario.FaultClockJump:
+		return "the clock of Redis jumps"
+	case scenario.FaultDown:
+		return "Redis stops answering"
+	case scenario.FaultUp:
+		return "Redis answers again"
+	case scenario.FaultScriptFlush:
+		return "Redis forgets its scripts"
+	default:
+		return words.Text(do)
 	}
 }
 
@@ -62,7 +97,8 @@ func FaultKinds(l words.Language) []FaultKind {
 type Option struct {
 	Thread     string `json:"thread"`
 	Background bool   `json:"background,omitempty"`
-	Can        bool   `json:"can"` // when it is its turn
+	Network    bool   `json:"network,omitempty"` // a late copy of what it sent
+	Can        bool   `json:"can"`               // when it is its turn
 	Choice     int    `json:"choice"`
 	Does       string `json:"does"`
 	Why        string `json:"why,omitempty"`
@@ -80,7 +116,7 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 		}
 	}
 	for _, o := range list {
-		next := Option{Thread: o.Thread, Background: o.Background, Choice: o.Choice, Does: does(l, o), Why: whyNot(l, o)}
+		next := Option{Thread: o.Thread, Background: o.Background, Network: o.Network, Choice: o.Choice, Does: does(l, o), Why: whyNot(l, o)}
 		if len(o.Armed) > 0 {
 			next.Armed = l.Say("⚡ waiting to strike: %s", armed(l, o.Armed))
 		}
@@ -124,6 +160,11 @@ func does(l words.Language, o run.Option) string {
 		return l.Say("watchdog: %s … in renew", o.First)
 	case run.NextArrive:
 		return l.Say("a delayed request arrives")
+	case run.NextCopy:
+		if o.Call.Name == lock.CallRenew {
+			return l.Say("a late copy of %s's %s arrives", o.Thread, o.Call.Name)
+		}
+		return l.Say("a late copy of %s's %s, level %d, arrives", o.Thread, o.Call.Name, o.Call.Level)
 	default:
 		return ""
 	}
@@ -155,6 +196,9 @@ func whyNot(l words.Language, o run.Option) string {
 	case run.Waits:
 		if o.Next == run.NextWork {
 			return l.Say("works until %s", l.Duration(o.At))
+		}
+		if o.Network {
+			return l.Say("on its way until %s", l.Duration(o.At))
 		}
 		return l.Say("waits until %s", l.Duration(o.At))
 	case run.IsPaused:

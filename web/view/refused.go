@@ -85,6 +85,8 @@ func refusal(l words.Language, r *run.Refusal) string { //nolint:cyclop,funlen /
 		return l.Say("Redis holds no data that could be lost.")
 	case run.LastUnlock:
 		return l.Say("%s is in its last unlock already.", r.Thread)
+	case run.OnItsWay:
+		return l.Say("The late copy of what %s sent arrives at %s.", r.Thread, at)
 	case run.NotLive:
 		return l.Say("Only a thread of a run that goes on, on the wall clock, can be steered.")
 	case run.IsSuspended:

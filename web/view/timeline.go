@@ -353,7 +353,10 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.Lines = append(c.Lines, t.line(b, c.Ordinal))
 		if c.Title == "" {
 			c.Title = b.Call
-			if b.GivesBack {
+			switch {
+			case b.Late:
+				c.Title = lateCopy(t.l, b.Call, b.Level)
+			case b.GivesBack:
 				c.Title = t.l.Say("gives back what it may have acquired")
 			}
 		}

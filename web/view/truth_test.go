@@ -8,6 +8,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/run"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/view"
 	"relock/web/words"
@@ -413,5 +414,118 @@ func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
 		if cell.Title != c.title || cell.Tone != c.tone || earlier != c.earlier {
 			t.Errorf("%s T%d: %+v", c.name, c.step, cell)
 		}
+	}
+}
+
+// What arrives late is shown as that, in a row of its own, and is neither its
+// thread's doing nor anything that its thread hears of.
+func TestALateCopyIsShownAsThat(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		step  int
+		title string
+		why   string
+		mark  view.Mark
+	}{
+		{"late-unlock", 8, "late copy of unlock, level 1", "A's unlock arrives late and deletes the key, though A is at level 1: whoever asks now gets in.", view.Struck},
+		{"late-inner-unlock", 12, "late copy of unlock, level 2", "A is at level 3, and its hold count is 1: the two must be equal.", view.Broken},
+		{"late-lock-naive", 8, "late copy of lock, level 1", "A's lock arrives late: HINCRBY makes its count 4, though A is at level 3.", view.Struck},
+		{"late-lock-orphan", 7, "late copy of lock, level 1", "A's lock arrives late: HINCRBY makes its count 1, though A has ended.", view.Struck},
+	} {
+		f := film(t, words.English, c.name)
+		row, frame := f.Rows()[c.step-1], f.Frames()[c.step-1]
+		if cell := row.Cells[0]; cell.Title != c.title || cell.Tone != view.Plain || len(cell.Notes)+len(cell.Earlier) > 0 {
+			t.Errorf("%s: %+v", c.name, cell)
+		}
+		if frame.Why != c.why || frame.Mark != c.mark {
+			t.Errorf("%s: %q, %s", c.name, frame.Why, frame.Mark)
+		}
+		marks := 0
+		for _, m := range whole(f.Lanes()).Lanes[0].Marks {
+			if m.Kind == view.MarkLate {
+				marks++
+			}
+		}
+		if marks != 1 {
+			t.Errorf("%s: %d marks of a late copy", c.name, marks)
+		}
+	}
+	// Whoever waits still does, and whoever worked, after it.
+	if got, want := film(t, words.English, "late-unlock").Rows()[8].Cells[0].Title, "working, level 1"; got != want {
+		t.Errorf("after it: %q, want %q", got, want)
+	}
+	for _, c := range []struct {
+		o    run.Option
+		want view.Option
+	}{
+		{
+			run.Option{Thread: "A", Network: true, Choice: -1, Next: run.NextCopy, Call: lock.Call{Name: "unlock", Level: 2}, First: "HEXISTS", Why: run.Waits, At: 85 * time.Millisecond},
+			view.Option{Thread: "A", Network: true, Can: true, Choice: -1, Does: "a late copy of A's unlock, level 2, arrives", Why: "on its way until 85 ms"},
+		},
+		{
+			run.Option{Thread: "A", Network: true, Choice: 1, Next: run.NextCopy, Call: lock.Call{Name: "renew", Level: 2}, First: "HEXISTS"},
+			view.Option{Thread: "A", Network: true, Can: true, Choice: 1, Does: "a late copy of A's renew arrives"},
+		},
+	} {
+		if got := view.NewOptions(words.English, []run.Option{c.o})[0]; got != c.want {
+			t.Errorf("%+v, want %+v", got, c.want)
+		}
+	}
+}
+
+// A thread that waits for its retry is drawn waiting while its late copy
+// arrives, and the lock that this deletes is one that it believes in.
+func TestLanesOfALateCopy(t *testing.T) {
+	p := whole(film(t, words.English, "late-unlock").Lanes())
+	parted := false
+	for _, b := range p.Lanes[0].Bars {
+		parted = parted || b.Parted
+	}
+	if !parted {
+		t.Error("A's bar is whole after its lock was deleted")
+	}
+	sc, err := scenario.Parse([]byte("lock: {lease: 1s, watchdog: off, retry: {times: 2, interval: 90ms}}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: lock, do: late-copy, for: 30ms}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	played := playScenario(t, sc)
+	f := view.NewFilm(words.English, sc, played.owners)
+	for _, e := range played.events {
+		f.Add(e)
+	}
+	if got, want := f.Rows()[1].Cells[0].Doing, view.Waiting; got != want {
+		t.Errorf("A is %q, want %q", got, want)
+	}
+	p = whole(f.Lanes())
+	if waits := p.Lanes[0].Waits; len(waits) != 1 || waits[0].To != p.Columns[2].X {
+		t.Errorf("A waits %v, want until %v", waits, p.Columns[2].X)
+	}
+}
+
+// What a late copy has done is not held to be the doing of the call that its
+// thread is in.
+func TestALateCopyIsNoPartOfACall(t *testing.T) {
+	p := play(t, "mutex-unsafe.yaml", as)
+	teller := view.NewTeller(words.English, p.sc, p.owners)
+	of := func(owner string) trace.KeyState {
+		for id, name := range p.owners {
+			if name == owner {
+				return trace.KeyState{Type: trace.TypeString, Value: &id, PTTL: 90}
+			}
+		}
+		return trace.Absent()
+	}
+	var told string
+	for i, e := range []trace.Event{
+		{Thread: "B", Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}, Key: of("B")},
+		{Thread: "A", Body: trace.Command{Call: "unlock", Level: 1, Attempt: 1, Args: []string{"DEL", p.sc.Lock.Key}, Reply: int64(1), Late: true}, Key: trace.Absent()},
+		{Thread: "A", Body: trace.Command{Call: "unlock", Level: 1, Attempt: 1, Args: []string{"DEL", p.sc.Lock.Key}, Reply: int64(0)}, Key: trace.Absent()},
+		{Thread: "A", Body: trace.Outcome{Call: "unlock", Result: trace.Released, Level: 1, Attempt: 1}, Key: trace.Absent()},
+	} {
+		e.Seq, e.Step = i+1, i+1
+		told = teller.Tell(e)
+	}
+	if want := "A has released the lock: its key was deleted."; told != want {
+		t.Errorf("%q, want %q", told, want)
 	}
 }

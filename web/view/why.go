@@ -47,8 +47,12 @@ type Teller struct {
 	dropped map[string]trace.Millis // when Redis last dropped a thread's key by its clock
 }
 
-// callOf is a call of a thread, of which there is one at a time.
-type callOf struct{ thread, call string }
+// callOf is a call of a thread, of which there is one at a time. What arrives
+// late is none of it.
+type callOf struct {
+	thread, call string
+	late         int // the step in which a late copy arrives, 0 of a call
+}
 
 // asked is what a call has asked of Redis since its last outcome.
 type asked struct {
@@ -158,11 +162,23 @@ func (t *Teller) thread(name string) *known {
 }
 
 func (t *Teller) call(thread, call string) *asked {
-	of := callOf{thread, call}
+	return t.askedBy(callOf{thread: thread, call: call})
+}
+
+func (t *Teller) askedBy(of callOf) *asked {
 	if t.asked[of] == nil {
 		t.asked[of] = &asked{}
 	}
 	return t.asked[of]
+}
+
+// callOfCommand is the call that a command belongs to, or the late copy.
+func callOfCommand(e trace.Event, b trace.Command) callOf {
+	of := callOf{thread: e.Thread, call: b.Call}
+	if b.Late {
+		of.late = e.Step
+	}
+	return of
 }
 
 // spec is the thread's part of the scenario.
@@ -251,7 +267,7 @@ func quorum(nodes []trace.KeyState) int { return len(nodes)/2 + 1 }
 
 // begin notes to which attempt a command belongs.
 func (t *Teller) begin(e trace.Event, b trace.Command) {
-	a := t.call(e.Thread, b.Call)
+	a := t.askedBy(callOfCommand(e, b))
 	if a.commands > 0 && (a.level != b.Level || a.attempt != b.Attempt) {
 		*a = asked{fault: a.fault, delayed: a.delayed}
 	}
@@ -663,6 +679,10 @@ func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
 			"%s hears no answer to its %s and cannot know that Redis has run %s.",
 			"%s hears no answer to retry %d of its %s and cannot know that Redis has run %s.",
 			a.last)
+	case a.fault == scenario.FaultLateCopy:
+		return t.sayTried(who, b,
+			"%s hears no answer to its %s and cannot know that it is still on its way.",
+			"%s hears no answer to retry %d of its %s and cannot know that it is still on its way.")
 	case a.fault == scenario.FaultLoseRequest:
 		return t.sayTried(who, b,
 			"%s hears no answer to its %s and cannot know that it never arrived.",
@@ -821,6 +841,8 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 		return t.say("%s is not told: the message is lost, so that only its own timer can wake it.", who)
 	case scenario.FaultDelay:
 		return t.say("%s's %s is held up on the way and reaches Redis %s later.", who, b.At, length)
+	case scenario.FaultLateCopy:
+		return t.say("%s's %s is held up on the way: it fails now, and Redis runs it %s later.", who, b.At, length)
 	default:
 		return t.say("%s is struck by a fault: %s.", who, b.Do)
 	}

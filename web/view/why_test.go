@@ -331,6 +331,74 @@ func TestRarerEventsAreTold(t *testing.T) {
 			"Redlock with a watchdog", "lock: {protocol: redlock, lease: 300ms, watchdog: 60ms, retry: {times: 2, interval: 20ms}}\nthreads: [{name: A, work: 90ms}]",
 			"A's watchdog has renewed: the lease now has 300 ms.",
 		},
+		{
+			"a call that fails and arrives later", one + "\nlock: {lease: 1s, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 30ms}]",
+			"A's unlock is held up on the way: it fails now, and Redis runs it 30 ms later.",
+		},
+		{
+			"a call that is still on its way", one + "\nlock: {lease: 1s}\nfaults: [{thread: A, at: lock, do: late-copy, for: 30ms}]",
+			"A hears no answer to its lock and cannot know that it is still on its way.",
+		},
+		{
+			"a retry that is still on its way", one + "\nlock: {lease: 1s}\nfaults: [{thread: A, at: lock, do: lose-request}, {thread: A, at: lock, do: late-copy, for: 30ms}]",
+			"A hears no answer to retry 1 of its lock and cannot know that it is still on its way.",
+		},
+		{
+			"a late copy that finds nothing", one + "\nlock: {lease: 1s, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 30ms}]",
+			"A's unlock arrives late: HEXISTS answers 0.",
+		},
+		{
+			"a late copy is before the retry", one + "\nlock: {lease: 1s, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: lock, do: late-copy, for: 5ms}]",
+			"A's lock arrives late: HINCRBY makes its count 1, and A is not told.",
+		},
+		{
+			"a late copy of a renewal", one + "\nlock: {lease: 90ms, watchdog: 20ms}\nfaults: [{thread: A, at: renew, do: late-copy, for: 25ms}]",
+			"A's renew arrives late: PEXPIRE gives the key 90 ms.",
+		},
+		{
+			"a late renewal of another's key", "threads: [{name: A, work: 30ms}, {name: B, start: 40ms, work: 50ms}]\nlock: {protocol: reentrant-naive, lease: 90ms, watchdog: 20ms}\nfaults: [{thread: A, at: renew, do: late-copy, for: 60ms}]",
+			"A's renew arrives late: PEXPIRE gives the key of B 90 ms.",
+		},
+		{
+			"a late copy deletes another's key", "threads: [{name: A, work: 30ms}, {name: B, start: 45ms, work: 50ms}]\nlock: {protocol: mutex-unsafe, lease: 900ms, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 30ms}]",
+			"A's unlock arrives late and deletes the key of B, who is not told.",
+		},
+		{
+			"a late copy deletes nothing", "threads: [{name: A, work: 30ms}]\nlock: {protocol: mutex-unsafe, lease: 900ms, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 30ms}]",
+			"A's unlock arrives late: DEL answers 0, there is no key.",
+		},
+		{
+			"a late copy deletes the key of who waits to send it again", "threads: [{name: A, work: 30ms}]\nlock: {protocol: mutex-unsafe, lease: 900ms, retry: {times: 1, interval: 50ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 30ms}]",
+			"A's unlock arrives late and deletes the key.",
+		},
+		{
+			"a mutex that comes late", one + "\nlock: {protocol: mutex, lease: 900ms, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: lock, do: late-copy, for: 90ms}]",
+			"A's lock arrives late: SET takes the lock, though A has ended.",
+		},
+		{
+			"a mutex that comes late, and before the retry", one + "\nlock: {protocol: mutex, lease: 200ms, retry: {times: 9, interval: 50ms}}\nfaults: [{thread: A, at: lock, do: late-copy, for: 30ms}]",
+			"A's lock arrives late: SET takes the lock, and A is not told.",
+		},
+		{
+			"a mutex that comes late and finds a key", one + "\nlock: {protocol: mutex, lease: 900ms, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: lock, do: late-copy, for: 30ms}]",
+			"A's lock arrives late: SET finds a key, and takes nothing.",
+		},
+		{
+			"a node is taken late", "threads: [{name: A, work: 30ms}]\nlock: {protocol: redlock, lease: 300ms}\nfaults: [{thread: A, at: lock, command: 2, do: late-copy, for: 90ms}]",
+			"A's lock arrives late: SET takes node 2.",
+		},
+		{
+			"a node is given back late", "threads: [{name: A, work: 30ms, repeat: 2}]\nlock: {protocol: redlock, lease: 300ms}\nfaults: [{thread: A, at: unlock, command: 2, do: late-copy, for: 20ms}]",
+			"A's unlock arrives late and deletes the key on node 2.",
+		},
+		{
+			"a late unlock hands the lock on", "threads: [{name: A, work: 30ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]\nlock: {protocol: reentrant-fair, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 20ms}]",
+			"A's unlock arrives late: HINCRBY hands the lock to B.",
+		},
+		{
+			"a late command that fails", one + "\nlock: {protocol: setnx-hash, lease: 900ms, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: lock, command: 3, do: late-copy, for: 90ms}]",
+			"A's lock arrives late: HSET gets an error.",
+		},
 		{"the mutex renews", "lock: {protocol: mutex, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]", "A's watchdog renews: PEXPIRE lifts what is left of the lease from 60 ms to 90 ms."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -361,6 +429,9 @@ func TestWhatCannotBeIsToldAllTheSame(t *testing.T) {
 		trace.Command{Args: []string{"ZPOPMIN"}, Reply: []any{int64(1)}},
 		trace.Command{Args: []string{"GET"}, Reply: "x"},
 		trace.Command{Args: []string{"SET", "k", "v", "PX"}},
+		trace.Command{Late: true},
+		trace.Command{Args: []string{"HINCRBY"}, Late: true},
+		trace.Command{Args: []string{"DEL"}, Node: 9, Late: true},
 		trace.Outcome{},
 		trace.Wait{},
 		trace.Fault{Do: "x"},

@@ -24,7 +24,7 @@ type command struct {
 
 // about gathers what surrounds a command.
 func (t *Teller) about(e trace.Event, b trace.Command) command {
-	c := command{Command: b, who: e.Thread, before: t.before, after: e.Key, asked: t.call(e.Thread, b.Call)}
+	c := command{Command: b, who: e.Thread, before: t.before, after: e.Key, asked: t.askedBy(callOfCommand(e, b))}
 	c.verb = strings.ToUpper(c.arg(0))
 	c.n, _ = b.Reply.(int64)
 	c.text, _ = b.Reply.(string)
@@ -67,6 +67,9 @@ func (c command) px() (time.Duration, bool) {
 
 func (t *Teller) command(e trace.Event, b trace.Command) string {
 	c := t.about(e, b)
+	if b.Late {
+		return t.lateCommand(e, c)
+	}
 	if b.Error != "" {
 		return t.failedCommand(c)
 	}

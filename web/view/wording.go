@@ -119,6 +119,14 @@ func outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	}
 }
 
+// lateCopy is what arrives when nobody waits for it any more.
+func lateCopy(l words.Language, call string, level int) string {
+	if call == lock.CallRenew {
+		return l.Say("late copy of %s", call)
+	}
+	return l.Say("late copy of %s, level %d", call, level)
+}
+
 // failure words the error of a call by its innermost part. What Redis itself
 // has answered stays as it is.
 func failure(l words.Language, text string) string {
@@ -224,6 +232,8 @@ func faultName(l words.Language, do string) string {
 		return l.Say("lose-reply")
 	case scenario.FaultDelay:
 		return l.Say("delay")
+	case scenario.FaultLateCopy:
+		return l.Say("late-copy")
 	default:
 		return do // of Redis: no thread has these
 	}
@@ -261,6 +271,8 @@ func fault(l words.Language, b trace.Fault) string {
 		return l.Say("fault: the reply is lost")
 	case scenario.FaultDelay:
 		return l.Say("fault: the request is delayed by %s", length)
+	case scenario.FaultLateCopy:
+		return l.Say("fault: the call fails now, its request reaches Redis %s later", length)
 	default:
 		return l.Say("fault: %s", faultName(l, b.Do))
 	}

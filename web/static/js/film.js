@@ -44,6 +44,7 @@
  * @typedef {object} Option what a thread would do next
  * @property {string} thread
  * @property {boolean} [background] its watchdog
+ * @property {boolean} [network] a late copy of what it sent
  * @property {boolean} can
  * @property {number} choice
  * @property {string} does

@@ -16,6 +16,11 @@ import { say } from "./words.js";
  * @typedef {import("./film.js").Option} Option
  * @typedef {import("./film.js").Pointless} Pointless
  *
+ * @typedef {object} Mover who is to move
+ * @property {string} thread
+ * @property {boolean} [background] its watchdog instead
+ * @property {boolean} [network] or a late copy of what it sent
+ *
  * @typedef {object} Own what a branch has beside its film
  * @property {number} id
  * @property {number} parent -1: none
@@ -348,11 +353,11 @@ export function play(stage) {
   // ---- acting
 
   /**
-   * @param {string} thread
-   * @param {boolean} background its watchdog instead
+   * @param {Mover} who
    */
-  function step(thread, background = false) {
-    const all = (branch().positions[view.at()].options ?? []).filter((o) => o.thread === thread && Boolean(o.background) === background);
+  function step(who) {
+    const thread = who.thread;
+    const all = (branch().positions[view.at()].options ?? []).filter((o) => same(o, who));
     const option = all.find((o) => o.can);
     if (!view.whole()) {
       complain(unfinished());
@@ -360,6 +365,10 @@ export function play(stage) {
     }
     if (!option) {
       const why = all.map((o) => o.why || o.does).filter(Boolean).join(say(", "));
+      if (who.network && why) {
+        complain(say("%s's late copy cannot arrive now: %s.", thread, why));
+        return;
+      }
       complain(why ? say("%s cannot move now: %s.", thread, why) : say("%s cannot move now: it has nothing to do.", thread));
       return;
     }
@@ -370,13 +379,19 @@ export function play(stage) {
       return;
     }
     const before = view.row();
-    act({ do: "step", thread: option.thread, background: option.background ?? false }, "", () => {
-      const again = branch().positions[view.at()].options?.some((o) => o.can && o.thread === thread && Boolean(o.background) === background);
+    act({ do: "step", thread, background: Boolean(who.background), network: Boolean(who.network) }, "", () => {
+      const again = branch().positions[view.at()].options?.some((o) => o.can && same(o, who));
       if (view.row() === before && again) {
-        step(thread, background); // nothing of it shows: it has asked a node that is down
+        step(who); // nothing of it shows: it has asked a node that is down
       }
     });
   }
+
+  /**
+   * @param {Mover} a
+   * @param {Mover} b
+   */
+  const same = (a, b) => a.thread === b.thread && Boolean(a.background) === Boolean(b.background) && Boolean(a.network) === Boolean(b.network);
 
   const unfinished = () => say("This decision is not over: step on to T%s, then act.", String(branch().positions[view.at()].row));
 
@@ -492,7 +507,7 @@ export function play(stage) {
       }
       const name = CSS.escape(option.thread);
       list.append(optionIn(option, "li", unfinished));
-      if (option.background) {
+      if (option.background || option.network) {
         stage.querySelector(`[data-coming="${name}"]`)?.append(optionIn(option, "div", unfinished));
       } else {
         stage.querySelector(`[data-next="${name}"]`)?.append(optionIn(option, "div", unfinished));
@@ -518,15 +533,19 @@ export function play(stage) {
    * @param {string} unfinished why nobody can act here, or ""
    */
   function optionIn(option, tag, unfinished) {
-    const label = option.background ? say("Step %s's watchdog", option.thread) : say("Step %s", option.thread);
-    const button = make("button", { type: "button", class: option.background ? "step small" : "step" }, label);
-    button.dataset.option = `${tag}${option.thread}${option.background ?? false}`;
+    const label = option.network
+      ? say("Deliver %s's late copy", option.thread)
+      : option.background
+        ? say("Step %s's watchdog", option.thread)
+        : say("Step %s", option.thread);
+    const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, label);
+    button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false].join(" ");
     const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
     // Whatever cannot be done now keeps the focus, and says why.
     button.setAttribute("aria-disabled", String(!option.can || unfinished !== ""));
     button.setAttribute("aria-label", `${label}: ${text}`);
     button.title = text;
-    button.onclick = () => inTurn(() => step(option.thread, Boolean(option.background)));
+    button.onclick = () => inTurn(() => step(option));
     const entry = make(tag, { class: "option" }, button, make("span", { class: "does" }, text));
     entry.classList.add(`t${threads.indexOf(option.thread) % 8}`);
     return entry;
@@ -787,7 +806,7 @@ export function play(stage) {
       if (thread && after === "x") {
         strike({ do: "pause", thread, for: "300ms" }, say("Pause %s for 300 ms", thread));
       } else if (thread) {
-        inTurn(() => step(thread));
+        inTurn(() => step({ thread }));
       }
     },
   );
