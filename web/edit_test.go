@@ -324,6 +324,8 @@ func FuzzTrace(f *testing.F) {
 {"seq":3,"step":4,"thread":"A","kind":"outcome","call":"","result":"error","error":":"}
 {"seq":4,"step":4,"thread":"","kind":"violation"}{"seq":5,"step":4,"thread":"A","kind":"end"}{"seq":6,"step":5,"thread":"A","kind":"resource"}`))
 	f.Add([]byte(head + `{"seq":1,"step":1,"thread":"A","kind":"command","args":[]}`))
+	f.Add([]byte(head + `{"seq":1,"step":1,"thread":"A","kind":"command","call":"unlock","args":["HINCRBY"],"late":true}
+{"seq":2,"step":1,"thread":"A","kind":"command","call":"x","args":["HMGET",""],"reply":[1,[]],"late":true,"node":7}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		send := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/traces", bytes.NewReader(data))
 		got := httptest.NewRecorder()

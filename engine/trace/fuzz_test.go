@@ -9,7 +9,7 @@ import (
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"relock":1,"scenario":{"seed":1},"seed":1,"store":"embedded","clock":"virtual","owners":{"id":"A"}}
-{"seq":1,"step":1,"at_ms":66.667,"thread":"A","kind":"command","call":"lock","attempt":1,"level":1,"script":"lock.lua","line":10,"args":["HGET","k"],"reply":[null,1,"x",[]],"key":{"type":"string","value":"x","pttl_ms":7},"belief":{"A":2}}
+{"seq":1,"step":1,"at_ms":66.667,"thread":"A","kind":"command","call":"lock","attempt":1,"level":1,"script":"lock.lua","line":10,"args":["HGET","k"],"reply":[null,1,"x",[]],"late":true,"key":{"type":"string","value":"x","pttl_ms":7},"belief":{"A":2}}
 {"kind":"wait","for_ms":1,"why":"retry"}{"kind":"fault","do":"pause","for":"1ms","for_ms":1}
 {"kind":"expired","was":{"type":"hash","fields":{"a":"1"},"pttl_ms":0}}{"kind":"violation","rule":"orphan","threads":["A"],"detail":"d"}{"kind":"end","result":"done"}`))
 	f.Add([]byte(`{"relock":1,"scenario":null}` + "\n" + `{"Kind":"end","kind":"work","at_ms":-0.0,"belief":null}` + "\nnull"))

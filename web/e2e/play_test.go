@@ -501,3 +501,43 @@ func TestNobodyMovesInsideOfAScript(t *testing.T) {
 	do(ctx, t, chromedp.KeyEvent("o"), chromedp.KeyEvent("2"))
 	at(ctx, t, "2 of 2 · T2 ·")
 }
+
+// A late copy has a button of its own, which says when it arrives, and can be
+// asked for by hand.
+func TestALateCopyIsDelivered(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/late-unlock"))
+	at(ctx, t, "at the start · 0 ms")
+	for i, thread := range []string{"A", "B", "B", "A"} {
+		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="`+thread+`"] .step`)))
+		at(ctx, t, fmt.Sprintf("%[1]d of %[1]d", i+1))
+	}
+	const deliver = `[...document.querySelectorAll('[data-coming="A"] .option:has([data-option="div A false true"])')].map((o) => o.innerText.replace(/\s+/g, " ")).join()`
+	if got, want := get[string](ctx, t, deliver), "Deliver A's late copy on its way until 85 ms · a late copy of A's unlock, level 1, arrives"; got != want {
+		t.Errorf("under way: %q, want %q", got, want)
+	}
+	for i, thread := range []string{"B", "A", "A"} {
+		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="`+thread+`"] .step`)))
+		at(ctx, t, fmt.Sprintf("%[1]d of %[1]d", i+5))
+	}
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-coming="A"] [data-option="div A false true"]`)))
+	at(ctx, t, "8 of 8 · T8 · 85 ms")
+	until(ctx, t, `document.querySelector("#rows tr[aria-current]")?.innerText.includes("late copy of unlock, level 1")`)
+	until(ctx, t, `document.querySelectorAll(".lane-late").length === 1`)
+	if got := get[string](ctx, t, deliver); got != "" {
+		t.Errorf("still under way: %q", got)
+	}
+	if got := get[string](ctx, t, `document.querySelector('[data-belief="A"]').textContent`); got != "inside, level 1" {
+		t.Errorf("A believes: %q", got)
+	}
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="strike"]`)), chromedp.WaitVisible(chromedp.CSS("#fault-do")), chromedp.SetValue(chromedp.CSS("#fault-do"), "late-copy"))
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.getElementById("fault-do").dispatchEvent(new Event("input", { bubbles: true })); undefined`))
+	if got, want := get[string](ctx, t, `[...document.querySelectorAll("#strike-form [data-part]:not([hidden])")].map((p) => p.dataset.part).join()`), "thread,at,for"; got != want {
+		t.Errorf("the dialog asks for %q, want %q", got, want)
+	}
+	do(ctx, t, chromedp.SetValue(chromedp.CSS("#fault-at"), "unlock"), chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	until(ctx, t, `document.querySelector('[data-coming="A"]').innerText.includes("waiting to strike: late-copy (unlock)")`)
+	if got := get[string](ctx, t, problem); got != "" {
+		t.Errorf("the page complains: %q", got)
+	}
+}

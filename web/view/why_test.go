@@ -392,7 +392,15 @@ func TestRarerEventsAreTold(t *testing.T) {
 			"A's unlock arrives late and deletes the key on node 2.",
 		},
 		{
-			"a late unlock hands the lock on", "threads: [{name: A, work: 30ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]\nlock: {protocol: reentrant-fair, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 20ms}]",
+			"a late unlock with a number", "threads: [{name: A, work: 30ms, repeat: 2}]\nlock: {protocol: reentrant-sequenced, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 20ms}]",
+			"A's unlock arrives late: HMGET finds number 3 of its calls, and a smaller number is refused.",
+		},
+		{
+			"a late lock that is over", "threads: [{name: A, work: 30ms}]\nlock: {protocol: reentrant-sequenced, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: lock, do: late-copy, for: 90ms}]",
+			"A's lock arrives late: HGET finds number 2 of its calls, and a smaller number is refused.",
+		},
+		{
+			"a late unlock hands the lock on", "threads: [{name: A, work: 30ms}, {name: B, start: 5ms, work: 20ms}]\nlock: {protocol: reentrant-fair, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 5ms}]",
 			"A's unlock arrives late: HINCRBY hands the lock to B.",
 		},
 		{

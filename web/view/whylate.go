@@ -24,6 +24,9 @@ func (t *Teller) lateCommand(e trace.Event, c command) string {
 			return t.say("%s's %s arrives late: PEXPIRE gives the key %s.", c.who, c.Call, t.ms(c.number(2)))
 		}
 	}
+	if number, ok := t.lateNumber(c); ok {
+		return t.say("%s's %s arrives late: %s finds number %s of its calls, and a smaller number is refused.", c.who, c.Call, c.verb, number)
+	}
 	switch c.Reply.(type) {
 	case int64, string:
 		if n := number(c.Reply); n != 0 || c.Reply == int64(0) || c.Reply == "0" {
@@ -31,6 +34,20 @@ func (t *Teller) lateCommand(e trace.Event, c command) string {
 		}
 	}
 	return t.say("%s's %s arrives late, and runs %s.", c.who, c.Call, c.verb)
+}
+
+// lateNumber is the number of its thread's calls that a late copy is compared
+// with, where the lock has such.
+func (t *Teller) lateNumber(c command) (string, bool) {
+	switch fields, _ := c.Reply.([]any); {
+	case c.ofPast() && c.verb == "HGET" && c.text != "":
+		return c.text, true
+	case c.verb == "HMGET" && len(fields) == 2:
+		number, ok := fields[1].(string)
+		return number, ok
+	default:
+		return "", false
+	}
 }
 
 func (t *Teller) lateCount(e trace.Event, c command) string {
