@@ -144,6 +144,12 @@ faults: [{thread: A, at: unlock, do: skip-unlock}, {thread: A, at: renew, do: la
 			"330ms A renew 1: PEXPIRE=1", "orphan", "330ms",
 		},
 		{
+			"nothing else could let another in", strings.Replace(lock, "{lease", "{protocol: mutex-unsafe, lease", 1) + `
+threads: [{name: A, work: 10ms, repeat: 2}, {name: B, start: 25ms, work: 10ms, retry: {times: unlimited, interval: 20ms}}]
+faults: [{thread: A, at: unlock, do: late-copy, for: 100ms}, {thread: A, at: lock, round: 2, command: 2, do: crash}]`,
+			"110ms A unlock 1: DEL=1", "", "135ms",
+		},
+		{
 			"just after a call that failed", lock + `
 threads: [{name: A, work: 10ms, repeat: 2}]
 faults: [{thread: A, at: unlock, do: late-copy, for: 21ms}, {thread: A, at: unlock, round: 2, do: lose-request}]`,
