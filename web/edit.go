@@ -76,7 +76,10 @@ func written(sc *scenario.Scenario) (string, error) {
 // into the YAML, and the form is made of that.
 func (s *Server) edited(l words.Language, v url.Values, action string) view.Editor {
 	base, text := draft.Lines(v.Get("base")), draft.Lines(v.Get("yaml"))
-	merged, err := draft.Merge(base, text, action, v)
+	merged, err := text, error(nil)
+	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake names it
+		merged, err = draft.Merge(base, text, action, v)
+	}
 	e := view.Editor{Text: merged, Base: merged, Store: view.Store(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
 	e.Form, e.Mistakes = view.NewForm(l, merged)
 	if err != nil && action != draft.Unfold {

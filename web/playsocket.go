@@ -35,6 +35,9 @@ const (
 	// showEvery is how often a page sees how far a run has come: often enough
 	// to be believed, seldom enough not to slow it down.
 	showEvery = 250 * time.Millisecond
+
+	// workFor is how long a command works before others have their turn.
+	workFor = 50 * time.Millisecond
 )
 
 // command is what a page asks for. Do says which of the others count.
@@ -117,6 +120,16 @@ type player struct {
 	conn    *websocket.Conn
 	session *engine.Session
 	sent    map[int]*shown // by branch
+	address string         // whose turns it takes
+	hasTurn bool
+}
+
+// pause lets others work in the midst of a long command. It fails with ctx's
+// cause.
+func (p *player) pause(ctx context.Context) error {
+	err := p.s.turns.Pause(ctx, p.address)
+	p.hasTurn = err == nil
+	return err //nolint:wrapcheck // the connection's end
 }
 
 // shown is a branch as far as it was rendered for the page.
@@ -146,27 +159,28 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		defer gone()
 		readCommands(ctx, conn, commands)
 	}()
-	p := &player{s: s, l: words.From(r.Context()), conn: conn}
+	p := &player{s: s, l: words.From(r.Context()), conn: conn, address: address(r)}
+	defer func() {
+		if p.session != nil {
+			p.session.Close()
+		}
+		_ = conn.Close()
+		gone()
+		<-read
+	}()
 	p.serve(ctx, commands)
-	if p.session != nil {
-		p.session.Close()
-	}
-	_ = conn.Close()
-	gone()
-	<-read
 	return nil
 }
 
 // readCommands hands on what a page sends, at a pace that one machine can
 // serve, until the connection ends.
 func readCommands(ctx context.Context, conn *websocket.Conn, commands chan<- []byte) {
-	conn.SetReadLimit(maxCommand)
 	alive := func(string) error { return conn.SetReadDeadline(time.Now().Add(pongWait)) }
 	conn.SetPongHandler(alive)
 	_ = alive("")
 	pace := rate.NewLimiter(commandRate, commandBurst)
 	for {
-		_, text, err := conn.ReadMessage()
+		text, err := receive(conn, maxCommand)
 		if err != nil || pace.Wait(ctx) != nil {
 			return
 		}
@@ -202,12 +216,15 @@ func (p *player) serve(ctx context.Context, commands <-chan []byte) {
 
 // inTurn carries out a command when the machine has room for it.
 func (p *player) inTurn(ctx context.Context, text []byte) error {
-	select {
-	case p.s.working <- struct{}{}:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	if err := p.s.turns.Take(ctx, p.address); err != nil {
+		return err //nolint:wrapcheck // the connection's end
 	}
-	defer func() { <-p.s.working }()
+	p.hasTurn = true
+	defer func() {
+		if p.hasTurn {
+			p.s.turns.Done(p.address)
+		}
+	}()
 	return p.carryOut(ctx, text)
 }
 
@@ -480,7 +497,7 @@ func (p *player) moved(c command, move func() (*engine.Branch, error)) error {
 func (p *player) show(c command, b *engine.Branch) error {
 	a := answer{Re: c.ID, Branch: &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}}
 	done := p.sent[b.ID]
-	if done == nil {
+	if done == nil || done.events > len(b.Events) {
 		done = &shown{film: view.NewFilm(p.l, p.session.Scenario(), b.Header.Owners)}
 		if p.sent[b.Parent] != nil {
 			done.positions = b.Fork + 1
@@ -566,13 +583,19 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Why: run.IsOver}
 	}
-	shown := time.Now()
+	shown, began := time.Now(), time.Now()
 	for !b.Positions[len(b.Positions)-1].Over {
 		if time.Since(shown) >= showEvery {
 			if err := p.show(c, b); err != nil {
 				return err
 			}
 			shown = time.Now()
+		}
+		if time.Since(began) >= workFor {
+			if err := p.pause(ctx); err != nil {
+				return err
+			}
+			began = time.Now()
 		}
 		before := len(b.Events)
 		if _, err := p.session.Step(ctx, b.ID); err != nil {

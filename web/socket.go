@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -104,17 +105,34 @@ func steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 // person, and ends with the connection.
 func read(conn *websocket.Conn, received func([]byte)) {
 	pace := rate.NewLimiter(commandRate, commandBurst)
-	conn.SetReadLimit(maxFrame)
 	alive := func(string) error { return conn.SetReadDeadline(time.Now().Add(pongWait)) }
 	conn.SetPongHandler(alive)
 	_ = alive("")
 	for {
-		_, text, err := conn.ReadMessage()
+		text, err := receive(conn, maxFrame)
 		if err != nil || pace.Wait(context.Background()) != nil {
 			return
 		}
 		received(text)
 	}
+}
+
+// receive reads one message of at most limit bytes, counted as they are after
+// decompression: a frame of a few bytes can be a gigabyte. It closes the
+// connection on a longer one, and returns the connection's error.
+func receive(conn *websocket.Conn, limit int64) ([]byte, error) {
+	conn.SetReadLimit(limit)
+	_, message, err := conn.NextReader()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // only ever compared with nil
+	}
+	text, err := io.ReadAll(io.LimitReader(message, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		close := websocket.FormatCloseMessage(websocket.CloseMessageTooBig, "")
+		_ = conn.WriteControl(websocket.CloseMessage, close, time.Now().Add(writeLimit))
+		return nil, websocket.ErrReadLimit
+	}
+	return text, err //nolint:wrapcheck // only ever compared with nil
 }
 
 // write sends frames until the viewer goes or is closed.

@@ -96,10 +96,10 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	if err := s.sessions.Allow(address(r)); err != nil {
 		return limitError(err)
 	}
-	if !s.turn(r.Context()) {
+	if !s.turn(r) {
 		return nil // the visitor has left
 	}
-	defer s.done()
+	defer s.done(r)
 	h, events, sc, err := readTrace(data)
 	if err == nil {
 		if rows := rowsOf(h, events, sc); rows*len(sc.Threads) > maxCells {
@@ -147,10 +147,10 @@ func (s *Server) withTrace(r *http.Request, use func(*recording) error) error {
 	if !ok {
 		return errNoTrace
 	}
-	if !s.turn(r.Context()) {
+	if !s.turn(r) {
 		return nil // the visitor has left
 	}
-	defer s.done()
+	defer s.done(r)
 	header, events, sc, err := readTrace(kept.data)
 	if err != nil {
 		return fmt.Errorf("web: a trace that was read before: %w", err)

@@ -23,6 +23,7 @@ import (
 	"relock/web/session"
 	"relock/web/static"
 	"relock/web/templates"
+	"relock/web/turn"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -49,7 +50,7 @@ type Server struct {
 	static   *static.Files
 	links    *link.Shelf
 	traces   *traceShelf
-	working  chan struct{} // one for each command that is being carried out
+	turns    *turn.Turns // to work on a request or command
 	examples []example
 	gallery  func() map[string]picture
 	handler  http.Handler
@@ -78,7 +79,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, static: files, links: links, traces: newTraceShelf(), working: make(chan struct{}, 2*runtime.GOMAXPROCS(0))}
+	s := &Server{log: c.Log, external: c.External, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0))}
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
@@ -93,16 +94,16 @@ func New(c Config) (*Server, error) {
 	handle("GET /scenarios", s.page(s.scenarios))
 	handle("GET /about", s.page(s.about))
 	handle("GET /api", s.page(s.api))
-	handle("GET /edit", s.page(s.edit))
-	handle("POST /edit", s.page(s.reedit))
-	handle("POST /edit/scenario", s.page(s.convert))
+	handle("GET /edit", s.page(s.inTurn(s.edit)))
+	handle("POST /edit", s.page(s.inTurn(s.reedit)))
+	handle("POST /edit/scenario", s.page(s.inTurn(s.convert)))
 	handle("POST /edit/file", s.page(s.openFile))
 	handle("POST /traces", s.page(s.keepTrace))
 	handle("GET /traces/{id}", s.page(s.showTrace))
 	handle("GET /traces/{id}/trace", s.page(s.keptTrace))
 	handle("GET /traces/{id}/lanes", s.page(s.traceLanes))
 	handle("GET /traces/{id}/export", s.page(s.exportTrace))
-	handle("POST /runs", s.page(s.start))
+	handle("POST /runs", s.page(s.inTurn(s.start)))
 	handle("GET /runs/{id}", s.page(s.show))
 	handle("GET /runs/{id}/trace", s.page(s.trace))
 	handle("GET /runs/{id}/socket", s.page(s.socket))
@@ -215,6 +216,17 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 		if rerr := render(r.Context(), w, status.status, templates.MessagePage(m)); rerr != nil {
 			s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", rerr.Error()))
 		}
+	}
+}
+
+// inTurn has a handler work when it is the visitor's turn.
+func (s *Server) inTurn(h func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if !s.turn(r) {
+			return nil // the visitor has left
+		}
+		defer s.done(r)
+		return h(w, r)
 	}
 }
 

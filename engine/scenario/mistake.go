@@ -79,6 +79,22 @@ func (m Mistakes) sorted() Mistakes {
 	return m
 }
 
+// MaxMistakes is how many mistakes are named: whoever makes more has one cause
+// for most of them.
+const MaxMistakes = 20
+
+// named are the first mistakes by line, the last one of them being how many
+// more there are.
+func (m Mistakes) named() Mistakes {
+	m = m.sorted()
+	if len(m) <= MaxMistakes {
+		return m
+	}
+	rest := len(m) - (MaxMistakes - 1)
+	last := Mistake{m[MaxMistakes-1].Line, "", say("%s more mistakes from here on", rest), say("none")}
+	return append(slices.Clip(m[:MaxMistakes-1]), last)
+}
+
 // maxGiven is how much of a wrong value a mistake repeats.
 const maxGiven = 60
 

@@ -41,7 +41,7 @@ func read(data []byte, p *parser) (*Scenario, Mistakes) {
 		return nil, mistakes
 	}
 	s := p.scenario(root)
-	return s, p.mistakes.sorted()
+	return s, p.mistakes.named()
 }
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)

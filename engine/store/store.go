@@ -56,10 +56,15 @@ func start(now time.Time) (*miniredis.Miniredis, *redis.Client) {
 	}
 	server.ClockTTL(true)
 	return server, redis.NewClient(&redis.Options{
-		Addr:                     "embedded:0", // never dialled
-		Dialer:                   func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
-		MaxRetries:               -1,
-		ContextTimeoutEnabled:    true,
+		Addr:                  "embedded:0", // never dialled
+		Dialer:                func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
+		MaxRetries:            -1,
+		ContextTimeoutEnabled: true,
+		// A machine that is too busy is slow, and must not be different: nothing
+		// in this process times out by the wall's clock.
+		ReadTimeout:              -1,
+		WriteTimeout:             -1,
+		PoolTimeout:              time.Hour,
 		DisableIdentity:          true,
 		PoolSize:                 poolSize,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -108,6 +108,9 @@ type former struct {
 func NewForm(l words.Language, text string) (Form, []Mistake) {
 	sc, found := scenario.Draft([]byte(text))
 	mistakes := NewMistakes(l, found)
+	if len(text) > scenario.MaxBytes {
+		return Form{}, mistakes
+	}
 	d, err := draft.Read(text)
 	if err != nil {
 		return Form{}, mistakes
@@ -130,7 +133,7 @@ func (f *former) form() Form {
 	form.Retry = Part{Fields: f.retry("lock.retry", f.sc.Lock.Retry)}
 	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock.retry")...)
 	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock")...)
-	for i := range f.d.Len("threads") {
+	for i := range min(f.d.Len("threads"), scenario.MaxThreads) {
 		form.Threads = append(form.Threads, f.thread(i))
 	}
 	form.ListWrong = f.rest("threads")
@@ -142,7 +145,7 @@ func (f *former) form() Form {
 	form.Defaults.Fields = append(f.work("defaults", usual), f.seldom("defaults", usual)...)
 	form.Defaults.Mistakes = f.rest("defaults")
 	form.ShareOpen = f.d.Has("defaults")
-	for i := range f.d.Len("faults") {
+	for i := range min(f.d.Len("faults"), scenario.MaxFaults) {
 		form.Faults = append(form.Faults, f.fault(i))
 	}
 	form.FaultWrong = f.rest("faults")

@@ -1,0 +1,107 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"relock/web/turn"
+)
+
+// One address has a hundred requests in line, another asks for one: it waits
+// for one piece of work and not for a hundred.
+func TestWhoAsksLittleIsNotHeldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turn.New(2)
+		work := func(address string) time.Duration {
+			began := time.Now()
+			if err := turns.Take(t.Context(), address); err != nil {
+				t.Error(err)
+			}
+			waited := time.Since(began)
+			time.Sleep(time.Second)
+			turns.Done(address)
+			return waited
+		}
+		for range 100 {
+			go work("many")
+		}
+		synctest.Wait()
+		if waited := work("few"); waited != 0 { // one turn is never theirs
+			t.Errorf("waited %v, want none: one address never has all turns", waited)
+		}
+		for range 5 {
+			go work("others")
+		}
+		synctest.Wait()
+		if waited := work("few"); waited > 2*time.Second { // one round
+			t.Errorf("waited %v behind two others", waited)
+		}
+		time.Sleep(5 * time.Minute)
+	})
+}
+
+func TestTurnsGoRound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turn.New(1)
+		if err := turns.Take(t.Context(), "x"); err != nil {
+			t.Fatal(err)
+		}
+		var order []string
+		for _, address := range []string{"a", "a", "a", "b", "b", "c"} {
+			go func() {
+				if err := turns.Take(t.Context(), address); err != nil {
+					t.Error(err)
+				}
+				order = append(order, address)
+				turns.Done(address)
+			}()
+			synctest.Wait()
+		}
+		turns.Done("x")
+		synctest.Wait()
+		if got := fmt.Sprint(order); got != "[a b c a b a]" {
+			t.Errorf("in the order %s", got)
+		}
+	})
+}
+
+func TestPauseAndLeaving(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turn.New(1)
+		if err := turns.Take(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		if err := turns.Pause(t.Context(), "a"); err != nil { // nobody waits
+			t.Error(err)
+		}
+		worked := false
+		go func() {
+			if turns.Take(t.Context(), "b") == nil {
+				worked = true
+				turns.Done("b")
+			}
+		}()
+		ctx, cancel := context.WithCancel(t.Context())
+		left := make(chan error, 1)
+		go func() { left <- turns.Take(ctx, "c") }()
+		synctest.Wait()
+		cancel()
+		if err := <-left; !errors.Is(err, context.Canceled) {
+			t.Errorf("who left got %v", err)
+		}
+		if err := turns.Pause(t.Context(), "a"); err != nil || !worked {
+			t.Errorf("after a pause: %v, the other worked: %v", err, worked)
+		}
+		turns.Done("a")
+		for range 2 { // nothing was lost
+			if err := turns.Take(t.Context(), "d"); err != nil {
+				t.Error(err)
+			}
+			turns.Done("d")
+		}
+	})
+}
