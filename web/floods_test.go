@@ -60,3 +60,20 @@ func keys(n int) string {
 	}
 	return b.String()
 }
+
+// A session says when it holds as much as it may, and goes on when a branch was
+// dropped.
+func TestASessionHoldsSoMuchAndNoMore(t *testing.T) {
+	p := open(t, nil).page(t)
+	p.must(object{"do": "open", "scenario": "lock: {lease: 30ms, watchdog: 10ms, retry: {times: 100, interval: 20ms}}\n" +
+		"threads: [{name: A, work: 10s}, {name: B, work: 1s}]\ndefaults: {repeat: 100}"})
+	refused, _ := p.ask(object{"do": "run", "to": "end"})
+	if !strings.Contains(refused, "8,000 events") {
+		t.Fatalf("refused: %q", refused)
+	}
+	if refused, _ = p.ask(object{"do": "step"}); !strings.Contains(refused, "8,000 events") {
+		t.Errorf("one step more: %q", refused)
+	}
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	p.must(object{"do": "run", "to": "end"})
+}

@@ -19,6 +19,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/link"
+	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/view"
 	"relock/web/words"
@@ -122,6 +123,25 @@ type player struct {
 	sent    map[int]*shown // by branch
 	address string         // whose turns it takes
 	hasTurn bool
+	account *session.Account
+}
+
+// hold counts what the session holds now. It fails with a sentence where that
+// is too much.
+func (p *player) hold() error {
+	events := 0
+	for _, b := range p.session.Branches() {
+		events += len(b.Events)
+	}
+	switch err := p.account.Hold(events); {
+	case errors.Is(err, session.ErrFull):
+		return mistake("A session can hold %d events; drop a branch, or run the scenario as a whole.", session.EventsOfStepper)
+	case errors.Is(err, session.ErrFullAddress):
+		return mistake("Those who step from your address hold as many events as they may; drop branches, or try again when somebody has left.")
+	case err != nil:
+		return mistake("Those who step hold as many events as this server can keep; try again when somebody has left.")
+	}
+	return nil
 }
 
 // pause lets others work in the midst of a long command. It fails with ctx's
@@ -159,8 +179,9 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		defer gone()
 		readCommands(ctx, conn, commands)
 	}()
-	p := &player{s: s, l: words.From(r.Context()), conn: conn, address: address(r)}
+	p := &player{s: s, l: words.From(r.Context()), conn: conn, address: address(r), account: s.ledger.Open(address(r))}
 	defer func() {
+		p.account.Close()
 		if p.session != nil {
 			p.session.Close()
 		}
@@ -323,6 +344,7 @@ func (p *player) do(ctx context.Context, c command) error {
 			return mistake("The only branch there is stays.")
 		}
 		delete(p.sent, id)
+		_ = p.hold() // it holds less
 		return p.write(answer{Re: c.ID, Dropped: &id})
 	case "compare":
 		return p.compare(c, b)
@@ -361,6 +383,12 @@ func (p *player) open(ctx context.Context, c command) error {
 		p.session.Close()
 	}
 	p.session, p.sent = fresh, map[int]*shown{}
+	if err := p.hold(); err != nil {
+		fresh.Close()
+		p.session = nil
+		_ = p.account.Hold(0)
+		return err
+	}
 	o, err := p.describe(fresh.Scenario())
 	if err != nil {
 		return err
@@ -485,6 +513,9 @@ func (p *player) lanes(c command, b *engine.Branch) error {
 
 // moved carries out one move and shows what came of it.
 func (p *player) moved(c command, move func() (*engine.Branch, error)) error {
+	if err := p.hold(); err != nil {
+		return err
+	}
 	b, err := move()
 	if err != nil {
 		return err
@@ -599,6 +630,9 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 		}
 		before := len(b.Events)
 		if _, err := p.session.Step(ctx, b.ID); err != nil {
+			return errors.Join(p.show(c, b), err)
+		}
+		if err := p.hold(); err != nil {
 			return errors.Join(p.show(c, b), err)
 		}
 		found := false

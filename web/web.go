@@ -51,6 +51,7 @@ type Server struct {
 	links    *link.Shelf
 	traces   *traceShelf
 	turns    *turn.Turns // to work on a request or command
+	ledger   *session.Ledger
 	examples []example
 	gallery  func() map[string]picture
 	handler  http.Handler
@@ -79,7 +80,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0))}
+	s := &Server{log: c.Log, external: c.External, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
