@@ -75,7 +75,8 @@ type item struct {
 	thread  string
 	body    trace.Body    // of one local event, or
 	events  []trace.Event // of one script
-	expired bool          // or that the key was seen to have expired
+	expired bool          // or that the key was seen to have expired, or
+	silent  func()        // what no event tells
 }
 
 func (r *Run) executeWall(ctx context.Context) error {
@@ -328,6 +329,19 @@ func (w *wall) local(thread string, body trace.Body) {
 	w.look()
 }
 
+func (w *wall) unlocks(thread string, u unlock) func() {
+	w.silently(func() { w.out.believed.calls(thread, u) })
+	return func() { w.silently(func() { w.out.believed.returns(thread) }) }
+}
+
+// silently has something change now, between the events before and after.
+func (w *wall) silently(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.insert(item{at: w.now(), silent: change})
+	w.release(false)
+}
+
 func (w *wall) sending() func(*thread, []sent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -399,6 +413,8 @@ func (w *wall) release(all bool) {
 			}
 		case len(first.events) > 0:
 			w.script(first)
+		case first.silent != nil:
+			first.silent()
 		default:
 			w.put(first.at, first.thread, first.body, false)
 		}
