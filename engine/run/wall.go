@@ -245,7 +245,6 @@ func (w *wall) awaitLease(ctx context.Context) error {
 	w.mu.Unlock()
 	for {
 		w.mu.Lock()
-		key := w.keyNow(w.now())
 		exists := w.key.Exists()
 		w.mu.Unlock()
 		carries := w.r.network.carries() // a watchdog that outlived its thread can send, too
@@ -253,17 +252,34 @@ func (w *wall) awaitLease(ctx context.Context) error {
 			return nil
 		}
 		if time.Now().After(end) && !carries {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			for _, v := range w.out.checker.Finish(key) {
-				w.put(w.now(), "", v, true)
-			}
-			return nil
+			return w.judgeKey(ctx)
 		}
 		if err := (clock.System{}).Sleep(ctx, expirySlack); err != nil {
 			return err
 		}
 	}
+}
+
+// judgeKey says what there is to say of a key that has had its lease. It asks
+// Redis: that the key is gone may just not have been heard of.
+func (w *wall) judgeKey(ctx context.Context) error {
+	left, err := w.client.Do(ctx, "PTTL", w.r.key).Int64()
+	if err != nil {
+		return fmt.Errorf("run: ask Redis whether the key still stands: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if left == trace.NoKey {
+		if at, ok := w.expiresAt(); ok && at <= w.now() {
+			w.expire(at)
+		}
+		return nil
+	}
+	w.key.PTTL, w.keyAt = left, w.now()
+	for _, v := range w.out.checker.Finish(w.key) {
+		w.put(w.now(), "", v, true)
+	}
+	return nil
 }
 
 // expiresAt is when the key, as released, runs out.
