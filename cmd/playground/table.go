@@ -183,6 +183,9 @@ func cellLines(c view.Cell, width int) []styled {
 	if c.Acting && c.Parted {
 		title += " (believes it holds)"
 	}
+	if c.Leaving {
+		title = strings.TrimSpace(title + " (leaving)")
+	}
 	lines := noteLines(c.Earlier)
 	if title != "" || len(c.Earlier)+len(c.Lines)+len(c.Notes) == 0 {
 		lines = append(lines, styled{title, style(c.Tone)})

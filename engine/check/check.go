@@ -5,11 +5,13 @@ package check
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
+	"relock/engine/lock"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
@@ -20,7 +22,7 @@ const (
 	ForeignRenewal  = "foreign-renewal"  // a lease was renewed by one that did not own the lock
 	CountMismatch   = "count-mismatch"   // the hold count is not the number of levels entered
 	Orphan          = "orphan"           // every thread ended, the key stands beyond a lease
-	SelfDeadlock    = "self-deadlock"    // a thread waits for a lock that it holds itself
+	SelfDeadlock    = "self-deadlock"    // a thread is refused a lock that it holds itself
 	Stuck           = "stuck"            // nothing can move any more
 	LostUpdate      = "lost-update"      // a write was overwritten by one that had not seen it
 	Oversold        = "oversold"         // more was taken than there was
@@ -34,18 +36,23 @@ type Checker struct {
 	before trace.KeyState    // the key before the event at hand
 	nodes  []trace.KeyState  // and on each node, where there are several
 
-	inside     []string          // threads found in the critical section together
+	believed   map[string]int    // levels after the event before
+	depth      map[string]int    // of the threads inside their critical sections: how deep
+	together   []string          // threads found in the critical section together
 	mismatched map[string]string // thread to the counts already reported
-	waiting    map[string]bool   // threads that were reported to wait for themselves
+	refused    map[string]bool   // threads that were reported to be refused by themselves
+
+	// What keeps a hold count from being judged, by thread.
+	arrives   map[string]time.Duration // since the run began: when its last request that was held up reaches Redis
+	unsettled map[string]bool          // it gave back what it may have acquired, and heard no answer
 
 	// Where the proofs are: seq by thread.
-	believed map[string]int // levels after the event before
-	entered  map[string]int // it began to act as if it held the lock
-	gained   map[string]int // its field came into the key
-	lost     map[string]int // its field left the key
-	counted  map[string]int // its hold count changed
-	last     map[string]int // its last event
-	readAt   map[string]int // its last read of the resource
+	entered map[string]int // it began to be inside
+	gained  map[string]int // its field came into the key
+	lost    map[string]int // its field left the key
+	counted map[string]int // its hold count changed
+	last    map[string]int // its last event
+	readAt  map[string]int // its last read of the resource
 
 	written   trace.Event // the last write that was taken
 	sold      bool        // oversold was reported
@@ -58,7 +65,8 @@ type Checker struct {
 // New returns a checker for a run in which owners, by id, are threads.
 func New(owners map[string]string) *Checker {
 	c := &Checker{
-		owners: map[string]string{}, before: trace.Absent(), mismatched: map[string]string{}, waiting: map[string]bool{},
+		owners: map[string]string{}, before: trace.Absent(), depth: map[string]int{}, mismatched: map[string]string{}, refused: map[string]bool{},
+		arrives: map[string]time.Duration{}, unsettled: map[string]bool{},
 		entered: map[string]int{}, gained: map[string]int{}, lost: map[string]int{}, counted: map[string]int{}, last: map[string]int{},
 		readAt: map[string]int{},
 	}
@@ -88,6 +96,8 @@ func (c *Checker) Observe(e trace.Event) []trace.Violation {
 		add(c.countMismatch(e, b))
 		add(c.selfDeadlock(e, b))
 		add(c.tokenRegression(e, b))
+	case trace.Fault:
+		c.followFault(e, b)
 	case trace.Resource:
 		add(c.lostUpdate(e, b))
 		add(c.oversold(e, b))
@@ -100,12 +110,7 @@ func (c *Checker) Observe(e trace.Event) []trace.Violation {
 
 // follow notes which events a proof may need.
 func (c *Checker) follow(e trace.Event) {
-	for thread := range e.Belief {
-		if c.believed[thread] == 0 {
-			c.entered[thread] = e.Seq
-		}
-	}
-	c.believed = e.Belief
+	c.followInside(e)
 	had, has := c.holders(c.before), c.holders(e.Key)
 	for thread, id := range c.owners {
 		before, after := slices.Contains(had, thread), slices.Contains(has, thread)
@@ -120,6 +125,32 @@ func (c *Checker) follow(e trace.Event) {
 		}
 	}
 	c.last[e.Thread] = e.Seq
+}
+
+// followInside notes who is inside its critical section. What a thread believes
+// is another matter: one that has called its outermost unlock, or has forgotten
+// it, has left its critical section, also while it acts as if it held the lock.
+func (c *Checker) followInside(e trace.Event) {
+	fault, _ := e.Body.(trace.Fault)
+	outcome, _ := e.Body.(trace.Outcome)
+	for thread := range c.owners {
+		before := c.depth[thread]
+		depth := before + e.Belief[thread] - c.believed[thread]
+		switch {
+		case e.Belief[thread] == 0 || slices.Contains(e.Leaving, thread):
+			depth = 0
+		case thread != e.Thread:
+		case fault.Do == scenario.FaultSkipUnlock:
+			depth--
+		case outcome.Result == trace.Acquired: // also where it had forgotten one that it has lost since
+			depth = 1
+		}
+		c.depth[thread] = max(depth, 0)
+		if before == 0 && depth > 0 {
+			c.entered[thread] = e.Seq
+		}
+	}
+	c.believed = e.Belief
 }
 
 // proof puts events in order; 0 is none.
@@ -137,14 +168,14 @@ func of(where map[string]int, threads []string) []int {
 	return seqs
 }
 
-// Finish looks at the key one lease after every thread has ended.
+// Finish looks at the key one lease after every thread has ended, or later.
 func (c *Checker) Finish(key trace.KeyState) []trace.Violation {
 	if !key.Exists() {
 		return nil
 	}
-	detail := "every thread has ended, and one lease later the key still stands without an expiry"
+	detail := "every thread ended a lease ago or more, and the key stands without an expiry"
 	if key.PTTL >= 0 {
-		detail = fmt.Sprintf("every thread has ended, and one lease later the key still stands for %d ms", key.PTTL)
+		detail = fmt.Sprintf("every thread ended a lease ago or more, and the key stands for another %d ms", key.PTTL)
 	}
 	holders := c.holders(key)
 	return []trace.Violation{{
@@ -188,13 +219,19 @@ func (c *Checker) holders(key trace.KeyState) []string {
 }
 
 func (c *Checker) mutualExclusion(e trace.Event) (trace.Violation, bool) {
-	inside := slices.Sorted(maps.Keys(e.Belief))
+	var inside []string
+	for thread, depth := range c.depth {
+		if depth > 0 {
+			inside = append(inside, thread)
+		}
+	}
+	slices.Sort(inside)
 	if len(inside) < 2 {
-		c.inside = nil
+		c.together = nil
 		return trace.Violation{}, false
 	}
-	news := slices.ContainsFunc(inside, func(t string) bool { return !slices.Contains(c.inside, t) })
-	c.inside = inside
+	news := slices.ContainsFunc(inside, func(t string) bool { return !slices.Contains(c.together, t) })
+	c.together = inside
 	if !news {
 		return trace.Violation{}, false
 	}
@@ -218,12 +255,15 @@ func (c *Checker) foreignRelease(e trace.Event, b trace.Command) (trace.Violatio
 	if len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "DEL") || b.Reply != int64(1) {
 		return trace.Violation{}, false
 	}
-	before := c.before
+	before, after := c.before, e.Key
 	if b.Node > 0 && b.Node <= len(c.nodes) {
 		before = c.nodes[b.Node-1]
 	}
+	if b.Node > 0 && b.Node <= len(e.Nodes) {
+		after = e.Nodes[b.Node-1]
+	}
 	holders := c.holders(before)
-	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
+	if len(holders) == 0 || slices.Contains(holders, e.Thread) || slices.Equal(holders, c.holders(after)) { // the last: it was another key
 		return trace.Violation{}, false
 	}
 	return trace.Violation{
@@ -233,7 +273,7 @@ func (c *Checker) foreignRelease(e trace.Event, b trace.Command) (trace.Violatio
 }
 
 func (c *Checker) foreignRenewal(e trace.Event, b trace.Command) (trace.Violation, bool) {
-	if b.Call != "renew" || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
+	if b.Call != lock.CallRenew || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
 		return trace.Violation{}, false
 	}
 	after := e.Key
@@ -253,21 +293,21 @@ func (c *Checker) foreignRenewal(e trace.Event, b trace.Command) (trace.Violatio
 // selfDeadlock finds a thread that is refused a lock which in Redis is its
 // own, and which it believes that it holds.
 func (c *Checker) selfDeadlock(e trace.Event, b trace.Outcome) (trace.Violation, bool) {
-	if b.Call != "lock" {
+	if b.Call != lock.CallLock {
 		return trace.Violation{}, false
 	}
 	own := slices.Contains(c.holders(e.Key), e.Thread) && e.Belief[e.Thread] > 0
 	if b.Result != trace.Refused || !own {
-		delete(c.waiting, e.Thread)
+		delete(c.refused, e.Thread)
 		return trace.Violation{}, false
 	}
-	if c.waiting[e.Thread] {
+	if c.refused[e.Thread] {
 		return trace.Violation{}, false
 	}
-	c.waiting[e.Thread] = true
+	c.refused[e.Thread] = true
 	return trace.Violation{
 		Rule: SelfDeadlock, Threads: []string{e.Thread}, Events: proof(c.gained[e.Thread], e.Seq),
-		Detail: e.Thread + " waits for a lock that it holds itself",
+		Detail: e.Thread + " is refused a lock that it holds itself",
 	}, true
 }
 
@@ -322,9 +362,23 @@ func (c *Checker) tokenRegression(e trace.Event, b trace.Outcome) (trace.Violati
 	}, true
 }
 
+// countMismatch compares a thread's hold count with the levels that it acts as
+// if it held, as it hears what a call came to. It does so only where the two
+// must be equal: nothing of the thread's own is still on its way or may be.
 func (c *Checker) countMismatch(e trace.Event, b trace.Outcome) (trace.Violation, bool) {
-	// A call that failed has a fate that its thread cannot know yet.
-	if b.Call != "lock" && b.Call != "unlock" || b.Result == trace.Failed {
+	if b.Call != lock.CallLock && b.Call != lock.CallUnlock {
+		return trace.Violation{}, false
+	}
+	switch b.Result {
+	case trace.Failed: // it has a fate that its thread cannot know yet
+		c.unsettled[e.Thread] = c.unsettled[e.Thread] || b.GivesBack
+		return trace.Violation{}, false
+	case trace.Refused, trace.Exhausted: // nothing was entered or left; what is there has come since
+		return trace.Violation{}, false
+	case trace.Acquired, trace.Reentered, trace.Released, trace.Decremented:
+		delete(c.unsettled, e.Thread)
+	}
+	if c.unsettled[e.Thread] || e.At.Duration() < c.arrives[e.Thread] {
 		return trace.Violation{}, false
 	}
 	text, held := e.Key.Fields[c.owners[e.Thread]]
@@ -361,6 +415,13 @@ func (c *Checker) mismatch(e trace.Event, levels int, text string) trace.Violati
 	c.mismatched[e.Thread] = text
 	return trace.Violation{
 		Rule: CountMismatch, Threads: []string{e.Thread}, Events: proof(c.counted[e.Thread], e.Seq),
-		Detail: fmt.Sprintf("%s has entered %d levels, the hold count is %s", e.Thread, levels, text),
+		Detail: fmt.Sprintf("levels that %s acts as if it held: %d; its hold count: %s", e.Thread, levels, text),
+	}
+}
+
+// followFault notes what is held up on its way.
+func (c *Checker) followFault(e trace.Event, b trace.Fault) {
+	if (b.Do == scenario.FaultDelay || b.Do == scenario.FaultLateCopy) && (b.At == lock.CallLock || b.At == lock.CallUnlock) {
+		c.arrives[e.Thread] = max(c.arrives[e.Thread], e.At.Duration()+b.ForMS.Duration())
 	}
 }

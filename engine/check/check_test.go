@@ -29,6 +29,19 @@ func believing(thread string, body trace.Body, key trace.KeyState, belief map[st
 	return trace.Event{Thread: thread, Body: body, Key: key, Belief: belief}
 }
 
+// leaving is an event after which its thread has called its last unlock and
+// has no answer yet.
+func leaving(e trace.Event) trace.Event {
+	e.Leaving = []string{e.Thread}
+	return e
+}
+
+// at is an event at an instant.
+func at(ms trace.Millis, e trace.Event) trace.Event {
+	e.At = ms
+	return e
+}
+
 func TestRules(t *testing.T) {
 	outcome := func(r trace.Result) trace.Outcome { return trace.Outcome{Call: "lock", Result: r} }
 	del := func(reply int64) trace.Command {
@@ -40,7 +53,12 @@ func TestRules(t *testing.T) {
 	late := func(name string, reply any) trace.Command {
 		return trace.Command{Call: "unlock", Args: []string{name, "k"}, Reply: reply, Late: true}
 	}
+	unlock := func(r trace.Result) trace.Outcome { return trace.Outcome{Call: "unlock", Result: r} }
+	givesBack := func(r trace.Result) trace.Outcome {
+		return trace.Outcome{Call: "unlock", Result: r, GivesBack: true}
+	}
 	begin := trace.Work{State: trace.WorkBegin}
+	skip, delay := trace.Fault{Do: "skip-unlock"}, trace.Fault{Do: "delay", At: "unlock", ForMS: 300}
 	a1, a2, both, none := map[string]int{"A": 1}, map[string]int{"A": 2}, map[string]int{"A": 1, "B": 1}, map[string]int{}
 	for _, c := range []struct {
 		name   string
@@ -128,6 +146,84 @@ func TestRules(t *testing.T) {
 			believing("B", outcome(trace.Acquired), held(ownerB, "1"), map[string]int{"B": 1}),
 			believing("A", late("DEL", int64(1)), trace.Absent(), map[string]int{"B": 1}),
 		}, "foreign-release A,B [1 2]"},
+
+		// Who is inside is another matter than who believes.
+		{"one is leaving as another enters", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			leaving(believing("A", delay, held(ownerA, "1"), a1)),
+			{Thread: "B", Body: outcome(trace.Acquired), Key: held(ownerB, "1"), Belief: both, Leaving: []string{"A"}},
+			believing("A", unlock(trace.Failed), held(ownerB, "1"), map[string]int{"B": 1}),
+		}, ""},
+		{"an inner unlock is on its way", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2),
+			believing("A", unlock(trace.Failed), trace.Absent(), a1),
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), both),
+		}, "mutual-exclusion A,B [1 3 4]"},
+		{"one forgot its last unlock", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("A", skip, trace.Absent(), a1),
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), both),
+		}, ""},
+		{"one forgot an inner unlock", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2),
+			believing("A", skip, trace.Absent(), a2),
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), map[string]int{"A": 2, "B": 1}),
+		}, "mutual-exclusion A,B [1 3 4]"},
+		{"one entered anew after it forgot", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("A", skip, trace.Absent(), a1),
+			believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2),
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), map[string]int{"A": 2, "B": 1}),
+		}, "mutual-exclusion A,B [3 4]"},
+		{"one entered level 1 anew after it forgot", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("A", skip, trace.Absent(), a1),
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), both),
+		}, "mutual-exclusion A,B [3 4]"},
+		{"one that forgot once leaves as another enters", []trace.Event{
+			believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2),
+			leaving(believing("A", delay, held(ownerA, "2"), a2)),
+			believing("A", unlock(trace.Decremented), held(ownerA, "1"), a1), // what it forgot is left
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), both),
+		}, ""},
+		{"one entered anew after it left", []trace.Event{
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			leaving(believing("A", delay, held(ownerA, "1"), a1)),
+			believing("A", unlock(trace.Released), trace.Absent(), none),
+			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
+			believing("B", outcome(trace.Acquired), held(ownerB, "1"), both),
+		}, "mutual-exclusion A,B [4 5]"},
+
+		{"a DEL that came too late", []trace.Event{
+			leaving(believing("A", delay, held(ownerA, "1"), a1)),
+			{Thread: "B", Body: outcome(trace.Acquired), Key: held(ownerB, "1"), Belief: both, Leaving: []string{"A"}},
+			leaving(believing("A", del(1), trace.Absent(), none)),
+		}, "foreign-release A,B [2 3]"},
+		{"a DEL of another key", []trace.Event{
+			believing("B", begin, held(ownerB, "1"), none),
+			believing("A", del(1), held(ownerB, "1"), none),
+		}, ""},
+
+		// A hold count is judged where it must be right.
+		{"a grant that came as one gave up", []trace.Event{believing("A", outcome(trace.Exhausted), held(ownerA, "1"), none)}, ""},
+		{"a grant that came since the refusal", []trace.Event{believing("A", outcome(trace.Refused), held(ownerA, "1"), none)}, ""},
+		{"a give-back that was not answered", []trace.Event{
+			believing("A", givesBack(trace.Failed), held(ownerA, "1"), none),
+			believing("A", outcome(trace.Lost), held(ownerA, "1"), none),
+		}, ""},
+		{"a give-back that was not answered, and a count of a later call", []trace.Event{
+			believing("A", givesBack(trace.Failed), held(ownerA, "1"), none),
+			believing("A", outcome(trace.Acquired), held(ownerA, "2"), a1),
+		}, "count-mismatch A [2]"},
+		{"an unlock is on its way, and then it is not", []trace.Event{
+			at(100, believing("A", delay, held(ownerA, "2"), a2)),
+			at(300, believing("A", unlock(trace.Failed), held(ownerA, "2"), a1)),
+			at(310, believing("A", unlock(trace.Decremented), held(ownerA, "1"), none)),
+			at(400, believing("A", unlock(trace.NotHeld), held(ownerA, "1"), none)),
+		}, "count-mismatch A [3 4]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"})

@@ -177,9 +177,12 @@ func (s *Stepper) lags(n *node, behind int) bool {
 }
 
 // losesNothing refuses a fault that is about the loss of data where there are
-// none. That Redis forgets its scripts with them shows in no command: who
-// wants to see it has a fault for that alone.
+// none. That Redis forgets its scripts with them shows in no command, but of a
+// late copy: who wants to see it has a fault for that alone.
 func (s *Stepper) losesNothing(f scenario.Fault) *Refusal {
+	if s.r.network.carries() {
+		return nil
+	}
 	n := s.node(f)
 	if f.Do == scenario.FaultRestart && n.Empty() || f.Do == scenario.FaultFailOver && !s.lags(n, f.Behind) {
 		return &Refusal{Why: NoData}

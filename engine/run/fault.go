@@ -283,11 +283,12 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 // delayed is what the timer of a delayed request is called.
 const delayed = "delayed"
 
-// late lets the script reach Redis later, whether or not its caller still
-// waits for the reply.
+// late lets the script reach Redis later. Where its caller gives it up before,
+// it is one more late copy.
 func (p *tap) late(ctx context.Context, d time.Duration, call lock.Call, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	var cmd *redis.Cmd
 	p.t.r.delayed.Add(1)
+	arrives := p.t.process.Now().Add(d)
 	onItsWay := p.t.process.AfterFunc(d, delayed, func() {
 		defer p.t.r.delayed.Add(-1)
 		ctx := context.WithoutCancel(ctx)
@@ -296,6 +297,10 @@ func (p *tap) late(ctx context.Context, d time.Duration, call lock.Call, send fu
 		}
 	})
 	if err := onItsWay.Wait(ctx); err != nil {
+		if onItsWay.Stop() {
+			p.t.r.network.carry(ctx, arrives.Sub(p.t.process.Now()), p, call, send)
+			p.t.r.delayed.Add(-1)
+		}
 		return broken(ctx, err)
 	}
 	if cmd == nil {

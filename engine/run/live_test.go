@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"relock/engine/run"
+	"relock/engine/trace"
 )
 
 const ms = time.Millisecond
@@ -16,7 +17,13 @@ const ms = time.Millisecond
 // one event to the next, while steer does what it wants with it.
 func live(t *testing.T, text string, steer func(t *testing.T, r *run.Run)) []string {
 	t.Helper()
-	var got []string
+	return facts(liveEvents(t, text, steer))
+}
+
+// liveEvents is live, with all that happened.
+func liveEvents(t *testing.T, text string, steer func(t *testing.T, r *run.Run)) []trace.Event {
+	t.Helper()
+	var events []trace.Event
 	synctest.Test(t, func(t *testing.T) {
 		r, err := run.New(parse(t, text), run.Options{Wall: true})
 		if err != nil {
@@ -32,10 +39,9 @@ func live(t *testing.T, text string, steer func(t *testing.T, r *run.Run)) []str
 			t.Error(err)
 		}
 		<-steered
-		events, _ := r.Log().Since(0)
-		got = facts(events)
+		events, _ = r.Log().Since(0)
 	})
-	return got
+	return events
 }
 
 func do(t *testing.T, r *run.Run, thread string, a run.Action, want run.Why) {

@@ -8,6 +8,8 @@ import (
 )
 
 // resource is what the lock protects: a store that knows nothing of the lock.
+// Read and write tell what was done before anybody else can do anything, so
+// that the trace has it in the order in which it happened.
 type resource struct {
 	scenario.Resource
 
@@ -35,17 +37,18 @@ func (r *resource) shown(user string) trace.Resource {
 }
 
 // read is what a thread that works for user sees as its work begins.
-func (r *resource) read(user string) trace.Resource {
+func (r *resource) read(user string, tell func(trace.Body)) trace.Resource {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seen := r.shown(user)
 	seen.Op = trace.OpRead
+	tell(seen)
 	return seen
 }
 
 // write is what a thread does as its work ends, with what it has read: it
 // writes one more, takes one, or buys.
-func (r *resource) write(seen trace.Resource, token int64) trace.Resource {
+func (r *resource) write(seen trace.Resource, token int64, tell func(trace.Body)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	refused := false
@@ -65,7 +68,7 @@ func (r *resource) write(seen trace.Resource, token int64) trace.Resource {
 	}
 	w := r.shown(seen.User)
 	w.Op, w.Based, w.Token, w.Refused = trace.OpWrite, seen.Version, token, refused
-	return w
+	tell(w)
 }
 
 // grants tells whether one that has seen this may go on to write: that is the
@@ -86,14 +89,13 @@ func (t *thread) begin() (seen trace.Resource, any bool) {
 	if t.r.resource == nil {
 		return seen, false
 	}
-	seen = t.r.resource.read(t.spec.BuysFor())
-	t.tell(seen)
+	seen = t.r.resource.read(t.spec.BuysFor(), t.tell)
 	return seen, t.r.resource.grants(seen)
 }
 
 // finish writes what the work came to.
 func (t *thread) finish(seen trace.Resource, token int64) {
 	if !t.dead.Load() {
-		t.tell(t.r.resource.write(seen, token))
+		t.r.resource.write(seen, token, t.tell)
 	}
 }

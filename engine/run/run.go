@@ -72,6 +72,9 @@ type recorder interface {
 	// sending is called before a script is sent; the function it returns is
 	// called with the records that came back, none if there was no answer.
 	sending() func(t *thread, records []sent)
+	// unlocks is called when a thread has called an unlock; the function that it
+	// returns is called when that has returned.
+	unlocks(thread string, u unlock) (returned func())
 	// down tells whether a node, from 0, does not answer a thread now.
 	down(t *thread, node int) bool
 	// mayEnd is called when the run may be over: a thread hangs from now on, or
@@ -249,7 +252,7 @@ type checked struct {
 }
 
 func (r *Run) newChecked() checked {
-	return checked{log: r.log, checker: check.New(r.header.Owners), believed: beliefs{}}
+	return checked{log: r.log, checker: check.New(r.header.Owners), believed: newBeliefs()}
 }
 
 func (c *checked) append(e trace.Event) {
@@ -259,11 +262,11 @@ func (c *checked) append(e trace.Event) {
 			return
 		}
 	}
-	e.Belief = c.believed.after(e.Thread, e.Body)
+	e.Belief, e.Leaving = c.believed.after(e.Thread, e.Body)
 	e = c.log.Append(e)
 	c.standstill.follow(e)
 	for _, v := range c.checker.Observe(e) {
-		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: v, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief})
+		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: v, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving})
 	}
 }
 

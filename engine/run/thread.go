@@ -85,6 +85,15 @@ func (t *thread) tell(body trace.Body) {
 	}
 }
 
+// unlocks notes that the thread has called an unlock, before anything can hold
+// up the call. What a dead thread's deferred functions call, nobody does.
+func (t *thread) unlocks(u unlock) (returned func()) {
+	if t.dead.Load() {
+		return func() {}
+	}
+	return t.r.rec.unlocks(t.spec.Name, u)
+}
+
 // rounds makes the business calls. A panic of the business code has passed
 // its deferred unlocks when it arrives here, and is an error to the outside.
 func (t *thread) rounds() (err error) {
@@ -128,10 +137,12 @@ func (t *thread) business(level int) (err error) {
 			return
 		}
 		t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}
+		returned := t.unlocks(unlock{level: hold.Level(), last: level == 1})
 		t.awaitGate()
 		if uerr := hold.Unlock(ctx); err == nil {
 			err = uerr
 		}
+		returned()
 		if t.take(scenario.AtUnlock, level, scenario.FaultExtraUnlock) {
 			_ = hold.Unlock(ctx) // its refusal is an outcome in the trace
 		}

@@ -507,6 +507,11 @@ func (s *Stepper) put(e trace.Event) {
 
 func (s *Stepper) local(thread string, body trace.Body) { s.emit(thread, body) }
 
+func (s *Stepper) unlocks(thread string, u unlock) func() {
+	s.believed.calls(thread, u)
+	return func() { s.believed.returns(thread) }
+}
+
 func (s *Stepper) sending() func(*thread, []sent) {
 	return func(t *thread, records []sent) {
 		for _, one := range records {

@@ -75,7 +75,8 @@ type item struct {
 	thread  string
 	body    trace.Body    // of one local event, or
 	events  []trace.Event // of one script
-	expired bool          // or that the key was seen to have expired
+	expired bool          // or that the key was seen to have expired, or
+	silent  func()        // what no event tells
 }
 
 func (r *Run) executeWall(ctx context.Context) error {
@@ -244,7 +245,6 @@ func (w *wall) awaitLease(ctx context.Context) error {
 	w.mu.Unlock()
 	for {
 		w.mu.Lock()
-		key := w.keyNow(w.now())
 		exists := w.key.Exists()
 		w.mu.Unlock()
 		carries := w.r.network.carries() // a watchdog that outlived its thread can send, too
@@ -252,17 +252,34 @@ func (w *wall) awaitLease(ctx context.Context) error {
 			return nil
 		}
 		if time.Now().After(end) && !carries {
-			w.mu.Lock()
-			defer w.mu.Unlock()
-			for _, v := range w.out.checker.Finish(key) {
-				w.put(w.now(), "", v, true)
-			}
-			return nil
+			return w.judgeKey(ctx)
 		}
 		if err := (clock.System{}).Sleep(ctx, expirySlack); err != nil {
 			return err
 		}
 	}
+}
+
+// judgeKey says what there is to say of a key that has had its lease. It asks
+// Redis: that the key is gone may just not have been heard of.
+func (w *wall) judgeKey(ctx context.Context) error {
+	left, err := w.client.Do(ctx, "PTTL", w.r.key).Int64()
+	if err != nil {
+		return fmt.Errorf("run: ask Redis whether the key still stands: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if left == trace.NoKey {
+		if at, ok := w.expiresAt(); ok && at <= w.now() {
+			w.expire(at)
+		}
+		return nil
+	}
+	w.key.PTTL, w.keyAt = left, w.now()
+	for _, v := range w.out.checker.Finish(w.key) {
+		w.put(w.now(), "", v, true)
+	}
+	return nil
 }
 
 // expiresAt is when the key, as released, runs out.
@@ -326,6 +343,19 @@ func (w *wall) local(thread string, body trace.Body) {
 	w.insert(item{at: at, thread: thread, body: body})
 	w.release(false)
 	w.look()
+}
+
+func (w *wall) unlocks(thread string, u unlock) func() {
+	w.silently(func() { w.out.believed.calls(thread, u) })
+	return func() { w.silently(func() { w.out.believed.returns(thread) }) }
+}
+
+// silently has something change now, between the events before and after.
+func (w *wall) silently(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.insert(item{at: w.now(), silent: change})
+	w.release(false)
 }
 
 func (w *wall) sending() func(*thread, []sent) {
@@ -399,6 +429,8 @@ func (w *wall) release(all bool) {
 			}
 		case len(first.events) > 0:
 			w.script(first)
+		case first.silent != nil:
+			first.silent()
 		default:
 			w.put(first.at, first.thread, first.body, false)
 		}

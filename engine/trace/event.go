@@ -90,6 +90,11 @@ type Event struct {
 	Key    KeyState       // the lock's key right after the event; with several nodes, what a majority of them has
 	Nodes  []KeyState     // the key on each node, where there are several
 	Belief map[string]int // levels that each thread acts as if it held
+
+	// Leaving are the threads that have called their outermost unlock and have
+	// had no answer yet, by name. They have left their critical sections, also
+	// where Belief still counts their levels.
+	Leaving []string
 }
 
 // Kind returns the kind of the event's body.
@@ -255,6 +260,8 @@ type tail struct {
 	Key    KeyState       `json:"key"`
 	Nodes  []KeyState     `json:"nodes,omitempty"`
 	Belief map[string]int `json:"belief"`
+
+	Leaving []string `json:"leaving,omitempty"`
 }
 
 // MarshalJSON writes e as one flat object in a fixed order of fields, so that
@@ -265,7 +272,7 @@ func (e Event) MarshalJSON() ([]byte, error) {
 		belief = map[string]int{}
 	}
 	var out []byte
-	for _, part := range []any{head{e.Seq, e.Step, e.At, e.Thread, e.Kind()}, e.Body, tail{e.Key, e.Nodes, belief}} {
+	for _, part := range []any{head{e.Seq, e.Step, e.At, e.Thread, e.Kind()}, e.Body, tail{e.Key, e.Nodes, belief, e.Leaving}} {
 		b, err := json.Marshal(part)
 		if err != nil {
 			return nil, fmt.Errorf("trace: event %d: %w", e.Seq, err)
@@ -295,7 +302,7 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 	if err != nil {
 		return fmt.Errorf("trace: event %d: %w", h.Seq, err)
 	}
-	*e = Event{Seq: h.Seq, Step: h.Step, At: h.At, Thread: h.Thread, Body: body, Key: t.Key, Nodes: t.Nodes, Belief: t.Belief}
+	*e = Event{Seq: h.Seq, Step: h.Step, At: h.At, Thread: h.Thread, Body: body, Key: t.Key, Nodes: t.Nodes, Belief: t.Belief, Leaving: t.Leaving}
 	return nil
 }
 

@@ -72,6 +72,31 @@ func TestEventsAreOneFlatLineEach(t *testing.T) {
 	}
 }
 
+// Who is leaving is written where somebody is.
+func TestWhoIsLeavingIsWritten(t *testing.T) {
+	for _, leaving := range [][]string{nil, {"A", "B"}} {
+		e := event(1)
+		e.Leaving = leaving
+		text, err := json.Marshal(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := strings.HasSuffix(string(text), `,"leaving":["A","B"]}`), leaving != nil; got != want {
+			t.Errorf("%v: %s", leaving, text)
+		}
+		if leaving == nil && strings.Contains(string(text), "leaving") {
+			t.Errorf("nobody is leaving: %s", text)
+		}
+		var again trace.Event
+		if err := json.Unmarshal(text, &again); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(e, again); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func event(step int) trace.Event {
 	return trace.Event{Step: step, Body: trace.End{Result: trace.Done}, Key: trace.Absent(), Belief: map[string]int{}}
 }

@@ -16,6 +16,22 @@ const (
 	luaNext   = `document.querySelector("[data-script]:not([hidden]) .lua-next")?.dataset.line ?? ""`
 )
 
+// Who has called its last unlock and has no answer is neither said to be inside
+// nor to believe.
+func TestAThreadIsLeaving(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/mutex-unsafe-pause"))
+	at(ctx, t, "at the start · 0 ms")
+	do(ctx, t, chromedp.KeyEvent("e")) // its DEL has deleted B's key
+	until(ctx, t, place+`.includes("T12")`)
+	until(ctx, t, `!`+inspected+`.includes("is leaving")`)
+	do(ctx, t, chromedp.KeyEvent(kb.ArrowLeft))
+	until(ctx, t, place+`.includes("T11")`)
+	until(ctx, t, inspected+`.includes("A is leaving: no answer to its unlock yet. B believes: I hold it, once.")`)
+	until(ctx, t, `document.querySelector("[data-belief=A]").textContent === "leaving"`)
+	until(ctx, t, `document.querySelector("[data-belief=B]").textContent === "inside, level 1"`)
+}
+
 // A walk through a lease that runs out, without a mouse.
 func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 	ctx, url := tab(t), serve(t)

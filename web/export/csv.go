@@ -16,7 +16,7 @@ import (
 func columns() []string {
 	return []string{
 		"seq", "step", "sub_step", "at_ms", "thread", "kind", "call", "attempt", "level", "node", "script", "line",
-		"command", "reply", "error", "result", "count", "detail", "key_type", "key", "pttl_ms", "belief",
+		"command", "reply", "error", "result", "count", "detail", "key_type", "key", "pttl_ms", "belief", "leaving",
 	}
 }
 
@@ -96,6 +96,9 @@ func csvLine(e trace.Event, sub int) ([]string, error) {
 		belief = map[string]int{}
 	}
 	set("belief", belief)
+	if len(e.Leaving) > 0 {
+		set("leaving", e.Leaving)
+	}
 	var line []string
 	for _, c := range columns() {
 		line = append(line, inert(cells[c]))

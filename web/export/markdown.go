@@ -60,6 +60,9 @@ func (r Run) threadCell(c view.Cell) []string {
 	if c.Acting && c.Parted {
 		parts = append(parts, plain(r.Language.Say("believes it holds the lock")))
 	}
+	if c.Acting && c.Leaving {
+		parts = append(parts, plain(r.Language.Say("leaving: no answer to its unlock yet")))
+	}
 	for _, l := range c.Lines {
 		text := strings.TrimSpace(l.Verb+" "+l.Args) + " → " + l.Reply
 		if l.Node > 0 {

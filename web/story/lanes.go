@@ -45,6 +45,25 @@ func lanes(threads int) *view.Lanes {
 	return l
 }
 
+// late is a thread whose last unlock is on its way when its lease ends.
+func late() *view.Lanes {
+	l := view.NewLanes([]string{"A"}, map[string]string{"id-A": "A"}, 200)
+	held := func(pttl int64) trace.KeyState {
+		return trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"id-A": "1"}, PTTL: pttl}
+	}
+	inside := map[string]int{"A": 1}
+	for i, e := range []trace.Event{
+		{Thread: "A", Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}, Key: held(200), Belief: inside},
+		{At: 50, Thread: "A", Body: trace.Fault{Do: "delay", At: "unlock", ForMS: 300}, Key: held(150), Belief: inside, Leaving: []string{"A"}},
+		{At: 200, Body: trace.Expired{Was: held(0)}, Key: trace.Absent(), Belief: inside, Leaving: []string{"A"}},
+		{At: 250, Thread: "A", Body: trace.End{Result: trace.Failed}, Key: trace.Absent()},
+	} {
+		e.Seq, e.Step = i+1, i+1
+		l.Add(e)
+	}
+	return l
+}
+
 // majority is a lock on three nodes.
 func majority() *view.Lanes {
 	l := view.NewLanes([]string{"A", "B"}, map[string]string{"id-A": "A", "id-B": "B"}, 200)
@@ -80,6 +99,7 @@ func (m *maker) lanes() []Story {
 	return []Story{
 		{Name: "LanesBox: standing on a step", Component: templates.LanesBox(standing)},
 		boxed("eight threads", lanes(threads), "story-eight"),
+		boxed("leaving", late(), "story-late"),
 		boxed("nodes", majority(), "story-nodes"),
 		boxed("what threads belong to", apart, "story-apart"),
 		boxed("nothing yet", view.NewLanes([]string{"A", "B"}, nil, 200), "story-empty"),

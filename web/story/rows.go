@@ -110,7 +110,11 @@ func (m *maker) rows() []Story {
 	struck := acts(view.Good, l.Say("%s: acquired", "lock"))
 	struck.Notes, struck.Inside = []view.Note{{Text: l.Say("fault: stands still for %s", m.ms(300)), Tone: view.Bad}}, 1
 	parted := view.Cell{Title: l.Say("working, level %d", 2), Tone: view.Quiet, Inside: 2, Parted: true}
-	list = append(list, m.told("a fault strikes", m.row(held, struck)), m.told("parted: Redis does not know the hold", m.row(view.Key{}, parted)))
+	leaving := view.Cell{Tone: view.Quiet, Inside: 1, Leaving: true}
+	list = append(
+		list, m.told("a fault strikes", m.row(held, struck)),
+		m.told("parted: Redis does not know the hold; the other is leaving", m.row(view.Key{}, parted, leaving)),
+	)
 	expired := m.row(view.Key{}, parted)
 	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), view.Bad
 	restart := m.row(view.Key{})
@@ -123,7 +127,7 @@ func (m *maker) rows() []Story {
 	}}
 	orphan := m.row(m.hash(200, field(0, 1)))
 	orphan.Event, orphan.EventTone = l.Say("The run has ended"), view.Quiet
-	orphan.Violations = []view.Violation{{Rule: "orphan", Detail: l.Say("every thread has ended, and one lease later the key still stands without an expiry")}}
+	orphan.Violations = []view.Violation{{Rule: "orphan", Detail: l.Say("every thread ended a lease ago or more, and the key stands without an expiry")}}
 	failed := acts(view.Bad, l.Say("%s: error", "unlock"), view.Line{Verb: "HGET", Args: owner(0), Reply: "WRONGTYPE Operation against a key", Error: true})
 	failed.Notes = []view.Note{{Text: l.Say("connection refused"), Tone: view.Plain}}
 	ended := m.row(view.Key{}, view.Cell{Title: l.Say("ended: %s", l.Say("done")), Tone: view.Quiet})

@@ -121,7 +121,7 @@ func TestWhoAsksInVain(t *testing.T) {
 		{
 			words.English, "stalled-work",
 			"A waits for something that cannot happen any more",
-			"A waits for what cannot happen any more: nothing else in this run can move.",
+			"A waits for what cannot happen any more: no other thread is left that could move.",
 		},
 	} {
 		f := film(t, c.l, c.name)

@@ -174,7 +174,7 @@ func numbered(rows []Row) []string {
 
 func sameCell(a, b *Row, i int) bool {
 	x, y := a.Cells[i], b.Cells[i]
-	return x.Title == y.Title && x.Acting == y.Acting && x.Inside == y.Inside && x.Parted == y.Parted &&
+	return x.Title == y.Title && x.Acting == y.Acting && x.Inside == y.Inside && x.Leaving == y.Leaving && x.Parted == y.Parted &&
 		slices.Equal(x.Earlier, y.Earlier) && slices.Equal(x.Lines, y.Lines) && slices.Equal(x.Notes, y.Notes) &&
 		(!x.Acting || slices.Equal(a.Violations, b.Violations))
 }

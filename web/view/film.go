@@ -52,30 +52,32 @@ type Recorded struct {
 
 // Frame is what there is to see at a row, beside the row itself.
 type Frame struct {
-	Step   int           `json:"step"`
-	HTML   string        `json:"html,omitempty"` // of the row, where it is not in the page
-	At     string        `json:"at"`
-	Thread int           `json:"thread"` // ordinal of the one that acted, or -1
-	Why    string        `json:"why"`
-	Says   string        `json:"says"` // the row in words
-	Mark   Mark          `json:"mark,omitempty"`
-	Alarm  string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
-	After  State         `json:"after"`
-	Belief []int         `json:"belief"` // levels that each thread acts as if it held
-	Lua    *ScriptMoment `json:"lua,omitempty"`
-	Inside []Moment      `json:"inside,omitempty"`
+	Step    int           `json:"step"`
+	HTML    string        `json:"html,omitempty"` // of the row, where it is not in the page
+	At      string        `json:"at"`
+	Thread  int           `json:"thread"` // ordinal of the one that acted, or -1
+	Why     string        `json:"why"`
+	Says    string        `json:"says"` // the row in words
+	Mark    Mark          `json:"mark,omitempty"`
+	Alarm   string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
+	After   State         `json:"after"`
+	Belief  []int         `json:"belief"`            // levels that each thread acts as if it held
+	Leaving []int         `json:"leaving,omitempty"` // ordinals of those that are leaving
+	Lua     *ScriptMoment `json:"lua,omitempty"`
+	Inside  []Moment      `json:"inside,omitempty"`
 
 	weight int // of Why
 }
 
 // Moment is what there is to see right after one Redis command of a row.
 type Moment struct {
-	Why    string        `json:"why"`
-	Says   string        `json:"says"`
-	At     string        `json:"at"`
-	After  State         `json:"after"`
-	Belief []int         `json:"belief"`
-	Lua    *ScriptMoment `json:"lua,omitempty"`
+	Why     string        `json:"why"`
+	Says    string        `json:"says"`
+	At      string        `json:"at"`
+	After   State         `json:"after"`
+	Belief  []int         `json:"belief"`
+	Leaving []int         `json:"leaving,omitempty"`
+	Lua     *ScriptMoment `json:"lua,omitempty"`
 }
 
 // State is the lock's key in numbers.
@@ -175,7 +177,7 @@ func (f *Film) Add(e trace.Event) int {
 		f.outcome(i, e, b)
 	}
 	frame.After = f.state(row.Key, e.Key.PTTL)
-	frame.Belief = f.belief(e)
+	frame.Belief, frame.Leaving = f.belief(e)
 	f.told = min(f.told, i)
 	return i
 }
@@ -198,7 +200,8 @@ func (f *Frame) tell(l words.Language, w int, why string) {
 func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 	frame := &f.frames[i]
 	row := &f.timeline.rows[len(f.timeline.rows)-1]
-	m := Moment{Why: why, At: row.At, After: f.state(row.Key, e.Key.PTTL), Belief: f.belief(e)}
+	m := Moment{Why: why, At: row.At, After: f.state(row.Key, e.Key.PTTL)}
+	m.Belief, m.Leaving = f.belief(e)
 	if n := len(row.Inside); n > 0 {
 		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
 	}
@@ -261,12 +264,15 @@ func (f *Film) moment(s Script, ran []int, next int, over bool) *ScriptMoment {
 	return known
 }
 
-func (f *Film) belief(e trace.Event) []int {
-	out := make([]int, len(f.timeline.threads))
+func (f *Film) belief(e trace.Event) (levels, leaving []int) {
+	levels = make([]int, len(f.timeline.threads))
 	for i, name := range f.timeline.threads {
-		out[i] = e.Belief[name]
+		levels[i] = e.Belief[name]
+		if slices.Contains(e.Leaving, name) {
+			leaving = append(leaving, i)
+		}
 	}
-	return out
+	return levels, leaving
 }
 
 // says is a row in words, for those who hear it.

@@ -50,7 +50,8 @@ type threadState struct {
 	level      int
 	parted     bool // it believes in a hold that Redis does not know
 	waiting    bool
-	leaving    bool    // its unlock is on its way
+	unlocking  bool    // Redis runs an unlock of it, of which it has not heard yet
+	leaving    bool    // it has called its last unlock, and has no answer yet
 	stillUntil float64 // milliseconds; it stands still until then
 }
 
@@ -120,7 +121,8 @@ func (l *Lanes) Add(e trace.Event) {
 	for i, name := range l.threads {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
-		s.parted = s.level > 0 && !l.private && !l.has(e.Key, name) && (s.parted || !s.leaving)
+		s.leaving = slices.Contains(e.Leaving, name)
+		s.parted = s.level > 0 && !l.private && !l.has(e.Key, name) && (s.parted || !s.unlocking)
 		l.depth = max(l.depth, s.level)
 	}
 	row.threads = slices.Clone(l.threadAt)
@@ -160,11 +162,11 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 			mark(MarkLate)
 			break
 		}
-		s.leaving = b.Call == lock.CallUnlock || s.leaving && b.Call == lock.CallRenew
+		s.unlocking = b.Call == lock.CallUnlock || s.unlocking && b.Call == lock.CallRenew
 	case trace.Wait:
 		s.waiting = true
 	case trace.Outcome:
-		s.leaving = s.leaving && b.Call == lock.CallRenew
+		s.unlocking = s.unlocking && b.Call == lock.CallRenew
 		switch b.Result {
 		case trace.Refused, trace.Exhausted, trace.Offline:
 			mark(MarkRefused)

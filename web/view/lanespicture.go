@@ -91,7 +91,8 @@ type LaneBar struct {
 
 	Level       int
 	Top, Height float64
-	Parted      bool   // Redis does not know the hold
+	Leaving     bool   // its thread has called its last unlock, and has no answer yet
+	Parted      bool   // its thread is inside, and Redis does not know the hold
 	Text        string // where there is room
 	TextX       float64
 }
@@ -507,7 +508,7 @@ func (d *drawing) lane(i int) Lane {
 	for row, place := range d.shown {
 		s := d.rows[row].threads[i]
 		for level := 1; level <= min(s.level, drawnLevels); level++ {
-			d.bar(&lane, LaneBar{LaneSpan: place, Level: level, Parted: s.parted})
+			d.bar(&lane, LaneBar{LaneSpan: place, Level: level, Leaving: s.leaving, Parted: s.parted && !s.leaving})
 		}
 		if s.waiting {
 			lane.Waits = extend(lane.Waits, place)
@@ -551,7 +552,7 @@ func extend(spans []LaneSpan, s LaneSpan) []LaneSpan {
 func (d *drawing) bar(lane *Lane, b LaneBar) {
 	for j := len(lane.Bars) - 1; j >= 0; j-- {
 		if last := &lane.Bars[j]; last.Level == b.Level {
-			if last.Parted == b.Parted && last.To == b.From {
+			if last.Leaving == b.Leaving && last.Parted == b.Parted && last.To == b.From {
 				last.To = b.To
 				return
 			}
@@ -589,9 +590,11 @@ func (d *drawing) inscribe(b *LaneBar, marks []LaneMark) {
 	}
 	long, short := d.lang.Say("level %d", b.Level), strconv.Itoa(b.Level)
 	switch {
+	case b.Leaving && b.Level == 1:
+		long, short = d.lang.Say("leaving"), ""
 	case b.Parted && b.Level == 1:
 		long, short = d.lang.Say("not in Redis"), ""
-	case b.Parted:
+	case b.Leaving, b.Parted:
 		return
 	}
 	for _, text := range []string{long, short} {

@@ -75,7 +75,8 @@ type Cell struct {
 	Lines   []Line
 	Notes   []Note // what befell the thread, and what it does next
 	Inside  int    // levels it acts as if it held
-	Parted  bool   // it believes in a hold that Redis does not know
+	Leaving bool   // it has called its last unlock, and has no answer yet
+	Parted  bool   // it is inside, and believes in a hold that Redis does not know
 	Acting  bool
 	Doing   Doing
 	Ordinal int // from 0, for its colour
@@ -307,7 +308,8 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
-		c.Parted = c.Inside > 0 && !held[c.Thread] && InRedis(t.scenario.Protocol)
+		c.Leaving = slices.Contains(e.Leaving, c.Thread)
+		c.Parted = c.Inside > 0 && !c.Leaving && !held[c.Thread] && InRedis(t.scenario.Protocol)
 		c.Doing = t.stands[c.Thread].doing(e.At)
 	}
 }

@@ -400,8 +400,8 @@ func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
 		tone         view.Tone
 		earlier      string
 	}{
-		{"naive-inner-reply-lost", 13, 0, "watchdog: the lease of B renewed", view.Bad, ""},
-		{"naive-inner-reply-lost", 12, 1, "watchdog: lease renewed", view.Good, ""},
+		{"naive-inner-reply-lost", 14, 0, "watchdog: the lease of B renewed", view.Bad, ""},
+		{"naive-inner-reply-lost", 13, 1, "watchdog: lease renewed", view.Good, ""},
 		{"no-lock-over-buying", 5, 1, "leaves level 1", view.Plain, "buys: user 7 has 2 of 2"},
 		{"no-lock-over-buying", 6, 2, "leaves level 1", view.Plain, "buys beyond the limit: user 7 has 3 of 2"},
 		{"no-lock-flash-sale", 11, 3, "leaves level 1", view.Plain, "takes one that is not there: the stock is at -1"},
@@ -527,5 +527,39 @@ func TestALateCopyIsNoPartOfACall(t *testing.T) {
 	}
 	if want := "A has released the lock: its key was deleted."; told != want {
 		t.Errorf("%q, want %q", told, want)
+	}
+}
+
+// A thread that has called its last unlock is said to be leaving, and not to
+// hold or believe anything, as long as it has no answer.
+func TestWhoLeavesIsSaidToBeLeaving(t *testing.T) {
+	f := film(t, words.English, "mutex-unsafe-pause")
+	for i, r := range f.Rows() {
+		leaving := 6 <= r.Step && r.Step <= 11 // from its pause, at 50 ms, to its DEL
+		c, frame := r.Cells[0], f.Frames()[i]
+		if c.Leaving != leaving || c.Parted {
+			t.Errorf("%s: A's cell: %+v", r.Time, c)
+		}
+		if slices.Contains(frame.Leaving, 0) != leaving {
+			t.Errorf("%s: leaving are %v", r.Time, frame.Leaving)
+		}
+	}
+	var bars []view.LaneBar
+	for _, b := range whole(f.Lanes()).Lanes[0].Bars {
+		if b.Leaving || b.Parted {
+			bars = append(bars, b)
+		}
+	}
+	if len(bars) != 1 || !bars[0].Leaving || bars[0].Parted || bars[0].Text != "leaving" {
+		t.Errorf("A's lane: %+v, want one bar that is leaving", bars)
+	}
+	for step, want := range map[int]string{
+		7:  "B is refused: A is leaving, but its unlock has not reached Redis, and the key has 35 ms left.",
+		9:  "Redis drops A's key: its lease of 100 ms is over before the unlock of A has arrived.",
+		12: "A has deleted B's key: its unlock came late. When A called it, the key was still its own.",
+	} {
+		if got := f.Frames()[step-1].Why; got != want {
+			t.Errorf("T%d: %q, want %q", step, got, want)
+		}
 	}
 }

@@ -31,8 +31,9 @@ type Teller struct {
 	protocol lock.Protocol
 	owners   map[string]string // owner id to thread
 
-	before trace.KeyState   // the key before the event at hand
-	nodes  []trace.KeyState // and on each node, where there are several
+	before  trace.KeyState   // the key before the event at hand
+	nodes   []trace.KeyState // and on each node, where there are several
+	leaving []string         // the threads that were on their way out before it
 
 	asked   map[callOf]*asked
 	threads map[string]*known
@@ -78,6 +79,7 @@ type known struct {
 	token     int64
 	until     trace.Millis // it stands still so long
 	byHand    bool         // it stands still until it is resumed
+	held      bool         // its last unlock was called while the key was its own
 	ended     bool
 	hangs     bool
 }
@@ -113,9 +115,14 @@ func (t *Teller) Tell(e trace.Event) string {
 	if b, ok := e.Body.(trace.Fault); ok {
 		t.strike(e, b)
 	}
+	for _, name := range e.Leaving {
+		if !slices.Contains(t.leaving, name) {
+			t.thread(name).held = t.holds(t.before, name)
+		}
+	}
 	text := t.tell(e)
 	t.fold(e)
-	t.before, t.nodes = e.Key, e.Nodes
+	t.before, t.nodes, t.leaving = e.Key, e.Nodes, e.Leaving
 	return text
 }
 
@@ -291,6 +298,9 @@ func (t *Teller) fold(e trace.Event) {
 	case trace.Command:
 		t.foldCommand(e, b)
 	case trace.Outcome:
+		if b.Call == lock.CallLock {
+			who.held = false // what it unlocks from now on is of this call
+		}
 		a := t.call(e.Thread, b.Call)
 		*a = asked{delayed: a.delayed}
 		if b.Call == lock.CallLock || b.Call == lock.CallUnlock {
@@ -527,6 +537,8 @@ func (t *Teller) refused(e trace.Event, b trace.Outcome) string {
 		return t.say("%s is refused: the key was another's when Redis looked.", who)
 	case t.call(who, b.Call).place > 0 && e.Key.PTTL >= 0:
 		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.call(who, b.Call).place)
+	case slices.Contains(e.Leaving, other) && e.Key.PTTL >= 0:
+		return t.say("%s is refused: %s is leaving, but its unlock has not reached Redis, and the key has %s left.", who, other, left)
 	case e.Key.Type == trace.TypeHash && e.Key.PTTL < 0:
 		return t.say("%s is refused: %s holds the key with count %d, and it has no expiry.", who, other, t.count(e.Key, other))
 	case e.Key.Type == trace.TypeHash:
@@ -976,6 +988,8 @@ func (t *Teller) expired(e trace.Event, b trace.Expired) string {
 		return t.say("Redis drops %s's key: it stands for %s without a new beat, and they are over.", holder, length)
 	case who.ended:
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
+	case slices.Contains(e.Leaving, holder):
+		return t.say("Redis drops %s's key: its lease of %s is over before the unlock of %s has arrived.", holder, length, holder)
 	case e.Belief[holder] > 0 && (who.byHand || who.until > e.At):
 		return t.say("Redis drops %s's key: its lease of %s is over. %s stands still and does not know.", holder, length, holder)
 	case e.Belief[holder] > 0:
@@ -995,7 +1009,7 @@ func (t *Teller) violation(e trace.Event, b trace.Violation) string {
 	}
 	if first == "" {
 		if b.Rule == check.Orphan {
-			return t.say("Redis still has the key, one lease after every thread has ended.")
+			return t.say("Redis has a key, a lease or more after every thread has ended.")
 		}
 		return t.say("Redis and the threads have broken a rule: %s.", b.Rule)
 	}
@@ -1009,20 +1023,26 @@ func (t *Teller) violation(e trace.Event, b trace.Violation) string {
 	case check.OverLimit:
 		return t.say("%s has bought for user %s, who now has %d: only %d are allowed.", first, t.wrote.User, t.wrote.Value, t.wrote.Limit)
 	case check.ForeignRelease:
+		if t.thread(first).held {
+			return t.say("%[1]s has deleted %[2]s's key: its unlock came late. When %[1]s called it, the key was still its own.", first, second)
+		}
 		return t.say("%s has deleted a key that was not its own: it was %s's, and %s is not told.", first, second, second)
 	case check.ForeignRenewal:
 		return t.say("%s has renewed a lease that is not its own: it is %s's, and now has %s.", first, second, t.ms(max(e.Key.PTTL, 0)))
 	case check.CountMismatch:
+		if e.Belief[first] == 0 {
+			return t.say("%s is at no level, and its hold count is %d: it must be 0.", first, t.count(e.Key, first))
+		}
 		return t.say("%s is at level %d, and its hold count is %d: the two must be equal.", first, e.Belief[first], t.count(e.Key, first))
 	case check.TokenRegression:
 		return t.say("%s was given token %d, and %s had %d before: a late write cannot be told by it.", first, t.thread(first).token, second, t.grant.token)
 	case check.SelfDeadlock:
-		return t.say("%s waits for itself: the lock is its own, and this kind does not let its owner in again.", first)
+		return t.say("%s is in its own way: the lock is its own, and this kind does not let its owner in again.", first)
 	case check.Orphan:
 		if e.Key.PTTL < 0 {
-			return t.say("%s's key is left over: one lease after every thread has ended it stands, without an expiry.", first)
+			return t.say("%s's key is left over: a lease or more after every thread has ended, it stands without an expiry.", first)
 		}
-		return t.say("%s's key is left over: one lease after every thread has ended it stands for another %s.", first, t.ms(e.Key.PTTL))
+		return t.say("%s's key is left over: a lease or more after every thread has ended, it stands for another %s.", first, t.ms(e.Key.PTTL))
 	case check.Stuck:
 		if asking := t.asking(b.Threads); len(asking) > 0 {
 			return t.inVain(asking, t.holders(e.Key))
@@ -1030,7 +1050,7 @@ func (t *Teller) violation(e trace.Event, b trace.Violation) string {
 		if len(b.Threads) > 1 {
 			return t.say("%s waits for what cannot happen any more, and so do others, %d in all.", first, len(b.Threads))
 		}
-		return t.say("%s waits for what cannot happen any more: nothing else in this run can move.", first)
+		return t.say("%s waits for what cannot happen any more: no other thread is left that could move.", first)
 	default:
 		return t.say("%s has broken a rule: %s.", first, b.Rule)
 	}

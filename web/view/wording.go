@@ -371,13 +371,13 @@ func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
 	case v.Rule == check.ForeignRenewal && len(threads) > 1:
 		return t.l.Say("the watchdog of %s renewed the lease of %s", threads[0], listed(t.l, threads[1:]))
 	case v.Rule == check.CountMismatch && len(threads) > 0 && e.Key.Fields[t.owner(threads[0])] != "":
-		return t.l.Say("levels that %s has entered: %d; the hold count: %s", threads[0], e.Belief[threads[0]], e.Key.Fields[t.owner(threads[0])])
+		return t.l.Say("levels that %s acts as if it held: %d; its hold count: %s", threads[0], e.Belief[threads[0]], e.Key.Fields[t.owner(threads[0])])
 	case v.Rule == check.Orphan && e.Key.PTTL >= 0:
-		return t.l.Say("every thread has ended, and one lease later the key still stands for %s", t.l.Duration(millis(e.Key.PTTL)))
+		return t.l.Say("every thread ended a lease ago or more, and the key stands for another %s", t.l.Duration(millis(e.Key.PTTL)))
 	case v.Rule == check.Orphan:
-		return t.l.Say("every thread has ended, and one lease later the key still stands without an expiry")
+		return t.l.Say("every thread ended a lease ago or more, and the key stands without an expiry")
 	case v.Rule == check.SelfDeadlock && len(threads) > 0:
-		return t.l.Say("%s waits for a lock that it holds itself", threads[0])
+		return t.l.Say("%s is refused a lock that it holds itself", threads[0])
 	case v.Rule == check.Stuck && len(t.asking(threads)) > 0:
 		return inVain(t.l, t.asking(threads), t.holders(e.Key))
 	case v.Rule == check.Stuck && len(threads) == 1:

@@ -22,6 +22,7 @@
  * @property {string} at "62 ms"
  * @property {State} after
  * @property {number[]} belief levels that each thread believes to hold
+ * @property {number[]} [leaving] ordinals of the threads that are leaving
  * @property {Lua} [lua]
  * @property {string} says the command in words
  *
@@ -38,6 +39,7 @@
  * @property {string} [alarm] the sentence of a broken rule, or of an expiry
  * @property {State} after
  * @property {number[]} belief levels that each thread believes to hold
+ * @property {number[]} [leaving] ordinals of the threads that are leaving
  * @property {Lua} [lua]
  * @property {Moment[]} [inside]
  *

@@ -28,7 +28,7 @@ export function inspect(box, film, { row, moment, preview }) {
     hash(film, state, was),
     lease(film, state),
     make("p", { class: "truth" }, truth(film, state)),
-    beliefs(film, state, inside?.belief ?? shown?.belief ?? []),
+    beliefs(film, state, inside ?? shown),
   ];
   box.replaceChildren(...parts);
 }
@@ -167,14 +167,18 @@ function truth(film, state) {
 /**
  * @param {Film} film
  * @param {State} state
- * @param {number[]} belief
+ * @param {{belief: number[], leaving?: number[]} | undefined} then
  */
-function beliefs(film, state, belief) {
+function beliefs(film, state, then) {
   const list = make("ul", { class: "beliefs" });
   if (state.heartbeat) {
     return list;
   }
-  belief.forEach((levels, thread) => {
+  (then?.belief ?? []).forEach((levels, thread) => {
+    if (then?.leaving?.includes(thread)) {
+      list.append(make("li", { class: `t${thread % 8} leaving` }, say("%s is leaving: no answer to its unlock yet.", film.threads[thread])));
+      return;
+    }
     if (levels === 0) {
       return;
     }

@@ -474,8 +474,9 @@ export function play(stage) {
     }
     const row = b.rows[p.row - 1];
     for (const now of /** @type {NodeListOf<HTMLElement>} */ (stage.querySelectorAll("[data-belief]"))) {
-      const levels = row?.belief[threads.indexOf(now.dataset.belief ?? "")] ?? 0;
-      now.textContent = levels > 0 ? say("inside, level %d", levels) : "";
+      const thread = threads.indexOf(now.dataset.belief ?? "");
+      const levels = row?.belief[thread] ?? 0;
+      now.textContent = row?.leaving?.includes(thread) ? say("leaving") : levels > 0 ? say("inside, level %d", levels) : "";
     }
     drawBranches();
     writeAddress();

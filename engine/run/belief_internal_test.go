@@ -1,0 +1,62 @@
+package run
+
+import (
+	"slices"
+	"testing"
+
+	"relock/engine/lock"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// What comes of a call that is over is about a hold that was left, and not
+// about the one that was entered since.
+func TestALateUnlockTellsItsThreadNothing(t *testing.T) {
+	command := func(level int, givesBack bool) trace.Command {
+		return trace.Command{Call: lock.CallUnlock, Level: level, Args: []string{"HINCRBY", "K", "o", "-1"}, GivesBack: givesBack}
+	}
+	acquired := trace.Outcome{Call: lock.CallLock, Result: trace.Acquired, Level: 1}
+	b := newBeliefs()
+	for _, c := range []struct {
+		name    string
+		before  func()
+		body    trace.Body
+		levels  int
+		leaving bool
+	}{
+		{"it is told that it has the lock", func() {}, acquired, 1, false},
+		{"it calls its unlock", func() { b.calls("A", unlock{level: 1, last: true}) }, trace.Wait{}, 1, true},
+		{"which is not answered", func() {}, trace.Outcome{Call: lock.CallUnlock, Result: trace.Failed, Level: 1}, 0, true},
+		{"and returns", func() { b.returns("A") }, trace.Wait{}, 0, false},
+		{"it is told that it has the lock again", func() {}, acquired, 1, false},
+		{"Redis runs the unlock of the first time", func() {}, command(1, false), 1, false},
+		{"Redis runs a give-back", func() {}, command(1, true), 1, false},
+		{"a give-back is answered", func() {}, trace.Outcome{Call: lock.CallUnlock, Result: trace.Released, Level: 1, GivesBack: true}, 1, false},
+		{"it calls its unlock again", func() { b.calls("A", unlock{level: 1, last: true}) }, trace.Wait{}, 1, true},
+		{"Redis runs it", func() {}, command(1, false), 0, true},
+		{"and it hears of that", func() {}, trace.Outcome{Call: lock.CallUnlock, Result: trace.Released, Level: 1}, 0, false},
+	} {
+		c.before()
+		levels, leaving := b.after("A", c.body)
+		if levels["A"] != c.levels || slices.Contains(leaving, "A") != c.leaving {
+			t.Errorf("%s: level %d, leaving: %v", c.name, levels["A"], leaving)
+		}
+	}
+}
+
+// Nobody comes between what is done to a resource and the telling of it: else
+// a trace could have two writes in the wrong order.
+func TestAResourceIsToldOfInOrder(t *testing.T) {
+	r := newResource(&scenario.Resource{Kind: scenario.KindCounter})
+	told := 0
+	tell := func(trace.Body) {
+		told++
+		if r.mu.TryLock() {
+			t.Error("somebody could have come between")
+		}
+	}
+	r.write(r.read("", tell), 0, tell)
+	if told != 2 {
+		t.Errorf("told %d times, want 2", told)
+	}
+}
