@@ -509,10 +509,11 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			}
 			return r, err
 		}
-		if c.Attempt <= retries {
-			s.tellWait(caller, l.o.Interval)
+		if c.Attempt > retries || ctx.Err() != nil {
+			return r, errors.Join(ErrUnknown, err)
 		}
-		if c.Attempt > retries || l.o.Clock.Sleep(ctx, l.o.Interval) != nil || ctx.Err() != nil {
+		s.tellWait(caller, l.o.Interval)
+		if l.o.Clock.Sleep(ctx, l.o.Interval) != nil || ctx.Err() != nil {
 			return r, errors.Join(ErrUnknown, err)
 		}
 	}
