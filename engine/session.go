@@ -263,6 +263,7 @@ func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Mov
 func (s *Session) forget(b *Branch, id int) {
 	if b.ID != id {
 		_ = s.Drop(b.ID)
+		s.made-- // nobody has seen it
 	}
 }
 
