@@ -69,7 +69,7 @@ func (l *Locker) ForceUnlock(ctx context.Context, key string) error {
 // operate is a request of nobody's who could hold the lock.
 func (l *Locker) operate(key string, client Redis) protocol.Request {
 	return protocol.Request{
-		Words:  l.p.Words(key, "", l.o.ID, l.o.Lease),
+		Words:  l.p.Keyed(key).Words("", l.o.ID, l.o.Lease),
 		Client: client, Nodes: l.nodes, Key: key, Lease: l.o.Lease, Clock: l.o.Clock,
 		Retries: min(l.o.Retries, 2), Interval: min(l.o.Interval, time.Second),
 	}

@@ -32,7 +32,8 @@ type Locker struct {
 	opening  chan struct{} // closed when the listening has begun or failed to, nil while nobody is at it
 	stop     func()        // ends the listening, nil before it begins
 	sessions map[sessionKey]*session
-	watched  map[sessionKey]bool // the owners that had the one watchdog of a protocol that has one only
+	keyed    map[string]*protocol.Keyed // at most mostKeyed
+	watched  map[sessionKey]bool        // the owners that had the one watchdog of a protocol that has one only
 }
 
 type sessionKey struct {
@@ -52,7 +53,7 @@ func New(client Redis, o Options) (*Locker, error) {
 	}
 	l := &Locker{
 		client: tamed(client), nodes: []Redis{tamed(client)}, o: o, p: o.Protocol,
-		sessions: map[sessionKey]*session{}, watched: map[sessionKey]bool{},
+		sessions: map[sessionKey]*session{}, keyed: map[string]*protocol.Keyed{}, watched: map[sessionKey]bool{},
 	}
 	for _, node := range o.Nodes {
 		l.nodes = append(l.nodes, tamed(node))
@@ -230,6 +231,25 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	}
 }
 
+// mostKeyed is for how many keys what is sent for them is kept.
+const mostKeyed = 256
+
+// keyedFor is what all calls for a key send, made once for a key that is used
+// again and again.
+func (l *Locker) keyedFor(key string) *protocol.Keyed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k := l.keyed[key]
+	if k == nil {
+		if len(l.keyed) >= mostKeyed {
+			clear(l.keyed)
+		}
+		k = l.p.Keyed(key)
+		l.keyed[key] = k
+	}
+	return k
+}
+
 // checkKey refuses a key whose companions would be in another slot of a
 // cluster than it is.
 func (l *Locker) checkKey(key string) error {
@@ -329,7 +349,11 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	if d > 0 || !l.p.AtOnce {
 		s.tellWait(ctx, d)
 	}
-	told, err := l.o.Clock.Await(ctx, d, s.wakeUp())
+	signal := s.wakeUp()
+	if l.isClosed() { // and wakes nobody any more
+		return ErrClosed
+	}
+	told, err := l.o.Clock.Await(ctx, d, signal)
 	if err == nil && l.isClosed() {
 		err = ErrClosed
 	}

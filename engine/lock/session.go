@@ -23,7 +23,7 @@ type session struct {
 
 	asked asked // of the call that waits
 	lease lease // of the hold, or of the call that asks for one
-	words *protocol.Words
+	words protocol.Words
 	late  bool // a first acquisition went unanswered, and may still arrive
 	told  bool // the owner was told of a loss by Lock
 
@@ -59,9 +59,7 @@ func (s *session) begin(mine lease) {
 	}
 	s.told = false
 	if len(s.holds) == 0 {
-		if s.words == nil || s.lease.length != mine.length {
-			s.words = s.l.p.Words(s.key, string(s.owner), s.l.o.ID, mine.length)
-		}
+		s.words = s.l.keyedFor(s.key).Words(string(s.owner), s.l.o.ID, mine.length)
 		s.lease = mine
 	}
 }
@@ -78,6 +76,9 @@ func (s *session) wakeUp() clock.Signal {
 	defer s.mu.Unlock()
 	if s.signal == nil {
 		s.signal = s.l.o.Clock.NewSignal()
+		if s.heard != nil { // before there was anything to fire
+			s.signal.Fire()
+		}
 	}
 	return s.signal
 }

@@ -57,7 +57,7 @@ type Protocol struct {
 
 // Request is what one attempt of a call is about.
 type Request struct {
-	*Words
+	Words
 
 	Client Redis
 	Nodes  []Redis // Client is the first
@@ -163,7 +163,7 @@ type direct interface {
 func Run(s Script, args Args) Step {
 	const most = 9 // arguments of a script
 	return func(ctx context.Context, r Request) (Reply, error) {
-		w := r.Words
+		w := &r.Words
 		all := make([]any, 0, 2+len(w.keys)+most)
 		all = append(append(all, "evalsha", s.sha), w.keys...)
 		given := len(all)
@@ -178,24 +178,35 @@ func Run(s Script, args Args) Step {
 	}
 }
 
-// Words are what all calls of one hold send, made once.
-type Words struct {
+// Keyed is what all calls for one key send. It is safe for concurrent use.
+type Keyed struct {
 	Keys []string // of the lock, its own first
 
-	keys                 []any // how many there are, and they
+	keys []any // how many there are, and they
+}
+
+// Keyed makes what all calls for a key send.
+func (p *Protocol) Keyed(key string) *Keyed {
+	k := &Keyed{Keys: p.Keys(key)}
+	k.keys = make([]any, 0, 1+len(k.Keys))
+	k.keys = append(k.keys, len(k.Keys))
+	for _, one := range k.Keys {
+		k.keys = append(k.keys, one)
+	}
+	return k
+}
+
+// Words are what all calls of one hold send, made once.
+type Words struct {
+	*Keyed
+
 	owner, lease, locker any
 }
 
-// Words makes what all calls for a key, of an owner, through a locker, with a
-// lease of whole milliseconds send.
-func (p *Protocol) Words(key, owner, locker string, lease time.Duration) *Words {
-	w := &Words{Keys: p.Keys(key), owner: owner, lease: lease.Milliseconds(), locker: locker}
-	w.keys = make([]any, 0, 1+len(w.Keys))
-	w.keys = append(w.keys, len(w.Keys))
-	for _, k := range w.Keys {
-		w.keys = append(w.keys, k)
-	}
-	return w
+// Words makes what the calls of an owner send, through a locker, with a lease of
+// whole milliseconds.
+func (k *Keyed) Words(owner, locker string, lease time.Duration) Words {
+	return Words{Keyed: k, owner: owner, lease: lease.Milliseconds(), locker: locker}
 }
 
 // Int sends one command outside of any script, and reads the number that
