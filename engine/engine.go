@@ -35,6 +35,9 @@ var ErrFault = run.ErrFault
 // ErrDiverged is returned where a schedule does not fit its scenario.
 var ErrDiverged = run.ErrDiverged
 
+// ErrRedis ends a run whose Redis serves it no more.
+var ErrRedis = run.ErrRedis
+
 // Run is a scenario being run. It is safe for concurrent use.
 type Run struct {
 	id   string

@@ -208,6 +208,9 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		if errors.Is(err, engine.ErrRedis) {
+			return exitUnreachable
+		}
 		return exitUnexpected
 	}
 	differences := engine.Unexpected(sc.Expect, events)

@@ -75,6 +75,9 @@ type recorder interface {
 	// unlocks is called when a thread has called an unlock; the function that it
 	// returns is called when that has returned.
 	unlocks(thread string, u unlock) (returned func())
+	// doubt is called with the error of each call that came from Redis, nil
+	// where there was none.
+	doubt(err error)
 	// down tells whether a node, from 0, does not answer a thread now.
 	down(t *thread, node int) bool
 	// mayEnd is called when the run may be over: a thread hangs from now on, or

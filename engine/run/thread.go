@@ -307,6 +307,7 @@ func (p *tap) send(ctx context.Context, late bool, send func(context.Context) *r
 		records[i].late = late
 	}
 	answered(p.t, records)
+	p.t.r.rec.doubt(cmd.Err())
 	p.t.hasAsked()
 	return cmd
 }

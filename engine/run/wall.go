@@ -56,6 +56,8 @@ type wall struct {
 	calls    int
 	changed  chan struct{} // capacity 1: the key's state or its expiry changed
 	wake     chan struct{} // capacity 1: a thread stalled or ended, or what was under way has arrived
+	doubts   chan error    // capacity 1: why Redis may not serve the run any more
+	gone     bool          // it does not
 
 	// As released so far.
 	key        trace.KeyState
@@ -80,7 +82,7 @@ type item struct {
 }
 
 func (r *Run) executeWall(ctx context.Context) error {
-	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, untold: map[callOf]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, untold: map[callOf]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), doubts: make(chan error, 1)}
 	if r.o.External != nil {
 		w.client = r.o.External.Client()
 		defer w.cleanUp(ctx)
@@ -90,6 +92,11 @@ func (r *Run) executeWall(ctx context.Context) error {
 		w.client = e.Client()
 	}
 	r.rec = w
+	ctx, end := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { w.watchRedis(ctx, end) })
+	defer watching.Wait()
+	defer end(nil)
 	processes := clock.NewWall()
 	err := w.calibrate(ctx)
 	if err == nil {
@@ -133,6 +140,7 @@ func (w *wall) bound(ctx context.Context) error {
 // calibrate sets Redis' clock against the client's.
 func (w *wall) calibrate(ctx context.Context) error {
 	before := time.Now()
+	w.start = before
 	there, err := w.client.Time(ctx).Result()
 	if err != nil {
 		return fmt.Errorf("run: ask Redis for its time: %w", err)
@@ -412,7 +420,7 @@ func (w *wall) release(all bool) {
 				return
 			}
 		}
-		if at, ok := w.expiresAt(); ok && at <= first.at && !first.expired {
+		if at, ok := w.expiresAt(); ok && at <= first.at && !first.expired && !w.gone {
 			if !all && len(first.events) == 0 {
 				return // until Redis was asked
 			}

@@ -150,6 +150,8 @@ func endOfRun(l words.Language, text string) string {
 		return l.Say("The run was ended: the server is shutting down")
 	case limited:
 		return l.Say("The run was ended: it took longer than %s", limit)
+	case strings.HasPrefix(text, run.ErrRedis.Error()):
+		return l.Say("The run was ended: Redis serves it no more (%s), and nothing can be said of what it left unanswered", reason(l, Failure{Error: text}))
 	case atLimit(text):
 		return l.Say("The run was ended: it reached the limit of %d events", run.MaxEvents)
 	default:

@@ -1,0 +1,74 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrRedis ends a run whose Redis was there when it began and serves it no
+// more. Of what comes after, nothing can be said: the key may stand, or not.
+var ErrRedis = errors.New("Redis does not serve the run any more")
+
+// pingLimit is how long a Redis that left a call unanswered has to answer at
+// all.
+const pingLimit = time.Second
+
+// refusals are the answers with which Redis refuses whatever a run asks.
+func refusals() []string {
+	return []string{"NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "OOM", "MISCONF", "LOADING", "MASTERDOWN", "CLUSTERDOWN"}
+}
+
+// doubt notes that a call on a real Redis failed, and not by a fault of the
+// scenario's.
+func (w *wall) doubt(err error) {
+	var answered redis.Error
+	var broken net.Error
+	switch {
+	case err == nil, w.r.o.External == nil, errors.Is(err, context.Canceled):
+		return
+	case errors.As(err, &answered):
+		code, _, _ := strings.Cut(answered.Error(), " ")
+		if !slices.Contains(refusals(), code) {
+			return
+		}
+	case !errors.As(err, &broken) && !errors.Is(err, context.DeadlineExceeded):
+		// a connection that ended in the midst of an answer
+	}
+	select {
+	case w.doubts <- err:
+	default: // there is one to look into already
+	}
+}
+
+// watchRedis looks into doubts, and ends the run where they are right.
+func (w *wall) watchRedis(ctx context.Context, end context.CancelCauseFunc) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case err := <-w.doubts:
+			var answered redis.Error
+			if !errors.As(err, &answered) {
+				ping, cancel := context.WithTimeout(ctx, pingLimit)
+				alive := w.client.Ping(ping).Err()
+				cancel()
+				if alive == nil || ctx.Err() != nil {
+					continue // a connection of many
+				}
+				err = alive
+			}
+			w.mu.Lock()
+			w.gone = true
+			w.mu.Unlock()
+			end(fmt.Errorf("%w: %w", ErrRedis, err))
+			return
+		}
+	}
+}
