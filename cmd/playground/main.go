@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/redis/go-redis/v9"
 	"golang.org/x/term"
 )
 
@@ -30,11 +31,19 @@ func main() { os.Exit(realMain()) }
 func realMain() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	redis.SetLogger(silent{})
 	return command(ctx, os.Args[1:], environment{
 		getenv: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout),
 		columns: terminalColumns(os.Stdout),
 	})
 }
+
+// silent is where go-redis writes its own lines to: what they say, a command
+// says in a sentence of its own.
+type silent struct{}
+
+// Printf implements go-redis' logger.
+func (silent) Printf(context.Context, string, ...any) {}
 
 // environment is what a command may use of the process around it.
 type environment struct {
@@ -83,7 +92,7 @@ Usage:
   playground help [COMMAND]         show this, or a command's flags
 
 Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
-3 Redis unreachable.
+3 Redis unreachable, or gone in mid-run.
 `
 
 // command runs one subcommand and returns its exit code.
