@@ -274,7 +274,7 @@ func TestTheQueueIsFolded(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(shown, " "); got != "TIME EXISTS HEXISTS PTTL" {
+	if got := strings.Join(shown, " "); got != "TIME EXISTS HGET HMGET PTTL" {
 		t.Errorf("shown are %s", got)
 	}
 	if got := strings.Join(folded, " "); got != "ZADD RPUSH PTTL PEXPIRE PTTL PEXPIRE" {

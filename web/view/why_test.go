@@ -393,11 +393,11 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a late unlock with a number", "threads: [{name: A, work: 30ms, repeat: 2}]\nlock: {protocol: reentrant-sequenced, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 20ms}]",
-			"A's unlock arrives late: HMGET finds number 3 of its calls, and a smaller number is refused.",
+			"A's unlock arrives too late: it is call 2, and by HMGET the last one was 3. It is refused.",
 		},
 		{
 			"a late lock that is over", "threads: [{name: A, work: 30ms}]\nlock: {protocol: reentrant-sequenced, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: lock, do: late-copy, for: 90ms}]",
-			"A's lock arrives late: HGET finds number 2 of its calls, and a smaller number is refused.",
+			"A's lock arrives too late: it is call 1, and by HGET call 2 is over by now. It is refused.",
 		},
 		{
 			"a late unlock hands the lock on", "threads: [{name: A, work: 30ms}, {name: B, start: 5ms, work: 20ms}]\nlock: {protocol: reentrant-fair, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 5ms}]",
