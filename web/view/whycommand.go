@@ -304,6 +304,10 @@ func (t *Teller) del(c command) string {
 		return t.say("%s deletes nothing: DEL answers 0, there is no key any more.", c.who)
 	case c.Node > 0:
 		return t.say("%s gives node %d back: DEL removes its key there.", c.who, c.Node)
+	case c.Script == "" && c.asked.last == "GET" && own:
+		return t.say("%s deletes the key: it was its own when GET looked, and this time it still is.", c.who)
+	case c.Script == "" && c.asked.last == "GET" && other != "":
+		return t.say("%s deletes the key of %s: when GET looked it was its own, and DEL does not look again.", c.who, other)
 	case c.Script == "" && own:
 		return t.say("%s deletes the key: a plain DEL asks nobody whose it is; this time it is its own.", c.who)
 	case c.Script == "" && other != "":
@@ -359,6 +363,8 @@ func (t *Teller) get(c command) string {
 		default:
 			return t.say("%s finds nothing to delete on node %d: GET answers nil.", c.who, c.Node)
 		}
+	case own && c.Script == "":
+		return t.say("%s may delete the key: GET reads its own value. Until DEL comes, that can change.", c.who)
 	case own:
 		return t.say("%s may delete the key: GET reads its own value.", c.who)
 	case owner != "":

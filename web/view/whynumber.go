@@ -108,7 +108,7 @@ func (t *Teller) ownField(c command, count int, last string) string {
 	case count < outer:
 		return t.say("%s reads its count: HMGET answers %d, and level %d needs at least %d.", c.who, count, c.Level, outer)
 	case again && c.Level == 1:
-		return t.say("%s finds its own field before it was told of it: by HMGET the lock went to this very call, %s.", c.who, last)
+		return t.say("%s finds its own field: by HMGET this very call, number %s, has the lock already.", c.who, last)
 	case again:
 		return t.say("%s finds its own field: HMGET answers %d already, so asking twice counts once.", c.who, count)
 	case c.Level > 1 && count == outer:

@@ -51,7 +51,8 @@
  *
  * @typedef {object} Option what a thread would do next
  * @property {string} thread
- * @property {boolean} [background] its watchdog
+ * @property {boolean} [background] its watchdog, or what it asks of nodes at once
+ * @property {number} [node] that it asks in the background
  * @property {boolean} [network] a late copy of what it sent
  * @property {boolean} can
  * @property {number} choice
