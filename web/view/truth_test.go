@@ -301,6 +301,31 @@ func TestTheQueueIsFolded(t *testing.T) {
 	}
 }
 
+// What notes that calls are over, and what counts tokens, is beside the lock,
+// too, but is no queue.
+func TestNotesOfCallsAreNotFoldedAsAQueue(t *testing.T) {
+	for _, c := range []struct{ protocol, shown string }{
+		{"reentrant-fair", "TIME HMGET HGET HSET PEXPIRE HINCRBY DEL LPOP"},
+		{"fenced", "HMGET HGET HSET PEXPIRE HINCRBY DEL"},
+	} {
+		p := playScenario(t, parse(t, "lock: {protocol: "+c.protocol+", lease: 1s, watchdog: off}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}]"))
+		for _, r := range filmed(p, words.English, false).Rows() {
+			var verbs []string
+			for _, g := range r.Cells[0].Groups() {
+				for _, l := range g.Lines {
+					verbs = append(verbs, l.Verb)
+					if g.Folded || l.Queue != (l.Verb == "LPOP") {
+						t.Errorf("%s, %s: %s is taken for the queue's", c.protocol, r.Time, l.Verb)
+					}
+				}
+			}
+			if r.Cells[0].Title == "unlock: released" && strings.Join(verbs, " ") != c.shown {
+				t.Errorf("%s: %s, want %s", c.protocol, strings.Join(verbs, " "), c.shown)
+			}
+		}
+	}
+}
+
 // A cell reads in the order of the events: the write at the end of the work
 // came before the unlock, the loss of a reply after the commands.
 func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
