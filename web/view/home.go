@@ -12,6 +12,7 @@ type Home struct {
 	Page   Page
 	Title  string
 	Count  int // of scenarios
+	Locks  int // how many there are
 	Viewer Viewer
 }
 

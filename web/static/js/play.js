@@ -510,11 +510,17 @@ export function play(stage) {
       }
       const name = CSS.escape(option.thread);
       list.append(optionIn(option, "li", unfinished));
-      if (option.background || option.network) {
-        stage.querySelector(`[data-coming="${name}"]`)?.append(optionIn(option, "div", unfinished));
+      const coming = stage.querySelector(`[data-coming="${name}"]`);
+      if (option.node) {
+        if (!coming?.querySelector(".nodes-asked")) {
+          coming?.append(make("div", { class: "nodes-asked" }));
+        }
+        coming?.querySelector(".nodes-asked")?.append(optionIn(option, "div", unfinished));
+      } else if (option.background || option.network) {
+        coming?.append(optionIn(option, "div", unfinished));
       } else {
         stage.querySelector(`[data-next="${name}"]`)?.append(optionIn(option, "div", unfinished));
-        stage.querySelector(`[data-coming="${name}"]`)?.prepend(make("p", { class: "does" }, unfinished || wordsOf(option)));
+        coming?.prepend(make("p", { class: "does" }, unfinished || wordsOf(option)));
       }
     }
     const first = /** @type {HTMLElement | null} */ (list.querySelector('.step[aria-disabled="false"]')?.parentElement);
@@ -543,7 +549,8 @@ export function play(stage) {
         : option.background
           ? say("Step %s's watchdog", option.thread)
           : say("Step %s", option.thread);
-    const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, label);
+    const short = option.node && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
+    const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, short || label);
     button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : [])].join(" ");
     const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
     // Whatever cannot be done now keeps the focus, and says why.
@@ -551,7 +558,7 @@ export function play(stage) {
     button.setAttribute("aria-label", `${label}: ${text}`);
     button.title = text;
     button.onclick = () => inTurn(() => step(option));
-    const entry = make(tag, { class: "option" }, button, make("span", { class: "does" }, text));
+    const entry = make(tag, { class: "option" }, button, ...(short ? [] : [make("span", { class: "does" }, text)]));
     entry.classList.add(`t${threads.indexOf(option.thread) % 8}`);
     return entry;
   }
