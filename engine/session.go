@@ -287,6 +287,11 @@ func (s *Session) StepNetwork(ctx context.Context, id, at int, thread string) (*
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNetwork(ctx, thread) })
 }
 
+// StepNode has a thread that asks several nodes at once ask one of them, from 1.
+func (s *Session) StepNode(ctx context.Context, id, at int, thread string, node int) (*Branch, error) {
+	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNode(ctx, thread, node) })
+}
+
 // Apply makes a given move.
 func (s *Session) Apply(ctx context.Context, id, at int, m scenario.Move) (*Branch, error) {
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return m, s.live.Apply(ctx, m) })

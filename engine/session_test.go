@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -362,6 +363,9 @@ func options(b *engine.Branch) []string {
 		if o.Next != run.NextNothing {
 			what += " " + o.Call.String()
 		}
+		if o.Node > 0 {
+			what += ", node " + strconv.Itoa(o.Node)
+		}
 		if o.Why != "" {
 			what += ": " + string(o.Why)
 		}
@@ -438,6 +442,53 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 			t.Errorf("%s: something has changed", c.name)
 		}
 	}
+}
+
+// Who asks several nodes at once has an option for each, and each can be taken.
+func TestNodesThatAreAskedAtOnceAreOptions(t *testing.T) {
+	s := open(t, parse(t, `
+lock: {protocol: redsync, nodes: 3, lease: 300ms, retry: {times: 2, interval: 50ms}}
+threads: [{name: A, work: 200ms}, {name: B, start: 1ms, work: 30ms}]
+`))
+	b := s.Branches()[0]
+	want := func(wanted ...string) {
+		t.Helper()
+		got := slices.DeleteFunc(options(b), func(o string) bool { return strings.HasPrefix(o, "A* renew") })
+		if !slices.Equal(got, wanted) {
+			t.Errorf("after %d moves:\n%s\nwant\n%s", len(b.Moves), strings.Join(got, "\n"), strings.Join(wanted, "\n"))
+		}
+	}
+	ask := func(node int) {
+		t.Helper()
+		if _, err := s.StepNode(t.Context(), 0, len(b.Moves), "A", node); err != nil {
+			t.Error(err)
+		}
+		c, ok := b.Events[len(b.Events)-1].Body.(trace.Command)
+		if last := b.Events[len(b.Events)-1]; ok && c.Node != node || last.Thread != "A" {
+			t.Errorf("node %d was to be asked: %+v", node, last)
+		}
+	}
+	if _, err := s.StepThread(t.Context(), 0, 0, "A", false); err != nil {
+		t.Fatal(err)
+	}
+	want("A nothing: awaits-node", "A* ask lock, level 1, node 1", "A* ask lock, level 1, node 2", "A* ask lock, level 1, node 3", "B start lock, level 1: waits 1ms")
+	ask(3)
+	want("A nothing: awaits-node", "A* ask lock, level 1, node 1", "A* ask lock, level 1, node 2", "B start lock, level 1: waits 1ms")
+	if _, err := s.StepNode(t.Context(), 0, len(b.Moves), "A", 3); err == nil {
+		t.Error("node 3 has answered, and is asked again")
+	}
+	if _, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: scenario.FaultPause, Thread: "A", For: 5 * ms})); err != nil {
+		t.Error(err)
+	}
+	want("A nothing: awaits-node", "A* ask lock, level 1, node 1: paused 5ms", "A* ask lock, level 1, node 2: paused 5ms", "B start lock, level 1: waits 1ms")
+	if _, err := s.PassTime(t.Context(), 0, len(b.Moves), engine.ByLength, 5*ms); err != nil {
+		t.Error(err)
+	}
+	ask(1)
+	if _, err := s.StepNode(t.Context(), 0, len(b.Moves), "A", 2); err != nil {
+		t.Error(err)
+	}
+	want("A work unlock, level 1: waits 205ms", "B start lock, level 1")
 }
 
 func TestPassingTime(t *testing.T) {

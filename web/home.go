@@ -67,7 +67,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	}
 	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
 		Page: s.frame(r, l.Say("See a reentrant Redis lock think.")), Title: l.Pick(exhibit.Title.English, exhibit.Title.Chinese),
-		Count: len(s.examples), Viewer: s.recorded(l, shown.sc, shown.film(l)),
+		Count: len(s.examples), Locks: len(scenario.Protocols()), Viewer: s.recorded(l, shown.sc, shown.film(l)),
 	}))
 }
 

@@ -54,6 +54,7 @@ type command struct {
 	Thread     string         `json:"thread"`
 	Background bool           `json:"background"`
 	Network    bool           `json:"network"`
+	Node       int            `json:"node"`
 	To         string         `json:"to"`
 	By         string         `json:"by"`
 	Fault      map[string]any `json:"fault"`
@@ -329,6 +330,9 @@ func (p *player) do(ctx context.Context, c command) error {
 		}
 		if c.Network {
 			return p.moved(c, func() (*engine.Branch, error) { return p.session.StepNetwork(ctx, id, at, c.Thread) })
+		}
+		if c.Node > 0 {
+			return p.moved(c, func() (*engine.Branch, error) { return p.session.StepNode(ctx, id, at, c.Thread, c.Node) })
 		}
 		return p.moved(c, func() (*engine.Branch, error) { return p.session.StepThread(ctx, id, at, c.Thread, c.Background) })
 	case "run":

@@ -249,17 +249,45 @@ func keyLines(k view.Key) []styled {
 	if k.Type == trace.TypeNone {
 		return append(lines, styled{"no key", faint})
 	}
-	for _, h := range k.Holds {
-		text := "{ " + h.Owner + ": " + h.Count + " }"
-		if h.Count == "" {
-			text = "\"" + h.Owner + "\""
-		}
-		lines = append(lines, styled{strings.TrimSpace(h.Thread + " " + text), ""})
-	}
+	lines = append(lines, hashLines(k)...)
 	const cells = 10
 	full := (k.Fraction*cells + 999) / 1000
 	bar := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 	return append(lines, styled{bar + " " + k.Lease, faint})
+}
+
+// hashLines are the key's fields, those of one hash between one pair of braces.
+func hashLines(k view.Key) []styled {
+	var lines []styled
+	for i, h := range k.Holds {
+		if h.Count == "" {
+			lines = append(lines, styled{strings.TrimSpace(h.Thread + " \"" + h.Owner + "\""), ""})
+			continue
+		}
+		text := h.Owner + ": " + h.Count
+		if i == 0 {
+			text = "{ " + text
+		}
+		lines = append(lines, styled{strings.TrimSpace(h.Thread + " " + text), ""})
+	}
+	last := len(lines) - 1
+	if last < 0 || k.Holds[last].Count == "" {
+		return lines
+	}
+	for i := range last {
+		lines[i].text += ","
+	}
+	for _, c := range k.Calls {
+		if text := lines[last].text + ", " + c.String(); columns(text+" }") <= keyWidth {
+			lines[last].text = text
+			continue
+		}
+		lines[last].text += ","
+		lines = append(lines, styled{indent + c.String(), ""})
+		last++
+	}
+	lines[last].text += " }"
+	return lines
 }
 
 func (t table) row(cells [][]styled) {

@@ -241,10 +241,18 @@ func ofCall(do string) bool {
 	return do != scenario.FaultSkipUnlock && do != scenario.FaultExtraUnlock && do != scenario.FaultLoseMessage
 }
 
+// request is what waits at a gate.
+type request struct {
+	call    lock.Call
+	node    int  // from 1, 0 where there is only one
+	delayed bool // it was sent before, and arrives
+}
+
 // strike sends a script past the gate and the faults on its way.
 func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	call, _ := protocol.CallOf(ctx)
-	if err := p.t.process.Gate(ctx, call); err != nil {
+	r := request{call: call, node: p.t.r.nodeNumber(p.node)}
+	if err := p.t.process.Gate(ctx, r); err != nil {
 		return broken(ctx, err)
 	}
 	loseReply := false
@@ -257,7 +265,7 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 		switch f.Do {
 		case scenario.FaultPause:
 			p.t.pause(f)
-			if err := p.t.process.Gate(ctx, call); err != nil {
+			if err := p.t.process.Gate(ctx, r); err != nil {
 				return broken(ctx, err)
 			}
 		case scenario.FaultCrash:
@@ -267,7 +275,8 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 		case scenario.FaultLoseReply:
 			loseReply = true
 		case scenario.FaultDelay:
-			return p.late(ctx, f.For, call, send)
+			r.delayed = true
+			return p.late(ctx, f.For, r, send)
 		case scenario.FaultLateCopy:
 			p.t.r.network.carry(ctx, f.For, p, call, send)
 			return broken(ctx, reset("read"))
@@ -285,20 +294,20 @@ const delayed = "delayed"
 
 // late lets the script reach Redis later. Where its caller gives it up before,
 // it is one more late copy.
-func (p *tap) late(ctx context.Context, d time.Duration, call lock.Call, send func(context.Context) *redis.Cmd) *redis.Cmd {
+func (p *tap) late(ctx context.Context, d time.Duration, r request, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	var cmd *redis.Cmd
 	p.t.r.delayed.Add(1)
 	arrives := p.t.process.Now().Add(d)
 	onItsWay := p.t.process.AfterFunc(d, delayed, func() {
 		defer p.t.r.delayed.Add(-1)
 		ctx := context.WithoutCancel(ctx)
-		if p.t.process.Gate(ctx, call) == nil {
+		if p.t.process.Gate(ctx, r) == nil {
 			cmd = p.send(ctx, false, send)
 		}
 	})
 	if err := onItsWay.Wait(ctx); err != nil {
 		if onItsWay.Stop() {
-			p.t.r.network.carry(ctx, arrives.Sub(p.t.process.Now()), p, call, send)
+			p.t.r.network.carry(ctx, arrives.Sub(p.t.process.Now()), p, r.call, send)
 			p.t.r.delayed.Add(-1)
 		}
 		return broken(ctx, err)

@@ -7,6 +7,7 @@ import (
 
 	"relock/engine/clock"
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -23,6 +24,7 @@ const (
 	NextRenew   Next = "renew"   // the watchdog makes Call
 	NextArrive  Next = "arrive"  // a delayed Call reaches Redis
 	NextCopy    Next = "copy"    // a late copy of Call reaches Redis
+	NextAsk     Next = "ask"     // Call, under way to several nodes at once, asks Node
 	NextNothing Next = "nothing" // it has ended, or hangs
 )
 
@@ -30,12 +32,13 @@ const (
 // from doing so. Or it is what the network carries for a thread.
 type Option struct {
 	Thread     string
-	Background bool             // its watchdog, or a delayed request; else its business
+	Background bool             // its watchdog, a delayed request, or one of several to nodes; else its business
 	Network    bool             // a late copy of a request, which is on its way whatever the thread does
 	Choice     int              // its place among those that can move now, or -1
 	Next       Next             // what it would do
 	Call       lock.Call        // and the call that comes with that
 	First      string           // the first Redis command of that call: "EXISTS"
+	Node       int              // that gets it, from 1, where there are several and it is known; else 0
 	Retries    int              // how many there are in all
 	Handed     bool             // NextRetry hears that it was handed the lock, and need not ask
 	Why        Why              // it cannot move, or ""
@@ -73,6 +76,9 @@ func (s *Stepper) Options() []Option {
 				background = append(background, o)
 			}
 		}
+		if asks := func(o Option) bool { return o.Next == NextAsk }; business.Why == AwaitsOwn && slices.ContainsFunc(background, asks) {
+			business.Why = AwaitsNode
+		}
 		business.Armed = slices.Clone(t.armed)
 		list = append(append(list, business), background...)
 	}
@@ -103,8 +109,9 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 		Thread: t.spec.Name, Background: !task.Business, Choice: choice, Next: NextNothing,
 		Call: t.next, Retries: t.spec.Retry.Times, At: task.At,
 	}
-	if call, ok := task.Doing.(lock.Call); ok {
-		o.Call = call
+	r, sends := task.Doing.(request)
+	if sends {
+		o.Call, o.Node = r.call, r.node
 	}
 	o.First = s.r.protocol().FirstCommand(o.Call.Name)
 	switch task.State {
@@ -118,11 +125,15 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	case clock.Working:
 		o.Next = NextWork
 	case clock.AtGate:
-		o.Next = NextCall
-		if o.Background && o.Call.Name == lock.CallRenew {
-			o.Next = NextRenew
-		} else if o.Background {
+		switch {
+		case !o.Background:
+			o.Next = NextCall
+		case r.delayed:
 			o.Next = NextArrive
+		case o.Call.Name == lock.CallRenew:
+			o.Next = NextRenew
+		default:
+			o.Next = NextAsk
 		}
 	case clock.Armed:
 		switch task.Doing {
@@ -130,6 +141,8 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, s.r.protocol().FirstCommand(lock.CallRenew)
 		case delayed:
 			o.Next = NextArrive
+		case protocol.AskingNode:
+			o.Next = NextAsk
 		}
 	}
 	// Without a watchdog it asks all the same, for a whole lease.
@@ -204,6 +217,12 @@ func (s *Stepper) Step(ctx context.Context) (scenario.Move, error) {
 // nobody else can move before. It returns the move, and fails like Apply.
 func (s *Stepper) StepThread(ctx context.Context, thread string, background bool) (scenario.Move, error) {
 	return s.stepOne(ctx, thread, func(o Option) bool { return o.Background == background && !o.Network })
+}
+
+// StepNode has a thread that asks several nodes at once ask one of them, from
+// 1. It returns the move, and fails like Apply.
+func (s *Stepper) StepNode(ctx context.Context, thread string, node int) (scenario.Move, error) {
+	return s.stepOne(ctx, thread, func(o Option) bool { return o.Background && o.Node == node })
 }
 
 // StepNetwork has a late copy of what a thread sent reach Redis, as soon as

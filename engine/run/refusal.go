@@ -21,6 +21,7 @@ const (
 	AfterOther Why = "after-other" // another moves before the thread does
 	Hangs      Why = "hangs"       // the thread hangs for ever
 	AwaitsOwn  Why = "awaits-own"  // the thread waits for its own watchdog
+	AwaitsNode Why = "awaits-node" // the thread waits for nodes that it asks
 	NeverMoves Why = "never"       // nothing happens any more
 	NoExpiry   Why = "no-expiry"   // no key runs out
 	IsArmed    Why = "armed"       // the same fault waits for its moment already
@@ -81,6 +82,8 @@ func (r *Refusal) Error() string {
 		return r.Thread + " hangs for ever"
 	case AwaitsOwn:
 		return r.Thread + " waits for its own watchdog"
+	case AwaitsNode:
+		return r.Thread + " waits for the nodes that it asks"
 	case NeverMoves:
 		return "nothing happens any more by itself"
 	case NoExpiry:

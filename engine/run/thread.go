@@ -332,7 +332,7 @@ func (r *Run) commands(s sent) []trace.Event {
 		events = append(events, trace.Event{Key: e.Key, Body: trace.Command{
 			Call: s.call.Name, Attempt: s.call.Attempt, Level: s.call.Level,
 			Script: s.rec.Script, Line: e.Line, Args: args, Reply: e.Reply, Error: e.Err, Node: r.nodeNumber(s.node),
-			GivesBack: s.call.GivesBack, Late: s.late,
+			GivesBack: s.call.GivesBack, Late: s.late, Number: s.call.Number,
 		}})
 	}
 	return events

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"relock/engine/clock"
@@ -531,12 +530,8 @@ func (s *Stepper) sending() func(*thread, []sent) {
 func writes(s sent) [][]string {
 	var out [][]string
 	for _, e := range s.rec.Entries {
-		switch strings.ToUpper(e.Args[0]) {
-		case "EXISTS", "HEXISTS", "HGET", "HMGET", "HGETALL", "GET", "PTTL", "TTL", "TIME", "LINDEX", "ZSCORE", "PUBLISH":
-		default:
-			if e.Err == "" {
-				out = append(out, e.Args)
-			}
+		if journal.Writes(e.Args[0]) && e.Err == "" {
+			out = append(out, e.Args)
 		}
 	}
 	return out

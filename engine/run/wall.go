@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -451,8 +450,7 @@ func (w *wall) goneBefore(i item, all bool) bool {
 	if len(i.events) == 0 {
 		return all
 	}
-	c, ok := i.events[0].Body.(trace.Command)
-	if ok && (strings.EqualFold(c.Args[0], "EXISTS") || strings.EqualFold(c.Args[0], "HEXISTS")) {
+	if c, ok := i.events[0].Body.(trace.Command); ok && !journal.Writes(c.Args[0]) {
 		return !i.events[0].Key.Exists()
 	}
 	return true

@@ -64,7 +64,7 @@ const (
 // KeyState is the lock's key as it is in Redis: the truth.
 type KeyState struct {
 	Type   string            `json:"type"`            // "none", "string" or "hash"
-	Fields map[string]string `json:"fields,omitzero"` // of a hash, owner id to hold count
+	Fields map[string]string `json:"fields,omitzero"` // of a hash: owner id to hold count, and "#" with a Locker's id to the number of its last call
 	Value  *string           `json:"value,omitempty"` // of a string
 	PTTL   int64             `json:"pttl_ms"`         // milliseconds left, or NoExpiry, or NoKey
 }
@@ -116,8 +116,9 @@ type Command struct {
 	Error   string   `json:"error,omitempty"`  // Redis' answer where it was an error
 	Node    int      `json:"node,omitempty"`   // the node, from 1, where there are several
 
-	GivesBack bool `json:"gives_back,omitempty"` // of an unlock: see Outcome
-	Late      bool `json:"late,omitempty"`       // a copy that was held up on the way: its caller has given it up, and no Outcome follows
+	GivesBack bool  `json:"gives_back,omitempty"` // of an unlock: see Outcome
+	Late      bool  `json:"late,omitempty"`       // a copy that was held up on the way: its caller has given it up, and no Outcome follows
+	Number    int64 `json:"number,omitempty"`     // of the call, 1, 2, …, where the lock's calls have numbers
 }
 
 // Result is what a call came to, and how a thread ended.

@@ -13,6 +13,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"relock/engine/scenario"
+	"relock/web/link"
 )
 
 // until waits for a JavaScript expression to be true.
@@ -539,5 +542,66 @@ func TestALateCopyIsDelivered(t *testing.T) {
 	until(ctx, t, `document.querySelector('[data-coming="A"]').innerText.includes("waiting to strike: late-copy (unlock)")`)
 	if got := get[string](ctx, t, problem); got != "" {
 		t.Errorf("the page complains: %q", got)
+	}
+}
+
+// stepping opens a scenario of a test's own at its start.
+func stepping(ctx context.Context, t testing.TB, url, yaml string) {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play#"+text))
+	at(ctx, t, "at the start · 0 ms")
+}
+
+// Nodes that a thread asks at once are asked in the order that a person wants.
+func TestNodesThatAreAskedAtOnceAreSteppedOneByOne(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	stepping(ctx, t, url, "lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}\nthreads: [{name: A, work: 50ms}]")
+	const asked = `[...document.querySelectorAll('[data-coming="A"] .nodes-asked .step')]`
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+	until(ctx, t, asked+`.length === 3`)
+	if got := get[string](ctx, t, `document.querySelector('[data-coming="A"]').innerText.replace(/\s+/g, " ")`); got != "waits for the nodes that it asks node 1 node 2 node 3" {
+		t.Errorf("what A would do: %q", got)
+	}
+	if got := get[string](ctx, t, asked+`[2].getAttribute("aria-label")`); got != "Step A at node 3: asks node 3: SET … in lock, level 1" {
+		t.Errorf("a button is called %q", got)
+	}
+	_ = get[any](ctx, t, asked+`[2].click()`)
+	at(ctx, t, "1 of 1 · T1")
+	until(ctx, t, asked+`.length === 2`)
+	if got := get[string](ctx, t, `document.querySelector("#rows tr[aria-current] .command").innerText.replace(/\s+/g, " ")`); !strings.HasPrefix(got, "node 3 SET") {
+		t.Errorf("what ran: %q", got)
+	}
+	if got := get[string](ctx, t, problem); got != "" {
+		t.Errorf("the page complains: %q", got)
+	}
+}
+
+// The number of a last call is labelled, and not taken for a hold.
+func TestTheNumberOfTheLastCallIsLabelled(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	stepping(ctx, t, url, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 50ms}, {name: B}]")
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+	at(ctx, t, "1 of 1 · T1")
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="B"] .step`)))
+	at(ctx, t, "2 of 2 · T2")
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+	at(ctx, t, "3 of 3 · T3")
+	for what, c := range map[string]struct{ expression, want string }{
+		"the hash in the table":          {`document.querySelector("#rows tr[aria-current] .hash").innerText.replace(/\s+/g, " ")`, "A { 0678…102: 2, #A: 2 }"},
+		"the inspector":                  {`document.querySelector("#inspector .raw").innerText.replace(/\s+/g, " ")`, "A 0678…102 1 → 2 #A A's last call: 1 → 2"},
+		"who holds":                      {`document.querySelector("#inspector .truth").innerText`, "Redis: A holds the lock, 2 times."},
+		"what a reply that is a list is": {`document.querySelectorAll("#rows tr[aria-current] .reply")[1].innerText`, "1 1"},
+	} {
+		if got := get[string](ctx, t, c.expression); got != c.want {
+			t.Errorf("%s: %q, want %q", what, got, c.want)
+		}
 	}
 }

@@ -106,10 +106,21 @@ func (r Run) keyCell(row view.Row) []string {
 	case k.Type == trace.TypeNone:
 		return append(parts, plain(say("no key")))
 	}
-	for _, h := range k.Holds {
-		text := "{" + h.Owner + ": " + h.Count + "}"
-		if h.Count == "" {
-			text = h.Owner
+	for i, h := range k.Holds {
+		text := h.Owner
+		switch {
+		case h.Count == "":
+		case i < len(k.Holds)-1:
+			text += ": " + h.Count + ","
+		default: // the numbers of the last calls are in the same hash
+			text += ": " + h.Count
+			for _, c := range k.Calls {
+				text += ", " + c.String()
+			}
+			text += "}"
+		}
+		if i == 0 && h.Count != "" {
+			text = "{" + text
 		}
 		parts = append(parts, strings.TrimSpace(plain(h.Thread)+" "+code(text)))
 	}

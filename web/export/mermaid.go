@@ -2,6 +2,7 @@ package export
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -145,7 +146,7 @@ func (d *diagram) command(thread string, e trace.Event, c trace.Command) {
 	if d.run.Scenario.Lock.Nodes <= 1 || c.Node > d.run.Scenario.Lock.Nodes {
 		redis = redisID(1)
 	}
-	text, reply := d.owners.Replace(typed(c.Args)), d.owners.Replace(shortReply(c))
+	text, reply := d.owners.Replace(typed(c.Args)), d.owners.Replace(cmp.Or(c.Error, view.Reply(d.run.Language, c.Reply)))
 	when := d.when(e)
 	if c.Late {
 		d.lost[e.Thread] = true

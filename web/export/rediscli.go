@@ -241,25 +241,6 @@ func reply(c trace.Command) string {
 	return shown(c.Reply, "")
 }
 
-// shortReply is a reply for a place where there is room for a word or two.
-func shortReply(c trace.Command) string {
-	if c.Error != "" {
-		return c.Error
-	}
-	switch v := c.Reply.(type) {
-	case nil:
-		return "nil"
-	case []any:
-		list := make([]string, len(v))
-		for i, one := range v {
-			list[i] = shortReply(trace.Command{Reply: one})
-		}
-		return "(" + strings.Join(list, ", ") + ")"
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
 // shown is a value of a reply; indent stands before the further lines of a
 // list.
 func shown(v any, indent string) string {

@@ -75,6 +75,13 @@ func (m *maker) hash(left int, fields ...view.HoldCount) view.Key {
 	return view.Key{Type: "hash", Holds: fields, Lease: m.ms(left), Fraction: left * 5}
 }
 
+// numbered is the key of a lock whose calls have numbers.
+func (m *maker) numbered(last int) view.Key {
+	k := m.hash(151, field(0, 2))
+	k.Calls = []view.LastCall{{Field: "#" + names(0), Thread: names(0), Number: strconv.Itoa(last)}}
+	return k
+}
+
 // told is a story of one row.
 func (m *maker) told(state string, r view.Row) Story {
 	name := "RowView: " + state
@@ -162,7 +169,17 @@ func (m *maker) inside() []Story {
 	for i := range alone {
 		alone[i].Source = ""
 	}
-	return []Story{m.told("inner rows of one script, atomic", row(lines, true)), m.told("inner rows of commands alone", row(alone, false))}
+	numbers := m.row(m.numbered(3), holds(acts(view.Good, l.Say("%s: level %d entered", "lock", 2), m.command("HSET", "#A 3", "0", 47, true)), 2))
+	for i, before := range []view.Key{m.hash(151, field(0, 2)), m.numbered(2), m.numbered(3)} {
+		numbers.Inside = append(numbers.Inside, view.Inner{
+			Time: numbers.Time + "." + strconv.Itoa(i+1), Line: numbers.Cells[0].Lines[0], Before: before, After: m.numbered(3), Atomic: true,
+			Opens: i == 0, Closes: i == 2,
+		})
+	}
+	return []Story{
+		m.told("inner rows of one script, atomic", row(lines, true)), m.told("inner rows of commands alone", row(alone, false)),
+		m.told("inner rows that change the number of the last call", numbers),
+	}
 }
 
 func (m *maker) keys() []Story {
@@ -184,6 +201,8 @@ func (m *maker) keys() []Story {
 		{"a string", text},
 		{"a hash", m.hash(151, field(0, 2))},
 		{"several holds", m.hash(90, field(0, 1), field(1, 3))},
+		{"the number of the last call", m.numbered(3)},
+		{"a large number of the last call", m.numbered(12_345)},
 		{"of nobody here", m.hash(40, view.HoldCount{Owner: "other-program", Count: "1"})},
 		{"no expiry", view.Key{Type: "hash", Holds: []view.HoldCount{field(0, 1)}, Lease: l.Say("no expiry"), Fraction: 1000}},
 		{"almost over", m.hash(1, field(0, 1))},

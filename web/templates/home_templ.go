@@ -196,7 +196,7 @@ func Home(p view.Home) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = door("/locks", say(ctx, "Locks"), say(ctx, "Twelve locks on one stage: what each guarantees, and where it fails.")).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = door("/locks", say(ctx, "Locks"), say(ctx, "%d locks on one stage: what each guarantees, and where it fails.", p.Locks)).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -180,5 +180,5 @@ func sameCell(a, b *Row, i int) bool {
 }
 
 func sameKey(a, b Key) bool {
-	return a.Type == b.Type && a.Lease == b.Lease && slices.Equal(a.Holds, b.Holds)
+	return a.Type == b.Type && !a.Changed(b) && slices.Equal(a.Holds, b.Holds)
 }

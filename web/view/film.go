@@ -84,6 +84,7 @@ type Moment struct {
 type State struct {
 	Type   string  `json:"type"` // as in traces, or TypeElsewhere, or TypeNoLock
 	Fields []Holds `json:"fields,omitempty"`
+	Calls  []Call  `json:"calls,omitempty"` // beside the fields, where a lock's calls have numbers
 	Lease  int64   `json:"lease"`           // ms left; -1: it never runs out
 	Left   int     `json:"left"`            // of the lease, in thousandths
 	Nodes  []int   `json:"nodes,omitempty"` // of several: the ordinal of who has the key on each, or -1
@@ -96,6 +97,13 @@ type Holds struct {
 	Owner  string `json:"owner"` // shortened
 	Thread int    `json:"thread"`
 	Count  string `json:"count"` // "" where the key is a string
+}
+
+// Call is the number of a client's last call, in the key.
+type Call struct {
+	Field  string `json:"field"`
+	Thread int    `json:"thread"` // -1: no thread's
+	Number string `json:"number"`
 }
 
 // Mark says why a row matters.
@@ -138,7 +146,7 @@ type calling struct {
 type underWay struct {
 	script               Script
 	level, attempt, node int
-	ran                  []int // the lines of its commands so far
+	ran                  []Ran // its commands so far
 	frame, inside        int   // where the last of them is shown
 }
 
@@ -213,7 +221,7 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 		if len(u.ran) > 0 && u.frame == i {
 			frame.Inside[u.inside].Lua = f.moment(s, u.ran, line, false)
 		}
-		u.ran, u.frame, u.inside = append(u.ran, line), i, len(frame.Inside)
+		u.ran, u.frame, u.inside = append(u.ran, NewRan(line, b)), i, len(frame.Inside)
 		m.Lua = f.moment(s, u.ran, 0, !s.Plain)
 		frame.Lua = m.Lua
 	}
@@ -246,15 +254,14 @@ func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
 	delete(f.calls, who)
 }
 
-// moment is where s stands after the lines that ran. A script comes
+// moment is where s stands after the commands that ran. A script comes
 // to the same few places again and again, and finding out what it has passed
 // by takes longer than all else that is done with a command.
-func (f *Film) moment(s Script, ran []int, next int, over bool) *ScriptMoment {
-	key := []byte(s.Name)
-	for _, n := range ran {
-		key = binary.AppendVarint(append(key, 0), int64(n))
+func (f *Film) moment(s Script, ran []Ran, next int, over bool) *ScriptMoment {
+	key := strconv.AppendBool(binary.AppendVarint([]byte(s.Name), int64(next)), over)
+	for _, one := range ran {
+		key = one.appendTo(key)
 	}
-	key = strconv.AppendBool(binary.AppendVarint(append(key, 1), int64(next)), over)
 	known := f.moments[string(key)]
 	if known == nil {
 		at := s.At(ran, next, over)
@@ -324,7 +331,7 @@ const (
 	weightOutcome   = 7
 	weightFault     = 6
 	weightToken     = 5
-	weightDecides   = 3 // of a late copy, which has no outcome: what it does to the lock
+	weightDecides   = 3 // of a late copy, which has no outcome: what it does to the lock, or that it is refused
 	weightCommand   = 2
 )
 
@@ -355,7 +362,7 @@ func weight(e trace.Event) int {
 	case trace.End:
 		return 3
 	case trace.Command:
-		if b.Late && decides(b) {
+		if b.Late && decides(b) || lastCallOf(b) > 0 {
 			return weightDecides
 		}
 		return weightCommand
@@ -422,6 +429,9 @@ func (f *Film) state(k Key, pttl int64) State {
 	}
 	for _, h := range k.Holds {
 		s.Fields = append(s.Fields, Holds{Owner: h.Owner, Thread: h.thread(), Count: h.Count})
+	}
+	for _, c := range k.Calls {
+		s.Calls = append(s.Calls, Call{Field: c.Field, Thread: c.Ordinal, Number: c.Number})
 	}
 	return s
 }

@@ -1,21 +1,26 @@
 package view
 
 import (
+	"encoding/binary"
 	"fmt"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/yuin/gopher-lua/ast"
+	"github.com/yuin/gopher-lua/parse"
+
+	"relock/engine/trace"
 )
 
-// flow is the ways through a script, as far as the scripts here need: ifs,
-// loops, and functions that are called by name, one statement a line.
+// flow is a script that can be followed: it tells which of its lines belong to
+// no way on which these commands ran with these answers.
 type flow struct {
 	lines []codeLine
-	nodes []node
-	entry int
-	// ends are the lines that only close or part blocks, each with the lines
-	// one of which must have been passed for it to count.
-	ends map[int][]int
+	body  []ast.Stmt
+	// heads are the lines that only close or part blocks, each with the line
+	// that must be on a way for it to count.
+	heads map[int]int
 }
 
 // codeLine is a line without its comment.
@@ -23,258 +28,206 @@ type codeLine struct {
 	number   int
 	text     string   // "" where there is only a comment
 	commands []string // that are on it
-	sure     bool     // they run whenever the line does
 }
 
-// node is a place on a way: a line, and from where one can go.
-type node struct {
-	line     int
-	min, max int // commands that run there
-	next     []int
-}
-
-// exit is where every way ends.
-const exit = -1
-
-// statement is a line, or a block with its lines.
-type statement struct {
-	line     codeLine
-	branches []branch    // of an if
-	body     []statement // of a loop or a function
-	kind     statementKind
-	end      int // line of its end
-}
-
-// branch is one of an if: its condition's line, or that of its else.
-type branch struct {
-	line codeLine
-	last bool // else
-	body []statement
-}
-
-type statementKind int
-
-const (
-	isLine statementKind = iota
-	isReturn
-	isIf
-	isLoop     // may be left only from within
-	isEach     // a loop over a list
-	isFunction // runs where it is called
-)
-
-// newFlow reads a source. One that it does not understand is a programming
-// error, as the sources are built in, and panics.
+// newFlow reads a source. One that is no Lua is a programming error, as the
+// sources are built in, and panics.
 func newFlow(source string) *flow {
-	f := &flow{ends: map[int][]int{}}
+	body, err := parse.Parse(strings.NewReader(source), "script")
+	if err != nil {
+		panic("view: a script is not understood: " + err.Error())
+	}
+	f := &flow{body: body, heads: map[int]int{}}
+	elses := 0 // without a statement yet
 	for i, text := range strings.Split(strings.TrimSuffix(source, "\n"), "\n") {
-		f.lines = append(f.lines, newCodeLine(i+1, text))
+		l := newCodeLine(i+1, text)
+		f.lines = append(f.lines, l)
+		switch {
+		case l.text == "":
+		case elses > 0:
+			f.heads[elses], elses = l.number, 0
+		}
+		if l.text == "else" {
+			elses = l.number
+		}
 	}
-	r := reader{lines: slices.DeleteFunc(slices.Clone(f.lines), func(l codeLine) bool { return l.text == "" })}
-	body := r.block()
-	if len(r.lines) > 0 {
-		panic(fmt.Sprintf("view: a script does not end where its blocks do: line %d", r.lines[0].number))
-	}
-	w := weaver{flow: f, functions: map[string][]statement{}}
-	f.entry = w.block(body, exit, exit)
+	f.close(body)
 	return f
 }
 
 func newCodeLine(number int, text string) codeLine {
 	text, _, _ = strings.Cut(text, "--")
-	l := codeLine{number: number, text: strings.TrimSpace(text), sure: true}
-	first := -1
-	for _, m := range commandIn.FindAllStringSubmatchIndex(l.text, -1) {
-		if first < 0 {
-			first = m[0]
-		}
-		if m[2] >= 0 {
-			l.commands = append(l.commands, l.text[m[2]:m[3]])
-		} else {
-			l.commands = append(l.commands, l.text[m[4]:m[5]])
-		}
-	}
-	if first >= 0 && (strings.Contains(l.text[:first], " and ") || strings.Contains(l.text[:first], " or ")) {
-		l.sure = false
+	l := codeLine{number: number, text: strings.TrimSpace(text)}
+	for _, m := range commandIn.FindAllStringSubmatch(l.text, -1) {
+		l.commands = append(l.commands, m[1]+m[2]) // one of them is empty
 	}
 	return l
 }
 
-// reader makes statements of lines.
-type reader struct{ lines []codeLine }
-
-func (r *reader) take() codeLine {
-	if len(r.lines) == 0 {
-		panic("view: a script ends within a block")
-	}
-	l := r.lines[0]
-	r.lines = r.lines[1:]
-	return l
-}
-
-// block reads to the line that ends or parts the block, or to the end.
-func (r *reader) block() []statement {
-	var body []statement
-	for len(r.lines) > 0 {
-		word, _, _ := strings.Cut(r.lines[0].text, " ")
-		if word == "end" || word == "else" || word == "elseif" {
-			break
-		}
-		body = append(body, r.statement(word))
-	}
-	return body
-}
-
-func (r *reader) statement(word string) statement {
-	s := statement{line: r.take()}
-	switch {
-	case word == "if":
-		s.kind = isIf
-		head := branch{line: s.line}
-		for {
-			head.body = r.block()
-			s.branches = append(s.branches, head)
-			l := r.take()
-			if l.text == "end" {
-				s.end = l.number
-				return s
+// close notes the ends of the blocks of a list.
+func (f *flow) close(list []ast.Stmt) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ast.IfStmt:
+			f.heads[s.LastLine()] = s.Line()
+			f.close(s.Then)
+			f.close(s.Else)
+		case *ast.WhileStmt:
+			f.heads[s.LastLine()] = s.Line()
+			f.close(s.Stmts)
+		case *ast.NumberForStmt:
+			f.heads[s.LastLine()] = s.Line()
+			f.close(s.Stmts)
+		case *ast.GenericForStmt:
+			f.heads[s.LastLine()] = s.Line()
+			f.close(s.Stmts)
+		case *ast.LocalAssignStmt:
+			for _, e := range s.Exprs {
+				if fn, ok := e.(*ast.FunctionExpr); ok {
+					f.heads[fn.LastLine()] = fn.Stmts[0].Line() // it ends where it was called
+					f.close(fn.Stmts)
+				}
 			}
-			head = branch{line: l, last: l.text == "else"}
-		}
-	case word == "while", word == "for", functionHead.MatchString(s.line.text):
-		s.kind = map[string]statementKind{"while": isLoop, "for": isEach}[word]
-		if s.kind == isLine {
-			s.kind = isFunction
-		}
-		s.body = r.block()
-		s.end = r.take().number
-	case word == "return":
-		s.kind = isReturn
-	}
-	return s
-}
-
-// functionHead matches the line that begins a function, and its name.
-var functionHead = regexp.MustCompile(`^local function (\w+)\(`)
-
-// weaver makes nodes of statements, from the last to the first.
-type weaver struct {
-	*flow
-
-	functions map[string][]statement
-}
-
-func (w *weaver) add(n node) int {
-	w.nodes = append(w.nodes, n)
-	return len(w.nodes) - 1
-}
-
-// block returns where a block begins that goes on at next, and whose returns
-// go to back.
-func (w *weaver) block(body []statement, next, back int) int {
-	for _, s := range body { // a function is known from its line on
-		if s.kind == isFunction {
-			w.functions[functionHead.FindStringSubmatch(s.line.text)[1]] = s.body
 		}
 	}
-	for _, s := range slices.Backward(body) {
-		next = w.statement(s, next, back)
-	}
-	return next
 }
 
-func (w *weaver) statement(s statement, next, back int) int {
-	switch s.kind {
-	case isReturn:
-		return w.line(s.line, back)
-	case isIf:
-		w.ends[s.end] = []int{s.line.number}
-		return w.branches(s.branches, next, back)
-	case isLoop, isEach:
-		w.ends[s.end] = []int{s.line.number}
-		head := w.add(node{line: s.line.number})
-		w.nodes[head].next = []int{w.block(s.body, head, back)}
-		if s.kind == isEach {
-			w.nodes[head].next = append(w.nodes[head].next, next)
+// Ran is a command of a script that ran, or that comes next.
+type Ran struct {
+	Line int // of the script, 0 if it is not known
+
+	level  int  // that its call enters or leaves, 0 if it is not known
+	heard  bool // its answer is known
+	failed bool // by an error, which ends the script
+	answer any  // as Lua has it
+}
+
+// NewRan is a command that ran on a line.
+func NewRan(line int, c trace.Command) Ran {
+	r := Ran{Line: line, level: c.Level, heard: true, failed: c.Error != ""}
+	list, _ := c.Reply.([]any)
+	switch key, verb := arg(c, 1), strings.ToUpper(arg(c, 0)); {
+	case verb == "HMGET":
+		answers := make([]any, len(list))
+		for i, one := range list {
+			answers[i] = luaValue(one)
+			if trace.IsNumber(arg(c, i+2)) {
+				answers[i] = sinceCall(one, c.Number)
+			}
 		}
-		return head
-	case isFunction:
-		w.ends[s.end] = numbers(s.body)
-		return w.line(codeLine{number: s.line.number}, next)
+		r.answer = answers
+	case verb == "HGET" && ofPast(key):
+		r.answer = sinceCall(c.Reply, c.Number)
 	default:
-		return w.line(s.line, next)
+		r.answer = luaValue(c.Reply)
 	}
+	return r
 }
 
-// line is a node for a line, with the function that it calls within it.
-func (w *weaver) line(l codeLine, next ...int) int {
-	for name, body := range w.functions {
-		if strings.Contains(l.text, name+"(") {
-			after := w.add(node{line: l.number, next: next})
-			next = []int{w.block(body, after, after)}
+// appendTo appends what is known of the command to a key for a map.
+func (r Ran) appendTo(key []byte) []byte {
+	key = binary.AppendVarint(key, int64(r.Line))
+	key = binary.AppendVarint(key, int64(r.level))
+	key = strconv.AppendBool(key, r.heard)
+	key = strconv.AppendBool(key, r.failed)
+	return appendValue(key, r.answer)
+}
+
+func appendValue(key []byte, v any) []byte {
+	switch v := v.(type) {
+	case nil:
+		return append(key, 'n')
+	case int:
+		return binary.AppendVarint(append(key, 'i'), int64(v))
+	case string:
+		return append(append(append(key, 's'), v...), 0)
+	case some:
+		return append(key, '+')
+	case []any:
+		key = binary.AppendVarint(append(key, 'l'), int64(len(v)))
+		for _, one := range v {
+			key = appendValue(key, one)
 		}
+		return key
+	default:
+		return append(key, '?')
 	}
-	n := node{line: l.number, max: len(l.commands), next: next}
-	if l.sure {
-		n.min = n.max
-	}
-	return w.add(n)
 }
 
-// branches is where the conditions of an if begin to be looked at.
-func (w *weaver) branches(list []branch, next, back int) int {
-	if len(list) == 0 {
-		return next
+// What is known of a value: nil, a bool, an int, a string or a list (which
+// is []any), or one of these.
+type (
+	unknown struct{} // nothing
+	some    struct{} // that it is neither nil nor false
+)
+
+// largest is the largest number in an answer that is kept: of a count or of
+// how many were removed, but not of a time, on which no way depends that the
+// commands themselves do not show.
+const largest = 16
+
+// luaValue is what a script knows of a reply.
+func luaValue(reply any) any {
+	switch v := reply.(type) {
+	case nil:
+		return nil
+	case int64:
+		if -largest <= v && v <= largest {
+			return int(v)
+		}
+		return unknown{}
+	case string:
+		if n, err := strconv.Atoi(v); err == nil && -largest <= n && n <= largest {
+			return v
+		}
+		return some{}
+	case []any:
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = luaValue(one)
+		}
+		return list
+	default:
+		return unknown{}
 	}
-	body := w.block(list[0].body, next, back)
-	if list[0].last {
-		w.ends[list[0].line.number] = numbers(list[0].body)
-		return body
-	}
-	return w.line(list[0].line, body, w.branches(list[1:], next, back))
 }
 
-// numbers are the lines at which the statements of a block begin.
-func numbers(body []statement) []int {
-	var list []int
-	for _, s := range body {
-		list = append(list, s.line.number)
+// sinceCall is the number of another call, counted from that of the call at
+// hand, which is 0: before it -1, after it 1. No script asks for more.
+func sinceCall(reply any, number int64) any {
+	text, ok := reply.(string)
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case !ok || err != nil || number == 0:
+		return luaValue(reply)
+	case n < number:
+		return "-1"
+	case n > number:
+		return "1"
+	default:
+		return "0"
 	}
-	return list
 }
 
-// place is a node, and how many of the commands that were seen ran before it.
-type place struct{ node, seen int }
-
-// walk looks for the ways through a flow on which commands ran as seen.
-type walk struct {
-	*flow
-
-	seen    []int
-	over    bool // nothing ran after them
-	stopped bool // and the script ended with the last of them, by an error
-	leads   map[place]bool
-	steps   map[place][]place
-}
-
-// passed are the lines that no way comes by on which the commands on the lines
-// seen ran: nothing else before them and, if over, nothing after.
-func (f *flow) passed(seen []int, over bool) []int {
-	w := walk{flow: f, seen: seen, over: over}
+// passed are the lines that are on no way on which these commands ran: nothing
+// else before them and, if over, nothing after.
+func (f *flow) passed(seen []Ran, over bool) []int {
+	w := way{flow: f, seen: seen, over: over}
 	live := w.live()
-	if len(live) == 0 && over {
+	if live == nil && over {
 		w.stopped = true
 		live = w.live()
 	}
-	if len(live) == 0 {
+	if live == nil {
 		return []int{} // the commands are not this script's: nothing is known
 	}
 	out, following := []int{}, false
 	for _, l := range slices.Backward(f.lines) {
-		switch by, ends := f.ends[l.number]; {
+		head, parts := f.heads[l.number]
+		switch {
 		case l.text == "": // a comment goes with what it stands above
-		case ends:
-			following = !slices.ContainsFunc(by, func(line int) bool { return live[line] })
+		case parts:
+			following = !live[head]
 		default:
 			following = !live[l.number]
 		}
@@ -286,78 +239,426 @@ func (f *flow) passed(seen []int, over bool) []int {
 	return out
 }
 
-// live are the lines of all ways that fit.
-func (w *walk) live() map[int]bool {
-	w.leads, w.steps = map[place]bool{}, map[place][]place{}
-	start := place{w.entry, 0}
-	reached := []place{start}
-	known := map[place]bool{start: true}
-	for i := 0; i < len(reached); i++ { // every place that can be reached
-		at := reached[i]
-		if at.node == exit {
-			continue
-		}
-		w.steps[at] = w.from(at)
-		for _, to := range w.steps[at] {
-			if !known[to] {
-				known[to] = true
-				reached = append(reached, to)
-			}
-		}
-	}
-	for changed := true; changed; { // and leads on to an end that fits
-		changed = false
-		for _, at := range reached {
-			if !w.leads[at] && (w.fits(at) || slices.ContainsFunc(w.steps[at], func(to place) bool { return w.leads[to] })) {
-				w.leads[at], changed = true, true
-			}
-		}
-	}
-	lines := map[int]bool{}
-	for _, at := range reached {
-		if at.node != exit && w.leads[at] {
-			lines[w.nodes[at.node].line] = true
-		}
-	}
-	return lines
+// way follows a script. Where a condition is not known it takes one of two
+// ways, and live has it take all of them, one after the other.
+type way struct {
+	flow    *flow
+	seen    []Ran
+	over    bool // nothing ran after them
+	stopped bool // and the script ended with the last of them: its client died
+
+	choices []bool // at conditions that are not known, in their order
+	chosen  int    // of them, on this way so far
+	ran     int    // of seen
+	steps   int
+	lines   []bool // that it has come by, by number
+	value   any    // that is returned
+	is      stand
 }
 
-// fits tells whether a way may end at a place, as far as it is known.
-func (w *walk) fits(at place) bool {
-	if w.over {
-		return at.node == exit && at.seen == len(w.seen)
+// stand is how far a way has come.
+type stand int
+
+const (
+	going    stand = iota
+	returned       // from the function, or the script
+	ended          // it fits, and goes no further
+	astray         // it is not the one that was taken
+)
+
+// Bounds of the search. A script that has more is said nothing of.
+const (
+	mostWays  = 4096
+	mostSteps = 2048
+)
+
+// live are the lines of all ways that fit, or nil where there is none.
+func (w *way) live() []bool {
+	var live []bool
+	w.choices = nil
+	for range mostWays {
+		w.chosen, w.ran, w.steps, w.is = 0, 0, 0, going
+		w.lines = make([]bool, len(w.flow.lines)+1)
+		w.block(w.flow.body, &scope{})
+		if w.is != astray && w.ran == len(w.seen) {
+			if live == nil {
+				live = make([]bool, len(w.lines))
+			}
+			for i, on := range w.lines {
+				live[i] = live[i] || on
+			}
+		}
+		w.choices = w.choices[:w.chosen]
+		for len(w.choices) > 0 && !w.choices[len(w.choices)-1] {
+			w.choices = w.choices[:len(w.choices)-1]
+		}
+		if len(w.choices) == 0 {
+			return live
+		}
+		w.choices[len(w.choices)-1] = false
 	}
-	return at.seen == len(w.seen)
+	return nil
 }
 
-// from are the places that one step leads to.
-func (w *walk) from(at place) []place {
-	n := w.nodes[at.node]
-	var out []place
-	for ran := n.min; ran <= n.max; ran++ {
-		seen := at.seen
-		for range ran {
-			switch {
-			case seen < len(w.seen) && w.seen[seen] == n.line:
-				seen++
-			case seen == len(w.seen) && !w.over: // it may still come
-			default:
-				seen = -1
-			}
-			if seen < 0 {
-				break
-			}
-		}
-		if seen < 0 {
-			continue
-		}
-		if w.stopped && seen > at.seen && seen == len(w.seen) {
-			out = append(out, place{exit, seen})
-			continue
-		}
-		for _, next := range n.next {
-			out = append(out, place{next, seen})
+// choose takes the way that is looked at: first every one that begins with
+// true.
+func (w *way) choose() bool {
+	if w.chosen == len(w.choices) {
+		w.choices = append(w.choices, true)
+	}
+	w.chosen++
+	return w.choices[w.chosen-1]
+}
+
+// open tells whether what comes now is beyond what is known.
+func (w *way) open() bool { return !w.over && w.ran == len(w.seen) }
+
+// scope are the variables of a block.
+type scope struct {
+	outer *scope
+	vars  map[string]any
+}
+
+func (s *scope) declare(name string, v any) {
+	if s.vars == nil {
+		s.vars = map[string]any{}
+	}
+	s.vars[name] = v
+}
+
+// set changes a variable where it was declared, if it was.
+func (s *scope) set(name string, v any) {
+	for ; s != nil; s = s.outer {
+		if _, ok := s.vars[name]; ok {
+			s.vars[name] = v
+			return
 		}
 	}
-	return out
+}
+
+func (s *scope) get(name string) any {
+	for ; s != nil; s = s.outer {
+		if v, ok := s.vars[name]; ok {
+			return v
+		}
+	}
+	return unknown{} // KEYS, ARGV, and what plain commands are given
+}
+
+func (w *way) block(list []ast.Stmt, s *scope) {
+	for _, one := range list {
+		if w.is != going {
+			return
+		}
+		if w.steps++; w.steps > mostSteps {
+			w.is = astray
+			return
+		}
+		w.statement(one, s)
+	}
+}
+
+func (w *way) statement(one ast.Stmt, s *scope) {
+	w.lines[one.Line()] = true
+	switch one := one.(type) {
+	case *ast.LocalAssignStmt:
+		w.locals(one, s)
+	case *ast.AssignStmt:
+		for i, v := range w.values(one.Rhs, len(one.Lhs), s) {
+			if to, ok := one.Lhs[i].(*ast.IdentExpr); ok {
+				s.set(to.Value, v)
+			}
+		}
+	case *ast.FuncCallStmt:
+		w.eval(one.Expr, s)
+	case *ast.ReturnStmt:
+		values := w.values(one.Exprs, len(one.Exprs), s)
+		if w.is == going {
+			w.is, w.value = returned, append(values, nil)[0]
+		}
+	case *ast.IfStmt:
+		if w.holds(one.Condition, s) {
+			w.block(one.Then, &scope{outer: s})
+		} else {
+			w.block(one.Else, &scope{outer: s})
+		}
+	case *ast.WhileStmt:
+		w.loop(s, one.Stmts, func(int, *scope) bool { return w.holds(one.Condition, s) })
+		if _, endless := one.Condition.(*ast.TrueExpr); endless && w.is == going {
+			w.is = ended // it goes round again: see loop
+		}
+	case *ast.NumberForStmt:
+		from, ok := w.eval(one.Init, s).(int)
+		to, known := w.eval(one.Limit, s).(int)
+		w.loop(s, one.Stmts, func(n int, inner *scope) bool {
+			inner.declare(one.Name, from+n)
+			return ok && known && from+n <= to
+		})
+	case *ast.GenericForStmt:
+		w.loop(s, one.Stmts, func(int, *scope) bool { return w.choose() })
+	default:
+		panic(fmt.Sprintf("view: line %d of a script is not understood: %T", one.Line(), one))
+	}
+}
+
+// loop goes round as long as more says so. Beyond what is known it does so
+// once: that shows every line.
+func (w *way) loop(s *scope, body []ast.Stmt, more func(n int, inner *scope) bool) {
+	for n := 0; w.is == going; n++ {
+		inner := &scope{outer: s}
+		open := w.open()
+		if !more(n, inner) {
+			return
+		}
+		if w.block(body, inner); open {
+			return
+		}
+	}
+}
+
+// locals declares variables. Those called level and number are what the call
+// is about, in every script, and known from its commands.
+func (w *way) locals(one *ast.LocalAssignStmt, s *scope) {
+	for i, v := range w.values(one.Exprs, len(one.Names), s) {
+		if v == (unknown{}) && len(w.seen) > 0 {
+			switch level := w.seen[0].level; {
+			case one.Names[i] == "level" && level > 0:
+				v = level
+			case one.Names[i] == "number":
+				v = 0 // see sinceCall
+			}
+		}
+		s.declare(one.Names[i], v)
+	}
+}
+
+// values are n values of a list of expressions.
+func (w *way) values(list []ast.Expr, n int, s *scope) []any {
+	values := make([]any, n)
+	for i, e := range list {
+		if v := w.eval(e, s); i < n {
+			values[i] = v
+		}
+		if _, call := e.(*ast.FuncCallExpr); call && i == len(list)-1 {
+			for j := i + 1; j < n; j++ {
+				values[j] = unknown{}
+			}
+		}
+	}
+	return values
+}
+
+// holds tells whether a condition is true. Of a variable that is not known, it
+// remembers which way was taken.
+func (w *way) holds(e ast.Expr, s *scope) bool {
+	switch v := w.eval(e, s).(type) {
+	case nil:
+		return false
+	case bool:
+		return v
+	case unknown:
+		yes := w.choose()
+		if name, ok := e.(*ast.IdentExpr); ok {
+			s.set(name.Value, map[bool]any{true: some{}, false: false}[yes])
+		}
+		return yes
+	default:
+		return true
+	}
+}
+
+func (w *way) eval(e ast.Expr, s *scope) any {
+	switch e := e.(type) {
+	case *ast.NilExpr:
+		return nil
+	case *ast.TrueExpr:
+		return true
+	case *ast.FalseExpr:
+		return false
+	case *ast.StringExpr:
+		return e.Value
+	case *ast.NumberExpr:
+		n, _ := strconv.Atoi(e.Value)
+		return n
+	case *ast.IdentExpr:
+		return s.get(e.Value)
+	case *ast.FunctionExpr:
+		return function{e, s}
+	case *ast.TableExpr:
+		var list []any
+		for _, one := range e.Fields {
+			list = append(list, w.eval(one.Value, s))
+		}
+		return list
+	case *ast.AttrGetExpr:
+		return element(w.eval(e.Object, s), w.eval(e.Key, s))
+	case *ast.FuncCallExpr:
+		return w.call(e, s)
+	case *ast.LogicalOpExpr:
+		if yes := w.holds(e.Lhs, s); yes == (e.Operator == "or") {
+			return yes
+		}
+		return w.eval(e.Rhs, s)
+	case *ast.UnaryNotOpExpr:
+		return !w.holds(e.Expr, s)
+	case *ast.UnaryLenOpExpr:
+		if list, ok := w.eval(e.Expr, s).([]any); ok {
+			return len(list)
+		}
+		return unknown{}
+	case *ast.UnaryMinusOpExpr:
+		return arithmetic("-", 0, w.eval(e.Expr, s))
+	case *ast.ArithmeticOpExpr:
+		return arithmetic(e.Operator, w.eval(e.Lhs, s), w.eval(e.Rhs, s))
+	case *ast.RelationalOpExpr:
+		return compared(e.Operator, w.eval(e.Lhs, s), w.eval(e.Rhs, s))
+	case *ast.StringConcatOpExpr:
+		w.eval(e.Lhs, s)
+		w.eval(e.Rhs, s)
+		return some{}
+	default:
+		panic(fmt.Sprintf("view: line %d of a script is not understood: %T", e.Line(), e))
+	}
+}
+
+// function is a function of a script's own.
+type function struct {
+	*ast.FunctionExpr
+
+	scope *scope // where it was made
+}
+
+func (w *way) call(e *ast.FuncCallExpr, s *scope) any {
+	args := w.values(e.Args, len(e.Args), s)
+	name := ""
+	switch f := e.Func.(type) {
+	case *ast.IdentExpr:
+		name = f.Value
+	case *ast.AttrGetExpr:
+		if object, ok := f.Object.(*ast.IdentExpr); ok && object.Value == "redis" {
+			return w.command(e.Line())
+		}
+	}
+	own, ok := s.get(name).(function)
+	switch {
+	case w.is != going:
+		return unknown{}
+	case ok:
+		inner := &scope{outer: own.scope}
+		for i, name := range own.ParList.Names {
+			inner.declare(name, append(args, nil)[min(i, len(args))])
+		}
+		w.value = nil
+		if w.block(own.Stmts, inner); w.is == returned {
+			w.is = going
+		}
+		return w.value
+	case name == "tonumber" && len(args) > 0:
+		return numeric(args[0])
+	case name != "" && name == strings.ToUpper(name): // sent without a script
+		return w.command(e.Line())
+	default:
+		return unknown{}
+	}
+}
+
+// command is one on a line, which must be the next that ran.
+func (w *way) command(line int) any {
+	switch {
+	case w.is != going, w.open():
+		return unknown{}
+	case w.ran == len(w.seen) || w.seen[w.ran].Line != line:
+		w.is = astray
+		return unknown{}
+	}
+	one := w.seen[w.ran]
+	w.ran++
+	if last := w.ran == len(w.seen); one.failed || w.stopped && last {
+		w.is = map[bool]stand{true: ended, false: astray}[last]
+	}
+	if !one.heard {
+		return unknown{}
+	}
+	return one.answer
+}
+
+func numeric(v any) any {
+	switch v := v.(type) {
+	case int, nil:
+		return v
+	case string:
+		if n, err := strconv.Atoi(v); err == nil {
+			return n
+		}
+		return nil
+	default:
+		return unknown{}
+	}
+}
+
+func element(v, key any) any {
+	list, ok := v.([]any)
+	n, known := key.(int)
+	switch {
+	case !ok || !known:
+		return unknown{}
+	case n < 1 || n > len(list):
+		return nil
+	default:
+		return list[n-1]
+	}
+}
+
+func arithmetic(op string, a, b any) any {
+	x, ok := a.(int)
+	y, known := b.(int)
+	switch {
+	case !ok || !known:
+		return unknown{}
+	case op == "+":
+		return x + y
+	case op == "-":
+		return x - y
+	default:
+		return unknown{}
+	}
+}
+
+// compared is whether a comparison holds, or unknown.
+func compared(op string, a, b any) any {
+	equal, known := equals(a, b)
+	switch {
+	case op == "==" && known:
+		return equal
+	case op == "~=" && known:
+		return !equal
+	}
+	x, ok := a.(int)
+	y, known := b.(int)
+	switch {
+	case !ok || !known:
+		return unknown{}
+	case op == "<":
+		return x < y
+	case op == "<=":
+		return x <= y
+	case op == ">":
+		return x > y
+	case op == ">=":
+		return x >= y
+	default:
+		return unknown{}
+	}
+}
+
+func equals(a, b any) (equal, known bool) {
+	plain := func(v any) bool {
+		switch v.(type) {
+		case nil, bool, int, string:
+			return true
+		default:
+			return false
+		}
+	}
+	return plain(a) && plain(b) && a == b, plain(a) && plain(b)
 }

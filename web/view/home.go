@@ -12,6 +12,7 @@ type Home struct {
 	Page   Page
 	Title  string
 	Count  int // of scenarios
+	Locks  int // how many there are
 	Viewer Viewer
 }
 
@@ -99,7 +100,7 @@ func Reference(l words.Language) []Section {
 			Text: l.Say("A client sends commands, one JSON object a frame, each with an id of its choice. The server answers with frames that carry the id as re; the last one has done: true, or refused with a sentence."),
 			Entries: []Entry{
 				{"open", l.Say("opens scenario (YAML or JSON) or link (a link's text), with branches if it had some")},
-				{"step", l.Say("moves thread (background: true for its watchdog, network: true for a late copy of what it sent) after the first at moves of branch; without a thread the policy chooses")},
+				{"step", l.Say("moves thread (background: true for its watchdog, node: 3 for one of the nodes that it asks at once, network: true for a late copy of what it sent) after the first at moves of branch; without a thread the policy chooses")},
 				{"run", l.Say("lets the policy move to: end, violation, mark, or the next outcome of thread")},
 				{"time", l.Say("lets time pass to: event, expiry, or by a length such as 50ms")},
 				{"strike", l.Say("lets a fault happen, as a scenario words it")},

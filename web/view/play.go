@@ -97,6 +97,7 @@ func strikeLabel(do string) words.Text {
 type Option struct {
 	Thread     string `json:"thread"`
 	Background bool   `json:"background,omitempty"`
+	Node       int    `json:"node,omitempty"`    // that it asks in the background
 	Network    bool   `json:"network,omitempty"` // a late copy of what it sent
 	Can        bool   `json:"can"`               // when it is its turn
 	Choice     int    `json:"choice"`
@@ -117,6 +118,9 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 	}
 	for _, o := range list {
 		next := Option{Thread: o.Thread, Background: o.Background, Network: o.Network, Choice: o.Choice, Does: does(l, o), Why: whyNot(l, o)}
+		if o.Background {
+			next.Node = o.Node
+		}
 		if len(o.Armed) > 0 {
 			next.Armed = l.Say("⚡ waiting to strike: %s", armed(l, o.Armed))
 		}
@@ -147,6 +151,9 @@ func does(l words.Language, o run.Option) string {
 	if o.Call.GivesBack {
 		call = l.Say("gives back what it may have acquired: %s", call)
 	}
+	if o.Node > 0 {
+		call = l.Say("asks node %d: %s", o.Node, call)
+	}
 	switch o.Next {
 	case run.NextStart:
 		return l.Say("starts: %s", call)
@@ -154,9 +161,12 @@ func does(l words.Language, o run.Option) string {
 		return again(l, o, call)
 	case run.NextWork:
 		return l.Say("ends its work: %s", call)
-	case run.NextCall:
+	case run.NextCall, run.NextAsk:
 		return call
 	case run.NextRenew:
+		if o.Node > 0 {
+			return l.Say("watchdog: asks node %d: %s … in renew", o.Node, o.First)
+		}
 		return l.Say("watchdog: %s … in renew", o.First)
 	case run.NextArrive:
 		return l.Say("a delayed request arrives")
@@ -210,6 +220,8 @@ func whyNot(l words.Language, o run.Option) string {
 		return l.Say("hangs for ever")
 	case run.AwaitsOwn:
 		return l.Say("waits for its watchdog")
+	case run.AwaitsNode:
+		return l.Say("waits for the nodes that it asks")
 	default:
 		if o.Ended == "" {
 			return l.Say("ended with the run")

@@ -49,24 +49,25 @@ type ScriptMoment struct {
 	Untaken []int  `json:"untaken"` // lines that this run of the script has passed by for certain
 }
 
-// At says where a run of s stands whose commands were on the lines ran, in
-// their order, and whose next one is on the line next: 0 if there is none, or
-// none is known. Over says that the run has ended with the last of ran.
+// At says where a run of s stands whose commands were ran, in their order, and
+// whose next one is on the line next: 0 if there is none, or none is known.
+// Over says that the run has ended with the last of ran.
 //
-// A line is untaken only if no way through the script with these commands
-// comes by it. What cannot be known (which of two branches without a command
-// was taken) is left open, and so is everything where a line is unknown, 0.
-func (s Script) At(ran []int, next int, over bool) ScriptMoment {
+// A line is untaken only if no way through the script with these commands and
+// answers comes by it. What cannot be known (which of two branches without a
+// command was taken, by an argument) is left open, and so is everything where a
+// line is unknown, 0.
+func (s Script) At(ran []Ran, next int, over bool) ScriptMoment {
 	m := ScriptMoment{Script: s.Name, Ran: []int{}, Next: next, Untaken: []int{}}
-	for _, line := range ran {
-		m.Line = line
-		if line > 0 {
-			m.Ran = append(m.Ran, line)
+	for _, one := range ran {
+		m.Line = one.Line
+		if one.Line > 0 {
+			m.Ran = append(m.Ran, one.Line)
 		}
 	}
 	seen := slices.Clone(ran)
 	if next > 0 {
-		seen, over = append(seen, next), false
+		seen, over = append(seen, Ran{Line: next}), false
 	}
 	if s.flow != nil && len(m.Ran) == len(ran) {
 		m.Untaken = s.flow.passed(seen, over)

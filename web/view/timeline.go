@@ -5,13 +5,16 @@ package view
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -54,6 +57,23 @@ type Inner struct {
 	Before, After Key
 	Atomic        bool // one with its neighbours: they ran in one script
 	Opens, Closes bool // the first and the last of these
+}
+
+// Renumbered is the number of a last call before and after the command, as
+// fields of the hash, where that is all it changed; else both are "".
+func (i Inner) Renumbered() (was, now string) {
+	if !i.Line.Writes || i.After.Changed(i.Before) {
+		return "", ""
+	}
+	for _, c := range i.After.Calls {
+		if !slices.Contains(i.Before.Calls, c) {
+			now = c.String()
+			if n := slices.IndexFunc(i.Before.Calls, func(b LastCall) bool { return b.Field == c.Field }); n >= 0 {
+				was = i.Before.Calls[n].String()
+			}
+		}
+	}
+	return was, now
 }
 
 // Doing is what a thread does beside the lock, as far as it can be drawn.
@@ -106,10 +126,10 @@ func (c *Cell) Groups() []LineGroup {
 	var groups []LineGroup
 	for i := 0; i < len(c.Lines); {
 		end := i + 1
-		for end < len(c.Lines) && c.Lines[end].Beside == c.Lines[i].Beside {
+		for end < len(c.Lines) && c.Lines[end].Queue == c.Lines[i].Queue {
 			end++
 		}
-		groups = append(groups, LineGroup{Lines: c.Lines[i:end], Folded: c.Lines[i].Beside && end-i >= foldFrom})
+		groups = append(groups, LineGroup{Lines: c.Lines[i:end], Folded: c.Lines[i].Queue && end-i >= foldFrom})
 		i = end
 	}
 	return groups
@@ -121,7 +141,7 @@ type Line struct {
 	Args    string // without the key
 	Reply   string
 	Writes  bool
-	Beside  bool // about a key beside the lock's: those of who waits
+	Queue   bool // about who waits
 	Error   bool
 	Node    int    // where there are several, else 0
 	Source  string // "lock.lua:17"
@@ -133,12 +153,13 @@ type Line struct {
 type Key struct {
 	Type     string
 	Holds    []HoldCount
-	Lease    string // "151 ms", "no expiry", or "" without a key
-	Fraction int    // of the lease left, in thousandths
-	Nodes    []Node // where there are several; the rest is what a majority has
+	Calls    []LastCall // in the same hash, where a lock's calls have numbers
+	Lease    string     // "151 ms", "no expiry", or "" without a key
+	Fraction int        // of the lease left, in thousandths
+	Nodes    []Node     // where there are several; the rest is what a majority has
 }
 
-// Short is the key in one line: "{A: 2} 151 ms".
+// Short is the key in one line: "{A: 2, #A: 3} 151 ms".
 func (k Key) Short() string {
 	if k.Lease == "" {
 		return "∅"
@@ -154,8 +175,30 @@ func (k Key) Short() string {
 		}
 		fields = append(fields, name)
 	}
+	for _, c := range k.Calls {
+		fields = append(fields, c.String())
+	}
 	return "{" + strings.Join(fields, ", ") + "} " + k.Lease
 }
+
+// Changed tells whether two states of the key differ in who holds it, or for
+// how long. The number of a last call changes neither.
+func (k Key) Changed(before Key) bool {
+	k.Calls, before.Calls = nil, nil
+	return k.Short() != before.Short()
+}
+
+// LastCall is a field of the lock's hash that holds no count: the number of
+// the last call that came through a thread's client.
+type LastCall struct {
+	Field   string // "#A"
+	Thread  string // "" where it is no thread's
+	Ordinal int
+	Number  string
+}
+
+// String is the field as it is written: "#A: 3".
+func (c LastCall) String() string { return c.Field + ": " + c.Number }
 
 // Node is the key on one of several Redises.
 type Node struct {
@@ -166,7 +209,7 @@ type Node struct {
 	Cut     string // the threads that alone it does not answer, listed
 }
 
-// HoldCount is a field of the lock's hash.
+// HoldCount is an owner in the lock's hash, or the lock's string.
 type HoldCount struct {
 	Thread  string // "" for an owner that is no thread's
 	Ordinal int
@@ -454,7 +497,7 @@ func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work)
 }
 
 func (t *Timeline) line(b trace.Command, ordinal int) Line {
-	l := Line{Verb: b.Args[0], Node: b.Node, Ordinal: ordinal, Writes: writes(b.Args[0]), Beside: len(b.Args) > 1 && b.Args[1] != t.key}
+	l := Line{Verb: b.Args[0], Node: b.Node, Ordinal: ordinal, Writes: journal.Writes(b.Args[0]), Queue: t.ofQueue(arg(b, 1))}
 	var args []string
 	for i, a := range b.Args[1:] {
 		a = t.brief.Replace(a)
@@ -485,17 +528,36 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 	return l
 }
 
+// ofQueue tells whether a key, or a channel, is that of who waits: it is beside
+// the lock's, and neither of the two others that can be there.
+func (t *Timeline) ofQueue(key string) bool {
+	return key != "" && key != t.key && !ofPast(key) && key != protocol.TokenKey(t.key)
+}
+
 func (t *Timeline) reply(b trace.Command) string {
-	switch v := b.Reply.(type) {
+	if b.Error != "" {
+		return b.Error
+	}
+	return t.shorten(t.brief.Replace(Reply(t.l, b.Reply)))
+}
+
+// Reply is a reply in a word or two: "1", "nil", and of a list its parts beside
+// each other, "nil nil".
+func Reply(l words.Language, reply any) string {
+	switch v := reply.(type) {
 	case nil:
-		if b.Error != "" {
-			return b.Error
-		}
 		return "nil"
-	case string:
-		return t.shorten(t.brief.Replace(v))
+	case []any:
+		if len(v) == 0 {
+			return l.Say("empty list")
+		}
+		parts := make([]string, len(v))
+		for i, one := range v {
+			parts[i] = Reply(l, one)
+		}
+		return strings.Join(parts, " ")
 	default:
-		return t.shorten(t.brief.Replace(fmt.Sprint(v)))
+		return fmt.Sprint(v)
 	}
 }
 
@@ -505,15 +567,6 @@ func (t *Timeline) shorten(text string) string {
 		text = strings.ReplaceAll(text, id, ShortOwner(id))
 	}
 	return text
-}
-
-func writes(verb string) bool {
-	switch verb {
-	case "EXISTS", "HEXISTS", "HGET", "GET", "PTTL", "TTL", "LINDEX", "LLEN", "TIME", "ZSCORE":
-		return false
-	default:
-		return true
-	}
 }
 
 func (t *Timeline) nodes(states []trace.KeyState) []Node {
@@ -538,17 +591,15 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 		name := t.owners[*k.Value]
 		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
 	}
-	owners := make([]string, 0, len(k.Fields))
-	for id := range k.Fields {
-		owners = append(owners, id)
-	}
-	slices.SortFunc(owners, func(a, b string) int { // owners before numbers
-		if trace.IsNumber(a) != trace.IsNumber(b) {
-			return strings.Compare(b, a)
+	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
+		if trace.IsNumber(id) {
+			call := LastCall{Field: id, Ordinal: slices.Index(t.threads, id[1:]), Number: k.Fields[id]}
+			if call.Ordinal >= 0 {
+				call.Thread = id[1:]
+			}
+			out.Calls = append(out.Calls, call)
+			continue
 		}
-		return strings.Compare(a, b)
-	})
-	for _, id := range owners {
 		name := t.owners[id]
 		out.Holds = append(out.Holds, HoldCount{
 			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],

@@ -86,8 +86,9 @@ func TestWhyNotIsAReason(t *testing.T) {
 		{Thread: "A", Choice: -1, Next: run.NextRetry, Why: run.Waits, At: 300 * time.Millisecond},
 		{Thread: "B", Choice: -1, Next: run.NextWork, Why: run.Waits, At: 300 * time.Millisecond},
 		{Thread: "C", Choice: -1, Next: run.NextWork, Why: run.IsPaused, At: 240 * time.Millisecond},
+		{Thread: "D", Choice: -1, Next: run.NextNothing, Why: run.AwaitsNode},
 	})
-	for i, want := range []string{"waits until 300 ms", "works until 300 ms", "paused; its work ends at 240 ms"} {
+	for i, want := range []string{"waits until 300 ms", "works until 300 ms", "paused; its work ends at 240 ms", "waits for the nodes that it asks"} {
 		if list[i].Why != want {
 			t.Errorf("%q, want %q", list[i].Why, want)
 		}
@@ -182,6 +183,9 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 		{run.Option{Next: run.NextRetry, Call: call("unlock", 1), First: "GET"}, "GET … in unlock, level 1"}, // it waits for a node
 		{run.Option{Next: run.NextRetry, Call: call("beat", 2)}, "beat, round 2"},
 		{run.Option{Next: run.NextCall, Call: call("unlock", 2)}, "unlock, level 1, retry 1"},
+		{run.Option{Next: run.NextAsk, Call: call("lock", 1), First: "SET", Node: 3, Background: true}, "asks node 3: SET … in lock, level 1"},
+		{run.Option{Next: run.NextCall, Call: call("lock", 1), First: "SET", Node: 2}, "asks node 2: SET … in lock, level 1"},
+		{run.Option{Next: run.NextRenew, Call: call("renew", 1), First: "GET", Node: 2, Background: true}, "watchdog: asks node 2: GET … in renew"},
 	} {
 		if got := view.NewOptions(words.English, []run.Option{c.o})[0].Does; got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
@@ -274,7 +278,7 @@ func TestTheQueueIsFolded(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(shown, " "); got != "TIME EXISTS HEXISTS PTTL" {
+	if got := strings.Join(shown, " "); got != "TIME EXISTS HGET HMGET PTTL" {
 		t.Errorf("shown are %s", got)
 	}
 	if got := strings.Join(folded, " "); got != "ZADD RPUSH PTTL PEXPIRE PTTL PEXPIRE" {
@@ -292,6 +296,31 @@ func TestTheQueueIsFolded(t *testing.T) {
 		for _, c := range r.Cells {
 			if len(c.Lines) > 0 && len(c.Groups()) != 1 {
 				t.Errorf("%s: the commands of one lock are in %d groups", r.Time, len(c.Groups()))
+			}
+		}
+	}
+}
+
+// What notes that calls are over, and what counts tokens, is beside the lock,
+// too, but is no queue.
+func TestNotesOfCallsAreNotFoldedAsAQueue(t *testing.T) {
+	for _, c := range []struct{ protocol, shown string }{
+		{"reentrant-fair", "TIME HMGET HGET HSET PEXPIRE HINCRBY DEL LPOP"},
+		{"fenced", "HMGET HGET HSET PEXPIRE HINCRBY DEL"},
+	} {
+		p := playScenario(t, parse(t, "lock: {protocol: "+c.protocol+", lease: 1s, watchdog: off}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}]"))
+		for _, r := range filmed(p, words.English, false).Rows() {
+			var verbs []string
+			for _, g := range r.Cells[0].Groups() {
+				for _, l := range g.Lines {
+					verbs = append(verbs, l.Verb)
+					if g.Folded || l.Queue != (l.Verb == "LPOP") {
+						t.Errorf("%s, %s: %s is taken for the queue's", c.protocol, r.Time, l.Verb)
+					}
+				}
+			}
+			if r.Cells[0].Title == "unlock: released" && strings.Join(verbs, " ") != c.shown {
+				t.Errorf("%s: %s, want %s", c.protocol, strings.Join(verbs, " "), c.shown)
 			}
 		}
 	}
@@ -560,6 +589,96 @@ func TestWhoLeavesIsSaidToBeLeaving(t *testing.T) {
 	} {
 		if got := f.Frames()[step-1].Why; got != want {
 			t.Errorf("T%d: %q, want %q", step, got, want)
+		}
+	}
+}
+
+// The number of a last call is in the lock's hash, and holds nothing.
+func TestTheNumberOfACallIsNoHold(t *testing.T) {
+	p := playScenario(t, parse(t, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 40ms}, {name: B, start: 5ms}]"))
+	f := filmed(p, words.English, false)
+	row := f.Rows()[2] // A has entered level 2
+	if got, want := row.Key.Short(), "{A: 2, #A: 2} 160 ms"; got != want {
+		t.Errorf("the key is %s, want %s", got, want)
+	}
+	if len(row.Key.Holds) != 1 || !slices.Equal(row.Key.Calls, []view.LastCall{{Field: "#A", Thread: "A", Number: "2"}}) {
+		t.Errorf("%+v", row.Key)
+	}
+	after := f.Frames()[2].After
+	if len(after.Fields) != 1 || after.Fields[0].Thread != 0 || !slices.Equal(after.Calls, []view.Call{{Field: "#A", Thread: 0, Number: "2"}}) {
+		t.Errorf("the inspector is told %+v", after)
+	}
+	// HINCRBY changes the hold, HSET only the number.
+	for _, i := range row.Inside {
+		was, now := i.Renumbered()
+		switch i.Line.Verb {
+		case "HINCRBY":
+			if !i.After.Changed(i.Before) || now != "" {
+				t.Errorf("%s: %s, then %s", i.Line.Verb, i.Before.Short(), i.After.Short())
+			}
+		case "HSET":
+			if i.After.Changed(i.Before) || was != "#A: 1" || now != "#A: 2" {
+				t.Errorf("%s: %s, then %s: %q to %q", i.Line.Verb, i.Before.Short(), i.After.Short(), was, now)
+			}
+		default:
+			if now != "" {
+				t.Errorf("%s changes the number to %s", i.Line.Verb, now)
+			}
+		}
+	}
+	if was, now := f.Rows()[0].Inside[3].Renumbered(); was != "" || now != "#A: 1" {
+		t.Errorf("at the first acquisition: %q to %q", was, now)
+	}
+	// No owner but the number alone: nobody's.
+	tl := timeline()
+	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"#A": "4", "#Z": "5"}, PTTL: 10}, Belief: map[string]int{"A": 1}, Body: trace.Work{State: trace.WorkBegin, Level: 1}})
+	only := tl.Rows()[0]
+	if len(only.Key.Holds) != 0 || len(only.Key.Calls) != 2 || only.Key.Calls[1].Thread != "" || !only.Cells[0].Parted {
+		t.Errorf("%+v, and A is parted: %v", only.Key, only.Cells[0].Parted)
+	}
+	lanes := view.NewLanes([]string{"A"}, map[string]string{"a": "A"}, 200)
+	lanes.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"#A": "4"}, PTTL: 10}, Belief: map[string]int{"A": 1}, Body: trace.Work{State: trace.WorkBegin, Level: 1}})
+	for _, b := range whole(lanes).Lanes[0].Bars {
+		if !b.Parted {
+			t.Errorf("the number of a call is taken for a hold: %+v", b)
+		}
+	}
+}
+
+// A call that is refused by its number says so, whatever else it asks.
+func TestARowOfALateCallSaysThatItIsLate(t *testing.T) {
+	sc := parse(t, "lock: {protocol: reentrant-sequenced}\nthreads: [{name: A}]")
+	f := view.NewFilm(words.English, sc, map[string]string{"a": "A"})
+	key := trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"a": "1", "#A": "5"}, PTTL: 10}
+	for i, c := range []trace.Command{
+		{Args: []string{"HMGET", sc.Lock.Key, "a", "#A"}, Reply: []any{"1", "5"}},
+		{Args: []string{"HGET", "{" + sc.Lock.Key + "}:over", "a/A"}, Reply: nil},
+		{Args: []string{"HSET", "{" + sc.Lock.Key + "}:over", "a/A", "2"}, Reply: int64(1)},
+	} {
+		c.Call, c.Level, c.Number, c.Script = "unlock", 1, 2, "sequenced-unlock.lua"
+		f.Add(trace.Event{Seq: i + 1, Step: 1, Thread: "A", Key: key, Body: c})
+	}
+	if got, want := f.Frames()[0].Why, "A's call 2 arrives too late: by HMGET its last call was 5, so this one is refused."; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Lists read as Redis' people write them down.
+func TestRepliesThatAreLists(t *testing.T) {
+	for _, c := range []struct {
+		reply any
+		want  string
+	}{
+		{[]any{nil, nil}, "nil nil"},
+		{[]any{"1", "3"}, "1 3"},
+		{[]any{}, "empty list"},
+		{[]any{int64(1), []any{"a", nil}}, "1 a nil"},
+		{nil, "nil"},
+		{int64(-2), "-2"},
+		{"OK", "OK"},
+	} {
+		if got := view.Reply(words.English, c.reply); got != c.want {
+			t.Errorf("%v: %q, want %q", c.reply, got, c.want)
 		}
 	}
 }

@@ -250,6 +250,85 @@ func TestALeaseThatEndsInWords(t *testing.T) {
 	}
 }
 
+// Each sentence was checked by hand against the run's trace.
+func TestNumberedCallsInWords(t *testing.T) {
+	p := playScenario(t, parse(t, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 60ms}, {name: B, retry: {times: 0}}]"))
+	checkTold(t, p, words.English, []string{
+		// T1
+		"A finds the lock free: EXISTS answers 0, there is no key.",
+		"A asks whether this call arrives too late: HGET answers nil, no later one is noted as over.",
+		"A takes the lock: HINCRBY makes its field 1, and for now the key has no expiry.",
+		"A notes the number of this call: HSET sets it to 1, and what arrives later with a smaller one is refused.",
+		"A begins its lease: PEXPIRE gives the key 200 ms, which had no expiry until now.",
+		"A has the lock: hold count 1, and a lease of 200 ms.",
+		"A works at level 1 for 60 ms, within the 200 ms that its lease has left.",
+		// T2
+		"B finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
+		"B asks whether this call arrives too late: HGET answers nil, no later one is noted as over.",
+		"B finds no field of its own: HMGET answers nil, the key is A's with count 1.",
+		"B is refused: A holds the key with count 1, for another 200 ms.",
+		"B gives up: it was refused, and it does not retry.",
+		"B ends without level 1, which it asked for once.",
+		// T3
+		"A ends its work at level 1, and its lease has 140 ms left.",
+		"A finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
+		"A finds its own field: HMGET answers count 1, so this is a re-entry and no conflict. Call 2 follows call 1: not late.",
+		"A enters level 2: its field is 1 already, so HINCRBY makes it 2 and nobody is asked.",
+		"A notes the number of this call: HSET sets it to 2, and what arrives later with a smaller one is refused.",
+		"A is at level 2: hold count 2. Re-entry adds no time: 140 ms are left.",
+		"A works at level 2 for 60 ms, within the 140 ms that its lease has left.",
+		// T4
+		"A ends its work at level 2, and its lease has 80 ms left.",
+		"A reads its count: HMGET answers 2, and leaving level 2 makes it 1. Call 3 follows call 2: not late.",
+		"A leaves level 2: HINCRBY makes its count 1, and only at 0 the key is deleted.",
+		"A notes the number of this call: HSET sets it to 3, and what arrives later with a smaller one is refused.",
+	})
+	checkTold(t, p, words.Chinese, []string{
+		"A 发现锁空闲：EXISTS 返回 0，键不存在。",
+		"A 先看这次调用是不是来晚了：HGET 返回 nil，没有更晚的调用已经结束。",
+		"A 获取锁：HINCRBY 把自己的字段变为 1，此刻键还没有过期时间。",
+		"A 记下这次调用的编号：HSET 写入 1，以后再到的调用，编号更小就拒绝。",
+	})
+}
+
+// What a run comes to only when several things go wrong at once.
+func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
+	p := playScenario(t, parse(t, "lock: {protocol: reentrant-fair, lease: 300ms}\nthreads: [{name: A}]"))
+	key, past := p.sc.Lock.Key, "{"+p.sc.Lock.Key+"}:over"
+	hmget := func(call string, level int, number int64, reply ...any) trace.Command {
+		return trace.Command{Call: call, Level: level, Number: number, Attempt: 1, Args: []string{"HMGET", key, "a", "#A"}, Reply: reply}
+	}
+	for _, c := range []struct {
+		command trace.Command
+		want    string
+	}{
+		{hmget("lock", 1, 5, "1", "3"), "A finds its own field: HMGET answers count 1, from a level that was never left. Call 5 follows call 3: not late."},
+		{hmget("lock", 3, 5, "1", "3"), "A reads its count: HMGET answers 1, and level 3 needs at least 2. Call 5 follows call 3: not late."},
+		{hmget("lock", 1, 5, "1", nil), "A finds its own field, but no number of this client: it holds the lock through another one."},
+		{hmget("lock", 2, 0, "1", "3"), "A finds its own field: HMGET answers count 1, so this is a re-entry and no conflict."}, // of an older trace
+		{hmget("unlock", 2, 3, "2", "5"), "A's call 3 arrives too late: by HMGET its last call was 5, so this one is refused."},
+		{hmget("unlock", 3, 5, "1", "3"), "A reads its count: HMGET answers 1, so level 3 is not held. Call 5 follows call 3: not late."},
+		{hmget("leave", 1, 2, "1", "2"), "A has the lock as it leaves the line: HMGET finds its field, with the number of this call."},
+		{hmget("leave", 1, 2, "1", "1"), "A has the lock as it leaves the line, but by HMGET through call 1, so it keeps it."},
+		{trace.Command{Call: "leave", Level: 1, Args: []string{"PTTL", key}, Reply: int64(80)}, "A reads PTTL: 80 ms are left, no more than the 100 ms of a grant, so it hands the lock on."},
+		{trace.Command{Call: "leave", Level: 1, Args: []string{"PTTL", key}, Reply: int64(180)}, "A reads PTTL: 180 ms are left, more than the 100 ms of a grant, so the lock is held and stays."},
+		{trace.Command{Call: "leave", Level: 1, Args: []string{"EXISTS", key}, Reply: int64(1)}, "A leaves the line, and nobody is to be woken: EXISTS answers 1, the lock is not free."},
+		{trace.Command{Call: "leave", Level: 1, Args: []string{"EXISTS", key}, Reply: int64(0)}, "A finds the lock free as it leaves the line: EXISTS answers 0, so it passes its turn on."},
+		{trace.Command{Call: "unlock", Level: 1, Number: 3, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A leaves the note of calls that are over as it is: HGET answers 5, a later one."},
+		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A looks which of its calls are noted as over: HGET answers 5, so it notes this one."},
+		{trace.Command{Call: "lock", Level: 1, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A asks whether this call arrives too late: by HGET call 5 is over, and earlier ones are refused."},
+	} {
+		for l := range longest {
+			e := trace.Event{Seq: 1, Thread: "A", Body: c.command, Key: trace.Absent()}
+			told := view.NewTeller(l, p.sc, map[string]string{"a": "A"}).Tell(e)
+			checkSentence(t, l, p, e, told)
+			if l == words.English && told != c.want {
+				t.Errorf("%q\nwant %q", told, c.want)
+			}
+		}
+	}
+}
+
 // checkTold compares the beginning of what is told.
 func checkTold(t *testing.T, p played, l words.Language, want []string) {
 	t.Helper()
@@ -264,6 +343,7 @@ func checkTold(t *testing.T, p played, l words.Language, want []string) {
 // What the lessons do not have: each is told, and one sentence is looked at.
 func TestRarerEventsAreTold(t *testing.T) {
 	const one, two = `threads: [{name: A, work: 50ms}]`, `threads: [{name: A, work: 50ms, depth: 2}, {name: B, start: 5ms, work: 20ms}]`
+	const late = "lock: {protocol: reentrant-sequenced, lease: 300ms, watchdog: 100ms, retry: {times: 5, interval: 10ms}}\n"
 	for _, c := range []struct{ name, yaml, want string }{
 		{
 			"a pause of the work alone", one + "\nlock: {lease: 200ms, watchdog: 66ms}\nfaults: [{thread: A, at: work, do: pause, for: 300ms, scope: work}]",
@@ -393,11 +473,11 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"a late unlock with a number", "threads: [{name: A, work: 30ms, repeat: 2}]\nlock: {protocol: reentrant-sequenced, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 20ms}]",
-			"A's unlock arrives late: HMGET finds number 3 of its calls, and a smaller number is refused.",
+			"A's unlock arrives too late: it is call 2, and by HMGET the last one was 3. It is refused.",
 		},
 		{
 			"a late lock that is over", "threads: [{name: A, work: 30ms}]\nlock: {protocol: reentrant-sequenced, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: lock, do: late-copy, for: 90ms}]",
-			"A's lock arrives late: HGET finds number 2 of its calls, and a smaller number is refused.",
+			"A's lock arrives too late: it is call 1, and by HGET call 2 is over by now. It is refused.",
 		},
 		{
 			"a late unlock hands the lock on", "threads: [{name: A, work: 30ms}, {name: B, start: 5ms, work: 20ms}]\nlock: {protocol: reentrant-fair, lease: 300ms, retry: {times: 9, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 5ms}]",
@@ -406,6 +486,66 @@ func TestRarerEventsAreTold(t *testing.T) {
 		{
 			"a late command that fails", one + "\nlock: {protocol: setnx-hash, lease: 900ms, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: lock, command: 3, do: late-copy, for: 90ms}]",
 			"A's lock arrives late: HSET gets an error.",
+		},
+		{
+			"a call sent again", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\n" + one + "\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A finds its own field: by HMGET this very call, number 1, has the lock already.",
+		},
+		{
+			"an inner call sent again", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\n" + two + "\nfaults: [{thread: A, at: lock, level: 2, do: lose-reply}]",
+			"A finds its own field: HMGET answers 2 already, so asking twice counts once.",
+		},
+		{
+			"a release sent again", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\n" + two + "\nfaults: [{thread: A, at: unlock, level: 2, do: lose-reply}]",
+			"A reads its count: HMGET answers 1 already, so leaving twice counts once.",
+		},
+		{
+			"outer levels that are gone", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\n" + two + "\nfaults: [{time: 10ms, do: evict}]",
+			"A cannot enter level 2: its outer level is lost, the key is gone.",
+		},
+		{
+			"what is noted when a release ends what had no answer", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\n" + one + "\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A notes that call 2 is over: an earlier one had no answer, and will be refused if it still arrives.",
+		},
+		{
+			"a note that there is", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\nthreads: [{name: A, work: 50ms, repeat: 2}]\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A asks whether this call arrives too late: by HGET call 2 is over, and this is call 3, a later one.",
+		},
+		{
+			"a late lock when a later call has come", late + "threads: [{name: A, work: 30ms, depth: 3}]\nfaults: [{thread: A, at: lock, level: 1, do: late-copy, for: 80ms}]",
+			"A's lock arrives too late: it is call 1, and by HMGET the last one was 3. It is refused.",
+		},
+		{
+			"a late lock that was sent again meanwhile", late + "threads: [{name: A, work: 90ms}]\nfaults: [{thread: A, at: lock, level: 1, do: late-copy, for: 80ms}]",
+			"A's lock arrives late, but in order: it is call 1, and by HMGET the last one was 1.",
+		},
+		{
+			"a hand-over", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\n" + two,
+			"A notes the number of the call that B waits in: HSET sets it to 1.",
+		},
+		{
+			"a waiter that goes without the lock", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms, retry: {times: 2, interval: 20ms}}\nthreads: [{name: A, work: 90ms}, {name: B, start: 5ms}]",
+			"B leaves the line without the lock: HMGET finds no field of its own.",
+		},
+		{
+			"a GET before a DEL", "lock: {protocol: mutex-get-del, lease: 300ms}\n" + one,
+			"A may delete the key: GET reads its own value. Until DEL comes, that can change.",
+		},
+		{
+			"a DEL after a GET", "lock: {protocol: mutex-get-del, lease: 300ms}\n" + one,
+			"A deletes the key: it was its own when GET looked, and this time it still is.",
+		},
+		{
+			"a DEL too late after a GET", "lock: {protocol: mutex-get-del, lease: 100ms, retry: {times: 9, interval: 20ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 5ms, work: 200ms}]\nfaults: [{thread: A, at: unlock, command: 2, do: pause, for: 90ms}]",
+			"A deletes the key of B: when GET looked it was its own, and DEL does not look again.",
+		},
+		{
+			"a watchdog that asks nobody", "lock: {protocol: mutex-blind, lease: 100ms, watchdog: 30ms, retry: {times: 9, interval: 20ms}}\nthreads: [{name: A, work: 50ms}, {name: B, start: 5ms, work: 200ms}]\nfaults: [{thread: A, at: work, do: pause, for: 130ms}]",
+			"A's watchdog sets the lease of B to 100 ms: a plain PEXPIRE asks nobody.",
+		},
+		{
+			"nodes that are asked at once", "lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}\n" + two,
+			"A gets node 3: SET NX finds no key there and makes one, for 300 ms.",
 		},
 		{"the mutex renews", "lock: {protocol: mutex, lease: 90ms, watchdog: 30ms}\nthreads: [{name: A, work: 50ms}]", "A's watchdog renews: PEXPIRE lifts what is left of the lease from 60 ms to 90 ms."},
 	} {
@@ -436,6 +576,11 @@ func TestWhatCannotBeIsToldAllTheSame(t *testing.T) {
 		trace.Command{Args: []string{"HINCRBY"}, Node: 9},
 		trace.Command{Args: []string{"ZPOPMIN"}, Reply: []any{int64(1)}},
 		trace.Command{Args: []string{"GET"}, Reply: "x"},
+		trace.Command{Args: []string{"HMGET"}, Reply: []any{int64(1), nil}},
+		trace.Command{Args: []string{"HMGET", "k", "o", "#A"}, Reply: []any{"x", "y"}, Number: 3},
+		trace.Command{Args: []string{"HMGET", "k", "o", "#A"}, Reply: "x"},
+		trace.Command{Call: "unlock", Args: []string{"HGET", "k:over"}, Reply: int64(1)},
+		trace.Command{Args: []string{"HSET"}},
 		trace.Command{Args: []string{"SET", "k", "v", "PX"}},
 		trace.Command{Late: true},
 		trace.Command{Args: []string{"HINCRBY"}, Late: true},

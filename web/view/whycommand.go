@@ -38,7 +38,9 @@ func (t *Teller) about(e trace.Event, b trace.Command) command {
 }
 
 // arg is an argument, 0 the command itself, and "" where there is none.
-func (c command) arg(i int) string {
+func (c command) arg(i int) string { return arg(c.Command, i) }
+
+func arg(c trace.Command, i int) string {
 	if i < len(c.Args) {
 		return c.Args[i]
 	}
@@ -73,7 +75,7 @@ func (t *Teller) command(e trace.Event, b trace.Command) string {
 	if b.Error != "" {
 		return t.failedCommand(c)
 	}
-	if c.ofPast() {
+	if ofPast(c.arg(1)) {
 		return t.past(c)
 	}
 	switch c.verb {
@@ -120,6 +122,10 @@ func (t *Teller) exists(c command) string {
 		return t.say("%s finds the device's key: EXISTS answers 1, and it stands for another %s.", c.who, t.ms(max(c.after.PTTL, 0)))
 	case c.Call == callLook:
 		return t.say("%s finds no key of the device: EXISTS answers 0.", c.who)
+	case c.Call == lock.CallLeave && c.n == 1:
+		return t.say("%s leaves the line, and nobody is to be woken: EXISTS answers 1, the lock is not free.", c.who)
+	case c.Call == lock.CallLeave:
+		return t.say("%s finds the lock free as it leaves the line: EXISTS answers 0, so it passes its turn on.", c.who)
 	case c.n == 1:
 		return t.say("%s finds a key: EXISTS answers 1, so it must ask next whether the key is its own.", c.who)
 	case c.Level > 1:
@@ -150,11 +156,6 @@ func (t *Teller) hexists(c command) string {
 		default:
 			return t.say("%s's watchdog finds no field of its own: HEXISTS answers 0, there is no key.", c.who)
 		}
-	case lock.CallLeave:
-		if c.n == 1 {
-			return t.say("%s has the lock as it leaves the line: HEXISTS answers 1, so it must hand it on.", c.who)
-		}
-		return t.say("%s leaves the line without the lock: HEXISTS answers 0.", c.who)
 	}
 	switch {
 	case c.n == 1 && c.Level > 1:
@@ -275,6 +276,8 @@ func (t *Teller) pttl(c command) string {
 		return t.say("%s asks how long the line of waiters will stand: PTTL answers -1, for it has no expiry yet.", c.who)
 	case !c.ofLock(t):
 		return t.say("%s asks how long the line of waiters will stand: PTTL answers %s.", c.who, left)
+	case c.Call == lock.CallLeave:
+		return t.unconfirmed(c)
 	case c.Call == lock.CallRenew && c.n == trace.NoExpiry:
 		return t.say("%s's watchdog reads PTTL: it is -1, so the key has no expiry and must get one.", c.who)
 	case c.Call == lock.CallRenew && short:
@@ -301,6 +304,10 @@ func (t *Teller) del(c command) string {
 		return t.say("%s deletes nothing: DEL answers 0, there is no key any more.", c.who)
 	case c.Node > 0:
 		return t.say("%s gives node %d back: DEL removes its key there.", c.who, c.Node)
+	case c.Script == "" && c.asked.last == "GET" && own:
+		return t.say("%s deletes the key: it was its own when GET looked, and this time it still is.", c.who)
+	case c.Script == "" && c.asked.last == "GET" && other != "":
+		return t.say("%s deletes the key of %s: when GET looked it was its own, and DEL does not look again.", c.who, other)
 	case c.Script == "" && own:
 		return t.say("%s deletes the key: a plain DEL asks nobody whose it is; this time it is its own.", c.who)
 	case c.Script == "" && other != "":
@@ -356,6 +363,8 @@ func (t *Teller) get(c command) string {
 		default:
 			return t.say("%s finds nothing to delete on node %d: GET answers nil.", c.who, c.Node)
 		}
+	case own && c.Script == "":
+		return t.say("%s may delete the key: GET reads its own value. Until DEL comes, that can change.", c.who)
 	case own:
 		return t.say("%s may delete the key: GET reads its own value.", c.who)
 	case owner != "":

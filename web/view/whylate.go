@@ -24,8 +24,13 @@ func (t *Teller) lateCommand(e trace.Event, c command) string {
 			return t.say("%s's %s arrives late: PEXPIRE gives the key %s.", c.who, c.Call, t.ms(c.number(2)))
 		}
 	}
-	if number, ok := t.lateNumber(c); ok {
-		return t.say("%s's %s arrives late: %s finds number %s of its calls, and a smaller number is refused.", c.who, c.Call, c.verb, number)
+	if last := lastCallOf(c.Command); last > 0 && c.verb == "HGET" {
+		return t.say("%s's %s arrives too late: it is call %d, and by HGET call %d is over by now. It is refused.", c.who, c.Call, c.Number, last)
+	} else if last > 0 {
+		return t.say("%s's %s arrives too late: it is call %d, and by HMGET the last one was %d. It is refused.", c.who, c.Call, c.Number, last)
+	}
+	if fields, _ := c.Reply.([]any); c.verb == "HMGET" && len(fields) == 2 && c.Number > 0 && number(fields[1]) > 0 {
+		return t.say("%s's %s arrives late, but in order: it is call %d, and by HMGET the last one was %d.", c.who, c.Call, c.Number, number(fields[1]))
 	}
 	switch c.Reply.(type) {
 	case int64, string:
@@ -34,20 +39,6 @@ func (t *Teller) lateCommand(e trace.Event, c command) string {
 		}
 	}
 	return t.say("%s's %s arrives late, and runs %s.", c.who, c.Call, c.verb)
-}
-
-// lateNumber is the number of its thread's calls that a late copy is compared
-// with, where the lock has such.
-func (t *Teller) lateNumber(c command) (string, bool) {
-	switch fields, _ := c.Reply.([]any); {
-	case c.ofPast() && c.verb == "HGET" && c.text != "":
-		return c.text, true
-	case c.verb == "HMGET" && len(fields) == 2:
-		number, ok := fields[1].(string)
-		return number, ok
-	default:
-		return "", false
-	}
 }
 
 func (t *Teller) lateCount(e trace.Event, c command) string {

@@ -1,27 +1,60 @@
 package view
 
 import (
-	"relock/engine/lock"
-	"relock/engine/trace"
 	"strconv"
 	"strings"
+
+	"relock/engine/lock"
+	"relock/engine/lock/protocol"
+	"relock/engine/trace"
 )
 
-// ofPast tells whether the command is about the key beside the lock's that
-// notes calls that are over.
-func (c command) ofPast() bool { return strings.HasSuffix(c.arg(1), ":over") }
+// ofPast tells whether a key is the one beside a lock's that notes calls that
+// are over.
+func ofPast(key string) bool { return strings.HasSuffix(key, ":over") }
+
+// lastCallOf is the number of a later call that Redis answers with, 0 for any
+// other answer: then the command's call comes too late, and is refused.
+func lastCallOf(c trace.Command) int64 {
+	switch list, _ := c.Reply.([]any); {
+	case strings.EqualFold(arg(c, 0), "HGET") && ofPast(arg(c, 1)) && c.Call == lock.CallLock:
+		return later(c.Reply, c.Number)
+	case strings.EqualFold(arg(c, 0), "HMGET") && len(list) == 2 && list[0] != nil:
+		return later(list[1], c.Number)
+	default:
+		return 0
+	}
+}
+
+// later is the number of a call in a reply, if it is one after this call.
+func later(reply any, call int64) int64 {
+	if n := number(reply); call > 0 && n > call {
+		return n
+	}
+	return 0
+}
 
 // past says what is asked of, or written to, the calls that are over.
 func (t *Teller) past(c command) string {
 	switch {
 	case c.verb == "PEXPIRE":
-		return t.say("%s keeps that note for %s: no request comes later than that.", c.who, t.ms(c.number(2)))
+		return t.say("%s has that note kept for %s: no request is on its way for longer.", c.who, t.ms(c.number(2)))
 	case c.verb == "HSET":
-		return t.say("%s leaves number %s behind: one of its earlier calls went unanswered, and will be refused if it still comes.", c.who, c.arg(3))
+		return t.say("%s notes that call %s is over: an earlier one had no answer, and will be refused if it still arrives.", c.who, c.arg(3))
+	case c.Call == lock.CallUnlock && later(c.Reply, c.Number) > 0:
+		return t.say("%s leaves the note of calls that are over as it is: HGET answers %s, a later one.", c.who, c.text)
+	case c.Call == lock.CallUnlock && c.Reply == nil:
+		return t.say("%s looks which of its calls are noted as over: HGET answers nil, so it notes this one.", c.who)
+	case c.Call == lock.CallUnlock:
+		return t.say("%s looks which of its calls are noted as over: HGET answers %s, so it notes this one.", c.who, c.text)
+	case lastCallOf(c.Command) > 0:
+		return t.say("%s's call %d arrives too late: by HGET its call %s is over by now, so this one is refused.", c.who, c.Number, c.text)
 	case c.Reply == nil:
-		return t.say("%s asks whether this call comes late: HGET answers nil, none of its later calls is over.", c.who)
+		return t.say("%s asks whether this call arrives too late: HGET answers nil, no later one is noted as over.", c.who)
+	case c.Number > 0:
+		return t.say("%s asks whether this call arrives too late: by HGET call %s is over, and this is call %d, a later one.", c.who, c.text, c.Number)
 	default:
-		return t.say("%s asks whether this call comes late: by HGET its call number %s is over, and a smaller number is refused.", c.who, c.text)
+		return t.say("%s asks whether this call arrives too late: by HGET call %s is over, and earlier ones are refused.", c.who, c.text)
 	}
 }
 
@@ -29,26 +62,75 @@ func (t *Teller) past(c command) string {
 func (t *Teller) numbered(c command) string {
 	if c.verb == "HSET" {
 		if to := strings.TrimPrefix(c.arg(2), "#"); trace.IsNumber(c.arg(2)) && to != c.who {
-			return t.say("%s notes the number of the call for which %s waited: HSET makes it %s.", c.who, to, c.arg(3))
+			return t.say("%s notes the number of the call that %s waits in: HSET sets it to %s.", c.who, to, c.arg(3))
 		}
-		return t.say("%s notes the number of this call: HSET makes it %s, and whatever comes late with a smaller one is refused.", c.who, c.arg(3))
+		return t.say("%s notes the number of this call: HSET sets it to %s, and what arrives later with a smaller one is refused.", c.who, c.arg(3))
 	}
 	fields, _ := c.Reply.([]any)
-	count, held := "", false
-	number := ""
-	if len(fields) == 2 {
-		count, held = fields[0].(string)
-		number, _ = fields[1].(string)
+	if len(fields) != 2 || fields[0] == nil {
+		return t.noField(c)
 	}
-	n, _ := strconv.Atoi(count)
+	count, _ := strconv.Atoi(asText(fields[0]))
+	last := asText(fields[1])
+	switch {
+	case fields[1] == nil:
+		return t.say("%s finds its own field, but no number of this client: it holds the lock through another one.", c.who)
+	case lastCallOf(c.Command) > 0:
+		return t.say("%s's call %d arrives too late: by HMGET its last call was %s, so this one is refused.", c.who, c.Number, last)
+	case c.Call == lock.CallLeave:
+		if c.Number > 0 && number(last) != c.Number {
+			return t.say("%s has the lock as it leaves the line, but by HMGET through call %s, so it keeps it.", c.who, last)
+		}
+		return t.say("%s has the lock as it leaves the line: HMGET finds its field, with the number of this call.", c.who)
+	}
+	return t.inOrder(c, last, t.ownField(c, count, last))
+}
+
+func asText(v any) string {
+	text, _ := v.(string)
+	return text
+}
+
+// ownField says what a call makes of its own hold count.
+func (t *Teller) ownField(c command, count int, last string) string {
+	outer, again := c.Level-1, number(last) == c.Number
+	if c.Call == lock.CallUnlock {
+		switch {
+		case count < outer:
+			return t.say("%s reads its count: HMGET answers %d, so level %d is not held.", c.who, count, c.Level)
+		case count == outer:
+			return t.say("%s reads its count: HMGET answers %d already, so leaving twice counts once.", c.who, count)
+		default:
+			return t.say("%s reads its count: HMGET answers %d, and leaving level %d makes it %d.", c.who, count, c.Level, outer)
+		}
+	}
+	switch {
+	case count < outer:
+		return t.say("%s reads its count: HMGET answers %d, and level %d needs at least %d.", c.who, count, c.Level, outer)
+	case again && c.Level == 1:
+		return t.say("%s finds its own field: by HMGET this very call, number %s, has the lock already.", c.who, last)
+	case again:
+		return t.say("%s finds its own field: HMGET answers %d already, so asking twice counts once.", c.who, count)
+	case c.Level > 1 && count == outer:
+		return t.say("%s finds its own field: HMGET answers count %d, so this is a re-entry and no conflict.", c.who, count)
+	default:
+		return t.say("%s finds its own field: HMGET answers count %d, from a level that was never left.", c.who, count)
+	}
+}
+
+// inOrder adds to a sentence that a call does not come late, where it is not
+// the last one sent again.
+func (t *Teller) inOrder(c command, last, sentence string) string {
+	if c.Number == 0 || number(last) == c.Number {
+		return sentence
+	}
+	return t.say("%s %s", sentence, t.say("Call %d follows call %s: not late.", c.Number, last))
+}
+
+// noField says of an HMGET that it finds nothing of the thread's own.
+func (t *Teller) noField(c command) string {
 	other := t.other(c.after, c.who)
 	switch {
-	case held && c.Call == lock.CallUnlock:
-		return t.say("%s reads its count, %d, and the number of its last call, %s: a call with a smaller number comes late.", c.who, n, number)
-	case held && c.Call == lock.CallLeave:
-		return t.say("%s has the lock as it leaves the line: HMGET finds its field, so it must hand it on.", c.who)
-	case held:
-		return t.say("%s finds its own field, count %d, and the number of its last call, %s: a call with a smaller number comes late.", c.who, n, number)
 	case c.Call == lock.CallLeave:
 		return t.say("%s leaves the line without the lock: HMGET finds no field of its own.", c.who)
 	case other == "" && c.Call == lock.CallUnlock:
@@ -62,4 +144,14 @@ func (t *Teller) numbered(c command) string {
 	default:
 		return t.say("%s finds no field of its own: HMGET answers nil, the key is %s's with count %d.", c.who, other, t.count(c.after, other))
 	}
+}
+
+// unconfirmed says what a waiter that leaves makes of the time that a lock has
+// left which it was handed: no more than a grant, and nobody has renewed it.
+func (t *Teller) unconfirmed(c command) string {
+	left, grant := t.ms(c.n), t.l.Duration(protocol.Grant(t.sc.Lock.Lease))
+	if c.n <= protocol.Grant(t.sc.Lock.Lease).Milliseconds() {
+		return t.say("%s reads PTTL: %s are left, no more than the %s of a grant, so it hands the lock on.", c.who, left, grant)
+	}
+	return t.say("%s reads PTTL: %s are left, more than the %s of a grant, so the lock is held and stays.", c.who, left, grant)
 }

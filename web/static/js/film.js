@@ -7,9 +7,15 @@
  * @property {number} thread its ordinal, or -1
  * @property {string} count
  *
+ * @typedef {object} LastCall the number of a client's last call, in the hash
+ * @property {string} field "#A"
+ * @property {number} thread its ordinal, or -1
+ * @property {string} number
+ *
  * @typedef {object} State of the lock's key
  * @property {string} type "none", "hash", "string", or "elsewhere" or "no lock" where Redis is not asked
  * @property {Field[]} [fields]
+ * @property {LastCall[]} [calls] beside the fields, where a lock's calls have numbers
  * @property {number} lease ms left, or -1 where it never runs out
  * @property {number} left of the lease, in thousandths
  * @property {number[]} [nodes] where there are several: the ordinal of who has the key on each, or -1
@@ -45,7 +51,8 @@
  *
  * @typedef {object} Option what a thread would do next
  * @property {string} thread
- * @property {boolean} [background] its watchdog
+ * @property {boolean} [background] its watchdog, or what it asks of nodes at once
+ * @property {number} [node] that it asks in the background
  * @property {boolean} [network] a late copy of what it sent
  * @property {boolean} can
  * @property {number} choice

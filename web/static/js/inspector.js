@@ -8,6 +8,7 @@ import { duration, say } from "./words.js";
  * @typedef {import("./film.js").Film} Film
  * @typedef {import("./film.js").State} State
  * @typedef {import("./film.js").Field} Field
+ * @typedef {import("./film.js").LastCall} LastCall
  */
 
 const SVG = "http://www.w3.org/2000/svg";
@@ -71,7 +72,24 @@ function hash(film, state, was) {
   if (owners.length === 0) {
     list.append(make("li", { class: "none" }, say("no key")));
   }
+  list.append(...(state.calls ?? []).map((call) => lastCall(film, call, was.calls?.find((c) => c.field === call.field))));
   return list;
+}
+
+/**
+ * The number of a client's last call: it is in the hash, and no hold.
+ * @param {Film} film
+ * @param {LastCall} call
+ * @param {LastCall} [old]
+ */
+function lastCall(film, call, old) {
+  const item = make("li", { class: "last-call" }, make("code", {}, call.field));
+  item.append(make("span", {}, call.thread >= 0 ? say("%s's last call:", film.threads[call.thread]) : say("last call:")));
+  if (old && old.number !== call.number) {
+    item.append(make("s", {}, old.number), make("span", { "aria-hidden": "true" }, "→"));
+  }
+  item.append(make("span", { class: "number" }, call.number));
+  return item;
 }
 
 /**

@@ -20,6 +20,7 @@ import { say } from "./words.js";
  * @property {string} thread
  * @property {boolean} [background] its watchdog instead
  * @property {boolean} [network] or a late copy of what it sent
+ * @property {number} [node] or, of several that it asks at once in the background, this one
  *
  * @typedef {object} Own what a branch has beside its film
  * @property {number} id
@@ -379,7 +380,7 @@ export function play(stage) {
       return;
     }
     const before = view.row();
-    act({ do: "step", thread, background: Boolean(who.background), network: Boolean(who.network) }, "", () => {
+    act({ do: "step", thread, background: Boolean(who.background), network: Boolean(who.network), node: who.node ?? 0 }, "", () => {
       const again = branch().positions[view.at()].options?.some((o) => o.can && same(o, who));
       if (view.row() === before && again) {
         step(who); // nothing of it shows: it has asked a node that is down
@@ -391,7 +392,8 @@ export function play(stage) {
    * @param {Mover} a
    * @param {Mover} b
    */
-  const same = (a, b) => a.thread === b.thread && Boolean(a.background) === Boolean(b.background) && Boolean(a.network) === Boolean(b.network);
+  const same = (a, b) =>
+    a.thread === b.thread && Boolean(a.background) === Boolean(b.background) && Boolean(a.network) === Boolean(b.network) && (a.node ?? 0) === (b.node ?? 0);
 
   const unfinished = () => say("This decision is not over: step on to T%s, then act.", String(branch().positions[view.at()].row));
 
@@ -508,11 +510,17 @@ export function play(stage) {
       }
       const name = CSS.escape(option.thread);
       list.append(optionIn(option, "li", unfinished));
-      if (option.background || option.network) {
-        stage.querySelector(`[data-coming="${name}"]`)?.append(optionIn(option, "div", unfinished));
+      const coming = stage.querySelector(`[data-coming="${name}"]`);
+      if (option.node) {
+        if (!coming?.querySelector(".nodes-asked")) {
+          coming?.append(make("div", { class: "nodes-asked" }));
+        }
+        coming?.querySelector(".nodes-asked")?.append(optionIn(option, "div", unfinished));
+      } else if (option.background || option.network) {
+        coming?.append(optionIn(option, "div", unfinished));
       } else {
         stage.querySelector(`[data-next="${name}"]`)?.append(optionIn(option, "div", unfinished));
-        stage.querySelector(`[data-coming="${name}"]`)?.prepend(make("p", { class: "does" }, unfinished || wordsOf(option)));
+        coming?.prepend(make("p", { class: "does" }, unfinished || wordsOf(option)));
       }
     }
     const first = /** @type {HTMLElement | null} */ (list.querySelector('.step[aria-disabled="false"]')?.parentElement);
@@ -536,18 +544,21 @@ export function play(stage) {
   function optionIn(option, tag, unfinished) {
     const label = option.network
       ? say("Deliver %s's late copy", option.thread)
-      : option.background
-        ? say("Step %s's watchdog", option.thread)
-        : say("Step %s", option.thread);
-    const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, label);
-    button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false].join(" ");
+      : option.node
+        ? say("Step %s at node %d", option.thread, option.node)
+        : option.background
+          ? say("Step %s's watchdog", option.thread)
+          : say("Step %s", option.thread);
+    const short = option.node && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
+    const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, short || label);
+    button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : [])].join(" ");
     const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
     // Whatever cannot be done now keeps the focus, and says why.
     button.setAttribute("aria-disabled", String(!option.can || unfinished !== ""));
     button.setAttribute("aria-label", `${label}: ${text}`);
     button.title = text;
     button.onclick = () => inTurn(() => step(option));
-    const entry = make(tag, { class: "option" }, button, make("span", { class: "does" }, text));
+    const entry = make(tag, { class: "option" }, button, ...(short ? [] : [make("span", { class: "does" }, text)]));
     entry.classList.add(`t${threads.indexOf(option.thread) % 8}`);
     return entry;
   }
