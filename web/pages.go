@@ -242,7 +242,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 	}
 	name := rand.Text()
 	http.SetCookie(w, &http.Cookie{
-		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.secure(r),
 	})
 	return name
 }

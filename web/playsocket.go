@@ -167,7 +167,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		return limitError(err)
 	}
 	defer leave()
-	conn, err := upgrader.Upgrade(w, r, nil)
+	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}

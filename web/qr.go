@@ -26,7 +26,7 @@ var errForeignQR = refuse(http.StatusBadRequest, "That cannot be a QR code here"
 // qr draws an address of this site as a QR code.
 func (s *Server) qr(w http.ResponseWriter, r *http.Request) error {
 	text := r.URL.Query().Get("text")
-	own := strings.HasPrefix(text, "http://"+r.Host+"/") || strings.HasPrefix(text, "https://"+r.Host+"/")
+	own := s.owns(r, text) && strings.Count(text, "/") > 2
 	switch {
 	case utf8.RuneCountInString(text) > maxQR:
 		return refuse(http.StatusRequestEntityTooLarge, "That is too long for a QR code",

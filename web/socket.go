@@ -30,13 +30,16 @@ const (
 	writeLimit = 10 * time.Second // for one frame on a slow line
 )
 
-// upgrader takes pages of the same origin only: CheckOrigin left nil.
-var upgrader = websocket.Upgrader{
-	WriteBufferPool:   &sync.Pool{},
-	EnableCompression: true,
-	Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-		http.Error(w, reason.Error(), status)
-	},
+// newUpgrader takes pages of the same origin only.
+func newUpgrader(sameOrigin func(*http.Request) bool) websocket.Upgrader {
+	return websocket.Upgrader{
+		WriteBufferPool:   &sync.Pool{},
+		EnableCompression: true,
+		CheckOrigin:       sameOrigin,
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			http.Error(w, reason.Error(), status)
+		},
+	}
 }
 
 // socket sends a run's frames: what came after ?since, and what comes.
@@ -54,7 +57,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	backlog, viewer := found.Join(since, l)
 	defer viewer.Leave()
-	conn, err := upgrader.Upgrade(w, r, nil)
+	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}

@@ -10,12 +10,14 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"path"
 	"runtime"
 	"strings"
 	"sync"
 
 	"github.com/a-h/templ"
+	"github.com/gorilla/websocket"
 
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -39,6 +41,7 @@ type Config struct {
 	External  *store.External // the operator's Redis, nil without one
 	Scenarios fs.FS           // the examples, *.yaml at its top
 	Links     string          // the folder that keeps links; "" keeps them in memory
+	PublicURL *url.URL        // how visitors reach it, by ParsePublicURL; nil where only their requests say it
 	Dev       bool            // also serve /storybook
 }
 
@@ -47,6 +50,8 @@ type Server struct {
 	log      *slog.Logger
 	sessions *session.Registry
 	external *store.External
+	public   *url.URL // nil without one
+	upgrader websocket.Upgrader
 	static   *static.Files
 	links    *link.Shelf
 	traces   *traceShelf
@@ -80,7 +85,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
+	s := &Server{log: c.Log, external: c.External, public: c.PublicURL, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
+	s.upgrader = newUpgrader(s.sameOrigin)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
@@ -129,7 +135,11 @@ func New(c Config) (*Server, error) {
 	handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
 	handle("GET "+static.Prefix, files)
 	handle("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
-	s.handler = s.logged(compressed(s.secured(http.NewCrossOriginProtection().Handler(mux))))
+	answer, err := s.protected(mux)
+	if err != nil {
+		return nil, err
+	}
+	s.handler = s.logged(compressed(s.secured(s.named(answer))))
 	return s, nil
 }
 
@@ -200,7 +210,7 @@ var (
 func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		set := settingsOf(r)
-		keepSettings(w, r, set)
+		s.keepSettings(w, r, set)
 		w.Header().Add("Vary", "Accept-Language, Cookie")
 		r = r.WithContext(words.With(r.Context(), set.language))
 		err := h(w, r)
@@ -251,6 +261,9 @@ func (s *Server) frame(r *http.Request, title string) view.Page {
 		Title: title, Style: s.static.Style(), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
 		Preloads: s.static.Scripts(), Theme: set.theme, Path: r.URL.Path,
 		English: switched(r, "lang", "en"), Chinese: switched(r, "lang", "zh"),
+	}
+	if s.public != nil {
+		p.Site = s.public.String()
 	}
 	for _, t := range themes {
 		p.Themes = append(p.Themes, view.Theme{Name: t, Address: switched(r, "theme", t), Current: t == set.theme})

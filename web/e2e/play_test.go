@@ -28,7 +28,7 @@ func until(ctx context.Context, t testing.TB, expression string) {
 }
 
 const (
-	place   = `document.getElementById("place").textContent`
+	place   = `(document.getElementById("place")?.textContent ?? "")`
 	problem = `(document.getElementById("problem")?.textContent ?? "")`
 )
 

@@ -21,6 +21,9 @@ export function share(shown) {
     byId("share-note").textContent = text;
   };
 
+  /** Where others reach this site, as far as is known here. */
+  const site = document.documentElement.dataset.site ?? location.href;
+
   const here = /** @type {HTMLInputElement} */ (byId("share-here"));
   /** The link's text, at this step or at the start. */
   const packed = async () => (here.checked ? shown.packed() : (await shown.packed()).replace(/~\d+$/, "~0"));
@@ -33,7 +36,7 @@ export function share(shown) {
   async function show() {
     code.hidden = true;
     const text = await packed();
-    offer(new URL(`/play#${text}`, location.href));
+    offer(new URL(`/play#${text}`, site));
     note(
       text.length > LONGEST
         ? say("%d characters: too long for many programs. Make it short: the server then keeps it.", text.length)
@@ -49,7 +52,7 @@ export function share(shown) {
     const title = `${shown.title()}, T${shown.step()}`.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`);
     embed.value =
       `<iframe src="${inside.href}" title="${title}" loading="lazy" width="100%" height="480" ` +
-      `sandbox="allow-scripts allow-same-origin allow-popups" referrerpolicy="no-referrer"></iframe>`;
+      `sandbox="allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer"></iframe>`;
   }
 
   /** Asks the server, and says so where it does not answer.
@@ -72,7 +75,7 @@ export function share(shown) {
       }
       return;
     }
-    offer(new URL((await answer.json()).path, location.href));
+    offer(new URL((await answer.json()).path, site));
     note(say("The server keeps it under this address."));
   }
 
