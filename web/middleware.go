@@ -98,12 +98,3 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	return c, rw, nil
 }
-
-// address is whom limits count: the peer's IP address.
-func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
-}

@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"path"
 	"runtime"
@@ -39,6 +41,8 @@ type Config struct {
 	Log       *slog.Logger
 	Limits    session.Limits
 	External  *store.External // the operator's Redis, nil without one
+	Listening net.Addr        // where it listens, nil where nobody says
+	Proxies   []netip.Prefix  // whose X-Forwarded-For and Forwarded are believed, by ParseProxies
 	Scenarios fs.FS           // the examples, *.yaml at its top
 	Links     string          // the folder that keeps links; "" keeps them in memory
 	PublicURL *url.URL        // how visitors reach it, by ParsePublicURL; nil where only their requests say it
@@ -47,20 +51,22 @@ type Config struct {
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
 type Server struct {
-	log      *slog.Logger
-	sessions *session.Registry
-	external *store.External
-	public   *url.URL // nil without one
-	upgrader websocket.Upgrader
-	static   *static.Files
-	links    *link.Shelf
-	traces   *traceShelf
-	turns    *turn.Turns // to work on a request or command
-	ledger   *session.Ledger
-	examples []example
-	gallery  func() map[string]picture
-	handler  http.Handler
-	routes   []string // the patterns that it answers
+	log       *slog.Logger
+	sessions  *session.Registry
+	external  *store.External
+	public    *url.URL // nil without one
+	proxies   []netip.Prefix
+	listening net.Addr // nil where nobody has said
+	upgrader  websocket.Upgrader
+	static    *static.Files
+	links     *link.Shelf
+	traces    *traceShelf
+	turns     *turn.Turns // to work on a request or command
+	ledger    *session.Ledger
+	examples  []example
+	gallery   func() map[string]picture
+	handler   http.Handler
+	routes    []string // the patterns that it answers
 
 	front     sync.Mutex
 	frontFilm *recording // what the front page shows, once it was asked for
@@ -85,7 +91,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, public: c.PublicURL, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
+	s := &Server{log: c.Log, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
 	s.upgrader = newUpgrader(s.sameOrigin)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
@@ -139,7 +145,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.logged(compressed(s.secured(s.named(answer))))
+	s.handler = s.located(s.logged(compressed(s.secured(s.named(answer)))))
 	return s, nil
 }
 

@@ -36,6 +36,7 @@ type serveFlags struct {
 	addr, redis string
 	links       string
 	public      string
+	proxies     string
 	cert, key   string // of TLS
 	dev         bool
 	level       slog.Level
@@ -47,6 +48,7 @@ func newServeFlags(f *serveFlags) *flag.FlagSet {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	fs.StringVar(&f.addr, "addr", "127.0.0.1:8080", "`address` to listen on; :8080 for every interface")
 	fs.StringVar(&f.public, "public-url", "", "`address` under which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
+	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
 	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
 	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
 	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`")
@@ -122,6 +124,12 @@ func serve(ctx context.Context, args []string, env environment) int {
 		}
 		config.PublicURL = public
 	}
+	proxies, err := web.ParseProxies(f.proxies)
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: -trusted-proxies: %v\n", err)
+		return exitUsage
+	}
+	config.Proxies = proxies
 	var secure *tls.Config
 	if f.cert != "" || f.key != "" {
 		c, err := readCertificate(f.cert, f.key)
@@ -149,16 +157,18 @@ func serve(ctx context.Context, args []string, env environment) int {
 // listen serves until ctx has ended, and then lets go in order. It serves HTTP
 // where secure is nil.
 func listen(ctx context.Context, addr string, secure *tls.Config, config web.Config, env environment) error {
-	server, err := web.New(config)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with -addr", addr, err)
 	}
+	config.Listening = l.Addr()
+	server, err := web.New(config)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	defer server.Close()
 	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), secure != nil, config.PublicURL))
 	srv := &http.Server{
 		Handler:           server,

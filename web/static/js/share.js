@@ -17,12 +17,13 @@ export function share(shown) {
   const input = /** @type {HTMLInputElement} */ (byId("share-link"));
   const embed = /** @type {HTMLTextAreaElement} */ (byId("embed-code"));
   const code = /** @type {HTMLImageElement} */ (byId("qr-code"));
+  const reach = document.getElementById("qr-reach"); // where a link opens here alone
   const note = (/** @type {string} */ text) => {
     byId("share-note").textContent = text;
   };
 
   /** Where others reach this site, as far as is known here. */
-  const site = document.documentElement.dataset.site ?? location.href;
+  let site = document.documentElement.dataset.site ?? location.href;
 
   const here = /** @type {HTMLInputElement} */ (byId("share-here"));
   /** The link's text, at this step or at the start. */
@@ -35,6 +36,9 @@ export function share(shown) {
 
   async function show() {
     code.hidden = true;
+    if (reach) {
+      reach.hidden = true;
+    }
     const text = await packed();
     offer(new URL(`/play#${text}`, site));
     note(
@@ -101,6 +105,18 @@ export function share(shown) {
     }
     code.src = path;
     code.hidden = false;
+    if (reach) {
+      reach.hidden = false;
+    }
+  }
+
+  /** Makes the link, and its QR code, one of another address of this site.
+   *  @param {string} origin */
+  async function from(origin) {
+    const url = new URL(input.value);
+    site = origin;
+    offer(new URL(url.pathname + url.search + url.hash, site));
+    await qr();
   }
 
   /** @param {string} format */
@@ -122,6 +138,9 @@ export function share(shown) {
   byId("copy-embed").addEventListener("click", () => copy(embed));
   byId("shorten").addEventListener("click", shorten);
   byId("qr").addEventListener("click", qr);
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll("[data-origin]"))) {
+    button.addEventListener("click", () => from(/** @type {string} */ (button.dataset.origin)));
+  }
   for (const button of /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll("[data-export]"))) {
     button.addEventListener("click", () => save(/** @type {string} */ (button.dataset.export)));
   }
