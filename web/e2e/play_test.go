@@ -13,6 +13,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"relock/web/session"
 )
 
 // until waits for a JavaScript expression to be true.
@@ -540,4 +542,20 @@ func TestALateCopyIsDelivered(t *testing.T) {
 	if got := get[string](ctx, t, problem); got != "" {
 		t.Errorf("the page complains: %q", got)
 	}
+}
+
+// Who finds no room reads why, asks seldom, and gets in by a click once there is
+// some.
+func TestAPageWithoutRoomSaysWhy(t *testing.T) {
+	limits := session.DefaultLimits()
+	limits.SteppingAddress = 1
+	server := serveWithin(t, limits)
+	first, second := tab(t), tab(t)
+	do(first, t, chromedp.Navigate(server+"/play/lease-expiry"))
+	at(first, t, "at the start")
+	do(second, t, chromedp.Navigate(server+"/play/lease-expiry"))
+	until(second, t, problem+`.includes("1 steppers already") && `+problem+`.includes("a click asks at once")`)
+	do(first, t, chromedp.Navigate("about:blank"))
+	until(second, t, `document.body.click() || (document.getElementById("place")?.textContent ?? "").startsWith("at the start")`)
+	until(second, t, problem+` === "" && !document.querySelector(".play").classList.contains("lost")`)
 }

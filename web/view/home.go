@@ -96,7 +96,7 @@ func Reference(l words.Language) []Section {
 		},
 		{
 			ID: "socket", Name: l.Say("The socket for stepping: /play/socket"),
-			Text: l.Say("A client sends commands, one JSON object a frame, each with an id of its choice. The server answers with frames that carry the id as re; the last one has done: true, or refused with a sentence."),
+			Text: l.Say("A client sends commands, one JSON object a frame, each with an id of its choice. The server answers with frames that carry the id as re; the last one has done: true, or refused with a sentence. Where there is no room the only frame has full: true and refused with a sentence, and the socket is closed with 4029: come back later."),
 			Entries: []Entry{
 				{"open", l.Say("opens scenario (YAML or JSON) or link (a link's text), with branches if it had some")},
 				{"step", l.Say("moves thread (background: true for its watchdog, network: true for a late copy of what it sent) after the first at moves of branch; without a thread the policy chooses")},
