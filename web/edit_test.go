@@ -328,11 +328,14 @@ func FuzzTrace(f *testing.F) {
 {"seq":2,"step":1,"thread":"A","kind":"command","call":"x","args":["HMGET",""],"reply":[1,[]],"late":true,"node":7}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		send := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/traces", bytes.NewReader(data))
+		send.Host = "localhost"
 		got := httptest.NewRecorder()
 		server.ServeHTTP(got, send)
 		if got.Code == http.StatusSeeOther {
 			page := httptest.NewRecorder()
-			server.ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, got.Header().Get("Location"), nil))
+			show := httptest.NewRequestWithContext(t.Context(), http.MethodGet, got.Header().Get("Location"), nil)
+			show.Host = "localhost"
+			server.ServeHTTP(page, show)
 			if page.Code != http.StatusOK {
 				t.Fatalf("a trace that was taken gives %d", page.Code)
 			}

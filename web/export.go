@@ -6,7 +6,6 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 
@@ -152,7 +151,7 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 	}
 	file.Language = words.From(r.Context())
 	file.Title = titleOf(file.Language, file.Scenario)
-	file.Link = origin(r) + "/play#" + open
+	file.Link = s.origin(r) + "/play#" + open
 	file.Style = s.static.PictureStyle()
 	data, err := export.Render(f, file)
 	if err != nil {
@@ -166,19 +165,4 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 	h.Set("Cache-Control", "no-store")
 	_, _ = w.Write(data) // the visitor has left: nobody to tell
 	return nil
-}
-
-// origin is this site as the visitor's browser names it. Behind a proxy only
-// the browser knows whether the line is encrypted.
-func origin(r *http.Request) string {
-	for _, header := range []string{"Origin", "Referer"} {
-		u, err := url.Parse(r.Header.Get(header))
-		if err == nil && u.Host == r.Host && (u.Scheme == "http" || u.Scheme == "https") {
-			return u.Scheme + "://" + u.Host
-		}
-	}
-	if r.TLS != nil {
-		return "https://" + r.Host
-	}
-	return "http://" + r.Host
 }

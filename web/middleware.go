@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/gzhttp"
+
+	"relock/web/static"
 )
 
 // policy lets a page use what comes from here, and nothing inline but the
@@ -18,15 +20,24 @@ const policy = "default-src 'none'; script-src 'self'; style-src '%s'; img-src '
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors %s"
 
 // secured sets the headers that every answer has. Only embeds may be framed
-// by other sites.
+// by other sites, and only they and what they load may be taken by them. To
+// slides that were opened as a file they are open by name: "*" stands for
+// addresses of the network alone.
 func (s *Server) secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		ancestors := "'self'"
-		if strings.HasPrefix(r.URL.Path, "/embed/") {
-			ancestors = "*"
+		ancestors, resource := "'self'", "same-origin"
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/embed/"):
+			ancestors, resource = "* file:", "cross-origin"
+			h.Set("Cross-Origin-Embedder-Policy", "require-corp") // what a page that is isolated asks of its frames
+		case strings.HasPrefix(r.URL.Path, static.Prefix):
+			resource = "cross-origin"
+		default:
+			h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		}
 		h.Set("Content-Security-Policy", fmt.Sprintf(policy, s.static.StyleHash(), ancestors))
+		h.Set("Cross-Origin-Resource-Policy", resource)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
@@ -86,13 +97,4 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 		return nil, nil, fmt.Errorf("web: take over the connection: %w", err)
 	}
 	return c, rw, nil
-}
-
-// address is whom limits count: the peer's IP address.
-func address(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	return host
 }

@@ -50,7 +50,7 @@ func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	u, err := url.Parse(query.Get("url"))
-	if err != nil || u.Host != r.Host || u.User != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if err != nil || !s.owns(r, query.Get("url")) {
 		return errNotFramed
 	}
 	at, err := s.subject(words.Match(u.Query().Get("lang"), words.From(r.Context()).Code()), u)
@@ -58,9 +58,12 @@ func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	site := u.Scheme + "://" + u.Host
+	if s.public != nil {
+		site = s.public.String()
+	}
 	answer := oembedJSON{
 		Version: "1.0", Type: "rich", Title: at.title, ProviderName: "Relock", ProviderURL: site + "/", Width: width, Height: height,
-		HTML: fmt.Sprintf(`<iframe src="%s" title="%s" loading="lazy" width="%d" height="%d" sandbox="allow-scripts allow-same-origin allow-popups" referrerpolicy="no-referrer"></iframe>`,
+		HTML: fmt.Sprintf(`<iframe src="%s" title="%s" loading="lazy" width="%d" height="%d" sandbox="allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer"></iframe>`,
 			html.EscapeString(site+at.embed), html.EscapeString(at.title), width, height),
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -180,9 +183,9 @@ func (s *Server) preview(r *http.Request) *view.Preview {
 	if err != nil {
 		return nil // the page says why
 	}
-	address := origin(r) + (&url.URL{Path: r.URL.Path}).String()
+	address := s.origin(r) + (&url.URL{Path: r.URL.Path}).String()
 	return &view.Preview{
 		Title: at.title, Shows: at.shows, Address: address,
-		OEmbed: origin(r) + "/oembed?" + url.Values{"url": {address}, "format": {"json"}}.Encode(),
+		OEmbed: s.origin(r) + "/oembed?" + url.Values{"url": {address}, "format": {"json"}}.Encode(),
 	}
 }

@@ -60,7 +60,7 @@ func TestOEmbed(t *testing.T) {
 			t.Errorf("%s: %d\n%s", c.name, status, body)
 			continue
 		}
-		m := regexp.MustCompile(`^<iframe src="([^"<>]*)" title="([^"<>]*)" loading="lazy" width="800" height="480" sandbox="allow-scripts allow-same-origin allow-popups" referrerpolicy="no-referrer"></iframe>$`).FindStringSubmatch(d.HTML)
+		m := regexp.MustCompile(`^<iframe src="([^"<>]*)" title="([^"<>]*)" loading="lazy" width="800" height="480" sandbox="allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer"></iframe>$`).FindStringSubmatch(d.HTML)
 		if m == nil || html.UnescapeString(m[2]) != c.title {
 			t.Errorf("%s: %s", c.name, d.HTML)
 			continue

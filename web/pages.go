@@ -59,29 +59,35 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 }
 
 func limitError(err error) error {
+	text, args := limitText(err)
 	switch {
-	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn):
-		return refuse(http.StatusTooManyRequests, "One moment, please", limitText(err))
+	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn), errors.Is(err, session.ErrSteppingOwn):
+		return refuse(http.StatusTooManyRequests, "One moment, please", text, args...)
 	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrStepping), errors.Is(err, session.ErrClosed):
-		return refuse(http.StatusServiceUnavailable, "No room just now", limitText(err))
+		return refuse(http.StatusServiceUnavailable, "No room just now", text, args...)
 	default:
 		return err
 	}
 }
 
-// limitText says which limit was met.
-func limitText(err error) words.Text {
+// limitText says which limit was met, and what to do.
+func limitText(err error) (text words.Text, args []any) {
+	var met *session.LimitError
+	if !errors.As(err, &met) {
+		return "The server is shutting down.", nil
+	}
+	args = []any{met.Limit}
 	switch {
 	case errors.Is(err, session.ErrTooFast):
-		return "Too many runs were started from your address in the last minute; wait a moment."
+		return "Too many runs were started from your address in the last minute (%d may be); wait a moment.", args
 	case errors.Is(err, session.ErrTooManyOwn):
-		return "Your address has as many scenarios running as it may; wait until one has ended."
+		return "Your address has as many scenarios running as it may (%d); wait until one has ended.", args
 	case errors.Is(err, session.ErrTooMany):
-		return "The server is running as many scenarios as it can; try again in a moment."
-	case errors.Is(err, session.ErrStepping):
-		return "As many people step through scenarios as this server can serve; try again in a moment."
+		return "The server is running as many scenarios as it can (%d); try again in a moment.", args
+	case errors.Is(err, session.ErrSteppingOwn):
+		return "Your address has %d steppers already, as many as it may have. Close a tab, or ask whoever runs this server for a larger -max-stepping-per-address.", args
 	default:
-		return "The server is shutting down."
+		return "As many people step through scenarios as this server can serve (%d); try again in a moment.", args
 	}
 }
 
@@ -242,7 +248,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 	}
 	name := rand.Text()
 	http.SetCookie(w, &http.Cookie{
-		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.secure(r),
 	})
 	return name
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
@@ -21,6 +22,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web"
+	"relock/web/hub"
 	"relock/web/link"
 	"relock/web/view"
 	"relock/web/words"
@@ -568,6 +570,102 @@ func TestSteppingIsLimited(t *testing.T) {
 		t.Errorf("a second page: %d", res.StatusCode)
 	}
 	first.must(object{"do": "open", "scenario": leaseExpiry})
+}
+
+// A page is told on its socket why there is no room: a browser shows it nothing
+// of a handshake that is refused.
+func TestWhoFindsNoRoomIsToldOnTheSocket(t *testing.T) {
+	for language, want := range map[string]string{
+		"en": "Your address has 1 steppers already, as many as it may have. Close a tab,",
+		"zh": "你的地址已有 1 人在单步执行，达到上限。",
+	} {
+		s := open(t, func(c *web.Config) { c.Limits.SteppingAddress = 1 })
+		first := s.page(t)
+		second := s.pageIn(t, language)
+		if err := second.conn.WriteJSON(object{"id": 1, "do": "open", "scenario": leaseExpiry}); err != nil {
+			t.Fatal(err)
+		}
+		var told struct {
+			V       int
+			Full    bool
+			Refused string
+		}
+		if err := second.conn.ReadJSON(&told); err != nil || !told.Full || told.V != 1 || !strings.HasPrefix(told.Refused, want) {
+			t.Errorf("%s: told %+v, %v", language, told, err)
+		}
+		if _, _, err := second.conn.ReadMessage(); !websocket.IsCloseError(err, hub.CloseFull) {
+			t.Errorf("%s: closed with %v, want %d", language, err, hub.CloseFull)
+		}
+		first.must(object{"do": "open", "scenario": leaseExpiry})
+	}
+}
+
+// Every page is told that the server goes, whatever it was doing.
+func TestShutdownIsToldToAllWhoStep(t *testing.T) {
+	s := open(t, nil)
+	var pages []*page
+	for i := range 20 {
+		p := s.page(t)
+		p.must(object{"do": "open", "scenario": leaseExpiry})
+		for range i { // some have asked for much, and hear nothing of it any more
+			if err := p.conn.WriteJSON(object{"id": 99, "do": "locks", "branch": 0, "protocols": []string{"reentrant", "mutex", "spin"}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pages = append(pages, p)
+	}
+	go s.web.Close()
+	for i, p := range pages {
+		_ = p.conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		var err error
+		for err == nil {
+			_, _, err = p.conn.ReadMessage()
+		}
+		if !websocket.IsCloseError(err, websocket.CloseGoingAway) {
+			t.Errorf("page %d: %v, want close 1001", i, err)
+		}
+	}
+}
+
+// A whole class opens the page at once from one address, and starts runs.
+func TestAClassBehindOneAddress(t *testing.T) {
+	s := open(t, nil)
+	const people = 300
+	failed := make(chan error, people)
+	open := make(chan *websocket.Conn, people)
+	for range people {
+		go func() {
+			conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+"/play/socket", nil)
+			if err == nil {
+				open <- conn
+				err = conn.WriteJSON(object{"id": 1, "do": "open", "scenario": "threads: [{name: A}, {name: B}]"})
+			}
+			for err == nil {
+				var f playFrame
+				if err = conn.ReadJSON(&f); err == nil && f.Refused != "" {
+					err = errors.New(f.Refused)
+				}
+				if f.Done {
+					break
+				}
+			}
+			failed <- err
+		}()
+	}
+	for range people {
+		if err := <-failed; err != nil {
+			t.Error(err)
+		}
+	}
+	close(open)
+	for conn := range open {
+		defer func() { _ = conn.Close() }()
+	}
+	for i := range people {
+		if res, body := s.do(t, http.MethodPost, "/runs", twoThreads("store", "wall", "yaml", "threads: [{name: A, work: 1m}]", "base", "")); res.StatusCode != http.StatusSeeOther {
+			t.Fatalf("run %d: %d\n%s", i, res.StatusCode, body)
+		}
+	}
 }
 
 func TestKeptLinks(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/hub"
 	"relock/web/link"
 	"relock/web/session"
 	"relock/web/templates"
@@ -165,10 +166,10 @@ type shown struct {
 func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	ctx, leave, err := s.sessions.Enter(address(r))
 	if err != nil {
-		return limitError(err)
+		return s.turnAway(w, r, err)
 	}
 	defer leave()
-	conn, err := upgrader.Upgrade(w, r, nil)
+	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}
@@ -186,11 +187,53 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		if p.session != nil {
 			p.session.Close()
 		}
-		_ = conn.Close()
+		over := errors.Is(context.Cause(ctx), session.ErrClosed)
 		gone()
+		if over {
+			defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
+			_ = tellEnd(conn, websocket.CloseGoingAway)
+			<-read
+			drain(conn)
+		}
+		_ = conn.Close()
 		<-read
 	}()
 	p.serve(ctx, commands)
+	return nil
+}
+
+// fullJSON tells a page that there is no room for it, before its socket is
+// closed with hub.CloseFull. A browser shows a page nothing of a handshake that
+// is refused.
+type fullJSON struct {
+	V       int    `json:"v"`
+	Full    bool   `json:"full"`
+	Refused string `json:"refused"` // a sentence
+}
+
+// turnAway says why somebody cannot step now: on the socket where r opens one.
+func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) error {
+	if !websocket.IsWebSocketUpgrade(r) {
+		return limitError(why)
+	}
+	conn, err := s.upgrader.Upgrade(w, r, nil)
+	if err != nil {
+		return nil //nolint:nilerr // Upgrade has answered
+	}
+	text, args := limitText(why)
+	code := hub.CloseFull
+	if errors.Is(why, session.ErrClosed) {
+		code = websocket.CloseGoingAway
+	}
+	_ = s.send(conn, func() error {
+		return conn.WriteJSON(fullJSON{V: 1, Full: true, Refused: words.From(r.Context()).Say(text, args...)})
+	})
+	defer func() { _ = conn.Close() }()
+	defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
+	conn.SetReadLimit(maxFrame)
+	if tellEnd(conn, code) {
+		drain(conn)
+	}
 	return nil
 }
 
@@ -221,8 +264,6 @@ func (p *player) serve(ctx context.Context, commands <-chan []byte) {
 	for {
 		select {
 		case <-ctx.Done():
-			text := websocket.FormatCloseMessage(websocket.CloseGoingAway, "")
-			_ = p.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeLimit))
 			return
 		case <-ping.C:
 			if p.s.send(p.conn, func() error { return p.conn.WriteMessage(websocket.PingMessage, nil) }) != nil {

@@ -5,6 +5,7 @@ import (
 	"image"
 	"image/color"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -26,7 +27,9 @@ var errForeignQR = refuse(http.StatusBadRequest, "That cannot be a QR code here"
 // qr draws an address of this site as a QR code.
 func (s *Server) qr(w http.ResponseWriter, r *http.Request) error {
 	text := r.URL.Query().Get("text")
-	own := strings.HasPrefix(text, "http://"+r.Host+"/") || strings.HasPrefix(text, "https://"+r.Host+"/")
+	own := s.owns(r, text) && strings.Count(text, "/") > 2 || slices.ContainsFunc(s.reach(r).Addresses, func(origin string) bool {
+		return strings.HasPrefix(text, origin+"/")
+	})
 	switch {
 	case utf8.RuneCountInString(text) > maxQR:
 		return refuse(http.StatusRequestEntityTooLarge, "That is too long for a QR code",

@@ -43,12 +43,12 @@ func settingsOf(r *http.Request) settings {
 }
 
 // keepSettings remembers what the address switches.
-func keepSettings(w http.ResponseWriter, r *http.Request, s settings) {
+func (s *Server) keepSettings(w http.ResponseWriter, r *http.Request, set settings) {
 	query := r.URL.Query()
-	for name, value := range map[string]string{languageCookie: s.language.Code(), themeCookie: s.theme} {
-		if name == languageCookie && query.Has("lang") || name == themeCookie && query.Get("theme") == s.theme {
+	for name, value := range map[string]string{languageCookie: set.language.Code(), themeCookie: set.theme} {
+		if name == languageCookie && query.Has("lang") || name == themeCookie && query.Get("theme") == set.theme {
 			http.SetCookie(w, &http.Cookie{ //nolint:gosec // the theme's is read by the page's script
-				Name: name, Value: value, Path: "/", MaxAge: year, SameSite: http.SameSiteLaxMode, Secure: r.TLS != nil,
+				Name: name, Value: value, Path: "/", MaxAge: year, SameSite: http.SameSiteLaxMode, Secure: s.secure(r),
 			})
 		}
 	}

@@ -28,15 +28,19 @@ const (
 	pongWait   = 60 * time.Second // a viewer that is silent for longer is gone
 	pingEvery  = 54 * time.Second // before that
 	writeLimit = 10 * time.Second // for one frame on a slow line
+	farewell   = time.Second      // for the other end to close a socket too
 )
 
-// upgrader takes pages of the same origin only: CheckOrigin left nil.
-var upgrader = websocket.Upgrader{
-	WriteBufferPool:   &sync.Pool{},
-	EnableCompression: true,
-	Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-		http.Error(w, reason.Error(), status)
-	},
+// newUpgrader takes pages of the same origin only.
+func newUpgrader(sameOrigin func(*http.Request) bool) websocket.Upgrader {
+	return websocket.Upgrader{
+		WriteBufferPool:   &sync.Pool{},
+		EnableCompression: true,
+		CheckOrigin:       sameOrigin,
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			http.Error(w, reason.Error(), status)
+		},
+	}
 }
 
 // socket sends a run's frames: what came after ?since, and what comes.
@@ -54,7 +58,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	backlog, viewer := found.Join(since, l)
 	defer viewer.Leave()
-	conn, err := upgrader.Upgrade(w, r, nil)
+	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}
@@ -73,7 +77,10 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 			}
 		})
 	}()
-	s.write(conn, backlog, viewer, refusals, gone)
+	if s.write(conn, backlog, viewer, refusals, gone) {
+		defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
+		<-gone
+	}
 	_ = conn.Close()
 	<-gone
 	return nil
@@ -135,11 +142,12 @@ func receive(conn *websocket.Conn, limit int64) ([]byte, error) {
 	return text, err //nolint:wrapcheck // only ever compared with nil
 }
 
-// write sends frames until the viewer goes or is closed.
-func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subscriber, refusals <-chan []byte, gone <-chan struct{}) {
+// write sends frames until the viewer goes or is closed. It tells whether the
+// viewer was told so.
+func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subscriber, refusals <-chan []byte, gone <-chan struct{}) bool {
 	for _, frame := range backlog {
 		if s.send(conn, func() error { return conn.WriteMessage(websocket.TextMessage, frame) }) != nil {
-			return
+			return false
 		}
 	}
 	ping := time.NewTicker(pingEvery)
@@ -147,24 +155,39 @@ func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subsc
 	for {
 		select {
 		case <-gone:
-			return
+			return false
 		case frame := <-refusals:
 			if s.send(conn, func() error { return conn.WriteMessage(websocket.TextMessage, frame) }) != nil {
-				return
+				return false
 			}
 		case <-ping.C:
 			if s.send(conn, func() error { return conn.WriteMessage(websocket.PingMessage, nil) }) != nil {
-				return
+				return false
 			}
 		case frame, ok := <-viewer.Frames():
 			if !ok {
-				text := websocket.FormatCloseMessage(viewer.Code(), "")
-				_ = conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeLimit))
-				return
+				return tellEnd(conn, viewer.Code())
 			}
 			if s.send(conn, func() error { return conn.WritePreparedMessage(frame) }) != nil {
-				return
+				return false
 			}
+		}
+	}
+}
+
+// tellEnd closes a websocket with a code. It tells whether that could be
+// written.
+func tellEnd(conn *websocket.Conn, code int) bool {
+	text := websocket.FormatCloseMessage(code, "")
+	return conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeLimit)) == nil
+}
+
+// drain reads until the other end has closed the connection, or we have: what
+// is closed over unread frames is reset, and a close that was told is lost.
+func drain(conn *websocket.Conn) {
+	for {
+		if _, _, err := conn.NextReader(); err != nil {
+			return
 		}
 	}
 }

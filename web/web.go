@@ -9,13 +9,17 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"path"
 	"runtime"
 	"strings"
 	"sync"
 
 	"github.com/a-h/templ"
+	"github.com/gorilla/websocket"
 
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -37,25 +41,32 @@ type Config struct {
 	Log       *slog.Logger
 	Limits    session.Limits
 	External  *store.External // the operator's Redis, nil without one
+	Listening net.Addr        // where it listens, nil where nobody says
+	Proxies   []netip.Prefix  // whose X-Forwarded-For and Forwarded are believed, by ParseProxies
 	Scenarios fs.FS           // the examples, *.yaml at its top
 	Links     string          // the folder that keeps links; "" keeps them in memory
+	PublicURL *url.URL        // how visitors reach it, by ParsePublicURL; nil where only their requests say it
 	Dev       bool            // also serve /storybook
 }
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
 type Server struct {
-	log      *slog.Logger
-	sessions *session.Registry
-	external *store.External
-	static   *static.Files
-	links    *link.Shelf
-	traces   *traceShelf
-	turns    *turn.Turns // to work on a request or command
-	ledger   *session.Ledger
-	examples []example
-	gallery  func() map[string]picture
-	handler  http.Handler
-	routes   []string // the patterns that it answers
+	log       *slog.Logger
+	sessions  *session.Registry
+	external  *store.External
+	public    *url.URL // nil without one
+	proxies   []netip.Prefix
+	listening net.Addr // nil where nobody has said
+	upgrader  websocket.Upgrader
+	static    *static.Files
+	links     *link.Shelf
+	traces    *traceShelf
+	turns     *turn.Turns // to work on a request or command
+	ledger    *session.Ledger
+	examples  []example
+	gallery   func() map[string]picture
+	handler   http.Handler
+	routes    []string // the patterns that it answers
 
 	front     sync.Mutex
 	frontFilm *recording // what the front page shows, once it was asked for
@@ -80,7 +91,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
+	s := &Server{log: c.Log, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
+	s.upgrader = newUpgrader(s.sameOrigin)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
@@ -129,7 +141,11 @@ func New(c Config) (*Server, error) {
 	handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
 	handle("GET "+static.Prefix, files)
 	handle("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
-	s.handler = s.logged(compressed(s.secured(http.NewCrossOriginProtection().Handler(mux))))
+	answer, err := s.protected(mux)
+	if err != nil {
+		return nil, err
+	}
+	s.handler = s.located(s.logged(compressed(s.secured(s.named(answer)))))
 	return s, nil
 }
 
@@ -200,7 +216,7 @@ var (
 func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		set := settingsOf(r)
-		keepSettings(w, r, set)
+		s.keepSettings(w, r, set)
 		w.Header().Add("Vary", "Accept-Language, Cookie")
 		r = r.WithContext(words.With(r.Context(), set.language))
 		err := h(w, r)
@@ -251,6 +267,9 @@ func (s *Server) frame(r *http.Request, title string) view.Page {
 		Title: title, Style: s.static.Style(), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
 		Preloads: s.static.Scripts(), Theme: set.theme, Path: r.URL.Path,
 		English: switched(r, "lang", "en"), Chinese: switched(r, "lang", "zh"),
+	}
+	if s.public != nil {
+		p.Site = s.public.String()
 	}
 	for _, t := range themes {
 		p.Themes = append(p.Themes, view.Theme{Name: t, Address: switched(r, "theme", t), Current: t == set.theme})

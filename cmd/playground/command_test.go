@@ -119,6 +119,10 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"help of serve", "", []string{"serve", "-h"}, 0, []string{"PLAYGROUND_ADDR"}, nil},
 		{"help of protocols", "", []string{"protocols", "-h"}, 0, []string{"playground protocols"}, nil},
 		{"serve takes nothing", "", []string{"serve", "x"}, 2, nil, []string{"no arguments"}},
+		{"no public address", "", []string{"serve", "-public-url", "relock.example.org"}, 2, nil, []string{"-public-url", "http:// or https:// and a host"}},
+		{"no proxies", "", []string{"serve", "-trusted-proxies", "10.0.0.0/8, proxy.example"}, 2, nil, []string{"-trusted-proxies", `"proxy.example"`, "IP addresses or ranges"}},
+		{"a certificate without its key", "", []string{"serve", "-tls-cert", "cert.pem"}, 2, nil, []string{"-tls-cert and -tls-key go together"}},
+		{"a certificate that is not there", "", []string{"serve", "-tls-cert", "nowhere.pem", "-tls-key", "nowhere.pem"}, 2, nil, []string{"nowhere.pem"}},
 		{"a limit of nothing", "", []string{"serve", "-max-kept", "0"}, 2, nil, []string{"larger than 0"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

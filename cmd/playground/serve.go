@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -33,6 +35,9 @@ const (
 type serveFlags struct {
 	addr, redis string
 	links       string
+	public      string
+	proxies     string
+	cert, key   string // of TLS
 	dev         bool
 	level       slog.Level
 	limits      session.Limits
@@ -42,6 +47,10 @@ func newServeFlags(f *serveFlags) *flag.FlagSet {
 	f.limits = session.DefaultLimits()
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
 	fs.StringVar(&f.addr, "addr", "127.0.0.1:8080", "`address` to listen on; :8080 for every interface")
+	fs.StringVar(&f.public, "public-url", "", "`address` under which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
+	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
+	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
+	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
 	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`")
 	fs.TextVar(&f.level, "log-level", slog.LevelInfo, "`level` of what is logged: debug, info, warn, error")
 	fs.IntVar(&f.limits.Running, "max-running", f.limits.Running, "`number` of scenarios running at once")
@@ -107,6 +116,29 @@ func serve(ctx context.Context, args []string, env environment) int {
 		Links:     f.links,
 		Dev:       f.dev,
 	}
+	if f.public != "" {
+		public, err := web.ParsePublicURL(f.public)
+		if err != nil {
+			fmt.Fprintf(env.err, "playground: -public-url %q: %v\n", f.public, err)
+			return exitUsage
+		}
+		config.PublicURL = public
+	}
+	proxies, err := web.ParseProxies(f.proxies)
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: -trusted-proxies: %v\n", err)
+		return exitUsage
+	}
+	config.Proxies = proxies
+	var secure *tls.Config
+	if f.cert != "" || f.key != "" {
+		c, err := readCertificate(f.cert, f.key)
+		if err != nil {
+			fmt.Fprintf(env.err, "playground: %v\n", err)
+			return exitUsage
+		}
+		secure = c.config()
+	}
 	if f.redis != "" {
 		external, err := store.Connect(ctx, f.redis)
 		if err != nil {
@@ -115,35 +147,45 @@ func serve(ctx context.Context, args []string, env environment) int {
 		defer func() { _ = external.Close() }()
 		config.External = external
 	}
-	if err := listen(ctx, f.addr, config, env); err != nil {
+	if err := listen(ctx, f.addr, secure, config, env); err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
 	return exitOK
 }
 
-// listen serves until ctx has ended, and then lets go in order.
-func listen(ctx context.Context, addr string, config web.Config, env environment) error {
-	server, err := web.New(config)
-	if err != nil {
-		return err
-	}
-	defer server.Close()
+// listen serves until ctx has ended, and then lets go in order. It serves HTTP
+// where secure is nil.
+func listen(ctx context.Context, addr string, secure *tls.Config, config web.Config, env environment) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: %w; choose another address with -addr", addr, err)
 	}
-	fmt.Fprintf(env.out, "Relock is at http://%s/ (Ctrl-C ends it)\n", visible(l.Addr()))
+	config.Listening = l.Addr()
+	server, err := web.New(config)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	defer server.Close()
+	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), secure != nil, config.PublicURL))
 	srv := &http.Server{
 		Handler:           server,
 		ReadHeaderTimeout: headerLimit,
 		ReadTimeout:       readLimit,
 		IdleTimeout:       idleLimit,
+		TLSConfig:         secure,
 		ErrorLog:          slog.NewLogLogger(config.Log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
-	go func() { failed <- srv.Serve(l) }()
+	go func() {
+		if secure != nil {
+			failed <- srv.ServeTLS(l, "", "")
+			return
+		}
+		failed <- srv.Serve(l)
+	}()
 	select {
 	case err := <-failed:
 		return fmt.Errorf("serve: %w", err)
@@ -162,6 +204,19 @@ func listen(ctx context.Context, addr string, config web.Config, env environment
 		return fmt.Errorf("shut down: %w", err)
 	}
 	return nil
+}
+
+// shownAddress is what a person opens: on this machine, and from elsewhere
+// where that is known.
+func shownAddress(a net.Addr, secure bool, public *url.URL) string {
+	here := "http://" + visible(a) + "/"
+	if secure {
+		here = "https://" + visible(a) + "/"
+	}
+	if public != nil && public.String()+"/" != here {
+		return fmt.Sprintf("%s, for visitors %s/", here, public)
+	}
+	return here
 }
 
 // visible is an address that a browser on this machine understands.

@@ -68,8 +68,13 @@ func tabFor(t testing.TB, limit time.Duration) context.Context {
 
 func serve(t testing.TB) string {
 	t.Helper()
+	return serveWithin(t, session.DefaultLimits())
+}
+
+func serveWithin(t testing.TB, limits session.Limits) string {
+	t.Helper()
 	s, err := web.New(web.Config{
-		Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(), Dev: true,
+		Log: slog.New(slog.DiscardHandler), Limits: limits, Scenarios: lessons.Scenarios(), Dev: true,
 	})
 	if err != nil {
 		t.Fatal(err)

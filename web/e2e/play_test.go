@@ -16,6 +16,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/web/link"
+	"relock/web/session"
 )
 
 // until waits for a JavaScript expression to be true.
@@ -31,7 +32,7 @@ func until(ctx context.Context, t testing.TB, expression string) {
 }
 
 const (
-	place   = `document.getElementById("place").textContent`
+	place   = `(document.getElementById("place")?.textContent ?? "")`
 	problem = `(document.getElementById("problem")?.textContent ?? "")`
 )
 
@@ -604,4 +605,20 @@ func TestTheNumberOfTheLastCallIsLabelled(t *testing.T) {
 			t.Errorf("%s: %q, want %q", what, got, c.want)
 		}
 	}
+}
+
+// Who finds no room reads why, asks seldom, and gets in by a click once there is
+// some.
+func TestAPageWithoutRoomSaysWhy(t *testing.T) {
+	limits := session.DefaultLimits()
+	limits.SteppingAddress = 1
+	server := serveWithin(t, limits)
+	first, second := tab(t), tab(t)
+	do(first, t, chromedp.Navigate(server+"/play/lease-expiry"))
+	at(first, t, "at the start")
+	do(second, t, chromedp.Navigate(server+"/play/lease-expiry"))
+	until(second, t, problem+`.includes("1 steppers already") && `+problem+`.includes("a click asks at once")`)
+	do(first, t, chromedp.Navigate("about:blank"))
+	until(second, t, `document.body.click() || (document.getElementById("place")?.textContent ?? "").startsWith("at the start")`)
+	until(second, t, problem+` === "" && !document.querySelector(".play").classList.contains("lost")`)
 }

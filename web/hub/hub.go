@@ -14,6 +14,7 @@ import (
 const (
 	CloseSlow = 4008 // the viewer could not keep up: come back with the last seq
 	CloseOver = 4010 // the run is over: stay away
+	CloseFull = 4029 // there is no room: say so, and come back later
 )
 
 // queueLength is how many frames a viewer may lag behind. A frame holds all

@@ -22,12 +22,23 @@ import (
 
 // Errors of Start, Allow and Enter.
 var (
-	ErrTooFast    = errors.New("too many runs were started from your address in the last minute; wait a moment")
-	ErrTooMany    = errors.New("the server is running as many scenarios as it can; try again in a moment")
-	ErrTooManyOwn = errors.New("your address has as many scenarios running as it may; wait until one has ended")
-	ErrStepping   = errors.New("as many people step through scenarios as this server can serve; try again in a moment")
-	ErrClosed     = errors.New("the server is shutting down")
+	ErrTooFast     = errors.New("too many runs were started from your address in the last minute; wait a moment")
+	ErrTooMany     = errors.New("the server is running as many scenarios as it can; try again in a moment")
+	ErrTooManyOwn  = errors.New("your address has as many scenarios running as it may; wait until one has ended")
+	ErrSteppingOwn = errors.New("your address has as many steppers as it may; close a tab")
+	ErrStepping    = errors.New("as many people step through scenarios as this server can serve; try again in a moment")
+	ErrClosed      = errors.New("the server is shutting down")
 )
+
+// LimitError is an error of Start, Allow or Enter with the limit that was met.
+type LimitError struct {
+	Why   error // ErrTooFast, ErrTooMany, ErrTooManyOwn, ErrSteppingOwn or ErrStepping
+	Limit int   // how many there may be
+}
+
+func (e *LimitError) Error() string { return fmt.Sprintf("%v (%d)", e.Why, e.Limit) }
+
+func (e *LimitError) Unwrap() error { return e.Why }
 
 // Limits bound what visitors can use up.
 type Limits struct {
@@ -42,11 +53,13 @@ type Limits struct {
 	SteppingAddress   int           // and from one address
 }
 
-// DefaultLimits suit one small machine and a classroom behind one address.
+// DefaultLimits suit one small machine and a class of three hundred behind one
+// address, who may all come at once, come back after a restart, and run
+// something besides.
 func DefaultLimits() Limits {
 	return Limits{
-		Running: 64, RunningPerAddress: 32, StartsPerMinute: 120, Kept: 1000, KeptEvents: 200_000,
-		Idle: 30 * time.Minute, Longest: 10 * time.Minute, Stepping: 512, SteppingAddress: 128,
+		Running: 512, RunningPerAddress: 400, StartsPerMinute: 900, Kept: 1000, KeptEvents: 200_000,
+		Idle: 30 * time.Minute, Longest: 10 * time.Minute, Stepping: 1024, SteppingAddress: 400,
 	}
 }
 
@@ -209,12 +222,12 @@ func (r *Registry) admit(address string) error {
 	}
 	switch {
 	case running >= r.limits.Running, running >= r.limits.Kept:
-		return ErrTooMany
+		return &LimitError{ErrTooMany, min(r.limits.Running, r.limits.Kept)}
 	case own >= r.limits.RunningPerAddress:
-		return ErrTooManyOwn
+		return &LimitError{ErrTooManyOwn, r.limits.RunningPerAddress}
 	}
 	if !r.allow(address) {
-		return ErrTooFast
+		return &LimitError{ErrTooFast, r.limits.StartsPerMinute}
 	}
 	r.makeRoom(over)
 	return nil
@@ -239,7 +252,7 @@ func (r *Registry) Allow(address string) error {
 	case r.closed:
 		return ErrClosed
 	case !r.allow(address):
-		return ErrTooFast
+		return &LimitError{ErrTooFast, r.limits.StartsPerMinute}
 	default:
 		return nil
 	}
@@ -247,7 +260,7 @@ func (r *Registry) Allow(address string) error {
 
 // Enter admits somebody who steps through a scenario until leave is called.
 // The context ends with the registry, and Close waits for leave. It fails with
-// ErrTooFast, ErrStepping, ErrTooManyOwn or ErrClosed.
+// ErrTooFast, ErrStepping, ErrSteppingOwn or ErrClosed.
 func (r *Registry) Enter(address string) (ctx context.Context, leave func(), err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -259,11 +272,11 @@ func (r *Registry) Enter(address string) (ctx context.Context, leave func(), err
 	case r.closed:
 		return nil, nil, ErrClosed
 	case all >= r.limits.Stepping:
-		return nil, nil, ErrStepping
+		return nil, nil, &LimitError{ErrStepping, r.limits.Stepping}
 	case r.stepping[address] >= r.limits.SteppingAddress:
-		return nil, nil, ErrTooManyOwn
+		return nil, nil, &LimitError{ErrSteppingOwn, r.limits.SteppingAddress}
 	case !r.allow(address):
-		return nil, nil, ErrTooFast
+		return nil, nil, &LimitError{ErrTooFast, r.limits.StartsPerMinute}
 	}
 	r.stepping[address]++
 	r.runs.Add(1)

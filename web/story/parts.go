@@ -123,7 +123,7 @@ func (m *maker) controls() []Story {
 		})},
 		{Name: "Rail: threads, time, Redis", Component: templates.Rail(apart)},
 		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(view.Viewer{Steps: true}))},
-		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(true))},
+		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(view.Reach{Alone: true, Addresses: []string{"http://192.168.1.5:8080"}}))},
 	}
 }
 

@@ -69,7 +69,7 @@ func Reference(l words.Language) []Section {
 	return []Section{
 		{
 			ID: "http", Name: "HTTP",
-			Text: l.Say("A link's text is what stands after the # in an address of /play: a scenario, the moves that were made in it, and after ~ the place that it shows. What runs something is limited for each address: 429 and 503 say that there is no room just now."),
+			Text: l.Say("A link's text is what stands after the # in an address of /play: a scenario, the moves that were made in it, and after ~ the place that it shows. What runs something is limited for each address: 429 and 503 say that there is no room just now. 421 says that the server was asked for by a name that is none of its own."),
 			Entries: []Entry{
 				{"POST /runs", l.Say("runs a scenario, and leads to the page of the run: 303. A form: yaml is the scenario, JSON too; store is virtual (as where it is left out), wall, or external for the server's own Redis where it has one; slow, on the wall clock, is from 1 to %d; action=step leads to /play with the scenario instead. Mistakes come back in the editor: 422", scenario.MaxSlow)},
 				{"GET /runs/{id}", l.Say("the page of a run, while it goes on and after; a run that nobody looks at is forgotten after a while")},
@@ -97,7 +97,7 @@ func Reference(l words.Language) []Section {
 		},
 		{
 			ID: "socket", Name: l.Say("The socket for stepping: /play/socket"),
-			Text: l.Say("A client sends commands, one JSON object a frame, each with an id of its choice. The server answers with frames that carry the id as re; the last one has done: true, or refused with a sentence."),
+			Text: l.Say("A client sends commands, one JSON object a frame, each with an id of its choice. The server answers with frames that carry the id as re; the last one has done: true, or refused with a sentence. Where there is no room the only frame has full: true and refused with a sentence, and the socket is closed with 4029: come back later."),
 			Entries: []Entry{
 				{"open", l.Say("opens scenario (YAML or JSON) or link (a link's text), with branches if it had some")},
 				{"step", l.Say("moves thread (background: true for its watchdog, node: 3 for one of the nodes that it asks at once, network: true for a late copy of what it sent) after the first at moves of branch; without a thread the policy chooses")},

@@ -19,6 +19,7 @@ type Page struct {
 	Chinese  string
 	Theme    string // "auto", "light", "dark" or "stage"
 	Themes   []Theme
+	Site     string   // where visitors reach this site, such as "https://relock.example.org"; "" where only their browser knows
 	Preview  *Preview // nil for a page that shows nothing of its own
 }
 

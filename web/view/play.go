@@ -22,6 +22,13 @@ type Play struct {
 	Faults   []FaultKind
 	Locks    []string // that can be compared
 	Problem  string   // why what was asked for is not shown
+	Reach    Reach
+}
+
+// Reach is how far links go that are made on a page.
+type Reach struct {
+	Alone     bool     // they open on this computer only
+	Addresses []string // origins that others in the network may reach, the likeliest first
 }
 
 // FaultKind is a fault that can be struck by hand.

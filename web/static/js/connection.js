@@ -3,13 +3,18 @@
 const FIRST_PAUSE = 250; // ms before the first new attempt
 const LONGEST_PAUSE = 10000;
 
+const FULL = 4029; // the server has no room: what it says first is why
+const FULL_PAUSE = 5000;
+const LONGEST_FULL_PAUSE = 60000;
+const CLICK_PAUSE = 1000; // between two attempts that are asked for
+
 /**
  * @typedef {object} Handlers
  * @property {() => string} path where to connect, asked at each attempt
  * @property {() => void} [opened]
  * @property {(frame: any) => void} received
  * @property {(event: CloseEvent) => boolean | number} [closed] false: stay away; 0: at once; true: after a pause
- * @property {(lost: boolean) => void} changed the connection was lost, or is there again
+ * @property {(lost: boolean, why?: string) => void} changed the connection was lost, or is there again; why: the server's sentence where it has no room
  */
 
 /**
@@ -20,14 +25,28 @@ export function connect(handlers) {
   /** @type {WebSocket} */
   let socket;
   let pause = FIRST_PAUSE;
+  let full = ""; // why there is no room
+  let next = 0; // the timer of the next attempt, 0 without one
+  let asked = 0; // when the last attempt was
+
+  // Who waits for room asks at once by a click.
+  document.addEventListener("click", () => {
+    if (full && next && performance.now() - asked > CLICK_PAUSE) {
+      clearTimeout(next);
+      attempt();
+    }
+  });
 
   function attempt() {
+    next = 0;
+    asked = performance.now();
     const url = new URL(handlers.path(), location.href);
     url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     socket = new WebSocket(url);
     socket.onopen = () => {
-      pause = FIRST_PAUSE;
-      handlers.changed(false);
+      if (!full) {
+        handlers.changed(false);
+      }
       handlers.opened?.();
     };
     socket.onmessage = (message) => {
@@ -35,6 +54,15 @@ export function connect(handlers) {
       if (frame.v !== 1) {
         location.reload(); // the server is newer than this page
         return;
+      }
+      if (frame.full) {
+        full = frame.refused; // the close comes right after
+        return;
+      }
+      pause = FIRST_PAUSE;
+      if (full) {
+        full = "";
+        handlers.changed(false);
       }
       handlers.received(frame);
     };
@@ -44,9 +72,15 @@ export function connect(handlers) {
         handlers.changed(false);
         return;
       }
-      handlers.changed(true);
-      setTimeout(attempt, again === 0 ? 0 : pause * (0.5 + Math.random()));
-      pause = Math.min(pause * 2, LONGEST_PAUSE);
+      if (event.code === FULL) {
+        pause = Math.max(pause, FULL_PAUSE);
+      } else {
+        full = "";
+      }
+      handlers.changed(true, full);
+      // By chance somewhat sooner or later, so that not all ask at once.
+      next = window.setTimeout(attempt, again === 0 ? 0 : pause * (0.5 + Math.random() * (full ? 0.5 : 1)));
+      pause = Math.min(pause * 2, full ? LONGEST_FULL_PAUSE : LONGEST_PAUSE);
     };
   }
 

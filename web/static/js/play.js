@@ -160,8 +160,9 @@ export function play(stage) {
         queue.shift()?.();
       }
     },
-    /** @param {boolean} is */
-    changed(is) {
+    /** @param {boolean} is
+     *  @param {string} [why] */
+    changed(is, why) {
       stage.classList.toggle("lost", is);
       if (is) {
         view.pause();
@@ -169,7 +170,10 @@ export function play(stage) {
         queue = [];
       }
       if (is || lost) {
-        complain(is ? say("The connection is lost; trying again. What you see stays.") : "");
+        const text = why
+          ? say("%s This page asks again by itself, within a minute; a click asks at once.", why)
+          : say("The connection is lost; trying again. What you see stays.");
+        complain(is ? text : "");
       }
       lost = is;
     },

@@ -17,9 +17,13 @@ export function share(shown) {
   const input = /** @type {HTMLInputElement} */ (byId("share-link"));
   const embed = /** @type {HTMLTextAreaElement} */ (byId("embed-code"));
   const code = /** @type {HTMLImageElement} */ (byId("qr-code"));
+  const reach = document.getElementById("qr-reach"); // where a link opens here alone
   const note = (/** @type {string} */ text) => {
     byId("share-note").textContent = text;
   };
+
+  /** Where others reach this site, as far as is known here. */
+  let site = document.documentElement.dataset.site ?? location.href;
 
   const here = /** @type {HTMLInputElement} */ (byId("share-here"));
   /** The link's text, at this step or at the start. */
@@ -32,8 +36,11 @@ export function share(shown) {
 
   async function show() {
     code.hidden = true;
+    if (reach) {
+      reach.hidden = true;
+    }
     const text = await packed();
-    offer(new URL(`/play#${text}`, location.href));
+    offer(new URL(`/play#${text}`, site));
     note(
       text.length > LONGEST
         ? say("%d characters: too long for many programs. Make it short: the server then keeps it.", text.length)
@@ -49,7 +56,7 @@ export function share(shown) {
     const title = `${shown.title()}, T${shown.step()}`.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`);
     embed.value =
       `<iframe src="${inside.href}" title="${title}" loading="lazy" width="100%" height="480" ` +
-      `sandbox="allow-scripts allow-same-origin allow-popups" referrerpolicy="no-referrer"></iframe>`;
+      `sandbox="allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer"></iframe>`;
   }
 
   /** Asks the server, and says so where it does not answer.
@@ -72,7 +79,7 @@ export function share(shown) {
       }
       return;
     }
-    offer(new URL((await answer.json()).path, location.href));
+    offer(new URL((await answer.json()).path, site));
     note(say("The server keeps it under this address."));
   }
 
@@ -98,6 +105,18 @@ export function share(shown) {
     }
     code.src = path;
     code.hidden = false;
+    if (reach) {
+      reach.hidden = false;
+    }
+  }
+
+  /** Makes the link, and its QR code, one of another address of this site.
+   *  @param {string} origin */
+  async function from(origin) {
+    const url = new URL(input.value);
+    site = origin;
+    offer(new URL(url.pathname + url.search + url.hash, site));
+    await qr();
   }
 
   /** @param {string} format */
@@ -119,6 +138,9 @@ export function share(shown) {
   byId("copy-embed").addEventListener("click", () => copy(embed));
   byId("shorten").addEventListener("click", shorten);
   byId("qr").addEventListener("click", qr);
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll("[data-origin]"))) {
+    button.addEventListener("click", () => from(/** @type {string} */ (button.dataset.origin)));
+  }
   for (const button of /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll("[data-export]"))) {
     button.addEventListener("click", () => save(/** @type {string} */ (button.dataset.export)));
   }

@@ -1,0 +1,153 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// ErrProxies is returned for a list of proxies that is none.
+var ErrProxies = errors.New("it must be IP addresses or ranges such as 10.0.0.0/8, with commas between them")
+
+// ParseProxies reads a list of proxies, "10.0.0.0/8, ::1". It fails with
+// ErrProxies.
+func ParseProxies(text string) ([]netip.Prefix, error) {
+	var list []netip.Prefix
+	for one := range strings.SplitSeq(text, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		if ip, err := netip.ParseAddr(one); err == nil && ip.Zone() == "" {
+			list = append(list, netip.PrefixFrom(ip.Unmap(), ip.Unmap().BitLen()))
+			continue
+		}
+		prefix, err := netip.ParsePrefix(one)
+		if err != nil || prefix.Addr().Is4In6() {
+			return nil, fmt.Errorf("%q: %w", one, ErrProxies)
+		}
+		list = append(list, prefix.Masked())
+	}
+	return list, nil
+}
+
+type addressKey struct{}
+
+// address is whom limits count and logs name: the peer's IP address, or the
+// visitor's where a trusted proxy tells it.
+func address(r *http.Request) string {
+	if found, ok := r.Context().Value(addressKey{}).(string); ok {
+		return found
+	}
+	return counted(peer(r), r.RemoteAddr)
+}
+
+// located notes the address of who asks, once for all that asks for it.
+func (s *Server) located(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		found := counted(s.visitorAddress(r), r.RemoteAddr)
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), addressKey{}, found)))
+	})
+}
+
+// counted is an address as limits count it. A line to the Internet has 2^64
+// addresses of version 6, which count as one.
+func counted(ip netip.Addr, otherwise string) string {
+	switch {
+	case !ip.IsValid():
+		return otherwise
+	case ip.Is6() && ip.IsGlobalUnicast() && !ip.IsPrivate():
+		return netip.PrefixFrom(ip.WithZone(""), 64).Masked().String()
+	default:
+		return ip.String()
+	}
+}
+
+// peer is the other end of the connection, the zero Addr where that is no IP
+// address.
+func peer(r *http.Request) netip.Addr {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return at.Addr().Unmap()
+}
+
+// visitorAddress goes from the peer back through what proxies tell, as far as
+// they are trusted: whatever stands left of that, the visitor may have written.
+func (s *Server) visitorAddress(r *http.Request) netip.Addr {
+	from := peer(r)
+	if !s.trusts(from) {
+		return from
+	}
+	listed := r.Header.Values("X-Forwarded-For")
+	standard := r.Header.Values("Forwarded")
+	found := s.rightmost(from, strings.Split(strings.Join(listed, ","), ","))
+	switch {
+	case len(standard) == 0:
+		return found
+	case len(listed) == 0:
+		return s.rightmost(from, forwardedFor(standard))
+	}
+	// A proxy writes one of the two, and passes on the other as it came: who of
+	// the two is the proxy's cannot be seen, so neither is believed alone.
+	if other := s.rightmost(from, forwardedFor(standard)); other != found {
+		return from
+	}
+	return found
+}
+
+func (s *Server) trusts(ip netip.Addr) bool {
+	for _, p := range s.proxies {
+		if p.Contains(ip.WithZone("")) {
+			return true
+		}
+	}
+	return false
+}
+
+// rightmost is the last of a chain that no trusted proxy is, or the first of
+// all where all are. What is no address ends the chain.
+func (s *Server) rightmost(from netip.Addr, chain []string) netip.Addr {
+	for i := len(chain) - 1; i >= 0 && s.trusts(from); i-- {
+		ip, ok := parseNode(chain[i])
+		if !ok {
+			break
+		}
+		from = ip
+	}
+	return from
+}
+
+// parseNode reads an address as proxies write it: 192.0.2.1, 192.0.2.1:80,
+// [2001:db8::1]:80, with or without quotes.
+func parseNode(text string) (netip.Addr, bool) {
+	text = strings.Trim(strings.TrimSpace(text), `"`)
+	if host, _, err := net.SplitHostPort(text); err == nil {
+		text = host
+	}
+	ip, err := netip.ParseAddr(strings.TrimSuffix(strings.TrimPrefix(text, "["), "]"))
+	if err != nil {
+		return netip.Addr{}, false
+	}
+	return ip.Unmap().WithZone(""), true
+}
+
+// forwardedFor are the for= of the Forwarded headers of RFC 7239, one for each
+// proxy; "" where one says nothing.
+func forwardedFor(headers []string) []string {
+	var chain []string
+	for element := range strings.SplitSeq(strings.Join(headers, ","), ",") {
+		node := ""
+		for pair := range strings.SplitSeq(element, ";") {
+			if name, value, ok := strings.Cut(pair, "="); ok && strings.EqualFold(strings.TrimSpace(name), "for") {
+				node = value
+			}
+		}
+		chain = append(chain, node)
+	}
+	return chain
+}

@@ -1,0 +1,141 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+)
+
+// ErrPublicURL is returned for a public URL that is more, or less, than a
+// scheme and a host.
+var ErrPublicURL = errors.New("it must be http:// or https:// and a host, with a port if need be, and nothing after that")
+
+// ParsePublicURL reads the address under which visitors reach a server, such
+// as https://relock.example.org. It fails with ErrPublicURL.
+func ParsePublicURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return nil, errors.Join(ErrPublicURL, err)
+	}
+	if u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil || u.Path != "" && u.Path != "/" ||
+		u.RawQuery != "" || u.ForceQuery || u.Fragment != "" {
+		return nil, ErrPublicURL
+	}
+	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}, nil
+}
+
+// named refuses what is asked of a name that is not this server's. A page from
+// elsewhere whose name was made to point here (DNS rebinding) would be of the
+// same origin to its browser, and could read and start all that there is.
+// Whether the server is up may be asked by any name: whoever watches over it
+// has one of its own, and there is nothing to read.
+func (s *Server) named(next http.Handler) http.Handler {
+	refused := s.page(func(_ http.ResponseWriter, r *http.Request) error {
+		return refuse(http.StatusMisdirectedRequest, "This server has another name",
+			"It was asked for as %s, which is none of its names. Use its IP address or localhost; if this is to be one of its names, whoever runs it starts it with -public-url.", host(r))
+	})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/healthz" || s.answersTo(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		refused(w, r)
+	})
+}
+
+// answersTo tells whether r asks for this server by a name or an address that
+// is its own.
+func (s *Server) answersTo(r *http.Request) bool {
+	name := strings.TrimSuffix(strings.ToLower(host(r)), ".")
+	if s.public != nil && name == s.public.Hostname() {
+		return true
+	}
+	if isLoopback(name) {
+		return true
+	}
+	asked, err := netip.ParseAddr(name)
+	if err != nil {
+		return false
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	return ok && local.AddrPort().Addr().Unmap().WithZone("") == asked.Unmap().WithZone("")
+}
+
+// isLoopback tells the names of this machine that no name server gives away.
+func isLoopback(name string) bool {
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(name)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// host is the name by which r asks for this server, without the port.
+func host(r *http.Request) string {
+	name, _, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		name = r.Host
+	}
+	return strings.Trim(name, "[]")
+}
+
+// origin is this site as visitors reach it: by its public URL where it has
+// one, else as the visitor's browser names it. Behind a proxy only the browser
+// knows whether the line is encrypted.
+func (s *Server) origin(r *http.Request) string {
+	if s.public != nil {
+		return s.public.String()
+	}
+	for _, header := range []string{"Origin", "Referer"} {
+		u, err := url.Parse(r.Header.Get(header))
+		if err == nil && u.Host == r.Host && (u.Scheme == "http" || u.Scheme == "https") {
+			return u.Scheme + "://" + u.Host
+		}
+	}
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// owns tells whether an origin, such as https://relock.example.org, is this
+// site's as r reaches it.
+func (s *Server) owns(r *http.Request, origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil &&
+		(strings.EqualFold(u.Host, r.Host) || s.public != nil && strings.EqualFold(u.Host, s.public.Host))
+}
+
+// sameOrigin is what a websocket's handshake must be of. A proxy may have
+// changed the Host that it passes on, so that the public URL counts too.
+func (s *Server) sameOrigin(r *http.Request) bool {
+	origin := r.Header.Get("Origin")
+	if origin == "" || s.public != nil && strings.EqualFold(origin, s.public.String()) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && strings.EqualFold(u.Host, r.Host)
+}
+
+// secure tells whether what r is answered travels encrypted, so that cookies
+// may insist on it.
+func (s *Server) secure(r *http.Request) bool {
+	return r.TLS != nil || s.public != nil && s.public.Scheme == "https" && strings.EqualFold(host(r), s.public.Hostname())
+}
+
+var errNoProtection = errors.New("web: the public URL is no origin")
+
+// protected refuses what pages of other sites send here.
+func (s *Server) protected(next http.Handler) (http.Handler, error) {
+	p := http.NewCrossOriginProtection()
+	if s.public != nil {
+		if err := p.AddTrustedOrigin(s.public.String()); err != nil {
+			return nil, fmt.Errorf("%w: %w", errNoProtection, err)
+		}
+	}
+	return p.Handler(next), nil
+}

@@ -1,0 +1,180 @@
+package web_test
+
+import (
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gorilla/websocket"
+
+	"relock/web"
+)
+
+// ask sends a request under a name of choice.
+func (s site) ask(t *testing.T, method, path, host string, form url.Values, headers ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Host = host
+	if form != nil {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := s.Client().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = res.Body.Close() }()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, string(body)
+}
+
+// asPublic gives a server a public address.
+func asPublic(t *testing.T, address string) func(*web.Config) {
+	t.Helper()
+	u, err := web.ParsePublicURL(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(c *web.Config) { c.PublicURL = u }
+}
+
+// A name that somebody else has made to point here opens nothing.
+func TestForeignNamesAreRefused(t *testing.T) {
+	s := open(t, asPublic(t, "https://Relock.example.org:8443/"))
+	for host, own := range map[string]bool{
+		s.Listener.Addr().String(): true, "127.0.0.1": true, "127.0.0.1:9": true, "[::1]:8080": true, "localhost:8080": true,
+		"LOCALHOST": true, "localhost.": true, "relock.localhost": true,
+		"relock.example.org": true, "Relock.Example.org:8443": true,
+		"evil.com": false, "evil.com:8080": false, "localhost.evil.com": false, "relock.example.org.evil.com": false,
+		"127.0.0.1.evil.com": false, "192.0.2.7": false, "192.0.2.7:8080": false, "[2001:db8::1]:80": false, "0.0.0.0": false, "2130706433": false,
+		"xlocalhost": false,
+	} {
+		for _, c := range []struct {
+			method, path string
+			form         url.Values
+			well         int
+		}{
+			{http.MethodGet, "/", nil, http.StatusOK},
+			{http.MethodGet, "/static/js/app.js", nil, http.StatusOK},
+			{http.MethodPost, "/runs", twoThreads(), http.StatusSeeOther},
+		} {
+			want := http.StatusMisdirectedRequest
+			if own {
+				want = c.well
+			}
+			res, body := s.ask(t, c.method, c.path, host, c.form)
+			if res.StatusCode != want || !own && !strings.Contains(body, "-public-url") {
+				t.Errorf("%s %s of %s: %d, want %d", c.method, c.path, host, res.StatusCode, want)
+			}
+		}
+		for _, origin := range []string{"", "http://" + host} {
+			head := http.Header{"Host": {host}}
+			if origin != "" {
+				head.Set("Origin", origin)
+			}
+			conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+"/play/socket", head)
+			switch {
+			case own && err != nil:
+				t.Errorf("a socket of %s from %q: %v", host, origin, err)
+			case own:
+				_ = conn.Close()
+			case err == nil || res.StatusCode != http.StatusMisdirectedRequest:
+				t.Errorf("a socket of %s from %q: %v", host, origin, err)
+			}
+		}
+	}
+	if res, body := s.ask(t, http.MethodGet, "/", "evil.com", nil, "Accept-Language", "zh"); res.StatusCode != 421 || !strings.Contains(body, "不是它的名字") {
+		t.Errorf("in Chinese: %d\n%s", res.StatusCode, body)
+	}
+	if res, _ := s.ask(t, http.MethodGet, "/healthz", "pod-7", nil); res.StatusCode != http.StatusOK {
+		t.Errorf("whoever watches over it is told %d", res.StatusCode)
+	}
+	plain := open(t, nil)
+	if res, _ := plain.ask(t, http.MethodGet, "/", "relock.example.org", nil); res.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("a name that is public elsewhere: %d", res.StatusCode)
+	}
+}
+
+func TestPublicURLs(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://relock.example.org": "https://relock.example.org", "http://192.168.1.5:8080/": "http://192.168.1.5:8080",
+		"HTTPS://Relock.Example.org": "https://relock.example.org", "http://[fd00::1]:80": "http://[fd00::1]:80",
+		"": "", "relock.example.org": "", "relock.example.org:8080": "", "ftp://x": "", "https://": "", "https://x/play": "",
+		"https://me@x": "", "https://x?y": "", "https://x?": "", "https://x#y": "", "https://x y": "",
+	} {
+		got, err := web.ParsePublicURL(text)
+		if (err == nil) != (want != "") || err == nil && got.String() != want {
+			t.Errorf("%q is %v, %v; want %q", text, got, err, want)
+		}
+	}
+}
+
+// A proxy that passes on another Host than the visitor's takes nothing from
+// the visitor: the public address says whose pages may ask.
+func TestBehindAProxyThatChangesTheHost(t *testing.T) {
+	const public = "https://relock.example.org"
+	s := open(t, asPublic(t, public))
+	for origin, want := range map[string]int{public: http.StatusSeeOther, "https://evil.com": http.StatusForbidden, "http://relock.example.org": http.StatusForbidden} {
+		if res, _ := s.do(t, http.MethodPost, "/runs", twoThreads(), "Origin", origin); res.StatusCode != want {
+			t.Errorf("a form from %s: %d, want %d", origin, res.StatusCode, want)
+		}
+	}
+	conn, _, err := s.dial(t, "/play", 0, http.Header{"Origin": {public}})
+	if err != nil {
+		t.Fatalf("a socket from %s: %v", public, err)
+	}
+	_ = conn.Close()
+	res, body := s.do(t, http.MethodGet, "/oembed?url="+url.QueryEscape(public+"/play"), nil)
+	if res.StatusCode != http.StatusOK || !strings.Contains(body, public+"/embed/play") {
+		t.Errorf("oEmbed: %d\n%s", res.StatusCode, body)
+	}
+	if res, body = s.do(t, http.MethodGet, "/oembed?url="+url.QueryEscape(s.URL+"/play"), nil); !strings.Contains(body, public+"/embed/play") {
+		t.Errorf("oEmbed of the other name: %d\n%s", res.StatusCode, body)
+	}
+	if _, body = s.do(t, http.MethodGet, "/play", nil); !strings.Contains(body, `property="og:url" content="`+public+`/play"`) || !strings.Contains(body, `data-site="`+public+`"`) {
+		t.Error("the page does not say its public address")
+	}
+	if res, _ = s.do(t, http.MethodGet, "/qr?text="+url.QueryEscape(public+"/play"), nil); res.StatusCode != http.StatusOK {
+		t.Errorf("the public address as a QR code: %d", res.StatusCode)
+	}
+	res, _ = s.ask(t, http.MethodGet, "/?lang=zh", "relock.example.org", nil)
+	if cookies := res.Cookies(); len(cookies) == 0 || !cookies[0].Secure {
+		t.Errorf("cookies of an encrypted site: %v", cookies)
+	}
+	if res, _ = s.do(t, http.MethodGet, "/?lang=zh", nil); len(res.Cookies()) == 0 || res.Cookies()[0].Secure {
+		t.Errorf("cookies of the plain name: %v", res.Cookies())
+	}
+}
+
+// What other sites may do with what is here stands in the headers.
+func TestOtherSitesAreKeptApart(t *testing.T) {
+	s := open(t, nil)
+	for path, want := range map[string][4]string{ // COOP, CORP, COEP, who may frame it
+		"/":                        {"same-origin", "same-origin", "", "frame-ancestors 'self'"},
+		"/play":                    {"same-origin", "same-origin", "", "frame-ancestors 'self'"},
+		"/nowhere":                 {"same-origin", "same-origin", "", "frame-ancestors 'self'"},
+		"/oembed":                  {"same-origin", "same-origin", "", "frame-ancestors 'self'"},
+		"/static/js/app.js":        {"", "cross-origin", "", "frame-ancestors 'self'"},
+		"/embed/play":              {"", "cross-origin", "require-corp", "frame-ancestors * file:"},
+		"/embed/play/lease-expiry": {"", "cross-origin", "require-corp", "frame-ancestors * file:"},
+	} {
+		res, _ := s.do(t, http.MethodGet, path, nil)
+		got := [4]string{
+			res.Header.Get("Cross-Origin-Opener-Policy"), res.Header.Get("Cross-Origin-Resource-Policy"),
+			res.Header.Get("Cross-Origin-Embedder-Policy"), want[3],
+		}
+		if got != want || !strings.HasSuffix(res.Header.Get("Content-Security-Policy"), want[3]) {
+			t.Errorf("%s: %v, want %v; policy %s", path, got, want, res.Header.Get("Content-Security-Policy"))
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package web
+
+import (
+	"cmp"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+
+	"relock/web/view"
+)
+
+// maxReach is how many addresses a page offers.
+const maxReach = 4
+
+// reach tells how far a link goes that is made on the page that r asks for. A
+// server that was asked for as localhost, and has no public URL, knows of none
+// that goes further than this machine; what its network interfaces say is
+// offered beside it.
+func (s *Server) reach(r *http.Request) view.Reach {
+	if s.public != nil || !isLoopback(host(r)) {
+		return view.Reach{}
+	}
+	reach := view.Reach{Alone: true}
+	tcp, ok := s.listening.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return reach
+	}
+	scheme := "http://"
+	if r.TLS != nil {
+		scheme = "https://"
+	}
+	for _, ip := range networkAddresses() {
+		reach.Addresses = append(reach.Addresses, scheme+net.JoinHostPort(ip.String(), strconv.Itoa(tcp.Port)))
+	}
+	return reach
+}
+
+// networkAddresses are this machine's in its networks, first the one that
+// leads out.
+func networkAddresses() []netip.Addr {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil // there is nothing to offer
+	}
+	out := outward()
+	var list []netip.Addr
+	for _, a := range all {
+		n, ok := a.(*net.IPNet)
+		if !ok {
+			continue
+		}
+		if ip, ok := netip.AddrFromSlice(n.IP); ok && ip.Unmap().IsGlobalUnicast() {
+			list = append(list, ip.Unmap())
+		}
+	}
+	rank := func(ip netip.Addr) int {
+		switch {
+		case ip == out:
+			return 0
+		case ip.Is4():
+			return 1
+		default:
+			return 2
+		}
+	}
+	slices.SortStableFunc(list, func(a, b netip.Addr) int { return cmp.Compare(rank(a), rank(b)) })
+	return list[:min(len(list), maxReach)]
+}
+
+// outward is the address from which this machine would reach others. Nothing
+// is sent: that is asked of the routing table alone.
+func outward() netip.Addr {
+	to := net.UDPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.1:9")) // of a network for examples
+	conn, err := net.DialUDP("udp4", nil, to)
+	if err != nil {
+		return netip.Addr{}
+	}
+	defer func() { _ = conn.Close() }()
+	from, ok := conn.LocalAddr().(*net.UDPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	return from.AddrPort().Addr().Unmap()
+}
