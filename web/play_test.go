@@ -658,9 +658,15 @@ func TestAClassBehindOneAddress(t *testing.T) {
 		}
 	}
 	close(open)
+	var conns []*websocket.Conn
 	for conn := range open {
-		defer func() { _ = conn.Close() }()
+		conns = append(conns, conn)
 	}
+	defer func() {
+		for _, conn := range conns {
+			_ = conn.Close()
+		}
+	}()
 	for i := range people {
 		if res, body := s.do(t, http.MethodPost, "/runs", twoThreads("store", "wall", "yaml", "threads: [{name: A, work: 1m}]", "base", "")); res.StatusCode != http.StatusSeeOther {
 			t.Fatalf("run %d: %d\n%s", i, res.StatusCode, body)

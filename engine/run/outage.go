@@ -14,7 +14,7 @@ import (
 
 // ErrRedis ends a run whose Redis was there when it began and serves it no
 // more. Of what comes after, nothing can be said: the key may stand, or not.
-var ErrRedis = errors.New("Redis does not serve the run any more")
+var ErrRedis = errors.New("no Redis serves the run any more")
 
 // pingLimit is how long a Redis that left a call unanswered has to answer at
 // all.
