@@ -13,8 +13,10 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/scenario"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
+	"relock/web/view"
 )
 
 const (
@@ -476,5 +478,51 @@ schedule: [{thread: B, at: lock, do: lose-request}, 0]
 	}
 	if got := playground(t, strings.Replace(text, "watchdog: 70ms", "protocol: none", 1), "compare", "-protocols", "reentrant,none", "-"); got.code != 2 {
 		t.Errorf("faults that the scenario's own lock cannot have: %+v", got)
+	}
+}
+
+// However long its name, what is said of a lock begins in one column.
+func TestLocksAreListedInColumns(t *testing.T) {
+	column := 0
+	for _, p := range scenario.Protocols() {
+		column = max(column, len(p.Name)+1)
+	}
+	for line := range strings.Lines(playground(t, "", "protocols").out) {
+		if line[column-1] != ' ' || line[column] == ' ' {
+			t.Errorf("not in column %d: %s", column, line)
+		}
+	}
+}
+
+// The number of a last call stands in the hash of its hold, on a line of its
+// own where both do not fit.
+func TestTheHashIsOne(t *testing.T) {
+	hold := func(thread, count string) view.HoldCount {
+		return view.HoldCount{Thread: thread, Owner: "0678…102", Count: count}
+	}
+	call := func(number string) []view.LastCall {
+		return []view.LastCall{{Field: "#A", Thread: "A", Number: number}}
+	}
+	for _, c := range []struct {
+		key  view.Key
+		want string
+	}{
+		{view.Key{Holds: []view.HoldCount{hold("A", "2")}}, "A { 0678…102: 2 }"},
+		{view.Key{Holds: []view.HoldCount{hold("A", "2")}, Calls: call("3")}, "A { 0678…102: 2, #A: 3 }"},
+		{view.Key{Holds: []view.HoldCount{hold("A", "2")}, Calls: call("345")}, "A { 0678…102: 2,|  #A: 345 }"},
+		{view.Key{Holds: []view.HoldCount{hold("A", "1"), hold("", "3")}}, "A { 0678…102: 1,|0678…102: 3 }"},
+		{view.Key{Holds: []view.HoldCount{hold("B", "")}}, `B "0678…102"`},
+		{view.Key{}, ""},
+	} {
+		var got []string
+		for _, l := range hashLines(c.key) {
+			got = append(got, l.text)
+			if columns(l.text) > keyWidth {
+				t.Errorf("%q does not fit", l.text)
+			}
+		}
+		if strings.Join(got, "|") != c.want {
+			t.Errorf("%q, want %q", strings.Join(got, "|"), c.want)
+		}
 	}
 }

@@ -265,12 +265,16 @@ func protocols(args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
+	width := 0
+	for _, p := range scenario.Protocols() {
+		width = max(width, len(p.Name))
+	}
 	for i, p := range scenario.Protocols() {
 		summary := string(p.Summary)
 		if *chinese {
 			summary = words.Chinese.Say(words.Text(p.Summary))
 		}
-		fmt.Fprintf(env.out, "%-18s %s\n", p.Name, summary)
+		fmt.Fprintf(env.out, "%-*s %s\n", width, p.Name, summary)
 		if !*long && !*chinese {
 			continue
 		}
