@@ -49,7 +49,7 @@ func askReady(ctx context.Context, addr string, secure bool) error {
 		return fmt.Errorf("-addr: %w", err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
+		host = "127.0.0.1" // a container may have no /etc/hosts to find localhost in
 	}
 	scheme := "http://"
 	if secure {
