@@ -35,11 +35,13 @@ func ParsePublicURL(text string) (*url.URL, error) {
 // has one of its own, and there is nothing to read.
 func (s *Server) named(next http.Handler) http.Handler {
 	refused := s.page(func(_ http.ResponseWriter, r *http.Request) error {
-		return refuse(http.StatusMisdirectedRequest, "This server has another name",
+		e := refuse(http.StatusMisdirectedRequest, "This server has another name",
 			"It was asked for as %s, which is none of its names. Use its IP address or localhost; if this is to be one of its names, whoever runs it starts it with -public-url.", host(r))
+		e.limit = "host"
+		return e
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || s.answersTo(r) {
+		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || s.answersTo(r) {
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -64,6 +65,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		began := time.Now()
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(rec, r)
+		s.meter.requests.WithLabelValues(strconv.Itoa(rec.status)).Inc()
 		s.log.InfoContext(r.Context(), "request",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", rec.status),
 			slog.Int64("bytes", rec.bytes), slog.Duration("took", time.Since(began)), slog.String("from", address(r)))
@@ -88,6 +90,9 @@ func (r *recorder) Write(b []byte) (int, error) {
 	r.bytes += int64(n)
 	return n, err //nolint:wrapcheck // a writer's own
 }
+
+// Unwrap is what http.ResponseController looks behind.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
 // Hijack is what a websocket takes the connection over with.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {

@@ -54,19 +54,41 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return limitError(err)
 	}
+	s.meter.started.WithLabelValues(e.Store).Inc()
 	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther) //nolint:gosec // the id is ours
 	return nil
 }
 
 func limitError(err error) error {
-	text, args := limitText(err)
+	status, head := http.StatusTooManyRequests, words.Text("One moment, please")
 	switch {
 	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn), errors.Is(err, session.ErrSteppingOwn):
-		return refuse(http.StatusTooManyRequests, "One moment, please", text, args...)
 	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrStepping), errors.Is(err, session.ErrClosed):
-		return refuse(http.StatusServiceUnavailable, "No room just now", text, args...)
+		status, head = http.StatusServiceUnavailable, "No room just now"
 	default:
 		return err
+	}
+	text, args := limitText(err)
+	e := refuse(status, head, text, args...)
+	e.limit = limitName(err)
+	return e
+}
+
+// limitName is the limit in metrics and logs: as the flag that sets it.
+func limitName(err error) string {
+	switch {
+	case errors.Is(err, session.ErrTooFast):
+		return "max-starts"
+	case errors.Is(err, session.ErrTooManyOwn):
+		return "max-running-per-address"
+	case errors.Is(err, session.ErrTooMany):
+		return "max-running"
+	case errors.Is(err, session.ErrSteppingOwn):
+		return "max-stepping-per-address"
+	case errors.Is(err, session.ErrStepping):
+		return "max-stepping"
+	default:
+		return "shutdown"
 	}
 }
 

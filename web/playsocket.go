@@ -125,6 +125,7 @@ type player struct {
 	sent    map[int]*shown // by branch
 	address string         // whose turns it takes
 	hasTurn bool
+	began   time.Time // when the command was read that is being carried out
 	account *session.Account
 }
 
@@ -173,6 +174,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}
+	defer s.meter.socket(forPlay)()
 	ctx, gone := context.WithCancel(ctx)
 	commands := make(chan []byte, waiting)
 	read := make(chan struct{})
@@ -216,6 +218,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 	if !websocket.IsWebSocketUpgrade(r) {
 		return limitError(why)
 	}
+	s.turnedAway(r, limitName(why))
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
@@ -279,6 +282,7 @@ func (p *player) serve(ctx context.Context, commands <-chan []byte) {
 
 // inTurn carries out a command when the machine has room for it.
 func (p *player) inTurn(ctx context.Context, text []byte) error {
+	p.began = time.Now()
 	if err := p.s.turns.Take(ctx, p.address); err != nil {
 		return err //nolint:wrapcheck // the connection's end
 	}
@@ -290,6 +294,8 @@ func (p *player) inTurn(ctx context.Context, text []byte) error {
 	}()
 	return p.carryOut(ctx, text)
 }
+
+const noCommand words.Text = "There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks, lanes and trace."
 
 // errWrite is returned by carryOut when the page cannot be reached.
 var errWrite = errors.New("the page is gone")
@@ -304,6 +310,12 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 		return p.write(answer{Re: c.ID, Refused: p.l.Say("That is no command: it must be one JSON object with the keys of a command.")})
 	}
 	err := p.do(ctx, c)
+	var mistaken mistakeError
+	name := c.Do
+	if errors.As(err, &mistaken) && mistaken.text == noCommand || p.session == nil && c.Do != "open" {
+		name = "none"
+	}
+	p.s.meter.commands.WithLabelValues(name).Observe(time.Since(p.began).Seconds())
 	switch {
 	case err == nil:
 		return p.write(answer{Re: c.ID, Done: true})
@@ -311,7 +323,6 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 		return err
 	}
 	refused, ok := view.Refused(p.l, err)
-	var mistaken mistakeError
 	var mistakes scenario.Mistakes
 	switch {
 	case ok:
@@ -400,7 +411,7 @@ func (p *player) do(ctx context.Context, c command) error {
 	case "locks":
 		return p.locks(ctx, c, b)
 	default:
-		return mistake("There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks, lanes and trace.", c.Do)
+		return mistake(noCommand, c.Do)
 	}
 }
 

@@ -62,6 +62,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}
+	defer s.meter.socket(forRun)()
 	gone := make(chan struct{})
 	refusals := make(chan []byte, 1)
 	mine := found.Owned(s.visitorOf(r))
@@ -197,6 +198,9 @@ func (s *Server) send(conn *websocket.Conn, write func() error) error {
 		return err //nolint:wrapcheck // only ever compared with nil
 	}
 	err := write()
+	if err == nil {
+		s.meter.frames.Inc()
+	}
 	if err != nil && !errors.Is(err, websocket.ErrCloseSent) {
 		s.log.Debug("viewer gone", slog.String("error", err.Error()))
 	}

@@ -47,6 +47,7 @@ type Config struct {
 	Links     string          // the folder that keeps links; "" keeps them in memory
 	PublicURL *url.URL        // how visitors reach it, by ParsePublicURL; nil where only their requests say it
 	Dev       bool            // also serve /storybook
+	NoMetrics bool            // do not serve /metrics
 }
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
@@ -58,6 +59,8 @@ type Server struct {
 	proxies   []netip.Prefix
 	listening net.Addr // nil where nobody has said
 	upgrader  websocket.Upgrader
+	meter     *meter
+	refusals  *refusalLog
 	static    *static.Files
 	links     *link.Shelf
 	traces    *traceShelf
@@ -98,6 +101,10 @@ func New(c Config) (*Server, error) {
 	}
 	s.gallery = paint(s.examples)
 	s.sessions = session.NewRegistry(c.Limits)
+	s.meter, s.refusals = newMeter(s.sessions), newRefusalLog(c.Log)
+	if c.External != nil {
+		c.External.Client().AddHook(redisMeter{s.meter})
+	}
 	mux := http.NewServeMux()
 	handle := func(pattern string, h http.Handler) {
 		s.routes = append(s.routes, pattern)
@@ -139,6 +146,10 @@ func New(c Config) (*Server, error) {
 		handle("GET /storybook", s.page(s.storybook))
 	}
 	handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
+	handle("GET /readyz", http.HandlerFunc(s.ready))
+	if !c.NoMetrics {
+		handle("GET /metrics", s.meter)
+	}
 	handle("GET "+static.Prefix, files)
 	handle("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
 	answer, err := s.protected(mux)
@@ -180,6 +191,16 @@ func readExamples(fsys fs.FS) ([]example, error) {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
+// ready tells whether new visitors should be sent here. A Redis that does not
+// answer is no reason against it: all but the runs on it works.
+func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
+	if s.sessions.Closed() {
+		http.Error(w, "shutting down", http.StatusServiceUnavailable)
+		return
+	}
+	fmt.Fprintln(w, "ready")
+}
+
 // Close stops all runs, closes all websockets with 1001, and returns when
 // everything has ended.
 func (s *Server) Close() { s.sessions.Close() }
@@ -196,14 +217,15 @@ type statusError struct {
 	status int
 	head   words.Text
 	text   words.Text
-	args   []any // of text
+	args   []any  // of text
+	limit  string // the limit that was met, "" for none
 }
 
 func (e *statusError) Error() string { return string(e.head) }
 
 // refuse returns the statusError of a page with a head and a text.
 func refuse(status int, head, text words.Text, args ...any) *statusError {
-	return &statusError{status, head, text, args}
+	return &statusError{status: status, head: head, text: text, args: args}
 }
 
 var (
@@ -228,6 +250,9 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 			s.log.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 			status = refuse(http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again.")
 		}
+		if status.limit != "" {
+			s.turnedAway(r, status.limit)
+		}
 		head := set.language.Say(status.head)
 		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: set.language.Say(status.text, status.args...)}
 		if rerr := render(r.Context(), w, status.status, templates.MessagePage(m)); rerr != nil {
@@ -245,6 +270,12 @@ func (s *Server) inTurn(h func(http.ResponseWriter, *http.Request) error) func(h
 		defer s.done(r)
 		return h(w, r)
 	}
+}
+
+// turnedAway notes that r was refused for a limit.
+func (s *Server) turnedAway(r *http.Request, limit string) {
+	s.meter.refusals.WithLabelValues(limit).Inc()
+	s.refusals.add(r.Context(), address(r), limit)
 }
 
 // render writes a whole page or none.

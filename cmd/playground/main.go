@@ -89,6 +89,8 @@ Usage:
   playground run [flags] FILE…      run scenarios; "-" reads standard input
   playground compare [flags] FILE   run one scenario on several locks
   playground protocols [flags]      list the locks, a line each
+  playground healthcheck            ask the server on this machine whether it is ready
+  playground version                print the version and the revision
   playground help [COMMAND]         show this, or a command's flags
 
 Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
@@ -102,6 +104,8 @@ func command(ctx context.Context, args []string, env environment) int {
 		name, rest = args[0], args[1:]
 	} else if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
 		name = "help"
+	} else if len(args) > 0 && (args[0] == "-version" || args[0] == "--version") {
+		name, rest = "version", args[1:]
 	}
 	switch name {
 	case "serve":
@@ -112,6 +116,10 @@ func command(ctx context.Context, args []string, env environment) int {
 		return compare(ctx, rest, env)
 	case "protocols":
 		return protocols(rest, env)
+	case "healthcheck":
+		return healthcheck(ctx, rest, env)
+	case "version":
+		return version(rest, env)
 	case "help":
 		if len(rest) > 0 && rest[0] != "help" && !strings.HasPrefix(rest[0], "-") {
 			return command(ctx, []string{rest[0], "-h"}, env)
@@ -123,7 +131,7 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		return exitOK
 	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, protocols, help\n", name)
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, protocols, healthcheck, version, help\n", name)
 		return exitUsage
 	}
 }

@@ -24,6 +24,9 @@ const serveSynopsis = `playground [serve] [flags]
 Serves the playground page. Each flag can be set by the environment variable
 beside it; a flag beats its variable.`
 
+// defaultAddr is this machine alone.
+const defaultAddr = "127.0.0.1:8080"
+
 // Times of the server.
 const (
 	headerLimit = 5 * time.Second  // to send the head of a request
@@ -39,6 +42,7 @@ type serveFlags struct {
 	proxies     string
 	cert, key   string // of TLS
 	dev         bool
+	metrics     bool
 	level       slog.Level
 	limits      session.Limits
 }
@@ -46,7 +50,7 @@ type serveFlags struct {
 func newServeFlags(f *serveFlags) *flag.FlagSet {
 	f.limits = session.DefaultLimits()
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
-	fs.StringVar(&f.addr, "addr", "127.0.0.1:8080", "`address` to listen on; :8080 for every interface")
+	fs.StringVar(&f.addr, "addr", defaultAddr, "`address` to listen on; :8080 for every interface")
 	fs.StringVar(&f.public, "public-url", "", "`address` under which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
 	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
 	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
@@ -61,6 +65,7 @@ func newServeFlags(f *serveFlags) *flag.FlagSet {
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
 	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links; without one they are kept in memory, until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
+	fs.BoolVar(&f.metrics, "metrics", true, "serve /metrics, as Prometheus reads it")
 	fs.BoolVar(&f.dev, "dev", false, "also serve /storybook: each component of the page in its states")
 	fs.VisitAll(func(fl *flag.Flag) { fl.Usage += " ($" + variable(fl.Name) + ")" })
 	return fs
@@ -115,6 +120,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		Scenarios: lessons.Scenarios(),
 		Links:     f.links,
 		Dev:       f.dev,
+		NoMetrics: !f.metrics,
 	}
 	if f.public != "" {
 		public, err := web.ParsePublicURL(f.public)

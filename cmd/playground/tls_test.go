@@ -104,6 +104,13 @@ func TestServeOverTLS(t *testing.T) {
 	if res.StatusCode != http.StatusOK || res.ProtoMajor != 2 {
 		t.Errorf("%d over HTTP/%d", res.StatusCode, res.ProtoMajor)
 	}
+	listens := strings.TrimSuffix(strings.TrimPrefix(address, "https://"), "/")
+	if got := playground(t, "", "healthcheck", "-addr", listens, "-tls-cert", cert); got.code != 0 || got.out != "ready\n" {
+		t.Errorf("healthcheck: %+v", got)
+	}
+	if got := playground(t, "", "healthcheck", "-addr", listens); got.code != 1 {
+		t.Errorf("healthcheck without TLS: %+v", got)
+	}
 	dialer := websocket.Dialer{TLSClientConfig: &tls.Config{RootCAs: pool}}
 	conn, _, err := dialer.DialContext(t.Context(), "wss"+strings.TrimPrefix(address, "https")+"play/socket", nil)
 	if err != nil {

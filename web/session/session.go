@@ -290,6 +290,36 @@ func (r *Registry) Enter(address string) (ctx context.Context, leave func(), err
 	}), nil
 }
 
+// Count is how much there is of what limits bound.
+type Count struct {
+	Running  int // runs going on
+	Kept     int // runs, these and those that have ended
+	Stepping int // scenarios stepped through
+}
+
+// Count counts it.
+func (r *Registry) Count() Count {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := Count{Kept: len(r.sessions)}
+	for _, s := range r.sessions {
+		if ended, _ := s.state(); !ended {
+			c.Running++
+		}
+	}
+	for _, n := range r.stepping {
+		c.Stepping += n
+	}
+	return c
+}
+
+// Closed tells whether Close was called: nothing is admitted any more.
+func (r *Registry) Closed() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.closed
+}
+
 // makeRoom drops ended runs, the one first that was not looked at for longest.
 func (r *Registry) makeRoom(over []*Session) {
 	events := 0

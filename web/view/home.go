@@ -93,6 +93,8 @@ func Reference(l words.Language) []Section {
 				{"GET /embed/s/{id}", l.Say("the same of what is kept under a short address")},
 				{"GET /oembed?url=U", l.Say("how another site frames the address U of this one, under /play or /s, as oembed.com has it: JSON with the html of a frame, at most maxwidth by maxheight pixels")},
 				{"GET /healthz", l.Say("says ok while the server is up")},
+				{"GET /readyz", l.Say("says ready while visitors can be sent here, and 503 once the server is shutting down")},
+				{"GET /metrics", l.Say("what the server counts, as Prometheus reads it, where its operator has not switched that off")},
 			},
 		},
 		{

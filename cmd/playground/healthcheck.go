@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+)
+
+const healthcheckSynopsis = `playground healthcheck [flags]
+
+Asks the server on this machine whether it is ready: exit code 0, or 1 where it
+is not. For containers, in which there is no other program to ask with. Flags
+and variables are those of serve.`
+
+// healthLimit is how long the server may take to answer.
+const healthLimit = 3 * time.Second
+
+func healthcheck(ctx context.Context, args []string, env environment) int {
+	fs := flag.NewFlagSet("healthcheck", flag.ContinueOnError)
+	addr := fs.String("addr", defaultAddr, "`address` that the server listens on ($"+variable("addr")+")")
+	cert := fs.String("tls-cert", "", "`file` of its certificate: it serves HTTPS ($"+variable("tls-cert")+")")
+	if err := fromEnvironment(fs, env.getenv); err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUsage
+	}
+	if code, done := parse(fs, args, env, healthcheckSynopsis); done {
+		return code
+	}
+	if fs.NArg() > 0 {
+		fmt.Fprintf(env.err, "playground: healthcheck takes no arguments, given %q\n", fs.Args())
+		return exitUsage
+	}
+	if err := askReady(ctx, *addr, *cert != ""); err != nil {
+		fmt.Fprintf(env.err, "playground: not ready: %v\n", err)
+		return exitUnexpected
+	}
+	fmt.Fprintln(env.out, "ready")
+	return exitOK
+}
+
+// askReady asks the server that listens on addr.
+func askReady(ctx context.Context, addr string, secure bool) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("-addr: %w", err)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1" // a container may have no /etc/hosts to find localhost in
+	}
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	ctx, cancel := context.WithTimeout(ctx, healthLimit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+net.JoinHostPort(host, port)+"/readyz", nil)
+	if err != nil {
+		return fmt.Errorf("-addr: %w", err)
+	}
+	// The certificate is for the names that visitors use, and nothing is told
+	// to whoever answers here.
+	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true} //nolint:gosec // see above
+	res, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return err //nolint:wrapcheck // names the address
+	}
+	_ = res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("it answers %s", res.Status)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"runtime/debug"
+)
+
+const versionSynopsis = `playground version
+
+Prints the module, its version, the revision that it was built from, and the Go
+version.`
+
+func version(args []string, env environment) int {
+	fs := flag.NewFlagSet("version", flag.ContinueOnError)
+	if code, done := parse(fs, args, env, versionSynopsis); done {
+		return code
+	}
+	if fs.NArg() > 0 {
+		fmt.Fprintf(env.err, "playground: version takes no arguments, given %q\n", fs.Args())
+		return exitUsage
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		fmt.Fprintln(env.err, "playground: this program was built without its module")
+		return exitUnexpected
+	}
+	fmt.Fprint(env.out, describe(info))
+	return exitOK
+}
+
+// describe is what is known of a build: a line each.
+func describe(info *debug.BuildInfo) string {
+	set := map[string]string{}
+	for _, s := range info.Settings {
+		set[s.Key] = s.Value
+	}
+	revision := set["vcs.revision"]
+	switch {
+	case revision == "":
+		revision = "unknown"
+	case set["vcs.modified"] == "true":
+		revision += ", with changes"
+	}
+	if set["vcs.time"] != "" {
+		revision += ", " + set["vcs.time"]
+	}
+	return fmt.Sprintf("module:   %s %s\nrevision: %s\ngo:       %s %s/%s\n",
+		info.Main.Path, info.Main.Version, revision, info.GoVersion, set["GOOS"], set["GOARCH"])
+}

@@ -1,0 +1,138 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/redis/go-redis/v9"
+
+	"relock/web/session"
+)
+
+// meter counts what whoever operates a server wants to know. Its labels have
+// few values: nothing that a visitor sends becomes one. It is safe for
+// concurrent use.
+type meter struct {
+	registry *prometheus.Registry
+
+	started  *prometheus.CounterVec   // runs, by store
+	sockets  *prometheus.GaugeVec     // by what they are for
+	frames   prometheus.Counter       // sent on sockets
+	refusals *prometheus.CounterVec   // by limit
+	requests *prometheus.CounterVec   // by status
+	commands *prometheus.HistogramVec // of those who step, by command: seconds
+	redis    prometheus.Histogram     // commands to the operator's Redis: seconds
+	failures *prometheus.CounterVec   // of these, by what went wrong
+}
+
+// What a socket is for.
+const (
+	forRun  = "run"
+	forPlay = "play"
+)
+
+func newMeter(sessions *session.Registry) *meter {
+	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	m := &meter{
+		registry: prometheus.NewRegistry(),
+		started:  counter("relock_runs_started_total", "Runs started, by their store.", "store"),
+		sockets:  prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "relock_sockets", Help: "Websockets open now, by what they are for."}, []string{"for"}),
+		frames:   prometheus.NewCounter(prometheus.CounterOpts{Name: "relock_frames_sent_total", Help: "Frames sent on websockets, pings too."}),
+		refusals: counter("relock_refusals_total", "Requests and sockets that were refused, by the limit that was met.", "limit"),
+		requests: counter("relock_requests_total", "Requests answered, by status; 101 is a websocket that has ended.", "status"),
+		commands: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "relock_command_seconds", Help: "From when a command for stepping was read to its last frame, by command.", Buckets: seconds,
+		}, []string{"do"}),
+		redis: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "relock_redis_seconds", Help: "Commands to the operator's Redis, a pipeline as one.", Buckets: seconds,
+		}),
+		failures: counter("relock_redis_errors_total", "Commands to the operator's Redis that failed: reply is an error that it answered, network none that it did.", "kind"),
+	}
+	gauge := func(name, help string, value func(session.Count) int) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(sessions.Count())) })
+	}
+	m.registry.MustRegister(
+		m.started, m.sockets, m.frames, m.refusals, m.requests, m.commands, m.redis, m.failures,
+		gauge("relock_runs_running", "Runs going on now.", func(c session.Count) int { return c.Running }),
+		gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func(c session.Count) int { return c.Kept }),
+		gauge("relock_steppers", "Scenarios stepped through now.", func(c session.Count) int { return c.Stepping }),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
+	)
+	for _, what := range []string{forRun, forPlay} {
+		m.sockets.WithLabelValues(what) // there from the start: 0 is a value too
+	}
+	for _, kind := range []string{"reply", "network"} {
+		m.failures.WithLabelValues(kind)
+	}
+	return m
+}
+
+// ServeHTTP answers with all of it as Prometheus reads it.
+func (m *meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
+}
+
+// socket counts a websocket until its end is called.
+func (m *meter) socket(what string) (end func()) {
+	m.sockets.WithLabelValues(what).Inc()
+	return m.sockets.WithLabelValues(what).Dec
+}
+
+// redisMeter is what the operator's Redis client tells a meter.
+type redisMeter struct{ *meter }
+
+// DialHook implements redis.Hook.
+func (m redisMeter) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := next(ctx, network, addr)
+		m.failed(ctx, err)
+		return conn, err
+	}
+}
+
+// ProcessHook implements redis.Hook.
+func (m redisMeter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		began := time.Now()
+		err := next(ctx, cmd)
+		m.redis.Observe(time.Since(began).Seconds())
+		m.failed(ctx, err)
+		return err
+	}
+}
+
+// ProcessPipelineHook implements redis.Hook.
+func (m redisMeter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		began := time.Now()
+		err := next(ctx, cmds)
+		m.redis.Observe(time.Since(began).Seconds())
+		m.failed(ctx, err)
+		return err
+	}
+}
+
+// failed counts an error. No value there, and a script that has to be sent
+// first, are none; nor is a run that was given up.
+func (m redisMeter) failed(ctx context.Context, err error) {
+	var reply redis.Error
+	switch {
+	case err == nil, errors.Is(err, redis.Nil), ctx.Err() != nil:
+	case errors.As(err, &reply):
+		if !strings.HasPrefix(reply.Error(), "NOSCRIPT") {
+			m.failures.WithLabelValues("reply").Inc()
+		}
+	default:
+		m.failures.WithLabelValues("network").Inc()
+	}
+}

@@ -1,0 +1,132 @@
+package web_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"relock/engine/store"
+	"relock/engine/store/storetest"
+	"relock/web"
+)
+
+// metric reads a value from /metrics, "" where there is none.
+func (s site) metric(t *testing.T, name string) string {
+	t.Helper()
+	res, body := s.do(t, http.MethodGet, "/metrics", nil)
+	if res.StatusCode != http.StatusOK {
+		t.Fatalf("/metrics: %d", res.StatusCode)
+	}
+	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\S+)$`).FindStringSubmatch(body)
+	if m == nil {
+		return ""
+	}
+	return m[1]
+}
+
+func TestMetricsCountWhatGoesOn(t *testing.T) {
+	s := open(t, func(c *web.Config) { c.Limits.SteppingAddress, c.Limits.StartsPerMinute = 1, 2 })
+	p := s.page(t)
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	p.ask(object{"do": "\"} fly"})
+	s.ended(t, s.run(t, twoThreads()))
+	_, _ = s.do(t, http.MethodPost, "/runs", twoThreads())
+	_, _ = s.do(t, http.MethodGet, "/play/socket", nil)
+	_, _ = s.ask(t, http.MethodGet, "/", "evil.com", nil)
+	for name, want := range map[string]string{
+		`relock_runs_started_total{store="virtual"}`:              "1",
+		`relock_runs_kept`:                                        "1",
+		`relock_runs_running`:                                     "0",
+		`relock_steppers`:                                         "1",
+		`relock_sockets{for="play"}`:                              "1",
+		`relock_refusals_total{limit="max-starts"}`:               "1",
+		`relock_refusals_total{limit="max-stepping-per-address"}`: "1",
+		`relock_refusals_total{limit="host"}`:                     "1",
+		`relock_command_seconds_count{do="open"}`:                 "1",
+		`relock_command_seconds_count{do="none"}`:                 "1",
+		`relock_requests_total{status="421"}`:                     "1",
+		`relock_redis_errors_total{kind="network"}`:               "0",
+	} {
+		if got := s.metric(t, name); got != want {
+			t.Errorf("%s is %q, want %s", name, got, want)
+		}
+	}
+	if frames := s.metric(t, "relock_frames_sent_total"); frames == "" || frames == "0" {
+		t.Errorf("%q frames", frames)
+	}
+	off := open(t, func(c *web.Config) { c.NoMetrics = true })
+	if res, _ := off.do(t, http.MethodGet, "/metrics", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("switched off: %d", res.StatusCode)
+	}
+}
+
+func TestMetricsCountWhatTheOperatorsRedisAnswers(t *testing.T) {
+	external, err := store.Connect(t.Context(), storetest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = external.Close() })
+	s := open(t, func(c *web.Config) { c.External = external })
+	s.ended(t, s.run(t, twoThreads("store", "external")))
+	if n := s.metric(t, "relock_redis_seconds_count"); n == "" || n == "0" {
+		t.Errorf("%q commands", n)
+	}
+	for _, kind := range []string{"reply", "network"} {
+		if n := s.metric(t, `relock_redis_errors_total{kind="`+kind+`"}`); n != "0" {
+			t.Errorf("%s errors: %s of a run in which all went well", kind, n)
+		}
+	}
+	_ = external.Client().Do(t.Context(), "nonsense").Err()
+	if n := s.metric(t, `relock_redis_errors_total{kind="reply"}`); n != "1" {
+		t.Errorf("%s errors after one", n)
+	}
+}
+
+func TestReadyUntilItCloses(t *testing.T) {
+	s := open(t, nil)
+	if res, body := s.do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusOK || body != "ready\n" {
+		t.Errorf("%d %q", res.StatusCode, body)
+	}
+	s.web.Close()
+	if res, _ := s.do(t, http.MethodGet, "/readyz", nil); res.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("after the end: %d", res.StatusCode)
+	}
+}
+
+// lockedBuffer is written by many requests.
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+// Who asks all the time is written down once a minute.
+func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
+	var log lockedBuffer
+	s := open(t, func(c *web.Config) {
+		c.Log, c.Limits.StartsPerMinute = slog.New(slog.NewJSONHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn})), 1
+	})
+	for range 20 {
+		_, _ = s.do(t, http.MethodPost, "/runs", twoThreads())
+	}
+	log.mu.Lock()
+	defer log.mu.Unlock()
+	lines := strings.Split(strings.TrimSpace(log.b.String()), "\n")
+	var line struct {
+		Msg, Limit, From string
+		Times            int
+	}
+	if err := json.Unmarshal([]byte(lines[0]), &line); err != nil || len(lines) != 1 || line.Msg != "refused" || line.Limit != "max-starts" || line.From != "127.0.0.1" || line.Times != 1 {
+		t.Errorf("%d lines: %v, %v", len(lines), lines, err)
+	}
+}
