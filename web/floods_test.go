@@ -68,10 +68,10 @@ func TestASessionHoldsSoMuchAndNoMore(t *testing.T) {
 	p.must(object{"do": "open", "scenario": "lock: {lease: 30ms, watchdog: 10ms, retry: {times: 100, interval: 20ms}}\n" +
 		"threads: [{name: A, work: 10s}, {name: B, work: 1s}]\ndefaults: {repeat: 100}"})
 	refused, _ := p.ask(object{"do": "run", "to": "end"})
-	if !strings.Contains(refused, "8,000 events") {
+	if !strings.Contains(refused, "16,000 events") {
 		t.Fatalf("refused: %q", refused)
 	}
-	if refused, _ = p.ask(object{"do": "step"}); !strings.Contains(refused, "8,000 events") {
+	if refused, _ = p.ask(object{"do": "step"}); !strings.Contains(refused, "16,000 events") {
 		t.Errorf("one step more: %q", refused)
 	}
 	p.must(object{"do": "open", "scenario": leaseExpiry})

@@ -9,7 +9,7 @@ import (
 // each: a branch of 20,000 events holds 82 MB with sixteen threads, 3 to 4 KB
 // an event, the rows and all that was possible at each move included.
 const (
-	EventsOfStepper = 8_000   // 32 MB: all branches together
+	EventsOfStepper = 16_000  // 66 MB at most: all branches together
 	EventsOfAddress = 160_000 // 640 MB: four hundred people at four hundred each
 	EventsOfAll     = 320_000 // 1.3 GB
 )
