@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 
@@ -295,6 +296,32 @@ func rows(page string) string {
 	_, after, _ := strings.Cut(page, `<tbody id="rows">`)
 	body, _, _ := strings.Cut(after, "</tbody>")
 	return body
+}
+
+// Whatever a line of a trace holds, its page stays small and its file whole.
+func TestAHugeArgumentMakesNoHugePage(t *testing.T) {
+	const head = `{"relock":1,"scenario":{"lock":{"lease":"1s"},"threads":[{"name":"A"}]},"owners":{"锁锁锁锁锁锁锁锁锁锁":"A"},"clock":"virtual"}` + "\n"
+	for name, event := range map[string]string{
+		"an argument":    `{"seq":1,"step":1,"thread":"A","kind":"command","call":"lock","args":["HINCRBY","k","锁锁锁锁锁锁锁锁锁锁","` + strings.Repeat("锁", 2_400_000) + `"]}`,
+		"many arguments": `{"seq":1,"step":1,"thread":"A","kind":"command","call":"lock","args":["EVAL"` + strings.Repeat(`,"锁锁锁锁锁锁锁锁锁锁"`, 200_000) + `]}`,
+		"a reply":        `{"seq":1,"step":1,"thread":"A","kind":"command","call":"lock","args":["GET","k"],"reply":["` + strings.Repeat("x", 7_000_000) + `"]}`,
+		"a value":        `{"seq":1,"step":1,"thread":"A","kind":"command","call":"lock","args":["GET","k"],"key":{"type":"string","value":"` + strings.Repeat("x", 7_000_000) + `","pttl_ms":7}}`,
+		"an error":       `{"seq":1,"step":1,"thread":"A","kind":"outcome","call":"lock","result":"error","error":"` + strings.Repeat("x", 7_000_000) + `"}`,
+	} {
+		s := open(t, nil)
+		res, body := s.send(t, "/traces", "trace.jsonl", []byte(head+event+"\n"))
+		if res.StatusCode != http.StatusSeeOther {
+			t.Errorf("%s: %d\n%.300s", name, res.StatusCode, body)
+			continue
+		}
+		path := res.Header.Get("Location")
+		if _, page := s.do(t, http.MethodGet, path, nil); len(page) > 500_000 || !utf8.ValidString(page) {
+			t.Errorf("%s: a page of %d bytes, valid: %v", name, len(page), utf8.ValidString(page))
+		}
+		if _, file := s.do(t, http.MethodGet, path+"/trace", nil); len(file) != len(head)+len(event)+1 {
+			t.Errorf("%s: a file of %d bytes", name, len(file))
+		}
+	}
 }
 
 func TestTracesAreLimited(t *testing.T) {

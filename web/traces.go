@@ -5,7 +5,10 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -102,6 +105,9 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	defer s.done(r)
 	h, events, sc, err := readTrace(data)
 	if err == nil {
+		_, _, _, err = readTrace(brief(data)) // as its page will
+	}
+	if err == nil {
 		if rows := rowsOf(h, events, sc); rows*len(sc.Threads) > maxCells {
 			err = fmt.Errorf("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
 		}
@@ -141,8 +147,67 @@ func rowsOf(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
 	return len(timeline.Rows())
 }
 
-// withTrace reads the trace from elsewhere that the path names, in its turn.
-func (s *Server) withTrace(r *http.Request, use func(*recording) error) error {
+// How much of one line of a trace a page shows.
+const (
+	longLine  = 16 << 10 // bytes: what is shorter is shown whole
+	longText  = 1 << 10  // bytes of one text in a longer one
+	manyItems = 64       // of one list or object in a longer one
+)
+
+// brief is a trace as a page shows it: a line that is far longer than any of
+// ours is cut, text by text. A file is the whole of it.
+func brief(data []byte) []byte {
+	var out []byte
+	first := true
+	for line := range bytes.Lines(data) {
+		if !first && len(line) > longLine {
+			var event any
+			dec := json.NewDecoder(bytes.NewReader(line))
+			dec.UseNumber()
+			if dec.Decode(&event) == nil {
+				if cut, err := json.Marshal(shortened(event)); err == nil {
+					line = append(cut, '\n')
+				}
+			}
+		}
+		first = false
+		out = append(out, line...)
+	}
+	return out
+}
+
+// shortened is a JSON value without what makes it long.
+func shortened(v any) any {
+	switch v := v.(type) {
+	case string:
+		if len(v) > longText {
+			return strings.ToValidUTF8(v[:longText], "") + "…"
+		}
+		return v
+	case []any:
+		short := make([]any, 0, min(len(v), manyItems))
+		for _, item := range v[:min(len(v), manyItems)] {
+			short = append(short, shortened(item))
+		}
+		return short
+	case map[string]any:
+		short := map[string]any{}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if len(short) == manyItems {
+				break
+			}
+			name, _ := shortened(key).(string)
+			short[name] = shortened(v[key])
+		}
+		return short
+	default:
+		return v
+	}
+}
+
+// withTrace reads the trace from elsewhere that the path names, in its turn:
+// the whole of it, or what read leaves of it.
+func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*recording) error) error {
 	kept, ok := s.traces.find(r.PathValue("id"))
 	if !ok {
 		return errNoTrace
@@ -151,7 +216,11 @@ func (s *Server) withTrace(r *http.Request, use func(*recording) error) error {
 		return nil // the visitor has left
 	}
 	defer s.done(r)
-	header, events, sc, err := readTrace(kept.data)
+	data := kept.data
+	if read != nil {
+		data = read(data)
+	}
+	header, events, sc, err := readTrace(data)
 	if err != nil {
 		return fmt.Errorf("web: a trace that was read before: %w", err)
 	}
@@ -160,7 +229,7 @@ func (s *Server) withTrace(r *http.Request, use func(*recording) error) error {
 
 // showTrace is the page of a trace from elsewhere.
 func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
-	return s.withTrace(r, func(made *recording) error { return s.tracePage(w, r, made) })
+	return s.withTrace(r, brief, func(made *recording) error { return s.tracePage(w, r, made) })
 }
 
 func (s *Server) tracePage(w http.ResponseWriter, r *http.Request, made *recording) error {
@@ -188,7 +257,7 @@ func (s *Server) tracePage(w http.ResponseWriter, r *http.Request, made *recordi
 // traceLanes are the lanes of a trace from elsewhere around a row, as a part
 // of its page.
 func (s *Server) traceLanes(w http.ResponseWriter, r *http.Request) error {
-	return s.withTrace(r, func(made *recording) error { return answerLanes(w, r, made) })
+	return s.withTrace(r, brief, func(made *recording) error { return answerLanes(w, r, made) })
 }
 
 // exportTrace answers with a trace from elsewhere as a file.
@@ -197,7 +266,7 @@ func (s *Server) exportTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.withTrace(r, func(made *recording) error {
+	return s.withTrace(r, nil, func(made *recording) error {
 		return s.answerFile(w, r, format, export.Run{Header: made.header, Events: made.events, Scenario: made.sc}, link.State{Scenario: made.sc})
 	})
 }

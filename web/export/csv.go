@@ -126,7 +126,7 @@ func jsonText(v any) (string, error) {
 
 var (
 	plainNumber = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
-	formula     = regexp.MustCompile(`^[\s\x00]*[=+\-@＝＋－＠]|^[\t\r\n]`)
+	formula     = regexp.MustCompile(`^[\s\x00]*[=+\-@＝＋－＠\t\r\n]`)
 )
 
 // inert is a cell that no spreadsheet takes for a formula: what looks like one

@@ -329,6 +329,7 @@ func FuzzNames(f *testing.F) {
 		f.Add(text, "B", "EXAMPLE_LOCK", text)
 		f.Add("A", text, text, "Title")
 	}
+	f.Add("0", "1", "0", "   \t") // blanks, and what a spreadsheet takes off with them
 	f.Fuzz(func(t *testing.T, first, second, key, title string) {
 		if first == second {
 			return

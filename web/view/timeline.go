@@ -617,12 +617,17 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 	return out
 }
 
-// ShortOwner shortens an owner id to its ends.
+// ShortOwner shortens an owner id to its ends. One from elsewhere may have any
+// characters, which stay whole.
 func ShortOwner(id string) string {
 	if len(id) <= 9 {
 		return id
 	}
-	return id[:4] + "…" + id[len(id)-3:]
+	runes := []rune(id)
+	if len(runes) <= 9 {
+		return id
+	}
+	return string(runes[:4]) + "…" + string(runes[len(runes)-3:])
 }
 
 // millis is a time as Redis counts it.
