@@ -63,7 +63,7 @@ func compressed(next http.Handler) http.Handler {
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &recorder{ResponseWriter: w, status: http.StatusOK}
+		rec := &recorder{ResponseWriter: w, status: http.StatusOK, patience: s.patience}
 		next.ServeHTTP(rec, r)
 		s.meter.requests.WithLabelValues(strconv.Itoa(rec.status)).Inc()
 		s.log.InfoContext(r.Context(), "request",
@@ -72,12 +72,21 @@ func (s *Server) logged(next http.Handler) http.Handler {
 	})
 }
 
-// recorder notes what was answered.
+// How long a visitor may take to read an answer: the server's patience, and
+// more for what is long.
+const (
+	usualPatience = 20 * time.Second
+	slowest       = 32 << 10 // bytes a second
+)
+
+// recorder notes what was answered, and ends the connection to who does not
+// read it.
 type recorder struct {
 	http.ResponseWriter
 
-	status int
-	bytes  int64
+	status   int
+	bytes    int64
+	patience time.Duration
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -86,6 +95,8 @@ func (r *recorder) WriteHeader(status int) {
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
+	until := time.Now().Add(r.patience + time.Duration(len(b))*time.Second/slowest)
+	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(until) // a test's recorder has none
 	n, err := r.ResponseWriter.Write(b)
 	r.bytes += int64(n)
 	return n, err //nolint:wrapcheck // a writer's own

@@ -17,6 +17,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
@@ -59,6 +60,7 @@ type Server struct {
 	proxies   []netip.Prefix
 	listening net.Addr // nil where nobody has said
 	upgrader  websocket.Upgrader
+	patience  time.Duration // for who reads an answer
 	meter     *meter
 	refusals  *refusalLog
 	static    *static.Files
@@ -94,7 +96,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
 	s.upgrader = newUpgrader(s.sameOrigin)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -599,5 +600,41 @@ func TestPagesAreCompressed(t *testing.T) {
 	}
 	if res, body := s.do(t, http.MethodGet, "/", nil, "Accept-Encoding", "identity"); res.Header.Get("Content-Encoding") != "" || !strings.Contains(body, "<html") {
 		t.Errorf("uncompressed it comes as %q", res.Header.Get("Content-Encoding"))
+	}
+}
+
+// Who asks and never reads is let go, and holds nothing any more.
+func TestWhoNeverReadsIsLetGo(t *testing.T) {
+	s, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	web.SetPatience(s, 50*time.Millisecond)
+	closed := make(chan struct{}, 1)
+	h := httptest.NewUnstartedServer(s)
+	h.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			closed <- struct{}{}
+		}
+	}
+	h.Start()
+	t.Cleanup(h.Close)
+	conn, err := net.Dial("tcp", h.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	go func() { // until the server lets go
+		for {
+			if _, err := io.WriteString(conn, "GET /scenarios HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+				return
+			}
+		}
+	}()
+	select {
+	case <-closed:
+	case <-time.After(time.Minute):
+		t.Error("it is still served")
 	}
 }

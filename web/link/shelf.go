@@ -1,6 +1,7 @@
 package link
 
 import (
+	"container/list"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -9,15 +10,28 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
-// Limits of a shelf in memory; one on disk is as large as the disk.
-const (
-	maxKept      = 10_000
-	maxKeptBytes = 32 << 20
+// Limits are what a shelf keeps at most. Beyond them the links go that nobody
+// has made or opened for longest.
+type Limits struct {
+	Links int           // entries
+	Bytes int           // of all texts together
+	Age   time.Duration // since a link was last made or opened
+}
+
+// MemoryLimits and FolderLimits are those of a shelf in memory and in a folder.
+var (
+	MemoryLimits = Limits{10_000, 32 << 20, 365 * 24 * time.Hour}   //nolint:gochecknoglobals // a constant
+	FolderLimits = Limits{100_000, 512 << 20, 365 * 24 * time.Hour} //nolint:gochecknoglobals // a constant
 )
+
+// touchEvery is how often a file is told that its link was opened.
+const touchEvery = 24 * time.Hour
 
 // idLength is how many characters of a digest name a link: 66 bits.
 const idLength = 11
@@ -26,26 +40,110 @@ const idLength = 11
 var ErrNotKept = errors.New("nothing is kept under this address; it may be mistyped, or older than the server's memory")
 
 // Shelf keeps links under short ids: the same link has the same id. It is
-// safe for concurrent use.
+// safe for concurrent use; a folder is one shelf's alone.
 type Shelf struct {
-	dir string
+	dir    string // "" in memory
+	limits Limits
+	now    func() time.Time
 
 	mu    sync.Mutex
-	links map[string]string
-	order []string // of ids, oldest first
+	links map[string]*list.Element // of *entry, by id
+	order *list.List               // the one first that was not used for longest
 	bytes int
 }
 
+type entry struct {
+	id   string
+	text string // "" in a folder: the file has it
+	size int
+	used time.Time // last made or opened, in a folder to within touchEvery
+}
+
 // NewShelf keeps links in the files of a folder, or in memory where dir is
-// "": then the oldest go when it is full, and all with the process. It fails
-// where the folder cannot be made.
+// "": then all go with the process. It fails where the folder cannot be made
+// or read.
 func NewShelf(dir string) (*Shelf, error) {
-	if dir != "" {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("link: %w", err)
+	k := &Shelf{dir: dir, limits: MemoryLimits, now: time.Now, links: map[string]*list.Element{}, order: list.New()}
+	if dir == "" {
+		return k, nil
+	}
+	k.limits = FolderLimits
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("link: %w", err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("link: %w", err)
+	}
+	var there []*entry
+	for _, f := range files {
+		info, err := f.Info()
+		if err == nil && info.Mode().IsRegular() && idForm.MatchString(f.Name()) && !strings.HasPrefix(f.Name(), unfinished) {
+			there = append(there, &entry{id: f.Name(), size: int(info.Size()), used: info.ModTime()})
 		}
 	}
-	return &Shelf{dir: dir, links: map[string]string{}}, nil
+	slices.SortFunc(there, func(a, b *entry) int { return a.used.Compare(b.used) })
+	for _, e := range there {
+		k.put(e)
+	}
+	return k, k.makeRoom(0)
+}
+
+// put takes an entry as the one used last. The caller holds mu, or is alone.
+func (k *Shelf) put(e *entry) {
+	k.links[e.id] = k.order.PushBack(e)
+	k.bytes += e.size
+}
+
+// makeRoom lets go of what is too old, and of what is too much once so many
+// bytes come. The caller holds mu, or is alone.
+func (k *Shelf) makeRoom(bytes int) error {
+	for k.order.Len() > 0 {
+		oldest, _ := k.order.Front().Value.(*entry)
+		coming := min(bytes, 1)
+		if k.order.Len()+coming <= k.limits.Links && k.bytes+bytes <= k.limits.Bytes && k.now().Sub(oldest.used) <= k.limits.Age {
+			return nil
+		}
+		if k.dir != "" {
+			if err := k.remove(oldest.id); err != nil {
+				return err
+			}
+		}
+		k.forget(oldest)
+	}
+	return nil
+}
+
+// remove removes a link's file. A file that only has such a name is not ours.
+func (k *Shelf) remove(id string) error {
+	path := filepath.Join(k.dir, id)
+	text, err := os.ReadFile(path) //nolint:gosec // a name from the folder itself
+	if err == nil && identify(string(text)) == id {
+		err = os.Remove(path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("link: make room: %w", err)
+	}
+	return nil
+}
+
+func (k *Shelf) forget(e *entry) {
+	k.order.Remove(k.links[e.id])
+	delete(k.links, e.id)
+	k.bytes -= e.size
+}
+
+// use notes that a link was made or opened again. The caller holds mu.
+func (k *Shelf) use(at *list.Element) {
+	k.order.MoveToBack(at)
+	e, _ := at.Value.(*entry)
+	now := k.now()
+	if k.dir == "" || now.Sub(e.used) >= touchEvery {
+		e.used = now
+		if k.dir != "" {
+			_ = os.Chtimes(filepath.Join(k.dir, e.id), now, now) // else it goes somewhat earlier
+		}
+	}
 }
 
 // Keep keeps the link of s and returns its id.
@@ -58,22 +156,22 @@ func (k *Shelf) Keep(s State) (string, error) {
 		return "", ErrTooLong
 	}
 	id := identify(text)
-	if k.dir != "" {
-		return id, k.write(id, text)
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if _, there := k.links[id]; there {
+	if at, there := k.links[id]; there {
+		k.use(at)
 		return id, nil
 	}
-	for len(k.order) > 0 && (len(k.order) >= maxKept || k.bytes+len(text) > maxKeptBytes) {
-		k.bytes -= len(k.links[k.order[0]])
-		delete(k.links, k.order[0])
-		k.order = k.order[1:]
+	if err := k.makeRoom(len(text)); err != nil {
+		return "", err
 	}
-	k.links[id] = text
-	k.order = append(k.order, id)
-	k.bytes += len(text)
+	e := &entry{id: id, size: len(text), used: k.now()}
+	if k.dir == "" {
+		e.text = text
+	} else if err := k.write(id, text); err != nil {
+		return "", err
+	}
+	k.put(e)
 	return id, nil
 }
 
@@ -89,13 +187,13 @@ func identify(text string) string {
 	return full[:n]
 }
 
+// unfinished begins the name of a file that is being written.
+const unfinished = "new-"
+
 // write makes the whole file or none.
 func (k *Shelf) write(id, text string) error {
 	path := filepath.Join(k.dir, id)
-	if _, err := os.Stat(path); err == nil {
-		return nil
-	}
-	f, err := os.CreateTemp(k.dir, "new-*")
+	f, err := os.CreateTemp(k.dir, unfinished+"*")
 	if err != nil {
 		return fmt.Errorf("link: keep: %w", err)
 	}
@@ -113,24 +211,28 @@ var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{11,43}$`)
 
 // Find returns the link that is kept under id. It fails with ErrNotKept.
 func (k *Shelf) Find(id string) (string, error) {
-	if !idForm.MatchString(id) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	at, ok := k.links[id]
+	if !ok {
 		return "", ErrNotKept
 	}
+	e, _ := at.Value.(*entry)
+	if k.now().Sub(e.used) > k.limits.Age {
+		return "", ErrNotKept
+	}
+	text := e.text
 	if k.dir != "" {
-		text, err := os.ReadFile(filepath.Join(k.dir, id)) //nolint:gosec // the form has no path in it
+		data, err := os.ReadFile(filepath.Join(k.dir, id)) //nolint:gosec // one of our own names
 		if errors.Is(err, fs.ErrNotExist) {
+			k.forget(e)
 			return "", ErrNotKept
 		}
 		if err != nil {
 			return "", fmt.Errorf("link: find: %w", err)
 		}
-		return string(text), nil
+		text = string(data)
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	text, ok := k.links[id]
-	if !ok {
-		return "", ErrNotKept
-	}
+	k.use(at)
 	return text, nil
 }
