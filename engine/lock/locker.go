@@ -204,6 +204,9 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			if retries > 0 {
 				s.leaveLine(ctx, c)
 			}
+			if retries > 0 && l.p.Hasty && s.wait(ctx, a, &w) != nil {
+				return nil, notAcquired(ctx, nil)
+			}
 			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
 		}
@@ -274,11 +277,11 @@ type waiting struct {
 	until time.Time // the fair lock's waiters keep their place by time
 	due   time.Time // of the next poll
 	woken bool      // by a message, before that
-	first bool      // nothing was waited for yet
+	hasty bool      // the next retry comes at once
 }
 
 func (l *Locker) newWaiting(retries int) waiting {
-	w := waiting{l: l, polls: retries, first: true}
+	w := waiting{l: l, polls: retries, hasty: l.p.Hasty}
 	if l.p.Granting {
 		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval))
 	}
@@ -318,8 +321,8 @@ func (w *waiting) over(a acquisition) bool {
 // next is how long to sleep after an attempt that came to a.
 func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	o := &w.l.o
-	if w.first && w.l.p.AtOnce {
-		w.first = false
+	if w.hasty {
+		w.hasty = false
 		return 0
 	}
 	now := o.Clock.Now()
@@ -346,7 +349,7 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	l := s.l
 	d := w.next(a, s.lease.length)
-	if d > 0 || !l.p.AtOnce {
+	if d > 0 || !l.p.Hasty {
 		s.tellWait(ctx, d)
 	}
 	signal := s.wakeUp()

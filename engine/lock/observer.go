@@ -35,7 +35,10 @@ type Attempt struct {
 	Result Result
 	Count  int   // the hold count that Redis answered with, else 0
 	Token  int64 // the fencing token that came with the grant, else 0
-	Err    error
+	// Until is how long what was granted or renewed may be relied on, as
+	// [Hold.Until] says it; else the zero time.
+	Until time.Time
+	Err   error
 }
 
 // Call is what an attempt was about.

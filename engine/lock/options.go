@@ -197,7 +197,7 @@ func (o Options) withDefaults(client Redis) (Options, error) {
 		o.MaxAge = DefaultMaxAge
 	}
 	if o.Margin == 0 {
-		o.Margin = min(o.Lease/100+2*time.Millisecond, o.Lease/2)
+		o.Margin = o.Protocol.Margin(o.Lease)
 	}
 	if o.Limit == 0 {
 		o.Limit = o.Lease

@@ -257,7 +257,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	switch {
 	case granted:
 		a.hold = s.push(parent, c.Level, r.Token, sent)
-		at.Result = Acquired
+		at.Result, at.Until = Acquired, s.reliedOn()
 		if c.Level > 1 {
 			at.Result = Reentered
 		}
@@ -366,6 +366,17 @@ func (s *session) relyUntil(deadline time.Time) {
 		return
 	}
 	s.expiry = s.l.o.Clock.AfterFunc(d, "lease", (*leaseEnd)(s).ring)
+}
+
+// reliedOn is until when the lease is, the zero time of protocols that never
+// find out.
+func (s *session) reliedOn() time.Time {
+	if s.l.p.Naive {
+		return time.Time{}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.deadline
 }
 
 // leaseEnd is a session as what comes at its lease's end.

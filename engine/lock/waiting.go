@@ -117,7 +117,7 @@ func (s *session) accept(ctx context.Context, c Call) *Hold {
 	s.stopping = false
 	s.next(made.Add(min(grant/3, s.lease.renew) - s.lease.renew))
 	s.mu.Unlock()
-	s.observe(ctx, Attempt{Call: c, Result: Acquired, Count: 1})
+	s.observe(ctx, Attempt{Call: c, Result: Acquired, Count: 1, Until: until})
 	return h
 }
 

@@ -107,23 +107,22 @@ func (s *session) renew() {
 		at.Result, at.Count = Lost, 0
 	case err != nil:
 		at.Result, at.Count = Failed, 0
-		if again { // until the deadline, and sooner than usual
+		if again && !s.l.p.Naive { // until the deadline, and sooner than usual
 			s.next(sent.Add(-s.lease.renew * 3 / 4))
 		}
 	case r.Code == protocol.Granted:
-		if again && s.lost == nil {
-			if !s.l.p.Naive {
-				s.rely(sent)
-			}
+		if again && s.lost == nil && !s.l.p.Naive {
+			s.rely(sent)
 			s.next(sent)
+			at.Until = s.deadline
 		}
-	case s.l.p.Naive: // it drops the answer, and goes on
+	case s.l.p.Naive:
 		at.Result, at.Count = NotHeld, 0
-		if again {
-			s.next(sent)
-		}
 	default:
 		at.Result, at.Count, at.Err = Lost, 0, ErrLost
+	}
+	if again && s.l.p.Naive { // it drops the answer, sleeps, and goes on
+		s.next(clk.Now())
 	}
 	s.mu.Unlock()
 	if err != nil && ctx.Err() != nil && !again {

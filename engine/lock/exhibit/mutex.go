@@ -36,7 +36,11 @@ func pexpire(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 const plainRenewal = `PEXPIRE(key, lease)`
 
 // MutexBlind is the mutex of the article "Golang+Redis distributed mutex"
-// (2021): its release asks whose lock it is, and its watchdog does not.
+// (2021): its release asks whose lock it is. Its watchdog does not: it renews
+// as soon as the lock is taken, drops every answer, and is stopped after the
+// release. Whoever is refused tries again at once, and pauses after each
+// retry, the last one too. The article has a lease of 200 ms, renews every
+// 100 ms, and retries five times, 50 ms apart.
 var MutexBlind = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	Name:    "mutex-blind",
 	Lock:    setNXPX,
@@ -46,7 +50,7 @@ var MutexBlind = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	First:   map[string]string{protocol.CallLock: "SET", protocol.CallRenew: "PEXPIRE"},
 	Plain:   map[string]string{protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`, protocol.CallRenew: plainRenewal},
 	Naive:   true,
-	AtOnce:  true,
+	Hasty:   true,
 }
 
 // MutexGetDel is the hole that the same article names: it looks whose lock it

@@ -46,11 +46,17 @@ type Protocol struct {
 	// Plain are the calls that run no script, as one would write them in one.
 	Plain map[string]string
 
+	// Drift is how far clocks may part during a lease: so long before its end,
+	// unless told otherwise, a holder stops relying on it. Nil is a hundredth of
+	// the lease and two milliseconds.
+	Drift func(lease time.Duration) time.Duration
+
 	Nodes    int  // how many nodes it has unless told, 0 where it cannot have several
+	Parallel bool // all nodes are asked at once, each in a task called AskingNode
 	Numbered bool // each call has a number, and Redis refuses a smaller one
 	Granting bool // the lock is handed to the next waiter, and not raced for
 	Naive    bool // it believes for ever what it was told once
-	AtOnce   bool // its first retry comes at once, without a pause
+	Hasty    bool // it pauses after each retry, not before: the first comes at once, the last pause is for nothing
 	OneWatch bool // an owner's watchdog runs for the first of its holds only
 	Levels   bool // it names levels, so that sending a call again does no harm
 }
@@ -145,6 +151,16 @@ func (p *Protocol) Commands(call string, nodes int) int {
 		return most * nodes
 	}
 	return nodes
+}
+
+// Margin is how long before a lease's end a holder stops relying on it, unless
+// told otherwise: at most half of the lease.
+func (p *Protocol) Margin(lease time.Duration) time.Duration {
+	drift := lease/100 + 2*time.Millisecond
+	if p.Drift != nil {
+		drift = p.Drift(lease)
+	}
+	return min(drift, lease/2)
 }
 
 // AsksRedis tells whether the lock is kept in Redis at all.

@@ -34,6 +34,8 @@ var (
 // lease ends. Until then it is one node less for everybody.
 type quorum struct {
 	inTurn bool // the nodes are asked one after the other, else at once
+	sweeps bool // what no majority granted is taken back from all nodes, else from those that granted it or are silent
+	once   bool // nodes that do not answer a release are not asked again
 	drift  func(lease time.Duration) time.Duration
 }
 
@@ -46,20 +48,33 @@ var Redlock = quorum{drift: func(lease time.Duration) time.Duration { return lea
 var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }, inTurn: true}.protocol("redlock") //nolint:gochecknoglobals // a constant
 
 // Redsync asks all nodes at once, and grants clocks a drift of a hundredth of
-// the lease. Source: go-redsync/redsync.
-var Redsync = quorum{drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync") //nolint:gochecknoglobals // a constant
+// the lease. Who is refused gives its value back on every node, and so finds
+// none of its own there that came late. Its own settings are a lease of 8 s,
+// and 32 tries with a random pause of 50 to 250 ms before each but the first;
+// it renews only when told. Source: go-redsync/redsync.
+var Redsync = quorum{sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync") //nolint:gochecknoglobals // a constant
 
 func (q quorum) protocol(name string) *Protocol {
 	return &Protocol{
 		Name: name, Lock: q.lock, Unlock: q.unlock, Renew: q.renew, Force: q.force,
-		Scripts: []Script{MutexUnlock, MutexRenew},
-		First:   map[string]string{CallLock: "SET"},
-		Most:    map[string]int{CallLock: 2}, // and what was not granted is given back
-		Plain: map[string]string{CallLock: `for node in nodes do
-  SET(key, owner, 'NX', 'PX', lease)
-end`},
-		Nodes: 5,
+		Scripts:  []Script{MutexUnlock, MutexRenew},
+		First:    map[string]string{CallLock: "SET"},
+		Most:     map[string]int{CallLock: 2}, // and what was not granted is given back
+		Plain:    map[string]string{CallLock: q.plain()},
+		Drift:    q.drift,
+		Nodes:    5,
+		Parallel: !q.inTurn,
 	}
+}
+
+func (q quorum) plain() string {
+	each := "for node in nodes do"
+	if !q.inTurn {
+		each += " -- all at once"
+	}
+	return each + `
+  SET(key, owner, 'NX', 'PX', lease)
+end`
 }
 
 func (q quorum) lock(ctx context.Context, r Request) (Reply, error) {
@@ -79,7 +94,11 @@ func (q quorum) lock(ctx context.Context, r Request) (Reply, error) {
 		return Reply{}, ErrTooLate
 	}
 	entered := v.granted // and perhaps those that did not answer
-	if r.Level == 1 {
+	switch {
+	case r.Level > 1: // theirs may be the first level's
+	case q.sweeps:
+		entered = r.Nodes
+	default:
 		entered = append(entered, v.silent...)
 	}
 	q.ask(ctx, r, entered, deleteOwn)
@@ -98,7 +117,7 @@ var ErrTooLate = errors.New("lock: the majority took longer than the lease")
 
 func (q quorum) unlock(ctx context.Context, r Request) (Reply, error) {
 	v := q.ask(ctx, r, r.Nodes, deleteOwn)
-	for again := min(r.Retries, 2); again > 0 && len(v.silent) > 0 && v.yes+v.no >= r.quorum(); again-- {
+	for again := min(r.Retries, 2); !q.once && again > 0 && len(v.silent) > 0 && v.yes+v.no >= r.quorum(); again-- {
 		if r.Clock.Sleep(ctx, r.Interval) != nil || ctx.Err() != nil {
 			break
 		}
@@ -202,7 +221,7 @@ func (q quorum) ask(ctx context.Context, r Request, nodes []Redis, question func
 	asking := make([]clock.Timer, 0, len(nodes))
 	for i := range nodes {
 		switch {
-		case !q.inTurn:
+		case !q.inTurn && len(r.Nodes) > 1:
 			asking = append(asking, r.Clock.AfterFunc(0, AskingNode, func() { put(i) }))
 		case ctx.Err() == nil:
 			put(i)
