@@ -123,3 +123,24 @@ schedule: [0, {thread: A, at: unlock, do: late-copy, for: 25ms}, 0, 0, 0, 1]
 		})
 	}
 }
+
+// Which of the nodes that are asked at once is asked first, is a person's
+// choice; a lock that asks them in turn does not have it.
+func TestTheOrderOfTheNodesIsComparedToo(t *testing.T) {
+	sc := parse(t, `
+lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}
+threads: [{name: A, work: 20ms}, {name: B, start: 5ms, work: 10ms}]
+`)
+	b := toTheEnd(t, open(t, sc.WithSchedule([]scenario.Move{{}, {Choice: 2}})), 0)
+	played := compared(t, sc.WithSchedule(b.Moves), "redsync", "redlock")
+	if p := played[0]; p.Own != 1 || p.Fitted != 1 {
+		t.Errorf("redsync: %d own moves, %d fitted", p.Own, p.Fitted)
+	}
+	same(t, written(t, b.Header, b.Events), written(t, played[0].Header, played[0].Events))
+	if c, ok := played[0].Events[0].Body.(trace.Command); !ok || c.Node != 3 {
+		t.Errorf("redsync asks first: %+v", played[0].Events[0].Body)
+	}
+	if p := played[1]; p.Own != 1 || p.Fitted != 0 || p.Parted != 0 {
+		t.Errorf("redlock: %d own moves, %d fitted, parted at %v", p.Own, p.Fitted, p.Parted)
+	}
+}

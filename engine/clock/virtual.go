@@ -53,7 +53,9 @@ type Task struct {
 	Process  string // the name given to Process
 	Business bool   // begun by Go; else a timer's function
 	State    State
-	Doing    any           // what Gate or AfterFunc were told, else nil
+	Doing    any           // AtGate: what Gate was told
+	Name     string        // of a timer's function: what AfterFunc was told
+	WaitsFor string        // while Waiting: the Name of what it waits for
 	At       time.Duration // since Epoch: when it moves or moved into the queue; meaningless while Waiting
 	Paused   time.Duration // since Epoch: until when its process stands still, else 0
 	task     *task
@@ -61,9 +63,12 @@ type Task struct {
 
 func (t *task) public() Task {
 	at, _ := t.wakesAt()
-	public := Task{Process: t.process.name, Business: t.business, State: t.state, Doing: t.doing, At: at, task: t}
+	public := Task{Process: t.process.name, Business: t.business, State: t.state, Doing: t.doing, Name: t.name, At: at, task: t}
 	if t.process.pausedUntil > t.v.now {
 		public.Paused = t.process.pausedUntil
+	}
+	if t.state == Waiting {
+		public.WaitsFor = t.waitFor.name
 	}
 	return public
 }
@@ -75,6 +80,7 @@ type task struct {
 	resume  chan struct{}
 
 	state    State
+	name     string // what AfterFunc was told
 	doing    any
 	business bool
 	due      time.Duration   // for Armed, Starting, Sleeping, Working
@@ -290,18 +296,18 @@ func (p *virtualProcess) park(ctx context.Context, state State, doing any, due t
 	p.exitIfDead()
 }
 
-func (p *virtualProcess) add(state State, doing any, d time.Duration, f func()) *task {
+func (p *virtualProcess) add(state State, name string, d time.Duration, f func()) *task {
 	p.v.order++
 	t := &task{
 		v: p.v, process: p, run: f, resume: make(chan struct{}),
-		state: state, doing: doing, business: state == Starting, due: p.v.now + max(d, 0), order: p.v.order,
+		state: state, name: name, business: state == Starting, due: p.v.now + max(d, 0), order: p.v.order,
 	}
 	p.v.tasks = append(p.v.tasks, t)
 	return t
 }
 
 func (p *virtualProcess) Go(delay time.Duration, f func()) {
-	p.add(Starting, nil, delay, f)
+	p.add(Starting, "", delay, f)
 }
 
 func (p *virtualProcess) Now() time.Time {

@@ -121,7 +121,9 @@ func struckAtRandom(t *testing.T, seed uint64) *scenario.Scenario {
 		"protocol: mutex-unsafe, lease: 100ms",
 		"protocol: redlock, nodes: 3, lease: 100ms",
 		"protocol: spin",
-	}[seed%8]
+		"protocol: redsync, nodes: 3, lease: 100ms, watchdog: 30ms",
+		"protocol: mutex-blind, lease: 40ms, watchdog: 20ms",
+	}[seed%10]
 	return parse(t, "lock: {"+lock+", retry: {times: 6, interval: 9ms}}\nseed: "+fmt.Sprint(seed)+`
 threads: [{name: A, depth: 2}, {name: B, repeat: 2}, {name: C, start: 4ms, on-lost: stop}]
 defaults: {work: 5ms-60ms}

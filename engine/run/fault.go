@@ -117,26 +117,41 @@ func cutOff(f scenario.Fault) string {
 	return ""
 }
 
+// moment is where a thread is.
+type moment struct {
+	place   string
+	level   int
+	command int // its place in its call, from 1; 0 outside of calls
+	node    int // that it goes to, from 1, where there are several; else 0
+}
+
 // find finds a fault for this moment that has not struck, marks it, and tells
-// of it. Command is the place of a command in its call, 0 outside of calls.
-func (t *thread) find(place string, level, command int, wanted func(do string) bool) (scenario.Fault, bool) {
+// of it.
+func (t *thread) find(m moment, wanted func(do string) bool) (scenario.Fault, bool) {
 	for i, f := range t.r.sc.Faults {
-		here := !f.Timed && f.Thread == t.spec.Name && f.At == place &&
-			(f.Level == 0 || f.Level == level) && (f.Command == command || command == 0) && int64(f.Round) == t.round.Load()
+		here := !f.Timed && f.Thread == t.spec.Name && f.At == m.place &&
+			(f.Level == 0 || f.Level == m.level) && (f.Command == m.command || m.command == 0) && int64(f.Round) == t.round.Load()
 		if here && wanted(f.Do) && !t.dead.Load() && t.struck[i].CompareAndSwap(false, true) {
-			t.tell(described(f))
+			t.tell(m.described(f))
 			return f, true
 		}
 	}
-	return t.findArmed(place, wanted)
+	return t.findArmed(m, wanted)
+}
+
+// described is a thread's fault as its event tells it.
+func (m moment) described(f scenario.Fault) trace.Fault {
+	out := described(f)
+	out.Node = m.node
+	return out
 }
 
 // findArmed is find for the faults that were struck by hand.
-func (t *thread) findArmed(place string, wanted func(do string) bool) (scenario.Fault, bool) {
+func (t *thread) findArmed(m moment, wanted func(do string) bool) (scenario.Fault, bool) {
 	for i, f := range t.armed {
-		if momentOf(f) == place && wanted(f.Do) && !t.dead.Load() {
+		if momentOf(f) == m.place && wanted(f.Do) && !t.dead.Load() {
 			t.armed = slices.Delete(t.armed, i, i+1)
-			t.tell(described(f))
+			t.tell(m.described(f))
 			return f, true
 		}
 	}
@@ -160,14 +175,14 @@ func momentOf(f scenario.Fault) string {
 
 // take strikes one kind of fault that the business code itself commits.
 func (t *thread) take(place string, level int, do string) bool {
-	_, ok := t.find(place, level, 0, func(d string) bool { return d == do })
+	_, ok := t.find(moment{place: place, level: level}, func(d string) bool { return d == do })
 	return ok
 }
 
 // strike lets the faults happen that need no call.
 func (t *thread) strike(place string, level int) {
 	for {
-		f, ok := t.find(place, level, 0, anyFault)
+		f, ok := t.find(moment{place: place, level: level}, anyFault)
 		if !ok {
 			return
 		}
@@ -179,7 +194,7 @@ func (t *thread) strike(place string, level int) {
 // while it went on.
 func (t *thread) strikeArmed() {
 	for {
-		f, ok := t.findArmed(scenario.AtWork, anyFault)
+		f, ok := t.findArmed(moment{place: scenario.AtWork}, anyFault)
 		if !ok {
 			return
 		}
@@ -256,9 +271,9 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 		return broken(ctx, err)
 	}
 	loseReply := false
-	nth := p.t.redis.next(call)
+	here := moment{call.Name, call.Level, p.t.redis.next(call, p.node, p.t.r.protocol().Parallel), p.t.r.nodeNumber(p.node)}
 	for {
-		f, ok := p.t.find(call.Name, call.Level, nth, ofCall)
+		f, ok := p.t.find(here, ofCall)
 		if !ok {
 			break
 		}

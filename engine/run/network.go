@@ -79,7 +79,7 @@ func (n *network) copyOf(t clock.Task) *lateCopy {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	i := slices.IndexFunc(n.copies, func(c *lateCopy) bool { return c.name == t.Doing })
+	i := slices.IndexFunc(n.copies, func(c *lateCopy) bool { return c.name == t.Name })
 	if i < 0 {
 		return nil
 	}

@@ -25,6 +25,7 @@ const (
 	NextArrive  Next = "arrive"  // a delayed Call reaches Redis
 	NextCopy    Next = "copy"    // a late copy of Call reaches Redis
 	NextAsk     Next = "ask"     // Call, under way to several nodes at once, asks Node
+	NextEnd     Next = "end"     // gives up: Call was its last
 	NextNothing Next = "nothing" // it has ended, or hangs
 )
 
@@ -75,9 +76,6 @@ func (s *Stepper) Options() []Option {
 			} else if task.Process == t.spec.Name && o.Next != NextNothing {
 				background = append(background, o)
 			}
-		}
-		if asks := func(o Option) bool { return o.Next == NextAsk }; business.Why == AwaitsOwn && slices.ContainsFunc(background, asks) {
-			business.Why = AwaitsNode
 		}
 		business.Armed = slices.Clone(t.armed)
 		list = append(append(list, business), background...)
@@ -136,7 +134,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 			o.Next = NextAsk
 		}
 	case clock.Armed:
-		switch task.Doing {
+		switch task.Name {
 		case lock.Watchdog:
 			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, s.r.protocol().FirstCommand(lock.CallRenew)
 		case delayed:
@@ -145,12 +143,19 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 			o.Next = NextAsk
 		}
 	}
+	if o.Next == NextRetry && o.Call.Name == lock.CallLock && o.Retries != scenario.Unlimited && o.Call.Attempt > o.Retries+1 {
+		o.Next = NextEnd
+	}
 	// Without a watchdog it asks all the same, for a whole lease.
 	o.Handed = o.Next == NextRetry && o.Call.Name == lock.CallLock && t.handed.Load() && s.r.sc.Lock.Watchdog > 0
 	switch {
 	case choice >= 0:
 	case t.stalls.Load() && !o.Background:
 		o.Next, o.Why = NextNothing, Hangs
+	case task.State == clock.Waiting && task.WaitsFor == protocol.AskingNode:
+		o.Next, o.Why = NextNothing, AwaitsNode
+	case task.State == clock.Waiting && task.WaitsFor == delayed:
+		o.Next, o.Why = NextNothing, AwaitsLate
 	case task.State == clock.Waiting:
 		o.Next, o.Why = NextNothing, AwaitsOwn
 	case task.Paused > 0:

@@ -22,6 +22,7 @@ const (
 	Hangs      Why = "hangs"       // the thread hangs for ever
 	AwaitsOwn  Why = "awaits-own"  // the thread waits for its own watchdog
 	AwaitsNode Why = "awaits-node" // the thread waits for nodes that it asks
+	AwaitsLate Why = "awaits-late" // the thread waits for the answer to a delayed request
 	NeverMoves Why = "never"       // nothing happens any more
 	NoExpiry   Why = "no-expiry"   // no key runs out
 	IsArmed    Why = "armed"       // the same fault waits for its moment already
@@ -84,6 +85,8 @@ func (r *Refusal) Error() string {
 		return r.Thread + " waits for its own watchdog"
 	case AwaitsNode:
 		return r.Thread + " waits for the nodes that it asks"
+	case AwaitsLate:
+		return r.Thread + " waits for the answer to a request that is under way"
 	case NeverMoves:
 		return "nothing happens any more by itself"
 	case NoExpiry:

@@ -80,6 +80,8 @@ type recorder interface {
 	doubt(err error)
 	// down tells whether a node, from 0, does not answer a thread now.
 	down(t *thread, node int) bool
+	// since is an instant of the clients' clocks, since the run began.
+	since(at time.Time) time.Duration
 	// mayEnd is called when the run may be over: a thread hangs from now on, or
 	// nothing is under way any more.
 	mayEnd()

@@ -209,6 +209,9 @@ func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 	if a.Err != nil {
 		o.Error = a.Err.Error()
 	}
+	if !a.Until.IsZero() && t.r.protocol().Nodes > 0 {
+		o.Until = trace.MillisOf(t.r.rec.since(a.Until))
+	}
 	t.tell(o)
 }
 
@@ -238,23 +241,32 @@ type wire struct {
 	sent map[string]count // by name of call
 }
 
-// count is how many commands of a call were sent.
+// count is how many commands of a call were sent, to each node.
 type count struct {
 	call lock.Call
-	n    int
+	to   map[int]int
 }
 
-// next is the place of the command in its call, from 1.
-func (w *wire) next(call lock.Call) int {
+// next is the place of a command to a node in its call, from 1. Where all nodes
+// are asked at once, the nth is the one to node n, whichever goes first: the
+// next round begins after the last node.
+func (w *wire) next(call lock.Call, node int, parallel bool) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.sent[call.Name]
 	if c.call != call {
-		c = count{call: call}
+		c = count{call, map[int]int{}}
+		w.sent[call.Name] = c
 	}
-	c.n++
-	w.sent[call.Name] = c
-	return c.n
+	c.to[node]++
+	if parallel {
+		return (c.to[node]-1)*len(w.taps) + node + 1
+	}
+	all := 0
+	for _, n := range c.to {
+		all += n
+	}
+	return all
 }
 
 // answered lets the commands of the next call be counted from its beginning,

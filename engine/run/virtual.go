@@ -419,6 +419,8 @@ func (s *Stepper) down(t *thread, node int) bool {
 	return n.down || n.cut[t.spec.Name]
 }
 
+func (s *Stepper) since(at time.Time) time.Duration { return at.Sub(clock.Epoch) }
+
 func (s *Stepper) mayEnd() {}
 
 // stuck tells whether threads are left and all of them hang for ever.

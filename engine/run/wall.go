@@ -221,6 +221,8 @@ func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 
 func (w *wall) down(*thread, int) bool { return false }
 
+func (w *wall) since(at time.Time) time.Duration { return at.Sub(w.start) }
+
 func (w *wall) mayEnd() {
 	select {
 	case w.wake <- struct{}{}:

@@ -12,23 +12,23 @@ import (
 
 // Limits, each named with its reason.
 const (
-	MaxBytes     = 64 << 10         // of a file: a thousand times the usual, and little to parse
-	MaxThreads   = 16               // columns that a person can still follow
-	MaxName      = 12               // characters of a thread's name: the head of a column
-	MaxTitle     = 120              // characters: a line
-	MaxKey       = 64               // characters of the lock's key: a cell of the table
-	MaxDepth     = 16               // levels: deeper recursion shows nothing new
-	MaxRepeat    = 100              // rounds of a thread
-	MaxRetries   = 1000             // of one acquisition
-	MaxInterval  = time.Minute      // between retries, and of their jitter
-	MaxDuration  = time.Hour        // of a lease, of work, of a start: within a run's limits
-	MaxFaults    = 64               // a list that a person wrote
-	MaxDecisions = 10_000           // of a schedule: as long as the longest runs
-	MaxChoice    = 2*MaxThreads - 1 // every thread and its watchdog
-	MaxSchedule  = 24 * time.Hour   // an instant in a schedule: beyond any run that ends
-	MaxNodes     = 9                // of a quorum: more teach nothing new
-	MaxSize      = 1_000_000        // of a resource, and of its limit
-	MaxSeed      = 1<<63 - 1        // so that it survives every JSON reader
+	MaxBytes     = 64 << 10       // of a file: a thousand times the usual, and little to parse
+	MaxThreads   = 16             // columns that a person can still follow
+	MaxName      = 12             // characters of a thread's name: the head of a column
+	MaxTitle     = 120            // characters: a line
+	MaxKey       = 64             // characters of the lock's key: a cell of the table
+	MaxDepth     = 16             // levels: deeper recursion shows nothing new
+	MaxRepeat    = 100            // rounds of a thread
+	MaxRetries   = 1000           // of one acquisition
+	MaxInterval  = time.Minute    // between retries, and of their jitter
+	MaxDuration  = time.Hour      // of a lease, of work, of a start: within a run's limits
+	MaxFaults    = 64             // a list that a person wrote
+	MaxDecisions = 10_000         // of a schedule: as long as the longest runs
+	MaxChoice    = 255            // every thread, its watchdog, and its question to each node
+	MaxSchedule  = 24 * time.Hour // an instant in a schedule: beyond any run that ends
+	MaxNodes     = 9              // of a quorum: more teach nothing new
+	MaxSize      = 1_000_000      // of a resource, and of its limit
+	MaxSeed      = 1<<63 - 1      // so that it survives every JSON reader
 )
 
 // Values of Scenario.Policy.
@@ -120,6 +120,9 @@ type Retry struct {
 	Wait                 string        // WaitPoll or WaitNotify: what the protocol does
 	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
 }
+
+// Pause is how long a thread waits between two attempts.
+func (r Retry) Pause() Range { return Range{r.Interval + r.JitterMin, r.Interval + r.JitterMax} }
 
 // Values of Scenario.Kind.
 const (

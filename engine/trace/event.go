@@ -152,6 +152,10 @@ type Outcome struct {
 	Token   int64  `json:"token,omitempty"` // the fencing token that came with the grant
 	Error   string `json:"error,omitempty"`
 
+	// Of a lock that is granted or renewed by several nodes, none of which says
+	// it: since the run began, how long its holder may rely on it.
+	Until Millis `json:"until_ms,omitempty"`
+
 	// Of an unlock: it undoes a lock call whose fate is not known, or whose
 	// grant came too late. Nothing need have been held.
 	GivesBack bool `json:"gives_back,omitempty"`
