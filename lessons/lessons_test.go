@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"relock/engine"
 	"relock/engine/check"
@@ -69,6 +70,23 @@ func TestScenariosKeepTheirWord(t *testing.T) {
 // wrong is so at any speed.
 var slower = []int{3, 8, 20}
 
+// longest is how long a scenario may last that is run on the wall clock here.
+const longest = 5 * time.Second
+
+// lasts is how long a scenario takes on the virtual clock.
+func lasts(t *testing.T, sc *scenario.Scenario) time.Duration {
+	t.Helper()
+	run, err := engine.Start(t.Context(), sc, engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	events, _ := run.Log().Since(0)
+	return events[len(events)-1].At.Duration()
+}
+
 // What needs no fault of Redis itself comes out the same on a real one.
 func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 	external, err := store.Connect(t.Context(), storetest.URL(t))
@@ -101,6 +119,9 @@ func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 			}
 			if slices.ContainsFunc(sc.Faults, func(f scenario.Fault) bool { return f.Timed }) {
 				continue
+			}
+			if lasts(t, sc) > longest {
+				continue // its seconds would really pass, three times over
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
