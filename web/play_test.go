@@ -383,6 +383,31 @@ func TestALateCopyIsStepped(t *testing.T) {
 	}
 }
 
+// Each of the nodes that are asked at once is an option of its own.
+func TestANodeIsAsked(t *testing.T) {
+	p := open(t, nil).page(t)
+	p.must(object{"do": "open", "scenario": "lock: {protocol: redsync, nodes: 3, lease: 8s, watchdog: off}\nthreads: [{name: A}]"})
+	p.must(object{"do": "step", "branch": 0, "thread": "A"})
+	options := p.branches[0].tip().Options
+	if len(options) != 4 || options[0] != (view.Option{Thread: "A", Choice: -1, Why: "waits for the nodes that it asks"}) ||
+		options[3] != (view.Option{Thread: "A", Background: true, Node: 3, Can: true, Choice: 2, Does: "asks node 3: SET … in lock, level 1"}) {
+		t.Errorf("the options are %+v", options)
+	}
+	if refused, _ := p.ask(object{"do": "step", "branch": 0, "thread": "A"}); refused != "A waits for the nodes that it asks." {
+		t.Errorf("A itself: %q", refused)
+	}
+	for _, node := range []int{2, 3, 1} {
+		p.must(object{"do": "step", "branch": 0, "thread": "A", "background": true, "node": node})
+	}
+	rows := p.branches[0].rows
+	if len(rows) != 4 || !strings.Contains(rows[0], `"node":2`) && !strings.Contains(rows[0], "node 2") {
+		t.Errorf("%d rows, the first is %s", len(rows), rows[0])
+	}
+	if got := p.branches[0].tip().Options[0].Does; !strings.HasPrefix(got, "ends its work") {
+		t.Errorf("A: %q", got)
+	}
+}
+
 // The dialog offers every fault that exists, with what it is given.
 func TestEveryFaultCanBeStruckByHand(t *testing.T) {
 	list := view.FaultKinds(words.English)

@@ -125,7 +125,7 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 
 func TestNothingThatIsRefusedStaysEnglish(t *testing.T) {
 	for _, why := range []run.Why{
-		run.IsOver, run.NoChoice, run.IsPast, run.HasEnded, run.Waits, run.IsPaused, run.AfterOther, run.Hangs, run.AwaitsOwn, run.AwaitsNode, run.NeverMoves,
+		run.IsOver, run.NoChoice, run.IsPast, run.HasEnded, run.Waits, run.IsPaused, run.AfterOther, run.Hangs, run.AwaitsOwn, run.AwaitsNode, run.AwaitsLate, run.NeverMoves,
 		run.NoExpiry, run.IsArmed, run.NoWatchdog, run.NoKey, run.NoScripts, run.NothingYet, run.IsDown, run.IsUp,
 		run.NotAhead, run.NoData, run.LastUnlock, run.OnItsWay,
 		run.NotLive, run.IsSuspended, run.GoesOn, run.IsGated, run.IsNotGated, run.NobodyWaits, run.NoAction,

@@ -182,6 +182,8 @@ func does(l words.Language, o run.Option) string {
 			return l.Say("a late copy of %s's %s arrives", o.Thread, o.Call.Name)
 		}
 		return l.Say("a late copy of %s's %s, level %d, arrives", o.Thread, o.Call.Name, o.Call.Level)
+	case run.NextEnd:
+		return l.Say("gives up: no retry is left")
 	default:
 		return ""
 	}
@@ -229,6 +231,8 @@ func whyNot(l words.Language, o run.Option) string {
 		return l.Say("waits for its watchdog")
 	case run.AwaitsNode:
 		return l.Say("waits for the nodes that it asks")
+	case run.AwaitsLate:
+		return l.Say("waits for an answer")
 	default:
 		if o.Ended == "" {
 			return l.Say("ended with the run")

@@ -63,6 +63,8 @@ func refusal(l words.Language, r *run.Refusal) string { //nolint:cyclop,funlen /
 		return l.Say("%s waits for its own watchdog.", r.Thread)
 	case run.AwaitsNode:
 		return l.Say("%s waits for the nodes that it asks.", r.Thread)
+	case run.AwaitsLate:
+		return l.Say("%s waits for the answer to a request that is under way.", r.Thread)
 	case run.NeverMoves:
 		return l.Say("Nothing happens any more by itself.")
 	case run.NoExpiry:

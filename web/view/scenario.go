@@ -59,8 +59,8 @@ type Thread struct {
 	Depth    int
 	Work     string
 	Retries  int
-	Endless  bool // it asks until it has the lock, and Retries says nothing
-	Interval string
+	Endless  bool   // it asks until it has the lock, and Retries says nothing
+	Interval string // between two of them
 	Of       string // what it belongs to: "process balancer-1", or ""
 }
 
@@ -94,7 +94,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	for i, t := range sc.Threads {
 		s.Threads = append(s.Threads, Thread{
 			Name: t.Name, Ordinal: i, Start: scenario.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),
-			Retries: max(t.Retry.Times, 0), Endless: t.Retry.Times == scenario.Unlimited, Interval: scenario.Duration(t.Retry.Interval),
+			Retries: max(t.Retry.Times, 0), Endless: t.Retry.Times == scenario.Unlimited, Interval: t.Retry.Pause().String(),
 			Of: belonging(l, sc, t),
 		})
 	}

@@ -431,6 +431,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if b.Result == trace.Failed {
 			c.note(failure(t.l, b.Error), Plain)
 		}
+		if b.Until > 0 {
+			c.note(t.l.Say("valid until %s", t.l.Duration(b.Until.Duration())), Plain)
+		}
 	case trace.Work:
 		t.work(c, stand, e.At, b)
 	case trace.Wait:

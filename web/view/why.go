@@ -465,6 +465,9 @@ func (t *Teller) acquired(e trace.Event, b trace.Outcome) string {
 	case exhibit.Spin:
 		return t.say("%s takes the spin lock: the word in its process' memory was free, and its count is now %d.", who, b.Count)
 	}
+	if text, ok := t.valid(e, b); ok {
+		return text
+	}
 	if n := t.has(e.Nodes, who); n >= quorum(e.Nodes) {
 		return t.say("%s has the lock: %d of %d nodes have its value, and %d are enough.", who, n, len(e.Nodes), quorum(e.Nodes))
 	}
@@ -488,6 +491,20 @@ func (t *Teller) acquired(e trace.Event, b trace.Outcome) string {
 	default:
 		return t.say("%s has the lock: hold count %d, and a lease of %s.", who, b.Count, left)
 	}
+}
+
+// valid says of a lock on several nodes how long it may be relied on.
+func (t *Teller) valid(e trace.Event, b trace.Outcome) (string, bool) {
+	who, lease := e.Thread, t.sc.Lock.Lease
+	if b.Until == 0 || !t.holds(e.Key, who) {
+		return "", false
+	}
+	until, length, drift := t.millis(b.Until), t.l.Duration(lease), t.l.Duration(t.protocol.Margin(lease))
+	if len(e.Nodes) == 0 {
+		return t.say("%s has the lock, valid until %s: %s from its question, less %s for clocks that drift.", who, until, length, drift), true
+	}
+	return t.say("%s has the lock on %d of %d nodes, valid until %s: %s from its question, less %s for clocks that drift.",
+		who, t.has(e.Nodes, who), len(e.Nodes), until, length, drift), true
 }
 
 func (t *Teller) reentered(e trace.Event, b trace.Outcome) string {
@@ -606,6 +623,10 @@ func (t *Teller) renewed(e trace.Event, b trace.Outcome) string {
 		return t.say("%s has said that it is there: its key stands for %s.", who, t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
 		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.call(who, b.Call).cut), t.ms(max(e.Key.PTTL, 0)))
+	case t.holds(e.Key, who) && b.Until > 0 && len(e.Nodes) > 0:
+		return t.say("%s's watchdog has renewed on %d of %d nodes: the lock is now valid until %s.", who, t.has(e.Nodes, who), len(e.Nodes), t.millis(b.Until))
+	case t.holds(e.Key, who) && b.Until > 0:
+		return t.say("%s's watchdog has renewed: the lock is now valid until %s.", who, t.millis(b.Until))
 	case t.holds(e.Key, who):
 		return t.say("%s's watchdog has renewed: the lease now has %s.", who, t.ms(max(e.Key.PTTL, 0)))
 	case other != "":
@@ -761,6 +782,8 @@ func (t *Teller) wait(e trace.Event, b trace.Wait) string {
 		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
 	case b.Why == trace.WaitNotify:
 		return t.say("%s waits to be told that the lock is free, and asks again after %s at the latest.", who, length)
+	case last.Attempt > t.spec(who).Retry.Times && t.protocol.Hasty:
+		return t.say("%s waits %s for nothing: it has no retry left, and gives up after that.", who, length)
 	case t.spec(who).Retry.Times == scenario.Unlimited:
 		return t.say("%s waits %s before it asks again: retry %d, and there is no last one.", who, length, last.Attempt)
 	default:
@@ -846,12 +869,21 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 	case scenario.FaultExtraUnlock:
 		return t.say("%s is about to unlock a second time what it has unlocked already.", who)
 	case scenario.FaultLoseRequest:
+		if b.Node > 0 {
+			return t.say("%s's %s will not reach node %d: the request is lost on the way.", who, b.At, b.Node)
+		}
 		return t.say("%s's %s will not reach Redis: the request is lost on the way.", who, b.At)
 	case scenario.FaultLoseReply:
+		if b.Node > 0 {
+			return t.say("%s will not hear what node %d answers to its %s: the reply is lost.", who, b.Node, b.At)
+		}
 		return t.say("%s will not hear what Redis answers to its %s: the reply is lost.", who, b.At)
 	case scenario.FaultLoseMessage:
 		return t.say("%s is not told: the message is lost, so that only its own timer can wake it.", who)
 	case scenario.FaultDelay:
+		if b.Node > 0 {
+			return t.say("%s's %s is held up on the way to node %d and gets there %s later.", who, b.At, b.Node, length)
+		}
 		return t.say("%s's %s is held up on the way and reaches Redis %s later.", who, b.At, length)
 	case scenario.FaultLateCopy:
 		return t.say("%s's %s is held up on the way: it fails now, and Redis runs it %s later.", who, b.At, length)

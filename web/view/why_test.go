@@ -409,7 +409,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"Redlock with a watchdog", "lock: {protocol: redlock, lease: 300ms, watchdog: 60ms, retry: {times: 2, interval: 20ms}}\nthreads: [{name: A, work: 90ms}]",
-			"A's watchdog has renewed: the lease now has 300 ms.",
+			"A's watchdog has renewed on 5 of 5 nodes: the lock is now valid until 355 ms.",
 		},
 		{
 			"a call that fails and arrives later", one + "\nlock: {lease: 1s, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 30ms}]",

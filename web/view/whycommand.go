@@ -345,7 +345,7 @@ func (t *Teller) get(c command) string {
 		default:
 			return t.say("%s's watchdog finds nothing to renew: GET answers nil, there is no key.", c.who)
 		}
-	case c.Call == lock.CallLock && c.Node == 0:
+	case c.Call == lock.CallLock && t.protocol.Nodes == 0:
 		switch {
 		case own:
 			return t.say("%s finds its own value: by GET the lock is its own, and it may enter again.", c.who)

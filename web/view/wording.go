@@ -244,6 +244,15 @@ func faultName(l words.Language, do string) string {
 // fault words what went wrong in a thread or on its way to Redis.
 func fault(l words.Language, b trace.Fault) string {
 	length := l.Duration(b.ForMS.Duration())
+	switch {
+	case b.Node == 0:
+	case b.Do == scenario.FaultLoseRequest:
+		return l.Say("fault: the request to node %d is lost", b.Node)
+	case b.Do == scenario.FaultLoseReply:
+		return l.Say("fault: the reply of node %d is lost", b.Node)
+	case b.Do == scenario.FaultDelay:
+		return l.Say("fault: the request to node %d is delayed by %s", b.Node, length)
+	}
 	switch b.Do {
 	case run.FaultResume:
 		return l.Say("goes on")
