@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"strconv"
 	"strings"
 	"time"
 
@@ -150,6 +151,9 @@ func (l Language) Duration(d time.Duration) string {
 // "62", "1,266.667".
 func (l Language) Millis(d time.Duration) string {
 	if d%time.Millisecond == 0 {
+		if ms := d.Milliseconds(); 0 <= ms && ms < 1000 { // nothing to group, and most of what is said
+			return strconv.FormatInt(ms, 10)
+		}
 		return l.printer.Sprintf("%d", d.Milliseconds())
 	}
 	return l.printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
