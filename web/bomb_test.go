@@ -48,11 +48,11 @@ func compressedFrame(payload []byte) []byte {
 	return append(append(frame, 0, 0, 0, 0), payload...)
 }
 
-// A small frame that unpacks to two hundred megabytes closes its connection,
+// A small frame that unpacks to fifty megabytes closes its connection,
 // and nobody notices it in the memory.
 func TestDeflateBomb(t *testing.T) {
 	server := strings.TrimPrefix(open(t, nil).URL, "http://")
-	payload := deflated(t, 200<<20)
+	payload := deflated(t, 48<<20)
 	conn, err := net.Dial("tcp", server)
 	if err != nil {
 		t.Fatal(err)

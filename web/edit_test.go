@@ -300,6 +300,7 @@ func rows(page string) string {
 
 // Whatever a line of a trace holds, its page stays small and its file whole.
 func TestAHugeArgumentMakesNoHugePage(t *testing.T) {
+	t.Parallel()
 	const head = `{"relock":1,"scenario":{"lock":{"lease":"1s"},"threads":[{"name":"A"}]},"owners":{"锁锁锁锁锁锁锁锁锁锁":"A"},"clock":"virtual"}` + "\n"
 	for name, event := range map[string]string{
 		"an argument":    `{"seq":1,"step":1,"thread":"A","kind":"command","call":"lock","args":["HINCRBY","k","锁锁锁锁锁锁锁锁锁锁","` + strings.Repeat("锁", 2_400_000) + `"]}`,

@@ -64,6 +64,7 @@ func keys(n int) string {
 // A session says when it holds as much as it may, and goes on when a branch was
 // dropped.
 func TestASessionHoldsSoMuchAndNoMore(t *testing.T) {
+	t.Parallel()
 	p := open(t, nil).page(t)
 	p.must(object{"do": "open", "scenario": "lock: {lease: 30ms, watchdog: 10ms, retry: {times: 100, interval: 20ms}}\n" +
 		"threads: [{name: A, work: 10s}, {name: B, work: 1s}]\ndefaults: {repeat: 100}"})

@@ -654,6 +654,7 @@ func TestShutdownIsToldToAllWhoStep(t *testing.T) {
 
 // A whole class opens the page at once from one address, and starts runs.
 func TestAClassBehindOneAddress(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	const people = 300
 	failed := make(chan error, people)

@@ -218,6 +218,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 `
 
 func TestALongRunIsInThePageInPortions(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	path := s.run(t, twoThreads("base", longText, "yaml", longText))
 	frames := s.ended(t, path)
@@ -458,6 +459,7 @@ func TestALockListsWhatItKeepsWhereItFailsAndItsScenariosInReadingOrder(t *testi
 
 // Every page leads to what is said about the site, but those that a run fills.
 func TestTheFooterLeavesRunsTheirRoom(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	res, _ := s.do(t, http.MethodPost, "/runs", url.Values{"yaml": {"threads: [{name: A}]"}})
 	for path, want := range map[string]bool{
@@ -605,6 +607,7 @@ func TestPagesAreCompressed(t *testing.T) {
 
 // Who asks and never reads is let go, and holds nothing any more.
 func TestWhoNeverReadsIsLetGo(t *testing.T) {
+	t.Parallel()
 	s, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios()})
 	if err != nil {
 		t.Fatal(err)
