@@ -386,8 +386,11 @@ func TestObserverIsToldEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		type traceKey struct{}
 		c := embeddedInBubble(t)
+		var mu sync.Mutex
 		var got []string
 		note := func(ctx context.Context, format string, args ...any) {
+			mu.Lock()
+			defer mu.Unlock()
 			got = append(got, fmt.Sprint(ctx.Value(traceKey{}), ": ", fmt.Sprintf(format, args...)))
 		}
 		l := locker(t, c, lock.Options{Lease: lease, Renew: lock.NoWatchdog, Retries: 1, Interval: 10 * time.Millisecond, Observer: lock.Observer{
@@ -407,6 +410,8 @@ func TestObserverIsToldEverything(t *testing.T) {
 		_, _ = l.Lock(context.WithValue(t.Context(), traceKey{}, "request 8"), key, "b")
 		time.Sleep(lease)
 		_ = h.Unlock(ctx)
+		mu.Lock()
+		defer mu.Unlock()
 		want := []string{
 			"request 7: lock 1 of k by a: acquired after 0s",
 			"request 8: lock 1 of k by b: refused after 0s",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -102,10 +104,13 @@ func TestTheArticlesWatchdogIsBlind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client := embedded(t)
 		began := time.Now()
+		var mu sync.Mutex
 		var renewals []string
 		at := map[string][]time.Duration{}
 		l := article(t, client, exhibit.MutexBlind, lock.Observer{Attempted: func(_ context.Context, a lock.Attempt) {
 			if a.Name == lock.CallRenew {
+				mu.Lock()
+				defer mu.Unlock()
 				renewals = append(renewals, string(a.Result))
 				at["renew"] = append(at["renew"], time.Since(began))
 			}
@@ -124,10 +129,12 @@ func TestTheArticlesWatchdogIsBlind(t *testing.T) {
 		time.Sleep(100 * ms) // no key at 200 ms
 		client.Set(t.Context(), key, "another's", time.Hour)
 		time.Sleep(100 * ms) // again at 300 ms
+		mu.Lock()
 		want := []string{string(lock.Renewed), string(lock.Renewed), string(lock.NotHeld), string(lock.Renewed)}
 		if !slices.Equal(renewals, want) || !slices.Equal(at["renew"], []time.Duration{0, 100 * ms, 200 * ms, 300 * ms}) {
 			t.Errorf("%v at %v, want %v every 100ms", renewals, at["renew"], want)
 		}
+		mu.Unlock()
 		if err := h.Unlock(t.Context()); !errors.Is(err, lock.ErrNotHeld) {
 			t.Error(err)
 		}
@@ -135,6 +142,8 @@ func TestTheArticlesWatchdogIsBlind(t *testing.T) {
 			t.Error("the release deleted another's key")
 		}
 		time.Sleep(time.Second)
+		mu.Lock()
+		defer mu.Unlock()
 		if len(renewals) != len(want) {
 			t.Errorf("renewed after the release: %v", at["renew"])
 		}
@@ -145,11 +154,11 @@ func TestTheArticlesWatchdogIsBlind(t *testing.T) {
 type failing struct {
 	redis.UniversalClient
 
-	down bool
+	down atomic.Bool
 }
 
 func (f *failing) Do(ctx context.Context, args ...any) *redis.Cmd {
-	if f.down && args[0] == "PEXPIRE" {
+	if f.down.Load() && args[0] == "PEXPIRE" {
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(errors.New("connection refused"))
 		return cmd
@@ -162,9 +171,12 @@ func (f *failing) Do(ctx context.Context, args ...any) *redis.Cmd {
 func TestTheArticlesWatchdogDropsErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &failing{UniversalClient: embedded(t)}
+		var mu sync.Mutex
 		var results []lock.Result
 		l := article(t, f, exhibit.MutexBlind, lock.Observer{Attempted: func(_ context.Context, a lock.Attempt) {
 			if a.Name == lock.CallRenew {
+				mu.Lock()
+				defer mu.Unlock()
 				results = append(results, a.Result)
 			}
 		}})
@@ -173,10 +185,12 @@ func TestTheArticlesWatchdogDropsErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(50 * time.Millisecond)
-		f.down = true
+		f.down.Store(true)
 		time.Sleep(100 * time.Millisecond)
-		f.down = false
+		f.down.Store(false)
 		time.Sleep(100 * time.Millisecond)
+		mu.Lock()
+		defer mu.Unlock()
 		if want := []lock.Result{lock.Renewed, lock.Failed, lock.NotHeld}; !slices.Equal(results, want) {
 			t.Errorf("%v, want %v", results, want)
 		}
