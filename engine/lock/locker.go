@@ -417,6 +417,9 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	if s == nil {
 		s = &session{l: l, sessionKey: k, busy: make(chan struct{}, 1)}
 		s.holds = s.room[:0]
+		if l.p.Nodes > 0 {
+			s.lanes = &protocol.Lanes{Enter: s.stay, Leave: s.drop}
+		}
 		l.sessions[k] = s
 	}
 	s.users++
