@@ -53,6 +53,11 @@ module: ## Rename the module, to publish it: make module NAME=example.org/relock
 	$(GO) tool templ generate -log-level error && gofmt -w $$(git ls-files '*.go') && \
 	echo "the module is $(NAME) now: look at git diff, run make test, commit"
 
+FOR ?= 30s
+SEED ?= 1
+chaos: deps ## Lock through a network that loses, repeats and cuts, FOR=30s each lock, SEED=1
+	$(GO) test -race -count 1 -timeout 0 -v -run TestChaos ./engine/lock/locktest -chaos $(FOR) -seed $(SEED)
+
 # Debian's redis-server and chromium, where they are missing and can be had.
 deps:
 	@missing=""; \

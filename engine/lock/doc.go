@@ -64,10 +64,10 @@
 // again. Both listen from the first Lock until [Locker.Close], and lose no more
 // than time with a message that is lost. [Fenced] gives a token with each first
 // acquisition ([Hold.Token]) for a resource that refuses older ones. [Redlock]
-// takes a lock on a majority of Options.Nodes, no one of which is waited for
-// longer than a twentieth of the lease. [Reentrant] keeps {owner: hold count}
-// and nothing else, as articles draw it, and has their hole: a late copy of an
-// unlock leaves a level that was entered anew.
+// takes a lock on a majority of Options.Nodes, and waits for the others hardly
+// longer than for those. [Reentrant] keeps {owner: hold count} and nothing
+// else, as articles draw it, and has their hole: a late copy of an unlock
+// leaves a level that was entered anew.
 //
 // # What no lease can
 //

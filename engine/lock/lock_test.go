@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -420,6 +421,30 @@ func load(t *testing.T, c redis.UniversalClient) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// Who gives up is not kept by what is still to be said to Redis.
+func TestTryLockEndsWithItsContextWhileItGivesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := store.NewEmbedded(time.Time{})
+		defer func() { _ = e.Close() }()
+		n := &network{
+			UniversalClient: e.Client(),
+			loseReply:       func(call int64) bool { return call == 1 },
+			hangs:           func(call int64) bool { return call > 1 },
+		}
+		load(t, n)
+		l := locker(t, n, lock.Options{Lease: time.Minute})
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		began := time.Now()
+		_, err := l.TryLock(ctx, key, lock.NewOwner())
+		wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+		if took := time.Since(began); took != 20*time.Millisecond {
+			t.Errorf("TryLock returned after %v", took)
+		}
+		time.Sleep(2 * time.Minute) // for what it still gives back
+	})
 }
 
 // nested locks depth levels and leaves them again.

@@ -195,20 +195,26 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		case a.hold != nil:
 			return a.hold, nil
 		case a.final || (over && !errors.Is(a.err, ErrHeld)):
-			if a.unknown {
-				s.leaveLine(ctx, c)
+			if !a.unknown {
+				return nil, a.err
 			}
-			s.settle(ctx, c, a)
-			return nil, a.err
-		case over:
-			if retries > 0 {
+			left := a
+			a.abandoned = true
+			return nil, s.part(ctx, a.err, func() {
 				s.leaveLine(ctx, c)
+				s.settle(ctx, c, left)
+			})
+		case over:
+			err := fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
+			if retries > 0 && l.p.Leave != nil {
+				a.abandoned = true
+				err = s.part(ctx, err, func() { s.leaveLine(ctx, c) })
 			}
 			if retries > 0 && l.p.Hasty && s.wait(ctx, a, &w) != nil {
 				return nil, notAcquired(ctx, nil)
 			}
 			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
-			return nil, fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
+			return nil, err
 		}
 		if err := s.wait(ctx, a, &w); err != nil {
 			if !errors.Is(err, ErrClosed) {
@@ -251,6 +257,24 @@ func (l *Locker) keyedFor(key string) *protocol.Keyed {
 		l.keyed[key] = k
 	}
 	return k
+}
+
+// part says to Redis what is still to be said after a call that failed with
+// err, and ends its turn. The caller waits for that while ctx goes on.
+func (s *session) part(ctx context.Context, err error, say func()) error {
+	if ctx.Done() == nil {
+		defer s.leave()
+		say()
+		return err
+	}
+	said := s.l.o.Clock.AfterFunc(0, "settlement", func() {
+		defer s.leave()
+		say()
+	})
+	if said.Wait(ctx) != nil {
+		return notAcquired(ctx, err)
+	}
+	return err
 }
 
 // checkKey refuses a key whose companions would be in another slot of a
@@ -393,6 +417,9 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	if s == nil {
 		s = &session{l: l, sessionKey: k, busy: make(chan struct{}, 1)}
 		s.holds = s.room[:0]
+		if l.p.Nodes > 0 {
+			s.lanes = &protocol.Lanes{Enter: s.stay, Leave: s.drop}
+		}
 		l.sessions[k] = s
 	}
 	s.users++

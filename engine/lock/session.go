@@ -24,8 +24,9 @@ type session struct {
 	asked asked // of the call that waits
 	lease lease // of the hold, or of the call that asks for one
 	words protocol.Words
-	late  bool // a first acquisition went unanswered, and may still arrive
-	told  bool // the owner was told of a loss by Lock
+	late  bool            // a first acquisition went unanswered, and may still arrive
+	told  bool            // the owner was told of a loss by Lock
+	lanes *protocol.Lanes // to the nodes, nil where there is one
 
 	mu       sync.Mutex
 	signal   clock.Signal // a message has come, or the Locker was closed; nil while nobody has waited
@@ -90,6 +91,13 @@ func (s *session) wake() {
 	if s.signal != nil {
 		s.signal.Fire()
 	}
+}
+
+// stay keeps the session until drop.
+func (s *session) stay() {
+	s.l.mu.Lock()
+	defer s.l.mu.Unlock()
+	s.users++
 }
 
 // leave ends a call's turn.
@@ -317,7 +325,7 @@ func (s *session) patience() time.Duration {
 func (s *session) request(c Call) protocol.Request {
 	r := protocol.Request{
 		Words: s.words, Client: s.l.client, Key: s.key, Owner: string(s.owner), Level: c.Level, Lease: s.lease.length,
-		Nodes: s.l.nodes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
+		Nodes: s.l.nodes, Lanes: s.lanes, Clock: s.l.o.Clock, Inbox: s.l.o.Inbox,
 		Retries: s.l.o.Retries, Interval: s.l.o.Interval,
 		Patience: s.patience(), Locker: s.l.o.ID, Number: c.Number,
 	}

@@ -67,6 +67,7 @@ type Request struct {
 
 	Client Redis
 	Nodes  []Redis // Client is the first
+	Lanes  *Lanes  // the owner's to the nodes; nil for calls of nobody's
 	Key    string
 	Owner  string
 	Level  int

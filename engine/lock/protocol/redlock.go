@@ -24,19 +24,25 @@ var (
 
 // quorum is a mutex on a majority of independent nodes. A grant counts only if
 // there is time left on it, less what clocks may drift. What was not granted by
-// a majority is given back where it was granted. No node is waited for longer
-// than a twentieth of the lease, so that one that hangs costs little. It is not
-// reentrant. Source: redis.io, "Distributed Locks with Redis"; the arithmetic
-// as in go-redsync/redsync.
+// a majority is given back where it was granted. It is not reentrant. Source:
+// redis.io, "Distributed Locks with Redis"; the arithmetic as in
+// go-redsync/redsync.
 //
 // A release reaches the nodes that are up. One that does not answer is asked
 // again, at most twice and an interval apart; what it holds after that, its
 // lease ends. Until then it is one node less for everybody.
+//
+// With patient, each call waits for all nodes, a twentieth of the lease at most
+// for each. Else it is over soon after its answers decide it (see [ballot]), so
+// that a node that hangs costs little, and one that is slow may take a quarter
+// of the lease. What is on its way to a node then goes on, and [Lanes] keep it
+// before whatever its owner sends there later.
 type quorum struct {
-	inTurn bool // the nodes are asked one after the other, else at once
-	sweeps bool // what no majority granted is taken back from all nodes, else from those that granted it or are silent
-	once   bool // nodes that do not answer a release are not asked again
-	drift  func(lease time.Duration) time.Duration
+	inTurn  bool // the nodes are asked one after the other, else at once
+	patient bool // all are waited for
+	sweeps  bool // what no majority granted is taken back from all nodes, else from those that granted it or are silent
+	once    bool // nodes that do not answer a release are not asked again
+	drift   func(lease time.Duration) time.Duration
 }
 
 // Redlock asks all nodes at once, and grants clocks a drift of a hundredth of
@@ -45,14 +51,14 @@ var Redlock = quorum{drift: func(lease time.Duration) time.Duration { return lea
 
 // RedlockInTurn is Redlock as redis.io describes it: it asks one node after
 // the other.
-var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }, inTurn: true}.protocol("redlock") //nolint:gochecknoglobals // a constant
+var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }, inTurn: true, patient: true}.protocol("redlock") //nolint:gochecknoglobals // a constant
 
 // Redsync asks all nodes at once, and grants clocks a drift of a hundredth of
 // the lease. Who is refused gives its value back on every node, and so finds
 // none of its own there that came late. Its own settings are a lease of 8 s,
 // and 32 tries with a random pause of 50 to 250 ms before each but the first;
 // it renews only when told. Source: go-redsync/redsync.
-var Redsync = quorum{sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync") //nolint:gochecknoglobals // a constant
+var Redsync = quorum{patient: true, sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync") //nolint:gochecknoglobals // a constant
 
 func (q quorum) protocol(name string) *Protocol {
 	return &Protocol{
@@ -79,10 +85,7 @@ end`
 
 func (q quorum) lock(ctx context.Context, r Request) (Reply, error) {
 	sent := r.Clock.Now()
-	v := q.ask(ctx, r, r.Nodes, func(ctx context.Context, node Request) (bool, error) {
-		set, err := node.Text(ctx, "SET", node.Key, node.Owner, "NX", "PX", node.Lease.Milliseconds())
-		return set == "OK", err
-	})
+	v, giveBack := q.elect(ctx, r)
 	if ctx.Err() != nil {
 		return Reply{}, v.failed(ctx)
 	}
@@ -93,19 +96,32 @@ func (q quorum) lock(ctx context.Context, r Request) (Reply, error) {
 	case v.yes >= r.quorum(): // whoever asked gives it back
 		return Reply{}, ErrTooLate
 	}
-	entered := v.granted // and perhaps those that did not answer
-	switch {
-	case r.Level > 1: // theirs may be the first level's
-	case q.sweeps:
-		entered = r.Nodes
-	default:
-		entered = append(entered, v.silent...)
-	}
-	q.ask(ctx, r, entered, deleteOwn)
+	giveBack()
 	if v.yes+v.no >= r.quorum() {
 		return Taken(false), nil
 	}
 	return Reply{}, v.failed(ctx)
+}
+
+// elect asks all nodes for a grant, and returns how to give back what comes of
+// that.
+func (q quorum) elect(ctx context.Context, r Request) (v vote, giveBack func()) {
+	if !q.patient {
+		b := newBallot(r)
+		return b.elect(ctx), func() { b.giveBack(ctx) }
+	}
+	v = q.ask(ctx, r, r.Nodes, setOwn)
+	return v, func() {
+		entered := v.granted // and perhaps those that did not answer
+		switch {
+		case r.Level > 1: // theirs may be the first level's
+		case q.sweeps:
+			entered = r.Nodes
+		default:
+			entered = append(entered, v.silent...)
+		}
+		q.ask(ctx, r, entered, deleteOwn)
+	}
 }
 
 // AskingNode is what the tasks are called on the [clock.Clock] that each ask a
@@ -116,6 +132,9 @@ const AskingNode = "node"
 var ErrTooLate = errors.New("lock: the majority took longer than the lease")
 
 func (q quorum) unlock(ctx context.Context, r Request) (Reply, error) {
+	if !q.patient {
+		return newBallot(r).settle(ctx, deleteOwnAgain).reply(ctx, r)
+	}
 	v := q.ask(ctx, r, r.Nodes, deleteOwn)
 	for again := min(r.Retries, 2); !q.once && again > 0 && len(v.silent) > 0 && v.yes+v.no >= r.quorum(); again-- {
 		if r.Clock.Sleep(ctx, r.Interval) != nil || ctx.Err() != nil {
@@ -127,10 +146,10 @@ func (q quorum) unlock(ctx context.Context, r Request) (Reply, error) {
 }
 
 func (q quorum) renew(ctx context.Context, r Request) (Reply, error) {
-	return q.ask(ctx, r, r.Nodes, func(ctx context.Context, node Request) (bool, error) {
-		answer, err := MutexRenew.Run(ctx, node.Client, node.Keys, node.Words.owner, node.Words.lease)
-		return answer.Code == Granted, err
-	}).reply(ctx, r)
+	if !q.patient {
+		return newBallot(r).settle(ctx, question(renewOwn).inTime).reply(ctx, r)
+	}
+	return q.ask(ctx, r, r.Nodes, renewOwn).reply(ctx, r)
 }
 
 // force deletes the lock on every node, whosever it is.
@@ -145,8 +164,59 @@ func (q quorum) force(ctx context.Context, r Request) (Reply, error) {
 	return v.reply(ctx, r)
 }
 
-// nodeLimit is how long one node is waited for.
+// nodeLimit is how long one node is waited for where all are.
 func nodeLimit(lease time.Duration) time.Duration { return max(lease/20, time.Millisecond) }
+
+// slowLimit is how long one node may take where it is not waited for.
+func slowLimit(lease time.Duration) time.Duration { return max(lease/4, time.Millisecond) }
+
+// to is r for one node alone.
+func (r Request) to(node Redis) Request {
+	r.Client = node
+	return r
+}
+
+// question is what a node is asked, and whether it says yes.
+type question func(ctx context.Context, node Request) (bool, error)
+
+// within puts a question to a node for which there is so much time.
+func (q question) within(ctx context.Context, node Request, limit time.Duration) (bool, error) {
+	ctx, cancel := node.Clock.WithDeadline(ctx, node.Clock.Now().Add(limit))
+	defer cancel()
+	return q(ctx, node)
+}
+
+// inTime puts a question to a node that may be slow.
+func (q question) inTime(ctx context.Context, node Request) (bool, error) {
+	return q.within(ctx, node, slowLimit(node.Lease))
+}
+
+func setOwn(ctx context.Context, node Request) (bool, error) {
+	set, err := node.Text(ctx, "SET", node.Key, node.Owner, "NX", "PX", node.Lease.Milliseconds())
+	return set == "OK", err
+}
+
+func renewOwn(ctx context.Context, node Request) (bool, error) {
+	answer, err := MutexRenew.Run(ctx, node.Client, node.Keys, node.Words.owner, node.Words.lease)
+	return answer.Code == Granted, err
+}
+
+// deleteOwnAgain is deleteOwn for a node that may have to be asked again. That
+// it has nothing to delete then tells nothing: the first time may have done it.
+func deleteOwnAgain(ctx context.Context, node Request) (bool, error) {
+	deleted, err := question(deleteOwn).inTime(ctx, node)
+	first := err
+	for again := min(node.Retries, 2); err != nil && again > 0; again-- {
+		if node.Clock.Sleep(ctx, min(node.Interval, slowLimit(node.Lease))) != nil {
+			break
+		}
+		deleted, err = question(deleteOwn).inTime(ctx, node)
+	}
+	if first != nil && !deleted {
+		return false, first
+	}
+	return deleted, nil
+}
 
 func (r Request) quorum() int { return len(r.Nodes)/2 + 1 }
 
@@ -163,10 +233,11 @@ type vote struct {
 	errs    []error // of those, one each
 }
 
-// and is v with the answers of its silent nodes to a further question.
+// and is v with the answers of its silent nodes to the same question. That they
+// have nothing to delete then tells nothing: the first time may have done it.
 func (v vote) and(further vote) vote {
 	further.yes += v.yes
-	further.no += v.no
+	further.no = v.no
 	further.granted = append(v.granted, further.granted...)
 	return further
 }
@@ -205,18 +276,14 @@ func (e *nodesError) Unwrap() []error {
 }
 
 // ask puts a question to nodes, at once or in turn.
-func (q quorum) ask(ctx context.Context, r Request, nodes []Redis, question func(context.Context, Request) (bool, error)) vote {
+func (q quorum) ask(ctx context.Context, r Request, nodes []Redis, question question) vote {
 	type answer struct {
 		yes bool
 		err error
 	}
 	answers := make([]answer, len(nodes))
 	put := func(i int) {
-		ctx, cancel := r.Clock.WithDeadline(ctx, r.Clock.Now().Add(nodeLimit(r.Lease)))
-		defer cancel()
-		node := r
-		node.Client = nodes[i]
-		answers[i].yes, answers[i].err = question(ctx, node)
+		answers[i].yes, answers[i].err = question.within(ctx, r.to(nodes[i]), nodeLimit(r.Lease))
 	}
 	asking := make([]clock.Timer, 0, len(nodes))
 	for i := range nodes {

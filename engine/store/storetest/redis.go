@@ -3,11 +3,14 @@ package storetest
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,13 +18,32 @@ import (
 	"github.com/redis/go-redis/v9/maintnotifications"
 )
 
-// startLimit is how long a Redis may take to answer its first PING.
-const startLimit = 10 * time.Second
+// startLimit is how long a Redis may take to answer its first PING, and
+// startInterval how often it is asked.
+const (
+	startLimit    = 10 * time.Second
+	startInterval = 2 * time.Millisecond
+)
 
-// URL starts a redis-server on a free loopback port and returns its URL; it
-// stops with the test. Without redis-server the test is skipped, and fails
-// where CI is set.
-func URL(tb testing.TB) string {
+// Durable are the arguments for [Start] with which a Redis has on disk what it
+// has answered to: killed and started again, it has lost nothing.
+var Durable = []string{"--appendonly", "yes", "--appendfsync", "always"}
+
+// Server is a redis-server process on a loopback port. Its methods are for one
+// goroutine at a time.
+type Server struct {
+	// Addr is its host and port, also after a restart.
+	Addr string
+
+	dir  string
+	argv []string
+	cmd  *exec.Cmd
+}
+
+// Start starts a redis-server on a free loopback port; it stops with the test.
+// It keeps nothing on disk, unless args say otherwise. Without redis-server
+// the test is skipped, and fails where CI is set.
+func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	path, err := exec.LookPath("redis-server")
 	if err != nil {
@@ -30,39 +52,88 @@ func URL(tb testing.TB) string {
 		}
 		tb.Skip("no redis-server on this machine; `make test` installs it")
 	}
-	dir := tb.TempDir()
-	port := freePort(tb)
-	cmd := exec.Command(path, "--port", strconv.Itoa(port), "--bind", "127.0.0.1", "--dir", dir,
-		"--save", "", "--appendonly", "no", "--logfile", filepath.Join(dir, "log"))
-	if err := cmd.Start(); err != nil {
-		tb.Fatal("start redis-server: ", err)
-	}
-	tb.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
-	ctx, cancel := context.WithTimeout(tb.Context(), startLimit)
-	defer cancel()
-	c := Client(addr)
-	defer func() { _ = c.Close() }()
-	for c.Ping(ctx).Err() != nil {
-		if ctx.Err() != nil {
-			log, _ := os.ReadFile(filepath.Join(dir, "log"))
-			tb.Fatalf("redis-server did not answer in %v:\n%s", startLimit, log)
-		}
-	}
-	return "redis://" + addr
-}
-
-// Redis is a client of a server started as by URL.
-func Redis(tb testing.TB) *redis.Client {
-	tb.Helper()
-	o, err := redis.ParseURL(URL(tb))
-	if err != nil {
+	dir, port := tb.TempDir(), strconv.Itoa(freePort(tb))
+	s := &Server{Addr: net.JoinHostPort("127.0.0.1", port), dir: dir}
+	s.argv = append([]string{
+		path, "--port", port, "--bind", "127.0.0.1", "--dir", dir,
+		"--save", "", "--appendonly", "no", "--logfile", filepath.Join(dir, "log"),
+	}, args...)
+	if err := s.Restart(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	c := Client(o.Addr)
+	tb.Cleanup(s.Kill)
+	return s
+}
+
+// Kill ends the server as kill -9 does, and returns when it is gone. A server
+// that does not run is left alone.
+func (s *Server) Kill() {
+	if s.cmd == nil {
+		return
+	}
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// Stall has the server stand still until Resume: it keeps its connections,
+// takes what comes, and answers nothing.
+func (s *Server) Stall() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
+
+// Resume has the server go on, with what came meanwhile first.
+func (s *Server) Resume() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
+
+// Restart starts a server that does not run, on its port and with what it had
+// on disk. It returns when the server answers, at most 10 s later. It fails
+// where the server cannot be started or does not answer.
+func (s *Server) Restart(ctx context.Context) error {
+	if s.cmd != nil {
+		return errors.New("storetest: redis-server runs")
+	}
+	cmd := exec.Command(s.argv[0], s.argv[1:]...)
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("storetest: start redis-server: %w", err)
+	}
+	s.cmd = cmd
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	c := Client(s.Addr)
+	defer func() { _ = c.Close() }()
+	again := time.NewTicker(startInterval)
+	defer again.Stop()
+	for !s.listens(ctx) || c.Ping(ctx).Err() != nil {
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			log, _ := os.ReadFile(filepath.Join(s.dir, "log"))
+			return fmt.Errorf("storetest: redis-server did not answer in %v:\n%s", startLimit, log)
+		}
+	}
+	return nil
+}
+
+// listens tells whether the server takes connections. A client of go-redis
+// would report each time that it does not, and wait a while.
+func (s *Server) listens(ctx context.Context) bool {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", s.Addr)
+	if err != nil {
+		return false
+	}
+	_ = conn.Close()
+	return true
+}
+
+// URL starts a server as Start does and returns its URL.
+func URL(tb testing.TB) string {
+	tb.Helper()
+	return "redis://" + Start(tb).Addr
+}
+
+// Redis is a client of a server started as by Start.
+func Redis(tb testing.TB) *redis.Client {
+	tb.Helper()
+	c := Client(Start(tb).Addr)
 	tb.Cleanup(func() { _ = c.Close() })
 	return c
 }

@@ -1,0 +1,191 @@
+package protocol
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"relock/engine/clock"
+)
+
+// Lanes are one owner's ways to the nodes of one lock. What is sent on a lane
+// waits until what was sent before is over: a release does not overtake the
+// acquisition that it releases, nor meet the next one. The zero value is ready.
+// They are safe for concurrent use.
+type Lanes struct {
+	// Enter and Leave, where they are set, are called as something begins to be
+	// on its way, and when it is over.
+	Enter, Leave func()
+
+	mu   sync.Mutex
+	last map[int]clock.Timer // by node
+}
+
+// follow runs f in a task of its own, behind all others on a node's lane.
+func (l *Lanes) follow(clk clock.Clock, node int, f func()) {
+	if l.Enter != nil {
+		l.Enter()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil {
+		l.last = map[int]clock.Timer{}
+	}
+	before := l.last[node]
+	l.last[node] = clk.AfterFunc(0, AskingNode, func() {
+		if l.Leave != nil {
+			defer l.Leave()
+		}
+		if before != nil {
+			_ = before.Wait(context.Background()) // it ends at its node's limit
+			before = nil                          // else each would keep all before it
+		}
+		f()
+	})
+}
+
+// ballot is a question to all nodes at once, and what they have answered.
+type ballot struct {
+	r      Request
+	lanes  *Lanes
+	signal clock.Signal // a node has answered
+
+	mu      sync.Mutex
+	lost    bool // grants are not wanted any more
+	answers []answer
+}
+
+// answer is a node's; not given while there is none.
+type answer struct {
+	given, yes bool
+	err        error
+}
+
+func newBallot(r Request) *ballot {
+	lanes := r.Lanes
+	if lanes == nil {
+		lanes = &Lanes{}
+	}
+	return &ballot{r: r, lanes: lanes, signal: r.Clock.NewSignal(), answers: make([]answer, len(r.Nodes))}
+}
+
+// hold puts a question to all nodes at once, each behind what is on its way
+// there, and returns their answers: when all are there, when ctx has ended, or
+// soon after enough says that the rest would not change the outcome. Enough
+// also says for how long the rest is waited for then at least; 0 is not at all.
+// Nodes that have not answered go on being asked.
+func (b *ballot) hold(ctx context.Context, ask func(ctx context.Context, i int, node Request) (bool, error), enough func(vote) (bool, time.Duration)) vote {
+	lasting := context.WithoutCancel(ctx)
+	for i, node := range b.r.Nodes {
+		b.lanes.follow(b.r.Clock, i, func() {
+			yes, err := ask(lasting, i, b.r.to(node))
+			b.mu.Lock()
+			b.answers[i] = answer{given: true, yes: yes, err: err}
+			b.mu.Unlock()
+			b.signal.Fire()
+		})
+	}
+	began := b.r.Clock.Now()
+	var took time.Duration // until it was enough, 0 before
+	for {
+		v, all := b.count()
+		so := b.r.Clock.Now().Sub(began)
+		wait := b.r.Lease // each answers within its limit
+		if is, least := enough(v); is {
+			if took == 0 {
+				took = max(so, 1)
+			}
+			wait = 0
+			if least > 0 {
+				wait = took + max(laggards*took, least) - so
+			}
+		}
+		if all || wait <= 0 {
+			return v
+		}
+		if _, err := b.r.Clock.Await(ctx, wait, b.signal); err != nil {
+			v, _ = b.count()
+			return v
+		}
+	}
+}
+
+// How long nodes are waited for that would not change the outcome: some times
+// as long as the others took. On a machine that is busy all are late, and
+// candidates that leave laggards behind split the next vote. Who is refused by
+// some and may still win waits a part of the lease at least, but no longer: a
+// node that hangs must not keep its other votes from those who could win.
+const (
+	laggards    = 4
+	leastChance = time.Millisecond
+	splitChance = 100 // of the lease
+)
+
+// count is what the nodes have answered so far, and whether all have.
+func (b *ballot) count() (v vote, all bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	all = true
+	for i, a := range b.answers {
+		switch {
+		case !a.given:
+			all = false
+		case a.err != nil:
+			v.silent = append(v.silent, b.r.Nodes[i])
+			v.errs = append(v.errs, a.err)
+		case a.yes:
+			v.yes++
+			v.granted = append(v.granted, b.r.Nodes[i])
+		default:
+			v.no++
+		}
+	}
+	return v, all
+}
+
+// elect asks all nodes for a grant.
+func (b *ballot) elect(ctx context.Context) vote {
+	quorum, n := b.r.quorum(), len(b.r.Nodes)
+	return b.hold(ctx, func(ctx context.Context, _ int, node Request) (bool, error) {
+		b.mu.Lock()
+		lost := b.lost
+		b.mu.Unlock()
+		if lost {
+			return false, nil
+		}
+		return question(setOwn).inTime(ctx, node)
+	}, func(v vote) (bool, time.Duration) {
+		switch {
+		case v.yes >= quorum, v.no+len(v.silent) > n-quorum:
+			return true, leastChance
+		default:
+			return v.no > 0 && v.yes+v.no >= quorum, max(b.r.Lease/splitChance, leastChance)
+		}
+	})
+}
+
+// giveBack takes the owner's grant from the nodes that have given it, or may
+// have, and from those that do so now.
+func (b *ballot) giveBack(ctx context.Context) {
+	b.mu.Lock()
+	b.lost = true
+	b.mu.Unlock()
+	back := newBallot(b.r)
+	back.hold(ctx, func(ctx context.Context, i int, node Request) (bool, error) {
+		b.mu.Lock()
+		a := b.answers[i]
+		b.mu.Unlock()
+		// At a deeper level it may be the first one's that a silent node has.
+		if a.yes || a.err != nil && b.r.Level == 1 {
+			return question(deleteOwn).inTime(ctx, node)
+		}
+		return false, nil
+	}, func(v vote) (bool, time.Duration) { return v.yes+v.no >= b.r.quorum(), leastChance })
+}
+
+// settle asks all nodes about a lock that the owner has.
+func (b *ballot) settle(ctx context.Context, q question) vote {
+	return b.hold(ctx, func(ctx context.Context, _ int, node Request) (bool, error) { return q(ctx, node) }, func(v vote) (bool, time.Duration) {
+		return v.yes >= b.r.quorum() || v.no > len(b.r.Nodes)-b.r.quorum(), 0
+	})
+}
