@@ -567,9 +567,7 @@ func (r *run) end(t *testing.T) {
 			}
 			sleep(t.Context(), 5*time.Millisecond)
 		}
-		for _, key := range c.Keys(t.Context(), "*").Val() { //nolint:staticcheck // a Redis of our own
-			r.companions = append(r.companions, key)
-		}
+		r.companions = append(r.companions, c.Keys(t.Context(), "*").Val()...) // a Redis of our own
 	}
 	r.settled = time.Since(began)
 }
