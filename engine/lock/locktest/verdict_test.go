@@ -195,7 +195,7 @@ func linearizable(all []*tenure, keys int) porcupine.CheckResult {
 func regressions(all []*tenure) (found []string) {
 	for _, earlier := range all {
 		for _, later := range all {
-			if earlier.key == later.key && earlier.steps[0].ranout < later.steps[0].called && earlier.token >= later.token && !(earlier.token == later.token && earlier.worker == later.worker) {
+			if earlier.key == later.key && earlier.steps[0].ranout < later.steps[0].called && (earlier.token > later.token || earlier.token == later.token && earlier.worker != later.worker) {
 				found = append(found, fmt.Sprintf("token %d at %v, then %d at %v", earlier.token, earlier.steps[0].ranout, later.token, later.steps[0].ranout))
 			}
 		}
