@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -19,7 +19,7 @@ const (
 )
 
 // ErrCompared is returned by Compare for protocols that it cannot take.
-var ErrCompared = errors.New("these locks cannot be compared")
+var ErrCompared = phrase.New("compare %d to %d different locks of those that there are", MinCompared, MaxCompared)
 
 // Played is a scenario as it went with one protocol.
 type Played struct {

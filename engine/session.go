@@ -2,11 +2,11 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -21,10 +21,10 @@ const (
 // Errors of a session's methods. A move that cannot be made fails with a
 // *run.Refusal.
 var (
-	ErrBranches = fmt.Errorf("there are %d branches already; drop one first", MaxBranches)
-	ErrMoves    = fmt.Errorf("a branch can have %d moves; run the scenario as a whole instead", MaxMoves)
-	ErrNoBranch = errors.New("there is no such branch")
-	ErrNoMove   = errors.New("the branch has no such move")
+	ErrBranches = phrase.New("there are %d branches already; drop one first", MaxBranches)
+	ErrMoves    = phrase.New("a branch can have %d moves; run the scenario as a whole instead", MaxMoves)
+	ErrNoBranch = phrase.New("there is no such branch")
+	ErrNoMove   = phrase.New("the branch has no such move")
 )
 
 // Session is a scenario that a person steps through on the virtual clock: a
@@ -326,7 +326,7 @@ func (s *Session) PassTime(ctx context.Context, id, at int, to Passage, d time.D
 			why, ok = run.IsOver, false
 		}
 		if !ok {
-			return scenario.Move{}, &run.Refusal{Why: why, At: s.live.Now()}
+			return scenario.Move{}, &run.Refusal{Reason: why, At: s.live.Now()}
 		}
 		m := scenario.Move{Until: until}
 		return m, s.live.Apply(ctx, m)

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"relock/engine"
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -238,7 +239,7 @@ func wellFormed(t *testing.T, b *engine.Branch) {
 		}
 		choices := 0
 		for _, o := range p.Options {
-			if (o.Choice >= 0) == (o.Why != "") {
+			if (o.Choice >= 0) == (o.Reason != "") {
 				t.Errorf("position %d: %+v", i, o)
 			}
 			if o.Choice >= 0 {
@@ -366,11 +367,11 @@ func options(b *engine.Branch) []string {
 		if o.Node > 0 {
 			what += ", node " + strconv.Itoa(o.Node)
 		}
-		if o.Why != "" {
-			what += ": " + string(o.Why)
+		if o.Reason != "" {
+			what += ": " + string(o.Reason)
 		}
-		if o.Why == run.Waits || o.Why == run.IsPaused {
-			what += " " + scenario.Duration(o.At)
+		if o.Reason == run.Waits || o.Reason == run.IsPaused {
+			what += " " + phrase.Duration(o.At)
 		}
 		out = append(out, what+string(o.Ended))
 	}
@@ -526,7 +527,7 @@ threads: [{name: A, work: 500ms}]
 		t.Errorf("last event %+v, want the expiry at 200 ms", last)
 	}
 	var refused *run.Refusal
-	if _, err := s.PassTime(t.Context(), 0, len(b.Moves), engine.ToExpiry, 0); !errors.As(err, &refused) || refused.Why != run.NoExpiry {
+	if _, err := s.PassTime(t.Context(), 0, len(b.Moves), engine.ToExpiry, 0); !errors.As(err, &refused) || refused.Reason != run.NoExpiry {
 		t.Errorf("to the expiry of no key: %v", err)
 	}
 }

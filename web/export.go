@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"relock/engine"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
 	"relock/web/link"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -83,7 +83,7 @@ func formatOf(r *http.Request) (export.Format, error) {
 
 // sentLink reads a link's text that was sent as the body; whole, where it has
 // no position, means the run to its end. Head is what a refusal says first.
-func (s *Server) sentLink(w http.ResponseWriter, r *http.Request, head words.Text) (state link.State, whole bool, err error) {
+func (s *Server) sentLink(w http.ResponseWriter, r *http.Request, head phrase.Text) (state link.State, whole bool, err error) {
 	if err := s.sessions.Allow(address(r)); err != nil {
 		return state, false, limitError(err)
 	}
@@ -103,15 +103,12 @@ func (s *Server) sentLink(w http.ResponseWriter, r *http.Request, head words.Tex
 }
 
 // notShown answers for a run that did not come about.
-func notShown(r *http.Request, err error, head words.Text) error {
+func notShown(r *http.Request, err error, head phrase.Text) error {
 	if r.Context().Err() != nil {
 		return nil //nolint:nilerr // the visitor has left
 	}
 	l := words.From(r.Context())
-	why, known := view.Refused(l, err)
-	if !known {
-		why, known = view.NotThere(l, err, 1)
-	}
+	why, known := l.Explain(err)
 	if !known {
 		return fmt.Errorf("web: %w", err)
 	}
@@ -120,7 +117,7 @@ func notShown(r *http.Request, err error, head words.Text) error {
 
 // said is a text that is in the visitor's language already: nothing in it is
 // a verb.
-func said(text string) words.Text { return words.Text(strings.ReplaceAll(text, "%", "%%")) }
+func said(text string) phrase.Text { return phrase.Text(strings.ReplaceAll(text, "%", "%%")) }
 
 // toTheEnd plays a scenario to its end.
 func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace.Event, error) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/templates"
@@ -28,7 +29,7 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	chinese := say == words.Chinese
 	for i, known := range scenario.Protocols() {
 		l := view.Lock{
-			Name: known.Name, Summary: say.Say(words.Text(known.Summary)), Source: say.Pick(texts[i].Source, texts[i].ChineseSource),
+			Name: known.Name, Summary: say.Say(phrase.Text(known.Summary)), Source: say.Pick(texts[i].Source, texts[i].ChineseSource),
 			Guarantees: texts[i].Guarantees.In(chinese), Holes: texts[i].Holes.In(chinese), Examples: s.playedOn(known.Name, groups),
 		}
 		p.List = append(p.List, l)

@@ -13,6 +13,7 @@ import (
 	"github.com/a-h/templ"
 
 	"relock/engine"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/link"
@@ -47,7 +48,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		o.External = s.external
 	}
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
-	if why, ok := view.NotThere(words.From(r.Context()), err, o.Slow); ok {
+	if why, ok := words.From(r.Context()).Explain(err); ok {
 		e.Problem = why
 		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
@@ -60,7 +61,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 }
 
 func limitError(err error) error {
-	status, head := http.StatusTooManyRequests, words.Text("One moment, please")
+	status, head := http.StatusTooManyRequests, phrase.Text("One moment, please")
 	switch {
 	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn), errors.Is(err, session.ErrSteppingOwn):
 	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrStepping), errors.Is(err, session.ErrClosed):
@@ -93,7 +94,7 @@ func limitName(err error) string {
 }
 
 // limitText says which limit was met, and what to do.
-func limitText(err error) (text words.Text, args []any) {
+func limitText(err error) (text phrase.Text, args []any) {
 	var met *session.LimitError
 	if !errors.As(err, &met) {
 		return "The server is shutting down.", nil

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/link"
 	"relock/web/templates"
@@ -126,7 +127,7 @@ func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 }
 
 // linkProblem is the text that says what is wrong with a link.
-func linkProblem(err error) (text words.Text, args []any) {
+func linkProblem(err error) (text phrase.Text, args []any) {
 	var mistakes scenario.Mistakes
 	switch {
 	case errors.As(err, &mistakes):

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"relock/engine"
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -295,7 +296,7 @@ func (p *player) inTurn(ctx context.Context, text []byte) error {
 	return p.carryOut(ctx, text)
 }
 
-const noCommand words.Text = "There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks, lanes and trace."
+const noCommand phrase.Text = "There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks, lanes and trace."
 
 // errWrite is returned by carryOut when the page cannot be reached.
 var errWrite = errors.New("the page is gone")
@@ -322,7 +323,7 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	case errors.Is(err, errWrite), ctx.Err() != nil:
 		return err
 	}
-	refused, ok := view.Refused(p.l, err)
+	refused, ok := p.l.Explain(err)
 	var mistakes scenario.Mistakes
 	switch {
 	case ok:
@@ -340,11 +341,11 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 
 // mistakeError is a sentence about a command that makes no sense.
 type mistakeError struct {
-	text words.Text
+	text phrase.Text
 	args []any
 }
 
-func mistake(text words.Text, args ...any) error { return mistakeError{text, args} }
+func mistake(text phrase.Text, args ...any) error { return mistakeError{text, args} }
 
 func (e mistakeError) Error() string { return words.English.Say(e.text, e.args...) }
 
@@ -668,7 +669,7 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 		return mistake("One cannot run to %q; allowed: end, mark, violation, outcome.", c.To)
 	}
 	if b.Positions[len(b.Positions)-1].Over {
-		return &run.Refusal{Why: run.IsOver}
+		return &run.Refusal{Reason: run.IsOver}
 	}
 	shown, began := time.Now(), time.Now()
 	for !b.Positions[len(b.Positions)-1].Over {

@@ -18,7 +18,6 @@ import (
 	"relock/engine"
 	"relock/engine/run"
 	"relock/web/hub"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -103,7 +102,7 @@ func steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 		return l.Say("Only who started this run can steer its threads.")
 	}
 	if err := r.Steer(asked.Thread, asked.Do); err != nil {
-		sentence, _ := view.Refused(l, err)
+		sentence, _ := l.Explain(err)
 		return sentence
 	}
 	return ""

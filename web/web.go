@@ -22,6 +22,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/web/link"
@@ -217,8 +218,8 @@ func (s *Server) externalName() string {
 // statusError is an error with a page of its own.
 type statusError struct {
 	status int
-	head   words.Text
-	text   words.Text
+	head   phrase.Text
+	text   phrase.Text
 	args   []any  // of text
 	limit  string // the limit that was met, "" for none
 }
@@ -226,7 +227,7 @@ type statusError struct {
 func (e *statusError) Error() string { return string(e.head) }
 
 // refuse returns the statusError of a page with a head and a text.
-func refuse(status int, head, text words.Text, args ...any) *statusError {
+func refuse(status int, head, text phrase.Text, args ...any) *statusError {
 	return &statusError{status: status, head: head, text: text, args: args}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"relock/engine"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -272,7 +273,7 @@ func protocols(args []string, env environment) int {
 	for i, p := range scenario.Protocols() {
 		summary := string(p.Summary)
 		if *chinese {
-			summary = words.Chinese.Say(words.Text(p.Summary))
+			summary = words.Chinese.Say(phrase.Text(p.Summary))
 		}
 		fmt.Fprintf(env.out, "%-*s %s\n", width, p.Name, summary)
 		if !*long && !*chinese {

@@ -133,7 +133,7 @@ func (s *Stepper) hasScripts(ctx context.Context, n *node) (bool, error) {
 func (s *Stepper) refusal(f scenario.Fault, scripts bool) *Refusal {
 	switch {
 	case s.over:
-		return &Refusal{Why: IsOver}
+		return &Refusal{Reason: IsOver}
 	case ofRedis(f):
 		return s.refusalOfRedis(f, scripts)
 	default:
@@ -147,7 +147,7 @@ func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
 	if f.Thread != "" {
 		down = n.cut[f.Thread]
 	}
-	is, why := false, Why("")
+	is, why := false, Reason("")
 	switch f.Do {
 	case scenario.FaultEvict:
 		is, why = !n.Key(s.r.key).Exists(), NoKey
@@ -165,7 +165,7 @@ func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
 		is, why = !down, IsUp
 	}
 	if is {
-		return &Refusal{Why: why}
+		return &Refusal{Reason: why}
 	}
 	return nil
 }
@@ -185,13 +185,13 @@ func (s *Stepper) losesNothing(f scenario.Fault) *Refusal {
 	}
 	n := s.node(f)
 	if f.Do == scenario.FaultRestart && n.Empty() || f.Do == scenario.FaultFailOver && !s.lags(n, f.Behind) {
-		return &Refusal{Why: NoData}
+		return &Refusal{Reason: NoData}
 	}
 	return nil
 }
 
 func (s *Stepper) refusalOfThread(t *thread, f scenario.Fault) *Refusal {
-	refuse := func(why Why, at time.Duration) *Refusal { return &Refusal{Why: why, Thread: t.spec.Name, At: at} }
+	refuse := func(why Reason, at time.Duration) *Refusal { return &Refusal{Reason: why, Thread: t.spec.Name, At: at} }
 	switch {
 	case !t.alive():
 		return refuse(HasEnded, 0)
@@ -221,9 +221,9 @@ func (t *thread) tooLate(f scenario.Fault) *Refusal {
 	moment := momentOf(f)
 	switch {
 	case moment == scenario.AtLock && unlocking, moment == scenario.AtWork && leaving:
-		return &Refusal{Why: NotAhead, Thread: t.spec.Name, Place: moment}
+		return &Refusal{Reason: NotAhead, Thread: t.spec.Name, Place: moment}
 	case f.Do == scenario.FaultSkipUnlock && leaving && t.next.Level == 1:
-		return &Refusal{Why: LastUnlock, Thread: t.spec.Name}
+		return &Refusal{Reason: LastUnlock, Thread: t.spec.Name}
 	default:
 		return nil
 	}

@@ -180,7 +180,7 @@ func TestRefusesSaysWhatApplyDoes(t *testing.T) {
 		if asked.Over() {
 			for _, f := range handy(sc, r) {
 				var refused *run.Refusal
-				if err := asked.Refuses(t.Context(), f); !errors.As(err, &refused) || refused.Why != run.IsOver {
+				if err := asked.Refuses(t.Context(), f); !errors.As(err, &refused) || refused.Reason != run.IsOver {
 					t.Errorf("seed %d, at the end: %+v: %v", seed, f, err)
 				}
 			}

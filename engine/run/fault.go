@@ -16,6 +16,7 @@ import (
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -41,17 +42,19 @@ type Impossible struct {
 }
 
 // Error says what is not possible.
-func (i *Impossible) Error() string {
+func (i *Impossible) Error() string { return fmt.Sprintf("%v: %v", ErrFault, i.Says()) }
+
+// Says implements [phrase.Speaker].
+func (i *Impossible) Says() phrase.Wording {
 	switch {
 	case i.Cluster:
-		return fmt.Sprintf("%v: %s needs one Redis: in a cluster PUBLISH counts the listeners of one node only, and the lock could be granted twice", ErrFault, i.Protocol)
+		return phrase.Say("%s needs one Redis: in a cluster PUBLISH counts the listeners of one node only, and the lock could be granted twice", i.Protocol)
 	case i.Protocol != "":
-		return fmt.Sprintf("%v: %s has %d nodes, each a Redis of its own, which only the virtual clock has", ErrFault, i.Protocol, i.Nodes)
+		return phrase.Say("%s has %d nodes, each a Redis of its own, which only the virtual clock has", i.Protocol, i.Nodes)
 	case i.Fault != "":
-		return fmt.Sprintf("%v: faults[%d]: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it",
-			ErrFault, i.Entry, i.Fault)
+		return phrase.Say("%s: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it", fmt.Sprintf("faults[%d]", i.Entry), i.Fault)
 	default:
-		return fmt.Sprintf("%v: schedule[%d]: what a person did step by step can only be repeated on the virtual clock", ErrFault, i.Entry)
+		return phrase.Say("%s: what a person did step by step can only be repeated on the virtual clock", fmt.Sprintf("schedule[%d]", i.Entry))
 	}
 }
 
@@ -87,13 +90,13 @@ func described(f scenario.Fault) trace.Fault {
 		Do: f.Do, At: f.At, Level: f.Level, Round: f.Round, ForMS: trace.MillisOf(f.For), Scope: f.Scope, Keep: f.Keep,
 	}
 	if f.For > 0 {
-		out.For = scenario.Duration(f.For)
+		out.For = phrase.Duration(f.For)
 	}
 	if f.By > 0 {
-		out.By = scenario.Duration(f.By)
+		out.By = phrase.Duration(f.By)
 	}
 	if f.By < 0 {
-		out.By = "-" + scenario.Duration(-f.By)
+		out.By = "-" + phrase.Duration(-f.By)
 	}
 	if f.Do == scenario.FaultFailOver {
 		out.Behind = &f.Behind

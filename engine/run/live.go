@@ -52,18 +52,18 @@ func (r *Run) Controls() []Control {
 func (r *Run) Steer(thread string, a Action) error {
 	t := r.thread(thread)
 	if t == nil || r.header.Clock != trace.ClockWall {
-		return &Refusal{Why: NotLive, Thread: thread}
+		return &Refusal{Reason: NotLive, Thread: thread}
 	}
 	select {
 	case <-r.playing: // else it begins in a moment
 	case <-r.finished:
-		return &Refusal{Why: NotLive, Thread: thread}
+		return &Refusal{Reason: NotLive, Thread: thread}
 	}
 	if !t.alive() {
-		return &Refusal{Why: HasEnded, Thread: thread}
+		return &Refusal{Reason: HasEnded, Thread: thread}
 	}
 	if why := t.steer(a); why != "" {
-		return &Refusal{Why: why, Thread: thread}
+		return &Refusal{Reason: why, Thread: thread}
 	}
 	r.steered()
 	return nil
@@ -75,7 +75,7 @@ func (r *Run) steered() {
 	}
 }
 
-func (t *thread) steer(a Action) Why {
+func (t *thread) steer(a Action) Reason {
 	live := t.process.(*clock.Live) //nolint:forcetypeassert // every process of a run on the wall clock is
 	t.steering.Lock()
 	defer t.steering.Unlock()
@@ -100,7 +100,7 @@ func (t *thread) steer(a Action) Why {
 		t.fall()
 	case Gate, Ungate:
 		if t.control.Gated == (a == Gate) {
-			return map[Action]Why{Gate: IsGated, Ungate: IsNotGated}[a]
+			return map[Action]Reason{Gate: IsGated, Ungate: IsNotGated}[a]
 		}
 		t.control.Gated = a == Gate
 		live.SetGate(a == Gate)

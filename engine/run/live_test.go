@@ -44,14 +44,14 @@ func liveEvents(t *testing.T, text string, steer func(t *testing.T, r *run.Run))
 	return events
 }
 
-func do(t *testing.T, r *run.Run, thread string, a run.Action, want run.Why) {
+func do(t *testing.T, r *run.Run, thread string, a run.Action, want run.Reason) {
 	t.Helper()
 	err := r.Steer(thread, a)
 	var refused *run.Refusal
 	switch {
 	case want == "" && err != nil:
 		t.Errorf("%s %s: %v", a, thread, err)
-	case want != "" && (!errors.As(err, &refused) || refused.Why != want):
+	case want != "" && (!errors.As(err, &refused) || refused.Reason != want):
 		t.Errorf("%s %s: %v, want the refusal %s", a, thread, err, want)
 	}
 }

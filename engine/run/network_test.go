@@ -329,7 +329,7 @@ func network(w *walk) []string {
 	var list []string
 	for _, o := range w.Options() {
 		if o.Network {
-			list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %v %s", o.Thread, o.Next, o.Call, o.Why, o.At, o.First)))
+			list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %s %s %v %s", o.Thread, o.Next, o.Call, o.Reason, o.At, o.First)))
 		}
 	}
 	return list
@@ -344,7 +344,7 @@ threads: [{name: A, work: 20ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]
 		t.Helper()
 		_, err := w.StepNetwork(t.Context(), thread)
 		var why *run.Refusal
-		if !errors.As(err, &why) || why.Why != want.Why || why.Error() != want.Error() {
+		if !errors.As(err, &why) || why.Reason != want.Reason || why.Error() != want.Error() {
 			t.Errorf("%v, want %v", err, &want)
 		}
 	}
@@ -355,13 +355,13 @@ threads: [{name: A, work: 20ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]
 		if got := network(w); len(got) > 0 {
 			t.Errorf("under way before it was sent: %q", got)
 		}
-		refused(w, "A", run.Refusal{Why: run.NeverMoves})
+		refused(w, "A", run.Refusal{Reason: run.NeverMoves})
 		w.must(t, scenario.Move{Choice: 0}) // 20 ms: the unlock of A is held up
 		if got, want := network(w), []string{"A copy unlock, level 1 waits 45ms HEXISTS"}; !slices.Equal(got, want) {
 			t.Errorf("under way %q, want %q", got, want)
 		}
-		refused(w, "A", run.Refusal{Why: run.OnItsWay, Thread: "A", At: 45 * ms}) // A moves at 30 ms
-		refused(w, "B", run.Refusal{Why: run.NeverMoves})
+		refused(w, "A", run.Refusal{Reason: run.OnItsWay, Thread: "A", At: 45 * ms}) // A moves at 30 ms
+		refused(w, "B", run.Refusal{Reason: run.NeverMoves})
 		w.must(t, scenario.Move{Choice: 0}) // A unlocks again
 		w.must(t, scenario.Move{Choice: 0}) // and locks
 		return w

@@ -68,14 +68,14 @@ func TestWhichNodeIsAskedFirstIsChosen(t *testing.T) {
 	if got, want := asking(w, "A"), []string{"ask lock 1 SET", "ask lock 2 SET", "ask lock 3 SET"}; !slices.Equal(got, want) {
 		t.Fatalf("A would %q, want %q", got, want)
 	}
-	if o := business(w, "A"); o.Next != run.NextNothing || o.Why != run.AwaitsNode {
-		t.Errorf("A itself: %s, %s", o.Next, o.Why)
+	if o := business(w, "A"); o.Next != run.NextNothing || o.Reason != run.AwaitsNode {
+		t.Errorf("A itself: %s, %s", o.Next, o.Reason)
 	}
 	var refused *run.Refusal
-	if _, err := w.StepThread(t.Context(), "A", false); !errors.As(err, &refused) || refused.Why != run.AwaitsNode {
+	if _, err := w.StepThread(t.Context(), "A", false); !errors.As(err, &refused) || refused.Reason != run.AwaitsNode {
 		t.Errorf("A itself cannot move: %v", err)
 	}
-	if _, err := w.StepNode(t.Context(), "A", 4); !errors.As(err, &refused) || refused.Why != run.NeverMoves {
+	if _, err := w.StepNode(t.Context(), "A", 4); !errors.As(err, &refused) || refused.Reason != run.NeverMoves {
 		t.Errorf("there is no node 4: %v", err)
 	}
 	for _, node := range []int{3, 1, 2} {
@@ -186,14 +186,14 @@ func TestWhatAThreadWaitsFor(t *testing.T) {
 threads: [{name: A, work: 10ms}]
 faults: [{thread: A, at: lock, do: delay, for: 30ms}]
 `), scenario.Move{})
-	if o := business(w, "A"); o.Why != run.AwaitsLate {
-		t.Errorf("on its way: %s, %s", o.Next, o.Why)
+	if o := business(w, "A"); o.Reason != run.AwaitsLate {
+		t.Errorf("on its way: %s, %s", o.Next, o.Reason)
 	}
 	w = begin(t, parse(t, `
 lock: {protocol: mutex-blind, lease: 1s, watchdog: off, retry: {times: 1, interval: 50ms}}
 threads: [{name: A, work: 500ms}, {name: B, start: 5ms}]
 `), scenario.Move{}, scenario.Move{}, scenario.Move{})
-	if o := business(w, "B"); o.Next != run.NextEnd || o.Why != run.Waits || o.At != 55*time.Millisecond || o.Call.Name != lock.CallLock {
+	if o := business(w, "B"); o.Next != run.NextEnd || o.Reason != run.Waits || o.At != 55*time.Millisecond || o.Call.Name != lock.CallLock {
 		t.Errorf("after the last retry: %+v", o)
 	}
 	w.must(t, scenario.Move{})

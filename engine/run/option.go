@@ -42,7 +42,7 @@ type Option struct {
 	Node       int              // that gets it, from 1, where there are several and it is known; else 0
 	Retries    int              // how many there are in all
 	Handed     bool             // NextRetry hears that it was handed the lock, and need not ask
-	Why        Why              // it cannot move, or ""
+	Reason     Reason           // it cannot move, or ""
 	At         time.Duration    // the instant at which it can, where Why is Waits or IsPaused
 	Ended      trace.Result     // where it has
 	Armed      []scenario.Fault // that wait for their moment in it
@@ -55,12 +55,12 @@ func (s *Stepper) Options() []Option {
 	var list []Option
 	pending := s.clock.Pending()
 	for _, t := range s.r.threads {
-		business := Option{Thread: t.spec.Name, Choice: -1, Next: NextNothing, Why: HasEnded}
+		business := Option{Thread: t.spec.Name, Choice: -1, Next: NextNothing, Reason: HasEnded}
 		if ended, ok := t.result.Load().(trace.Result); ok {
 			business.Ended = ended
 		}
 		if t.stalls.Load() {
-			business.Why = Hangs
+			business.Reason = Hangs
 		}
 		var background []Option
 		for i, task := range s.ready {
@@ -97,7 +97,7 @@ func (s *Stepper) appendArrival(list []Option, task clock.Task, choice int) []Op
 	}
 	o := Option{Thread: c.thread, Network: true, Choice: choice, Next: NextCopy, Call: c.call, First: s.r.protocol().FirstCommand(c.call.Name), At: task.At}
 	if choice < 0 {
-		o.Why = Waits
+		o.Reason = Waits
 	}
 	return append(list, o)
 }
@@ -151,17 +151,17 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	switch {
 	case choice >= 0:
 	case t.stalls.Load() && !o.Background:
-		o.Next, o.Why = NextNothing, Hangs
+		o.Next, o.Reason = NextNothing, Hangs
 	case task.State == clock.Waiting && task.WaitsFor == protocol.AskingNode:
-		o.Next, o.Why = NextNothing, AwaitsNode
+		o.Next, o.Reason = NextNothing, AwaitsNode
 	case task.State == clock.Waiting && task.WaitsFor == delayed:
-		o.Next, o.Why = NextNothing, AwaitsLate
+		o.Next, o.Reason = NextNothing, AwaitsLate
 	case task.State == clock.Waiting:
-		o.Next, o.Why = NextNothing, AwaitsOwn
+		o.Next, o.Reason = NextNothing, AwaitsOwn
 	case task.Paused > 0:
-		o.Why = IsPaused
+		o.Reason = IsPaused
 	default:
-		o.Why = Waits
+		o.Reason = Waits
 	}
 	return o
 }
@@ -203,7 +203,7 @@ func (s *Stepper) NextEvent() (time.Duration, bool) {
 // moves whom the policy chooses. It returns the move. It fails like Apply.
 func (s *Stepper) Step(ctx context.Context) (scenario.Move, error) {
 	if s.over {
-		return scenario.Move{}, &Refusal{Why: IsOver}
+		return scenario.Move{}, &Refusal{Reason: IsOver}
 	}
 	events := s.r.log.Len()
 	for len(s.ready) == 0 && !s.over {
@@ -239,7 +239,7 @@ func (s *Stepper) StepNetwork(ctx context.Context, thread string) (scenario.Move
 // stepOne makes the move of an option of a thread that is wanted.
 func (s *Stepper) stepOne(ctx context.Context, thread string, wanted func(Option) bool) (scenario.Move, error) {
 	if s.over {
-		return scenario.Move{}, &Refusal{Why: IsOver}
+		return scenario.Move{}, &Refusal{Reason: IsOver}
 	}
 	if err := s.comesFirst(thread, wanted); err != nil {
 		return scenario.Move{}, err
@@ -272,14 +272,14 @@ func (s *Stepper) comesFirst(thread string, wanted func(Option) bool) error {
 	}
 	switch {
 	case want == nil:
-		return &Refusal{Why: NeverMoves}
+		return &Refusal{Reason: NeverMoves}
 	case want.Choice >= 0:
 		return nil
-	case want.Why != Waits && want.Why != IsPaused, len(s.ready) > 0:
-		return want.refusal(want.Why)
+	case want.Reason != Waits && want.Reason != IsPaused, len(s.ready) > 0:
+		return want.refusal(want.Reason)
 	}
 	for _, o := range options {
-		if (o.Why == Waits || o.Why == IsPaused) && o.At < want.At && o.Next != NextNothing {
+		if (o.Reason == Waits || o.Reason == IsPaused) && o.At < want.At && o.Next != NextNothing {
 			refusal := want.refusal(AfterOther)
 			refusal.Other = o.Thread
 			return refusal
@@ -289,9 +289,9 @@ func (s *Stepper) comesFirst(thread string, wanted func(Option) bool) error {
 }
 
 // refusal is of the move that the option is.
-func (o Option) refusal(why Why) *Refusal {
+func (o Option) refusal(why Reason) *Refusal {
 	if o.Network {
 		why = OnItsWay
 	}
-	return &Refusal{Why: why, Thread: o.Thread, At: o.At}
+	return &Refusal{Reason: why, Thread: o.Thread, At: o.At}
 }

@@ -152,7 +152,7 @@ func (s *Stepper) playOwn(ctx context.Context, one Own) error {
 	s.ahead-- // this is the one
 	switch {
 	case one.astray, s.over:
-		return &Refusal{Why: IsOver}
+		return &Refusal{Reason: IsOver}
 	case one.who != mover{}:
 		return s.moveOne(ctx, one.who)
 	default:
@@ -168,5 +168,5 @@ func (s *Stepper) moveOne(ctx context.Context, who mover) error {
 			return s.choose(ctx, func() (int, error) { return i, nil })
 		}
 	}
-	return &Refusal{Why: Waits, Thread: who.thread, At: s.clock.Now()}
+	return &Refusal{Reason: Waits, Thread: who.thread, At: s.clock.Now()}
 }

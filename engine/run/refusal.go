@@ -1,55 +1,54 @@
 package run
 
 import (
-	"fmt"
 	"time"
 
-	"relock/engine/scenario"
+	"relock/engine/phrase"
 )
 
-// Why says why a move is refused.
-type Why string
+// Reason says why a move is refused.
+type Reason string
 
 // The reasons of a [Refusal].
 const (
-	IsOver     Why = "over"        // the run has ended
-	NoChoice   Why = "no-choice"   // fewer can move than the choice wants
-	IsPast     Why = "past"        // time does not go back
-	HasEnded   Why = "ended"       // the thread has ended
-	Waits      Why = "waits"       // the thread waits until At
-	IsPaused   Why = "paused"      // the thread stands still until At
-	AfterOther Why = "after-other" // another moves before the thread does
-	Hangs      Why = "hangs"       // the thread hangs for ever
-	AwaitsOwn  Why = "awaits-own"  // the thread waits for its own watchdog
-	AwaitsNode Why = "awaits-node" // the thread waits for nodes that it asks
-	AwaitsLate Why = "awaits-late" // the thread waits for the answer to a delayed request
-	NeverMoves Why = "never"       // nothing happens any more
-	NoExpiry   Why = "no-expiry"   // no key runs out
-	IsArmed    Why = "armed"       // the same fault waits for its moment already
-	NoWatchdog Why = "no-watchdog" // the lock renews nothing
-	NoKey      Why = "no-key"      // there is nothing to evict
-	NoScripts  Why = "no-scripts"  // Redis has no scripts to forget
-	NothingYet Why = "nothing-yet" // Redis is empty
-	IsDown     Why = "is-down"     // Redis is down already
-	IsUp       Why = "is-up"       // Redis is up already
-	NotAhead   Why = "not-ahead"   // the thread comes to no more of Place
-	NoData     Why = "no-data"     // Redis has no data to lose
-	LastUnlock Why = "last-unlock" // the thread is in its last unlock already
-	OnItsWay   Why = "on-its-way"  // a late copy of what the thread sent arrives at At
+	IsOver     Reason = "over"        // the run has ended
+	NoChoice   Reason = "no-choice"   // fewer can move than the choice wants
+	IsPast     Reason = "past"        // time does not go back
+	HasEnded   Reason = "ended"       // the thread has ended
+	Waits      Reason = "waits"       // the thread waits until At
+	IsPaused   Reason = "paused"      // the thread stands still until At
+	AfterOther Reason = "after-other" // another moves before the thread does
+	Hangs      Reason = "hangs"       // the thread hangs for ever
+	AwaitsOwn  Reason = "awaits-own"  // the thread waits for its own watchdog
+	AwaitsNode Reason = "awaits-node" // the thread waits for nodes that it asks
+	AwaitsLate Reason = "awaits-late" // the thread waits for the answer to a delayed request
+	NeverMoves Reason = "never"       // nothing happens any more
+	NoExpiry   Reason = "no-expiry"   // no key runs out
+	IsArmed    Reason = "armed"       // the same fault waits for its moment already
+	NoWatchdog Reason = "no-watchdog" // the lock renews nothing
+	NoKey      Reason = "no-key"      // there is nothing to evict
+	NoScripts  Reason = "no-scripts"  // Redis has no scripts to forget
+	NothingYet Reason = "nothing-yet" // Redis is empty
+	IsDown     Reason = "is-down"     // Redis is down already
+	IsUp       Reason = "is-up"       // Redis is up already
+	NotAhead   Reason = "not-ahead"   // the thread comes to no more of Place
+	NoData     Reason = "no-data"     // Redis has no data to lose
+	LastUnlock Reason = "last-unlock" // the thread is in its last unlock already
+	OnItsWay   Reason = "on-its-way"  // a late copy of what the thread sent arrives at At
 
-	NotLive     Why = "not-live"     // only a run on the wall clock can be steered while it goes on
-	IsSuspended Why = "suspended"    // the thread is paused already
-	GoesOn      Why = "goes-on"      // the thread is not paused
-	IsGated     Why = "gated"        // its calls wait already
-	IsNotGated  Why = "not-gated"    // its calls do not wait
-	NobodyWaits Why = "nobody-waits" // no call of it waits at its gate
-	NoAction    Why = "no-action"    // there is no such action
+	NotLive     Reason = "not-live"     // only a run on the wall clock can be steered while it goes on
+	IsSuspended Reason = "suspended"    // the thread is paused already
+	GoesOn      Reason = "goes-on"      // the thread is not paused
+	IsGated     Reason = "gated"        // its calls wait already
+	IsNotGated  Reason = "not-gated"    // its calls do not wait
+	NobodyWaits Reason = "nobody-waits" // no call of it waits at its gate
+	NoAction    Reason = "no-action"    // there is no such action
 )
 
 // Refusal is the error of a move that was not made. A fault is refused where
 // it would change nothing.
 type Refusal struct {
-	Why     Why
+	Reason  Reason
 	Thread  string        // whom it is about, or ""
 	At      time.Duration // an instant of the run
 	Other   string        // the thread that is before this one
@@ -58,76 +57,78 @@ type Refusal struct {
 	Place   string        // where a fault was to strike: scenario.AtLock, …
 }
 
-// Error says it in a sentence.
-func (r *Refusal) Error() string {
-	at := scenario.Duration(r.At)
-	switch r.Why {
-	case IsOver:
-		return "the run has ended"
+// Error says it in English.
+func (r *Refusal) Error() string { return r.Says().String() }
+
+// Says implements [phrase.Speaker].
+func (r *Refusal) Says() phrase.Wording {
+	switch r.Reason {
 	case NoChoice:
 		if r.Choices == 1 {
-			return fmt.Sprintf("choice %d cannot be made: only 0 can move", r.Choice)
+			return phrase.Say("choice %d cannot be made: only 0 can move", r.Choice)
 		}
-		return fmt.Sprintf("choice %d cannot be made: only 0 to %d can move", r.Choice, r.Choices-1)
+		return phrase.Say("choice %d cannot be made: only 0 to %d can move", r.Choice, r.Choices-1)
 	case IsPast:
-		return "it is " + at + " already, and time does not go back"
+		return phrase.Say("it is %s already, and time does not go back", r.At)
+	case IsOver:
+		return phrase.Say("the run has ended")
 	case HasEnded:
-		return r.Thread + " has ended"
+		return phrase.Say("%s has ended", r.Thread)
 	case Waits:
-		return r.Thread + " waits until " + at
+		return phrase.Say("%s waits until %s", r.Thread, r.At)
 	case IsPaused:
-		return r.Thread + " stands still until " + at
+		return phrase.Say("%s stands still until %s", r.Thread, r.At)
 	case AfterOther:
-		return r.Thread + " moves at " + at + ", after " + r.Other
+		return phrase.Say("%s moves at %s, after %s", r.Thread, r.At, r.Other)
 	case Hangs:
-		return r.Thread + " hangs for ever"
+		return phrase.Say("%s hangs for ever", r.Thread)
 	case AwaitsOwn:
-		return r.Thread + " waits for its own watchdog"
+		return phrase.Say("%s waits for its own watchdog", r.Thread)
 	case AwaitsNode:
-		return r.Thread + " waits for the nodes that it asks"
+		return phrase.Say("%s waits for the nodes that it asks", r.Thread)
 	case AwaitsLate:
-		return r.Thread + " waits for the answer to a request that is under way"
+		return phrase.Say("%s waits for the answer to a request that is under way", r.Thread)
 	case NeverMoves:
-		return "nothing happens any more by itself"
+		return phrase.Say("nothing happens any more by itself")
 	case NoExpiry:
-		return "no key with an expiry is there"
+		return phrase.Say("no key with an expiry is there")
 	case IsArmed:
-		return "the same fault waits for its moment in " + r.Thread + " already"
+		return phrase.Say("the same fault waits for its moment in %s already", r.Thread)
 	case NoWatchdog:
-		return "the lock of this scenario has no watchdog"
+		return phrase.Say("the lock of this scenario has no watchdog")
 	case NoKey:
-		return "there is no key that Redis could evict"
+		return phrase.Say("there is no key that Redis could evict")
 	case NoScripts:
-		return "Redis has no cached scripts to forget"
+		return phrase.Say("Redis has no cached scripts to forget")
 	case NothingYet:
-		return "there is nothing in Redis that could be lost"
+		return phrase.Say("there is nothing in Redis that could be lost")
 	case IsDown:
-		return "Redis is down already"
+		return phrase.Say("Redis is down already")
 	case IsUp:
-		return "Redis is up"
+		return phrase.Say("Redis is up")
 	case NotAhead:
-		return r.Thread + " has no " + r.Place + " ahead of it"
+		return phrase.Say("%s has no %s ahead of it", r.Thread, r.Place)
 	case NoData:
-		return "Redis holds no data that could be lost"
+		return phrase.Say("Redis holds no data that could be lost")
 	case LastUnlock:
-		return r.Thread + " is in its last unlock already"
+		return phrase.Say("%s is in its last unlock already", r.Thread)
 	case OnItsWay:
-		return "the late copy of what " + r.Thread + " sent arrives at " + at
+		return phrase.Say("the late copy of what %s sent arrives at %s", r.Thread, r.At)
 	case NotLive:
-		return "only a thread of a run that goes on, on the wall clock, can be steered"
+		return phrase.Say("only a thread of a run that goes on, on the wall clock, can be steered")
 	case IsSuspended:
-		return r.Thread + " is paused already"
+		return phrase.Say("%s is paused already", r.Thread)
 	case GoesOn:
-		return r.Thread + " is not paused"
+		return phrase.Say("%s is not paused", r.Thread)
 	case IsGated:
-		return "the calls of " + r.Thread + " wait already"
+		return phrase.Say("the calls of %s wait already", r.Thread)
 	case IsNotGated:
-		return "the calls of " + r.Thread + " do not wait"
+		return phrase.Say("the calls of %s do not wait", r.Thread)
 	case NobodyWaits:
-		return "no call of " + r.Thread + " waits at its gate"
+		return phrase.Say("no call of %s waits at its gate", r.Thread)
 	case NoAction:
-		return "allowed are pause, resume, crash, gate, ungate and admit"
+		return phrase.Say("allowed are pause, resume, crash, gate, ungate and admit")
 	default:
-		return string(r.Why)
+		return phrase.Say("that move cannot be made (%s)", string(r.Reason))
 	}
 }

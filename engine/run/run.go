@@ -20,6 +20,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -183,7 +184,7 @@ func (r *Run) Scenario() *scenario.Scenario { return r.sc }
 func (r *Run) Log() *trace.Log { return r.log }
 
 // ErrLimit is returned by Execute when a run grew beyond MaxEvents.
-var ErrLimit = fmt.Errorf("the run reached its limit of %d events", MaxEvents)
+var ErrLimit = phrase.New("the run reached its limit of %d events", MaxEvents)
 
 // Execute plays the scenario to its end, or until ctx has ended; the log's
 // last event is the run's own end either way. It fails with ErrLimit, with

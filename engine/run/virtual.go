@@ -10,6 +10,7 @@ import (
 
 	"relock/engine/clock"
 	"relock/engine/journal"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/sched"
 	"relock/engine/store"
@@ -185,6 +186,11 @@ type Divergence struct {
 	Why      *Refusal
 }
 
+// Says implements [phrase.Speaker].
+func (d *Divergence) Says() phrase.Wording {
+	return phrase.Say("the moves do not fit the scenario at decision %d: %s", d.Decision, d.Why.Says())
+}
+
 // Error says at which decision they parted, and why.
 func (d *Divergence) Error() string {
 	return fmt.Sprintf("%v: decision %d: %v", ErrDiverged, d.Decision, d.Why)
@@ -207,7 +213,7 @@ func (r *Run) killAll() {
 func (s *Stepper) Apply(ctx context.Context, m scenario.Move) error {
 	switch {
 	case s.over:
-		return &Refusal{Why: IsOver}
+		return &Refusal{Reason: IsOver}
 	case m.Fault != nil:
 		return s.strikeByHand(ctx, *m.Fault)
 	case m.Until > 0:
@@ -220,7 +226,7 @@ func (s *Stepper) Apply(ctx context.Context, m scenario.Move) error {
 // among is a choice that can be made, or a *Refusal.
 func (s *Stepper) among(choice int) (int, error) {
 	if choice >= len(s.ready) {
-		return 0, &Refusal{Why: NoChoice, Choice: choice, Choices: len(s.ready)}
+		return 0, &Refusal{Reason: NoChoice, Choice: choice, Choices: len(s.ready)}
 	}
 	return choice, nil
 }
@@ -251,7 +257,7 @@ func (s *Stepper) choose(ctx context.Context, choice func() (int, error)) error 
 // wait lets time pass to the instant at, whoever could move.
 func (s *Stepper) wait(ctx context.Context, at time.Duration) error {
 	if at <= s.clock.Now() {
-		return &Refusal{Why: IsPast, At: s.clock.Now()}
+		return &Refusal{Reason: IsPast, At: s.clock.Now()}
 	}
 	for s.clock.Now() < at && !s.over {
 		if err := s.pass(ctx, at); err != nil {

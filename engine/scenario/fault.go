@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"relock/engine/phrase"
 )
 
 // maxBehind is how many writes a replica may lag: more than a run's threads
@@ -64,7 +66,7 @@ func (p *parser) faults(m map[string]value, s *Scenario) {
 	}
 }
 
-func (p *parser) needs(f map[string]value, one value, name string, allowed Wording) {
+func (p *parser) needs(f map[string]value, one value, name string, allowed phrase.Wording) {
 	if !has(f, name) {
 		p.wrong(value{one.Node, one.key + "." + name}, say("nothing"), allowed)
 	}
@@ -267,7 +269,7 @@ func (p *parser) threadOf(f map[string]value, s *Scenario, fault *Fault) *Thread
 
 // jump reads a length of time that may be negative.
 func (p *parser) jump(one value, f map[string]value, fault *Fault) {
-	allowed := say("a time with a unit, forward or with a - back, from 1ms to %s, in whole milliseconds", Duration(MaxDuration))
+	allowed := say("a time with a unit, forward or with a - back, from 1ms to %s, in whole milliseconds", phrase.Duration(MaxDuration))
 	p.needs(f, one, "by", allowed)
 	v, ok := f["by"]
 	if !ok {

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 )
 
 // Defaults of what a scenario leaves out.
@@ -186,7 +187,7 @@ func (p *parser) lock(m map[string]value) Lock {
 		before := len(p.mistakes)
 		p.duration(f, "watchdog", &l.Watchdog, minWatchdog, MaxDuration, time.Microsecond)
 		if len(p.mistakes) > before {
-			p.mistakes[before].Allowed.Phrase = "a time with a unit from %s to %s, such as %s, or off"
+			p.mistakes[before].Allowed.Text = "a time with a unit from %s to %s, such as %s, or off"
 		}
 	}
 	l.Retry.Wait = waitOf(l.Protocol)
@@ -230,7 +231,7 @@ func (p *parser) times(f map[string]value, into *int) {
 	before := len(p.mistakes)
 	p.number(f, "times", into, 0, MaxRetries)
 	if len(p.mistakes) > before {
-		p.mistakes[before].Allowed.Phrase = "a whole number from %s to %s, or unlimited"
+		p.mistakes[before].Allowed.Text = "a whole number from %s to %s, or unlimited"
 	}
 }
 
@@ -292,7 +293,7 @@ func (s *Scenario) thread(name string) *Thread {
 	return nil
 }
 
-func (s *Scenario) names() Wording {
+func (s *Scenario) names() phrase.Wording {
 	var names []string
 	for _, t := range s.Threads {
 		if t.Name != "" { // refused already

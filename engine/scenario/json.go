@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"relock/engine/phrase"
 )
 
 // The forms of a scenario's parts. A part that is nil is left out.
@@ -148,7 +150,9 @@ func (n times) MarshalJSON() ([]byte, error) {
 type duration time.Duration
 
 // MarshalText words the duration.
-func (d duration) MarshalText() ([]byte, error) { return []byte(Duration(time.Duration(d))), nil }
+func (d duration) MarshalText() ([]byte, error) {
+	return []byte(phrase.Duration(time.Duration(d))), nil
+}
 
 // MarshalText words the range: "50ms", "50ms-100ms".
 func (r Range) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
@@ -156,9 +160,9 @@ func (r Range) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 // String words the range as scenarios do.
 func (r Range) String() string {
 	if r.Min == r.Max {
-		return Duration(r.Min)
+		return phrase.Duration(r.Min)
 	}
-	return Duration(r.Min) + "-" + Duration(r.Max)
+	return phrase.Duration(r.Min) + "-" + phrase.Duration(r.Max)
 }
 
 // MarshalJSON writes the keys of the YAML that the fault has.
@@ -188,10 +192,10 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 		out.Time = (*duration)(&f.Time)
 	}
 	if f.By > 0 {
-		out.By = Duration(f.By)
+		out.By = phrase.Duration(f.By)
 	}
 	if f.By < 0 {
-		out.By = "-" + Duration(-f.By)
+		out.By = "-" + phrase.Duration(-f.By)
 	}
 	if f.Do == FaultFailOver {
 		out.Behind = &f.Behind

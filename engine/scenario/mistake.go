@@ -5,53 +5,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"relock/engine/phrase"
 )
 
 // Mistake is one thing that is wrong with a scenario.
 type Mistake struct {
 	Line    int    // from 1
 	Key     string // such as "threads[1].work"; "" for the whole
-	Given   Wording
-	Allowed Wording
+	Given   phrase.Wording
+	Allowed phrase.Wording
 }
 
-// Phrase is a text in English with %s for each thing that it names. What
-// mistakes and summaries say are constants of this type, so that whoever shows
-// them in another language can find its text by them.
-type Phrase string
-
-// Wording is a phrase with what it names. What is named are words and values
-// of a scenario, the same in every language.
-type Wording struct {
-	Phrase Phrase // "" where the one thing named is all
-	Named  []string
-}
-
-// String says it in English.
-func (w Wording) String() string {
-	if w.Phrase == "" {
-		return strings.Join(w.Named, "")
+// say is a wording whose values are the same in every language.
+func say(text phrase.Text, named ...any) phrase.Wording {
+	for i, one := range named {
+		named[i] = fmt.Sprint(one)
 	}
-	named := make([]any, len(w.Named))
-	for i, one := range w.Named {
-		named[i] = one
-	}
-	return fmt.Sprintf(string(w.Phrase), named...)
+	return phrase.Say(text, named...)
 }
-
-func say(p Phrase, named ...any) Wording {
-	w := Wording{Phrase: p}
-	for _, one := range named {
-		w.Named = append(w.Named, fmt.Sprint(one))
-	}
-	return w
-}
-
-// plain is a wording that is the same in every language.
-func plain(text string) Wording { return Wording{Named: []string{text}} }
 
 // among are the words that are allowed, one after the other.
-func among(words ...string) Wording { return plain(strings.Join(words, ", ")) }
+func among(words ...string) phrase.Wording { return phrase.Plain(strings.Join(words, ", ")) }
 
 // String is the mistake in one sentence.
 func (m Mistake) String() string {
@@ -106,4 +81,4 @@ func quote(s string) string {
 }
 
 // quoted is a wrong value as a mistake repeats it.
-func quoted(s string) Wording { return plain(quote(s)) }
+func quoted(s string) phrase.Wording { return phrase.Plain(quote(s)) }

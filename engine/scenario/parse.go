@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/phrase"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -103,11 +105,11 @@ type value struct {
 	key string
 }
 
-func (p *parser) wrong(v value, given, allowed Wording) {
+func (p *parser) wrong(v value, given, allowed phrase.Wording) {
 	p.mistakes = append(p.mistakes, Mistake{max(v.Line, 1), v.key, given, allowed})
 }
 
-func kind(n *yaml.Node) Wording {
+func kind(n *yaml.Node) phrase.Wording {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return say("a map")
@@ -171,7 +173,7 @@ func contains(list []string, s string) bool {
 
 // list opens a list of at most limit values. The phrases say what is allowed,
 // and what a longer one is.
-func (p *parser) list(v value, limit int, allowed, longer Phrase) []value {
+func (p *parser) list(v value, limit int, allowed, longer phrase.Text) []value {
 	if v.Kind != yaml.SequenceNode {
 		p.wrong(v, kind(v.Node), say(allowed, limit))
 		return nil
@@ -188,7 +190,7 @@ func (p *parser) list(v value, limit int, allowed, longer Phrase) []value {
 }
 
 // scalar is the text of a single value.
-func (p *parser) scalar(v value, allowed Wording) (string, bool) {
+func (p *parser) scalar(v value, allowed phrase.Wording) (string, bool) {
 	if v.Kind != yaml.ScalarNode || v.Tag == "!!null" {
 		p.wrong(v, kind(v.Node), allowed)
 		return "", false
@@ -197,7 +199,7 @@ func (p *parser) scalar(v value, allowed Wording) (string, bool) {
 }
 
 // text reads a text that ok accepts.
-func (p *parser) text(m map[string]value, name string, into *string, allowed Wording, ok func(string) bool) {
+func (p *parser) text(m map[string]value, name string, into *string, allowed phrase.Wording, ok func(string) bool) {
 	v, there := m[name]
 	if !there {
 		return
@@ -217,7 +219,7 @@ func (p *parser) oneOf(m map[string]value, name string, into *string, words ...s
 }
 
 // whole says which whole numbers are allowed.
-func whole[T int | uint64](low, high T) Wording {
+func whole[T int | uint64](low, high T) phrase.Wording {
 	return say("a whole number from %s to %s", low, high)
 }
 
@@ -250,8 +252,8 @@ func ParseSeed(s string) (uint64, error) {
 }
 
 // durations says what a length of time from low to high looks like.
-func durations(low, high time.Duration) Wording {
-	return say("a time with a unit from %s to %s, such as %s", Duration(low), Duration(high), "50ms")
+func durations(low, high time.Duration) phrase.Wording {
+	return say("a time with a unit from %s to %s, such as %s", phrase.Duration(low), phrase.Duration(high), "50ms")
 }
 
 // duration reads a length of time from low to high that is a multiple of unit.
@@ -262,7 +264,7 @@ func (p *parser) duration(m map[string]value, name string, into *time.Duration, 
 	}
 	allowed := durations(low, high)
 	if unit > time.Microsecond {
-		allowed.Phrase = "a time with a unit from %s to %s, such as %s, in whole milliseconds"
+		allowed.Text = "a time with a unit from %s to %s, such as %s, in whole milliseconds"
 	}
 	if s, is := p.scalar(v, allowed); is {
 		d, ok := parseDuration(s)
@@ -293,7 +295,7 @@ func (p *parser) between(m map[string]value, name string, into *Range, high time
 	if !there {
 		return
 	}
-	allowed := say("a time with a unit or a range of two, such as 50ms or 50ms-100ms, from 0ms to %s", Duration(high))
+	allowed := say("a time with a unit or a range of two, such as 50ms or 50ms-100ms, from 0ms to %s", phrase.Duration(high))
 	s, is := p.scalar(v, allowed)
 	if !is {
 		return
@@ -312,20 +314,4 @@ func (p *parser) between(m map[string]value, name string, into *Range, high time
 		return
 	}
 	*into = Range{low, up}
-}
-
-// Duration words d as scenarios do: in milliseconds below a second, and
-// without parts that are zero.
-func Duration(d time.Duration) string {
-	if d < time.Second {
-		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', -1, 64) + "ms"
-	}
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
 }

@@ -8,6 +8,8 @@ package scenario
 import (
 	"cmp"
 	"time"
+
+	"relock/engine/phrase"
 )
 
 // Limits, each named with its reason.
@@ -206,7 +208,7 @@ type Expect struct {
 // Protocol is a lock that scenarios can name.
 type Protocol struct {
 	Name    string
-	Summary Phrase // one line
+	Summary phrase.Text // one line
 }
 
 // Protocols lists the locks that scenarios can name.

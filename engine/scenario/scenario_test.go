@@ -275,16 +275,6 @@ func TestWrittenFormsSayTheSame(t *testing.T) {
 	}
 }
 
-func TestDurationInWords(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		0: "0ms", 50 * ms: "50ms", 66667 * time.Microsecond: "66.667ms", 1500 * ms: "1.5s", time.Minute: "1m", time.Hour: "1h", 90 * time.Second: "1m30s",
-	} {
-		if got := scenario.Duration(d); got != want {
-			t.Errorf("%d = %q, want %q", d, got, want)
-		}
-	}
-}
-
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(full))
 	f.Add([]byte(`{"threads":[{"name":"A","work":"1us-2us"}],"lock":{"watchdog":false}}`))

@@ -1,17 +1,18 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"relock/engine/phrase"
 )
 
 // MaxSlow is how many times slower slow motion can be.
 const MaxSlow = 100
 
 // ErrSlow is returned by Slowed where a scenario cannot be slowed down so far.
-var ErrSlow = errors.New("too slow")
+var ErrSlow = phrase.New("in slow motion a time of this scenario would be longer than allowed: %s for retries, %s for others", phrase.Duration(MaxInterval), phrase.Duration(MaxDuration))
 
 // Slowed is the scenario with each of its durations times as long, for a
 // person to follow on the wall clock. Times is 1 to MaxSlow. It fails with
@@ -46,8 +47,7 @@ func (s *Scenario) Slowed(times int) (*Scenario, error) {
 		f.Time, f.For, f.By = slow(f.Time), slow(f.For), slow(f.By)
 	}
 	if longest > MaxDuration {
-		return nil, fmt.Errorf("%w: %d times slower, a time of this scenario would be longer than allowed (retries %s, others %s)",
-			ErrSlow, times, Duration(MaxInterval), Duration(MaxDuration))
+		return nil, fmt.Errorf("%d times slower: %w", times, ErrSlow)
 	}
 	return &other, nil
 }

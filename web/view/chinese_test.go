@@ -124,24 +124,24 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 }
 
 func TestNothingThatIsRefusedStaysEnglish(t *testing.T) {
-	for _, why := range []run.Why{
+	for _, why := range []run.Reason{
 		run.IsOver, run.NoChoice, run.IsPast, run.HasEnded, run.Waits, run.IsPaused, run.AfterOther, run.Hangs, run.AwaitsOwn, run.AwaitsNode, run.AwaitsLate, run.NeverMoves,
 		run.NoExpiry, run.IsArmed, run.NoWatchdog, run.NoKey, run.NoScripts, run.NothingYet, run.IsDown, run.IsUp,
 		run.NotAhead, run.NoData, run.LastUnlock, run.OnItsWay,
 		run.NotLive, run.IsSuspended, run.GoesOn, run.IsGated, run.IsNotGated, run.NobodyWaits, run.NoAction,
 	} {
-		r := &run.Refusal{Why: why, Thread: "A", Other: "B", Choices: 3}
-		english, ok := view.Refused(words.English, r)
-		chinese, _ := view.Refused(words.Chinese, r)
+		r := &run.Refusal{Reason: why, Thread: "A", Other: "B", Choices: 3}
+		english, ok := words.English.Explain(r)
+		chinese, _ := words.Chinese.Explain(r)
 		if !ok || !inChinese(chinese) || !strings.HasSuffix(chinese, "。") || !strings.HasSuffix(english, ".") || strings.Contains(english, string(why)+")") {
 			t.Errorf("%s: %q, %q", why, english, chinese)
 		}
 	}
 	for _, err := range []error{
 		engine.ErrBranches, engine.ErrMoves, engine.ErrNoBranch, engine.ErrNoMove, engine.ErrCompared, run.ErrLimit,
-		run.Diverged(3, &run.Refusal{Why: run.IsOver}),
+		run.Diverged(3, &run.Refusal{Reason: run.IsOver}),
 	} {
-		if got, ok := view.Refused(words.Chinese, err); !ok || !inChinese(got) {
+		if got, ok := words.Chinese.Explain(err); !ok || !inChinese(got) {
 			t.Errorf("%v: %q", err, got)
 		}
 	}

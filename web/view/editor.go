@@ -53,7 +53,7 @@ type Mistake struct {
 func NewMistakes(l words.Language, found scenario.Mistakes) []Mistake {
 	list := make([]Mistake, 0, len(found))
 	for _, m := range found {
-		one := Mistake{Line: m.Line, Key: m.Key, Given: Wording(l, m.Given), Allowed: Wording(l, m.Allowed)}
+		one := Mistake{Line: m.Line, Key: m.Key, Given: l.Clause(m.Given), Allowed: l.Clause(m.Allowed)}
 		one.Short = l.Say("Given %s; allowed: %s.", one.Given, one.Allowed)
 		if m.Key == "" {
 			one.Sentence = l.Say("Line %[1]s: given %[2]s; allowed: %[3]s.", digits(m.Line), one.Given, one.Allowed)
@@ -63,18 +63,6 @@ func NewMistakes(l words.Language, found scenario.Mistakes) []Mistake {
 		list = append(list, one)
 	}
 	return list
-}
-
-// Wording says what a scenario's mistake says.
-func Wording(l words.Language, w scenario.Wording) string {
-	if w.Phrase == "" {
-		return w.String()
-	}
-	named := make([]any, len(w.Named))
-	for i, one := range w.Named {
-		named[i] = one
-	}
-	return l.Say(words.Text(w.Phrase), named...)
 }
 
 // Status says what has come of a text.

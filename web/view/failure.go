@@ -37,7 +37,7 @@ func OnlyFailed(l words.Language, list []Failure) string {
 				names = append(names, other.Thread)
 			}
 		}
-		groups = append(groups, l.Say("%s ended with an error: %s", listed(l, names), why))
+		groups = append(groups, l.Say("%s ended with an error: %s", l.List(names), why))
 	}
 	if len(groups) == 0 {
 		return ""

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/draft"
 	"relock/web/words"
@@ -158,13 +159,13 @@ func (f *former) form() Form {
 }
 
 // field is a text input; the value that holds without it is its default.
-func (f *former) field(key string, label words.Text, usual string) Field {
+func (f *former) field(key string, label phrase.Text, usual string) Field {
 	value, _ := f.d.Value(key)
 	f.used[key] = true
 	return Field{Name: key, Label: f.l.Say(label), Value: value, Default: usual, Mistakes: f.mistakes[key]}
 }
 
-func (f *former) digits(key string, label words.Text, usual int) Field {
+func (f *former) digits(key string, label phrase.Text, usual int) Field {
 	one := f.field(key, label, strconv.Itoa(usual))
 	one.Numeric = true
 	return one
@@ -172,7 +173,7 @@ func (f *former) digits(key string, label words.Text, usual int) Field {
 
 // choice is a select. A key that is not there has the value "", and shows
 // what holds without it.
-func (f *former) choice(key string, label words.Text, usual string, groups ...Choices) Field {
+func (f *former) choice(key string, label phrase.Text, usual string, groups ...Choices) Field {
 	one := f.field(key, label, "")
 	known := false
 	for g := range groups {
@@ -209,7 +210,7 @@ func plainChoices(names ...string) Choices {
 	return o
 }
 
-func (f *former) option(value string, label words.Text) Choice {
+func (f *former) option(value string, label phrase.Text) Choice {
 	return Choice{Value: value, Label: f.l.Say(label)}
 }
 
@@ -237,17 +238,17 @@ func (f *former) lock() Part {
 	for _, p := range scenario.Protocols() {
 		groups.List = append(groups.List, Choice{Value: p.Name, Label: p.Name})
 		if p.Name == lock.Protocol {
-			summary = f.l.Say(words.Text(p.Summary))
+			summary = f.l.Say(phrase.Text(p.Summary))
 		}
 	}
 	protocol := f.choice("lock.protocol", "Lock", scenario.Protocols()[0].Name, groups)
 	protocol.Hint, protocol.Wide = summary, true
 	fields := []Field{
 		protocol, f.field("lock.key", "Key in Redis", lock.Key),
-		f.field("lock.lease", "Lease", scenario.Duration(lock.Lease)),
+		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
 	}
 	if renews(lock.Protocol) || f.d.Has("lock.watchdog") {
-		watchdog := scenario.Duration(lock.Watchdog)
+		watchdog := phrase.Duration(lock.Watchdog)
 		if lock.Watchdog == 0 {
 			watchdog = "off"
 		}
@@ -262,7 +263,7 @@ func (f *former) lock() Part {
 func (f *former) retry(key string, r scenario.Retry) []Field {
 	fields := []Field{
 		f.field(key+".times", "Retries, or unlimited", retriesInWords(r.Times)),
-		f.field(key+".interval", "Retry every", scenario.Duration(r.Interval)),
+		f.field(key+".interval", "Retry every", phrase.Duration(r.Interval)),
 		f.field(key+".jitter", "Jitter on top", scenario.Range{Min: r.JitterMin, Max: r.JitterMax}.String()),
 	}
 	if f.d.Has(key + ".wait") {
@@ -311,7 +312,7 @@ func (f *former) resource() Part {
 // work are a thread's inputs that nearly every scenario has.
 func (f *former) work(key string, t scenario.Thread) []Field {
 	return []Field{
-		f.field(key+".start", "Starts at", scenario.Duration(t.Start)),
+		f.field(key+".start", "Starts at", phrase.Duration(t.Start)),
 		f.digits(key+".depth", "Depth", t.Depth),
 		f.field(key+".work", "Work per level", t.Work.String()),
 	}
@@ -445,7 +446,7 @@ func (f *former) faultKind(key, do string) Field {
 }
 
 // faultLabel says what a kind of fault does.
-func faultLabel(do string) words.Text {
+func faultLabel(do string) phrase.Text {
 	switch do {
 	case scenario.FaultPause:
 		return "pause: the thread stands still"
@@ -484,7 +485,7 @@ func faultLabel(do string) words.Text {
 	case scenario.FaultScriptFlush:
 		return "script-flush: Redis forgets its cached scripts"
 	default:
-		return words.Text(do)
+		return phrase.Text(do)
 	}
 }
 
@@ -516,7 +517,7 @@ func (f *former) place(key, do string) Field {
 	return f.wide(f.choice(key, "Where", "", list))
 }
 
-func placeLabel(place string) words.Text {
+func placeLabel(place string) phrase.Text {
 	switch place {
 	case scenario.AtStart:
 		return "start: before its first call"

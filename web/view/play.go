@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"relock/engine/lock"
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/web/words"
@@ -57,7 +58,7 @@ func FaultKinds(l words.Language) []FaultKind {
 }
 
 // strikeLabel says what goes wrong where a fault is struck by hand.
-func strikeLabel(do string) words.Text {
+func strikeLabel(do string) phrase.Text {
 	switch do {
 	case scenario.FaultPause:
 		return "pause a thread"
@@ -96,7 +97,7 @@ func strikeLabel(do string) words.Text {
 	case scenario.FaultScriptFlush:
 		return "Redis forgets its scripts"
 	default:
-		return words.Text(do)
+		return phrase.Text(do)
 	}
 }
 
@@ -119,7 +120,7 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 	ready := slices.ContainsFunc(list, func(o run.Option) bool { return o.Choice >= 0 })
 	first := time.Duration(-1)
 	for _, o := range list {
-		if (o.Why == run.Waits || o.Why == run.IsPaused) && o.Next != run.NextNothing && (first < 0 || o.At < first) {
+		if (o.Reason == run.Waits || o.Reason == run.IsPaused) && o.Next != run.NextNothing && (first < 0 || o.At < first) {
 			first = o.At
 		}
 	}
@@ -209,7 +210,7 @@ func again(l words.Language, o run.Option, call string) string {
 }
 
 func whyNot(l words.Language, o run.Option) string {
-	switch o.Why {
+	switch o.Reason {
 	case "":
 		return ""
 	case run.Waits:

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/web/words"
@@ -24,12 +25,12 @@ type Pointless struct {
 func NewPointless(l words.Language, list []run.Pointless) []Pointless {
 	var out []Pointless
 	for _, p := range list {
-		one := entry(*p.Fault, refusal(l, &p.Why))
-		switch p.Why.Why {
+		one := entry(*p.Fault, l.Sentence(p.Why.Says()))
+		switch p.Why.Reason {
 		case run.HasEnded:
 			one.Do, one.At = nil, nil // whatever it is
 		case run.IsPaused:
-			one.For = scenario.Duration(p.Fault.For)
+			one.For = phrase.Duration(p.Fault.For)
 		}
 		out = add(out, one)
 	}

@@ -14,7 +14,7 @@ import (
 // What would change nothing is said in as few entries as are true.
 func TestPointlessIsSaidShortly(t *testing.T) {
 	fault := func(f scenario.Fault, why run.Refusal) run.Pointless { return run.Pointless{Fault: &f, Why: why} }
-	ended, hangs := run.Refusal{Why: run.HasEnded, Thread: "A"}, run.Refusal{Why: run.Hangs, Thread: "A"}
+	ended, hangs := run.Refusal{Reason: run.HasEnded, Thread: "A"}, run.Refusal{Reason: run.Hangs, Thread: "A"}
 	for _, c := range []struct {
 		name string
 		list []run.Pointless
@@ -25,7 +25,7 @@ func TestPointlessIsSaidShortly(t *testing.T) {
 			fault(scenario.Fault{Do: "pause", Thread: "A", For: time.Second}, ended),
 			fault(scenario.Fault{Do: "crash", Thread: "A"}, ended),
 			fault(scenario.Fault{Do: "delay", Thread: "A", At: "lock"}, ended),
-			fault(scenario.Fault{Do: "crash", Thread: "B"}, run.Refusal{Why: run.HasEnded, Thread: "B"}),
+			fault(scenario.Fault{Do: "crash", Thread: "B"}, run.Refusal{Reason: run.HasEnded, Thread: "B"}),
 		}, `[{"thread":"A","why":"A has ended."},{"thread":"B","why":"B has ended."}]`},
 		{"calls are put together where the kinds are the same", []run.Pointless{
 			fault(scenario.Fault{Do: "stall", Thread: "A"}, hangs),
@@ -36,15 +36,15 @@ func TestPointlessIsSaidShortly(t *testing.T) {
 			fault(scenario.Fault{Do: "delay", Thread: "A", At: "unlock"}, hangs),
 		}, `[{"do":["stall","panic"],"thread":"A","why":"A hangs for ever."},{"do":["lose-reply","delay"],"thread":"A","at":["lock","unlock"],"why":"A hangs for ever."}]`},
 		{"a longer pause would change something", []run.Pointless{
-			fault(scenario.Fault{Do: "pause", Thread: "A", For: 300 * time.Millisecond}, run.Refusal{Why: run.IsPaused, Thread: "A", At: time.Second}),
+			fault(scenario.Fault{Do: "pause", Thread: "A", For: 300 * time.Millisecond}, run.Refusal{Reason: run.IsPaused, Thread: "A", At: time.Second}),
 		}, `[{"do":["pause"],"thread":"A","for":"300ms","why":"A stands still until 1,000 ms."}]`},
 		{"without data is also with data", []run.Pointless{
-			fault(scenario.Fault{Do: "restart"}, run.Refusal{Why: run.NoData}),
-			fault(scenario.Fault{Do: "restart", Keep: true}, run.Refusal{Why: run.NoData}),
-			fault(scenario.Fault{Do: "fail-over"}, run.Refusal{Why: run.NoData}),
+			fault(scenario.Fault{Do: "restart"}, run.Refusal{Reason: run.NoData}),
+			fault(scenario.Fault{Do: "restart", Keep: true}, run.Refusal{Reason: run.NoData}),
+			fault(scenario.Fault{Do: "fail-over"}, run.Refusal{Reason: run.NoData}),
 		}, `[{"do":["restart","fail-over"],"why":"Redis holds no data that could be lost."}]`},
 		{"with data is not without", []run.Pointless{
-			fault(scenario.Fault{Do: "restart", Keep: true}, run.Refusal{Why: run.NothingYet}),
+			fault(scenario.Fault{Do: "restart", Keep: true}, run.Refusal{Reason: run.NothingYet}),
 		}, `[{"do":["restart"],"keep":true,"why":"There is nothing in Redis that could be lost."}]`},
 	} {
 		got, err := json.Marshal(view.NewPointless(words.English, c.list))

@@ -82,9 +82,9 @@ func TestWhoWaitsForWhatIsSaid(t *testing.T) {
 		o    run.Option
 		want view.Option
 	}{
-		{run.Option{Thread: "A", Choice: -1, Next: run.NextNothing, Why: run.AwaitsLate}, view.Option{Thread: "A", Choice: -1, Why: "waits for an answer"}},
+		{run.Option{Thread: "A", Choice: -1, Next: run.NextNothing, Reason: run.AwaitsLate}, view.Option{Thread: "A", Choice: -1, Why: "waits for an answer"}},
 		{
-			run.Option{Thread: "A", Choice: -1, Next: run.NextEnd, Why: run.Waits, At: 250 * time.Millisecond, Call: call, First: "SET"},
+			run.Option{Thread: "A", Choice: -1, Next: run.NextEnd, Reason: run.Waits, At: 250 * time.Millisecond, Call: call, First: "SET"},
 			view.Option{Thread: "A", Choice: -1, Can: true, Does: "gives up: no retry is left", Why: "waits until 250 ms"},
 		},
 	} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/words"
 )
@@ -81,19 +82,19 @@ func belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) strin
 func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
 		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: sc.Seed,
-		Lease: scenario.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
+		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: l.Say("off"),
 	}
 	switch {
 	case !exhibit.Named(sc.Lock.Protocol).HasWatchdog():
 		s.Watchdog = l.Say("none")
 	case sc.Lock.Watchdog > 0:
-		s.Watchdog = scenario.Duration(sc.Lock.Watchdog)
+		s.Watchdog = phrase.Duration(sc.Lock.Watchdog)
 	}
 	s.Facts = facts(l, s)
 	for i, t := range sc.Threads {
 		s.Threads = append(s.Threads, Thread{
-			Name: t.Name, Ordinal: i, Start: scenario.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),
+			Name: t.Name, Ordinal: i, Start: phrase.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),
 			Retries: max(t.Retry.Times, 0), Endless: t.Retry.Times == scenario.Unlimited, Interval: t.Retry.Pause().String(),
 			Of: belonging(l, sc, t),
 		})

@@ -378,7 +378,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 		}
 		switch {
 		case atLimit(b.Error) && len(t.asking(t.threads)) > 0:
-			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, listed(t.l, t.asking(t.threads)))
+			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.asking(t.threads)))
 			row.EventTone = Bad
 		case b.Error != "":
 			row.Event, row.EventTone = endOfRun(t.l, b.Error), Bad
@@ -415,7 +415,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 		title, tone := t.outcome(b)
 		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
-			title, tone = t.l.Say("watchdog: the lease of %s renewed", listed(t.l, others)), Bad
+			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
 		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && exhibit.Named(t.scenario.Protocol) == lock.ReentrantFair {
 			title = t.l.Say("is handed the lock") // by a message: it has not asked again
@@ -575,7 +575,7 @@ func (t *Timeline) shorten(text string) string {
 func (t *Timeline) nodes(states []trace.KeyState) []Node {
 	var list []Node
 	for i, k := range states {
-		n := Node{Number: i + 1, Down: t.down[cut{i, ""}], Cut: listed(t.l, t.down.from(i))}
+		n := Node{Number: i + 1, Down: t.down[cut{i, ""}], Cut: t.l.List(t.down.from(i))}
 		if k.Value != nil {
 			n.Thread = t.owners[*k.Value]
 			n.Ordinal = slices.Index(t.threads, n.Thread)

@@ -83,10 +83,10 @@ func TestWaitingUntilThen(t *testing.T) {
 
 func TestWhyNotIsAReason(t *testing.T) {
 	list := view.NewOptions(words.English, []run.Option{
-		{Thread: "A", Choice: -1, Next: run.NextRetry, Why: run.Waits, At: 300 * time.Millisecond},
-		{Thread: "B", Choice: -1, Next: run.NextWork, Why: run.Waits, At: 300 * time.Millisecond},
-		{Thread: "C", Choice: -1, Next: run.NextWork, Why: run.IsPaused, At: 240 * time.Millisecond},
-		{Thread: "D", Choice: -1, Next: run.NextNothing, Why: run.AwaitsNode},
+		{Thread: "A", Choice: -1, Next: run.NextRetry, Reason: run.Waits, At: 300 * time.Millisecond},
+		{Thread: "B", Choice: -1, Next: run.NextWork, Reason: run.Waits, At: 300 * time.Millisecond},
+		{Thread: "C", Choice: -1, Next: run.NextWork, Reason: run.IsPaused, At: 240 * time.Millisecond},
+		{Thread: "D", Choice: -1, Next: run.NextNothing, Reason: run.AwaitsNode},
 	})
 	for i, want := range []string{"waits until 300 ms", "works until 300 ms", "paused; its work ends at 240 ms", "waits for the nodes that it asks"} {
 		if list[i].Why != want {
@@ -492,7 +492,7 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 		want view.Option
 	}{
 		{
-			run.Option{Thread: "A", Network: true, Choice: -1, Next: run.NextCopy, Call: lock.Call{Name: "unlock", Level: 2}, First: "HEXISTS", Why: run.Waits, At: 85 * time.Millisecond},
+			run.Option{Thread: "A", Network: true, Choice: -1, Next: run.NextCopy, Call: lock.Call{Name: "unlock", Level: 2}, First: "HEXISTS", Reason: run.Waits, At: 85 * time.Millisecond},
 			view.Option{Thread: "A", Network: true, Can: true, Choice: -1, Does: "a late copy of A's unlock, level 2, arrives", Why: "on its way until 85 ms"},
 		},
 		{

@@ -10,6 +10,7 @@ import (
 	"relock/engine/check"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -154,7 +155,7 @@ func (t *Teller) tell(e trace.Event) string {
 	}
 }
 
-func (t *Teller) say(text words.Text, args ...any) string { return t.l.Say(text, args...) }
+func (t *Teller) say(text phrase.Text, args ...any) string { return t.l.Say(text, args...) }
 
 // ms says milliseconds as Redis gives them.
 func (t *Teller) ms(n int64) string { return t.l.Duration(time.Duration(n) * time.Millisecond) }
@@ -728,7 +729,7 @@ func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
 
 // sayTried says of a call what first says where it is the first attempt, or
 // the round of a device, and else what again says of a retry.
-func (t *Teller) sayTried(who string, b trace.Outcome, first, again words.Text, more ...any) string {
+func (t *Teller) sayTried(who string, b trace.Outcome, first, again phrase.Text, more ...any) string {
 	if b.Attempt > 1 && b.Call != callBeat && b.Call != callLook {
 		return t.say(again, append([]any{who, b.Attempt - 1, b.Call}, more...)...)
 	}
@@ -1109,7 +1110,7 @@ func (t *Teller) few(names []string) string {
 	if len(names) > 2 {
 		return t.say("%s and %d others", names[0], len(names)-1)
 	}
-	return listed(t.l, names)
+	return t.l.List(names)
 }
 
 func (t *Teller) mutualExclusion(e trace.Event, inside []string) string {

@@ -7,20 +7,12 @@ import (
 	"relock/engine/check"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
-
-// listed joins names: "A", "A and B", "A, B and C".
-func listed(l words.Language, names []string) string {
-	n := len(names)
-	if n < 2 {
-		return strings.Join(names, "")
-	}
-	return l.Say("%s and %s", strings.Join(names[:n-1], l.Say(", ")), names[n-1])
-}
 
 // result says what a call came to, or how a thread ended, in a word. In
 // English these are the words of scenarios and traces.
@@ -131,7 +123,7 @@ func lateCopy(l words.Language, call string, level int) string {
 // has answered stays as it is.
 func failure(l words.Language, text string) string {
 	why := strings.TrimSpace(text[strings.LastIndex(text, ":")+1:])
-	for _, known := range []words.Text{"connection reset by peer", "connection refused", "i/o timeout", "context deadline exceeded", "context canceled", "EOF"} {
+	for _, known := range []phrase.Text{"connection reset by peer", "connection refused", "i/o timeout", "context deadline exceeded", "context canceled", "EOF"} {
 		if why == string(known) {
 			return l.Say(known)
 		}
@@ -366,21 +358,21 @@ func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
 	last := len(v.Events) - 1
 	switch threads := v.Threads; {
 	case v.Rule == check.MutualExclusion && len(threads) > 1 && exhibit.Named(t.scenario.Protocol) == exhibit.None:
-		return t.l.Say("%s are in their critical sections at once; there is no lock between them", listed(t.l, threads))
+		return t.l.Say("%s are in their critical sections at once; there is no lock between them", t.l.List(threads))
 	case v.Rule == check.MutualExclusion && len(threads) > 1 && exhibit.Named(t.scenario.Protocol) == exhibit.Spin:
-		return t.l.Say("%s are in their critical sections at once; each process has a spin lock of its own", listed(t.l, threads))
+		return t.l.Say("%s are in their critical sections at once; each process has a spin lock of its own", t.l.List(threads))
 	case v.Rule == check.MutualExclusion && len(threads) > 1:
 		if holders := t.holders(e.Key); len(holders) > 0 {
-			return t.l.Say("%s are in their critical sections at once; in Redis the lock is held by %s", listed(t.l, threads), listed(t.l, holders))
+			return t.l.Say("%s are in their critical sections at once; in Redis the lock is held by %s", t.l.List(threads), t.l.List(holders))
 		}
 		if len(e.Nodes) > 0 {
-			return t.l.Say("%s are in their critical sections at once; nobody has a majority of the nodes", listed(t.l, threads))
+			return t.l.Say("%s are in their critical sections at once; nobody has a majority of the nodes", t.l.List(threads))
 		}
-		return t.l.Say("%s are in their critical sections at once; nobody holds the key in Redis", listed(t.l, threads))
+		return t.l.Say("%s are in their critical sections at once; nobody holds the key in Redis", t.l.List(threads))
 	case v.Rule == check.ForeignRelease && len(threads) > 1:
-		return t.l.Say("%s deleted the lock of %s", threads[0], listed(t.l, threads[1:]))
+		return t.l.Say("%s deleted the lock of %s", threads[0], t.l.List(threads[1:]))
 	case v.Rule == check.ForeignRenewal && len(threads) > 1:
-		return t.l.Say("the watchdog of %s renewed the lease of %s", threads[0], listed(t.l, threads[1:]))
+		return t.l.Say("the watchdog of %s renewed the lease of %s", threads[0], t.l.List(threads[1:]))
 	case v.Rule == check.CountMismatch && len(threads) > 0 && e.Key.Fields[t.owner(threads[0])] != "":
 		return t.l.Say("levels that %s acts as if it held: %d; its hold count: %s", threads[0], e.Belief[threads[0]], e.Key.Fields[t.owner(threads[0])])
 	case v.Rule == check.Orphan && e.Key.PTTL >= 0:
@@ -394,7 +386,7 @@ func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
 	case v.Rule == check.Stuck && len(threads) == 1:
 		return t.l.Say("%s waits for something that cannot happen any more", threads[0])
 	case v.Rule == check.Stuck && len(threads) > 1:
-		return t.l.Say("%s wait for something that cannot happen any more", listed(t.l, threads))
+		return t.l.Say("%s wait for something that cannot happen any more", t.l.List(threads))
 	case v.Rule == check.LostUpdate && len(threads) > 1 && last >= 0:
 		return t.l.Say("%[1]s wrote %[2]d over what %[3]s had written since %[1]s read", threads[0], proof(last), threads[1])
 	case v.Rule == check.Oversold && len(threads) > 0 && last >= 0:
@@ -425,9 +417,9 @@ func (t *Timeline) asking(threads []string) []string {
 // are whose key stands in their way.
 func inVain(l words.Language, asking, holders []string) string {
 	if len(holders) == 0 {
-		return l.Say("%s will never get in: nobody is left who would give the lock back", listed(l, asking))
+		return l.Say("%s will never get in: nobody is left who would give the lock back", l.List(asking))
 	}
-	return l.Say("%s will never get in: the key is %s's, it has no expiry, and nobody is left who would delete it", listed(l, asking), listed(l, holders))
+	return l.Say("%s will never get in: the key is %s's, it has no expiry, and nobody is left who would delete it", l.List(asking), l.List(holders))
 }
 
 // holders are the threads that the key names.

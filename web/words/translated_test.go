@@ -19,7 +19,7 @@ import (
 )
 
 // textTypes are the types whose constants are translated.
-var textTypes = []string{"relock/web/words.Text", "relock/engine/scenario.Phrase"}
+var textTypes = []string{"relock/engine/phrase.Text"}
 
 // said matches what a script says: say("…").
 var said = regexp.MustCompile(`\bsay\(\s*("(?:[^"\\]|\\.)*")`)

@@ -13,6 +13,10 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"relock/engine/phrase"
 
 	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/language"
@@ -20,10 +24,6 @@ import (
 	"golang.org/x/text/message/catalog"
 	"golang.org/x/text/number"
 )
-
-// Text is a text in English with fmt's verbs in it, and what its translation
-// is found by. Every constant of this type must be translated.
-type Text string
 
 //go:embed zh/*.yaml
 var translations embed.FS
@@ -118,7 +118,7 @@ func (l Language) Code() string {
 
 // Say says a text with its arguments. A text without a translation is said
 // in English.
-func (l Language) Say(text Text, args ...any) string {
+func (l Language) Say(text phrase.Text, args ...any) string {
 	if len(args) == 0 && !strings.Contains(string(text), "%") {
 		if l.tag == language.SimplifiedChinese {
 			return cmp.Or(chinese[string(text)], string(text))
@@ -126,6 +126,38 @@ func (l Language) Say(text Text, args ...any) string {
 		return string(text)
 	}
 	return l.printer.Sprintf(string(text), args...)
+}
+
+// List joins names: "A", "A and B", "A, B and C".
+func (l Language) List(names phrase.Names) string {
+	n := len(names)
+	if n < 2 {
+		return strings.Join(names, "")
+	}
+	return l.Say("%s and %s", strings.Join(names[:n-1], l.Say(", ")), names[n-1])
+}
+
+// Clause says a wording as a part of a sentence.
+func (l Language) Clause(w phrase.Wording) string { return w.Render(l.Say, l.List, l.Duration) }
+
+// Sentence says a wording, a clause, as a sentence: with a capital, unless it
+// begins with what it names, and a full stop.
+func (l Language) Sentence(w phrase.Wording) string {
+	clause := l.Clause(w)
+	if !strings.HasPrefix(string(w.Text), "%") {
+		first, size := utf8.DecodeRuneInString(clause)
+		clause = string(unicode.ToUpper(first)) + clause[size:]
+	}
+	return l.Say("%s.", clause)
+}
+
+// Explain says what an error tells a person, and whether it tells one anything.
+func (l Language) Explain(err error) (sentence string, ok bool) {
+	w, ok := phrase.Of(err)
+	if !ok {
+		return "", false
+	}
+	return l.Sentence(w), true
 }
 
 // Pick returns the text for l where both are written down, as in lessons.

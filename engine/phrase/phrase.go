@@ -1,0 +1,113 @@
+// Package phrase holds what a person will read and what is not yet in any
+// language: a text in English, by which its translation is found, and the
+// values that it names. Errors, mistakes and violations carry it, so that the
+// terminal, the page and the trace say the same, and nobody parses a sentence.
+package phrase
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Text is a text in English with fmt's verbs in it, and what its translation
+// is found by. Every constant of this type must be translated.
+type Text string
+
+// Names are the names of a list, to be joined as a language joins them.
+type Names []string
+
+// String joins them in English: "A", "A and B", "A and B and C".
+func (n Names) String() string { return strings.Join(n, " and ") }
+
+// Wording is a text with what it names. It is immutable, so that it is safe
+// for concurrent use.
+type Wording struct {
+	Text Text // "" where the one thing named is all
+	// Args are strings, whole numbers, durations, Names and Wordings.
+	Args []any
+}
+
+// Say is a wording of a text.
+func Say(t Text, args ...any) Wording { return Wording{t, args} }
+
+// Plain is a wording that is the same in every language.
+func Plain(text string) Wording { return Wording{Args: []any{text}} }
+
+// String says it in English, as errors and traces do.
+func (w Wording) String() string {
+	return w.Render(func(t Text, args ...any) string {
+		if len(args) == 0 {
+			return string(t)
+		}
+		return fmt.Sprintf(string(t), args...)
+	}, Names.String, Duration)
+}
+
+// Render says it by a language's way of saying texts, lists and durations.
+func (w Wording) Render(say func(Text, ...any) string, list func(Names) string, length func(time.Duration) string) string {
+	args := make([]any, len(w.Args))
+	for i, one := range w.Args {
+		switch one := one.(type) {
+		case Names:
+			args[i] = list(one)
+		case time.Duration:
+			args[i] = length(one)
+		case Wording:
+			args[i] = one.Render(say, list, length)
+		default:
+			args[i] = one
+		}
+	}
+	if w.Text == "" {
+		return fmt.Sprint(args...)
+	}
+	return say(w.Text, args...)
+}
+
+// Speaker is an error that a person may read in any language.
+type Speaker interface {
+	error
+	// Says is the error as a clause: no capital at its beginning, no full stop.
+	Says() Wording
+}
+
+// Of returns what the first Speaker among an error's causes says.
+func Of(err error) (Wording, bool) {
+	var s Speaker
+	if !errors.As(err, &s) {
+		return Wording{}, false
+	}
+	return s.Says(), true
+}
+
+// Error is an error that is a wording and no more: a sentinel, or the one
+// sentence of a refusal.
+type Error struct{ says Wording }
+
+// New returns an error that says a text, a clause.
+func New(t Text, args ...any) *Error { return &Error{Say(t, args...)} }
+
+// Error is the clause in English.
+func (e *Error) Error() string { return e.says.String() }
+
+// Says implements [Speaker].
+func (e *Error) Says() Wording { return e.says }
+
+// Duration words d as scenarios do: in milliseconds below a second, and
+// without parts that are zero.
+func Duration(d time.Duration) string {
+	if d < time.Second {
+		return strconv.FormatFloat(float64(d)/float64(time.Millisecond), 'f', -1, 64) + "ms"
+	}
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}
