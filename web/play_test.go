@@ -281,7 +281,7 @@ func TestASessionComesBackAsItWas(t *testing.T) {
 	// Moves that do not fit are refused, and what is open stays.
 	branches[0]["moves"] = []any{0, 9}
 	refused, _ := later.ask(object{"do": "open", "scenario": string(text), "branches": branches})
-	if !strings.Contains(refused, "at decision 2: Choice 9 cannot be made") {
+	if !strings.Contains(refused, "at decision 2: choice 9 cannot be made") {
 		t.Errorf("moves that do not fit: %q", refused)
 	}
 	later.must(object{"do": "step", "branch": 0})
