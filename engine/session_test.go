@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"relock/engine"
+	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -129,29 +130,29 @@ defaults: {work: 5ms-60ms}
 faults: [{time: 70ms, do: evict}, {thread: B, at: lock, do: delay, for: 3ms}]
 `
 
-func fault(r *rand.Rand) scenario.Fault {
+func randomFault(r *rand.Rand) scenario.Fault {
 	threads := []string{"A", "B", "C"}
-	calls := []string{scenario.AtLock, scenario.AtUnlock, scenario.AtRenew}
+	calls := []string{fault.AtLock, fault.AtUnlock, fault.AtRenew}
 	d := time.Duration(1+r.IntN(200)) * ms
 	thread, at := threads[r.IntN(3)], calls[r.IntN(3)]
 	return []scenario.Fault{
-		{Do: scenario.FaultPause, Thread: thread, For: d},
-		{Do: scenario.FaultCrash, Thread: thread},
-		{Do: scenario.FaultPanic, Thread: thread},
-		{Do: scenario.FaultStall, Thread: thread},
-		{Do: scenario.FaultSkipUnlock, Thread: thread},
-		{Do: scenario.FaultExtraUnlock, Thread: thread},
-		{Do: scenario.FaultLoseRequest, Thread: thread, At: at},
-		{Do: scenario.FaultLoseReply, Thread: thread, At: at},
-		{Do: scenario.FaultDelay, Thread: thread, At: at, For: d},
-		{Do: scenario.FaultLateCopy, Thread: thread, At: at, For: d},
-		{Do: scenario.FaultEvict},
-		{Do: scenario.FaultRestart, Keep: d > 100*ms},
-		{Do: scenario.FaultFailOver, Behind: r.IntN(3)},
-		{Do: scenario.FaultScriptFlush},
-		{Do: scenario.FaultClockJump, By: d - 100*ms + 1*ms},
-		{Do: scenario.FaultDown},
-		{Do: scenario.FaultUp},
+		{Do: fault.Pause, Thread: thread, For: d},
+		{Do: fault.Crash, Thread: thread},
+		{Do: fault.Panic, Thread: thread},
+		{Do: fault.Stall, Thread: thread},
+		{Do: fault.SkipUnlock, Thread: thread},
+		{Do: fault.ExtraUnlock, Thread: thread},
+		{Do: fault.LoseRequest, Thread: thread, At: at},
+		{Do: fault.LoseReply, Thread: thread, At: at},
+		{Do: fault.Delay, Thread: thread, At: at, For: d},
+		{Do: fault.LateCopy, Thread: thread, At: at, For: d},
+		{Do: fault.Evict},
+		{Do: fault.Restart, Keep: d > 100*ms},
+		{Do: fault.FailOver, Behind: r.IntN(3)},
+		{Do: fault.ScriptFlush},
+		{Do: fault.ClockJump, By: d - 100*ms + 1*ms},
+		{Do: fault.Down},
+		{Do: fault.Up},
 	}[r.IntN(17)]
 }
 
@@ -168,7 +169,7 @@ func wander(t *testing.T, s *engine.Session, r *rand.Rand) {
 		}
 		switch r.IntN(9) {
 		case 0:
-			_, err = s.Apply(t.Context(), id, at, move(fault(r)))
+			_, err = s.Apply(t.Context(), id, at, move(randomFault(r)))
 		case 1:
 			_, err = s.PassTime(t.Context(), id, at, []engine.Passage{engine.ToEvent, engine.ToExpiry, engine.ByLength}[r.IntN(3)], time.Duration(1+r.IntN(30))*ms)
 		case 2:
@@ -401,7 +402,7 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 	want("A work lock, level 2: waits 40ms", "A* renew renew, level 0: waits 100ms", "B start lock, level 1")
 	step("B") // refused, retries at 50 ms
 	want("A work lock, level 2: waits 40ms", "A* renew renew, level 0: waits 100ms", "B retry lock, level 1, attempt 2: waits 50ms")
-	if _, err := s.Apply(t.Context(), 0, 2, move(scenario.Fault{Do: scenario.FaultPause, Thread: "A", For: 500 * ms})); err != nil {
+	if _, err := s.Apply(t.Context(), 0, 2, move(scenario.Fault{Do: fault.Pause, Thread: "A", For: 500 * ms})); err != nil {
 		t.Error(err)
 	}
 	want("A work lock, level 2: paused 540ms", "A* renew renew, level 0: paused 500ms", "B retry lock, level 1, attempt 2: waits 50ms")
@@ -418,11 +419,11 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 		{"step the later one", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "A", false); return err }, "A moves at 540ms, after A"},
 		{"step nobody", func() error { _, err := s.StepThread(t.Context(), 0, len(b.Moves), "Z", false); return err }, "nothing happens any more by itself"},
 		{"strike who has ended", func() error {
-			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: scenario.FaultCrash, Thread: "B"}))
+			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Crash, Thread: "B"}))
 			return err
 		}, "B has ended"},
 		{"pause for less", func() error {
-			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: scenario.FaultPause, Thread: "A", For: 10 * ms}))
+			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Pause, Thread: "A", For: 10 * ms}))
 			return err
 		}, "A stands still until 500ms"},
 		{"go back in time", func() error {
@@ -431,7 +432,7 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 		}, "it is 100ms already, and time does not go back"},
 		{"choose too high", func() error { _, err := s.Apply(t.Context(), 0, len(b.Moves), scenario.Move{Choice: 9}); return err }, "choice 9 cannot be made: only 0 can move"},
 		{"answer while up", func() error {
-			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: scenario.FaultUp}))
+			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Up}))
 			return err
 		}, "Redis is up"},
 	} {
@@ -478,7 +479,7 @@ threads: [{name: A, work: 200ms}, {name: B, start: 1ms, work: 30ms}]
 	if _, err := s.StepNode(t.Context(), 0, len(b.Moves), "A", 3); err == nil {
 		t.Error("node 3 has answered, and is asked again")
 	}
-	if _, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: scenario.FaultPause, Thread: "A", For: 5 * ms})); err != nil {
+	if _, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Pause, Thread: "A", For: 5 * ms})); err != nil {
 		t.Error(err)
 	}
 	want("A nothing: awaits-node", "A* ask lock, level 1, node 1: paused 5ms", "A* ask lock, level 1, node 2: paused 5ms", "B start lock, level 1: waits 1ms")
@@ -540,20 +541,20 @@ func TestFaultsByHand(t *testing.T) {
 		end   trace.Result
 		rule  string
 	}{
-		{scenario.Fault{Do: scenario.FaultCrash, Thread: "A"}, trace.Crashed, ""},
-		{scenario.Fault{Do: scenario.FaultPanic, Thread: "A"}, trace.Failed, ""},
-		{scenario.Fault{Do: scenario.FaultStall, Thread: "A"}, "", "stuck"},
-		{scenario.Fault{Do: scenario.FaultSkipUnlock, Thread: "A"}, trace.Done, "orphan"},
-		{scenario.Fault{Do: scenario.FaultExtraUnlock, Thread: "A"}, trace.Done, ""},
-		{scenario.Fault{Do: scenario.FaultLoseReply, Thread: "A", At: scenario.AtUnlock}, trace.Done, ""},
-		{scenario.Fault{Do: scenario.FaultLoseRequest, Thread: "A", At: scenario.AtUnlock}, trace.Done, ""},
-		{scenario.Fault{Do: scenario.FaultDelay, Thread: "A", At: scenario.AtUnlock, For: 20 * ms}, trace.Done, ""},
-		{scenario.Fault{Do: scenario.FaultLateCopy, Thread: "A", At: scenario.AtUnlock, For: 20 * ms}, trace.Done, ""},
-		{scenario.Fault{Do: scenario.FaultEvict}, trace.Lost, ""},
-		{scenario.Fault{Do: scenario.FaultRestart}, trace.Lost, ""},
-		{scenario.Fault{Do: scenario.FaultFailOver, Behind: 1}, trace.Lost, ""},
-		{scenario.Fault{Do: scenario.FaultScriptFlush}, trace.Done, ""},
-		{scenario.Fault{Do: scenario.FaultClockJump, By: 400 * ms}, trace.Lost, ""},
+		{scenario.Fault{Do: fault.Crash, Thread: "A"}, trace.Crashed, ""},
+		{scenario.Fault{Do: fault.Panic, Thread: "A"}, trace.Failed, ""},
+		{scenario.Fault{Do: fault.Stall, Thread: "A"}, "", "stuck"},
+		{scenario.Fault{Do: fault.SkipUnlock, Thread: "A"}, trace.Done, "orphan"},
+		{scenario.Fault{Do: fault.ExtraUnlock, Thread: "A"}, trace.Done, ""},
+		{scenario.Fault{Do: fault.LoseReply, Thread: "A", At: fault.AtUnlock}, trace.Done, ""},
+		{scenario.Fault{Do: fault.LoseRequest, Thread: "A", At: fault.AtUnlock}, trace.Done, ""},
+		{scenario.Fault{Do: fault.Delay, Thread: "A", At: fault.AtUnlock, For: 20 * ms}, trace.Done, ""},
+		{scenario.Fault{Do: fault.LateCopy, Thread: "A", At: fault.AtUnlock, For: 20 * ms}, trace.Done, ""},
+		{scenario.Fault{Do: fault.Evict}, trace.Lost, ""},
+		{scenario.Fault{Do: fault.Restart}, trace.Lost, ""},
+		{scenario.Fault{Do: fault.FailOver, Behind: 1}, trace.Lost, ""},
+		{scenario.Fault{Do: fault.ScriptFlush}, trace.Done, ""},
+		{scenario.Fault{Do: fault.ClockJump, By: 400 * ms}, trace.Lost, ""},
 	} {
 		t.Run(c.fault.Do+" "+c.fault.At, func(t *testing.T) {
 			s := open(t, parse(t, one))

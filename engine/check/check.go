@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
@@ -131,7 +131,7 @@ func (c *Checker) follow(e trace.Event) {
 // is another matter: one that has called its outermost unlock, or has forgotten
 // it, has left its critical section, also while it acts as if it held the lock.
 func (c *Checker) followInside(e trace.Event) {
-	fault, _ := e.Body.(trace.Fault)
+	struck, _ := e.Body.(trace.Fault)
 	outcome, _ := e.Body.(trace.Outcome)
 	for thread := range c.owners {
 		before := c.depth[thread]
@@ -140,7 +140,7 @@ func (c *Checker) followInside(e trace.Event) {
 		case e.Belief[thread] == 0 || slices.Contains(e.Leaving, thread):
 			depth = 0
 		case thread != e.Thread:
-		case fault.Do == scenario.FaultSkipUnlock:
+		case struck.Do == fault.SkipUnlock:
 			depth--
 		case outcome.Result == trace.Acquired: // also where it had forgotten one that it has lost since
 			depth = 1
@@ -421,7 +421,7 @@ func (c *Checker) mismatch(e trace.Event, levels int, text string) trace.Violati
 
 // followFault notes what is held up on its way.
 func (c *Checker) followFault(e trace.Event, b trace.Fault) {
-	if (b.Do == scenario.FaultDelay || b.Do == scenario.FaultLateCopy) && (b.At == lock.CallLock || b.At == lock.CallUnlock) {
+	if (b.Do == fault.Delay || b.Do == fault.LateCopy) && (b.At == lock.CallLock || b.At == lock.CallUnlock) {
 		c.arrives[e.Thread] = max(c.arrives[e.Thread], e.At.Duration()+b.ForMS.Duration())
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/scenario"
 )
@@ -97,10 +98,10 @@ func (s *Stepper) strikeByHand(ctx context.Context, f scenario.Fault) error {
 	t := s.r.thread(f.Thread)
 	s.newSlice = true
 	switch f.Do {
-	case scenario.FaultPause:
+	case fault.Pause:
 		t.tell(described(f))
 		t.process.Pause(f.For)
-	case scenario.FaultCrash:
+	case fault.Crash:
 		t.tell(described(f))
 		t.fall()
 	default:
@@ -149,19 +150,19 @@ func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
 	}
 	is, why := false, Reason("")
 	switch f.Do {
-	case scenario.FaultEvict:
+	case fault.Evict:
 		is, why = !n.Key(s.r.key).Exists(), NoKey
-	case scenario.FaultRestart:
+	case fault.Restart:
 		is, why = !scripts && (f.Keep || n.Empty()), NothingYet
-	case scenario.FaultFailOver:
+	case fault.FailOver:
 		is, why = !scripts && !s.lags(n, f.Behind), NothingYet
-	case scenario.FaultScriptFlush:
+	case fault.ScriptFlush:
 		is, why = !scripts, NoScripts
-	case scenario.FaultClockJump:
+	case fault.ClockJump:
 		is, why = !n.HasExpiry(), NoExpiry
-	case scenario.FaultDown:
+	case fault.Down:
 		is, why = down, IsDown
-	case scenario.FaultUp:
+	case fault.Up:
 		is, why = !down, IsUp
 	}
 	if is {
@@ -184,7 +185,7 @@ func (s *Stepper) losesNothing(f scenario.Fault) *Refusal {
 		return nil
 	}
 	n := s.node(f)
-	if f.Do == scenario.FaultRestart && n.Empty() || f.Do == scenario.FaultFailOver && !s.lags(n, f.Behind) {
+	if f.Do == fault.Restart && n.Empty() || f.Do == fault.FailOver && !s.lags(n, f.Behind) {
 		return &Refusal{Reason: NoData}
 	}
 	return nil
@@ -195,11 +196,11 @@ func (s *Stepper) refusalOfThread(t *thread, f scenario.Fault) *Refusal {
 	switch {
 	case !t.alive():
 		return refuse(HasEnded, 0)
-	case t.stalls.Load() && f.Do != scenario.FaultCrash && f.Do != scenario.FaultPause && f.At != scenario.AtRenew:
+	case t.stalls.Load() && f.Do != fault.Crash && f.Do != fault.Pause && f.At != fault.AtRenew:
 		return refuse(Hangs, 0)
-	case f.Do == scenario.FaultPause && s.pausedUntil(t) >= s.clock.Now()+f.For:
+	case f.Do == fault.Pause && s.pausedUntil(t) >= s.clock.Now()+f.For:
 		return refuse(IsPaused, s.pausedUntil(t))
-	case f.At == scenario.AtRenew && t.r.sc.Lock.Watchdog == 0:
+	case f.At == fault.AtRenew && t.r.sc.Lock.Watchdog == 0:
 		return refuse(NoWatchdog, 0)
 	}
 	for _, armed := range t.armed {
@@ -220,9 +221,9 @@ func (t *thread) tooLate(f scenario.Fault) *Refusal {
 	leaving := unlocking && !t.working // on its way out, from level to level
 	moment := momentOf(f)
 	switch {
-	case moment == scenario.AtLock && unlocking, moment == scenario.AtWork && leaving:
+	case moment == fault.AtLock && unlocking, moment == fault.AtWork && leaving:
 		return &Refusal{Reason: NotAhead, Thread: t.spec.Name, Place: moment}
-	case f.Do == scenario.FaultSkipUnlock && leaving && t.next.Level == 1:
+	case f.Do == fault.SkipUnlock && leaving && t.next.Level == 1:
 		return &Refusal{Reason: LastUnlock, Thread: t.spec.Name}
 	default:
 		return nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/fault"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -95,13 +96,13 @@ func handy(sc *scenario.Scenario, r *rand.Rand) []scenario.Fault {
 		}
 		list = append(list, s.Fault)
 		switch other := s.Fault; other.Do {
-		case scenario.FaultPause:
+		case fault.Pause:
 			other.For /= 10
 			list = append(list, other)
-		case scenario.FaultFailOver:
+		case fault.FailOver:
 			other.Behind = 3 * r.IntN(2)
 			list = append(list, other)
-		case scenario.FaultClockJump:
+		case fault.ClockJump:
 			other.By /= -100
 			list = append(list, other)
 		}
@@ -276,12 +277,12 @@ func TestPointlessSaysWhyAtEachStep(t *testing.T) {
 			"evict: there is no key", "restart: Redis holds no data", "fail-over: Redis holds no data", "clock-jump: no key with an expiry", up,
 		}, []string{"A ", "crash", "script-flush"}},
 		{"A is in", &scenario.Move{}, []string{"lose-reply lock: A has no lock ahead of it", "delay lock: A", up}, []string{"evict", "restart", "fail-over", "unlock", "stall"}},
-		{"a fault waits", ptr(hand(scenario.Fault{Do: scenario.FaultLoseReply, Thread: "A", At: scenario.AtUnlock})), []string{
+		{"a fault waits", ptr(hand(scenario.Fault{Do: fault.LoseReply, Thread: "A", At: fault.AtUnlock})), []string{
 			"lose-reply unlock: the same fault waits for its moment in A already",
 		}, []string{"lose-request unlock"}},
-		{"A is paused", ptr(hand(scenario.Fault{Do: scenario.FaultPause, Thread: "A", For: scenario.StrikePause})), []string{"pause: A stands still until 300ms"}, []string{"crash"}},
-		{"Redis is down", ptr(hand(scenario.Fault{Do: scenario.FaultDown, Node: 1})), []string{"down: Redis is down already"}, []string{"up:"}},
-		{"A is gone", ptr(hand(scenario.Fault{Do: scenario.FaultCrash, Thread: "A"})), []string{
+		{"A is paused", ptr(hand(scenario.Fault{Do: fault.Pause, Thread: "A", For: scenario.StrikePause})), []string{"pause: A stands still until 300ms"}, []string{"crash"}},
+		{"Redis is down", ptr(hand(scenario.Fault{Do: fault.Down, Node: 1})), []string{"down: Redis is down already"}, []string{"up:"}},
+		{"A is gone", ptr(hand(scenario.Fault{Do: fault.Crash, Thread: "A"})), []string{
 			"pause: A has ended", "crash: A has ended", "skip-unlock: A has ended", "lose-reply unlock: A has ended",
 		}, []string{"evict"}},
 	} {
@@ -316,18 +317,18 @@ func TestAFailOverIsNotPointlessToWhoListens(t *testing.T) {
 lock: {protocol: reentrant-notify, lease: 100ms, watchdog: off, retry: {times: 6, interval: 50ms}}
 threads: [{name: A, work: 500ms}, {name: B, start: 10ms, work: 50ms}, {name: C, start: 20ms, work: 80ms}]
 `)
-	w := begin(t, sc, scenario.Move{}, scenario.Move{}, scenario.Move{Fault: &scenario.Fault{Do: scenario.FaultRestart, Node: 1}})
+	w := begin(t, sc, scenario.Move{}, scenario.Move{}, scenario.Move{Fault: &scenario.Fault{Do: fault.Restart, Node: 1}})
 	list, err := w.Pointless(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range list {
-		if p.Fault.Do == scenario.FaultFailOver {
+		if p.Fault.Do == fault.FailOver {
 			t.Errorf("a fail-over is refused: %v", &p.Why)
 		}
 	}
-	with := begin(t, sc, append(w.moves, scenario.Move{Fault: &scenario.Fault{Do: scenario.FaultFailOver, Behind: 1, Node: 1}})...)
-	if but(scenario.FaultFailOver, with.toTheEnd(t)) == but(scenario.FaultFailOver, w.toTheEnd(t)) {
+	with := begin(t, sc, append(w.moves, scenario.Move{Fault: &scenario.Fault{Do: fault.FailOver, Behind: 1, Node: 1}})...)
+	if but(fault.FailOver, with.toTheEnd(t)) == but(fault.FailOver, w.toTheEnd(t)) {
 		t.Error("it has changed nothing")
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
@@ -98,7 +99,7 @@ func described(f scenario.Fault) trace.Fault {
 	if f.By < 0 {
 		out.By = "-" + phrase.Duration(-f.By)
 	}
-	if f.Do == scenario.FaultFailOver {
+	if f.Do == fault.FailOver {
 		out.Behind = &f.Behind
 	}
 	return out
@@ -114,7 +115,7 @@ func nodeOf(f scenario.Fault) int {
 
 // cutOff is for whom alone Redis goes down.
 func cutOff(f scenario.Fault) string {
-	if f.Do == scenario.FaultDown || f.Do == scenario.FaultUp {
+	if f.Do == fault.Down || f.Do == fault.Up {
 		return f.Thread
 	}
 	return ""
@@ -165,12 +166,12 @@ func (t *thread) findArmed(m moment, wanted func(do string) bool) (scenario.Faul
 // waits, or "" where it strikes at once.
 func momentOf(f scenario.Fault) string {
 	switch f.Do {
-	case scenario.FaultPanic, scenario.FaultStall:
-		return scenario.AtWork
-	case scenario.FaultSkipUnlock, scenario.FaultExtraUnlock:
-		return scenario.AtUnlock
-	case scenario.FaultLoseMessage:
-		return scenario.AtLock
+	case fault.Panic, fault.Stall:
+		return fault.AtWork
+	case fault.SkipUnlock, fault.ExtraUnlock:
+		return fault.AtUnlock
+	case fault.LoseMessage:
+		return fault.AtLock
 	default:
 		return f.At
 	}
@@ -197,7 +198,7 @@ func (t *thread) strike(place string, level int) {
 // while it went on.
 func (t *thread) strikeArmed() {
 	for {
-		f, ok := t.findArmed(moment{place: scenario.AtWork}, anyFault)
+		f, ok := t.findArmed(moment{place: fault.AtWork}, anyFault)
 		if !ok {
 			return
 		}
@@ -209,13 +210,13 @@ func anyFault(string) bool { return true }
 
 func (t *thread) suffer(f scenario.Fault) {
 	switch f.Do {
-	case scenario.FaultPause:
+	case fault.Pause:
 		t.pause(f)
-	case scenario.FaultCrash:
+	case fault.Crash:
 		t.crash()
-	case scenario.FaultPanic:
+	case fault.Panic:
 		panic(errPanic)
-	case scenario.FaultStall:
+	case fault.Stall:
 		t.stalls.Store(true)
 		t.r.rec.mayEnd()
 		_ = t.process.Work(context.Background(), forever)
@@ -223,12 +224,12 @@ func (t *thread) suffer(f scenario.Fault) {
 }
 
 func (t *thread) pause(f scenario.Fault) {
-	if f.Scope == scenario.ScopeWork {
+	if f.Scope == fault.ScopeWork {
 		_ = t.process.Sleep(context.Background(), f.For)
 		return
 	}
 	t.process.Pause(f.For)
-	if f.At == scenario.AtStart {
+	if f.At == fault.AtStart {
 		_ = t.process.Work(context.Background(), 0) // it begins when it goes on
 	}
 }
@@ -256,7 +257,7 @@ func (t *thread) die() {
 
 // ofCall tells the faults that strike on the way to Redis.
 func ofCall(do string) bool {
-	return do != scenario.FaultSkipUnlock && do != scenario.FaultExtraUnlock && do != scenario.FaultLoseMessage
+	return do != fault.SkipUnlock && do != fault.ExtraUnlock && do != fault.LoseMessage
 }
 
 // request is what waits at a gate.
@@ -281,21 +282,21 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 			break
 		}
 		switch f.Do {
-		case scenario.FaultPause:
+		case fault.Pause:
 			p.t.pause(f)
 			if err := p.t.process.Gate(ctx, r); err != nil {
 				return broken(ctx, err)
 			}
-		case scenario.FaultCrash:
+		case fault.Crash:
 			p.t.crash()
-		case scenario.FaultLoseRequest:
+		case fault.LoseRequest:
 			return broken(ctx, reset("write"))
-		case scenario.FaultLoseReply:
+		case fault.LoseReply:
 			loseReply = true
-		case scenario.FaultDelay:
+		case fault.Delay:
 			r.delayed = true
 			return p.late(ctx, f.For, r, send)
-		case scenario.FaultLateCopy:
+		case fault.LateCopy:
 			p.t.r.network.carry(ctx, f.For, p, call, send)
 			return broken(ctx, reset("read"))
 		}

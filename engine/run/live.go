@@ -2,8 +2,8 @@ package run
 
 import (
 	"relock/engine/clock"
+	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
@@ -85,7 +85,7 @@ func (t *thread) steer(a Action) Reason {
 			return IsSuspended
 		}
 		t.control.Suspended = true
-		t.tell(trace.Fault{Do: scenario.FaultPause})
+		t.tell(trace.Fault{Do: fault.Pause})
 	case Resume:
 		if !live.Resume() {
 			return GoesOn
@@ -96,7 +96,7 @@ func (t *thread) steer(a Action) Reason {
 		if t.ended.Swap(true) {
 			return HasEnded
 		}
-		t.tell(trace.Fault{Do: scenario.FaultCrash})
+		t.tell(trace.Fault{Do: fault.Crash})
 		t.fall()
 	case Gate, Ungate:
 		if t.control.Gated == (a == Gate) {

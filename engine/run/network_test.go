@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -351,7 +352,7 @@ threads: [{name: A, work: 20ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]
 	begun := func() *walk {
 		w := begin(t, sc)
 		w.must(t, scenario.Move{Choice: 0}) // A locks
-		w.must(t, scenario.Move{Fault: &scenario.Fault{Do: scenario.FaultLateCopy, Thread: "A", At: scenario.AtUnlock, For: 25 * ms}})
+		w.must(t, scenario.Move{Fault: &scenario.Fault{Do: fault.LateCopy, Thread: "A", At: fault.AtUnlock, For: 25 * ms}})
 		if got := network(w); len(got) > 0 {
 			t.Errorf("under way before it was sent: %q", got)
 		}

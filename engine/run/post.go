@@ -8,8 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/scenario"
 )
 
 // postLimit is how long a message that Redis says it has handed over may take
@@ -80,7 +80,7 @@ type losing struct {
 // Listen implements lock.Messenger.
 func (l losing) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
 	return l.Messenger.Listen(ctx, channel, func(message string) { //nolint:wrapcheck // its own words
-		if !l.t.take(scenario.AtLock, 1, scenario.FaultLoseMessage) {
+		if !l.t.take(fault.AtLock, 1, fault.LoseMessage) {
 			l.t.handed.Store(strings.HasPrefix(message, "grant "))
 			receive(message)
 		}

@@ -54,7 +54,7 @@ type Refusal struct {
 	Other   string        // the thread that is before this one
 	Choice  int           // what was asked for, of
 	Choices int           // so many
-	Place   string        // where a fault was to strike: scenario.AtLock, …
+	Place   string        // where a fault was to strike: fault.AtLock, …
 }
 
 // Error says it in English.

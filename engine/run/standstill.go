@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -102,7 +103,7 @@ func (s *Stepper) inVain() []string {
 		if !task.Business {
 			return nil
 		}
-		if slices.ContainsFunc(s.r.thread(task.Process).armed, func(f scenario.Fault) bool { return momentOf(f) == scenario.AtLock }) {
+		if slices.ContainsFunc(s.r.thread(task.Process).armed, func(f scenario.Fault) bool { return momentOf(f) == fault.AtLock }) {
 			return nil
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/clock"
+	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -106,7 +107,7 @@ func (t *thread) rounds() (err error) {
 		}
 	}()
 	t.round.Store(1)
-	t.strike(scenario.AtStart, 0)
+	t.strike(fault.AtStart, 0)
 	for round := 1; round <= t.spec.Repeat; round++ {
 		t.round.Store(int64(round))
 		call := func() error { return t.business(1) }
@@ -133,7 +134,7 @@ func (t *thread) business(level int) (err error) {
 		return err
 	}
 	defer func() {
-		if t.take(scenario.AtUnlock, level, scenario.FaultSkipUnlock) {
+		if t.take(fault.AtUnlock, level, fault.SkipUnlock) {
 			return
 		}
 		t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}
@@ -143,7 +144,7 @@ func (t *thread) business(level int) (err error) {
 			err = uerr
 		}
 		returned()
-		if t.take(scenario.AtUnlock, level, scenario.FaultExtraUnlock) {
+		if t.take(fault.AtUnlock, level, fault.ExtraUnlock) {
 			_ = hold.Unlock(ctx) // its refusal is an outcome in the trace
 		}
 	}()
@@ -168,7 +169,7 @@ func (t *thread) work(hold *lock.Hold, level int) error {
 	defer func() { t.working = false }()
 	t.tell(work)
 	seen, writes := t.begin()
-	t.strike(scenario.AtWork, level)
+	t.strike(fault.AtWork, level)
 	ctx := context.Background()
 	if t.spec.OnLost == scenario.OnLostStop {
 		ctx = hold.Context()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"relock/engine/clock"
+	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -364,21 +365,21 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	var err error
 	before := e.Key(s.r.key)
 	switch f.Do {
-	case scenario.FaultEvict:
+	case fault.Evict:
 		e.Evict(s.r.key)
-	case scenario.FaultRestart:
+	case fault.Restart:
 		err = e.Restart(ctx, f.Keep)
-	case scenario.FaultFailOver:
+	case fault.FailOver:
 		err = e.FailOver(ctx, f.Behind)
-	case scenario.FaultScriptFlush:
+	case fault.ScriptFlush:
 		err = e.FlushScripts(ctx)
-	case scenario.FaultDown, scenario.FaultUp:
+	case fault.Down, fault.Up:
 		if f.Thread != "" {
-			e.cut[f.Thread] = f.Do == scenario.FaultDown
+			e.cut[f.Thread] = f.Do == fault.Down
 		} else {
-			e.down = f.Do == scenario.FaultDown
+			e.down = f.Do == fault.Down
 		}
-	case scenario.FaultClockJump:
+	case fault.ClockJump:
 		e.ahead += f.By
 		e.Jump(e.timeAt(s.clock.Now()))
 	}
@@ -387,7 +388,7 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	}
 	s.newSlice = true
 	s.emit("", described(f))
-	if f.Do == scenario.FaultClockJump && before.Exists() && !e.Key(s.r.key).Exists() {
+	if f.Do == fault.ClockJump && before.Exists() && !e.Key(s.r.key).Exists() {
 		before.PTTL = 0
 		s.newSlice = true
 		s.emit("", trace.Expired{Was: before, Node: s.r.nodeNumber(max(f.Node-1, 0))})

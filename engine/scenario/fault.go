@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/phrase"
 )
 
@@ -24,31 +25,33 @@ type faultKind struct {
 }
 
 // calls are the places at which a thread talks to Redis.
-func calls() []string { return []string{AtLock, AtUnlock, AtRenew} }
+func calls() []string { return []string{fault.AtLock, fault.AtUnlock, fault.AtRenew} }
 
-func anywhere() []string { return []string{AtStart, AtLock, AtWork, AtUnlock, AtRenew} }
+func anywhere() []string {
+	return []string{fault.AtStart, fault.AtLock, fault.AtWork, fault.AtUnlock, fault.AtRenew}
+}
 
 // faultKinds lists the faults in the order in which they are explained.
 func faultKinds() []faultKind {
 	return []faultKind{
-		{FaultPause, anywhere(), []string{"for", "scope"}},
-		{FaultCrash, anywhere(), nil},
-		{FaultPanic, []string{AtWork}, nil},
-		{FaultStall, []string{AtWork}, nil},
-		{FaultSkipUnlock, []string{AtUnlock}, nil},
-		{FaultExtraUnlock, []string{AtUnlock}, nil},
-		{FaultLoseRequest, calls(), nil},
-		{FaultLoseReply, calls(), nil},
-		{FaultLoseMessage, []string{AtLock}, nil},
-		{FaultDelay, calls(), []string{"for"}},
-		{FaultLateCopy, calls(), []string{"for"}},
-		{FaultRestart, nil, []string{"keep", "node"}},
-		{FaultFailOver, nil, []string{"behind", "node"}},
-		{FaultEvict, nil, []string{"node"}},
-		{FaultClockJump, nil, []string{"by", "node"}},
-		{FaultDown, nil, []string{"node"}},
-		{FaultUp, nil, []string{"node"}},
-		{FaultScriptFlush, nil, []string{"node"}},
+		{fault.Pause, anywhere(), []string{"for", "scope"}},
+		{fault.Crash, anywhere(), nil},
+		{fault.Panic, []string{fault.AtWork}, nil},
+		{fault.Stall, []string{fault.AtWork}, nil},
+		{fault.SkipUnlock, []string{fault.AtUnlock}, nil},
+		{fault.ExtraUnlock, []string{fault.AtUnlock}, nil},
+		{fault.LoseRequest, calls(), nil},
+		{fault.LoseReply, calls(), nil},
+		{fault.LoseMessage, []string{fault.AtLock}, nil},
+		{fault.Delay, calls(), []string{"for"}},
+		{fault.LateCopy, calls(), []string{"for"}},
+		{fault.Restart, nil, []string{"keep", "node"}},
+		{fault.FailOver, nil, []string{"behind", "node"}},
+		{fault.Evict, nil, []string{"node"}},
+		{fault.ClockJump, nil, []string{"by", "node"}},
+		{fault.Down, nil, []string{"node"}},
+		{fault.Up, nil, []string{"node"}},
+		{fault.ScriptFlush, nil, []string{"node"}},
 	}
 }
 
@@ -73,35 +76,35 @@ func (p *parser) needs(f map[string]value, one value, name string, allowed phras
 }
 
 func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
-	var fault Fault
-	kind, ok := p.do(one, f, s, &fault)
+	var into Fault
+	kind, ok := p.do(one, f, s, &into)
 	switch {
 	case !ok: // what is wrong besides is named as well
-		p.place(f, s, kind, &fault)
-		p.duration(f, "time", &fault.Time, 0, MaxDuration, time.Microsecond)
+		p.place(f, s, kind, &into)
+		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
 	case kind.places == nil:
-		fault.Timed = true
+		into.Timed = true
 		p.needs(f, one, "time", durations(0, MaxDuration))
-		p.duration(f, "time", &fault.Time, 0, MaxDuration, time.Microsecond)
+		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
 		place := []string{"time"}
-		if fault.Do == FaultDown || fault.Do == FaultUp {
+		if into.Do == fault.Down || into.Do == fault.Up {
 			place = append(place, "thread")
-			p.threadOf(f, s, &fault)
+			p.threadOf(f, s, &into)
 		}
 		p.onlyFor(f, kind, place...)
 	default:
 		p.needs(f, one, "thread", s.names())
 		p.needs(f, one, "at", among(kind.places...))
-		p.place(f, s, kind, &fault)
+		p.place(f, s, kind, &into)
 		p.onlyFor(f, kind, "thread", "at", "level", "round", "command")
 	}
-	p.details(one, f, kind, s, &fault)
-	return fault
+	p.details(one, f, kind, s, &into)
+	return into
 }
 
 // do reads which fault it is, and what a fault of that kind can be given. Of
 // an unknown kind, for which it returns false, that is all that f has.
-func (p *parser) do(one value, f map[string]value, s *Scenario, fault *Fault) (faultKind, bool) {
+func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (faultKind, bool) {
 	var names, able []string
 	for _, k := range faultKinds() {
 		names = append(names, k.do)
@@ -110,13 +113,13 @@ func (p *parser) do(one value, f map[string]value, s *Scenario, fault *Fault) (f
 		}
 	}
 	p.needs(f, one, "do", among(names...))
-	p.oneOf(f, "do", &fault.Do, names...)
-	kind, ok := kindOf(fault.Do)
+	p.oneOf(f, "do", &into.Do, names...)
+	kind, ok := kindOf(into.Do)
 	if !ok {
 		return faultKind{places: anywhere(), fields: slices.Sorted(maps.Keys(f))}, false
 	}
-	if p.judges() && !slices.Contains(able, fault.Do) {
-		p.wrong(f["do"], quoted(fault.Do), say("with %s, only %s", s.reason(AtLock), strings.Join(able, ", ")))
+	if p.judges() && !slices.Contains(able, into.Do) {
+		p.wrong(f["do"], quoted(into.Do), say("with %s, only %s", s.reason(fault.AtLock), strings.Join(able, ", ")))
 	}
 	return kind, true
 }
@@ -134,34 +137,34 @@ func kindOf(do string) (faultKind, bool) {
 // schedule, or at its thread's next call of the kind that at names.
 func (p *parser) struck(one value, s *Scenario) *Fault {
 	f := p.fields(one, "thread", "at", "do", "for", "by", "behind", "keep", "node")
-	fault := &Fault{}
-	kind, ok := p.do(one, f, s, fault)
+	into := &Fault{}
+	kind, ok := p.do(one, f, s, into)
 	if !ok {
 		kind.places = calls()
-		p.threadOf(f, s, fault)
-		p.at(f, s, kind, fault)
-		p.details(one, f, kind, s, fault)
-		return fault
+		p.threadOf(f, s, into)
+		p.at(f, s, kind, into)
+		p.details(one, f, kind, s, into)
+		return into
 	}
 	var place []string
 	if kind.places != nil {
 		place = append(place, "thread")
 		p.needs(f, one, "thread", s.names())
-		p.threadOf(f, s, fault)
+		p.threadOf(f, s, into)
 	}
 	if kind.awaitsCall() {
 		place = append(place, "at")
 		p.needs(f, one, "at", among(calls()...))
-		p.at(f, s, kind, fault)
+		p.at(f, s, kind, into)
 	}
-	if fault.Do == FaultDown || fault.Do == FaultUp {
+	if into.Do == fault.Down || into.Do == fault.Up {
 		place = append(place, "thread")
-		p.threadOf(f, s, fault)
+		p.threadOf(f, s, into)
 	}
 	kind.fields = kind.byHand()
 	p.onlyFor(f, kind, place...)
-	p.details(one, f, kind, s, fault)
-	return fault
+	p.details(one, f, kind, s, into)
+	return into
 }
 
 // onlyFor refuses what a fault of this kind does not have.
@@ -175,100 +178,100 @@ func (p *parser) onlyFor(f map[string]value, k faultKind, place ...string) {
 }
 
 // place reads where in a thread a fault strikes.
-func (p *parser) place(f map[string]value, s *Scenario, k faultKind, fault *Fault) {
+func (p *parser) place(f map[string]value, s *Scenario, k faultKind, into *Fault) {
 	depth, repeat := MaxDepth, MaxRepeat
-	if t := p.threadOf(f, s, fault); t != nil {
+	if t := p.threadOf(f, s, into); t != nil {
 		depth, repeat = t.Depth, t.Repeat
 	}
-	if k.do == FaultLoseMessage {
+	if k.do == fault.LoseMessage {
 		depth = 1 // who has entered a level waits for no message
 	}
-	p.at(f, s, k, fault)
-	fault.Round = 1
-	p.number(f, "round", &fault.Round, 1, repeat)
-	if fault.At != AtRenew && fault.At != AtStart {
-		fault.Level = 1
+	p.at(f, s, k, into)
+	into.Round = 1
+	p.number(f, "round", &into.Round, 1, repeat)
+	if into.At != fault.AtRenew && into.At != fault.AtStart {
+		into.Level = 1
 	}
-	p.command(f, s, fault)
-	if v, ok := f["level"]; ok && fault.At == AtStart {
+	p.command(f, s, into)
+	if v, ok := f["level"]; ok && into.At == fault.AtStart {
 		p.wrong(v, say("a level"), say("no level at: start"))
 		return
 	}
-	p.number(f, "level", &fault.Level, 1, depth)
+	p.number(f, "level", &into.Level, 1, depth)
 }
 
 // at reads the place itself. Where the lock of s can have no fault of this
 // kind anywhere, that is the mistake, and not the place.
-func (p *parser) at(f map[string]value, s *Scenario, k faultKind, fault *Fault) {
-	p.oneOf(f, "at", &fault.At, k.places...)
+func (p *parser) at(f map[string]value, s *Scenario, k faultKind, into *Fault) {
+	p.oneOf(f, "at", &into.At, k.places...)
 	able := s.reach(k)
-	if fault.At != "" && p.judges() && len(able) > 0 && !slices.Contains(able, fault.At) {
-		p.wrong(f["at"], quoted(fault.At), say("with %s, only %s", s.reason(fault.At), strings.Join(able, ", ")))
+	if into.At != "" && p.judges() && len(able) > 0 && !slices.Contains(able, into.At) {
+		p.wrong(f["at"], quoted(into.At), say("with %s, only %s", s.reason(into.At), strings.Join(able, ", ")))
 	}
 }
 
 // command reads which of a call's commands a fault is about.
-func (p *parser) command(f map[string]value, s *Scenario, fault *Fault) {
+func (p *parser) command(f map[string]value, s *Scenario, into *Fault) {
 	v, given := f["command"]
 	switch {
-	case fault.At == "": // a mistake already
-		p.number(f, "command", &fault.Command, 1, maxCommand)
-	case slices.Contains(calls(), fault.At) && fault.Do != FaultSkipUnlock && fault.Do != FaultExtraUnlock:
-		most := s.commands(fault.At)
+	case into.At == "": // a mistake already
+		p.number(f, "command", &into.Command, 1, maxCommand)
+	case slices.Contains(calls(), into.At) && into.Do != fault.SkipUnlock && into.Do != fault.ExtraUnlock:
+		most := s.commands(into.At)
 		if !p.judges() || most == 0 {
 			most = maxCommand
 		}
-		fault.Command = 1
-		p.number(f, "command", &fault.Command, 1, most)
+		into.Command = 1
+		p.number(f, "command", &into.Command, 1, most)
 	case given:
 		p.wrong(v, say("a command"), say("no command outside of a call to Redis"))
 	}
 }
 
 // details reads what only some faults have.
-func (p *parser) details(one value, f map[string]value, k faultKind, s *Scenario, fault *Fault) {
+func (p *parser) details(one value, f map[string]value, k faultKind, s *Scenario, into *Fault) {
 	for _, name := range k.fields {
 		switch name {
 		case "for":
 			p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))
-			p.duration(f, "for", &fault.For, time.Millisecond, MaxDuration, time.Microsecond)
+			p.duration(f, "for", &into.For, time.Millisecond, MaxDuration, time.Microsecond)
 		case "scope":
-			fault.Scope = ScopeAll
-			p.oneOf(f, "scope", &fault.Scope, ScopeAll, ScopeWork)
-			if v, ok := f["scope"]; ok && fault.Scope == ScopeWork && fault.At != "" && fault.At != AtWork {
-				p.wrong(v, quoted(ScopeWork), say("scope: work only at: work"))
+			into.Scope = fault.ScopeAll
+			p.oneOf(f, "scope", &into.Scope, fault.ScopeAll, fault.ScopeWork)
+			if v, ok := f["scope"]; ok && into.Scope == fault.ScopeWork && into.At != "" && into.At != fault.AtWork {
+				p.wrong(v, quoted(fault.ScopeWork), say("scope: work only at: work"))
 			}
 		case "by":
-			p.jump(one, f, fault)
+			p.jump(one, f, into)
 		case "behind":
-			fault.Behind = 1
-			p.number(f, "behind", &fault.Behind, 0, maxBehind)
+			into.Behind = 1
+			p.number(f, "behind", &into.Behind, 0, maxBehind)
 		case "keep":
 			keep := "false"
 			p.oneOf(f, "keep", &keep, "true", "false")
-			fault.Keep = keep == "true"
+			into.Keep = keep == "true"
 		case "node":
 			nodes := s.Lock.Nodes
 			if !p.judges() {
 				nodes = MaxNodes
 			}
-			fault.Node = 1
-			p.number(f, "node", &fault.Node, 1, nodes)
+			into.Node = 1
+			p.number(f, "node", &into.Node, 1, nodes)
 		}
 	}
 }
 
 // threadOf reads a thread's name, and finds the thread.
-func (p *parser) threadOf(f map[string]value, s *Scenario, fault *Fault) *Thread {
-	p.text(f, "thread", &fault.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
-	if fault.Thread == "" {
+func (p *parser) threadOf(f map[string]value, s *Scenario, into *Fault) *Thread {
+	p.text(f, "thread", &into.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
+	if into.Thread == "" {
 		return nil
 	}
-	return s.thread(fault.Thread)
+	return s.thread(into.Thread)
 }
 
 // jump reads a length of time that may be negative.
-func (p *parser) jump(one value, f map[string]value, fault *Fault) {
+func (p *parser) jump(one value, f map[string]value, into *Fault) {
 	allowed := say("a time with a unit, forward or with a - back, from 1ms to %s, in whole milliseconds", phrase.Duration(MaxDuration))
 	p.needs(f, one, "by", allowed)
 	v, ok := f["by"]
@@ -285,8 +288,8 @@ func (p *parser) jump(one value, f map[string]value, fault *Fault) {
 		p.wrong(v, quoted(text), allowed)
 		return
 	}
-	fault.By = d
+	into.By = d
 	if back {
-		fault.By = -d
+		into.By = -d
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/phrase"
 )
 
@@ -197,7 +198,7 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 	if f.By < 0 {
 		out.By = "-" + phrase.Duration(-f.By)
 	}
-	if f.Do == FaultFailOver {
+	if f.Do == fault.FailOver {
 		out.Behind = &f.Behind
 	}
 	return json.Marshal(out)

@@ -54,43 +54,6 @@ const (
 // Unlimited as Retry.Times asks until the lock is granted.
 const Unlimited = -1
 
-// Values of Fault.At: where in a thread's business call.
-const (
-	AtStart  = "start"  // before the first call
-	AtLock   = "lock"   // as the lock of a level is asked for
-	AtWork   = "work"   // as the work of a level begins
-	AtUnlock = "unlock" // as a level is left
-	AtRenew  = "renew"  // as the watchdog renews
-)
-
-// Values of Fault.Do.
-const (
-	FaultPause       = "pause"
-	FaultCrash       = "crash"
-	FaultPanic       = "panic"
-	FaultStall       = "stall"
-	FaultSkipUnlock  = "skip-unlock"
-	FaultExtraUnlock = "extra-unlock"
-	FaultLoseRequest = "lose-request"
-	FaultLoseReply   = "lose-reply"
-	FaultLoseMessage = "lose-message"
-	FaultDelay       = "delay"
-	FaultLateCopy    = "late-copy"
-	FaultRestart     = "restart"
-	FaultFailOver    = "fail-over"
-	FaultEvict       = "evict"
-	FaultClockJump   = "clock-jump"
-	FaultDown        = "down"
-	FaultUp          = "up"
-	FaultScriptFlush = "script-flush"
-)
-
-// Values of Fault.Scope.
-const (
-	ScopeAll  = "all"  // the whole thread, its watchdog too
-	ScopeWork = "work" // the watchdog goes on
-)
-
 // Scenario says what to run. Values come from Parse and are not changed after.
 type Scenario struct {
 	Title    string
@@ -185,7 +148,7 @@ type Fault struct {
 	Time    time.Duration // since the run began
 
 	For    time.Duration // of a pause, a delay and a late copy
-	Scope  string        // of a pause: ScopeAll or ScopeWork
+	Scope  string        // of a pause: fault.ScopeAll or fault.ScopeWork
 	By     time.Duration // of a clock jump, either way
 	Behind int           // of a fail-over: writes that the replica never got
 	Keep   bool          // of a restart: with its data

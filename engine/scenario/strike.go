@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/lock/exhibit"
 )
 
@@ -12,7 +13,7 @@ import (
 // setting and the kind of scenario rule out for certain counts here.
 
 // asksRedis tells whether anybody sends anything to Redis.
-func (s *Scenario) asksRedis() bool { return s.Kind == KindHeartbeat || s.commands(AtLock) > 0 }
+func (s *Scenario) asksRedis() bool { return s.Kind == KindHeartbeat || s.commands(fault.AtLock) > 0 }
 
 // commands is the most commands that an attempt of the call at a place sends.
 func (s *Scenario) commands(place string) int {
@@ -29,15 +30,15 @@ func (s *Scenario) reach(k faultKind) []string {
 
 func (s *Scenario) strikesAt(do, place string) bool {
 	switch {
-	case place == AtStart:
+	case place == fault.AtStart:
 		return true
 	case s.Kind == KindHeartbeat: // it takes no lock
 		return false
-	case do == FaultLoseMessage:
+	case do == fault.LoseMessage:
 		return waitOf(s.Lock.Protocol) == WaitNotify
-	case place == AtWork, do == FaultSkipUnlock, do == FaultExtraUnlock:
+	case place == fault.AtWork, do == fault.SkipUnlock, do == fault.ExtraUnlock:
 		return true
-	case place == AtRenew && s.Lock.Watchdog == 0:
+	case place == fault.AtRenew && s.Lock.Watchdog == 0:
 		return false
 	default:
 		return s.commands(place) > 0
@@ -70,7 +71,7 @@ func (s *Scenario) reason(place string) string {
 	switch {
 	case s.Kind == KindHeartbeat:
 		return "kind: " + KindHeartbeat
-	case place == AtRenew && s.Lock.Watchdog == 0 && renews(s.Lock.Protocol):
+	case place == fault.AtRenew && s.Lock.Watchdog == 0 && renews(s.Lock.Protocol):
 		return "watchdog: off"
 	default:
 		return "protocol: " + s.Lock.Protocol
@@ -162,20 +163,20 @@ func (s *Scenario) strikes(k faultKind, f Fault) []Strike {
 	never := ""
 	switch {
 	case !s.canHave(k):
-		never = s.reason(AtLock)
+		never = s.reason(fault.AtLock)
 	case f.At != "" && !slices.Contains(s.reach(k), f.At):
 		never = s.reason(f.At)
 	}
 	switch f.Do {
-	case FaultPause:
+	case fault.Pause:
 		f.For = StrikePause
-	case FaultDelay, FaultLateCopy:
+	case fault.Delay, fault.LateCopy:
 		f.For = StrikeDelay
-	case FaultClockJump:
+	case fault.ClockJump:
 		f.By = StrikeJump
-	case FaultFailOver:
+	case fault.FailOver:
 		f.Behind = 1
-	case FaultRestart:
+	case fault.Restart:
 		kept := f
 		kept.Keep = true
 		return []Strike{{f, never}, {kept, never}}
@@ -194,21 +195,21 @@ func (s *Scenario) FaultKeys(do, at string) []string {
 	var keys []string
 	if k.places == nil {
 		keys = append(keys, "time", "do")
-		if do == FaultDown || do == FaultUp {
+		if do == fault.Down || do == fault.Up {
 			keys = append(keys, "thread")
 		}
 	} else {
 		keys = append(keys, "thread", "at", "do")
-		if at != AtStart {
+		if at != fault.AtStart {
 			keys = append(keys, "level")
 		}
 		keys = append(keys, "round")
-		if slices.Contains(calls(), at) && do != FaultSkipUnlock && do != FaultExtraUnlock && s.commands(at) > 1 {
+		if slices.Contains(calls(), at) && do != fault.SkipUnlock && do != fault.ExtraUnlock && s.commands(at) > 1 {
 			keys = append(keys, "command")
 		}
 	}
 	for _, name := range k.fields {
-		if name == "scope" && at != AtWork || name == "node" && s.Lock.Nodes < 2 {
+		if name == "scope" && at != fault.AtWork || name == "node" && s.Lock.Nodes < 2 {
 			continue
 		}
 		keys = append(keys, name)

@@ -9,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"relock/engine/fault"
 	"relock/engine/scenario"
 )
 
@@ -185,10 +186,10 @@ func (d *Draft) sketch() *scenario.Scenario {
 
 // fit gives a fault the keys that its kind and its place have: what still
 // fits stays.
-func (d *Draft) fit(fault string) {
+func (d *Draft) fit(at string) {
 	sc := d.sketch()
-	do, _ := d.Value(fault + ".do")
-	place, _ := d.Value(fault + ".at")
+	do, _ := d.Value(at + ".do")
+	place, _ := d.Value(at + ".at")
 	kinds := sc.FaultKinds()
 	i := slices.IndexFunc(kinds, func(k scenario.FaultKind) bool { return k.Do == do })
 	if i < 0 {
@@ -197,18 +198,18 @@ func (d *Draft) fit(fault string) {
 	places := kinds[i].Places
 	if len(places) > 0 && !slices.Contains(places, place) {
 		place = places[0]
-		if slices.Contains(places, scenario.AtWork) {
-			place = scenario.AtWork
+		if slices.Contains(places, fault.AtWork) {
+			place = fault.AtWork
 		}
 	}
 	if len(places) == 0 {
 		place = ""
 	}
 	keys := sc.FaultKeys(do, place)
-	n := d.node(fault)
+	n := d.node(at)
 	for _, key := range []string{"thread", "at", "level", "round", "command", "time", "for", "scope", "by", "behind", "keep", "node"} {
 		if !slices.Contains(keys, key) && entry(n, key) >= 0 {
-			d.Delete(fault + "." + key)
+			d.Delete(at + "." + key)
 		}
 	}
 	needs := map[string]string{"time": "100ms", "for": "100ms", "by": "1s", "at": place}
@@ -217,9 +218,9 @@ func (d *Draft) fit(fault string) {
 	}
 	for _, key := range keys {
 		value, needed := needs[key]
-		_, there := d.Value(fault + "." + key)
+		_, there := d.Value(at + "." + key)
 		if needed && (!there || key == "at") {
-			d.Set(fault+"."+key, value)
+			d.Set(at+"."+key, value)
 		}
 	}
 }

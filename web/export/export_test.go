@@ -25,6 +25,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine"
+	"relock/engine/fault"
 	"relock/engine/scenario"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
@@ -434,28 +435,28 @@ func TestCommandsForWhatNoCommandDid(t *testing.T) {
 		}, "HSET K x 1 y 2\nDEL K\n"},
 		{"a replica has an earlier value", []trace.Event{
 			{Body: command(0, "DEL", "K"), Key: trace.Absent()},
-			{Body: trace.Fault{Do: scenario.FaultFailOver}, Key: text},
+			{Body: trace.Fault{Do: fault.FailOver}, Key: text},
 		}, "DEL K\nSET K \"a b\"\nPEXPIRE K 70\n"},
 		{"and another has a hash", []trace.Event{
 			{Body: command(0, "SET", "K", "a b"), Key: text},
-			{Body: trace.Fault{Do: scenario.FaultFailOver}, Key: hash},
+			{Body: trace.Fault{Do: fault.FailOver}, Key: hash},
 		}, "SET K \"a b\"\nDEL K\nHSET K x 1 y 2\n"},
 		{"a restart without data", []trace.Event{
 			{Body: command(0, "INCR", "token"), Key: trace.Absent()},
 			{Body: command(0, "TIME"), Key: trace.Absent()},
 			{Body: command(0, "PUBLISH", "box", "wake"), Key: trace.Absent()},
 			{Body: command(0, "SET", "K", "a b"), Key: text},
-			{Body: trace.Fault{Do: scenario.FaultRestart}, Key: trace.Absent()},
-			{Body: trace.Fault{Do: scenario.FaultRestart}, Key: trace.Absent()},
+			{Body: trace.Fault{Do: fault.Restart}, Key: trace.Absent()},
+			{Body: trace.Fault{Do: fault.Restart}, Key: trace.Absent()},
 		}, "INCR token\nTIME\nPUBLISH box wake\nSET K \"a b\"\nDEL token\nDEL K\n"},
 		{"a restart with data", []trace.Event{
 			{Body: command(0, "SET", "K", "a b"), Key: text},
-			{Body: trace.Fault{Do: scenario.FaultRestart, Keep: true}, Key: text},
+			{Body: trace.Fault{Do: fault.Restart, Keep: true}, Key: text},
 		}, "SET K \"a b\"\n"},
 		{"nodes", []trace.Event{
 			{Body: command(1, "SET", "K", "a b"), Nodes: []trace.KeyState{text, trace.Absent()}},
 			{Body: command(2, "SET", "K", "a b"), Nodes: []trace.KeyState{text, text}},
-			{Body: trace.Fault{Do: scenario.FaultRestart, Node: 1}, Nodes: []trace.KeyState{trace.Absent(), text}},
+			{Body: trace.Fault{Do: fault.Restart, Node: 1}, Nodes: []trace.KeyState{trace.Absent(), text}},
 			{Body: command(1, "GET", "K"), Nodes: []trace.KeyState{trace.Absent(), text}},
 		}, "SET K \"a b\"\nSELECT 1\nSET K \"a b\"\nSELECT 0\nDEL K\nGET K\n"},
 	} {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"relock/engine/scenario"
+	"relock/engine/fault"
 	"relock/engine/trace"
 	"relock/web/view"
 )
@@ -114,7 +114,7 @@ func (d *diagram) event(e trace.Event) {
 			return // its begin said how long
 		}
 	case trace.Fault:
-		if body.Do == scenario.FaultLoseReply {
+		if body.Do == fault.LoseReply {
 			d.lost[e.Thread] = true
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/engine/scenario"
+	"relock/engine/fault"
 	"relock/engine/trace"
 )
 
@@ -139,7 +139,7 @@ func (p *replay) event(e trace.Event) {
 		case isCommand && max(c.Node, 1) == i+1:
 			p.send(i+1, c.Args...)
 			n.note(c.Args, p.key)
-		case isFault && f.Do == scenario.FaultRestart && !f.Keep && max(f.Node, 1) == i+1 && len(n.other) > 0:
+		case isFault && f.Do == fault.Restart && !f.Keep && max(f.Node, 1) == i+1 && len(n.other) > 0:
 			p.send(i+1, append([]string{"DEL"}, n.other...)...)
 			n.other = nil
 			p.bring(i+1, n.key, now)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/draft"
@@ -397,7 +398,7 @@ func (f *former) faultField(key, name, do string) Field {
 	case "time":
 		return f.field(key, "At the time", "")
 	case "level":
-		if at, _ := f.d.Value(strings.TrimSuffix(key, "level") + "at"); at == scenario.AtRenew {
+		if at, _ := f.d.Value(strings.TrimSuffix(key, "level") + "at"); at == fault.AtRenew {
 			one := f.field(key, "Level", "")
 			one.Default, one.Numeric = f.l.Say("any"), true
 			return one
@@ -410,8 +411,8 @@ func (f *former) faultField(key, name, do string) Field {
 	case "for":
 		return f.field(key, "For how long", "")
 	case "scope":
-		return f.wide(f.choice(key, "What stands still", scenario.ScopeAll, Choices{List: []Choice{
-			f.option(scenario.ScopeAll, "all: the whole thread, its watchdog too"), f.option(scenario.ScopeWork, "work: the watchdog goes on"),
+		return f.wide(f.choice(key, "What stands still", fault.ScopeAll, Choices{List: []Choice{
+			f.option(fault.ScopeAll, "all: the whole thread, its watchdog too"), f.option(fault.ScopeWork, "work: the watchdog goes on"),
 		}}))
 	case "by":
 		one := f.field(key, "By", "")
@@ -448,41 +449,41 @@ func (f *former) faultKind(key, do string) Field {
 // faultLabel says what a kind of fault does.
 func faultLabel(do string) phrase.Text {
 	switch do {
-	case scenario.FaultPause:
+	case fault.Pause:
 		return "pause: the thread stands still"
-	case scenario.FaultCrash:
+	case fault.Crash:
 		return "crash: the process dies, nothing is released"
-	case scenario.FaultPanic:
+	case fault.Panic:
 		return "panic: the business code panics"
-	case scenario.FaultStall:
+	case fault.Stall:
 		return "stall: the business code hangs, the watchdog goes on"
-	case scenario.FaultSkipUnlock:
+	case fault.SkipUnlock:
 		return "skip-unlock: one unlock too few"
-	case scenario.FaultExtraUnlock:
+	case fault.ExtraUnlock:
 		return "extra-unlock: one unlock too many"
-	case scenario.FaultLoseRequest:
+	case fault.LoseRequest:
 		return "lose-request: the command never reaches Redis"
-	case scenario.FaultLoseReply:
+	case fault.LoseReply:
 		return "lose-reply: Redis runs the command, the answer is lost"
-	case scenario.FaultLoseMessage:
+	case fault.LoseMessage:
 		return "lose-message: the wake-up message is lost"
-	case scenario.FaultDelay:
+	case fault.Delay:
 		return "delay: the command reaches Redis later"
-	case scenario.FaultLateCopy:
+	case fault.LateCopy:
 		return "late-copy: an error now, the command reaches Redis later"
-	case scenario.FaultRestart:
+	case fault.Restart:
 		return "restart: Redis restarts"
-	case scenario.FaultFailOver:
+	case fault.FailOver:
 		return "fail-over: a replica takes over, the last writes are lost"
-	case scenario.FaultEvict:
+	case fault.Evict:
 		return "evict: Redis evicts the lock's key"
-	case scenario.FaultClockJump:
+	case fault.ClockJump:
 		return "clock-jump: the clock of Redis jumps"
-	case scenario.FaultDown:
+	case fault.Down:
 		return "down: Redis stops answering"
-	case scenario.FaultUp:
+	case fault.Up:
 		return "up: Redis answers again"
-	case scenario.FaultScriptFlush:
+	case fault.ScriptFlush:
 		return "script-flush: Redis forgets its cached scripts"
 	default:
 		return phrase.Text(do)
@@ -497,7 +498,7 @@ func (f *former) faultThread(key, do string) Field {
 		}
 	}
 	list := plainChoices(names...)
-	if do == scenario.FaultDown || do == scenario.FaultUp {
+	if do == fault.Down || do == fault.Up {
 		list.List = append([]Choice{f.option("", "everybody")}, list.List...)
 		return f.choice(key, "For", "", list)
 	}
@@ -519,13 +520,13 @@ func (f *former) place(key, do string) Field {
 
 func placeLabel(place string) phrase.Text {
 	switch place {
-	case scenario.AtStart:
+	case fault.AtStart:
 		return "start: before its first call"
-	case scenario.AtLock:
+	case fault.AtLock:
 		return "lock: as it asks for the lock"
-	case scenario.AtWork:
+	case fault.AtWork:
 		return "work: as its work begins"
-	case scenario.AtUnlock:
+	case fault.AtUnlock:
 		return "unlock: as it leaves a level"
 	default:
 		return "renew: as its watchdog renews"

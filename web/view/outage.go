@@ -3,7 +3,7 @@ package view
 import (
 	"slices"
 
-	"relock/engine/scenario"
+	"relock/engine/fault"
 	"relock/engine/trace"
 )
 
@@ -20,9 +20,9 @@ type outage map[cut]bool
 func (o outage) strike(b trace.Fault) {
 	at := cut{max(b.Node-1, 0), b.Thread}
 	switch b.Do {
-	case scenario.FaultDown:
+	case fault.Down:
 		o[at] = true
-	case scenario.FaultUp:
+	case fault.Up:
 		delete(o, at)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/run"
@@ -60,41 +61,41 @@ func FaultKinds(l words.Language) []FaultKind {
 // strikeLabel says what goes wrong where a fault is struck by hand.
 func strikeLabel(do string) phrase.Text {
 	switch do {
-	case scenario.FaultPause:
+	case fault.Pause:
 		return "pause a thread"
-	case scenario.FaultCrash:
+	case fault.Crash:
 		return "crash a thread"
-	case scenario.FaultPanic:
+	case fault.Panic:
 		return "its work panics"
-	case scenario.FaultStall:
+	case fault.Stall:
 		return "its work hangs"
-	case scenario.FaultSkipUnlock:
+	case fault.SkipUnlock:
 		return "it forgets its next unlock"
-	case scenario.FaultExtraUnlock:
+	case fault.ExtraUnlock:
 		return "it unlocks once too often"
-	case scenario.FaultLoseRequest:
+	case fault.LoseRequest:
 		return "lose its next request"
-	case scenario.FaultLoseReply:
+	case fault.LoseReply:
 		return "lose its next reply"
-	case scenario.FaultLoseMessage:
+	case fault.LoseMessage:
 		return "lose its next message"
-	case scenario.FaultDelay:
+	case fault.Delay:
 		return "delay its next request"
-	case scenario.FaultLateCopy:
+	case fault.LateCopy:
 		return "its next request fails, and arrives late"
-	case scenario.FaultRestart:
+	case fault.Restart:
 		return "Redis restarts"
-	case scenario.FaultFailOver:
+	case fault.FailOver:
 		return "a replica takes over"
-	case scenario.FaultEvict:
+	case fault.Evict:
 		return "Redis evicts the key"
-	case scenario.FaultClockJump:
+	case fault.ClockJump:
 		return "the clock of Redis jumps"
-	case scenario.FaultDown:
+	case fault.Down:
 		return "Redis stops answering"
-	case scenario.FaultUp:
+	case fault.Up:
 		return "Redis answers again"
-	case scenario.FaultScriptFlush:
+	case fault.ScriptFlush:
 		return "Redis forgets its scripts"
 	default:
 		return phrase.Text(do)

@@ -3,6 +3,7 @@ package view
 import (
 	"slices"
 
+	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -62,7 +63,7 @@ func entry(f scenario.Fault, why string) Pointless {
 func add(list []Pointless, one Pointless) []Pointless {
 	for i, o := range list {
 		same := o.Thread == one.Thread && o.For == one.For && o.Why == one.Why && slices.Equal(o.At, one.At)
-		if one.Keep && !o.Keep && same && slices.Contains(o.Do, scenario.FaultRestart) {
+		if one.Keep && !o.Keep && same && slices.Contains(o.Do, fault.Restart) {
 			return list // what loses nothing without data loses nothing with them
 		}
 		if !same || o.Keep != one.Keep {

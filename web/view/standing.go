@@ -1,9 +1,9 @@
 package view
 
 import (
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/run"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -38,7 +38,7 @@ func (s *standing) suffers(l words.Language, at trace.Millis, b trace.Fault) {
 			s.until += at - s.since
 		}
 		s.byHand, s.still = false, 0
-	case scenario.FaultPause:
+	case fault.Pause:
 		if b.ForMS == 0 {
 			s.byHand, s.since = true, at
 			return
@@ -48,7 +48,7 @@ func (s *standing) suffers(l words.Language, at trace.Millis, b trace.Fault) {
 			s.until += end - from
 		}
 		s.still = max(s.still, end)
-	case scenario.FaultStall:
+	case fault.Stall:
 		s.moves()
 		s.text = l.Say("hangs for ever")
 	default:

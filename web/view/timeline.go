@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/run"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -455,15 +455,15 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		}
 		c.note(resource(t.l, b), tone)
 	case trace.Fault:
-		if b.Do == scenario.FaultLoseReply {
+		if b.Do == fault.LoseReply {
 			t.begins(c, e.Step) // what it befalls comes after the commands
 		}
 		tone := Bad
 		if b.Do == run.FaultResume {
 			tone = Plain
 		}
-		t.told.over[c.Thread] = t.told.over[c.Thread] || b.Do == scenario.FaultStall
-		c.note(fault(t.l, b), tone)
+		t.told.over[c.Thread] = t.told.over[c.Thread] || b.Do == fault.Stall
+		c.note(faultRow(t.l, b), tone)
 		stand.suffers(t.l, e.At, b)
 	case trace.End:
 		t.told.over[c.Thread] = true

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"relock/engine/check"
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
@@ -287,7 +288,7 @@ func (t *Teller) strike(e trace.Event, b trace.Fault) {
 	if e.Thread == "" {
 		t.down.strike(b)
 	}
-	if b.Do == scenario.FaultClockJump {
+	if b.Do == fault.ClockJump {
 		t.jumps[b.Node] = jump{e.At, t.by(b)}
 	}
 }
@@ -328,11 +329,11 @@ func (t *Teller) fold(e trace.Event) {
 		a := t.call(e.Thread, b.At)
 		a.fault = b.Do
 		switch b.Do {
-		case scenario.FaultDelay:
+		case fault.Delay:
 			a.delayed = true
-		case scenario.FaultPause:
+		case fault.Pause:
 			who.until, who.byHand = e.At+b.ForMS, b.ForMS == 0
-		case scenario.FaultStall:
+		case fault.Stall:
 			who.hangs = true
 		case faultResume:
 			who.until, who.byHand = 0, false
@@ -708,16 +709,16 @@ func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
 			"%s cannot reach Redis with its %s: nobody answers.",
 			"%s cannot reach Redis with retry %d of its %s: nobody answers.")
 	case a.delayed:
-	case a.fault == scenario.FaultLoseReply && a.commands > 0:
+	case a.fault == fault.LoseReply && a.commands > 0:
 		return t.sayTried(who, b,
 			"%s hears no answer to its %s and cannot know that Redis has run %s.",
 			"%s hears no answer to retry %d of its %s and cannot know that Redis has run %s.",
 			a.last)
-	case a.fault == scenario.FaultLateCopy:
+	case a.fault == fault.LateCopy:
 		return t.sayTried(who, b,
 			"%s hears no answer to its %s and cannot know that it is still on its way.",
 			"%s hears no answer to retry %d of its %s and cannot know that it is still on its way.")
-	case a.fault == scenario.FaultLoseRequest:
+	case a.fault == fault.LoseRequest:
 		return t.sayTried(who, b,
 			"%s hears no answer to its %s and cannot know that it never arrived.",
 			"%s hears no answer to retry %d of its %s and cannot know that it never arrived.")
@@ -839,14 +840,14 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 	who, length := e.Thread, t.millis(b.ForMS)
 	held, left := t.holds(e.Key, who), e.Key.PTTL
 	switch b.Do {
-	case scenario.FaultPause:
+	case fault.Pause:
 		return t.paused(e, b)
 	case faultResume:
 		if e.Belief[who] > 0 && !held && t.protocol != exhibit.None && t.protocol != exhibit.Spin {
 			return t.say("%s goes on where it stood, and does not know that the lock is no longer its own.", who)
 		}
 		return t.say("%s goes on where it stood.", who)
-	case scenario.FaultCrash:
+	case fault.Crash:
 		switch {
 		case held && left >= 0:
 			return t.say("%s dies with the lock: nothing is released, and the key has %s left.", who, t.ms(left))
@@ -855,38 +856,38 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 		default:
 			return t.say("%s dies, and no more of its code runs; it has no key in Redis.", who)
 		}
-	case scenario.FaultPanic:
+	case fault.Panic:
 		return t.say("%s's work panics at level %d: its deferred unlocks run on the way out.", who, e.Belief[who])
-	case scenario.FaultStall:
+	case fault.Stall:
 		if t.watched() && t.protocol != exhibit.ReentrantNaive {
 			return t.say("%s's work hangs for ever, but its watchdog lives and renews every %s.", who, t.l.Duration(t.sc.Lock.Watchdog))
 		}
 		return t.say("%s's work hangs for ever.", who)
-	case scenario.FaultSkipUnlock:
+	case fault.SkipUnlock:
 		if held && t.counts() {
 			return t.say("%s forgets to unlock level %d, so its count stays %d.", who, b.Level, t.count(e.Key, who))
 		}
 		return t.say("%s forgets to unlock.", who)
-	case scenario.FaultExtraUnlock:
+	case fault.ExtraUnlock:
 		return t.say("%s is about to unlock a second time what it has unlocked already.", who)
-	case scenario.FaultLoseRequest:
+	case fault.LoseRequest:
 		if b.Node > 0 {
 			return t.say("%s's %s will not reach node %d: the request is lost on the way.", who, b.At, b.Node)
 		}
 		return t.say("%s's %s will not reach Redis: the request is lost on the way.", who, b.At)
-	case scenario.FaultLoseReply:
+	case fault.LoseReply:
 		if b.Node > 0 {
 			return t.say("%s will not hear what node %d answers to its %s: the reply is lost.", who, b.Node, b.At)
 		}
 		return t.say("%s will not hear what Redis answers to its %s: the reply is lost.", who, b.At)
-	case scenario.FaultLoseMessage:
+	case fault.LoseMessage:
 		return t.say("%s is not told: the message is lost, so that only its own timer can wake it.", who)
-	case scenario.FaultDelay:
+	case fault.Delay:
 		if b.Node > 0 {
 			return t.say("%s's %s is held up on the way to node %d and gets there %s later.", who, b.At, b.Node, length)
 		}
 		return t.say("%s's %s is held up on the way and reaches Redis %s later.", who, b.At, length)
-	case scenario.FaultLateCopy:
+	case fault.LateCopy:
 		return t.say("%s's %s is held up on the way: it fails now, and Redis runs it %s later.", who, b.At, length)
 	default:
 		return t.say("%s is struck by a fault: %s.", who, b.Do)
@@ -897,9 +898,9 @@ func (t *Teller) paused(e trace.Event, b trace.Fault) string {
 	who, length := e.Thread, t.millis(b.ForMS)
 	held, left := t.holds(e.Key, who), e.Key.PTTL
 	switch {
-	case b.Scope == scenario.ScopeWork && t.watched():
+	case b.Scope == fault.ScopeWork && t.watched():
 		return t.say("%s's work stands still for %s; its watchdog does not.", who, length)
-	case b.Scope == scenario.ScopeWork:
+	case b.Scope == fault.ScopeWork:
 		return t.say("%s's work stands still for %s.", who, length)
 	case b.ForMS == 0:
 		return t.say("%s is paused by hand: its whole process stands still until it is resumed.", who)
@@ -924,7 +925,7 @@ func (t *Teller) faultOfRedis(e trace.Event, b trace.Fault) string {
 		behind = *b.Behind
 	}
 	switch b.Do {
-	case scenario.FaultRestart:
+	case fault.Restart:
 		switch {
 		case b.Keep:
 			return t.say("Redis restarts and keeps its data.")
@@ -933,7 +934,7 @@ func (t *Teller) faultOfRedis(e trace.Event, b trace.Fault) string {
 		default:
 			return t.say("Redis restarts empty, and there was no key to lose.")
 		}
-	case scenario.FaultFailOver:
+	case fault.FailOver:
 		switch {
 		case behind == 0:
 			return t.say("Redis fails over to a replica that has every write.")
@@ -942,21 +943,21 @@ func (t *Teller) faultOfRedis(e trace.Event, b trace.Fault) string {
 		default:
 			return t.say("Redis fails over to a replica that lacks the last writes (%d).", behind)
 		}
-	case scenario.FaultEvict:
+	case fault.Evict:
 		if lost {
 			return t.say("Redis evicts the key: %s's lock is gone, and nobody is told.", victim)
 		}
 		return t.say("Redis is to evict the key, but there is none.")
-	case scenario.FaultClockJump:
+	case fault.ClockJump:
 		return t.say("Redis has its clock jump by %s; the clocks of the threads do not.", t.by(b))
-	case scenario.FaultDown:
+	case fault.Down:
 		if b.Thread != "" {
 			return t.say("Redis no longer answers %s; the others it does.", b.Thread)
 		}
 		return t.say("Redis no longer answers: calls fail until it is up again.")
-	case scenario.FaultUp:
+	case fault.Up:
 		return t.say("Redis answers again.")
-	case scenario.FaultScriptFlush:
+	case fault.ScriptFlush:
 		return t.say("Redis forgets its scripts: the next call of each must send it in full.")
 	default:
 		return t.say("Redis is struck by a fault: %s.", b.Do)
@@ -972,14 +973,14 @@ func (t *Teller) faultOfNode(e trace.Event, b trace.Fault) string {
 	victim := t.other(before, "")
 	lost := victim != "" && node <= all && !e.Nodes[node-1].Exists()
 	switch b.Do {
-	case scenario.FaultDown:
+	case fault.Down:
 		if b.Thread != "" {
 			return t.say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node, b.Thread, t.down.up(all, b.Thread), all, quorum(e.Nodes))
 		}
 		return t.say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node, t.down.up(all, ""), all, quorum(e.Nodes))
-	case scenario.FaultUp:
+	case fault.Up:
 		return t.say("Node %d answers again: %d of %d nodes do.", node, t.down.up(all, b.Thread), all)
-	case scenario.FaultClockJump:
+	case fault.ClockJump:
 		return t.say("Node %d has its clock jump by %s; the other clocks do not.", node, t.by(b))
 	}
 	switch {

@@ -5,11 +5,11 @@ import (
 	"strings"
 
 	"relock/engine/check"
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 	"relock/engine/run"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -206,75 +206,75 @@ func faultName(l words.Language, do string) string {
 	switch do {
 	case run.FaultResume:
 		return l.Say("resume")
-	case scenario.FaultPause:
+	case fault.Pause:
 		return l.Say("pause")
-	case scenario.FaultCrash:
+	case fault.Crash:
 		return l.Say("crash")
-	case scenario.FaultPanic:
+	case fault.Panic:
 		return l.Say("panic")
-	case scenario.FaultStall:
+	case fault.Stall:
 		return l.Say("stall")
-	case scenario.FaultSkipUnlock:
+	case fault.SkipUnlock:
 		return l.Say("skip-unlock")
-	case scenario.FaultExtraUnlock:
+	case fault.ExtraUnlock:
 		return l.Say("extra-unlock")
-	case scenario.FaultLoseRequest:
+	case fault.LoseRequest:
 		return l.Say("lose-request")
-	case scenario.FaultLoseMessage:
+	case fault.LoseMessage:
 		return l.Say("lose-message")
-	case scenario.FaultLoseReply:
+	case fault.LoseReply:
 		return l.Say("lose-reply")
-	case scenario.FaultDelay:
+	case fault.Delay:
 		return l.Say("delay")
-	case scenario.FaultLateCopy:
+	case fault.LateCopy:
 		return l.Say("late-copy")
 	default:
 		return do // of Redis: no thread has these
 	}
 }
 
-// fault words what went wrong in a thread or on its way to Redis.
-func fault(l words.Language, b trace.Fault) string {
+// faultRow words what went wrong in a thread or on its way to Redis.
+func faultRow(l words.Language, b trace.Fault) string {
 	length := l.Duration(b.ForMS.Duration())
 	switch {
 	case b.Node == 0:
-	case b.Do == scenario.FaultLoseRequest:
+	case b.Do == fault.LoseRequest:
 		return l.Say("fault: the request to node %d is lost", b.Node)
-	case b.Do == scenario.FaultLoseReply:
+	case b.Do == fault.LoseReply:
 		return l.Say("fault: the reply of node %d is lost", b.Node)
-	case b.Do == scenario.FaultDelay:
+	case b.Do == fault.Delay:
 		return l.Say("fault: the request to node %d is delayed by %s", b.Node, length)
 	}
 	switch b.Do {
 	case run.FaultResume:
 		return l.Say("goes on")
-	case scenario.FaultPause:
+	case fault.Pause:
 		if b.ForMS == 0 {
 			return l.Say("paused by hand: stands still, its watchdog too")
 		}
-		if b.Scope == scenario.ScopeWork {
+		if b.Scope == fault.ScopeWork {
 			return l.Say("fault: the work stands still for %s, the watchdog goes on", length)
 		}
 		return l.Say("fault: stands still for %s", length)
-	case scenario.FaultCrash:
+	case fault.Crash:
 		return l.Say("fault: the process dies")
-	case scenario.FaultPanic:
+	case fault.Panic:
 		return l.Say("fault: the business code panics")
-	case scenario.FaultStall:
+	case fault.Stall:
 		return l.Say("fault: the business code hangs")
-	case scenario.FaultSkipUnlock:
+	case fault.SkipUnlock:
 		return l.Say("fault: the unlock is forgotten")
-	case scenario.FaultExtraUnlock:
+	case fault.ExtraUnlock:
 		return l.Say("fault: one unlock too many")
-	case scenario.FaultLoseRequest:
+	case fault.LoseRequest:
 		return l.Say("fault: the request is lost")
-	case scenario.FaultLoseMessage:
+	case fault.LoseMessage:
 		return l.Say("fault: the message is lost")
-	case scenario.FaultLoseReply:
+	case fault.LoseReply:
 		return l.Say("fault: the reply is lost")
-	case scenario.FaultDelay:
+	case fault.Delay:
 		return l.Say("fault: the request is delayed by %s", length)
-	case scenario.FaultLateCopy:
+	case fault.LateCopy:
 		return l.Say("fault: the call fails now, its request reaches Redis %s later", length)
 	default:
 		return l.Say("fault: %s", faultName(l, b.Do))
@@ -287,31 +287,31 @@ func faultOfRedis(l words.Language, b trace.Fault, several bool) string {
 		return faultOfNode(l, b, max(b.Node, 1))
 	}
 	switch b.Do {
-	case scenario.FaultRestart:
+	case fault.Restart:
 		if b.Keep {
 			return l.Say("Fault: Redis restarts, with its data")
 		}
 		return l.Say("Fault: Redis restarts empty")
-	case scenario.FaultFailOver:
+	case fault.FailOver:
 		if b.Behind == nil || *b.Behind == 0 {
 			return l.Say("Fault: a replica takes over, with everything")
 		}
 		return l.Say("Fault: a replica takes over that lacks the last writes: %d", *b.Behind)
-	case scenario.FaultEvict:
+	case fault.Evict:
 		return l.Say("Fault: Redis evicts the key")
-	case scenario.FaultClockJump:
+	case fault.ClockJump:
 		return l.Say("Fault: the clock of Redis jumps by %s", b.By)
-	case scenario.FaultDown:
+	case fault.Down:
 		if b.Thread != "" {
 			return l.Say("Fault: Redis stops answering, for %s alone", b.Thread)
 		}
 		return l.Say("Fault: Redis stops answering")
-	case scenario.FaultUp:
+	case fault.Up:
 		if b.Thread != "" {
 			return l.Say("Redis answers again, for %s alone", b.Thread)
 		}
 		return l.Say("Redis answers again")
-	case scenario.FaultScriptFlush:
+	case fault.ScriptFlush:
 		return l.Say("Fault: Redis forgets its cached scripts")
 	default:
 		return l.Say("Fault: %s", b.Do)
@@ -320,31 +320,31 @@ func faultOfRedis(l words.Language, b trace.Fault, several bool) string {
 
 func faultOfNode(l words.Language, b trace.Fault, node int) string {
 	switch b.Do {
-	case scenario.FaultRestart:
+	case fault.Restart:
 		if b.Keep {
 			return l.Say("Fault: node %d restarts, with its data", node)
 		}
 		return l.Say("Fault: node %d restarts empty", node)
-	case scenario.FaultFailOver:
+	case fault.FailOver:
 		if b.Behind == nil || *b.Behind == 0 {
 			return l.Say("Fault: a replica of node %d takes over, with everything", node)
 		}
 		return l.Say("Fault: a replica of node %d takes over that lacks the last writes: %d", node, *b.Behind)
-	case scenario.FaultEvict:
+	case fault.Evict:
 		return l.Say("Fault: node %d evicts the key", node)
-	case scenario.FaultClockJump:
+	case fault.ClockJump:
 		return l.Say("Fault: the clock of node %d jumps by %s", node, b.By)
-	case scenario.FaultDown:
+	case fault.Down:
 		if b.Thread != "" {
 			return l.Say("Fault: node %d stops answering, for %s alone", node, b.Thread)
 		}
 		return l.Say("Fault: node %d stops answering", node)
-	case scenario.FaultUp:
+	case fault.Up:
 		if b.Thread != "" {
 			return l.Say("Node %d answers again, for %s alone", node, b.Thread)
 		}
 		return l.Say("Node %d answers again", node)
-	case scenario.FaultScriptFlush:
+	case fault.ScriptFlush:
 		return l.Say("Fault: node %d forgets its cached scripts", node)
 	default:
 		return l.Say("Fault at node %d: %s", node, b.Do)
