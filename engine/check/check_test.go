@@ -226,7 +226,7 @@ func TestRules(t *testing.T) {
 		}, "count-mismatch A [3 4]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"})
+			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, check.InRedis)
 			var got []string
 			for i, e := range c.events {
 				e.Seq = i + 1
@@ -245,7 +245,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestOrphanAndStuck(t *testing.T) {
-	c := check.New(map[string]string{ownerA: "A"})
+	c := check.New(map[string]string{ownerA: "A"}, check.InRedis)
 	if v := c.Finish(trace.Absent()); len(v) != 0 {
 		t.Errorf("no key: %+v", v)
 	}
@@ -257,13 +257,13 @@ func TestOrphanAndStuck(t *testing.T) {
 			t.Errorf("PTTL %d: %+v, want A's orphan", pttl, v)
 		}
 	}
-	c = check.New(map[string]string{ownerA: "A", ownerB: "B"})
+	c = check.New(map[string]string{ownerA: "A", ownerB: "B"}, check.InRedis)
 	for i, thread := range []string{"A", "B", "A", ""} {
 		e := believing(thread, trace.Work{State: trace.WorkBegin}, held(ownerA, "1"), nil)
 		e.Seq = i + 1
 		c.Observe(e)
 	}
-	if v := c.Stuck([]string{"A", "B"}); v.Rule != check.Stuck || !strings.HasPrefix(v.Detail, "A and B") || !slices.Equal(v.Events, []int{2, 3}) {
+	if v := c.Stuck([]string{"A", "B"}, nil); v.Rule != check.Stuck || !strings.HasPrefix(v.Detail, "A and B") || !slices.Equal(v.Events, []int{2, 3}) {
 		t.Errorf("stuck: %+v, want the last events of both, 2 and 3", v)
 	}
 	// A took the lock in event 1, and did its last in event 3.

@@ -35,7 +35,7 @@ func TestALimitForEachUser(t *testing.T) {
 		{"refused by the resource", []trace.Event{refused}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checker := check.New(nil)
+			checker := check.New(nil, check.InRedis)
 			var got []string
 			for i, e := range c.events {
 				e.Seq = i + 1

@@ -258,7 +258,7 @@ type checked struct {
 }
 
 func (r *Run) newChecked() checked {
-	return checked{log: r.log, checker: check.New(r.header.Owners), believed: newBeliefs()}
+	return checked{log: r.log, checker: check.New(r.header.Owners, check.InRedis), believed: newBeliefs()}
 }
 
 func (c *checked) append(e trace.Event) {
@@ -271,8 +271,8 @@ func (c *checked) append(e trace.Event) {
 	e.Belief, e.Leaving = c.believed.after(e.Thread, e.Body)
 	e = c.log.Append(e)
 	c.standstill.follow(e)
-	for _, v := range c.checker.Observe(e) {
-		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: v, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving})
+	for _, found := range c.checker.Observe(e) {
+		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: found.Violation, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/clock"
 	"relock/engine/fault"
 	"relock/engine/journal"
@@ -309,10 +310,10 @@ func (s *Stepper) settle(ctx context.Context) error {
 			s.end = forever
 		case s.end != forever:
 		case s.r.stuck(), s.nothingComes():
-			s.stop(s.checker.Stuck(s.r.alive()))
+			s.stop(s.checker.Stuck(s.r.alive(), nil))
 			return nil
 		case asking != nil:
-			s.stop(s.checker.InVain(s.r.alive(), asking))
+			s.stop(s.checker.Stuck(s.r.alive(), asking))
 			return nil
 		case s.idle != forever:
 			s.end = max(s.clock.Now(), s.idle+s.r.sc.Lock.Lease)
@@ -339,10 +340,10 @@ func (s *Stepper) nothingComes() bool {
 }
 
 // stop ends the run with what it broke last.
-func (s *Stepper) stop(broken ...trace.Violation) {
-	for _, v := range broken {
+func (s *Stepper) stop(broken ...check.Finding) {
+	for _, one := range broken {
 		s.newSlice = true
-		s.emit("", v)
+		s.emit("", one.Violation)
 	}
 	s.finish(nil)
 }

@@ -179,11 +179,7 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.release(true)
-			stuck := w.out.checker.Stuck(left)
-			if asking != nil {
-				stuck = w.out.checker.InVain(left, asking)
-			}
-			w.put(w.now(), "", stuck, true)
+			w.put(w.now(), "", w.out.checker.Stuck(left, asking).Violation, true)
 			return nil
 		}
 	}
@@ -285,8 +281,8 @@ func (w *wall) judgeKey(ctx context.Context) error {
 		return nil
 	}
 	w.key.PTTL, w.keyAt = left, w.now()
-	for _, v := range w.out.checker.Finish(w.key) {
-		w.put(w.now(), "", v, true)
+	for _, found := range w.out.checker.Finish(w.key) {
+		w.put(w.now(), "", found.Violation, true)
 	}
 	return nil
 }

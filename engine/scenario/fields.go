@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"relock/engine/check"
 	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 )
@@ -312,9 +313,9 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 	s.Expect = &Expect{}
 	if violations, ok := f["violations"]; ok {
 		names := []string{}
-		for _, one := range p.list(violations, len(rules()), "a list of at most %s rules", "%s rules") {
+		for _, one := range p.list(violations, len(check.Names()), "a list of at most %s rules", "%s rules") {
 			name := ""
-			p.oneOf(map[string]value{"": one}, "", &name, rules()...)
+			p.oneOf(map[string]value{"": one}, "", &name, check.Names()...)
 			names = append(names, name)
 		}
 		s.Expect.Violations = &names

@@ -196,13 +196,5 @@ func Protocols() []Protocol {
 	}
 }
 
-// rules are the names that Expect.Violations may have.
-func rules() []string {
-	return []string{
-		"mutual-exclusion", "lost-update", "foreign-release", "foreign-renewal", "count-mismatch",
-		"orphan", "self-deadlock", "token-regression", "stuck", "oversold", "over-limit",
-	}
-}
-
 // ends are the values that Expect.Outcome may have.
 func ends() []string { return []string{"done", "exhausted", "lost", "crashed", "error"} }

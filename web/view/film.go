@@ -157,6 +157,7 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(l, sc),
 		calls: map[calling]*underWay{}, moments: map[string]*ScriptMoment{},
 	}
+	f.teller.broken = f.timeline.told.broken
 	f.lanes = LanesOf(sc, owners)
 	return f
 }

@@ -244,13 +244,8 @@ type Timeline struct {
 
 // told is what later sentences need of the events so far.
 type told struct {
-	// What a rule can be broken with: the tokens that were granted, and the
-	// values that were read and written, by the seq of their events.
-	numbers map[int]int64
-	bought  map[int]trace.Resource // of those, the purchases
-	failed  []Failure
-	broken  int             // violations
-	over    map[string]bool // threads that have ended, or hang
+	failed []Failure
+	broken *broken
 }
 
 // NewTimeline returns an empty timeline in l for a run of s.
@@ -260,12 +255,16 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
 		stands: map[string]*standing{}, called: map[string]int{}, down: outage{},
 		decided: map[string]int{}, belief: map[string]int{},
-		told: &told{numbers: map[int]int64{}, bought: map[int]trace.Resource{}, over: map[string]bool{}},
 	}
+	var endless []string
 	for _, th := range s.Threads {
+		if th.Endless {
+			endless = append(endless, th.Name)
+		}
 		t.threads = append(t.threads, th.Name)
 		t.stands[th.Name] = &standing{text: l.Say("not started")}
 	}
+	t.told = &told{broken: newBroken(s.Protocol, endless, owners)}
 	return t
 }
 
@@ -285,6 +284,7 @@ func (t *Timeline) Rows() []Row { return t.rows }
 
 // Add puts an event into its row and returns the row's index.
 func (t *Timeline) Add(e trace.Event) int {
+	t.told.broken.see(e)
 	if n := len(t.rows); n == 0 || t.rows[n-1].Step != e.Step {
 		t.rows = append(t.rows, t.newRow(e))
 	}
@@ -368,17 +368,16 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
 		}
 	case trace.Violation:
-		t.told.broken++
-		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: t.violation(e, b)})
+		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: t.l.Clause(t.told.broken.finding(e, b).Says)})
 	case trace.End:
 		row.Final = true
 		row.Event, row.EventTone = t.l.Say("The run has ended"), Quiet
-		if t.told.broken == 0 && b.Error == "" {
+		if t.told.broken.times == 0 && b.Error == "" {
 			row.Failed = OnlyFailed(t.l, t.told.failed)
 		}
 		switch {
-		case atLimit(b.Error) && len(t.asking(t.threads)) > 0:
-			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.asking(t.threads)))
+		case atLimit(b.Error) && len(t.told.broken.asking(t.threads)) > 0:
+			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.told.broken.asking(t.threads)))
 			row.EventTone = Bad
 		case b.Error != "":
 			row.Event, row.EventTone = endOfRun(t.l, b.Error), Bad
@@ -409,9 +408,6 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		t.begins(c, e.Step)
 		if b.Call != lock.CallRenew {
 			stand.moves()
-		}
-		if b.Token > 0 {
-			t.told.numbers[e.Seq] = b.Token
 		}
 		title, tone := t.outcome(b)
 		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
@@ -445,10 +441,6 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.note(note, Plain)
 		stand.waits(e.At + b.For)
 	case trace.Resource:
-		t.told.numbers[e.Seq] = int64(b.Value)
-		if b.Limit > 0 {
-			t.told.bought[e.Seq] = b
-		}
 		tone := Plain
 		if b.Refused {
 			tone = Bad
@@ -462,11 +454,9 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if b.Do == run.FaultResume {
 			tone = Plain
 		}
-		t.told.over[c.Thread] = t.told.over[c.Thread] || b.Do == fault.Stall
 		c.note(faultRow(t.l, b), tone)
 		stand.suffers(t.l, e.At, b)
 	case trace.End:
-		t.told.over[c.Thread] = true
 		if f, ok := FailureOf(e); ok {
 			t.told.failed = append(t.told.failed, f)
 		}

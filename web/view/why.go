@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
@@ -33,9 +32,8 @@ type Teller struct {
 	protocol lock.Protocol
 	owners   map[string]string // owner id to thread
 
-	before  trace.KeyState   // the key before the event at hand
-	nodes   []trace.KeyState // and on each node, where there are several
-	leaving []string         // the threads that were on their way out before it
+	before trace.KeyState   // the key before the event at hand
+	nodes  []trace.KeyState // and on each node, where there are several
 
 	asked   map[callOf]*asked
 	threads map[string]*known
@@ -44,10 +42,9 @@ type Teller struct {
 	wrote   trace.Resource // the last write that was taken
 	token   int64          // the newest that the resource has seen
 	grant   grant          // the largest fencing token so far
-	broken  int            // violations
+	broken  *broken
 	failed  []Failure
-	jumps   map[int]jump            // the last jump of each node's clock, 0 where there is one
-	dropped map[string]trace.Millis // when Redis last dropped a thread's key by its clock
+	jumps   map[int]jump // the last jump of each node's clock, 0 where there is one
 }
 
 // callOf is a call of a thread, of which there is one at a time. What arrives
@@ -81,9 +78,7 @@ type known struct {
 	token     int64
 	until     trace.Millis // it stands still so long
 	byHand    bool         // it stands still until it is resumed
-	held      bool         // its last unlock was called while the key was its own
 	ended     bool
-	hangs     bool
 }
 
 // jump is a jump of a clock of Redis.
@@ -104,27 +99,23 @@ func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string
 	return &Teller{
 		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: outage{},
-		jumps: map[int]jump{}, dropped: map[string]trace.Millis{},
+		jumps: map[int]jump{}, broken: newBroken(sc.Lock.Protocol, endlessOf(sc), owners),
 	}
 }
 
 // Tell says of the next event why it happened or what it means. Events are
 // told in their order, each once.
 func (t *Teller) Tell(e trace.Event) string {
+	t.broken.see(e)
 	if b, ok := e.Body.(trace.Command); ok {
 		t.begin(e, b)
 	}
 	if b, ok := e.Body.(trace.Fault); ok {
 		t.strike(e, b)
 	}
-	for _, name := range e.Leaving {
-		if !slices.Contains(t.leaving, name) {
-			t.thread(name).held = t.holds(t.before, name)
-		}
-	}
 	text := t.tell(e)
 	t.fold(e)
-	t.before, t.nodes, t.leaving = e.Key, e.Nodes, e.Leaving
+	t.before, t.nodes = e.Key, e.Nodes
 	return text
 }
 
@@ -148,7 +139,7 @@ func (t *Teller) tell(e trace.Event) string {
 	case trace.Expired:
 		return t.expired(e, b)
 	case trace.Violation:
-		return t.violation(e, b)
+		return t.l.Clause(t.broken.finding(e, b).Why)
 	case trace.End:
 		return t.end(e, b)
 	default:
@@ -300,16 +291,10 @@ func (t *Teller) fold(e trace.Event) {
 	case trace.Command:
 		t.foldCommand(e, b)
 	case trace.Outcome:
-		if b.Call == lock.CallLock {
-			who.held = false // what it unlocks from now on is of this call
-		}
 		a := t.call(e.Thread, b.Call)
 		*a = asked{delayed: a.delayed}
 		if b.Call == lock.CallLock || b.Call == lock.CallUnlock {
 			who.outcome = b
-		}
-		if b.Result == trace.Acquired {
-			delete(t.dropped, e.Thread)
 		}
 		if b.Result == trace.Exhausted {
 			who.exhausted = b
@@ -333,15 +318,9 @@ func (t *Teller) fold(e trace.Event) {
 			a.delayed = true
 		case fault.Pause:
 			who.until, who.byHand = e.At+b.ForMS, b.ForMS == 0
-		case fault.Stall:
-			who.hangs = true
 		case faultResume:
 			who.until, who.byHand = 0, false
 		}
-	case trace.Expired:
-		t.dropped[t.other(b.Was, "")] = e.At
-	case trace.Violation:
-		t.broken++
 	case trace.End:
 		who.ended = true
 		if f, ok := FailureOf(e); ok {
@@ -1033,108 +1012,12 @@ func (t *Teller) expired(e trace.Event, b trace.Expired) string {
 	}
 }
 
-func (t *Teller) violation(e trace.Event, b trace.Violation) string {
-	first, second := "", ""
-	if len(b.Threads) > 0 {
-		first = b.Threads[0]
-	}
-	if len(b.Threads) > 1 {
-		second = b.Threads[1]
-	}
-	if first == "" {
-		if b.Rule == check.Orphan {
-			return t.say("Redis has a key, a lease or more after every thread has ended.")
-		}
-		return t.say("Redis and the threads have broken a rule: %s.", b.Rule)
-	}
-	switch b.Rule {
-	case check.MutualExclusion:
-		return t.mutualExclusion(e, b.Threads)
-	case check.LostUpdate:
-		return t.say("%s has written %d over a write of %s that it had never seen: an update is lost.", first, t.wrote.Value, second)
-	case check.Oversold:
-		return t.say("%s has taken one that was not there: the stock is at %d.", first, t.wrote.Value)
-	case check.OverLimit:
-		return t.say("%s has bought for user %s, who now has %d: only %d are allowed.", first, t.wrote.User, t.wrote.Value, t.wrote.Limit)
-	case check.ForeignRelease:
-		if t.thread(first).held {
-			return t.say("%[1]s has deleted %[2]s's key: its unlock came late. When %[1]s called it, the key was still its own.", first, second)
-		}
-		return t.say("%s has deleted a key that was not its own: it was %s's, and %s is not told.", first, second, second)
-	case check.ForeignRenewal:
-		return t.say("%s has renewed a lease that is not its own: it is %s's, and now has %s.", first, second, t.ms(max(e.Key.PTTL, 0)))
-	case check.CountMismatch:
-		if e.Belief[first] == 0 {
-			return t.say("%s is at no level, and its hold count is %d: it must be 0.", first, t.count(e.Key, first))
-		}
-		return t.say("%s is at level %d, and its hold count is %d: the two must be equal.", first, e.Belief[first], t.count(e.Key, first))
-	case check.TokenRegression:
-		return t.say("%s was given token %d, and %s had %d before: a late write cannot be told by it.", first, t.thread(first).token, second, t.grant.token)
-	case check.SelfDeadlock:
-		return t.say("%s is in its own way: the lock is its own, and this kind does not let its owner in again.", first)
-	case check.Orphan:
-		if e.Key.PTTL < 0 {
-			return t.say("%s's key is left over: a lease or more after every thread has ended, it stands without an expiry.", first)
-		}
-		return t.say("%s's key is left over: a lease or more after every thread has ended, it stands for another %s.", first, t.ms(e.Key.PTTL))
-	case check.Stuck:
-		if asking := t.asking(b.Threads); len(asking) > 0 {
-			return t.inVain(asking, t.holders(e.Key))
-		}
-		if len(b.Threads) > 1 {
-			return t.say("%s waits for what cannot happen any more, and so do others, %d in all.", first, len(b.Threads))
-		}
-		return t.say("%s waits for what cannot happen any more: no other thread is left that could move.", first)
-	default:
-		return t.say("%s has broken a rule: %s.", first, b.Rule)
-	}
-}
-
-// asking are those of threads that ask without end and do not hang.
-func (t *Teller) asking(threads []string) []string {
-	return slices.DeleteFunc(slices.Clone(threads), func(name string) bool {
-		return t.spec(name).Retry.Times != scenario.Unlimited || t.thread(name).hangs
-	})
-}
-
-// inVain says of threads that ask without end why they do so in vain.
-func (t *Teller) inVain(asking, holders []string) string {
-	who := t.few(asking)
-	if len(holders) == 0 {
-		return t.say("%s will never get in: nobody is left who would give the lock back.", who)
-	}
-	return t.say("%s will never get in: the key is %s's, has no expiry, and nobody is left to delete it.", who, holders[0])
-}
-
 // few are names, or how many there are.
 func (t *Teller) few(names []string) string {
 	if len(names) > 2 {
 		return t.say("%s and %d others", names[0], len(names)-1)
 	}
 	return t.l.List(names)
-}
-
-func (t *Teller) mutualExclusion(e trace.Event, inside []string) string {
-	if len(inside) != 2 {
-		return t.say("%s is not alone in the critical section: %d threads are inside at once.", inside[0], len(inside))
-	}
-	holders := t.holders(e.Key)
-	switch {
-	case t.protocol == exhibit.None:
-		return t.say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
-	case t.protocol == exhibit.Spin:
-		return t.say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
-	case len(holders) == 0 && len(e.Nodes) > 0:
-		return t.say("%s and %s are inside at once, and nobody has a majority of the nodes.", inside[0], inside[1])
-	case len(holders) == 0:
-		return t.say("%s and %s are inside at once, and in Redis the lock is nobody's.", inside[0], inside[1])
-	}
-	for _, who := range inside {
-		if at, ok := t.dropped[who]; ok && len(e.Nodes) == 0 && e.At > at && who != holders[0] {
-			return t.say("%s and %s are inside at once: Redis dropped %s's key %s ago.", inside[0], inside[1], who, t.millis(e.At-at))
-		}
-	}
-	return t.say("%s and %s are inside at once, and in Redis the lock is %s's.", inside[0], inside[1], holders[0])
 }
 
 func (t *Teller) end(e trace.Event, b trace.End) string {
@@ -1178,17 +1061,17 @@ func (t *Teller) endOfRun(e trace.Event, b trace.End) string {
 	switch {
 	case b.Error != "":
 		return t.say("The run was ended at step %d, before its threads had.", e.Step)
-	case t.broken == 0 && len(t.failed) > 0:
+	case t.broken.times == 0 && len(t.failed) > 0:
 		var names []string
 		for _, f := range t.failed {
 			names = append(names, f.Thread)
 		}
 		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
-	case t.broken == 0:
+	case t.broken.times == 0:
 		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
-	case t.broken == 1:
+	case t.broken.times == 1:
 		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
 	default:
-		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.broken)
+		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.broken.times)
 	}
 }

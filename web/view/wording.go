@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
@@ -351,77 +350,6 @@ func faultOfNode(l words.Language, b trace.Fault, node int) string {
 	}
 }
 
-// violation words a broken rule by what the trace has beside it. A trace from
-// elsewhere may lack that; then the rule's own words have to do.
-func (t *Timeline) violation(e trace.Event, v trace.Violation) string {
-	proof := func(i int) int64 { return t.told.numbers[v.Events[i]] }
-	last := len(v.Events) - 1
-	switch threads := v.Threads; {
-	case v.Rule == check.MutualExclusion && len(threads) > 1 && exhibit.Named(t.scenario.Protocol) == exhibit.None:
-		return t.l.Say("%s are in their critical sections at once; there is no lock between them", t.l.List(threads))
-	case v.Rule == check.MutualExclusion && len(threads) > 1 && exhibit.Named(t.scenario.Protocol) == exhibit.Spin:
-		return t.l.Say("%s are in their critical sections at once; each process has a spin lock of its own", t.l.List(threads))
-	case v.Rule == check.MutualExclusion && len(threads) > 1:
-		if holders := t.holders(e.Key); len(holders) > 0 {
-			return t.l.Say("%s are in their critical sections at once; in Redis the lock is held by %s", t.l.List(threads), t.l.List(holders))
-		}
-		if len(e.Nodes) > 0 {
-			return t.l.Say("%s are in their critical sections at once; nobody has a majority of the nodes", t.l.List(threads))
-		}
-		return t.l.Say("%s are in their critical sections at once; nobody holds the key in Redis", t.l.List(threads))
-	case v.Rule == check.ForeignRelease && len(threads) > 1:
-		return t.l.Say("%s deleted the lock of %s", threads[0], t.l.List(threads[1:]))
-	case v.Rule == check.ForeignRenewal && len(threads) > 1:
-		return t.l.Say("the watchdog of %s renewed the lease of %s", threads[0], t.l.List(threads[1:]))
-	case v.Rule == check.CountMismatch && len(threads) > 0 && e.Key.Fields[t.owner(threads[0])] != "":
-		return t.l.Say("levels that %s acts as if it held: %d; its hold count: %s", threads[0], e.Belief[threads[0]], e.Key.Fields[t.owner(threads[0])])
-	case v.Rule == check.Orphan && e.Key.PTTL >= 0:
-		return t.l.Say("every thread ended a lease ago or more, and the key stands for another %s", t.l.Duration(millis(e.Key.PTTL)))
-	case v.Rule == check.Orphan:
-		return t.l.Say("every thread ended a lease ago or more, and the key stands without an expiry")
-	case v.Rule == check.SelfDeadlock && len(threads) > 0:
-		return t.l.Say("%s is refused a lock that it holds itself", threads[0])
-	case v.Rule == check.Stuck && len(t.asking(threads)) > 0:
-		return inVain(t.l, t.asking(threads), t.holders(e.Key))
-	case v.Rule == check.Stuck && len(threads) == 1:
-		return t.l.Say("%s waits for something that cannot happen any more", threads[0])
-	case v.Rule == check.Stuck && len(threads) > 1:
-		return t.l.Say("%s wait for something that cannot happen any more", t.l.List(threads))
-	case v.Rule == check.LostUpdate && len(threads) > 1 && last >= 0:
-		return t.l.Say("%[1]s wrote %[2]d over what %[3]s had written since %[1]s read", threads[0], proof(last), threads[1])
-	case v.Rule == check.Oversold && len(threads) > 0 && last >= 0:
-		return t.l.Say("%s took one that was not there: the stock is at %d", threads[0], proof(last))
-	case v.Rule == check.OverLimit && last >= 0 && t.told.bought[v.Events[last]].Limit > 0:
-		b := t.told.bought[v.Events[last]]
-		return t.l.Say("user %s bought %d times, %d are allowed", b.User, b.Value, b.Limit)
-	case v.Rule == check.TokenRegression && len(threads) > 1 && last > 0:
-		return t.l.Say("%s was given token %d, and %s had %d before", threads[0], proof(last), threads[1], proof(0))
-	default:
-		return v.Detail
-	}
-}
-
-// asking are those of threads that ask without end and would go on: they have
-// not ended, and do not hang.
-func (t *Timeline) asking(threads []string) []string {
-	var names []string
-	for _, s := range t.scenario.Threads {
-		if s.Endless && !t.told.over[s.Name] && slices.Contains(threads, s.Name) {
-			names = append(names, s.Name)
-		}
-	}
-	return names
-}
-
-// inVain says of threads that ask without end that they do so in vain; holders
-// are whose key stands in their way.
-func inVain(l words.Language, asking, holders []string) string {
-	if len(holders) == 0 {
-		return l.Say("%s will never get in: nobody is left who would give the lock back", l.List(asking))
-	}
-	return l.Say("%s will never get in: the key is %s's, it has no expiry, and nobody is left who would delete it", l.List(asking), l.List(holders))
-}
-
 // holders are the threads that the key names.
 func (t *Timeline) holders(k trace.KeyState) []string {
 	var names []string
@@ -432,14 +360,4 @@ func (t *Timeline) holders(k trace.KeyState) []string {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// owner is the id that stands for a thread in the key, or "".
-func (t *Timeline) owner(thread string) string {
-	for id, name := range t.owners {
-		if name == thread {
-			return id
-		}
-	}
-	return ""
 }

@@ -1,0 +1,41 @@
+package check
+
+import (
+	"slices"
+
+	"relock/engine/journal"
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+)
+
+// ForeignRelease is the rule that nobody deletes a lock but its owner.
+const ForeignRelease = "foreign-release"
+
+type foreignRelease struct{}
+
+func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
+	b, ok := e.Body.(trace.Command)
+	if !ok {
+		return Finding{}, false
+	}
+	before, after := f.Before, e.Key
+	if b.Node > 0 && b.Node <= len(f.NodesBefore) {
+		before = f.NodesBefore[b.Node-1]
+	}
+	if b.Node > 0 && b.Node <= len(e.Nodes) {
+		after = e.Nodes[b.Node-1]
+	}
+	holders := phrase.Names(f.Holders(before))
+	deletes := len(b.Args) > 0 && journal.Writes(b.Args[0]) && b.Reply != int64(0) && !after.Exists()
+	if !deletes || len(holders) == 0 || slices.Contains(holders, e.Thread) {
+		return Finding{}, false
+	}
+	who, whose := e.Thread, holders[0]
+	why := phrase.Say("%s has deleted a key that was not its own: it was %s's, and %s is not told.", who, whose, whose)
+	if f.LeftInTime(who) {
+		why = phrase.Say("%[1]s has deleted %[2]s's key: its unlock came late. When %[1]s called it, the key was still its own.", who, whose)
+	}
+	return found(ForeignRelease, append([]string{who}, holders...), proof(append(f.Gained.Of(holders...), e.Seq)...),
+		phrase.Say("%s deleted the lock of %s", who, holders), why), true
+}

@@ -1,0 +1,36 @@
+package check
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"relock/engine/lock"
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+)
+
+// ForeignRenewal is the rule that nobody renews a lease but the lock's owner.
+const ForeignRenewal = "foreign-renewal"
+
+type foreignRenewal struct{}
+
+func (foreignRenewal) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
+	b, ok := e.Body.(trace.Command)
+	if !ok || b.Call != lock.CallRenew || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
+		return Finding{}, false
+	}
+	after := e.Key
+	if b.Node > 0 && b.Node <= len(e.Nodes) {
+		after = e.Nodes[b.Node-1]
+	}
+	holders := phrase.Names(f.Holders(after))
+	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
+		return Finding{}, false
+	}
+	return found(ForeignRenewal, append([]string{e.Thread}, holders...), proof(append(f.Gained.Of(holders...), e.Seq)...),
+		phrase.Say("the watchdog of %s renewed the lease of %s", e.Thread, holders),
+		phrase.Say("%s has renewed a lease that is not its own: it is %s's, and now has %s.",
+			e.Thread, holders[0], time.Duration(max(e.Key.PTTL, 0))*time.Millisecond)), true
+}

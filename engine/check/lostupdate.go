@@ -1,0 +1,25 @@
+package check
+
+import (
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+)
+
+// LostUpdate is the rule that no write is overwritten by one that had not seen
+// it. A stock is counted down where it is, and a purchase is a row of its own:
+// they lose none.
+const LostUpdate = "lost-update"
+
+type lostUpdate struct{}
+
+func (lostUpdate) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
+	b, ok := e.Body.(trace.Resource)
+	if !ok || b.Op != trace.OpWrite || b.Refused || b.Based == b.Version-1 || b.Stock || b.Limit > 0 {
+		return Finding{}, false
+	}
+	other := f.Written.Thread
+	return found(LostUpdate, []string{e.Thread, other}, proof(f.Read[e.Thread], f.Written.Seq, e.Seq),
+		phrase.Say("%[1]s wrote %[2]d over what %[3]s had written since %[1]s read", e.Thread, b.Value, other),
+		phrase.Say("%s has written %d over a write of %s that it had never seen: an update is lost.", e.Thread, b.Value, other)), true
+}

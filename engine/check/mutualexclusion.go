@@ -1,0 +1,91 @@
+package check
+
+import (
+	"slices"
+	"strings"
+
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+)
+
+// MutualExclusion is the rule that at most one thread is in its critical
+// section.
+const MutualExclusion = "mutual-exclusion"
+
+type mutualExclusion struct {
+	guard    Guard
+	together []string // threads found in the critical section together
+}
+
+func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
+	inside := f.Inside()
+	if len(inside) < 2 {
+		m.together = nil
+		return Finding{}, false
+	}
+	news := slices.ContainsFunc(inside, func(t string) bool { return !slices.Contains(m.together, t) })
+	m.together = inside
+	if !news {
+		return Finding{}, false
+	}
+	events := append(f.Entered.Of(inside...), e.Seq)
+	for _, thread := range inside {
+		if f.Lost[thread] > f.Entered[thread] {
+			events = append(events, f.Lost[thread])
+		}
+	}
+	one := found(MutualExclusion, inside, proof(events...), m.says(f, e, inside), m.why(f, e, inside))
+	one.Detail = detail(f, e, inside)
+	return one, true
+}
+
+// detail is what traces say: the same whatever the guard.
+func detail(f *facts.Facts, e trace.Event, inside phrase.Names) string {
+	holders := "nobody holds the key in Redis"
+	if h := f.Holders(e.Key); len(h) > 0 {
+		holders = "in Redis the lock is " + strings.Join(h, "'s and ") + "'s"
+	}
+	return inside.String() + " are in their critical sections at once; " + holders
+}
+
+func (m *mutualExclusion) says(f *facts.Facts, e trace.Event, inside phrase.Names) phrase.Wording {
+	holders := phrase.Names(f.Holders(e.Key))
+	switch {
+	case m.guard == Nothing:
+		return phrase.Say("%s are in their critical sections at once; there is no lock between them", inside)
+	case m.guard == InProcess:
+		return phrase.Say("%s are in their critical sections at once; each process has a spin lock of its own", inside)
+	case len(holders) > 0:
+		return phrase.Say("%s are in their critical sections at once; in Redis the lock is held by %s", inside, holders)
+	case len(e.Nodes) > 0:
+		return phrase.Say("%s are in their critical sections at once; nobody has a majority of the nodes", inside)
+	default:
+		return phrase.Say("%s are in their critical sections at once; nobody holds the key in Redis", inside)
+	}
+}
+
+func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names) phrase.Wording {
+	if len(inside) != 2 {
+		return phrase.Say("%s is not alone in the critical section: %d threads are inside at once.", inside[0], len(inside))
+	}
+	holders := f.Holders(e.Key)
+	switch {
+	case m.guard == Nothing:
+		return phrase.Say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
+	case m.guard == InProcess:
+		return phrase.Say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
+	case len(holders) == 0 && len(e.Nodes) > 0:
+		return phrase.Say("%s and %s are inside at once, and nobody has a majority of the nodes.", inside[0], inside[1])
+	case len(holders) == 0 && e.Key.Exists():
+		return phrase.Say("%s and %s are inside at once, and in Redis the lock is another owner's.", inside[0], inside[1])
+	case len(holders) == 0:
+		return phrase.Say("%s and %s are inside at once, and in Redis the lock is nobody's.", inside[0], inside[1])
+	}
+	for _, who := range inside {
+		if at, ok := f.Dropped(who); ok && len(e.Nodes) == 0 && e.At > at && who != holders[0] {
+			return phrase.Say("%s and %s are inside at once: Redis dropped %s's key %s ago.", inside[0], inside[1], who, (e.At - at).Duration())
+		}
+	}
+	return phrase.Say("%s and %s are inside at once, and in Redis the lock is %s's.", inside[0], inside[1], holders[0])
+}

@@ -1,0 +1,41 @@
+package check
+
+import (
+	"fmt"
+	"time"
+
+	"relock/engine/phrase"
+	"relock/engine/trace"
+)
+
+// Orphan is the rule that no key is left over: every thread has ended a lease
+// ago, and the key stands.
+const Orphan = "orphan"
+
+// Finish looks at the key one lease after every thread has ended, or later.
+func (c *Checker) Finish(key trace.KeyState) []Finding {
+	if !key.Exists() {
+		return nil
+	}
+	holders := c.facts.Holders(key)
+	events := append(c.facts.Gained.Of(holders...), c.facts.Last.Of(holders...)...)
+	says := phrase.Say("every thread ended a lease ago or more, and the key stands without an expiry")
+	left := time.Duration(key.PTTL) * time.Millisecond
+	if key.PTTL >= 0 {
+		says = phrase.Say("every thread ended a lease ago or more, and the key stands for another %s", left)
+	}
+	var why phrase.Wording
+	switch {
+	case len(holders) == 0:
+		why = phrase.Say("Redis has a key, a lease or more after every thread has ended.")
+	case key.PTTL < 0:
+		why = phrase.Say("%s's key is left over: a lease or more after every thread has ended, it stands without an expiry.", holders[0])
+	default:
+		why = phrase.Say("%s's key is left over: a lease or more after every thread has ended, it stands for another %s.", holders[0], left)
+	}
+	one := found(Orphan, holders, proof(events...), says, why)
+	if key.PTTL >= 0 {
+		one.Detail = fmt.Sprintf(string(says.Text), fmt.Sprint(key.PTTL, " ms"))
+	}
+	return []Finding{one}
+}

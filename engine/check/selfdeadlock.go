@@ -1,0 +1,36 @@
+package check
+
+import (
+	"slices"
+
+	"relock/engine/lock"
+	"relock/engine/phrase"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+)
+
+// SelfDeadlock is the rule that no thread is refused a lock which in Redis is
+// its own, and which it believes that it holds.
+const SelfDeadlock = "self-deadlock"
+
+// selfDeadlock are the threads that were reported.
+type selfDeadlock map[string]bool
+
+func (s selfDeadlock) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
+	b, ok := e.Body.(trace.Outcome)
+	if !ok || b.Call != lock.CallLock {
+		return Finding{}, false
+	}
+	own := slices.Contains(f.Holders(e.Key), e.Thread) && e.Belief[e.Thread] > 0
+	if b.Result != trace.Refused || !own {
+		delete(s, e.Thread)
+		return Finding{}, false
+	}
+	if s[e.Thread] {
+		return Finding{}, false
+	}
+	s[e.Thread] = true
+	return found(SelfDeadlock, []string{e.Thread}, proof(f.Gained[e.Thread], e.Seq),
+		phrase.Say("%s is refused a lock that it holds itself", e.Thread),
+		phrase.Say("%s is in its own way: the lock is its own, and this kind does not let its owner in again.", e.Thread)), true
+}

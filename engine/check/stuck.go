@@ -1,0 +1,45 @@
+package check
+
+import (
+	"relock/engine/phrase"
+)
+
+// Stuck is the rule that something can always move until all threads have
+// ended.
+const Stuck = "stuck"
+
+// Stuck is the finding of threads that wait for what never comes. Of these,
+// asking ask again and again for a lock that nobody will give back; the others
+// hang.
+func (c *Checker) Stuck(threads, asking []string) Finding {
+	if len(asking) > 0 {
+		return c.inVain(threads, asking)
+	}
+	says := phrase.Say("%s wait for something that cannot happen any more", phrase.Names(threads))
+	why := phrase.Say("%s waits for what cannot happen any more, and so do others, %d in all.", threads[0], len(threads))
+	if len(threads) == 1 {
+		says = phrase.Say("%s waits for something that cannot happen any more", threads[0])
+		why = phrase.Say("%s waits for what cannot happen any more: no other thread is left that could move.", threads[0])
+	}
+	return found(Stuck, threads, proof(c.facts.Last.Of(threads...)...), says, why)
+}
+
+func (c *Checker) inVain(threads, asking []string) Finding {
+	holders := c.facts.Holders(c.facts.Key())
+	events := append(c.facts.Gained.Of(holders...), c.facts.Last.Of(threads...)...)
+	says := phrase.Say("%s will never get in: nobody is left who would give the lock back", phrase.Names(asking))
+	why := phrase.Say("%s will never get in: nobody is left who would give the lock back.", few(asking))
+	if len(holders) > 0 {
+		says = phrase.Say("%s will never get in: the key is %s's, it has no expiry, and nobody is left who would delete it", phrase.Names(asking), phrase.Names(holders))
+		why = phrase.Say("%s will never get in: the key is %s's, has no expiry, and nobody is left to delete it.", few(asking), holders[0])
+	}
+	return found(Stuck, threads, proof(events...), says, why)
+}
+
+// few are names, or how many there are.
+func few(names []string) any {
+	if len(names) > 2 {
+		return phrase.Say("%s and %d others", names[0], len(names)-1)
+	}
+	return phrase.Names(names)
+}
