@@ -61,7 +61,6 @@ type Run struct {
 	rec      recorder
 	network  network
 	resource *resource     // nil without one
-	delayed  atomic.Int64  // requests that are on their way
 	playing  chan struct{} // closed when the threads of a run on the wall clock have begun
 	finished chan struct{} // closed when Execute returns
 }
