@@ -2,10 +2,12 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
 
+	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -48,7 +50,7 @@ type Played struct {
 // thread cannot move at that instant, the policy goes on alone: Played says
 // when that was.
 //
-// It fails with ErrCompared, or with ctx's error.
+// It fails with ErrCompared, with ctx's error, or with a *panics.Error.
 func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]Played, error) {
 	var known []string
 	for _, p := range scenario.Protocols() {
@@ -105,7 +107,11 @@ func ownMoves(ctx context.Context, sc *scenario.Scenario) ([]run.Own, error) {
 		return nil, fmt.Errorf("engine: compare: %w", err)
 	}
 	defer live.Close(nil)
-	own, err := live.Own(ctx, sc.Schedule)
+	var own []run.Own
+	err = panics.Catch(func() error {
+		own, err = live.Own(ctx, sc.Schedule)
+		return err //nolint:wrapcheck // as it is
+	})
 	if err != nil {
 		return nil, fmt.Errorf("engine: compare: %w", err)
 	}
@@ -128,8 +134,15 @@ func play(ctx context.Context, sc *scenario.Scenario, own []run.Own) (Played, er
 	if err != nil {
 		return Played{}, fmt.Errorf("engine: compare: %w", err)
 	}
-	fitted, err := live.Play(ctx, own)
+	fitted := 0
+	err = panics.Catch(func() (err error) {
+		fitted, err = live.Play(ctx, own)
+		return err //nolint:wrapcheck // as it is
+	})
 	live.Close(err)
+	if errors.As(err, new(*panics.Error)) {
+		return Played{}, fmt.Errorf("engine: compare: %w", err)
+	}
 	if ctx.Err() != nil {
 		return Played{}, fmt.Errorf("engine: compare: %w", context.Cause(ctx))
 	}

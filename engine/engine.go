@@ -5,8 +5,10 @@ package engine
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 
+	"relock/engine/panics"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -69,7 +71,7 @@ func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) 
 		defer close(r.done)
 		defer stop(nil)
 		r.err = prepared.Execute(ctx)
-		if r.err != nil && ctx.Err() != nil {
+		if r.err != nil && ctx.Err() != nil && !errors.As(r.err, new(*panics.Error)) {
 			r.err = context.Cause(ctx) // also where it had not come to begin
 		}
 	}()
@@ -97,7 +99,8 @@ func (r *Run) Steer(thread string, a run.Action) error {
 // Controls tells how every thread is steered.
 func (r *Run) Controls() []run.Control { return r.run.Controls() }
 
-// Wait returns when the run has ended, with the error that ended it early.
+// Wait returns when the run has ended, with the error that ended it early: a
+// *panics.Error where this program panicked in it.
 func (r *Run) Wait() error {
 	<-r.done
 	return r.err

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -29,7 +30,8 @@ var (
 
 // Session is a scenario that a person steps through on the virtual clock: a
 // tree of branches, each no more than its moves. It is not safe for concurrent
-// use. Close ends it.
+// use. Close ends it. Its methods panic with a *panics.Error where a thread of
+// the scenario has: then only Close may be called.
 type Session struct {
 	sc       *scenario.Scenario
 	branches []*Branch
@@ -66,22 +68,26 @@ type Position struct {
 }
 
 // Open begins a session with one branch: the moves of sc's schedule. It fails
-// with run.ErrDiverged where the schedule does not fit, with ErrMoves, or with
-// the error of what could not be begun.
+// with run.ErrDiverged where the schedule does not fit, with ErrMoves, with
+// the error of what could not be begun, or with a *panics.Error.
 func Open(ctx context.Context, sc *scenario.Scenario) (*Session, error) {
 	s := &Session{sc: sc.WithSchedule(nil)}
-	if _, err := s.Add(ctx, -1, 0, sc.Schedule); err != nil {
-		s.Close()
-		return nil, err
+	err := panics.Catch(func() error {
+		_, err := s.Add(ctx, -1, 0, sc.Schedule)
+		return err
+	})
+	if err != nil {
+		_ = panics.Try(s.Close) // of two panics the first says more
+		return nil, err         //nolint:wrapcheck // as it is
 	}
 	return s, nil
 }
 
-// Close ends what the session has running.
+// Close ends what the session has running, also where it panics.
 func (s *Session) Close() {
-	if s.live != nil {
-		s.live.Close(nil)
+	if live := s.live; live != nil {
 		s.live, s.liveRun, s.liveOn = nil, nil, nil
+		live.Close(nil)
 	}
 }
 

@@ -204,7 +204,7 @@ func TestVirtualStopLeavesNoGoroutine(t *testing.T) {
 
 func TestWallPauseLengthensWorkAndDelaysTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := clock.NewWall()
+		w := clock.NewWall(nil)
 		p := w.Process()
 		began := time.Now()
 		ends := make([]time.Duration, 3)
@@ -229,7 +229,7 @@ func TestWallPauseLengthensWorkAndDelaysTimers(t *testing.T) {
 
 func TestWallKillEndsEverything(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := clock.NewWall()
+		w := clock.NewWall(nil)
 		p := w.Process()
 		deferred := false
 		p.Go(0, func() {

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"slices"
 	"time"
+
+	"relock/engine/panics"
 )
 
 // Epoch is the instant at which every virtual clock starts.
@@ -22,7 +24,8 @@ var Epoch = time.Date(2021, time.July, 5, 0, 0, 0, 0, time.UTC)
 //
 // Virtual itself belongs to the one goroutine that drives it (Ready, Step,
 // Next, Advance, Stop); Process' methods belong to the tasks. The two never
-// run at the same time.
+// run at the same time. A task that panics has ended, and the driver panics in
+// its place, with a [panics.Error]; the others can still be stopped.
 type Virtual struct {
 	now     time.Duration // since Epoch
 	tasks   []*task
@@ -90,6 +93,7 @@ type task struct {
 	fresh    bool            // chosen by Step, and no gate passed since
 	begun    bool
 	stopped  bool
+	panicked *panics.Error
 }
 
 // Process returns a new process. Name is what Ready calls it.
@@ -162,11 +166,18 @@ func (v *Virtual) Next() (time.Duration, bool) {
 func (v *Virtual) Advance(at time.Duration) { v.now = max(v.now, at) }
 
 // Stop kills every process and returns when all their goroutines have ended.
+// Where one of them panicked meanwhile, Stop does so last of all.
 func (v *Virtual) Stop() {
+	var first *panics.Error
 	for len(v.tasks) > 0 {
 		t := v.tasks[0]
 		t.process.dead = true
-		v.reap(t)
+		if p := panics.Try(func() { v.reap(t) }); first == nil {
+			first = p
+		}
+	}
+	if first != nil {
+		panic(first)
 	}
 }
 
@@ -183,6 +194,9 @@ func (v *Virtual) move(t *task) {
 	v.current = nil
 	if t.state == ended {
 		v.tasks = slices.DeleteFunc(v.tasks, func(o *task) bool { return o == t })
+	}
+	if t.panicked != nil {
+		panic(t.panicked)
 	}
 }
 
@@ -221,6 +235,7 @@ func (v *Virtual) settleOne() bool {
 
 func (t *task) main() {
 	defer func() {
+		t.panicked = panics.Of(recover())
 		t.state = ended
 		t.v.parked <- struct{}{}
 	}()

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"relock/engine/panics"
 )
 
 // System is the wall clock for code that is never paused or killed: the one
@@ -112,11 +114,25 @@ func (w *wallTimer) Wait(ctx context.Context) error {
 // Wall hands out processes on the wall clock and waits for their ends. It is
 // safe for concurrent use.
 type Wall struct {
-	running sync.WaitGroup
+	running  sync.WaitGroup
+	panicked func(*panics.Error)
 }
 
-// NewWall returns a wall clock without processes.
-func NewWall() *Wall { return &Wall{} }
+// NewWall returns a wall clock without processes. Panicked is told of every
+// panic of theirs, in the goroutine that has ended by it; with nil a panic ends
+// the program.
+func NewWall(panicked func(*panics.Error)) *Wall { return &Wall{panicked: panicked} }
+
+// Guard does f, and has its panic told like one of a process.
+func (w *Wall) Guard(f func()) {
+	if w.panicked == nil {
+		f()
+		return
+	}
+	if p := panics.Try(f); p != nil {
+		w.panicked(p)
+	}
+}
 
 // Process returns a new process.
 func (w *Wall) Process() *Live {
@@ -253,9 +269,11 @@ func (p *Live) awaitResume() {
 
 func (p *Live) Go(delay time.Duration, f func()) {
 	p.wall.running.Go(func() {
-		if p.Sleep(context.Background(), delay) == nil {
-			f()
-		}
+		p.wall.Guard(func() {
+			if p.Sleep(context.Background(), delay) == nil {
+				f()
+			}
+		})
 	})
 }
 
@@ -323,8 +341,10 @@ func (p *Live) Gate(ctx context.Context, _ any) error {
 
 func (p *Live) AfterFunc(d time.Duration, _ string, f func()) Timer {
 	return newWallTimer(d, func() {
-		p.awaitResume()
-		f()
+		p.wall.Guard(func() {
+			p.awaitResume()
+			f()
+		})
 	})
 }
 

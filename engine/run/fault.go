@@ -253,6 +253,7 @@ func (t *thread) die() {
 	t.dead.Store(true)
 	t.process.Kill()
 	t.locker.Close()
+	t.r.rec.mayEnd() // what was on its way has died with it
 }
 
 // ofCall tells the faults that strike on the way to Redis.
@@ -315,10 +316,10 @@ const delayed = "delayed"
 // it is one more late copy.
 func (p *tap) late(ctx context.Context, d time.Duration, r request, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	var cmd *redis.Cmd
-	p.t.r.delayed.Add(1)
+	p.t.delayed.Add(1)
 	arrives := p.t.process.Now().Add(d)
 	onItsWay := p.t.process.AfterFunc(d, delayed, func() {
-		defer p.t.r.delayed.Add(-1)
+		defer p.t.delayed.Add(-1)
 		ctx := context.WithoutCancel(ctx)
 		if p.t.process.Gate(ctx, r) == nil {
 			cmd = p.send(ctx, false, send)
@@ -327,7 +328,7 @@ func (p *tap) late(ctx context.Context, d time.Duration, r request, send func(co
 	if err := onItsWay.Wait(ctx); err != nil {
 		if onItsWay.Stop() {
 			p.t.r.network.carry(ctx, arrives.Sub(p.t.process.Now()), p, r.call, send)
-			p.t.r.delayed.Add(-1)
+			p.t.delayed.Add(-1)
 		}
 		return broken(ctx, err)
 	}

@@ -62,7 +62,9 @@ func (r *Run) Steer(thread string, a Action) error {
 	if !t.alive() {
 		return &Refusal{Reason: HasEnded, Thread: thread}
 	}
-	if why := t.steer(a); why != "" {
+	why := NotLive // where it ends the run
+	r.guard(func() { why = t.steer(a) })
+	if why != "" {
 		return &Refusal{Reason: why, Thread: thread}
 	}
 	r.steered()

@@ -3,6 +3,7 @@ package run_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -135,5 +136,21 @@ func TestOnlyLiveRunsAreSteered(t *testing.T) {
 	do(t, r, "A", run.Suspend, run.NotLive)
 	if _, err := run.New(parse(t, "threads: [{name: A}]\nschedule: [{do: crash, thread: A}]"), run.Options{Wall: true}); !errors.Is(err, run.ErrFault) {
 		t.Errorf("a step by hand on the wall clock: %v", err)
+	}
+}
+
+// What a thread had sent dies with it, and is waited for no more: here the
+// expiry of a key that is asked for without end.
+func TestADelayedRequestOfWhoCrashesIsNotWaitedFor(t *testing.T) {
+	got := came(liveEvents(t, `
+lock: {protocol: mutex-unsafe, lease: 200ms, retry: {times: unlimited, interval: 10ms}}
+faults: [{thread: A, at: lock, command: 2, do: delay, for: 100ms}]
+threads: [{name: A}, {name: B, start: 5ms}]
+`, func(t *testing.T, r *run.Run) {
+		time.Sleep(49 * ms) // B was refused more than once, and went on asking
+		do(t, r, "A", run.Crash, "")
+	}))
+	if want := "A crashed, stuck B at "; !strings.HasPrefix(got, want) {
+		t.Errorf("%s, want %s…", got, want)
 	}
 }

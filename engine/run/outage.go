@@ -64,9 +64,7 @@ func (w *wall) watchRedis(ctx context.Context, end context.CancelCauseFunc) {
 				}
 				err = alive
 			}
-			w.mu.Lock()
-			w.gone = true
-			w.mu.Unlock()
+			w.locked(func() { w.gone = true })
 			end(fmt.Errorf("%w: %w", ErrRedis, err))
 			return
 		}

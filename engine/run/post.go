@@ -79,10 +79,14 @@ type losing struct {
 
 // Listen implements lock.Messenger.
 func (l losing) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
-	return l.Messenger.Listen(ctx, channel, func(message string) { //nolint:wrapcheck // its own words
+	heard := func(message string) {
 		if !l.t.take(fault.AtLock, 1, fault.LoseMessage) {
 			l.t.handed.Store(strings.HasPrefix(message, "grant "))
 			receive(message)
 		}
-	})
+	}
+	if guard := l.t.r.guard; guard != nil {
+		return l.Messenger.Listen(ctx, channel, func(message string) { guard(func() { heard(message) }) }) //nolint:wrapcheck // its own words
+	}
+	return l.Messenger.Listen(ctx, channel, heard) //nolint:wrapcheck // its own words
 }

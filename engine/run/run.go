@@ -20,6 +20,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -60,10 +61,10 @@ type Run struct {
 	key      string // the lock's name in Redis
 	rec      recorder
 	network  network
-	resource *resource     // nil without one
-	delayed  atomic.Int64  // requests that are on their way
-	playing  chan struct{} // closed when the threads of a run on the wall clock have begun
-	finished chan struct{} // closed when Execute returns
+	guard    func(f func()) // on the wall clock: does f; its panic ends the run
+	resource *resource      // nil without one
+	playing  chan struct{}  // closed when the threads of a run on the wall clock have begun
+	finished chan struct{}  // closed when Execute returns
 }
 
 // recorder writes down events. Its methods are called by the threads.
@@ -186,16 +187,40 @@ func (r *Run) Log() *trace.Log { return r.log }
 // ErrLimit is returned by Execute when a run grew beyond MaxEvents.
 var ErrLimit = phrase.New("the run reached its limit of %d events", MaxEvents)
 
+// ErrMistake ends the trace of a run in which this program panicked.
+var ErrMistake = phrase.New("a mistake in this program ended the run")
+
 // Execute plays the scenario to its end, or until ctx has ended; the log's
 // last event is the run's own end either way. It fails with ErrLimit, with
-// ErrDiverged, with ctx's cause, or with Redis' error.
+// ErrDiverged, with ctx's cause, or with Redis' error. A panic in any of the
+// run's goroutines ends it too: then it fails with a *panics.Error.
 func (r *Run) Execute(ctx context.Context) error {
 	defer close(r.finished)
 	defer r.log.Close()
-	if r.header.Clock == trace.ClockVirtual {
-		return r.executeVirtual(ctx)
+	err := panics.Catch(func() error {
+		if r.header.Clock == trace.ClockVirtual {
+			return r.executeVirtual(ctx)
+		}
+		return r.executeWall(ctx)
+	})
+	r.seeEnded(err)
+	return err
+}
+
+// seeEnded adds the run's end to its log where something kept it from being
+// written.
+func (r *Run) seeEnded(err error) {
+	events, closed := r.log.Since(r.log.Len() - 1)
+	var last trace.Event
+	if len(events) > 0 {
+		last = events[0]
 	}
-	return r.executeWall(ctx)
+	if _, ok := last.Body.(trace.End); closed || ok && last.Thread == "" {
+		return
+	}
+	last.Step++
+	last.Thread, last.Body = "", ended(err)
+	r.log.Append(last)
 }
 
 // outfit gives every thread its process, its way to Redis and its locker.
@@ -281,6 +306,8 @@ func ended(err error) trace.End {
 	switch {
 	case err == nil:
 		return trace.End{Result: trace.Done}
+	case errors.As(err, new(*panics.Error)):
+		return trace.End{Result: trace.Failed, Error: ErrMistake.Error()}
 	case errors.Is(err, context.Canceled):
 		return trace.End{Result: trace.Failed, Error: "stopped"}
 	default:

@@ -115,10 +115,15 @@ func (s *Stepper) inVain() []string {
 func (w *wall) inVain() []string {
 	renews := w.r.protocol().HasWatchdog() && w.r.sc.Lock.Watchdog > 0
 	inRedis := w.r.protocol().Commands(lock.CallLock, 1) > 0
-	if renews || w.r.delayed.Load() > 0 || len(w.inFlight) > 0 || len(w.pending) > 0 || inRedis && (!w.key.Exists() || w.key.PTTL != trace.NoExpiry) {
+	if renews || w.r.anyDelayed() || len(w.inFlight) > 0 || len(w.pending) > 0 || inRedis && (!w.key.Exists() || w.key.PTTL != trace.NoExpiry) {
 		return nil
 	}
 	return w.r.inVain(&w.out.standstill)
+}
+
+// anyDelayed tells whether a request is on its way that will arrive.
+func (r *Run) anyDelayed() bool {
+	return slices.ContainsFunc(r.threads, func(t *thread) bool { return !t.dead.Load() && t.delayed.Load() > 0 })
 }
 
 // limit is the ErrLimit of a run, with those who would still have asked.

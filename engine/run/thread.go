@@ -39,6 +39,8 @@ type thread struct {
 	stalls atomic.Bool   // its business code hangs for ever
 	dead   atomic.Bool   // crashed, or the run is over
 
+	delayed atomic.Int64 // requests that are on their way, and arrive unless it dies
+
 	// On the virtual clock, for whoever chooses.
 	next    lock.Call        // what it asks of Redis next
 	working bool             // it is at work, or stands still in it

@@ -12,6 +12,7 @@ import (
 	"relock/engine/clock"
 	"relock/engine/fault"
 	"relock/engine/journal"
+	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/sched"
@@ -59,8 +60,11 @@ type node struct {
 }
 
 // Begin starts the run on the virtual clock and lets nothing move yet. Close
-// ends it; nobody else may use the run meanwhile. It fails with ErrVirtual, or
-// with Redis' error.
+// ends it; nobody else may use the run meanwhile. It fails with ErrVirtual, with
+// Redis' error, or with a *panics.Error.
+//
+// The Stepper's methods panic with a *panics.Error where one of the run's
+// threads has: then only Close may be called.
 func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	if r.header.Clock != trace.ClockVirtual {
 		return nil, ErrVirtual
@@ -78,13 +82,13 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	r.rec = s
 	client := func(node int) journal.Scripter { return s.nodes[node].Client() }
 	s.post = &post{s: s, boxes: map[string]box{}}
-	if err := r.outfit(ctx, client, s.post, s.clock.Process); err != nil {
+	if err := panics.Catch(func() error { return r.outfit(ctx, client, s.post, s.clock.Process) }); err != nil {
 		return nil, errors.Join(err, s.closeNodes())
 	}
 	for _, t := range r.threads {
 		t.process.Go(t.spec.Start, t.main)
 	}
-	if err := s.settle(ctx); err != nil {
+	if err := panics.Catch(func() error { return s.settle(ctx) }); err != nil {
 		s.Close(err)
 		return nil, err
 	}
@@ -94,16 +98,20 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 // ErrVirtual is returned by Begin for a run on the wall clock.
 var ErrVirtual = errors.New("only a run on the virtual clock can be stepped")
 
-// Close ends the run, for the reason that err says, and closes its log.
-// Closing twice is harmless.
+// Close ends the run, for the reason that err says, and closes its log, also
+// where it panics. Closing twice is harmless.
 func (s *Stepper) Close(err error) {
 	if s.closed {
 		return
 	}
 	s.closed = true
-	s.finish(err)
-	s.r.log.Close()
-	_ = s.closeNodes() // in memory: there is nothing to lose
+	defer func() { _ = s.closeNodes() }() // in memory: there is nothing to lose
+	defer s.r.log.Close()
+	if p := panics.Try(func() { s.finish(err) }); p != nil {
+		s.r.seeEnded(p)
+		panic(p)
+	}
+	s.r.seeEnded(err)
 }
 
 func (s *Stepper) closeNodes() error {
@@ -119,8 +127,10 @@ func (s *Stepper) node(f scenario.Fault) *node { return s.nodes[max(f.Node-1, 0)
 
 // finish writes the last event, once.
 func (s *Stepper) finish(err error) {
-	s.r.killAll()
-	s.clock.Stop()
+	func() {
+		defer s.clock.Stop()
+		s.r.killAll()
+	}()
 	if s.over {
 		return
 	}
@@ -139,7 +149,7 @@ func (r *Run) executeVirtual(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.play(ctx)
+	err = panics.Catch(func() error { return s.play(ctx) })
 	s.Close(err)
 	return err
 }

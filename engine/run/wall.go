@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/panics"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -93,10 +95,11 @@ func (r *Run) executeWall(ctx context.Context) error {
 	r.rec = w
 	ctx, end := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
-	watching.Go(func() { w.watchRedis(ctx, end) })
+	processes := clock.NewWall(func(p *panics.Error) { end(p) })
+	r.guard = processes.Guard
+	watching.Go(func() { r.guard(func() { w.watchRedis(ctx, end) }) })
 	defer watching.Wait()
 	defer end(nil)
-	processes := clock.NewWall()
 	err := w.calibrate(ctx)
 	if err == nil {
 		err = w.bound(ctx)
@@ -105,9 +108,13 @@ func (r *Run) executeWall(ctx context.Context) error {
 		err = r.outfit(ctx, func(int) journal.Scripter { return w.client }, lock.PubSub(w.client), func(string) clock.Process { return processes.Process() })
 	}
 	if err == nil {
-		err = w.play(ctx, processes)
+		err = panics.Catch(func() error { return w.play(ctx, processes) })
 		r.killAll() // the watchdog, too, of a hold that was never left
 		r.network.end()
+		processes.Wait()
+	}
+	if errors.As(context.Cause(ctx), new(*panics.Error)) {
+		err = context.Cause(ctx) // whatever else it led to
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,7 +169,7 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		w.watchExpiry(watching)
+		w.r.guard(func() { w.watchExpiry(watching) })
 	}()
 	defer func() {
 		stop()
@@ -170,9 +177,8 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 	}()
 	err := w.awaitThreads(ctx, ended)
 	if left := w.r.alive(); len(left) > 0 {
-		w.mu.Lock()
-		asking := w.inVain()
-		w.mu.Unlock()
+		var asking []string
+		w.locked(func() { asking = w.inVain() })
 		w.r.killAll()
 		<-ended
 		if err == nil {
@@ -183,9 +189,8 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 			return nil
 		}
 	}
-	w.mu.Lock()
-	atLimit := w.out.atLimit
-	w.mu.Unlock()
+	atLimit := false
+	w.locked(func() { atLimit = w.out.atLimit })
 	if atLimit {
 		return w.r.limit()
 	}
@@ -206,13 +211,19 @@ func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
 			return context.Cause(ctx)
 		case <-w.wake:
 		}
-		w.mu.Lock()
-		over := ended == nil || w.r.stuck() || w.inVain() != nil
-		w.mu.Unlock()
+		over := false
+		w.locked(func() { over = ended == nil || w.r.stuck() || w.inVain() != nil })
 		if over && !w.r.network.carries() {
 			return nil
 		}
 	}
+}
+
+// locked does f while it holds mu, which a panic lets go, too.
+func (w *wall) locked(f func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	f()
 }
 
 func (w *wall) down(*thread, int) bool { return false }
@@ -244,14 +255,11 @@ func (w *wall) spawn() {
 
 // awaitLease gives a key that outlived its threads one lease to go.
 func (w *wall) awaitLease(ctx context.Context) error {
-	w.mu.Lock()
-	w.release(true)
+	w.locked(func() { w.release(true) })
 	end := w.idle.Add(w.r.sc.Lock.Lease + 2*expirySlack)
-	w.mu.Unlock()
 	for {
-		w.mu.Lock()
-		exists := w.key.Exists()
-		w.mu.Unlock()
+		exists := false
+		w.locked(func() { exists = w.key.Exists() })
 		carries := w.r.network.carries() // a watchdog that outlived its thread can send, too
 		if !exists && !carries {
 			return nil
@@ -298,13 +306,14 @@ func (w *wall) expiresAt() (time.Duration, bool) {
 // watchExpiry asks Redis, each time a lease should have ended, whether it has.
 func (w *wall) watchExpiry(ctx context.Context) {
 	for {
-		w.mu.Lock()
-		at, ok := w.expiresAt()
+		var at time.Duration
 		wait := time.Hour
-		if ok {
-			wait = max(at-w.now()+expirySlack, expirySlack)
-		}
-		w.mu.Unlock()
+		w.locked(func() {
+			var ok bool
+			if at, ok = w.expiresAt(); ok {
+				wait = max(at-w.now()+expirySlack, expirySlack)
+			}
+		})
 		t := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
@@ -319,12 +328,12 @@ func (w *wall) watchExpiry(ctx context.Context) {
 		if err != nil || n != 0 {
 			continue
 		}
-		w.mu.Lock()
-		if again, ok := w.expiresAt(); ok && again == at {
-			w.insert(item{at: at, expired: true})
-			w.release(false)
-		}
-		w.mu.Unlock()
+		w.locked(func() {
+			if again, ok := w.expiresAt(); ok && again == at {
+				w.insert(item{at: at, expired: true})
+				w.release(false)
+			}
+		})
 	}
 }
 
