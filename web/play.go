@@ -40,7 +40,8 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	if err != nil {
 		return err
 	}
-	p := view.Play{Gallery: groups, Scenario: open, Faults: view.FaultKinds(l), Problem: problem, Reach: s.reach(r)}
+	p := view.Play{Gallery: groups, Scenario: open, Problem: problem, Reach: s.reach(r)}
+	p.SetFaults(l)
 	shown := s.examples[0].sc
 	title := l.Say("Step through it")
 	if current != "" {

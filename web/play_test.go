@@ -19,6 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
+	"relock/engine/fault"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web"
@@ -411,9 +412,9 @@ func TestANodeIsAsked(t *testing.T) {
 // The dialog offers every fault that exists, with what it is given.
 func TestEveryFaultCanBeStruckByHand(t *testing.T) {
 	list := view.FaultKinds(words.English)
-	for i, k := range scenario.AllFaultKinds() {
-		if i >= len(list) || list[i].Do != k.Do || list[i].Label == k.Do || list[i].Thread != (len(k.Places) > 0) {
-			t.Errorf("%s is not offered", k.Do)
+	for i, k := range fault.Kinds() {
+		if i >= len(list) || list[i].Do != k.Name || list[i].Label == k.Name || list[i].Thread != (len(k.Places) > 0) {
+			t.Errorf("%s is not offered", k.Name)
 		}
 	}
 	for _, want := range []view.FaultKind{

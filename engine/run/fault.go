@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,7 +116,7 @@ func nodeOf(f scenario.Fault) int {
 
 // cutOff is for whom alone Redis goes down.
 func cutOff(f scenario.Fault) string {
-	if f.Do == fault.Down || f.Do == fault.Up {
+	if k, _ := fault.Named(f.Do); k.Alone {
 		return f.Thread
 	}
 	return ""
@@ -165,16 +166,8 @@ func (t *thread) findArmed(m moment, wanted func(do string) bool) (scenario.Faul
 // momentOf is the place for which a fault of a thread that is struck by hand
 // waits, or "" where it strikes at once.
 func momentOf(f scenario.Fault) string {
-	switch f.Do {
-	case fault.Panic, fault.Stall:
-		return fault.AtWork
-	case fault.SkipUnlock, fault.ExtraUnlock:
-		return fault.AtUnlock
-	case fault.LoseMessage:
-		return fault.AtLock
-	default:
-		return f.At
-	}
+	k, _ := fault.Named(f.Do)
+	return cmp.Or(k.Waits, f.At)
 }
 
 // take strikes one kind of fault that the business code itself commits.
@@ -256,9 +249,11 @@ func (t *thread) die() {
 	t.r.rec.mayEnd() // what was on its way has died with it
 }
 
-// ofCall tells the faults that strike on the way to Redis.
+// ofCall tells the faults that strike on the way to Redis: that of a thread as
+// a whole may strike there, too.
 func ofCall(do string) bool {
-	return do != fault.SkipUnlock && do != fault.ExtraUnlock && do != fault.LoseMessage
+	k, _ := fault.Named(do)
+	return k.Target == fault.OnTheWay || k.Target == fault.Thread
 }
 
 // request is what waits at a gate.

@@ -7,10 +7,6 @@ import (
 	"relock/engine/trace"
 )
 
-// FaultResume is the Do of the event of a thread that was paused by hand and
-// goes on.
-const FaultResume = "resume"
-
 // Control is how a thread on the wall clock is steered.
 type Control struct {
 	Thread    string
@@ -93,7 +89,7 @@ func (t *thread) steer(a Action) Reason {
 			return GoesOn
 		}
 		t.control.Suspended = false
-		t.tell(trace.Fault{Do: FaultResume})
+		t.tell(trace.Fault{Do: fault.Resume})
 	case Crash:
 		if t.ended.Swap(true) {
 			return HasEnded

@@ -17,44 +17,6 @@ const maxBehind = 100
 // maxCommand is more commands than any protocol's call has.
 const maxCommand = 32
 
-// faultKind is what a fault can be given.
-type faultKind struct {
-	do     string
-	places []string // of a thread; none: it happens to Redis, at a time
-	fields []string // besides do and its place
-}
-
-// calls are the places at which a thread talks to Redis.
-func calls() []string { return []string{fault.AtLock, fault.AtUnlock, fault.AtRenew} }
-
-func anywhere() []string {
-	return []string{fault.AtStart, fault.AtLock, fault.AtWork, fault.AtUnlock, fault.AtRenew}
-}
-
-// faultKinds lists the faults in the order in which they are explained.
-func faultKinds() []faultKind {
-	return []faultKind{
-		{fault.Pause, anywhere(), []string{"for", "scope"}},
-		{fault.Crash, anywhere(), nil},
-		{fault.Panic, []string{fault.AtWork}, nil},
-		{fault.Stall, []string{fault.AtWork}, nil},
-		{fault.SkipUnlock, []string{fault.AtUnlock}, nil},
-		{fault.ExtraUnlock, []string{fault.AtUnlock}, nil},
-		{fault.LoseRequest, calls(), nil},
-		{fault.LoseReply, calls(), nil},
-		{fault.LoseMessage, []string{fault.AtLock}, nil},
-		{fault.Delay, calls(), []string{"for"}},
-		{fault.LateCopy, calls(), []string{"for"}},
-		{fault.Restart, nil, []string{"keep", "node"}},
-		{fault.FailOver, nil, []string{"behind", "node"}},
-		{fault.Evict, nil, []string{"node"}},
-		{fault.ClockJump, nil, []string{"by", "node"}},
-		{fault.Down, nil, []string{"node"}},
-		{fault.Up, nil, []string{"node"}},
-		{fault.ScriptFlush, nil, []string{"node"}},
-	}
-}
-
 func (p *parser) faults(m map[string]value, s *Scenario) {
 	v, ok := m["faults"]
 	if !ok {
@@ -82,19 +44,19 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 	case !ok: // what is wrong besides is named as well
 		p.place(f, s, kind, &into)
 		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
-	case kind.places == nil:
+	case kind.Places == nil:
 		into.Timed = true
 		p.needs(f, one, "time", durations(0, MaxDuration))
 		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
 		place := []string{"time"}
-		if into.Do == fault.Down || into.Do == fault.Up {
+		if kind.Alone {
 			place = append(place, "thread")
 			p.threadOf(f, s, &into)
 		}
 		p.onlyFor(f, kind, place...)
 	default:
 		p.needs(f, one, "thread", s.names())
-		p.needs(f, one, "at", among(kind.places...))
+		p.needs(f, one, "at", among(kind.Places...))
 		p.place(f, s, kind, &into)
 		p.onlyFor(f, kind, "thread", "at", "level", "round", "command")
 	}
@@ -104,33 +66,24 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 
 // do reads which fault it is, and what a fault of that kind can be given. Of
 // an unknown kind, for which it returns false, that is all that f has.
-func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (faultKind, bool) {
-	var names, able []string
-	for _, k := range faultKinds() {
-		names = append(names, k.do)
+func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fault.Kind, bool) {
+	var able []string
+	for _, k := range fault.Kinds() {
 		if s.canHave(k) {
-			able = append(able, k.do)
+			able = append(able, k.Name)
 		}
 	}
+	names := fault.Names()
 	p.needs(f, one, "do", among(names...))
 	p.oneOf(f, "do", &into.Do, names...)
-	kind, ok := kindOf(into.Do)
+	kind, ok := fault.Named(into.Do)
 	if !ok {
-		return faultKind{places: anywhere(), fields: slices.Sorted(maps.Keys(f))}, false
+		return fault.Kind{Places: fault.Anywhere(), Fields: slices.Sorted(maps.Keys(f))}, false
 	}
 	if p.judges() && !slices.Contains(able, into.Do) {
 		p.wrong(f["do"], quoted(into.Do), say("with %s, only %s", s.reason(fault.AtLock), strings.Join(able, ", ")))
 	}
 	return kind, true
-}
-
-func kindOf(do string) (faultKind, bool) {
-	kinds := faultKinds()
-	i := slices.IndexFunc(kinds, func(k faultKind) bool { return k.do == do })
-	if i < 0 {
-		return faultKind{}, false
-	}
-	return kinds[i], true
 }
 
 // struck reads a fault of a schedule: it strikes where it stands in the
@@ -140,50 +93,50 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 	into := &Fault{}
 	kind, ok := p.do(one, f, s, into)
 	if !ok {
-		kind.places = calls()
+		kind.Places = fault.Calls()
 		p.threadOf(f, s, into)
 		p.at(f, s, kind, into)
 		p.details(one, f, kind, s, into)
 		return into
 	}
 	var place []string
-	if kind.places != nil {
+	if kind.Places != nil {
 		place = append(place, "thread")
 		p.needs(f, one, "thread", s.names())
 		p.threadOf(f, s, into)
 	}
-	if kind.awaitsCall() {
+	if kind.AwaitsCall() {
 		place = append(place, "at")
-		p.needs(f, one, "at", among(calls()...))
+		p.needs(f, one, "at", among(fault.Calls()...))
 		p.at(f, s, kind, into)
 	}
-	if into.Do == fault.Down || into.Do == fault.Up {
+	if kind.Alone {
 		place = append(place, "thread")
 		p.threadOf(f, s, into)
 	}
-	kind.fields = kind.byHand()
+	kind.Fields = kind.ByHand()
 	p.onlyFor(f, kind, place...)
 	p.details(one, f, kind, s, into)
 	return into
 }
 
 // onlyFor refuses what a fault of this kind does not have.
-func (p *parser) onlyFor(f map[string]value, k faultKind, place ...string) {
-	allowed := slices.Concat([]string{"do"}, place, k.fields)
+func (p *parser) onlyFor(f map[string]value, k fault.Kind, place ...string) {
+	allowed := slices.Concat([]string{"do"}, place, k.Fields)
 	for _, name := range slices.Sorted(maps.Keys(f)) {
 		if !slices.Contains(allowed, name) {
-			p.wrong(f[name], say("the key %s", quote(name)), say("with do: %s, only %s", k.do, strings.Join(allowed[1:], ", ")))
+			p.wrong(f[name], say("the key %s", quote(name)), say("with do: %s, only %s", k.Name, strings.Join(allowed[1:], ", ")))
 		}
 	}
 }
 
 // place reads where in a thread a fault strikes.
-func (p *parser) place(f map[string]value, s *Scenario, k faultKind, into *Fault) {
+func (p *parser) place(f map[string]value, s *Scenario, k fault.Kind, into *Fault) {
 	depth, repeat := MaxDepth, MaxRepeat
 	if t := p.threadOf(f, s, into); t != nil {
 		depth, repeat = t.Depth, t.Repeat
 	}
-	if k.do == fault.LoseMessage {
+	if k.Target == fault.Message {
 		depth = 1 // who has entered a level waits for no message
 	}
 	p.at(f, s, k, into)
@@ -192,7 +145,7 @@ func (p *parser) place(f map[string]value, s *Scenario, k faultKind, into *Fault
 	if into.At != fault.AtRenew && into.At != fault.AtStart {
 		into.Level = 1
 	}
-	p.command(f, s, into)
+	p.command(f, s, k, into)
 	if v, ok := f["level"]; ok && into.At == fault.AtStart {
 		p.wrong(v, say("a level"), say("no level at: start"))
 		return
@@ -202,8 +155,8 @@ func (p *parser) place(f map[string]value, s *Scenario, k faultKind, into *Fault
 
 // at reads the place itself. Where the lock of s can have no fault of this
 // kind anywhere, that is the mistake, and not the place.
-func (p *parser) at(f map[string]value, s *Scenario, k faultKind, into *Fault) {
-	p.oneOf(f, "at", &into.At, k.places...)
+func (p *parser) at(f map[string]value, s *Scenario, k fault.Kind, into *Fault) {
+	p.oneOf(f, "at", &into.At, k.Places...)
 	able := s.reach(k)
 	if into.At != "" && p.judges() && len(able) > 0 && !slices.Contains(able, into.At) {
 		p.wrong(f["at"], quoted(into.At), say("with %s, only %s", s.reason(into.At), strings.Join(able, ", ")))
@@ -211,12 +164,12 @@ func (p *parser) at(f map[string]value, s *Scenario, k faultKind, into *Fault) {
 }
 
 // command reads which of a call's commands a fault is about.
-func (p *parser) command(f map[string]value, s *Scenario, into *Fault) {
+func (p *parser) command(f map[string]value, s *Scenario, k fault.Kind, into *Fault) {
 	v, given := f["command"]
 	switch {
 	case into.At == "": // a mistake already
 		p.number(f, "command", &into.Command, 1, maxCommand)
-	case slices.Contains(calls(), into.At) && into.Do != fault.SkipUnlock && into.Do != fault.ExtraUnlock:
+	case slices.Contains(fault.Calls(), into.At) && k.Target != fault.Code:
 		most := s.commands(into.At)
 		if !p.judges() || most == 0 {
 			most = maxCommand
@@ -229,8 +182,8 @@ func (p *parser) command(f map[string]value, s *Scenario, into *Fault) {
 }
 
 // details reads what only some faults have.
-func (p *parser) details(one value, f map[string]value, k faultKind, s *Scenario, into *Fault) {
-	for _, name := range k.fields {
+func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenario, into *Fault) {
+	for _, name := range k.Fields {
 		switch name {
 		case "for":
 			p.needs(f, one, "for", durations(time.Millisecond, MaxDuration))

@@ -191,7 +191,7 @@ func (d *Draft) fit(at string) {
 	do, _ := d.Value(at + ".do")
 	place, _ := d.Value(at + ".at")
 	kinds := sc.FaultKinds()
-	i := slices.IndexFunc(kinds, func(k scenario.FaultKind) bool { return k.Do == do })
+	i := slices.IndexFunc(kinds, func(k fault.Kind) bool { return k.Name == do })
 	if i < 0 {
 		return // refused by the lock, or unknown: the mistake says so
 	}
@@ -342,12 +342,12 @@ func (d *Draft) addFault(ofThread bool) {
 	}
 	for _, k := range d.sketch().FaultKinds() {
 		if (len(k.Places) > 0) == ofThread {
-			fault := at("faults", n)
+			one := at("faults", n)
 			if n == 0 {
 				d.Delete("faults")
 			}
-			d.Set(fault+".do", k.Do)
-			d.fit(fault)
+			d.Set(one+".do", k.Name)
+			d.fit(one)
 			return
 		}
 	}

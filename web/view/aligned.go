@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"relock/engine"
+	"relock/engine/fault"
+	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -142,7 +144,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 			}
 			add(e, what, resource(l, b), tone)
 		case trace.Fault:
-			add(e, l.Say("fault: %s", faultName(l, b.Do)), l.Say("struck"), Bad)
+			add(e, l.Clause(phrase.Say("fault: %s", fault.Word(b.Do))), l.Say("struck"), Bad)
 		case trace.End:
 			tone := Good
 			if b.Result != trace.Done {

@@ -154,7 +154,7 @@ func (f *former) form() Form {
 	form.Kept = f.kept()
 	form.NoThread = len(form.Threads) >= scenario.MaxThreads
 	form.NoFault = len(form.Faults) >= scenario.MaxFaults
-	form.NoRedis = !slices.ContainsFunc(f.sc.FaultKinds(), func(k scenario.FaultKind) bool { return len(k.Places) == 0 })
+	form.NoRedis = !slices.ContainsFunc(f.sc.FaultKinds(), func(k fault.Kind) bool { return k.Target == fault.Redis })
 	form.General.Mistakes = f.rest("")
 	return form
 }
@@ -430,7 +430,7 @@ func (f *former) faultField(key, name, do string) Field {
 func (f *former) faultKind(key, do string) Field {
 	thread, redis := Choices{Label: f.l.Say("In a thread")}, Choices{Label: f.l.Say("To Redis")}
 	for _, k := range f.sc.FaultKinds() {
-		one := Choice{Value: k.Do, Label: f.l.Say(faultLabel(k.Do))}
+		one := Choice{Value: k.Name, Label: f.l.Say(k.Label)}
 		if len(k.Places) > 0 {
 			thread.List = append(thread.List, one)
 		} else {
@@ -446,50 +446,6 @@ func (f *former) faultKind(key, do string) Field {
 	return one
 }
 
-// faultLabel says what a kind of fault does.
-func faultLabel(do string) phrase.Text {
-	switch do {
-	case fault.Pause:
-		return "pause: the thread stands still"
-	case fault.Crash:
-		return "crash: the process dies, nothing is released"
-	case fault.Panic:
-		return "panic: the business code panics"
-	case fault.Stall:
-		return "stall: the business code hangs, the watchdog goes on"
-	case fault.SkipUnlock:
-		return "skip-unlock: one unlock too few"
-	case fault.ExtraUnlock:
-		return "extra-unlock: one unlock too many"
-	case fault.LoseRequest:
-		return "lose-request: the command never reaches Redis"
-	case fault.LoseReply:
-		return "lose-reply: Redis runs the command, the answer is lost"
-	case fault.LoseMessage:
-		return "lose-message: the wake-up message is lost"
-	case fault.Delay:
-		return "delay: the command reaches Redis later"
-	case fault.LateCopy:
-		return "late-copy: an error now, the command reaches Redis later"
-	case fault.Restart:
-		return "restart: Redis restarts"
-	case fault.FailOver:
-		return "fail-over: a replica takes over, the last writes are lost"
-	case fault.Evict:
-		return "evict: Redis evicts the lock's key"
-	case fault.ClockJump:
-		return "clock-jump: the clock of Redis jumps"
-	case fault.Down:
-		return "down: Redis stops answering"
-	case fault.Up:
-		return "up: Redis answers again"
-	case fault.ScriptFlush:
-		return "script-flush: Redis forgets its cached scripts"
-	default:
-		return phrase.Text(do)
-	}
-}
-
 func (f *former) faultThread(key, do string) Field {
 	var names []string
 	for _, t := range f.sc.Threads {
@@ -498,7 +454,7 @@ func (f *former) faultThread(key, do string) Field {
 		}
 	}
 	list := plainChoices(names...)
-	if do == fault.Down || do == fault.Up {
+	if k, _ := fault.Named(do); k.Alone {
 		list.List = append([]Choice{f.option("", "everybody")}, list.List...)
 		return f.choice(key, "For", "", list)
 	}
@@ -508,7 +464,7 @@ func (f *former) faultThread(key, do string) Field {
 func (f *former) place(key, do string) Field {
 	var list Choices
 	for _, k := range f.sc.FaultKinds() {
-		if k.Do != do {
+		if k.Name != do {
 			continue
 		}
 		for _, p := range k.Places {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,9 @@ type Play struct {
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Text     string // the same as YAML, to run it as a whole
 	Faults   []FaultKind
+	Calls    []string // a fault on the way waits for one of them
+	FaultFor string   // how long a fault lasts unless a person says otherwise
+	FaultBy  string   // how far a clock jumps
 	Locks    []string // that can be compared
 	Problem  string   // why what was asked for is not shown
 	Reach    Reach
@@ -31,6 +35,58 @@ type Play struct {
 type Reach struct {
 	Alone     bool     // they open on this computer only
 	Addresses []string // origins that others in the network may reach, the likeliest first
+}
+
+// Strike is a fault with its details, to be struck by one press.
+type Strike struct {
+	Label string
+	Title string
+	Move  string // what the page sends, JSON
+}
+
+// ThreadStrikes are those of a thread that are always at hand.
+func ThreadStrikes(l words.Language, thread string) []Strike {
+	pause, _ := fault.Named(fault.Pause)
+	return []Strike{
+		{l.Say("pause"), l.Say("Pause %s for %s", thread, l.Duration(pause.For)), byHand(fault.Pause, thread, "")},
+		{l.Say("crash"), l.Say("Crash %s", thread), byHand(fault.Crash, thread, "")},
+		{l.Say("lose reply"), l.Say("Lose the reply to the next unlock of %s", thread), byHand(fault.LoseReply, thread, fault.AtUnlock)},
+	}
+}
+
+// RedisStrikes are those of Redis that are always at hand.
+func RedisStrikes(l words.Language) []Strike {
+	return []Strike{
+		{l.Say("restart empty"), l.Say("Redis restarts without its data"), byHand(fault.Restart, "", "")},
+		{l.Say("fail over"), l.Say("A replica takes over that lacks the last write"), byHand(fault.FailOver, "", "")},
+		{l.Say("clock +1 s"), l.Say("The clock of Redis jumps by a second"), byHand(fault.ClockJump, "", "")},
+		{l.Say("evict key"), l.Say("Redis evicts the key"), byHand(fault.Evict, "", "")},
+	}
+}
+
+// byHand is a fault as its kind has it by hand, in JSON.
+func byHand(name, thread, at string) string {
+	k, _ := fault.Named(name)
+	move, err := json.Marshal(struct {
+		Do     string `json:"do"`
+		Thread string `json:"thread,omitempty"`
+		At     string `json:"at,omitempty"`
+		For    string `json:"for,omitempty"`
+		By     string `json:"by,omitempty"`
+		Behind int    `json:"behind,omitempty"`
+	}{k.Name, thread, at, length(k.For), length(k.By), k.Behind})
+	if err != nil {
+		panic("view: a fault that cannot be written: " + err.Error())
+	}
+	return string(move)
+}
+
+// length is a length of time as scenarios word it, "" for none.
+func length(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return phrase.Duration(d)
 }
 
 // FaultKind is a fault that can be struck by hand.
@@ -45,61 +101,24 @@ type FaultKind struct {
 	Keep   bool // with its data
 }
 
+// SetFaults fills in what the dialog offers, in l.
+func (p *Play) SetFaults(l words.Language) {
+	pause, _ := fault.Named(fault.Pause)
+	jump, _ := fault.Named(fault.ClockJump)
+	p.Faults, p.Calls, p.FaultFor, p.FaultBy = FaultKinds(l), fault.Calls(), length(pause.For), length(jump.By)
+}
+
 // FaultKinds lists them in l, those of threads first.
 func FaultKinds(l words.Language) []FaultKind {
 	var list []FaultKind
-	for _, k := range scenario.AllFaultKinds() {
-		has := func(field string) bool { return slices.Contains(k.Fields, field) }
+	for _, k := range fault.Kinds() {
+		has := func(field string) bool { return slices.Contains(k.ByHand(), field) }
 		list = append(list, FaultKind{
-			Do: k.Do, Label: l.Say(strikeLabel(k.Do)), Thread: len(k.Places) > 0, At: k.Call,
+			Do: k.Name, Label: l.Say(k.Button), Thread: k.Target != fault.Redis, At: k.AwaitsCall(),
 			For: has("for"), By: has("by"), Behind: has("behind"), Keep: has("keep"),
 		})
 	}
 	return list
-}
-
-// strikeLabel says what goes wrong where a fault is struck by hand.
-func strikeLabel(do string) phrase.Text {
-	switch do {
-	case fault.Pause:
-		return "pause a thread"
-	case fault.Crash:
-		return "crash a thread"
-	case fault.Panic:
-		return "its work panics"
-	case fault.Stall:
-		return "its work hangs"
-	case fault.SkipUnlock:
-		return "it forgets its next unlock"
-	case fault.ExtraUnlock:
-		return "it unlocks once too often"
-	case fault.LoseRequest:
-		return "lose its next request"
-	case fault.LoseReply:
-		return "lose its next reply"
-	case fault.LoseMessage:
-		return "lose its next message"
-	case fault.Delay:
-		return "delay its next request"
-	case fault.LateCopy:
-		return "its next request fails, and arrives late"
-	case fault.Restart:
-		return "Redis restarts"
-	case fault.FailOver:
-		return "a replica takes over"
-	case fault.Evict:
-		return "Redis evicts the key"
-	case fault.ClockJump:
-		return "the clock of Redis jumps"
-	case fault.Down:
-		return "Redis stops answering"
-	case fault.Up:
-		return "Redis answers again"
-	case fault.ScriptFlush:
-		return "Redis forgets its scripts"
-	default:
-		return phrase.Text(do)
-	}
 }
 
 // Option is what a thread would do next, or why it cannot move.
@@ -143,7 +162,7 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 func armed(l words.Language, faults []scenario.Fault) string {
 	names := make([]string, 0, len(faults))
 	for _, f := range faults {
-		name := faultName(l, f.Do)
+		name := l.Clause(fault.Word(f.Do))
 		if f.At != "" {
 			name = l.Say("%s (%s)", name, f.At)
 		}

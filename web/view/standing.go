@@ -3,7 +3,6 @@ package view
 import (
 	"relock/engine/fault"
 	"relock/engine/lock"
-	"relock/engine/run"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -33,7 +32,7 @@ func (s *standing) waits(until trace.Millis) { s.works(until, 0) }
 // off the end of work, but not that of a sleep.
 func (s *standing) suffers(l words.Language, at trace.Millis, b trace.Fault) {
 	switch b.Do {
-	case run.FaultResume:
+	case fault.Resume:
 		if s.byHand && s.timed && s.level > 0 {
 			s.until += at - s.since
 		}

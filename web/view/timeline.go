@@ -385,7 +385,7 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event, row.EventTone = t.l.Say("The run has ended: %s", row.Failed), Bad
 		}
 	case trace.Fault:
-		row.Event, row.EventTone = faultOfRedis(t.l, b, len(e.Nodes) > 0), Bad
+		row.Event, row.EventTone = t.l.Clause(fault.Row(b, len(e.Nodes) > 0)), Bad
 	}
 }
 
@@ -451,10 +451,10 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			t.begins(c, e.Step) // what it befalls comes after the commands
 		}
 		tone := Bad
-		if b.Do == run.FaultResume {
+		if b.Do == fault.Resume {
 			tone = Plain
 		}
-		c.note(faultRow(t.l, b), tone)
+		c.note(t.l.Clause(fault.Row(b, len(e.Nodes) > 0)), tone)
 		stand.suffers(t.l, e.At, b)
 	case trace.End:
 		if f, ok := FailureOf(e); ok {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
@@ -132,9 +133,6 @@ func (t *Teller) tell(e trace.Event) string {
 	case trace.Resource:
 		return t.resource(e.Thread, b)
 	case trace.Fault:
-		if e.Thread == "" {
-			return t.faultOfRedis(e, b)
-		}
 		return t.fault(e, b)
 	case trace.Expired:
 		return t.expired(e, b)
@@ -280,7 +278,7 @@ func (t *Teller) strike(e trace.Event, b trace.Fault) {
 		t.down.strike(b)
 	}
 	if b.Do == fault.ClockJump {
-		t.jumps[b.Node] = jump{e.At, t.by(b)}
+		t.jumps[b.Node] = jump{e.At, t.l.Clause(phrase.Wording{Args: []any{fault.JumpsBy(b)}})}
 	}
 }
 
@@ -318,7 +316,7 @@ func (t *Teller) fold(e trace.Event) {
 			a.delayed = true
 		case fault.Pause:
 			who.until, who.byHand = e.At+b.ForMS, b.ForMS == 0
-		case faultResume:
+		case fault.Resume:
 			who.until, who.byHand = 0, false
 		}
 	case trace.End:
@@ -328,9 +326,6 @@ func (t *Teller) fold(e trace.Event) {
 		}
 	}
 }
-
-// faultResume is the end of a pause by hand, as traces name it.
-const faultResume = "resume"
 
 func (t *Teller) foldCommand(e trace.Event, b trace.Command) {
 	c := t.about(e, b)
@@ -814,169 +809,30 @@ func (t *Teller) purchase(who string, b trace.Resource) string {
 	}
 }
 
-// fault says what befell a thread, or what it sent.
+// fault says what befell a thread, what it sent, or Redis.
 func (t *Teller) fault(e trace.Event, b trace.Fault) string {
-	who, length := e.Thread, t.millis(b.ForMS)
-	held, left := t.holds(e.Key, who), e.Key.PTTL
-	switch b.Do {
-	case fault.Pause:
-		return t.paused(e, b)
-	case faultResume:
-		if e.Belief[who] > 0 && !held && t.protocol != exhibit.None && t.protocol != exhibit.Spin {
-			return t.say("%s goes on where it stood, and does not know that the lock is no longer its own.", who)
-		}
-		return t.say("%s goes on where it stood.", who)
-	case fault.Crash:
-		switch {
-		case held && left >= 0:
-			return t.say("%s dies with the lock: nothing is released, and the key has %s left.", who, t.ms(left))
-		case held:
-			return t.say("%s dies with the lock: nothing is released, and the key has no expiry.", who)
-		default:
-			return t.say("%s dies, and no more of its code runs; it has no key in Redis.", who)
-		}
-	case fault.Panic:
-		return t.say("%s's work panics at level %d: its deferred unlocks run on the way out.", who, e.Belief[who])
-	case fault.Stall:
-		if t.watched() && t.protocol != exhibit.ReentrantNaive {
-			return t.say("%s's work hangs for ever, but its watchdog lives and renews every %s.", who, t.l.Duration(t.sc.Lock.Watchdog))
-		}
-		return t.say("%s's work hangs for ever.", who)
-	case fault.SkipUnlock:
-		if held && t.counts() {
-			return t.say("%s forgets to unlock level %d, so its count stays %d.", who, b.Level, t.count(e.Key, who))
-		}
-		return t.say("%s forgets to unlock.", who)
-	case fault.ExtraUnlock:
-		return t.say("%s is about to unlock a second time what it has unlocked already.", who)
-	case fault.LoseRequest:
-		if b.Node > 0 {
-			return t.say("%s's %s will not reach node %d: the request is lost on the way.", who, b.At, b.Node)
-		}
-		return t.say("%s's %s will not reach Redis: the request is lost on the way.", who, b.At)
-	case fault.LoseReply:
-		if b.Node > 0 {
-			return t.say("%s will not hear what node %d answers to its %s: the reply is lost.", who, b.Node, b.At)
-		}
-		return t.say("%s will not hear what Redis answers to its %s: the reply is lost.", who, b.At)
-	case fault.LoseMessage:
-		return t.say("%s is not told: the message is lost, so that only its own timer can wake it.", who)
-	case fault.Delay:
-		if b.Node > 0 {
-			return t.say("%s's %s is held up on the way to node %d and gets there %s later.", who, b.At, b.Node, length)
-		}
-		return t.say("%s's %s is held up on the way and reaches Redis %s later.", who, b.At, length)
-	case fault.LateCopy:
-		return t.say("%s's %s is held up on the way: it fails now, and Redis runs it %s later.", who, b.At, length)
-	default:
-		return t.say("%s is struck by a fault: %s.", who, b.Do)
+	s := fault.Scene{
+		Fault: b, Who: e.Thread, Level: e.Belief[e.Thread], Held: t.holds(e.Key, e.Thread), Left: time.Duration(e.Key.PTTL) * time.Millisecond,
+		InRedis: guardOf(t.sc.Lock.Protocol) == check.InRedis,
+		Nodes:   len(e.Nodes), Up: t.down.up(len(e.Nodes), b.Thread),
 	}
-}
-
-func (t *Teller) paused(e trace.Event, b trace.Fault) string {
-	who, length := e.Thread, t.millis(b.ForMS)
-	held, left := t.holds(e.Key, who), e.Key.PTTL
-	switch {
-	case b.Scope == fault.ScopeWork && t.watched():
-		return t.say("%s's work stands still for %s; its watchdog does not.", who, length)
-	case b.Scope == fault.ScopeWork:
-		return t.say("%s's work stands still for %s.", who, length)
-	case b.ForMS == 0:
-		return t.say("%s is paused by hand: its whole process stands still until it is resumed.", who)
-	case held && left >= 0 && b.ForMS.Duration() >= time.Duration(left)*time.Millisecond:
-		return t.say("%s's whole process stands still for %s, and its lease has only %s left.", who, length, t.ms(left))
-	case held && left >= 0:
-		return t.say("%s's whole process stands still for %s, less than the %s that its lease has left.", who, length, t.ms(left))
-	default:
-		return t.say("%s's whole process stands still for %s.", who, length)
+	if t.watched() && (b.Do != fault.Stall || t.protocol != exhibit.ReentrantNaive) { // which gives up on a thread that hangs
+		s.Watchdog = t.sc.Lock.Watchdog
 	}
-}
-
-// faultOfRedis says what befell Redis itself, or one of several.
-func (t *Teller) faultOfRedis(e trace.Event, b trace.Fault) string {
-	if len(e.Nodes) > 0 {
-		return t.faultOfNode(e, b)
+	if s.Held && t.counts() {
+		s.Count = t.count(e.Key, e.Thread)
 	}
-	victim := t.other(t.before, "")
-	lost := victim != "" && !e.Key.Exists()
-	behind := 0
-	if b.Behind != nil {
-		behind = *b.Behind
-	}
-	switch b.Do {
-	case fault.Restart:
-		switch {
-		case b.Keep:
-			return t.say("Redis restarts and keeps its data.")
-		case lost:
-			return t.say("Redis restarts empty: %s's key is gone, and nobody is told.", victim)
-		default:
-			return t.say("Redis restarts empty, and there was no key to lose.")
+	before, after := t.before, e.Key
+	if node := max(b.Node, 1); s.Nodes > 0 {
+		before, after = trace.Absent(), trace.Absent()
+		if node <= len(t.nodes) && node <= s.Nodes {
+			before, after = t.nodes[node-1], e.Nodes[node-1]
 		}
-	case fault.FailOver:
-		switch {
-		case behind == 0:
-			return t.say("Redis fails over to a replica that has every write.")
-		case lost:
-			return t.say("Redis fails over to a replica that lacks the last writes (%d): %s's key is gone.", behind, victim)
-		default:
-			return t.say("Redis fails over to a replica that lacks the last writes (%d).", behind)
-		}
-	case fault.Evict:
-		if lost {
-			return t.say("Redis evicts the key: %s's lock is gone, and nobody is told.", victim)
-		}
-		return t.say("Redis is to evict the key, but there is none.")
-	case fault.ClockJump:
-		return t.say("Redis has its clock jump by %s; the clocks of the threads do not.", t.by(b))
-	case fault.Down:
-		if b.Thread != "" {
-			return t.say("Redis no longer answers %s; the others it does.", b.Thread)
-		}
-		return t.say("Redis no longer answers: calls fail until it is up again.")
-	case fault.Up:
-		return t.say("Redis answers again.")
-	case fault.ScriptFlush:
-		return t.say("Redis forgets its scripts: the next call of each must send it in full.")
-	default:
-		return t.say("Redis is struck by a fault: %s.", b.Do)
 	}
-}
-
-func (t *Teller) faultOfNode(e trace.Event, b trace.Fault) string {
-	node, all := max(b.Node, 1), len(e.Nodes)
-	before := trace.Absent()
-	if node <= len(t.nodes) {
-		before = t.nodes[node-1]
+	if !after.Exists() {
+		s.Victim = t.other(before, "")
 	}
-	victim := t.other(before, "")
-	lost := victim != "" && node <= all && !e.Nodes[node-1].Exists()
-	switch b.Do {
-	case fault.Down:
-		if b.Thread != "" {
-			return t.say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node, b.Thread, t.down.up(all, b.Thread), all, quorum(e.Nodes))
-		}
-		return t.say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node, t.down.up(all, ""), all, quorum(e.Nodes))
-	case fault.Up:
-		return t.say("Node %d answers again: %d of %d nodes do.", node, t.down.up(all, b.Thread), all)
-	case fault.ClockJump:
-		return t.say("Node %d has its clock jump by %s; the other clocks do not.", node, t.by(b))
-	}
-	switch {
-	case lost:
-		return t.say("Node %d has lost %s's key (%s): it will grant the lock to the next that asks.", node, victim, b.Do)
-	default:
-		return t.say("Node %d is struck by a fault: %s.", node, b.Do)
-	}
-}
-
-// by says how far a clock jumps.
-func (t *Teller) by(b trace.Fault) string {
-	d, err := time.ParseDuration(b.By)
-	if err != nil {
-		return b.By
-	}
-	return t.l.Duration(d)
+	return t.l.Clause(fault.Why(s))
 }
 
 func (t *Teller) expired(e trace.Event, b trace.Expired) string {

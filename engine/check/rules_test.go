@@ -1,0 +1,21 @@
+package check_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"relock/engine/check"
+)
+
+func TestReadmeNamesEveryRule(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range check.Names() {
+		if !strings.Contains(string(readme), "`"+name+"`") {
+			t.Errorf("README does not name %s", name)
+		}
+	}
+}

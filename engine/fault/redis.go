@@ -1,0 +1,210 @@
+package fault
+
+import (
+	"time"
+
+	"relock/engine/phrase"
+	"relock/engine/trace"
+)
+
+// The faults of Redis itself.
+const (
+	Restart     = "restart"
+	FailOver    = "fail-over"
+	Evict       = "evict"
+	ClockJump   = "clock-jump"
+	Down        = "down"
+	Up          = "up"
+	ScriptFlush = "script-flush"
+)
+
+var ofRedis = []Kind{ //nolint:gochecknoglobals // a constant
+	{
+		Name: Restart, Target: Redis, Fields: []string{"keep", "node"},
+		Word: "restart", Label: "restart: Redis restarts", Button: "Redis restarts",
+		Row: func(b trace.Fault, several bool) phrase.Wording {
+			switch {
+			case several && b.Keep:
+				return phrase.Say("Fault: node %d restarts, with its data", node(b))
+			case several:
+				return phrase.Say("Fault: node %d restarts empty", node(b))
+			case b.Keep:
+				return phrase.Say("Fault: Redis restarts, with its data")
+			default:
+				return phrase.Say("Fault: Redis restarts empty")
+			}
+		},
+		Why: func(s Scene) phrase.Wording {
+			switch {
+			case s.Nodes > 0:
+				return ofNode(s)
+			case s.Keep:
+				return phrase.Say("Redis restarts and keeps its data.")
+			case s.Victim != "":
+				return phrase.Say("Redis restarts empty: %s's key is gone, and nobody is told.", s.Victim)
+			default:
+				return phrase.Say("Redis restarts empty, and there was no key to lose.")
+			}
+		},
+	},
+	{
+		Name: FailOver, Target: Redis, Fields: []string{"behind", "node"}, Behind: 1,
+		Word: "fail-over", Label: "fail-over: a replica takes over, the last writes are lost", Button: "a replica takes over",
+		Row: func(b trace.Fault, several bool) phrase.Wording {
+			switch behind := behind(b); {
+			case several && behind == 0:
+				return phrase.Say("Fault: a replica of node %d takes over, with everything", node(b))
+			case several:
+				return phrase.Say("Fault: a replica of node %d takes over that lacks the last writes: %d", node(b), behind)
+			case behind == 0:
+				return phrase.Say("Fault: a replica takes over, with everything")
+			default:
+				return phrase.Say("Fault: a replica takes over that lacks the last writes: %d", behind)
+			}
+		},
+		Why: func(s Scene) phrase.Wording {
+			switch behind := behind(s.Fault); {
+			case s.Nodes > 0:
+				return ofNode(s)
+			case behind == 0:
+				return phrase.Say("Redis fails over to a replica that has every write.")
+			case s.Victim != "":
+				return phrase.Say("Redis fails over to a replica that lacks the last writes (%d): %s's key is gone.", behind, s.Victim)
+			default:
+				return phrase.Say("Redis fails over to a replica that lacks the last writes (%d).", behind)
+			}
+		},
+	},
+	{
+		Name: Evict, Target: Redis, Fields: []string{"node"},
+		Word: "evict", Label: "evict: Redis evicts the lock's key", Button: "Redis evicts the key",
+		Row: either("Fault: Redis evicts the key", "Fault: node %d evicts the key"),
+		Why: func(s Scene) phrase.Wording {
+			switch {
+			case s.Nodes > 0:
+				return ofNode(s)
+			case s.Victim != "":
+				return phrase.Say("Redis evicts the key: %s's lock is gone, and nobody is told.", s.Victim)
+			default:
+				return phrase.Say("Redis is to evict the key, but there is none.")
+			}
+		},
+	},
+	{
+		Name: ClockJump, Target: Redis, Fields: []string{"by", "node"}, By: time.Second,
+		Word: "clock-jump", Label: "clock-jump: the clock of Redis jumps", Button: "the clock of Redis jumps",
+		Row: func(b trace.Fault, several bool) phrase.Wording {
+			if several {
+				return phrase.Say("Fault: the clock of node %d jumps by %s", node(b), b.By)
+			}
+			return phrase.Say("Fault: the clock of Redis jumps by %s", b.By)
+		},
+		Why: func(s Scene) phrase.Wording {
+			if s.Nodes > 0 {
+				return phrase.Say("Node %d has its clock jump by %s; the other clocks do not.", node(s.Fault), JumpsBy(s.Fault))
+			}
+			return phrase.Say("Redis has its clock jump by %s; the clocks of the threads do not.", JumpsBy(s.Fault))
+		},
+	},
+	{
+		Name: Down, Target: Redis, Fields: []string{"node"}, Alone: true,
+		Word: "down", Label: "down: Redis stops answering", Button: "Redis stops answering",
+		Row: func(b trace.Fault, several bool) phrase.Wording {
+			switch {
+			case several && b.Thread != "":
+				return phrase.Say("Fault: node %d stops answering, for %s alone", node(b), b.Thread)
+			case several:
+				return phrase.Say("Fault: node %d stops answering", node(b))
+			case b.Thread != "":
+				return phrase.Say("Fault: Redis stops answering, for %s alone", b.Thread)
+			default:
+				return phrase.Say("Fault: Redis stops answering")
+			}
+		},
+		Why: func(s Scene) phrase.Wording {
+			quorum := s.Nodes/2 + 1
+			switch {
+			case s.Nodes > 0 && s.Thread != "":
+				return phrase.Say("Node %d no longer answers %s: %d of %d nodes are left to it, and %d are needed.", node(s.Fault), s.Thread, s.Up, s.Nodes, quorum)
+			case s.Nodes > 0:
+				return phrase.Say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node(s.Fault), s.Up, s.Nodes, quorum)
+			case s.Thread != "":
+				return phrase.Say("Redis no longer answers %s; the others it does.", s.Thread)
+			default:
+				return phrase.Say("Redis no longer answers: calls fail until it is up again.")
+			}
+		},
+	},
+	{
+		Name: Up, Target: Redis, Fields: []string{"node"}, Alone: true,
+		Word: "up", Label: "up: Redis answers again", Button: "Redis answers again",
+		Row: func(b trace.Fault, several bool) phrase.Wording {
+			switch {
+			case several && b.Thread != "":
+				return phrase.Say("Node %d answers again, for %s alone", node(b), b.Thread)
+			case several:
+				return phrase.Say("Node %d answers again", node(b))
+			case b.Thread != "":
+				return phrase.Say("Redis answers again, for %s alone", b.Thread)
+			default:
+				return phrase.Say("Redis answers again")
+			}
+		},
+		Why: func(s Scene) phrase.Wording {
+			if s.Nodes > 0 {
+				return phrase.Say("Node %d answers again: %d of %d nodes do.", node(s.Fault), s.Up, s.Nodes)
+			}
+			return phrase.Say("Redis answers again.")
+		},
+	},
+	{
+		Name: ScriptFlush, Target: Redis, Fields: []string{"node"},
+		Word: "script-flush", Label: "script-flush: Redis forgets its cached scripts", Button: "Redis forgets its scripts",
+		Row: either("Fault: Redis forgets its cached scripts", "Fault: node %d forgets its cached scripts"),
+		Why: func(s Scene) phrase.Wording {
+			if s.Nodes > 0 {
+				return ofNode(s)
+			}
+			return phrase.Say("Redis forgets its scripts: the next call of each must send it in full.")
+		},
+	},
+}
+
+// node is the one that a fault happens to, from 1.
+func node(b trace.Fault) int { return max(b.Node, 1) }
+
+// behind is how many writes a replica lacks.
+func behind(b trace.Fault) int {
+	if b.Behind == nil {
+		return 0
+	}
+	return *b.Behind
+}
+
+// JumpsBy is how far a clock jumps: a time.Duration, or the trace's own text
+// where that is none.
+func JumpsBy(b trace.Fault) any {
+	d, err := time.ParseDuration(b.By)
+	if err != nil {
+		return b.By
+	}
+	return d
+}
+
+// either says one text of Redis alone, another of one of several nodes.
+func either(alone, several phrase.Text) func(trace.Fault, bool) phrase.Wording {
+	return func(b trace.Fault, nodes bool) phrase.Wording {
+		if nodes {
+			return phrase.Say(several, node(b))
+		}
+		return phrase.Say(alone)
+	}
+}
+
+// ofNode says what a node has lost.
+func ofNode(s Scene) phrase.Wording {
+	if s.Victim != "" {
+		return phrase.Say("Node %d has lost %s's key (%s): it will grant the lock to the next that asks.", node(s.Fault), s.Victim, phrase.Say(s.word))
+	}
+	return phrase.Say("Node %d is struck by a fault: %s.", node(s.Fault), phrase.Say(s.word))
+}

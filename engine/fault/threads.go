@@ -1,0 +1,191 @@
+package fault
+
+import (
+	"time"
+
+	"relock/engine/phrase"
+	"relock/engine/trace"
+)
+
+// The faults of threads and on their way to Redis.
+const (
+	Pause       = "pause"
+	Crash       = "crash"
+	Panic       = "panic"
+	Stall       = "stall"
+	SkipUnlock  = "skip-unlock"
+	ExtraUnlock = "extra-unlock"
+	LoseRequest = "lose-request"
+	LoseReply   = "lose-reply"
+	LoseMessage = "lose-message"
+	Delay       = "delay"
+	LateCopy    = "late-copy"
+)
+
+// outlives is how long a thread stands still, or a request takes, to outlive a
+// short lease.
+const outlives = 300 * time.Millisecond
+
+var ofThreads = []Kind{ //nolint:gochecknoglobals // a constant
+	{
+		Name: Pause, Target: Thread, Places: Anywhere(), Fields: []string{"for", "scope"}, For: outlives,
+		Word: "pause", Label: "pause: the thread stands still", Button: "pause a thread",
+		Row: func(b trace.Fault, _ bool) phrase.Wording {
+			switch {
+			case b.ForMS == 0:
+				return phrase.Say("paused by hand: stands still, its watchdog too")
+			case b.Scope == ScopeWork:
+				return phrase.Say("fault: the work stands still for %s, the watchdog goes on", b.ForMS.Duration())
+			default:
+				return phrase.Say("fault: stands still for %s", b.ForMS.Duration())
+			}
+		},
+		Why: func(s Scene) phrase.Wording {
+			length := s.ForMS.Duration()
+			switch {
+			case s.Scope == ScopeWork && s.Watchdog > 0:
+				return phrase.Say("%s's work stands still for %s; its watchdog does not.", s.Who, length)
+			case s.Scope == ScopeWork:
+				return phrase.Say("%s's work stands still for %s.", s.Who, length)
+			case s.ForMS == 0:
+				return phrase.Say("%s is paused by hand: its whole process stands still until it is resumed.", s.Who)
+			case s.Held && s.Left >= 0 && length >= s.Left:
+				return phrase.Say("%s's whole process stands still for %s, and its lease has only %s left.", s.Who, length, s.Left)
+			case s.Held && s.Left >= 0:
+				return phrase.Say("%s's whole process stands still for %s, less than the %s that its lease has left.", s.Who, length, s.Left)
+			default:
+				return phrase.Say("%s's whole process stands still for %s.", s.Who, length)
+			}
+		},
+	},
+	{
+		Name: Crash, Target: Thread, Places: Anywhere(),
+		Word: "crash", Label: "crash: the process dies, nothing is released", Button: "crash a thread",
+		Row: says("fault: the process dies"),
+		Why: func(s Scene) phrase.Wording {
+			switch {
+			case s.Held && s.Left >= 0:
+				return phrase.Say("%s dies with the lock: nothing is released, and the key has %s left.", s.Who, s.Left)
+			case s.Held:
+				return phrase.Say("%s dies with the lock: nothing is released, and the key has no expiry.", s.Who)
+			default:
+				return phrase.Say("%s dies, and no more of its code runs; it has no key in Redis.", s.Who)
+			}
+		},
+	},
+	{
+		Name: Panic, Target: Code, Places: []string{AtWork}, Waits: AtWork,
+		Word: "panic", Label: "panic: the business code panics", Button: "its work panics",
+		Row: says("fault: the business code panics"),
+		Why: func(s Scene) phrase.Wording {
+			return phrase.Say("%s's work panics at level %d: its deferred unlocks run on the way out.", s.Who, s.Level)
+		},
+	},
+	{
+		Name: Stall, Target: Code, Places: []string{AtWork}, Waits: AtWork,
+		Word: "stall", Label: "stall: the business code hangs, the watchdog goes on", Button: "its work hangs",
+		Row: says("fault: the business code hangs"),
+		Why: func(s Scene) phrase.Wording {
+			if s.Watchdog > 0 {
+				return phrase.Say("%s's work hangs for ever, but its watchdog lives and renews every %s.", s.Who, s.Watchdog)
+			}
+			return phrase.Say("%s's work hangs for ever.", s.Who)
+		},
+	},
+	{
+		Name: SkipUnlock, Target: Code, Places: []string{AtUnlock}, Waits: AtUnlock,
+		Word: "skip-unlock", Label: "skip-unlock: one unlock too few", Button: "it forgets its next unlock",
+		Row: says("fault: the unlock is forgotten"),
+		Why: func(s Scene) phrase.Wording {
+			if s.Count > 0 {
+				return phrase.Say("%s forgets to unlock level %d, so its count stays %d.", s.Who, s.Fault.Level, s.Count)
+			}
+			return phrase.Say("%s forgets to unlock.", s.Who)
+		},
+	},
+	{
+		Name: ExtraUnlock, Target: Code, Places: []string{AtUnlock}, Waits: AtUnlock,
+		Word: "extra-unlock", Label: "extra-unlock: one unlock too many", Button: "it unlocks once too often",
+		Row: says("fault: one unlock too many"),
+		Why: func(s Scene) phrase.Wording {
+			return phrase.Say("%s is about to unlock a second time what it has unlocked already.", s.Who)
+		},
+	},
+	{
+		Name: LoseRequest, Target: OnTheWay, Places: Calls(),
+		Word: "lose-request", Label: "lose-request: the command never reaches Redis", Button: "lose its next request",
+		Row: func(b trace.Fault, _ bool) phrase.Wording {
+			if b.Node > 0 {
+				return phrase.Say("fault: the request to node %d is lost", b.Node)
+			}
+			return phrase.Say("fault: the request is lost")
+		},
+		Why: func(s Scene) phrase.Wording {
+			if s.Node > 0 {
+				return phrase.Say("%s's %s will not reach node %d: the request is lost on the way.", s.Who, s.At, s.Node)
+			}
+			return phrase.Say("%s's %s will not reach Redis: the request is lost on the way.", s.Who, s.At)
+		},
+	},
+	{
+		Name: LoseReply, Target: OnTheWay, Places: Calls(),
+		Word: "lose-reply", Label: "lose-reply: Redis runs the command, the answer is lost", Button: "lose its next reply",
+		Row: func(b trace.Fault, _ bool) phrase.Wording {
+			if b.Node > 0 {
+				return phrase.Say("fault: the reply of node %d is lost", b.Node)
+			}
+			return phrase.Say("fault: the reply is lost")
+		},
+		Why: func(s Scene) phrase.Wording {
+			if s.Node > 0 {
+				return phrase.Say("%s will not hear what node %d answers to its %s: the reply is lost.", s.Who, s.Node, s.At)
+			}
+			return phrase.Say("%s will not hear what Redis answers to its %s: the reply is lost.", s.Who, s.At)
+		},
+	},
+	{
+		Name: LoseMessage, Target: Message, Places: []string{AtLock}, Waits: AtLock,
+		Word: "lose-message", Label: "lose-message: the wake-up message is lost", Button: "lose its next message",
+		Row: says("fault: the message is lost"),
+		Why: func(s Scene) phrase.Wording {
+			return phrase.Say("%s is not told: the message is lost, so that only its own timer can wake it.", s.Who)
+		},
+	},
+	{
+		Name: Delay, Target: OnTheWay, Places: Calls(), Fields: []string{"for"}, For: outlives,
+		Word: "delay", Label: "delay: the command reaches Redis later", Button: "delay its next request",
+		Row: func(b trace.Fault, _ bool) phrase.Wording {
+			if b.Node > 0 {
+				return phrase.Say("fault: the request to node %d is delayed by %s", b.Node, b.ForMS.Duration())
+			}
+			return phrase.Say("fault: the request is delayed by %s", b.ForMS.Duration())
+		},
+		Why: func(s Scene) phrase.Wording {
+			if s.Node > 0 {
+				return phrase.Say("%s's %s is held up on the way to node %d and gets there %s later.", s.Who, s.At, s.Node, s.ForMS.Duration())
+			}
+			return phrase.Say("%s's %s is held up on the way and reaches Redis %s later.", s.Who, s.At, s.ForMS.Duration())
+		},
+	},
+	{
+		Name: LateCopy, Target: OnTheWay, Places: Calls(), Fields: []string{"for"}, For: outlives,
+		Word: "late-copy", Label: "late-copy: an error now, the command reaches Redis later", Button: "its next request fails, and arrives late",
+		Row: func(b trace.Fault, _ bool) phrase.Wording {
+			return phrase.Say("fault: the call fails now, its request reaches Redis %s later", b.ForMS.Duration())
+		},
+		Why: func(s Scene) phrase.Wording {
+			return phrase.Say("%s's %s is held up on the way: it fails now, and Redis runs it %s later.", s.Who, s.At, s.ForMS.Duration())
+		},
+	},
+}
+
+var resume = Kind{ //nolint:gochecknoglobals // a constant
+	Name: Resume, Target: Thread, Word: "resume",
+	Row: says("goes on"),
+	Why: func(s Scene) phrase.Wording {
+		if s.Level > 0 && !s.Held && s.InRedis {
+			return phrase.Say("%s goes on where it stood, and does not know that the lock is no longer its own.", s.Who)
+		}
+		return phrase.Say("%s goes on where it stood.", s.Who)
+	},
+}
