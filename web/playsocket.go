@@ -15,8 +15,8 @@ import (
 	"golang.org/x/time/rate"
 
 	"relock/engine"
-	"relock/engine/phrase"
 	"relock/engine/panics"
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"

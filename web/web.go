@@ -22,8 +22,8 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
 
-	"relock/engine/phrase"
 	"relock/engine/panics"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/web/link"
