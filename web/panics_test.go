@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gorilla/websocket"
@@ -20,8 +21,14 @@ import (
 	"relock/web/hub"
 )
 
-// broken is a key that no other test has: its unlocks panic.
-const broken = "broken-unlock"
+// Keys that no other test has: unlocks of the first panic, and the third
+// level of the second fails while forgetful is set.
+const (
+	broken    = "broken-unlock"
+	forgotten = "forgotten"
+)
+
+var forgetful atomic.Bool //nolint:gochecknoglobals // what the protocols of this test look at
 
 func init() { //nolint:gochecknoinits // before anybody reads them
 	for _, p := range exhibit.All() {
@@ -31,6 +38,13 @@ func init() { //nolint:gochecknoinits // before anybody reads them
 				panic(io.ErrUnexpectedEOF)
 			}
 			return unlock(ctx, r)
+		}
+		lock := p.Lock
+		p.Lock = func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
+			if forgetful.Load() && r.Level == 3 && strings.HasSuffix(r.Key, forgotten) {
+				return protocol.Reply{}, io.ErrUnexpectedEOF
+			}
+			return lock(ctx, r)
 		}
 	}
 }
@@ -110,6 +124,35 @@ func TestAPanicEndsOneSession(t *testing.T) {
 	s.ended(t, live)
 	_ = other.conn.Close()
 	s.settled(t)
+}
+
+// A branch is played again when it is gone on with. Where that gives another
+// run, as with a Redis that fails for a moment, its rows and positions would not
+// fit each other: the command is refused, and the branch stays as it was.
+func TestABranchThatDoesNotRepeatStaysAsItWas(t *testing.T) {
+	s := open(t, nil)
+	p := s.page(t)
+	p.must(object{"do": "open", "scenario": "lock: {key: " + forgotten + ", watchdog: off}\nthreads: [{name: A, depth: 3, work: 20ms}, {name: B, start: 1s}]"})
+	for range 2 {
+		p.must(object{"do": "step", "branch": 0, "thread": "A"})
+		p.must(object{"do": "time", "branch": 0, "to": "by", "by": "20ms"})
+	}
+	p.must(object{"do": "step", "branch": 0, "thread": "A"}) // level 3
+	p.must(object{"do": "cut", "branch": 0, "at": 1})        // which now is the one that stands
+	before := len(p.branches[0].positions)
+	forgetful.Store(true)
+	refused, _ := p.ask(object{"do": "time", "branch": 0, "to": "by", "by": "1ms"})
+	forgetful.Store(false)
+	if refused != "Something went wrong here. It has been written down." || len(p.branches[0].positions) != before {
+		t.Errorf("refused: %q; %d positions, %d before", refused, len(p.branches[0].positions), before)
+	}
+	p.must(object{"do": "run", "branch": 0, "to": "end"})
+	if tip := p.branches[0].tip(); !tip.Over || tip.Row != len(p.branches[0].rows) {
+		t.Errorf("it went on to %+v, %d rows", tip, len(p.branches[0].rows))
+	}
+	if n := s.metric(t, `relock_panics_total{ended="play"}`); n != "0" {
+		t.Errorf("%s panics", n)
+	}
 }
 
 // settled waits until nobody steps and nothing runs.
