@@ -301,6 +301,22 @@ func (c *checked) append(e trace.Event) {
 	}
 }
 
+// because is err, or what has ended ctx where that has ended: a client that is
+// given a deadline calls it a timeout of its own, and may do so a moment before
+// the context knows.
+func because(ctx context.Context, err error) error {
+	if err == nil || errors.As(err, new(*panics.Error)) {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
 // ended is the run's last event for what stopped it.
 func ended(err error) trace.End {
 	switch {
