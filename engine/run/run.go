@@ -211,7 +211,7 @@ func (r *Run) Execute(ctx context.Context) error {
 // written.
 func (r *Run) seeEnded(err error) {
 	events, closed := r.log.Since(r.log.Len() - 1)
-	var last trace.Event
+	last := trace.Event{Key: trace.Absent()}
 	if len(events) > 0 {
 		last = events[0]
 	}
