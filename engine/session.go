@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -27,6 +28,10 @@ var (
 	ErrNoBranch = phrase.New("there is no such branch")
 	ErrNoMove   = phrase.New("the branch has no such move")
 )
+
+// ErrUnrepeated is a mistake of this program's or of its store's: a session's
+// methods fail with it where a branch cannot be gone on with.
+var ErrUnrepeated = errors.New("the moves of a branch gave another run when they were made again")
 
 // Session is a scenario that a person steps through on the virtual clock: a
 // tree of branches, each no more than its moves. It is not safe for concurrent
@@ -223,11 +228,29 @@ func (s *Session) stand(ctx context.Context, id, at int) (*Branch, error) {
 	if err := s.begin(ctx, b); err != nil {
 		return nil, err
 	}
-	if err := s.live.Replay(ctx, b.Moves, func(scenario.Move) error { return nil }); err != nil {
+	err = s.live.Replay(ctx, b.Moves, func(scenario.Move) error { return nil })
+	if err == nil {
+		err = s.repeats(b)
+	}
+	if err != nil {
 		s.Close()
 		return nil, err //nolint:wrapcheck // says what failed
 	}
 	return b, nil
+}
+
+// repeats fails where the live run, having made b's moves, is another one than
+// b: then b cannot be gone on with, since all that is known of it would be
+// wrong.
+func (s *Session) repeats(b *Branch) error {
+	now, _ := s.liveRun.Log().Since(0)
+	same := func(a, b trace.Event) bool {
+		return a.Step == b.Step && a.At == b.At && a.Thread == b.Thread && a.Kind() == b.Kind()
+	}
+	if !slices.EqualFunc(now, b.Events, same) {
+		return fmt.Errorf("%w: branch %d, %d events and %d now", ErrUnrepeated, b.ID, len(b.Events), len(now))
+	}
+	return nil
 }
 
 // Cut makes a branch of the first at moves of another.

@@ -30,6 +30,7 @@ type meter struct {
 	commands *prometheus.HistogramVec // of those who step, by command: seconds
 	redis    prometheus.Histogram     // commands to the operator's Redis: seconds
 	failures *prometheus.CounterVec   // of these, by what went wrong
+	panics   *prometheus.CounterVec   // of this program, by what they ended
 }
 
 // What a socket is for.
@@ -58,11 +59,12 @@ func newMeter(sessions *session.Registry) *meter {
 		}),
 		failures: counter("relock_redis_errors_total", "Commands to the operator's Redis that failed: reply is an error that it answered, network none that it did.", "kind"),
 	}
+	m.panics = counter("relock_panics_total", "Panics of this program, by what they ended: page, play, run or watch. Each is in the log with its stack.", "ended")
 	gauge := func(name, help string, value func(session.Count) int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(sessions.Count())) })
 	}
 	m.registry.MustRegister(
-		m.started, m.sockets, m.frames, m.refusals, m.requests, m.commands, m.redis, m.failures,
+		m.started, m.sockets, m.frames, m.refusals, m.requests, m.commands, m.redis, m.failures, m.panics,
 		gauge("relock_runs_running", "Runs going on now.", func(c session.Count) int { return c.Running }),
 		gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func(c session.Count) int { return c.Kept }),
 		gauge("relock_steppers", "Scenarios stepped through now.", func(c session.Count) int { return c.Stepping }),
@@ -73,6 +75,9 @@ func newMeter(sessions *session.Registry) *meter {
 	}
 	for _, kind := range []string{"reply", "network"} {
 		m.failures.WithLabelValues(kind)
+	}
+	for _, of := range []string{ofPage, ofPlay, ofRun, ofWatch} {
+		m.panics.WithLabelValues(of)
 	}
 	return m
 }

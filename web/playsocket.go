@@ -15,6 +15,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"relock/engine"
+	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -182,26 +183,30 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	go func() {
 		defer close(read)
 		defer gone()
-		readCommands(ctx, conn, commands)
+		s.guarded(ctx, ofPlay, func() { readCommands(ctx, conn, commands) })
 	}()
 	p := &player{s: s, l: words.From(r.Context()), conn: conn, address: address(r), account: s.ledger.Open(address(r))}
-	defer func() {
-		p.account.Close()
-		if p.session != nil {
-			p.session.Close()
-		}
-		over := errors.Is(context.Cause(ctx), session.ErrClosed)
-		gone()
-		if over {
-			defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
-			_ = tellEnd(conn, websocket.CloseGoingAway)
-			<-read
-			drain(conn)
-		}
-		_ = conn.Close()
+	defer func() { <-read }()
+	defer func() { _ = conn.Close() }()
+	defer gone()
+	told := false
+	if !s.guarded(ctx, ofPlay, func() { p.serve(ctx, commands) }) {
+		told = s.tellBroken(conn, p.l.Say("A mistake in this program has ended your session. It has been written down. Reload the page to begin again."))
+	}
+	p.account.Close()
+	if p.session != nil {
+		s.guarded(ctx, ofPlay, p.session.Close)
+	}
+	over := errors.Is(context.Cause(ctx), session.ErrClosed)
+	gone()
+	if over && !told {
+		told = tellEnd(conn, websocket.CloseGoingAway)
+	}
+	if told {
+		defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
 		<-read
-	}()
-	p.serve(ctx, commands)
+		drain(conn)
+	}
 	return nil
 }
 
@@ -325,6 +330,7 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	}
 	refused, ok := p.l.Explain(err)
 	var mistakes scenario.Mistakes
+	var panicked *panics.Error
 	switch {
 	case ok:
 	case errors.As(err, &mistaken):
@@ -332,6 +338,9 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	case errors.As(err, &mistakes), errors.Is(err, link.ErrBroken), errors.Is(err, link.ErrVersion), errors.Is(err, link.ErrTooLong):
 		why, args := linkProblem(err)
 		refused = p.l.Say(why, args...)
+	case errors.As(err, &panicked):
+		p.s.panicked(ctx, ofPlay, panicked)
+		refused = p.l.Say("Something went wrong here. It has been written down.")
 	default:
 		p.s.log.ErrorContext(ctx, "command failed", slog.String("do", c.Do), slog.String("error", err.Error()))
 		refused = p.l.Say("Something went wrong here. It has been written down.")
@@ -430,16 +439,21 @@ func (p *player) open(ctx context.Context, c command) error {
 	if err != nil {
 		return err //nolint:wrapcheck // a sentence
 	}
+	opened := false
+	defer func() {
+		if !opened {
+			fresh.Close()
+		}
+	}()
 	for _, b := range branches[1:] {
 		if _, err := fresh.Add(ctx, b.parent, b.fork, b.moves); err != nil {
-			fresh.Close()
 			return err //nolint:wrapcheck // a sentence
 		}
 	}
 	if p.session != nil {
 		p.session.Close()
 	}
-	p.session, p.sent = fresh, map[int]*shown{}
+	p.session, p.sent, opened = fresh, map[int]*shown{}, true
 	if err := p.hold(); err != nil {
 		fresh.Close()
 		p.session = nil

@@ -67,23 +67,44 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	mine := found.Owned(s.visitorOf(r))
 	go func() {
 		defer close(gone)
-		read(conn, func(text []byte) {
-			if sentence := steer(l, found.Run, mine, text); sentence != "" {
-				answer, _ := json.Marshal(refusedJSON{V: 1, Refused: sentence}) // two plain fields
-				select {
-				case refusals <- answer:
-				default: // it has one to read already
+		s.guarded(r.Context(), ofWatch, func() {
+			read(conn, func(text []byte) {
+				if sentence := steer(l, found.Run, mine, text); sentence != "" {
+					answer, _ := json.Marshal(refusedJSON{V: 1, Refused: sentence}) // two plain fields
+					select {
+					case refusals <- answer:
+					default: // it has one to read already
+					}
 				}
-			}
+			})
 		})
 	}()
-	if s.write(conn, backlog, viewer, refusals, gone) {
+	defer func() { <-gone }()
+	defer func() { _ = conn.Close() }()
+	told := false
+	if !s.guarded(r.Context(), ofWatch, func() { told = s.write(conn, backlog, viewer, refusals, gone) }) || told && viewer.Code() == hub.CloseBroken {
+		told = s.tellBroken(conn, l.Say("A mistake in this program has ended the run. It has been written down. Start the run again to go on."))
+	}
+	if told {
 		defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
 		<-gone
 	}
-	_ = conn.Close()
-	<-gone
 	return nil
+}
+
+// brokenJSON tells a page that a panic has ended what it shows, before its
+// socket is closed with hub.CloseBroken.
+type brokenJSON struct {
+	V       int    `json:"v"`
+	Broken  bool   `json:"broken"`
+	Refused string `json:"refused"` // a sentence
+}
+
+// tellBroken ends a websocket after a panic. It tells whether that could be
+// written.
+func (s *Server) tellBroken(conn *websocket.Conn, sentence string) bool {
+	return s.send(conn, func() error { return conn.WriteJSON(brokenJSON{V: 1, Broken: true, Refused: sentence}) }) == nil &&
+		tellEnd(conn, hub.CloseBroken)
 }
 
 // steer does what a page asks of a thread. It returns a sentence in l where
@@ -143,7 +164,7 @@ func receive(conn *websocket.Conn, limit int64) ([]byte, error) {
 }
 
 // write sends frames until the viewer goes or is closed. It tells whether the
-// viewer was told so.
+// viewer was told so, or is to be told by tellBroken.
 func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subscriber, refusals <-chan []byte, gone <-chan struct{}) bool {
 	for _, frame := range backlog {
 		if s.send(conn, func() error { return conn.WriteMessage(websocket.TextMessage, frame) }) != nil {
@@ -165,6 +186,9 @@ func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subsc
 				return false
 			}
 		case frame, ok := <-viewer.Frames():
+			if !ok && viewer.Code() == hub.CloseBroken {
+				return true
+			}
 			if !ok {
 				return tellEnd(conn, viewer.Code())
 			}

@@ -22,6 +22,7 @@ import (
 	"github.com/a-h/templ"
 	"github.com/gorilla/websocket"
 
+	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -104,6 +105,7 @@ func New(c Config) (*Server, error) {
 	}
 	s.gallery = paint(s.examples)
 	s.sessions = session.NewRegistry(c.Limits)
+	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
 	s.meter, s.refusals = newMeter(s.sessions), newRefusalLog(c.Log)
 	if c.External != nil {
 		c.External.Client().AddHook(redisMeter{s.meter})
@@ -231,6 +233,9 @@ func refuse(status int, head, text phrase.Text, args ...any) *statusError {
 	return &statusError{status: status, head: head, text: text, args: args}
 }
 
+// errPanic is a panic whose stack was written down already.
+var errPanic = errors.New("panic")
+
 var (
 	errNoPage = refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
 	errNoRun  = refuse(http.StatusNotFound, "There is no such run",
@@ -244,12 +249,17 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 		s.keepSettings(w, r, set)
 		w.Header().Add("Vary", "Accept-Language, Cookie")
 		r = r.WithContext(words.With(r.Context(), set.language))
-		err := h(w, r)
+		err := panics.Catch(func() error { return h(w, r) })
 		if err == nil {
 			return
 		}
 		var status *statusError
+		var panicked *panics.Error
 		if !errors.As(err, &status) {
+			if errors.As(err, &panicked) {
+				s.panicked(r.Context(), ofPage, panicked)
+				err = errPanic
+			}
 			s.log.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 			status = refuse(http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again.")
 		}

@@ -59,10 +59,12 @@ func (w *wall) watchRedis(ctx context.Context, end context.CancelCauseFunc) {
 				ping, cancel := context.WithTimeout(ctx, pingLimit)
 				alive := w.client.Ping(ping).Err()
 				cancel()
-				if alive == nil || ctx.Err() != nil {
+				if alive == nil {
 					continue // a connection of many
 				}
-				err = alive
+				if err = because(ctx, alive); ctx.Err() != nil {
+					return // it has ended for another reason
+				}
 			}
 			w.locked(func() { w.gone = true })
 			end(fmt.Errorf("%w: %w", ErrRedis, err))

@@ -211,7 +211,7 @@ func (r *Run) Execute(ctx context.Context) error {
 // written.
 func (r *Run) seeEnded(err error) {
 	events, closed := r.log.Since(r.log.Len() - 1)
-	var last trace.Event
+	last := trace.Event{Key: trace.Absent()}
 	if len(events) > 0 {
 		last = events[0]
 	}
@@ -299,6 +299,22 @@ func (c *checked) append(e trace.Event) {
 	for _, found := range c.checker.Observe(e) {
 		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: found.Violation, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving})
 	}
+}
+
+// because is err, or what has ended ctx where that has ended: a client that is
+// given a deadline calls it a timeout of its own, and may do so a moment before
+// the context knows.
+func because(ctx context.Context, err error) error {
+	if err == nil || errors.As(err, new(*panics.Error)) {
+		return err
+	}
+	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
+		<-ctx.Done()
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // ended is the run's last event for what stopped it.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
@@ -708,4 +709,32 @@ func scripts(events []trace.Event) [][]any {
 		}
 	}
 	return calls
+}
+
+// overdue is a context whose deadline has passed, and that does not know yet.
+type overdue struct{ context.Context }
+
+func (overdue) Deadline() (time.Time, bool) { return time.Now().Add(-time.Hour), true }
+
+// A client that is given a deadline fails with a timeout of its own as soon as
+// it has passed: the run has ended for the deadline's reason all the same.
+func TestADeadlineIsWhyARunEnds(t *testing.T) {
+	late := errors.New("it took too long")
+	for name, o := range map[string]run.Options{"virtual": {}, "wall": {Wall: true}} {
+		t.Run(name, func(t *testing.T) {
+			ctx, end := context.WithCancelCause(t.Context())
+			defer time.AfterFunc(20*time.Millisecond, func() { end(late) }).Stop()
+			r, err := run.New(parse(t, "threads: [{name: A, work: 1h}]"), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Execute(overdue{ctx}); !errors.Is(err, late) {
+				t.Errorf("ended with %v, want %v", err, late)
+			}
+			events, _ := r.Log().Since(0)
+			if end, ok := events[len(events)-1].Body.(trace.End); !ok || end.Error != late.Error() {
+				t.Errorf("the trace ends with %+v", events[len(events)-1])
+			}
+		})
+	}
 }

@@ -82,13 +82,13 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	r.rec = s
 	client := func(node int) journal.Scripter { return s.nodes[node].Client() }
 	s.post = &post{s: s, boxes: map[string]box{}}
-	if err := panics.Catch(func() error { return r.outfit(ctx, client, s.post, s.clock.Process) }); err != nil {
+	if err := because(ctx, panics.Catch(func() error { return r.outfit(ctx, client, s.post, s.clock.Process) })); err != nil {
 		return nil, errors.Join(err, s.closeNodes())
 	}
 	for _, t := range r.threads {
 		t.process.Go(t.spec.Start, t.main)
 	}
-	if err := panics.Catch(func() error { return s.settle(ctx) }); err != nil {
+	if err := because(ctx, panics.Catch(func() error { return s.settle(ctx) })); err != nil {
 		s.Close(err)
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (r *Run) executeVirtual(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = panics.Catch(func() error { return s.play(ctx) })
+	err = because(ctx, panics.Catch(func() error { return s.play(ctx) }))
 	s.Close(err)
 	return err
 }

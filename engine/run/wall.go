@@ -113,6 +113,7 @@ func (r *Run) executeWall(ctx context.Context) error {
 		r.network.end()
 		processes.Wait()
 	}
+	err = because(ctx, err)
 	if errors.As(context.Cause(ctx), new(*panics.Error)) {
 		err = context.Cause(ctx) // whatever else it led to
 	}

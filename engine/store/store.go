@@ -65,6 +65,7 @@ func start(now time.Time) (*miniredis.Miniredis, *redis.Client) {
 		ReadTimeout:              -1,
 		WriteTimeout:             -1,
 		PoolTimeout:              time.Hour,
+		DialTimeout:              time.Hour,
 		DisableIdentity:          true,
 		PoolSize:                 poolSize,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},

@@ -12,9 +12,10 @@ import (
 
 // Close codes of the application, and what a page does on them.
 const (
-	CloseSlow = 4008 // the viewer could not keep up: come back with the last seq
-	CloseOver = 4010 // the run is over: stay away
-	CloseFull = 4029 // there is no room: say so, and come back later
+	CloseSlow   = 4008 // the viewer could not keep up: come back with the last seq
+	CloseOver   = 4010 // the run is over: stay away
+	CloseBroken = 4011 // a mistake of the program's has ended it: say so, and stay away
+	CloseFull   = 4029 // there is no room: say so, and come back later
 )
 
 // queueLength is how many frames a viewer may lag behind. A frame holds all

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"relock/engine"
+	"relock/engine/panics"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/hub"
@@ -76,6 +77,10 @@ type Registry struct {
 	stop   context.CancelCauseFunc
 	runs   sync.WaitGroup
 
+	// Panicked is told of every panic that has ended a run or its showing. It is
+	// set before the first Start; nil is allowed.
+	Panicked func(*panics.Error)
+
 	mu       sync.Mutex
 	closed   bool
 	sessions map[string]*Session
@@ -102,6 +107,7 @@ type Session struct {
 	visitor  string
 	address  string
 	encoder  Encoder
+	panicked func(*panics.Error)
 
 	// showing guards what the audiences see. It is held while a frame is made.
 	showing   sync.Mutex
@@ -166,7 +172,7 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 		return nil, fmt.Errorf("session: %w", err)
 	}
 	s := &Session{
-		Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, encoder: encoder,
+		Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, encoder: encoder, panicked: r.Panicked,
 		audiences: map[words.Language]*audience{}, seen: time.Now(),
 	}
 	r.sessions[run.ID()] = s
@@ -174,19 +180,43 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	r.runs.Go(func() {
 		defer close(ended)
 		defer cancel()
-		s.pump()
+		s.guarded(s.pump)
+		s.report(s.Run.Wait())
 	})
 	r.runs.Go(func() {
 		for {
 			select {
 			case <-steered:
-				s.announce()
+				s.guarded(s.announce)
 			case <-ended:
 				return
 			}
 		}
 	})
 	return s, nil
+}
+
+// guarded does f. A panic in it ends the run, and its viewers are closed with
+// hub.CloseBroken. The caller does not hold showing.
+func (s *Session) guarded(f func()) {
+	p := panics.Try(f)
+	if p == nil {
+		return
+	}
+	s.report(p)
+	s.mu.Lock()
+	s.ended = true
+	s.mu.Unlock()
+	s.close(hub.CloseBroken)
+	s.Run.Stop()
+}
+
+// report tells of a panic, if err is one.
+func (s *Session) report(err error) {
+	var p *panics.Error
+	if errors.As(err, &p) && s.panicked != nil {
+		s.panicked(p)
+	}
 }
 
 // Owned tells whether that visitor started the run, and so may steer it.
@@ -196,6 +226,9 @@ func (s *Session) Owned(visitor string) bool { return visitor != "" && visitor =
 func (s *Session) announce() {
 	s.showing.Lock()
 	defer s.showing.Unlock()
+	if s.closed == hub.CloseBroken {
+		return
+	}
 	s.steered = true
 	for l, a := range s.audiences {
 		a.latest = made(s.encoder.Controls(s.Run, l))
@@ -512,10 +545,24 @@ func (s *Session) audience(l words.Language) *audience {
 
 // Join returns the frames in l with events after seq, and all later ones in
 // order: none is missing and none comes twice. The frame that says that the
-// run has ended is always among them.
+// run has ended is always among them. Of a run that a panic has ended there are
+// none.
 func (s *Session) Join(seq int, l words.Language) (backlog [][]byte, viewer *hub.Subscriber) {
+	s.guarded(func() { backlog, viewer = s.join(seq, l) })
+	if viewer == nil {
+		broken := hub.New()
+		broken.Close(hub.CloseBroken)
+		return nil, broken.Subscribe()
+	}
+	return backlog, viewer
+}
+
+func (s *Session) join(seq int, l words.Language) (backlog [][]byte, viewer *hub.Subscriber) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
+	if s.closed == hub.CloseBroken {
+		return nil, nil
+	}
 	a := s.audience(l)
 	if a.picture != nil && s.shown > seq {
 		backlog = append(backlog, a.picture)

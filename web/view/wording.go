@@ -138,6 +138,8 @@ func endOfRun(l words.Language, text string) string {
 		return l.Say("The run was ended: stopped")
 	case text == "the server is shutting down":
 		return l.Say("The run was ended: the server is shutting down")
+	case text == run.ErrMistake.Error():
+		return l.Say("The run was ended by a mistake in this program. It has been written down.")
 	case limited:
 		return l.Say("The run was ended: it took longer than %s", limit)
 	case strings.HasPrefix(text, run.ErrRedis.Error()):

@@ -4,6 +4,7 @@ const FIRST_PAUSE = 250; // ms before the first new attempt
 const LONGEST_PAUSE = 10000;
 
 const FULL = 4029; // the server has no room: what it says first is why
+const BROKEN = 4011; // a mistake of the program's has ended it: what it says first is how
 const FULL_PAUSE = 5000;
 const LONGEST_FULL_PAUSE = 60000;
 const CLICK_PAUSE = 1000; // between two attempts that are asked for
@@ -14,6 +15,7 @@ const CLICK_PAUSE = 1000; // between two attempts that are asked for
  * @property {() => void} [opened]
  * @property {(frame: any) => void} received
  * @property {(event: CloseEvent) => boolean | number} [closed] false: stay away; 0: at once; true: after a pause
+ * @property {(why: string) => void} broken a mistake of the program's has ended it, in the server's sentence: no attempt follows
  * @property {(lost: boolean, why?: string) => void} changed the connection was lost, or is there again; why: the server's sentence where it has no room
  */
 
@@ -26,6 +28,7 @@ export function connect(handlers) {
   let socket;
   let pause = FIRST_PAUSE;
   let full = ""; // why there is no room
+  let broken = ""; // what has ended it
   let next = 0; // the timer of the next attempt, 0 without one
   let asked = 0; // when the last attempt was
 
@@ -59,6 +62,10 @@ export function connect(handlers) {
         full = frame.refused; // the close comes right after
         return;
       }
+      if (frame.broken) {
+        broken = frame.refused;
+        return;
+      }
       pause = FIRST_PAUSE;
       if (full) {
         full = "";
@@ -67,6 +74,10 @@ export function connect(handlers) {
       handlers.received(frame);
     };
     socket.onclose = (event) => {
+      if (event.code === BROKEN) {
+        handlers.broken(broken);
+        return;
+      }
       const again = handlers.closed?.(event) ?? true;
       if (again === false) {
         handlers.changed(false);

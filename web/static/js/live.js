@@ -47,6 +47,9 @@ export function live(run) {
       }
       return event.code === SLOW ? 0 : true;
     },
+    broken(why) {
+      refused.textContent = why;
+    },
     changed(lost) {
       const link = byId("link");
       link.textContent = lost ? say("Connection lost; trying again.") : "";

@@ -160,6 +160,11 @@ export function play(stage) {
         queue.shift()?.();
       }
     },
+    /** @param {string} why */
+    broken(why) {
+      this.changed(true, why);
+      complain(why);
+    },
     /** @param {boolean} is
      *  @param {string} [why] */
     changed(is, why) {
