@@ -44,7 +44,7 @@ type site struct {
 	web *web.Server
 }
 
-func open(t *testing.T, change func(*web.Config)) site {
+func open(t testing.TB, change func(*web.Config)) site {
 	t.Helper()
 	c := web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios()}
 	if change != nil {
@@ -63,7 +63,7 @@ func open(t *testing.T, change func(*web.Config)) site {
 	return site{h, s}
 }
 
-func (s site) do(t *testing.T, method, path string, form url.Values, headers ...string) (*http.Response, string) {
+func (s site) do(t testing.TB, method, path string, form url.Values, headers ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, s.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -105,7 +105,7 @@ func twoThreads(changes ...string) url.Values {
 }
 
 // run starts a run and returns its path.
-func (s site) run(t *testing.T, form url.Values) string {
+func (s site) run(t testing.TB, form url.Values) string {
 	t.Helper()
 	res, body := s.do(t, http.MethodPost, "/runs", form)
 	path := res.Header.Get("Location")

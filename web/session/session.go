@@ -414,7 +414,7 @@ func (r *Registry) forgetBefore(then time.Time) {
 	defer r.mu.Unlock()
 	for id, s := range r.sessions {
 		over, seen := s.state()
-		if over && s.viewers() == 0 && seen.Before(then) {
+		if over && s.Viewers() == 0 && seen.Before(then) {
 			delete(r.sessions, id)
 		}
 	}
@@ -456,8 +456,8 @@ func (s *Session) shut(code int) {
 	}
 }
 
-// viewers is how many there are now.
-func (s *Session) viewers() int {
+// Viewers is how many there are now, in all languages.
+func (s *Session) Viewers() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	n := 0
