@@ -2,10 +2,10 @@ package view
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"relock/engine/trace"
+	"relock/web/words"
 )
 
 // Index is what a page has of every row of a film whose rows come in portions,
@@ -74,10 +74,15 @@ func (f *Film) Cut(row int) Frame {
 	cut := Frame{
 		Step: full.Step, At: full.At, Thread: full.Thread, Mark: full.Mark, Alarm: short(full.Alarm, mostText),
 		After: full.After.cut(), Belief: full.Belief, Leaving: full.Leaving,
-		Why: f.say.Say("More happened in this step than a page can show: %d commands, %d broken rules. The exported trace has all of it.", len(full.Inside), len(f.timeline.rows[row].Violations)),
+		Why: TooMuch(f.say, len(full.Inside), len(f.timeline.rows[row].Violations)),
 	}
 	cut.Says = f.sentences(f.timeline.rows[row].Time, cut.Why)
 	return cut
+}
+
+// TooMuch says of a row that it is not shown.
+func TooMuch(l words.Language, commands, broken int) string {
+	return l.Say("More happened in this step than a page can show: %d commands, %d broken rules. The exported trace has all of it.", commands, broken)
 }
 
 // cut is a state without what makes it long.
@@ -104,9 +109,4 @@ func short(text string, bytes int) string {
 		return text
 	}
 	return strings.ToValidUTF8(text[:bytes], "") + "…"
-}
-
-// RowsOf says which rows are meant, as the query of an address: "from=33&count=32".
-func RowsOf(from, count int) string {
-	return "from=" + strconv.Itoa(from) + "&count=" + strconv.Itoa(count)
 }

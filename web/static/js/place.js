@@ -23,6 +23,7 @@ export function keepPlace(row, end) {
     return; // nobody has gone anywhere
   }
   written = true;
+  history.scrollRestoration = wanted ? "manual" : "auto"; // else the browser scrolls away from the row
   clearTimeout(waiting);
   waiting = window.setTimeout(write, Math.max(0, last + PAUSE - Date.now()));
 }
