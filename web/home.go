@@ -61,13 +61,17 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	film, err := newFootage(l, shown, true, nil, false)
+	if err != nil {
+		return err
+	}
 	exhibit, err := exhibitOf(firstExample)
 	if err != nil {
 		return err
 	}
 	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
 		Page: s.frame(r, l.Say("See a reentrant Redis lock think.")), Title: l.Pick(exhibit.Title.English, exhibit.Title.Chinese),
-		Count: len(s.examples), Locks: len(scenario.Protocols()), Viewer: s.recorded(l, shown.sc, shown.film(l)),
+		Count: len(s.examples), Locks: len(scenario.Protocols()), Viewer: film.viewer,
 	}))
 }
 
@@ -84,14 +88,6 @@ func (s *Server) replayed(ctx context.Context) (*recording, error) {
 		s.frontFilm = made
 	}
 	return s.frontFilm, nil
-}
-
-// recorded is a film that needs no more of the server.
-func (s *Server) recorded(l words.Language, sc *scenario.Scenario, f *view.Film) view.Viewer {
-	return view.Viewer{
-		Scenario: view.NewScenario(l, sc), Rows: f.Rows(), Lanes: lanesOf(l, f.Lanes(), len(f.Rows())), Scripts: f.Scripts(),
-		Recorded: f.Recorded(),
-	}
 }
 
 // Rows of the lanes on a page. A picture comes anew with every step, and what

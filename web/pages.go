@@ -122,18 +122,21 @@ func (s *Server) session(r *http.Request) (*session.Session, error) {
 	return found, nil
 }
 
-// show is the page of a run with all rows so far.
+// show is the page of a run with the rows so far, all of them or some.
 func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.session(r)
 	if err != nil {
 		return err
 	}
 	l := words.From(r.Context())
-	header, sc := found.Run.Header(), found.Run.Scenario()
+	sc := found.Run.Scenario()
 	events, ended := found.Run.Log().Since(0)
-	film := view.NewFilm(l, sc, header.Owners)
-	for _, e := range events {
-		film.Add(e)
+	f, err := s.filmOf(r, found, false, func(f *footage) bool { return f.long && f.events >= len(events) && f.ended == ended })
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	path := "/runs/" + found.Run.ID()
 	open, err := link.Encode(link.State{Scenario: found.Scenario})
@@ -142,22 +145,53 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	run := view.Run{
 		Step: "/play#" + open, Edit: "/edit?run=" + found.Run.ID(), Exports: path + "/export?format=",
-		ID: found.Run.ID(), Title: titleOf(l, sc), Place: view.Place(l, header, s.externalName()),
-		LastSeq: len(events), Ended: ended, Socket: path + "/socket?lang=" + l.Code() + "&",
-		Picture: path + "/lanes?lang=" + l.Code() + "&row=",
+		ID: found.Run.ID(), Title: titleOf(l, sc), Place: view.Place(l, f.header, s.externalName()),
+		LastSeq: f.events, Ended: f.ended, Socket: path + "/socket?lang=" + l.Code() + "&",
+		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
 	}
-	run.Viewer = s.recorded(l, sc, film)
-	run.Viewer.All = allRows(r)
-	run.Slow = view.ClockNote(l, header.Clock, found.Slow)
-	if header.Clock == trace.ClockWall && !ended && found.Owned(s.visitorOf(r)) {
+	if run.Viewer, err = f.shown(r, path); err != nil {
+		return err
+	}
+	run.Slow = view.ClockNote(l, f.header.Clock, found.Slow)
+	if f.header.Clock == trace.ClockWall && !f.ended && found.Owned(s.visitorOf(r)) {
 		run.Controls = view.NewControls(l, found.Run.Controls())
 	}
-	run.Verdict, run.Tone = view.Verdict(l, film.Rows(), ended)
+	run.Verdict, run.Tone = f.verdict, f.tone
 	title := run.Title
 	if title == "" {
 		title = l.Say("A run")
 	}
 	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
+}
+
+// filmOf is the film of a run as it is now, or as it is kept where that is good
+// enough; with portions where its page needs them, or where it must have them.
+func (s *Server) filmOf(r *http.Request, found *session.Session, portioned bool, good func(*footage) bool) (*footage, error) {
+	return s.film(r, "/runs/"+found.Run.ID(), portioned, func() (*recording, bool, error) {
+		events, ended := found.Run.Log().Since(0)
+		return &recording{found.Run.Scenario(), found.Run.Header(), events}, ended, nil
+	}, good)
+}
+
+// runRows are rows of a run, as its page asks for them.
+func (s *Server) runRows(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.session(r)
+	if err != nil {
+		return err
+	}
+	from, count, err := which(r)
+	if err != nil {
+		return err
+	}
+	// Of a run that goes on a row can change until the next one begins.
+	f, err := s.filmOf(r, found, true, func(f *footage) bool { return f.ended || from+count < f.rows })
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return answerRows(w, r, f, from, count)
 }
 
 // runLanes are a run's lanes around a row, as a part of its page.
@@ -179,10 +213,6 @@ func answerLanes(w http.ResponseWriter, r *http.Request, run *recording) error {
 	l := words.From(r.Context())
 	return render(r.Context(), w, http.StatusOK, templates.Lanes(lanesOf(l, run.lanes(), row)))
 }
-
-// allRows tells whether a page is asked for with every row in its table, as
-// those need it who read it without its script.
-func allRows(r *http.Request) bool { return r.URL.Query().Get("rows") == "all" }
 
 // trace is the run as JSON Lines.
 func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
@@ -233,13 +263,14 @@ func (encoder) Rows(run *engine.Run, l words.Language) session.Encode {
 // framesOf are the rows of a film from one to before another, each with its
 // HTML.
 func framesOf(l words.Language, film *view.Film, from, to int) ([]view.Frame, error) {
-	list := append([]view.Frame{}, film.Frames()[from:to]...) // never null
-	for i, row := range film.Rows()[from:to] {
-		html, err := rendered(l, templates.RowView(row))
+	list := make([]view.Frame, 0, to-from) // never null
+	for i := from; i < to; i++ {
+		frame, html, err := frameOf(l, film, i)
 		if err != nil {
 			return nil, err
 		}
-		list[i].HTML = html
+		frame.HTML = html
+		list = append(list, frame)
 	}
 	return list, nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -227,26 +228,66 @@ func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*
 	return use(&recording{sc, header, events})
 }
 
-// showTrace is the page of a trace from elsewhere.
-func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
-	return s.withTrace(r, brief, func(made *recording) error { return s.tracePage(w, r, made) })
+// traceFilm is the film of a trace from elsewhere, with portions where its page
+// needs them, or where it must have them.
+func (s *Server) traceFilm(r *http.Request, kept keptFile, portioned bool) (*footage, error) {
+	return s.film(r, "/traces/"+r.PathValue("id"), portioned, func() (*recording, bool, error) {
+		header, events, sc, err := readTrace(brief(kept.data))
+		if err != nil {
+			return nil, false, fmt.Errorf("web: a trace that was read before: %w", err)
+		}
+		return &recording{sc, header, events}, true, nil
+	}, func(f *footage) bool { return f.long || portioned == (f.portions != nil) })
 }
 
-func (s *Server) tracePage(w http.ResponseWriter, r *http.Request, made *recording) error {
-	id, l, sc := r.PathValue("id"), words.From(r.Context()), made.sc
+// traceRows are rows of a trace from elsewhere, as its page asks for them.
+func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
+	kept, ok := s.traces.find(r.PathValue("id"))
+	if !ok {
+		return errNoTrace
+	}
+	from, count, err := which(r)
+	if err != nil {
+		return err
+	}
+	f, err := s.traceFilm(r, kept, true)
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return answerRows(w, r, f, from, count)
+}
+
+// showTrace is the page of a trace from elsewhere.
+func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
+	kept, ok := s.traces.find(r.PathValue("id"))
+	if !ok {
+		return errNoTrace
+	}
+	f, err := s.traceFilm(r, kept, false)
+	if errors.Is(err, errLeft) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	id, l, sc := r.PathValue("id"), words.From(r.Context()), kept.scenario
 	open, err := link.Encode(link.State{Scenario: sc})
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	film := made.film(l)
+	path := "/traces/" + id
 	run := view.Run{
-		ID: id, Title: titleOf(l, sc), Place: view.Place(l, made.header, l.Say("another place")), LastSeq: len(made.events), Ended: true,
-		Exports: "/traces/" + id + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id,
-		Picture: "/traces/" + id + "/lanes?lang=" + l.Code() + "&row=", Slow: view.ClockNote(l, made.header.Clock, 1),
-		Viewer: s.recorded(l, sc, film),
+		ID: id, Title: titleOf(l, sc), Place: view.Place(l, f.header, l.Say("another place")), LastSeq: f.events, Ended: true,
+		Exports: path + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id,
+		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
+		Slow: view.ClockNote(l, f.header.Clock, 1), Verdict: f.verdict, Tone: f.tone,
 	}
-	run.Viewer.All = allRows(r)
-	run.Verdict, run.Tone = view.Verdict(l, film.Rows(), true)
+	if run.Viewer, err = f.shown(r, path); err != nil {
+		return err
+	}
 	title := run.Title
 	if title == "" {
 		title = l.Say("A trace")

@@ -68,6 +68,7 @@ type Server struct {
 	static    *static.Files
 	links     *link.Shelf
 	traces    *traceShelf
+	films     *filmShelf
 	turns     *turn.Turns // to work on a request or command
 	ledger    *session.Ledger
 	examples  []example
@@ -98,7 +99,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
 	s.upgrader = newUpgrader(s.sameOrigin)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
@@ -127,12 +128,14 @@ func New(c Config) (*Server, error) {
 	handle("GET /traces/{id}", s.page(s.showTrace))
 	handle("GET /traces/{id}/trace", s.page(s.keptTrace))
 	handle("GET /traces/{id}/lanes", s.page(s.traceLanes))
+	handle("GET /traces/{id}/rows", s.page(s.traceRows))
 	handle("GET /traces/{id}/export", s.page(s.exportTrace))
 	handle("POST /runs", s.page(s.inTurn(s.start)))
 	handle("GET /runs/{id}", s.page(s.show))
 	handle("GET /runs/{id}/trace", s.page(s.trace))
 	handle("GET /runs/{id}/socket", s.page(s.socket))
 	handle("GET /runs/{id}/lanes", s.page(s.runLanes))
+	handle("GET /runs/{id}/rows", s.page(s.runRows))
 	handle("GET /runs/{id}/export", s.page(s.exportRun))
 	handle("POST /export", s.page(s.exportLink))
 	handle("GET /qr", s.page(s.qr))

@@ -217,57 +217,6 @@ threads: [{name: A}, {name: B}]
 defaults: {depth: 2, repeat: 100, work: 10ms}
 `
 
-func TestALongRunIsInThePageInPortions(t *testing.T) {
-	t.Parallel()
-	s := open(t, nil)
-	path := s.run(t, twoThreads("base", longText, "yaml", longText))
-	frames := s.ended(t, path)
-	rows := frames[len(frames)-2].Rows
-	steps := rows[len(rows)-1].Step
-	if steps <= view.MaxShown+40 {
-		t.Fatalf("%d steps are no long run", steps)
-	}
-	_, body := s.do(t, http.MethodGet, path, nil)
-	table, rest, _ := strings.Cut(body, `</tbody>`)
-	if got := strings.Count(table, `<tr id="row-`); got != view.MaxShown {
-		t.Errorf("%d rows in the table, want %d", got, view.MaxShown)
-	}
-	if !strings.Contains(rest, `<noscript>`) || !strings.Contains(rest, `href="?rows=all"`) {
-		t.Error("without the script no way leads to the other rows")
-	}
-	next := view.MaxShown + 1
-	for _, script := range strings.Split(rest, `<script type="text/html" `)[1:] {
-		text, _, _ := strings.Cut(script, "</script>")
-		var a, b string
-		if _, err := fmt.Sscanf(strings.ReplaceAll(text, ">", " >"), "data-first=%q data-count=%q", &a, &b); err != nil {
-			t.Fatalf("%.60s: %v", text, err)
-		}
-		if a != strconv.Itoa(next) || b != strconv.Itoa(strings.Count(text, `<tr id="row-`)) || !strings.Contains(text, `<tr id="row-`+a+`"`) {
-			t.Errorf("a portion from %s, of %s rows; want one from %d, of %d", a, b, next, strings.Count(text, `<tr id="row-`))
-		}
-		next += strings.Count(text, `<tr id="row-`)
-	}
-	if next != steps+1 {
-		t.Errorf("the portions end before step %d; the run has %d", next, steps)
-	}
-	_, body = s.do(t, http.MethodGet, path+"?rows=all", nil)
-	table, _, _ = strings.Cut(body, `</tbody>`)
-	if got := strings.Count(table, `<tr id="row-`); got != steps {
-		t.Errorf("with rows=all %d rows are in the table, want %d", got, steps)
-	}
-
-	for _, row := range []int{0, 1, 300, steps, steps + 1000} {
-		res, lanes := s.do(t, http.MethodGet, path+"/lanes?row="+strconv.Itoa(row), nil)
-		checkLanes(t, lanes, row, steps)
-		if res.StatusCode != http.StatusOK {
-			t.Errorf("lanes around row %d: %d", row, res.StatusCode)
-		}
-	}
-	if res, _ := s.do(t, http.MethodGet, path+"/lanes?row=x", nil); res.StatusCode != http.StatusBadRequest {
-		t.Errorf("lanes around row x: %d", res.StatusCode)
-	}
-}
-
 // checkLanes finds what is wrong with the lanes around a row of so many: more
 // or fewer than a page has of a long run, or not those on both sides of it.
 func checkLanes(t *testing.T, lanes string, row, of int) {

@@ -139,12 +139,14 @@ func (m *maker) rows() []Story {
 	failed.Notes = []view.Note{{Text: l.Say("connection refused"), Tone: view.Plain}}
 	ended := m.row(view.Key{}, view.Cell{Title: l.Say("ended: %s", l.Say("done")), Tone: view.Quiet})
 	ended.Event, ended.EventTone, ended.Final = l.Say("The run has ended"), view.Quiet, true
+	much := "RowTooLong: more than a page can show"
 	return append(
 		list,
 		m.told("a broken rule", both),
 		m.told("a broken rule, by nobody", orphan),
 		m.told("a command fails", m.row(view.Key{Type: "string", Holds: []view.HoldCount{{Owner: "held"}}, Lease: l.Say("no expiry"), Fraction: 1000}, failed)),
 		m.told("the end", ended),
+		Story{Name: much, Component: table(m.scenario(2), much, false, templates.RowTooLong(m.row(held), view.TooMuch(l, 50_000, 2)))},
 	)
 }
 

@@ -15,39 +15,43 @@ import (
 // Viewer is a film with what is around it on a page.
 type Viewer struct {
 	Scenario Scenario
-	Steps    bool // its threads can be stepped
-	Rows     []Row
+	Steps    bool   // its threads can be stepped
+	Rows     int    // how many the film has
+	Table    string // HTML of those that are in the page's table
+	Tail     Tail   // others that are in the page
 	Lanes    LanesPicture
 	Scripts  []Script
 	Recorded *Recorded
-	All      bool // every row is put into the table, however many there are
+	Part     *TablePart // nil where all rows are in the page
 }
 
-// Rows of a page: more than MaxShown slow every browser down, and laterRows
-// are made in a few milliseconds.
-const (
-	MaxShown  = 500
-	laterRows = 16
-)
+// MaxWhole is how many rows a film has at most that is in its page whole:
+// more slow every browser down.
+const MaxWhole = 500
 
-// Shown is how many rows the page has in its table from the beginning.
-func (v Viewer) Shown() int {
-	if v.All {
-		return len(v.Rows)
-	}
-	return min(len(v.Rows), MaxShown)
+// Tail are rows that are in a page as text, of which its script makes those
+// that are looked at.
+type Tail struct {
+	First int // step
+	Count int // 0 for none
+	HTML  string
 }
 
-// Later are the other rows, in the portions in which the page's script makes
-// them.
-func (v Viewer) Later() [][]Row { return slices.Collect(slices.Chunk(v.Rows[v.Shown():], laterRows)) }
+// TablePart is what a page without its script has in its table of a film that is
+// in portions.
+type TablePart struct {
+	From, To       int    // steps
+	All            string // address of the page that has all steps, part by part
+	Previous, Next string // addresses of the other parts, or ""
+}
 
 // Recorded is a film as the page's script reads it, its rows being in the
 // page already.
 type Recorded struct {
 	Threads []string `json:"threads"`
-	Lease   int64    `json:"lease"` // ms
-	Rows    []Frame  `json:"rows"`
+	Lease   int64    `json:"lease"`           // ms
+	Rows    []Frame  `json:"rows"`            // those that are in the page
+	Index   *Index   `json:"index,omitempty"` // nil where these are all
 }
 
 // Frame is what there is to see at a row, beside the row itself.
@@ -88,6 +92,7 @@ type State struct {
 	Lease  int64   `json:"lease"`           // ms left; -1: it never runs out
 	Left   int     `json:"left"`            // of the lease, in thousandths
 	Nodes  []int   `json:"nodes,omitempty"` // of several: the ordinal of who has the key on each, or -1
+	More   int     `json:"more,omitempty"`  // fields and calls that are left out, as there are too many
 
 	Heartbeat bool `json:"heartbeat,omitempty"` // the key is no lock's, but a device's sign of life
 }
@@ -464,7 +469,14 @@ func (f *Film) Scripts() []Script { return f.scripts }
 // Lanes are the film's picture.
 func (f *Film) Lanes() *Lanes { return f.lanes }
 
-// Recorded is the film as it is so far.
+// Recorded is the film as it is so far, without its rows.
 func (f *Film) Recorded() *Recorded {
-	return &Recorded{Threads: f.timeline.threads, Lease: f.timeline.lease, Rows: append([]Frame{}, f.Frames()...)} // never null
+	return &Recorded{Threads: f.timeline.threads, Lease: f.timeline.lease, Rows: []Frame{}} // never null
+}
+
+// RecordedWhole is the film as it is so far.
+func (f *Film) RecordedWhole() *Recorded {
+	r := f.Recorded()
+	r.Rows = append(r.Rows, f.Frames()...)
+	return r
 }

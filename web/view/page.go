@@ -62,6 +62,7 @@ type Run struct {
 	Tone     Tone
 	Socket   string    // URL path, ready for more of its query
 	Picture  string    // URL path of its lanes around a row, ready for the row
+	Portions string    // URL path of its rows, ready for which
 	Exports  string    // URL path, ready for a format
 	Step     string    // where it can be stepped
 	Edit     string    // where its scenario can be changed

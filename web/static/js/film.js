@@ -1,5 +1,6 @@
 // What a film is: the rows of a run with what there is to see at each, and
 // the positions at which one can stand.
+import { portions } from "./portions.js";
 
 /**
  * @typedef {object} Field of the lock's hash
@@ -19,6 +20,7 @@
  * @property {number} lease ms left, or -1 where it never runs out
  * @property {number} left of the lease, in thousandths
  * @property {number[]} [nodes] where there are several: the ordinal of who has the key on each, or -1
+ * @property {number} [more] fields that are left out, as there are too many
  * @property {boolean} [heartbeat] the key is a device's, and no lock's
  *
  * @typedef {import("./lua.js").Moment} Lua
@@ -82,8 +84,11 @@
  * @typedef {object} Film
  * @property {string[]} threads
  * @property {number} lease in ms
- * @property {Row[]} rows
+ * @property {Row[]} rows of a long run undefined where they have not come yet
  * @property {Position[]} positions
+ * @property {import("./portions.js").Portions} [portions] bring them; undefined where all are here
+ * @property {string} [marks] of all rows then, a character each: the place in MARKS, or "."
+ * @property {Record<number, State>} [befores] of the key, before rows by step: where the row before may not be here
  */
 
 /** How much a mark matters, the most first. */
@@ -134,6 +139,16 @@ export function stopsOf(film) {
 }
 
 /**
+ * The mark of a row, or undefined.
+ * @param {Film} film
+ * @param {number} row
+ */
+function markOf(film, row) {
+  const here = film.rows[row - 1];
+  return here ? here.mark : MARKS[Number(film.marks?.[row - 1])];
+}
+
+/**
  * The mark of what happened at a stop, or undefined.
  * @param {Film} film
  * @param {number} stop
@@ -141,7 +156,7 @@ export function stopsOf(film) {
 export function markAt(film, stop) {
   const stops = stopsOf(film);
   const { row } = stops[stop];
-  return stop > 0 && row !== stops[stop - 1].row ? film.rows[row - 1]?.mark : undefined;
+  return stop > 0 && row !== stops[stop - 1].row ? markOf(film, row) : undefined;
 }
 
 /**
@@ -150,14 +165,38 @@ export function markAt(film, stop) {
  * @param {number} row
  * @returns {State}
  */
-export const before = (film, row) => film.rows[row - 2]?.after ?? { type: "none", lease: 0, left: 0 };
+export const before = (film, row) => film.rows[row - 2]?.after ?? film.befores?.[row] ?? { type: "none", lease: 0, left: 0 };
+
+/**
+ * @typedef {object} Index what a page has of all rows of a long run
+ * @property {number} count of rows
+ * @property {number} size rows of a portion
+ * @property {string} marks as a film has them
+ * @property {string} at when each row was, with | between; empty where that is as of the row before
+ * @property {Record<number, State>} [before] as a film's befores
+ */
 
 /**
  * The film of a run that is over, or goes on elsewhere: one stands at its rows.
- * @param {{threads: string[], lease: number, rows: Row[]}} recorded
+ * @param {{threads: string[], lease: number, rows: Row[], index?: Index}} recorded
+ * @param {string} [address] where the rows come from that are not here, ready for which
  * @returns {Film}
  */
-export function recorded({ threads, lease, rows }) {
-  const positions = [{ row: 0, at: rows[0]?.at ?? "" }, ...rows.map((row, i) => ({ row: i + 1, at: row.at }))];
-  return { threads, lease, rows, positions };
+export function recorded({ threads, lease, rows, index }, address = "") {
+  if (!index) {
+    const positions = [{ row: 0, at: rows[0]?.at ?? "" }, ...rows.map((row, i) => ({ row: i + 1, at: row.at }))];
+    return { threads, lease, rows, positions };
+  }
+  /** @type {Row[]} */
+  const all = new Array(index.count).fill(undefined);
+  for (const row of rows) {
+    all[row.step - 1] = row;
+  }
+  let last = "";
+  const times = index.at.split("|").map((at) => (last = at || last));
+  const positions = [{ row: 0, at: times[0] ?? "" }, ...times.map((at, i) => ({ row: i + 1, at }))];
+  /** @type {Film} */
+  const film = { threads, lease, rows: all, positions, marks: index.marks, befores: index.before };
+  film.portions = portions(film, address, index.size);
+  return film;
 }

@@ -72,6 +72,9 @@ function hash(film, state, was) {
   if (owners.length === 0) {
     list.append(make("li", { class: "none" }, say("no key")));
   }
+  if (state.more) {
+    list.append(make("li", { class: "none" }, say("%d more", state.more)));
+  }
   list.append(...(state.calls ?? []).map((call) => lastCall(film, call, was.calls?.find((c) => c.field === call.field))));
   return list;
 }

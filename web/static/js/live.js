@@ -2,6 +2,7 @@
 // the last row goes along with it.
 import { connect } from "./connection.js";
 import { byId } from "./dom.js";
+import { keepPlace, rowInAddress } from "./place.js";
 import { filmInPage, readingKeys } from "./replay.js";
 import { viewer } from "./viewer.js";
 import { say } from "./words.js";
@@ -11,11 +12,16 @@ const OVER = 4010; // the run is over: stay away
 
 /** @param {HTMLElement} run the section of the run */
 export function live(run) {
-  const film = filmInPage();
-  const view = viewer({ film: () => film, lanesAt });
+  const film = filmInPage(run.dataset.rows);
+  const view = viewer({ film: () => film, lanesAt, shown: () => keepPlace(view.row(), tip()) });
   const tip = () => film.positions.length - 1;
   readingKeys(view);
-  view.go(tip(), false);
+  const named = rowInAddress();
+  if (named >= 0 && named < tip()) {
+    view.go(named);
+  } else {
+    view.go(tip(), false);
+  }
   if (run.dataset.ended === "true") {
     return;
   }

@@ -1,4 +1,5 @@
-// A film that is over: all of it is in the page, and no server is asked.
+// A film that the page carries: all of it, or of a long run the beginning, the
+// end, and where the rest comes from.
 import { byId, elements } from "./dom.js";
 import { recorded } from "./film.js";
 import { keys, keysOf } from "./keys.js";
@@ -7,29 +8,33 @@ import { viewer } from "./viewer.js";
 
 /**
  * The film that the page carries, the rows that are in it already being its own.
+ * @param {string} [address] where the others come from, ready for which
  * @returns {import("./film.js").Film}
  */
-export function filmInPage() {
-  const data = JSON.parse(byId("film").textContent ?? "{}");
-  hand(data.rows, byId("rows").children);
+export function filmInPage(address) {
+  const film = recorded(JSON.parse(byId("film").textContent ?? "{}"), address);
+  hand(film.rows, byId("rows").children);
   for (const script of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("script[data-first]"))) {
     const first = Number(script.dataset.first);
-    for (const row of data.rows.slice(first - 1, first - 1 + Number(script.dataset.count))) {
-      row.unfold = () => hand(data.rows, elements(script.textContent ?? ""));
+    for (const row of film.rows.slice(first - 1, first - 1 + Number(script.dataset.count))) {
+      row.unfold = () => hand(film.rows, elements(script.textContent ?? ""));
     }
   }
-  return recorded(data);
+  return film;
 }
 
 /**
- * Hands each row its elements.
+ * Hands each row its elements. A table without its script can have others than
+ * the script knows of.
  * @param {import("./film.js").Row[]} rows
  * @param {Iterable<Element>} list
  */
 function hand(rows, list) {
   for (const tr of /** @type {Iterable<HTMLElement>} */ (list)) {
     const row = rows[Number(tr.dataset.step) - 1];
-    row.made = [...(row.made ?? []), tr];
+    if (row) {
+      row.made = [...(row.made ?? []), tr];
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // The timeline's table. Of a long run only the rows around what is seen are
 // in the page; two rows of empty space stand for the others.
 import { elements, make } from "./dom.js";
+import { rowInAddress } from "./place.js";
 
 /** @typedef {import("./film.js").Row} Row */
 
@@ -12,11 +13,14 @@ const GUESS = 90; // px of a row while none was seen
 
 /**
  * @param {{body: HTMLElement, scroller: HTMLElement}} place
- * @param {{seek: (step: number) => void, preview: (step: number) => void, inside: (step: number, moment: number) => void}} on
+ * @param {{seek: (step: number) => void, preview: (step: number) => void, inside: (step: number, moment: number) => void,
+ *   see: (from: number, to: number) => void, missing: (step: number) => string}} on see: these steps are in the page now,
+ *   or would be; missing: what to say of a row that is not here
  */
 export function table({ body, scroller }, on) {
   /** @type {Row[]} */
-  let rows = [];
+  let rows = []; // undefined where they have not come yet
+  let partly = false; // some have not come yet, or had not at first
   let first = 0; // of the rows in the page
   let last = 0; // and after them
   let current = 0; // step
@@ -30,7 +34,7 @@ export function table({ body, scroller }, on) {
   const above = space();
   const below = space();
 
-  const whole = () => rows.length <= MOST;
+  const whole = () => !partly && rows.length <= MOST;
   const height = (/** @type {number} */ i) => heights[i] ?? guess;
   const sum = (/** @type {number} */ from, /** @type {number} */ to) => {
     let px = 0;
@@ -44,7 +48,15 @@ export function table({ body, scroller }, on) {
     return make("tr", { class: "space", "aria-hidden": "true" }, make("td", {}));
   }
 
-  function made(/** @type {Row} */ row) {
+  /** @type {Map<number, HTMLElement>} */
+  const standIns = new Map(); // for rows that have not come yet, by index
+
+  function made(/** @type {number} */ i) {
+    const row = rows[i];
+    if (!row) {
+      return [standIn(i)];
+    }
+    standIns.delete(i);
     if (!row.made) {
       row.unfold?.();
     }
@@ -52,20 +64,42 @@ export function table({ body, scroller }, on) {
     return row.made;
   }
 
+  function standIn(/** @type {number} */ i) {
+    let tr = standIns.get(i);
+    if (!tr) {
+      const cell = make("td", { colspan: String(columns() - 1) });
+      cell.style.height = `${guess}px`;
+      tr = make("tr", { class: "coming", "data-step": String(i + 1) }, make("th", { scope: "row", class: "time" }, `T${i + 1}`), cell);
+      standIns.set(i, tr);
+    }
+    const text = on.missing(i + 1);
+    const cell = /** @type {HTMLElement} */ (tr.lastElementChild);
+    if (cell.textContent !== text) {
+      cell.textContent = text;
+    }
+    return tr;
+  }
+
+  const columns = () => body.closest("table")?.tHead?.rows[0]?.cells.length ?? 2;
+
   /** The row itself: its commands stand before it. */
-  const main = (/** @type {Row} */ row) => made(row)[made(row).length - 1];
+  const main = (/** @type {number} */ i) => made(i)[made(i).length - 1];
 
   /** The elements of a row that are to be in the page. */
-  const parts = (/** @type {Row} */ row) => (whole() || open.has(row.step) ? made(row) : [main(row)]);
+  const parts = (/** @type {number} */ i) => (whole() || open.has(i + 1) ? made(i) : [main(i)]);
+
+  /** The indexes from a up to b. @param {number} a @param {number} b */
+  const range = (a, b) => Array.from({ length: b - a }, (_, i) => a + i);
 
   /** Puts the rows from a up to b into the page, and no others. Those that
    *  stay are not touched. @param {number} a @param {number} b */
   function place(a, b) {
     first = whole() ? 0 : Math.max(0, a);
     last = whole() ? rows.length : Math.min(rows.length, b);
-    let list = rows.slice(first, last).flatMap(parts);
+    let list = range(first, last).flatMap(parts);
     if (!whole()) {
       list = [above, ...list, below];
+      on.see(first + 1, last + 1);
     }
     const wanted = new Set(list);
     for (const tr of [...body.children]) {
@@ -90,14 +124,13 @@ export function table({ body, scroller }, on) {
   /** Notes how high the rows are, and gives the others their room. */
   function measure() {
     for (let i = first; i < last; i++) {
-      heights[i] = parts(rows[i]).reduce((px, tr) => px + tr.getBoundingClientRect().height, 0);
+      heights[i] = parts(i).reduce((px, tr) => px + tr.getBoundingClientRect().height, 0);
     }
     const seen = Object.values(heights);
     guess = seen.reduce((px, h) => px + h, 0) / seen.length;
-    const columns = String(body.closest("table")?.tHead?.rows[0]?.cells.length ?? 1);
     for (const [tr, px] of /** @type {[HTMLElement, number][]} */ ([[above, sum(0, first)], [below, sum(last, rows.length)]])) {
       const cell = /** @type {HTMLElement} */ (tr.firstElementChild);
-      cell.setAttribute("colspan", columns);
+      cell.setAttribute("colspan", String(columns()));
       cell.style.height = `${px}px`;
     }
   }
@@ -135,7 +168,7 @@ export function table({ body, scroller }, on) {
       return;
     }
     fresh = false;
-    const tr = main(rows[a]);
+    const tr = main(a);
     keep(tr, tr.isConnected ? tr.getBoundingClientRect().top : at, () => place(a - AROUND, b + AROUND));
   }
 
@@ -163,7 +196,7 @@ export function table({ body, scroller }, on) {
   }
   document.addEventListener("scroll", later, { capture: true, passive: true });
   addEventListener("resize", () => {
-    const tr = rows.slice(first, last).map(main).find((e) => e.getBoundingClientRect().bottom > Math.max(scroller.getBoundingClientRect().top, 0));
+    const tr = range(first, last).map(main).find((e) => e.getBoundingClientRect().bottom > Math.max(scroller.getBoundingClientRect().top, 0));
     if (!whole() && tr) {
       heights = []; // narrower rows are higher
       keep(tr, tr.getBoundingClientRect().top, measure);
@@ -174,10 +207,10 @@ export function table({ body, scroller }, on) {
   /** Brings the row into sight that the address names, and that the browser
    *  does not find where it is not in the page. */
   function named() {
-    const row = rows[Number(/^#row-(\d+)$/.exec(location.hash)?.[1]) - 1];
-    if (row && !whole()) {
-      place(row.step - 1 - AROUND, row.step + AROUND);
-      reveal(main(row));
+    const step = rowInAddress();
+    if (step > 0 && step <= rows.length && !whole()) {
+      place(step - 1 - AROUND, step + AROUND);
+      reveal(main(step - 1));
     }
   }
   addEventListener("hashchange", named);
@@ -209,8 +242,11 @@ export function table({ body, scroller }, on) {
    *  @param {number} from @param {number} to */
   function mark(from, to) {
     for (let i = Math.max(from, first); i < Math.min(to, last); i++) {
-      const { step } = rows[i];
-      for (const tr of made(rows[i])) {
+      const step = i + 1;
+      if (!whole()) {
+        main(i).setAttribute("aria-rowindex", String(step + 1)); // the head is the first
+      }
+      for (const tr of made(i)) {
         const sub = Number(tr.dataset.moment ?? 0);
         const now = step === current && sub === currentMoment;
         tr.classList.toggle("future", step > current || (step === current && currentMoment > 0 && sub > currentMoment));
@@ -281,10 +317,17 @@ export function table({ body, scroller }, on) {
       const others = list !== rows;
       if (others) {
         rows = list;
+        partly = list.includes(/** @type {any} */ (undefined));
         heights = [];
+        standIns.clear();
         fresh = true;
       }
       document.documentElement.classList.toggle("windowed", !whole());
+      if (whole()) {
+        body.closest("table")?.removeAttribute("aria-rowcount");
+      } else {
+        body.closest("table")?.setAttribute("aria-rowcount", String(rows.length + 1));
+      }
       const was = current;
       const opened = open.size > 0 || moment > 0;
       if (moment > 0) {
@@ -308,7 +351,7 @@ export function table({ body, scroller }, on) {
       if (others) {
         named();
       }
-      const now = step === 0 ? null : made(rows[i]).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
+      const now = step === 0 ? null : made(i).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
       if (follow && now) {
         reveal(now);
       } else if (follow) {

@@ -47,12 +47,18 @@ export function viewer(owner) {
   let asked = 0; // when they were asked for last
   let wanted = 0; // the row that they were asked for around last
   let running = false; // to what is wanted, which has not come yet
+  /** @type {{at: number, enters: boolean, note: string | null, follow: boolean} | null} */
+  let awaited = null; // what to do where one stands once the row is here; note is null where nothing is to be said
+  /** @type {unknown} */
+  let listening = null; // to whose portions
 
   const film = () => /** @type {Film} */ (owner.film());
   const stops = () => stopsOf(film());
   const stop = () => stops()[Math.min(at, stops().length - 1)]; // another film may be shorter
   const tip = () => stops().length - 1;
   const row = () => film().rows[stop().row - 1];
+  /** The row that one stands at has not come yet. */
+  const absent = () => stop().row > 0 && !row();
   const over = () => Boolean(film().positions[film().positions.length - 1].over ?? !owner.more);
   /** The stop at which the move to a position is over, or at which it begins. */
   const stopOf = (/** @type {number} */ position, begins = false) =>
@@ -74,6 +80,8 @@ export function viewer(owner) {
           announce();
         }
       },
+      see: (from, to) => film().portions?.see(from, to),
+      missing: notHere,
     },
   );
   const picture = lanes(box, { step: (step) => inTurn(() => goToRow(step)), preview: (step) => look(step ?? 0) });
@@ -93,12 +101,59 @@ export function viewer(owner) {
       drawn = html;
       picture.draw(html);
     }
+    come(p.row, follow);
     rows.draw(film().rows, p.row, moment, follow);
     picture.cursor(p.row || null);
     beThere(p.row || 1);
     detail();
     transport();
     owner.shown?.();
+  }
+
+  /** What is said in the place of a row that is not here. @param {number} step */
+  function notHere(step) {
+    return film().portions?.failed(step) ? say("This step could not be loaded.") : say("Loading …");
+  }
+
+  /** Has the rows come around the one that one stands at.
+   *  @param {number} step
+   *  @param {boolean} follow */
+  function come(step, follow) {
+    const { portions } = film();
+    if (portions && listening !== portions) {
+      listening = portions;
+      portions.listen(() => film().portions === portions && arrived());
+    }
+    if (!absent()) {
+      awaited = null;
+    } else if (awaited?.at !== at) {
+      awaited = { at, enters: false, note: null, follow };
+    }
+    portions?.stand(step);
+  }
+
+  /** Rows have come, or could not: shows them. Who has scrolled away from where
+   *  one stands is not taken back. */
+  function arrived() {
+    rows.changed();
+    const was = awaited;
+    if (!was || absent()) {
+      const { row: step } = stop();
+      rows.draw(film().rows, step, moment, false);
+      detail();
+      if (was && was.note !== null) {
+        announce(was.note);
+      }
+      return;
+    }
+    const box = document.querySelector("#rows [aria-current]")?.getBoundingClientRect();
+    show(was.follow && Boolean(box && box.bottom > 0 && box.top < innerHeight));
+    if (was.enters) {
+      enter();
+    }
+    if (was.note !== null) {
+      announce(was.note);
+    }
   }
 
   /** Gets the lanes around a row before one is at the edge of those in the
@@ -144,6 +199,10 @@ export function viewer(owner) {
     const previewed = preview > 0 && preview !== stop().row && preview <= film().rows.length;
     const at = previewed ? preview : stop().row;
     const k = previewed ? 0 : moment;
+    if (at > 0 && !film().rows[at - 1]) {
+      notYet(at, previewed);
+      return;
+    }
     inspect(byId("inspector"), film(), { row: at, moment: k, preview: previewed });
     const r = film().rows[at - 1];
     const m = r?.inside?.[k - 1];
@@ -153,6 +212,27 @@ export function viewer(owner) {
     const shown = m ? m.lua : r?.lua;
     byId("no-lua").hidden = Boolean(shown);
     lua.show(byId("lua"), shown ? { ...shown, thread: r.thread } : null);
+  }
+
+  /** Says of a row that it is not here, and nothing else of it.
+   *  @param {number} step
+   *  @param {boolean} previewed */
+  function notYet(step, previewed) {
+    if (previewed) {
+      film().portions?.look(step);
+    }
+    const text = notHere(step);
+    const parts = [make("p", { class: "place" }, `T${step}`), make("p", { class: "hint" }, text)];
+    if (film().portions?.failed(step)) {
+      const again = make("button", { type: "button" }, say("Try again"));
+      again.onclick = () => film().portions?.retry();
+      parts.push(again);
+    }
+    byId("inspector").replaceChildren(...parts);
+    byId("why").textContent = text;
+    byId("lock-line").textContent = text;
+    byId("no-lua").hidden = true;
+    lua.show(byId("lua"), null);
   }
 
   /** @param {number} step */
@@ -263,6 +343,12 @@ export function viewer(owner) {
 
   /** Says what was shown by a step that a person made. */
   function announce(note = "") {
+    if (absent()) {
+      awaited = { at, enters: awaited?.enters ?? false, note, follow: true };
+      byId("status").textContent = [note, `T${stop().row}`, notHere(stop().row)].filter(Boolean).join(" ");
+      byId("alarm").textContent = "";
+      return;
+    }
     const r = row();
     const said = moment > 0 ? r.inside?.[moment - 1].says : r?.says;
     const alarm = moment === 0 ? (r?.alarm ?? "") : ""; // said once, by the alert
@@ -305,6 +391,9 @@ export function viewer(owner) {
 
   /** Inside of scripts a step stands at its first command first. */
   function enter() {
+    if (inside && awaited) {
+      awaited.enters = true;
+    }
     if (inside && row()?.inside?.length && stop().row > (stops()[at - 1]?.row ?? 0)) {
       moment = 1;
       show();
@@ -406,11 +495,20 @@ export function viewer(owner) {
         return;
       }
       if (at !== started && broken(at) && moment === 0) {
-        byId("alarm").textContent = row().alarm ?? "";
+        byId("alarm").textContent = row()?.alarm ?? "";
         pause();
         return;
       }
-      if (!owner.busy?.()) {
+      const next = stops()[at + 1]?.row ?? 0;
+      if (absent() || (next > stop().row && !film().rows[next - 1])) {
+        film().portions?.stand(next || stop().row);
+        if (film().portions?.failed(next)) {
+          pause();
+          go(at + 1);
+          announce();
+          return;
+        }
+      } else if (!owner.busy?.()) {
         quietly(forward);
         if (row()?.alarm && moment === 0 && Date.now() - said > 2000) {
           said = Date.now();

@@ -1,0 +1,45 @@
+// The row at which one stands is in the address: who loads the page anew, or
+// in the other language, is there again.
+
+const PAUSE = 250; // ms between two changes: browsers bear some in a second
+
+let written = false; // this page has changed its address
+let waiting = 0; // timer
+let last = 0; // when it was changed
+let wanted = "";
+
+/** The row that the address names, -1 for none. */
+export const rowInAddress = () => Number(/^#row-(\d+)$/.exec(location.hash)?.[1] ?? -1);
+
+/**
+ * Notes where one stands. The end has no name: who is there goes along with a
+ * run that goes on.
+ * @param {number} row
+ * @param {number} end
+ */
+export function keepPlace(row, end) {
+  wanted = row === end ? "" : `#row-${row}`;
+  if (!written && wanted === "") {
+    return; // nobody has gone anywhere
+  }
+  written = true;
+  history.scrollRestoration = wanted ? "manual" : "auto"; // else the browser scrolls away from the row
+  clearTimeout(waiting);
+  waiting = window.setTimeout(write, Math.max(0, last + PAUSE - Date.now()));
+}
+
+function write() {
+  if (location.hash !== wanted) {
+    last = Date.now();
+    history.replaceState(null, "", `${location.pathname}${location.search}${wanted}`);
+  }
+}
+
+// Before a link takes the address along, and before the page is left.
+document.addEventListener("click", now, { capture: true });
+addEventListener("pagehide", now);
+function now() {
+  if (written) {
+    write();
+  }
+}
