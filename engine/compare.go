@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/lock/exhibit"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/run"
@@ -52,10 +53,7 @@ type Played struct {
 //
 // It fails with ErrCompared, with ctx's error, or with a *panics.Error.
 func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]Played, error) {
-	var known []string
-	for _, p := range scenario.Protocols() {
-		known = append(known, p.Name)
-	}
+	known := exhibit.Names()
 	if len(protocols) < MinCompared || len(protocols) > MaxCompared {
 		return nil, fmt.Errorf("%w: %d to %d are wanted, given %d", ErrCompared, MinCompared, MaxCompared, len(protocols))
 	}

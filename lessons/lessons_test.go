@@ -10,6 +10,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/check"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/store/storetest"
@@ -154,8 +155,8 @@ func TestEveryLockIsExplained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(list) != len(scenario.Protocols()) {
-		t.Errorf("%d texts about %d locks", len(list), len(scenario.Protocols()))
+	if len(list) != len(exhibit.All()) {
+		t.Errorf("%d texts about %d locks", len(list), len(exhibit.All()))
 	}
 }
 

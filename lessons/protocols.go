@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
+	"relock/engine/lock/exhibit"
 
-	"relock/engine/scenario"
+	"go.yaml.in/yaml/v3"
 )
 
 //go:embed protocols.yaml
@@ -59,7 +59,7 @@ func readProtocols() ([]Protocol, error) {
 		byName[p.Name] = p
 	}
 	var out []Protocol
-	for _, known := range scenario.Protocols() {
+	for _, known := range exhibit.All() {
 		p, ok := byName[known.Name]
 		if !ok {
 			return nil, fmt.Errorf("lessons: protocols.yaml: no text about %q", known.Name)

@@ -10,6 +10,7 @@ import (
 	"github.com/a-h/templ"
 
 	"relock/engine"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
@@ -65,13 +66,13 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	exhibit, err := exhibitOf(firstExample)
+	shows, err := exhibitOf(firstExample)
 	if err != nil {
 		return err
 	}
 	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
-		Page: s.frame(r, l.Say("See a reentrant Redis lock think.")), Title: l.Pick(exhibit.Title.English, exhibit.Title.Chinese),
-		Count: len(s.examples), Locks: len(scenario.Protocols()), Viewer: film.viewer,
+		Page: s.frame(r, l.Say("See a reentrant Redis lock think.")), Title: l.Pick(shows.Title.English, shows.Title.Chinese),
+		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: film.viewer,
 	}))
 }
 

@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"slices"
 
-	"relock/engine/phrase"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/templates"
@@ -27,9 +27,9 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	chinese := say == words.Chinese
-	for i, known := range scenario.Protocols() {
+	for i, known := range exhibit.All() {
 		l := view.Lock{
-			Name: known.Name, Summary: say.Say(phrase.Text(known.Summary)), Source: say.Pick(texts[i].Source, texts[i].ChineseSource),
+			Name: known.Name, Summary: say.Say(known.Summary), Source: say.Pick(texts[i].Source, texts[i].ChineseSource),
 			Guarantees: texts[i].Guarantees.In(chinese), Holes: texts[i].Holes.In(chinese), Examples: s.playedOn(known.Name, groups),
 		}
 		p.List = append(p.List, l)

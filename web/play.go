@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 
+	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/link"
@@ -62,9 +63,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		Scenario: view.NewScenario(l, shown), Steps: true, Scripts: view.Scripts(l, shown),
 		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),
 	}
-	for _, known := range scenario.Protocols() {
-		p.Locks = append(p.Locks, known.Name)
-	}
+	p.Locks = exhibit.Names()
 	if open == "" {
 		// What is opened where the address says nothing.
 		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {

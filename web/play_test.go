@@ -20,6 +20,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/fault"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web"
@@ -835,7 +836,7 @@ func TestSlowMotionHasLimits(t *testing.T) {
 // Whatever a scenario has, another lock can be chosen.
 func TestAnyLockCanBeChosenInTheForm(t *testing.T) {
 	s := open(t, nil)
-	for _, p := range scenario.Protocols() {
+	for _, p := range exhibit.All() {
 		if res, body := s.do(t, http.MethodPost, "/runs", twoThreads("action", "step", "lock.protocol", p.Name)); res.StatusCode != http.StatusSeeOther {
 			t.Errorf("%s: %d\n%s", p.Name, res.StatusCode, body)
 		}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine/scenario"
+	"relock/engine/lock/exhibit"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
 	"relock/web/view"
@@ -490,7 +490,7 @@ schedule: [{thread: B, at: lock, do: lose-request}, 0]
 // However long its name, what is said of a lock begins in one column.
 func TestLocksAreListedInColumns(t *testing.T) {
 	column := 0
-	for _, p := range scenario.Protocols() {
+	for _, p := range exhibit.All() {
 		column = max(column, len(p.Name)+1)
 	}
 	for line := range strings.Lines(playground(t, "", "protocols").out) {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"relock/engine"
-	"relock/engine/phrase"
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -267,13 +267,13 @@ func protocols(args []string, env environment) int {
 		return exitUnexpected
 	}
 	width := 0
-	for _, p := range scenario.Protocols() {
+	for _, p := range exhibit.All() {
 		width = max(width, len(p.Name))
 	}
-	for i, p := range scenario.Protocols() {
+	for i, p := range exhibit.All() {
 		summary := string(p.Summary)
 		if *chinese {
-			summary = words.Chinese.Say(phrase.Text(p.Summary))
+			summary = words.Chinese.Say(p.Summary)
 		}
 		fmt.Fprintf(env.out, "%-*s %s\n", width, p.Name, summary)
 		if !*long && !*chinese {

@@ -6,19 +6,10 @@ package check
 import (
 	"slices"
 
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
-)
-
-// Guard is what is between the threads of a run.
-type Guard int
-
-// The guards.
-const (
-	InRedis   Guard = iota // a key in Redis
-	InProcess              // a word in the memory of each process
-	Nothing                // no lock at all
 )
 
 // Finding is a broken rule with its words.
@@ -33,19 +24,19 @@ type Finding struct {
 // which those are found that one event breaks.
 var rules = []struct { //nolint:gochecknoglobals // a constant
 	name  string
-	watch func(Guard) automaton // nil: it is judged when nothing moves any more
+	watch func(protocol.Guard) automaton // nil: it is judged when nothing moves any more
 }{
-	{MutualExclusion, func(g Guard) automaton { return &mutualExclusion{guard: g} }},
-	{LostUpdate, func(Guard) automaton { return lostUpdate{} }},
-	{ForeignRelease, func(Guard) automaton { return foreignRelease{} }},
-	{ForeignRenewal, func(Guard) automaton { return foreignRenewal{} }},
-	{CountMismatch, func(Guard) automaton { return newCountMismatch() }},
+	{MutualExclusion, func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }},
+	{LostUpdate, func(protocol.Guard) automaton { return lostUpdate{} }},
+	{ForeignRelease, func(protocol.Guard) automaton { return foreignRelease{} }},
+	{ForeignRenewal, func(protocol.Guard) automaton { return foreignRenewal{} }},
+	{CountMismatch, func(protocol.Guard) automaton { return newCountMismatch() }},
 	{Orphan, nil},
-	{SelfDeadlock, func(Guard) automaton { return selfDeadlock{} }},
-	{TokenRegression, func(Guard) automaton { return &tokenRegression{} }},
+	{SelfDeadlock, func(protocol.Guard) automaton { return selfDeadlock{} }},
+	{TokenRegression, func(protocol.Guard) automaton { return &tokenRegression{} }},
 	{Stuck, nil},
-	{Oversold, func(Guard) automaton { return &oversold{} }},
-	{OverLimit, func(Guard) automaton { return overLimit{} }},
+	{Oversold, func(protocol.Guard) automaton { return &oversold{} }},
+	{OverLimit, func(protocol.Guard) automaton { return overLimit{} }},
 }
 
 // Names are the rules as scenarios and traces name them, in the order in which
@@ -74,7 +65,7 @@ type Checker struct {
 
 // New returns a checker for a run in which owners, by id, are threads, with a
 // guard between them.
-func New(owners map[string]string, g Guard) *Checker {
+func New(owners map[string]string, g protocol.Guard) *Checker {
 	c := &Checker{facts: facts.New(owners)}
 	for _, r := range rules {
 		if r.watch != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"relock/engine/check"
+	"relock/engine/lock/protocol"
 	"relock/engine/trace"
 )
 
@@ -226,7 +227,7 @@ func TestRules(t *testing.T) {
 		}, "count-mismatch A [3 4]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, check.InRedis)
+			checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis)
 			var got []string
 			for i, e := range c.events {
 				e.Seq = i + 1
@@ -245,7 +246,7 @@ func TestRules(t *testing.T) {
 }
 
 func TestOrphanAndStuck(t *testing.T) {
-	c := check.New(map[string]string{ownerA: "A"}, check.InRedis)
+	c := check.New(map[string]string{ownerA: "A"}, protocol.InRedis)
 	if v := c.Finish(trace.Absent()); len(v) != 0 {
 		t.Errorf("no key: %+v", v)
 	}
@@ -257,7 +258,7 @@ func TestOrphanAndStuck(t *testing.T) {
 			t.Errorf("PTTL %d: %+v, want A's orphan", pttl, v)
 		}
 	}
-	c = check.New(map[string]string{ownerA: "A", ownerB: "B"}, check.InRedis)
+	c = check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis)
 	for i, thread := range []string{"A", "B", "A", ""} {
 		e := believing(thread, trace.Work{State: trace.WorkBegin}, held(ownerA, "1"), nil)
 		e.Seq = i + 1

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -14,7 +15,7 @@ import (
 const MutualExclusion = "mutual-exclusion"
 
 type mutualExclusion struct {
-	guard    Guard
+	guard    protocol.Guard
 	together []string // threads found in the critical section together
 }
 
@@ -52,9 +53,9 @@ func detail(f *facts.Facts, e trace.Event, inside phrase.Names) string {
 func (m *mutualExclusion) says(f *facts.Facts, e trace.Event, inside phrase.Names) phrase.Wording {
 	holders := phrase.Names(f.Holders(e.Key))
 	switch {
-	case m.guard == Nothing:
+	case m.guard == protocol.Nothing:
 		return phrase.Say("%s are in their critical sections at once; there is no lock between them", inside)
-	case m.guard == InProcess:
+	case m.guard == protocol.InProcess:
 		return phrase.Say("%s are in their critical sections at once; each process has a spin lock of its own", inside)
 	case len(holders) > 0:
 		return phrase.Say("%s are in their critical sections at once; in Redis the lock is held by %s", inside, holders)
@@ -71,9 +72,9 @@ func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names
 	}
 	holders := f.Holders(e.Key)
 	switch {
-	case m.guard == Nothing:
+	case m.guard == protocol.Nothing:
 		return phrase.Say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])
-	case m.guard == InProcess:
+	case m.guard == protocol.InProcess:
 		return phrase.Say("%s and %s are inside at once: each has a word of memory of its own.", inside[0], inside[1])
 	case len(holders) == 0 && len(e.Nodes) > 0:
 		return phrase.Say("%s and %s are inside at once, and nobody has a majority of the nodes.", inside[0], inside[1])

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"relock/engine/check"
+	"relock/engine/lock/protocol"
 	"relock/engine/trace"
 )
 
@@ -35,7 +36,7 @@ func TestALimitForEachUser(t *testing.T) {
 		{"refused by the resource", []trace.Event{refused}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			checker := check.New(nil, check.InRedis)
+			checker := check.New(nil, protocol.InRedis)
 			var got []string
 			for i, e := range c.events {
 				e.Seq = i + 1

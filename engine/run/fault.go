@@ -66,7 +66,7 @@ func (i *Impossible) Unwrap() error { return ErrFault }
 // possible refuses what would have to be acted.
 func possible(sc *scenario.Scenario, o Options) error {
 	virtual := !o.Wall && o.External == nil
-	if o.External != nil && o.External.Cluster() && exhibit.Named(sc.Lock.Protocol) == lock.ReentrantFair {
+	if o.External != nil && o.External.Cluster() && exhibit.Named(sc.Lock.Protocol).OneRedis {
 		return &Impossible{Cluster: true, Protocol: sc.Lock.Protocol}
 	}
 	if sc.Lock.Nodes > 1 && !virtual {

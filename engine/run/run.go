@@ -20,6 +20,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -172,7 +173,7 @@ func (r *Run) protocol() lock.Protocol { return exhibit.Named(r.sc.Lock.Protocol
 
 // protocolOf is what the locker of t runs: a lock in memory is its process'.
 func (r *Run) protocolOf(t *thread, memories map[string]*exhibit.Memory) lock.Protocol {
-	if r.protocol() == exhibit.Spin {
+	if r.protocol().Guard == protocol.InProcess {
 		return exhibit.SpinIn(memories[t.spec.Process])
 	}
 	return r.protocol()
@@ -283,7 +284,7 @@ type checked struct {
 }
 
 func (r *Run) newChecked() checked {
-	return checked{log: r.log, checker: check.New(r.header.Owners, check.InRedis), believed: newBeliefs()}
+	return checked{log: r.log, checker: check.New(r.header.Owners, protocol.InRedis), believed: newBeliefs()}
 }
 
 func (c *checked) append(e trace.Event) {

@@ -15,7 +15,6 @@ import (
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/lock"
-	"relock/engine/lock/protocol"
 	"relock/engine/panics"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -135,10 +134,10 @@ func (w *wall) cleanUp(ctx context.Context) {
 
 // bound gives an expiry to what of a run has none by itself.
 func (w *wall) bound(ctx context.Context) error {
-	if w.r.o.External == nil || w.r.protocol() != lock.Fenced {
+	if w.r.o.External == nil || w.r.protocol().Token == nil {
 		return nil
 	}
-	if err := w.client.Set(ctx, protocol.TokenKey(w.r.key), 0, keptAtMost).Err(); err != nil {
+	if err := w.client.Set(ctx, w.r.protocol().Token(w.r.key), 0, keptAtMost).Err(); err != nil {
 		return fmt.Errorf("run: prepare the tokens: %w", err)
 	}
 	return nil

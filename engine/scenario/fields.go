@@ -129,7 +129,7 @@ func printable(s string) bool {
 
 func defaultLock() Lock {
 	return Lock{
-		Protocol: Protocols()[0].Name, Key: defaultKey, Lease: defaultLease, Watchdog: defaultWatchdog(defaultLease), Nodes: 1,
+		Protocol: exhibit.All()[0].Name, Key: defaultKey, Lease: defaultLease, Watchdog: defaultWatchdog(defaultLease), Nodes: 1,
 		Retry: Retry{Times: defaultRetries, Interval: defaultInterval, Wait: WaitPoll},
 	}
 }
@@ -169,12 +169,8 @@ func (p *parser) lock(m map[string]value) Lock {
 	if ok {
 		f = p.fields(v, "protocol", "key", "lease", "watchdog", "retry", "nodes")
 	}
-	names := make([]string, 0, 1)
-	for _, protocol := range Protocols() {
-		names = append(names, protocol.Name)
-	}
 	before := len(p.mistakes)
-	p.oneOf(f, "protocol", &l.Protocol, names...)
+	p.oneOf(f, "protocol", &l.Protocol, exhibit.Names()...)
 	known := len(p.mistakes) == before
 	p.unknown = p.unknown || !known
 	p.text(f, "key", &l.Key, say("1 to %s printable characters without spaces, { and }", MaxKey), func(s string) bool {

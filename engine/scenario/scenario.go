@@ -8,8 +8,6 @@ package scenario
 import (
 	"cmp"
 	"time"
-
-	"relock/engine/phrase"
 )
 
 // Limits, each named with its reason.
@@ -166,34 +164,6 @@ type Move struct {
 type Expect struct {
 	Violations *[]string         // exactly these rules are broken; nil: not asked
 	Outcome    map[string]string // thread to how it ended
-}
-
-// Protocol is a lock that scenarios can name.
-type Protocol struct {
-	Name    string
-	Summary phrase.Text // one line
-}
-
-// Protocols lists the locks that scenarios can name.
-func Protocols() []Protocol {
-	return []Protocol{
-		{"reentrant", "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease"},
-		{"reentrant-sequenced", "reentrant, and each call has a number: Redis refuses one that comes late"},
-		{"reentrant-notify", "reentrant-sequenced, and the releasing script wakes one waiter by a message"},
-		{"reentrant-fair", "reentrant-sequenced, first come first served: the releasing script hands the lock on"},
-		{"fenced", "reentrant-sequenced, and each first acquisition gets a token that only grows"},
-		{"reentrant-naive", "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody"},
-		{"mutex", "SET NX PX with a random value, deleted by its owner only: not reentrant"},
-		{"mutex-blind", "the second article's mutex: its watchdog renews without asking whose key it is"},
-		{"mutex-get-del", "SET NX PX, released by GET and then DEL: another can get in between"},
-		{"mutex-unsafe", "SETNX, then PEXPIRE, then a plain DEL: three commands"},
-		{"value", "equal value means mine: re-entry without a count, any unlock releases all"},
-		{"setnx-hash", "SETNX of a string, then a hash on the same key: WRONGTYPE"},
-		{"redlock", "a mutex on a majority of independent nodes, 5 unless told"},
-		{"redsync", "redlock as go-redsync has it: all nodes asked at once, a drift of one hundredth"},
-		{"spin", "a word in the memory of one process, compared and swapped: no Redis"},
-		{"none", "no lock at all"},
-	}
 }
 
 // ends are the values that Expect.Outcome may have.

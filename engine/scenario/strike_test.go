@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 )
 
@@ -212,7 +213,7 @@ func TestAnyOtherLockGivesAScenario(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range scenario.Protocols() {
+	for _, p := range exhibit.All() {
 		other := sc.With(p.Name)
 		if want, ok := faults[p.Name]; ok && len(other.Faults) != want {
 			t.Errorf("%s keeps %d faults, want %d", p.Name, len(other.Faults), want)

@@ -25,7 +25,7 @@ type broken struct {
 }
 
 func newBroken(protocol string, endless []string, owners map[string]string) *broken {
-	b := &broken{checker: check.New(owners, guardOf(protocol)), endless: map[string]bool{}, over: map[string]bool{}}
+	b := &broken{checker: check.New(owners, exhibit.Named(protocol).Guard), endless: map[string]bool{}, over: map[string]bool{}}
 	for _, name := range endless {
 		b.endless[name] = true
 	}
@@ -41,17 +41,6 @@ func endlessOf(sc *scenario.Scenario) []string {
 		}
 	}
 	return names
-}
-
-func guardOf(protocol string) check.Guard {
-	switch exhibit.Named(protocol) {
-	case exhibit.None:
-		return check.Nothing
-	case exhibit.Spin:
-		return check.InProcess
-	default:
-		return check.InRedis
-	}
 }
 
 // see takes the next event. One that it has seen already changes nothing.

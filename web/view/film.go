@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -421,7 +422,7 @@ func (f *Film) state(k Key, pttl int64) State {
 	switch {
 	case shown.Heartbeat():
 		s.Heartbeat = true
-	case exhibit.Named(shown.Protocol) == exhibit.None:
+	case exhibit.Named(shown.Protocol).Guard == protocol.Nothing:
 		s.Type = TypeNoLock
 	case !InRedis(shown.Protocol):
 		s.Type = TypeElsewhere

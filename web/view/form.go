@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"relock/engine/fault"
+	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/draft"
@@ -236,13 +237,13 @@ func (f *former) lock() Part {
 	lock := f.sc.Lock
 	var groups Choices
 	summary := ""
-	for _, p := range scenario.Protocols() {
+	for _, p := range exhibit.All() {
 		groups.List = append(groups.List, Choice{Value: p.Name, Label: p.Name})
 		if p.Name == lock.Protocol {
-			summary = f.l.Say(phrase.Text(p.Summary))
+			summary = f.l.Say(p.Summary)
 		}
 	}
-	protocol := f.choice("lock.protocol", "Lock", scenario.Protocols()[0].Name, groups)
+	protocol := f.choice("lock.protocol", "Lock", exhibit.All()[0].Name, groups)
 	protocol.Hint, protocol.Wide = summary, true
 	fields := []Field{
 		protocol, f.field("lock.key", "Key in Redis", lock.Key),

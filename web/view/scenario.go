@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/words"
@@ -31,8 +32,8 @@ func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
 
 // InRedis tells whether the protocol keeps its lock in Redis, so that a
 // thread's belief and what Redis knows can part.
-func InRedis(protocol string) bool {
-	return exhibit.Named(protocol) != exhibit.None && exhibit.Named(protocol) != exhibit.Spin
+func InRedis(name string) bool {
+	return exhibit.Named(name).Guard == protocol.InRedis
 }
 
 // facts words what a scenario runs with, as far as it has that: a heartbeat has

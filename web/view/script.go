@@ -10,6 +10,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -117,24 +118,24 @@ func Scripts(l words.Language, sc *scenario.Scenario) []Script {
 }
 
 func scripts(l words.Language, sc *scenario.Scenario) []Script {
-	protocol := exhibit.Named(sc.Lock.Protocol)
+	known := exhibit.Named(sc.Lock.Protocol)
 	switch {
 	case sc.Kind == scenario.KindHeartbeat:
 		return []Script{plain(l, callBeat, beatSource), plain(l, callLook, lookSource)}
-	case protocol == exhibit.None:
-		return []Script{{Name: protocol.Name, Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")}}
-	case protocol == exhibit.Spin:
-		return []Script{{Name: protocol.Name, Note: l.Say("A spin lock asks no Redis: it compares and swaps a word in the memory of its process.")}}
+	case known.Guard == protocol.Nothing:
+		return []Script{{Name: known.Name, Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")}}
+	case known.Guard == protocol.InProcess:
+		return []Script{{Name: known.Name, Note: l.Say("A spin lock asks no Redis: it compares and swaps a word in the memory of its process.")}}
 	}
 	var list []Script
-	if source := protocol.Plain[lock.CallLock]; source != "" {
+	if source := known.Plain[lock.CallLock]; source != "" {
 		list = append(list, plain(l, lock.CallLock, source))
 	}
-	for _, s := range protocol.Scripts {
+	for _, s := range known.Scripts {
 		list = append(list, readScript(s.Name, s.Source))
 	}
 	for _, call := range []string{lock.CallUnlock, lock.CallRenew} {
-		if source := protocol.Plain[call]; source != "" {
+		if source := known.Plain[call]; source != "" {
 			list = append(list, plain(l, call, source))
 		}
 	}

@@ -284,7 +284,7 @@ func text(l view.ScriptLine) string {
 
 // Nothing is lost in cutting the sources into tokens, and all are understood.
 func TestScriptsAreShownAsTheyAre(t *testing.T) {
-	for _, p := range scenario.Protocols() {
+	for _, p := range exhibit.All() {
 		list := scriptsOf(t, p.Name)
 		if len(list) == 0 {
 			t.Errorf("%s shows nothing", p.Name)
@@ -430,7 +430,7 @@ func TestPlainCommandsOfACallStandTogether(t *testing.T) {
 }
 
 func TestScriptsInChinese(t *testing.T) {
-	for _, p := range scenario.Protocols() {
+	for _, p := range exhibit.All() {
 		sc := parse(t, "lock: {protocol: "+p.Name+"}\nthreads: [{name: A}]")
 		for i, s := range view.Scripts(words.Chinese, sc) {
 			if english := view.Scripts(words.English, sc)[i]; s.Note != "" && s.Note == english.Note {

@@ -413,7 +413,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
-		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && exhibit.Named(t.scenario.Protocol) == lock.ReentrantFair {
+		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && exhibit.Named(t.scenario.Protocol).Granting {
 			title = t.l.Say("is handed the lock") // by a message: it has not asked again
 		}
 		if t.decided[c.Thread] == e.Step { // one more call in the same step

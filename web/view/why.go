@@ -7,10 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -194,12 +194,7 @@ func (t *Teller) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.W
 
 // counts tells whether the lock's key is a hash of hold counts.
 func (t *Teller) counts() bool {
-	switch t.protocol {
-	case lock.Reentrant, lock.Sequenced, lock.ReentrantNotify, lock.ReentrantFair, lock.Fenced, exhibit.ReentrantNaive:
-		return true
-	default:
-		return false
-	}
+	return t.protocol.Counts
 }
 
 // holders are the threads whose the key is, in the order of their names.
@@ -435,10 +430,10 @@ func (t *Teller) elsewhere(e trace.Event, level int) (string, bool) {
 
 func (t *Teller) acquired(e trace.Event, b trace.Outcome) string {
 	who, left := e.Thread, t.ms(e.Key.PTTL)
-	switch t.protocol {
-	case exhibit.None:
+	switch t.protocol.Guard {
+	case protocol.Nothing:
 		return t.say("%s enters without a lock: nobody is asked, and nobody is kept out.", who)
-	case exhibit.Spin:
+	case protocol.InProcess:
 		return t.say("%s takes the spin lock: the word in its process' memory was free, and its count is now %d.", who, b.Count)
 	}
 	if text, ok := t.valid(e, b); ok {
@@ -460,7 +455,7 @@ func (t *Teller) acquired(e trace.Event, b trace.Outcome) string {
 		return t.say("%s has the lock and fencing token %d; its lease runs for %s.", who, b.Token, left)
 	case !t.counts():
 		return t.say("%s has the lock: the key is its own for %s.", who, left)
-	case t.protocol == lock.ReentrantFair && a.commands == 0:
+	case t.protocol.Granting && a.commands == 0:
 		return t.say("%s hears that the lock was handed to it: hold count %d, and %s left to renew it.", who, b.Count, left)
 	case b.Attempt > 1:
 		return t.say("%s has the lock at retry %d: hold count %d, and a lease of %s.", who, b.Attempt-1, b.Count, left)
@@ -485,10 +480,10 @@ func (t *Teller) valid(e trace.Event, b trace.Outcome) (string, bool) {
 
 func (t *Teller) reentered(e trace.Event, b trace.Outcome) string {
 	who := e.Thread
-	switch t.protocol {
-	case exhibit.None:
+	switch t.protocol.Guard {
+	case protocol.Nothing:
 		return t.say("%s is at level %d, and no lock keeps anybody out.", who, b.Level)
-	case exhibit.Spin:
+	case protocol.InProcess:
 		return t.say("%s is at level %d of its spin lock: the count is %d, and nobody else is asked.", who, b.Level, b.Count)
 	}
 	if text, ok := t.elsewhere(e, b.Level); ok {
@@ -508,7 +503,7 @@ func (t *Teller) reentered(e trace.Event, b trace.Outcome) string {
 
 func (t *Teller) refused(e trace.Event, b trace.Outcome) string {
 	who, left := e.Thread, t.ms(e.Key.PTTL)
-	if t.protocol == exhibit.Spin {
+	if t.protocol.Guard == protocol.InProcess {
 		return t.say("%s is refused: the word in its process' memory is another thread's.", who)
 	}
 	if len(e.Nodes) > 0 {
@@ -545,7 +540,7 @@ func (t *Teller) refused(e trace.Event, b trace.Outcome) string {
 
 func (t *Teller) exhausted(e trace.Event, b trace.Outcome) string {
 	retry := t.spec(e.Thread).Retry
-	if t.protocol == lock.ReentrantFair {
+	if t.protocol.Granting {
 		patience := time.Duration(retry.Times) * retry.Interval
 		return t.say("%s gives up: it waits for %s at most, and the lock was not handed to it.", e.Thread, t.l.Duration(patience))
 	}
@@ -558,9 +553,9 @@ func (t *Teller) exhausted(e trace.Event, b trace.Outcome) string {
 func (t *Teller) released(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.call(e.Thread, b.Call)
 	switch {
-	case t.protocol == exhibit.None:
+	case t.protocol.Guard == protocol.Nothing:
 		return t.say("%s leaves, and there is no lock to give back.", who)
-	case t.protocol == exhibit.Spin:
+	case t.protocol.Guard == protocol.InProcess:
 		return t.say("%s lets its spin lock go: its count is 0.", who)
 	case len(e.Nodes) > 0:
 		return t.say("%s has released the lock: %d of %d nodes still have its value.", who, t.has(e.Nodes, who), len(e.Nodes))
@@ -581,9 +576,9 @@ func (t *Teller) released(e trace.Event, b trace.Outcome) string {
 
 func (t *Teller) decremented(e trace.Event, b trace.Outcome) string {
 	switch {
-	case t.protocol == exhibit.None:
+	case t.protocol.Guard == protocol.Nothing:
 		return t.say("%s leaves level %d: there is no lock, and nothing was counted.", e.Thread, b.Level)
-	case t.protocol == exhibit.Spin:
+	case t.protocol.Guard == protocol.InProcess:
 		return t.say("%s has left level %d: its count is %d, and only 0 lets the spin lock go.", e.Thread, b.Level, b.Count)
 	case e.Belief[e.Thread] == 0:
 		return t.say("%s has left level %d and takes itself for out, but its count is %d, so the key stays.", e.Thread, b.Level, b.Count)
@@ -644,7 +639,7 @@ func (t *Teller) notHeld(e trace.Event, b trace.Outcome) string {
 	switch {
 	case b.Call == lock.CallRenew:
 		return t.say("%s's watchdog has found no key, and goes on all the same.", who)
-	case t.protocol == exhibit.Spin || t.protocol == exhibit.None:
+	case t.protocol.Guard == protocol.InProcess || t.protocol.Guard == protocol.Nothing:
 		return t.say("%s unlocks level %d, which it does not hold.", who, b.Level)
 	case t.call(who, b.Call).commands == 0:
 		return t.say("%s unlocks level %d, which it has left before: Redis is not asked.", who, b.Level)
@@ -716,7 +711,7 @@ func (t *Teller) work(e trace.Event, b trace.Work) string {
 	held := t.holds(e.Key, who)
 	if b.State == trace.WorkEnd {
 		switch {
-		case t.protocol == exhibit.None || t.protocol == exhibit.Spin:
+		case t.protocol.Guard == protocol.Nothing || t.protocol.Guard == protocol.InProcess:
 			return t.say("%s has done its work at level %d, which takes %s.", who, b.Level, length)
 		case !held:
 			return t.say("%s ends its work at level %d, and in Redis the lock is not its own.", who, b.Level)
@@ -727,9 +722,9 @@ func (t *Teller) work(e trace.Event, b trace.Work) string {
 		}
 	}
 	switch {
-	case t.protocol == exhibit.None:
+	case t.protocol.Guard == protocol.Nothing:
 		return t.say("%s works at level %d for %s, and nothing keeps the others out.", who, b.Level, length)
-	case t.protocol == exhibit.Spin:
+	case t.protocol.Guard == protocol.InProcess:
 		return t.say("%s works at level %d for %s; a spin lock has no lease that could end.", who, b.Level, length)
 	case !held:
 		return t.say("%s works at level %d for %s, though in Redis the lock is not its own.", who, b.Level, length)
@@ -754,7 +749,7 @@ func (t *Teller) wait(e trace.Event, b trace.Wait) string {
 		return t.say("%s sleeps for %s, and does not look meanwhile.", who, length)
 	case last.Call == lock.CallUnlock:
 		return t.say("%s waits %s before it sends its unlock again: retry %d.", who, length, last.Attempt)
-	case b.Why == trace.WaitNotify && t.protocol == lock.ReentrantFair:
+	case b.Why == trace.WaitNotify && t.protocol.Granting:
 		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
 	case b.Why == trace.WaitNotify:
 		return t.say("%s waits to be told that the lock is free, and asks again after %s at the latest.", who, length)
@@ -813,10 +808,10 @@ func (t *Teller) purchase(who string, b trace.Resource) string {
 func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 	s := fault.Scene{
 		Fault: b, Who: e.Thread, Level: e.Belief[e.Thread], Held: t.holds(e.Key, e.Thread), Left: time.Duration(e.Key.PTTL) * time.Millisecond,
-		InRedis: guardOf(t.sc.Lock.Protocol) == check.InRedis,
+		InRedis: t.protocol.Guard == protocol.InRedis,
 		Nodes:   len(e.Nodes), Up: t.down.up(len(e.Nodes), b.Thread),
 	}
-	if t.watched() && (b.Do != fault.Stall || t.protocol != exhibit.ReentrantNaive) { // which gives up on a thread that hangs
+	if t.watched() && (b.Do != fault.Stall || !t.protocol.OneWatch) { // which gives up on a thread that hangs
 		s.Watchdog = t.sc.Lock.Watchdog
 	}
 	if s.Held && t.counts() {

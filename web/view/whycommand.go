@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"relock/engine/lock"
-	"relock/engine/lock/exhibit"
 	"relock/engine/trace"
 )
 
@@ -238,7 +237,7 @@ func (t *Teller) pexpire(c command) string {
 		return t.say("%s sets no expiry: PEXPIRE answers 0, there is no key.", c.who)
 	case c.asked.handed != "":
 		return t.say("%s reserves the lock for %s: PEXPIRE gives it %s, and by then the new owner must renew.", c.who, c.asked.handed, given)
-	case t.protocol == exhibit.ReentrantNaive:
+	case c.number(2) == t.sc.Lock.Lease.Nanoseconds(): // the article's mistake
 		return t.say("%s sends %d for a lease of %s: PEXPIRE counts milliseconds, which makes %d minutes.", c.who, c.number(2), t.l.Duration(t.sc.Lock.Lease), c.number(2)/60_000)
 	case c.before.PTTL >= 0 && c.Script != "":
 		return t.say("%s begins its lease anew: PEXPIRE lifts what is left from %s to %s.", c.who, left, given)

@@ -6,6 +6,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/trace"
@@ -54,7 +55,7 @@ func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
 	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
 		return t.l.Say("%s: its key is set", b.Call), Good
 	}
-	if exhibit.Named(t.scenario.Protocol) == exhibit.None && !t.scenario.Heartbeat() {
+	if exhibit.Named(t.scenario.Protocol).Guard == protocol.Nothing && !t.scenario.Heartbeat() {
 		switch b.Result {
 		case trace.Acquired, trace.Reentered:
 			return t.l.Say("enters level %d, no lock", b.Level), Plain

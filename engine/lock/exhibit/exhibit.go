@@ -10,13 +10,14 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// All are the protocols there are: first those for use, then the exhibits. The
-// caller must not change them. It is safe for concurrent use.
+// All are the protocols there are, in the order in which they are explained.
+// The caller must not change them. It is safe for concurrent use.
 func All() []*protocol.Protocol { return all }
 
 var all = []*protocol.Protocol{ //nolint:gochecknoglobals // constants
-	protocol.Reentrant, protocol.Sequenced, protocol.Notify, protocol.Fair, protocol.Fenced, protocol.RedlockInTurn, protocol.Redsync,
-	ReentrantNaive, Mutex, MutexBlind, MutexGetDel, MutexUnsafe, Value, SetnxHash, Spin, None,
+	protocol.Reentrant, protocol.Sequenced, protocol.Notify, protocol.Fair, protocol.Fenced,
+	ReentrantNaive, Mutex, MutexBlind, MutexGetDel, MutexUnsafe, Value, SetnxHash,
+	protocol.RedlockInTurn, protocol.Redsync, Spin, None,
 }
 
 // Named is the protocol with a name; for one that does not exist, a protocol
@@ -27,4 +28,13 @@ func Named(name string) *protocol.Protocol {
 		return &protocol.Protocol{}
 	}
 	return all[i]
+}
+
+// Names are the names of all protocols, in their order.
+func Names() []string {
+	names := make([]string, len(all))
+	for i, p := range all {
+		names[i] = p.Name
+	}
+	return names
 }

@@ -14,6 +14,7 @@ import (
 // lock it is.
 var Mutex = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	Name:    "mutex",
+	Summary: "SET NX PX with a random value, deleted by its owner only: not reentrant",
 	Lock:    setNXPX,
 	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
 	Renew:   protocol.Run(protocol.MutexRenew, protocol.OwnerAndLease),
@@ -43,6 +44,7 @@ const plainRenewal = `PEXPIRE(key, lease)`
 // 100 ms, and retries five times, 50 ms apart.
 var MutexBlind = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	Name:    "mutex-blind",
+	Summary: "the second article's mutex: its watchdog renews without asking whose key it is",
 	Lock:    setNXPX,
 	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
 	Renew:   pexpire,
@@ -57,8 +59,9 @@ var MutexBlind = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 // is and then deletes it, in two commands, and between them it can become
 // another's.
 var MutexGetDel = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "mutex-get-del",
-	Lock: setNXPX,
+	Name:    "mutex-get-del",
+	Summary: "SET NX PX, released by GET and then DEL: another can get in between",
+	Lock:    setNXPX,
 	Unlock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 		holder, err := r.Text(ctx, "GET", r.Key)
 		if err != nil || holder != r.Owner {
@@ -81,7 +84,8 @@ end`,
 // MutexUnsafe is what many write first: three commands, between each of which
 // the client may die, and a delete that asks nobody whose lock it is.
 var MutexUnsafe = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "mutex-unsafe",
+	Name:    "mutex-unsafe",
+	Summary: "SETNX, then PEXPIRE, then a plain DEL: three commands",
 	Lock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 		n, err := r.Int(ctx, "SETNX", r.Key, r.Owner)
 		if err != nil || n == 0 {

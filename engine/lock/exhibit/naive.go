@@ -22,7 +22,8 @@ var (
 // nobody whose lock it is, that runs once in a lifetime and is stopped after
 // the unlock, and no word to the holder when the lease was lost.
 var ReentrantNaive = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "reentrant-naive",
+	Name:    "reentrant-naive",
+	Summary: "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody",
 	Lock: protocol.Run(naiveLockScript, func(all []any, r protocol.Request) []any {
 		return append(all, r.Owner, r.Lease.Nanoseconds()) // the article's mistake
 	}),
@@ -32,6 +33,7 @@ var ReentrantNaive = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	First:   map[string]string{protocol.CallRenew: "PEXPIRE"},
 	Plain:   map[string]string{protocol.CallRenew: plainRenewal},
 	Naive:   true,
+	Counts:  true,
 
 	OneWatch: true,
 }

@@ -61,7 +61,9 @@ var Spin = SpinIn(&Memory{}) //nolint:gochecknoglobals // a constant
 // process.
 func SpinIn(m *Memory) *protocol.Protocol {
 	return &protocol.Protocol{
-		Name: "spin",
+		Name:    "spin",
+		Summary: "a word in the memory of one process, compared and swapped: no Redis",
+		Guard:   protocol.InProcess,
 		Lock: func(_ context.Context, r protocol.Request) (protocol.Reply, error) {
 			count := m.lock(r.Key).enter(r.Owner)
 			if count == 0 {

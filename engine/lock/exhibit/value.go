@@ -20,6 +20,7 @@ var (
 // article on re-entry by equal values (2019); its local spin lock is [Spin].
 var Value = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 	Name:    "value",
+	Summary: "equal value means mine: re-entry without a count, any unlock releases all",
 	Lock:    protocol.Run(valueLockScript, protocol.OwnerAndLease),
 	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
 	Scripts: []protocol.Script{valueLockScript, protocol.MutexUnlock},
@@ -30,7 +31,8 @@ var Value = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 // refuses: the first acquisition ends in WRONGTYPE and leaves the key behind.
 // Source: the Python lock of the article on SETNX with HSET.
 var SetnxHash = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "setnx-hash",
+	Name:    "setnx-hash",
+	Summary: "SETNX of a string, then a hash on the same key: WRONGTYPE",
 	Lock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 		n, err := r.Int(ctx, "SETNX", r.Key, r.Owner)
 		if err != nil {
@@ -76,7 +78,9 @@ end`,
 
 // None lets everybody in.
 var None = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "none",
+	Name:    "none",
+	Summary: "no lock at all",
+	Guard:   protocol.Nothing,
 	Lock: func(_ context.Context, r protocol.Request) (protocol.Reply, error) {
 		return protocol.Reply{Code: protocol.Granted, Count: r.Level}, nil
 	},

@@ -45,7 +45,8 @@ func queued(source string, grant int) string {
 // PUBLISH counts the receivers of one node only, and a waiter that was passed
 // over would take the message for a grant all the same: not for a cluster.
 var Fair = &Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "reentrant-fair",
+	Name:    "reentrant-fair",
+	Summary: "reentrant-sequenced, first come first served: the releasing script hands the lock on",
 	Lock: Run(fairLockScript, func(all []any, r Request) []any {
 		return append(all, r.Words.owner, r.Level, r.Words.lease, Grant(r.Lease).Milliseconds(), r.Words.locker, r.Number,
 			fairWaiter(r), r.Patience.Milliseconds())
@@ -65,7 +66,9 @@ var Fair = &Protocol{ //nolint:gochecknoglobals // a constant
 	Scripts:  []Script{fairLockScript, fairUnlockScript, fairLeaveScript, renewScript},
 	Numbered: true,
 	Granting: true,
+	OneRedis: true,
 	Levels:   true,
+	Counts:   true,
 }
 
 func queueKey(key string) string { return Companion(key, "queue") }

@@ -25,7 +25,8 @@ var (
 // Who hears nothing asks after the retry's interval, as everywhere.
 // Source: Redisson's RLock, but for one receiver instead of all.
 var Notify = &Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "reentrant-notify",
+	Name:    "reentrant-notify",
+	Summary: "reentrant-sequenced, and the releasing script wakes one waiter by a message",
 	Lock: Run(notifyLockScript, func(all []any, r Request) []any {
 		return append(numberedLock(all, r), notifyWaiter(r), r.Patience.Milliseconds())
 	}),
@@ -40,6 +41,7 @@ var Notify = &Protocol{ //nolint:gochecknoglobals // a constant
 	First:    map[string]string{CallUnlock: "HMGET", CallLeave: "ZREM"},
 	Numbered: true,
 	Levels:   true,
+	Counts:   true,
 }
 
 // notifyWaiter is the caller among those who wait.

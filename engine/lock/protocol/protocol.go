@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"relock/engine/clock"
+	"relock/engine/phrase"
 )
 
 // Step sends what one call consists of, and reads the answer.
@@ -24,7 +25,9 @@ type Step func(context.Context, Request) (Reply, error)
 // that for whoever uses it. It is not changed once it is made, and so safe for
 // concurrent use.
 type Protocol struct {
-	Name string
+	Name    string
+	Summary phrase.Text // what it is, in a line
+	Guard   Guard
 
 	Lock, Unlock Step
 	Renew        Step // nil: leases are not renewed
@@ -59,7 +62,23 @@ type Protocol struct {
 	Hasty    bool // it pauses after each retry, not before: the first comes at once, the last pause is for nothing
 	OneWatch bool // an owner's watchdog runs for the first of its holds only
 	Levels   bool // it names levels, so that sending a call again does no harm
+	Counts   bool // its key is a hash of hold counts
+	OneRedis bool // in a cluster it could be granted twice
+
+	// Token is the key that counts its fencing tokens and never expires; nil
+	// where a grant has none.
+	Token func(key string) string
 }
+
+// Guard is what is between the threads that share a lock.
+type Guard int
+
+// The guards.
+const (
+	InRedis   Guard = iota // a key in Redis
+	InProcess              // a word in the memory of each process
+	Nothing                // no lock at all
+)
 
 // Request is what one attempt of a call is about.
 type Request struct {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"relock/engine/clock"
+	"relock/engine/phrase"
 )
 
 var (
@@ -47,22 +48,25 @@ type quorum struct {
 
 // Redlock asks all nodes at once, and grants clocks a drift of a hundredth of
 // the lease and two milliseconds.
-var Redlock = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }}.protocol("redlock") //nolint:gochecknoglobals // a constant
+var Redlock = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }}.protocol("redlock",
+	"a mutex on a majority of independent nodes, 5 unless told") //nolint:gochecknoglobals // a constant
 
 // RedlockInTurn is Redlock as redis.io describes it: it asks one node after
 // the other.
-var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }, inTurn: true, patient: true}.protocol("redlock") //nolint:gochecknoglobals // a constant
+var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }, inTurn: true, patient: true}.protocol("redlock",
+	"a mutex on a majority of independent nodes, 5 unless told") //nolint:gochecknoglobals // a constant
 
 // Redsync asks all nodes at once, and grants clocks a drift of a hundredth of
 // the lease. Who is refused gives its value back on every node, and so finds
 // none of its own there that came late. Its own settings are a lease of 8 s,
 // and 32 tries with a random pause of 50 to 250 ms before each but the first;
 // it renews only when told. Source: go-redsync/redsync.
-var Redsync = quorum{patient: true, sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync") //nolint:gochecknoglobals // a constant
+var Redsync = quorum{patient: true, sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync",
+	"redlock as go-redsync has it: all nodes asked at once, a drift of one hundredth") //nolint:gochecknoglobals // a constant
 
-func (q quorum) protocol(name string) *Protocol {
+func (q quorum) protocol(name string, summary phrase.Text) *Protocol {
 	return &Protocol{
-		Name: name, Lock: q.lock, Unlock: q.unlock, Renew: q.renew, Force: q.force,
+		Name: name, Summary: summary, Lock: q.lock, Unlock: q.unlock, Renew: q.renew, Force: q.force,
 		Scripts:  []Script{MutexUnlock, MutexRenew},
 		First:    map[string]string{CallLock: "SET"},
 		Most:     map[string]int{CallLock: 2}, // and what was not granted is given back

@@ -23,12 +23,14 @@ var (
 // Source: this project; the hash, the count and the verbs are those of the
 // article "Golang+Redis distributed reentrant lock" (2021).
 var Reentrant = &Protocol{ //nolint:gochecknoglobals // a constant
-	Name: "reentrant",
-	Lock: Run(lockScript, func(all []any, r Request) []any { return append(all, r.Words.owner, r.Level, r.Words.lease) }),
+	Name:    "reentrant",
+	Summary: "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease",
+	Lock:    Run(lockScript, func(all []any, r Request) []any { return append(all, r.Words.owner, r.Level, r.Words.lease) }),
 	Unlock: Run(unlockScript, func(all []any, r Request) []any {
 		return append(all, r.Words.owner, r.Level)
 	}),
 	Renew:   Run(renewScript, OwnerAndLease),
 	Scripts: []Script{lockScript, unlockScript, renewScript},
 	Levels:  true,
+	Counts:  true,
 }

@@ -31,6 +31,7 @@ var (
 // 3.4).
 var Sequenced = &Protocol{ //nolint:gochecknoglobals // a constant
 	Name:       "reentrant-sequenced",
+	Summary:    "reentrant, and each call has a number: Redis refuses one that comes late",
 	Lock:       Run(sequencedLockScript, numberedLock),
 	Unlock:     Run(sequencedUnlockScript, numberedRelease),
 	Renew:      Run(renewScript, OwnerAndLease),
@@ -38,6 +39,7 @@ var Sequenced = &Protocol{ //nolint:gochecknoglobals // a constant
 	Scripts:    []Script{sequencedLockScript, sequencedUnlockScript, renewScript},
 	Numbered:   true,
 	Levels:     true,
+	Counts:     true,
 }
 
 // overKey is where a lock's calls are noted that are over, and of which a copy
@@ -58,13 +60,16 @@ func numberedRelease(all []any, r Request) []any {
 // to do distributed locking", 2016.
 var Fenced = &Protocol{ //nolint:gochecknoglobals // a constant
 	Name:       "fenced",
+	Summary:    "reentrant-sequenced, and each first acquisition gets a token that only grows",
 	Lock:       Run(fencedLockScript, numberedLock),
 	Unlock:     Run(sequencedUnlockScript, numberedRelease),
 	Renew:      Run(renewScript, OwnerAndLease),
 	Companions: func(key string) []string { return []string{overKey(key), TokenKey(key)} },
+	Token:      TokenKey,
 	Scripts:    []Script{fencedLockScript, sequencedUnlockScript, renewScript},
 	Numbered:   true,
 	Levels:     true,
+	Counts:     true,
 }
 
 // TokenKey is the key that counts the fencing tokens of a lock's key. In a
