@@ -19,6 +19,7 @@ import (
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web"
+	"relock/web/export"
 	"relock/web/session"
 )
 
@@ -337,7 +338,8 @@ func TestTracesAreLimited(t *testing.T) {
 	}
 }
 
-// FuzzTrace sends what anybody may write as a trace: it is shown or refused.
+// FuzzTrace sends what anybody may write as a trace: it is shown, and exported
+// in every format, or refused.
 func FuzzTrace(f *testing.F) {
 	limits := session.DefaultLimits()
 	limits.StartsPerMinute = 1 << 30
@@ -360,12 +362,15 @@ func FuzzTrace(f *testing.F) {
 		got := httptest.NewRecorder()
 		server.ServeHTTP(got, send)
 		if got.Code == http.StatusSeeOther {
-			page := httptest.NewRecorder()
-			show := httptest.NewRequestWithContext(t.Context(), http.MethodGet, got.Header().Get("Location"), nil)
-			show.Host = "localhost"
-			server.ServeHTTP(page, show)
-			if page.Code != http.StatusOK {
-				t.Fatalf("a trace that was taken gives %d", page.Code)
+			at := got.Header().Get("Location")
+			asked := []string{at, at + "/lanes?row=1"}
+			for _, format := range export.Formats() {
+				asked = append(asked, at+"/export?format="+string(format))
+			}
+			for _, path := range asked {
+				if page := answered(t, server, http.MethodGet, path, "", nil); page.Code != http.StatusOK {
+					t.Fatalf("of a trace that was taken %s gives %d", path, page.Code)
+				}
 			}
 		} else if got.Code >= 500 {
 			t.Fatalf("%d\n%s", got.Code, got.Body)

@@ -1,8 +1,10 @@
 package e2e_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os/exec"
@@ -312,14 +314,34 @@ func TestPlacesOnThePageAreNoLinks(t *testing.T) {
 	}
 }
 
-// program starts the real program on address.
+// lasting is an address that stays free while nobody listens: its port is none
+// of those that the system gives away, to other tests' connections too.
+func lasting(t *testing.T) string {
+	t.Helper()
+	var lc net.ListenConfig
+	for range 100 {
+		l, err := lc.Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000)))
+		if err == nil {
+			defer func() { _ = l.Close() }()
+			return l.Addr().String()
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+// program starts the real program on address, and returns when it answers: on
+// a busy machine that takes a while.
 func program(t *testing.T, binary, address string) *exec.Cmd {
 	t.Helper()
+	var said bytes.Buffer
 	cmd := exec.CommandContext(t.Context(), binary, "serve", "-addr", address)
+	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for range 200 {
+	began := time.Now()
+	for time.Since(began) < time.Minute {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+"/healthz", nil)
 		if err != nil {
 			t.Fatal(err)
@@ -330,7 +352,9 @@ func program(t *testing.T, binary, address string) *exec.Cmd {
 		}
 		time.Sleep(20 * time.Millisecond) // between two attempts to reach a process that is starting
 	}
-	t.Fatal("the program does not answer")
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	t.Fatalf("the program does not answer: %s", said.String())
 	return nil
 }
 
@@ -341,14 +365,7 @@ func TestTheServerIsKilledInMidSession(t *testing.T) {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	_ = l.Close()
-
+	address := lasting(t)
 	first := program(t, binary, address)
 	do(ctx, t, chromedp.Navigate("http://"+address+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
