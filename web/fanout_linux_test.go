@@ -155,23 +155,26 @@ func relockSlice(b *testing.B, stuck int) (slice, []pace) {
 	list := got.inflate(b)
 	m.fill(&result, got)
 	result.lost = got.lost(b, list, len(events))
-	first, last := events[0].At.Duration(), events[len(events)-1].At.Duration()
+	first, end := events[0].At.Duration(), events[len(events)-1].At.Duration()
 	for _, e := range events { // the run's beginning comes long before the rest
 		if e.At.Duration() > 3*time.Second {
 			first = e.At.Duration()
 			break
 		}
 	}
-	result.events = float64(len(events)) / (last - first).Seconds()
+	result.events = float64(len(events)) / (end - first).Seconds()
+	last := make([]int, len(list)) // the events that each message reaches to
+	for i := range list {
+		var f frame
+		if json.Unmarshal(list[i], &f) == nil {
+			last[i] = f.Seq
+		}
+	}
 	var late []time.Duration
 	for _, v := range got.Viewers {
 		next := 0
 		for i, id := range v.Messages {
-			var f frame
-			if json.Unmarshal(list[id], &f) != nil || f.Seq == 0 {
-				continue
-			}
-			for ; next < len(events) && events[next].Seq <= f.Seq; next++ {
+			for ; next < len(events) && events[next].Seq <= last[id]; next++ {
 				late = append(late, time.Unix(0, v.At[i]).Sub(began.Add(events[next].At.Duration())))
 			}
 		}
@@ -180,13 +183,12 @@ func relockSlice(b *testing.B, stuck int) (slice, []pace) {
 	paces := make([]pace, len(list))
 	for i := range list {
 		paces[i].data = list[i]
-		at := int64(0)
-		for _, v := range got.Viewers {
-			if j := slices.Index(v.Messages, uint32(i)); j >= 0 && (at == 0 || v.At[j] < at) {
-				at = v.At[j]
-			}
+		paces[i].after = time.Hour
+	}
+	for _, v := range got.Viewers {
+		for i, id := range v.Messages {
+			paces[id].after = min(paces[id].after, time.Unix(0, v.At[i]).Sub(began))
 		}
-		paces[i].after = time.Unix(0, at).Sub(began)
 	}
 	slices.SortFunc(paces, func(x, y pace) int { return cmp.Compare(x.after, y.after) })
 	for i := len(paces) - 1; i >= 0; i-- {
@@ -198,17 +200,14 @@ func relockSlice(b *testing.B, stuck int) (slice, []pace) {
 // bareSlice sends the same messages at the same instants.
 func bareSlice(b *testing.B, frames []pace) slice {
 	b.Helper()
-	var mu sync.Mutex
-	var conns []*websocket.Conn
+	joined := make(chan *websocket.Conn, manyViewers)
 	up := websocket.Upgrader{EnableCompression: true, WriteBufferPool: &sync.Pool{}}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, err := up.Upgrade(w, r, nil)
 		if err != nil {
 			return
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		conns = append(conns, c)
+		joined <- c
 		go func() {
 			for {
 				if _, _, err := c.NextReader(); err != nil {
@@ -222,8 +221,10 @@ func bareSlice(b *testing.B, frames []pace) slice {
 	m := measure(b)
 	many := send(b, audience{Address: s.Listener.Addr().String(), Path: "/", Viewers: manyViewers})
 	m.joined()
-	mu.Lock()
-	defer mu.Unlock()
+	conns := make([]*websocket.Conn, manyViewers)
+	for i := range conns {
+		conns[i] = <-joined
+	}
 	began := time.Now().Add(100 * time.Millisecond)
 	sent := make([]time.Time, len(frames))
 	for i, f := range frames {

@@ -112,5 +112,5 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("web: take over the connection: %w", err)
 	}
-	return c, rw, nil
+	return &line{Conn: c}, rw, nil
 }

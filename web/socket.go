@@ -63,18 +63,19 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer s.meter.socket(forRun)()
 	gone := make(chan struct{})
-	refusals := make(chan []byte, 1)
 	mine := found.Owned(s.visitorOf(r))
+	ping := time.AfterFunc(pingEvery, func() { // beside the frames, which wait for nothing else
+		_ = s.sent(1, conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeLimit)))
+	})
+	defer ping.Stop()
 	go func() {
 		defer close(gone)
+		defer viewer.Leave() // its frames end
 		s.guarded(r.Context(), ofWatch, func() {
-			read(conn, func(text []byte) {
+			read(conn, ping, func(text []byte) {
 				if sentence := steer(l, found.Run, mine, text); sentence != "" {
 					answer, _ := json.Marshal(refusedJSON{V: 1, Refused: sentence}) // two plain fields
-					select {
-					case refusals <- answer:
-					default: // it has one to read already
-					}
+					viewer.Tell(answer)
 				}
 			})
 		})
@@ -82,7 +83,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	defer func() { <-gone }()
 	defer func() { _ = conn.Close() }()
 	told := false
-	if !s.guarded(r.Context(), ofWatch, func() { told = s.write(conn, backlog, viewer, refusals, gone) }) || told && viewer.Code() == hub.CloseBroken {
+	if !s.guarded(r.Context(), ofWatch, func() { told = s.write(conn, backlog, viewer) }) || told && viewer.Code() == hub.CloseBroken {
 		told = s.tellBroken(conn, l.Say("A mistake in this program has ended the run. It has been written down. Start the run again to go on."))
 	}
 	if told {
@@ -129,11 +130,14 @@ func steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 	return ""
 }
 
-// read takes pongs and hands on what a page sends, at a pace that suits one
-// person, and ends with the connection.
-func read(conn *websocket.Conn, received func([]byte)) {
+// read takes pongs, each of which sets off the next ping, and hands on what a
+// page sends, at a pace that suits one person. It ends with the connection.
+func read(conn *websocket.Conn, ping *time.Timer, received func([]byte)) {
 	pace := rate.NewLimiter(commandRate, commandBurst)
-	alive := func(string) error { return conn.SetReadDeadline(time.Now().Add(pongWait)) }
+	alive := func(string) error {
+		ping.Reset(pingEvery)
+		return conn.SetReadDeadline(time.Now().Add(pongWait))
+	}
 	conn.SetPongHandler(alive)
 	_ = alive("")
 	for {
@@ -165,38 +169,38 @@ func receive(conn *websocket.Conn, limit int64) ([]byte, error) {
 
 // write sends frames until the viewer goes or is closed. It tells whether the
 // viewer was told so, or is to be told by tellBroken.
-func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subscriber, refusals <-chan []byte, gone <-chan struct{}) bool {
+func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subscriber) bool {
 	for _, frame := range backlog {
 		if s.send(conn, func() error { return conn.WriteMessage(websocket.TextMessage, frame) }) != nil {
 			return false
 		}
 	}
-	ping := time.NewTicker(pingEvery)
-	defer ping.Stop()
-	for {
-		select {
-		case <-gone:
+	for frame := range viewer.Frames() {
+		_ = conn.SetWriteDeadline(time.Now().Add(writeLimit)) // never fails
+		if s.sent(sendQueued(conn, frame, viewer)) != nil {
 			return false
-		case frame := <-refusals:
-			if s.send(conn, func() error { return conn.WriteMessage(websocket.TextMessage, frame) }) != nil {
-				return false
-			}
-		case <-ping.C:
-			if s.send(conn, func() error { return conn.WriteMessage(websocket.PingMessage, nil) }) != nil {
-				return false
-			}
-		case frame, ok := <-viewer.Frames():
-			if !ok && viewer.Code() == hub.CloseBroken {
-				return true
-			}
-			if !ok {
-				return tellEnd(conn, viewer.Code())
-			}
-			if s.send(conn, func() error { return conn.WritePreparedMessage(frame) }) != nil {
-				return false
-			}
 		}
 	}
+	return viewer.Code() == hub.CloseBroken || tellEnd(conn, viewer.Code())
+}
+
+// sendQueued sends a frame, and with it those that have come since.
+func sendQueued(conn *websocket.Conn, frame *websocket.PreparedMessage, viewer *hub.Subscriber) (frames int, err error) {
+	below, _ := conn.NetConn().(*line) // Hijack has made it one
+	below.hold()
+	defer func() { err = errors.Join(err, below.letGo(writeLimit)) }()
+	for more := true; more; {
+		if err = conn.WritePreparedMessage(frame); err != nil {
+			return frames, err //nolint:wrapcheck // only ever compared with nil
+		}
+		frames++
+		select {
+		case frame, more = <-viewer.Frames():
+		default:
+			more = false
+		}
+	}
+	return frames, nil
 }
 
 // tellEnd closes a websocket with a code. It tells whether that could be
@@ -220,12 +224,16 @@ func (s *Server) send(conn *websocket.Conn, write func() error) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(writeLimit)); err != nil {
 		return err //nolint:wrapcheck // only ever compared with nil
 	}
-	err := write()
+	return s.sent(1, write())
+}
+
+// sent counts frames that were sent, unless there was an error, and returns it.
+func (s *Server) sent(frames int, err error) error {
 	if err == nil {
-		s.meter.frames.Inc()
+		s.meter.frames.Add(float64(frames))
 	}
 	if err != nil && !errors.Is(err, websocket.ErrCloseSent) {
 		s.log.Debug("viewer gone", slog.String("error", err.Error()))
 	}
-	return err //nolint:wrapcheck // only ever compared with nil
+	return err
 }

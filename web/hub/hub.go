@@ -72,12 +72,16 @@ func (h *Hub) Subscribe() *Subscriber {
 	return s
 }
 
-// Publish queues a text frame for every viewer and never blocks: a viewer
-// whose queue is full is closed with CloseSlow. It fails with ErrClosed.
-func (h *Hub) Publish(frame []byte) error {
-	message, err := websocket.NewPreparedMessage(websocket.TextMessage, frame)
-	if err != nil {
-		return fmt.Errorf("hub: prepare a frame: %w", err)
+// Publish queues text frames for every viewer, who can send them as one, and
+// never blocks: a viewer whose queue is full is closed with CloseSlow. It
+// fails with ErrClosed.
+func (h *Hub) Publish(frames ...[]byte) error {
+	messages := make([]*websocket.PreparedMessage, len(frames))
+	for i, frame := range frames {
+		var err error
+		if messages[i], err = websocket.NewPreparedMessage(websocket.TextMessage, frame); err != nil {
+			return fmt.Errorf("hub: prepare a frame: %w", err)
+		}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -85,13 +89,38 @@ func (h *Hub) Publish(frame []byte) error {
 		return ErrClosed
 	}
 	for s := range h.subs {
-		select {
-		case s.frames <- message:
-		default:
-			h.drop(s, CloseSlow)
+		for _, message := range messages {
+			if !s.queue(message) {
+				h.drop(s, CloseSlow)
+				break
+			}
 		}
 	}
 	return nil
+}
+
+// queue tells whether there was room. The caller holds the hub's mutex.
+func (s *Subscriber) queue(message *websocket.PreparedMessage) bool {
+	select {
+	case s.frames <- message:
+		return true
+	default:
+		return false
+	}
+}
+
+// Tell queues a text frame for this viewer alone. Where there is no room, or
+// the viewer has left, it does nothing.
+func (s *Subscriber) Tell(frame []byte) {
+	message, err := websocket.NewPreparedMessage(websocket.TextMessage, frame)
+	if err != nil {
+		return // cannot be: it is text
+	}
+	s.hub.mu.Lock()
+	defer s.hub.mu.Unlock()
+	if _, ok := s.hub.subs[s]; ok {
+		_ = s.queue(message)
+	}
 }
 
 // Viewers is how many there are now.

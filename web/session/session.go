@@ -515,7 +515,8 @@ func (a *audience) add(last int, events []trace.Event, over bool) {
 	a.frames = append(a.frames, frame{last, data})
 	if picture != nil {
 		a.picture = picture
-		_ = a.hub.Publish(picture) // closed: nobody is there
+		_ = a.hub.Publish(picture, data) // closed: nobody is there
+		return
 	}
 	_ = a.hub.Publish(data)
 }
