@@ -30,10 +30,6 @@ func (s *Server) exportLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	file := export.Run{Scenario: state.Scenario}
 	if whole {
 		state.At = len(state.Scenario.Schedule)
@@ -57,20 +53,10 @@ func (s *Server) exportRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	events, _ := found.Run.Log().Since(0)
 	file := export.Run{Header: found.Run.Header(), Events: events, Scenario: found.Run.Scenario()}
 	return s.answerFile(w, r, format, file, link.State{Scenario: found.Scenario})
 }
-
-// turn waits until it is the visitor's turn to have the machine work; done
-// gives the turn back. It is false where r's context has ended first.
-func (s *Server) turn(r *http.Request) bool { return s.turns.Take(r.Context(), address(r)) == nil }
-
-func (s *Server) done(r *http.Request) { s.turns.Done(address(r)) }
 
 // formatOf is the format that r asks for.
 func formatOf(r *http.Request) (export.Format, error) {

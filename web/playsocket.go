@@ -16,6 +16,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/panics"
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -24,6 +25,7 @@ import (
 	"relock/web/link"
 	"relock/web/session"
 	"relock/web/templates"
+	"relock/web/turn"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -39,9 +41,6 @@ const (
 	// showEvery is how often a page sees how far a run has come: often enough
 	// to be believed, seldom enough not to slow it down.
 	showEvery = 250 * time.Millisecond
-
-	// workFor is how long a command works before others have their turn.
-	workFor = 50 * time.Millisecond
 )
 
 // command is what a page asks for. Do says which of the others count.
@@ -125,9 +124,9 @@ type player struct {
 	conn    *websocket.Conn
 	session *engine.Session
 	sent    map[int]*shown // by branch
-	address string         // whose turns it takes
-	hasTurn bool
-	began   time.Time // when the command was read that is being carried out
+	seat    *turn.Seat
+	ctx     context.Context //nolint:containedctx // the connection's
+	began   time.Time       // when the command was read that is being carried out
 	account *session.Account
 }
 
@@ -147,14 +146,6 @@ func (p *player) hold() error {
 		return mistake("Those who step hold as many events as this server can keep; try again when somebody has left.")
 	}
 	return nil
-}
-
-// pause lets others work in the midst of a long command. It fails with ctx's
-// cause.
-func (p *player) pause(ctx context.Context) error {
-	err := p.s.turns.Pause(ctx, p.address)
-	p.hasTurn = err == nil
-	return err //nolint:wrapcheck // the connection's end
 }
 
 // shown is a branch as far as it was rendered for the page.
@@ -178,6 +169,8 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer s.meter.socket(forPlay)()
 	ctx, gone := context.WithCancel(ctx)
+	seat := seatOf(r)
+	ctx = pause.With(ctx, seat.Pause)
 	commands := make(chan []byte, waiting)
 	read := make(chan struct{})
 	go func() {
@@ -185,7 +178,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		defer gone()
 		s.guarded(ctx, ofPlay, func() { readCommands(ctx, conn, commands) })
 	}()
-	p := &player{s: s, l: words.From(r.Context()), conn: conn, address: address(r), account: s.ledger.Open(address(r))}
+	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(address(r))}
 	defer func() { <-read }()
 	defer func() { _ = conn.Close() }()
 	defer gone()
@@ -289,15 +282,10 @@ func (p *player) serve(ctx context.Context, commands <-chan []byte) {
 // inTurn carries out a command when the machine has room for it.
 func (p *player) inTurn(ctx context.Context, text []byte) error {
 	p.began = time.Now()
-	if err := p.s.turns.Take(ctx, p.address); err != nil {
+	if err := p.seat.Take(ctx); err != nil {
 		return err //nolint:wrapcheck // the connection's end
 	}
-	p.hasTurn = true
-	defer func() {
-		if p.hasTurn {
-			p.s.turns.Done(p.address)
-		}
-	}()
+	defer p.seat.Done()
 	return p.carryOut(ctx, text)
 }
 
@@ -360,7 +348,14 @@ func (e mistakeError) Error() string { return words.English.Say(e.text, e.args..
 
 func (p *player) write(a answer) error {
 	a.V = 1
-	if p.s.send(p.conn, func() error { return p.conn.WriteJSON(a) }) != nil {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	p.seat.Away(p.ctx, func() {
+		err = p.s.send(p.conn, func() error { return p.conn.WriteMessage(websocket.TextMessage, text) })
+	})
+	if err != nil {
 		return errWrite
 	}
 	return nil
@@ -685,19 +680,13 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Reason: run.IsOver}
 	}
-	shown, began := time.Now(), time.Now()
+	shown := time.Now()
 	for !b.Positions[len(b.Positions)-1].Over {
 		if time.Since(shown) >= showEvery {
 			if err := p.show(c, b); err != nil {
 				return err
 			}
 			shown = time.Now()
-		}
-		if time.Since(began) >= workFor {
-			if err := p.pause(ctx); err != nil {
-				return err
-			}
-			began = time.Now()
 		}
 		before := len(b.Events)
 		if _, err := p.session.Step(ctx, b.ID); err != nil {
@@ -783,6 +772,11 @@ func (p *player) compare(c command, left *engine.Branch) error {
 
 // locks plays the branch's schedule on several locks.
 func (p *player) locks(ctx context.Context, c command, b *engine.Branch) error {
+	done, err := p.s.room(ctx, p.seat, p.account.Address())
+	if err != nil {
+		return err
+	}
+	defer done()
 	played, err := engine.Compare(ctx, p.session.Scenario().WithSchedule(b.Moves), c.Protocols)
 	if err != nil {
 		return err //nolint:wrapcheck // a sentence, or the context's

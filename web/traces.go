@@ -100,10 +100,6 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	if err := s.sessions.Allow(address(r)); err != nil {
 		return limitError(err)
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	h, events, sc, err := readTrace(data)
 	if err == nil {
 		_, _, _, err = readTrace(brief(data)) // as its page will
@@ -213,10 +209,6 @@ func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*
 	if !ok {
 		return errNoTrace
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	data := kept.data
 	if read != nil {
 		data = read(data)

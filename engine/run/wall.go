@@ -105,7 +105,7 @@ func (r *Run) executeWall(ctx context.Context) error {
 		err = w.bound(ctx)
 	}
 	if err == nil {
-		err = r.outfit(ctx, func(int) journal.Scripter { return w.client }, lock.PubSub(w.client), func(string) clock.Process { return processes.Process() })
+		err = r.outfit(ctx, w.scripter, lock.PubSub(w.client), func(string) clock.Process { return processes.Process() })
 	}
 	if err == nil {
 		err = panics.Catch(func() error { return w.play(ctx, processes) })

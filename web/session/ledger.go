@@ -42,6 +42,9 @@ type Account struct {
 // Open opens the account of a session from an address. Close ends it.
 func (l *Ledger) Open(address string) *Account { return &Account{of: l, address: address} }
 
+// Address is whose account it is.
+func (a *Account) Address() string { return a.address }
+
 // Hold notes that the session holds so many events now. Where that is more than
 // it may, it fails with ErrFull, ErrFullAddress or ErrFullServer: then the
 // session should hold no more. What it holds already is counted all the same,

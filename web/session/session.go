@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -15,9 +16,11 @@ import (
 
 	"relock/engine"
 	"relock/engine/panics"
+	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/hub"
+	"relock/web/turn"
 	"relock/web/words"
 )
 
@@ -73,6 +76,7 @@ type Encode func(events []trace.Event, ended bool) (rows, picture []byte, err er
 // Registry keeps sessions. It is safe for concurrent use.
 type Registry struct {
 	limits Limits
+	turns  *turn.Turns     // unlimited ones unless there are others
 	ctx    context.Context //nolint:containedctx // the lifetime of all runs, ended by Close
 	stop   context.CancelCauseFunc
 	runs   sync.WaitGroup
@@ -92,7 +96,7 @@ type Registry struct {
 func NewRegistry(limits Limits) *Registry {
 	ctx, stop := context.WithCancelCause(context.Background())
 	r := &Registry{
-		limits: limits, ctx: ctx, stop: stop,
+		limits: limits, ctx: ctx, stop: stop, turns: turn.New(math.MaxInt, math.MaxInt),
 		sessions: map[string]*Session{}, starts: map[string]*rate.Limiter{}, stepping: map[string]int{},
 	}
 	r.runs.Go(r.forget)
@@ -166,6 +170,12 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest,
 		fmt.Errorf("it took longer than %v", r.limits.Longest))
+	work := r.turns.Seat(v.Address)
+	ctx = pause.With(ctx, work.Pause)
+	o.Turn = func(ctx context.Context) (func(), error) {
+		err := r.turns.Take(ctx, v.Address)
+		return func() { r.turns.Done(v.Address) }, err
+	}
 	run, err := engine.Start(ctx, sc, o)
 	if err != nil {
 		cancel()
@@ -180,8 +190,12 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	r.runs.Go(func() {
 		defer close(ended)
 		defer cancel()
-		s.guarded(s.pump)
+		s.guarded(func() { s.pump(r.ctx, r.turns.Seat(v.Address)) })
 		s.report(s.Run.Wait())
+	})
+	r.runs.Go(func() {
+		_ = run.Wait() // its log says how it ended
+		work.Done()
 	})
 	r.runs.Go(func() {
 		for {
@@ -218,6 +232,10 @@ func (s *Session) report(err error) {
 		s.panicked(p)
 	}
 }
+
+// TakeTurns has runs work, and their frames be made, in these turns of their
+// visitors' addresses; before that they do so at once. It is called before Start.
+func (r *Registry) TakeTurns(turns *turn.Turns) { r.turns = turns }
 
 // Owned tells whether that visitor started the run, and so may steer it.
 func (s *Session) Owned(visitor string) bool { return visitor != "" && visitor == s.visitor }
@@ -475,8 +493,9 @@ func made(data []byte, err error) []byte {
 	return data
 }
 
-// pump shows new events, all that there are in one frame.
-func (s *Session) pump() {
+// pump shows new events, all that there are in one frame. Frames are made in
+// turn, until ctx ends.
+func (s *Session) pump(ctx context.Context, seat *turn.Seat) {
 	seq := 0
 	for {
 		events, closed, err := s.Run.Log().Wait(context.Background(), seq)
@@ -485,11 +504,17 @@ func (s *Session) pump() {
 		}
 		seq += len(events)
 		over := len(events) == 0 && closed
-		s.show(events, over)
+		s.showInTurn(ctx, seat, events, over)
 		if over {
 			return
 		}
 	}
+}
+
+func (s *Session) showInTurn(ctx context.Context, seat *turn.Seat, events []trace.Event, over bool) {
+	_ = seat.Take(ctx) // ended: the last frames are made at once
+	defer seat.Done()
+	s.show(events, over)
 }
 
 func (s *Session) show(events []trace.Event, over bool) {

@@ -5,11 +5,15 @@ package turn
 import (
 	"context"
 	"sync"
+	"time"
 )
+
+// slice is how long one works, at most, before others have their turn who wait.
+const slice = 20 * time.Millisecond
 
 // Turns hands out turns to work, a few at once. They go round the addresses
 // that wait, so that an address gets as much as any other, however many of its
-// requests are in line; and one address never has them all. It is safe for
+// requests are in line; and one address has never more than its share. It is safe for
 // concurrent use.
 type Turns struct {
 	mu      sync.Mutex
@@ -20,11 +24,10 @@ type Turns struct {
 	round   []string                   // addresses that wait, the next first
 }
 
-// New returns n turns, at least one. One address has at most all but one of
-// them, where there are several.
-func New(n int) *Turns {
-	n = max(n, 1)
-	return &Turns{free: n, each: max(n-1, 1), taken: map[string]int{}, waiting: map[string][]chan struct{}{}}
+// New returns n turns, of which one address has at most each; both are at least
+// one.
+func New(n, each int) *Turns {
+	return &Turns{free: max(n, 1), each: max(each, 1), taken: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }
 
 // Take waits for a turn, which Done gives back. It fails with ctx's cause.
@@ -72,10 +75,13 @@ func (t *Turns) Pause(ctx context.Context, address string) error {
 	t.mu.Lock()
 	alone := len(t.round) == 0
 	t.mu.Unlock()
-	if alone {
-		return context.Cause(ctx)
+	if alone && ctx.Err() == nil {
+		return nil
 	}
 	t.Done(address)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	return t.Take(ctx, address)
 }
 
@@ -120,5 +126,67 @@ func (t *Turns) leave(address string, i int) {
 			t.round = append(t.round[:n:n], t.round[n+1:]...)
 			return
 		}
+	}
+}
+
+// Seat is a piece of work that has a turn, or not. It is used by one goroutine
+// at a time.
+type Seat struct {
+	of      *Turns
+	address string
+	taken   bool
+	since   time.Time
+}
+
+// Seat returns a seat of an address, without a turn.
+func (t *Turns) Seat(address string) *Seat { return &Seat{of: t, address: address} }
+
+// Take waits for a turn, unless the seat has one. It fails with ctx's cause.
+func (s *Seat) Take(ctx context.Context) error {
+	if s.taken {
+		return nil
+	}
+	if err := s.of.Take(ctx, s.address); err != nil {
+		return err
+	}
+	s.taken, s.since = true, time.Now()
+	return nil
+}
+
+// Done gives the turn back, if the seat has one.
+func (s *Seat) Done() {
+	if s.taken {
+		s.taken = false
+		s.of.Done(s.address)
+	}
+}
+
+// Pause lets others go first who wait, where the seat has had its turn for long
+// enough; a seat without a turn takes one. It fails with ctx's cause, and then
+// the seat has no turn.
+func (s *Seat) Pause(ctx context.Context) error {
+	switch {
+	case !s.taken:
+		return s.Take(ctx)
+	case time.Since(s.since) < slice:
+		return nil
+	}
+	if err := s.of.Pause(ctx, s.address); err != nil {
+		s.taken = false
+		return err
+	}
+	s.since = time.Now()
+	return nil
+}
+
+// Away does what waits for somebody else, such as for who reads an answer, and
+// has no turn meanwhile. It has one again after that, if it had one before,
+// unless ctx has ended.
+func (s *Seat) Away(ctx context.Context, wait func()) {
+	had := s.taken
+	s.Done()
+	wait()
+	if had {
+		_ = s.Take(ctx) // whoever works on without a visitor will find that out
 	}
 }
