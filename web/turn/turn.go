@@ -4,6 +4,7 @@ package turn
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -115,7 +116,12 @@ func (t *Turns) back(address string) {
 
 // leave takes one out of an address' line. The caller holds mu.
 func (t *Turns) leave(address string, i int) {
-	line := append(t.waiting[address][:i:i], t.waiting[address][i+1:]...)
+	line := t.waiting[address]
+	if i == 0 {
+		line[0], line = nil, line[1:] // thousands may be behind it
+	} else {
+		line = slices.Delete(line, i, i+1)
+	}
 	if len(line) > 0 {
 		t.waiting[address] = line
 		return
