@@ -40,6 +40,10 @@ var ErrFault = run.ErrFault
 // ErrDiverged is returned where a schedule does not fit its scenario.
 var ErrDiverged = run.ErrDiverged
 
+// ErrHeld is the cause with which whoever keeps runs ends one that has become
+// too large for them.
+var ErrHeld = errors.New("the runs that are kept take as much memory as they may")
+
 // ErrRedis ends a run whose Redis serves it no more.
 var ErrRedis = run.ErrRedis
 

@@ -130,22 +130,14 @@ type player struct {
 	account *session.Account
 }
 
-// hold counts what the session holds now. It fails with a sentence where that
-// is too much.
+// hold counts what the session holds now, with its page. It fails with a
+// *session.LimitError where that is too much.
 func (p *player) hold() error {
-	events := 0
+	size := p.session.Size()
 	for _, b := range p.session.Branches() {
-		events += len(b.Events)
+		size += len(b.Events) * view.EventSize(p.session.Scenario())
 	}
-	switch err := p.account.Hold(events); {
-	case errors.Is(err, session.ErrFull):
-		return mistake("A session can hold %d events; drop a branch, or run the scenario as a whole.", session.EventsOfStepper)
-	case errors.Is(err, session.ErrFullAddress):
-		return mistake("Those who step from your address hold as many events as they may; drop branches, or try again when somebody has left.")
-	case err != nil:
-		return mistake("Those who step hold as many events as this server can keep; try again when somebody has left.")
-	}
-	return nil
+	return p.account.Hold(size) //nolint:wrapcheck // says which limit
 }
 
 // shown is a branch as far as it was rendered for the page.
@@ -217,7 +209,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 	if !websocket.IsWebSocketUpgrade(r) {
 		return limitError(why)
 	}
-	s.turnedAway(r, limitName(why))
+	s.turnedAway(r.Context(), address(r), limitName(why))
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
@@ -316,11 +308,18 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	case errors.Is(err, errWrite), ctx.Err() != nil:
 		return err
 	}
+	if limit := limitName(err); limit != "" {
+		p.s.turnedAway(ctx, p.account.Address(), limit)
+	}
 	refused, ok := p.l.Explain(err)
 	var mistakes scenario.Mistakes
 	var panicked *panics.Error
+	var met *session.LimitError
 	switch {
 	case ok:
+	case errors.As(err, &met):
+		why, args := limitText(err)
+		refused = p.l.Say(why, args...)
 	case errors.As(err, &mistaken):
 		refused = p.l.Say(mistaken.text, mistaken.args...)
 	case errors.As(err, &mistakes), errors.Is(err, link.ErrBroken), errors.Is(err, link.ErrVersion), errors.Is(err, link.ErrTooLong):

@@ -99,7 +99,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), ledger: session.NewLedger()}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
 	s.upgrader = newUpgrader(s.sameOrigin)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
@@ -108,6 +108,7 @@ func New(c Config) (*Server, error) {
 	s.sessions = session.NewRegistry(c.Limits)
 	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
 	s.sessions.TakeTurns(s.turns)
+	s.sessions.OnHeld(func(from string) { s.turnedAway(context.Background(), from, "max-kept-bytes") })
 	s.meter, s.refusals = newMeter(s.sessions), newRefusalLog(c.Log)
 	if c.External != nil {
 		c.External.Client().AddHook(redisMeter{s.meter})
@@ -282,7 +283,7 @@ func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.Han
 			status = refuse(http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again.")
 		}
 		if status.limit != "" {
-			s.turnedAway(r, status.limit)
+			s.turnedAway(r.Context(), address(r), status.limit)
 		}
 		head := set.language.Say(status.head)
 		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: set.language.Say(status.text, status.args...)}
@@ -292,10 +293,10 @@ func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.Han
 	}
 }
 
-// turnedAway notes that r was refused for a limit.
-func (s *Server) turnedAway(r *http.Request, limit string) {
+// turnedAway notes that somebody was refused for a limit.
+func (s *Server) turnedAway(ctx context.Context, from, limit string) {
 	s.meter.refusals.WithLabelValues(limit).Inc()
-	s.refusals.add(r.Context(), address(r), limit)
+	s.refusals.add(ctx, from, limit)
 }
 
 // render writes a whole page or none.
