@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"relock/engine"
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -135,9 +136,13 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 	file.Language = words.From(r.Context())
 	file.Title = titleOf(file.Language, file.Scenario)
 	file.Link = s.origin(r) + "/play#" + open
+	file.Pause = func() error { return pause.Here(r.Context()) }
 	file.Style = s.static.PictureStyle()
 	data, err := export.Render(f, file)
-	if err != nil {
+	switch {
+	case r.Context().Err() != nil:
+		return nil // the visitor has left
+	case err != nil:
 		return fmt.Errorf("web: %w", err)
 	}
 	h := w.Header()

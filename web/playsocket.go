@@ -407,16 +407,26 @@ func (p *player) do(ctx context.Context, c command) error {
 		_ = p.hold() // it holds less
 		return p.write(answer{Re: c.ID, Dropped: &id})
 	case "compare":
-		return p.compare(c, b)
+		return p.largely(ctx, func() error { return p.compare(c, b) })
 	case "trace":
-		return p.trace(c)
+		return p.largely(ctx, func() error { return p.trace(c) })
 	case "lanes":
 		return p.lanes(c, b)
 	case "locks":
-		return p.locks(ctx, c, b)
+		return p.largely(ctx, func() error { return p.locks(ctx, c, b) })
 	default:
 		return mistake(noCommand, c.Do)
 	}
+}
+
+// largely does what holds much while it is made and sent.
+func (p *player) largely(ctx context.Context, do func() error) error {
+	done, err := p.s.room(ctx, p.seat, p.account.Address())
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do()
 }
 
 // open begins a session and sends all of its branches.
@@ -771,11 +781,6 @@ func (p *player) compare(c command, left *engine.Branch) error {
 
 // locks plays the branch's schedule on several locks.
 func (p *player) locks(ctx context.Context, c command, b *engine.Branch) error {
-	done, err := p.s.room(ctx, p.seat, p.account.Address())
-	if err != nil {
-		return err
-	}
-	defer done()
 	played, err := engine.Compare(ctx, p.session.Scenario().WithSchedule(b.Moves), c.Protocols)
 	if err != nil {
 		return err //nolint:wrapcheck // a sentence, or the context's

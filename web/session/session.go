@@ -181,10 +181,10 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest,
 		fmt.Errorf("it took longer than %v", r.limits.Longest))
 	ctx, stop := context.WithCancelCause(ctx)
-	work := r.turns.Seat(v.Address)
+	work := r.turns.SeatLater(v.Address)
 	ctx = pause.With(ctx, work.Pause)
 	o.Turn = func(ctx context.Context) (func(), error) {
-		err := r.turns.Take(ctx, v.Address)
+		err := r.turns.TakeLater(ctx, v.Address)
 		return func() { r.turns.Done(v.Address) }, err
 	}
 	run, err := engine.Start(ctx, sc, o)
@@ -205,7 +205,7 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 		defer close(ended)
 		defer cancel()
 		defer stop(nil)
-		s.guarded(func() { s.pump(r.ctx, r.turns.Seat(v.Address)) })
+		s.guarded(func() { s.pump(r.ctx, r.turns.SeatLater(v.Address)) })
 		s.report(s.Run.Wait())
 	})
 	r.runs.Go(func() {

@@ -161,3 +161,33 @@ func TestASeatStandsAsideWhileItWaits(t *testing.T) {
 		}
 	})
 }
+
+// What goes on by itself has every fourth turn of its address while people wait.
+func TestPeopleComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turn.New(1, 1)
+		if err := turns.Take(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		order := ""
+		work := func(name string, take func(context.Context, string) error) {
+			for range 6 {
+				go func() {
+					if err := take(t.Context(), "a"); err != nil {
+						t.Error(err)
+					}
+					order += name
+					turns.Done("a")
+				}()
+			}
+			synctest.Wait()
+		}
+		work("r", turns.TakeLater)
+		work("p", turns.Take)
+		turns.Done("a")
+		synctest.Wait()
+		if order != "ppprppprrrrr" {
+			t.Errorf("in the order %s", order)
+		}
+	})
+}
