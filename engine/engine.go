@@ -25,6 +25,9 @@ type Options struct {
 	// Slow makes every duration of the scenario so many times as long, on the
 	// wall clock: 1 to scenario.MaxSlow; 0 is 1.
 	Slow int
+	// Turn is run.Options.Turn: on the virtual clock it is package pause that
+	// says when others go first.
+	Turn func(context.Context) (done func(), err error)
 	// Steered is called, and must not block, when what Controls tells has
 	// changed. Nil is allowed.
 	Steered func()
@@ -36,6 +39,10 @@ var ErrFault = run.ErrFault
 
 // ErrDiverged is returned where a schedule does not fit its scenario.
 var ErrDiverged = run.ErrDiverged
+
+// ErrHeld is the cause with which whoever keeps runs ends one that has become
+// too large for them.
+var ErrHeld = errors.New("the runs that are kept take as much memory as they may")
 
 // ErrRedis ends a run whose Redis serves it no more.
 var ErrRedis = run.ErrRedis
@@ -61,7 +68,7 @@ func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) 
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
-	prepared, err := run.New(sc, run.Options{Wall: o.Wall, External: o.External, Steered: o.Steered, ID: id})
+	prepared, err := run.New(sc, run.Options{Wall: o.Wall, External: o.External, Steered: o.Steered, Turn: o.Turn, ID: id})
 	if err != nil {
 		return nil, err
 	}

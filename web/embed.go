@@ -61,10 +61,6 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	made, at, err := playedBack(r, state)
 	if err != nil {
 		return notShown(r, err, "That cannot be shown")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"relock/engine"
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -30,10 +31,6 @@ func (s *Server) exportLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	file := export.Run{Scenario: state.Scenario}
 	if whole {
 		state.At = len(state.Scenario.Schedule)
@@ -57,20 +54,10 @@ func (s *Server) exportRun(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	events, _ := found.Run.Log().Since(0)
 	file := export.Run{Header: found.Run.Header(), Events: events, Scenario: found.Run.Scenario()}
 	return s.answerFile(w, r, format, file, link.State{Scenario: found.Scenario})
 }
-
-// turn waits until it is the visitor's turn to have the machine work; done
-// gives the turn back. It is false where r's context has ended first.
-func (s *Server) turn(r *http.Request) bool { return s.turns.Take(r.Context(), address(r)) == nil }
-
-func (s *Server) done(r *http.Request) { s.turns.Done(address(r)) }
 
 // formatOf is the format that r asks for.
 func formatOf(r *http.Request) (export.Format, error) {
@@ -149,9 +136,13 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 	file.Language = words.From(r.Context())
 	file.Title = titleOf(file.Language, file.Scenario)
 	file.Link = s.origin(r) + "/play#" + open
+	file.Pause = func() error { return pause.Here(r.Context()) }
 	file.Style = s.static.PictureStyle()
 	data, err := export.Render(f, file)
-	if err != nil {
+	switch {
+	case r.Context().Err() != nil:
+		return nil // the visitor has left
+	case err != nil:
 		return fmt.Errorf("web: %w", err)
 	}
 	h := w.Header()

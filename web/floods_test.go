@@ -65,15 +65,18 @@ func keys(n int) string {
 // dropped.
 func TestASessionHoldsSoMuchAndNoMore(t *testing.T) {
 	t.Parallel()
-	p := open(t, nil).page(t)
-	p.must(object{"do": "open", "scenario": "lock: {lease: 30ms, watchdog: 10ms, retry: {times: 100, interval: 20ms}}\n" +
-		"threads: [{name: A, work: 10s}, {name: B, work: 1s}]\ndefaults: {repeat: 100}"})
+	s := open(t, nil)
+	p := s.page(t)
+	p.must(object{"do": "open", "scenario": crowd(dearestRedlock)})
 	refused, _ := p.ask(object{"do": "run", "to": "end"})
-	if !strings.Contains(refused, "16,000 events") {
+	if !strings.Contains(refused, "32 MB") {
 		t.Fatalf("refused: %q", refused)
 	}
-	if refused, _ = p.ask(object{"do": "step"}); !strings.Contains(refused, "16,000 events") {
+	if refused, _ = p.ask(object{"do": "step"}); !strings.Contains(refused, "32 MB") {
 		t.Errorf("one step more: %q", refused)
+	}
+	if n := s.metric(t, `relock_refusals_total{limit="session-size"}`); n != "2" {
+		t.Errorf("%q refusals counted", n)
 	}
 	p.must(object{"do": "open", "scenario": leaseExpiry})
 	p.must(object{"do": "run", "to": "end"})

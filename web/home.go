@@ -58,7 +58,7 @@ func (r *recording) lanes() *view.Lanes {
 // home is the front door.
 func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	shown, err := s.replayed(r.Context())
+	shown, err := s.replayed()
 	if err != nil {
 		return err
 	}
@@ -78,11 +78,11 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 
 // replayed is the recording on the front page, made when it is first asked
 // for.
-func (s *Server) replayed(ctx context.Context) (*recording, error) {
+func (s *Server) replayed() (*recording, error) {
 	s.front.Lock()
 	defer s.front.Unlock()
 	if s.frontFilm == nil {
-		made, err := record(context.WithoutCancel(ctx), s.examples[0].sc)
+		made, err := record(context.Background(), s.examples[0].sc) // without a pause: others wait for front, in their turns
 		if err != nil {
 			return nil, err
 		}

@@ -64,7 +64,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK, patience: s.patience}
-		next.ServeHTTP(rec, r)
+		next.ServeHTTP(rec, s.seated(rec, r))
 		s.meter.requests.WithLabelValues(strconv.Itoa(rec.status)).Inc()
 		s.log.InfoContext(r.Context(), "request",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", rec.status),
@@ -87,6 +87,7 @@ type recorder struct {
 	status   int
 	bytes    int64
 	patience time.Duration
+	away     func(write func()) // without the visitor's turn
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -97,7 +98,9 @@ func (r *recorder) WriteHeader(status int) {
 func (r *recorder) Write(b []byte) (int, error) {
 	until := time.Now().Add(r.patience + time.Duration(len(b))*time.Second/slowest)
 	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(until) // a test's recorder has none
-	n, err := r.ResponseWriter.Write(b)
+	var n int
+	var err error
+	r.away(func() { n, err = r.ResponseWriter.Write(b) })
 	r.bytes += int64(n)
 	return n, err //nolint:wrapcheck // a writer's own
 }

@@ -63,8 +63,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 func limitError(err error) error {
 	status, head := http.StatusTooManyRequests, phrase.Text("One moment, please")
 	switch {
-	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn), errors.Is(err, session.ErrSteppingOwn):
-	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrStepping), errors.Is(err, session.ErrClosed):
+	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn), errors.Is(err, session.ErrSteppingOwn), errors.Is(err, session.ErrFullAddress):
+	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrStepping), errors.Is(err, session.ErrClosed), errors.Is(err, session.ErrFullServer):
 		status, head = http.StatusServiceUnavailable, "No room just now"
 	default:
 		return err
@@ -75,7 +75,8 @@ func limitError(err error) error {
 	return e
 }
 
-// limitName is the limit in metrics and logs: as the flag that sets it.
+// limitName is the limit in metrics and logs, as the flag that sets it where
+// there is one; "" where err is about no limit.
 func limitName(err error) string {
 	switch {
 	case errors.Is(err, session.ErrTooFast):
@@ -88,8 +89,16 @@ func limitName(err error) string {
 		return "max-stepping-per-address"
 	case errors.Is(err, session.ErrStepping):
 		return "max-stepping"
-	default:
+	case errors.Is(err, session.ErrFullAddress):
+		return "held-per-address"
+	case errors.Is(err, session.ErrFullServer):
+		return "held"
+	case errors.Is(err, engine.ErrSize):
+		return "session-size"
+	case errors.Is(err, session.ErrClosed):
 		return "shutdown"
+	default:
+		return ""
 	}
 }
 
@@ -109,6 +118,10 @@ func limitText(err error) (text phrase.Text, args []any) {
 		return "The server is running as many scenarios as it can (%d); try again in a moment.", args
 	case errors.Is(err, session.ErrSteppingOwn):
 		return "Your address has %d steppers already, as many as it may have. Close a tab, or ask whoever runs this server for a larger -max-stepping-per-address.", args
+	case errors.Is(err, session.ErrFullAddress):
+		return "What is open from your address takes as much memory as it may (%d MB); drop branches or close a tab, or try again when somebody has left.", args
+	case errors.Is(err, session.ErrFullServer):
+		return "What is open on this server takes as much memory as it may (%d MB); try again when somebody has left.", args
 	default:
 		return "As many people step through scenarios as this server can serve (%d); try again in a moment.", args
 	}

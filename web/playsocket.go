@@ -16,6 +16,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/panics"
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -24,6 +25,7 @@ import (
 	"relock/web/link"
 	"relock/web/session"
 	"relock/web/templates"
+	"relock/web/turn"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -39,9 +41,6 @@ const (
 	// showEvery is how often a page sees how far a run has come: often enough
 	// to be believed, seldom enough not to slow it down.
 	showEvery = 250 * time.Millisecond
-
-	// workFor is how long a command works before others have their turn.
-	workFor = 50 * time.Millisecond
 )
 
 // command is what a page asks for. Do says which of the others count.
@@ -125,36 +124,20 @@ type player struct {
 	conn    *websocket.Conn
 	session *engine.Session
 	sent    map[int]*shown // by branch
-	address string         // whose turns it takes
-	hasTurn bool
-	began   time.Time // when the command was read that is being carried out
+	seat    *turn.Seat
+	ctx     context.Context //nolint:containedctx // the connection's
+	began   time.Time       // when the command was read that is being carried out
 	account *session.Account
 }
 
-// hold counts what the session holds now. It fails with a sentence where that
-// is too much.
+// hold counts what the session holds now, with its page. It fails with a
+// *session.LimitError where that is too much.
 func (p *player) hold() error {
-	events := 0
+	size := p.session.Size()
 	for _, b := range p.session.Branches() {
-		events += len(b.Events)
+		size += len(b.Events) * view.EventSize(p.session.Scenario())
 	}
-	switch err := p.account.Hold(events); {
-	case errors.Is(err, session.ErrFull):
-		return mistake("A session can hold %d events; drop a branch, or run the scenario as a whole.", session.EventsOfStepper)
-	case errors.Is(err, session.ErrFullAddress):
-		return mistake("Those who step from your address hold as many events as they may; drop branches, or try again when somebody has left.")
-	case err != nil:
-		return mistake("Those who step hold as many events as this server can keep; try again when somebody has left.")
-	}
-	return nil
-}
-
-// pause lets others work in the midst of a long command. It fails with ctx's
-// cause.
-func (p *player) pause(ctx context.Context) error {
-	err := p.s.turns.Pause(ctx, p.address)
-	p.hasTurn = err == nil
-	return err //nolint:wrapcheck // the connection's end
+	return p.account.Hold(size) //nolint:wrapcheck // says which limit
 }
 
 // shown is a branch as far as it was rendered for the page.
@@ -178,6 +161,8 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer s.meter.socket(forPlay)()
 	ctx, gone := context.WithCancel(ctx)
+	seat := seatOf(r)
+	ctx = pause.With(ctx, seat.Pause)
 	commands := make(chan []byte, waiting)
 	read := make(chan struct{})
 	go func() {
@@ -185,7 +170,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		defer gone()
 		s.guarded(ctx, ofPlay, func() { readCommands(ctx, conn, commands) })
 	}()
-	p := &player{s: s, l: words.From(r.Context()), conn: conn, address: address(r), account: s.ledger.Open(address(r))}
+	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(address(r))}
 	defer func() { <-read }()
 	defer func() { _ = conn.Close() }()
 	defer gone()
@@ -224,7 +209,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 	if !websocket.IsWebSocketUpgrade(r) {
 		return limitError(why)
 	}
-	s.turnedAway(r, limitName(why))
+	s.turnedAway(r.Context(), address(r), limitName(why))
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
@@ -289,15 +274,10 @@ func (p *player) serve(ctx context.Context, commands <-chan []byte) {
 // inTurn carries out a command when the machine has room for it.
 func (p *player) inTurn(ctx context.Context, text []byte) error {
 	p.began = time.Now()
-	if err := p.s.turns.Take(ctx, p.address); err != nil {
+	if err := p.seat.Take(ctx); err != nil {
 		return err //nolint:wrapcheck // the connection's end
 	}
-	p.hasTurn = true
-	defer func() {
-		if p.hasTurn {
-			p.s.turns.Done(p.address)
-		}
-	}()
+	defer p.seat.Done()
 	return p.carryOut(ctx, text)
 }
 
@@ -328,11 +308,18 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	case errors.Is(err, errWrite), ctx.Err() != nil:
 		return err
 	}
+	if limit := limitName(err); limit != "" {
+		p.s.turnedAway(ctx, p.account.Address(), limit)
+	}
 	refused, ok := p.l.Explain(err)
 	var mistakes scenario.Mistakes
 	var panicked *panics.Error
+	var met *session.LimitError
 	switch {
 	case ok:
+	case errors.As(err, &met):
+		why, args := limitText(err)
+		refused = p.l.Say(why, args...)
 	case errors.As(err, &mistaken):
 		refused = p.l.Say(mistaken.text, mistaken.args...)
 	case errors.As(err, &mistakes), errors.Is(err, link.ErrBroken), errors.Is(err, link.ErrVersion), errors.Is(err, link.ErrTooLong):
@@ -360,7 +347,14 @@ func (e mistakeError) Error() string { return words.English.Say(e.text, e.args..
 
 func (p *player) write(a answer) error {
 	a.V = 1
-	if p.s.send(p.conn, func() error { return p.conn.WriteJSON(a) }) != nil {
+	text, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	p.seat.Away(p.ctx, func() {
+		err = p.s.send(p.conn, func() error { return p.conn.WriteMessage(websocket.TextMessage, text) })
+	})
+	if err != nil {
 		return errWrite
 	}
 	return nil
@@ -413,16 +407,26 @@ func (p *player) do(ctx context.Context, c command) error {
 		_ = p.hold() // it holds less
 		return p.write(answer{Re: c.ID, Dropped: &id})
 	case "compare":
-		return p.compare(c, b)
+		return p.largely(ctx, func() error { return p.compare(c, b) })
 	case "trace":
-		return p.trace(c)
+		return p.largely(ctx, func() error { return p.trace(c) })
 	case "lanes":
 		return p.lanes(c, b)
 	case "locks":
-		return p.locks(ctx, c, b)
+		return p.largely(ctx, func() error { return p.locks(ctx, c, b) })
 	default:
 		return mistake(noCommand, c.Do)
 	}
+}
+
+// largely does what holds much while it is made and sent.
+func (p *player) largely(ctx context.Context, do func() error) error {
+	done, err := p.s.room(ctx, p.seat, p.account.Address())
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do()
 }
 
 // open begins a session and sends all of its branches.
@@ -685,19 +689,13 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Reason: run.IsOver}
 	}
-	shown, began := time.Now(), time.Now()
+	shown := time.Now()
 	for !b.Positions[len(b.Positions)-1].Over {
 		if time.Since(shown) >= showEvery {
 			if err := p.show(c, b); err != nil {
 				return err
 			}
 			shown = time.Now()
-		}
-		if time.Since(began) >= workFor {
-			if err := p.pause(ctx); err != nil {
-				return err
-			}
-			began = time.Now()
 		}
 		before := len(b.Events)
 		if _, err := p.session.Step(ctx, b.ID); err != nil {

@@ -493,16 +493,21 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 // errLeft where the visitor has left.
 func (s *Server) film(r *http.Request, path string, portioned bool, sofar func() (made *recording, ended bool, err error), good func(*footage) bool) (*footage, error) {
 	l := words.From(r.Context())
-	f, err := s.films.get(r.Context(), filmKey{path, l.Code()}, good, func(before *footage) (*footage, error) {
-		if !s.turn(r) {
-			return nil, errLeft
-		}
-		defer s.done(r)
-		made, ended, err := sofar()
-		if err != nil {
-			return nil, err
-		}
-		return newFootage(l, made, ended, before, portioned)
+	seat := seatOf(r)
+	var f *footage
+	var err error
+	seat.Away(r.Context(), func() { // others may wait for who makes it, and would keep their turns from them
+		f, err = s.films.get(r.Context(), filmKey{path, l.Code()}, good, func(before *footage) (*footage, error) {
+			if seat.Take(r.Context()) != nil {
+				return nil, errLeft
+			}
+			defer seat.Done()
+			made, ended, err := sofar()
+			if err != nil {
+				return nil, err
+			}
+			return newFootage(l, made, ended, before, portioned)
+		})
 	})
 	if r.Context().Err() != nil {
 		return nil, errLeft

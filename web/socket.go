@@ -55,7 +55,12 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	l := words.From(r.Context())
+	seat := seatOf(r)
+	if seat.Take(r.Context()) != nil {
+		return nil // the visitor has left
+	}
 	backlog, viewer := found.Join(since, l)
+	seat.Done()
 	defer viewer.Leave()
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {

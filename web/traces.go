@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"relock/engine/pause"
+	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
@@ -29,7 +31,8 @@ const (
 	maxTraces      = 64       // kept at once
 	maxTracesBytes = 64 << 20 // kept at once, as they were sent
 	traceExpiry    = time.Hour
-	maxCells       = 200_000 // rows times threads of one page: a browser's measure
+	maxTraceEvents = 2 * run.MaxEvents // of one: rules are broken as well as events counted
+	maxCells       = 200_000           // rows times threads of one page: a browser's measure
 )
 
 var errNoTrace = refuse(http.StatusNotFound, "There is no such trace",
@@ -100,13 +103,18 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	if err := s.sessions.Allow(address(r)); err != nil {
 		return limitError(err)
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	h, events, sc, err := readTrace(data)
+	if len(events) > maxTraceEvents {
+		return refuse(http.StatusUnprocessableEntity, "That trace cannot be shown", "It has %d events; %d can be shown. No run of ours has more: cut it after one of its steps.", len(events), maxTraceEvents)
+	}
+	if err == nil {
+		err = pause.Here(r.Context())
+	}
 	if err == nil {
 		_, _, _, err = readTrace(brief(data)) // as its page will
+	}
+	if err == nil {
+		err = pause.Here(r.Context())
 	}
 	if err == nil {
 		if rows := rowsOf(h, events, sc); rows*len(sc.Threads) > maxCells {
@@ -213,10 +221,6 @@ func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*
 	if !ok {
 		return errNoTrace
 	}
-	if !s.turn(r) {
-		return nil // the visitor has left
-	}
-	defer s.done(r)
 	data := kept.data
 	if read != nil {
 		data = read(data)

@@ -14,7 +14,6 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -69,7 +68,8 @@ type Server struct {
 	links     *link.Shelf
 	traces    *traceShelf
 	films     *filmShelf
-	turns     *turn.Turns // to work on a request or command
+	turns     *turn.Turns // to work on a request, a command or a run
+	large     *turn.Turns // to have something large in memory
 	ledger    *session.Ledger
 	examples  []example
 	gallery   func() map[string]picture
@@ -99,7 +99,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: turn.New(2 * runtime.GOMAXPROCS(0)), ledger: session.NewLedger()}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
 	s.upgrader = newUpgrader(s.sameOrigin)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
@@ -107,6 +107,8 @@ func New(c Config) (*Server, error) {
 	s.gallery = paint(s.examples)
 	s.sessions = session.NewRegistry(c.Limits)
 	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
+	s.sessions.TakeTurns(s.turns)
+	s.sessions.OnHeld(func(from string) { s.turnedAway(context.Background(), from, "max-kept-bytes") })
 	s.meter, s.refusals = newMeter(s.sessions), newRefusalLog(c.Log)
 	if c.External != nil {
 		c.External.Client().AddHook(redisMeter{s.meter})
@@ -120,34 +122,34 @@ func New(c Config) (*Server, error) {
 	handle("GET /scenarios", s.page(s.scenarios))
 	handle("GET /about", s.page(s.about))
 	handle("GET /api", s.page(s.api))
-	handle("GET /edit", s.page(s.inTurn(s.edit)))
-	handle("POST /edit", s.page(s.inTurn(s.reedit)))
-	handle("POST /edit/scenario", s.page(s.inTurn(s.convert)))
-	handle("POST /edit/file", s.page(s.openFile))
-	handle("POST /traces", s.page(s.keepTrace))
-	handle("GET /traces/{id}", s.page(s.showTrace))
+	handle("GET /edit", s.page(s.edit))
+	handle("POST /edit", s.page(s.reedit))
+	handle("POST /edit/scenario", s.page(s.convert))
+	handle("POST /edit/file", s.page(s.largely(s.openFile)))
+	handle("POST /traces", s.page(s.largely(s.keepTrace)))
+	handle("GET /traces/{id}", s.page(s.largely(s.showTrace)))
 	handle("GET /traces/{id}/trace", s.page(s.keptTrace))
-	handle("GET /traces/{id}/lanes", s.page(s.traceLanes))
-	handle("GET /traces/{id}/rows", s.page(s.traceRows))
-	handle("GET /traces/{id}/export", s.page(s.exportTrace))
-	handle("POST /runs", s.page(s.inTurn(s.start)))
+	handle("GET /traces/{id}/lanes", s.page(s.largely(s.traceLanes)))
+	handle("GET /traces/{id}/rows", s.page(s.largely(s.traceRows)))
+	handle("GET /traces/{id}/export", s.page(s.largely(s.exportTrace)))
+	handle("POST /runs", s.page(s.start))
 	handle("GET /runs/{id}", s.page(s.show))
 	handle("GET /runs/{id}/trace", s.page(s.trace))
-	handle("GET /runs/{id}/socket", s.page(s.socket))
+	handle("GET /runs/{id}/socket", s.live(s.socket))
 	handle("GET /runs/{id}/lanes", s.page(s.runLanes))
 	handle("GET /runs/{id}/rows", s.page(s.runRows))
-	handle("GET /runs/{id}/export", s.page(s.exportRun))
-	handle("POST /export", s.page(s.exportLink))
+	handle("GET /runs/{id}/export", s.page(s.largely(s.exportRun)))
+	handle("POST /export", s.page(s.largely(s.exportLink)))
 	handle("GET /qr", s.page(s.qr))
 	handle("GET /locks", s.page(s.locks))
 	handle("GET /play", s.page(s.play))
 	handle("GET /play/{example}", s.page(s.play))
-	handle("GET /play/socket", s.page(s.playSocket))
+	handle("GET /play/socket", s.live(s.playSocket))
 	handle("GET /embed/play", s.page(s.embed))
 	handle("GET /embed/play/{example}", s.page(s.embed))
 	handle("GET /embed/s/{id}", s.page(s.embed))
 	handle("GET /oembed", s.page(s.oembed))
-	handle("POST /replay", s.page(s.replay))
+	handle("POST /replay", s.page(s.largely(s.replay)))
 	handle("POST /s", s.page(s.keep))
 	handle("GET /s/{id}", s.page(s.kept))
 	if c.Dev {
@@ -245,8 +247,22 @@ var (
 		"Runs are forgotten when nobody has looked at them for a while, and when the server restarts. Run the scenario again: on the virtual clock the same seed gives the same run.")
 )
 
-// page answers with what the handler writes, or with its error's page.
+// page is live, in the visitor's turn.
 func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	answer := s.live(h)
+	return func(w http.ResponseWriter, r *http.Request) {
+		seat := seatOf(r)
+		if seat.Take(r.Context()) != nil {
+			return // the visitor has left
+		}
+		defer seat.Done()
+		answer(w, r)
+	}
+}
+
+// live answers with what the handler writes, or with its error's page. It takes
+// no turn: a socket does, for each of its commands.
+func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		set := settingsOf(r)
 		s.keepSettings(w, r, set)
@@ -267,7 +283,7 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 			status = refuse(http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again.")
 		}
 		if status.limit != "" {
-			s.turnedAway(r, status.limit)
+			s.turnedAway(r.Context(), address(r), status.limit)
 		}
 		head := set.language.Say(status.head)
 		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: set.language.Say(status.text, status.args...)}
@@ -277,21 +293,10 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 	}
 }
 
-// inTurn has a handler work when it is the visitor's turn.
-func (s *Server) inTurn(h func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
-	return func(w http.ResponseWriter, r *http.Request) error {
-		if !s.turn(r) {
-			return nil // the visitor has left
-		}
-		defer s.done(r)
-		return h(w, r)
-	}
-}
-
-// turnedAway notes that r was refused for a limit.
-func (s *Server) turnedAway(r *http.Request, limit string) {
+// turnedAway notes that somebody was refused for a limit.
+func (s *Server) turnedAway(ctx context.Context, from, limit string) {
 	s.meter.refusals.WithLabelValues(limit).Inc()
-	s.refusals.add(r.Context(), address(r), limit)
+	s.refusals.add(ctx, from, limit)
 }
 
 // render writes a whole page or none.

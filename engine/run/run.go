@@ -48,6 +48,10 @@ type Options struct {
 	Steered func()
 	// ID is part of the run's key names on an external Redis.
 	ID string
+	// Turn is waited for before each script of a run on the wall clock and the
+	// embedded Redis: it costs this machine's time. Done is called after it. It
+	// fails with its context's cause. Nil is allowed.
+	Turn func(context.Context) (done func(), err error)
 }
 
 // Run is one playing of a scenario. Log and Header are safe for concurrent

@@ -13,6 +13,7 @@ import (
 	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/panics"
+	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/sched"
@@ -145,6 +146,9 @@ func (s *Stepper) Over() bool { return s.over }
 // executeVirtual plays the scenario's schedule, and then what its policy
 // chooses.
 func (r *Run) executeVirtual(ctx context.Context) error {
+	if err := pause.Here(ctx); err != nil {
+		return err //nolint:wrapcheck // ctx's cause
+	}
 	s, err := r.Begin(ctx)
 	if err != nil {
 		return err
@@ -297,8 +301,8 @@ func (s *Stepper) pass(ctx context.Context, limit time.Duration) error {
 // is local to a client, and the end of the run when nothing is left to decide.
 func (s *Stepper) settle(ctx context.Context) error {
 	for {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+		if err := pause.Here(ctx); err != nil {
+			return err //nolint:wrapcheck // ctx's cause
 		}
 		if s.atLimit {
 			return s.r.limit()

@@ -44,6 +44,7 @@ const keptAtMost = 24 * time.Hour
 type wall struct {
 	r      *Run
 	client redis.UniversalClient
+	turn   func(context.Context) (func(), error) // of the embedded Redis, or nil
 	start  time.Time
 	idle   time.Time     // since when every thread has ended
 	offset time.Duration // Redis' clock, since the epoch, when the run began
@@ -89,7 +90,7 @@ func (r *Run) executeWall(ctx context.Context) error {
 	} else {
 		e := store.NewEmbedded(time.Time{})
 		defer func() { _ = e.Close() }()
-		w.client = e.Client()
+		w.client, w.turn = e.Client(), r.o.Turn
 	}
 	r.rec = w
 	ctx, end := context.WithCancelCause(ctx)
@@ -104,7 +105,7 @@ func (r *Run) executeWall(ctx context.Context) error {
 		err = w.bound(ctx)
 	}
 	if err == nil {
-		err = r.outfit(ctx, func(int) journal.Scripter { return w.client }, lock.PubSub(w.client), func(string) clock.Process { return processes.Process() })
+		err = r.outfit(ctx, w.scripter(ctx), lock.PubSub(w.client), func(string) clock.Process { return processes.Process() })
 	}
 	if err == nil {
 		err = panics.Catch(func() error { return w.play(ctx, processes) })

@@ -29,7 +29,7 @@ func writeCSV(b *bytes.Buffer, r Run) error {
 		return fmt.Errorf("csv: %w", err)
 	}
 	step, sub := 0, 0
-	for _, e := range r.Events {
+	err := r.each(func(_ int, e trace.Event) error {
 		if e.Step != step {
 			step, sub = e.Step, 0
 		}
@@ -43,6 +43,10 @@ func writeCSV(b *bytes.Buffer, r Run) error {
 		if err := w.Write(line); err != nil {
 			return fmt.Errorf("csv: event %d: %w", e.Seq, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	w.Flush()
 	if err := w.Error(); err != nil {

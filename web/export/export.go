@@ -125,6 +125,7 @@ type Run struct {
 	Title    string         // what to call it in Language, "" for the scenario's own title
 	Language words.Language // of what is said around the data
 	Link     string         // where the run can be stepped, an absolute URL, or ""
+	Pause    func() error   // is called between events, and ends the export with its error; nil is allowed
 	Style    string         // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
 }
 
@@ -140,6 +141,29 @@ func Render(f Format, r Run) ([]byte, error) {
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	return b.Bytes(), nil
+}
+
+// each calls f with each event, and lets others go first in between.
+func (r Run) each(f func(i int, e trace.Event) error) error {
+	for i, e := range r.Events {
+		if r.Pause != nil {
+			if err := r.Pause(); err != nil {
+				return err
+			}
+		}
+		if err := f(i, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// added is each with what cannot fail.
+func (r Run) added(f func(trace.Event)) error {
+	return r.each(func(_ int, e trace.Event) error {
+		f(e)
+		return nil
+	})
 }
 
 func writeTrace(b *bytes.Buffer, r Run) error { return trace.Write(b, r.Header, r.Events) }

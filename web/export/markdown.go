@@ -14,8 +14,8 @@ import (
 func writeMarkdown(b *bytes.Buffer, r Run) error {
 	say := r.Language.Say
 	t := r.timeline()
-	for _, e := range r.Events {
-		t.Add(e)
+	if err := r.added(func(e trace.Event) { t.Add(e) }); err != nil {
+		return err
 	}
 	b.WriteString("# " + plain(r.title()) + "\n\n")
 	if r.Link != "" {
@@ -30,6 +30,11 @@ func writeMarkdown(b *bytes.Buffer, r Run) error {
 	markdownRow(b, head)
 	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
 	for _, row := range t.Rows() {
+		if r.Pause != nil {
+			if err := r.Pause(); err != nil {
+				return err
+			}
+		}
 		cells := []string{"**" + plain(row.Time) + "**<br>" + plain(row.At)}
 		for _, c := range row.Cells {
 			cells = append(cells, lines(r.threadCell(c)))

@@ -58,7 +58,7 @@ func writeMermaid(b *bytes.Buffer, r Run) error {
 	if len(names) > 0 {
 		d.note(d.all(), r.Language.Say("Owner ids are shown as the names of their threads."))
 	}
-	for i, e := range r.Events {
+	for i, e := range r.Events { // of which the diagram soon has enough
 		if b.Len() > maxMermaid {
 			d.close(r.Language.Say("the script has ended"))
 			d.note(d.all(), r.Language.Say("Cut here, %d events before the end: a diagram can hold no more.", len(r.Events)-i))

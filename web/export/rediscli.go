@@ -51,7 +51,7 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 		}
 	}
 	step, announced := 0, false
-	for _, e := range r.Events {
+	err := r.added(func(e trace.Event) {
 		if e.Step != step {
 			closeScript()
 			step, announced = e.Step, false
@@ -73,7 +73,7 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 					comment(text)
 				}
 			}
-			continue
+			return
 		}
 		if script != nil && !sameScript(*script, e) {
 			closeScript()
@@ -87,9 +87,9 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 			comment("[ " + c.Script)
 		}
 		fmt.Fprintf(b, "127.0.0.1:%d> %s\n%s\n", firstPort+max(c.Node, 1)-1, typed(c.Args), reply(c))
-	}
+	})
 	closeScript()
-	return nil
+	return err
 }
 
 func inScript(e trace.Event) bool {
@@ -104,10 +104,7 @@ func inScript(e trace.Event) bool {
 // not run out in it. Nodes become databases of the one Redis.
 func writeCommands(b *bytes.Buffer, r Run) error {
 	p := replay{b: b, key: r.Scenario.Lock.Key, nodes: map[int]*replayed{}, selected: 1}
-	for _, e := range r.Events {
-		p.event(e)
-	}
-	return nil
+	return r.added(p.event)
 }
 
 type replay struct {

@@ -23,8 +23,8 @@ func writeSVG(b *bytes.Buffer, r Run) error {
 		return errNoStyle
 	}
 	lanes := view.LanesOf(r.Scenario, r.Header.Owners)
-	for _, e := range r.Events {
-		lanes.Add(e)
+	if err := r.added(lanes.Add); err != nil {
+		return err
 	}
 	title := r.title()
 	if lanes.Len() > view.MaxLaneRows {

@@ -5,32 +5,36 @@ import (
 	"sync"
 )
 
-// How many events those who step may have on the server. Measured with a page
-// each: a branch of 20,000 events holds 82 MB with sixteen threads, 3 to 4 KB
-// an event, the rows and all that was possible at each move included.
+// How many bytes those who step, and the runs that are kept, may hold on the
+// server. Measured (BenchmarkHeldByASession): a scenario that has just been
+// opened holds 0.3 MB; a session with its page 4 KB an event with sixteen
+// threads, 14 KB with nine nodes as well, and some 60 MB at most, since
+// engine.MaxSize bounds it without its page.
 const (
-	EventsOfStepper = 16_000  // 66 MB at most: all branches together
-	EventsOfAddress = 160_000 // 640 MB: four hundred people at four hundred each
-	EventsOfAll     = 320_000 // 1.3 GB
+	BytesOfAddress = 640 << 20 // four hundred people at a thousand of the usual events each
+	BytesOfAll     = 1280 << 20
 )
 
-// Errors of Ledger.
+// Errors of Account.Hold.
 var (
-	ErrFull        = errors.New("this session holds as many events as it may")
-	ErrFullAddress = errors.New("those who step from this address hold as many events as they may")
-	ErrFullServer  = errors.New("those who step hold as many events as this server can keep")
+	ErrFullAddress = errors.New("those who step from this address hold as much as they may")
+	ErrFullServer  = errors.New("those who step hold as much as this server can keep")
 )
 
-// Ledger counts the events that stepping sessions hold. It is safe for
-// concurrent use.
+// Ledger counts the bytes that are held. It is safe for concurrent use.
 type Ledger struct {
+	ofAddress, ofAll int
+
 	mu        sync.Mutex
 	all       int
 	addresses map[string]int
 }
 
-// NewLedger returns a ledger on which nothing is held.
-func NewLedger() *Ledger { return &Ledger{addresses: map[string]int{}} }
+// NewLedger returns a ledger on which nothing is held, and one address may hold
+// so many bytes, all together so many.
+func NewLedger(ofAddress, ofAll int) *Ledger {
+	return &Ledger{ofAddress: ofAddress, ofAll: ofAll, addresses: map[string]int{}}
+}
 
 // Account is what one session holds. It belongs to one goroutine.
 type Account struct {
@@ -42,28 +46,36 @@ type Account struct {
 // Open opens the account of a session from an address. Close ends it.
 func (l *Ledger) Open(address string) *Account { return &Account{of: l, address: address} }
 
-// Hold notes that the session holds so many events now. Where that is more than
-// it may, it fails with ErrFull, ErrFullAddress or ErrFullServer: then the
+// Held is how many bytes are held in all.
+func (l *Ledger) Held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.all
+}
+
+// Address is whose account it is.
+func (a *Account) Address() string { return a.address }
+
+// Hold notes that the session holds so many bytes now. Where that is more than
+// its address or the server may, it fails with a *LimitError, of megabytes: the
 // session should hold no more. What it holds already is counted all the same,
 // as it is there.
-func (a *Account) Hold(events int) error {
+func (a *Account) Hold(bytes int) error {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()
-	more := events - a.held
-	a.held = events
+	more := bytes - a.held
+	a.held = bytes
 	a.of.all += more
 	if a.of.addresses[a.address] += more; a.of.addresses[a.address] == 0 {
 		delete(a.of.addresses, a.address)
 	}
 	switch {
-	case events == 0:
+	case bytes == 0:
 		return nil
-	case events > EventsOfStepper:
-		return ErrFull
-	case a.of.addresses[a.address] > EventsOfAddress:
-		return ErrFullAddress
-	case a.of.all > EventsOfAll:
-		return ErrFullServer
+	case a.of.addresses[a.address] > a.of.ofAddress:
+		return &LimitError{ErrFullAddress, a.of.ofAddress >> 20}
+	case a.of.all > a.of.ofAll:
+		return &LimitError{ErrFullServer, a.of.ofAll >> 20}
 	default:
 		return nil
 	}

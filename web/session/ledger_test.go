@@ -7,38 +7,30 @@ import (
 	"relock/web/session"
 )
 
-func TestLedgerBoundsSessionAddressAndServer(t *testing.T) {
-	l := session.NewLedger()
+func TestLedgerBoundsAddressAndServer(t *testing.T) {
+	l := session.NewLedger(10<<20, 16<<20)
 	one := l.Open("a")
-	if err := one.Hold(session.EventsOfStepper); err != nil {
-		t.Error(err)
-	}
-	if err := one.Hold(session.EventsOfStepper + 1); !errors.Is(err, session.ErrFull) {
-		t.Errorf("one more: %v", err)
-	}
-	if err := one.Hold(10); err != nil { // a branch was dropped
-		t.Error(err)
-	}
-	fill := func(address string, events int, want error) {
+	hold := func(a *session.Account, mb int, want error) {
 		t.Helper()
-		for events > 0 {
-			n := min(events, session.EventsOfStepper)
-			if err := l.Open(address).Hold(n); !errors.Is(err, want) {
-				t.Fatalf("%d left of %s: %v, want %v", events, address, err, want)
-			}
-			events -= n
+		err := a.Hold(mb << 20)
+		var limit *session.LimitError
+		if !errors.Is(err, want) || want != nil && !errors.As(err, &limit) {
+			t.Errorf("%d MB: %v, want %v", mb, err, want)
 		}
 	}
-	fill("a", session.EventsOfAddress-10, nil)
-	fill("a", 1, session.ErrFullAddress)
-	fill("b", session.EventsOfAll-session.EventsOfAddress-1, nil)
+	hold(one, 10, nil)
+	hold(one, 11, session.ErrFullAddress)
+	hold(one, 10, nil) // a branch was dropped
+	two := l.Open("a")
+	hold(two, 1, session.ErrFullAddress)
+	two.Close()
+	hold(l.Open("b"), 6, nil)
 	last := l.Open("c")
-	if err := last.Hold(1); !errors.Is(err, session.ErrFullServer) {
-		t.Errorf("beyond all: %v", err)
-	}
+	hold(last, 1, session.ErrFullServer)
 	last.Close()
 	one.Close()
-	if err := l.Open("d").Hold(5); err != nil {
-		t.Errorf("after others left: %v", err)
+	hold(l.Open("d"), 10, nil)
+	if held := l.Held(); held != 16<<20 {
+		t.Errorf("%d held", held)
 	}
 }

@@ -3,9 +3,11 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -15,9 +17,12 @@ import (
 
 	"relock/engine"
 	"relock/engine/panics"
+	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/hub"
+	"relock/web/turn"
+	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -33,8 +38,8 @@ var (
 
 // LimitError is an error of Start, Allow or Enter with the limit that was met.
 type LimitError struct {
-	Why   error // ErrTooFast, ErrTooMany, ErrTooManyOwn, ErrSteppingOwn or ErrStepping
-	Limit int   // how many there may be
+	Why   error // ErrTooFast, ErrTooMany, ErrTooManyOwn, ErrSteppingOwn, ErrStepping, ErrFullAddress or ErrFullServer
+	Limit int   // how many there may be; of the last two, megabytes
 }
 
 func (e *LimitError) Error() string { return fmt.Sprintf("%v (%d)", e.Why, e.Limit) }
@@ -47,10 +52,10 @@ type Limits struct {
 	RunningPerAddress int           // and from one address
 	StartsPerMinute   int           // runs started from one address
 	Kept              int           // runs kept, ended ones too; the oldest ended one goes first
-	KeptEvents        int           // events of all ended runs that are kept: some 3 KB each
+	KeptBytes         int           // that all runs may hold, those going on too; one address' two thirds of that: see Session.size
 	Idle              time.Duration // a run that nobody looked at for so long is forgotten
 	Longest           time.Duration // a run that takes longer is stopped
-	Stepping          int           // scenarios stepped through at once, in all: some 300 KB each
+	Stepping          int           // scenarios stepped through at once, in all: 0.3 MB each at first, 60 MB at most, and together BytesOfAll
 	SteppingAddress   int           // and from one address
 }
 
@@ -59,7 +64,7 @@ type Limits struct {
 // something besides.
 func DefaultLimits() Limits {
 	return Limits{
-		Running: 512, RunningPerAddress: 400, StartsPerMinute: 900, Kept: 1000, KeptEvents: 200_000,
+		Running: 512, RunningPerAddress: 400, StartsPerMinute: 900, Kept: 1000, KeptBytes: 600 << 20,
 		Idle: 30 * time.Minute, Longest: 10 * time.Minute, Stepping: 1024, SteppingAddress: 400,
 	}
 }
@@ -73,6 +78,9 @@ type Encode func(events []trace.Event, ended bool) (rows, picture []byte, err er
 // Registry keeps sessions. It is safe for concurrent use.
 type Registry struct {
 	limits Limits
+	held   *Ledger // by runs
+	onHeld func(address string)
+	turns  *turn.Turns     // unlimited ones unless there are others
 	ctx    context.Context //nolint:containedctx // the lifetime of all runs, ended by Close
 	stop   context.CancelCauseFunc
 	runs   sync.WaitGroup
@@ -92,7 +100,8 @@ type Registry struct {
 func NewRegistry(limits Limits) *Registry {
 	ctx, stop := context.WithCancelCause(context.Background())
 	r := &Registry{
-		limits: limits, ctx: ctx, stop: stop,
+		limits: limits, ctx: ctx, stop: stop, turns: turn.New(math.MaxInt, math.MaxInt),
+		held:     NewLedger(limits.KeptBytes/3*2, limits.KeptBytes),
 		sessions: map[string]*Session{}, starts: map[string]*rate.Limiter{}, stepping: map[string]int{},
 	}
 	r.runs.Go(r.forget)
@@ -106,6 +115,9 @@ type Session struct {
 	Slow     int                // times, at least 1
 	visitor  string
 	address  string
+	account  *Account
+	stop     context.CancelCauseFunc
+	grown    func() // is called, without a lock, when it may hold more
 	encoder  Encoder
 	panicked func(*panics.Error)
 
@@ -115,6 +127,7 @@ type Session struct {
 	shown     int  // seq of the last event that they have
 	steered   bool // they have been told how the threads are steered
 	over      bool // they have been told that the run has ended
+	events    int  // bytes that its events take
 	closed    int  // the code with which they were closed, 0 before
 
 	mu    sync.Mutex
@@ -128,6 +141,7 @@ type audience struct {
 	encode  Encode
 	hub     *hub.Hub
 	frames  []frame
+	bytes   int    // of the frames
 	picture []byte // the newest, nil before the first
 	latest  []byte // the frame of how the threads are steered, nil before the first
 }
@@ -166,8 +180,16 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	}
 	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest,
 		fmt.Errorf("it took longer than %v", r.limits.Longest))
+	ctx, stop := context.WithCancelCause(ctx)
+	work := r.turns.SeatLater(v.Address)
+	ctx = pause.With(ctx, work.Pause)
+	o.Turn = func(ctx context.Context) (func(), error) {
+		err := r.turns.TakeLater(ctx, v.Address)
+		return func() { r.turns.Done(v.Address) }, err
+	}
 	run, err := engine.Start(ctx, sc, o)
 	if err != nil {
+		stop(nil)
 		cancel()
 		return nil, fmt.Errorf("session: %w", err)
 	}
@@ -175,13 +197,20 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 		Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, encoder: encoder, panicked: r.Panicked,
 		audiences: map[words.Language]*audience{}, seen: time.Now(),
 	}
+	s.account, s.stop = r.held.Open(v.Address), stop
+	s.grown = func() { r.weigh(s) }
 	r.sessions[run.ID()] = s
 	ended := make(chan struct{})
 	r.runs.Go(func() {
 		defer close(ended)
 		defer cancel()
-		s.guarded(s.pump)
+		defer stop(nil)
+		s.guarded(func() { s.pump(r.ctx, r.turns.SeatLater(v.Address)) })
 		s.report(s.Run.Wait())
+	})
+	r.runs.Go(func() {
+		_ = run.Wait() // its log says how it ended
+		work.Done()
 	})
 	r.runs.Go(func() {
 		for {
@@ -218,6 +247,15 @@ func (s *Session) report(err error) {
 		s.panicked(p)
 	}
 }
+
+// TakeTurns has runs work, and their frames be made, in these turns of their
+// visitors' addresses; before that they do so at once. It is called before Start.
+func (r *Registry) TakeTurns(turns *turn.Turns) { r.turns = turns }
+
+// OnHeld has f be called, with the visitor's address, when a run is stopped
+// because runs hold as much as they may. It is called before Start; f must not
+// block.
+func (r *Registry) OnHeld(f func(address string)) { r.onHeld = f }
 
 // Owned tells whether that visitor started the run, and so may steer it.
 func (s *Session) Owned(visitor string) bool { return visitor != "" && visitor == s.visitor }
@@ -353,22 +391,83 @@ func (r *Registry) Closed() bool {
 	return r.closed
 }
 
-// makeRoom drops ended runs, the one first that was not looked at for longest.
+// makeRoom drops ended runs while there are too many. The caller holds mu.
 func (r *Registry) makeRoom(over []*Session) {
-	events := 0
+	for len(over) > 0 && len(r.sessions) >= r.limits.Kept {
+		i := leastMissed(over)
+		r.drop(over[i])
+		over = slices.Delete(over, i, i+1)
+	}
+}
+
+// leastMissed is the place of an ended run of the address that has most of
+// them, so that a flood from one takes nobody else's: the one that was not
+// looked at for longest.
+func leastMissed(over []*Session) int {
+	runs := map[string]int{}
 	for _, s := range over {
-		events += s.Run.Log().Len()
+		runs[s.address]++
 	}
-	slices.SortFunc(over, func(a, b *Session) int {
-		_, seenA := a.state()
-		_, seenB := b.state()
-		return seenA.Compare(seenB)
-	})
-	for len(over) > 0 && (len(r.sessions) >= r.limits.Kept || events > r.limits.KeptEvents) {
-		delete(r.sessions, over[0].Run.ID())
-		events -= over[0].Run.Log().Len()
-		over = over[1:]
+	at := 0
+	for i, s := range over {
+		_, seen := s.state()
+		_, longest := over[at].state()
+		if c := cmp.Compare(runs[s.address], runs[over[at].address]); c > 0 || c == 0 && seen.Before(longest) {
+			at = i
+		}
 	}
+	return at
+}
+
+// drop forgets a run. The caller holds mu.
+func (r *Registry) drop(s *Session) {
+	delete(r.sessions, s.Run.ID())
+	s.account.Close()
+}
+
+// weigh notes what a run holds now. Where that is too much, ended ones are
+// dropped, of its own address if that is what holds too much; if that does not
+// help, it is stopped.
+func (r *Registry) weigh(s *Session) {
+	size := s.size()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.sessions[s.Run.ID()] != s {
+		return // it was dropped
+	}
+	for {
+		err := s.account.Hold(size)
+		if err == nil {
+			return
+		}
+		var over []*Session
+		for _, one := range r.sessions {
+			if ended, _ := one.state(); ended && one != s && (one.address == s.address || !errors.Is(err, ErrFullAddress)) {
+				over = append(over, one)
+			}
+		}
+		if len(over) == 0 {
+			s.stop(engine.ErrHeld)
+			if r.onHeld != nil {
+				r.onHeld(s.address)
+			}
+			return
+		}
+		r.drop(over[leastMissed(over)])
+	}
+}
+
+// size is about how many bytes the run holds: 1 to 4 KB an event, and for each
+// language in which somebody has looked at it what view.EventSize says, and the
+// frames.
+func (s *Session) size() int {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	size := s.events
+	for _, a := range s.audiences {
+		size += a.bytes + s.shown*view.EventSize(s.Scenario)
+	}
+	return size
 }
 
 // Get returns the session of a run and notes that somebody looked at it.
@@ -412,10 +511,10 @@ func (r *Registry) forget() {
 func (r *Registry) forgetBefore(then time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for id, s := range r.sessions {
+	for _, s := range r.sessions {
 		over, seen := s.state()
 		if over && s.Viewers() == 0 && seen.Before(then) {
-			delete(r.sessions, id)
+			r.drop(s)
 		}
 	}
 	for address, l := range r.starts {
@@ -475,8 +574,9 @@ func made(data []byte, err error) []byte {
 	return data
 }
 
-// pump shows new events, all that there are in one frame.
-func (s *Session) pump() {
+// pump shows new events, all that there are in one frame. Frames are made in
+// turn, until ctx ends.
+func (s *Session) pump(ctx context.Context, seat *turn.Seat) {
 	seq := 0
 	for {
 		events, closed, err := s.Run.Log().Wait(context.Background(), seq)
@@ -485,17 +585,27 @@ func (s *Session) pump() {
 		}
 		seq += len(events)
 		over := len(events) == 0 && closed
-		s.show(events, over)
+		s.showInTurn(ctx, seat, events, over)
+		s.grown()
 		if over {
 			return
 		}
 	}
 }
 
+func (s *Session) showInTurn(ctx context.Context, seat *turn.Seat, events []trace.Event, over bool) {
+	_ = seat.Take(ctx) // ended: the last frames are made at once
+	defer seat.Done()
+	s.show(events, over)
+}
+
 func (s *Session) show(events []trace.Event, over bool) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	s.shown += len(events)
+	for _, e := range events {
+		s.events += e.Size()
+	}
 	for _, a := range s.audiences {
 		a.add(s.shown, events, over)
 	}
@@ -513,6 +623,7 @@ func (a *audience) add(last int, events []trace.Event, over bool) {
 	data, picture, err := a.encode(events, over)
 	data = made(data, err)
 	a.frames = append(a.frames, frame{last, data})
+	a.bytes += len(data)
 	if picture != nil {
 		a.picture = picture
 		_ = a.hub.Publish(picture, data) // closed: nobody is there
@@ -549,6 +660,7 @@ func (s *Session) audience(l words.Language) *audience {
 // run has ended is always among them. Of a run that a panic has ended there are
 // none.
 func (s *Session) Join(seq int, l words.Language) (backlog [][]byte, viewer *hub.Subscriber) {
+	defer s.grown() // in a language in which nobody has looked at it before
 	s.guarded(func() { backlog, viewer = s.join(seq, l) })
 	if viewer == nil {
 		broken := hub.New()

@@ -198,16 +198,67 @@ func TestARunIsStoppedWhileItBegins(t *testing.T) {
 	}
 }
 
-func TestKeptEventsAreBounded(t *testing.T) {
+// What runs hold is bounded in bytes: the oldest of their address goes first, and
+// one that is too large by itself is stopped.
+func TestWhatRunsHoldIsBounded(t *testing.T) {
 	limits := DefaultLimits()
-	limits.KeptEvents = 1
+	limits.KeptBytes = 300 << 10
 	r := NewRegistry(limits)
 	defer r.Close()
+	held := ""
+	r.OnHeld(func(address string) { held = address })
+	sc, err := scenario.Parse([]byte(short))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := r.Start(Visitor{"there", "you"}, sc, engine.Options{}, sequences{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow(t, other)
 	first := start(t, r, short, engine.Options{})
 	follow(t, first)
-	start(t, r, short, engine.Options{})
-	if _, ok := r.Get(first.Run.ID()); ok {
-		t.Error("a run beyond the bound is kept")
+	for range 100 {
+		follow(t, start(t, r, short, engine.Options{}))
+	}
+	if _, ok := r.Get(first.Run.ID()); ok || r.Count().Kept < 5 || r.Count().Kept > 50 {
+		t.Errorf("the first is kept: %v, of %d", ok, r.Count().Kept)
+	}
+	if _, ok := r.Get(other.Run.ID()); !ok {
+		t.Error("somebody else's was dropped")
+	}
+	if held != "" || r.held.Held() > limits.KeptBytes {
+		t.Errorf("%q, %d bytes held", held, r.held.Held())
+	}
+	long := start(t, r, "lock: {lease: 30ms, watchdog: 1ms}\nthreads: [{name: A, work: 10s}]", engine.Options{})
+	if err := long.Run.Wait(); !errors.Is(err, engine.ErrHeld) || held != "here" {
+		t.Errorf("ended with %v, told of %q", err, held)
+	}
+}
+
+// A flood from one address takes nobody else's runs.
+func TestWhoHasMostRunsLosesOne(t *testing.T) {
+	limits := DefaultLimits()
+	limits.Kept = 4
+	r := NewRegistry(limits)
+	defer r.Close()
+	sc, err := scenario.Parse([]byte(short))
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := r.Start(Visitor{"there", "you"}, sc, engine.Options{}, sequences{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	follow(t, other)
+	for range 10 {
+		follow(t, start(t, r, short, engine.Options{}))
+	}
+	if _, ok := r.Get(other.Run.ID()); !ok {
+		t.Error("the only run of another address is gone")
+	}
+	if n := r.Count().Kept; n != limits.Kept {
+		t.Errorf("%d kept", n)
 	}
 }
 

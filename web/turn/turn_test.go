@@ -15,7 +15,7 @@ import (
 // for one piece of work and not for a hundred.
 func TestWhoAsksLittleIsNotHeldUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := turn.New(2)
+		turns := turn.New(2, 1)
 		work := func(address string) time.Duration {
 			began := time.Now()
 			if err := turns.Take(t.Context(), address); err != nil {
@@ -46,7 +46,7 @@ func TestWhoAsksLittleIsNotHeldUp(t *testing.T) {
 
 func TestTurnsGoRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := turn.New(1)
+		turns := turn.New(1, 1)
 		if err := turns.Take(t.Context(), "x"); err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestTurnsGoRound(t *testing.T) {
 
 func TestPauseAndLeaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		turns := turn.New(1)
+		turns := turn.New(1, 1)
 		if err := turns.Take(t.Context(), "a"); err != nil {
 			t.Fatal(err)
 		}
@@ -102,6 +102,92 @@ func TestPauseAndLeaving(t *testing.T) {
 				t.Error(err)
 			}
 			turns.Done("d")
+		}
+	})
+}
+
+func TestASeatStandsAsideWhileItWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turn.New(1, 1)
+		seat := turns.Seat("a")
+		if err := seat.Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		worked := make(chan string, 3)
+		other := func(name string) {
+			if turns.Take(t.Context(), name) == nil {
+				worked <- name
+				turns.Done(name)
+			}
+		}
+		go other("b")
+		synctest.Wait()
+		if err := seat.Pause(t.Context()); err != nil || len(worked) != 0 { // it has just begun
+			t.Errorf("%v, others worked %d times", err, len(worked))
+		}
+		time.Sleep(time.Second)
+		if err := seat.Pause(t.Context()); err != nil || len(worked) != 1 {
+			t.Errorf("after a second: %v, others worked %d times", err, len(worked))
+		}
+		seat.Away(t.Context(), func() {
+			go other("c")
+			synctest.Wait()
+			if len(worked) != 2 {
+				t.Error("away with the turn")
+			}
+		})
+		go other("d")
+		synctest.Wait()
+		if len(worked) != 2 {
+			t.Error("back without a turn")
+		}
+		seat.Done()
+		seat.Done()
+		synctest.Wait()
+		if len(worked) != 3 {
+			t.Error("done, and nobody else goes on")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := seat.Pause(ctx); err != nil { // it takes one
+			t.Error(err)
+		}
+		time.Sleep(time.Second)
+		cancel()
+		if err := seat.Pause(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("left: %v", err)
+		}
+		if err := turns.Take(t.Context(), "e"); err != nil { // it was given back, once
+			t.Error(err)
+		}
+	})
+}
+
+// What goes on by itself has every fourth turn of its address while people wait.
+func TestPeopleComeFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turn.New(1, 1)
+		if err := turns.Take(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		order := ""
+		work := func(name string, take func(context.Context, string) error) {
+			for range 6 {
+				go func() {
+					if err := take(t.Context(), "a"); err != nil {
+						t.Error(err)
+					}
+					order += name
+					turns.Done("a")
+				}()
+			}
+			synctest.Wait()
+		}
+		work("r", turns.TakeLater)
+		work("p", turns.Take)
+		turns.Done("a")
+		synctest.Wait()
+		if order != "ppprppprrrrr" {
+			t.Errorf("in the order %s", order)
 		}
 	})
 }

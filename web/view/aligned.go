@@ -160,19 +160,22 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 // each list is kept.
 func rows(lists [][]progress) []AlignedRow {
 	var order []string
-	for _, list := range lists {
+	places := make([]map[string]int, len(lists)) // of each name in its list
+	for n, list := range lists {
 		names := make([]string, len(list))
+		places[n] = make(map[string]int, len(list))
 		for i, p := range list {
 			names[i] = p.what
+			places[n][p.what] = i
 		}
 		order = merge(order, names)
 	}
 	out := make([]AlignedRow, 0, len(order))
 	for _, what := range order {
 		row := AlignedRow{What: what}
-		for _, list := range lists {
-			i := slices.IndexFunc(list, func(p progress) bool { return p.what == what })
-			if i < 0 {
+		for n, list := range lists {
+			i, ok := places[n][what]
+			if !ok {
 				row.Cells = append(row.Cells, AlignedCell{Tone: Quiet})
 				continue
 			}
@@ -189,16 +192,24 @@ func rows(lists [][]progress) []AlignedRow {
 // merge puts b into a. Names of both keep a's order; each other name of b
 // comes right after the one that precedes it in b.
 func merge(a, b []string) []string {
+	place := make(map[string]int, len(a))
+	for i, name := range a {
+		place[name] = i
+	}
+	after := make([][]string, len(a)+1) // names of b alone, before each of a
 	at := 0
 	for _, name := range b {
-		if i := slices.Index(a, name); i >= 0 {
+		if i, ok := place[name]; ok {
 			at = max(at, i+1)
 			continue
 		}
-		a = slices.Insert(a, at, name)
-		at++
+		after[at] = append(after[at], name)
 	}
-	return a
+	out := make([]string, 0, len(a)+len(b))
+	for i, name := range a {
+		out = append(append(out, after[i]...), name)
+	}
+	return append(out, after[len(a)]...)
 }
 
 // markFirst finds the difference that came before all others.

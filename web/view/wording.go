@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
@@ -143,6 +144,8 @@ func endOfRun(l words.Language, text string) string {
 		return l.Say("The run was ended by a mistake in this program. It has been written down.")
 	case limited:
 		return l.Say("The run was ended: it took longer than %s", limit)
+	case text == engine.ErrHeld.Error():
+		return l.Say("The run was ended: the runs that are kept here take as much memory as they may; try again in a while, or run less")
 	case strings.HasPrefix(text, run.ErrRedis.Error()):
 		return l.Say("The run was ended: Redis serves it no more (%s), and nothing can be said of what it left unanswered", reason(l, Failure{Error: text}))
 	case atLimit(text):

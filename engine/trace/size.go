@@ -1,0 +1,73 @@
+package trace
+
+import "unsafe"
+
+// Size is about how many bytes of memory the event takes: itself, in a list
+// that grows, and what it alone refers to. Its texts count as far as they may
+// be large. It was measured with the dearest scenarios (BenchmarkHeld…).
+func (e Event) Size() int {
+	size := int(unsafe.Sizeof(e))*5/4 + e.Key.size() + mapSize(len(e.Belief)) + len(e.Leaving)*stringSize
+	for _, k := range e.Nodes {
+		size += int(unsafe.Sizeof(k)) + k.size()
+	}
+	switch b := e.Body.(type) {
+	case Command:
+		size += int(unsafe.Sizeof(b)) + len(b.Error) + valueSize(b.Reply)
+		for _, a := range b.Args {
+			size += stringSize + len(a)
+		}
+	case Outcome:
+		size += int(unsafe.Sizeof(b)) + len(b.Error)
+	case End:
+		size += int(unsafe.Sizeof(b)) + len(b.Error)
+	case Violation:
+		size += int(unsafe.Sizeof(b)) + len(b.Detail) + len(b.Events)*8
+	default:
+		size += bodySize
+	}
+	return size
+}
+
+// Sizes in bytes.
+const (
+	stringSize = 16
+	bodySize   = 128 // of a body that has no lists
+	groupSlots = 8   // of a map's group
+	slotSize   = 33  // of a map from text to text
+	mapHead    = 48
+)
+
+// size is that of what k refers to.
+func (k KeyState) size() int {
+	if k.Fields == nil {
+		return 0
+	}
+	return mapSize(len(k.Fields))
+}
+
+// mapSize is that of a map with n entries: its groups are half to nearly full.
+func mapSize(n int) int {
+	if n == 0 {
+		return 0
+	}
+	slots := groupSlots
+	for slots*7/8 < n && slots != n {
+		slots *= 2
+	}
+	return mapHead + slots*slotSize
+}
+
+func valueSize(v any) int {
+	switch v := v.(type) {
+	case string:
+		return stringSize + len(v)
+	case []any:
+		size := 24
+		for _, one := range v {
+			size += stringSize + valueSize(one)
+		}
+		return size
+	default:
+		return 8
+	}
+}

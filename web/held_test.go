@@ -1,0 +1,118 @@
+package web_test
+
+import (
+	"runtime"
+	"testing"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// heap is what is held, after what nobody holds has gone.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // far below
+}
+
+func parsed(tb testing.TB, text string) *scenario.Scenario {
+	tb.Helper()
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return sc
+}
+
+// stepped steps through a scenario until it has so many events, with a page.
+func stepped(tb testing.TB, sc *scenario.Scenario, events int) (*engine.Session, *view.Film) {
+	tb.Helper()
+	s, err := engine.Open(tb.Context(), sc)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	b := s.Branches()[0]
+	film, told := view.NewFilm(words.English, sc, b.Header.Owners), 0
+	for len(b.Events) < events && !b.Positions[len(b.Positions)-1].Over {
+		if _, err := s.Step(tb.Context(), 0); err != nil {
+			tb.Log(err)
+			break
+		}
+		for _, e := range b.Events[told:] {
+			film.Add(e)
+		}
+		told = len(b.Events)
+	}
+	film.Frames()
+	return s, film
+}
+
+// dear are scenarios of which each event takes much, in several ways.
+func dear() map[string]string {
+	return map[string]string{
+		"two threads": twoText, "sixteen": crowd(dearestSteps), "armed": crowd(dearestSteps) + armedFaults(), "redlock": crowd(dearestRedlock),
+		"three nodes": "lock: {protocol: redlock, nodes: 3, lease: 30ms, watchdog: 1ms}\ndefaults: {repeat: 100}\nthreads: [{name: A}, {name: B}, {name: C}]",
+		"deep":        crowd("lock: {protocol: reentrant-fair, lease: 3ms, watchdog: 1ms}\ndefaults: {repeat: 100, work: 1ms, depth: 16}\n"),
+	}
+}
+
+// holding is what a session of sc takes with its page and without, in bytes of
+// the heap.
+func holding(tb testing.TB, sc *scenario.Scenario, events int) (s *engine.Session, with, without int64) {
+	tb.Helper()
+	warm, _ := stepped(tb, sc, 10)
+	warm.Close()
+	before := heap()
+	s, film := stepped(tb, sc, events)
+	with = heap() - before
+	runtime.KeepAlive(film)
+	without = heap() - before
+	runtime.KeepAlive(s)
+	return s, with, without
+}
+
+// What limits count is what is there.
+func TestASessionIsAsLargeAsItSays(t *testing.T) {
+	for name, text := range dear() {
+		sc := parsed(t, text)
+		s, with, without := holding(t, sc, 1500)
+		if part := float64(s.Size()) / float64(without); part < .5 || part > 2 {
+			t.Errorf("%s: it says %d KB and takes %d", name, s.Size()>>10, without>>10)
+		}
+		all := s.Size() + len(s.Branches()[0].Events)*view.EventSize(sc)
+		if part := float64(all) / float64(with); part < .5 || part > 2 {
+			t.Errorf("%s with its page: %d KB counted, it takes %d", name, all>>10, with>>10)
+		}
+		s.Close()
+	}
+}
+
+func BenchmarkHeldByASession(b *testing.B) {
+	for name, text := range dear() {
+		b.Run(name, func(b *testing.B) {
+			for range b.N {
+				s, with, without := holding(b, parsed(b, text), 4000)
+				one := s.Branches()[0]
+				n := float64(len(one.Events))
+				b.ReportMetric(float64(with)/n, "B/event")
+				b.ReportMetric(float64(without)/n, "B/event-without-page")
+				b.ReportMetric(n/float64(len(one.Moves)+1), "events/move")
+				b.ReportMetric(float64(s.Size())/float64(without), "size/heap")
+				s.Close()
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func armedFaults() string {
+	text := "faults: ["
+	for range 40 {
+		text += "{thread: T0, at: work, level: 1, do: pause, for: 1h},"
+	}
+	return text + "]\n"
+}

@@ -1,0 +1,481 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"relock/engine/scenario"
+	"relock/web/link"
+)
+
+// The dearest scenarios that are legal: most events, most threads, most nodes.
+const (
+	dearestRedlock = "lock: {protocol: redlock, nodes: 9, lease: 30ms, watchdog: 1ms, retry: {times: 1000, interval: 1ms}}\n" +
+		"defaults: {repeat: 100, work: 1h}\n"
+	dearestSteps = "lock: {lease: 3ms, watchdog: 1ms, retry: {times: 1000, interval: 1ms}}\n" +
+		"defaults: {repeat: 100, work: 1h}\n"
+	dearestWall = "lock: {lease: 1s, watchdog: 1ms, retry: {times: 1000, interval: 1ms}}\n" +
+		"defaults: {repeat: 100, work: 1ms}\n"
+)
+
+// crowd is the text of a scenario with all the threads that there may be.
+func crowd(text string) string {
+	var names []string
+	for i := range scenario.MaxThreads {
+		names = append(names, fmt.Sprintf("{name: T%d}", i))
+	}
+	return text + "threads: [" + strings.Join(names, ", ") + "]\n"
+}
+
+// attacked is a server as a process of its own.
+type attacked struct {
+	base string
+	pid  int
+}
+
+// built is the playground as a program, in a folder that lasts as long as b.
+func built(b *testing.B) string {
+	b.Helper()
+	binary := filepath.Join(b.TempDir(), "playground")
+	if out, err := exec.CommandContext(b.Context(), "go", "build", "-o", binary, "relock/cmd/playground").CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
+// serveApart serves the playground.
+func serveApart(b *testing.B, binary string) attacked {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), binary, "-addr", "127.0.0.1:0", "-log-level", "error")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		b.Fatal(err)
+	}
+	cmd.Stderr = os.Stderr
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(line, "http://")
+	host, _, _ := strings.Cut(rest, "/")
+	return attacked{"http://" + host, cmd.Process.Pid}
+}
+
+// memory is the resident set of the server, in MB.
+func (a attacked) memory() float64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.pid))
+	if err != nil {
+		return 0
+	}
+	var kb float64
+	_, rest, _ := strings.Cut(string(status), "VmRSS:")
+	_, _ = fmt.Sscan(rest, &kb)
+	return kb / 1024
+}
+
+// visitor comes from an address of its own.
+type visitor struct {
+	attacked
+
+	http   *http.Client
+	dialer *websocket.Dialer
+}
+
+func (a attacked) from(ip string) visitor {
+	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	return visitor{a, &http.Client{
+		Transport:     &http.Transport{DialContext: d.DialContext, MaxIdleConnsPerHost: 100},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}, &websocket.Dialer{NetDialContext: d.DialContext, EnableCompression: true}}
+}
+
+// send asks for a path, reads the answer to its end, and returns its status and
+// where it leads.
+func (v visitor) send(ctx context.Context, method, path, kind string, body []byte) (status int, location string, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, v.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	res, err := v.http.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+	_, err = io.Copy(io.Discard, res.Body)
+	return res.StatusCode, res.Header.Get("Location"), err
+}
+
+func (v visitor) post(ctx context.Context, path string, form url.Values) (location string, err error) {
+	_, location, err = v.send(ctx, http.MethodPost, path, "application/x-www-form-urlencoded", []byte(form.Encode()))
+	return location, err
+}
+
+func (v visitor) socket(ctx context.Context) (*websocket.Conn, error) {
+	conn, res, err := v.dialer.DialContext(ctx, "ws"+strings.TrimPrefix(v.base, "http")+"/play/socket?lang=en", nil)
+	if res != nil && res.Body != nil {
+		_ = res.Body.Close()
+	}
+	return conn, err
+}
+
+// ended waits until a run is over.
+func (a attacked) ended(b *testing.B, run string) {
+	b.Helper()
+	conn, res, err := websocket.DefaultDialer.DialContext(b.Context(), "ws"+strings.TrimPrefix(a.base, "http")+run+"/socket?lang=en", nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	_ = res.Body.Close()
+	defer func() { _ = conn.Close() }()
+	for err == nil {
+		_, _, err = conn.ReadMessage()
+	}
+}
+
+// errRefused is of a command that was answered with a sentence.
+var errRefused = errors.New("refused")
+
+// command has a socket carry out a command.
+func command(conn *websocket.Conn, c object) error {
+	if err := conn.WriteJSON(c); err != nil {
+		return err
+	}
+	for {
+		_, frame, err := conn.ReadMessage()
+		if err != nil {
+			return err
+		}
+		tail := frame[max(0, len(frame)-400):]
+		switch {
+		case bytes.Contains(tail, []byte(`"refused":`)):
+			return fmt.Errorf("%w: %s", errRefused, tail)
+		case bytes.Contains(tail, []byte(`"done":true`)):
+			return nil
+		}
+	}
+}
+
+// attack is one client's work, over and over. N is its number.
+type attack func(ctx context.Context, v visitor, n int) error
+
+// onSocket opens a socket and has it carry out commands, over and over.
+func onSocket(commands ...object) attack {
+	return func(ctx context.Context, v visitor, _ int) error {
+		conn, err := v.socket(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }()
+		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+		for _, c := range commands {
+			if err := command(conn, c); err != nil && !errors.Is(err, errRefused) {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// wholeLink is a link to a text's scenario, without a position.
+func wholeLink(b *testing.B, text string) []byte {
+	b.Helper()
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil {
+		b.Fatal(err)
+	}
+	open, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		b.Fatal(err)
+	}
+	whole, _, _ := strings.Cut(open, "~")
+	return []byte(whole)
+}
+
+// attacks are the worst that is legal.
+func attacks(b *testing.B, recorded string) map[string]attack {
+	b.Helper()
+	redlock, steps := crowd(dearestRedlock), crowd(dearestSteps)
+	lock := wholeLink(b, redlock)
+	forms := []string{
+		"faults: [" + strings.Repeat("{},", 16_000) + "]", "threads: [" + strings.Repeat("1,", 30_000) + "]", redlock + keys(7_000),
+	}
+	exports := func(formats ...string) attack {
+		return func(ctx context.Context, v visitor, n int) error {
+			_, _, err := v.send(ctx, http.MethodPost, "/export?format="+formats[n%len(formats)], "text/plain", lock)
+			return err
+		}
+	}
+	flood := func(store, text string) attack {
+		return func(ctx context.Context, v visitor, _ int) error {
+			_, err := v.post(ctx, "/runs", url.Values{"yaml": {text}, "store": {store}, "action": {"run"}})
+			return err
+		}
+	}
+	list := map[string]attack{
+		"exports": exports("svg", "csv", "md", "mermaid", "redis-cli", "redis-commands", "jsonl"),
+		"forms": func(ctx context.Context, v visitor, n int) error {
+			text := forms[n%len(forms)]
+			_, err := v.post(ctx, "/edit/scenario", url.Values{"yaml": {text}, "base": {text}, "action": {"show"}})
+			return err
+		},
+		"steppers": onSocket(object{"do": "open", "scenario": steps}, object{"do": "run", "to": "end"}, object{"do": "lanes"}, object{"do": "trace"}),
+		"locks": onSocket(object{"do": "open", "scenario": steps},
+			object{"do": "locks", "protocols": []string{"reentrant", "reentrant-notify", "reentrant-fair", "redlock"}}),
+		"replays": func(ctx context.Context, v visitor, _ int) error {
+			_, _, err := v.send(ctx, http.MethodPost, "/replay", "text/plain", lock)
+			return err
+		},
+		"runs":      flood("virtual", redlock),
+		"wall runs": flood("wall", crowd(dearestWall)),
+		"pages": func(ctx context.Context, v visitor, n int) error {
+			_, _, err := v.send(ctx, http.MethodGet, []string{"/", "/play", "/scenarios", "/locks", recorded + "?rows=all"}[n%5], "", nil)
+			return err
+		},
+		"traces": func(ctx context.Context, v visitor, _ int) error {
+			_, to, err := v.send(ctx, http.MethodPost, "/traces", "application/jsonl", largest(b))
+			if err == nil && to != "" {
+				_, _, err = v.send(ctx, http.MethodGet, to, "", nil)
+			}
+			return err
+		},
+		"slow": func(ctx context.Context, v visitor, n int) error {
+			if n%2 == 0 {
+				return slowBody(ctx, v)
+			}
+			return slowReader(ctx, v, lock)
+		},
+	}
+	singly := []attack{list["exports"], list["forms"], list["steppers"], list["locks"], list["replays"], list["runs"], list["wall runs"], list["pages"], list["traces"], list["slow"]}
+	list["mixed"] = func(ctx context.Context, v visitor, n int) error { return singly[n%len(singly)](ctx, v, n) }
+	return list
+}
+
+// slowBody sends a form a byte at a time.
+func slowBody(ctx context.Context, v visitor) error {
+	r, w := io.Pipe()
+	go func() {
+		tick := time.NewTicker(200 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				_ = w.CloseWithError(ctx.Err())
+				return
+			case <-tick.C:
+				if _, err := w.Write([]byte("a")); err != nil {
+					return
+				}
+			}
+		}
+	}()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, v.base+"/edit", r)
+	if err != nil {
+		return err
+	}
+	req.ContentLength = 1000
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := v.http.Do(req)
+	if err == nil {
+		_ = res.Body.Close()
+	}
+	_ = r.Close()
+	return err
+}
+
+// slowReader asks for what is large, and reads nothing.
+func slowReader(ctx context.Context, v visitor, lock []byte) error {
+	conn, err := v.http.Transport.(*http.Transport).DialContext(ctx, "tcp", strings.TrimPrefix(v.base, "http://"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	if _, err := fmt.Fprintf(conn, "POST /export?format=csv HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n\r\n%s", strings.TrimPrefix(v.base, "http://"), len(lock), lock); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// largest is the dearest trace that is taken: most events in most bytes.
+var largest = func() func(b *testing.B) []byte {
+	var once sync.Once
+	var text []byte
+	return func(b *testing.B) []byte {
+		once.Do(func() { text = largestTrace(b) })
+		return text
+	}
+}()
+
+func largestTrace(tb testing.TB) []byte {
+	tb.Helper()
+	sc, err := scenario.Parse([]byte("threads: [{name: A}]\n"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	head, err := sc.MarshalJSON()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var text bytes.Buffer
+	fmt.Fprintf(&text, `{"relock":1,"scenario":%s,"seed":1,"store":"embedded","clock":"virtual","owners":{"a":"A"}}`+"\n", head)
+	for n := 1; text.Len() < 8<<20-200; n++ {
+		fmt.Fprintf(&text, `{"seq":%d,"step":%d,"at_ms":%d,"thread":"A","kind":"wait","for_ms":1,"key":{"type":"none","pttl_ms":-2},"belief":{}}`+"\n", n, n, n)
+	}
+	return text.Bytes()
+}
+
+// latencies are of one kind of request.
+type latencies []time.Duration
+
+func (l latencies) at(part float64) time.Duration {
+	if len(l) == 0 {
+		return 0
+	}
+	slices.Sort(l)
+	return l[min(len(l)-1, int(part*float64(len(l))))]
+}
+
+// visit asks for a page and opens a scenario, at a person's pace, for so long,
+// and returns how long it took.
+func (v visitor) visit(b *testing.B, ctx context.Context, run string) (pages, opens latencies) {
+	b.Helper()
+	bundled := twoThreads().Get("yaml")
+	if bundled == "" {
+		b.Fatal("no scenario")
+	}
+	var both sync.WaitGroup
+	timed := func(into *latencies, every time.Duration, one func(n int) error) {
+		both.Go(func() {
+			tick := time.NewTicker(every)
+			defer tick.Stop()
+			for n := 0; ; n++ {
+				select {
+				case <-ctx.Done():
+					return
+				case <-tick.C:
+				}
+				began := time.Now()
+				if err := one(n); err != nil {
+					if ctx.Err() == nil {
+						b.Error(err)
+						return
+					}
+				}
+				*into = append(*into, time.Since(began)) // of one that has not ended, so far
+			}
+		})
+	}
+	paths := []string{"/", "/play", run}
+	timed(&pages, 40*time.Millisecond, func(n int) error {
+		status, _, err := v.send(ctx, http.MethodGet, paths[n%len(paths)], "", nil)
+		if err == nil && status != http.StatusOK {
+			return fmt.Errorf("%s: %d", paths[n%len(paths)], status)
+		}
+		return err
+	})
+	conn, err := v.socket(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	timed(&opens, 60*time.Millisecond, func(int) error { return command(conn, object{"do": "open", "scenario": bundled}) })
+	both.Wait()
+	return pages, opens
+}
+
+// An address does the worst that is legal with fifty clients at once; somebody
+// at another one looks at pages and opens scenarios. What counts is the ratio
+// to the same server without them: at most 10 (50 clients and the visitor are
+// on the same cores).
+func BenchmarkUnderAttack(b *testing.B) {
+	const clients, quietFor, attackFor = 50, 4 * time.Second, 8 * time.Second
+	names := []string{"exports", "forms", "steppers", "locks", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
+	binary := built(b)
+	for _, name := range names {
+		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {
+			for range b.N {
+				server := serveApart(b, binary)
+				other := server.from("127.0.0.3")
+				run, err := other.post(b.Context(), "/runs", twoThreads())
+				if err != nil || run == "" {
+					b.Fatal(run, err)
+				}
+				recorded, err := server.from("127.0.0.2").post(b.Context(), "/runs", url.Values{"yaml": {crowd(dearestSteps)}, "store": {"virtual"}, "action": {"run"}})
+				if err != nil || recorded == "" {
+					b.Fatal(recorded, err)
+				}
+				server.ended(b, recorded)
+				work := attacks(b, recorded)[name]
+				for range 3 { // warm up
+					_, _, _ = other.send(b.Context(), http.MethodGet, "/", "", nil)
+				}
+				ctx, end := context.WithTimeout(b.Context(), quietFor)
+				pages, opens := other.visit(b, ctx, run)
+				end()
+				ctx, end = context.WithTimeout(b.Context(), attackFor)
+				var hostile sync.WaitGroup
+				bad := server.from("127.0.0.2")
+				var mu sync.Mutex
+				done := 0
+				for n := range clients {
+					hostile.Go(func() {
+						for ctx.Err() == nil {
+							if err := work(ctx, bad, n); err == nil {
+								mu.Lock()
+								done++
+								mu.Unlock()
+							}
+						}
+					})
+				}
+				worsePages, worseOpens := other.visit(b, ctx, run)
+				report(b, "page", pages, worsePages)
+				report(b, "open", opens, worseOpens)
+				b.ReportMetric(float64(done), "attacks")
+				b.ReportMetric(server.memory(), "MB-after")
+				end()
+				hostile.Wait()
+			}
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+func report(b *testing.B, what string, quiet, worse latencies) {
+	b.Helper()
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	for name, part := range map[string]float64{"p50": .5, "p99": .99} {
+		b.ReportMetric(ms(quiet.at(part)), what+"-quiet-"+name+"-ms")
+		b.ReportMetric(ms(worse.at(part)), what+"-"+name+"-ms")
+	}
+	b.ReportMetric(ms(worse.at(.99))/max(ms(quiet.at(.99)), .001), what+"-p99-ratio")
+	b.ReportMetric(float64(len(worse)), what+"s")
+}
