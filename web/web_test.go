@@ -2,7 +2,6 @@ package web_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -216,22 +215,6 @@ lock: {lease: 200ms, retry: {times: 1000, interval: 25ms}}
 threads: [{name: A}, {name: B}]
 defaults: {depth: 2, repeat: 100, work: 10ms}
 `
-
-// checkLanes finds what is wrong with the lanes around a row of so many: more
-// or fewer than a page has of a long run, or not those on both sides of it.
-func checkLanes(t *testing.T, lanes string, row, of int) {
-	t.Helper()
-	const fewest, most, beside = 48, 96, 16
-	if n := strings.Count(lanes, " data-step="); n < min(fewest, of) || n > most {
-		t.Errorf("lanes around row %d of %d have %d rows", row, of, n)
-	}
-	at := min(max(row, 1), of)
-	for _, step := range []int{max(at-beside, 1), at, min(at+beside, of)} {
-		if !strings.Contains(lanes, fmt.Sprintf(` data-step="%d"`, step)) {
-			t.Errorf("lanes around row %d of %d are without row %d", row, of, step)
-		}
-	}
-}
 
 func TestTraceOfARun(t *testing.T) {
 	s := open(t, nil)
