@@ -217,6 +217,25 @@ threads: [{name: A}, {name: B}]
 defaults: {depth: 2, repeat: 100, work: 10ms}
 `
 
+func TestTheLanesOfALongRunComeInParts(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	path := s.run(t, twoThreads("base", longText, "yaml", longText))
+	frames := s.ended(t, path)
+	rows := frames[len(frames)-2].Rows
+	steps := rows[len(rows)-1].Step
+	for _, row := range []int{0, 1, 300, steps, steps + 1000} {
+		res, lanes := s.do(t, http.MethodGet, path+"/lanes?row="+strconv.Itoa(row), nil)
+		checkLanes(t, lanes, row, steps)
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("lanes around row %d: %d", row, res.StatusCode)
+		}
+	}
+	if res, _ := s.do(t, http.MethodGet, path+"/lanes?row=x", nil); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("lanes around row x: %d", res.StatusCode)
+	}
+}
+
 // checkLanes finds what is wrong with the lanes around a row of so many: more
 // or fewer than a page has of a long run, or not those on both sides of it.
 func checkLanes(t *testing.T, lanes string, row, of int) {

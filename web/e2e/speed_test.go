@@ -337,7 +337,7 @@ func usable(ctx context.Context, b testing.TB, address string) float64 {
 	}
 	do(ctx, b, chromedp.Navigate("about:blank"), chromedp.Navigate(address))
 	until(ctx, b, `window.usableAfter > 0`)
-	if _, err := chromedp.Call(ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: added.Identifier}); err != nil {
+	if _, err := chromedp.Call(ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams(added)); err != nil {
 		b.Fatal(err)
 	}
 	return get[float64](ctx, b, `window.usableAfter`)
