@@ -43,6 +43,7 @@ func TestMetricsCountWhatGoesOn(t *testing.T) {
 		`relock_runs_kept`:                                        "1",
 		`relock_runs_running`:                                     "0",
 		`relock_steppers`:                                         "1",
+		`relock_films_bytes`:                                      "0",
 		`relock_sockets{for="play"}`:                              "1",
 		`relock_refusals_total{limit="max-starts"}`:               "1",
 		`relock_refusals_total{limit="max-stepping-per-address"}`: "1",

@@ -442,10 +442,10 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 		return v, nil
 	}
 	part := *v.Part
-	part.All = path + "?rows=all"
+	all := path + "?rows=all"
 	q := r.URL.Query()
 	if q.Get("rows") != "all" {
-		part.Next = part.All
+		part.Next = all
 		v.Part = &part
 		return v, nil
 	}
@@ -474,7 +474,7 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 		next += len(p.Rows)
 	}
 	part.From, part.To = first+1, next
-	at := func(step int) string { return part.All + "&from=" + strconv.Itoa(step) }
+	at := func(step int) string { return all + "&from=" + strconv.Itoa(step) }
 	if first > 0 {
 		part.Previous = at(max(1, first+1-view.MaxWhole/portionRows*portionRows))
 	}

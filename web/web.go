@@ -109,7 +109,7 @@ func New(c Config) (*Server, error) {
 	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
 	s.sessions.TakeTurns(s.turns)
 	s.sessions.OnHeld(func(from string) { s.turnedAway(context.Background(), from, "max-kept-bytes") })
-	s.meter, s.refusals = newMeter(s.sessions), newRefusalLog(c.Log)
+	s.meter, s.refusals = newMeter(s.sessions, s.films), newRefusalLog(c.Log)
 	if c.External != nil {
 		c.External.Client().AddHook(redisMeter{s.meter})
 	}

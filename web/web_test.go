@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -215,6 +216,41 @@ lock: {lease: 200ms, retry: {times: 1000, interval: 25ms}}
 threads: [{name: A}, {name: B}]
 defaults: {depth: 2, repeat: 100, work: 10ms}
 `
+
+func TestTheLanesOfALongRunComeInParts(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	path := s.run(t, twoThreads("base", longText, "yaml", longText))
+	frames := s.ended(t, path)
+	rows := frames[len(frames)-2].Rows
+	steps := rows[len(rows)-1].Step
+	for _, row := range []int{0, 1, 300, steps, steps + 1000} {
+		res, lanes := s.do(t, http.MethodGet, path+"/lanes?row="+strconv.Itoa(row), nil)
+		checkLanes(t, lanes, row, steps)
+		if res.StatusCode != http.StatusOK {
+			t.Errorf("lanes around row %d: %d", row, res.StatusCode)
+		}
+	}
+	if res, _ := s.do(t, http.MethodGet, path+"/lanes?row=x", nil); res.StatusCode != http.StatusBadRequest {
+		t.Errorf("lanes around row x: %d", res.StatusCode)
+	}
+}
+
+// checkLanes finds what is wrong with the lanes around a row of so many: more
+// or fewer than a page has of a long run, or not those on both sides of it.
+func checkLanes(t *testing.T, lanes string, row, of int) {
+	t.Helper()
+	const fewest, most, beside = 48, 96, 16
+	if n := strings.Count(lanes, " data-step="); n < min(fewest, of) || n > most {
+		t.Errorf("lanes around row %d of %d have %d rows", row, of, n)
+	}
+	at := min(max(row, 1), of)
+	for _, step := range []int{max(at-beside, 1), at, min(at+beside, of)} {
+		if !strings.Contains(lanes, fmt.Sprintf(` data-step="%d"`, step)) {
+			t.Errorf("lanes around row %d of %d are without row %d", row, of, step)
+		}
+	}
+}
 
 func TestTraceOfARun(t *testing.T) {
 	s := open(t, nil)

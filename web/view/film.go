@@ -42,8 +42,7 @@ type Tail struct {
 // in portions.
 type TablePart struct {
 	From, To       int    // steps
-	All            string // address of the page that has all steps, part by part
-	Previous, Next string // addresses of the other parts, or ""
+	Previous, Next string // addresses of the parts before it and after it, or ""
 }
 
 // Recorded is a film as the page's script reads it, its rows being in the

@@ -404,7 +404,7 @@ func (d *drawing) flags() {
 		}
 		f := LaneFlag{X: d.x(d.at[i])}
 		if d.text {
-			f.Text = "T" + strconv.Itoa(row.step) + " " + strings.Join(row.rules, ", ")
+			f.Text = "T" + strconv.Itoa(row.step) + " " + few(row.rules)
 		}
 		d.p.Flags = append(d.p.Flags, f)
 	}
@@ -431,6 +431,17 @@ func (d *drawing) flags() {
 
 // flagHalf is half the width of a flag's sign.
 const flagHalf = 9
+
+// few are the names in a list, of a long one those that come first: more than
+// a screen has room for is no text of a picture.
+func few(names []string) string {
+	const most, longest = 8, 80
+	text := strings.Join(names[:min(len(names), most)], ", ")
+	if len(names) > most {
+		text += ", …"
+	}
+	return short(text, most*longest)
+}
 
 // Width is that of a flag's text with its edges, 0 without one.
 func (f LaneFlag) Width() float64 {
@@ -746,7 +757,7 @@ func (d *drawing) events() {
 			continue
 		}
 		e := LaneEvent{X: d.x(d.at[i]), Expired: len(row.faults) == 0}
-		text := strings.Join(row.faults, ", ")
+		text := few(row.faults)
 		if half := wide(text) / 2; d.text && text != "" && e.X-half > taken {
 			e.Text = text
 			taken = e.X + half + 4
