@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
 
 	"relock/lessons"
 	"relock/web"
@@ -152,6 +153,38 @@ func TestRowsArriveWhileAWallClockRunGoesOn(t *testing.T) {
 	}
 	if got := get[bool](ctx, t, `document.querySelector("td.parted .belief") !== null`); !got {
 		t.Error("no cell shows that A believes in a lock it has lost")
+	}
+}
+
+// What came packed looks as what the server draws at once.
+func TestAFollowedRunLooksAsOneThatIsOpenedLater(t *testing.T) {
+	const shown = `(() => {
+		const edge = document.querySelector(".lanes-run").getBoundingClientRect();
+		const lanes = [...document.querySelectorAll(".lanes-run :is(rect, line, text, path, circle):not(.lane-later, .cursor, [data-cursor] *)")].map((e) => {
+			const at = e.getBoundingClientRect();
+			const numbers = [at.left - edge.left, at.top - edge.top, at.width, at.height].map((n) => n.toFixed(0));
+			return [e.tagName, e.getAttribute("class"), e.textContent, ...numbers].join(" ");
+		});
+		const rows = [...document.querySelectorAll("#rows tr")].map((tr) => tr.id + " " + tr.className + " " + tr.textContent);
+		return [...lanes, ...rows];
+	})()`
+	ctx, url := tab(t), serve(t)
+	do(
+		ctx, t,
+		chromedp.Navigate(url+"/edit?example=lease-expiry"),
+		chromedp.Click(chromedp.CSS(`input[name="store"][value="wall"]`)),
+		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+	)
+	until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
+	if !get[bool](ctx, t, `document.querySelector('.lanes-run [viewBox^="-20 0 "]') !== null`) {
+		t.Error("the lanes are not those that come packed")
+	}
+	followed := get[[]string](ctx, t, shown)
+	do(ctx, t, chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
+	until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
+	if diff := cmp.Diff(get[[]string](ctx, t, shown), followed); diff != "" || len(followed) < 50 {
+		t.Errorf("%d pieces, %s", len(followed), diff)
 	}
 }
 

@@ -131,9 +131,9 @@ func Lanes(p view.LanesPicture) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var6 string
-		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(units(p.Width))
+		templ_7745c5c3_Var6, templ_7745c5c3_Err = templ.JoinStringErrs(wide(p))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 27, Col: 57}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 27, Col: 50}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var6))
 		if templ_7745c5c3_Err != nil {
@@ -146,7 +146,7 @@ func Lanes(p view.LanesPicture) templ.Component {
 		var templ_7745c5c3_Var7 string
 		templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(units(p.Height))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 27, Col: 84}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 27, Col: 77}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 		if templ_7745c5c3_Err != nil {
@@ -159,7 +159,7 @@ func Lanes(p view.LanesPicture) templ.Component {
 		var templ_7745c5c3_Var8 string
 		templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(p.Label)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 27, Col: 118}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 27, Col: 111}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 		if templ_7745c5c3_Err != nil {
@@ -333,7 +333,7 @@ func Lanes(p view.LanesPicture) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var19 string
-			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(along(p, c.To-c.From))
+			templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(share(p, c.To-c.From))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 53, Col: 139}
 			}
@@ -1368,9 +1368,9 @@ func stretched(p view.LanesPicture) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var80 string
-		templ_7745c5c3_Var80, templ_7745c5c3_Err = templ.JoinStringErrs(fmt.Sprintf("0 0 %s %s", units(p.Width), units(p.Height)))
+		templ_7745c5c3_Var80, templ_7745c5c3_Err = templ.JoinStringErrs(span(p))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 177, Col: 113}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 177, Col: 63}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var80))
 		if templ_7745c5c3_Err != nil {
@@ -1534,7 +1534,7 @@ func lane(p view.LanesPicture, l view.Lane) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var90 string
-				templ_7745c5c3_Var90, templ_7745c5c3_Err = templ.JoinStringErrs(along(p, b.To-b.From))
+				templ_7745c5c3_Var90, templ_7745c5c3_Err = templ.JoinStringErrs(share(p, b.To-b.From))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 189, Col: 101}
 				}
@@ -1591,7 +1591,7 @@ func lane(p view.LanesPicture, l view.Lane) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var94 string
-				templ_7745c5c3_Var94, templ_7745c5c3_Err = templ.JoinStringErrs(along(p, b.To-b.From))
+				templ_7745c5c3_Var94, templ_7745c5c3_Err = templ.JoinStringErrs(share(p, b.To-b.From))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 191, Col: 100}
 				}
@@ -1679,7 +1679,7 @@ func lane(p view.LanesPicture, l view.Lane) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var101 string
-				templ_7745c5c3_Var101, templ_7745c5c3_Err = templ.JoinStringErrs(along(p, b.To-b.From))
+				templ_7745c5c3_Var101, templ_7745c5c3_Err = templ.JoinStringErrs(share(p, b.To-b.From))
 				if templ_7745c5c3_Err != nil {
 					return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 193, Col: 142}
 				}
@@ -1738,7 +1738,7 @@ func lane(p view.LanesPicture, l view.Lane) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var105 string
-			templ_7745c5c3_Var105, templ_7745c5c3_Err = templ.JoinStringErrs(along(p, s.To-s.From))
+			templ_7745c5c3_Var105, templ_7745c5c3_Err = templ.JoinStringErrs(share(p, s.To-s.From))
 			if templ_7745c5c3_Err != nil {
 				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/lanes.templ`, Line: 197, Col: 102}
 			}
@@ -2591,9 +2591,51 @@ func units(v float64) string {
 	return strings.TrimSuffix(text, ".0")
 }
 
-// along is a place, or a length, on the time axis as a part of its width.
+// Of a picture that is followed the width and the left edge change with every
+// row, and nothing else that is in it already: so it is written without the
+// two, and who follows it puts them in (lanes.js). Then @12.5 is a place, =12.5
+// a length, @wide the width and @span the view box; nothing else begins so.
+const (
+	openPlace  = "@"
+	openLength = "="
+	openWide   = "@wide"
+	openSpan   = "@span"
+)
+
+// along is a place on the time axis as a part of its width.
 func along(p view.LanesPicture, x float64) string {
-	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(100*x/max(p.Width, 1), 'f', 3, 64), "0"), ".") + "%"
+	if p.Followed {
+		return openPlace + units(x)
+	}
+	return percent(p, x-p.Left)
+}
+
+// share is a length on the time axis as a part of its width.
+func share(p view.LanesPicture, length float64) string {
+	if p.Followed {
+		return openLength + units(length)
+	}
+	return percent(p, length)
+}
+
+func percent(p view.LanesPicture, v float64) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(100*v/max(p.Width, 1), 'f', 3, 64), "0"), ".") + "%"
+}
+
+// wide is the picture's width.
+func wide(p view.LanesPicture) string {
+	if p.Followed {
+		return openWide
+	}
+	return units(p.Width)
+}
+
+// span is the view box of what is drawn in the picture's own units.
+func span(p view.LanesPicture) string {
+	if p.Followed {
+		return openSpan
+	}
+	return fmt.Sprintf("%s 0 %s %s", units(p.Left), units(p.Width), units(p.Height))
 }
 
 func move(x, y float64) string { return "translate(" + units(x) + " " + units(y) + ")" }
