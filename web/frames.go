@@ -41,6 +41,7 @@ type pictureJSON struct {
 type changeJSON struct {
 	Whole bool         `json:"whole,omitempty"` // there are none before
 	Left  float64      `json:"left"`            // where they begin
+	Right float64      `json:"right"`           // where the last state in them ends
 	Width float64      `json:"width"`
 	Edits []patch.Edit `json:"edits"` // of patch.Tags of their HTML
 }
@@ -100,8 +101,8 @@ func recordOf(l words.Language, film *view.Film, f frameJSON, before *[]string) 
 		return nil, nil, err
 	}
 	now := patch.Tags(html)
-	change := changeJSON{Left: lanes.Left, Width: lanes.Width, Edits: patch.Between(*before, now)}
-	whole := changeJSON{Whole: true, Left: lanes.Left, Width: lanes.Width, Edits: patch.Between(nil, now)}
+	change := changeJSON{Left: lanes.Left, Right: lanes.Right, Width: lanes.Width, Edits: patch.Between(*before, now)}
+	whole := changeJSON{Whole: true, Left: lanes.Left, Right: lanes.Right, Width: lanes.Width, Edits: patch.Between(nil, now)}
 	*before = now
 	var inner, outer []string
 	for i, r := range f.Rows {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/gorilla/websocket"
 
 	"relock/engine"
 	"relock/engine/scenario"
@@ -33,7 +34,7 @@ seed: 1
 
 // frames runs a scenario on the virtual clock and has its frames made, one for
 // each step, until stop says so.
-func frames(t *testing.T, yaml string, forms []session.Form, each func(n int, made []session.Frames)) {
+func frames(t testing.TB, yaml string, forms []session.Form, each func(n int, made []session.Frames)) {
 	t.Helper()
 	sc, err := scenario.Parse([]byte(yaml))
 	if err != nil {
@@ -88,14 +89,13 @@ type page struct {
 	lanes []string
 }
 
-// take makes a frame of a record, and of its lanes what the page shows.
-func (p *page) take(t *testing.T, part []byte) (f frameJSON, lanes string) {
+// take makes a frame of a record, and has its lanes.
+func (p *page) take(t *testing.T, part []byte) (f frameJSON, change changeJSON) {
 	t.Helper()
 	texts, err := p.Record(part)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var change changeJSON
 	var inner, outer []string
 	for i, to := range []any{&f, &change, &inner, &outer} {
 		if err := json.Unmarshal([]byte(texts[i]), to); err != nil {
@@ -105,18 +105,18 @@ func (p *page) take(t *testing.T, part []byte) (f frameJSON, lanes string) {
 	for i := range f.Rows {
 		f.Rows[i].HTML = strings.ReplaceAll(inner[i]+outer[i], step, strconv.Itoa(f.Rows[i].Step))
 	}
-	return f, p.draw(change)
+	p.change(change)
+	return f, change
 }
 
 var (
 	stretched = regexp.MustCompile(`viewBox="@span".*?</svg>`)
 	across    = regexp.MustCompile(`([MLH])(-?[\d.]+)`)
-	open      = regexp.MustCompile(`"([@=])(>?)(-?[\d.]+|wide|span)"`)
+	open      = regexp.MustCompile(`"([@=])(~?)(-?[\d.]+|wide|span)"`)
 )
 
-// draw does what lanes.js does with a change, and counts what is in a view box
-// from its left edge, as other pictures do.
-func (p *page) draw(c changeJSON) string {
+// change does what lanes.js does with one.
+func (p *page) change(c changeJSON) {
 	if c.Whole {
 		p.lanes = nil
 	}
@@ -126,6 +126,11 @@ func (p *page) draw(c changeJSON) string {
 		p.lanes = slices.Replace(p.lanes, at, at+e.Drop, e.Add...)
 		at += len(e.Add)
 	}
+}
+
+// draw is what the page shows after a change, and counts what is in a view box
+// from its left edge, as other pictures do.
+func (p *page) draw(c changeJSON) string {
 	html := strings.Join(p.lanes, "")
 	_, rest, _ := strings.Cut(html, `lanes-run" width="@wide" height="`)
 	height, _, _ := strings.Cut(rest, `"`)
@@ -146,7 +151,10 @@ func (p *page) draw(c changeJSON) string {
 			return `"` + num(c.Width) + `"`
 		case m[3] == "span":
 			return `"0 0 ` + num(c.Width) + ` ` + height + `"`
-		case m[1] == "@":
+		case m[2] == "~":
+			v = c.Right - v
+		}
+		if m[1] == "@" {
 			v -= c.Left
 		}
 		return `"` + num(100*v/c.Width) + `%"`
@@ -154,6 +162,7 @@ func (p *page) draw(c changeJSON) string {
 }
 
 func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
+	t.Parallel()
 	for _, l := range []words.Language{words.English, words.Chinese} {
 		s := pack.New(session.Columns)
 		var early, late *page
@@ -173,11 +182,14 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 				if p == nil {
 					continue
 				}
-				got, lanes := p.take(t, part)
+				got, change := p.take(t, part)
 				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(view.Frame{})); diff != "" {
 					t.Fatalf("frame %d: %s", n, diff)
 				}
-				if diff := differ(drawn.Lanes, lanes); diff != "" {
+				if n%7 > 0 && n > 30 {
+					continue // to compare takes long
+				}
+				if diff := differ(drawn.Lanes, p.draw(change)); diff != "" {
 					t.Fatalf("frame %d: the lanes are %s", n, diff)
 				}
 			}
@@ -187,6 +199,7 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 					t.Fatal(err)
 				}
 				late = enter(t, s)
+				late.change(whole.Picture)
 				if diff := differ(drawn.Lanes, late.draw(whole.Picture)); diff != "" {
 					t.Errorf("frame %d: who joins sees lanes that are %s", n, diff)
 				}
@@ -232,19 +245,47 @@ func differ(want, got string) string {
 	return ""
 }
 
-func TestDebugSizes(t *testing.T) {
-	s := pack.New(session.Columns)
-	sum, k := 0, 0
-	cols := [4]int{}
-	frames(t, crowd, []session.Form{{Language: words.English, Packed: true}}, func(n int, made []session.Frames) {
-		c := len(s.Add(made[0].Packed...))
-		if n > 40 {
-			sum += c
-			k++
-			for i, t := range made[0].Packed {
-				cols[i] += len(t)
+// A page that follows a run at 30 frames a second has 10 KB/s for it; one
+// picture of the lanes takes 4 KB.
+func TestAFrameOfARunIsSmall(t *testing.T) {
+	t.Parallel()
+	const (
+		most  = 10_000 / 30
+		first = 40 // frames until the stream knows what rows are like
+	)
+	for _, l := range []words.Language{words.English, words.Chinese} {
+		s := pack.New(session.Columns)
+		count, bytes := 0, 0
+		frames(t, crowd, []session.Form{{Language: l, Packed: true}}, func(n int, made []session.Frames) {
+			part := s.Add(made[0].Packed...)
+			if n > first {
+				count, bytes = count+1, bytes+len(part)
 			}
+		})
+		if mean := bytes / count; count < 150 || mean > most {
+			t.Errorf("%s: %d frames of %d bytes, want at most %d", l.Code(), count, mean, most)
 		}
-	})
-	t.Log(k, sum/k, cols[0]/k, cols[1]/k, cols[2]/k, cols[3]/k)
+	}
+}
+
+// BenchmarkFrames is what a frame of about one row costs the server, once for
+// all viewers.
+func BenchmarkFrames(b *testing.B) {
+	for name, form := range map[string]session.Form{"plain": {Language: words.English}, "packed": {Language: words.English, Packed: true}} {
+		b.Run(name, func(b *testing.B) {
+			s := pack.New(session.Columns)
+			count := 0
+			for b.Loop() {
+				frames(b, crowd, []session.Form{form}, func(_ int, made []session.Frames) {
+					count++
+					if form.Packed {
+						s.Add(made[0].Packed...)
+					} else {
+						_, _ = websocket.NewPreparedMessage(websocket.TextMessage, made[0].Picture)
+					}
+				})
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(count), "µs/frame")
+		})
+	}
 }

@@ -131,7 +131,8 @@ func TestPackedSocketsHaveTheRowsOfPlainOnes(t *testing.T) {
 func BenchmarkViewerOfALiveRun(b *testing.B) {
 	for _, run := range []struct{ name, yaml string }{
 		{"60-events", "lock: {lease: 2s, watchdog: 500ms, retry: {times: 1000, interval: 700ms}}\nthreads: [{name: A}, {name: B}, {name: C}, {name: D}]\ndefaults: {depth: 2, repeat: 100, work: 200ms-300ms}\n"},
-		{"30-frames", "lock: {lease: 2s, watchdog: 500ms, retry: {times: 1000, interval: 130ms}}\nthreads: [{name: A}, {name: B}, {name: C}, {name: D}]\ndefaults: {depth: 2, repeat: 100, work: 60ms-100ms}\n"},
+		{"30-frames", "lock: {protocol: mutex, lease: 2s, retry: {times: 1000, interval: 150ms}}\nthreads: [{name: A}, {name: B}, {name: C}, {name: D}, {name: E}]\ndefaults: {repeat: 100, work: 80ms-120ms}\n"},
+		{"all-it-can", "lock: {lease: 2s, watchdog: 500ms, retry: {times: 1000, interval: 130ms}}\nthreads: [{name: A}, {name: B}, {name: C}, {name: D}]\ndefaults: {depth: 2, repeat: 100, work: 60ms-100ms}\n"},
 	} {
 		for _, how := range []string{"plain", "packed"} {
 			b.Run(run.name+"/"+how, func(b *testing.B) {

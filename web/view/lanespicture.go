@@ -35,6 +35,7 @@ type LanesPicture struct {
 	Prefix        string // of the ids in it: one of its own for each picture on a page
 	Width, Height float64
 	Left          float64 // the place of its left edge; 0 but in a picture that is followed
+	Right         float64 // where the state after its last row ends
 	Followed      bool    // Follow drew it
 	Names         float64 // how wide the names to its left are
 	Label         string  // what it is, in a sentence
@@ -305,7 +306,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	d.p = LanesPicture{
 		Prefix: prefix, First: d.first, Count: d.end - d.first, Of: len(l.rows),
 		Top: m.head, Bottom: keyTop + m.key, Height: keyTop + m.key + m.foot,
-		Left: d.x(d.from), Followed: m.followed, Width: round(d.x(d.to) - d.x(d.from) + 4),
+		Left: d.x(d.from), Right: d.x(d.to), Followed: m.followed, Width: round(d.x(d.to) - d.x(d.from) + 4),
 		Label: lang.Say("The run as lanes, row by row in the table. Steps: %d; violations: %d.", len(l.rows), l.broken),
 	}
 	d.p.Names = namesMin

@@ -103,6 +103,7 @@ export function lanes(box, on) {
  * @typedef {object} Change what makes a picture of the one before
  * @property {boolean} [whole] there is none before
  * @property {number} left where it begins
+ * @property {number} right where its last state ends
  * @property {number} width
  * @property {{keep: number, drop?: number, add?: string[]}[]} edits after so many tags that stay, some are left out and others put in
  */
@@ -112,6 +113,7 @@ export function growing() {
   /** @type {string[]} */
   let tags = [];
   let left = 0;
+  let right = 0;
   let width = 0;
   return {
     /** @param {Change} change */
@@ -119,7 +121,7 @@ export function growing() {
       if (change.whole) {
         tags = [];
       }
-      ({ left, width } = change);
+      ({ left, right, width } = change);
       /** @type {string[]} */
       const now = [];
       let at = 0;
@@ -136,13 +138,13 @@ export function growing() {
     html() {
       const text = tags.join("");
       const height = text.match(/width="@wide" height="([\d.]+)"/)?.[1];
-      const part = (/** @type {number} */ v) => `"${Number(((100 * v) / width).toFixed(3))}%"`;
-      return text.replace(/"([@=])(-?[\d.]+|wide|span)"/g, (_, kind, value) => {
+      return text.replace(/"([@=])(~?)(-?[\d.]+|wide|span)"/g, (_, kind, open, value) => {
         switch (value) {
           case "wide": return `"${width}"`;
           case "span": return `"${left} 0 ${width} ${height}"`;
-          default: return part(Number(value) - (kind === "@" ? left : 0));
         }
+        const at = open ? right - Number(value) : Number(value);
+        return `"${Number(((100 * (kind === "@" ? at - left : at)) / width).toFixed(3))}%"`;
       });
     },
   };
