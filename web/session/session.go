@@ -475,14 +475,17 @@ func (r *Registry) weigh(s *Session) {
 }
 
 // size is about how many bytes the run holds: 1 to 4 KB an event, and for each
-// language in which somebody has looked at it what view.EventSize says, and the
-// frames.
+// form in which somebody has looked at it what view.EventSize says, the frames,
+// and the windows of what is packed.
 func (s *Session) size() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	size := s.events
 	for _, a := range s.audiences {
 		size += a.bytes + s.shown*view.EventSize(s.Scenario)
+		if a.packed != nil {
+			size += Columns * pack.Window
+		}
 	}
 	return size
 }
