@@ -102,13 +102,23 @@ const (
 
 // lanesOf are the lanes around a row, standing on it.
 func lanesOf(l words.Language, lanes *view.Lanes, row int) view.LanesPicture {
-	first := 0
-	if lanes.Len() > laneRows {
-		first = max(0, min(row, lanes.Len())-laneRows/2) / laneStride * laneStride
-	}
-	p := lanes.Window(l, "lanes", first, laneRows)
+	p := lanes.Window(l, "lanes", firstLaneRow(lanes, row), laneRows)
 	p.Cursor = row
 	return p
+}
+
+// followed are the same rows for who stands on a row of his own, and has them
+// drawn again when there are more.
+func followed(l words.Language, lanes *view.Lanes, row int) view.LanesPicture {
+	return lanes.Follow(l, "lanes", firstLaneRow(lanes, row), laneRows)
+}
+
+// firstLaneRow is where the lanes around a row begin.
+func firstLaneRow(lanes *view.Lanes, row int) int {
+	if lanes.Len() <= laneRows {
+		return 0
+	}
+	return max(0, min(row, lanes.Len())-laneRows/2) / laneStride * laneStride
 }
 
 func exhibitOf(name string) (lessons.Exhibit, error) {

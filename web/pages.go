@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -238,63 +237,6 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Content-Disposition", `inline; filename="relock-trace.jsonl"`)
 	return trace.Write(w, found.Run.Header(), events)
-}
-
-// encoder renders each new or changed row once for all viewers of a language.
-type encoder struct{}
-
-// Rows implements session.Encoder.
-func (encoder) Rows(run *engine.Run, l words.Language) session.Encode {
-	film := view.NewFilm(l, run.Scenario(), run.Header().Owners)
-	seq := 0
-	return func(events []trace.Event, ended bool) (rows, picture []byte, err error) {
-		first := len(film.Rows())
-		f := frameJSON{V: 1, Ended: ended}
-		for _, e := range events {
-			first = min(first, film.Add(e))
-			seq = e.Seq
-		}
-		f.Seq = seq
-		if f.Rows, err = framesOf(l, film, first, len(film.Rows())); err != nil {
-			return nil, nil, err
-		}
-		if f.Verdict, err = rendered(l, templates.Verdict(view.Verdict(l, film.Rows(), ended))); err != nil {
-			return nil, nil, err
-		}
-		lanes := lanesJSON{V: 1}
-		if lanes.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film.Lanes(), len(film.Rows())))); err != nil {
-			return nil, nil, err
-		}
-		if rows, err = json.Marshal(f); err != nil {
-			return nil, nil, err //nolint:wrapcheck // cannot be
-		}
-		picture, err = json.Marshal(lanes)
-		return rows, picture, err //nolint:wrapcheck // cannot be
-	}
-}
-
-// framesOf are the rows of a film from one to before another, each with its
-// HTML.
-func framesOf(l words.Language, film *view.Film, from, to int) ([]view.Frame, error) {
-	list := make([]view.Frame, 0, to-from) // never null
-	for i := from; i < to; i++ {
-		frame, html, err := frameOf(l, film, i)
-		if err != nil {
-			return nil, err
-		}
-		frame.HTML = html
-		list = append(list, frame)
-	}
-	return list, nil
-}
-
-// Controls implements session.Encoder.
-func (encoder) Controls(run *engine.Run, l words.Language) ([]byte, error) {
-	html, err := rendered(l, templates.Controls(view.NewControls(l, run.Controls())))
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(controlsJSON{V: 1, Controls: html})
 }
 
 // visitorCookie names who may steer the runs that were started with it.

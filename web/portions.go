@@ -220,13 +220,7 @@ func tooLong(l words.Language, film *view.Film, i int) (view.Frame, string, erro
 // framed is a row with its HTML as JSON.
 func framed(frame view.Frame, html string) (json.RawMessage, error) {
 	frame.HTML = html
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // it is no part of a page, and every < would be six bytes
-	if err := enc.Encode(frame); err != nil {
-		return nil, fmt.Errorf("web: %w", err)
-	}
-	return b.Bytes(), nil
+	return jsonLine(frame)
 }
 
 func packed(p portionJSON) ([]byte, error) {

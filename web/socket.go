@@ -18,6 +18,7 @@ import (
 	"relock/engine"
 	"relock/engine/run"
 	"relock/web/hub"
+	"relock/web/session"
 	"relock/web/words"
 )
 
@@ -42,7 +43,8 @@ func newUpgrader(sameOrigin func(*http.Request) bool) websocket.Upgrader {
 	}
 }
 
-// socket sends a run's frames: what came after ?since, and what comes.
+// socket sends a run's frames: what came after ?since, and what comes, with
+// ?pack=1 in a pack.Stream.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.session(r)
 	if err != nil {
@@ -59,7 +61,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	if seat.Take(r.Context()) != nil {
 		return nil // the visitor has left
 	}
-	backlog, viewer := found.Join(since, l)
+	backlog, viewer := found.Join(since, session.Form{Language: l, Packed: r.URL.Query().Get("pack") == "1"})
 	seat.Done()
 	defer viewer.Leave()
 	conn, err := s.upgrader.Upgrade(w, r, nil)
@@ -174,9 +176,15 @@ func receive(conn *websocket.Conn, limit int64) ([]byte, error) {
 
 // write sends frames until the viewer goes or is closed. It tells whether the
 // viewer was told so, or is to be told by tellBroken.
-func (s *Server) write(conn *websocket.Conn, backlog [][]byte, viewer *hub.Subscriber) bool {
-	for _, frame := range backlog {
+func (s *Server) write(conn *websocket.Conn, backlog session.Backlog, viewer *hub.Subscriber) bool {
+	for _, frame := range backlog.Frames {
 		if s.send(conn, func() error { return conn.WriteMessage(websocket.TextMessage, frame) }) != nil {
+			return false
+		}
+	}
+	if backlog.Start != nil {
+		conn.EnableWriteCompression(false) // it is compressed already
+		if s.send(conn, func() error { return conn.WriteMessage(websocket.BinaryMessage, backlog.Start) }) != nil {
 			return false
 		}
 	}

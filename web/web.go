@@ -329,27 +329,6 @@ func (s *Server) frame(r *http.Request, title string) view.Page {
 	return p
 }
 
-// frameJSON is a frame of rows on the websocket.
-type frameJSON struct {
-	V       int          `json:"v"`
-	Seq     int          `json:"seq"` // of the last event in it
-	Rows    []view.Frame `json:"rows"`
-	Verdict string       `json:"verdict"`
-	Ended   bool         `json:"ended"`
-}
-
-// lanesJSON is a frame of the lanes as they are now.
-type lanesJSON struct {
-	V     int    `json:"v"`
-	Lanes string `json:"lanes"` // HTML
-}
-
-// controlsJSON is a frame of how the threads of a run are steered.
-type controlsJSON struct {
-	V        int    `json:"v"`
-	Controls string `json:"controls"` // HTML
-}
-
 // refusedJSON answers a page's frame that was not carried out.
 type refusedJSON struct {
 	V       int    `json:"v"`

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"relock/lessons"
 	"relock/web"
@@ -152,6 +154,41 @@ func TestRowsArriveWhileAWallClockRunGoesOn(t *testing.T) {
 	}
 	if got := get[bool](ctx, t, `document.querySelector("td.parted .belief") !== null`); !got {
 		t.Error("no cell shows that A believes in a lock it has lost")
+	}
+}
+
+// What came packed looks as what the server draws at once.
+func TestAFollowedRunLooksAsOneThatIsOpenedLater(t *testing.T) {
+	type piece struct {
+		Name string
+		At   [4]float64 // pixels
+	}
+	const shown = `(() => {
+		const edge = document.querySelector(".lanes-run").getBoundingClientRect();
+		const lanes = [...document.querySelectorAll(".lanes-run :is(rect, line, text, path, circle):not(.lane-later, [data-cursor] *, defs *)")].map((e) => {
+			const at = e.getBoundingClientRect();
+			return { Name: [e.tagName, e.getAttribute("class"), e.textContent].join(" "), At: [at.left - edge.left, at.top - edge.top, at.width, at.height] };
+		});
+		const rows = [...document.querySelectorAll("#rows tr")].map((tr) => ({ Name: [tr.id, tr.className, tr.textContent].join(" "), At: [0, 0, 0, 0] }));
+		return [...lanes, ...rows];
+	})()`
+	ctx, url := tab(t), serve(t)
+	do(
+		ctx, t,
+		chromedp.Navigate(url+"/edit?example=lease-expiry"),
+		chromedp.Click(chromedp.CSS(`input[name="store"][value="wall"]`)),
+		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+	)
+	until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
+	if !get[bool](ctx, t, `document.querySelector('.lanes-run [viewBox^="-20 0 "]') !== null`) {
+		t.Error("the lanes are not those that come packed")
+	}
+	followed := get[[]piece](ctx, t, shown)
+	do(ctx, t, chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
+	until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
+	if diff := cmp.Diff(get[[]piece](ctx, t, shown), followed, cmpopts.EquateApprox(0, 1)); diff != "" || len(followed) < 50 {
+		t.Errorf("%d pieces, %s", len(followed), diff)
 	}
 }
 

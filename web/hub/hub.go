@@ -76,10 +76,18 @@ func (h *Hub) Subscribe() *Subscriber {
 // never blocks: a viewer whose queue is full is closed with CloseSlow. It
 // fails with ErrClosed.
 func (h *Hub) Publish(frames ...[]byte) error {
+	return h.publish(websocket.TextMessage, frames...)
+}
+
+// PublishPacked queues a part of a pack.Stream for every viewer as a binary
+// frame, as Publish does text frames.
+func (h *Hub) PublishPacked(part []byte) error { return h.publish(websocket.BinaryMessage, part) }
+
+func (h *Hub) publish(kind int, frames ...[]byte) error {
 	messages := make([]*websocket.PreparedMessage, len(frames))
 	for i, frame := range frames {
 		var err error
-		if messages[i], err = websocket.NewPreparedMessage(websocket.TextMessage, frame); err != nil {
+		if messages[i], err = websocket.NewPreparedMessage(kind, frame); err != nil {
 			return fmt.Errorf("hub: prepare a frame: %w", err)
 		}
 	}

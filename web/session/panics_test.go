@@ -32,14 +32,14 @@ func (m mistaken) Controls(r *engine.Run, l words.Language) ([]byte, error) {
 	return m.sequences.Controls(r, l)
 }
 
-func (m mistaken) Rows(r *engine.Run, l words.Language) Encode {
-	encode := m.sequences.Rows(r, l)
-	return func(events []trace.Event, ended bool) (rows, picture []byte, err error) {
-		if l == m.language {
+func (m mistaken) Rows(r *engine.Run, f Form) Encode {
+	encode := m.sequences.Rows(r, f)
+	return func(events []trace.Event, ended bool) (Frames, error) {
+		if f.Language == m.language {
 			panic(errMistake)
 		}
 		if m.rows != nil && len(events) > 0 && m.rows(events[len(events)-1].Seq) {
-			return nil, nil, errMistake
+			return Frames{}, errMistake
 		}
 		return encode(events, ended)
 	}
@@ -56,7 +56,7 @@ func TestAPanicEndsOneRun(t *testing.T) {
 		plant   func(s *Session)
 	}{
 		{"a frame cannot be written", mistaken{language: never, rows: func(seq int) bool { return seq > 1 }}, nil},
-		{"who joins in another language", mistaken{language: words.Chinese}, func(s *Session) { s.Join(0, words.Chinese) }},
+		{"who joins in another language", mistaken{language: words.Chinese}, func(s *Session) { s.Join(0, Form{Language: words.Chinese}) }},
 		{"how threads are steered", mistaken{language: never, controls: true}, func(s *Session) { _ = s.Run.Steer("A", run.Gate) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestAPanicEndsOneRun(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, viewer := s.Join(0, words.English)
+			_, viewer := s.Join(0, Form{Language: words.English})
 			defer viewer.Leave()
 			if c.plant != nil {
 				c.plant(s)
@@ -84,7 +84,7 @@ func TestAPanicEndsOneRun(t *testing.T) {
 			for range viewer.Frames() {
 				// until it is closed
 			}
-			_, later := s.Join(0, words.English)
+			_, later := s.Join(0, Form{Language: words.English})
 			_, open := <-later.Frames()
 			if viewer.Code() != hub.CloseBroken || open || later.Code() != hub.CloseBroken {
 				t.Errorf("closed with %d, who comes later with %d", viewer.Code(), later.Code())

@@ -21,6 +21,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/hub"
+	"relock/web/pack"
 	"relock/web/turn"
 	"relock/web/view"
 	"relock/web/words"
@@ -69,11 +70,26 @@ func DefaultLimits() Limits {
 	}
 }
 
-// Encode makes one frame of the events that are new, and one of the picture
-// of the whole run so far, of which only the newest counts; nil is none. It is
-// called for one run by one goroutine, with events in order; last of all
-// without events, when the run has ended.
-type Encode func(events []trace.Event, ended bool) (rows, picture []byte, err error)
+// Frames are what there is to see of a run once some more events are there.
+type Frames struct {
+	Rows    []byte   // those that are new, or have changed
+	Picture []byte   // of the whole run so far, of which only the newest counts; nil: there is none
+	Packed  [][]byte // for those who had all before: both as the columns of a record; nil where Form says so
+}
+
+// Encode makes the frames of the events that are new. It is called for one run
+// by one goroutine, with events in order; last of all without events, when the
+// run has ended.
+type Encode func(events []trace.Event, ended bool) (Frames, error)
+
+// Form is what frames look like: the words in them, and how they are sent.
+type Form struct {
+	Language words.Language
+	Packed   bool // records of a pack.Stream with Columns
+}
+
+// Columns is how many the records of packed frames have.
+const Columns = 4
 
 // Registry keeps sessions. It is safe for concurrent use.
 type Registry struct {
@@ -123,7 +139,7 @@ type Session struct {
 
 	// showing guards what the audiences see. It is held while a frame is made.
 	showing   sync.Mutex
-	audiences map[words.Language]*audience
+	audiences map[Form]*audience
 	shown     int  // seq of the last event that they have
 	steered   bool // they have been told how the threads are steered
 	over      bool // they have been told that the run has ended
@@ -135,11 +151,12 @@ type Session struct {
 	seen  time.Time
 }
 
-// audience is who looks at a run in one language: a frame is made once for
-// all of them.
+// audience is who looks at a run in one form: a frame is made once for all of
+// them.
 type audience struct {
 	encode  Encode
 	hub     *hub.Hub
+	packed  *pack.Stream // of what is published; nil: as it is
 	frames  []frame
 	bytes   int    // of the frames
 	picture []byte // the newest, nil before the first
@@ -154,7 +171,7 @@ type frame struct {
 // Encoder makes the frames of a run, in a language.
 type Encoder interface {
 	// Rows returns the function for the run's events.
-	Rows(run *engine.Run, l words.Language) Encode
+	Rows(run *engine.Run, f Form) Encode
 	// Controls is a frame of how the run's threads are steered.
 	Controls(run *engine.Run, l words.Language) ([]byte, error)
 }
@@ -195,7 +212,7 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	}
 	s := &Session{
 		Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, encoder: encoder, panicked: r.Panicked,
-		audiences: map[words.Language]*audience{}, seen: time.Now(),
+		audiences: map[Form]*audience{}, seen: time.Now(),
 	}
 	s.account, s.stop = r.held.Open(v.Address), stop
 	s.grown = func() { r.weigh(s) }
@@ -268,9 +285,9 @@ func (s *Session) announce() {
 		return
 	}
 	s.steered = true
-	for l, a := range s.audiences {
-		a.latest = made(s.encoder.Controls(s.Run, l))
-		_ = a.hub.Publish(a.latest) // closed: nobody is there
+	for f, a := range s.audiences {
+		a.latest = made(s.encoder.Controls(s.Run, f.Language))
+		a.publish(a.latest)
 	}
 }
 
@@ -458,14 +475,17 @@ func (r *Registry) weigh(s *Session) {
 }
 
 // size is about how many bytes the run holds: 1 to 4 KB an event, and for each
-// language in which somebody has looked at it what view.EventSize says, and the
-// frames.
+// form in which somebody has looked at it what view.EventSize says, the frames,
+// and the windows of what is packed.
 func (s *Session) size() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	size := s.events
 	for _, a := range s.audiences {
 		size += a.bytes + s.shown*view.EventSize(s.Scenario)
+		if a.packed != nil {
+			size += Columns * pack.Window
+		}
 	}
 	return size
 }
@@ -555,7 +575,7 @@ func (s *Session) shut(code int) {
 	}
 }
 
-// Viewers is how many there are now, in all languages.
+// Viewers is how many there are now, in all forms.
 func (s *Session) Viewers() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
@@ -566,19 +586,25 @@ func (s *Session) Viewers() int {
 	return n
 }
 
-// made is a frame that was encoded.
-func made(data []byte, err error) []byte {
+// made is a frame, or frames, that were encoded.
+func made[T any](data T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
 	}
 	return data
 }
 
+// apart is how long after a frame the next one comes at the soonest: as long as
+// a screen shows a picture or two. What happens meanwhile comes in one frame.
+const apart = 33 * time.Millisecond
+
 // pump shows new events, all that there are in one frame. Frames are made in
 // turn, until ctx ends.
 func (s *Session) pump(ctx context.Context, seat *turn.Seat) {
 	seq := 0
-	for {
+	pace := time.NewTicker(apart)
+	defer pace.Stop()
+	for ; ; <-pace.C {
 		events, closed, err := s.Run.Log().Wait(context.Background(), seq)
 		if err != nil {
 			return // cannot be: the log closes with the run
@@ -618,27 +644,47 @@ func (s *Session) show(events []trace.Event, over bool) {
 	}
 }
 
-// add makes a frame of the events up to last, and publishes it.
+// add makes the frames of the events up to last, and publishes them.
 func (a *audience) add(last int, events []trace.Event, over bool) {
-	data, picture, err := a.encode(events, over)
-	data = made(data, err)
-	a.frames = append(a.frames, frame{last, data})
-	a.bytes += len(data)
-	if picture != nil {
-		a.picture = picture
-		_ = a.hub.Publish(picture, data) // closed: nobody is there
+	f := made(a.encode(events, over))
+	a.frames = append(a.frames, frame{last, f.Rows})
+	a.bytes += len(f.Rows)
+	if f.Picture != nil {
+		a.picture = f.Picture
+	}
+	if a.packed != nil {
+		a.publish(f.Packed...)
 		return
 	}
-	_ = a.hub.Publish(data)
+	if f.Picture != nil {
+		a.publish(f.Picture, f.Rows)
+		return
+	}
+	a.publish(f.Rows)
 }
 
-// audience is that of a language. The first who speaks it gets what there is
-// so far in one frame. The caller holds showing.
-func (s *Session) audience(l words.Language) *audience {
-	if a := s.audiences[l]; a != nil {
+// publish sends frames, or the columns of a record, to all who look on.
+func (a *audience) publish(texts ...[]byte) {
+	switch {
+	case a.packed == nil:
+		_ = a.hub.Publish(texts...) // closed: nobody is there
+	case a.hub.Viewers() == 0: // nor does anybody come meanwhile
+		a.packed.Pass(texts...)
+	default:
+		_ = a.hub.PublishPacked(a.packed.Add(texts...))
+	}
+}
+
+// audience is that of a form. The first who wants it gets what there is so far
+// in one frame. The caller holds showing.
+func (s *Session) audience(f Form) *audience {
+	if a := s.audiences[f]; a != nil {
 		return a
 	}
-	a := &audience{encode: s.encoder.Rows(s.Run, l), hub: hub.New()}
+	a := &audience{encode: s.encoder.Rows(s.Run, f), hub: hub.New()}
+	if f.Packed {
+		a.packed = pack.New(Columns)
+	}
 	if events, _ := s.Run.Log().Since(0); s.shown > 0 {
 		a.add(s.shown, events[:s.shown], false)
 	}
@@ -646,47 +692,57 @@ func (s *Session) audience(l words.Language) *audience {
 		a.add(s.shown, nil, true)
 	}
 	if s.steered {
-		a.latest = made(s.encoder.Controls(s.Run, l))
+		a.latest = made(s.encoder.Controls(s.Run, f.Language))
 	}
 	if s.closed != 0 {
 		a.hub.Close(s.closed)
 	}
-	s.audiences[l] = a
+	s.audiences[f] = a
 	return a
 }
 
-// Join returns the frames in l with events after seq, and all later ones in
+// Backlog is what a viewer gets who joins, in this order, before what the hub
+// publishes.
+type Backlog struct {
+	Frames [][]byte
+	Start  []byte // of the pack.Stream whose parts follow; nil where frames follow
+}
+
+// Join returns the frames in f with events after seq, and all later ones in
 // order: none is missing and none comes twice. The frame that says that the
 // run has ended is always among them. Of a run that a panic has ended there are
 // none.
-func (s *Session) Join(seq int, l words.Language) (backlog [][]byte, viewer *hub.Subscriber) {
-	defer s.grown() // in a language in which nobody has looked at it before
-	s.guarded(func() { backlog, viewer = s.join(seq, l) })
+func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
+	defer s.grown() // in a form in which nobody has looked at it before
+	s.guarded(func() { backlog, viewer = s.join(seq, f) })
 	if viewer == nil {
 		broken := hub.New()
 		broken.Close(hub.CloseBroken)
-		return nil, broken.Subscribe()
+		return Backlog{}, broken.Subscribe()
 	}
 	return backlog, viewer
 }
 
-func (s *Session) join(seq int, l words.Language) (backlog [][]byte, viewer *hub.Subscriber) {
+func (s *Session) join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
 	if s.closed == hub.CloseBroken {
-		return nil, nil
+		return Backlog{}, nil
 	}
-	a := s.audience(l)
-	if a.picture != nil && s.shown > seq {
-		backlog = append(backlog, a.picture)
+	a := s.audience(f)
+	if a.picture != nil && (s.shown > seq || f.Packed && !s.over) {
+		backlog.Frames = append(backlog.Frames, a.picture)
 	}
 	for i, f := range a.frames {
 		if f.last > seq || s.over && i == len(a.frames)-1 {
-			backlog = append(backlog, f.data)
+			backlog.Frames = append(backlog.Frames, f.data)
 		}
 	}
 	if a.latest != nil && !s.over {
-		backlog = append(backlog, a.latest)
+		backlog.Frames = append(backlog.Frames, a.latest)
+	}
+	if a.packed != nil {
+		backlog.Start = a.packed.Start()
 	}
 	return backlog, a.hub.Subscribe()
 }

@@ -27,8 +27,8 @@ func (sequences) Controls(r *engine.Run, _ words.Language) ([]byte, error) {
 	return json.Marshal(r.Controls())
 }
 
-func (sequences) Rows(*engine.Run, words.Language) Encode {
-	return func(events []trace.Event, ended bool) (rows, picture []byte, err error) {
+func (sequences) Rows(*engine.Run, Form) Encode {
+	return func(events []trace.Event, ended bool) (f Frames, err error) {
 		seqs := []int{}
 		for _, e := range events {
 			seqs = append(seqs, e.Seq)
@@ -36,8 +36,8 @@ func (sequences) Rows(*engine.Run, words.Language) Encode {
 		if ended {
 			seqs = append(seqs, -1)
 		}
-		rows, err = json.Marshal(seqs)
-		return rows, nil, err
+		f.Rows, err = json.Marshal(seqs)
+		return f, err
 	}
 }
 
@@ -59,14 +59,14 @@ const short = "threads: [{name: A, work: 5ms}]"
 // follow waits for the run's end and returns what all its frames hold.
 func follow(t *testing.T, s *Session) []int {
 	t.Helper()
-	_, viewer := s.Join(0, words.English)
+	_, viewer := s.Join(0, Form{Language: words.English})
 	defer viewer.Leave()
 	for range viewer.Frames() {
 		// until the hub is closed; a late viewer finds the frames below
 	}
-	frames, _ := s.Join(0, words.English)
+	backlog, _ := s.Join(0, Form{Language: words.English})
 	var all []int
-	for _, f := range frames {
+	for _, f := range backlog.Frames {
 		var seqs []int
 		if err := json.Unmarshal(f, &seqs); err != nil {
 			t.Fatal(err)
@@ -94,9 +94,9 @@ func TestFramesHoldEveryEventOnceAndThenTheEnd(t *testing.T) {
 // spoken encodes a frame as its language and the numbers of its events.
 type spoken struct{ sequences }
 
-func (spoken) Rows(_ *engine.Run, l words.Language) Encode {
-	return func(events []trace.Event, ended bool) (rows, picture []byte, err error) {
-		return fmt.Appendf(nil, "%s %d %v", l.Code(), len(events), ended), nil, nil
+func (spoken) Rows(_ *engine.Run, f Form) Encode {
+	return func(events []trace.Event, ended bool) (Frames, error) {
+		return Frames{Rows: fmt.Appendf(nil, "%s %d %v", f.Language.Code(), len(events), ended)}, nil
 	}
 }
 
@@ -112,16 +112,16 @@ func TestEachLanguageHasFramesOfItsOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, l := range []words.Language{words.Chinese, words.English, words.Chinese} { // the first may see the run go on, the later find it ended
-		_, viewer := s.Join(0, l)
+		_, viewer := s.Join(0, Form{Language: l})
 		for range viewer.Frames() {
 			// until the run is over
 		}
-		frames, viewer := s.Join(0, l)
+		backlog, viewer := s.Join(0, Form{Language: l})
 		if code := viewer.Code(); code != hub.CloseOver {
 			t.Errorf("%s: closed with %d", l.Code(), code)
 		}
 		events := 0
-		for i, f := range frames {
+		for i, f := range backlog.Frames {
 			var code string
 			var n int
 			var ended bool
@@ -129,8 +129,8 @@ func TestEachLanguageHasFramesOfItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			events += n
-			if code != l.Code() || ended != (i == len(frames)-1) {
-				t.Errorf("%s: frame %d of %d is %q", l.Code(), i+1, len(frames), f)
+			if code != l.Code() || ended != (i == len(backlog.Frames)-1) {
+				t.Errorf("%s: frame %d of %d is %q", l.Code(), i+1, len(backlog.Frames), f)
 			}
 		}
 		if want := s.Run.Log().Len(); events != want {
@@ -143,7 +143,7 @@ func TestWhoJoinsAfterCloseIsSentAway(t *testing.T) {
 	r := NewRegistry(DefaultLimits())
 	s := start(t, r, "threads: [{name: A, work: 1h}]", engine.Options{Wall: true})
 	r.Close()
-	_, viewer := s.Join(0, words.Chinese)
+	_, viewer := s.Join(0, Form{Language: words.Chinese})
 	for range viewer.Frames() {
 		t.Error("a frame after the close")
 	}

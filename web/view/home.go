@@ -122,7 +122,7 @@ func Reference(l words.Language) []Section {
 		},
 		{
 			ID: "live", Name: l.Say("The socket of a run: /runs/{id}/socket"),
-			Text: l.Say("Frames carry the rows since ?since=N, the number of the last event that the client has; others carry the lanes as they are. Who started the run may send the following."),
+			Text: l.Say("Frames carry the rows since ?since=N, the number of the last event that the client has; others carry the lanes as they are. They come at most every 33 ms. With ?pack=1 the page has them in a tenth of the bytes; how they are packed may change at any time. Who started the run may send the following."),
 			Entries: []Entry{
 				{"pause, resume", l.Say("stops a thread with its watchdog, and lets it go on")},
 				{"gate, ungate, admit", l.Say("has a thread's calls wait, lets them pass, or lets one pass")},

@@ -30,10 +30,13 @@ const (
 const drawnLevels = 8
 
 // LanesPicture is a run, or a part of one, ready to be drawn: all numbers are
-// units of the picture from its top left corner.
+// units of the picture, downwards from its top edge, and from Left on.
 type LanesPicture struct {
 	Prefix        string // of the ids in it: one of its own for each picture on a page
 	Width, Height float64
+	Left          float64 // the place of its left edge; 0 but in a picture that is followed
+	Right         float64 // where the state after its last row ends
+	Followed      bool    // Follow drew it
 	Names         float64 // how wide the names to its left are
 	Label         string  // what it is, in a sentence
 	Cursor        int     // the step that somebody stands on, 0 for none; for the caller to set
@@ -155,12 +158,25 @@ type measures struct {
 	head, lane, gap, key, foot float64
 	stretch                    float64 // of the time axis
 	text                       bool
+	followed                   bool // places are those of the whole run
 }
 
 // Window draws count rows from the first one, counted from 0, at most
 // MaxLaneRows. What is not there is not drawn. Prefix is that of the ids.
 func (l *Lanes) Window(lang words.Language, prefix string, first, count int) LanesPicture {
-	m := measures{head: 26, lane: 38, gap: 8, key: 62, foot: 34, stretch: 1, text: true}
+	return l.window(lang, prefix, first, count, false)
+}
+
+// Follow draws what Window does, for who draws it again and again while the
+// run goes on: what was drawn before keeps its place as long as the scale
+// stays, whatever comes after it and wherever the window begins. Places are
+// counted from the first row of the run, and Left is where the picture begins.
+func (l *Lanes) Follow(lang words.Language, prefix string, first, count int) LanesPicture {
+	return l.window(lang, prefix, first, count, true)
+}
+
+func (l *Lanes) window(lang words.Language, prefix string, first, count int, followed bool) LanesPicture {
+	m := measures{head: 26, lane: 38, gap: 8, key: 62, foot: 34, stretch: 1, text: true, followed: followed}
 	if n := len(l.threads); n > roomyLanes {
 		// All of them are to be seen without scrolling.
 		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 20), 48
@@ -269,6 +285,7 @@ type drawing struct {
 	end      int       // one more than the last row
 	at       []float64 // the place of each row of the whole run, unstretched
 	from, to float64   // what is shown of that
+	origin   float64   // what the picture's places are counted from
 	p        LanesPicture
 }
 
@@ -282,11 +299,14 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.from = d.at[d.first] - leadIn/m.stretch
 		d.to = d.at[d.end-1] + tail/m.stretch
 	}
+	if !m.followed {
+		d.origin = d.from
+	}
 	keyTop := m.head + m.lane*float64(len(l.threads)) + m.gap
 	d.p = LanesPicture{
 		Prefix: prefix, First: d.first, Count: d.end - d.first, Of: len(l.rows),
 		Top: m.head, Bottom: keyTop + m.key, Height: keyTop + m.key + m.foot,
-		Width: d.x(d.to) + 4,
+		Left: d.x(d.from), Right: d.x(d.to), Followed: m.followed, Width: round(d.x(d.to) - d.x(d.from) + 4),
 		Label: lang.Say("The run as lanes, row by row in the table. Steps: %d; violations: %d.", len(l.rows), l.broken),
 	}
 	d.p.Names = namesMin
@@ -320,7 +340,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 
 // x is a place of the whole run in the picture.
 func (d *drawing) x(at float64) float64 {
-	return round((min(max(at, d.from), d.to) - d.from) * d.stretch)
+	return round((min(max(at, d.from), d.to) - d.origin) * d.stretch)
 }
 
 func round(v float64) float64 { return math.Round(v*10) / 10 }
@@ -408,10 +428,10 @@ func (d *drawing) flags() {
 		}
 		d.p.Flags = append(d.p.Flags, f)
 	}
-	taken := 0.0
+	taken := d.p.Left
 	for i := range d.p.Flags {
 		f := &d.p.Flags[i]
-		end := d.p.Width
+		end := d.p.Left + d.p.Width
 		if i+1 < len(d.p.Flags) {
 			end = d.p.Flags[i+1].X - flagHalf
 		}
@@ -454,7 +474,7 @@ func (f LaneFlag) Width() float64 {
 func (d *drawing) columns() {
 	taken := math.Inf(-1)
 	for i := d.first; i < d.end; i++ {
-		c := LaneColumn{Step: d.rows[i].step, X: d.x(d.at[i]), To: d.x(d.to)}
+		c := LaneColumn{Step: d.rows[i].step, X: d.x(d.at[i]), From: d.p.Left, To: d.x(d.to)}
 		if i > d.first {
 			c.From = d.p.Columns[len(d.p.Columns)-1].To
 		}
@@ -657,7 +677,7 @@ func (d *drawing) sawtooth() {
 			right = max(right-passed, 0)
 			whole := d.at[next] - d.at[row] // of which the picture can show a part
 			shown := func(x float64) float64 {
-				return left - (left-right)*(d.from+x/d.stretch-d.at[row])/whole
+				return left - (left-right)*(d.origin+x/d.stretch-d.at[row])/whole
 			}
 			left, right = shown(place.From), shown(place.To)
 		}

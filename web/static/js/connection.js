@@ -1,4 +1,5 @@
 // A websocket that comes back by itself.
+import { unpacker } from "./unpack.js";
 
 const FIRST_PAUSE = 250; // ms before the first new attempt
 const LONGEST_PAUSE = 10000;
@@ -9,11 +10,14 @@ const FULL_PAUSE = 5000;
 const LONGEST_FULL_PAUSE = 60000;
 const CLICK_PAUSE = 1000; // between two attempts that are asked for
 
+const COLUMNS = 4; // of a packed record
+
 /**
  * @typedef {object} Handlers
  * @property {() => string} path where to connect, asked at each attempt
  * @property {() => void} [opened]
  * @property {(frame: any) => void} received
+ * @property {(texts: string[]) => any} [unpacked] makes a frame of a packed record
  * @property {(event: CloseEvent) => boolean | number} [closed] false: stay away; 0: at once; true: after a pause
  * @property {(why: string) => void} broken a mistake of the program's has ended it, in the server's sentence: no attempt follows
  * @property {(lost: boolean, why?: string) => void} changed the connection was lost, or is there again; why: the server's sentence where it has no room
@@ -46,14 +50,24 @@ export function connect(handlers) {
     const url = new URL(handlers.path(), location.href);
     url.protocol = location.protocol === "https:" ? "wss:" : "ws:";
     socket = new WebSocket(url);
+    socket.binaryType = "arraybuffer";
+    /** @type {ReturnType<typeof unpacker> | undefined} */
+    let packed;
     socket.onopen = () => {
       if (!full) {
         handlers.changed(false);
       }
       handlers.opened?.();
     };
-    socket.onmessage = (message) => {
-      const frame = JSON.parse(message.data);
+    socket.onmessage = ({ data }) => {
+      if (typeof data === "string") {
+        arrived(JSON.parse(data));
+        return;
+      }
+      packed ??= unpacker(COLUMNS, (texts) => arrived(handlers.unpacked?.(texts)));
+      packed.add(data);
+    };
+    const arrived = (/** @type {any} */ frame) => {
       if (frame.v !== 1) {
         location.reload(); // the server is newer than this page
         return;
@@ -73,7 +87,8 @@ export function connect(handlers) {
       }
       handlers.received(frame);
     };
-    socket.onclose = (event) => {
+    socket.onclose = async (event) => {
+      await packed?.end(); // what has come is taken before what comes next is asked for
       if (event.code === BROKEN) {
         handlers.broken(broken);
         return;

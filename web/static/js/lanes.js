@@ -100,6 +100,57 @@ export function lanes(box, on) {
 }
 
 /**
+ * @typedef {object} Change what makes a picture of the one before
+ * @property {boolean} [whole] there is none before
+ * @property {number} left where it begins
+ * @property {number} right where its last state ends
+ * @property {number} width
+ * @property {{keep: number, drop?: number, add?: string[]}[]} edits after so many tags that stay, some are left out and others put in
+ */
+
+/** A picture that grows with a run, as the server says how it changes. */
+export function growing() {
+  /** @type {string[]} */
+  let tags = [];
+  let left = 0;
+  let right = 0;
+  let width = 0;
+  return {
+    /** @param {Change} change */
+    change(change) {
+      if (change.whole) {
+        tags = [];
+      }
+      ({ left, right, width } = change);
+      /** @type {string[]} */
+      const now = [];
+      let at = 0;
+      for (const { keep, drop = 0, add = [] } of change.edits ?? []) {
+        now.push(...tags.slice(at, at + keep), ...add);
+        at += keep + drop;
+      }
+      tags = now.concat(tags.slice(at));
+    },
+    there: () => tags.length > 0,
+    /** It has a step. @param {number} step */
+    has: (step) => tags.some((tag) => tag.includes(` data-step="${step}"`)),
+    /** Its HTML, as templates.Lanes has it for those who are not to follow it. */
+    html() {
+      const text = tags.join("");
+      const height = text.match(/width="@wide" height="([\d.]+)"/)?.[1];
+      return text.replace(/"([@=])(~?)(-?[\d.]+|wide|span)"/g, (_, kind, open, value) => {
+        switch (value) {
+          case "wide": return `"${width}"`;
+          case "span": return `"${left} 0 ${width} ${height}"`;
+        }
+        const at = open ? right - Number(value) : Number(value);
+        return `"${Number(((100 * (kind === "@" ? at - left : at)) / width).toFixed(3))}%"`;
+      });
+    },
+  };
+}
+
+/**
  * Scrolls the box, and nothing around it, until an element is clear of the
  * names at the left and of the right edge.
  * @param {HTMLElement} box

@@ -2,12 +2,15 @@
 // the last row goes along with it.
 import { connect } from "./connection.js";
 import { byId } from "./dom.js";
+import { growing } from "./lanes.js";
 import { keepPlace, rowInAddress } from "./place.js";
 import { filmInPage, readingKeys } from "./replay.js";
+import { canUnpack } from "./unpack.js";
 import { viewer } from "./viewer.js";
 import { say } from "./words.js";
 
 const SLOW = 4008; // we could not keep up: come back at once, with what we have
+const STEP = /\x7f/g; // stands for a row's number in its packed HTML
 const OVER = 4010; // the run is over: stay away
 
 /** @param {HTMLElement} run the section of the run */
@@ -26,12 +29,24 @@ export function live(run) {
     return;
   }
   let seq = Number(run.dataset.seq);
-  let newest = ""; // lanes, HTML
+  let newest = ""; // lanes, HTML, of who cannot unpack
+  const followed = growing(); // lanes
   const controls = document.getElementById("controls");
   const refused = byId("refused");
 
   const line = connect({
-    path: () => `${run.dataset.socket}since=${seq}`,
+    path: () => `${run.dataset.socket}since=${seq}${canUnpack ? "&pack=1" : ""}`,
+    unpacked([text, lanes, inner, outer]) {
+      const frame = JSON.parse(text);
+      if (lanes) {
+        followed.change(JSON.parse(lanes));
+        const [inside, around] = [JSON.parse(inner), JSON.parse(outer)];
+        frame.rows.forEach((/** @type {any} */ row, /** @type {number} */ i) => {
+          row.html = (inside[i] + around[i]).replace(STEP, String(row.step));
+        });
+      }
+      return frame;
+    },
     received(frame) {
       if (frame.refused) {
         refused.textContent = frame.refused;
@@ -39,6 +54,10 @@ export function live(run) {
       }
       if (frame.controls !== undefined) {
         draw(frame.controls);
+        return;
+      }
+      if (frame.picture !== undefined) {
+        followed.change(frame.picture);
         return;
       }
       if (frame.lanes !== undefined) {
@@ -87,8 +106,13 @@ export function live(run) {
     seq = Math.max(seq, frame.seq);
     byId("verdict").innerHTML = frame.verdict;
     view.changed(frame.rows[0]?.step);
-    if (newest && (along || newest.includes(` data-step="${view.row() || 1}"`))) {
-      view.lanes(newest); // else one looks at another part
+    const seen = view.row() || 1; // who looks at another part keeps it
+    if (followed.there()) {
+      if (along || followed.has(seen)) {
+        view.lanes(followed.html());
+      }
+    } else if (newest && (along || newest.includes(` data-step="${seen}"`))) {
+      view.lanes(newest);
     }
     view.go(along ? tip() : view.at(), along && !frame.ended && looking());
     if (frame.ended) {

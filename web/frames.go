@@ -1,0 +1,177 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"relock/engine"
+	"relock/engine/trace"
+	"relock/web/patch"
+	"relock/web/session"
+	"relock/web/templates"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// frameJSON is a frame of rows on the websocket.
+type frameJSON struct {
+	V       int          `json:"v"`
+	Seq     int          `json:"seq"` // of the last event in it
+	Rows    []view.Frame `json:"rows"`
+	Verdict string       `json:"verdict"`
+	Ended   bool         `json:"ended"`
+}
+
+// lanesJSON is a frame of the lanes as they are now.
+type lanesJSON struct {
+	V     int    `json:"v"`
+	Lanes string `json:"lanes"` // HTML
+}
+
+// pictureJSON is a frame of the lanes for who has them packed later on.
+type pictureJSON struct {
+	V       int        `json:"v"`
+	Picture changeJSON `json:"picture"`
+}
+
+// changeJSON makes the lanes, as view.Lanes.Follow draws them, of those before.
+type changeJSON struct {
+	Whole bool         `json:"whole,omitempty"` // there are none before
+	Left  float64      `json:"left"`            // where they begin
+	Right float64      `json:"right"`           // where the last state in them ends
+	Width float64      `json:"width"`
+	Edits []patch.Edit `json:"edits"` // of patch.Tags of their HTML
+}
+
+// controlsJSON is a frame of how the threads of a run are steered.
+type controlsJSON struct {
+	V        int    `json:"v"`
+	Controls string `json:"controls"` // HTML
+}
+
+// encoder renders each new or changed row once for all viewers of a form.
+type encoder struct{}
+
+// Rows implements session.Encoder.
+func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
+	l := form.Language
+	film := view.NewFilm(l, run.Scenario(), run.Header().Owners)
+	var before []string // the lanes that those have to whom changes are sent
+	seq := 0
+	return func(events []trace.Event, ended bool) (frames session.Frames, err error) {
+		first := len(film.Rows())
+		f := frameJSON{V: 1, Ended: ended}
+		for _, e := range events {
+			first = min(first, film.Add(e))
+			seq = e.Seq
+		}
+		f.Seq = seq
+		if f.Rows, err = framesOf(l, film, first, len(film.Rows())); err != nil {
+			return frames, err
+		}
+		if f.Verdict, err = rendered(l, templates.Verdict(view.Verdict(l, film.Rows(), ended))); err != nil {
+			return frames, err
+		}
+		if frames.Rows, err = jsonLine(f); err != nil {
+			return frames, err
+		}
+		if form.Packed {
+			frames.Picture, frames.Packed, err = recordOf(l, film, f, &before)
+			return frames, err
+		}
+		lanes := lanesJSON{V: 1}
+		if lanes.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film.Lanes(), len(film.Rows())))); err != nil {
+			return frames, err
+		}
+		frames.Picture, err = jsonLine(lanes)
+		return frames, err
+	}
+}
+
+// recordOf has a frame of the lanes, and the columns of a record: f without HTML,
+// what makes the lanes of those before, and of each row the HTML that is shown
+// when somebody steps into it, and the row's. What is alike stands together.
+func recordOf(l words.Language, film *view.Film, f frameJSON, before *[]string) (picture []byte, columns [][]byte, err error) {
+	lanes := followed(l, film.Lanes(), len(film.Rows()))
+	html, err := rendered(l, templates.Lanes(lanes))
+	if err != nil {
+		return nil, nil, err
+	}
+	now := patch.Tags(html)
+	change := changeJSON{Left: lanes.Left, Right: lanes.Right, Width: lanes.Width, Edits: patch.Between(*before, now)}
+	whole := changeJSON{Whole: true, Left: lanes.Left, Right: lanes.Right, Width: lanes.Width, Edits: patch.Between(nil, now)}
+	*before = now
+	var inner, outer []string
+	for i, r := range f.Rows {
+		in, out := unnumbered(r)
+		inner, outer = append(inner, in), append(outer, out)
+		f.Rows[i].HTML = ""
+	}
+	if picture, err = jsonLine(pictureJSON{V: 1, Picture: whole}); err != nil {
+		return nil, nil, err
+	}
+	for _, column := range []any{f, change, inner, outer} {
+		text, err := jsonLine(column)
+		if err != nil {
+			return nil, nil, err
+		}
+		columns = append(columns, text)
+	}
+	return picture, columns, nil
+}
+
+// step stands for the number of a row in its HTML. No HTML has it.
+const step = "\x7f"
+
+// unnumbered is a row's HTML, the part that is shown when somebody steps into
+// it and the rest, with step for its number: else no row is like another.
+func unnumbered(r view.Frame) (inner, outer string) {
+	n := strconv.Itoa(r.Step)
+	html := strings.NewReplacer(
+		step, "", `#row-`+n+`"`, `#row-`+step+`"`, `"row-`+n+`"`, `"row-`+step+`"`,
+		`data-step="`+n+`"`, `data-step="`+step+`"`, `>T`+n+`<`, `>T`+step+`<`, `>T`+n+`.`, `>T`+step+`.`,
+	).Replace(r.HTML)
+	if i := strings.Index(html, `<tr id="`); i >= 0 {
+		return html[:i], html[i:]
+	}
+	return "", html
+}
+
+// jsonLine is a frame, or a column, as JSON in one line. Its reader is a script:
+// HTML in it stays as short as it is.
+func jsonLine(frame any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(frame); err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
+}
+
+// framesOf are the rows of a film from one to before another, each with its
+// HTML.
+func framesOf(l words.Language, film *view.Film, from, to int) ([]view.Frame, error) {
+	list := make([]view.Frame, 0, to-from) // never null
+	for i := from; i < to; i++ {
+		frame, html, err := frameOf(l, film, i)
+		if err != nil {
+			return nil, err
+		}
+		frame.HTML = html
+		list = append(list, frame)
+	}
+	return list, nil
+}
+
+// Controls implements session.Encoder.
+func (encoder) Controls(run *engine.Run, l words.Language) ([]byte, error) {
+	html, err := rendered(l, templates.Controls(view.NewControls(l, run.Controls())))
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(controlsJSON{V: 1, Controls: html})
+}
