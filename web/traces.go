@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"relock/engine/pause"
-	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
@@ -31,8 +30,7 @@ const (
 	maxTraces      = 64       // kept at once
 	maxTracesBytes = 64 << 20 // kept at once, as they were sent
 	traceExpiry    = time.Hour
-	maxTraceEvents = 2 * run.MaxEvents // of one: rules are broken as well as events counted
-	maxCells       = 200_000           // rows times threads of one page: a browser's measure
+	maxCells       = 200_000 // rows times threads of one page: a browser's measure
 )
 
 var errNoTrace = refuse(http.StatusNotFound, "There is no such trace",
@@ -104,9 +102,6 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 		return limitError(err)
 	}
 	h, events, sc, err := readTrace(data)
-	if len(events) > maxTraceEvents {
-		return refuse(http.StatusUnprocessableEntity, "That trace cannot be shown", "It has %d events; %d can be shown. No run of ours has more: cut it after one of its steps.", len(events), maxTraceEvents)
-	}
 	if err == nil {
 		err = pause.Here(r.Context())
 	}
