@@ -29,6 +29,7 @@ type Lanes struct {
 	ended    int           // threads
 	down     outage
 	highest  float64 // of the PTTLs, in milliseconds
+	steady   float64 // the typical gap of who follows, in milliseconds, 0 before
 }
 
 // laneRow is what the picture must know of a row.

@@ -214,7 +214,7 @@ func (l *Lanes) Small(lang words.Language, prefix string) LanesPicture {
 	m := measures{head: 10, gap: 4, key: 24, foot: 6, stretch: 1}
 	m.lane = (smallHeight - m.head - m.gap - m.key - m.foot) / float64(max(len(l.threads), 1))
 	if n := min(len(l.rows), MaxLaneRows); n > 0 {
-		at := l.places()
+		at := l.places(false)
 		m.stretch = (smallWidth - leadIn - tail) / max(at[n-1], 1)
 	}
 	p := l.picture(lang, prefix, 0, MaxLaneRows, m)
@@ -235,9 +235,13 @@ func (l *Lanes) Small(lang words.Language, prefix string) LanesPicture {
 
 // places are the rows' places on the time axis: as far apart as they are in
 // time, but never so near that they fall together.
-func (l *Lanes) places() []float64 {
+func (l *Lanes) places(followed bool) []float64 {
 	at := make([]float64, len(l.rows))
-	scale := gapTypical / l.typicalGap()
+	typical := l.typicalGap()
+	if followed && l.ended < len(l.threads) {
+		typical = l.steadyGap(typical)
+	}
+	scale := gapTypical / typical
 	for i := 1; i < len(l.rows); i++ {
 		gap := (l.rows[i].at - l.rows[i-1].at) * scale
 		at[i] = at[i-1] + min(max(gap, gapMin), gapMax)
@@ -245,9 +249,19 @@ func (l *Lanes) places() []float64 {
 	return at
 }
 
-// typicalGap is the median of the times between rows, in milliseconds,
-// rounded to 1, 2 or 5 so that it seldom changes while a run grows.
-func (l *Lanes) typicalGap() float64 {
+// steadyGap is the typical gap of a picture that is followed. It stays while the
+// median is not far from it: where that goes to and fro between two, everything
+// in the picture would move each time.
+func (l *Lanes) steadyGap(typical float64) float64 {
+	if median := l.medianGap(); l.steady == 0 || median < .6*l.steady || median > 1.9*l.steady {
+		l.steady = typical
+	}
+	return l.steady
+}
+
+// medianGap is the median of the times between rows, in milliseconds, 0 where
+// there are none.
+func (l *Lanes) medianGap() float64 {
 	var gaps []float64
 	for i := 1; i < len(l.rows); i++ {
 		if d := l.rows[i].at - l.rows[i-1].at; d > 0 {
@@ -255,10 +269,19 @@ func (l *Lanes) typicalGap() float64 {
 		}
 	}
 	if len(gaps) == 0 {
-		return 1
+		return 0
 	}
 	slices.Sort(gaps)
-	median := gaps[len(gaps)/2]
+	return gaps[len(gaps)/2]
+}
+
+// typicalGap is the median, rounded to 1, 2 or 5 so that it seldom changes
+// while a run grows.
+func (l *Lanes) typicalGap() float64 {
+	median := l.medianGap()
+	if median == 0 {
+		return 1
+	}
 	power := math.Pow(10, math.Floor(math.Log10(median)))
 	switch m := median / power; {
 	case m < 1.5:
@@ -293,7 +316,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	d := &drawing{Lanes: l, measures: m, lang: lang}
 	d.first = min(max(first, 0), len(l.rows))
 	d.end = d.first + min(max(count, 0), MaxLaneRows, len(l.rows)-d.first)
-	d.at = l.places()
+	d.at = l.places(m.followed)
 	d.from, d.to = -leadIn, tail
 	if d.first < d.end {
 		d.from = d.at[d.first] - leadIn/m.stretch
