@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-	"golang.org/x/time/rate"
 
 	"relock/engine"
 	"relock/engine/panics"
@@ -168,7 +167,14 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	go func() {
 		defer close(read)
 		defer gone()
-		s.guarded(ctx, ofPlay, func() { readCommands(ctx, conn, commands) })
+		s.guarded(ctx, ofPlay, func() {
+			s.read(ctx, conn, maxCommand, func(text []byte) {
+				select {
+				case commands <- text:
+				case <-ctx.Done():
+				}
+			})
+		})
 	}()
 	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(address(r))}
 	defer func() { <-read }()
@@ -231,38 +237,11 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 	return nil
 }
 
-// readCommands hands on what a page sends, at a pace that one machine can
-// serve, until the connection ends.
-func readCommands(ctx context.Context, conn *websocket.Conn, commands chan<- []byte) {
-	alive := func(string) error { return conn.SetReadDeadline(time.Now().Add(pongWait)) }
-	conn.SetPongHandler(alive)
-	_ = alive("")
-	pace := rate.NewLimiter(commandRate, commandBurst)
-	for {
-		text, err := receive(conn, maxCommand)
-		if err != nil || pace.Wait(ctx) != nil {
-			return
-		}
-		_ = alive("")
-		select {
-		case commands <- text:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
 func (p *player) serve(ctx context.Context, commands <-chan []byte) {
-	ping := time.NewTicker(pingEvery)
-	defer ping.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ping.C:
-			if p.s.send(p.conn, func() error { return p.conn.WriteMessage(websocket.PingMessage, nil) }) != nil {
-				return
-			}
 		case text := <-commands:
 			if p.inTurn(ctx, text) != nil {
 				return

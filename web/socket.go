@@ -71,15 +71,11 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	defer s.meter.socket(forRun)()
 	gone := make(chan struct{})
 	mine := found.Owned(s.visitorOf(r))
-	ping := time.AfterFunc(pingEvery, func() { // beside the frames, which wait for nothing else
-		_ = s.sent(1, conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeLimit)))
-	})
-	defer ping.Stop()
 	go func() {
 		defer close(gone)
 		defer viewer.Leave() // its frames end
 		s.guarded(r.Context(), ofWatch, func() {
-			read(conn, ping, func(text []byte) {
+			s.read(r.Context(), conn, maxFrame, func(text []byte) {
 				if sentence := steer(l, found.Run, mine, text); sentence != "" {
 					answer, _ := json.Marshal(refusedJSON{V: 1, Refused: sentence}) // two plain fields
 					viewer.Tell(answer)
@@ -137,19 +133,25 @@ func steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 	return ""
 }
 
-// read takes pongs, each of which sets off the next ping, and hands on what a
-// page sends, at a pace that suits one person. It ends with the connection.
-func read(conn *websocket.Conn, ping *time.Timer, received func([]byte)) {
+// read hands on what a page sends, messages of at most limit bytes at a pace
+// that suits one person and that the machine can serve. It ends with ctx or the
+// connection. Pings go out beside all frames, which nothing they wait for may
+// hold up, and each pong sets off the next.
+func (s *Server) read(ctx context.Context, conn *websocket.Conn, limit int64, received func([]byte)) {
+	ping := time.AfterFunc(pingEvery, func() {
+		_ = s.sent(1, conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeLimit)))
+	})
+	defer ping.Stop()
 	pace := rate.NewLimiter(commandRate, commandBurst)
 	alive := func(string) error {
 		ping.Reset(pingEvery)
 		return conn.SetReadDeadline(time.Now().Add(pongWait))
 	}
 	conn.SetPongHandler(alive)
-	_ = alive("")
 	for {
-		text, err := receive(conn, maxFrame)
-		if err != nil || pace.Wait(context.Background()) != nil {
+		_ = alive("") // whatever took so long, it was not the page
+		text, err := receive(conn, limit)
+		if err != nil || pace.Wait(ctx) != nil {
 			return
 		}
 		received(text)
