@@ -269,8 +269,8 @@ func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.Han
 		w.Header().Add("Vary", "Accept-Language, Cookie")
 		r = r.WithContext(words.With(r.Context(), set.language))
 		err := panics.Catch(func() error { return h(w, r) })
-		if err == nil {
-			return
+		if err == nil || errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+			return // answered, or the visitor has left
 		}
 		var status *statusError
 		var panicked *panics.Error
