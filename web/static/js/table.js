@@ -314,13 +314,13 @@ export function table({ body, scroller }, on) {
      * @param {boolean} follow scroll to where one stands
      */
     draw(list, step, moment, follow) {
-      const others = list !== rows;
+      const others = list !== rows && list[0] !== rows[0]; // else they have grown
+      fresh ||= list !== rows;
+      rows = list;
       if (others) {
-        rows = list;
         partly = list.includes(/** @type {any} */ (undefined));
         heights = [];
         standIns.clear();
-        fresh = true;
       }
       document.documentElement.classList.toggle("windowed", !whole());
       if (whole()) {
