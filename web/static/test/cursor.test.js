@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { START, back, endOf, entered, forward, into, out, stopAt, toPosition, toRow, toStop, whole, within } from "../js/cursor.js";
+import { START, back, endOf, entered, forward, into, out, stopAt, stopOf, toPosition, toRow, toStop, whole, within } from "../js/cursor.js";
 import { film } from "./films.js";
 
 const at = (stop, moment = 0, inside = false) => ({ stop, moment, inside });
@@ -56,7 +56,6 @@ test("into stands at the first command, out at the row", () => {
   assert.deepEqual(into(f, at(1)), at(1, 1, true));
   assert.deepEqual(into(f, at(2)), at(2, 0, true));
   assert.deepEqual(out(at(1, 2, true)), at(1));
-  assert.deepEqual(entered(f, at(4, 0, true)), at(4, 0, true), "a fault after a row has no commands");
 });
 
 test("a position is stood at where its move is over", () => {
@@ -81,4 +80,18 @@ test("a cursor stays within the film", () => {
 test("one acts where a move is over, after its last command", () => {
   const f = example();
   assert.deepEqual([at(1), at(1, 1), at(1, 2), at(2), at(3)].map((c) => whole(f, c)), [true, false, true, false, true]);
+});
+
+test("commands are gone through at their row, and not again at a fault after it", () => {
+  const f = film([{ move: 0, rows: 1 }, { move: { do: "pause" }, rows: 0 }]);
+  f.rows[0].inside = [{}];
+  assert.deepEqual(entered(f, at(1, 0, true)), at(1, 1, true));
+  assert.deepEqual(entered(f, at(2, 0, true)), at(2, 0, true));
+  assert.deepEqual(back(f, at(2, 0, true)), at(1, 0, true));
+});
+
+test("a move begins at its first row, and is over at its last", () => {
+  const f = example();
+  assert.deepEqual([stopOf(f, 2, true), stopOf(f, 2)], [2, 3]);
+  assert.deepEqual([stopOf(f, 4, true), stopOf(f, 4)], [4, 4], "where it shows nothing, at the one before");
 });
