@@ -1,7 +1,7 @@
 // What the page on which a scenario is stepped knows: the branches, as far as
 // the server has sent them, where one stands, and what is under way. A frame or
 // an act makes another state of it; nothing here knows a page, a server, or time.
-import { START, endOf, stopAt, toPosition, toStop, whole, within } from "./cursor.js";
+import { START, stopAt, toPosition, whole, within } from "./cursor.js";
 import { grown } from "./film.js";
 
 /**
@@ -262,11 +262,8 @@ function done(state, id) {
   if (call?.at === undefined || call.branch === undefined) {
     return rest;
   }
-  const { at, branch, touched = branch } = call;
-  const film = rest.branches.get(touched);
-  const now = { ...rest, current: touched };
   // In the past it made a branch, or it was done there before.
-  return film ? { ...now, cursor: touched === branch ? toPosition(film, rest.cursor, at + 1) : toStop(film, rest.cursor, endOf(film)) } : rest;
+  return onto(rest, call.touched ?? call.branch, call.at + 1);
 }
 
 /**

@@ -89,14 +89,32 @@ test("while something is opened nothing is shown, and what was there comes back 
   assert.equal(shown(c.state), shown(before));
 });
 
+test("one stands where the address says, which knows better than its link", () => {
+  const c = new Client(new Server());
+  c.event({ type: "asked", opening: { scenario: '{"name": "other", "schedule": [0, 0, 0]}', at: 2 } }).connect();
+  assert.deepEqual([positionAt(c.state), c.state.session.asServed], [2, false]);
+});
+
 test("frames of something else that come while something is opened are not part of it", () => {
-  const c = stepped(0);
-  const late = c.send({ do: "step", branch: 0, at: 1, move: 1 });
+  const c = stepped();
+  const late = c.send({ do: "step", branch: 0, at: 0, move: 1 });
+  const refused = c.send({ do: "strike", branch: 0, at: 1, refuse: true });
   c.event({ type: "asked", opening: { scenario: '{"name": "other"}' } });
   const frames = c.send(toOpen(c.state));
-  c.take(frames.slice(0, 1)).take(late).take(frames.slice(1));
+  const end = frames.length - 1;
+  c.take(frames.slice(0, end)).take(late).take(refused);
+  assert.equal(shown(c.state), null);
+  c.take(frames.slice(end));
   assert.equal(c.state.session.title, "other");
-  assert.deepEqual(moves(c), [""]);
+  assert.deepEqual([moves(c), shown(c.state).lanes], [[""], "lanes of 0"]);
+});
+
+test("what comes of opening something that nobody waits for any more opens nothing", () => {
+  const c = stepped(0);
+  const frames = c.send(toOpen(c.state));
+  c.lose();
+  const before = c.state;
+  assert.deepEqual(c.take(frames.filter((f) => f.opened || f.done)).state, before);
 });
 
 test("opening falls back: without the branches, then to what the page is for", () => {
@@ -172,6 +190,15 @@ test("frames that come twice, late, or with a gap before them change nothing", (
   const one = moves(c);
   c.take(frames); // of a branch that is dropped
   assert.deepEqual(moves(c), one);
+});
+
+test("a branch does not begin in its midst", () => {
+  const c = stepped(0, 0, 0, 0);
+  stand(c, 1).ask({ do: "step", branch: 0, at: 1, move: 1 });
+  const frames = c.send({ do: "step", branch: 1, at: 2, move: 1 });
+  c.take(frames).ask({ do: "drop", branch: 1 });
+  const before = c.state;
+  assert.deepEqual(c.take(frames).state, before);
 });
 
 test("a run to the end ends it", () => {
