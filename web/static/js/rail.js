@@ -21,6 +21,7 @@ export function rail(on) {
   byId("rail").addEventListener("click", (event) => {
     const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("button"));
     if (button?.getAttribute("aria-disabled") === "true") {
+      event.preventDefault(); // no form is sent
       on.complain(button.title || (button.textContent ?? ""));
     } else if (button?.dataset.strike) {
       on.strike(JSON.parse(button.dataset.strike), button.querySelector(".hidden")?.textContent?.slice(2) ?? "");
