@@ -15,6 +15,8 @@ run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 	$(GO) run ./cmd/playground
 
 test: deps ## Install what the tests need, and run all of them with the race detector
+	@if command -v node >/dev/null; then node --test --test-reporter=spec web/static/test/*.test.js; \
+	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
 	$(GO) test -race -timeout 9m ./...
 	$(GO) test -timeout 3m -run TestRandomSchedules ./engine/run
 
@@ -58,11 +60,12 @@ SEED ?= 1
 chaos: deps ## Lock through a network that loses, repeats and cuts, FOR=30s each lock, SEED=1
 	$(GO) test -race -count 1 -timeout 0 -v -run TestChaos ./engine/lock/locktest -chaos $(FOR) -seed $(SEED)
 
-# Debian's redis-server and chromium, where they are missing and can be had.
+# Debian's redis-server, chromium and nodejs, where they are missing and can be had.
 deps:
 	@missing=""; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
 	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	command -v node >/dev/null || missing="$$missing nodejs"; \
 	[ -z "$$missing" ] && exit 0; \
 	sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \
 	if command -v apt-get >/dev/null && { [ -z "$$sudo" ] || command -v sudo >/dev/null; }; then \

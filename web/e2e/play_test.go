@@ -253,6 +253,60 @@ func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 	is("at the end", map[string]string{"crash B": "The run has ended here. Step back to act.", "evict": "The run has ended here. Step back to act."})
 }
 
+// TestEachThingThatTheRailOffersIsDone goes to outcomes, lets time pass,
+// compares locks and branches, and follows a link that is put into the address.
+func TestEachThingThatTheRailOffersIsDone(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "at the start · 0 ms")
+	const status = `document.getElementById("status").textContent`
+	do(ctx, t, chromedp.SetValue(chromedp.CSS("#outcome-thread"), "B"), chromedp.Click(chromedp.CSS("#outcome button")))
+	until(ctx, t, place+`.startsWith("2 of 2 · T2")`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#to-event")))
+	at(ctx, t, "3 of 3")
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="first"]`)), chromedp.Click(chromedp.CSS("#outcome button")))
+	at(ctx, t, "2 of 3 · T2") // it is here already
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true"`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#outcome button"))) // which is grey, and says why
+	until(ctx, t, problem+`.startsWith("The run has ended here")`)
+
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="locks"]`)), chromedp.WaitVisible(chromedp.CSS("#locks-form [name=lock]")))
+	if own := get[string](ctx, t, `[...document.querySelectorAll("#locks-form [name=lock]:checked")].map((b) => b.value).join()`); own == "" || strings.Contains(own, ",") {
+		t.Errorf("the scenario's own lock is %q", own)
+	}
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#locks-form [name=lock]:not(:checked)`)), chromedp.Click(chromedp.CSS(`#locks-form [value="compare"]`)), chromedp.WaitVisible(chromedp.CSS("#compared table")))
+	until(ctx, t, `document.activeElement.id === "compared"`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#close-compared")))
+	until(ctx, t, `document.getElementById("compared").hidden && document.activeElement.dataset.dialog === "locks"`)
+
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`), chromedp.KeyEvent("u"))
+	until(ctx, t, `document.querySelectorAll("#branches [aria-pressed]").length === 2`)
+	until(ctx, t, status+`.includes("A branch from here")`)
+	do(ctx, t, chromedp.KeyEvent("d"), chromedp.WaitVisible(chromedp.CSS("#compared table")))
+	do(ctx, t, chromedp.KeyEvent("b"))
+	until(ctx, t, `document.getElementById("branch-0").getAttribute("aria-pressed") === "true"`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#drop")))
+	until(ctx, t, `document.getElementById("compared").hidden && document.getElementById("branches").hidden && document.activeElement.closest("#transport") !== null`)
+
+	other, err := scenario.Parse([]byte("title: Another one\nthreads: [{name: C}, {name: D}, {name: E}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := link.Encode(link.State{Scenario: other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`location.hash = %q; undefined`, text)))
+	until(ctx, t, `document.getElementById("title").textContent === "Another one" && document.querySelectorAll("#rail [data-belief]").length === 3 && document.getElementById("rows").children.length === 0`)
+	at(ctx, t, "at the start · 0 ms")
+	do(ctx, t, chromedp.KeyEvent("3"))
+	at(ctx, t, "1 of 1 · T1")
+	if got := get[string](ctx, t, problem); got != "" {
+		t.Errorf("the page complains: %q", got)
+	}
+}
+
 func TestLinksInTheBrowser(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))

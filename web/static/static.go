@@ -1,9 +1,10 @@
 // Package static holds the style sheets, the scripts and the icons. The style
 // sheets become one, which pages carry themselves: the first paint waits for
-// nothing else. The rest is served.
+// nothing else. The rest is served, scripts without their comments.
 package static
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
@@ -15,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
 //go:embed css js icons dev
@@ -26,6 +28,7 @@ const Prefix = "/static/"
 // Files serves static files. It is safe for concurrent use.
 type Files struct {
 	fsys    fs.FS
+	scripts map[string][]byte // by name, as they are served
 	hashed  map[string]string // name to hashed name
 	names   map[string]string // and back
 	style   string
@@ -37,7 +40,7 @@ var first = []string{"css/tokens.css", "css/frame.css"} //nolint:gochecknoglobal
 
 // New returns the files that are built in.
 func New() (*Files, error) {
-	f := &Files{fsys: embedded, hashed: map[string]string{}, names: map[string]string{}}
+	f := &Files{fsys: embedded, scripts: map[string][]byte{}, hashed: map[string]string{}, names: map[string]string{}}
 	err := fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -46,8 +49,12 @@ func New() (*Files, error) {
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(data)
 		ext := path.Ext(name)
+		if ext == ".js" {
+			data = uncommented(data)
+			f.scripts[name] = data
+		}
+		sum := sha256.Sum256(data)
 		hashed := strings.TrimSuffix(name, ext) + "." + hex.EncodeToString(sum[:8]) + ext
 		f.hashed[name], f.names[hashed] = hashed, name
 		return nil
@@ -125,6 +132,7 @@ func resolve(rule string, values map[string]string) string {
 
 var (
 	comments = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	remarks  = regexp.MustCompile(`(?m)/\*\*(?:[^*]|\*+[^*/])*\*+/|^[ \t]*//.*$`) // and types, in scripts
 	spaces   = regexp.MustCompile(`\s*\n\s*`)
 
 	token     = regexp.MustCompile(`--([\w-]+):\s*([^;]+);`)
@@ -136,6 +144,14 @@ var (
 // compact leaves out of a style sheet what only people read.
 func compact(css string) string {
 	return strings.TrimSpace(spaces.ReplaceAllString(comments.ReplaceAllString(css, ""), "\n"))
+}
+
+// uncommented leaves out of a script what only people read: its JSDoc, and the
+// lines that are a comment alone. What stays is on the line that it was on.
+func uncommented(script []byte) []byte {
+	return remarks.ReplaceAllFunc(script, func(remark []byte) []byte {
+		return bytes.Repeat([]byte("\n"), bytes.Count(remark, []byte("\n")))
+	})
 }
 
 // Style is the text of the style sheet.
@@ -186,5 +202,9 @@ func (f *Files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Cache-Control", cache)
 	w.Header().Set("ETag", `"`+f.hashed[name]+`"`)
+	if script, ok := f.scripts[name]; ok {
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(script))
+		return
+	}
 	http.ServeFileFS(w, r, f.fsys, name) //nolint:gosec // one of the embedded names
 }

@@ -1,40 +1,52 @@
-// Keeps a tab's branches while its page is loaded anew: the address holds the
-// one that is shown alone, and the server keeps nothing.
+// The branches that there are, to go to, to compare, and to drop.
+import { byId, make } from "./dom.js";
+import { say } from "./words.js";
 
-const KEY = "relock-branches";
+/** @typedef {import("./state.js").Branch} Branch */
 
-/**
- * @typedef {object} Kept
- * @property {string} link the address' text while they were there
- * @property {{id: number, parent: number, fork: number, moves: any[]}[]} branches as the socket takes them
- * @property {number[]} numbers what they are called by
- * @property {number} index of the one that is shown
- */
+/** @param {Branch} branch */
+export const nameOf = ({ number }) => (number === 0 ? say("main") : say("branch %d", number));
 
-/** @param {Kept} kept */
-export function keepBranches(kept) {
-  try {
-    if (kept.link && kept.branches.length > 1) {
-      sessionStorage.setItem(KEY, JSON.stringify(kept));
-    } else {
-      sessionStorage.removeItem(KEY);
-    }
-  } catch {
-    // No room, or no storage: the address has the branch that is shown.
-  }
+/** The branch after one, or null where it is the only one.
+ *  @param {ReadonlyMap<number, Branch>} branches
+ *  @param {number} current */
+export function nextOf(branches, current) {
+  const ids = [...branches.keys()];
+  return ids.length > 1 ? ids[(ids.indexOf(current) + 1) % ids.length] : null;
 }
 
 /**
- * Finds what was kept with an address.
- * @param {string} link
- * @returns {Kept | null}
+ * Shows them, unless one is alone. The focus stays where it is.
+ * @param {ReadonlyMap<number, Branch>} branches
+ * @param {number} current
+ * @param {{onto: (id: number) => void, compare: (id: number) => void, drop: () => void}} on
  */
-export function keptBranches(link) {
-  try {
-    /** @type {Kept | null} */
-    const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
-    return kept?.link === link ? kept : null;
-  } catch {
-    return null;
+export function drawBranches(branches, current, on) {
+  const box = byId("branches");
+  const focused = document.activeElement?.id;
+  const others = [...branches.values()].filter((b) => b.id !== current);
+  /** @type {HTMLElement[]} */
+  const buttons = [...branches.values()].map((b) => {
+    const row = b.positions[Math.min(b.fork, b.positions.length - 1)].row;
+    const label = b.parent >= 0 ? say("%s from T%d", nameOf(b), String(row)) : nameOf(b);
+    const button = make("button", { type: "button", id: `branch-${b.id}`, "aria-pressed": String(b.id === current) }, label);
+    button.onclick = () => on.onto(b.id);
+    return button;
+  });
+  if (others.length > 0) {
+    const compare = make("button", { type: "button", id: "compare" }, others.length > 1 ? say("Compare with") : say("Compare with %s", nameOf(others[0])));
+    const select = /** @type {HTMLSelectElement} */ (
+      make("select", { id: "compare-with", "aria-label": say("Branch to compare with") }, ...others.map((b) => make("option", { value: String(b.id) }, nameOf(b))))
+    );
+    select.hidden = others.length === 1;
+    compare.onclick = () => on.compare(Number(select.value));
+    const drop = make("button", { type: "button", id: "drop", class: "quiet" }, say("Drop %s", nameOf(/** @type {Branch} */ (branches.get(current)))));
+    drop.onclick = on.drop;
+    buttons.push(make("span", { class: "row" }, compare, select), drop);
+  }
+  box.hidden = others.length === 0;
+  box.replaceChildren(...buttons);
+  if (focused) {
+    byId(focused)?.focus({ preventScroll: true });
   }
 }

@@ -120,5 +120,9 @@ export function connect(handlers) {
       socket.send(JSON.stringify(frame));
       return true;
     },
+    /** Gives the connection up that there is, and makes another. */
+    drop() {
+      socket.close();
+    },
   };
 }

@@ -108,7 +108,7 @@ export const MARKS = ["violation", "expired", "fault", "acquired", "released"];
  * @property {string} [mark]
  */
 
-/** @type {WeakMap<Film, {rows: number, positions: number, stops: Stop[]}>} */
+/** @type {WeakMap<Position[], {positions: number, stops: Stop[]}>} by the positions that they are of */
 const known = new WeakMap();
 
 /**
@@ -117,10 +117,10 @@ const known = new WeakMap();
  * @returns {Stop[]}
  */
 export function stopsOf(film) {
-  let had = known.get(film);
+  let had = known.get(film.positions);
   if (!had || had.positions > film.positions.length) {
-    had = { rows: 0, positions: 0, stops: [] };
-    known.set(film, had);
+    had = { positions: 0, stops: [] };
+    known.set(film.positions, had);
   }
   for (; had.positions < film.positions.length; had.positions++) {
     const n = had.positions;
@@ -146,6 +146,37 @@ export function stopsOf(film) {
 function markOf(film, row) {
   const here = film.rows[row - 1];
   return here ? here.mark : MARKS[Number(film.marks?.[row - 1])];
+}
+
+/**
+ * A film with what has come of it: positions from a place on, and rows. What
+ * cannot follow what is there, as a part between is missing, changes nothing.
+ * The film given stays as it is.
+ * @template {Film} F
+ * @param {F} film
+ * @param {number} from the place of the first position
+ * @param {Position[]} positions
+ * @param {Row[]} rows
+ * @returns {F}
+ */
+export function grown(film, from, positions, rows) {
+  const all = film.rows.slice();
+  for (const row of rows) {
+    if (row.step > all.length + 1) {
+      return film;
+    }
+    all[row.step - 1] = row;
+  }
+  if (from > film.positions.length || positions.some((p) => p.row > all.length)) {
+    return film;
+  }
+  const later = film.positions.slice(from + positions.length);
+  const next = { ...film, rows: all, positions: [...film.positions.slice(0, from), ...positions, ...later] };
+  const had = known.get(film.positions);
+  if (had && from === film.positions.length) {
+    known.set(next.positions, { ...had, stops: had.stops.map((stop, i) => (i === had.stops.length - 1 ? { ...stop } : stop)) });
+  }
+  return next;
 }
 
 /**

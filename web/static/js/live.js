@@ -105,7 +105,7 @@ export function live(run) {
     }
     seq = Math.max(seq, frame.seq);
     byId("verdict").innerHTML = frame.verdict;
-    view.changed(frame.rows[0]?.step);
+    view.changed();
     const seen = view.row() || 1; // who looks at another part keeps it
     if (followed.there()) {
       if (along || followed.has(seen)) {

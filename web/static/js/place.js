@@ -22,6 +22,11 @@ export function keepPlace(row, end) {
   if (!written && wanted === "") {
     return; // nobody has gone anywhere
   }
+  if (!written) {
+    // Before a link takes the address along, and before the page is left.
+    document.addEventListener("click", write, { capture: true });
+    addEventListener("pagehide", write);
+  }
   written = true;
   history.scrollRestoration = wanted ? "manual" : "auto"; // else the browser scrolls away from the row
   clearTimeout(waiting);
@@ -32,14 +37,5 @@ function write() {
   if (location.hash !== wanted) {
     last = Date.now();
     history.replaceState(null, "", `${location.pathname}${location.search}${wanted}`);
-  }
-}
-
-// Before a link takes the address along, and before the page is left.
-document.addEventListener("click", now, { capture: true });
-addEventListener("pagehide", now);
-function now() {
-  if (written) {
-    write();
   }
 }

@@ -12,6 +12,30 @@ const ROOM = 8; // px between the row that one stands at and the edge of what is
 const GUESS = 90; // px of a row while none was seen
 
 /**
+ * The rows between two edges, which are in px from the start of the first row.
+ * @param {number} count of rows, at least one
+ * @param {(i: number) => number} height of a row, in px
+ * @param {number} top
+ * @param {number} bottom
+ * @returns {{a: number, b: number, before: number}} from the first one up to the one after the last, at least one; and the px before them
+ */
+export function rowsBetween(count, height, top, bottom) {
+  let a = 0;
+  let px = height(0);
+  while (a < count - 1 && px <= top) {
+    a++;
+    px += height(a);
+  }
+  const before = px - height(a);
+  let b = a + 1;
+  while (b < count && px < bottom) {
+    px += height(b);
+    b++;
+  }
+  return { a, b, before };
+}
+
+/**
  * @param {{body: HTMLElement, scroller: HTMLElement}} place
  * @param {{seek: (step: number) => void, preview: (step: number) => void, inside: (step: number, moment: number) => void,
  *   see: (from: number, to: number) => void, missing: (step: number) => string}} on see: these steps are in the page now,
@@ -138,25 +162,12 @@ export function table({ body, scroller }, on) {
   /** What scrolls: the table's box, or on a phone the page. */
   const scrolls = () => (scroller.scrollHeight > scroller.clientHeight + 1 ? scroller : /** @type {Element} */ (document.scrollingElement));
 
-  /** The rows that are seen, from the first one up to the one after the last. */
+  /** The rows that are seen, and where the first of them is on the screen. */
   function seen() {
     const box = scroller.getBoundingClientRect();
     const start = body.getBoundingClientRect().top;
-    const top = Math.max(box.top, 0) - start;
-    const bottom = Math.min(box.bottom, innerHeight) - start;
-    let a = 0;
-    let px = height(0);
-    while (a < rows.length - 1 && px <= top) {
-      a++;
-      px += height(a);
-    }
-    const at = px - height(a);
-    let b = a + 1;
-    while (b < rows.length && px < bottom) {
-      px += height(b);
-      b++;
-    }
-    return { a, b, at: start + at };
+    const { a, b, before } = rowsBetween(rows.length, height, Math.max(box.top, 0) - start, Math.min(box.bottom, innerHeight) - start);
+    return { a, b, at: start + before };
   }
 
   /** Puts the rows into the page that are seen, where they are not, so that
@@ -314,13 +325,13 @@ export function table({ body, scroller }, on) {
      * @param {boolean} follow scroll to where one stands
      */
     draw(list, step, moment, follow) {
-      const others = list !== rows;
+      const others = list !== rows && list[0] !== rows[0]; // else they have grown
+      fresh ||= list !== rows;
+      rows = list;
       if (others) {
-        rows = list;
         partly = list.includes(/** @type {any} */ (undefined));
         heights = [];
         standIns.clear();
-        fresh = true;
       }
       document.documentElement.classList.toggle("windowed", !whole());
       if (whole()) {

@@ -1,7 +1,7 @@
 // What the scripts say, in the page's language.
 
-/** @type {Record<string, string>} translations by their English text */
-const translations = JSON.parse(document.getElementById("words")?.textContent ?? "{}");
+/** @type {Record<string, string> | undefined} translations by their English text, once something was said */
+let translations;
 
 /**
  * Says a text with its arguments in the place of %s, %d or %[2]s. A text
@@ -10,11 +10,12 @@ const translations = JSON.parse(document.getElementById("words")?.textContent ??
  * @param {...(string | number)} args
  */
 export function say(text, ...args) {
+  translations ??= /** @type {Record<string, string>} */ (JSON.parse(globalThis.document?.getElementById("words")?.textContent ?? "{}"));
   let next = 0;
   return (translations[text] ?? text).replace(/%(?:\[(\d+)\])?[sd]/g, (_, place) => {
     next = place ? Number(place) : next + 1;
     const arg = args[next - 1];
-    return typeof arg === "number" ? arg.toLocaleString(document.documentElement.lang) : arg;
+    return typeof arg === "number" ? arg.toLocaleString(globalThis.document?.documentElement.lang || "en") : arg;
   });
 }
 

@@ -1,0 +1,112 @@
+// The address has the branch that is shown; a tab keeps the others while its
+// page is loaded anew, as the server keeps nothing.
+import { LONGEST, unpack } from "./link.js";
+
+/**
+ * @typedef {object} Kept
+ * @property {string} link the address' text while they were there
+ * @property {import("./state.js").Carried[]} branches
+ * @property {number[]} numbers what they are called by
+ * @property {number} index of the one that is shown
+ *
+ * @typedef {object} Named what an address names
+ * @property {string} scenario as JSON
+ * @property {number} at position to stand at
+ * @property {Kept | null} kept with these branches
+ */
+
+const KEY = "relock-branches";
+const LINK = /^v\d+\./; // other fragments are places on the page
+const PAUSE = 120; // ms: a held key writes once
+
+/** The address' fragment, also where some program has escaped it. */
+function fragment() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return location.hash.slice(1);
+  }
+}
+
+/**
+ * What the address names, or null where it names nothing.
+ * @returns {Promise<Named | null>} rejected with a LinkError
+ */
+export async function read() {
+  const link = fragment();
+  if (!LINK.test(link)) {
+    return null;
+  }
+  const { scenario, at } = await unpack(link);
+  return { scenario: JSON.stringify(scenario), at, kept: kept(link) };
+}
+
+/**
+ * Keeps the address up to date.
+ * @param {() => Promise<string>} packed the link of what is shown
+ * @param {() => Omit<Kept, "link"> | null} branches all there are, or null where that is not known now
+ * @param {() => void} changed it names something else
+ * @returns {() => void} to be called when something else is shown
+ */
+export function address(packed, branches, changed) {
+  let written = ""; // the fragment that this page has set
+  let writing = 0;
+  addEventListener("hashchange", () => {
+    if (location.hash !== written && LINK.test(fragment())) {
+      changed();
+    }
+  });
+  return () => {
+    clearTimeout(writing);
+    writing = window.setTimeout(async () => {
+      const text = await packed();
+      written = text.length <= LONGEST ? `#${text}` : "";
+      history.replaceState(null, "", location.pathname + location.search + written);
+      /** @type {HTMLAnchorElement} */ (document.getElementById("edit")).hash = text;
+      const all = branches();
+      if (all) {
+        keep({ link: written && text, ...all });
+      }
+    }, PAUSE);
+  };
+}
+
+/** Whether what is opened is to play at once: asked for by the address, once,
+ *  not each time that the page is loaded. */
+export function autoplay() {
+  const query = new URLSearchParams(location.search);
+  const asked = query.get("autoplay") === "1";
+  if (asked) {
+    query.delete("autoplay");
+    history.replaceState(null, "", `${location.pathname}${query.size ? `?${query}` : ""}${location.hash}`);
+  }
+  return asked;
+}
+
+/** @param {Kept} kept */
+function keep(kept) {
+  try {
+    if (kept.link && kept.branches.length > 1) {
+      sessionStorage.setItem(KEY, JSON.stringify(kept));
+    } else {
+      sessionStorage.removeItem(KEY);
+    }
+  } catch {
+    // No room, or no storage: the address has the branch that is shown.
+  }
+}
+
+/**
+ * What was kept with an address.
+ * @param {string} link
+ * @returns {Kept | null}
+ */
+function kept(link) {
+  try {
+    /** @type {Kept | null} */
+    const kept = JSON.parse(sessionStorage.getItem(KEY) ?? "null");
+    return kept?.link === link ? kept : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,91 @@
+// What is beside the table: the threads, and what can be done to time, to them,
+// and to Redis. The server renders it anew for each scenario.
+import { byId } from "./dom.js";
+import { say } from "./words.js";
+
+/**
+ * @typedef {import("./film.js").Position} Position
+ * @typedef {import("./film.js").Row} Row
+ * @typedef {import("./strike.js").Fault} Fault
+ *
+ * @typedef {object} On
+ * @property {(why: string) => void} complain
+ * @property {(fault: Fault, note: string) => void} strike
+ * @property {() => void} dialog with all the faults
+ * @property {(to: string, by?: string) => void} time is to pass
+ * @property {(thread: string) => void} outcome the next one of a thread is wanted
+ */
+
+/** @param {On} on */
+export function rail(on) {
+  byId("rail").addEventListener("click", (event) => {
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("button"));
+    if (button?.getAttribute("aria-disabled") === "true") {
+      event.preventDefault(); // no form is sent
+      on.complain(button.title || (button.textContent ?? ""));
+    } else if (button?.dataset.strike) {
+      on.strike(JSON.parse(button.dataset.strike), button.querySelector(".hidden")?.textContent?.slice(2) ?? "");
+    } else if (button?.dataset.time) {
+      on.time(button.dataset.time);
+    } else if (button?.dataset.dialog === "strike") {
+      on.dialog();
+    }
+  });
+  byId("rail").addEventListener("submit", (event) => {
+    event.preventDefault();
+    if (/** @type {HTMLElement} */ (event.target).id === "by") {
+      on.time("by", /** @type {HTMLInputElement} */ (byId("by-length")).value.trim());
+    } else {
+      on.outcome(/** @type {HTMLSelectElement} */ (byId("outcome-thread")).value);
+    }
+  });
+}
+
+/**
+ * Shows what can be done at a position.
+ * @param {HTMLElement} stage
+ * @param {Position} position
+ * @param {string} closed why nothing can be done, or ""
+ * @param {(fault: Fault) => string} whyNot why a fault cannot strike, or ""
+ */
+export function drawRail(stage, position, closed, whyNot) {
+  const event = byId("to-event");
+  event.setAttribute("aria-disabled", String(!position.next));
+  event.textContent = position.next ? say("To the next event, at %s", position.next) : say("To the next event");
+  event.title = position.next ? "" : say("Nothing happens any more by itself.");
+  const expiry = byId("to-expiry");
+  expiry.setAttribute("aria-disabled", String(!position.expiry));
+  expiry.textContent = position.expiry ? say("To the expiry, at %s", position.expiry) : say("To the expiry: no key runs out");
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll("#by button, #outcome button"))) {
+    withReason(button, position.over ? closed : "");
+  }
+  for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll(".fault"))) {
+    withReason(button, whyNot(JSON.parse(button.dataset.strike ?? "{}")));
+  }
+  withReason(/** @type {HTMLButtonElement} */ (stage.querySelector("[data-dialog=strike]")), closed);
+}
+
+/**
+ * Greys a button, which keeps the focus, or makes it what it was.
+ * @param {HTMLButtonElement} button
+ * @param {string} why it can do nothing here, or ""
+ */
+function withReason(button, why) {
+  button.setAttribute("aria-disabled", String(why !== ""));
+  button.dataset.title ??= button.title;
+  button.title = why || button.dataset.title;
+}
+
+/**
+ * Shows at each thread what it believes at a row.
+ * @param {HTMLElement} stage
+ * @param {string[]} threads
+ * @param {Row | undefined} row
+ */
+export function drawBeliefs(stage, threads, row) {
+  for (const now of /** @type {NodeListOf<HTMLElement>} */ (stage.querySelectorAll("[data-belief]"))) {
+    const thread = threads.indexOf(now.dataset.belief ?? "");
+    const levels = row?.belief[thread] ?? 0;
+    now.textContent = row?.leaving?.includes(thread) ? say("leaving") : levels > 0 ? say("inside, level %d", levels) : "";
+  }
+}
