@@ -14,6 +14,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
+	"relock/web/export"
 	"relock/web/templates"
 	"relock/web/view"
 	"relock/web/words"
@@ -226,6 +227,6 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := view.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: view.Reference(l)}
+	p := view.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: view.Reference(l, export.Allowed())}
 	return render(r.Context(), w, http.StatusOK, templates.API(p))
 }

@@ -15,6 +15,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/export"
 	"relock/web/link"
 	"relock/web/session"
 	"relock/web/templates"
@@ -156,7 +157,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	run := view.Run{
-		Step: "/play#" + open, Edit: "/edit?run=" + found.Run.ID(), Exports: path + "/export?format=",
+		Step: "/play#" + open, Edit: "/edit?run=" + found.Run.ID(), Exports: path + "/export?format=", Files: export.Files(l),
 		ID: found.Run.ID(), Title: titleOf(l, sc), Place: view.Place(l, f.header, s.externalName()),
 		LastSeq: f.events, Ended: f.ended, Socket: path + "/socket?lang=" + l.Code() + "&",
 		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",

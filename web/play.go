@@ -10,6 +10,7 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/export"
 	"relock/web/link"
 	"relock/web/templates"
 	"relock/web/view"
@@ -41,7 +42,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	if err != nil {
 		return err
 	}
-	p := view.Play{Gallery: groups, Scenario: open, Problem: problem, Reach: s.reach(r)}
+	p := view.Play{Files: export.Files(l), Gallery: groups, Scenario: open, Problem: problem, Reach: s.reach(r)}
 	p.SetFaults(l)
 	shown := s.examples[0].sc
 	title := l.Say("Step through it")

@@ -280,7 +280,7 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	path := "/traces/" + id
 	run := view.Run{
 		ID: id, Title: titleOf(l, sc), Place: view.Place(l, f.header, l.Say("another place")), LastSeq: f.events, Ended: true,
-		Exports: path + "/export?format=", Step: "/play#" + open, Edit: "/edit?trace=" + id,
+		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open, Edit: "/edit?trace=" + id,
 		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
 		Slow: view.ClockNote(l, f.header.Clock, 1), Verdict: f.verdict, Tone: f.tone,
 	}

@@ -455,7 +455,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	for _, route := range web.Routes(open(t, nil).web) {
 		here[route] = true
 	}
-	for _, section := range view.Reference(words.English) {
+	for _, section := range view.Reference(words.English, "md") {
 		if section.ID != "http" {
 			continue
 		}

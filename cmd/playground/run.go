@@ -22,21 +22,11 @@ import (
 	"relock/web/words"
 )
 
-const runSynopsis = `playground run [-json | -format F] [-redis URL] [-seed N] FILE…
+const runUsage = `playground run [-json | -format F] [-redis URL] [-seed N] FILE…
 
 Runs each scenario and prints its T-table, or with -json its trace as JSON
 Lines. "-" reads standard input. Where a scenario says what it expects, the
-exit code is 1 if it came out otherwise.
-
-Formats:
-  table           the T-table for a terminal (default)
-  md              the T-table in Markdown
-  csv             a line for each event; one FILE only
-  mermaid         a sequence diagram; one FILE only
-  svg             the lanes as a picture; one FILE only
-  redis-cli       a redis-cli transcript with replies and comments
-  redis-commands  its commands alone, pasted into redis-cli; one FILE only
-  jsonl           the trace, as -json`
+exit code is 1 if it came out otherwise.`
 
 type runFlags struct {
 	format export.Format
@@ -47,9 +37,19 @@ type runFlags struct {
 // tableFormat is the terminal's own.
 const tableFormat export.Format = "table"
 
-// alone are the formats of which two files, one after the other, are none.
-func alone(f export.Format) bool {
-	return f == export.CSV || f == export.Mermaid || f == export.SVG || f == export.Commands
+// runSynopsis is the usage with the formats.
+func runSynopsis() string {
+	var b strings.Builder
+	b.WriteString(runUsage + "\n\nFormats:\n")
+	fmt.Fprintf(&b, "  %-15s the T-table for a terminal (default)", tableFormat)
+	for _, f := range export.Formats() {
+		single := ""
+		if f.Single() {
+			single = "; one FILE only"
+		}
+		fmt.Fprintf(&b, "\n  %-15s %s%s", f, f.Summary(), single)
+	}
+	return b.String()
 }
 
 // formatFlag reads -format.
@@ -91,7 +91,7 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 	fs.Func("format", "print in this format `F`: "+string(tableFormat)+", "+export.Allowed(), formatFlag(&f.format))
 	fs.StringVar(&f.redis, "redis", "", "run on the Redis at this `URL`, on the wall clock, instead of the embedded one")
 	fs.Var(&f.seed, "seed", "use this seed `N` instead of the scenario's")
-	if code, done := parse(fs, args, env, runSynopsis); done {
+	if code, done := parse(fs, args, env, runSynopsis()); done {
 		return code
 	}
 	if fs.NArg() == 0 {
@@ -106,7 +106,7 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 		f.format = export.JSONL
 	}
 	f.format = cmp.Or(f.format, tableFormat)
-	if alone(f.format) && fs.NArg() > 1 {
+	if f.format.Single() && fs.NArg() > 1 {
 		fmt.Fprintf(env.err, "playground: -format %s takes one scenario file, given %d\n", f.format, fs.NArg())
 		return exitUsage
 	}

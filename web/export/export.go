@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/view"
@@ -38,9 +39,12 @@ const (
 // ErrFormat is returned by ParseFormat for a format that there is not.
 var ErrFormat = errors.New("there is no such format")
 
-// form is how a format is written, and what its file is.
+// form is a format: everything about it but how it is written.
 type form struct {
 	name      Format
+	label     phrase.Text // what a page offers
+	summary   string      // what the terminal's help says
+	single    bool        // two files, one after the other, are none
 	media     string
 	extension string
 	write     func(*bytes.Buffer, Run) error
@@ -48,15 +52,31 @@ type form struct {
 
 func forms() []form {
 	return []form{
-		{Markdown, "text/markdown; charset=utf-8", ".md", writeMarkdown},
-		{CSV, "text/csv; charset=utf-8; header=present", ".csv", writeCSV},
-		{Mermaid, "text/vnd.mermaid; charset=utf-8", ".mmd", writeMermaid},
-		{SVG, "image/svg+xml", ".svg", writeSVG},
-		{RedisCLI, "text/plain; charset=utf-8", ".txt", writeTranscript},
-		{Commands, "text/plain; charset=utf-8", ".redis", writeCommands},
-		{JSONL, "application/jsonl; charset=utf-8", ".jsonl", writeTrace},
+		{Markdown, "Table (Markdown)", "the T-table in Markdown", false, "text/markdown; charset=utf-8", ".md", writeMarkdown},
+		{CSV, "Table (CSV)", "a line for each event", true, "text/csv; charset=utf-8; header=present", ".csv", writeCSV},
+		{Mermaid, "Sequence diagram (Mermaid)", "a sequence diagram", true, "text/vnd.mermaid; charset=utf-8", ".mmd", writeMermaid},
+		{SVG, "Lanes (SVG)", "the lanes as a picture", true, "image/svg+xml", ".svg", writeSVG},
+		{RedisCLI, "redis-cli transcript", "a redis-cli transcript with replies and comments", false, "text/plain; charset=utf-8", ".txt", writeTranscript},
+		{Commands, "redis-cli commands", "its commands alone, pasted into redis-cli", true, "text/plain; charset=utf-8", ".redis", writeCommands},
+		{JSONL, "Trace (JSON Lines)", "the trace, as -json", false, "application/jsonl; charset=utf-8", ".jsonl", writeTrace},
 	}
 }
+
+// Files are the formats as a page offers them, in l.
+func Files(l words.Language) []view.File {
+	var list []view.File
+	for _, f := range forms() {
+		list = append(list, view.File{Format: string(f.name), Label: l.Say(f.label)})
+	}
+	return list
+}
+
+// Summary is what the file holds, in a few words for the terminal.
+func (f Format) Summary() string { return f.form().summary }
+
+// Single tells whether only one run can be written: two files, one after the
+// other, are none.
+func (f Format) Single() bool { return f.form().single }
 
 // Formats lists the formats in the order in which they are offered.
 func Formats() []Format {

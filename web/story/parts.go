@@ -5,6 +5,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"relock/web/export"
 	"relock/web/templates"
 	"relock/web/view"
 )
@@ -114,7 +115,7 @@ func (m *maker) controls() []Story {
 	apart := m.scenario(2)
 	apart.Threads[0].Of, apart.Threads[1].Endless = l.Say("process %s", "web-1"), true
 	return []Story{
-		{Name: "ExportMenu", Component: templates.ExportMenu("/runs/ID/export?format=")},
+		{Name: "ExportMenu", Component: templates.ExportMenu("/runs/ID/export?format=", export.Files(l))},
 		{Name: "Controls: goes, stands still, waits at the gate, has ended", Component: templates.Controls([]view.Control{
 			{Thread: "A", Ordinal: 0, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, false)},
 			{Thread: "B", Ordinal: 1, Actions: actions(l.Say("Resume"), l.Say("Gate its calls"), false, false), Note: l.Say("paused")},
@@ -123,7 +124,7 @@ func (m *maker) controls() []Story {
 		})},
 		{Name: "Rail: threads, time, Redis", Component: templates.Rail(apart)},
 		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(view.Viewer{Steps: true}))},
-		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(view.Reach{Alone: true, Addresses: []string{"http://192.168.1.5:8080"}}))},
+		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(view.Reach{Alone: true, Addresses: []string{"http://192.168.1.5:8080"}}, export.Files(l)))},
 	}
 }
 

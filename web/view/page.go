@@ -64,11 +64,15 @@ type Run struct {
 	Picture  string    // URL path of its lanes around a row, ready for the row
 	Portions string    // URL path of its rows, ready for which
 	Exports  string    // URL path, ready for a format
+	Files    []File    // the formats
 	Step     string    // where it can be stepped
 	Edit     string    // where its scenario can be changed
 	Controls []Control // how its threads are steered; nil where they cannot be
 	Slow     string    // what to know about the clock
 }
+
+// File is a format in which a run can be had.
+type File struct{ Format, Label string }
 
 // Message is a page that says one thing.
 type Message struct {

@@ -22,6 +22,7 @@ type Play struct {
 	Gallery  []Group
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Text     string // the same as YAML, to run it as a whole
+	Files    []File // that what is played can be had as
 	Faults   []FaultKind
 	Calls    []string // a fault on the way waits for one of them
 	FaultFor string   // how long a fault lasts unless a person says otherwise
