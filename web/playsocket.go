@@ -22,6 +22,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/hub"
 	"relock/web/link"
+	"relock/web/luaflow"
 	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/turn"
@@ -538,7 +539,7 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 	if o.Rail, err = rendered(p.l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
-	o.Lua, err = rendered(p.l, templates.Lua(view.Scripts(p.l, sc)))
+	o.Lua, err = rendered(p.l, templates.Lua(luaflow.Scripts(p.l, sc)))
 	return o, err
 }
 

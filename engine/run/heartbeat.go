@@ -8,20 +8,14 @@ import (
 	"relock/engine/trace"
 )
 
-// Calls of a scenario of the kind heartbeat.
-const (
-	callBeat = "beat" // the device says that it is there
-	callLook = "look" // somebody looks whether it is
-)
-
 // heartbeat is a round of a thread that takes no lock: the first thread is a
 // device that sets its key anew, the others look whether the key is there.
 // Source: the article on a device list whose keys live for 300 s.
 func (t *thread) heartbeat(round int) error {
-	c := lock.Call{Name: callLook, Level: 1, Attempt: round}
+	c := lock.Call{Name: trace.CallLook, Level: 1, Attempt: round}
 	args := []any{"EXISTS", t.r.key}
 	if t == t.r.threads[0] {
-		c.Name = callBeat
+		c.Name = trace.CallBeat
 		args = []any{"SET", t.r.key, string(t.owner), "PX", t.r.sc.Lock.Lease.Milliseconds()}
 	}
 	t.next = c
@@ -30,9 +24,9 @@ func (t *thread) heartbeat(round int) error {
 	switch {
 	case err != nil:
 		o.Result, o.Error = trace.Failed, err.Error()
-	case c.Name == callLook && answer == int64(1):
+	case c.Name == trace.CallLook && answer == int64(1):
 		o.Result = trace.Online
-	case c.Name == callLook:
+	case c.Name == trace.CallLook:
 		o.Result = trace.Offline
 	}
 	t.tell(o)

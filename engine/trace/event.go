@@ -121,6 +121,20 @@ type Command struct {
 	Number    int64 `json:"number,omitempty"`     // of the call, 1, 2, …, where the lock's calls have numbers
 }
 
+// Arg is an argument, 0 the command itself, and "" where there is none.
+func (c Command) Arg(i int) string {
+	if i < len(c.Args) {
+		return c.Args[i]
+	}
+	return ""
+}
+
+// Calls of a scenario of the kind heartbeat, which takes no lock.
+const (
+	CallBeat = "beat" // the device says that it is there
+	CallLook = "look" // somebody looks whether it is
+)
+
 // Result is what a call came to, and how a thread ended.
 type Result string
 

@@ -16,6 +16,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
+	"relock/web/luaflow"
 	"relock/web/static"
 	"relock/web/templates"
 	"relock/web/view"
@@ -24,7 +25,7 @@ import (
 
 // serveScripts serves a page with the scripts of a lock's lesson alone, and
 // returns its URL and the moment of each command, by the event's seq.
-func serveScripts(t *testing.T, lesson string) (string, map[int]view.ScriptMoment) {
+func serveScripts(t *testing.T, lesson string) (string, map[int]luaflow.Moment) {
 	t.Helper()
 	data, err := fs.ReadFile(lessons.Scenarios(), lesson)
 	if err != nil {
@@ -42,7 +43,7 @@ func serveScripts(t *testing.T, lesson string) (string, map[int]view.ScriptMomen
 		t.Fatal(err)
 	}
 	events, _ := run.Log().Since(0)
-	moments := map[int]view.ScriptMoment{}
+	moments := map[int]luaflow.Moment{}
 	film := view.NewFilm(words.English, sc, run.Header().Owners)
 	for _, e := range events {
 		film.Add(e)
@@ -65,7 +66,7 @@ func serveScripts(t *testing.T, lesson string) (string, map[int]view.ScriptMomen
 		texts, _ := json.Marshal(l.ForScripts())
 		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><html lang=%q data-theme=%q><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <style>%s</style><script type="application/json" id="words">%s</script><body><div id="pane" class="card">`, l.Code(), r.PathValue("theme"), files.Style(), texts)
-		for _, s := range view.Scripts(l, sc) {
+		for _, s := range luaflow.Scripts(l, sc) {
 			_ = templates.LuaPane(s).Render(words.With(r.Context(), l), w)
 		}
 		_, _ = fmt.Fprint(w, `</div><script type="module">import { show } from "/static/js/lua.js"; window.show = show;</script>`)

@@ -6,6 +6,7 @@ import (
 	"github.com/a-h/templ"
 
 	"relock/web/export"
+	"relock/web/luaflow"
 	"relock/web/templates"
 	"relock/web/view"
 )
@@ -36,34 +37,34 @@ func (m *maker) marks() []Story {
 
 func (m *maker) scripts() []Story {
 	l := m.l
-	token := func(class, text string) view.Token { return view.Token{Class: class, Text: text} }
-	lines := []view.ScriptLine{
-		{Number: 1, Tokens: []view.Token{token("c", "-- "+l.Say("acquired"))}},
-		{Number: 2, Tokens: []view.Token{
+	token := func(class, text string) luaflow.Token { return luaflow.Token{Class: class, Text: text} }
+	lines := []luaflow.Line{
+		{Number: 1, Tokens: []luaflow.Token{token("c", "-- "+l.Say("acquired"))}},
+		{Number: 2, Tokens: []luaflow.Token{
 			token("k", "if"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'EXISTS'"), token("", ", "),
 			token("v", "KEYS[1]"), token("", ") == "), token("m", "0"), token("", " "), token("k", "then"),
 		}},
-		{Number: 3, Tokens: []view.Token{
+		{Number: 3, Tokens: []luaflow.Token{
 			token("", "  "), token("f", "redis.call"), token("", "("), token("r", "'HINCRBY'"), token("", ", "), token("v", "KEYS[1]"), token("", ", "),
 			token("v", "ARGV[2]"), token("", ", "), token("m", "1"), token("", ")"),
 		}},
-		{Number: 4, Tokens: []view.Token{token("", "  "), token("k", "return"), token("", " "), token("s", `"acquired"`)}},
-		{Number: 5, Tokens: []view.Token{token("k", "end")}},
-		{Number: 6, Tokens: []view.Token{token("k", "return"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'PTTL'"), token("", ", "), token("v", "KEYS[1]"), token("", ")")}},
+		{Number: 4, Tokens: []luaflow.Token{token("", "  "), token("k", "return"), token("", " "), token("s", `"acquired"`)}},
+		{Number: 5, Tokens: []luaflow.Token{token("k", "end")}},
+		{Number: 6, Tokens: []luaflow.Token{token("k", "return"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'PTTL'"), token("", ", "), token("v", "KEYS[1]"), token("", ")")}},
 	}
-	pane := func(name string) templ.Component { return templates.LuaPane(view.Script{Name: name, Lines: lines}) }
-	moment := func(name string, last int, ran []int, next int, untaken ...int) *view.ScriptMoment {
-		return &view.ScriptMoment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
+	pane := func(name string) templ.Component { return templates.LuaPane(luaflow.Script{Name: name, Lines: lines}) }
+	moment := func(name string, last int, ran []int, next int, untaken ...int) *luaflow.Moment {
+		return &luaflow.Moment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
 	}
 	return []Story{
 		{Name: "LuaPane: at rest", Component: pane("rest.lua")},
 		{Name: "LuaPane: about to begin", Component: pane("begin.lua"), Moment: moment("begin.lua", 0, []int{}, 2)},
 		{Name: "LuaPane: between two commands", Component: pane("between.lua"), Moment: moment("between.lua", 2, []int{2}, 3, 6)},
 		{Name: "LuaPane: passed by a branch", Component: pane("passed.lua"), Moment: moment("passed.lua", 6, []int{2, 6}, 0, 3, 4)},
-		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(view.Script{
+		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(luaflow.Script{
 			Name: "lock", Plain: true, Note: l.Say("No script: the call is a single command."), Lines: lines[2:3],
 		})},
-		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(view.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
+		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(luaflow.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
 	}
 }
 

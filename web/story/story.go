@@ -9,7 +9,7 @@ package story
 import (
 	"github.com/a-h/templ"
 
-	"relock/web/view"
+	"relock/web/luaflow"
 	"relock/web/words"
 )
 
@@ -17,7 +17,7 @@ import (
 type Story struct {
 	Name      string // the component as the code calls it, and its state
 	Component templ.Component
-	Moment    *view.ScriptMoment // of a script: what the page's script marks in it
+	Moment    *luaflow.Moment // of a script: what the page's script marks in it
 }
 
 // Group is a component with all its states.

@@ -1,15 +1,14 @@
 package view
 
 import (
-	"encoding/binary"
 	"slices"
-	"strconv"
 	"strings"
 
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/luaflow"
 	"relock/web/words"
 )
 
@@ -21,7 +20,7 @@ type Viewer struct {
 	Table    string // HTML of those that are in the page's table
 	Tail     Tail   // others that are in the page
 	Lanes    LanesPicture
-	Scripts  []Script
+	Scripts  []luaflow.Script
 	Recorded *Recorded
 	Part     *TablePart // nil where all rows are in the page
 }
@@ -56,32 +55,32 @@ type Recorded struct {
 
 // Frame is what there is to see at a row, beside the row itself.
 type Frame struct {
-	Step    int           `json:"step"`
-	HTML    string        `json:"html,omitempty"` // of the row, where it is not in the page
-	At      string        `json:"at"`
-	Thread  int           `json:"thread"` // ordinal of the one that acted, or -1
-	Why     string        `json:"why"`
-	Says    string        `json:"says"` // the row in words
-	Mark    Mark          `json:"mark,omitempty"`
-	Alarm   string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
-	After   State         `json:"after"`
-	Belief  []int         `json:"belief"`            // levels that each thread acts as if it held
-	Leaving []int         `json:"leaving,omitempty"` // ordinals of those that are leaving
-	Lua     *ScriptMoment `json:"lua,omitempty"`
-	Inside  []Moment      `json:"inside,omitempty"`
+	Step    int             `json:"step"`
+	HTML    string          `json:"html,omitempty"` // of the row, where it is not in the page
+	At      string          `json:"at"`
+	Thread  int             `json:"thread"` // ordinal of the one that acted, or -1
+	Why     string          `json:"why"`
+	Says    string          `json:"says"` // the row in words
+	Mark    Mark            `json:"mark,omitempty"`
+	Alarm   string          `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
+	After   State           `json:"after"`
+	Belief  []int           `json:"belief"`            // levels that each thread acts as if it held
+	Leaving []int           `json:"leaving,omitempty"` // ordinals of those that are leaving
+	Lua     *luaflow.Moment `json:"lua,omitempty"`
+	Inside  []Moment        `json:"inside,omitempty"`
 
 	weight int // of Why
 }
 
 // Moment is what there is to see right after one Redis command of a row.
 type Moment struct {
-	Why     string        `json:"why"`
-	Says    string        `json:"says"`
-	At      string        `json:"at"`
-	After   State         `json:"after"`
-	Belief  []int         `json:"belief"`
-	Leaving []int         `json:"leaving,omitempty"`
-	Lua     *ScriptMoment `json:"lua,omitempty"`
+	Why     string          `json:"why"`
+	Says    string          `json:"says"`
+	At      string          `json:"at"`
+	After   State           `json:"after"`
+	Belief  []int           `json:"belief"`
+	Leaving []int           `json:"leaving,omitempty"`
+	Lua     *luaflow.Moment `json:"lua,omitempty"`
 }
 
 // State is the lock's key in numbers.
@@ -132,12 +131,12 @@ type Film struct {
 	say      words.Language
 	timeline *Timeline
 	teller   *Teller
-	scripts  []Script
+	scripts  []luaflow.Script
 	lanes    *Lanes
 	frames   []Frame
 	told     int // rows before this one have their texts
 	calls    map[calling]*underWay
-	moments  map[string]*ScriptMoment // those that there were so far
+	moments  luaflow.Moments
 }
 
 // calling is a thread in a call, of which it has one at a time. Its watchdog's
@@ -149,18 +148,18 @@ type calling struct {
 
 // underWay is how far a call has come in its script.
 type underWay struct {
-	script               Script
+	script               luaflow.Script
 	level, attempt, node int
-	ran                  []Ran // its commands so far
-	frame, inside        int   // where the last of them is shown
+	ran                  []luaflow.Ran // its commands so far
+	frame, inside        int           // where the last of them is shown
 }
 
 // NewFilm returns the empty film of a run of sc.
 func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
 	shown := NewScenario(l, sc)
 	f := &Film{
-		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: Scripts(l, sc),
-		calls: map[calling]*underWay{}, moments: map[string]*ScriptMoment{},
+		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: luaflow.Scripts(l, sc),
+		calls: map[calling]*underWay{}, moments: luaflow.Moments{},
 	}
 	f.teller.broken = f.timeline.told.broken
 	f.lanes = LanesOf(sc, owners)
@@ -219,16 +218,16 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 	if n := len(row.Inside); n > 0 {
 		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
 	}
-	if s, ok := scriptOf(f.scripts, b); ok {
+	if s, ok := luaflow.Find(f.scripts, b); ok {
 		// Others may come between plain commands: where they go on is not known
 		// before they have. A script is over when nothing more of it came.
 		line := s.LineOf(b)
 		u := f.underWay(i, e.Thread, b, s)
 		if len(u.ran) > 0 && u.frame == i {
-			frame.Inside[u.inside].Lua = f.moment(s, u.ran, line, false)
+			frame.Inside[u.inside].Lua = f.moments.At(s, u.ran, line, false)
 		}
-		u.ran, u.frame, u.inside = append(u.ran, NewRan(line, b)), i, len(frame.Inside)
-		m.Lua = f.moment(s, u.ran, 0, !s.Plain)
+		u.ran, u.frame, u.inside = append(u.ran, luaflow.NewRan(line, b)), i, len(frame.Inside)
+		m.Lua = f.moments.At(s, u.ran, 0, !s.Plain)
 		frame.Lua = m.Lua
 	}
 	frame.Inside = append(frame.Inside, m)
@@ -236,7 +235,7 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 
 // underWay is the call that a command in the row i is of, which begins with it
 // or has come so far.
-func (f *Film) underWay(i int, thread string, b trace.Command, s Script) *underWay {
+func (f *Film) underWay(i int, thread string, b trace.Command, s luaflow.Script) *underWay {
 	who := calling{thread, b.Call, b.Late}
 	u := f.calls[who]
 	if u == nil || u.script.Name != s.Name || u.level != b.Level || u.attempt != b.Attempt || u.node != b.Node || (b.Late || !s.Plain) && u.frame != i {
@@ -251,30 +250,13 @@ func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
 	who := calling{e.Thread, b.Call, false}
 	if u := f.calls[who]; u != nil && u.script.Plain && u.frame == i {
 		frame := &f.frames[i]
-		at := f.moment(u.script, u.ran, 0, true)
+		at := f.moments.At(u.script, u.ran, 0, true)
 		frame.Inside[u.inside].Lua = at
 		if u.inside == len(frame.Inside)-1 {
 			frame.Lua = at
 		}
 	}
 	delete(f.calls, who)
-}
-
-// moment is where s stands after the commands that ran. A script comes
-// to the same few places again and again, and finding out what it has passed
-// by takes longer than all else that is done with a command.
-func (f *Film) moment(s Script, ran []Ran, next int, over bool) *ScriptMoment {
-	key := strconv.AppendBool(binary.AppendVarint([]byte(s.Name), int64(next)), over)
-	for _, one := range ran {
-		key = one.appendTo(key)
-	}
-	known := f.moments[string(key)]
-	if known == nil {
-		at := s.At(ran, next, over)
-		known = &at
-		f.moments[string(key)] = known
-	}
-	return known
 }
 
 func (f *Film) belief(e trace.Event) (levels, leaving []int) {
@@ -464,7 +446,7 @@ func (f *Film) Frames() []Frame {
 }
 
 // Scripts are those that the lock runs.
-func (f *Film) Scripts() []Script { return f.scripts }
+func (f *Film) Scripts() []luaflow.Script { return f.scripts }
 
 // Lanes are the film's picture.
 func (f *Film) Lanes() *Lanes { return f.lanes }

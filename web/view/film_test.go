@@ -9,6 +9,7 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/luaflow"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -44,8 +45,8 @@ func TestAFilmIsTheSameWheneverItIsLookedAt(t *testing.T) {
 }
 
 // standing is where the script stands after each command, by its event's seq.
-func standing(f *view.Film, events []trace.Event) map[int]*view.ScriptMoment {
-	out, inside := map[int]*view.ScriptMoment{}, map[int]int{} // commands so far, by step
+func standing(f *view.Film, events []trace.Event) map[int]*luaflow.Moment {
+	out, inside := map[int]*luaflow.Moment{}, map[int]int{} // commands so far, by step
 	for _, e := range events {
 		if _, ok := e.Body.(trace.Command); ok {
 			out[e.Seq] = f.Frames()[e.Step-1].Inside[inside[e.Step]].Lua

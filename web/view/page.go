@@ -144,7 +144,7 @@ func NewControls(l words.Language, list []run.Control) []Control {
 // callInWords words a call: "lock, level 2".
 func callInWords(l words.Language, c lock.Call) string {
 	switch {
-	case c.Name == callBeat || c.Name == callLook:
+	case c.Name == trace.CallBeat || c.Name == trace.CallLook:
 		return l.Say("%s, round %d", c.Name, c.Attempt)
 	case c.Attempt > 1:
 		return l.Say("%s, level %d, retry %d", c.Name, c.Level, c.Attempt-1)

@@ -11,6 +11,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/web/words"
 )
 
@@ -218,7 +219,7 @@ func again(l words.Language, o run.Option, call string) string {
 		return l.Say("hears that the lock was handed to it")
 	}
 	retry := o.Call.Attempt - 1
-	if retry < 1 || o.Call.Name == callBeat || o.Call.Name == callLook {
+	if retry < 1 || o.Call.Name == trace.CallBeat || o.Call.Name == trace.CallLook {
 		return call
 	}
 	if o.First == "" { // the call's own words number the retry, too

@@ -490,7 +490,7 @@ func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work)
 }
 
 func (t *Timeline) line(b trace.Command, ordinal int) Line {
-	l := Line{Verb: b.Args[0], Node: b.Node, Ordinal: ordinal, Writes: journal.Writes(b.Args[0]), Queue: t.ofQueue(arg(b, 1))}
+	l := Line{Verb: b.Args[0], Node: b.Node, Ordinal: ordinal, Writes: journal.Writes(b.Args[0]), Queue: t.ofQueue(b.Arg(1))}
 	var args []string
 	for i, a := range b.Args[1:] {
 		a = t.brief.Replace(a)
@@ -524,7 +524,7 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 // ofQueue tells whether a key, or a channel, is that of who waits: it is beside
 // the lock's, and neither of the two others that can be there.
 func (t *Timeline) ofQueue(key string) bool {
-	return key != "" && key != t.key && !ofPast(key) && key != protocol.TokenKey(t.key)
+	return key != "" && key != t.key && !protocol.IsOver(key) && key != protocol.TokenKey(t.key)
 }
 
 func (t *Timeline) reply(b trace.Command) string {

@@ -17,12 +17,6 @@ import (
 	"relock/web/words"
 )
 
-// Calls of a scenario of the kind heartbeat, as traces name them.
-const (
-	callBeat = "beat"
-	callLook = "look"
-)
-
 // Teller says of each event of a run in one sentence why it happened or what
 // it means. A sentence claims nothing that the events so far do not show, and
 // is at most 140 characters in English and 70 in Chinese. It is not safe for
@@ -351,7 +345,7 @@ func (t *Teller) foldCommand(e trace.Event, b trace.Command) {
 	case "RPUSH":
 		a.place = c.n
 	case "HINCRBY":
-		if to := t.owner(c.arg(2)); to != c.who {
+		if to := t.owner(c.Arg(2)); to != c.who {
 			a.handed = to
 		}
 	case "DEL":
@@ -590,7 +584,7 @@ func (t *Teller) decremented(e trace.Event, b trace.Outcome) string {
 func (t *Teller) renewed(e trace.Event, b trace.Outcome) string {
 	who := e.Thread
 	switch other := t.other(e.Key, who); {
-	case b.Call == callBeat:
+	case b.Call == trace.CallBeat:
 		return t.say("%s has said that it is there: its key stands for %s.", who, t.ms(max(e.Key.PTTL, 0)))
 	case t.holds(e.Key, who) && t.call(who, b.Call).cut > 0:
 		return t.say("%s's watchdog has cut its lease, from %s to %s.", who, t.ms(t.call(who, b.Call).cut), t.ms(max(e.Key.PTTL, 0)))
@@ -700,7 +694,7 @@ func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
 // sayTried says of a call what first says where it is the first attempt, or
 // the round of a device, and else what again says of a retry.
 func (t *Teller) sayTried(who string, b trace.Outcome, first, again phrase.Text, more ...any) string {
-	if b.Attempt > 1 && b.Call != callBeat && b.Call != callLook {
+	if b.Attempt > 1 && b.Call != trace.CallBeat && b.Call != trace.CallLook {
 		return t.say(again, append([]any{who, b.Attempt - 1, b.Call}, more...)...)
 	}
 	return t.say(first, append([]any{who, b.Call}, more...)...)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/trace"
 )
 
@@ -24,7 +25,7 @@ type command struct {
 // about gathers what surrounds a command.
 func (t *Teller) about(e trace.Event, b trace.Command) command {
 	c := command{Command: b, who: e.Thread, before: t.before, after: e.Key, asked: t.askedBy(callOfCommand(e, b))}
-	c.verb = strings.ToUpper(c.arg(0))
+	c.verb = strings.ToUpper(c.Arg(0))
 	c.n, _ = b.Reply.(int64)
 	c.text, _ = b.Reply.(string)
 	if i := b.Node - 1; i >= 0 && i < len(e.Nodes) {
@@ -36,22 +37,12 @@ func (t *Teller) about(e trace.Event, b trace.Command) command {
 	return c
 }
 
-// arg is an argument, 0 the command itself, and "" where there is none.
-func (c command) arg(i int) string { return arg(c.Command, i) }
-
-func arg(c trace.Command, i int) string {
-	if i < len(c.Args) {
-		return c.Args[i]
-	}
-	return ""
-}
-
 // number is an argument that is one.
-func (c command) number(i int) int64 { return number(c.arg(i)) }
+func (c command) number(i int) int64 { return number(c.Arg(i)) }
 
 // ofLock tells whether the command is about the lock's key, and not about one
 // beside it.
-func (c command) ofLock(t *Teller) bool { return c.arg(1) == t.sc.Lock.Key }
+func (c command) ofLock(t *Teller) bool { return c.Arg(1) == t.sc.Lock.Key }
 
 // shortens tells whether a PEXPIRE leaves the key less time than it had.
 func (c command) shortens() bool { return c.n == 1 && c.before.PTTL > c.number(2) }
@@ -74,7 +65,7 @@ func (t *Teller) command(e trace.Event, b trace.Command) string {
 	if b.Error != "" {
 		return t.failedCommand(c)
 	}
-	if ofPast(c.arg(1)) {
+	if protocol.IsOver(c.Arg(1)) {
 		return t.past(c)
 	}
 	switch c.verb {
@@ -117,9 +108,9 @@ func (t *Teller) failedCommand(c command) string {
 
 func (t *Teller) exists(c command) string {
 	switch {
-	case c.Call == callLook && c.n == 1:
+	case c.Call == trace.CallLook && c.n == 1:
 		return t.say("%s finds the device's key: EXISTS answers 1, and it stands for another %s.", c.who, t.ms(max(c.after.PTTL, 0)))
-	case c.Call == callLook:
+	case c.Call == trace.CallLook:
 		return t.say("%s finds no key of the device: EXISTS answers 0.", c.who)
 	case c.Call == lock.CallLeave && c.n == 1:
 		return t.say("%s leaves the line, and nobody is to be woken: EXISTS answers 1, the lock is not free.", c.who)
@@ -195,7 +186,7 @@ func (t *Teller) hget(c command) string {
 
 func (t *Teller) hincrby(c command) string {
 	by, outer := c.number(3), int64(c.Level-1)
-	if to := t.owner(c.arg(2)); to != c.who {
+	if to := t.owner(c.Arg(2)); to != c.who {
 		return t.say("%s hands the lock to %s: HINCRBY makes the field of the new owner %d.", c.who, to, c.n)
 	}
 	if c.Call == lock.CallUnlock {
@@ -377,9 +368,9 @@ func (t *Teller) set(c command) string {
 	px, _ := c.px()
 	given, left := t.l.Duration(px), t.ms(c.after.PTTL)
 	own, other := t.holds(c.after, c.who), t.other(c.after, c.who)
-	conditional := c.arg(3) == "NX"
+	conditional := c.Arg(3) == "NX"
 	switch {
-	case c.Call == callBeat:
+	case c.Call == trace.CallBeat:
 		return t.say("%s says that it is there: SET lets its key stand for %s from now.", c.who, given)
 	case !conditional && c.Level > 1:
 		return t.say("%s wants level %d, but there was no key: SET takes the lock anew, for %s.", c.who, c.Level, given)
@@ -432,7 +423,7 @@ func (t *Teller) queue(c command) string {
 	case "ZSCORE":
 		return t.zscore(c)
 	case "ZREM":
-		switch of := t.waiter(c.arg(2)); {
+		switch of := t.waiter(c.Arg(2)); {
 		case of != c.who:
 			return t.say("%s strikes %s off the list of deadlines: ZREM removes %d.", c.who, of, c.n)
 		case c.n == 0:
@@ -477,7 +468,7 @@ func (t *Teller) lpop(c command) string {
 }
 
 func (t *Teller) zscore(c command) string {
-	of, left := t.waiter(c.arg(2)), number(c.Reply)-c.asked.now
+	of, left := t.waiter(c.Arg(2)), number(c.Reply)-c.asked.now
 	switch {
 	case of == c.who:
 		return t.say("%s reads its own deadline with ZSCORE.", c.who)
@@ -494,7 +485,7 @@ func (t *Teller) zscore(c command) string {
 
 // publish reads a message: "grant" or "wake", and the owner that it is for.
 func (t *Teller) publish(c command) string {
-	kind, rest, _ := strings.Cut(c.arg(2), " ")
+	kind, rest, _ := strings.Cut(c.Arg(2), " ")
 	to := t.waiter(rest)
 	switch {
 	case c.n == 0:
@@ -509,9 +500,9 @@ func (t *Teller) publish(c command) string {
 func (t *Teller) zadd(c command) string {
 	patience := t.ms(c.number(2) - c.asked.now)
 	switch {
-	case c.arg(2) == "NX" && c.n == 1:
+	case c.Arg(2) == "NX" && c.n == 1:
 		return t.say("%s joins those who wait: ZADD notes when it first asked.", c.who)
-	case c.arg(2) == "NX":
+	case c.Arg(2) == "NX":
 		return t.say("%s is among those who wait already: ZADD NX answers 0 and keeps its place.", c.who)
 	case c.n == 1:
 		return t.say("%s gets in line: ZADD notes that it waits for up to %s.", c.who, patience)

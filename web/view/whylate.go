@@ -43,7 +43,7 @@ func (t *Teller) lateCommand(e trace.Event, c command) string {
 
 func (t *Teller) lateCount(e trace.Event, c command) string {
 	inside := e.Belief[c.who]
-	switch to := t.owner(c.arg(2)); {
+	switch to := t.owner(c.Arg(2)); {
 	case to != c.who:
 		return t.say("%s's %s arrives late: HINCRBY hands the lock to %s.", c.who, c.Call, to)
 	case inside > 0 && int64(inside) != c.n:

@@ -9,17 +9,13 @@ import (
 	"relock/engine/trace"
 )
 
-// ofPast tells whether a key is the one beside a lock's that notes calls that
-// are over.
-func ofPast(key string) bool { return strings.HasSuffix(key, ":over") }
-
 // lastCallOf is the number of a later call that Redis answers with, 0 for any
 // other answer: then the command's call comes too late, and is refused.
 func lastCallOf(c trace.Command) int64 {
 	switch list, _ := c.Reply.([]any); {
-	case strings.EqualFold(arg(c, 0), "HGET") && ofPast(arg(c, 1)) && c.Call == lock.CallLock:
+	case strings.EqualFold(c.Arg(0), "HGET") && protocol.IsOver(c.Arg(1)) && c.Call == lock.CallLock:
 		return later(c.Reply, c.Number)
-	case strings.EqualFold(arg(c, 0), "HMGET") && len(list) == 2 && list[0] != nil:
+	case strings.EqualFold(c.Arg(0), "HMGET") && len(list) == 2 && list[0] != nil:
 		return later(list[1], c.Number)
 	default:
 		return 0
@@ -40,7 +36,7 @@ func (t *Teller) past(c command) string {
 	case c.verb == "PEXPIRE":
 		return t.say("%s has that note kept for %s: no request is on its way for longer.", c.who, t.ms(c.number(2)))
 	case c.verb == "HSET":
-		return t.say("%s notes that call %s is over: an earlier one had no answer, and will be refused if it still arrives.", c.who, c.arg(3))
+		return t.say("%s notes that call %s is over: an earlier one had no answer, and will be refused if it still arrives.", c.who, c.Arg(3))
 	case c.Call == lock.CallUnlock && later(c.Reply, c.Number) > 0:
 		return t.say("%s leaves the note of calls that are over as it is: HGET answers %s, a later one.", c.who, c.text)
 	case c.Call == lock.CallUnlock && c.Reply == nil:
@@ -61,10 +57,10 @@ func (t *Teller) past(c command) string {
 // numbered says what a lock whose calls have numbers does with them.
 func (t *Teller) numbered(c command) string {
 	if c.verb == "HSET" {
-		if to := strings.TrimPrefix(c.arg(2), "#"); trace.IsNumber(c.arg(2)) && to != c.who {
-			return t.say("%s notes the number of the call that %s waits in: HSET sets it to %s.", c.who, to, c.arg(3))
+		if to := strings.TrimPrefix(c.Arg(2), "#"); trace.IsNumber(c.Arg(2)) && to != c.who {
+			return t.say("%s notes the number of the call that %s waits in: HSET sets it to %s.", c.who, to, c.Arg(3))
 		}
-		return t.say("%s notes the number of this call: HSET sets it to %s, and what arrives later with a smaller one is refused.", c.who, c.arg(3))
+		return t.say("%s notes the number of this call: HSET sets it to %s, and what arrives later with a smaller one is refused.", c.who, c.Arg(3))
 	}
 	fields, _ := c.Reply.([]any)
 	if len(fields) != 2 || fields[0] == nil {

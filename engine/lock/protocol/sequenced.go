@@ -1,6 +1,9 @@
 package protocol
 
-import _ "embed" // the scripts
+import (
+	_ "embed" // the scripts
+	"strings"
+)
 
 var (
 	//go:embed sequenced-lock.lua
@@ -45,6 +48,10 @@ var Sequenced = &Protocol{ //nolint:gochecknoglobals // a constant
 // overKey is where a lock's calls are noted that are over, and of which a copy
 // may be on its way.
 func overKey(key string) string { return Companion(key, "over") }
+
+// IsOver tells whether a key is the one beside a lock's in which the calls are
+// noted that are over.
+func IsOver(key string) bool { return strings.HasSuffix(key, ":over") }
 
 func numberedLock(all []any, r Request) []any {
 	return append(all, r.Words.owner, r.Level, r.Words.lease, r.Words.locker, r.Number)

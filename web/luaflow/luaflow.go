@@ -1,12 +1,14 @@
-package view
+// Package luaflow reads the Lua scripts of the locks: their lines, coloured,
+// and, for each moment of a run, which line ran last, which runs next and which
+// ones the run has passed by. It knows nothing of how they are shown.
+package luaflow
 
 import (
-	"regexp"
+	"encoding/binary"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/alecthomas/chroma/v2"
 
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
@@ -23,15 +25,24 @@ type Script struct {
 	Name  string // "lock.lua"; of plain commands the call, "lock"; or the lock
 	Plain bool   // it is no script: its commands are sent one by one
 	Note  string // what there is to say of it, or ""
-	Lines []ScriptLine
+	Lines []Line
 
 	flow *flow
 }
 
-// ScriptLine is a line of a script.
-type ScriptLine struct {
+// Line is a line of a script.
+type Line struct {
 	Number int // from 1
 	Tokens []Token
+}
+
+// Text is the line without its colours.
+func (l Line) Text() string {
+	var b strings.Builder
+	for _, t := range l.Tokens {
+		b.WriteString(t.Text)
+	}
+	return b.String()
 }
 
 // Token is a piece of a line that is drawn in one colour.
@@ -40,9 +51,9 @@ type Token struct {
 	Text  string
 }
 
-// ScriptMoment is where one run of a script stands right after one of its
+// Moment is where one run of a script stands right after one of its
 // commands. Line numbers are in order, each once.
-type ScriptMoment struct {
+type Moment struct {
 	Script  string `json:"script"`
 	Line    int    `json:"line"`    // line of the command that ran last, 0 if there is none or it is not known
 	Ran     []int  `json:"ran"`     // lines whose commands have run
@@ -58,8 +69,8 @@ type ScriptMoment struct {
 // answers comes by it. What cannot be known (which of two branches without a
 // command was taken, by an argument) is left open, and so is everything where a
 // line is unknown, 0.
-func (s Script) At(ran []Ran, next int, over bool) ScriptMoment {
-	m := ScriptMoment{Script: s.Name, Ran: []int{}, Next: next, Untaken: []int{}}
+func (s Script) At(ran []Ran, next int, over bool) Moment {
+	m := Moment{Script: s.Name, Ran: []int{}, Next: next, Untaken: []int{}}
 	for _, one := range ran {
 		m.Line = one.Line
 		if one.Line > 0 {
@@ -78,6 +89,26 @@ func (s Script) At(ran []Ran, next int, over bool) ScriptMoment {
 	return m
 }
 
+// Moments remembers where scripts stood: a script comes to the same few places
+// again and again, and it takes long to find out what it has passed by. It is
+// not safe for concurrent use.
+type Moments map[string]*Moment
+
+// At is [Script.At], remembered. The caller must not change what it gets.
+func (m Moments) At(s Script, ran []Ran, next int, over bool) *Moment {
+	key := strconv.AppendBool(binary.AppendVarint([]byte(s.Name), int64(next)), over)
+	for _, one := range ran {
+		key = one.appendTo(key)
+	}
+	known := m[string(key)]
+	if known == nil {
+		at := s.At(ran, next, over)
+		known = &at
+		m[string(key)] = known
+	}
+	return known
+}
+
 // LineOf is the line of s that a command was on, 0 if that is not known.
 func (s Script) LineOf(c trace.Command) int {
 	if !s.Plain {
@@ -91,8 +122,8 @@ func (s Script) LineOf(c trace.Command) int {
 	return 0
 }
 
-// scriptOf is the one of list that a command is part of.
-func scriptOf(list []Script, c trace.Command) (Script, bool) {
+// Find returns the script of list that a command is part of.
+func Find(list []Script, c trace.Command) (Script, bool) {
 	for _, s := range list {
 		if s.Name == c.Script || c.Script == "" && s.Plain && s.Name == c.Call {
 			return s, true
@@ -121,7 +152,7 @@ func scripts(l words.Language, sc *scenario.Scenario) []Script {
 	known := exhibit.Named(sc.Lock.Protocol)
 	switch {
 	case sc.Kind == scenario.KindHeartbeat:
-		return []Script{plain(l, callBeat, beatSource), plain(l, callLook, lookSource)}
+		return []Script{plain(l, trace.CallBeat, beatSource), plain(l, trace.CallLook, lookSource)}
 	case known.Guard == protocol.Nothing:
 		return []Script{{Name: known.Name, Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")}}
 	case known.Guard == protocol.InProcess:
@@ -170,75 +201,3 @@ func readScript(name, source string) Script {
 	read.Store(key, s)
 	return s
 }
-
-// lexer knows as much Lua as the scripts here are written in. Chroma's own
-// lexer of Lua comes only with those of all other languages, which would be
-// 5 MB of the program.
-var lexer = sync.OnceValue(func() chroma.Lexer { //nolint:gochecknoglobals // built in
-	return chroma.MustNewLexer(&chroma.Config{Name: "Lua"}, func() chroma.Rules {
-		return chroma.Rules{"root": {
-			{Pattern: `--[^\n]*`, Type: chroma.Comment},
-			{Pattern: `(?<=redis\.call\()'[A-Z]+'`, Type: chroma.NameBuiltin},
-			{Pattern: `[A-Z]{3,}(?=\()`, Type: chroma.NameBuiltin},
-			{Pattern: `'[^'\n]*'`, Type: chroma.LiteralString},
-			{Pattern: `\b(and|break|do|else|elseif|end|false|for|function|if|in|local|nil|not|or|return|then|true|while)\b`, Type: chroma.Keyword},
-			{Pattern: `\b(KEYS|ARGV)\b`, Type: chroma.NameVariable},
-			{Pattern: `[A-Za-z_][\w.]*(?=\()`, Type: chroma.NameFunction},
-			{Pattern: `[A-Za-z_]\w*`, Type: chroma.Name},
-			{Pattern: `\d+`, Type: chroma.LiteralNumber},
-			{Pattern: `\s+`, Type: chroma.Text},
-			{Pattern: `.`, Type: chroma.Punctuation},
-		}}
-	})
-})
-
-// class is what a kind of token is called in style sheets.
-func class(t chroma.TokenType) string {
-	switch t { //nolint:exhaustive // those that the lexer above makes
-	case chroma.Comment:
-		return "c"
-	case chroma.Keyword:
-		return "k"
-	case chroma.NameFunction:
-		return "f"
-	case chroma.NameBuiltin:
-		return "r"
-	case chroma.NameVariable:
-		return "v"
-	case chroma.LiteralString:
-		return "s"
-	case chroma.LiteralNumber:
-		return "m"
-	default:
-		return ""
-	}
-}
-
-// highlight cuts a source into lines of tokens.
-func highlight(source string) []ScriptLine {
-	tokens, err := lexer().Tokenise(nil, strings.TrimSuffix(source, "\n"))
-	if err != nil {
-		panic("view: highlight: " + err.Error()) // the sources are built in
-	}
-	lines := []ScriptLine{{Number: 1}}
-	for _, t := range tokens.Tokens() {
-		for i, text := range strings.Split(t.Value, "\n") {
-			if i > 0 {
-				lines = append(lines, ScriptLine{Number: len(lines) + 1})
-			}
-			if text == "" {
-				continue
-			}
-			line := &lines[len(lines)-1]
-			if last := len(line.Tokens) - 1; last >= 0 && line.Tokens[last].Class == class(t.Type) {
-				line.Tokens[last].Text += text
-				continue
-			}
-			line.Tokens = append(line.Tokens, Token{class(t.Type), text})
-		}
-	}
-	return slices.DeleteFunc(lines, func(l ScriptLine) bool { return l.Number == len(lines) && len(l.Tokens) == 0 })
-}
-
-// commandIn finds the commands in a line: in a script, or sent without one.
-var commandIn = regexp.MustCompile(`redis\.call\('([A-Z]+)'|\b([A-Z]{3,})\(`)

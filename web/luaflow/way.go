@@ -1,213 +1,13 @@
-package view
+package luaflow
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
-	"github.com/yuin/gopher-lua/parse"
-
-	"relock/engine/trace"
 )
-
-// flow is a script that can be followed: it tells which of its lines belong to
-// no way on which these commands ran with these answers.
-type flow struct {
-	lines []codeLine
-	body  []ast.Stmt
-	// heads are the lines that only close or part blocks, each with the line
-	// that must be on a way for it to count.
-	heads map[int]int
-}
-
-// codeLine is a line without its comment.
-type codeLine struct {
-	number   int
-	text     string   // "" where there is only a comment
-	commands []string // that are on it
-}
-
-// newFlow reads a source. One that is no Lua is a programming error, as the
-// sources are built in, and panics.
-func newFlow(source string) *flow {
-	body, err := parse.Parse(strings.NewReader(source), "script")
-	if err != nil {
-		panic("view: a script is not understood: " + err.Error())
-	}
-	f := &flow{body: body, heads: map[int]int{}}
-	elses := 0 // without a statement yet
-	for i, text := range strings.Split(strings.TrimSuffix(source, "\n"), "\n") {
-		l := newCodeLine(i+1, text)
-		f.lines = append(f.lines, l)
-		switch {
-		case l.text == "":
-		case elses > 0:
-			f.heads[elses], elses = l.number, 0
-		}
-		if l.text == "else" {
-			elses = l.number
-		}
-	}
-	f.close(body)
-	return f
-}
-
-func newCodeLine(number int, text string) codeLine {
-	text, _, _ = strings.Cut(text, "--")
-	l := codeLine{number: number, text: strings.TrimSpace(text)}
-	for _, m := range commandIn.FindAllStringSubmatch(l.text, -1) {
-		l.commands = append(l.commands, m[1]+m[2]) // one of them is empty
-	}
-	return l
-}
-
-// close notes the ends of the blocks of a list.
-func (f *flow) close(list []ast.Stmt) {
-	for _, s := range list {
-		switch s := s.(type) {
-		case *ast.IfStmt:
-			f.heads[s.LastLine()] = s.Line()
-			f.close(s.Then)
-			f.close(s.Else)
-		case *ast.WhileStmt:
-			f.heads[s.LastLine()] = s.Line()
-			f.close(s.Stmts)
-		case *ast.NumberForStmt:
-			f.heads[s.LastLine()] = s.Line()
-			f.close(s.Stmts)
-		case *ast.GenericForStmt:
-			f.heads[s.LastLine()] = s.Line()
-			f.close(s.Stmts)
-		case *ast.LocalAssignStmt:
-			for _, e := range s.Exprs {
-				if fn, ok := e.(*ast.FunctionExpr); ok {
-					f.heads[fn.LastLine()] = fn.Stmts[0].Line() // it ends where it was called
-					f.close(fn.Stmts)
-				}
-			}
-		}
-	}
-}
-
-// Ran is a command of a script that ran, or that comes next.
-type Ran struct {
-	Line int // of the script, 0 if it is not known
-
-	level  int  // that its call enters or leaves, 0 if it is not known
-	heard  bool // its answer is known
-	failed bool // by an error, which ends the script
-	answer any  // as Lua has it
-}
-
-// NewRan is a command that ran on a line.
-func NewRan(line int, c trace.Command) Ran {
-	r := Ran{Line: line, level: c.Level, heard: true, failed: c.Error != ""}
-	list, _ := c.Reply.([]any)
-	switch key, verb := arg(c, 1), strings.ToUpper(arg(c, 0)); {
-	case verb == "HMGET":
-		answers := make([]any, len(list))
-		for i, one := range list {
-			answers[i] = luaValue(one)
-			if trace.IsNumber(arg(c, i+2)) {
-				answers[i] = sinceCall(one, c.Number)
-			}
-		}
-		r.answer = answers
-	case verb == "HGET" && ofPast(key):
-		r.answer = sinceCall(c.Reply, c.Number)
-	default:
-		r.answer = luaValue(c.Reply)
-	}
-	return r
-}
-
-// appendTo appends what is known of the command to a key for a map.
-func (r Ran) appendTo(key []byte) []byte {
-	key = binary.AppendVarint(key, int64(r.Line))
-	key = binary.AppendVarint(key, int64(r.level))
-	key = strconv.AppendBool(key, r.heard)
-	key = strconv.AppendBool(key, r.failed)
-	return appendValue(key, r.answer)
-}
-
-func appendValue(key []byte, v any) []byte {
-	switch v := v.(type) {
-	case nil:
-		return append(key, 'n')
-	case int:
-		return binary.AppendVarint(append(key, 'i'), int64(v))
-	case string:
-		return append(append(append(key, 's'), v...), 0)
-	case some:
-		return append(key, '+')
-	case []any:
-		key = binary.AppendVarint(append(key, 'l'), int64(len(v)))
-		for _, one := range v {
-			key = appendValue(key, one)
-		}
-		return key
-	default:
-		return append(key, '?')
-	}
-}
-
-// What is known of a value: nil, a bool, an int, a string or a list (which
-// is []any), or one of these.
-type (
-	unknown struct{} // nothing
-	some    struct{} // that it is neither nil nor false
-)
-
-// largest is the largest number in an answer that is kept: of a count or of
-// how many were removed, but not of a time, on which no way depends that the
-// commands themselves do not show.
-const largest = 16
-
-// luaValue is what a script knows of a reply.
-func luaValue(reply any) any {
-	switch v := reply.(type) {
-	case nil:
-		return nil
-	case int64:
-		if -largest <= v && v <= largest {
-			return int(v)
-		}
-		return unknown{}
-	case string:
-		if n, err := strconv.Atoi(v); err == nil && -largest <= n && n <= largest {
-			return v
-		}
-		return some{}
-	case []any:
-		list := make([]any, len(v))
-		for i, one := range v {
-			list[i] = luaValue(one)
-		}
-		return list
-	default:
-		return unknown{}
-	}
-}
-
-// sinceCall is the number of another call, counted from that of the call at
-// hand, which is 0: before it -1, after it 1. No script asks for more.
-func sinceCall(reply any, number int64) any {
-	text, ok := reply.(string)
-	n, err := strconv.ParseInt(text, 10, 64)
-	switch {
-	case !ok || err != nil || number == 0:
-		return luaValue(reply)
-	case n < number:
-		return "-1"
-	case n > number:
-		return "1"
-	default:
-		return "0"
-	}
-}
 
 // passed are the lines that are on no way on which these commands ran: nothing
 // else before them and, if over, nothing after.
@@ -397,7 +197,7 @@ func (w *way) statement(one ast.Stmt, s *scope) {
 	case *ast.GenericForStmt:
 		w.loop(s, one.Stmts, func(int, *scope) bool { return w.choose() })
 	default:
-		panic(fmt.Sprintf("view: line %d of a script is not understood: %T", one.Line(), one))
+		panic(fmt.Sprintf("luaflow: line %d of a script is not understood: %T", one.Line(), one))
 	}
 }
 
@@ -517,7 +317,7 @@ func (w *way) eval(e ast.Expr, s *scope) any {
 		w.eval(e.Rhs, s)
 		return some{}
 	default:
-		panic(fmt.Sprintf("view: line %d of a script is not understood: %T", e.Line(), e))
+		panic(fmt.Sprintf("luaflow: line %d of a script is not understood: %T", e.Line(), e))
 	}
 }
 
@@ -580,85 +380,4 @@ func (w *way) command(line int) any {
 		return unknown{}
 	}
 	return one.answer
-}
-
-func numeric(v any) any {
-	switch v := v.(type) {
-	case int, nil:
-		return v
-	case string:
-		if n, err := strconv.Atoi(v); err == nil {
-			return n
-		}
-		return nil
-	default:
-		return unknown{}
-	}
-}
-
-func element(v, key any) any {
-	list, ok := v.([]any)
-	n, known := key.(int)
-	switch {
-	case !ok || !known:
-		return unknown{}
-	case n < 1 || n > len(list):
-		return nil
-	default:
-		return list[n-1]
-	}
-}
-
-func arithmetic(op string, a, b any) any {
-	x, ok := a.(int)
-	y, known := b.(int)
-	switch {
-	case !ok || !known:
-		return unknown{}
-	case op == "+":
-		return x + y
-	case op == "-":
-		return x - y
-	default:
-		return unknown{}
-	}
-}
-
-// compared is whether a comparison holds, or unknown.
-func compared(op string, a, b any) any {
-	equal, known := equals(a, b)
-	switch {
-	case op == "==" && known:
-		return equal
-	case op == "~=" && known:
-		return !equal
-	}
-	x, ok := a.(int)
-	y, known := b.(int)
-	switch {
-	case !ok || !known:
-		return unknown{}
-	case op == "<":
-		return x < y
-	case op == "<=":
-		return x <= y
-	case op == ">":
-		return x > y
-	case op == ">=":
-		return x >= y
-	default:
-		return unknown{}
-	}
-}
-
-func equals(a, b any) (equal, known bool) {
-	plain := func(v any) bool {
-		switch v.(type) {
-		case nil, bool, int, string:
-			return true
-		default:
-			return false
-		}
-	}
-	return plain(a) && plain(b) && a == b, plain(a) && plain(b)
 }

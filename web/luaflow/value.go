@@ -1,0 +1,141 @@
+package luaflow
+
+import (
+	"strconv"
+)
+
+// What is known of a value: nil, a bool, an int, a string or a list (which
+// is []any), or one of these.
+type (
+	unknown struct{} // nothing
+	some    struct{} // that it is neither nil nor false
+)
+
+// largest is the largest number in an answer that is kept: of a count or of
+// how many were removed, but not of a time, on which no way depends that the
+// commands themselves do not show.
+const largest = 16
+
+// luaValue is what a script knows of a reply.
+func luaValue(reply any) any {
+	switch v := reply.(type) {
+	case nil:
+		return nil
+	case int64:
+		if -largest <= v && v <= largest {
+			return int(v)
+		}
+		return unknown{}
+	case string:
+		if n, err := strconv.Atoi(v); err == nil && -largest <= n && n <= largest {
+			return v
+		}
+		return some{}
+	case []any:
+		list := make([]any, len(v))
+		for i, one := range v {
+			list[i] = luaValue(one)
+		}
+		return list
+	default:
+		return unknown{}
+	}
+}
+
+// sinceCall is the number of another call, counted from that of the call at
+// hand, which is 0: before it -1, after it 1. No script asks for more.
+func sinceCall(reply any, number int64) any {
+	text, ok := reply.(string)
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case !ok || err != nil || number == 0:
+		return luaValue(reply)
+	case n < number:
+		return "-1"
+	case n > number:
+		return "1"
+	default:
+		return "0"
+	}
+}
+
+func numeric(v any) any {
+	switch v := v.(type) {
+	case int, nil:
+		return v
+	case string:
+		if n, err := strconv.Atoi(v); err == nil {
+			return n
+		}
+		return nil
+	default:
+		return unknown{}
+	}
+}
+
+func element(v, key any) any {
+	list, ok := v.([]any)
+	n, known := key.(int)
+	switch {
+	case !ok || !known:
+		return unknown{}
+	case n < 1 || n > len(list):
+		return nil
+	default:
+		return list[n-1]
+	}
+}
+
+func arithmetic(op string, a, b any) any {
+	x, ok := a.(int)
+	y, known := b.(int)
+	switch {
+	case !ok || !known:
+		return unknown{}
+	case op == "+":
+		return x + y
+	case op == "-":
+		return x - y
+	default:
+		return unknown{}
+	}
+}
+
+// compared is whether a comparison holds, or unknown.
+func compared(op string, a, b any) any {
+	equal, known := equals(a, b)
+	switch {
+	case op == "==" && known:
+		return equal
+	case op == "~=" && known:
+		return !equal
+	}
+	x, ok := a.(int)
+	y, known := b.(int)
+	switch {
+	case !ok || !known:
+		return unknown{}
+	case op == "<":
+		return x < y
+	case op == "<=":
+		return x <= y
+	case op == ">":
+		return x > y
+	case op == ">=":
+		return x >= y
+	default:
+		return unknown{}
+	}
+}
+
+func equals(a, b any) (equal, known bool) {
+	plain := func(v any) bool {
+		switch v.(type) {
+		case nil, bool, int, string:
+			return true
+		default:
+			return false
+		}
+	}
+	return plain(a) && plain(b) && a == b, plain(a) && plain(b)
+}
