@@ -37,6 +37,18 @@ func leaving(e trace.Event) trace.Event {
 	return e
 }
 
+// onNode is a command that goes to a node, from 1.
+func onNode(node int, c trace.Command) trace.Command {
+	c.Node = node
+	return c
+}
+
+// onNodes is an event after which the nodes have these keys.
+func onNodes(e trace.Event, keys ...trace.KeyState) trace.Event {
+	e.Nodes = keys
+	return e
+}
+
 // at is an event at an instant.
 func at(ms trace.Millis, e trace.Event) trace.Event {
 	e.At = ms
@@ -100,6 +112,12 @@ func TestRules(t *testing.T) {
 		}, ""},
 		{"own renewal", []trace.Event{believing("A", renew(1), held(ownerA, "1"), a1)}, ""},
 		{"foreign renewal", []trace.Event{believing("A", renew(1), held(ownerB, "1"), a1)}, "foreign-renewal A,B [1]"},
+		{"own renewal on one node, where others hold the majority", []trace.Event{
+			onNodes(believing("A", onNode(2, renew(1)), held(ownerB, "1"), a1), held(ownerB, "1"), held(ownerA, "1"), held(ownerB, "1")),
+		}, ""},
+		{"foreign renewal on one node, though the majority is one's own", []trace.Event{
+			onNodes(believing("A", onNode(3, renew(1)), held(ownerA, "1"), a1), held(ownerA, "1"), held(ownerA, "1"), held(ownerB, "1")),
+		}, "foreign-renewal A,B [1]"},
 		{"a foreign renewal that was refused", []trace.Event{believing("A", renew(0), held(ownerB, "1"), a1)}, ""},
 		{"refused by oneself, reported once", []trace.Event{
 			believing("A", outcome(trace.Acquired), text(ownerA), a1),

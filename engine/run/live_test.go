@@ -1,9 +1,11 @@
 package run_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -153,4 +155,36 @@ threads: [{name: A}, {name: B, start: 5ms}]
 	if want := "A crashed, stuck B at "; !strings.HasPrefix(got, want) {
 		t.Errorf("%s, want %s…", got, want)
 	}
+}
+
+// Order is Redis' order: what Redis ran first stands first, though its answer
+// came last.
+func TestAnAnswerThatIsLateKeepsItsPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var scripts atomic.Int64
+		r, err := run.New(parse(t, `
+lock: {lease: 1s, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 10ms}, {name: B, start: 10ms}]
+`), run.Options{Wall: true, Turn: func(context.Context) (func(), error) {
+			if scripts.Add(1) > 1 {
+				return func() {}, nil
+			}
+			return func() { time.Sleep(50 * ms) }, nil // the answer to A's lock is on its way
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Execute(t.Context()); err != nil {
+			t.Error(err)
+		}
+		events, _ := r.Log().Since(0)
+		got := facts(events)
+		want := []string{
+			"0s A lock acquired", "10ms B lock refused", "10ms B lock exhausted", "10ms B end exhausted", "50ms A work begin", "60ms A work end",
+			"60ms A unlock released", "60ms A end done", "60ms end done",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %q\nwant %q", got, want)
+		}
+	})
 }

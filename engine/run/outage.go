@@ -66,7 +66,7 @@ func (w *wall) watchRedis(ctx context.Context, end context.CancelCauseFunc) {
 					return // it has ended for another reason
 				}
 			}
-			w.locked(func() { w.gone = true })
+			w.locked(w.order.Lose)
 			end(fmt.Errorf("%w: %w", ErrRedis, err))
 			return
 		}

@@ -115,7 +115,7 @@ func (s *Stepper) inVain() []string {
 func (w *wall) inVain() []string {
 	renews := w.r.protocol().HasWatchdog() && w.r.sc.Lock.Watchdog > 0
 	inRedis := w.r.protocol().Commands(lock.CallLock, 1) > 0
-	if renews || w.r.anyDelayed() || len(w.inFlight) > 0 || len(w.pending) > 0 || inRedis && (!w.key.Exists() || w.key.PTTL != trace.NoExpiry) {
+	if renews || w.r.anyDelayed() || !w.order.Idle() || inRedis && (!w.key.Exists() || w.key.PTTL != trace.NoExpiry) {
 		return nil
 	}
 	return w.r.inVain(&w.out.standstill)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/panics"
+	"relock/engine/run/order"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -49,16 +49,12 @@ type wall struct {
 	idle   time.Time     // since when every thread has ended
 	offset time.Duration // Redis' clock, since the epoch, when the run began
 
-	mu       sync.Mutex
-	out      checked
-	pending  []item
-	inFlight map[int]time.Duration    // when what has no answer yet was sent
-	untold   map[callOf]time.Duration // when a script ran whose outcome is still to come
-	calls    int
-	changed  chan struct{} // capacity 1: the key's state or its expiry changed
-	wake     chan struct{} // capacity 1: a thread stalled or ended, or what was under way has arrived
-	doubts   chan error    // capacity 1: why Redis may not serve the run any more
-	gone     bool          // it does not
+	mu      sync.Mutex
+	out     checked
+	order   order.Queue[item]
+	changed chan struct{} // capacity 1: the key's state or its expiry changed
+	wake    chan struct{} // capacity 1: a thread stalled or ended, or what was under way has arrived
+	doubts  chan error    // capacity 1: why Redis may not serve the run any more
 
 	// As released so far.
 	key        trace.KeyState
@@ -69,21 +65,16 @@ type wall struct {
 	hasCommand bool
 }
 
-// callOf is a call of a thread, of which there is one at a time.
-type callOf struct{ thread, call string }
-
 // item is what happens at one instant.
 type item struct {
-	at      time.Duration
-	thread  string
-	body    trace.Body    // of one local event, or
-	events  []trace.Event // of one script
-	expired bool          // or that the key was seen to have expired, or
-	silent  func()        // what no event tells
+	thread string
+	body   trace.Body    // of one local event, or
+	events []trace.Event // of one script, or
+	silent func()        // what no event tells
 }
 
 func (r *Run) executeWall(ctx context.Context) error {
-	w := &wall{r: r, out: r.newChecked(), inFlight: map[int]time.Duration{}, untold: map[callOf]time.Duration{}, key: trace.Absent(), changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), doubts: make(chan error, 1)}
+	w := &wall{r: r, out: r.newChecked(), key: trace.Absent(), changed: make(chan struct{}, 1), wake: make(chan struct{}, 1), doubts: make(chan error, 1)}
 	if r.o.External != nil {
 		w.client = r.o.External.Client()
 		defer w.cleanUp(ctx)
@@ -331,7 +322,7 @@ func (w *wall) watchExpiry(ctx context.Context) {
 		}
 		w.locked(func() {
 			if again, ok := w.expiresAt(); ok && again == at {
-				w.insert(item{at: at, expired: true})
+				w.order.Add(order.Entry[item]{At: at, Lapse: true})
 				w.release(false)
 			}
 		})
@@ -346,16 +337,14 @@ func (w *wall) local(thread string, body trace.Body) {
 	at := w.now()
 	switch b := body.(type) {
 	case trace.Outcome: // decided when the script ran, and told with it
-		c := callOf{thread, b.Call}
-		if ran, ok := w.untold[c]; ok {
+		if ran, ok := w.order.Told(order.Call{Thread: thread, Name: b.Call}); ok {
 			at = ran
-			delete(w.untold, c)
 		}
 	case trace.End:
 		w.mayEnd() // the others may all hang
-		maps.DeleteFunc(w.untold, func(c callOf, _ time.Duration) bool { return c.thread == thread })
+		w.order.Leave(thread)
 	}
-	w.insert(item{at: at, thread: thread, body: body})
+	w.order.Add(order.Entry[item]{At: at, What: item{thread: thread, body: body}})
 	w.release(false)
 	w.look()
 }
@@ -369,25 +358,24 @@ func (w *wall) unlocks(thread string, u unlock) func() {
 func (w *wall) silently(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.insert(item{at: w.now(), silent: change})
+	w.order.Add(order.Entry[item]{At: w.now(), What: item{silent: change}})
 	w.release(false)
 }
 
 func (w *wall) sending() func(*thread, []sent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.calls++
-	id := w.calls
-	w.inFlight[id] = w.now() - orderSlack
+	number := w.order.Send(w.now() - orderSlack)
 	return func(t *thread, records []sent) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		delete(w.inFlight, id)
+		w.order.Answer(number)
 		for _, s := range records {
 			at := s.rec.Time - w.offset
-			w.insert(item{at: at, thread: t.spec.Name, events: w.r.commands(s)})
+			events := w.r.commands(s)
+			w.order.Add(order.Entry[item]{At: at, Script: len(events) > 0, Found: found(events), What: item{thread: t.spec.Name, events: events}})
 			if t.alive() && !s.late {
-				w.untold[callOf{t.spec.Name, s.call.Name}] = at
+				w.order.Ran(order.Call{Thread: t.spec.Name, Name: s.call.Name}, at)
 			}
 		}
 		w.release(false)
@@ -402,66 +390,41 @@ func (w *wall) look() {
 	}
 }
 
-// insert keeps pending in order; what is equal stays as it came.
-func (w *wall) insert(i item) {
-	n, _ := slices.BinarySearchFunc(w.pending, i, func(have, want item) int {
-		if c := cmp.Compare(have.at, want.at); c != 0 {
-			return c
-		}
-		return -1 // after those of the same instant
-	})
-	w.pending = slices.Insert(w.pending, n, i)
-}
-
 // release writes down what nothing earlier can precede any more, or all.
 func (w *wall) release(all bool) {
-	for len(w.pending) > 0 {
-		first := w.pending[0]
-		for _, sentAt := range w.inFlight {
-			if !all && sentAt <= first.at {
-				return
-			}
-		}
-		for _, ran := range w.untold {
-			if !all && ran < first.at {
-				return
-			}
-		}
-		if at, ok := w.expiresAt(); ok && at <= first.at && !first.expired && !w.gone {
-			if !all && len(first.events) == 0 {
-				return // until Redis was asked
-			}
-			if w.goneBefore(first, all) {
-				w.expire(at)
-				continue
-			}
-		}
-		w.pending = w.pending[1:]
-		switch {
-		case first.expired:
-			if at, ok := w.expiresAt(); ok && at == first.at {
-				w.expire(at)
-			}
-		case len(first.events) > 0:
-			w.script(first)
-		case first.silent != nil:
-			first.silent()
+	for {
+		end, known := w.expiresAt()
+		next, ok := w.order.Next(order.Lease{At: end, Known: known}, all)
+		switch what := next.What; {
+		case !ok:
+			return
+		case next.Lapse:
+			w.expire(next.At)
+		case next.Script:
+			w.script(next.At, what)
+		case what.silent != nil:
+			what.silent()
 		default:
-			w.put(first.at, first.thread, first.body, false)
+			w.put(next.At, what.thread, what.body, false)
 		}
 	}
 }
 
-// goneBefore tells whether the key had expired before a script ran: its first
-// command, where that only reads, saw the key as it was.
-func (w *wall) goneBefore(i item, all bool) bool {
-	if len(i.events) == 0 {
-		return all
+// found is what the first command of a script says of the key before it: where
+// it only read, it left the key as it was.
+func found(events []trace.Event) order.Key {
+	if len(events) == 0 {
+		return order.Unknown
 	}
-	if c, ok := i.events[0].Body.(trace.Command); ok && !journal.Writes(c.Args[0]) {
-		return !i.events[0].Key.Exists()
+	c, ok := events[0].Body.(trace.Command)
+	switch {
+	case !ok || journal.Writes(c.Args[0]):
+		return order.Unknown
+	case events[0].Key.Exists():
+		return order.Stood
+	default:
+		return order.Gone
 	}
-	return true
 }
 
 func (w *wall) expire(at time.Duration) {
@@ -471,14 +434,14 @@ func (w *wall) expire(at time.Duration) {
 	w.put(at, "", trace.Expired{Was: was}, true)
 }
 
-func (w *wall) script(i item) {
+func (w *wall) script(at time.Duration, i item) {
 	first, _ := i.events[0].Body.(trace.Command)
-	w.row(i.thread, w.hasCommand || first.Late || i.at-w.at > sameMoment)
+	w.row(i.thread, w.hasCommand || first.Late || at-w.at > sameMoment)
 	w.hasCommand = true
-	w.at = max(w.at, i.at)
+	w.at = max(w.at, at)
 	for _, e := range i.events {
 		e.Thread, e.Step, e.At = i.thread, w.step, trace.MillisOf(w.at)
-		w.key, w.keyAt = e.Key, i.at.Truncate(time.Microsecond)
+		w.key, w.keyAt = e.Key, at.Truncate(time.Microsecond)
 		w.out.append(e)
 	}
 	if first.Late {

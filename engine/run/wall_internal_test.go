@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/run/order"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -55,30 +56,28 @@ func TestNoKeyIsLeftOverThatRedisHasDropped(t *testing.T) {
 	}
 }
 
-// Where a lease may have ended before a script ran, what the script read first
-// says so. What it wrote first cannot.
+// What a script read first says whether the key stood before it. What it wrote
+// first cannot.
 func TestAReadTellsWhetherTheKeyWasGone(t *testing.T) {
 	held := trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"a": "1", "#A": "1"}, PTTL: 1}
 	for _, c := range []struct {
 		verb string
 		key  trace.KeyState
-		gone bool
+		want order.Key
 	}{
-		{"HMGET", held, false},
-		{"HMGET", trace.Absent(), true},
-		{"EXISTS", held, false},
-		{"HEXISTS", trace.Absent(), true},
-		{"TIME", held, false},
-		{"GET", held, false},
-		{"SET", held, true},
-		{"HINCRBY", held, true},
+		{"HMGET", held, order.Stood},
+		{"HMGET", trace.Absent(), order.Gone},
+		{"EXISTS", held, order.Stood},
+		{"HEXISTS", trace.Absent(), order.Gone},
+		{"TIME", held, order.Stood},
+		{"PTTL", trace.Absent(), order.Gone},
+		{"GET", held, order.Stood},
+		{"SET", held, order.Unknown},
+		{"HINCRBY", held, order.Unknown},
 	} {
 		first := trace.Event{Key: c.key, Body: trace.Command{Args: []string{c.verb, "KEY"}}}
-		if got := (&wall{}).goneBefore(item{events: []trace.Event{first}}, false); got != c.gone {
-			t.Errorf("%s that leaves %+v: %v, want %v", c.verb, c.key, got, c.gone)
+		if got := found([]trace.Event{first}); got != c.want {
+			t.Errorf("%s that leaves %+v: %v, want %v", c.verb, c.key, got, c.want)
 		}
-	}
-	if (&wall{}).goneBefore(item{}, false) || !(&wall{}).goneBefore(item{}, true) {
-		t.Error("what is local waits until all is released")
 	}
 }

@@ -2,6 +2,7 @@ package draft_test
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/url"
 	"reflect"
@@ -125,6 +126,20 @@ func TestMergeTakesChangesOfBothSides(t *testing.T) {
 		if got, err := draft.Merge(base, broken, "", url.Values{"title": {"a"}}); got != broken || err != nil {
 			t.Errorf("%q without a change became %q, %v", broken, got, err)
 		}
+	}
+}
+
+// A list takes only its next entry: the ninth has to be there before the tenth.
+func TestEntriesAreAddedInTheirOrder(t *testing.T) {
+	const base = "threads:\n  - name: A\n"
+	const want = base + "  - {name: T1}\n  - {name: T2}\n  - {name: T3}\n  - {name: T4}\n  - {name: T5}\n  - {name: T6}\n" +
+		"  - {name: T7}\n  - {name: T8}\n  - {name: T9}\n  - {name: T10}\n  - {name: T11}\n"
+	values := url.Values{}
+	for i := 1; i <= 11; i++ {
+		values.Set(fmt.Sprintf("threads[%d].name", i), fmt.Sprintf("T%d", i))
+	}
+	if got, err := draft.Merge(base, base, "", values); err != nil || got != want {
+		t.Errorf("%v\n%s", err, got)
 	}
 }
 
