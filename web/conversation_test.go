@@ -107,7 +107,7 @@ func TestConversation(t *testing.T) {
 		_ = p.conn.Close()
 	}
 	path := s.run(t, twoThreads())
-	s.settled(t)
+	s.settled(t, "0")
 	for _, since := range []string{"0", "1000"} {
 		fmt.Fprintf(&said, "# /runs/{id}/socket?since=%s\n", since)
 		conn, _ := s.wired(t, path+"/socket?since="+since)

@@ -58,7 +58,7 @@ func TestAPanicEndsOneSession(t *testing.T) {
 	s := open(t, func(c *web.Config) { c.Log = slog.New(slog.NewJSONHandler(&log, nil)) })
 	other := s.page(t)
 	other.must(object{"do": "open", "scenario": leaseExpiry})
-	live := s.run(t, twoThreads("store", "wall", "yaml", "threads: [{name: A, work: 1s}]"))
+	live := s.run(t, twoThreads("store", "wall", "yaml", "threads: [{name: A, work: 10m}]"))
 	counted := func(of, want string) {
 		t.Helper()
 		if got := s.metric(t, `relock_panics_total{ended="`+of+`"}`); got != want {
@@ -121,9 +121,11 @@ func TestAPanicEndsOneSession(t *testing.T) {
 		t.Errorf("%d of 5 panics were written down, or not where they were: %s", n, log.b.String())
 	}
 	log.mu.Unlock()
-	s.ended(t, live)
+	if res, body := s.do(t, http.MethodGet, live, nil); res.StatusCode != http.StatusOK || strings.Contains(body, "was ended by a mistake") {
+		t.Errorf("the other's run: status %d", res.StatusCode)
+	}
 	_ = other.conn.Close()
-	s.settled(t)
+	s.settled(t, "1")
 }
 
 // A branch is played again when it is gone on with. Where that gives another
@@ -156,10 +158,10 @@ func TestABranchThatDoesNotRepeatStaysAsItWas(t *testing.T) {
 }
 
 // settled waits until nobody steps and nothing runs.
-func (s site) settled(t *testing.T) {
+func (s site) settled(t *testing.T, runs string) {
 	t.Helper()
 	for range 500 {
-		if s.metric(t, "relock_steppers") == "0" && s.metric(t, "relock_runs_running") == "0" && s.metric(t, `relock_sockets{for="play"}`) == "0" {
+		if s.metric(t, "relock_steppers") == "0" && s.metric(t, "relock_runs_running") == runs && s.metric(t, `relock_sockets{for="play"}`) == "0" {
 			return
 		}
 	}
