@@ -32,9 +32,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// The regular expressions of the highlighter have a clock that stops by
-	// itself a second after the last use.
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
+	goleak.VerifyTestMain(m)
 }
 
 // site is a server and a client that does not follow redirects.

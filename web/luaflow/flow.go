@@ -1,7 +1,6 @@
 package luaflow
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
@@ -18,45 +17,36 @@ type flow struct {
 	heads map[int]int
 }
 
-// codeLine is a line without its comment.
+// codeLine is what is on a line, but for its comment.
 type codeLine struct {
 	number   int
-	text     string   // "" where there is only a comment
+	blank    bool     // there is nothing else
 	commands []string // that are on it
 }
 
-// newFlow reads a source. One that is no Lua is a programming error, as the
-// sources are built in, and panics.
-func newFlow(source string) *flow {
+// newFlow reads a source that was cut into lexemes. One that is no Lua is a
+// programming error, as the sources are built in, and panics.
+func newFlow(source string, list []lexeme) *flow {
 	body, err := parse.Parse(strings.NewReader(source), "script")
 	if err != nil {
 		panic("luaflow: a script is not understood: " + err.Error())
 	}
 	f := &flow{body: body, heads: map[int]int{}}
-	elses := 0 // without a statement yet
-	for i, text := range strings.Split(strings.TrimSuffix(source, "\n"), "\n") {
-		l := newCodeLine(i+1, text)
-		f.lines = append(f.lines, l)
+	for range strings.Lines(source) {
+		f.lines = append(f.lines, codeLine{number: len(f.lines) + 1, blank: true})
+	}
+	for i, l := range list[:len(list)-1] {
+		line := &f.lines[l.Pos.Line-1]
+		line.blank = false
 		switch {
-		case l.text == "":
-		case elses > 0:
-			f.heads[elses], elses = l.number, 0
-		}
-		if l.text == "else" {
-			elses = l.number
+		case l.class == "r":
+			line.commands = append(line.commands, l.Str)
+		case l.Type == parse.TElse: // it counts with what follows it
+			f.heads[l.Pos.Line] = list[i+1].Pos.Line
 		}
 	}
 	f.close(body)
 	return f
-}
-
-func newCodeLine(number int, text string) codeLine {
-	text, _, _ = strings.Cut(text, "--")
-	l := codeLine{number: number, text: strings.TrimSpace(text)}
-	for _, m := range commandIn.FindAllStringSubmatch(l.text, -1) {
-		l.commands = append(l.commands, m[1]+m[2]) // one of them is empty
-	}
-	return l
 }
 
 // close notes the ends of the blocks of a list.
@@ -86,6 +76,3 @@ func (f *flow) close(list []ast.Stmt) {
 		}
 	}
 }
-
-// commandIn finds the commands in a line: in a script, or sent without one.
-var commandIn = regexp.MustCompile(`redis\.call\('([A-Z]+)'|\b([A-Z]{3,})\(`)

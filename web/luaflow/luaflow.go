@@ -197,7 +197,8 @@ func readScript(name, source string) Script {
 	if s, ok := read.Load(key); ok {
 		return s.(Script) //nolint:forcetypeassert // only they are stored
 	}
-	s := Script{Name: name, Lines: highlight(source), flow: newFlow(source)}
+	list := scan(source)
+	s := Script{Name: name, Lines: coloured(list), flow: newFlow(source, list)}
 	read.Store(key, s)
 	return s
 }

@@ -303,27 +303,49 @@ func TestScriptsAreShownAsTheyAre(t *testing.T) {
 }
 
 func TestTokens(t *testing.T) {
-	s := scriptNamed(t, scriptsOf(t, "reentrant"), "lock.lua")
-	want := []luaflow.Token{
-		{Class: "k", Text: "if"},
-		{Text: " "},
-		{Class: "f", Text: "redis.call"},
-		{Text: "("},
-		{Class: "r", Text: "'EXISTS'"},
-		{Text: ", "},
-		{Class: "v", Text: "KEYS"},
-		{Text: "["},
-		{Class: "m", Text: "1"},
-		{Text: "]) == "},
-		{Class: "m", Text: "0"},
-		{Text: " "},
-		{Class: "k", Text: "then"},
-	}
-	if diff := cmp.Diff(want, s.Lines[9].Tokens); diff != "" {
-		t.Error(diff)
-	}
-	if got := s.Lines[0].Tokens; len(got) != 1 || got[0].Class != "c" {
-		t.Errorf("a comment: %+v", got)
+	for _, c := range []struct {
+		protocol, script string
+		line             int
+		want             []luaflow.Token
+	}{
+		{"reentrant", "lock.lua", 1, []luaflow.Token{{Class: "c", Text: "-- Enter one level of a reentrant lock."}}},
+		{"reentrant", "lock.lua", 10, []luaflow.Token{
+			{Class: "k", Text: "if"},
+			{Text: " "},
+			{Class: "f", Text: "redis.call"},
+			{Text: "("},
+			{Class: "r", Text: "'EXISTS'"},
+			{Text: ", "},
+			{Class: "v", Text: "KEYS"},
+			{Text: "["},
+			{Class: "m", Text: "1"},
+			{Text: "]) == "},
+			{Class: "m", Text: "0"},
+			{Text: " "},
+			{Class: "k", Text: "then"},
+		}},
+		{"redsync", "lock", 1, []luaflow.Token{
+			{Class: "k", Text: "for"},
+			{Text: " node "},
+			{Class: "k", Text: "in"},
+			{Text: " nodes "},
+			{Class: "k", Text: "do"},
+			{Text: " "},
+			{Class: "c", Text: "-- all at once"},
+		}},
+		{"mutex", "lock", 1, []luaflow.Token{
+			{Class: "r", Text: "SET"},
+			{Text: "(key, owner, "},
+			{Class: "s", Text: "'NX'"},
+			{Text: ", "},
+			{Class: "s", Text: "'PX'"},
+			{Text: ", lease)"},
+		}},
+	} {
+		s := scriptNamed(t, scriptsOf(t, c.protocol), c.script)
+		if diff := cmp.Diff(c.want, s.Lines[c.line-1].Tokens); diff != "" {
+			t.Errorf("%s, line %d: %s", c.script, c.line, diff)
+		}
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/yuin/gopher-lua/ast"
 )
@@ -25,7 +24,7 @@ func (f *flow) passed(seen []Ran, over bool) []int {
 	for _, l := range slices.Backward(f.lines) {
 		head, parts := f.heads[l.number]
 		switch {
-		case l.text == "": // a comment goes with what it stands above
+		case l.blank: // a comment goes with what it stands above
 		case parts:
 			following = !live[head]
 		default:
@@ -355,7 +354,7 @@ func (w *way) call(e *ast.FuncCallExpr, s *scope) any {
 		return w.value
 	case name == "tonumber" && len(args) > 0:
 		return numeric(args[0])
-	case name != "" && name == strings.ToUpper(name): // sent without a script
+	case isCommand(name):
 		return w.command(e.Line())
 	default:
 		return unknown{}
