@@ -30,10 +30,24 @@ const (
 var (
 	ErrBranches = phrase.New("there are %d branches already; drop one first", MaxBranches)
 	ErrMoves    = phrase.New("a branch can have %d moves; run the scenario as a whole instead", MaxMoves)
-	ErrSize     = phrase.New("a session can hold %d MB; drop a branch, or run the scenario as a whole", MaxSize>>20)
+	ErrSize     = sizeError{}
 	ErrNoBranch = phrase.New("there is no such branch")
 	ErrNoMove   = phrase.New("the branch has no such move")
 )
+
+// sizeError is ErrSize, a limit that whoever runs a server counts.
+type sizeError struct{}
+
+// Error says it in English.
+func (e sizeError) Error() string { return e.Says().String() }
+
+// Says implements phrase.Speaker.
+func (sizeError) Says() phrase.Wording {
+	return phrase.Say("a session can hold %d MB; drop a branch, or run the scenario as a whole", MaxSize>>20)
+}
+
+// Limit is what metrics and logs call it.
+func (sizeError) Limit() string { return "session-size" }
 
 // ErrUnrepeated is a mistake of this program's or of its store's: a session's
 // methods fail with it where a branch cannot be gone on with.
