@@ -30,10 +30,24 @@ const (
 var (
 	ErrBranches = phrase.New("there are %d branches already; drop one first", MaxBranches)
 	ErrMoves    = phrase.New("a branch can have %d moves; run the scenario as a whole instead", MaxMoves)
-	ErrSize     = phrase.New("a session can hold %d MB; drop a branch, or run the scenario as a whole", MaxSize>>20)
+	ErrSize     = sizeError{}
 	ErrNoBranch = phrase.New("there is no such branch")
 	ErrNoMove   = phrase.New("the branch has no such move")
 )
+
+// sizeError is ErrSize, a limit that whoever runs a server counts.
+type sizeError struct{}
+
+// Error says it in English.
+func (e sizeError) Error() string { return e.Says().String() }
+
+// Says implements phrase.Speaker.
+func (sizeError) Says() phrase.Wording {
+	return phrase.Say("a session can hold %d MB; drop a branch, or run the scenario as a whole", MaxSize>>20)
+}
+
+// Limit is what metrics and logs call it.
+func (sizeError) Limit() string { return "session-size" }
 
 // ErrUnrepeated is a mistake of this program's or of its store's: a session's
 // methods fail with it where a branch cannot be gone on with.
@@ -166,31 +180,34 @@ func (s *Session) Branch(id int) (*Branch, error) {
 // Add adds a branch that makes these moves from the start, the first fork of
 // which it shares with parent. It fails like Open, and then adds nothing.
 func (s *Session) Add(ctx context.Context, parent, fork int, moves []scenario.Move) (*Branch, error) {
+	b, err := s.fork(ctx, parent, fork, moves)
+	if err == nil {
+		s.keep(b)
+	}
+	return b, err
+}
+
+// fork is a branch as Add adds it, which nobody sees until it is kept. The live
+// run stands at its end.
+func (s *Session) fork(ctx context.Context, parent, fork int, moves []scenario.Move) (*Branch, error) {
 	switch {
 	case len(s.branches) >= MaxBranches:
 		return nil, ErrBranches
 	case len(moves) > MaxMoves:
 		return nil, ErrMoves
 	}
-	b := &Branch{ID: s.made, Parent: parent, Fork: fork}
-	if err := s.begin(ctx, b); err != nil {
+	b := &Branch{Parent: parent, Fork: fork}
+	if err := s.replay(ctx, b, moves, func(made ...scenario.Move) error { return s.note(ctx, made...) }); err != nil {
 		return nil, err
 	}
-	b.Events, _ = s.liveRun.Log().Since(0) // a fault can strike before anybody moves
-	first, err := s.position(ctx)
-	if err != nil {
-		s.Close()
-		return nil, err
-	}
-	b.Positions = []Position{first}
-	b.grown(b.Events)
-	if err := s.live.Replay(ctx, moves, func(m scenario.Move) error { return s.note(ctx, m) }); err != nil {
-		s.Close()
-		return nil, err //nolint:wrapcheck // says what failed
-	}
+	return b, nil
+}
+
+// keep adds a branch that fork has made.
+func (s *Session) keep(b *Branch) {
+	b.ID = s.made
 	s.made++
 	s.branches = append(s.branches, b)
-	return b, nil
 }
 
 // Drop removes a branch, unless it is the only one.
@@ -209,8 +226,9 @@ func (s *Session) Drop(id int) error {
 	return nil
 }
 
-// begin puts a fresh run in the place of what is running, as the one of b.
-func (s *Session) begin(ctx context.Context, b *Branch) error {
+// replay makes moves in a fresh run of b's, which takes the place of what is
+// running. It calls stood at the start, without a move, and after each of them.
+func (s *Session) replay(ctx context.Context, b *Branch, moves []scenario.Move, stood func(made ...scenario.Move) error) error {
 	s.Close()
 	r, err := run.New(s.sc, run.Options{})
 	if err != nil {
@@ -222,12 +240,19 @@ func (s *Session) begin(ctx context.Context, b *Branch) error {
 	}
 	s.live, s.liveRun, s.liveOn = live, r, b
 	b.Header = r.Header()
-	return nil
+	if err = stood(); err == nil {
+		err = live.Replay(ctx, moves, func(m scenario.Move) error { return stood(m) })
+	}
+	if err != nil {
+		s.Close()
+	}
+	return err //nolint:wrapcheck // says what failed
 }
 
-// note writes down a move that the live run has made. Where it fails, the move
-// was not made.
-func (s *Session) note(ctx context.Context, m scenario.Move) error {
+// note writes down where the live run stands, and the move that has led there,
+// if any: a fault can strike before anybody moves. Where it fails, the move was
+// not made.
+func (s *Session) note(ctx context.Context, made ...scenario.Move) error {
 	p, err := s.position(ctx)
 	if err != nil {
 		s.Close()
@@ -240,7 +265,7 @@ func (s *Session) note(ctx context.Context, m scenario.Move) error {
 	}
 	events, _ := s.liveRun.Log().Since(len(b.Events))
 	b.Events = append(b.Events, events...)
-	b.Moves = append(b.Moves, m)
+	b.Moves = append(b.Moves, made...)
 	b.Positions = append(b.Positions, p)
 	b.grown(events)
 	return nil
@@ -265,33 +290,39 @@ func (s *Session) position(ctx context.Context) (Position, error) {
 	return p, nil
 }
 
-// stand has the live run stand on b after its first at moves; where b goes on
-// from there, on a branch of its own that b is the parent of.
-func (s *Session) stand(ctx context.Context, id, at int) (*Branch, error) {
-	b, err := s.Branch(id)
-	if err != nil {
-		return nil, err
-	}
+// stand has the live run stand after the first at moves of a branch: on the
+// branch itself where it ends there, else on a fork of it that is not kept yet.
+func (s *Session) stand(ctx context.Context, id, at int) (from, on *Branch, err error) {
+	from, err = s.upTo(id, at)
 	switch {
+	case err != nil:
+		return nil, nil, err
+	case at < len(from.Moves):
+		on, err = s.fork(ctx, id, at, from.Moves[:at])
+		return from, on, err
+	case s.liveOn == from:
+		return from, from, nil
+	}
+	if err := s.replay(ctx, from, from.Moves, func(...scenario.Move) error { return nil }); err != nil {
+		return nil, nil, err
+	}
+	if err := s.repeats(from); err != nil {
+		s.Close()
+		return nil, nil, err
+	}
+	return from, from, nil
+}
+
+// upTo is a branch that has at moves at least, and that one more may follow.
+func (s *Session) upTo(id, at int) (*Branch, error) {
+	b, err := s.Branch(id)
+	switch {
+	case err != nil:
+		return nil, err
 	case at < 0 || at > len(b.Moves):
 		return nil, fmt.Errorf("%w: %d, it has %d", ErrNoMove, at, len(b.Moves))
 	case at == MaxMoves:
 		return nil, ErrMoves
-	case at < len(b.Moves):
-		return s.Add(ctx, id, at, b.Moves[:at])
-	case s.liveOn == b:
-		return b, nil
-	}
-	if err := s.begin(ctx, b); err != nil {
-		return nil, err
-	}
-	err = s.live.Replay(ctx, b.Moves, func(scenario.Move) error { return nil })
-	if err == nil {
-		err = s.repeats(b)
-	}
-	if err != nil {
-		s.Close()
-		return nil, err //nolint:wrapcheck // says what failed
 	}
 	return b, nil
 }
@@ -312,48 +343,40 @@ func (s *Session) repeats(b *Branch) error {
 
 // Cut makes a branch of the first at moves of another.
 func (s *Session) Cut(ctx context.Context, id, at int) (*Branch, error) {
-	b, err := s.stand(ctx, id, at)
-	if err == nil && b.ID == id {
-		return s.Add(ctx, id, at, b.Moves)
+	b, err := s.upTo(id, at)
+	if err != nil {
+		return nil, err
 	}
-	return b, err
+	return s.Add(ctx, id, at, b.Moves[:at])
 }
 
 // act makes one move on branch id after its first at moves, on a new branch
-// where the branch goes on from there. A move that is refused leaves no branch
+// where the branch goes on from there. A move that is refused leaves nothing
 // behind, and one that was made there before leads along the branch.
 func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Move, error)) (*Branch, error) {
 	if err := s.full(nil); err != nil {
 		return nil, err // before anything is made that is dear
 	}
-	b, err := s.stand(ctx, id, at)
+	from, on, err := s.stand(ctx, id, at)
 	if err != nil {
 		return nil, err
 	}
 	m, err := move()
 	if err != nil {
 		s.Close() // time may have passed
-		s.forget(b, id)
 		return nil, err
 	}
-	if from, _ := s.Branch(id); b != from && from.Moves[at].Equal(m) {
+	if on != from && from.Moves[at].Equal(m) {
 		s.Close()
-		s.forget(b, id)
 		return from, nil // that is what was done there
 	}
 	if err := s.note(ctx, m); err != nil {
-		s.forget(b, id)
 		return nil, err
 	}
-	return b, nil
-}
-
-// forget drops a branch that was made for a move, unless it is id.
-func (s *Session) forget(b *Branch, id int) {
-	if b.ID != id {
-		_ = s.Drop(b.ID)
-		s.made-- // nobody has seen it
+	if on != from {
+		s.keep(on)
 	}
+	return on, nil
 }
 
 // Step makes the policy's next move at the end of a branch. It fails with a

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -76,15 +77,14 @@ func (s *Server) sentLink(w http.ResponseWriter, r *http.Request, head phrase.Te
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
 	if err != nil {
-		return state, false, refuse(http.StatusRequestEntityTooLarge, head, "This link holds more than a scenario may have (%d KiB).", link.MaxPlain>>10)
+		return state, false, explained(http.StatusRequestEntityTooLarge, head, link.ErrTooLong)
 	}
 	packed := strings.TrimSpace(string(text))
 	if whole = !strings.Contains(packed, "~"); whole {
 		packed += "~0"
 	}
 	if state, err = link.Decode(packed); err != nil {
-		why, args := linkProblem(err)
-		return state, false, refuse(http.StatusUnprocessableEntity, head, why, args...)
+		return state, false, unusable(err, head)
 	}
 	return state, whole, nil
 }
@@ -94,17 +94,18 @@ func notShown(r *http.Request, err error, head phrase.Text) error {
 	if r.Context().Err() != nil {
 		return nil //nolint:nilerr // the visitor has left
 	}
-	l := words.From(r.Context())
-	why, known := l.Explain(err)
-	if !known {
-		return fmt.Errorf("web: %w", err)
-	}
-	return refuse(http.StatusUnprocessableEntity, head, said(why))
+	return unusable(err, head)
 }
 
-// said is a text that is in the visitor's language already: nothing in it is
-// a verb.
-func said(text string) phrase.Text { return phrase.Text(strings.ReplaceAll(text, "%", "%%")) }
+// unusable is the page that says why what was sent cannot be used: err, where
+// that tells a person anything.
+func unusable(err error, head phrase.Text) error {
+	var why phrase.Speaker
+	if !errors.As(err, &why) {
+		return fmt.Errorf("web: %w", err)
+	}
+	return explained(http.StatusUnprocessableEntity, head, why)
+}
 
 // toTheEnd plays a scenario to its end.
 func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace.Event, error) {

@@ -12,7 +12,6 @@ import (
 	"github.com/a-h/templ"
 
 	"relock/engine"
-	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
@@ -48,83 +47,41 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		o.External = s.external
 	}
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
+	if limitName(err) != "" {
+		return limitError(err)
+	}
 	if why, ok := words.From(r.Context()).Explain(err); ok {
 		e.Problem = why
 		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
 	if err != nil {
-		return limitError(err)
+		return err
 	}
 	s.meter.started.WithLabelValues(e.Store).Inc()
 	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther) //nolint:gosec // the id is ours
 	return nil
 }
 
+// limitError is the page of a limit that was met, or err where that is none.
 func limitError(err error) error {
-	status, head := http.StatusTooManyRequests, phrase.Text("One moment, please")
-	switch {
-	case errors.Is(err, session.ErrTooFast), errors.Is(err, session.ErrTooManyOwn), errors.Is(err, session.ErrSteppingOwn), errors.Is(err, session.ErrFullAddress):
-	case errors.Is(err, session.ErrTooMany), errors.Is(err, session.ErrStepping), errors.Is(err, session.ErrClosed), errors.Is(err, session.ErrFullServer):
-		status, head = http.StatusServiceUnavailable, "No room just now"
-	default:
-		return err
-	}
-	text, args := limitText(err)
-	e := refuse(status, head, text, args...)
-	e.limit = limitName(err)
-	return e
-}
-
-// limitName is the limit in metrics and logs, as the flag that sets it where
-// there is one; "" where err is about no limit.
-func limitName(err error) string {
-	switch {
-	case errors.Is(err, session.ErrTooFast):
-		return "max-starts"
-	case errors.Is(err, session.ErrTooManyOwn):
-		return "max-running-per-address"
-	case errors.Is(err, session.ErrTooMany):
-		return "max-running"
-	case errors.Is(err, session.ErrSteppingOwn):
-		return "max-stepping-per-address"
-	case errors.Is(err, session.ErrStepping):
-		return "max-stepping"
-	case errors.Is(err, session.ErrFullAddress):
-		return "held-per-address"
-	case errors.Is(err, session.ErrFullServer):
-		return "held"
-	case errors.Is(err, engine.ErrSize):
-		return "session-size"
-	case errors.Is(err, session.ErrClosed):
-		return "shutdown"
-	default:
-		return ""
-	}
-}
-
-// limitText says which limit was met, and what to do.
-func limitText(err error) (text phrase.Text, args []any) {
 	var met *session.LimitError
 	if !errors.As(err, &met) {
-		return "The server is shutting down.", nil
+		return err
 	}
-	args = []any{met.Limit}
-	switch {
-	case errors.Is(err, session.ErrTooFast):
-		return "Too many runs were started from your address in the last minute (%d may be); wait a moment.", args
-	case errors.Is(err, session.ErrTooManyOwn):
-		return "Your address has as many scenarios running as it may (%d); wait until one has ended.", args
-	case errors.Is(err, session.ErrTooMany):
-		return "The server is running as many scenarios as it can (%d); try again in a moment.", args
-	case errors.Is(err, session.ErrSteppingOwn):
-		return "Your address has %d steppers already, as many as it may have. Close a tab, or ask whoever runs this server for a larger -max-stepping-per-address.", args
-	case errors.Is(err, session.ErrFullAddress):
-		return "What is open from your address takes as much memory as it may (%d MB); drop branches or close a tab, or try again when somebody has left.", args
-	case errors.Is(err, session.ErrFullServer):
-		return "What is open on this server takes as much memory as it may (%d MB); try again when somebody has left.", args
-	default:
-		return "As many people step through scenarios as this server can serve (%d); try again in a moment.", args
+	if met.Met.Own {
+		return explained(http.StatusTooManyRequests, "One moment, please", met)
 	}
+	return explained(http.StatusServiceUnavailable, "No room just now", met)
+}
+
+// limitName is what metrics and logs call the limit that was met; "" where err
+// is about none.
+func limitName(err error) string {
+	var met interface{ Limit() string }
+	if !errors.As(err, &met) {
+		return ""
+	}
+	return met.Limit()
 }
 
 func (s *Server) session(r *http.Request) (*session.Session, error) {

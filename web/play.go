@@ -8,8 +8,6 @@ import (
 	"net/http"
 
 	"relock/engine/lock/exhibit"
-	"relock/engine/phrase"
-	"relock/engine/scenario"
 	"relock/web/export"
 	"relock/web/link"
 	"relock/web/luaflow"
@@ -94,12 +92,11 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
 	if err != nil {
-		return refuse(http.StatusRequestEntityTooLarge, "That is too long to be kept", "This link holds more than a scenario may have (%d KiB).", link.MaxPlain>>10)
+		return explained(http.StatusRequestEntityTooLarge, "That is too long to be kept", link.ErrTooLong)
 	}
 	state, err := link.Decode(string(text))
 	if err != nil {
-		why, args := linkProblem(err)
-		return refuse(http.StatusUnprocessableEntity, "That cannot be kept", why, args...)
+		return unusable(err, "That cannot be kept")
 	}
 	id, err := s.links.Keep(state)
 	if err != nil {
@@ -116,29 +113,14 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 	text, err := s.links.Find(r.PathValue("id"))
 	if errors.Is(err, link.ErrNotKept) {
-		return refuse(http.StatusNotFound, "Nothing is kept here", "Nothing is kept under this address; it may be mistyped, or older than the server's memory.")
+		return explained(http.StatusNotFound, "Nothing is kept here", link.ErrNotKept)
 	}
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
 	if _, err := link.Decode(text); err != nil {
-		why, args := linkProblem(err)
-		return s.playPage(w, r, "", "", words.From(r.Context()).Say(why, args...))
+		problem, _ := words.From(r.Context()).Explain(err) // all of its errors say something
+		return s.playPage(w, r, "", "", problem)
 	}
 	return s.playPage(w, r, text, "", "")
-}
-
-// linkProblem is the text that says what is wrong with a link.
-func linkProblem(err error) (text phrase.Text, args []any) {
-	var mistakes scenario.Mistakes
-	switch {
-	case errors.As(err, &mistakes):
-		return "The scenario in this link has mistakes: %s", []any{mistakes.Error()}
-	case errors.Is(err, link.ErrVersion):
-		return "This link is of a kind that this server does not know; it may come from a newer one.", nil
-	case errors.Is(err, link.ErrTooLong):
-		return "This link holds more than a scenario may have (%d KiB).", []any{link.MaxPlain >> 10}
-	default:
-		return "This link is incomplete; a part of it may have been cut off on its way.", nil
-	}
 }

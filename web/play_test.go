@@ -316,7 +316,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		{object{"do": "compare", "with": 5}, "There is no such branch."},
 		{object{"do": "locks", "protocols": []string{"mutex"}}, "Compare 2 to 4 different locks"},
 		{object{"do": "drop"}, "The only branch there is stays."},
-		{object{"do": "open", "scenario": "threads: 7"}, "The scenario in this link has mistakes: line 1: threads: given"},
+		{object{"do": "open", "scenario": "threads: 7"}, "The scenario has mistakes: line 1: threads: given"},
 		{object{"do": "open", "link": "v9.x"}, "This link is of a kind that this server does not know"},
 		{object{"do": "open", "scenario": leaseExpiry, "branches": []object{{"parent": 0, "fork": 0}}}, "The branches do not fit each other"},
 		{object{"do": "open", "scenario": leaseExpiry, "branches": slices.Repeat([]object{{"parent": -1}}, 7)}, "There are 6 branches already"},

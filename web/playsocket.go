@@ -221,13 +221,14 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}
-	text, args := limitText(why)
+	full := fullJSON{V: 1, Full: true}
+	full.Refused, _ = words.From(r.Context()).Explain(why) // a limit says what to do
 	code := hub.CloseFull
 	if errors.Is(why, session.ErrClosed) {
 		code = websocket.CloseGoingAway
 	}
 	_ = s.send(conn, func() error {
-		return conn.WriteJSON(fullJSON{V: 1, Full: true, Refused: words.From(r.Context()).Say(text, args...)})
+		return conn.WriteJSON(full)
 	})
 	defer func() { _ = conn.Close() }()
 	defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
@@ -261,7 +262,14 @@ func (p *player) inTurn(ctx context.Context, text []byte) error {
 	return p.carryOut(ctx, text)
 }
 
-const noCommand phrase.Text = "There is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks, lanes and trace."
+// noCommandError is the name of a command that there is not.
+type noCommandError string
+
+func (e noCommandError) Error() string { return e.Says().String() }
+
+func (e noCommandError) Says() phrase.Wording {
+	return phrase.Say("there is no command %q; there are open, step, run, time, strike, cut, drop, compare, locks, lanes and trace", string(e))
+}
 
 // errWrite is returned by carryOut when the page cannot be reached.
 var errWrite = errors.New("the page is gone")
@@ -276,9 +284,9 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 		return p.write(answer{Re: c.ID, Refused: p.l.Say("That is no command: it must be one JSON object with the keys of a command.")})
 	}
 	err := p.do(ctx, c)
-	var mistaken mistakeError
 	name := c.Do
-	if errors.As(err, &mistaken) && mistaken.text == noCommand || p.session == nil && c.Do != "open" {
+	var unknown noCommandError
+	if errors.As(err, &unknown) || p.session == nil && c.Do != "open" {
 		name = "none"
 	}
 	p.s.meter.commands.WithLabelValues(name).Observe(time.Since(p.began).Seconds())
@@ -292,38 +300,22 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 		p.s.turnedAway(ctx, p.account.Address(), limit)
 	}
 	refused, ok := p.l.Explain(err)
-	var mistakes scenario.Mistakes
-	var panicked *panics.Error
-	var met *session.LimitError
-	switch {
-	case ok:
-	case errors.As(err, &met):
-		why, args := limitText(err)
-		refused = p.l.Say(why, args...)
-	case errors.As(err, &mistaken):
-		refused = p.l.Say(mistaken.text, mistaken.args...)
-	case errors.As(err, &mistakes), errors.Is(err, link.ErrBroken), errors.Is(err, link.ErrVersion), errors.Is(err, link.ErrTooLong):
-		why, args := linkProblem(err)
-		refused = p.l.Say(why, args...)
-	case errors.As(err, &panicked):
-		p.s.panicked(ctx, ofPlay, panicked)
+	if !ok {
 		refused = p.l.Say("Something went wrong here. It has been written down.")
-	default:
-		p.s.log.ErrorContext(ctx, "command failed", slog.String("do", c.Do), slog.String("error", err.Error()))
-		refused = p.l.Say("Something went wrong here. It has been written down.")
+		p.wentWrong(ctx, c, err)
 	}
 	return p.write(answer{Re: c.ID, Refused: refused})
 }
 
-// mistakeError is a sentence about a command that makes no sense.
-type mistakeError struct {
-	text phrase.Text
-	args []any
+// wentWrong writes down an error that tells a person nothing.
+func (p *player) wentWrong(ctx context.Context, c command, err error) {
+	var panicked *panics.Error
+	if errors.As(err, &panicked) {
+		p.s.panicked(ctx, ofPlay, panicked)
+		return
+	}
+	p.s.log.ErrorContext(ctx, "command failed", slog.String("do", c.Do), slog.String("error", err.Error()))
 }
-
-func mistake(text phrase.Text, args ...any) error { return mistakeError{text, args} }
-
-func (e mistakeError) Error() string { return words.English.Say(e.text, e.args...) }
 
 func (p *player) write(a answer) error {
 	a.V = 1
@@ -345,7 +337,7 @@ func (p *player) do(ctx context.Context, c command) error {
 		return p.open(ctx, c)
 	}
 	if p.session == nil {
-		return mistake("Nothing is open yet: the first command is open.")
+		return phrase.New("nothing is open yet: the first command is open")
 	}
 	b, err := p.session.Branch(c.Branch)
 	if err != nil {
@@ -360,7 +352,7 @@ func (p *player) do(ctx context.Context, c command) error {
 	case "step":
 		if c.Thread == "" {
 			if at != len(b.Moves) {
-				return mistake("The next move here has been made already; a step without a thread goes on at the branch's end.")
+				return phrase.New("the next move here has been made already; a step without a thread goes on at the branch's end")
 			}
 			return p.moved(c, func() (*engine.Branch, error) { return p.session.Step(ctx, id) })
 		}
@@ -381,7 +373,7 @@ func (p *player) do(ctx context.Context, c command) error {
 		return p.moved(c, func() (*engine.Branch, error) { return p.session.Cut(ctx, id, at) })
 	case "drop":
 		if err := p.session.Drop(id); err != nil {
-			return mistake("The only branch there is stays.")
+			return phrase.New("the only branch there is stays")
 		}
 		delete(p.sent, id)
 		_ = p.hold() // it holds less
@@ -395,7 +387,7 @@ func (p *player) do(ctx context.Context, c command) error {
 	case "locks":
 		return p.largely(ctx, func() error { return p.locks(ctx, c, b) })
 	default:
-		return mistake(noCommand, c.Do)
+		return noCommandError(c.Do)
 	}
 }
 
@@ -492,7 +484,7 @@ func schedules(sc *scenario.Scenario, list []branchJSON) ([]schedule, error) {
 			return nil, err
 		}
 		if b.Parent >= i || b.Parent < -1 || b.Fork < 0 || b.Fork > len(one) {
-			return nil, mistake("The branches do not fit each other: a parent comes before its branch, and the fork is within its moves.")
+			return nil, phrase.New("the branches do not fit each other: a parent comes before its branch, and the fork is within its moves")
 		}
 		out = append(out, schedule{b.Parent, b.Fork, one})
 	}
@@ -660,11 +652,11 @@ func (p *player) run(ctx context.Context, c command, b *engine.Branch) error {
 		until = func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
 	case "outcome":
 		if p.threadOf(c.Thread) == "" {
-			return mistake("An outcome is some thread's: name one of the scenario's threads.")
+			return phrase.New("an outcome is some thread's: name one of the scenario's threads")
 		}
 		until = func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == c.Thread }
 	default:
-		return mistake("One cannot run to %q; allowed: end, mark, violation, outcome.", c.To)
+		return phrase.New("one cannot run to %q; allowed: end, mark, violation, outcome", c.To)
 	}
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Reason: run.IsOver}
@@ -712,11 +704,11 @@ func (p *player) time(ctx context.Context, c command, at int) error {
 		// Read as a move's instant is, for the same limits and the same words.
 		moves, err := withMoves(p.session.Scenario(), []any{map[string]any{"until": c.By}})
 		if err != nil {
-			return mistake("Time passes by a length such as 50ms or 1.5s, up to 24h.")
+			return phrase.New("time passes by a length such as 50ms or 1.5s, up to 24h")
 		}
 		d = moves[0].Until
 	default:
-		return mistake("Time cannot pass to %q; allowed: event, expiry, by.", c.To)
+		return phrase.New("time cannot pass to %q; allowed: event, expiry, by", c.To)
 	}
 	return p.moved(c, func() (*engine.Branch, error) {
 		return p.session.PassTime(ctx, c.Branch, at, engine.Passage(c.To), d)
@@ -725,13 +717,13 @@ func (p *player) time(ctx context.Context, c command, at int) error {
 
 func (p *player) strike(ctx context.Context, c command, at int) error {
 	if c.Fault == nil {
-		return mistake("A strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}.")
+		return phrase.New("a strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}")
 	}
 	moves, err := withMoves(p.session.Scenario(), []any{c.Fault})
 	var mistakes scenario.Mistakes
 	if errors.As(err, &mistakes) {
 		first := mistakes[0]
-		return mistake("%s: given %s, allowed: %s.", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed)
+		return phrase.New("%s: given %s, allowed: %s", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed)
 	}
 	if err != nil {
 		return err

@@ -226,8 +226,7 @@ func (s *Server) externalName() string {
 type statusError struct {
 	status int
 	head   phrase.Text
-	text   phrase.Text
-	args   []any  // of text
+	text   func(words.Language) string
 	limit  string // the limit that was met, "" for none
 }
 
@@ -235,7 +234,15 @@ func (e *statusError) Error() string { return string(e.head) }
 
 // refuse returns the statusError of a page with a head and a text.
 func refuse(status int, head, text phrase.Text, args ...any) *statusError {
-	return &statusError{status: status, head: head, text: text, args: args}
+	return &statusError{status: status, head: head, text: func(l words.Language) string { return l.Say(text, args...) }}
+}
+
+// explained returns the statusError of a page with a head, and a text that why
+// says.
+func explained(status int, head phrase.Text, why phrase.Speaker) *statusError {
+	return &statusError{
+		status: status, head: head, text: func(l words.Language) string { return l.Sentence(why.Says()) }, limit: limitName(why),
+	}
 }
 
 // errPanic is a panic whose stack was written down already.
@@ -286,7 +293,7 @@ func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.Han
 			s.turnedAway(r.Context(), address(r), status.limit)
 		}
 		head := set.language.Say(status.head)
-		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: set.language.Say(status.text, status.args...)}
+		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: status.text(set.language)}
 		if rerr := render(r.Context(), w, status.status, templates.MessagePage(m)); rerr != nil {
 			s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", rerr.Error()))
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"relock/engine/phrase"
@@ -28,14 +29,13 @@ func say(text phrase.Text, named ...any) phrase.Wording {
 // among are the words that are allowed, one after the other.
 func among(words ...string) phrase.Wording { return phrase.Plain(strings.Join(words, ", ")) }
 
-// String is the mistake in one sentence.
-func (m Mistake) String() string {
-	key := m.Key
-	if key == "" {
-		key = "scenario"
-	}
-	return fmt.Sprintf("line %d: %s: given %s, allowed: %s", m.Line, key, m.Given, m.Allowed)
+// Says is the mistake as a clause.
+func (m Mistake) Says() phrase.Wording {
+	return phrase.Say("line %s: %s: given %s, allowed: %s", strconv.Itoa(m.Line), cmp.Or(m.Key, "scenario"), m.Given, m.Allowed)
 }
+
+// String is the mistake in English.
+func (m Mistake) String() string { return m.Says().String() }
 
 // Mistakes are all mistakes of a scenario, by line.
 type Mistakes []Mistake
@@ -47,6 +47,18 @@ func (m Mistakes) Error() string {
 		lines[i] = one.String()
 	}
 	return strings.Join(lines, "\n")
+}
+
+// Says implements phrase.Speaker: all of them, one a line.
+func (m Mistakes) Says() phrase.Wording {
+	var lines phrase.Wording
+	for i, one := range m {
+		if i > 0 {
+			lines.Args = append(lines.Args, "\n")
+		}
+		lines.Args = append(lines.Args, one.Says())
+	}
+	return phrase.Say("the scenario has mistakes: %s", lines)
 }
 
 func (m Mistakes) sorted() Mistakes {

@@ -11,12 +11,12 @@ import (
 	"bytes"
 	"compress/flate"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 )
 
@@ -78,11 +78,11 @@ func replacers() (short, long *strings.Replacer) {
 	return strings.NewReplacer(there...), strings.NewReplacer(back...)
 }
 
-// Errors of Decode. Their texts are for people.
+// Errors of Decode.
 var (
-	ErrVersion = errors.New("this link is of a kind that this server does not know; it may come from a newer one")
-	ErrBroken  = errors.New("this link is incomplete; a part of it may have been cut off on its way")
-	ErrTooLong = fmt.Errorf("this link holds more than a scenario may have (%d KiB)", MaxPlain>>10)
+	ErrVersion = phrase.New("this link is of a kind that this server does not know; it may come from a newer one")
+	ErrBroken  = phrase.New("this link is incomplete; a part of it may have been cut off on its way")
+	ErrTooLong = phrase.New("this link holds more than a scenario may have (%d KiB)", MaxPlain>>10)
 )
 
 // State is what a link holds.

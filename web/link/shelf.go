@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"relock/engine/phrase"
 )
 
 // Limits are what a shelf keeps at most. Beyond them the links go that nobody
@@ -37,7 +39,7 @@ const touchEvery = 24 * time.Hour
 const idLength = 11
 
 // ErrNotKept is returned for an id under which nothing is kept.
-var ErrNotKept = errors.New("nothing is kept under this address; it may be mistyped, or older than the server's memory")
+var ErrNotKept = phrase.New("nothing is kept under this address; it may be mistyped, or older than the server's memory")
 
 // Shelf keeps links under short ids: the same link has the same id. It is
 // safe for concurrent use; a folder is one shelf's alone.

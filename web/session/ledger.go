@@ -1,9 +1,6 @@
 package session
 
-import (
-	"errors"
-	"sync"
-)
+import "sync"
 
 // How many bytes those who step, and the runs that are kept, may hold on the
 // server. Measured (BenchmarkHeldByASession): a scenario that has just been
@@ -13,12 +10,6 @@ import (
 const (
 	BytesOfAddress = 640 << 20 // four hundred people at a thousand of the usual events each
 	BytesOfAll     = 1280 << 20
-)
-
-// Errors of Account.Hold.
-var (
-	ErrFullAddress = errors.New("those who step from this address hold as much as they may")
-	ErrFullServer  = errors.New("those who step hold as much as this server can keep")
 )
 
 // Ledger counts the bytes that are held. It is safe for concurrent use.
@@ -73,9 +64,9 @@ func (a *Account) Hold(bytes int) error {
 	case bytes == 0:
 		return nil
 	case a.of.addresses[a.address] > a.of.ofAddress:
-		return &LimitError{ErrFullAddress, a.of.ofAddress >> 20}
+		return ErrFullAddress.met(a.of.ofAddress >> 20)
 	case a.of.all > a.of.ofAll:
-		return &LimitError{ErrFullServer, a.of.ofAll >> 20}
+		return ErrFullServer.met(a.of.ofAll >> 20)
 	default:
 		return nil
 	}

@@ -27,26 +27,6 @@ import (
 	"relock/web/words"
 )
 
-// Errors of Start, Allow and Enter.
-var (
-	ErrTooFast     = errors.New("too many runs were started from your address in the last minute; wait a moment")
-	ErrTooMany     = errors.New("the server is running as many scenarios as it can; try again in a moment")
-	ErrTooManyOwn  = errors.New("your address has as many scenarios running as it may; wait until one has ended")
-	ErrSteppingOwn = errors.New("your address has as many steppers as it may; close a tab")
-	ErrStepping    = errors.New("as many people step through scenarios as this server can serve; try again in a moment")
-	ErrClosed      = errors.New("the server is shutting down")
-)
-
-// LimitError is an error of Start, Allow or Enter with the limit that was met.
-type LimitError struct {
-	Why   error // ErrTooFast, ErrTooMany, ErrTooManyOwn, ErrSteppingOwn, ErrStepping, ErrFullAddress or ErrFullServer
-	Limit int   // how many there may be; of the last two, megabytes
-}
-
-func (e *LimitError) Error() string { return fmt.Sprintf("%v (%d)", e.Why, e.Limit) }
-
-func (e *LimitError) Unwrap() error { return e.Why }
-
 // Limits bound what visitors can use up.
 type Limits struct {
 	Running           int           // scenarios running at once, in all
@@ -310,12 +290,12 @@ func (r *Registry) admit(address string) error {
 	}
 	switch {
 	case running >= r.limits.Running, running >= r.limits.Kept:
-		return &LimitError{ErrTooMany, min(r.limits.Running, r.limits.Kept)}
+		return ErrTooMany.met(min(r.limits.Running, r.limits.Kept))
 	case own >= r.limits.RunningPerAddress:
-		return &LimitError{ErrTooManyOwn, r.limits.RunningPerAddress}
+		return ErrTooManyOwn.met(r.limits.RunningPerAddress)
 	}
 	if !r.allow(address) {
-		return &LimitError{ErrTooFast, r.limits.StartsPerMinute}
+		return ErrTooFast.met(r.limits.StartsPerMinute)
 	}
 	r.makeRoom(over)
 	return nil
@@ -340,7 +320,7 @@ func (r *Registry) Allow(address string) error {
 	case r.closed:
 		return ErrClosed
 	case !r.allow(address):
-		return &LimitError{ErrTooFast, r.limits.StartsPerMinute}
+		return ErrTooFast.met(r.limits.StartsPerMinute)
 	default:
 		return nil
 	}
@@ -360,11 +340,11 @@ func (r *Registry) Enter(address string) (ctx context.Context, leave func(), err
 	case r.closed:
 		return nil, nil, ErrClosed
 	case all >= r.limits.Stepping:
-		return nil, nil, &LimitError{ErrStepping, r.limits.Stepping}
+		return nil, nil, ErrStepping.met(r.limits.Stepping)
 	case r.stepping[address] >= r.limits.SteppingAddress:
-		return nil, nil, &LimitError{ErrSteppingOwn, r.limits.SteppingAddress}
+		return nil, nil, ErrSteppingOwn.met(r.limits.SteppingAddress)
 	case !r.allow(address):
-		return nil, nil, &LimitError{ErrTooFast, r.limits.StartsPerMinute}
+		return nil, nil, ErrTooFast.met(r.limits.StartsPerMinute)
 	}
 	r.stepping[address]++
 	r.runs.Add(1)
