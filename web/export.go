@@ -99,12 +99,8 @@ func notShown(r *http.Request, err error, head phrase.Text) error {
 	if !known {
 		return fmt.Errorf("web: %w", err)
 	}
-	return refuse(http.StatusUnprocessableEntity, head, said(why))
+	return refuse(http.StatusUnprocessableEntity, head, phrase.Text(why)) // in the visitor's language already
 }
-
-// said is a text that is in the visitor's language already: nothing in it is
-// a verb.
-func said(text string) phrase.Text { return phrase.Text(strings.ReplaceAll(text, "%", "%%")) }
 
 // toTheEnd plays a scenario to its end.
 func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace.Event, error) {
