@@ -72,6 +72,9 @@ func Read(fsys fs.FS) (*Languages, error) {
 		if err != nil {
 			return nil, fmt.Errorf("words: %s: %w", e.Name(), err)
 		}
+		if l.code == English.code {
+			return nil, fmt.Errorf("words: %s is there twice: texts are written in it", l.code)
+		}
 		s.list = append(s.list, l)
 	}
 	tags := make([]language.Tag, len(s.list))
@@ -119,8 +122,11 @@ type about struct {
 // readLanguage reads the folder of that name.
 func readLanguage(fsys fs.FS, folder string) (Language, error) {
 	tag, err := language.Parse(folder)
-	if err != nil || tag.String() != folder {
-		return Language{}, fmt.Errorf("the folder's name is no language's tag as BCP 47 writes it (%s): %w", tag, err)
+	if err != nil {
+		return Language{}, fmt.Errorf("the folder's name is no language's tag: %w", err)
+	}
+	if tag.String() != folder {
+		return Language{}, fmt.Errorf("the language's tag is written %s", tag)
 	}
 	var is about
 	if err := readYAML(fsys, path.Join(folder, aboutFile), &is); err != nil {
