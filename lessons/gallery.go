@@ -9,6 +9,8 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"relock/engine/phrase"
+
 	"go.yaml.in/yaml/v3"
 )
 
@@ -17,29 +19,23 @@ var galleryTexts []byte
 
 // Group is some scenarios of the gallery that are read together.
 type Group struct {
-	ID        string    `yaml:"id"` // unique: what an address can name
-	Name      Text      `yaml:"name"`
-	Scenarios []Exhibit `yaml:"scenarios"` // in reading order, at least one
+	ID        string      `yaml:"id"` // unique: what an address can name
+	Name      phrase.Text `yaml:"name"`
+	Scenarios []Exhibit   `yaml:"scenarios"` // in reading order, at least one
 }
 
 // Exhibit is one scenario in the gallery.
 type Exhibit struct {
-	Name  string `yaml:"name"`  // of the file, without .yaml
-	Title Text   `yaml:"title"` // the English one is the scenario's own
-	Shows Text   `yaml:"shows"` // what is seen in the run, in one line
+	Name  string      `yaml:"name"`  // of the file, without .yaml
+	Title phrase.Text `yaml:"title"` // the scenario's own
+	Shows phrase.Text `yaml:"shows"` // what is seen in the run, in one line
 }
 
-// Text is the same in both languages of the site.
-type Text struct {
-	English string `yaml:"en"`
-	Chinese string `yaml:"zh"`
-}
-
-// How many characters of English and of Chinese stay on one line of a card. A
-// Han character is as wide as two Latin ones.
+// How many characters stay on one line of a card. A Han character is as wide
+// as two.
 const (
-	maxTitle, maxTitleHan = 60, 30
-	maxShows, maxShowsHan = 90, 45
+	MaxTitle = 60
+	MaxShows = 90
 )
 
 // Gallery returns all scenarios in teaching order: re-entry, then how locks
@@ -79,7 +75,7 @@ func readGallery(texts []byte, names []string) ([]Group, error) {
 			return nil, fmt.Errorf("lessons: gallery.yaml: group %q: an id of its own and a scenario are needed", g.ID)
 		}
 		ids[g.ID] = true
-		if err := g.Name.check(maxTitle, maxTitleHan); err != nil {
+		if err := check(g.Name, MaxTitle); err != nil {
 			return nil, fmt.Errorf("lessons: gallery.yaml: group %q: name: %w", g.ID, err)
 		}
 		for _, e := range g.Scenarios {
@@ -87,10 +83,10 @@ func readGallery(texts []byte, names []string) ([]Group, error) {
 				return nil, fmt.Errorf("lessons: gallery.yaml: %q is no scenario, or is there twice", e.Name)
 			}
 			delete(missing, e.Name)
-			if err := e.Title.check(maxTitle, maxTitleHan); err != nil {
+			if err := check(e.Title, MaxTitle); err != nil {
 				return nil, fmt.Errorf("lessons: gallery.yaml: %q: title: %w", e.Name, err)
 			}
-			if err := e.Shows.check(maxShows, maxShowsHan); err != nil {
+			if err := check(e.Shows, MaxShows); err != nil {
 				return nil, fmt.Errorf("lessons: gallery.yaml: %q: shows: %w", e.Name, err)
 			}
 		}
@@ -104,14 +100,30 @@ func readGallery(texts []byte, names []string) ([]Group, error) {
 }
 
 // check says what is wrong with a text of at most so many characters.
-func (t Text) check(english, chinese int) error {
-	for _, in := range []struct {
-		language, text string
-		limit          int
-	}{{"en", t.English, english}, {"zh", t.Chinese, chinese}} {
-		if n := utf8.RuneCountInString(in.text); n == 0 || n > in.limit {
-			return fmt.Errorf("%s has %d characters, not 1 to %d", in.language, n, in.limit)
-		}
+func check(text phrase.Text, limit int) error {
+	if n := utf8.RuneCountInString(string(text)); n == 0 || n > limit {
+		return fmt.Errorf("%d characters, not 1 to %d", n, limit)
 	}
 	return nil
 }
+
+// Title is how a scenario's title is said in any language where the scenario
+// comes with the playground, and as it was written where it does not.
+func Title(title string) phrase.Wording {
+	if titles()[title] {
+		return phrase.Say(phrase.Text(title))
+	}
+	return phrase.Plain(title)
+}
+
+// titles are those of the gallery.
+var titles = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // read once
+	groups, _ := Gallery() // its tests find a gallery that cannot be read
+	out := map[string]bool{}
+	for _, g := range groups {
+		for _, e := range g.Scenarios {
+			out[string(e.Title)] = true
+		}
+	}
+	return out
+})

@@ -1,5 +1,6 @@
 // Package lessons holds what is taught: the scenarios that come with the
-// playground.
+// playground. It speaks English; its translations stand with all others, in
+// lessons.yaml of web/words.
 package lessons
 
 import (

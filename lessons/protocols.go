@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -17,28 +18,11 @@ var protocolTexts []byte
 
 // Protocol says what a lock guarantees and where it fails.
 type Protocol struct {
-	Name          string `yaml:"name"`
-	Source        string `yaml:"source"`     // the article or library that it comes from
-	ChineseSource string `yaml:"zh-source"`  // the same, in Chinese
-	Guarantees    Lines  `yaml:"guarantees"` // at least one
-	Holes         Lines  `yaml:"holes"`      // at least one
+	Name       string        `yaml:"name"`
+	Source     phrase.Text   `yaml:"source"`     // the article or library that it comes from
+	Guarantees []phrase.Text `yaml:"guarantees"` // at least one
+	Holes      []phrase.Text `yaml:"holes"`      // at least one
 }
-
-// Lines are the same in both languages of the site, as many in each.
-type Lines struct {
-	English []string `yaml:"en"`
-	Chinese []string `yaml:"zh"`
-}
-
-// In is what they are in Chinese, or in English.
-func (l Lines) In(chinese bool) []string {
-	if chinese {
-		return l.Chinese
-	}
-	return l.English
-}
-
-func (l Lines) complete() bool { return len(l.English) > 0 && len(l.English) == len(l.Chinese) }
 
 // Protocols returns the texts, in the order in which scenario.Protocols lists
 // the locks. It fails where a text is missing or is about no lock.
@@ -53,8 +37,8 @@ func readProtocols() ([]Protocol, error) {
 	}
 	byName := map[string]Protocol{}
 	for _, p := range list {
-		if !p.Guarantees.complete() || !p.Holes.complete() || p.Source == "" || p.ChineseSource == "" {
-			return nil, fmt.Errorf("lessons: protocols.yaml: %q needs a source, guarantees and holes in each language", p.Name)
+		if len(p.Guarantees) == 0 || len(p.Holes) == 0 || p.Source == "" {
+			return nil, fmt.Errorf("lessons: protocols.yaml: %q needs a source, guarantees and holes", p.Name)
 		}
 		byName[p.Name] = p
 	}

@@ -121,11 +121,11 @@ func (s *Server) presets(l words.Language, current string) ([]view.Presets, erro
 	}
 	var groups []view.Presets
 	for _, g := range gallery {
-		group := view.Presets{Name: l.Pick(g.Name.English, g.Name.Chinese)}
+		group := view.Presets{Name: l.Say(g.Name)}
 		for _, one := range g.Scenarios {
 			if there[one.Name] {
 				group.List = append(group.List, view.Preset{
-					Name: one.Name, Title: l.Pick(one.Title.English, one.Title.Chinese), Shows: l.Pick(one.Shows.English, one.Shows.Chinese),
+					Name: one.Name, Title: l.Say(one.Title), Shows: l.Say(one.Shows),
 					Current: one.Name == current,
 				})
 			}

@@ -8,6 +8,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/scenario"
+	"relock/lessons"
 	"relock/web/link"
 	"relock/web/templates"
 	"relock/web/view"
@@ -117,14 +118,5 @@ func filmed(l words.Language, made *recording, at int) (*replayJSON, error) {
 
 // titleOf is a scenario's title: of one that comes with the playground, in l.
 func titleOf(l words.Language, sc *scenario.Scenario) string {
-	groups, _ := shelves(words.English) // they were read when the server started
-	shown, _ := shelves(l)
-	for i, g := range groups {
-		for n, e := range g.Exhibits {
-			if e.Title == sc.Title {
-				return shown[i].Exhibits[n].Title
-			}
-		}
-	}
-	return sc.Title
+	return l.Clause(lessons.Title(sc.Title))
 }

@@ -163,7 +163,7 @@ func (p *page) draw(c changeJSON) string {
 
 func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 	t.Parallel()
-	for _, l := range []words.Language{words.English, words.Chinese} {
+	for _, l := range words.All() {
 		s := pack.New(session.Columns)
 		var early, late *page
 		frames(t, crowd, []session.Form{{Language: l}, {Language: l, Packed: true}}, func(n int, made []session.Frames) {
@@ -253,7 +253,7 @@ func TestAFrameOfARunIsSmall(t *testing.T) {
 		most  = 10_000 / 30
 		first = 40 // frames until the stream knows what rows are like
 	)
-	for _, l := range []words.Language{words.English, words.Chinese} {
+	for _, l := range words.All() {
 		s := pack.New(session.Columns)
 		count, bytes := 0, 0
 		frames(t, crowd, []session.Form{{Language: l, Packed: true}}, func(n int, made []session.Frames) {

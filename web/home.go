@@ -72,7 +72,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
-		Page: s.frame(r, l.Say("See a reentrant Redis lock think.")), Title: l.Pick(shows.Title.English, shows.Title.Chinese),
+		Page: s.frame(r, l.Say("See a reentrant Redis lock think.")), Title: l.Say(shows.Title),
 		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: film.viewer,
 	}))
 }
@@ -145,10 +145,10 @@ func shelves(l words.Language) ([]view.Group, error) {
 	}
 	var out []view.Group
 	for _, g := range groups {
-		group := view.Group{ID: g.ID, Name: l.Pick(g.Name.English, g.Name.Chinese)}
+		group := view.Group{ID: g.ID, Name: l.Say(g.Name)}
 		for _, e := range g.Scenarios {
 			group.Exhibits = append(group.Exhibits, view.Exhibit{
-				Name: e.Name, Title: l.Pick(e.Title.English, e.Title.Chinese), Shows: l.Pick(e.Shows.English, e.Shows.Chinese),
+				Name: e.Name, Title: l.Say(e.Title), Shows: l.Say(e.Shows),
 			})
 		}
 		out = append(out, group)

@@ -26,11 +26,10 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	chinese := say == words.Chinese
 	for i, known := range exhibit.All() {
 		l := view.Lock{
-			Name: known.Name, Summary: say.Say(known.Summary), Source: say.Pick(texts[i].Source, texts[i].ChineseSource),
-			Guarantees: texts[i].Guarantees.In(chinese), Holes: texts[i].Holes.In(chinese), Examples: s.playedOn(known.Name, groups),
+			Name: known.Name, Summary: say.Say(known.Summary), Source: say.Say(texts[i].Source),
+			Guarantees: say.Each(texts[i].Guarantees), Holes: say.Each(texts[i].Holes), Examples: s.playedOn(known.Name, groups),
 		}
 		p.List = append(p.List, l)
 	}

@@ -53,7 +53,7 @@ func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || !s.owns(r, query.Get("url")) {
 		return errNotFramed
 	}
-	at, err := s.subject(words.Match(u.Query().Get("lang"), words.From(r.Context()).Code()), u)
+	at, err := s.subject(s.languages.Match(u.Query().Get("lang"), words.From(r.Context()).Code()), u)
 	if err != nil {
 		return err
 	}

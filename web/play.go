@@ -50,7 +50,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		if err != nil {
 			return err
 		}
-		title, p.Shows = l.Pick(exhibit.Title.English, exhibit.Title.Chinese), l.Pick(exhibit.Shows.English, exhibit.Shows.Chinese)
+		title, p.Shows = l.Say(exhibit.Title), l.Say(exhibit.Shows)
 	}
 	for _, e := range s.examples {
 		if e.name == current {

@@ -27,19 +27,19 @@ type settings struct {
 
 // settingsOf reads them: the address says it for this page, a cookie for all,
 // the browser where nobody has switched.
-func settingsOf(r *http.Request) settings {
+func (s *Server) settingsOf(r *http.Request) settings {
 	query := r.URL.Query()
-	s := settings{
-		language: words.Match(query.Get("lang"), cookie(r, languageCookie), r.Header.Get("Accept-Language")),
+	set := settings{
+		language: s.languages.Match(query.Get("lang"), cookie(r, languageCookie), r.Header.Get("Accept-Language")),
 		theme:    "auto",
 	}
 	for _, t := range []string{query.Get("theme"), cookie(r, themeCookie)} {
 		if slices.Contains(themes, t) {
-			s.theme = t
+			set.theme = t
 			break
 		}
 	}
-	return s
+	return set
 }
 
 // keepSettings remembers what the address switches.

@@ -4,6 +4,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,14 +43,15 @@ const MaxForm = 8 * scenario.MaxBytes
 type Config struct {
 	Log       *slog.Logger
 	Limits    session.Limits
-	External  *store.External // the operator's Redis, nil without one
-	Listening net.Addr        // where it listens, nil where nobody says
-	Proxies   []netip.Prefix  // whose X-Forwarded-For and Forwarded are believed, by ParseProxies
-	Scenarios fs.FS           // the examples, *.yaml at its top
-	Links     string          // the folder that keeps links; "" keeps them in memory
-	PublicURL *url.URL        // how visitors reach it, by ParsePublicURL; nil where only their requests say it
-	Dev       bool            // also serve /storybook
-	NoMetrics bool            // do not serve /metrics
+	External  *store.External  // the operator's Redis, nil without one
+	Listening net.Addr         // where it listens, nil where nobody says
+	Proxies   []netip.Prefix   // whose X-Forwarded-For and Forwarded are believed, by ParseProxies
+	Scenarios fs.FS            // the examples, *.yaml at its top
+	Languages *words.Languages // to choose from; nil for those that come with the program
+	Links     string           // the folder that keeps links; "" keeps them in memory
+	PublicURL *url.URL         // how visitors reach it, by ParsePublicURL; nil where only their requests say it
+	Dev       bool             // also serve /storybook
+	NoMetrics bool             // do not serve /metrics
 }
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
@@ -64,6 +66,7 @@ type Server struct {
 	patience  time.Duration // for who reads an answer
 	meter     *meter
 	refusals  *refusalLog
+	languages *words.Languages
 	static    *static.Files
 	links     *link.Shelf
 	traces    *traceShelf
@@ -99,7 +102,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
 	s.upgrader = newUpgrader(s.sameOrigin)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
@@ -271,7 +274,7 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 // no turn: a socket does, for each of its commands.
 func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		set := settingsOf(r)
+		set := s.settingsOf(r)
 		s.keepSettings(w, r, set)
 		w.Header().Add("Vary", "Accept-Language, Cookie")
 		r = r.WithContext(words.With(r.Context(), set.language))
@@ -321,11 +324,13 @@ func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Comp
 
 // frame is what is around the page that r asks for.
 func (s *Server) frame(r *http.Request, title string) view.Page {
-	set := settingsOf(r)
+	set := s.settingsOf(r)
 	p := view.Page{
 		Title: title, Style: s.static.Style(), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
 		Preloads: s.static.Scripts(), Theme: set.theme, Path: r.URL.Path,
-		English: switched(r, "lang", "en"), Chinese: switched(r, "lang", "zh"),
+	}
+	for _, l := range s.languages.All() {
+		p.Languages = append(p.Languages, view.Language{Name: l.Name(), Code: l.Code(), Address: switched(r, "lang", l.Code()), Current: l == set.language})
 	}
 	if s.public != nil {
 		p.Site = s.public.String()

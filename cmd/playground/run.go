@@ -253,8 +253,8 @@ func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f exp
 func protocols(args []string, env environment) int {
 	fs := flag.NewFlagSet("protocols", flag.ContinueOnError)
 	long := fs.Bool("long", false, "also say what each guarantees, where it fails, and where it comes from")
-	chinese := fs.Bool("zh", false, "say it in Chinese")
-	if code, done := parse(fs, args, env, "playground protocols [-long] [-zh]\n\nLists the locks that a scenario can name, a line each."); done {
+	l := languageFlag(fs)
+	if code, done := parse(fs, args, env, "playground protocols [-long] [-lang TAG]\n\nLists the locks that a scenario can name, a line each."); done {
 		return code
 	}
 	if fs.NArg() > 0 {
@@ -271,21 +271,13 @@ func protocols(args []string, env environment) int {
 		width = max(width, len(p.Name))
 	}
 	for i, p := range exhibit.All() {
-		summary := string(p.Summary)
-		if *chinese {
-			summary = words.Chinese.Say(p.Summary)
-		}
-		fmt.Fprintf(env.out, "%-*s %s\n", width, p.Name, summary)
-		if !*long && !*chinese {
+		fmt.Fprintf(env.out, "%-*s %s\n", width, p.Name, l.Say(p.Summary))
+		if !*long {
 			continue
 		}
-		l, source := words.English, texts[i].Source
-		if *chinese {
-			l, source = words.Chinese, texts[i].ChineseSource
-		}
-		explain(env, l.Say("Guarantees"), texts[i].Guarantees.In(*chinese))
-		explain(env, l.Say("Holes"), texts[i].Holes.In(*chinese))
-		explain(env, "("+source+")", nil)
+		explain(env, l.Say("Guarantees"), l.Each(texts[i].Guarantees))
+		explain(env, l.Say("Holes"), l.Each(texts[i].Holes))
+		explain(env, "("+l.Say(texts[i].Source)+")", nil)
 	}
 	return exitOK
 }

@@ -143,7 +143,7 @@ func TestEveryScenario(t *testing.T) {
 	}
 	for _, name := range names {
 		r := played(t, strings.TrimSuffix(filepath.Base(name), ".yaml"))
-		for _, language := range []words.Language{words.English, words.Chinese} {
+		for _, language := range words.All() {
 			r.Language = language
 			if err := sound(r); err != nil {
 				t.Errorf("%s in %s: %v", name, language.Code(), err)
@@ -602,7 +602,7 @@ func TestALongRunIsCutInThePicture(t *testing.T) {
 	if err := soundSVG(r); err != nil {
 		t.Error(err)
 	}
-	for language, want := range map[words.Language]string{words.English: "the first 240 of 615 steps", words.Chinese: "前 240 步，共 615 步"} {
+	for language, want := range map[words.Language]string{words.English: "the first 240 of 615 steps", words.Match("zh"): "前 240 步，共 615 步"} {
 		r.Language = language
 		if got := render(t, export.SVG, r); !strings.Contains(got, want) {
 			t.Errorf("nothing says that it was cut:\n%.900s", got)

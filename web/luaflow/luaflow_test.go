@@ -352,7 +352,7 @@ func TestTokens(t *testing.T) {
 func TestScriptsInChinese(t *testing.T) {
 	for _, p := range exhibit.All() {
 		sc := parse(t, "lock: {protocol: "+p.Name+"}\nthreads: [{name: A}]")
-		for i, s := range luaflow.Scripts(words.Chinese, sc) {
+		for i, s := range luaflow.Scripts(words.Match("zh"), sc) {
 			if english := luaflow.Scripts(words.English, sc)[i]; s.Note != "" && s.Note == english.Note {
 				t.Errorf("%s: %s", p.Name, s.Note)
 			}

@@ -111,7 +111,7 @@ func TestEachLanguageHasFramesOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, l := range []words.Language{words.Chinese, words.English, words.Chinese} { // the first may see the run go on, the later find it ended
+	for _, l := range []words.Language{words.Match("zh"), words.English, words.Match("zh")} { // the first may see the run go on, the later find it ended
 		_, viewer := s.Join(0, Form{Language: l})
 		for range viewer.Frames() {
 			// until the run is over
@@ -143,7 +143,7 @@ func TestWhoJoinsAfterCloseIsSentAway(t *testing.T) {
 	r := NewRegistry(DefaultLimits())
 	s := start(t, r, "threads: [{name: A, work: 1h}]", engine.Options{Wall: true})
 	r.Close()
-	_, viewer := s.Join(0, Form{Language: words.Chinese})
+	_, viewer := s.Join(0, Form{Language: words.Match("zh")})
 	for range viewer.Frames() {
 		t.Error("a frame after the close")
 	}

@@ -5,18 +5,17 @@ package story
 
 //lint:file-ignore SA4006 This context is only used if a nested component is present.
 
+import "github.com/a-h/templ"
+import templruntime "github.com/a-h/templ/runtime"
+
 import (
 	"context"
 	"fmt"
-	"strconv"
-
-	"github.com/a-h/templ"
-	templruntime "github.com/a-h/templ/runtime"
-
 	"relock/engine/phrase"
 	"relock/web/templates"
 	"relock/web/view"
 	"relock/web/words"
+	"strconv"
 )
 
 // Page is the storybook: each story under its name. Script is the address of

@@ -37,7 +37,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 			"The run is over at step 69: no rule was broken, but A and B ended with an error.",
 		},
 		{
-			words.Chinese, "setnx-hash",
+			words.Match("zh"), "setnx-hash",
 			"没有违反任何规则，但 A 和 B 以错误结束：WRONGTYPE",
 			"运行结束：没有违反任何规则，但 A 和 B 以错误结束：WRONGTYPE",
 			"运行在第 69 步结束：没有违反规则，但 A 和 B 以错误结束。",
@@ -79,7 +79,7 @@ func TestFailuresAreGroupedByTheirReason(t *testing.T) {
 	for l, want := range map[words.Language]string{
 		words.English: "no rule was broken, but A and C ended with an error: connection reset by peer; " +
 			"B ended with an error: what it wanted to unlock was not held; D ended with an error: the business code panicked; E ended with an error: unknown",
-		words.Chinese: "没有违反任何规则，但 A 和 C 以错误结束：连接被对端重置；B 以错误结束：要解的锁并不在手里；D 以错误结束：业务代码发生 panic；E 以错误结束：原因不明",
+		words.Match("zh"): "没有违反任何规则，但 A 和 C 以错误结束：连接被对端重置；B 以错误结束：要解的锁并不在手里；D 以错误结束：业务代码发生 panic；E 以错误结束：原因不明",
 	} {
 		if got := view.OnlyFailed(l, list); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
@@ -112,7 +112,7 @@ func TestWhoAsksInVain(t *testing.T) {
 			"B will never get in: the key is A's, it has no expiry, and nobody is left who would delete it",
 			"B will never get in: the key is A's, has no expiry, and nobody is left to delete it.",
 		},
-		{words.Chinese, "setnx-hash-crash", "B 永远拿不到锁：键是 A 的，永不过期，也再没有谁会删掉它", "B 永远拿不到锁：键是 A 的，永不过期，也没人再删它。"},
+		{words.Match("zh"), "setnx-hash-crash", "B 永远拿不到锁：键是 A 的，永不过期，也再没有谁会删掉它", "B 永远拿不到锁：键是 A 的，永不过期，也没人再删它。"},
 		{
 			words.English, "spin-stalled-holder",
 			"B will never get in: nobody is left who would give the lock back",
@@ -184,7 +184,7 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 			t.Errorf("%s: %q, on the lanes %q, want %q", kind, got, drawn, want)
 		}
 	}
-	if got := view.NewScenario(words.Chinese, parsed(t, strings.Replace(text, "%s", "purchases", 1))).Threads[0].Of; got != "进程 web-1、用户 7" {
+	if got := view.NewScenario(words.Match("zh"), parsed(t, strings.Replace(text, "%s", "purchases", 1))).Threads[0].Of; got != "进程 web-1、用户 7" {
 		t.Errorf("%q", got)
 	}
 	// Names have room, whether what they belong to stands below them or, on low

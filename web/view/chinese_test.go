@@ -77,7 +77,7 @@ func inChinese(text string) bool {
 }
 
 func TestNothingOfATimelineStaysEnglish(t *testing.T) {
-	l := words.Chinese
+	l := words.Match("zh")
 	for name, p := range recorded(t) {
 		t.Run(name, func(t *testing.T) {
 			check := func(what, text string) {
@@ -132,7 +132,7 @@ func TestNothingThatIsRefusedStaysEnglish(t *testing.T) {
 	} {
 		r := &run.Refusal{Reason: why, Thread: "A", Other: "B", Choices: 3}
 		english, ok := words.English.Explain(r)
-		chinese, _ := words.Chinese.Explain(r)
+		chinese, _ := words.Match("zh").Explain(r)
 		if !ok || !inChinese(chinese) || !strings.HasSuffix(chinese, "。") || !strings.HasSuffix(english, ".") || strings.Contains(english, string(why)+")") {
 			t.Errorf("%s: %q, %q", why, english, chinese)
 		}
@@ -141,7 +141,7 @@ func TestNothingThatIsRefusedStaysEnglish(t *testing.T) {
 		engine.ErrBranches, engine.ErrMoves, engine.ErrNoBranch, engine.ErrNoMove, engine.ErrCompared, run.ErrLimit,
 		run.Diverged(3, &run.Refusal{Reason: run.IsOver}),
 	} {
-		if got, ok := words.Chinese.Explain(err); !ok || !inChinese(got) {
+		if got, ok := words.Match("zh").Explain(err); !ok || !inChinese(got) {
 			t.Errorf("%v: %q", err, got)
 		}
 	}

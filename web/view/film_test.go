@@ -32,7 +32,7 @@ func filmed(p played, l words.Language, eachTime bool) *view.Film {
 func TestAFilmIsTheSameWheneverItIsLookedAt(t *testing.T) {
 	for _, name := range scenarios(t) {
 		p := play(t, name, as)
-		at, often := filmed(p, words.Chinese, false).Frames(), filmed(p, words.Chinese, true).Frames()
+		at, often := filmed(p, words.Match("zh"), false).Frames(), filmed(p, words.Match("zh"), true).Frames()
 		for i := range at {
 			if !reflect.DeepEqual(at[i], often[i]) {
 				t.Errorf("%s, T%d: %+v, else %+v", name, i+1, at[i], often[i])

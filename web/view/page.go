@@ -9,18 +9,25 @@ import (
 
 // Page is what every page has.
 type Page struct {
-	Title    string
-	Style    string   // the style sheet's text
-	Script   string   // URL paths
-	Preloads []string // scripts that the first one imports
-	Icon     string
-	Path     string
-	English  string // this page in that language
-	Chinese  string
-	Theme    string // "auto", "light", "dark" or "stage"
-	Themes   []Theme
-	Site     string   // where visitors reach this site, such as "https://relock.example.org"; "" where only their browser knows
-	Preview  *Preview // nil for a page that shows nothing of its own
+	Title     string
+	Style     string   // the style sheet's text
+	Script    string   // URL paths
+	Preloads  []string // scripts that the first one imports
+	Icon      string
+	Path      string
+	Languages []Language
+	Theme     string // "auto", "light", "dark" or "stage"
+	Themes    []Theme
+	Site      string   // where visitors reach this site, such as "https://relock.example.org"; "" where only their browser knows
+	Preview   *Preview // nil for a page that shows nothing of its own
+}
+
+// Language is one that can be switched to.
+type Language struct {
+	Name    string // in itself
+	Code    string // as in HTML's lang
+	Address string // this page in it
+	Current bool
 }
 
 // Preview is what other sites show of a page that somebody links to.

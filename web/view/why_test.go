@@ -18,7 +18,7 @@ import (
 )
 
 // longest are how many characters a sentence may have, by language.
-var longest = map[words.Language]int{words.English: 140, words.Chinese: 70} //nolint:gochecknoglobals // a constant
+var longest = map[words.Language]int{words.English: 140, words.Match("zh"): 70} //nolint:gochecknoglobals // a constant
 
 // played is a run that has ended.
 type played struct {
@@ -213,7 +213,7 @@ func TestTheArticlesRunInWords(t *testing.T) {
 		"B begins its lease: PEXPIRE gives the key 200 ms, which had no expiry until now.",
 		"B has the lock at retry 4: hold count 1, and a lease of 200 ms.",
 	})
-	checkTold(t, p, words.Chinese, []string{
+	checkTold(t, p, words.Match("zh"), []string{
 		"A 发现锁空闲：EXISTS 返回 0，键不存在。",
 		"A 获取锁：HINCRBY 把自己的字段变为 1，此刻键还没有过期时间。",
 		"A 的租约开始：键此前没有过期时间，PEXPIRE 给它 200 ms。",
@@ -283,7 +283,7 @@ func TestNumberedCallsInWords(t *testing.T) {
 		"A leaves level 2: HINCRBY makes its count 1, and only at 0 the key is deleted.",
 		"A notes the number of this call: HSET sets it to 3, and what arrives later with a smaller one is refused.",
 	})
-	checkTold(t, p, words.Chinese, []string{
+	checkTold(t, p, words.Match("zh"), []string{
 		"A 发现锁空闲：EXISTS 返回 0，键不存在。",
 		"A 先看这次调用是不是来晚了：HGET 返回 nil，没有更晚的调用已经结束。",
 		"A 获取锁：HINCRBY 把自己的字段变为 1，此刻键还没有过期时间。",

@@ -14,7 +14,12 @@ import (
 	"strings"
 	"testing"
 
+	"relock/engine/phrase"
+	"relock/lessons"
+	"relock/web/words"
+
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/width"
 	"golang.org/x/tools/go/packages"
 )
 
@@ -28,34 +33,73 @@ var said = regexp.MustCompile(`\bsay\(\s*("(?:[^"\\]|\\.)*")`)
 // named.
 var verb = regexp.MustCompile(`%(?:\[(\d+)\])?[-+# 0]*\d*(?:\.\d+)?([a-zA-Z%])`)
 
-// TestEverythingIsTranslated fails where a text has no translation, where a
-// translation has no text any more, and where the two take other arguments.
+// TestEverythingIsTranslated fails where a text has no translation into one of
+// the languages, where a translation has no text any more, and where the two
+// take other arguments.
 func TestEverythingIsTranslated(t *testing.T) {
-	inGo, inScripts := textsInGo(t), textsInScripts(t)
-	files, err := filepath.Glob("zh/*.yaml")
+	all := everyText(t)
+	for _, l := range words.All() {
+		if l != words.English {
+			t.Run(l.Code(), func(t *testing.T) { checkTranslations(t, l.Code(), all) })
+		}
+	}
+}
+
+// texts are all that there is to translate, each with where it is said.
+type texts struct{ inGo, inScripts, inLessons map[string]string }
+
+func everyText(t *testing.T) texts {
+	return texts{textsInGo(t), textsInScripts(t), textsInLessons(t)}
+}
+
+// file says whether a text belongs into a file of that name. Two files are read
+// by themselves: the page gets what its scripts say, and a newcomer to the
+// lessons finds them in one place.
+func (all texts) file(name string) map[string]string {
+	switch name {
+	case "scripts.yaml":
+		return all.inScripts
+	case "lessons.yaml":
+		return all.inLessons
+	default:
+		return all.inGo
+	}
+}
+
+func checkTranslations(t *testing.T, folder string, all texts) {
+	files, err := filepath.Glob(folder + "/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no translations:", err)
 	}
-	has := map[string]string{} // text to file
+	lessons, scripts := map[string]bool{}, map[string]bool{}
+	elsewhere := map[string]bool{}
 	for _, name := range files {
+		base := filepath.Base(name)
+		if base == "language.yaml" {
+			continue
+		}
 		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var texts map[string]string
-		if err := yaml.Unmarshal(data, &texts); err != nil {
+		var translations map[string]string
+		if err := yaml.Unmarshal(data, &translations); err != nil {
 			t.Fatal(err)
 		}
-		needed := inGo
-		if filepath.Base(name) == "scripts.yaml" {
-			needed = inScripts
+		needed, has := all.file(base), elsewhere
+		switch base {
+		case "scripts.yaml":
+			has = scripts
+		case "lessons.yaml":
+			has = lessons
 		}
-		for text, translation := range texts {
-			has[filepath.Base(name)+"\x00"+text] = translation
+		for text, translation := range translations {
+			has[text] = true
 			if needed[text] == "" {
 				t.Errorf("%s: %q is said nowhere", name, text)
 			}
-			if a, b := verbs(text), verbs(translation); !slices.Equal(a, b) {
+			// Lessons take no arguments: their per cents are per cents.
+			if a, b := verbs(text), verbs(translation); base != "lessons.yaml" && !slices.Equal(a, b) {
 				t.Errorf("%s: %q takes %v, its translation %v", name, text, a, b)
 			}
 			if strings.TrimSpace(translation) == "" {
@@ -63,25 +107,80 @@ func TestEverythingIsTranslated(t *testing.T) {
 			}
 		}
 	}
-	translated := func(text string, script bool) bool {
-		for key := range has {
-			file, one, _ := strings.Cut(key, "\x00")
-			if one == text && (file == "scripts.yaml") == script {
-				return true
+	for _, one := range []struct {
+		needed map[string]string
+		has    map[string]bool
+		file   string
+	}{{all.inGo, elsewhere, "a file named after its place"}, {all.inScripts, scripts, "scripts.yaml"}, {all.inLessons, lessons, "lessons.yaml"}} {
+		for _, text := range slices.Sorted(maps.Keys(one.needed)) {
+			if !one.has[text] {
+				t.Errorf("%s: no translation of %q in %s/, in %s", one.needed[text], text, folder, one.file)
 			}
 		}
-		return false
 	}
-	for _, text := range slices.Sorted(maps.Keys(inGo)) {
-		if !translated(text, false) {
-			t.Errorf("%s: no translation of %q", inGo[text], text)
+}
+
+// textsInLessons are all that the lessons say.
+func textsInLessons(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	groups, err := lessons.Gallery()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range groups {
+		found[string(g.Name)] = "lessons/gallery.yaml: " + g.ID
+		for _, e := range g.Scenarios {
+			found[string(e.Title)] = "lessons/gallery.yaml: " + e.Name
+			found[string(e.Shows)] = "lessons/gallery.yaml: " + e.Name
 		}
 	}
-	for _, text := range slices.Sorted(maps.Keys(inScripts)) {
-		if !translated(text, true) {
-			t.Errorf("%s: no translation of %q in zh/scripts.yaml", inScripts[text], text)
+	protocols, err := lessons.Protocols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range protocols {
+		for _, text := range slices.Concat([]phrase.Text{p.Source}, p.Guarantees, p.Holes) {
+			found[string(text)] = "lessons/protocols.yaml: " + p.Name
 		}
 	}
+	return found
+}
+
+// TestLessonsFitOnTheirCards holds every language to what one line of a card
+// has room for.
+func TestLessonsFitOnTheirCards(t *testing.T) {
+	groups, err := lessons.Gallery()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, l := range words.All() {
+		fits := func(text phrase.Text, limit int) {
+			t.Helper()
+			if said := l.Say(text); columns(said) > limit {
+				t.Errorf("%s: %d columns, at most %d: %q", l.Code(), columns(said), limit, said)
+			}
+		}
+		for _, g := range groups {
+			fits(g.Name, lessons.MaxTitle)
+			for _, e := range g.Scenarios {
+				fits(e.Title, lessons.MaxTitle)
+				fits(e.Shows, lessons.MaxShows)
+			}
+		}
+	}
+}
+
+// columns is how wide a text is where a Latin letter is 1, and a Han character 2.
+func columns(text string) int {
+	n := 0
+	for _, r := range text {
+		n++
+		if k := width.LookupRune(r).Kind(); k == width.EastAsianWide || k == width.EastAsianFullwidth {
+			n++
+		}
+	}
+	return n
 }
 
 // textsInGo are all constants of textTypes in the module, and where they are.

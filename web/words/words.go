@@ -1,14 +1,12 @@
-// Package words says the interface in English and in Chinese. A text is
-// written in English where it is used, as in gettext, and looked up by that;
-// the tests find every one that has no translation.
+// Package words says the interface in each of its languages. A text is written
+// in English where it is used, as in gettext, and looked up by that. A language
+// is a folder of translations beside this file, in files that are named after
+// places of the page; the tests find every text that one of them lacks.
 package words
 
 import (
 	"cmp"
 	"context"
-	"embed"
-	"fmt"
-	"io/fs"
 	"maps"
 	"strconv"
 	"strings"
@@ -18,114 +16,65 @@ import (
 
 	"relock/engine/phrase"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
-	"golang.org/x/text/message/catalog"
 	"golang.org/x/text/number"
 )
 
-//go:embed zh/*.yaml
-var translations embed.FS
-
-// forScripts is the file of the texts that the page's scripts say.
-const forScripts = "zh/scripts.yaml"
-
 // Language is one of those that the interface speaks. Numbers among the
-// arguments are written as that language does. It is safe for concurrent use.
-type Language struct {
-	tag     language.Tag
-	printer *message.Printer
+// arguments are written as that language does. Two are equal where they are
+// the same one. It is safe for concurrent use.
+type Language struct{ *dialect }
+
+// dialect is what a language is made of.
+type dialect struct {
+	tag         language.Tag
+	code        string
+	name        string
+	rightToLeft bool
+	texts       map[string]string // by their English; nil for English
+	scripts     map[string]string // those of the page's scripts
+	printer     *message.Printer
+
+	beforeMillis, afterMillis string // around a number of milliseconds
 }
 
-var (
-	chinese, scripts = load()
-	built            = build()
-
-	// English is what texts are written in.
-	English = Language{language.English, message.NewPrinter(language.English, message.Catalog(built))}
-	// Chinese is zh-CN.
-	Chinese = Language{language.SimplifiedChinese, message.NewPrinter(language.SimplifiedChinese, message.Catalog(built))}
-
-	matcher = language.NewMatcher([]language.Tag{language.English, language.SimplifiedChinese})
-)
-
-// load reads the translations; what is built in and broken panics.
-func load() (all, scripts map[string]string) {
-	all = map[string]string{}
-	files, err := fs.Glob(translations, "zh/*.yaml")
-	if err != nil {
-		panic("words: " + err.Error())
-	}
-	for _, name := range files {
-		data, err := translations.ReadFile(name)
-		if err != nil {
-			panic("words: " + err.Error())
-		}
-		var texts map[string]string
-		if err := yaml.Unmarshal(data, &texts); err != nil {
-			panic("words: " + name + ": " + err.Error())
-		}
-		for text, translation := range texts {
-			if had, twice := all[text]; twice && had != translation {
-				panic(fmt.Sprintf("words: %q is translated in two ways", text))
-			}
-		}
-		maps.Copy(all, texts)
-		if name == forScripts {
-			scripts = texts
-		}
-	}
-	return all, scripts
-}
-
-func build() catalog.Catalog {
-	b := catalog.NewBuilder(catalog.Fallback(language.English))
-	for text, translation := range chinese {
-		if err := b.SetString(language.SimplifiedChinese, text, translation); err != nil {
-			panic(fmt.Sprintf("words: %q: %v", text, err))
-		}
-	}
-	return b
-}
-
-// Match returns the language for what a person chose, each as in an
-// Accept-Language header: the first that names one of ours counts. Without
-// any it is English.
-func Match(chosen ...string) Language {
-	for _, c := range chosen {
-		tags, _, err := language.ParseAcceptLanguage(c)
-		if err != nil || len(tags) == 0 {
-			continue
-		}
-		if _, index, confidence := matcher.Match(tags...); confidence > language.No {
-			if index == 1 {
-				return Chinese
-			}
-			return English
-		}
-	}
-	return English
-}
+// English is what texts are written in, and what is said where nobody chose
+// and where a translation is missing.
+var English = (&dialect{
+	tag: language.English, code: "en", name: "English", printer: message.NewPrinter(language.English),
+}).language()
 
 // Code is the language as in HTML's lang: "en" or "zh-CN".
-func (l Language) Code() string {
-	if l.tag == language.SimplifiedChinese {
-		return "zh-CN"
+func (l Language) Code() string { return l.code }
+
+// Name is the language's name in itself: "English", "中文".
+func (l Language) Name() string { return l.name }
+
+// Direction is which way it is written, as in HTML's dir: "ltr" or "rtl".
+func (l Language) Direction() string {
+	if l.rightToLeft {
+		return "rtl"
 	}
-	return "en"
+	return "ltr"
 }
 
-// Say says a text with its arguments. A text without a translation is said
-// in English.
+// Say says a text with its arguments; without any it is no format, and a %
+// in it is a %. A text without a translation is said in English.
 func (l Language) Say(text phrase.Text, args ...any) string {
-	if len(args) == 0 && !strings.Contains(string(text), "%") {
-		if l.tag == language.SimplifiedChinese {
-			return cmp.Or(chinese[string(text)], string(text))
-		}
-		return string(text)
+	if len(args) == 0 {
+		return cmp.Or(l.texts[string(text)], string(text))
 	}
 	return l.printer.Sprintf(string(text), args...)
+}
+
+// Each says each of some texts.
+func (l Language) Each(texts []phrase.Text) []string {
+	out := make([]string, len(texts))
+	for i, text := range texts {
+		out[i] = l.Say(text)
+	}
+	return out
 }
 
 // List joins names: "A", "A and B", "A, B and C".
@@ -160,14 +109,6 @@ func (l Language) Explain(err error) (sentence string, ok bool) {
 	return l.Sentence(w), true
 }
 
-// Pick returns the text for l where both are written down, as in lessons.
-func (l Language) Pick(english, chinese string) string {
-	if l.tag == language.SimplifiedChinese {
-		return chinese
-	}
-	return english
-}
-
 // Duration says a length of time, or an instant since the run began, in
 // milliseconds: "62 ms", "1,266.667 ms". A whole number of seconds from a
 // minute on is said in two larger units: "4 min 20 s", "2 d".
@@ -176,7 +117,7 @@ func (l Language) Duration(d time.Duration) string {
 	if d >= time.Minute && d%time.Second == 0 {
 		return l.long(d)
 	}
-	return l.Millis(d) + " ms"
+	return l.beforeMillis + l.Millis(d) + l.afterMillis
 }
 
 // Millis is a length of time as a number of milliseconds, without the unit:
@@ -215,10 +156,9 @@ func (l Language) long(d time.Duration) string {
 // ForScripts are the translations of what the page's scripts say, by text;
 // none for English.
 func (l Language) ForScripts() map[string]string {
-	if l.tag == language.SimplifiedChinese {
-		return maps.Clone(scripts)
-	}
-	return map[string]string{}
+	out := map[string]string{}
+	maps.Copy(out, l.scripts)
+	return out
 }
 
 type contextKey struct{}

@@ -32,7 +32,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestSay(t *testing.T) {
-	if got := words.Chinese.Say("Locks"); got != "锁" {
+	if got := words.Match("zh").Say("Locks"); got != "锁" {
 		t.Errorf("in Chinese: %q", got)
 	}
 	if got := words.English.Say("Locks"); got != "Locks" {
@@ -70,7 +70,7 @@ func TestContext(t *testing.T) {
 	if got := words.From(context.Background()).Code(); got != "en" {
 		t.Errorf("without a language: %s", got)
 	}
-	if got := words.From(words.With(context.Background(), words.Chinese)).Code(); got != "zh-CN" {
+	if got := words.From(words.With(context.Background(), words.Match("zh"))).Code(); got != "zh-CN" {
 		t.Errorf("with Chinese: %s", got)
 	}
 }
