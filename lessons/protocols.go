@@ -42,7 +42,7 @@ func (l Lines) complete() bool { return len(l.English) > 0 && len(l.English) == 
 
 // Protocols returns the texts, in the order in which scenario.Protocols lists
 // the locks. It fails where a text is missing or is about no lock.
-var Protocols = sync.OnceValues(readProtocols) //nolint:gochecknoglobals // read once
+var Protocols = sync.OnceValues(readProtocols)
 
 func readProtocols() ([]Protocol, error) {
 	var list []Protocol
