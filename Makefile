@@ -4,9 +4,13 @@ GO ?= go
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 TYPESCRIPT := typescript@5.9.3
 GOFUMPT := mvdan.cc/gofumpt@v0.12.0
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+
+# What `make check` does, in this order; CI does them one by one, and times each.
+CHECKS := lint types dead vulns generated tidy
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check generate fmt lint types bench chaos module deps
+.PHONY: help run test check checks $(CHECKS) generate fmt bench chaos module deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -20,13 +24,10 @@ test: deps ## Install what the tests need, and run all of them with the race det
 	$(GO) test -race -timeout 9m ./...
 	$(GO) test -timeout 3m -run TestRandomSchedules ./engine/run
 
-check: ## Format, vet, staticcheck, generated files, go.mod: everything but the tests
-	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not formatted (make fmt):"; gofmt -l $$(git ls-files '*.go'); exit 1; }
-	$(GO) vet ./...
-	$(GO) tool staticcheck ./...
-	$(GO) tool templ generate -log-level error
-	@git diff --exit-code --stat -- '*_templ.go' || { echo "generated files are not up to date (make generate)"; exit 1; }
-	$(GO) mod tidy -diff
+check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
+
+checks: # the list, for CI
+	@echo $(CHECKS)
 
 generate: ## Make *_templ.go from *.templ
 	$(GO) tool templ generate
@@ -35,11 +36,35 @@ fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)
 	$(GO) tool templ fmt web
 
-lint: ## The longer list of linters (.golangci.yml); takes a minute the first time
+# A //nolint that names a linter that is off holds nothing back, and nolintlint does not see it.
+lint: ## Format, vet and the linters of .golangci.yml; takes minutes the first time
 	$(GO) run $(GOLANGCI) run
+	@off=$$(git grep -ohE '//nolint:[a-z,]+' -- '*.go' | sed 's/.*://' | tr , '\n' | sort -u | \
+	  while read -r one; do grep -qE "^ +- $$one\b" .golangci.yml || echo "$$one"; done); \
+	[ -z "$$off" ] || { echo "these linters are off, and are named after //nolint:" $$off; exit 1; }
 
 types: ## Check the page's scripts by their JSDoc types (needs Node.js)
-	npx --yes --package $(TYPESCRIPT) -- tsc -p web/jsconfig.json
+	@if command -v npx >/dev/null; then set -x; npx --yes --package $(TYPESCRIPT) -- tsc -p web/jsconfig.json; \
+	else echo "without Node.js the scripts' types are not checked"; [ -z "$(CI)" ]; fi
+
+dead: ## List functions that neither the program nor a test can reach, and fail if there are any
+	@out=$$($(GO) tool deadcode -test ./...) || exit 1; [ -z "$$out" ] || { echo "$$out"; exit 1; }
+
+# Where the database cannot be reached nothing can be said.
+vulns: ## List known vulnerabilities that the program can meet (needs vuln.go.dev)
+	@out=$$($(GO) run $(GOVULNCHECK) ./... 2>&1); code=$$?; \
+	case "$$code $$out" in \
+	  0*) ;; \
+	  *"fetching vulnerabilities"*) echo "the database of vulnerabilities cannot be reached: nothing is said of them" ;; \
+	  *) echo "$$out"; exit 1 ;; \
+	esac
+
+generated: ## Fail where *_templ.go is not what *.templ makes
+	$(GO) tool templ generate -log-level error
+	@git diff --exit-code --stat -- '*_templ.go' || { echo "generated files are not up to date (make generate)"; exit 1; }
+
+tidy: ## Fail where go.mod is not tidy
+	$(GO) mod tidy -diff
 
 bench: deps ## Run the benchmarks, and those beside other libraries (ten minutes)
 	$(GO) test -run '^$$' -bench . -benchtime 1s ./...
@@ -49,7 +74,7 @@ module: ## Rename the module, to publish it: make module NAME=example.org/relock
 	@case "$(NAME)" in ?*.?*/?*) ;; *) echo "say which: make module NAME=example.org/relock (a host with a dot, a slash, a path)"; exit 1;; esac
 	@old=$$($(GO) list -m); \
 	git ls-files -z | xargs -0 grep -lIZ -E "\b$$old/(engine|web|lessons|cmd|\.\.\.)|local-prefixes|module-path" -- | \
-	  xargs -0 sed -i -E "s#\b$$old/(engine|web|lessons|cmd|\.\.\.)#$(NAME)/\1#g; s#(local-prefixes: \[|module-path: )$$old#\1$(NAME)#" && \
+	  xargs -0 sed -i -E "s#\b$$old/(engine|web|lessons|cmd|\.\.\.)#$(NAME)/\1#g; s#(local-prefixes: \[|module-path: |pkg: )$$old\b#\1$(NAME)#" && \
 	$(GO) mod edit -module "$(NAME)" && \
 	(cd engine/lock/bench && $(GO) mod edit -dropreplace "$$old" -droprequire "$$old" -require "$(NAME)@v0.0.0" -replace "$(NAME)=../../..") && \
 	$(GO) tool templ generate -log-level error && gofmt -w $$(git ls-files '*.go') && \

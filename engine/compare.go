@@ -108,7 +108,7 @@ func ownMoves(ctx context.Context, sc *scenario.Scenario) ([]run.Own, error) {
 	var own []run.Own
 	err = panics.Catch(func() error {
 		own, err = live.Own(ctx, sc.Schedule)
-		return err //nolint:wrapcheck // as it is
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("engine: compare: %w", err)
@@ -135,7 +135,7 @@ func play(ctx context.Context, sc *scenario.Scenario, own []run.Own) (Played, er
 	fitted := 0
 	err = panics.Catch(func() (err error) {
 		fitted, err = live.Play(ctx, own)
-		return err //nolint:wrapcheck // as it is
+		return err
 	})
 	live.Close(err)
 	if errors.As(err, new(*panics.Error)) {

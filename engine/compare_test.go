@@ -64,7 +64,7 @@ func TestComparedWithItsOwnLockARunIsWhatItWas(t *testing.T) {
 			sc.Policy, sc.Seed = scenario.PolicyRandom, seed
 		}
 		s := open(t, sc)
-		wander(t, s, rand.New(rand.NewPCG(seed, 2))) //nolint:gosec // must repeat
+		wander(t, s, rand.New(rand.NewPCG(seed, 2)))
 		for _, b := range s.Branches() {
 			h, events := whole(t, sc.WithSchedule(b.Moves))
 			p := compared(t, sc.WithSchedule(b.Moves), sc.Lock.Protocol, "none")[0]

@@ -100,7 +100,7 @@ func (r *Run) Log() *trace.Log { return r.run.Log() }
 // Steer does something to a thread while the run goes on, on the wall clock.
 // It fails with a *run.Refusal.
 func (r *Run) Steer(thread string, a run.Action) error {
-	return r.run.Steer(thread, a) //nolint:wrapcheck // a sentence for people
+	return r.run.Steer(thread, a)
 }
 
 // Controls tells how every thread is steered.

@@ -148,7 +148,7 @@ func Open(ctx context.Context, sc *scenario.Scenario) (*Session, error) {
 	})
 	if err != nil {
 		_ = panics.Try(s.Close) // of two panics the first says more
-		return nil, err         //nolint:wrapcheck // as it is
+		return nil, err
 	}
 	return s, nil
 }
@@ -246,7 +246,7 @@ func (s *Session) replay(ctx context.Context, b *Branch, moves []scenario.Move, 
 	if err != nil {
 		s.Close()
 	}
-	return err //nolint:wrapcheck // says what failed
+	return err
 }
 
 // note writes down where the live run stands, and the move that has led there,

@@ -45,7 +45,7 @@ const (
 // concurrent use.
 func Gallery() ([]Group, error) { return gallery() }
 
-var gallery = sync.OnceValues(func() ([]Group, error) { //nolint:gochecknoglobals // read once
+var gallery = sync.OnceValues(func() ([]Group, error) {
 	files, err := fs.Glob(Scenarios(), "*.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("lessons: %w", err)

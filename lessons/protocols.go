@@ -26,7 +26,7 @@ type Protocol struct {
 
 // Protocols returns the texts, in the order in which scenario.Protocols lists
 // the locks. It fails where a text is missing or is about no lock.
-var Protocols = sync.OnceValues(readProtocols) //nolint:gochecknoglobals // read once
+var Protocols = sync.OnceValues(readProtocols)
 
 func readProtocols() ([]Protocol, error) {
 	var list []Protocol

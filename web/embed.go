@@ -90,7 +90,7 @@ func playedBack(r *http.Request, state link.State) (*recording, int, error) {
 	}
 	session, err := engine.Open(r.Context(), state.Scenario)
 	if err != nil {
-		return nil, 0, err //nolint:wrapcheck // known to the caller
+		return nil, 0, err
 	}
 	defer session.Close()
 	b := session.Branches()[0]

@@ -111,21 +111,21 @@ func unusable(err error, head phrase.Text) error {
 func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace.Event, error) {
 	r, err := engine.Start(ctx, sc, engine.Options{})
 	if err != nil {
-		return trace.Header{}, nil, err //nolint:wrapcheck // known to the caller
+		return trace.Header{}, nil, err
 	}
 	err = r.Wait()
 	events, _ := r.Log().Since(0)
-	return r.Header(), events, err //nolint:wrapcheck // known to the caller
+	return r.Header(), events, err
 }
 
 // upTo plays the moves that lead to where a link stands.
 func upTo(ctx context.Context, state link.State) (trace.Header, []trace.Event, error) {
 	session, err := engine.Open(ctx, state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]))
 	if err != nil {
-		return trace.Header{}, nil, err //nolint:wrapcheck // known to the caller
+		return trace.Header{}, nil, err
 	}
 	defer session.Close()
-	return session.Trace(0) //nolint:wrapcheck // known to the caller
+	return session.Trace(0)
 }
 
 // answerFile answers with a run that can be stepped at state.
@@ -142,7 +142,7 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 	data, err := export.Render(f, file)
 	switch {
 	case r.Context().Err() != nil:
-		return nil // the visitor has left
+		return nil //nolint:nilerr // the visitor has left
 	case err != nil:
 		return fmt.Errorf("web: %w", err)
 	}

@@ -93,7 +93,7 @@ func TestForeignNamesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if res, body := s.ask(t, http.MethodGet, "/", "evil.com", nil, "Accept-Language", "zh"); res.StatusCode != 421 || !strings.Contains(body, "不是它的名字") {
+	if res, body := s.ask(t, http.MethodGet, "/", "evil.com", nil, "Accept-Language", "zh"); res.StatusCode != http.StatusMisdirectedRequest || !strings.Contains(body, "不是它的名字") {
 		t.Errorf("in Chinese: %d\n%s", res.StatusCode, body)
 	}
 	if res, _ := s.ask(t, http.MethodGet, "/healthz", "pod-7", nil); res.StatusCode != http.StatusOK {

@@ -49,7 +49,7 @@ func (l *line) letGo(limit time.Duration) error {
 	}
 	clear(l.waiting)
 	l.waiting = l.waiting[:0]
-	return err //nolint:wrapcheck // the connection's own
+	return err
 }
 
 // Write implements net.Conn.
@@ -60,7 +60,7 @@ func (l *line) Write(b []byte) (int, error) {
 		l.waiting = append(l.waiting, b)
 		return len(b), nil
 	}
-	return l.Conn.Write(b) //nolint:wrapcheck // the connection's own
+	return l.Conn.Write(b)
 }
 
 // SetWriteDeadline implements net.Conn, to within deadlineStep.
@@ -78,7 +78,7 @@ func (l *line) SetDeadline(t time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.until = t
-	return l.Conn.SetDeadline(t) //nolint:wrapcheck // the connection's own
+	return l.Conn.SetDeadline(t)
 }
 
 // setDeadline is SetWriteDeadline for who holds mu.
@@ -87,5 +87,5 @@ func (l *line) setDeadline(t time.Time) error {
 		return nil
 	}
 	l.until = t
-	return l.Conn.SetWriteDeadline(t) //nolint:wrapcheck // the connection's own
+	return l.Conn.SetWriteDeadline(t)
 }

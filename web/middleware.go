@@ -102,7 +102,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	var err error
 	r.away(func() { n, err = r.ResponseWriter.Write(b) })
 	r.bytes += int64(n)
-	return n, err //nolint:wrapcheck // a writer's own
+	return n, err
 }
 
 // Unwrap is what http.ResponseController looks behind.

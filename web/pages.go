@@ -58,7 +58,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	s.meter.started.WithLabelValues(e.Store).Inc()
-	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther) //nolint:gosec // the id is ours
+	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther)
 	return nil
 }
 
@@ -214,7 +214,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 		return name
 	}
 	name := rand.Text()
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the request came by TLS
 		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.secure(r),
 	})
 	return name

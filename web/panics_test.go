@@ -28,9 +28,9 @@ const (
 	forgotten = "forgotten"
 )
 
-var forgetful atomic.Bool //nolint:gochecknoglobals // what the protocols of this test look at
+var forgetful atomic.Bool
 
-func init() { //nolint:gochecknoinits // before anybody reads them
+func init() {
 	for _, p := range exhibit.All() {
 		unlock := p.Unlock
 		p.Unlock = func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {

@@ -516,7 +516,7 @@ func TestAThousandMalformedFrames(t *testing.T) {
 	s := open(t, nil)
 	p := s.page(t)
 	p.must(object{"do": "open", "scenario": leaseExpiry})
-	r := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // must repeat
+	r := rand.New(rand.NewPCG(1, 2))
 	good := []byte(`{"id":1,"do":"strike","branch":0,"at":0,"fault":{"do":"pause","thread":"A","for":"5ms"}}`)
 	var sent sync.WaitGroup
 	sent.Go(func() {

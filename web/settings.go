@@ -15,7 +15,7 @@ const (
 )
 
 // themes that can be switched to; without one the browser's preference holds.
-var themes = []string{"auto", "light", "dark", "stage"} //nolint:gochecknoglobals // a constant
+var themes = []string{"auto", "light", "dark", "stage"}
 
 const year = 365 * 24 * 60 * 60 // in seconds
 

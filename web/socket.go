@@ -66,7 +66,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	defer viewer.Leave()
 	conn, err := s.upgrader.Upgrade(w, r, nil)
 	if err != nil {
-		return nil //nolint:nilerr // Upgrade has answered
+		return nil // Upgrade has answered
 	}
 	defer s.meter.socket(forRun)()
 	gone := make(chan struct{})
@@ -165,7 +165,7 @@ func receive(conn *websocket.Conn, limit int64) ([]byte, error) {
 	conn.SetReadLimit(limit)
 	_, message, err := conn.NextReader()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // only ever compared with nil
+		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(message, limit+1))
 	if err == nil && int64(len(text)) > limit {
@@ -173,7 +173,7 @@ func receive(conn *websocket.Conn, limit int64) ([]byte, error) {
 		_ = conn.WriteControl(websocket.CloseMessage, close, time.Now().Add(writeLimit))
 		return nil, websocket.ErrReadLimit
 	}
-	return text, err //nolint:wrapcheck // only ever compared with nil
+	return text, err
 }
 
 // write sends frames until the viewer goes or is closed. It tells whether the
@@ -206,7 +206,7 @@ func sendQueued(conn *websocket.Conn, frame *websocket.PreparedMessage, viewer *
 	defer func() { err = errors.Join(err, below.letGo(writeLimit)) }()
 	for more := true; more; {
 		if err = conn.WritePreparedMessage(frame); err != nil {
-			return frames, err //nolint:wrapcheck // only ever compared with nil
+			return frames, err
 		}
 		frames++
 		select {
@@ -237,7 +237,7 @@ func drain(conn *websocket.Conn) {
 
 func (s *Server) send(conn *websocket.Conn, write func() error) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(writeLimit)); err != nil {
-		return err //nolint:wrapcheck // only ever compared with nil
+		return err
 	}
 	return s.sent(1, write())
 }

@@ -127,7 +127,7 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 func readTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, error) {
 	h, events, err := trace.Read(bytes.NewReader(data))
 	if err != nil {
-		return h, nil, nil, err //nolint:wrapcheck // names the line
+		return h, nil, nil, err
 	}
 	sc, err := scenario.Parse(h.Scenario)
 	if err != nil {
@@ -138,7 +138,7 @@ func readTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, er
 		names[i] = t.Name
 	}
 	if err := trace.Check(h, events, names); err != nil {
-		return h, nil, nil, err //nolint:wrapcheck // names the line
+		return h, nil, nil, err
 	}
 	return h, events, sc, nil
 }
@@ -170,7 +170,8 @@ func brief(data []byte) []byte {
 			dec.UseNumber()
 			if dec.Decode(&event) == nil {
 				if cut, err := json.Marshal(shortened(event)); err == nil {
-					line = append(cut, '\n')
+					cut = append(cut, '\n')
+					line = cut
 				}
 			}
 		}

@@ -56,7 +56,7 @@ type awayBody struct {
 
 func (b awayBody) Read(p []byte) (n int, err error) {
 	b.away(func() { n, err = b.ReadCloser.Read(p) })
-	return n, err //nolint:wrapcheck // a reader's own
+	return n, err
 }
 
 // largely has a handler wait until there is room for what is large.
@@ -64,7 +64,7 @@ func (s *Server) largely(h func(http.ResponseWriter, *http.Request) error) func(
 	return func(w http.ResponseWriter, r *http.Request) error {
 		done, err := s.room(r.Context(), seatOf(r), address(r))
 		if err != nil {
-			return nil //nolint:nilerr // the visitor has left
+			return nil // the visitor has left
 		}
 		defer done()
 		return h(w, r)
@@ -76,7 +76,7 @@ func (s *Server) largely(h func(http.ResponseWriter, *http.Request) error) func(
 func (s *Server) room(ctx context.Context, seat *turn.Seat, address string) (done func(), err error) {
 	seat.Away(ctx, func() { err = s.large.Take(ctx, address) })
 	if err != nil {
-		return nil, err //nolint:wrapcheck // ctx's cause
+		return nil, err
 	}
 	return func() { s.large.Done(address) }, nil
 }

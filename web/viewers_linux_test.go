@@ -84,7 +84,7 @@ func watch(job string, in io.Reader, out io.Writer) error {
 	}
 	all.Wait()
 	fmt.Fprintln(out, "closed")
-	return gob.NewEncoder(out).Encode(seen{w.messages, views}) //nolint:wrapcheck // the process ends with it
+	return gob.NewEncoder(out).Encode(seen{w.messages, views})
 }
 
 // viewer is a websocket on which nothing is ever sent.
@@ -130,7 +130,7 @@ func (a audience) dial() (viewer, error) {
 	}}
 	conn, err := d.Dial("tcp", a.Address)
 	if err != nil {
-		return viewer{}, err //nolint:wrapcheck // says all
+		return viewer{}, err
 	}
 	fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"+
 		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"+
@@ -144,7 +144,7 @@ func (a audience) dial() (viewer, error) {
 	if res.StatusCode != http.StatusSwitchingProtocols || !strings.Contains(res.Header.Get("Sec-WebSocket-Extensions"), "permessage-deflate") {
 		return viewer{}, fmt.Errorf("audience: the server answered %s", res.Status)
 	}
-	return v, conn.SetReadDeadline(time.Time{}) //nolint:wrapcheck // never fails
+	return v, conn.SetReadDeadline(time.Time{})
 }
 
 // stuckBuffer is how many bytes the kernel keeps, at either end, for one who
@@ -172,7 +172,7 @@ func (n narrow) Accept() (net.Conn, error) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetWriteBuffer(stuckBuffer)
 	}
-	return c, err //nolint:wrapcheck // a listener's own
+	return c, err
 }
 
 // witness knows messages again.
@@ -211,7 +211,7 @@ func (w *witness) follow(v viewer, note *viewing) error {
 	for {
 		var head [10]byte
 		if _, err := io.ReadFull(v, head[:2]); err != nil {
-			return err //nolint:wrapcheck // says all
+			return err
 		}
 		size, more := uint64(head[1]), 0
 		switch head[1] {
@@ -221,7 +221,7 @@ func (w *witness) follow(v viewer, note *viewing) error {
 			more = 8
 		}
 		if _, err := io.ReadFull(v, head[2:2+more]); err != nil {
-			return err //nolint:wrapcheck // says all
+			return err
 		}
 		switch more {
 		case 2:
@@ -232,7 +232,7 @@ func (w *witness) follow(v viewer, note *viewing) error {
 		if head[0]&opcodes > text { // control frames may come between the parts of a message
 			control := make([]byte, size)
 			if _, err := io.ReadFull(v, control); err != nil {
-				return err //nolint:wrapcheck // says all
+				return err
 			}
 			if head[0]&opcodes == closing && size >= 2 {
 				note.Code = int(binary.BigEndian.Uint16(control))
@@ -246,7 +246,7 @@ func (w *witness) follow(v viewer, note *viewing) error {
 		from := len(message)
 		message = append(message, make([]byte, size)...)
 		if _, err := io.ReadFull(v, message[from:]); err != nil {
-			return err //nolint:wrapcheck // says all
+			return err
 		}
 		if head[0]&final != 0 {
 			note.Messages = append(note.Messages, w.recognise(packed, message))

@@ -31,7 +31,7 @@ type counted struct {
 func (c counted) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.read.Add(int64(n))
-	return n, err //nolint:wrapcheck // passed on
+	return n, err
 }
 
 // wired is a viewer of a run who negotiates compression, as browsers do.
@@ -40,7 +40,7 @@ func (s site) wired(t testing.TB, path string) (conn *websocket.Conn, read *atom
 	read = new(atomic.Int64)
 	d := websocket.Dialer{EnableCompression: true, NetDial: func(network, address string) (net.Conn, error) {
 		c, err := net.Dial(network, address)
-		return counted{c, read}, err //nolint:wrapcheck // passed on
+		return counted{c, read}, err
 	}}
 	conn, res, err := d.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+path, nil)
 	if err != nil {

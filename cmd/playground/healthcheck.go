@@ -66,7 +66,7 @@ func askReady(ctx context.Context, addr string, secure bool) error {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true} //nolint:gosec // see above
 	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
-		return err //nolint:wrapcheck // names the address
+		return err
 	}
 	_ = res.Body.Close()
 	if res.StatusCode != http.StatusOK {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9" //nolint:depguard // the client's log is the process's
 	"golang.org/x/term"
 )
 
@@ -100,11 +100,13 @@ Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
 // command runs one subcommand and returns its exit code.
 func command(ctx context.Context, args []string, env environment) int {
 	name, rest := "serve", args
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+	switch {
+	case len(args) == 0:
+	case !strings.HasPrefix(args[0], "-"):
 		name, rest = args[0], args[1:]
-	} else if len(args) > 0 && (args[0] == "-h" || args[0] == "-help" || args[0] == "--help") {
+	case args[0] == "-h" || args[0] == "-help" || args[0] == "--help":
 		name = "help"
-	} else if len(args) > 0 && (args[0] == "-version" || args[0] == "--version") {
+	case args[0] == "-version" || args[0] == "--version":
 		name, rest = "version", args[1:]
 	}
 	switch name {

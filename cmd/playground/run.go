@@ -236,13 +236,13 @@ func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f exp
 	if f == export.SVG {
 		files, err := static.New()
 		if err != nil {
-			return err //nolint:wrapcheck // says what failed
+			return err
 		}
 		r.Style = files.PictureStyle()
 	}
 	data, err := export.Render(f, r)
 	if err != nil {
-		return err //nolint:wrapcheck // says what failed
+		return err
 	}
 	if _, err := env.out.Write(data); err != nil {
 		return fmt.Errorf("cannot write: %w", err)

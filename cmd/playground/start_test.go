@@ -53,7 +53,7 @@ func untilReady(b *testing.B, program string) time.Duration {
 	if err != nil {
 		b.Fatal(err)
 	}
-	res, err := http.Get(startedAt.FindString(line) + "readyz") //nolint:noctx // of a program that b ends
+	res, err := http.Get(startedAt.FindString(line) + "readyz")
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -22,7 +22,7 @@ type Finding struct {
 
 // rules are all of them, in the order in which they are explained, and in
 // which those are found that one event breaks.
-var rules = []struct { //nolint:gochecknoglobals // a constant
+var rules = []struct {
 	name  string
 	watch func(protocol.Guard) automaton // nil: it is judged when nothing moves any more
 }{

@@ -360,7 +360,7 @@ func (p *virtualProcess) NewSignal() Signal { return &virtualSignal{} }
 
 func (p *virtualProcess) Await(ctx context.Context, d time.Duration, sig Signal) (bool, error) {
 	p.exitIfDead()
-	s := sig.(*virtualSignal) //nolint:forcetypeassert // this clock's own
+	s := sig.(*virtualSignal)
 	if !s.fired && d > 0 {
 		s.sleeper = p.v.current
 		p.park(ctx, Sleeping, nil, p.v.now+d)

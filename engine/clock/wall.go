@@ -58,7 +58,7 @@ func (System) Await(ctx context.Context, d time.Duration, s Signal) (bool, error
 	t := time.NewTimer(max(d, 0))
 	defer t.Stop()
 	select {
-	case <-s.(wallSignal): //nolint:forcetypeassert // this clock's own
+	case <-s.(wallSignal):
 		return true, nil
 	case <-t.C:
 		return false, nil
@@ -267,6 +267,7 @@ func (p *Live) awaitResume() {
 	}
 }
 
+// Go implements [Process].
 func (p *Live) Go(delay time.Duration, f func()) {
 	p.wall.running.Go(func() {
 		p.wall.Guard(func() {
@@ -277,6 +278,7 @@ func (p *Live) Go(delay time.Duration, f func()) {
 	})
 }
 
+// Sleep implements [Clock].
 func (p *Live) Sleep(ctx context.Context, d time.Duration) error {
 	p.awaitResume()
 	if d > 0 {
@@ -301,7 +303,7 @@ func (p *Live) Await(ctx context.Context, d time.Duration, s Signal) (bool, erro
 	t := time.NewTimer(max(d, 0))
 	defer t.Stop()
 	select {
-	case <-s.(wallSignal): //nolint:forcetypeassert // this clock's own
+	case <-s.(wallSignal):
 		return true, nil
 	case <-t.C:
 	case <-p.dead:
@@ -311,6 +313,7 @@ func (p *Live) Await(ctx context.Context, d time.Duration, s Signal) (bool, erro
 	return false, nil
 }
 
+// Work implements [Process].
 func (p *Live) Work(ctx context.Context, d time.Duration) error {
 	p.awaitResume()
 	start, before := time.Now(), p.pausedSoFar()
@@ -331,6 +334,7 @@ func (p *Live) pausedSoFar() time.Duration {
 	return p.paused
 }
 
+// Gate implements [Process].
 func (p *Live) Gate(ctx context.Context, _ any) error {
 	p.awaitResume()
 	if ctx.Err() != nil {
@@ -339,6 +343,7 @@ func (p *Live) Gate(ctx context.Context, _ any) error {
 	return nil
 }
 
+// AfterFunc implements [Clock].
 func (p *Live) AfterFunc(d time.Duration, _ string, f func()) Timer {
 	return newWallTimer(d, func() {
 		p.wall.Guard(func() {
@@ -348,6 +353,7 @@ func (p *Live) AfterFunc(d time.Duration, _ string, f func()) Timer {
 	})
 }
 
+// Pause implements [Process].
 func (p *Live) Pause(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -362,4 +368,5 @@ func (p *Live) Pause(d time.Duration) {
 	}
 }
 
+// Kill implements [Process].
 func (p *Live) Kill() { p.kill.Do(func() { close(p.dead) }) }

@@ -18,7 +18,7 @@ const (
 	ScriptFlush = "script-flush"
 )
 
-var ofRedis = []Kind{ //nolint:gochecknoglobals // a constant
+var ofRedis = []Kind{
 	{
 		Name: Restart, Target: Redis, Fields: []string{"keep", "node"},
 		Word: "restart", Label: "restart: Redis restarts", Button: "Redis restarts",

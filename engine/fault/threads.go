@@ -26,7 +26,7 @@ const (
 // short lease.
 const outlives = 300 * time.Millisecond
 
-var ofThreads = []Kind{ //nolint:gochecknoglobals // a constant
+var ofThreads = []Kind{
 	{
 		Name: Pause, Target: Thread, Places: Anywhere(), Fields: []string{"for", "scope"}, For: outlives,
 		Word: "pause", Label: "pause: the thread stands still", Button: "pause a thread",
@@ -179,7 +179,7 @@ var ofThreads = []Kind{ //nolint:gochecknoglobals // a constant
 	},
 }
 
-var resume = Kind{ //nolint:gochecknoglobals // a constant
+var resume = Kind{
 	Name: Resume, Target: Thread, Word: "resume",
 	Row: says("goes on"),
 	Why: func(s Scene) phrase.Wording {

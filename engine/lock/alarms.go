@@ -42,7 +42,7 @@ func (f ringFunc) ring() { f() }
 
 // after is AfterFunc for what needs no closure.
 func (s *alarms) after(d time.Duration, r ringer) clock.Timer {
-	a := &alarm{of: s, at: time.Now().Add(d), run: r}
+	a := &alarm{of: s, at: time.Now().Add(d), run: r} //nolint:forbidigo // alarms are the system clock's
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	heap.Push(&s.due, a)
@@ -56,7 +56,7 @@ func (s *alarms) after(d time.Duration, r ringer) clock.Timer {
 func (s *alarms) set(at time.Time) {
 	s.fires = at
 	if s.timer == nil {
-		s.timer = time.AfterFunc(time.Until(at), s.ring)
+		s.timer = time.AfterFunc(time.Until(at), s.ring) //nolint:forbidigo // alarms are the system clock's
 		return
 	}
 	s.timer.Reset(time.Until(at))
@@ -66,7 +66,7 @@ func (s *alarms) set(at time.Time) {
 func (s *alarms) ring() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now := time.Now()
+	now := time.Now() //nolint:forbidigo // alarms are the system clock's
 	for len(s.due) > 0 && !s.due[0].at.After(now) {
 		a := s.due[0]
 		heap.Pop(&s.due)
@@ -97,7 +97,7 @@ func (s *alarms) WithDeadline(parent context.Context, at time.Time) (context.Con
 
 // limited is a context that ends at an instant.
 type limited struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context
 
 	at time.Time
 }

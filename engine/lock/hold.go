@@ -13,7 +13,7 @@ type Hold struct {
 	s      *session
 	level  int
 	token  int64
-	parent context.Context //nolint:containedctx // the hold is a lease on time, and says when it is over
+	parent context.Context
 
 	// Guarded by s.mu.
 	ctx  *holdContext // nil while nobody has asked for it
@@ -119,7 +119,7 @@ func (c *holdContext) look() {
 // Err implements [context.Context].
 func (c *holdContext) Err() error {
 	c.look()
-	return c.Context.Err() //nolint:wrapcheck // a context's own
+	return c.Context.Err()
 }
 
 // Value implements [context.Context]. context.Cause asks for a value.

@@ -36,7 +36,7 @@ func (l *Locker) Inspect(ctx context.Context, key string) (State, error) {
 			return s, nil
 		}
 	}
-	return State{}, failed //nolint:wrapcheck // no majority is nobody's lock
+	return State{}, failed
 }
 
 // ForceUnlock takes the lock of key from whoever holds it, and lets the next

@@ -85,7 +85,7 @@ const slowest = 5 * time.Minute
 func (s *slowness) was() {
 	span := min(max(2*time.Duration(s.span.Load()), time.Second), slowest)
 	s.span.Store(int64(span))
-	s.until.Store(time.Now().Add(span).UnixNano())
+	s.until.Store(time.Now().Add(span).UnixNano()) //nolint:forbidigo // of the system clock's Lockers only
 }
 
 func (s *slowness) wasNot() {
@@ -97,7 +97,7 @@ func (s *slowness) wasNot() {
 
 func (s *slowness) is() bool {
 	until := s.until.Load()
-	return until != 0 && time.Now().UnixNano() < until
+	return until != 0 && time.Now().UnixNano() < until //nolint:forbidigo // of the system clock's Lockers only
 }
 
 // isSwift tells whether calls are waited for without a task: Redis has been
@@ -151,7 +151,7 @@ func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context)
 // joined is errors.Join that leaves a single error as it is.
 func joined(err, more error) error {
 	if err == nil || more == nil {
-		return errors.Join(err, more) //nolint:wrapcheck // at most one of them
+		return errors.Join(err, more)
 	}
 	return errors.Join(err, more)
 }
@@ -388,7 +388,7 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	if !w.woken {
 		w.polls--
 	}
-	return err //nolint:wrapcheck // the context's, or this package's
+	return err
 }
 
 // notAcquired joins everything that ended an acquisition.

@@ -22,7 +22,7 @@ type carriedOwner struct {
 }
 
 // carried are the owners in use, and through which Locker.
-var carried = struct { //nolint:gochecknoglobals // what a process shares
+var carried = struct {
 	sync.Mutex
 	by map[carriedOwner]*Locker
 }{by: map[carriedOwner]*Locker{}}

@@ -26,5 +26,5 @@ type Random uint64
 
 // Choose draws a number of its own for each decision.
 func (seed Random) Choose(decision, n int) int {
-	return rand.New(rand.NewPCG(uint64(seed), uint64(decision))).IntN(n) //nolint:gosec // must repeat, not be secret
+	return rand.New(rand.NewPCG(uint64(seed), uint64(decision))).IntN(n)
 }

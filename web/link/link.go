@@ -31,7 +31,7 @@ const prefix = "v1.z."
 // words of a scenario's JSON, each of which a link has as one control
 // character, which JSON never has as it is: half the length. The list belongs
 // to the version.
-var words = []string{ //nolint:gochecknoglobals // a constant
+var words = []string{
 	`"threads":[{"name":"`,
 	`"retry":{"times":`,
 	`{"thread":"`,
@@ -62,7 +62,7 @@ var words = []string{ //nolint:gochecknoglobals // a constant
 	`},{`,
 }
 
-var shorten, lengthen = replacers() //nolint:gochecknoglobals // constants
+var shorten, lengthen = replacers()
 
 func replacers() (short, long *strings.Replacer) {
 	var there, back []string
@@ -141,7 +141,7 @@ func Decode(text string) (State, error) {
 	}
 	sc, err := scenario.Parse([]byte(lengthen.Replace(string(plain))))
 	if err != nil {
-		return State{}, err //nolint:wrapcheck // names its mistakes
+		return State{}, err
 	}
 	return State{Scenario: sc, At: min(at, len(sc.Schedule))}, nil
 }

@@ -28,8 +28,8 @@ type Limits struct {
 
 // MemoryLimits and FolderLimits are those of a shelf in memory and in a folder.
 var (
-	MemoryLimits = Limits{10_000, 32 << 20, 365 * 24 * time.Hour}   //nolint:gochecknoglobals // a constant
-	FolderLimits = Limits{100_000, 512 << 20, 365 * 24 * time.Hour} //nolint:gochecknoglobals // a constant
+	MemoryLimits = Limits{10_000, 32 << 20, 365 * 24 * time.Hour}
+	FolderLimits = Limits{100_000, 512 << 20, 365 * 24 * time.Hour}
 )
 
 // touchEvery is how often a file is told that its link was opened.

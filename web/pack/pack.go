@@ -36,7 +36,7 @@ const level = 9
 const Flushed = "\x00\x00\xff\xff"
 
 // writers take half a megabyte each, so a stream has one only while it writes.
-var writers = sync.Pool{New: func() any { //nolint:gochecknoglobals // a pool of buffers
+var writers = sync.Pool{New: func() any {
 	w, err := flate.NewWriter(nil, level)
 	if err != nil {
 		panic(fmt.Sprintf("pack: level %d: %v", level, err))
@@ -105,7 +105,7 @@ func (s *Stream) Start() []byte {
 // column appends text to a part. Its reader has what was before it.
 func column(part, text, before []byte) []byte {
 	var b bytes.Buffer
-	w := writers.Get().(*flate.Writer) //nolint:forcetypeassert // nothing else is put there
+	w := writers.Get().(*flate.Writer)
 	defer writers.Put(w)
 	w.ResetDict(&b, before)
 	if _, err := w.Write(text); err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func TestWhoComesInAnywhereReadsAllThatFollows(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same each time
+	random := rand.New(rand.NewPCG(1, 2))
 	s := pack.New(3)
 	var readers []*packtest.Reader
 	for n := range 60 {

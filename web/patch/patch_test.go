@@ -42,7 +42,7 @@ func applied(t *testing.T, from []string, edits []patch.Edit) []string {
 }
 
 func TestBetweenLeadsThere(t *testing.T) {
-	random := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // the same each time
+	random := rand.New(rand.NewPCG(3, 4))
 	tags := func(n int) []string {
 		list := make([]string, n)
 		for i := range list {

@@ -76,8 +76,8 @@ type Registry struct {
 	limits Limits
 	held   *Ledger // by runs
 	onHeld func(address string)
-	turns  *turn.Turns     // unlimited ones unless there are others
-	ctx    context.Context //nolint:containedctx // the lifetime of all runs, ended by Close
+	turns  *turn.Turns // unlimited ones unless there are others
+	ctx    context.Context
 	stop   context.CancelCauseFunc
 	runs   sync.WaitGroup
 

@@ -36,7 +36,7 @@ type Files struct {
 }
 
 // first are the style sheets that others build on, in their order.
-var first = []string{"css/tokens.css", "css/frame.css"} //nolint:gochecknoglobals // a constant
+var first = []string{"css/tokens.css", "css/frame.css"}
 
 // New returns the files that are built in.
 func New() (*Files, error) {
@@ -72,13 +72,13 @@ func New() (*Files, error) {
 func (f *Files) bundle() error {
 	sheets, err := fs.Glob(f.fsys, "css/*.css")
 	if err != nil {
-		return err //nolint:wrapcheck // a pattern's
+		return err
 	}
 	var b strings.Builder
 	for _, name := range append(slices.Clone(first), slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) })...) {
 		data, err := fs.ReadFile(f.fsys, name)
 		if err != nil {
-			return err //nolint:wrapcheck // names the file
+			return err
 		}
 		b.Write(data)
 	}
@@ -93,7 +93,7 @@ func (f *Files) forPictures() error {
 	for i, name := range []string{"css/tokens.css", "css/lanes.css"} {
 		data, err := fs.ReadFile(f.fsys, name)
 		if err != nil {
-			return err //nolint:wrapcheck // names the file
+			return err
 		}
 		sheets[i] = compact(string(data))
 	}

@@ -38,7 +38,10 @@ func TestComparedByWhatHappened(t *testing.T) {
 	}{
 		{"equal", []string{"A lock"}, []string{"A lock"}, false, []string{"T1 T1 ="}},
 		{
-			"the same event at another T", []string{"A lock", "B lock", "B retry", "lease over", "A unlock"}, []string{"A lock", "lease over", "A unlock"}, false,
+			"the same event at another T",
+			[]string{"A lock", "B lock", "B retry", "lease over", "A unlock"},
+			[]string{"A lock", "lease over", "A unlock"},
+			false,
 			[]string{"T1 T1 =", "T2 - 1: not at this point in R", "T3 - 1: not at this point in R", "T4 T2", "T5 T3"},
 		},
 		{"not that far", []string{"A lock", "B lock", "lease over"}, []string{"A lock"}, false, []string{"T1 T1 =", "T2 - : R has not been stepped that far", "T3 - : R has not been stepped that far"}},

@@ -178,9 +178,9 @@ func (f *former) digits(key string, label phrase.Text, usual int) Field {
 func (f *former) choice(key string, label phrase.Text, usual string, groups ...Choices) Field {
 	one := f.field(key, label, "")
 	known := false
-	for g := range groups {
-		for i := range groups[g].List {
-			o := &groups[g].List[i]
+	for _, g := range groups {
+		for i := range g.List {
+			o := &g.List[i]
 			o.Selected = o.Value == one.Value || one.Value == "" && o.Value == usual
 			if one.Value == "" && o.Value == usual {
 				o.Value = ""

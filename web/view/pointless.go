@@ -70,7 +70,7 @@ func add(list []Pointless, one Pointless) []Pointless {
 			continue
 		}
 		if len(one.Do) > 0 && !slices.Contains(o.Do, one.Do[0]) {
-			list[i].Do = append(o.Do, one.Do[0])
+			list[i].Do = append(list[i].Do, one.Do[0])
 		}
 		return list
 	}

@@ -14,7 +14,7 @@ import (
 // The caller must not change them. It is safe for concurrent use.
 func All() []*protocol.Protocol { return all }
 
-var all = []*protocol.Protocol{ //nolint:gochecknoglobals // constants
+var all = []*protocol.Protocol{
 	protocol.Reentrant, protocol.Sequenced, protocol.Notify, protocol.Fair, protocol.Fenced,
 	ReentrantNaive, Mutex, MutexBlind, MutexGetDel, MutexUnsafe, Value, SetnxHash,
 	protocol.RedlockInTurn, protocol.Redsync, Spin, None,

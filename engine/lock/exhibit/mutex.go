@@ -12,7 +12,7 @@ import (
 // and asks again is refused like everybody else. Source: the pattern of
 // redis.io's "Distributed Locks with Redis", with a watchdog that asks whose
 // lock it is.
-var Mutex = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+var Mutex = &protocol.Protocol{
 	Name:    "mutex",
 	Summary: "SET NX PX with a random value, deleted by its owner only: not reentrant",
 	Lock:    setNXPX,
@@ -42,7 +42,7 @@ const plainRenewal = `PEXPIRE(key, lease)`
 // release. Whoever is refused tries again at once, and pauses after each
 // retry, the last one too. The article has a lease of 200 ms, renews every
 // 100 ms, and retries five times, 50 ms apart.
-var MutexBlind = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+var MutexBlind = &protocol.Protocol{
 	Name:    "mutex-blind",
 	Summary: "the second article's mutex: its watchdog renews without asking whose key it is",
 	Lock:    setNXPX,
@@ -58,7 +58,7 @@ var MutexBlind = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 // MutexGetDel is the hole that the same article names: it looks whose lock it
 // is and then deletes it, in two commands, and between them it can become
 // another's.
-var MutexGetDel = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+var MutexGetDel = &protocol.Protocol{
 	Name:    "mutex-get-del",
 	Summary: "SET NX PX, released by GET and then DEL: another can get in between",
 	Lock:    setNXPX,
@@ -83,7 +83,7 @@ end`,
 
 // MutexUnsafe is what many write first: three commands, between each of which
 // the client may die, and a delete that asks nobody whose lock it is.
-var MutexUnsafe = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+var MutexUnsafe = &protocol.Protocol{
 	Name:    "mutex-unsafe",
 	Summary: "SETNX, then PEXPIRE, then a plain DEL: three commands",
 	Lock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {

@@ -21,7 +21,7 @@ var (
 // Redis takes milliseconds, a watchdog that renews at once and then asks
 // nobody whose lock it is, that runs once in a lifetime and is stopped after
 // the unlock, and no word to the holder when the lease was lost.
-var ReentrantNaive = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+var ReentrantNaive = &protocol.Protocol{
 	Name:    "reentrant-naive",
 	Summary: "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody",
 	Lock: protocol.Run(naiveLockScript, func(all []any, r protocol.Request) []any {

@@ -21,7 +21,7 @@ type spinLock struct {
 
 func (m *Memory) lock(key string) *spinLock {
 	found, _ := m.locks.LoadOrStore(key, &spinLock{})
-	return found.(*spinLock) //nolint:forcetypeassert // only they are stored
+	return found.(*spinLock)
 }
 
 // enter takes the lock, or counts up if it is the owner's. It returns the
@@ -55,7 +55,7 @@ func (l *spinLock) leave(owner string) (int, bool) {
 // Spin is a lock in the memory of one process, which asks again and again. It
 // knows nothing of other processes, and nothing of leases. Source: the local
 // SpinLock of the article on re-entry by equal values (2019).
-var Spin = SpinIn(&Memory{}) //nolint:gochecknoglobals // a constant
+var Spin = SpinIn(&Memory{})
 
 // SpinIn is [Spin] in a memory: those who are given the same one share a
 // process.

@@ -18,7 +18,7 @@ var (
 // any unlock, an inner one too, releases everything. Re-entry does not renew
 // the lease, and there is no watchdog. Source: the Java and Lua lock of the
 // article on re-entry by equal values (2019); its local spin lock is [Spin].
-var Value = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+var Value = &protocol.Protocol{
 	Name:    "value",
 	Summary: "equal value means mine: re-entry without a count, any unlock releases all",
 	Lock:    protocol.Run(valueLockScript, protocol.OwnerAndLease),
@@ -30,7 +30,7 @@ var Value = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
 // SetnxHash is a string that is set and then used as a hash, which Redis
 // refuses: the first acquisition ends in WRONGTYPE and leaves the key behind.
 // Source: the Python lock of the article on SETNX with HSET.
-var SetnxHash = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+var SetnxHash = &protocol.Protocol{
 	Name:    "setnx-hash",
 	Summary: "SETNX of a string, then a hash on the same key: WRONGTYPE",
 	Lock: func(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
@@ -77,7 +77,7 @@ end`,
 }
 
 // None lets everybody in.
-var None = &protocol.Protocol{ //nolint:gochecknoglobals // a constant
+var None = &protocol.Protocol{
 	Name:    "none",
 	Summary: "no lock at all",
 	Guard:   protocol.Nothing,

@@ -114,7 +114,7 @@ func (f Figures) Add(g Figures) Figures {
 type Proxy struct {
 	redis    string
 	listener net.Listener
-	ctx      context.Context //nolint:containedctx // the proxy's life
+	ctx      context.Context
 	cancel   context.CancelFunc
 	tasks    sync.WaitGroup // all goroutines
 
@@ -320,7 +320,7 @@ func (p *Proxy) send(request string) bool {
 type link struct {
 	p       *Proxy
 	client  net.Conn
-	ctx     context.Context //nolint:containedctx // the link's life
+	ctx     context.Context
 	cancel  context.CancelFunc
 	listens atomic.Bool // the client has subscribed: replies are not counted any more
 

@@ -187,7 +187,7 @@ func BenchmarkRedlock(b *testing.B) {
 			}
 			for range c.spinning {
 				tasks.Go(func() {
-					for ctx.Err() == nil { //nolint:revive // that is its work
+					for ctx.Err() == nil {
 					}
 				})
 			}

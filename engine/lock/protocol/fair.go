@@ -44,7 +44,7 @@ func queued(source string, grant int) string {
 // A message to nobody (PUBLISH answers 0) passes the turn on. In a cluster
 // PUBLISH counts the receivers of one node only, and a waiter that was passed
 // over would take the message for a grant all the same: not for a cluster.
-var Fair = &Protocol{ //nolint:gochecknoglobals // a constant
+var Fair = &Protocol{
 	Name:    "reentrant-fair",
 	Summary: "reentrant-sequenced, first come first served: the releasing script hands the lock on",
 	Lock: Run(fairLockScript, func(all []any, r Request) []any {

@@ -24,7 +24,7 @@ var (
 // free, the longest first. It asks again then, and may find somebody faster.
 // Who hears nothing asks after the retry's interval, as everywhere.
 // Source: Redisson's RLock, but for one receiver instead of all.
-var Notify = &Protocol{ //nolint:gochecknoglobals // a constant
+var Notify = &Protocol{
 	Name:    "reentrant-notify",
 	Summary: "reentrant-sequenced, and the releasing script wakes one waiter by a message",
 	Lock: Run(notifyLockScript, func(all []any, r Request) []any {

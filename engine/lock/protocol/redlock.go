@@ -49,12 +49,12 @@ type quorum struct {
 // Redlock asks all nodes at once, and grants clocks a drift of a hundredth of
 // the lease and two milliseconds.
 var Redlock = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }}.protocol("redlock",
-	"a mutex on a majority of independent nodes, 5 unless told") //nolint:gochecknoglobals // a constant
+	"a mutex on a majority of independent nodes, 5 unless told")
 
 // RedlockInTurn is Redlock as redis.io describes it: it asks one node after
 // the other.
 var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }, inTurn: true, patient: true}.protocol("redlock",
-	"a mutex on a majority of independent nodes, 5 unless told") //nolint:gochecknoglobals // a constant
+	"a mutex on a majority of independent nodes, 5 unless told")
 
 // Redsync asks all nodes at once, and grants clocks a drift of a hundredth of
 // the lease. Who is refused gives its value back on every node, and so finds
@@ -62,7 +62,7 @@ var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { retu
 // and 32 tries with a random pause of 50 to 250 ms before each but the first;
 // it renews only when told. Source: go-redsync/redsync.
 var Redsync = quorum{patient: true, sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync",
-	"redlock as go-redsync has it: all nodes asked at once, a drift of one hundredth") //nolint:gochecknoglobals // a constant
+	"redlock as go-redsync has it: all nodes asked at once, a drift of one hundredth")
 
 func (q quorum) protocol(name string, summary phrase.Text) *Protocol {
 	return &Protocol{
@@ -132,7 +132,8 @@ func (q quorum) elect(ctx context.Context, r Request) (v vote, giveBack func()) 
 // node.
 const AskingNode = "node"
 
-// ErrTooLate: a majority granted the lock, but not before its lease was over.
+// ErrTooLate says that a majority granted the lock, but not before its lease
+// was over.
 var ErrTooLate = errors.New("lock: the majority took longer than the lease")
 
 func (q quorum) unlock(ctx context.Context, r Request) (Reply, error) {

@@ -22,7 +22,7 @@ var (
 // takes the count down to its level. [Sequenced] can.
 // Source: this project; the hash, the count and the verbs are those of the
 // article "Golang+Redis distributed reentrant lock" (2021).
-var Reentrant = &Protocol{ //nolint:gochecknoglobals // a constant
+var Reentrant = &Protocol{
 	Name:    "reentrant",
 	Summary: "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease",
 	Lock:    Run(lockScript, func(all []any, r Request) []any { return append(all, r.Words.owner, r.Level, r.Words.lease) }),

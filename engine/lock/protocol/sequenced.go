@@ -32,7 +32,7 @@ var (
 // makes a lease at most one lease longer.
 // Source: this project; sequence numbers against duplicates as in TCP (RFC 9293,
 // 3.4).
-var Sequenced = &Protocol{ //nolint:gochecknoglobals // a constant
+var Sequenced = &Protocol{
 	Name:       "reentrant-sequenced",
 	Summary:    "reentrant, and each call has a number: Redis refuses one that comes late",
 	Lock:       Run(sequencedLockScript, numberedLock),
@@ -65,7 +65,7 @@ func numberedRelease(all []any, r Request) []any {
 // a key beside the lock's that never expires. The token comes with the grant,
 // so that nobody can ask for somebody else's. Source: Martin Kleppmann, "How
 // to do distributed locking", 2016.
-var Fenced = &Protocol{ //nolint:gochecknoglobals // a constant
+var Fenced = &Protocol{
 	Name:       "fenced",
 	Summary:    "reentrant-sequenced, and each first acquisition gets a token that only grows",
 	Lock:       Run(fencedLockScript, numberedLock),

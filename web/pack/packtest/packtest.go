@@ -56,9 +56,9 @@ func (r *Reader) Record(part []byte) (texts []string, err error) {
 		if n <= 0 || uint64(len(part)-n) < length {
 			return nil, ErrPart
 		}
-		c.packed.Write(part[n : n+int(length)]) //nolint:gosec // no longer than part
+		c.packed.Write(part[n : n+int(length)])
 		c.packed.WriteString(pack.Flushed)
-		part = part[n+int(length):] //nolint:gosec // no longer than part
+		part = part[n+int(length):]
 		if !c.started {
 			c.started = true
 			c.text = bufio.NewReader(flate.NewReader(c))
