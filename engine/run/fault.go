@@ -4,86 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"math"
-	"net"
 	"runtime"
-	"slices"
-	"syscall"
-	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"relock/engine/fault"
-	"relock/engine/lock"
-	"relock/engine/lock/exhibit"
-	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
 
-// ErrFault is returned by New for a fault that the run's store or clock
-// cannot have.
-var ErrFault = errors.New("fault not possible here")
-
 // errPanic is what the business code panics with.
 var errPanic = errors.New("the business code panicked")
-
-// forever is longer than any run.
-const forever time.Duration = math.MaxInt64 / 2
-
-// Impossible is the ErrFault of a scenario that cannot be run where it was to
-// be: on the wall clock, or on a cluster.
-type Impossible struct {
-	Cluster  bool   // Protocol needs one Redis
-	Protocol string // whose nodes are each a Redis of its own, or ""
-	Nodes    int
-	Fault    string // what happens to Redis itself, or ""
-	Entry    int    // of the scenario's faults where Fault is set; else, without Protocol, of its schedule
-}
-
-// Error says what is not possible.
-func (i *Impossible) Error() string { return fmt.Sprintf("%v: %v", ErrFault, i.Says()) }
-
-// Says implements [phrase.Speaker].
-func (i *Impossible) Says() phrase.Wording {
-	switch {
-	case i.Cluster:
-		return phrase.Say("%s needs one Redis: in a cluster PUBLISH counts the listeners of one node only, and the lock could be granted twice", i.Protocol)
-	case i.Protocol != "":
-		return phrase.Say("%s has %d nodes, each a Redis of its own, which only the virtual clock has", i.Protocol, i.Nodes)
-	case i.Fault != "":
-		return phrase.Say("%s: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it", fmt.Sprintf("faults[%d]", i.Entry), i.Fault)
-	default:
-		return phrase.Say("%s: what a person did step by step can only be repeated on the virtual clock", fmt.Sprintf("schedule[%d]", i.Entry))
-	}
-}
-
-// Unwrap is ErrFault.
-func (i *Impossible) Unwrap() error { return ErrFault }
-
-// possible refuses what would have to be acted.
-func possible(sc *scenario.Scenario, o Options) error {
-	virtual := !o.Wall && o.External == nil
-	if o.External != nil && o.External.Cluster() && exhibit.Named(sc.Lock.Protocol).OneRedis {
-		return &Impossible{Cluster: true, Protocol: sc.Lock.Protocol}
-	}
-	if sc.Lock.Nodes > 1 && !virtual {
-		return &Impossible{Protocol: sc.Lock.Protocol, Nodes: sc.Lock.Nodes}
-	}
-	for i, f := range sc.Faults {
-		if f.Timed && !virtual {
-			return &Impossible{Fault: f.Do, Entry: i}
-		}
-	}
-	for i, m := range sc.Schedule {
-		if (m.Fault != nil || m.Until > 0) && !virtual {
-			return &Impossible{Entry: i}
-		}
-	}
-	return nil
-}
 
 // described is the fault as its event tells it.
 func described(f scenario.Fault) trace.Fault {
@@ -130,6 +60,13 @@ type moment struct {
 	node    int // that it goes to, from 1, where there are several; else 0
 }
 
+// described is a thread's fault as its event tells it.
+func (m moment) described(f scenario.Fault) trace.Fault {
+	out := described(f)
+	out.Node = m.node
+	return out
+}
+
 // find finds a fault for this moment that has not struck, marks it, and tells
 // of it.
 func (t *thread) find(m moment, wanted func(do string) bool) (scenario.Fault, bool) {
@@ -144,23 +81,16 @@ func (t *thread) find(m moment, wanted func(do string) bool) (scenario.Fault, bo
 	return t.findArmed(m, wanted)
 }
 
-// described is a thread's fault as its event tells it.
-func (m moment) described(f scenario.Fault) trace.Fault {
-	out := described(f)
-	out.Node = m.node
-	return out
-}
-
 // findArmed is find for the faults that were struck by hand.
 func (t *thread) findArmed(m moment, wanted func(do string) bool) (scenario.Fault, bool) {
-	for i, f := range t.armed {
-		if momentOf(f) == m.place && wanted(f.Do) && !t.dead.Load() {
-			t.armed = slices.Delete(t.armed, i, i+1)
-			t.tell(m.described(f))
-			return f, true
-		}
+	if t.dead.Load() {
+		return scenario.Fault{}, false
 	}
-	return scenario.Fault{}, false
+	f, ok := t.r.rec.armed(t, m.place, wanted)
+	if ok {
+		t.tell(m.described(f))
+	}
+	return f, ok
 }
 
 // momentOf is the place for which a fault of a thread that is struck by hand
@@ -249,95 +179,10 @@ func (t *thread) die() {
 	t.r.rec.mayEnd() // what was on its way has died with it
 }
 
-// ofCall tells the faults that strike on the way to Redis: that of a thread as
-// a whole may strike there, too.
-func ofCall(do string) bool {
-	k, _ := fault.Named(do)
-	return k.Target == fault.OnTheWay || k.Target == fault.Thread
-}
-
-// request is what waits at a gate.
-type request struct {
-	call    lock.Call
-	node    int  // from 1, 0 where there is only one
-	delayed bool // it was sent before, and arrives
-}
-
-// strike sends a script past the gate and the faults on its way.
-func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd) *redis.Cmd {
-	call, _ := protocol.CallOf(ctx)
-	r := request{call: call, node: p.t.r.nodeNumber(p.node)}
-	if err := p.t.process.Gate(ctx, r); err != nil {
-		return broken(ctx, err)
+// killAll ends what is left of the threads when the run is over.
+func (r *Run) killAll() {
+	for _, t := range r.threads {
+		t.die()
+		r.machine.hasAsked(t) // one that died before it asked holds up nobody
 	}
-	loseReply := false
-	here := moment{call.Name, call.Level, p.t.redis.next(call, p.node, p.t.r.protocol().Parallel), p.t.r.nodeNumber(p.node)}
-	for {
-		f, ok := p.t.find(here, ofCall)
-		if !ok {
-			break
-		}
-		switch f.Do {
-		case fault.Pause:
-			p.t.pause(f)
-			if err := p.t.process.Gate(ctx, r); err != nil {
-				return broken(ctx, err)
-			}
-		case fault.Crash:
-			p.t.crash()
-		case fault.LoseRequest:
-			return broken(ctx, reset("write"))
-		case fault.LoseReply:
-			loseReply = true
-		case fault.Delay:
-			r.delayed = true
-			return p.late(ctx, f.For, r, send)
-		case fault.LateCopy:
-			p.t.r.network.carry(ctx, f.For, p, call, send)
-			return broken(ctx, reset("read"))
-		}
-	}
-	cmd := p.send(ctx, false, send)
-	if loseReply {
-		return broken(ctx, reset("read"))
-	}
-	return cmd
 }
-
-// delayed is what the timer of a delayed request is called.
-const delayed = "delayed"
-
-// late lets the script reach Redis later. Where its caller gives it up before,
-// it is one more late copy.
-func (p *tap) late(ctx context.Context, d time.Duration, r request, send func(context.Context) *redis.Cmd) *redis.Cmd {
-	var cmd *redis.Cmd
-	p.t.delayed.Add(1)
-	arrives := p.t.process.Now().Add(d)
-	onItsWay := p.t.process.AfterFunc(d, delayed, func() {
-		defer p.t.delayed.Add(-1)
-		ctx := context.WithoutCancel(ctx)
-		if p.t.process.Gate(ctx, r) == nil {
-			cmd = p.send(ctx, false, send)
-		}
-	})
-	if err := onItsWay.Wait(ctx); err != nil {
-		if onItsWay.Stop() {
-			p.t.r.network.carry(ctx, arrives.Sub(p.t.process.Now()), p, r.call, send)
-			p.t.delayed.Add(-1)
-		}
-		return broken(ctx, err)
-	}
-	if cmd == nil {
-		return broken(ctx, reset("read"))
-	}
-	return cmd
-}
-
-func broken(ctx context.Context, err error) *redis.Cmd {
-	cmd := redis.NewCmd(ctx)
-	cmd.SetErr(err)
-	return cmd
-}
-
-// reset is the error of a connection that broke.
-func reset(op string) error { return &net.OpError{Op: op, Net: "tcp", Err: syscall.ECONNRESET} }

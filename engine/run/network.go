@@ -4,40 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/clock"
 	"relock/engine/lock/protocol"
 )
-
-// networkName is what the network's process is called on the virtual clock. No
-// thread can be called so.
-const networkName = "the network"
-
-// network is what carries the requests that their callers have given up. It
-// has a process of its own: what is under way neither pauses nor dies with the
-// thread that sent it.
-type network struct {
-	r       *Run
-	process clock.Process
-
-	mu     sync.Mutex
-	copies []*lateCopy // under way, in the order in which they were sent
-	sent   int
-}
-
-// lateCopy is a request that reaches Redis later.
-type lateCopy struct {
-	name   string // of its task on the clock
-	thread string
-	call   protocol.Call
-
-	timer  clock.Timer
-	cancel context.CancelFunc
-}
 
 // carry has Redis run a script of p's thread after d, whatever becomes of the
 // thread. A Redis that does not answer then, or has forgotten the script, runs
@@ -63,27 +35,6 @@ func (n *network) arrived(c *lateCopy) {
 	n.copies = slices.DeleteFunc(n.copies, func(o *lateCopy) bool { return o == c })
 	n.mu.Unlock()
 	n.r.rec.mayEnd()
-}
-
-// carries tells whether anything is under way.
-func (n *network) carries() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.copies) > 0
-}
-
-// copyOf is the late copy that a task of the network is, or nil of any other.
-func (n *network) copyOf(t clock.Task) *lateCopy {
-	if t.Process != networkName {
-		return nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	i := slices.IndexFunc(n.copies, func(c *lateCopy) bool { return c.name == t.Name })
-	if i < 0 {
-		return nil
-	}
-	return n.copies[i]
 }
 
 // end has nothing more arrive on the wall clock, and returns when Redis runs

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"relock/engine/phrase"
+	"relock/engine/scenario"
 )
 
 // Reason says why a move is refused.
@@ -131,4 +132,10 @@ func (r *Refusal) Says() phrase.Wording {
 	default:
 		return phrase.Say("that move cannot be made (%s)", string(r.Reason))
 	}
+}
+
+// Pointless is a fault that would change nothing now, and why.
+type Pointless struct {
+	Fault *scenario.Fault // shared: not to be changed
+	Why   Refusal
 }

@@ -83,19 +83,3 @@ func (r *resource) grants(seen trace.Resource) bool {
 		return true
 	}
 }
-
-// begin reads the run's resource, if there is one.
-func (t *thread) begin() (seen trace.Resource, any bool) {
-	if t.r.resource == nil {
-		return seen, false
-	}
-	seen = t.r.resource.read(t.spec.BuysFor(), t.tell)
-	return seen, t.r.resource.grants(seen)
-}
-
-// finish writes what the work came to.
-func (t *thread) finish(seen trace.Resource, token int64) {
-	if !t.dead.Load() {
-		t.r.resource.write(seen, token, t.tell)
-	}
-}

@@ -1,58 +1,32 @@
 // Package run plays a scenario: it spawns the virtual threads, lets each make
 // its business call with the real lock engine, strikes the faults, and writes
 // down what happened.
+//
+// Two machines play it: the files step_*.go on the virtual clock, where one
+// goroutine moves at a time, and the files live_*.go on the wall's. Neither
+// knows the other; what they share knows them only as machine and recorder.
 package run
 
 import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/hex"
-	"encoding/json"
-	"errors"
-	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
-	"relock/engine/check"
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
 	"relock/engine/lock/protocol"
-	"relock/engine/panics"
-	"relock/engine/phrase"
 	"relock/engine/scenario"
-	"relock/engine/store"
 	"relock/engine/trace"
 )
-
-// MaxEvents bounds a run: more rows than this teach nobody, and a page must
-// hold them all.
-const MaxEvents = 20_000
-
-// settleLimit is how long the end of a run may take to remove its keys from
-// an external Redis.
-const settleLimit = 3 * time.Second
-
-// Options say where and how a scenario is run.
-type Options struct {
-	// Wall runs on the wall clock instead of the virtual one.
-	Wall bool
-	// External is the Redis to run on, always on the wall clock; nil is an
-	// embedded one of the run's own.
-	External *store.External
-	// Steered is called, and must not block, when something that Controls
-	// tells has changed. Nil is allowed.
-	Steered func()
-	// ID is part of the run's key names on an external Redis.
-	ID string
-	// Turn is waited for before each script of a run on the wall clock and the
-	// embedded Redis: it costs this machine's time. Done is called after it. It
-	// fails with its context's cause. Nil is allowed.
-	Turn func(context.Context) (done func(), err error)
-}
 
 // Run is one playing of a scenario. Log and Header are safe for concurrent
 // use; Execute is called once.
@@ -64,12 +38,28 @@ type Run struct {
 
 	threads  []*thread
 	key      string // the lock's name in Redis
-	rec      recorder
+	machine  machine
+	rec      recorder // the machine's, once the run begins
 	network  network
-	guard    func(f func()) // on the wall clock: does f; its panic ends the run
-	resource *resource      // nil without one
-	playing  chan struct{}  // closed when the threads of a run on the wall clock have begun
-	finished chan struct{}  // closed when Execute returns
+	resource *resource     // nil without one
+	finished chan struct{} // closed when Execute returns
+}
+
+// machine plays the threads of a run: on the virtual clock, or on the wall's.
+type machine interface {
+	// execute plays the scenario to its end, like Run.Execute.
+	execute(ctx context.Context) error
+	// awaitGate holds a thread before its next call until it is let through. It
+	// waits outside of the call, whose own limits do not run meanwhile.
+	awaitGate(t *thread)
+	// hasAsked is called when a thread has had its first answer, or will have
+	// none: whoever starts after it need not wait any more.
+	hasAsked(t *thread)
+	// controls tells how each thread is steered.
+	controls() []Control
+	// steer does something to a thread, which is nil where there is none of that
+	// name. It fails with a *Refusal.
+	steer(name string, t *thread, a Action) error
 }
 
 // recorder writes down events. Its methods are called by the threads.
@@ -89,6 +79,11 @@ type recorder interface {
 	down(t *thread, node int) bool
 	// since is an instant of the clients' clocks, since the run began.
 	since(at time.Time) time.Duration
+	// guard does f; if it panics, it ends the run.
+	guard(f func())
+	// armed takes a fault that was struck by hand and waits for this place in a
+	// thread.
+	armed(t *thread, place string, wanted func(do string) bool) (scenario.Fault, bool)
 	// mayEnd is called when the run may be over: a thread hangs from now on, or
 	// nothing is under way any more.
 	mayEnd()
@@ -102,57 +97,8 @@ type sent struct {
 	late bool // nobody waits for its answer any more
 }
 
-func (r *Run) thread(name string) *thread {
-	for _, t := range r.threads {
-		if t.spec.Name == name {
-			return t
-		}
-	}
-	return nil
-}
-
-// New prepares a run. Nothing moves before Execute. It fails with
-// ErrFault, and when the scenario cannot be written down.
-func New(sc *scenario.Scenario, o Options) (*Run, error) {
-	if err := possible(sc, o); err != nil {
-		return nil, err
-	}
-	text, err := json.Marshal(sc)
-	if err != nil {
-		return nil, fmt.Errorf("run: scenario: %w", err)
-	}
-	r := &Run{sc: sc, o: o, log: &trace.Log{}, key: sc.Lock.Key, resource: newResource(sc.Resource), playing: make(chan struct{}), finished: make(chan struct{})}
-	r.header = trace.Header{
-		Relock: trace.Version, Scenario: text, Seed: sc.Seed,
-		Store: trace.StoreEmbedded, Clock: trace.ClockVirtual, Owners: map[string]string{},
-	}
-	if o.Wall || o.External != nil {
-		r.header.Clock = trace.ClockWall
-	}
-	if o.External != nil {
-		r.header.Store = trace.StoreExternal
-		r.key = "relock:{" + o.ID + "}:" + sc.Lock.Key
-	}
-	for _, spec := range sc.Threads {
-		t := &thread{r: r, spec: spec, asked: make(chan struct{}), random: source(sc.Seed, spec.Name, "work")}
-		t.struck = make([]atomic.Bool, len(sc.Faults))
-		t.next = lock.Call{Name: lock.CallLock, Level: 1, Attempt: 1}
-		t.owner = r.newOwner(spec.Name)
-		r.header.Owners[string(t.owner)] = spec.Name
-		r.threads = append(r.threads, t)
-	}
-	return r, nil
-}
-
-// newOwner is random, except in a virtual run, which must repeat.
-func (r *Run) newOwner(name string) lock.Owner {
-	if r.header.Clock == trace.ClockWall {
-		return lock.NewOwner()
-	}
-	var id [16]byte
-	_, _ = rand.NewChaCha8(digest(r.sc.Seed, name, "owner")).Read(id[:]) // never fails
-	return lock.Owner(hex.EncodeToString(id[:]))
-}
+// forever is longer than any run.
+const forever time.Duration = math.MaxInt64 / 2
 
 // source gives each thread and purpose a stream of its own, so that another
 // order of threads draws the same numbers.
@@ -165,8 +111,23 @@ func digest(seed uint64, name, purpose string) [32]byte {
 	return sha256.Sum256(append(b, purpose+"/"+name...))
 }
 
+func (r *Run) thread(name string) *thread {
+	for _, t := range r.threads {
+		if t.spec.Name == name {
+			return t
+		}
+	}
+	return nil
+}
+
 // Header is the first line of the run's trace.
 func (r *Run) Header() trace.Header { return r.header }
+
+// Scenario is what is run.
+func (r *Run) Scenario() *scenario.Scenario { return r.sc }
+
+// Log is where the run's events arrive. It is closed when the run has ended.
+func (r *Run) Log() *trace.Log { return r.log }
 
 // keys are those that the run may leave in Redis.
 func (r *Run) keys() []string {
@@ -175,163 +136,203 @@ func (r *Run) keys() []string {
 
 func (r *Run) protocol() lock.Protocol { return exhibit.Named(r.sc.Lock.Protocol) }
 
-// protocolOf is what the locker of t runs: a lock in memory is its process'.
-func (r *Run) protocolOf(t *thread, memories map[string]*exhibit.Memory) lock.Protocol {
-	if r.protocol().Guard == protocol.InProcess {
-		return exhibit.SpinIn(memories[t.spec.Process])
+// nodeNumber is a node's number in the trace, 0 where there is only one.
+func (r *Run) nodeNumber(node int) int {
+	if r.sc.Lock.Nodes == 1 {
+		return 0
 	}
-	return r.protocol()
+	return node + 1
 }
 
-// Scenario is what is run.
-func (r *Run) Scenario() *scenario.Scenario { return r.sc }
-
-// Log is where the run's events arrive. It is closed when the run has ended.
-func (r *Run) Log() *trace.Log { return r.log }
-
-// ErrLimit is returned by Execute when a run grew beyond MaxEvents.
-var ErrLimit = phrase.New("the run reached its limit of %d events", MaxEvents)
-
-// ErrMistake ends the trace of a run in which this program panicked.
-var ErrMistake = phrase.New("a mistake in this program ended the run")
-
-// Execute plays the scenario to its end, or until ctx has ended; the log's
-// last event is the run's own end either way. It fails with ErrLimit, with
-// ErrDiverged, with ctx's cause, or with Redis' error. A panic in any of the
-// run's goroutines ends it too: then it fails with a *panics.Error.
-func (r *Run) Execute(ctx context.Context) error {
-	defer close(r.finished)
-	defer r.log.Close()
-	err := panics.Catch(func() error {
-		if r.header.Clock == trace.ClockVirtual {
-			return r.executeVirtual(ctx)
+// commands are the events of a script's record. Names of keys are given as
+// the scenario has them.
+func (r *Run) commands(s sent) []trace.Event {
+	events := make([]trace.Event, 0, len(s.rec.Entries))
+	for _, e := range s.rec.Entries {
+		args := slices.Clone(e.Args)
+		for i, a := range args {
+			args[i] = strings.ReplaceAll(a, r.key, r.sc.Lock.Key)
 		}
-		return r.executeWall(ctx)
-	})
-	r.seeEnded(err)
-	return err
+		events = append(events, trace.Event{Key: e.Key, Body: trace.Command{
+			Call: s.call.Name, Attempt: s.call.Attempt, Level: s.call.Level,
+			Script: s.rec.Script, Line: e.Line, Args: args, Reply: e.Reply, Error: e.Err, Node: r.nodeNumber(s.node),
+			GivesBack: s.call.GivesBack, Late: s.late, Number: s.call.Number,
+		}})
+	}
+	return events
 }
 
-// seeEnded adds the run's end to its log where something kept it from being
-// written.
-func (r *Run) seeEnded(err error) {
-	events, closed := r.log.Since(r.log.Len() - 1)
-	last := trace.Event{Key: trace.Absent()}
-	if len(events) > 0 {
-		last = events[0]
+func (r *Run) alive() []string {
+	names := []string{}
+	for _, t := range r.threads {
+		if t.alive() {
+			names = append(names, t.spec.Name)
+		}
 	}
-	if _, ok := last.Body.(trace.End); closed || ok && last.Thread == "" {
-		return
-	}
-	last.Step++
-	last.Thread, last.Body = "", ended(err)
-	r.log.Append(last)
+	return names
 }
 
-// outfit gives every thread its process, its way to Redis and its locker.
-func (r *Run) outfit(ctx context.Context, client func(node int) journal.Scripter, messenger lock.Messenger, process func(name string) clock.Process) error {
-	scripts := make([]journal.Script, 0, 3)
-	for _, s := range r.protocol().Scripts {
-		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
-	}
-	r.network.r, r.network.process = r, process(networkName)
-	memories := map[string]*exhibit.Memory{}
-	for i, t := range r.threads {
-		if memories[t.spec.Process] == nil {
-			memories[t.spec.Process] = &exhibit.Memory{}
+// stuck tells whether threads are left and all of them hang for ever.
+func (r *Run) stuck() bool {
+	left := 0
+	for _, t := range r.threads {
+		if t.alive() && !t.stalls.Load() {
+			return false
 		}
-		t.process = process(t.spec.Name)
-		t.redis = &wire{sent: map[string]count{}}
-		for n := range r.sc.Lock.Nodes {
-			p := &tap{t: t, node: n}
-			p.journal = journal.New(func() journal.Scripter { return client(n) }, scripts, p.note)
-			t.redis.taps = append(t.redis.taps, p)
-			if i > 0 {
-				continue
-			}
-			if err := p.journal.Load(ctx); err != nil {
-				return fmt.Errorf("run: load scripts: %w", err)
-			}
-		}
-		o := lock.Options{
-			Messenger: losing{messenger, t}, Inbox: r.key + ":inbox:" + t.spec.Name,
-			Protocol: r.protocolOf(t, memories), ID: t.spec.Name,
-			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
-			Retries: retries(t.spec.Retry), Interval: t.spec.Retry.Interval,
-			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
-			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
-			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting},
-		}
-		if o.Renew == 0 {
-			o.Renew = lock.NoWatchdog
-		}
-		for _, p := range t.redis.taps[1:] {
-			o.Nodes = append(o.Nodes, p)
-		}
-		locker, err := lock.New(t.redis.taps[0], o)
-		if err != nil {
-			return fmt.Errorf("run: %w", err)
-		}
-		t.locker = locker
-	}
-	return nil
-}
-
-// checked appends an event, and after it the rules that it breaks.
-type checked struct {
-	log      *trace.Log
-	checker  *check.Checker
-	believed beliefs
-	atLimit  bool
-
-	standstill standstill
-}
-
-func (r *Run) newChecked() checked {
-	return checked{log: r.log, checker: check.New(r.header.Owners, protocol.InRedis), believed: newBeliefs()}
-}
-
-func (c *checked) append(e trace.Event) {
-	if c.log.Len() >= MaxEvents {
-		if _, last := e.Body.(trace.End); !last || e.Thread != "" {
-			c.atLimit = true
-			return
+		if t.alive() {
+			left++
 		}
 	}
-	e.Belief, e.Leaving = c.believed.after(e.Thread, e.Body)
-	e = c.log.Append(e)
-	c.standstill.follow(e)
-	for _, found := range c.checker.Observe(e) {
-		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: found.Violation, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving})
+	return left > 0
+}
+
+// anyDelayed tells whether a request is on its way that will arrive.
+func (r *Run) anyDelayed() bool {
+	return slices.ContainsFunc(r.threads, func(t *thread) bool { return !t.dead.Load() && t.delayed.Load() > 0 })
+}
+
+// thread is a virtual thread: a client process with one business call.
+type thread struct {
+	r       *Run
+	spec    scenario.Thread
+	owner   lock.Owner
+	random  *rand.Rand
+	process clock.Process
+	redis   *wire
+	locker  *lock.Locker
+	ended   atomic.Bool
+
+	round  atomic.Int64
+	struck []atomic.Bool // by the scenario's faults
+	stalls atomic.Bool   // its business code hangs for ever
+	dead   atomic.Bool   // crashed, or the run is over
+
+	delayed atomic.Int64 // requests that are on their way, and arrive unless it dies
+
+	// For whoever chooses or steers.
+	next    lock.Call    // what it asks of Redis next
+	working bool         // it is at work, or stands still in it
+	handed  atomic.Bool  // it was sent the lock, and has not asked since
+	result  atomic.Value // the trace.Result, once it has ended
+}
+
+func (t *thread) alive() bool { return !t.ended.Load() }
+
+// tell notes what happened in the thread. What still runs in a dead one (its
+// deferred functions) happened to nobody.
+func (t *thread) tell(body trace.Body) {
+	if !t.dead.Load() {
+		t.r.rec.local(t.spec.Name, body)
 	}
 }
 
-// because is err, or what has ended ctx where that has ended: a client that is
-// given a deadline calls it a timeout of its own, and may do so a moment before
-// the context knows.
-func because(ctx context.Context, err error) error {
-	if err == nil || errors.As(err, new(*panics.Error)) {
-		return err
+// unlocks notes that the thread has called an unlock, before anything can hold
+// up the call. What a dead thread's deferred functions call, nobody does.
+func (t *thread) unlocks(u unlock) (returned func()) {
+	if t.dead.Load() {
+		return func() {}
 	}
-	if deadline, ok := ctx.Deadline(); ok && !time.Now().Before(deadline) {
-		<-ctx.Done()
-	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return err
+	return t.r.rec.unlocks(t.spec.Name, u)
 }
 
-// ended is the run's last event for what stopped it.
-func ended(err error) trace.End {
-	switch {
-	case err == nil:
-		return trace.End{Result: trace.Done}
-	case errors.As(err, new(*panics.Error)):
-		return trace.End{Result: trace.Failed, Error: ErrMistake.Error()}
-	case errors.Is(err, context.Canceled):
-		return trace.End{Result: trace.Failed, Error: "stopped"}
-	default:
-		return trace.End{Result: trace.Failed, Error: err.Error()}
+// wire is all of a thread's ways to Redis, one for each node.
+type wire struct {
+	taps []*tap
+
+	mu   sync.Mutex
+	sent map[string]count // by name of call
+}
+
+// count is how many commands of a call were sent, to each node.
+type count struct {
+	call lock.Call
+	to   map[int]int
+}
+
+// next is the place of a command to a node in its call, from 1. Where all nodes
+// are asked at once, the nth is the one to node n, whichever goes first: the
+// next round begins after the last node.
+func (w *wire) next(call lock.Call, node int, parallel bool) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	c := w.sent[call.Name]
+	if c.call != call {
+		c = count{call, map[int]int{}}
+		w.sent[call.Name] = c
 	}
+	c.to[node]++
+	if parallel {
+		return (c.to[node]-1)*len(w.taps) + node + 1
+	}
+	all := 0
+	for _, n := range c.to {
+		all += n
+	}
+	return all
+}
+
+// answered lets the commands of the next call be counted from its beginning,
+// also where it is the same: in another round, or the next renewal.
+func (w *wire) answered(call lock.Call) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.sent, call.Name)
+	if call.Name == lock.CallLock && call.Level == 1 {
+		clear(w.sent) // a renewal that was cut off is of the hold before
+	}
+}
+
+// tap is a thread's way to Redis: it passes the gate of its process, and
+// notes what the scripts tell.
+type tap struct {
+	t       *thread
+	node    int // from 0
+	journal *journal.Client
+}
+
+// networkName is what the network's process is called on the virtual clock. No
+// thread can be called so.
+const networkName = "the network"
+
+// network is what carries the requests that their callers have given up. It
+// has a process of its own: what is under way neither pauses nor dies with the
+// thread that sent it.
+type network struct {
+	r       *Run
+	process clock.Process
+
+	mu     sync.Mutex
+	copies []*lateCopy // under way, in the order in which they were sent
+	sent   int
+}
+
+// lateCopy is a request that reaches Redis later.
+type lateCopy struct {
+	name   string // of its task on the clock
+	thread string
+	call   protocol.Call
+
+	timer  clock.Timer
+	cancel context.CancelFunc
+}
+
+// carries tells whether anything is under way.
+func (n *network) carries() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.copies) > 0
+}
+
+// copyOf is the late copy that a task of the network is, or nil of any other.
+func (n *network) copyOf(t clock.Task) *lateCopy {
+	if t.Process != networkName {
+		return nil
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	i := slices.IndexFunc(n.copies, func(c *lateCopy) bool { return c.name == t.Name })
+	if i < 0 {
+		return nil
+	}
+	return n.copies[i]
 }

@@ -6,23 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"relock/engine/fault"
 	"relock/engine/lock"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
-
-// retries is what the lock engine calls a thread's retries.
-func retries(r scenario.Retry) int {
-	switch r.Times {
-	case 0:
-		return lock.NoRetry
-	case scenario.Unlimited:
-		return 0 // until it has the lock
-	default:
-		return r.Times
-	}
-}
 
 // standstill follows a run's events, and counts how often each thread was
 // refused the lock since anything last changed. An attempt that is refused only
@@ -92,39 +80,8 @@ func (r *Run) inVain(s *standstill) []string {
 	return names
 }
 
-// inVain is Run.inVain where nothing is to come: no fault, no move of a
-// schedule, no expiry, no timer.
-func (s *Stepper) inVain() []string {
-	names := s.r.inVain(&s.standstill)
-	if names == nil || s.ahead > 0 || len(s.faults) > 0 || slices.ContainsFunc(s.nodes, func(n *node) bool { return n.HasExpiry() }) {
-		return nil
-	}
-	for _, task := range slices.Concat(s.ready, s.clock.Pending()) {
-		if !task.Business {
-			return nil
-		}
-		if slices.ContainsFunc(s.r.thread(task.Process).armed, func(f scenario.Fault) bool { return momentOf(f) == fault.AtLock }) {
-			return nil
-		}
-	}
-	return names
-}
-
-// inVain is Run.inVain where nothing is to come: no watchdog that renews, no
-// request on its way, no expiry. The caller holds mu.
-func (w *wall) inVain() []string {
-	renews := w.r.protocol().HasWatchdog() && w.r.sc.Lock.Watchdog > 0
-	inRedis := w.r.protocol().Commands(lock.CallLock, 1) > 0
-	if renews || w.r.anyDelayed() || !w.order.Idle() || inRedis && (!w.key.Exists() || w.key.PTTL != trace.NoExpiry) {
-		return nil
-	}
-	return w.r.inVain(&w.out.standstill)
-}
-
-// anyDelayed tells whether a request is on its way that will arrive.
-func (r *Run) anyDelayed() bool {
-	return slices.ContainsFunc(r.threads, func(t *thread) bool { return !t.dead.Load() && t.delayed.Load() > 0 })
-}
+// ErrLimit is returned by Execute when a run grew beyond MaxEvents.
+var ErrLimit = phrase.New("the run reached its limit of %d events", MaxEvents)
 
 // limit is the ErrLimit of a run, with those who would still have asked.
 func (r *Run) limit() error {

@@ -77,7 +77,7 @@ func (s *Stepper) Options() []Option {
 				background = append(background, o)
 			}
 		}
-		business.Armed = slices.Clone(t.armed)
+		business.Armed = slices.Clone(s.waiting[t])
 		list = append(append(list, business), background...)
 	}
 	for i, task := range s.ready {

@@ -28,12 +28,6 @@ func (s *Stepper) Refuses(ctx context.Context, f scenario.Fault) error {
 	return nil
 }
 
-// Pointless is a fault that would change nothing now, and why.
-type Pointless struct {
-	Fault *scenario.Fault // shared: not to be changed
-	Why   Refusal
-}
-
 // Pointless lists those of scenario.Strikes that would change nothing now: what
 // Refuses refuses, and also what Apply takes though nothing will come of it: a
 // moment that cannot come any more, a loss of data where there are none. A
@@ -105,7 +99,7 @@ func (s *Stepper) strikeByHand(ctx context.Context, f scenario.Fault) error {
 		t.tell(described(f))
 		t.fall()
 	default:
-		t.armed = append(t.armed, f)
+		s.waiting[t] = append(s.waiting[t], f)
 	}
 	return s.settle(ctx)
 }
@@ -174,7 +168,7 @@ func (s *Stepper) refusalOfRedis(f scenario.Fault, scripts bool) *Refusal {
 // lags tells whether a replica that lacks so many writes would differ from the
 // node. Who listens for messages, listens at the node.
 func (s *Stepper) lags(n *node, behind int) bool {
-	return behind > 0 && n.HasWrites() || len(s.post.boxes) > 0
+	return behind > 0 && n.HasWrites() || len(s.mail.boxes) > 0
 }
 
 // losesNothing refuses a fault that is about the loss of data where there are
@@ -203,7 +197,7 @@ func (s *Stepper) refusalOfThread(t *thread, f scenario.Fault) *Refusal {
 	case f.At == fault.AtRenew && t.r.sc.Lock.Watchdog == 0:
 		return refuse(NoWatchdog, 0)
 	}
-	for _, armed := range t.armed {
+	for _, armed := range s.waiting[t] {
 		if armed.Do == f.Do && armed.At == f.At {
 			return refuse(IsArmed, 0)
 		}

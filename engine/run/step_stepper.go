@@ -1,7 +1,6 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,15 +13,11 @@ import (
 	"relock/engine/journal"
 	"relock/engine/panics"
 	"relock/engine/pause"
-	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/sched"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
-
-// ErrDiverged is returned where a schedule does not fit what can move.
-var ErrDiverged = errors.New("the schedule does not fit the scenario")
 
 // Stepper plays a run on the virtual clock, move by move: one goroutine moves
 // at a time, and all that happens is a function of scenario, seed and moves.
@@ -45,10 +40,11 @@ type Stepper struct {
 	step     int
 	newSlice bool // the next event begins a row of its own
 	nodes    []*node
-	post     *post
+	mail     *mailbox
 
-	strikes   []scenario.Fault // that can be struck by hand
-	pointless []Pointless      // of them, when last asked
+	strikes   []scenario.Fault             // that can be struck by hand
+	pointless []Pointless                  // of them, when last asked
+	waiting   map[*thread][]scenario.Fault // struck by hand, and still to come
 }
 
 // node is one of the Redises that the run talks to.
@@ -60,44 +56,8 @@ type node struct {
 	cut   map[string]bool // the threads that alone it does not answer
 }
 
-// Begin starts the run on the virtual clock and lets nothing move yet. Close
-// ends it; nobody else may use the run meanwhile. It fails with ErrVirtual, with
-// Redis' error, or with a *panics.Error.
-//
-// The Stepper's methods panic with a *panics.Error where one of the run's
-// threads has: then only Close may be called.
-func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
-	if r.header.Clock != trace.ClockVirtual {
-		return nil, ErrVirtual
-	}
-	s := &Stepper{
-		checked: r.newChecked(), r: r, clock: clock.NewVirtual(), idle: forever, end: forever,
-		faults: r.timedFaults(), policy: sched.InOrder{}, strikes: strikes(r.sc),
-	}
-	if r.sc.Policy == scenario.PolicyRandom {
-		s.policy = sched.Random(r.sc.Seed)
-	}
-	for range r.sc.Lock.Nodes {
-		s.nodes = append(s.nodes, &node{Embedded: store.NewEmbedded(clock.Epoch), cut: map[string]bool{}})
-	}
-	r.rec = s
-	client := func(node int) journal.Scripter { return s.nodes[node].Client() }
-	s.post = &post{s: s, boxes: map[string]box{}}
-	if err := because(ctx, panics.Catch(func() error { return r.outfit(ctx, client, s.post, s.clock.Process) })); err != nil {
-		return nil, errors.Join(err, s.closeNodes())
-	}
-	for _, t := range r.threads {
-		t.process.Go(t.spec.Start, t.main)
-	}
-	if err := because(ctx, panics.Catch(func() error { return s.settle(ctx) })); err != nil {
-		s.Close(err)
-		return nil, err
-	}
-	return s, nil
-}
-
-// ErrVirtual is returned by Begin for a run on the wall clock.
-var ErrVirtual = errors.New("only a run on the virtual clock can be stepped")
+// Over tells whether the run has ended.
+func (s *Stepper) Over() bool { return s.over }
 
 // Close ends the run, for the reason that err says, and closes its log, also
 // where it panics. Closing twice is harmless.
@@ -123,9 +83,6 @@ func (s *Stepper) closeNodes() error {
 	return errors.Join(errs...)
 }
 
-// node is the one that a fault happens to.
-func (s *Stepper) node(f scenario.Fault) *node { return s.nodes[max(f.Node-1, 0)] }
-
 // finish writes the last event, once.
 func (s *Stepper) finish(err error) {
 	func() {
@@ -140,103 +97,13 @@ func (s *Stepper) finish(err error) {
 	s.emit("", ended(err))
 }
 
-// Over tells whether the run has ended.
-func (s *Stepper) Over() bool { return s.over }
-
-// executeVirtual plays the scenario's schedule, and then what its policy
-// chooses.
-func (r *Run) executeVirtual(ctx context.Context) error {
-	if err := pause.Here(ctx); err != nil {
-		return err //nolint:wrapcheck // ctx's cause
+// stop ends the run with what it broke last.
+func (s *Stepper) stop(broken ...check.Finding) {
+	for _, one := range broken {
+		s.newSlice = true
+		s.emit("", one.Violation)
 	}
-	s, err := r.Begin(ctx)
-	if err != nil {
-		return err
-	}
-	err = because(ctx, panics.Catch(func() error { return s.play(ctx) }))
-	s.Close(err)
-	return err
-}
-
-func (s *Stepper) play(ctx context.Context) error {
-	if err := s.Replay(ctx, s.r.sc.Schedule, func(scenario.Move) error { return nil }); err != nil {
-		return err
-	}
-	for !s.over {
-		if err := s.choose(ctx, s.chosen); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Replay makes the moves of a schedule; made is called after each of them. It
-// fails with ErrDiverged, like Apply, or with the error of made.
-func (s *Stepper) Replay(ctx context.Context, moves []scenario.Move, made func(scenario.Move) error) error {
-	defer func() { s.ahead = 0 }()
-	for i, m := range moves {
-		s.ahead = len(moves) - i - 1
-		if err := s.Apply(ctx, m); err != nil {
-			return Diverged(i+1, err)
-		}
-		if err := made(m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Diverged is the error of a schedule whose nth decision, from 1, was refused;
-// other errors it leaves as they are.
-func Diverged(n int, err error) error {
-	var refused *Refusal
-	if errors.As(err, &refused) {
-		return &Divergence{Decision: n, Why: refused}
-	}
-	return err
-}
-
-// Divergence is the ErrDiverged of one decision.
-type Divergence struct {
-	Decision int // from 1
-	Why      *Refusal
-}
-
-// Says implements [phrase.Speaker].
-func (d *Divergence) Says() phrase.Wording {
-	return phrase.Say("the moves do not fit the scenario at decision %d: %s", d.Decision, d.Why.Says())
-}
-
-// Error says at which decision they parted, and why.
-func (d *Divergence) Error() string {
-	return fmt.Sprintf("%v: decision %d: %v", ErrDiverged, d.Decision, d.Why)
-}
-
-// Unwrap is ErrDiverged and the refusal.
-func (d *Divergence) Unwrap() []error { return []error{ErrDiverged, d.Why} }
-
-// killAll ends what is left of the threads when the run is over.
-func (r *Run) killAll() {
-	for _, t := range r.threads {
-		t.die()
-		t.hasAsked() // one that died before it asked holds up nobody
-	}
-}
-
-// Apply makes a move. It fails with a *Refusal, and then nothing has changed
-// but that time may have passed; with ErrLimit, with ctx's cause, or with
-// Redis' error.
-func (s *Stepper) Apply(ctx context.Context, m scenario.Move) error {
-	switch {
-	case s.over:
-		return &Refusal{Reason: IsOver}
-	case m.Fault != nil:
-		return s.strikeByHand(ctx, *m.Fault)
-	case m.Until > 0:
-		return s.wait(ctx, m.Until)
-	default:
-		return s.choose(ctx, func() (int, error) { return s.among(m.Choice) })
-	}
+	s.finish(nil)
 }
 
 // among is a choice that can be made, or a *Refusal.
@@ -353,25 +220,22 @@ func (s *Stepper) nothingComes() bool {
 	return len(s.ready) == 0 && !more && len(s.faults) == 0 && len(s.r.alive()) > 0
 }
 
-// stop ends the run with what it broke last.
-func (s *Stepper) stop(broken ...check.Finding) {
-	for _, one := range broken {
-		s.newSlice = true
-		s.emit("", one.Violation)
+// inVain is Run.inVain where nothing is to come: no fault, no move of a
+// schedule, no expiry, no timer.
+func (s *Stepper) inVain() []string {
+	names := s.r.inVain(&s.standstill)
+	if names == nil || s.ahead > 0 || len(s.faults) > 0 || slices.ContainsFunc(s.nodes, func(n *node) bool { return n.HasExpiry() }) {
+		return nil
 	}
-	s.finish(nil)
-}
-
-// timedFaults are the faults of Redis itself, in the order of their times.
-func (r *Run) timedFaults() []scenario.Fault {
-	var timed []scenario.Fault
-	for _, f := range r.sc.Faults {
-		if f.Timed {
-			timed = append(timed, f)
+	for _, task := range slices.Concat(s.ready, s.clock.Pending()) {
+		if !task.Business {
+			return nil
+		}
+		if slices.ContainsFunc(s.waiting[s.r.thread(task.Process)], func(f scenario.Fault) bool { return momentOf(f) == fault.AtLock }) {
+			return nil
 		}
 	}
-	slices.SortStableFunc(timed, func(a, b scenario.Fault) int { return cmp.Compare(a.Time, b.Time) })
-	return timed
+	return names
 }
 
 // strike does to Redis what the fault says, and tells of it.
@@ -411,6 +275,39 @@ func (s *Stepper) strike(ctx context.Context, f scenario.Fault) error {
 	return nil
 }
 
+// advance moves the clock to at, or to the expiry of the key if that is
+// earlier.
+func (s *Stepper) advance(at time.Duration) {
+	before := s.states()
+	if expiry, ok := s.expiry(); ok {
+		at = min(at, expiry)
+	}
+	s.clock.Advance(at)
+	for i, n := range s.nodes {
+		n.SetTime(n.timeAt(at))
+		if before[i].Exists() && !n.Key(s.r.key).Exists() {
+			before[i].PTTL = 0
+			s.newSlice = true
+			s.emit("", trace.Expired{Was: before[i], Node: s.r.nodeNumber(i)})
+		}
+	}
+}
+
+// expiry is the next instant at which a node will drop the key.
+func (s *Stepper) expiry() (time.Duration, bool) {
+	soonest, found := forever, false
+	for _, key := range s.states() {
+		if key.PTTL > 0 {
+			at := s.clock.Now().Truncate(time.Millisecond) + time.Duration(key.PTTL)*time.Millisecond
+			soonest, found = min(soonest, at), true
+		}
+	}
+	return soonest, found
+}
+
+// node is the one that a fault happens to.
+func (s *Stepper) node(f scenario.Fault) *node { return s.nodes[max(f.Node-1, 0)] }
+
 // timeAt is what the node's clock shows when the clients' shows at.
 func (n *node) timeAt(at time.Duration) time.Time { return clock.Epoch.Add(at + n.ahead) }
 
@@ -436,73 +333,18 @@ func (s *Stepper) key() trace.KeyState {
 	return trace.Majority(s.states())
 }
 
-func (s *Stepper) down(t *thread, node int) bool {
-	n := s.nodes[node]
-	return n.down || n.cut[t.spec.Name]
-}
-
-func (s *Stepper) since(at time.Time) time.Duration { return at.Sub(clock.Epoch) }
-
-func (s *Stepper) mayEnd() {}
-
-// stuck tells whether threads are left and all of them hang for ever.
-func (r *Run) stuck() bool {
-	left := 0
-	for _, t := range r.threads {
-		if t.alive() && !t.stalls.Load() {
-			return false
-		}
-		if t.alive() {
-			left++
-		}
-	}
-	return left > 0
-}
-
-func (t *thread) alive() bool { return !t.ended.Load() }
-
-func (r *Run) alive() []string {
-	names := []string{}
-	for _, t := range r.threads {
-		if t.alive() {
-			names = append(names, t.spec.Name)
-		}
-	}
-	return names
-}
-
-// expiry is the next instant at which a node will drop the key.
-func (s *Stepper) expiry() (time.Duration, bool) {
-	soonest, found := forever, false
-	for _, key := range s.states() {
-		if key.PTTL > 0 {
-			at := s.clock.Now().Truncate(time.Millisecond) + time.Duration(key.PTTL)*time.Millisecond
-			soonest, found = min(soonest, at), true
-		}
-	}
-	return soonest, found
-}
-
-// advance moves the clock to at, or to the expiry of the key if that is
-// earlier.
-func (s *Stepper) advance(at time.Duration) {
-	before := s.states()
-	if expiry, ok := s.expiry(); ok {
-		at = min(at, expiry)
-	}
-	s.clock.Advance(at)
-	for i, n := range s.nodes {
-		n.SetTime(n.timeAt(at))
-		if before[i].Exists() && !n.Key(s.r.key).Exists() {
-			before[i].PTTL = 0
-			s.newSlice = true
-			s.emit("", trace.Expired{Was: before[i], Node: s.r.nodeNumber(i)})
-		}
-	}
-}
-
 func (s *Stepper) emit(thread string, body trace.Body) {
 	s.put(trace.Event{Thread: thread, Body: body, Key: s.key()})
+}
+
+func (s *Stepper) put(e trace.Event) {
+	if s.newSlice {
+		s.step++
+		s.newSlice = false
+	}
+	s.place(&e)
+	e.Step, e.At = s.step, trace.MillisOf(s.clock.Now())
+	s.append(e)
 }
 
 // place gives an event the nodes' states, where there are several: a command
@@ -517,18 +359,6 @@ func (s *Stepper) place(e *trace.Event) {
 	}
 	e.Key = trace.Majority(e.Nodes)
 }
-
-func (s *Stepper) put(e trace.Event) {
-	if s.newSlice {
-		s.step++
-		s.newSlice = false
-	}
-	s.place(&e)
-	e.Step, e.At = s.step, trace.MillisOf(s.clock.Now())
-	s.append(e)
-}
-
-func (s *Stepper) doubt(error) {}
 
 func (s *Stepper) local(thread string, body trace.Body) { s.emit(thread, body) }
 
@@ -546,7 +376,7 @@ func (s *Stepper) sending() func(*thread, []sent) {
 				s.put(e)
 			}
 		}
-		s.post.deliver(records)
+		s.mail.deliver(records)
 	}
 }
 
@@ -559,4 +389,27 @@ func writes(s sent) [][]string {
 		}
 	}
 	return out
+}
+
+func (s *Stepper) down(t *thread, node int) bool {
+	n := s.nodes[node]
+	return n.down || n.cut[t.spec.Name]
+}
+
+func (s *Stepper) since(at time.Time) time.Duration { return at.Sub(clock.Epoch) }
+
+func (s *Stepper) mayEnd() {}
+
+func (s *Stepper) doubt(error) {}
+
+func (s *Stepper) guard(f func()) { f() } // who moves the threads hears of their panics
+
+func (s *Stepper) armed(t *thread, place string, wanted func(string) bool) (scenario.Fault, bool) {
+	for i, f := range s.waiting[t] {
+		if momentOf(f) == place && wanted(f.Do) {
+			s.waiting[t] = slices.Delete(s.waiting[t], i, i+1)
+			return f, true
+		}
+	}
+	return scenario.Fault{}, false
 }

@@ -1,0 +1,36 @@
+package run
+
+import (
+	"relock/engine/check"
+	"relock/engine/lock/protocol"
+	"relock/engine/trace"
+)
+
+// checked appends an event, and after it the rules that it breaks.
+type checked struct {
+	log      *trace.Log
+	checker  *check.Checker
+	believed beliefs
+	atLimit  bool
+
+	standstill standstill
+}
+
+func (r *Run) newChecked() checked {
+	return checked{log: r.log, checker: check.New(r.header.Owners, protocol.InRedis), believed: newBeliefs()}
+}
+
+func (c *checked) append(e trace.Event) {
+	if c.log.Len() >= MaxEvents {
+		if _, last := e.Body.(trace.End); !last || e.Thread != "" {
+			c.atLimit = true
+			return
+		}
+	}
+	e.Belief, e.Leaving = c.believed.after(e.Thread, e.Body)
+	e = c.log.Append(e)
+	c.standstill.follow(e)
+	for _, found := range c.checker.Observe(e) {
+		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: found.Violation, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving})
+	}
+}

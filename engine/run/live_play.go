@@ -1,0 +1,267 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"relock/engine/clock"
+	"relock/engine/lock"
+	"relock/engine/panics"
+	"relock/engine/run/order"
+	"relock/engine/store"
+	"relock/engine/trace"
+)
+
+// keptAtMost is how long a key without a lease can stay on a Redis that is not
+// the run's own, if the run is killed: longer than any run takes.
+const keptAtMost = 24 * time.Hour
+
+// settleLimit is how long the end of a run may take to remove its keys from
+// an external Redis.
+const settleLimit = 3 * time.Second
+
+func (w *wall) execute(ctx context.Context) error {
+	r := w.r
+	if r.o.External != nil {
+		w.client = r.o.External.Client()
+		defer w.cleanUp(ctx)
+	} else {
+		e := store.NewEmbedded(time.Time{})
+		defer func() { _ = e.Close() }()
+		w.client, w.turn = e.Client(), r.o.Turn
+	}
+	r.rec = w
+	ctx, end := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	processes := clock.NewWall(func(p *panics.Error) { end(p) })
+	w.guarding = processes.Guard
+	watching.Go(func() { w.guard(func() { w.watchRedis(ctx, end) }) })
+	defer watching.Wait()
+	defer end(nil)
+	err := w.calibrate(ctx)
+	if err == nil {
+		err = w.bound(ctx)
+	}
+	if err == nil {
+		err = r.wireUp(ctx, w.scripter(ctx), lock.PubSub(w.client), w.processOf(processes))
+	}
+	if err == nil {
+		err = panics.Catch(func() error { return w.play(ctx, processes) })
+		r.killAll() // the watchdog, too, of a hold that was never left
+		r.network.end()
+		processes.Wait()
+	}
+	err = because(ctx, err)
+	if errors.As(context.Cause(ctx), new(*panics.Error)) {
+		err = context.Cause(ctx) // whatever else it led to
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.release(true)
+	w.put(w.now(), "", ended(err), true)
+	return err
+}
+
+// processOf gives each thread a process by which it can be steered.
+func (w *wall) processOf(processes *clock.Wall) func(name string) clock.Process {
+	return func(name string) clock.Process {
+		live := processes.Process()
+		if t := w.r.thread(name); t != nil {
+			w.handles[t].live = live
+		}
+		return live
+	}
+}
+
+// cleanUp leaves nothing behind on a Redis that is not the run's own.
+func (w *wall) cleanUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleLimit)
+	defer cancel()
+	for _, key := range w.r.keys() {
+		_ = w.client.Del(ctx, key).Err() // its expiry removes what this cannot
+	}
+}
+
+// bound gives an expiry to what of a run has none by itself.
+func (w *wall) bound(ctx context.Context) error {
+	if w.r.o.External == nil || w.r.protocol().Token == nil {
+		return nil
+	}
+	if err := w.client.Set(ctx, w.r.protocol().Token(w.r.key), 0, keptAtMost).Err(); err != nil {
+		return fmt.Errorf("run: prepare the tokens: %w", err)
+	}
+	return nil
+}
+
+// calibrate sets Redis' clock against the client's.
+func (w *wall) calibrate(ctx context.Context) error {
+	before := time.Now()
+	w.start = before
+	there, err := w.client.Time(ctx).Result()
+	if err != nil {
+		return fmt.Errorf("run: ask Redis for its time: %w", err)
+	}
+	w.start = time.Now()
+	half := w.start.Sub(before) / 2
+	w.offset = time.Duration(there.UnixNano()) + half
+	return nil
+}
+
+func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
+	w.spawn()
+	close(w.playing)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		processes.Wait()
+	}()
+	watching, stop := context.WithCancel(ctx)
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		w.guard(func() { w.watchExpiry(watching) })
+	}()
+	defer func() {
+		stop()
+		<-watched
+	}()
+	err := w.awaitThreads(ctx, ended)
+	if left := w.r.alive(); len(left) > 0 {
+		var asking []string
+		w.locked(func() { asking = w.inVain() })
+		w.r.killAll()
+		<-ended
+		if err == nil {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			w.release(true)
+			w.put(w.now(), "", w.out.checker.Stuck(left, asking).Violation, true)
+			return nil
+		}
+	}
+	atLimit := false
+	w.locked(func() { atLimit = w.out.atLimit })
+	if atLimit {
+		return w.r.limit()
+	}
+	if err != nil {
+		return err
+	}
+	return w.awaitLease(ctx)
+}
+
+// spawn starts the threads. Of those that start at one moment, each waits
+// until the one before it has had its first answer: a person who writes A
+// before B means A to be first, and a race would decide otherwise each time.
+func (w *wall) spawn() {
+	byStart := slices.Clone(w.r.threads)
+	slices.SortStableFunc(byStart, func(a, b *thread) int { return cmp.Compare(a.spec.Start, b.spec.Start) })
+	for i, t := range byStart {
+		t.process.Go(t.spec.Start, func() {
+			if i > 0 && byStart[i-1].spec.Start == t.spec.Start {
+				<-w.handles[byStart[i-1]].asked
+			}
+			t.main()
+		})
+	}
+}
+
+// awaitThreads returns when nothing is under way and all threads have ended or
+// those that have not hang for ever or ask in vain, or with ctx's cause.
+func (w *wall) awaitThreads(ctx context.Context, ended <-chan struct{}) error {
+	for {
+		select {
+		case <-ended:
+			w.idle, ended = time.Now(), nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-w.wake:
+		}
+		over := false
+		w.locked(func() { over = ended == nil || w.r.stuck() || w.inVain() != nil })
+		if over && !w.r.network.carries() {
+			return nil
+		}
+	}
+}
+
+// awaitLease gives a key that outlived its threads one lease to go.
+func (w *wall) awaitLease(ctx context.Context) error {
+	w.locked(func() { w.release(true) })
+	end := w.idle.Add(w.r.sc.Lock.Lease + 2*expirySlack)
+	for {
+		exists := false
+		w.locked(func() { exists = w.key.Exists() })
+		carries := w.r.network.carries() // a watchdog that outlived its thread can send, too
+		if !exists && !carries {
+			return nil
+		}
+		if time.Now().After(end) && !carries {
+			return w.judgeKey(ctx)
+		}
+		if err := (clock.System{}).Sleep(ctx, expirySlack); err != nil {
+			return err
+		}
+	}
+}
+
+// judgeKey says what there is to say of a key that has had its lease. It asks
+// Redis: that the key is gone may just not have been heard of.
+func (w *wall) judgeKey(ctx context.Context) error {
+	left, err := w.client.Do(ctx, "PTTL", w.r.key).Int64()
+	if err != nil {
+		return fmt.Errorf("run: ask Redis whether the key still stands: %w", err)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if left == trace.NoKey {
+		if at, ok := w.expiresAt(); ok && at <= w.now() {
+			w.expire(at)
+		}
+		return nil
+	}
+	w.key.PTTL, w.keyAt = left, w.now()
+	for _, found := range w.out.checker.Finish(w.key) {
+		w.put(w.now(), "", found.Violation, true)
+	}
+	return nil
+}
+
+// watchExpiry asks Redis, each time a lease should have ended, whether it has.
+func (w *wall) watchExpiry(ctx context.Context) {
+	for {
+		var at time.Duration
+		wait := time.Hour
+		w.locked(func() {
+			var ok bool
+			if at, ok = w.expiresAt(); ok {
+				wait = max(at-w.now()+expirySlack, expirySlack)
+			}
+		})
+		t := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			t.Stop()
+			return
+		case <-w.changed:
+			t.Stop()
+			continue
+		case <-t.C:
+		}
+		n, err := w.client.Exists(ctx, w.r.key).Result()
+		if err != nil || n != 0 {
+			continue
+		}
+		w.locked(func() {
+			if again, ok := w.expiresAt(); ok && again == at {
+				w.order.Add(order.Entry[item]{At: at, Lapse: true})
+				w.release(false)
+			}
+		})
+	}
+}

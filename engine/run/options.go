@@ -1,0 +1,90 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/store"
+)
+
+// MaxEvents bounds a run: more rows than this teach nobody, and a page must
+// hold them all.
+const MaxEvents = 20_000
+
+// Options say where and how a scenario is run.
+type Options struct {
+	// Wall runs on the wall clock instead of the virtual one.
+	Wall bool
+	// External is the Redis to run on, always on the wall clock; nil is an
+	// embedded one of the run's own.
+	External *store.External
+	// Steered is called, and must not block, when something that Controls
+	// tells has changed. Nil is allowed.
+	Steered func()
+	// ID is part of the run's key names on an external Redis.
+	ID string
+	// Turn is waited for before each script of a run on the wall clock and the
+	// embedded Redis: it costs this machine's time. Done is called after it. It
+	// fails with its context's cause. Nil is allowed.
+	Turn func(context.Context) (done func(), err error)
+}
+
+// ErrFault is returned by New for a fault that the run's store or clock
+// cannot have.
+var ErrFault = errors.New("fault not possible here")
+
+// Impossible is the ErrFault of a scenario that cannot be run where it was to
+// be: on the wall clock, or on a cluster.
+type Impossible struct {
+	Cluster  bool   // Protocol needs one Redis
+	Protocol string // whose nodes are each a Redis of its own, or ""
+	Nodes    int
+	Fault    string // what happens to Redis itself, or ""
+	Entry    int    // of the scenario's faults where Fault is set; else, without Protocol, of its schedule
+}
+
+// Error says what is not possible.
+func (i *Impossible) Error() string { return fmt.Sprintf("%v: %v", ErrFault, i.Says()) }
+
+// Says implements [phrase.Speaker].
+func (i *Impossible) Says() phrase.Wording {
+	switch {
+	case i.Cluster:
+		return phrase.Say("%s needs one Redis: in a cluster PUBLISH counts the listeners of one node only, and the lock could be granted twice", i.Protocol)
+	case i.Protocol != "":
+		return phrase.Say("%s has %d nodes, each a Redis of its own, which only the virtual clock has", i.Protocol, i.Nodes)
+	case i.Fault != "":
+		return phrase.Say("%s: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it", fmt.Sprintf("faults[%d]", i.Entry), i.Fault)
+	default:
+		return phrase.Say("%s: what a person did step by step can only be repeated on the virtual clock", fmt.Sprintf("schedule[%d]", i.Entry))
+	}
+}
+
+// Unwrap is ErrFault.
+func (i *Impossible) Unwrap() error { return ErrFault }
+
+// possible refuses what would have to be acted.
+func possible(sc *scenario.Scenario, o Options) error {
+	virtual := !o.Wall && o.External == nil
+	if o.External != nil && o.External.Cluster() && exhibit.Named(sc.Lock.Protocol).OneRedis {
+		return &Impossible{Cluster: true, Protocol: sc.Lock.Protocol}
+	}
+	if sc.Lock.Nodes > 1 && !virtual {
+		return &Impossible{Protocol: sc.Lock.Protocol, Nodes: sc.Lock.Nodes}
+	}
+	for i, f := range sc.Faults {
+		if f.Timed && !virtual {
+			return &Impossible{Fault: f.Do, Entry: i}
+		}
+	}
+	for i, m := range sc.Schedule {
+		if (m.Fault != nil || m.Until > 0) && !virtual {
+			return &Impossible{Entry: i}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package run
+
+import (
+	"context"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/fault"
+	"relock/engine/lock"
+	"relock/engine/lock/protocol"
+)
+
+// EvalSha passes the gate, where the call's faults strike; Eval is only its
+// fall-back and part of the same decision.
+func (p *tap) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	return p.strike(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.EvalSha(ctx, sha, keys, args...) })
+}
+
+// Do passes the gate like EvalSha.
+func (p *tap) Do(ctx context.Context, args ...any) *redis.Cmd {
+	return p.strike(ctx, func(ctx context.Context) *redis.Cmd { return p.journal.Do(ctx, args...) })
+}
+
+// request is what waits at a gate.
+type request struct {
+	call    lock.Call
+	node    int  // from 1, 0 where there is only one
+	delayed bool // it was sent before, and arrives
+}
+
+// ofCall tells the faults that strike on the way to Redis: that of a thread as
+// a whole may strike there, too.
+func ofCall(do string) bool {
+	k, _ := fault.Named(do)
+	return k.Target == fault.OnTheWay || k.Target == fault.Thread
+}
+
+// strike sends a script past the gate and the faults on its way.
+func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd) *redis.Cmd {
+	call, _ := protocol.CallOf(ctx)
+	r := request{call: call, node: p.t.r.nodeNumber(p.node)}
+	if err := p.t.process.Gate(ctx, r); err != nil {
+		return broken(ctx, err)
+	}
+	loseReply := false
+	here := moment{call.Name, call.Level, p.t.redis.next(call, p.node, p.t.r.protocol().Parallel), p.t.r.nodeNumber(p.node)}
+	for {
+		f, ok := p.t.find(here, ofCall)
+		if !ok {
+			break
+		}
+		switch f.Do {
+		case fault.Pause:
+			p.t.pause(f)
+			if err := p.t.process.Gate(ctx, r); err != nil {
+				return broken(ctx, err)
+			}
+		case fault.Crash:
+			p.t.crash()
+		case fault.LoseRequest:
+			return broken(ctx, reset("write"))
+		case fault.LoseReply:
+			loseReply = true
+		case fault.Delay:
+			r.delayed = true
+			return p.late(ctx, f.For, r, send)
+		case fault.LateCopy:
+			p.t.r.network.carry(ctx, f.For, p, call, send)
+			return broken(ctx, reset("read"))
+		}
+	}
+	cmd := p.send(ctx, false, send)
+	if loseReply {
+		return broken(ctx, reset("read"))
+	}
+	return cmd
+}
+
+// delayed is what the timer of a delayed request is called.
+const delayed = "delayed"
+
+// late lets the script reach Redis later. Where its caller gives it up before,
+// it is one more late copy.
+func (p *tap) late(ctx context.Context, d time.Duration, r request, send func(context.Context) *redis.Cmd) *redis.Cmd {
+	var cmd *redis.Cmd
+	p.t.delayed.Add(1)
+	arrives := p.t.process.Now().Add(d)
+	onItsWay := p.t.process.AfterFunc(d, delayed, func() {
+		defer p.t.delayed.Add(-1)
+		ctx := context.WithoutCancel(ctx)
+		if p.t.process.Gate(ctx, r) == nil {
+			cmd = p.send(ctx, false, send)
+		}
+	})
+	if err := onItsWay.Wait(ctx); err != nil {
+		if onItsWay.Stop() {
+			p.t.r.network.carry(ctx, arrives.Sub(p.t.process.Now()), p, r.call, send)
+			p.t.delayed.Add(-1)
+		}
+		return broken(ctx, err)
+	}
+	if cmd == nil {
+		return broken(ctx, reset("read"))
+	}
+	return cmd
+}
+
+// reset is the error of a connection that broke.
+func reset(op string) error { return &net.OpError{Op: op, Net: "tcp", Err: syscall.ECONNRESET} }

@@ -1,0 +1,102 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"relock/engine/clock"
+	"relock/engine/fault"
+	"relock/engine/journal"
+	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/scenario"
+)
+
+// wireUp gives every thread its process, its way to Redis and its locker.
+func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter, messenger lock.Messenger, process func(name string) clock.Process) error {
+	scripts := make([]journal.Script, 0, 3)
+	for _, s := range r.protocol().Scripts {
+		scripts = append(scripts, journal.Script{Name: s.Name, Source: s.Source, SHA: s.SHA})
+	}
+	r.network.r, r.network.process = r, process(networkName)
+	memories := map[string]*exhibit.Memory{}
+	for i, t := range r.threads {
+		if memories[t.spec.Process] == nil {
+			memories[t.spec.Process] = &exhibit.Memory{}
+		}
+		t.process = process(t.spec.Name)
+		t.redis = &wire{sent: map[string]count{}}
+		for n := range r.sc.Lock.Nodes {
+			p := &tap{t: t, node: n}
+			p.journal = journal.New(func() journal.Scripter { return client(n) }, scripts, p.note)
+			t.redis.taps = append(t.redis.taps, p)
+			if i > 0 {
+				continue
+			}
+			if err := p.journal.Load(ctx); err != nil {
+				return fmt.Errorf("run: load scripts: %w", err)
+			}
+		}
+		o := lock.Options{
+			Messenger: losing{messenger, t}, Inbox: r.key + ":inbox:" + t.spec.Name,
+			Protocol: r.protocolOf(t, memories), ID: t.spec.Name,
+			Lease: r.sc.Lock.Lease, Renew: r.sc.Lock.Watchdog,
+			Retries: retries(t.spec.Retry), Interval: t.spec.Retry.Interval,
+			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
+			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
+			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting},
+		}
+		if o.Renew == 0 {
+			o.Renew = lock.NoWatchdog
+		}
+		for _, p := range t.redis.taps[1:] {
+			o.Nodes = append(o.Nodes, p)
+		}
+		locker, err := lock.New(t.redis.taps[0], o)
+		if err != nil {
+			return fmt.Errorf("run: %w", err)
+		}
+		t.locker = locker
+	}
+	return nil
+}
+
+// protocolOf is what the locker of t runs: a lock in memory is its process'.
+func (r *Run) protocolOf(t *thread, memories map[string]*exhibit.Memory) lock.Protocol {
+	if r.protocol().Guard == protocol.InProcess {
+		return exhibit.SpinIn(memories[t.spec.Process])
+	}
+	return r.protocol()
+}
+
+// retries is what the lock engine calls a thread's retries.
+func retries(r scenario.Retry) int {
+	switch r.Times {
+	case 0:
+		return lock.NoRetry
+	case scenario.Unlimited:
+		return 0 // until it has the lock
+	default:
+		return r.Times
+	}
+}
+
+// losing is a Messenger whose messages to t can be lost.
+type losing struct {
+	lock.Messenger
+
+	t *thread
+}
+
+// Listen implements lock.Messenger.
+func (l losing) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
+	heard := func(message string) {
+		if !l.t.take(fault.AtLock, 1, fault.LoseMessage) {
+			l.t.handed.Store(strings.HasPrefix(message, "grant "))
+			receive(message)
+		}
+	}
+	return l.Messenger.Listen(ctx, channel, func(message string) { l.t.r.rec.guard(func() { heard(message) }) }) //nolint:wrapcheck // its own words
+}
