@@ -8,6 +8,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 	"relock/web/luaflow"
 	"relock/web/words"
 )
@@ -350,7 +351,7 @@ func weight(e trace.Event) int {
 	case trace.End:
 		return 3
 	case trace.Command:
-		if b.Late && decides(b) || lastCallOf(b) > 0 {
+		if b.Late && decides(b) || facts.LaterCall(b) > 0 {
 			return weightDecides
 		}
 		return weightCommand

@@ -36,9 +36,9 @@ func InRedis(name string) bool {
 	return exhibit.Named(name).Guard == protocol.InRedis
 }
 
-// facts words what a scenario runs with, as far as it has that: a heartbeat has
+// settings words what a scenario runs with, as far as it has that: a heartbeat has
 // no lock, and a lock outside of Redis no lease.
-func facts(l words.Language, s Scenario) []string {
+func settings(l words.Language, s Scenario) []string {
 	seed := l.Say("seed %s", strconv.FormatUint(s.Seed, 10))
 	switch {
 	case s.Heartbeat():
@@ -92,7 +92,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	case sc.Lock.Watchdog > 0:
 		s.Watchdog = phrase.Duration(sc.Lock.Watchdog)
 	}
-	s.Facts = facts(l, s)
+	s.Facts = settings(l, s)
 	for i, t := range sc.Threads {
 		s.Threads = append(s.Threads, Thread{
 			Name: t.Name, Ordinal: i, Start: phrase.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),

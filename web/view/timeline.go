@@ -18,6 +18,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/run"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 	"relock/web/words"
 )
 
@@ -227,7 +228,7 @@ type Violation struct {
 type Timeline struct {
 	l        words.Language
 	threads  []string
-	owners   map[string]string
+	owners   facts.Owners
 	lease    int64
 	key      string
 	brief    *strings.Replacer // leaves its name out of those of the keys beside it
@@ -238,7 +239,7 @@ type Timeline struct {
 	called  map[string]int // the step in which a thread last made a call
 	decided map[string]int // the step in which a call of a thread last went well
 	belief  map[string]int
-	down    outage
+	down    facts.Outages
 	told    *told
 }
 
@@ -253,7 +254,7 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
-		stands: map[string]*standing{}, called: map[string]int{}, down: outage{},
+		stands: map[string]*standing{}, called: map[string]int{}, down: facts.Outages{},
 		decided: map[string]int{}, belief: map[string]int{},
 	}
 	var endless []string
@@ -292,7 +293,7 @@ func (t *Timeline) Add(e trace.Event) int {
 	row.LastSeq = e.Seq
 	before := row.Key
 	if b, ok := e.Body.(trace.Fault); ok && e.Thread == "" {
-		t.down.strike(b)
+		t.down.Strike(b)
 	}
 	row.Key = t.keyCell(e.Key)
 	row.Key.Nodes = t.nodes(e.Nodes)
@@ -341,18 +342,12 @@ func (r *Row) inner(c *Cell, b trace.Command, before Key) {
 
 // mark shows in each cell what its thread believes, and whether that is true.
 func (t *Timeline) mark(row *Row, e trace.Event) {
-	held := map[string]bool{}
-	for id := range e.Key.Fields {
-		held[t.owners[id]] = true
-	}
-	if e.Key.Value != nil {
-		held[t.owners[*e.Key.Value]] = true
-	}
+	held := t.owners.Holders(e.Key)
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
 		c.Leaving = slices.Contains(e.Leaving, c.Thread)
-		c.Parted = c.Inside > 0 && !c.Leaving && !held[c.Thread] && InRedis(t.scenario.Protocol)
+		c.Parted = c.Inside > 0 && !c.Leaving && !slices.Contains(held, c.Thread) && InRedis(t.scenario.Protocol)
 		c.Doing = t.stands[c.Thread].doing(e.At)
 	}
 }
@@ -410,7 +405,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			stand.moves()
 		}
 		title, tone := t.outcome(b)
-		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+		if others := t.owners.Holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
 		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && exhibit.Named(t.scenario.Protocol).Granting {
@@ -565,7 +560,7 @@ func (t *Timeline) shorten(text string) string {
 func (t *Timeline) nodes(states []trace.KeyState) []Node {
 	var list []Node
 	for i, k := range states {
-		n := Node{Number: i + 1, Down: t.down[cut{i, ""}], Cut: t.l.List(t.down.from(i))}
+		n := Node{Number: i + 1, Down: t.down.Down(i), Cut: t.l.List(t.down.CutOff(i))}
 		if k.Value != nil {
 			n.Thread = t.owners[*k.Value]
 			n.Ordinal = slices.Index(t.threads, n.Thread)

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 	"relock/web/words"
 )
 
@@ -33,7 +33,7 @@ type Teller struct {
 	asked   map[callOf]*asked
 	threads map[string]*known
 	lease   map[int]time.Duration // what each node was last told, 0 where there is one
-	down    outage
+	down    facts.Outages
 	wrote   trace.Resource // the last write that was taken
 	token   int64          // the newest that the resource has seen
 	grant   grant          // the largest fencing token so far
@@ -93,7 +93,7 @@ type grant struct {
 func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string) *Teller {
 	return &Teller{
 		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
-		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: outage{},
+		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
 		jumps: map[int]jump{}, broken: newBroken(sc.Lock.Protocol, endlessOf(sc), owners),
 	}
 }
@@ -264,7 +264,7 @@ func (t *Teller) begin(e trace.Event, b trace.Command) {
 // strike notes what is down from now on.
 func (t *Teller) strike(e trace.Event, b trace.Fault) {
 	if e.Thread == "" {
-		t.down.strike(b)
+		t.down.Strike(b)
 	}
 	if b.Do == fault.ClockJump {
 		t.jumps[b.Node] = jump{e.At, t.l.Clause(phrase.Wording{Args: []any{fault.JumpsBy(b)}})}
@@ -365,20 +365,7 @@ func instant(reply any) int64 {
 	if len(list) != 2 {
 		return 0
 	}
-	return number(list[0])*1000 + number(list[1])/1000
-}
-
-// number reads a number of a reply, which may come as a text.
-func number(v any) int64 {
-	switch v := v.(type) {
-	case int64:
-		return v
-	case string:
-		f, _ := strconv.ParseFloat(v, 64)
-		return int64(f)
-	default:
-		return 0
-	}
+	return facts.Number(list[0])*1000 + facts.Number(list[1])/1000
 }
 
 func (t *Teller) outcome(e trace.Event, b trace.Outcome) string {
@@ -644,17 +631,10 @@ func (t *Teller) notHeld(e trace.Event, b trace.Outcome) string {
 	}
 }
 
-// votes reads how many nodes said yes and no in a call that has no majority.
-func votes(text string) (yes, no int, ok bool) {
-	_, counts, _ := strings.Cut(text, "no majority: ")
-	n, _ := fmt.Sscanf(counts, "%d nodes said yes, %d no", &yes, &no)
-	return yes, no, n == 2
-}
-
 // failedCall says why a call came to an error.
 func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.call(e.Thread, b.Call)
-	yes, no, voted := votes(b.Error)
+	yes, no, voted := protocol.Votes(b.Error)
 	switch {
 	case strings.Contains(b.Error, lock.ErrInnerHeld.Error()):
 		return t.say("%s cannot leave level %d: an inner level is still held.", who, b.Level)
@@ -803,7 +783,7 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 	s := fault.Scene{
 		Fault: b, Who: e.Thread, Level: e.Belief[e.Thread], Held: t.holds(e.Key, e.Thread), Left: time.Duration(e.Key.PTTL) * time.Millisecond,
 		InRedis: t.protocol.Guard == protocol.InRedis,
-		Nodes:   len(e.Nodes), Up: t.down.up(len(e.Nodes), b.Thread),
+		Nodes:   len(e.Nodes), Up: t.down.Up(len(e.Nodes), b.Thread),
 	}
 	if t.watched() && (b.Do != fault.Stall || !t.protocol.OneWatch) { // which gives up on a thread that hangs
 		s.Watchdog = t.sc.Lock.Watchdog

@@ -1,7 +1,6 @@
 package view
 
 import (
-	"slices"
 	"strings"
 
 	"relock/engine"
@@ -203,16 +202,4 @@ func purchase(l words.Language, b trace.Resource) string {
 	default:
 		return l.Say("buys: user %s has %d of %d", b.User, b.Value, b.Limit)
 	}
-}
-
-// holders are the threads that the key names.
-func (t *Timeline) holders(k trace.KeyState) []string {
-	var names []string
-	for id, name := range t.owners {
-		if _, has := k.Fields[id]; has || k.Value != nil && *k.Value == id {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }
