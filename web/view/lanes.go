@@ -9,6 +9,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -17,7 +18,7 @@ import (
 // concurrent use.
 type Lanes struct {
 	threads []string
-	of      func(words.Language) []string // what each belongs to: belonging; nil where that is nothing
+	of      func(words.Language) []string // what each belongs to; nil where that is nothing
 	owners  facts.Owners
 	lease   float64 // milliseconds
 	private bool    // the lock is not in Redis, which cannot know of it
@@ -94,12 +95,12 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 	l.of = func(lang words.Language) []string {
 		of := make([]string, len(sc.Threads))
 		for i, t := range sc.Threads {
-			of[i] = belonging(lang, sc, t)
+			of[i] = timeline.Belonging(lang, sc, t)
 		}
 		return of
 	}
 	l.device = sc.Kind == scenario.KindHeartbeat
-	l.private = !l.device && !InRedis(sc.Lock.Protocol)
+	l.private = !l.device && !timeline.InRedis(sc.Lock.Protocol)
 	return l
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
@@ -14,6 +15,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -30,16 +32,16 @@ type Teller struct {
 	before trace.KeyState   // the key before the event at hand
 	nodes  []trace.KeyState // and on each node, where there are several
 
-	asked   map[callOf]*asked
-	threads map[string]*known
-	lease   map[int]time.Duration // what each node was last told, 0 where there is one
-	down    facts.Outages
-	wrote   trace.Resource // the last write that was taken
-	token   int64          // the newest that the resource has seen
-	grant   grant          // the largest fencing token so far
-	broken  *broken
-	failed  []Failure
-	jumps   map[int]jump // the last jump of each node's clock, 0 where there is one
+	asked    map[callOf]*asked
+	threads  map[string]*known
+	lease    map[int]time.Duration // what each node was last told, 0 where there is one
+	down     facts.Outages
+	wrote    trace.Resource // the last write that was taken
+	token    int64          // the newest that the resource has seen
+	grant    grant          // the largest fencing token so far
+	findings *check.Findings
+	failed   []timeline.Failure
+	jumps    map[int]jump // the last jump of each node's clock, 0 where there is one
 }
 
 // callOf is a call of a thread, of which there is one at a time. What arrives
@@ -94,14 +96,18 @@ func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string
 	return &Teller{
 		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
 		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
-		jumps: map[int]jump{}, broken: newBroken(sc.Lock.Protocol, endlessOf(sc), owners),
+		jumps: map[int]jump{}, findings: check.NewFindings(owners, exhibit.Named(sc.Lock.Protocol).Guard, sc.Endless()),
 	}
 }
+
+// Share has the teller take the words of broken rules from f, for who folds the
+// same run with it otherwise. It is for a teller that has told nothing yet.
+func (t *Teller) Share(f *check.Findings) { t.findings = f }
 
 // Tell says of the next event why it happened or what it means. Events are
 // told in their order, each once.
 func (t *Teller) Tell(e trace.Event) string {
-	t.broken.see(e)
+	t.findings.See(e)
 	if b, ok := e.Body.(trace.Command); ok {
 		t.begin(e, b)
 	}
@@ -131,7 +137,7 @@ func (t *Teller) tell(e trace.Event) string {
 	case trace.Expired:
 		return t.expired(e, b)
 	case trace.Violation:
-		return t.l.Clause(t.broken.finding(e, b).Why)
+		return t.l.Clause(t.findings.Of(e, b).Why)
 	case trace.End:
 		return t.end(e, b)
 	default:
@@ -310,7 +316,7 @@ func (t *Teller) fold(e trace.Event) {
 		}
 	case trace.End:
 		who.ended = true
-		if f, ok := FailureOf(e); ok {
+		if f, ok := timeline.FailureOf(e); ok {
 			t.failed = append(t.failed, f)
 		}
 	}
@@ -886,17 +892,17 @@ func (t *Teller) endOfRun(e trace.Event, b trace.End) string {
 	switch {
 	case b.Error != "":
 		return t.say("The run was ended at step %d, before its threads had.", e.Step)
-	case t.broken.times == 0 && len(t.failed) > 0:
+	case t.findings.Times() == 0 && len(t.failed) > 0:
 		var names []string
 		for _, f := range t.failed {
 			names = append(names, f.Thread)
 		}
 		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
-	case t.broken.times == 0:
+	case t.findings.Times() == 0:
 		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
-	case t.broken.times == 1:
+	case t.findings.Times() == 1:
 		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
 	default:
-		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.broken.times)
+		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.findings.Times())
 	}
 }

@@ -1,4 +1,4 @@
-package view
+package timeline
 
 import (
 	"strconv"
@@ -66,9 +66,9 @@ type Thread struct {
 	Of       string // what it belongs to: "process balancer-1", or ""
 }
 
-// belonging says what a thread of sc belongs to: the process that it names, and
+// Belonging says what a thread of sc belongs to: the process that it names, and
 // the user for whom it buys where that matters.
-func belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
+func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
 	var of []string
 	if t.Process != scenario.DefaultProcess {
 		of = append(of, l.Say("process %s", t.Process))
@@ -97,7 +97,7 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 		s.Threads = append(s.Threads, Thread{
 			Name: t.Name, Ordinal: i, Start: phrase.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),
 			Retries: max(t.Retry.Times, 0), Endless: t.Retry.Times == scenario.Unlimited, Interval: t.Retry.Pause().String(),
-			Of: belonging(l, sc, t),
+			Of: Belonging(l, sc, t),
 		})
 	}
 	return s
