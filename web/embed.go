@@ -11,6 +11,7 @@ import (
 	"relock/lessons"
 	"relock/web/link"
 	"relock/web/templates"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -100,7 +101,7 @@ func playedBack(r *http.Request, state link.State) (*recording, int, error) {
 // filmed is the film of a recording, with the lanes around the row at.
 func filmed(l words.Language, made *recording, at int) (*replayJSON, error) {
 	film := made.film(l)
-	shown := view.NewScenario(l, made.sc)
+	shown := timeline.NewScenario(l, made.sc)
 	out := &replayJSON{Title: titleOf(l, made.sc), Key: shown.Key, Film: film.Recorded(), At: at}
 	var err error
 	if out.Film.Rows, err = framesOf(l, film, 0, len(film.Rows())); err != nil {

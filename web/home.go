@@ -16,6 +16,7 @@ import (
 	"relock/lessons"
 	"relock/web/export"
 	"relock/web/templates"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -160,7 +161,7 @@ func shelves(l words.Language) ([]view.Group, error) {
 type picture struct {
 	lanes  templ.Component
 	broken []string
-	failed []view.Failure
+	failed []timeline.Failure
 }
 
 // pictures runs every scenario once, when the gallery is first asked for.
@@ -183,7 +184,7 @@ func paint(examples []example) func() map[string]picture {
 				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
 					p.broken = append(p.broken, b.Rule)
 				}
-				if f, ok := view.FailureOf(ev); ok {
+				if f, ok := timeline.FailureOf(ev); ok {
 					p.failed = append(p.failed, f)
 				}
 			}
@@ -207,7 +208,7 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 			shown := pictures[e.Name]
 			e.Picture, e.Broken = shown.lanes, shown.broken
 			if len(shown.broken) == 0 {
-				e.Failed = view.OnlyFailed(l, shown.failed)
+				e.Failed = timeline.OnlyFailed(l, shown.failed)
 			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
 				e.Protocol = s.examples[at].sc.Lock.Protocol

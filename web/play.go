@@ -12,6 +12,7 @@ import (
 	"relock/web/link"
 	"relock/web/luaflow"
 	"relock/web/templates"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -60,7 +61,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	p.Page = s.frame(r, title)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = view.Viewer{
-		Scenario: view.NewScenario(l, shown), Steps: true, Scripts: luaflow.Scripts(l, shown),
+		Scenario: timeline.NewScenario(l, shown), Steps: true, Scripts: luaflow.Scripts(l, shown),
 		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),
 	}
 	p.Locks = exhibit.Names()

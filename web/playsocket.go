@@ -25,6 +25,7 @@ import (
 	"relock/web/luaflow"
 	"relock/web/session"
 	"relock/web/templates"
+	"relock/web/timeline"
 	"relock/web/turn"
 	"relock/web/view"
 	"relock/web/words"
@@ -520,7 +521,7 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	shown := view.NewScenario(p.l, sc)
+	shown := timeline.NewScenario(p.l, sc)
 	o := &openedJSON{Scenario: text, Title: titleOf(p.l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(p.l, sc)}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
@@ -744,7 +745,7 @@ func (p *player) compare(c command, left *engine.Branch) error {
 	side := func(b *engine.Branch, name string) view.Side {
 		return view.Side{Name: name, Rows: p.sent[b.ID].film.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
-	html, err := rendered(p.l, templates.Compared(view.NewCompared(p.l, view.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
+	html, err := rendered(p.l, templates.Compared(view.NewCompared(p.l, timeline.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
 	if err != nil {
 		return err
 	}

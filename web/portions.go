@@ -17,6 +17,7 @@ import (
 
 	"relock/engine/trace"
 	"relock/web/templates"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -45,7 +46,7 @@ type footage struct {
 	viewer  view.Viewer // of a page with scripts
 	tail    []view.Frame
 	verdict string
-	tone    view.Tone
+	tone    timeline.Tone
 	header  trace.Header
 	rows    int
 	events  int
@@ -74,7 +75,7 @@ func newFootage(l words.Language, made *recording, ended bool, before *footage, 
 	film := made.film(l)
 	f := &footage{
 		viewer: view.Viewer{
-			Scenario: view.NewScenario(l, made.sc), Rows: len(film.Rows()), Lanes: lanesOf(l, film.Lanes(), len(film.Rows())),
+			Scenario: timeline.NewScenario(l, made.sc), Rows: len(film.Rows()), Lanes: lanesOf(l, film.Lanes(), len(film.Rows())),
 			Scripts: film.Scripts(),
 		},
 		header: made.header, rows: len(film.Rows()), events: len(made.events), ended: ended,

@@ -19,6 +19,7 @@ import (
 	"relock/web/export"
 	"relock/web/link"
 	"relock/web/templates"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -144,7 +145,7 @@ func readTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, er
 }
 
 func rowsOf(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
-	timeline := view.NewTimeline(words.English, view.NewScenario(words.English, sc), h.Owners)
+	timeline := timeline.New(words.English, timeline.NewScenario(words.English, sc), h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}

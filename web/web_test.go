@@ -27,6 +27,7 @@ import (
 	"relock/web"
 	"relock/web/hub"
 	"relock/web/session"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -550,7 +551,7 @@ func TestBadExamplesStopTheStart(t *testing.T) {
 // What the registry ends a run with is said in the visitor's language.
 func TestWhyARunWasEndedInChinese(t *testing.T) {
 	for _, why := range []string{session.ErrClosed.Error(), run.ErrLimit.Error(), "it took longer than 10m0s", "stopped"} {
-		tl := view.NewTimeline(words.Match("zh"), view.Scenario{}, nil)
+		tl := timeline.New(words.Match("zh"), timeline.Scenario{}, nil)
 		tl.Add(trace.Event{Seq: 1, Step: 1, Body: trace.End{Result: trace.Failed, Error: why}})
 		got := tl.Rows()[0].Event
 		if !strings.HasPrefix(got, "运行被中止：") || strings.Contains(got, why) {

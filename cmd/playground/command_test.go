@@ -16,7 +16,7 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
-	"relock/web/view"
+	"relock/web/timeline"
 )
 
 const (
@@ -503,22 +503,22 @@ func TestLocksAreListedInColumns(t *testing.T) {
 // The number of a last call stands in the hash of its hold, on a line of its
 // own where both do not fit.
 func TestTheHashIsOne(t *testing.T) {
-	hold := func(thread, count string) view.HoldCount {
-		return view.HoldCount{Thread: thread, Owner: "0678…102", Count: count}
+	hold := func(thread, count string) timeline.HoldCount {
+		return timeline.HoldCount{Thread: thread, Owner: "0678…102", Count: count}
 	}
-	call := func(number string) []view.LastCall {
-		return []view.LastCall{{Field: "#A", Thread: "A", Number: number}}
+	call := func(number string) []timeline.LastCall {
+		return []timeline.LastCall{{Field: "#A", Thread: "A", Number: number}}
 	}
 	for _, c := range []struct {
-		key  view.Key
+		key  timeline.Key
 		want string
 	}{
-		{view.Key{Holds: []view.HoldCount{hold("A", "2")}}, "A { 0678…102: 2 }"},
-		{view.Key{Holds: []view.HoldCount{hold("A", "2")}, Calls: call("3")}, "A { 0678…102: 2, #A: 3 }"},
-		{view.Key{Holds: []view.HoldCount{hold("A", "2")}, Calls: call("345")}, "A { 0678…102: 2,|  #A: 345 }"},
-		{view.Key{Holds: []view.HoldCount{hold("A", "1"), hold("", "3")}}, "A { 0678…102: 1,|0678…102: 3 }"},
-		{view.Key{Holds: []view.HoldCount{hold("B", "")}}, `B "0678…102"`},
-		{view.Key{}, ""},
+		{timeline.Key{Holds: []timeline.HoldCount{hold("A", "2")}}, "A { 0678…102: 2 }"},
+		{timeline.Key{Holds: []timeline.HoldCount{hold("A", "2")}, Calls: call("3")}, "A { 0678…102: 2, #A: 3 }"},
+		{timeline.Key{Holds: []timeline.HoldCount{hold("A", "2")}, Calls: call("345")}, "A { 0678…102: 2,|  #A: 345 }"},
+		{timeline.Key{Holds: []timeline.HoldCount{hold("A", "1"), hold("", "3")}}, "A { 0678…102: 1,|0678…102: 3 }"},
+		{timeline.Key{Holds: []timeline.HoldCount{hold("B", "")}}, `B "0678…102"`},
+		{timeline.Key{}, ""},
 	} {
 		var got []string
 		for _, l := range hashLines(c.key) {

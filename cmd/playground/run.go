@@ -18,7 +18,7 @@ import (
 	"relock/lessons"
 	"relock/web/export"
 	"relock/web/static"
-	"relock/web/view"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -229,7 +229,7 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 
 func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f export.Format, env environment) error {
 	if f == tableFormat {
-		printTable(env, view.NewScenario(words.English, sc), h, events)
+		printTable(env, timeline.NewScenario(words.English, sc), h, events)
 		return nil
 	}
 	r := export.Run{Header: h, Events: events, Scenario: sc, Language: words.English}

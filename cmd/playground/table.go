@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/width"
 
 	"relock/engine/trace"
-	"relock/web/view"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -54,8 +54,8 @@ type styled struct {
 }
 
 // printTable writes a run as the textbook's T1–T10 table.
-func printTable(env environment, sc view.Scenario, h trace.Header, events []trace.Event) {
-	timeline := view.NewTimeline(words.English, sc, h.Owners)
+func printTable(env environment, sc timeline.Scenario, h trace.Header, events []trace.Event) {
+	timeline := timeline.New(words.English, sc, h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}
@@ -103,7 +103,7 @@ func place(h trace.Header) string {
 	return store + " · " + h.Clock + " clock"
 }
 
-func (t table) timelineRow(r view.Row, single bool) {
+func (t table) timelineRow(r timeline.Row, single bool) {
 	if r.Event == "" && len(r.Violations) == 0 || anyActs(r) {
 		row := [][]styled{{{r.Time, bold}, {r.At, faint}}}
 		var all []styled
@@ -131,7 +131,7 @@ func (t table) timelineRow(r view.Row, single bool) {
 	}
 	if r.Event != "" {
 		style := faint
-		if r.EventTone == view.Bad {
+		if r.EventTone == timeline.Bad {
 			style = red
 		}
 		t.wide(r, r.Event, style)
@@ -141,7 +141,7 @@ func (t table) timelineRow(r view.Row, single bool) {
 	}
 }
 
-func anyActs(r view.Row) bool {
+func anyActs(r timeline.Row) bool {
 	for _, c := range r.Cells {
 		if c.Acting {
 			return true
@@ -151,7 +151,7 @@ func anyActs(r view.Row) bool {
 }
 
 // wide writes what is nobody's cell over all columns but the first.
-func (t table) wide(r view.Row, text, style string) {
+func (t table) wide(r timeline.Row, text, style string) {
 	var head []styled
 	switch at := r.Time + " " + r.At; {
 	case anyActs(r):
@@ -164,13 +164,13 @@ func (t table) wide(r view.Row, text, style string) {
 	t.row([][]styled{head, {{text, style}}})
 }
 
-func style(t view.Tone) string {
+func style(t timeline.Tone) string {
 	switch t {
-	case view.Quiet:
+	case timeline.Quiet:
 		return faint
-	case view.Good:
+	case timeline.Good:
 		return green
-	case view.Bad:
+	case timeline.Bad:
 		return red
 	default:
 		return ""
@@ -178,7 +178,7 @@ func style(t view.Tone) string {
 }
 
 // cellLines are the lines of a thread's cell that has so many columns.
-func cellLines(c view.Cell, width int) []styled {
+func cellLines(c timeline.Cell, width int) []styled {
 	title := c.Title
 	if c.Acting && c.Parted {
 		title += " (believes it holds)"
@@ -207,10 +207,10 @@ func cellLines(c view.Cell, width int) []styled {
 	return append(lines, noteLines(c.Notes)...)
 }
 
-func noteLines(list []view.Note) []styled {
+func noteLines(list []timeline.Note) []styled {
 	var lines []styled
 	for _, n := range list {
-		if n.Tone == view.Bad {
+		if n.Tone == timeline.Bad {
 			lines = append(lines, styled{"✗ " + n.Text, red})
 			continue
 		}
@@ -220,14 +220,14 @@ func noteLines(list []view.Note) []styled {
 }
 
 // node says on which of several Redises a command ran.
-func node(l view.Line) string {
+func node(l timeline.Line) string {
 	if l.Node == 0 {
 		return ""
 	}
 	return strconv.Itoa(l.Node) + ": "
 }
 
-func keyLines(k view.Key) []styled {
+func keyLines(k timeline.Key) []styled {
 	var lines []styled
 	if len(k.Nodes) > 0 {
 		text := "nodes"
@@ -257,7 +257,7 @@ func keyLines(k view.Key) []styled {
 }
 
 // hashLines are the key's fields, those of one hash between one pair of braces.
-func hashLines(k view.Key) []styled {
+func hashLines(k timeline.Key) []styled {
 	var lines []styled
 	for i, h := range k.Holds {
 		if h.Count == "" {

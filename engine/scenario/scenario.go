@@ -87,6 +87,17 @@ type Retry struct {
 // Pause is how long a thread waits between two attempts.
 func (r Retry) Pause() Range { return Range{r.Interval + r.JitterMin, r.Interval + r.JitterMax} }
 
+// Endless are the threads that ask until they have the lock, by name.
+func (s *Scenario) Endless() []string {
+	var names []string
+	for _, t := range s.Threads {
+		if t.Retry.Times == Unlimited {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
+
 // Values of Scenario.Kind.
 const (
 	KindLock      = "lock"      // threads make a business call under a lock

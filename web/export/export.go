@@ -18,6 +18,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -206,11 +207,11 @@ func (r Run) place() string {
 	}
 }
 
-func (r Run) timeline() *view.Timeline {
-	return view.NewTimeline(r.Language, r.scenario(), r.Header.Owners)
+func (r Run) timeline() *timeline.Timeline {
+	return timeline.New(r.Language, r.scenario(), r.Header.Owners)
 }
 
-func (r Run) scenario() view.Scenario { return view.NewScenario(r.Language, r.Scenario) }
+func (r Run) scenario() timeline.Scenario { return timeline.NewScenario(r.Language, r.Scenario) }
 
 // wording is what one event is called in a row of its own.
 type wording struct {
@@ -221,7 +222,7 @@ type wording struct {
 }
 
 // worded is what e is called after the events that soFar has worded.
-func worded(soFar *view.Timeline, e trace.Event) wording {
+func worded(soFar *timeline.Timeline, e trace.Event) wording {
 	t := soFar.After()
 	t.Add(e)
 	row := t.Rows()[0]
@@ -241,7 +242,7 @@ func worded(soFar *view.Timeline, e trace.Event) wording {
 }
 
 // headOf is a thread's name and, in brackets, what it belongs to.
-func headOf(name string, t view.Thread) string {
+func headOf(name string, t timeline.Thread) string {
 	if t.Of == "" {
 		return name
 	}

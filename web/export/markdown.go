@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"relock/engine/trace"
-	"relock/web/view"
+	"relock/web/timeline"
 )
 
 // writeMarkdown writes the T-table as a table of GitHub Flavored Markdown.
@@ -50,7 +50,7 @@ func markdownRow(b *bytes.Buffer, cells []string) {
 
 func lines(parts []string) string { return strings.Join(parts, "<br>") }
 
-func (r Run) threadCell(c view.Cell) []string {
+func (r Run) threadCell(c timeline.Cell) []string {
 	var parts []string
 	for _, n := range c.Earlier {
 		parts = append(parts, plain(n.Text))
@@ -83,7 +83,7 @@ func (r Run) threadCell(c view.Cell) []string {
 
 // keyCell is the key after a row, and before it what happened to Redis or to
 // the rules.
-func (r Run) keyCell(row view.Row) []string {
+func (r Run) keyCell(row timeline.Row) []string {
 	say := r.Language.Say
 	var parts []string
 	for _, v := range row.Violations {

@@ -10,7 +10,7 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/trace"
-	"relock/web/view"
+	"relock/web/timeline"
 )
 
 // maxMermaid is in bytes: Mermaid refuses to draw more than 50,000 characters
@@ -25,7 +25,7 @@ type diagram struct {
 	first   string            // participants at the ends
 	last    string
 	owners  *strings.Replacer
-	soFar   *view.Timeline // what sentences need of the events so far
+	soFar   *timeline.Timeline // what sentences need of the events so far
 
 	step   int
 	script *trace.Event    // the script that is running: its first command, or nil
@@ -146,7 +146,7 @@ func (d *diagram) command(thread string, e trace.Event, c trace.Command) {
 	if d.run.Scenario.Lock.Nodes <= 1 || c.Node > d.run.Scenario.Lock.Nodes {
 		redis = redisID(1)
 	}
-	text, reply := d.owners.Replace(typed(c.Args)), d.owners.Replace(cmp.Or(c.Error, view.Reply(d.run.Language, c.Reply)))
+	text, reply := d.owners.Replace(typed(c.Args)), d.owners.Replace(cmp.Or(c.Error, timeline.Reply(d.run.Language, c.Reply)))
 	when := d.when(e)
 	if c.Late {
 		d.lost[e.Thread] = true

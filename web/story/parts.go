@@ -8,6 +8,7 @@ import (
 	"relock/web/export"
 	"relock/web/luaflow"
 	"relock/web/templates"
+	"relock/web/timeline"
 	"relock/web/view"
 )
 
@@ -17,10 +18,10 @@ const threads = 8
 func (m *maker) marks() []Story {
 	l := m.l
 	list := []Story{
-		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), view.Good)},
-		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), view.Bad)},
-		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), view.Quiet)},
-		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), view.Plain)},
+		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), timeline.Good)},
+		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), timeline.Bad)},
+		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), timeline.Quiet)},
+		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), timeline.Plain)},
 	}
 	for n := range threads {
 		list = append(list, Story{Name: "Shape: " + strconv.Itoa(n), Component: shape(n)})
@@ -70,9 +71,13 @@ func (m *maker) scripts() []Story {
 
 func (m *maker) tables() []Story {
 	l := m.l
-	good := func(text, at string) view.AlignedCell { return view.AlignedCell{Text: text, At: at, Tone: view.Good} }
-	bad := func(text, at string) view.AlignedCell { return view.AlignedCell{Text: text, At: at, Tone: view.Bad} }
-	not := view.AlignedCell{Tone: view.Quiet}
+	good := func(text, at string) view.AlignedCell {
+		return view.AlignedCell{Text: text, At: at, Tone: timeline.Good}
+	}
+	bad := func(text, at string) view.AlignedCell {
+		return view.AlignedCell{Text: text, At: at, Tone: timeline.Bad}
+	}
+	not := view.AlignedCell{Tone: timeline.Quiet}
 	aligned := view.Aligned{
 		Title: l.Say("Your scenario"),
 		Columns: []view.AlignedColumn{
@@ -89,14 +94,14 @@ func (m *maker) tables() []Story {
 			}},
 		},
 	}
-	taken := m.row(m.hash(200, field(0, 1)), holds(acts(view.Good, l.Say("%s: acquired", "lock")), 1))
-	refused := m.row(m.hash(190, field(0, 1)), view.Cell{Title: l.Say("working, level %d", 1), Tone: view.Quiet, Inside: 1}, acts(view.Bad, l.Say("%s: refused", "lock")))
-	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(view.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
-	expired := m.row(view.Key{}, view.Cell{Title: l.Say("working, level %d", 1), Tone: view.Quiet, Inside: 1, Parted: true})
-	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), view.Bad
+	taken := m.row(m.hash(200, field(0, 1)), holds(acts(timeline.Good, l.Say("%s: acquired", "lock")), 1))
+	refused := m.row(m.hash(190, field(0, 1)), timeline.Cell{Title: l.Say("working, level %d", 1), Tone: timeline.Quiet, Inside: 1}, acts(timeline.Bad, l.Say("%s: refused", "lock")))
+	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(timeline.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
+	expired := m.row(timeline.Key{}, timeline.Cell{Title: l.Say("working, level %d", 1), Tone: timeline.Quiet, Inside: 1, Parted: true})
+	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), timeline.Bad
 	compared := view.NewCompared(l, m.scenario(2),
-		view.Side{Name: view.BranchName(l, 0), Rows: []view.Row{taken, refused, deeper}},
-		view.Side{Name: view.BranchName(l, 1), Rows: []view.Row{taken, expired}, Over: true})
+		view.Side{Name: view.BranchName(l, 0), Rows: []timeline.Row{taken, refused, deeper}},
+		view.Side{Name: view.BranchName(l, 1), Rows: []timeline.Row{taken, expired}, Over: true})
 	return []Story{
 		{Name: "Aligned: two locks", Component: templates.Aligned(aligned)},
 		{Name: "Compared: two branches", Component: templates.Compared(compared)},
@@ -175,7 +180,7 @@ func (m *maker) pages() []Story {
 	broken.Broken = []string{"mutual-exclusion"}
 	broken.Picture = templates.LanesSmall(lanes(2).Small(l, "story-card"))
 	failed := exhibit
-	failed.Failed = view.OnlyFailed(l, []view.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
+	failed.Failed = timeline.OnlyFailed(l, []timeline.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
 	return []Story{
 		{Name: "ExhibitCard", Component: exhibitCard(exhibit)},
 		{Name: "ExhibitCard: with a picture, breaks a rule", Component: exhibitCard(broken)},

@@ -7,6 +7,7 @@ import (
 	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -45,7 +46,7 @@ type AlignedRow struct {
 type AlignedCell struct {
 	Text string
 	At   string
-	Tone Tone
+	Tone timeline.Tone
 
 	at trace.Millis
 }
@@ -76,9 +77,9 @@ func Align(l words.Language, played []engine.Played) Aligned {
 
 func column(l words.Language, p engine.Played) AlignedColumn {
 	c := AlignedColumn{Protocol: p.Protocol}
-	var failed []Failure
+	var failed []timeline.Failure
 	for _, e := range p.Events {
-		if f, ok := FailureOf(e); ok {
+		if f, ok := timeline.FailureOf(e); ok {
 			failed = append(failed, f)
 		}
 		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(c.Broken, v.Rule) {
@@ -86,13 +87,13 @@ func column(l words.Language, p engine.Played) AlignedColumn {
 		}
 	}
 	if len(c.Broken) == 0 {
-		c.Note = OnlyFailed(l, failed)
+		c.Note = timeline.OnlyFailed(l, failed)
 	}
 	if p.Fitted < p.Own {
 		c.Note = l.Say("the moves fitted until %s; from there the policy moved", l.Duration(p.Parted))
 	}
 	if p.Err != nil {
-		c.Note = endOfRun(l, p.Err.Error())
+		c.Note = timeline.EndOfRun(l, p.Err.Error())
 	}
 	return c
 }
@@ -101,7 +102,7 @@ func column(l words.Language, p engine.Played) AlignedColumn {
 func progressOf(l words.Language, events []trace.Event, thread string) []progress {
 	var list []progress
 	times := map[string]int{}
-	add := func(e trace.Event, what, text string, tone Tone) {
+	add := func(e trace.Event, what, text string, tone timeline.Tone) {
 		times[what]++
 		if n := times[what]; n > 1 {
 			what = l.Say("%s (%d)", what, n)
@@ -117,7 +118,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 		case trace.Command:
 			if b.Late && e.Step != arrived {
 				arrived = e.Step
-				add(e, lateCopy(l, b.Call, b.Level), l.Say("arrives"), Bad)
+				add(e, timeline.LateCopy(l, b.Call, b.Level), l.Say("arrives"), timeline.Bad)
 			}
 		case trace.Outcome:
 			what := l.Say("%s, level %d", b.Call, b.Level)
@@ -127,30 +128,30 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 			if b.GivesBack {
 				what = l.Say("give back, level %d", b.Level)
 			}
-			_, tone := outcome(l, b)
-			add(e, what, result(l, b.Result), tone)
+			_, tone := timeline.Outcome(l, b)
+			add(e, what, timeline.Result(l, b.Result), tone)
 		case trace.Work:
 			if b.State == trace.WorkEnd {
-				add(e, l.Say("work, level %d", b.Level), l.Say("done"), Plain)
+				add(e, l.Say("work, level %d", b.Level), l.Say("done"), timeline.Plain)
 			}
 		case trace.Resource:
-			tone := Plain
+			tone := timeline.Plain
 			if b.Refused {
-				tone = Bad
+				tone = timeline.Bad
 			}
 			what := l.Say("write")
 			if b.Op == trace.OpRead {
 				what = l.Say("read")
 			}
-			add(e, what, resource(l, b), tone)
+			add(e, what, timeline.Resource(l, b), tone)
 		case trace.Fault:
-			add(e, l.Clause(phrase.Say("fault: %s", fault.Word(b.Do))), l.Say("struck"), Bad)
+			add(e, l.Clause(phrase.Say("fault: %s", fault.Word(b.Do))), l.Say("struck"), timeline.Bad)
 		case trace.End:
-			tone := Good
+			tone := timeline.Good
 			if b.Result != trace.Done {
-				tone = Bad
+				tone = timeline.Bad
 			}
-			add(e, l.Say("end"), result(l, b.Result), tone)
+			add(e, l.Say("end"), timeline.Result(l, b.Result), tone)
 		}
 	}
 	return list
@@ -176,7 +177,7 @@ func rows(lists [][]progress) []AlignedRow {
 		for n, list := range lists {
 			i, ok := places[n][what]
 			if !ok {
-				row.Cells = append(row.Cells, AlignedCell{Tone: Quiet})
+				row.Cells = append(row.Cells, AlignedCell{Tone: timeline.Quiet})
 				continue
 			}
 			row.Cells = append(row.Cells, list[i].cell)

@@ -9,6 +9,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -55,7 +56,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 		rows := f.Rows()
 		last := rows[len(rows)-1]
 		verdict, tone := view.Verdict(c.l, rows, true)
-		if verdict != c.verdict || (tone == view.Good) != (c.verdict == "no rule was broken") {
+		if verdict != c.verdict || (tone == timeline.Good) != (c.verdict == "no rule was broken") {
 			t.Errorf("%s: %q %s, want %q", c.name, verdict, tone, c.verdict)
 		}
 		if last.Event != c.last {
@@ -69,7 +70,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 
 func TestFailuresAreGroupedByTheirReason(t *testing.T) {
 	reset := "lock: not acquired: lock: SET on \"K\": read tcp: connection reset by peer"
-	list := []view.Failure{
+	list := []timeline.Failure{
 		{Thread: "A", Error: reset},
 		{Thread: "B", Error: "lock: not held: unlock of level 1 of \"K\""},
 		{Thread: "C", Error: reset},
@@ -81,18 +82,18 @@ func TestFailuresAreGroupedByTheirReason(t *testing.T) {
 			"B ended with an error: what it wanted to unlock was not held; D ended with an error: the business code panicked; E ended with an error: unknown",
 		words.Match("zh"): "没有违反任何规则，但 A 和 C 以错误结束：连接被对端重置；B 以错误结束：要解的锁并不在手里；D 以错误结束：业务代码发生 panic；E 以错误结束：原因不明",
 	} {
-		if got := view.OnlyFailed(l, list); got != want {
+		if got := timeline.OnlyFailed(l, list); got != want {
 			t.Errorf("%s\nwant\n%s", got, want)
 		}
 	}
-	if got := view.OnlyFailed(words.English, nil); got != "" {
+	if got := timeline.OnlyFailed(words.English, nil); got != "" {
 		t.Errorf("nobody failed: %q", got)
 	}
 }
 
 // A run that is stopped says so, whoever had failed before.
 func TestAStoppedRunIsStopped(t *testing.T) {
-	tl := timeline()
+	tl := ofTwo()
 	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "x"}})
 	tl.Add(trace.Event{Seq: 2, Step: 2, Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "stopped"}})
 	if got, _ := view.Verdict(words.English, tl.Rows(), true); got != "The run was ended: stopped" {
@@ -145,7 +146,7 @@ func TestWhoAsksInVain(t *testing.T) {
 
 func TestRetriesWithoutEndInWords(t *testing.T) {
 	sc := parsed(t, "lock: {retry: {times: unlimited, interval: 100ms}}\nthreads: [{name: A}, {name: B, retry: {times: 3}}]")
-	shown := view.NewScenario(words.English, sc)
+	shown := timeline.NewScenario(words.English, sc)
 	if a, b := shown.Threads[0], shown.Threads[1]; !a.Endless || b.Endless || b.Retries != 3 {
 		t.Errorf("%+v, %+v", a, b)
 	}
@@ -154,7 +155,7 @@ func TestRetriesWithoutEndInWords(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// The run's limit says who still asked.
-	tl := view.NewTimeline(words.English, shown, nil)
+	tl := timeline.New(words.English, shown, nil)
 	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "B", Key: trace.Absent(), Body: trace.End{Result: trace.Exhausted}})
 	tl.Add(trace.Event{Seq: 2, Step: 2, Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: run.ErrLimit.Error() + ", with A still asking for the lock"}})
 	if got, want := tl.Rows()[1].Event, "The run was ended: it reached the limit of 20,000 events, and A still asked for the lock"; got != want {
@@ -174,7 +175,7 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 	} {
 		sc := parsed(t, strings.Replace(text, "%s", kind, 1))
 		var got, drawn []string
-		for _, th := range view.NewScenario(words.English, sc).Threads {
+		for _, th := range timeline.NewScenario(words.English, sc).Threads {
 			got = append(got, th.Of)
 		}
 		for _, lane := range view.LanesOf(sc, nil).Window(words.English, "p", 0, 10).Lanes {
@@ -184,7 +185,7 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 			t.Errorf("%s: %q, on the lanes %q, want %q", kind, got, drawn, want)
 		}
 	}
-	if got := view.NewScenario(words.Match("zh"), parsed(t, strings.Replace(text, "%s", "purchases", 1))).Threads[0].Of; got != "进程 web-1、用户 7" {
+	if got := timeline.NewScenario(words.Match("zh"), parsed(t, strings.Replace(text, "%s", "purchases", 1))).Threads[0].Of; got != "进程 web-1、用户 7" {
 		t.Errorf("%q", got)
 	}
 	// Names have room, whether what they belong to stands below them or, on low

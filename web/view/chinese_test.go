@@ -14,6 +14,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -88,7 +89,7 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 					t.Errorf("%s: %q is not how Chinese is written: %q", what, found, text)
 				}
 			}
-			tl := view.NewTimeline(l, view.NewScenario(l, p.Scenario), p.Header.Owners)
+			tl := timeline.New(l, timeline.NewScenario(l, p.Scenario), p.Header.Owners)
 			for _, e := range p.Events {
 				tl.Add(e)
 			}

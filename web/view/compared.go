@@ -4,13 +4,14 @@ import (
 	"slices"
 	"strconv"
 
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
 // Compared is two branches, what happened in both of them side by side.
 type Compared struct {
 	Left, Right Side
-	Threads     []Thread
+	Threads     []timeline.Thread
 	Key         string
 	Same        int // rows at the start that are equal
 	Rows        []ComparedRow
@@ -19,14 +20,14 @@ type Compared struct {
 // Side is a branch that is compared.
 type Side struct {
 	Name string
-	Rows []Row
+	Rows []timeline.Row
 	Over bool // its run has ended
 }
 
 // ComparedRow is something that happened in both branches, or in the one that
 // has a row.
 type ComparedRow struct {
-	Left, Right *Row
+	Left, Right *timeline.Row
 	Equal       bool   // at the same T and time, too
 	Differs     []bool // cell by cell; the last is the key's
 	Lacking     string // why one branch has no row, "" where both have
@@ -41,7 +42,7 @@ func BranchName(l words.Language, id int) string {
 }
 
 // NewCompared puts two branches beside each other. Their rows are in l.
-func NewCompared(l words.Language, s Scenario, left, right Side) Compared {
+func NewCompared(l words.Language, s timeline.Scenario, left, right Side) Compared {
 	c := Compared{Left: left, Right: right, Threads: s.Threads, Key: s.Key}
 	inLeft, inRight := numbered(left.Rows), numbered(right.Rows)
 	i, j := 0, 0
@@ -76,7 +77,7 @@ func (c ComparedRow) without(l words.Language, other Side, after bool) ComparedR
 		row = c.Right
 	}
 	c.Differs = make([]bool, len(row.Cells)+1)
-	mark := row.actor()
+	mark := row.Actor()
 	switch {
 	case after && !other.Over:
 		c.Lacking = l.Say("%s has not been stepped that far", other.Name)
@@ -93,30 +94,22 @@ func (c ComparedRow) without(l words.Language, other Side, after bool) ComparedR
 	return c
 }
 
-func both(a, b *Row) ComparedRow {
+func both(a, b *timeline.Row) ComparedRow {
 	c := ComparedRow{Left: a, Right: b, Differs: make([]bool, len(a.Cells)+1)}
 	for i := range a.Cells {
 		c.Differs[i] = !sameCell(a, b, i)
 	}
 	c.Differs[len(a.Cells)] = !sameKey(a.Key, b.Key)
-	if a.actor() < 0 && !slices.Equal(a.Violations, b.Violations) {
+	if a.Actor() < 0 && !slices.Equal(a.Violations, b.Violations) {
 		c.Differs[len(a.Cells)] = true
 	}
 	c.Equal = a.Step == b.Step && a.At == b.At && !slices.Contains(c.Differs, true)
 	return c
 }
 
-// actor is the thread that a row is of, -1 for Redis and the run.
-func (r *Row) actor() int {
-	if r.Event != "" {
-		return -1
-	}
-	return slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Acting })
-}
-
-// what is what happened in a row, whenever that was.
-func (r *Row) what() string {
-	if i := r.actor(); i >= 0 {
+// happening is what happened in a row, whenever that was.
+func happening(r *timeline.Row) string {
+	if i := r.Actor(); i >= 0 {
 		return r.Cells[i].Thread + "\x00" + r.Cells[i].Title
 	}
 	return "\x00" + r.Event
@@ -161,24 +154,24 @@ func inBoth(left, right []string) [][2]int {
 }
 
 // numbered is what happened in each row, with how many times it had before.
-func numbered(rows []Row) []string {
+func numbered(rows []timeline.Row) []string {
 	times := map[string]int{}
 	out := make([]string, len(rows))
 	for i := range rows {
-		what := rows[i].what()
+		what := happening(&rows[i])
 		out[i] = what + "\x00" + strconv.Itoa(times[what])
 		times[what]++
 	}
 	return out
 }
 
-func sameCell(a, b *Row, i int) bool {
+func sameCell(a, b *timeline.Row, i int) bool {
 	x, y := a.Cells[i], b.Cells[i]
 	return x.Title == y.Title && x.Acting == y.Acting && x.Inside == y.Inside && x.Leaving == y.Leaving && x.Parted == y.Parted &&
 		slices.Equal(x.Earlier, y.Earlier) && slices.Equal(x.Lines, y.Lines) && slices.Equal(x.Notes, y.Notes) &&
 		(!x.Acting || slices.Equal(a.Violations, b.Violations))
 }
 
-func sameKey(a, b Key) bool {
+func sameKey(a, b timeline.Key) bool {
 	return a.Type == b.Type && !a.Changed(b) && slices.Equal(a.Holds, b.Holds)
 }

@@ -8,13 +8,15 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 	"relock/web/luaflow"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
 // Viewer is a film with what is around it on a page.
 type Viewer struct {
-	Scenario Scenario
+	Scenario timeline.Scenario
 	Steps    bool   // its threads can be stepped
 	Rows     int    // how many the film has
 	Table    string // HTML of those that are in the page's table
@@ -129,7 +131,7 @@ var marks = []Mark{Broken, Expiry, Struck, Acquired, Released} //nolint:gocheckn
 // safe for concurrent use.
 type Film struct {
 	say      words.Language
-	timeline *Timeline
+	timeline *timeline.Timeline
 	teller   *Teller
 	scripts  []luaflow.Script
 	lanes    *Lanes
@@ -156,12 +158,12 @@ type underWay struct {
 
 // NewFilm returns the empty film of a run of sc.
 func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
-	shown := NewScenario(l, sc)
+	shown := timeline.NewScenario(l, sc)
 	f := &Film{
-		say: l, timeline: NewTimeline(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: luaflow.Scripts(l, sc),
+		say: l, timeline: timeline.New(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: luaflow.Scripts(l, sc),
 		calls: map[calling]*underWay{}, moments: luaflow.Moments{},
 	}
-	f.teller.broken = f.timeline.told.broken
+	f.teller.Share(f.timeline.Findings())
 	f.lanes = LanesOf(sc, owners)
 	return f
 }
@@ -171,12 +173,12 @@ func (f *Film) Add(e trace.Event) int {
 	i := f.timeline.Add(e)
 	f.lanes.Add(e)
 	why := f.teller.Tell(e)
-	row := &f.timeline.rows[i]
+	row := &f.Rows()[i]
 	if i == len(f.frames) {
 		f.frames = append(f.frames, Frame{Step: row.Step, At: row.At, Thread: -1, weight: -1})
 	}
 	frame := &f.frames[i]
-	if n := slices.Index(f.timeline.threads, e.Thread); n >= 0 && frame.Thread < 0 {
+	if n := slices.Index(f.timeline.Threads(), e.Thread); n >= 0 && frame.Thread < 0 {
 		frame.Thread = n
 	}
 	frame.tell(f.say, weight(e), why)
@@ -212,7 +214,7 @@ func (f *Frame) tell(l words.Language, w int, why string) {
 // command notes a command and the line of the script that it is.
 func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 	frame := &f.frames[i]
-	row := &f.timeline.rows[len(f.timeline.rows)-1]
+	row := &f.Rows()[len(f.Rows())-1]
 	m := Moment{Why: why, At: row.At, After: f.state(row.Key, e.Key.PTTL)}
 	m.Belief, m.Leaving = f.belief(e)
 	if n := len(row.Inside); n > 0 {
@@ -260,8 +262,8 @@ func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
 }
 
 func (f *Film) belief(e trace.Event) (levels, leaving []int) {
-	levels = make([]int, len(f.timeline.threads))
-	for i, name := range f.timeline.threads {
+	levels = make([]int, len(f.timeline.Threads()))
+	for i, name := range f.timeline.Threads() {
 		levels[i] = e.Belief[name]
 		if slices.Contains(e.Leaving, name) {
 			leaving = append(leaving, i)
@@ -271,7 +273,7 @@ func (f *Film) belief(e trace.Event) (levels, leaving []int) {
 }
 
 // says is a row in words, for those who hear it.
-func (f *Film) says(row *Row) string {
+func (f *Film) says(row *timeline.Row) string {
 	parts := []string{row.Time}
 	for _, c := range row.Cells {
 		if c.Acting {
@@ -303,7 +305,7 @@ func (f *Film) sentences(parts ...string) string {
 	return strings.TrimSpace(text)
 }
 
-func (f *Film) alarm(frame *Frame, row *Row) string {
+func (f *Film) alarm(frame *Frame, row *timeline.Row) string {
 	for _, v := range row.Violations {
 		return f.sentences(row.Time, f.say.Say("%s: %s", v.Rule, v.Detail))
 	}
@@ -350,7 +352,7 @@ func weight(e trace.Event) int {
 	case trace.End:
 		return 3
 	case trace.Command:
-		if b.Late && decides(b) || lastCallOf(b) > 0 {
+		if b.Late && decides(b) || facts.LaterCall(b) > 0 {
 			return weightDecides
 		}
 		return weightCommand
@@ -394,18 +396,18 @@ const (
 	TypeNoLock    = "no lock"
 )
 
-func (f *Film) state(k Key, pttl int64) State {
+func (f *Film) state(k timeline.Key, pttl int64) State {
 	s := State{Type: k.Type, Lease: max(pttl, -1), Left: k.Fraction}
 	if k.Type == "" {
 		s.Type = trace.TypeNone
 	}
-	shown := f.timeline.scenario
+	shown := f.timeline.Scenario()
 	switch {
 	case shown.Heartbeat():
 		s.Heartbeat = true
 	case exhibit.Named(shown.Protocol).Guard == protocol.Nothing:
 		s.Type = TypeNoLock
-	case !InRedis(shown.Protocol):
+	case !timeline.InRedis(shown.Protocol):
 		s.Type = TypeElsewhere
 	}
 	for _, n := range k.Nodes {
@@ -416,7 +418,10 @@ func (f *Film) state(k Key, pttl int64) State {
 		s.Nodes = append(s.Nodes, at)
 	}
 	for _, h := range k.Holds {
-		s.Fields = append(s.Fields, Holds{Owner: h.Owner, Thread: h.thread(), Count: h.Count})
+		if h.Thread == "" {
+			h.Ordinal = -1
+		}
+		s.Fields = append(s.Fields, Holds{Owner: h.Owner, Thread: h.Ordinal, Count: h.Count})
 	}
 	for _, c := range k.Calls {
 		s.Calls = append(s.Calls, Call{Field: c.Field, Thread: c.Ordinal, Number: c.Number})
@@ -424,22 +429,15 @@ func (f *Film) state(k Key, pttl int64) State {
 	return s
 }
 
-func (h HoldCount) thread() int {
-	if h.Thread == "" {
-		return -1
-	}
-	return h.Ordinal
-}
-
 // Rows are all rows so far. The caller must not change them.
-func (f *Film) Rows() []Row { return f.timeline.Rows() }
+func (f *Film) Rows() []timeline.Row { return f.timeline.Rows() }
 
 // Frames are what there is to see at each. The caller must not change them.
 func (f *Film) Frames() []Frame {
 	// What a row says as a whole is put together once, not with each of its
 	// events.
 	for ; f.told < len(f.frames); f.told++ {
-		frame, row := &f.frames[f.told], &f.timeline.rows[f.told]
+		frame, row := &f.frames[f.told], &f.Rows()[f.told]
 		frame.Says, frame.Alarm = f.says(row), f.alarm(frame, row)
 	}
 	return f.frames
@@ -453,7 +451,7 @@ func (f *Film) Lanes() *Lanes { return f.lanes }
 
 // Recorded is the film as it is so far, without its rows.
 func (f *Film) Recorded() *Recorded {
-	return &Recorded{Threads: f.timeline.threads, Lease: f.timeline.lease, Rows: []Frame{}} // never null
+	return &Recorded{Threads: f.timeline.Threads(), Lease: f.timeline.Scenario().LeaseMillis, Rows: []Frame{}} // never null
 }
 
 // RecordedWhole is the film as it is so far.

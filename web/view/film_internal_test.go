@@ -34,29 +34,3 @@ func TestWhatStandsForARow(t *testing.T) {
 		}
 	}
 }
-
-func TestThreeCommandsAboutTheQueueAreFolded(t *testing.T) {
-	q, k := Line{Queue: true}, Line{}
-	for _, c := range []struct {
-		name  string
-		lines []Line
-		want  string // the sizes of the groups, folded ones in brackets
-	}{
-		{"two", []Line{k, q, q}, "1 2 "},
-		{"three", []Line{q, q, q, k}, "[3] 1 "},
-		{"three that do not follow each other", []Line{q, q, k, q}, "2 1 1 "},
-		{"three about the lock", []Line{k, k, k}, "3 "},
-	} {
-		got := ""
-		for _, g := range (&Cell{Lines: c.lines}).Groups() {
-			size := string(rune('0' + len(g.Lines)))
-			if g.Folded {
-				size = "[" + size + "]"
-			}
-			got += size + " "
-		}
-		if got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
-	}
-}

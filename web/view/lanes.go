@@ -4,9 +4,12 @@ import (
 	"math"
 	"slices"
 
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -15,8 +18,8 @@ import (
 // concurrent use.
 type Lanes struct {
 	threads []string
-	of      func(words.Language) []string // what each belongs to: belonging; nil where that is nothing
-	owners  map[string]string
+	of      func(words.Language) []string // what each belongs to; nil where that is nothing
+	owners  facts.Owners
 	lease   float64 // milliseconds
 	private bool    // the lock is not in Redis, which cannot know of it
 	device  bool    // the key is a device's sign of life, and no lock's
@@ -27,7 +30,7 @@ type Lanes struct {
 	depth    int           // the deepest level believed in
 	broken   int           // violations
 	ended    int           // threads
-	down     outage
+	down     facts.Outages
 	highest  float64 // of the PTTLs, in milliseconds
 	steady   float64 // the typical gap of who follows, in milliseconds, 0 before
 }
@@ -79,7 +82,7 @@ const (
 // NewLanes returns the lanes of a run with a lock in Redis. Owners
 // maps owner ids to threads; leaseMillis is the height of a full lease.
 func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
-	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: outage{}}
+	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}}
 }
 
 // LanesOf returns the lanes of a run of sc in which nothing has happened.
@@ -92,12 +95,12 @@ func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 	l.of = func(lang words.Language) []string {
 		of := make([]string, len(sc.Threads))
 		for i, t := range sc.Threads {
-			of[i] = belonging(lang, sc, t)
+			of[i] = timeline.Belonging(lang, sc, t)
 		}
 		return of
 	}
 	l.device = sc.Kind == scenario.KindHeartbeat
-	l.private = !l.device && !InRedis(sc.Lock.Protocol)
+	l.private = !l.device && !timeline.InRedis(sc.Lock.Protocol)
 	return l
 }
 
@@ -118,12 +121,12 @@ func (l *Lanes) Add(e trace.Event) {
 	} else {
 		l.byItself(row, e)
 	}
-	row.down = len(e.Nodes) - l.down.up(len(e.Nodes), "")
+	row.down = len(e.Nodes) - l.down.Up(len(e.Nodes), "")
 	for i, name := range l.threads {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
 		s.leaving = slices.Contains(e.Leaving, name)
-		s.parted = s.level > 0 && !l.private && !l.has(e.Key, name) && (s.parted || !s.unlocking)
+		s.parted = s.level > 0 && !l.private && !l.owners.Hold(e.Key, name) && (s.parted || !s.unlocking)
 		l.depth = max(l.depth, s.level)
 	}
 	row.threads = slices.Clone(l.threadAt)
@@ -141,7 +144,7 @@ func (l *Lanes) byItself(row *laneRow, e trace.Event) {
 		row.expired = true
 	case trace.Fault:
 		row.faults = append(row.faults, b.Do)
-		l.down.strike(b)
+		l.down.Strike(b)
 		l.faults = true
 	}
 }
@@ -182,12 +185,12 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 		}
 	case trace.Fault:
 		switch {
-		case b.Do == "resume":
+		case b.Do == fault.Resume:
 			s.stillUntil = 0
 			return
-		case b.Do == "stall", b.Do == "pause" && b.ForMS == 0:
+		case b.Do == fault.Stall, b.Do == fault.Pause && b.ForMS == 0:
 			s.stillUntil = math.Inf(1)
-		case b.Do == "pause":
+		case b.Do == fault.Pause:
 			s.stillUntil = float64(e.At + b.ForMS)
 		}
 		mark(MarkFault)
@@ -220,21 +223,8 @@ func beside(b trace.Body) bool {
 	}
 }
 
-// has tells whether a key knows of a thread's hold.
-func (l *Lanes) has(k trace.KeyState, thread string) bool {
-	if k.Value != nil && l.owners[*k.Value] == thread {
-		return true
-	}
-	for id := range k.Fields {
-		if l.owners[id] == thread {
-			return true
-		}
-	}
-	return false
-}
-
 // holder is the thread that a key belongs to, the first one of several, or -1
 // where that is no thread.
 func (l *Lanes) holder(k trace.KeyState) int {
-	return slices.IndexFunc(l.threads, func(name string) bool { return l.has(k, name) })
+	return slices.IndexFunc(l.threads, func(name string) bool { return l.owners.Hold(k, name) })
 }

@@ -773,7 +773,7 @@ func (d *drawing) count(nodes int) {
 		for row, place := range d.shown {
 			n := 0
 			for _, node := range d.rows[row].nodes {
-				if d.has(node, d.threads[i]) {
+				if d.owners.Hold(node, d.threads[i]) {
 					n++
 				}
 			}

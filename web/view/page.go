@@ -1,9 +1,14 @@
+// Package view has the models of the pages: what a page shows, as plain structs
+// of ready-made text in a language, and the film of a run, which puts its
+// pictures side by side. It must not know HTML, HTTP or Redis; the page and the
+// terminal draw from it.
 package view
 
 import (
 	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/trace"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -66,7 +71,7 @@ type Run struct {
 	LastSeq  int
 	Ended    bool
 	Verdict  string
-	Tone     Tone
+	Tone     timeline.Tone
 	Socket   string    // URL path, ready for more of its query
 	Picture  string    // URL path of its lanes around a row, ready for the row
 	Portions string    // URL path of its rows, ready for which
@@ -176,23 +181,23 @@ func ClockNote(l words.Language, clock string, slow int) string {
 }
 
 // Verdict sums up a run from its rows, which are in l.
-func Verdict(l words.Language, rows []Row, ended bool) (string, Tone) {
+func Verdict(l words.Language, rows []timeline.Row, ended bool) (string, timeline.Tone) {
 	broken := 0
 	for _, r := range rows {
 		broken += len(r.Violations)
 	}
 	switch {
 	case broken == 1:
-		return l.Say("1 rule was broken"), Bad
+		return l.Say("1 rule was broken"), timeline.Bad
 	case broken > 1:
-		return l.Say("%d times a rule was broken", broken), Bad
+		return l.Say("%d times a rule was broken", broken), timeline.Bad
 	case !ended:
-		return l.Say("running"), Quiet
+		return l.Say("running"), timeline.Quiet
 	case len(rows) > 0 && rows[len(rows)-1].Failed != "":
-		return rows[len(rows)-1].Failed, Bad
-	case len(rows) > 0 && rows[len(rows)-1].EventTone == Bad:
-		return rows[len(rows)-1].Event, Bad
+		return rows[len(rows)-1].Failed, timeline.Bad
+	case len(rows) > 0 && rows[len(rows)-1].EventTone == timeline.Bad:
+		return rows[len(rows)-1].Event, timeline.Bad
 	default:
-		return l.Say("no rule was broken"), Good
+		return l.Say("no rule was broken"), timeline.Good
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -260,6 +261,6 @@ func whyNot(l words.Language, o run.Option) string {
 		if o.Ended == "" {
 			return l.Say("ended with the run")
 		}
-		return l.Say("ended: %s", result(l, o.Ended))
+		return l.Say("ended: %s", timeline.Result(l, o.Ended))
 	}
 }

@@ -51,21 +51,9 @@ func (f *Film) Before(row int) State {
 
 // Most of what a page shows of one row.
 const (
-	mostItems  = 500 // commands, notes, fields and broken rules
 	mostFields = 64  // of the key, of a row that has more than it can show
 	mostText   = 400 // bytes of one text of such a row
 )
-
-// TooLong tells whether a row has more than a page can show of one step. Only
-// a trace that somebody wrote by hand has such rows.
-func (r *Row) TooLong() bool {
-	items := len(r.Violations) + len(r.Key.Holds) + len(r.Key.Calls) + len(r.Key.Nodes)
-	for i := range r.Cells {
-		c := &r.Cells[i]
-		items += len(c.Lines) + len(c.Notes) + len(c.Earlier)
-	}
-	return items > mostItems
-}
 
 // Cut is what there is to see at a row that has more than a page can show: it
 // says so, in the place of what happened.
@@ -74,9 +62,9 @@ func (f *Film) Cut(row int) Frame {
 	cut := Frame{
 		Step: full.Step, At: full.At, Thread: full.Thread, Mark: full.Mark, Alarm: short(full.Alarm, mostText),
 		After: full.After.cut(), Belief: full.Belief, Leaving: full.Leaving,
-		Why: TooMuch(f.say, len(full.Inside), len(f.timeline.rows[row].Violations)),
+		Why: TooMuch(f.say, len(full.Inside), len(f.Rows()[row].Violations)),
 	}
-	cut.Says = f.sentences(f.timeline.rows[row].Time, cut.Why)
+	cut.Says = f.sentences(f.Rows()[row].Time, cut.Why)
 	return cut
 }
 

@@ -9,6 +9,7 @@ import (
 	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -100,7 +101,7 @@ func TestAPauseIsARange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := view.NewScenario(words.English, sc).Threads[0].Interval; got != "50ms-250ms" {
+	if got := timeline.NewScenario(words.English, sc).Threads[0].Interval; got != "50ms-250ms" {
 		t.Errorf("%q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -41,11 +42,11 @@ func TestAFaultDoesNotSpoilTheOutcome(t *testing.T) {
 		cell := f.Rows()[c.step-1].Cells[0]
 		bad := -1
 		for i, n := range cell.Notes {
-			if n == (view.Note{Text: c.note, Tone: view.Bad}) {
+			if n == (timeline.Note{Text: c.note, Tone: timeline.Bad}) {
 				bad = i
 			}
 		}
-		if cell.Title != c.title || cell.Tone != view.Good || bad < 0 {
+		if cell.Title != c.title || cell.Tone != timeline.Good || bad < 0 {
 			t.Errorf("%s: %+v", c.name, cell)
 		}
 		why := f.Frames()[c.step-1].Why
@@ -57,7 +58,7 @@ func TestAFaultDoesNotSpoilTheOutcome(t *testing.T) {
 
 // Where a thread stands is worded for the instant of the row.
 func TestWaitingUntilThen(t *testing.T) {
-	tl := timeline()
+	tl := ofTwo()
 	tl.Add(trace.Event{Seq: 1, Step: 1, At: 10, Thread: "A", Key: trace.Absent(), Body: trace.Wait{For: 100, Why: trace.WaitRetry}})
 	for i, c := range []struct {
 		at   trace.Millis
@@ -119,7 +120,7 @@ func TestOutsideOfRedisNothingIsParted(t *testing.T) {
 		}
 	}
 	f := film(t, words.English, "no-lock-flash-sale")
-	if c := f.Rows()[0].Cells[0]; c.Title != "enters level 1, no lock" || c.Tone != view.Plain {
+	if c := f.Rows()[0].Cells[0]; c.Title != "enters level 1, no lock" || c.Tone != timeline.Plain {
 		t.Errorf("%q %s", c.Title, c.Tone)
 	}
 }
@@ -207,7 +208,7 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 		{"no-lock-flash-sale", "none, seed 1", "no key", ""},
 	} {
 		p := play(t, c.name+".yaml", as)
-		if got := strings.Join(view.NewScenario(words.English, p.sc).Facts, ", "); got != c.facts {
+		if got := strings.Join(timeline.NewScenario(words.English, p.sc).Facts, ", "); got != c.facts {
 			t.Errorf("%s: %q, want %q", c.name, got, c.facts)
 		}
 		l := view.LanesOf(p.sc, p.owners)
@@ -234,7 +235,7 @@ func TestViolationsOutsideOfRedisDoNotSpeakOfIt(t *testing.T) {
 		"spin-two-processes":  "A and B are in their critical sections at once; each process has a spin lock of its own",
 		"no-lock-over-buying": "A and B are in their critical sections at once; there is no lock between them",
 	} {
-		var first *view.Violation
+		var first *timeline.Violation
 		for _, r := range film(t, words.English, name).Rows() {
 			for i, v := range r.Violations {
 				if strings.Contains(v.Detail, "Redis") {
@@ -329,18 +330,18 @@ func TestNotesOfCallsAreNotFoldedAsAQueue(t *testing.T) {
 // A cell reads in the order of the events: the write at the end of the work
 // came before the unlock, the loss of a reply after the commands.
 func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
-	plain := func(text string) view.Note { return view.Note{Text: text, Tone: view.Plain} }
+	plain := func(text string) timeline.Note { return timeline.Note{Text: text, Tone: timeline.Plain} }
 	for _, c := range []struct {
 		name           string
 		step, thread   int
-		earlier, notes []view.Note
+		earlier, notes []timeline.Note
 	}{
-		{"fenced-late-write", 9, 1, []view.Note{plain("writes 1 with token 2")}, []view.Note{plain("ends: done")}},
-		{"fenced-late-write", 10, 0, []view.Note{{Text: "its write with token 1 is refused: a newer one was seen", Tone: view.Bad}}, []view.Note{{Text: "ends: lost", Tone: view.Bad}}},
-		{"fair", 5, 0, []view.Note{plain("writes 1")}, []view.Note{plain("ends: done")}},
-		{"fenced", 4, 0, []view.Note{plain("writes 1 with token 1")}, []view.Note{plain("works 60 ms"), plain("reads 1")}},
-		{"fenced-late-write", 2, 1, nil, []view.Note{plain("waits 20 ms")}},
-		{"lost-replies", 1, 0, nil, []view.Note{{Text: "fault: the reply is lost", Tone: view.Bad}, plain("connection reset by peer"), plain("waits 20 ms")}},
+		{"fenced-late-write", 9, 1, []timeline.Note{plain("writes 1 with token 2")}, []timeline.Note{plain("ends: done")}},
+		{"fenced-late-write", 10, 0, []timeline.Note{{Text: "its write with token 1 is refused: a newer one was seen", Tone: timeline.Bad}}, []timeline.Note{{Text: "ends: lost", Tone: timeline.Bad}}},
+		{"fair", 5, 0, []timeline.Note{plain("writes 1")}, []timeline.Note{plain("ends: done")}},
+		{"fenced", 4, 0, []timeline.Note{plain("writes 1 with token 1")}, []timeline.Note{plain("works 60 ms"), plain("reads 1")}},
+		{"fenced-late-write", 2, 1, nil, []timeline.Note{plain("waits 20 ms")}},
+		{"lost-replies", 1, 0, nil, []timeline.Note{{Text: "fault: the reply is lost", Tone: timeline.Bad}, plain("connection reset by peer"), plain("waits 20 ms")}},
 	} {
 		cell := film(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
 		if !slices.Equal(cell.Earlier, c.earlier) || !slices.Equal(cell.Notes, c.notes) {
@@ -352,7 +353,7 @@ func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
 // A node that does not answer is marked as long as it does not, in the table
 // and in the lanes.
 func TestANodeThatIsDownIsMarked(t *testing.T) {
-	marks := func(k view.Key) string {
+	marks := func(k timeline.Key) string {
 		var list []string
 		for _, n := range k.Nodes {
 			switch {
@@ -381,7 +382,7 @@ func TestANodeThatIsDownIsMarked(t *testing.T) {
 		t.Errorf("the lanes show %+v between %v and %v", key.Down, key.Top, key.Bottom)
 	}
 
-	tl := timeline()
+	tl := ofTwo()
 	nodes := []trace.KeyState{trace.Absent(), trace.Absent()}
 	for i, c := range []struct {
 		fault trace.Fault
@@ -426,14 +427,14 @@ func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
 		name         string
 		step, thread int
 		title        string
-		tone         view.Tone
+		tone         timeline.Tone
 		earlier      string
 	}{
-		{"naive-inner-reply-lost", 14, 0, "watchdog: the lease of B renewed", view.Bad, ""},
-		{"naive-inner-reply-lost", 13, 1, "watchdog: lease renewed", view.Good, ""},
-		{"no-lock-over-buying", 5, 1, "leaves level 1", view.Plain, "buys: user 7 has 2 of 2"},
-		{"no-lock-over-buying", 6, 2, "leaves level 1", view.Plain, "buys beyond the limit: user 7 has 3 of 2"},
-		{"no-lock-flash-sale", 11, 3, "leaves level 1", view.Plain, "takes one that is not there: the stock is at -1"},
+		{"naive-inner-reply-lost", 14, 0, "watchdog: the lease of B renewed", timeline.Bad, ""},
+		{"naive-inner-reply-lost", 13, 1, "watchdog: lease renewed", timeline.Good, ""},
+		{"no-lock-over-buying", 5, 1, "leaves level 1", timeline.Plain, "buys: user 7 has 2 of 2"},
+		{"no-lock-over-buying", 6, 2, "leaves level 1", timeline.Plain, "buys beyond the limit: user 7 has 3 of 2"},
+		{"no-lock-flash-sale", 11, 3, "leaves level 1", timeline.Plain, "takes one that is not there: the stock is at -1"},
 	} {
 		cell := film(t, words.English, c.name).Rows()[c.step-1].Cells[c.thread]
 		earlier := ""
@@ -467,7 +468,7 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 	} {
 		f := film(t, words.English, c.name)
 		row, frame := f.Rows()[c.step-1], f.Frames()[c.step-1]
-		if cell := row.Cells[0]; cell.Title != c.title || cell.Tone != view.Plain || len(cell.Notes)+len(cell.Earlier) > 0 {
+		if cell := row.Cells[0]; cell.Title != c.title || cell.Tone != timeline.Plain || len(cell.Notes)+len(cell.Earlier) > 0 {
 			t.Errorf("%s: %+v", c.name, cell)
 		}
 		if frame.Why != c.why || frame.Mark != c.mark {
@@ -526,7 +527,7 @@ func TestLanesOfALateCopy(t *testing.T) {
 	for _, e := range played.events {
 		f.Add(e)
 	}
-	if got, want := f.Rows()[1].Cells[0].Doing, view.Waiting; got != want {
+	if got, want := f.Rows()[1].Cells[0].Doing, timeline.Waiting; got != want {
 		t.Errorf("A is %q, want %q", got, want)
 	}
 	p = whole(f.Lanes())
@@ -605,7 +606,7 @@ func TestTheNumberOfACallIsNoHold(t *testing.T) {
 	if got, want := row.Key.Short(), "{A: 2, #A: 2} 160 ms"; got != want {
 		t.Errorf("the key is %s, want %s", got, want)
 	}
-	if len(row.Key.Holds) != 1 || !slices.Equal(row.Key.Calls, []view.LastCall{{Field: "#A", Thread: "A", Number: "2"}}) {
+	if len(row.Key.Holds) != 1 || !slices.Equal(row.Key.Calls, []timeline.LastCall{{Field: "#A", Thread: "A", Number: "2"}}) {
 		t.Errorf("%+v", row.Key)
 	}
 	after := f.Frames()[2].After
@@ -634,7 +635,7 @@ func TestTheNumberOfACallIsNoHold(t *testing.T) {
 		t.Errorf("at the first acquisition: %q to %q", was, now)
 	}
 	// No owner but the number alone: nobody's.
-	tl := timeline()
+	tl := ofTwo()
 	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"#A": "4", "#Z": "5"}, PTTL: 10}, Belief: map[string]int{"A": 1}, Body: trace.Work{State: trace.WorkBegin, Level: 1}})
 	only := tl.Rows()[0]
 	if len(only.Key.Holds) != 0 || len(only.Key.Calls) != 2 || only.Key.Calls[1].Thread != "" || !only.Cells[0].Parted {
@@ -681,7 +682,7 @@ func TestRepliesThatAreLists(t *testing.T) {
 		{int64(-2), "-2"},
 		{"OK", "OK"},
 	} {
-		if got := view.Reply(words.English, c.reply); got != c.want {
+		if got := timeline.Reply(words.English, c.reply); got != c.want {
 			t.Errorf("%v: %q, want %q", c.reply, got, c.want)
 		}
 	}

@@ -6,48 +6,49 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"relock/engine/trace"
+	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
 
 const ownerA, ownerB = "aaaa1111bbbb2222", "cccc3333dddd4444"
 
-func timeline() *view.Timeline {
-	s := view.Scenario{Key: "K", LeaseMillis: 200, Threads: []view.Thread{{Name: "A"}, {Name: "B"}}}
-	return view.NewTimeline(words.English, s, map[string]string{ownerA: "A", ownerB: "B"})
+func ofTwo() *timeline.Timeline {
+	s := timeline.Scenario{Key: "K", LeaseMillis: 200, Threads: []timeline.Thread{{Name: "A"}, {Name: "B"}}}
+	return timeline.New(words.English, s, map[string]string{ownerA: "A", ownerB: "B"})
 }
 
 func TestARowTellsWhatItsStepDid(t *testing.T) {
 	held := trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{ownerA: "1"}, PTTL: 150}
 	inside := map[string]int{"A": 1}
-	tl := timeline()
+	tl := ofTwo()
 	tl.Add(trace.Event{Seq: 1, Step: 1, At: 62.5, Thread: "A", Key: held, Body: trace.Command{
 		Call: "lock", Attempt: 1, Level: 1, Script: "lock.lua", Line: 14, Args: []string{"HINCRBY", "K", ownerA, "1"}, Reply: int64(1),
 	}})
 	tl.Add(trace.Event{Seq: 2, Step: 1, At: 62.5, Thread: "A", Key: held, Belief: inside, Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}})
 	i := tl.Add(trace.Event{Seq: 3, Step: 1, At: 62.5, Thread: "A", Key: held, Belief: inside, Body: trace.Work{State: trace.WorkBegin, Level: 1, For: 60}})
-	command := view.Line{
+	command := timeline.Line{
 		Verb: "HINCRBY", Args: "aaaa…222 +1", Reply: "1", Writes: true, Source: "lock.lua:14", Spoken: "HINCRBY aaaa…222 +1 gives 1",
 	}
-	key := view.Key{Type: "hash", Lease: "150 ms", Fraction: 750, Holds: []view.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}}
-	want := view.Row{
+	key := timeline.Key{Type: "hash", Lease: "150 ms", Fraction: 750, Holds: []timeline.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}}
+	want := timeline.Row{
 		Step: 1, LastSeq: 3, Time: "T1", At: "62.5 ms",
-		Cells: []view.Cell{
+		Cells: []timeline.Cell{
 			{
-				Thread: "A", Title: "lock: acquired", Tone: view.Good, Acting: true, Inside: 1, Notes: []view.Note{{Text: "works 60 ms", Tone: view.Plain}},
-				Lines: []view.Line{command},
+				Thread: "A", Title: "lock: acquired", Tone: timeline.Good, Acting: true, Inside: 1, Notes: []timeline.Note{{Text: "works 60 ms", Tone: timeline.Plain}},
+				Lines: []timeline.Line{command},
 			},
-			{Thread: "B", Title: "not started", Tone: view.Quiet, Ordinal: 1},
+			{Thread: "B", Title: "not started", Tone: timeline.Quiet, Ordinal: 1},
 		},
 		Key:    key,
-		Inside: []view.Inner{{Time: "T1.1", Line: command, Before: view.Key{Type: "none"}, After: key, Atomic: true, Opens: true, Closes: true}},
+		Inside: []timeline.Inner{{Time: "T1.1", Line: command, Before: timeline.Key{Type: "none"}, After: key, Atomic: true, Opens: true, Closes: true}},
 	}
 	if diff := cmp.Diff(want, tl.Rows()[i]); diff != "" {
 		t.Error(diff)
 	}
 	i = tl.Add(trace.Event{Seq: 4, Step: 2, At: 120, Body: trace.Expired{Was: held}, Key: trace.Absent(), Belief: inside})
 	row := tl.Rows()[i]
-	if row.Event == "" || row.EventTone != view.Bad || row.Key.Lease != "" || !row.Cells[0].Parted || row.Cells[1].Parted {
+	if row.Event == "" || row.EventTone != timeline.Bad || row.Key.Lease != "" || !row.Cells[0].Parted || row.Cells[1].Parted {
 		t.Errorf("after the expiry: %+v; want A alone parted from the truth", row)
 	}
 	if row.Cells[0].Title != "working, level 1" {
@@ -56,13 +57,13 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 }
 
 func TestAFaultStaysBesideTheOutcome(t *testing.T) {
-	tl := timeline()
+	tl := ofTwo()
 	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Fault{Do: "lose-reply", At: "lock"}})
 	tl.Add(trace.Event{Seq: 2, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Outcome{
 		Call: "lock", Result: trace.Failed, Attempt: 1, Error: "lock: lock.lua: read tcp: connection reset by peer",
 	}})
 	c := tl.Rows()[0].Cells[0]
-	if want := []view.Note{{Text: "fault: the reply is lost", Tone: view.Bad}, {Text: "connection reset by peer", Tone: view.Plain}}; c.Title != "lock: error" || c.Tone != view.Bad || !cmp.Equal(want, c.Notes) {
+	if want := []timeline.Note{{Text: "fault: the reply is lost", Tone: timeline.Bad}, {Text: "connection reset by peer", Tone: timeline.Plain}}; c.Title != "lock: error" || c.Tone != timeline.Bad || !cmp.Equal(want, c.Notes) {
 		t.Errorf("cell %+v", c)
 	}
 }
@@ -72,13 +73,13 @@ func TestGivingBackIsNoUnlock(t *testing.T) {
 	for _, c := range []struct {
 		result trace.Result
 		want   string
-		tone   view.Tone
+		tone   timeline.Tone
 	}{
-		{trace.Failed, "gives back what it may have acquired: error", view.Bad},
-		{trace.Released, "gives back what it may have acquired: released", view.Good},
-		{trace.NotHeld, "gives back what it may have acquired: it had not", view.Plain},
+		{trace.Failed, "gives back what it may have acquired: error", timeline.Bad},
+		{trace.Released, "gives back what it may have acquired: released", timeline.Good},
+		{trace.NotHeld, "gives back what it may have acquired: it had not", timeline.Plain},
 	} {
-		tl := timeline()
+		tl := ofTwo()
 		tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.Command{
 			Call: "unlock", Level: 1, Args: []string{"EXISTS", "K"}, Reply: int64(0), GivesBack: true,
 		}})
@@ -95,18 +96,18 @@ func TestGivingBackIsNoUnlock(t *testing.T) {
 }
 
 func TestVerdict(t *testing.T) {
-	broken := []view.Row{{Violations: []view.Violation{{Rule: "x"}}}}
+	broken := []timeline.Row{{Violations: []timeline.Violation{{Rule: "x"}}}}
 	for _, c := range []struct {
-		rows  []view.Row
+		rows  []timeline.Row
 		ended bool
 		want  string
-		tone  view.Tone
+		tone  timeline.Tone
 	}{
-		{nil, false, "running", view.Quiet},
-		{[]view.Row{{}}, true, "no rule was broken", view.Good},
-		{broken, false, "1 rule was broken", view.Bad},
-		{append(broken, broken...), true, "2 times a rule was broken", view.Bad},
-		{[]view.Row{{Event: "The run was ended: stopped", EventTone: view.Bad, Final: true}}, true, "The run was ended: stopped", view.Bad},
+		{nil, false, "running", timeline.Quiet},
+		{[]timeline.Row{{}}, true, "no rule was broken", timeline.Good},
+		{broken, false, "1 rule was broken", timeline.Bad},
+		{append(broken, broken...), true, "2 times a rule was broken", timeline.Bad},
+		{[]timeline.Row{{Event: "The run was ended: stopped", EventTone: timeline.Bad, Final: true}}, true, "The run was ended: stopped", timeline.Bad},
 	} {
 		if got, tone := view.Verdict(words.English, c.rows, c.ended); got != c.want || tone != c.tone {
 			t.Errorf("%q %s, want %q %s", got, tone, c.want, c.tone)

@@ -1,12 +1,12 @@
 package view
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
@@ -14,6 +14,8 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -30,16 +32,16 @@ type Teller struct {
 	before trace.KeyState   // the key before the event at hand
 	nodes  []trace.KeyState // and on each node, where there are several
 
-	asked   map[callOf]*asked
-	threads map[string]*known
-	lease   map[int]time.Duration // what each node was last told, 0 where there is one
-	down    outage
-	wrote   trace.Resource // the last write that was taken
-	token   int64          // the newest that the resource has seen
-	grant   grant          // the largest fencing token so far
-	broken  *broken
-	failed  []Failure
-	jumps   map[int]jump // the last jump of each node's clock, 0 where there is one
+	asked    map[callOf]*asked
+	threads  map[string]*known
+	lease    map[int]time.Duration // what each node was last told, 0 where there is one
+	down     facts.Outages
+	wrote    trace.Resource // the last write that was taken
+	token    int64          // the newest that the resource has seen
+	grant    grant          // the largest fencing token so far
+	findings *check.Findings
+	failed   []timeline.Failure
+	jumps    map[int]jump // the last jump of each node's clock, 0 where there is one
 }
 
 // callOf is a call of a thread, of which there is one at a time. What arrives
@@ -93,15 +95,19 @@ type grant struct {
 func NewTeller(l words.Language, sc *scenario.Scenario, owners map[string]string) *Teller {
 	return &Teller{
 		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
-		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: outage{},
-		jumps: map[int]jump{}, broken: newBroken(sc.Lock.Protocol, endlessOf(sc), owners),
+		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
+		jumps: map[int]jump{}, findings: check.NewFindings(owners, exhibit.Named(sc.Lock.Protocol).Guard, sc.Endless()),
 	}
 }
+
+// Share has the teller take the words of broken rules from f, for who folds the
+// same run with it otherwise. It is for a teller that has told nothing yet.
+func (t *Teller) Share(f *check.Findings) { t.findings = f }
 
 // Tell says of the next event why it happened or what it means. Events are
 // told in their order, each once.
 func (t *Teller) Tell(e trace.Event) string {
-	t.broken.see(e)
+	t.findings.See(e)
 	if b, ok := e.Body.(trace.Command); ok {
 		t.begin(e, b)
 	}
@@ -131,7 +137,7 @@ func (t *Teller) tell(e trace.Event) string {
 	case trace.Expired:
 		return t.expired(e, b)
 	case trace.Violation:
-		return t.l.Clause(t.broken.finding(e, b).Why)
+		return t.l.Clause(t.findings.Of(e, b).Why)
 	case trace.End:
 		return t.end(e, b)
 	default:
@@ -264,7 +270,7 @@ func (t *Teller) begin(e trace.Event, b trace.Command) {
 // strike notes what is down from now on.
 func (t *Teller) strike(e trace.Event, b trace.Fault) {
 	if e.Thread == "" {
-		t.down.strike(b)
+		t.down.Strike(b)
 	}
 	if b.Do == fault.ClockJump {
 		t.jumps[b.Node] = jump{e.At, t.l.Clause(phrase.Wording{Args: []any{fault.JumpsBy(b)}})}
@@ -310,7 +316,7 @@ func (t *Teller) fold(e trace.Event) {
 		}
 	case trace.End:
 		who.ended = true
-		if f, ok := FailureOf(e); ok {
+		if f, ok := timeline.FailureOf(e); ok {
 			t.failed = append(t.failed, f)
 		}
 	}
@@ -365,20 +371,7 @@ func instant(reply any) int64 {
 	if len(list) != 2 {
 		return 0
 	}
-	return number(list[0])*1000 + number(list[1])/1000
-}
-
-// number reads a number of a reply, which may come as a text.
-func number(v any) int64 {
-	switch v := v.(type) {
-	case int64:
-		return v
-	case string:
-		f, _ := strconv.ParseFloat(v, 64)
-		return int64(f)
-	default:
-		return 0
-	}
+	return facts.Number(list[0])*1000 + facts.Number(list[1])/1000
 }
 
 func (t *Teller) outcome(e trace.Event, b trace.Outcome) string {
@@ -644,17 +637,10 @@ func (t *Teller) notHeld(e trace.Event, b trace.Outcome) string {
 	}
 }
 
-// votes reads how many nodes said yes and no in a call that has no majority.
-func votes(text string) (yes, no int, ok bool) {
-	_, counts, _ := strings.Cut(text, "no majority: ")
-	n, _ := fmt.Sscanf(counts, "%d nodes said yes, %d no", &yes, &no)
-	return yes, no, n == 2
-}
-
 // failedCall says why a call came to an error.
 func (t *Teller) failedCall(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.call(e.Thread, b.Call)
-	yes, no, voted := votes(b.Error)
+	yes, no, voted := protocol.Votes(b.Error)
 	switch {
 	case strings.Contains(b.Error, lock.ErrInnerHeld.Error()):
 		return t.say("%s cannot leave level %d: an inner level is still held.", who, b.Level)
@@ -803,7 +789,7 @@ func (t *Teller) fault(e trace.Event, b trace.Fault) string {
 	s := fault.Scene{
 		Fault: b, Who: e.Thread, Level: e.Belief[e.Thread], Held: t.holds(e.Key, e.Thread), Left: time.Duration(e.Key.PTTL) * time.Millisecond,
 		InRedis: t.protocol.Guard == protocol.InRedis,
-		Nodes:   len(e.Nodes), Up: t.down.up(len(e.Nodes), b.Thread),
+		Nodes:   len(e.Nodes), Up: t.down.Up(len(e.Nodes), b.Thread),
 	}
 	if t.watched() && (b.Do != fault.Stall || !t.protocol.OneWatch) { // which gives up on a thread that hangs
 		s.Watchdog = t.sc.Lock.Watchdog
@@ -906,17 +892,17 @@ func (t *Teller) endOfRun(e trace.Event, b trace.End) string {
 	switch {
 	case b.Error != "":
 		return t.say("The run was ended at step %d, before its threads had.", e.Step)
-	case t.broken.times == 0 && len(t.failed) > 0:
+	case t.findings.Times() == 0 && len(t.failed) > 0:
 		var names []string
 		for _, f := range t.failed {
 			names = append(names, f.Thread)
 		}
 		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
-	case t.broken.times == 0:
+	case t.findings.Times() == 0:
 		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
-	case t.broken.times == 1:
+	case t.findings.Times() == 1:
 		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
 	default:
-		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.broken.times)
+		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.findings.Times())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 )
 
 // command is a Redis command and what surrounds it.
@@ -38,7 +39,7 @@ func (t *Teller) about(e trace.Event, b trace.Command) command {
 }
 
 // number is an argument that is one.
-func (c command) number(i int) int64 { return number(c.Arg(i)) }
+func (c command) number(i int) int64 { return facts.Number(c.Arg(i)) }
 
 // ofLock tells whether the command is about the lock's key, and not about one
 // beside it.
@@ -468,7 +469,7 @@ func (t *Teller) lpop(c command) string {
 }
 
 func (t *Teller) zscore(c command) string {
-	of, left := t.waiter(c.Arg(2)), number(c.Reply)-c.asked.now
+	of, left := t.waiter(c.Arg(2)), facts.Number(c.Reply)-c.asked.now
 	switch {
 	case of == c.who:
 		return t.say("%s reads its own deadline with ZSCORE.", c.who)

@@ -1,6 +1,9 @@
 package view
 
-import "relock/engine/trace"
+import (
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+)
 
 // lateCommand says what a command of a late copy does: nobody waits for it, and
 // what its thread is at by now is another matter.
@@ -24,17 +27,17 @@ func (t *Teller) lateCommand(e trace.Event, c command) string {
 			return t.say("%s's %s arrives late: PEXPIRE gives the key %s.", c.who, c.Call, t.ms(c.number(2)))
 		}
 	}
-	if last := lastCallOf(c.Command); last > 0 && c.verb == "HGET" {
+	if last := facts.LaterCall(c.Command); last > 0 && c.verb == "HGET" {
 		return t.say("%s's %s arrives too late: it is call %d, and by HGET call %d is over by now. It is refused.", c.who, c.Call, c.Number, last)
 	} else if last > 0 {
 		return t.say("%s's %s arrives too late: it is call %d, and by HMGET the last one was %d. It is refused.", c.who, c.Call, c.Number, last)
 	}
-	if fields, _ := c.Reply.([]any); c.verb == "HMGET" && len(fields) == 2 && c.Number > 0 && number(fields[1]) > 0 {
-		return t.say("%s's %s arrives late, but in order: it is call %d, and by HMGET the last one was %d.", c.who, c.Call, c.Number, number(fields[1]))
+	if fields, _ := c.Reply.([]any); c.verb == "HMGET" && len(fields) == 2 && c.Number > 0 && facts.Number(fields[1]) > 0 {
+		return t.say("%s's %s arrives late, but in order: it is call %d, and by HMGET the last one was %d.", c.who, c.Call, c.Number, facts.Number(fields[1]))
 	}
 	switch c.Reply.(type) {
 	case int64, string:
-		if n := number(c.Reply); n != 0 || c.Reply == int64(0) || c.Reply == "0" {
+		if n := facts.Number(c.Reply); n != 0 || c.Reply == int64(0) || c.Reply == "0" {
 			return t.say("%s's %s arrives late: %s answers %d.", c.who, c.Call, c.verb, n)
 		}
 	}

@@ -7,28 +7,8 @@ import (
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 )
-
-// lastCallOf is the number of a later call that Redis answers with, 0 for any
-// other answer: then the command's call comes too late, and is refused.
-func lastCallOf(c trace.Command) int64 {
-	switch list, _ := c.Reply.([]any); {
-	case strings.EqualFold(c.Arg(0), "HGET") && protocol.IsOver(c.Arg(1)) && c.Call == lock.CallLock:
-		return later(c.Reply, c.Number)
-	case strings.EqualFold(c.Arg(0), "HMGET") && len(list) == 2 && list[0] != nil:
-		return later(list[1], c.Number)
-	default:
-		return 0
-	}
-}
-
-// later is the number of a call in a reply, if it is one after this call.
-func later(reply any, call int64) int64 {
-	if n := number(reply); call > 0 && n > call {
-		return n
-	}
-	return 0
-}
 
 // past says what is asked of, or written to, the calls that are over.
 func (t *Teller) past(c command) string {
@@ -37,13 +17,13 @@ func (t *Teller) past(c command) string {
 		return t.say("%s has that note kept for %s: no request is on its way for longer.", c.who, t.ms(c.number(2)))
 	case c.verb == "HSET":
 		return t.say("%s notes that call %s is over: an earlier one had no answer, and will be refused if it still arrives.", c.who, c.Arg(3))
-	case c.Call == lock.CallUnlock && later(c.Reply, c.Number) > 0:
+	case c.Call == lock.CallUnlock && facts.Later(c.Reply, c.Number) > 0:
 		return t.say("%s leaves the note of calls that are over as it is: HGET answers %s, a later one.", c.who, c.text)
 	case c.Call == lock.CallUnlock && c.Reply == nil:
 		return t.say("%s looks which of its calls are noted as over: HGET answers nil, so it notes this one.", c.who)
 	case c.Call == lock.CallUnlock:
 		return t.say("%s looks which of its calls are noted as over: HGET answers %s, so it notes this one.", c.who, c.text)
-	case lastCallOf(c.Command) > 0:
+	case facts.LaterCall(c.Command) > 0:
 		return t.say("%s's call %d arrives too late: by HGET its call %s is over by now, so this one is refused.", c.who, c.Number, c.text)
 	case c.Reply == nil:
 		return t.say("%s asks whether this call arrives too late: HGET answers nil, no later one is noted as over.", c.who)
@@ -71,10 +51,10 @@ func (t *Teller) numbered(c command) string {
 	switch {
 	case fields[1] == nil:
 		return t.say("%s finds its own field, but no number of this client: it holds the lock through another one.", c.who)
-	case lastCallOf(c.Command) > 0:
+	case facts.LaterCall(c.Command) > 0:
 		return t.say("%s's call %d arrives too late: by HMGET its last call was %s, so this one is refused.", c.who, c.Number, last)
 	case c.Call == lock.CallLeave:
-		if c.Number > 0 && number(last) != c.Number {
+		if c.Number > 0 && facts.Number(last) != c.Number {
 			return t.say("%s has the lock as it leaves the line, but by HMGET through call %s, so it keeps it.", c.who, last)
 		}
 		return t.say("%s has the lock as it leaves the line: HMGET finds its field, with the number of this call.", c.who)
@@ -89,7 +69,7 @@ func asText(v any) string {
 
 // ownField says what a call makes of its own hold count.
 func (t *Teller) ownField(c command, count int, last string) string {
-	outer, again := c.Level-1, number(last) == c.Number
+	outer, again := c.Level-1, facts.Number(last) == c.Number
 	if c.Call == lock.CallUnlock {
 		switch {
 		case count < outer:
@@ -117,7 +97,7 @@ func (t *Teller) ownField(c command, count int, last string) string {
 // inOrder adds to a sentence that a call does not come late, where it is not
 // the last one sent again.
 func (t *Teller) inOrder(c command, last, sentence string) string {
-	if c.Number == 0 || number(last) == c.Number {
+	if c.Number == 0 || facts.Number(last) == c.Number {
 		return sentence
 	}
 	return t.say("%s %s", sentence, t.say("Call %d follows call %s: not late.", c.Number, last))

@@ -5,6 +5,7 @@ import (
 	_ "embed" // the scripts
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"relock/engine/clock"
@@ -273,6 +274,15 @@ type nodesError struct {
 // Error tells how many nodes answered, and what the others failed with.
 func (e *nodesError) Error() string {
 	return fmt.Sprintf("lock: no majority: %d nodes said yes, %d no, the rest: %v", e.yes, e.no, errors.Join(e.errs...))
+}
+
+// Votes reads from the text of an error how many nodes said yes and no in a
+// call that has no majority, and whether it is such an error: of a trace, the
+// text is all there is.
+func Votes(text string) (yes, no int, ok bool) {
+	_, counts, _ := strings.Cut(text, "no majority: ")
+	n, _ := fmt.Sscanf(counts, "%d nodes said yes, %d no", &yes, &no)
+	return yes, no, n == 2
 }
 
 // Unwrap is the nodes' errors.

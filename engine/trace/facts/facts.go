@@ -29,7 +29,8 @@ type Facts struct {
 
 	Written trace.Event // the last write that the resource took, before the event at hand
 
-	owners   map[string]string // thread to owner id
+	owners   Owners
+	ids      map[string]string // of the threads, as owners
 	now      trace.Event
 	believed map[string]int
 	depth    map[string]int
@@ -54,11 +55,11 @@ func (s Seqs) Of(threads ...string) []int {
 func New(owners map[string]string) *Facts {
 	f := &Facts{
 		Before: trace.Absent(), Entered: Seqs{}, Gained: Seqs{}, Lost: Seqs{}, Counted: Seqs{}, Last: Seqs{}, Read: Seqs{},
-		owners: map[string]string{}, now: trace.Event{Key: trace.Absent()},
+		owners: owners, ids: map[string]string{}, now: trace.Event{Key: trace.Absent()},
 		depth: map[string]int{}, dropped: map[string]trace.Millis{}, calledIn: map[string]bool{},
 	}
 	for id, thread := range owners {
-		f.owners[thread] = id
+		f.ids[thread] = id
 	}
 	return f
 }
@@ -69,7 +70,7 @@ func (f *Facts) Add(e trace.Event) {
 	f.Before, f.NodesBefore = f.now.Key, f.now.Nodes
 	f.followInside(e)
 	had, has := f.Holders(f.Before), f.Holders(e.Key)
-	for thread, id := range f.owners {
+	for thread, id := range f.ids {
 		before, after := slices.Contains(had, thread), slices.Contains(has, thread)
 		switch {
 		case after && !before:
@@ -121,7 +122,7 @@ func (f *Facts) settle() {
 func (f *Facts) followInside(e trace.Event) {
 	struck, _ := e.Body.(trace.Fault)
 	outcome, _ := e.Body.(trace.Outcome)
-	for thread := range f.owners {
+	for thread := range f.ids {
 		before := f.depth[thread]
 		depth := before + e.Belief[thread] - f.believed[thread]
 		switch {
@@ -154,19 +155,10 @@ func (f *Facts) Inside() []string {
 }
 
 // Holders are the threads whose the key is, by name.
-func (f *Facts) Holders(key trace.KeyState) []string {
-	threads := []string{}
-	for thread, id := range f.owners {
-		if _, ok := key.Fields[id]; ok || (key.Value != nil && *key.Value == id) {
-			threads = append(threads, thread)
-		}
-	}
-	slices.Sort(threads)
-	return threads
-}
+func (f *Facts) Holders(key trace.KeyState) []string { return f.owners.Holders(key) }
 
 // Count is a thread's hold count as the key has it, "" without one.
-func (f *Facts) Count(key trace.KeyState, thread string) string { return key.Fields[f.owners[thread]] }
+func (f *Facts) Count(key trace.KeyState, thread string) string { return key.Fields[f.ids[thread]] }
 
 // Dropped is when Redis last dropped a thread's key because the lease was
 // over, and whether it has, since the thread last acquired the lock.

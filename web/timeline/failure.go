@@ -1,10 +1,11 @@
-package view
+package timeline
 
 import (
 	"regexp"
 	"strings"
 
 	"relock/engine/lock"
+	"relock/engine/lock/protocol"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -59,7 +60,7 @@ var answer = regexp.MustCompile(`^([A-Z]{3,}) `)
 
 // reason says why a thread failed.
 func reason(l words.Language, f Failure) string {
-	if _, _, ok := votes(f.Error); ok {
+	if _, _, ok := protocol.Votes(f.Error); ok {
 		return l.Say("no majority of the nodes")
 	}
 	switch {

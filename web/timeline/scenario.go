@@ -1,4 +1,4 @@
-package view
+package timeline
 
 import (
 	"strconv"
@@ -36,9 +36,9 @@ func InRedis(name string) bool {
 	return exhibit.Named(name).Guard == protocol.InRedis
 }
 
-// facts words what a scenario runs with, as far as it has that: a heartbeat has
+// settings words what a scenario runs with, as far as it has that: a heartbeat has
 // no lock, and a lock outside of Redis no lease.
-func facts(l words.Language, s Scenario) []string {
+func settings(l words.Language, s Scenario) []string {
 	seed := l.Say("seed %s", strconv.FormatUint(s.Seed, 10))
 	switch {
 	case s.Heartbeat():
@@ -66,9 +66,9 @@ type Thread struct {
 	Of       string // what it belongs to: "process balancer-1", or ""
 }
 
-// belonging says what a thread of sc belongs to: the process that it names, and
+// Belonging says what a thread of sc belongs to: the process that it names, and
 // the user for whom it buys where that matters.
-func belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
+func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
 	var of []string
 	if t.Process != scenario.DefaultProcess {
 		of = append(of, l.Say("process %s", t.Process))
@@ -92,12 +92,12 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	case sc.Lock.Watchdog > 0:
 		s.Watchdog = phrase.Duration(sc.Lock.Watchdog)
 	}
-	s.Facts = facts(l, s)
+	s.Facts = settings(l, s)
 	for i, t := range sc.Threads {
 		s.Threads = append(s.Threads, Thread{
 			Name: t.Name, Ordinal: i, Start: phrase.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),
 			Retries: max(t.Retry.Times, 0), Endless: t.Retry.Times == scenario.Unlimited, Interval: t.Retry.Pause().String(),
-			Of: belonging(l, sc, t),
+			Of: Belonging(l, sc, t),
 		})
 	}
 	return s

@@ -1,22 +1,19 @@
-package view
+package timeline
 
 import (
-	"slices"
 	"strings"
 
 	"relock/engine"
 	"relock/engine/lock"
-	"relock/engine/lock/exhibit"
-	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/trace"
 	"relock/web/words"
 )
 
-// result says what a call came to, or how a thread ended, in a word. In
+// Result says what a call came to, or how a thread ended, in a word. In
 // English these are the words of scenarios and traces.
-func result(l words.Language, r trace.Result) string {
+func Result(l words.Language, r trace.Result) string {
 	switch r {
 	case trace.Acquired:
 		return l.Say("acquired")
@@ -51,24 +48,8 @@ func result(l words.Language, r trace.Result) string {
 	}
 }
 
-// outcome words what an attempt came to, in the terms of the scenario.
-func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
-	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
-		return t.l.Say("%s: its key is set", b.Call), Good
-	}
-	if exhibit.Named(t.scenario.Protocol).Guard == protocol.Nothing && !t.scenario.Heartbeat() {
-		switch b.Result {
-		case trace.Acquired, trace.Reentered:
-			return t.l.Say("enters level %d, no lock", b.Level), Plain
-		case trace.Released, trace.Decremented:
-			return t.l.Say("leaves level %d", b.Level), Plain
-		}
-	}
-	return outcome(t.l, b)
-}
-
-// outcome words what an attempt came to.
-func outcome(l words.Language, b trace.Outcome) (string, Tone) {
+// Outcome words what an attempt came to.
+func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	call := b.Call
 	if b.GivesBack && b.Result == trace.NotHeld {
 		return l.Say("gives back what it may have acquired: it had not"), Plain
@@ -111,8 +92,8 @@ func outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	}
 }
 
-// lateCopy is what arrives when nobody waits for it any more.
-func lateCopy(l words.Language, call string, level int) string {
+// LateCopy is what arrives when nobody waits for it any more.
+func LateCopy(l words.Language, call string, level int) string {
 	if call == lock.CallRenew {
 		return l.Say("late copy of %s", call)
 	}
@@ -131,9 +112,9 @@ func failure(l words.Language, text string) string {
 	return why
 }
 
-// endOfRun words what ended a run early: of whatever the trace says, what the
+// EndOfRun words what ended a run early: of whatever the trace says, what the
 // engine and the server end runs with.
-func endOfRun(l words.Language, text string) string {
+func EndOfRun(l words.Language, text string) string {
 	limit, limited := strings.CutPrefix(text, "it took longer than ")
 	switch {
 	case text == "stopped":
@@ -158,8 +139,8 @@ func endOfRun(l words.Language, text string) string {
 // atLimit tells whether a run was ended because it had grown too long.
 func atLimit(text string) bool { return strings.Contains(text, run.ErrLimit.Error()) }
 
-// resource words a read or a write of what the lock protects.
-func resource(l words.Language, b trace.Resource) string {
+// Resource words a read or a write of what the lock protects.
+func Resource(l words.Language, b trace.Resource) string {
 	if b.Limit > 0 && !b.Refused {
 		return purchase(l, b)
 	}
@@ -203,16 +184,4 @@ func purchase(l words.Language, b trace.Resource) string {
 	default:
 		return l.Say("buys: user %s has %d of %d", b.User, b.Value, b.Limit)
 	}
-}
-
-// holders are the threads that the key names.
-func (t *Timeline) holders(k trace.KeyState) []string {
-	var names []string
-	for id, name := range t.owners {
-		if _, has := k.Fields[id]; has || k.Value != nil && *k.Value == id {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
 }

@@ -1,4 +1,4 @@
-package view
+package timeline
 
 import (
 	"relock/engine/fault"

@@ -1,7 +1,9 @@
-// Package view turns traces and scenarios into what is shown: plain structs
-// of ready-made text in a language, without HTML, HTTP or Redis. The page and
-// the terminal both draw from it.
-package view
+// Package timeline folds a trace into the rows of a table: what each thread
+// did, and the lock's key after it, as ready-made text in a language. The words
+// for what a call came to, what a thread did to the resource and how a run
+// ended live here, too: other pictures say the same. It must not know why
+// things happened, nor HTML, HTTP or Redis.
+package timeline
 
 import (
 	"fmt"
@@ -11,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/lock"
@@ -18,216 +21,15 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/run"
 	"relock/engine/trace"
+	"relock/engine/trace/facts"
 	"relock/web/words"
 )
-
-// Tone says how a text is meant; whoever draws it gives it a colour and a
-// shape.
-type Tone string
-
-// Tones.
-const (
-	Plain Tone = "plain"
-	Quiet Tone = "quiet" // not the matter of this row
-	Good  Tone = "good"
-	Bad   Tone = "bad"
-)
-
-// Row is one T of the timeline: what one step did.
-type Row struct {
-	Step       int
-	LastSeq    int    // of the events shown in it
-	Time       string // "T1"
-	At         string // "62 ms"
-	Cells      []Cell // one for each thread, in the scenario's order
-	Key        Key
-	Event      string // what Redis or the run did by itself, else ""
-	EventTone  Tone
-	Violations []Violation
-	Final      bool   // the run's end
-	Failed     string // of the run's end: OnlyFailed
-	Inside     []Inner
-}
-
-// Inner is a Redis command inside of a row: T5.1.
-type Inner struct {
-	Time          string
-	Ordinal       int // of the thread
-	Line          Line
-	Before, After Key
-	Atomic        bool // one with its neighbours: they ran in one script
-	Opens, Closes bool // the first and the last of these
-}
-
-// Renumbered is the number of a last call before and after the command, as
-// fields of the hash, where that is all it changed; else both are "".
-func (i Inner) Renumbered() (was, now string) {
-	if !i.Line.Writes || i.After.Changed(i.Before) {
-		return "", ""
-	}
-	for _, c := range i.After.Calls {
-		if !slices.Contains(i.Before.Calls, c) {
-			now = c.String()
-			if n := slices.IndexFunc(i.Before.Calls, func(b LastCall) bool { return b.Field == c.Field }); n >= 0 {
-				was = i.Before.Calls[n].String()
-			}
-		}
-	}
-	return was, now
-}
-
-// Doing is what a thread does beside the lock, as far as it can be drawn.
-type Doing string
-
-// What can be drawn.
-const (
-	Waiting Doing = "waiting"
-	Paused  Doing = "paused"
-)
-
-// Cell is a thread in a row.
-type Cell struct {
-	Thread  string
-	Of      string // what it belongs to, or ""
-	Earlier []Note // what came before the call: the write at the end of the work
-	Title   string
-	Tone    Tone
-	Lines   []Line
-	Notes   []Note // what befell the thread, and what it does next
-	Inside  int    // levels it acts as if it held
-	Leaving bool   // it has called its last unlock, and has no answer yet
-	Parted  bool   // it is inside, and believes in a hold that Redis does not know
-	Acting  bool
-	Doing   Doing
-	Ordinal int // from 0, for its colour
-}
-
-// Note is said beside the title of a cell, which keeps a tone of its own.
-type Note struct {
-	Text string
-	Tone Tone
-}
-
-// note adds one, in the tone of what it says.
-func (c *Cell) note(text string, tone Tone) { c.Notes = append(c.Notes, Note{text, tone}) }
-
-// LineGroup is some commands of a cell that follow each other.
-type LineGroup struct {
-	Lines  []Line
-	Folded bool // they are about the queue, and more than are read in passing
-}
-
-// foldFrom is how many commands about the queue are folded: as many as would
-// hide what happens to the lock itself.
-const foldFrom = 3
-
-// Groups are the cell's commands, in their order.
-func (c *Cell) Groups() []LineGroup {
-	var groups []LineGroup
-	for i := 0; i < len(c.Lines); {
-		end := i + 1
-		for end < len(c.Lines) && c.Lines[end].Queue == c.Lines[i].Queue {
-			end++
-		}
-		groups = append(groups, LineGroup{Lines: c.Lines[i:end], Folded: c.Lines[i].Queue && end-i >= foldFrom})
-		i = end
-	}
-	return groups
-}
-
-// Line is one Redis command.
-type Line struct {
-	Verb    string // "HINCRBY"
-	Args    string // without the key
-	Reply   string
-	Writes  bool
-	Queue   bool // about who waits
-	Error   bool
-	Node    int    // where there are several, else 0
-	Source  string // "lock.lua:17"
-	Spoken  string // the whole line in words
-	Ordinal int
-}
-
-// Key is the lock's key after a row.
-type Key struct {
-	Type     string
-	Holds    []HoldCount
-	Calls    []LastCall // in the same hash, where a lock's calls have numbers
-	Lease    string     // "151 ms", "no expiry", or "" without a key
-	Fraction int        // of the lease left, in thousandths
-	Nodes    []Node     // where there are several; the rest is what a majority has
-}
-
-// Short is the key in one line: "{A: 2, #A: 3} 151 ms".
-func (k Key) Short() string {
-	if k.Lease == "" {
-		return "∅"
-	}
-	var fields []string
-	for _, h := range k.Holds {
-		name := h.Thread
-		if name == "" {
-			name = h.Owner
-		}
-		if h.Count != "" {
-			name += ": " + h.Count
-		}
-		fields = append(fields, name)
-	}
-	for _, c := range k.Calls {
-		fields = append(fields, c.String())
-	}
-	return "{" + strings.Join(fields, ", ") + "} " + k.Lease
-}
-
-// Changed tells whether two states of the key differ in who holds it, or for
-// how long. The number of a last call changes neither.
-func (k Key) Changed(before Key) bool {
-	k.Calls, before.Calls = nil, nil
-	return k.Short() != before.Short()
-}
-
-// LastCall is a field of the lock's hash that holds no count: the number of
-// the last call that came through a thread's client.
-type LastCall struct {
-	Field   string // "#A"
-	Thread  string // "" where it is no thread's
-	Ordinal int
-	Number  string
-}
-
-// String is the field as it is written: "#A: 3".
-func (c LastCall) String() string { return c.Field + ": " + c.Number }
-
-// Node is the key on one of several Redises.
-type Node struct {
-	Number  int
-	Thread  string // who holds it there, or ""
-	Ordinal int
-	Down    bool   // it does not answer
-	Cut     string // the threads that alone it does not answer, listed
-}
-
-// HoldCount is an owner in the lock's hash, or the lock's string.
-type HoldCount struct {
-	Thread  string // "" for an owner that is no thread's
-	Ordinal int
-	Owner   string // shortened
-	Count   string // "" where the key is a string, which counts nothing
-}
-
-// Violation is a broken rule.
-type Violation struct {
-	Rule   string
-	Detail string
-}
 
 // Timeline folds a trace into rows. It is not safe for concurrent use.
 type Timeline struct {
 	l        words.Language
 	threads  []string
-	owners   map[string]string
+	owners   facts.Owners
 	lease    int64
 	key      string
 	brief    *strings.Replacer // leaves its name out of those of the keys beside it
@@ -238,22 +40,22 @@ type Timeline struct {
 	called  map[string]int // the step in which a thread last made a call
 	decided map[string]int // the step in which a call of a thread last went well
 	belief  map[string]int
-	down    outage
+	down    facts.Outages
 	told    *told
 }
 
 // told is what later sentences need of the events so far.
 type told struct {
-	failed []Failure
-	broken *broken
+	failed   []Failure
+	findings *check.Findings
 }
 
-// NewTimeline returns an empty timeline in l for a run of s.
-func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
+// New returns an empty timeline in l for a run of s.
+func New(l words.Language, s Scenario, owners map[string]string) *Timeline {
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
 		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
-		stands: map[string]*standing{}, called: map[string]int{}, down: outage{},
+		stands: map[string]*standing{}, called: map[string]int{}, down: facts.Outages{},
 		decided: map[string]int{}, belief: map[string]int{},
 	}
 	var endless []string
@@ -264,17 +66,24 @@ func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeli
 		t.threads = append(t.threads, th.Name)
 		t.stands[th.Name] = &standing{text: l.Say("not started")}
 	}
-	t.told = &told{broken: newBroken(s.Protocol, endless, owners)}
+	t.told = &told{findings: check.NewFindings(owners, exhibit.Named(s.Protocol).Guard, endless)}
 	return t
 }
 
 // After is a timeline without rows that words what comes after t's events: it
 // knows of them what its sentences need.
 func (t *Timeline) After() *Timeline {
-	after := NewTimeline(t.l, t.scenario, t.owners)
+	after := New(t.l, t.scenario, t.owners)
 	after.told = t.told
 	return after
 }
+
+// Findings have the words of what was broken so far. They have seen all events
+// of t; who sees an event with them a second time changes nothing.
+func (t *Timeline) Findings() *check.Findings { return t.told.findings }
+
+// Scenario is what the run is of.
+func (t *Timeline) Scenario() Scenario { return t.scenario }
 
 // Threads are the names of the columns.
 func (t *Timeline) Threads() []string { return t.threads }
@@ -284,7 +93,7 @@ func (t *Timeline) Rows() []Row { return t.rows }
 
 // Add puts an event into its row and returns the row's index.
 func (t *Timeline) Add(e trace.Event) int {
-	t.told.broken.see(e)
+	t.told.findings.See(e)
 	if n := len(t.rows); n == 0 || t.rows[n-1].Step != e.Step {
 		t.rows = append(t.rows, t.newRow(e))
 	}
@@ -292,7 +101,7 @@ func (t *Timeline) Add(e trace.Event) int {
 	row.LastSeq = e.Seq
 	before := row.Key
 	if b, ok := e.Body.(trace.Fault); ok && e.Thread == "" {
-		t.down.strike(b)
+		t.down.Strike(b)
 	}
 	row.Key = t.keyCell(e.Key)
 	row.Key.Nodes = t.nodes(e.Nodes)
@@ -341,18 +150,12 @@ func (r *Row) inner(c *Cell, b trace.Command, before Key) {
 
 // mark shows in each cell what its thread believes, and whether that is true.
 func (t *Timeline) mark(row *Row, e trace.Event) {
-	held := map[string]bool{}
-	for id := range e.Key.Fields {
-		held[t.owners[id]] = true
-	}
-	if e.Key.Value != nil {
-		held[t.owners[*e.Key.Value]] = true
-	}
+	held := t.owners.Holders(e.Key)
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
 		c.Leaving = slices.Contains(e.Leaving, c.Thread)
-		c.Parted = c.Inside > 0 && !c.Leaving && !held[c.Thread] && InRedis(t.scenario.Protocol)
+		c.Parted = c.Inside > 0 && !c.Leaving && !slices.Contains(held, c.Thread) && InRedis(t.scenario.Protocol)
 		c.Doing = t.stands[c.Thread].doing(e.At)
 	}
 }
@@ -368,19 +171,19 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
 		}
 	case trace.Violation:
-		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: t.l.Clause(t.told.broken.finding(e, b).Says)})
+		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: t.l.Clause(t.told.findings.Of(e, b).Says)})
 	case trace.End:
 		row.Final = true
 		row.Event, row.EventTone = t.l.Say("The run has ended"), Quiet
-		if t.told.broken.times == 0 && b.Error == "" {
+		if t.told.findings.Times() == 0 && b.Error == "" {
 			row.Failed = OnlyFailed(t.l, t.told.failed)
 		}
 		switch {
-		case atLimit(b.Error) && len(t.told.broken.asking(t.threads)) > 0:
-			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.told.broken.asking(t.threads)))
+		case atLimit(b.Error) && len(t.told.findings.Asking(t.threads)) > 0:
+			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.told.findings.Asking(t.threads)))
 			row.EventTone = Bad
 		case b.Error != "":
-			row.Event, row.EventTone = endOfRun(t.l, b.Error), Bad
+			row.Event, row.EventTone = EndOfRun(t.l, b.Error), Bad
 		case row.Failed != "":
 			row.Event, row.EventTone = t.l.Say("The run has ended: %s", row.Failed), Bad
 		}
@@ -399,7 +202,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			c.Title = b.Call
 			switch {
 			case b.Late:
-				c.Title = lateCopy(t.l, b.Call, b.Level)
+				c.Title = LateCopy(t.l, b.Call, b.Level)
 			case b.GivesBack:
 				c.Title = t.l.Say("gives back what it may have acquired")
 			}
@@ -410,7 +213,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			stand.moves()
 		}
 		title, tone := t.outcome(b)
-		if others := t.holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+		if others := t.owners.Holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
 			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
 		}
 		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && exhibit.Named(t.scenario.Protocol).Granting {
@@ -445,7 +248,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if b.Refused {
 			tone = Bad
 		}
-		c.note(resource(t.l, b), tone)
+		c.note(Resource(t.l, b), tone)
 	case trace.Fault:
 		if b.Do == fault.LoseReply {
 			t.begins(c, e.Step) // what it befalls comes after the commands
@@ -464,9 +267,25 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		if b.Result != trace.Done {
 			tone = Bad
 		}
-		c.note(t.l.Say("ends: %s", result(t.l, b.Result)), tone)
-		*stand = standing{text: t.l.Say("ended: %s", result(t.l, b.Result))}
+		c.note(t.l.Say("ends: %s", Result(t.l, b.Result)), tone)
+		*stand = standing{text: t.l.Say("ended: %s", Result(t.l, b.Result))}
 	}
+}
+
+// outcome words what an attempt came to, in the terms of the scenario.
+func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
+	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
+		return t.l.Say("%s: its key is set", b.Call), Good
+	}
+	if exhibit.Named(t.scenario.Protocol).Guard == protocol.Nothing && !t.scenario.Heartbeat() {
+		switch b.Result {
+		case trace.Acquired, trace.Reentered:
+			return t.l.Say("enters level %d, no lock", b.Level), Plain
+		case trace.Released, trace.Decremented:
+			return t.l.Say("leaves level %d", b.Level), Plain
+		}
+	}
+	return Outcome(t.l, b)
 }
 
 // begins has what was noted of a thread so far in a step stand before the call
@@ -565,7 +384,7 @@ func (t *Timeline) shorten(text string) string {
 func (t *Timeline) nodes(states []trace.KeyState) []Node {
 	var list []Node
 	for i, k := range states {
-		n := Node{Number: i + 1, Down: t.down[cut{i, ""}], Cut: t.l.List(t.down.from(i))}
+		n := Node{Number: i + 1, Down: t.down.Down(i), Cut: t.l.List(t.down.CutOff(i))}
 		if k.Value != nil {
 			n.Thread = t.owners[*k.Value]
 			n.Ordinal = slices.Index(t.threads, n.Thread)

@@ -1,0 +1,45 @@
+package facts
+
+import (
+	"strconv"
+	"strings"
+
+	"relock/engine/lock"
+	"relock/engine/lock/protocol"
+	"relock/engine/trace"
+)
+
+// LaterCall is the number of a later call that Redis answers a command with, 0
+// for any other answer: then the command's call comes too late, and is refused.
+func LaterCall(c trace.Command) int64 {
+	switch list, _ := c.Reply.([]any); {
+	case strings.EqualFold(c.Arg(0), "HGET") && protocol.IsOver(c.Arg(1)) && c.Call == lock.CallLock:
+		return Later(c.Reply, c.Number)
+	case strings.EqualFold(c.Arg(0), "HMGET") && len(list) == 2 && list[0] != nil:
+		return Later(list[1], c.Number)
+	default:
+		return 0
+	}
+}
+
+// Later is the number of a call in a reply, if it is one after this call; else 0.
+func Later(reply any, call int64) int64 {
+	if n := Number(reply); call > 0 && n > call {
+		return n
+	}
+	return 0
+}
+
+// Number reads a number of a reply, which may come as a text; 0 for what is
+// none.
+func Number(reply any) int64 {
+	switch v := reply.(type) {
+	case int64:
+		return v
+	case string:
+		f, _ := strconv.ParseFloat(v, 64)
+		return int64(f)
+	default:
+		return 0
+	}
+}
