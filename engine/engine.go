@@ -1,5 +1,11 @@
-// Package engine is the door to the engine for whoever shows runs: it starts
-// a scenario and hands out its trace.
+// Package engine is the only door through which runs are started, stepped,
+// branched and compared. It must not know HTTP.
+//
+// What a run is described in has no second name here: scenario, fault, trace
+// and its facts, check, phrase and the locks' descriptors are vocabulary, and
+// those who show runs import it as it is. Aliases in this package would be a
+// second place for each noun. A linter keeps everything else behind the door:
+// the machines, the store, the clocks.
 package engine
 
 import (
