@@ -11,7 +11,7 @@ import (
 	"relock/web/words"
 )
 
-const compareSynopsis = `playground compare -protocols a,b[,c[,d]] [-seed N] FILE
+const compareSynopsis = `playground compare -protocols a,b[,c[,d]] [-lang TAG] [-seed N] FILE
 
 Runs one scenario, with its schedule, on two to four locks, and prints what
 each thread came to with each of them, aligned by the thread's own progress.
@@ -22,6 +22,7 @@ func compare(ctx context.Context, args []string, env environment) int {
 	var names string
 	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
 	fs.StringVar(&names, "protocols", "", "the `locks`, with commas between them; \"playground protocols\" lists them")
+	l := languageFlag(fs)
 	fs.Var(&seed, "seed", "use this seed `N` instead of the scenario's")
 	if code, done := parse(fs, args, env, compareSynopsis); done {
 		return code
@@ -45,23 +46,23 @@ func compare(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
 	}
-	printAligned(env, view.Align(words.English, played))
+	printAligned(env, *l, view.Align(*l, played))
 	return exitOK
 }
 
 // whatWidth is what "lock, level 2 (12)" takes, and a mark.
 const whatWidth = 22
 
-func printAligned(env environment, a view.Aligned) {
+func printAligned(env environment, l words.Language, a view.Aligned) {
 	t := table{w: env.out, width: env.width(), colour: env.colour(), widths: []int{whatWidth}}
 	head := [][]styled{{}}
-	broken := [][]styled{{{"rules broken", bold}}}
+	broken := [][]styled{{{l.Say("rules broken"), bold}}}
 	notes := [][]styled{{}}
 	noted := false
 	for _, c := range a.Columns {
 		t.widths = append(t.widths, (t.width-whatWidth-gap*len(a.Columns))/len(a.Columns))
 		head = append(head, []styled{{c.Protocol, bold}})
-		rules := styled{"none", green}
+		rules := styled{l.Say("none"), green}
 		if len(c.Broken) > 0 {
 			rules = styled{strings.Join(c.Broken, ", "), red}
 		}
@@ -69,16 +70,12 @@ func printAligned(env environment, a view.Aligned) {
 		notes = append(notes, []styled{{c.Note, faint}})
 		noted = noted || c.Note != ""
 	}
-	title := a.Title
-	if title == "" {
-		title = "Scenario"
-	}
-	t.line(title, bold)
+	t.line(titleOf(l, a.Title), bold)
 	fmt.Fprintln(t.w)
 	t.row(head)
 	t.rule()
 	for _, thread := range a.Threads {
-		t.row([][]styled{{{"Thread " + thread.Name, bold}}})
+		t.row([][]styled{{{l.Say("Thread %s", thread.Name), bold}}})
 		for _, r := range thread.Rows {
 			mark := "  "
 			switch {

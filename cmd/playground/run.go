@@ -22,16 +22,17 @@ import (
 	"relock/web/words"
 )
 
-const runUsage = `playground run [-json | -format F] [-redis URL] [-seed N] FILE…
+const runUsage = `playground run [-json | -format F] [-lang TAG] [-redis URL] [-seed N] FILE…
 
 Runs each scenario and prints its T-table, or with -json its trace as JSON
 Lines. "-" reads standard input. Where a scenario says what it expects, the
 exit code is 1 if it came out otherwise.`
 
 type runFlags struct {
-	format export.Format
-	redis  string
-	seed   seedFlag
+	format   export.Format
+	language *words.Language
+	redis    string
+	seed     seedFlag
 }
 
 // tableFormat is the terminal's own.
@@ -89,6 +90,7 @@ func runFiles(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("run", flag.ContinueOnError)
 	traces := fs.Bool("json", false, "print the trace as JSON Lines")
 	fs.Func("format", "print in this format `F`: "+string(tableFormat)+", "+export.Allowed(), formatFlag(&f.format))
+	f.language = languageFlag(fs)
 	fs.StringVar(&f.redis, "redis", "", "run on the Redis at this `URL`, on the wall clock, instead of the embedded one")
 	fs.Var(&f.seed, "seed", "use this seed `N` instead of the scenario's")
 	if code, done := parse(fs, args, env, runSynopsis()); done {
@@ -203,7 +205,7 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 		return exitUsage
 	}
 	events, _ := run.Log().Since(0)
-	if werr := printRun(sc, run.Header(), events, f.format, env); werr != nil {
+	if werr := printRun(sc, run.Header(), events, f, env); werr != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", werr)
 		return exitUnexpected
 	}
@@ -222,25 +224,26 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 		return exitUnexpected
 	}
 	if sc.Expect != nil && f.format == tableFormat {
-		fmt.Fprintln(env.out, "As the scenario expects.")
+		fmt.Fprintln(env.out, f.language.Say("As the scenario expects."))
 	}
 	return exitOK
 }
 
-func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f export.Format, env environment) error {
-	if f == tableFormat {
-		printTable(env, timeline.NewScenario(words.English, sc), h, events)
+func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f runFlags, env environment) error {
+	l := *f.language
+	if f.format == tableFormat {
+		printTable(env, l, timeline.NewScenario(l, sc), h, events)
 		return nil
 	}
-	r := export.Run{Header: h, Events: events, Scenario: sc, Language: words.English}
-	if f == export.SVG {
+	r := export.Run{Header: h, Events: events, Scenario: sc, Title: l.Clause(lessons.Title(sc.Title)), Language: l}
+	if f.format == export.SVG {
 		files, err := static.New()
 		if err != nil {
 			return err
 		}
 		r.Style = files.PictureStyle()
 	}
-	data, err := export.Render(f, r)
+	data, err := export.Render(f.format, r)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -10,7 +11,9 @@ import (
 	"golang.org/x/text/width"
 
 	"relock/engine/trace"
+	"relock/lessons"
 	"relock/web/timeline"
+	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -46,6 +49,7 @@ type table struct {
 	width  int // in all
 	widths []int
 	colour bool
+	l      words.Language
 }
 
 type styled struct {
@@ -54,23 +58,23 @@ type styled struct {
 }
 
 // printTable writes a run as the textbook's T1–T10 table.
-func printTable(env environment, sc timeline.Scenario, h trace.Header, events []trace.Event) {
-	timeline := timeline.New(words.English, sc, h.Owners)
+func printTable(env environment, l words.Language, sc timeline.Scenario, h trace.Header, events []trace.Event) {
+	timeline := timeline.New(l, sc, h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}
 	threads := timeline.Threads()
-	t := table{w: env.out, width: env.width(), colour: env.colour(), widths: []int{timeWidth}}
+	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l, widths: []int{timeWidth}}
 	room := t.width - timeWidth - keyWidth - 2*gap
 	single := len(threads)*(minThreadWidth+gap)-gap > room
-	head := [][]styled{{{"Time", bold}}}
+	head := [][]styled{{{l.Say("Time"), bold}}}
 	if single {
 		t.widths = append(t.widths, room)
-		head = append(head, []styled{{"Threads", bold}})
+		head = append(head, []styled{{l.Say("Threads"), bold}})
 	} else {
 		for i, name := range threads {
 			t.widths = append(t.widths, (room-gap*(len(threads)-1))/len(threads))
-			cell := []styled{{"Thread " + name, bold}}
+			cell := []styled{{l.Say("Thread %s", name), bold}}
 			if of := sc.Threads[i].Of; of != "" {
 				cell = append(cell, styled{of, faint})
 			}
@@ -78,15 +82,13 @@ func printTable(env environment, sc timeline.Scenario, h trace.Header, events []
 		}
 	}
 	t.widths = append(t.widths, keyWidth)
-	const after = ", after"
-	head = append(head, []styled{{middle(sc.Key, keyWidth-len(after)) + after, bold}})
+	key := middle(sc.Key, keyWidth-columns(l.Say("%s, after", "")))
+	head = append(head, []styled{{l.Say("%s, after", key), bold}})
 
-	title := sc.Title
-	if title == "" {
-		title = "Scenario"
-	}
-	t.line(title, bold)
-	t.line(fmt.Sprintf("%s · seed %d · lease %s · watchdog %s", place(h), h.Seed, sc.Lease, sc.Watchdog), "")
+	t.line(titleOf(l, sc.Title), bold)
+	t.line(strings.Join([]string{
+		place(l, h), l.Say("seed %s", strconv.FormatUint(h.Seed, 10)), l.Say("lease %s", sc.Lease), l.Say("watchdog %s", sc.Watchdog),
+	}, " · "), "")
 	fmt.Fprintln(t.w)
 	t.row(head)
 	t.rule()
@@ -95,12 +97,16 @@ func printTable(env environment, sc timeline.Scenario, h trace.Header, events []
 	}
 }
 
-func place(h trace.Header) string {
-	store := "embedded miniredis"
+// titleOf is what stands above a scenario's run.
+func titleOf(l words.Language, title string) string {
+	return cmp.Or(l.Clause(lessons.Title(title)), l.Say("Scenario"))
+}
+
+func place(l words.Language, h trace.Header) string {
 	if h.Store == trace.StoreExternal {
-		store = "external Redis"
+		return l.Say("external Redis · wall clock")
 	}
-	return store + " · " + h.Clock + " clock"
+	return view.Place(l, h, "")
 }
 
 func (t table) timelineRow(r timeline.Row, single bool) {
@@ -112,7 +118,7 @@ func (t table) timelineRow(r timeline.Row, single bool) {
 			if !single {
 				width = t.widths[1+i]
 			}
-			lines := cellLines(c, width)
+			lines := t.cellLines(c, width)
 			if !single {
 				row = append(row, lines)
 			} else if c.Acting {
@@ -127,7 +133,7 @@ func (t table) timelineRow(r timeline.Row, single bool) {
 		if single {
 			row = append(row, all)
 		}
-		t.row(append(row, keyLines(r.Key)))
+		t.row(append(row, t.keyLines(r.Key)))
 	}
 	if r.Event != "" {
 		style := faint
@@ -178,13 +184,13 @@ func style(t timeline.Tone) string {
 }
 
 // cellLines are the lines of a thread's cell that has so many columns.
-func cellLines(c timeline.Cell, width int) []styled {
+func (t table) cellLines(c timeline.Cell, width int) []styled {
 	title := c.Title
 	if c.Acting && c.Parted {
-		title += " (believes it holds)"
+		title = t.l.Say("%s (%s)", title, t.l.Say("believes it holds"))
 	}
 	if c.Leaving {
-		title = strings.TrimSpace(title + " (leaving)")
+		title = strings.TrimSpace(t.l.Say("%s (%s)", title, t.l.Say("leaving")))
 	}
 	lines := noteLines(c.Earlier)
 	if title != "" || len(c.Earlier)+len(c.Lines)+len(c.Notes) == 0 {
@@ -227,10 +233,10 @@ func node(l timeline.Line) string {
 	return strconv.Itoa(l.Node) + ": "
 }
 
-func keyLines(k timeline.Key) []styled {
+func (t table) keyLines(k timeline.Key) []styled {
 	var lines []styled
 	if len(k.Nodes) > 0 {
-		text := "nodes"
+		text := t.l.Say("nodes")
 		for _, n := range k.Nodes {
 			holder := n.Thread
 			if holder == "" {
@@ -244,10 +250,10 @@ func keyLines(k timeline.Key) []styled {
 		lines = append(lines, styled{text, faint})
 	}
 	if k.Type == trace.TypeNone && len(k.Nodes) > 0 {
-		return append(lines, styled{"no majority", faint})
+		return append(lines, styled{t.l.Say("no majority"), faint})
 	}
 	if k.Type == trace.TypeNone {
-		return append(lines, styled{"no key", faint})
+		return append(lines, styled{t.l.Say("no key"), faint})
 	}
 	lines = append(lines, hashLines(k)...)
 	const cells = 10
