@@ -115,5 +115,5 @@ func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("web: take over the connection: %w", err)
 	}
-	return &line{Conn: c}, rw, nil
+	return c, rw, nil
 }

@@ -28,14 +28,13 @@ import (
 	"relock/web/timeline"
 	"relock/web/turn"
 	"relock/web/view"
+	"relock/web/wire"
 	"relock/web/words"
 )
 
 // Limits of a socket on which a scenario is stepped.
 const (
 	maxCommand    = 1 << 20 // all branches of a session, when a page comes back
-	commandBurst  = 400     // at once; a held key sends thirty a second
-	commandRate   = 200     // a second, after that
 	waiting       = 16      // commands that wait for their turn; then the line waits
 	framePosition = 64      // positions in a frame while a run goes on
 
@@ -122,7 +121,7 @@ type positionJSON struct {
 type player struct {
 	s       *Server
 	l       words.Language
-	conn    *websocket.Conn
+	conn    *wire.Conn
 	session *engine.Session
 	sent    map[int]*shown // by branch
 	seat    *turn.Seat
@@ -156,7 +155,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		return s.turnAway(w, r, err)
 	}
 	defer leave()
-	conn, err := s.upgrader.Upgrade(w, r, nil)
+	conn, err := s.upgrader.Upgrade(w, r)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}
@@ -170,7 +169,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		defer close(read)
 		defer gone()
 		s.guarded(ctx, ofPlay, func() {
-			s.read(ctx, conn, maxCommand, func(text []byte) {
+			conn.Read(ctx, maxCommand, func(text []byte) {
 				select {
 				case commands <- text:
 				case <-ctx.Done():
@@ -180,11 +179,13 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	}()
 	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(address(r))}
 	defer func() { <-read }()
-	defer func() { _ = conn.Close() }()
+	defer conn.Close()
 	defer gone()
 	told := false
 	if !s.guarded(ctx, ofPlay, func() { p.serve(ctx, commands) }) {
-		told = s.tellBroken(conn, p.l.Say("A mistake in this program has ended your session. It has been written down. Reload the page to begin again."))
+		told = conn.Goodbye(hub.CloseBroken, noticeJSON{
+			V: 1, Broken: true, Refused: p.l.Say("A mistake in this program has ended your session. It has been written down. Reload the page to begin again."),
+		})
 	}
 	p.account.Close()
 	if p.session != nil {
@@ -193,23 +194,12 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	over := errors.Is(context.Cause(ctx), session.ErrClosed)
 	gone()
 	if over && !told {
-		told = tellEnd(conn, websocket.CloseGoingAway)
+		told = conn.End(websocket.CloseGoingAway)
 	}
 	if told {
-		defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
-		<-read
-		drain(conn)
+		conn.Part(read)
 	}
 	return nil
-}
-
-// fullJSON tells a page that there is no room for it, before its socket is
-// closed with hub.CloseFull. A browser shows a page nothing of a handshake that
-// is refused.
-type fullJSON struct {
-	V       int    `json:"v"`
-	Full    bool   `json:"full"`
-	Refused string `json:"refused"` // a sentence
 }
 
 // turnAway says why somebody cannot step now: on the socket where r opens one.
@@ -218,24 +208,18 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 		return limitError(why)
 	}
 	s.turnedAway(r.Context(), address(r), limitName(why))
-	conn, err := s.upgrader.Upgrade(w, r, nil)
+	conn, err := s.upgrader.Upgrade(w, r)
 	if err != nil {
 		return nil //nolint:nilerr // Upgrade has answered
 	}
-	full := fullJSON{V: 1, Full: true}
-	full.Refused, _ = words.From(r.Context()).Explain(why) // a limit says what to do
+	defer conn.Close()
 	code := hub.CloseFull
 	if errors.Is(why, session.ErrClosed) {
 		code = websocket.CloseGoingAway
 	}
-	_ = s.send(conn, func() error {
-		return conn.WriteJSON(full)
-	})
-	defer func() { _ = conn.Close() }()
-	defer time.AfterFunc(farewell, func() { _ = conn.Close() }).Stop()
-	conn.SetReadLimit(maxFrame)
-	if tellEnd(conn, code) {
-		drain(conn)
+	refused, _ := words.From(r.Context()).Explain(why) // a limit says what to do
+	if conn.Goodbye(code, noticeJSON{V: 1, Full: true, Refused: refused}) {
+		conn.Part(nil)
 	}
 	return nil
 }
@@ -325,7 +309,7 @@ func (p *player) write(a answer) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	p.seat.Away(p.ctx, func() {
-		err = p.s.send(p.conn, func() error { return p.conn.WriteMessage(websocket.TextMessage, text) })
+		err = p.conn.Text(text)
 	})
 	if err != nil {
 		return errWrite

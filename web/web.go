@@ -20,7 +20,6 @@ import (
 	"time"
 
 	"github.com/a-h/templ"
-	"github.com/gorilla/websocket"
 
 	"relock/engine/panics"
 	"relock/engine/phrase"
@@ -32,6 +31,7 @@ import (
 	"relock/web/templates"
 	"relock/web/turn"
 	"relock/web/view"
+	"relock/web/wire"
 	"relock/web/words"
 )
 
@@ -62,7 +62,7 @@ type Server struct {
 	public    *url.URL // nil without one
 	proxies   []netip.Prefix
 	listening net.Addr // nil where nobody has said
-	upgrader  websocket.Upgrader
+	upgrader  *wire.Upgrader
 	patience  time.Duration // for who reads an answer
 	meter     *meter
 	refusals  *refusalLog
@@ -103,7 +103,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
-	s.upgrader = newUpgrader(s.sameOrigin)
+	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.sent)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
@@ -339,10 +339,4 @@ func (s *Server) frame(r *http.Request, title string) view.Page {
 		p.Themes = append(p.Themes, view.Theme{Name: t, Address: switched(r, "theme", t), Current: t == set.theme})
 	}
 	return p
-}
-
-// refusedJSON answers a page's frame that was not carried out.
-type refusedJSON struct {
-	V       int    `json:"v"`
-	Refused string `json:"refused"` // a sentence
 }

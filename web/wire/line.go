@@ -1,4 +1,4 @@
-package web
+package wire
 
 import (
 	"net"
@@ -81,7 +81,7 @@ func (l *line) SetDeadline(t time.Time) error {
 	return l.Conn.SetDeadline(t)
 }
 
-// setDeadline is SetWriteDeadline for who holds mu.
+// setDeadline is SetWriteDeadline. The caller holds mu.
 func (l *line) setDeadline(t time.Time) error {
 	if !l.until.IsZero() && !t.Before(l.until) && t.Sub(l.until) < deadlineStep {
 		return nil

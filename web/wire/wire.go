@@ -1,0 +1,204 @@
+// Package wire is a websocket within its limits: how much one may send and how
+// fast, how long a frame may take, and how the two ends part. It knows no frame's
+// meaning.
+package wire
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"golang.org/x/time/rate"
+)
+
+// Limits of a connection.
+const (
+	usualLimit = 4 << 10          // bytes of a message, until Read says otherwise
+	pongWait   = 60 * time.Second // who is silent for longer is gone
+	pingEvery  = 54 * time.Second // before that
+	writeLimit = 10 * time.Second // for one frame on a slow line
+	farewell   = time.Second      // for the other end to close a socket too
+
+	messageBurst = 400 // read at once; a held key sends thirty a second
+	messageRate  = 200 // a second, after that
+)
+
+// Upgrader makes websockets of requests. It is safe for concurrent use.
+type Upgrader struct {
+	websocket websocket.Upgrader
+	sent      func(frames int, err error)
+}
+
+// NewUpgrader returns one that takes the requests that allowed says. Sent is
+// told of all frames that are written, or are not; it must be safe for concurrent
+// use.
+func NewUpgrader(allowed func(*http.Request) bool, sent func(frames int, err error)) *Upgrader {
+	return &Upgrader{sent: sent, websocket: websocket.Upgrader{
+		WriteBufferPool:   &sync.Pool{},
+		EnableCompression: true,
+		CheckOrigin:       allowed,
+		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
+			http.Error(w, reason.Error(), status)
+		},
+	}}
+}
+
+// Upgrade takes a request's connection over. Where it fails, the request has
+// been answered.
+func (u *Upgrader) Upgrade(w http.ResponseWriter, r *http.Request) (*Conn, error) {
+	ws, err := u.websocket.Upgrade(lined{w}, r, nil)
+	if err != nil {
+		return nil, fmt.Errorf("wire: %w", err)
+	}
+	ws.SetReadLimit(usualLimit)
+	return &Conn{ws, u.sent}, nil
+}
+
+// lined has the connection that is taken over write in batches.
+type lined struct{ http.ResponseWriter }
+
+// Hijack implements http.Hijacker.
+func (l lined) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := http.NewResponseController(l.ResponseWriter).Hijack()
+	if err != nil {
+		return nil, nil, fmt.Errorf("wire: take over the connection: %w", err)
+	}
+	return &line{Conn: c}, rw, nil
+}
+
+// Conn is a websocket. One goroutine may read from it, and one write to it; End
+// and Close can be called by any.
+type Conn struct {
+	ws   *websocket.Conn
+	sent func(frames int, err error)
+}
+
+// Read hands on what the other end sends, messages of at most limit bytes at a
+// pace that suits one person and that the machine can serve. It ends with ctx or
+// the connection. Pings go out beside all frames, which nothing they wait for may
+// hold up, and each pong sets off the next.
+func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) {
+	ping := time.AfterFunc(pingEvery, func() {
+		c.sent(1, c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeLimit)))
+	})
+	defer ping.Stop()
+	pace := rate.NewLimiter(messageRate, messageBurst)
+	alive := func(string) error {
+		ping.Reset(pingEvery)
+		return c.ws.SetReadDeadline(time.Now().Add(pongWait))
+	}
+	c.ws.SetPongHandler(alive)
+	for {
+		_ = alive("") // whatever took so long, it was not the other end
+		text, err := c.receive(limit)
+		if err != nil || pace.Wait(ctx) != nil {
+			return
+		}
+		received(text)
+	}
+}
+
+// receive reads one message of at most limit bytes, counted as they are after
+// decompression: a frame of a few bytes can be a gigabyte. It closes the
+// connection on a longer one, and returns the connection's error.
+func (c *Conn) receive(limit int64) ([]byte, error) {
+	c.ws.SetReadLimit(limit)
+	_, message, err := c.ws.NextReader()
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(message, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		c.End(websocket.CloseMessageTooBig)
+		return nil, websocket.ErrReadLimit
+	}
+	return text, err
+}
+
+// Text sends a frame. It fails where the other end cannot be reached.
+func (c *Conn) Text(frame []byte) error { return c.write(websocket.TextMessage, frame) }
+
+// Packed sends a binary frame that is compressed already, as all frames are that
+// follow it.
+func (c *Conn) Packed(frame []byte) error {
+	c.ws.EnableWriteCompression(false)
+	return c.write(websocket.BinaryMessage, frame)
+}
+
+func (c *Conn) write(kind int, frame []byte) error {
+	err := c.ws.SetWriteDeadline(time.Now().Add(writeLimit))
+	if err == nil {
+		err = c.ws.WriteMessage(kind, frame)
+	}
+	c.sent(1, err)
+	return err
+}
+
+// Batch sends a frame, and with it those that wait behind it, in one write.
+func (c *Conn) Batch(frame *websocket.PreparedMessage, behind <-chan *websocket.PreparedMessage) error {
+	_ = c.ws.SetWriteDeadline(time.Now().Add(writeLimit)) // never fails
+	frames, err := c.sendQueued(frame, behind)
+	c.sent(frames, err)
+	return err
+}
+
+func (c *Conn) sendQueued(frame *websocket.PreparedMessage, behind <-chan *websocket.PreparedMessage) (frames int, err error) {
+	below, _ := c.ws.NetConn().(*line) // Hijack has made it one
+	below.hold()
+	defer func() { err = errors.Join(err, below.letGo(writeLimit)) }()
+	for more := true; more; {
+		if err = c.ws.WritePreparedMessage(frame); err != nil {
+			return frames, err
+		}
+		frames++
+		select {
+		case frame, more = <-behind:
+		default:
+			more = false
+		}
+	}
+	return frames, nil
+}
+
+// End says that nothing follows, and why, by a close code. It tells whether that
+// could be written: then Part waits for the other end.
+func (c *Conn) End(code int) (told bool) {
+	text := websocket.FormatCloseMessage(code, "")
+	return c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeLimit)) == nil
+}
+
+// Goodbye is End after a last frame, as JSON, for who sees no close codes.
+func (c *Conn) Goodbye(code int, last any) (told bool) {
+	err := c.ws.SetWriteDeadline(time.Now().Add(writeLimit))
+	if err == nil {
+		err = c.ws.WriteJSON(last)
+	}
+	c.sent(1, err)
+	return err == nil && c.End(code)
+}
+
+// Part reads until the other end has closed the connection after an End, for a
+// second at most: what is closed over unread frames is reset, and a close that
+// was told is lost. Where a Read is going on, Part waits for its end first; read
+// is closed then, or nil without one.
+func (c *Conn) Part(read <-chan struct{}) {
+	defer time.AfterFunc(farewell, c.Close).Stop()
+	if read != nil {
+		<-read
+	}
+	for {
+		if _, _, err := c.ws.NextReader(); err != nil {
+			return
+		}
+	}
+}
+
+// Close closes the connection, whatever is under way on it.
+func (c *Conn) Close() { _ = c.ws.Close() } // nothing is left to do where that fails
