@@ -178,7 +178,7 @@ func (m *maker) pages() []Story {
 	exhibit := view.Exhibit{Name: "lease-expiry", Title: l.Say("Your scenario"), Shows: l.Say("Nothing goes wrong."), Protocol: "reentrant"}
 	broken := exhibit
 	broken.Broken = []string{"mutual-exclusion"}
-	broken.Picture = templates.LanesSmall(lanes(2).Small(l, "story-card"))
+	broken.Picture = templates.LanesSmall(busy(2).Small(l, "story-card"))
 	failed := exhibit
 	failed.Failed = timeline.OnlyFailed(l, []timeline.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
 	return []Story{
