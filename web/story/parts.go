@@ -5,6 +5,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"relock/web/compare"
 	"relock/web/export"
 	"relock/web/luaflow"
 	"relock/web/templates"
@@ -71,26 +72,26 @@ func (m *maker) scripts() []Story {
 
 func (m *maker) tables() []Story {
 	l := m.l
-	good := func(text, at string) view.AlignedCell {
-		return view.AlignedCell{Text: text, At: at, Tone: timeline.Good}
+	good := func(text, at string) compare.Cell {
+		return compare.Cell{Text: text, At: at, Tone: timeline.Good}
 	}
-	bad := func(text, at string) view.AlignedCell {
-		return view.AlignedCell{Text: text, At: at, Tone: timeline.Bad}
+	bad := func(text, at string) compare.Cell {
+		return compare.Cell{Text: text, At: at, Tone: timeline.Bad}
 	}
-	not := view.AlignedCell{Tone: timeline.Quiet}
-	aligned := view.Aligned{
+	not := compare.Cell{Tone: timeline.Quiet}
+	aligned := compare.Aligned{
 		Title: l.Say("Your scenario"),
-		Columns: []view.AlignedColumn{
+		Columns: []compare.Column{
 			{Protocol: "reentrant"},
 			{Protocol: "setnx", Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
 		},
-		Threads: []view.AlignedThread{
-			{Name: "A", Ordinal: 0, Rows: []view.AlignedRow{
-				{What: l.Say("%s, level %d", "lock", 1), Cells: []view.AlignedCell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
-				{What: l.Say("%s, level %d", "lock", 2), Cells: []view.AlignedCell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
+		Threads: []compare.Thread{
+			{Name: "A", Ordinal: 0, Rows: []compare.Row{
+				{What: l.Say("%s, level %d", "lock", 1), Cells: []compare.Cell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
+				{What: l.Say("%s, level %d", "lock", 2), Cells: []compare.Cell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
 			}},
-			{Name: "B", Ordinal: 1, Rows: []view.AlignedRow{
-				{What: l.Say("%s, level %d", "unlock", 1), Cells: []view.AlignedCell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
+			{Name: "B", Ordinal: 1, Rows: []compare.Row{
+				{What: l.Say("%s, level %d", "unlock", 1), Cells: []compare.Cell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
 			}},
 		},
 	}
@@ -99,9 +100,9 @@ func (m *maker) tables() []Story {
 	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(timeline.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
 	expired := m.row(timeline.Key{}, timeline.Cell{Title: l.Say("working, level %d", 1), Tone: timeline.Quiet, Inside: 1, Parted: true})
 	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), timeline.Bad
-	compared := view.NewCompared(l, m.scenario(2),
-		view.Side{Name: view.BranchName(l, 0), Rows: []timeline.Row{taken, refused, deeper}},
-		view.Side{Name: view.BranchName(l, 1), Rows: []timeline.Row{taken, expired}, Over: true})
+	compared := compare.Branches(l, m.scenario(2),
+		compare.Side{Name: compare.BranchName(l, 0), Rows: []timeline.Row{taken, refused, deeper}},
+		compare.Side{Name: compare.BranchName(l, 1), Rows: []timeline.Row{taken, expired}, Over: true})
 	return []Story{
 		{Name: "Aligned: two locks", Component: templates.Aligned(aligned)},
 		{Name: "Compared: two branches", Component: templates.Compared(compared)},
