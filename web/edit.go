@@ -13,6 +13,7 @@ import (
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/draft"
+	"relock/web/form"
 	"relock/web/templates"
 	"relock/web/view"
 	"relock/web/words"
@@ -80,8 +81,8 @@ func (s *Server) edited(l words.Language, v url.Values, action string) view.Edit
 	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake names it
 		merged, err = draft.Merge(base, text, action, v)
 	}
-	e := view.Editor{Text: merged, Base: merged, Store: view.Store(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
-	e.Form, e.Mistakes = view.NewForm(l, merged)
+	e := view.Editor{Text: merged, Base: merged, Store: form.Store(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
+	e.Form, e.Mistakes = form.New(l, merged)
 	if err != nil && action != draft.Unfold {
 		e.Problem = l.Say("The YAML cannot be read; what the form says could not be taken into it.")
 	}
@@ -91,7 +92,7 @@ func (s *Server) edited(l words.Language, v url.Values, action string) view.Edit
 	if e.Slow == "" {
 		e.Slow = "1"
 	}
-	if _, ok := view.SlowMotion(v); !ok {
+	if _, ok := form.SlowMotion(v); !ok {
 		e.SlowBad = l.Say("Slow motion is from 1 to %d times.", scenario.MaxSlow)
 		e.Problem = e.SlowBad
 	}
@@ -199,7 +200,7 @@ type convertedJSON struct {
 	Base       string         `json:"base"`
 	Form       string         `json:"form"` // HTML
 	Readable   bool           `json:"readable"`
-	Mistakes   []view.Mistake `json:"mistakes"`
+	Mistakes   []form.Mistake `json:"mistakes"`
 	MistakesBy string         `json:"mistakes_by_line"` // HTML
 	Status     string         `json:"status"`           // a sentence
 }

@@ -15,6 +15,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/export"
+	"relock/web/lanes"
 	"relock/web/templates"
 	"relock/web/timeline"
 	"relock/web/view"
@@ -49,8 +50,8 @@ func (r *recording) film(l words.Language) *view.Film {
 }
 
 // lanes are the recording's picture alone, for far less than its film.
-func (r *recording) lanes() *view.Lanes {
-	lanes := view.LanesOf(r.sc, r.header.Owners)
+func (r *recording) lanes() *lanes.Lanes {
+	lanes := lanes.Of(r.sc, r.header.Owners)
 	for _, e := range r.events {
 		lanes.Add(e)
 	}
@@ -103,7 +104,7 @@ const (
 )
 
 // lanesOf are the lanes around a row, standing on it.
-func lanesOf(l words.Language, lanes *view.Lanes, row int) view.LanesPicture {
+func lanesOf(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
 	p := lanes.Window(l, "lanes", firstLaneRow(lanes, row), laneRows)
 	p.Cursor = row
 	return p
@@ -111,12 +112,12 @@ func lanesOf(l words.Language, lanes *view.Lanes, row int) view.LanesPicture {
 
 // followed are the same rows for who stands on a row of his own, and has them
 // drawn again when there are more.
-func followed(l words.Language, lanes *view.Lanes, row int) view.LanesPicture {
+func followed(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
 	return lanes.Follow(l, "lanes", firstLaneRow(lanes, row), laneRows)
 }
 
 // firstLaneRow is where the lanes around a row begin.
-func firstLaneRow(lanes *view.Lanes, row int) int {
+func firstLaneRow(lanes *lanes.Lanes, row int) int {
 	if lanes.Len() <= laneRows {
 		return 0
 	}

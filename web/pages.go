@@ -15,6 +15,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
+	"relock/web/form"
 	"relock/web/link"
 	"relock/web/session"
 	"relock/web/templates"
@@ -30,7 +31,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	}
 	e := s.edited(words.From(r.Context()), values, "")
 	sc, err := scenario.Parse([]byte(e.Text))
-	slow, ok := view.SlowMotion(values)
+	slow, ok := form.SlowMotion(values)
 	if err != nil || e.Problem != "" || !ok {
 		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
@@ -42,8 +43,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil
 	}
-	o := engine.Options{Wall: e.Store == view.StoreWall, Slow: slow}
-	if e.Store == view.StoreExternal {
+	o := engine.Options{Wall: e.Store == form.StoreWall, Slow: slow}
+	if e.Store == form.StoreExternal {
 		o.External = s.external
 	}
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})

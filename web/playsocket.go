@@ -20,6 +20,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/compare"
 	"relock/web/hub"
 	"relock/web/link"
 	"relock/web/luaflow"
@@ -724,12 +725,12 @@ func (p *player) compare(c command, left *engine.Branch) error {
 	}
 	names := c.Names
 	if len(names) != 2 {
-		names = []string{view.BranchName(p.l, left.ID), view.BranchName(p.l, right.ID)}
+		names = []string{compare.BranchName(p.l, left.ID), compare.BranchName(p.l, right.ID)}
 	}
-	side := func(b *engine.Branch, name string) view.Side {
-		return view.Side{Name: name, Rows: p.sent[b.ID].film.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
+	side := func(b *engine.Branch, name string) compare.Side {
+		return compare.Side{Name: name, Rows: p.sent[b.ID].film.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
-	html, err := rendered(p.l, templates.Compared(view.NewCompared(p.l, timeline.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
+	html, err := rendered(p.l, templates.Compared(compare.Branches(p.l, timeline.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
 	if err != nil {
 		return err
 	}
@@ -742,7 +743,7 @@ func (p *player) locks(ctx context.Context, c command, b *engine.Branch) error {
 	if err != nil {
 		return err //nolint:wrapcheck // a sentence, or the context's
 	}
-	html, err := rendered(p.l, templates.Aligned(view.Align(p.l, played)))
+	html, err := rendered(p.l, templates.Aligned(compare.Locks(p.l, played)))
 	if err != nil {
 		return err
 	}

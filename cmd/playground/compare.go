@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"relock/engine"
-	"relock/web/view"
+	"relock/web/compare"
 	"relock/web/words"
 )
 
@@ -17,7 +17,7 @@ Runs one scenario, with its schedule, on two to four locks, and prints what
 each thread came to with each of them, aligned by the thread's own progress.
 ◇ marks what differs, ◆ the first difference. "-" reads standard input.`
 
-func compare(ctx context.Context, args []string, env environment) int {
+func comparison(ctx context.Context, args []string, env environment) int {
 	var seed seedFlag
 	var names string
 	fs := flag.NewFlagSet("compare", flag.ContinueOnError)
@@ -46,14 +46,14 @@ func compare(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
 	}
-	printAligned(env, *l, view.Align(*l, played))
+	printAligned(env, *l, compare.Locks(*l, played))
 	return exitOK
 }
 
 // whatWidth is what "lock, level 2 (12)" takes, and a mark.
 const whatWidth = 22
 
-func printAligned(env environment, l words.Language, a view.Aligned) {
+func printAligned(env environment, l words.Language, a compare.Aligned) {
 	t := table{w: env.out, width: env.width(), colour: env.colour(), widths: []int{whatWidth}}
 	head := [][]styled{{}}
 	broken := [][]styled{{{l.Say("rules broken"), bold}}}

@@ -115,7 +115,7 @@ func command(ctx context.Context, args []string, env environment) int {
 	case "run":
 		return runFiles(ctx, rest, env)
 	case "compare":
-		return compare(ctx, rest, env)
+		return comparison(ctx, rest, env)
 	case "protocols":
 		return protocols(rest, env)
 	case "healthcheck":

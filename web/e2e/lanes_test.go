@@ -11,8 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"relock/engine/trace"
+	"relock/web/lanes"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -26,12 +26,12 @@ func TestPointAtTheLanes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := view.NewLanes([]string{"A", "B"}, header.Owners, 200)
+	l := lanes.New([]string{"A", "B"}, header.Owners, 200)
 	for _, e := range events {
 		l.Add(e)
 	}
 	var picture bytes.Buffer
-	if err := templates.LanesBox(l.Window(words.English, "p", 0, view.MaxLaneRows)).Render(t.Context(), &picture); err != nil {
+	if err := templates.LanesBox(l.Window(words.English, "p", 0, lanes.MaxRows)).Render(t.Context(), &picture); err != nil {
 		t.Fatal(err)
 	}
 	html, err := json.Marshal(picture.String())
@@ -77,7 +77,7 @@ func TestPointAtTheLanes(t *testing.T) {
 
 	// The same run from its second step on.
 	picture.Reset()
-	if err := templates.Lanes(l.Window(words.English, "p", 1, view.MaxLaneRows)).Render(t.Context(), &picture); err != nil {
+	if err := templates.Lanes(l.Window(words.English, "p", 1, lanes.MaxRows)).Render(t.Context(), &picture); err != nil {
 		t.Fatal(err)
 	}
 	if html, err = json.Marshal(picture.String()); err != nil {

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"relock/web/lanes"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -22,20 +22,20 @@ func writeSVG(b *bytes.Buffer, r Run) error {
 	if r.Style == "" {
 		return errNoStyle
 	}
-	lanes := view.LanesOf(r.Scenario, r.Header.Owners)
-	if err := r.added(lanes.Add); err != nil {
+	drawn := lanes.Of(r.Scenario, r.Header.Owners)
+	if err := r.added(drawn.Add); err != nil {
 		return err
 	}
 	title := r.title()
-	if lanes.Len() > view.MaxLaneRows {
-		title = r.Language.Say("%s (the first %d of %d steps)", title, view.MaxLaneRows, lanes.Len())
+	if drawn.Len() > lanes.MaxRows {
+		title = r.Language.Say("%s (the first %d of %d steps)", title, lanes.MaxRows, drawn.Len())
 	}
-	picture := lanes.Window(r.Language, "lanes", 0, view.MaxLaneRows)
-	var drawn strings.Builder
-	if err := templates.LanesFile(picture, title, r.Style).Render(words.With(context.Background(), r.Language), &drawn); err != nil {
+	picture := drawn.Window(r.Language, "lanes", 0, lanes.MaxRows)
+	var file strings.Builder
+	if err := templates.LanesFile(picture, title, r.Style).Render(words.With(context.Background(), r.Language), &file); err != nil {
 		return fmt.Errorf("svg: %w", err)
 	}
-	b.WriteString(strings.Map(inXML, drawn.String()))
+	b.WriteString(strings.Map(inXML, file.String()))
 	return nil
 }
 

@@ -3,20 +3,20 @@ package story
 import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/lanes"
 	"relock/web/templates"
-	"relock/web/view"
 )
 
-// lanes are those of a run in which nearly everything happens that lanes can
+// busy are those of a run in which nearly everything happens that lanes can
 // show. Its first two threads act; the others never start.
-func lanes(threads int) *view.Lanes {
+func busy(threads int) *lanes.Lanes {
 	list := make([]string, threads)
 	owners := map[string]string{}
 	for i := range list {
 		list[i] = names(i)
 		owners["id-"+names(i)] = names(i)
 	}
-	l := view.NewLanes(list, owners, 200)
+	l := lanes.New(list, owners, 200)
 	held := func(owner, count string, pttl int64) trace.KeyState {
 		return trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"id-" + owner: count}, PTTL: pttl}
 	}
@@ -46,8 +46,8 @@ func lanes(threads int) *view.Lanes {
 }
 
 // late is a thread whose last unlock is on its way when its lease ends.
-func late() *view.Lanes {
-	l := view.NewLanes([]string{"A"}, map[string]string{"id-A": "A"}, 200)
+func late() *lanes.Lanes {
+	l := lanes.New([]string{"A"}, map[string]string{"id-A": "A"}, 200)
 	held := func(pttl int64) trace.KeyState {
 		return trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"id-A": "1"}, PTTL: pttl}
 	}
@@ -65,8 +65,8 @@ func late() *view.Lanes {
 }
 
 // majority is a lock on three nodes.
-func majority() *view.Lanes {
-	l := view.NewLanes([]string{"A", "B"}, map[string]string{"id-A": "A", "id-B": "B"}, 200)
+func majority() *lanes.Lanes {
+	l := lanes.New([]string{"A", "B"}, map[string]string{"id-A": "A", "id-B": "B"}, 200)
 	a, b := "id-A", "id-B"
 	of := func(owner *string) trace.KeyState {
 		if owner == nil {
@@ -88,21 +88,21 @@ func majority() *view.Lanes {
 }
 
 func (m *maker) lanes() []Story {
-	standing := lanes(2).Window(m.l, "story-standing", 0, view.MaxLaneRows)
+	standing := busy(2).Window(m.l, "story-standing", 0, lanes.MaxRows)
 	standing.Cursor = 5
 	process := scenario.Thread{Name: "A", Process: "web-1"}
-	apart := view.LanesOf(&scenario.Scenario{Threads: []scenario.Thread{process, {Name: "B", Process: scenario.DefaultProcess}}}, nil)
-	boxed := func(state string, l *view.Lanes, prefix string) Story {
+	apart := lanes.Of(&scenario.Scenario{Threads: []scenario.Thread{process, {Name: "B", Process: scenario.DefaultProcess}}}, nil)
+	boxed := func(state string, l *lanes.Lanes, prefix string) Story {
 		name := "Lanes: " + state
-		return Story{Name: name, Component: box(name, templates.Lanes(l.Window(m.l, prefix, 0, view.MaxLaneRows)))}
+		return Story{Name: name, Component: box(name, templates.Lanes(l.Window(m.l, prefix, 0, lanes.MaxRows)))}
 	}
 	return []Story{
 		{Name: "LanesBox: standing on a step", Component: templates.LanesBox(standing)},
-		boxed("eight threads", lanes(threads), "story-eight"),
+		boxed("eight threads", busy(threads), "story-eight"),
 		boxed("leaving", late(), "story-late"),
 		boxed("nodes", majority(), "story-nodes"),
 		boxed("what threads belong to", apart, "story-apart"),
-		boxed("nothing yet", view.NewLanes([]string{"A", "B"}, nil, 200), "story-empty"),
-		{Name: "LanesSmall", Component: templates.LanesSmall(lanes(2).Small(m.l, "story-small"))},
+		boxed("nothing yet", lanes.New([]string{"A", "B"}, nil, 200), "story-empty"),
+		{Name: "LanesSmall", Component: templates.LanesSmall(busy(2).Small(m.l, "story-small"))},
 	}
 }

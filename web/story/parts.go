@@ -5,7 +5,9 @@ import (
 
 	"github.com/a-h/templ"
 
+	"relock/web/compare"
 	"relock/web/export"
+	"relock/web/form"
 	"relock/web/luaflow"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -71,26 +73,26 @@ func (m *maker) scripts() []Story {
 
 func (m *maker) tables() []Story {
 	l := m.l
-	good := func(text, at string) view.AlignedCell {
-		return view.AlignedCell{Text: text, At: at, Tone: timeline.Good}
+	good := func(text, at string) compare.Cell {
+		return compare.Cell{Text: text, At: at, Tone: timeline.Good}
 	}
-	bad := func(text, at string) view.AlignedCell {
-		return view.AlignedCell{Text: text, At: at, Tone: timeline.Bad}
+	bad := func(text, at string) compare.Cell {
+		return compare.Cell{Text: text, At: at, Tone: timeline.Bad}
 	}
-	not := view.AlignedCell{Tone: timeline.Quiet}
-	aligned := view.Aligned{
+	not := compare.Cell{Tone: timeline.Quiet}
+	aligned := compare.Aligned{
 		Title: l.Say("Your scenario"),
-		Columns: []view.AlignedColumn{
+		Columns: []compare.Column{
 			{Protocol: "reentrant"},
 			{Protocol: "setnx", Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
 		},
-		Threads: []view.AlignedThread{
-			{Name: "A", Ordinal: 0, Rows: []view.AlignedRow{
-				{What: l.Say("%s, level %d", "lock", 1), Cells: []view.AlignedCell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
-				{What: l.Say("%s, level %d", "lock", 2), Cells: []view.AlignedCell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
+		Threads: []compare.Thread{
+			{Name: "A", Ordinal: 0, Rows: []compare.Row{
+				{What: l.Say("%s, level %d", "lock", 1), Cells: []compare.Cell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
+				{What: l.Say("%s, level %d", "lock", 2), Cells: []compare.Cell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
 			}},
-			{Name: "B", Ordinal: 1, Rows: []view.AlignedRow{
-				{What: l.Say("%s, level %d", "unlock", 1), Cells: []view.AlignedCell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
+			{Name: "B", Ordinal: 1, Rows: []compare.Row{
+				{What: l.Say("%s, level %d", "unlock", 1), Cells: []compare.Cell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
 			}},
 		},
 	}
@@ -99,9 +101,9 @@ func (m *maker) tables() []Story {
 	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(timeline.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
 	expired := m.row(timeline.Key{}, timeline.Cell{Title: l.Say("working, level %d", 1), Tone: timeline.Quiet, Inside: 1, Parted: true})
 	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), timeline.Bad
-	compared := view.NewCompared(l, m.scenario(2),
-		view.Side{Name: view.BranchName(l, 0), Rows: []timeline.Row{taken, refused, deeper}},
-		view.Side{Name: view.BranchName(l, 1), Rows: []timeline.Row{taken, expired}, Over: true})
+	compared := compare.Branches(l, m.scenario(2),
+		compare.Side{Name: compare.BranchName(l, 0), Rows: []timeline.Row{taken, refused, deeper}},
+		compare.Side{Name: compare.BranchName(l, 1), Rows: []timeline.Row{taken, expired}, Over: true})
 	return []Story{
 		{Name: "Aligned: two locks", Component: templates.Aligned(aligned)},
 		{Name: "Compared: two branches", Component: templates.Compared(compared)},
@@ -136,40 +138,40 @@ func (m *maker) controls() []Story {
 
 func (m *maker) editor() []Story {
 	l := m.l
-	one := func(state string, f view.Field) Story {
+	one := func(state string, f form.Field) Story {
 		return Story{Name: "EditorField: " + state, Component: templates.EditorField(f)}
 	}
 	wrong := l.Say("Given %s; allowed: %s.", `"200"`, "1ms … 10m")
-	general := view.Part{Fields: []view.Field{{Name: "title", Label: l.Say("Title"), Value: l.Say("Your scenario"), Wide: true}}}
-	lease := view.Part{Fields: []view.Field{{Name: "lock.lease", Label: l.Say("Lease"), Value: "200", Mistakes: []string{wrong}}}}
-	form := view.Form{
+	general := form.Part{Fields: []form.Field{{Name: "title", Label: l.Say("Title"), Value: l.Say("Your scenario"), Wide: true}}}
+	lease := form.Part{Fields: []form.Field{{Name: "lock.lease", Label: l.Say("Lease"), Value: "200", Mistakes: []string{wrong}}}}
+	filled := form.Form{
 		Readable: true, General: general, Lock: lease,
-		Threads: []view.ThreadForm{{
+		Threads: []form.Thread{{
 			Index: 0, Name: "A", Open: true,
-			Main: view.Part{Fields: []view.Field{{Name: "threads[0].name", Label: l.Say("Name"), Value: "A", Late: true}}},
-			More: view.Part{Fields: []view.Field{{Name: "threads[0].depth", Label: l.Say("Depth"), Default: "1", Numeric: true}}},
+			Main: form.Part{Fields: []form.Field{{Name: "threads[0].name", Label: l.Say("Name"), Value: "A", Late: true}}},
+			More: form.Part{Fields: []form.Field{{Name: "threads[0].depth", Label: l.Say("Depth"), Default: "1", Numeric: true}}},
 		}, {Index: 1}},
-		Faults: []view.FaultForm{
-			{Index: 0, Thread: "A", Ordinal: 0, Part: view.Part{Fields: []view.Field{{Name: "faults[0].do", Label: l.Say("Name"), Value: "pause"}}}},
-			{Index: 1, Ordinal: -1, Part: view.Part{Mistakes: []string{wrong}}},
+		Faults: []form.Fault{
+			{Index: 0, Thread: "A", Ordinal: 0, Part: form.Part{Fields: []form.Field{{Name: "faults[0].do", Label: l.Say("Name"), Value: "pause"}}}},
+			{Index: 1, Ordinal: -1, Part: form.Part{Mistakes: []string{wrong}}},
 		},
 		Kept: []string{l.Say("Its schedule, with %d entries: who moves, decision by decision.", 8)}, NoThread: true,
 	}
-	mistakes := []view.Mistake{
+	mistakes := []form.Mistake{
 		{Line: 3, Key: "lock.lease", Sentence: l.Say("Line %[1]s, %[2]s: given %[3]s; allowed: %[4]s.", "3", "lock.lease", `"200"`, "1ms … 10m"), Input: "f-lock-lease"},
 		{Line: 7, Sentence: l.Say("Line %[1]s: given %[2]s; allowed: %[3]s.", "7", "]", "YAML")},
 	}
 	return []Story{
-		one("empty, with a default", view.Field{Name: "story.empty", Label: l.Say("Depth"), Default: "1", Numeric: true}),
-		one("with a hint", view.Field{Name: "story.hint", Label: l.Say("Lease"), Value: "200ms", Hint: l.Say("-1s turns the clock back.")}),
-		one("with a mistake and a hint", view.Field{Name: "story.wrong", Label: l.Say("Lease"), Value: "200", Hint: l.Say("-1s turns the clock back."), Mistakes: []string{wrong}}),
-		one("a choice", view.Field{Name: "story.choice", Label: l.Say("Lock"), Choices: []view.Choices{
-			{List: []view.Choice{{Value: "reentrant", Label: "reentrant", Selected: true}}},
-			{Label: l.Say("To Redis"), List: []view.Choice{{Value: "setnx", Label: "setnx"}}},
+		one("empty, with a default", form.Field{Name: "story.empty", Label: l.Say("Depth"), Default: "1", Numeric: true}),
+		one("with a hint", form.Field{Name: "story.hint", Label: l.Say("Lease"), Value: "200ms", Hint: l.Say("-1s turns the clock back.")}),
+		one("with a mistake and a hint", form.Field{Name: "story.wrong", Label: l.Say("Lease"), Value: "200", Hint: l.Say("-1s turns the clock back."), Mistakes: []string{wrong}}),
+		one("a choice", form.Field{Name: "story.choice", Label: l.Say("Lock"), Choices: []form.Choices{
+			{List: []form.Choice{{Value: "reentrant", Label: "reentrant", Selected: true}}},
+			{Label: l.Say("To Redis"), List: []form.Choice{{Value: "setnx", Label: "setnx"}}},
 		}}),
 		{Name: "EditorMistakes", Component: templates.EditorMistakes(mistakes)},
-		{Name: "EditorForm: it waits", Component: templates.EditorForm(view.Form{})},
-		{Name: "EditorForm", Component: templates.EditorForm(form)},
+		{Name: "EditorForm: it waits", Component: templates.EditorForm(form.Form{})},
+		{Name: "EditorForm", Component: templates.EditorForm(filled)},
 	}
 }
 
@@ -178,7 +180,7 @@ func (m *maker) pages() []Story {
 	exhibit := view.Exhibit{Name: "lease-expiry", Title: l.Say("Your scenario"), Shows: l.Say("Nothing goes wrong."), Protocol: "reentrant"}
 	broken := exhibit
 	broken.Broken = []string{"mutual-exclusion"}
-	broken.Picture = templates.LanesSmall(lanes(2).Small(l, "story-card"))
+	broken.Picture = templates.LanesSmall(busy(2).Small(l, "story-card"))
 	failed := exhibit
 	failed.Failed = timeline.OnlyFailed(l, []timeline.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
 	return []Story{

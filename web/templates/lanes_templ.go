@@ -10,13 +10,13 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"relock/web/view"
+	"relock/web/lanes"
 	"strconv"
 	"strings"
 )
 
 // LanesBox is the picture of a run in the box that it scrolls in.
-func LanesBox(p view.LanesPicture) templ.Component {
+func LanesBox(p lanes.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -71,7 +71,7 @@ func LanesBox(p view.LanesPicture) templ.Component {
 // width, so that it fills a box that is wider than it need be. What can be
 // pointed at has data-step, its place is data-x, and data-cursor and
 // data-later are what stands there and hides what comes after.
-func Lanes(p view.LanesPicture) templ.Component {
+func Lanes(p lanes.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -369,7 +369,7 @@ func Lanes(p view.LanesPicture) templ.Component {
 
 // LanesSmall is the picture for a list of runs: no words, for nobody's eyes
 // who cannot see it.
-func LanesSmall(p view.LanesPicture) templ.Component {
+func LanesSmall(p lanes.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -421,7 +421,7 @@ func LanesSmall(p view.LanesPicture) templ.Component {
 
 // LanesFile is the picture as a file that stands alone. Style is its style
 // sheet: static.Files.PictureStyle.
-func LanesFile(p view.LanesPicture, title, style string) templ.Component {
+func LanesFile(p lanes.Picture, title, style string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -578,7 +578,7 @@ func LanesFile(p view.LanesPicture, title, style string) templ.Component {
 	})
 }
 
-func lanesNames(p view.LanesPicture) templ.Component {
+func lanesNames(p lanes.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -801,7 +801,7 @@ func lanesNames(p view.LanesPicture) templ.Component {
 	})
 }
 
-func lanesRun(p view.LanesPicture) templ.Component {
+func lanesRun(p lanes.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1329,7 +1329,7 @@ func lanesRun(p view.LanesPicture) templ.Component {
 
 // stretched is what can be drawn in the picture's own units and be made wider.
 // Its strokes keep their width: they have vector-effect.
-func stretched(p view.LanesPicture) templ.Component {
+func stretched(p lanes.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1392,7 +1392,7 @@ func stretched(p view.LanesPicture) templ.Component {
 	})
 }
 
-func lane(p view.LanesPicture, l view.Lane) templ.Component {
+func lane(p lanes.Picture, l lanes.Lane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1846,7 +1846,7 @@ func lane(p view.LanesPicture, l view.Lane) templ.Component {
 	})
 }
 
-func laneMark(p view.LanesPicture, m view.LaneMark, l view.Lane) templ.Component {
+func laneMark(p lanes.Picture, m lanes.Mark, l lanes.Lane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1916,37 +1916,37 @@ func laneMark(p view.LanesPicture, m view.LaneMark, l view.Lane) templ.Component
 			return templ_7745c5c3_Err
 		}
 		switch m.Kind {
-		case view.MarkRefused:
+		case lanes.MarkRefused:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 151, "<path class=\"lane-halo\" d=\"M-4.5-4.5L4.5 4.5M4.5-4.5L-4.5 4.5\"></path> <path d=\"M-4.5-4.5L4.5 4.5M4.5-4.5L-4.5 4.5\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case view.MarkFailed:
+		case lanes.MarkFailed:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 152, "<circle r=\"8\"></circle> <path d=\"M-3.5-3.5L3.5 3.5M3.5-3.5L-3.5 3.5\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case view.MarkRenewed:
+		case lanes.MarkRenewed:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 153, "<path class=\"lane-halo\" d=\"M0 14V-13M-4-9L0-13.5L4-9\"></path> <path d=\"M0 14V-13M-4-9L0-13.5L4-9\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case view.MarkLate:
+		case lanes.MarkLate:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 154, "<path class=\"lane-halo\" d=\"M0-14V-3M0 3V13M-5 8L0 13.5L5 8\"></path> <path d=\"M0-14V-3M0 3V13M-5 8L0 13.5L5 8\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case view.MarkFault:
+		case lanes.MarkFault:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 155, "<path d=\"M2-23L-5-12H-.8L-2.2-4L5-15.5H.8Z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case view.MarkCrashed:
+		case lanes.MarkCrashed:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 156, "<rect x=\"-8\" y=\"-8\" width=\"16\" height=\"16\" rx=\"2\"></rect> <path d=\"M-4-4L4 4M4-4L-4 4\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case view.MarkGaveUp:
+		case lanes.MarkGaveUp:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 157, "<path d=\"M10-9V9M14-9V9\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1965,7 +1965,7 @@ func laneMark(p view.LanesPicture, m view.LaneMark, l view.Lane) templ.Component
 	})
 }
 
-func keyLane(p view.LanesPicture) templ.Component {
+func keyLane(p lanes.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2422,7 +2422,7 @@ func keyLane(p view.LanesPicture) templ.Component {
 }
 
 // lanesPatterns are what tells without colour.
-func lanesPatterns(p view.LanesPicture) templ.Component {
+func lanesPatterns(p lanes.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2558,7 +2558,7 @@ func lanesPatterns(p view.LanesPicture) templ.Component {
 }
 
 // has tells whether the key has no expiry while a thread owns it.
-func has(p view.LanesPicture, ordinal int) bool {
+func has(p lanes.Picture, ordinal int) bool {
 	for _, a := range p.Key.Areas {
 		if a.Endless && max(a.Ordinal, -1) == ordinal || a.Endless && a.Ordinal >= 0 && a.Ordinal%8 == ordinal {
 			return true
@@ -2574,14 +2574,14 @@ func threadClass(ordinal int) string {
 	return "t" + strconv.Itoa(ordinal%8)
 }
 
-func patternID(p view.LanesPicture, kind string, ordinal int) string {
+func patternID(p lanes.Picture, kind string, ordinal int) string {
 	if ordinal < 0 {
 		return p.Prefix + "-" + kind + "-none"
 	}
 	return p.Prefix + "-" + kind + "-" + strconv.Itoa(ordinal%8)
 }
 
-func pattern(p view.LanesPicture, kind string, ordinal int) string {
+func pattern(p lanes.Picture, kind string, ordinal int) string {
 	return "url(#" + patternID(p, kind, ordinal) + ")"
 }
 
@@ -2601,7 +2601,7 @@ func units(v float64) string {
 const waitGap = 3
 
 // along is a place on the time axis as a part of its width.
-func along(p view.LanesPicture, x float64) string {
+func along(p lanes.Picture, x float64) string {
 	switch {
 	case !p.Followed:
 		return percent(p, x-p.Left)
@@ -2613,7 +2613,7 @@ func along(p view.LanesPicture, x float64) string {
 }
 
 // share is a length on the time axis as a part of its width.
-func share(p view.LanesPicture, from, to float64) string {
+func share(p lanes.Picture, from, to float64) string {
 	switch {
 	case !p.Followed:
 		return percent(p, to-from)
@@ -2624,12 +2624,12 @@ func share(p view.LanesPicture, from, to float64) string {
 	}
 }
 
-func percent(p view.LanesPicture, v float64) string {
+func percent(p lanes.Picture, v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(100*v/max(p.Width, 1), 'f', 3, 64), "0"), ".") + "%"
 }
 
 // wide is the picture's width.
-func wide(p view.LanesPicture) string {
+func wide(p lanes.Picture) string {
 	if p.Followed {
 		return "@wide"
 	}
@@ -2637,7 +2637,7 @@ func wide(p view.LanesPicture) string {
 }
 
 // span is the view box of what is drawn in the picture's own units.
-func span(p view.LanesPicture) string {
+func span(p lanes.Picture) string {
 	if p.Followed {
 		return "@span"
 	}
@@ -2647,7 +2647,7 @@ func span(p view.LanesPicture) string {
 func move(x, y float64) string { return "translate(" + units(x) + " " + units(y) + ")" }
 
 // cursorX is where the picture's cursor stands, -1 where it stands nowhere.
-func cursorX(p view.LanesPicture) float64 {
+func cursorX(p lanes.Picture) float64 {
 	for _, c := range p.Columns {
 		if c.Step == p.Cursor {
 			return c.X
@@ -2657,7 +2657,7 @@ func cursorX(p view.LanesPicture) float64 {
 }
 
 // laterX is where what comes after the cursor begins.
-func laterX(p view.LanesPicture) float64 {
+func laterX(p lanes.Picture) float64 {
 	for _, c := range p.Columns {
 		if c.Step == p.Cursor {
 			return c.To
@@ -2667,7 +2667,7 @@ func laterX(p view.LanesPicture) float64 {
 }
 
 // path draws through points.
-func path(points []view.Point) string {
+func path(points []lanes.Point) string {
 	var b strings.Builder
 	for i, p := range points {
 		if i == 0 {
@@ -2681,12 +2681,12 @@ func path(points []view.Point) string {
 }
 
 // area is what is between an edge and the floor.
-func area(a view.KeyArea, floor float64) string {
+func area(a lanes.Area, floor float64) string {
 	return path(a.Points) + "V" + units(floor) + "H" + units(a.From) + "Z"
 }
 
 // box is the area of the nodes that do not answer.
-func box(n view.LaneDown, top float64) string {
+func box(n lanes.Down, top float64) string {
 	return "M" + units(n.From) + " " + units(n.Bottom) + "H" + units(n.To) + "V" + units(top) + "H" + units(n.From) + "Z"
 }
 

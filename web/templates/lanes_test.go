@@ -15,16 +15,16 @@ import (
 	"github.com/a-h/templ"
 
 	"relock/engine/trace"
+	"relock/web/lanes"
 	"relock/web/static"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// lanes draws a run of two threads, from its trace.
-func lanes(t testing.TB) *view.Lanes {
+// twoThreads draws a run of two threads, from its trace.
+func twoThreads(t testing.TB) *lanes.Lanes {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "engine", "run", "testdata", "two-threads.jsonl"))
 	if err != nil {
@@ -35,7 +35,7 @@ func lanes(t testing.TB) *view.Lanes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := view.NewLanes([]string{"A", "B"}, header.Owners, 200)
+	l := lanes.New([]string{"A", "B"}, header.Owners, 200)
 	for _, e := range events {
 		l.Add(e)
 	}
@@ -54,7 +54,7 @@ func render(t testing.TB, c templ.Component) string {
 // TestSmallLanes compares with testdata/lanes-small.svg; go test -update
 // writes it.
 func TestSmallLanes(t *testing.T) {
-	got := strings.ReplaceAll(render(t, templates.LanesSmall(lanes(t).Small(words.English, "s"))), "><", ">\n<") + "\n"
+	got := strings.ReplaceAll(render(t, templates.LanesSmall(twoThreads(t).Small(words.English, "s"))), "><", ">\n<") + "\n"
 	name := filepath.Join("testdata", "lanes-small.svg")
 	if *update {
 		if err := os.MkdirAll("testdata", 0o750); err != nil {
@@ -74,7 +74,7 @@ func TestSmallLanes(t *testing.T) {
 }
 
 func TestLanesCanBePointedAt(t *testing.T) {
-	p := lanes(t).Window(words.English, "p", 2, 3)
+	p := twoThreads(t).Window(words.English, "p", 2, 3)
 	p.Cursor, p.Width = 4, 200
 	got := render(t, templates.LanesBox(p))
 	for _, want := range []string{
@@ -100,7 +100,7 @@ func TestLanesFileStandsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := render(t, templates.LanesFile(lanes(t).Window(words.English, "f", 0, view.MaxLaneRows), `A & B's <lock>`, files.PictureStyle()))
+	got := render(t, templates.LanesFile(twoThreads(t).Window(words.English, "f", 0, lanes.MaxRows), `A & B's <lock>`, files.PictureStyle()))
 	d := xml.NewDecoder(strings.NewReader(got))
 	for {
 		_, err := d.Token()
@@ -123,15 +123,15 @@ func TestLanesFileStandsAlone(t *testing.T) {
 }
 
 func BenchmarkLanes(b *testing.B) {
-	l := lanes(b)
+	l := twoThreads(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = templates.LanesBox(l.Window(words.English, "p", 0, view.MaxLaneRows)).Render(context.Background(), io.Discard)
+		_ = templates.LanesBox(l.Window(words.English, "p", 0, lanes.MaxRows)).Render(context.Background(), io.Discard)
 	}
 }
 
 func BenchmarkLanesSmall(b *testing.B) {
-	l := lanes(b)
+	l := twoThreads(b)
 	b.ReportAllocs()
 	for b.Loop() {
 		_ = templates.LanesSmall(l.Small(words.English, "s")).Render(context.Background(), io.Discard)

@@ -9,6 +9,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/lanes"
 	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
@@ -178,7 +179,7 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 		for _, th := range timeline.NewScenario(words.English, sc).Threads {
 			got = append(got, th.Of)
 		}
-		for _, lane := range view.LanesOf(sc, nil).Window(words.English, "p", 0, 10).Lanes {
+		for _, lane := range lanes.Of(sc, nil).Window(words.English, "p", 0, 10).Lanes {
 			drawn = append(drawn, lane.Of)
 		}
 		if !slices.Equal(got, want) || !slices.Equal(drawn, want) {
@@ -195,7 +196,7 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 		if name != "crowd" {
 			sc = play(t, name+".yaml", as).sc
 		}
-		p := view.LanesOf(sc, nil).Window(words.English, "p", 0, 10)
+		p := lanes.Of(sc, nil).Window(words.English, "p", 0, 10)
 		for _, lane := range p.Lanes {
 			if lane.Of == "" || lane.OfAt.X+6*float64(len(lane.Of)) > p.Names || lane.OfAt.Y > p.Bottom {
 				t.Errorf("%s: %+v does not fit into %v", name, lane, p.Names)

@@ -14,6 +14,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
+	"relock/web/compare"
 	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
@@ -110,7 +111,7 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 			}
 			verdict, _ := view.Verdict(l, tl.Rows(), true)
 			check("verdict", verdict)
-			for _, thread := range view.Align(l, []engine.Played{p, p}).Threads {
+			for _, thread := range compare.Locks(l, []engine.Played{p, p}).Threads {
 				for _, r := range thread.Rows {
 					if r.What != "renew" && !strings.HasPrefix(r.What, "renew（") {
 						check("what was done", r.What)

@@ -1,11 +1,9 @@
 package view
 
 import (
-	"strconv"
 	"strings"
 
-	"relock/engine/lock/exhibit"
-	"relock/engine/scenario"
+	"relock/web/form"
 	"relock/web/words"
 )
 
@@ -14,8 +12,8 @@ type Editor struct {
 	Page     Page
 	Text     string // the YAML
 	Base     string // the YAML that the form was made of
-	Form     Form
-	Mistakes []Mistake
+	Form     form.Form
+	Mistakes []form.Mistake
 	Problem  string // why something was not done, "" if it was
 	Store    string
 	Slow     string
@@ -36,33 +34,6 @@ type Preset struct {
 	Title   string
 	Shows   string // what is seen in its run, in one line
 	Current bool
-}
-
-// Mistake is a mistake of a scenario, for people and for scripts.
-type Mistake struct {
-	Line     int    `json:"line"`
-	Key      string `json:"key"` // "" for the whole
-	Given    string `json:"given"`
-	Allowed  string `json:"allowed"`
-	Sentence string `json:"sentence"`
-	Short    string `json:"-"`     // what is said beside the input
-	Input    string `json:"input"` // id of the form's input for it, "" without one
-}
-
-// NewMistakes says what is wrong with a scenario.
-func NewMistakes(l words.Language, found scenario.Mistakes) []Mistake {
-	list := make([]Mistake, 0, len(found))
-	for _, m := range found {
-		one := Mistake{Line: m.Line, Key: m.Key, Given: l.Clause(m.Given), Allowed: l.Clause(m.Allowed)}
-		one.Short = l.Say("Given %s; allowed: %s.", one.Given, one.Allowed)
-		if m.Key == "" {
-			one.Sentence = l.Say("Line %[1]s: given %[2]s; allowed: %[3]s.", digits(m.Line), one.Given, one.Allowed)
-		} else {
-			one.Sentence = l.Say("Line %[1]s, %[2]s: given %[3]s; allowed: %[4]s.", digits(m.Line), m.Key, one.Given, one.Allowed)
-		}
-		list = append(list, one)
-	}
-	return list
 }
 
 // Status says what has come of a text.
@@ -100,8 +71,3 @@ type TextLine struct {
 	Number int
 	Wrong  bool
 }
-
-func renews(protocol string) bool { return exhibit.Named(protocol).HasWatchdog() }
-
-// digits are a line's number, which no language groups.
-func digits(n int) string { return strconv.Itoa(n) }

@@ -9,6 +9,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/web/lanes"
 	"relock/web/luaflow"
 	"relock/web/timeline"
 	"relock/web/words"
@@ -21,7 +22,7 @@ type Viewer struct {
 	Rows     int    // how many the film has
 	Table    string // HTML of those that are in the page's table
 	Tail     Tail   // others that are in the page
-	Lanes    LanesPicture
+	Lanes    lanes.Picture
 	Scripts  []luaflow.Script
 	Recorded *Recorded
 	Part     *TablePart // nil where all rows are in the page
@@ -134,7 +135,7 @@ type Film struct {
 	timeline *timeline.Timeline
 	teller   *Teller
 	scripts  []luaflow.Script
-	lanes    *Lanes
+	lanes    *lanes.Lanes
 	frames   []Frame
 	told     int // rows before this one have their texts
 	calls    map[calling]*underWay
@@ -164,7 +165,7 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 		calls: map[calling]*underWay{}, moments: luaflow.Moments{},
 	}
 	f.teller.Share(f.timeline.Findings())
-	f.lanes = LanesOf(sc, owners)
+	f.lanes = lanes.Of(sc, owners)
 	return f
 }
 
@@ -447,7 +448,7 @@ func (f *Film) Frames() []Frame {
 func (f *Film) Scripts() []luaflow.Script { return f.scripts }
 
 // Lanes are the film's picture.
-func (f *Film) Lanes() *Lanes { return f.lanes }
+func (f *Film) Lanes() *lanes.Lanes { return f.lanes }
 
 // Recorded is the film as it is so far, without its rows.
 func (f *Film) Recorded() *Recorded {

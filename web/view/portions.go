@@ -60,7 +60,7 @@ const (
 func (f *Film) Cut(row int) Frame {
 	full := f.frames[row]
 	cut := Frame{
-		Step: full.Step, At: full.At, Thread: full.Thread, Mark: full.Mark, Alarm: short(full.Alarm, mostText),
+		Step: full.Step, At: full.At, Thread: full.Thread, Mark: full.Mark, Alarm: words.Short(full.Alarm, mostText),
 		After: full.After.cut(), Belief: full.Belief, Leaving: full.Leaving,
 		Why: TooMuch(f.say, len(full.Inside), len(f.Rows()[row].Violations)),
 	}
@@ -82,19 +82,11 @@ func (s State) cut() State {
 	}
 	s.Fields = slices.Clone(s.Fields)
 	for i := range s.Fields {
-		s.Fields[i].Owner, s.Fields[i].Count = short(s.Fields[i].Owner, mostText), short(s.Fields[i].Count, mostText)
+		s.Fields[i].Owner, s.Fields[i].Count = words.Short(s.Fields[i].Owner, mostText), words.Short(s.Fields[i].Count, mostText)
 	}
 	s.Calls = slices.Clone(s.Calls)
 	for i := range s.Calls {
-		s.Calls[i].Field, s.Calls[i].Number = short(s.Calls[i].Field, mostText), short(s.Calls[i].Number, mostText)
+		s.Calls[i].Field, s.Calls[i].Number = words.Short(s.Calls[i].Field, mostText), words.Short(s.Calls[i].Number, mostText)
 	}
 	return s
-}
-
-// short is a text of at most that many bytes, whole characters, and a sign that there is more.
-func short(text string, bytes int) string {
-	if len(text) <= bytes {
-		return text
-	}
-	return strings.ToValidUTF8(text[:bytes], "") + "…"
 }

@@ -10,6 +10,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/lanes"
 	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
@@ -211,7 +212,7 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 		if got := strings.Join(timeline.NewScenario(words.English, p.sc).Facts, ", "); got != c.facts {
 			t.Errorf("%s: %q, want %q", c.name, got, c.facts)
 		}
-		l := view.LanesOf(p.sc, p.owners)
+		l := lanes.Of(p.sc, p.owners)
 		for _, e := range p.events {
 			l.Add(e)
 		}
@@ -476,7 +477,7 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 		}
 		marks := 0
 		for _, m := range whole(f.Lanes()).Lanes[0].Marks {
-			if m.Kind == view.MarkLate {
+			if m.Kind == lanes.MarkLate {
 				marks++
 			}
 		}
@@ -578,7 +579,7 @@ func TestWhoLeavesIsSaidToBeLeaving(t *testing.T) {
 			t.Errorf("%s: leaving are %v", r.Time, frame.Leaving)
 		}
 	}
-	var bars []view.LaneBar
+	var bars []lanes.Bar
 	for _, b := range whole(f.Lanes()).Lanes[0].Bars {
 		if b.Leaving || b.Parted {
 			bars = append(bars, b)
@@ -641,7 +642,7 @@ func TestTheNumberOfACallIsNoHold(t *testing.T) {
 	if len(only.Key.Holds) != 0 || len(only.Key.Calls) != 2 || only.Key.Calls[1].Thread != "" || !only.Cells[0].Parted {
 		t.Errorf("%+v, and A is parted: %v", only.Key, only.Cells[0].Parted)
 	}
-	lanes := view.NewLanes([]string{"A"}, map[string]string{"a": "A"}, 200)
+	lanes := lanes.New([]string{"A"}, map[string]string{"a": "A"}, 200)
 	lanes.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"#A": "4"}, PTTL: 10}, Belief: map[string]int{"A": 1}, Body: trace.Work{State: trace.WorkBegin, Level: 1}})
 	for _, b := range whole(lanes).Lanes[0].Bars {
 		if !b.Parted {
@@ -687,3 +688,6 @@ func TestRepliesThatAreLists(t *testing.T) {
 		}
 	}
 }
+
+// whole is the picture of all rows.
+func whole(l *lanes.Lanes) lanes.Picture { return l.Window(words.English, "p", 0, lanes.MaxRows) }

@@ -1,4 +1,4 @@
-package view_test
+package compare_test
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"relock/web/compare"
 	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -51,8 +51,8 @@ func TestComparedByWhatHappened(t *testing.T) {
 		{"as often", []string{"B retry", "B retry"}, []string{"B retry"}, true, []string{"T1 T1 =", "T2 - 1: R has ended before"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := view.NewCompared(words.English, timeline.Scenario{},
-				view.Side{Name: "L", Rows: happened(c.left...), Over: c.over}, view.Side{Name: "R", Rows: happened(c.right...), Over: c.over})
+			got := compare.Branches(words.English, timeline.Scenario{},
+				compare.Side{Name: "L", Rows: happened(c.left...), Over: c.over}, compare.Side{Name: "R", Rows: happened(c.right...), Over: c.over})
 			var rows []string
 			for _, r := range got.Rows {
 				sides := [2]string{"-", "-"}

@@ -1,4 +1,4 @@
-package view_test
+package lanes_test
 
 import (
 	"encoding/json"
@@ -15,12 +15,15 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
-	"relock/web/view"
+	"relock/web/lanes"
 	"relock/web/words"
 )
 
+// The threads A and B as owners.
+const ownerA, ownerB = "aaaa1111bbbb2222", "cccc3333dddd4444"
+
 // lanesOf runs a lesson's scenario.
-func lanesOf(t testing.TB, name string) *view.Lanes {
+func lanesOf(t testing.TB, name string) *lanes.Lanes {
 	t.Helper()
 	data, err := fs.ReadFile(lessons.Scenarios(), name+".yaml")
 	if err != nil {
@@ -41,7 +44,7 @@ func lanesOf(t testing.TB, name string) *view.Lanes {
 	for _, th := range sc.Threads {
 		threads = append(threads, th.Name)
 	}
-	l := view.NewLanes(threads, r.Header().Owners, sc.Lock.Lease.Milliseconds())
+	l := lanes.New(threads, r.Header().Owners, sc.Lock.Lease.Milliseconds())
 	events, _ := r.Log().Since(0)
 	for _, e := range events {
 		l.Add(e)
@@ -49,7 +52,7 @@ func lanesOf(t testing.TB, name string) *view.Lanes {
 	return l
 }
 
-func whole(l *view.Lanes) view.LanesPicture { return l.Window(words.English, "p", 0, view.MaxLaneRows) }
+func whole(l *lanes.Lanes) lanes.Picture { return l.Window(words.English, "p", 0, lanes.MaxRows) }
 
 // TestSawtooth has the lease of two-threads counted by hand: 200 ms from T1
 // at 0 ms, 50 at T3, 93 at T4, renewed in T5 at 100, 150 at T7, gone in T9 at
@@ -61,17 +64,9 @@ func TestSawtooth(t *testing.T) {
 		t.Fatalf("areas %+v, want A's and B's", p.Key.Areas)
 	}
 	y := func(ms float64) float64 { return math.Round(10*(p.Key.Bottom-62*ms/200)) / 10 }
-	want := []view.Point{
-		{X: 20, Y: y(200)},
-		{X: 48, Y: y(200)},
-		{X: 104, Y: y(150)},
-		{X: 152.2, Y: y(107)},
-		{X: 180.2, Y: y(100)},
-		{X: 180.2, Y: y(200)},
-		{X: 208.2, Y: y(200)},
-		{X: 264.2, Y: y(150)},
-		{X: 292.2, Y: y(148)},
-		{X: 320.2, Y: y(148)},
+	want := []lanes.Point{
+		{X: 20, Y: y(200)}, {X: 48, Y: y(200)}, {X: 104, Y: y(150)}, {X: 152.2, Y: y(107)}, {X: 180.2, Y: y(100)},
+		{X: 180.2, Y: y(200)}, {X: 208.2, Y: y(200)}, {X: 264.2, Y: y(150)}, {X: 292.2, Y: y(148)}, {X: 320.2, Y: y(148)},
 	}
 	if diff := cmp.Diff(want, p.Key.Areas[0].Points); diff != "" {
 		t.Error(diff)
@@ -84,11 +79,11 @@ func TestSawtooth(t *testing.T) {
 	if want := []string{"1 20-320.2 false", "2 152.2-292.2 false"}; !slices.Equal(bars, want) {
 		t.Errorf("A's bars %q, want %q", bars, want)
 	}
-	if want := []view.LaneMark{{X: 180.2, Kind: view.MarkRenewed}, {X: 320.2, Kind: view.MarkDone}}; !cmp.Equal(a.Marks, want) {
+	if want := []lanes.Mark{{X: 180.2, Kind: lanes.MarkRenewed}, {X: 320.2, Kind: lanes.MarkDone}}; !cmp.Equal(a.Marks, want) {
 		t.Errorf("A's marks %+v", a.Marks)
 	}
 	b := p.Lanes[1]
-	if len(b.Waits) != 1 || b.Waits[0] != (view.LaneSpan{From: 48, To: b.Bars[0].From}) {
+	if len(b.Waits) != 1 || b.Waits[0] != (lanes.Span{From: 48, To: b.Bars[0].From}) {
 		t.Errorf("B waits %+v, want from T2 to T10", b.Waits)
 	}
 }
@@ -120,7 +115,7 @@ func TestWhatLanesShowOfFailures(t *testing.T) {
 	})
 	t.Run("crash", func(t *testing.T) {
 		p := whole(lanesOf(t, "crash"))
-		if a := p.Lanes[0]; !slices.Contains(a.Marks, view.LaneMark{X: p.Columns[3].X, Kind: view.MarkCrashed}) || a.Bars[0].To != p.Columns[3].X {
+		if a := p.Lanes[0]; !slices.Contains(a.Marks, lanes.Mark{X: p.Columns[3].X, Kind: lanes.MarkCrashed}) || a.Bars[0].To != p.Columns[3].X {
 			t.Errorf("A: %+v", a)
 		}
 	})
@@ -129,7 +124,7 @@ func TestWhatLanesShowOfFailures(t *testing.T) {
 		if p.Key.Nodes != 5 || p.Key.Full != "quorum 3 of 5" || math.Abs(p.Key.Quorum-(p.Key.Bottom-62*.6)) > .1 {
 			t.Errorf("key %+v", p.Key)
 		}
-		top := slices.MinFunc(p.Key.Areas[0].Points, func(a, b view.Point) int { return int(a.Y*10) - int(b.Y*10) })
+		top := slices.MinFunc(p.Key.Areas[0].Points, func(a, b lanes.Point) int { return int(a.Y*10) - int(b.Y*10) })
 		if top.Y != p.Key.Top {
 			t.Errorf("A reaches %v, want all nodes at %v", top.Y, p.Key.Top)
 		}
@@ -150,8 +145,8 @@ func TestWhatLanesShowOfFailures(t *testing.T) {
 }
 
 func TestLanesOfEventsByHand(t *testing.T) {
-	fill := func(events ...trace.Event) view.LanesPicture {
-		l := view.NewLanes([]string{"A", "B"}, map[string]string{ownerA: "A", ownerB: "B"}, 200)
+	fill := func(events ...trace.Event) lanes.Picture {
+		l := lanes.New([]string{"A", "B"}, map[string]string{ownerA: "A", ownerB: "B"}, 200)
 		for i, e := range events {
 			e.Seq, e.Step = i+1, i+1
 			if e.Key.Type == "" {
@@ -167,26 +162,26 @@ func TestLanesOfEventsByHand(t *testing.T) {
 	nobody := "1"
 	for _, c := range []struct {
 		name string
-		p    view.LanesPicture
-		got  func(view.LanesPicture) any
+		p    lanes.Picture
+		got  func(lanes.Picture) any
 		want any
 	}{
-		{"nothing", fill(), func(p view.LanesPicture) any { return len(p.Columns) + len(p.Key.Areas) }, 0},
+		{"nothing", fill(), func(p lanes.Picture) any { return len(p.Columns) + len(p.Key.Areas) }, 0},
 		{
 			"a key without expiry", fill(trace.Event{Body: renew, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{ownerB: "1"}, PTTL: trace.NoExpiry}}),
-			func(p view.LanesPicture) any {
+			func(p lanes.Picture) any {
 				return []any{p.Key.Areas[0].Endless, p.Key.Areas[0].Ordinal, p.Key.Areas[0].Points[1].Y == p.Key.Top}
 			},
 			[]any{true, 1, true},
 		},
 		{
 			"a key of nobody's", fill(trace.Event{Body: renew, Thread: "A", Key: trace.KeyState{Type: trace.TypeString, Value: &nobody, PTTL: 100}}),
-			func(p view.LanesPicture) any { return []any{p.Key.Areas[0].Ordinal, p.Key.Areas[0].Thread} },
+			func(p lanes.Picture) any { return []any{p.Key.Areas[0].Ordinal, p.Key.Areas[0].Thread} },
 			[]any{-1, ""},
 		},
 		{
 			"a watchdog does not end a wait", fill(trace.Event{Body: wait, Thread: "A"}, trace.Event{At: 10, Body: renew, Thread: "A"}),
-			func(p view.LanesPicture) any { return p.Lanes[0].Waits[0].To },
+			func(p lanes.Picture) any { return p.Lanes[0].Waits[0].To },
 			100.0, // 10 ms are typical here: 56 units
 		},
 		{
@@ -194,20 +189,20 @@ func TestLanesOfEventsByHand(t *testing.T) {
 				trace.Event{Body: hand, Thread: "B"}, trace.Event{At: 10, Body: renew, Thread: "A"},
 				trace.Event{At: 20, Body: trace.Fault{Do: "resume"}, Thread: "B"}, trace.Event{At: 30, Body: renew, Thread: "A"},
 			),
-			func(p view.LanesPicture) any { return p.Lanes[1].Stills },
-			[]view.LaneSpan{{From: 20, To: 132}},
+			func(p lanes.Picture) any { return p.Lanes[1].Stills },
+			[]lanes.Span{{From: 20, To: 132}},
 		},
 		{
 			"numbers leave room for each other", fill(trace.Event{Body: renew, Thread: "A"}, trace.Event{At: 1, Body: renew, Thread: "A"}),
-			func(p view.LanesPicture) any {
+			func(p lanes.Picture) any {
 				return []string{p.Columns[0].Time, p.Columns[1].Time, p.Instants[1].Text}
 			},
 			[]string{"T1", "T2", "1"},
 		},
 		{
 			"rows of the same instant share its number", fill(trace.Event{At: 7, Body: renew, Thread: "A"}, trace.Event{At: 7, Body: renew, Thread: "A"}),
-			func(p view.LanesPicture) any { return p.Instants },
-			[]view.LaneInstant{{From: 20, To: 48, X: 34, Text: "7"}},
+			func(p lanes.Picture) any { return p.Instants },
+			[]lanes.Instant{{From: 20, To: 48, X: 34, Text: "7"}},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -228,7 +223,7 @@ func TestEveryLessonCanBeDrawn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := lanesOf(t, name)
 			p := whole(l)
-			for _, p := range []view.LanesPicture{p, l.Small(words.Match("zh"), "s")} {
+			for _, p := range []lanes.Picture{p, l.Small(words.Match("zh"), "s")} {
 				if _, err := json.Marshal(p); err != nil {
 					t.Error(err) // a NaN or an infinity
 				}
@@ -242,7 +237,7 @@ func TestEveryLessonCanBeDrawn(t *testing.T) {
 				for _, a := range p.Key.Areas {
 					for _, q := range a.Points {
 						if q.Y < p.Key.Top || q.Y > p.Key.Bottom || q.X < a.From || q.X > a.To {
-							t.Errorf("%+v is outside of %+v", q, a.LaneSpan)
+							t.Errorf("%+v is outside of %+v", q, a.Span)
 						}
 					}
 				}
@@ -260,7 +255,7 @@ func TestEveryLessonCanBeDrawn(t *testing.T) {
 }
 
 // whatIsSeenThere compares a window with what the whole has in its place.
-func whatIsSeenThere(t *testing.T, l *view.Lanes, p view.LanesPicture) {
+func whatIsSeenThere(t *testing.T, l *lanes.Lanes, p lanes.Picture) {
 	first := p.Count / 3
 	w := l.Window(words.English, "p", first, p.Count/3)
 	if w.Count == 0 || w.First != first || w.Of != l.Len() {
@@ -273,7 +268,7 @@ func whatIsSeenThere(t *testing.T, l *view.Lanes, p view.LanesPicture) {
 			t.Errorf("column %+v, in the whole %+v", c, of)
 		}
 	}
-	sample := func(x float64, p view.LanesPicture) string {
+	sample := func(x float64, p lanes.Picture) string {
 		var b strings.Builder
 		for _, lane := range p.Lanes {
 			for _, s := range lane.Bars {
@@ -281,7 +276,7 @@ func whatIsSeenThere(t *testing.T, l *view.Lanes, p view.LanesPicture) {
 					fmt.Fprint(&b, lane.Thread, s.Level, s.Parted, s.Top, " ")
 				}
 			}
-			for _, list := range [][]view.LaneSpan{lane.Waits, lane.Stills} {
+			for _, list := range [][]lanes.Span{lane.Waits, lane.Stills} {
 				for _, s := range list {
 					if s.From < x && x < s.To {
 						fmt.Fprint(&b, lane.Thread, " waits or stands ")
@@ -355,7 +350,7 @@ func TestWidthAndHeightOfLanes(t *testing.T) {
 	event := func(n int, thread string, body trace.Body) trace.Event {
 		return trace.Event{Seq: n, Step: n, Thread: thread, Body: body, Key: trace.Absent()}
 	}
-	l := view.NewLanes([]string{"A"}, nil, 200)
+	l := lanes.New([]string{"A"}, nil, 200)
 	l.Add(event(1, "A", trace.Wait{For: 50}))
 	going := whole(l).Width
 	l.Add(event(2, "A", trace.Wait{For: 50}))
@@ -370,7 +365,7 @@ func TestWidthAndHeightOfLanes(t *testing.T) {
 	for i := range 10 {
 		many = append(many, string(rune('A'+i)))
 	}
-	if p := whole(view.NewLanes(many, nil, 200)); p.Height > 340 || p.Lanes[9].Middle > p.Key.Top {
+	if p := whole(lanes.New(many, nil, 200)); p.Height > 340 || p.Lanes[9].Middle > p.Key.Top {
 		t.Errorf("ten lanes are %v high", p.Height)
 	}
 }

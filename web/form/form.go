@@ -1,4 +1,7 @@
-package view
+// Package form makes of a scenario's YAML the inputs of a form, each named after
+// the key that it changes, with the mistakes of the text beside them. It must
+// not know the page that it stands on, HTML or HTTP.
+package form
 
 import (
 	"net/url"
@@ -61,8 +64,8 @@ type Part struct {
 	Mistakes []string // of what has no input
 }
 
-// ThreadForm is a thread's inputs.
-type ThreadForm struct {
+// Thread is a thread's inputs.
+type Thread struct {
 	Index int
 	Name  string
 	Main  Part
@@ -70,8 +73,8 @@ type ThreadForm struct {
 	Open  bool // the rest has something to show
 }
 
-// FaultForm is a fault's inputs: those that its kind has, at its place.
-type FaultForm struct {
+// Fault is a fault's inputs: those that its kind has, at its place.
+type Fault struct {
 	Index   int
 	Thread  string // "" for Redis
 	Ordinal int    // of the thread, -1 for none
@@ -85,11 +88,11 @@ type Form struct {
 	Lock       Part
 	Retry      Part
 	Resource   Part
-	Threads    []ThreadForm
+	Threads    []Thread
 	ListWrong  []string // mistakes of the list of threads
 	Defaults   Part
 	ShareOpen  bool // the defaults have something to show
-	Faults     []FaultForm
+	Faults     []Fault
 	FaultWrong []string // mistakes of the list of faults
 	Kept       []string // what the scenario has besides, in words
 	NoThread   bool     // none can be added
@@ -106,9 +109,9 @@ type former struct {
 	used     map[string]bool     // keys whose mistakes have an input
 }
 
-// NewForm is the form for a text, and what is wrong with that. A text that
+// New is the form for a text, and what is wrong with that. A text that
 // cannot be read has a form that waits for a better one.
-func NewForm(l words.Language, text string) (Form, []Mistake) {
+func New(l words.Language, text string) (Form, []Mistake) {
 	sc, found := scenario.Draft([]byte(text))
 	mistakes := NewMistakes(l, found)
 	if len(text) > scenario.MaxBytes {
@@ -249,7 +252,7 @@ func (f *former) lock() Part {
 		protocol, f.field("lock.key", "Key in Redis", lock.Key),
 		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
 	}
-	if renews(lock.Protocol) || f.d.Has("lock.watchdog") {
+	if exhibit.Named(lock.Protocol).HasWatchdog() || f.d.Has("lock.watchdog") {
 		watchdog := phrase.Duration(lock.Watchdog)
 		if lock.Watchdog == 0 {
 			watchdog = "off"
@@ -337,7 +340,7 @@ func (f *former) seldom(key string, t scenario.Thread) []Field {
 	return fields
 }
 
-func (f *former) thread(i int) ThreadForm {
+func (f *former) thread(i int) Thread {
 	key := "threads[" + strconv.Itoa(i) + "]"
 	var t scenario.Thread
 	if i < len(f.sc.Threads) {
@@ -345,7 +348,7 @@ func (f *former) thread(i int) ThreadForm {
 	}
 	name := f.field(key+".name", "Name", "")
 	name.Late = true
-	form := ThreadForm{Index: i, Name: name.Value, Main: Part{Fields: append([]Field{name}, f.work(key, t)...)}}
+	form := Thread{Index: i, Name: name.Value, Main: Part{Fields: append([]Field{name}, f.work(key, t)...)}}
 	form.More.Fields = f.seldom(key, t)
 	for _, one := range form.More.Fields {
 		form.Open = form.Open || one.Value != "" || len(one.Mistakes) > 0
@@ -354,11 +357,11 @@ func (f *former) thread(i int) ThreadForm {
 	return form
 }
 
-func (f *former) fault(i int) FaultForm {
+func (f *former) fault(i int) Fault {
 	key := "faults[" + strconv.Itoa(i) + "]"
 	do, _ := f.d.Value(key + ".do")
 	place, _ := f.d.Value(key + ".at")
-	form := FaultForm{Index: i, Ordinal: -1}
+	form := Fault{Index: i, Ordinal: -1}
 	keys := f.sc.FaultKeys(do, place)
 	for _, name := range []string{"thread", "at", "time", "level", "round", "command", "for", "scope", "by", "behind", "keep", "node"} {
 		if !slices.Contains(keys, name) && f.d.Has(key+"."+name) {

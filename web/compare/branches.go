@@ -1,4 +1,7 @@
-package view
+// Package compare puts runs beside each other: two branches of a session, row by
+// row of their timelines, and one scenario on several locks, thread by thread.
+// It must not know how the runs came about, nor HTML, HTTP or Redis.
+package compare
 
 import (
 	"slices"
@@ -8,13 +11,13 @@ import (
 	"relock/web/words"
 )
 
-// Compared is two branches, what happened in both of them side by side.
-type Compared struct {
+// Pair is two branches, what happened in both of them side by side.
+type Pair struct {
 	Left, Right Side
 	Threads     []timeline.Thread
 	Key         string
 	Same        int // rows at the start that are equal
-	Rows        []ComparedRow
+	Rows        []PairRow
 }
 
 // Side is a branch that is compared.
@@ -24,9 +27,9 @@ type Side struct {
 	Over bool // its run has ended
 }
 
-// ComparedRow is something that happened in both branches, or in the one that
+// PairRow is something that happened in both branches, or in the one that
 // has a row.
-type ComparedRow struct {
+type PairRow struct {
 	Left, Right *timeline.Row
 	Equal       bool   // at the same T and time, too
 	Differs     []bool // cell by cell; the last is the key's
@@ -41,19 +44,19 @@ func BranchName(l words.Language, id int) string {
 	return l.Say("branch %d", id)
 }
 
-// NewCompared puts two branches beside each other. Their rows are in l.
-func NewCompared(l words.Language, s timeline.Scenario, left, right Side) Compared {
-	c := Compared{Left: left, Right: right, Threads: s.Threads, Key: s.Key}
+// Branches puts two branches beside each other. Their rows are in l.
+func Branches(l words.Language, s timeline.Scenario, left, right Side) Pair {
+	c := Pair{Left: left, Right: right, Threads: s.Threads, Key: s.Key}
 	inLeft, inRight := numbered(left.Rows), numbered(right.Rows)
 	i, j := 0, 0
 	alone := func(upToLeft, upToRight int) {
 		for ; i < upToLeft; i++ {
 			after := j == len(right.Rows) && !slices.Contains(inRight, inLeft[i])
-			c.Rows = append(c.Rows, ComparedRow{Left: &left.Rows[i]}.without(l, right, after))
+			c.Rows = append(c.Rows, PairRow{Left: &left.Rows[i]}.without(l, right, after))
 		}
 		for ; j < upToRight; j++ {
 			after := i == len(left.Rows) && !slices.Contains(inLeft, inRight[j])
-			c.Rows = append(c.Rows, ComparedRow{Right: &right.Rows[j]}.without(l, left, after))
+			c.Rows = append(c.Rows, PairRow{Right: &right.Rows[j]}.without(l, left, after))
 		}
 	}
 	for _, pair := range inBoth(inLeft, inRight) {
@@ -71,7 +74,7 @@ func NewCompared(l words.Language, s timeline.Scenario, left, right Side) Compar
 // without says why the other branch has no such row, and marks what this one
 // did: unless the other one may still come to it. After tells that the row is
 // after all that the other branch has.
-func (c ComparedRow) without(l words.Language, other Side, after bool) ComparedRow {
+func (c PairRow) without(l words.Language, other Side, after bool) PairRow {
 	row := c.Left
 	if row == nil {
 		row = c.Right
@@ -94,8 +97,8 @@ func (c ComparedRow) without(l words.Language, other Side, after bool) ComparedR
 	return c
 }
 
-func both(a, b *timeline.Row) ComparedRow {
-	c := ComparedRow{Left: a, Right: b, Differs: make([]bool, len(a.Cells)+1)}
+func both(a, b *timeline.Row) PairRow {
+	c := PairRow{Left: a, Right: b, Differs: make([]bool, len(a.Cells)+1)}
 	for i := range a.Cells {
 		c.Differs[i] = !sameCell(a, b, i)
 	}

@@ -1,4 +1,4 @@
-package view
+package compare
 
 import (
 	"slices"
@@ -15,35 +15,35 @@ import (
 // own progress.
 type Aligned struct {
 	Title   string
-	Columns []AlignedColumn
-	Threads []AlignedThread
+	Columns []Column
+	Threads []Thread
 }
 
-// AlignedColumn is a lock and what it came to.
-type AlignedColumn struct {
+// Column is a lock and what it came to.
+type Column struct {
 	Protocol string
 	Broken   []string // rules, in the order in which they were broken first
 	Note     string   // what else to know
 }
 
-// AlignedThread is a thread on all locks.
-type AlignedThread struct {
+// Thread is a thread on all locks.
+type Thread struct {
 	Name    string
 	Ordinal int
-	Rows    []AlignedRow
+	Rows    []Row
 }
 
-// AlignedRow is one thing that a thread did, or did not.
-type AlignedRow struct {
+// Row is one thing that a thread did, or did not.
+type Row struct {
 	What    string
-	Cells   []AlignedCell // one for each column
+	Cells   []Cell // one for each column
 	Differs bool
 	First   bool // the first difference of all, by time
 }
 
-// AlignedCell is what came of it with one lock. Text is "" where it was not
+// Cell is what came of it with one lock. Text is "" where it was not
 // done.
-type AlignedCell struct {
+type Cell struct {
 	Text string
 	At   string
 	Tone timeline.Tone
@@ -54,11 +54,11 @@ type AlignedCell struct {
 // progress is one thing that a thread did.
 type progress struct {
 	what string // the same with every lock
-	cell AlignedCell
+	cell Cell
 }
 
-// Align puts the same scenario on several locks beside each other, in l.
-func Align(l words.Language, played []engine.Played) Aligned {
+// Locks puts the same scenario on several locks beside each other, in l.
+func Locks(l words.Language, played []engine.Played) Aligned {
 	first := played[0].Scenario
 	a := Aligned{Title: first.Title}
 	for _, p := range played {
@@ -69,14 +69,14 @@ func Align(l words.Language, played []engine.Played) Aligned {
 		for n, p := range played {
 			lists[n] = progressOf(l, p.Events, t.Name)
 		}
-		a.Threads = append(a.Threads, AlignedThread{Name: t.Name, Ordinal: i, Rows: rows(lists)})
+		a.Threads = append(a.Threads, Thread{Name: t.Name, Ordinal: i, Rows: rows(lists)})
 	}
 	a.markFirst()
 	return a
 }
 
-func column(l words.Language, p engine.Played) AlignedColumn {
-	c := AlignedColumn{Protocol: p.Protocol}
+func column(l words.Language, p engine.Played) Column {
+	c := Column{Protocol: p.Protocol}
 	var failed []timeline.Failure
 	for _, e := range p.Events {
 		if f, ok := timeline.FailureOf(e); ok {
@@ -107,7 +107,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 		if n := times[what]; n > 1 {
 			what = l.Say("%s (%d)", what, n)
 		}
-		list = append(list, progress{what, AlignedCell{Text: text, At: l.Duration(e.At.Duration()), Tone: tone, at: e.At}})
+		list = append(list, progress{what, Cell{Text: text, At: l.Duration(e.At.Duration()), Tone: tone, at: e.At}})
 	}
 	arrived := 0 // the step in which a late copy did
 	for _, e := range events {
@@ -159,7 +159,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 
 // rows merges the lists: what has the same name is one row, and the order of
 // each list is kept.
-func rows(lists [][]progress) []AlignedRow {
+func rows(lists [][]progress) []Row {
 	var order []string
 	places := make([]map[string]int, len(lists)) // of each name in its list
 	for n, list := range lists {
@@ -171,13 +171,13 @@ func rows(lists [][]progress) []AlignedRow {
 		}
 		order = merge(order, names)
 	}
-	out := make([]AlignedRow, 0, len(order))
+	out := make([]Row, 0, len(order))
 	for _, what := range order {
-		row := AlignedRow{What: what}
+		row := Row{What: what}
 		for n, list := range lists {
 			i, ok := places[n][what]
 			if !ok {
-				row.Cells = append(row.Cells, AlignedCell{Tone: timeline.Quiet})
+				row.Cells = append(row.Cells, Cell{Tone: timeline.Quiet})
 				continue
 			}
 			row.Cells = append(row.Cells, list[i].cell)
@@ -215,7 +215,7 @@ func merge(a, b []string) []string {
 
 // markFirst finds the difference that came before all others.
 func (a *Aligned) markFirst() {
-	var first *AlignedRow
+	var first *Row
 	var at trace.Millis
 	for t := range a.Threads {
 		for r := range a.Threads[t].Rows {

@@ -1,4 +1,4 @@
-package view
+package lanes
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ import (
 	"relock/web/words"
 )
 
-// MaxLaneRows is how many rows one picture shows at most: more are wider than
+// MaxRows is how many rows one picture shows at most: more are wider than
 // anybody scrolls.
-const MaxLaneRows = 240
+const MaxRows = 240
 
 // Measures of the time axis, in units of the picture.
 const (
@@ -29,9 +29,9 @@ const (
 // drawnLevels is how many levels a bar can be told apart by.
 const drawnLevels = 8
 
-// LanesPicture is a run, or a part of one, ready to be drawn: all numbers are
+// Picture is a run, or a part of one, ready to be drawn: all numbers are
 // units of the picture, downwards from its top edge, and from Left on.
-type LanesPicture struct {
+type Picture struct {
 	Prefix        string // of the ids in it: one of its own for each picture on a page
 	Width, Height float64
 	Left          float64 // the place of its left edge; 0 but in a picture that is followed
@@ -45,25 +45,25 @@ type LanesPicture struct {
 
 	Top, Bottom float64 // between which all lanes are
 	FlagsAt     float64 // the middle of the flags, above the rows' numbers
-	Columns     []LaneColumn
+	Columns     []Column
 	Lanes       []Lane
 	Key         KeyLane
 	Unit        string // of the instants: "ms" or "min"
-	Instants    []LaneInstant
-	Flags       []LaneFlag
-	Events      []LaneEvent
+	Instants    []Instant
+	Flags       []Flag
+	Events      []Event
 }
 
-// LaneColumn is a row of the table as a place on the time axis.
-type LaneColumn struct {
+// Column is a row of the table as a place on the time axis.
+type Column struct {
 	Step     int
 	X        float64
 	From, To float64 // what belongs to it
 	Time     string  // "T5", or "" where there is no room
 }
 
-// LaneInstant is a point of time, which can be that of several rows.
-type LaneInstant struct {
+// Instant is a point of time, which can be that of several rows.
+type Instant struct {
 	From, To float64 // its first and its last row
 	X        float64 // of the text
 	Text     string  // "50", in milliseconds, or "" where there is no room
@@ -78,19 +78,19 @@ type Lane struct {
 	Ordinal int
 	Top     float64
 	Middle  float64
-	Bars    []LaneBar
-	Waits   []LaneSpan
-	Stills  []LaneSpan
-	Marks   []LaneMark
+	Bars    []Bar
+	Waits   []Span
+	Stills  []Span
+	Marks   []Mark
 }
 
-// LaneSpan is a part of the time axis.
-type LaneSpan struct{ From, To float64 }
+// Span is a part of the time axis.
+type Span struct{ From, To float64 }
 
-// LaneBar is a level that a thread believes to hold, as long as the truth
+// Bar is a level that a thread believes to hold, as long as the truth
 // about it does not change.
-type LaneBar struct {
-	LaneSpan
+type Bar struct {
+	Span
 
 	Level       int
 	Top, Height float64
@@ -100,8 +100,8 @@ type LaneBar struct {
 	TextX       float64
 }
 
-// LaneMark is something that happened on a lane.
-type LaneMark struct {
+// Mark is something that happened on a lane.
+type Mark struct {
 	X    float64
 	Kind MarkKind
 }
@@ -113,21 +113,21 @@ type KeyLane struct {
 	Full        string // what its whole height means, "" where there is no key
 	Quorum      float64
 	Nodes       int // 0 where there is one Redis, else how many, and Quorum is the line's place
-	Areas       []KeyArea
-	Down        []LaneDown
+	Areas       []Area
+	Down        []Down
 }
 
-// LaneDown is a time during which as many nodes do not answer.
-type LaneDown struct {
-	LaneSpan
+// Down is a time during which as many nodes do not answer.
+type Down struct {
+	Span
 
 	Bottom float64 // of its area, which begins at the lane's top
 	Text   string  // where there is room
 }
 
-// KeyArea is a time during which the key has one owner.
-type KeyArea struct {
-	LaneSpan
+// Area is a time during which the key has one owner.
+type Area struct {
+	Span
 
 	Ordinal int    // of the owner, -1 for one that is no thread
 	Thread  string // its name where there is room
@@ -139,15 +139,15 @@ type KeyArea struct {
 // Point is a point of the picture.
 type Point struct{ X, Y float64 }
 
-// LaneFlag is a row in which rules were broken.
-type LaneFlag struct {
+// Flag is a row in which rules were broken.
+type Flag struct {
 	X    float64
 	Text string // where there is room
 	Left bool   // of the sign is the text
 }
 
-// LaneEvent is something that happened to Redis itself.
-type LaneEvent struct {
+// Event is something that happened to Redis itself.
+type Event struct {
 	X       float64
 	Expired bool   // the key's lease ran out; else a fault
 	Text    string // of a fault, where there is room
@@ -162,8 +162,8 @@ type measures struct {
 }
 
 // Window draws count rows from the first one, counted from 0, at most
-// MaxLaneRows. What is not there is not drawn. Prefix is that of the ids.
-func (l *Lanes) Window(lang words.Language, prefix string, first, count int) LanesPicture {
+// MaxRows. What is not there is not drawn. Prefix is that of the ids.
+func (l *Lanes) Window(lang words.Language, prefix string, first, count int) Picture {
 	return l.window(lang, prefix, first, count, false)
 }
 
@@ -171,11 +171,11 @@ func (l *Lanes) Window(lang words.Language, prefix string, first, count int) Lan
 // run goes on: what was drawn before keeps its place as long as the scale
 // stays, whatever comes after it and wherever the window begins. Places are
 // counted from the first row of the run, and Left is where the picture begins.
-func (l *Lanes) Follow(lang words.Language, prefix string, first, count int) LanesPicture {
+func (l *Lanes) Follow(lang words.Language, prefix string, first, count int) Picture {
 	return l.window(lang, prefix, first, count, true)
 }
 
-func (l *Lanes) window(lang words.Language, prefix string, first, count int, followed bool) LanesPicture {
+func (l *Lanes) window(lang words.Language, prefix string, first, count int, followed bool) Picture {
 	m := measures{head: 26, lane: 38, gap: 8, key: 62, foot: 34, stretch: 1, text: true, followed: followed}
 	if n := len(l.threads); n > roomyLanes {
 		// All of them are to be seen without scrolling.
@@ -208,16 +208,16 @@ const (
 	smallHeight = 90
 )
 
-// Small draws the run, as far as MaxLaneRows, as wide and high as every other
+// Small draws the run, as far as MaxRows, as wide and high as every other
 // small picture, without words.
-func (l *Lanes) Small(lang words.Language, prefix string) LanesPicture {
+func (l *Lanes) Small(lang words.Language, prefix string) Picture {
 	m := measures{head: 10, gap: 4, key: 24, foot: 6, stretch: 1}
 	m.lane = (smallHeight - m.head - m.gap - m.key - m.foot) / float64(max(len(l.threads), 1))
-	if n := min(len(l.rows), MaxLaneRows); n > 0 {
+	if n := min(len(l.rows), MaxRows); n > 0 {
 		at := l.places(false)
 		m.stretch = (smallWidth - leadIn - tail) / max(at[n-1], 1)
 	}
-	p := l.picture(lang, prefix, 0, MaxLaneRows, m)
+	p := l.picture(lang, prefix, 0, MaxRows, m)
 	p.Width, p.Height = smallWidth, smallHeight
 	p.Events = nil // too small to be told apart
 	flags := p.Flags[:0]
@@ -309,13 +309,13 @@ type drawing struct {
 	at       []float64 // the place of each row of the whole run, unstretched
 	from, to float64   // what is shown of that
 	origin   float64   // what the picture's places are counted from
-	p        LanesPicture
+	p        Picture
 }
 
-func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m measures) LanesPicture {
+func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m measures) Picture {
 	d := &drawing{Lanes: l, measures: m, lang: lang}
 	d.first = min(max(first, 0), len(l.rows))
-	d.end = d.first + min(max(count, 0), MaxLaneRows, len(l.rows)-d.first)
+	d.end = d.first + min(max(count, 0), MaxRows, len(l.rows)-d.first)
 	d.at = l.places(m.followed)
 	d.from, d.to = -leadIn, tail
 	if d.first < d.end {
@@ -326,7 +326,7 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		d.origin = d.from
 	}
 	keyTop := m.head + m.lane*float64(len(l.threads)) + m.gap
-	d.p = LanesPicture{
+	d.p = Picture{
 		Prefix: prefix, First: d.first, Count: d.end - d.first, Of: len(l.rows),
 		Top: m.head, Bottom: keyTop + m.key, Height: keyTop + m.key + m.foot,
 		Left: d.x(d.from), Right: d.x(d.to), Followed: m.followed, Width: round(d.x(d.to) - d.x(d.from) + 4),
@@ -378,9 +378,9 @@ func (d *drawing) until(row int) float64 {
 
 // shown are the rows whose state is to be seen: those of the picture, and the
 // one before.
-func (d *drawing) shown(yield func(row int, place LaneSpan) bool) {
+func (d *drawing) shown(yield func(row int, place Span) bool) {
 	for i := max(d.first-1, 0); i < d.end; i++ {
-		if s := (LaneSpan{d.x(d.at[i]), d.x(d.until(i))}); s.To > s.From && !yield(i, s) {
+		if s := (Span{d.x(d.at[i]), d.x(d.until(i))}); s.To > s.From && !yield(i, s) {
 			return
 		}
 	}
@@ -445,7 +445,7 @@ func (d *drawing) flags() {
 		if len(row.rules) == 0 {
 			continue
 		}
-		f := LaneFlag{X: d.x(d.at[i])}
+		f := Flag{X: d.x(d.at[i])}
 		if d.text {
 			f.Text = "T" + strconv.Itoa(row.step) + " " + few(row.rules)
 		}
@@ -483,11 +483,11 @@ func few(names []string) string {
 	if len(names) > most {
 		text += ", …"
 	}
-	return short(text, most*longest)
+	return words.Short(text, most*longest)
 }
 
 // Width is that of a flag's text with its edges, 0 without one.
-func (f LaneFlag) Width() float64 {
+func (f Flag) Width() float64 {
 	if f.Text == "" {
 		return 0
 	}
@@ -497,7 +497,7 @@ func (f LaneFlag) Width() float64 {
 func (d *drawing) columns() {
 	taken := math.Inf(-1)
 	for i := d.first; i < d.end; i++ {
-		c := LaneColumn{Step: d.rows[i].step, X: d.x(d.at[i]), From: d.p.Left, To: d.x(d.to)}
+		c := Column{Step: d.rows[i].step, X: d.x(d.at[i]), From: d.p.Left, To: d.x(d.to)}
 		if i > d.first {
 			c.From = d.p.Columns[len(d.p.Columns)-1].To
 		}
@@ -524,7 +524,7 @@ func (d *drawing) instants() {
 		for last+1 < d.end && d.rows[last+1].at == d.rows[i].at {
 			last++
 		}
-		t := LaneInstant{From: d.x(d.at[i]), To: d.x(d.at[last])}
+		t := Instant{From: d.x(d.at[i]), To: d.x(d.at[last])}
 		t.X = round((t.From + t.To) / 2)
 		text := d.instant(trace.Millis(d.rows[i].at).Duration())
 		if half := wide(text) / 2; t.X-half > taken {
@@ -562,7 +562,7 @@ func (d *drawing) lane(i int) Lane {
 	for row, place := range d.shown {
 		s := d.rows[row].threads[i]
 		for level := 1; level <= min(s.level, drawnLevels); level++ {
-			d.bar(&lane, LaneBar{LaneSpan: place, Level: level, Leaving: s.leaving, Parted: s.parted && !s.leaving})
+			d.bar(&lane, Bar{Span: place, Level: level, Leaving: s.leaving, Parted: s.parted && !s.leaving})
 		}
 		if s.waiting {
 			lane.Waits = extend(lane.Waits, place)
@@ -581,7 +581,7 @@ func (d *drawing) lane(i int) Lane {
 	for row := d.first; row < d.end; row++ {
 		for _, m := range d.rows[row].marks {
 			if m.thread == i {
-				lane.Marks = append(lane.Marks, LaneMark{d.x(d.at[row]), m.kind})
+				lane.Marks = append(lane.Marks, Mark{d.x(d.at[row]), m.kind})
 			}
 		}
 	}
@@ -594,7 +594,7 @@ func (d *drawing) lane(i int) Lane {
 }
 
 // extend adds a span, or lengthens the last one where it goes on.
-func extend(spans []LaneSpan, s LaneSpan) []LaneSpan {
+func extend(spans []Span, s Span) []Span {
 	if n := len(spans); n > 0 && spans[n-1].To == s.From {
 		spans[n-1].To = s.To
 		return spans
@@ -603,7 +603,7 @@ func extend(spans []LaneSpan, s LaneSpan) []LaneSpan {
 }
 
 // bar adds a bar, or lengthens the one of its level where it goes on.
-func (d *drawing) bar(lane *Lane, b LaneBar) {
+func (d *drawing) bar(lane *Lane, b Bar) {
 	for j := len(lane.Bars) - 1; j >= 0; j-- {
 		if last := &lane.Bars[j]; last.Level == b.Level {
 			if last.Leaving == b.Leaving && last.Parted == b.Parted && last.To == b.From {
@@ -621,7 +621,7 @@ func (d *drawing) bar(lane *Lane, b LaneBar) {
 }
 
 // inscribe writes into a bar what fits beside the marks on it.
-func (d *drawing) inscribe(b *LaneBar, marks []LaneMark) {
+func (d *drawing) inscribe(b *Bar, marks []Mark) {
 	if b.Height < 11 {
 		return
 	}
@@ -634,10 +634,10 @@ func (d *drawing) inscribe(b *LaneBar, marks []LaneMark) {
 	}
 	slices.Sort(marked)
 	const clear = 10 // of a mark's middle
-	free := []LaneSpan{{b.From + 8, b.To - 6}}
+	free := []Span{{b.From + 8, b.To - 6}}
 	for _, x := range marked {
 		if last := &free[len(free)-1]; x > last.From-clear && x < last.To+clear {
-			rest := LaneSpan{max(x+clear, last.From), last.To}
+			rest := Span{max(x+clear, last.From), last.To}
 			last.To = min(last.To, x-clear)
 			free = append(free, rest)
 		}
@@ -689,7 +689,7 @@ func (d *drawing) sawtooth() {
 		holder, endless := d.holder(r.key), r.key.PTTL < 0
 		n := len(*areas)
 		if n == 0 || (*areas)[n-1].To != place.From || (*areas)[n-1].Ordinal != holder || (*areas)[n-1].Endless != endless {
-			*areas = append(*areas, KeyArea{LaneSpan: place, Ordinal: holder, Endless: endless})
+			*areas = append(*areas, Area{Span: place, Ordinal: holder, Endless: endless})
 			n++
 		}
 		a := &(*areas)[n-1]
@@ -760,7 +760,7 @@ func (d *drawing) count(nodes int) {
 		case last >= 0 && k.Down[last].Bottom == bottom && k.Down[last].To == place.From:
 			k.Down[last].To = place.To
 		default:
-			k.Down = append(k.Down, LaneDown{LaneSpan: place, Bottom: bottom, Text: d.lang.Say("✕ %d down", d.rows[row].down)})
+			k.Down = append(k.Down, Down{Span: place, Bottom: bottom, Text: d.lang.Say("✕ %d down", d.rows[row].down)})
 		}
 	}
 	for i := range k.Down {
@@ -769,7 +769,7 @@ func (d *drawing) count(nodes int) {
 		}
 	}
 	for i := range d.threads {
-		var open *KeyArea
+		var open *Area
 		for row, place := range d.shown {
 			n := 0
 			for _, node := range d.rows[row].nodes {
@@ -781,7 +781,7 @@ func (d *drawing) count(nodes int) {
 				continue
 			}
 			if open == nil || open.To != place.From {
-				k.Areas = append(k.Areas, KeyArea{LaneSpan: place, Ordinal: i})
+				k.Areas = append(k.Areas, Area{Span: place, Ordinal: i})
 				open = &k.Areas[len(k.Areas)-1]
 			}
 			open.To = place.To
@@ -799,7 +799,7 @@ func (d *drawing) events() {
 		if !row.expired && len(row.faults) == 0 {
 			continue
 		}
-		e := LaneEvent{X: d.x(d.at[i]), Expired: len(row.faults) == 0}
+		e := Event{X: d.x(d.at[i]), Expired: len(row.faults) == 0}
 		text := few(row.faults)
 		if half := wide(text) / 2; d.text && text != "" && e.X-half > taken {
 			e.Text = text

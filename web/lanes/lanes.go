@@ -1,4 +1,7 @@
-package view
+// Package lanes folds a trace into a picture of it: a lane for each thread with
+// what it believes to hold, above the time that the key has left. Places and
+// sizes are numbers; it must not know what they are drawn with, nor Redis.
+package lanes
 
 import (
 	"math"
@@ -79,19 +82,19 @@ const (
 	MarkDone    MarkKind = "done"    // it ended
 )
 
-// NewLanes returns the lanes of a run with a lock in Redis. Owners
+// New returns the lanes of a run with a lock in Redis. Owners
 // maps owner ids to threads; leaseMillis is the height of a full lease.
-func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
+func New(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
 	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}}
 }
 
-// LanesOf returns the lanes of a run of sc in which nothing has happened.
-func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
+// Of returns the lanes of a run of sc in which nothing has happened.
+func Of(sc *scenario.Scenario, owners map[string]string) *Lanes {
 	threads := make([]string, len(sc.Threads))
 	for i, t := range sc.Threads {
 		threads[i] = t.Name
 	}
-	l := NewLanes(threads, owners, sc.Lock.Lease.Milliseconds())
+	l := New(threads, owners, sc.Lock.Lease.Milliseconds())
 	l.of = func(lang words.Language) []string {
 		of := make([]string, len(sc.Threads))
 		for i, t := range sc.Threads {
