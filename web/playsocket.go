@@ -158,7 +158,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	defer leave()
 	conn, err := s.upgrader.Upgrade(w, r)
 	if err != nil {
-		return nil //nolint:nilerr // Upgrade has answered
+		return nil
 	}
 	defer s.meter.socket(forPlay)()
 	ctx, gone := context.WithCancel(ctx)
@@ -211,7 +211,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 	s.turnedAway(r.Context(), address(r), limitName(why))
 	conn, err := s.upgrader.Upgrade(w, r)
 	if err != nil {
-		return nil //nolint:nilerr // Upgrade has answered
+		return nil
 	}
 	defer conn.Close()
 	code := hub.CloseFull

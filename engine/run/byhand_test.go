@@ -141,7 +141,7 @@ func TestRefusesSaysWhatApplyDoes(t *testing.T) {
 	}
 	seen := map[verdict]int{}
 	for seed := range uint64(24) {
-		r := rand.New(rand.NewPCG(seed, 3)) //nolint:gosec // must repeat
+		r := rand.New(rand.NewPCG(seed, 3))
 		sc := struckAtRandom(t, seed)
 		asked := begin(t, sc)
 		for len(asked.moves) < 60 && !asked.Over() {
@@ -205,7 +205,7 @@ func TestRefusesSaysWhatApplyDoes(t *testing.T) {
 func TestAFaultWhoseMomentIsOverChangesNothing(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(16) {
-		r := rand.New(rand.NewPCG(seed, 4)) //nolint:gosec // must repeat
+		r := rand.New(rand.NewPCG(seed, 4))
 		sc := struckAtRandom(t, seed)
 		w := begin(t, sc)
 		for len(w.moves) < 60 && !w.Over() {

@@ -103,7 +103,7 @@ const forever time.Duration = math.MaxInt64 / 2
 // source gives each thread and purpose a stream of its own, so that another
 // order of threads draws the same numbers.
 func source(seed uint64, name, purpose string) *rand.Rand {
-	return rand.New(rand.NewChaCha8(digest(seed, name, purpose))) //nolint:gosec // must repeat, not be secret
+	return rand.New(rand.NewChaCha8(digest(seed, name, purpose)))
 }
 
 func digest(seed uint64, name, purpose string) [32]byte {

@@ -65,8 +65,16 @@ func TestSawtooth(t *testing.T) {
 	}
 	y := func(ms float64) float64 { return math.Round(10*(p.Key.Bottom-62*ms/200)) / 10 }
 	want := []lanes.Point{
-		{X: 20, Y: y(200)}, {X: 48, Y: y(200)}, {X: 104, Y: y(150)}, {X: 152.2, Y: y(107)}, {X: 180.2, Y: y(100)},
-		{X: 180.2, Y: y(200)}, {X: 208.2, Y: y(200)}, {X: 264.2, Y: y(150)}, {X: 292.2, Y: y(148)}, {X: 320.2, Y: y(148)},
+		{X: 20, Y: y(200)},
+		{X: 48, Y: y(200)},
+		{X: 104, Y: y(150)},
+		{X: 152.2, Y: y(107)},
+		{X: 180.2, Y: y(100)},
+		{X: 180.2, Y: y(200)},
+		{X: 208.2, Y: y(200)},
+		{X: 264.2, Y: y(150)},
+		{X: 292.2, Y: y(148)},
+		{X: 320.2, Y: y(148)},
 	}
 	if diff := cmp.Diff(want, p.Key.Areas[0].Points); diff != "" {
 		t.Error(diff)

@@ -64,7 +64,8 @@ func TestWhoIsInside(t *testing.T) {
 		{"it is leaving", []trace.Event{{Thread: "A", Body: acquired, Belief: one}, {Thread: "A", Body: trace.Fault{Do: fault.Delay}, Belief: one, Leaving: []string{"A"}}}, nil},
 		{"it forgot its unlock", []trace.Event{{Thread: "A", Body: acquired, Belief: one}, {Thread: "A", Body: trace.Fault{Do: fault.SkipUnlock}, Belief: one}}, nil},
 		{"it forgot an inner unlock", []trace.Event{
-			{Thread: "A", Body: acquired, Belief: one}, {Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Reentered}, Belief: two},
+			{Thread: "A", Body: acquired, Belief: one},
+			{Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Reentered}, Belief: two},
 			{Thread: "A", Body: trace.Fault{Do: fault.SkipUnlock}, Belief: two},
 		}, []string{"A"}},
 	} {
