@@ -64,7 +64,8 @@ func TestWhoIsInside(t *testing.T) {
 		{"it is leaving", []trace.Event{{Thread: "A", Body: acquired, Belief: one}, {Thread: "A", Body: trace.Fault{Do: fault.Delay}, Belief: one, Leaving: []string{"A"}}}, nil},
 		{"it forgot its unlock", []trace.Event{{Thread: "A", Body: acquired, Belief: one}, {Thread: "A", Body: trace.Fault{Do: fault.SkipUnlock}, Belief: one}}, nil},
 		{"it forgot an inner unlock", []trace.Event{
-			{Thread: "A", Body: acquired, Belief: one}, {Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Reentered}, Belief: two},
+			{Thread: "A", Body: acquired, Belief: one},
+			{Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Reentered}, Belief: two},
 			{Thread: "A", Body: trace.Fault{Do: fault.SkipUnlock}, Belief: two},
 		}, []string{"A"}},
 	} {
@@ -98,7 +99,11 @@ func TestLeftInTime(t *testing.T) {
 	if !f.LeftInTime("A") {
 		t.Error("its key was there when it called")
 	}
-	told(f, 3, trace.Event{Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Acquired}, Key: trace.Absent()}, leaving)
+	told(f, 3, trace.Event{Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Acquired}, Key: trace.Absent()})
+	if f.LeftInTime("A") {
+		t.Error("it has locked again, and has not called since")
+	}
+	told(f, 4, leaving)
 	if f.LeftInTime("A") {
 		t.Error("its key was gone when it called the second time")
 	}
