@@ -70,6 +70,9 @@ func TestRules(t *testing.T) {
 	givesBack := func(r trace.Result) trace.Outcome {
 		return trace.Outcome{Call: "unlock", Result: r, GivesBack: true}
 	}
+	token := func(n int64) trace.Outcome {
+		return trace.Outcome{Call: "lock", Result: trace.Acquired, Token: n}
+	}
 	begin := trace.Work{State: trace.WorkBegin}
 	skip, delay := trace.Fault{Do: "skip-unlock"}, trace.Fault{Do: "delay", At: "unlock", ForMS: 300}
 	a1, a2, both, none := map[string]int{"A": 1}, map[string]int{"A": 2}, map[string]int{"A": 1, "B": 1}, map[string]int{}
@@ -125,6 +128,12 @@ func TestRules(t *testing.T) {
 			believing("A", outcome(trace.Refused), text(ownerA), a1),
 		}, "self-deadlock A [1 2]"},
 		{"refused by another", []trace.Event{believing("A", outcome(trace.Refused), text(ownerB), none)}, ""},
+		{"tokens that grow", []trace.Event{
+			believing("A", token(1), held(ownerA, "1"), a1), believing("B", token(2), held(ownerB, "1"), map[string]int{"B": 1}),
+		}, ""},
+		{"a token that was given before", []trace.Event{
+			believing("A", token(2), held(ownerA, "1"), a1), believing("B", token(2), held(ownerB, "1"), map[string]int{"B": 1}),
+		}, "token-regression B,A [1 2]"},
 		{"a fate that is not known yet", []trace.Event{believing("A", outcome(trace.Failed), held(ownerA, "1"), none)}, ""},
 		{"count as believed", []trace.Event{believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2)}, ""},
 		{"count too high, reported once", []trace.Event{
@@ -268,10 +277,13 @@ func TestOrphanAndStuck(t *testing.T) {
 	if v := c.Finish(trace.Absent()); len(v) != 0 {
 		t.Errorf("no key: %+v", v)
 	}
-	for _, pttl := range []int64{trace.NoExpiry, 50} {
+	for pttl, says := range map[int64]string{trace.NoExpiry: "without an expiry.", 50: "for another 50ms.", 0: "for another 0ms."} {
 		k := held(ownerA, "1")
 		k.PTTL = pttl
 		v := c.Finish(k)
+		if why := v[0].Why.String(); !strings.HasSuffix(why, says) {
+			t.Errorf("PTTL %d: %q, want …%s", pttl, why, says)
+		}
 		if len(v) != 1 || v[0].Rule != check.Orphan || len(v[0].Threads) != 1 || v[0].Threads[0] != "A" {
 			t.Errorf("PTTL %d: %+v, want A's orphan", pttl, v)
 		}
@@ -288,5 +300,33 @@ func TestOrphanAndStuck(t *testing.T) {
 	// A took the lock in event 1, and did its last in event 3.
 	if v := c.Finish(held(ownerA, "1")); len(v) != 1 || !slices.Equal(v[0].Events, []int{1, 3}) {
 		t.Errorf("orphan: %+v, proved by events 1 and 3", v)
+	}
+}
+
+// Where the lease of one of two has ended before the other got in, the sentence
+// says how long ago; not where it ends as the other gets in.
+func TestTogetherSaysWhoseKeyWasDropped(t *testing.T) {
+	for _, c := range []struct {
+		enters trace.Millis
+		want   string
+	}{
+		{150, "A and B are inside at once: Redis dropped A's key 50ms ago."},
+		{100, "A and B are inside at once, and in Redis the lock is B's."},
+	} {
+		checker := check.New(map[string]string{ownerA: "A", ownerB: "B"}, protocol.InRedis)
+		acquired := trace.Outcome{Call: "lock", Result: trace.Acquired}
+		a, both := map[string]int{"A": 1}, map[string]int{"A": 1, "B": 1}
+		var last []check.Finding
+		for i, e := range []trace.Event{
+			believing("A", acquired, held(ownerA, "1"), a),
+			at(100, believing("", trace.Expired{Was: held(ownerA, "1")}, trace.Absent(), a)),
+			at(c.enters, believing("B", acquired, held(ownerB, "1"), both)),
+		} {
+			e.Seq = i + 1
+			last = checker.Observe(e)
+		}
+		if len(last) != 1 || last[0].Why.String() != c.want {
+			t.Errorf("B enters at %v: %+v, want %q", c.enters, last, c.want)
+		}
 	}
 }

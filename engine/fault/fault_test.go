@@ -50,3 +50,20 @@ func TestReadmeNamesEveryFault(t *testing.T) {
 		}
 	}
 }
+
+// What is needed is a majority; and of several nodes a fault without a number
+// happens to the first.
+func TestAnOutageSaysHowManyAreNeeded(t *testing.T) {
+	for nodes, want := range map[int]string{
+		3: "Node 1 no longer answers: 2 of 3 nodes are left, and 2 are needed.",
+		5: "Node 1 no longer answers: 4 of 5 nodes are left, and 3 are needed.",
+	} {
+		b := trace.Fault{Do: fault.Down}
+		if got := fault.Why(fault.Scene{Fault: b, Nodes: nodes, Up: nodes - 1}).String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+		if got, want := fault.Row(b, true).String(), "Fault: node 1 stops answering"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -164,11 +164,6 @@ func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redi
 		return failed(ctx, err)
 	}
 	rec.Script = w.name
-	if w.name == "" {
-		for i := range rec.Entries {
-			rec.Entries[i].Line = 0
-		}
-	}
 	if len(keys) > 0 {
 		rec.Key = keys[0]
 	}

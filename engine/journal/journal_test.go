@@ -95,6 +95,29 @@ return {n, 'done', redis.sha1hex('')}
 	})
 }
 
+// A command outside of any script is in no line of one.
+func TestJournalTellsACommandOfItsOwn(t *testing.T) {
+	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+		var got []journal.Record
+		j := journal.New(over(c), nil, func(_ context.Context, r journal.Record) { got = append(got, r) })
+		for range 2 { // the first time Redis does not know how
+			if reply, err := j.Do(t.Context(), "HSETNX", "k", "me", 1).Int(); err != nil || reply != 1-len(got)/2 {
+				t.Errorf("reply %d, %v", reply, err)
+			}
+		}
+		want := []journal.Entry{{Args: []string{"HSETNX", "k", "me", "1"}, Reply: int64(0), Key: hash(-1, "me", "1")}}
+		if len(got) != 2 || got[1].Script != "" || got[1].Key != "k" {
+			t.Fatalf("records %+v", got)
+		}
+		if diff := cmp.Diff(want, got[1].Entries); diff != "" {
+			t.Error(diff)
+		}
+		if err := j.Do(t.Context(), "TIME").Err(); err == nil || len(got) != 2 {
+			t.Errorf("a command without a key: %v", err)
+		}
+	})
+}
+
 func TestJournalKeepsWhatWasBeforeAnError(t *testing.T) {
 	const source = `redis.call('SET', KEYS[1], 'text')
 local r = redis.pcall('HGET', KEYS[1], 'f')

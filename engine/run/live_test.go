@@ -38,7 +38,9 @@ func liveEvents(t *testing.T, text string, steer func(t *testing.T, r *run.Run))
 			time.Sleep(1 * ms) // the threads have begun
 			steer(t, r)
 		}()
-		if err := r.Execute(t.Context()); err != nil {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour) // of the bubble, which costs nothing
+		defer cancel()
+		if err := r.Execute(ctx); err != nil {
 			t.Error(err)
 		}
 		<-steered
@@ -187,4 +189,27 @@ threads: [{name: A, work: 10ms}, {name: B, start: 10ms}]
 			t.Errorf("got %q\nwant %q", got, want)
 		}
 	})
+}
+
+// Of those that start at one moment each waits for the first answer of the one
+// before it; not for one that is kept from asking.
+func TestNobodyWaitsForWhoIsKeptFromAsking(t *testing.T) {
+	for _, action := range []run.Action{run.Suspend, run.Gate, run.Crash} {
+		got := live(t, `
+lock: {lease: 1s, watchdog: off}
+threads: [{name: A, start: 10ms, work: 1ms}, {name: B, start: 10ms, work: 20ms}]
+`, func(t *testing.T, r *run.Run) {
+			do(t, r, "A", action, "")
+			time.Sleep(50 * ms)
+			switch action {
+			case run.Suspend:
+				do(t, r, "A", run.Resume, "")
+			case run.Gate:
+				do(t, r, "A", run.Ungate, "")
+			}
+		})
+		if !slices.Contains(got, "10ms B lock acquired") {
+			t.Errorf("%s: %q", action, got)
+		}
+	}
 }

@@ -214,7 +214,7 @@ func (s *Stepper) Step(ctx context.Context) (scenario.Move, error) {
 			return scenario.Move{Until: s.clock.Now()}, nil
 		}
 	}
-	choice := s.policy.Choose(s.decisions, len(s.ready))
+	choice := s.policy.choose(s.decisions, len(s.ready))
 	return scenario.Move{Choice: choice}, s.choose(ctx, func() (int, error) { return choice, nil })
 }
 

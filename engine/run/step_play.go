@@ -15,7 +15,6 @@ import (
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
-	"relock/engine/sched"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -73,10 +72,10 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	}
 	s := &Stepper{
 		checked: r.newChecked(), r: r, clock: clock.NewVirtual(), idle: forever, end: forever,
-		faults: r.timedFaults(), policy: sched.InOrder{}, strikes: strikes(r.sc), waiting: map[*thread][]scenario.Fault{},
+		faults: r.timedFaults(), policy: inOrder{}, strikes: strikes(r.sc), waiting: map[*thread][]scenario.Fault{},
 	}
 	if r.sc.Policy == scenario.PolicyRandom {
-		s.policy = sched.Random(r.sc.Seed)
+		s.policy = random(r.sc.Seed)
 	}
 	for range r.sc.Lock.Nodes {
 		s.nodes = append(s.nodes, &node{Embedded: store.NewEmbedded(clock.Epoch), cut: map[string]bool{}})

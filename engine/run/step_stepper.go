@@ -14,7 +14,6 @@ import (
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/scenario"
-	"relock/engine/sched"
 	"relock/engine/store"
 	"relock/engine/trace"
 )
@@ -26,7 +25,7 @@ type Stepper struct {
 	checked
 
 	r         *Run
-	policy    sched.Policy
+	policy    policy
 	clock     *clock.Virtual
 	ready     []clock.Task
 	faults    []scenario.Fault // of Redis, still to come
@@ -115,7 +114,7 @@ func (s *Stepper) among(choice int) (int, error) {
 }
 
 // chosen is the policy's choice.
-func (s *Stepper) chosen() (int, error) { return s.policy.Choose(s.decisions, len(s.ready)), nil }
+func (s *Stepper) chosen() (int, error) { return s.policy.choose(s.decisions, len(s.ready)), nil }
 
 // choose lets time pass until something can move, and moves it.
 func (s *Stepper) choose(ctx context.Context, choice func() (int, error)) error {

@@ -2,10 +2,12 @@ package run
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/journal"
 	"relock/engine/run/order"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -80,4 +82,32 @@ func TestAReadTellsWhetherTheKeyWasGone(t *testing.T) {
 			t.Errorf("%s that leaves %+v: %v, want %v", c.verb, c.key, got, c.want)
 		}
 	}
+}
+
+// Redis' clock and the client's are set against each other with one round trip:
+// what was sent a moment later may bear an earlier time.
+func TestWhatWasJustSentMayHaveRunBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sc, err := scenario.Parse([]byte("threads: [{name: A}, {name: B}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(sc, Options{Wall: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWall(r)
+		w.start = time.Now()
+		time.Sleep(10 * time.Millisecond)
+		ran := func(ms time.Duration) []sent {
+			return []sent{{late: true, rec: journal.Record{Time: ms * time.Millisecond, Entries: []journal.Entry{{Args: []string{"GET", "K"}, Key: trace.Absent()}}}}}
+		}
+		first, second := w.sending(), w.sending()
+		first(r.threads[0], ran(9))
+		second(r.threads[1], ran(8))
+		events, _ := r.Log().Since(0)
+		if len(events) != 2 || events[0].Thread != "B" || events[1].Thread != "A" {
+			t.Errorf("%+v, want B's command before A's", events)
+		}
+	})
 }

@@ -236,6 +236,37 @@ func TestWhatRunsHoldIsBounded(t *testing.T) {
 	}
 }
 
+// A run that has ended makes room for others, and not for itself: who looks at
+// it keeps it.
+func TestAnEndedRunIsNotDroppedForItself(t *testing.T) {
+	r := NewRegistry(DefaultLimits())
+	defer r.Close()
+	held := ""
+	r.OnHeld(func(address string) { held = address })
+	s := start(t, r, short, engine.Options{})
+	follow(t, s)
+	r.held.ofAddress = 1
+	r.weigh(s)
+	if _, ok := r.Get(s.Run.ID()); !ok || held != "here" {
+		t.Errorf("it is kept: %v, told of %q", ok, held)
+	}
+}
+
+// To tidy up is no way to start more than the limit.
+func TestHowOftenAnAddressStartedIsNotForgotten(t *testing.T) {
+	limits := DefaultLimits()
+	limits.StartsPerMinute = 1
+	r := NewRegistry(limits)
+	defer r.Close()
+	if err := r.Allow("here"); err != nil {
+		t.Fatal(err)
+	}
+	r.forgetBefore(time.Now())
+	if err := r.Allow("here"); !errors.Is(err, ErrTooFast) {
+		t.Errorf("a second start: %v", err)
+	}
+}
+
 // A flood from one address takes nobody else's runs.
 func TestWhoHasMostRunsLosesOne(t *testing.T) {
 	limits := DefaultLimits()

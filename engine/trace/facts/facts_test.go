@@ -99,7 +99,11 @@ func TestLeftInTime(t *testing.T) {
 	if !f.LeftInTime("A") {
 		t.Error("its key was there when it called")
 	}
-	told(f, 3, trace.Event{Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Acquired}, Key: trace.Absent()}, leaving)
+	told(f, 3, trace.Event{Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Acquired}, Key: trace.Absent()})
+	if f.LeftInTime("A") {
+		t.Error("it has locked again, and has not called since")
+	}
+	told(f, 4, leaving)
 	if f.LeftInTime("A") {
 		t.Error("its key was gone when it called the second time")
 	}
