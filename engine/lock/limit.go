@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"relock/engine/clock"
 )
 
 // limit is the context of a call that ends at an instant, and not with the
@@ -35,7 +37,7 @@ func (c *limit) Err() error {
 // windows are channels that close at instants, for all whose deadlines are at
 // most a slack before them. It is safe for concurrent use.
 type windows struct {
-	clock *alarms
+	clock clock.System
 	slack time.Duration
 	last  atomic.Pointer[window]
 }
