@@ -28,7 +28,7 @@ func (c *limit) Done() <-chan struct{} { return c.shared.doneBy(c.deadline) }
 
 // Err implements [context.Context].
 func (c *limit) Err() error {
-	if time.Now().Before(c.deadline) { //nolint:forbidigo // alarms are the system clock's
+	if time.Now().Before(c.deadline) { //nolint:forbidigo // windows are of the system clock
 		return nil
 	}
 	return context.DeadlineExceeded
