@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"relock/engine/lock/exhibit"
@@ -59,7 +60,7 @@ func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]
 	}
 	for i, p := range protocols {
 		if !slices.Contains(known, p) {
-			return nil, fmt.Errorf("%w: there is no %q; there are %s", ErrCompared, p, joined(known))
+			return nil, fmt.Errorf("%w: there is no %q; there are %s", ErrCompared, p, strings.Join(known, ", "))
 		}
 		if slices.Contains(protocols[:i], p) {
 			return nil, fmt.Errorf("%w: %s is named twice", ErrCompared, p)
@@ -78,17 +79,6 @@ func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]
 		out = append(out, one)
 	}
 	return out, nil
-}
-
-func joined(names []string) string {
-	text := ""
-	for i, n := range names {
-		if i > 0 {
-			text += ", "
-		}
-		text += n
-	}
-	return text
 }
 
 // ownMoves are those of the scenario's schedule that are the person's.

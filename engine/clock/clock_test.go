@@ -265,3 +265,36 @@ func TestSystemSleepEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+func TestATimerIsWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := clock.System{}
+		began := time.Now()
+		a := s.AfterFunc(5*ms, "test", func() { time.Sleep(2 * ms) })
+		brief, cancel := context.WithTimeout(t.Context(), ms)
+		defer cancel()
+		if err := a.Wait(brief); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != ms {
+			t.Errorf("waited %v: %v", time.Since(began), err)
+		}
+		for range 2 {
+			if err := a.Wait(t.Context()); err != nil || time.Since(began) != 7*ms {
+				t.Errorf("waited %v for a function that ends after 7ms: %v", time.Since(began), err)
+			}
+		}
+		stopped := s.AfterFunc(time.Hour, "test", func() { t.Error("it was stopped") })
+		go func() {
+			time.Sleep(ms)
+			stopped.Stop()
+		}()
+		if err := stopped.Wait(t.Context()); err != nil || time.Since(began) != 8*ms {
+			t.Errorf("waited %v for one that is stopped after 8ms: %v", time.Since(began), err)
+		}
+		early := s.AfterFunc(time.Hour, "test", func() { t.Error("it was stopped") })
+		if !early.Stop() || early.Stop() {
+			t.Error("a timer that is not due is stopped once")
+		}
+		if err := early.Wait(t.Context()); err != nil {
+			t.Errorf("waited for one that was stopped: %v", err)
+		}
+	})
+}

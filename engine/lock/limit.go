@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 	"time"
+
+	"relock/engine/clock"
 )
 
 // limit is the context of a call that ends at an instant, and not with the
@@ -26,7 +28,7 @@ func (c *limit) Done() <-chan struct{} { return c.shared.doneBy(c.deadline) }
 
 // Err implements [context.Context].
 func (c *limit) Err() error {
-	if time.Now().Before(c.deadline) { //nolint:forbidigo // alarms are the system clock's
+	if time.Now().Before(c.deadline) { //nolint:forbidigo // windows are of the system clock
 		return nil
 	}
 	return context.DeadlineExceeded
@@ -35,7 +37,7 @@ func (c *limit) Err() error {
 // windows are channels that close at instants, for all whose deadlines are at
 // most a slack before them. It is safe for concurrent use.
 type windows struct {
-	clock *alarms
+	clock clock.System
 	slack time.Duration
 	last  atomic.Pointer[window]
 }

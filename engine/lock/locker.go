@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"relock/engine/clock"
 	"relock/engine/lock/protocol"
 )
 
@@ -60,7 +61,7 @@ func New(client Redis, o Options) (*Locker, error) {
 	}
 	_, known := l.client.(*goRedis)
 	l.tells = !known
-	if own, ok := o.Clock.(*alarms); ok {
+	if own, ok := o.Clock.(clock.System); ok {
 		l.windows = &windows{clock: own, slack: o.Limit / 16}
 		l.swiftWindows = &windows{clock: own, slack: swift / 4}
 	}
@@ -144,16 +145,8 @@ func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context)
 	if err != nil {
 		return err
 	}
-	defer func() { err = joined(err, hold.Unlock(ctx)) }()
+	defer func() { err = errors.Join(err, hold.Unlock(ctx)) }()
 	return f(hold.Context())
-}
-
-// joined is errors.Join that leaves a single error as it is.
-func joined(err, more error) error {
-	if err == nil || more == nil {
-		return errors.Join(err, more)
-	}
-	return errors.Join(err, more)
 }
 
 func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries int, options []LockOption) (*Hold, error) {

@@ -203,7 +203,7 @@ func (o Options) withDefaults(client Redis) (Options, error) {
 		o.Limit = o.Lease
 	}
 	if o.Clock == nil {
-		o.Clock = &alarms{}
+		o.Clock = clock.System{}
 	}
 	if o.Random == nil {
 		o.Random = rand.Int64N

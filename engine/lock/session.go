@@ -368,12 +368,7 @@ func (s *session) relyUntil(deadline time.Time) {
 		s.expiry.Stop()
 	}
 	s.deadline = deadline
-	d := s.deadline.Sub(s.l.o.Clock.Now())
-	if own, ok := s.l.o.Clock.(*alarms); ok && d > 0 {
-		s.expiry = own.after(d, (*leaseEnd)(s))
-		return
-	}
-	s.expiry = s.l.o.Clock.AfterFunc(d, "lease", (*leaseEnd)(s).ring)
+	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), "lease", s.leaseEnded)
 }
 
 // reliedOn is until when the lease is, the zero time of protocols that never
@@ -387,11 +382,8 @@ func (s *session) reliedOn() time.Time {
 	return s.deadline
 }
 
-// leaseEnd is a session as what comes at its lease's end.
-type leaseEnd session
-
-func (e *leaseEnd) ring() {
-	s := (*session)(e)
+// leaseEnded is what its clock calls at the lease's end.
+func (s *session) leaseEnded() {
 	if cause := s.endsWith(); cause != nil {
 		s.lose(cause)
 	}

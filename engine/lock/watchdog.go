@@ -39,18 +39,8 @@ func (s *session) armNaively(granted time.Time) {
 // next sets the watchdog to renew one interval after sent. The caller holds mu.
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
-	d := sent.Add(s.lease.renew).Sub(clk.Now())
-	if own, ok := clk.(*alarms); ok && d > 0 {
-		s.watchdog = own.after(d, (*renewal)(s))
-		return
-	}
-	s.watchdog = clk.AfterFunc(d, Watchdog, s.renew)
+	s.watchdog = clk.AfterFunc(sent.Add(s.lease.renew).Sub(clk.Now()), Watchdog, s.renew)
 }
-
-// renewal is a session as what sets off its next renewal.
-type renewal session
-
-func (r *renewal) ring() { (*session)(r).renew() }
 
 // disarm stops the watchdog and waits until nothing of it can reach Redis.
 func (s *session) disarm(ctx context.Context) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -139,7 +140,7 @@ func (p *parser) fields(v value, allowed ...string) map[string]value {
 	for i := 0; i+1 < len(v.Content); i += 2 {
 		k, child := v.Content[i], value{v.Content[i+1], k(v.key, v.Content[i].Value)}
 		switch {
-		case !contains(allowed, k.Value) || k.Kind != yaml.ScalarNode:
+		case !slices.Contains(allowed, k.Value) || k.Kind != yaml.ScalarNode:
 			p.wrong(value{k, v.key}, say("the key %s", quote(k.Value)), keys)
 		case has(out, k.Value):
 			p.wrong(value{k, child.key}, say("the key a second time"), say("each key once"))
@@ -160,15 +161,6 @@ func k(parent, name string) string {
 func has(m map[string]value, name string) bool {
 	_, ok := m[name]
 	return ok
-}
-
-func contains(list []string, s string) bool {
-	for _, one := range list {
-		if one == s {
-			return true
-		}
-	}
-	return false
 }
 
 // list opens a list of at most limit values. The phrases say what is allowed,
@@ -215,7 +207,7 @@ func (p *parser) text(m map[string]value, name string, into *string, allowed phr
 
 // oneOf reads one of a few words.
 func (p *parser) oneOf(m map[string]value, name string, into *string, words ...string) {
-	p.text(m, name, into, among(words...), func(s string) bool { return contains(words, s) })
+	p.text(m, name, into, among(words...), func(s string) bool { return slices.Contains(words, s) })
 }
 
 // whole says which whole numbers are allowed.
