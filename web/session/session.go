@@ -512,8 +512,8 @@ func (r *Registry) forgetBefore(then time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
-		over, seen := s.state()
-		if over && s.Viewers() == 0 && seen.Before(then) {
+		over, seen := s.state() // who looked at one that is over was closed
+		if over && seen.Before(then) {
 			r.drop(s)
 		}
 	}
