@@ -47,6 +47,30 @@ func read(data []byte, p *parser) (*Scenario, Mistakes) {
 	return s, p.mistakes.named()
 }
 
+// ParseMoves reads moves as they stand in a schedule of s, as YAML or JSON: a
+// list. The error is Mistakes, with keys such as "schedule[0].thread".
+func (s *Scenario) ParseMoves(list []byte) ([]Move, error) {
+	if len(list) > MaxBytes {
+		return nil, Mistakes{{1, "schedule", say("more than 64 KiB"), say("at most 64 KiB")}}
+	}
+	root, mistakes := document(list)
+	if mistakes != nil {
+		return nil, mistakes
+	}
+	read, p := s.WithSchedule(nil), &parser{}
+	p.schedule(map[string]value{"schedule": {root, "schedule"}}, read)
+	if found := p.mistakes.named(); len(found) > 0 {
+		return nil, found
+	}
+	return read.Schedule, nil
+}
+
+// ParsePassage reads how much time passes, such as 50ms, and whether it may.
+func ParsePassage(s string) (time.Duration, bool) {
+	d, ok := parseDuration(s)
+	return d, ok && d >= time.Microsecond && d <= MaxSchedule && d%time.Microsecond == 0
+}
+
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
 // document reads the one YAML document that there must be.

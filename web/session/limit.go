@@ -1,6 +1,33 @@
 package session
 
-import "relock/engine/phrase"
+import (
+	"time"
+
+	"relock/engine/phrase"
+)
+
+// Limits bound what visitors can use up.
+type Limits struct {
+	Running           int           // scenarios running at once, in all
+	RunningPerAddress int           // and from one address
+	StartsPerMinute   int           // runs started from one address
+	Kept              int           // runs kept, ended ones too; the oldest ended one goes first
+	KeptBytes         int           // that all runs may hold, those going on too; one address' two thirds of that: see Session.size
+	Idle              time.Duration // a run that nobody looked at for so long is forgotten
+	Longest           time.Duration // a run that takes longer is stopped
+	Stepping          int           // scenarios stepped through at once, in all: 0.3 MB each at first, 60 MB at most, and together BytesOfAll
+	SteppingAddress   int           // and from one address
+}
+
+// DefaultLimits suit one small machine and a class of three hundred behind one
+// address, who may all come at once, come back after a restart, and run
+// something besides.
+func DefaultLimits() Limits {
+	return Limits{
+		Running: 512, RunningPerAddress: 400, StartsPerMinute: 900, Kept: 1000, KeptBytes: 600 << 20,
+		Idle: 30 * time.Minute, Longest: 10 * time.Minute, Stepping: 1024, SteppingAddress: 400,
+	}
+}
 
 // Limit is a limit that a visitor can meet. It is the error that errors.Is
 // finds in a *LimitError.

@@ -1,0 +1,359 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"relock/engine"
+	"relock/engine/panics"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/web/view"
+)
+
+// command is what all commands have. The others have what they need besides.
+type command struct {
+	ID int    `json:"id"`
+	Do string `json:"do"`
+}
+
+type openArgs struct {
+	command
+
+	Link     string        `json:"link"`     // what to open
+	Scenario string        `json:"scenario"` // or this, as YAML or JSON
+	Branches []broughtJSON `json:"branches"` // and these branches of it
+}
+
+// broughtJSON is a branch that a page brings along.
+type broughtJSON struct {
+	branchJSON
+
+	Moves []json.RawMessage `json:"moves"`
+}
+
+// onBranch is what the commands have that are about a branch.
+type onBranch struct {
+	command
+
+	Branch int `json:"branch"`
+}
+
+func (c onBranch) branch() int { return c.Branch }
+
+// afterMoves is what the commands have that act somewhere on a branch.
+type afterMoves struct {
+	onBranch
+
+	At *int `json:"at"` // after so many moves; left out: at the branch's end
+}
+
+func (c afterMoves) after(b *engine.Branch) int {
+	if c.At == nil {
+		return len(b.Moves)
+	}
+	return *c.At
+}
+
+type stepArgs struct {
+	afterMoves
+
+	Thread     string `json:"thread"` // "": whom the policy chooses
+	Background bool   `json:"background"`
+	Network    bool   `json:"network"`
+	Node       int    `json:"node"` // from 1; 0: none in particular
+}
+
+type runArgs struct {
+	onBranch
+
+	To     string `json:"to"`
+	Thread string `json:"thread"` // whose outcome
+}
+
+type timeArgs struct {
+	afterMoves
+
+	To string `json:"to"`
+	By string `json:"by"`
+}
+
+type strikeArgs struct {
+	afterMoves
+
+	Fault map[string]json.RawMessage `json:"fault"`
+}
+
+type compareArgs struct {
+	onBranch
+
+	With  int      `json:"with"`
+	Names []string `json:"names"` // what the page calls the two
+}
+
+type locksArgs struct {
+	onBranch
+
+	Protocols []string `json:"protocols"`
+}
+
+type lanesArgs struct {
+	afterMoves
+
+	Row *int `json:"row"` // around this one; left out: where the moves have led
+}
+
+// handler carries out the command that a frame has.
+type handler func(p *player, ctx context.Context, frame []byte) error
+
+// commands are what a page can ask for, in the order in which they are listed.
+var commands = []struct {
+	name string
+	do   handler
+}{
+	{"open", taking((*player).open)},
+	{"step", onOne((*player).step)},
+	{"run", onOne((*player).run)},
+	{"time", onOne((*player).time)},
+	{"strike", onOne((*player).strike)},
+	{"cut", onOne((*player).cut)},
+	{"drop", onOne((*player).drop)},
+	{"compare", largeOnOne((*player).compare)},
+	{"locks", largeOnOne((*player).locks)},
+	{"lanes", onOne((*player).lanes)},
+	{"trace", largeOnOne((*player).trace)},
+}
+
+// commandNamed finds a command.
+func commandNamed(name string) (do handler, known bool) {
+	for _, c := range commands {
+		if c.name == name {
+			return c.do, true
+		}
+	}
+	return nil, false
+}
+
+// commandNames are all of them.
+func commandNames() phrase.Names {
+	var names phrase.Names
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// taking reads a command's arguments, and no others.
+func taking[T any](do func(*player, context.Context, T) error) handler {
+	return func(p *player, ctx context.Context, frame []byte) error {
+		var args T
+		dec := json.NewDecoder(bytes.NewReader(frame))
+		dec.DisallowUnknownFields()
+		if dec.Decode(&args) != nil {
+			return errNotCommand
+		}
+		return do(p, ctx, args)
+	}
+}
+
+// onOne is for a command on a branch of what is open.
+func onOne[T interface{ branch() int }](do func(*player, context.Context, *engine.Branch, T) error) handler {
+	return taking(func(p *player, ctx context.Context, args T) error {
+		if p.session == nil {
+			return phrase.New("nothing is open yet: the first command is open")
+		}
+		b, err := p.session.Branch(args.branch())
+		if err != nil {
+			return err
+		}
+		return do(p, ctx, b, args)
+	})
+}
+
+// largeOnOne is onOne for what holds much while it is made and sent.
+func largeOnOne[T interface{ branch() int }](do func(*player, context.Context, *engine.Branch, T) error) handler {
+	return onOne(func(p *player, ctx context.Context, b *engine.Branch, args T) error {
+		return p.largely(ctx, func() error { return do(p, ctx, b, args) })
+	})
+}
+
+// errNotCommand is returned for a frame that has no command's arguments.
+var errNotCommand = phrase.New("that is no command: it must be one JSON object with the keys of a command")
+
+// noCommandError is the name of a command that there is not.
+type noCommandError string
+
+func (e noCommandError) Error() string { return e.Says().String() }
+
+// Says implements phrase.Speaker.
+func (e noCommandError) Says() phrase.Wording {
+	return phrase.Say("there is no command %q; there are %s", string(e), commandNames())
+}
+
+// movesOf reads a list of moves as a scenario's schedule is read.
+func movesOf[T any](sc *scenario.Scenario, list []T) ([]scenario.Move, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	return sc.ParseMoves(text)
+}
+
+type branchJSON struct {
+	ID     int `json:"id"`
+	Parent int `json:"parent"` // -1: none
+	Fork   int `json:"fork"`
+}
+
+// answer is a frame to the page.
+type answer struct {
+	V         int            `json:"v"`
+	Re        int            `json:"re"` // the command's id, 0 where it had none
+	Opened    *openedJSON    `json:"opened,omitempty"`
+	Branch    *branchJSON    `json:"branch,omitempty"`
+	From      int            `json:"from"` // the first of the positions
+	Positions []positionJSON `json:"positions,omitempty"`
+	Rows      []view.Frame   `json:"rows,omitempty"`
+	Lanes     string         `json:"lanes,omitempty"` // HTML
+	LanesOf   int            `json:"lanesOf"`         // the branch that they are of
+	Dropped   *int           `json:"dropped,omitempty"`
+	Compared  string         `json:"compared,omitempty"` // HTML
+	Trace     string         `json:"trace,omitempty"`    // JSON Lines
+	Done      bool           `json:"done,omitempty"`
+	Refused   string         `json:"refused,omitempty"` // a sentence
+}
+
+type openedJSON struct {
+	Scenario json.RawMessage `json:"scenario"` // compact, without a schedule
+	Title    string          `json:"title"`
+	Threads  []string        `json:"threads"`
+	Lease    int64           `json:"leaseMillis"`
+	Key      string          `json:"key"`
+	Head     string          `json:"head"` // HTML of the table's head
+	Rail     string          `json:"rail"` // and of what is at its side
+	Lua      string          `json:"lua"`
+	At       int             `json:"at"` // where the link stands
+
+	Never []view.Pointless `json:"never,omitempty"` // faults that cannot strike anywhere in it
+}
+
+type positionJSON struct {
+	Move     *scenario.Move `json:"move,omitempty"` // that led here
+	Row      int            `json:"row"`
+	At       string         `json:"at"` // "150 ms"
+	Options  []view.Option  `json:"options"`
+	Next     string         `json:"next,omitempty"`     // "200 ms"
+	Expiry   string         `json:"expiry,omitempty"`   // "200 ms"
+	Outcomes []string       `json:"outcomes,omitempty"` // threads that were told what a call came to
+	Over     bool           `json:"over,omitempty"`
+
+	Pointless []view.Pointless `json:"pointless,omitempty"` // faults that would change nothing here; of Over: all, left out
+}
+
+// serve carries out commands, one after the other, until ctx or the page ends.
+func (p *player) serve(ctx context.Context, commands <-chan []byte) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case text := <-commands:
+			if p.inTurn(ctx, text) != nil {
+				return
+			}
+		}
+	}
+}
+
+// inTurn carries out a command when the machine has room for it.
+func (p *player) inTurn(ctx context.Context, text []byte) error {
+	p.began = time.Now()
+	if err := p.seat.Take(ctx); err != nil {
+		return err //nolint:wrapcheck // the connection's end
+	}
+	defer p.seat.Done()
+	return p.carryOut(ctx, text)
+}
+
+// errWrite is returned by carryOut when the page cannot be reached.
+var errWrite = errors.New("the page is gone")
+
+// carryOut does what a frame asks for, and answers it: with what came of it
+// and then done, or with why not.
+func (p *player) carryOut(ctx context.Context, text []byte) error {
+	var c command
+	err := json.NewDecoder(bytes.NewReader(text)).Decode(&c)
+	p.re = c.ID
+	do, known := commandNamed(c.Do)
+	switch {
+	case err != nil:
+		err = errNotCommand
+	case !known:
+		err = noCommandError(c.Do)
+	default:
+		err = do(p, ctx, text)
+	}
+	if !errors.Is(err, errNotCommand) {
+		name := c.Do
+		if !known || p.session == nil && c.Do != "open" {
+			name = "none"
+		}
+		p.s.meter.commands.WithLabelValues(name).Observe(time.Since(p.began).Seconds())
+	}
+	switch {
+	case err == nil:
+		return p.write(answer{Done: true})
+	case errors.Is(err, errWrite), ctx.Err() != nil:
+		return err
+	}
+	if limit := limitName(err); limit != "" {
+		p.s.turnedAway(ctx, p.account.Address(), limit)
+	}
+	refused, ok := p.l.Explain(err)
+	if !ok {
+		refused = p.l.Say("Something went wrong here. It has been written down.")
+		p.wentWrong(ctx, c.Do, err)
+	}
+	return p.write(answer{Refused: refused})
+}
+
+// wentWrong writes down an error that tells a person nothing.
+func (p *player) wentWrong(ctx context.Context, do string, err error) {
+	var panicked *panics.Error
+	if errors.As(err, &panicked) {
+		p.s.panicked(ctx, ofPlay, panicked)
+		return
+	}
+	p.s.log.ErrorContext(ctx, "command failed", slog.String("do", do), slog.String("error", err.Error()))
+}
+
+// write sends a frame in answer to the command that is being carried out.
+func (p *player) write(a answer) error {
+	a.V, a.Re = 1, p.re
+	text, err := json.Marshal(a)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	p.seat.Away(p.ctx, func() { err = p.conn.Text(text) })
+	if err != nil {
+		return errWrite
+	}
+	return nil
+}
+
+// largely does what holds much while it is made and sent.
+func (p *player) largely(ctx context.Context, do func() error) error {
+	done, err := p.s.room(ctx, p.seat, p.account.Address())
+	if err != nil {
+		return err
+	}
+	defer done()
+	return do()
+}

@@ -1,0 +1,440 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"relock/engine"
+	"relock/engine/phrase"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/compare"
+	"relock/web/link"
+	"relock/web/luaflow"
+	"relock/web/session"
+	"relock/web/templates"
+	"relock/web/timeline"
+	"relock/web/turn"
+	"relock/web/view"
+	"relock/web/wire"
+	"relock/web/words"
+)
+
+// player is one page and the session that it steps through.
+type player struct {
+	s       *Server
+	l       words.Language
+	conn    *wire.Conn
+	session *engine.Session
+	sent    map[int]*shown // by branch
+	seat    *turn.Seat
+	ctx     context.Context //nolint:containedctx // the connection's
+	re      int             // the id of that command
+	began   time.Time       // when the command was read that is being carried out
+	account *session.Account
+}
+
+// hold counts what the session holds now, with its page. It fails with a
+// *session.LimitError where that is too much.
+func (p *player) hold() error {
+	size := p.session.Size()
+	for _, b := range p.session.Branches() {
+		size += len(b.Events) * view.EventSize(p.session.Scenario())
+	}
+	return p.account.Hold(size) //nolint:wrapcheck // says which limit
+}
+
+// shown is a branch as far as it was rendered for the page.
+type shown struct {
+	film      *view.Film
+	events    int
+	positions int // that the page has
+}
+
+// open begins a session and sends all of its branches.
+func (p *player) open(ctx context.Context, c openArgs) error {
+	state, err := opened(c)
+	if err != nil {
+		return err
+	}
+	branches, err := schedules(state.Scenario, c.Branches)
+	if err != nil {
+		return err
+	}
+	fresh, err := engine.Open(ctx, state.Scenario.WithSchedule(branches[0].moves))
+	if err != nil {
+		return err //nolint:wrapcheck // a sentence
+	}
+	opened := false
+	defer func() {
+		if !opened {
+			fresh.Close()
+		}
+	}()
+	for _, b := range branches[1:] {
+		if _, err := fresh.Add(ctx, b.parent, b.fork, b.moves); err != nil {
+			return err //nolint:wrapcheck // a sentence
+		}
+	}
+	if p.session != nil {
+		p.session.Close()
+	}
+	p.session, p.sent, opened = fresh, map[int]*shown{}, true
+	if err := p.hold(); err != nil {
+		fresh.Close()
+		p.session = nil
+		_ = p.account.Hold(0)
+		return err
+	}
+	o, err := p.describe(fresh.Scenario())
+	if err != nil {
+		return err
+	}
+	o.At = state.At
+	if err := p.write(answer{Opened: o}); err != nil {
+		return err
+	}
+	for _, b := range fresh.Branches() {
+		if err := p.show(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func opened(c openArgs) (link.State, error) {
+	if c.Link != "" {
+		return link.Decode(c.Link)
+	}
+	sc, err := scenario.Parse([]byte(c.Scenario))
+	if err != nil {
+		return link.State{}, err //nolint:wrapcheck // names its mistakes
+	}
+	return link.State{Scenario: sc, At: len(sc.Schedule)}, nil
+}
+
+type schedule struct {
+	parent, fork int
+	moves        []scenario.Move
+}
+
+// schedules reads the branches that a page brings along; without any, the
+// scenario's schedule is the only one.
+func schedules(sc *scenario.Scenario, list []broughtJSON) ([]schedule, error) {
+	if len(list) == 0 {
+		return []schedule{{-1, 0, sc.Schedule}}, nil
+	}
+	if len(list) > engine.MaxBranches {
+		return nil, engine.ErrBranches
+	}
+	var out []schedule
+	for i, b := range list {
+		one, err := movesOf(sc, b.Moves)
+		if err != nil {
+			return nil, err
+		}
+		if b.Parent >= i || b.Parent < -1 || b.Fork < 0 || b.Fork > len(one) {
+			return nil, phrase.New("the branches do not fit each other: a parent comes before its branch, and the fork is within its moves")
+		}
+		out = append(out, schedule{b.Parent, b.Fork, one})
+	}
+	return out, nil
+}
+
+func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
+	text, err := sc.Compact()
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	shown := timeline.NewScenario(p.l, sc)
+	o := &openedJSON{Scenario: text, Title: titleOf(p.l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(p.l, sc)}
+	for _, t := range shown.Threads {
+		o.Threads = append(o.Threads, t.Name)
+	}
+	if o.Head, err = rendered(p.l, templates.Head(shown, true)); err != nil {
+		return nil, err
+	}
+	if o.Rail, err = rendered(p.l, templates.Rail(shown)); err != nil {
+		return nil, err
+	}
+	o.Lua, err = rendered(p.l, templates.Lua(luaflow.Scripts(p.l, sc)))
+	return o, err
+}
+
+// step makes a thread's move, or without one the policy's.
+func (p *player) step(ctx context.Context, b *engine.Branch, c stepArgs) error {
+	at := c.after(b)
+	if c.Thread == "" && at != len(b.Moves) {
+		return phrase.New("the next move here has been made already; a step without a thread goes on at the branch's end")
+	}
+	return p.moved(func() (*engine.Branch, error) {
+		switch {
+		case c.Thread == "":
+			return p.session.Step(ctx, b.ID)
+		case c.Network:
+			return p.session.StepNetwork(ctx, b.ID, at, c.Thread)
+		case c.Node > 0:
+			return p.session.StepNode(ctx, b.ID, at, c.Thread, c.Node)
+		default:
+			return p.session.StepThread(ctx, b.ID, at, c.Thread, c.Background)
+		}
+	})
+}
+
+func (p *player) cut(ctx context.Context, b *engine.Branch, c afterMoves) error {
+	return p.moved(func() (*engine.Branch, error) { return p.session.Cut(ctx, b.ID, c.after(b)) })
+}
+
+func (p *player) drop(_ context.Context, b *engine.Branch, _ onBranch) error {
+	if err := p.session.Drop(b.ID); err != nil {
+		return phrase.New("the only branch there is stays")
+	}
+	delete(p.sent, b.ID)
+	_ = p.hold() // it holds less
+	return p.write(answer{Dropped: &b.ID})
+}
+
+// lanesAt draws the lanes around a row.
+func (p *player) lanesAt(f *view.Film, row int) (string, error) {
+	return rendered(p.l, templates.Lanes(lanesOf(p.l, f.Lanes(), row)))
+}
+
+// lanes sends the lanes around a row, or the one to which the first moves have
+// led.
+func (p *player) lanes(_ context.Context, b *engine.Branch, c lanesArgs) error {
+	at := len(b.Moves)
+	if c.At != nil && *c.At >= 0 && *c.At < at {
+		at = *c.At
+	}
+	row := b.Positions[at].Row
+	if c.Row != nil {
+		row = *c.Row
+	}
+	html, err := p.lanesAt(p.sent[b.ID].film, row)
+	if err != nil {
+		return err
+	}
+	return p.write(answer{Lanes: html, LanesOf: b.ID})
+}
+
+// moved carries out one move and shows what came of it.
+func (p *player) moved(move func() (*engine.Branch, error)) error {
+	if err := p.hold(); err != nil {
+		return err
+	}
+	b, err := move()
+	if err != nil {
+		return err
+	}
+	return p.show(b)
+}
+
+// show sends the positions and rows of a branch that the page does not have:
+// what a branch shares with its parent, the page has from there.
+func (p *player) show(b *engine.Branch) error {
+	a := answer{Branch: &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}}
+	done := p.sent[b.ID]
+	if done == nil || done.events > len(b.Events) {
+		done = &shown{film: view.NewFilm(p.l, p.session.Scenario(), b.Header.Owners)}
+		if p.sent[b.Parent] != nil {
+			done.positions = b.Fork + 1
+		}
+		p.sent[b.ID] = done
+	}
+	for _, e := range b.Events[done.events:] {
+		done.film.Add(e)
+	}
+	done.events = len(b.Events)
+	from, firstRow := done.positions, 0
+	if from > 0 {
+		firstRow = b.Positions[from-1].Row
+	}
+	for from <= len(b.Positions) {
+		to := min(from+framePosition, len(b.Positions))
+		a.From, a.Positions, a.Rows = from, nil, nil
+		for i := from; i < to; i++ {
+			a.Positions = append(a.Positions, p.position(b, i))
+		}
+		lastRow := b.Positions[to-1].Row
+		var err error
+		if a.Rows, err = framesOf(p.l, done.film, firstRow, lastRow); err != nil {
+			return err
+		}
+		if to == len(b.Positions) {
+			if a.Lanes, err = p.lanesAt(done.film, lastRow); err != nil {
+				return err
+			}
+			a.LanesOf = b.ID
+		}
+		if err := p.write(a); err != nil {
+			return err
+		}
+		from, firstRow = to, lastRow
+		if to == len(b.Positions) {
+			break
+		}
+	}
+	done.positions = len(b.Positions)
+	return nil
+}
+
+func (p *player) position(b *engine.Branch, i int) positionJSON {
+	at := b.Positions[i]
+	out := positionJSON{Row: at.Row, At: p.l.Duration(at.At), Options: view.NewOptions(p.l, at.Options), Over: at.Over}
+	out.Pointless = view.NewPointless(p.l, at.Pointless)
+	if at.Next > 0 {
+		out.Next = p.l.Duration(at.Next)
+	}
+	if at.Expiry > 0 {
+		out.Expiry = p.l.Duration(at.Expiry)
+	}
+	if i > 0 {
+		out.Move = &b.Moves[i-1]
+		for _, e := range b.Events[b.Positions[i-1].Seq:at.Seq] {
+			if e.Kind() == trace.KindOutcome {
+				out.Outcomes = append(out.Outcomes, e.Thread)
+			}
+		}
+	}
+	return out
+}
+
+// run makes the policy's moves until what was asked for has come.
+func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
+	var until func(trace.Event) bool
+	switch c.To {
+	case "end":
+		until = func(trace.Event) bool { return false }
+	case "mark":
+		until = view.Matters
+	case "violation":
+		until = func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
+	case "outcome":
+		if p.threadOf(c.Thread) == "" {
+			return phrase.New("an outcome is some thread's: name one of the scenario's threads")
+		}
+		until = func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == c.Thread }
+	default:
+		return phrase.New("one cannot run to %q; allowed: end, mark, violation, outcome", c.To)
+	}
+	if b.Positions[len(b.Positions)-1].Over {
+		return &run.Refusal{Reason: run.IsOver}
+	}
+	shown := time.Now()
+	for !b.Positions[len(b.Positions)-1].Over {
+		if time.Since(shown) >= showEvery {
+			if err := p.show(b); err != nil {
+				return err
+			}
+			shown = time.Now()
+		}
+		before := len(b.Events)
+		if _, err := p.session.Step(ctx, b.ID); err != nil {
+			return errors.Join(p.show(b), err)
+		}
+		if err := p.hold(); err != nil {
+			return errors.Join(p.show(b), err)
+		}
+		found := false
+		for _, e := range b.Events[before:] {
+			found = found || until(e)
+		}
+		if found {
+			break
+		}
+	}
+	return p.show(b)
+}
+
+func (p *player) threadOf(name string) string {
+	for _, t := range p.session.Scenario().Threads {
+		if t.Name == name {
+			return name
+		}
+	}
+	return ""
+}
+
+func (p *player) time(ctx context.Context, b *engine.Branch, c timeArgs) error {
+	var d time.Duration
+	switch engine.Passage(c.To) {
+	case engine.ToEvent, engine.ToExpiry:
+	case engine.ByLength:
+		var ok bool
+		if d, ok = scenario.ParsePassage(c.By); !ok {
+			return phrase.New("time passes by a length such as 50ms or 1.5s, up to 24h")
+		}
+	default:
+		return phrase.New("time cannot pass to %q; allowed: event, expiry, by", c.To)
+	}
+	return p.moved(func() (*engine.Branch, error) {
+		return p.session.PassTime(ctx, b.ID, c.after(b), engine.Passage(c.To), d)
+	})
+}
+
+func (p *player) strike(ctx context.Context, b *engine.Branch, c strikeArgs) error {
+	if c.Fault == nil {
+		return phrase.New("a strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}")
+	}
+	moves, err := movesOf(p.session.Scenario(), []map[string]json.RawMessage{c.Fault})
+	var mistakes scenario.Mistakes
+	if errors.As(err, &mistakes) {
+		first := mistakes[0]
+		return phrase.New("%s: given %s, allowed: %s", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed)
+	}
+	if err != nil {
+		return err
+	}
+	return p.moved(func() (*engine.Branch, error) { return p.session.Apply(ctx, b.ID, c.after(b), moves[0]) })
+}
+
+// compare shows two branches row by row.
+func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) error {
+	right, err := p.session.Branch(c.With)
+	if err != nil {
+		return err //nolint:wrapcheck // a sentence
+	}
+	names := c.Names
+	if len(names) != 2 {
+		names = []string{compare.BranchName(p.l, left.ID), compare.BranchName(p.l, right.ID)}
+	}
+	side := func(b *engine.Branch, name string) compare.Side {
+		return compare.Side{Name: name, Rows: p.sent[b.ID].film.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
+	}
+	html, err := rendered(p.l, templates.Compared(compare.Branches(p.l, timeline.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
+	if err != nil {
+		return err
+	}
+	return p.write(answer{Compared: html})
+}
+
+// locks plays the branch's schedule on several locks.
+func (p *player) locks(ctx context.Context, b *engine.Branch, c locksArgs) error {
+	played, err := engine.Compare(ctx, p.session.Scenario().WithSchedule(b.Moves), c.Protocols)
+	if err != nil {
+		return err //nolint:wrapcheck // a sentence, or the context's
+	}
+	html, err := rendered(p.l, templates.Aligned(compare.Locks(p.l, played)))
+	if err != nil {
+		return err
+	}
+	return p.write(answer{Compared: html})
+}
+
+// trace sends what a branch is as JSON Lines.
+func (p *player) trace(_ context.Context, on *engine.Branch, _ onBranch) error {
+	h, events, err := p.session.Trace(on.ID)
+	if err != nil {
+		return err //nolint:wrapcheck // a sentence
+	}
+	var b strings.Builder
+	if err := trace.Write(&b, h, events); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	return p.write(answer{Trace: b.String()})
+}
