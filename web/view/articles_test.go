@@ -9,6 +9,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/lessons/lessonstest"
 	"relock/web/lanes"
 	"relock/web/timeline"
 	"relock/web/view"
@@ -66,39 +67,6 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 		if why := f.Frames()[len(rows)-1].Why; c.why != "" && why != c.why {
 			t.Errorf("%s: %q, want %q", c.name, why, c.why)
 		}
-	}
-}
-
-func TestFailuresAreGroupedByTheirReason(t *testing.T) {
-	reset := "lock: not acquired: lock: SET on \"K\": read tcp: connection reset by peer"
-	list := []timeline.Failure{
-		{Thread: "A", Error: reset},
-		{Thread: "B", Error: "lock: not held: unlock of level 1 of \"K\""},
-		{Thread: "C", Error: reset},
-		{Thread: "D", Error: "the business code panicked"},
-		{Thread: "E"},
-	}
-	for l, want := range map[words.Language]string{
-		words.English: "no rule was broken, but A and C ended with an error: connection reset by peer; " +
-			"B ended with an error: what it wanted to unlock was not held; D ended with an error: the business code panicked; E ended with an error: unknown",
-		words.Match("zh"): "没有违反任何规则，但 A 和 C 以错误结束：连接被对端重置；B 以错误结束：要解的锁并不在手里；D 以错误结束：业务代码发生 panic；E 以错误结束：原因不明",
-	} {
-		if got := timeline.OnlyFailed(l, list); got != want {
-			t.Errorf("%s\nwant\n%s", got, want)
-		}
-	}
-	if got := timeline.OnlyFailed(words.English, nil); got != "" {
-		t.Errorf("nobody failed: %q", got)
-	}
-}
-
-// A run that is stopped says so, whoever had failed before.
-func TestAStoppedRunIsStopped(t *testing.T) {
-	tl := ofTwo()
-	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "x"}})
-	tl.Add(trace.Event{Seq: 2, Step: 2, Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "stopped"}})
-	if got, _ := view.Verdict(words.English, tl.Rows(), true); got != "The run was ended: stopped" {
-		t.Errorf("%q", got)
 	}
 }
 
@@ -194,7 +162,7 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 	for _, name := range []string{"flash-sale-local-locks", "no-lock-over-buying", "crowd"} {
 		sc := parsed(t, crowd)
 		if name != "crowd" {
-			sc = play(t, name+".yaml", as).sc
+			sc = lessonstest.Play(t, name+".yaml").Scenario
 		}
 		p := lanes.Of(sc, nil).Window(words.English, "p", 0, 10)
 		for _, lane := range p.Lanes {
@@ -202,5 +170,15 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 				t.Errorf("%s: %+v does not fit into %v", name, lane, p.Names)
 			}
 		}
+	}
+}
+
+// A run that is stopped says so, whoever had failed before.
+func TestAStoppedRunIsStopped(t *testing.T) {
+	tl := ofTwo()
+	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "x"}})
+	tl.Add(trace.Event{Seq: 2, Step: 2, Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "stopped"}})
+	if got, _ := view.Verdict(words.English, tl.Rows(), true); got != "The run was ended: stopped" {
+		t.Errorf("%q", got)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -148,3 +149,7 @@ func TestNothingThatIsRefusedStaysEnglish(t *testing.T) {
 		}
 	}
 }
+
+// unwritten is what nobody writes in Chinese: words of two scripts without a
+// space between them, half-width marks, and more than one space.
+var unwritten = regexp.MustCompile(`\p{Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Han}|\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}| [，。：；、（）]|[，。：；、（）] |  `)

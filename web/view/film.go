@@ -11,6 +11,7 @@ import (
 	"relock/engine/trace/facts"
 	"relock/web/lanes"
 	"relock/web/luaflow"
+	"relock/web/tell"
 	"relock/web/timeline"
 	"relock/web/words"
 )
@@ -133,7 +134,7 @@ var marks = []Mark{Broken, Expiry, Struck, Acquired, Released} //nolint:gocheckn
 type Film struct {
 	say      words.Language
 	timeline *timeline.Timeline
-	teller   *Teller
+	narrator *tell.Narrator
 	scripts  []luaflow.Script
 	lanes    *lanes.Lanes
 	frames   []Frame
@@ -161,10 +162,10 @@ type underWay struct {
 func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
 	shown := timeline.NewScenario(l, sc)
 	f := &Film{
-		say: l, timeline: timeline.New(l, shown, owners), teller: NewTeller(l, sc, owners), scripts: luaflow.Scripts(l, sc),
+		say: l, timeline: timeline.New(l, shown, owners), narrator: tell.New(l, sc, owners), scripts: luaflow.Scripts(l, sc),
 		calls: map[calling]*underWay{}, moments: luaflow.Moments{},
 	}
-	f.teller.Share(f.timeline.Findings())
+	f.narrator.Share(f.timeline.Findings())
 	f.lanes = lanes.Of(sc, owners)
 	return f
 }
@@ -173,7 +174,7 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 func (f *Film) Add(e trace.Event) int {
 	i := f.timeline.Add(e)
 	f.lanes.Add(e)
-	why := f.teller.Tell(e)
+	why := f.narrator.Tell(e)
 	row := &f.Rows()[i]
 	if i == len(f.frames) {
 		f.frames = append(f.frames, Frame{Step: row.Step, At: row.At, Thread: -1, weight: -1})

@@ -9,6 +9,7 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/lessons/lessonstest"
 	"relock/web/luaflow"
 	"relock/web/view"
 	"relock/web/words"
@@ -16,9 +17,9 @@ import (
 
 // filmed is the film of all events, which somebody looks at after each one or
 // only at the end.
-func filmed(p played, l words.Language, eachTime bool) *view.Film {
-	f := view.NewFilm(l, p.sc, p.owners)
-	for _, e := range p.events {
+func filmed(p lessonstest.Run, l words.Language, eachTime bool) *view.Film {
+	f := view.NewFilm(l, p.Scenario, p.Owners)
+	for _, e := range p.Events {
 		f.Add(e)
 		if eachTime {
 			f.Frames()
@@ -30,8 +31,8 @@ func filmed(p played, l words.Language, eachTime bool) *view.Film {
 // What a row says is put together when it is asked for: that must not depend
 // on when.
 func TestAFilmIsTheSameWheneverItIsLookedAt(t *testing.T) {
-	for _, name := range scenarios(t) {
-		p := play(t, name, as)
+	for _, name := range lessonstest.Names(t) {
+		p := lessonstest.Play(t, name)
 		at, often := filmed(p, words.Match("zh"), false).Frames(), filmed(p, words.Match("zh"), true).Frames()
 		for i := range at {
 			if !reflect.DeepEqual(at[i], often[i]) {
@@ -57,7 +58,7 @@ func standing(f *view.Film, events []trace.Event) map[int]*luaflow.Moment {
 }
 
 // longRun is a run of ten thousand events, and its trace as JSON Lines.
-func longRun(tb testing.TB) (played, []byte) {
+func longRun(tb testing.TB) (lessonstest.Run, []byte) {
 	tb.Helper()
 	sc, err := scenario.Parse([]byte(`
 lock: {protocol: reentrant, key: LONG, lease: 200ms, retry: {times: 1000, interval: 25ms}}
@@ -83,7 +84,7 @@ seed: 1
 	if err := trace.Write(&b, run.Header(), events); err != nil {
 		tb.Fatal(err)
 	}
-	return played{sc, run.Header().Owners, events}, b.Bytes()
+	return lessonstest.Run{Scenario: sc, Owners: run.Header().Owners, Events: events}, b.Bytes()
 }
 
 // A page view makes a film. What that takes is compared with reading the

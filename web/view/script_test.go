@@ -9,6 +9,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/lessons/lessonstest"
 	"relock/web/luaflow"
 	"relock/web/words"
 )
@@ -26,12 +27,12 @@ func parse(t *testing.T, yaml string) *scenario.Scenario {
 // In all lessons the lines that ran are never among those that are said to be
 // passed by, every command has its line, and its line has the command.
 func TestMomentsOfTheLessons(t *testing.T) {
-	for _, name := range scenarios(t) {
+	for _, name := range lessonstest.Names(t) {
 		t.Run(name, func(t *testing.T) {
-			p := play(t, name, as)
+			p := lessonstest.Play(t, name)
 			f := filmed(p, words.English, false)
-			moments := standing(f, p.events)
-			for _, e := range p.events {
+			moments := standing(f, p.Events)
+			for _, e := range p.Events {
 				c, ok := e.Body.(trace.Command)
 				if !ok {
 					continue
@@ -74,8 +75,8 @@ func TestWhereScriptsStand(t *testing.T) {
 		{"two-threads", 38, luaflow.Moment{Script: "unlock.lua", Line: 8, Ran: []int{8}, Next: 12}},
 		{"two-threads", 41, luaflow.Moment{Script: "unlock.lua", Line: 20, Ran: []int{8, 12, 17, 20}}},
 	} {
-		p := play(t, c.lesson+".yaml", as)
-		got := *standing(filmed(p, words.English, false), p.events)[c.seq]
+		p := lessonstest.Play(t, c.lesson+".yaml")
+		got := *standing(filmed(p, words.English, false), p.Events)[c.seq]
 		if len(got.Untaken) == 0 {
 			t.Errorf("%s, %d: nothing is passed by: %+v", c.lesson, c.seq, got)
 		}
@@ -90,10 +91,10 @@ func TestWhereScriptsStand(t *testing.T) {
 // and so not passed by, and with the second both have run.
 func TestPlainCommandsOfACallStandTogether(t *testing.T) {
 	// B comes between A's two, and A's second round begins anew.
-	p := playScenario(t, parse(t, "lock: {protocol: mutex-unsafe, lease: 200ms}\nthreads: [{name: A, repeat: 2, work: 10ms}, {name: B, work: 10ms}]\nschedule: [0, 1, 0]"))
-	moments := standing(filmed(p, words.English, false), p.events)
+	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: mutex-unsafe, lease: 200ms}\nthreads: [{name: A, repeat: 2, work: 10ms}, {name: B, work: 10ms}]\nschedule: [0, 1, 0]"))
+	moments := standing(filmed(p, words.English, false), p.Events)
 	granted, timed := 0, 0
-	for _, e := range p.events {
+	for _, e := range p.Events {
 		c, ok := e.Body.(trace.Command)
 		switch m := moments[e.Seq]; {
 		case ok && c.Args[0] == "SETNX" && c.Reply == int64(1):

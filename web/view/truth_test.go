@@ -10,6 +10,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/lessons/lessonstest"
 	"relock/web/lanes"
 	"relock/web/timeline"
 	"relock/web/view"
@@ -19,9 +20,9 @@ import (
 // film plays a scenario of the lessons.
 func film(t *testing.T, l words.Language, name string) *view.Film {
 	t.Helper()
-	p := play(t, name+".yaml", as)
-	f := view.NewFilm(l, p.sc, p.owners)
-	for _, e := range p.events {
+	p := lessonstest.Play(t, name+".yaml")
+	f := view.NewFilm(l, p.Scenario, p.Owners)
+	for _, e := range p.Events {
 		f.Add(e)
 	}
 	return f
@@ -54,32 +55,6 @@ func TestAFaultDoesNotSpoilTheOutcome(t *testing.T) {
 		if first := strings.Index(why, c.outcome); first != 0 || strings.Index(why, c.struck) < first {
 			t.Errorf("%s: %s", c.name, why)
 		}
-	}
-}
-
-// Where a thread stands is worded for the instant of the row.
-func TestWaitingUntilThen(t *testing.T) {
-	tl := ofTwo()
-	tl.Add(trace.Event{Seq: 1, Step: 1, At: 10, Thread: "A", Key: trace.Absent(), Body: trace.Wait{For: 100, Why: trace.WaitRetry}})
-	for i, c := range []struct {
-		at   trace.Millis
-		want string
-	}{
-		{109, "waiting until 110 ms"},
-		{110, "can move now"},
-		{111, "could have moved since 110 ms"},
-	} {
-		tl.Add(trace.Event{Seq: i + 2, Step: i + 2, At: c.at, Thread: "B", Key: trace.Absent(), Body: trace.Work{State: trace.WorkEnd, Level: 1}})
-		if got := tl.Rows()[i+1].Cells[0].Title; got != c.want {
-			t.Errorf("at %v: %q, want %q", c.at, got, c.want)
-		}
-	}
-	// Whoever works longer is not said to be able to move.
-	tl.Add(trace.Event{Seq: 5, Step: 5, At: 120, Thread: "A", Key: trace.Absent(), Body: trace.Work{State: trace.WorkBegin, Level: 1, For: 40}})
-	tl.Add(trace.Event{Seq: 6, Step: 5, At: 120, Thread: "A", Key: trace.Absent(), Body: trace.Fault{Do: "pause", ForMS: 200}})
-	tl.Add(trace.Event{Seq: 7, Step: 6, At: 121, Thread: "B", Key: trace.Absent(), Body: trace.Work{State: trace.WorkEnd, Level: 1}})
-	if got, want := tl.Rows()[5].Cells[0].Title, "standing still until 320 ms, then working until 360 ms"; got != want {
-		t.Errorf("%q, want %q", got, want)
 	}
 }
 
@@ -208,12 +183,12 @@ func TestFactsAreThoseOfTheRun(t *testing.T) {
 		{"spin-two-processes", "spin, seed 1", "no key", ""},
 		{"no-lock-flash-sale", "none, seed 1", "no key", ""},
 	} {
-		p := play(t, c.name+".yaml", as)
-		if got := strings.Join(timeline.NewScenario(words.English, p.sc).Facts, ", "); got != c.facts {
+		p := lessonstest.Play(t, c.name+".yaml")
+		if got := strings.Join(timeline.NewScenario(words.English, p.Scenario).Facts, ", "); got != c.facts {
 			t.Errorf("%s: %q, want %q", c.name, got, c.facts)
 		}
-		l := lanes.Of(p.sc, p.owners)
-		for _, e := range p.events {
+		l := lanes.Of(p.Scenario, p.Owners)
+		for _, e := range p.Events {
 			l.Add(e)
 		}
 		picture := whole(l)
@@ -249,18 +224,6 @@ func TestViolationsOutsideOfRedisDoNotSpeakOfIt(t *testing.T) {
 		}
 		if first == nil || first.Detail != want {
 			t.Errorf("%s: %+v, want %q", name, first, want)
-		}
-	}
-}
-
-// A sentence about the queue, or about votes, has their own numbers.
-func TestWhyNamesWhatWasAsked(t *testing.T) {
-	for name, want := range map[string]string{
-		"fair":            "B asks how long the line of waiters will stand: PTTL answers -1, for it has no expiry yet.",
-		"redlock-cut-off": "A cannot tell what came of its lock: of 5 nodes 2 said yes and 0 no, and 3 are needed.",
-	} {
-		if told := play(t, name+".yaml", as).tell(words.English); !slices.Contains(told, want) {
-			t.Errorf("%s: nobody says %q", name, want)
 		}
 	}
 }
@@ -310,7 +273,7 @@ func TestNotesOfCallsAreNotFoldedAsAQueue(t *testing.T) {
 		{"reentrant-fair", "TIME HMGET HGET HSET PEXPIRE HINCRBY DEL LPOP"},
 		{"fenced", "HMGET HGET HSET PEXPIRE HINCRBY DEL"},
 	} {
-		p := playScenario(t, parse(t, "lock: {protocol: "+c.protocol+", lease: 1s, watchdog: off}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}]"))
+		p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: "+c.protocol+", lease: 1s, watchdog: off}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}]"))
 		for _, r := range filmed(p, words.English, false).Rows() {
 			var verbs []string
 			for _, g := range r.Cells[0].Groups() {
@@ -523,9 +486,9 @@ func TestLanesOfALateCopy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	played := playScenario(t, sc)
-	f := view.NewFilm(words.English, sc, played.owners)
-	for _, e := range played.events {
+	played := lessonstest.PlayScenario(t, sc)
+	f := view.NewFilm(words.English, sc, played.Owners)
+	for _, e := range played.Events {
 		f.Add(e)
 	}
 	if got, want := f.Rows()[1].Cells[0].Doing, timeline.Waiting; got != want {
@@ -534,34 +497,6 @@ func TestLanesOfALateCopy(t *testing.T) {
 	p = whole(f.Lanes())
 	if waits := p.Lanes[0].Waits; len(waits) != 1 || waits[0].To != p.Columns[2].X {
 		t.Errorf("A waits %v, want until %v", waits, p.Columns[2].X)
-	}
-}
-
-// What a late copy has done is not held to be the doing of the call that its
-// thread is in.
-func TestALateCopyIsNoPartOfACall(t *testing.T) {
-	p := play(t, "mutex-unsafe.yaml", as)
-	teller := view.NewTeller(words.English, p.sc, p.owners)
-	of := func(owner string) trace.KeyState {
-		for id, name := range p.owners {
-			if name == owner {
-				return trace.KeyState{Type: trace.TypeString, Value: &id, PTTL: 90}
-			}
-		}
-		return trace.Absent()
-	}
-	var told string
-	for i, e := range []trace.Event{
-		{Thread: "B", Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}, Key: of("B")},
-		{Thread: "A", Body: trace.Command{Call: "unlock", Level: 1, Attempt: 1, Args: []string{"DEL", p.sc.Lock.Key}, Reply: int64(1), Late: true}, Key: trace.Absent()},
-		{Thread: "A", Body: trace.Command{Call: "unlock", Level: 1, Attempt: 1, Args: []string{"DEL", p.sc.Lock.Key}, Reply: int64(0)}, Key: trace.Absent()},
-		{Thread: "A", Body: trace.Outcome{Call: "unlock", Result: trace.Released, Level: 1, Attempt: 1}, Key: trace.Absent()},
-	} {
-		e.Seq, e.Step = i+1, i+1
-		told = teller.Tell(e)
-	}
-	if want := "A has released the lock: its key was deleted."; told != want {
-		t.Errorf("%q, want %q", told, want)
 	}
 }
 
@@ -601,7 +536,7 @@ func TestWhoLeavesIsSaidToBeLeaving(t *testing.T) {
 
 // The number of a last call is in the lock's hash, and holds nothing.
 func TestTheNumberOfACallIsNoHold(t *testing.T) {
-	p := playScenario(t, parse(t, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 40ms}, {name: B, start: 5ms}]"))
+	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 40ms}, {name: B, start: 5ms}]"))
 	f := filmed(p, words.English, false)
 	row := f.Rows()[2] // A has entered level 2
 	if got, want := row.Key.Short(), "{A: 2, #A: 2} 160 ms"; got != want {
@@ -669,25 +604,11 @@ func TestARowOfALateCallSaysThatItIsLate(t *testing.T) {
 	}
 }
 
-// Lists read as Redis' people write them down.
-func TestRepliesThatAreLists(t *testing.T) {
-	for _, c := range []struct {
-		reply any
-		want  string
-	}{
-		{[]any{nil, nil}, "nil nil"},
-		{[]any{"1", "3"}, "1 3"},
-		{[]any{}, "empty list"},
-		{[]any{int64(1), []any{"a", nil}}, "1 a nil"},
-		{nil, "nil"},
-		{int64(-2), "-2"},
-		{"OK", "OK"},
-	} {
-		if got := timeline.Reply(words.English, c.reply); got != c.want {
-			t.Errorf("%v: %q, want %q", c.reply, got, c.want)
-		}
-	}
-}
-
 // whole is the picture of all rows.
 func whole(l *lanes.Lanes) lanes.Picture { return l.Window(words.English, "p", 0, lanes.MaxRows) }
+
+// ofTwo is the timeline of a run of two threads.
+func ofTwo() *timeline.Timeline {
+	s := timeline.Scenario{Key: "K", LeaseMillis: 200, Threads: []timeline.Thread{{Name: "A"}, {Name: "B"}}}
+	return timeline.New(words.English, s, nil)
+}

@@ -1,7 +1,6 @@
-package view_test
+package tell_test
 
 import (
-	"io/fs"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,69 +8,22 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons"
-	"relock/web/view"
+	"relock/lessons/lessonstest"
+	"relock/web/tell"
 	"relock/web/words"
 )
 
 // longest are how many characters a sentence may have, by language.
 var longest = map[words.Language]int{words.English: 140, words.Match("zh"): 70} //nolint:gochecknoglobals // a constant
 
-// played is a run that has ended.
-type played struct {
-	sc     *scenario.Scenario
-	owners map[string]string
-	events []trace.Event
-}
-
-// play runs a scenario of the lessons, its threads called as rename says.
-func play(t *testing.T, name string, rename func(string) string) played {
-	t.Helper()
-	data, err := fs.ReadFile(lessons.Scenarios(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc, err := scenario.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range sc.Threads {
-		sc.Threads[i].Name = rename(sc.Threads[i].Name)
-	}
-	for i := range sc.Faults {
-		if sc.Faults[i].Thread != "" {
-			sc.Faults[i].Thread = rename(sc.Faults[i].Thread)
-		}
-	}
-	for _, m := range sc.Schedule {
-		if m.Fault != nil && m.Fault.Thread != "" {
-			m.Fault.Thread = rename(m.Fault.Thread)
-		}
-	}
-	return playScenario(t, sc)
-}
-
-func playScenario(t *testing.T, sc *scenario.Scenario) played {
-	t.Helper()
-	run, err := engine.Start(t.Context(), sc, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	events, _ := run.Log().Since(0)
-	return played{sc, run.Header().Owners, events}
-}
-
-func (p played) tell(l words.Language) []string {
-	teller := view.NewTeller(l, p.sc, p.owners)
-	out := make([]string, 0, len(p.events))
-	for _, e := range p.events {
-		out = append(out, teller.Tell(e))
+// sentences are what is said of each event of a run.
+func sentences(p lessonstest.Run, l words.Language) []string {
+	narrator := tell.New(l, p.Scenario, p.Owners)
+	out := make([]string, 0, len(p.Events))
+	for _, e := range p.Events {
+		out = append(out, narrator.Tell(e))
 	}
 	return out
 }
@@ -80,15 +32,6 @@ func as(name string) string { return name }
 
 // long makes of a name the longest that is allowed.
 func long(name string) string { return (name + "-long-name--")[:scenario.MaxName] }
-
-func scenarios(t *testing.T) []string {
-	t.Helper()
-	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%d scenarios, %v", len(names), err)
-	}
-	return names
-}
 
 // latin are the words in a sentence in Chinese that stay as they are: of
 // commands, of calls, and of what Redis answers.
@@ -102,7 +45,7 @@ var (
 var unwritten = regexp.MustCompile(`\p{Han}[A-Za-z0-9]|[A-Za-z0-9]\p{Han}|\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}| [，。：；、（）]|[，。：；、（）] |  `)
 
 // checkSentence finds what no sentence may have.
-func checkSentence(t *testing.T, l words.Language, p played, e trace.Event, text string) {
+func checkSentence(t *testing.T, l words.Language, p lessonstest.Run, e trace.Event, text string) {
 	t.Helper()
 	limit := longest[l]
 	switch n := utf8.RuneCountInString(text); {
@@ -129,7 +72,7 @@ func checkSentence(t *testing.T, l words.Language, p played, e trace.Event, text
 		t.Errorf("%q is not how Chinese is written: %s", found, text)
 	}
 	for _, word := range latin.FindAllString(text, -1) {
-		named := slices.ContainsFunc(p.sc.Threads, func(s scenario.Thread) bool { return s.Name == word })
+		named := slices.ContainsFunc(p.Scenario.Threads, func(s scenario.Thread) bool { return s.Name == word })
 		if !named && !proper.MatchString(word) {
 			t.Errorf("%q in a sentence in Chinese: %s", word, text)
 		}
@@ -137,13 +80,13 @@ func checkSentence(t *testing.T, l words.Language, p played, e trace.Event, text
 }
 
 func TestEveryEventOfTheLessonsIsTold(t *testing.T) {
-	for _, name := range scenarios(t) {
+	for _, name := range lessonstest.Names(t) {
 		t.Run(name, func(t *testing.T) {
 			for _, rename := range []func(string) string{as, long} {
-				p := play(t, name, rename)
+				p := lessonstest.PlayRenamed(t, name, rename)
 				for l := range longest {
-					for i, text := range p.tell(l) {
-						checkSentence(t, l, p, p.events[i], text)
+					for i, text := range sentences(p, l) {
+						checkSentence(t, l, p, p.Events[i], text)
 					}
 				}
 			}
@@ -153,7 +96,7 @@ func TestEveryEventOfTheLessonsIsTold(t *testing.T) {
 
 // Each sentence was checked by hand against the run's trace.
 func TestTheArticlesRunInWords(t *testing.T) {
-	p := play(t, "two-threads.yaml", as)
+	p := lessonstest.Play(t, "two-threads.yaml")
 	checkTold(t, p, words.English, []string{
 		// T1
 		"A finds the lock free: EXISTS answers 0, there is no key.",
@@ -227,8 +170,8 @@ func TestTheArticlesRunInWords(t *testing.T) {
 }
 
 func TestALeaseThatEndsInWords(t *testing.T) {
-	p := play(t, "lease-expiry.yaml", as)
-	told := p.tell(words.English)
+	p := lessonstest.Play(t, "lease-expiry.yaml")
+	told := sentences(p, words.English)
 	for seq, want := range map[int]string{
 		5:  "A works at level 1 for 300 ms, its lease has 200 ms left, and there is no watchdog.",
 		8:  "B is refused: A holds the key with count 1, for another 190 ms.",
@@ -252,7 +195,7 @@ func TestALeaseThatEndsInWords(t *testing.T) {
 
 // Each sentence was checked by hand against the run's trace.
 func TestNumberedCallsInWords(t *testing.T) {
-	p := playScenario(t, parse(t, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 60ms}, {name: B, retry: {times: 0}}]"))
+	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 60ms}, {name: B, retry: {times: 0}}]"))
 	checkTold(t, p, words.English, []string{
 		// T1
 		"A finds the lock free: EXISTS answers 0, there is no key.",
@@ -293,8 +236,8 @@ func TestNumberedCallsInWords(t *testing.T) {
 
 // What a run comes to only when several things go wrong at once.
 func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
-	p := playScenario(t, parse(t, "lock: {protocol: reentrant-fair, lease: 300ms}\nthreads: [{name: A}]"))
-	key, past := p.sc.Lock.Key, "{"+p.sc.Lock.Key+"}:over"
+	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: reentrant-fair, lease: 300ms}\nthreads: [{name: A}]"))
+	key, past := p.Scenario.Lock.Key, "{"+p.Scenario.Lock.Key+"}:over"
 	hmget := func(call string, level int, number int64, reply ...any) trace.Command {
 		return trace.Command{Call: call, Level: level, Number: number, Attempt: 1, Args: []string{"HMGET", key, "a", "#A"}, Reply: reply}
 	}
@@ -320,7 +263,7 @@ func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
 	} {
 		for l := range longest {
 			e := trace.Event{Seq: 1, Thread: "A", Body: c.command, Key: trace.Absent()}
-			told := view.NewTeller(l, p.sc, map[string]string{"a": "A"}).Tell(e)
+			told := tell.New(l, p.Scenario, map[string]string{"a": "A"}).Tell(e)
 			checkSentence(t, l, p, e, told)
 			if l == words.English && told != c.want {
 				t.Errorf("%q\nwant %q", told, c.want)
@@ -330,9 +273,9 @@ func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
 }
 
 // checkTold compares the beginning of what is told.
-func checkTold(t *testing.T, p played, l words.Language, want []string) {
+func checkTold(t *testing.T, p lessonstest.Run, l words.Language, want []string) {
 	t.Helper()
-	told := p.tell(l)
+	told := sentences(p, l)
 	for i, w := range want {
 		if i >= len(told) || told[i] != w {
 			t.Errorf("%d: %q\nwant %q", i+1, told[min(i, len(told)-1)], w)
@@ -554,13 +497,13 @@ func TestRarerEventsAreTold(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := playScenario(t, sc)
+			p := lessonstest.PlayScenario(t, sc)
 			for l := range longest {
-				for i, text := range p.tell(l) {
-					checkSentence(t, l, p, p.events[i], text)
+				for i, text := range sentences(p, l) {
+					checkSentence(t, l, p, p.Events[i], text)
 				}
 			}
-			if told := p.tell(words.English); !slices.Contains(told, c.want) {
+			if told := sentences(p, words.English); !slices.Contains(told, c.want) {
 				t.Errorf("nobody says %q:\n%s", c.want, strings.Join(told, "\n"))
 			}
 		})
@@ -569,8 +512,8 @@ func TestRarerEventsAreTold(t *testing.T) {
 
 // A trace may come from elsewhere, and hold anything that can be read.
 func TestWhatCannotBeIsToldAllTheSame(t *testing.T) {
-	p := play(t, "two-threads.yaml", as)
-	teller := view.NewTeller(words.English, p.sc, nil)
+	p := lessonstest.Play(t, "two-threads.yaml")
+	narrator := tell.New(words.English, p.Scenario, nil)
 	for _, b := range []trace.Body{
 		trace.Command{},
 		trace.Command{Args: []string{"HINCRBY"}, Node: 9},
@@ -593,9 +536,85 @@ func TestWhatCannotBeIsToldAllTheSame(t *testing.T) {
 		trace.End{},
 	} {
 		for _, thread := range []string{"", "A", "Z"} {
-			if got := teller.Tell(trace.Event{Seq: 1, Thread: thread, Body: b, Key: trace.Absent()}); got == "" {
+			if got := narrator.Tell(trace.Event{Seq: 1, Thread: thread, Body: b, Key: trace.Absent()}); got == "" {
 				t.Errorf("nothing is said of %+v", b)
 			}
 		}
 	}
+}
+
+// The sentences about what only redsync and the second article's mutex do.
+func TestWhatOnlyTheyDoIsTold(t *testing.T) {
+	for _, c := range []struct {
+		lesson string
+		l      words.Language
+		want   string
+	}{
+		{"redsync", words.English, "A has the lock on 3 of 3 nodes, valid until 7,920 ms: 8,000 ms from its question, less 80 ms for clocks that drift."},
+		{"redsync", words.Match("zh"), "A 拿到锁（3/3 个节点），有效至 7,920 ms：从询问起 8,000 ms，减去漂移 80 ms。"},
+		{"redlock", words.English, "A has the lock on 5 of 5 nodes, valid until 295 ms: 300 ms from its question, less 5 ms for clocks that drift."},
+		{"redsync-one-node", words.English, "A has the lock, valid until 7,920 ms: 8,000 ms from its question, less 80 ms for clocks that drift."},
+		{"redsync-one-node", words.English, "B must not delete the key: GET reads the value of A, whose lock it is now."},
+		{"redsync-extend", words.English, "A's watchdog has renewed on 3 of 3 nodes: the lock is now valid until 15,920 ms."},
+		{"redsync-extend", words.Match("zh"), "A 的看门狗已续期（3/3 个节点）：锁有效至 15,920 ms。"},
+		{"redsync-split-vote", words.English, "C's lock is held up on the way to node 2 and gets there 2 ms later."},
+		{"redsync-split-vote", words.English, "A is refused: 1 of 3 nodes took its value, and 2 are needed."},
+		{"redsync-too-late", words.English, "A was granted the lock too late: its lease of 8,000 ms may be over, so it gives the lock back."},
+		{"mutex-blind-last-pause", words.English, "B waits 50 ms before it asks again: retry 5 of 5."},
+		{"mutex-blind-last-pause", words.English, "B waits 50 ms for nothing: it has no retry left, and gives up after that."},
+	} {
+		if told := sentences(lessonstest.Play(t, c.lesson+".yaml"), c.l); !slices.Contains(told, c.want) {
+			t.Errorf("%s: nobody says %q:\n%s", c.lesson, c.want, strings.Join(told, "\n"))
+		}
+	}
+}
+
+// A sentence about the queue, or about votes, has their own numbers.
+func TestWhyNamesWhatWasAsked(t *testing.T) {
+	for name, want := range map[string]string{
+		"fair":            "B asks how long the line of waiters will stand: PTTL answers -1, for it has no expiry yet.",
+		"redlock-cut-off": "A cannot tell what came of its lock: of 5 nodes 2 said yes and 0 no, and 3 are needed.",
+	} {
+		if told := sentences(lessonstest.Play(t, name+".yaml"), words.English); !slices.Contains(told, want) {
+			t.Errorf("%s: nobody says %q", name, want)
+		}
+	}
+}
+
+// What a late copy has done is not held to be the doing of the call that its
+// thread is in.
+func TestALateCopyIsNoPartOfACall(t *testing.T) {
+	p := lessonstest.Play(t, "mutex-unsafe.yaml")
+	narrator := tell.New(words.English, p.Scenario, p.Owners)
+	of := func(owner string) trace.KeyState {
+		for id, name := range p.Owners {
+			if name == owner {
+				return trace.KeyState{Type: trace.TypeString, Value: &id, PTTL: 90}
+			}
+		}
+		return trace.Absent()
+	}
+	var told string
+	for i, e := range []trace.Event{
+		{Thread: "B", Body: trace.Outcome{Call: "lock", Result: trace.Acquired, Level: 1, Attempt: 1}, Key: of("B")},
+		{Thread: "A", Body: trace.Command{Call: "unlock", Level: 1, Attempt: 1, Args: []string{"DEL", p.Scenario.Lock.Key}, Reply: int64(1), Late: true}, Key: trace.Absent()},
+		{Thread: "A", Body: trace.Command{Call: "unlock", Level: 1, Attempt: 1, Args: []string{"DEL", p.Scenario.Lock.Key}, Reply: int64(0)}, Key: trace.Absent()},
+		{Thread: "A", Body: trace.Outcome{Call: "unlock", Result: trace.Released, Level: 1, Attempt: 1}, Key: trace.Absent()},
+	} {
+		e.Seq, e.Step = i+1, i+1
+		told = narrator.Tell(e)
+	}
+	if want := "A has released the lock: its key was deleted."; told != want {
+		t.Errorf("%q, want %q", told, want)
+	}
+}
+
+// parse reads a scenario of a lock.
+func parse(t *testing.T, yaml string) *scenario.Scenario {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(yaml))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
 }

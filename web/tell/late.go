@@ -1,4 +1,4 @@
-package view
+package tell
 
 import (
 	"relock/engine/trace"
@@ -7,7 +7,7 @@ import (
 
 // lateCommand says what a command of a late copy does: nobody waits for it, and
 // what its thread is at by now is another matter.
-func (t *Teller) lateCommand(e trace.Event, c command) string {
+func (t *Narrator) lateCommand(e trace.Event, c command) string {
 	if c.Error != "" {
 		return t.say("%s's %s arrives late: %s gets an error.", c.who, c.Call, c.verb)
 	}
@@ -44,7 +44,7 @@ func (t *Teller) lateCommand(e trace.Event, c command) string {
 	return t.say("%s's %s arrives late, and runs %s.", c.who, c.Call, c.verb)
 }
 
-func (t *Teller) lateCount(e trace.Event, c command) string {
+func (t *Narrator) lateCount(e trace.Event, c command) string {
 	inside := e.Belief[c.who]
 	switch to := t.owner(c.Arg(2)); {
 	case to != c.who:
@@ -60,7 +60,7 @@ func (t *Teller) lateCount(e trace.Event, c command) string {
 	}
 }
 
-func (t *Teller) lateDel(e trace.Event, c command) string {
+func (t *Narrator) lateDel(e trace.Event, c command) string {
 	other, inside := t.other(c.before, c.who), e.Belief[c.who]
 	switch {
 	case c.n == 0:
@@ -76,7 +76,7 @@ func (t *Teller) lateDel(e trace.Event, c command) string {
 	}
 }
 
-func (t *Teller) lateSet(c command) string {
+func (t *Narrator) lateSet(c command) string {
 	switch {
 	case c.text != "OK" && c.n != 1:
 		return t.say("%s's %s arrives late: %s finds a key, and takes nothing.", c.who, c.Call, c.verb)

@@ -1,9 +1,8 @@
-package view
+package tell
 
 import (
 	"strconv"
 	"strings"
-	"time"
 
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
@@ -11,54 +10,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// command is a Redis command and what surrounds it.
-type command struct {
-	trace.Command
-
-	who           string
-	verb          string
-	n             int64          // the reply, where it is a number
-	text          string         // the reply, where it is a text
-	before, after trace.KeyState // the lock's key, on the node that was asked
-	asked         *asked
-}
-
-// about gathers what surrounds a command.
-func (t *Teller) about(e trace.Event, b trace.Command) command {
-	c := command{Command: b, who: e.Thread, before: t.before, after: e.Key, asked: t.askedBy(callOfCommand(e, b))}
-	c.verb = strings.ToUpper(c.Arg(0))
-	c.n, _ = b.Reply.(int64)
-	c.text, _ = b.Reply.(string)
-	if i := b.Node - 1; i >= 0 && i < len(e.Nodes) {
-		c.before, c.after = trace.Absent(), e.Nodes[i]
-		if i < len(t.nodes) {
-			c.before = t.nodes[i]
-		}
-	}
-	return c
-}
-
-// number is an argument that is one.
-func (c command) number(i int) int64 { return facts.Number(c.Arg(i)) }
-
-// ofLock tells whether the command is about the lock's key, and not about one
-// beside it.
-func (c command) ofLock(t *Teller) bool { return c.Arg(1) == t.sc.Lock.Key }
-
-// shortens tells whether a PEXPIRE leaves the key less time than it had.
-func (c command) shortens() bool { return c.n == 1 && c.before.PTTL > c.number(2) }
-
-// px is the expiry that a SET gives.
-func (c command) px() (time.Duration, bool) {
-	for i, a := range c.Args {
-		if a == "PX" && i > 2 {
-			return time.Duration(c.number(i+1)) * time.Millisecond, true
-		}
-	}
-	return 0, false
-}
-
-func (t *Teller) command(e trace.Event, b trace.Command) string {
+func (t *Narrator) command(e trace.Event, b trace.Command) string {
 	c := t.about(e, b)
 	if b.Late {
 		return t.lateCommand(e, c)
@@ -99,7 +51,7 @@ func (t *Teller) command(e trace.Event, b trace.Command) string {
 	}
 }
 
-func (t *Teller) failedCommand(c command) string {
+func (t *Narrator) failedCommand(c command) string {
 	code, _, _ := strings.Cut(c.Error, " ")
 	if code == "WRONGTYPE" && c.after.Type == trace.TypeString {
 		return t.say("%s gets %s from %s: the key is a string, and a hash is wanted.", c.who, code, c.verb)
@@ -107,7 +59,7 @@ func (t *Teller) failedCommand(c command) string {
 	return t.say("%s gets an error from %s: %s.", c.who, c.verb, code)
 }
 
-func (t *Teller) exists(c command) string {
+func (t *Narrator) exists(c command) string {
 	switch {
 	case c.Call == trace.CallLook && c.n == 1:
 		return t.say("%s finds the device's key: EXISTS answers 1, and it stands for another %s.", c.who, t.ms(max(c.after.PTTL, 0)))
@@ -126,7 +78,7 @@ func (t *Teller) exists(c command) string {
 	}
 }
 
-func (t *Teller) hexists(c command) string {
+func (t *Narrator) hexists(c command) string {
 	other := t.other(c.after, c.who)
 	switch c.Call {
 	case lock.CallUnlock:
@@ -162,7 +114,7 @@ func (t *Teller) hexists(c command) string {
 	}
 }
 
-func (t *Teller) hget(c command) string {
+func (t *Narrator) hget(c command) string {
 	count, _ := strconv.Atoi(c.text)
 	outer := c.Level - 1
 	if c.Call == lock.CallUnlock {
@@ -185,7 +137,7 @@ func (t *Teller) hget(c command) string {
 	}
 }
 
-func (t *Teller) hincrby(c command) string {
+func (t *Narrator) hincrby(c command) string {
 	by, outer := c.number(3), int64(c.Level-1)
 	if to := t.owner(c.Arg(2)); to != c.who {
 		return t.say("%s hands the lock to %s: HINCRBY makes the field of the new owner %d.", c.who, to, c.n)
@@ -218,7 +170,7 @@ func (t *Teller) hincrby(c command) string {
 	}
 }
 
-func (t *Teller) pexpire(c command) string {
+func (t *Narrator) pexpire(c command) string {
 	given, left := t.ms(c.number(2)), t.ms(c.before.PTTL)
 	switch {
 	case !c.ofLock(t):
@@ -241,7 +193,7 @@ func (t *Teller) pexpire(c command) string {
 }
 
 // renewal says what the PEXPIRE of a watchdog does.
-func (t *Teller) renewal(c command) string {
+func (t *Narrator) renewal(c command) string {
 	given, left := t.ms(c.number(2)), t.ms(c.before.PTTL)
 	switch other := t.other(c.after, c.who); {
 	case c.n == 0:
@@ -259,7 +211,7 @@ func (t *Teller) renewal(c command) string {
 	}
 }
 
-func (t *Teller) pttl(c command) string {
+func (t *Narrator) pttl(c command) string {
 	left, lease := t.ms(c.n), t.l.Duration(t.sc.Lock.Lease)
 	short := c.n < t.sc.Lock.Lease.Milliseconds()
 	switch other := t.other(c.after, c.who); {
@@ -288,7 +240,7 @@ func (t *Teller) pttl(c command) string {
 	}
 }
 
-func (t *Teller) del(c command) string {
+func (t *Narrator) del(c command) string {
 	own, other := t.holds(c.before, c.who), t.other(c.before, c.who)
 	switch {
 	case c.n == 0:
@@ -316,7 +268,7 @@ func (t *Teller) del(c command) string {
 	}
 }
 
-func (t *Teller) get(c command) string {
+func (t *Narrator) get(c command) string {
 	owner := ""
 	if c.text != "" {
 		owner = t.owner(c.text)
@@ -365,7 +317,7 @@ func (t *Teller) get(c command) string {
 	}
 }
 
-func (t *Teller) set(c command) string {
+func (t *Narrator) set(c command) string {
 	px, _ := c.px()
 	given, left := t.l.Duration(px), t.ms(c.after.PTTL)
 	own, other := t.holds(c.after, c.who), t.other(c.after, c.who)
@@ -394,7 +346,7 @@ func (t *Teller) set(c command) string {
 	}
 }
 
-func (t *Teller) setnx(c command) string {
+func (t *Narrator) setnx(c command) string {
 	own, other := t.holds(c.after, c.who), t.other(c.after, c.who)
 	switch {
 	case c.n == 1:
@@ -409,13 +361,13 @@ func (t *Teller) setnx(c command) string {
 }
 
 // waiter is the thread of a member of the queue, "owner inbox".
-func (t *Teller) waiter(member string) string {
+func (t *Narrator) waiter(member string) string {
 	id, _, _ := strings.Cut(member, " ")
 	return t.owner(id)
 }
 
 // queue says what a command does to the line of those who wait.
-func (t *Teller) queue(c command) string {
+func (t *Narrator) queue(c command) string {
 	switch c.verb {
 	case "TIME":
 		return t.say("%s takes the time from Redis: one clock for all who wait.", c.who)
@@ -455,7 +407,7 @@ func (t *Teller) queue(c command) string {
 	}
 }
 
-func (t *Teller) lpop(c command) string {
+func (t *Narrator) lpop(c command) string {
 	switch {
 	case c.text == "" && c.Call == lock.CallLock:
 		return t.say("%s finds nobody in line before it: LPOP answers nil, so it may take the lock.", c.who)
@@ -468,7 +420,7 @@ func (t *Teller) lpop(c command) string {
 	}
 }
 
-func (t *Teller) zscore(c command) string {
+func (t *Narrator) zscore(c command) string {
 	of, left := t.waiter(c.Arg(2)), facts.Number(c.Reply)-c.asked.now
 	switch {
 	case of == c.who:
@@ -485,7 +437,7 @@ func (t *Teller) zscore(c command) string {
 }
 
 // publish reads a message: "grant" or "wake", and the owner that it is for.
-func (t *Teller) publish(c command) string {
+func (t *Narrator) publish(c command) string {
 	kind, rest, _ := strings.Cut(c.Arg(2), " ")
 	to := t.waiter(rest)
 	switch {
@@ -498,7 +450,7 @@ func (t *Teller) publish(c command) string {
 	}
 }
 
-func (t *Teller) zadd(c command) string {
+func (t *Narrator) zadd(c command) string {
 	patience := t.ms(c.number(2) - c.asked.now)
 	switch {
 	case c.Arg(2) == "NX" && c.n == 1:

@@ -1,4 +1,4 @@
-package view
+package tell
 
 import (
 	"strconv"
@@ -11,7 +11,7 @@ import (
 )
 
 // past says what is asked of, or written to, the calls that are over.
-func (t *Teller) past(c command) string {
+func (t *Narrator) past(c command) string {
 	switch {
 	case c.verb == "PEXPIRE":
 		return t.say("%s has that note kept for %s: no request is on its way for longer.", c.who, t.ms(c.number(2)))
@@ -35,7 +35,7 @@ func (t *Teller) past(c command) string {
 }
 
 // numbered says what a lock whose calls have numbers does with them.
-func (t *Teller) numbered(c command) string {
+func (t *Narrator) numbered(c command) string {
 	if c.verb == "HSET" {
 		if to := strings.TrimPrefix(c.Arg(2), "#"); trace.IsNumber(c.Arg(2)) && to != c.who {
 			return t.say("%s notes the number of the call that %s waits in: HSET sets it to %s.", c.who, to, c.Arg(3))
@@ -68,7 +68,7 @@ func asText(v any) string {
 }
 
 // ownField says what a call makes of its own hold count.
-func (t *Teller) ownField(c command, count int, last string) string {
+func (t *Narrator) ownField(c command, count int, last string) string {
 	outer, again := c.Level-1, facts.Number(last) == c.Number
 	if c.Call == lock.CallUnlock {
 		switch {
@@ -96,7 +96,7 @@ func (t *Teller) ownField(c command, count int, last string) string {
 
 // inOrder adds to a sentence that a call does not come late, where it is not
 // the last one sent again.
-func (t *Teller) inOrder(c command, last, sentence string) string {
+func (t *Narrator) inOrder(c command, last, sentence string) string {
 	if c.Number == 0 || facts.Number(last) == c.Number {
 		return sentence
 	}
@@ -104,7 +104,7 @@ func (t *Teller) inOrder(c command, last, sentence string) string {
 }
 
 // noField says of an HMGET that it finds nothing of the thread's own.
-func (t *Teller) noField(c command) string {
+func (t *Narrator) noField(c command) string {
 	other := t.other(c.after, c.who)
 	switch {
 	case c.Call == lock.CallLeave:
@@ -124,7 +124,7 @@ func (t *Teller) noField(c command) string {
 
 // unconfirmed says what a waiter that leaves makes of the time that a lock has
 // left which it was handed: no more than a grant, and nobody has renewed it.
-func (t *Teller) unconfirmed(c command) string {
+func (t *Narrator) unconfirmed(c command) string {
 	left, grant := t.ms(c.n), t.l.Duration(protocol.Grant(t.sc.Lock.Lease))
 	if c.n <= protocol.Grant(t.sc.Lock.Lease).Milliseconds() {
 		return t.say("%s reads PTTL: %s are left, no more than the %s of a grant, so it hands the lock on.", c.who, left, grant)

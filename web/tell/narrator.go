@@ -1,0 +1,71 @@
+// Package tell says of each event of a run in one sentence why it happened or
+// what it means. It knows the scenario and the events so far, and nothing of
+// the rows and pictures that its sentences stand beside, nor of HTML, HTTP or
+// Redis.
+package tell
+
+import (
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/lock/exhibit"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/web/words"
+)
+
+// New returns a narrator in l for a run of sc in which owners, by id, are
+// threads. It keeps both and changes neither.
+func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Narrator {
+	return &Narrator{
+		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
+		asked: map[callOf]*asked{}, threads: map[string]*known{}, lease: map[int]time.Duration{}, down: facts.Outages{},
+		jumps: map[int]jump{}, findings: check.NewFindings(owners, exhibit.Named(sc.Lock.Protocol).Guard, sc.Endless()),
+	}
+}
+
+// Share has the narrator take the words of broken rules from f, for who folds the
+// same run with it otherwise. It is for a narrator that has told nothing yet.
+func (t *Narrator) Share(f *check.Findings) { t.findings = f }
+
+// Tell says of the next event why it happened or what it means. Events are
+// told in their order, each once.
+func (t *Narrator) Tell(e trace.Event) string {
+	t.findings.See(e)
+	if b, ok := e.Body.(trace.Command); ok {
+		t.begin(e, b)
+	}
+	if b, ok := e.Body.(trace.Fault); ok {
+		t.strike(e, b)
+	}
+	text := t.tell(e)
+	t.fold(e)
+	t.before, t.nodes = e.Key, e.Nodes
+	return text
+}
+
+func (t *Narrator) tell(e trace.Event) string {
+	switch b := e.Body.(type) {
+	case trace.Command:
+		return t.command(e, b)
+	case trace.Outcome:
+		return t.outcome(e, b)
+	case trace.Work:
+		return t.work(e, b)
+	case trace.Wait:
+		return t.wait(e, b)
+	case trace.Resource:
+		return t.resource(e.Thread, b)
+	case trace.Fault:
+		return t.fault(e, b)
+	case trace.Expired:
+		return t.expired(e, b)
+	case trace.Violation:
+		return t.l.Clause(t.findings.Of(e, b).Why)
+	case trace.End:
+		return t.end(e, b)
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,365 @@
+package tell
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/fault"
+	"relock/engine/lock"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/web/timeline"
+	"relock/web/words"
+)
+
+// Narrator says of each event of a run in one sentence why it happened or what
+// it means. A sentence claims nothing that the events so far do not show, and
+// is at most 140 characters in English and 70 in Chinese. It is not safe for
+// concurrent use.
+type Narrator struct {
+	l        words.Language
+	sc       *scenario.Scenario
+	protocol lock.Protocol
+	owners   map[string]string // owner id to thread
+
+	before trace.KeyState   // the key before the event at hand
+	nodes  []trace.KeyState // and on each node, where there are several
+
+	asked    map[callOf]*asked
+	threads  map[string]*known
+	lease    map[int]time.Duration // what each node was last told, 0 where there is one
+	down     facts.Outages
+	wrote    trace.Resource // the last write that was taken
+	token    int64          // the newest that the resource has seen
+	grant    grant          // the largest fencing token so far
+	findings *check.Findings
+	failed   []timeline.Failure
+	jumps    map[int]jump // the last jump of each node's clock, 0 where there is one
+}
+
+// callOf is a call of a thread, of which there is one at a time. What arrives
+// late is none of it.
+type callOf struct {
+	thread, call string
+	late         int // the step in which a late copy arrives, 0 of a call
+}
+
+// asked is what a call has asked of Redis since its last outcome.
+type asked struct {
+	level, attempt int
+	commands       int
+	last           string // the script that ran, or else the command
+	failed         string // the code of the error that Redis answered with
+	fault          string // the last one that struck on the way
+	delayed        bool   // a request may still be on its way, of this outcome or an earlier one
+	now            int64  // by Redis' clock, in milliseconds, where the script has asked
+	taken          int    // keys that were set
+	deleted        int    // keys of its own that were deleted
+	foreign        string // whose key was deleted
+	handed         string // to whom the lock was given
+	place          int64  // in the queue that it has joined
+	cut            int64  // what was left of the lease that was made shorter, in milliseconds
+}
+
+// known is what is known of a thread.
+type known struct {
+	outcome   trace.Outcome // of its last lock or unlock
+	exhausted trace.Outcome
+	token     int64
+	until     trace.Millis // it stands still so long
+	byHand    bool         // it stands still until it is resumed
+	ended     bool
+}
+
+// jump is a jump of a clock of Redis.
+type jump struct {
+	at trace.Millis
+	by string
+}
+
+// grant is a fencing token and who got it.
+type grant struct {
+	token  int64
+	thread string
+}
+
+func (t *Narrator) say(text phrase.Text, args ...any) string { return t.l.Say(text, args...) }
+
+// ms says milliseconds as Redis gives them.
+func (t *Narrator) ms(n int64) string { return t.l.Duration(time.Duration(n) * time.Millisecond) }
+
+func (t *Narrator) millis(m trace.Millis) string { return t.l.Duration(m.Duration()) }
+
+func (t *Narrator) thread(name string) *known {
+	if t.threads[name] == nil {
+		t.threads[name] = &known{}
+	}
+	return t.threads[name]
+}
+
+func (t *Narrator) call(thread, call string) *asked {
+	return t.askedBy(callOf{thread: thread, call: call})
+}
+
+func (t *Narrator) askedBy(of callOf) *asked {
+	if t.asked[of] == nil {
+		t.asked[of] = &asked{}
+	}
+	return t.asked[of]
+}
+
+// callOfCommand is the call that a command belongs to, or the late copy.
+func callOfCommand(e trace.Event, b trace.Command) callOf {
+	of := callOf{thread: e.Thread, call: b.Call}
+	if b.Late {
+		of.late = e.Step
+	}
+	return of
+}
+
+// spec is the thread's part of the scenario.
+func (t *Narrator) spec(thread string) scenario.Thread {
+	for _, s := range t.sc.Threads {
+		if s.Name == thread {
+			return s
+		}
+	}
+	return scenario.Thread{Retry: t.sc.Lock.Retry, Repeat: 1}
+}
+
+// watched tells whether a watchdog renews leases in this run.
+func (t *Narrator) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.Watchdog > 0 }
+
+// counts tells whether the lock's key is a hash of hold counts.
+func (t *Narrator) counts() bool {
+	return t.protocol.Counts
+}
+
+// holders are the threads whose the key is, in the order of their names.
+func (t *Narrator) holders(k trace.KeyState) []string {
+	var list []string
+	if k.Value != nil {
+		list = append(list, t.owner(*k.Value))
+	}
+	for id := range k.Fields {
+		if !trace.IsNumber(id) {
+			list = append(list, t.owner(id))
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// owner is the thread of an owner id.
+func (t *Narrator) owner(id string) string {
+	if name := t.owners[id]; name != "" {
+		return name
+	}
+	return t.say("another owner")
+}
+
+func (t *Narrator) holds(k trace.KeyState, thread string) bool {
+	return slices.Contains(t.holders(k), thread)
+}
+
+// other is whose the key is but not the thread's, "" if nobody's.
+func (t *Narrator) other(k trace.KeyState, thread string) string {
+	for _, h := range t.holders(k) {
+		if h != thread {
+			return h
+		}
+	}
+	return ""
+}
+
+// count is the thread's hold count in the key, 0 without one.
+func (t *Narrator) count(k trace.KeyState, thread string) int {
+	for id, text := range k.Fields {
+		if t.owner(id) == thread {
+			n, _ := strconv.Atoi(text)
+			return n
+		}
+	}
+	return 0
+}
+
+// has is how many nodes have the thread's value.
+func (t *Narrator) has(nodes []trace.KeyState, thread string) int {
+	n := 0
+	for _, k := range nodes {
+		if t.holds(k, thread) {
+			n++
+		}
+	}
+	return n
+}
+
+func quorum(nodes []trace.KeyState) int { return len(nodes)/2 + 1 }
+
+// begin notes to which attempt a command belongs.
+func (t *Narrator) begin(e trace.Event, b trace.Command) {
+	a := t.askedBy(callOfCommand(e, b))
+	if a.commands > 0 && (a.level != b.Level || a.attempt != b.Attempt) {
+		*a = asked{fault: a.fault, delayed: a.delayed}
+	}
+	a.level, a.attempt = b.Level, b.Attempt
+}
+
+// strike notes what is down from now on.
+func (t *Narrator) strike(e trace.Event, b trace.Fault) {
+	if e.Thread == "" {
+		t.down.Strike(b)
+	}
+	if b.Do == fault.ClockJump {
+		t.jumps[b.Node] = jump{e.At, t.l.Clause(phrase.Wording{Args: []any{fault.JumpsBy(b)}})}
+	}
+}
+
+// fold remembers what later sentences need.
+func (t *Narrator) fold(e trace.Event) {
+	who := t.thread(e.Thread)
+	switch b := e.Body.(type) {
+	case trace.Command:
+		t.foldCommand(e, b)
+	case trace.Outcome:
+		a := t.call(e.Thread, b.Call)
+		*a = asked{delayed: a.delayed}
+		if b.Call == lock.CallLock || b.Call == lock.CallUnlock {
+			who.outcome = b
+		}
+		if b.Result == trace.Exhausted {
+			who.exhausted = b
+		}
+		if b.Result == trace.Acquired && b.Token > 0 {
+			who.token = b.Token
+			if b.Token > t.grant.token {
+				t.grant = grant{b.Token, e.Thread}
+			}
+		}
+	case trace.Resource:
+		if b.Op == trace.OpWrite && !b.Refused {
+			t.wrote = b
+			t.token = max(t.token, b.Token)
+		}
+	case trace.Fault:
+		a := t.call(e.Thread, b.At)
+		a.fault = b.Do
+		switch b.Do {
+		case fault.Delay:
+			a.delayed = true
+		case fault.Pause:
+			who.until, who.byHand = e.At+b.ForMS, b.ForMS == 0
+		case fault.Resume:
+			who.until, who.byHand = 0, false
+		}
+	case trace.End:
+		who.ended = true
+		if f, ok := timeline.FailureOf(e); ok {
+			t.failed = append(t.failed, f)
+		}
+	}
+}
+
+func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
+	c := t.about(e, b)
+	a := c.asked
+	a.commands++
+	a.last = b.Script
+	if b.Script == "" {
+		a.last = c.verb
+	}
+	a.failed, _, _ = strings.Cut(b.Error, " ")
+	switch c.verb {
+	case "TIME":
+		a.now = instant(b.Reply)
+	case "SET", "SETNX":
+		if c.text == "OK" || c.n == 1 {
+			a.taken++
+		}
+		if px, ok := c.px(); ok && c.text == "OK" {
+			t.lease[b.Node] = px
+		}
+	case "PEXPIRE":
+		if c.n == 1 && c.ofLock(t) {
+			t.lease[b.Node] = time.Duration(c.number(2)) * time.Millisecond
+		}
+		if c.Call == lock.CallRenew && c.shortens() {
+			a.cut = c.before.PTTL
+		}
+	case "RPUSH":
+		a.place = c.n
+	case "HINCRBY":
+		if to := t.owner(c.Arg(2)); to != c.who {
+			a.handed = to
+		}
+	case "DEL":
+		if c.n == 1 {
+			a.deleted++
+			a.foreign = ""
+			if !t.holds(c.before, c.who) {
+				a.foreign = t.other(c.before, c.who)
+			}
+		}
+	}
+}
+
+// instant reads the reply of TIME, in milliseconds; 0 for anything else.
+func instant(reply any) int64 {
+	list, _ := reply.([]any)
+	if len(list) != 2 {
+		return 0
+	}
+	return facts.Number(list[0])*1000 + facts.Number(list[1])/1000
+}
+
+// command is a Redis command and what surrounds it.
+type command struct {
+	trace.Command
+
+	who           string
+	verb          string
+	n             int64          // the reply, where it is a number
+	text          string         // the reply, where it is a text
+	before, after trace.KeyState // the lock's key, on the node that was asked
+	asked         *asked
+}
+
+// about gathers what surrounds a command.
+func (t *Narrator) about(e trace.Event, b trace.Command) command {
+	c := command{Command: b, who: e.Thread, before: t.before, after: e.Key, asked: t.askedBy(callOfCommand(e, b))}
+	c.verb = strings.ToUpper(c.Arg(0))
+	c.n, _ = b.Reply.(int64)
+	c.text, _ = b.Reply.(string)
+	if i := b.Node - 1; i >= 0 && i < len(e.Nodes) {
+		c.before, c.after = trace.Absent(), e.Nodes[i]
+		if i < len(t.nodes) {
+			c.before = t.nodes[i]
+		}
+	}
+	return c
+}
+
+// number is an argument that is one.
+func (c command) number(i int) int64 { return facts.Number(c.Arg(i)) }
+
+// ofLock tells whether the command is about the lock's key, and not about one
+// beside it.
+func (c command) ofLock(t *Narrator) bool { return c.Arg(1) == t.sc.Lock.Key }
+
+// shortens tells whether a PEXPIRE leaves the key less time than it had.
+func (c command) shortens() bool { return c.n == 1 && c.before.PTTL > c.number(2) }
+
+// px is the expiry that a SET gives.
+func (c command) px() (time.Duration, bool) {
+	for i, a := range c.Args {
+		if a == "PX" && i > 2 {
+			return time.Duration(c.number(i+1)) * time.Millisecond, true
+		}
+	}
+	return 0, false
+}
