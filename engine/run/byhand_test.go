@@ -204,7 +204,11 @@ func TestRefusesSaysWhatApplyDoes(t *testing.T) {
 // nothing comes of it, whatever happens next.
 func TestAFaultWhoseMomentIsOverChangesNothing(t *testing.T) {
 	seen := map[string]int{}
-	for seed := range uint64(16) {
+	seeds := uint64(16)
+	if raced {
+		seeds = 3
+	}
+	for seed := range seeds {
 		r := rand.New(rand.NewPCG(seed, 4))
 		sc := struckAtRandom(t, seed)
 		w := begin(t, sc)
@@ -244,7 +248,7 @@ func TestAFaultWhoseMomentIsOverChangesNothing(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"lose-replylock", "lose-requestlock", "delaylock", "lose-message", "stall", "panic", "skip-unlock", "restart", "fail-over"} {
-		if seen[want] == 0 {
+		if seen[want] == 0 && !raced {
 			t.Errorf("never too late: %s", want)
 		}
 	}
