@@ -301,6 +301,9 @@ func rows(page string) string {
 
 // Whatever a line of a trace holds, its page stays small and its file whole.
 func TestAHugeArgumentMakesNoHugePage(t *testing.T) {
+	if web.Raced {
+		t.Skip("takes minutes with the race detector")
+	}
 	t.Parallel()
 	const head = `{"relock":1,"scenario":{"lock":{"lease":"1s"},"threads":[{"name":"A"}]},"owners":{"锁锁锁锁锁锁锁锁锁锁":"A"},"clock":"virtual"}` + "\n"
 	for name, event := range map[string]string{

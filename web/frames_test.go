@@ -162,6 +162,9 @@ func (p *page) draw(c changeJSON) string {
 }
 
 func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
+	if Raced {
+		t.Skip("takes minutes with the race detector")
+	}
 	t.Parallel()
 	for _, l := range words.All() {
 		s := pack.New(session.Columns)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"relock/web"
 	"relock/web/view"
 )
 
@@ -282,6 +283,9 @@ func TestPortionsAreSentCompressed(t *testing.T) {
 // However a trace is made, its page and each portion have a bounded size, and
 // what is too much for a row says so.
 func TestAHugeTraceMakesNoHugePage(t *testing.T) {
+	if web.Raced {
+		t.Skip("takes minutes with the race detector")
+	}
 	t.Parallel()
 	const head = `{"relock":1,"scenario":{"lock":{"lease":"1s"},"threads":[{"name":"A"}]},"owners":{},"clock":"virtual"}` + "\n"
 	lines := func(n int, event func(i int) string) []byte {
