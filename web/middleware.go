@@ -68,7 +68,7 @@ func (s *Server) logged(next http.Handler) http.Handler {
 		s.meter.requests.WithLabelValues(strconv.Itoa(rec.status)).Inc()
 		s.log.InfoContext(r.Context(), "request",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", rec.status),
-			slog.Int64("bytes", rec.bytes), slog.Duration("took", time.Since(began)), slog.String("from", address(r)))
+			slog.Int64("bytes", rec.bytes), slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("from", address(r)))
 	})
 }
 

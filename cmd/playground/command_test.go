@@ -131,6 +131,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"no server there", "", []string{"healthcheck", "-addr", "127.0.0.1:1"}, 1, nil, []string{"not ready", "127.0.0.1:1"}},
 		{"no address there", "", []string{"healthcheck", "-addr", "8080"}, 1, nil, []string{"-addr"}},
 		{"healthcheck takes nothing", "", []string{"healthcheck", "x"}, 2, nil, []string{"no arguments"}},
+		{"no level", "", []string{"serve", "-log-level", "loud"}, 2, nil, []string{`"loud"`, "allowed: debug, info, warn, error"}},
 		{"serve takes nothing", "", []string{"serve", "x"}, 2, nil, []string{"no arguments"}},
 		{"no public address", "", []string{"serve", "-public-url", "relock.example.org"}, 2, nil, []string{"-public-url", "http:// or https:// and a host"}},
 		{"no proxies", "", []string{"serve", "-trusted-proxies", "10.0.0.0/8, proxy.example"}, 2, nil, []string{"-trusted-proxies", `"proxy.example"`, "IP addresses or ranges"}},

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"flag"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,17 +11,18 @@ import (
 
 const healthcheckSynopsis = `playground healthcheck [flags]
 
-Asks the server on this machine whether it is ready: exit code 0, or 1 where it
-is not. For containers, in which there is no other program to ask with. Flags
-and variables are those of serve.`
+Asks the server on this machine whether it is ready. For containers, in which
+there is no other program to ask with. Flags and variables are those of serve;
+-addr and -tls-cert say where to ask and how, the others change nothing.
+
+Exit codes: 0 it is ready, 1 it is not, 2 bad flags or variables.`
 
 // healthLimit is how long the server may take to answer.
 const healthLimit = 3 * time.Second
 
 func healthcheck(ctx context.Context, args []string, env environment) int {
-	fs := flag.NewFlagSet("healthcheck", flag.ContinueOnError)
-	addr := fs.String("addr", defaultAddr, "`address` that the server listens on ($"+variable("addr")+")")
-	cert := fs.String("tls-cert", "", "`file` of its certificate: it serves HTTPS ($"+variable("tls-cert")+")")
+	var f serveFlags
+	fs := newServeFlags("healthcheck", &f)
 	if err := fromEnvironment(fs, env.getenv); err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
@@ -34,7 +34,7 @@ func healthcheck(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: healthcheck takes no arguments, given %q\n", fs.Args())
 		return exitUsage
 	}
-	if err := askReady(ctx, *addr, *cert != ""); err != nil {
+	if err := askReady(ctx, f.addr, f.cert != ""); err != nil {
 		fmt.Fprintf(env.err, "playground: not ready: %v\n", err)
 		return exitUnexpected
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"relock/engine/store"
@@ -22,7 +23,11 @@ import (
 const serveSynopsis = `playground [serve] [flags]
 
 Serves the playground page. Each flag can be set by the environment variable
-beside it; a flag beats its variable.`
+beside it; a flag beats its variable.
+
+Exit codes: 0 after SIGINT or SIGTERM, which takes up to 10 s; 1 it cannot
+serve, as where the address is taken; 2 bad flags or variables; 3 the Redis of
+-redis does not answer.`
 
 // defaultAddr is this machine alone.
 const defaultAddr = "127.0.0.1:8080"
@@ -43,23 +48,37 @@ type serveFlags struct {
 	cert, key   string // of TLS
 	dev         bool
 	metrics     bool
-	level       slog.Level
+	level       logLevel
 	limits      session.Limits
 }
 
-func newServeFlags(f *serveFlags) *flag.FlagSet {
+// logLevel is a slog.Level by one of its four names.
+type logLevel struct{ slog.Level }
+
+var errLevel = errors.New("allowed: debug, info, warn, error")
+
+// UnmarshalText implements encoding.TextUnmarshaler. It fails with errLevel.
+func (l *logLevel) UnmarshalText(text []byte) error {
+	if l.Level.UnmarshalText(text) != nil {
+		return errLevel
+	}
+	return nil
+}
+
+// newServeFlags returns the flags of serve for the command of that name.
+func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	f.limits = session.DefaultLimits()
-	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
+	fs := flag.NewFlagSet(command, flag.ContinueOnError)
 	fs.StringVar(&f.addr, "addr", defaultAddr, "`address` to listen on; :8080 for every interface")
 	fs.StringVar(&f.public, "public-url", "", "`address` under which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
 	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
 	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
 	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
 	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`")
-	fs.TextVar(&f.level, "log-level", slog.LevelInfo, "`level` of what is logged: debug, info, warn, error")
+	fs.TextVar(&f.level, "log-level", logLevel{slog.LevelInfo}, "`level` of what is logged: debug, info, warn, error")
 	fs.IntVar(&f.limits.Running, "max-running", f.limits.Running, "`number` of scenarios running at once")
 	fs.IntVar(&f.limits.RunningPerAddress, "max-running-per-address", f.limits.RunningPerAddress, "`number` of scenarios running at once from one address")
-	fs.IntVar(&f.limits.StartsPerMinute, "max-starts", f.limits.StartsPerMinute, "`number` of runs started in a minute from one address")
+	fs.IntVar(&f.limits.StartsPerMinute, "max-starts", f.limits.StartsPerMinute, "`number` of runs, steppers, files and short links begun in a minute from one address")
 	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept to be looked at")
 	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, "`number` of scenarios stepped through at once")
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
@@ -77,7 +96,7 @@ func variable(name string) string {
 
 func printServeFlags(env environment) {
 	var f serveFlags
-	fs := newServeFlags(&f)
+	fs := newServeFlags("serve", &f)
 	fs.SetOutput(env.out)
 	fs.PrintDefaults()
 }
@@ -97,7 +116,7 @@ func fromEnvironment(fs *flag.FlagSet, getenv func(string) string) error {
 
 func serve(ctx context.Context, args []string, env environment) int {
 	var f serveFlags
-	fs := newServeFlags(&f)
+	fs := newServeFlags("serve", &f)
 	if err := fromEnvironment(fs, env.getenv); err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
@@ -115,7 +134,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		return exitUsage
 	}
 	config := web.Config{
-		Log:       slog.New(slog.NewJSONHandler(env.err, &slog.HandlerOptions{Level: f.level})),
+		Log:       slog.New(slog.NewJSONHandler(env.err, &slog.HandlerOptions{Level: f.level.Level})),
 		Limits:    f.limits,
 		Scenarios: lessons.Scenarios(),
 		Links:     f.links,
@@ -153,40 +172,67 @@ func serve(ctx context.Context, args []string, env environment) int {
 		defer func() { _ = external.Close() }()
 		config.External = external
 	}
-	if err := listen(ctx, f.addr, secure, config, env); err != nil {
+	at := service{addr: f.addr, secure: secure, config: config, limits: changedLimits(fs), grace: grace}
+	if err := at.listen(ctx, env); err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
 	return exitOK
 }
 
-// listen serves until ctx has ended, and then lets go in order. It serves HTTP
-// where secure is nil.
-func listen(ctx context.Context, addr string, secure *tls.Config, config web.Config, env environment) error {
+// changedLimits are the limits that differ from their defaults.
+func changedLimits(fs *flag.FlagSet) []any {
+	var list []any
+	fs.VisitAll(func(fl *flag.Flag) {
+		if (strings.HasPrefix(fl.Name, "max-") || fl.Name == "idle") && fl.Value.String() != fl.DefValue {
+			list = append(list, slog.String(fl.Name, fl.Value.String()))
+		}
+	})
+	return list
+}
+
+// service is a server at an address.
+type service struct {
+	addr   string
+	secure *tls.Config // nil for HTTP
+	config web.Config
+	limits []any         // attributes for the log's first line
+	grace  time.Duration // for requests under way at shutdown
+}
+
+// listen serves until ctx has ended, and then lets go in order.
+func (at service) listen(ctx context.Context, env environment) error {
 	var lc net.ListenConfig
-	l, err := lc.Listen(ctx, "tcp", addr)
+	l, err := lc.Listen(ctx, "tcp", at.addr)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w; choose another address with -addr", addr, err)
+		return fmt.Errorf("cannot listen on %s: %w; choose another address with -addr", at.addr, err)
 	}
-	config.Listening = l.Addr()
-	server, err := web.New(config)
+	at.config.Listening = l.Addr()
+	server, err := web.New(at.config)
 	if err != nil {
 		_ = l.Close()
 		return err
 	}
 	defer server.Close()
-	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), secure != nil, config.PublicURL))
+	log := at.config.Log
+	log.InfoContext(ctx, "started", slog.String("address", l.Addr().String()), slog.String("version", builtFrom()), slog.Group("limits", at.limits...))
+	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), at.secure != nil, at.config.PublicURL))
+	var underWay atomic.Int64 // requests
 	srv := &http.Server{
-		Handler:           server,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			underWay.Add(1)
+			defer underWay.Add(-1)
+			server.ServeHTTP(w, r)
+		}),
 		ReadHeaderTimeout: headerLimit,
 		ReadTimeout:       readLimit,
 		IdleTimeout:       idleLimit,
-		TLSConfig:         secure,
-		ErrorLog:          slog.NewLogLogger(config.Log.Handler(), slog.LevelWarn),
+		TLSConfig:         at.secure,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
 	go func() {
-		if secure != nil {
+		if at.secure != nil {
 			failed <- srv.ServeTLS(l, "", "")
 			return
 		}
@@ -197,8 +243,10 @@ func listen(ctx context.Context, addr string, secure *tls.Config, config web.Con
 		return fmt.Errorf("serve: %w", err)
 	case <-ctx.Done():
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	began := time.Now()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), at.grace)
 	defer cancel()
+	log.InfoContext(ctx, "shutting down", slog.Int64("requests", underWay.Load()))
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -206,9 +254,14 @@ func listen(ctx context.Context, addr string, secure *tls.Config, config web.Con
 	}()
 	err = srv.Shutdown(ctx)
 	<-closed
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		log.WarnContext(ctx, "requests cut at shutdown", slog.Int64("requests", underWay.Load()))
+		_ = srv.Close() // they had their time
+	case err != nil:
 		return fmt.Errorf("shut down: %w", err)
 	}
+	log.InfoContext(ctx, "stopped", slog.Int64("took_ms", time.Since(began).Milliseconds()))
 	return nil
 }
 

@@ -105,7 +105,7 @@ func TestServeOverTLS(t *testing.T) {
 		t.Errorf("%d over HTTP/%d", res.StatusCode, res.ProtoMajor)
 	}
 	listens := strings.TrimSuffix(strings.TrimPrefix(address, "https://"), "/")
-	if got := playground(t, "", "healthcheck", "-addr", listens, "-tls-cert", cert); got.code != 0 || got.out != "ready\n" {
+	if got := playground(t, "", "healthcheck", "-addr", listens, "-tls-cert", cert, "-tls-key", key); got.code != 0 || got.out != "ready\n" {
 		t.Errorf("healthcheck: %+v", got)
 	}
 	if got := playground(t, "", "healthcheck", "-addr", listens); got.code != 1 {

@@ -31,10 +31,29 @@ func version(args []string, env environment) int {
 
 // describe is what is known of a build: a line each.
 func describe(info *debug.BuildInfo) string {
+	set := settings(info)
+	return fmt.Sprintf("module:   %s %s\nrevision: %s\ngo:       %s %s/%s\n",
+		info.Main.Path, info.Main.Version, revision(set), info.GoVersion, set["GOOS"], set["GOARCH"])
+}
+
+// builtFrom is this program's version and revision in one line.
+func builtFrom() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	return fmt.Sprintf("%s (revision %s)", info.Main.Version, revision(settings(info)))
+}
+
+func settings(info *debug.BuildInfo) map[string]string {
 	set := map[string]string{}
 	for _, s := range info.Settings {
 		set[s.Key] = s.Value
 	}
+	return set
+}
+
+func revision(set map[string]string) string {
 	revision := set["vcs.revision"]
 	switch {
 	case revision == "":
@@ -45,6 +64,5 @@ func describe(info *debug.BuildInfo) string {
 	if set["vcs.time"] != "" {
 		revision += ", " + set["vcs.time"]
 	}
-	return fmt.Sprintf("module:   %s %s\nrevision: %s\ngo:       %s %s/%s\n",
-		info.Main.Path, info.Main.Version, revision, info.GoVersion, set["GOOS"], set["GOARCH"])
+	return revision
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrRedis ends a run whose Redis was there when it began and serves it no
-// more. Of what comes after, nothing can be said: the key may stand, or not.
+// ErrRedis ends a run whose Redis was there when the program connected to it and
+// serves it no more, from the run's start or in its midst. Of what comes after,
+// nothing can be said: the key may stand, or not.
 var ErrRedis = errors.New("no Redis serves the run any more")
 
 // pingLimit is how long a Redis that left a call unanswered has to answer at
@@ -23,6 +24,15 @@ const pingLimit = time.Second
 // refusals are the answers with which Redis refuses whatever a run asks.
 func refusals() []string {
 	return []string{"NOAUTH", "WRONGPASS", "NOPERM", "READONLY", "OOM", "MISCONF", "LOADING", "MASTERDOWN", "CLUSTERDOWN"}
+}
+
+// unserved is the error of what a run itself, no thread of it, asked of its
+// Redis in vain.
+func (w *wall) unserved(err error) error {
+	if err == nil || w.r.o.External == nil || errors.Is(err, ErrRedis) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrRedis, err)
 }
 
 // doubt notes that a call on a real Redis failed, and not by a fault of the

@@ -49,6 +49,9 @@ func (w *wall) execute(ctx context.Context) error {
 	}
 	if err == nil {
 		err = r.wireUp(ctx, w.scripter(ctx), lock.PubSub(w.client), w.processOf(processes))
+		if errors.Is(err, errLoad) {
+			err = w.unserved(err)
+		}
 	}
 	if err == nil {
 		err = panics.Catch(func() error { return w.play(ctx, processes) })
@@ -93,7 +96,7 @@ func (w *wall) bound(ctx context.Context) error {
 		return nil
 	}
 	if err := w.client.Set(ctx, w.r.protocol().Token(w.r.key), 0, keptAtMost).Err(); err != nil {
-		return fmt.Errorf("run: prepare the tokens: %w", err)
+		return w.unserved(fmt.Errorf("run: prepare the tokens: %w", err))
 	}
 	return nil
 }
@@ -104,7 +107,7 @@ func (w *wall) calibrate(ctx context.Context) error {
 	w.start = before
 	there, err := w.client.Time(ctx).Result()
 	if err != nil {
-		return fmt.Errorf("run: ask Redis for its time: %w", err)
+		return w.unserved(fmt.Errorf("run: ask Redis for its time: %w", err))
 	}
 	w.start = time.Now()
 	half := w.start.Sub(before) / 2
@@ -215,7 +218,7 @@ func (w *wall) awaitLease(ctx context.Context) error {
 func (w *wall) judgeKey(ctx context.Context) error {
 	left, err := w.client.Do(ctx, "PTTL", w.r.key).Int64()
 	if err != nil {
-		return fmt.Errorf("run: ask Redis whether the key still stands: %w", err)
+		return w.unserved(fmt.Errorf("run: ask Redis whether the key still stands: %w", err))
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -83,3 +83,32 @@ threads: [{name: A, work: 200ms, repeat: 20}, {name: B, start: 10ms, work: 50ms,
 		})
 	}
 }
+
+// A Redis that died after the program had connected to it ends the next run in
+// the same way as one that dies in mid-run.
+func TestARedisThatIsDeadAtTheStartEndsTheRun(t *testing.T) {
+	t.Parallel()
+	server := storetest.Start(t)
+	external, err := store.Connect(t.Context(), "redis://"+server.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = external.Close() })
+	sc, err := scenario.Parse([]byte("lock: {lease: 1s}\nthreads: [{name: A, work: 1ms}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := run.New(sc, run.Options{External: external, ID: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server.Kill()
+	if err := r.Execute(t.Context()); !errors.Is(err, run.ErrRedis) {
+		t.Errorf("the run ended with %v, want %v", err, run.ErrRedis)
+	}
+	events, _ := r.Log().Since(0)
+	last := events[len(events)-1]
+	if end, ok := last.Body.(trace.End); !ok || end.Result != trace.Failed || !strings.HasPrefix(end.Error, run.ErrRedis.Error()) {
+		t.Errorf("the last event is %+v", last)
+	}
+}

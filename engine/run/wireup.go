@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -13,6 +14,9 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 )
+
+// errLoad is the error of a store that takes no scripts.
+var errLoad = errors.New("run: load scripts")
 
 // wireUp gives every thread its process, its way to Redis and its locker.
 func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter, messenger lock.Messenger, process func(name string) clock.Process) error {
@@ -36,7 +40,7 @@ func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter
 				continue
 			}
 			if err := p.journal.Load(ctx); err != nil {
-				return fmt.Errorf("run: load scripts: %w", err)
+				return fmt.Errorf("%w: %w", errLoad, err)
 			}
 		}
 		o := lock.Options{
