@@ -10,7 +10,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons/lessonstest"
+	"relock/web/lessonstest"
 	"relock/web/tell"
 	"relock/web/words"
 )

@@ -9,7 +9,7 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons/lessonstest"
+	"relock/web/lessonstest"
 	"relock/web/luaflow"
 	"relock/web/view"
 	"relock/web/words"
