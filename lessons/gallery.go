@@ -117,7 +117,7 @@ func Title(title string) phrase.Wording {
 }
 
 // titles are those of the gallery.
-var titles = sync.OnceValue(func() map[string]bool { //nolint:gochecknoglobals // read once
+var titles = sync.OnceValue(func() map[string]bool {
 	groups, _ := Gallery() // its tests find a gallery that cannot be read
 	out := map[string]bool{}
 	for _, g := range groups {

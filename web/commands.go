@@ -276,7 +276,7 @@ func (p *player) serve(ctx context.Context, commands <-chan []byte) {
 func (p *player) inTurn(ctx context.Context, text []byte) error {
 	p.began = time.Now()
 	if err := p.seat.Take(ctx); err != nil {
-		return err //nolint:wrapcheck // the connection's end
+		return err
 	}
 	defer p.seat.Done()
 	return p.carryOut(ctx, text)

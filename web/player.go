@@ -33,9 +33,9 @@ type player struct {
 	session *engine.Session
 	sent    map[int]*shown // by branch
 	seat    *turn.Seat
-	ctx     context.Context //nolint:containedctx // the connection's
-	re      int             // the id of that command
-	began   time.Time       // when the command was read that is being carried out
+	ctx     context.Context
+	re      int       // the id of that command
+	began   time.Time // when the command was read that is being carried out
 	account *session.Account
 }
 
@@ -46,7 +46,7 @@ func (p *player) hold() error {
 	for _, b := range p.session.Branches() {
 		size += len(b.Events) * view.EventSize(p.session.Scenario())
 	}
-	return p.account.Hold(size) //nolint:wrapcheck // says which limit
+	return p.account.Hold(size)
 }
 
 // shown is a branch as far as it was rendered for the page.
@@ -68,7 +68,7 @@ func (p *player) open(ctx context.Context, c openArgs) error {
 	}
 	fresh, err := engine.Open(ctx, state.Scenario.WithSchedule(branches[0].moves))
 	if err != nil {
-		return err //nolint:wrapcheck // a sentence
+		return err
 	}
 	opened := false
 	defer func() {
@@ -78,7 +78,7 @@ func (p *player) open(ctx context.Context, c openArgs) error {
 	}()
 	for _, b := range branches[1:] {
 		if _, err := fresh.Add(ctx, b.parent, b.fork, b.moves); err != nil {
-			return err //nolint:wrapcheck // a sentence
+			return err
 		}
 	}
 	if p.session != nil {
@@ -113,7 +113,7 @@ func opened(c openArgs) (link.State, error) {
 	}
 	sc, err := scenario.Parse([]byte(c.Scenario))
 	if err != nil {
-		return link.State{}, err //nolint:wrapcheck // names its mistakes
+		return link.State{}, err
 	}
 	return link.State{Scenario: sc, At: len(sc.Schedule)}, nil
 }
@@ -397,7 +397,7 @@ func (p *player) strike(ctx context.Context, b *engine.Branch, c strikeArgs) err
 func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) error {
 	right, err := p.session.Branch(c.With)
 	if err != nil {
-		return err //nolint:wrapcheck // a sentence
+		return err
 	}
 	names := c.Names
 	if len(names) != 2 {
@@ -417,7 +417,7 @@ func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) 
 func (p *player) locks(ctx context.Context, b *engine.Branch, c locksArgs) error {
 	played, err := engine.Compare(ctx, p.session.Scenario().WithSchedule(b.Moves), c.Protocols)
 	if err != nil {
-		return err //nolint:wrapcheck // a sentence, or the context's
+		return err
 	}
 	html, err := rendered(p.l, templates.Aligned(compare.Locks(p.l, played)))
 	if err != nil {
@@ -430,7 +430,7 @@ func (p *player) locks(ctx context.Context, b *engine.Branch, c locksArgs) error
 func (p *player) trace(_ context.Context, on *engine.Branch, _ onBranch) error {
 	h, events, err := p.session.Trace(on.ID)
 	if err != nil {
-		return err //nolint:wrapcheck // a sentence
+		return err
 	}
 	var b strings.Builder
 	if err := trace.Write(&b, h, events); err != nil {

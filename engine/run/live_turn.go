@@ -25,7 +25,7 @@ func (w *wall) scripter(ctx context.Context) func(int) journal.Scripter {
 type inTurn struct {
 	journal.Scripter
 
-	run  context.Context //nolint:containedctx // ends with the run
+	run  context.Context
 	turn func(context.Context) (func(), error)
 }
 

@@ -206,7 +206,7 @@ threads: [{name: A, work: 500ms}, {name: B, start: 5ms}]
 func TestOneNodeIsAskedByTheThreadItself(t *testing.T) {
 	w := begin(t, parse(t, strings.Replace(fmt.Sprintf(atOnce, "off"), "nodes: 3", "nodes: 1", 1)), scenario.Move{})
 	events, _ := w.r.Log().Since(0)
-	if len(events) < 2 || events[1].Step != 1 || events[1].Body.(trace.Outcome).Result != trace.Acquired { //nolint:forcetypeassert // or the test fails
+	if len(events) < 2 || events[1].Step != 1 || events[1].Body.(trace.Outcome).Result != trace.Acquired {
 		t.Errorf("the first move: %+v", events)
 	}
 	if got := asking(w, "A"); len(got) > 0 || len(w.Options()) != 2 {

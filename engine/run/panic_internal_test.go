@@ -25,7 +25,7 @@ const (
 	brokenRenew  = "broken-renew"
 )
 
-func init() { //nolint:gochecknoinits // before anybody reads them
+func init() {
 	for _, p := range exhibit.All() {
 		p.Lock = breaking(p.Lock, brokenLock)
 		p.Unlock = breaking(p.Unlock, brokenUnlock)

@@ -304,7 +304,7 @@ func BenchmarkTwoThreads(b *testing.B) {
 		}
 		for b.Loop() {
 			for _, c := range calls {
-				if err := e.Client().EvalSha(b.Context(), c[0].(string), []string{"K"}, c[1:]...).Err(); err != nil { //nolint:forcetypeassert // ours
+				if err := e.Client().EvalSha(b.Context(), c[0].(string), []string{"K"}, c[1:]...).Err(); err != nil {
 					b.Fatal(err)
 				}
 			}

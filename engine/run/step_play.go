@@ -49,7 +49,7 @@ func (stepping) steer(name string, _ *thread, _ Action) error {
 // chooses.
 func (m stepping) execute(ctx context.Context) error {
 	if err := pause.Here(ctx); err != nil {
-		return err //nolint:wrapcheck // ctx's cause
+		return err
 	}
 	s, err := m.r.Begin(ctx)
 	if err != nil {

@@ -168,7 +168,7 @@ func (s *Stepper) pass(ctx context.Context, limit time.Duration) error {
 func (s *Stepper) settle(ctx context.Context) error {
 	for {
 		if err := pause.Here(ctx); err != nil {
-			return err //nolint:wrapcheck // ctx's cause
+			return err
 		}
 		if s.atLimit {
 			return s.r.limit()

@@ -102,5 +102,5 @@ func (l losing) Listen(ctx context.Context, channel string, receive func(string)
 			receive(message)
 		}
 	}
-	return l.Messenger.Listen(ctx, channel, func(message string) { l.t.r.rec.guard(func() { heard(message) }) }) //nolint:wrapcheck // its own words
+	return l.Messenger.Listen(ctx, channel, func(message string) { l.t.r.rec.guard(func() { heard(message) }) })
 }

@@ -134,14 +134,14 @@ func Find(list []Script, c trace.Command) (Script, bool) {
 
 // highlighted are the scripts of each lock in each language, once they were
 // asked for: they never change.
-var highlighted sync.Map //nolint:gochecknoglobals // a cache
+var highlighted sync.Map
 
 // Scripts are what the calls of a scenario's lock run, lock first. The caller
 // must not change them.
 func Scripts(l words.Language, sc *scenario.Scenario) []Script {
 	key := [3]string{l.Code(), sc.Kind, sc.Lock.Protocol}
 	if made, ok := highlighted.Load(key); ok {
-		return made.([]Script) //nolint:forcetypeassert // the only type there
+		return made.([]Script)
 	}
 	made := scripts(l, sc)
 	highlighted.Store(key, made)
@@ -190,12 +190,12 @@ func plain(l words.Language, call, source string) Script {
 }
 
 // read are the scripts that were read, by name and source.
-var read sync.Map //nolint:gochecknoglobals // a cache of what is built in
+var read sync.Map
 
 func readScript(name, source string) Script {
 	key := [2]string{name, source}
 	if s, ok := read.Load(key); ok {
-		return s.(Script) //nolint:forcetypeassert // only they are stored
+		return s.(Script)
 	}
 	list := scan(source)
 	s := Script{Name: name, Lines: coloured(list), flow: newFlow(source, list)}

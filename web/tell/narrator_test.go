@@ -16,7 +16,7 @@ import (
 )
 
 // longest are how many characters a sentence may have, by language.
-var longest = map[words.Language]int{words.English: 140, words.Match("zh"): 70} //nolint:gochecknoglobals // a constant
+var longest = map[words.Language]int{words.English: 140, words.Match("zh"): 70}
 
 // sentences are what is said of each event of a run.
 func sentences(p lessonstest.Run, l words.Language) []string {

@@ -157,7 +157,7 @@ func code(l luaflow.Line) templ.Component {
 			html += `<span class="` + templ.EscapeString(t.Class) + `">` + templ.EscapeString(t.Text) + "</span>"
 		}
 		_, err := io.WriteString(w, html+"</code>")
-		return err //nolint:wrapcheck // of the page's own writer
+		return err
 	})
 }
 

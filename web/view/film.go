@@ -127,7 +127,7 @@ const (
 )
 
 // marks are all of them, the weightiest first.
-var marks = []Mark{Broken, Expiry, Struck, Acquired, Released} //nolint:gochecknoglobals // a constant
+var marks = []Mark{Broken, Expiry, Struck, Acquired, Released}
 
 // Film folds a trace into rows and what there is to see at each. It is not
 // safe for concurrent use.

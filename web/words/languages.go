@@ -138,7 +138,7 @@ func readLanguage(fsys fs.FS, folder string) (Language, error) {
 	d := &dialect{tag: tag, code: folder, name: is.Name, rightToLeft: is.Direction == "rtl", texts: map[string]string{}}
 	files, err := fs.Glob(fsys, folder+"/*.yaml")
 	if err != nil {
-		return Language{}, err //nolint:wrapcheck // a bad pattern, which it is not
+		return Language{}, err
 	}
 	built := catalog.NewBuilder(catalog.Fallback(language.English))
 	for _, name := range files {
@@ -170,7 +170,7 @@ func readLanguage(fsys fs.FS, folder string) (Language, error) {
 func readYAML(fsys fs.FS, name string, into any) error {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
-		return err //nolint:wrapcheck // names the file
+		return err
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(data))
 	dec.KnownFields(true)
