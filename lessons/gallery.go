@@ -17,9 +17,9 @@ import (
 //go:embed gallery.yaml
 var galleryTexts []byte
 
-// Group is some scenarios of the gallery that are read together.
+// Group is a group of scenarios in the gallery.
 type Group struct {
-	ID        string      `yaml:"id"` // unique: what an address can name
+	ID        string      `yaml:"id"` // unique; addresses may name it
 	Name      phrase.Text `yaml:"name"`
 	Scenarios []Exhibit   `yaml:"scenarios"` // in reading order, at least one
 }
@@ -28,20 +28,20 @@ type Group struct {
 type Exhibit struct {
 	Name  string      `yaml:"name"`  // of the file, without .yaml
 	Title phrase.Text `yaml:"title"` // the scenario's own
-	Shows phrase.Text `yaml:"shows"` // what is seen in the run, in one line
+	Shows phrase.Text `yaml:"shows"` // what the run shows, in one line
 }
 
-// How many characters stay on one line of a card. A Han character is as wide
-// as two.
+// How many characters fit on one line of a card. A Han character is as wide as
+// two.
 const (
 	MaxTitle = 60
 	MaxShows = 90
 )
 
 // Gallery returns all scenarios in teaching order: re-entry, then how locks
-// fail, then what mends it. It fails where gallery.yaml leaves a scenario out,
-// names one twice or one that is not there, or where a text is missing or too
-// long. Every call returns the same groups: do not change them. It is safe for
+// fail, then what fixes it. It fails if gallery.yaml omits a scenario, names
+// one twice or one that does not exist, or if a text is missing or too long.
+// Every call returns the same groups: do not change them. It is safe for
 // concurrent use.
 func Gallery() ([]Group, error) { return gallery() }
 
@@ -57,7 +57,7 @@ var gallery = sync.OnceValues(func() ([]Group, error) {
 	return readGallery(galleryTexts, names)
 })
 
-// readGallery reads a gallery of the scenarios that have these names.
+// readGallery reads a gallery of the scenarios with these names.
 func readGallery(texts []byte, names []string) ([]Group, error) {
 	var groups []Group
 	dec := yaml.NewDecoder(bytes.NewReader(texts))
@@ -99,7 +99,7 @@ func readGallery(texts []byte, names []string) ([]Group, error) {
 	return groups, nil
 }
 
-// check says what is wrong with a text of at most so many characters.
+// check says what is wrong with a text that may have so many characters.
 func check(text phrase.Text, limit int) error {
 	if n := utf8.RuneCountInString(string(text)); n == 0 || n > limit {
 		return fmt.Errorf("%d characters, not 1 to %d", n, limit)
@@ -107,8 +107,8 @@ func check(text phrase.Text, limit int) error {
 	return nil
 }
 
-// Title is how a scenario's title is said in any language where the scenario
-// comes with the playground, and as it was written where it does not.
+// Title returns a bundled scenario's title for translation, and any other title
+// as it was written.
 func Title(title string) phrase.Wording {
 	if titles()[title] {
 		return phrase.Say(phrase.Text(title))
@@ -116,9 +116,9 @@ func Title(title string) phrase.Wording {
 	return phrase.Plain(title)
 }
 
-// titles are those of the gallery.
+// titles are the titles in the gallery.
 var titles = sync.OnceValue(func() map[string]bool {
-	groups, _ := Gallery() // its tests find a gallery that cannot be read
+	groups, _ := Gallery() // tests catch an unreadable gallery
 	out := map[string]bool{}
 	for _, g := range groups {
 		for _, e := range g.Scenarios {

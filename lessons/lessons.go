@@ -1,6 +1,6 @@
-// Package lessons holds what is taught: the scenarios that come with the
-// playground. It speaks English; its translations stand with all others, in
-// lessons.yaml of web/words.
+// Package lessons holds the teaching material: the bundled scenarios and their
+// texts in English. The translations are in lessons.yaml of web/words, with all
+// others.
 package lessons
 
 import (
@@ -11,7 +11,7 @@ import (
 //go:embed scenarios/*.yaml
 var files embed.FS
 
-// Scenarios are the scenario files, at the top of the file system.
+// Scenarios returns the scenario files, at the top of the file system.
 func Scenarios() fs.FS {
 	sub, err := fs.Sub(files, "scenarios")
 	if err != nil {

@@ -19,13 +19,13 @@ var protocolTexts []byte
 // Protocol says what a lock guarantees and where it fails.
 type Protocol struct {
 	Name       string        `yaml:"name"`
-	Source     phrase.Text   `yaml:"source"`     // the article or library that it comes from
+	Source     phrase.Text   `yaml:"source"`     // the article or library it comes from
 	Guarantees []phrase.Text `yaml:"guarantees"` // at least one
 	Holes      []phrase.Text `yaml:"holes"`      // at least one
 }
 
-// Protocols returns the texts, in the order in which scenario.Protocols lists
-// the locks. It fails where a text is missing or is about no lock.
+// Protocols returns the texts in the order in which scenario.Protocols lists
+// the locks. It fails if a text is missing or belongs to no lock.
 var Protocols = sync.OnceValues(readProtocols)
 
 func readProtocols() ([]Protocol, error) {

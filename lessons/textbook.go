@@ -11,23 +11,23 @@ import (
 //go:embed textbook.yaml
 var textbook []byte
 
-// TextbookRow is a row of the first article's T1–T10 table, and where it is in
-// the run of the scenario "textbook".
+// TextbookRow is a row of the first article's T1–T10 table and its place in the
+// run of the scenario "textbook".
 type TextbookRow struct {
 	Row   string `yaml:"row"`   // "T1" to "T10"
 	Stops []Stop `yaml:"stops"` // at least one
 }
 
-// Stop is a place in a run at which one can stand.
+// Stop is a place in a run where one can stop.
 type Stop struct {
 	Thread  string            `yaml:"thread"`
 	Step    int               `yaml:"step"`    // from 1
-	Command int               `yaml:"command"` // of the step, from 1; 0: what comes of its call
+	Command int               `yaml:"command"` // of the step, from 1; 0: the outcome of its call
 	Is      string            `yaml:"is"`      // the command's name, or a result, or "work" or "wait"
 	Hash    map[string]string `yaml:"hash"`    // right after it: thread to hold count
 }
 
-// Textbook returns the ten rows in order. It fails where textbook.yaml is
+// Textbook returns the ten rows in order. It fails if textbook.yaml is
 // malformed.
 func Textbook() ([]TextbookRow, error) {
 	var rows []TextbookRow

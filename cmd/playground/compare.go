@@ -50,7 +50,7 @@ func comparison(ctx context.Context, args []string, env environment) int {
 	return exitOK
 }
 
-// whatWidth is what "lock, level 2 (12)" takes, and a mark.
+// whatWidth fits "lock, level 2 (12)" and a mark.
 const whatWidth = 22
 
 func printAligned(env environment, l words.Language, a compare.Aligned) {

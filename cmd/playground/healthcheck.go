@@ -42,14 +42,14 @@ func healthcheck(ctx context.Context, args []string, env environment) int {
 	return exitOK
 }
 
-// askReady asks the server that listens on addr.
+// askReady asks the server listening on addr.
 func askReady(ctx context.Context, addr string, secure bool) error {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return fmt.Errorf("-addr: %w", err)
 	}
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1" // a container may have no /etc/hosts to find localhost in
+		host = "127.0.0.1" // a container may have no /etc/hosts with localhost in it
 	}
 	scheme := "http://"
 	if secure {
@@ -61,8 +61,8 @@ func askReady(ctx context.Context, addr string, secure bool) error {
 	if err != nil {
 		return fmt.Errorf("-addr: %w", err)
 	}
-	// The certificate is for the names that visitors use, and nothing is told
-	// to whoever answers here.
+	// The certificate is for the visitors' host names, and the request gives
+	// nothing away.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true} //nolint:gosec // see above
 	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {

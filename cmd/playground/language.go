@@ -8,7 +8,7 @@ import (
 	"relock/web/words"
 )
 
-// languageFlag adds -lang, the language that a command's output is in.
+// languageFlag adds -lang, the language of a command's output.
 func languageFlag(fs *flag.FlagSet) *words.Language {
 	var codes []string
 	for _, l := range words.All() {

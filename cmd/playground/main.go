@@ -18,10 +18,10 @@ import (
 	"golang.org/x/term"
 )
 
-// Exit codes, as SCENARIO.md's contract has them.
+// Exit codes, as defined by SCENARIO.md.
 const (
 	exitOK          = 0
-	exitUnexpected  = 1 // the run did not come out as the scenario expects, or serving failed
+	exitUnexpected  = 1 // the run did not end as the scenario expects, or serving failed
 	exitUsage       = 2 // bad input or usage
 	exitUnreachable = 3 // no Redis answers
 )
@@ -38,20 +38,19 @@ func realMain() int {
 	})
 }
 
-// silent is where go-redis writes its own lines to: what they say, a command
-// says in a sentence of its own.
+// silent swallows go-redis' log: the commands report errors in their own words.
 type silent struct{}
 
 // Printf implements go-redis' logger.
 func (silent) Printf(context.Context, string, ...any) {}
 
-// environment is what a command may use of the process around it.
+// environment is what a command may use of its process.
 type environment struct {
 	getenv   func(string) string
 	in       io.Reader
 	out, err io.Writer
 	terminal bool // out is a terminal
-	columns  int  // and so wide, or 0
+	columns  int  // its width, or 0
 }
 
 func isTerminal(f *os.File) bool {
@@ -67,8 +66,8 @@ func terminalColumns(f *os.File) int {
 	return n
 }
 
-// width is how wide what is printed may be: as wide as the terminal, or as
-// $COLUMNS says, within what can be read.
+// width returns how wide output may be: the terminal's width or $COLUMNS,
+// within readable bounds.
 func (e environment) width() int {
 	n := e.columns
 	if set, err := strconv.Atoi(e.getenv("COLUMNS")); err == nil && set > 0 {
@@ -138,7 +137,7 @@ func command(ctx context.Context, args []string, env environment) int {
 	}
 }
 
-// parse reads flags; done tells that the command has nothing more to do.
+// parse reads flags; done means that the command has nothing more to do.
 func parse(fs *flag.FlagSet, args []string, env environment, synopsis string) (code int, done bool) {
 	fs.SetOutput(io.Discard)
 	fs.Usage = func() {}

@@ -35,10 +35,10 @@ type runFlags struct {
 	seed     seedFlag
 }
 
-// tableFormat is the terminal's own.
+// tableFormat is the terminal's own format.
 const tableFormat export.Format = "table"
 
-// runSynopsis is the usage with the formats.
+// runSynopsis is the usage line with the formats.
 func runSynopsis() string {
 	var b strings.Builder
 	b.WriteString(runUsage + "\n\nFormats:\n")
@@ -143,7 +143,7 @@ func redisFailed(err error, env environment) int {
 	return exitUsage
 }
 
-// readScenarios reads all files before any is run, and names all mistakes.
+// readScenarios reads all files before running any, and reports all mistakes.
 func readScenarios(names []string, seed seedFlag, env environment) ([]*scenario.Scenario, bool) {
 	scenarios := make([]*scenario.Scenario, 0, len(names))
 	ok := true
@@ -176,10 +176,10 @@ func readScenarios(names []string, seed seedFlag, env environment) ([]*scenario.
 }
 
 // readFile reads one byte more than a scenario may have, so that the parser
-// sees that it is too long.
+// notices when it is too long.
 func readFile(name string, in io.Reader) ([]byte, error) {
 	if name != "-" {
-		f, err := os.Open(name) //nolint:gosec // the file that the person named
+		f, err := os.Open(name) //nolint:gosec // the file the user named
 		if err != nil {
 			return nil, fmt.Errorf("cannot read the scenario: %w", err)
 		}
@@ -285,7 +285,7 @@ func protocols(args []string, env environment) int {
 	return exitOK
 }
 
-// explain prints lines below a heading.
+// explain prints lines under a heading.
 func explain(env environment, heading string, lines []string) {
 	const margin = "    "
 	for _, part := range wrap(heading, env.width()-len(margin)) {

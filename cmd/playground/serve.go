@@ -29,15 +29,15 @@ Exit codes: 0 after SIGINT or SIGTERM, which takes up to 10 s; 1 it cannot
 serve, as where the address is taken; 2 bad flags or variables; 3 the Redis of
 -redis does not answer.`
 
-// defaultAddr is this machine alone.
+// defaultAddr is reachable from this machine only.
 const defaultAddr = "127.0.0.1:8080"
 
 // Times of the server.
 const (
-	headerLimit = 5 * time.Second  // to send the head of a request
+	headerLimit = 5 * time.Second  // to send a request's header
 	readLimit   = 15 * time.Second // to send a form
 	idleLimit   = 2 * time.Minute  // between two requests
-	grace       = 10 * time.Second // for requests under way at shutdown
+	grace       = 10 * time.Second // for requests in flight at shutdown
 )
 
 type serveFlags struct {
@@ -70,7 +70,7 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	f.limits = session.DefaultLimits()
 	fs := flag.NewFlagSet(command, flag.ContinueOnError)
 	fs.StringVar(&f.addr, "addr", defaultAddr, "`address` to listen on; :8080 for every interface")
-	fs.StringVar(&f.public, "public-url", "", "`address` under which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
+	fs.StringVar(&f.public, "public-url", "", "`address` at which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")
 	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
 	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
 	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
@@ -101,7 +101,7 @@ func printServeFlags(env environment) {
 	fs.PrintDefaults()
 }
 
-// fromEnvironment sets flags from their variables.
+// fromEnvironment sets flags from environment variables.
 func fromEnvironment(fs *flag.FlagSet, getenv func(string) string) error {
 	var errs []error
 	fs.VisitAll(func(fl *flag.Flag) {
@@ -197,10 +197,11 @@ type service struct {
 	secure *tls.Config // nil for HTTP
 	config web.Config
 	limits []any         // attributes for the log's first line
-	grace  time.Duration // for requests under way at shutdown
+	grace  time.Duration // for requests in flight at shutdown
 }
 
-// listen serves until ctx has ended, and then lets go in order.
+// listen serves until ctx ends, then shuts down gracefully. It serves HTTP if
+// secure is nil.
 func (at service) listen(ctx context.Context, env environment) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", at.addr)
@@ -265,8 +266,8 @@ func (at service) listen(ctx context.Context, env environment) error {
 	return nil
 }
 
-// shownAddress is what a person opens: on this machine, and from elsewhere
-// where that is known.
+// shownAddress returns what to open: on this machine and, if known, from
+// elsewhere.
 func shownAddress(a net.Addr, secure bool, public *url.URL) string {
 	here := "http://" + visible(a) + "/"
 	if secure {
@@ -278,7 +279,7 @@ func shownAddress(a net.Addr, secure bool, public *url.URL) string {
 	return here
 }
 
-// visible is an address that a browser on this machine understands.
+// visible returns an address that a browser on this machine can open.
 func visible(a net.Addr) string {
 	tcp, ok := a.(*net.TCPAddr)
 	if ok && tcp.IP.IsUnspecified() {

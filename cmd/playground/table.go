@@ -17,22 +17,22 @@ import (
 	"relock/web/words"
 )
 
-// What is printed fits into the terminal, if one thread fits into that; in a
-// wide one, or none, it has the width of a page of a book.
+// Output fits the terminal, as long as one thread does; in a wide terminal, or
+// without one, it is as wide as a page of a book.
 const (
 	minWidth = timeWidth + gap + minThreadWidth + gap + keyWidth
 	maxWidth = 100
 )
 
-// Columns that are as wide as what they always hold.
+// Columns of fixed width.
 const (
 	timeWidth = 12 // "1,234.567 ms"
 	keyWidth  = 24 // "{ A 3045…439: 2 }" and a lease
 	gap       = 2
 )
 
-// minThreadWidth is the least in which a command line can be read. With more
-// threads than fit, one column holds whoever acts.
+// minThreadWidth is the narrowest readable column. If the threads do not all
+// fit, a single column shows whoever acts.
 const minThreadWidth = 27
 
 const (
@@ -46,7 +46,7 @@ const (
 // table writes rows of cells of fixed widths.
 type table struct {
 	w      io.Writer
-	width  int // in all
+	width  int // in total
 	widths []int
 	colour bool
 	l      words.Language
@@ -97,7 +97,7 @@ func printTable(env environment, l words.Language, sc timeline.Scenario, h trace
 	}
 }
 
-// titleOf is what stands above a scenario's run.
+// titleOf returns the heading of a scenario's run.
 func titleOf(l words.Language, title string) string {
 	return cmp.Or(l.Clause(lessons.Title(title)), l.Say("Scenario"))
 }
@@ -156,7 +156,7 @@ func anyActs(r timeline.Row) bool {
 	return false
 }
 
-// wide writes what is nobody's cell over all columns but the first.
+// wide writes what belongs to no thread across all columns but the first.
 func (t table) wide(r timeline.Row, text, style string) {
 	var head []styled
 	switch at := r.Time + " " + r.At; {
@@ -183,7 +183,7 @@ func style(t timeline.Tone) string {
 	}
 }
 
-// cellLines are the lines of a thread's cell that has so many columns.
+// cellLines returns the lines of a thread's cell of a given width.
 func (t table) cellLines(c timeline.Cell, width int) []styled {
 	title := c.Title
 	if c.Acting && c.Parted {
@@ -225,7 +225,7 @@ func noteLines(list []timeline.Note) []styled {
 	return lines
 }
 
-// node says on which of several Redises a command ran.
+// node says on which of several Redis nodes a command ran.
 func node(l timeline.Line) string {
 	if l.Node == 0 {
 		return ""
@@ -262,7 +262,8 @@ func (t table) keyLines(k timeline.Key) []styled {
 	return append(lines, styled{bar + " " + k.Lease, faint})
 }
 
-// hashLines are the key's fields, those of one hash between one pair of braces.
+// hashLines returns the key's fields, those of one hash within one pair of
+// braces.
 func hashLines(k timeline.Key) []styled {
 	var lines []styled
 	for i, h := range k.Holds {
@@ -329,7 +330,7 @@ func (t table) row(cells [][]styled) {
 	}
 }
 
-// line writes a text over all columns.
+// line writes a text across all columns.
 func (t table) line(text, style string) {
 	for _, part := range wrap(text, t.width) {
 		fmt.Fprintln(t.w, t.paint(part, style))
@@ -345,7 +346,7 @@ func (t table) paint(text, style string) string {
 	return style + text + reset
 }
 
-// columns is how many columns of a terminal a text takes.
+// columns returns how many terminal columns a text takes.
 func columns(s string) int {
 	n := 0
 	for _, r := range s {
@@ -355,7 +356,7 @@ func columns(s string) int {
 }
 
 func runeColumns(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me) { // it stands on the one before
+	if unicode.In(r, unicode.Mn, unicode.Me) { // combines with the previous character
 		return 0
 	}
 	switch width.LookupRune(r).Kind() {
@@ -368,10 +369,10 @@ func runeColumns(r rune) int {
 
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(n-columns(s), 0)) }
 
-// indent begins each further line of a text.
+// indent starts each continuation line.
 const indent = "  "
 
-// wrap breaks a text into lines of at most n columns, at spaces where it can.
+// wrap breaks a text into lines of at most n columns, at spaces if possible.
 func wrap(s string, n int) []string {
 	var lines []string
 	line := ""
@@ -395,8 +396,8 @@ func wrap(s string, n int) []string {
 	return append(lines, strings.TrimRight(line, " "))
 }
 
-// cut is as much of the beginning of a word as n columns hold, to a hyphen
-// where there is one.
+// cut returns as much of the start of a word as fits into n columns, up to a
+// hyphen if there is one.
 func cut(s string, n int) string {
 	head := within(s, n)
 	if hyphen := strings.LastIndexByte(head, '-'); hyphen > 0 && len(head) < len(s) {
@@ -405,7 +406,7 @@ func cut(s string, n int) string {
 	return head
 }
 
-// middle is a word of at most n columns: of a longer one, both ends.
+// middle shortens a word to n columns, keeping both ends.
 func middle(s string, n int) string {
 	if columns(s) <= n {
 		return s
@@ -421,7 +422,7 @@ func middle(s string, n int) string {
 	return within(s, n-1-columns(tail)) + "…" + tail
 }
 
-// within is as much of the beginning of a text as n columns hold.
+// within returns as much of the start of a text as fits into n columns.
 func within(s string, n int) string {
 	used := 0
 	for i, r := range s {

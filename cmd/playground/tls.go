@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// lookAgain is how often a certificate's files are looked at for newer ones.
+// lookAgain is how often to check a certificate's files for newer ones.
 const lookAgain = time.Minute
 
-// certificate is a server's certificate in two files. Files that are replaced
-// while the server runs are read anew. It is safe for concurrent use.
+// certificate is a server's certificate in two files, which it reloads when
+// they are replaced. It is safe for concurrent use.
 type certificate struct {
 	cert, key string // paths
 
@@ -23,7 +23,7 @@ type certificate struct {
 	looked time.Time
 }
 
-// readCertificate reads a certificate and its key, in PEM.
+// readCertificate reads a certificate and its key in PEM.
 func readCertificate(cert, key string) (*certificate, error) {
 	if cert == "" || key == "" {
 		return nil, errors.New("-tls-cert and -tls-key go together")
@@ -32,8 +32,8 @@ func readCertificate(cert, key string) (*certificate, error) {
 	return c, c.read()
 }
 
-// read takes what is in the files now, and keeps what it has where they do not
-// fit each other. The caller holds mu, or is alone.
+// read loads the files, and keeps the old certificate if the two do not match.
+// The caller holds mu or has the only reference.
 func (c *certificate) read() error {
 	written, err := c.written()
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *certificate) read() error {
 	return nil
 }
 
-// written is when the newer of the two files was.
+// written returns when the newer of the two files was written.
 func (c *certificate) written() (time.Time, error) {
 	var newest time.Time
 	for _, name := range []string{c.cert, c.key} {
@@ -62,14 +62,14 @@ func (c *certificate) written() (time.Time, error) {
 	return newest, nil
 }
 
-// get is the certificate for a handshake.
+// get returns the certificate for a handshake.
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if time.Since(c.looked) >= lookAgain {
 		c.looked = time.Now()
 		if written, err := c.written(); err == nil && !written.Equal(c.as) {
-			_ = c.read() // half replaced: the next look finds both
+			_ = c.read() // half replaced: the next check finds both
 		}
 	}
 	return c.now, nil

@@ -29,7 +29,7 @@ func version(args []string, env environment) int {
 	return exitOK
 }
 
-// describe is what is known of a build: a line each.
+// describe returns what is known of a build, one line each.
 func describe(info *debug.BuildInfo) string {
 	set := settings(info)
 	return fmt.Sprintf("module:   %s %s\nrevision: %s\ngo:       %s %s/%s\n",

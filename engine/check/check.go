@@ -1,6 +1,6 @@
 // Package check finds broken rules in a run's events. Each rule is a small
-// automaton in a file of its own, with its words; it looks at one event after
-// the other and knows nothing of how they came about.
+// automaton in a file of its own, together with its words. It sees one event
+// after another, and knows nothing of where they come from.
 package check
 
 import (
@@ -12,19 +12,19 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// Finding is a broken rule with its words.
+// Finding is a broken rule, in words.
 type Finding struct {
 	trace.Violation
 
-	Says phrase.Wording // what happened, a clause; Violation.Detail is what of it holds for every guard
+	Says phrase.Wording // what happened, as a clause; Violation.Detail is the part common to all guards
 	Why  phrase.Wording // what it means, a sentence of at most 140 characters
 }
 
-// rules are all of them, in the order in which they are explained, and in
-// which those are found that one event breaks.
+// rules are all rules in the order in which they are explained, which is also
+// the order of findings from the same event.
 var rules = []struct {
 	name  string
-	watch func(protocol.Guard) automaton // nil: it is judged when nothing moves any more
+	watch func(protocol.Guard) automaton // nil: judged once nothing can move any more
 }{
 	{MutualExclusion, func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }},
 	{LostUpdate, func(protocol.Guard) automaton { return lostUpdate{} }},
@@ -39,7 +39,7 @@ var rules = []struct {
 	{OverLimit, func(protocol.Guard) automaton { return overLimit{} }},
 }
 
-// Names are the rules as scenarios and traces name them, in the order in which
+// Names returns the rules' names in scenarios and traces, in the order in which
 // they are explained.
 func Names() []string {
 	names := make([]string, len(rules))
@@ -49,22 +49,22 @@ func Names() []string {
 	return names
 }
 
-// automaton is one rule's watch over one run.
+// automaton watches one run for one rule.
 type automaton interface {
-	// observe looks at the event that the facts have at hand. A state that
-	// stays broken is found once.
+	// observe looks at the event the facts are about. A state that stays broken
+	// is reported once.
 	observe(f *facts.Facts, e trace.Event) (Finding, bool)
 }
 
-// Checker looks at the events of one run in order. It is not safe for
-// concurrent use.
+// Checker checks the events of one run in order. It is not safe for concurrent
+// use.
 type Checker struct {
 	facts   *facts.Facts
 	watches []automaton
 }
 
-// New returns a checker for a run in which owners, by id, are threads, with a
-// guard between them.
+// New returns a checker for a run whose owners map to threads as in owners,
+// with a guard between them.
 func New(owners map[string]string, g protocol.Guard) *Checker {
 	c := &Checker{facts: facts.New(owners)}
 	for _, r := range rules {
@@ -75,8 +75,8 @@ func New(owners map[string]string, g protocol.Guard) *Checker {
 	return c
 }
 
-// Observe looks at the next event and returns the rules that it breaks. A
-// state that stays broken is found once.
+// Observe takes the next event and returns the rules it breaks. A state that
+// stays broken is reported once.
 func (c *Checker) Observe(e trace.Event) []Finding {
 	c.facts.Add(e)
 	var found []Finding
@@ -88,12 +88,12 @@ func (c *Checker) Observe(e trace.Event) []Finding {
 	return found
 }
 
-// found is a finding whose trace says what it says.
+// found returns a finding whose trace text is the same as its own.
 func found(rule string, threads []string, events []int, says, why phrase.Wording) Finding {
 	return Finding{trace.Violation{Rule: rule, Threads: threads, Detail: says.String(), Events: events}, says, why}
 }
 
-// proof puts events in order; 0 is none.
+// proof sorts events, without the zeros.
 func proof(seqs ...int) []int {
 	slices.Sort(seqs)
 	return slices.DeleteFunc(slices.Compact(seqs), func(seq int) bool { return seq == 0 })

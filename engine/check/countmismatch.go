@@ -11,14 +11,14 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// CountMismatch is the rule that the hold count is the number of levels
+// CountMismatch is the rule that the hold count equals the number of levels
 // entered.
 const CountMismatch = "count-mismatch"
 
 type countMismatch struct {
-	reported map[string]string        // thread to the count that was
-	arrives  map[string]time.Duration // since the run began: when a thread's last request that was held up reaches Redis
-	unsure   map[string]bool          // threads that gave back what they may have acquired, and heard no answer
+	reported map[string]string        // thread to the count reported last
+	arrives  map[string]time.Duration // since the run began: when a thread's last delayed request reaches Redis
+	unsure   map[string]bool          // threads that gave back a possible grant and got no answer
 }
 
 func newCountMismatch() *countMismatch {
@@ -39,18 +39,18 @@ func (c *countMismatch) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	return Finding{}, false
 }
 
-// compared compares a thread's hold count with the levels that it acts as if it
-// held, as it hears what a call came to. It does so only where the two must be
-// equal: nothing of the thread's own is still on its way or may be.
+// compared compares a thread's hold count with the levels it believes it holds,
+// as it learns the outcome of a call. It does so only when the two must be
+// equal: none of the thread's requests can still be in flight.
 func (c *countMismatch) compared(f *facts.Facts, e trace.Event, b trace.Outcome) (Finding, bool) {
 	if b.Call != lock.CallLock && b.Call != lock.CallUnlock {
 		return Finding{}, false
 	}
 	switch b.Result {
-	case trace.Failed: // it has a fate that its thread cannot know yet
+	case trace.Failed: // the thread cannot know the outcome yet
 		c.unsure[e.Thread] = c.unsure[e.Thread] || b.GivesBack
 		return Finding{}, false
-	case trace.Refused, trace.Exhausted: // nothing was entered or left; what is there has come since
+	case trace.Refused, trace.Exhausted: // nothing was entered or left; the count has changed since
 		return Finding{}, false
 	case trace.Acquired, trace.Reentered, trace.Released, trace.Decremented:
 		delete(c.unsure, e.Thread)
@@ -70,8 +70,8 @@ func (c *countMismatch) compared(f *facts.Facts, e trace.Event, b trace.Outcome)
 }
 
 // fallen finds a hold count that a late copy took below the levels entered. At
-// 0 the script goes on to delete the key, and nobody sees that count; a count
-// above the levels may be of a call that is on its way.
+// 0 the script deletes the key and nobody sees that count; a count above the
+// levels may belong to a call in flight.
 func (c *countMismatch) fallen(f *facts.Facts, e trace.Event, b trace.Command) (Finding, bool) {
 	text := f.Count(e.Key, e.Thread)
 	count, err := strconv.Atoi(text)
@@ -81,7 +81,7 @@ func (c *countMismatch) fallen(f *facts.Facts, e trace.Event, b trace.Command) (
 	return c.mismatch(f, e, text), true
 }
 
-// mismatch reports a thread's hold count, so that it is reported once.
+// mismatch reports a thread's hold count, once.
 func (c *countMismatch) mismatch(f *facts.Facts, e trace.Event, count string) Finding {
 	who, levels := e.Thread, e.Belief[e.Thread]
 	c.reported[who] = count

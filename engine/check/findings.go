@@ -9,23 +9,23 @@ import (
 	"relock/engine/trace"
 )
 
-// Findings have the words of the violations in a trace. The trace names the
-// rule, the threads and the proof; so the rules look at its events once more.
-// They are not safe for concurrent use.
+// Findings puts the violations of a trace into words. The trace names only the
+// rule, the threads and the proof, so the rules go over its events again. It is
+// not safe for concurrent use.
 type Findings struct {
 	checker *Checker
 	endless map[string]bool // threads that ask until they have the lock
-	over    map[string]bool // threads that have ended, or hang
-	open    []Finding       // found, and not named by the trace yet
+	over    map[string]bool // threads that have ended or hang
+	open    []Finding       // found, but not yet named by the trace
 	seen    int             // the seq of the last event
 	named   int             // the seq of the last violation
-	last    Finding         // which it was
-	times   int             // violations
+	last    Finding         // its finding
+	times   int             // how many violations
 }
 
-// NewFindings returns those of a run without events in which owners, by id, are
-// threads, with a guard between them; the endless ones ask until they have the
-// lock.
+// NewFindings returns the findings of a run without events yet. Owners maps
+// owner ids to threads, with a guard between them; endless are the threads that
+// ask until they have the lock.
 func NewFindings(owners map[string]string, g protocol.Guard, endless []string) *Findings {
 	b := &Findings{checker: New(owners, g), endless: map[string]bool{}, over: map[string]bool{}}
 	for _, name := range endless {
@@ -34,10 +34,10 @@ func NewFindings(owners map[string]string, g protocol.Guard, endless []string) *
 	return b
 }
 
-// Times is how often a rule was broken so far.
+// Times returns how often a rule was broken so far.
 func (b *Findings) Times() int { return b.times }
 
-// See takes the next event. One that it has seen already changes nothing.
+// See takes the next event. Seeing an event again has no effect.
 func (b *Findings) See(e trace.Event) {
 	if e.Seq != 0 && e.Seq <= b.seen {
 		return
@@ -55,8 +55,8 @@ func (b *Findings) See(e trace.Event) {
 	b.open = append(b.open, b.checker.Observe(e)...)
 }
 
-// Of is the violation of an event with its words. A trace from elsewhere
-// may name what no rule finds in it; then its own words have to do.
+// Of returns an event's violation in words. In a foreign trace it may be one
+// that no rule finds; then the trace's own text has to do.
 func (b *Findings) Of(e trace.Event, v trace.Violation) Finding {
 	if e.Seq == 0 || e.Seq != b.named {
 		b.named, b.last = e.Seq, b.find(e, v)
@@ -86,8 +86,8 @@ func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
 	return Finding{Violation: v, Says: phrase.Plain(v.Detail), Why: why}
 }
 
-// Asking are those of threads that ask without end and would go on: they have
-// not ended, and do not hang.
+// Asking returns those of threads that would ask for ever: they have not ended,
+// and do not hang.
 func (b *Findings) Asking(threads []string) []string {
 	var names []string
 	for _, name := range threads {

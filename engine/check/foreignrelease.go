@@ -9,7 +9,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// ForeignRelease is the rule that nobody deletes a lock but its owner.
+// ForeignRelease is the rule that only its owner deletes a lock.
 const ForeignRelease = "foreign-release"
 
 type foreignRelease struct{}

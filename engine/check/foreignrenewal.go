@@ -11,7 +11,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// ForeignRenewal is the rule that nobody renews a lease but the lock's owner.
+// ForeignRenewal is the rule that only its owner renews a lock's lease.
 const ForeignRenewal = "foreign-renewal"
 
 type foreignRenewal struct{}

@@ -6,9 +6,9 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// LostUpdate is the rule that no write is overwritten by one that had not seen
-// it. A stock is counted down where it is, and a purchase is a row of its own:
-// they lose none.
+// LostUpdate is the rule that no write overwrites one it has not seen. A stock
+// is decremented in place and a purchase is a row of its own, so they lose
+// none.
 const LostUpdate = "lost-update"
 
 type lostUpdate struct{}

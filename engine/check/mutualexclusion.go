@@ -16,7 +16,7 @@ const MutualExclusion = "mutual-exclusion"
 
 type mutualExclusion struct {
 	guard    protocol.Guard
-	together []string // threads found in the critical section together
+	together []string // threads reported inside together
 }
 
 func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
@@ -41,7 +41,7 @@ func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool)
 	return one, true
 }
 
-// detail is what traces say: the same whatever the guard.
+// detail returns the trace's text, which is the same for every guard.
 func detail(f *facts.Facts, e trace.Event, inside phrase.Names) string {
 	holders := "nobody holds the key in Redis"
 	if h := f.Holders(e.Key); len(h) > 0 {

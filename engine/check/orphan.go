@@ -8,11 +8,11 @@ import (
 	"relock/engine/trace"
 )
 
-// Orphan is the rule that no key is left over: every thread has ended a lease
-// ago, and the key stands.
+// Orphan is the rule that no key is left behind: a lease after every thread has
+// ended, the key is gone.
 const Orphan = "orphan"
 
-// Finish looks at the key one lease after every thread has ended, or later.
+// Finish checks the key, a lease or more after every thread has ended.
 func (c *Checker) Finish(key trace.KeyState) []Finding {
 	if !key.Exists() {
 		return nil

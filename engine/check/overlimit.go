@@ -6,8 +6,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// OverLimit is the rule of a limit per user: nobody buys more often than is
-// allowed.
+// OverLimit is the rule that no user buys more often than the limit allows.
 const OverLimit = "over-limit"
 
 // overLimit finds each user's first purchase beyond the limit.
@@ -15,7 +14,7 @@ type overLimit map[string]*buyer
 
 type buyer struct {
 	reported bool
-	bought   int // the seq of the purchase before
+	bought   int // the seq of the previous purchase
 }
 
 func (o overLimit) observe(f *facts.Facts, e trace.Event) (Finding, bool) {

@@ -9,11 +9,11 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// SelfDeadlock is the rule that no thread is refused a lock which in Redis is
-// its own, and which it believes that it holds.
+// SelfDeadlock is the rule that no thread is refused a lock that is its own in
+// Redis and that it believes it holds.
 const SelfDeadlock = "self-deadlock"
 
-// selfDeadlock are the threads that were reported.
+// selfDeadlock records the threads already reported.
 type selfDeadlock map[string]bool
 
 func (s selfDeadlock) observe(f *facts.Facts, e trace.Event) (Finding, bool) {

@@ -4,13 +4,12 @@ import (
 	"relock/engine/phrase"
 )
 
-// Stuck is the rule that something can always move until all threads have
-// ended.
+// Stuck is the rule that some thread can always move until all have ended.
 const Stuck = "stuck"
 
-// Stuck is the finding of threads that wait for what never comes. Of these,
-// asking ask again and again for a lock that nobody will give back; the others
-// hang.
+// Stuck returns the finding for threads that wait for something that never
+// comes. Asking are those among them that keep asking for a lock nobody will
+// release; the others hang.
 func (c *Checker) Stuck(threads, asking []string) Finding {
 	if len(asking) > 0 {
 		return c.inVain(threads, asking)
@@ -36,7 +35,7 @@ func (c *Checker) inVain(threads, asking []string) Finding {
 	return found(Stuck, threads, proof(events...), says, why)
 }
 
-// few are names, or how many there are.
+// few returns the names, or their number if there are many.
 func few(names []string) any {
 	if len(names) > 2 {
 		return phrase.Say("%s and %d others", names[0], len(names)-1)

@@ -6,14 +6,14 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// TokenRegression is the rule that each fencing token is larger than all
-// before it.
+// TokenRegression is the rule that each fencing token is larger than every
+// earlier one.
 const TokenRegression = "token-regression"
 
 // tokenRegression is the largest token so far.
 type tokenRegression struct {
 	token  int64
-	seq    int // of the event in which it was given
+	seq    int // of the event that issued it
 	thread string
 }
 

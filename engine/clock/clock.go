@@ -1,10 +1,10 @@
-// Package clock is where the engine gets its time: the wall's, or a virtual
-// one under which a run is a pure function of its inputs.
+// Package clock gives the engine its time: real time, or virtual time that
+// makes a run a pure function of its inputs.
 //
-// A [Process] is what a machine's process is to its threads: everything that
-// belongs to one client (its business code and its watchdog) shares one, is
-// paused with it and dies with it. Both clocks hand out processes, so that
-// code written against [Clock] cannot tell which one it runs under.
+// A [Process] is what the threads of one client run in: its business code and
+// its watchdog share one, pause together and die together. Both clocks hand out
+// processes, so code written against [Clock] cannot tell which one it runs
+// under.
 package clock
 
 import (
@@ -13,63 +13,65 @@ import (
 	"time"
 )
 
-// Clock is what timed code asks of time. Implementations are safe for
+// Clock is the time that timed code uses. Implementations are safe for
 // concurrent use.
 type Clock interface {
-	// Now is the present instant. Differences of two instants are monotonic.
+	// Now returns the current time. Differences between two times are
+	// monotonic.
 	Now() time.Time
 	// Sleep returns nil after d, or ctx's cause as soon as ctx has ended.
 	// A d of zero or less returns at once.
 	Sleep(ctx context.Context, d time.Duration) error
-	// AfterFunc runs f in a goroutine of its own after d. Doing names it for
-	// whoever watches the clock, and changes nothing.
+	// AfterFunc runs f in a goroutine of its own after d. Doing is a name for
+	// observers of the clock, without any effect.
 	AfterFunc(d time.Duration, doing string, f func()) Timer
 	// NewSignal returns a signal for Await.
 	NewSignal() Signal
-	// Await sleeps like Sleep, but only until s fires or if it has fired since
-	// the last Await, and tells whether it has.
+	// Await is a Sleep that also ends when s fires, or at once if s has fired
+	// since the last Await. It reports whether s fired.
 	Await(ctx context.Context, d time.Duration, s Signal) (fired bool, err error)
-	// WithDeadline is context.WithDeadline by this clock. The cause at the
+	// WithDeadline is context.WithDeadline on this clock. The cause at the
 	// deadline is context.DeadlineExceeded.
 	WithDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc)
 }
 
-// Signal wakes one sleeper, of the clock that made it. On the virtual clock
-// only what the clock moves may fire it; else it is safe for concurrent use.
+// Signal wakes one sleeper of the clock that made it. On the virtual clock only
+// tasks that the clock runs may fire it; on the wall clock it is safe for
+// concurrent use.
 type Signal interface{ Fire() }
 
 // Timer is a function that runs once, later. It is safe for concurrent use.
 type Timer interface {
-	// Stop keeps the function from running and tells whether it did: false
-	// means that the function has begun, or that it was stopped before.
+	// Stop keeps the function from running and reports whether it did: false
+	// means that the function has started, or was stopped before.
 	Stop() bool
-	// Wait returns nil when the function has returned or was stopped, or
-	// ctx's cause as soon as ctx has ended.
+	// Wait returns nil once the function has returned or was stopped, or ctx's
+	// cause as soon as ctx has ended.
 	Wait(ctx context.Context) error
 }
 
-// Process is a [Clock] for everything that pauses and dies together.
+// Process is a [Clock] for code that pauses and dies together.
 type Process interface {
 	Clock
-	// Go starts f, the process' business, after delay.
+	// Go starts f, the process's business, after delay.
 	Go(delay time.Duration, f func())
-	// Work sleeps like Sleep, but is effort and not a timer: while the
-	// process is paused no work is done, so that a pause adds its length.
+	// Work is a Sleep that stands for effort rather than a timer: no work is
+	// done while the process is paused, so a pause adds its length.
 	Work(ctx context.Context, d time.Duration) error
-	// Gate is passed before each Redis call. It returns when the caller may
-	// go on, or ctx's cause. Doing says what is about to be sent, for whoever
-	// watches the clock.
+	// Gate is called before each Redis call. It returns when the caller may
+	// continue, or ctx's cause. Doing says what is about to be sent, for
+	// observers of the clock.
 	Gate(ctx context.Context, doing any) error
-	// Pause stops the process for d from now: nothing of it moves, and what
-	// falls due meanwhile happens when it goes on.
+	// Pause stops the process for d from now. What falls due meanwhile happens
+	// when it continues.
 	Pause(d time.Duration)
-	// Kill ends the process: whatever of it is waiting, or calls this clock
-	// again, ends in runtime.Goexit. Deferred functions do run, and every use
-	// of the clock in them ends them in turn.
+	// Kill ends the process: every task of it that waits, or uses this clock
+	// again, ends in runtime.Goexit. Deferred functions run, but end in turn as
+	// soon as they use the clock.
 	Kill()
 }
 
-// errEnded is given where a context ended without a cause of its own.
+// errEnded is the cause of contexts that ended without one.
 var errEnded = errors.New("clock: context ended")
 
 func cause(ctx context.Context) error {

@@ -9,35 +9,35 @@ import (
 	"relock/engine/panics"
 )
 
-// Epoch is the instant at which every virtual clock starts.
+// Epoch is when every virtual clock starts.
 var Epoch = time.Date(2021, time.July, 5, 0, 0, 0, 0, time.UTC)
 
-// Virtual is a clock that stands still until it is told to move, and a
-// scheduler that lets one task move at a time. All that its tasks do is
-// therefore a function of the choices made in Step.
+// Virtual is a clock that only moves when told to, and a scheduler that runs
+// one task at a time. So what its tasks do depends only on the choices made in
+// Step.
 //
-// A task is one goroutine: a process' business or a timer's function. A task
-// parks at each gate, sleep and wait; what it does between two parks is a
-// slice. A slice passes at most one gate, so that each Redis call is a
-// decision of its own; what is local to a client is no decision, because
-// nobody else can see when it happens.
+// A task is one goroutine: a process's business or a timer's function. It parks
+// at each gate, sleep and wait; what it does between two parks is a slice. A
+// slice passes at most one gate, so every Redis call is a decision of its own.
+// What is local to a client needs no decision, because nobody else can see when
+// it happens.
 //
-// Virtual itself belongs to the one goroutine that drives it (Ready, Step,
-// Next, Advance, Stop); Process' methods belong to the tasks. The two never
-// run at the same time. A task that panics has ended, and the driver panics in
-// its place, with a [panics.Error]; the others can still be stopped.
+// Virtual belongs to the goroutine that drives it (Ready, Step, Next, Advance,
+// Stop); the methods of Process belong to the tasks. The two never run at the
+// same time. If a task panics it has ended, and the driver panics in its place,
+// with a [panics.Error]; the other tasks can still be stopped.
 type Virtual struct {
 	now     time.Duration // since Epoch
 	tasks   []*task
 	current *task
-	parked  chan struct{} // the moving task tells the driver that it parked
-	order   int           // the last place in the queue that was given out
+	parked  chan struct{} // the running task tells the driver that it has parked
+	order   int           // the last place in the queue given out
 }
 
-// NewVirtual returns a clock at Epoch, without processes.
+// NewVirtual returns a clock at Epoch without processes.
 func NewVirtual() *Virtual { return &Virtual{parked: make(chan struct{})} }
 
-// State is where a task has parked.
+// State says where a task is parked.
 type State int
 
 // The states of a task.
@@ -51,16 +51,16 @@ const (
 	ended
 )
 
-// Task is a task as it stands, for whoever chooses.
+// Task is a snapshot of a task, for whoever chooses.
 type Task struct {
 	Process  string // the name given to Process
-	Business bool   // begun by Go; else a timer's function
+	Business bool   // started by Go; otherwise a timer's function
 	State    State
-	Doing    any           // AtGate: what Gate was told
-	Name     string        // of a timer's function: what AfterFunc was told
-	WaitsFor string        // while Waiting: the Name of what it waits for
-	At       time.Duration // since Epoch: when it moves or moved into the queue; meaningless while Waiting
-	Paused   time.Duration // since Epoch: until when its process stands still, else 0
+	Doing    any           // at a gate: Gate's argument
+	Name     string        // of a timer's function: AfterFunc's argument
+	WaitsFor string        // while Waiting: the Name of the task it waits for
+	At       time.Duration // since Epoch: when it enters or entered the queue; meaningless while Waiting
+	Paused   time.Duration // since Epoch: when its process's pause ends, 0 if it is not paused
 	task     *task
 }
 
@@ -90,23 +90,23 @@ type task struct {
 	order    int             // place in the queue among those due at one instant
 	ctx      context.Context // ends the park early, may be nil
 	waitFor  *task           // while Waiting
-	fresh    bool            // chosen by Step, and no gate passed since
+	fresh    bool            // chosen by Step, and has passed no gate since
 	begun    bool
 	stopped  bool
 	panicked *panics.Error
 }
 
-// Process returns a new process. Name is what Ready calls it.
+// Process returns a new process, which Ready lists by name.
 func (v *Virtual) Process(name string) Process {
 	return &virtualProcess{v: v, name: name}
 }
 
-// Now is the time since Epoch.
+// Now returns the time since Epoch.
 func (v *Virtual) Now() time.Duration { return v.now }
 
-// Ready lists the tasks that can move now, who has been ready longest first.
-// Before that it lets everything move that is local to a client: timers that
-// fell due, sleepers and waiters whose context has ended or whose wait is over.
+// Ready lists the tasks that can move now, the longest ready first. Before that
+// it runs everything local to a client: timers that are due, and sleepers and
+// waiters whose context or wait is over.
 func (v *Virtual) Ready() []Task {
 	for v.settleOne() {
 	}
@@ -131,8 +131,8 @@ func (v *Virtual) Ready() []Task {
 	return list
 }
 
-// Pending lists the tasks that cannot move now, in the order in which they
-// were begun.
+// Pending lists the tasks that cannot move now, in the order in which they were
+// started.
 func (v *Virtual) Pending() []Task {
 	var list []Task
 	for _, t := range v.tasks {
@@ -143,13 +143,13 @@ func (v *Virtual) Pending() []Task {
 	return list
 }
 
-// Step lets t move until it parks again. T must come from the last Ready.
+// Step runs t until it parks again. T must come from the last Ready.
 func (v *Virtual) Step(t Task) {
 	t.task.fresh = true
 	v.move(t.task)
 }
 
-// Next is the next instant after this one at which anything moves by itself.
+// Next returns the next time after now at which anything moves by itself.
 func (v *Virtual) Next() (time.Duration, bool) {
 	var next time.Duration
 	found := false
@@ -162,11 +162,11 @@ func (v *Virtual) Next() (time.Duration, bool) {
 	return next, found
 }
 
-// Advance moves the clock to the instant at. It never moves back.
+// Advance moves the clock forward to at. It never moves it back.
 func (v *Virtual) Advance(at time.Duration) { v.now = max(v.now, at) }
 
-// Stop kills every process and returns when all their goroutines have ended.
-// Where one of them panicked meanwhile, Stop does so last of all.
+// Stop kills every process and returns when all their goroutines have ended. If
+// one panics meanwhile, Stop panics at the very end.
 func (v *Virtual) Stop() {
 	var first *panics.Error
 	for len(v.tasks) > 0 {
@@ -200,7 +200,7 @@ func (v *Virtual) move(t *task) {
 	}
 }
 
-// reap ends a task whose process is dead.
+// reap ends a task of a dead process.
 func (v *Virtual) reap(t *task) {
 	if t.begun {
 		v.move(t)
@@ -210,7 +210,8 @@ func (v *Virtual) reap(t *task) {
 	v.tasks = slices.DeleteFunc(v.tasks, func(o *task) bool { return o == t })
 }
 
-// settleOne moves one task that needs no decision; false when there is none.
+// settleOne runs one task that needs no decision; it returns false if there is
+// none.
 func (v *Virtual) settleOne() bool {
 	var first *task
 	for _, t := range v.tasks {
@@ -242,7 +243,7 @@ func (t *task) main() {
 	t.run()
 }
 
-// settles tells whether t moves now without a decision.
+// settles reports whether t can move now without a decision.
 func (t *task) settles() bool {
 	if t.process.dead {
 		return true
@@ -265,7 +266,7 @@ func (t *task) settles() bool {
 func (t *task) over() bool     { return t.ctx != nil && t.ctx.Err() != nil }
 func (t *task) finished() bool { return t.state == ended || t.stopped }
 
-// decisionAt is the instant from which t waits for a decision to move.
+// decisionAt returns the time from which t waits for a decision.
 func (t *task) decisionAt() (time.Duration, bool) {
 	switch t.state {
 	case Starting, Sleeping, Working, AtGate:
@@ -275,7 +276,7 @@ func (t *task) decisionAt() (time.Duration, bool) {
 	}
 }
 
-// wakesAt is the instant at which t moves, or waits for a decision to.
+// wakesAt returns when t moves or starts to wait for a decision.
 func (t *task) wakesAt() (time.Duration, bool) {
 	if t.state == Waiting || t.state == ended {
 		return 0, false
@@ -296,11 +297,11 @@ func (p *virtualProcess) exitIfDead() {
 	}
 }
 
-// park gives control back to the driver until the task is moved again.
+// park returns control to the driver until the task is run again.
 func (p *virtualProcess) park(ctx context.Context, state State, doing any, due time.Duration) {
 	t := p.v.current
 	if state == AtGate && t.state == Armed {
-		due = t.due // a timer's function queues for its call from when it fell due
+		due = t.due // a timer's function queues from the time it fell due
 	} else {
 		p.v.order++
 		t.order = p.v.order

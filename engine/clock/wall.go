@@ -9,8 +9,8 @@ import (
 	"relock/engine/panics"
 )
 
-// System is the wall clock for code that is never paused or killed: the one
-// a program uses that is not a simulation.
+// System is the wall clock for code that is never paused or killed: any program
+// that is not a simulation.
 type System struct{}
 
 // Now is time.Now.
@@ -46,7 +46,7 @@ type wallSignal chan struct{}
 func (s wallSignal) Fire() {
 	select {
 	case s <- struct{}{}:
-	default: // fired already
+	default: // already fired
 	}
 }
 
@@ -83,7 +83,7 @@ type wallTimer struct {
 
 func newWallTimer(d time.Duration, f func()) *wallTimer {
 	w := &wallTimer{f: f}
-	if d <= 0 { // the runtime's timers would take the long way round
+	if d <= 0 { // skip the runtime's timers
 		go w.run()
 		return w
 	}
@@ -141,19 +141,19 @@ func (w *wallTimer) Wait(ctx context.Context) error {
 	}
 }
 
-// Wall hands out processes on the wall clock and waits for their ends. It is
+// Wall hands out processes on the wall clock and waits for them to end. It is
 // safe for concurrent use.
 type Wall struct {
 	running  sync.WaitGroup
 	panicked func(*panics.Error)
 }
 
-// NewWall returns a wall clock without processes. Panicked is told of every
-// panic of theirs, in the goroutine that has ended by it; with nil a panic ends
-// the program.
+// NewWall returns a wall clock without processes. Panicked gets every panic of
+// theirs, on the goroutine that panicked; if it is nil, a panic ends the
+// program.
 func NewWall(panicked func(*panics.Error)) *Wall { return &Wall{panicked: panicked} }
 
-// Guard does f, and has its panic told like one of a process.
+// Guard calls f, and reports a panic like one of a process.
 func (w *Wall) Guard(f func()) {
 	if w.panicked == nil {
 		f()
@@ -169,29 +169,29 @@ func (w *Wall) Process() *Live {
 	return &Live{wall: w, dead: make(chan struct{}), changed: make(chan struct{})}
 }
 
-// Wait returns when everything that was started with Process.Go has ended.
+// Wait returns when everything started with Process.Go has ended.
 func (w *Wall) Wait() { w.running.Wait() }
 
-// Live is a process on the wall clock, which somebody can steer while it
-// runs. It is safe for concurrent use.
+// Live is a process on the wall clock that can be steered while it runs. It is
+// safe for concurrent use.
 type Live struct {
 	System
 	wall *Wall
 
 	mu          sync.Mutex
 	pausedUntil time.Time
-	paused      time.Duration // length of all pauses so far
-	suspended   time.Time     // since when, zero while it is not
+	paused      time.Duration // total length of all pauses so far
+	suspended   time.Time     // since when, zero if it is not
 	gated       bool
-	admitted    int           // who may pass the closed gate
+	admitted    int           // how many may pass the closed gate
 	changed     chan struct{} // closed and replaced when suspended or the gate changes
 
 	kill sync.Once
 	dead chan struct{}
 }
 
-// Suspend stops the process until Resume, as Pause does for a time. It tells
-// whether the process was going on.
+// Suspend pauses the process until Resume. It reports whether the process was
+// running.
 func (p *Live) Suspend() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -202,7 +202,7 @@ func (p *Live) Suspend() bool {
 	return true
 }
 
-// Resume ends Suspend, and tells whether there was anything to end.
+// Resume ends Suspend, and reports whether the process was suspended.
 func (p *Live) Resume() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,7 +212,7 @@ func (p *Live) Resume() bool {
 	now := time.Now()
 	from := p.suspended
 	if p.pausedUntil.After(from) {
-		from = p.pausedUntil // counted already
+		from = p.pausedUntil // already counted
 	}
 	p.paused += max(now.Sub(from), 0)
 	p.suspended = time.Time{}
@@ -220,8 +220,8 @@ func (p *Live) Resume() bool {
 	return true
 }
 
-// SetGate closes or opens the gate: while it is closed, AwaitGate lets pass
-// only whom Admit lets.
+// SetGate closes or opens the gate. While it is closed, AwaitGate only lets
+// through those whom Admit admits.
 func (p *Live) SetGate(closed bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -229,7 +229,7 @@ func (p *Live) SetGate(closed bool) {
 	p.wake()
 }
 
-// Admit lets one pass the closed gate.
+// Admit lets one caller through the closed gate.
 func (p *Live) Admit() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -238,7 +238,7 @@ func (p *Live) Admit() {
 }
 
 // AwaitGate blocks while the gate is closed and nobody is admitted, and while
-// the process stands still.
+// the process is paused.
 func (p *Live) AwaitGate() {
 	defer p.awaitResume()
 	for {
@@ -258,7 +258,7 @@ func (p *Live) AwaitGate() {
 	}
 }
 
-// wake lets everybody look again. The caller holds mu.
+// wake makes everyone check again. The caller holds mu.
 func (p *Live) wake() {
 	close(p.changed)
 	p.changed = make(chan struct{})

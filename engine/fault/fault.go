@@ -1,7 +1,7 @@
-// Package fault is what can go wrong in a run: in a thread, on its way to
-// Redis, and in Redis itself. Everything about a fault but what it does to a
-// run is its [Kind]: scenarios, dialogs, buttons, labels and sentences are made
-// from it. What it does is in package run.
+// Package fault describes what can go wrong in a run: in a thread, on its way
+// to Redis, and in Redis itself. A fault's [Kind] has everything about it
+// except its effect on a run, which is in package run: scenarios, dialogs,
+// buttons, labels and sentences are made from it.
 package fault
 
 import (
@@ -15,25 +15,25 @@ import (
 // Places in a thread's business call.
 const (
 	AtStart  = "start"  // before the first call
-	AtLock   = "lock"   // as the lock of a level is asked for
-	AtWork   = "work"   // as the work of a level begins
-	AtUnlock = "unlock" // as a level is left
-	AtRenew  = "renew"  // as the watchdog renews
+	AtLock   = "lock"   // when a level is requested
+	AtWork   = "work"   // when a level's work begins
+	AtUnlock = "unlock" // when a level is left
+	AtRenew  = "renew"  // when the watchdog renews
 )
 
-// Calls are the places at which a thread talks to Redis.
+// Calls returns the places where a thread talks to Redis.
 func Calls() []string { return []string{AtLock, AtUnlock, AtRenew} }
 
-// Anywhere are all places.
+// Anywhere returns all places.
 func Anywhere() []string { return []string{AtStart, AtLock, AtWork, AtUnlock, AtRenew} }
 
 // What a pause stops.
 const (
-	ScopeAll  = "all"  // the whole thread, its watchdog too
-	ScopeWork = "work" // the watchdog goes on
+	ScopeAll  = "all"  // the whole thread, including its watchdog
+	ScopeWork = "work" // the work only; the watchdog keeps running
 )
 
-// Target is what a fault happens to.
+// Target is what a fault affects.
 type Target int
 
 // The targets.
@@ -41,61 +41,62 @@ const (
 	Thread   Target = iota // a thread as a whole
 	Code                   // the business code
 	OnTheWay               // a request or its reply
-	Message                // a message to a thread that waits
+	Message                // a message to a waiting thread
 	Redis                  // Redis itself, or one of its nodes
 )
 
-// Kind is a fault.
+// Kind describes a kind of fault.
 type Kind struct {
 	Name   string   // as scenarios and traces name it
 	Target Target   //
-	Places []string // where in a thread it can strike; none: it happens to Redis, at a time
-	Fields []string // its own keys in a scenario, besides do and its place
-	Waits  string   // the place that it waits for when it is struck by hand; "" is none, or one of Places to choose
-	Alone  bool     // it can happen to Redis for one thread alone
+	Places []string // where in a thread it can strike; none: it strikes Redis, at a time
+	Fields []string // its own keys in a scenario, besides do and the place
+	Waits  string   // the place it waits for when struck by hand; "": none, or any one of Places
+	Alone  bool     // it can affect Redis for a single thread
 
-	// How it is struck by hand unless a person says otherwise.
+	// Defaults when it is struck by hand.
 	For    time.Duration
 	By     time.Duration
 	Behind int
 
 	Word   phrase.Text // its name, within a sentence
-	Label  phrase.Text // what it is, to choose it in a form
-	Button phrase.Text // what it does now, struck by hand
-	// Row says that it has happened; several tells whether there are nodes.
+	Label  phrase.Text // what it is, as a choice in a form
+	Button phrase.Text // what striking it does now
+	// Row reports the fault in a timeline's row; several says whether there are
+	// several nodes.
 	Row func(b trace.Fault, several bool) phrase.Wording
-	// Why says what it means where it struck, in a sentence of at most 140
+	// Why explains what it means where it struck, in a sentence of at most 140
 	// characters.
 	Why func(s Scene) phrase.Wording
 }
 
-// Resume is told when a thread that was paused by hand goes on. No scenario
-// has it.
+// Resume is reported when a thread that was paused by hand continues. Scenarios
+// cannot have it.
 const Resume = "resume"
 
-// Scene is where a fault strikes.
+// Scene is the situation a fault strikes in.
 type Scene struct {
 	trace.Fault
 
 	Who      string        // the thread
-	Level    int           // at which it believes to be
-	Held     bool          // the key is its own
-	Left     time.Duration // of the key's lease, negative where it has none
-	Count    int           // its hold count, 0 where the lock counts nothing
+	Level    int           // the level it believes it is at
+	Held     bool          // it holds the key
+	Left     time.Duration // of the key's lease, negative if it never expires
+	Count    int           // its hold count, 0 if the lock does not count
 	InRedis  bool          // the lock is a key
-	Watchdog time.Duration // renews the lease so often, 0 where nothing does
+	Watchdog time.Duration // the watchdog's interval, 0 without one
 
-	Victim string // whose key is lost to it, or ""
-	Nodes  int    // 0 where there is one Redis
-	Up     int    // nodes that still answer, or do again
+	Victim string // who loses the key, or ""
+	Nodes  int    // 0 with a single Redis
+	Up     int    // nodes that answer
 
 	word phrase.Text // the fault's
 }
 
-// Kinds lists the faults in the order in which they are explained.
+// Kinds returns the kinds of fault in the order in which they are explained.
 func Kinds() []Kind { return slices.Concat(ofThreads, ofRedis) }
 
-// Named returns a kind by its name.
+// Named returns the kind with a name.
 func Named(name string) (Kind, bool) {
 	for _, list := range [][]Kind{ofThreads, ofRedis, {resume}} {
 		for _, k := range list {
@@ -107,7 +108,7 @@ func Named(name string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// Word is a fault's name within a sentence.
+// Word returns a fault's name within a sentence.
 func Word(name string) phrase.Wording {
 	k, ok := Named(name)
 	if !ok {
@@ -116,7 +117,8 @@ func Word(name string) phrase.Wording {
 	return phrase.Say(k.Word)
 }
 
-// Names are the names of all faults, in the order in which they are explained.
+// Names returns the names of all faults, in the order in which they are
+// explained.
 func Names() []string {
 	var names []string
 	for _, k := range Kinds() {
@@ -125,26 +127,27 @@ func Names() []string {
 	return names
 }
 
-// AwaitsCall tells whether a fault of the kind that is struck by hand waits
-// for its thread's next call of a kind.
+// AwaitsCall reports whether the fault, struck by hand, waits for its thread's
+// next call.
 func (k Kind) AwaitsCall() bool { return slices.Equal(k.Places, Calls()) }
 
-// ByHand are the keys of its own when it is struck by hand: it is the whole
-// thread that is paused.
+// ByHand returns the fault's own keys when struck by hand. A pause by hand
+// always stops the whole thread.
 func (k Kind) ByHand() []string {
 	return slices.DeleteFunc(slices.Clone(k.Fields), func(name string) bool { return name == "scope" })
 }
 
-// Row says that a fault has happened; several tells whether there are nodes.
+// Row reports a fault in a timeline's row; several says whether there are
+// several nodes.
 func Row(b trace.Fault, several bool) phrase.Wording {
 	k, ok := Named(b.Do)
-	if !ok { // of a trace from elsewhere
+	if !ok { // from a foreign trace
 		return phrase.Say("fault: %s", b.Do)
 	}
 	return k.Row(b, several)
 }
 
-// Why says what a fault means where it struck.
+// Why explains what a fault means where it struck.
 func Why(s Scene) phrase.Wording {
 	k, ok := Named(s.Do)
 	switch {

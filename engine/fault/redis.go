@@ -170,10 +170,10 @@ var ofRedis = []Kind{
 	},
 }
 
-// node is the one that a fault happens to, from 1.
+// node returns the node a fault strikes, from 1.
 func node(b trace.Fault) int { return max(b.Node, 1) }
 
-// behind is how many writes a replica lacks.
+// behind returns how many writes a replica lacks.
 func behind(b trace.Fault) int {
 	if b.Behind == nil {
 		return 0
@@ -181,8 +181,8 @@ func behind(b trace.Fault) int {
 	return *b.Behind
 }
 
-// JumpsBy is how far a clock jumps: a time.Duration, or the trace's own text
-// where that is none.
+// JumpsBy returns how far a clock jumps: a time.Duration, or the trace's own
+// text if it is not one.
 func JumpsBy(b trace.Fault) any {
 	d, err := time.ParseDuration(b.By)
 	if err != nil {
@@ -191,7 +191,8 @@ func JumpsBy(b trace.Fault) any {
 	return d
 }
 
-// either says one text of Redis alone, another of one of several nodes.
+// either chooses between two texts: for a single Redis, and for one of several
+// nodes.
 func either(alone, several phrase.Text) func(trace.Fault, bool) phrase.Wording {
 	return func(b trace.Fault, nodes bool) phrase.Wording {
 		if nodes {

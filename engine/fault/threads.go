@@ -22,8 +22,7 @@ const (
 	LateCopy    = "late-copy"
 )
 
-// outlives is how long a thread stands still, or a request takes, to outlive a
-// short lease.
+// outlives is a pause or delay that outlasts a short lease.
 const outlives = 300 * time.Millisecond
 
 var ofThreads = []Kind{

@@ -9,17 +9,17 @@ import (
 	"relock/engine/trace"
 )
 
-// Reply is what the wrapped script itself answered.
+// Reply is the wrapped script's own answer.
 type Reply struct {
 	Value any
-	Err   string // where the script ended in an error
+	Err   string // the script's error, or ""
 }
 
 // ErrForm is returned for an answer that is not a journal's.
 var ErrForm = errors.New("journal: unexpected form")
 
-// Decode reads the answer of a script made by Wrap: {notes, time, {reply},
-// error or nil}, as go-redis gives it. It fails with ErrForm.
+// Decode reads the answer of a script made by Wrap, {notes, time, {reply},
+// error or nil}, as go-redis returns it. It fails with ErrForm.
 func Decode(raw any) (Record, Reply, error) {
 	var rec Record
 	top, err := list(raw, 4)
@@ -57,7 +57,7 @@ func list(raw any, n int) ([]any, error) {
 	return l, nil
 }
 
-// boxed opens the {value} in which Lua hands over what may be nil.
+// boxed unwraps the {value} in which Lua returns what may be nil.
 func boxed(raw any) any {
 	if l, ok := raw.([]any); ok && len(l) > 0 {
 		return l[0]

@@ -1,12 +1,12 @@
-// Package journal makes Lua scripts tell what they do: every command that a
-// script gives to Redis, with its arguments, its reply, and the state of the
-// script's first key right after it.
+// Package journal makes Lua scripts report what they do: every command they
+// give to Redis, with its arguments, its reply, and the state of the script's
+// first key right after it.
 //
-// The script's text stays as it is. It is wrapped into a function, and a
-// prelude shadows the name redis with a table whose call and pcall run the
-// real ones and take notes. Script and notes are one atomic step, so that the
-// notes are what happened and not what an observer found later. No MONITOR,
-// no keyspace notification and no extra right is needed.
+// The script's text stays as it is. It is wrapped in a function, and a prelude
+// shadows the name redis with a table whose call and pcall run the real ones
+// and take notes. Script and notes are one atomic step, so the notes are what
+// happened, not what an observer found later. This needs no MONITOR, no
+// keyspace notifications and no extra permissions.
 package journal
 
 import (
@@ -20,7 +20,7 @@ import (
 	"relock/engine/trace"
 )
 
-// Script is a script that the journal knows by name.
+// Script is a script the journal knows.
 type Script struct {
 	Name   string // file name
 	Source string
@@ -32,7 +32,7 @@ type Entry struct {
 	Line  int // of the script, from 1; 0 if unknown
 	Args  []string
 	Reply any            // nil, int64, string, or a list of these
-	Err   string         // Redis' answer where it was an error
+	Err   string         // Redis' error, or ""
 	Key   trace.KeyState // the first key right after the command
 }
 
@@ -44,9 +44,9 @@ type Record struct {
 	Entries []Entry
 }
 
-// Client sends scripts to Redis and hands their records to Sink. It has the
-// methods that the lock engine asks of a client and is safe for concurrent
-// use if Sink is.
+// Client sends scripts to Redis and passes their records to Sink. It has the
+// methods package lock needs of a client, and is safe for concurrent use if
+// Sink is.
 type Client struct {
 	redis  func() Scripter
 	sink   func(context.Context, Record)
@@ -56,7 +56,7 @@ type Client struct {
 	command wrapped // any one command
 }
 
-// Scripter is what the journal asks of a client; every go-redis client has it.
+// Scripter is what the journal needs of a client; every go-redis client has it.
 type Scripter interface {
 	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
 	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
@@ -69,9 +69,9 @@ type wrapped struct {
 	sha  string
 }
 
-// New returns a client that knows scripts, over the connection that redis
-// gives at each call: after a fail-over it is another. Sink is called after each
-// script that Redis ran, by the goroutine that sent it, with its context.
+// New returns a client that knows scripts. It asks redis for the connection at
+// each call, because a failover changes it. Sink is called after each script
+// that Redis ran, on the goroutine that sent it and with its context.
 func New(redis func() Scripter, scripts []Script, sink func(context.Context, Record)) *Client {
 	j := &Client{redis: redis, sink: sink, bySHA: map[string]wrapped{}, byText: map[string]wrapped{}}
 	one := Wrap(oneCommand)
@@ -85,7 +85,8 @@ func New(redis func() Scripter, scripts []Script, sink func(context.Context, Rec
 	return j
 }
 
-// Digests are those under which Redis caches the scripts, in no order.
+// Digests returns the digests under which Redis caches the scripts, in no
+// particular order.
 func (j *Client) Digests() []string {
 	list := make([]string, 0, len(j.bySHA))
 	for _, w := range j.bySHA {
@@ -96,7 +97,7 @@ func (j *Client) Digests() []string {
 
 func digest(script string) string { return redis.NewScript(script).Hash() }
 
-// Load has Redis cache all scripts. It fails with Redis' error.
+// Load makes Redis cache all scripts. It fails with Redis' error.
 func (j *Client) Load(ctx context.Context) error {
 	for _, w := range j.bySHA {
 		if err := j.redis().ScriptLoad(ctx, w.text).Err(); err != nil {
@@ -106,11 +107,11 @@ func (j *Client) Load(ctx context.Context) error {
 	return nil
 }
 
-// ErrUnknownScript is returned for a script that New was not given.
+// ErrUnknownScript is returned for a script New was not given.
 var ErrUnknownScript = errors.New("journal: unknown script")
 
-// EvalSha runs the script with that digest. Where Redis does not know the
-// script, the answer is its NOSCRIPT error and nothing is recorded.
+// EvalSha runs the script with a digest. If Redis does not know it, the answer
+// is Redis' NOSCRIPT error and nothing is recorded.
 func (j *Client) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	w, ok := j.bySHA[sha]
 	if !ok {
@@ -119,7 +120,7 @@ func (j *Client) EvalSha(ctx context.Context, sha string, keys []string, args ..
 	return j.record(ctx, w, keys, j.redis().EvalSha(ctx, w.sha, keys, args...))
 }
 
-// Eval runs the script with that text.
+// Eval runs the script with a text.
 func (j *Client) Eval(ctx context.Context, text string, keys []string, args ...any) *redis.Cmd {
 	w, ok := j.byText[text]
 	if !ok {
@@ -128,10 +129,10 @@ func (j *Client) Eval(ctx context.Context, text string, keys []string, args ...a
 	return j.record(ctx, w, keys, j.redis().Eval(ctx, w.text, keys, args...))
 }
 
-// oneCommand is a command outside of any script, as a script.
+// oneCommand is a script that runs a single command.
 const oneCommand = "return redis.call(ARGV[1], KEYS[1], unpack(ARGV, 2))"
 
-// Do runs one command whose first argument is its only key. Its record has no
+// Do runs one command whose first argument is its only key. Its record names no
 // script.
 func (j *Client) Do(ctx context.Context, args ...any) *redis.Cmd {
 	if len(args) < 2 {
@@ -153,7 +154,8 @@ func failed(ctx context.Context, err error) *redis.Cmd {
 	return cmd
 }
 
-// record unpacks a wrapped script's reply into a record and the script's own.
+// record splits a wrapped script's reply into a record and the script's own
+// reply.
 func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redis.Cmd) *redis.Cmd {
 	raw, err := cmd.Result()
 	if err != nil {
@@ -177,11 +179,11 @@ func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redi
 	return out
 }
 
-// ScriptError is an error that a script ended with, as Redis words it.
+// ScriptError is an error with which a script ended, in Redis' words.
 type ScriptError string
 
 // Error returns Redis' words.
 func (e ScriptError) Error() string { return string(e) }
 
-// RedisError marks it as an answer of Redis', for redis.Error.
+// RedisError implements redis.Error: it is Redis' answer.
 func (ScriptError) RedisError() {}

@@ -2,9 +2,9 @@ package journal
 
 import "strings"
 
-// Writes tells whether a command can change data. A message (PUBLISH) changes
-// none. Of a command that is not listed it is true: better one write too many
-// than one that goes unseen.
+// Writes reports whether a command can change data; a message (PUBLISH) does
+// not. It is true for unknown commands: better one write too many than one
+// unseen.
 func Writes(verb string) bool {
 	switch strings.ToUpper(verb) {
 	case "EXISTS", "TYPE", "PTTL", "TTL", "TIME", "GET", "STRLEN",

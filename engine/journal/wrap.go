@@ -8,8 +8,8 @@ import (
 //go:embed prelude.lua
 var preludeSource string
 
-// prelude is the embedded file on one line, without its comments, so that the
-// script below it keeps its own lines, moved by one.
+// prelude is the embedded file on a single line, without comments, so that the
+// script's lines below it keep their numbers plus one.
 var prelude = oneLine(preludeSource)
 
 func oneLine(source string) string {

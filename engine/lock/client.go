@@ -9,26 +9,26 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Redis is what a Locker asks of a client; every go-redis client has it.
+// Redis is what a Locker needs of a client; every go-redis client has it.
 type Redis = protocol.Redis
 
-// goRedis sends each command of a go-redis client once: what this package does
-// not send again itself, nobody does behind its back.
+// goRedis sends each command of a go-redis client once: only this package
+// decides what is sent again.
 type goRedis struct {
 	processor interface {
 		Process(ctx context.Context, cmd redis.Cmder) error
 	}
-	deaf bool // the client does not look at a context while it waits for a reply
+	deaf bool // the client ignores contexts while it waits for a reply
 }
 
-// once is a command that go-redis does not send again when it is not answered.
+// once is a command that go-redis must not retry.
 type once struct{ *redis.Cmd }
 
 // NoRetry implements [redis.Cmder].
 func (once) NoRetry() bool { return true }
 
-// tamed is a client that sends each command once and minds its context, for
-// those of go-redis; others are taken as they are.
+// tamed wraps a go-redis client so that it sends each command once and obeys
+// contexts. Other clients are returned as they are.
 func tamed(client Redis) Redis {
 	switch c := client.(type) {
 	case *redis.Client:
@@ -66,7 +66,7 @@ func (g *goRedis) eval(ctx context.Context, name, payload string, keys []string,
 	return g.process(ctx, cmd)
 }
 
-// Send sends a command whose words nobody else will change.
+// Send sends a command and keeps all, which the caller must not change.
 func (g *goRedis) Send(ctx context.Context, all []any) *redis.Cmd {
 	cmd := redis.NewCmd(ctx, all...)
 	cmd.SetFirstKeyPos(3)
@@ -84,7 +84,7 @@ func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
 		return cmd
 	}
 	answered := make(chan struct{})
-	go func() { // ends with the client's own timeouts
+	go func() { // the client's own timeouts end it
 		defer close(answered)
 		_ = g.processor.Process(ctx, once{cmd})
 	}()

@@ -8,7 +8,8 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Hold is one level of a lock that was entered. It is safe for concurrent use.
+// Hold is one level of a lock that its owner entered. It is safe for concurrent
+// use.
 type Hold struct {
 	s      *session
 	level  int
@@ -16,27 +17,27 @@ type Hold struct {
 	parent context.Context
 
 	// Guarded by s.mu.
-	ctx  *holdContext // nil while nobody has asked for it
-	over error        // why it ended, nil while it goes on
+	ctx  *holdContext // nil until Context is called
+	over error        // why it ended, nil while it lasts
 }
 
-// Key is the lock's key in Redis.
+// Key returns the lock's key in Redis.
 func (h *Hold) Key() string { return h.s.key }
 
-// Owner is who holds it.
+// Owner returns who holds the lock.
 func (h *Hold) Owner() Owner { return h.s.owner }
 
-// Level is 1 for the first acquisition, 2 for a re-entry, and so on.
+// Level returns 1 for the first acquisition, 2 for a re-entry, and so on.
 func (h *Hold) Level() int { return h.level }
 
-// Token is the fencing token that came with the first acquisition or was
-// confirmed at re-entry; 0 where the protocol has none.
+// Token returns the fencing token issued by the first acquisition and confirmed
+// at re-entry, or 0 if the protocol has none.
 func (h *Hold) Token() int64 { return h.token }
 
-// Until is how long the hold may be relied on unless it is renewed before: an
-// instant of the Locker's clock, Options.Margin before the lease can end. Each
-// renewal moves it. It is the zero time once the hold is lost or left, and of
-// protocols that never find out.
+// Until returns the instant, by the Locker's clock, until which the hold may be
+// relied on unless it is renewed: Options.Margin before the lease can expire.
+// Each renewal moves it. It is the zero time once the hold is lost or released,
+// and for protocols that never notice a loss.
 func (h *Hold) Until() time.Time {
 	h.s.look()
 	h.s.mu.Lock()
@@ -47,15 +48,14 @@ func (h *Hold) Until() time.Time {
 	return h.s.deadline
 }
 
-// Context descends from the context that Lock was given. It ends with cause
-// ErrLost (or ErrMaxAge) when the lease can no longer be relied on, and with
-// ErrReleased at Unlock.
+// Context returns a context derived from the one given to Lock. It ends with
+// cause ErrLost (or ErrMaxAge) when the lease can no longer be relied on, and
+// with ErrReleased at Unlock.
 //
-// Its Err looks at the clock each time it is asked, and so is right at that
-// instant, on a machine that is too busy to run timers, too, or that stood
-// still. Its Done closes when a timer says so, or Err was asked: as soon as the
-// machine allows. Contexts that descend from it learn of the end when Done is
-// closed.
+// Its Err reads the clock on each call, so it is right even on a machine that
+// is too busy to run timers or was suspended. Its Done closes when a timer
+// fires or Err finds the lease over, whichever is first. Contexts derived from
+// it end when Done closes.
 func (h *Hold) Context() context.Context {
 	h.s.mu.Lock()
 	made := h.ctx
@@ -63,7 +63,8 @@ func (h *Hold) Context() context.Context {
 	if made != nil {
 		return made
 	}
-	// Without the mutex: the parent may be a hold's context, which takes it.
+	// Without the mutex, because the parent may be another hold's context,
+	// which takes it.
 	made = &holdContext{h: h}
 	made.Context, made.stop = context.WithCancelCause(h.parent)
 	h.s.mu.Lock()
@@ -73,7 +74,7 @@ func (h *Hold) Context() context.Context {
 	}
 	h.s.mu.Unlock()
 	switch {
-	case first != nil: // another call was faster
+	case first != nil: // a concurrent call was faster
 		made.stop(nil)
 		return first
 	case over != nil:
@@ -82,8 +83,8 @@ func (h *Hold) Context() context.Context {
 	return made
 }
 
-// finish ends the hold with a cause, once, and returns what ends its context:
-// to be called without the mutex. The caller holds s.mu.
+// finish ends the hold with cause, once, and returns the function that ends its
+// context, to be called without the mutex. The caller holds s.mu.
 func (h *Hold) finish(cause error) (end func()) {
 	if h.over == nil {
 		h.over = cause
@@ -94,7 +95,7 @@ func (h *Hold) finish(cause error) (end func()) {
 	return func() { h.ctx.stop(cause) }
 }
 
-// holdContext is a context that looks at the clock when it is asked.
+// holdContext is a context that checks the clock whenever it is asked.
 type holdContext struct {
 	context.Context
 
@@ -111,7 +112,7 @@ func (c *holdContext) look() {
 	c.h.s.mu.Lock()
 	over := c.h.over
 	c.h.s.mu.Unlock()
-	if over != nil { // whoever found that out may not have come to say so
+	if over != nil { // whoever noticed may not have ended the context yet
 		c.stop(over)
 	}
 }
@@ -122,7 +123,8 @@ func (c *holdContext) Err() error {
 	return c.Context.Err()
 }
 
-// Value implements [context.Context]. context.Cause asks for a value.
+// Value implements [context.Context]. It checks the clock because context.Cause
+// calls Value.
 func (c *holdContext) Value(key any) any {
 	if k, ok := key.(ownerKey); ok && k.l == c.h.s.l {
 		return c.h.s.owner
@@ -131,13 +133,13 @@ func (c *holdContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// Unlock leaves the level. It is not cut short by ctx's end, but limited by
-// Options.Limit, so that a lock does not outlive its cancelled request; of
-// ctx only the values count. It fails with ErrNotHeld when this hold was
-// unlocked before or is nil, with ErrInnerHeld while an inner level is held,
-// with ErrLost when the lease was lost (joined with ErrWrongType where
-// something else stands in the key), and with ErrUnknown when Redis did not
-// answer. After ErrLost and ErrUnknown the level has been left as well.
+// Unlock leaves the level. Of ctx only the values count: Options.Limit bounds
+// the call, and the end of ctx does not, so that a lock does not outlive a
+// cancelled request. It fails with ErrNotHeld if h is nil or was unlocked
+// before, with ErrInnerHeld while an inner level is held, with ErrLost if the
+// lease was lost (joined with ErrWrongType if something else is in the key),
+// and with ErrUnknown if Redis did not answer. After ErrLost and ErrUnknown the
+// level has been left all the same.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if h == nil {
 		return fmt.Errorf("%w: unlock of a nil Hold", ErrNotHeld)
@@ -147,7 +149,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	return s.unlock(ctx, h)
 }
 
-// reenter takes the turn of a session that holds, or held, a level.
+// reenter waits for the session's turn on behalf of a hold, which may be over.
 func (l *Locker) reenter(s *session) *session {
 	l.mu.Lock()
 	if now := l.sessions[s.sessionKey]; now != nil {

@@ -8,13 +8,13 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// State is a lock as Redis has it.
+// State is the state of a lock in Redis.
 type State = protocol.State
 
-// Inspect looks at the lock of key, whoever holds it, without changing it: what
-// an operator asks, and nothing to decide by, as it can be over when it
-// arrives. Of Redlock's nodes it tells what a majority agrees on. It fails with
-// ErrKey, ErrWrongType, ctx's error and Redis' error.
+// Inspect reads the state of the lock of key, whoever holds it. It is meant for
+// operators: the answer may be out of date when it arrives, so do not base
+// decisions on it. For Redlock it returns what a majority of nodes agree on. It
+// fails with ErrKey, ErrWrongType, ctx's error and Redis' error.
 func (l *Locker) Inspect(ctx context.Context, key string) (State, error) {
 	if err := l.checkKey(key); err != nil {
 		return State{}, err
@@ -40,10 +40,10 @@ func (l *Locker) Inspect(ctx context.Context, key string) (State, error) {
 }
 
 // ForceUnlock takes the lock of key from whoever holds it, and lets the next
-// waiter have it. The holder goes on as if it held the lock until its next
-// renewal, a third of a lease at most: for an operator who knows that it is
-// gone, or when that does no harm. It fails with ErrNotHeld where nobody holds
-// the lock, with ErrKey, and with ErrUnknown where Redis did not answer.
+// waiter have it. The holder carries on as if it held the lock until its next
+// renewal, at most a third of a lease. It is meant for an operator who knows
+// that the holder is gone or can do no harm. It fails with ErrNotHeld if nobody
+// holds the lock, with ErrKey, and with ErrUnknown if Redis did not answer.
 func (l *Locker) ForceUnlock(ctx context.Context, key string) error {
 	if err := l.checkKey(key); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (l *Locker) ForceUnlock(ctx context.Context, key string) error {
 	return nil
 }
 
-// operate is a request of nobody's who could hold the lock.
+// operate returns a request made for an operator, not for an owner.
 func (l *Locker) operate(key string, client Redis) protocol.Request {
 	return protocol.Request{
 		Words:  l.p.Keyed(key).Words("", l.o.ID, l.o.Lease),

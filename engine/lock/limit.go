@@ -8,11 +8,10 @@ import (
 	"relock/engine/clock"
 )
 
-// limit is the context of a call that ends at an instant, and not with the
-// context that it was made from: of that only the values count. A client asks
-// for Done at every call, and for most nothing ever comes of it. So calls that
-// end about the same time share a channel, which closes a little later than
-// their deadline; Err is exact.
+// limit is a context that ends at an instant and takes only values from its
+// parent. A client asks for Done at every call and hardly ever needs it, so
+// calls that end at about the same time share a channel, which closes slightly
+// after their deadline. Err is exact.
 type limit struct {
 	context.Context
 
@@ -34,8 +33,8 @@ func (c *limit) Err() error {
 	return context.DeadlineExceeded
 }
 
-// windows are channels that close at instants, for all whose deadlines are at
-// most a slack before them. It is safe for concurrent use.
+// windows hand out channels that close at instants. Deadlines at most a slack
+// apart share one. They are safe for concurrent use.
 type windows struct {
 	clock clock.System
 	slack time.Duration
@@ -47,7 +46,8 @@ type window struct {
 	done   chan struct{}
 }
 
-// doneBy is a channel that closes at the instant, or at most the slack later.
+// doneBy returns a channel that closes at the given instant, or at most the
+// slack later.
 func (w *windows) doneBy(at time.Time) <-chan struct{} {
 	last := w.last.Load()
 	if last != nil && !last.closes.Before(at) && last.closes.Sub(at) <= w.slack {

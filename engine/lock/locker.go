@@ -13,28 +13,28 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Locker takes locks on one Redis. It is safe for concurrent use; calls for
-// one owner and key take turns.
+// Locker takes locks on one Redis. It is safe for concurrent use; calls for the
+// same owner and key take turns.
 type Locker struct {
 	client Redis
-	nodes  []Redis // client, and the further ones of Redlock
+	nodes  []Redis // client first, then the others of Redlock
 	o      Options
 	p      Protocol
-	tells  bool         // client asks on whose behalf a command is sent
-	shared sharing      // where owners could be carried to another Locker unseen
-	calls  atomic.Int64 // that were numbered
+	tells  bool         // client wants to know which call a command belongs to
+	shared sharing      // for protocols that cannot tell Lockers apart in Redis
+	calls  atomic.Int64 // numbers given out
 
-	// Of calls by the system's clock; nil by another.
+	// Deadlines of calls, if the clock is the system's; nil otherwise.
 	windows, swiftWindows *windows
 	slow                  slowness
 
 	mu       sync.Mutex
 	closed   bool
-	opening  chan struct{} // closed when the listening has begun or failed to, nil while nobody is at it
-	stop     func()        // ends the listening, nil before it begins
+	opening  chan struct{} // closed once the inbox is open or could not be opened; nil if no call is opening it
+	stop     func()        // closes the inbox, nil while it is not open
 	sessions map[sessionKey]*session
 	keyed    map[string]*protocol.Keyed // at most mostKeyed
-	watched  map[sessionKey]bool        // the owners that had the one watchdog of a protocol that has one only
+	watched  map[sessionKey]bool        // owners that have had their only watchdog (OneWatch)
 }
 
 type sessionKey struct {
@@ -42,10 +42,10 @@ type sessionKey struct {
 	owner Owner
 }
 
-// New returns a Locker on client, which may be any of go-redis, however it is
-// set up: commands are sent once, whatever its MaxRetries, and a call ends with
-// its context, whatever its ContextTimeoutEnabled (but without that option each
-// call takes a goroutine, and so is slower). New sends nothing. It fails with
+// New returns a Locker on client, which may be any go-redis client, however it
+// is configured: commands are sent once, whatever its MaxRetries, and calls end
+// with their context, whatever its ContextTimeoutEnabled (without it, each call
+// costs a goroutine and is slower). New sends nothing. It fails with
 // ErrOptions.
 func New(client Redis, o Options) (*Locker, error) {
 	o, err := o.withDefaults(client)
@@ -71,14 +71,15 @@ func New(client Redis, o Options) (*Locker, error) {
 	return l, nil
 }
 
-// swift is how long a call of Lock is waited for without a task that can
-// abandon it: much longer than Redis takes, and short for whoever cancels.
+// swift is how long a call of Lock waits for Redis before it moves to a task
+// that the caller can abandon: much longer than Redis takes, and short enough
+// for someone who cancels.
 const swift = 100 * time.Millisecond
 
-// slowness is for how long no call is expected to be swift, after one that was
-// not: a second first, and twice as long each time until one is again.
+// slowness is how long to expect slow calls after one was slow: a second at
+// first, then twice as long each time, until a call is swift again.
 type slowness struct {
-	until, span atomic.Int64 // Unix nanoseconds, and nanoseconds; 0 if all were swift
+	until, span atomic.Int64 // Unix nanoseconds, and nanoseconds; 0 after a swift call
 }
 
 const slowest = 5 * time.Minute
@@ -101,23 +102,23 @@ func (s *slowness) is() bool {
 	return until != 0 && time.Now().UnixNano() < until //nolint:forbidigo // of the system clock's Lockers only
 }
 
-// isSwift tells whether calls are waited for without a task: Redis has been
-// answering, and the client minds deadlines.
+// isSwift reports whether calls can wait without a task: Redis has been
+// answering quickly, and the client obeys deadlines.
 func (l *Locker) isSwift() bool {
 	c, ours := l.client.(*goRedis)
 	return ours && !c.deaf && l.windows != nil && l.o.Limit > swift && l.p.Nodes == 0 && !l.slow.is()
 }
 
-// Lock enters the lock of key for owner: it tries once, and then again up to
-// Options.Retries times. An owner that holds the lock enters one level more.
-// The key stays locked until [Hold.Unlock], also when ctx ends: only the
-// hold's context ends with it.
+// Lock enters the lock of key for owner. It tries once, then up to
+// Options.Retries times more. An owner that holds the lock enters one level
+// deeper. The key stays locked until [Hold.Unlock], even after ctx ends; only
+// the hold's context ends with ctx.
 //
-// It fails with ErrNotAcquired: joined with ErrHeld, ErrOwner, ErrKey,
+// It fails with ErrNotAcquired, joined with ErrHeld, ErrOwner, ErrKey,
 // ErrWrongType, ErrClosed or Redis' error; with the context's error and cause
-// as soon as ctx has ended; or, where the outer levels' lease is gone, with
-// ErrLost. An owner whose holds were lost and never unlocked hears ErrLost
-// once, and then begins anew.
+// as soon as ctx has ended; or with ErrLost if the lease of the outer levels is
+// gone. An owner whose holds were lost and never unlocked gets ErrLost once,
+// and then starts afresh.
 func (l *Locker) Lock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
 	return l.acquire(ctx, key, owner, l.o.Retries, options)
 }
@@ -129,13 +130,14 @@ func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options .
 
 type ownerKey struct{ l *Locker }
 
-// Do runs f under the lock of key, and leaves the lock when f has returned or
-// panicked. F is given the hold's context, and should end with it. A Do within
-// f, with a context that descends from f's, re-enters the lock; f must not hand
-// that context to several goroutines that call Do.
+// Do runs f under the lock of key, and releases it when f returns or panics. F
+// gets the hold's context and should return when it ends. A Do inside f, with a
+// context derived from f's, re-enters the lock; f must not give that context to
+// several goroutines that call Do.
 //
-// It fails like Lock, and then f was not called; with f's error; and with
-// Unlock's, joined with it: ErrLost means that f was not alone to its end.
+// It fails like Lock, in which case f was not called; otherwise with f's error
+// joined with Unlock's. ErrLost means that f did not have the lock to itself
+// until it returned.
 func (l *Locker) Do(ctx context.Context, key string, f func(ctx context.Context) error, options ...LockOption) (err error) {
 	owner, within := ctx.Value(ownerKey{l}).(Owner)
 	if !within {
@@ -173,8 +175,8 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	w := l.newWaiting(retries)
 	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: l.number()}
 	var a acquisition
-	defer func() { // also where a simulated process dies in here
-		if !a.abandoned { // else whoever waits for the reply leaves
+	defer func() { // even if a simulated process dies in here
+		if !a.abandoned { // otherwise the task that waits for the reply leaves
 			s.leave()
 		}
 	}()
@@ -217,7 +219,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 				return nil, notAcquired(ctx, err)
 			}
 			left := a
-			a.abandoned = true // the caller need not wait for what is still to be said
+			a.abandoned = true // the caller need not wait for the goodbye
 			l.o.Clock.AfterFunc(0, "settlement", func() {
 				defer s.leave()
 				s.leaveLine(ctx, c)
@@ -233,11 +235,10 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	}
 }
 
-// mostKeyed is for how many keys what is sent for them is kept.
+// mostKeyed is how many keys the Locker caches a [protocol.Keyed] for.
 const mostKeyed = 256
 
-// keyedFor is what all calls for a key send, made once for a key that is used
-// again and again.
+// keyedFor returns the cached part of a key's commands.
 func (l *Locker) keyedFor(key string) *protocol.Keyed {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -252,8 +253,8 @@ func (l *Locker) keyedFor(key string) *protocol.Keyed {
 	return k
 }
 
-// part says to Redis what is still to be said after a call that failed with
-// err, and ends its turn. The caller waits for that while ctx goes on.
+// part tells Redis what is left to tell it after a call failed with err, and
+// ends the call's turn. The caller waits for that until ctx ends.
 func (s *session) part(ctx context.Context, err error, say func()) error {
 	if ctx.Done() == nil {
 		defer s.leave()
@@ -270,8 +271,8 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 	return err
 }
 
-// checkKey refuses a key whose companions would be in another slot of a
-// cluster than it is.
+// checkKey rejects a key whose companions would land in another slot of a
+// cluster.
 func (l *Locker) checkKey(key string) error {
 	if key == "" || l.p.Companions != nil && !protocol.HasCompanions(key) {
 		return fmt.Errorf("%w: it must not be empty, nor have a } without a {tag} before it, given %q", ErrKey, key)
@@ -279,7 +280,7 @@ func (l *Locker) checkKey(key string) error {
 	return nil
 }
 
-// number is that of a new call, or 0 where calls have none.
+// number returns the number of a new call, or 0 if calls have none.
 func (l *Locker) number() int64 {
 	if !l.p.Numbered {
 		return 0
@@ -287,13 +288,13 @@ func (l *Locker) number() int64 {
 	return l.calls.Add(1)
 }
 
-// waiting is how long a call of Lock goes on.
+// waiting tracks how long a call of Lock goes on.
 type waiting struct {
 	l     *Locker
-	polls int       // attempts that are left to make, the first one and those after a message not counted
-	until time.Time // the fair lock's waiters keep their place by time
+	polls int       // attempts left, not counting the first and those after a message
+	until time.Time // when a waiter of the fair lock loses its place
 	due   time.Time // of the next poll
-	woken bool      // by a message, before that
+	woken bool      // by a message, before due
 	hasty bool      // the next retry comes at once
 }
 
@@ -305,7 +306,7 @@ func (l *Locker) newWaiting(retries int) waiting {
 	return w
 }
 
-// times is n × d, or a century where that is more.
+// times returns n × d, at most a century.
 func times(n int, d time.Duration) time.Duration {
 	const century = 100 * 365 * 24 * time.Hour
 	if d > 0 && time.Duration(n) > century/d {
@@ -314,8 +315,8 @@ func times(n int, d time.Duration) time.Duration {
 	return time.Duration(n) * d
 }
 
-// end is until when the call may go on, as far as it can be told. Only told
-// waiters need it.
+// end returns when the call gives up, as far as that is known. Only waiters
+// that get messages need it.
 func (w *waiting) end() time.Time {
 	switch {
 	case w.l.p.Granting:
@@ -327,7 +328,7 @@ func (w *waiting) end() time.Time {
 	}
 }
 
-// over tells whether an attempt that came to a was the last.
+// over reports whether the attempt that ended with a was the last.
 func (w *waiting) over(a acquisition) bool {
 	if w.l.p.Granting {
 		return !w.l.o.Clock.Now().Before(w.until) && (a.held || w.polls <= 0)
@@ -335,7 +336,7 @@ func (w *waiting) over(a acquisition) bool {
 	return w.polls <= 0
 }
 
-// next is how long to sleep after an attempt that came to a.
+// next returns how long to sleep after the attempt that ended with a.
 func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	o := &w.l.o
 	if w.hasty {
@@ -344,14 +345,14 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	}
 	now := o.Clock.Now()
 	if w.l.p.Granting && a.held && a.pttl > 0 {
-		// Only a message can come before the lease ends. But in its place there
-		// may soon be a grant that nobody has heard of, which is shorter: this
-		// finds it while it lasts, and then sleeps no longer than it does.
+		// Only a message can come before the lease ends. But a short grant
+		// nobody has heard of may soon take its place: this poll finds it while
+		// it lasts, and then sleeps no longer than it does.
 		d := min(a.pttl+time.Millisecond, lease/4, w.until.Sub(now))
 		return max(d, time.Millisecond)
 	}
 	if w.woken {
-		return max(w.due.Sub(now), 0) // the poll is still to come
+		return max(w.due.Sub(now), 0) // the poll is still due
 	}
 	d := o.Interval + o.JitterMin
 	if span := o.JitterMax - o.JitterMin; span > 0 {
@@ -361,8 +362,8 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	return d
 }
 
-// wait sleeps until the next attempt, or until the waiter is told something. It
-// fails with ErrClosed, and when ctx has ended.
+// wait sleeps until the next attempt or until a message comes. It fails with
+// ErrClosed, and when ctx has ended.
 func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	l := s.l
 	d := w.next(a, s.lease.length)
@@ -370,7 +371,7 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 		s.tellWait(ctx, d)
 	}
 	signal := s.wakeUp()
-	if l.isClosed() { // and wakes nobody any more
+	if l.isClosed() { // Close wakes only those it finds waiting
 		return ErrClosed
 	}
 	told, err := l.o.Clock.Await(ctx, d, signal)
@@ -384,7 +385,7 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	return err
 }
 
-// notAcquired joins everything that ended an acquisition.
+// notAcquired joins ErrNotAcquired with every reason there is.
 func notAcquired(ctx context.Context, err error) error {
 	errs := []error{ErrNotAcquired}
 	for _, e := range []error{err, ctx.Err(), context.Cause(ctx)} {
@@ -395,7 +396,7 @@ func notAcquired(ctx context.Context, err error) error {
 	return errors.Join(errs...)
 }
 
-// enter takes the session of one owner and key for one call. Leave ends it. It
+// enter takes the turn of the session of one owner and key, until leave. It
 // fails with ctx's error, and with ErrClosed.
 func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	if ctx.Err() != nil {
@@ -420,7 +421,7 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	return s, s.turn(ctx)
 }
 
-// turn waits until no other call of the session goes on.
+// turn waits until no other call of the session is running.
 func (s *session) turn(ctx context.Context) error {
 	select {
 	case s.busy <- struct{}{}:
@@ -442,10 +443,10 @@ func (l *Locker) isClosed() bool {
 	return l.closed
 }
 
-// Close ends the Locker: whoever waits for a lock, and whoever asks from now
-// on, gets ErrClosed. Locks that are held stay, are renewed, and are left by
-// Unlock as before. It waits for a listening that is about to begin. Closing
-// twice is harmless.
+// Close closes the Locker: calls waiting for a lock, and all later ones, fail
+// with ErrClosed. Locks that are held stay held, are still renewed, and can
+// still be unlocked. Close waits while an inbox is being opened. Closing twice
+// is harmless.
 func (l *Locker) Close() {
 	l.mu.Lock()
 	l.closed = true

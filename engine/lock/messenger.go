@@ -10,25 +10,25 @@ import (
 
 // Messenger receives what scripts publish. It is safe for concurrent use.
 type Messenger interface {
-	// Listen calls receive, one call at a time, with every message on channel
-	// from when it returns until stop is called. Messages can be lost, with a
-	// connection for instance. Stop returns when receive will not be called
-	// again.
+	// Listen calls receive, one call at a time, with every message on channel,
+	// from the moment it returns until stop is called. Messages can be lost,
+	// for example along with a connection. Once stop returns, receive will not
+	// be called again.
 	Listen(ctx context.Context, channel string, receive func(message string)) (stop func(), err error)
 }
 
-// PubSub is the Messenger of a go-redis client.
+// PubSub returns the Messenger of a go-redis client.
 func PubSub(client redis.UniversalClient) Messenger { return pubSub{client} }
 
 type pubSub struct{ client redis.UniversalClient }
 
-// behind is the client of a Messenger of go-redis, or nil.
+// behind returns the client of a Messenger made by PubSub, or nil.
 func behind(m Messenger) Redis {
 	p, _ := m.(pubSub)
 	return p.client
 }
 
-// spreads tells whether a client spreads its keys over several servers.
+// spreads reports whether a client distributes its keys over several servers.
 func spreads(client Redis) bool {
 	_, cluster := client.(*redis.ClusterClient)
 	return cluster || isRing(client)

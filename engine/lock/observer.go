@@ -7,24 +7,25 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Observer is told what a [Locker] does, for metrics, tracing, or a display.
-// What is nil is not called. The functions are called by the goroutine that did
-// it, several at once, must return soon, and must not call the Locker.
+// Observer is notified of what a [Locker] does, for metrics, tracing or
+// display. Nil functions are skipped. They run on the goroutine whose call it
+// was, possibly several at once; they must return quickly and must not call the
+// Locker.
 type Observer struct {
-	// Attempted is called after each attempt of a call. Ctx is that of the
-	// call, whether or not it has ended; of a renewal, which nobody called, it
-	// is the context that Lock was given.
+	// Attempted is called after each attempt of a call. Ctx is the call's,
+	// whether or not it has ended; for a renewal, which has no caller, it is
+	// the context given to Lock.
 	Attempted func(ctx context.Context, a Attempt)
-	// Waiting is called before Lock, or an Unlock that was not answered, sleeps
+	// Waiting is called before Lock, or an Unlock without an answer, sleeps
 	// until its next attempt.
 	Waiting func(ctx context.Context, w Wait)
 	// Lost is called once for each first acquisition whose lease can no longer
-	// be relied on, with the context that Lock was given: as soon as that is
-	// known, or a hold's context is asked.
+	// be relied on, with the context given to Lock: as soon as that is known,
+	// or when the hold's context is checked.
 	Lost func(ctx context.Context, l Loss)
 }
 
-// Attempt is one try of a call and what it came to.
+// Attempt is one attempt of a call and its outcome.
 type Attempt struct {
 	Call
 
@@ -33,15 +34,15 @@ type Attempt struct {
 	Began  time.Time     // by Options.Clock
 	Took   time.Duration // until its result was known
 	Result Result
-	Count  int   // the hold count that Redis answered with, else 0
+	Count  int   // the hold count in Redis' answer, else 0
 	Token  int64 // the fencing token that came with the grant, else 0
-	// Until is how long what was granted or renewed may be relied on, as
-	// [Hold.Until] says it; else the zero time.
+	// Until is how long the granted or renewed lease may be relied on, as in
+	// [Hold.Until]; otherwise the zero time.
 	Until time.Time
 	Err   error
 }
 
-// Call is what an attempt was about.
+// Call says which call an attempt belongs to.
 type Call = protocol.Call
 
 // Names of calls.
@@ -49,25 +50,25 @@ const (
 	CallLock   = protocol.CallLock
 	CallUnlock = protocol.CallUnlock
 	CallRenew  = protocol.CallRenew
-	CallLeave  = protocol.CallLeave // a waiter goes
+	CallLeave  = protocol.CallLeave // a waiter stops waiting
 )
 
 // Wait is a pause between two attempts.
 type Wait struct {
 	Key   string
 	Owner Owner
-	For   time.Duration // at most: a message can end it sooner
+	For   time.Duration // at most; a message can end it sooner
 }
 
 // Loss is the end of a lease that its owner relied on.
 type Loss struct {
 	Key    string
 	Owner  Owner
-	Levels int   // that were held
+	Levels int   // how many were held
 	Err    error // ErrLost or ErrMaxAge
 }
 
-// Result is what an attempt came to.
+// Result is the outcome of an attempt.
 type Result string
 
 // The results of an [Attempt].
@@ -78,8 +79,8 @@ const (
 	Exhausted   Result = "exhausted"   // no retry is left
 	Released    Result = "released"    // level 1 left, the lock deleted
 	Decremented Result = "decremented" // a further level left
-	Renewed     Result = "renewed"     // the lease begins again
-	NotHeld     Result = "not-held"    // nothing was there to unlock
+	Renewed     Result = "renewed"     // the lease starts anew
+	NotHeld     Result = "not-held"    // there was nothing to unlock
 	Lost        Result = "lost"        // the lease was lost
-	Failed      Result = "error"       // Redis could not be asked, or said no
+	Failed      Result = "error"       // Redis could not be reached, or answered with an error
 )

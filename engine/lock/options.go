@@ -14,116 +14,117 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// NoWatchdog as Options.Renew leaves every lease to run out.
+// NoWatchdog, as Options.Renew, disables renewal: every lease runs out.
 const NoWatchdog time.Duration = -1
 
-// NoRetry as Options.Retries makes Lock give up after its first attempt.
+// NoRetry, as Options.Retries, limits Lock to one attempt.
 const NoRetry = -1
 
 // Defaults of [Options].
 const (
 	DefaultLease    = 30 * time.Second
 	DefaultInterval = 50 * time.Millisecond
-	DefaultJitter   = 25 * time.Millisecond // at most, and only beside DefaultInterval
-	// DefaultMaxAge is how long a watchdog keeps a hold alive at most. A
-	// watchdog proves that the process lives, not that its work gets on.
+	DefaultJitter   = 25 * time.Millisecond // at most, and only together with DefaultInterval
+	// DefaultMaxAge is how long a watchdog keeps a hold alive. A watchdog
+	// proves that the process is alive, not that its work makes progress.
 	DefaultMaxAge = time.Hour
 )
 
 // lateAtMost is how long Redis keeps the number of a call whose earlier copies
-// may be on their way: as long as Linux goes on sending what a connection that
-// was closed had still to send (tcp_retries2).
+// may still arrive: as long as Linux keeps retransmitting what a closed
+// connection had left to send (tcp_retries2).
 const lateAtMost = 15 * time.Minute
 
-// Protocol is how a lock is kept in Redis. Choose one of the package's.
+// Protocol is how a lock is kept in Redis: one of this package's variables.
 type Protocol = *protocol.Protocol
 
-// The protocols to choose from. Their documentation in package protocol says
-// what each is, and where it comes from.
+// The protocols to choose from. Package protocol documents what each is and
+// where it comes from.
 var (
-	Sequenced       Protocol = protocol.Sequenced // the default: reentrant, and nothing late does harm
+	Sequenced       Protocol = protocol.Sequenced // the default: reentrant, and safe against late copies of calls
 	Reentrant       Protocol = protocol.Reentrant // {owner: hold count} and nothing else, as articles draw it
-	ReentrantNotify Protocol = protocol.Notify    // Sequenced, one waiter woken by a message
+	ReentrantNotify Protocol = protocol.Notify    // Sequenced, waking one waiter by a message
 	ReentrantFair   Protocol = protocol.Fair      // Sequenced, first come first served
 	Fenced          Protocol = protocol.Fenced    // Sequenced, with a fencing token for each first acquisition
 	Redlock         Protocol = protocol.Redlock   // a mutex on a majority of independent nodes: not reentrant
 )
 
-// Options say how a [Locker] takes and keeps locks. The zero value is sane.
+// Options configure how a [Locker] takes and keeps locks. The zero value is
+// ready to use.
 type Options struct {
-	// Protocol is how the lock is kept; nil is Sequenced. All that use a key
-	// must use the same one.
+	// Protocol is how the lock is kept; nil means Sequenced. Everyone who uses
+	// a key must use the same one.
 	Protocol Protocol
-	// Nodes are the independent Redises that Redlock asks, the client that New
-	// is given being the first of them.
+	// Nodes are the independent Redis servers of Redlock besides the client
+	// given to New, which is the first.
 	Nodes []Redis
-	// Lease is how long a lock lives in Redis without renewal: whole
-	// milliseconds, at least one; 0 is DefaultLease.
+	// Lease is how long a lock lives in Redis without renewal, in whole
+	// milliseconds, at least one; 0 means DefaultLease.
 	Lease time.Duration
-	// Renew is the watchdog's interval; 0 is a third of the lease, NoWatchdog
-	// is none.
+	// Renew is the watchdog's interval; 0 means a third of the lease,
+	// NoWatchdog no renewal.
 	Renew time.Duration
-	// MaxAge is how old a hold may grow by renewals; 0 is DefaultMaxAge.
+	// MaxAge is how long renewals keep a hold alive; 0 means DefaultMaxAge.
 	MaxAge time.Duration
 
-	// Retries is how often Lock tries again after its first attempt; 0 is until
-	// its context ends, NoRetry is never. What it tries because of a message
-	// does not count, nor does it put off the next retry. ReentrantFair keeps a
+	// Retries is how often Lock tries again after its first attempt; 0 means
+	// until its context ends, NoRetry never. Attempts prompted by a message do
+	// not count, and do not delay the next retry. ReentrantFair keeps a
 	// waiter's place for Retries × Interval, however often it asks meanwhile.
 	Retries int
-	// Interval lies between two attempts, plus a random time from JitterMin
-	// to JitterMax. 0 is DefaultInterval, and then DefaultJitter, unless
-	// JitterMax is given.
+	// Interval is the pause between two attempts, to which a random time from
+	// JitterMin to JitterMax is added. 0 means DefaultInterval, together with
+	// DefaultJitter unless JitterMax is given.
 	Interval             time.Duration
 	JitterMin, JitterMax time.Duration
 
 	// Margin is how long before the lease's end, by the client's clock, a
-	// hold's context ends. 0 is a hundredth of the lease and two
-	// milliseconds, and at most half of the lease: room for clocks that run
-	// at unequal speed.
+	// hold's context ends: room for clocks that run at different speeds. 0
+	// means a hundredth of the lease plus two milliseconds, and at most half of
+	// the lease.
 	Margin time.Duration
-	// Limit is how long a call is waited for that no context of the caller
-	// bounds: the settling of an acquisition, and a release. 0 is the lease.
+	// Limit bounds calls that no context of the caller's bounds: settling an
+	// acquisition, and a release. 0 means the lease.
 	Limit time.Duration
 
-	// Messenger is how ReentrantNotify and ReentrantFair hear that it is their
-	// turn; nil is PubSub of the client, where that is one of go-redis. Inbox
-	// is the channel on which this Locker listens: text without white space and
-	// control characters, its own alone; "" is a random one. Both are unused
-	// elsewhere.
+	// Messenger delivers the messages of ReentrantNotify and ReentrantFair; nil
+	// means PubSub of the client, if that is a go-redis client. Inbox is the
+	// channel this Locker listens on, which no other may share: text without
+	// white space or control characters; "" means a random one. Other protocols
+	// use neither.
 	Messenger Messenger
 	Inbox     string
-	// ID tells this Locker from all others that lock the same keys, now or
-	// before: text without white space, control characters, / and #. "" is a
-	// random one, which is what a program wants.
+	// ID distinguishes this Locker from every other that locks the same keys,
+	// now or earlier: text without white space, control characters, / and #. ""
+	// means a random one, which is what a program wants.
 	ID string
 
-	// Clock is where all time comes from; nil is the system's.
+	// Clock is the source of all time; nil means the system's clock.
 	Clock clock.Clock
-	// Random draws from [0, n); nil is the system's source.
+	// Random returns a number in [0, n); nil means the system's source.
 	Random func(n int64) int64
 	// Observer is told what the Locker does.
 	Observer Observer
 }
 
-// LockOption is an option of one call of Lock.
+// LockOption configures one call of Lock.
 type LockOption func(*lockOptions)
 
 type lockOptions struct{ lease time.Duration }
 
-// WithLease gives a first acquisition another lease than Options.Lease, whole
-// milliseconds, at least one; its watchdog, its margin are as much longer or
-// shorter. A re-entry keeps the lease of the first acquisition.
+// WithLease gives a first acquisition a lease other than Options.Lease: whole
+// milliseconds, at least one. The watchdog's interval and the margin scale with
+// it. A re-entry keeps the lease of the first acquisition.
 func WithLease(d time.Duration) LockOption { return func(o *lockOptions) { o.lease = d } }
 
-// lease is how one hold's lease is kept.
+// lease is the timing of one hold.
 type lease struct {
 	length time.Duration
-	margin time.Duration // before its end, from which it is not relied on
+	margin time.Duration // not relied on for this long before its end
 	renew  time.Duration // between renewals, or NoWatchdog
 }
 
-// leaseOf is the lease of a call. It fails with ErrOptions.
+// leaseOf returns the lease of a call with options. It fails with ErrOptions.
 func (o *Options) leaseOf(options []LockOption) (lease, error) {
 	mine := lease{o.Lease, o.Margin, o.Renew}
 	if len(options) == 0 {
@@ -155,7 +156,8 @@ func checkLease(d time.Duration) error {
 	return nil
 }
 
-// withDefaults checks o, and fills in what client and defaults say.
+// withDefaults fills in defaults, some of which depend on client, and checks
+// the result.
 func (o Options) withDefaults(client Redis) (Options, error) {
 	if o.Protocol == nil {
 		o.Protocol = Sequenced
@@ -211,7 +213,7 @@ func (o Options) withDefaults(client Redis) (Options, error) {
 	return o, nil
 }
 
-// check refuses options outside their ranges.
+// check rejects options outside their ranges.
 func (o *Options) check(client Redis) error {
 	switch {
 	case o.Protocol.Leave != nil && o.Messenger == nil:

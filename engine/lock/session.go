@@ -12,8 +12,9 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// session is what a Locker knows of one owner's holds of one key. Busy is
-// held during a call; mu guards what the watchdog and the timer share with it.
+// session is a Locker's state for one owner and key. Busy is held for the
+// length of a call; mu guards what the call shares with the watchdog and the
+// timers.
 type session struct {
 	sessionKey
 
@@ -21,36 +22,36 @@ type session struct {
 	users int           // guarded by l.mu
 	busy  chan struct{} // capacity 1
 
-	asked asked // of the call that waits
-	lease lease // of the hold, or of the call that asks for one
+	asked asked // by the waiting call
+	lease lease // of the hold, or of the call acquiring one
 	words protocol.Words
-	late  bool            // a first acquisition went unanswered, and may still arrive
-	told  bool            // the owner was told of a loss by Lock
-	lanes *protocol.Lanes // to the nodes, nil where there is one
+	late  bool            // a first acquisition went unanswered and may still reach Redis
+	told  bool            // Lock has reported the loss to the owner
+	lanes *protocol.Lanes // to the nodes, nil if there is only one
 
 	mu       sync.Mutex
-	signal   clock.Signal // a message has come, or the Locker was closed; nil while nobody has waited
-	until    time.Time    // of the call that waits: how long it does
+	signal   clock.Signal // a message has come, or the Locker was closed; nil before the first wait
+	until    time.Time    // when the waiting call gives up
 	heard    *message
 	holds    []*Hold // the levels, outermost first
 	room     [2]*Hold
-	began    time.Time // when the acquisition of level 1 was sent
+	began    time.Time // when the call that acquired level 1 was sent
 	deadline time.Time // the lease is not relied on after this
-	aged     bool      // it is not renewed any more, and ends with ErrMaxAge
+	aged     bool      // it is no longer renewed, and ends with ErrMaxAge
 	lost     error     // why it is no longer relied on
 
-	watchdog clock.Timer // next renewal, nil without one
+	watchdog clock.Timer // next renewal, or nil
 	cancel   context.CancelFunc
-	expiry   clock.Timer // ends the contexts at the deadline
-	stopping bool        // the watchdog must not be armed again
+	expiry   clock.Timer // ends the contexts at the deadline, or nil
+	stopping bool        // do not arm the watchdog again
 }
 
-// begin prepares a call of Lock. Who holds nothing gets its lease, and so does
-// who was told that all it held is lost and has not left it.
+// begin prepares a call of Lock. If the owner holds nothing, or has been told
+// that everything it held is lost, the call's lease becomes the session's.
 func (s *session) begin(mine lease) {
 	s.look()
 	if s.told {
-		s.disarm(context.Background()) // what is left of it must not read the lease meanwhile
+		s.disarm(context.Background()) // the old watchdog must not read the lease while it changes
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,20 +72,20 @@ func (s *session) level() int {
 	return len(s.holds)
 }
 
-// wakeUp is what ends a sleep of the session's.
+// wakeUp returns the signal that ends a sleep of the session.
 func (s *session) wakeUp() clock.Signal {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.signal == nil {
 		s.signal = s.l.o.Clock.NewSignal()
-		if s.heard != nil { // before there was anything to fire
+		if s.heard != nil { // a message came before the signal existed
 			s.signal.Fire()
 		}
 	}
 	return s.signal
 }
 
-// wake ends a sleep of the session's.
+// wake ends a sleep of the session.
 func (s *session) wake() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,7 @@ func (s *session) wake() {
 	}
 }
 
-// stay keeps the session until drop.
+// stay keeps the session alive until drop.
 func (s *session) stay() {
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()
@@ -116,7 +117,7 @@ func (s *session) drop() {
 	}
 }
 
-// observe tells the Observer of an attempt.
+// observe reports an attempt to the Observer.
 func (s *session) observe(ctx context.Context, a Attempt) {
 	if s.l.o.Observer.Attempted == nil {
 		return
@@ -135,23 +136,23 @@ func (s *session) tellWait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// acquisition is what one attempt of Lock came to.
+// acquisition is the outcome of one attempt of Lock.
 type acquisition struct {
 	hold      *Hold
 	err       error
 	unknown   bool          // Redis did not answer
 	final     bool          // trying again would not help
-	abandoned bool          // the context ended first; the reply is settled elsewhere
-	slow      bool          // Redis did not answer as soon as it mostly does
+	abandoned bool          // the context ended first; another task settles the reply
+	slow      bool          // Redis did not answer within swift
 	held      bool          // another owner holds the lock
 	pttl      time.Duration // and for how long, where Redis said so
 }
 
-// attempt asks for the level once. The call itself is not cut short by ctx,
-// because a reply that nobody waits for may be a lock that nobody releases:
-// when ctx ends first, a task of its own waits for the reply and gives back
-// what it granted. A task costs more than all else of a call, and Redis mostly
-// answers at once; so there is one only where it did not.
+// attempt asks for the level once. The end of ctx does not cut the call short,
+// because a reply that nobody waits for may be a lock that nobody releases. If
+// ctx ends first, a task waits for the reply and gives back what was granted.
+// Redis mostly answers at once, and a task costs more than the rest of the
+// call, so the task is only started when Redis is slow.
 func (s *session) attempt(ctx context.Context, c Call) acquisition {
 	if ctx.Done() == nil {
 		return s.ask(ctx, ctx, c, s.l.o.Limit)
@@ -176,15 +177,15 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		return a
 	}
 	s.l.o.Clock.AfterFunc(0, "settlement", func() {
-		// However long it takes with a client that minds no context: what was
-		// given back sooner could still be granted afterwards.
+		// However long a client that ignores contexts takes: a level given back
+		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
 		s.undo(ctx, c, a)
 	})
 	return acquisition{abandoned: true}
 }
 
-// undo gives back what an attempt was granted, or may have been, and ends the
+// undo gives back what an attempt was, or may have been, granted, and ends the
 // call.
 func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 	defer s.leave()
@@ -196,7 +197,8 @@ func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 	s.settle(ctx, c, a)
 }
 
-// limited is a context that outlives ctx and ends at the engine's own limit.
+// limited returns a context with ctx's values that ends after the given time,
+// and not with ctx.
 func (s *session) limited(ctx context.Context, after time.Duration) (context.Context, context.CancelFunc) {
 	clk := s.l.o.Clock
 	deadline := clk.Now().Add(after)
@@ -213,7 +215,7 @@ func (s *session) limited(ctx context.Context, after time.Duration) (context.Con
 	}
 }
 
-// about says to the client what a command is sent for, if it asks.
+// about tells the client which call a command belongs to, if it wants to know.
 func (s *session) about(ctx context.Context, c Call) context.Context {
 	if !s.l.tells {
 		return ctx
@@ -221,8 +223,8 @@ func (s *session) about(ctx context.Context, c Call) context.Context {
 	return protocol.WithCall(ctx, c)
 }
 
-// ask sends lock.lua and makes what it answers within limit into a hold. The
-// hold's context descends from parent.
+// ask sends the acquisition and turns an answer within limit into a hold, whose
+// context derives from parent.
 func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) acquisition {
 	l := s.l
 	ctx, cancel := s.limited(s.about(ctx, c), limit)
@@ -230,7 +232,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	sent := l.o.Clock.Now()
 	if c.Level == 1 && !l.p.Naive {
 		s.mu.Lock()
-		s.heard = nil // what Redis answers now is newer
+		s.heard = nil // Redis' answer will be newer
 		s.mu.Unlock()
 		s.arm(sent)
 	}
@@ -246,7 +248,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 		s.armNaively(l.o.Clock.Now())
 	}
 	if granted && c.Level == 1 && !l.p.Naive && passed(l.o.Clock.Now(), s.deadlineAfter(sent)) {
-		// The grant is older than the lease that came with it (F44).
+		// The grant took longer to arrive than its lease lasts (F44).
 		granted, err = false, fmt.Errorf("%w: the grant came too late: %w", ErrNotAcquired, ErrLost)
 	}
 	if granted && c.Level > 1 && s.lostCause() != nil {
@@ -260,7 +262,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	if err != nil && limit == swift && ctx.Err() != nil && !protocol.Answered(err) {
 		s.late = s.late || c.Level == 1
 		a.slow = true
-		return a // it is asked again, and that is observed
+		return a // it is sent again, and that attempt is observed
 	}
 	switch {
 	case granted:
@@ -293,7 +295,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	return a
 }
 
-// waitsUntil notes until when the call waits that is about to ask.
+// waitsUntil records when the call that is about to ask gives up.
 func (s *session) waitsUntil(t time.Time) {
 	if s.l.p.Leave == nil {
 		return
@@ -303,12 +305,12 @@ func (s *session) waitsUntil(t time.Time) {
 	s.until = t
 }
 
-// longWait is how many leases the place of a waiter that does not ask again is
-// kept at most.
+// longWait is the most leases for which Redis keeps the place of a waiter that
+// does not ask again.
 const longWait = 10
 
-// patience is how long the call that waits may be without asking again, 0
-// where none waits.
+// patience returns how long the waiting call may stay silent before it loses
+// its place, 0 if no call waits.
 func (s *session) patience() time.Duration {
 	if s.l.p.Leave == nil {
 		return 0
@@ -351,18 +353,18 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 	return h
 }
 
-// deadlineAfter is how long a lease that was asked for at sent is relied on.
+// deadlineAfter returns how long to rely on a lease that was requested at sent.
 func (s *session) deadlineAfter(sent time.Time) time.Time {
 	return sent.Add(s.lease.length - s.lease.margin)
 }
 
-// rely moves the deadline after a good answer to what was sent at sent. The
+// rely extends the deadline after a success of a command sent at sent. The
 // caller holds mu.
 func (s *session) rely(sent time.Time) {
 	s.relyUntil(s.deadlineAfter(sent))
 }
 
-// relyUntil moves the deadline. The caller holds mu.
+// relyUntil sets the deadline. The caller holds mu.
 func (s *session) relyUntil(deadline time.Time) {
 	if s.expiry != nil {
 		s.expiry.Stop()
@@ -371,8 +373,8 @@ func (s *session) relyUntil(deadline time.Time) {
 	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), "lease", s.leaseEnded)
 }
 
-// reliedOn is until when the lease is, the zero time of protocols that never
-// find out.
+// reliedOn returns the deadline, or the zero time for protocols that never
+// notice a loss.
 func (s *session) reliedOn() time.Time {
 	if s.l.p.Naive {
 		return time.Time{}
@@ -389,13 +391,13 @@ func (s *session) leaseEnded() {
 	}
 }
 
-// passed tells whether an instant is over: by the monotonic clock, and by the
-// calendar, which goes on while a machine sleeps.
+// passed reports whether an instant is over, by the monotonic clock or by the
+// wall clock, which keeps going while a machine sleeps.
 func passed(now, at time.Time) bool {
 	return !now.Before(at) || !now.Round(0).Before(at.Round(0))
 }
 
-// endsWith is why the lease cannot be relied on now, or nil.
+// endsWith returns why the lease cannot be relied on now, or nil.
 func (s *session) endsWith() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -413,17 +415,17 @@ func (s *session) endsWith() error {
 	}
 }
 
-// look ends the contexts if the clock says that the lease is over: a timer may
-// be late on a machine that is busy, was stopped, or slept. It stops no timer,
-// as it is called from anywhere; the lease's own does, when it comes.
+// look ends the contexts if the clock says that the lease is over, because a
+// timer may be late on a machine that is busy, was suspended or slept. It may
+// be called from anywhere, so it stops no timer; the lease's own timer does
+// that when it fires.
 func (s *session) look() {
 	if cause := s.endsWith(); cause != nil {
 		s.end(cause)
 	}
 }
 
-// lose ends the contexts of all levels with cause, once, and all that renews
-// the lease.
+// lose stops all renewals and ends the contexts of all levels with cause, once.
 func (s *session) lose(cause error) {
 	s.mu.Lock()
 	if len(s.holds) > 0 {
@@ -469,27 +471,27 @@ func (s *session) lostCause() error {
 	return s.lost
 }
 
-// settle gives the level back after an acquisition whose fate is not known.
+// settle gives the level back if it is unknown whether it was granted.
 func (s *session) settle(ctx context.Context, c Call, a acquisition) {
 	if a.unknown {
 		s.giveBack(ctx, c)
 	}
 }
 
-// giveBack leaves the level of c, whether or not it was entered. The answer
-// does not matter: what it cannot undo, the lease does.
+// giveBack leaves the level of c, entered or not. The answer does not matter:
+// the lease cleans up what this cannot.
 func (s *session) giveBack(ctx context.Context, c Call) {
 	limited, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
 	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.l.number(), GivesBack: true})
 }
 
-// mostReleases is how often a release that is not answered is tried again
-// where Lock tries until its context ends: the caller waits meanwhile.
+// mostReleases is how often an unanswered release is sent again when Lock would
+// retry until its context ends: the caller is waiting.
 const mostReleases = 5
 
-// release sends unlock.lua until Redis answers, and tries again as often as
-// Lock does. The Observer is given caller.
+// release sends the release until Redis answers, with as many retries as Lock
+// has. The Observer gets the context caller.
 func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, error) {
 	l := s.l
 	retries := l.o.Retries
@@ -531,9 +533,8 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 	}
 }
 
-// ownRelease tells whether "not held" is the answer to an unlock that had
-// been run before and only its reply was lost: so it is while the lease
-// cannot have ended yet.
+// ownRelease reports whether "not held" answers an unlock that already ran and
+// only lost its reply. That is so while the lease cannot have expired.
 func (s *session) ownRelease(c Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

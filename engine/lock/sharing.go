@@ -11,9 +11,10 @@ import (
 )
 
 // sharing refuses an owner that enters a lock through two Lockers at once: each
-// would count its levels alone, and the last unlock of one would release the
-// other's. Sequenced tells Lockers apart in Redis. Reentrant, which keeps
-// nothing there but {owner: hold count}, can tell them apart within a process.
+// would keep its own count of levels, and the last unlock through one would
+// release the other's. Sequenced tells Lockers apart in Redis. Reentrant, which
+// keeps only {owner: hold count} there, can tell them apart only within a
+// process.
 type sharing struct{ server any } // nil: nothing to refuse
 
 type carriedOwner struct {
@@ -21,13 +22,14 @@ type carriedOwner struct {
 	sessionKey
 }
 
-// carried are the owners in use, and through which Locker.
+// carried records which Locker each owner in use belongs to.
 var carried = struct {
 	sync.Mutex
 	by map[carriedOwner]*Locker
 }{by: map[carriedOwner]*Locker{}}
 
-// take notes that s is in use, unless another Locker uses its owner.
+// take records that s is in use, and reports false if another Locker uses its
+// owner.
 func (sh sharing) take(s *session) bool {
 	if sh.server == nil {
 		return true
@@ -42,7 +44,7 @@ func (sh sharing) take(s *session) bool {
 	return true
 }
 
-// release ends what take noted.
+// release undoes take.
 func (sh sharing) release(s *session) {
 	if sh.server == nil {
 		return
@@ -55,7 +57,8 @@ func (sh sharing) release(s *session) {
 	}
 }
 
-// serverOf tells servers apart: clients of one server have the same.
+// serverOf returns a value that is equal for clients of the same server, or nil
+// if that cannot be told.
 func serverOf(client Redis) any {
 	switch c := client.(type) {
 	case *redis.Client:

@@ -9,15 +9,15 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// message is what a waiter was told.
+// message is a message to a waiter.
 type message struct {
 	granted bool
 	at      int64 // by Redis' clock, in milliseconds since the epoch
-	number  int64 // of the call that waited
+	number  int64 // of the waiting call
 }
 
-// hear takes a message from the inbox to the waiter that it is for: "grant
-// owner instant number key", or "wake" with zeros.
+// hear delivers a message from the inbox to its waiter: "grant owner instant
+// number key", or "wake" with zeros.
 func (l *Locker) hear(text string) {
 	parts := strings.SplitN(text, " ", 5)
 	if len(parts) != 5 {
@@ -40,10 +40,10 @@ func (l *Locker) hear(text string) {
 	s.wake()
 }
 
-// listen opens the inbox before anybody can be asked to write to it, and
-// returns when it is open or cannot be opened, or when ctx has ended. One call
-// is at it at a time, at most for Options.Limit and on a context of its own:
-// others wait for the same inbox.
+// listen opens the inbox before anyone can be asked to write to it. It returns
+// when the inbox is open, could not be opened, or ctx has ended. One call opens
+// it, on a context of its own and within Options.Limit; the others wait for
+// that call.
 func (l *Locker) listen(ctx context.Context) {
 	if l.p.Leave == nil {
 		return
@@ -75,7 +75,7 @@ func (l *Locker) listen(ctx context.Context) {
 // open opens the inbox.
 func (l *Locker) open(ctx context.Context) {
 	var stop func()
-	defer func() { // also where a simulated process dies in here
+	defer func() { // even if a simulated process dies in here
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.stop = stop
@@ -84,32 +84,32 @@ func (l *Locker) open(ctx context.Context) {
 	}()
 	ctx, cancel := l.o.Clock.WithDeadline(ctx, l.o.Clock.Now().Add(l.o.Limit))
 	defer cancel()
-	stop, _ = l.o.Messenger.Listen(ctx, l.o.Inbox, l.hear) // else the timers have to do, and the next call tries again
+	stop, _ = l.o.Messenger.Listen(ctx, l.o.Inbox, l.hear) // without it timers have to do, and the next call tries again
 }
 
-// asked is when Redis answered a waiter, by both clocks.
+// asked relates the two clocks: when a waiter asked, and when Redis answered.
 type asked struct {
-	sent time.Time // by the client's, before
-	now  int64     // by Redis', in milliseconds
+	sent time.Time // by the client's clock
+	now  int64     // by Redis' clock, in milliseconds
 }
 
-// accept makes a grant that came as a message into a hold, if enough of it is
-// left for certain: the message may have been long on its way. Redis' clock
-// says how long after the waiter's own question the grant was made, and that
-// question was answered after it was sent.
+// accept turns a grant that came as a message into a hold if enough of it is
+// certain to be left, since the message may have taken long. Redis' clock gives
+// the time from its answer to the waiter's last question to the grant, and that
+// answer came after the question was sent.
 func (s *session) accept(ctx context.Context, c Call) *Hold {
 	s.mu.Lock()
 	m := s.heard
 	s.heard = nil
 	s.mu.Unlock()
 	if m == nil || !m.granted || m.number != c.Number || c.Level != 1 || s.lease.renew == NoWatchdog {
-		return nil // ask Redis, which confirms a grant for a whole lease
+		return nil // ask Redis, which extends the grant to a whole lease
 	}
 	made := s.asked.sent.Add(time.Duration(m.at-s.asked.now) * time.Millisecond)
 	grant := protocol.Grant(s.lease.length)
 	until := made.Add(grant - s.lease.margin)
 	if m.at <= s.asked.now || passed(s.l.o.Clock.Now(), until) {
-		return nil // too old, or of an earlier wait: ask Redis
+		return nil // too old, or for an earlier wait: ask Redis
 	}
 	h := s.push(ctx, c.Level, 0, made)
 	s.mu.Lock()
@@ -129,5 +129,5 @@ func (s *session) leaveLine(ctx context.Context, c Call) {
 	ctx, cancel := s.limited(ctx, s.l.o.Limit)
 	defer cancel()
 	leaves := Call{Name: protocol.CallLeave, Level: c.Level, Attempt: 1, Number: c.Number}
-	_, _ = s.l.p.Leave(s.about(ctx, leaves), s.request(leaves)) // else its deadline ends it
+	_, _ = s.l.p.Leave(s.about(ctx, leaves), s.request(leaves)) // on failure its deadline ends the wait
 }

@@ -8,10 +8,10 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Watchdog is what the watchdog's timers are called on the [clock.Clock].
+// Watchdog names the watchdog's timers on the [clock.Clock].
 const Watchdog = "watchdog"
 
-// arm starts the watchdog of a lease that is about to be asked for at sent.
+// arm starts the watchdog for a lease that is requested at sent.
 func (s *session) arm(sent time.Time) {
 	if s.lease.renew == NoWatchdog {
 		return
@@ -22,7 +22,8 @@ func (s *session) arm(sent time.Time) {
 	s.next(sent)
 }
 
-// armNaively starts the watchdog after the grant, to renew at once.
+// armNaively starts the watchdog after the grant, with the first renewal at
+// once.
 func (s *session) armNaively(granted time.Time) {
 	had := false
 	if s.l.p.OneWatch {
@@ -36,13 +37,14 @@ func (s *session) armNaively(granted time.Time) {
 	}
 }
 
-// next sets the watchdog to renew one interval after sent. The caller holds mu.
+// next schedules a renewal one interval after sent. The caller holds mu.
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
 	s.watchdog = clk.AfterFunc(sent.Add(s.lease.renew).Sub(clk.Now()), Watchdog, s.renew)
 }
 
-// disarm stops the watchdog and waits until nothing of it can reach Redis.
+// disarm stops the watchdog and waits until no renewal can reach Redis any
+// more.
 func (s *session) disarm(ctx context.Context) {
 	s.mu.Lock()
 	s.stopping = true
@@ -53,12 +55,13 @@ func (s *session) disarm(ctx context.Context) {
 	s.watchdog = nil
 	s.mu.Unlock()
 	if w != nil && !w.Stop() {
-		// Ends with the renewal in flight, which the lease's deadline bounds.
+		// This ends with the renewal in flight, which the lease's deadline
+		// bounds.
 		_ = w.Wait(context.WithoutCancel(ctx))
 	}
 }
 
-// renew is one beat of the watchdog.
+// renew runs one beat of the watchdog.
 func (s *session) renew() {
 	clk := s.l.o.Clock
 	sent := clk.Now()
@@ -68,7 +71,7 @@ func (s *session) renew() {
 	case s.stopping, s.lost != nil:
 		s.mu.Unlock()
 		return
-	case level == 0: // the acquisition is still on its way
+	case level == 0: // the acquisition is still in flight
 		s.next(sent)
 		s.mu.Unlock()
 		return
@@ -97,7 +100,7 @@ func (s *session) renew() {
 		at.Result, at.Count = Lost, 0
 	case err != nil:
 		at.Result, at.Count = Failed, 0
-		if again && !s.l.p.Naive { // until the deadline, and sooner than usual
+		if again && !s.l.p.Naive { // retry sooner than usual, until the deadline
 			s.next(sent.Add(-s.lease.renew * 3 / 4))
 		}
 	case r.Code == protocol.Granted:
@@ -111,12 +114,12 @@ func (s *session) renew() {
 	default:
 		at.Result, at.Count, at.Err = Lost, 0, ErrLost
 	}
-	if again && s.l.p.Naive { // it drops the answer, sleeps, and goes on
+	if again && s.l.p.Naive { // ignores the answer, sleeps, and carries on
 		s.next(clk.Now())
 	}
 	s.mu.Unlock()
 	if err != nil && ctx.Err() != nil && !again {
-		return // stopped before it was sent: not an attempt
+		return // stopped before it was sent, so not an attempt
 	}
 	s.observe(parent, at)
 	if at.Result == Lost {
@@ -124,7 +127,8 @@ func (s *session) renew() {
 	}
 }
 
-// age lets the lease of a hold run out that has been renewed for too long.
+// age stops renewing a hold that has reached Options.MaxAge, and lets its lease
+// run out.
 func (s *session) age() {
 	s.mu.Lock()
 	left := s.deadline.Sub(s.l.o.Clock.Now())
@@ -136,6 +140,6 @@ func (s *session) age() {
 	s.mu.Unlock()
 }
 
-// overwritten tells whether err means that the lock is gone because something
-// else stands in its key.
+// overwritten reports whether err means that the lock is gone because something
+// else is in its key.
 func overwritten(err error) bool { return err != nil && errors.Is(err, ErrWrongType) }

@@ -1,5 +1,5 @@
-// Package panics turns a panic into an error, so that it ends what it happened
-// in, and not the whole program.
+// Package panics turns a panic into an error, so that it ends only the work it
+// happened in, not the whole program.
 package panics
 
 import (
@@ -7,24 +7,23 @@ import (
 	"runtime/debug"
 )
 
-// Error is a panic that was caught.
+// Error is a caught panic.
 type Error struct {
 	Value any    // what was panicked with
 	Stack []byte // of the goroutine that panicked
 }
 
-// Error gives the value and the stack: it is for whoever mends the program.
+// Error returns the value and the stack: it is meant for developers.
 func (e *Error) Error() string { return fmt.Sprintf("panic: %v\n\n%s", e.Value, e.Stack) }
 
-// Unwrap is the value, where that is an error.
+// Unwrap returns the value if it is an error.
 func (e *Error) Unwrap() error {
 	err, _ := e.Value.(error)
 	return err
 }
 
-// Of is the error of what recover has returned in the goroutine that panicked;
-// nil for nil. One that is an *Error already, handed on from another goroutine,
-// stays as it is.
+// Of returns the error for what recover returned, on the goroutine that
+// panicked; nil for nil. An *Error from another goroutine is returned as it is.
 func Of(recovered any) *Error {
 	switch v := recovered.(type) {
 	case nil:
@@ -36,14 +35,14 @@ func Of(recovered any) *Error {
 	}
 }
 
-// Try does f, and returns its panic, or nil. [runtime.Goexit] passes.
+// Try calls f, and returns its panic or nil. [runtime.Goexit] passes through.
 func Try(f func()) (caught *Error) {
 	defer func() { caught = Of(recover()) }()
 	f()
 	return nil
 }
 
-// Catch does f, and returns its error; a panic is an *Error.
+// Catch calls f, and returns its error; a panic becomes an *Error.
 func Catch(f func() error) (err error) {
 	if caught := Try(func() { err = f() }); caught != nil {
 		return caught

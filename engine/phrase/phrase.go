@@ -1,7 +1,7 @@
-// Package phrase holds what a person will read and what is not yet in any
-// language: a text in English, by which its translation is found, and the
-// values that it names. Errors, mistakes and violations carry it, so that the
-// terminal, the page and the trace say the same, and nobody parses a sentence.
+// Package phrase holds what people will read before it is in any language: a
+// text in English, by which its translation is found, and its values. Errors,
+// mistakes and violations carry it, so that the terminal, the page and the
+// trace say the same and nobody parses sentences.
 package phrase
 
 import (
@@ -12,31 +12,31 @@ import (
 	"time"
 )
 
-// Text is a text in English with fmt's verbs in it, and what its translation
-// is found by. Every constant of this type must be translated.
+// Text is an English text with fmt verbs, and the key of its translation. Every
+// constant of this type must be translated.
 type Text string
 
-// Names are the names of a list, to be joined as a language joins them.
+// Names is a list of names, joined as each language joins them.
 type Names []string
 
-// String joins them in English: "A", "A and B", "A and B and C".
+// String joins them as in English: "A", "A and B", "A and B and C".
 func (n Names) String() string { return strings.Join(n, " and ") }
 
-// Wording is a text with what it names. It is immutable, so that it is safe
-// for concurrent use.
+// Wording is a text with its values. It is immutable, and so safe for
+// concurrent use.
 type Wording struct {
-	Text Text // "" where the one thing named is all
+	Text Text // "" if it is just its one argument
 	// Args are strings, whole numbers, durations, Names and Wordings.
 	Args []any
 }
 
-// Say is a wording of a text.
+// Say returns the wording of a text with values.
 func Say(t Text, args ...any) Wording { return Wording{t, args} }
 
-// Plain is a wording that is the same in every language.
+// Plain returns a wording that is the same in every language.
 func Plain(text string) Wording { return Wording{Args: []any{text}} }
 
-// String says it in English, as errors and traces do.
+// String returns it in English, as errors and traces do.
 func (w Wording) String() string {
 	return w.Render(func(t Text, args ...any) string {
 		if len(args) == 0 {
@@ -46,7 +46,7 @@ func (w Wording) String() string {
 	}, Names.String, Duration)
 }
 
-// Render says it by a language's way of saying texts, lists and durations.
+// Render formats it with a language's texts, lists and durations.
 func (w Wording) Render(say func(Text, ...any) string, list func(Names) string, length func(time.Duration) string) string {
 	args := make([]any, len(w.Args))
 	for i, one := range w.Args {
@@ -67,10 +67,11 @@ func (w Wording) Render(say func(Text, ...any) string, list func(Names) string, 
 	return say(w.Text, args...)
 }
 
-// Speaker is an error that a person may read in any language.
+// Speaker is an error that can be told in any language.
 type Speaker interface {
 	error
-	// Says is the error as a clause: no capital at its beginning, no full stop.
+	// Says returns the error as a clause: no capital at the start, no full
+	// stop.
 	Says() Wording
 }
 
@@ -83,20 +84,20 @@ func Of(err error) (Wording, bool) {
 	return s.Says(), true
 }
 
-// Error is an error that is a wording and no more: a sentinel, or the one
-// sentence of a refusal.
+// Error is an error that is just a wording: a sentinel, or the one sentence of
+// a refusal.
 type Error struct{ says Wording }
 
 // New returns an error that says a text, a clause.
 func New(t Text, args ...any) *Error { return &Error{Say(t, args...)} }
 
-// Error is the clause in English.
+// Error returns the clause in English.
 func (e *Error) Error() string { return e.says.String() }
 
 // Says implements [Speaker].
 func (e *Error) Says() Wording { return e.says }
 
-// Duration words d as scenarios do: in milliseconds below a second, and
+// Duration formats d as scenarios do: in milliseconds below a second, and
 // without parts that are zero.
 func Duration(d time.Duration) string {
 	if d < time.Second {

@@ -10,11 +10,11 @@ import (
 	"relock/engine/phrase"
 )
 
-// maxBehind is how many writes a replica may lag: more than a run's threads
-// have under way at once shows nothing new.
+// maxBehind is how many writes a replica may lag: a lag beyond what a run's
+// threads have in flight shows nothing new.
 const maxBehind = 100
 
-// maxCommand is more commands than any protocol's call has.
+// maxCommand is more than any call of a protocol sends.
 const maxCommand = 32
 
 func (p *parser) faults(m map[string]value, s *Scenario) {
@@ -41,7 +41,7 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 	var into Fault
 	kind, ok := p.do(one, f, s, &into)
 	switch {
-	case !ok: // what is wrong besides is named as well
+	case !ok: // report the other mistakes too
 		p.place(f, s, kind, &into)
 		p.duration(f, "time", &into.Time, 0, MaxDuration, time.Microsecond)
 	case kind.Places == nil:
@@ -64,8 +64,8 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 	return into
 }
 
-// do reads which fault it is, and what a fault of that kind can be given. Of
-// an unknown kind, for which it returns false, that is all that f has.
+// do reads the fault's kind and its own keys. It returns false for an unknown
+// kind, of which f can say no more.
 func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fault.Kind, bool) {
 	var able []string
 	for _, k := range fault.Kinds() {
@@ -86,8 +86,8 @@ func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fa
 	return kind, true
 }
 
-// struck reads a fault of a schedule: it strikes where it stands in the
-// schedule, or at its thread's next call of the kind that at names.
+// struck reads a fault in a schedule: it strikes at its place in the schedule,
+// or at its thread's next call of the kind that at names.
 func (p *parser) struck(one value, s *Scenario) *Fault {
 	f := p.fields(one, "thread", "at", "do", "for", "by", "behind", "keep", "node")
 	into := &Fault{}
@@ -120,7 +120,7 @@ func (p *parser) struck(one value, s *Scenario) *Fault {
 	return into
 }
 
-// onlyFor refuses what a fault of this kind does not have.
+// onlyFor rejects keys that faults of this kind do not have.
 func (p *parser) onlyFor(f map[string]value, k fault.Kind, place ...string) {
 	allowed := slices.Concat([]string{"do"}, place, k.Fields)
 	for _, name := range slices.Sorted(maps.Keys(f)) {
@@ -137,7 +137,7 @@ func (p *parser) place(f map[string]value, s *Scenario, k fault.Kind, into *Faul
 		depth, repeat = t.Depth, t.Repeat
 	}
 	if k.Target == fault.Message {
-		depth = 1 // who has entered a level waits for no message
+		depth = 1 // only the first level waits for a message
 	}
 	p.at(f, s, k, into)
 	into.Round = 1
@@ -153,8 +153,8 @@ func (p *parser) place(f map[string]value, s *Scenario, k fault.Kind, into *Faul
 	p.number(f, "level", &into.Level, 1, depth)
 }
 
-// at reads the place itself. Where the lock of s can have no fault of this
-// kind anywhere, that is the mistake, and not the place.
+// at reads the place. If the lock of s cannot have a fault of this kind
+// anywhere, the kind is the mistake rather than the place.
 func (p *parser) at(f map[string]value, s *Scenario, k fault.Kind, into *Fault) {
 	p.oneOf(f, "at", &into.At, k.Places...)
 	able := s.reach(k)
@@ -163,11 +163,11 @@ func (p *parser) at(f map[string]value, s *Scenario, k fault.Kind, into *Fault) 
 	}
 }
 
-// command reads which of a call's commands a fault is about.
+// command reads which command of a call a fault affects.
 func (p *parser) command(f map[string]value, s *Scenario, k fault.Kind, into *Fault) {
 	v, given := f["command"]
 	switch {
-	case into.At == "": // a mistake already
+	case into.At == "": // already a mistake
 		p.number(f, "command", &into.Command, 1, maxCommand)
 	case slices.Contains(fault.Calls(), into.At) && k.Target != fault.Code:
 		most := s.commands(into.At)
@@ -181,7 +181,7 @@ func (p *parser) command(f map[string]value, s *Scenario, k fault.Kind, into *Fa
 	}
 }
 
-// details reads what only some faults have.
+// details reads the keys that only some faults have.
 func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenario, into *Fault) {
 	for _, name := range k.Fields {
 		switch name {
@@ -214,7 +214,7 @@ func (p *parser) details(one value, f map[string]value, k fault.Kind, s *Scenari
 	}
 }
 
-// threadOf reads a thread's name, and finds the thread.
+// threadOf reads a thread's name and finds the thread.
 func (p *parser) threadOf(f map[string]value, s *Scenario, into *Fault) *Thread {
 	p.text(f, "thread", &into.Thread, s.names(), func(name string) bool { return s.thread(name) != nil })
 	if into.Thread == "" {
@@ -223,7 +223,7 @@ func (p *parser) threadOf(f map[string]value, s *Scenario, into *Fault) *Thread 
 	return s.thread(into.Thread)
 }
 
-// jump reads a length of time that may be negative.
+// jump reads a duration that may be negative.
 func (p *parser) jump(one value, f map[string]value, into *Fault) {
 	allowed := say("a time with a unit, forward or with a - back, from 1ms to %s, in whole milliseconds", phrase.Duration(MaxDuration))
 	p.needs(f, one, "by", allowed)

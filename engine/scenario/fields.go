@@ -16,7 +16,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// Defaults of what a scenario leaves out.
+// Defaults of the keys a scenario leaves out.
 const (
 	defaultKey      = "EXAMPLE_LOCK"
 	defaultLease    = 30 * time.Second
@@ -25,7 +25,7 @@ const (
 	defaultSeed     = 1
 )
 
-// DefaultProcess is the process of threads that name none.
+// DefaultProcess is the process of threads that do not name one.
 const DefaultProcess = "main"
 
 const minWatchdog = time.Millisecond
@@ -60,7 +60,7 @@ func (p *parser) scenario(root *yaml.Node) *Scenario {
 	return s
 }
 
-// defaultSize is what a resource holds at first.
+// defaultSize returns the initial value of a resource.
 func defaultSize(kind string) int {
 	if kind == KindStock {
 		return 100
@@ -68,7 +68,7 @@ func defaultSize(kind string) int {
 	return 0
 }
 
-// defaultLimit is what each user may buy of a resource.
+// defaultLimit returns how many each user may buy.
 func defaultLimit(kind string) int {
 	if kind == KindPurchases {
 		return 1
@@ -76,7 +76,7 @@ func defaultLimit(kind string) int {
 	return 0
 }
 
-// resourceKinds are the values that Resource.Kind can have.
+// resourceKinds returns the values of Resource.Kind.
 func resourceKinds() []string { return []string{KindCounter, KindStock, KindPurchases} }
 
 func (p *parser) resource(m map[string]value, s *Scenario) {
@@ -101,8 +101,8 @@ func (p *parser) resource(m map[string]value, s *Scenario) {
 	s.Resource = r
 }
 
-// schedule reads what was chosen and done: a number, {until: 150ms}, or a
-// fault that a person struck.
+// schedule reads the moves: a choice's number, {until: 150ms}, or a fault
+// struck by hand.
 func (p *parser) schedule(m map[string]value, s *Scenario) {
 	v, ok := m["schedule"]
 	if !ok {
@@ -134,7 +134,7 @@ func defaultLock() Lock {
 	}
 }
 
-// waitOf is how a protocol's waiters wait.
+// waitOf returns how a protocol's waiters wait.
 func waitOf(protocol string) string {
 	if exhibit.Named(protocol).Leave != nil {
 		return WaitNotify
@@ -142,7 +142,7 @@ func waitOf(protocol string) string {
 	return WaitPoll
 }
 
-// nodesOf is how many nodes a protocol has unless told.
+// nodesOf returns a protocol's default number of nodes.
 func nodesOf(protocol string) int { return max(exhibit.Named(protocol).Nodes, 1) }
 
 func mostNodes(protocol string) int {
@@ -179,7 +179,7 @@ func (p *parser) lock(m map[string]value) Lock {
 	p.duration(f, "lease", &l.Lease, time.Millisecond, MaxDuration, time.Millisecond)
 	l.Watchdog = defaultWatchdog(l.Lease)
 	if w, ok := f["watchdog"]; ok && (w.Value == "off" || w.Value == "false" && w.Tag == "!!bool") {
-		l.Watchdog = 0 // YAML 1.1 readers take a bare off for false
+		l.Watchdog = 0 // YAML 1.1 readers turn a bare off into false
 	} else if ok {
 		before := len(p.mistakes)
 		p.duration(f, "watchdog", &l.Watchdog, minWatchdog, MaxDuration, time.Microsecond)
@@ -216,10 +216,10 @@ func (p *parser) retry(m map[string]value, r *Retry) {
 	r.JitterMin, r.JitterMax = jitter.Min, jitter.Max
 }
 
-// unlimited is how scenarios write Unlimited.
+// unlimited is the word for Unlimited in a scenario.
 const unlimited = "unlimited"
 
-// times reads how often an acquisition is tried again.
+// times reads how often an acquisition is retried.
 func (p *parser) times(f map[string]value, into *int) {
 	if v, ok := f["times"]; ok && v.Kind == yaml.ScalarNode && v.Value == unlimited {
 		*into = Unlimited

@@ -10,7 +10,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// The forms of a scenario's parts. A part that is nil is left out.
+// The JSON forms of a scenario's parts. Nil parts are omitted.
 type (
 	threadForm struct {
 		Name    string     `json:"name"`
@@ -61,16 +61,15 @@ type (
 	}
 )
 
-// MarshalJSON writes the scenario in its normal form: the keys of the YAML,
-// in one order, with every default filled in. Parse reads it back.
+// MarshalJSON writes the scenario in its normal form: the keys of the YAML in a
+// fixed order, with all defaults filled in. Parse reads it back.
 func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
 
-// Compact is MarshalJSON without what has its default value. Parse reads it
-// back to the same scenario.
+// Compact is MarshalJSON without the values that are defaults. Parse reads back
+// the same scenario.
 func (s *Scenario) Compact() ([]byte, error) { return json.Marshal(s.form(false)) }
 
-// unless is a value to be written, or nil where it is the default and not all
-// values are asked for.
+// unless returns v, or nil if it is the default and not all values are wanted.
 func unless[T comparable](v, by T, all bool) *T {
 	if v == by && !all {
 		return nil
@@ -137,10 +136,10 @@ func withWait(r Retry, protocol string) Retry {
 	return r
 }
 
-// times is how often an acquisition is tried again.
+// times is how often an acquisition is retried.
 type times int
 
-// MarshalJSON writes a number, or that there is none.
+// MarshalJSON writes a number, or the word for no limit.
 func (n times) MarshalJSON() ([]byte, error) {
 	if n == Unlimited {
 		return json.Marshal(unlimited)
@@ -150,15 +149,15 @@ func (n times) MarshalJSON() ([]byte, error) {
 
 type duration time.Duration
 
-// MarshalText words the duration.
+// MarshalText formats the duration.
 func (d duration) MarshalText() ([]byte, error) {
 	return []byte(phrase.Duration(time.Duration(d))), nil
 }
 
-// MarshalText words the range: "50ms", "50ms-100ms".
+// MarshalText formats the range: "50ms", "50ms-100ms".
 func (r Range) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// String words the range as scenarios do.
+// String formats the range as scenarios do.
 func (r Range) String() string {
 	if r.Min == r.Max {
 		return phrase.Duration(r.Min)
@@ -166,7 +165,7 @@ func (r Range) String() string {
 	return phrase.Duration(r.Min) + "-" + phrase.Duration(r.Max)
 }
 
-// MarshalJSON writes the keys of the YAML that the fault has.
+// MarshalJSON writes the fault with the keys of the YAML.
 func (f Fault) MarshalJSON() ([]byte, error) {
 	out := struct {
 		Thread  string    `json:"thread,omitempty"`
@@ -204,7 +203,7 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// MarshalJSON writes the move as an entry of schedule.
+// MarshalJSON writes the move as an entry of a schedule.
 func (m Move) MarshalJSON() ([]byte, error) {
 	switch {
 	case m.Fault != nil:
@@ -218,7 +217,7 @@ func (m Move) MarshalJSON() ([]byte, error) {
 	}
 }
 
-// Equal tells whether two moves are the same.
+// Equal reports whether two moves are the same.
 func (m Move) Equal(o Move) bool {
 	if m.Fault != nil && o.Fault != nil {
 		return *m.Fault == *o.Fault
@@ -226,8 +225,8 @@ func (m Move) Equal(o Move) bool {
 	return m == o
 }
 
-// With is the scenario with another protocol. Faults that can never strike with
-// this one, at a node that it does not have for instance, are left out.
+// With returns the scenario with another protocol, without the faults that can
+// never strike under it, for instance at a node it does not have.
 func (s *Scenario) With(protocol string) *Scenario {
 	other := *s
 	other.Lock.Protocol = protocol
@@ -246,7 +245,7 @@ func (s *Scenario) With(protocol string) *Scenario {
 	return &other
 }
 
-// WithSchedule is the scenario with another schedule.
+// WithSchedule returns the scenario with another schedule.
 func (s *Scenario) WithSchedule(moves []Move) *Scenario {
 	other := *s
 	other.Schedule = slices.Clone(moves)

@@ -10,7 +10,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// Mistake is one thing that is wrong with a scenario.
+// Mistake is one mistake in a scenario.
 type Mistake struct {
 	Line    int    // from 1
 	Key     string // such as "threads[1].work"; "" for the whole
@@ -18,7 +18,7 @@ type Mistake struct {
 	Allowed phrase.Wording
 }
 
-// say is a wording whose values are the same in every language.
+// say returns a wording whose values are the same in every language.
 func say(text phrase.Text, named ...any) phrase.Wording {
 	for i, one := range named {
 		named[i] = fmt.Sprint(one)
@@ -26,21 +26,21 @@ func say(text phrase.Text, named ...any) phrase.Wording {
 	return phrase.Say(text, named...)
 }
 
-// among are the words that are allowed, one after the other.
+// among lists the allowed words.
 func among(words ...string) phrase.Wording { return phrase.Plain(strings.Join(words, ", ")) }
 
-// Says is the mistake as a clause.
+// Says returns the mistake as a clause.
 func (m Mistake) Says() phrase.Wording {
 	return phrase.Say("line %s: %s: given %s, allowed: %s", strconv.Itoa(m.Line), cmp.Or(m.Key, "scenario"), m.Given, m.Allowed)
 }
 
-// String is the mistake in English.
+// String returns the mistake in English.
 func (m Mistake) String() string { return m.Says().String() }
 
 // Mistakes are all mistakes of a scenario, by line.
 type Mistakes []Mistake
 
-// Error lists the mistakes, one a line.
+// Error lists the mistakes, one per line.
 func (m Mistakes) Error() string {
 	lines := make([]string, len(m))
 	for i, one := range m {
@@ -49,7 +49,7 @@ func (m Mistakes) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Says implements phrase.Speaker: all of them, one a line.
+// Says implements phrase.Speaker: all mistakes, one per line.
 func (m Mistakes) Says() phrase.Wording {
 	var lines phrase.Wording
 	for i, one := range m {
@@ -66,12 +66,10 @@ func (m Mistakes) sorted() Mistakes {
 	return m
 }
 
-// MaxMistakes is how many mistakes are named: whoever makes more has one cause
-// for most of them.
+// MaxMistakes is how many mistakes are listed: more mostly have a common cause.
 const MaxMistakes = 20
 
-// named are the first mistakes by line, the last one of them being how many
-// more there are.
+// named returns the first mistakes by line, followed by the number of the rest.
 func (m Mistakes) named() Mistakes {
 	m = m.sorted()
 	if len(m) <= MaxMistakes {
@@ -82,7 +80,7 @@ func (m Mistakes) named() Mistakes {
 	return append(slices.Clip(m[:MaxMistakes-1]), last)
 }
 
-// maxGiven is how much of a wrong value a mistake repeats.
+// maxGiven is how many characters of a wrong value a mistake quotes.
 const maxGiven = 60
 
 func quote(s string) string {
@@ -92,5 +90,5 @@ func quote(s string) string {
 	return fmt.Sprintf("%q", s)
 }
 
-// quoted is a wrong value as a mistake repeats it.
+// quoted returns a wrong value as a mistake quotes it.
 func quoted(s string) phrase.Wording { return phrase.Plain(quote(s)) }

@@ -17,8 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads a scenario. The error is Mistakes, and then there is no
-// scenario.
+// Parse reads a scenario. Its error is a Mistakes; then there is no scenario.
 func Parse(data []byte) (*Scenario, error) { return parse(data, &parser{}) }
 
 func parse(data []byte, p *parser) (*Scenario, error) {
@@ -29,10 +28,10 @@ func parse(data []byte, p *parser) (*Scenario, error) {
 	return s, nil
 }
 
-// Draft reads what it can of a scenario that somebody is writing: what is
-// wrong or missing has its default. It is there to be shown beside its
-// mistakes, which are Parse's, and never to be run; without mistakes it is what
-// Parse returns. It is nil where the text is no YAML.
+// Draft reads what it can of a scenario that someone is writing, with defaults
+// for what is wrong or missing. The result is for showing beside its mistakes,
+// which are Parse's, never for running; without mistakes it equals Parse's. It
+// is nil if the text is not YAML.
 func Draft(data []byte) (*Scenario, Mistakes) { return read(data, &parser{}) }
 
 func read(data []byte, p *parser) (*Scenario, Mistakes) {
@@ -73,7 +72,7 @@ func ParsePassage(s string) (time.Duration, bool) {
 
 var yamlLine = regexp.MustCompile(`line (\d+)`)
 
-// document reads the one YAML document that there must be.
+// document reads the one YAML document that data must contain.
 func document(data []byte) (*yaml.Node, Mistakes) {
 	allowed := say("one YAML or JSON document with the keys of a scenario")
 	dec := yaml.NewDecoder(bytes.NewReader(JoinSurrogates(data)))
@@ -99,8 +98,8 @@ func document(data []byte) (*yaml.Node, Mistakes) {
 
 var surrogates = regexp.MustCompile(`(\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)
 
-// JoinSurrogates writes the characters for which JSON has two escapes, and
-// YAML none, as they are.
+// JoinSurrogates replaces surrogate pairs, which JSON escapes and YAML does not
+// know, by their characters.
 func JoinSurrogates(data []byte) []byte {
 	if !bytes.Contains(data, []byte(`\u`)) || !json.Valid(data) {
 		return data
@@ -117,10 +116,10 @@ func JoinSurrogates(data []byte) []byte {
 // parser walks a document and collects its mistakes.
 type parser struct {
 	mistakes Mistakes
-	unknown  bool // which lock it is
+	unknown  bool // the lock's protocol is not known
 }
 
-// judges tells whether what can never do anything with the lock is a mistake.
+// judges reports whether settings without effect on the lock are mistakes.
 func (p *parser) judges() bool { return !p.unknown }
 
 // value is a node and its place.
@@ -150,7 +149,7 @@ func kind(n *yaml.Node) phrase.Wording {
 	}
 }
 
-// fields opens a map whose keys must be among allowed.
+// fields reads a map whose keys must be among allowed.
 func (p *parser) fields(v value, allowed ...string) map[string]value {
 	keys, shape := among(allowed...), say("a map with the keys %s", strings.Join(allowed, ", "))
 	if len(allowed) == 0 {
@@ -187,8 +186,8 @@ func has(m map[string]value, name string) bool {
 	return ok
 }
 
-// list opens a list of at most limit values. The phrases say what is allowed,
-// and what a longer one is.
+// list reads a list of at most limit values. The phrases say what is allowed,
+// and what a longer list is.
 func (p *parser) list(v value, limit int, allowed, longer phrase.Text) []value {
 	if v.Kind != yaml.SequenceNode {
 		p.wrong(v, kind(v.Node), say(allowed, limit))
@@ -205,7 +204,7 @@ func (p *parser) list(v value, limit int, allowed, longer phrase.Text) []value {
 	return out
 }
 
-// scalar is the text of a single value.
+// scalar reads the text of a single value.
 func (p *parser) scalar(v value, allowed phrase.Wording) (string, bool) {
 	if v.Kind != yaml.ScalarNode || v.Tag == "!!null" {
 		p.wrong(v, kind(v.Node), allowed)
@@ -214,7 +213,7 @@ func (p *parser) scalar(v value, allowed phrase.Wording) (string, bool) {
 	return v.Value, true
 }
 
-// text reads a text that ok accepts.
+// text reads a text accepted by ok.
 func (p *parser) text(m map[string]value, name string, into *string, allowed phrase.Wording, ok func(string) bool) {
 	v, there := m[name]
 	if !there {
@@ -234,7 +233,7 @@ func (p *parser) oneOf(m map[string]value, name string, into *string, words ...s
 	p.text(m, name, into, among(words...), func(s string) bool { return slices.Contains(words, s) })
 }
 
-// whole says which whole numbers are allowed.
+// whole describes the whole numbers allowed.
 func whole[T int | uint64](low, high T) phrase.Wording {
 	return say("a whole number from %s to %s", low, high)
 }
@@ -267,12 +266,12 @@ func ParseSeed(s string) (uint64, error) {
 	return n, nil
 }
 
-// durations says what a length of time from low to high looks like.
+// durations describes the durations from low to high.
 func durations(low, high time.Duration) phrase.Wording {
 	return say("a time with a unit from %s to %s, such as %s", phrase.Duration(low), phrase.Duration(high), "50ms")
 }
 
-// duration reads a length of time from low to high that is a multiple of unit.
+// duration reads a duration from low to high that is a multiple of unit.
 func (p *parser) duration(m map[string]value, name string, into *time.Duration, low, high, unit time.Duration) {
 	v, there := m[name]
 	if !there {
@@ -304,8 +303,8 @@ func parseDuration(s string) (time.Duration, bool) {
 
 var unitOf = regexp.MustCompile(`[a-zµ]+$`)
 
-// between reads one length of time, or two with a dash between them, of
-// which the first may leave its unit to the second.
+// between reads one duration, or two with a dash between them; the first may
+// take its unit from the second.
 func (p *parser) between(m map[string]value, name string, into *Range, high time.Duration) {
 	v, there := m[name]
 	if !there {

@@ -1,8 +1,8 @@
 // Package scenario reads and writes scenarios: which threads make which
-// business call on which lock, what goes wrong, and what must come of it.
+// business call under which lock, what goes wrong, and what result is expected.
 //
-// A scenario is YAML, or JSON with the same keys. It is taken whole or not at
-// all: a bad one is refused with all its mistakes.
+// A scenario is YAML, or JSON with the same keys. A bad one is rejected as a
+// whole, with all its mistakes.
 package scenario
 
 import (
@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// Limits, each named with its reason.
+// Limits, each with its reason.
 const (
-	MaxBytes     = 64 << 10       // of a file: a thousand times the usual, and little to parse
+	MaxBytes     = 64 << 10       // of a file: a thousand times the usual size, and still cheap to parse
 	MaxThreads   = 16             // columns that a person can still follow
 	MaxName      = 12             // characters of a thread's name: the head of a column
 	MaxTitle     = 120            // characters: a line
@@ -22,13 +22,13 @@ const (
 	MaxRetries   = 1000           // of one acquisition
 	MaxInterval  = time.Minute    // between retries, and of their jitter
 	MaxDuration  = time.Hour      // of a lease, of work, of a start: within a run's limits
-	MaxFaults    = 64             // a list that a person wrote
-	MaxDecisions = 10_000         // of a schedule: as long as the longest runs
-	MaxChoice    = 255            // every thread, its watchdog, and its question to each node
+	MaxFaults    = 64             // the list is written by hand
+	MaxDecisions = 10_000         // of a schedule: as many as the longest runs have
+	MaxChoice    = 255            // every thread, its watchdog, and its request to each node
 	MaxSchedule  = 24 * time.Hour // an instant in a schedule: beyond any run that ends
-	MaxNodes     = 9              // of a quorum: more teach nothing new
-	MaxSize      = 1_000_000      // of a resource, and of its limit
-	MaxSeed      = 1<<63 - 1      // so that it survives every JSON reader
+	MaxNodes     = 9              // of a quorum: more show nothing new
+	MaxSize      = 1_000_000      // of a resource and its limit
+	MaxSeed      = 1<<63 - 1      // survives every JSON reader
 )
 
 // Values of Scenario.Policy.
@@ -46,13 +46,13 @@ const (
 // Values of Retry.Wait.
 const (
 	WaitPoll   = "poll"   // ask again after an interval
-	WaitNotify = "notify" // be told, and ask again after an interval
+	WaitNotify = "notify" // wait for a message, and ask again after an interval
 )
 
-// Unlimited as Retry.Times asks until the lock is granted.
+// Unlimited, as Retry.Times, means asking until the lock is granted.
 const Unlimited = -1
 
-// Scenario says what to run. Values come from Parse and are not changed after.
+// Scenario says what to run. Parse returns it; it is not changed afterwards.
 type Scenario struct {
 	Title    string
 	Lock     Lock
@@ -62,7 +62,7 @@ type Scenario struct {
 	Faults   []Fault
 	Seed     uint64 // 0 to MaxSeed
 	Policy   string // PolicyInOrder or PolicyRandom
-	Schedule []Move // before the policy's choices
+	Schedule []Move // made before the policy's choices
 	Expect   *Expect
 }
 
@@ -71,12 +71,12 @@ type Lock struct {
 	Protocol string        // a name of Protocols
 	Key      string        // as people see it
 	Lease    time.Duration // whole milliseconds, 1ms to MaxDuration
-	Watchdog time.Duration // renew every …; 0 is off; unused by a protocol that renews nothing
+	Watchdog time.Duration // the renewal interval; 0 is off; unused if the protocol does not renew
 	Retry    Retry
 	Nodes    int
 }
 
-// Retry says how an acquisition that was refused is tried again.
+// Retry says how a refused acquisition is tried again.
 type Retry struct {
 	Times                int           // 0 to MaxRetries, or Unlimited
 	Interval             time.Duration // 1ms to MaxInterval
@@ -84,10 +84,10 @@ type Retry struct {
 	JitterMin, JitterMax time.Duration // added to Interval, 0 to MaxInterval
 }
 
-// Pause is how long a thread waits between two attempts.
+// Pause returns how long a thread waits between two attempts.
 func (r Retry) Pause() Range { return Range{r.Interval + r.JitterMin, r.Interval + r.JitterMax} }
 
-// Endless are the threads that ask until they have the lock, by name.
+// Endless returns the names of the threads that ask until they have the lock.
 func (s *Scenario) Endless() []string {
 	var names []string
 	for _, t := range s.Threads {
@@ -101,29 +101,29 @@ func (s *Scenario) Endless() []string {
 // Values of Scenario.Kind.
 const (
 	KindLock      = "lock"      // threads make a business call under a lock
-	KindHeartbeat = "heartbeat" // the first thread is a device that keeps its key alive, the others look
+	KindHeartbeat = "heartbeat" // the first thread is a device that keeps its key alive, the others check it
 )
 
 // Values of Resource.Kind.
 const (
-	KindCounter   = "counter"   // work reads it, and writes one more
-	KindStock     = "stock"     // work looks whether any is left, and takes one
-	KindPurchases = "purchases" // work looks how often its user has bought, and buys once more within the limit
+	KindCounter   = "counter"   // work reads it and writes one more
+	KindStock     = "stock"     // work checks whether any is left and takes one
+	KindPurchases = "purchases" // work counts its user's purchases and, within the limit, buys once more
 )
 
 // ChecksToken is the value of Resource.Checks.
 const ChecksToken = "token"
 
-// Resource is what the lock protects: the work of each level reads it as it
-// begins and writes it as it ends.
+// Resource is what the lock protects: the work of each level reads it at the
+// beginning and writes it at the end.
 type Resource struct {
 	Kind   string
-	Size   int    // what it holds at first, of purchases for each user: 0 to MaxSize
-	Limit  int    // of KindPurchases, what each user may buy: 1 to MaxSize; else 0
+	Size   int    // its initial value, for purchases that of each user: 0 to MaxSize
+	Limit  int    // for KindPurchases, how many each user may buy: 1 to MaxSize; else 0
 	Checks string // ChecksToken: it refuses writes with an older fencing token than it has seen; else ""
 }
 
-// Range is a length of time that is drawn from Min to Max, both included.
+// Range is a duration drawn from Min to Max, both included.
 type Range struct{ Min, Max time.Duration }
 
 // Thread is a virtual thread and its business call.
@@ -134,13 +134,13 @@ type Thread struct {
 	Work    Range         // per level, 0 to MaxDuration
 	Repeat  int           // rounds, 1 to MaxRepeat
 	OnLost  string        // OnLostIgnore or OnLostStop
-	Process string        // such as a server: threads of one process share its memory, which only spin uses
-	User    string        // for whom it buys, which only KindPurchases asks; "": a user of its own, see BuysFor
-	Retry   Retry         // the lock's, unless the thread has its own
+	Process string        // such as a server; its threads share memory, which only spin uses
+	User    string        // whom it buys for, used only by KindPurchases; "" means a user of its own, see BuysFor
+	Retry   Retry         // the lock's unless the thread has its own
 }
 
-// BuysFor is the user on whose behalf the thread works: one of its own, with
-// its name, unless it is told.
+// BuysFor returns the user the thread buys for: by default its own, named like
+// the thread.
 func (t Thread) BuysFor() string { return cmp.Or(t.User, t.Name) }
 
 // Fault is what goes wrong, and where: in a thread (Thread, At, Level, Round)
@@ -164,18 +164,18 @@ type Fault struct {
 }
 
 // Move is one entry of a schedule: a choice of who moves or, between two
-// choices, what a person did.
+// choices, something a person did.
 type Move struct {
-	Choice int           // which of those that can move does: 0, who has been ready longest, to MaxChoice
+	Choice int           // which of the tasks that can move does, 0 (ready longest) to MaxChoice
 	Until  time.Duration // if positive: nobody moves, and time passes to this instant
-	Fault  *Fault        // if not nil: this strikes; it has no Level, Round and Time
+	Fault  *Fault        // if not nil: this fault strikes; it has no Level, Round or Time
 }
 
-// Expect is what must come of a run.
+// Expect is the expected result of a run.
 type Expect struct {
-	Violations *[]string         // exactly these rules are broken; nil: not asked
+	Violations *[]string         // exactly these rules are broken; nil: not checked
 	Outcome    map[string]string // thread to how it ended
 }
 
-// ends are the values that Expect.Outcome may have.
+// ends returns the values Expect.Outcome may have.
 func ends() []string { return []string{"done", "exhausted", "lost", "crashed", "error"} }

@@ -8,15 +8,15 @@ import (
 	"relock/engine/phrase"
 )
 
-// MaxSlow is how many times slower slow motion can be.
+// MaxSlow is the greatest factor of slow motion.
 const MaxSlow = 100
 
-// ErrSlow is returned by Slowed where a scenario cannot be slowed down so far.
+// ErrSlow is returned by Slowed if a scenario cannot be slowed down so far.
 var ErrSlow = phrase.New("in slow motion a time of this scenario would be longer than allowed: %s for retries, %s for others", phrase.Duration(MaxInterval), phrase.Duration(MaxDuration))
 
-// Slowed is the scenario with each of its durations times as long, for a
-// person to follow on the wall clock. Times is 1 to MaxSlow. It fails with
-// ErrSlow for other values, and where a duration would leave its range.
+// Slowed returns the scenario with all durations multiplied by times, 1 to
+// MaxSlow, so that a person can follow it on the wall clock. It fails with
+// ErrSlow for other factors, and if a duration would leave its range.
 func (s *Scenario) Slowed(times int) (*Scenario, error) {
 	if times < 1 || times > MaxSlow {
 		return nil, fmt.Errorf("%w: slow motion is from 1 to %d times, given %d", ErrSlow, MaxSlow, times)

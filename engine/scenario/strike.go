@@ -7,22 +7,23 @@ import (
 	"relock/engine/lock/exhibit"
 )
 
-// A fault that can never strike would be a promise that is not kept: the run
-// goes on as if it had not been asked for. Only what the lock, its watchdog's
-// setting and the kind of scenario rule out for certain counts here.
+// A fault that can never strike would be a broken promise: the run would go on
+// as if nobody had asked for it. Only what the lock, its watchdog setting and
+// the kind of scenario rule out with certainty counts here.
 
-// asksRedis tells whether anybody sends anything to Redis.
+// asksRedis reports whether anything is sent to Redis.
 func (s *Scenario) asksRedis() bool { return s.Kind == KindHeartbeat || s.commands(fault.AtLock) > 0 }
 
-// commands is the most commands that an attempt of the call at a place sends.
+// commands returns the most commands that one attempt of the call at place
+// sends.
 func (s *Scenario) commands(place string) int {
 	return exhibit.Named(s.Lock.Protocol).Commands(place, s.Lock.Nodes)
 }
 
-// renews tells whether a protocol has a watchdog.
+// renews reports whether a protocol has a watchdog.
 func renews(protocol string) bool { return exhibit.Named(protocol).HasWatchdog() }
 
-// reach is where in a thread a fault of a kind can strike.
+// reach returns the places of a thread where a fault of a kind can strike.
 func (s *Scenario) reach(k fault.Kind) []string {
 	return slices.DeleteFunc(slices.Clone(k.Places), func(place string) bool { return !s.strikesAt(k, place) })
 }
@@ -44,7 +45,7 @@ func (s *Scenario) strikesAt(k fault.Kind, place string) bool {
 	}
 }
 
-// canHave tells whether a fault of a kind can strike at all.
+// canHave reports whether a fault of a kind can strike at all.
 func (s *Scenario) canHave(k fault.Kind) bool {
 	if k.Target == fault.Redis {
 		return s.asksRedis()
@@ -52,7 +53,7 @@ func (s *Scenario) canHave(k fault.Kind) bool {
 	return len(s.reach(k)) > 0
 }
 
-// canStrike tells whether a fault can.
+// canStrike reports whether f can strike.
 func (s *Scenario) canStrike(f Fault) bool {
 	k, ok := fault.Named(f.Do)
 	switch {
@@ -65,7 +66,7 @@ func (s *Scenario) canStrike(f Fault) bool {
 	}
 }
 
-// reason is the setting that keeps a fault from striking at a place.
+// reason returns the setting that keeps a fault from striking at place.
 func (s *Scenario) reason(place string) string {
 	switch {
 	case s.Kind == KindHeartbeat:
@@ -77,8 +78,8 @@ func (s *Scenario) reason(place string) string {
 	}
 }
 
-// FaultKinds lists the faults that s can have, each with the places where it
-// can strike, in the order in which they are explained.
+// FaultKinds lists the faults s can have, each with the places where it can
+// strike, in the order in which they are explained.
 func (s *Scenario) FaultKinds() []fault.Kind {
 	var list []fault.Kind
 	for _, k := range fault.Kinds() {
@@ -90,16 +91,16 @@ func (s *Scenario) FaultKinds() []fault.Kind {
 	return list
 }
 
-// Strike is a fault as it is struck by hand.
+// Strike is a fault as struck by hand.
 type Strike struct {
 	Fault Fault
 	Never string // the setting that keeps it from ever striking ("watchdog: off"), or ""
 }
 
-// Strikes lists the faults that exist, as a schedule has them: one for each
-// kind, thread and call, those of Redis on its first node, as its kind has it
-// by hand, and a restart both with and without its data. What Parse would
-// refuse in s says by which setting.
+// Strikes lists all faults as a schedule has them: one for each kind, thread
+// and call, those of Redis on its first node and with their defaults, and a
+// restart both with and without its data. If Parse would reject one in s, it
+// names the setting that rules it out.
 func (s *Scenario) Strikes() []Strike {
 	var list []Strike
 	for _, k := range fault.Kinds() {
@@ -120,7 +121,7 @@ func (s *Scenario) Strikes() []Strike {
 	return list
 }
 
-// strikes gives a fault the details that its kind has.
+// strikes fills in the details of a fault's kind.
 func (s *Scenario) strikes(k fault.Kind, f Fault) []Strike {
 	never := ""
 	switch {
@@ -138,9 +139,9 @@ func (s *Scenario) strikes(k fault.Kind, f Fault) []Strike {
 	return []Strike{{f, never}}
 }
 
-// FaultKeys are the keys that a fault of the kind do at a place of a thread
-// has in s, in the order in which they are written; at is "" where it has no
-// place. Those of an unknown kind are its do alone.
+// FaultKeys returns the keys of a fault of the kind do at a place, in the order
+// in which they are written; at is "" for a fault without a place. For an
+// unknown kind it returns do alone.
 func (s *Scenario) FaultKeys(do, at string) []string {
 	k, ok := fault.Named(do)
 	if !ok {

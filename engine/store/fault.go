@@ -9,14 +9,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// write is what one script or command changed: Redis sends its effects to a
-// replica as one transaction.
+// write is the change made by one script or command: Redis replicates its
+// effects as one transaction.
 type write struct {
 	at       time.Time
 	commands [][]string
 }
 
-// Wrote notes the commands of one script, so that FailOver can play them to
+// Wrote records the commands of one script, so that FailOver can replay them on
 // a replica.
 func (e *Embedded) Wrote(commands [][]string) {
 	if len(commands) > 0 {
@@ -24,20 +24,20 @@ func (e *Embedded) Wrote(commands [][]string) {
 	}
 }
 
-// HasWrites tells whether there is anything that a replica could lack.
+// HasWrites reports whether there is anything a replica could lack.
 func (e *Embedded) HasWrites() bool { return len(e.writes) > 0 }
 
-// Empty tells whether there is no key.
+// Empty reports whether there are no keys.
 func (e *Embedded) Empty() bool { return len(e.server.Keys()) == 0 }
 
-// HasExpiry tells whether there is a key that will run out.
+// HasExpiry reports whether any key will expire.
 func (e *Embedded) HasExpiry() bool {
 	return slices.ContainsFunc(e.server.Keys(), func(name string) bool { return e.server.TTL(name) > 0 })
 }
 
-// HasScripts tells whether any script with one of these digests is cached.
+// HasScripts reports whether a script with one of the digests is cached.
 func (e *Embedded) HasScripts(ctx context.Context, digests []string) (bool, error) {
-	if len(digests) == 0 { // the command needs one
+	if len(digests) == 0 { // the command needs at least one
 		return false, nil
 	}
 	cached, err := e.client.ScriptExists(ctx, digests...).Result()
@@ -47,7 +47,7 @@ func (e *Embedded) HasScripts(ctx context.Context, digests []string) (bool, erro
 	return slices.Contains(cached, true), nil
 }
 
-// Evict removes a key, as a full memory would, and tells whether it was there.
+// Evict removes a key, as a full memory would, and reports whether it existed.
 func (e *Embedded) Evict(name string) bool {
 	there := e.server.Del(name)
 	if there {
@@ -73,8 +73,8 @@ func (e *Embedded) FlushScripts(ctx context.Context) error {
 	return nil
 }
 
-// Jump moves Redis' clock from where it stands to now, which may lie before.
-// As expiries are instants in Redis, a jump back lengthens every lease.
+// Jump sets Redis' clock to now, which may be earlier. Expiries are instants in
+// Redis, so a jump back lengthens every lease.
 func (e *Embedded) Jump(now time.Time) {
 	back := e.now.Sub(now)
 	e.SetTime(now)
@@ -88,9 +88,9 @@ func (e *Embedded) Jump(now time.Time) {
 	}
 }
 
-// FailOver puts a replica in the place of this instance: a second miniredis
-// that was sent all but the last behind writes. Client is another after it,
-// and scripts have to be loaded again.
+// FailOver replaces this instance by a replica: a second miniredis that
+// received all but the last behind writes. Client changes, and scripts have to
+// be loaded again.
 func (e *Embedded) FailOver(ctx context.Context, behind int) error {
 	e.writes = e.writes[:max(len(e.writes)-behind, 0)]
 	first := e.now
@@ -105,7 +105,7 @@ func (e *Embedded) FailOver(ctx context.Context, behind int) error {
 			for i, a := range c {
 				args[i] = a
 			}
-			if err := client.Do(ctx, args...).Err(); err != nil && err != redis.Nil { //nolint:errorlint // the client's own
+			if err := client.Do(ctx, args...).Err(); err != nil && err != redis.Nil { //nolint:errorlint // the client's own sentinel
 				return fmt.Errorf("store: replicate %v: %w", c, err)
 			}
 		}

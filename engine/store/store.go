@@ -1,5 +1,5 @@
-// Package store is the Redis that a run talks to: an embedded miniredis
-// within the process, or an external one by its URL.
+// Package store provides the Redis a run talks to: an embedded miniredis in the
+// process, or an external one by URL.
 package store
 
 import (
@@ -23,26 +23,27 @@ var ErrUnreachable = errors.New("no Redis answers")
 // ErrURL is returned by Connect for a URL that names no Redis.
 var ErrURL = errors.New("bad Redis URL")
 
-// ConnectTimeout is how long Connect waits for the first answer: a person
-// waits for it at a prompt.
+// ConnectTimeout is how long Connect waits for the first answer: someone is
+// waiting at a prompt.
 const ConnectTimeout = 5 * time.Second
 
-// poolSize lets every thread of a scenario, and its watchdog, have a
-// connection, so that none waits for another's.
+// poolSize gives every thread of a scenario and its watchdog a connection, so
+// that none waits for another.
 const poolSize = 40
 
-// Embedded is a miniredis within this process, reached without a port. Its
-// methods are safe for concurrent use, but for the faults (Evict, Restart,
-// FailOver, Jump, FlushScripts), during which nothing else may use it.
+// Embedded is a miniredis in this process, reached without a port. Its methods
+// are safe for concurrent use, except the faults (Evict, Restart, FailOver,
+// Jump, FlushScripts), during which nothing else may use it.
 type Embedded struct {
 	server *miniredis.Miniredis
 	client *redis.Client
 	now    time.Time // as last set; zero on the wall clock
-	writes []write   // what an asynchronous replica is sent
+	writes []write   // for an asynchronous replica
 }
 
-// NewEmbedded starts an empty Redis. With a clock of its own, set to now, its
-// keys expire as SetTime moves it; with the zero time it keeps the wall's.
+// NewEmbedded starts an empty Redis. If now is not zero, it has its own clock,
+// set to now, and keys expire as SetTime moves it; otherwise it uses the wall
+// clock.
 func NewEmbedded(now time.Time) *Embedded {
 	e := &Embedded{now: now.Truncate(time.Millisecond)}
 	e.server, e.client = start(e.now)
@@ -60,8 +61,8 @@ func start(now time.Time) (*miniredis.Miniredis, *redis.Client) {
 		Dialer:                func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
 		MaxRetries:            -1,
 		ContextTimeoutEnabled: true,
-		// A machine that is too busy is slow, and must not be different: nothing
-		// in this process times out by the wall's clock.
+		// A busy machine may be slow but must not change the outcome: nothing
+		// in this process times out by the wall clock.
 		ReadTimeout:              -1,
 		WriteTimeout:             -1,
 		PoolTimeout:              time.Hour,
@@ -72,11 +73,11 @@ func start(now time.Time) (*miniredis.Miniredis, *redis.Client) {
 	})
 }
 
-// Client is the connection to it, until the next FailOver.
+// Client returns the connection to it, until the next FailOver.
 func (e *Embedded) Client() redis.UniversalClient { return e.client }
 
 // SetTime sets Redis' clock, in whole milliseconds as a real Redis keeps its
-// expiries; what has run out by then is gone.
+// expiries, and drops keys that have expired by then.
 func (e *Embedded) SetTime(now time.Time) {
 	e.now = now.Truncate(time.Millisecond)
 	e.server.SetTime(e.now)
@@ -95,7 +96,7 @@ func (e *Embedded) Key(name string) trace.KeyState {
 	}
 	switch k.Type {
 	case trace.TypeHash:
-		fields, _ := e.server.HKeys(name) // it exists and is a hash
+		fields, _ := e.server.HKeys(name) // known to be a hash
 		k.Fields = make(map[string]string, len(fields))
 		for _, f := range fields {
 			k.Fields[f] = e.server.HGet(name, f)
@@ -108,7 +109,7 @@ func (e *Embedded) Key(name string) trace.KeyState {
 	return k
 }
 
-// Close ends the server and its connections.
+// Close stops the server and closes its connections.
 func (e *Embedded) Close() error {
 	err := e.client.Close()
 	e.server.Close()
@@ -121,15 +122,16 @@ type External struct {
 	name   string
 }
 
-// Connect opens the Redis at rawURL and asks it for its time, so that a Redis
-// that cannot be reached is known now (ErrUnreachable). Understood are
-// redis://, rediss:// and unix://; a cluster where the query has "addr"
-// (further nodes) or "cluster=true", a sentinel where it has "master_name".
-// Other URLs fail with ErrURL.
+// Connect opens the Redis at rawURL and asks for its time, so that an
+// unreachable Redis is noticed now (ErrUnreachable). It accepts redis://,
+// rediss:// and unix://; the query selects a cluster ("addr" for further nodes,
+// or "cluster=true") or a sentinel ("master_name"). Other URLs fail with
+// ErrURL.
 func Connect(ctx context.Context, rawURL string) (*External, error) {
 	client, name, err := open(rawURL)
 	if err != nil {
-		// The client's own error would repeat parts of the URL, a password too.
+		// The client's own error would repeat parts of the URL, including a
+		// password.
 		return nil, fmt.Errorf("%w: it cannot be understood; allowed: redis://, rediss:// or unix://, with special characters of a password escaped", ErrURL)
 	}
 	ctx, cancel := context.WithTimeout(ctx, ConnectTimeout)
@@ -178,17 +180,17 @@ func open(rawURL string) (redis.UniversalClient, string, error) {
 	}
 }
 
-// Client is the connection to it.
+// Client returns the connection to it.
 func (e *External) Client() redis.UniversalClient { return e.client }
 
-// Cluster tells whether it is several nodes that share the keys.
+// Cluster reports whether it is several nodes that share the keys.
 func (e *External) Cluster() bool {
 	_, cluster := e.client.(*redis.ClusterClient)
 	return cluster
 }
 
-// Name is its address without user and password.
+// Name returns its address without user and password.
 func (e *External) Name() string { return e.name }
 
-// Close ends the connections.
+// Close closes the connections.
 func (e *External) Close() error { return e.client.Close() }

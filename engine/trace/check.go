@@ -9,16 +9,16 @@ import (
 // ErrMalformed is returned by Check.
 var ErrMalformed = errors.New("malformed trace")
 
-// Limits of what Check lets through: those of a run, with room.
+// Limits of Check: those of a run, with some room.
 const (
 	maxOwners = 64
 	maxOwner  = 256 // bytes of an owner's id
 	maxNodes  = 64
 )
 
-// Check tells whether events that came from outside hang together: whoever
-// shows them can rely on it. Threads are the names of the scenario's threads.
-// It fails with ErrMalformed, and names the line and the reason.
+// Check verifies that events from outside are consistent, so that code that
+// displays them can rely on it. Threads are the scenario's thread names. It
+// fails with ErrMalformed, naming the line and the reason.
 func Check(h Header, events []Event, threads []string) error {
 	wrong := func(line int, format string, args ...any) error {
 		return fmt.Errorf("%w: line %d: %s", ErrMalformed, line, fmt.Sprintf(format, args...))

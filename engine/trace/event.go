@@ -1,9 +1,9 @@
-// Package trace holds what happened in a run: events, the append-only log
+// Package trace holds what happened in a run: the events, the append-only log
 // that collects them, and their form as JSON Lines.
 //
-// A trace is the only thing that the page, the command line and the tests
-// know of a run. Its form is a public contract: fields are added, never
-// changed in meaning.
+// A trace is all that the page, the command line and the tests know of a run.
+// Its form is a public contract: fields may be added, but never change their
+// meaning.
 package trace
 
 import (
@@ -18,16 +18,16 @@ import (
 // Version is the version of the trace format, the header's "relock".
 const Version = 1
 
-// Millis is an instant or a length of time in milliseconds since the run
-// began; it is written with at most three decimals.
+// Millis is a time since the run began, or a duration, in milliseconds. It is
+// written with at most three decimals.
 type Millis float64
 
-// MillisOf converts d, rounding to whole microseconds.
+// MillisOf converts d, rounded to whole microseconds.
 func MillisOf(d time.Duration) Millis {
 	return Millis(float64(d.Round(time.Microsecond)/time.Microsecond) / 1000)
 }
 
-// Duration converts m back to a duration, to the microsecond.
+// Duration converts m to a duration, to the microsecond.
 func (m Millis) Duration() time.Duration {
 	return time.Duration(math.Round(float64(m)*1000)) * time.Microsecond
 }
@@ -55,13 +55,13 @@ const (
 	TypeHash   = "hash"
 )
 
-// PTTL values with a meaning of their own, as Redis gives them.
+// PTTL values with a special meaning, as in Redis.
 const (
 	NoExpiry = -1 // the key has no expiry
 	NoKey    = -2 // there is no key
 )
 
-// KeyState is the lock's key as it is in Redis: the truth.
+// KeyState is the lock's key as it really is in Redis.
 type KeyState struct {
 	Type   string            `json:"type"`            // "none", "string" or "hash"
 	Fields map[string]string `json:"fields,omitzero"` // of a hash: owner id to hold count, and "#" with a Locker's id to the number of its last call
@@ -72,28 +72,28 @@ type KeyState struct {
 // Absent is the state of a key that does not exist.
 func Absent() KeyState { return KeyState{Type: TypeNone, PTTL: NoKey} }
 
-// IsNumber tells whether a field of a lock's hash is the number of a Locker's
-// last call ("#A"), and not an owner with its hold count.
+// IsNumber reports whether a field of a lock's hash ("#A") holds the number of
+// a Locker's last call, and not an owner's hold count.
 func IsNumber(field string) bool { return strings.HasPrefix(field, "#") }
 
-// Exists tells whether there is a key.
+// Exists reports whether the key exists.
 func (k KeyState) Exists() bool { return k.Type != TypeNone && k.Type != "" }
 
-// Event is one thing that happened. Body says what; the rest places it.
-// Events are values: whoever has one must not change its maps.
+// Event is one thing that happened: Body says what, the rest when and where.
+// Events are values; do not change their maps.
 type Event struct {
 	Seq    int            // 1, 2, … without gaps
 	Step   int            // the T of the timeline's row: one decision of the scheduler
 	At     Millis         // since the run began
 	Thread string         // "" for Redis itself and for the run
 	Body   Body           // what happened; its type follows Kind
-	Key    KeyState       // the lock's key right after the event; with several nodes, what a majority of them has
+	Key    KeyState       // the lock's key right after the event; with several nodes, what a majority has
 	Nodes  []KeyState     // the key on each node, where there are several
-	Belief map[string]int // levels that each thread acts as if it held
+	Belief map[string]int // levels each thread believes it holds
 
-	// Leaving are the threads that have called their outermost unlock and have
-	// had no answer yet, by name. They have left their critical sections, also
-	// where Belief still counts their levels.
+	// Leaving has the threads, by name, whose outermost unlock has not been
+	// answered yet. They have left their critical sections, even if Belief
+	// still counts their levels.
 	Leaving []string
 }
 
@@ -104,7 +104,7 @@ func (e Event) Kind() Kind { return e.Body.kind() }
 // [Wait], [Fault], [Expired], [Violation], [End] and [Resource].
 type Body interface{ kind() Kind }
 
-// Command is one Redis command as Redis ran it, inside a script or alone.
+// Command is one Redis command as Redis ran it, in a script or on its own.
 type Command struct {
 	Call    string   `json:"call"`             // "lock", "unlock", "renew", …
 	Attempt int      `json:"attempt"`          // 1, 2, … within the call
@@ -116,12 +116,12 @@ type Command struct {
 	Error   string   `json:"error,omitempty"`  // Redis' answer where it was an error
 	Node    int      `json:"node,omitempty"`   // the node, from 1, where there are several
 
-	GivesBack bool  `json:"gives_back,omitempty"` // of an unlock: see Outcome
-	Late      bool  `json:"late,omitempty"`       // a copy that was held up on the way: its caller has given it up, and no Outcome follows
-	Number    int64 `json:"number,omitempty"`     // of the call, 1, 2, …, where the lock's calls have numbers
+	GivesBack bool  `json:"gives_back,omitempty"` // of an unlock; see Outcome
+	Late      bool  `json:"late,omitempty"`       // a delayed copy whose caller has given up, so no Outcome follows
+	Number    int64 `json:"number,omitempty"`     // of the call, 1, 2, …, if the protocol numbers calls
 }
 
-// Arg is an argument, 0 the command itself, and "" where there is none.
+// Arg returns an argument, 0 being the command itself; "" if there is none.
 func (c Command) Arg(i int) string {
 	if i < len(c.Args) {
 		return c.Args[i]
@@ -129,13 +129,13 @@ func (c Command) Arg(i int) string {
 	return ""
 }
 
-// Calls of a scenario of the kind heartbeat, which takes no lock.
+// Calls of heartbeat scenarios, which take no lock.
 const (
-	CallBeat = "beat" // the device says that it is there
-	CallLook = "look" // somebody looks whether it is
+	CallBeat = "beat" // the device reports that it is alive
+	CallLook = "look" // someone checks whether it is
 )
 
-// Result is what a call came to, and how a thread ended.
+// Result is the outcome of a call, or how a thread ended.
 type Result string
 
 // Results of a call ([Outcome]) and of a thread ([End]).
@@ -156,22 +156,22 @@ const (
 	Crashed     Result = "crashed"
 )
 
-// Outcome is what one attempt of a call came to.
+// Outcome is the result of one attempt of a call.
 type Outcome struct {
 	Call    string `json:"call"`
 	Result  Result `json:"result"`
-	Count   int    `json:"count"` // the hold count that Redis answered with
+	Count   int    `json:"count"` // the hold count in Redis' answer
 	Level   int    `json:"level"`
 	Attempt int    `json:"attempt"`
-	Token   int64  `json:"token,omitempty"` // the fencing token that came with the grant
+	Token   int64  `json:"token,omitempty"` // the fencing token issued with the grant
 	Error   string `json:"error,omitempty"`
 
-	// Of a lock that is granted or renewed by several nodes, none of which says
-	// it: since the run began, how long its holder may rely on it.
+	// If several nodes grant or renew a lock: how long, since the run began,
+	// its holder may rely on it, which no single node says.
 	Until Millis `json:"until_ms,omitempty"`
 
-	// Of an unlock: it undoes a lock call whose fate is not known, or whose
-	// grant came too late. Nothing need have been held.
+	// For an unlock: it undoes a lock call whose outcome is unknown or whose
+	// grant came too late. The level may never have been held.
 	GivesBack bool `json:"gives_back,omitempty"`
 }
 
@@ -184,14 +184,14 @@ const (
 // Resource is a read or a write of what the lock protects.
 type Resource struct {
 	Op      string `json:"op"`              // OpRead or OpWrite
-	Stock   bool   `json:"stock,omitempty"` // it is a stock; else, without a limit, a counter
-	User    string `json:"user,omitempty"`  // of a limit per user: whose purchases Value counts
-	Limit   int    `json:"limit,omitempty"` // and how many are allowed, at least 1; 0: there is no limit
-	Value   int    `json:"value"`           // after it
-	Version int    `json:"version"`         // writes that were taken so far, this one included
-	Based   int    `json:"based"`           // of a write: the version that its thread had read
+	Stock   bool   `json:"stock,omitempty"` // it is a stock; otherwise, without a limit, a counter
+	User    string `json:"user,omitempty"`  // with a limit per user: whose purchases Value counts
+	Limit   int    `json:"limit,omitempty"` // how many purchases are allowed, at least 1; 0 means no limit
+	Value   int    `json:"value"`           // after the operation
+	Version int    `json:"version"`         // writes accepted so far, including this one
+	Based   int    `json:"based"`           // of a write: the version its thread had read
 	Token   int64  `json:"token,omitempty"`
-	Refused bool   `json:"refused,omitempty"` // of a write: its token is older than one seen before
+	Refused bool   `json:"refused,omitempty"` // of a write: rejected, as its token is older than one seen before
 }
 
 // States of [Work].
@@ -200,7 +200,7 @@ const (
 	WorkEnd   = "end"
 )
 
-// Work is the begin or the end of a thread's business work at a level.
+// Work is the beginning or end of a thread's business work at a level.
 type Work struct {
 	State string `json:"state"` // WorkBegin or WorkEnd
 	Level int    `json:"level"`
@@ -214,22 +214,22 @@ const (
 	WaitBeat   = "beat" // of a heartbeat
 )
 
-// Wait is a thread going to sleep before its next attempt.
+// Wait is a thread's pause before its next attempt.
 type Wait struct {
 	For Millis `json:"for_ms"`
 	Why string `json:"why"`
 }
 
-// Fault is a fault that struck, in the words of the scenario.
+// Fault is a fault that struck, in the scenario's words.
 type Fault struct {
 	Do    string `json:"do"`
 	At    string `json:"at,omitempty"`
 	Level int    `json:"level,omitempty"`
 	Round int    `json:"round,omitempty"`
-	For   string `json:"for,omitempty"` // as the scenario words it: "300ms"
+	For   string `json:"for,omitempty"` // as in the scenario: "300ms"
 	ForMS Millis `json:"for_ms,omitempty"`
 	Scope string `json:"scope,omitempty"`
-	By    string `json:"by,omitempty"` // as the scenario words it: "-1s"
+	By    string `json:"by,omitempty"` // as in the scenario: "-1s"
 
 	Behind *int   `json:"behind,omitempty"`
 	Node   int    `json:"node,omitempty"`       // where there are several
@@ -243,7 +243,7 @@ type Expired struct {
 	Node int      `json:"node,omitempty"` // where there are several
 }
 
-// Violation is a rule that was broken, proved by the events before it.
+// Violation is a broken rule, with the earlier events that prove it.
 type Violation struct {
 	Rule    string   `json:"rule"`
 	Threads []string `json:"threads"`
@@ -251,7 +251,7 @@ type Violation struct {
 	Events  []int    `json:"events"` // seq of the events that prove it, in order
 }
 
-// End is the end of a thread, or of the run where the event has no thread.
+// End is the end of a thread, or of the run if the event has no thread.
 type End struct {
 	Result Result `json:"result"`
 	Error  string `json:"error,omitempty"`
@@ -283,8 +283,8 @@ type tail struct {
 	Leaving []string `json:"leaving,omitempty"`
 }
 
-// MarshalJSON writes e as one flat object in a fixed order of fields, so that
-// equal events are equal bytes.
+// MarshalJSON writes e as one flat object with its fields in a fixed order, so
+// that equal events are equal bytes.
 func (e Event) MarshalJSON() ([]byte, error) {
 	belief := e.Belief
 	if belief == nil {
@@ -300,14 +300,13 @@ func (e Event) MarshalJSON() ([]byte, error) {
 			out = b
 			continue
 		}
-		out[len(out)-1] = ',' // "}" of the part before
+		out[len(out)-1] = ',' // over the "}" of the previous part
 		out = append(out, b[1:]...)
 	}
 	return out, nil
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. It fails on a kind it does not
-// know.
+// UnmarshalJSON reads what MarshalJSON writes. It fails on unknown kinds.
 func (e *Event) UnmarshalJSON(b []byte) error {
 	var h head
 	var t tail
@@ -350,7 +349,7 @@ func decodeBody(k Kind, b []byte) (Body, error) {
 	}
 }
 
-// decodeCommand keeps whole numbers whole.
+// decodeCommand preserves whole numbers.
 func decodeCommand(b []byte) (Body, error) {
 	var c Command
 	dec := json.NewDecoder(bytes.NewReader(b))

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Stores and clocks, as a [Header] names them.
+// Stores and clocks of a [Header].
 const (
 	StoreEmbedded = "embedded"
 	StoreExternal = "external"
@@ -21,7 +21,7 @@ const (
 // Header is the first line of a trace.
 type Header struct {
 	Relock   int               `json:"relock"`   // Version
-	Scenario json.RawMessage   `json:"scenario"` // as it was run, defaults filled in
+	Scenario json.RawMessage   `json:"scenario"` // as it ran, with defaults filled in
 	Seed     uint64            `json:"seed"`
 	Store    string            `json:"store"`  // StoreEmbedded or StoreExternal
 	Clock    string            `json:"clock"`  // ClockVirtual or ClockWall
@@ -29,8 +29,8 @@ type Header struct {
 }
 
 // Log is the append-only list of a run's events. Any number of readers may
-// follow it while one writer appends. The zero value is ready; a Log is safe
-// for concurrent use.
+// follow it while one writer appends. The zero value is ready to use. A Log is
+// safe for concurrent use.
 type Log struct {
 	mu      sync.Mutex
 	events  []Event
@@ -38,8 +38,8 @@ type Log struct {
 	changed chan struct{} // closed and replaced on each change
 }
 
-// Append adds e, numbers it, and returns it with its Seq. Appending to a
-// closed log is a programming error and panics.
+// Append numbers e, adds it, and returns it with its Seq. It panics if the log
+// is closed.
 func (l *Log) Append(e Event) Event {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *Log) Append(e Event) Event {
 	return e
 }
 
-// Close says that no event follows. Closing twice is harmless.
+// Close marks the log as complete. Closing twice is harmless.
 func (l *Log) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,8 +85,8 @@ func (l *Log) since(seq int) []Event {
 	return l.events[seq:len(l.events):len(l.events)]
 }
 
-// Wait returns the events after seq as soon as there is one, and none when
-// the log is closed and seq is its end. It fails only with ctx's error.
+// Wait returns the events after seq as soon as there is one, or none if the log
+// is closed and ends at seq. It fails only with ctx's error.
 func (l *Log) Wait(ctx context.Context, seq int) (events []Event, closed bool, err error) {
 	for {
 		l.mu.Lock()
@@ -108,7 +108,7 @@ func (l *Log) Wait(ctx context.Context, seq int) (events []Event, closed bool, e
 	}
 }
 
-// Len is the number of events so far.
+// Len returns the number of events so far.
 func (l *Log) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -134,10 +134,10 @@ func Write(w io.Writer, h Header, events []Event) error {
 	return nil
 }
 
-// ErrVersion is returned by Read for a trace of a version it does not know.
+// ErrVersion is returned by Read for a trace of an unknown version.
 var ErrVersion = errors.New("trace: unknown version")
 
-// Read reads one trace of JSON Lines to the end of r.
+// Read reads one trace in JSON Lines, up to the end of r.
 func Read(r io.Reader) (Header, []Event, error) {
 	dec := json.NewDecoder(r)
 	var h Header

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Majority is what more than half of the nodes have, and how long they will:
-// until too few are left. Without a majority there is no key.
+// Majority returns the state that more than half of the nodes share, with the
+// time until too few are left. Without a majority there is no key.
 func Majority(nodes []KeyState) KeyState {
 	quorum := len(nodes)/2 + 1
 	left := map[string][]int64{}

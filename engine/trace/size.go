@@ -2,9 +2,9 @@ package trace
 
 import "unsafe"
 
-// Size is about how many bytes of memory the event takes: itself, in a list
-// that grows, and what it alone refers to. Its texts count as far as they may
-// be large. It was measured with the dearest scenarios (BenchmarkHeld…).
+// Size estimates the memory an event takes in bytes: itself, in a growing list,
+// and what only it refers to. Texts count if they can be large. It was
+// calibrated with the most expensive scenarios (BenchmarkHeld…).
 func (e Event) Size() int {
 	size := int(unsafe.Sizeof(e))*5/4 + e.Key.size() + mapSize(len(e.Belief)) + len(e.Leaving)*stringSize
 	for _, k := range e.Nodes {
@@ -31,13 +31,13 @@ func (e Event) Size() int {
 // Sizes in bytes.
 const (
 	stringSize = 16
-	bodySize   = 128 // of a body that has no lists
+	bodySize   = 128 // of a body without lists
 	groupSlots = 8   // of a map's group
 	slotSize   = 33  // of a map from text to text
 	mapHead    = 48
 )
 
-// size is that of what k refers to.
+// size returns the size of what k refers to.
 func (k KeyState) size() int {
 	if k.Fields == nil {
 		return 0
@@ -45,7 +45,8 @@ func (k KeyState) size() int {
 	return mapSize(len(k.Fields))
 }
 
-// mapSize is that of a map with n entries: its groups are half to nearly full.
+// mapSize returns the size of a map with n entries, whose groups are half to
+// nearly full.
 func mapSize(n int) int {
 	if n == 0 {
 		return 0

@@ -1,6 +1,6 @@
-// Package draft changes a scenario's YAML while it is being written, right or
-// wrong: one key at a time, with everything else left as it is, comments too.
-// It judges nothing; engine/scenario does.
+// Package draft edits the YAML of a scenario while someone writes it, valid or
+// not: one key at a time, leaving everything else as it is, including comments.
+// It does not judge the scenario; engine/scenario does.
 package draft
 
 import (
@@ -18,7 +18,7 @@ import (
 	"relock/engine/scenario"
 )
 
-// ErrUnreadable is returned for a text that is not one YAML map.
+// ErrUnreadable is returned for a text that is not a single YAML map.
 var ErrUnreadable = errors.New("draft: no YAML map")
 
 // Draft is a scenario's YAML. Keys are written as in scenario.Mistake:
@@ -43,11 +43,11 @@ func Read(text string) (*Draft, error) {
 	return &Draft{&doc}, nil
 }
 
-// widest is how long a line may get before a map or a list in it is written
-// one entry a line.
+// widest is how long a line may get before a map or list in it is split into
+// one entry per line.
 const widest = 78
 
-// String is the draft as YAML.
+// String returns the draft as YAML.
 func (d *Draft) String() (string, error) {
 	root := d.doc.Content[0]
 	root.Style &^= yaml.FlowStyle
@@ -68,9 +68,9 @@ func (d *Draft) encode() (string, error) {
 	return b.String(), nil
 }
 
-// unfold breaks what is written on one line and too long for it, where n
-// begins at a column, and its own lines at an indent. Lists of single values
-// stay as they are: a schedule has thousands.
+// unfold splits flow collections that are too long for one line. N starts at a
+// column, and its own lines at an indent. Lists of scalars stay as they are: a
+// schedule has thousands.
 func unfold(n *yaml.Node, indent, column int) {
 	if n.Style&yaml.FlowStyle != 0 && column+width(n) > widest && !slices.ContainsFunc(n.Content, hasComment) {
 		if n.Kind == yaml.MappingNode || slices.ContainsFunc(n.Content, func(c *yaml.Node) bool { return c.Kind != yaml.ScalarNode }) {
@@ -91,7 +91,7 @@ func unfold(n *yaml.Node, indent, column int) {
 
 func hasComment(n *yaml.Node) bool { return n.HeadComment+n.LineComment+n.FootComment != "" }
 
-// width is about how many characters n takes on one line.
+// width returns roughly how many characters n takes on one line.
 func width(n *yaml.Node) int {
 	w := utf8.RuneCountInString(n.Value) + 2
 	for _, c := range n.Content {
@@ -159,7 +159,7 @@ func (d *Draft) node(key string) *yaml.Node {
 	return n
 }
 
-// Value is the single value of a key, and whether it has one.
+// Value returns the scalar value of a key, and whether it has one.
 func (d *Draft) Value(key string) (string, bool) {
 	n := d.node(key)
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() == "!!null" {
@@ -168,10 +168,10 @@ func (d *Draft) Value(key string) (string, bool) {
 	return n.Value, true
 }
 
-// Has tells whether the key is there, whatever it holds.
+// Has reports whether the key exists, whatever its value.
 func (d *Draft) Has(key string) bool { return d.node(key) != nil }
 
-// Len is how many entries the list of a key has.
+// Len returns the length of a key's list.
 func (d *Draft) Len(key string) int {
 	n := d.node(key)
 	if n == nil || n.Kind != yaml.SequenceNode {
@@ -180,8 +180,8 @@ func (d *Draft) Len(key string) int {
 	return len(n.Content)
 }
 
-// Set gives a key a single value, and makes what is above it. The last entry
-// of a list may be the next one. A key that leads nowhere changes nothing.
+// Set gives a key a scalar value, creating its parents. The last index of a
+// list may be one past its end. A key that cannot exist changes nothing.
 func (d *Draft) Set(key, value string) {
 	n := d.doc.Content[0]
 	path := steps(key)
@@ -211,7 +211,7 @@ func (d *Draft) Set(key, value string) {
 	}
 }
 
-// write makes n a single value.
+// write turns n into a scalar.
 func write(n *yaml.Node, value string) {
 	quoted := n.Kind == yaml.ScalarNode && n.Style&(yaml.DoubleQuotedStyle|yaml.SingleQuotedStyle) != 0
 	n.Kind, n.Tag, n.Value, n.Content, n.Alias, n.Anchor = yaml.ScalarNode, "", value, nil, nil, ""
@@ -219,7 +219,7 @@ func write(n *yaml.Node, value string) {
 		n.Style = 0
 	}
 	if n.Style == 0 && n.ShortTag() == "!!null" {
-		n.Style = yaml.DoubleQuotedStyle // a text that YAML would take for nothing
+		n.Style = yaml.DoubleQuotedStyle // a text that YAML would read as null
 	}
 }
 
@@ -264,8 +264,8 @@ func rank(name string) int {
 	return len(order())
 }
 
-// Delete takes a key away, and what is above it where that holds nothing
-// else. What is not there stays away.
+// Delete removes a key, along with parents that become empty. It ignores
+// missing keys.
 func (d *Draft) Delete(key string) {
 	path := steps(key)
 	for len(path) > 0 {
@@ -282,7 +282,7 @@ func (d *Draft) Delete(key string) {
 		} else {
 			i := entry(n, last.name)
 			if above := n.Content[i].HeadComment; i == 0 && above != "" && len(n.Content) > 2 {
-				// What stands above the first key is about the whole.
+				// A comment above the first key is about the whole file.
 				n.Content[2].HeadComment = strings.TrimSuffix(above+"\n"+n.Content[2].HeadComment, "\n")
 			}
 			n.Content = slices.Delete(n.Content, i, i+2)
@@ -294,7 +294,7 @@ func (d *Draft) Delete(key string) {
 	}
 }
 
-// Copy puts a copy of entry i of a list after it.
+// Copy inserts a copy of entry i of a list after it.
 func (d *Draft) Copy(list string, i int) {
 	n := d.node(list)
 	if n == nil || n.Kind != yaml.SequenceNode || i < 0 || i >= len(n.Content) {

@@ -13,7 +13,7 @@ import (
 	"relock/engine/scenario"
 )
 
-// Actions of Merge: some of them with the number of an entry after a dash.
+// Actions of Merge; some are followed by a dash and the number of an entry.
 const (
 	AddThread       = "add-thread"
 	DuplicateThread = "duplicate-thread"
@@ -22,7 +22,7 @@ const (
 	AddRedisFault   = "add-redis-fault" // to Redis, at a time
 	DuplicateFault  = "duplicate-fault"
 	RemoveFault     = "remove-fault"
-	Unfold          = "open" // a text from elsewhere, perhaps JSON, is written as YAML
+	Unfold          = "open" // rewrite a text from elsewhere, perhaps JSON, as YAML
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 	threadKeys = `(?:start|depth|work|repeat|on-lost|process|user|` + retryKeys + `)`
 )
 
-// fieldName matches the keys that a form can change.
+// fieldName matches keys that a form can change.
 var fieldName = regexp.MustCompile(`^(?:title|kind|seed|policy|lock\.(?:protocol|key|lease|watchdog|nodes|` + retryKeys + `)|` +
 	`resource\.(?:kind|size|limit|checks)|defaults\.` + threadKeys + `|threads\[\d{1,2}\]\.(?:name|` + threadKeys + `)|` +
 	`faults\[\d{1,2}\]\.(?:thread|at|time|do|level|round|command|for|scope|by|behind|keep|node))$`)
@@ -40,20 +40,20 @@ var (
 	keyOfFault   = regexp.MustCompile(`^(faults\[\d+\])\.(do|at)$`)
 )
 
-// Line is a value as a text input has it: on one line, without spaces around.
+// Line returns a value as a text input has it: on one line, trimmed.
 func Line(value string) string {
 	return strings.TrimSpace(strings.NewReplacer("\r", "", "\n", "").Replace(strings.ToValidUTF8(value, "")))
 }
 
-// Lines is a text as it is kept: with one kind of line end.
+// Lines returns a text with uniform line ends.
 func Lines(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(strings.ToValidUTF8(text, ""), "\r\n", "\n"), "\r", "\n")
 }
 
-// Merge takes what a form has changed since it showed base into text, and
-// carries out an action, if any. Values are by key; one that is emptied takes
-// its key away. Without a change the text is returned as it is. It fails with
-// ErrUnreadable where there are changes and text cannot take them.
+// Merge applies to text what a form has changed since it showed base, then an
+// action, if any. Values are by key; an emptied value removes its key. Without
+// changes the text is returned as it is. Merge fails with ErrUnreadable if text
+// cannot take the changes.
 func Merge(base, text, action string, values url.Values) (string, error) {
 	changed := changes(base, values)
 	if len(changed) == 0 && action == "" {
@@ -73,11 +73,11 @@ func Merge(base, text, action string, values url.Values) (string, error) {
 	return d.String()
 }
 
-// changes are the keys whose values differ from base's, in a fixed order.
+// changes returns the keys whose values differ from base's, in a fixed order.
 func changes(base string, values url.Values) []string {
 	from, err := Read(base)
 	if err != nil {
-		return nil // no form was shown for that
+		return nil // such a base has no form
 	}
 	var keys []string
 	for key, v := range values {
@@ -112,7 +112,7 @@ func (d *Draft) change(key, value string) {
 	}
 }
 
-// names are the names of all threads.
+// names returns the names of all threads.
 func (d *Draft) names() []string {
 	var list []string
 	for i := range d.Len("threads") {
@@ -124,8 +124,8 @@ func (d *Draft) names() []string {
 
 func at(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// rename lets what is said of a thread follow its name, unless another
-// thread has or had it as well.
+// rename makes references to a thread follow its new name, unless another
+// thread has or had the same name.
 func (d *Draft) rename(old, name string) {
 	names := d.names()
 	same := 0
@@ -152,7 +152,7 @@ func (d *Draft) rename(old, name string) {
 	}
 }
 
-// settle leaves out what a new choice rules out, and adds what it needs.
+// settle removes what a new choice rules out, and adds what it needs.
 func (d *Draft) settle(changed []string) {
 	for _, key := range changed {
 		if m := keyOfFault.FindStringSubmatch(key); m != nil {
@@ -172,7 +172,7 @@ func (d *Draft) settle(changed []string) {
 	}
 }
 
-// sketch is the scenario as far as it can be read.
+// sketch returns the scenario as far as it can be read.
 func (d *Draft) sketch() *scenario.Scenario {
 	text, err := d.encode()
 	if err != nil {
@@ -184,8 +184,8 @@ func (d *Draft) sketch() *scenario.Scenario {
 	return &scenario.Scenario{}
 }
 
-// fit gives a fault the keys that its kind and its place have: what still
-// fits stays.
+// fit gives a fault the keys of its kind and place, keeping those that still
+// fit.
 func (d *Draft) fit(at string) {
 	sc := d.sketch()
 	do, _ := d.Value(at + ".do")
@@ -193,7 +193,7 @@ func (d *Draft) fit(at string) {
 	kinds := sc.FaultKinds()
 	i := slices.IndexFunc(kinds, func(k fault.Kind) bool { return k.Name == do })
 	if i < 0 {
-		return // refused by the lock, or unknown: the mistake says so
+		return // ruled out by the lock, or unknown: the mistake says so
 	}
 	places := kinds[i].Places
 	if len(places) > 0 && !slices.Contains(places, place) {
@@ -257,7 +257,7 @@ func (d *Draft) act(action string) {
 	}
 }
 
-// unfold writes JSON as people write YAML. What is YAML already stays.
+// unfold rewrites JSON as people write YAML, and leaves YAML as it is.
 func (d *Draft) unfold() {
 	root := d.doc.Content[0]
 	if root.Style&yaml.FlowStyle == 0 {
@@ -266,7 +266,7 @@ func (d *Draft) unfold() {
 	plain(root)
 }
 
-// plain leaves quotes to where YAML needs them.
+// plain removes quotes that YAML does not need.
 func plain(n *yaml.Node) {
 	if n.Kind == yaml.ScalarNode {
 		n.Style = 0
@@ -289,7 +289,7 @@ func (d *Draft) addThread() {
 	d.Set(at("threads", n)+".name", name)
 }
 
-// empty tells whether a key holds nothing, or an empty list.
+// empty reports whether a key has no value or an empty list.
 func (d *Draft) empty(key string) bool {
 	n := d.node(key)
 	return n == nil || len(n.Content) == 0 && (n.ShortTag() == "!!seq" || n.ShortTag() == "!!null")
@@ -305,7 +305,7 @@ func (d *Draft) freeName() string {
 	return "T" + strconv.Itoa(len(taken))
 }
 
-// removeThread takes a thread away, and what is said of it elsewhere.
+// removeThread removes a thread and all references to it.
 func (d *Draft) removeThread(i int) {
 	if i < 0 || i >= d.Len("threads") {
 		return
@@ -333,8 +333,7 @@ func (d *Draft) removeFault(i int) {
 	}
 }
 
-// addFault adds the first fault that the lock can have, of a thread or of
-// Redis.
+// addFault adds the first fault the lock can have, of a thread or of Redis.
 func (d *Draft) addFault(ofThread bool) {
 	n := d.Len("faults")
 	if n >= scenario.MaxFaults || n == 0 && !d.empty("faults") {

@@ -11,8 +11,8 @@ import (
 	"relock/engine/trace"
 )
 
-// columns of the CSV form. They are the trace's own names and values, in no
-// language: the file is for programs.
+// columns of the CSV form. They have the trace's own names and values,
+// untranslated: the file is for programs.
 func columns() []string {
 	return []string{
 		"seq", "step", "sub_step", "at_ms", "thread", "kind", "call", "attempt", "level", "node", "script", "line",
@@ -20,8 +20,8 @@ func columns() []string {
 	}
 }
 
-// writeCSV writes a line for each event, as RFC 4180 has it. sub_step counts
-// the Redis commands within a step.
+// writeCSV writes a line per event, as in RFC 4180. sub_step counts the Redis
+// commands within a step.
 func writeCSV(b *bytes.Buffer, r Run) error {
 	w := csv.NewWriter(b)
 	w.UseCRLF = true
@@ -110,7 +110,7 @@ func csvLine(e trace.Event, sub int) ([]string, error) {
 	return line, err
 }
 
-// number is n, or nothing where there is none.
+// number returns n, or "" if there is none.
 func number(n int) string {
 	if n == 0 {
 		return ""
@@ -133,8 +133,8 @@ var (
 	formula     = regexp.MustCompile(`^[\s\x00]*[=+\-@＝＋－＠\t\r\n]`)
 )
 
-// inert is a cell that no spreadsheet takes for a formula: what looks like one
-// and is no number begins with an apostrophe.
+// inert returns a cell that spreadsheets do not take for a formula: an
+// apostrophe precedes what looks like one and is not a number.
 func inert(cell string) string {
 	if formula.MatchString(cell) && !plainNumber.MatchString(cell) {
 		return "'" + cell

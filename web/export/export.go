@@ -1,9 +1,9 @@
-// Package export writes a run down in the forms of other tools: a Markdown
-// table, a spreadsheet, a sequence diagram, a picture of its lanes, a
-// redis-cli transcript.
+// Package export writes a run in the formats of other tools: a Markdown table,
+// a spreadsheet, a sequence diagram, a picture of its lanes, a redis-cli
+// transcript.
 //
-// Each form is a pure function of the trace. What people named (threads, the
-// key, the title) is escaped for the form, so that no name breaks it.
+// Each format is a pure function of the trace. Names given by people (threads,
+// the key, the title) are escaped, so no name breaks the format.
 package export
 
 import (
@@ -23,29 +23,29 @@ import (
 	"relock/web/words"
 )
 
-// Format names a form in which a run can be had.
+// Format names a format for runs.
 type Format string
 
 // The formats.
 const (
 	Markdown Format = "md"             // the T-table
-	CSV      Format = "csv"            // a line for each event
+	CSV      Format = "csv"            // one line per event
 	Mermaid  Format = "mermaid"        // a sequence diagram
 	SVG      Format = "svg"            // the lanes as a picture, light and dark
-	RedisCLI Format = "redis-cli"      // a transcript with replies, and comments for who and when
-	Commands Format = "redis-commands" // the transcript's commands alone, to be pasted into redis-cli
+	RedisCLI Format = "redis-cli"      // a transcript with replies, and comments saying who and when
+	Commands Format = "redis-commands" // only the transcript's commands, for pasting into redis-cli
 	JSONL    Format = "jsonl"          // the trace itself
 )
 
-// ErrFormat is returned by ParseFormat for a format that there is not.
+// ErrFormat is returned by ParseFormat for an unknown format.
 var ErrFormat = errors.New("there is no such format")
 
-// form is a format: everything about it but how it is written.
+// form is everything about a format, including how to write it.
 type form struct {
 	name      Format
-	label     phrase.Text // what a page offers
-	summary   string      // what the terminal's help says
-	single    bool        // two files, one after the other, are none
+	label     phrase.Text // the page's name for it
+	summary   string      // for the terminal's help
+	single    bool        // files of this format cannot be concatenated
 	media     string
 	extension string
 	write     func(*bytes.Buffer, Run) error
@@ -63,7 +63,7 @@ func forms() []form {
 	}
 }
 
-// Files are the formats as a page offers them, in l.
+// Files returns the formats as a page offers them, in language l.
 func Files(l words.Language) []view.File {
 	var list []view.File
 	for _, f := range forms() {
@@ -72,14 +72,14 @@ func Files(l words.Language) []view.File {
 	return list
 }
 
-// Summary is what the file holds, in a few words for the terminal.
+// Summary describes the file in a few words, for the terminal.
 func (f Format) Summary() string { return f.form().summary }
 
-// Single tells whether only one run can be written: two files, one after the
-// other, are none.
+// Single reports whether only one run can be written, because files of this
+// format cannot be concatenated.
 func (f Format) Single() bool { return f.form().single }
 
-// Formats lists the formats in the order in which they are offered.
+// Formats returns the formats in the order in which they are offered.
 func Formats() []Format {
 	var list []Format
 	for _, f := range forms() {
@@ -88,7 +88,7 @@ func Formats() []Format {
 	return list
 }
 
-// Allowed is Formats as a text: "md, csv, …".
+// Allowed returns Formats as text: "md, csv, …".
 func Allowed() string {
 	var names []string
 	for _, f := range Formats() {
@@ -97,7 +97,7 @@ func Allowed() string {
 	return strings.Join(names, ", ")
 }
 
-// ParseFormat reads a format's name. It fails with ErrFormat, and says what is
+// ParseFormat parses a format's name. It fails with ErrFormat, and says what is
 // allowed.
 func ParseFormat(name string) (Format, error) {
 	if !slices.Contains(Formats(), Format(name)) {
@@ -115,14 +115,14 @@ func (f Format) form() form {
 	return form{name: f}
 }
 
-// MediaType is the Content-Type of f's files.
+// MediaType returns the Content-Type of f's files.
 func (f Format) MediaType() string { return f.form().media }
 
 // maxFileName is in characters: a title's first words, within what every file
-// system takes.
+// system allows.
 const maxFileName = 48
 
-// FileName is a name for the file of a run with that title.
+// FileName returns a file name for a run with a title.
 func (f Format) FileName(title string) string {
 	var words []string
 	length := 0
@@ -138,20 +138,20 @@ func (f Format) FileName(title string) string {
 	return strings.ToLower(strings.Join(words, "-")) + f.form().extension
 }
 
-// Run is what is exported. Nothing in it is changed.
+// Run is a run to export. It is not changed.
 type Run struct {
 	Header   trace.Header
-	Events   []trace.Event // from the first on; they need not reach the run's end
+	Events   []trace.Event // from the first; they need not reach the run's end
 	Scenario *scenario.Scenario
-	Title    string         // what to call it in Language, "" for the scenario's own title
-	Language words.Language // of what is said around the data
-	Link     string         // where the run can be stepped, an absolute URL, or ""
-	Pause    func() error   // is called between events, and ends the export with its error; nil is allowed
+	Title    string         // its title in Language, "" for the scenario's own title
+	Language words.Language // of the texts around the data
+	Link     string         // an absolute URL for stepping through the run, or ""
+	Pause    func() error   // called between events; an error ends the export; may be nil
 	Style    string         // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
 }
 
-// Render writes r in the format f. It fails with ErrFormat, where the
-// trace cannot be written down, and where a picture has no style sheet.
+// Render writes r in the format f. It fails with ErrFormat, if the trace cannot
+// be written, and if a picture has no style sheet.
 func Render(f Format, r Run) ([]byte, error) {
 	write := f.form().write
 	if write == nil {
@@ -164,7 +164,7 @@ func Render(f Format, r Run) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// each calls f with each event, and lets others go first in between.
+// each calls f with each event, and yields to others in between.
 func (r Run) each(f func(i int, e trace.Event) error) error {
 	for i, e := range r.Events {
 		if r.Pause != nil {
@@ -179,7 +179,7 @@ func (r Run) each(f func(i int, e trace.Event) error) error {
 	return nil
 }
 
-// added is each with what cannot fail.
+// added is each for an f that cannot fail.
 func (r Run) added(f func(trace.Event)) error {
 	return r.each(func(_ int, e trace.Event) error {
 		f(e)
@@ -189,7 +189,7 @@ func (r Run) added(f func(trace.Event)) error {
 
 func writeTrace(b *bytes.Buffer, r Run) error { return trace.Write(b, r.Header, r.Events) }
 
-// title is the scenario's, or what stands in its place.
+// title returns the scenario's title or a substitute.
 func (r Run) title() string {
 	return cmp.Or(r.Title, r.Scenario.Title, r.Language.Say("Untitled scenario"))
 }
@@ -213,15 +213,15 @@ func (r Run) timeline() *timeline.Timeline {
 
 func (r Run) scenario() timeline.Scenario { return timeline.NewScenario(r.Language, r.Scenario) }
 
-// wording is what one event is called in a row of its own.
+// wording is the text for one event in a row of its own.
 type wording struct {
-	title  string   // of a call's outcome, of a piece of work
-	notes  []string // what the thread does next, what struck it
+	title  string   // of a call's outcome or a piece of work
+	notes  []string // what the thread does next, or what struck it
 	event  string   // what Redis or the run did by itself
-	broken []string // rules
+	broken []string // broken rules
 }
 
-// worded is what e is called after the events that soFar has worded.
+// worded returns the text for e after the events soFar has worded.
 func worded(soFar *timeline.Timeline, e trace.Event) wording {
 	t := soFar.After()
 	t.Add(e)
@@ -241,7 +241,7 @@ func worded(soFar *timeline.Timeline, e trace.Event) wording {
 	return w
 }
 
-// headOf is a thread's name and, in brackets, what it belongs to.
+// headOf returns a thread's name and, in parentheses, what it belongs to.
 func headOf(name string, t timeline.Thread) string {
 	if t.Of == "" {
 		return name
@@ -249,7 +249,7 @@ func headOf(name string, t timeline.Thread) string {
 	return name + " (" + t.Of + ")"
 }
 
-// oneLine is text without anything that could end a line or hide in it.
+// oneLine removes everything that could end a line or hide in it.
 func oneLine(text string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

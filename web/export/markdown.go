@@ -81,7 +81,7 @@ func (r Run) threadCell(c timeline.Cell) []string {
 	return parts
 }
 
-// keyCell is the key after a row, and before it what happened to Redis or to
+// keyCell returns the key after a row, preceded by what happened to Redis or
 // the rules.
 func (r Run) keyCell(row timeline.Row) []string {
 	say := r.Language.Say
@@ -117,7 +117,7 @@ func (r Run) keyCell(row timeline.Row) []string {
 		case h.Count == "":
 		case i < len(k.Holds)-1:
 			text += ": " + h.Count + ","
-		default: // the numbers of the last calls are in the same hash
+		default: // the numbers of last calls are in the same hash
 			text += ": " + h.Count
 			for _, c := range k.Calls {
 				text += ", " + c.String()
@@ -132,11 +132,11 @@ func (r Run) keyCell(row timeline.Row) []string {
 	return append(parts, plain(k.Lease))
 }
 
-// markdownMarks are escaped by a backslash. What could end a cell or open a
-// tag becomes an entity instead, which no reader of tables stumbles over.
+// markdownMarks are escaped with a backslash. What could end a cell or open a
+// tag becomes an entity instead, which every table parser accepts.
 const markdownMarks = "`*_{}[]()#+~$!"
 
-// plain is text that Markdown shows as it is.
+// plain returns text that Markdown shows unchanged.
 func plain(text string) string {
 	var b strings.Builder
 	for _, c := range oneLine(text) {
@@ -152,8 +152,7 @@ func plain(text string) string {
 	return b.String()
 }
 
-// code is text in the type of code, as far as it can stand between backticks
-// in a table.
+// code returns text as code, as far as backticks in a table allow.
 func code(text string) string {
 	text = oneLine(text)
 	if text == "" || strings.ContainsAny(text, "`|\\") {
@@ -162,7 +161,7 @@ func code(text string) string {
 	return "`" + text + "`"
 }
 
-// target is a URL for the round brackets of a link.
+// target returns a URL for the parentheses of a link.
 func target(url string) string {
 	const unreserved = "-._~:/?#@!$&'*+,;=%"
 	var b strings.Builder

@@ -13,8 +13,8 @@ import (
 	"relock/web/timeline"
 )
 
-// maxMermaid is in bytes: Mermaid refuses to draw more than 50,000 characters
-// unless told otherwise. The rest is for what closes the diagram.
+// maxMermaid is in bytes. Mermaid by default refuses to draw more than 50,000
+// characters; the difference is for closing the diagram.
 const maxMermaid = 50_000 - 1_000
 
 // diagram draws a run, event by event.
@@ -22,18 +22,18 @@ type diagram struct {
 	b       *bytes.Buffer
 	run     Run
 	threads map[string]string // name to participant
-	first   string            // participants at the ends
+	first   string            // the first and last participants
 	last    string
 	owners  *strings.Replacer
-	soFar   *timeline.Timeline // what sentences need of the events so far
+	soFar   *timeline.Timeline // the events so far, which sentences need
 
 	step   int
-	script *trace.Event    // the script that is running: its first command, or nil
+	script *trace.Event    // the first command of the running script, or nil
 	lost   map[string]bool // threads that will not hear the next reply
 }
 
-// writeMermaid writes a sequence diagram: threads and Redis, a bar on Redis as
-// long as a script runs, and the script's commands inside it.
+// writeMermaid writes a sequence diagram: threads and Redis, with a bar on
+// Redis for as long as a script runs and the script's commands within it.
 func writeMermaid(b *bytes.Buffer, r Run) error {
 	d := &diagram{b: b, run: r, threads: map[string]string{}, lost: map[string]bool{}, soFar: r.timeline()}
 	b.WriteString("sequenceDiagram\n")
@@ -58,7 +58,7 @@ func writeMermaid(b *bytes.Buffer, r Run) error {
 	if len(names) > 0 {
 		d.note(d.all(), r.Language.Say("Owner ids are shown as the names of their threads."))
 	}
-	for i, e := range r.Events { // of which the diagram soon has enough
+	for i, e := range r.Events { // stops early once the diagram is full
 		if b.Len() > maxMermaid {
 			d.close(r.Language.Say("the script has ended"))
 			d.note(d.all(), r.Language.Say("Cut here, %d events before the end: a diagram can hold no more.", len(r.Events)-i))
@@ -86,7 +86,7 @@ func (d *diagram) all() string { return d.first + "," + d.last }
 
 func (d *diagram) note(over, text string) { d.line("Note over " + over + ": " + mermaidText(text)) }
 
-// when is the step and its time before the first thing in it.
+// when writes a step and its time above the first entry of the step.
 func (d *diagram) when(e trace.Event) string {
 	if e.Step == d.step {
 		return ""
@@ -111,7 +111,7 @@ func (d *diagram) event(e trace.Event) {
 		}
 	case trace.Work:
 		if body.State == trace.WorkEnd {
-			return // its begin said how long
+			return // the beginning said how long
 		}
 	case trace.Fault:
 		if body.Do == fault.LoseReply {
@@ -169,7 +169,7 @@ func (d *diagram) command(thread string, e trace.Event, c trace.Command) {
 	d.line(redis + "->>" + redis + ": " + mermaidText(text+" → "+reply))
 }
 
-// arrow is that of a reply: one that never arrives ends in a cross.
+// arrow returns the arrow for a reply: one that never arrives ends in a cross.
 func (d *diagram) arrow(thread string) string {
 	if d.lost[thread] {
 		delete(d.lost, thread)
@@ -178,7 +178,7 @@ func (d *diagram) arrow(thread string) string {
 	return "-->>"
 }
 
-// close ends the script that is running, with what came of it.
+// close ends the running script, with its outcome.
 func (d *diagram) close(text string) {
 	if d.script == nil {
 		return
@@ -193,14 +193,14 @@ func (d *diagram) close(text string) {
 	d.line(redis + d.arrow(e.Thread) + "-" + d.threads[e.Thread] + ": " + mermaidText(text))
 }
 
-// late tells whether nobody waits for what a command answers.
+// late reports whether nobody waits for a command's answer.
 func late(e trace.Event) bool {
 	c, _ := e.Body.(trace.Command)
 	return c.Late
 }
 
-// sameScript tells whether two commands, one after the other, are of one run
-// of a script.
+// sameScript reports whether two consecutive commands belong to one run of a
+// script.
 func sameScript(a, b trace.Event) bool {
 	x, _ := a.Body.(trace.Command)
 	y, _ := b.Body.(trace.Command)
@@ -208,8 +208,8 @@ func sameScript(a, b trace.Event) bool {
 		x.Call == y.Call && x.Attempt == y.Attempt && x.Level == y.Level && x.Node == y.Node
 }
 
-// mermaidText is text that Mermaid shows as it is, wherever a text may stand.
-// What means anything to it is written as a numbered entity.
+// mermaidText escapes text for any place in a diagram: characters with a
+// meaning in Mermaid become numeric entities.
 func mermaidText(text string) string {
 	const safe = " .,_-+/()=→·…×−:✗?'"
 	text = oneLine(text)
@@ -221,7 +221,7 @@ func mermaidText(text string) string {
 	for i, c := range text {
 		word := unicode.IsLetter(c) || unicode.IsNumber(c) || unicode.IsMark(c) || c > unicode.MaxASCII && unicode.IsPunct(c)
 		directive := i == 0 && (strings.HasPrefix(lower, "wrap") || strings.HasPrefix(lower, "nowrap"))
-		internal := strings.ContainsRune("ﬂ°¶ß", c) // what Mermaid itself writes entities with
+		internal := strings.ContainsRune("ﬂ°¶ß", c) // Mermaid's own encoding of entities
 		if (word || strings.ContainsRune(safe, c)) && !directive && !internal {
 			b.WriteRune(c)
 		} else {

@@ -12,11 +12,11 @@ import (
 	"relock/engine/trace"
 )
 
-// firstPort is where redis-cli finds Redis unless told otherwise.
+// firstPort is Redis' default port.
 const firstPort = 6379
 
-// writeTranscript writes what one would have typed into redis-cli and read
-// there, with comments for who, when and what came of it.
+// writeTranscript writes what one would have typed into redis-cli and seen
+// there, with comments for who, when and the outcome.
 func writeTranscript(b *bytes.Buffer, r Run) error {
 	say := r.Language.Say
 	comment := func(text string) { b.WriteString("# " + oneLine(text) + "\n") }
@@ -97,11 +97,11 @@ func inScript(e trace.Event) bool {
 	return ok && c.Script != ""
 }
 
-// writeCommands writes commands alone, one a line, that do to an empty Redis
-// what the run did. Where something other than a command changed the key (its
-// lease ran out, Redis restarted), commands that do the same stand there.
-// Pasted, they run faster than the run did, so that no lease runs out that did
-// not run out in it. Nodes become databases of the one Redis.
+// writeCommands writes commands only, one per line, that do to an empty Redis
+// what the run did. If something other than a command changed the key (its
+// lease ran out, Redis restarted), equivalent commands take its place. Pasted,
+// they run faster than the run did, so no lease expires that did not expire in
+// it. Nodes become databases of a single Redis.
 func writeCommands(b *bytes.Buffer, r Run) error {
 	p := replay{b: b, key: r.Scenario.Lock.Key, nodes: map[int]*replayed{}, selected: 1}
 	return r.added(p.event)
@@ -117,7 +117,7 @@ type replay struct {
 // replayed is a node after the commands so far.
 type replayed struct {
 	key   trace.KeyState
-	other []string // keys that commands named, but for the lock's
+	other []string // keys in commands, other than the lock's
 }
 
 func (p *replay) event(e trace.Event) {
@@ -147,7 +147,7 @@ func (p *replay) event(e trace.Event) {
 	}
 }
 
-// note remembers the key that a command named.
+// note records the key of a command.
 func (n *replayed) note(args []string, lock string) {
 	if len(args) < 2 || args[0] == "PUBLISH" || args[1] == lock || slices.Contains(n.other, args[1]) {
 		return
@@ -164,7 +164,7 @@ func (p *replay) send(node int, args ...string) {
 	p.b.WriteString(typed(args) + "\n")
 }
 
-// bring makes the key of a node what it is now, if it is another.
+// bring changes a node's key to what it is now.
 func (p *replay) bring(node int, was, now trace.KeyState) {
 	same := was.Type == now.Type && maps.Equal(was.Fields, now.Fields) &&
 		(was.Value == nil) == (now.Value == nil) && (was.Value == nil || *was.Value == *now.Value)
@@ -191,7 +191,7 @@ func (p *replay) bring(node int, was, now trace.KeyState) {
 	}
 }
 
-// typed is a command as it is typed into redis-cli.
+// typed returns a command as typed into redis-cli.
 func typed(args []string) string {
 	list := make([]string, len(args))
 	for i, a := range args {
@@ -200,7 +200,7 @@ func typed(args []string) string {
 	return strings.Join(list, " ")
 }
 
-// argument is one argument, in quotes where it needs them.
+// argument returns one argument, quoted if necessary.
 func argument(text string) string {
 	bare := func(c rune) bool {
 		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("_-+.:,;/@%=*!?#{}[]()<>|&^~$", c)
@@ -227,18 +227,18 @@ func argument(text string) string {
 	return b.String()
 }
 
-// reply is a command's reply as redis-cli shows it.
+// reply returns a command's reply as redis-cli shows it.
 func reply(c trace.Command) string {
 	if c.Error != "" {
 		return "(error) " + oneLine(c.Error)
 	}
 	if text, ok := c.Reply.(string); ok && text == "OK" && len(c.Args) > 0 && c.Args[0] == "SET" {
-		return "OK" // a status, which is no string
+		return "OK" // a status, not a string
 	}
 	return shown(c.Reply, "")
 }
 
-// shown is a value of a reply; indent stands before the further lines of a
+// shown returns a value of a reply; indent precedes the continuation lines of a
 // list.
 func shown(v any, indent string) string {
 	switch v := v.(type) {
@@ -266,7 +266,7 @@ func shown(v any, indent string) string {
 	}
 }
 
-// quotedBytes is a string as redis-cli shows it: byte by byte.
+// quotedBytes returns a string as redis-cli shows it, byte by byte.
 func quotedBytes(text string) string {
 	short := map[byte]string{'"': `\"`, '\\': `\\`, '\n': `\n`, '\r': `\r`, '\t': `\t`, '\a': `\a`, '\b': `\b`}
 	var b strings.Builder

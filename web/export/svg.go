@@ -13,11 +13,11 @@ import (
 	"relock/web/words"
 )
 
-// errNoStyle is what is wrong with a picture that would be black on black.
+// errNoStyle: without a style sheet the picture would be black on black.
 var errNoStyle = errors.New("a picture needs the style sheet of a picture")
 
-// writeSVG draws the lanes of the run. It has as many rows as one picture has
-// room for, and says so in its title where the run has more.
+// writeSVG draws the lanes of the run. A run with more rows than fit into one
+// picture is cut, which its title says.
 func writeSVG(b *bytes.Buffer, r Run) error {
 	if r.Style == "" {
 		return errNoStyle
@@ -39,8 +39,8 @@ func writeSVG(b *bytes.Buffer, r Run) error {
 	return nil
 }
 
-// inXML puts a sign in the place of what no XML may have in it, not even as an
-// entity: a trace from elsewhere can name anything.
+// inXML replaces characters that XML forbids even as entities: a foreign trace
+// can contain anything.
 func inXML(c rune) rune {
 	if c < ' ' && c != '\t' && c != '\n' && c != '\r' || c == 0xFFFE || c == 0xFFFF {
 		return utf8.RuneError

@@ -1,5 +1,5 @@
-// Package hub hands out frames to websockets: every viewer gets every frame,
-// in order, and no viewer holds up another.
+// Package hub delivers frames to websockets: every viewer gets every frame, in
+// order, and no viewer holds up another.
 package hub
 
 import (
@@ -10,22 +10,22 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// Close codes of the application, and what a page does on them.
+// Close codes of the application, and how a page reacts to them.
 const (
-	CloseSlow   = 4008 // the viewer could not keep up: come back with the last seq
-	CloseOver   = 4010 // the run is over: stay away
-	CloseBroken = 4011 // a mistake of the program's has ended it: say so, and stay away
-	CloseFull   = 4029 // there is no room: say so, and come back later
+	CloseSlow   = 4008 // the viewer is too slow: reconnect with the last seq
+	CloseOver   = 4010 // the run is over: do not reconnect
+	CloseBroken = 4011 // a bug ended it: say so, and do not reconnect
+	CloseFull   = 4029 // there is no room: say so, and reconnect later
 )
 
 // queueLength is how many frames a viewer may lag behind. A frame holds all
-// rows since the last, so that this is seconds even on a slow line.
+// rows since the previous one, so this is seconds even on a slow connection.
 const queueLength = 64
 
 // ErrClosed is returned once the hub is closed.
 var ErrClosed = errors.New("hub: closed")
 
-// Hub fans out frames. It is safe for concurrent use and starts no goroutine.
+// Hub fans out frames. It is safe for concurrent use and starts no goroutines.
 type Hub struct {
 	mu     sync.Mutex
 	subs   map[*Subscriber]struct{}
@@ -43,10 +43,11 @@ type Subscriber struct {
 	code   int // set before frames is closed
 }
 
-// Frames is closed when the viewer is to be closed with Code.
+// Frames returns the queue, which is closed when the viewer must be closed with
+// Code.
 func (s *Subscriber) Frames() <-chan *websocket.PreparedMessage { return s.frames }
 
-// Code is the close code, once Frames is closed.
+// Code returns the close code once Frames is closed.
 func (s *Subscriber) Code() int {
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -60,7 +61,7 @@ func (s *Subscriber) Leave() {
 	s.hub.drop(s, websocket.CloseNormalClosure)
 }
 
-// Subscribe adds a viewer. On a closed hub the queue is closed from the start.
+// Subscribe adds a viewer. On a closed hub its queue is closed from the start.
 func (h *Hub) Subscribe() *Subscriber {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -72,15 +73,15 @@ func (h *Hub) Subscribe() *Subscriber {
 	return s
 }
 
-// Publish queues text frames for every viewer, who can send them as one, and
-// never blocks: a viewer whose queue is full is closed with CloseSlow. It
-// fails with ErrClosed.
+// Publish queues text frames, which may be sent as one, for every viewer. It
+// never blocks: a viewer whose queue is full is closed with CloseSlow. It fails
+// with ErrClosed.
 func (h *Hub) Publish(frames ...[]byte) error {
 	return h.publish(websocket.TextMessage, frames...)
 }
 
-// PublishPacked queues a part of a pack.Stream for every viewer as a binary
-// frame, as Publish does text frames.
+// PublishPacked queues a part of a pack.Stream for every viewer, like Publish
+// but as a binary frame.
 func (h *Hub) PublishPacked(part []byte) error { return h.publish(websocket.BinaryMessage, part) }
 
 func (h *Hub) publish(kind int, frames ...[]byte) error {
@@ -107,7 +108,7 @@ func (h *Hub) publish(kind int, frames ...[]byte) error {
 	return nil
 }
 
-// queue tells whether there was room. The caller holds the hub's mutex.
+// queue reports whether there was room. The caller holds the hub's mutex.
 func (s *Subscriber) queue(message *websocket.PreparedMessage) bool {
 	select {
 	case s.frames <- message:
@@ -117,12 +118,12 @@ func (s *Subscriber) queue(message *websocket.PreparedMessage) bool {
 	}
 }
 
-// Tell queues a text frame for this viewer alone. Where there is no room, or
-// the viewer has left, it does nothing.
+// Tell queues a text frame for this viewer alone. It does nothing if there is
+// no room or the viewer has left.
 func (s *Subscriber) Tell(frame []byte) {
 	message, err := websocket.NewPreparedMessage(websocket.TextMessage, frame)
 	if err != nil {
-		return // cannot be: it is text
+		return // cannot happen: it is text
 	}
 	s.hub.mu.Lock()
 	defer s.hub.mu.Unlock()
@@ -131,15 +132,15 @@ func (s *Subscriber) Tell(frame []byte) {
 	}
 }
 
-// Viewers is how many there are now.
+// Viewers returns how many there are now.
 func (h *Hub) Viewers() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.subs)
 }
 
-// Close closes every viewer, and later ones at once, with code. Only the
-// first Close counts.
+// Close closes every viewer with code, and later ones at once. Only the first
+// Close counts.
 func (h *Hub) Close(code int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -152,7 +153,7 @@ func (h *Hub) Close(code int) {
 	}
 }
 
-// drop is the only place where a queue is closed.
+// drop is the only place that closes a queue.
 func (h *Hub) drop(s *Subscriber, code int) {
 	if _, ok := h.subs[s]; !ok {
 		return

@@ -1,10 +1,10 @@
-// Package link writes a stepped session down in a URL: the scenario with its
-// schedule, and where the person stands in it.
+// Package link encodes a stepped session as a URL: the scenario with its
+// schedule, and the current position in it.
 //
 // A link is v1.z.<base64url(deflate(text))>~<position>. The version comes
-// first, so that later ones can be told apart; the text is the compact form of
-// the scenario, without what it expects and with its usual words shortened;
-// the position is the number of moves made. The page's link.js does the same.
+// first, so that later versions can be told apart. The text is the compact form
+// of the scenario, without its expectations and with frequent words shortened.
+// The position is the number of moves made. The page's link.js does the same.
 package link
 
 import (
@@ -20,17 +20,17 @@ import (
 	"relock/engine/scenario"
 )
 
-// Limits of what is read.
+// Limits when decoding.
 const (
-	MaxPacked = 64 << 10          // of a link's text: more is no link that anybody sends
+	MaxPacked = 64 << 10          // of a link's text: nobody sends a longer link
 	MaxPlain  = scenario.MaxBytes // inflated
 )
 
 const prefix = "v1.z."
 
-// words of a scenario's JSON, each of which a link has as one control
-// character, which JSON never has as it is: half the length. The list belongs
-// to the version.
+// words of a scenario's JSON that a link writes as one control character each,
+// which halves its length; JSON itself never contains control characters. The
+// list belongs to the version.
 var words = []string{
 	`"threads":[{"name":"`,
 	`"retry":{"times":`,
@@ -91,7 +91,7 @@ type State struct {
 	At       int                // 0 to the number of moves
 }
 
-// Encode writes s as a link.
+// Encode encodes s as a link.
 func Encode(s State) (string, error) {
 	sc := *s.Scenario
 	sc.Expect = nil
@@ -113,8 +113,8 @@ func Encode(s State) (string, error) {
 	return prefix + base64.RawURLEncoding.EncodeToString(packed.Bytes()) + "~" + strconv.Itoa(s.At), nil
 }
 
-// Decode reads a link. It fails with ErrVersion, ErrBroken, ErrTooLong, or
-// scenario.Mistakes. A position beyond the moves becomes their end.
+// Decode decodes a link. It fails with ErrVersion, ErrBroken, ErrTooLong or
+// scenario.Mistakes. A position beyond the last move becomes the end.
 func Decode(text string) (State, error) {
 	body, known := strings.CutPrefix(text, prefix)
 	switch {

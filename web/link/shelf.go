@@ -18,31 +18,32 @@ import (
 	"relock/engine/phrase"
 )
 
-// Limits are what a shelf keeps at most. Beyond them the links go that nobody
-// has made or opened for longest.
+// Limits bound what a shelf keeps. Beyond them it drops the links that were
+// made or opened longest ago.
 type Limits struct {
 	Links int           // entries
-	Bytes int           // of all texts together
+	Bytes int           // of all texts in total
 	Age   time.Duration // since a link was last made or opened
 }
 
-// MemoryLimits and FolderLimits are those of a shelf in memory and in a folder.
+// MemoryLimits and FolderLimits are the limits of a shelf in memory and in a
+// folder.
 var (
 	MemoryLimits = Limits{10_000, 32 << 20, 365 * 24 * time.Hour}
 	FolderLimits = Limits{100_000, 512 << 20, 365 * 24 * time.Hour}
 )
 
-// touchEvery is how often a file is told that its link was opened.
+// touchEvery is how often opening a link updates its file's time.
 const touchEvery = 24 * time.Hour
 
-// idLength is how many characters of a digest name a link: 66 bits.
+// idLength is how many characters of a digest identify a link: 66 bits.
 const idLength = 11
 
-// ErrNotKept is returned for an id under which nothing is kept.
+// ErrNotKept is returned for an unknown id.
 var ErrNotKept = phrase.New("nothing is kept under this address; it may be mistyped, or older than the server's memory")
 
-// Shelf keeps links under short ids: the same link has the same id. It is
-// safe for concurrent use; a folder is one shelf's alone.
+// Shelf keeps links under short ids; equal links have equal ids. It is safe for
+// concurrent use, but a folder must belong to one shelf only.
 type Shelf struct {
 	dir    string // "" in memory
 	limits Limits
@@ -50,7 +51,7 @@ type Shelf struct {
 
 	mu    sync.Mutex
 	links map[string]*list.Element // of *entry, by id
-	order *list.List               // the one first that was not used for longest
+	order *list.List               // least recently used first
 	bytes int
 }
 
@@ -61,9 +62,9 @@ type entry struct {
 	used time.Time // last made or opened, in a folder to within touchEvery
 }
 
-// NewShelf keeps links in the files of a folder, or in memory where dir is
-// "": then all go with the process. It fails where the folder cannot be made
-// or read.
+// NewShelf keeps links in the files of a folder, or, if dir is "", in memory
+// for as long as the process lives. It fails if the folder cannot be created or
+// read.
 func NewShelf(dir string) (*Shelf, error) {
 	k := &Shelf{dir: dir, limits: MemoryLimits, now: time.Now, links: map[string]*list.Element{}, order: list.New()}
 	if dir == "" {
@@ -91,14 +92,15 @@ func NewShelf(dir string) (*Shelf, error) {
 	return k, k.makeRoom(0)
 }
 
-// put takes an entry as the one used last. The caller holds mu, or is alone.
+// put adds an entry as the most recently used. The caller holds mu or has the
+// only reference.
 func (k *Shelf) put(e *entry) {
 	k.links[e.id] = k.order.PushBack(e)
 	k.bytes += e.size
 }
 
-// makeRoom lets go of what is too old, and of what is too much once so many
-// bytes come. The caller holds mu, or is alone.
+// makeRoom drops what is too old, and what is too much once so many bytes are
+// added. The caller holds mu or has the only reference.
 func (k *Shelf) makeRoom(bytes int) error {
 	for k.order.Len() > 0 {
 		oldest, _ := k.order.Front().Value.(*entry)
@@ -116,7 +118,8 @@ func (k *Shelf) makeRoom(bytes int) error {
 	return nil
 }
 
-// remove removes a link's file. A file that only has such a name is not ours.
+// remove removes a link's file, unless it merely has such a name and is not
+// ours.
 func (k *Shelf) remove(id string) error {
 	path := filepath.Join(k.dir, id)
 	text, err := os.ReadFile(path) //nolint:gosec // a name from the folder itself
@@ -135,7 +138,7 @@ func (k *Shelf) forget(e *entry) {
 	k.bytes -= e.size
 }
 
-// use notes that a link was made or opened again. The caller holds mu.
+// use records that a link was made or opened again. The caller holds mu.
 func (k *Shelf) use(at *list.Element) {
 	k.order.MoveToBack(at)
 	e, _ := at.Value.(*entry)
@@ -143,7 +146,7 @@ func (k *Shelf) use(at *list.Element) {
 	if k.dir == "" || now.Sub(e.used) >= touchEvery {
 		e.used = now
 		if k.dir != "" {
-			_ = os.Chtimes(filepath.Join(k.dir, e.id), now, now) // else it goes somewhat earlier
+			_ = os.Chtimes(filepath.Join(k.dir, e.id), now, now) // if this fails, it is dropped a bit earlier
 		}
 	}
 }
@@ -177,8 +180,8 @@ func (k *Shelf) Keep(s State) (string, error) {
 	return id, nil
 }
 
-// identify names a text by its digest. Programs that find links in prose drop
-// a - or _ at their end.
+// identify returns the id for a text, from its digest. It must not end in - or
+// _, which programs that find links in prose cut off.
 func identify(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	full := base64.RawURLEncoding.EncodeToString(sum[:])
@@ -189,10 +192,10 @@ func identify(text string) string {
 	return full[:n]
 }
 
-// unfinished begins the name of a file that is being written.
+// unfinished is the prefix of files being written.
 const unfinished = "new-"
 
-// write makes the whole file or none.
+// write creates the whole file or none.
 func (k *Shelf) write(id, text string) error {
 	path := filepath.Join(k.dir, id)
 	f, err := os.CreateTemp(k.dir, unfinished+"*")
@@ -211,7 +214,7 @@ func (k *Shelf) write(id, text string) error {
 
 var idForm = regexp.MustCompile(`^[A-Za-z0-9_-]{11,43}$`)
 
-// Find returns the link that is kept under id. It fails with ErrNotKept.
+// Find returns the link kept under id. It fails with ErrNotKept.
 func (k *Shelf) Find(id string) (string, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -7,25 +7,25 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// flow is a script that can be followed: it tells which of its lines belong to
-// no way on which these commands ran with these answers.
+// flow is a script whose executions can be followed, to tell which of its lines
+// cannot be reached given the commands that ran and their answers.
 type flow struct {
 	lines []codeLine
 	body  []ast.Stmt
-	// heads are the lines that only close or part blocks, each with the line
-	// that must be on a way for it to count.
+	// heads are the lines that only close or separate blocks, each with the
+	// line that must be reached for it to count as reached.
 	heads map[int]int
 }
 
-// codeLine is what is on a line, but for its comment.
+// codeLine is the code on a line.
 type codeLine struct {
 	number   int
-	blank    bool     // there is nothing else
-	commands []string // that are on it
+	blank    bool     // there is only a comment or nothing
+	commands []string // on this line
 }
 
-// newFlow reads a source that was cut into lexemes. One that is no Lua is a
-// programming error, as the sources are built in, and panics.
+// newFlow parses a source and its lexemes. It panics if the source is not Lua:
+// sources are built in, so that is a programming error.
 func newFlow(source string, list []lexeme) *flow {
 	body, err := parse.Parse(strings.NewReader(source), "script")
 	if err != nil {
@@ -41,7 +41,7 @@ func newFlow(source string, list []lexeme) *flow {
 		switch {
 		case l.class == "r":
 			line.commands = append(line.commands, l.Str)
-		case l.Type == parse.TElse: // it counts with what follows it
+		case l.Type == parse.TElse: // reached with what follows it
 			f.heads[l.Pos.Line] = list[i+1].Pos.Line
 		}
 	}
@@ -49,7 +49,7 @@ func newFlow(source string, list []lexeme) *flow {
 	return f
 }
 
-// close notes the ends of the blocks of a list.
+// close records the ends of the blocks in a list.
 func (f *flow) close(list []ast.Stmt) {
 	for _, s := range list {
 		switch s := s.(type) {
@@ -69,7 +69,7 @@ func (f *flow) close(list []ast.Stmt) {
 		case *ast.LocalAssignStmt:
 			for _, e := range s.Exprs {
 				if fn, ok := e.(*ast.FunctionExpr); ok {
-					f.heads[fn.LastLine()] = fn.Stmts[0].Line() // it ends where it was called
+					f.heads[fn.LastLine()] = fn.Stmts[0].Line() // reached when it is called
 					f.close(fn.Stmts)
 				}
 			}

@@ -1,6 +1,6 @@
 // Package luaflow reads the Lua scripts of the locks: their lines, coloured,
 // and, for each moment of a run, which line ran last, which runs next and which
-// ones the run has passed by. It knows nothing of how they are shown.
+// can no longer run. It does not know how they are displayed.
 package luaflow
 
 import (
@@ -18,13 +18,13 @@ import (
 	"relock/web/words"
 )
 
-// Script is what a call of a lock runs: one of its Lua scripts or, where it
-// has none for the call, the commands that it sends one by one, written as a
-// script would be. A lock that asks no Redis has one without lines.
+// Script is what a call of a lock runs: a Lua script or, if it has none for the
+// call, its plain commands written as a script. For a lock that does not use
+// Redis it has no lines.
 type Script struct {
-	Name  string // "lock.lua"; of plain commands the call, "lock"; or the lock
-	Plain bool   // it is no script: its commands are sent one by one
-	Note  string // what there is to say of it, or ""
+	Name  string // "lock.lua"; for plain commands the call, "lock"; or the lock
+	Plain bool   // not a script: its commands are sent one by one
+	Note  string // a remark, or ""
 	Lines []Line
 
 	flow *flow
@@ -36,7 +36,7 @@ type Line struct {
 	Tokens []Token
 }
 
-// Text is the line without its colours.
+// Text returns the line without colours.
 func (l Line) Text() string {
 	var b strings.Builder
 	for _, t := range l.Tokens {
@@ -45,30 +45,30 @@ func (l Line) Text() string {
 	return b.String()
 }
 
-// Token is a piece of a line that is drawn in one colour.
+// Token is a piece of a line in one colour.
 type Token struct {
 	Class string // "k" keyword, "f" function, "r" Redis command, "v" argument, "s" string, "m" number, "c" comment, or ""
 	Text  string
 }
 
-// Moment is where one run of a script stands right after one of its
-// commands. Line numbers are in order, each once.
+// Moment is the position of a script's run right after one of its commands.
+// Line numbers are sorted and unique.
 type Moment struct {
 	Script  string `json:"script"`
-	Line    int    `json:"line"`    // line of the command that ran last, 0 if there is none or it is not known
+	Line    int    `json:"line"`    // line of the command that ran last, 0 if none or unknown
 	Ran     []int  `json:"ran"`     // lines whose commands have run
-	Next    int    `json:"next"`    // line of the next command, 0 if there is none or it is not known
-	Untaken []int  `json:"untaken"` // lines that this run of the script has passed by for certain
+	Next    int    `json:"next"`    // line of the next command, 0 if none or unknown
+	Untaken []int  `json:"untaken"` // lines that this run can certainly not reach or have reached
 }
 
-// At says where a run of s stands whose commands were ran, in their order, and
-// whose next one is on the line next: 0 if there is none, or none is known.
-// Over says that the run has ended with the last of ran.
+// At returns the position of a run of s that ran the given commands, in order,
+// and whose next command is on line next, 0 if there is none or it is unknown.
+// Over means that the run ended with the last of ran.
 //
-// A line is untaken only if no way through the script with these commands and
-// answers comes by it. What cannot be known (which of two branches without a
-// command was taken, by an argument) is left open, and so is everything where a
-// line is unknown, 0.
+// A line is untaken only if no execution with these commands and answers
+// reaches it. What cannot be known (which of two branches without commands was
+// taken, because of an argument) is left open, and so is everything if a line
+// is unknown, 0.
 func (s Script) At(ran []Ran, next int, over bool) Moment {
 	m := Moment{Script: s.Name, Ran: []int{}, Next: next, Untaken: []int{}}
 	for _, one := range ran {
@@ -89,12 +89,11 @@ func (s Script) At(ran []Ran, next int, over bool) Moment {
 	return m
 }
 
-// Moments remembers where scripts stood: a script comes to the same few places
-// again and again, and it takes long to find out what it has passed by. It is
-// not safe for concurrent use.
+// Moments caches positions: a script comes to the same few again and again, and
+// finding its untaken lines takes long. It is not safe for concurrent use.
 type Moments map[string]*Moment
 
-// At is [Script.At], remembered. The caller must not change what it gets.
+// At is [Script.At], cached. The caller must not change the result.
 func (m Moments) At(s Script, ran []Ran, next int, over bool) *Moment {
 	key := strconv.AppendBool(binary.AppendVarint([]byte(s.Name), int64(next)), over)
 	for _, one := range ran {
@@ -109,7 +108,7 @@ func (m Moments) At(s Script, ran []Ran, next int, over bool) *Moment {
 	return known
 }
 
-// LineOf is the line of s that a command was on, 0 if that is not known.
+// LineOf returns the line of s that a command was on, 0 if unknown.
 func (s Script) LineOf(c trace.Command) int {
 	if !s.Plain {
 		return c.Line
@@ -122,7 +121,7 @@ func (s Script) LineOf(c trace.Command) int {
 	return 0
 }
 
-// Find returns the script of list that a command is part of.
+// Find returns the script of list that a command belongs to.
 func Find(list []Script, c trace.Command) (Script, bool) {
 	for _, s := range list {
 		if s.Name == c.Script || c.Script == "" && s.Plain && s.Name == c.Call {
@@ -132,12 +131,12 @@ func Find(list []Script, c trace.Command) (Script, bool) {
 	return Script{}, false
 }
 
-// highlighted are the scripts of each lock in each language, once they were
-// asked for: they never change.
+// highlighted caches the scripts of each lock in each language: they never
+// change.
 var highlighted sync.Map
 
-// Scripts are what the calls of a scenario's lock run, lock first. The caller
-// must not change them.
+// Scripts returns what the calls of a scenario's lock run, lock first. The
+// caller must not change them.
 func Scripts(l words.Language, sc *scenario.Scenario) []Script {
 	key := [3]string{l.Code(), sc.Kind, sc.Lock.Protocol}
 	if made, ok := highlighted.Load(key); ok {
@@ -173,7 +172,7 @@ func scripts(l words.Language, sc *scenario.Scenario) []Script {
 	return list
 }
 
-// What is sent without a script, written as one.
+// Plain commands, written as a script.
 const (
 	beatSource = `SET(key, owner, 'PX', lease)`
 	lookSource = `EXISTS(key)`
@@ -189,7 +188,7 @@ func plain(l words.Language, call, source string) Script {
 	return s
 }
 
-// read are the scripts that were read, by name and source.
+// read caches the scripts by name and source.
 var read sync.Map
 
 func readScript(name, source string) Script {

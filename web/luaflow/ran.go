@@ -9,17 +9,17 @@ import (
 	"relock/engine/trace"
 )
 
-// Ran is a command of a script that ran, or that comes next.
+// Ran is a command that a script ran, or will run next.
 type Ran struct {
-	Line int // of the script, 0 if it is not known
+	Line int // of the script, 0 if unknown
 
-	level  int  // that its call enters or leaves, 0 if it is not known
+	level  int  // entered or left by its call, 0 if unknown
 	heard  bool // its answer is known
-	failed bool // by an error, which ends the script
-	answer any  // as Lua has it
+	failed bool // with an error, which ends the script
+	answer any  // as a Lua value
 }
 
-// NewRan is a command that ran on a line.
+// NewRan returns a command that ran on a line.
 func NewRan(line int, c trace.Command) Ran {
 	r := Ran{Line: line, level: c.Level, heard: true, failed: c.Error != ""}
 	list, _ := c.Reply.([]any)
@@ -41,7 +41,7 @@ func NewRan(line int, c trace.Command) Ran {
 	return r
 }
 
-// appendTo appends what is known of the command to a key for a map.
+// appendTo appends what is known of the command to a map key.
 func (r Ran) appendTo(key []byte) []byte {
 	key = binary.AppendVarint(key, int64(r.Line))
 	key = binary.AppendVarint(key, int64(r.level))

@@ -7,8 +7,8 @@ import (
 	"github.com/yuin/gopher-lua/parse"
 )
 
-// lexeme is a token of Lua with its text as the source has it, and with what
-// stands before it: blanks and comments, which a scanner drops.
+// lexeme is a token of Lua with its source text, and the blanks and comments
+// before it, which a scanner drops.
 type lexeme struct {
 	ast.Token
 
@@ -16,8 +16,8 @@ type lexeme struct {
 	class        string // see Token
 }
 
-// scan cuts a source into lexemes. The last of them is the end, which has only
-// a before.
+// scan splits a source into lexemes. The last is the end, which has only a
+// before.
 func scan(source string) []lexeme {
 	starts := []int{0} // of the lines
 	for i, c := range []byte(source) {
@@ -37,15 +37,15 @@ func scan(source string) []lexeme {
 			classify(list)
 			return list
 		}
-		// Columns count from 1, and the scanner stands on the token's last byte.
+		// Columns count from 1, and the scanner reports the token's last byte.
 		from, to := starts[t.Pos.Line-1]+t.Pos.Column-1, starts[scanner.Pos.Line-1]+scanner.Pos.Column
 		list = append(list, lexeme{Token: t, before: source[end:from], text: source[from:to]})
 		end = to
 	}
 }
 
-// classify gives each lexeme its class. It goes backwards: what a name is
-// depends on what follows.
+// classify gives each lexeme its class. It goes backwards, because what a name
+// is depends on what follows.
 func classify(list []lexeme) {
 	next := lexeme{}
 	for i := len(list) - 1; i >= 0; i-- {
@@ -71,10 +71,11 @@ func classify(list []lexeme) {
 	}
 }
 
-// isCommand tells whether a function is a Redis command, sent without a script.
+// isCommand reports whether a function is a Redis command sent without a
+// script.
 func isCommand(name string) bool { return name != "" && name == strings.ToUpper(name) }
 
-// coloured puts lexemes into lines. Neighbours of one class are one token.
+// coloured arranges lexemes in lines, merging neighbours of the same class.
 func coloured(list []lexeme) []Line {
 	lines := []Line{{Number: 1}}
 	add := func(class, text string) {

@@ -4,19 +4,19 @@ import (
 	"strconv"
 )
 
-// What is known of a value: nil, a bool, an int, a string or a list (which
-// is []any), or one of these.
+// An abstract value is nil, a bool, an int, a string or a list ([]any), if it
+// is known, or one of these.
 type (
-	unknown struct{} // nothing
-	some    struct{} // that it is neither nil nor false
+	unknown struct{} // may be anything
+	some    struct{} // true in a condition, but otherwise unknown
 )
 
-// largest is the largest number in an answer that is kept: of a count or of
-// how many were removed, but not of a time, on which no way depends that the
-// commands themselves do not show.
+// largest is the largest number kept from an answer: enough for a count or a
+// number of deletions, but not for a time. No branch depends on times in a way
+// the commands themselves do not show.
 const largest = 16
 
-// luaValue is what a script knows of a reply.
+// luaValue returns a reply as a Lua value.
 func luaValue(reply any) any {
 	switch v := reply.(type) {
 	case nil:
@@ -42,8 +42,8 @@ func luaValue(reply any) any {
 	}
 }
 
-// sinceCall is the number of another call, counted from that of the call at
-// hand, which is 0: before it -1, after it 1. No script asks for more.
+// sinceCall is the number of another call relative to the current one, which is
+// 0: -1 for an earlier call, 1 for a later one. No script needs more.
 func sinceCall(reply any, number int64) any {
 	text, ok := reply.(string)
 	n, err := strconv.ParseInt(text, 10, 64)
@@ -101,7 +101,7 @@ func arithmetic(op string, a, b any) any {
 	}
 }
 
-// compared is whether a comparison holds, or unknown.
+// compared returns whether a comparison holds, or unknown.
 func compared(op string, a, b any) any {
 	equal, known := equals(a, b)
 	switch {

@@ -8,8 +8,8 @@ import (
 	"github.com/yuin/gopher-lua/ast"
 )
 
-// passed are the lines that are on no way on which these commands ran: nothing
-// else before them and, if over, nothing after.
+// passed returns the lines that no execution with exactly these commands can
+// have reached. If over, nothing ran after them.
 func (f *flow) passed(seen []Ran, over bool) []int {
 	w := way{flow: f, seen: seen, over: over}
 	live := w.live()
@@ -18,13 +18,13 @@ func (f *flow) passed(seen []Ran, over bool) []int {
 		live = w.live()
 	}
 	if live == nil {
-		return []int{} // the commands are not this script's: nothing is known
+		return []int{} // not this script's commands: nothing is known
 	}
 	out, following := []int{}, false
 	for _, l := range slices.Backward(f.lines) {
 		head, parts := f.heads[l.number]
 		switch {
-		case l.blank: // a comment goes with what it stands above
+		case l.blank: // a comment belongs to what is below it
 		case parts:
 			following = !live[head]
 		default:
@@ -38,40 +38,41 @@ func (f *flow) passed(seen []Ran, over bool) []int {
 	return out
 }
 
-// way follows a script. Where a condition is not known it takes one of two
-// ways, and live has it take all of them, one after the other.
+// way is one execution of a script. At a condition of unknown value it takes
+// one branch; live makes it take all of them in turn.
 type way struct {
 	flow    *flow
 	seen    []Ran
 	over    bool // nothing ran after them
-	stopped bool // and the script ended with the last of them: its client died
+	stopped bool // the script ended with the last command, because its client died
 
-	choices []bool // at conditions that are not known, in their order
-	chosen  int    // of them, on this way so far
-	ran     int    // of seen
+	choices []bool // at conditions of unknown value, in order
+	chosen  int    // how many were used so far
+	ran     int    // how many of seen have run
 	steps   int
-	lines   []bool // that it has come by, by number
-	value   any    // that is returned
+	lines   []bool // reached lines, by number
+	value   any    // the value returned
 	is      stand
 }
 
-// stand is how far a way has come.
+// stand is the state of an execution.
 type stand int
 
 const (
 	going    stand = iota
-	returned       // from the function, or the script
-	ended          // it fits, and goes no further
-	astray         // it is not the one that was taken
+	returned       // from the function or the script
+	ended          // fits the commands, and goes no further
+	astray         // does not fit the commands
 )
 
-// Bounds of the search. A script that has more is said nothing of.
+// Bounds of the search. Nothing is said of a script that exceeds them.
 const (
 	mostWays  = 4096
 	mostSteps = 2048
 )
 
-// live are the lines of all ways that fit, or nil where there is none.
+// live returns the lines reached by any execution that fits, or nil if none
+// does.
 func (w *way) live() []bool {
 	var live []bool
 	w.choices = nil
@@ -99,7 +100,7 @@ func (w *way) live() []bool {
 	return nil
 }
 
-// choose takes the way that is looked at: first every one that begins with
+// choose returns the branch to take at an unknown condition: at first always
 // true.
 func (w *way) choose() bool {
 	if w.chosen == len(w.choices) {
@@ -109,10 +110,10 @@ func (w *way) choose() bool {
 	return w.choices[w.chosen-1]
 }
 
-// open tells whether what comes now is beyond what is known.
+// open reports whether the execution is past the known commands.
 func (w *way) open() bool { return !w.over && w.ran == len(w.seen) }
 
-// scope are the variables of a block.
+// scope holds the variables of a block.
 type scope struct {
 	outer *scope
 	vars  map[string]any
@@ -125,7 +126,7 @@ func (s *scope) declare(name string, v any) {
 	s.vars[name] = v
 }
 
-// set changes a variable where it was declared, if it was.
+// set assigns to a variable where it was declared, if anywhere.
 func (s *scope) set(name string, v any) {
 	for ; s != nil; s = s.outer {
 		if _, ok := s.vars[name]; ok {
@@ -141,7 +142,7 @@ func (s *scope) get(name string) any {
 			return v
 		}
 	}
-	return unknown{} // KEYS, ARGV, and what plain commands are given
+	return unknown{} // KEYS, ARGV, and arguments of plain commands
 }
 
 func (w *way) block(list []ast.Stmt, s *scope) {
@@ -184,7 +185,7 @@ func (w *way) statement(one ast.Stmt, s *scope) {
 	case *ast.WhileStmt:
 		w.loop(s, one.Stmts, func(int, *scope) bool { return w.holds(one.Condition, s) })
 		if _, endless := one.Condition.(*ast.TrueExpr); endless && w.is == going {
-			w.is = ended // it goes round again: see loop
+			w.is = ended // the loop continues: see loop
 		}
 	case *ast.NumberForStmt:
 		from, ok := w.eval(one.Init, s).(int)
@@ -200,8 +201,8 @@ func (w *way) statement(one ast.Stmt, s *scope) {
 	}
 }
 
-// loop goes round as long as more says so. Beyond what is known it does so
-// once: that shows every line.
+// loop repeats while more says so. Past the known commands once is enough: that
+// shows every line.
 func (w *way) loop(s *scope, body []ast.Stmt, more func(n int, inner *scope) bool) {
 	for n := 0; w.is == going; n++ {
 		inner := &scope{outer: s}
@@ -215,8 +216,8 @@ func (w *way) loop(s *scope, body []ast.Stmt, more func(n int, inner *scope) boo
 	}
 }
 
-// locals declares variables. Those called level and number are what the call
-// is about, in every script, and known from its commands.
+// locals declares variables. In every script, level and number describe the
+// call and are known from its commands.
 func (w *way) locals(one *ast.LocalAssignStmt, s *scope) {
 	for i, v := range w.values(one.Exprs, len(one.Names), s) {
 		if v == (unknown{}) && len(w.seen) > 0 {
@@ -231,7 +232,7 @@ func (w *way) locals(one *ast.LocalAssignStmt, s *scope) {
 	}
 }
 
-// values are n values of a list of expressions.
+// values returns n values of a list of expressions.
 func (w *way) values(list []ast.Expr, n int, s *scope) []any {
 	values := make([]any, n)
 	for i, e := range list {
@@ -247,8 +248,8 @@ func (w *way) values(list []ast.Expr, n int, s *scope) []any {
 	return values
 }
 
-// holds tells whether a condition is true. Of a variable that is not known, it
-// remembers which way was taken.
+// holds evaluates a condition. For an unknown variable it remembers the branch
+// taken.
 func (w *way) holds(e ast.Expr, s *scope) bool {
 	switch v := w.eval(e, s).(type) {
 	case nil:
@@ -320,11 +321,11 @@ func (w *way) eval(e ast.Expr, s *scope) any {
 	}
 }
 
-// function is a function of a script's own.
+// function is a function defined by a script.
 type function struct {
 	*ast.FunctionExpr
 
-	scope *scope // where it was made
+	scope *scope // where it was defined
 }
 
 func (w *way) call(e *ast.FuncCallExpr, s *scope) any {
@@ -361,7 +362,7 @@ func (w *way) call(e *ast.FuncCallExpr, s *scope) any {
 	}
 }
 
-// command is one on a line, which must be the next that ran.
+// command runs a command on a line, which must be the next one that ran.
 func (w *way) command(line int) any {
 	switch {
 	case w.is != going, w.open():

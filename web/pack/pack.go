@@ -1,19 +1,19 @@
-// Package pack makes a stream of records small that all who read it get alike,
-// from wherever they come in. Frames of a websocket are compressed one by one,
-// and each says again most of what those before it said; here each refers to
-// what came before it.
+// Package pack compresses a stream of records once for all its readers,
+// wherever they join. Frames of a websocket are compressed one by one and
+// repeat most of what earlier ones said; here each record refers to those
+// before it.
 //
-// A record is some texts, its columns: what is alike stands in one column, and
-// each column is compressed as a stream of its own. That is raw DEFLATE (RFC
-// 1951) of texts that end with a line break each, flushed after every one of
-// them. A part of the stream is a record: of each column how many bytes follow,
-// in seven bits a byte, the low ones first, the last with bit 7 clear (a varint
-// of Protocol Buffers), and these bytes without the 00 00 FF FF with which a
-// flush ends.
+// A record is a row of texts, its columns, so that similar texts share a
+// column. Each column is compressed as a stream of its own: raw DEFLATE (RFC
+// 1951) of texts that end with a line break, flushed after each text. A part of
+// the stream is one record: for each column the number of bytes that follow, as
+// a varint of Protocol Buffers (seven bits per byte, low bits first, the last
+// byte with bit 7 clear), then these bytes without the 00 00 FF FF that ends a
+// flush.
 //
-// Whoever comes in gets a Start, whose columns are the Window bytes of text
-// that came before: what comes after it refers to those. So a record is
-// compressed once for all readers, and nothing is kept but the windows.
+// A reader that joins gets a Start, whose columns are the last Window bytes of
+// text, to which the following records refer. So a record is compressed once
+// for all readers, and only the windows are kept.
 package pack
 
 import (
@@ -25,14 +25,14 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Window is how many bytes of text a column of a Start is, which its reader
-// throws away: as far back as DEFLATE can refer.
+// Window is the length in bytes of a column of a Start, whose text the reader
+// discards: DEFLATE can refer no further back.
 const Window = 32 << 10
 
-// level is where more time no longer makes records smaller.
+// level is the highest that still makes records smaller.
 const level = 9
 
-// Flushed is how a flush ends, which is left out of every column.
+// Flushed ends every flush, and is left out of every column.
 const Flushed = "\x00\x00\xff\xff"
 
 // writers take half a megabyte each, so a stream has one only while it writes.
@@ -44,15 +44,14 @@ var writers = sync.Pool{New: func() any {
 	return w
 }}
 
-// Stream is what has been packed so far. It is not safe for concurrent use.
-// Its zero value is not ready: use New.
+// Stream packs records. It is not safe for concurrent use, and its zero value
+// is not usable: use New.
 type Stream struct {
 	windows [][]byte // of each column, always Window bytes
-	start   []byte   // nil where it must be made anew
+	start   []byte   // nil if it must be made again
 }
 
-// New returns a stream of records with so many columns, at least 1, in which
-// nothing is yet.
+// New returns an empty stream of records with so many columns, at least 1.
 func New(columns int) *Stream {
 	s := &Stream{windows: make([][]byte, columns)}
 	for i := range s.windows {
@@ -61,8 +60,8 @@ func New(columns int) *Stream {
 	return s
 }
 
-// Add packs a record for those who have all before it. Its texts have no line
-// breaks in them, and columns that it has none for are empty.
+// Add packs a record for readers of all before it. Its texts must not contain
+// line breaks; missing columns are empty.
 func (s *Stream) Add(texts ...[]byte) []byte {
 	var part []byte
 	for i := range s.windows {
@@ -76,14 +75,14 @@ func (s *Stream) Add(texts ...[]byte) []byte {
 	return part
 }
 
-// Pass is Add where nobody reads.
+// Pass is Add when nobody reads.
 func (s *Stream) Pass(texts ...[]byte) {
 	for i, text := range texts[:min(len(texts), len(s.windows))] {
 		s.pass(i, append(bytes.Clone(text), '\n'))
 	}
 }
 
-// pass moves a window on.
+// pass moves a window forward.
 func (s *Stream) pass(i int, text []byte) {
 	text = text[max(0, len(text)-Window):]
 	n := copy(s.windows[i], s.windows[i][len(text):])
@@ -91,8 +90,8 @@ func (s *Stream) pass(i int, text []byte) {
 	s.start = nil
 }
 
-// Start is what a reader must get first who gets all that is added from now
-// on. The caller must not change it.
+// Start returns what a reader must get before the records added from now on.
+// The caller must not change it.
 func (s *Stream) Start() []byte {
 	if s.start == nil {
 		for _, w := range s.windows {
@@ -102,7 +101,7 @@ func (s *Stream) Start() []byte {
 	return s.start
 }
 
-// column appends text to a part. Its reader has what was before it.
+// column appends a text to a part, for a reader of the text before it.
 func column(part, text, before []byte) []byte {
 	var b bytes.Buffer
 	w := writers.Get().(*flate.Writer)

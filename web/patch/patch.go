@@ -1,23 +1,23 @@
-// Package patch says what leads from one text of markup to the next, in few
-// words where little has changed.
+// Package patch describes how one text of markup becomes the next, briefly if
+// little has changed.
 package patch
 
 import "strings"
 
-// Edit is one place where a list of tags changes: after Keep tags more that
-// stay, Drop are left out and Add put in. What is after the last edit stays.
+// Edit is one change to a list of tags: after Keep unchanged tags, drop Drop
+// and insert Add. What follows the last edit is unchanged.
 type Edit struct {
 	Keep int      `json:"keep"`
 	Drop int      `json:"drop,omitempty"`
 	Add  []string `json:"add,omitempty"`
 }
 
-// Tags cuts markup into pieces that change as one: each begins with a tag, and
-// ends before the next one; an element with nothing but text in it is one.
+// Tags splits markup into pieces that change as a whole: each starts with a tag
+// and ends before the next; an element that contains only text is one piece.
 // Joined they are the markup again.
 func Tags(markup string) []string {
 	var tags []string
-	start, opened := 0, false // what began last is an element, and nothing else has come since
+	start, opened := 0, false // the last piece is an element that is still open and contains only text
 	for i := 0; i < len(markup); i++ {
 		if markup[i] != '<' {
 			continue
@@ -35,12 +35,12 @@ func Tags(markup string) []string {
 	return tags
 }
 
-// mostEdits is how many tags may differ before all of them are sent: as many
-// as take longer to find than to send.
+// mostEdits is how many tags may differ before all are sent: beyond it, finding
+// the edits takes longer than sending.
 const mostEdits = 300
 
-// Between leads from one list to another. It is the shortest way (Myers, An
-// O(ND) Difference Algorithm, 1986) where few of the tags differ.
+// Between returns the edits from one list to another, the fewest (Myers, An
+// O(ND) Difference Algorithm, 1986) if few tags differ.
 func Between(from, to []string) []Edit {
 	head := 0
 	for head < len(from) && head < len(to) && from[head] == to[head] {
@@ -65,8 +65,9 @@ func Between(from, to []string) []Edit {
 	return edits
 }
 
-// search finds how far one gets in from with as many edits, on each diagonal:
-// reached[d][k+d] for d edits, where k is the place in from less that in to.
+// search finds how far one gets in from with a number of edits, on each
+// diagonal: reached[d][k+d] for d edits, where k is the place in from minus
+// that in to.
 func search(from, to []string) (reached [][]int, ok bool) {
 	for d := 0; d <= min(mostEdits, len(from)+len(to)); d++ {
 		now := make([]int, 2*d+1)
@@ -88,8 +89,8 @@ func search(from, to []string) (reached [][]int, ok bool) {
 	return nil, false
 }
 
-// step is where the d-th edit leads to on diagonal k, and whether it puts a tag
-// in; else it leaves one out. Before is how far one got with one edit less.
+// step returns where the d-th edit leads on diagonal k, and whether it inserts
+// a tag rather than dropping one. Before is how far one got with one edit less.
 func step(before []int, d, k int) (x int, adds bool) {
 	at := func(k int) int { return before[k+d-1] }
 	if k == -d || k != d && at(k-1) < at(k+1) {
@@ -98,7 +99,8 @@ func step(before []int, d, k int) (x int, adds bool) {
 	return at(k-1) + 1, false
 }
 
-// trace goes back the way that search found, and joins edits at one place.
+// trace follows the path that search found backwards, and joins edits at one
+// place.
 func trace(reached [][]int, from, to []string) []Edit {
 	drop, add := make([]bool, len(from)+1), make([]bool, len(to)+1)
 	k := len(from) - len(to)

@@ -1,5 +1,5 @@
-// Package turn shares a machine's work among addresses: whoever asks least is
-// not held up by whoever asks most.
+// Package turn shares a machine's work fairly among addresses: those who ask
+// for little are not held up by those who ask for much.
 package turn
 
 import (
@@ -9,28 +9,27 @@ import (
 	"time"
 )
 
-// slice is how long one works, at most, before others have their turn who wait.
+// slice is the longest time one may work while others wait.
 const slice = 20 * time.Millisecond
 
-// Turns hands out turns to work, a few at once. They go round the addresses
-// that wait, so that an address gets as much as any other, however many of its
-// requests are in line; and one address has never more than its share. Within
-// an address, three of four go to what a person waits for, as long as anything
-// of that kind is in line, and the fourth to what goes on by itself. It is safe
-// for concurrent use.
+// Turns grants turns to work, a few at a time. They go round the waiting
+// addresses, so every address gets the same share however many requests it has
+// in line, and none ever has more than its limit. Within an address, three of
+// four turns go to work that a person waits for, if there is any, and the
+// fourth to background work. It is safe for concurrent use.
 type Turns struct {
 	mu    sync.Mutex
 	free  int
-	each  int            // that one address has at most
+	each  int            // limit for one address
 	taken map[string]int // by address
 	lines map[string]*lines
-	round []string // addresses that wait, the next first
+	round []string // waiting addresses, the next first
 }
 
-// lines are those who wait at an address, of each kind the longest first.
+// lines are the requests waiting at an address, the oldest of each kind first.
 type lines struct {
 	of    [2][]chan struct{} // by kind
-	given int                // turns, since there were lines
+	given int                // turns since the lines formed
 }
 
 // The kinds of work.
@@ -39,12 +38,12 @@ const (
 	byItself
 )
 
-// outOf is how many turns go to both kinds, of which byItself has one.
+// outOf is how many turns both kinds get together, of which byItself gets one.
 const outOf = 4
 
 func (l *lines) empty() bool { return len(l.of[awaited])+len(l.of[byItself]) == 0 }
 
-// next is the kind whose turn it is.
+// next returns the kind whose turn it is.
 func (l *lines) next() int {
 	switch {
 	case len(l.of[awaited]) == 0:
@@ -64,14 +63,14 @@ func New(n, each int) *Turns {
 	return &Turns{free: max(n, 1), each: max(each, 1), taken: map[string]int{}, lines: map[string]*lines{}}
 }
 
-// Take waits for a turn for what a person waits for; Done gives it back. It
+// Take waits for a turn for work a person waits for; Done gives it back. It
 // fails with ctx's cause.
 func (t *Turns) Take(ctx context.Context, address string) error {
 	return t.take(ctx, address, awaited)
 }
 
-// TakeLater waits for a turn for what goes on by itself; Done gives it back. It
-// fails with ctx's cause.
+// TakeLater waits for a turn for background work; Done gives it back. It fails
+// with ctx's cause.
 func (t *Turns) TakeLater(ctx context.Context, address string) error {
 	return t.take(ctx, address, byItself)
 }
@@ -104,7 +103,7 @@ func (t *Turns) take(ctx context.Context, address string, kind int) error {
 		t.leave(address, l)
 		return context.Cause(ctx)
 	}
-	t.back(address) // it was given at the last moment
+	t.back(address) // granted at the last moment
 	return context.Cause(ctx)
 }
 
@@ -115,9 +114,9 @@ func (t *Turns) Done(address string) {
 	t.back(address)
 }
 
-// Pause lets others work who wait, and returns when it is the address' turn
-// again, at once where nobody waits. It fails with ctx's cause, and then the
-// turn is given back.
+// Pause lets waiting others work, and returns when it is the address's turn
+// again, at once if nobody waits. It fails with ctx's cause; then the turn is
+// given back.
 func (t *Turns) Pause(ctx context.Context, address string) error {
 	return t.pause(ctx, address, awaited)
 }
@@ -136,13 +135,13 @@ func (t *Turns) pause(ctx context.Context, address string, kind int) error {
 	return t.take(ctx, address, kind)
 }
 
-// give counts a turn. The caller holds mu.
+// give counts a turn as taken. The caller holds mu.
 func (t *Turns) give(address string) {
 	t.free--
 	t.taken[address]++
 }
 
-// back takes a turn back, and hands on what is free. The caller holds mu.
+// back takes a turn back, and grants what is free. The caller holds mu.
 func (t *Turns) back(address string) {
 	t.free++
 	if t.taken[address]--; t.taken[address] == 0 {
@@ -168,7 +167,7 @@ func (t *Turns) back(address string) {
 	}
 }
 
-// leave takes an address out of the round if nobody waits there. The caller
+// leave removes an address from the round if nobody waits there. The caller
 // holds mu.
 func (t *Turns) leave(address string, l *lines) bool {
 	if !l.empty() {
@@ -179,8 +178,8 @@ func (t *Turns) leave(address string, l *lines) bool {
 	return true
 }
 
-// Seat is a piece of work that has a turn, or not. It is used by one goroutine
-// at a time.
+// Seat is a piece of work that may have a turn. It is used by one goroutine at
+// a time.
 type Seat struct {
 	of      *Turns
 	address string
@@ -189,11 +188,11 @@ type Seat struct {
 	since   time.Time
 }
 
-// Seat returns a seat of an address, without a turn, for what a person waits
+// Seat returns a seat of an address, without a turn, for work a person waits
 // for.
 func (t *Turns) Seat(address string) *Seat { return &Seat{of: t, address: address} }
 
-// SeatLater is Seat for what goes on by itself.
+// SeatLater is Seat for background work.
 func (t *Turns) SeatLater(address string) *Seat {
 	return &Seat{of: t, address: address, kind: byItself}
 }
@@ -218,9 +217,9 @@ func (s *Seat) Done() {
 	}
 }
 
-// Pause lets others go first who wait, where the seat has had its turn for long
-// enough; a seat without a turn takes one. It fails with ctx's cause, and then
-// the seat has no turn.
+// Pause lets waiting others go first once the seat has had its turn for long
+// enough; a seat without a turn takes one. It fails with ctx's cause; then the
+// seat has no turn.
 func (s *Seat) Pause(ctx context.Context) error {
 	switch {
 	case !s.taken:
@@ -236,14 +235,14 @@ func (s *Seat) Pause(ctx context.Context) error {
 	return nil
 }
 
-// Away does what waits for somebody else, such as for who reads an answer, and
-// has no turn meanwhile. It has one again after that, if it had one before,
+// Away runs something that waits for someone else, such as a client reading an
+// answer, without holding a turn. A turn held before is taken again afterwards,
 // unless ctx has ended.
 func (s *Seat) Away(ctx context.Context, wait func()) {
 	had := s.taken
 	s.Done()
 	wait()
 	if had {
-		_ = s.Take(ctx) // whoever works on without a visitor will find that out
+		_ = s.Take(ctx) // work without a visitor notices by itself
 	}
 }

@@ -21,14 +21,14 @@ import (
 //go:embed */*.yaml
 var folders embed.FS
 
-// The two files of a language's folder that are not only texts.
+// The two files in a language's folder that are not just texts.
 const (
-	aboutFile   = "language.yaml" // the language's own name, and which way it is written
+	aboutFile   = "language.yaml" // the language's own name and its writing direction
 	scriptsFile = "scripts.yaml"  // texts of the page's scripts, sent to the page
 )
 
-// Languages are those that can be chosen from. They are immutable, so that
-// they are safe for concurrent use.
+// Languages are the languages to choose from. They are immutable, and so safe
+// for concurrent use.
 type Languages struct {
 	list    []Language
 	matcher language.Matcher
@@ -43,21 +43,21 @@ var builtIn = func() *Languages {
 	return l
 }()
 
-// BuiltIn are the languages that come with the program.
+// BuiltIn returns the languages that come with the program.
 func BuiltIn() *Languages { return builtIn }
 
-// All are the languages that come with the program, as [Languages.All] lists
-// them.
+// All returns the languages that come with the program, as [Languages.All]
+// does.
 func All() []Language { return builtIn.All() }
 
-// Match chooses from the languages that come with the program, as
+// Match chooses among the languages that come with the program, as
 // [Languages.Match] does.
 func Match(chosen ...string) Language { return builtIn.Match(chosen...) }
 
-// Read returns English and a language for each folder of texts at the top of
-// fsys. A folder is named after its language's tag ("zh-CN") and holds
-// language.yaml and texts: any number of files, each text's English to its
-// translation.
+// Read returns English plus a language for each folder of texts at the top of
+// fsys. A folder is named by its language's tag ("zh-CN") and holds
+// language.yaml and any number of files that map English texts to their
+// translations.
 func Read(fsys fs.FS) (*Languages, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -85,13 +85,14 @@ func Read(fsys fs.FS) (*Languages, error) {
 	return s, nil
 }
 
-// All lists the languages: English, and the others by tag. The caller must not
-// change it.
+// All returns the languages: English, then the others by tag. The caller must
+// not change the slice.
 func (s *Languages) All() []Language { return s.list }
 
-// Match returns the language for what a person chose, each as in an
-// Accept-Language header: the first that names one of ours, or one whose
-// readers read it (Unicode's CLDR knows), counts. Without any it is English.
+// Match returns the language for a person's choices, each written as in an
+// Accept-Language header. The first that names one of ours, or a language whose
+// readers can read one of ours (as Unicode's CLDR has it), counts. The default
+// is English.
 func (s *Languages) Match(chosen ...string) Language {
 	if l, ok := s.Find(chosen...); ok {
 		return l
@@ -99,7 +100,7 @@ func (s *Languages) Match(chosen ...string) Language {
 	return English
 }
 
-// Find is Match, and tells whether there was one.
+// Find is Match, and reports whether any choice matched.
 func (s *Languages) Find(chosen ...string) (found Language, ok bool) {
 	for _, c := range chosen {
 		tags, _, err := language.ParseAcceptLanguage(c)
@@ -113,13 +114,13 @@ func (s *Languages) Find(chosen ...string) (found Language, ok bool) {
 	return Language{}, false
 }
 
-// about is what language.yaml says.
+// about is the content of language.yaml.
 type about struct {
 	Name      string `yaml:"name"`      // in the language itself: "中文"
-	Direction string `yaml:"direction"` // "ltr", which "" stands for, or "rtl"
+	Direction string `yaml:"direction"` // "ltr" (the default) or "rtl"
 }
 
-// readLanguage reads the folder of that name.
+// readLanguage reads the folder with a name.
 func readLanguage(fsys fs.FS, folder string) (Language, error) {
 	tag, err := language.Parse(folder)
 	if err != nil {
@@ -166,7 +167,7 @@ func readLanguage(fsys fs.FS, folder string) (Language, error) {
 	return d.language(), nil
 }
 
-// readYAML reads a file whose fields are all known.
+// readYAML reads a file and rejects unknown fields.
 func readYAML(fsys fs.FS, name string, into any) error {
 	data, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -180,7 +181,7 @@ func readYAML(fsys fs.FS, name string, into any) error {
 	return nil
 }
 
-// language is d once its texts are there.
+// language returns d once it has its texts.
 func (d *dialect) language() Language {
 	l := Language{d}
 	millis := l.Say(inMillis)
@@ -188,5 +189,5 @@ func (d *dialect) language() Language {
 	return l
 }
 
-// inMillis is a length of time in milliseconds.
+// inMillis is a duration in milliseconds.
 const inMillis phrase.Text = "%s ms"

@@ -2,8 +2,8 @@ package words
 
 import "strings"
 
-// Short is a text of at most that many bytes, whole characters, and a sign that
-// there was more.
+// Short cuts a text to so many bytes at most, at a whole character, and marks
+// the cut.
 func Short(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text

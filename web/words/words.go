@@ -1,7 +1,7 @@
-// Package words says the interface in each of its languages. A text is written
-// in English where it is used, as in gettext, and looked up by that. A language
-// is a folder of translations beside this file, in files that are named after
-// places of the page; the tests find every text that one of them lacks.
+// Package words translates the interface. A text is written in English where it
+// is used, as with gettext, and its translation is looked up by that. A
+// language is a folder of translations beside this file, in files named after
+// places of the page; the tests find every text a language lacks.
 package words
 
 import (
@@ -21,37 +21,37 @@ import (
 	"golang.org/x/text/number"
 )
 
-// Language is one of those that the interface speaks. Numbers among the
-// arguments are written as that language does. Two are equal where they are
-// the same one. It is safe for concurrent use.
+// Language is a language of the interface. Numbers among the arguments are
+// formatted for it. Equal languages compare equal. It is safe for concurrent
+// use.
 type Language struct{ *dialect }
 
-// dialect is what a language is made of.
+// dialect is the data of a language.
 type dialect struct {
 	tag         language.Tag
 	code        string
 	name        string
 	rightToLeft bool
 	texts       map[string]string // by their English; nil for English
-	scripts     map[string]string // those of the page's scripts
+	scripts     map[string]string // texts of the page's scripts
 	printer     *message.Printer
 
 	beforeMillis, afterMillis string // around a number of milliseconds
 }
 
-// English is what texts are written in, and what is said where nobody chose
-// and where a translation is missing.
+// English is the language texts are written in, the default, and the fallback
+// for missing translations.
 var English = (&dialect{
 	tag: language.English, code: "en", name: "English", printer: message.NewPrinter(language.English),
 }).language()
 
-// Code is the language as in HTML's lang: "en" or "zh-CN".
+// Code returns the language for HTML's lang: "en" or "zh-CN".
 func (l Language) Code() string { return l.code }
 
-// Name is the language's name in itself: "English", "中文".
+// Name returns the language's name in itself: "English", "中文".
 func (l Language) Name() string { return l.name }
 
-// Direction is which way it is written, as in HTML's dir: "ltr" or "rtl".
+// Direction returns the writing direction for HTML's dir: "ltr" or "rtl".
 func (l Language) Direction() string {
 	if l.rightToLeft {
 		return "rtl"
@@ -59,8 +59,9 @@ func (l Language) Direction() string {
 	return "ltr"
 }
 
-// Say says a text with its arguments; without any it is no format, and a %
-// in it is a %. A text without a translation is said in English.
+// Say translates a text and formats it with its arguments; without arguments it
+// is not a format, and a % in it is a %. A text without a translation stays
+// English.
 func (l Language) Say(text phrase.Text, args ...any) string {
 	if len(args) == 0 {
 		return cmp.Or(l.texts[string(text)], string(text))
@@ -68,7 +69,7 @@ func (l Language) Say(text phrase.Text, args ...any) string {
 	return l.printer.Sprintf(string(text), args...)
 }
 
-// Each says each of some texts.
+// Each translates several texts.
 func (l Language) Each(texts []phrase.Text) []string {
 	out := make([]string, len(texts))
 	for i, text := range texts {
@@ -86,11 +87,11 @@ func (l Language) List(names phrase.Names) string {
 	return l.Say("%s and %s", strings.Join(names[:n-1], l.Say(", ")), names[n-1])
 }
 
-// Clause says a wording as a part of a sentence.
+// Clause translates a wording, as a part of a sentence.
 func (l Language) Clause(w phrase.Wording) string { return w.Render(l.Say, l.List, l.Duration) }
 
-// Sentence says a wording, a clause, as a sentence: with a capital, unless it
-// begins with what it names, and a full stop.
+// Sentence turns a wording, a clause, into a sentence: with a full stop, and a
+// capital unless it starts with one of its values.
 func (l Language) Sentence(w phrase.Wording) string {
 	clause := l.Clause(w)
 	if !strings.HasPrefix(string(w.Text), "%") {
@@ -100,7 +101,7 @@ func (l Language) Sentence(w phrase.Wording) string {
 	return l.Say("%s.", clause)
 }
 
-// Explain says what an error tells a person, and whether it tells one anything.
+// Explain returns what an error tells a person, and whether it tells anything.
 func (l Language) Explain(err error) (sentence string, ok bool) {
 	w, ok := phrase.Of(err)
 	if !ok {
@@ -109,9 +110,9 @@ func (l Language) Explain(err error) (sentence string, ok bool) {
 	return l.Sentence(w), true
 }
 
-// Duration says a length of time, or an instant since the run began, in
-// milliseconds: "62 ms", "1,266.667 ms". A whole number of seconds from a
-// minute on is said in two larger units: "4 min 20 s", "2 d".
+// Duration formats a duration, or a time since the run began, in milliseconds:
+// "62 ms", "1,266.667 ms". A whole number of seconds from a minute up is given
+// in its two largest units: "4 min 20 s", "2 d".
 func (l Language) Duration(d time.Duration) string {
 	d = d.Round(time.Microsecond)
 	if d >= time.Minute && d%time.Second == 0 {
@@ -120,11 +121,11 @@ func (l Language) Duration(d time.Duration) string {
 	return l.beforeMillis + l.Millis(d) + l.afterMillis
 }
 
-// Millis is a length of time as a number of milliseconds, without the unit:
-// "62", "1,266.667".
+// Millis formats a duration as a number of milliseconds without the unit: "62",
+// "1,266.667".
 func (l Language) Millis(d time.Duration) string {
 	if d%time.Millisecond == 0 {
-		if ms := d.Milliseconds(); 0 <= ms && ms < 1000 { // nothing to group, and most of what is said
+		if ms := d.Milliseconds(); 0 <= ms && ms < 1000 { // nothing to group; the most frequent case
 			return strconv.FormatInt(ms, 10)
 		}
 		return l.printer.Sprintf("%d", d.Milliseconds())
@@ -132,7 +133,7 @@ func (l Language) Millis(d time.Duration) string {
 	return l.printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
 }
 
-// long says whole seconds in the largest two units that are enough.
+// long formats whole seconds in their two largest units.
 func (l Language) long(d time.Duration) string {
 	const day = 24 * time.Hour
 	in := func(unit time.Duration) int64 { return int64(d / unit) }
@@ -153,8 +154,8 @@ func (l Language) long(d time.Duration) string {
 	}
 }
 
-// ForScripts are the translations of what the page's scripts say, by text;
-// none for English.
+// ForScripts returns the translations of the texts in the page's scripts; none
+// for English.
 func (l Language) ForScripts() map[string]string {
 	out := map[string]string{}
 	maps.Copy(out, l.scripts)
@@ -168,7 +169,7 @@ func With(ctx context.Context, l Language) context.Context {
 	return context.WithValue(ctx, contextKey{}, l)
 }
 
-// From returns the language of a context: English where none was set.
+// From returns the language of a context, English if it has none.
 func From(ctx context.Context) Language {
 	if l, ok := ctx.Value(contextKey{}).(Language); ok {
 		return l

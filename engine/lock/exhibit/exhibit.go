@@ -1,7 +1,6 @@
-// Package exhibit has locks that are in use, or were drawn in an article, and
-// fail in ways worth seeing. None of them is for use. It also lists all
-// protocols by name, the sound ones of package lock among them, for whoever
-// shows locks beside each other.
+// Package exhibit has locks from real code and from articles that fail in ways
+// worth seeing. Do not use them. It also lists all protocols by name, including
+// the sound ones of package lock, for programs that show locks side by side.
 package exhibit
 
 import (
@@ -10,8 +9,8 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// All are the protocols there are, in the order in which they are explained.
-// The caller must not change them. It is safe for concurrent use.
+// All returns all protocols, in the order in which they are explained. The
+// caller must not change the slice. It is safe for concurrent use.
 func All() []*protocol.Protocol { return all }
 
 var all = []*protocol.Protocol{
@@ -20,8 +19,8 @@ var all = []*protocol.Protocol{
 	protocol.RedlockInTurn, protocol.Redsync, Spin, None,
 }
 
-// Named is the protocol with a name; for one that does not exist, a protocol
-// without a name and without calls.
+// Named returns the protocol with a name; if there is none, a protocol without
+// a name and without calls.
 func Named(name string) *protocol.Protocol {
 	i := slices.IndexFunc(all, func(p *protocol.Protocol) bool { return p.Name == name })
 	if i < 0 {
@@ -30,7 +29,7 @@ func Named(name string) *protocol.Protocol {
 	return all[i]
 }
 
-// Names are the names of all protocols, in their order.
+// Names returns the names of all protocols, in their order.
 func Names() []string {
 	names := make([]string, len(all))
 	for i, p := range all {

@@ -8,10 +8,9 @@ import (
 )
 
 // Mutex is a string with the owner as its value, set with its expiry by one
-// command and deleted by its owner only. It is not reentrant: whoever holds it
-// and asks again is refused like everybody else. Source: the pattern of
-// redis.io's "Distributed Locks with Redis", with a watchdog that asks whose
-// lock it is.
+// command and deleted only by its owner. It is not reentrant: a holder that
+// asks again is refused like anyone else. Source: the pattern of redis.io's
+// "Distributed Locks with Redis", with a watchdog that checks the owner.
 var Mutex = &protocol.Protocol{
 	Name:    "mutex",
 	Summary: "SET NX PX with a random value, deleted by its owner only: not reentrant",
@@ -28,7 +27,7 @@ func setNXPX(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 	return protocol.Taken(set == "OK"), err
 }
 
-// pexpire renews whoever's lease it is.
+// pexpire renews the lease, whoever holds it.
 func pexpire(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 	n, err := r.Int(ctx, "PEXPIRE", r.Key, r.Lease.Milliseconds())
 	return protocol.Reply{Code: protocol.Code(n*2 - 1)}, err // 1 renewed, -1 there was no key
@@ -37,11 +36,11 @@ func pexpire(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 const plainRenewal = `PEXPIRE(key, lease)`
 
 // MutexBlind is the mutex of the article "Golang+Redis distributed mutex"
-// (2021): its release asks whose lock it is. Its watchdog does not: it renews
-// as soon as the lock is taken, drops every answer, and is stopped after the
-// release. Whoever is refused tries again at once, and pauses after each
-// retry, the last one too. The article has a lease of 200 ms, renews every
-// 100 ms, and retries five times, 50 ms apart.
+// (2021). Its release checks the owner. Its watchdog does not: it renews as
+// soon as the lock is taken, ignores every answer, and is stopped after the
+// release. A refused caller tries again at once, and pauses after each retry,
+// even the last. The article has a lease of 200 ms, renews every 100 ms, and
+// retries five times, 50 ms apart.
 var MutexBlind = &protocol.Protocol{
 	Name:    "mutex-blind",
 	Summary: "the second article's mutex: its watchdog renews without asking whose key it is",
@@ -55,8 +54,8 @@ var MutexBlind = &protocol.Protocol{
 	Hasty:   true,
 }
 
-// MutexGetDel is the hole that the same article names: it looks whose lock it
-// is and then deletes it, in two commands, and between them it can become
+// MutexGetDel is the flaw that the same article names: it checks the owner and
+// deletes the key in two commands, and between them the lock can become
 // another's.
 var MutexGetDel = &protocol.Protocol{
 	Name:    "mutex-get-del",
@@ -81,8 +80,8 @@ end`,
 	Naive: true,
 }
 
-// MutexUnsafe is what many write first: three commands, between each of which
-// the client may die, and a delete that asks nobody whose lock it is.
+// MutexUnsafe is what many write first: three commands, between any of which
+// the client may die, and a delete that does not check the owner.
 var MutexUnsafe = &protocol.Protocol{
 	Name:    "mutex-unsafe",
 	Summary: "SETNX, then PEXPIRE, then a plain DEL: three commands",

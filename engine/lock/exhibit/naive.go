@@ -17,10 +17,10 @@ var (
 )
 
 // ReentrantNaive is the hash lock of the article "Golang+Redis distributed
-// reentrant lock" (2021), with its mistakes: a lease in nanoseconds where
-// Redis takes milliseconds, a watchdog that renews at once and then asks
-// nobody whose lock it is, that runs once in a lifetime and is stopped after
-// the unlock, and no word to the holder when the lease was lost.
+// reentrant lock" (2021), with its mistakes: a lease in nanoseconds where Redis
+// takes milliseconds; a watchdog that renews at once, then without checking the
+// owner, runs once in a lifetime and is stopped after the unlock; and no word
+// to the holder when the lease is lost.
 var ReentrantNaive = &protocol.Protocol{
 	Name:    "reentrant-naive",
 	Summary: "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody",

@@ -8,12 +8,12 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// Memory is what the threads of one process share: its spin locks, by key. The
-// zero value is ready. It is safe for concurrent use.
+// Memory is the memory that the threads of one process share: its spin locks,
+// by key. The zero value is ready to use. It is safe for concurrent use.
 type Memory struct{ locks sync.Map } // key to *spinLock
 
-// spinLock is a word that is compared and swapped, and a count that only its
-// holder touches.
+// spinLock is a compare-and-swap word, and a count that only its holder
+// touches.
 type spinLock struct {
 	holder atomic.Pointer[string]
 	count  int
@@ -24,8 +24,8 @@ func (m *Memory) lock(key string) *spinLock {
 	return found.(*spinLock)
 }
 
-// enter takes the lock, or counts up if it is the owner's. It returns the
-// count, 0 where another holds it.
+// enter takes the lock, or counts up if the owner has it. It returns the count,
+// 0 if another holds it.
 func (l *spinLock) enter(owner string) int {
 	if h := l.holder.Load(); h != nil && *h == owner {
 		l.count++
@@ -38,8 +38,8 @@ func (l *spinLock) enter(owner string) int {
 	return 1
 }
 
-// leave counts down, and lets go at 0. It returns the count, and false where
-// the lock is not the owner's.
+// leave counts down, and releases at 0. It returns the count, and false if the
+// lock is not the owner's.
 func (l *spinLock) leave(owner string) (int, bool) {
 	if h := l.holder.Load(); h == nil || *h != owner {
 		return 0, false
@@ -52,13 +52,12 @@ func (l *spinLock) leave(owner string) (int, bool) {
 	return l.count, true
 }
 
-// Spin is a lock in the memory of one process, which asks again and again. It
-// knows nothing of other processes, and nothing of leases. Source: the local
-// SpinLock of the article on re-entry by equal values (2019).
+// Spin is a lock in the memory of one process that asks again and again. It
+// knows nothing of other processes or leases. Source: the local SpinLock of the
+// article on re-entry by equal values (2019).
 var Spin = SpinIn(&Memory{})
 
-// SpinIn is [Spin] in a memory: those who are given the same one share a
-// process.
+// SpinIn is [Spin] in a given memory: locks with the same one share a process.
 func SpinIn(m *Memory) *protocol.Protocol {
 	return &protocol.Protocol{
 		Name:    "spin",

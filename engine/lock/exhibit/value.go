@@ -14,8 +14,8 @@ var (
 	valueLockScript = protocol.NewScript(protocol.CallLock, "value-lock.lua", valueLockSource)
 )
 
-// Value lets in whoever finds its own value in the key, and counts nothing:
-// any unlock, an inner one too, releases everything. Re-entry does not renew
+// Value admits anyone who finds its own value in the key, and counts nothing:
+// any unlock, even an inner one, releases everything. Re-entry does not renew
 // the lease, and there is no watchdog. Source: the Java and Lua lock of the
 // article on re-entry by equal values (2019); its local spin lock is [Spin].
 var Value = &protocol.Protocol{
@@ -76,7 +76,7 @@ end`,
 	Naive: true,
 }
 
-// None lets everybody in.
+// None admits everybody.
 var None = &protocol.Protocol{
 	Name:    "none",
 	Summary: "no lock at all",

@@ -8,20 +8,20 @@ import (
 	"relock/engine/clock"
 )
 
-// Lanes are one owner's ways to the nodes of one lock. What is sent on a lane
-// waits until what was sent before is over: a release does not overtake the
-// acquisition that it releases, nor meet the next one. The zero value is ready.
-// They are safe for concurrent use.
+// Lanes are one owner's queues to the nodes of one lock. A request waits in its
+// node's lane until those before it are over, so that a release cannot overtake
+// the acquisition it releases or meet the next one. The zero value is ready to
+// use. Lanes are safe for concurrent use.
 type Lanes struct {
-	// Enter and Leave, where they are set, are called as something begins to be
-	// on its way, and when it is over.
+	// Enter and Leave, if set, are called when a request enters a lane and when
+	// it is over.
 	Enter, Leave func()
 
 	mu   sync.Mutex
 	last map[int]clock.Timer // by node
 }
 
-// follow runs f in a task of its own, behind all others on a node's lane.
+// follow runs f in a task, after everything ahead of it in a node's lane.
 func (l *Lanes) follow(clk clock.Clock, node int, f func()) {
 	if l.Enter != nil {
 		l.Enter()
@@ -37,25 +37,25 @@ func (l *Lanes) follow(clk clock.Clock, node int, f func()) {
 			defer l.Leave()
 		}
 		if before != nil {
-			_ = before.Wait(context.Background()) // it ends at its node's limit
-			before = nil                          // else each would keep all before it
+			_ = before.Wait(context.Background()) // its node's limit ends it
+			before = nil                          // otherwise each task would keep all before it alive
 		}
 		f()
 	})
 }
 
-// ballot is a question to all nodes at once, and what they have answered.
+// ballot is a question to all nodes at once, with the answers so far.
 type ballot struct {
 	r      Request
 	lanes  *Lanes
 	signal clock.Signal // a node has answered
 
 	mu      sync.Mutex
-	lost    bool // grants are not wanted any more
+	lost    bool // grants are no longer wanted
 	answers []answer
 }
 
-// answer is a node's; not given while there is none.
+// answer is one node's answer, if it has given one.
 type answer struct {
 	given, yes bool
 	err        error
@@ -69,11 +69,11 @@ func newBallot(r Request) *ballot {
 	return &ballot{r: r, lanes: lanes, signal: r.Clock.NewSignal(), answers: make([]answer, len(r.Nodes))}
 }
 
-// hold puts a question to all nodes at once, each behind what is on its way
-// there, and returns their answers: when all are there, when ctx has ended, or
-// soon after enough says that the rest would not change the outcome. Enough
-// also says for how long the rest is waited for then at least; 0 is not at all.
-// Nodes that have not answered go on being asked.
+// hold asks all nodes at once, each in its lane, and returns their answers:
+// when all are in, when ctx has ended, or soon after enough says that the rest
+// cannot change the outcome. Enough also returns the least time to wait for the
+// rest; 0 means none. Nodes that have not answered are still being asked when
+// hold returns.
 func (b *ballot) hold(ctx context.Context, ask func(ctx context.Context, i int, node Request) (bool, error), enough func(vote) (bool, time.Duration)) vote {
 	lasting := context.WithoutCancel(ctx)
 	for i, node := range b.r.Nodes {
@@ -86,11 +86,11 @@ func (b *ballot) hold(ctx context.Context, ask func(ctx context.Context, i int, 
 		})
 	}
 	began := b.r.Clock.Now()
-	var took time.Duration // until it was enough, 0 before
+	var took time.Duration // until enough said yes, 0 before
 	for {
 		v, all := b.count()
 		so := b.r.Clock.Now().Sub(began)
-		wait := b.r.Lease // each answers within its limit
+		wait := b.r.Lease // each node has its own limit
 		if is, least := enough(v); is {
 			if took == 0 {
 				took = max(so, 1)
@@ -110,18 +110,19 @@ func (b *ballot) hold(ctx context.Context, ask func(ctx context.Context, i int, 
 	}
 }
 
-// How long nodes are waited for that would not change the outcome: some times
-// as long as the others took. On a machine that is busy all are late, and
-// candidates that leave laggards behind split the next vote. Who is refused by
-// some and may still win waits a part of the lease at least, but no longer: a
-// node that hangs must not keep its other votes from those who could win.
+// How long to wait for nodes that cannot change the outcome: a multiple of the
+// time the others took. On a busy machine all nodes are late, and a candidate
+// that leaves laggards behind splits the next vote. A candidate that some
+// refused but that may still win waits for at least a fraction of the lease,
+// and no longer: a hanging node must not keep its other votes from those who
+// could win.
 const (
 	laggards    = 4
 	leastChance = time.Millisecond
-	splitChance = 100 // of the lease
+	splitChance = 100 // the divisor of the lease
 )
 
-// count is what the nodes have answered so far, and whether all have.
+// count returns the answers so far, and whether all are in.
 func (b *ballot) count() (v vote, all bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -164,8 +165,8 @@ func (b *ballot) elect(ctx context.Context) vote {
 	})
 }
 
-// giveBack takes the owner's grant from the nodes that have given it, or may
-// have, and from those that do so now.
+// giveBack takes the owner's grant back from the nodes that gave it, may have
+// given it, or do so now.
 func (b *ballot) giveBack(ctx context.Context) {
 	b.mu.Lock()
 	b.lost = true
@@ -175,7 +176,7 @@ func (b *ballot) giveBack(ctx context.Context) {
 		b.mu.Lock()
 		a := b.answers[i]
 		b.mu.Unlock()
-		// At a deeper level it may be the first one's that a silent node has.
+		// At a deeper level a silent node may hold the first level's grant.
 		if a.yes || a.err != nil && b.r.Level == 1 {
 			return question(deleteOwn).inTime(ctx, node)
 		}
@@ -183,7 +184,7 @@ func (b *ballot) giveBack(ctx context.Context) {
 	}, func(v vote) (bool, time.Duration) { return v.yes+v.no >= b.r.quorum(), leastChance })
 }
 
-// settle asks all nodes about a lock that the owner has.
+// settle asks all nodes about a lock the owner holds.
 func (b *ballot) settle(ctx context.Context, q question) vote {
 	return b.hold(ctx, func(ctx context.Context, _ int, node Request) (bool, error) { return q(ctx, node) }, func(v vote) (bool, time.Duration) {
 		return v.yes >= b.r.quorum() || v.no > len(b.r.Nodes)-b.r.quorum(), 0

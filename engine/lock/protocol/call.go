@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Call says on whose behalf a Redis command is sent.
+// Call says what a Redis command is sent for.
 type Call struct {
 	Name    string // CallLock, CallUnlock, CallRenew or CallLeave
-	Level   int    // the level entered, left, or held
+	Level   int    // the level entered, left or held
 	Attempt int    // 1, 2, … within the call
-	Number  int64  // of the call, the same for all its attempts; 0 where calls have none
+	Number  int64  // the same for all attempts of the call; 0 if the protocol has none
 
-	// GivesBack is set for an unlock of a level that was not granted for
-	// certain: the fate of its lock call is not known, or came too late.
+	// GivesBack is set for an unlock of a level that may never have been
+	// granted: the outcome of its lock call is unknown, or came too late.
 	GivesBack bool
 }
 
@@ -22,11 +22,11 @@ const (
 	CallLock   = "lock"
 	CallUnlock = "unlock"
 	CallRenew  = "renew"
-	CallLeave  = "leave" // a waiter goes
+	CallLeave  = "leave" // a waiter stops waiting
 	CallForce  = "force-unlock"
 )
 
-// String words the call for people.
+// String describes the call for people.
 func (c Call) String() string {
 	if c.Attempt > 1 {
 		return fmt.Sprintf("%s, level %d, attempt %d", c.Name, c.Level, c.Attempt)
@@ -36,13 +36,13 @@ func (c Call) String() string {
 
 type callKey struct{}
 
-// CallOf returns the call that a Redis command with this context is part of.
+// CallOf returns the call that commands sent with ctx belong to.
 func CallOf(ctx context.Context) (Call, bool) {
 	c, ok := ctx.Value(callKey{}).(Call)
 	return c, ok
 }
 
-// WithCall says on whose behalf the commands that are sent with a context are.
+// WithCall returns a context for the commands of a call.
 func WithCall(ctx context.Context, c Call) context.Context {
 	return context.WithValue(ctx, callKey{}, c)
 }

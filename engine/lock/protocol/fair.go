@@ -25,25 +25,26 @@ var (
 	fairForceScript  = NewScript(CallForce, "fair-force.lua", queued(fairForceSource, 1))
 )
 
-// queued is a script of the fair lock with what all of them share before it.
-// Its grant is the argument at that place.
+// queued returns a script of the fair lock, prefixed with the part they all
+// share. The argument number grant is its grant.
 func queued(source string, grant int) string {
 	return strings.ReplaceAll(fairQueueSource, "GRANT", "ARGV["+strconv.Itoa(grant)+"]") + source
 }
 
-// Fair is Sequenced, first come first served: the releasing script gives the
-// lock to the head of the queue and tells it, so that nobody races for it and
-// an acquisition under contention costs two commands. A grant is short, a
-// third of the lease, until its receiver renews it, which its watchdog does: a
-// waiter that died holds up the queue no longer than that. Deadlines are by
-// Redis' own clock. A safety timer, which has each waiter ask every quarter of
-// the lease and when the lease or the grant before it ends, covers a message
-// that was lost and a grant that was not taken. Source: this project; the idea
-// of direct hand-over as in java.util.concurrent's fair locks.
+// Fair is Sequenced, first come first served. The releasing script hands the
+// lock to the head of the queue and notifies it, so nobody races for it, and an
+// acquisition under contention costs two commands. A grant lasts only a third
+// of the lease until its receiver's watchdog renews it: a waiter that died
+// holds up the queue no longer than that. Deadlines are by Redis' own clock.
+// Lost messages and unclaimed grants are covered by a safety timer: each waiter
+// asks every quarter of the lease, and when the lease or the grant ahead of it
+// ends. Source: this project; direct hand-over as in java.util.concurrent's
+// fair locks.
 //
-// A message to nobody (PUBLISH answers 0) passes the turn on. In a cluster
-// PUBLISH counts the receivers of one node only, and a waiter that was passed
-// over would take the message for a grant all the same: not for a cluster.
+// If nobody receives the message (PUBLISH answers 0), the turn passes on. In a
+// cluster PUBLISH counts the receivers on one node only, so a waiter that was
+// passed over could still take its message for a grant: do not use Fair on a
+// cluster.
 var Fair = &Protocol{
 	Name:    "reentrant-fair",
 	Summary: "reentrant-sequenced, first come first served: the releasing script hands the lock on",
@@ -73,12 +74,13 @@ var Fair = &Protocol{
 
 func queueKey(key string) string { return Companion(key, "queue") }
 
-// fairWaiter is the caller as the queue knows it.
+// fairWaiter identifies the caller in the queue.
 func fairWaiter(r Request) string {
 	return r.Owner + " " + r.Inbox + " " + r.Locker + " " + strconv.FormatInt(r.Number, 10)
 }
 
-// Grant is how long the fair lock is kept for a waiter that has not renewed.
+// Grant returns how long the fair lock is kept for a waiter that has not
+// renewed.
 func Grant(lease time.Duration) time.Duration {
 	return max((lease / 3).Truncate(time.Millisecond), time.Millisecond)
 }

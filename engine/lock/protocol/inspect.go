@@ -15,16 +15,16 @@ var inspectSource string
 
 var inspectScript = NewScript("inspect", "inspect.lua", inspectSource)
 
-// State is a lock as one Redis has it.
+// State is the state of a lock in one Redis.
 type State struct {
-	Owner   string        // "" where nobody holds it
+	Owner   string        // "" if nobody holds it
 	Count   int           // the hold count
-	Lease   time.Duration // what is left of it; -1 where it has no end
-	Waiting int           // who waits to be told; 0 where waiters poll
+	Lease   time.Duration // time left; -1 if it never expires
+	Waiting int           // waiters for a message; 0 if waiters poll
 }
 
-// Inspect looks at a lock on r's Client. It fails with ErrWrongType and with
-// Redis' error.
+// Inspect reads the state of a lock on r.Client. It fails with ErrWrongType and
+// with Redis' error.
 func (p *Protocol) Inspect(ctx context.Context, r Request) (State, error) {
 	keys := []string{r.Key}
 	if p.Waiters != nil {
@@ -56,8 +56,8 @@ func (p *Protocol) Inspect(ctx context.Context, r Request) (State, error) {
 	return s, nil
 }
 
-// ForceUnlock deletes a lock, whosever it is, and lets the next waiter have
-// it. Its reply is Granted or, where nobody held it, NotHeld.
+// ForceUnlock deletes a lock, whoever holds it, and lets the next waiter have
+// it. It replies Granted, or NotHeld if nobody held it.
 func (p *Protocol) ForceUnlock(ctx context.Context, r Request) (Reply, error) {
 	if p.Force != nil {
 		return p.Force(ctx, r)

@@ -2,9 +2,9 @@ package protocol
 
 import "strings"
 
-// Companion is a key beside a lock's, in the same slot of a cluster: Redis
-// hashes what stands between the first { and the first } after it, or the
-// whole key where nothing does.
+// Companion returns a key beside a lock's, in the same slot of a cluster. Redis
+// hashes the text between the first { and the first } after it, or the whole
+// key if there is none.
 func Companion(key, name string) string {
 	if tagged(key) {
 		return key + ":" + name
@@ -12,12 +12,12 @@ func Companion(key, name string) string {
 	return "{" + key + "}:" + name
 }
 
-// tagged tells whether a key has a hash tag.
+// tagged reports whether a key has a hash tag.
 func tagged(key string) bool {
 	open := strings.IndexByte(key, '{')
 	return open >= 0 && strings.IndexByte(key[open:], '}') > 1
 }
 
-// HasCompanions tells whether a key can have companions in its slot: one
-// without a hash tag becomes a tag itself, and so must not have a }.
+// HasCompanions reports whether a key can have companions in its slot. A key
+// without a hash tag becomes the tag itself, so it must not contain a }.
 func HasCompanions(key string) bool { return tagged(key) || !strings.Contains(key, "}") }

@@ -20,10 +20,10 @@ var (
 	notifyForceScript  = NewScript(CallForce, "notify-force.lua", notifyWakeSource+notifyForceSource)
 )
 
-// Notify is Sequenced, with one waiter woken by a message when the lock is
-// free, the longest first. It asks again then, and may find somebody faster.
-// Who hears nothing asks after the retry's interval, as everywhere.
-// Source: Redisson's RLock, but for one receiver instead of all.
+// Notify is Sequenced, waking one waiter by a message when the lock is free,
+// the longest waiting first. That waiter asks again, and may find that someone
+// was faster. Waiters that hear nothing ask after the usual retry interval.
+// Source: Redisson's RLock, except that one waiter is woken instead of all.
 var Notify = &Protocol{
 	Name:    "reentrant-notify",
 	Summary: "reentrant-sequenced, and the releasing script wakes one waiter by a message",
@@ -37,14 +37,14 @@ var Notify = &Protocol{
 	Companions: func(key string) []string { return []string{overKey(key), waitersKey(key)} },
 	Waiters:    waitersKey,
 	Scripts:    []Script{notifyLockScript, notifyUnlockScript, notifyLeaveScript, renewScript},
-	// What stands before them in the source runs after them.
+	// In the source other commands come before these, but they run after them.
 	First:    map[string]string{CallUnlock: "HMGET", CallLeave: "ZREM"},
 	Numbered: true,
 	Levels:   true,
 	Counts:   true,
 }
 
-// notifyWaiter is the caller among those who wait.
+// notifyWaiter identifies the caller among the waiters.
 func notifyWaiter(r Request) string { return r.Owner + " " + r.Inbox }
 
 func waitersKey(key string) string { return Companion(key, "waiters") }

@@ -1,8 +1,7 @@
-// Package protocol is how a lock can be kept in Redis: the commands and
-// scripts of each call, without anything that waits, renews or remembers. That
-// is package lock, which takes a [Protocol] and runs it; package exhibit has
-// further protocols, to be seen failing. Nobody needs this package to use a
-// lock.
+// Package protocol has the ways to keep a lock in Redis: the commands and
+// scripts of each call, without anything that waits, renews or remembers.
+// Package lock does that for a [Protocol]. Package exhibit has more protocols,
+// made to be seen failing. To use a lock you do not need this package.
 package protocol
 
 import (
@@ -18,15 +17,15 @@ import (
 	"relock/engine/phrase"
 )
 
-// Step sends what one call consists of, and reads the answer.
+// Step sends the commands of one call and reads the answer.
 type Step func(context.Context, Request) (Reply, error)
 
-// Protocol is how a lock is kept: what each call sends, and what follows from
-// that for whoever uses it. It is not changed once it is made, and so safe for
+// Protocol describes how a lock is kept: what each call sends, and what its
+// users need to know. It is never changed once made, and so is safe for
 // concurrent use.
 type Protocol struct {
 	Name    string
-	Summary phrase.Text // what it is, in a line
+	Summary phrase.Text // what it is, in one line
 	Guard   Guard
 
 	Lock, Unlock Step
@@ -34,43 +33,43 @@ type Protocol struct {
 	Leave        Step // stops waiting for a message; nil where waiters poll
 	Force        Step // takes the lock from whoever holds it; nil: it deletes the key
 
-	// Companions are all keys beside a lock's own; nil is none.
+	// Companions returns all keys beside a lock's own; nil if there are none.
 	Companions func(key string) []string
-	// Waiters is where those wait who are told; nil where waiters poll.
+	// Waiters returns the key that lists the waiters; nil if waiters poll.
 	Waiters func(key string) string
-	// Scripts are those that the calls run, in the order of Call names.
+	// Scripts are the scripts of the calls, in the order of Call names.
 	Scripts []Script
-	// First is the first command of the calls whose scripts' sources do not
-	// begin with it, "" for calls that ask no Redis.
+	// First is the first command of the calls whose source does not begin with
+	// it, "" for calls that send nothing.
 	First map[string]string
-	// Most is the most commands that an attempt of a call sends to one node,
+	// Most is the most commands that one attempt of a call sends to one node,
 	// where that is not one.
 	Most map[string]int
-	// Plain are the calls that run no script, as one would write them in one.
+	// Plain has the calls that run no script, written as if in one.
 	Plain map[string]string
 
-	// Drift is how far clocks may part during a lease: so long before its end,
-	// unless told otherwise, a holder stops relying on it. Nil is a hundredth of
-	// the lease and two milliseconds.
+	// Drift is how far clocks may diverge during a lease: by default a holder
+	// stops relying on its lease this long before the end. Nil means a
+	// hundredth of the lease plus two milliseconds.
 	Drift func(lease time.Duration) time.Duration
 
-	Nodes    int  // how many nodes it has unless told, 0 where it cannot have several
-	Parallel bool // all nodes are asked at once, each in a task called AskingNode
+	Nodes    int  // the default number of nodes, 0 if it cannot have several
+	Parallel bool // nodes are asked at once, each in a task named AskingNode
 	Numbered bool // each call has a number, and Redis refuses a smaller one
-	Granting bool // the lock is handed to the next waiter, and not raced for
-	Naive    bool // it believes for ever what it was told once
-	Hasty    bool // it pauses after each retry, not before: the first comes at once, the last pause is for nothing
-	OneWatch bool // an owner's watchdog runs for the first of its holds only
-	Levels   bool // it names levels, so that sending a call again does no harm
+	Granting bool // the lock is handed to the next waiter instead of raced for
+	Naive    bool // once granted, it never doubts that it holds the lock
+	Hasty    bool // it pauses after each retry instead of before: the first comes at once, the last pause is pointless
+	OneWatch bool // an owner's watchdog runs only for its first hold
+	Levels   bool // calls name levels, so sending one again does no harm
 	Counts   bool // its key is a hash of hold counts
-	OneRedis bool // in a cluster it could be granted twice
+	OneRedis bool // in a cluster it could be granted twice, so it needs a single Redis
 
-	// Token is the key that counts its fencing tokens and never expires; nil
-	// where a grant has none.
+	// Token returns the key that counts its fencing tokens and never expires;
+	// nil if it issues none.
 	Token func(key string) string
 }
 
-// Guard is what is between the threads that share a lock.
+// Guard is what keeps the threads that share a lock apart.
 type Guard int
 
 // The guards.
@@ -80,13 +79,13 @@ const (
 	Nothing                // no lock at all
 )
 
-// Request is what one attempt of a call is about.
+// Request is what one attempt of a call needs.
 type Request struct {
 	Words
 
 	Client Redis
-	Nodes  []Redis // Client is the first
-	Lanes  *Lanes  // the owner's to the nodes; nil for calls of nobody's
+	Nodes  []Redis // Client first
+	Lanes  *Lanes  // the owner's to the nodes; nil for calls without an owner
 	Key    string
 	Owner  string
 	Level  int
@@ -97,45 +96,45 @@ type Request struct {
 	Retries  int
 	Interval time.Duration
 
-	// Locker tells the Locker of the call from all others, and Number the call
-	// from its other calls: each has a larger one. Only where Numbered.
+	// Locker identifies the Locker of the call, and Number the call within it:
+	// later calls have larger numbers. Used only if the protocol is Numbered.
 	Locker string
 	Number int64
-	// Remember is for how long Redis keeps the number of a call that ends a
-	// hold: as long as a copy of an earlier call can be late. 0 where no call
-	// went unanswered.
+	// Remember is how long Redis keeps the number of a call that ends a hold:
+	// as long as a copy of an earlier call can be late. 0 if every call was
+	// answered.
 	Remember time.Duration
 
-	// Inbox is where a waiter hears messages, and Patience for how long it may
-	// go without asking; 0 where it does not wait.
+	// Inbox is the channel on which a waiter gets messages, and Patience how
+	// long it may go without asking; 0 if it does not wait.
 	Inbox    string
 	Patience time.Duration
 }
 
-// Reply is what Redis answered.
+// Reply is Redis' answer.
 type Reply struct {
 	Code  Code
 	Count int           // the hold count
 	Token int64         // the fencing token; 0 is none
-	Now   int64         // by Redis' clock, in milliseconds, where the script says so
-	PTTL  time.Duration // of the lock, where the script says so
+	Now   int64         // by Redis' clock, in milliseconds; 0 if the script does not tell
+	PTTL  time.Duration // of the lock; 0 if the script does not tell
 }
 
 // Code is the first part of a script's answer.
 type Code int64
 
-// What a script answers.
+// Answers of scripts.
 const (
 	Granted Code = 1
 	Refused Code = 0
-	NotHeld Code = -1 // the level, or what is outside of it, is not the owner's
-	Stale   Code = -2 // a call with a larger number came before: nothing was changed
+	NotHeld Code = -1 // the level, or a level outside it, is not the owner's
+	Stale   Code = -2 // a later call came first: nothing was changed
 )
 
-// HasWatchdog tells whether leases are renewed.
+// HasWatchdog reports whether leases are renewed.
 func (p *Protocol) HasWatchdog() bool { return p.Renew != nil }
 
-// Keys are all keys that belong to a lock's key, that one first.
+// Keys returns all keys of a lock, its own first.
 func (p *Protocol) Keys(key string) []string {
 	keys := []string{key}
 	if p.Companions != nil {
@@ -146,8 +145,8 @@ func (p *Protocol) Keys(key string) []string {
 
 var commandOf = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
 
-// FirstCommand is the first Redis command of a call, whatever it finds:
-// "EXISTS"; "" where the call asks no Redis, and for calls that do not exist.
+// FirstCommand returns the first Redis command of a call, such as "EXISTS"; ""
+// if the call sends nothing or does not exist.
 func (p *Protocol) FirstCommand(call string) string {
 	if name, ok := p.First[call]; ok {
 		return name
@@ -160,9 +159,9 @@ func (p *Protocol) FirstCommand(call string) string {
 	return ""
 }
 
-// Commands is the most commands that one attempt of a call sends to this many
-// nodes, a script being one command; 0 where the call asks no Redis, or does
-// not exist.
+// Commands returns the most commands that one attempt of a call sends to so
+// many nodes, a script counting as one; 0 if the call sends nothing or does not
+// exist.
 func (p *Protocol) Commands(call string, nodes int) int {
 	if p.FirstCommand(call) == "" {
 		return 0
@@ -173,8 +172,8 @@ func (p *Protocol) Commands(call string, nodes int) int {
 	return nodes
 }
 
-// Margin is how long before a lease's end a holder stops relying on it, unless
-// told otherwise: at most half of the lease.
+// Margin returns how long before a lease's end a holder stops relying on it by
+// default: at most half of the lease.
 func (p *Protocol) Margin(lease time.Duration) time.Duration {
 	drift := lease/100 + 2*time.Millisecond
 	if p.Drift != nil {
@@ -183,19 +182,19 @@ func (p *Protocol) Margin(lease time.Duration) time.Duration {
 	return min(drift, lease/2)
 }
 
-// AsksRedis tells whether the lock is kept in Redis at all.
+// AsksRedis reports whether the lock is kept in Redis at all.
 func (p *Protocol) AsksRedis() bool { return p.FirstCommand(CallLock) != "" }
 
 // Args appends the arguments of a script to all.
 type Args func(all []any, r Request) []any
 
-// direct is a client that takes a command's words as they are, the name and the
-// keys with them, and keeps them.
+// direct is a client that sends a command's words, including name and keys, as
+// they are, and keeps them.
 type direct interface {
 	Send(ctx context.Context, all []any) *redis.Cmd
 }
 
-// Run makes the step that runs one script on all keys of the lock.
+// Run returns the step that runs a script on all keys of the lock.
 func Run(s Script, args Args) Step {
 	const most = 9 // arguments of a script
 	return func(ctx context.Context, r Request) (Reply, error) {
@@ -214,14 +213,14 @@ func Run(s Script, args Args) Step {
 	}
 }
 
-// Keyed is what all calls for one key send. It is safe for concurrent use.
+// Keyed holds what all calls for one key send. It is safe for concurrent use.
 type Keyed struct {
-	Keys []string // of the lock, its own first
+	Keys []string // the lock's own first
 
-	keys []any // how many there are, and they
+	keys []any // their number, then the keys
 }
 
-// Keyed makes what all calls for a key send.
+// Keyed returns what all calls for key send.
 func (p *Protocol) Keyed(key string) *Keyed {
 	k := &Keyed{Keys: p.Keys(key)}
 	k.keys = make([]any, 0, 1+len(k.Keys))
@@ -232,21 +231,21 @@ func (p *Protocol) Keyed(key string) *Keyed {
 	return k
 }
 
-// Words are what all calls of one hold send, made once.
+// Words are what all calls of one hold send, prepared once.
 type Words struct {
 	*Keyed
 
 	owner, lease, locker any
 }
 
-// Words makes what the calls of an owner send, through a locker, with a lease of
-// whole milliseconds.
+// Words returns what the calls of an owner send through a locker, for a lease
+// of whole milliseconds.
 func (k *Keyed) Words(owner, locker string, lease time.Duration) Words {
 	return Words{Keyed: k, owner: owner, lease: lease.Milliseconds(), locker: locker}
 }
 
-// Int sends one command outside of any script, and reads the number that
-// it answers with.
+// Int sends one command outside of any script, and returns the number it
+// answers with.
 func (r Request) Int(ctx context.Context, args ...any) (int64, error) {
 	n, err := r.Client.Do(ctx, args...).Int64()
 	if err != nil {
@@ -255,17 +254,17 @@ func (r Request) Int(ctx context.Context, args ...any) (int64, error) {
 	return n, nil
 }
 
-// Text sends one command and reads the text that it answers with, "" for nil.
+// Text sends one command and returns the text it answers with, "" for nil.
 func (r Request) Text(ctx context.Context, args ...any) (string, error) {
 	answer, err := r.Client.Do(ctx, args...).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return "", fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, classify(err))
 	}
-	s, _ := answer.(string) // else nil
+	s, _ := answer.(string) // "" for nil
 	return s, nil
 }
 
-// Taken is the reply of a lock that has no levels.
+// Taken returns the reply of a lock without levels.
 func Taken(is bool) Reply {
 	if is {
 		return Reply{Code: Granted, Count: 1}
@@ -273,8 +272,8 @@ func Taken(is bool) Reply {
 	return Reply{Code: Refused}
 }
 
-// OwnerOnly are the arguments of a script that asks whose lock it is.
+// OwnerOnly appends the arguments of a script that checks the owner.
 func OwnerOnly(all []any, r Request) []any { return append(all, r.Words.owner) }
 
-// OwnerAndLease are those of a script that sets an expiry as well.
+// OwnerAndLease appends those of a script that also sets an expiry.
 func OwnerAndLease(all []any, r Request) []any { return append(all, r.Words.owner, r.Words.lease) }

@@ -25,43 +25,43 @@ var (
 )
 
 // quorum is a mutex on a majority of independent nodes. A grant counts only if
-// there is time left on it, less what clocks may drift. What was not granted by
-// a majority is given back where it was granted. It is not reentrant. Source:
+// some of its lease is left after allowing for clock drift. If no majority
+// granted it, those who did take it back. It is not reentrant. Source:
 // redis.io, "Distributed Locks with Redis"; the arithmetic as in
 // go-redsync/redsync.
 //
 // A release reaches the nodes that are up. One that does not answer is asked
-// again, at most twice and an interval apart; what it holds after that, its
-// lease ends. Until then it is one node less for everybody.
+// again, at most twice, an interval apart; after that its lease frees it, and
+// until then everyone has one node less.
 //
-// With patient, each call waits for all nodes, a twentieth of the lease at most
-// for each. Else it is over soon after its answers decide it (see [ballot]), so
-// that a node that hangs costs little, and one that is slow may take a quarter
-// of the lease. What is on its way to a node then goes on, and [Lanes] keep it
-// before whatever its owner sends there later.
+// With patient, each call waits for all nodes, each at most a twentieth of the
+// lease. Otherwise it ends soon after its answers decide it (see [ballot]): a
+// hanging node costs little, and a slow one may take a quarter of the lease.
+// Requests still in flight then carry on, and [Lanes] keep them ahead of
+// whatever their owner sends to the node later.
 type quorum struct {
-	inTurn  bool // the nodes are asked one after the other, else at once
-	patient bool // all are waited for
-	sweeps  bool // what no majority granted is taken back from all nodes, else from those that granted it or are silent
-	once    bool // nodes that do not answer a release are not asked again
+	inTurn  bool // ask the nodes one after the other instead of at once
+	patient bool // wait for all nodes
+	sweeps  bool // without a majority, release on all nodes, not only those that granted or are silent
+	once    bool // do not repeat a release that a node did not answer
 	drift   func(lease time.Duration) time.Duration
 }
 
-// Redlock asks all nodes at once, and grants clocks a drift of a hundredth of
-// the lease and two milliseconds.
+// Redlock asks all nodes at once, and allows for a clock drift of a hundredth
+// of the lease plus two milliseconds.
 var Redlock = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }}.protocol("redlock",
 	"a mutex on a majority of independent nodes, 5 unless told")
 
-// RedlockInTurn is Redlock as redis.io describes it: it asks one node after
-// the other.
+// RedlockInTurn is Redlock as redis.io describes it: it asks the nodes one
+// after the other.
 var RedlockInTurn = quorum{drift: func(lease time.Duration) time.Duration { return lease/100 + 2*time.Millisecond }, inTurn: true, patient: true}.protocol("redlock",
 	"a mutex on a majority of independent nodes, 5 unless told")
 
-// Redsync asks all nodes at once, and grants clocks a drift of a hundredth of
-// the lease. Who is refused gives its value back on every node, and so finds
-// none of its own there that came late. Its own settings are a lease of 8 s,
-// and 32 tries with a random pause of 50 to 250 ms before each but the first;
-// it renews only when told. Source: go-redsync/redsync.
+// Redsync asks all nodes at once, and allows for a clock drift of a hundredth
+// of the lease. A refused caller deletes its value on every node, so a grant
+// that arrived late does not linger. Its own defaults are a lease of 8 s and 32
+// tries with a random pause of 50 to 250 ms before each but the first; it
+// renews only on request. Source: go-redsync/redsync.
 var Redsync = quorum{patient: true, sweeps: true, once: true, drift: func(lease time.Duration) time.Duration { return lease / 100 }}.protocol("redsync",
 	"redlock as go-redsync has it: all nodes asked at once, a drift of one hundredth")
 
@@ -70,7 +70,7 @@ func (q quorum) protocol(name string, summary phrase.Text) *Protocol {
 		Name: name, Summary: summary, Lock: q.lock, Unlock: q.unlock, Renew: q.renew, Force: q.force,
 		Scripts:  []Script{MutexUnlock, MutexRenew},
 		First:    map[string]string{CallLock: "SET"},
-		Most:     map[string]int{CallLock: 2}, // and what was not granted is given back
+		Most:     map[string]int{CallLock: 2}, // the grant, and giving it back
 		Plain:    map[string]string{CallLock: q.plain()},
 		Drift:    q.drift,
 		Nodes:    5,
@@ -98,7 +98,7 @@ func (q quorum) lock(ctx context.Context, r Request) (Reply, error) {
 	switch {
 	case v.yes >= r.quorum() && !tooLate:
 		return Taken(true), nil
-	case v.yes >= r.quorum(): // whoever asked gives it back
+	case v.yes >= r.quorum(): // elect's caller gives it back
 		return Reply{}, ErrTooLate
 	}
 	giveBack()
@@ -108,8 +108,8 @@ func (q quorum) lock(ctx context.Context, r Request) (Reply, error) {
 	return Reply{}, v.failed(ctx)
 }
 
-// elect asks all nodes for a grant, and returns how to give back what comes of
-// that.
+// elect asks all nodes for a grant, and returns a function that gives back what
+// was granted.
 func (q quorum) elect(ctx context.Context, r Request) (v vote, giveBack func()) {
 	if !q.patient {
 		b := newBallot(r)
@@ -117,9 +117,9 @@ func (q quorum) elect(ctx context.Context, r Request) (v vote, giveBack func()) 
 	}
 	v = q.ask(ctx, r, r.Nodes, setOwn)
 	return v, func() {
-		entered := v.granted // and perhaps those that did not answer
+		entered := v.granted // and perhaps the silent ones
 		switch {
-		case r.Level > 1: // theirs may be the first level's
+		case r.Level > 1: // a silent node may hold the first level's grant
 		case q.sweeps:
 			entered = r.Nodes
 		default:
@@ -129,12 +129,10 @@ func (q quorum) elect(ctx context.Context, r Request) (v vote, giveBack func()) 
 	}
 }
 
-// AskingNode is what the tasks are called on the [clock.Clock] that each ask a
-// node.
+// AskingNode names, on the [clock.Clock], the tasks that each ask one node.
 const AskingNode = "node"
 
-// ErrTooLate says that a majority granted the lock, but not before its lease
-// was over.
+// ErrTooLate: a majority granted the lock, but only after its lease was over.
 var ErrTooLate = errors.New("lock: the majority took longer than the lease")
 
 func (q quorum) unlock(ctx context.Context, r Request) (Reply, error) {
@@ -158,7 +156,7 @@ func (q quorum) renew(ctx context.Context, r Request) (Reply, error) {
 	return q.ask(ctx, r, r.Nodes, renewOwn).reply(ctx, r)
 }
 
-// force deletes the lock on every node, whosever it is.
+// force deletes the lock on every node, whoever holds it.
 func (q quorum) force(ctx context.Context, r Request) (Reply, error) {
 	v := q.ask(ctx, r, r.Nodes, func(ctx context.Context, node Request) (bool, error) {
 		answer, err := forceScript.Run(ctx, node.Client, node.Keys)
@@ -170,29 +168,29 @@ func (q quorum) force(ctx context.Context, r Request) (Reply, error) {
 	return v.reply(ctx, r)
 }
 
-// nodeLimit is how long one node is waited for where all are.
+// nodeLimit is how long to wait for one node when waiting for all.
 func nodeLimit(lease time.Duration) time.Duration { return max(lease/20, time.Millisecond) }
 
-// slowLimit is how long one node may take where it is not waited for.
+// slowLimit is how long one node may take when nobody waits for it.
 func slowLimit(lease time.Duration) time.Duration { return max(lease/4, time.Millisecond) }
 
-// to is r for one node alone.
+// to returns r for one node alone.
 func (r Request) to(node Redis) Request {
 	r.Client = node
 	return r
 }
 
-// question is what a node is asked, and whether it says yes.
+// question asks a node, and returns whether it says yes.
 type question func(ctx context.Context, node Request) (bool, error)
 
-// within puts a question to a node for which there is so much time.
+// within asks a node, allowing it limit.
 func (q question) within(ctx context.Context, node Request, limit time.Duration) (bool, error) {
 	ctx, cancel := node.Clock.WithDeadline(ctx, node.Clock.Now().Add(limit))
 	defer cancel()
 	return q(ctx, node)
 }
 
-// inTime puts a question to a node that may be slow.
+// inTime asks a node that may be slow.
 func (q question) inTime(ctx context.Context, node Request) (bool, error) {
 	return q.within(ctx, node, slowLimit(node.Lease))
 }
@@ -207,8 +205,8 @@ func renewOwn(ctx context.Context, node Request) (bool, error) {
 	return answer.Code == Granted, err
 }
 
-// deleteOwnAgain is deleteOwn for a node that may have to be asked again. That
-// it has nothing to delete then tells nothing: the first time may have done it.
+// deleteOwnAgain is deleteOwn for a node that may have to be asked again. On a
+// repeat "nothing to delete" means nothing: the first request may have done it.
 func deleteOwnAgain(ctx context.Context, node Request) (bool, error) {
 	deleted, err := question(deleteOwn).inTime(ctx, node)
 	first := err
@@ -231,16 +229,17 @@ func deleteOwn(ctx context.Context, node Request) (bool, error) {
 	return answer.Code == Granted, err
 }
 
-// vote is what the nodes have answered.
+// vote holds the nodes' answers.
 type vote struct {
 	yes, no int
-	granted []Redis // that said yes
-	silent  []Redis // that did not answer
-	errs    []error // of those, one each
+	granted []Redis // said yes
+	silent  []Redis // did not answer
+	errs    []error // of the silent ones, one each
 }
 
-// and is v with the answers of its silent nodes to the same question. That they
-// have nothing to delete then tells nothing: the first time may have done it.
+// and returns v with its silent nodes' answers to the same question, asked
+// again. "Nothing to delete" then means nothing: the first request may have
+// done it.
 func (v vote) and(further vote) vote {
 	further.yes += v.yes
 	further.no = v.no
@@ -248,8 +247,8 @@ func (v vote) and(further vote) vote {
 	return further
 }
 
-// reply is what the nodes' answers mean to who holds the lock: an error while
-// those that are missing could still make a majority.
+// reply returns what the answers mean for the owner: an error as long as the
+// silent nodes could still make a majority.
 func (v vote) reply(ctx context.Context, r Request) (Reply, error) {
 	switch {
 	case v.yes >= r.quorum():
@@ -265,32 +264,32 @@ func (v vote) failed(ctx context.Context) error {
 	return &nodesError{yes: v.yes, no: v.no, errs: append(v.errs[:len(v.errs):len(v.errs)], context.Cause(ctx))}
 }
 
-// nodesError is why there is no majority either way.
+// nodesError says why there is no majority either way.
 type nodesError struct {
 	yes, no int
 	errs    []error // of the nodes, and the context's, which may be nil
 }
 
-// Error tells how many nodes answered, and what the others failed with.
+// Error says how many nodes answered, and how the others failed.
 func (e *nodesError) Error() string {
 	return fmt.Sprintf("lock: no majority: %d nodes said yes, %d no, the rest: %v", e.yes, e.no, errors.Join(e.errs...))
 }
 
-// Votes reads from the text of an error how many nodes said yes and no in a
-// call that has no majority, and whether it is such an error: of a trace, the
-// text is all there is.
+// Votes parses, from the text of a call's error, how many nodes said yes and no
+// without a majority, and whether it is such an error. A trace keeps only the
+// text.
 func Votes(text string) (yes, no int, ok bool) {
 	_, counts, _ := strings.Cut(text, "no majority: ")
 	n, _ := fmt.Sscanf(counts, "%d nodes said yes, %d no", &yes, &no)
 	return yes, no, n == 2
 }
 
-// Unwrap is the nodes' errors.
+// Unwrap returns the nodes' errors.
 func (e *nodesError) Unwrap() []error {
 	return []error{errors.Join(e.errs...)}
 }
 
-// ask puts a question to nodes, at once or in turn.
+// ask asks nodes, at once or in turn.
 func (q quorum) ask(ctx context.Context, r Request, nodes []Redis, question question) vote {
 	type answer struct {
 		yes bool
@@ -311,7 +310,7 @@ func (q quorum) ask(ctx context.Context, r Request, nodes []Redis, question ques
 			answers[i].err = context.Cause(ctx)
 		}
 	}
-	for _, one := range asking { // each ends at its node's limit
+	for _, one := range asking { // its node's limit ends it
 		_ = one.Wait(context.WithoutCancel(ctx))
 	}
 	var v vote

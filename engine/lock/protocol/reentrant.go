@@ -15,13 +15,13 @@ var (
 	renewScript  = NewScript(CallRenew, "renew.lua", renewSource)
 )
 
-// Reentrant is one hash, {owner: hold count}. Each call names the level that
-// it enters or leaves, so that one that Redis got twice counts once. What it
-// cannot tell is a copy that comes late, when the owner has gone on: of an
-// unlock, which then leaves a level that was entered anew, and of a lock, which
-// takes the count down to its level. [Sequenced] can.
-// Source: this project; the hash, the count and the verbs are those of the
-// article "Golang+Redis distributed reentrant lock" (2021).
+// Reentrant is one hash, {owner: hold count}. Each call names the level that it
+// enters or leaves, so a call that reaches Redis twice counts once. It cannot
+// recognize a copy that arrives after the owner has moved on: a late unlock
+// leaves a level that was entered again since, and a late lock takes the count
+// down to its level. [Sequenced] can. Source: this project; the hash, the count
+// and the verbs are those of the article "Golang+Redis distributed reentrant
+// lock" (2021).
 var Reentrant = &Protocol{
 	Name:    "reentrant",
 	Summary: "one Redis hash {owner: hold count}: re-entry counts up, a watchdog renews the lease",

@@ -10,14 +10,14 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Redis is what a protocol asks of a client; every go-redis client has it.
+// Redis is what a protocol needs of a client; every go-redis client has it.
 type Redis interface {
 	Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd
 	EvalSha(ctx context.Context, sha1 string, keys []string, args ...any) *redis.Cmd
 	Do(ctx context.Context, args ...any) *redis.Cmd
 }
 
-// Script is a Lua script that one kind of call runs.
+// Script is a Lua script of one kind of call.
 type Script struct {
 	Name   string // file name
 	Source string
@@ -33,11 +33,10 @@ func NewScript(call, name, source string) Script {
 	return Script{Name: name, Source: source, SHA: sha, Call: call, sha: sha}
 }
 
-// ErrWrongType says that the key holds something that is no lock of this
-// protocol.
+// ErrWrongType: the key holds something other than a lock of this protocol.
 var ErrWrongType = errors.New("lock: the key holds something else than this lock")
 
-// Run sends the script by its digest and, where Redis does not know it (new,
+// Run sends the script by its digest and, if Redis does not know it (new,
 // flushed, restarted, failed over), once more in full.
 func (s Script) Run(ctx context.Context, client Redis, keys []string, args ...any) (Reply, error) {
 	return s.read(ctx, client, keys, client.EvalSha(ctx, s.SHA, keys, args...), args)
@@ -65,22 +64,22 @@ func (s Script) read(ctx context.Context, client Redis, keys []string, cmd *redi
 	return Reply{Code: Code(n[0]), Count: int(n[1]), Token: n[2], Now: n[3], PTTL: time.Duration(n[4]) * time.Millisecond}, nil
 }
 
-// classify gives the errors of Redis on which a caller decides their own.
+// classify turns Redis errors that callers act on into this package's.
 func classify(err error) error {
 	var re redis.Error
-	// Redis before 7, and miniredis, put it behind where in the script it was.
+	// Redis before 7, and miniredis, prefix it with the place in the script.
 	if errors.As(err, &re) && strings.Contains(re.Error(), "WRONGTYPE ") {
 		return fmt.Errorf("%w: %w", ErrWrongType, err)
 	}
 	return err
 }
 
-// Answered tells whether err is Redis' own answer, so that the command's fate
-// is known: scripts fail before they write.
+// Answered reports whether err is Redis' own answer, so that the command's
+// outcome is known: scripts fail before they write.
 func Answered(err error) bool {
 	var several *nodesError
 	if errors.As(err, &several) {
-		return false // one node's answer does not settle what the others did
+		return false // one node's answer says nothing about the others
 	}
 	var re redis.Error
 	return errors.As(err, &re)

@@ -21,17 +21,16 @@ var (
 	forceScript           = NewScript(CallForce, "force.lua", forceSource)
 )
 
-// Sequenced is Reentrant with a number for each call, which Redis keeps beside
-// the count: a copy of an earlier call that comes late has a smaller one and is
+// Sequenced is Reentrant plus a number for each call, which Redis keeps beside
+// the count. A late copy of an earlier call has a smaller number and is
 // refused, and so is an owner that comes through another Locker. A release
-// deletes the number with the lock. Where a first acquisition went unanswered
-// it may still be on its way then; so the release leaves its own number in a
-// key beside the lock's.
+// deletes the number with the lock. A first acquisition that went unanswered
+// may still be on its way then, so in that case the release leaves its own
+// number in a key beside the lock's.
 //
 // Renewals have no number. A late one finds its owner's lock or nothing, and
-// makes a lease at most one lease longer.
-// Source: this project; sequence numbers against duplicates as in TCP (RFC 9293,
-// 3.4).
+// extends a lease by at most one lease. Source: this project; sequence numbers
+// against duplicates as in TCP (RFC 9293, 3.4).
 var Sequenced = &Protocol{
 	Name:       "reentrant-sequenced",
 	Summary:    "reentrant, and each call has a number: Redis refuses one that comes late",
@@ -45,12 +44,11 @@ var Sequenced = &Protocol{
 	Counts:     true,
 }
 
-// overKey is where a lock's calls are noted that are over, and of which a copy
-// may be on its way.
+// overKey is the key that remembers finished calls of which a copy may still
+// arrive.
 func overKey(key string) string { return Companion(key, "over") }
 
-// IsOver tells whether a key is the one beside a lock's in which the calls are
-// noted that are over.
+// IsOver reports whether key is such a key.
 func IsOver(key string) bool { return strings.HasSuffix(key, ":over") }
 
 func numberedLock(all []any, r Request) []any {
@@ -61,10 +59,10 @@ func numberedRelease(all []any, r Request) []any {
 	return append(all, r.Words.owner, r.Level, r.Words.locker, r.Number, r.Remember.Milliseconds())
 }
 
-// Fenced is Sequenced with a token that grows with each first acquisition, in
-// a key beside the lock's that never expires. The token comes with the grant,
-// so that nobody can ask for somebody else's. Source: Martin Kleppmann, "How
-// to do distributed locking", 2016.
+// Fenced is Sequenced with a token that grows with each first acquisition, in a
+// key beside the lock's that never expires. The token comes with the grant, so
+// nobody can fetch someone else's. Source: Martin Kleppmann, "How to do
+// distributed locking", 2016.
 var Fenced = &Protocol{
 	Name:       "fenced",
 	Summary:    "reentrant-sequenced, and each first acquisition gets a token that only grows",
@@ -79,6 +77,6 @@ var Fenced = &Protocol{
 	Counts:     true,
 }
 
-// TokenKey is the key that counts the fencing tokens of a lock's key. In a
-// cluster both are in one slot.
+// TokenKey returns the key that counts the fencing tokens of a lock. In a
+// cluster both keys are in one slot.
 func TokenKey(key string) string { return Companion(key, "token") }

@@ -1,5 +1,5 @@
-// Package facts folds a trace into what all who read one ask of it: whose the
-// key is, who is inside its critical section, and which event made it so.
+// Package facts folds a trace into what every reader of one needs: who holds
+// the key, who is in its critical section, and which event made it so.
 package facts
 
 import (
@@ -10,24 +10,24 @@ import (
 	"relock/engine/trace"
 )
 
-// Facts is what follows from the events of one run so far. Call Add with each
-// of them in order. It is not safe for concurrent use, and what its methods
-// return must not be changed.
+// Facts is what follows from a run's events so far. Call Add with each of them
+// in order. It is not safe for concurrent use, and what its methods return must
+// not be changed.
 type Facts struct {
-	// Before is the key before the event at hand, and NodesBefore the key on
-	// each node where there are several.
+	// Before is the key before the current event, and NodesBefore the key on
+	// each node if there are several.
 	Before      trace.KeyState
 	NodesBefore []trace.KeyState
 
-	// The seq of an event by thread, 0 without one: the last of each kind.
-	Entered Seqs // it began to be inside its critical section
-	Gained  Seqs // its owner came into the key
-	Lost    Seqs // its owner left the key
+	// The latest event of each kind, by thread: its seq, or 0.
+	Entered Seqs // entered its critical section
+	Gained  Seqs // its owner appeared in the key
+	Lost    Seqs // its owner disappeared from the key
 	Counted Seqs // its hold count changed
 	Last    Seqs // any event of its own
-	Read    Seqs // it read the resource, before the event at hand
+	Read    Seqs // read the resource, before the current event
 
-	Written trace.Event // the last write that the resource took, before the event at hand
+	Written trace.Event // the last write the resource accepted, before the current event
 
 	owners   Owners
 	ids      map[string]string // of the threads, as owners
@@ -38,10 +38,10 @@ type Facts struct {
 	calledIn map[string]bool
 }
 
-// Seqs are the numbers of events by thread.
+// Seqs maps threads to numbers of events.
 type Seqs map[string]int
 
-// Of are those of threads, in the threads' order.
+// Of returns the numbers of threads, in their order.
 func (s Seqs) Of(threads ...string) []int {
 	list := make([]int, len(threads))
 	for i, thread := range threads {
@@ -50,7 +50,7 @@ func (s Seqs) Of(threads ...string) []int {
 	return list
 }
 
-// New returns the facts of a run without events in which owners, by id, are
+// New returns the facts of a run without events. Owners maps owner ids to
 // threads.
 func New(owners map[string]string) *Facts {
 	f := &Facts{
@@ -64,7 +64,7 @@ func New(owners map[string]string) *Facts {
 	return f
 }
 
-// Add takes the next event, which is the one at hand until the next call.
+// Add takes the next event, which is the current one until the next call.
 func (f *Facts) Add(e trace.Event) {
 	f.settle()
 	f.Before, f.NodesBefore = f.now.Key, f.now.Nodes
@@ -104,7 +104,7 @@ func (f *Facts) Add(e trace.Event) {
 	f.now = e
 }
 
-// settle makes the event at hand one of those before.
+// settle turns the current event into a past one.
 func (f *Facts) settle() {
 	b, ok := f.now.Body.(trace.Resource)
 	switch {
@@ -116,9 +116,9 @@ func (f *Facts) settle() {
 	}
 }
 
-// followInside notes who is inside its critical section. What a thread believes
-// is another matter: one that has called its outermost unlock, or has forgotten
-// it, has left its critical section, also while it acts as if it held the lock.
+// followInside tracks who is in its critical section. That is not what a thread
+// believes: after calling its outermost unlock, or forgetting to, it has left
+// its critical section even while it acts as if it held the lock.
 func (f *Facts) followInside(e trace.Event) {
 	struck, _ := e.Body.(trace.Fault)
 	outcome, _ := e.Body.(trace.Outcome)
@@ -131,7 +131,7 @@ func (f *Facts) followInside(e trace.Event) {
 		case thread != e.Thread:
 		case struck.Do == fault.SkipUnlock:
 			depth--
-		case outcome.Result == trace.Acquired: // also where it had forgotten one that it has lost since
+		case outcome.Result == trace.Acquired: // even if it had forgotten an earlier hold and lost it since
 			depth = 1
 		}
 		f.depth[thread] = max(depth, 0)
@@ -142,7 +142,7 @@ func (f *Facts) followInside(e trace.Event) {
 	f.believed = e.Belief
 }
 
-// Inside are the threads that are inside their critical sections, by name.
+// Inside returns the threads in their critical sections, by name.
 func (f *Facts) Inside() []string {
 	var inside []string
 	for thread, depth := range f.depth {
@@ -154,22 +154,22 @@ func (f *Facts) Inside() []string {
 	return inside
 }
 
-// Holders are the threads whose the key is, by name.
+// Holders returns the threads that hold the key, by name.
 func (f *Facts) Holders(key trace.KeyState) []string { return f.owners.Holders(key) }
 
-// Count is a thread's hold count as the key has it, "" without one.
+// Count returns a thread's hold count in the key, "" if it has none.
 func (f *Facts) Count(key trace.KeyState, thread string) string { return key.Fields[f.ids[thread]] }
 
-// Dropped is when Redis last dropped a thread's key because the lease was
-// over, and whether it has, since the thread last acquired the lock.
+// Dropped returns when Redis last dropped a thread's key because the lease was
+// over, and whether it has since the thread last acquired the lock.
 func (f *Facts) Dropped(thread string) (trace.Millis, bool) {
 	at, ok := f.dropped[thread]
 	return at, ok
 }
 
-// Key is the key at the event at hand.
+// Key returns the key at the current event.
 func (f *Facts) Key() trace.KeyState { return f.now.Key }
 
-// LeftInTime tells whether the key was still a thread's own when it called its
-// outermost unlock, the last time.
+// LeftInTime reports whether a thread still held the key the last time it
+// called its outermost unlock.
 func (f *Facts) LeftInTime(thread string) bool { return f.calledIn[thread] }

@@ -9,8 +9,9 @@ import (
 	"relock/engine/trace"
 )
 
-// LaterCall is the number of a later call that Redis answers a command with, 0
-// for any other answer: then the command's call comes too late, and is refused.
+// LaterCall returns the number of the later call that Redis names in its answer
+// to a command; 0 for any other answer. A later call means that the command's
+// call came too late and was refused.
 func LaterCall(c trace.Command) int64 {
 	switch list, _ := c.Reply.([]any); {
 	case strings.EqualFold(c.Arg(0), "HGET") && protocol.IsOver(c.Arg(1)) && c.Call == lock.CallLock:
@@ -22,7 +23,8 @@ func LaterCall(c trace.Command) int64 {
 	}
 }
 
-// Later is the number of a call in a reply, if it is one after this call; else 0.
+// Later returns the number of a call in a reply if it is later than this call;
+// else 0.
 func Later(reply any, call int64) int64 {
 	if n := Number(reply); call > 0 && n > call {
 		return n
@@ -30,8 +32,7 @@ func Later(reply any, call int64) int64 {
 	return 0
 }
 
-// Number reads a number of a reply, which may come as a text; 0 for what is
-// none.
+// Number reads a number in a reply, which may be text; 0 if it is not one.
 func Number(reply any) int64 {
 	switch v := reply.(type) {
 	case int64:

@@ -7,18 +7,18 @@ import (
 	"relock/engine/trace"
 )
 
-// Outages are the nodes that do not answer at present, everybody or one
-// thread. Nodes count from 0. They are not safe for concurrent use.
+// Outages tracks the nodes that currently do not answer, either anyone or a
+// single thread. Nodes count from 0. It is not safe for concurrent use.
 type Outages map[outage]bool
 
-// outage is a node that does not answer a thread, or anybody where that is "".
+// outage is a node that does not answer a thread, or anyone if that is "".
 type outage struct {
 	node   int
 	thread string
 }
 
-// Strike takes the next fault of Redis itself, which may end an outage or
-// begin one.
+// Strike takes the next fault of Redis itself, which may start or end an
+// outage.
 func (o Outages) Strike(b trace.Fault) {
 	at := outage{max(b.Node-1, 0), b.Thread}
 	switch b.Do {
@@ -29,11 +29,11 @@ func (o Outages) Strike(b trace.Fault) {
 	}
 }
 
-// Down tells whether a node answers nobody.
+// Down reports whether a node answers nobody.
 func (o Outages) Down(node int) bool { return o[outage{node, ""}] }
 
-// Up is how many of all nodes answer a thread; for "" those that answer
-// anybody.
+// Up returns how many of all nodes answer a thread; for "", how many answer
+// anyone.
 func (o Outages) Up(all int, thread string) int {
 	n := 0
 	for node := range all {
@@ -44,7 +44,8 @@ func (o Outages) Up(all int, thread string) int {
 	return n
 }
 
-// CutOff are the threads that alone a node does not answer, by name.
+// CutOff returns the threads that a node leaves unanswered while it answers
+// others, by name.
 func (o Outages) CutOff(node int) []string {
 	var list []string
 	for one := range o {

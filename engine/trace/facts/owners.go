@@ -6,11 +6,10 @@ import (
 	"relock/engine/trace"
 )
 
-// Owners are the threads of a run by the ids that they have as owners of the
-// lock.
+// Owners maps owner ids to a run's threads.
 type Owners map[string]string
 
-// Holders are the threads whose the key is, by name.
+// Holders returns the threads that hold the key, by name.
 func (o Owners) Holders(key trace.KeyState) []string {
 	threads := []string{}
 	for id, thread := range o {
@@ -22,7 +21,7 @@ func (o Owners) Holders(key trace.KeyState) []string {
 	return slices.Compact(threads)
 }
 
-// Hold tells whether the key is a thread's.
+// Hold reports whether a thread holds the key.
 func (o Owners) Hold(key trace.KeyState, thread string) bool {
 	if key.Value != nil && o[*key.Value] == thread {
 		return true

@@ -13,23 +13,22 @@ import (
 	"relock/web/pack"
 )
 
-// ErrPart is returned for what is no part of a stream.
+// ErrPart is returned for bytes that are not a part of a stream.
 var ErrPart = errors.New("packtest: no part of a stream")
 
-// Reader reads a stream from its Start on. It is not safe for concurrent use.
+// Reader reads a stream from a Start on. It is not safe for concurrent use.
 type Reader struct {
 	columns []*column
 }
 
 type column struct {
-	packed  strings.Builder // what it has not read yet is at its end
+	packed  strings.Builder // its unread part is at the end
 	read    int
 	text    *bufio.Reader
 	started bool
 }
 
-// Read hands on more of what was written, and says that there is no more for
-// now where a reader has come to the end.
+// Read returns more of what was written, or says that there is no more for now.
 func (c *column) Read(p []byte) (int, error) {
 	n := copy(p, c.packed.String()[c.read:])
 	c.read += n
@@ -39,7 +38,7 @@ func (c *column) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// NewReader returns a reader of records with so many columns.
+// NewReader returns a reader of records with a number of columns.
 func NewReader(columns int) *Reader {
 	r := &Reader{columns: make([]*column, columns)}
 	for i := range r.columns {
@@ -48,8 +47,8 @@ func NewReader(columns int) *Reader {
 	return r
 }
 
-// Record takes the next part. Its texts are those of a record, and none where
-// the part is the Start. It fails with ErrPart.
+// Record takes the next part and returns its texts, or none if it is the Start.
+// It fails with ErrPart.
 func (r *Reader) Record(part []byte) (texts []string, err error) {
 	for _, c := range r.columns {
 		length, n := binary.Uvarint(part)
