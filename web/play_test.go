@@ -593,8 +593,8 @@ func TestSteppingIsLimited(t *testing.T) {
 	s := open(t, func(c *web.Config) { c.Limits.SteppingAddress = 1 })
 	first := s.page(t)
 	res, body := s.do(t, http.MethodGet, "/play/socket", nil)
-	if res.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, "as many") {
-		t.Errorf("a second page: %d", res.StatusCode)
+	if res.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, "as many") || res.Header.Get("Retry-After") != "10" {
+		t.Errorf("a second page: %d, %v", res.StatusCode, res.Header)
 	}
 	first.must(object{"do": "open", "scenario": leaseExpiry})
 }
@@ -603,8 +603,8 @@ func TestSteppingIsLimited(t *testing.T) {
 // of a handshake that is refused.
 func TestWhoFindsNoRoomIsToldOnTheSocket(t *testing.T) {
 	for language, want := range map[string]string{
-		"en": "Your address has 1 steppers already, as many as it may have. Close a tab,",
-		"zh": "你的地址已有 1 人在单步执行，达到上限。",
+		"en": "Your address steps through as many scenarios as it may (-max-stepping-per-address=1). Close a tab,",
+		"zh": "你的地址同时单步执行的场景已达上限（-max-stepping-per-address=1）。",
 	} {
 		s := open(t, func(c *web.Config) { c.Limits.SteppingAddress = 1 })
 		first := s.page(t)

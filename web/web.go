@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -230,7 +231,8 @@ type statusError struct {
 	status int
 	head   phrase.Text
 	text   func(words.Language) string
-	limit  string // the limit that was met, "" for none
+	limit  string        // the limit that was met, "" for none
+	after  time.Duration // when it makes sense to ask again, 0 for whenever
 }
 
 func (e *statusError) Error() string { return string(e.head) }
@@ -243,9 +245,13 @@ func refuse(status int, head, text phrase.Text, args ...any) *statusError {
 // explained returns the statusError of a page with a head, and a text that why
 // says.
 func explained(status int, head phrase.Text, why phrase.Speaker) *statusError {
-	return &statusError{
+	e := &statusError{
 		status: status, head: head, text: func(l words.Language) string { return l.Sentence(why.Says()) }, limit: limitName(why),
 	}
+	if later, ok := why.(interface{ After() time.Duration }); ok {
+		e.after = later.After()
+	}
+	return e
 }
 
 // errPanic is a panic whose stack was written down already.
@@ -294,6 +300,9 @@ func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.Han
 		}
 		if status.limit != "" {
 			s.turnedAway(r.Context(), address(r), status.limit)
+		}
+		if status.after > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(status.after.Seconds())))
 		}
 		head := set.language.Say(status.head)
 		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: status.text(set.language)}

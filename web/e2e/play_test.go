@@ -688,7 +688,7 @@ func TestAPageWithoutRoomSaysWhy(t *testing.T) {
 	do(first, t, chromedp.Navigate(server+"/play/lease-expiry"))
 	at(first, t, "at the start")
 	do(second, t, chromedp.Navigate(server+"/play/lease-expiry"))
-	until(second, t, problem+`.includes("1 steppers already") && `+problem+`.includes("a click asks at once")`)
+	until(second, t, problem+`.includes("-max-stepping-per-address=1") && `+problem+`.includes("a click asks at once")`)
 	do(first, t, chromedp.Navigate("about:blank"))
 	until(second, t, `document.body.click() || (document.getElementById("place")?.textContent ?? "").startsWith("at the start")`)
 	until(second, t, problem+` === "" && !document.querySelector(".play").classList.contains("lost")`)

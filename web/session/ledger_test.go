@@ -3,6 +3,7 @@ package session_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"relock/web/session"
 )
@@ -32,5 +33,23 @@ func TestLedgerBoundsAddressAndServer(t *testing.T) {
 	hold(l.Open("d"), 10, nil)
 	if held := l.Held(); held != 16<<20 {
 		t.Errorf("%d held", held)
+	}
+}
+
+// Who was too fast hears when there is room for one more start.
+func TestALimitSaysWhenToTryAgain(t *testing.T) {
+	for most, want := range map[int]time.Duration{1: 61 * time.Second, 7: 9 * time.Second, 900: time.Second} {
+		limits := session.DefaultLimits()
+		limits.StartsPerMinute = most
+		r := session.NewRegistry(limits)
+		var limit *session.LimitError
+		err := error(nil)
+		for err == nil {
+			err = r.Allow("a")
+		}
+		if !errors.As(err, &limit) || limit.After() != want {
+			t.Errorf("at %d a minute: %v, want %v", most, err, want)
+		}
+		r.Close()
 	}
 }

@@ -10,7 +10,7 @@ import (
 type Limits struct {
 	Running           int           // scenarios running at once, in all
 	RunningPerAddress int           // and from one address
-	StartsPerMinute   int           // runs started from one address
+	StartsPerMinute   int           // runs, steppers, files and short links begun from one address
 	Kept              int           // runs kept, ended ones too; the oldest ended one goes first
 	KeptBytes         int           // that all runs may hold, those going on too; one address' two thirds of that: see Session.size
 	Idle              time.Duration // a run that nobody looked at for so long is forgotten
@@ -29,6 +29,9 @@ func DefaultLimits() Limits {
 	}
 }
 
+// usualAfter is how soon it makes sense to ask for room again.
+const usualAfter = 10 * time.Second
+
 // Limit is a limit that a visitor can meet. It is the error that errors.Is
 // finds in a *LimitError.
 type Limit struct {
@@ -42,35 +45,48 @@ type Limit struct {
 func (l *Limit) Error() string { return l.Name }
 
 // met is the error of one who has met the limit, and finds so many there.
-func (l *Limit) met(most int) error { return &LimitError{l, []any{most}} }
+func (l *Limit) met(most int) error { return &LimitError{Met: l, most: most} }
 
 // The limits that Start, Allow and Enter enforce, and those of Account.Hold in
 // megabytes.
 var (
-	ErrTooFast     = &Limit{"max-starts", true, "too many runs were started from your address in the last minute (%d may be); wait a moment"}
-	ErrTooMany     = &Limit{"max-running", false, "the server is running as many scenarios as it can (%d); try again in a moment"}
-	ErrTooManyOwn  = &Limit{"max-running-per-address", true, "your address has as many scenarios running as it may (%d); wait until one has ended"}
-	ErrStepping    = &Limit{"max-stepping", false, "as many people step through scenarios as this server can serve (%d); try again in a moment"}
-	ErrSteppingOwn = &Limit{"max-stepping-per-address", true, "your address has %d steppers already, as many as it may have. Close a tab, or ask whoever runs this server for a larger -max-stepping-per-address"}
+	ErrTooFast     = &Limit{"max-starts", true, "your address has begun as many runs, files and links within a minute as it may (-max-starts=%d); wait a moment"}
+	ErrTooMany     = &Limit{"max-running", false, "this server runs as many scenarios as it may (-max-running=%d); try again in a moment"}
+	ErrTooManyOwn  = &Limit{"max-running-per-address", true, "your address runs as many scenarios as it may (-max-running-per-address=%d); wait until one has ended"}
+	ErrStepping    = &Limit{"max-stepping", false, "as many scenarios are stepped through on this server as may be (-max-stepping=%d); try again in a moment"}
+	ErrSteppingOwn = &Limit{"max-stepping-per-address", true, "your address steps through as many scenarios as it may (-max-stepping-per-address=%d). Close a tab, or ask whoever runs this server for a larger limit"}
 	ErrFullAddress = &Limit{"held-per-address", true, "what is open from your address takes as much memory as it may (%d MB); drop branches or close a tab, or try again when somebody has left"}
 	ErrFullServer  = &Limit{"held", false, "what is open on this server takes as much memory as it may (%d MB); try again when somebody has left"}
 )
 
 // ErrClosed is returned once the registry is closed.
-var ErrClosed error = &LimitError{&Limit{Name: "shutdown", says: "the server is shutting down"}, nil}
+var ErrClosed error = &LimitError{Met: &Limit{Name: "shutdown", says: "the server is shutting down"}}
 
 // LimitError says which limit was met, and what to do.
 type LimitError struct {
 	Met *Limit
 
-	args []any
+	most int // 0 where nothing is counted
 }
 
 // Error says it in English.
 func (e *LimitError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
-func (e *LimitError) Says() phrase.Wording { return phrase.Say(e.Met.says, e.args...) }
+func (e *LimitError) Says() phrase.Wording {
+	if e.most == 0 {
+		return phrase.Say(e.Met.says)
+	}
+	return phrase.Say(e.Met.says, e.most)
+}
+
+// After is how long who met the limit should wait before the next try.
+func (e *LimitError) After() time.Duration {
+	if e.Met != ErrTooFast {
+		return usualAfter // somebody must leave, or something end
+	}
+	return (time.Minute / time.Duration(e.most)).Truncate(time.Second) + time.Second // starts come back at this pace
+}
 
 // Unwrap returns the limit.
 func (e *LimitError) Unwrap() error { return e.Met }
