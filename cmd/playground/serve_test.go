@@ -46,7 +46,7 @@ func TestShutdownCutsARequestThatHangs(t *testing.T) {
 	out, in := io.Pipe()
 	var log lines
 	at := service{
-		addr: "127.0.0.1:0", grace: 50 * time.Millisecond, limits: []any{slog.String("max-kept", "7")},
+		addr: "127.0.0.1:0", grace: 50 * time.Millisecond, limits: []any{slog.String("max_kept", "7")},
 		config: web.Config{Log: slog.New(slog.NewJSONHandler(&log, nil)), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios()},
 	}
 	done := make(chan error, 1)
@@ -78,7 +78,7 @@ func TestShutdownCutsARequestThatHangs(t *testing.T) {
 		message, _ := one["msg"].(string)
 		said[message] = one
 	}
-	if one := said["started"]; one["address"] != addr || one["version"] == nil || fmt.Sprint(one["limits"]) != "map[max-kept:7]" {
+	if one := said["started"]; one["address"] != addr || one["version"] == nil || fmt.Sprint(one["limits"]) != "map[max_kept:7]" {
 		t.Errorf("at its start: %v", one)
 	}
 	if one := said["requests cut at shutdown"]; one["level"] != "WARN" || one["requests"] != 1.0 {

@@ -14,10 +14,10 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// NoWatchdog, as Options.Renew, disables renewal: every lease runs out.
+// NoWatchdog as Options.Renew disables renewal: every lease runs out.
 const NoWatchdog time.Duration = -1
 
-// NoRetry, as Options.Retries, limits Lock to one attempt.
+// NoRetry as Options.Retries limits Lock to one attempt.
 const NoRetry = -1
 
 // Defaults of [Options].

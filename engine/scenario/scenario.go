@@ -49,7 +49,7 @@ const (
 	WaitNotify = "notify" // wait for a message, and ask again after an interval
 )
 
-// Unlimited, as Retry.Times, means asking until the lock is granted.
+// Unlimited as Retry.Times means asking until the lock is granted.
 const Unlimited = -1
 
 // Scenario says what to run. Parse returns it; it is not changed afterwards.

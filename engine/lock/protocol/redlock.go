@@ -132,7 +132,8 @@ func (q quorum) elect(ctx context.Context, r Request) (v vote, giveBack func()) 
 // AskingNode names, on the [clock.Clock], the tasks that each ask one node.
 const AskingNode = "node"
 
-// ErrTooLate: a majority granted the lock, but only after its lease was over.
+// ErrTooLate says that a majority granted the lock, but only after its lease
+// was over.
 var ErrTooLate = errors.New("lock: the majority took longer than the lease")
 
 func (q quorum) unlock(ctx context.Context, r Request) (Reply, error) {

@@ -33,7 +33,8 @@ func NewScript(call, name, source string) Script {
 	return Script{Name: name, Source: source, SHA: sha, Call: call, sha: sha}
 }
 
-// ErrWrongType: the key holds something other than a lock of this protocol.
+// ErrWrongType says that the key holds something other than a lock of this
+// protocol.
 var ErrWrongType = errors.New("lock: the key holds something else than this lock")
 
 // Run sends the script by its digest and, if Redis does not know it (new,
