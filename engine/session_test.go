@@ -432,7 +432,7 @@ threads: [{name: A, depth: 2, work: 40ms}, {name: B, work: 30ms}]
 		{"pause for less", func() error {
 			_, err := s.Apply(t.Context(), 0, len(b.Moves), move(scenario.Fault{Do: fault.Pause, Thread: "A", For: 10 * ms}))
 			return err
-		}, "A stands still until 500ms"},
+		}, "A is paused until 500ms"},
 		{"go back in time", func() error {
 			_, err := s.Apply(t.Context(), 0, len(b.Moves), scenario.Move{Until: 1 * ms})
 			return err

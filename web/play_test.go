@@ -456,7 +456,7 @@ func TestPositionsSayWhichFaultsArePointless(t *testing.T) {
 		{1, "lose-reply", "B", "lock", ""},
 		{2, "lose-reply", "A", "unlock", "The same fault waits for its moment in A already."},
 		{2, "pause", "A", "", ""},
-		{3, "pause", "A", "", "A stands still until 300 ms."},
+		{3, "pause", "A", "", "A is paused until 300 ms."},
 		{3, "crash", "A", "", ""},
 		{4, "pause", "A", "", "A has ended."},
 		{4, "crash", "A", "", "A has ended."},

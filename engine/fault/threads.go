@@ -28,32 +28,32 @@ const outlives = 300 * time.Millisecond
 var ofThreads = []Kind{
 	{
 		Name: Pause, Target: Thread, Places: Anywhere(), Fields: []string{"for", "scope"}, For: outlives,
-		Word: "pause", Label: "pause: the thread stands still", Button: "pause a thread",
+		Word: "pause", Label: "pause: the thread stops for a while", Button: "pause a thread",
 		Row: func(b trace.Fault, _ bool) phrase.Wording {
 			switch {
 			case b.ForMS == 0:
-				return phrase.Say("paused by hand: stands still, its watchdog too")
+				return phrase.Say("paused by hand, its watchdog too")
 			case b.Scope == ScopeWork:
-				return phrase.Say("fault: the work stands still for %s, the watchdog goes on", b.ForMS.Duration())
+				return phrase.Say("fault: the work is paused for %s, the watchdog goes on", b.ForMS.Duration())
 			default:
-				return phrase.Say("fault: stands still for %s", b.ForMS.Duration())
+				return phrase.Say("fault: paused for %s", b.ForMS.Duration())
 			}
 		},
 		Why: func(s Scene) phrase.Wording {
 			length := s.ForMS.Duration()
 			switch {
 			case s.Scope == ScopeWork && s.Watchdog > 0:
-				return phrase.Say("%s's work stands still for %s; its watchdog does not.", s.Who, length)
+				return phrase.Say("%s's work is paused for %s; its watchdog is not.", s.Who, length)
 			case s.Scope == ScopeWork:
-				return phrase.Say("%s's work stands still for %s.", s.Who, length)
+				return phrase.Say("%s's work is paused for %s.", s.Who, length)
 			case s.ForMS == 0:
-				return phrase.Say("%s is paused by hand: its whole process stands still until it is resumed.", s.Who)
+				return phrase.Say("%s is paused by hand: its whole process stops until it is resumed.", s.Who)
 			case s.Held && s.Left >= 0 && length >= s.Left:
-				return phrase.Say("%s's whole process stands still for %s, and its lease has only %s left.", s.Who, length, s.Left)
+				return phrase.Say("%s's whole process is paused for %s, and its lease has only %s left.", s.Who, length, s.Left)
 			case s.Held && s.Left >= 0:
-				return phrase.Say("%s's whole process stands still for %s, less than the %s that its lease has left.", s.Who, length, s.Left)
+				return phrase.Say("%s's whole process is paused for %s, less than the %s that its lease has left.", s.Who, length, s.Left)
 			default:
-				return phrase.Say("%s's whole process stands still for %s.", s.Who, length)
+				return phrase.Say("%s's whole process is paused for %s.", s.Who, length)
 			}
 		},
 	},

@@ -285,7 +285,7 @@ func TestPointlessSaysWhyAtEachStep(t *testing.T) {
 		{"a fault waits", ptr(hand(scenario.Fault{Do: fault.LoseReply, Thread: "A", At: fault.AtUnlock})), []string{
 			"lose-reply unlock: the same fault waits for its moment in A already",
 		}, []string{"lose-request unlock"}},
-		{"A is paused", ptr(hand(scenario.Fault{Do: fault.Pause, Thread: "A", For: 300 * time.Millisecond})), []string{"pause: A stands still until 300ms"}, []string{"crash"}},
+		{"A is paused", ptr(hand(scenario.Fault{Do: fault.Pause, Thread: "A", For: 300 * time.Millisecond})), []string{"pause: A is paused until 300ms"}, []string{"crash"}},
 		{"Redis is down", ptr(hand(scenario.Fault{Do: fault.Down, Node: 1})), []string{"down: Redis is down already"}, []string{"up:"}},
 		{"A is gone", ptr(hand(scenario.Fault{Do: fault.Crash, Thread: "A"})), []string{
 			"pause: A has ended", "crash: A has ended", "skip-unlock: A has ended", "lose-reply unlock: A has ended",

@@ -17,7 +17,7 @@ const (
 	IsPast     Reason = "past"        // time does not go back
 	HasEnded   Reason = "ended"       // the thread has ended
 	Waits      Reason = "waits"       // the thread waits until At
-	IsPaused   Reason = "paused"      // the thread stands still until At
+	IsPaused   Reason = "paused"      // the thread is paused until At
 	AfterOther Reason = "after-other" // another moves before the thread does
 	Hangs      Reason = "hangs"       // the thread hangs for ever
 	AwaitsOwn  Reason = "awaits-own"  // the thread waits for its own watchdog
@@ -78,7 +78,7 @@ func (r *Refusal) Says() phrase.Wording {
 	case Waits:
 		return phrase.Say("%s waits until %s", r.Thread, r.At)
 	case IsPaused:
-		return phrase.Say("%s stands still until %s", r.Thread, r.At)
+		return phrase.Say("%s is paused until %s", r.Thread, r.At)
 	case AfterOther:
 		return phrase.Say("%s moves at %s, after %s", r.Thread, r.At, r.Other)
 	case Hangs:

@@ -415,7 +415,7 @@ func (f *former) faultField(key, name, do string) Field {
 	case "for":
 		return f.field(key, "For how long", "")
 	case "scope":
-		return f.wide(f.choice(key, "What stands still", fault.ScopeAll, Choices{List: []Choice{
+		return f.wide(f.choice(key, "What is paused", fault.ScopeAll, Choices{List: []Choice{
 			f.option(fault.ScopeAll, "all: the whole thread, its watchdog too"), f.option(fault.ScopeWork, "work: the watchdog goes on"),
 		}}))
 	case "by":

@@ -59,7 +59,7 @@ type threadState struct {
 	waiting    bool
 	unlocking  bool    // Redis runs an unlock of it, of which it has not heard yet
 	leaving    bool    // it has called its last unlock, and has no answer yet
-	stillUntil float64 // milliseconds; it stands still until then
+	stillUntil float64 // milliseconds; it is paused until then
 }
 
 type laneMark struct {

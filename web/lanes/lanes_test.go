@@ -118,7 +118,7 @@ func TestWhatLanesShowOfFailures(t *testing.T) {
 		// From T1 for 300 ms: T8 is at 276, T9 at 330 ms.
 		want := x(8) + (x(9)-x(8))*24/54
 		if len(stills) != 1 || stills[0].From != x(1) || math.Abs(stills[0].To-want) > .1 {
-			t.Errorf("A stands still %+v, want %v to %v", stills, x(1), want)
+			t.Errorf("A is paused %+v, want %v to %v", stills, x(1), want)
 		}
 	})
 	t.Run("crash", func(t *testing.T) {

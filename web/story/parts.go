@@ -124,7 +124,7 @@ func (m *maker) controls() []Story {
 	apart.Threads[0].Of, apart.Threads[1].Endless = l.Say("process %s", "web-1"), true
 	return []Story{
 		{Name: "ExportMenu", Component: templates.ExportMenu("/runs/ID/export?format=", export.Files(l))},
-		{Name: "Controls: goes, stands still, waits at the gate, has ended", Component: templates.Controls([]view.Control{
+		{Name: "Controls: goes, is paused, waits at the gate, has ended", Component: templates.Controls([]view.Control{
 			{Thread: "A", Ordinal: 0, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, false)},
 			{Thread: "B", Ordinal: 1, Actions: actions(l.Say("Resume"), l.Say("Gate its calls"), false, false), Note: l.Say("paused")},
 			{Thread: "C", Ordinal: 2, Actions: actions(l.Say("Pause"), l.Say("Open the gate"), true, false), Note: l.Say("at the gate: %s", l.Say("%s, level %d", "unlock", 1))},

@@ -108,15 +108,15 @@ func (m *maker) rows() []Story {
 		list = append(list, m.told(fmt.Sprintf("entered to level %d", level), m.row(m.hash(200, field(0, level)), cell)))
 	}
 	waiting := timeline.Cell{Title: l.Say("waiting until %s", m.ms(150)), Tone: timeline.Quiet, Doing: timeline.Waiting}
-	paused := timeline.Cell{Title: l.Say("standing still until %s", m.ms(300)), Tone: timeline.Quiet, Doing: timeline.Paused}
+	paused := timeline.Cell{Title: l.Say("paused until %s", m.ms(300)), Tone: timeline.Quiet, Doing: timeline.Paused}
 	list = append(
 		list,
 		m.told("one waits, beside a renewal", m.row(held, holds(acts(timeline.Good, l.Say("%s: lease renewed", l.Say("watchdog")), m.command("PEXPIRE", "200", "1", 3, true)), 1), waiting)),
-		m.told("one stands still", m.row(held, holds(acts(timeline.Plain, l.Say("work at level %d done", 1)), 1), paused)),
-		m.told("stands still and holds", m.row(held, timeline.Cell{Title: l.Say("standing still until %s", m.ms(300)), Tone: timeline.Quiet, Doing: timeline.Paused, Inside: 1})),
+		m.told("one is paused", m.row(held, holds(acts(timeline.Plain, l.Say("work at level %d done", 1)), 1), paused)),
+		m.told("is paused and holds", m.row(held, timeline.Cell{Title: l.Say("paused until %s", m.ms(300)), Tone: timeline.Quiet, Doing: timeline.Paused, Inside: 1})),
 	)
 	struck := acts(timeline.Good, l.Say("%s: acquired", "lock"))
-	struck.Notes, struck.Inside = []timeline.Note{{Text: l.Say("fault: stands still for %s", m.ms(300)), Tone: timeline.Bad}}, 1
+	struck.Notes, struck.Inside = []timeline.Note{{Text: l.Say("fault: paused for %s", m.ms(300)), Tone: timeline.Bad}}, 1
 	parted := timeline.Cell{Title: l.Say("working, level %d", 2), Tone: timeline.Quiet, Inside: 2, Parted: true}
 	leaving := timeline.Cell{Tone: timeline.Quiet, Inside: 1, Leaving: true}
 	list = append(

@@ -161,7 +161,7 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 	case slices.Contains(e.Leaving, holder):
 		return t.say("Redis drops %s's key: its lease of %s is over before the unlock of %s has arrived.", holder, length, holder)
 	case e.Belief[holder] > 0 && (who.byHand || who.until > e.At):
-		return t.say("Redis drops %s's key: its lease of %s is over. %s stands still and does not know.", holder, length, holder)
+		return t.say("Redis drops %s's key: its lease of %s is over. %s is paused and does not know.", holder, length, holder)
 	case e.Belief[holder] > 0:
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s goes on as if it held the lock.", holder, length, holder)
 	default:

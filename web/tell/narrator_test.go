@@ -290,13 +290,13 @@ func TestRarerEventsAreTold(t *testing.T) {
 	for _, c := range []struct{ name, yaml, want string }{
 		{
 			"a pause of the work alone", one + "\nlock: {lease: 200ms, watchdog: 66ms}\nfaults: [{thread: A, at: work, do: pause, for: 300ms, scope: work}]",
-			"A's work stands still for 300 ms; its watchdog does not.",
+			"A's work is paused for 300 ms; its watchdog is not.",
 		},
 		{
 			"a pause shorter than the lease", one + "\nlock: {lease: 200ms}\nfaults: [{thread: A, at: work, do: pause, for: 90ms}]",
-			"A's whole process stands still for 90 ms, less than the 200 ms that its lease has left.",
+			"A's whole process is paused for 90 ms, less than the 200 ms that its lease has left.",
 		},
-		{"a pause at the start", one + "\nfaults: [{thread: A, at: start, do: pause, for: 90ms}]", "A's whole process stands still for 90 ms."},
+		{"a pause at the start", one + "\nfaults: [{thread: A, at: start, do: pause, for: 90ms}]", "A's whole process is paused for 90 ms."},
 		{"a panic", two + "\nfaults: [{thread: A, at: work, level: 2, do: panic}]", "A's work panics at level 2: its deferred unlocks run on the way out."},
 		{"the end after a panic", one + "\nfaults: [{thread: A, at: work, do: panic}]", "A ends with an error: its business code has panicked."},
 		{"an unlock too many", one + "\nfaults: [{thread: A, at: unlock, do: extra-unlock}]", "A unlocks level 1, which it has left before: Redis is not asked."},

@@ -71,8 +71,8 @@ type known struct {
 	outcome   trace.Outcome // of its last lock or unlock
 	exhausted trace.Outcome
 	token     int64
-	until     trace.Millis // it stands still so long
-	byHand    bool         // it stands still until it is resumed
+	until     trace.Millis // it is paused so long
+	byHand    bool         // it is paused until it is resumed
 	ended     bool
 }
 

@@ -14,7 +14,7 @@ type standing struct {
 	level  int    // it works at; 0: it waits
 	until  trace.Millis
 	timed  bool         // it works or waits until then
-	still  trace.Millis // its process stands still until then
+	still  trace.Millis // its process is paused until then
 	byHand bool         // until it is resumed
 	since  trace.Millis // that it was paused by hand
 }
@@ -67,11 +67,11 @@ func (s *standing) say(l words.Language, at trace.Millis) string {
 	case s.byHand:
 		return l.Say("paused by hand")
 	case s.still > at && s.timed && s.level > 0:
-		return l.Say("standing still until %s, then working until %s", length(s.still), length(last))
+		return l.Say("paused until %s, then working until %s", length(s.still), length(last))
 	case s.still > at && last > s.still:
-		return l.Say("standing still until %s, waiting until %s", length(s.still), length(last))
+		return l.Say("paused until %s, waiting until %s", length(s.still), length(last))
 	case s.still > at:
-		return l.Say("standing still until %s", length(s.still))
+		return l.Say("paused until %s", length(s.still))
 	case !s.timed && (s.text != "" || s.still == 0):
 		return s.text
 	case last < at:

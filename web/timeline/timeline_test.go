@@ -158,7 +158,7 @@ func TestWaitingUntilThen(t *testing.T) {
 	tl.Add(trace.Event{Seq: 5, Step: 5, At: 120, Thread: "A", Key: trace.Absent(), Body: trace.Work{State: trace.WorkBegin, Level: 1, For: 40}})
 	tl.Add(trace.Event{Seq: 6, Step: 5, At: 120, Thread: "A", Key: trace.Absent(), Body: trace.Fault{Do: "pause", ForMS: 200}})
 	tl.Add(trace.Event{Seq: 7, Step: 6, At: 121, Thread: "B", Key: trace.Absent(), Body: trace.Work{State: trace.WorkEnd, Level: 1}})
-	if got, want := tl.Rows()[5].Cells[0].Title, "standing still until 320 ms, then working until 360 ms"; got != want {
+	if got, want := tl.Rows()[5].Cells[0].Title, "paused until 320 ms, then working until 360 ms"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

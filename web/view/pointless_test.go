@@ -37,7 +37,7 @@ func TestPointlessIsSaidShortly(t *testing.T) {
 		}, `[{"do":["stall","panic"],"thread":"A","why":"A hangs for ever."},{"do":["lose-reply","delay"],"thread":"A","at":["lock","unlock"],"why":"A hangs for ever."}]`},
 		{"a longer pause would change something", []run.Pointless{
 			fault(scenario.Fault{Do: "pause", Thread: "A", For: 300 * time.Millisecond}, run.Refusal{Reason: run.IsPaused, Thread: "A", At: time.Second}),
-		}, `[{"do":["pause"],"thread":"A","for":"300ms","why":"A stands still until 1,000 ms."}]`},
+		}, `[{"do":["pause"],"thread":"A","for":"300ms","why":"A is paused until 1,000 ms."}]`},
 		{"without data is also with data", []run.Pointless{
 			fault(scenario.Fault{Do: "restart"}, run.Refusal{Reason: run.NoData}),
 			fault(scenario.Fault{Do: "restart", Keep: true}, run.Refusal{Reason: run.NoData}),

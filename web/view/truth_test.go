@@ -37,7 +37,7 @@ func TestAFaultDoesNotSpoilTheOutcome(t *testing.T) {
 		title, note     string
 		outcome, struck string
 	}{
-		{"fenced-late-write", 1, "lock: acquired", "fault: stands still for 200 ms", "A has the lock and fencing token 1", "A's whole process stands still for 200 ms"},
+		{"fenced-late-write", 1, "lock: acquired", "fault: paused for 200 ms", "A has the lock and fencing token 1", "A's whole process is paused for 200 ms"},
 		{"crash", 4, "lock: level 2 entered", "fault: the process dies", "A is at level 2: hold count 2", "A dies with the lock"},
 	} {
 		f := film(t, words.English, c.name)

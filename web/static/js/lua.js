@@ -82,7 +82,7 @@ function meaning(now, ran, next, untaken) {
 }
 
 /**
- * Brings a line into the middle of its own pane; the page stands still.
+ * Brings a line into the middle of its own pane; the page does not move.
  * @param {HTMLElement} line
  */
 function reveal(line) {

@@ -43,7 +43,7 @@ test("a fault that would change nothing says why: what is left out counts for al
     pointless: [
       { thread: "A", do: ["crash", "pause"], why: "A has ended." },
       { thread: "B", at: ["unlock"], why: "B unlocks nothing." },
-      { do: ["pause"], thread: "B", for: "300ms", why: "B stands still longer." },
+      { do: ["pause"], thread: "B", for: "300ms", why: "B is paused longer." },
       { do: ["fail-over"], keep: true, why: "It has no replica." },
     ],
   };
@@ -53,7 +53,7 @@ test("a fault that would change nothing says why: what is left out counts for al
   assert.equal(why({ do: "crash", thread: "B" }), "");
   assert.equal(why({ do: "lose-reply", thread: "B", at: "unlock" }), "B unlocks nothing.");
   assert.equal(why({ do: "lose-reply", thread: "B", at: "lock" }), "");
-  assert.equal(why({ do: "pause", thread: "B", for: "300ms" }), "B stands still longer.");
+  assert.equal(why({ do: "pause", thread: "B", for: "300ms" }), "B is paused longer.");
   assert.equal(why({ do: "pause", thread: "B", for: "2s" }), "");
   assert.equal(why({ do: "fail-over", keep: true }), "It has no replica.");
   assert.equal(why({ do: "fail-over" }), "");
