@@ -273,15 +273,15 @@ func TestOpenAFile(t *testing.T) {
 		status     int
 		want       string
 	}{
-		{"no event", first + "\n" + "{\n", 422, "read line 2"},
-		{"an event left out", first + "\n" + strings.SplitAfterN(rest, "\n", 2)[1], 422, "line 2: seq 2, and not 1"},
-		{"a step left out", first + "\n" + strings.Replace(rest, `"step":1`, `"step":2`, 1), 422, "line 2: step 2 after step 0"},
-		{"a thread of nobody", first + "\n" + strings.Replace(rest, `"thread":"A"`, `"thread":"Q"`, 1), 422, "line 2: the thread"},
-		{"a command without a name", first + "\n" + `{"seq":1,"step":1,"thread":"A","kind":"command","args":[],"key":{"type":"none","pttl_ms":-2}}`, 422, "line 2: a command"},
-		{"a newer version", strings.Replace(lines, `"relock":1`, `"relock":2`, 1), 422, "unknown version 2"},
-		{"no scenario", `{"relock":1}`, 422, "line 1: the scenario"},
-		{"a bad scenario", strings.Replace(lines, `"depth":2`, `"depth":99`, 1), 422, "line 1: the scenario"},
-		{"a stranger's owner", strings.Replace(lines, `"owners":{`, `"owners":{"":"A",`, 1), 422, "line 1: the owner"},
+		{"no event", first + "\n" + "{\n", 422, "line 2: it is not an event"},
+		{"an event left out", first + "\n" + strings.SplitAfterN(rest, "\n", 2)[1], 422, "line 2: its seq is 2; allowed: 1"},
+		{"a step left out", first + "\n" + strings.Replace(rest, `"step":1`, `"step":2`, 1), 422, "line 2: it is of step 2, and the line before it of step 0"},
+		{"a thread of nobody", first + "\n" + strings.Replace(rest, `"thread":"A"`, `"thread":"Q"`, 1), 422, "line 2: it is of thread"},
+		{"a command without a name", first + "\n" + `{"seq":1,"step":1,"thread":"A","kind":"command","args":[],"key":{"type":"none","pttl_ms":-2}}`, 422, "line 2: it is a command without"},
+		{"a newer version", strings.Replace(lines, `"relock":1`, `"relock":2`, 1), 422, "version 2; allowed: 1"},
+		{"no scenario", `{"relock":1}`, 422, "the scenario in line 1"},
+		{"a bad scenario", strings.Replace(lines, `"depth":2`, `"depth":99`, 1), 422, "the scenario in line 1"},
+		{"a stranger's owner", strings.Replace(lines, `"owners":{`, `"owners":{"":"A",`, 1), 422, "line 1: it says that the owner"},
 		{"nothing", "", 400, "That file cannot be read"},
 		{"too much", first + strings.Repeat(" ", 9<<20), 413, "8 MiB"},
 		{"a scenario that is too long", strings.Repeat("#", 65<<10), 413, "64 KiB"},
@@ -379,4 +379,26 @@ func FuzzTrace(f *testing.F) {
 			t.Fatalf("%d\n%s", got.Code, got.Body)
 		}
 	})
+}
+
+// What is wrong with a trace is said in one sentence of each language, and not
+// by the decoder.
+func TestARejectedTraceIsToldInOneSentence(t *testing.T) {
+	s := open(t, nil)
+	_, whole := s.do(t, http.MethodGet, s.run(t, twoThreads())+"/trace", nil)
+	first, rest, _ := strings.Cut(whole, "\n")
+	for trace, want := range map[string][2]string{
+		first + "\n{\"seq\":\"x\"}\n" + rest:                            {"It was refused whole: line 2: it is not an event of a trace.", "第 2 行：这不是轨迹里的事件。"},
+		`{"relock":7}`:                                                  {"line 1: it is a trace of version 7; allowed: 1.", "轨迹的版本是 7，允许：1。"},
+		`{"relock":1,"scenario":{"threads":3}}`:                         {"the scenario in line 1 has a mistake: line ", "第 1 行里的场景有误："},
+		first + "\n" + strings.Replace(rest, `"seq":1,`, `"seq":5,`, 1): {"line 2: its seq is 5; allowed: 1, one for each line.", "seq 是 5，允许：1，每行加一。"},
+	} {
+		for i, language := range []string{"en", "zh"} {
+			res, body := s.post(t, "/traces", trace, "Accept-Language", language)
+			body = html.UnescapeString(body)
+			if res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want[i]) || strings.Contains(body, "json:") {
+				t.Errorf("%s: %d, want %q\n%s", language, res.StatusCode, want[i], body)
+			}
+		}
+	}
 }

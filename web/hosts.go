@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"relock/web/words"
 )
 
 // ErrPublicURL is returned for a public URL that is more, or less, than a
@@ -139,5 +141,27 @@ func (s *Server) protected(next http.Handler) (http.Handler, error) {
 			return nil, fmt.Errorf("%w: %w", errNoProtection, err)
 		}
 	}
+	p.SetDenyHandler(s.page(func(http.ResponseWriter, *http.Request) error { return errOtherSite }))
 	return p.Handler(next), nil
+}
+
+var (
+	errOtherSite = &statusError{
+		status: http.StatusForbidden, limit: "cross-origin", head: "That came from another site",
+		text: func(l words.Language) string {
+			return l.Say("A page of another site has sent this, and only this site's own pages may. If this is the same site under another name, whoever runs it starts it with -public-url.")
+		},
+	}
+	errNoSocket = refuse(http.StatusBadRequest, "That is no page", "Only a websocket can be opened at this address.")
+)
+
+// noSocket answers what could not be made a websocket.
+func (s *Server) noSocket(w http.ResponseWriter, r *http.Request, status int) {
+	if status == http.StatusForbidden {
+		s.turnDown(w, r, errOtherSite)
+		return
+	}
+	refused := *errNoSocket
+	refused.status = status
+	s.turnDown(w, r, &refused)
 }

@@ -119,6 +119,32 @@ func TestPublicURLs(t *testing.T) {
 	}
 }
 
+// What pages of other sites send is refused in the visitor's language, and counted.
+func TestOtherSitesAreToldWhy(t *testing.T) {
+	s := open(t, nil)
+	for language, want := range map[string]string{"en": "A page of another site has sent this", "zh": "这是别的网站的页面发来的"} {
+		res, body := s.do(t, http.MethodPost, "/runs", twoThreads(), "Origin", "https://evil.com", "Accept-Language", language)
+		if res.StatusCode != http.StatusForbidden || !strings.Contains(body, want) {
+			t.Errorf("a form, %s: %d\n%s", language, res.StatusCode, body)
+		}
+		head := http.Header{"Origin": {"https://evil.com"}, "Accept-Language": {language}}
+		_, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(s.URL, "http")+"/play/socket", head)
+		if err == nil || res.StatusCode != http.StatusForbidden {
+			t.Fatalf("a socket, %s: %v", language, err)
+		}
+		part, _ := io.ReadAll(res.Body) // the client keeps the beginning alone
+		if !strings.HasPrefix(string(part), "<!doctype html>") {
+			t.Errorf("a socket, %s: %s", language, part)
+		}
+	}
+	if n := s.metric(t, `relock_refusals_total{limit="cross-origin"}`); n != "4" {
+		t.Errorf("%q refusals counted", n)
+	}
+	if res, body := s.do(t, http.MethodGet, "/play/socket", nil); res.StatusCode != http.StatusBadRequest || !strings.Contains(body, "Only a websocket") {
+		t.Errorf("no handshake: %d\n%s", res.StatusCode, body)
+	}
+}
+
 // A proxy that passes on another Host than the visitor's takes nothing from
 // the visitor: the public address says whose pages may ask.
 func TestBehindAProxyThatChangesTheHost(t *testing.T) {

@@ -5,10 +5,13 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gorilla/websocket"
 
 	"relock/engine/store"
 	"relock/engine/store/storetest"
@@ -129,5 +132,31 @@ func TestRefusalsAreLoggedOnceAMinute(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(lines[0]), &line); err != nil || len(lines) != 1 || line.Msg != "refused" || line.Limit != "max-starts" || line.From != "127.0.0.1" || line.Times != 1 {
 		t.Errorf("%d lines: %v, %v", len(lines), lines, err)
+	}
+}
+
+// What is too large is a limit met, too.
+func TestWhatIsTooLargeIsCounted(t *testing.T) {
+	s := open(t, nil)
+	if res, _ := s.do(t, http.MethodPost, "/edit", url.Values{"yaml": {strings.Repeat("x", web.MaxForm)}}); res.StatusCode != http.StatusRequestEntityTooLarge {
+		t.Fatalf("a form: %d", res.StatusCode)
+	}
+	if n := s.metric(t, `relock_refusals_total{limit="request-size"}`); n != "1" {
+		t.Errorf("%q requests counted", n)
+	}
+	p := s.page(t)
+	if err := p.conn.WriteMessage(websocket.TextMessage, bytes.Repeat([]byte(" "), 1<<20+1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.conn.ReadMessage(); !websocket.IsCloseError(err, websocket.CloseMessageTooBig) {
+		t.Fatalf("a message: %v", err)
+	}
+	for s.metric(t, `relock_sockets{for="play"}`) != "0" { // its reader has ended before it
+		if t.Context().Err() != nil {
+			t.Fatal("the socket never ends")
+		}
+	}
+	if n := s.metric(t, `relock_refusals_total{limit="message-size"}`); n != "1" {
+		t.Errorf("%q messages counted", n)
 	}
 }

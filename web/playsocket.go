@@ -47,12 +47,13 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		defer close(read)
 		defer gone()
 		s.guarded(ctx, ofPlay, func() {
-			conn.Read(ctx, maxCommand, func(text []byte) {
+			err := conn.Read(ctx, maxCommand, func(text []byte) {
 				select {
 				case commands <- text:
 				case <-ctx.Done():
 				}
 			})
+			s.readTo(r, err)
 		})
 	}()
 	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(address(r))}

@@ -53,12 +53,13 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 		defer close(gone)
 		defer viewer.Leave() // its frames end
 		s.guarded(r.Context(), ofWatch, func() {
-			conn.Read(r.Context(), maxSteering, func(text []byte) {
+			err := conn.Read(r.Context(), maxSteering, func(text []byte) {
 				if sentence := steer(l, found.Run, mine, text); sentence != "" {
 					answer, _ := json.Marshal(noticeJSON{V: 1, Refused: sentence}) // of plain fields
 					viewer.Tell(answer)
 				}
 			})
+			s.readTo(r, err)
 		})
 	}()
 	defer func() { <-gone }()
@@ -73,6 +74,13 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 		conn.Part(gone)
 	}
 	return nil
+}
+
+// readTo notes what ended the reading of a socket, where that is a limit.
+func (s *Server) readTo(r *http.Request, end error) {
+	if errors.Is(end, wire.ErrTooLong) {
+		s.turnedAway(r.Context(), address(r), "message-size")
+	}
 }
 
 // noticeJSON is a frame that says why something is not done. Before a socket is

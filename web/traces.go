@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"relock/engine/pause"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
@@ -114,14 +115,36 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	}
 	if err == nil {
 		if rows := rowsOf(h, events, sc); rows*len(sc.Threads) > maxCells {
-			err = fmt.Errorf("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
+			err = phrase.New("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
 		}
 	}
 	if err != nil {
-		return refuse(http.StatusUnprocessableEntity, "That trace cannot be shown", "It was refused whole: %s.", err.Error())
+		return refusedWhole(err)
 	}
 	http.Redirect(w, r, "/traces/"+s.traces.keep(keptFile{data: data, scenario: sc}), http.StatusSeeOther)
 	return nil
+}
+
+// refusedWhole is the page of a trace that cannot be shown, or err where that
+// tells a person nothing.
+func refusedWhole(err error) error {
+	why, ok := phrase.Of(err)
+	if !ok {
+		return err
+	}
+	return &statusError{
+		status: http.StatusUnprocessableEntity, head: "That trace cannot be shown",
+		text: func(l words.Language) string { return l.Say("It was refused whole: %s.", l.Clause(why)) },
+	}
+}
+
+// firstMistake is what is wrong with the scenario of a trace: of all mistakes the first.
+func firstMistake(err error) error {
+	var mistakes scenario.Mistakes
+	if !errors.As(err, &mistakes) || len(mistakes) == 0 {
+		return err
+	}
+	return phrase.New("the scenario in line 1 has a mistake: %s", mistakes[0].Says())
 }
 
 // readTrace reads a trace that anybody may have written.
@@ -132,7 +155,7 @@ func readTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, er
 	}
 	sc, err := scenario.Parse(h.Scenario)
 	if err != nil {
-		return h, nil, nil, fmt.Errorf("line 1: the scenario: %w", err)
+		return h, nil, nil, firstMistake(err)
 	}
 	names := make([]string, len(sc.Threads))
 	for i, t := range sc.Threads {

@@ -104,7 +104,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
-	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.sent)
+	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.noSocket, s.sent)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
@@ -298,17 +298,27 @@ func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.Han
 			s.log.ErrorContext(r.Context(), "request failed", slog.String("path", r.URL.Path), slog.String("error", err.Error()))
 			status = refuse(http.StatusInternalServerError, "Something went wrong here", "It has been written down. Please try again.")
 		}
-		if status.limit != "" {
-			s.turnedAway(r.Context(), address(r), status.limit)
-		}
-		if status.after > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(status.after.Seconds())))
-		}
-		head := set.language.Say(status.head)
-		m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: status.text(set.language)}
-		if rerr := render(r.Context(), w, status.status, templates.MessagePage(m)); rerr != nil {
-			s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", rerr.Error()))
-		}
+		s.turnDown(w, r, status)
+	}
+}
+
+// turnDown answers with an error's page, in the language of r's context.
+func (s *Server) turnDown(w http.ResponseWriter, r *http.Request, status *statusError) {
+	limit := status.limit
+	if limit == "" && status.status == http.StatusRequestEntityTooLarge {
+		limit = "request-size"
+	}
+	if limit != "" {
+		s.turnedAway(r.Context(), address(r), limit)
+	}
+	if status.after > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.after.Seconds())))
+	}
+	l := words.From(r.Context())
+	head := l.Say(status.head)
+	m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: status.text(l)}
+	if err := render(r.Context(), w, status.status, templates.MessagePage(m)); err != nil {
+		s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", err.Error()))
 	}
 }
 

@@ -325,9 +325,10 @@ func TestLimitsAnswerWithAMessage(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"in a minute", func(l *session.Limits) { l.StartsPerMinute = 1 }, 429, "Too many runs were started"},
-		{"running from one address", func(l *session.Limits) { l.RunningPerAddress = 1 }, 429, "Your address has as many"},
-		{"running in all", func(l *session.Limits) { l.Running = 1 }, 503, "running as many scenarios as it can"},
+		{"in a minute", func(l *session.Limits) { l.StartsPerMinute = 1 }, 429, "has begun as many runs, files and links within a minute as it may"},
+		{"running from one address", func(l *session.Limits) { l.RunningPerAddress = 1 }, 429, "Your address runs as many scenarios as it may"},
+		{"running in all", func(l *session.Limits) { l.Running = 1 }, 503, "runs as many scenarios as it may"},
+		{"kept in all", func(l *session.Limits) { l.Kept = 1 }, 503, "-max-kept=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, func(cfg *web.Config) { c.change(&cfg.Limits) })

@@ -2,12 +2,29 @@ package trace
 
 import (
 	"errors"
-	"fmt"
 	"slices"
+
+	"relock/engine/phrase"
 )
 
 // ErrMalformed is returned by Check.
 var ErrMalformed = errors.New("malformed trace")
+
+// lineError is what is wrong with a line of a trace, for a person.
+type lineError struct {
+	of   error
+	line int
+	why  phrase.Wording
+}
+
+// Error says it in English.
+func (e *lineError) Error() string { return e.Says().String() }
+
+// Says implements phrase.Speaker.
+func (e *lineError) Says() phrase.Wording { return phrase.Say("line %d: %s", e.line, e.why) }
+
+// Unwrap returns the sentinel, or the decoder's error.
+func (e *lineError) Unwrap() error { return e.of }
 
 // Limits of Check: those of a run, with some room.
 const (
@@ -20,15 +37,15 @@ const (
 // displays them can rely on it. Threads are the scenario's thread names. It
 // fails with ErrMalformed, naming the line and the reason.
 func Check(h Header, events []Event, threads []string) error {
-	wrong := func(line int, format string, args ...any) error {
-		return fmt.Errorf("%w: line %d: %s", ErrMalformed, line, fmt.Sprintf(format, args...))
+	wrong := func(line int, why phrase.Text, args ...any) error {
+		return &lineError{ErrMalformed, line, phrase.Say(why, args...)}
 	}
 	if len(h.Owners) > maxOwners {
-		return wrong(1, "%d owners, at most %d", len(h.Owners), maxOwners)
+		return wrong(1, "it names %d owners; allowed: at most %d", len(h.Owners), maxOwners)
 	}
 	for id, thread := range h.Owners {
 		if id == "" || len(id) > maxOwner || !slices.Contains(threads, thread) {
-			return wrong(1, "the owner %.60q of thread %.60q", id, thread)
+			return wrong(1, "it says that the owner %.60q is thread %.60q; allowed: owners of the scenario's threads", id, thread)
 		}
 	}
 	step := 0
@@ -37,15 +54,15 @@ func Check(h Header, events []Event, threads []string) error {
 		command, _ := e.Body.(Command)
 		switch {
 		case e.Seq != i+1:
-			return wrong(line, "seq %d, and not %d", e.Seq, i+1)
+			return wrong(line, "its seq is %d; allowed: %d, one for each line", e.Seq, i+1)
 		case e.Step < step || e.Step < 1 || e.Step > step+1:
-			return wrong(line, "step %d after step %d", e.Step, step)
+			return wrong(line, "it is of step %d, and the line before it of step %d; allowed: the same or the next one", e.Step, step)
 		case e.Thread != "" && !slices.Contains(threads, e.Thread):
-			return wrong(line, "the thread %.60q, which the scenario does not have", e.Thread)
+			return wrong(line, "it is of thread %.60q, which the scenario does not have", e.Thread)
 		case e.Kind() == KindCommand && (len(command.Args) == 0 || e.Thread == ""):
-			return wrong(line, "a command of nobody, or without a name")
+			return wrong(line, "it is a command without a thread or without a name")
 		case len(e.Nodes) > maxNodes:
-			return wrong(line, "%d nodes, at most %d", len(e.Nodes), maxNodes)
+			return wrong(line, "it names %d nodes; allowed: at most %d", len(e.Nodes), maxNodes)
 		}
 		step = e.Step
 	}

@@ -13,6 +13,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"relock/engine/phrase"
 )
 
 // Version is the version of the trace format, the header's "relock".
@@ -345,7 +347,7 @@ func decodeBody(k Kind, b []byte) (Body, error) {
 	case KindResource:
 		return decodeAs[Resource](b)
 	default:
-		return nil, fmt.Errorf("unknown kind %q", k)
+		return nil, phrase.New("it is of the unknown kind %.60q", string(k))
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"sync"
+
+	"relock/engine/phrase"
 )
 
 // Stores and clocks of a [Header].
@@ -137,15 +139,23 @@ func Write(w io.Writer, h Header, events []Event) error {
 // ErrVersion is returned by Read for a trace of an unknown version.
 var ErrVersion = errors.New("trace: unknown version")
 
+// notEvent says why a line is no event: what the decoder says is for programmers.
+func notEvent(err error) phrase.Wording {
+	if why, ok := phrase.Of(err); ok {
+		return why
+	}
+	return phrase.Say("it is not an event of a trace")
+}
+
 // Read reads one trace in JSON Lines, up to the end of r.
 func Read(r io.Reader) (Header, []Event, error) {
 	dec := json.NewDecoder(r)
 	var h Header
 	if err := dec.Decode(&h); err != nil {
-		return h, nil, fmt.Errorf("trace: read header: %w", err)
+		return h, nil, &lineError{err, 1, phrase.Say("it is not the header of a trace")}
 	}
 	if h.Relock != Version {
-		return h, nil, fmt.Errorf("%w %d", ErrVersion, h.Relock)
+		return h, nil, &lineError{ErrVersion, 1, phrase.Say("it is a trace of version %d; allowed: %d", h.Relock, Version)}
 	}
 	var events []Event
 	for {
@@ -155,7 +165,7 @@ func Read(r io.Reader) (Header, []Event, error) {
 			return h, events, nil
 		}
 		if err != nil {
-			return h, events, fmt.Errorf("trace: read line %d: %w", len(events)+2, err)
+			return h, events, &lineError{err, len(events) + 2, notEvent(err)}
 		}
 		events = append(events, e)
 	}

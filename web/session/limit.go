@@ -52,6 +52,7 @@ func (l *Limit) met(most int) error { return &LimitError{Met: l, most: most} }
 var (
 	ErrTooFast     = &Limit{"max-starts", true, "your address has begun as many runs, files and links within a minute as it may (-max-starts=%d); wait a moment"}
 	ErrTooMany     = &Limit{"max-running", false, "this server runs as many scenarios as it may (-max-running=%d); try again in a moment"}
+	ErrTooManyKept = &Limit{"max-kept", false, "this server keeps as many runs as it may, and all are still going on (-max-kept=%d); try again in a moment"}
 	ErrTooManyOwn  = &Limit{"max-running-per-address", true, "your address runs as many scenarios as it may (-max-running-per-address=%d); wait until one has ended"}
 	ErrStepping    = &Limit{"max-stepping", false, "as many scenarios are stepped through on this server as may be (-max-stepping=%d); try again in a moment"}
 	ErrSteppingOwn = &Limit{"max-stepping-per-address", true, "your address steps through as many scenarios as it may (-max-stepping-per-address=%d). Close a tab, or ask whoever runs this server for a larger limit"}

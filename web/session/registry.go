@@ -146,8 +146,10 @@ func (r *Registry) admit(address string) error {
 		}
 	}
 	switch {
-	case running >= r.limits.Running, running >= r.limits.Kept:
-		return ErrTooMany.met(min(r.limits.Running, r.limits.Kept))
+	case running >= r.limits.Running:
+		return ErrTooMany.met(r.limits.Running)
+	case running >= r.limits.Kept:
+		return ErrTooManyKept.met(r.limits.Kept)
 	case own >= r.limits.RunningPerAddress:
 		return ErrTooManyOwn.met(r.limits.RunningPerAddress)
 	}

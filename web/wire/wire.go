@@ -36,16 +36,17 @@ type Upgrader struct {
 	sent      func(frames int, err error)
 }
 
-// NewUpgrader returns one that takes the requests that allowed says. Sent is
-// told of all frames that are written, or are not; it must be safe for concurrent
-// use.
-func NewUpgrader(allowed func(*http.Request) bool, sent func(frames int, err error)) *Upgrader {
+// NewUpgrader returns one that takes the requests that allowed says, and has
+// refused answer the others, with 403, and those that are no handshake. Sent is
+// told of all frames that are written, or are not. All must be safe for
+// concurrent use.
+func NewUpgrader(allowed func(*http.Request) bool, refused func(w http.ResponseWriter, r *http.Request, status int), sent func(frames int, err error)) *Upgrader {
 	return &Upgrader{sent: sent, websocket: websocket.Upgrader{
 		WriteBufferPool:   &sync.Pool{},
 		EnableCompression: true,
 		CheckOrigin:       allowed,
-		Error: func(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-			http.Error(w, reason.Error(), status)
+		Error: func(w http.ResponseWriter, r *http.Request, status int, _ error) {
+			refused(w, r, status)
 		},
 	}}
 }
@@ -80,11 +81,15 @@ type Conn struct {
 	sent func(frames int, err error)
 }
 
+// ErrTooLong ends a Read whose other end sent a longer message than it may: the
+// connection is closed with 1009.
+var ErrTooLong = errors.New("wire: too long a message")
+
 // Read hands on what the other end sends, messages of at most limit bytes at a
 // pace that suits one person and that the machine can serve. It ends with ctx or
-// the connection. Pings go out beside all frames, which nothing they wait for may
+// the connection, which is no error, or with ErrTooLong. Pings go out beside all frames, which nothing they wait for may
 // hold up, and each pong sets off the next.
-func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) {
+func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) error {
 	ping := time.AfterFunc(pingEvery, func() {
 		c.sent(1, c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeLimit)))
 	})
@@ -98,8 +103,11 @@ func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) {
 	for {
 		_ = alive("") // whatever took so long, it was not the other end
 		text, err := c.receive(limit)
+		if errors.Is(err, websocket.ErrReadLimit) {
+			return ErrTooLong
+		}
 		if err != nil || pace.Wait(ctx) != nil {
-			return
+			return nil //nolint:nilerr // the connection's end
 		}
 		received(text)
 	}

@@ -18,7 +18,7 @@ import (
 // between is a connection: serve has the server's end, the client's is returned.
 func between(t *testing.T, frames *atomic.Int64, serve func(*wire.Conn, *http.Request)) *websocket.Conn {
 	t.Helper()
-	up := wire.NewUpgrader(func(*http.Request) bool { return true }, func(n int, err error) {
+	up := wire.NewUpgrader(func(*http.Request) bool { return true }, nil, func(n int, err error) {
 		if err == nil {
 			frames.Add(int64(n))
 		}
@@ -68,7 +68,7 @@ func TestAMessageIsOnlySoLong(t *testing.T) {
 	var frames atomic.Int64
 	heard := make(chan string, 2)
 	client := between(t, &frames, func(conn *wire.Conn, r *http.Request) {
-		conn.Read(r.Context(), 1000, func(text []byte) { heard <- string(text) })
+		_ = conn.Read(r.Context(), 1000, func(text []byte) { heard <- string(text) })
 		close(heard)
 	})
 	long := strings.Repeat("a", 1000)
