@@ -3,6 +3,7 @@ package lock_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -25,9 +26,15 @@ func TestUntilIsTheLeaseLessTheDrift(t *testing.T) {
 	} {
 		t.Run(c.p.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex // the watchdog is seen by a goroutine of its own
 				var seen []time.Time
+				see := func(_ context.Context, a lock.Attempt) {
+					mu.Lock()
+					defer mu.Unlock()
+					seen = append(seen, a.Until)
+				}
 				l := quorum(t, nodes(t, 0, 7*time.Millisecond), lock.Options{
-					Protocol: c.p, Renew: lease / 2, Observer: lock.Observer{Attempted: func(_ context.Context, a lock.Attempt) { seen = append(seen, a.Until) }},
+					Protocol: c.p, Renew: lease / 2, Observer: lock.Observer{Attempted: see},
 				})
 				began := time.Now()
 				h := acquire(t, l, lock.NewOwner())
@@ -39,6 +46,8 @@ func TestUntilIsTheLeaseLessTheDrift(t *testing.T) {
 					t.Errorf("after a renewal until %v, want %v", got, want)
 				}
 				unlock(t, h)
+				mu.Lock()
+				defer mu.Unlock()
 				if len(seen) != 3 || seen[0] != began.Add(lease-c.drift) || seen[1] != began.Add(lease/2+lease-c.drift) || !seen[2].IsZero() {
 					t.Errorf("the observer saw %v", seen)
 				}
