@@ -107,7 +107,7 @@ func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) err
 			return ErrTooLong
 		}
 		if err != nil || pace.Wait(ctx) != nil {
-			return nil //nolint:nilerr // the connection's end
+			return nil
 		}
 		received(text)
 	}
