@@ -6,8 +6,8 @@ TYPESCRIPT := typescript@5.9.3
 GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
-# Tests that do less with the race detector, or nothing, by their names' beginnings: they run once more without.
-UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestAHugeTrace|TestAHugeArgument|TestPackedFrames
+# Tests that do less with the race detector, or nothing, by the beginnings of their names: they run once more without.
+UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge
 
 # What `make check` does, in this order; CI does them one by one, and times each.
 CHECKS := lint types dead vulns generated tidy
@@ -24,7 +24,8 @@ run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 test: deps ## Install what the tests need, and run all of them with the race detector
 	@if command -v node >/dev/null; then node --test --test-reporter=spec web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
-	$(GO) test -race -timeout 9m ./...
+	$(GO) test -race -timeout 9m $$($(GO) list ./... | grep -v /web/e2e)
+	$(GO) test -timeout 9m ./web/e2e
 	$(GO) test -timeout 5m -run '$(UNRACED)' ./engine ./engine/run ./web
 
 check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod

@@ -22,6 +22,9 @@ func (s *Server) Films() (bytes, folded int) {
 
 // What a kept film is said to take, it takes: the limit is on what is used.
 func TestWhatAKeptFilmTakes(t *testing.T) {
+	if Raced {
+		t.Skip("too slow with the race detector; make test runs it without as well")
+	}
 	sc, err := scenario.Parse([]byte(`
 lock: {lease: 200ms, retry: {times: 1000, interval: 25ms}}
 threads: [{name: A}, {name: B}, {name: C}, {name: D}]

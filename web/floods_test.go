@@ -14,6 +14,9 @@ import (
 
 // Texts that are small to send, and were large to answer.
 func TestAFormIsAsLargeAsAScenarioCanBe(t *testing.T) {
+	if web.Raced {
+		t.Skip("too slow with the race detector; make test runs it without as well")
+	}
 	site := open(t, nil)
 	for name, text := range map[string]string{
 		"faults":       "faults: [" + strings.Repeat("{},", 16_000) + "]",
@@ -64,6 +67,9 @@ func keys(n int) string {
 // A session says when it holds as much as it may, and goes on when a branch was
 // dropped.
 func TestASessionHoldsSoMuchAndNoMore(t *testing.T) {
+	if web.Raced {
+		t.Skip("too slow with the race detector; make test runs it without as well")
+	}
 	t.Parallel()
 	s := open(t, nil)
 	p := s.page(t)

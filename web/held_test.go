@@ -77,6 +77,9 @@ func holding(tb testing.TB, sc *scenario.Scenario, events int) (s *engine.Sessio
 
 // What limits count is what is there.
 func TestASessionIsAsLargeAsItSays(t *testing.T) {
+	if web.Raced {
+		t.Skip("too slow with the race detector; make test runs it without as well")
+	}
 	for name, text := range dear() {
 		sc := parsed(t, text)
 		s, with, without := holding(t, sc, 1500)

@@ -513,6 +513,9 @@ func TestRedisFailsUnderALockWithoutScripts(t *testing.T) {
 
 // A thousand frames that are nothing: each is answered, and the page goes on.
 func TestAThousandMalformedFrames(t *testing.T) {
+	if web.Raced {
+		t.Skip("too slow with the race detector; make test runs it without as well")
+	}
 	s := open(t, nil)
 	p := s.page(t)
 	p.must(object{"do": "open", "scenario": leaseExpiry})
