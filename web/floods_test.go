@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"relock/engine/scenario"
+	"relock/web"
 )
 
 // Texts that are small to send, and were large to answer.

@@ -6,6 +6,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/scenario"
+	"relock/web"
 	"relock/web/view"
 	"relock/web/words"
 )
