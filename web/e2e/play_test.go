@@ -24,9 +24,12 @@ import (
 // until waits for a JavaScript expression to be true.
 func until(ctx context.Context, t testing.TB, expression string) {
 	t.Helper()
-	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
-	if err != nil && strings.Contains(err.Error(), "Cannot find context") { // a page took the place of the one that was polled
+	var err error
+	for range 5 { // a page may take the place of the one that was polled
 		_, err = chromedp.Run(ctx, chromedp.Poll[bool](expression, chromedp.WithPollingTimeout(20*time.Second)))
+		if err == nil || !strings.Contains(err.Error(), "Cannot find context") && !strings.Contains(err.Error(), "navigated or closed") {
+			break
+		}
 	}
 	if err != nil {
 		t.Fatalf("%s: %v; the page stands at %q and says %q", expression, err, get[string](ctx, t, place), get[string](ctx, t, problem))
