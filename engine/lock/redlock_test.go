@@ -207,6 +207,28 @@ func TestRedlockTellsWhatTheNodesFailedWith(t *testing.T) {
 	})
 }
 
+// Half of an even number of nodes is enough to refuse: the others cannot make a
+// majority, so nobody waits to hear from them.
+func TestRedlockRefusedByHalfOfItsNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		list := nodes(t, 0, 0)[:4]
+		for _, n := range list[:2] {
+			if err := n.Set(t.Context(), key, "another's", 0).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, n := range list[2:] {
+			n.hold = func() { time.Sleep(50 * time.Millisecond) }
+		}
+		began := time.Now()
+		_, err := quorum(t, list).TryLock(t.Context(), key, lock.NewOwner())
+		wantIs(t, err, lock.ErrHeld)
+		if took := time.Since(began); took >= 50*time.Millisecond+lease/100 {
+			t.Errorf("refused after %v", took)
+		}
+	})
+}
+
 // A majority that does not answer for a moment costs no lock: the renewal is
 // tried again until the deadline.
 func TestRedlockRenewalThatFailsIsTriedAgain(t *testing.T) {

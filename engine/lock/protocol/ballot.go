@@ -187,6 +187,6 @@ func (b *ballot) giveBack(ctx context.Context) {
 // settle asks all nodes about a lock the owner holds.
 func (b *ballot) settle(ctx context.Context, q question) vote {
 	return b.hold(ctx, func(ctx context.Context, _ int, node Request) (bool, error) { return q(ctx, node) }, func(v vote) (bool, time.Duration) {
-		return v.yes >= b.r.quorum() || v.no > len(b.r.Nodes)-b.r.quorum(), 0
+		return v.yes >= b.r.quorum() || v.refused(b.r), 0
 	})
 }

@@ -102,7 +102,7 @@ func (q quorum) lock(ctx context.Context, r Request) (Reply, error) {
 		return Reply{}, ErrTooLate
 	}
 	giveBack()
-	if v.yes+v.no >= r.quorum() {
+	if v.yes+v.no >= r.quorum() || v.refused(r) {
 		return Taken(false), nil
 	}
 	return Reply{}, v.failed(ctx)
@@ -254,12 +254,16 @@ func (v vote) reply(ctx context.Context, r Request) (Reply, error) {
 	switch {
 	case v.yes >= r.quorum():
 		return Reply{Code: Granted}, nil
-	case v.no > len(r.Nodes)-r.quorum():
+	case v.refused(r):
 		return Reply{Code: NotHeld}, nil
 	default:
 		return Reply{}, v.failed(ctx)
 	}
 }
+
+// refused reports whether so many nodes said no that the rest cannot make a
+// majority. Of an even number of nodes, half is enough.
+func (v vote) refused(r Request) bool { return v.no > len(r.Nodes)-r.quorum() }
 
 func (v vote) failed(ctx context.Context) error {
 	return &nodesError{yes: v.yes, no: v.no, errs: append(v.errs[:len(v.errs):len(v.errs)], context.Cause(ctx))}
