@@ -114,8 +114,12 @@ func (s *session) renew() {
 	default:
 		at.Result, at.Count, at.Err = Lost, 0, ErrLost
 	}
-	if again && s.l.p.Naive { // ignores the answer, sleeps, and carries on
-		s.next(clk.Now())
+	if again && s.l.p.Naive { // ignores the answer and carries on
+		beat := sent
+		if s.l.p.Sleeps {
+			beat = clk.Now()
+		}
+		s.next(beat)
 	}
 	s.mu.Unlock()
 	if err != nil && ctx.Err() != nil && !again {

@@ -52,6 +52,7 @@ var MutexBlind = &protocol.Protocol{
 	Plain:   map[string]string{protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`, protocol.CallRenew: plainRenewal},
 	Naive:   true,
 	Hasty:   true,
+	Sleeps:  true,
 }
 
 // MutexGetDel is the flaw that the same article names: it checks the owner and

@@ -20,7 +20,8 @@ var (
 // reentrant lock" (2021), with its mistakes: a lease in nanoseconds where Redis
 // takes milliseconds; a watchdog that renews at once, then without checking the
 // owner, runs once in a lifetime and is stopped after the unlock; and no word
-// to the holder when the lease is lost.
+// to the holder when the lease is lost. Unlike the article's, its watchdog keeps
+// its beat when a renewal is slow.
 var ReentrantNaive = &protocol.Protocol{
 	Name:    "reentrant-naive",
 	Summary: "the first article's hash lock: a lease in the wrong unit, a watchdog that asks nobody",
