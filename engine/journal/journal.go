@@ -44,6 +44,13 @@ type Record struct {
 	Entries []Entry
 }
 
+// Told is a wrapped script's answer, decoded. A Scripter that remembers answers
+// may give one instead of what Redis sent.
+type Told struct {
+	Record Record // without Script and Key
+	Reply  Reply
+}
+
 // Client sends scripts to Redis and passes their records to Sink. It has the
 // methods package lock needs of a client, and is safe for concurrent use if
 // Sink is.
@@ -161,10 +168,13 @@ func (j *Client) record(ctx context.Context, w wrapped, keys []string, cmd *redi
 	if err != nil {
 		return cmd
 	}
-	rec, reply, err := Decode(raw)
-	if err != nil {
-		return failed(ctx, err)
+	told, ok := raw.(Told)
+	if !ok {
+		if told.Record, told.Reply, err = Decode(raw); err != nil {
+			return failed(ctx, err)
+		}
 	}
+	rec, reply := told.Record, told.Reply
 	rec.Script = w.name
 	if len(keys) > 0 {
 		rec.Key = keys[0]

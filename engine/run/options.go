@@ -7,6 +7,7 @@ import (
 
 	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
+	"relock/engine/recall"
 	"relock/engine/scenario"
 	"relock/engine/store"
 )
@@ -31,6 +32,9 @@ type Options struct {
 	// embedded Redis: it costs this machine's time. Done is called after it. It
 	// fails with its context's cause. Nil is allowed.
 	Turn func(context.Context) (done func(), err error)
+	// Memory, if set, answers for the run's embedded Redises on the virtual
+	// clock. The run must end before the Memory is closed or used elsewhere.
+	Memory *recall.Memory
 }
 
 // ErrFault is returned by New for a fault that the run's store or clock

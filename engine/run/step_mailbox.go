@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"relock/engine/recall"
+	"relock/engine/store"
 )
 
 // postLimit is how long a message that Redis says it has handed over may take
@@ -16,32 +19,36 @@ const postLimit = time.Hour
 // read when Redis says that a message was published, so that it arrives in
 // the same moment each time.
 type mailbox struct {
-	redis func() redis.UniversalClient // that is told what is published
-	boxes map[string]box               // by channel
+	subscribe func(ctx context.Context, channel string) (subscription, error) // at the Redis that is told what is published
+	boxes     map[string]box                                                  // by channel
 }
 
 type box struct {
-	sub     *redis.PubSub
+	sub     subscription
 	receive func(string)
+}
+
+// subscription is one client that listens at one channel.
+type subscription interface {
+	// next returns the message that Redis says it has handed over as payload.
+	next(ctx context.Context, payload string) (string, error)
+	// end returns when Redis knows that nobody listens here any more, so that the
+	// next PUBLISH counts right.
+	end(ctx context.Context)
 }
 
 // Listen implements lock.Messenger.
 func (m *mailbox) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
-	sub := m.redis().Subscribe(ctx, channel)
-	if _, err := sub.Receive(ctx); err != nil {
-		_ = sub.Close()
+	sub, err := m.subscribe(ctx, channel)
+	if err != nil {
 		return nil, fmt.Errorf("run: listen: %w", err)
 	}
 	m.boxes[channel] = box{sub, receive}
 	return func() {
 		delete(m.boxes, channel)
-		// Redis confirms that it knows, so that the next PUBLISH counts right.
 		ctx, cancel := context.WithTimeout(context.Background(), postLimit)
 		defer cancel()
-		if sub.Unsubscribe(ctx, channel) == nil {
-			_, _ = sub.Receive(ctx)
-		}
-		_ = sub.Close()
+		sub.end(ctx)
 	}, nil
 }
 
@@ -58,10 +65,56 @@ func (m *mailbox) deliver(rec []sent) {
 				continue
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), postLimit)
-			if got, err := b.sub.ReceiveMessage(ctx); err == nil {
-				b.receive(got.Payload)
+			if got, err := b.sub.next(ctx, e.Args[2]); err == nil {
+				b.receive(got)
 			}
 			cancel()
 		}
 	}
 }
+
+// embedded is a miniredis at which one can listen.
+type embedded struct{ *store.Embedded }
+
+func (e embedded) subscribe(ctx context.Context, channel string) (subscription, error) {
+	sub := e.Client().Subscribe(ctx, channel)
+	if _, err := sub.Receive(ctx); err != nil {
+		_ = sub.Close()
+		return nil, err
+	}
+	return pubsub{sub, channel}, nil
+}
+
+type pubsub struct {
+	*redis.PubSub
+
+	channel string
+}
+
+func (p pubsub) next(ctx context.Context, _ string) (string, error) {
+	got, err := p.ReceiveMessage(ctx)
+	if err != nil {
+		return "", err
+	}
+	return got.Payload, nil
+}
+
+func (p pubsub) end(ctx context.Context) {
+	if p.Unsubscribe(ctx, p.channel) == nil {
+		_, _ = p.Receive(ctx)
+	}
+	_ = p.Close()
+}
+
+// recalled is a Redis of a memory at which one can listen.
+type recalled struct{ *recall.Redis }
+
+func (r recalled) subscribe(_ context.Context, channel string) (subscription, error) {
+	return ear{r.Listen(channel)}, nil
+}
+
+type ear struct{ leave func() }
+
+func (ear) next(_ context.Context, payload string) (string, error) { return payload, nil }
+
+func (e ear) end(context.Context) { e.leave() }

@@ -7,13 +7,12 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/redis/go-redis/v9"
-
 	"relock/engine/clock"
 	"relock/engine/journal"
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/phrase"
+	"relock/engine/recall"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/engine/trace"
@@ -77,12 +76,8 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	if r.sc.Policy == scenario.PolicyRandom {
 		s.policy = random(r.sc.Seed)
 	}
-	for range r.sc.Lock.Nodes {
-		s.nodes = append(s.nodes, &node{Embedded: store.NewEmbedded(clock.Epoch), cut: map[string]bool{}})
-	}
 	r.rec = s
-	client := func(node int) journal.Scripter { return s.nodes[node].Client() }
-	s.mail = &mailbox{redis: func() redis.UniversalClient { return s.nodes[0].Client() }, boxes: map[string]box{}}
+	client := s.serve(r.o.Memory)
 	if err := because(ctx, panics.Catch(func() error { return r.wireUp(ctx, client, s.mail, s.clock.Process) })); err != nil {
 		return nil, errors.Join(err, s.closeNodes())
 	}
@@ -94,6 +89,29 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// serve gives the run its nodes, and returns how to reach them.
+func (s *Stepper) serve(m *recall.Memory) func(node int) journal.Scripter {
+	var clients []func() journal.Scripter
+	var subscribe []func(ctx context.Context, channel string) (subscription, error)
+	for range s.r.sc.Lock.Nodes {
+		n := &node{cut: map[string]bool{}}
+		if m != nil {
+			r := m.NewRedis(clock.Epoch)
+			n.server = r
+			clients = append(clients, func() journal.Scripter { return r })
+			subscribe = append(subscribe, recalled{r}.subscribe)
+		} else {
+			r := store.NewEmbedded(clock.Epoch)
+			n.server = r
+			clients = append(clients, func() journal.Scripter { return r.Client() })
+			subscribe = append(subscribe, embedded{r}.subscribe)
+		}
+		s.nodes = append(s.nodes, n)
+	}
+	s.mail = &mailbox{subscribe: subscribe[0], boxes: map[string]box{}}
+	return func(node int) journal.Scripter { return clients[node]() }
 }
 
 // timedFaults are the faults of Redis itself, in the order of their times.

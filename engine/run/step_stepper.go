@@ -14,7 +14,6 @@ import (
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/scenario"
-	"relock/engine/store"
 	"relock/engine/trace"
 )
 
@@ -46,9 +45,27 @@ type Stepper struct {
 	waiting   map[*thread][]scenario.Fault // struck by hand, and still to come
 }
 
+// server is a Redis in this process: a miniredis, or one that answers from
+// memory.
+type server interface {
+	Key(name string) trace.KeyState
+	SetTime(now time.Time)
+	Wrote(commands [][]string)
+	HasWrites() bool
+	Empty() bool
+	HasExpiry() bool
+	HasScripts(ctx context.Context, digests []string) (bool, error)
+	Evict(name string) bool
+	Restart(ctx context.Context, keep bool) error
+	FlushScripts(ctx context.Context) error
+	Jump(now time.Time)
+	FailOver(ctx context.Context, behind int) error
+	Close() error
+}
+
 // node is one of the Redises that the run talks to.
 type node struct {
-	*store.Embedded
+	server
 
 	ahead time.Duration   // of its clock before the clients'
 	down  bool            // it does not answer

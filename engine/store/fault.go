@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,18 +10,18 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// write is the change made by one script or command: Redis replicates its
+// Write is the change made by one script or command: Redis replicates its
 // effects as one transaction.
-type write struct {
-	at       time.Time
-	commands [][]string
+type Write struct {
+	At       time.Time // by Redis' clock
+	Commands [][]string
 }
 
 // Wrote records the commands of one script, so that FailOver can replay them on
 // a replica.
 func (e *Embedded) Wrote(commands [][]string) {
 	if len(commands) > 0 {
-		e.writes = append(e.writes, write{e.now, commands})
+		e.writes = append(e.writes, Write{e.now, commands})
 	}
 }
 
@@ -88,30 +89,39 @@ func (e *Embedded) Jump(now time.Time) {
 	}
 }
 
-// FailOver replaces this instance by a replica: a second miniredis that
-// received all but the last behind writes. Client changes, and scripts have to
-// be loaded again.
+// FailOver replaces this instance by a replica that received all but the last
+// behind writes. Client changes, and scripts have to be loaded again.
 func (e *Embedded) FailOver(ctx context.Context, behind int) error {
-	e.writes = e.writes[:max(len(e.writes)-behind, 0)]
-	first := e.now
-	if len(e.writes) > 0 {
-		first = e.writes[0].at
+	replica, err := Replicate(ctx, e.now, e.writes[:max(len(e.writes)-behind, 0)])
+	if err != nil {
+		return err
 	}
-	server, client := start(first)
-	for _, w := range e.writes {
-		server.SetTime(w.at)
-		for _, c := range w.commands {
+	old := *e
+	*e = *replica
+	return old.Close()
+}
+
+// Replicate returns a Redis with its clock at now that has received writes,
+// each at its time.
+func Replicate(ctx context.Context, now time.Time, writes []Write) (*Embedded, error) {
+	first := now
+	if len(writes) > 0 {
+		first = writes[0].At
+	}
+	e := NewEmbedded(first)
+	e.writes = writes
+	for _, w := range writes {
+		e.SetTime(w.At)
+		for _, c := range w.Commands {
 			args := make([]any, len(c))
 			for i, a := range c {
 				args[i] = a
 			}
-			if err := client.Do(ctx, args...).Err(); err != nil && err != redis.Nil { //nolint:errorlint // the client's own sentinel
-				return fmt.Errorf("store: replicate %v: %w", c, err)
+			if err := e.client.Do(ctx, args...).Err(); err != nil && err != redis.Nil { //nolint:errorlint // the client's own sentinel
+				return nil, errors.Join(fmt.Errorf("store: replicate %v: %w", c, err), e.Close())
 			}
 		}
 	}
-	old := Embedded{server: e.server, client: e.client}
-	e.server, e.client = server, client
-	e.server.SetTime(e.now)
-	return old.Close()
+	e.SetTime(now)
+	return e, nil
 }

@@ -38,7 +38,7 @@ type Embedded struct {
 	server *miniredis.Miniredis
 	client *redis.Client
 	now    time.Time // as last set; zero on the wall clock
-	writes []write   // for an asynchronous replica
+	writes []Write   // for an asynchronous replica
 }
 
 // NewEmbedded starts an empty Redis. If now is not zero, it has its own clock,

@@ -1,0 +1,212 @@
+// Package recall is a Redis that answers from memory. A search meets the same
+// few hundred transitions over and over: this state, this script, these
+// arguments, at this instant. Each is asked of a real miniredis once, which is
+// put into that state, and remembered with its journal and the state after it.
+//
+// The package knows Redis and the journal, and no locks.
+package recall
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/clock"
+	"relock/engine/journal"
+	"relock/engine/store"
+	"relock/engine/trace"
+)
+
+// Memory holds what one miniredis has answered. It is not safe for concurrent
+// use: each worker has its own.
+type Memory struct {
+	redis     *store.Embedded // put into any state
+	listeners *store.Listeners
+	states    map[string]*state
+	replicas  map[string]*state
+	scripts   map[string]string // text to digest
+	noScript  error
+
+	asked, told int
+}
+
+// NewMemory returns an empty memory. Close ends it.
+func NewMemory() *Memory {
+	redis := store.NewEmbedded(clock.Epoch)
+	return &Memory{
+		redis: redis, listeners: redis.NewListeners(),
+		states: map[string]*state{}, replicas: map[string]*state{}, scripts: map[string]string{},
+	}
+}
+
+// Close ends the miniredis.
+func (m *Memory) Close() error {
+	m.listeners.Close()
+	return m.redis.Close()
+}
+
+// Asked returns how many scripts were sent to Memory's Redises, and how many of
+// them a real miniredis ran.
+func (m *Memory) Asked() (all, real int) { return m.asked, m.asked - m.told }
+
+// state is the keys of a Redis. It never changes, and there is one of each
+// content.
+type state struct {
+	items  []item // by name
+	next   int64  // the earliest expiry, or 0
+	digest [16]byte
+	shown  map[string]trace.KeyState // by name, without PTTL
+	after  map[string]answer         // by call
+}
+
+// item is a key with the instant at which it expires.
+type item struct {
+	store.Item
+
+	expiry int64 // milliseconds by Redis' clock, or 0
+}
+
+// answer is what a call came to.
+type answer struct {
+	told  any // a journal.Told, or what Redis sent
+	err   error
+	after *state
+}
+
+// intern returns the one state with these items.
+func (m *Memory) intern(items []item) *state {
+	var text []byte
+	for _, i := range items {
+		text = i.append(text)
+	}
+	if s, ok := m.states[string(text)]; ok {
+		return s
+	}
+	sum := sha256.Sum256(text)
+	s := &state{items: items, shown: make(map[string]trace.KeyState, len(items)), after: map[string]answer{}}
+	copy(s.digest[:], sum[:])
+	for _, i := range items {
+		if i.expiry > 0 && (s.next == 0 || i.expiry < s.next) {
+			s.next = i.expiry
+		}
+		k := trace.KeyState{Type: i.Type, Fields: i.Hash, PTTL: trace.NoExpiry}
+		if i.Type == trace.TypeString {
+			k.Value = &i.Text
+		}
+		s.shown[i.Name] = k
+	}
+	m.states[string(text)] = s
+	return s
+}
+
+// append writes all that a command could find.
+func (i item) append(b []byte) []byte {
+	b = appendText(b, i.Name)
+	b = appendText(b, i.Type)
+	b = strconv.AppendInt(b, i.expiry, 10)
+	b = appendText(b, i.Text)
+	for _, f := range sortedKeys(i.Hash) {
+		b = appendText(appendText(b, f), i.Hash[f])
+	}
+	for _, e := range i.List {
+		b = appendText(b, e)
+	}
+	for _, s := range i.Set {
+		b = appendText(b, s.Member)
+		b = strconv.AppendFloat(b, s.Score, 'g', -1, 64)
+	}
+	return append(b, 0)
+}
+
+func sortedKeys(m map[string]string) []string {
+	list := make([]string, 0, len(m))
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// appendText writes s so that its end can be told.
+func appendText(b []byte, s string) []byte {
+	b = strconv.AppendInt(b, int64(len(s)), 10)
+	b = append(b, ':')
+	return append(b, s...)
+}
+
+// read returns the state in which a miniredis is at now.
+func (m *Memory) read(e *store.Embedded, now int64) (*state, error) {
+	contents, err := e.Contents()
+	if err != nil {
+		return nil, err
+	}
+	items := make([]item, len(contents))
+	for i, c := range contents {
+		items[i].Item = c
+		if c.TTL > 0 {
+			items[i].expiry = now + c.TTL.Milliseconds()
+			items[i].TTL = 0
+		}
+	}
+	return m.intern(items), nil
+}
+
+// ask has the miniredis run a script in a state.
+func (m *Memory) ask(ctx context.Context, s *state, now int64, channels []string, sha string, keys []string, args []any) (answer, error) {
+	items := make([]store.Item, len(s.items))
+	for i, it := range s.items {
+		items[i] = it.Item
+		if it.expiry > 0 {
+			items[i].TTL = time.Duration(it.expiry-now) * time.Millisecond
+		}
+	}
+	if err := m.redis.Fill(time.UnixMilli(now), items); err != nil {
+		return answer{}, err
+	}
+	m.listeners.Set(channels)
+	raw, err := m.redis.Client().EvalSha(ctx, sha, keys, args...).Result()
+	if err != nil && !errors.Is(err, redis.Nil) && !isReply(err) {
+		return answer{}, fmt.Errorf("recall: %w", err)
+	}
+	a := answer{told: raw, err: err}
+	if err == nil {
+		if record, reply, err := journal.Decode(raw); err == nil {
+			a.told = journal.Told{Record: record, Reply: reply}
+		}
+	}
+	a.after, err = m.read(m.redis, now)
+	return a, err
+}
+
+// isReply reports whether err is what Redis answered, and not that it did not.
+func isReply(err error) bool {
+	var reply redis.Error
+	return errors.As(err, &reply)
+}
+
+// load has the miniredis cache a script, and returns its digest.
+func (m *Memory) load(ctx context.Context, text string) (string, error) {
+	if sha, ok := m.scripts[text]; ok {
+		return sha, nil
+	}
+	sha, err := m.redis.Client().ScriptLoad(ctx, text).Result()
+	if err != nil {
+		return "", fmt.Errorf("recall: load a script: %w", err)
+	}
+	m.scripts[text] = sha
+	return sha, nil
+}
+
+// unknown returns what Redis answers to a digest that it does not know.
+func (m *Memory) unknown(ctx context.Context) error {
+	if m.noScript == nil {
+		m.noScript = m.redis.Client().EvalSha(ctx, "0000000000000000000000000000000000000000", nil).Err()
+	}
+	return m.noScript
+}

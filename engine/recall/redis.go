@@ -1,0 +1,262 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/journal"
+	"relock/engine/store"
+	"relock/engine/trace"
+)
+
+// Redis is one Redis that answers from a Memory. It has the methods of
+// [store.Embedded], and is a [journal.Scripter]. It is not safe for concurrent
+// use.
+type Redis struct {
+	m        *Memory
+	at       *state
+	now      int64 // milliseconds by its own clock
+	cached   map[string]bool
+	writes   []store.Write
+	channels []string // one for each who listens, sorted
+	born     int      // fail-overs so far
+	buf      []byte
+}
+
+var _ journal.Scripter = (*Redis)(nil)
+
+// NewRedis returns an empty Redis with its clock at now.
+func (m *Memory) NewRedis(now time.Time) *Redis {
+	return &Redis{m: m, at: m.intern(nil), now: now.UnixMilli(), cached: map[string]bool{}}
+}
+
+// ScriptLoad implements journal.Scripter.
+func (r *Redis) ScriptLoad(ctx context.Context, text string) *redis.StringCmd {
+	cmd := redis.NewStringCmd(ctx)
+	sha, err := r.m.load(ctx, text)
+	if err != nil {
+		cmd.SetErr(err)
+		return cmd
+	}
+	r.cached[sha] = true
+	cmd.SetVal(sha)
+	return cmd
+}
+
+// Eval implements journal.Scripter.
+func (r *Redis) Eval(ctx context.Context, text string, keys []string, args ...any) *redis.Cmd {
+	sha, err := r.m.load(ctx, text)
+	if err != nil {
+		cmd := redis.NewCmd(ctx)
+		cmd.SetErr(err)
+		return cmd
+	}
+	r.cached[sha] = true
+	return r.EvalSha(ctx, sha, keys, args...)
+}
+
+// EvalSha implements journal.Scripter.
+func (r *Redis) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
+	cmd := redis.NewCmd(ctx)
+	if err := ctx.Err(); err != nil {
+		cmd.SetErr(err)
+		return cmd
+	}
+	if !r.cached[sha] {
+		cmd.SetErr(r.m.unknown(ctx))
+		return cmd
+	}
+	r.m.asked++
+	r.buf = r.call(r.buf[:0], sha, keys, args)
+	a, ok := r.at.after[string(r.buf)]
+	if ok {
+		r.m.told++
+	} else {
+		var err error
+		if a, err = r.m.ask(ctx, r.at, r.now, r.channels, sha, keys, args); err != nil {
+			cmd.SetErr(err)
+			return cmd
+		}
+		r.at.after[string(r.buf)] = a
+	}
+	r.at = a.after
+	if a.err != nil {
+		cmd.SetErr(a.err)
+		return cmd
+	}
+	cmd.SetVal(a.told)
+	return cmd
+}
+
+// call writes all on which a script's answer depends, but the state.
+func (r *Redis) call(b []byte, sha string, keys []string, args []any) []byte {
+	b = strconv.AppendInt(b, r.now, 10)
+	b = append(b, ' ')
+	b = append(b, sha...)
+	for _, c := range r.channels {
+		b = appendText(b, c)
+	}
+	b = append(b, ' ')
+	for _, k := range keys {
+		b = appendText(b, k)
+	}
+	b = append(b, ' ')
+	for _, a := range args {
+		switch a := a.(type) {
+		case string:
+			b = appendText(b, a)
+		case int64:
+			b = append(strconv.AppendInt(b, a, 10), ',')
+		default:
+			b = appendText(b, fmt.Sprint(a))
+		}
+	}
+	return b
+}
+
+// SetTime is store.Embedded.SetTime.
+func (r *Redis) SetTime(now time.Time) {
+	r.now = now.UnixMilli()
+	if r.at.next == 0 || r.at.next > r.now {
+		return
+	}
+	r.at = r.m.intern(slices.DeleteFunc(slices.Clone(r.at.items), func(i item) bool { return i.expiry > 0 && i.expiry <= r.now }))
+}
+
+// Key is store.Embedded.Key.
+func (r *Redis) Key(name string) trace.KeyState {
+	k, ok := r.at.shown[name]
+	if !ok {
+		return trace.Absent()
+	}
+	for i := range r.at.items {
+		if it := &r.at.items[i]; it.Name == name && it.expiry > 0 {
+			k.PTTL = it.expiry - r.now
+		}
+	}
+	return k
+}
+
+// Wrote is store.Embedded.Wrote.
+func (r *Redis) Wrote(commands [][]string) {
+	if len(commands) > 0 {
+		r.writes = append(r.writes, store.Write{At: time.UnixMilli(r.now).UTC(), Commands: commands})
+	}
+}
+
+// HasWrites is store.Embedded.HasWrites.
+func (r *Redis) HasWrites() bool { return len(r.writes) > 0 }
+
+// Empty is store.Embedded.Empty.
+func (r *Redis) Empty() bool { return len(r.at.items) == 0 }
+
+// HasExpiry is store.Embedded.HasExpiry.
+func (r *Redis) HasExpiry() bool { return r.at.next > 0 }
+
+// HasScripts is store.Embedded.HasScripts.
+func (r *Redis) HasScripts(_ context.Context, digests []string) (bool, error) {
+	return slices.ContainsFunc(digests, func(sha string) bool { return r.cached[sha] }), nil
+}
+
+// Evict is store.Embedded.Evict.
+func (r *Redis) Evict(name string) bool {
+	left := slices.DeleteFunc(slices.Clone(r.at.items), func(i item) bool { return i.Name == name })
+	there := len(left) < len(r.at.items)
+	r.at = r.m.intern(left)
+	if there {
+		r.Wrote([][]string{{"DEL", name}})
+	}
+	return there
+}
+
+// Restart is store.Embedded.Restart.
+func (r *Redis) Restart(ctx context.Context, keep bool) error {
+	if !keep {
+		r.at, r.writes = r.m.intern(nil), nil
+	}
+	return r.FlushScripts(ctx)
+}
+
+// FlushScripts is store.Embedded.FlushScripts.
+func (r *Redis) FlushScripts(context.Context) error {
+	clear(r.cached)
+	return nil
+}
+
+// Jump is store.Embedded.Jump.
+func (r *Redis) Jump(now time.Time) { r.SetTime(now) }
+
+// FailOver is store.Embedded.FailOver.
+func (r *Redis) FailOver(ctx context.Context, behind int) error {
+	r.writes = r.writes[:max(len(r.writes)-behind, 0):max(len(r.writes)-behind, 0)]
+	name := string(r.history(strconv.AppendInt(nil, r.now, 10)))
+	replica, ok := r.m.replicas[name]
+	if !ok {
+		e, err := store.Replicate(ctx, time.UnixMilli(r.now), slices.Clone(r.writes))
+		if err != nil {
+			return err
+		}
+		replica, err = r.m.read(e, r.now)
+		if closed := e.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return err
+		}
+		r.m.replicas[name] = replica
+	}
+	r.at, r.channels = replica, nil
+	r.born++
+	clear(r.cached)
+	return nil
+}
+
+// Close does nothing: the Memory is closed.
+func (r *Redis) Close() error { return nil }
+
+// Listen counts one more who listens at a channel, until the function that it
+// returns is called.
+func (r *Redis) Listen(channel string) (done func()) {
+	at, _ := slices.BinarySearch(r.channels, channel)
+	r.channels = slices.Insert(r.channels, at, channel)
+	born := r.born
+	return func() {
+		if at, ok := slices.BinarySearch(r.channels, channel); ok && born == r.born {
+			r.channels = slices.Delete(r.channels, at, at+1)
+		}
+	}
+}
+
+// AppendState writes all on which its answers depend, but its clock. With its
+// writes it tells what a fail-over would come to as well.
+func (r *Redis) AppendState(b []byte, writes bool) []byte {
+	b = append(b, r.at.digest[:]...)
+	b = append(b, strings.Join(r.channels, ",")...)
+	b = append(b, ' ')
+	b = append(b, strings.Join(slices.Sorted(maps.Keys(r.cached)), "")...)
+	if writes {
+		b = r.history(b)
+	}
+	return b
+}
+
+// history writes the writes.
+func (r *Redis) history(b []byte) []byte {
+	for _, w := range r.writes {
+		b = append(strconv.AppendInt(append(b, '|'), w.At.UnixMilli(), 10), '|')
+		for _, c := range w.Commands {
+			for _, arg := range c {
+				b = appendText(b, arg)
+			}
+			b = append(b, ';')
+		}
+	}
+	return b
+}

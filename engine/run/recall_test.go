@@ -1,0 +1,67 @@
+package run_test
+
+import (
+	"bytes"
+	"io/fs"
+	"strings"
+	"testing"
+
+	"relock/engine/recall"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/lessons"
+)
+
+// A run whose Redis answers from memory writes the same trace, byte for byte,
+// as one on a miniredis: over every bundled scenario, with one memory for all.
+func TestRecalledRunsAreTheRealOnes(t *testing.T) {
+	memory := recall.NewMemory()
+	defer func() { _ = memory.Close() }()
+	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
+			text, err := fs.ReadFile(lessons.Scenarios(), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sc, err := scenario.Parse(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			play := func(o run.Options) []byte {
+				r, err := run.New(sc, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := r.Execute(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				var b bytes.Buffer
+				events, _ := r.Log().Since(0)
+				if err := trace.Write(&b, r.Header(), events); err != nil {
+					t.Fatal(err)
+				}
+				return b.Bytes()
+			}
+			real := play(run.Options{})
+			for range 2 { // on a miss, and on a hit
+				if recalled := play(run.Options{Memory: memory}); !bytes.Equal(real, recalled) {
+					a, b := bytes.Split(real, []byte("\n")), bytes.Split(recalled, []byte("\n"))
+					for i := range a {
+						if i >= len(b) || !bytes.Equal(a[i], b[i]) {
+							t.Fatalf("line %d:\n%s\nrecalled:\n%s", i+1, a[i], b[min(i, len(b)-1)])
+						}
+					}
+					t.Fatal("the recalled trace is longer")
+				}
+			}
+		})
+	}
+	if all, real := memory.Asked(); real == 0 || real > all/2 {
+		t.Errorf("%d of %d scripts were really run", real, all)
+	}
+}

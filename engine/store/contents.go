@@ -1,0 +1,147 @@
+package store
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+
+	"relock/engine/trace"
+)
+
+// Item is one key with its whole content.
+type Item struct {
+	Name string
+	Type string            // as Redis' TYPE says: "string", "hash", "list" or "zset"
+	Text string            // of a string
+	Hash map[string]string // of a hash
+	List []string          // of a list
+	Set  []Scored          // of a sorted set, by member
+	TTL  time.Duration     // left, or 0 if the key has no expiry
+}
+
+// Scored is a member of a sorted set.
+type Scored struct {
+	Member string
+	Score  float64
+}
+
+// Contents returns all keys by name. It fails for a key of another type than
+// those of Item.
+func (e *Embedded) Contents() ([]Item, error) {
+	var list []Item
+	for _, name := range e.server.Keys() { // by name
+		i := Item{Name: name, Type: e.server.Type(name), TTL: e.server.TTL(name)}
+		var err error
+		switch i.Type {
+		case trace.TypeString:
+			i.Text, err = e.server.Get(name)
+		case trace.TypeHash:
+			var fields []string
+			fields, err = e.server.HKeys(name)
+			i.Hash = make(map[string]string, len(fields))
+			for _, f := range fields {
+				i.Hash[f] = e.server.HGet(name, f)
+			}
+		case "list":
+			i.List, err = e.server.List(name)
+		case "zset":
+			var scores map[string]float64
+			scores, err = e.server.SortedSet(name)
+			for _, member := range slices.Sorted(maps.Keys(scores)) {
+				i.Set = append(i.Set, Scored{member, scores[member]})
+			}
+		default:
+			err = fmt.Errorf("a key of type %s", i.Type)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("store: contents of %s: %w", name, err)
+		}
+		list = append(list, i)
+	}
+	slices.SortFunc(list, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
+	return list, nil
+}
+
+// Fill sets the clock and replaces all keys by items. Scripts stay.
+func (e *Embedded) Fill(now time.Time, items []Item) error {
+	e.server.FlushAll()
+	e.SetTime(now)
+	_ = e.server.Keys() // lets time pass before there is anything that it could expire
+	for _, i := range items {
+		if err := fill(e.server, i); err != nil {
+			return fmt.Errorf("store: fill %s: %w", i.Name, err)
+		}
+		if i.TTL > 0 {
+			e.server.SetTTL(i.Name, i.TTL)
+		}
+	}
+	return nil
+}
+
+func fill(server *miniredis.Miniredis, i Item) error {
+	switch i.Type {
+	case trace.TypeString:
+		return server.Set(i.Name, i.Text)
+	case trace.TypeHash:
+		for field, value := range i.Hash {
+			server.HSet(i.Name, field, value)
+		}
+	case "list":
+		_, err := server.Push(i.Name, i.List...)
+		return err
+	case "zset":
+		for _, s := range i.Set {
+			if _, err := server.ZAdd(i.Name, s.Score, s.Member); err != nil {
+				return err
+			}
+		}
+	default:
+		return fmt.Errorf("a key of type %s", i.Type)
+	}
+	return nil
+}
+
+// Listeners are subscriptions whose messages nobody reads. They are not safe for
+// concurrent use.
+type Listeners struct {
+	server *miniredis.Miniredis
+	all    []*miniredis.Subscriber
+}
+
+// NewListeners returns no listener.
+func (e *Embedded) NewListeners() *Listeners { return &Listeners{server: e.server} }
+
+// Set subscribes one listener to each of channels, which may repeat, and nobody
+// else.
+func (l *Listeners) Set(channels []string) {
+	for i, s := range l.all {
+		for _, old := range s.Channels() {
+			if i >= len(channels) || channels[i] != old {
+				s.Unsubscribe(old)
+			}
+		}
+	}
+	for i, channel := range channels {
+		if i == len(l.all) {
+			s := l.server.NewSubscriber()
+			l.all = append(l.all, s)
+			go func() {
+				for range s.Messages() { // until Close: publishing waits for who reads
+				}
+			}()
+		}
+		l.all[i].Subscribe(channel)
+	}
+}
+
+// Close ends the subscriptions. Nothing may be published afterwards.
+func (l *Listeners) Close() {
+	for _, s := range l.all {
+		s.Close()
+	}
+	l.all = nil
+}
