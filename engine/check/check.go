@@ -4,7 +4,9 @@
 package check
 
 import (
+	"maps"
 	"slices"
+	"time"
 
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
@@ -54,6 +56,26 @@ type automaton interface {
 	// observe looks at the event the facts are about. A state that stays broken
 	// is reported once.
 	observe(f *facts.Facts, e trace.Event) (Finding, bool)
+	// clone returns an automaton in the same state that goes its own way.
+	clone() automaton
+	// append writes all on which later findings depend, but no seqs: they are
+	// proof and decide nothing. now is since the run began.
+	append(b []byte, now time.Duration) []byte
+}
+
+// stateless is the part of an automaton that remembers nothing.
+type stateless struct{}
+
+func (stateless) append(b []byte, _ time.Duration) []byte { return b }
+
+// appendSet writes the names in a set, in order.
+func appendSet(b []byte, set map[string]bool) []byte {
+	for _, name := range slices.Sorted(maps.Keys(set)) {
+		if set[name] {
+			b = append(append(b, name...), ' ')
+		}
+	}
+	return append(b, ';')
 }
 
 // Checker checks the events of one run in order. It is not safe for concurrent
@@ -86,6 +108,26 @@ func (c *Checker) Observe(e trace.Event) []Finding {
 		}
 	}
 	return found
+}
+
+// Clone returns a checker in the same state that goes its own way.
+func (c *Checker) Clone() *Checker {
+	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches))}
+	for i, w := range c.watches {
+		clone.watches[i] = w.clone()
+	}
+	return clone
+}
+
+// AppendState writes all on which later findings depend, at now since the run
+// began: two checkers that write the same find the same rules broken by the same
+// events.
+func (c *Checker) AppendState(b []byte, now time.Duration) []byte {
+	b = c.facts.AppendState(b)
+	for _, w := range c.watches {
+		b = w.append(b, now)
+	}
+	return b
 }
 
 // found returns a finding whose trace text is the same as its own.

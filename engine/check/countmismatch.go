@@ -1,6 +1,9 @@
 package check
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -23,6 +26,22 @@ type countMismatch struct {
 
 func newCountMismatch() *countMismatch {
 	return &countMismatch{reported: map[string]string{}, arrives: map[string]time.Duration{}, unsure: map[string]bool{}}
+}
+
+func (c *countMismatch) clone() automaton {
+	return &countMismatch{maps.Clone(c.reported), maps.Clone(c.arrives), maps.Clone(c.unsure)}
+}
+
+func (c *countMismatch) append(b []byte, now time.Duration) []byte {
+	for _, thread := range slices.Sorted(maps.Keys(c.reported)) {
+		b = fmt.Appendf(b, "%s=%s ", thread, c.reported[thread])
+	}
+	for _, thread := range slices.Sorted(maps.Keys(c.arrives)) {
+		if at := c.arrives[thread]; at > now {
+			b = fmt.Appendf(b, "%s@%d ", thread, at)
+		}
+	}
+	return appendSet(b, c.unsure)
 }
 
 func (c *countMismatch) observe(f *facts.Facts, e trace.Event) (Finding, bool) {

@@ -12,7 +12,9 @@ import (
 // ForeignRelease is the rule that only its owner deletes a lock.
 const ForeignRelease = "foreign-release"
 
-type foreignRelease struct{}
+type foreignRelease struct{ stateless }
+
+func (r foreignRelease) clone() automaton { return r }
 
 func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Command)

@@ -14,7 +14,9 @@ import (
 // ForeignRenewal is the rule that only its owner renews a lock's lease.
 const ForeignRenewal = "foreign-renewal"
 
-type foreignRenewal struct{}
+type foreignRenewal struct{ stateless }
+
+func (r foreignRenewal) clone() automaton { return r }
 
 func (foreignRenewal) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Command)

@@ -11,7 +11,9 @@ import (
 // none.
 const LostUpdate = "lost-update"
 
-type lostUpdate struct{}
+type lostUpdate struct{ stateless }
+
+func (r lostUpdate) clone() automaton { return r }
 
 func (lostUpdate) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Resource)

@@ -3,6 +3,7 @@ package check
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"relock/engine/lock/protocol"
 	"relock/engine/phrase"
@@ -17,6 +18,12 @@ const MutualExclusion = "mutual-exclusion"
 type mutualExclusion struct {
 	guard    protocol.Guard
 	together []string // threads reported inside together
+}
+
+func (m *mutualExclusion) clone() automaton { c := *m; return &c } // together is never changed in place
+
+func (m *mutualExclusion) append(b []byte, _ time.Duration) []byte {
+	return append(append(b, strings.Join(m.together, " ")...), ';')
 }
 
 func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool) {

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"time"
+
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -15,6 +17,23 @@ type overLimit map[string]*buyer
 type buyer struct {
 	reported bool
 	bought   int // the seq of the previous purchase
+}
+
+func (o overLimit) clone() automaton {
+	c := overLimit{}
+	for user, b := range o {
+		one := *b
+		c[user] = &one
+	}
+	return c
+}
+
+func (o overLimit) append(b []byte, _ time.Duration) []byte {
+	reported := map[string]bool{}
+	for user, one := range o {
+		reported[user] = one.reported
+	}
+	return appendSet(b, reported)
 }
 
 func (o overLimit) observe(f *facts.Facts, e trace.Event) (Finding, bool) {

@@ -1,6 +1,9 @@
 package check
 
 import (
+	"strconv"
+	"time"
+
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -10,6 +13,10 @@ import (
 const Oversold = "oversold"
 
 type oversold struct{ reported bool }
+
+func (o *oversold) clone() automaton { c := *o; return &c }
+
+func (o *oversold) append(b []byte, _ time.Duration) []byte { return strconv.AppendBool(b, o.reported) }
 
 func (o *oversold) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Resource)

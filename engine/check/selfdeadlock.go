@@ -1,7 +1,9 @@
 package check
 
 import (
+	"maps"
 	"slices"
+	"time"
 
 	"relock/engine/lock"
 	"relock/engine/phrase"
@@ -15,6 +17,10 @@ const SelfDeadlock = "self-deadlock"
 
 // selfDeadlock records the threads already reported.
 type selfDeadlock map[string]bool
+
+func (s selfDeadlock) clone() automaton { return maps.Clone(s) }
+
+func (s selfDeadlock) append(b []byte, _ time.Duration) []byte { return appendSet(b, s) }
 
 func (s selfDeadlock) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Outcome)

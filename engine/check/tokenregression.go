@@ -1,6 +1,9 @@
 package check
 
 import (
+	"fmt"
+	"time"
+
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -15,6 +18,12 @@ type tokenRegression struct {
 	token  int64
 	seq    int // of the event that issued it
 	thread string
+}
+
+func (t *tokenRegression) clone() automaton { c := *t; return &c }
+
+func (t *tokenRegression) append(b []byte, _ time.Duration) []byte {
+	return fmt.Appendf(b, "%d%s;", t.token, t.thread)
 }
 
 func (t *tokenRegression) observe(_ *facts.Facts, e trace.Event) (Finding, bool) {

@@ -1,7 +1,9 @@
 package clock
 
 import (
+	"cmp"
 	"context"
+	"encoding/binary"
 	"runtime"
 	"slices"
 	"time"
@@ -141,6 +143,37 @@ func (v *Virtual) Pending() []Task {
 		}
 	}
 	return list
+}
+
+// AppendState writes which task moves when, and which of two that move at one
+// instant moves first. What a task does when it moves is up to its process. With
+// pauses set, any two may come to move at one instant.
+func (v *Virtual) AppendState(b []byte, pauses bool) []byte {
+	b = binary.AppendVarint(b, int64(v.now))
+	tasks := make([]*task, 0, len(v.tasks))
+	for _, t := range v.tasks {
+		if t.state != Waiting {
+			tasks = append(tasks, t)
+		}
+	}
+	slices.SortFunc(tasks, func(s, t *task) int { return s.order - t.order })
+	if pauses {
+		for _, t := range tasks {
+			b = append(append(b, t.process.name...), ' ')
+		}
+	}
+	slices.SortStableFunc(tasks, func(s, t *task) int {
+		sat, _ := s.wakesAt()
+		tat, _ := t.wakesAt()
+		return cmp.Compare(sat, tat)
+	})
+	for _, t := range tasks {
+		at, _ := t.wakesAt()
+		b = append(append(b, t.process.name...), byte(t.state))
+		b = binary.AppendVarint(b, int64(at))
+		b = binary.AppendVarint(b, int64(max(t.process.pausedUntil-v.now, 0)))
+	}
+	return b
 }
 
 // Step runs t until it parks again. T must come from the last Ready.

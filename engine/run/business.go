@@ -138,6 +138,7 @@ func (t *thread) begin() (seen trace.Resource, any bool) {
 		return seen, false
 	}
 	seen = t.r.resource.read(t.spec.BuysFor(), t.tell)
+	t.told(toldRead, seen.Value, seen.Version)
 	return seen, t.r.resource.grants(seen)
 }
 
@@ -180,6 +181,7 @@ func (t *thread) heartbeat(round int) error {
 func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 	defer t.r.machine.hasAsked(t) // also of a lock that asks no Redis
 	t.redis.answered(a.Call)
+	t.told(toldOutcome, a.Name, string(a.Result), a.Count, a.Level, a.Attempt, a.Token)
 	if a.Name != lock.CallRenew {
 		t.next = a.Call
 		t.next.Attempt++

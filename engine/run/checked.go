@@ -12,6 +12,8 @@ type checked struct {
 	checker  *check.Checker
 	believed beliefs
 	atLimit  bool
+	muted    bool     // nothing is written down
+	broken   []string // rules, since last asked
 
 	standstill standstill
 }
@@ -21,6 +23,9 @@ func (r *Run) newChecked() checked {
 }
 
 func (c *checked) append(e trace.Event) {
+	if v, ok := e.Body.(trace.Violation); ok {
+		c.broken = append(c.broken, v.Rule)
+	}
 	if c.log.Len() >= MaxEvents {
 		if _, last := e.Body.(trace.End); !last || e.Thread != "" {
 			c.atLimit = true
@@ -31,6 +36,7 @@ func (c *checked) append(e trace.Event) {
 	e = c.log.Append(e)
 	c.standstill.follow(e)
 	for _, found := range c.checker.Observe(e) {
+		c.broken = append(c.broken, found.Rule)
 		c.log.Append(trace.Event{Step: e.Step, At: e.At, Body: found.Violation, Key: e.Key, Nodes: e.Nodes, Belief: e.Belief, Leaving: e.Leaving})
 	}
 }

@@ -88,6 +88,7 @@ func (t *thread) findArmed(m moment, wanted func(do string) bool) (scenario.Faul
 	}
 	f, ok := t.r.rec.armed(t, m.place, wanted)
 	if ok {
+		t.told(toldFault, f.Do, f.At, int64(f.For))
 		t.tell(m.described(f))
 	}
 	return f, ok

@@ -41,6 +41,7 @@ type Run struct {
 	machine  machine
 	rec      recorder // the machine's, once the run begins
 	network  network
+	told     *histories    // of a run whose positions are compared, else nil
 	resource *resource     // nil without one
 	finished chan struct{} // closed when Execute returns
 }

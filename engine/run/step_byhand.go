@@ -91,6 +91,7 @@ func (s *Stepper) strikeByHand(ctx context.Context, f scenario.Fault) error {
 	}
 	t := s.r.thread(f.Thread)
 	s.newSlice = true
+	t.told(toldFault, f.Do, f.At, int64(f.For))
 	switch f.Do {
 	case fault.Pause:
 		t.tell(described(f))

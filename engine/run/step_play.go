@@ -77,6 +77,11 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 		s.policy = random(r.sc.Seed)
 	}
 	r.rec = s
+	s.failsOver = true
+	if r.o.Memory != nil {
+		r.told = newHistories(s.clock.Now)
+		s.foresee(r.o.ByHand)
+	}
 	client := s.serve(r.o.Memory)
 	if err := because(ctx, panics.Catch(func() error { return r.wireUp(ctx, client, s.mail, s.clock.Process) })); err != nil {
 		return nil, errors.Join(err, s.closeNodes())

@@ -40,6 +40,10 @@ type Stepper struct {
 	nodes    []*node
 	mail     *mailbox
 
+	pauses    bool // any two tasks may come to move at one instant
+	failsOver bool // what a replica lacks may come to matter
+	endless   bool // who was refused may come to matter
+
 	strikes   []scenario.Fault             // that can be struck by hand
 	pointless []Pointless                  // of them, when last asked
 	waiting   map[*thread][]scenario.Fault // struck by hand, and still to come
@@ -149,6 +153,7 @@ func (s *Stepper) choose(ctx context.Context, choice func() (int, error)) error 
 	}
 	s.newSlice = true
 	s.decisions++
+	s.r.note(s.ready[i])
 	s.clock.Step(s.ready[i])
 	return s.settle(ctx)
 }
@@ -239,6 +244,9 @@ func (s *Stepper) nothingComes() bool {
 // inVain is Run.inVain where nothing is to come: no fault, no move of a
 // schedule, no expiry, no timer.
 func (s *Stepper) inVain() []string {
+	if s.muted {
+		return nil
+	}
 	names := s.r.inVain(&s.standstill)
 	if names == nil || s.ahead > 0 || len(s.faults) > 0 || slices.ContainsFunc(s.nodes, func(n *node) bool { return n.HasExpiry() }) {
 		return nil
@@ -350,6 +358,9 @@ func (s *Stepper) key() trace.KeyState {
 }
 
 func (s *Stepper) emit(thread string, body trace.Body) {
+	if s.muted {
+		return
+	}
 	s.put(trace.Event{Thread: thread, Body: body, Key: s.key()})
 }
 
@@ -386,7 +397,12 @@ func (s *Stepper) unlocks(thread string, u unlock) func() {
 func (s *Stepper) sending() func(*thread, []sent) {
 	return func(t *thread, records []sent) {
 		for _, one := range records {
-			s.nodes[one.node].Wrote(writes(one))
+			if s.failsOver {
+				s.nodes[one.node].Wrote(writes(one))
+			}
+			if s.muted {
+				continue
+			}
 			for _, e := range s.r.commands(one) {
 				e.Thread = t.spec.Name
 				s.put(e)

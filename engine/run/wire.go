@@ -30,6 +30,7 @@ func (p *tap) Eval(ctx context.Context, script string, keys []string, args ...an
 // send has Redis run a script; late is set where its caller has given it up.
 func (p *tap) send(ctx context.Context, late bool, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	if p.t.r.rec.down(p.t, p.node) {
+		p.t.told(toldReply, p.node)
 		return broken(ctx, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
 	}
 	var records []sent
@@ -39,6 +40,9 @@ func (p *tap) send(ctx context.Context, late bool, send func(context.Context) *r
 		records[i].late = late
 	}
 	answered(p.t, records)
+	if !late {
+		p.t.told(toldReply, p.node, cmd.Val(), cmd.Err())
+	}
 	p.t.r.rec.doubt(cmd.Err())
 	p.t.r.machine.hasAsked(p.t)
 	return cmd

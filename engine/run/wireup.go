@@ -97,6 +97,7 @@ type losing struct {
 // Listen implements lock.Messenger.
 func (l losing) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
 	heard := func(message string) {
+		l.t.told(toldMessage, message)
 		if !l.t.take(fault.AtLock, 1, fault.LoseMessage) {
 			l.t.handed.Store(strings.HasPrefix(message, "grant "))
 			receive(message)

@@ -3,6 +3,8 @@
 package facts
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
 	"relock/engine/fault"
@@ -62,6 +64,29 @@ func New(owners map[string]string) *Facts {
 		f.ids[thread] = id
 	}
 	return f
+}
+
+// Clone returns facts of the same events that go their own way.
+func (f *Facts) Clone() *Facts {
+	c := *f
+	for _, m := range []*Seqs{&c.Entered, &c.Gained, &c.Lost, &c.Counted, &c.Last, &c.Read} {
+		*m = maps.Clone(*m)
+	}
+	c.depth, c.dropped, c.calledIn = maps.Clone(f.depth), maps.Clone(f.dropped), maps.Clone(f.calledIn)
+	return &c
+}
+
+// AppendState writes what rules depend on, but no seqs, no words, and nothing
+// that the next event tells anew.
+func (f *Facts) AppendState(b []byte) []byte {
+	for _, thread := range slices.Sorted(maps.Keys(f.ids)) {
+		b = fmt.Appendf(b, "%s%d %t;", thread, f.depth[thread], f.calledIn[thread])
+	}
+	writer := f.Written.Thread
+	if r, ok := f.now.Body.(trace.Resource); ok && r.Op == trace.OpWrite && !r.Refused {
+		writer = f.now.Thread
+	}
+	return append(b, writer...)
 }
 
 // Add takes the next event, which is the current one until the next call.

@@ -1,0 +1,164 @@
+package run
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"slices"
+
+	"relock/engine/check"
+	"relock/engine/clock"
+	"relock/engine/fault"
+	"relock/engine/recall"
+	"relock/engine/scenario"
+)
+
+// told notes something that t was told, and cannot have known.
+func (t *thread) told(kind byte, what ...any) {
+	if t.r.told != nil {
+		t.r.told.note(t.spec.Name, kind, what...)
+	}
+}
+
+// note notes that a task moves.
+func (r *Run) note(task clock.Task) {
+	if r.told != nil {
+		asked, _ := task.Doing.(request)
+		r.told.note(task.Process, toldMove, task.Business, int(task.State), task.Name, int64(task.At), asked.node, asked.call.Name)
+	}
+}
+
+// Position is what the rest of a run depends on, digested: two steppers of one
+// scenario whose positions are equal do the same from here on if they make the
+// same moves. It is the instant; each thread's history, since a thread is a
+// function of what it was told and when; what is armed and under way; the nodes;
+// the resource; and the state of the rules.
+type Position [16]byte
+
+// Position returns the stepper's. The run must have been made with
+// Options.Memory.
+func (s *Stepper) Position() Position {
+	var p Position
+	sum := sha256.Sum256(s.appendState(nil))
+	copy(p[:], sum[:])
+	return p
+}
+
+func (s *Stepper) appendState(b []byte) []byte {
+	names := make([]string, 0, len(s.r.threads)+1)
+	for _, t := range s.r.threads {
+		names = append(names, t.spec.Name)
+	}
+	b = s.r.told.append(b, append(names, networkName))
+	b = s.clock.AppendState(b, s.pauses)
+	for _, n := range s.nodes {
+		b = n.appendState(b, s.failsOver)
+	}
+	for _, t := range s.r.threads {
+		for _, f := range s.waiting[t] {
+			b = fmt.Appendf(b, "%s %s %s %d,", t.spec.Name, f.Do, f.At, f.For)
+		}
+	}
+	b = binary.AppendVarint(b, int64(len(s.faults)))
+	b = binary.AppendVarint(b, int64(s.idle))
+	b = binary.AppendVarint(b, int64(s.end))
+	for _, c := range s.r.network.copies {
+		b = fmt.Appendf(b, "%s %v,", c.thread, c.call)
+	}
+	if r := s.r.resource; r != nil {
+		b = fmt.Appendf(b, "%d %d %d %v;", r.value, r.version, r.token, r.bought)
+	}
+	if s.endless {
+		for _, name := range slices.Sorted(maps.Keys(s.standstill.refused)) {
+			b = fmt.Appendf(b, "%s %d,", name, s.standstill.refused[name])
+		}
+	}
+	return s.checker.AppendState(b, s.clock.Now())
+}
+
+func (n *node) appendState(b []byte, writes bool) []byte {
+	b = n.server.(*recall.Redis).AppendState(b, writes)
+	b = binary.AppendVarint(b, int64(n.ahead))
+	if n.down {
+		b = append(b, 'd')
+	}
+	for _, thread := range slices.Sorted(maps.Keys(n.cut)) {
+		if n.cut[thread] {
+			b = append(append(b, thread...), ' ')
+		}
+	}
+	return append(b, ';')
+}
+
+// foresee finds out what can still happen that positions must tell apart: faults
+// of the scenario, and those that are struck by hand.
+func (s *Stepper) foresee(byHand []string) {
+	kinds := slices.Clone(byHand)
+	for _, f := range s.r.sc.Faults {
+		kinds = append(kinds, f.Do)
+	}
+	s.pauses = slices.Contains(kinds, fault.Pause)
+	s.failsOver = slices.Contains(kinds, fault.FailOver)
+	s.endless = slices.ContainsFunc(s.r.threads, (*thread).endless)
+}
+
+// Strikes lists all faults that can be struck by hand. It is not to be changed.
+func (s *Stepper) Strikes() []scenario.Fault { return s.strikes }
+
+// Faults returns which of Strikes, of the kinds in Options.ByHand, would strike
+// now. It fails with Redis' error.
+func (s *Stepper) Faults(ctx context.Context) ([]int, error) {
+	if s.over || len(s.r.o.ByHand) == 0 {
+		return nil, nil
+	}
+	scripts, err := s.hasScripts(ctx, s.nodes[0]) // to which each of them happens
+	if err != nil {
+		return nil, err
+	}
+	var list []int
+	for i, f := range s.strikes {
+		if slices.Contains(s.r.o.ByHand, f.Do) && s.refusal(f, scripts) == nil {
+			list = append(list, i)
+		}
+	}
+	return list, nil
+}
+
+// Notes are what a stepper has noted of its run to find broken rules: who
+// believes what, and the state of each rule.
+type Notes struct {
+	checker    *check.Checker
+	believed   beliefs
+	standstill standstill
+}
+
+// Notes returns a copy of the stepper's.
+func (s *Stepper) Notes() Notes { return Notes{s.checker, s.believed, s.standstill}.clone() }
+
+func (n Notes) clone() Notes {
+	n.checker = n.checker.Clone()
+	n.believed = beliefs{maps.Clone(n.believed.levels), maps.Clone(n.believed.unlocks)}
+	n.standstill.refused = maps.Clone(n.standstill.refused)
+	return n
+}
+
+// Mute has the stepper write down nothing until Resume: moves that were made
+// before, and did not end the run, are made again faster.
+func (s *Stepper) Mute() { s.muted = true }
+
+// Resume has the stepper write down what happens from now on. Its notes are
+// those of the same moves when they were made before.
+func (s *Stepper) Resume(n Notes) {
+	n = n.clone()
+	s.muted, s.checker, s.believed, s.standstill, s.broken = false, n.checker, n.believed, n.standstill, nil
+}
+
+// Broken returns the rules that were broken since it was last called, which may
+// repeat.
+func (s *Stepper) Broken() []string {
+	broken := s.broken
+	s.broken = nil
+	return broken
+}
