@@ -3,40 +3,37 @@ package explore
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 )
 
 // Limits of Bounds.
 const (
-	MaxDelays = 8 // two dozen decisions and eight delays make more orders than anybody waits for
-	MaxFaults = 4
+	MostDelays = 8 // two dozen decisions and eight delays make more orders than anybody waits for
+	MostFaults = 4
+	MostStates = 5_000_000 // some 300 bytes each
 
-	// MaxStates bounds what a search holds: some 300 bytes a state.
-	MaxStates = 5_000_000
-
-	// DefaultStates is for a person who waits.
 	DefaultStates = 1_000_000
 )
 
 // Errors of Bounds.Check.
 var (
-	ErrDelays    = phrase.New("delays must be 0 to %d", MaxDelays)
-	ErrMaxFaults = phrase.New("faults must be 0 to %d", MaxFaults)
-	ErrStates    = phrase.New("states must be 1 to %d", MaxStates)
+	ErrDelays = phrase.New("delays must be 0 to %d", MostDelays)
+	ErrFaults = phrase.New("faults must be 0 to %d", MostFaults)
+	ErrStates = phrase.New("states must be 1 to %d", MostStates)
 )
 
 // Bounds say how far a search goes.
 type Bounds struct {
-	Delays    int      // how often nobody moves though somebody could, 0 to MaxDelays
-	Faults    []string // the kinds that may be struck by hand
-	MaxFaults int      // how many in all, 0 to MaxFaults
-	MaxStates int      // 1 to limit MaxStates; 0 is DefaultStates
-	From      []scenario.Move
+	Delays    int      // 0 to MostDelays
+	Kinds     []string // of faults that may strike
+	MaxFaults int      // that strike, 0 to MostFaults
+	MaxStates int      // 1 to MostStates; 0 is DefaultStates
+
+	// From is the moves that are made already: the search goes on from there.
+	From []scenario.Move
 }
 
 // kindError refuses a kind of fault.
@@ -50,35 +47,35 @@ func (e *kindError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
 func (e *kindError) Says() phrase.Wording {
-	return phrase.Say("this scenario has no fault %q that could be struck by hand; it has %s", e.kind, strings.Join(e.allowed, ", "))
+	return phrase.Say("there is no fault %q that could strike in this scenario; allowed: %s", e.kind, strings.Join(e.allowed, ", "))
 }
 
 // Check returns b with its defaults filled in. It fails with ErrDelays,
-// ErrMaxFaults or ErrStates, or with an error that names the kinds of faults
-// that sc can have.
+// ErrFaults or ErrStates, or with an error that names the kinds of faults that sc
+// can have.
 func (b Bounds) Check(sc *scenario.Scenario) (Bounds, error) {
 	if b.MaxStates == 0 {
 		b.MaxStates = DefaultStates
 	}
 	switch {
-	case b.Delays < 0 || b.Delays > MaxDelays:
+	case b.Delays < 0 || b.Delays > MostDelays:
 		return b, fmt.Errorf("explore: %w", ErrDelays)
-	case b.MaxFaults < 0 || b.MaxFaults > MaxFaults:
-		return b, fmt.Errorf("explore: %w", ErrMaxFaults)
-	case b.MaxStates < 1 || b.MaxStates > MaxStates:
+	case b.MaxFaults < 0 || b.MaxFaults > MostFaults:
+		return b, fmt.Errorf("explore: %w", ErrFaults)
+	case b.MaxStates < 1 || b.MaxStates > MostStates:
 		return b, fmt.Errorf("explore: %w", ErrStates)
 	}
 	allowed := Kinds(sc)
-	for _, kind := range b.Faults {
+	for _, kind := range b.Kinds {
 		if !slices.Contains(allowed, kind) {
-			return b, &kindError{kind, allowed}
+			return b, fmt.Errorf("explore: %w", &kindError{kind, allowed})
 		}
 	}
 	return b, nil
 }
 
-// Kinds returns the kinds of faults that can be struck by hand in sc, in the
-// order in which they are explained.
+// Kinds returns the kinds of faults that can strike by hand in sc, in the order
+// in which they are explained.
 func Kinds(sc *scenario.Scenario) []string {
 	var list []string
 	for _, s := range sc.Strikes() {
@@ -89,7 +86,16 @@ func Kinds(sc *scenario.Scenario) []string {
 	return list
 }
 
-var (
-	_ = strconv.Itoa
-	_ = fault.Pause
-)
+// faults returns the faults that may strike.
+func (b Bounds) faults(sc *scenario.Scenario) []scenario.Fault {
+	var list []scenario.Fault
+	if b.MaxFaults == 0 {
+		return nil
+	}
+	for _, s := range sc.Strikes() {
+		if s.Never == "" && slices.Contains(b.Kinds, s.Fault.Do) {
+			list = append(list, s.Fault)
+		}
+	}
+	return list
+}

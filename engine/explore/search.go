@@ -5,43 +5,36 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"relock/engine/pause"
 	"relock/engine/recall"
 	"relock/engine/run"
 	"relock/engine/scenario"
 )
 
-// Ending says why a search ended.
-type Ending string
-
-// The endings.
-const (
-	Exhausted Ending = "exhausted" // every schedule within the bounds was seen
-	Bound     Ending = "bound"     // there are more states than the bounds allow
-	Stopped   Ending = "stopped"   // its context ended
-)
-
-// option is one decision at a state: a choice, the delay, or a fault.
-type option uint16
-
-const delay option = 1 << 15
-
-func struck(fault int) option { return 1<<14 | option(fault) }
-
-func (o option) fault() (int, bool) { return int(o &^ (1 << 14)), o != delay && o&(1<<14) != 0 }
-
-// cost is 1 for what a bound is on.
-func (o option) cost() int {
-	if o >= 1<<14 {
-		return 1
-	}
-	return 0
+// Options say how a search is done. They change nothing of what it finds.
+type Options struct {
+	// Workers is how many states are searched at once; 0 is one for each
+	// processor.
+	Workers int
+	// Progress is called again and again while the search goes on, on the
+	// caller's goroutine. What it is given is valid until it returns. Nil is
+	// allowed.
+	Progress func(*Space)
 }
 
-// state is a position with what is left of the bounds.
+// batch is how many options are tried between two looks at what was found. It
+// is the same on any machine, so that the search is.
+const batch = 64
+
+// longest is how many decisions a schedule may have: more than any that ends by
+// itself.
+const longest = 5000
+
+// state is a position and what is left of the bounds.
 type state struct {
 	position run.Position
 	delays   int8
@@ -50,33 +43,54 @@ type state struct {
 
 // node is a state that was found.
 type node struct {
-	parent int32 // from which it was found first
+	parent int32 // the node from which it was found first
 	via    option
-	spent  int8 // delays and faults on any way here
-	delays int8 // left
+	depth  int16 // decisions, on that way
+	delays int8  // left
 	faults int8
+	at     time.Duration
 	edges  []edge
 	notes  *run.Notes // while options are left to try
 	left   int32      // options that were not tried
 }
 
-// edge is a decision and where it leads.
+// edge is an option and where it leads.
 type edge struct {
 	option option
 	broken rules
 	to     int32
 }
 
+// Where edges lead, but to nodes.
 const (
 	root    int32 = 0
 	end     int32 = -1 // of the run
 	untried int32 = -2
 )
 
-// rules is a set of check.Names, by their place.
-type rules uint16
+// option is one decision at a state: a choice, the delay, or a fault.
+type option uint16
 
-// item is one option of a node that is to be tried.
+const (
+	delay     option = 1 << 15
+	faultFlag option = 1 << 14 // the rest is its place in Bounds.faults
+)
+
+func (o option) isFault() bool { return o < delay && o&faultFlag != 0 }
+
+// cost is what an option takes from the bounds.
+func (o option) cost() (delays, faults int8) {
+	switch {
+	case o == delay:
+		return 1, 0
+	case o.isFault():
+		return 0, 1
+	default:
+		return 0, 0
+	}
+}
+
+// item is an option of a node that is to be tried.
 type item struct {
 	node   int32
 	option int32
@@ -86,70 +100,73 @@ type item struct {
 type found struct {
 	state   state
 	over    bool
+	at      time.Duration
 	options []option
 	broken  rules
 	notes   *run.Notes
 }
 
-// batch is how many options are tried between two looks at what was found. It
-// is the same on any machine, so that the search is.
-const batch = 64
-
-// Search searches every schedule of sc within bounds. It reports progress after
-// each batch, on the caller's goroutine; nil is allowed. A search that ctx ends
-// is Stopped, and no error. It fails like Bounds.Check, or with the error of a
-// run.
-func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, workers int, progress func(*Space)) (*Space, error) {
-	b, err := b.Check(sc)
-	if err != nil {
-		return nil, err
-	}
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	s := &search{ctx: ctx, sc: sc.WithSchedule(nil), b: b, known: map[state]int32{}}
-	s.space = &Space{search: s}
-	for range workers {
-		w := &worker{s: s, memory: recall.NewMemory()}
-		defer func() { _ = w.memory.Close() }()
-		s.workers = append(s.workers, w)
-	}
-	if err := s.begin(); err != nil {
-		return nil, err
-	}
-	for s.space.Ending == "" {
-		if err := s.round(); err != nil {
-			return nil, err
-		}
-		if progress != nil {
-			progress(s.space)
-		}
-	}
-	return s.space, nil
-}
-
+// search is a search under way. What workers read does not change during a
+// round.
 type search struct {
-	ctx     context.Context
 	sc      *scenario.Scenario
 	b       Bounds
+	faults  []scenario.Fault
 	workers []*worker
 	nodes   []node
 	known   map[state]int32
 	queue   [][]item // by cost
+	full    bool
 	space   *Space
-
-	repeated int
 }
 
-// begin finds the first state.
-func (s *search) begin() error {
-	chain, err := s.workers[0].first()
+// Search searches every schedule of sc, without its own, within the bounds. The
+// same scenario and bounds give the same Space on any number of workers, unless
+// ctx ends: then what was found is Stopped, and no error. It fails like
+// Bounds.Check, with run.ErrDiverged where Bounds.From does not fit, or with the
+// error of a run.
+func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*Space, error) {
+	b, err := b.Check(sc)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	s := &search{sc: sc.WithSchedule(nil), b: b, faults: b.faults(sc), known: map[state]int32{}}
+	s.space = &Space{search: s}
+	if o.Workers <= 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	for range o.Workers {
+		w := &worker{s: s, memory: recall.NewMemory()}
+		defer func() { _ = w.memory.Close() }()
+		s.workers = append(s.workers, w)
+	}
+	if err := s.begin(ctx); err != nil {
+		return nil, err
+	}
+	for s.space.ending == "" {
+		if err := s.round(ctx); err != nil {
+			return nil, err
+		}
+		if o.Progress != nil {
+			o.Progress(s.space)
+		}
+	}
+	s.known, s.queue, s.workers = nil, nil, nil
+	return s.space, s.space.conclude(context.WithoutCancel(ctx))
+}
+
+// begin finds the first states.
+func (s *search) begin(ctx context.Context) error {
 	s.queue = make([][]item, s.b.Delays+s.b.MaxFaults+1)
-	if len(chain) == 0 || chain[0].over {
-		s.space.Ending = Exhausted
+	chain, err := s.workers[0].first(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		s.space.ending = Stopped
+		return nil
+	case err != nil:
+		return err
+	case chain[0].over:
+		s.space.ending = Exhausted
 		return nil
 	}
 	s.add(chain[0], -1, 0)
@@ -160,13 +177,17 @@ func (s *search) begin() error {
 // add adds a node.
 func (s *search) add(f found, parent int32, via option) int32 {
 	id := int32(len(s.nodes))
-	n := node{parent: parent, via: via, delays: f.state.delays, faults: f.state.faults, left: int32(len(f.options) - 1), notes: f.notes}
-	n.spent = int8(s.b.Delays+s.b.MaxFaults) - n.delays - n.faults
-	n.edges = make([]edge, len(f.options))
+	n := node{
+		parent: parent, via: via, delays: f.state.delays, faults: f.state.faults, at: f.at,
+		edges: make([]edge, len(f.options)), left: int32(len(f.options) - 1), notes: f.notes,
+	}
+	if parent >= 0 {
+		n.depth = s.nodes[parent].depth + 1
+	}
 	for i, o := range f.options {
 		n.edges[i] = edge{option: o, to: untried}
 		if i > 0 {
-			cost := int(n.spent) + o.cost()
+			cost := s.spent(&n, o)
 			s.queue[cost] = append(s.queue[cost], item{id, int32(i)})
 		}
 	}
@@ -178,248 +199,262 @@ func (s *search) add(f found, parent int32, via option) int32 {
 	return id
 }
 
+// spent is the delays and faults of a way to a node and by an option of it.
+func (s *search) spent(n *node, o option) int {
+	delays, faults := o.cost()
+	return s.b.Delays + s.b.MaxFaults - int(n.delays-delays) - int(n.faults-faults)
+}
+
 // attach adds the way that begins with an option of a node, up to the first
 // state that is known.
 func (s *search) attach(id int32, i int, chain []found) {
 	for _, f := range chain {
 		e := &s.nodes[id].edges[i]
 		e.broken = f.broken
+		s.space.see(id, i)
 		if f.over {
 			e.to = end
 			return
 		}
-		if to, ok := s.known[f.state]; ok {
-			e.to = to
+		to, ok := s.known[f.state]
+		if !ok && len(s.nodes) >= s.b.MaxStates {
+			s.full = true
 			return
 		}
-		to := s.add(f, id, e.option)
+		if !ok {
+			to = s.add(f, id, e.option)
+		}
 		s.nodes[id].edges[i].to = to
+		if ok {
+			return
+		}
 		id, i = to, 0
 	}
+	s.full = true // a way without an end
+}
+
+// next takes the options to try next: the cheapest, which may be the only ones
+// of that cost that there will be.
+func (s *search) next() []item {
+	for cost, queue := range s.queue {
+		if n := min(batch, len(queue)); n > 0 {
+			s.queue[cost] = queue[n:]
+			return queue[:n]
+		}
+	}
+	return nil
 }
 
 // round tries the next options.
-func (s *search) round() error {
-	var items []item
-	for cost := range s.queue {
-		n := min(batch-len(items), len(s.queue[cost]))
-		items = append(items, s.queue[cost][:n]...)
-		s.queue[cost] = s.queue[cost][n:]
-		if len(items) > 0 {
-			break // what is dearer waits for what this finds
-		}
-	}
+func (s *search) round(ctx context.Context) error {
+	items := s.next()
 	if len(items) == 0 {
-		s.space.Ending = Exhausted
+		s.space.ending = Exhausted
+		if s.full {
+			s.space.ending = Bound
+		}
+		return nil
+	}
+	if err := pause.Here(ctx); err != nil {
+		s.space.ending = Stopped
 		return nil
 	}
 	chains := make([][]found, len(items))
 	errs := make([]error, len(items))
-	var next atomic.Int32
+	var taken atomic.Int32
 	var all sync.WaitGroup
 	for _, w := range s.workers {
 		all.Go(func() {
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(items) {
-					return
-				}
-				chains[i], errs[i] = w.follow(items[i])
+			for i := int(taken.Add(1)) - 1; i < len(items); i = int(taken.Add(1)) - 1 {
+				chains[i], errs[i] = w.follow(ctx, items[i])
 			}
 		})
 	}
 	all.Wait()
 	for i, it := range items {
 		if errs[i] != nil {
-			if s.ctx.Err() != nil {
-				s.space.Ending = Stopped
+			if ctx.Err() != nil {
+				s.space.ending = Stopped
 				return nil
 			}
 			return errs[i]
 		}
-		before := len(s.nodes)
 		s.attach(it.node, int(it.option), chains[i])
-		s.repeated += len(chains[i]) - (len(s.nodes) - before)
 		n := &s.nodes[it.node]
 		if n.left--; n.left == 0 {
 			n.notes = nil
 		}
-	}
-	switch {
-	case s.ctx.Err() != nil:
-		s.space.Ending = Stopped
-	case len(s.nodes) >= s.b.MaxStates:
-		s.space.Ending = Bound
+		if s.full && len(s.nodes) >= s.b.MaxStates {
+			s.space.ending = Bound
+			return nil
+		}
 	}
 	return nil
 }
 
-// path is the decisions that lead to a node.
+// path is the options that lead to a node, the way it was found first.
 func (s *search) path(id int32) []option {
-	var list []option
-	for id != root {
-		list = append(list, s.nodes[id].via)
+	list := make([]option, s.nodes[id].depth)
+	for i := len(list) - 1; i >= 0; i-- {
+		list[i] = s.nodes[id].via
 		id = s.nodes[id].parent
 	}
-	slices.Reverse(list)
 	return list
 }
 
-// worker plays schedules.
+// worker plays schedules, one after another.
 type worker struct {
 	s      *search
 	memory *recall.Memory
 }
 
 // open begins a run that stands where the search does.
-func (w *worker) open() (*run.Stepper, error) {
-	r, err := run.New(w.s.sc, run.Options{Memory: w.memory, ByHand: w.s.byHand()})
+func (w *worker) open(ctx context.Context, muted bool) (*run.Stepper, error) {
+	r, err := run.New(w.s.sc, run.Options{Memory: w.memory, ByHand: w.s.faults})
 	if err != nil {
 		return nil, fmt.Errorf("explore: %w", err)
 	}
-	st, err := r.Begin(w.s.ctx)
+	st, err := r.Begin(ctx)
 	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	if muted {
+		st.Mute()
+	}
+	if err := st.Replay(ctx, w.s.b.From, func(scenario.Move) error { return nil }); err != nil {
+		st.Close(err)
 		return nil, fmt.Errorf("explore: %w", err)
 	}
 	return st, nil
 }
 
-func (s *search) byHand() []string {
-	if s.b.MaxFaults == 0 {
-		return nil
-	}
-	return s.b.Faults
-}
-
 // first goes the first way from the start.
-func (w *worker) first() ([]found, error) {
-	st, err := w.open()
+func (w *worker) first(ctx context.Context) ([]found, error) {
+	st, err := w.open(ctx, false)
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close(nil)
-	if err := st.Replay(w.s.ctx, w.s.b.From, func(scenario.Move) error { return nil }); err != nil {
-		return nil, fmt.Errorf("explore: %w", err)
-	}
-	return w.walk(st, state{delays: int8(w.s.b.Delays), faults: int8(w.s.b.MaxFaults)})
+	return w.walk(ctx, st, 0, state{delays: int8(w.s.b.Delays), faults: int8(w.s.b.MaxFaults)})
 }
 
 // follow goes the way that begins with an option of a node.
-func (w *worker) follow(it item) ([]found, error) {
+func (w *worker) follow(ctx context.Context, it item) ([]found, error) {
 	n := &w.s.nodes[it.node]
-	st, err := w.open()
+	st, err := w.open(ctx, true)
 	if err != nil {
 		return nil, err
 	}
 	defer st.Close(nil)
-	if n.notes != nil {
-		st.Mute()
-	}
-	if err := st.Replay(w.s.ctx, w.s.b.From, func(scenario.Move) error { return nil }); err != nil {
-		return nil, fmt.Errorf("explore: %w", err)
-	}
 	for _, o := range w.s.path(it.node) {
-		if err := w.make(st, o); err != nil {
+		if err := w.s.make(ctx, st, o); err != nil {
 			return nil, err
 		}
 	}
-	if _, err := st.Decide(w.s.ctx); err != nil {
-		return nil, err
+	if _, err := st.Decide(ctx); err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
 	}
-	if n.notes != nil {
-		st.Resume(*n.notes)
-	} else {
-		st.Broken()
-	}
-	left := state{delays: n.delays, faults: n.faults}
+	st.Resume(*n.notes)
 	o := n.edges[it.option].option
-	if err := w.make(st, o); err != nil {
+	if err := w.s.make(ctx, st, o); err != nil {
 		return nil, err
 	}
-	return w.walk(st, left.after(o))
-}
-
-// after is what is left of the bounds after a decision.
-func (s state) after(o option) state {
-	switch _, isFault := o.fault(); {
-	case o == delay:
-		s.delays--
-	case isFault:
-		s.faults--
-	}
-	return s
+	delays, faults := o.cost()
+	return w.walk(ctx, st, int(n.depth)+1, state{delays: n.delays - delays, faults: n.faults - faults})
 }
 
 // make makes one decision.
-func (w *worker) make(st *run.Stepper, o option) error {
-	if _, err := st.Decide(w.s.ctx); err != nil {
-		return err
+func (s *search) make(ctx context.Context, st *run.Stepper, o option) error {
+	if _, err := st.Decide(ctx); err != nil {
+		return fmt.Errorf("explore: %w", err)
 	}
-	m, err := move(st, o)
+	m, err := s.move(st, o)
 	if err != nil {
 		return err
 	}
-	return st.Apply(w.s.ctx, m)
+	if err := st.Apply(ctx, m); err != nil {
+		return fmt.Errorf("explore: %w", err)
+	}
+	return nil
 }
 
 // errUnrepeated says that a run did not repeat: a mistake of this program.
-var errUnrepeated = errors.New("explore: a run took another way when it was made again")
+var errUnrepeated = errors.New("explore: a run took another way when its moves were made again")
 
-// move is a decision as a move of a schedule.
-func move(st *run.Stepper, o option) (scenario.Move, error) {
-	if o == delay {
+// move is an option as a move of a schedule.
+func (s *search) move(st *run.Stepper, o option) (scenario.Move, error) {
+	switch {
+	case o == delay:
 		next, ok := st.NextEvent()
 		if !ok {
 			return scenario.Move{}, errUnrepeated
 		}
 		return scenario.Move{Until: next}, nil
-	}
-	if i, ok := o.fault(); ok {
-		f := st.Strikes()[i]
+	case o.isFault():
+		f := s.faults[o&^faultFlag]
 		return scenario.Move{Fault: &f}, nil
+	default:
+		return scenario.Move{Choice: int(o)}, nil
 	}
-	return scenario.Move{Choice: int(o)}, nil
 }
 
-// walk goes on from where a run stands, always by the first option, until a
-// state that was known before this round, or the end.
-func (w *worker) walk(st *run.Stepper, left state) ([]found, error) {
+// walk goes on from where a run stands, always by the first option, to a state
+// that was known before this round or to the end of the run.
+func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left state) ([]found, error) {
 	var chain []found
-	for {
-		ready, err := st.Decide(w.s.ctx)
-		if err != nil {
+	for ; depth < longest; depth++ {
+		if _, err := st.Decide(ctx); errors.Is(err, run.ErrLimit) {
+			return chain, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("explore: %w", err)
+		}
+		f := found{state: left, over: st.Over(), at: st.Now(), broken: set(st.Broken())}
+		if !f.over {
+			f.state.position = st.Position()
+		}
+		if _, ok := w.s.known[f.state]; f.over || ok {
+			return append(chain, f), nil
+		}
+		var err error
+		if f.options, err = w.options(ctx, st, left); err != nil {
 			return nil, err
-		}
-		f := found{state: left, over: st.Over(), broken: set(st.Broken())}
-		if f.over {
-			return append(chain, f), nil
-		}
-		f.state.position = st.Position()
-		if _, ok := w.s.known[f.state]; ok {
-			return append(chain, f), nil
-		}
-		for i := range ready {
-			f.options = append(f.options, option(i))
-		}
-		if _, ok := st.NextEvent(); ok && left.delays > 0 {
-			f.options = append(f.options, delay)
-		}
-		if left.faults > 0 {
-			faults, err := st.Faults(w.s.ctx)
-			if err != nil {
-				return nil, err
-			}
-			for _, i := range faults {
-				f.options = append(f.options, struck(i))
-			}
 		}
 		if len(f.options) > 1 {
 			notes := st.Notes()
 			f.notes = &notes
 		}
 		chain = append(chain, f)
-		if err := st.Apply(w.s.ctx, scenario.Move{}); err != nil {
-			return nil, err
+		if err := st.Apply(ctx, scenario.Move{}); errors.Is(err, run.ErrLimit) {
+			return chain, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("explore: %w", err)
 		}
 	}
+	return chain, nil
+}
+
+// options are the decisions that can be made where a run stands.
+func (w *worker) options(ctx context.Context, st *run.Stepper, left state) ([]option, error) {
+	ready, err := st.Decide(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	list := make([]option, ready, ready+1)
+	for i := range list {
+		list[i] = option(i)
+	}
+	if _, ok := st.NextEvent(); ok && left.delays > 0 {
+		list = append(list, delay)
+	}
+	if left.faults == 0 {
+		return list, nil
+	}
+	faults, err := st.Faults(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	for _, i := range faults {
+		list = append(list, faultFlag|option(i))
+	}
+	return list, nil
 }

@@ -1,87 +1,345 @@
 package explore
 
 import (
+	"cmp"
+	"context"
+	"fmt"
 	"math/big"
-	"slices"
+	"time"
 
-	"relock/engine/check"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
 )
 
-// Space is what a search has found.
-type Space struct {
-	Ending Ending // "" while it goes on
+// Ending says why a search ended.
+type Ending string
 
+// The endings.
+const (
+	Exhausted Ending = "exhausted" // every schedule within the bounds was seen
+	Bound     Ending = "bound"     // there are more states than the bounds allow, or a schedule without an end
+	Stopped   Ending = "stopped"   // its context ended
+)
+
+// Space is what a search has found: the states, how decisions lead from one to
+// another, and what is broken on the way. Of a search that has ended it never
+// changes, and is safe for concurrent use.
+type Space struct {
 	search *search
+	ending Ending
+	soFar  []Rule // by cost, while the search goes on
+
+	all, clean counts // schedules from each node; of them, those that break nothing
+	sum        *big.Int
+	broken     *big.Int
+	rules      []Rule
 }
+
+// Rule is a rule that some schedule breaks.
+type Rule struct {
+	Name      string
+	Schedules *big.Int // that break it; nil while the search goes on
+	Delays    int      // of the smallest
+	Faults    int
+
+	// Schedule is the smallest that breaks it: the fewest delays and faults, then
+	// the fewest moves, up to the move that breaks it, from the scenario's start.
+	// Nil while the search goes on.
+	Schedule []scenario.Move
+	// Lost is how many moves of Schedule are made where it becomes inevitable:
+	// from there on every schedule within the bounds breaks the rule. -1 where
+	// that cannot be said, because not all was seen.
+	Lost int
+
+	node, edge int32 // of the move that breaks it
+	moves      int
+}
+
+// Scenario returns what was searched. It is not to be changed.
+func (s *Space) Scenario() *scenario.Scenario { return s.search.sc }
+
+// Bounds returns how far the search was to go, with defaults filled in.
+func (s *Space) Bounds() Bounds { return s.search.b }
+
+// Ending returns why the search ended, or "" while it goes on.
+func (s *Space) Ending() Ending { return s.ending }
 
 // States returns how many states were found.
 func (s *Space) States() int { return len(s.search.nodes) }
 
-var ruleNames = check.Names()
-
-// set returns the rules of a list.
-func set(names []string) rules {
-	var all rules
-	for _, name := range names {
-		all |= 1 << slices.Index(ruleNames, name)
+// Waiting returns how many options are known and still to be tried.
+func (s *Space) Waiting() int {
+	n := 0
+	for _, queue := range s.search.queue {
+		n += len(queue)
 	}
-	return all
+	return n
 }
 
-// Schedules returns how many schedules were found, and how many of them break
-// a rule, and each.
-func (s *Space) Schedules() (all, broken *big.Int, by map[string]*big.Int) {
+// Schedules returns how many schedules were seen. It is nil while the search goes
+// on.
+func (s *Space) Schedules() *big.Int { return s.sum }
+
+// Broken returns how many of the schedules break a rule. It is nil while the
+// search goes on.
+func (s *Space) Broken() *big.Int { return s.broken }
+
+// Rules returns the broken rules, the cheapest first, or what is known of them
+// while the search goes on.
+func (s *Space) Rules() []Rule {
+	if s.ending == "" {
+		return s.soFar
+	}
+	return s.rules
+}
+
+// see notes what an edge breaks, if nothing as cheap was seen.
+func (s *Space) see(id int32, i int) {
+	n := &s.search.nodes[id]
+	e := n.edges[i]
+	for r := 0; e.broken>>r != 0; r++ {
+		if e.broken>>r&1 != 0 {
+			s.soFar = better(s.soFar, s.search.rule(r, id, int32(i), int(n.depth)+1))
+		}
+	}
+}
+
+// rule is a rule that an edge breaks, after so many moves.
+func (s *search) rule(r int, id, i int32, moves int) Rule {
+	n := &s.nodes[id]
+	delays, faults := n.edges[i].option.cost()
+	return Rule{
+		Name: ruleNames[r], Delays: s.b.Delays - int(n.delays-delays), Faults: s.b.MaxFaults - int(n.faults-faults),
+		Lost: -1, node: id, edge: i, moves: moves,
+	}
+}
+
+// compare orders by cost and then by moves.
+func (r Rule) compare(o Rule) int {
+	return cmp.Or(cmp.Compare(r.Delays+r.Faults, o.Delays+o.Faults), cmp.Compare(r.moves, o.moves))
+}
+
+// better returns the list, in its order, with r in it unless the rule is there
+// and r is not cheaper.
+func better(list []Rule, r Rule) []Rule {
+	for i, old := range list {
+		if old.Name == r.Name {
+			if r.compare(old) >= 0 {
+				return list
+			}
+			list = append(list[:i:i], list[i+1:]...)
+			break
+		}
+	}
+	at := 0
+	for at < len(list) && list[at].compare(r) <= 0 {
+		at++
+	}
+	return append(list[:at:at], append([]Rule{r}, list[at:]...)...)
+}
+
+// conclude counts, and finds the smallest schedule that breaks each rule.
+func (s *Space) conclude(ctx context.Context) error {
+	nodes := s.search.nodes
+	order := childrenFirst(nodes)
 	var seen rules
-	for _, n := range s.search.nodes {
-		for _, e := range n.edges {
+	for i := range nodes {
+		nodes[i].notes = nil
+		for _, e := range nodes[i].edges {
 			seen |= e.broken
 		}
 	}
-	all = s.count(0)[root]
-	by = map[string]*big.Int{}
-	for i, name := range ruleNames {
-		if seen&(1<<i) != 0 {
-			by[name] = new(big.Int).Sub(all, s.count(1 << i)[root])
+	s.all, s.clean = count(nodes, order, 0), count(nodes, order, seen)
+	s.sum, s.broken = new(big.Int), new(big.Int)
+	if len(nodes) == 0 { // the run has ended where the search begins
+		s.sum.SetInt64(1)
+		return nil
+	}
+	s.sum = s.all.at(root)
+	s.broken.Sub(s.sum, s.clean.at(root))
+	parents, depths := s.shortest()
+	for id := range nodes {
+		for i, e := range nodes[id].edges {
+			for r := 0; e.broken>>r != 0; r++ {
+				if e.broken>>r&1 != 0 {
+					s.rules = better(s.rules, s.search.rule(r, int32(id), int32(i), int(depths[id])+1))
+				}
+			}
 		}
 	}
-	return all, new(big.Int).Sub(all, s.count(seen)[root]), by
+	for i := range s.rules {
+		r := &s.rules[i]
+		path := []edgeRef{{r.node, r.edge}}
+		for id := r.node; id != root; id = path[0].node {
+			path = append([]edgeRef{parents[id]}, path...)
+		}
+		clean := count(nodes, order, set([]string{r.Name}))
+		r.Schedules = new(big.Int).Sub(s.sum, clean.at(root))
+		if s.ending == Exhausted {
+			r.Lost = len(s.search.b.From) + len(path)
+			for n := len(path) - 1; n >= 0 && clean.none(path[n].node); n-- {
+				r.Lost = len(s.search.b.From) + n
+			}
+		}
+		var err error
+		if r.Schedule, err = s.prove(ctx, r.Name, path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// count returns how many schedules from each node break none of the rules.
-func (s *Space) count(none rules) []*big.Int {
+// edgeRef is an edge by its node and place.
+type edgeRef struct{ node, edge int32 }
+
+// shortest returns, for each node, the last edge of a way to it with the fewest
+// moves, and how many these are. All ways to a node cost the same.
+func (s *Space) shortest() (parents []edgeRef, depths []int32) {
 	nodes := s.search.nodes
-	counts := make([]*big.Int, len(nodes))
-	one := big.NewInt(1)
-	stack := []int32{root}
-	for len(stack) > 0 {
-		id := stack[len(stack)-1]
-		if counts[id] != nil {
-			stack = stack[:len(stack)-1]
-			continue
-		}
-		open := false
-		for _, e := range nodes[id].edges {
-			if e.to >= 0 && counts[e.to] == nil {
-				stack = append(stack, e.to)
-				open = true
+	parents, depths = make([]edgeRef, len(nodes)), make([]int32, len(nodes))
+	seen := make([]bool, len(nodes))
+	seen[root] = true
+	for queue := []int32{root}; len(queue) > 0; queue = queue[1:] {
+		id := queue[0]
+		for i, e := range nodes[id].edges {
+			if e.to >= 0 && !seen[e.to] {
+				seen[e.to] = true
+				parents[e.to], depths[e.to] = edgeRef{id, int32(i)}, depths[id]+1
+				queue = append(queue, e.to)
 			}
 		}
-		if open {
-			continue
-		}
-		sum := new(big.Int)
-		for _, e := range nodes[id].edges {
-			switch {
-			case e.to == untried || e.broken&none != 0:
-			case e.to == end:
-				sum.Add(sum, one)
-			default:
-				sum.Add(sum, counts[e.to])
-			}
-		}
-		counts[id] = sum
-		stack = stack[:len(stack)-1]
 	}
-	return counts
+	return parents, depths
 }
-func (s *Space) Repeated() int { return s.search.repeated }
+
+// prove plays a way on a miniredis, from the scenario's start, and returns it as
+// a schedule. It fails where the rule is not broken at its last move.
+func (s *Space) prove(ctx context.Context, rule string, path []edgeRef) ([]scenario.Move, error) {
+	r, err := run.New(s.search.sc, run.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	st, err := r.Begin(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	defer st.Close(nil)
+	schedule := append([]scenario.Move{}, s.search.b.From...)
+	if err := st.Replay(ctx, schedule, func(scenario.Move) error { return nil }); err != nil {
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	for _, ref := range path {
+		if _, err := st.Decide(ctx); err != nil {
+			return nil, fmt.Errorf("explore: %w", err)
+		}
+		m, err := s.search.move(st, s.search.nodes[ref.node].edges[ref.edge].option)
+		if err != nil {
+			return nil, err
+		}
+		if err := st.Apply(ctx, m); err != nil {
+			return nil, fmt.Errorf("explore: %w", err)
+		}
+		schedule = append(schedule, m)
+	}
+	if _, err := st.Decide(ctx); err != nil { // what time alone breaks
+		return nil, fmt.Errorf("explore: %w", err)
+	}
+	events, _ := r.Log().Since(0)
+	for _, e := range events {
+		if v, ok := e.Body.(trace.Violation); ok && v.Rule == rule {
+			return schedule, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %s was not broken", errUnrepeated, rule)
+}
+
+// Place is a state of a Space, as one who walks it sees it.
+type Place struct {
+	ID      int
+	At      time.Duration // since the run began
+	Options []Option
+	All     *big.Int // schedules that go on from here, within the bounds
+	Broken  *big.Int // of them, those that break a rule from here on
+}
+
+// Option is one decision at a Place.
+type Option struct {
+	Choice int             // who moves, or -1
+	Delay  bool            // nobody moves
+	Fault  *scenario.Fault // what strikes, or nil
+	Rules  []string        // that it breaks at once
+	To     int             // the Place to which it leads, or -1: the run ends, or -2: it was not tried
+	All    *big.Int        // schedules that go on with it
+	Broken *big.Int        // of them, those that break a rule, at once or later
+}
+
+// Place returns a state by its ID, 0 being where the search begins. It is nil for
+// one that does not exist. The search must have ended.
+func (s *Space) Place(id int) *Place {
+	if id < 0 || id >= len(s.search.nodes) {
+		return nil
+	}
+	n := &s.search.nodes[id]
+	p := &Place{ID: id, At: n.at, All: s.all.at(int32(id))}
+	p.Broken = new(big.Int).Sub(p.All, s.clean.at(int32(id)))
+	for _, e := range n.edges {
+		o := Option{Choice: -1, Delay: e.option == delay, To: int(e.to), All: s.all.at(e.to)}
+		switch {
+		case o.Delay:
+		case e.option.isFault():
+			o.Fault = &s.search.faults[e.option&^faultFlag]
+		default:
+			o.Choice = int(e.option)
+		}
+		for r := 0; e.broken>>r != 0; r++ {
+			if e.broken>>r&1 != 0 {
+				o.Rules = append(o.Rules, ruleNames[r])
+			}
+		}
+		o.Broken = o.All
+		if e.broken == 0 {
+			o.Broken = new(big.Int).Sub(o.All, s.clean.at(e.to))
+		}
+		p.Options = append(p.Options, o)
+	}
+	return p
+}
+
+// Walk returns the ID of the state to which moves lead from where the search
+// begins. It reports false where they leave the space: by a wait that ends at
+// another instant, by what the bounds exclude, or at the run's end.
+func (s *Space) Walk(moves []scenario.Move) (id int, ok bool) {
+	at := root
+	for _, m := range moves {
+		if at < 0 || int(at) >= len(s.search.nodes) {
+			return 0, false
+		}
+		if m.Until > 0 && m.Until <= s.search.nodes[at].at {
+			continue // nobody could have moved before
+		}
+		next := untried
+		for _, e := range s.search.nodes[at].edges {
+			if s.is(m, e) {
+				next = e.to
+			}
+		}
+		if next < 0 {
+			return 0, false
+		}
+		at = next
+	}
+	return int(at), len(s.search.nodes) > 0
+}
+
+// is reports whether a move is what an edge of a node stands for.
+func (s *Space) is(m scenario.Move, e edge) bool {
+	switch {
+	case m.Fault != nil:
+		return e.option.isFault() && *m.Fault == s.search.faults[e.option&^faultFlag]
+	case m.Until > 0:
+		return e.option == delay && e.to >= 0 && s.search.nodes[e.to].at == m.Until
+	default:
+		return e.option == option(m.Choice)
+	}
+}

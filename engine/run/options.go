@@ -35,9 +35,9 @@ type Options struct {
 	// Memory, if set, answers for the run's embedded Redises on the virtual
 	// clock. The run must end before the Memory is closed or used elsewhere.
 	Memory *recall.Memory
-	// ByHand lists the kinds of faults that Faults tells of, and that a run with
-	// a Memory may be struck with by hand.
-	ByHand []string
+	// ByHand lists the faults that Faults tells of, and the only ones that a run
+	// with a Memory may be struck with by hand.
+	ByHand []scenario.Fault
 }
 
 // ErrFault is returned by New for a fault that the run's store or clock

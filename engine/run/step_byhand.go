@@ -44,6 +44,9 @@ func (s *Stepper) Pointless(ctx context.Context) ([]Pointless, error) {
 		return nil, err
 	}
 	var list []Pointless
+	if s.strikes == nil {
+		s.strikes = strikes(s.r.sc)
+	}
 	for i := range s.strikes {
 		f := &s.strikes[i]
 		why := s.refusal(*f, scripts)

@@ -71,7 +71,7 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	}
 	s := &Stepper{
 		checked: r.newChecked(), r: r, clock: clock.NewVirtual(), idle: forever, end: forever,
-		faults: r.timedFaults(), policy: inOrder{}, strikes: strikes(r.sc), waiting: map[*thread][]scenario.Fault{},
+		faults: r.timedFaults(), policy: inOrder{}, waiting: map[*thread][]scenario.Fault{},
 	}
 	if r.sc.Policy == scenario.PolicyRandom {
 		s.policy = random(r.sc.Seed)

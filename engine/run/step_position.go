@@ -94,21 +94,17 @@ func (n *node) appendState(b []byte, writes bool) []byte {
 
 // foresee finds out what can still happen that positions must tell apart: faults
 // of the scenario, and those that are struck by hand.
-func (s *Stepper) foresee(byHand []string) {
-	kinds := slices.Clone(byHand)
-	for _, f := range s.r.sc.Faults {
-		kinds = append(kinds, f.Do)
+func (s *Stepper) foresee(byHand []scenario.Fault) {
+	does := func(kind string) bool {
+		is := func(f scenario.Fault) bool { return f.Do == kind }
+		return slices.ContainsFunc(byHand, is) || slices.ContainsFunc(s.r.sc.Faults, is)
 	}
-	s.pauses = slices.Contains(kinds, fault.Pause)
-	s.failsOver = slices.Contains(kinds, fault.FailOver)
+	s.pauses, s.failsOver = does(fault.Pause), does(fault.FailOver)
 	s.endless = slices.ContainsFunc(s.r.threads, (*thread).endless)
 }
 
-// Strikes lists all faults that can be struck by hand. It is not to be changed.
-func (s *Stepper) Strikes() []scenario.Fault { return s.strikes }
-
-// Faults returns which of Strikes, of the kinds in Options.ByHand, would strike
-// now. It fails with Redis' error.
+// Faults returns which of Options.ByHand would strike now. It fails with Redis'
+// error.
 func (s *Stepper) Faults(ctx context.Context) ([]int, error) {
 	if s.over || len(s.r.o.ByHand) == 0 {
 		return nil, nil
@@ -118,8 +114,8 @@ func (s *Stepper) Faults(ctx context.Context) ([]int, error) {
 		return nil, err
 	}
 	var list []int
-	for i, f := range s.strikes {
-		if slices.Contains(s.r.o.ByHand, f.Do) && s.refusal(f, scripts) == nil {
+	for i, f := range s.r.o.ByHand {
+		if s.refusal(f, scripts) == nil {
 			list = append(list, i)
 		}
 	}

@@ -44,7 +44,7 @@ type Stepper struct {
 	failsOver bool // what a replica lacks may come to matter
 	endless   bool // who was refused may come to matter
 
-	strikes   []scenario.Fault             // that can be struck by hand
+	strikes   []scenario.Fault             // that can be struck by hand, once asked
 	pointless []Pointless                  // of them, when last asked
 	waiting   map[*thread][]scenario.Fault // struck by hand, and still to come
 }
