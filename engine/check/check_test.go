@@ -113,6 +113,10 @@ func TestRules(t *testing.T) {
 			believing("B", begin, held(ownerB, "1"), none),
 			believing("A", del(0), held(ownerB, "1"), none),
 		}, ""},
+		{"nothing was left to delete", []trace.Event{
+			believing("B", begin, held(ownerB, "1"), none),
+			believing("A", del(0), trace.Absent(), none),
+		}, ""},
 		{"own renewal", []trace.Event{believing("A", renew(1), held(ownerA, "1"), a1)}, ""},
 		{"foreign renewal", []trace.Event{believing("A", renew(1), held(ownerB, "1"), a1)}, "foreign-renewal A,B [1]"},
 		{"own renewal on one node, where others hold the majority", []trace.Event{
@@ -327,6 +331,25 @@ func TestTogetherSaysWhoseKeyWasDropped(t *testing.T) {
 		}
 		if len(last) != 1 || last[0].Why.String() != c.want {
 			t.Errorf("B enters at %v: %+v, want %q", c.enters, last, c.want)
+		}
+	}
+}
+
+// A foreign trace can say what no rule finds.
+func TestAViolationThatNoRuleFinds(t *testing.T) {
+	for _, c := range []struct {
+		v    trace.Violation
+		want string
+	}{
+		{trace.Violation{Rule: check.Stuck, Detail: "it hangs"}, "Redis and the threads have broken a rule: stuck."},
+		{trace.Violation{Rule: check.Orphan, Detail: "a key"}, "Redis and the threads have broken a rule: orphan."},
+		{trace.Violation{Rule: "what-else", Threads: []string{"A"}, Detail: "it did"}, "A has broken a rule: what-else."},
+	} {
+		b := check.NewFindings(map[string]string{ownerA: "A"}, protocol.InRedis, nil)
+		e := trace.Event{Seq: 1, Body: c.v, Key: trace.Absent()}
+		b.See(e)
+		if got := b.Of(e, c.v); got.Why.String() != c.want || got.Says.String() != c.v.Detail {
+			t.Errorf("%s says %q, %q", c.v.Rule, got.Says, got.Why)
 		}
 	}
 }

@@ -65,13 +65,11 @@ func (b *Findings) Of(e trace.Event, v trace.Violation) Finding {
 }
 
 func (b *Findings) find(e trace.Event, v trace.Violation) Finding {
-	if len(v.Threads) > 0 || v.Rule == Orphan {
-		switch v.Rule {
-		case Orphan:
-			b.open = append(b.open, b.checker.Finish(e.Key)...)
-		case Stuck:
-			b.open = append(b.open, b.checker.Stuck(v.Threads, b.Asking(v.Threads)))
-		}
+	switch { // these two rules are judged at the end of a run, not event by event
+	case v.Rule == Orphan:
+		b.open = append(b.open, b.checker.Finish(e.Key)...)
+	case v.Rule == Stuck && len(v.Threads) > 0: // a foreign trace may name none
+		b.open = append(b.open, b.checker.Stuck(v.Threads, b.Asking(v.Threads)))
 	}
 	for i, f := range b.open {
 		if f.Rule == v.Rule && slices.Equal(f.Threads, v.Threads) && slices.Equal(f.Events, v.Events) {

@@ -21,16 +21,12 @@ func (foreignRelease) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if !ok {
 		return Finding{}, false
 	}
-	before, after := f.Before, e.Key
-	if b.Node > 0 && b.Node <= len(f.NodesBefore) {
-		before = f.NodesBefore[b.Node-1]
-	}
-	if b.Node > 0 && b.Node <= len(e.Nodes) {
-		after = e.Nodes[b.Node-1]
+	before, after := f.On(b.Node)
+	if after.Exists() || b.Reply == int64(0) || len(b.Args) == 0 || !journal.Writes(b.Args[0]) {
+		return Finding{}, false // it deletes nothing
 	}
 	holders := phrase.Names(f.Holders(before))
-	deletes := len(b.Args) > 0 && journal.Writes(b.Args[0]) && b.Reply != int64(0) && !after.Exists()
-	if !deletes || len(holders) == 0 || slices.Contains(holders, e.Thread) {
+	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
 		return Finding{}, false
 	}
 	who, whose := e.Thread, holders[0]

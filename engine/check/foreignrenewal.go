@@ -23,10 +23,7 @@ func (foreignRenewal) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if !ok || b.Call != lock.CallRenew || len(b.Args) == 0 || !strings.EqualFold(b.Args[0], "PEXPIRE") || b.Reply != int64(1) {
 		return Finding{}, false
 	}
-	after := e.Key
-	if b.Node > 0 && b.Node <= len(e.Nodes) {
-		after = e.Nodes[b.Node-1]
-	}
+	_, after := f.On(b.Node)
 	holders := phrase.Names(f.Holders(after))
 	if len(holders) == 0 || slices.Contains(holders, e.Thread) {
 		return Finding{}, false

@@ -51,14 +51,14 @@ func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool)
 // detail returns the trace's text, which is the same for every guard.
 func detail(f *facts.Facts, e trace.Event, inside phrase.Names) string {
 	holders := "nobody holds the key in Redis"
-	if h := f.Holders(e.Key); len(h) > 0 {
+	if h := f.Held(); len(h) > 0 {
 		holders = "in Redis the lock is " + strings.Join(h, "'s and ") + "'s"
 	}
 	return inside.String() + " are in their critical sections at once; " + holders
 }
 
 func (m *mutualExclusion) says(f *facts.Facts, e trace.Event, inside phrase.Names) phrase.Wording {
-	holders := phrase.Names(f.Holders(e.Key))
+	holders := phrase.Names(f.Held())
 	switch {
 	case m.guard == protocol.Nothing:
 		return phrase.Say("%s are in their critical sections at once; there is no lock between them", inside)
@@ -77,7 +77,7 @@ func (m *mutualExclusion) why(f *facts.Facts, e trace.Event, inside phrase.Names
 	if len(inside) != 2 {
 		return phrase.Say("%s is not alone in the critical section: %d threads are inside at once.", inside[0], len(inside))
 	}
-	holders := f.Holders(e.Key)
+	holders := f.Held()
 	switch {
 	case m.guard == protocol.Nothing:
 		return phrase.Say("%s and %s are inside at once: there is no lock between them.", inside[0], inside[1])

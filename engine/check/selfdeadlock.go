@@ -27,7 +27,7 @@ func (s selfDeadlock) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	if !ok || b.Call != lock.CallLock {
 		return Finding{}, false
 	}
-	own := slices.Contains(f.Holders(e.Key), e.Thread) && e.Belief[e.Thread] > 0
+	own := slices.Contains(f.Held(), e.Thread) && e.Belief[e.Thread] > 0
 	if b.Result != trace.Refused || !own {
 		delete(s, e.Thread)
 		return Finding{}, false

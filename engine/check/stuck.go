@@ -24,7 +24,7 @@ func (c *Checker) Stuck(threads, asking []string) Finding {
 }
 
 func (c *Checker) inVain(threads, asking []string) Finding {
-	holders := c.facts.Holders(c.facts.Key())
+	holders := c.facts.Held()
 	events := append(c.facts.Gained.Of(holders...), c.facts.Last.Of(threads...)...)
 	says := phrase.Say("%s will never get in: nobody is left who would give the lock back", phrase.Names(asking))
 	why := phrase.Say("%s will never get in: nobody is left who would give the lock back.", few(asking))

@@ -16,10 +16,7 @@ import (
 // in order. It is not safe for concurrent use, and what its methods return must
 // not be changed.
 type Facts struct {
-	// Before is the key before the current event, and NodesBefore the key on
-	// each node if there are several.
-	Before      trace.KeyState
-	NodesBefore []trace.KeyState
+	Before trace.KeyState // the key before the current event
 
 	// The latest event of each kind, by thread: its seq, or 0.
 	Entered Seqs // entered its critical section
@@ -34,6 +31,8 @@ type Facts struct {
 	owners   Owners
 	ids      map[string]string // of the threads, as owners
 	now      trace.Event
+	nodes    []trace.KeyState // the key on each node before the current event, if there are several
+	held     []string         // who holds the key at the current event
 	believed map[string]int
 	depth    map[string]int
 	dropped  map[string]trace.Millis
@@ -92,9 +91,9 @@ func (f *Facts) AppendState(b []byte) []byte {
 // Add takes the next event, which is the current one until the next call.
 func (f *Facts) Add(e trace.Event) {
 	f.settle()
-	f.Before, f.NodesBefore = f.now.Key, f.now.Nodes
+	f.Before, f.nodes = f.now.Key, f.now.Nodes
 	f.followInside(e)
-	had, has := f.Holders(f.Before), f.Holders(e.Key)
+	had, has := f.held, f.Holders(e.Key)
 	for thread, id := range f.ids {
 		before, after := slices.Contains(had, thread), slices.Contains(has, thread)
 		switch {
@@ -126,7 +125,7 @@ func (f *Facts) Add(e trace.Event) {
 			delete(f.dropped, e.Thread)
 		}
 	}
-	f.now = e
+	f.now, f.held = e, has
 }
 
 // settle turns the current event into a past one.
@@ -192,8 +191,21 @@ func (f *Facts) Dropped(thread string) (trace.Millis, bool) {
 	return at, ok
 }
 
-// Key returns the key at the current event.
-func (f *Facts) Key() trace.KeyState { return f.now.Key }
+// Held returns the threads that hold the key at the current event, by name.
+func (f *Facts) Held() []string { return f.held }
+
+// On returns the key before and after the current event as a command's node has
+// it. Nodes count from 1; 0 is that of a run with one.
+func (f *Facts) On(node int) (before, after trace.KeyState) {
+	before, after = f.Before, f.now.Key
+	if node > 0 && node <= len(f.nodes) {
+		before = f.nodes[node-1]
+	}
+	if node > 0 && node <= len(f.now.Nodes) {
+		after = f.now.Nodes[node-1]
+	}
+	return before, after
+}
 
 // LeftInTime reports whether a thread still held the key the last time it
 // called its outermost unlock.

@@ -2,6 +2,7 @@ package facts_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"relock/engine/fault"
@@ -32,8 +33,11 @@ func TestWhoHoldsAndSinceWhen(t *testing.T) {
 		trace.Event{Body: trace.Expired{Was: key(idA, "2")}, Key: trace.Absent(), At: 100},
 		trace.Event{Thread: "B", Body: trace.Command{Call: lock.CallLock}, Key: key(idB, "1"), At: 110},
 	)
-	if got := f.Holders(f.Key()); !slices.Equal(got, []string{"B"}) || f.Count(f.Key(), "B") != "1" || f.Count(f.Key(), "A") != "" {
-		t.Errorf("holders %v of %+v", got, f.Key())
+	if got := f.Held(); !slices.Equal(got, []string{"B"}) {
+		t.Errorf("held by %v", got)
+	}
+	if b := key(idB, "1"); f.Count(b, "B") != "1" || f.Count(b, "A") != "" {
+		t.Errorf("B's count is %q, A's is %q", f.Count(b, "B"), f.Count(b, "A"))
 	}
 	if f.Before.Exists() {
 		t.Errorf("before B there was %+v", f.Before)
@@ -106,5 +110,103 @@ func TestLeftInTime(t *testing.T) {
 	told(f, 4, leaving)
 	if f.LeftInTime("A") {
 		t.Error("its key was gone when it called the second time")
+	}
+}
+
+func TestTheKeyOnANode(t *testing.T) {
+	f := facts.New(map[string]string{idA: "A", idB: "B"})
+	a, b := key(idA, "1"), key(idB, "1")
+	told(f, 1, trace.Event{Key: a, Nodes: []trace.KeyState{a, b}}, trace.Event{Key: b, Nodes: []trace.KeyState{b, a}})
+	for node, want := range map[int]string{0: "A B", 1: "A B", 2: "B A", 3: "A B"} {
+		before, after := f.On(node)
+		if got := strings.Join(append(f.Holders(before), f.Holders(after)...), " "); got != want {
+			t.Errorf("on node %d it was and is held by %s, want %s", node, got, want)
+		}
+	}
+}
+
+func TestOwners(t *testing.T) {
+	owners := facts.Owners{idA: "A", "a-2": "A", idB: "B"}
+	text := func(id string) trace.KeyState { return trace.KeyState{Type: trace.TypeString, Value: &id, PTTL: 100} }
+	both := key(idA, "1")
+	both.Fields[idB] = "1"
+	twice := key(idA, "1")
+	twice.Fields["a-2"] = "1"
+	for _, c := range []struct {
+		name string
+		key  trace.KeyState
+		want []string
+	}{
+		{"no key", trace.Absent(), nil},
+		{"a field", key(idB, "2"), []string{"B"}},
+		{"two fields", both, []string{"A", "B"}},
+		{"two ids of one thread", twice, []string{"A"}},
+		{"a field of somebody else's", key("c-3", "1"), nil},
+		{"a value", text(idA), []string{"A"}},
+		{"somebody else's value", text("c-3"), nil},
+	} {
+		if got := owners.Holders(c.key); !slices.Equal(got, c.want) {
+			t.Errorf("%s: held by %v, want %v", c.name, got, c.want)
+		}
+		for _, thread := range []string{"A", "B", "C"} {
+			if got := owners.Hold(c.key, thread); got != slices.Contains(c.want, thread) {
+				t.Errorf("%s: %s holds it: %v", c.name, thread, got)
+			}
+		}
+	}
+}
+
+func TestOutages(t *testing.T) {
+	o := facts.Outages{}
+	for _, c := range []struct {
+		struck       trace.Fault
+		down         bool // the first node
+		any, a       int  // of three nodes: how many answer anyone, and A
+		cutOffSecond []string
+	}{
+		{trace.Fault{Do: fault.Down, Node: 2, Thread: "B"}, false, 3, 3, []string{"B"}},
+		{trace.Fault{Do: fault.Down, Node: 2, Thread: "A"}, false, 3, 2, []string{"A", "B"}},
+		{trace.Fault{Do: fault.Down}, true, 2, 1, []string{"A", "B"}}, // without a node it is the only one
+		{trace.Fault{Do: fault.Up, Node: 2}, true, 2, 1, []string{"A", "B"}},
+		{trace.Fault{Do: fault.Up, Node: 2, Thread: "A"}, true, 2, 2, []string{"B"}},
+		{trace.Fault{Do: fault.Restart, Node: 2}, true, 2, 2, []string{"B"}},
+		{trace.Fault{Do: fault.Up, Node: 1}, false, 3, 3, []string{"B"}},
+	} {
+		o.Strike(c.struck)
+		if got := o.CutOff(1); o.Down(0) != c.down || o.Up(3, "") != c.any || o.Up(3, "A") != c.a || !slices.Equal(got, c.cutOffSecond) {
+			t.Errorf("after %+v: down %v, %d answer anyone, %d answer A, and the second leaves out %v", c.struck, o.Down(0), o.Up(3, ""), o.Up(3, "A"), got)
+		}
+	}
+}
+
+func TestLaterCall(t *testing.T) {
+	const over = "lock:over"
+	for _, c := range []struct {
+		name string
+		say  trace.Command
+		want int64
+	}{
+		{"a lock that comes after its unlock", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "4"}, 4},
+		{"a lock in order", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "3"}, 0},
+		{"the first lock", trace.Command{Call: lock.CallLock, Number: 1, Args: []string{"HGET", over, idA}}, 0},
+		{"a field of another key", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", "lock", idA}, Reply: "4"}, 0},
+		{"what an unlock reads", trace.Command{Call: lock.CallUnlock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "4"}, 0},
+		{"count and number, later", trace.Command{Call: lock.CallUnlock, Number: 3, Args: []string{"hmget", "lock", idA, "n"}, Reply: []any{"1", "4"}}, 4},
+		{"count and number, in order", trace.Command{Call: lock.CallUnlock, Number: 5, Args: []string{"HMGET", "lock", idA, "n"}, Reply: []any{"1", "4"}}, 0},
+		{"a number without a count", trace.Command{Call: lock.CallUnlock, Number: 3, Args: []string{"HMGET", "lock", idA, "n"}, Reply: []any{nil, "4"}}, 0},
+		{"calls are not numbered", trace.Command{Call: lock.CallUnlock, Args: []string{"HMGET", "lock", idA, "n"}, Reply: []any{"1", "4"}}, 0},
+		{"no command", trace.Command{Reply: "4", Number: 3}, 0},
+	} {
+		if got := facts.LaterCall(c.say); got != c.want {
+			t.Errorf("%s: later call %d, want %d", c.name, got, c.want)
+		}
+	}
+}
+
+func TestNumber(t *testing.T) {
+	for reply, want := range map[any]int64{int64(7): 7, "7": 7, "7.9": 7, "": 0, "seven": 0, 7: 0, nil: 0} {
+		if got := facts.Number(reply); got != want {
+			t.Errorf("%#v is the number %d, want %d", reply, got, want)
+		}
 	}
 }
