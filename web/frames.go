@@ -31,15 +31,16 @@ type lanesJSON struct {
 	Lanes string `json:"lanes"` // HTML
 }
 
-// pictureJSON is a frame of the lanes for who has them packed later on.
+// pictureJSON is a frame of the lanes for viewers that get packed frames later.
 type pictureJSON struct {
 	V       int        `json:"v"`
 	Picture changeJSON `json:"picture"`
 }
 
-// changeJSON makes the lanes, as view.Lanes.Follow draws them, of those before.
+// changeJSON turns the previous lanes into the current ones, as
+// lanes.Lanes.Follow draws them.
 type changeJSON struct {
-	Whole bool         `json:"whole,omitempty"` // there are none before
+	Whole bool         `json:"whole,omitempty"` // there are no previous ones
 	Left  float64      `json:"left"`            // where they begin
 	Right float64      `json:"right"`           // where the last state in them ends
 	Width float64      `json:"width"`
@@ -59,7 +60,7 @@ type encoder struct{}
 func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
 	l := form.Language
 	film := view.NewFilm(l, run.Scenario(), run.Header().Owners)
-	var before []string // the lanes that those have to whom changes are sent
+	var before []string // the lanes as viewers have them
 	seq := 0
 	return func(events []trace.Event, ended bool) (frames session.Frames, err error) {
 		first := len(film.Rows())
@@ -91,9 +92,10 @@ func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
 	}
 }
 
-// recordOf has a frame of the lanes, and the columns of a record: f without HTML,
-// what makes the lanes of those before, and of each row the HTML that is shown
-// when somebody steps into it, and the row's. What is alike stands together.
+// recordOf returns a frame of the lanes and the columns of a record: f without
+// HTML, the change of the lanes, the HTML inside each row, shown when somebody
+// steps into it, and the HTML of the rows themselves. What is alike stands
+// together, so that it compresses well. Before is the lanes as last sent.
 func recordOf(l words.Language, film *view.Film, f frameJSON, before *[]string) (picture []byte, columns [][]byte, err error) {
 	lanes := followed(l, film.Lanes(), len(film.Rows()))
 	html, err := rendered(l, templates.Lanes(lanes))
@@ -126,8 +128,8 @@ func recordOf(l words.Language, film *view.Film, f frameJSON, before *[]string) 
 // step stands for the number of a row in its HTML. No HTML has it.
 const step = "\x7f"
 
-// unnumbered is a row's HTML, the part that is shown when somebody steps into
-// it and the rest, with step for its number: else no row is like another.
+// unnumbered returns the HTML inside a row and that of the row itself, with step
+// for its number: else no two rows would be alike.
 func unnumbered(r view.Frame) (inner, outer string) {
 	n := strconv.Itoa(r.Step)
 	html := strings.NewReplacer(
@@ -140,8 +142,8 @@ func unnumbered(r view.Frame) (inner, outer string) {
 	return "", html
 }
 
-// jsonLine is a frame, or a column, as JSON in one line. Its reader is a script:
-// HTML in it stays as short as it is.
+// jsonLine returns a frame or a column as one line of JSON. A script reads it, so
+// HTML is not escaped.
 func jsonLine(frame any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -152,8 +154,8 @@ func jsonLine(frame any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// framesOf are the rows of a film from one to before another, each with its
-// HTML.
+// framesOf returns the rows of a film from one up to another, without that one,
+// each with its HTML.
 func framesOf(l words.Language, film *view.Film, from, to int) ([]view.Frame, error) {
 	list := make([]view.Frame, 0, to-from) // never null
 	for i := from; i < to; i++ {

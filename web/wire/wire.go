@@ -81,14 +81,14 @@ type Conn struct {
 	sent func(frames int, err error)
 }
 
-// ErrTooLong ends a Read whose other end sent a longer message than it may: the
-// connection is closed with 1009.
+// ErrTooLong ends a Read when the other end has sent a longer message than it
+// may. The connection is then closed with 1009.
 var ErrTooLong = errors.New("wire: too long a message")
 
-// Read hands on what the other end sends, messages of at most limit bytes at a
-// pace that suits one person and that the machine can serve. It ends with ctx or
-// the connection, which is no error, or with ErrTooLong. Pings go out beside all frames, which nothing they wait for may
-// hold up, and each pong sets off the next.
+// Read hands on what the other end sends: messages of at most limit bytes, no
+// faster than one person and one machine can bear. It returns nil when ctx or
+// the connection has ended, else ErrTooLong. Beside it pings go out, held up by
+// nothing that waits to be sent; each pong sets off the next.
 func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) error {
 	ping := time.AfterFunc(pingEvery, func() {
 		c.sent(1, c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeLimit)))
@@ -103,8 +103,8 @@ func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) err
 	for {
 		_ = alive("") // whatever took so long, it was not the other end
 		text, err := c.receive(limit)
-		if errors.Is(err, websocket.ErrReadLimit) {
-			return ErrTooLong
+		if errors.Is(err, ErrTooLong) {
+			return err
 		}
 		if err != nil || pace.Wait(ctx) != nil {
 			return nil
@@ -113,21 +113,25 @@ func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) err
 	}
 }
 
-// receive reads one message of at most limit bytes, counted as they are after
-// decompression: a frame of a few bytes can be a gigabyte. It closes the
-// connection on a longer one, and returns the connection's error.
+// receive reads one message of at most limit bytes, counted after decompression:
+// a frame of a few bytes can be a gigabyte. A longer one closes the connection;
+// the error is then ErrTooLong, else the connection's own.
 func (c *Conn) receive(limit int64) ([]byte, error) {
 	c.ws.SetReadLimit(limit)
 	_, message, err := c.ws.NextReader()
-	if err != nil {
-		return nil, err
+	var text []byte
+	if err == nil {
+		text, err = io.ReadAll(io.LimitReader(message, limit+1))
 	}
-	text, err := io.ReadAll(io.LimitReader(message, limit+1))
-	if err == nil && int64(len(text)) > limit {
+	switch {
+	case errors.Is(err, websocket.ErrReadLimit): // the library has closed it
+		return nil, ErrTooLong
+	case err == nil && int64(len(text)) > limit:
 		c.End(websocket.CloseMessageTooBig)
-		return nil, websocket.ErrReadLimit
+		return nil, ErrTooLong
+	default:
+		return text, err
 	}
-	return text, err
 }
 
 // Text sends a frame. It fails where the other end cannot be reached.
