@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -100,39 +101,45 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	sc := found.Run.Scenario()
 	events, ended := found.Run.Log().Since(0)
 	f, err := s.filmOf(r, found, false, func(f *footage) bool { return f.long && f.events >= len(events) && f.ended == ended })
-	if errors.Is(err, errLeft) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
-	path := "/runs/" + found.Run.ID()
-	open, err := link.Encode(link.State{Scenario: found.Scenario})
+	run, err := runOf(r, "/runs/"+found.Run.ID(), f, found.Scenario)
 	if err != nil {
-		return fmt.Errorf("web: %w", err)
-	}
-	run := view.Run{
-		Step: "/play#" + open, Edit: "/edit?run=" + found.Run.ID(), Exports: path + "/export?format=", Files: export.Files(l),
-		ID: found.Run.ID(), Title: titleOf(l, sc), Place: view.Place(l, f.header, s.externalName()),
-		LastSeq: f.events, Ended: f.ended, Socket: path + "/socket?lang=" + l.Code() + "&",
-		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
-	}
-	if run.Viewer, err = f.shown(r, path); err != nil {
 		return err
 	}
+	run.ID, run.Place, run.Edit = found.Run.ID(), view.Place(l, f.header, s.externalName()), "/edit?run="+found.Run.ID()
+	run.Socket = "/runs/" + run.ID + "/socket?lang=" + l.Code() + "&"
 	run.Slow = view.ClockNote(l, f.header.Clock, found.Slow)
 	if f.header.Clock == trace.ClockWall && !f.ended && found.Owned(s.visitorOf(r)) {
 		run.Controls = view.NewControls(l, found.Run.Controls())
 	}
-	run.Verdict, run.Tone = f.verdict, f.tone
-	title := run.Title
-	if title == "" {
-		title = l.Say("A run")
+	return s.showRun(w, r, run, l.Say("A run"))
+}
+
+// runOf returns what the pages of a run and of a trace from elsewhere have in
+// common: a film of sc at path, as r asks for it.
+func runOf(r *http.Request, path string, f *footage, sc *scenario.Scenario) (view.Run, error) {
+	l := words.From(r.Context())
+	open, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		return view.Run{}, fmt.Errorf("web: %w", err)
 	}
-	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
+	viewer, err := f.shown(r, path)
+	return view.Run{
+		Title: titleOf(l, sc), Viewer: viewer, LastSeq: f.events, Ended: f.ended, Verdict: f.verdict, Tone: f.tone,
+		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
+		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open,
+	}, err
+}
+
+// showRun answers with the page of a run. Untitled is its title if the scenario
+// has none.
+func (s *Server) showRun(w http.ResponseWriter, r *http.Request, run view.Run, untitled string) error {
+	page := s.frame(r, cmp.Or(run.Title, untitled))
+	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: page, Run: run}))
 }
 
 // filmOf is the film of a run as it is now, or as it is kept where that is good
@@ -156,9 +163,6 @@ func (s *Server) runRows(w http.ResponseWriter, r *http.Request) error {
 	}
 	// Of a run that goes on a row can change until the next one begins.
 	f, err := s.filmOf(r, found, true, func(f *footage) bool { return f.ended || from+count < f.rows })
-	if errors.Is(err, errLeft) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}

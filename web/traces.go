@@ -19,7 +19,6 @@ import (
 	"relock/engine/trace"
 	"relock/web/export"
 	"relock/web/link"
-	"relock/web/templates"
 	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
@@ -275,9 +274,6 @@ func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	f, err := s.traceFilm(r, kept, true)
-	if errors.Is(err, errLeft) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
@@ -291,32 +287,17 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 		return errNoTrace
 	}
 	f, err := s.traceFilm(r, kept, false)
-	if errors.Is(err, errLeft) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}
-	id, l, sc := r.PathValue("id"), words.From(r.Context()), kept.scenario
-	open, err := link.Encode(link.State{Scenario: sc})
+	id, l := r.PathValue("id"), words.From(r.Context())
+	run, err := runOf(r, "/traces/"+id, f, kept.scenario)
 	if err != nil {
-		return fmt.Errorf("web: %w", err)
-	}
-	path := "/traces/" + id
-	run := view.Run{
-		ID: id, Title: titleOf(l, sc), Place: view.Place(l, f.header, l.Say("another place")), LastSeq: f.events, Ended: true,
-		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open, Edit: "/edit?trace=" + id,
-		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
-		Slow: view.ClockNote(l, f.header.Clock, 1), Verdict: f.verdict, Tone: f.tone,
-	}
-	if run.Viewer, err = f.shown(r, path); err != nil {
 		return err
 	}
-	title := run.Title
-	if title == "" {
-		title = l.Say("A trace")
-	}
-	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: s.frame(r, title), Run: run}))
+	run.ID, run.Place, run.Edit = id, view.Place(l, f.header, l.Say("another place")), "/edit?trace="+id
+	run.Slow = view.ClockNote(l, f.header.Clock, 1)
+	return s.showRun(w, r, run, l.Say("A trace"))
 }
 
 // traceLanes are the lanes of a trace from elsewhere around a row, as a part

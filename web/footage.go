@@ -1,0 +1,260 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+
+	"relock/engine/trace"
+	"relock/web/templates"
+	"relock/web/timeline"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// How much of a film a page has. Bytes are those of HTML and JSON before
+// compression.
+const (
+	wholeBytes  = 2 << 20  // a longer film comes in portions, however few its rows
+	longestRow  = 64 << 10 // a longer one is left out, and says so
+	filmBytes   = 64 << 20 // of all rows of a film; the rows after that are left out, and say so
+	portionRows = 32       // rows of a portion
+	tailRows    = 8        // rows at the end that the page has at least
+
+	aroundBytes = 256 << 10 // about what the lanes and scripts of a film take
+)
+
+// footage is a film as its page and its portions show it in one language. It is
+// immutable.
+type footage struct {
+	viewer  view.Viewer // of a page with scripts
+	tail    []view.Frame
+	verdict string
+	tone    timeline.Tone
+	header  trace.Header
+	rows    int
+	events  int
+	ended   bool
+	long    bool // its page has only some of its rows
+
+	portions [][]byte // gzip; nil if the page has the whole film
+	settled  int      // how many of them will not change
+	bytes    int      // about what it takes to keep
+}
+
+// portionJSON is some rows of a film.
+type portionJSON struct {
+	V      int               `json:"v"`
+	From   int               `json:"from"`   // step of the first
+	Before json.RawMessage   `json:"before"` // the key's state before that
+	Rows   []json.RawMessage `json:"rows"`   // each a view.Frame with its HTML
+}
+
+// newFootage folds a recording. Before is the footage when it had fewer events,
+// or nil; portioned makes portions even of a short film.
+func newFootage(l words.Language, made *recording, ended bool, before *footage, portioned bool) (*footage, error) {
+	film := made.film(l)
+	f := &footage{
+		viewer: view.Viewer{
+			Scenario: timeline.NewScenario(l, made.sc), Rows: len(film.Rows()), Lanes: lanesOf(l, film.Lanes(), len(film.Rows())),
+			Scripts: film.Scripts(),
+		},
+		header: made.header, rows: len(film.Rows()), events: len(made.events), ended: ended,
+	}
+	f.verdict, f.tone = view.Verdict(l, film.Rows(), ended)
+	if f.rows <= view.MaxWhole {
+		whole, fits, err := wholeOf(l, film)
+		if err != nil {
+			return nil, err
+		}
+		if f.long = !fits; fits && !portioned {
+			f.viewer.Table, f.viewer.Recorded = whole, film.RecordedWhole()
+			return f, nil
+		}
+	}
+	f.long = f.long || f.rows > view.MaxWhole
+	return f, f.cut(l, film, before)
+}
+
+// wholeOf returns the table of a film, and whether it is short enough for a
+// page together with what the page's script reads.
+func wholeOf(l words.Language, film *view.Film) (table string, fits bool, err error) {
+	var b strings.Builder
+	size := 0
+	for i := range film.Rows() {
+		row, html, err := frameOf(l, film, i)
+		if err != nil {
+			return "", false, err
+		}
+		text, err := json.Marshal(row)
+		if err != nil {
+			return "", false, fmt.Errorf("web: %w", err)
+		}
+		b.WriteString(html)
+		if size += len(html) + len(text); size > wholeBytes || film.Rows()[i].TooLong() {
+			return "", false, nil
+		}
+	}
+	return b.String(), true, nil
+}
+
+// cut makes the portions of a film, except those it had before, and what its
+// page has of it.
+func (f *footage) cut(l words.Language, film *view.Film, before *footage) error {
+	size := 0
+	index := film.Index(portionRows)
+	tail := max(0, f.rows-tailRows) / portionRows * portionRows // the row where the page's tail begins
+	f.viewer.Recorded = film.Recorded()
+	f.viewer.Recorded.Index = index
+	var table, html strings.Builder
+	for first := 0; first < f.rows; first += portionRows {
+		last := min(first+portionRows, f.rows)
+		stays := f.ended || last < f.rows // the last row may still change
+		inPage := first == 0 || first >= tail
+		if n := len(f.portions); before != nil && n < before.settled && !inPage {
+			f.portions, f.settled = append(f.portions, before.portions[n]), n+1
+			continue
+		}
+		p := portionJSON{V: 1, From: first + 1}
+		var err error
+		if p.Before, err = json.Marshal(film.Before(first)); err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		for i := first; i < last; i++ {
+			frame, made, text, err := framed(frameOf(l, film, i))
+			if size += len(text); len(text) > longestRow || size > filmBytes {
+				frame, made, text, err = framed(tooLong(l, film, i))
+			}
+			if err != nil {
+				return err
+			}
+			p.Rows = append(p.Rows, text)
+			switch {
+			case first == 0:
+				table.WriteString(made)
+			case inPage:
+				html.WriteString(made)
+			}
+			if inPage {
+				f.viewer.Recorded.Rows = append(f.viewer.Recorded.Rows, frame)
+			}
+			if first > 0 && inPage {
+				f.tail = append(f.tail, frame)
+			}
+		}
+		if first > 0 && first == tail {
+			index.Before[first+1] = film.Before(first)
+		}
+		packed, err := packed(p)
+		if err != nil {
+			return err
+		}
+		f.portions = append(f.portions, packed)
+		if stays {
+			f.settled = len(f.portions)
+		}
+	}
+	f.viewer.Table = table.String()
+	f.viewer.Tail = view.Tail{First: tail + 1, Count: len(f.tail), HTML: html.String()}
+	f.viewer.Part = &view.TablePart{From: 1, To: min(portionRows, f.rows)}
+	return f.weigh()
+}
+
+// weigh counts what it takes to keep the film.
+func (f *footage) weigh() error {
+	text, err := json.Marshal(f.viewer.Recorded)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	f.bytes = aroundBytes + 2*len(text) + len(f.viewer.Table) + len(f.viewer.Tail.HTML)
+	for _, p := range f.portions {
+		f.bytes += len(p)
+	}
+	return nil
+}
+
+// frameOf returns a row of a film, and its HTML.
+func frameOf(l words.Language, film *view.Film, i int) (view.Frame, string, error) {
+	row := film.Rows()[i]
+	if row.TooLong() {
+		return tooLong(l, film, i)
+	}
+	html, err := rendered(l, templates.RowView(row))
+	return film.Frames()[i], html, err
+}
+
+// tooLong returns a row that only says that it is left out, and its HTML.
+func tooLong(l words.Language, film *view.Film, i int) (view.Frame, string, error) {
+	frame := film.Cut(i)
+	html, err := rendered(l, templates.RowTooLong(film.Rows()[i], frame.Why))
+	return frame, html, err
+}
+
+// framed is a row, its HTML, and both as JSON.
+func framed(frame view.Frame, html string, err error) (view.Frame, string, json.RawMessage, error) {
+	if err != nil {
+		return frame, html, nil, err
+	}
+	whole := frame
+	whole.HTML = html
+	text, err := jsonLine(whole)
+	return frame, html, text, err
+}
+
+func packed(p portionJSON) ([]byte, error) {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	enc := json.NewEncoder(z)
+	enc.SetEscapeHTML(false)
+	if err := errors.Join(enc.Encode(p), z.Close()); err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	return bytes.Clone(b.Bytes()), nil
+}
+
+func unpacked(data []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	return text, nil
+}
+
+// take returns count rows of the film from an index on, or fewer at its end.
+func (f *footage) take(from, count int) (portionJSON, error) {
+	out := portionJSON{V: 1, From: from + 1, Rows: []json.RawMessage{}}
+	to := min(from+count, f.rows)
+	for n := from / portionRows; n*portionRows < to; n++ {
+		text, err := unpacked(f.portions[n])
+		if err != nil {
+			return out, err
+		}
+		var p portionJSON
+		if err := json.Unmarshal(text, &p); err != nil {
+			return out, fmt.Errorf("web: %w", err)
+		}
+		first := n * portionRows
+		a, b := max(from-first, 0), min(to-first, len(p.Rows))
+		if len(out.Rows) == 0 {
+			out.Before = p.Before
+			if a > 0 {
+				var last struct{ After json.RawMessage }
+				if err := json.Unmarshal(p.Rows[a-1], &last); err != nil {
+					return out, fmt.Errorf("web: %w", err)
+				}
+				out.Before = last.After
+			}
+		}
+		out.Rows = append(out.Rows, p.Rows[a:b]...)
+	}
+	return out, nil
+}
