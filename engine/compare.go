@@ -19,38 +19,38 @@ import (
 // Limits of Compare.
 const (
 	MinCompared = 2
-	MaxCompared = 4 // columns that a person can hold against each other
+	MaxCompared = 4 // columns a person can compare side by side
 )
 
-// ErrCompared is returned by Compare for protocols that it cannot take.
+// ErrCompared is returned by Compare for protocols it cannot compare.
 var ErrCompared = phrase.New("compare %d to %d different locks of those that there are", MinCompared, MaxCompared)
 
-// Played is a scenario as it went with one protocol.
+// Played is how a scenario went with one protocol.
 type Played struct {
 	Protocol string
 	Scenario *scenario.Scenario
 	Header   trace.Header
 	Events   []trace.Event
 	Own      int           // moves of the schedule that its policy would not have made
-	Fitted   int           // those of them that could be made here too, from the first on
-	Parted   time.Duration // where Fitted < Own: the instant of the first that could not
+	Fitted   int           // how many of these could be made here too, counted from the first
+	Parted   time.Duration // if Fitted < Own: when the first was due that could not
 	Err      error         // what ended the run early, or nil
 }
 
 // Compare runs a scenario on the virtual clock once with each protocol.
 //
-// A choice in a schedule is a place among those that can move, and means
-// somebody else with a lock that needs more decisions, or fewer. So the schedule
-// is played with the scenario's own protocol first, and what is taken to the
-// others is what a person wanted and the policy would not have done: that this
-// thread moves now, before its turn; that nobody moves until then; that this
-// fault strikes. Each is done at the instant at which it was done there, after
-// whoever the policy had moved at that instant before it, where they can move;
-// all other moves are left to the policy. With the scenario's own protocol that
-// is the run of its schedule, event by event. A fault that a protocol cannot
-// have is left out with it. From the first move that does not fit, as where its
-// thread cannot move at that instant, the policy goes on alone: Played says
-// when that was.
+// A choice in a schedule is an index into those that can move, so it means a
+// different thread with a lock that needs more decisions, or fewer. Compare
+// therefore plays the schedule with the scenario's own protocol first, and
+// takes to the others only what the person wanted and the policy would not have
+// done: this thread moves now, before its turn; nobody moves until then; this
+// fault strikes. Each is done at the same instant as there, after the threads
+// that the policy had moved at that instant before it, if they can move. The
+// policy makes all other moves. With the scenario's own protocol, the result is
+// the run of its schedule, event by event. A fault that a protocol cannot have
+// is left out. From the first move that does not fit, for example because its
+// thread cannot move at that instant, the policy goes on alone: Played.Parted
+// says when that was.
 //
 // It fails with ErrCompared, with ctx's error, or with a *panics.Error.
 func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]Played, error) {
@@ -81,7 +81,7 @@ func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]
 	return out, nil
 }
 
-// ownMoves are those of the scenario's schedule that are the person's.
+// ownMoves returns the moves in the scenario's schedule that the person chose.
 func ownMoves(ctx context.Context, sc *scenario.Scenario) ([]run.Own, error) {
 	if len(sc.Schedule) == 0 {
 		return nil, nil
@@ -106,7 +106,7 @@ func ownMoves(ctx context.Context, sc *scenario.Scenario) ([]run.Own, error) {
 	return own, nil
 }
 
-// possible leaves out the faults that a protocol cannot have.
+// possible returns own without the faults that a protocol cannot have.
 func possible(sc *scenario.Scenario, protocol string, own []run.Own) []run.Own {
 	return slices.DeleteFunc(slices.Clone(own), func(one run.Own) bool {
 		return len(sc.WithSchedule([]scenario.Move{one.Move}).With(protocol).Schedule) == 0

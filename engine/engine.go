@@ -1,10 +1,10 @@
 // Package engine is the only door through which runs are started, stepped,
 // branched and compared. It must not know HTTP.
 //
-// What a run is described in has no second name here: scenario, fault, trace
-// and its facts, check, phrase and the locks' descriptors are vocabulary, and
-// those who show runs import it as it is. Aliases in this package would be a
-// second place for each noun. A linter keeps everything else behind the door:
+// The words in which a run is described have no second name here: scenario,
+// fault, trace and its facts, check, phrase and the locks' descriptors are a
+// vocabulary that packages showing runs import directly. Aliases here would be
+// a second place for each noun. A linter keeps everything else behind the door:
 // the machines, the store, the clocks.
 package engine
 
@@ -25,32 +25,32 @@ import (
 type Options struct {
 	// Wall runs on the wall clock instead of the virtual one.
 	Wall bool
-	// External is the Redis to run on, always on the wall clock; nil is an
-	// embedded one of the run's own.
+	// External is the Redis to run on, always on the wall clock. With nil the
+	// run has an embedded one of its own.
 	External *store.External
-	// Slow makes every duration of the scenario so many times as long, on the
-	// wall clock: 1 to scenario.MaxSlow; 0 is 1.
+	// Slow multiplies every duration of the scenario on the wall clock: 1 to
+	// scenario.MaxSlow; 0 means 1.
 	Slow int
-	// Turn is run.Options.Turn: on the virtual clock it is package pause that
-	// says when others go first.
+	// Turn is run.Options.Turn. On the virtual clock package pause lets others
+	// go first instead.
 	Turn func(context.Context) (done func(), err error)
-	// Steered is called, and must not block, when what Controls tells has
-	// changed. Nil is allowed.
+	// Steered is called when what Controls returns has changed. It must not
+	// block, and may be nil.
 	Steered func()
 }
 
-// ErrFault is returned by Start for a fault that the store or the clock
-// cannot have.
+// ErrFault is returned by Start for a fault that is impossible on the store or
+// the clock.
 var ErrFault = run.ErrFault
 
-// ErrDiverged is returned where a schedule does not fit its scenario.
+// ErrDiverged is returned when a schedule does not fit its scenario.
 var ErrDiverged = run.ErrDiverged
 
-// ErrHeld is the cause with which whoever keeps runs ends one that has become
-// too large for them.
+// ErrHeld is the cause with which the keeper of runs ends one that has become
+// too large.
 var ErrHeld = errors.New("the runs that are kept take as much memory as they may")
 
-// ErrRedis ends a run whose Redis serves it no more.
+// ErrRedis ends a run whose Redis no longer serves it.
 var ErrRedis = run.ErrRedis
 
 // Run is a scenario being run. It is safe for concurrent use.
@@ -85,41 +85,42 @@ func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) 
 		defer stop(nil)
 		r.err = prepared.Execute(ctx)
 		if r.err != nil && ctx.Err() != nil && !errors.As(r.err, new(*panics.Error)) {
-			r.err = context.Cause(ctx) // also where it had not come to begin
+			r.err = context.Cause(ctx) // also if it never began
 		}
 	}()
 	return r, nil
 }
 
-// ID is a random name that cannot be guessed.
+// ID returns a random name that cannot be guessed.
 func (r *Run) ID() string { return r.id }
 
-// Header is the first line of the trace.
+// Header returns the first line of the trace.
 func (r *Run) Header() trace.Header { return r.run.Header() }
 
-// Scenario is what is run, slow motion included. The caller must not change it.
+// Scenario returns what is run, slow motion included. The caller must not
+// change it.
 func (r *Run) Scenario() *scenario.Scenario { return r.run.Scenario() }
 
-// Log is where the events arrive; it is closed when the run has ended.
+// Log returns where the events arrive. It is closed when the run has ended.
 func (r *Run) Log() *trace.Log { return r.run.Log() }
 
-// Steer does something to a thread while the run goes on, on the wall clock.
-// It fails with a *run.Refusal.
+// Steer acts on a thread while the run goes on, on the wall clock. It fails
+// with a *run.Refusal.
 func (r *Run) Steer(thread string, a run.Action) error {
 	return r.run.Steer(thread, a)
 }
 
-// Controls tells how every thread is steered.
+// Controls returns how each thread is steered.
 func (r *Run) Controls() []run.Control { return r.run.Controls() }
 
 // Wait returns when the run has ended, with the error that ended it early: a
-// *panics.Error where this program panicked in it.
+// *panics.Error if this program panicked in it.
 func (r *Run) Wait() error {
 	<-r.done
 	return r.err
 }
 
-// Stop ends the run and returns when it has.
+// Stop ends the run, and returns once it has ended.
 func (r *Run) Stop() {
 	r.stop(context.Canceled)
 	<-r.done

@@ -10,8 +10,8 @@ import (
 	"relock/engine/trace"
 )
 
-// Unexpected says, in a sentence each, how a run differs from what its
-// scenario expects; nothing where it does not, or where expect is nil.
+// Unexpected returns how a run differs from what its scenario expects, one
+// sentence per difference. With a nil expect there is none.
 func Unexpected(expect *scenario.Expect, events []trace.Event) []string {
 	if expect == nil {
 		return nil

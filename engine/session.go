@@ -18,10 +18,10 @@ import (
 // Limits of a session.
 const (
 	MaxBranches = 6    // what a person can tell apart; the oldest can be dropped
-	MaxMoves    = 5000 // of a branch: the page holds what was possible at each
+	MaxMoves    = 5000 // of a branch: for each the page holds what was possible
 
-	// MaxSize is in bytes, see Session.Size: some 14,000 events of sixteen threads
-	// and one lock, 4,000 of sixteen threads and nine nodes.
+	// MaxSize is in bytes, as Session.Size counts them: some 14,000 events of
+	// sixteen threads and one lock, or 4,000 of sixteen threads and nine nodes.
 	MaxSize = 32 << 20
 )
 
@@ -35,10 +35,10 @@ var (
 	ErrNoMove   = phrase.New("the branch has no such move")
 )
 
-// sizeError is ErrSize, a limit that whoever runs a server counts.
+// sizeError is the type of ErrSize. Servers count how often this limit is met.
 type sizeError struct{}
 
-// Error says it in English.
+// Error implements error.
 func (e sizeError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
@@ -46,17 +46,17 @@ func (sizeError) Says() phrase.Wording {
 	return phrase.Say("a session can hold %d MB; drop a branch, or run the scenario as a whole", MaxSize>>20)
 }
 
-// Limit is what metrics and logs call it.
+// Limit returns the limit's name in metrics and logs.
 func (sizeError) Limit() string { return "session-size" }
 
-// ErrUnrepeated is a mistake of this program's or of its store's: a session's
-// methods fail with it where a branch cannot be gone on with.
+// ErrUnrepeated is a bug in this program or its store: a session's methods fail
+// with it when a branch cannot be continued.
 var ErrUnrepeated = errors.New("the moves of a branch gave another run when they were made again")
 
 // Session is a scenario that a person steps through on the virtual clock: a
 // tree of branches, each no more than its moves. It is not safe for concurrent
-// use. Close ends it. Its methods panic with a *panics.Error where a thread of
-// the scenario has: then only Close may be called.
+// use. Close ends it. If a thread of the scenario panics, its methods panic
+// with a *panics.Error; then only Close may be called.
 type Session struct {
 	sc       *scenario.Scenario
 	branches []*Branch
@@ -70,7 +70,7 @@ type Session struct {
 // Branch is one line of moves and what came of it. Only its session changes it.
 type Branch struct {
 	ID     int
-	Parent int // the branch that it left, or -1
+	Parent int // the branch it left, or -1
 	Fork   int // after so many moves
 
 	Moves     []scenario.Move
@@ -81,9 +81,9 @@ type Branch struct {
 	size int // in bytes, see Session.Size
 }
 
-// Size is about how many bytes of memory the session takes: its branches' events,
-// what was possible at each of their positions, and OpenSize. Measured with six
-// scenarios (BenchmarkHeldByASession), it was 0.8 to 1.1 of the heap.
+// Size estimates how many bytes of memory the session takes: its branches'
+// events, what was possible at each of their positions, and OpenSize. Measured
+// with six scenarios (BenchmarkHeldByASession), it was 0.8 to 1.1 of the heap.
 func (s *Session) Size() int {
 	size := OpenSize
 	for _, b := range s.branches {
@@ -92,11 +92,11 @@ func (s *Session) Size() int {
 	return size
 }
 
-// OpenSize is about how many bytes a session takes that has just been opened:
-// the embedded Redis and the threads of its run.
+// OpenSize is about how many bytes a new session takes: the embedded Redis and
+// the threads of its run.
 const OpenSize = 300 << 10
 
-// full fails with ErrSize where the session, with b, holds as much as it may.
+// full fails with ErrSize if the session, including b, holds more than it may.
 func (s *Session) full(b *Branch) error {
 	size := s.Size()
 	if b != nil && !slices.Contains(s.branches, b) {
@@ -108,7 +108,7 @@ func (s *Session) full(b *Branch) error {
 	return nil
 }
 
-// grown adds what came with the branch's last position.
+// grown adds the size of what came with the branch's last position.
 func (b *Branch) grown(events []trace.Event) {
 	p := b.Positions[len(b.Positions)-1]
 	b.size += int(unsafe.Sizeof(p)+unsafe.Sizeof(scenario.Move{})) * 5 / 4
@@ -130,7 +130,7 @@ type Position struct {
 	Row     int           // its step
 	At      time.Duration // since the run began
 	Options []run.Option
-	Next    time.Duration // the next instant at which anything happens by itself, or 0
+	Next    time.Duration // when something next happens by itself, or 0
 	Expiry  time.Duration // when Redis will drop the key, or 0
 	Over    bool          // the run has ended
 
@@ -138,8 +138,8 @@ type Position struct {
 }
 
 // Open begins a session with one branch: the moves of sc's schedule. It fails
-// with run.ErrDiverged where the schedule does not fit, with ErrMoves, with
-// the error of what could not be begun, or with a *panics.Error.
+// with run.ErrDiverged if the schedule does not fit, with ErrMoves, with a
+// *panics.Error, or if the run cannot be begun.
 func Open(ctx context.Context, sc *scenario.Scenario) (*Session, error) {
 	s := &Session{sc: sc.WithSchedule(nil)}
 	err := panics.Catch(func() error {
@@ -147,13 +147,13 @@ func Open(ctx context.Context, sc *scenario.Scenario) (*Session, error) {
 		return err
 	})
 	if err != nil {
-		_ = panics.Try(s.Close) // of two panics the first says more
+		_ = panics.Try(s.Close) // if this panics too, the first panic says more
 		return nil, err
 	}
 	return s, nil
 }
 
-// Close ends what the session has running, also where it panics.
+// Close ends what the session has running, even if that panics.
 func (s *Session) Close() {
 	if live := s.live; live != nil {
 		s.live, s.liveRun, s.liveOn = nil, nil, nil
@@ -161,13 +161,13 @@ func (s *Session) Close() {
 	}
 }
 
-// Scenario is what is stepped through, without a schedule.
+// Scenario returns what is stepped through, without a schedule.
 func (s *Session) Scenario() *scenario.Scenario { return s.sc }
 
-// Branches are those that there are, oldest first.
+// Branches returns the branches, oldest first.
 func (s *Session) Branches() []*Branch { return s.branches }
 
-// Branch finds one by its ID. It fails with ErrNoBranch.
+// Branch returns the branch with an ID. It fails with ErrNoBranch.
 func (s *Session) Branch(id int) (*Branch, error) {
 	for _, b := range s.branches {
 		if b.ID == id {
@@ -177,8 +177,8 @@ func (s *Session) Branch(id int) (*Branch, error) {
 	return nil, fmt.Errorf("%w: %d", ErrNoBranch, id)
 }
 
-// Add adds a branch that makes these moves from the start, the first fork of
-// which it shares with parent. It fails like Open, and then adds nothing.
+// Add adds a branch that makes these moves from the start. It shares the first
+// fork of them with parent. It fails like Open, and then adds nothing.
 func (s *Session) Add(ctx context.Context, parent, fork int, moves []scenario.Move) (*Branch, error) {
 	b, err := s.fork(ctx, parent, fork, moves)
 	if err == nil {
@@ -187,8 +187,8 @@ func (s *Session) Add(ctx context.Context, parent, fork int, moves []scenario.Mo
 	return b, err
 }
 
-// fork is a branch as Add adds it, which nobody sees until it is kept. The live
-// run stands at its end.
+// fork returns a branch as Add adds it; nobody sees it until it is kept. The
+// live run stands at its end.
 func (s *Session) fork(ctx context.Context, parent, fork int, moves []scenario.Move) (*Branch, error) {
 	switch {
 	case len(s.branches) >= MaxBranches:
@@ -203,7 +203,7 @@ func (s *Session) fork(ctx context.Context, parent, fork int, moves []scenario.M
 	return b, nil
 }
 
-// keep adds a branch that fork has made.
+// keep adds a branch made by fork.
 func (s *Session) keep(b *Branch) {
 	b.ID = s.made
 	s.made++
@@ -226,8 +226,8 @@ func (s *Session) Drop(id int) error {
 	return nil
 }
 
-// replay makes moves in a fresh run of b's, which takes the place of what is
-// running. It calls stood at the start, without a move, and after each of them.
+// replay makes moves in a fresh run of b's, which replaces the live run. It
+// calls stood at the start, without a move, and after each move.
 func (s *Session) replay(ctx context.Context, b *Branch, moves []scenario.Move, stood func(made ...scenario.Move) error) error {
 	s.Close()
 	r, err := run.New(s.sc, run.Options{})
@@ -249,9 +249,9 @@ func (s *Session) replay(ctx context.Context, b *Branch, moves []scenario.Move, 
 	return err
 }
 
-// note writes down where the live run stands, and the move that has led there,
-// if any: a fault can strike before anybody moves. Where it fails, the move was
-// not made.
+// note records where the live run stands, and the move that led there. There
+// may be none: a fault can strike before anybody moves. If note fails, the move
+// was not made.
 func (s *Session) note(ctx context.Context, made ...scenario.Move) error {
 	p, err := s.position(ctx)
 	if err != nil {
@@ -290,8 +290,9 @@ func (s *Session) position(ctx context.Context) (Position, error) {
 	return p, nil
 }
 
-// stand has the live run stand after the first at moves of a branch: on the
-// branch itself where it ends there, else on a fork of it that is not kept yet.
+// stand takes the live run to where it has made the first at moves of a branch:
+// on the branch itself if it ends there, else on a fork of it that is not kept
+// yet.
 func (s *Session) stand(ctx context.Context, id, at int) (from, on *Branch, err error) {
 	from, err = s.upTo(id, at)
 	switch {
@@ -313,7 +314,8 @@ func (s *Session) stand(ctx context.Context, id, at int) (from, on *Branch, err 
 	return from, from, nil
 }
 
-// upTo is a branch that has at moves at least, and that one more may follow.
+// upTo returns the branch if it has at least that many moves and there is room
+// for one more.
 func (s *Session) upTo(id, at int) (*Branch, error) {
 	b, err := s.Branch(id)
 	switch {
@@ -327,9 +329,8 @@ func (s *Session) upTo(id, at int) (*Branch, error) {
 	return b, nil
 }
 
-// repeats fails where the live run, having made b's moves, is another one than
-// b: then b cannot be gone on with, since all that is known of it would be
-// wrong.
+// repeats fails if the live run, having made b's moves, differs from b: then
+// all that is known of b would be wrong, and it cannot be continued.
 func (s *Session) repeats(b *Branch) error {
 	now, _ := s.liveRun.Log().Since(0)
 	same := func(a, b trace.Event) bool {
@@ -341,7 +342,7 @@ func (s *Session) repeats(b *Branch) error {
 	return nil
 }
 
-// Cut makes a branch of the first at moves of another.
+// Cut makes a branch from the first at moves of another.
 func (s *Session) Cut(ctx context.Context, id, at int) (*Branch, error) {
 	b, err := s.upTo(id, at)
 	if err != nil {
@@ -350,12 +351,12 @@ func (s *Session) Cut(ctx context.Context, id, at int) (*Branch, error) {
 	return s.Add(ctx, id, at, b.Moves[:at])
 }
 
-// act makes one move on branch id after its first at moves, on a new branch
-// where the branch goes on from there. A move that is refused leaves nothing
-// behind, and one that was made there before leads along the branch.
+// act makes one move on branch id after its first at moves; if the branch goes
+// on from there, the move begins a new branch. A refused move leaves nothing
+// behind, and the move that the branch itself made there leads along it.
 func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Move, error)) (*Branch, error) {
 	if err := s.full(nil); err != nil {
-		return nil, err // before anything is made that is dear
+		return nil, err // before the expensive work
 	}
 	from, on, err := s.stand(ctx, id, at)
 	if err != nil {
@@ -368,7 +369,7 @@ func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Mov
 	}
 	if on != from && from.Moves[at].Equal(m) {
 		s.Close()
-		return from, nil // that is what was done there
+		return from, nil // the branch made this very move
 	}
 	if err := s.note(ctx, m); err != nil {
 		return nil, err
@@ -394,33 +395,34 @@ func (s *Session) StepThread(ctx context.Context, id, at int, thread string, bac
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepThread(ctx, thread, background) })
 }
 
-// StepNetwork has a late copy of what a thread sent reach Redis.
+// StepNetwork lets a late copy of a thread's request reach Redis.
 func (s *Session) StepNetwork(ctx context.Context, id, at int, thread string) (*Branch, error) {
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNetwork(ctx, thread) })
 }
 
-// StepNode has a thread that asks several nodes at once ask one of them, from 1.
+// StepNode lets a thread that asks several nodes at once ask one of them. Nodes
+// count from 1.
 func (s *Session) StepNode(ctx context.Context, id, at int, thread string, node int) (*Branch, error) {
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNode(ctx, thread, node) })
 }
 
-// Apply makes a given move.
+// Apply makes a move of any kind.
 func (s *Session) Apply(ctx context.Context, id, at int, m scenario.Move) (*Branch, error) {
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return m, s.live.Apply(ctx, m) })
 }
 
-// Passage says to which instant time is to pass.
+// Passage is how far PassTime goes.
 type Passage string
 
 // The passages of PassTime.
 const (
-	ToEvent  Passage = "event"  // the next at which anything happens by itself
-	ToExpiry Passage = "expiry" // that at which Redis drops the key
-	ByLength Passage = "by"     // so much later
+	ToEvent  Passage = "event"  // to when something next happens by itself
+	ToExpiry Passage = "expiry" // to when Redis drops the key
+	ByLength Passage = "by"     // by a given length
 )
 
-// PassTime lets time pass while nobody moves, to an instant or by d. It fails
-// with a *run.Refusal.
+// PassTime lets time pass while nobody moves, as far as the passage says; d is
+// the length of ByLength. It fails with a *run.Refusal.
 func (s *Session) PassTime(ctx context.Context, id, at int, to Passage, d time.Duration) (*Branch, error) {
 	return s.act(ctx, id, at, func() (scenario.Move, error) {
 		until, ok := s.live.Now()+d, d > 0
@@ -445,7 +447,8 @@ func (s *Session) PassTime(ctx context.Context, id, at int, to Passage, d time.D
 	})
 }
 
-// Header is the first line of a branch's trace, its moves in the schedule.
+// Header returns the first line of a branch's trace, with its moves as the
+// schedule.
 func (b *Branch) header(sc *scenario.Scenario) (trace.Header, error) {
 	text, err := sc.WithSchedule(b.Moves).MarshalJSON()
 	if err != nil {
@@ -456,8 +459,8 @@ func (b *Branch) header(sc *scenario.Scenario) (trace.Header, error) {
 	return h, nil
 }
 
-// Trace is what the branch's moves give when they are a scenario's schedule:
-// the same bytes, as far as they go.
+// Trace returns the branch's trace. A scenario with the branch's moves as its
+// schedule gives the same bytes, as far as the moves go.
 func (s *Session) Trace(id int) (trace.Header, []trace.Event, error) {
 	b, err := s.Branch(id)
 	if err != nil {

@@ -38,7 +38,7 @@ func ParsePublicURL(text string) (*url.URL, error) {
 func (s *Server) named(next http.Handler) http.Handler {
 	refused := s.page(func(_ http.ResponseWriter, r *http.Request) error {
 		e := refuse(http.StatusMisdirectedRequest, "This server has another name",
-			"It was asked for as %s, which is none of its names. Use its IP address or localhost; if this is to be one of its names, whoever runs it starts it with -public-url.", host(r))
+			"You asked for it as %s, which is not one of its names. Use its IP address or localhost. To add this name, its operator starts it with -public-url.", host(r))
 		e.limit = "host"
 		return e
 	})
@@ -149,7 +149,7 @@ var (
 	errOtherSite = &statusError{
 		status: http.StatusForbidden, limit: "cross-origin", head: "That came from another site",
 		text: func(l words.Language) string {
-			return l.Say("A page of another site has sent this, and only this site's own pages may. If this is the same site under another name, whoever runs it starts it with -public-url.")
+			return l.Say("A page of another site has sent this, and only this site's own pages may. If this is the same site under another name, its operator starts it with -public-url.")
 		},
 	}
 	errNoSocket = refuse(http.StatusBadRequest, "That is no page", "Only a websocket can be opened at this address.")

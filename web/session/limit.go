@@ -55,7 +55,7 @@ var (
 	ErrTooManyKept = &Limit{"max-kept", false, "this server keeps as many runs as it may, and all are still going on (-max-kept=%d); try again in a moment"}
 	ErrTooManyOwn  = &Limit{"max-running-per-address", true, "your address runs as many scenarios as it may (-max-running-per-address=%d); wait until one has ended"}
 	ErrStepping    = &Limit{"max-stepping", false, "as many scenarios are stepped through on this server as may be (-max-stepping=%d); try again in a moment"}
-	ErrSteppingOwn = &Limit{"max-stepping-per-address", true, "your address steps through as many scenarios as it may (-max-stepping-per-address=%d). Close a tab, or ask whoever runs this server for a larger limit"}
+	ErrSteppingOwn = &Limit{"max-stepping-per-address", true, "your address steps through as many scenarios as it may (-max-stepping-per-address=%d). Close a tab, or ask the operator of this server for a larger limit"}
 	ErrFullAddress = &Limit{"held-per-address", true, "what is open from your address takes as much memory as it may (%d MB); drop branches or close a tab, or try again when somebody has left"}
 	ErrFullServer  = &Limit{"held", false, "what is open on this server takes as much memory as it may (%d MB); try again when somebody has left"}
 )

@@ -66,7 +66,7 @@ func (t *Narrator) exists(c command) string {
 	case c.Call == trace.CallLook:
 		return t.say("%s finds no key of the device: EXISTS answers 0.", c.who)
 	case c.Call == lock.CallLeave && c.n == 1:
-		return t.say("%s leaves the line, and nobody is to be woken: EXISTS answers 1, the lock is not free.", c.who)
+		return t.say("%s leaves the line, and nobody needs waking: EXISTS answers 1, the lock is not free.", c.who)
 	case c.Call == lock.CallLeave:
 		return t.say("%s finds the lock free as it leaves the line: EXISTS answers 0, so it passes its turn on.", c.who)
 	case c.n == 1:

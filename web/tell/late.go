@@ -70,7 +70,7 @@ func (t *Narrator) lateDel(e trace.Event, c command) string {
 	case other != "" && !t.holds(c.before, c.who):
 		return t.say("%s's %s arrives late and deletes the key of %s, who is not told.", c.who, c.Call, other)
 	case inside > 0:
-		return t.say("%s's %s arrives late and deletes the key, though %s is at level %d: whoever asks now gets in.", c.who, c.Call, c.who, inside)
+		return t.say("%s's %s arrives late and deletes the key, though %s is at level %d: anyone who asks now gets in.", c.who, c.Call, c.who, inside)
 	default:
 		return t.say("%s's %s arrives late and deletes the key.", c.who, c.Call)
 	}

@@ -421,7 +421,7 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 		why   string
 		mark  view.Mark
 	}{
-		{"late-unlock", 8, "late copy of unlock, level 1", "A's unlock arrives late and deletes the key, though A is at level 1: whoever asks now gets in.", view.Struck},
+		{"late-unlock", 8, "late copy of unlock, level 1", "A's unlock arrives late and deletes the key, though A is at level 1: anyone who asks now gets in.", view.Struck},
 		{"late-inner-unlock", 12, "late copy of unlock, level 2", "A is at level 3, and its hold count is 1: the two must be equal.", view.Broken},
 		{"late-lock-naive", 8, "late copy of lock, level 1", "A's lock arrives late: HINCRBY makes its count 4, though A is at level 3.", view.Struck},
 		{"late-unlock-sequenced", 8, "late copy of unlock, level 1", "A's unlock arrives too late: it is call 2, and by HMGET the last one was 3. It is refused.", view.Struck},
