@@ -7,7 +7,10 @@ GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that do less with the race detector, or nothing, by the beginnings of their names: they run once more without.
-UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge
+UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind
+
+# Packages in which everything happens in one goroutine, so that the race detector has nothing to find and costs most of the time.
+PURE := /web/(compare|draft|export|form|lanes|luaflow|patch|story|tell|templates|timeline|view|words)$$
 
 # What `make check` does, in this order; CI does them one by one, and times each.
 CHECKS := lint types dead vulns generated tidy
@@ -21,10 +24,11 @@ help: ## List the targets
 run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 	$(GO) run ./cmd/playground
 
-test: deps ## Install what the tests need, and run all of them with the race detector
+test: deps ## Install what the tests need, and run all of them, with the race detector where it can find something
 	@if command -v node >/dev/null; then node --test --test-reporter=spec web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
-	$(GO) test -race -timeout 9m $$($(GO) list ./... | grep -v /web/e2e)
+	$(GO) test -race -timeout 9m $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)')
+	$(GO) test -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)')
 	$(GO) test -timeout 9m ./web/e2e
 	$(GO) test -timeout 5m -run '$(UNRACED)' ./engine ./engine/run ./web
 

@@ -91,6 +91,7 @@ func TestFormAndYAMLSayTheSame(t *testing.T) {
 
 // Whatever the form shows of a lesson goes back into the same scenario.
 func TestTheFormOfEveryLessonSaysTheLesson(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	entries, err := os.ReadDir("../lessons/scenarios")
 	if err != nil {
@@ -236,6 +237,7 @@ func (s site) send(t *testing.T, path, name string, data []byte) (*http.Response
 }
 
 func TestOpenAFile(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	path := s.run(t, twoThreads())
 	s.ended(t, path)

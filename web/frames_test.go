@@ -251,6 +251,9 @@ func differ(want, got string) string {
 // A page that follows a run at 30 frames a second has 10 KB/s for it; one
 // picture of the lanes takes 4 KB.
 func TestAFrameOfARunIsSmall(t *testing.T) {
+	if Raced {
+		t.Skip("one goroutine, and ten seconds with the race detector")
+	}
 	t.Parallel()
 	const (
 		most  = 10_000 / 30

@@ -50,6 +50,7 @@ func asPublic(t *testing.T, address string) func(*web.Config) {
 
 // A name that somebody else has made to point here opens nothing.
 func TestForeignNamesAreRefused(t *testing.T) {
+	t.Parallel()
 	s := open(t, asPublic(t, "https://Relock.example.org:8443/"))
 	for host, own := range map[string]bool{
 		s.Listener.Addr().String(): true, "127.0.0.1": true, "127.0.0.1:9": true, "[::1]:8080": true, "localhost:8080": true,

@@ -79,6 +79,7 @@ func speaking(t *testing.T, fsys fstest.MapFS) func(*web.Config) {
 
 // Nothing but the folders says how many languages there are, and which.
 func TestAThirdLanguage(t *testing.T) {
+	t.Parallel()
 	s := open(t, speaking(t, threeLanguages(t)))
 	run := s.run(t, twoThreads())
 	s.ended(t, run)

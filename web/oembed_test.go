@@ -121,6 +121,7 @@ func TestOEmbedRefuses(t *testing.T) {
 
 // Other sites find what they show of a page, and how to frame it, in its head.
 func TestPreviews(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	meta := func(body, name string) string {
 		m := regexp.MustCompile(`<meta property="og:` + name + `" content="([^"]*)">`).FindStringSubmatch(body)

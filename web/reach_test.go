@@ -14,6 +14,7 @@ import (
 // A page that was opened as localhost says that its links go no further, and
 // offers what does.
 func TestAPageSaysHowFarItsLinksGo(t *testing.T) {
+	t.Parallel()
 	const alone = "A link with localhost opens on this computer only."
 	for _, c := range []struct {
 		name          string

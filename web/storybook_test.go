@@ -11,6 +11,7 @@ import (
 // The storybook is for those who work on the page: without the flag there is
 // none.
 func TestStorybookIsForDevelopment(t *testing.T) {
+	t.Parallel()
 	if res, body := open(t, nil).do(t, http.MethodGet, "/storybook", nil); res.StatusCode != http.StatusNotFound || strings.Contains(body, "RowView") {
 		t.Errorf("without the flag: %d", res.StatusCode)
 	}

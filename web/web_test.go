@@ -343,6 +343,7 @@ func TestLimitsAnswerWithAMessage(t *testing.T) {
 }
 
 func TestOldestEndedRunMakesRoom(t *testing.T) {
+	t.Parallel()
 	s := open(t, func(c *web.Config) { c.Limits.Kept = 2 })
 	var paths []string
 	for range 3 {
@@ -497,6 +498,7 @@ func TestARunIsStartedAsTheInterfaceSays(t *testing.T) {
 }
 
 func TestPagesAndHeaders(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	for _, c := range []struct {
 		path   string
@@ -541,6 +543,7 @@ func TestPagesAndHeaders(t *testing.T) {
 }
 
 func TestBadExamplesStopTheStart(t *testing.T) {
+	t.Parallel()
 	for _, fsys := range []fs.FS{fstest.MapFS{}, fstest.MapFS{"x.yaml": {Data: []byte("threads: 7")}}} {
 		_, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: fsys})
 		if err == nil {
@@ -584,8 +587,11 @@ func TestWhoNeverReadsIsLetGo(t *testing.T) {
 	web.SetPatience(s, 50*time.Millisecond)
 	closed := make(chan struct{}, 1)
 	h := httptest.NewUnstartedServer(s)
-	h.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateClosed {
+	h.Config.ConnState = func(conn net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew: // with the usual buffers it takes megabytes of pages until nothing more fits
+			_ = conn.(*net.TCPConn).SetWriteBuffer(4 << 10)
+		case http.StateClosed:
 			closed <- struct{}{}
 		}
 	}
@@ -596,9 +602,12 @@ func TestWhoNeverReadsIsLetGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
 	go func() { // until the server lets go
 		for {
-			if _, err := io.WriteString(conn, "GET /scenarios HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
+			if _, err := io.WriteString(conn, "GET /about HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil { // a short page: the longer one is, the longer it may take
 				return
 			}
 		}

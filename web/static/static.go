@@ -16,6 +16,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -38,8 +39,12 @@ type Files struct {
 // first are the style sheets that others build on, in their order.
 var first = []string{"css/tokens.css", "css/frame.css"}
 
-// New returns the files that are built in.
-func New() (*Files, error) {
+// New returns the embedded files, the same ones each time.
+func New() (*Files, error) { return prepared() }
+
+var prepared = sync.OnceValues(prepare)
+
+func prepare() (*Files, error) {
 	f := &Files{fsys: embedded, scripts: map[string][]byte{}, hashed: map[string]string{}, names: map[string]string{}}
 	err := fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
