@@ -1,7 +1,6 @@
 package engine_test
 
 import (
-	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -11,16 +10,12 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons"
+	"relock/lessons/lessonstest"
 )
 
 func lesson(t *testing.T, name string) *scenario.Scenario {
 	t.Helper()
-	data, err := fs.ReadFile(lessons.Scenarios(), name+".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return parse(t, string(data))
+	return lessonstest.Scenario(t, name+".yaml")
 }
 
 func compared(t *testing.T, sc *scenario.Scenario, protocols ...string) []engine.Played {

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -20,7 +19,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons"
+	"relock/lessons/lessonstest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,21 +94,13 @@ func toTheEnd(t *testing.T, s *engine.Session, id int) *engine.Branch {
 // Stepping through a scenario gives what running it gives, and so does the
 // schedule that was written down meanwhile.
 func TestSteppedIsRunIsReplayed(t *testing.T) {
-	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil || len(names) == 0 {
-		t.Fatal("no lessons: ", err)
-	}
-	for i, name := range names {
+	for i, name := range lessonstest.Names(t) {
 		for _, policy := range []string{scenario.PolicyInOrder, scenario.PolicyRandom} {
 			if raced && i%6 != 0 {
 				continue
 			}
 			t.Run(name+" "+policy, func(t *testing.T) {
-				data, err := fs.ReadFile(lessons.Scenarios(), name)
-				if err != nil {
-					t.Fatal(err)
-				}
-				sc := parse(t, string(data))
+				sc := lessonstest.Scenario(t, name)
 				sc.Policy = policy
 				s := open(t, sc)
 				b := toTheEnd(t, s, 0)

@@ -10,8 +10,8 @@ import (
 	"unicode"
 
 	"relock/engine/phrase"
-	"relock/engine/scenario"
 	"relock/lessons"
+	"relock/lessons/lessonstest"
 )
 
 func TestGalleryHasEveryScenarioOnce(t *testing.T) {
@@ -85,14 +85,7 @@ func TestGalleryTitlesAreTheScenarios(t *testing.T) {
 	}
 	for _, g := range groups {
 		for _, e := range g.Scenarios {
-			data, err := fs.ReadFile(lessons.Scenarios(), e.Name+".yaml")
-			if err != nil {
-				t.Fatal(err)
-			}
-			sc, err := scenario.Parse(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sc := lessonstest.Scenario(t, e.Name+".yaml")
 			if string(e.Title) != sc.Title {
 				t.Errorf("%s: the gallery's title is %q, the scenario's %q", e.Name, e.Title, sc.Title)
 			}

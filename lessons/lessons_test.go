@@ -2,9 +2,9 @@ package lessons_test
 
 import (
 	"bytes"
-	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,42 +16,25 @@ import (
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
 	"relock/lessons"
+	"relock/lessons/lessonstest"
 )
 
 // Every scenario comes out as it says, and twice the same to the byte.
 func TestScenariosKeepTheirWord(t *testing.T) {
-	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil || len(names) == 0 {
-		t.Fatalf("%d scenarios, %v", len(names), err)
-	}
-	for _, name := range names {
+	for _, name := range lessonstest.Names(t) {
 		t.Run(name, func(t *testing.T) {
-			data, err := fs.ReadFile(lessons.Scenarios(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sc, err := scenario.Parse(data)
-			if err != nil {
-				t.Fatal(err)
-			}
+			sc := lessonstest.Scenario(t, name)
 			if sc.Expect == nil || sc.Title == "" {
 				t.Error("a scenario that is taught has a title and says what it expects")
 			}
 			var first []byte
 			for range 2 {
-				run, err := engine.Start(t.Context(), sc, engine.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := run.Wait(); err != nil {
-					t.Fatal(err)
-				}
-				events, _ := run.Log().Since(0)
-				for _, d := range engine.Unexpected(sc.Expect, events) {
+				run := lessonstest.PlayScenario(t, sc)
+				for _, d := range engine.Unexpected(sc.Expect, run.Events) {
 					t.Error(d)
 				}
 				var b bytes.Buffer
-				if err := trace.Write(&b, run.Header(), events); err != nil {
+				if err := trace.Write(&b, run.Header, run.Events); err != nil {
 					t.Fatal(err)
 				}
 				if first == nil {
@@ -65,27 +48,36 @@ func TestScenariosKeepTheirWord(t *testing.T) {
 	}
 }
 
-// slower is how many times slower scenarios run on the wall clock here, one
-// after the other until one comes out as it says: on a machine that is busy
-// with other tests, the margins of the first may be too small. A lock that is
-// wrong is so at any speed.
+// slower is how many times slower scenarios run on the wall clock here, each in
+// turn until one comes out as it says: on a machine busy with other tests the
+// margins of the first may be too small. A wrong lock is wrong at any speed.
 var slower = []int{3, 8, 20}
+
+// atOnce is how many scenarios run at once on the wall clock here. They mostly
+// wait, so more of them than there are cores.
+const atOnce = 4
 
 // longest is how long a scenario may last that is run on the wall clock here.
 const longest = 5 * time.Second
 
-// lasts is how long a scenario takes on the virtual clock.
-func lasts(t *testing.T, sc *scenario.Scenario) time.Duration {
+// impatient says why a scenario is not run on the wall clock and a real Redis,
+// or "".
+func impatient(t *testing.T, sc *scenario.Scenario) string {
 	t.Helper()
-	run, err := engine.Start(t.Context(), sc, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
+	switch {
+	case sc.Kind == scenario.KindHeartbeat:
+		return "its minutes would really pass"
+	case sc.Lock.Nodes > 1:
+		return "one Redis is not several"
+	case slices.ContainsFunc(sc.Schedule, func(m scenario.Move) bool { return m.Fault != nil || m.Until > 0 }):
+		return "its moves need somebody to make them"
+	case slices.ContainsFunc(sc.Faults, func(f scenario.Fault) bool { return f.Timed }):
+		return "a real Redis is spared such faults"
 	}
-	if err := run.Wait(); err != nil {
-		t.Fatal(err)
+	if events := lessonstest.PlayScenario(t, sc).Events; events[len(events)-1].At.Duration() > longest {
+		return "its seconds would really pass, three times over"
 	}
-	events, _ := run.Log().Since(0)
-	return events[len(events)-1].At.Duration()
+	return ""
 }
 
 // What needs no fault of Redis itself comes out the same on a real one.
@@ -95,59 +87,37 @@ func TestScenariosKeepTheirWordOnARealRedis(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = external.Close() })
-	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Run("all", func(t *testing.T) { // returns when all of them have ended
-		for _, name := range names {
-			data, err := fs.ReadFile(lessons.Scenarios(), name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sc, err := scenario.Parse(data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if sc.Kind == scenario.KindHeartbeat {
-				continue // its minutes would really pass
-			}
-			if sc.Lock.Nodes > 1 {
-				continue // one Redis is not several
-			}
-			if slices.ContainsFunc(sc.Schedule, func(m scenario.Move) bool { return m.Fault != nil || m.Until > 0 }) {
-				continue // nobody is there to do it
-			}
-			if slices.ContainsFunc(sc.Faults, func(f scenario.Fault) bool { return f.Timed }) {
-				continue
-			}
-			if lasts(t, sc) > longest {
-				continue // its seconds would really pass, three times over
-			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				var unexpected []string
-				for _, slow := range slower {
-					run, err := engine.Start(t.Context(), sc, engine.Options{External: external, Slow: slow})
-					if err != nil {
-						t.Fatal(err)
-					}
-					if err := run.Wait(); err != nil {
-						t.Fatal(err)
-					}
-					events, _ := run.Log().Since(0)
-					if unexpected = engine.Unexpected(sc.Expect, events); len(unexpected) == 0 {
-						return
-					}
-					t.Logf("%d times slower: %s", slow, strings.Join(unexpected, "; "))
-				}
-				t.Errorf("also at the slowest: %s", strings.Join(unexpected, "; "))
-			})
+	places := make(chan struct{}, atOnce)
+	var running sync.WaitGroup
+	for _, name := range lessonstest.Names(t) {
+		sc := lessonstest.Scenario(t, name)
+		if impatient(t, sc) != "" {
+			continue
 		}
-	})
+		places <- struct{}{}
+		running.Go(func() {
+			t.Run(name, func(t *testing.T) { keepsItsWord(t, sc, external) })
+			<-places
+		})
+	}
+	running.Wait()
 	if left, err := external.Client().DBSize(t.Context()).Result(); err != nil || left != 0 {
 		t.Errorf("%d keys are left, %v", left, err)
 	}
+}
+
+// keepsItsWord fails if a scenario comes out as it says at no speed.
+func keepsItsWord(t *testing.T, sc *scenario.Scenario, external *store.External) {
+	t.Helper()
+	var unexpected []string
+	for _, slow := range slower {
+		run := lessonstest.PlayWith(t, sc, engine.Options{External: external, Slow: slow})
+		if unexpected = engine.Unexpected(sc.Expect, run.Events); len(unexpected) == 0 {
+			return
+		}
+		t.Logf("%d times slower: %s", slow, strings.Join(unexpected, "; "))
+	}
+	t.Errorf("also at the slowest: %s", strings.Join(unexpected, "; "))
 }
 
 func TestEveryLockIsExplained(t *testing.T) {
@@ -162,20 +132,9 @@ func TestEveryLockIsExplained(t *testing.T) {
 
 // No rule is only claimed: at least two scenarios break each of them.
 func TestEveryRuleIsBrokenByTwoScenarios(t *testing.T) {
-	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	broken := map[string]int{}
-	for _, name := range names {
-		data, err := fs.ReadFile(lessons.Scenarios(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sc, err := scenario.Parse(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range lessonstest.Names(t) {
+		sc := lessonstest.Scenario(t, name)
 		for _, rule := range *sc.Expect.Violations {
 			broken[rule]++
 		}

@@ -2,15 +2,13 @@ package lessons_test
 
 import (
 	"fmt"
-	"io/fs"
 	"maps"
 	"slices"
 	"testing"
 
-	"relock/engine"
-	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
+	"relock/lessons/lessonstest"
 )
 
 // Each row of the article's table is in the run where textbook.yaml says, and
@@ -20,23 +18,8 @@ func TestTextbookIsTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, err := fs.ReadFile(lessons.Scenarios(), "textbook.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc, err := scenario.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := engine.Start(t.Context(), sc, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	events, _ := run.Log().Since(0)
-	owners := run.Header().Owners
+	run := lessonstest.Play(t, "textbook.yaml")
+	events, owners := run.Events, run.Owners
 	var told []int
 	for i, row := range rows {
 		if want := fmt.Sprintf("T%d", i+1); row.Row != want || len(row.Stops) == 0 {

@@ -3,7 +3,6 @@ package scenario_test
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"relock/engine/scenario"
-	"relock/lessons"
+	"relock/lessons/lessonstest"
 )
 
 const ms = time.Millisecond
@@ -254,17 +253,9 @@ func same(t *testing.T, sc *scenario.Scenario) {
 }
 
 func TestWrittenFormsSayTheSame(t *testing.T) {
-	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil || len(names) == 0 {
-		t.Fatal("no lessons: ", err)
-	}
 	texts := []string{full}
-	for _, name := range names {
-		data, err := fs.ReadFile(lessons.Scenarios(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		texts = append(texts, string(data))
+	for _, name := range lessonstest.Names(t) {
+		texts = append(texts, lessonstest.Text(t, name))
 	}
 	for _, text := range texts {
 		sc, err := scenario.Parse([]byte(text))

@@ -3,7 +3,6 @@ package draft_test
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"reflect"
 	"strconv"
@@ -13,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"relock/engine/scenario"
-	"relock/lessons"
+	"relock/lessons/lessonstest"
 	"relock/web/draft"
 )
 
@@ -193,31 +192,20 @@ func leaves(t *testing.T, text string) url.Values {
 // Every lesson comes back whole, from its own text and from its form's values
 // alone, with only the parts kept that a form has no inputs for.
 func TestEveryLessonComesBack(t *testing.T) {
-	files, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no lessons: ", err)
-	}
-	for _, name := range files {
-		data, err := fs.ReadFile(lessons.Scenarios(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, err := scenario.Parse(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		v := leaves(t, string(data))
+	for _, name := range lessonstest.Names(t) {
+		lesson, want := lessonstest.Text(t, name), lessonstest.Scenario(t, name)
+		v := leaves(t, lesson)
 		bare := "{}"
 		for _, kept := range []string{"\nexpect:", "\nschedule:"} {
-			if at := strings.Index(string(data), kept); at >= 0 {
-				bare = string(data)[at:]
+			if at := strings.Index(lesson, kept); at >= 0 {
+				bare = lesson[at:]
 			}
 		}
 		alone, err := draft.Merge(bare, bare, "", v)
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		rewritten, err := draft.Merge(string(data), string(data), "nothing", v)
+		rewritten, err := draft.Merge(lesson, lesson, "nothing", v)
 		if err != nil {
 			t.Fatal(name, err)
 		}
@@ -231,16 +219,8 @@ func TestEveryLessonComesBack(t *testing.T) {
 }
 
 func FuzzMerge(f *testing.F) {
-	files, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil {
-		f.Fatal(err)
-	}
-	for i, name := range files {
-		data, err := fs.ReadFile(lessons.Scenarios(), name)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(data), []string{draft.AddThread, draft.AddFault, draft.Unfold, draft.RemoveThread + "-0", draft.DuplicateFault + "-0"}[i%5], "threads[0].retry.times", "3")
+	for i, name := range lessonstest.Names(f) {
+		f.Add(lessonstest.Text(f, name), []string{draft.AddThread, draft.AddFault, draft.Unfold, draft.RemoveThread + "-0", draft.DuplicateFault + "-0"}[i%5], "threads[0].retry.times", "3")
 	}
 	f.Add("a: &x {b: *x}\nthreads: *x", draft.DuplicateThread+"-0", "faults[0].do", "evict")
 	f.Add("{? {a: b} : c, threads: [[1]]}", draft.AddThread, "threads[0].name", "\x00\ufeff")

@@ -3,7 +3,6 @@ package e2e_test
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -12,10 +11,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 
-	"relock/engine"
-	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons"
+	"relock/lessons/lessonstest"
 	"relock/web/luaflow"
 	"relock/web/static"
 	"relock/web/templates"
@@ -27,29 +24,14 @@ import (
 // returns its URL and the moment of each command, by the event's seq.
 func serveScripts(t *testing.T, lesson string) (string, map[int]luaflow.Moment) {
 	t.Helper()
-	data, err := fs.ReadFile(lessons.Scenarios(), lesson)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc, err := scenario.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run, err := engine.Start(t.Context(), sc, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := run.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	events, _ := run.Log().Since(0)
+	p := lessonstest.Play(t, lesson)
 	moments := map[int]luaflow.Moment{}
-	film := view.NewFilm(words.English, sc, run.Header().Owners)
-	for _, e := range events {
+	film := view.NewFilm(words.English, p.Scenario, p.Owners)
+	for _, e := range p.Events {
 		film.Add(e)
 	}
 	inside := map[int]int{} // commands so far, by step
-	for _, e := range events {
+	for _, e := range p.Events {
 		if _, ok := e.Body.(trace.Command); ok {
 			moments[e.Seq] = *film.Frames()[e.Step-1].Inside[inside[e.Step]].Lua
 			inside[e.Step]++
@@ -66,7 +48,7 @@ func serveScripts(t *testing.T, lesson string) (string, map[int]luaflow.Moment) 
 		texts, _ := json.Marshal(l.ForScripts())
 		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><html lang=%q data-theme=%q><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <style>%s</style><script type="application/json" id="words">%s</script><body><div id="pane" class="card">`, l.Code(), r.PathValue("theme"), files.Style(), texts)
-		for _, s := range luaflow.Scripts(l, sc) {
+		for _, s := range luaflow.Scripts(l, p.Scenario) {
 			_ = templates.LuaPane(s).Render(words.With(r.Context(), l), w)
 		}
 		_, _ = fmt.Fprint(w, `</div><script type="module">import { show } from "/static/js/lua.js"; window.show = show;</script>`)

@@ -2,7 +2,6 @@ package export_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
@@ -24,12 +23,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine"
 	"relock/engine/fault"
 	"relock/engine/scenario"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
-	"relock/lessons"
+	"relock/lessons/lessonstest"
 	"relock/web/export"
 	"relock/web/words"
 )
@@ -41,36 +39,16 @@ const style = ".lanes-file > rect { fill: white }"
 
 const link = "https://example.org/play#v1.z.abc_-~3"
 
-// played runs one of the scenarios that come along.
+// played runs a bundled scenario.
 func played(t *testing.T, name string) export.Run {
 	t.Helper()
-	data, err := lessons.Scenarios().Open(name + ".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = data.Close() }()
-	var text bytes.Buffer
-	if _, err := text.ReadFrom(data); err != nil {
-		t.Fatal(err)
-	}
-	sc, err := scenario.Parse(text.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return run(t.Context(), t, sc)
+	return run(t, lessonstest.Scenario(t, name+".yaml"))
 }
 
-func run(ctx context.Context, t *testing.T, sc *scenario.Scenario) export.Run {
+func run(t *testing.T, sc *scenario.Scenario) export.Run {
 	t.Helper()
-	r, err := engine.Start(ctx, sc, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	events, _ := r.Log().Since(0)
-	return export.Run{Header: r.Header(), Events: events, Scenario: sc, Language: words.English, Link: link, Style: style}
+	p := lessonstest.PlayScenario(t, sc)
+	return export.Run{Header: p.Header, Events: p.Events, Scenario: sc, Language: words.English, Link: link, Style: style}
 }
 
 func render(t *testing.T, f export.Format, r export.Run) string {
@@ -657,7 +635,7 @@ func TestALateCopyIsMarked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := render(t, export.Mermaid, run(t.Context(), t, sc))
+	got := render(t, export.Mermaid, run(t, sc))
 	if want := "t0->>r1: T5 · 40 ms · late copy of unlock, level 1 · DEL EXAMPLE_LOCK\n    r1--xt0: 0\n"; !strings.Contains(got, want) {
 		t.Errorf("the diagram lacks %q:\n%s", want, got)
 	}

@@ -3,7 +3,6 @@ package lanes_test
 import (
 	"encoding/json"
 	"fmt"
-	"io/fs"
 	"math"
 	"slices"
 	"strings"
@@ -11,10 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"relock/engine"
-	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons"
+	"relock/lessons/lessonstest"
 	"relock/web/lanes"
 	"relock/web/words"
 )
@@ -25,28 +22,13 @@ const ownerA, ownerB = "aaaa1111bbbb2222", "cccc3333dddd4444"
 // lanesOf runs a lesson's scenario.
 func lanesOf(t testing.TB, name string) *lanes.Lanes {
 	t.Helper()
-	data, err := fs.ReadFile(lessons.Scenarios(), name+".yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sc, err := scenario.Parse(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := engine.Start(t.Context(), sc, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := r.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	p := lessonstest.Play(t, name+".yaml")
 	var threads []string
-	for _, th := range sc.Threads {
+	for _, th := range p.Scenario.Threads {
 		threads = append(threads, th.Name)
 	}
-	l := lanes.New(threads, r.Header().Owners, sc.Lock.Lease.Milliseconds())
-	events, _ := r.Log().Since(0)
-	for _, e := range events {
+	l := lanes.New(threads, p.Owners, p.Scenario.Lock.Lease.Milliseconds())
+	for _, e := range p.Events {
 		l.Add(e)
 	}
 	return l
@@ -222,11 +204,7 @@ func TestLanesOfEventsByHand(t *testing.T) {
 }
 
 func TestEveryLessonCanBeDrawn(t *testing.T) {
-	files, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scenarios: ", err)
-	}
-	for _, f := range files {
+	for _, f := range lessonstest.Names(t) {
 		name := strings.TrimSuffix(f, ".yaml")
 		t.Run(name, func(t *testing.T) {
 			l := lanesOf(t, name)

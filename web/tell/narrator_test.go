@@ -10,7 +10,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/lessonstest"
+	"relock/lessons/lessonstest"
 	"relock/web/tell"
 	"relock/web/words"
 )

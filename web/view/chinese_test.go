@@ -1,7 +1,6 @@
 package view_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,7 +13,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons"
+	"relock/lessons/lessonstest"
 	"relock/web/compare"
 	"relock/web/timeline"
 	"relock/web/view"
@@ -46,28 +45,9 @@ func recorded(t *testing.T) map[string]engine.Played {
 		}
 		all[filepath.Base(name)] = engine.Played{Scenario: sc, Header: h, Events: events}
 	}
-	taught, err := fs.Glob(lessons.Scenarios(), "*.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range taught {
-		data, err := fs.ReadFile(lessons.Scenarios(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sc, err := scenario.Parse(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		r, err := engine.Start(t.Context(), sc, engine.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := r.Wait(); err != nil {
-			t.Fatal(err)
-		}
-		events, _ := r.Log().Since(0)
-		all[name] = engine.Played{Protocol: sc.Lock.Protocol, Scenario: sc, Header: r.Header(), Events: events}
+	for _, name := range lessonstest.Names(t) {
+		p := lessonstest.Play(t, name)
+		all[name] = engine.Played{Protocol: p.Scenario.Lock.Protocol, Scenario: p.Scenario, Header: p.Header, Events: p.Events}
 	}
 	return all
 }

@@ -9,7 +9,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/lessonstest"
+	"relock/lessons/lessonstest"
 	"relock/web/luaflow"
 	"relock/web/words"
 )

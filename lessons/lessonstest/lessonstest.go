@@ -1,0 +1,98 @@
+// Package lessonstest reads and plays the bundled scenarios for tests of what is
+// made of them. It must not know what that is.
+package lessonstest
+
+import (
+	"io/fs"
+	"testing"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/lessons"
+)
+
+// Run is a run that has ended.
+type Run struct {
+	Scenario *scenario.Scenario
+	Header   trace.Header
+	Owners   map[string]string // owner id to thread, as in the header
+	Events   []trace.Event
+}
+
+// Names returns the files of all scenarios.
+func Names(tb testing.TB) []string {
+	tb.Helper()
+	names, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil || len(names) == 0 {
+		tb.Fatalf("%d scenarios, %v", len(names), err)
+	}
+	return names
+}
+
+// Text returns what is in the file of a scenario.
+func Text(tb testing.TB, name string) string {
+	tb.Helper()
+	data, err := fs.ReadFile(lessons.Scenarios(), name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(data)
+}
+
+// Scenario parses the scenario of a file.
+func Scenario(tb testing.TB, name string) *scenario.Scenario {
+	tb.Helper()
+	sc, err := scenario.Parse([]byte(Text(tb, name)))
+	if err != nil {
+		tb.Fatalf("%s: %v", name, err)
+	}
+	return sc
+}
+
+// Play plays the scenario of a file.
+func Play(tb testing.TB, name string) Run {
+	tb.Helper()
+	return PlayScenario(tb, Scenario(tb, name))
+}
+
+// PlayRenamed plays the scenario of a file with each thread's name changed by
+// rename.
+func PlayRenamed(tb testing.TB, name string, rename func(string) string) Run {
+	tb.Helper()
+	sc := Scenario(tb, name)
+	for i := range sc.Threads {
+		sc.Threads[i].Name = rename(sc.Threads[i].Name)
+	}
+	for i := range sc.Faults {
+		if sc.Faults[i].Thread != "" {
+			sc.Faults[i].Thread = rename(sc.Faults[i].Thread)
+		}
+	}
+	for _, m := range sc.Schedule {
+		if m.Fault != nil && m.Fault.Thread != "" {
+			m.Fault.Thread = rename(m.Fault.Thread)
+		}
+	}
+	return PlayScenario(tb, sc)
+}
+
+// PlayScenario plays a scenario on the virtual clock to its end.
+func PlayScenario(tb testing.TB, sc *scenario.Scenario) Run {
+	tb.Helper()
+	return PlayWith(tb, sc, engine.Options{})
+}
+
+// PlayWith plays a scenario to its end as the options say.
+func PlayWith(tb testing.TB, sc *scenario.Scenario, o engine.Options) Run {
+	tb.Helper()
+	run, err := engine.Start(tb.Context(), sc, o)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := run.Wait(); err != nil {
+		tb.Fatal(err)
+	}
+	events, _ := run.Log().Since(0)
+	return Run{sc, run.Header(), run.Header().Owners, events}
+}
