@@ -103,7 +103,7 @@ func TestWhatLanesShowOfFailures(t *testing.T) {
 		if len(a) != 2 || a[0].Parted || !a[1].Parted || a[1].From != p.Events[0].X || !p.Events[0].Expired {
 			t.Errorf("A's bars %+v, events %+v; want the bar parted from the expiry on", a, p.Events)
 		}
-		if len(p.Flags) != 1 || p.Flags[0].X != p.Columns[6].X || p.Flags[0].Text != "T7 mutual-exclusion" {
+		if len(p.Flags) != 1 || p.Flags[0].X != p.Columns[6].X || p.Flags[0].Text != "T7 two inside at once" {
 			t.Errorf("flags %+v", p.Flags)
 		}
 		last := p.Key.Areas[0].Points

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -447,7 +448,7 @@ func (d *drawing) flags() {
 		}
 		f := Flag{X: d.x(d.at[i])}
 		if d.text {
-			f.Text = "T" + strconv.Itoa(row.step) + " " + few(row.rules)
+			f.Text = "T" + strconv.Itoa(row.step) + " " + few(d.titles(row.rules))
 		}
 		d.p.Flags = append(d.p.Flags, f)
 	}
@@ -465,11 +466,23 @@ func (d *drawing) flags() {
 			continue
 		case f.X-width >= taken:
 			f.Left = true
+		case i == len(d.p.Flags)-1: // nothing is to the right of it
+			d.p.Width = math.Ceil(f.X + width - d.p.Left)
+			continue
 		default:
 			f.Text = ""
 		}
 		taken = f.X + flagHalf
 	}
+}
+
+// titles are rules as a person calls them.
+func (d *drawing) titles(rules []string) []string {
+	titles := make([]string, len(rules))
+	for i, rule := range rules {
+		titles[i] = d.lang.Clause(check.Title(rule))
+	}
+	return titles
 }
 
 // flagHalf is half the width of a flag's sign.

@@ -298,7 +298,7 @@ func (f *Film) says(row *timeline.Row) string {
 	}
 	parts = append(parts, row.Event)
 	for _, v := range row.Violations {
-		parts = append(parts, f.say.Say("%s: %s", v.Rule, v.Detail))
+		parts = append(parts, f.say.Say("%s: %s", v.Title, v.Detail))
 	}
 	return f.sentences(parts...)
 }
@@ -316,7 +316,7 @@ func (f *Film) sentences(parts ...string) string {
 
 func (f *Film) alarm(frame *Frame, row *timeline.Row) string {
 	for _, v := range row.Violations {
-		return f.sentences(row.Time, f.say.Say("%s: %s", v.Rule, v.Detail))
+		return f.sentences(row.Time, f.say.Say("%s: %s", v.Title, v.Detail))
 	}
 	if frame.Mark == Expiry {
 		return f.sentences(row.Time, row.Event)
