@@ -213,7 +213,7 @@ func TestSteppingOverTheSocket(t *testing.T) {
 		t.Errorf("comparison: %s", compared)
 	}
 	locks := p.must(object{"do": "locks", "branch": 0, "protocols": []string{"reentrant", "value"}}).Compared
-	if !strings.Contains(locks, "◆") || !strings.Contains(locks, ">not-held<") || !strings.Contains(locks, "mutual-exclusion") {
+	if !strings.Contains(locks, "◆") || !strings.Contains(locks, ">not-held<") || !strings.Contains(locks, "two inside at once") {
 		t.Errorf("comparison of locks: %s", locks)
 	}
 	p.must(object{"do": "cut", "branch": 0, "at": 2})

@@ -61,7 +61,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 			"whoever asks in vain is named", "",
 			[]string{"run", "../../lessons/scenarios/setnx-hash-crash.yaml"},
 			0,
-			[]string{"✗ stuck: B will never get in: the key is A's, it has no expiry"},
+			[]string{"✗ waits for ever (stuck): B will never get in: the key is A's, it has no expiry"},
 			nil,
 		},
 		{
@@ -422,7 +422,7 @@ func TestCompare(t *testing.T) {
 	if got.code != 0 {
 		t.Fatalf("%+v", got)
 	}
-	for _, want := range []string{"◆ lock, level 2         reentered · 93 ms", "refused · 93 ms", "rules broken            none", "self-deadlock"} {
+	for _, want := range []string{"◆ lock, level 2         reentered · 93 ms", "refused · 93 ms", "rules broken            none", "waits for itself"} {
 		if !strings.Contains(got.out, want) {
 			t.Errorf("the comparison lacks %q:\n%s", want, got.out)
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"relock/engine"
+	"relock/engine/check"
 	"relock/web/compare"
 	"relock/web/words"
 )
@@ -53,6 +54,15 @@ func comparison(ctx context.Context, args []string, env environment) int {
 // whatWidth fits "lock, level 2 (12)" and a mark.
 const whatWidth = 22
 
+// rulesIn are rules as a person calls them.
+func rulesIn(l words.Language, rules []string) string {
+	titles := make([]string, len(rules))
+	for i, rule := range rules {
+		titles[i] = l.Clause(check.Title(rule))
+	}
+	return strings.Join(titles, l.Say(", "))
+}
+
 func printAligned(env environment, l words.Language, a compare.Aligned) {
 	t := table{w: env.out, width: env.width(), colour: env.colour(), widths: []int{whatWidth}}
 	head := [][]styled{{}}
@@ -64,7 +74,7 @@ func printAligned(env environment, l words.Language, a compare.Aligned) {
 		head = append(head, []styled{{c.Protocol, bold}})
 		rules := styled{l.Say("none"), green}
 		if len(c.Broken) > 0 {
-			rules = styled{strings.Join(c.Broken, ", "), red}
+			rules = styled{rulesIn(l, c.Broken), red}
 		}
 		broken = append(broken, []styled{rules})
 		notes = append(notes, []styled{{c.Note, faint}})

@@ -143,7 +143,7 @@ func (t table) timelineRow(r timeline.Row, single bool) {
 		t.wide(r, r.Event, style)
 	}
 	for _, v := range r.Violations {
-		t.wide(r, "✗ "+v.Rule+": "+v.Detail, red)
+		t.wide(r, "✗ "+t.l.Say("%s: %s", v.Named, v.Detail), red)
 	}
 }
 

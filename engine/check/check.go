@@ -26,19 +26,21 @@ type Finding struct {
 // the order of findings from the same event.
 var rules = []struct {
 	name  string
+	title phrase.Text                    // what a person calls it when it is broken, a few words
+	means phrase.Text                    // what it asks for, a sentence
 	watch func(protocol.Guard) automaton // nil: judged once nothing can move any more
 }{
-	{MutualExclusion, func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }},
-	{LostUpdate, func(protocol.Guard) automaton { return lostUpdate{} }},
-	{ForeignRelease, func(protocol.Guard) automaton { return foreignRelease{} }},
-	{ForeignRenewal, func(protocol.Guard) automaton { return foreignRenewal{} }},
-	{CountMismatch, func(protocol.Guard) automaton { return newCountMismatch() }},
-	{Orphan, nil},
-	{SelfDeadlock, func(protocol.Guard) automaton { return selfDeadlock{} }},
-	{TokenRegression, func(protocol.Guard) automaton { return &tokenRegression{} }},
-	{Stuck, nil},
-	{Oversold, func(protocol.Guard) automaton { return &oversold{} }},
-	{OverLimit, func(protocol.Guard) automaton { return overLimit{} }},
+	{MutualExclusion, "two inside at once", "At most one thread may be in its critical section.", func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }},
+	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard) automaton { return lostUpdate{} }},
+	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard) automaton { return foreignRelease{} }},
+	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard) automaton { return foreignRenewal{} }},
+	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard) automaton { return newCountMismatch() }},
+	{Orphan, "key left behind", "A lease after every thread has ended, the key must be gone.", nil},
+	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard) automaton { return selfDeadlock{} }},
+	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard) automaton { return &tokenRegression{} }},
+	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil},
+	{Oversold, "oversold", "No more may be taken than there was.", func(protocol.Guard) automaton { return &oversold{} }},
+	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard) automaton { return overLimit{} }},
 }
 
 // Names returns the rules' names in scenarios and traces, in the order in which
@@ -49,6 +51,27 @@ func Names() []string {
 		names[i] = r.name
 	}
 	return names
+}
+
+// Title returns what a person calls a rule when it is broken: "lost update".
+// Of a rule that only a foreign trace knows it is the identifier.
+func Title(rule string) phrase.Wording {
+	for _, r := range rules {
+		if r.name == rule {
+			return phrase.Say(r.title)
+		}
+	}
+	return phrase.Plain(rule)
+}
+
+// Means returns what a rule asks for, a sentence; "" of an unknown one.
+func Means(rule string) phrase.Wording {
+	for _, r := range rules {
+		if r.name == rule {
+			return phrase.Say(r.means)
+		}
+	}
+	return phrase.Plain("")
 }
 
 // automaton watches one run for one rule.

@@ -62,7 +62,7 @@ func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 	}
 	do(ctx, t, chromedp.KeyEvent("e"))
 	at(ctx, t, "7 of 7 · T7 · 210 ms")
-	until(ctx, t, `document.getElementById("alarm").textContent.includes("mutual-exclusion")`)
+	until(ctx, t, `document.getElementById("alarm").textContent.includes("two inside at once")`)
 
 	// Back, and another order: both branches stay.
 	for range 5 {

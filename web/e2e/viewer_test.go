@@ -61,7 +61,7 @@ func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 	at(ctx, t, "2 of 3")
 	press("e")
 	until(ctx, t, place+`.includes("T")`)
-	has(`document.getElementById("alarm").textContent`, "mutual-exclusion")
+	has(`document.getElementById("alarm").textContent`, "two inside at once")
 	has(why, "A and B are inside at once")
 
 	press("i") // into the script that let B in

@@ -14,11 +14,11 @@ func TestSentencesKnowWhatCameBefore(t *testing.T) {
 		f    export.Format
 		want string
 	}{
-		{"late-write-without-a-token", export.Mermaid, "lost-update: A wrote 1 over what B had written since A read"},
-		{"fenced-token-starts-again", export.RedisCLI, "token-regression: B was given token 1, and A had 1 before"},
-		{"no-lock-over-buying", export.RedisCLI, "over-limit: user 7 bought 3 times, 2 are allowed"},
-		{"no-lock-over-buying", export.Mermaid, "over-limit: user 7 bought 3 times, 2 are allowed"},
-		{"setnx-hash-crash", export.RedisCLI, "stuck: B will never get in: the key is A's, it has no expiry"},
+		{"late-write-without-a-token", export.Mermaid, "lost update (lost-update): A wrote 1 over what B had written since A read"},
+		{"fenced-token-starts-again", export.RedisCLI, "token went back (token-regression): B was given token 1, and A had 1 before"},
+		{"no-lock-over-buying", export.RedisCLI, "over the limit (over-limit): user 7 bought 3 times, 2 are allowed"},
+		{"no-lock-over-buying", export.Mermaid, "over the limit (over-limit): user 7 bought 3 times, 2 are allowed"},
+		{"setnx-hash-crash", export.RedisCLI, "waits for ever (stuck): B will never get in: the key is A's, it has no expiry"},
 		{"setnx-hash", export.Markdown, "no rule was broken, but A and B ended with an error: WRONGTYPE"},
 		{"setnx-hash", export.RedisCLI, "# The run has ended: no rule was broken, but A and B ended with an error: WRONGTYPE"},
 		{"setnx-hash", export.Mermaid, "The run has ended: no rule was broken, but A and B ended with an error: WRONGTYPE"},

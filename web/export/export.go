@@ -228,7 +228,7 @@ func worded(soFar *timeline.Timeline, e trace.Event) wording {
 	row := t.Rows()[0]
 	w := wording{event: row.Event}
 	for _, v := range row.Violations {
-		w.broken = append(w.broken, "✗ "+v.Rule+": "+v.Detail)
+		w.broken = append(w.broken, "✗ "+soFar.Language().Say("%s: %s", v.Named, v.Detail))
 	}
 	for _, c := range row.Cells {
 		if c.Acting {

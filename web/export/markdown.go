@@ -87,7 +87,7 @@ func (r Run) keyCell(row timeline.Row) []string {
 	say := r.Language.Say
 	var parts []string
 	for _, v := range row.Violations {
-		parts = append(parts, "**"+plain("✗ "+v.Rule+": "+v.Detail)+"**")
+		parts = append(parts, "**"+plain("✗ "+say("%s: %s", v.Named, v.Detail))+"**")
 	}
 	if row.Event != "" {
 		parts = append(parts, "**"+plain(row.Event)+"**")

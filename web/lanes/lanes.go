@@ -1,14 +1,19 @@
 // Package lanes folds a trace into a picture of it: a lane for each thread with
-// what it believes to hold, above the time that the key has left. Places and
+// what it believes to hold, above what the lock protects and the time that the
+// key has left. Places and
 // sizes are numbers; it must not know what they are drawn with, nor Redis.
 package lanes
 
 import (
+	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"relock/engine/fault"
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -27,6 +32,12 @@ type Lanes struct {
 	private bool    // the lock is not in Redis, which cannot know of it
 	device  bool    // the key is a device's sign of life, and no lock's
 
+	kind      string // of the resource, "" where there is none
+	size      int    // its initial value
+	resource  facts.Resource
+	memory    *facts.Words // of a spin lock, else nil
+	processes []string
+
 	rows     []laneRow
 	threadAt []threadState // after the last event
 	faults   bool          // something was done to Redis itself
@@ -44,9 +55,12 @@ type laneRow struct {
 	at, until float64 // milliseconds: its first and its last event
 	key       trace.KeyState
 	nodes     []trace.KeyState
-	down      int           // of these, those that do not answer
+	down      []int         // of these, those that do not answer, from 0
 	threads   []threadState // after it
 	marks     []laneMark
+	value     string   // of the resource, after it
+	touches   []touch  // of the resource, in it
+	words     []string // who is in the spin lock's word of each process
 	rules     []string // broken in it
 	expired   bool
 	faults    []string
@@ -66,6 +80,22 @@ type laneMark struct {
 	thread int
 	kind   MarkKind
 }
+
+// touch is a read or a write of the resource.
+type touch struct {
+	thread int
+	kind   TouchKind
+}
+
+// TouchKind is what a thread did to the resource.
+type TouchKind string
+
+// The kinds of touch.
+const (
+	TouchRead    TouchKind = "read"
+	TouchWrite   TouchKind = "write"
+	TouchRefused TouchKind = "refused" // a write that its token did not allow
+)
 
 // MarkKind is what a mark on a lane stands for; each has a shape of its own.
 type MarkKind string
@@ -104,6 +134,18 @@ func Of(sc *scenario.Scenario, owners map[string]string) *Lanes {
 	}
 	l.device = sc.Kind == scenario.KindHeartbeat
 	l.private = !l.device && !timeline.InRedis(sc.Lock.Protocol)
+	if r := sc.Resource; r != nil && !l.device {
+		l.kind, l.size = r.Kind, r.Size
+	}
+	if exhibit.Named(sc.Lock.Protocol).Guard == protocol.InProcess {
+		l.memory = &facts.Words{Process: map[string]string{}}
+		for _, t := range sc.Threads {
+			l.memory.Process[t.Name] = t.Process
+			if !slices.Contains(l.processes, t.Process) {
+				l.processes = append(l.processes, t.Process)
+			}
+		}
+	}
 	return l
 }
 
@@ -124,7 +166,15 @@ func (l *Lanes) Add(e trace.Event) {
 	} else {
 		l.byItself(row, e)
 	}
-	row.down = len(e.Nodes) - l.down.Up(len(e.Nodes), "")
+	row.down = l.downNodes(len(e.Nodes))
+	l.touch(row, e)
+	if l.memory != nil {
+		l.memory.Add(e)
+		row.words = make([]string, len(l.processes))
+		for i, process := range l.processes {
+			row.words[i] = l.memory.Of(process).Thread
+		}
+	}
 	for i, name := range l.threads {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
@@ -133,6 +183,55 @@ func (l *Lanes) Add(e trace.Event) {
 		l.depth = max(l.depth, s.level)
 	}
 	row.threads = slices.Clone(l.threadAt)
+}
+
+// downNodes are those of all nodes that answer nobody, from 0.
+func (l *Lanes) downNodes(all int) []int {
+	var down []int
+	for i := range all {
+		if l.down.Down(i) {
+			down = append(down, i)
+		}
+	}
+	return down
+}
+
+// touch notes what an event did to the resource.
+func (l *Lanes) touch(row *laneRow, e trace.Event) {
+	if l.kind == "" {
+		return
+	}
+	if l.resource.Add(e) {
+		b := e.Body.(trace.Resource)
+		t := touch{slices.Index(l.threads, e.Thread), TouchRead}
+		switch {
+		case b.Refused:
+			t.kind = TouchRefused
+		case b.Op == trace.OpWrite:
+			t.kind = TouchWrite
+		}
+		row.touches = append(row.touches, t)
+	}
+	row.value = l.value()
+}
+
+// value is the resource in a few characters: "1", or by user "7: 2, 8: 1".
+func (l *Lanes) value() string {
+	if len(l.resource.Values) == 0 {
+		if l.kind == scenario.KindPurchases {
+			return ""
+		}
+		return strconv.Itoa(l.size)
+	}
+	var parts []string
+	for _, user := range slices.Sorted(maps.Keys(l.resource.Values)) {
+		part := strconv.Itoa(l.resource.Values[user])
+		if user != "" {
+			part = user + ": " + part
+		}
+		parts = append(parts, part)
+	}
+	return few(parts)
 }
 
 // byItself notes what Redis or the run did.

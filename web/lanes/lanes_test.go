@@ -13,6 +13,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
 	"relock/web/lanes"
+	"relock/web/lessonstest"
 	"relock/web/words"
 )
 
@@ -38,8 +39,8 @@ func whole(l *lanes.Lanes) lanes.Picture { return l.Window(words.English, "p", 0
 
 // TestSawtooth has the lease of two-threads counted by hand: 200 ms from T1
 // at 0 ms, 50 at T3, 93 at T4, renewed in T5 at 100, 150 at T7, gone in T9 at
-// 152 ms. A full lease is 62 units high; 56 units are 50 ms, at least 28
-// between rows.
+// 152 ms. A full lease is 62 units high; 56 units are 50 ms, 28 between the rows
+// of one instant, and at least 11 between two instants.
 func TestSawtooth(t *testing.T) {
 	p := whole(lanesOf(t, "two-threads"))
 	if len(p.Key.Areas) != 2 || p.Key.Areas[0].Thread != "A" || p.Key.Areas[1].Thread != "B" {
@@ -51,12 +52,12 @@ func TestSawtooth(t *testing.T) {
 		{X: 48, Y: y(200)},
 		{X: 104, Y: y(150)},
 		{X: 152.2, Y: y(107)},
-		{X: 180.2, Y: y(100)},
-		{X: 180.2, Y: y(200)},
-		{X: 208.2, Y: y(200)},
-		{X: 264.2, Y: y(150)},
-		{X: 292.2, Y: y(148)},
-		{X: 320.2, Y: y(148)},
+		{X: 163.2, Y: y(100)},
+		{X: 163.2, Y: y(200)},
+		{X: 191.2, Y: y(200)},
+		{X: 247.2, Y: y(150)},
+		{X: 258.2, Y: y(148)},
+		{X: 286.2, Y: y(148)},
 	}
 	if diff := cmp.Diff(want, p.Key.Areas[0].Points); diff != "" {
 		t.Error(diff)
@@ -66,10 +67,10 @@ func TestSawtooth(t *testing.T) {
 	for _, b := range a.Bars {
 		bars = append(bars, fmt.Sprintf("%d %v-%v %v", b.Level, b.From, b.To, b.Parted))
 	}
-	if want := []string{"1 20-320.2 false", "2 152.2-292.2 false"}; !slices.Equal(bars, want) {
+	if want := []string{"1 20-286.2 false", "2 152.2-258.2 false"}; !slices.Equal(bars, want) {
 		t.Errorf("A's bars %q, want %q", bars, want)
 	}
-	if want := []lanes.Mark{{X: 180.2, Kind: lanes.MarkRenewed}, {X: 320.2, Kind: lanes.MarkDone}}; !cmp.Equal(a.Marks, want) {
+	if want := []lanes.Mark{{X: 163.2, Kind: lanes.MarkRenewed}, {X: 286.2, Kind: lanes.MarkDone}}; !cmp.Equal(a.Marks, want) {
 		t.Errorf("A's marks %+v", a.Marks)
 	}
 	b := p.Lanes[1]
@@ -85,7 +86,7 @@ func TestWhatLanesShowOfFailures(t *testing.T) {
 		if len(a) != 2 || a[0].Parted || !a[1].Parted || a[1].From != p.Events[0].X || !p.Events[0].Expired {
 			t.Errorf("A's bars %+v, events %+v; want the bar parted from the expiry on", a, p.Events)
 		}
-		if len(p.Flags) != 1 || p.Flags[0].X != p.Columns[6].X || p.Flags[0].Text != "T7 mutual-exclusion" {
+		if len(p.Flags) != 1 || p.Flags[0].X != p.Columns[6].X || p.Flags[0].Text != "T7 two inside at once" {
 			t.Errorf("flags %+v", p.Flags)
 		}
 		last := p.Key.Areas[0].Points
@@ -111,12 +112,20 @@ func TestWhatLanesShowOfFailures(t *testing.T) {
 	})
 	t.Run("redlock", func(t *testing.T) {
 		p := whole(lanesOf(t, "redlock"))
-		if p.Key.Nodes != 5 || p.Key.Full != "quorum 3 of 5" || math.Abs(p.Key.Quorum-(p.Key.Bottom-62*.6)) > .1 {
+		if len(p.Key.Strips) != 5 || p.Key.Full != "quorum 3 of 5" || p.Key.Strips[0].Top != p.Key.Top || p.Key.Strips[4].Label != "5" {
 			t.Errorf("key %+v", p.Key)
 		}
-		top := slices.MinFunc(p.Key.Areas[0].Points, func(a, b lanes.Point) int { return int(a.Y*10) - int(b.Y*10) })
-		if top.Y != p.Key.Top {
-			t.Errorf("A reaches %v, want all nodes at %v", top.Y, p.Key.Top)
+		// A's third node makes a majority of it.
+		for i, want := range [][]bool{{false, true}, {false, true}, {true}} {
+			var got []bool
+			for _, h := range p.Key.Strips[i].Holds {
+				if h.Ordinal == 0 {
+					got = append(got, h.Majority)
+				}
+			}
+			if len(got) < len(want) || !slices.Equal(got[:len(want)], want) {
+				t.Errorf("node %d: A's holds are a majority's %v, want %v", i+1, got, want)
+			}
 		}
 		for _, l := range p.Lanes {
 			for _, b := range l.Bars {
@@ -132,6 +141,74 @@ func TestWhatLanesShowOfFailures(t *testing.T) {
 			t.Errorf("area %+v, want it cut off and its length in words", a)
 		}
 	})
+}
+
+// What the lock protects has a lane: its value, and who read and wrote it.
+func TestResourceLane(t *testing.T) {
+	run := lessonstest.Play(t, "fenced-late-write.yaml")
+	l := lanes.Of(run.Scenario, run.Owners)
+	for _, e := range run.Events {
+		l.Add(e)
+	}
+	p := whole(l)
+	r := p.Resource
+	if r == nil || r.Name != "counter" || r.Bottom > p.Key.Top {
+		t.Fatalf("%+v above a key at %v", r, p.Key.Top)
+	}
+	x := func(step int) float64 { return p.Columns[step-1].X }
+	var values []string
+	for _, v := range r.Values {
+		values = append(values, fmt.Sprintf("%s %v-%v", v.Text, v.From, v.To))
+	}
+	if want := []string{fmt.Sprintf("0 %v-%v", x(1), x(9)), fmt.Sprintf("1 %v-%v", x(9), p.Right)}; !slices.Equal(values, want) {
+		t.Errorf("values %q, want %q", values, want)
+	}
+	want := []lanes.Touch{{x(1), 0, lanes.TouchRead}, {x(8), 1, lanes.TouchRead}, {x(9), 1, lanes.TouchWrite}, {x(10), 0, lanes.TouchRefused}}
+	if !cmp.Equal(r.Touches, want) {
+		t.Errorf("touches %+v, want %+v", r.Touches, want)
+	}
+}
+
+func TestWordsOfSpinLocks(t *testing.T) {
+	run := lessonstest.Play(t, "spin-two-processes.yaml")
+	l := lanes.Of(run.Scenario, run.Owners)
+	for _, e := range run.Events {
+		l.Add(e)
+	}
+	p := whole(l)
+	x := func(step int) float64 { return p.Columns[step-1].X }
+	if k := p.Key; len(k.Strips) != 2 || k.Strips[1].Label != "shop2" ||
+		!cmp.Equal(k.Strips[0].Holds, []lanes.Hold{{Span: lanes.Span{From: x(1), To: x(3)}, Ordinal: 0, Majority: true}}) ||
+		!cmp.Equal(k.Strips[1].Holds, []lanes.Hold{{Span: lanes.Span{From: x(2), To: x(4)}, Ordinal: 1, Majority: true}}) {
+		t.Errorf("%+v", k)
+	}
+}
+
+// Time is to scale between two instants that are neither too near each other
+// nor too far apart; a wait that is too long is folded, and says how long it is.
+func TestAxisIsToScale(t *testing.T) {
+	for _, file := range lessonstest.Names(t) {
+		run := lessonstest.Play(t, file)
+		l := lanes.Of(run.Scenario, run.Owners)
+		for _, e := range run.Events {
+			l.Add(e)
+		}
+		p := l.Window(words.English, "p", 0, 60)
+		scale := 0.0
+		for i := 1; i < len(p.Columns); i++ {
+			a, b := p.Columns[i-1], p.Columns[i]
+			wide, ms := b.X-a.X, b.At-a.At
+			folded := slices.ContainsFunc(p.Folds, func(f lanes.Fold) bool { return f.From == a.X && f.To == b.X && f.Text != "" })
+			switch {
+			case ms == 0 || wide < 11.15 || folded:
+				continue
+			case scale == 0:
+				scale = wide / ms
+			case math.Abs(wide/ms-scale) > .03*scale+.15/ms:
+				t.Errorf("%s: %v ms from T%d to T%d are %v wide; elsewhere it is %v for each", file, ms, a.Step, b.Step, wide, scale)
+			}
+		}
+	}
 }
 
 func TestLanesOfEventsByHand(t *testing.T) {
@@ -248,7 +325,7 @@ func whatIsSeenThere(t *testing.T, l *lanes.Lanes, p lanes.Picture) {
 		t.Fatalf("window %d+%d of %d", w.First, w.Count, w.Of)
 	}
 	shift := p.Columns[first].X - w.Columns[0].X
-	end := w.Columns[w.Count-1].X + 24
+	end := w.Right
 	for i, c := range w.Columns {
 		if of := p.Columns[first+i]; of.Step != c.Step || math.Abs(of.X-c.X-shift) > .11 {
 			t.Errorf("column %+v, in the whole %+v", c, of)
@@ -383,7 +460,7 @@ func BenchmarkLanesWindow(b *testing.B) {
 // The heartbeats come every four minutes, the looks every four minutes and
 // twenty seconds.
 func TestALongRunsAxisIsInMinutes(t *testing.T) {
-	for name, want := range map[string]string{"heartbeat": "min 0 1 4 5:20 8 9:40 12 13 14 18:20", "two-threads": "ms 0 50 93 100 150 152 200 253 300 351"} {
+	for name, want := range map[string]string{"heartbeat": "min 0 1 4 5:20 8 9:40 12 13 14 18:20", "two-threads": "ms 0 50 93 100 150  200 253 300 351"} {
 		p := whole(lanesOf(t, name))
 		got := p.Unit
 		for _, at := range p.Instants {

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/check"
 	"relock/engine/trace"
+	"relock/web/actors"
 	"relock/web/words"
 )
 
@@ -17,13 +19,17 @@ import (
 // anybody scrolls.
 const MaxRows = 240
 
-// Measures of the time axis, in units of the picture.
+// Measures of the time axis, in units of the picture. It is to scale, but that
+// the rows of one instant are apart, that two instants are never nearer than
+// can be told apart, and that a long wait is folded.
 const (
-	gapMin     = 28  // between rows, wide enough for "T99"
-	gapMax     = 120 // between rows, however long nothing happens
+	gapSame    = 28  // between rows of one instant, wide enough for "T99"
+	gapMin     = 11  // between two instants
+	gapFold    = 230 // a longer wait is folded
+	gapFolded  = 64  // and then at least so wide
 	gapTypical = 56  // for the typical time between rows
-	leadIn     = 20  // before the first row; less than gapMin
-	tail       = 24  // after the last row; less than gapMin
+	leadIn     = 20  // before the first row
+	tail       = 24  // after the last row
 )
 
 // drawnLevels is how many levels a bar can be told apart by.
@@ -47,8 +53,11 @@ type Picture struct {
 	FlagsAt     float64 // the middle of the flags, above the rows' numbers
 	Columns     []Column
 	Lanes       []Lane
+	Resource    *ResourceLane // nil where nothing is protected
 	Key         KeyLane
 	Unit        string // of the instants: "ms" or "min"
+	Scale       string // says that the axis is to scale
+	Folds       []Fold
 	Instants    []Instant
 	Flags       []Flag
 	Events      []Event
@@ -59,7 +68,39 @@ type Column struct {
 	Step     int
 	X        float64
 	From, To float64 // what belongs to it
+	At       float64 // milliseconds since the run began
 	Time     string  // "T5", or "" where there is no room
+}
+
+// Fold is a long wait that is drawn shorter than it was.
+type Fold struct {
+	Span
+
+	X    float64 // its middle
+	Text string  // how long it was
+}
+
+// ResourceLane is what the lock protects.
+type ResourceLane struct {
+	Top, Middle, Bottom float64
+	Name                string
+	Values              []Value
+	Touches             []Touch
+}
+
+// Value is a time during which the resource does not change.
+type Value struct {
+	Span
+
+	Text  string // where there is room
+	TextX float64
+}
+
+// Touch is a read or a write of the resource.
+type Touch struct {
+	X       float64
+	Ordinal int // of the thread, or -1
+	Kind    TouchKind
 }
 
 // Instant is a point of time, which can be that of several rows.
@@ -111,18 +152,24 @@ type KeyLane struct {
 	Top, Bottom float64
 	Name        string
 	Full        string // what its whole height means, "" where there is no key
-	Quorum      float64
-	Nodes       int // 0 where there is one Redis, else how many, and Quorum is the line's place
 	Areas       []Area
-	Down        []Down
+	Strips      []Strip // in the place of areas: the nodes, or the spin lock's words
 }
 
-// Down is a time during which as many nodes do not answer.
-type Down struct {
+// Strip is the key on one of several nodes, or the word of one process.
+type Strip struct {
+	Label       string
+	Top, Height float64
+	Holds       []Hold
+	Down        []Span // it does not answer
+}
+
+// Hold is a time during which a strip has one owner.
+type Hold struct {
 	Span
 
-	Bottom float64 // of its area, which begins at the lane's top
-	Text   string  // where there is room
+	Ordinal  int  // of the owner, -1 for one that is no thread
+	Majority bool // the owner has enough of them to hold the lock
 }
 
 // Area is a time during which the key has one owner.
@@ -155,10 +202,10 @@ type Event struct {
 
 // measures are the heights of a picture's parts.
 type measures struct {
-	head, lane, gap, key, foot float64
-	stretch                    float64 // of the time axis
-	text                       bool
-	followed                   bool // places are those of the whole run
+	head, lane, resource, gap, key, foot float64
+	stretch                              float64 // of the time axis
+	text                                 bool
+	followed                             bool // places are those of the whole run
 }
 
 // Window draws count rows from the first one, counted from 0, at most
@@ -181,6 +228,15 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 		// All of them are to be seen without scrolling.
 		m.lane, m.key = max(roomyLanes*m.lane/float64(n), 20), 48
 	}
+	if l.kind != "" {
+		m.resource = resourceHeight
+	}
+	switch strips := max(l.mostNodes(), len(l.processes)); {
+	case strips > 0:
+		m.key = min(float64(strips)*stripHeight, mostStrips)
+	case l.private:
+		m.key = stripHeight // there is nothing to be seen
+	}
 	if l.faults {
 		m.foot += 14
 	}
@@ -197,9 +253,12 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 }
 
 const (
-	roomyLanes = 5   // more threads have lower lanes
-	flagRow    = 24  // the height that flags take above the rows' numbers
-	growing    = 640 // the least width of a run that goes on
+	roomyLanes     = 5  // more threads have lower lanes
+	stripHeight    = 16 // of a node, or of a word
+	mostStrips     = 112
+	resourceHeight = 36
+	flagRow        = 24  // the height that flags take above the rows' numbers
+	growing        = 640 // the least width of a run that goes on
 )
 
 // Measures of the small picture.
@@ -237,16 +296,45 @@ func (l *Lanes) Small(lang words.Language, prefix string) Picture {
 // time, but never so near that they fall together.
 func (l *Lanes) places(followed bool) []float64 {
 	at := make([]float64, len(l.rows))
+	scale := gapTypical / l.scaledBy(followed)
+	for i := 1; i < len(l.rows); i++ {
+		gap := (l.rows[i].at - l.rows[i-1].at) * scale
+		switch {
+		case gap == 0:
+			gap = gapSame
+		case gap > gapFold:
+			// Wide enough for the text that says how long it was.
+			gap = gapFolded + 6*math.Floor(math.Log10(l.rows[i].at-l.rows[i-1].at))
+		}
+		at[i] = at[i-1] + max(gap, gapMin)
+	}
+	return at
+}
+
+// folds are the waits that places has folded.
+func (d *drawing) folds() {
+	if !d.text {
+		return
+	}
+	scale := gapTypical / d.typical
+	for i := max(d.first, 1); i < d.end; i++ {
+		wait := d.rows[i].at - d.rows[i-1].at
+		if wait*scale <= gapFold || i == d.first {
+			continue
+		}
+		f := Fold{Span: Span{d.x(d.at[i-1]), d.x(d.at[i])}, Text: d.lang.Duration(trace.Millis(wait).Duration())}
+		f.X = round((f.From + f.To) / 2)
+		d.p.Folds = append(d.p.Folds, f)
+	}
+}
+
+// scaledBy is the time, in milliseconds, that is gapTypical wide.
+func (l *Lanes) scaledBy(followed bool) float64 {
 	typical := l.typicalGap()
 	if followed && l.ended < len(l.threads) {
 		typical = l.steadyGap(typical)
 	}
-	scale := gapTypical / typical
-	for i := 1; i < len(l.rows); i++ {
-		gap := (l.rows[i].at - l.rows[i-1].at) * scale
-		at[i] = at[i-1] + min(max(gap, gapMin), gapMax)
-	}
-	return at
+	return typical
 }
 
 // steadyGap is the typical gap of a picture that is followed. It stays while the
@@ -306,6 +394,7 @@ type drawing struct {
 	lang     words.Language
 	first    int
 	end      int       // one more than the last row
+	typical  float64   // the time that is gapTypical wide, in milliseconds
 	at       []float64 // the place of each row of the whole run, unstretched
 	from, to float64   // what is shown of that
 	origin   float64   // what the picture's places are counted from
@@ -316,16 +405,23 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	d := &drawing{Lanes: l, measures: m, lang: lang}
 	d.first = min(max(first, 0), len(l.rows))
 	d.end = d.first + min(max(count, 0), MaxRows, len(l.rows)-d.first)
-	d.at = l.places(m.followed)
+	d.at, d.typical = l.places(m.followed), l.scaledBy(m.followed)
 	d.from, d.to = -leadIn, tail
 	if d.first < d.end {
 		d.from = d.at[d.first] - leadIn/m.stretch
 		d.to = d.at[d.end-1] + tail/m.stretch
+		// What is drawn of the rows beside these is the one before them only.
+		if d.first > 0 {
+			d.from = max(d.from, d.at[d.first-1])
+		}
+		if d.end < len(d.at) {
+			d.to = min(d.to, d.at[d.end])
+		}
 	}
 	if !m.followed {
 		d.origin = d.from
 	}
-	keyTop := m.head + m.lane*float64(len(l.threads)) + m.gap
+	keyTop := m.head + m.lane*float64(len(l.threads)) + m.resource + m.gap
 	d.p = Picture{
 		Prefix: prefix, First: d.first, Count: d.end - d.first, Of: len(l.rows),
 		Top: m.head, Bottom: keyTop + m.key, Height: keyTop + m.key + m.foot,
@@ -339,11 +435,16 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	if l.inMinutes() {
 		d.p.Unit = "min"
 	}
+	d.p.Scale = lang.Say("to scale")
 	d.instants()
+	d.folds()
 	for i := range l.threads {
 		d.p.Lanes = append(d.p.Lanes, d.lane(i))
 	}
 	d.names()
+	if m.resource > 0 {
+		d.ofResource()
+	}
 	d.p.Key = KeyLane{Top: keyTop, Bottom: d.p.Bottom, Name: lang.Say("lease"), Full: lang.Duration(trace.Millis(d.full()).Duration())}
 	switch {
 	case d.device:
@@ -351,12 +452,22 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 	case d.private:
 		d.p.Key.Name, d.p.Key.Full = lang.Say("no key"), ""
 	}
-	if nodes := d.nodes(); nodes > 0 {
-		d.count(nodes)
-	} else {
+	labels := 0.0
+	switch nodes := d.mostNodes(); {
+	case nodes > 0:
+		d.nodes(nodes)
+	case len(d.processes) > 0:
+		d.words()
+	default:
 		d.sawtooth()
 	}
-	d.p.Names = max(d.p.Names, math.Ceil(max(wide(d.p.Key.Name), wide(d.p.Key.Full)))+14)
+	for _, s := range d.p.Key.Strips {
+		labels = max(labels, wide(s.Label)+8)
+	}
+	d.p.Names = max(d.p.Names, math.Ceil(max(1.2*wide(d.p.Key.Name), wide(d.p.Key.Full), wide(d.p.Scale))+labels)+14)
+	if r := d.p.Resource; r != nil {
+		d.p.Names = max(d.p.Names, math.Ceil(1.2*wide(r.Name))+14)
+	}
 	d.events()
 	return d.p
 }
@@ -447,7 +558,7 @@ func (d *drawing) flags() {
 		}
 		f := Flag{X: d.x(d.at[i])}
 		if d.text {
-			f.Text = "T" + strconv.Itoa(row.step) + " " + few(row.rules)
+			f.Text = "T" + strconv.Itoa(row.step) + " " + few(d.titles(row.rules))
 		}
 		d.p.Flags = append(d.p.Flags, f)
 	}
@@ -465,11 +576,23 @@ func (d *drawing) flags() {
 			continue
 		case f.X-width >= taken:
 			f.Left = true
+		case i == len(d.p.Flags)-1: // nothing is to the right of it
+			d.p.Width = math.Ceil(f.X + width - d.p.Left)
+			continue
 		default:
 			f.Text = ""
 		}
 		taken = f.X + flagHalf
 	}
+}
+
+// titles are rules as a person calls them.
+func (d *drawing) titles(rules []string) []string {
+	titles := make([]string, len(rules))
+	for i, rule := range rules {
+		titles[i] = d.lang.Clause(check.Title(rule))
+	}
+	return titles
 }
 
 // flagHalf is half the width of a flag's sign.
@@ -497,7 +620,7 @@ func (f Flag) Width() float64 {
 func (d *drawing) columns() {
 	taken := math.Inf(-1)
 	for i := d.first; i < d.end; i++ {
-		c := Column{Step: d.rows[i].step, X: d.x(d.at[i]), From: d.p.Left, To: d.x(d.to)}
+		c := Column{Step: d.rows[i].step, X: d.x(d.at[i]), From: d.p.Left, To: d.x(d.to), At: d.rows[i].at}
 		if i > d.first {
 			c.From = d.p.Columns[len(d.p.Columns)-1].To
 		}
@@ -737,58 +860,132 @@ func (d *drawing) name() {
 	}
 }
 
-// nodes is how many there are, 0 where there is one Redis.
-func (d *drawing) nodes() int {
+// mostNodes is how many there are, 0 where there is one Redis.
+func (l *Lanes) mostNodes() int {
 	n := 0
-	for _, r := range d.rows {
+	for _, r := range l.rows {
 		n = max(n, len(r.nodes))
 	}
 	return n
 }
 
-// count draws on how many of the nodes each thread has the key.
-func (d *drawing) count(nodes int) {
+// strips are so many of them below each other, with a line between.
+func (d *drawing) strips(labels []string) {
+	k := &d.p.Key
+	height := (k.Bottom - k.Top) / float64(len(labels))
+	for i, label := range labels {
+		k.Strips = append(k.Strips, Strip{Label: label, Top: round(k.Top + height*float64(i)), Height: round(height - min(2, height/5))})
+	}
+}
+
+// hold adds a hold to a strip, or lengthens its last one where that goes on.
+func (s *Strip) hold(h Hold) {
+	if n := len(s.Holds); n > 0 {
+		if last := &s.Holds[n-1]; last.To == h.From && last.Ordinal == h.Ordinal && last.Majority == h.Majority {
+			last.To = h.To
+			return
+		}
+	}
+	s.Holds = append(s.Holds, h)
+}
+
+// nodes draws who has the key on each node, and which of them do not answer.
+func (d *drawing) nodes(nodes int) {
 	quorum := nodes/2 + 1
 	k := &d.p.Key
-	k.Nodes, k.Name, k.Full = nodes, d.lang.Say("nodes"), d.lang.Say("quorum %d of %d", quorum, nodes)
-	level := func(n int) float64 { return round(k.Bottom - (k.Bottom-k.Top)*float64(n)/float64(nodes)) }
-	k.Quorum = level(quorum)
+	k.Name, k.Full = d.lang.Say("nodes"), d.lang.Say("quorum %d of %d", quorum, nodes)
+	labels := make([]string, nodes)
+	for i := range labels {
+		labels[i] = strconv.Itoa(i + 1)
+	}
+	d.strips(labels)
 	for row, place := range d.shown {
-		bottom := level(nodes - d.rows[row].down)
-		switch last := len(k.Down) - 1; {
-		case d.rows[row].down == 0:
-		case last >= 0 && k.Down[last].Bottom == bottom && k.Down[last].To == place.From:
-			k.Down[last].To = place.To
-		default:
-			k.Down = append(k.Down, Down{Span: place, Bottom: bottom, Text: d.lang.Say("✕ %d down", d.rows[row].down)})
+		r := d.rows[row]
+		has := map[int]int{}
+		for _, node := range r.nodes {
+			if node.Exists() {
+				has[d.holder(node)]++
+			}
+		}
+		for i, node := range r.nodes {
+			if node.Exists() {
+				owner := d.holder(node)
+				k.Strips[i].hold(Hold{place, owner, owner >= 0 && has[owner] >= quorum})
+			}
+		}
+		for _, i := range r.down {
+			k.Strips[i].Down = extend(k.Strips[i].Down, place)
 		}
 	}
-	for i := range k.Down {
-		if n := &k.Down[i]; !d.text || wide(n.Text)+12 > n.To-n.From {
-			n.Text = ""
+}
+
+// words draws who is in the spin lock's word of each process.
+func (d *drawing) words() {
+	k := &d.p.Key
+	k.Name, k.Full = d.lang.Say("word"), d.lang.Say("in memory")
+	labels := make([]string, len(d.processes))
+	if len(labels) > 1 {
+		for i, process := range d.processes {
+			labels[i] = words.Short(process, mostLabel)
 		}
 	}
-	for i := range d.threads {
-		var open *Area
-		for row, place := range d.shown {
-			n := 0
-			for _, node := range d.rows[row].nodes {
-				if d.owners.Hold(node, d.threads[i]) {
-					n++
-				}
+	d.strips(labels)
+	for row, place := range d.shown {
+		for i, thread := range d.rows[row].words {
+			if thread != "" {
+				k.Strips[i].hold(Hold{place, slices.Index(d.threads, thread), true})
 			}
-			if n == 0 {
-				continue
-			}
-			if open == nil || open.To != place.From {
-				k.Areas = append(k.Areas, Area{Span: place, Ordinal: i})
-				open = &k.Areas[len(k.Areas)-1]
-			}
-			open.To = place.To
-			open.Points = line(open.Points, Point{place.From, level(n)}, Point{place.To, level(n)})
 		}
 	}
-	d.name()
+}
+
+// touchApart is between the touches of one row.
+const touchApart = 9
+
+// mostLabel is how many bytes of a process' name stand beside its word.
+const mostLabel = 12
+
+// ofResource draws what the lock protects: its value, and who has read and
+// written it.
+func (d *drawing) ofResource() {
+	top := d.head + d.measures.lane*float64(len(d.threads)) + d.gap/2
+	r := &ResourceLane{
+		Top: round(top), Middle: round(top + d.measures.resource/2), Bottom: round(top + d.measures.resource),
+		Name: actors.ResourceName(d.lang, d.kind),
+	}
+	value := ""
+	for row, place := range d.shown {
+		if n := len(r.Values); n > 0 && d.rows[row].value == value && r.Values[n-1].To == place.From {
+			r.Values[n-1].To = place.To
+		} else if d.rows[row].value != "" {
+			value = d.rows[row].value
+			r.Values = append(r.Values, Value{Span: place, Text: value})
+		}
+	}
+	for row := d.first; row < d.end; row++ {
+		for n, t := range d.rows[row].touches {
+			r.Touches = append(r.Touches, Touch{round(d.x(d.at[row]) + touchApart*float64(n)), t.thread, t.kind})
+		}
+	}
+	for i := range r.Values {
+		d.write(&r.Values[i], r.Touches)
+	}
+	d.p.Resource = r
+}
+
+// write places a value's text where no touch is.
+func (d *drawing) write(v *Value, touches []Touch) {
+	const clear = 11 // of a touch's middle
+	width := 1.2 * wide(v.Text)
+	at := v.From + 5
+	for _, t := range touches {
+		if t.X-clear < at+width && t.X+clear > at {
+			at = t.X + clear
+		}
+	}
+	if v.TextX = round(at); at+width > v.To {
+		v.Text = ""
+	}
 }
 
 // events are what happened to Redis itself.

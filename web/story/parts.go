@@ -5,6 +5,7 @@ import (
 
 	"github.com/a-h/templ"
 
+	"relock/web/actors"
 	"relock/web/compare"
 	"relock/web/export"
 	"relock/web/form"
@@ -23,6 +24,7 @@ func (m *maker) marks() []Story {
 		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), timeline.Good)},
 		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), timeline.Bad)},
 		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), timeline.Quiet)},
+		{Name: "Actors: all kinds", Component: templates.Actors(m.cards())},
 		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), timeline.Plain)},
 	}
 	for n := range threads {
@@ -36,6 +38,29 @@ func (m *maker) marks() []Story {
 		Story{Name: "Head: what threads belong to", Component: table(apart, "Head: what threads belong to", true, nil)},
 		Story{Name: "Head: eight threads to be stepped", Component: table(many, "Head: eight threads to be stepped", true, nil)},
 	)
+}
+
+// cards are one of each kind.
+func (m *maker) cards() []actors.Card {
+	l := m.l
+	nobody := func(code, text string, bad bool) actors.Line {
+		return actors.Line{Thread: -1, Code: code, Text: text, Bad: bad}
+	}
+	return []actors.Card{
+		{Kind: actors.OfResource, Title: l.Say("stock"), Figure: "1", Lines: []actors.Line{
+			{Thread: 0, Text: l.Say("%s has read %d, and not written yet", "A", 1)},
+			nobody("", l.Say("writes refused: %d", 1), true),
+		}},
+		{Kind: actors.OfCalls, Title: l.Say("call stack"), Lines: []actors.Line{
+			{Thread: 0, Code: "sell(2)", Text: l.Say("works at level %d", 2)},
+			{Thread: 0, Code: "sell(1)", Text: l.Say("level %d, has called %s", 1, "sell(2)"), Within: true},
+		}},
+		{Kind: actors.OfLine, Title: l.Say("who waits in Redis"), None: l.Say("nobody")},
+		{Kind: actors.OfWords, Title: l.Say("the lock's word in memory"), Lines: []actors.Line{nobody("web-1", l.Say("free"), false)}},
+		{Kind: actors.OfNodes, Title: l.Say("nodes, each with its key and clock"), Lines: []actors.Line{
+			{Thread: 1, Code: "1", Text: l.Say("%s, %s left", "B", "100 ms")}, nobody("2", l.Say("%s; down", l.Say("no key")), true),
+		}},
+	}
 }
 
 func (m *maker) scripts() []Story {

@@ -78,7 +78,7 @@ func TestLanesCanBePointedAt(t *testing.T) {
 	p.Cursor, p.Width = 4, 200
 	got := render(t, templates.LanesBox(p))
 	for _, want := range []string{
-		`data-step="3" data-x="10%"`, `data-step="5"`, `role="img"`, `aria-label="The run as lanes, row by row in the table. Steps: 15; violations: 0."`,
+		`data-step="3" data-at="50" data-x="10%"`, `data-step="5"`, `role="img"`, `aria-label="The run as lanes, row by row in the table. Steps: 15; violations: 0."`,
 		`class="lane-cursor" data-cursor overflow="visible" x="34.1%"><line class="cursor"`, `id="p-parted-0"`, `id="p-broken-0"`,
 	} {
 		if !strings.Contains(got, want) {

@@ -226,6 +226,8 @@ type HoldCount struct {
 
 // Violation is a broken rule.
 type Violation struct {
-	Rule   string
+	Rule   string // its identifier
+	Title  string // what a person calls it
+	Named  string // both: "lost update (lost-update)"
 	Detail string
 }

@@ -85,6 +85,9 @@ func (t *Timeline) Findings() *check.Findings { return t.told.findings }
 // Scenario is what the run is of.
 func (t *Timeline) Scenario() Scenario { return t.scenario }
 
+// Language is that of its texts.
+func (t *Timeline) Language() words.Language { return t.l }
+
 // Threads are the names of the columns.
 func (t *Timeline) Threads() []string { return t.threads }
 
@@ -171,7 +174,9 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
 		}
 	case trace.Violation:
-		row.Violations = append(row.Violations, Violation{Rule: b.Rule, Detail: t.l.Clause(t.told.findings.Of(e, b).Says)})
+		row.Violations = append(row.Violations, Violation{
+			Rule: b.Rule, Title: t.l.Clause(check.Title(b.Rule)), Named: RuleNamed(t.l, b.Rule), Detail: t.l.Clause(t.told.findings.Of(e, b).Says),
+		})
 	case trace.End:
 		row.Final = true
 		row.Event, row.EventTone = t.l.Say("The run has ended"), Quiet

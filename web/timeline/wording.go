@@ -3,6 +3,8 @@ package timeline
 import (
 	"strings"
 
+	"relock/engine/check"
+
 	"relock/engine"
 	"relock/engine/lock"
 	"relock/engine/phrase"
@@ -184,4 +186,13 @@ func purchase(l words.Language, b trace.Resource) string {
 	default:
 		return l.Say("buys: user %s has %d of %d", b.User, b.Value, b.Limit)
 	}
+}
+
+// RuleNamed is what a person calls a rule, with its identifier beside it.
+func RuleNamed(l words.Language, rule string) string {
+	title := check.Title(rule)
+	if title.Text == "" {
+		return rule // of a foreign trace
+	}
+	return l.Say("%s (%s)", l.Clause(title), rule)
 }

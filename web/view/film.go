@@ -9,6 +9,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
+	"relock/web/actors"
 	"relock/web/lanes"
 	"relock/web/luaflow"
 	"relock/web/tell"
@@ -72,6 +73,7 @@ type Frame struct {
 	Leaving []int           `json:"leaving,omitempty"` // ordinals of those that are leaving
 	Lua     *luaflow.Moment `json:"lua,omitempty"`
 	Inside  []Moment        `json:"inside,omitempty"`
+	Cards   []actors.Card   `json:"cards,omitempty"`
 
 	weight int // of Why
 }
@@ -137,6 +139,7 @@ type Film struct {
 	narrator *tell.Narrator
 	scripts  []luaflow.Script
 	lanes    *lanes.Lanes
+	actors   *actors.Actors
 	frames   []Frame
 	told     int // rows before this one have their texts
 	calls    map[calling]*underWay
@@ -166,7 +169,7 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 		calls: map[calling]*underWay{}, moments: luaflow.Moments{},
 	}
 	f.narrator.Share(f.timeline.Findings())
-	f.lanes = lanes.Of(sc, owners)
+	f.lanes, f.actors = lanes.Of(sc, owners), actors.New(l, sc, owners)
 	return f
 }
 
@@ -174,6 +177,10 @@ func NewFilm(l words.Language, sc *scenario.Scenario, owners map[string]string) 
 func (f *Film) Add(e trace.Event) int {
 	i := f.timeline.Add(e)
 	f.lanes.Add(e)
+	if i == len(f.frames) && i > 0 {
+		f.frames[i-1].Cards = f.actors.Cards() // of the row that is over now
+	}
+	f.actors.Add(e)
 	why := f.narrator.Tell(e)
 	row := &f.Rows()[i]
 	if i == len(f.frames) {
@@ -291,7 +298,7 @@ func (f *Film) says(row *timeline.Row) string {
 	}
 	parts = append(parts, row.Event)
 	for _, v := range row.Violations {
-		parts = append(parts, f.say.Say("%s: %s", v.Rule, v.Detail))
+		parts = append(parts, f.say.Say("%s: %s", v.Title, v.Detail))
 	}
 	return f.sentences(parts...)
 }
@@ -309,7 +316,7 @@ func (f *Film) sentences(parts ...string) string {
 
 func (f *Film) alarm(frame *Frame, row *timeline.Row) string {
 	for _, v := range row.Violations {
-		return f.sentences(row.Time, f.say.Say("%s: %s", v.Rule, v.Detail))
+		return f.sentences(row.Time, f.say.Say("%s: %s", v.Title, v.Detail))
 	}
 	if frame.Mark == Expiry {
 		return f.sentences(row.Time, row.Event)
@@ -438,6 +445,9 @@ func (f *Film) Rows() []timeline.Row { return f.timeline.Rows() }
 func (f *Film) Frames() []Frame {
 	// What a row says as a whole is put together once, not with each of its
 	// events.
+	if n := len(f.frames); f.told < n {
+		f.frames[n-1].Cards = f.actors.Cards()
+	}
 	for ; f.told < len(f.frames); f.told++ {
 		frame, row := &f.frames[f.told], &f.Rows()[f.told]
 		frame.Says, frame.Alarm = f.says(row), f.alarm(frame, row)

@@ -50,6 +50,7 @@ import { portions } from "./portions.js";
  * @property {number[]} [leaving] ordinals of the threads that are leaving
  * @property {Lua} [lua]
  * @property {Moment[]} [inside]
+ * @property {import("./cards.js").Card[]} [cards] what acts beside the key
  *
  * @typedef {object} Option what a thread would do next
  * @property {string} thread

@@ -1,5 +1,6 @@
 // Shows a film: where one stands in it, and how one goes about. What is shown
 // is a function of the film, and of where one stands.
+import { drawCards } from "./cards.js";
 import * as ways from "./cursor.js";
 import { byId, make } from "./dom.js";
 import { markAt, stopsOf } from "./film.js";
@@ -226,6 +227,7 @@ export function viewer(owner) {
     }
     inspect(byId("inspector"), film(), { row: at, moment: k, preview: previewed });
     const r = film().rows[at - 1];
+    drawCards(byId("actors"), r?.cards);
     const m = r?.inside?.[k - 1];
     const why = m?.why ?? r?.why ?? say("Step, and every event says here why it happened.");
     byId("why").textContent = why;

@@ -1,0 +1,60 @@
+package facts
+
+import (
+	"maps"
+
+	"relock/engine/trace"
+)
+
+// Resource folds a trace into what the lock protects. The zero value has not
+// been touched yet. It is not safe for concurrent use.
+type Resource struct {
+	Touched bool
+	Stock   bool           // it is a stock, of which work takes one; else work adds one
+	Limit   int            // purchases that each user is allowed, or 0
+	Values  map[string]int // by user; under "" where it has none
+	Seen    map[string]int // what each thread has read and not written yet
+	Writes  int            // accepted
+	Refused int            // writes rejected because of their token
+	Token   int64          // the newest seen, or 0
+}
+
+// Add takes the next event and reports whether it is about the resource.
+func (r *Resource) Add(e trace.Event) bool {
+	b, ok := e.Body.(trace.Resource)
+	if !ok {
+		if _, over := e.Body.(trace.End); over {
+			r.forget(e.Thread)
+		}
+		return false
+	}
+	r.Touched, r.Stock, r.Limit = true, b.Stock, b.Limit
+	switch {
+	case b.Op == trace.OpRead:
+		r.Seen = maps.Clone(r.Seen)
+		if r.Seen == nil {
+			r.Seen = map[string]int{}
+		}
+		r.Seen[e.Thread] = b.Value
+	case b.Refused:
+		r.Refused++
+		r.forget(e.Thread)
+	default:
+		r.Writes = b.Version
+		r.Token = max(r.Token, b.Token)
+		r.forget(e.Thread)
+	}
+	r.Values = maps.Clone(r.Values)
+	if r.Values == nil {
+		r.Values = map[string]int{}
+	}
+	r.Values[b.User] = b.Value
+	return true
+}
+
+func (r *Resource) forget(thread string) {
+	if _, has := r.Seen[thread]; has {
+		r.Seen = maps.Clone(r.Seen)
+		delete(r.Seen, thread)
+	}
+}
