@@ -9,28 +9,26 @@ import (
 	"relock/engine/scenario"
 )
 
-// Limits of Bounds.
+// Limits of Bounds.MaxStates.
 const (
-	MostDelays = 8 // two dozen decisions and eight delays make more orders than anybody waits for
-	MostFaults = 4
-	MostStates = 5_000_000 // some 300 bytes each
+	MaxStates = 5_000_000 // some 300 bytes each
 
 	DefaultStates = 1_000_000
 )
 
 // Errors of Bounds.Check.
 var (
-	ErrDelays = phrase.New("delays must be 0 to %d", MostDelays)
-	ErrFaults = phrase.New("faults must be 0 to %d", MostFaults)
-	ErrStates = phrase.New("states must be 1 to %d", MostStates)
+	ErrDelays = phrase.New("delays must be 0 to %d", scenario.MaxDelays)
+	ErrFaults = phrase.New("faults must be 0 to %d", scenario.MaxStruck)
+	ErrStates = phrase.New("states must be 1 to %d", MaxStates)
 )
 
 // Bounds say how far a search goes.
 type Bounds struct {
-	Delays    int      // 0 to MostDelays
+	Delays    int      // 0 to scenario.MaxDelays
 	Kinds     []string // of faults that may strike
-	MaxFaults int      // that strike, 0 to MostFaults
-	MaxStates int      // 1 to MostStates; 0 is DefaultStates
+	MaxFaults int      // that strike, 0 to scenario.MaxStruck
+	MaxStates int      // 1 to MaxStates; 0 is DefaultStates
 
 	// From is the moves that are made already: the search goes on from there.
 	From []scenario.Move
@@ -58,32 +56,20 @@ func (b Bounds) Check(sc *scenario.Scenario) (Bounds, error) {
 		b.MaxStates = DefaultStates
 	}
 	switch {
-	case b.Delays < 0 || b.Delays > MostDelays:
+	case b.Delays < 0 || b.Delays > scenario.MaxDelays:
 		return b, fmt.Errorf("explore: %w", ErrDelays)
-	case b.MaxFaults < 0 || b.MaxFaults > MostFaults:
+	case b.MaxFaults < 0 || b.MaxFaults > scenario.MaxStruck:
 		return b, fmt.Errorf("explore: %w", ErrFaults)
-	case b.MaxStates < 1 || b.MaxStates > MostStates:
+	case b.MaxStates < 1 || b.MaxStates > MaxStates:
 		return b, fmt.Errorf("explore: %w", ErrStates)
 	}
-	allowed := Kinds(sc)
+	allowed := sc.StrikeKinds()
 	for _, kind := range b.Kinds {
 		if !slices.Contains(allowed, kind) {
 			return b, fmt.Errorf("explore: %w", &kindError{kind, allowed})
 		}
 	}
 	return b, nil
-}
-
-// Kinds returns the kinds of faults that can strike by hand in sc, in the order
-// in which they are explained.
-func Kinds(sc *scenario.Scenario) []string {
-	var list []string
-	for _, s := range sc.Strikes() {
-		if s.Never == "" && !slices.Contains(list, s.Fault.Do) {
-			list = append(list, s.Fault.Do)
-		}
-	}
-	return list
 }
 
 // faults returns the faults that may strike.

@@ -305,16 +305,20 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 	if !ok {
 		return
 	}
-	f := p.fields(v, "violations", "outcome")
+	f := p.fields(v, "violations", "outcome", "explore")
 	s.Expect = &Expect{}
 	if violations, ok := f["violations"]; ok {
-		names := []string{}
-		for _, one := range p.list(violations, len(check.Names()), "a list of at most %s rules", "%s rules") {
-			name := ""
-			p.oneOf(map[string]value{"": one}, "", &name, check.Names()...)
-			names = append(names, name)
-		}
+		names := p.rules(violations)
 		s.Expect.Violations = &names
+	}
+	if explored, ok := f["explore"]; ok {
+		claims := []value{explored}
+		if explored.Kind == yaml.SequenceNode {
+			claims = p.list(explored, MaxExplored, "a map, or a list of at most %s", "%s of them")
+		}
+		for _, claim := range claims {
+			s.Expect.Explore = append(s.Expect.Explore, p.explored(claim, s))
+		}
 	}
 	if outcome, ok := f["outcome"]; ok {
 		var threads []string
@@ -333,4 +337,41 @@ func (p *parser) expect(m map[string]value, s *Scenario) {
 			s.Expect.Outcome[name] = text
 		}
 	}
+}
+
+// rules reads a list of rules.
+func (p *parser) rules(v value) []string {
+	names := []string{}
+	for _, one := range p.list(v, len(check.Names()), "a list of at most %s rules", "%s rules") {
+		name := ""
+		p.oneOf(map[string]value{"": one}, "", &name, check.Names()...)
+		names = append(names, name)
+	}
+	return names
+}
+
+// explored reads one claim about the schedules of s, which is read but for what
+// it expects.
+func (p *parser) explored(v value, s *Scenario) Explored {
+	f := p.fields(v, "delays", "faults", "max-faults", "violations")
+	var e Explored
+	p.number(f, "delays", &e.Delays, 0, MaxDelays)
+	p.number(f, "max-faults", &e.MaxFaults, 0, MaxStruck)
+	if violations, ok := f["violations"]; ok {
+		e.Violations = p.rules(violations)
+	} else if f != nil {
+		p.wrong(v, say("no violations"), say("a list of at most %s rules", len(check.Names())))
+	}
+	if faults, ok := f["faults"]; ok {
+		kinds := s.StrikeKinds()
+		if len(s.Threads) == 0 { // refused already: it is not known what can strike
+			return e
+		}
+		for _, one := range p.list(faults, len(kinds), "a list of at most %s kinds of faults", "%s kinds of faults") {
+			kind := ""
+			p.oneOf(map[string]value{"": one}, "", &kind, kinds...)
+			e.Faults = append(e.Faults, kind)
+		}
+	}
+	return e
 }

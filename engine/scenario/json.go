@@ -40,6 +40,13 @@ type (
 	expectForm struct {
 		Violations *[]string         `json:"violations,omitempty"`
 		Outcome    map[string]string `json:"outcome,omitempty"`
+		Explore    []exploredForm    `json:"explore,omitempty"`
+	}
+	exploredForm struct {
+		Delays     int      `json:"delays"`
+		Faults     []string `json:"faults,omitempty"`
+		MaxFaults  int      `json:"max-faults,omitempty"`
+		Violations []string `json:"violations"`
 	}
 	resourceForm struct {
 		Kind   string `json:"kind"`
@@ -105,7 +112,10 @@ func (s *Scenario) form(all bool) scenarioForm {
 		f.Resource = &resourceForm{r.Kind, unless(r.Size, defaultSize(r.Kind), all), unless(r.Limit, defaultLimit(r.Kind), all && r.Kind == KindPurchases), r.Checks}
 	}
 	if s.Expect != nil {
-		f.Expect = &expectForm{s.Expect.Violations, s.Expect.Outcome}
+		f.Expect = &expectForm{Violations: s.Expect.Violations, Outcome: s.Expect.Outcome}
+		for _, e := range s.Expect.Explore {
+			f.Expect.Explore = append(f.Expect.Explore, exploredForm{e.Delays, e.Faults, e.MaxFaults, append([]string{}, e.Violations...)})
+		}
 	}
 	return f
 }

@@ -26,6 +26,9 @@ const (
 	MaxDecisions = 10_000         // of a schedule: as many as the longest runs have
 	MaxChoice    = 255            // every thread, its watchdog, and its request to each node
 	MaxSchedule  = 24 * time.Hour // an instant in a schedule: beyond any run that ends
+	MaxDelays    = 8              // of explored schedules: two dozen decisions and eight delays make more orders than anybody waits for
+	MaxStruck    = 4              // faults of explored schedules
+	MaxExplored  = 8              // claims of a scenario
 	MaxNodes     = 9              // of a quorum: more show nothing new
 	MaxSize      = 1_000_000      // of a resource and its limit
 	MaxSeed      = 1<<63 - 1      // survives every JSON reader
@@ -171,10 +174,20 @@ type Move struct {
 	Fault  *Fault        // if not nil: this fault strikes; it has no Level, Round or Time
 }
 
-// Expect is the expected result of a run.
+// Expect is the expected result of a run, and of exploring its schedules.
 type Expect struct {
 	Violations *[]string         // exactly these rules are broken; nil: not checked
 	Outcome    map[string]string // thread to how it ended
+	Explore    []Explored        // what comes of all schedules within some bounds
+}
+
+// Explored says which rules some schedule within bounds breaks; all others, no
+// schedule does.
+type Explored struct {
+	Delays     int      // 0 to MaxDelays
+	Faults     []string // kinds that may strike
+	MaxFaults  int      // 0 to MaxStruck
+	Violations []string // exactly these
 }
 
 // ends returns the values Expect.Outcome may have.

@@ -121,6 +121,17 @@ func (s *Scenario) Strikes() []Strike {
 	return list
 }
 
+// StrikeKinds returns the kinds of those of Strikes that can ever strike.
+func (s *Scenario) StrikeKinds() []string {
+	var list []string
+	for _, one := range s.Strikes() {
+		if one.Never == "" && !slices.Contains(list, one.Fault.Do) {
+			list = append(list, one.Fault.Do)
+		}
+	}
+	return list
+}
+
 // strikes fills in the details of a fault's kind.
 func (s *Scenario) strikes(k fault.Kind, f Fault) []Strike {
 	never := ""
