@@ -33,7 +33,7 @@ func realMain() int {
 	defer stop()
 	redis.SetLogger(silent{})
 	return command(ctx, os.Args[1:], environment{
-		getenv: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout),
+		getenv: os.Getenv, in: os.Stdin, out: os.Stdout, err: os.Stderr, terminal: isTerminal(os.Stdout), errTerminal: isTerminal(os.Stderr),
 		columns: terminalColumns(os.Stdout),
 	})
 }
@@ -46,11 +46,12 @@ func (silent) Printf(context.Context, string, ...any) {}
 
 // environment is what a command may use of its process.
 type environment struct {
-	getenv   func(string) string
-	in       io.Reader
-	out, err io.Writer
-	terminal bool // out is a terminal
-	columns  int  // its width, or 0
+	getenv      func(string) string
+	in          io.Reader
+	out, err    io.Writer
+	terminal    bool // out is a terminal
+	errTerminal bool // err is one
+	columns     int  // its width, or 0
 }
 
 func isTerminal(f *os.File) bool {
@@ -87,6 +88,7 @@ Usage:
   playground [serve] [flags]        serve the playground page
   playground run [flags] FILE…      run scenarios; "-" reads standard input
   playground compare [flags] FILE   run one scenario on several locks
+  playground explore [flags] FILE…  search every order within bounds: can a rule break?
   playground protocols [flags]      list the locks, a line each
   playground healthcheck            ask the server on this machine whether it is ready
   playground version                print the version and the revision
@@ -115,6 +117,8 @@ func command(ctx context.Context, args []string, env environment) int {
 		return runFiles(ctx, rest, env)
 	case "compare":
 		return comparison(ctx, rest, env)
+	case "explore":
+		return exploration(ctx, rest, env)
 	case "protocols":
 		return protocols(rest, env)
 	case "healthcheck":
@@ -132,7 +136,7 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		return exitOK
 	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, protocols, healthcheck, version, help\n", name)
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, protocols, healthcheck, version, help\n", name)
 		return exitUsage
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"relock/engine/run"
@@ -216,13 +217,9 @@ func (s *Space) shortest() (parents []edgeRef, depths []int32) {
 // prove plays a way on a miniredis, from the scenario's start, and returns it as
 // a schedule. It fails where the rule is not broken at its last move.
 func (s *Space) prove(ctx context.Context, rule string, path []edgeRef) ([]scenario.Move, error) {
-	r, err := run.New(s.search.sc, run.Options{})
+	r, st, err := s.begin(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("explore: %w", err)
-	}
-	st, err := r.Begin(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("explore: %w", err)
+		return nil, err
 	}
 	defer st.Close(nil)
 	schedule := append([]scenario.Move{}, s.search.b.From...)
@@ -246,12 +243,47 @@ func (s *Space) prove(ctx context.Context, rule string, path []edgeRef) ([]scena
 		return nil, fmt.Errorf("explore: %w", err)
 	}
 	events, _ := r.Log().Since(0)
-	for _, e := range events {
-		if v, ok := e.Body.(trace.Violation); ok && v.Rule == rule {
-			return schedule, nil
-		}
+	if !breaks(events, rule) {
+		return nil, fmt.Errorf("%w: %s was not broken", errUnrepeated, rule)
 	}
-	return nil, fmt.Errorf("%w: %s was not broken", errUnrepeated, rule)
+	return schedule, nil
+}
+
+func (s *Space) begin(ctx context.Context) (*run.Run, *run.Stepper, error) {
+	r, err := run.New(s.search.sc, run.Options{})
+	if err != nil {
+		return nil, nil, fmt.Errorf("explore: %w", err)
+	}
+	st, err := r.Begin(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("explore: %w", err)
+	}
+	return r, st, nil
+}
+
+func breaks(events []trace.Event, rule string) bool {
+	return slices.ContainsFunc(events, func(e trace.Event) bool {
+		v, ok := e.Body.(trace.Violation)
+		return ok && v.Rule == rule
+	})
+}
+
+// Play plays a rule's smallest schedule on a miniredis, and returns the trace up
+// to where the rule is broken.
+func (s *Space) Play(ctx context.Context, rule Rule) (trace.Header, []trace.Event, error) {
+	r, st, err := s.begin(ctx)
+	if err != nil {
+		return trace.Header{}, nil, err
+	}
+	defer st.Close(nil)
+	if err := st.Replay(ctx, rule.Schedule, func(scenario.Move) error { return nil }); err != nil {
+		return trace.Header{}, nil, fmt.Errorf("explore: %w", err)
+	}
+	if _, err := st.Decide(ctx); err != nil {
+		return trace.Header{}, nil, fmt.Errorf("explore: %w", err)
+	}
+	events, _ := r.Log().Since(0)
+	return r.Header(), slices.Clone(events), nil
 }
 
 // Place is a state of a Space, as one who walks it sees it.

@@ -1,0 +1,312 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"relock/engine/explore"
+	"relock/engine/scenario"
+	"relock/web/timeline"
+	"relock/web/verdict"
+	"relock/web/words"
+)
+
+const exploreSynopsis = `playground explore [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json] [-lang TAG] FILE…
+
+Searches every schedule of each scenario within the bounds: at most so many
+delays (nobody moves though somebody could) and faults struck by hand. Says in
+how many a rule is broken, and prints the smallest schedule that breaks it.
+Where a scenario says under "expect: explore:" what comes of it, these are the
+bounds unless flags give others, and the exit code is 1 if it came out
+otherwise. "-" reads standard input.`
+
+// exploreFlags are the bounds of the command line.
+type exploreFlags struct {
+	bounds   explore.Bounds
+	given    bool // a flag gives bounds, and not the scenario
+	json     bool
+	workers  int
+	language *words.Language
+}
+
+func exploration(ctx context.Context, args []string, env environment) int {
+	var f exploreFlags
+	var kinds string
+	fs := flag.NewFlagSet("explore", flag.ContinueOnError)
+	fs.IntVar(&f.bounds.Delays, "delays", 2, fmt.Sprintf("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
+	fs.StringVar(&kinds, "faults", "", "the `kinds` of faults that may strike, with commas between them, or all")
+	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, fmt.Sprintf("at most `N` faults in a schedule, 0 to %d", scenario.MaxStruck))
+	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, fmt.Sprintf("give up beyond `N` states, 1 to %d", explore.MaxStates))
+	fs.IntVar(&f.workers, "workers", 0, "search `N` states at once; 0: one for each processor. It changes nothing of what is found")
+	fs.BoolVar(&f.json, "json", false, "print JSON Lines")
+	f.language = languageFlag(fs)
+	if code, done := parse(fs, args, env, exploreSynopsis); done {
+		return code
+	}
+	fs.Visit(func(given *flag.Flag) {
+		f.given = f.given || slices.Contains([]string{"delays", "faults", "max-faults"}, given.Name)
+	})
+	if fs.NArg() == 0 {
+		fmt.Fprintln(env.err, "playground: explore needs at least one scenario file, or - for standard input")
+		return exitUsage
+	}
+	scenarios, ok := readScenarios(fs.Args(), seedFlag{}, env)
+	if !ok {
+		return exitUsage
+	}
+	searches := make([][]task, len(scenarios))
+	for i, sc := range scenarios { // all are refused before one is searched
+		var err error
+		if searches[i], err = f.tasks(sc, kinds); err != nil {
+			fmt.Fprintf(env.err, "playground: %s: %v\n", fs.Arg(i), err)
+			return exitUsage
+		}
+	}
+	worst := exitOK
+	for i := range scenarios {
+		for _, t := range searches[i] {
+			worst = max(worst, f.search(ctx, fs.Arg(i), t, env))
+		}
+	}
+	return worst
+}
+
+// task is one search, and what should come of it, if that is said.
+type task struct {
+	sc     *scenario.Scenario
+	bounds explore.Bounds
+	claim  *scenario.Explored
+}
+
+// tasks are the searches of a scenario: of the flags' bounds or, unless they give
+// any, of each of the scenario's claims.
+func (f exploreFlags) tasks(sc *scenario.Scenario, kinds string) ([]task, error) {
+	var claims []scenario.Explored
+	if sc.Expect != nil {
+		claims = sc.Expect.Explore
+	}
+	var list []task
+	if f.given || len(claims) == 0 {
+		t := task{sc: sc, bounds: f.bounds}
+		t.bounds.Kinds = kindsOf(sc, kinds)
+		for i, c := range claims {
+			if c.Delays == t.bounds.Delays && c.MaxFaults == t.bounds.MaxFaults && (c.MaxFaults == 0 || sameKinds(c.Faults, t.bounds.Kinds)) {
+				t.claim = &claims[i]
+			}
+		}
+		list = append(list, t)
+	} else {
+		for i, c := range claims {
+			b := explore.Bounds{Delays: c.Delays, Kinds: c.Faults, MaxFaults: c.MaxFaults, MaxStates: f.bounds.MaxStates}
+			list = append(list, task{sc, b, &claims[i]})
+		}
+	}
+	for _, t := range list {
+		if _, err := t.bounds.Check(sc); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// kindsOf reads the flag -faults.
+func kindsOf(sc *scenario.Scenario, text string) []string {
+	if strings.TrimSpace(text) == "all" {
+		return sc.StrikeKinds()
+	}
+	var list []string
+	for kind := range strings.SplitSeq(text, ",") {
+		if kind = strings.TrimSpace(kind); kind != "" && !slices.Contains(list, kind) {
+			list = append(list, kind)
+		}
+	}
+	return list
+}
+
+func sameKinds(a, b []string) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// search makes one search and prints what came of it.
+func (f exploreFlags) search(ctx context.Context, name string, t task, env environment) int {
+	bar := progressBar{env: env, l: *f.language, most: t.bounds.MaxStates}
+	space, err := explore.Search(ctx, t.sc, t.bounds, explore.Options{Workers: f.workers, Progress: bar.show})
+	bar.clear()
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		return exitUnexpected
+	}
+	if f.json {
+		err = printFound(env, space)
+	} else {
+		err = f.print(ctx, env, space)
+	}
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUnexpected
+	}
+	if t.claim == nil {
+		return exitOK
+	}
+	if difference := unclaimed(*t.claim, space); difference != "" {
+		fmt.Fprintf(env.err, "playground: %s: not as expected: %s\n", name, difference)
+		return exitUnexpected
+	}
+	if !f.json {
+		fmt.Fprintln(env.out, f.language.Say("As the scenario expects."))
+	}
+	return exitOK
+}
+
+// unclaimed says how a space differs from what a scenario expects of it, or "".
+func unclaimed(claim scenario.Explored, space *explore.Space) string {
+	var got []string
+	for _, r := range space.Rules() {
+		got = append(got, r.Name)
+	}
+	slices.Sort(got)
+	want := slices.Compact(slices.Sorted(slices.Values(claim.Violations)))
+	switch {
+	case !slices.Equal(got, want):
+		return fmt.Sprintf("explore: expected schedules that break %s, but they break %s", listed(want), listed(got))
+	case space.Ending() != explore.Exhausted:
+		return fmt.Sprintf("explore: the search did not come to its end (%s), so that nothing is certain", space.Ending())
+	default:
+		return ""
+	}
+}
+
+func listed(rules []string) string {
+	if len(rules) == 0 {
+		return "no rule"
+	}
+	return strings.Join(rules, ", ")
+}
+
+// foundForm and ruleForm are the lines of -json, as SCENARIO.md has them.
+type (
+	foundForm struct {
+		Explore   int      `json:"explore"` // the version
+		Title     string   `json:"title"`
+		Delays    int      `json:"delays"`
+		Faults    []string `json:"faults"`
+		MaxFaults int      `json:"max_faults"`
+		Ending    string   `json:"ending"`
+		States    int      `json:"states"`
+		Schedules string   `json:"schedules"`
+		Broken    string   `json:"broken"`
+	}
+	ruleForm struct {
+		Rule      string          `json:"rule"`
+		Schedules string          `json:"schedules"`
+		Delays    int             `json:"delays"`
+		Faults    int             `json:"faults"`
+		Schedule  []scenario.Move `json:"schedule"`
+	}
+)
+
+func printFound(env environment, space *explore.Space) error {
+	enc := json.NewEncoder(env.out)
+	enc.SetEscapeHTML(false)
+	b := space.Bounds()
+	err := enc.Encode(foundForm{
+		1, space.Scenario().Title, b.Delays, append([]string{}, b.Kinds...), b.MaxFaults,
+		string(space.Ending()), space.States(), space.Schedules().String(), space.Broken().String(),
+	})
+	for _, r := range space.Rules() {
+		if err == nil {
+			err = enc.Encode(ruleForm{r.Name, r.Schedules.String(), r.Delays, r.Faults, r.Schedule})
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
+}
+
+// print writes a table of the broken rules, the smallest schedule of each as a
+// T-table, and how the search ended.
+func (f exploreFlags) print(ctx context.Context, env environment, space *explore.Space) error {
+	l := *f.language
+	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
+	t.line(titleOf(l, space.Scenario().Title), bold)
+	for _, part := range wrap(verdict.Searched(l, space), t.width) {
+		t.line(part, faint)
+	}
+	if len(space.Rules()) > 0 {
+		fmt.Fprintln(t.w)
+		const sharesWidth, costWidth = 26, 24
+		t.widths = []int{t.width - sharesWidth - costWidth - 2*gap, sharesWidth, costWidth}
+		t.row([][]styled{{{l.Say("Rule"), bold}}, {{l.Say("Broken in"), bold}}, {{l.Say("Smallest"), bold}}})
+		t.rule()
+		for _, r := range space.Rules() {
+			t.row([][]styled{
+				{{timeline.RuleNamed(l, r.Name), red}},
+				{{verdict.Share(l, r.Schedules, space.Schedules()), ""}},
+				{{verdict.Cost(l, r), ""}},
+			})
+		}
+	}
+	for _, r := range space.Rules() {
+		fmt.Fprintln(t.w)
+		for _, part := range wrap(verdict.Smallest(l, r), t.width) {
+			t.line(part, bold)
+		}
+		if text, err := json.Marshal(r.Schedule); err == nil {
+			for _, part := range wrap("schedule: "+string(text), t.width) {
+				t.line(part, faint)
+			}
+		}
+		header, events, err := space.Play(ctx, r)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(t.w)
+		printTable(env, l, timeline.NewScenario(l, space.Scenario()), header, events)
+	}
+	fmt.Fprintln(t.w)
+	style := green
+	if space.Broken().Sign() > 0 {
+		style = red
+	}
+	for _, part := range wrap(verdict.Ending(l, space), t.width) {
+		t.line(part, style)
+	}
+	return nil
+}
+
+// progressBar is a line on a terminal that is written over again and again.
+type progressBar struct {
+	env   environment
+	l     words.Language
+	most  int
+	shown bool
+}
+
+func (p *progressBar) show(space *explore.Space) {
+	if !p.env.errTerminal {
+		return
+	}
+	const cells = 20
+	states, waiting := space.States(), space.Waiting()
+	full := cells * states / max(states+waiting, 1)
+	text := p.l.Say("%s states, %s options to try", grouped(states), grouped(waiting))
+	if n := len(space.Rules()); n > 0 {
+		text += ", " + p.l.Say("broken so far: %d", n)
+	}
+	fmt.Fprintf(p.env.err, "\r\x1b[K%s%s %s", strings.Repeat("█", full), strings.Repeat("░", cells-full), text)
+	p.shown = true
+}
+
+func (p *progressBar) clear() {
+	if p.shown {
+		fmt.Fprint(p.env.err, "\r\x1b[K")
+	}
+}
+
+func grouped(n int) string { return verdict.Grouped(big.NewInt(int64(n))) }
