@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -76,16 +77,29 @@ type wrapped struct {
 	sha  string
 }
 
+// wraps holds what wrap has made: a program has a few scripts, and a search makes
+// a client for each of its runs.
+var wraps sync.Map // [2]string, name and source, to wrapped
+
+func wrap(name, source string) wrapped {
+	key := [2]string{name, source}
+	if w, ok := wraps.Load(key); ok {
+		return w.(wrapped)
+	}
+	text := Wrap(source)
+	w := wrapped{name: name, text: text, sha: digest(text)}
+	wraps.Store(key, w)
+	return w
+}
+
 // New returns a client that knows scripts. It asks redis for the connection at
 // each call, because a failover changes it. Sink is called after each script
 // that Redis ran, on the goroutine that sent it and with its context.
 func New(redis func() Scripter, scripts []Script, sink func(context.Context, Record)) *Client {
 	j := &Client{redis: redis, sink: sink, bySHA: map[string]wrapped{}, byText: map[string]wrapped{}}
-	one := Wrap(oneCommand)
-	j.command = wrapped{text: one, sha: digest(one)}
+	j.command = wrap("", oneCommand)
 	for _, s := range scripts {
-		text := Wrap(s.Source)
-		w := wrapped{name: s.Name, text: text, sha: digest(text)}
+		w := wrap(s.Name, s.Source)
 		j.bySHA[s.SHA] = w
 		j.byText[s.Source] = w
 	}

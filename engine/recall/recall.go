@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -29,11 +30,12 @@ type Memory struct {
 	redis     *store.Embedded // put into any state
 	listeners *store.Listeners
 	states    map[string]*state
+	moments   map[string]moment
 	replicas  map[string]*state
 	scripts   map[string]string // text to digest
 	noScript  error
 
-	asked, told int
+	asked, ran int
 }
 
 // NewMemory returns an empty memory. Close ends it.
@@ -41,7 +43,7 @@ func NewMemory() *Memory {
 	redis := store.NewEmbedded(clock.Epoch)
 	return &Memory{
 		redis: redis, listeners: redis.NewListeners(),
-		states: map[string]*state{}, replicas: map[string]*state{}, scripts: map[string]string{},
+		states: map[string]*state{}, moments: map[string]moment{}, replicas: map[string]*state{}, scripts: map[string]string{},
 	}
 }
 
@@ -53,7 +55,7 @@ func (m *Memory) Close() error {
 
 // Asked returns how many scripts were sent to Memory's Redises, and how many of
 // them a real miniredis ran.
-func (m *Memory) Asked() (all, real int) { return m.asked, m.asked - m.told }
+func (m *Memory) Asked() (all, real int) { return m.asked, m.ran }
 
 // state is the keys of a Redis. It never changes, and there is one of each
 // content.
@@ -77,6 +79,70 @@ type answer struct {
 	told  any // a journal.Told, or what Redis sent
 	err   error
 	after *state
+}
+
+// moment is what calls came to in one content, whenever that was: its items and
+// those of its answers have the time left in place of the expiry.
+type moment map[string]later
+
+// later is an answer that is the same at any instant, but for Record.Time.
+type later struct {
+	told  any
+	err   error
+	items []item
+}
+
+// moment returns that of a state at an instant.
+func (m *Memory) moment(s *state, now int64) moment {
+	var text []byte
+	for _, i := range shifted(s.items, -now) {
+		text = i.append(text)
+	}
+	known, ok := m.moments[string(text)]
+	if !ok {
+		known = moment{}
+		m.moments[string(text)] = known
+	}
+	return known
+}
+
+// shifted returns items that expire so much later.
+func shifted(items []item, by int64) []item {
+	list := slices.Clone(items)
+	for i := range list {
+		if list[i].expiry != 0 {
+			list[i].expiry += by
+		}
+	}
+	return list
+}
+
+// at returns the answer at an instant.
+func (l later) at(m *Memory, now int64) answer {
+	a := answer{told: l.told, err: l.err, after: m.intern(shifted(l.items, now))}
+	if told, ok := a.told.(journal.Told); ok {
+		told.Record.Time = time.Duration(now) * time.Millisecond
+		a.told = told
+	}
+	return a
+}
+
+// timeless reports whether an answer depends on the time left alone: nothing in
+// the script asked for the time, or spoke of an instant.
+func timeless(told any) bool {
+	t, ok := told.(journal.Told)
+	return ok && !slices.ContainsFunc(t.Record.Entries, func(e journal.Entry) bool {
+		switch name := strings.ToUpper(e.Args[0]); name {
+		case "TIME", "EXPIRETIME", "PEXPIRETIME", "EXPIREAT", "PEXPIREAT":
+			return true
+		case "SET", "GETEX":
+			return slices.ContainsFunc(e.Args, func(arg string) bool {
+				return strings.EqualFold(arg, "EXAT") || strings.EqualFold(arg, "PXAT")
+			})
+		default:
+			return false
+		}
+	})
 }
 
 // intern returns the one state with these items.
@@ -181,6 +247,7 @@ func (m *Memory) ask(ctx context.Context, s *state, now int64, channels []string
 		}
 	}
 	a.after, err = m.read(m.redis, now)
+	m.ran++
 	return a, err
 }
 

@@ -74,17 +74,10 @@ func (r *Redis) EvalSha(ctx context.Context, sha string, keys []string, args ...
 		return cmd
 	}
 	r.m.asked++
-	r.buf = r.call(r.buf[:0], sha, keys, args)
-	a, ok := r.at.after[string(r.buf)]
-	if ok {
-		r.m.told++
-	} else {
-		var err error
-		if a, err = r.m.ask(ctx, r.at, r.now, r.channels, sha, keys, args); err != nil {
-			cmd.SetErr(err)
-			return cmd
-		}
-		r.at.after[string(r.buf)] = a
+	a, err := r.answer(ctx, sha, keys, args)
+	if err != nil {
+		cmd.SetErr(err)
+		return cmd
 	}
 	r.at = a.after
 	if a.err != nil {
@@ -95,10 +88,36 @@ func (r *Redis) EvalSha(ctx context.Context, sha string, keys []string, args ...
 	return cmd
 }
 
-// call writes all on which a script's answer depends, but the state.
+// answer is what a script comes to: as it did in this state at this instant, or
+// with as much time left, or as the miniredis says.
+func (r *Redis) answer(ctx context.Context, sha string, keys []string, args []any) (answer, error) {
+	r.buf = r.call(r.buf[:0], sha, keys, args)
+	instant := len(r.buf)
+	r.buf = strconv.AppendInt(r.buf, r.now, 10)
+	if a, ok := r.at.after[string(r.buf)]; ok {
+		return a, nil
+	}
+	moment := r.m.moment(r.at, r.now)
+	l, ok := moment[string(r.buf[:instant])]
+	a := answer{}
+	if ok {
+		a = l.at(r.m, r.now)
+	} else {
+		var err error
+		if a, err = r.m.ask(ctx, r.at, r.now, r.channels, sha, keys, args); err != nil {
+			return a, err
+		}
+		if timeless(a.told) {
+			moment[string(r.buf[:instant])] = later{a.told, a.err, shifted(a.after.items, -r.now)}
+		}
+	}
+	r.at.after[string(r.buf)] = a
+	return a, nil
+}
+
+// call writes all on which a script's answer depends, but the state and the
+// instant.
 func (r *Redis) call(b []byte, sha string, keys []string, args []any) []byte {
-	b = strconv.AppendInt(b, r.now, 10)
-	b = append(b, ' ')
 	b = append(b, sha...)
 	for _, c := range r.channels {
 		b = appendText(b, c)
@@ -118,7 +137,7 @@ func (r *Redis) call(b []byte, sha string, keys []string, args []any) []byte {
 			b = appendText(b, fmt.Sprint(a))
 		}
 	}
-	return b
+	return append(b, ' ')
 }
 
 // SetTime is store.Embedded.SetTime.
