@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"relock/engine/explore"
+	"relock/engine/scenario"
 )
 
 // told is a space in one line: "schedules, broken: rule n, rule n".
@@ -61,5 +62,55 @@ func TestCounts(t *testing.T) {
 				t.Errorf("%s, %d delays: %s, want %s", c.name, delays, got, want)
 			}
 		}
+	}
+}
+
+// small are scenarios with few enough schedules to play each of them: every
+// kind of fault, every lock.
+func small(t *testing.T) map[string]*scenario.Scenario {
+	t.Helper()
+	list := map[string]*scenario.Scenario{}
+	for name, text := range map[string]string{
+		"reentrant":  "lock: {protocol: reentrant, lease: 100ms, watchdog: 40ms}\nthreads: [{name: A, depth: 2, work: 10ms}, {name: B, depth: 1, start: 5ms, work: 10ms, retry: {times: 1}}]",
+		"sequenced":  "lock: {protocol: reentrant-sequenced, lease: 100ms, watchdog: 40ms}\nthreads: [{name: A, depth: 1, work: 10ms}, {name: B, depth: 1, start: 5ms, work: 10ms, retry: {times: 1}}]",
+		"naive":      "lock: {protocol: reentrant-naive, lease: 60ms, watchdog: 40ms}\nresource: {kind: counter}\nthreads: [{name: A, depth: 1, work: 30ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
+		"fenced":     "lock: {protocol: fenced, lease: 60ms, watchdog: off}\nresource: {kind: counter, checks: token}\nthreads: [{name: A, depth: 1, work: 20ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
+		"notify":     "lock: {protocol: reentrant-notify, lease: 60ms, watchdog: off}\nthreads: [{name: A, depth: 1, work: 20ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
+		"fair":       "lock: {protocol: reentrant-fair, lease: 60ms, watchdog: off}\nthreads: [{name: A, depth: 1, work: 20ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
+		"mutex":      "lock: {protocol: mutex-blind, lease: 60ms, watchdog: 30ms}\nresource: {kind: counter}\nthreads: [{name: A, depth: 1, work: 20ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
+		"spin":       "lock: {protocol: spin}\nresource: {kind: counter}\nthreads: [{name: A, depth: 1, work: 20ms, process: P}, {name: B, depth: 1, work: 5ms, process: P, retry: {times: 2}}]",
+		"purchases":  "lock: {protocol: none}\nresource: {kind: purchases, limit: 1}\nthreads: [{name: A, depth: 1, user: u, work: 5ms}, {name: B, depth: 1, user: u, work: 5ms}]",
+		"heartbeat":  "kind: heartbeat\nlock: {lease: 30ms}\nthreads: [{name: D, work: 10ms, repeat: 2}, {name: V, work: 10ms, repeat: 2}]",
+		"both-pause": "lock: {protocol: mutex, lease: 40ms, watchdog: off}\nthreads: [{name: A, depth: 1, work: 10ms}, {name: B, depth: 1, work: 10ms, retry: {times: 0}}]\nfaults: [{thread: A, at: work, do: pause, for: 30ms}]",
+	} {
+		sc, err := scenario.Parse([]byte(text))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		list[name] = sc
+	}
+	return list
+}
+
+// A search that merges states and remembers answers counts what playing every
+// schedule anew counts.
+func TestCountsAreThoseOfEverySchedule(t *testing.T) {
+	for name, sc := range small(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bounds := []explore.Bounds{{Delays: 2}}
+			for _, kind := range sc.StrikeKinds() {
+				bounds = append(bounds, explore.Bounds{Kinds: []string{kind}, MaxFaults: 1})
+			}
+			for _, b := range bounds {
+				space, err := explore.Search(t.Context(), sc, b, explore.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := told(space), enumerate(t, sc, b).told(); got != want {
+					t.Errorf("%+v: %s, but one by one %s", b, got, want)
+				}
+			}
+		})
 	}
 }
