@@ -192,7 +192,7 @@ func (s *Stepper) NextEvent() (time.Duration, bool) {
 	if expiry, ok := s.expiry(); ok {
 		next = min(next, expiry)
 	}
-	if next == forever {
+	if next >= forever { // what hangs, hangs for ever
 		return 0, false
 	}
 	return next, true
