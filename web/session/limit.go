@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"relock/engine"
 	"relock/engine/phrase"
 )
 
@@ -61,7 +62,7 @@ var (
 )
 
 // ErrClosed is returned once the registry is closed.
-var ErrClosed error = &LimitError{Met: &Limit{Name: "shutdown", says: "the server is shutting down"}}
+var ErrClosed error = &LimitError{Met: &Limit{Name: "shutdown", says: engine.ErrClosed.Says().Text}}
 
 // LimitError says which limit was met, and what to do.
 type LimitError struct {

@@ -72,8 +72,7 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 		default:
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest,
-		fmt.Errorf("it took longer than %v", r.limits.Longest))
+	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest, &engine.TooLongError{Limit: r.limits.Longest})
 	ctx, stop := context.WithCancelCause(ctx)
 	work := r.turns.SeatLater(v.Address)
 	ctx = pause.With(ctx, work.Pause)

@@ -114,19 +114,19 @@ func failure(l words.Language, text string) string {
 	return why
 }
 
-// EndOfRun words what ended a run early: of whatever the trace says, what the
-// engine and the server end runs with.
+// EndOfRun words what ended a run early. Text is how the trace has it, which may
+// be anything; known are the errors that the engine and the server end runs with.
 func EndOfRun(l words.Language, text string) string {
-	limit, limited := strings.CutPrefix(text, "it took longer than ")
+	limit, tooLong := engine.TooLong(text)
 	switch {
-	case text == "stopped":
+	case text == trace.Stopped:
 		return l.Say("The run was ended: stopped")
-	case text == "the server is shutting down":
+	case text == engine.ErrClosed.Error():
 		return l.Say("The run was ended: the server is shutting down")
+	case tooLong:
+		return l.Say("The run was ended: it took longer than %s", l.Duration(limit))
 	case text == run.ErrMistake.Error():
 		return l.Say("The run was ended by a mistake in this program. It has been written down.")
-	case limited:
-		return l.Say("The run was ended: it took longer than %s", limit)
 	case text == engine.ErrHeld.Error():
 		return l.Say("The run was ended: the runs that are kept here take as much memory as they may; try again in a while, or run less")
 	case strings.HasPrefix(text, run.ErrRedis.Error()):
