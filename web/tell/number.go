@@ -70,19 +70,9 @@ func asText(v any) string {
 // ownField says what a call makes of its own hold count.
 func (t *Narrator) ownField(c command, count int, last string) string {
 	outer, again := c.Level-1, facts.Number(last) == c.Number
-	if c.Call == lock.CallUnlock {
-		switch {
-		case count < outer:
-			return t.say("%s reads its count: HMGET answers %d, so level %d is not held.", c.who, count, c.Level)
-		case count == outer:
-			return t.say("%s reads its count: HMGET answers %d already, so leaving twice counts once.", c.who, count)
-		default:
-			return t.say("%s reads its count: HMGET answers %d, and leaving level %d makes it %d.", c.who, count, c.Level, outer)
-		}
-	}
 	switch {
-	case count < outer:
-		return t.say("%s reads its count: HMGET answers %d, and level %d needs at least %d.", c.who, count, c.Level, outer)
+	case c.Call == lock.CallUnlock || count < outer:
+		return t.counted(c, count)
 	case again && c.Level == 1:
 		return t.say("%s finds its own field: by HMGET this very call, number %s, has the lock already.", c.who, last)
 	case again:
