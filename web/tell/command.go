@@ -126,8 +126,8 @@ func (t *Narrator) hget(c command) string {
 	}
 }
 
-// counted says what an unlock makes of its own hold count, and a lock of one
-// that is too small.
+// counted says what an unlock concludes from its own hold count, or a lock from
+// a count that is too small.
 func (t *Narrator) counted(c command, count int) string {
 	switch outer := c.Level - 1; {
 	case c.Call != lock.CallUnlock:
@@ -364,13 +364,13 @@ func (t *Narrator) setnx(c command) string {
 	}
 }
 
-// waiter is the thread of a member of the queue, "owner inbox".
+// waiter returns the thread of a member of the queue, "owner inbox".
 func (t *Narrator) waiter(member string) string {
 	id, _, _ := strings.Cut(member, " ")
 	return t.owner(id)
 }
 
-// queue says what a command does to the line of those who wait.
+// queue says what a command does to the line of waiting threads.
 func (t *Narrator) queue(c command) string {
 	switch c.verb {
 	case "TIME":
@@ -440,7 +440,7 @@ func (t *Narrator) zscore(c command) string {
 	}
 }
 
-// publish reads a message: "grant" or "wake", and the owner that it is for.
+// publish reads a message: "grant" or "wake", and the owner it is for.
 func (t *Narrator) publish(c command) string {
 	kind, rest, _ := strings.Cut(c.Arg(2), " ")
 	to := t.waiter(rest)
