@@ -450,7 +450,8 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 			t.Errorf("%s: %d marks of a late copy", c.name, marks)
 		}
 	}
-	// Whoever waits still does, and whoever worked, after it.
+	// After the late copy a waiting thread still waits, and a working one still
+	// works.
 	if got, want := film(t, words.English, "late-unlock").Rows()[8].Cells[0].Title, "working, level 1"; got != want {
 		t.Errorf("after it: %q, want %q", got, want)
 	}
