@@ -10,7 +10,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind
 
 # Packages in which everything happens in one goroutine, so that the race detector has nothing to find and costs most of the time.
-PURE := /web/(compare|draft|export|form|lanes|luaflow|patch|story|tell|templates|timeline|view|words)$$
+PURE := /web/(actors|compare|draft|export|form|lanes|luaflow|patch|story|tell|templates|timeline|verdict|view|words)$$
 
 # What `make check` does, in this order; CI does them one by one, and times each.
 CHECKS := lint types dead vulns generated tidy

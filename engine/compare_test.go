@@ -27,8 +27,8 @@ func compared(t *testing.T, sc *scenario.Scenario, protocols ...string) []engine
 	return played
 }
 
-// Whoever has only looked has chosen nothing: what other locks make of it is
-// what they make of the scenario.
+// A person who has only looked has chosen nothing: what other locks make of it
+// is what they make of the scenario.
 func TestToLookIsNotToChoose(t *testing.T) {
 	for _, name := range []string{"lease-expiry", "two-threads", "long-pause", "fair", "redlock"} {
 		for _, policy := range []string{scenario.PolicyInOrder, scenario.PolicyRandom} {

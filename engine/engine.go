@@ -46,10 +46,6 @@ var ErrFault = run.ErrFault
 // ErrDiverged is returned when a schedule does not fit its scenario.
 var ErrDiverged = run.ErrDiverged
 
-// ErrHeld is the cause with which the keeper of runs ends one that has become
-// too large.
-var ErrHeld = errors.New("the runs that are kept take as much memory as they may")
-
 // ErrRedis ends a run whose Redis no longer serves it.
 var ErrRedis = run.ErrRedis
 

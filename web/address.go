@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// ErrProxies is returned for a list of proxies that is none.
+// ErrProxies is returned for a malformed list of proxies.
 var ErrProxies = errors.New("it must be IP addresses or ranges such as 10.0.0.0/8, with commas between them")
 
 // ParseProxies reads a list of proxies, "10.0.0.0/8, ::1". It fails with
@@ -36,8 +36,8 @@ func ParseProxies(text string) ([]netip.Prefix, error) {
 
 type addressKey struct{}
 
-// address is whom limits count and logs name: the peer's IP address, or the
-// visitor's where a trusted proxy tells it.
+// address returns the IP address that limits count and logs name: the visitor's
+// if a trusted proxy tells it, else the peer's.
 func address(r *http.Request) string {
 	if found, ok := r.Context().Value(addressKey{}).(string); ok {
 		return found
@@ -45,7 +45,7 @@ func address(r *http.Request) string {
 	return counted(peer(r), r.RemoteAddr)
 }
 
-// located notes the address of who asks, once for all that asks for it.
+// located finds out the visitor's address, once for everybody who needs it.
 func (s *Server) located(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		found := counted(s.visitorAddress(r), r.RemoteAddr)
@@ -53,8 +53,8 @@ func (s *Server) located(next http.Handler) http.Handler {
 	})
 }
 
-// counted is an address as limits count it. A line to the Internet has 2^64
-// addresses of version 6, which count as one.
+// counted returns an address as limits count it. A single Internet connection
+// has 2^64 IPv6 addresses, which count as one.
 func counted(ip netip.Addr, otherwise string) string {
 	switch {
 	case !ip.IsValid():
@@ -66,8 +66,8 @@ func counted(ip netip.Addr, otherwise string) string {
 	}
 }
 
-// peer is the other end of the connection, the zero Addr where that is no IP
-// address.
+// peer returns the other end of the connection, or the zero Addr if that has no
+// IP address.
 func peer(r *http.Request) netip.Addr {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -76,8 +76,8 @@ func peer(r *http.Request) netip.Addr {
 	return at.Addr().Unmap()
 }
 
-// visitorAddress goes from the peer back through what proxies tell, as far as
-// they are trusted: whatever stands left of that, the visitor may have written.
+// visitorAddress goes from the peer back through what proxies tell, as long as
+// they are trusted. Anything left of that may have been written by the visitor.
 func (s *Server) visitorAddress(r *http.Request) netip.Addr {
 	from := peer(r)
 	if !s.trusts(from) {
@@ -92,8 +92,8 @@ func (s *Server) visitorAddress(r *http.Request) netip.Addr {
 	case len(listed) == 0:
 		return s.rightmost(from, forwardedFor(standard))
 	}
-	// A proxy writes one of the two, and passes on the other as it came: who of
-	// the two is the proxy's cannot be seen, so neither is believed alone.
+	// A proxy writes one of the two and passes on the other as it came. Which
+	// one is the proxy's cannot be seen, so neither is believed alone.
 	if other := s.rightmost(from, forwardedFor(standard)); other != found {
 		return from
 	}
@@ -109,8 +109,8 @@ func (s *Server) trusts(ip netip.Addr) bool {
 	return false
 }
 
-// rightmost is the last of a chain that no trusted proxy is, or the first of
-// all where all are. What is no address ends the chain.
+// rightmost returns the last address of a chain that is not a trusted proxy's,
+// or the first if all are. The chain ends at anything that is not an address.
 func (s *Server) rightmost(from netip.Addr, chain []string) netip.Addr {
 	for i := len(chain) - 1; i >= 0 && s.trusts(from); i-- {
 		ip, ok := parseNode(chain[i])
@@ -136,8 +136,8 @@ func parseNode(text string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), true
 }
 
-// forwardedFor are the for= of the Forwarded headers of RFC 7239, one for each
-// proxy; "" where one says nothing.
+// forwardedFor returns the for= values of the Forwarded headers (RFC 7239), one
+// for each proxy; "" for a proxy that gives none.
 func forwardedFor(headers []string) []string {
 	var chain []string
 	for element := range strings.SplitSeq(strings.Join(headers, ","), ",") {

@@ -16,7 +16,7 @@ import (
 	"relock/web/view"
 )
 
-// command is what all commands have. The others have what they need besides.
+// command has the fields common to all commands.
 type command struct {
 	ID int    `json:"id"`
 	Do string `json:"do"`
@@ -30,14 +30,14 @@ type openArgs struct {
 	Branches []broughtJSON `json:"branches"` // and these branches of it
 }
 
-// broughtJSON is a branch that a page brings along.
+// broughtJSON is a branch that a returning page brings along.
 type broughtJSON struct {
 	branchJSON
 
 	Moves []json.RawMessage `json:"moves"`
 }
 
-// onBranch is what the commands have that are about a branch.
+// onBranch has the fields of commands about a branch.
 type onBranch struct {
 	command
 
@@ -46,7 +46,7 @@ type onBranch struct {
 
 func (c onBranch) branch() int { return c.Branch }
 
-// afterMoves is what the commands have that act somewhere on a branch.
+// afterMoves has the fields of commands that act somewhere on a branch.
 type afterMoves struct {
 	onBranch
 
@@ -63,7 +63,7 @@ func (c afterMoves) after(b *engine.Branch) int {
 type stepArgs struct {
 	afterMoves
 
-	Thread     string `json:"thread"` // "": whom the policy chooses
+	Thread     string `json:"thread"` // "": the one that the policy chooses
 	Background bool   `json:"background"`
 	Network    bool   `json:"network"`
 	Node       int    `json:"node"` // from 1; 0: none in particular
@@ -108,7 +108,7 @@ type lanesArgs struct {
 	Row *int `json:"row"` // around this one; left out: where the moves have led
 }
 
-// handler carries out the command that a frame has.
+// handler carries out a frame's command.
 type handler func(p *player, ctx context.Context, frame []byte) error
 
 // commands are what a page can ask for, in the order in which they are listed.
@@ -139,7 +139,7 @@ func commandNamed(name string) (do handler, known bool) {
 	return nil, false
 }
 
-// commandNames are all of them.
+// commandNames returns the names of all commands.
 func commandNames() phrase.Names {
 	var names phrase.Names
 	for _, c := range commands {
@@ -148,7 +148,7 @@ func commandNames() phrase.Names {
 	return names
 }
 
-// taking reads a command's arguments, and no others.
+// taking reads a command's arguments. It refuses unknown ones.
 func taking[T any](do func(*player, context.Context, T) error) handler {
 	return func(p *player, ctx context.Context, frame []byte) error {
 		var args T
@@ -161,7 +161,7 @@ func taking[T any](do func(*player, context.Context, T) error) handler {
 	}
 }
 
-// onOne is for a command on a branch of what is open.
+// onOne handles a command on a branch of the open session.
 func onOne[T interface{ branch() int }](do func(*player, context.Context, *engine.Branch, T) error) handler {
 	return taking(func(p *player, ctx context.Context, args T) error {
 		if p.session == nil {
@@ -175,17 +175,18 @@ func onOne[T interface{ branch() int }](do func(*player, context.Context, *engin
 	})
 }
 
-// largeOnOne is onOne for what holds much while it is made and sent.
+// largeOnOne is onOne for answers that take much memory while they are made and
+// sent.
 func largeOnOne[T interface{ branch() int }](do func(*player, context.Context, *engine.Branch, T) error) handler {
 	return onOne(func(p *player, ctx context.Context, b *engine.Branch, args T) error {
 		return p.largely(ctx, func() error { return do(p, ctx, b, args) })
 	})
 }
 
-// errNotCommand is returned for a frame that has no command's arguments.
+// errNotCommand is returned for a frame whose arguments fit no command.
 var errNotCommand = phrase.New("that is no command: it must be one JSON object with the keys of a command")
 
-// noCommandError is the name of a command that there is not.
+// noCommandError is the name of an unknown command.
 type noCommandError string
 
 func (e noCommandError) Error() string { return e.Says().String() }
@@ -195,7 +196,7 @@ func (e noCommandError) Says() phrase.Wording {
 	return phrase.Say("there is no command %q; there are %s", string(e), commandNames())
 }
 
-// movesOf reads a list of moves as a scenario's schedule is read.
+// movesOf reads a list of moves, in the format of a scenario's schedule.
 func movesOf[T any](sc *scenario.Scenario, list []T) ([]scenario.Move, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -223,7 +224,7 @@ type answer struct {
 	Positions []positionJSON `json:"positions,omitempty"`
 	Rows      []view.Frame   `json:"rows,omitempty"`
 	Lanes     string         `json:"lanes,omitempty"` // HTML
-	LanesOf   int            `json:"lanesOf"`         // the branch that they are of
+	LanesOf   int            `json:"lanesOf"`         // their branch
 	Dropped   *int           `json:"dropped,omitempty"`
 	Compared  string         `json:"compared,omitempty"` // HTML
 	Trace     string         `json:"trace,omitempty"`    // JSON Lines
@@ -237,8 +238,8 @@ type openedJSON struct {
 	Threads  []string        `json:"threads"`
 	Lease    int64           `json:"leaseMillis"`
 	Key      string          `json:"key"`
-	Head     string          `json:"head"` // HTML of the table's head
-	Rail     string          `json:"rail"` // and of what is at its side
+	Head     string          `json:"head"` // the table's head, HTML
+	Rail     string          `json:"rail"` // what is beside it, HTML
 	Lua      string          `json:"lua"`
 	At       int             `json:"at"` // where the link stands
 
@@ -252,10 +253,10 @@ type positionJSON struct {
 	Options  []view.Option  `json:"options"`
 	Next     string         `json:"next,omitempty"`     // "200 ms"
 	Expiry   string         `json:"expiry,omitempty"`   // "200 ms"
-	Outcomes []string       `json:"outcomes,omitempty"` // threads that were told what a call came to
+	Outcomes []string       `json:"outcomes,omitempty"` // threads that learned the outcome of a call
 	Over     bool           `json:"over,omitempty"`
 
-	Pointless []view.Pointless `json:"pointless,omitempty"` // faults that would change nothing here; of Over: all, left out
+	Pointless []view.Pointless `json:"pointless,omitempty"` // faults that would change nothing here; left out after the end, when it is all of them
 }
 
 // serve carries out commands, one after the other, until ctx or the page ends.
@@ -272,7 +273,7 @@ func (p *player) serve(ctx context.Context, commands <-chan []byte) {
 	}
 }
 
-// inTurn carries out a command when the machine has room for it.
+// inTurn carries out a command when it is its turn.
 func (p *player) inTurn(ctx context.Context, text []byte) error {
 	p.began = time.Now()
 	if err := p.seat.Take(ctx); err != nil {
@@ -285,8 +286,8 @@ func (p *player) inTurn(ctx context.Context, text []byte) error {
 // errWrite is returned by carryOut when the page cannot be reached.
 var errWrite = errors.New("the page is gone")
 
-// carryOut does what a frame asks for, and answers it: with what came of it
-// and then done, or with why not.
+// carryOut does what a frame asks for. It answers with the result and then
+// done, or with the reason for refusing.
 func (p *player) carryOut(ctx context.Context, text []byte) error {
 	var c command
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&c)
@@ -324,7 +325,7 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	return p.write(answer{Refused: refused})
 }
 
-// wentWrong writes down an error that tells a person nothing.
+// wentWrong logs an error that means nothing to a visitor.
 func (p *player) wentWrong(ctx context.Context, do string, err error) {
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
@@ -334,7 +335,7 @@ func (p *player) wentWrong(ctx context.Context, do string, err error) {
 	p.s.log.ErrorContext(ctx, "command failed", slog.String("do", do), slog.String("error", err.Error()))
 }
 
-// write sends a frame in answer to the command that is being carried out.
+// write sends a frame in answer to the current command.
 func (p *player) write(a answer) error {
 	a.V, a.Re = 1, p.re
 	text, err := json.Marshal(a)
@@ -348,7 +349,7 @@ func (p *player) write(a answer) error {
 	return nil
 }
 
-// largely does what holds much while it is made and sent.
+// largely does something that takes much memory while it is made and sent.
 func (p *player) largely(ctx context.Context, do func() error) error {
 	done, err := p.s.room(ctx, p.seat, p.account.Address())
 	if err != nil {

@@ -19,8 +19,9 @@ import (
 	"relock/web/words"
 )
 
-// edit is the scenario editor: with an example, a run's scenario, or that of a
-// trace; a link in the address' fragment is opened by the page's script.
+// edit is the scenario editor, opened with an example or with the scenario of a
+// run or a trace. A link in the address' fragment is opened by the page's
+// script.
 func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	text, current := "", query.Get("example")
@@ -60,7 +61,7 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}}, ""), current)
 }
 
-// written is a scenario as YAML, without what it need not say.
+// written returns a scenario as YAML, without defaults.
 func written(sc *scenario.Scenario) (string, error) {
 	text, err := sc.Compact()
 	if err != nil {
@@ -73,12 +74,12 @@ func written(sc *scenario.Scenario) (string, error) {
 	return yaml, nil
 }
 
-// edited is the editor for what was sent: what the form has changed is taken
-// into the YAML, and the form is made of that.
+// edited returns the editor for what was sent: the form's changes are merged
+// into the YAML, and the form is made from the result.
 func (s *Server) edited(l words.Language, v url.Values, action string) view.Editor {
 	base, text := draft.Lines(v.Get("base")), draft.Lines(v.Get("yaml"))
 	merged, err := text, error(nil)
-	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake names it
+	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake says so
 		merged, err = draft.Merge(base, text, action, v)
 	}
 	e := view.Editor{Text: merged, Base: merged, Store: form.Store(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
@@ -87,7 +88,7 @@ func (s *Server) edited(l words.Language, v url.Values, action string) view.Edit
 		e.Problem = l.Say("The YAML cannot be read; what the form says could not be taken into it.")
 	}
 	if !e.Form.Readable {
-		e.Base = "" // no form is shown that could be changed
+		e.Base = "" // there is no form whose changes could be merged
 	}
 	if e.Slow == "" {
 		e.Slow = "1"
@@ -110,7 +111,7 @@ func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e vi
 	return render(r.Context(), w, status, templates.EditorPage(e))
 }
 
-// presets are the examples as the gallery orders and describes them.
+// presets returns the examples as the gallery orders and describes them.
 func (s *Server) presets(l words.Language, current string) ([]view.Presets, error) {
 	gallery, err := lessons.Gallery()
 	if err != nil {
@@ -153,7 +154,7 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	}
 }
 
-// reedit is the editor without its script: each button sends the form.
+// reedit is the editor for pages without scripts: each button sends the form.
 func (s *Server) reedit(w http.ResponseWriter, r *http.Request) error {
 	values, err := readForm(w, r)
 	if err != nil {
@@ -168,8 +169,8 @@ func (s *Server) reedit(w http.ResponseWriter, r *http.Request) error {
 	return s.editor(w, r, http.StatusOK, e, "")
 }
 
-// actionOf is what a button asks draft.Merge for: those that only send the
-// form ask for nothing.
+// actionOf returns what a button asks draft.Merge to do; "" for buttons that
+// only send the form.
 func actionOf(button string) string {
 	switch button {
 	case "show", "read", "save", "run", "step":
@@ -193,7 +194,7 @@ func save(w http.ResponseWriter, text string) {
 	_, _ = io.WriteString(w, text) // the visitor has left: nobody to tell
 }
 
-// convertedJSON is what has come of a form's or a text's change.
+// convertedJSON is the result of a change to the form or the text.
 type convertedJSON struct {
 	V          int            `json:"v"`
 	YAML       string         `json:"yaml"`
@@ -242,7 +243,7 @@ func (s *Server) openFile(w http.ResponseWriter, r *http.Request) error {
 	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {string(data)}}, draft.Unfold), "")
 }
 
-// readFile reads the file that a form sent, or the body where it is the file.
+// readFile reads the file in a form, or the body if that is the file itself.
 func readFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxTrace+maxAround)
 	unreadable := refuse(http.StatusBadRequest, "That file cannot be read", "Please choose a file and send it again.")

@@ -16,8 +16,8 @@ import (
 	"relock/web/words"
 )
 
-// embed is the page that other pages frame: a film to be read, of an example,
-// of what is kept, or of what the address' fragment says.
+// embed is the page that other sites show in a frame: a film to read, of an
+// example, of a kept link, or of the link in the address' fragment.
 func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	open := ""
@@ -44,7 +44,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 	return render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
 }
 
-// replayJSON is a film that needs no more of the server.
+// replayJSON is a complete film: the page needs nothing more from the server.
 type replayJSON struct {
 	Title string         `json:"title"`
 	Key   string         `json:"key"`
@@ -55,9 +55,9 @@ type replayJSON struct {
 	At    int            `json:"at"` // the row to stand at
 }
 
-// replay makes the moves of a link, or runs its scenario to the end where it
-// has none, and answers with the film of that: asked for a row, with the lanes
-// around it alone.
+// replay makes the moves of a link, or runs its scenario to the end if it has
+// none, and answers with the film. Asked for a row, it answers with the lanes
+// around that row only.
 func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 	state, _, err := s.sentLink(w, r, "That cannot be shown")
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// playedBack is what a link shows, and the row at which it stands.
+// playedBack returns what a link shows, and the row it stands at.
 func playedBack(r *http.Request, state link.State) (*recording, int, error) {
 	if len(state.Scenario.Schedule) == 0 {
 		made, err := record(r.Context(), state.Scenario)
@@ -98,7 +98,7 @@ func playedBack(r *http.Request, state link.State) (*recording, int, error) {
 	return &recording{session.Scenario(), b.Header, b.Events}, b.Positions[min(state.At, len(b.Moves))].Row, nil
 }
 
-// filmed is the film of a recording, with the lanes around the row at.
+// filmed returns the film of a recording, with the lanes around the row at.
 func filmed(l words.Language, made *recording, at int) (*replayJSON, error) {
 	film := made.film(l)
 	shown := timeline.NewScenario(l, made.sc)
@@ -117,7 +117,8 @@ func filmed(l words.Language, made *recording, at int) (*replayJSON, error) {
 	return out, err
 }
 
-// titleOf is a scenario's title: of one that comes with the playground, in l.
+// titleOf returns a scenario's title, translated into l if the scenario is a
+// bundled one.
 func titleOf(l words.Language, sc *scenario.Scenario) string {
 	return l.Clause(lessons.Title(sc.Title))
 }

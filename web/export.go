@@ -20,9 +20,9 @@ import (
 	"relock/web/words"
 )
 
-// exportLink runs the scenario of a link and answers with a file. With a
-// position the run is what the link shows: its first so many moves. Without
-// one it goes on to the end.
+// exportLink runs the scenario of a link and answers with a file. If the link
+// has a position, the run is what the link shows: its moves up to there.
+// Otherwise the run goes on to its end.
 func (s *Server) exportLink(w http.ResponseWriter, r *http.Request) error {
 	format, err := formatOf(r)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Server) exportRun(w http.ResponseWriter, r *http.Request) error {
 	return s.answerFile(w, r, format, file, link.State{Scenario: found.Scenario})
 }
 
-// formatOf is the format that r asks for.
+// formatOf returns the format that r asks for.
 func formatOf(r *http.Request) (export.Format, error) {
 	format, err := export.ParseFormat(r.URL.Query().Get("format"))
 	if err != nil {
@@ -69,8 +69,8 @@ func formatOf(r *http.Request) (export.Format, error) {
 	return format, nil
 }
 
-// sentLink reads a link's text that was sent as the body; whole, where it has
-// no position, means the run to its end. Head is what a refusal says first.
+// sentLink reads a link that was sent as the body. Whole is true if it has no
+// position, which means the run to its end. Head is the heading of refusals.
 func (s *Server) sentLink(w http.ResponseWriter, r *http.Request, head phrase.Text) (state link.State, whole bool, err error) {
 	if err := s.sessions.Allow(address(r)); err != nil {
 		return state, false, limitError(err)
@@ -89,7 +89,7 @@ func (s *Server) sentLink(w http.ResponseWriter, r *http.Request, head phrase.Te
 	return state, whole, nil
 }
 
-// notShown answers for a run that did not come about.
+// notShown returns the error to answer with when a run could not be made.
 func notShown(r *http.Request, err error, head phrase.Text) error {
 	if r.Context().Err() != nil {
 		return nil //nolint:nilerr // the visitor has left
@@ -97,8 +97,8 @@ func notShown(r *http.Request, err error, head phrase.Text) error {
 	return unusable(err, head)
 }
 
-// unusable is the page that says why what was sent cannot be used: err, where
-// that tells a person anything.
+// unusable returns the page that says why what was sent cannot be used, if err
+// says something to visitors.
 func unusable(err error, head phrase.Text) error {
 	var why phrase.Speaker
 	if !errors.As(err, &why) {
@@ -118,7 +118,7 @@ func toTheEnd(ctx context.Context, sc *scenario.Scenario) (trace.Header, []trace
 	return r.Header(), events, err
 }
 
-// upTo plays the moves that lead to where a link stands.
+// upTo plays the moves up to a link's position.
 func upTo(ctx context.Context, state link.State) (trace.Header, []trace.Event, error) {
 	session, err := engine.Open(ctx, state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]))
 	if err != nil {
@@ -128,7 +128,8 @@ func upTo(ctx context.Context, state link.State) (trace.Header, []trace.Event, e
 	return session.Trace(0)
 }
 
-// answerFile answers with a run that can be stepped at state.
+// answerFile answers with a run as a file. State is the link under which it can
+// be stepped.
 func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.Format, file export.Run, state link.State) error {
 	open, err := link.Encode(state)
 	if err != nil {

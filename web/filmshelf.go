@@ -25,7 +25,7 @@ type filmShelf struct {
 	bytes int
 	made  map[filmKey]*making
 
-	folded int // how many times a film was put here
+	folded int // how often a film was put here
 }
 
 // making is a film that one request makes while others may wait for it.

@@ -22,7 +22,7 @@ import (
 	"relock/web/words"
 )
 
-// recording is a scenario that was run once on the virtual clock.
+// recording is a scenario and its run.
 type recording struct {
 	sc     *scenario.Scenario
 	header trace.Header
@@ -49,7 +49,7 @@ func (r *recording) film(l words.Language) *view.Film {
 	return f
 }
 
-// lanes are the recording's picture alone, for far less than its film.
+// lanes returns only the recording's picture, at far less cost than its film.
 func (r *recording) lanes() *lanes.Lanes {
 	lanes := lanes.Of(r.sc, r.header.Owners)
 	for _, e := range r.events {
@@ -79,13 +79,13 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	}))
 }
 
-// replayed is the recording on the front page, made when it is first asked
-// for.
+// replayed returns the recording on the front page. It is made at the first
+// request.
 func (s *Server) replayed() (*recording, error) {
 	s.front.Lock()
 	defer s.front.Unlock()
 	if s.frontFilm == nil {
-		made, err := record(context.Background(), s.examples[0].sc) // without a pause: others wait for front, in their turns
+		made, err := record(context.Background(), s.examples[0].sc) // without pauses: others keep their turns while they wait for front
 		if err != nil {
 			return nil, err
 		}
@@ -94,29 +94,29 @@ func (s *Server) replayed() (*recording, error) {
 	return s.frontFilm, nil
 }
 
-// Rows of the lanes on a page. A picture comes anew with every step, and what
-// a browser does with it grows with its rows: 96 are twice as wide as a large
-// screen. They begin at every 32nd row only, so that those of one step are
-// those of the step before and one more.
+// Rows of the lanes on a page. Every step brings a new picture, and the
+// browser's work grows with its rows: 96 rows are twice as wide as a large
+// screen. Pictures begin only at every 32nd row, so that from one step to the
+// next a single row is added.
 const (
 	laneRows   = 96
 	laneStride = 32
 )
 
-// lanesOf are the lanes around a row, standing on it.
+// lanesOf returns the lanes around a row, standing on it.
 func lanesOf(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
 	p := lanes.Window(l, "lanes", firstLaneRow(lanes, row), laneRows)
 	p.Cursor = row
 	return p
 }
 
-// followed are the same rows for who stands on a row of his own, and has them
-// drawn again when there are more.
+// followed returns the same rows for pages that stand on a row of their own
+// choice and draw the lanes again as rows are added.
 func followed(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
 	return lanes.Follow(l, "lanes", firstLaneRow(lanes, row), laneRows)
 }
 
-// firstLaneRow is where the lanes around a row begin.
+// firstLaneRow returns where the lanes around a row begin.
 func firstLaneRow(lanes *lanes.Lanes, row int) int {
 	if lanes.Len() <= laneRows {
 		return 0
@@ -139,7 +139,7 @@ func exhibitOf(name string) (lessons.Exhibit, error) {
 	return lessons.Exhibit{}, nil
 }
 
-// shelves are the scenarios as the gallery groups them.
+// shelves returns the scenarios as the gallery groups them.
 func shelves(l words.Language) ([]view.Group, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
@@ -165,7 +165,7 @@ type picture struct {
 	failed []timeline.Failure
 }
 
-// pictures runs every scenario once, when the gallery is first asked for.
+// pictures runs every scenario once, at the first request for the gallery.
 func (s *Server) pictures() map[string]picture {
 	return s.gallery()
 }
@@ -177,7 +177,7 @@ func paint(examples []example) func() map[string]picture {
 		for _, e := range examples {
 			r, err := record(context.Background(), e.sc)
 			if err != nil {
-				continue // its card says what it shows all the same
+				continue // its card still says what it shows
 			}
 			f := r.film(words.English)
 			p := picture{lanes: templates.LanesSmall(f.Lanes().Small(words.English, e.name))}

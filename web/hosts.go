@@ -12,8 +12,8 @@ import (
 	"relock/web/words"
 )
 
-// ErrPublicURL is returned for a public URL that is more, or less, than a
-// scheme and a host.
+// ErrPublicURL is returned for a public URL that is not just a scheme and a
+// host.
 var ErrPublicURL = errors.New("it must be http:// or https:// and a host, with a port if need be, and nothing after that")
 
 // ParsePublicURL reads the address under which visitors reach a server, such
@@ -30,11 +30,11 @@ func ParsePublicURL(text string) (*url.URL, error) {
 	return &url.URL{Scheme: u.Scheme, Host: strings.ToLower(u.Host)}, nil
 }
 
-// named refuses what is asked of a name that is not this server's. A page from
-// elsewhere whose name was made to point here (DNS rebinding) would be of the
-// same origin to its browser, and could read and start all that there is.
-// Whether the server is up may be asked by any name: whoever watches over it
-// has one of its own, and there is nothing to read.
+// named refuses requests for a name that is not this server's. A foreign page
+// whose name was made to point here (DNS rebinding) would have the same origin
+// for its browser, and could read and start everything. Health checks are
+// allowed under any name: monitoring uses names of its own, and there is
+// nothing to read.
 func (s *Server) named(next http.Handler) http.Handler {
 	refused := s.page(func(_ http.ResponseWriter, r *http.Request) error {
 		e := refuse(http.StatusMisdirectedRequest, "This server has another name",
@@ -51,8 +51,8 @@ func (s *Server) named(next http.Handler) http.Handler {
 	})
 }
 
-// answersTo tells whether r asks for this server by a name or an address that
-// is its own.
+// answersTo reports whether r asks for this server under one of its own names
+// or addresses.
 func (s *Server) answersTo(r *http.Request) bool {
 	name := strings.TrimSuffix(strings.ToLower(host(r)), ".")
 	if s.public != nil && name == s.public.Hostname() {
@@ -69,7 +69,8 @@ func (s *Server) answersTo(r *http.Request) bool {
 	return ok && local.AddrPort().Addr().Unmap().WithZone("") == asked.Unmap().WithZone("")
 }
 
-// isLoopback tells the names of this machine that no name server gives away.
+// isLoopback reports whether a name means this machine and no name server can
+// make it mean another.
 func isLoopback(name string) bool {
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true
@@ -78,7 +79,7 @@ func isLoopback(name string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// host is the name by which r asks for this server, without the port.
+// host returns the name under which r asks for this server, without the port.
 func host(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)
 	if err != nil {
@@ -87,9 +88,9 @@ func host(r *http.Request) string {
 	return strings.Trim(name, "[]")
 }
 
-// origin is this site as visitors reach it: by its public URL where it has
-// one, else as the visitor's browser names it. Behind a proxy only the browser
-// knows whether the line is encrypted.
+// origin returns this site's origin as visitors reach it: its public URL if it
+// has one, else what the visitor's browser says. Behind a proxy only the
+// browser knows whether the connection is encrypted.
 func (s *Server) origin(r *http.Request) string {
 	if s.public != nil {
 		return s.public.String()
@@ -114,8 +115,9 @@ func (s *Server) owns(r *http.Request, origin string) bool {
 		(strings.EqualFold(u.Host, r.Host) || s.public != nil && strings.EqualFold(u.Host, s.public.Host))
 }
 
-// sameOrigin is what a websocket's handshake must be of. A proxy may have
-// changed the Host that it passes on, so that the public URL counts too.
+// sameOrigin reports whether a websocket's handshake comes from this site. A
+// proxy may have changed the Host that it passes on, so the public URL counts
+// too.
 func (s *Server) sameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || s.public != nil && strings.EqualFold(origin, s.public.String()) {
@@ -125,15 +127,15 @@ func (s *Server) sameOrigin(r *http.Request) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// secure tells whether what r is answered travels encrypted, so that cookies
-// may insist on it.
+// secure reports whether the answer to r travels encrypted, so that cookies can
+// require it.
 func (s *Server) secure(r *http.Request) bool {
 	return r.TLS != nil || s.public != nil && s.public.Scheme == "https" && strings.EqualFold(host(r), s.public.Hostname())
 }
 
 var errNoProtection = errors.New("web: the public URL is no origin")
 
-// protected refuses what pages of other sites send here.
+// protected refuses requests that pages of other sites send.
 func (s *Server) protected(next http.Handler) (http.Handler, error) {
 	p := http.NewCrossOriginProtection()
 	if s.public != nil {
@@ -155,7 +157,7 @@ var (
 	errNoSocket = refuse(http.StatusBadRequest, "That is no page", "Only a websocket can be opened at this address.")
 )
 
-// noSocket answers what could not be made a websocket.
+// noSocket answers a request that could not become a websocket.
 func (s *Server) noSocket(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusForbidden {
 		s.turnDown(w, r, errOtherSite)

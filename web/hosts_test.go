@@ -98,7 +98,7 @@ func TestForeignNamesAreRefused(t *testing.T) {
 		t.Errorf("in Chinese: %d\n%s", res.StatusCode, body)
 	}
 	if res, _ := s.ask(t, http.MethodGet, "/healthz", "pod-7", nil); res.StatusCode != http.StatusOK {
-		t.Errorf("whoever watches over it is told %d", res.StatusCode)
+		t.Errorf("a health check under another name gets %d", res.StatusCode)
 	}
 	plain := open(t, nil)
 	if res, _ := plain.ask(t, http.MethodGet, "/", "relock.example.org", nil); res.StatusCode != http.StatusMisdirectedRequest {

@@ -13,7 +13,7 @@ import (
 	"relock/web/words"
 )
 
-// locks says of each lock what it guarantees and where it fails.
+// locks is the page that says what each lock guarantees and where it fails.
 func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	texts, err := lessons.Protocols()
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	return render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
 }
 
-// playedOn are the scenarios of the gallery on a lock, in its order. A heartbeat
-// is on none.
+// playedOn returns the gallery's scenarios with a lock, in the gallery's order.
+// Heartbeats have none.
 func (s *Server) playedOn(protocol string, groups []view.Group) []view.Example {
 	var list []view.Example
 	for _, g := range groups {

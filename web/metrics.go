@@ -16,9 +16,8 @@ import (
 	"relock/web/session"
 )
 
-// meter counts what whoever operates a server wants to know. Its labels have
-// few values: nothing that a visitor sends becomes one. It is safe for
-// concurrent use.
+// meter counts what a server's operator wants to know. Its labels have few
+// values: nothing sent by a visitor becomes one. It is safe for concurrent use.
 type meter struct {
 	registry *prometheus.Registry
 
@@ -27,7 +26,7 @@ type meter struct {
 	frames   prometheus.Counter       // sent on sockets
 	refusals *prometheus.CounterVec   // by limit
 	requests *prometheus.CounterVec   // by status
-	commands *prometheus.HistogramVec // of those who step, by command: seconds
+	commands *prometheus.HistogramVec // while stepping, by command: seconds
 	redis    prometheus.Histogram     // commands to the operator's Redis: seconds
 	failures *prometheus.CounterVec   // of these, by what went wrong
 	panics   *prometheus.CounterVec   // of this program, by what they ended
@@ -72,7 +71,7 @@ func newMeter(sessions *session.Registry, films *filmShelf) *meter {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 	)
 	for _, what := range []string{forRun, forPlay} {
-		m.sockets.WithLabelValues(what) // there from the start: 0 is a value too
+		m.sockets.WithLabelValues(what) // report 0 from the start
 	}
 	for _, kind := range []string{"reply", "network"} {
 		m.failures.WithLabelValues(kind)
@@ -83,18 +82,19 @@ func newMeter(sessions *session.Registry, films *filmShelf) *meter {
 	return m
 }
 
-// ServeHTTP answers with all of it as Prometheus reads it.
+// ServeHTTP answers in the format of Prometheus.
 func (m *meter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
 }
 
-// socket counts a websocket until its end is called.
+// socket counts a websocket until the returned function is called.
 func (m *meter) socket(what string) (end func()) {
 	m.sockets.WithLabelValues(what).Inc()
 	return m.sockets.WithLabelValues(what).Dec
 }
 
-// redisMeter is what the operator's Redis client tells a meter.
+// redisMeter is the hook through which the operator's Redis client feeds a
+// meter.
 type redisMeter struct{ *meter }
 
 // DialHook implements redis.Hook.
@@ -128,8 +128,8 @@ func (m redisMeter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// failed counts an error. No value there, and a script that has to be sent
-// first, are none; nor is a run that was given up.
+// failed counts an error. A missing value, a script that must be sent first,
+// and a cancelled run do not count.
 func (m redisMeter) failed(ctx context.Context, err error) {
 	var reply redis.Error
 	switch {

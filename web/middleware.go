@@ -15,15 +15,14 @@ import (
 	"relock/web/static"
 )
 
-// policy lets a page use what comes from here, and nothing inline but the
-// style sheet with the hash that is filled in.
+// policy lets a page use what this server sends, and nothing inline except the
+// style sheet with the given hash.
 const policy = "default-src 'none'; script-src 'self'; style-src '%s'; img-src 'self' data:; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors %s"
 
-// secured sets the headers that every answer has. Only embeds may be framed
-// by other sites, and only they and what they load may be taken by them. To
-// slides that were opened as a file they are open by name: "*" stands for
-// addresses of the network alone.
+// secured sets the headers of every answer. Other sites may frame only embeds,
+// and load only those and what they need. Slides opened as a file are allowed
+// by name, because "*" stands for network addresses only.
 func (s *Server) secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -31,7 +30,7 @@ func (s *Server) secured(next http.Handler) http.Handler {
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/embed/"):
 			ancestors, resource = "* file:", "cross-origin"
-			h.Set("Cross-Origin-Embedder-Policy", "require-corp") // what a page that is isolated asks of its frames
+			h.Set("Cross-Origin-Embedder-Policy", "require-corp") // an isolated page requires it of its frames
 		case strings.HasPrefix(r.URL.Path, static.Prefix):
 			resource = "cross-origin"
 		default:
@@ -46,8 +45,8 @@ func (s *Server) secured(next http.Handler) http.Handler {
 	})
 }
 
-// compressed sends what can be made smaller as gzip. A websocket takes its
-// connection over, and is left alone.
+// compressed sends answers as gzip if that makes them smaller. A websocket
+// takes over its connection and is left alone.
 func compressed(next http.Handler) http.Handler {
 	smaller := gzhttp.GzipHandler(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -59,7 +58,7 @@ func compressed(next http.Handler) http.Handler {
 	})
 }
 
-// logged writes one line a request.
+// logged writes one line per request.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
@@ -73,14 +72,14 @@ func (s *Server) logged(next http.Handler) http.Handler {
 }
 
 // How long a visitor may take to read an answer: the server's patience, and
-// more for what is long.
+// more for a long one.
 const (
 	usualPatience = 20 * time.Second
 	slowest       = 32 << 10 // bytes a second
 )
 
-// recorder notes what was answered, and ends the connection to who does not
-// read it.
+// recorder notes what was answered, and ends the connection if the visitor does
+// not read it.
 type recorder struct {
 	http.ResponseWriter
 
@@ -105,10 +104,10 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap is what http.ResponseController looks behind.
+// Unwrap is for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// Hijack is what a websocket takes the connection over with.
+// Hijack lets a websocket take over the connection.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	r.status = http.StatusSwitchingProtocols
 	c, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()

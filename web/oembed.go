@@ -17,13 +17,14 @@ import (
 	"relock/web/words"
 )
 
-// The size of an embed where nobody asks for a smaller one, in CSS pixels.
+// The size of an embed if nobody asks for a smaller one, in CSS pixels.
 const (
 	embedWidth  = 800
 	embedHeight = 480
 )
 
-// oembedJSON is what oembed.com has for a page that can be framed.
+// oembedJSON is the answer that oembed.com defines for a page that can be
+// framed.
 type oembedJSON struct {
 	Version      string `json:"version"`
 	Type         string `json:"type"`
@@ -35,7 +36,7 @@ type oembedJSON struct {
 	Height       int    `json:"height"`
 }
 
-// oembed answers how another site frames what is at an address of this one.
+// oembed answers how another site can frame what an address of this site shows.
 func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if f := query.Get("format"); f != "" && f != "json" {
@@ -74,7 +75,7 @@ func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 
 var errNotFramed = refuse(http.StatusNotFound, "That cannot be framed", "Only addresses of this site under /play and /s can be framed by others.")
 
-// within is a length in pixels: usual, or less where less is asked for.
+// within returns a length in pixels: usual, or less if less is asked for.
 func within(asked string, usual int) (int, error) {
 	if asked == "" {
 		return usual, nil
@@ -86,18 +87,18 @@ func within(asked string, usual int) (int, error) {
 	return min(n, usual), nil
 }
 
-// subject is what a page on which one steps shows when it is opened.
+// subject is what a stepping page shows when it is opened.
 type subject struct {
 	title string
 	shows string // in one line
-	embed string // path of the embed that shows the same, with query and fragment
+	embed string // the embed that shows the same: path, query and fragment
 }
 
-// isLink matches a fragment that is meant as a link.
+// isLink matches a fragment that is meant to be a link.
 var isLink = regexp.MustCompile(`^v\d+\.`)
 
-// subject is what an address of this site under /play and /s shows, in l. It
-// fails with a page to answer with.
+// subject returns what an address under /play or /s shows, in l. It fails with
+// a page to answer with.
 func (s *Server) subject(l words.Language, u *url.URL) (subject, error) {
 	sc, err := s.shownAt(u)
 	if err != nil {
@@ -136,8 +137,8 @@ func (s *Server) subject(l words.Language, u *url.URL) (subject, error) {
 	return at, nil
 }
 
-// shownAt is the scenario that an address shows: the fragment says it before
-// the path does.
+// shownAt returns the scenario that an address shows. A fragment takes
+// precedence over the path.
 func (s *Server) shownAt(u *url.URL) (*scenario.Scenario, error) {
 	name, isExample := strings.CutPrefix(u.Path, "/play/")
 	id, isKept := strings.CutPrefix(u.Path, "/s/")
@@ -176,8 +177,8 @@ func (s *Server) shownAt(u *url.URL) (*scenario.Scenario, error) {
 	return state.Scenario, nil
 }
 
-// preview is what other sites show of the page that r asks for, nil where it
-// shows nothing of its own.
+// preview returns what other sites show of the page that r asks for; nil if the
+// page shows nothing of its own.
 func (s *Server) preview(r *http.Request) *view.Preview {
 	at, err := s.subject(words.From(r.Context()), &url.URL{Path: r.URL.Path})
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 	"relock/web/words"
 )
 
-// start runs or steps through what the editor says.
+// start runs the editor's scenario, or steps through it.
 func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	values, err := readForm(w, r)
 	if err != nil {
@@ -64,7 +64,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// limitError is the page of a limit that was met, or err where that is none.
+// limitError returns the page of a limit that was met, or err if it is no
+// limit's.
 func limitError(err error) error {
 	var met *session.LimitError
 	if !errors.As(err, &met) {
@@ -76,8 +77,8 @@ func limitError(err error) error {
 	return explained(http.StatusServiceUnavailable, "No room just now", met)
 }
 
-// limitName is what metrics and logs call the limit that was met; "" where err
-// is about none.
+// limitName returns the name of the limit that was met, in metrics and logs; ""
+// if err is no limit's.
 func limitName(err error) string {
 	var met interface{ Limit() string }
 	if !errors.As(err, &met) {
@@ -94,7 +95,7 @@ func (s *Server) session(r *http.Request) (*session.Session, error) {
 	return found, nil
 }
 
-// show is the page of a run with the rows so far, all of them or some.
+// show is the page of a run, with all rows so far or some of them.
 func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.session(r)
 	if err != nil {
@@ -142,8 +143,9 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request, run view.Run, u
 	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: page, Run: run}))
 }
 
-// filmOf is the film of a run as it is now, or as it is kept where that is good
-// enough; with portions where its page needs them, or where it must have them.
+// filmOf returns the film of a run: the kept one if it is good enough, else the
+// run as it is now. The film has portions if its page needs them, or if
+// portioned says so.
 func (s *Server) filmOf(r *http.Request, found *session.Session, portioned bool, good func(*footage) bool) (*footage, error) {
 	return s.film(r, "/runs/"+found.Run.ID(), portioned, func() (*recording, bool, error) {
 		events, ended := found.Run.Log().Since(0)
@@ -151,7 +153,7 @@ func (s *Server) filmOf(r *http.Request, found *session.Session, portioned bool,
 	}, good)
 }
 
-// runRows are rows of a run, as its page asks for them.
+// runRows answers with rows of a run, for its page.
 func (s *Server) runRows(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.session(r)
 	if err != nil {
@@ -161,7 +163,7 @@ func (s *Server) runRows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	// Of a run that goes on a row can change until the next one begins.
+	// While a run goes on, its last row can change until the next one begins.
 	f, err := s.filmOf(r, found, true, func(f *footage) bool { return f.ended || from+count < f.rows })
 	if err != nil {
 		return err
@@ -169,7 +171,7 @@ func (s *Server) runRows(w http.ResponseWriter, r *http.Request) error {
 	return answerRows(w, r, f, from, count)
 }
 
-// runLanes are a run's lanes around a row, as a part of its page.
+// runLanes answers with a run's lanes around a row, as a part of its page.
 func (s *Server) runLanes(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.session(r)
 	if err != nil {
@@ -189,7 +191,7 @@ func answerLanes(w http.ResponseWriter, r *http.Request, run *recording) error {
 	return render(r.Context(), w, http.StatusOK, templates.Lanes(lanesOf(l, run.lanes(), row)))
 }
 
-// trace is the run as JSON Lines.
+// trace answers with the run as JSON Lines.
 func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.session(r)
 	if err != nil {
@@ -202,7 +204,7 @@ func (s *Server) trace(w http.ResponseWriter, r *http.Request) error {
 	return trace.Write(w, found.Run.Header(), events)
 }
 
-// visitorCookie names who may steer the runs that were started with it.
+// visitorCookie identifies a visitor, who may steer the runs started with it.
 const visitorCookie = "relock-visitor"
 
 func (s *Server) visitorOf(r *http.Request) string {
@@ -213,7 +215,8 @@ func (s *Server) visitorOf(r *http.Request) string {
 	return c.Value
 }
 
-// visitor is the name of who sent r, a new one if there is none yet.
+// visitor returns the name of the visitor who sent r, a new one if there is
+// none yet.
 func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 	if name := s.visitorOf(r); name != "" {
 		return name
@@ -225,7 +228,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 	return name
 }
 
-// rendered is a part of a page in l.
+// rendered returns a part of a page in l.
 func rendered(l words.Language, c templ.Component) (string, error) {
 	var b strings.Builder
 	if err := c.Render(words.With(context.Background(), l), &b); err != nil {

@@ -7,7 +7,7 @@ import (
 	"relock/engine/panics"
 )
 
-// What a panic has ended.
+// What a panic ended.
 const (
 	ofPage  = "page"  // one answer
 	ofPlay  = "play"  // one session of stepping
@@ -15,14 +15,14 @@ const (
 	ofWatch = "watch" // one viewer's socket
 )
 
-// panicked counts a panic and writes down where it was.
+// panicked counts a panic and logs where it happened.
 func (s *Server) panicked(ctx context.Context, of string, p *panics.Error) {
 	s.meter.panics.WithLabelValues(of).Inc()
 	s.log.ErrorContext(ctx, "panic", slog.String("ended", of), slog.Any("value", p.Value), slog.String("stack", string(p.Stack)))
 }
 
-// guarded does f, and tells whether it came to its end. A panic in it is
-// counted and written down.
+// guarded calls f, and reports whether it returned. A panic in it is counted
+// and logged.
 func (s *Server) guarded(ctx context.Context, of string, f func()) bool {
 	p := panics.Try(f)
 	if p != nil {

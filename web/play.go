@@ -17,8 +17,8 @@ import (
 	"relock/web/words"
 )
 
-// play is the page on which a scenario is stepped: an example, or what the
-// address' fragment says, which no server ever sees.
+// play is the page for stepping through a scenario: an example, or what the
+// address' fragment says. No server ever sees a fragment.
 func (s *Server) play(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("example")
 	if name == "" {
@@ -66,7 +66,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	}
 	p.Locks = exhibit.Names()
 	if open == "" {
-		// What is opened where the address says nothing.
+		// What is opened if the address says nothing.
 		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
@@ -77,7 +77,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	return render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
 }
 
-// unscripted is the scenario of a link's text as YAML.
+// unscripted returns the scenario of a link as YAML.
 func unscripted(packed string) (string, error) {
 	state, err := link.Decode(packed)
 	if err != nil {
@@ -110,7 +110,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// kept opens what was kept.
+// kept opens a short link.
 func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 	text, err := s.links.Find(r.PathValue("id"))
 	if errors.Is(err, link.ErrNotKept) {
@@ -120,7 +120,7 @@ func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	if _, err := link.Decode(text); err != nil {
-		problem, _ := words.From(r.Context()).Explain(err) // all of its errors say something
+		problem, _ := words.From(r.Context()).Explain(err) // all of the shelf's errors can be told
 		return s.playPage(w, r, "", "", problem)
 	}
 	return s.playPage(w, r, text, "", "")

@@ -875,7 +875,7 @@ func TestTheLocksAreExplainedInBothLanguages(t *testing.T) {
 	}
 }
 
-// Whoever looks at a run has it in their own language, on the socket too.
+// Each viewer has a run in their own language, on the socket too.
 func TestRunsAndRefusalsInChinese(t *testing.T) {
 	s := open(t, nil)
 	path := s.run(t, twoThreads())

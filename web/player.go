@@ -25,7 +25,7 @@ import (
 	"relock/web/words"
 )
 
-// player is one page and the session that it steps through.
+// player is one page and its stepping session.
 type player struct {
 	s       *Server
 	l       words.Language
@@ -35,12 +35,12 @@ type player struct {
 	seat    *turn.Seat
 	ctx     context.Context
 	re      int       // the id of that command
-	began   time.Time // when the command was read that is being carried out
+	began   time.Time // when that command was read
 	account *session.Account
 }
 
-// hold counts what the session holds now, with its page. It fails with a
-// *session.LimitError where that is too much.
+// hold accounts for the memory that the session and its page now take. It fails
+// with a *session.LimitError if that is too much.
 func (p *player) hold() error {
 	size := p.session.Size()
 	for _, b := range p.session.Branches() {
@@ -49,11 +49,11 @@ func (p *player) hold() error {
 	return p.account.Hold(size)
 }
 
-// shown is a branch as far as it was rendered for the page.
+// shown is a branch, as far as it has been rendered for the page.
 type shown struct {
 	film      *view.Film
 	events    int
-	positions int // that the page has
+	positions int // how many the page has
 }
 
 // open begins a session and sends all of its branches.
@@ -123,8 +123,8 @@ type schedule struct {
 	moves        []scenario.Move
 }
 
-// schedules reads the branches that a page brings along; without any, the
-// scenario's schedule is the only one.
+// schedules reads the branches that a page brings along. Without any, there is
+// only the scenario's schedule.
 func schedules(sc *scenario.Scenario, list []broughtJSON) ([]schedule, error) {
 	if len(list) == 0 {
 		return []schedule{{-1, 0, sc.Schedule}}, nil
@@ -166,7 +166,7 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 	return o, err
 }
 
-// step makes a thread's move, or without one the policy's.
+// step makes a thread's move, or the policy's if no thread is given.
 func (p *player) step(ctx context.Context, b *engine.Branch, c stepArgs) error {
 	at := c.after(b)
 	if c.Thread == "" && at != len(b.Moves) {
@@ -204,8 +204,8 @@ func (p *player) lanesAt(f *view.Film, row int) (string, error) {
 	return rendered(p.l, templates.Lanes(lanesOf(p.l, f.Lanes(), row)))
 }
 
-// lanes sends the lanes around a row, or the one to which the first moves have
-// led.
+// lanes sends the lanes around a row; by default the one that the first moves
+// led to.
 func (p *player) lanes(_ context.Context, b *engine.Branch, c lanesArgs) error {
 	at := len(b.Moves)
 	if c.At != nil && *c.At >= 0 && *c.At < at {
@@ -222,7 +222,7 @@ func (p *player) lanes(_ context.Context, b *engine.Branch, c lanesArgs) error {
 	return p.write(answer{Lanes: html, LanesOf: b.ID})
 }
 
-// moved carries out one move and shows what came of it.
+// moved makes one move and shows the result.
 func (p *player) moved(move func() (*engine.Branch, error)) error {
 	if err := p.hold(); err != nil {
 		return err
@@ -234,8 +234,8 @@ func (p *player) moved(move func() (*engine.Branch, error)) error {
 	return p.show(b)
 }
 
-// show sends the positions and rows of a branch that the page does not have:
-// what a branch shares with its parent, the page has from there.
+// show sends the positions and rows of a branch that the page does not have
+// yet. What a branch shares with its parent, the page already has.
 func (p *player) show(b *engine.Branch) error {
 	a := answer{Branch: &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}}
 	done := p.sent[b.ID]
@@ -304,7 +304,7 @@ func (p *player) position(b *engine.Branch, i int) positionJSON {
 	return out
 }
 
-// run makes the policy's moves until what was asked for has come.
+// run makes the policy's moves until the requested condition holds.
 func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
 	var until func(trace.Event) bool
 	switch c.To {
@@ -426,7 +426,7 @@ func (p *player) locks(ctx context.Context, b *engine.Branch, c locksArgs) error
 	return p.write(answer{Compared: html})
 }
 
-// trace sends what a branch is as JSON Lines.
+// trace sends a branch's trace as JSON Lines.
 func (p *player) trace(_ context.Context, on *engine.Branch, _ onBranch) error {
 	h, events, err := p.session.Trace(on.ID)
 	if err != nil {

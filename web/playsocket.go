@@ -14,14 +14,14 @@ import (
 	"relock/web/words"
 )
 
-// Limits of a socket on which a scenario is stepped.
+// Limits of a stepping socket.
 const (
-	maxCommand    = 1 << 20 // all branches of a session, when a page comes back
-	waiting       = 16      // commands that wait for their turn; then the line waits
+	maxCommand    = 1 << 20 // bytes: a page that comes back sends all branches of its session
+	waiting       = 16      // commands that wait for their turn; after that nothing is read
 	framePosition = 64      // positions in a frame while a run goes on
 
-	// showEvery is how often a page sees how far a run has come: often enough
-	// to be believed, seldom enough not to slow it down.
+	// showEvery is how often a page sees a run's progress: often enough to look
+	// alive, seldom enough not to slow the run down.
 	showEvery = 250 * time.Millisecond
 )
 
@@ -81,7 +81,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// turnAway says why somebody cannot step now: on the socket where r opens one.
+// turnAway says why the visitor cannot step now; on the socket if r opens one.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) error {
 	if !websocket.IsWebSocketUpgrade(r) {
 		return limitError(why)
@@ -96,7 +96,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 	if errors.Is(why, session.ErrClosed) {
 		code = websocket.CloseGoingAway
 	}
-	refused, _ := words.From(r.Context()).Explain(why) // a limit says what to do
+	refused, _ := words.From(r.Context()).Explain(why) // a limit can be told, and says what to do
 	if conn.Goodbye(code, noticeJSON{V: 1, Full: true, Refused: refused}) {
 		conn.Part(nil)
 	}

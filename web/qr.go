@@ -37,7 +37,8 @@ func (s *Server) qr(w http.ResponseWriter, r *http.Request) error {
 	case !own || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return errForeignQR
 	}
-	// A screen is not scratched: the least correction gives the largest modules.
+	// A screen has no scratches: the lowest error correction gives the largest
+	// modules.
 	code, err := qr.Encode(text, qr.L, qr.Unicode)
 	if err != nil {
 		return fmt.Errorf("web: qr: %w", err)
@@ -48,8 +49,8 @@ func (s *Server) qr(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// drawn is a QR code as SVG, a unit a module: black on white in every theme,
-// since many a reader takes no light on dark.
+// drawn returns a QR code as SVG, one unit per module. It is black on white in
+// every theme, since many readers cannot read light on dark.
 func drawn(code image.Image, title string) string {
 	bounds := code.Bounds()
 	size := strconv.Itoa(bounds.Dx() + 2*quietZone)

@@ -14,10 +14,9 @@ import (
 // maxReach is how many addresses a page offers.
 const maxReach = 4
 
-// reach tells how far a link goes that is made on the page that r asks for. A
-// server that was asked for as localhost, and has no public URL, knows of none
-// that goes further than this machine; what its network interfaces say is
-// offered beside it.
+// reach says how far a link made on r's page goes. A server that is asked for
+// as localhost and has no public URL knows no address that works beyond this
+// machine; it offers those of its network interfaces.
 func (s *Server) reach(r *http.Request) view.Reach {
 	if s.public != nil || !isLoopback(host(r)) {
 		return view.Reach{}
@@ -37,8 +36,8 @@ func (s *Server) reach(r *http.Request) view.Reach {
 	return reach
 }
 
-// networkAddresses are this machine's in its networks, first the one that
-// leads out.
+// networkAddresses returns this machine's addresses in its networks, beginning
+// with the one that leads out.
 func networkAddresses() []netip.Addr {
 	all, err := net.InterfaceAddrs()
 	if err != nil {
@@ -69,10 +68,10 @@ func networkAddresses() []netip.Addr {
 	return list[:min(len(list), maxReach)]
 }
 
-// outward is the address from which this machine would reach others. Nothing
-// is sent: that is asked of the routing table alone.
+// outward returns the address from which this machine reaches others. Nothing
+// is sent: the routing table knows it.
 func outward() netip.Addr {
-	to := net.UDPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.1:9")) // of a network for examples
+	to := net.UDPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.1:9")) // in a network reserved for examples
 	conn, err := net.DialUDP("udp4", nil, to)
 	if err != nil {
 		return netip.Addr{}

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// Of the lines about refusals.
+// Limits of the log of refusals.
 const (
 	refusalPause  = time.Minute // between two about one address and limit
 	maxRefusalLog = 10_000      // addresses with their limits that are remembered
 )
 
-// refusalLog notes who was refused and by which limit, at once and then once a
-// minute with how often: a page that asks all the time fills no log. It is safe
-// for concurrent use.
+// refusalLog notes who was refused by which limit: at once, and then once a
+// minute together with how often, so that a page that keeps asking does not
+// fill the log. It is safe for concurrent use.
 type refusalLog struct {
 	log *slog.Logger
 	now func() time.Time
@@ -55,8 +55,8 @@ func (l *refusalLog) add(ctx context.Context, from, limit string) {
 	one.logged, one.times = now, 0
 }
 
-// forget makes room: those go that are due, or all where none is. The caller
-// holds mu.
+// forget makes room by dropping the entries that are due, or all if none is.
+// The caller holds mu.
 func (l *refusalLog) forget(now time.Time) {
 	for key, one := range l.seen {
 		if now.Sub(one.logged) >= refusalPause {

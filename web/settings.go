@@ -8,25 +8,26 @@ import (
 	"relock/web/words"
 )
 
-// Cookies that keep what a person has switched.
+// Cookies that keep a visitor's settings.
 const (
 	languageCookie = "relock-language"
 	themeCookie    = "relock-theme" // the page's script sets it too
 )
 
-// themes that can be switched to; without one the browser's preference holds.
+// themes a visitor can choose; without a choice the browser's preference
+// applies.
 var themes = []string{"auto", "light", "dark", "stage"}
 
 const year = 365 * 24 * 60 * 60 // in seconds
 
-// settings are how a person wants pages to be.
+// settings are how a visitor wants pages to look.
 type settings struct {
 	language words.Language
 	theme    string // one of themes
 }
 
-// settingsOf reads them: the address says it for this page, a cookie for all,
-// the browser where nobody has switched.
+// settingsOf reads a visitor's settings: from the address for this page only,
+// from a cookie for all pages, else from the browser.
 func (s *Server) settingsOf(r *http.Request) settings {
 	query := r.URL.Query()
 	set := settings{
@@ -42,7 +43,7 @@ func (s *Server) settingsOf(r *http.Request) settings {
 	return set
 }
 
-// keepSettings remembers what the address switches.
+// keepSettings remembers the settings in the address.
 func (s *Server) keepSettings(w http.ResponseWriter, r *http.Request, set settings) {
 	query := r.URL.Query()
 	for name, value := range map[string]string{languageCookie: set.language.Code(), themeCookie: set.theme} {
@@ -62,7 +63,7 @@ func cookie(r *http.Request, name string) string {
 	return c.Value
 }
 
-// switched is the page's own address with one setting changed.
+// switched returns the page's own address with one setting changed.
 func switched(r *http.Request, name, value string) string {
 	query := url.Values{}
 	for k, v := range r.URL.Query() {
@@ -71,7 +72,7 @@ func switched(r *http.Request, name, value string) string {
 	query.Set(name, value)
 	path := r.URL.Path
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		path = "/edit" // what was sent is not sent again
+		path = "/edit" // a form is not sent again
 	}
 	return path + "?" + query.Encode()
 }

@@ -18,10 +18,10 @@ import (
 	"relock/web/words"
 )
 
-// maxSteering is how long what a viewer sends may be, in bytes.
+// maxSteering is the size limit of a viewer's message, in bytes.
 const maxSteering = 4 << 10
 
-// socket sends a run's frames: what came after ?since, and what comes, with
+// socket sends a run's frames: those after ?since, and all that follow; with
 // ?pack=1 in a pack.Stream.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.session(r)
@@ -76,25 +76,25 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readTo notes what ended the reading of a socket, where that is a limit.
+// readTo counts the limit that ended the reading of a socket, if it was one.
 func (s *Server) readTo(r *http.Request, end error) {
 	if errors.Is(end, wire.ErrTooLong) {
 		s.turnedAway(r.Context(), address(r), "message-size")
 	}
 }
 
-// noticeJSON is a frame that says why something is not done. Before a socket is
-// closed it says so too, since a browser shows a page nothing of a handshake that
-// is refused.
+// noticeJSON is a frame that says why something is not done. It also precedes
+// the closing of a socket, since browsers hide from scripts why a handshake was
+// refused.
 type noticeJSON struct {
 	V       int    `json:"v"`
 	Full    bool   `json:"full,omitempty"`   // there is no room; hub.CloseFull follows
-	Broken  bool   `json:"broken,omitempty"` // a panic has ended what is shown; hub.CloseBroken follows
+	Broken  bool   `json:"broken,omitempty"` // a panic ended what is shown; hub.CloseBroken follows
 	Refused string `json:"refused"`          // a sentence
 }
 
-// steer does what a page asks of a thread. It returns a sentence in l where
-// that was refused.
+// steer acts on a thread as the page asks. It returns a sentence in l if that
+// was refused.
 func steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 	var asked struct {
 		Thread string     `json:"thread"`
@@ -115,8 +115,8 @@ func steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 	return ""
 }
 
-// watched sends frames until the viewer goes or is closed. It tells whether the
-// viewer was told so, or is to be told that the run is broken.
+// watched sends frames until the viewer leaves or is closed. It reports whether
+// the viewer knows, or must still be told that the run is broken.
 func (s *Server) watched(conn *wire.Conn, backlog session.Backlog, viewer *hub.Subscriber) (told bool) {
 	for _, frame := range backlog.Frames {
 		if conn.Text(frame) != nil {
@@ -134,7 +134,7 @@ func (s *Server) watched(conn *wire.Conn, backlog session.Backlog, viewer *hub.S
 	return viewer.Code() == hub.CloseBroken || conn.End(viewer.Code())
 }
 
-// sent counts frames that were sent, unless there was an error.
+// sent counts frames, unless sending failed.
 func (s *Server) sent(frames int, err error) {
 	if err == nil {
 		s.meter.frames.Add(float64(frames))

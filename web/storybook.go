@@ -8,7 +8,7 @@ import (
 	"relock/web/words"
 )
 
-// storybook shows every component in its states, for who works on them.
+// storybook shows every component in its states, for those who work on them.
 func (s *Server) storybook(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	page := story.Page(s.frame(r, l.Say("Storybook")), story.Groups(l), static.Prefix+"dev/story.js")

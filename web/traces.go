@@ -27,11 +27,11 @@ import (
 // Limits of traces from elsewhere.
 const (
 	maxTrace       = 8 << 20  // bytes of one: ten thousand events and some
-	maxAround      = 64 << 10 // of the form around the file
+	maxAround      = 64 << 10 // bytes of the form around the file
 	maxTraces      = 64       // kept at once
-	maxTracesBytes = 64 << 20 // kept at once, as they were sent
+	maxTracesBytes = 64 << 20 // bytes kept at once, as they were sent
 	traceExpiry    = time.Hour
-	maxCells       = 200_000 // rows times threads of one page: a browser's measure
+	maxCells       = 200_000 // rows times threads of one page: what a browser can bear
 )
 
 var errNoTrace = refuse(http.StatusNotFound, "There is no such trace",
@@ -80,7 +80,7 @@ func (k *traceShelf) find(id string) (keptFile, bool) {
 	return f, ok && !f.until.Before(k.now())
 }
 
-// isTrace tells a trace by its first line.
+// isTrace recognizes a trace by its first line.
 func isTrace(data []byte) bool {
 	first, _, _ := bytes.Cut(data, []byte("\n"))
 	var head struct {
@@ -89,7 +89,8 @@ func isTrace(data []byte) bool {
 	return json.Unmarshal(first, &head) == nil && head.Relock != nil
 }
 
-// keepTrace keeps a trace from elsewhere for a while, and leads to its page.
+// keepTrace keeps a trace from elsewhere for a while, and redirects to its
+// page.
 func (s *Server) keepTrace(w http.ResponseWriter, r *http.Request) error {
 	data, err := readFile(w, r)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 		err = pause.Here(r.Context())
 	}
 	if err == nil {
-		_, _, _, err = readTrace(brief(data)) // as its page will
+		_, _, _, err = readTrace(brief(data)) // as its page reads it
 	}
 	if err == nil {
 		err = pause.Here(r.Context())
@@ -124,8 +125,8 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	return nil
 }
 
-// refusedWhole is the page of a trace that cannot be shown, or err where that
-// tells a person nothing.
+// refusedWhole returns the page of a trace that cannot be shown, or err if that
+// says nothing to visitors.
 func refusedWhole(err error) error {
 	why, ok := phrase.Of(err)
 	if !ok {
@@ -137,7 +138,7 @@ func refusedWhole(err error) error {
 	}
 }
 
-// firstMistake is what is wrong with the scenario of a trace: of all mistakes the first.
+// firstMistake returns the first mistake in the scenario of a trace.
 func firstMistake(err error) error {
 	var mistakes scenario.Mistakes
 	if !errors.As(err, &mistakes) || len(mistakes) == 0 {
@@ -181,8 +182,8 @@ const (
 	manyItems = 64       // of one list or object in a longer one
 )
 
-// brief is a trace as a page shows it: a line that is far longer than any of
-// ours is cut, text by text. A file is the whole of it.
+// brief returns a trace as a page shows it: in a line far longer than any of
+// ours, each text is cut. Exported files are not.
 func brief(data []byte) []byte {
 	var out []byte
 	first := true
@@ -204,7 +205,7 @@ func brief(data []byte) []byte {
 	return out
 }
 
-// shortened is a JSON value without what makes it long.
+// shortened returns a JSON value without what makes it long.
 func shortened(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -233,8 +234,8 @@ func shortened(v any) any {
 	}
 }
 
-// withTrace reads the trace from elsewhere that the path names, in its turn:
-// the whole of it, or what read leaves of it.
+// withTrace reads the trace that the path names, in its turn: all of it, or
+// what read leaves of it.
 func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*recording) error) error {
 	kept, ok := s.traces.find(r.PathValue("id"))
 	if !ok {
@@ -251,8 +252,8 @@ func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*
 	return use(&recording{sc, header, events})
 }
 
-// traceFilm is the film of a trace from elsewhere, with portions where its page
-// needs them, or where it must have them.
+// traceFilm returns the film of a trace from elsewhere. It has portions if its
+// page needs them, or if portioned says so.
 func (s *Server) traceFilm(r *http.Request, kept keptFile, portioned bool) (*footage, error) {
 	return s.film(r, "/traces/"+r.PathValue("id"), portioned, func() (*recording, bool, error) {
 		header, events, sc, err := readTrace(brief(kept.data))
@@ -263,7 +264,7 @@ func (s *Server) traceFilm(r *http.Request, kept keptFile, portioned bool) (*foo
 	}, func(f *footage) bool { return f.long || portioned == (f.portions != nil) })
 }
 
-// traceRows are rows of a trace from elsewhere, as its page asks for them.
+// traceRows answers with rows of a trace from elsewhere, for its page.
 func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
 	kept, ok := s.traces.find(r.PathValue("id"))
 	if !ok {
@@ -300,8 +301,8 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	return s.showRun(w, r, run, l.Say("A trace"))
 }
 
-// traceLanes are the lanes of a trace from elsewhere around a row, as a part
-// of its page.
+// traceLanes answers with the lanes of a trace from elsewhere around a row, as
+// a part of its page.
 func (s *Server) traceLanes(w http.ResponseWriter, r *http.Request) error {
 	return s.withTrace(r, brief, func(made *recording) error { return answerLanes(w, r, made) })
 }
@@ -317,7 +318,7 @@ func (s *Server) exportTrace(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// keptTrace is a trace from elsewhere as it was sent.
+// keptTrace answers with a trace from elsewhere as it was sent.
 func (s *Server) keptTrace(w http.ResponseWriter, r *http.Request) error {
 	kept, ok := s.traces.find(r.PathValue("id"))
 	if !ok {

@@ -10,15 +10,15 @@ import (
 	"relock/web/turn"
 )
 
-// What is large in memory while somebody is answered: a trace from elsewhere, a
-// run that is made to be exported, a film. The dearest holds some 200 MB.
+// How many answers may take much memory at once: traces from elsewhere, runs
+// made for an export, films. The largest takes some 200 MB.
 const (
 	largeAtOnce    = 6 // in all
 	largeOfAddress = 2 // of one address
 )
 
-// newTurns are as many as there are processors, and never all of them one
-// address': what is left over answers the others at once.
+// newTurns returns as many turns as there are processors. One address never
+// gets all of them, so others are answered at once.
 func newTurns() *turn.Turns {
 	n := max(runtime.GOMAXPROCS(0), 2)
 	return turn.New(n, n-1)
@@ -26,7 +26,7 @@ func newTurns() *turn.Turns {
 
 type seatKey struct{}
 
-// seated gives a request its seat. Whoever sends slowly, or reads slowly, has no
+// seated gives a request its seat. A visitor who sends or reads slowly has no
 // turn meanwhile.
 func (s *Server) seated(rec *recorder, r *http.Request) *http.Request {
 	seat := s.turns.Seat(address(r))
@@ -47,7 +47,7 @@ func seatOf(r *http.Request) *turn.Seat {
 	return seat
 }
 
-// awayBody is what a visitor sends.
+// awayBody is a request's body, read without the visitor's turn.
 type awayBody struct {
 	io.ReadCloser
 
@@ -59,7 +59,7 @@ func (b awayBody) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// largely has a handler wait until there is room for what is large.
+// largely makes a handler wait until there is room for a large answer.
 func (s *Server) largely(h func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		done, err := s.room(r.Context(), seatOf(r), address(r))

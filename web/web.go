@@ -1,5 +1,5 @@
-// Package web serves the playground: its pages, the runs and their traces,
-// and the websockets on which rows arrive.
+// Package web serves the playground: its pages, runs and traces, and the
+// websockets that bring rows.
 package web
 
 import (
@@ -36,21 +36,21 @@ import (
 	"relock/web/words"
 )
 
-// MaxForm is how many bytes of a form are read: the YAML, the one that its form
-// was made of, and the form itself, each character as up to three.
+// MaxForm is how many bytes of a form are read: the YAML, the YAML its form was
+// made from, and the form itself, with each character encoded as up to three.
 const MaxForm = 8 * scenario.MaxBytes
 
-// Config is what a Server is made of.
+// Config configures a Server.
 type Config struct {
 	Log       *slog.Logger
 	Limits    session.Limits
 	External  *store.External  // the operator's Redis, nil without one
-	Listening net.Addr         // where it listens, nil where nobody says
-	Proxies   []netip.Prefix   // whose X-Forwarded-For and Forwarded are believed, by ParseProxies
+	Listening net.Addr         // where it listens, nil if unknown
+	Proxies   []netip.Prefix   // their X-Forwarded-For and Forwarded are believed; see ParseProxies
 	Scenarios fs.FS            // the examples, *.yaml at its top
-	Languages *words.Languages // to choose from; nil for those that come with the program
+	Languages *words.Languages // to choose from; nil for the built-in ones
 	Links     string           // the folder that keeps links; "" keeps them in memory
-	PublicURL *url.URL         // how visitors reach it, by ParsePublicURL; nil where only their requests say it
+	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
@@ -62,9 +62,9 @@ type Server struct {
 	external  *store.External
 	public    *url.URL // nil without one
 	proxies   []netip.Prefix
-	listening net.Addr // nil where nobody has said
+	listening net.Addr // nil if unknown
 	upgrader  *wire.Upgrader
-	patience  time.Duration // for who reads an answer
+	patience  time.Duration // with visitors reading an answer
 	meter     *meter
 	refusals  *refusalLog
 	languages *words.Languages
@@ -78,10 +78,10 @@ type Server struct {
 	examples  []example
 	gallery   func() map[string]picture
 	handler   http.Handler
-	routes    []string // the patterns that it answers
+	routes    []string // the patterns it answers
 
 	front     sync.Mutex
-	frontFilm *recording // what the front page shows, once it was asked for
+	frontFilm *recording // what the front page shows, from its first request on
 }
 
 type example struct {
@@ -93,7 +93,7 @@ type example struct {
 // firstExample is what the editor opens with.
 const firstExample = "two-threads"
 
-// New returns a server. It fails when an example is no good scenario.
+// New returns a server. It fails if an example is not a valid scenario.
 func New(c Config) (*Server, error) {
 	files, err := static.New()
 	if err != nil {
@@ -205,8 +205,8 @@ func readExamples(fsys fs.FS) ([]example, error) {
 // ServeHTTP answers one request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// ready tells whether new visitors should be sent here. A Redis that does not
-// answer is no reason against it: all but the runs on it works.
+// ready says whether new visitors should be sent here. They should even if the
+// external Redis does not answer: everything but the runs on it works.
 func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	if s.sessions.Closed() {
 		http.Error(w, "shutting down", http.StatusServiceUnavailable)
@@ -254,7 +254,7 @@ func explained(status int, head phrase.Text, why phrase.Speaker) *statusError {
 	return e
 }
 
-// errPanic is a panic whose stack was written down already.
+// errPanic stands for a panic whose stack is already in the log.
 var errPanic = errors.New("panic")
 
 var (
@@ -263,7 +263,7 @@ var (
 		"Runs are forgotten when nobody has looked at them for a while, and when the server restarts. Run the scenario again: on the virtual clock the same seed gives the same run.")
 )
 
-// page is live, in the visitor's turn.
+// page is live in the visitor's turn.
 func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	answer := s.live(h)
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -277,7 +277,7 @@ func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.Han
 }
 
 // live answers with what the handler writes, or with its error's page. It takes
-// no turn: a socket does, for each of its commands.
+// no turn: sockets take one for each command.
 func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		set := s.settingsOf(r)
@@ -322,7 +322,7 @@ func (s *Server) turnDown(w http.ResponseWriter, r *http.Request, status *status
 	}
 }
 
-// turnedAway notes that somebody was refused for a limit.
+// turnedAway notes that a visitor was refused because of a limit.
 func (s *Server) turnedAway(ctx context.Context, from, limit string) {
 	s.meter.refusals.WithLabelValues(limit).Inc()
 	s.refusals.add(ctx, from, limit)
@@ -341,7 +341,7 @@ func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Comp
 	return nil
 }
 
-// frame is what is around the page that r asks for.
+// frame returns what surrounds the page that r asks for.
 func (s *Server) frame(r *http.Request, title string) view.Page {
 	set := s.settingsOf(r)
 	p := view.Page{

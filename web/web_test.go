@@ -19,6 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 	"go.uber.org/goleak"
 
+	"relock/engine"
 	"relock/engine/run"
 	"relock/engine/store"
 	"relock/engine/store/storetest"
@@ -554,7 +555,7 @@ func TestBadExamplesStopTheStart(t *testing.T) {
 
 // What the registry ends a run with is said in the visitor's language.
 func TestWhyARunWasEndedInChinese(t *testing.T) {
-	for _, why := range []string{session.ErrClosed.Error(), run.ErrLimit.Error(), "it took longer than 10m0s", "stopped"} {
+	for _, why := range []string{session.ErrClosed.Error(), run.ErrLimit.Error(), (&engine.TooLongError{Limit: time.Minute}).Error(), trace.Stopped} {
 		tl := timeline.New(words.Match("zh"), timeline.Scenario{}, nil)
 		tl.Add(trace.Event{Seq: 1, Step: 1, Body: trace.End{Result: trace.Failed, Error: why}})
 		got := tl.Rows()[0].Event

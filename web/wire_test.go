@@ -81,7 +81,7 @@ func received(t testing.TB, conn *websocket.Conn, frame func(texts ...string)) (
 	}
 }
 
-// Whoever comes, and comes back, has every row as all others have it.
+// A viewer that joins, or comes back, has every row as all others have it.
 func TestPackedSocketsHaveTheRowsOfPlainOnes(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)

@@ -51,14 +51,14 @@ func TestExitCodesAndTexts(t *testing.T) {
 	}{
 		{"as expected", "", []string{"run", good}, 0, []string{"Thread A", "T10", "As the scenario expects."}, nil},
 		{
-			"whoever failed is named", "",
+			"threads that failed are named", "",
 			[]string{"run", "../../lessons/scenarios/setnx-hash.yaml"},
 			0,
 			[]string{"The run has ended: no rule was broken, but A and B ended with an error: WRONGTYPE", "As the scenario expects."},
 			nil,
 		},
 		{
-			"whoever asks in vain is named", "",
+			"threads that ask in vain are named", "",
 			[]string{"run", "../../lessons/scenarios/setnx-hash-crash.yaml"},
 			0,
 			[]string{"✗ waits for ever (stuck): B will never get in: the key is A's, it has no expiry"},

@@ -54,7 +54,7 @@ func comparison(ctx context.Context, args []string, env environment) int {
 // whatWidth fits "lock, level 2 (12)" and a mark.
 const whatWidth = 22
 
-// rulesIn are rules as a person calls them.
+// rulesIn returns the rules' names for people.
 func rulesIn(l words.Language, rules []string) string {
 	titles := make([]string, len(rules))
 	for i, rule := range rules {

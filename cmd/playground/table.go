@@ -32,7 +32,7 @@ const (
 )
 
 // minThreadWidth is the narrowest readable column. If the threads do not all
-// fit, a single column shows whoever acts.
+// fit, a single column shows the thread that acts.
 const minThreadWidth = 27
 
 const (

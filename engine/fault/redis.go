@@ -109,18 +109,10 @@ var ofRedis = []Kind{
 	{
 		Name: Down, Target: Redis, Fields: []string{"node"}, Alone: true,
 		Word: "down", Label: "down: Redis stops answering", Button: "Redis stops answering",
-		Row: func(b trace.Fault, several bool) phrase.Wording {
-			switch {
-			case several && b.Thread != "":
-				return phrase.Say("Fault: node %d stops answering, for %s alone", node(b), b.Thread)
-			case several:
-				return phrase.Say("Fault: node %d stops answering", node(b))
-			case b.Thread != "":
-				return phrase.Say("Fault: Redis stops answering, for %s alone", b.Thread)
-			default:
-				return phrase.Say("Fault: Redis stops answering")
-			}
-		},
+		Row: forOne(
+			either("Fault: Redis stops answering", "Fault: node %d stops answering"),
+			"Fault: Redis stops answering, for %s alone", "Fault: node %d stops answering, for %s alone",
+		),
 		Why: func(s Scene) phrase.Wording {
 			quorum := s.Nodes/2 + 1
 			switch {
@@ -138,18 +130,10 @@ var ofRedis = []Kind{
 	{
 		Name: Up, Target: Redis, Fields: []string{"node"}, Alone: true,
 		Word: "up", Label: "up: Redis answers again", Button: "Redis answers again",
-		Row: func(b trace.Fault, several bool) phrase.Wording {
-			switch {
-			case several && b.Thread != "":
-				return phrase.Say("Node %d answers again, for %s alone", node(b), b.Thread)
-			case several:
-				return phrase.Say("Node %d answers again", node(b))
-			case b.Thread != "":
-				return phrase.Say("Redis answers again, for %s alone", b.Thread)
-			default:
-				return phrase.Say("Redis answers again")
-			}
-		},
+		Row: forOne(
+			either("Redis answers again", "Node %d answers again"),
+			"Redis answers again, for %s alone", "Node %d answers again, for %s alone",
+		),
 		Why: func(s Scene) phrase.Wording {
 			if s.Nodes > 0 {
 				return phrase.Say("Node %d answers again: %d of %d nodes do.", node(s.Fault), s.Up, s.Nodes)
@@ -199,6 +183,21 @@ func either(alone, several phrase.Text) func(trace.Fault, bool) phrase.Wording {
 			return phrase.Say(several, node(b))
 		}
 		return phrase.Say(alone)
+	}
+}
+
+// forOne is all unless a fault strikes Redis for a single thread. Then it chooses
+// between two texts, as either does.
+func forOne(all func(trace.Fault, bool) phrase.Wording, alone, several phrase.Text) func(trace.Fault, bool) phrase.Wording {
+	return func(b trace.Fault, nodes bool) phrase.Wording {
+		switch {
+		case b.Thread == "":
+			return all(b, nodes)
+		case nodes:
+			return phrase.Say(several, node(b), b.Thread)
+		default:
+			return phrase.Say(alone, b.Thread)
+		}
 	}
 }
 

@@ -113,12 +113,7 @@ var ofThreads = []Kind{
 	{
 		Name: LoseRequest, Target: OnTheWay, Places: Calls(),
 		Word: "lose-request", Label: "lose-request: the command never reaches Redis", Button: "lose its next request",
-		Row: func(b trace.Fault, _ bool) phrase.Wording {
-			if b.Node > 0 {
-				return phrase.Say("fault: the request to node %d is lost", b.Node)
-			}
-			return phrase.Say("fault: the request is lost")
-		},
+		Row: onTheWay("fault: the request is lost", "fault: the request to node %d is lost"),
 		Why: func(s Scene) phrase.Wording {
 			if s.Node > 0 {
 				return phrase.Say("%s's %s will not reach node %d: the request is lost on the way.", s.Who, s.At, s.Node)
@@ -129,12 +124,7 @@ var ofThreads = []Kind{
 	{
 		Name: LoseReply, Target: OnTheWay, Places: Calls(),
 		Word: "lose-reply", Label: "lose-reply: Redis runs the command, the answer is lost", Button: "lose its next reply",
-		Row: func(b trace.Fault, _ bool) phrase.Wording {
-			if b.Node > 0 {
-				return phrase.Say("fault: the reply of node %d is lost", b.Node)
-			}
-			return phrase.Say("fault: the reply is lost")
-		},
+		Row: onTheWay("fault: the reply is lost", "fault: the reply of node %d is lost"),
 		Why: func(s Scene) phrase.Wording {
 			if s.Node > 0 {
 				return phrase.Say("%s will not hear what node %d answers to its %s: the reply is lost.", s.Who, s.Node, s.At)
@@ -187,4 +177,15 @@ var resume = Kind{
 		}
 		return phrase.Say("%s goes on where it stood.", s.Who)
 	},
+}
+
+// onTheWay chooses between two texts: for a single Redis, and for a request to
+// one of several nodes.
+func onTheWay(alone, several phrase.Text) func(trace.Fault, bool) phrase.Wording {
+	return func(b trace.Fault, _ bool) phrase.Wording {
+		if b.Node > 0 {
+			return phrase.Say(several, b.Node)
+		}
+		return phrase.Say(alone)
+	}
 }

@@ -256,8 +256,11 @@ type Violation struct {
 // End is the end of a thread, or of the run if the event has no thread.
 type End struct {
 	Result Result `json:"result"`
-	Error  string `json:"error,omitempty"`
+	Error  string `json:"error,omitempty"` // what ended it early
 }
+
+// Stopped is the Error of a run that somebody stopped.
+const Stopped = "stopped"
 
 func (Command) kind() Kind   { return KindCommand }
 func (Outcome) kind() Kind   { return KindOutcome }

@@ -1,6 +1,6 @@
-// Package compare puts runs beside each other: two branches of a session, row by
-// row of their timelines, and one scenario on several locks, thread by thread.
-// It must not know how the runs came about, nor HTML, HTTP or Redis.
+// Package compare puts runs side by side: two branches of a session, row by
+// row, and one scenario on several locks, thread by thread. It must not know
+// how the runs were made, nor HTML, HTTP or Redis.
 package compare
 
 import (
@@ -11,7 +11,7 @@ import (
 	"relock/web/words"
 )
 
-// Pair is two branches, what happened in both of them side by side.
+// Pair is two branches side by side.
 type Pair struct {
 	Left, Right Side
 	Threads     []timeline.Thread
@@ -20,23 +20,23 @@ type Pair struct {
 	Rows        []PairRow
 }
 
-// Side is a branch that is compared.
+// Side is one of the two branches.
 type Side struct {
 	Name string
 	Rows []timeline.Row
 	Over bool // its run has ended
 }
 
-// PairRow is something that happened in both branches, or in the one that
+// PairRow is something that happened in both branches, or only in the one that
 // has a row.
 type PairRow struct {
 	Left, Right *timeline.Row
 	Equal       bool   // at the same T and time, too
-	Differs     []bool // cell by cell; the last is the key's
-	Lacking     string // why one branch has no row, "" where both have
+	Differs     []bool // cell by cell; the last is that of the key
+	Lacking     string // why one branch has no row, "" if both have one
 }
 
-// BranchName is what a branch is called.
+// BranchName returns a branch's name.
 func BranchName(l words.Language, id int) string {
 	if id == 0 {
 		return l.Say("main")
@@ -44,7 +44,7 @@ func BranchName(l words.Language, id int) string {
 	return l.Say("branch %d", id)
 }
 
-// Branches puts two branches beside each other. Their rows are in l.
+// Branches puts two branches side by side. Their rows are in l.
 func Branches(l words.Language, s timeline.Scenario, left, right Side) Pair {
 	c := Pair{Left: left, Right: right, Threads: s.Threads, Key: s.Key}
 	inLeft, inRight := numbered(left.Rows), numbered(right.Rows)
@@ -71,9 +71,9 @@ func Branches(l words.Language, s timeline.Scenario, left, right Side) Pair {
 	return c
 }
 
-// without says why the other branch has no such row, and marks what this one
-// did: unless the other one may still come to it. After tells that the row is
-// after all that the other branch has.
+// without says why the other branch has no such row, and marks what this branch
+// did, unless the other may still come to it. After means that the row comes
+// after everything in the other branch.
 func (c PairRow) without(l words.Language, other Side, after bool) PairRow {
 	row := c.Left
 	if row == nil {
@@ -110,7 +110,7 @@ func both(a, b *timeline.Row) PairRow {
 	return c
 }
 
-// happening is what happened in a row, whenever that was.
+// happening returns what happened in a row, regardless of when.
 func happening(r *timeline.Row) string {
 	if i := r.Actor(); i >= 0 {
 		return r.Cells[i].Thread + "\x00" + r.Cells[i].Title
@@ -118,15 +118,15 @@ func happening(r *timeline.Row) string {
 	return "\x00" + r.Event
 }
 
-// inBoth pairs the places of what is in both lists, in neither of them twice,
-// with as many pairs as can be had in the order of both.
+// inBoth pairs the indexes of what is in both lists: as many pairs as keep the
+// order of both. Nothing may be in a list twice.
 func inBoth(left, right []string) [][2]int {
 	there := map[string]int{}
 	for j, what := range right {
 		there[what] = j
 	}
-	// The longest rising sequence of places in right: tops[k] is the pair with
-	// the first place there that ends one of k+1 pairs.
+	// The longest increasing sequence of indexes in right: tops[k] is the pair
+	// with the smallest index there that ends a sequence of k+1 pairs.
 	var pairs [][2]int
 	var before, tops []int
 	for i, what := range left {
@@ -156,7 +156,8 @@ func inBoth(left, right []string) [][2]int {
 	return out
 }
 
-// numbered is what happened in each row, with how many times it had before.
+// numbered returns what happened in each row, with how often it had happened
+// before.
 func numbered(rows []timeline.Row) []string {
 	times := map[string]int{}
 	out := make([]string, len(rows))

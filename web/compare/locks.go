@@ -19,11 +19,11 @@ type Aligned struct {
 	Threads []Thread
 }
 
-// Column is a lock and what it came to.
+// Column is a lock and its result.
 type Column struct {
 	Protocol string
-	Broken   []string // rules, in the order in which they were broken first
-	Note     string   // what else to know
+	Broken   []string // rules, in the order in which they were first broken
+	Note     string   // what else there is to know
 }
 
 // Thread is a thread on all locks.
@@ -38,11 +38,10 @@ type Row struct {
 	What    string
 	Cells   []Cell // one for each column
 	Differs bool
-	First   bool // the first difference of all, by time
+	First   bool // the earliest difference of all
 }
 
-// Cell is what came of it with one lock. Text is "" where it was not
-// done.
+// Cell is the result with one lock. Text is "" if it was not done.
 type Cell struct {
 	Text string
 	At   string
@@ -57,7 +56,7 @@ type progress struct {
 	cell Cell
 }
 
-// Locks puts the same scenario on several locks beside each other, in l.
+// Locks puts the same scenario on several locks side by side, in l.
 func Locks(l words.Language, played []engine.Played) Aligned {
 	first := played[0].Scenario
 	a := Aligned{Title: first.Title}
@@ -98,7 +97,7 @@ func column(l words.Language, p engine.Played) Column {
 	return c
 }
 
-// progressOf is what a thread did, each with a name that is its own.
+// progressOf returns what a thread did, each thing with a unique name.
 func progressOf(l words.Language, events []trace.Event, thread string) []progress {
 	var list []progress
 	times := map[string]int{}
@@ -109,7 +108,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 		}
 		list = append(list, progress{what, Cell{Text: text, At: l.Duration(e.At.Duration()), Tone: tone, at: e.At}})
 	}
-	arrived := 0 // the step in which a late copy did
+	arrived := 0 // the step in which a late copy arrived
 	for _, e := range events {
 		if e.Thread != thread {
 			continue
@@ -157,8 +156,8 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 	return list
 }
 
-// rows merges the lists: what has the same name is one row, and the order of
-// each list is kept.
+// rows merges the lists. The same name makes one row, and each list keeps its
+// order.
 func rows(lists [][]progress) []Row {
 	var order []string
 	places := make([]map[string]int, len(lists)) // of each name in its list
@@ -197,7 +196,7 @@ func merge(a, b []string) []string {
 	for i, name := range a {
 		place[name] = i
 	}
-	after := make([][]string, len(a)+1) // names of b alone, before each of a
+	after := make([][]string, len(a)+1) // names only in b, before each of a
 	at := 0
 	for _, name := range b {
 		if i, ok := place[name]; ok {
@@ -213,7 +212,7 @@ func merge(a, b []string) []string {
 	return append(out, after[len(a)]...)
 }
 
-// markFirst finds the difference that came before all others.
+// markFirst finds the earliest difference.
 func (a *Aligned) markFirst() {
 	var first *Row
 	var at trace.Millis

@@ -106,7 +106,7 @@ func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 	until(ctx, t, `document.activeElement.id === "scrubber"`)
 }
 
-// Whoever wants no single keys is not surprised by them.
+// Single keys can be switched off, and then do nothing.
 func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/two-threads"))

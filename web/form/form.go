@@ -1,6 +1,6 @@
-// Package form makes of a scenario's YAML the inputs of a form, each named after
-// the key that it changes, with the mistakes of the text beside them. It must
-// not know the page that it stands on, HTML or HTTP.
+// Package form turns a scenario's YAML into the inputs of a form, each named
+// after the key it changes, with the text's mistakes beside them. It must not
+// know the page around the form, HTML or HTTP.
 package form
 
 import (
@@ -25,43 +25,42 @@ const (
 	StoreExternal = "external" // the operator's Redis
 )
 
-// Field is an input. Its name is the scenario's key that it changes.
+// Field is an input, named after the scenario's key that it changes.
 type Field struct {
 	Name     string
 	Label    string
 	Value    string
-	Default  string // what holds while the input is empty
+	Default  string // what applies while the input is empty
 	Hint     string
 	Mistakes []string
 	Choices  []Choices // of a select
 	Numeric  bool
 	Wide     bool
-	Late     bool // changed when it is left, not while it is typed: others follow it
+	Late     bool // takes effect when left, not while typing: other inputs depend on it
 }
 
-// ID is the input's id on the page.
+// ID returns the input's id on the page.
 func (f Field) ID() string {
 	return "f-" + strings.Trim(strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-").Replace(f.Name), "-")
 }
 
-// Choices are some of a select, under a label of their own if they
-// have one.
+// Choices are a group of a select's choices, under a label if it has one.
 type Choices struct {
 	Label string
 	List  []Choice
 }
 
-// Choice is one choice.
+// Choice is one choice of a select.
 type Choice struct {
 	Value    string
 	Label    string
 	Selected bool
 }
 
-// Part is some inputs that belong together.
+// Part is a group of inputs.
 type Part struct {
 	Fields   []Field
-	Mistakes []string // of what has no input
+	Mistakes []string // of keys without an input
 }
 
 // Thread is a thread's inputs.
@@ -69,11 +68,11 @@ type Thread struct {
 	Index int
 	Name  string
 	Main  Part
-	More  Part // what most threads leave as it is
-	Open  bool // the rest has something to show
+	More  Part // what most threads do not change
+	Open  bool // More has something to show
 }
 
-// Fault is a fault's inputs: those that its kind has, at its place.
+// Fault is a fault's inputs: those of its kind and place.
 type Fault struct {
 	Index   int
 	Thread  string // "" for Redis
@@ -81,9 +80,9 @@ type Fault struct {
 	Part
 }
 
-// Form is a scenario as inputs, with what was written, right or wrong.
+// Form is a scenario as inputs, with their values as written, right or wrong.
 type Form struct {
-	Readable   bool // else the text beside it is no YAML, and it waits
+	Readable   bool // false if the text is not YAML: the form waits
 	General    Part
 	Lock       Part
 	Retry      Part
@@ -94,10 +93,10 @@ type Form struct {
 	ShareOpen  bool // the defaults have something to show
 	Faults     []Fault
 	FaultWrong []string // mistakes of the list of faults
-	Kept       []string // what the scenario has besides, in words
+	Kept       []string // what else the scenario has, in words
 	NoThread   bool     // none can be added
 	NoFault    bool
-	NoRedis    bool // nothing can happen to Redis: nobody asks it
+	NoRedis    bool // nothing can happen to Redis: no thread uses it
 }
 
 // former makes a form.
@@ -109,8 +108,8 @@ type former struct {
 	used     map[string]bool     // keys whose mistakes have an input
 }
 
-// New is the form for a text, and what is wrong with that. A text that
-// cannot be read has a form that waits for a better one.
+// New returns the form for a text, and what is wrong with it. For an unreadable
+// text, the form waits for a better one.
 func New(l words.Language, text string) (Form, []Mistake) {
 	sc, found := scenario.Draft([]byte(text))
 	mistakes := NewMistakes(l, found)
@@ -163,7 +162,7 @@ func (f *former) form() Form {
 	return form
 }
 
-// field is a text input; the value that holds without it is its default.
+// field returns a text input, with the default that applies while it is empty.
 func (f *former) field(key string, label phrase.Text, usual string) Field {
 	value, _ := f.d.Value(key)
 	f.used[key] = true
@@ -176,8 +175,8 @@ func (f *former) digits(key string, label phrase.Text, usual int) Field {
 	return one
 }
 
-// choice is a select. A key that is not there has the value "", and shows
-// what holds without it.
+// choice returns a select. A missing key has the value "", and shows the
+// default.
 func (f *former) choice(key string, label phrase.Text, usual string, groups ...Choices) Field {
 	one := f.field(key, label, "")
 	known := false
@@ -192,7 +191,7 @@ func (f *former) choice(key string, label phrase.Text, usual string, groups ...C
 		}
 	}
 	if !known {
-		// What was written stays, and is named as a mistake.
+		// What was written stays, and is reported as a mistake.
 		other := Choices{List: []Choice{{Value: one.Value, Label: one.Value, Selected: true}}}
 		groups = append([]Choices{other}, groups...)
 	}
@@ -200,13 +199,13 @@ func (f *former) choice(key string, label phrase.Text, usual string, groups ...C
 	return one
 }
 
-// wide is a field whose values are sentences.
+// wide returns a field for sentences.
 func (f *former) wide(one Field) Field {
 	one.Wide = true
 	return one
 }
 
-// plainChoices are choices whose names are said as they are.
+// plainChoices returns choices that are labelled with their names.
 func plainChoices(names ...string) Choices {
 	var o Choices
 	for _, n := range names {
@@ -277,7 +276,8 @@ func (f *former) retry(key string, r scenario.Retry) []Field {
 	return fields
 }
 
-// retriesInWords is how often is tried again, as scenarios have it.
+// retriesInWords returns how often an acquisition is retried, as scenarios
+// write it.
 func retriesInWords(times int) string {
 	if times == scenario.Unlimited {
 		return "unlimited"
@@ -314,7 +314,7 @@ func (f *former) resource() Part {
 	return Part{Fields: fields, Mistakes: f.rest("resource")}
 }
 
-// work are a thread's inputs that nearly every scenario has.
+// work returns the thread's inputs that nearly every scenario uses.
 func (f *former) work(key string, t scenario.Thread) []Field {
 	return []Field{
 		f.field(key+".start", "Starts at", phrase.Duration(t.Start)),
@@ -323,7 +323,7 @@ func (f *former) work(key string, t scenario.Thread) []Field {
 	}
 }
 
-// seldom are the others.
+// seldom returns the thread's other inputs.
 func (f *former) seldom(key string, t scenario.Thread) []Field {
 	fields := append([]Field{f.digits(key+".repeat", "Rounds", t.Repeat)}, f.retry(key+".retry", t.Retry)...)
 	lost := f.choice(key+".on-lost", "When it loses its lease", t.OnLost, Choices{List: []Choice{
@@ -365,10 +365,10 @@ func (f *former) fault(i int) Fault {
 	keys := f.sc.FaultKeys(do, place)
 	for _, name := range []string{"thread", "at", "time", "level", "round", "command", "for", "scope", "by", "behind", "keep", "node"} {
 		if !slices.Contains(keys, name) && f.d.Has(key+"."+name) {
-			keys = append(keys, name) // not of this kind: to be seen, and taken away
+			keys = append(keys, name) // not of this kind: shown so that it can be removed
 		}
 	}
-	// The kind first: it decides on the rest.
+	// The kind comes first: it decides about the rest.
 	keys = append([]string{"do"}, slices.DeleteFunc(keys, func(k string) bool { return k == "do" })...)
 	for _, name := range keys {
 		if name == "round" && !f.repeats(key) && !f.d.Has(key+".round") {
@@ -384,7 +384,7 @@ func (f *former) fault(i int) Fault {
 	return form
 }
 
-// repeats tells whether a fault's thread makes several rounds.
+// repeats reports whether a fault's thread makes several rounds.
 func (f *former) repeats(fault string) bool {
 	name, _ := f.d.Value(fault + ".thread")
 	return slices.ContainsFunc(f.sc.Threads, func(t scenario.Thread) bool { return t.Name == name && t.Repeat > 1 })
@@ -493,7 +493,7 @@ func placeLabel(place string) phrase.Text {
 	}
 }
 
-// kept says what the form has no inputs for.
+// kept returns what the form has no inputs for, in words.
 func (f *former) kept() []string {
 	var list []string
 	if n := f.d.Len("schedule"); n > 0 {
@@ -507,8 +507,8 @@ func (f *former) kept() []string {
 
 var below = regexp.MustCompile(`^[^.\[]+$|^\[\d+\]$`)
 
-// rest are the mistakes of a part that no input has: its own, and those of
-// keys right below it that have none.
+// rest returns the mistakes of a part that no input shows: its own, and those
+// of the keys right below it without an input.
 func (f *former) rest(key string) []string {
 	var list []string
 	for at, found := range f.mistakes {
@@ -518,7 +518,7 @@ func (f *former) rest(key string) []string {
 			continue
 		}
 		if key == "" && slices.Contains([]string{"lock", "resource", "threads", "defaults", "faults"}, at) {
-			continue // said there
+			continue // shown there
 		}
 		for _, one := range found {
 			if at == key || at == "" {
@@ -532,9 +532,9 @@ func (f *former) rest(key string) []string {
 	return list
 }
 
-// SlowMotion is how many times as long a form's values want durations to be:
-// 1 on the virtual clock, which needs none. It is false where that is not
-// from 1 to scenario.MaxSlow.
+// SlowMotion returns the factor of slow motion in a form's values; 1 on the
+// virtual clock, which needs none. It returns false if the factor is not from 1
+// to scenario.MaxSlow.
 func SlowMotion(v url.Values) (int, bool) {
 	text := strings.TrimSpace(v.Get("slow"))
 	if text == "" || Store(v, true) == StoreVirtual {
@@ -544,8 +544,8 @@ func SlowMotion(v url.Values) (int, bool) {
 	return n, err == nil && n >= 1 && n <= scenario.MaxSlow
 }
 
-// Store is where a form's values want a scenario to be run: on the virtual
-// clock unless told, and where there is no external Redis.
+// Store returns where a form's values want the scenario to run: on the virtual
+// clock unless they say otherwise, and if there is no external Redis.
 func Store(v url.Values, external bool) string {
 	switch s := v.Get("store"); {
 	case s == StoreWall, s == StoreExternal && external:

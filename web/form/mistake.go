@@ -7,7 +7,7 @@ import (
 	"relock/web/words"
 )
 
-// Mistake is a mistake of a scenario, for people and for scripts.
+// Mistake is a mistake in a scenario, for people and for scripts.
 type Mistake struct {
 	Line     int    `json:"line"`
 	Key      string `json:"key"` // "" for the whole
@@ -18,7 +18,7 @@ type Mistake struct {
 	Input    string `json:"input"` // id of the form's input for it, "" without one
 }
 
-// NewMistakes says what is wrong with a scenario.
+// NewMistakes returns what is wrong with a scenario.
 func NewMistakes(l words.Language, found scenario.Mistakes) []Mistake {
 	list := make([]Mistake, 0, len(found))
 	for _, m := range found {

@@ -10,37 +10,38 @@ import (
 	"relock/web/words"
 )
 
-// Frames are what there is to see of a run once some more events are there.
+// Frames are what viewers get when a run has new events.
 type Frames struct {
-	Rows    []byte   // those that are new, or have changed
-	Picture []byte   // of the whole run so far, of which only the newest counts; nil: there is none
-	Packed  [][]byte // for those who had all before: both as the columns of a record; nil where Form says so
+	Rows    []byte   // the new and the changed ones
+	Picture []byte   // of the whole run so far; only the newest counts; nil if there is none
+	Packed  [][]byte // both as the columns of a record, for viewers that had all before; nil unless the Form is packed
 }
 
-// Encode makes the frames of the events that are new. It is called for one run
-// by one goroutine, with events in order; last of all without events, when the
-// run has ended.
+// Encode makes the frames of new events. It is called by one goroutine for one
+// run, with events in order, and a last time without events when the run has
+// ended.
 type Encode func(events []trace.Event, ended bool) (Frames, error)
 
-// Form is what frames look like: the words in them, and how they are sent.
+// Form is the form of frames: the language of their texts, and how they are
+// sent.
 type Form struct {
 	Language words.Language
 	Packed   bool // records of a pack.Stream with Columns
 }
 
-// Columns is how many the records of packed frames have.
+// Columns is how many columns the records of packed frames have.
 const Columns = 4
 
-// audience is who looks at a run in one form: a frame is made once for all of
-// them.
+// audience is everybody watching a run in one form. Each frame is made once for
+// all of them.
 type audience struct {
 	encode  Encode
 	hub     *hub.Hub
-	packed  *pack.Stream // of what is published; nil: as it is
+	packed  *pack.Stream // of what is published; nil if that is not packed
 	frames  []frame
 	bytes   int    // of the frames
 	picture []byte // the newest, nil before the first
-	latest  []byte // the frame of how the threads are steered, nil before the first
+	latest  []byte // the newest frame of Controls, nil before the first
 }
 
 type frame struct {
@@ -52,11 +53,11 @@ type frame struct {
 type Encoder interface {
 	// Rows returns the function for the run's events.
 	Rows(run *engine.Run, f Form) Encode
-	// Controls is a frame of how the run's threads are steered.
+	// Controls returns a frame of how the run's threads are steered.
 	Controls(run *engine.Run, l words.Language) ([]byte, error)
 }
 
-// made is a frame, or frames, that were encoded.
+// made is the result of encoding.
 func made[T any](data T, err error) T {
 	if err != nil {
 		panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
@@ -83,20 +84,20 @@ func (a *audience) add(last int, events []trace.Event, over bool) {
 	a.publish(f.Rows)
 }
 
-// publish sends frames, or the columns of a record, to all who look on.
+// publish sends frames, or the columns of a record, to all viewers.
 func (a *audience) publish(texts ...[]byte) {
 	switch {
 	case a.packed == nil:
 		_ = a.hub.Publish(texts...) // closed: nobody is there
-	case a.hub.Viewers() == 0: // nor does anybody come meanwhile
+	case a.hub.Viewers() == 0: // and nobody joins meanwhile
 		a.packed.Pass(texts...)
 	default:
 		_ = a.hub.PublishPacked(a.packed.Add(texts...))
 	}
 }
 
-// audience is that of a form. The first who wants it gets what there is so far
-// in one frame. The caller holds showing.
+// audience returns the audience of a form. The first viewer in a form gets
+// everything so far in one frame. The caller holds showing.
 func (s *Session) audience(f Form) *audience {
 	if a := s.audiences[f]; a != nil {
 		return a
@@ -121,19 +122,19 @@ func (s *Session) audience(f Form) *audience {
 	return a
 }
 
-// Backlog is what a viewer gets who joins, in this order, before what the hub
+// Backlog is what a new viewer gets, in this order, before what the hub
 // publishes.
 type Backlog struct {
 	Frames [][]byte
-	Start  []byte // of the pack.Stream whose parts follow; nil where frames follow
+	Start  []byte // of the pack.Stream whose parts follow; nil if frames follow
 }
 
-// Join returns the frames in f with events after seq, and all later ones in
-// order: none is missing and none comes twice. The frame that says that the
-// run has ended is always among them. Of a run that a panic has ended there are
-// none.
+// Join returns the frames in f with events after seq, and a viewer for all
+// later ones in order: none is missing and none comes twice. The frame that
+// says that the run has ended is always among them. A run ended by a panic has
+// no frames.
 func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
-	defer s.grown() // in a form in which nobody has looked at it before
+	defer s.grown() // this may be the first viewer in this form
 	s.guarded(func() { backlog, viewer = s.join(seq, f) })
 	if viewer == nil {
 		broken := hub.New()

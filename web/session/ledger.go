@@ -2,17 +2,16 @@ package session
 
 import "sync"
 
-// How many bytes those who step, and the runs that are kept, may hold on the
-// server. Measured (BenchmarkHeldByASession): a scenario that has just been
-// opened holds 0.3 MB; a session with its page 4 KB an event with sixteen
-// threads, 14 KB with nine nodes as well, and some 60 MB at most, since
-// engine.MaxSize bounds it without its page.
+// How many bytes stepping sessions and kept runs may hold on the server.
+// Measured (BenchmarkHeldByASession): a new session holds 0.3 MB; with its page
+// it holds 4 KB per event with sixteen threads, 14 KB with nine nodes as well,
+// and some 60 MB at most, since engine.MaxSize bounds it without its page.
 const (
-	BytesOfAddress = 640 << 20 // four hundred people at a thousand of the usual events each
+	BytesOfAddress = 640 << 20 // four hundred people with a thousand usual events each
 	BytesOfAll     = 1280 << 20
 )
 
-// Ledger counts the bytes that are held. It is safe for concurrent use.
+// Ledger counts held bytes. It is safe for concurrent use.
 type Ledger struct {
 	ofAddress, ofAll int
 
@@ -21,8 +20,8 @@ type Ledger struct {
 	addresses map[string]int
 }
 
-// NewLedger returns a ledger on which nothing is held, and one address may hold
-// so many bytes, all together so many.
+// NewLedger returns an empty ledger, with the bytes that one address and all
+// together may hold.
 func NewLedger(ofAddress, ofAll int) *Ledger {
 	return &Ledger{ofAddress: ofAddress, ofAll: ofAll, addresses: map[string]int{}}
 }
@@ -37,20 +36,19 @@ type Account struct {
 // Open opens the account of a session from an address. Close ends it.
 func (l *Ledger) Open(address string) *Account { return &Account{of: l, address: address} }
 
-// Held is how many bytes are held in all.
+// Held returns how many bytes are held in total.
 func (l *Ledger) Held() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.all
 }
 
-// Address is whose account it is.
+// Address returns the address of the account.
 func (a *Account) Address() string { return a.address }
 
-// Hold notes that the session holds so many bytes now. Where that is more than
-// its address or the server may, it fails with a *LimitError, of megabytes: the
-// session should hold no more. What it holds already is counted all the same,
-// as it is there.
+// Hold notes how many bytes the session holds now. If that is more than its
+// address or the server may hold, Hold fails with a *LimitError, in megabytes:
+// the session should take no more. What it holds already counts all the same.
 func (a *Account) Hold(bytes int) error {
 	a.of.mu.Lock()
 	defer a.of.mu.Unlock()
@@ -72,5 +70,5 @@ func (a *Account) Hold(bytes int) error {
 	}
 }
 
-// Close gives back what the session held.
+// Close gives back everything the session held.
 func (a *Account) Close() { _ = a.Hold(0) }

@@ -3,6 +3,7 @@ package session
 import (
 	"time"
 
+	"relock/engine"
 	"relock/engine/phrase"
 )
 
@@ -12,16 +13,16 @@ type Limits struct {
 	RunningPerAddress int           // and from one address
 	StartsPerMinute   int           // runs, steppers, files and short links begun from one address
 	Kept              int           // runs kept, ended ones too; the oldest ended one goes first
-	KeptBytes         int           // that all runs may hold, those going on too; one address' two thirds of that: see Session.size
-	Idle              time.Duration // a run that nobody looked at for so long is forgotten
+	KeptBytes         int           // bytes all runs may hold, ended or not, as Session.size counts them; one address may hold two thirds of it
+	Idle              time.Duration // a run that nobody has looked at for so long is dropped
 	Longest           time.Duration // a run that takes longer is stopped
 	Stepping          int           // scenarios stepped through at once, in all: 0.3 MB each at first, 60 MB at most, and together BytesOfAll
 	SteppingAddress   int           // and from one address
 }
 
-// DefaultLimits suit one small machine and a class of three hundred behind one
-// address, who may all come at once, come back after a restart, and run
-// something besides.
+// DefaultLimits returns limits for one small machine and a class of three
+// hundred behind one address, who may all come at once, come back after a
+// restart, and run something besides.
 func DefaultLimits() Limits {
 	return Limits{
 		Running: 512, RunningPerAddress: 400, StartsPerMinute: 900, Kept: 1000, KeptBytes: 600 << 20,
@@ -35,19 +36,19 @@ const usualAfter = 10 * time.Second
 // Limit is a limit that a visitor can meet. It is the error that errors.Is
 // finds in a *LimitError.
 type Limit struct {
-	Name string // in metrics and logs: the flag that sets it, where there is one
-	Own  bool   // it bounds one address, while others are let in
+	Name string // in metrics and logs: the flag that sets it, if there is one
+	Own  bool   // it limits one address, while others are let in
 
-	says phrase.Text // with how many there may be
+	says phrase.Text // its number is how many there may be
 }
 
-// Error is the limit's name.
+// Error returns the limit's name.
 func (l *Limit) Error() string { return l.Name }
 
-// met is the error of one who has met the limit, and finds so many there.
+// met returns the error of a visitor who meets the limit at most.
 func (l *Limit) met(most int) error { return &LimitError{Met: l, most: most} }
 
-// The limits that Start, Allow and Enter enforce, and those of Account.Hold in
+// The limits of Start, Allow and Enter, and those of Account.Hold, in
 // megabytes.
 var (
 	ErrTooFast     = &Limit{"max-starts", true, "your address has begun as many runs, files and links within a minute as it may (-max-starts=%d); wait a moment"}
@@ -61,16 +62,16 @@ var (
 )
 
 // ErrClosed is returned once the registry is closed.
-var ErrClosed error = &LimitError{Met: &Limit{Name: "shutdown", says: "the server is shutting down"}}
+var ErrClosed error = &LimitError{Met: &Limit{Name: "shutdown", says: engine.ErrClosed.Says().Text}}
 
 // LimitError says which limit was met, and what to do.
 type LimitError struct {
 	Met *Limit
 
-	most int // 0 where nothing is counted
+	most int // 0 if nothing is counted
 }
 
-// Error says it in English.
+// Error implements error.
 func (e *LimitError) Error() string { return e.Says().String() }
 
 // Says implements phrase.Speaker.
@@ -81,16 +82,16 @@ func (e *LimitError) Says() phrase.Wording {
 	return phrase.Say(e.Met.says, e.most)
 }
 
-// After is how long who met the limit should wait before the next try.
+// After returns how long to wait before the next try.
 func (e *LimitError) After() time.Duration {
 	if e.Met != ErrTooFast {
-		return usualAfter // somebody must leave, or something end
+		return usualAfter // first somebody must leave, or a run must end
 	}
-	return (time.Minute / time.Duration(e.most)).Truncate(time.Second) + time.Second // starts come back at this pace
+	return (time.Minute / time.Duration(e.most)).Truncate(time.Second) + time.Second // starts become free at this pace
 }
 
 // Unwrap returns the limit.
 func (e *LimitError) Unwrap() error { return e.Met }
 
-// Limit is the limit's name.
+// Limit returns the limit's name.
 func (e *LimitError) Limit() string { return e.Met.Name }

@@ -23,15 +23,15 @@ import (
 // Registry keeps sessions. It is safe for concurrent use.
 type Registry struct {
 	limits Limits
-	held   *Ledger // by runs
+	held   *Ledger // bytes, by runs
 	onHeld func(address string)
-	turns  *turn.Turns // unlimited ones unless there are others
+	turns  *turn.Turns // unlimited until TakeTurns
 	ctx    context.Context
 	stop   context.CancelCauseFunc
 	runs   sync.WaitGroup
 
-	// Panicked is told of every panic that has ended a run or its showing. It is
-	// set before the first Start; nil is allowed.
+	// Panicked is called with every panic that has ended a run or its viewers'
+	// frames. It must be set before the first Start, and may be nil.
 	Panicked func(*panics.Error)
 
 	mu       sync.Mutex
@@ -53,12 +53,12 @@ func NewRegistry(limits Limits) *Registry {
 	return r
 }
 
-// Visitor is who starts a run: an address that limits count, and a name that
-// nobody else knows, "" for one who may not steer.
+// Visitor starts a run. Limits count its address; its name is a secret, and ""
+// means that it may not steer.
 type Visitor struct{ Address, Name string }
 
-// Start runs sc for a visitor. It fails with one of the package's errors, or
-// where the scenario cannot be run.
+// Start runs sc for a visitor. It fails with one of the package's errors, or if
+// the scenario cannot be run.
 func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, encoder Encoder) (*Session, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -72,8 +72,7 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 		default:
 		}
 	}
-	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest,
-		fmt.Errorf("it took longer than %v", r.limits.Longest))
+	ctx, cancel := context.WithTimeoutCause(r.ctx, r.limits.Longest, &engine.TooLongError{Limit: r.limits.Longest})
 	ctx, stop := context.WithCancelCause(ctx)
 	work := r.turns.SeatLater(v.Address)
 	ctx = pause.With(ctx, work.Pause)
@@ -119,13 +118,14 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	return s, nil
 }
 
-// TakeTurns has runs work, and their frames be made, in these turns of their
-// visitors' addresses; before that they do so at once. It is called before Start.
+// TakeTurns makes runs, and the making of their frames, take turns by their
+// visitors' addresses; otherwise they work at once. It must be called before
+// Start.
 func (r *Registry) TakeTurns(turns *turn.Turns) { r.turns = turns }
 
-// OnHeld has f be called, with the visitor's address, when a run is stopped
-// because runs hold as much as they may. It is called before Start; f must not
-// block.
+// OnHeld sets a function to call with the visitor's address when a run is
+// stopped because runs hold too much memory. It must be called before Start; f
+// must not block.
 func (r *Registry) OnHeld(f func(address string)) { r.onHeld = f }
 
 // admit checks the limits and makes room. The caller holds mu.
@@ -170,8 +170,8 @@ func (r *Registry) allow(address string) bool {
 	return l.Allow()
 }
 
-// Allow counts something that is done as rarely as runs are started. It fails
-// with ErrTooFast or ErrClosed.
+// Allow counts something that should happen as rarely as starting a run. It
+// fails with ErrTooFast or ErrClosed.
 func (r *Registry) Allow(address string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -185,7 +185,7 @@ func (r *Registry) Allow(address string) error {
 	}
 }
 
-// Enter admits somebody who steps through a scenario until leave is called.
+// Enter admits a visitor who steps through a scenario, until leave is called.
 // The context ends with the registry, and Close waits for leave. It fails with
 // ErrTooFast, ErrStepping, ErrSteppingOwn or ErrClosed.
 func (r *Registry) Enter(address string) (ctx context.Context, leave func(), err error) {
@@ -217,14 +217,14 @@ func (r *Registry) Enter(address string) (ctx context.Context, leave func(), err
 	}), nil
 }
 
-// Count is how much there is of what limits bound.
+// Count is how much of each limit is in use.
 type Count struct {
 	Running  int // runs going on
-	Kept     int // runs, these and those that have ended
+	Kept     int // runs going on or ended
 	Stepping int // scenarios stepped through
 }
 
-// Count counts it.
+// Count returns how much is in use.
 func (r *Registry) Count() Count {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -240,7 +240,7 @@ func (r *Registry) Count() Count {
 	return c
 }
 
-// Closed tells whether Close was called: nothing is admitted any more.
+// Closed reports whether Close was called: nothing is admitted any more.
 func (r *Registry) Closed() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -256,9 +256,9 @@ func (r *Registry) makeRoom(over []*Session) {
 	}
 }
 
-// leastMissed is the place of an ended run of the address that has most of
-// them, so that a flood from one takes nobody else's: the one that was not
-// looked at for longest.
+// leastMissed returns the index of the run to drop: of the address with most
+// ended runs, the one that nobody has looked at for longest. So a flood from
+// one address costs nobody else a run.
 func leastMissed(over []*Session) int {
 	runs := map[string]int{}
 	for _, s := range over {
@@ -275,21 +275,21 @@ func leastMissed(over []*Session) int {
 	return at
 }
 
-// drop forgets a run. The caller holds mu.
+// drop removes a run. The caller holds mu.
 func (r *Registry) drop(s *Session) {
 	delete(r.sessions, s.Run.ID())
 	s.account.Close()
 }
 
-// weigh notes what a run holds now. Where that is too much, ended ones are
-// dropped, of its own address if that is what holds too much; if that does not
-// help, it is stopped.
+// weigh notes how many bytes a run holds now. If that is too much, it drops
+// ended runs: those of the run's own address if that holds too much. If that
+// does not help, it stops the run.
 func (r *Registry) weigh(s *Session) {
 	size := s.size()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sessions[s.Run.ID()] != s {
-		return // it was dropped
+		return // dropped meanwhile
 	}
 	for {
 		err := s.account.Hold(size)
@@ -337,7 +337,7 @@ func (r *Registry) Close() {
 	r.runs.Wait()
 }
 
-// forget drops what nobody looks at any more.
+// forget drops the runs that nobody looks at any more.
 func (r *Registry) forget() {
 	t := time.NewTicker(max(r.limits.Idle/10, time.Second))
 	defer t.Stop()
@@ -355,7 +355,7 @@ func (r *Registry) forgetBefore(then time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, s := range r.sessions {
-		over, seen := s.state() // who looked at one that is over was closed
+		over, seen := s.state() // viewers of a run that is over have been closed
 		if over && seen.Before(then) {
 			r.drop(s)
 		}

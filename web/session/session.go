@@ -1,5 +1,5 @@
 // Package session keeps the runs that people look at: each with its audience,
-// within limits, and no longer than somebody cares.
+// within limits, and no longer than anybody cares.
 package session
 
 import (
@@ -18,23 +18,23 @@ import (
 	"relock/web/view"
 )
 
-// Session is one run and who looks at it. It is safe for concurrent use.
+// Session is one run and its viewers. It is safe for concurrent use.
 type Session struct {
 	Run      *engine.Run
 	Scenario *scenario.Scenario // before slow motion
-	Slow     int                // times, at least 1
+	Slow     int                // factor of slow motion, at least 1
 	visitor  string
 	address  string
 	account  *Account
 	stop     context.CancelCauseFunc
-	grown    func() // is called, without a lock, when it may hold more
+	grown    func() // called without a lock when it may hold more
 	encoder  Encoder
 	panicked func(*panics.Error)
 
-	// showing guards what the audiences see. It is held while a frame is made.
+	// showing guards the audiences. It is held while a frame is made.
 	showing   sync.Mutex
 	audiences map[Form]*audience
-	shown     int  // seq of the last event that they have
+	shown     int  // seq of the last event the audiences have
 	steered   bool // they have been told how the threads are steered
 	over      bool // they have been told that the run has ended
 	events    int  // bytes that its events take
@@ -45,7 +45,7 @@ type Session struct {
 	seen  time.Time
 }
 
-// guarded does f. A panic in it ends the run, and its viewers are closed with
+// guarded calls f. A panic in it ends the run and closes its viewers with
 // hub.CloseBroken. The caller does not hold showing.
 func (s *Session) guarded(f func()) {
 	p := panics.Try(f)
@@ -60,7 +60,7 @@ func (s *Session) guarded(f func()) {
 	s.Run.Stop()
 }
 
-// report tells of a panic, if err is one.
+// report reports err if it is a panic.
 func (s *Session) report(err error) {
 	var p *panics.Error
 	if errors.As(err, &p) && s.panicked != nil {
@@ -68,7 +68,7 @@ func (s *Session) report(err error) {
 	}
 }
 
-// Owned tells whether that visitor started the run, and so may steer it.
+// Owned reports whether a visitor started the run, and so may steer it.
 func (s *Session) Owned(visitor string) bool { return visitor != "" && visitor == s.visitor }
 
 // announce tells all viewers how the threads are steered now.
@@ -85,9 +85,9 @@ func (s *Session) announce() {
 	}
 }
 
-// size is about how many bytes the run holds: 1 to 4 KB an event, and for each
-// form in which somebody has looked at it what view.EventSize says, the frames,
-// and the windows of what is packed.
+// size estimates how many bytes the run holds: 1 to 4 KB per event, and for
+// each form in which somebody has looked at it what view.EventSize says, the
+// frames, and the windows of the pack.Stream.
 func (s *Session) size() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
@@ -121,7 +121,7 @@ func (s *Session) close(code int) {
 	s.shut(code)
 }
 
-// shut is close for who holds showing.
+// shut is close for callers that hold showing.
 func (s *Session) shut(code int) {
 	if s.closed != 0 {
 		return
@@ -132,7 +132,7 @@ func (s *Session) shut(code int) {
 	}
 }
 
-// Viewers is how many there are now, in all forms.
+// Viewers returns how many there are now, in all forms.
 func (s *Session) Viewers() int {
 	s.showing.Lock()
 	defer s.showing.Unlock()
@@ -143,12 +143,12 @@ func (s *Session) Viewers() int {
 	return n
 }
 
-// apart is how long after a frame the next one comes at the soonest: as long as
-// a screen shows a picture or two. What happens meanwhile comes in one frame.
+// apart is the shortest time between two frames: as long as a screen shows a
+// picture or two. What happens meanwhile comes in one frame.
 const apart = 33 * time.Millisecond
 
-// pump shows new events, all that there are in one frame. Frames are made in
-// turn, until ctx ends.
+// pump shows new events, all of them in one frame. Until ctx ends, frames are
+// made in turns.
 func (s *Session) pump(ctx context.Context, seat *turn.Seat) {
 	seq := 0
 	pace := time.NewTicker(apart)
@@ -169,7 +169,7 @@ func (s *Session) pump(ctx context.Context, seat *turn.Seat) {
 }
 
 func (s *Session) showInTurn(ctx context.Context, seat *turn.Seat, events []trace.Event, over bool) {
-	_ = seat.Take(ctx) // ended: the last frames are made at once
+	_ = seat.Take(ctx) // after ctx's end the last frames are made at once
 	defer seat.Done()
 	s.show(events, over)
 }

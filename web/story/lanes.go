@@ -7,8 +7,8 @@ import (
 	"relock/web/templates"
 )
 
-// busy are those of a run in which nearly everything happens that lanes can
-// show. Its first two threads act; the others never start.
+// busy returns the lanes of a run in which nearly everything happens that lanes
+// can show. Its first two threads act; the others never start.
 func busy(threads int) *lanes.Lanes {
 	list := make([]string, threads)
 	owners := map[string]string{}
@@ -45,7 +45,8 @@ func busy(threads int) *lanes.Lanes {
 	return l
 }
 
-// late is a thread whose last unlock is on its way when its lease ends.
+// late returns the lanes of a thread whose last unlock is on its way when its
+// lease ends.
 func late() *lanes.Lanes {
 	l := lanes.New([]string{"A"}, map[string]string{"id-A": "A"}, 200)
 	held := func(pttl int64) trace.KeyState {
@@ -64,7 +65,7 @@ func late() *lanes.Lanes {
 	return l
 }
 
-// majority is a lock on three nodes.
+// majority returns the lanes of a lock on three nodes.
 func majority() *lanes.Lanes {
 	l := lanes.New([]string{"A", "B"}, map[string]string{"id-A": "A", "id-B": "B"}, 200)
 	a, b := "id-A", "id-B"

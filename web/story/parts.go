@@ -15,7 +15,7 @@ import (
 	"relock/web/view"
 )
 
-// threads are how many have a mark and a colour of their own.
+// threads is how many threads have a mark and a colour of their own.
 const threads = 8
 
 func (m *maker) marks() []Story {
@@ -40,7 +40,7 @@ func (m *maker) marks() []Story {
 	)
 }
 
-// cards are one of each kind.
+// cards returns one card of each kind.
 func (m *maker) cards() []actors.Card {
 	l := m.l
 	nobody := func(code, text string, bad bool) actors.Line {

@@ -18,7 +18,7 @@ type maker struct {
 	step int
 }
 
-// names are those of the threads.
+// names returns a thread's name.
 func names(ordinal int) string { return string(rune('A' + ordinal)) }
 
 func (m *maker) scenario(threads int) timeline.Scenario {
@@ -29,11 +29,11 @@ func (m *maker) scenario(threads int) timeline.Scenario {
 	return s
 }
 
-// ms is a time as the page says it.
+// ms formats a time as the page does.
 func (m *maker) ms(n int) string { return m.l.Duration(time.Duration(n) * time.Millisecond) }
 
-// row is the next row, 10 ms after the one before. Threads that are not given
-// do nothing.
+// row returns the next row, 10 ms after the previous one. Threads without a
+// cell do nothing.
 func (m *maker) row(key timeline.Key, cells ...timeline.Cell) timeline.Row {
 	m.step++
 	r := timeline.Row{Step: m.step, LastSeq: m.step, Time: "T" + strconv.Itoa(m.step), At: m.ms(10 * m.step), Key: key}
@@ -48,42 +48,42 @@ func (m *maker) row(key timeline.Key, cells ...timeline.Cell) timeline.Row {
 	return r
 }
 
-// acts is a thread whose row it is.
+// acts returns the cell of the acting thread.
 func acts(tone timeline.Tone, title string, lines ...timeline.Line) timeline.Cell {
 	return timeline.Cell{Acting: true, Tone: tone, Title: title, Lines: lines}
 }
 
-// holds is a cell of a thread that believes in so many levels.
+// holds returns the cell of a thread that believes it holds so many levels.
 func holds(c timeline.Cell, levels int) timeline.Cell {
 	c.Inside = levels
 	return c
 }
 
-// command is a command on the lock's key.
+// command returns a command on the lock's key.
 func (m *maker) command(verb, args, reply string, line int, writes bool) timeline.Line {
 	return timeline.Line{Verb: verb, Args: args, Reply: reply, Writes: writes, Source: "lock.lua:" + strconv.Itoa(line), Spoken: m.l.Say("%s gives %s", verb, reply)}
 }
 
-// owner is a thread's id as it is shortened.
+// owner returns a thread's id, shortened.
 func owner(ordinal int) string { return fmt.Sprintf("%02d3f…a%02d", ordinal+1, ordinal+1) }
 
 func field(ordinal, count int) timeline.HoldCount {
 	return timeline.HoldCount{Thread: names(ordinal), Ordinal: ordinal, Owner: owner(ordinal), Count: strconv.Itoa(count)}
 }
 
-// hash is the key while a thread holds it, with so much of 200 ms left.
+// hash returns the key while a thread holds it, with so much of 200 ms left.
 func (m *maker) hash(left int, fields ...timeline.HoldCount) timeline.Key {
 	return timeline.Key{Type: "hash", Holds: fields, Lease: m.ms(left), Fraction: left * 5}
 }
 
-// numbered is the key of a lock whose calls have numbers.
+// numbered returns the key of a lock whose calls are numbered.
 func (m *maker) numbered(last int) timeline.Key {
 	k := m.hash(151, field(0, 2))
 	k.Calls = []timeline.LastCall{{Field: "#" + names(0), Thread: names(0), Number: strconv.Itoa(last)}}
 	return k
 }
 
-// told is a story of one row.
+// told returns a story of one row.
 func (m *maker) told(state string, r timeline.Row) Story {
 	name := "RowView: " + state
 	return Story{Name: name, Component: table(m.scenario(2), name, false, templates.RowView(r))}
@@ -151,8 +151,8 @@ func (m *maker) rows() []Story {
 	)
 }
 
-// inside are rows with the commands inside of them, which the page's script
-// shows here.
+// inside returns rows with the commands within them, which the page's script
+// unfolds here.
 func (m *maker) inside() []Story {
 	l := m.l
 	lines := []timeline.Line{m.command("EXISTS", "", "0", 4, false), m.command("HINCRBY", owner(0)+" +1", "1", 5, true), m.command("PEXPIRE", "200", "1", 6, true)}

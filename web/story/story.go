@@ -1,9 +1,9 @@
-// Package story shows each component of web/templates in each of its states,
-// on one page and without a run: for whoever changes how something looks, for
-// the checks of accessibility, and for the tests that compare the HTML.
+// Package story shows each component of web/templates in each of its states, on
+// one page and without a run: for people who change how something looks, for
+// accessibility checks, and for tests that compare the HTML.
 //
-// The view models are made by hand. They are no trace's: what stands beside
-// each other in them need not have happened together.
+// The view models are made by hand, not from a trace: what they show side by
+// side need not happen together in any run.
 package story
 
 import (
@@ -17,7 +17,7 @@ import (
 type Story struct {
 	Name      string // the component as the code calls it, and its state
 	Component templ.Component
-	Moment    *luaflow.Moment // of a script: what the page's script marks in it
+	Moment    *luaflow.Moment // for a script: what the page's script marks in it
 }
 
 // Group is a component with all its states.
@@ -27,7 +27,7 @@ type Group struct {
 	Stories []Story
 }
 
-// Groups are all stories, in the language l. Every call makes them anew.
+// Groups returns all stories in the language l, made anew by each call.
 func Groups(l words.Language) []Group {
 	m := &maker{l: l}
 	return []Group{

@@ -116,24 +116,28 @@ func (t *Narrator) hexists(c command) string {
 
 func (t *Narrator) hget(c command) string {
 	count, _ := strconv.Atoi(c.text)
-	outer := c.Level - 1
-	if c.Call == lock.CallUnlock {
-		switch {
-		case count < outer:
-			return t.say("%s reads its count: HGET answers %d, so level %d is not held.", c.who, count, c.Level)
-		case count == outer:
-			return t.say("%s reads its count: HGET answers %d already, so leaving twice counts once.", c.who, count)
-		default:
-			return t.say("%s reads its count: HGET answers %d, and leaving level %d makes it %d.", c.who, count, c.Level, outer)
-		}
-	}
 	switch {
-	case count < outer:
-		return t.say("%s reads its count: HGET answers %d, and level %d needs at least %d.", c.who, count, c.Level, outer)
+	case c.Call == lock.CallUnlock || count < c.Level-1:
+		return t.counted(c, count)
 	case count == c.Level:
 		return t.say("%s reads its count: HGET answers %d already, so asking twice counts once.", c.who, count)
 	default:
 		return t.say("%s reads its count: HGET answers %d, and entering level %d makes it %d.", c.who, count, c.Level, c.Level)
+	}
+}
+
+// counted says what an unlock concludes from its own hold count, or a lock from
+// a count that is too small.
+func (t *Narrator) counted(c command, count int) string {
+	switch outer := c.Level - 1; {
+	case c.Call != lock.CallUnlock:
+		return t.say("%s reads its count: %s answers %d, and level %d needs at least %d.", c.who, c.verb, count, c.Level, outer)
+	case count < outer:
+		return t.say("%s reads its count: %s answers %d, so level %d is not held.", c.who, c.verb, count, c.Level)
+	case count == outer:
+		return t.say("%s reads its count: %s answers %d already, so leaving twice counts once.", c.who, c.verb, count)
+	default:
+		return t.say("%s reads its count: %s answers %d, and leaving level %d makes it %d.", c.who, c.verb, count, c.Level, outer)
 	}
 }
 
@@ -360,13 +364,13 @@ func (t *Narrator) setnx(c command) string {
 	}
 }
 
-// waiter is the thread of a member of the queue, "owner inbox".
+// waiter returns the thread of a member of the queue, "owner inbox".
 func (t *Narrator) waiter(member string) string {
 	id, _, _ := strings.Cut(member, " ")
 	return t.owner(id)
 }
 
-// queue says what a command does to the line of those who wait.
+// queue says what a command does to the line of waiting threads.
 func (t *Narrator) queue(c command) string {
 	switch c.verb {
 	case "TIME":
@@ -436,7 +440,7 @@ func (t *Narrator) zscore(c command) string {
 	}
 }
 
-// publish reads a message: "grant" or "wake", and the owner that it is for.
+// publish reads a message: "grant" or "wake", and the owner it is for.
 func (t *Narrator) publish(c command) string {
 	kind, rest, _ := strings.Cut(c.Arg(2), " ")
 	to := t.waiter(rest)

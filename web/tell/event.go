@@ -68,7 +68,7 @@ func (t *Narrator) wait(e trace.Event, b trace.Wait) string {
 	}
 }
 
-// resource says what a read or a write of what the lock protects came to.
+// resource words a read or a write of what the lock protects.
 func (t *Narrator) resource(who string, b trace.Resource) string {
 	missed := b.Version - 1 - b.Based
 	if b.Limit > 0 && !b.Refused {
@@ -96,7 +96,7 @@ func (t *Narrator) resource(who string, b trace.Resource) string {
 	}
 }
 
-// purchase says what a read or a write under a limit per user came to.
+// purchase words a read or a write under a limit per user.
 func (t *Narrator) purchase(who string, b trace.Resource) string {
 	switch {
 	case b.Op == trace.OpRead && b.Value >= b.Limit:
@@ -110,7 +110,7 @@ func (t *Narrator) purchase(who string, b trace.Resource) string {
 	}
 }
 
-// fault says what befell a thread, what it sent, or Redis.
+// fault words a fault of a thread, of what it sent, or of Redis.
 func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
 	s := fault.Scene{
 		Fault: b, Who: e.Thread, Level: e.Belief[e.Thread], Held: t.holds(e.Key, e.Thread), Left: time.Duration(e.Key.PTTL) * time.Millisecond,
@@ -169,7 +169,7 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 	}
 }
 
-// few are names, or how many there are.
+// few returns the names, or how many there are.
 func (t *Narrator) few(names []string) string {
 	if len(names) > 2 {
 		return t.say("%s and %d others", names[0], len(names)-1)

@@ -5,8 +5,8 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// lateCommand says what a command of a late copy does: nobody waits for it, and
-// what its thread is at by now is another matter.
+// lateCommand says what a command of a late copy does. Nobody waits for it, and
+// its thread may be doing something else by now.
 func (t *Narrator) lateCommand(e trace.Event, c command) string {
 	if c.Error != "" {
 		return t.say("%s's %s arrives late: %s gets an error.", c.who, c.Call, c.verb)

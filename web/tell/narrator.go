@@ -1,7 +1,6 @@
-// Package tell says of each event of a run in one sentence why it happened or
-// what it means. It knows the scenario and the events so far, and nothing of
-// the rows and pictures that its sentences stand beside, nor of HTML, HTTP or
-// Redis.
+// Package tell explains each event of a run in one sentence: why it happened or
+// what it means. It knows the scenario and the events so far. It must not know
+// the rows and pictures beside its sentences, nor HTML, HTTP or Redis.
 package tell
 
 import (
@@ -15,8 +14,8 @@ import (
 	"relock/web/words"
 )
 
-// New returns a narrator in l for a run of sc in which owners, by id, are
-// threads. It keeps both and changes neither.
+// New returns a narrator in l for a run of sc. Owners maps owner ids to
+// threads. The narrator keeps both and changes neither.
 func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Narrator {
 	return &Narrator{
 		l: l, sc: sc, protocol: exhibit.Named(sc.Lock.Protocol), owners: owners, before: trace.Absent(),
@@ -25,12 +24,13 @@ func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Nar
 	}
 }
 
-// Share has the narrator take the words of broken rules from f, for who folds the
-// same run with it otherwise. It is for a narrator that has told nothing yet.
+// Share makes the narrator take the words of broken rules from f, so that a
+// caller that already has findings of the same run need not make them twice. It
+// must be called before Tell.
 func (t *Narrator) Share(f *check.Findings) { t.findings = f }
 
-// Tell says of the next event why it happened or what it means. Events are
-// told in their order, each once.
+// Tell explains the next event. It must be called with each event once, in
+// order.
 func (t *Narrator) Tell(e trace.Event) string {
 	t.findings.See(e)
 	if b, ok := e.Body.(trace.Command); ok {

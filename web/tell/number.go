@@ -10,7 +10,7 @@ import (
 	"relock/engine/trace/facts"
 )
 
-// past says what is asked of, or written to, the calls that are over.
+// past words a command on the key of calls that are over.
 func (t *Narrator) past(c command) string {
 	switch {
 	case c.verb == "PEXPIRE":
@@ -34,7 +34,7 @@ func (t *Narrator) past(c command) string {
 	}
 }
 
-// numbered says what a lock whose calls have numbers does with them.
+// numbered words a command of a lock whose calls are numbered.
 func (t *Narrator) numbered(c command) string {
 	if c.verb == "HSET" {
 		if to := strings.TrimPrefix(c.Arg(2), "#"); trace.IsNumber(c.Arg(2)) && to != c.who {
@@ -67,22 +67,12 @@ func asText(v any) string {
 	return text
 }
 
-// ownField says what a call makes of its own hold count.
+// ownField says what a call concludes from its own hold count.
 func (t *Narrator) ownField(c command, count int, last string) string {
 	outer, again := c.Level-1, facts.Number(last) == c.Number
-	if c.Call == lock.CallUnlock {
-		switch {
-		case count < outer:
-			return t.say("%s reads its count: HMGET answers %d, so level %d is not held.", c.who, count, c.Level)
-		case count == outer:
-			return t.say("%s reads its count: HMGET answers %d already, so leaving twice counts once.", c.who, count)
-		default:
-			return t.say("%s reads its count: HMGET answers %d, and leaving level %d makes it %d.", c.who, count, c.Level, outer)
-		}
-	}
 	switch {
-	case count < outer:
-		return t.say("%s reads its count: HMGET answers %d, and level %d needs at least %d.", c.who, count, c.Level, outer)
+	case c.Call == lock.CallUnlock || count < outer:
+		return t.counted(c, count)
 	case again && c.Level == 1:
 		return t.say("%s finds its own field: by HMGET this very call, number %s, has the lock already.", c.who, last)
 	case again:
@@ -94,8 +84,8 @@ func (t *Narrator) ownField(c command, count int, last string) string {
 	}
 }
 
-// inOrder adds to a sentence that a call does not come late, where it is not
-// the last one sent again.
+// inOrder adds to a sentence that a call does not come late, unless it is the
+// last call sent again.
 func (t *Narrator) inOrder(c command, last, sentence string) string {
 	if c.Number == 0 || facts.Number(last) == c.Number {
 		return sentence
@@ -103,7 +93,7 @@ func (t *Narrator) inOrder(c command, last, sentence string) string {
 	return t.say("%s %s", sentence, t.say("Call %d follows call %s: not late.", c.Number, last))
 }
 
-// noField says of an HMGET that it finds nothing of the thread's own.
+// noField words an HMGET that finds no field of the thread's own.
 func (t *Narrator) noField(c command) string {
 	other := t.other(c.after, c.who)
 	switch {
@@ -122,8 +112,8 @@ func (t *Narrator) noField(c command) string {
 	}
 }
 
-// unconfirmed says what a waiter that leaves makes of the time that a lock has
-// left which it was handed: no more than a grant, and nobody has renewed it.
+// unconfirmed says what a leaving waiter concludes from the time left on a lock
+// that it was handed: if it is no more than a grant's, nobody has renewed it.
 func (t *Narrator) unconfirmed(c command) string {
 	left, grant := t.ms(c.n), t.l.Duration(protocol.Grant(t.sc.Lock.Lease))
 	if c.n <= protocol.Grant(t.sc.Lock.Lease).Milliseconds() {

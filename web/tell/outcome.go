@@ -41,7 +41,8 @@ func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
 	}
 }
 
-// elsewhere says that what a thread was told it holds is not so in Redis.
+// elsewhere says that a thread does not hold in Redis what it was told it
+// holds.
 func (t *Narrator) elsewhere(e trace.Event, level int) (string, bool) {
 	switch other := t.other(e.Key, e.Thread); {
 	case t.holds(e.Key, e.Thread):
@@ -89,7 +90,7 @@ func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	}
 }
 
-// valid says of a lock on several nodes how long it may be relied on.
+// valid says how long a lock on several nodes may be relied on.
 func (t *Narrator) valid(e trace.Event, b trace.Outcome) (string, bool) {
 	who, lease := e.Thread, t.sc.Lock.Lease
 	if b.Until == 0 || !t.holds(e.Key, who) {
@@ -275,7 +276,7 @@ func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 	}
 }
 
-// failedCall says why a call came to an error.
+// failedCall says why a call failed.
 func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.call(e.Thread, b.Call)
 	yes, no, voted := protocol.Votes(b.Error)
@@ -315,8 +316,8 @@ func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 		"%s hears no answer to retry %d of its %s and cannot know whether Redis has run it.")
 }
 
-// sayTried says of a call what first says where it is the first attempt, or
-// the round of a device, and else what again says of a retry.
+// sayTried words a call with first if it is the first attempt, or a device's
+// round, and with again if it is a retry.
 func (t *Narrator) sayTried(who string, b trace.Outcome, first, again phrase.Text, more ...any) string {
 	if b.Attempt > 1 && b.Call != trace.CallBeat && b.Call != trace.CallLook {
 		return t.say(again, append([]any{who, b.Attempt - 1, b.Call}, more...)...)

@@ -17,53 +17,52 @@ import (
 	"relock/web/words"
 )
 
-// Narrator says of each event of a run in one sentence why it happened or what
-// it means. A sentence claims nothing that the events so far do not show, and
-// is at most 140 characters in English and 70 in Chinese. It is not safe for
-// concurrent use.
+// Narrator explains each event of a run in one sentence. A sentence claims
+// nothing that the events so far do not show, and has at most 140 characters in
+// English and 70 in Chinese. It is not safe for concurrent use.
 type Narrator struct {
 	l        words.Language
 	sc       *scenario.Scenario
 	protocol lock.Protocol
 	owners   map[string]string // owner id to thread
 
-	before trace.KeyState   // the key before the event at hand
-	nodes  []trace.KeyState // and on each node, where there are several
+	before trace.KeyState   // the key before the current event
+	nodes  []trace.KeyState // and on each node, if there are several
 
 	asked    map[callOf]*asked
 	threads  map[string]*known
-	lease    map[int]time.Duration // what each node was last told, 0 where there is one
+	lease    map[int]time.Duration // the last one each node was given; node 0 if there is only one Redis
 	down     facts.Outages
-	wrote    trace.Resource // the last write that was taken
-	token    int64          // the newest that the resource has seen
+	wrote    trace.Resource // the last accepted write
+	token    int64          // the newest the resource has seen
 	grant    grant          // the largest fencing token so far
 	findings *check.Findings
 	failed   []timeline.Failure
-	jumps    map[int]jump // the last jump of each node's clock, 0 where there is one
+	jumps    map[int]jump // the last jump of each node's clock; node 0 if there is only one Redis
 }
 
-// callOf is a call of a thread, of which there is one at a time. What arrives
-// late is none of it.
+// callOf identifies a thread's current call, of which there is one at a time,
+// or a late copy.
 type callOf struct {
 	thread, call string
-	late         int // the step in which a late copy arrives, 0 of a call
+	late         int // the step in which a late copy arrives; 0 for the call
 }
 
-// asked is what a call has asked of Redis since its last outcome.
+// asked is what a call has asked Redis since its last outcome.
 type asked struct {
 	level, attempt int
 	commands       int
 	last           string // the script that ran, or else the command
-	failed         string // the code of the error that Redis answered with
-	fault          string // the last one that struck on the way
-	delayed        bool   // a request may still be on its way, of this outcome or an earlier one
-	now            int64  // by Redis' clock, in milliseconds, where the script has asked
+	failed         string // the code of Redis' error
+	fault          string // the last fault that struck on the way
+	delayed        bool   // a request, of this attempt or an earlier one, may still be on its way
+	now            int64  // by Redis' clock, in milliseconds, if the script has asked
 	taken          int    // keys that were set
 	deleted        int    // keys of its own that were deleted
 	foreign        string // whose key was deleted
-	handed         string // to whom the lock was given
-	place          int64  // in the queue that it has joined
-	cut            int64  // what was left of the lease that was made shorter, in milliseconds
+	handed         string // who was given the lock
+	place          int64  // in the queue it has joined
+	cut            int64  // what was left of a lease that was shortened, in milliseconds
 }
 
 // known is what is known of a thread.
@@ -71,12 +70,12 @@ type known struct {
 	outcome   trace.Outcome // of its last lock or unlock
 	exhausted trace.Outcome
 	token     int64
-	until     trace.Millis // it is paused so long
-	byHand    bool         // it is paused until it is resumed
+	until     trace.Millis // when its pause ends
+	byHand    bool         // it is paused until somebody resumes it
 	ended     bool
 }
 
-// jump is a jump of a clock of Redis.
+// jump is a jump of a Redis clock.
 type jump struct {
 	at trace.Millis
 	by string
@@ -90,7 +89,7 @@ type grant struct {
 
 func (t *Narrator) say(text phrase.Text, args ...any) string { return t.l.Say(text, args...) }
 
-// ms says milliseconds as Redis gives them.
+// ms words milliseconds as Redis returns them.
 func (t *Narrator) ms(n int64) string { return t.l.Duration(time.Duration(n) * time.Millisecond) }
 
 func (t *Narrator) millis(m trace.Millis) string { return t.l.Duration(m.Duration()) }
@@ -113,7 +112,7 @@ func (t *Narrator) askedBy(of callOf) *asked {
 	return t.asked[of]
 }
 
-// callOfCommand is the call that a command belongs to, or the late copy.
+// callOfCommand returns the call, or the late copy, that a command belongs to.
 func callOfCommand(e trace.Event, b trace.Command) callOf {
 	of := callOf{thread: e.Thread, call: b.Call}
 	if b.Late {
@@ -122,7 +121,7 @@ func callOfCommand(e trace.Event, b trace.Command) callOf {
 	return of
 }
 
-// spec is the thread's part of the scenario.
+// spec returns the thread's part of the scenario.
 func (t *Narrator) spec(thread string) scenario.Thread {
 	for _, s := range t.sc.Threads {
 		if s.Name == thread {
@@ -132,15 +131,15 @@ func (t *Narrator) spec(thread string) scenario.Thread {
 	return scenario.Thread{Retry: t.sc.Lock.Retry, Repeat: 1}
 }
 
-// watched tells whether a watchdog renews leases in this run.
+// watched reports whether a watchdog renews leases in this run.
 func (t *Narrator) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.Watchdog > 0 }
 
-// counts tells whether the lock's key is a hash of hold counts.
+// counts reports whether the lock's key is a hash of hold counts.
 func (t *Narrator) counts() bool {
 	return t.protocol.Counts
 }
 
-// holders are the threads whose the key is, in the order of their names.
+// holders returns the threads that hold the key, by name.
 func (t *Narrator) holders(k trace.KeyState) []string {
 	var list []string
 	if k.Value != nil {
@@ -155,7 +154,7 @@ func (t *Narrator) holders(k trace.KeyState) []string {
 	return list
 }
 
-// owner is the thread of an owner id.
+// owner returns the thread of an owner id.
 func (t *Narrator) owner(id string) string {
 	if name := t.owners[id]; name != "" {
 		return name
@@ -167,7 +166,7 @@ func (t *Narrator) holds(k trace.KeyState, thread string) bool {
 	return slices.Contains(t.holders(k), thread)
 }
 
-// other is whose the key is but not the thread's, "" if nobody's.
+// other returns a thread other than this one that holds the key, or "".
 func (t *Narrator) other(k trace.KeyState, thread string) string {
 	for _, h := range t.holders(k) {
 		if h != thread {
@@ -177,7 +176,7 @@ func (t *Narrator) other(k trace.KeyState, thread string) string {
 	return ""
 }
 
-// count is the thread's hold count in the key, 0 without one.
+// count returns the thread's hold count in the key, 0 without one.
 func (t *Narrator) count(k trace.KeyState, thread string) int {
 	for id, text := range k.Fields {
 		if t.owner(id) == thread {
@@ -188,7 +187,7 @@ func (t *Narrator) count(k trace.KeyState, thread string) int {
 	return 0
 }
 
-// has is how many nodes have the thread's value.
+// has returns how many nodes have the thread's value.
 func (t *Narrator) has(nodes []trace.KeyState, thread string) int {
 	n := 0
 	for _, k := range nodes {
@@ -201,7 +200,7 @@ func (t *Narrator) has(nodes []trace.KeyState, thread string) int {
 
 func quorum(nodes []trace.KeyState) int { return len(nodes)/2 + 1 }
 
-// begin notes to which attempt a command belongs.
+// begin notes which attempt a command belongs to.
 func (t *Narrator) begin(e trace.Event, b trace.Command) {
 	a := t.askedBy(callOfCommand(e, b))
 	if a.commands > 0 && (a.level != b.Level || a.attempt != b.Attempt) {
@@ -210,7 +209,7 @@ func (t *Narrator) begin(e trace.Event, b trace.Command) {
 	a.level, a.attempt = b.Level, b.Attempt
 }
 
-// strike notes what is down from now on.
+// strike notes what a fault changes: what is down from now on.
 func (t *Narrator) strike(e trace.Event, b trace.Fault) {
 	if e.Thread == "" {
 		t.down.Strike(b)
@@ -323,13 +322,13 @@ type command struct {
 
 	who           string
 	verb          string
-	n             int64          // the reply, where it is a number
-	text          string         // the reply, where it is a text
-	before, after trace.KeyState // the lock's key, on the node that was asked
+	n             int64          // the reply, if it is a number
+	text          string         // the reply, if it is a text
+	before, after trace.KeyState // the lock's key on the command's node
 	asked         *asked
 }
 
-// about gathers what surrounds a command.
+// about returns a command with what surrounds it.
 func (t *Narrator) about(e trace.Event, b trace.Command) command {
 	c := command{Command: b, who: e.Thread, before: t.before, after: e.Key, asked: t.askedBy(callOfCommand(e, b))}
 	c.verb = strings.ToUpper(c.Arg(0))
@@ -344,17 +343,17 @@ func (t *Narrator) about(e trace.Event, b trace.Command) command {
 	return c
 }
 
-// number is an argument that is one.
+// number returns a numeric argument.
 func (c command) number(i int) int64 { return facts.Number(c.Arg(i)) }
 
-// ofLock tells whether the command is about the lock's key, and not about one
+// ofLock reports whether the command is about the lock's key rather than one
 // beside it.
 func (c command) ofLock(t *Narrator) bool { return c.Arg(1) == t.sc.Lock.Key }
 
-// shortens tells whether a PEXPIRE leaves the key less time than it had.
+// shortens reports whether a PEXPIRE leaves the key less time than it had.
 func (c command) shortens() bool { return c.n == 1 && c.before.PTTL > c.number(2) }
 
-// px is the expiry that a SET gives.
+// px returns the expiry that a SET sets.
 func (c command) px() (time.Duration, bool) {
 	for i, a := range c.Args {
 		if a == "PX" && i > 2 {

@@ -10,21 +10,21 @@ import (
 	"relock/web/words"
 )
 
-// Failure is a thread that ended with an error. No rule need be broken then:
-// who was told WRONGTYPE has done no harm, and got no lock either.
+// Failure is a thread that ended with an error. That need not break a rule: a
+// thread that was told WRONGTYPE has done no harm, and got no lock either.
 type Failure struct {
 	Thread string
 	Error  string // as the trace has it
 }
 
-// FailureOf is the failure that an event tells of, if it does.
+// FailureOf returns the failure that an event reports, if it does.
 func FailureOf(e trace.Event) (Failure, bool) {
 	end, ok := e.Body.(trace.End)
 	return Failure{e.Thread, end.Error}, ok && e.Thread != "" && end.Result == trace.Failed
 }
 
-// OnlyFailed sums up a run in which no rule was broken, but these threads
-// failed; "" where none did.
+// OnlyFailed sums up a run in which no rule was broken but these threads
+// failed; "" if none did.
 func OnlyFailed(l words.Language, list []Failure) string {
 	var groups []string
 	for i, f := range list {
@@ -55,7 +55,7 @@ func contains(l words.Language, list []Failure, why string) bool {
 	return false
 }
 
-// answer is the code with which Redis says no: "WRONGTYPE Operation against …".
+// answer matches the code of Redis' error: "WRONGTYPE Operation against …".
 var answer = regexp.MustCompile(`^([A-Z]{3,}) `)
 
 // reason says why a thread failed.

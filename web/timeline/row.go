@@ -5,14 +5,13 @@ import (
 	"strings"
 )
 
-// Tone says how a text is meant; whoever draws it gives it a colour and a
-// shape.
+// Tone says how a text is meant. The page gives each tone a colour and a shape.
 type Tone string
 
 // Tones.
 const (
 	Plain Tone = "plain"
-	Quiet Tone = "quiet" // not the matter of this row
+	Quiet Tone = "quiet" // not what this row is about
 	Good  Tone = "good"
 	Bad   Tone = "bad"
 )
@@ -25,15 +24,16 @@ type Row struct {
 	At         string // "62 ms"
 	Cells      []Cell // one for each thread, in the scenario's order
 	Key        Key
-	Event      string // what Redis or the run did by itself, else ""
+	Event      string // what Redis or the run did by itself, or ""
 	EventTone  Tone
 	Violations []Violation
 	Final      bool   // the run's end
-	Failed     string // of the run's end: OnlyFailed
+	Failed     string // at the run's end: OnlyFailed
 	Inside     []Inner
 }
 
-// Actor is the place of the thread that a row is of, -1 for Redis and the run.
+// Actor returns the index of the thread that acts in a row, -1 for Redis and
+// the run.
 func (r *Row) Actor() int {
 	if r.Event != "" {
 		return -1
@@ -41,12 +41,12 @@ func (r *Row) Actor() int {
 	return slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Acting })
 }
 
-// mostItems is how much a page can show of one row: commands, notes, fields and
-// broken rules.
+// mostItems is how many commands, notes, fields and broken rules of one row a
+// page can show.
 const mostItems = 500
 
-// TooLong tells whether a row has more than a page can show of one step. Only
-// a trace that somebody wrote by hand has such rows.
+// TooLong reports whether a row has more than a page can show of one step. Only
+// a handwritten trace has such rows.
 func (r *Row) TooLong() bool {
 	items := len(r.Violations) + len(r.Key.Holds) + len(r.Key.Calls) + len(r.Key.Nodes)
 	for i := range r.Cells {
@@ -56,18 +56,18 @@ func (r *Row) TooLong() bool {
 	return items > mostItems
 }
 
-// Inner is a Redis command inside of a row: T5.1.
+// Inner is a Redis command within a row: T5.1.
 type Inner struct {
 	Time          string
 	Ordinal       int // of the thread
 	Line          Line
 	Before, After Key
-	Atomic        bool // one with its neighbours: they ran in one script
+	Atomic        bool // it ran in one script with its neighbours
 	Opens, Closes bool // the first and the last of these
 }
 
 // Renumbered is the number of a last call before and after the command, as
-// fields of the hash, where that is all it changed; else both are "".
+// fields of the hash, if that is all it changed; else both are "".
 func (i Inner) Renumbered() (was, now string) {
 	if !i.Line.Writes || i.After.Changed(i.Before) {
 		return "", ""
@@ -83,7 +83,7 @@ func (i Inner) Renumbered() (was, now string) {
 	return was, now
 }
 
-// Doing is what a thread does beside the lock, as far as it can be drawn.
+// Doing is what a thread does besides locking, if that can be drawn.
 type Doing string
 
 // What can be drawn.
@@ -100,16 +100,16 @@ type Cell struct {
 	Title   string
 	Tone    Tone
 	Lines   []Line
-	Notes   []Note // what befell the thread, and what it does next
+	Notes   []Note // what happened to the thread, and what it does next
 	Inside  int    // levels it acts as if it held
-	Leaving bool   // it has called its last unlock, and has no answer yet
-	Parted  bool   // it is inside, and believes in a hold that Redis does not know
+	Leaving bool   // it has called its last unlock and has no answer yet
+	Parted  bool   // it is inside, and believes it holds what Redis does not know of
 	Acting  bool
 	Doing   Doing
 	Ordinal int // from 0, for its colour
 }
 
-// Note is said beside the title of a cell, which keeps a tone of its own.
+// Note stands beside the title of a cell, in a tone of its own.
 type Note struct {
 	Text string
 	Tone Tone
@@ -118,17 +118,17 @@ type Note struct {
 // note adds one, in the tone of what it says.
 func (c *Cell) note(text string, tone Tone) { c.Notes = append(c.Notes, Note{text, tone}) }
 
-// LineGroup is some commands of a cell that follow each other.
+// LineGroup is a group of consecutive commands of a cell.
 type LineGroup struct {
 	Lines  []Line
-	Folded bool // they are about the queue, and more than are read in passing
+	Folded bool // they are about the queue, and too many to read in passing
 }
 
-// foldFrom is how many commands about the queue are folded: as many as would
-// hide what happens to the lock itself.
+// foldFrom is from how many on commands about the queue are folded: so many
+// would hide what happens to the lock itself.
 const foldFrom = 3
 
-// Groups are the cell's commands, in their order.
+// Groups returns the cell's commands in order.
 func (c *Cell) Groups() []LineGroup {
 	var groups []LineGroup
 	for i := 0; i < len(c.Lines); {
@@ -148,9 +148,9 @@ type Line struct {
 	Args    string // without the key
 	Reply   string
 	Writes  bool
-	Queue   bool // about who waits
+	Queue   bool // about the waiting threads
 	Error   bool
-	Node    int    // where there are several, else 0
+	Node    int    // if there are several, else 0
 	Source  string // "lock.lua:17"
 	Spoken  string // the whole line in words
 	Ordinal int
@@ -160,13 +160,13 @@ type Line struct {
 type Key struct {
 	Type     string
 	Holds    []HoldCount
-	Calls    []LastCall // in the same hash, where a lock's calls have numbers
+	Calls    []LastCall // in the same hash, if the lock's calls are numbered
 	Lease    string     // "151 ms", "no expiry", or "" without a key
 	Fraction int        // of the lease left, in thousandths
-	Nodes    []Node     // where there are several; the rest is what a majority has
+	Nodes    []Node     // if there are several; the rest is what a majority has
 }
 
-// Short is the key in one line: "{A: 2, #A: 3} 151 ms".
+// Short returns the key in one line: "{A: 2, #A: 3} 151 ms".
 func (k Key) Short() string {
 	if k.Lease == "" {
 		return "∅"
@@ -188,23 +188,23 @@ func (k Key) Short() string {
 	return "{" + strings.Join(fields, ", ") + "} " + k.Lease
 }
 
-// Changed tells whether two states of the key differ in who holds it, or for
-// how long. The number of a last call changes neither.
+// Changed reports whether two states of the key differ in who holds it or for
+// how long. The number of a last call does not count.
 func (k Key) Changed(before Key) bool {
 	k.Calls, before.Calls = nil, nil
 	return k.Short() != before.Short()
 }
 
-// LastCall is a field of the lock's hash that holds no count: the number of
+// LastCall is a field of the lock's hash that is no hold count: the number of
 // the last call that came through a thread's client.
 type LastCall struct {
 	Field   string // "#A"
-	Thread  string // "" where it is no thread's
+	Thread  string // "" if it is no thread's
 	Ordinal int
 	Number  string
 }
 
-// String is the field as it is written: "#A: 3".
+// String returns the field as it is written: "#A: 3".
 func (c LastCall) String() string { return c.Field + ": " + c.Number }
 
 // Node is the key on one of several Redises.
@@ -213,7 +213,7 @@ type Node struct {
 	Thread  string // who holds it there, or ""
 	Ordinal int
 	Down    bool   // it does not answer
-	Cut     string // the threads that alone it does not answer, listed
+	Cut     string // the only threads it does not answer, as a list
 }
 
 // HoldCount is an owner in the lock's hash, or the lock's string.
@@ -221,7 +221,7 @@ type HoldCount struct {
 	Thread  string // "" for an owner that is no thread's
 	Ordinal int
 	Owner   string // shortened
-	Count   string // "" where the key is a string, which counts nothing
+	Count   string // "" if the key is a string, which has no counts
 }
 
 // Violation is a broken rule.

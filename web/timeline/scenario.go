@@ -11,33 +11,33 @@ import (
 	"relock/web/words"
 )
 
-// Scenario is a scenario ready to be shown, and to be edited in a form.
+// Scenario is a scenario ready to be shown and to be edited in a form.
 type Scenario struct {
 	Title       string
-	Kind        string // lock, or heartbeat, which has none
+	Kind        string // "lock", or "heartbeat", which has no lock
 	Protocol    string
 	Key         string
 	Lease       string
 	LeaseMillis int64
-	Watchdog    string // its interval, "off", or "none" where the lock has none
+	Watchdog    string // its interval, "off", or "none" if the lock has none
 	Nodes       int
 	Seed        uint64
-	Facts       []string // what it runs with, each in a few words
+	Facts       []string // its settings, each in a few words
 	Threads     []Thread
 }
 
-// Heartbeat tells whether the scenario has a device and who looks for it in
-// place of a lock.
+// Heartbeat reports whether the scenario is about a device and its watchers
+// instead of a lock.
 func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
 
-// InRedis tells whether the protocol keeps its lock in Redis, so that a
-// thread's belief and what Redis knows can part.
+// InRedis reports whether the protocol keeps its lock in Redis, so that a
+// thread's belief and Redis can disagree.
 func InRedis(name string) bool {
 	return exhibit.Named(name).Guard == protocol.InRedis
 }
 
-// settings words what a scenario runs with, as far as it has that: a heartbeat has
-// no lock, and a lock outside of Redis no lease.
+// settings words a scenario's settings, as far as it has them: a heartbeat has
+// no lock, and a lock outside Redis has no lease.
 func settings(l words.Language, s Scenario) []string {
 	seed := l.Say("seed %s", strconv.FormatUint(s.Seed, 10))
 	switch {
@@ -61,13 +61,13 @@ type Thread struct {
 	Depth    int
 	Work     string
 	Retries  int
-	Endless  bool   // it asks until it has the lock, and Retries says nothing
-	Interval string // between two of them
-	Of       string // what it belongs to: "process balancer-1", or ""
+	Endless  bool   // it asks until it has the lock; Retries is meaningless
+	Interval string // between two tries
+	Of       string // its process, "process balancer-1", or ""
 }
 
-// Belonging says what a thread of sc belongs to: the process that it names, and
-// the user for whom it buys where that matters.
+// Belonging says what a thread of sc belongs to: its process, if named, and the
+// user it buys for, if that matters.
 func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
 	var of []string
 	if t.Process != scenario.DefaultProcess {

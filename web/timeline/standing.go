@@ -7,19 +7,20 @@ import (
 	"relock/web/words"
 )
 
-// standing is what a thread is at while others act. How it is worded depends
-// on the instant: a person can let time pass without moving who could move.
+// standing is what a thread is doing while others act. Its wording depends on
+// the instant: a person can let time pass without moving threads that could
+// move.
 type standing struct {
-	text   string // where it is at nothing that takes time
-	level  int    // it works at; 0: it waits
+	text   string // if it does nothing that takes time
+	level  int    // at which it works; 0: it waits
 	until  trace.Millis
-	timed  bool         // it works or waits until then
-	still  trace.Millis // its process is paused until then
-	byHand bool         // until it is resumed
-	since  trace.Millis // that it was paused by hand
+	timed  bool         // it works or waits until a known time
+	still  trace.Millis // until when its process is paused
+	byHand bool         // it is paused until somebody resumes it
+	since  trace.Millis // since when it has been paused by hand
 }
 
-// moves forgets what the thread was at.
+// moves forgets what the thread was doing.
 func (s *standing) moves() { s.text, s.timed, s.still = "", false, 0 }
 
 func (s *standing) works(until trace.Millis, level int) {
@@ -28,8 +29,8 @@ func (s *standing) works(until trace.Millis, level int) {
 
 func (s *standing) waits(until trace.Millis) { s.works(until, 0) }
 
-// suffers notes a fault that strikes the thread at an instant. A pause puts
-// off the end of work, but not that of a sleep.
+// suffers notes a fault that strikes the thread at an instant. A pause
+// postpones the end of work, but not the end of a sleep.
 func (s *standing) suffers(l words.Language, at trace.Millis, b trace.Fault) {
 	switch b.Do {
 	case fault.Resume:

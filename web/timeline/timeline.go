@@ -1,8 +1,8 @@
 // Package timeline folds a trace into the rows of a table: what each thread
-// did, and the lock's key after it, as ready-made text in a language. The words
-// for what a call came to, what a thread did to the resource and how a run
-// ended live here, too: other pictures say the same. It must not know why
-// things happened, nor HTML, HTTP or Redis.
+// did, and the lock's key after it, as text in a language. The words for a
+// call's outcome, for what a thread did to the resource and for a run's end
+// live here too, since other pictures use them. It must not know why things
+// happened, nor HTML, HTTP or Redis.
 package timeline
 
 import (
@@ -32,19 +32,19 @@ type Timeline struct {
 	owners   facts.Owners
 	lease    int64
 	key      string
-	brief    *strings.Replacer // leaves its name out of those of the keys beside it
+	brief    *strings.Replacer // drops the lock's name from the names of the keys beside it
 	scenario Scenario
 
 	rows    []Row
 	stands  map[string]*standing
 	called  map[string]int // the step in which a thread last made a call
-	decided map[string]int // the step in which a call of a thread last went well
+	decided map[string]int // the step in which a thread's call last succeeded
 	belief  map[string]int
 	down    facts.Outages
 	told    *told
 }
 
-// told is what later sentences need of the events so far.
+// told is what later sentences need to know about the events so far.
 type told struct {
 	failed   []Failure
 	findings *check.Findings
@@ -70,31 +70,31 @@ func New(l words.Language, s Scenario, owners map[string]string) *Timeline {
 	return t
 }
 
-// After is a timeline without rows that words what comes after t's events: it
-// knows of them what its sentences need.
+// After returns a timeline without rows for what comes after t's events. It
+// knows about them what its sentences need.
 func (t *Timeline) After() *Timeline {
 	after := New(t.l, t.scenario, t.owners)
 	after.told = t.told
 	return after
 }
 
-// Findings have the words of what was broken so far. They have seen all events
-// of t; who sees an event with them a second time changes nothing.
+// Findings returns the words of the rules broken so far. They have seen all
+// events of t; seeing one again has no effect.
 func (t *Timeline) Findings() *check.Findings { return t.told.findings }
 
-// Scenario is what the run is of.
+// Scenario returns the run's scenario.
 func (t *Timeline) Scenario() Scenario { return t.scenario }
 
-// Language is that of its texts.
+// Language returns the language of the texts.
 func (t *Timeline) Language() words.Language { return t.l }
 
-// Threads are the names of the columns.
+// Threads returns the names of the columns.
 func (t *Timeline) Threads() []string { return t.threads }
 
-// Rows are all rows so far. The caller must not change them.
+// Rows returns all rows so far. The caller must not change them.
 func (t *Timeline) Rows() []Row { return t.rows }
 
-// Add puts an event into its row and returns the row's index.
+// Add adds an event to its row, and returns the row's index.
 func (t *Timeline) Add(e trace.Event) int {
 	t.told.findings.See(e)
 	if n := len(t.rows); n == 0 || t.rows[n-1].Step != e.Step {
@@ -136,7 +136,7 @@ func (t *Timeline) newRow(e trace.Event) Row {
 	return row
 }
 
-// inner notes a command as one of the row's own rows.
+// inner adds a command to the rows within the row.
 func (r *Row) inner(c *Cell, b trace.Command, before Key) {
 	n := len(r.Inside)
 	one := Inner{
@@ -151,7 +151,7 @@ func (r *Row) inner(c *Cell, b trace.Command, before Key) {
 	r.Inside = append(r.Inside, one)
 }
 
-// mark shows in each cell what its thread believes, and whether that is true.
+// mark notes in each cell what its thread believes, and whether that is true.
 func (t *Timeline) mark(row *Row, e trace.Event) {
 	held := t.owners.Holders(e.Key)
 	for i := range row.Cells {
@@ -256,7 +256,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 		c.note(Resource(t.l, b), tone)
 	case trace.Fault:
 		if b.Do == fault.LoseReply {
-			t.begins(c, e.Step) // what it befalls comes after the commands
+			t.begins(c, e.Step) // what happens to it comes after the commands
 		}
 		tone := Bad
 		if b.Do == fault.Resume {
@@ -277,7 +277,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 	}
 }
 
-// outcome words what an attempt came to, in the terms of the scenario.
+// outcome words an attempt's result in the scenario's terms.
 func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
 	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
 		return t.l.Say("%s: its key is set", b.Call), Good
@@ -293,7 +293,7 @@ func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
 	return Outcome(t.l, b)
 }
 
-// begins has what was noted of a thread so far in a step stand before the call
+// begins puts what has been noted about a thread in this step before the call
 // that it makes now.
 func (t *Timeline) begins(c *Cell, step int) {
 	if t.called[c.Thread] == step {
@@ -345,8 +345,8 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 	return l
 }
 
-// ofQueue tells whether a key, or a channel, is that of who waits: it is beside
-// the lock's, and neither of the two others that can be there.
+// ofQueue reports whether a key or a channel belongs to the queue: it is beside
+// the lock's key, and is neither of the two others that can be there.
 func (t *Timeline) ofQueue(key string) bool {
 	return key != "" && key != t.key && !protocol.IsOver(key) && key != protocol.TokenKey(t.key)
 }
@@ -358,8 +358,8 @@ func (t *Timeline) reply(b trace.Command) string {
 	return t.shorten(t.brief.Replace(Reply(t.l, b.Reply)))
 }
 
-// Reply is a reply in a word or two: "1", "nil", and of a list its parts beside
-// each other, "nil nil".
+// Reply returns a reply in a word or two: "1", "nil", or for a list its parts
+// side by side, "nil nil".
 func Reply(l words.Language, reply any) string {
 	switch v := reply.(type) {
 	case nil:
@@ -434,8 +434,8 @@ func (t *Timeline) keyCell(k trace.KeyState) Key {
 	return out
 }
 
-// ShortOwner shortens an owner id to its ends. One from elsewhere may have any
-// characters, which stay whole.
+// ShortOwner shortens an owner id to its two ends. A foreign id may contain any
+// characters; none is cut in half.
 func ShortOwner(id string) string {
 	if len(id) <= 9 {
 		return id
@@ -447,5 +447,5 @@ func ShortOwner(id string) string {
 	return string(runes[:4]) + "…" + string(runes[len(runes)-3:])
 }
 
-// millis is a time as Redis counts it.
+// millis formats a time in milliseconds, as Redis counts it.
 func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -154,7 +154,7 @@ func TestWaitingUntilThen(t *testing.T) {
 			t.Errorf("at %v: %q, want %q", c.at, got, c.want)
 		}
 	}
-	// Whoever works longer is not said to be able to move.
+	// A thread that works longer is not said to be able to move.
 	tl.Add(trace.Event{Seq: 5, Step: 5, At: 120, Thread: "A", Key: trace.Absent(), Body: trace.Work{State: trace.WorkBegin, Level: 1, For: 40}})
 	tl.Add(trace.Event{Seq: 6, Step: 5, At: 120, Thread: "A", Key: trace.Absent(), Body: trace.Fault{Do: "pause", ForMS: 200}})
 	tl.Add(trace.Event{Seq: 7, Step: 6, At: 121, Thread: "B", Key: trace.Absent(), Body: trace.Work{State: trace.WorkEnd, Level: 1}})

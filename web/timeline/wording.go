@@ -13,8 +13,8 @@ import (
 	"relock/web/words"
 )
 
-// Result says what a call came to, or how a thread ended, in a word. In
-// English these are the words of scenarios and traces.
+// Result words a call's outcome, or how a thread ended, briefly. In English
+// these are the words of scenarios and traces.
 func Result(l words.Language, r trace.Result) string {
 	switch r {
 	case trace.Acquired:
@@ -50,7 +50,7 @@ func Result(l words.Language, r trace.Result) string {
 	}
 }
 
-// Outcome words what an attempt came to.
+// Outcome words an attempt's result.
 func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	call := b.Call
 	if b.GivesBack && b.Result == trace.NotHeld {
@@ -94,7 +94,7 @@ func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
 	}
 }
 
-// LateCopy is what arrives when nobody waits for it any more.
+// LateCopy names what arrives when nobody waits for it any more.
 func LateCopy(l words.Language, call string, level int) string {
 	if call == lock.CallRenew {
 		return l.Say("late copy of %s", call)
@@ -102,8 +102,8 @@ func LateCopy(l words.Language, call string, level int) string {
 	return l.Say("late copy of %s, level %d", call, level)
 }
 
-// failure words the error of a call by its innermost part. What Redis itself
-// has answered stays as it is.
+// failure words a call's error by its innermost part. Redis' own answers stay
+// as they are.
 func failure(l words.Language, text string) string {
 	why := strings.TrimSpace(text[strings.LastIndex(text, ":")+1:])
 	for _, known := range []phrase.Text{"connection reset by peer", "connection refused", "i/o timeout", "context deadline exceeded", "context canceled", "EOF"} {
@@ -114,19 +114,20 @@ func failure(l words.Language, text string) string {
 	return why
 }
 
-// EndOfRun words what ended a run early: of whatever the trace says, what the
-// engine and the server end runs with.
+// EndOfRun words what ended a run early. Text is the trace's, and may be
+// anything; the errors that the engine and the server end runs with are
+// recognized.
 func EndOfRun(l words.Language, text string) string {
-	limit, limited := strings.CutPrefix(text, "it took longer than ")
+	limit, tooLong := engine.TooLong(text)
 	switch {
-	case text == "stopped":
+	case text == trace.Stopped:
 		return l.Say("The run was ended: stopped")
-	case text == "the server is shutting down":
+	case text == engine.ErrClosed.Error():
 		return l.Say("The run was ended: the server is shutting down")
+	case tooLong:
+		return l.Say("The run was ended: it took longer than %s", l.Duration(limit))
 	case text == run.ErrMistake.Error():
 		return l.Say("The run was ended by a mistake in this program. It has been written down.")
-	case limited:
-		return l.Say("The run was ended: it took longer than %s", limit)
 	case text == engine.ErrHeld.Error():
 		return l.Say("The run was ended: the runs that are kept here take as much memory as they may; try again in a while, or run less")
 	case strings.HasPrefix(text, run.ErrRedis.Error()):
@@ -138,7 +139,7 @@ func EndOfRun(l words.Language, text string) string {
 	}
 }
 
-// atLimit tells whether a run was ended because it had grown too long.
+// atLimit reports whether a run was ended because it had grown too long.
 func atLimit(text string) bool { return strings.Contains(text, run.ErrLimit.Error()) }
 
 // Resource words a read or a write of what the lock protects.
@@ -172,7 +173,7 @@ func Resource(l words.Language, b trace.Resource) string {
 	}
 }
 
-// purchase words what a limit per user has seen.
+// purchase words a read or a write under a limit per user.
 func purchase(l words.Language, b trace.Resource) string {
 	switch {
 	case b.Op == trace.OpRead && b.Value >= b.Limit:
@@ -188,11 +189,11 @@ func purchase(l words.Language, b trace.Resource) string {
 	}
 }
 
-// RuleNamed is what a person calls a rule, with its identifier beside it.
+// RuleNamed returns a rule's name for people, followed by its identifier.
 func RuleNamed(l words.Language, rule string) string {
 	title := check.Title(rule)
 	if title.Text == "" {
-		return rule // of a foreign trace
+		return rule // from a foreign trace
 	}
 	return l.Say("%s (%s)", l.Clause(title), rule)
 }

@@ -25,7 +25,7 @@ func parsed(t *testing.T, text string) *scenario.Scenario {
 	return sc
 }
 
-// Whoever got an error is named beside the rules that were not broken.
+// Threads that got an error are named beside the rules that were not broken.
 func TestTheVerdictNamesWhoFailed(t *testing.T) {
 	for _, c := range []struct {
 		l             words.Language
@@ -173,7 +173,7 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 	}
 }
 
-// A run that is stopped says so, whoever had failed before.
+// A stopped run says so, even if threads had failed before.
 func TestAStoppedRunIsStopped(t *testing.T) {
 	tl := ofTwo()
 	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "x"}})

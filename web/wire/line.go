@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// deadlineStep is how much later than the last a write deadline must be to be
-// set: to set one costs a twentieth of a frame.
+// deadlineStep is how much later than the last one a write deadline must be to
+// be set: setting one costs a twentieth of a frame.
 const deadlineStep = time.Second
 
 // line is the connection below a viewer's websocket. What is written while it
-// is held leaves in one write when it is let go: a write costs more than all
-// else that is done for a frame. It is safe for concurrent use.
+// is held is sent in one write when it is let go: a write costs more than
+// everything else done for a frame. It is safe for concurrent use.
 type line struct {
 	net.Conn
 
@@ -22,7 +22,7 @@ type line struct {
 	until   time.Time // the write deadline, zero for none
 }
 
-// hold keeps what is written from now on, without a copy of it, for letGo.
+// hold keeps what is written from now on for letGo, without copying it.
 func (l *line) hold() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

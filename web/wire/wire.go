@@ -1,6 +1,6 @@
-// Package wire is a websocket within its limits: how much one may send and how
-// fast, how long a frame may take, and how the two ends part. It knows no frame's
-// meaning.
+// Package wire is a websocket within limits: how much and how fast a client may
+// send, how long a frame may take, and how the connection is closed. It must
+// not know what frames mean.
 package wire
 
 import (
@@ -21,10 +21,10 @@ import (
 // Limits of a connection.
 const (
 	usualLimit = 4 << 10          // bytes of a message, until Read says otherwise
-	pongWait   = 60 * time.Second // who is silent for longer is gone
+	pongWait   = 60 * time.Second // a client silent for longer is gone
 	pingEvery  = 54 * time.Second // before that
 	writeLimit = 10 * time.Second // for one frame on a slow line
-	farewell   = time.Second      // for the other end to close a socket too
+	farewell   = time.Second      // for the client to close the socket too
 
 	messageBurst = 400 // read at once; a held key sends thirty a second
 	messageRate  = 200 // a second, after that
@@ -36,10 +36,10 @@ type Upgrader struct {
 	sent      func(frames int, err error)
 }
 
-// NewUpgrader returns one that takes the requests that allowed says, and has
-// refused answer the others, with 403, and those that are no handshake. Sent is
-// told of all frames that are written, or are not. All must be safe for
-// concurrent use.
+// NewUpgrader returns an upgrader for the requests that allowed accepts.
+// Refused answers the others, with 403, and requests that are no handshake.
+// Sent is called after every attempt to write frames. All three must be safe
+// for concurrent use.
 func NewUpgrader(allowed func(*http.Request) bool, refused func(w http.ResponseWriter, r *http.Request, status int), sent func(frames int, err error)) *Upgrader {
 	return &Upgrader{sent: sent, websocket: websocket.Upgrader{
 		WriteBufferPool:   &sync.Pool{},
@@ -51,8 +51,8 @@ func NewUpgrader(allowed func(*http.Request) bool, refused func(w http.ResponseW
 	}}
 }
 
-// Upgrade takes a request's connection over. Where it fails, the request has
-// been answered.
+// Upgrade takes over a request's connection. If it fails, the request has been
+// answered.
 func (u *Upgrader) Upgrade(w http.ResponseWriter, r *http.Request) (*Conn, error) {
 	ws, err := u.websocket.Upgrade(lined{w}, r, nil)
 	if err != nil {
@@ -62,7 +62,7 @@ func (u *Upgrader) Upgrade(w http.ResponseWriter, r *http.Request) (*Conn, error
 	return &Conn{ws, u.sent}, nil
 }
 
-// lined has the connection that is taken over write in batches.
+// lined makes a taken-over connection write in batches.
 type lined struct{ http.ResponseWriter }
 
 // Hijack implements http.Hijacker.
@@ -101,7 +101,7 @@ func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) err
 	}
 	c.ws.SetPongHandler(alive)
 	for {
-		_ = alive("") // whatever took so long, it was not the other end
+		_ = alive("") // if this took long, it was not the client's fault
 		text, err := c.receive(limit)
 		if errors.Is(err, ErrTooLong) {
 			return err
@@ -134,11 +134,11 @@ func (c *Conn) receive(limit int64) ([]byte, error) {
 	}
 }
 
-// Text sends a frame. It fails where the other end cannot be reached.
+// Text sends a frame. It fails if the client cannot be reached.
 func (c *Conn) Text(frame []byte) error { return c.write(websocket.TextMessage, frame) }
 
-// Packed sends a binary frame that is compressed already, as all frames are that
-// follow it.
+// Packed sends a binary frame that is already compressed, like all frames after
+// it.
 func (c *Conn) Packed(frame []byte) error {
 	c.ws.EnableWriteCompression(false)
 	return c.write(websocket.BinaryMessage, frame)
@@ -153,7 +153,7 @@ func (c *Conn) write(kind int, frame []byte) error {
 	return err
 }
 
-// Batch sends a frame, and with it those that wait behind it, in one write.
+// Batch sends a frame and those waiting behind it in one write.
 func (c *Conn) Batch(frame *websocket.PreparedMessage, behind <-chan *websocket.PreparedMessage) error {
 	_ = c.ws.SetWriteDeadline(time.Now().Add(writeLimit)) // never fails
 	frames, err := c.sendQueued(frame, behind)
@@ -162,7 +162,7 @@ func (c *Conn) Batch(frame *websocket.PreparedMessage, behind <-chan *websocket.
 }
 
 func (c *Conn) sendQueued(frame *websocket.PreparedMessage, behind <-chan *websocket.PreparedMessage) (frames int, err error) {
-	below, _ := c.ws.NetConn().(*line) // Hijack has made it one
+	below, _ := c.ws.NetConn().(*line) // made by Hijack
 	below.hold()
 	defer func() { err = errors.Join(err, below.letGo(writeLimit)) }()
 	for more := true; more; {
@@ -179,14 +179,15 @@ func (c *Conn) sendQueued(frame *websocket.PreparedMessage, behind <-chan *webso
 	return frames, nil
 }
 
-// End says that nothing follows, and why, by a close code. It tells whether that
-// could be written: then Part waits for the other end.
+// End says with a close code that nothing follows, and why. It reports whether
+// that could be written; if so, Part waits for the client.
 func (c *Conn) End(code int) (told bool) {
 	text := websocket.FormatCloseMessage(code, "")
 	return c.ws.WriteControl(websocket.CloseMessage, text, time.Now().Add(writeLimit)) == nil
 }
 
-// Goodbye is End after a last frame, as JSON, for who sees no close codes.
+// Goodbye is End after a last frame, as JSON, for clients that do not see close
+// codes.
 func (c *Conn) Goodbye(code int, last any) (told bool) {
 	err := c.ws.SetWriteDeadline(time.Now().Add(writeLimit))
 	if err == nil {
@@ -196,10 +197,10 @@ func (c *Conn) Goodbye(code int, last any) (told bool) {
 	return err == nil && c.End(code)
 }
 
-// Part reads until the other end has closed the connection after an End, for a
-// second at most: what is closed over unread frames is reset, and a close that
-// was told is lost. Where a Read is going on, Part waits for its end first; read
-// is closed then, or nil without one.
+// Part reads until the client has closed the connection after an End, for a
+// second at most. Closing a connection with unread frames would reset it, and
+// the close code would be lost. If a Read is going on, Part first waits for its
+// end: read is closed then. Without one, read is nil.
 func (c *Conn) Part(read <-chan struct{}) {
 	defer time.AfterFunc(farewell, c.Close).Stop()
 	if read != nil {
@@ -213,4 +214,4 @@ func (c *Conn) Part(read <-chan struct{}) {
 }
 
 // Close closes the connection, whatever is under way on it.
-func (c *Conn) Close() { _ = c.ws.Close() } // nothing is left to do where that fails
+func (c *Conn) Close() { _ = c.ws.Close() } // if that fails, nothing is left to do
