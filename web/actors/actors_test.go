@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"relock/lessons/lessonstest"
 	"relock/web/actors"
-	"relock/web/lessonstest"
 	"relock/web/words"
 )
 

@@ -13,7 +13,6 @@ import (
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
 	"relock/web/lanes"
-	"relock/web/lessonstest"
 	"relock/web/words"
 )
 

@@ -4,6 +4,7 @@ import { drawCards } from "./cards.js";
 import * as ways from "./cursor.js";
 import { byId, make } from "./dom.js";
 import { markAt, stopsOf } from "./film.js";
+import { drawEnding } from "./ending.js";
 import { inspect } from "./inspector.js";
 import { lanes } from "./lanes.js";
 import * as lua from "./lua.js";
@@ -27,6 +28,7 @@ import { duration, say } from "./words.js";
  * @property {() => boolean} [busy] positions are being made
  * @property {() => string} [lanes] as the server drew them last, HTML
  * @property {(row: number) => Promise<string> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes
+ * @property {boolean} [through] playing goes on at a broken rule
  * @property {() => void} [shown] something else is shown now
  */
 
@@ -132,6 +134,7 @@ export function viewer(owner) {
     detail();
     drawPlace();
     marked.show(film());
+    drawEnding(film(), atEnd() && film().rows.length > 0);
     owner.shown?.();
   }
 
@@ -473,7 +476,7 @@ export function viewer(owner) {
     if (atEnd()) {
       return false;
     }
-    if (at !== started && broken(film(), at) && moment === 0) {
+    if (!owner.through && at !== started && broken(film(), at) && moment === 0) {
       byId("alarm").textContent = row()?.alarm ?? "";
       return false;
     }
