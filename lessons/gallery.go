@@ -5,6 +5,7 @@ import (
 	_ "embed" // the texts
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -29,6 +30,7 @@ type Exhibit struct {
 	Name  string      `yaml:"name"`  // of the file, without .yaml
 	Title phrase.Text `yaml:"title"` // the scenario's own
 	Shows phrase.Text `yaml:"shows"` // what the run shows, in one line
+	Cure  string      `yaml:"cure"`  // name of the scenario that mends what goes wrong here, or ""
 }
 
 // How many characters fit on one line of a card. A Han character is as wide as
@@ -88,6 +90,13 @@ func readGallery(texts []byte, names []string) ([]Group, error) {
 			}
 			if err := check(e.Shows, MaxShows); err != nil {
 				return nil, fmt.Errorf("lessons: gallery.yaml: %q: shows: %w", e.Name, err)
+			}
+		}
+	}
+	for _, g := range groups {
+		for _, e := range g.Scenarios {
+			if e.Cure != "" && !slices.Contains(names, e.Cure) {
+				return nil, fmt.Errorf("lessons: gallery.yaml: %q: its cure %q is no scenario", e.Name, e.Cure)
 			}
 		}
 	}

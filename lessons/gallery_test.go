@@ -9,7 +9,9 @@ import (
 	"testing"
 	"unicode"
 
+	"relock/engine/check"
 	"relock/engine/phrase"
+	"relock/engine/trace"
 	"relock/lessons"
 	"relock/lessons/lessonstest"
 )
@@ -124,5 +126,48 @@ func TestBadGalleryIsRefused(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+}
+
+// A cure breaks none of the rules that the scenario breaks, or has the resource
+// refuse what comes too late, so that nothing is lost.
+func TestCuresMend(t *testing.T) {
+	groups, err := lessons.Gallery()
+	if err != nil {
+		t.Fatal(err)
+	}
+	type run struct {
+		broken  []string
+		refused bool
+	}
+	runs := map[string]run{}
+	play := func(name string) run {
+		r, has := runs[name]
+		if !has {
+			for _, e := range lessonstest.Play(t, name+".yaml").Events {
+				switch b := e.Body.(type) {
+				case trace.Violation:
+					r.broken = append(r.broken, b.Rule)
+				case trace.Resource:
+					r.refused = r.refused || b.Refused
+				}
+			}
+			runs[name] = r
+		}
+		return r
+	}
+	for _, g := range groups {
+		for _, e := range g.Scenarios {
+			if e.Cure == "" {
+				continue
+			}
+			ill, cured := play(e.Name), play(e.Cure)
+			for _, rule := range cured.broken {
+				harmless := cured.refused && rule == check.MutualExclusion
+				if slices.Contains(ill.broken, rule) && !harmless {
+					t.Errorf("%s breaks %s, and so does its cure %s", e.Name, rule, e.Cure)
+				}
+			}
+		}
 	}
 }

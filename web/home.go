@@ -69,14 +69,52 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	shows, err := exhibitOf(firstExample)
+	shows, err := exhibitOf(frontExample)
 	if err != nil {
 		return err
 	}
+	ending, err := endingOf(l, frontExample)
+	if err != nil {
+		return err
+	}
+	film.viewer.Lanes.Cursor = 0 // it begins at its beginning
 	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
-		Page: s.frame(r, l.Say("See a reentrant Redis lock think.")), Title: l.Say(shows.Title),
-		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: film.viewer,
+		Page: s.frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
+		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: film.viewer, Ending: ending,
 	}))
+}
+
+// frontExample is what is played on the front page: a lock that goes wrong, and
+// what that does to what it protects, in some ten steps.
+const frontExample = "late-write-without-a-token"
+
+// endingOf is where to go on at the end of a scenario of the gallery.
+func endingOf(l words.Language, name string) (view.Ending, error) {
+	groups, err := lessons.Gallery()
+	if err != nil {
+		return view.Ending{}, fmt.Errorf("web: %w", err)
+	}
+	var all []lessons.Exhibit
+	for _, g := range groups {
+		all = append(all, g.Scenarios...)
+	}
+	way := func(name string) *view.Way {
+		at := slices.IndexFunc(all, func(e lessons.Exhibit) bool { return e.Name == name })
+		if at < 0 {
+			return nil
+		}
+		return &view.Way{Name: name, Title: l.Say(all[at].Title)}
+	}
+	var ending view.Ending
+	for i, e := range all {
+		if e.Name == name {
+			ending.Cure = way(e.Cure)
+			if i+1 < len(all) && all[i+1].Name != e.Cure {
+				ending.Next = way(all[i+1].Name)
+			}
+		}
+	}
+	return ending, nil
 }
 
 // replayed returns the recording on the front page. It is made at the first
@@ -85,7 +123,8 @@ func (s *Server) replayed() (*recording, error) {
 	s.front.Lock()
 	defer s.front.Unlock()
 	if s.frontFilm == nil {
-		made, err := record(context.Background(), s.examples[0].sc) // without pauses: others keep their turns while they wait for front
+		at := slices.IndexFunc(s.examples, func(e example) bool { return e.name == frontExample })
+		made, err := record(context.Background(), s.examples[max(at, 0)].sc) // without pauses: others keep their turns while they wait for front
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +201,7 @@ func shelves(l words.Language) ([]view.Group, error) {
 type picture struct {
 	lanes  templ.Component
 	broken []string
+	steps  int
 	failed []timeline.Failure
 }
 
@@ -180,7 +220,7 @@ func paint(examples []example) func() map[string]picture {
 				continue // its card still says what it shows
 			}
 			f := r.film(words.English)
-			p := picture{lanes: templates.LanesSmall(f.Lanes().Small(words.English, e.name))}
+			p := picture{steps: len(f.Rows()), lanes: templates.LanesSmall(f.Lanes().Small(words.English, e.name))}
 			for _, ev := range r.events {
 				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
 					p.broken = append(p.broken, b.Rule)
@@ -208,11 +248,15 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 			e := &groups[i].Exhibits[n]
 			shown := pictures[e.Name]
 			e.Picture, e.Broken = shown.lanes, shown.broken
+			e.First = i == 0 && n == 0
+			if e.Steps = shown.steps; e.Steps > 0 {
+				e.Minutes = view.MinutesOf(e.Steps)
+			}
 			if len(shown.broken) == 0 {
 				e.Failed = timeline.OnlyFailed(l, shown.failed)
 			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
-				e.Protocol = s.examples[at].sc.Lock.Protocol
+				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, view.LevelOf(s.examples[at].sc)
 				if kind := s.examples[at].sc.Kind; kind == scenario.KindHeartbeat {
 					e.Protocol = kind
 				}

@@ -85,7 +85,7 @@ func TestAThirdLanguage(t *testing.T) {
 	s.ended(t, run)
 	title := "⟦The lease ends before the work⟧"
 	for path, want := range map[string]string{
-		"/":                        "⟦See a reentrant Redis lock think.⟧",
+		"/":                        "⟦A lock lets one in at a time.⟧",
 		"/scenarios":               title,
 		"/play/lease-expiry":       title,
 		"/embed/play/lease-expiry": "⟦Relock⟧",

@@ -52,6 +52,9 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 			return err
 		}
 		title, p.Shows = l.Say(exhibit.Title), l.Say(exhibit.Shows)
+		if p.Ending, err = endingOf(l, current); err != nil {
+			return err
+		}
 	}
 	for _, e := range s.examples {
 		if e.name == current {

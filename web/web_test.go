@@ -506,7 +506,7 @@ func TestPagesAndHeaders(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"/", 200, "See a reentrant Redis lock think."},
+		{"/", 200, "A lock lets one in at a time."},
 		{"/scenarios", 200, "The lease, and when it ends"},
 		{"/scenarios?lang=zh", 200, "两个线程"},
 		{"/about", 200, "What is real"},

@@ -480,7 +480,7 @@ func TestTheLanesOfALongEmbedFollow(t *testing.T) {
 		until(ctx, t, fmt.Sprintf(`document.getElementById("place").textContent.includes("T%d ")`, step))
 		until(ctx, t, standsInLanes)
 	}
-	until(ctx, t, `document.querySelector(".lanes-run").getAttribute("aria-label").includes("步")`)
+	until(ctx, t, `document.querySelector(".lanes-run [role=img]").getAttribute("aria-label").includes("步")`)
 }
 
 // BenchmarkThousandMoves steps on and back on a long branch.

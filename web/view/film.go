@@ -63,6 +63,7 @@ type Frame struct {
 	Step    int             `json:"step"`
 	HTML    string          `json:"html,omitempty"` // of the row, where it is not in the page
 	At      string          `json:"at"`
+	Millis  trace.Millis    `json:"ms"`     // the same as a number, of its first event
 	Thread  int             `json:"thread"` // ordinal of the one that acted, or -1
 	Why     string          `json:"why"`
 	Says    string          `json:"says"` // the row in words
@@ -184,7 +185,7 @@ func (f *Film) Add(e trace.Event) int {
 	why := f.narrator.Tell(e)
 	row := &f.Rows()[i]
 	if i == len(f.frames) {
-		f.frames = append(f.frames, Frame{Step: row.Step, At: row.At, Thread: -1, weight: -1})
+		f.frames = append(f.frames, Frame{Step: row.Step, At: row.At, Millis: e.At, Thread: -1, weight: -1})
 	}
 	frame := &f.frames[i]
 	if n := slices.Index(f.timeline.Threads(), e.Thread); n >= 0 && frame.Thread < 0 {

@@ -7,10 +7,25 @@ import (
 	"relock/web/words"
 )
 
+// Way is a link to a scenario.
+type Way struct {
+	Name  string
+	Title string
+}
+
+// Ending is where to go on at the end of a scenario; both may be missing.
+type Ending struct {
+	Cure *Way // what mends what went wrong
+	Next *Way // what comes after it in reading order
+}
+
 // Home is the front door.
 type Home struct {
 	Page   Page
 	Title  string
+	Shows  string
+	Name   string // of the scenario that is played
+	Ending Ending
 	Count  int // of scenarios
 	Locks  int // how many there are
 	Viewer Viewer
@@ -41,6 +56,10 @@ type Exhibit struct {
 	Title    string
 	Shows    string // what is seen in it
 	Protocol string
+	First    bool     // read it first
+	Steps    int      // rows of its run, 0 where it has none
+	Minutes  int      // about how long it takes to step through, 0 where nobody would
+	Level    int      // how hard it is: 1 to 3
 	Broken   []string // rules that its run breaks
 	Failed   string   // OnlyFailed
 	Picture  templ.Component
@@ -141,4 +160,38 @@ func Reference(l words.Language, formats string) []Section {
 			Example: `{"type": "relock:seek", "step": 5}`,
 		},
 	}
+}
+
+// secondsAStep is about how long a step is looked at.
+const secondsAStep = 5
+
+// MinutesOf is about how long it takes to step through so many rows, in whole
+// minutes; 0 for more than anybody steps through.
+func MinutesOf(steps int) int {
+	const most = 20 * 60 / secondsAStep
+	if steps > most {
+		return 0
+	}
+	return max(1, (steps*secondsAStep+30)/60)
+}
+
+// LevelOf is how hard a scenario is, from 1 to 3: what has to be kept in mind at
+// once adds up.
+func LevelOf(sc *scenario.Scenario) int {
+	level, deep := 1, false
+	for _, t := range sc.Threads {
+		deep = deep || t.Depth > 1
+	}
+	faults := len(sc.Faults)
+	for _, m := range sc.Schedule {
+		if m.Fault != nil {
+			faults++
+		}
+	}
+	for _, more := range []bool{len(sc.Threads) > 2, deep && faults > 0, faults > 0, faults > 1, sc.Lock.Nodes > 1, sc.Lock.Nodes > 1} {
+		if more {
+			level++
+		}
+	}
+	return min(level, 3)
 }

@@ -21,6 +21,7 @@ type Play struct {
 	Page     Page
 	Shows    string // what is seen in it, in one line
 	Viewer   Viewer
+	Ending   Ending
 	Gallery  []Group
 	Scenario string // what to open, as a link; "" leaves it to the address
 	Text     string // the same as YAML, to run it as a whole

@@ -60,7 +60,7 @@ const (
 func (f *Film) Cut(row int) Frame {
 	full := f.frames[row]
 	cut := Frame{
-		Step: full.Step, At: full.At, Thread: full.Thread, Mark: full.Mark, Alarm: words.Short(full.Alarm, mostText),
+		Step: full.Step, At: full.At, Millis: full.Millis, Thread: full.Thread, Mark: full.Mark, Alarm: words.Short(full.Alarm, mostText),
 		After: full.After.cut(), Belief: full.Belief, Leaving: full.Leaving,
 		Why: TooMuch(f.say, len(full.Inside), len(f.Rows()[row].Violations)),
 	}

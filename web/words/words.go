@@ -110,8 +110,8 @@ func (l Language) Explain(err error) (sentence string, ok bool) {
 	return l.Sentence(w), true
 }
 
-// Duration formats a duration, or a time since the run began, in milliseconds:
-// "62 ms", "1,266.667 ms". A whole number of seconds from a minute up is given
+// Duration formats a duration, or a time since the run began, in milliseconds,
+// as exactly as a person can use it: "62 ms", "1,267 ms", "3.2 ms". A whole number of seconds from a minute up is given
 // in its two largest units: "4 min 20 s", "2 d".
 func (l Language) Duration(d time.Duration) string {
 	d = d.Round(time.Microsecond)
@@ -122,8 +122,17 @@ func (l Language) Duration(d time.Duration) string {
 }
 
 // Millis formats a duration as a number of milliseconds without the unit: "62",
-// "1,266.667".
+// "1,267", "3.2", "0.04". From 10 ms on it is rounded to whole ones: what a wall
+// clock has beyond them means nothing.
 func (l Language) Millis(d time.Duration) string {
+	switch size := max(d, -d); {
+	case size >= 10*time.Millisecond:
+		d = d.Round(time.Millisecond)
+	case size >= time.Millisecond:
+		d = d.Round(100 * time.Microsecond)
+	default:
+		d = d.Round(10 * time.Microsecond)
+	}
 	if d%time.Millisecond == 0 {
 		if ms := d.Milliseconds(); 0 <= ms && ms < 1000 { // nothing to group; the most frequent case
 			return strconv.FormatInt(ms, 10)

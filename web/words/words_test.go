@@ -57,8 +57,8 @@ func TestDuration(t *testing.T) {
 		48 * time.Hour:               "2 d",
 		49 * time.Hour:               "2 d 1 h",
 		24*time.Hour + time.Minute:   "24 h 1 min",
-		66_666_667 * time.Nanosecond: "66.667 ms",
-		1200*time.Millisecond + 500*time.Microsecond: "1,200.5 ms",
+		66_666_667 * time.Nanosecond: "67 ms",
+		1200*time.Millisecond + 500*time.Microsecond: "1,201 ms",
 	} {
 		if got := words.English.Duration(d); got != want {
 			t.Errorf("Duration(%v) = %q, want %q", d, got, want)

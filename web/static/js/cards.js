@@ -53,7 +53,7 @@ export function drawCards(box, cards) {
   box.hidden = !cards?.length;
   box.replaceChildren(
     ...(cards ?? []).map(({ kind, title, figure, lines = [], none }) => {
-      const card = make("section", { class: `actor actor-${kind}`, "data-actor": kind }, make("h3", {}, title));
+      const card = make("section", { class: `actor actor-${kind}`, "data-actor": kind }, make("h2", {}, title));
       if (figure) {
         card.append(make("p", { class: "figure" }, figure));
       }

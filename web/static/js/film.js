@@ -40,6 +40,7 @@ import { portions } from "./portions.js";
  * @property {HTMLElement[]} [made] of html
  * @property {() => void} [unfold] makes it, and others with it, from the page's text
  * @property {string} at "62 ms"
+ * @property {number} [ms] the same as a number
  * @property {number} thread that acted, or -1
  * @property {string} why
  * @property {string} says what a screen reader says

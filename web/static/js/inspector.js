@@ -16,9 +16,9 @@ const SVG = "http://www.w3.org/2000/svg";
 /**
  * @param {HTMLElement} box
  * @param {Film} film
- * @param {{row: number, moment: number, preview: boolean}} where
+ * @param {{row: number, moment: number, preview: boolean, passed?: number}} where passed: ms since the row
  */
-export function inspect(box, film, { row, moment, preview }) {
+export function inspect(box, film, { row, moment, preview, passed = 0 }) {
   const shown = film.rows[row - 1];
   const inside = shown?.inside?.[moment - 1];
   const state = inside?.after ?? shown?.after ?? before(film, 1);
@@ -27,11 +27,26 @@ export function inspect(box, film, { row, moment, preview }) {
   const parts = [
     make("p", { class: preview ? "place preview" : "place" }, preview ? say("preview: %s", place) : place),
     hash(film, state, was),
-    lease(film, state),
+    lease(film, drained(film, state, passed)),
     make("p", { class: "truth" }, truth(film, state)),
     beliefs(film, state, inside ?? shown),
   ];
   box.replaceChildren(...parts);
+}
+
+/**
+ * A state some time later: the lease runs out, and nothing else happens.
+ * @param {Film} film
+ * @param {State} state
+ * @param {number} passed ms
+ * @returns {State}
+ */
+export function drained(film, state, passed) {
+  if (passed <= 0 || state.lease < 0 || state.type === "none") {
+    return state;
+  }
+  const lease = Math.max(0, Math.round(state.lease - passed));
+  return { ...state, lease, left: film.lease > 0 ? Math.min(1000, Math.floor((lease * 1000) / film.lease)) : state.left };
 }
 
 /**

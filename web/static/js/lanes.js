@@ -10,6 +10,10 @@
  * @property {(step: number, steps: number) => boolean} around tells whether a
  *   step of so many is in it, with some before and after: of a long run there
  *   is only a part
+ * @property {(step: number, part: number) => number | null} flow has the clock
+ *   stand between a step and the next one, 0 to 1 of the way; the time since
+ *   the step in ms, or null where there is no next one in the picture
+ * @property {(at: number, text: string) => void} clock says what the clock shows
  * @property {(step: number | null) => void} preview marks the step that is
  *   pointed at elsewhere; null marks none
  */
@@ -19,9 +23,9 @@ const AHEAD = 8; // steps on each side of the one that one stands on
 /**
  * Wires the box of a picture, whose content may be replaced at any time.
  * @param {HTMLElement} box what templates.LanesBox renders
- * @param {{step: (step: number) => void, preview: (step: number | null) => void}} on
- *   what is called when a step was chosen, and when one is pointed at or none
- *   any more
+ * @param {{step: (step: number) => void, preview: (step: number | null) => void, clock?: (step: number, part: number) => void}} on
+ *   what is called when a step was chosen, when one is pointed at or none any
+ *   more, and when the clock was moved between a step and the next
  * @returns {Lanes}
  */
 export function lanes(box, on) {
@@ -42,7 +46,7 @@ export function lanes(box, on) {
   };
   box.addEventListener("click", (event) => {
     const step = stepOf(event);
-    if (step !== null) {
+    if (step !== null && !dragged) {
       on.step(step);
     }
   });
@@ -52,6 +56,79 @@ export function lanes(box, on) {
     }
   });
   box.addEventListener("pointerleave", () => point(null));
+
+  // ---- the clock
+
+  /** A part of the width in %, as the picture has it. @param {Element} hit @param {string} name */
+  const part = (hit, name) => parseFloat(hit.getAttribute(name) ?? "0");
+
+  /** Between which steps a place is. @param {number} x in % */
+  function between(x) {
+    const hits = [...box.querySelectorAll("[data-step]")];
+    const i = Math.max(0, hits.findLastIndex((hit) => part(hit, "data-x") <= x));
+    if (!hits[i]) {
+      return null;
+    }
+    const from = part(hits[i], "data-x");
+    const wide = hits[i + 1] ? part(hits[i + 1], "data-x") - from : 0;
+    const on = wide > 0 ? Math.max(0, Math.min(1, (x - from) / wide)) : 0;
+    return { step: Number(hits[i].getAttribute("data-step")), part: Math.min(on, 0.999) };
+  }
+
+  let dragged = false; // since the button went down
+  let held = -1; // the pointer that drags
+  let from = 0;
+  /** @param {PointerEvent} event */
+  function drag(event) {
+    const run = box.querySelector(".lanes-run")?.getBoundingClientRect();
+    const where = run && between(((event.clientX - run.left) / run.width) * 100);
+    if (where) {
+      on.clock?.(where.step, where.part);
+    }
+  }
+  box.addEventListener("pointerdown", (event) => {
+    dragged = false;
+    const target = /** @type {Element} */ (event.target);
+    const grip = target.closest("[data-clock]");
+    if (!on.clock || event.button !== 0 || !(grip || (event.pointerType === "mouse" && target.closest(".lanes-run")))) {
+      return;
+    }
+    held = event.pointerId;
+    from = event.clientX;
+    if (grip) {
+      event.preventDefault();
+      /** @type {SVGElement} */ (grip).focus();
+    }
+  });
+  addEventListener("pointermove", (event) => {
+    if (event.pointerId === held && (dragged || Math.abs(event.clientX - from) > 4)) {
+      dragged = true;
+      drag(event);
+    }
+  });
+  for (const end of ["pointerup", "pointercancel"]) {
+    addEventListener(end, (event) => {
+      if (/** @type {PointerEvent} */ (event).pointerId === held) {
+        held = -1;
+      }
+    });
+  }
+  box.addEventListener("keydown", (event) => {
+    const clock = /** @type {Element} */ (event.target).closest("[data-clock]");
+    const way = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
+    const run = box.querySelector(".lanes-run");
+    const line = box.querySelector("[data-cursor]");
+    if (!clock || !way || !run || !line || !on.clock) {
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    const px = event.shiftKey ? 24 : 6;
+    const where = between(part(line, "x") + (way * px * 100) / run.getBoundingClientRect().width);
+    if (where) {
+      on.clock(where.step, where.part);
+    }
+  });
 
   /** @param {number | null} step */
   const find = (step) => (step === null ? null : box.querySelector(`[data-step="${step}"]`));
@@ -75,16 +152,40 @@ export function lanes(box, on) {
         later?.setAttribute("display", "none");
         return;
       }
-      const part = (/** @type {string} */ name) => parseFloat(hit.getAttribute(name) ?? "0"); // of the width, in %
-      line.setAttribute("x", `${part("data-x")}%`);
-      later.setAttribute("x", `${part("x") + part("width")}%`);
+      box.classList.remove("flowing");
+      line.setAttribute("x", `${part(hit, "data-x")}%`);
+      later.setAttribute("x", `${part(hit, "x") + part(hit, "width")}%`);
       line.removeAttribute("display");
       later.removeAttribute("display");
       show(box, hit);
     },
+    flow(step, along) {
+      const [hit, next] = [find(step), find(step + 1)];
+      const line = box.querySelector("[data-cursor]");
+      if (!hit || !next || !line) {
+        return null;
+      }
+      const [x, to] = [part(hit, "data-x"), part(next, "data-x")];
+      box.classList.add("flowing");
+      for (const what of [line, box.querySelector("[data-later]")]) {
+        what?.setAttribute("x", `${x + (to - x) * along}%`);
+        what?.removeAttribute("display");
+      }
+      show(box, line);
+      return (part(next, "data-at") - part(hit, "data-at")) * along;
+    },
+    clock(at, text) {
+      const clock = box.querySelector("[data-clock]");
+      clock?.setAttribute("aria-valuenow", String(Math.round(at)));
+      clock?.setAttribute("aria-valuetext", text);
+    },
     draw(html) {
       const seen = inView();
+      const focused = box.querySelector("[data-clock]") === document.activeElement;
       box.innerHTML = html;
+      if (focused) {
+        /** @type {SVGElement | null} */ (box.querySelector("[data-clock]"))?.focus({ preventScroll: true });
+      }
       const stays = seen.find(({ step }) => find(step));
       if (stays) {
         // By its end: the first column of a picture begins earlier.

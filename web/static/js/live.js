@@ -10,6 +10,7 @@ import { viewer } from "./viewer.js";
 import { say } from "./words.js";
 
 const SLOW = 4008; // we could not keep up: come back at once, with what we have
+const TICK = 100; // ms
 const STEP = /\x7f/g; // stands for a row's number in its packed HTML
 const OVER = 4010; // the run is over: stay away
 
@@ -82,6 +83,17 @@ export function live(run) {
     },
   });
 
+  // Between two events nothing happens but that time goes by: the lease runs
+  // out while one looks. What the clock showed as the page was made is not known.
+  let came = performance.now(); // the last row
+  const ticking = setInterval(() => {
+    if (run.dataset.ended === "true") {
+      clearInterval(ticking);
+    } else if (!document.hidden && film.rows.length > 0) {
+      view.waited(performance.now() - came);
+    }
+  }, TICK);
+
   /** @param {number} row */
   async function lanesAt(row) {
     const answer = await fetch(`${run.dataset.picture}${row}`);
@@ -104,6 +116,9 @@ export function live(run) {
       film.positions[row.step] = { row: row.step, at: row.at };
     }
     seq = Math.max(seq, frame.seq);
+    if (frame.rows.length > 0) {
+      came = performance.now();
+    }
     byId("verdict").innerHTML = frame.verdict;
     view.changed();
     const seen = view.row() || 1; // who looks at another part keeps it

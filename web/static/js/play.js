@@ -333,6 +333,9 @@ export function play(stage) {
     byId("title").textContent = title || say("Your scenario");
     if (!asServed) {
       byId("shows").textContent = ""; // it was about another one
+      for (const way of stage.querySelectorAll("[data-cure], [data-next-scenario]")) {
+        way.remove(); // and so were these
+      }
     }
     document.title = `${byId("title").textContent} · Relock`;
     byId("head").innerHTML = head;

@@ -5,21 +5,41 @@ import { byId } from "./dom.js";
 /**
  * @param {() => boolean} step makes one; false where it ends
  * @param {() => void} changed it plays now, or no more
+ * @param {(part: number) => void} [flow] so much of the way to the next step has gone by, 0 to 1
  */
-export function player(step, changed) {
+export function player(step, changed, flow) {
   let timer = 0; // 0: it does not play
+  let frame = 0; // of what flows
+  let since = 0; // when the last step was made
+
+  const speed = () => Number(/** @type {HTMLSelectElement} */ (byId("speed")).value);
+  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+  function flowing() {
+    const part = (performance.now() - since) / speed();
+    if (timer && part < 1) {
+      flow?.(part);
+      frame = requestAnimationFrame(flowing);
+    }
+  }
 
   function tick() {
     if (document.hidden || !step()) {
       stop();
     } else if (timer) {
-      timer = window.setTimeout(tick, Number(/** @type {HTMLSelectElement} */ (byId("speed")).value));
+      timer = window.setTimeout(tick, speed());
+      since = performance.now();
+      cancelAnimationFrame(frame);
+      if (flow && !still()) {
+        frame = requestAnimationFrame(flowing);
+      }
     }
   }
 
   function stop() {
     const was = timer;
     clearTimeout(timer);
+    cancelAnimationFrame(frame);
     timer = 0;
     if (was) {
       changed();

@@ -45,10 +45,15 @@ export function readingKeys(view, within) {
   keys({ ...keysOf(view), f: () => stageTheme(view.show) }, undefined, within);
 }
 
-/** Stands still at the end until it is started. */
+/** Stands still at the start until it is asked to play, and plays to the end. */
 export function replay() {
   const film = filmInPage();
-  const view = viewer({ film: () => film });
+  const view = viewer({ film: () => film, through: true });
   readingKeys(view, document.querySelector(".replay"));
-  view.go(film.positions.length - 1, false);
+  view.go(0, false);
+  document.getElementById("watch")?.addEventListener("click", () => {
+    byId("lanes-card").scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    view.act("first");
+    view.act("play");
+  });
 }

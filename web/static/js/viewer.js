@@ -4,6 +4,7 @@ import { drawCards } from "./cards.js";
 import * as ways from "./cursor.js";
 import { byId, make } from "./dom.js";
 import { markAt, stopsOf } from "./film.js";
+import { drawEnding } from "./ending.js";
 import { inspect } from "./inspector.js";
 import { lanes } from "./lanes.js";
 import * as lua from "./lua.js";
@@ -11,7 +12,7 @@ import { broken, markName, marks, matters } from "./marks.js";
 import { player } from "./playing.js";
 import { table } from "./table.js";
 import { drawTransport, transport } from "./transport.js";
-import { say } from "./words.js";
+import { duration, say } from "./words.js";
 
 /**
  * @typedef {import("./film.js").Film} Film
@@ -27,6 +28,7 @@ import { say } from "./words.js";
  * @property {() => boolean} [busy] positions are being made
  * @property {() => string} [lanes] as the server drew them last, HTML
  * @property {(row: number) => Promise<string> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes
+ * @property {boolean} [through] playing goes on at a broken rule
  * @property {() => void} [shown] something else is shown now
  */
 
@@ -54,6 +56,8 @@ export function viewer(owner) {
   let drawn = ""; // lanes, of an owner who has them
   let asked = 0; // when they were asked for last
   let wanted = 0; // the row that they were asked for around last
+  let part = 0; // of the way to the next row that the clock has gone
+  let passed = 0; // ms since the row, as far as the clock shows
   let running = false; // to what is wanted, which has not come yet
   let quiet = false; // nothing is to be said
   let started = 0; // the stop at which it began to play
@@ -92,9 +96,9 @@ export function viewer(owner) {
       missing: notHere,
     },
   );
-  const picture = lanes(box, { step: (step) => inTurn(() => goToRow(step)), preview: (step) => look(step ?? 0) });
+  const picture = lanes(box, { step: (step) => inTurn(() => goToRow(step)), preview: (step) => look(step ?? 0), clock: (step, to) => inTurn(() => clockTo(step, to)) });
   const marked = marks(owner.film);
-  const playing = player(playOn, () => owner.film() && show());
+  const playing = player(playOn, () => owner.film() && show(), (to) => owner.film() && flowTo(to));
   transport({
     act,
     scrub(to) {
@@ -125,10 +129,12 @@ export function viewer(owner) {
     come(step, follow);
     rows.draw(film().rows, step, here().moment, follow);
     picture.cursor(step || null);
+    passed = (part > 0 && picture.flow(step, part)) || passed;
     beThere(step || 1);
     detail();
     drawPlace();
     marked.show(film());
+    drawEnding(film(), atEnd() && film().rows.length > 0);
     owner.shown?.();
   }
 
@@ -212,6 +218,9 @@ export function viewer(owner) {
     picture.draw(html);
     if (owner.film()) {
       picture.cursor(stop().row || null);
+      if (part > 0) {
+        picture.flow(stop().row, part);
+      }
       beThere(stop().row || 1);
     }
   }
@@ -225,7 +234,7 @@ export function viewer(owner) {
       notYet(at, previewed);
       return;
     }
-    inspect(byId("inspector"), film(), { row: at, moment: k, preview: previewed });
+    inspect(byId("inspector"), film(), { row: at, moment: k, preview: previewed, passed: previewed || k > 0 ? 0 : passed });
     const r = film().rows[at - 1];
     drawCards(byId("actors"), r?.cards);
     const m = r?.inside?.[k - 1];
@@ -271,7 +280,10 @@ export function viewer(owner) {
   function drawPlace() {
     const { stop: at, moment, inside } = here();
     const p = stop();
-    const when = row()?.inside?.[moment - 1]?.at ?? p.at;
+    const r = row();
+    const since = passed > 0 && r?.ms !== undefined ? duration(Math.round(r.ms + passed)) : "";
+    const when = since || (r?.inside?.[moment - 1]?.at ?? p.at);
+    picture.clock((r?.ms ?? 0) + passed, `${when}, T${p.row}`);
     const mark = markAt(film(), at);
     drawTransport({
       stop: at,
@@ -308,6 +320,8 @@ export function viewer(owner) {
   /** @param {Cursor} cursor
    *  @param {boolean} [follow] scroll there */
   function stand(cursor, follow = true) {
+    part = 0;
+    passed = 0;
     place.stand(cursor);
     show(follow);
   }
@@ -325,6 +339,38 @@ export function viewer(owner) {
     running = false;
     stand(ways.toRow(film(), here(), step));
     announce();
+  }
+
+  /** Moves the clock between a row and the next.
+   *  @param {number} step @param {number} to part of the way */
+  function clockTo(step, to) {
+    playing.stop();
+    running = false;
+    const cursor = ways.toRow(film(), here(), step);
+    if (cursor.stop !== here().stop || here().moment > 0) {
+      stand(cursor);
+    }
+    flowTo(to);
+  }
+
+  /** Moves the clock on from the row that one stands at; nothing else happens
+   *  until the next one. @param {number} to part of the way there */
+  function flowTo(to) {
+    const gone = to > 0 && here().moment === 0 && film().rows[stop().row] ? picture.flow(stop().row, to) : null;
+    part = gone === null ? 0 : to;
+    passed = gone ?? 0;
+    if (gone === null) {
+      picture.cursor(stop().row || null);
+    }
+    drain();
+  }
+
+  /** Shows how much of the lease is left as the time goes by. */
+  function drain() {
+    if (!(preview > 0 && preview !== stop().row) && row()) {
+      inspect(byId("inspector"), film(), { row: stop().row, moment: here().moment, preview: false, passed });
+    }
+    drawPlace();
   }
 
   function forward() {
@@ -430,7 +476,7 @@ export function viewer(owner) {
     if (atEnd()) {
       return false;
     }
-    if (at !== started && broken(film(), at) && moment === 0) {
+    if (!owner.through && at !== started && broken(film(), at) && moment === 0) {
       byId("alarm").textContent = row()?.alarm ?? "";
       return false;
     }
@@ -518,6 +564,14 @@ export function viewer(owner) {
     whole: () => ways.whole(film(), here()),
     row: () => stop().row,
     playing: playing.on,
+    /** So much time has gone by since the last row, in which nothing happened.
+     *  @param {number} ms */
+    waited(ms) {
+      if (here().stop === tip() && here().moment === 0) {
+        passed = ms;
+        drain();
+      }
+    },
     /** Other lanes, as the server drew them. @param {string} html */
     lanes: drawLanes,
     /** The film's rows are other ones now, though its list is the same. */
