@@ -334,7 +334,9 @@ export function play(stage) {
     if (!asServed) {
       byId("shows").textContent = ""; // it was about another one
     }
-    document.title = `${byId("title").textContent} · Relock`;
+    if (!("inPage" in stage.dataset)) {
+      document.title = `${byId("title").textContent} · Relock`;
+    }
     byId("head").innerHTML = head;
     byId("timeline").style.setProperty("--threads", String(threads.length));
     byId("rail").innerHTML = rail;
@@ -360,6 +362,7 @@ export function play(stage) {
     drawBeliefs(stage, threads, b.rows[p.row - 1]);
     drawBranches(state.branches, state.current, branchActs);
     write();
+    stage.dispatchEvent(new CustomEvent("relock:moved", { detail: { packed, schedule: () => movesOf(branch()) } }));
   }
 
   // ---- links

@@ -45,10 +45,11 @@ export function readingKeys(view, within) {
   keys({ ...keysOf(view), f: () => stageTheme(view.show) }, undefined, within);
 }
 
-/** Stands still at the end until it is started. */
-export function replay() {
+/** Stands still, at the end or where the page says, until it is started.
+ *  @param {HTMLElement} stage */
+export function replay(stage) {
   const film = filmInPage();
   const view = viewer({ film: () => film });
   readingKeys(view, document.querySelector(".replay"));
-  view.go(film.positions.length - 1, false);
+  view.go(Math.min(Number(stage.dataset.stand ?? Infinity), film.positions.length - 1), false);
 }
