@@ -129,7 +129,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	case learn.Predict, learn.Why, learn.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
 	case learn.Break:
-		p.After, p.Par, p.Controls = prose.After, made.Par, strings.Join(item.Controls, " ")
+		p.After, p.Controls = prose.After, strings.Join(item.Controls, " ")
 		if query.Has("solution") {
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("This is how it can be done.")
@@ -196,6 +196,9 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 			if a.Option != nil {
 				own = prose.Says[a.Option.ID]
 			}
+			if a.Found != nil {
+				own = searched(l, a.Found) + own
+			}
 			switch {
 			case a.Right:
 				p.Feedback = own + prose.After
@@ -212,6 +215,19 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 		}
 		p.Options = append(p.Options, o)
 	}
+}
+
+// searched says what a search has found.
+func searched(l words.Language, f *learn.Found) string {
+	bounds := l.Say("at most %d delays", f.Within.Delays)
+	if f.Within.MaxFaults > 0 {
+		bounds = l.Say("at most %d delays and %d faults (%s)", f.Within.Delays, f.Within.MaxFaults, strings.Join(f.Within.Kinds, ", "))
+	}
+	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", f.All.String(), bounds)
+	if f.Schedule != nil {
+		text = l.Say("It can still be broken: in %s of %s orders with %s. The smallest of them can be watched.", f.Broken.String(), f.All.String(), bounds)
+	}
+	return "<p>" + templates.Escaped(text) + "</p>"
 }
 
 // said joins clauses to a sentence without its full stop.

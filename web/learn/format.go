@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/explore"
 	"relock/engine/fault"
 	"relock/engine/scenario"
 	"relock/web/words"
@@ -77,10 +78,15 @@ type (
 		Goal     placed       `yaml:"goal"`
 		Solution yaml.Node    `yaml:"solution"`
 		Controls []placed     `yaml:"controls"`
-		Attacks  []optionYAML `yaml:"attacks"`
+		Within   withinYAML   `yaml:"within"`
 		Pieces   []placed     `yaml:"pieces"`
 		Table    placed       `yaml:"table"`
 		Lua      bool         `yaml:"lua"`
+	}
+	withinYAML struct {
+		Delays int      `yaml:"delays"`
+		Faults []string `yaml:"faults"`
+		Max    int      `yaml:"max-faults"`
 	}
 	optionYAML struct {
 		ID       placed    `yaml:"id"`
@@ -257,13 +263,26 @@ func (r *reader) item(file string, y itemYAML) *Item {
 			i.Options = append(i.Options, one)
 		}
 	}
-	r.attacks(at, i, y.Attacks)
+	i.within = explore.Bounds{Delays: y.Within.Delays, Kinds: y.Within.Faults, MaxFaults: y.Within.Max}
+	if len(i.within.Kinds) > 0 && i.within.MaxFaults == 0 {
+		i.within.MaxFaults = 1
+	}
+	if i.Kind == Mend || i.Kind == Break && y.Solution.Kind == 0 {
+		if _, err := i.within.Check(i.Scenario); err != nil {
+			at(0, "within: %v", err)
+		}
+		if i.goal.rule == "" {
+			at(y.Goal.Line, "goal: what is searched for is a rule: broken RULE")
+		}
+	}
 	if y.Solution.Kind != 0 {
 		if i.solution, err = moves(i.Scenario, &y.Solution); err != nil {
 			at(y.Solution.Line, "solution: %v", err)
 		}
 	}
-	needs(at, i)
+	if len(r.mistakes) == before {
+		needs(at, i)
+	}
 	shuffle(i.ID, i.Options)
 	if len(r.mistakes) > before {
 		return nil
@@ -288,11 +307,11 @@ func needs(at func(int, string, ...any), i *Item) {
 		lacks(len(i.Options) < 2 || len(i.Options) > 5, "two to five options")
 	case Break:
 		lacks(i.goal.Zero(), "goal")
-		lacks(len(i.solution) == 0, "solution")
+		lacks(len(i.solution) == 0 && i.within.Delays+i.within.MaxFaults == 0, "within, or a solution")
 	case Mend:
 		lacks(i.goal.Zero(), "goal")
 		lacks(len(i.Options) < 2, "two options or more")
-		lacks(len(i.attacks) == 0, "attacks")
+		lacks(i.within.Delays+i.within.MaxFaults == 0, "within")
 	case Order:
 		lacks(len(i.pieces) < 3, "three pieces or more")
 	case Read:
@@ -337,26 +356,6 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 		o.strays = append(o.strays, m)
 	}
 	return o
-}
-
-func (r *reader) attacks(at func(int, string, ...any), i *Item, list []optionYAML) {
-	for _, y := range list {
-		change := y.Change
-		i.attacks = append(i.attacks, attack{y.ID.Text, func(o *Option) (*scenario.Scenario, error) {
-			sc := i.Scenario
-			if o != nil {
-				sc = o.Scenario
-			}
-			base, err := raw(sc)
-			if err != nil {
-				return nil, err
-			}
-			return changed(base, &change)
-		}})
-		if _, err := i.attacks[len(i.attacks)-1].change(nil); err != nil {
-			at(cmpLine(y.Change.Line, y.ID.Line), "attack %s: %v", y.ID.Text, err)
-		}
-	}
 }
 
 // base is the scenario of an item before its change, as YAML.

@@ -49,11 +49,15 @@
 //     until. An option that looks like another one is a mistake.
 //   - why: goal is a moment that the run comes to. Of the options, each a change,
 //     exactly one prevents it.
-//   - break: goal is a moment that the run does not come to by itself; solution
-//     are moves, as in a scenario's schedule, that bring it about. controls names
-//     what the learner may use beside the threads' own steps: time, and faults.
-//   - mend: goal is a moment that attacks bring about, each a change (faults, a
-//     schedule); right is each option under which none of them does.
+//   - break: goal is a moment that the run does not come to by itself, mostly
+//     "broken RULE". Package explore finds the smallest way to it within:
+//     {delays: 2, faults: [pause], max-faults: 1}, which so is proven to be the
+//     smallest. For another goal solution are moves, as in a scenario's schedule.
+//     controls names what the learner may use beside the threads' own steps:
+//     time, and faults.
+//   - mend: goal is "broken RULE", which some schedule within: breaks. Right is
+//     each option under which none does; of the others the smallest that still
+//     does is shown.
 //   - order: pieces are moments of the run, to be put in the order in which they
 //     came; strays are moments of its options' runs, which do not belong.
 //
@@ -86,6 +90,7 @@ import (
 	"strconv"
 	"sync"
 
+	"relock/engine/explore"
 	"relock/engine/scenario"
 	"relock/lessons"
 )
@@ -143,7 +148,7 @@ type Item struct {
 	at, until, goal Moment
 	ask             []seeing
 	solution        []scenario.Move
-	attacks         []attack
+	within          explore.Bounds // of mend and break: how far is searched
 	pieces          []Moment
 	line            int // in chapter.yaml
 
@@ -162,13 +167,6 @@ type Option struct {
 	until  Moment
 	strays []Moment
 	line   int
-}
-
-// attack is a change under which an item's goal comes about, unless the learner
-// has mended it.
-type attack struct {
-	id     string
-	change func(option *Option) (*scenario.Scenario, error)
 }
 
 // Path is the item's address below /learn/.

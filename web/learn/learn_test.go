@@ -111,10 +111,10 @@ func broken(t *testing.T, i *learn.Item, made *learn.Made) {
 		}
 	}
 	v, err := i.Judge(t.Context(), made.Steps)
-	if err != nil || !v.Met || v.Moves != made.Par || v.Par != made.Par {
+	if err != nil || !v.Met || v.Moves != len(made.Steps) || v.Own != v.Par || v.Par != made.Par || v.Par == 0 {
 		t.Fatalf("the solution: %+v, %v", v, err)
 	}
-	if steps, first := made.Solution(); len(steps) != made.Par || first >= len(steps) {
+	if steps, first := made.Solution(); len(steps) != len(made.Steps) || first >= len(steps) {
 		t.Errorf("%d moves in words, the first that matters is %d", len(steps), first)
 	}
 }

@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
 	"relock/engine"
+	"relock/engine/explore"
 	"relock/engine/fault"
+	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -44,7 +47,8 @@ type Made struct {
 	Answers []*Answer // as they are shown
 	Pieces  []Piece   // of order: those that belong, in their order, then the strays
 	Solved  *Run      // of break: the solution played
-	Par     int       // of break: the moves of the solution
+	Par     int       // of break: the moves of the solution that no scheduler makes; of mend: the events of Solved
+	Proven  bool      // of break: no fewer are enough
 	Steps   []scenario.Move
 
 	described []Step
@@ -56,7 +60,8 @@ type Answer struct {
 	Right  bool
 	Says   []phrase.Wording // of predict: what is seen, as clauses
 	Run    *Run
-	Shown  int // of its events, where it is seen
+	Shown  int    // of its events, where it is seen
+	Found  *Found // of mend: what was searched
 }
 
 // Piece is an event that a learner puts in its place.
@@ -199,33 +204,68 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 	return nil
 }
 
-func (i *Item) makeMend(ctx context.Context, m *Made) error {
-	for _, k := range i.attacks {
-		sc, err := k.change(nil)
-		if err != nil {
-			return i.wrong(0, "attack %s: %v", k.id, err)
-		}
-		run, err := play(ctx, sc)
-		if err != nil {
-			return i.wrong(0, "attack %s: %v", k.id, err)
-		}
-		n, ok := i.goal.stand(run.Events)
-		if !ok {
-			return i.wrong(0, "attack %s does not bring about %q", k.id, i.goal)
-		}
-		if m.Solved == nil { // what is to be mended
-			m.Solved, m.Par = run, n
+// Found is what a search of every schedule within an item's bounds has found.
+type Found struct {
+	Schedule []scenario.Move // the smallest that breaks the item's rule, nil where none does
+	All      *big.Int        // schedules
+	Broken   *big.Int        // of them, those that break the rule
+	Within   explore.Bounds
+}
+
+// search searches for the schedules of sc that break the item's rule.
+func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error) {
+	within := i.within
+	can := explore.Kinds(sc)
+	// What cannot go wrong with this lock is no danger to it.
+	within.Kinds = slices.DeleteFunc(slices.Clone(within.Kinds), func(kind string) bool { return !slices.Contains(can, kind) })
+	if len(within.Kinds) == 0 {
+		within.MaxFaults = 0
+	}
+	space, err := explore.Search(ctx, sc, within, explore.Options{Workers: 1})
+	if err != nil {
+		return nil, fmt.Errorf("learn: %w", err)
+	}
+	if space.Ending() != explore.Exhausted {
+		return nil, fmt.Errorf("not every schedule could be seen (%s): choose smaller bounds", space.Ending())
+	}
+	found := &Found{All: space.Schedules(), Broken: big.NewInt(0), Within: i.within}
+	for _, r := range space.Rules() {
+		if r.Name == i.goal.rule {
+			found.Schedule, found.Broken = r.Schedule, r.Schedules
 		}
 	}
+	return found, nil
+}
+
+func (i *Item) makeMend(ctx context.Context, m *Made) error {
+	broken, err := i.search(ctx, i.Scenario)
+	if err != nil {
+		return i.wrong(0, "%v", err)
+	}
+	if broken.Schedule == nil {
+		return i.wrong(0, "there is nothing to mend: no schedule within the bounds breaks %s", i.goal.rule)
+	}
+	v, run, _, err := i.verdict(ctx, i.Scenario, broken.Schedule)
+	if err != nil || !v.Met {
+		return i.wrong(0, "the schedule that was found does not come to %q: %v", i.goal, err)
+	}
+	m.Solved, m.Par = run, len(run.Events)
 	right := 0
 	for _, o := range i.Options {
-		a, err := i.judge(ctx, o)
-		if err != nil {
-			return err
+		a := &Answer{Option: o}
+		if a.Found, err = i.search(ctx, o.Scenario); err != nil {
+			return i.wrong(o.line, "option %s: %v", o.ID, err)
 		}
-		if a.Right {
+		if a.Found.Schedule == nil {
+			a.Right = true
 			right++
+			if a.Run, err = play(ctx, o.Scenario); err != nil {
+				return i.wrong(o.line, "option %s: %v", o.ID, err)
+			}
+		} else if _, a.Run, _, err = i.verdict(ctx, o.Scenario, a.Found.Schedule); err != nil {
+			return i.wrong(o.line, "option %s: %v", o.ID, err)
 		}
+		a.Shown = len(a.Run.Events)
 		m.Answers = append(m.Answers, a)
 	}
 	if right == 0 || right == len(i.Options) {
@@ -234,51 +274,42 @@ func (i *Item) makeMend(ctx context.Context, m *Made) error {
 	return nil
 }
 
-// judge tells whether an option withstands everything.
-func (i *Item) judge(ctx context.Context, o *Option) (*Answer, error) {
-	a := &Answer{Option: o, Right: true}
-	for _, k := range i.attacks {
-		sc, err := k.change(o)
-		if err != nil {
-			return nil, i.wrong(o.line, "attack %s on option %s: %v", k.id, o.ID, err)
-		}
-		run, err := play(ctx, sc)
-		if err != nil {
-			return nil, i.wrong(o.line, "attack %s on option %s: %v", k.id, o.ID, err)
-		}
-		if n, ok := i.goal.stand(run.Events); ok {
-			return &Answer{Option: o, Run: run, Shown: n}, nil
-		}
-		if a.Run == nil {
-			a.Run, a.Shown = run, len(run.Events)
-		}
-	}
-	return a, nil
-}
-
 func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	if _, ok := i.goal.find(m.Run.Events); ok {
 		return i.wrong(0, "goal: the run comes to %q by itself", i.goal)
 	}
-	v, solved, steps, err := i.verdict(ctx, i.solution)
+	solution := i.solution
+	if len(solution) == 0 {
+		found, err := i.search(ctx, i.Scenario)
+		if err != nil {
+			return i.wrong(0, "%v", err)
+		}
+		if solution = found.Schedule; solution == nil {
+			return i.wrong(0, "no schedule within the bounds comes to %q", i.goal)
+		}
+		m.Proven = true
+	}
+	v, solved, steps, err := i.verdict(ctx, i.Scenario, solution)
 	if err != nil {
 		return i.wrong(0, "solution: %v", err)
 	}
 	if !v.Met {
 		return i.wrong(0, "solution: it does not come to %q", i.goal)
 	}
-	if v.Moves < len(i.solution) {
+	if v.Moves < len(solution) {
 		return i.wrong(0, "solution: %q is reached after %d moves already", i.goal, v.Moves)
 	}
-	m.Solved, m.Par, m.Steps, m.described = solved, len(i.solution), i.solution, steps
+	m.Solved, m.Par, m.Steps, m.described = solved, v.Own, solution, steps
 	return nil
 }
 
 // Verdict is what a learner's moves came to.
 type Verdict struct {
-	Met   bool `json:"met"`
-	Moves int  `json:"moves"` // made until then; those that were made where it is not met
-	Par   int  `json:"par"`
+	Met    bool `json:"met"`
+	Moves  int  `json:"moves"`  // made until then; those that were made where it is not met
+	Own    int  `json:"own"`    // of them, those that no scheduler makes by itself: time that passes, and faults
+	Par    int  `json:"par"`    // how few of these are enough
+	Proven bool `json:"proven"` // and fewer are not
 }
 
 // ErrNotBroken is returned for an item in which nothing is to be broken.
@@ -294,27 +325,38 @@ func (i *Item) Judge(ctx context.Context, list []scenario.Move) (Verdict, error)
 	if err != nil {
 		return Verdict{}, err
 	}
-	v, _, _, err := i.verdict(ctx, list)
-	v.Par = m.Par
+	v, _, _, err := i.verdict(ctx, i.Scenario, list)
+	v.Par, v.Proven = m.Par, m.Proven
 	return v, err
 }
 
 // verdict plays moves: what they came to, the run, and each of them in words.
-func (i *Item) verdict(ctx context.Context, list []scenario.Move) (Verdict, *Run, []Step, error) {
-	s, err := engine.Open(ctx, i.Scenario.WithSchedule(list))
+func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, []Step, error) {
+	s, err := engine.Open(ctx, sc.WithSchedule(list))
 	if err != nil {
 		return Verdict{}, nil, nil, fmt.Errorf("learn: %w", err)
 	}
 	defer s.Close()
 	b := s.Branches()[0]
-	run, steps := &Run{i.Scenario.WithSchedule(list), b.Header, b.Events}, describe(b.Positions, list)
+	run, steps := &Run{sc.WithSchedule(list), b.Header, b.Events}, describe(b, list)
 	at, ok := i.goal.find(b.Events)
 	if !ok {
-		return Verdict{Moves: len(list)}, run, steps, nil
+		return Verdict{Moves: len(list), Own: own(list)}, run, steps, nil
 	}
 	seq := b.Events[at].Seq
 	n := slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Seq >= seq })
-	return Verdict{Met: true, Moves: n}, run, steps, nil
+	return Verdict{Met: true, Moves: n, Own: own(list[:n])}, run, steps, nil
+}
+
+// own counts the moves that no scheduler makes by itself.
+func own(list []scenario.Move) int {
+	n := 0
+	for _, m := range list {
+		if m.Until > 0 || m.Fault != nil {
+			n++
+		}
+	}
+	return n
 }
 
 func (i *Item) makeOrder(ctx context.Context, m *Made) error {
@@ -511,8 +553,8 @@ func (m *Made) Solution() (steps []Step, first int) {
 	return steps, max(first, 0)
 }
 
-// describe words each move of a solution by what could be done there.
-func describe(positions []engine.Position, list []scenario.Move) []Step {
+// describe words each move of a branch.
+func describe(b *engine.Branch, list []scenario.Move) []Step {
 	out := make([]Step, len(list))
 	for n, mv := range list {
 		switch {
@@ -527,14 +569,15 @@ func describe(positions []engine.Position, list []scenario.Move) []Step {
 			out[n] = Step{phrase.Say("let time pass to %s", mv.Until), phrase.Say("it is about time: let some pass while somebody could move")}
 		default:
 			out[n] = Step{phrase.Say("go on"), phrase.Say("it is about who moves")}
-			for _, o := range positions[n].Options {
-				if o.Choice != mv.Choice {
+			for _, e := range b.Events[b.Positions[n].Seq:b.Positions[n+1].Seq] {
+				if e.Thread == "" {
 					continue
 				}
-				out[n] = Step{phrase.Say("step %s", o.Thread), phrase.Say("it is about %s", o.Thread)}
-				if o.Background {
-					out[n].Says = phrase.Say("step the watchdog of %s", o.Thread)
+				out[n] = Step{phrase.Say("step %s", e.Thread), phrase.Say("it is about %s", e.Thread)}
+				if c, ok := e.Body.(trace.Command); ok && c.Call == lock.CallRenew {
+					out[n].Says = phrase.Say("step the watchdog of %s", e.Thread)
 				}
+				break
 			}
 		}
 	}

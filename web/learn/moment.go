@@ -20,6 +20,7 @@ type Moment struct {
 	nth    int // from 1; 0 is none
 	is     func(trace.Event) bool
 	edge   string // "start" or "end"
+	rule   string // that is broken, or ""
 }
 
 // Zero reports whether it is none.
@@ -77,6 +78,7 @@ func parseMoment(text string, sc *scenario.Scenario) (Moment, error) {
 		if !slices.Contains(check.Names(), rule) {
 			return Moment{}, fmt.Errorf("%q: there is no rule %q; allowed: %s", text, rule, strings.Join(check.Names(), ", "))
 		}
+		m.rule = rule
 		m.is = func(e trace.Event) bool { v, ok := e.Body.(trace.Violation); return ok && v.Rule == rule }
 	case len(words) > 1 && first == "believe":
 		for _, t := range words[1:] {

@@ -3,6 +3,7 @@ package learn
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -319,51 +320,24 @@ func (t teller) in(option, function string, args ...any) (any, error) {
 	if run == nil {
 		return nil, fmt.Errorf("there is no option %q", option)
 	}
-	call := teller{l: t.l, run: run}
-	one := func() string {
-		if len(args) > 0 {
-			s, _ := args[0].(string)
-			return s
+	f, ok := teller{l: t.l, run: run}.functions()[function]
+	if !ok || function == "in" {
+		return nil, fmt.Errorf("there is no function %q", function)
+	}
+	call := reflect.ValueOf(f)
+	if call.Type().NumIn() != len(args) {
+		return nil, fmt.Errorf("%q takes %d arguments", function, call.Type().NumIn())
+	}
+	values := make([]reflect.Value, len(args))
+	for n, a := range args {
+		values[n] = reflect.ValueOf(a)
+		if !values[n].IsValid() || !values[n].Type().AssignableTo(call.Type().In(n)) {
+			return nil, fmt.Errorf("%q does not take %v", function, a)
 		}
-		return ""
 	}
-	two := func() (string, string) {
-		if len(args) < 2 {
-			return one(), ""
-		}
-		s, _ := args[1].(string)
-		return one(), s
-	}
-	switch function {
-	case "at":
-		return call.at(one())
-	case "row":
-		return call.row(one())
-	case "left":
-		return call.left(one())
-	case "value":
-		return call.value(one())
-	case "times":
-		return call.times(one())
-	case "commands":
-		return call.commands(one())
-	case "command":
-		return call.command(one())
-	case "work":
-		return call.work(one())
-	case "length":
-		return call.length(one())
-	case "between":
-		return call.between(two())
-	case "count":
-		return call.count(two())
-	case "lease":
-		return call.ofLock(func(k scenario.Lock) time.Duration { return k.Lease })
-	case "watchdog":
-		return call.ofLock(func(k scenario.Lock) time.Duration { return k.Watchdog })
-	default:
-		return nil, fmt.Errorf("an option's run cannot be asked for %q", function)
-	}
+	out := call.Call(values)
+	err, _ := out[1].Interface().(error)
+	return out[0].Interface(), err
 }
 
 // duration is a length of time in words; without a language, as in scenarios.

@@ -47,10 +47,9 @@ type Lesson struct {
 	Leave      string // the address at which the item's own run is shown
 
 	Viewer   Viewer
-	Stand    int    // the row to stand at
-	Stepping *Play  // of break
-	Controls string // of break, separated by spaces
-	Par      int
+	Stand    int      // the row to stand at
+	Stepping *Play    // of break
+	Controls string   // of break, separated by spaces
 	Facts    []string // of the scenario
 	Title    string   // of the scenario
 	Textbook []TextbookRow

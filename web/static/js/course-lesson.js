@@ -61,7 +61,6 @@ function judging(page, path, stage) {
   let asking = 0;
   let last = "";
   const tally = byId("tally");
-  const par = Number(tally.dataset.par);
   byId("restart")?.addEventListener("click", () => {
     sessionStorage.removeItem("relock-branches");
   });
@@ -84,15 +83,18 @@ function judging(page, path, stage) {
       if (!answer.ok || text !== last) {
         return;
       }
-      const { met, moves } = await answer.json();
+      /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean}} */
+      const { met, moves, own, par, proven } = await answer.json();
       byId("after").hidden = !met;
       if (!met) {
-        tally.textContent = moves > 0 ? say("Moves: %d. The fewest that do it: %d.", moves, par) : say("The fewest moves that do it: %d.", par);
+        tally.textContent = say("Moves: %d; of them time that you let pass, and faults: %d. It can be done with %d of these.", moves, own, par);
         return;
       }
       tally.textContent = "";
       byId("counted").textContent =
-        moves <= par ? say("In %d moves, and it cannot be done in fewer.", moves) : say("In %d moves; it can be done in %d.", moves, par);
+        own <= par && proven
+          ? say("In %d moves, %d of them time or faults. Nobody can do it with fewer of these: every order was searched.", moves, own)
+          : say("In %d moves, %d of them time or faults. It can be done with %d of these.", moves, own, par);
       byId("onward")?.classList.add("primary");
       note(page, path, { moves, schedule: schedule().slice(0, moves) });
     }, ASK_AFTER);
