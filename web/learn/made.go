@@ -215,7 +215,7 @@ type Found struct {
 // search searches for the schedules of sc that break the item's rule.
 func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error) {
 	within := i.within
-	can := explore.Kinds(sc)
+	can := sc.StrikeKinds()
 	// What cannot go wrong with this lock is no danger to it.
 	within.Kinds = slices.DeleteFunc(slices.Clone(within.Kinds), func(kind string) bool { return !slices.Contains(can, kind) })
 	if len(within.Kinds) == 0 {
