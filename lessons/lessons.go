@@ -19,3 +19,16 @@ func Scenarios() fs.FS {
 	}
 	return sub
 }
+
+//go:embed course/*/*
+var course embed.FS
+
+// Course returns the chapters of the course, a folder each at the top of the
+// file system. Package web/learn reads them.
+func Course() fs.FS {
+	sub, err := fs.Sub(course, "course")
+	if err != nil {
+		panic(err) // the path is the one embedded above
+	}
+	return sub
+}

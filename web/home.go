@@ -98,12 +98,12 @@ func endingOf(l words.Language, name string) (view.Ending, error) {
 	for _, g := range groups {
 		all = append(all, g.Scenarios...)
 	}
-	way := func(name string) *view.Way {
+	way := func(name string) *view.Onward {
 		at := slices.IndexFunc(all, func(e lessons.Exhibit) bool { return e.Name == name })
 		if at < 0 {
 			return nil
 		}
-		return &view.Way{Name: name, Title: l.Say(all[at].Title)}
+		return &view.Onward{Name: name, Title: l.Say(all[at].Title)}
 	}
 	var ending view.Ending
 	for i, e := range all {

@@ -26,6 +26,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
+	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/session"
 	"relock/web/static"
@@ -48,6 +49,7 @@ type Config struct {
 	Listening net.Addr         // where it listens, nil if unknown
 	Proxies   []netip.Prefix   // their X-Forwarded-For and Forwarded are believed; see ParseProxies
 	Scenarios fs.FS            // the examples, *.yaml at its top
+	Course    fs.FS            // the chapters; nil for the built-in ones
 	Languages *words.Languages // to choose from; nil for the built-in ones
 	Links     string           // the folder that keeps links; "" keeps them in memory
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
@@ -77,6 +79,7 @@ type Server struct {
 	ledger    *session.Ledger
 	examples  []example
 	gallery   func() map[string]picture
+	course    *learn.Course
 	handler   http.Handler
 	routes    []string // the patterns it answers
 
@@ -109,6 +112,12 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.gallery = paint(s.examples)
+	if s.course, err = learn.BuiltIn(); c.Course != nil {
+		s.course, err = learn.ReadCourse(c.Course, c.Scenarios)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("web: the course: %w", err)
+	}
 	s.sessions = session.NewRegistry(c.Limits)
 	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
 	s.sessions.TakeTurns(s.turns)
@@ -146,6 +155,9 @@ func New(c Config) (*Server, error) {
 	handle("POST /export", s.page(s.largely(s.exportLink)))
 	handle("GET /qr", s.page(s.qr))
 	handle("GET /locks", s.page(s.locks))
+	handle("GET /learn", s.page(s.learn))
+	handle("GET /learn/{chapter}/{item}", s.page(s.lesson))
+	handle("POST /learn/{chapter}/{item}/judge", s.page(s.judge))
 	handle("GET /play", s.page(s.play))
 	handle("GET /play/{example}", s.page(s.play))
 	handle("GET /play/socket", s.live(s.playSocket))

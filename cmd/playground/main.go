@@ -90,6 +90,7 @@ Usage:
   playground compare [flags] FILE   run one scenario on several locks
   playground explore [flags] FILE…  search every order within bounds: can a rule break?
   playground protocols [flags]      list the locks, a line each
+  playground learn -check PATH      check the items of a course
   playground healthcheck            ask the server on this machine whether it is ready
   playground version                print the version and the revision
   playground help [COMMAND]         show this, or a command's flags
@@ -121,6 +122,8 @@ func command(ctx context.Context, args []string, env environment) int {
 		return exploration(ctx, rest, env)
 	case "protocols":
 		return protocols(rest, env)
+	case "learn":
+		return learning(rest, env)
 	case "healthcheck":
 		return healthcheck(ctx, rest, env)
 	case "version":
@@ -136,7 +139,7 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		return exitOK
 	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, protocols, healthcheck, version, help\n", name)
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, protocols, learn, healthcheck, version, help\n", name)
 		return exitUsage
 	}
 }

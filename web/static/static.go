@@ -172,11 +172,12 @@ func (f *Files) StyleHash() string {
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// Scripts are the URL paths of all scripts that pages begin with.
+// Scripts are the URL paths of all scripts that pages begin with: not those of
+// the course, which its pages get beside them.
 func (f *Files) Scripts() []string {
 	var paths []string
 	for name := range f.hashed {
-		if strings.HasPrefix(name, "js/") {
+		if strings.HasPrefix(name, "js/") && !strings.HasPrefix(name, "js/course") {
 			paths = append(paths, Prefix+name)
 		}
 	}

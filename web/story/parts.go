@@ -25,7 +25,7 @@ func (m *maker) marks() []Story {
 		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), timeline.Bad)},
 		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), timeline.Quiet)},
 		{Name: "Actors: all kinds", Component: templates.Actors(m.cards())},
-		{Name: "Ending: with a cure", Component: templates.Ending(view.Ending{Cure: &view.Way{Name: "fenced", Title: l.Say("stock")}, Next: &view.Way{Name: "crash", Title: l.Say("counter")}})},
+		{Name: "Ending: with a cure", Component: templates.Ending(view.Ending{Cure: &view.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &view.Onward{Name: "crash", Title: l.Say("counter")}})},
 		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), timeline.Plain)},
 	}
 	for n := range threads {

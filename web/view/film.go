@@ -28,6 +28,7 @@ type Viewer struct {
 	Scripts  []luaflow.Script
 	Recorded *Recorded
 	Part     *TablePart // nil where all rows are in the page
+	Asked    string     // the row after the last, which somebody is to predict: "T7 · 210 ms", or ""
 }
 
 // MaxWhole is how many rows a film has at most that is in its page whole:

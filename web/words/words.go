@@ -95,10 +95,15 @@ func (l Language) Clause(w phrase.Wording) string { return w.Render(l.Say, l.Lis
 func (l Language) Sentence(w phrase.Wording) string {
 	clause := l.Clause(w)
 	if !strings.HasPrefix(string(w.Text), "%") {
-		first, size := utf8.DecodeRuneInString(clause)
-		clause = string(unicode.ToUpper(first)) + clause[size:]
+		clause = Capital(clause)
 	}
 	return l.Say("%s.", clause)
+}
+
+// Capital returns a clause with a capital at its start.
+func Capital(clause string) string {
+	first, size := utf8.DecodeRuneInString(clause)
+	return string(unicode.ToUpper(first)) + clause[size:]
 }
 
 // Explain returns what an error tells a person, and whether it tells anything.

@@ -21,3 +21,7 @@ for (const [selector, start] of parts) {
     start(section);
   }
 }
+// The course's own scripts are for its pages alone.
+if (document.querySelector("[data-course]")) {
+  import("./course.js").then(({ course }) => course());
+}

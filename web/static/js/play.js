@@ -337,7 +337,9 @@ export function play(stage) {
         way.remove(); // and so were these
       }
     }
-    document.title = `${byId("title").textContent} · Relock`;
+    if (!("inPage" in stage.dataset)) {
+      document.title = `${byId("title").textContent} · Relock`;
+    }
     byId("head").innerHTML = head;
     byId("timeline").style.setProperty("--threads", String(threads.length));
     byId("rail").innerHTML = rail;
@@ -363,6 +365,7 @@ export function play(stage) {
     drawBeliefs(stage, threads, b.rows[p.row - 1]);
     drawBranches(state.branches, state.current, branchActs);
     write();
+    stage.dispatchEvent(new CustomEvent("relock:moved", { detail: { packed, schedule: () => movesOf(branch()) } }));
   }
 
   // ---- links

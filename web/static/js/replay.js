@@ -45,12 +45,13 @@ export function readingKeys(view, within) {
   keys({ ...keysOf(view), f: () => stageTheme(view.show) }, undefined, within);
 }
 
-/** Stands still at the start until it is asked to play, and plays to the end. */
-export function replay() {
+/** Stands still, at the start or where the page says, until it is asked to play.
+ *  @param {HTMLElement} stage */
+export function replay(stage) {
   const film = filmInPage();
   const view = viewer({ film: () => film, through: true });
   readingKeys(view, document.querySelector(".replay"));
-  view.go(0, false);
+  view.go(Math.min(Number(stage.dataset.stand ?? 0), film.positions.length - 1), false);
   document.getElementById("watch")?.addEventListener("click", () => {
     byId("lanes-card").scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     view.act("first");

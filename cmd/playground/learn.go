@@ -1,0 +1,83 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"relock/lessons"
+	"relock/web/learn"
+)
+
+const learnUsage = `playground learn -check PATH
+
+Reads the course in the folder PATH, or that of a chapter or file in it, plays
+what its items need, and lists every mistake with its file and line. The exit
+code is 1 if there is one. "go doc relock/web/learn" says how items are written.`
+
+// learning checks a course that somebody is writing.
+func learning(args []string, env environment) int {
+	fs := flag.NewFlagSet("learn", flag.ContinueOnError)
+	path := fs.String("check", "", "check the course at `PATH`")
+	if code, done := parse(fs, args, env, learnUsage); done {
+		return code
+	}
+	if *path == "" || fs.NArg() > 0 {
+		fmt.Fprintln(env.err, "playground: learn checks one course: playground learn -check lessons/course")
+		return exitUsage
+	}
+	root, only, err := courseAt(*path)
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUsage
+	}
+	course, err := learn.ReadCourse(os.DirFS(root), lessons.Scenarios())
+	if err == nil {
+		err = course.Prove()
+	}
+	var mistakes learn.Mistakes
+	if errors.As(err, &mistakes) {
+		found := 0
+		for _, m := range mistakes {
+			if only != "" && filepath.Dir(m.File) != only && m.File != "" {
+				continue
+			}
+			m.File = filepath.Join(root, m.File)
+			fmt.Fprintln(env.err, m)
+			found++
+		}
+		if found > 0 {
+			return exitUnexpected
+		}
+		err = nil
+	}
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		return exitUsage
+	}
+	items := 0
+	if course != nil {
+		items = len(course.Items())
+	}
+	fmt.Fprintf(env.out, "No mistake in %d items.\n", items)
+	return exitOK
+}
+
+// courseAt is the course's folder, and the chapter in it that is asked for, or
+// "" for all.
+func courseAt(path string) (root, chapter string, err error) {
+	path = filepath.Clean(path)
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", "", fmt.Errorf("learn: %w", err)
+	}
+	if !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	if _, err := os.Stat(filepath.Join(path, "chapter.yaml")); err == nil {
+		return filepath.Dir(path), filepath.Base(path), nil
+	}
+	return path, "", nil
+}

@@ -1,0 +1,407 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/phrase"
+	"relock/web/export"
+	"relock/web/learn"
+	"relock/web/link"
+	"relock/web/luaflow"
+	"relock/web/templates"
+	"relock/web/timeline"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// kindName is what a badge calls a kind of item.
+func kindName(k learn.Kind) phrase.Text {
+	switch k {
+	case learn.Read:
+		return "read"
+	case learn.Predict:
+		return "predict"
+	case learn.Why:
+		return "why"
+	case learn.Break:
+		return "break"
+	case learn.Mend:
+		return "mend"
+	default:
+		return "order"
+	}
+}
+
+func wayItem(l words.Language, i *learn.Item) *view.WayItem {
+	if i == nil {
+		return nil
+	}
+	return &view.WayItem{
+		Path: i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
+		Asked: i.Kind == learn.Predict || i.Kind == learn.Why || i.Kind == learn.Order,
+	}
+}
+
+func wayChapter(l words.Language, ch *learn.Chapter) (view.WayChapter, error) {
+	out := view.WayChapter{Number: ch.Number, ID: ch.ID, Title: ch.Title(l), Minutes: ch.Minutes}
+	for _, i := range ch.Items {
+		out.Items = append(out.Items, *wayItem(l, i))
+	}
+	var err error
+	if out.Intro, err = ch.Intro(l); err != nil {
+		return out, fmt.Errorf("web: %w", err)
+	}
+	return out, nil
+}
+
+// learn is the way through the course.
+func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	p := view.Way{Page: s.frame(r, l.Say("Learn"))}
+	for _, ch := range s.course.Chapters {
+		one, err := wayChapter(l, ch)
+		if err != nil {
+			return err
+		}
+		p.Chapters = append(p.Chapters, one)
+		p.Items += len(ch.Items)
+		p.Minutes += ch.Minutes
+	}
+	return render(r.Context(), w, http.StatusOK, templates.WayPage(p))
+}
+
+// lesson is the page of an item. What was answered stands in its address, so
+// that it needs no script: pick is the number of an option, watch shows the run
+// in which that is true, p1, p2 … are the places of pieces, and solution shows
+// how a break is done.
+func (s *Server) lesson(w http.ResponseWriter, r *http.Request) error {
+	item, ok := s.course.Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
+	if !ok {
+		return errNoPage
+	}
+	l := words.From(r.Context())
+	p, err := s.lessonOf(r, l, item)
+	if err != nil {
+		return err
+	}
+	return render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+}
+
+// shownRun is a part of a run on the stage.
+type shownRun struct {
+	run   *learn.Run
+	count int  // of its events that are seen
+	whole bool // the rest is there too, after where one stands
+}
+
+func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (*view.Lesson, error) {
+	made, err := item.Made()
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	prose, err := item.Prose(l)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	chapter, err := wayChapter(l, item.Chapter)
+	if err != nil {
+		return nil, err
+	}
+	p := &view.Lesson{
+		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Kind: string(item.Kind),
+		Body: prose.Body, Goal: prose.Goal, Leave: "/learn/" + item.Path(), Lua: item.Lua,
+	}
+	before, after := s.course.Around(item)
+	p.Before, p.After2 = wayItem(l, before), wayItem(l, after)
+	stage := shownRun{made.Run, made.Stand, item.Kind == learn.Read || item.Kind == learn.Why}
+	if item.Kind == learn.Mend {
+		stage = shownRun{made.Solved, made.Par, true}
+	}
+	query := r.URL.Query()
+	switch item.Kind {
+	case learn.Predict, learn.Why, learn.Mend:
+		s.answered(l, p, item, made, prose, query, &stage)
+	case learn.Break:
+		p.After, p.Controls = prose.After, strings.Join(item.Controls, " ")
+		if query.Has("solution") {
+			stage = shownRun{made.Solved, len(made.Solved.Events), true}
+			p.Watching = l.Say("This is how it can be done.")
+		} else if p.Stepping, err = s.stepping(r, l, item); err != nil {
+			return nil, err
+		}
+	case learn.Order:
+		if err := ordered(l, p, item, made, prose, query); err != nil {
+			return nil, err
+		}
+	case learn.Read:
+	}
+	p.Hints = hints(l, item, made, prose)
+	if item.Table != "" {
+		if p.Textbook, err = textbook(l, made.Run); err != nil {
+			return nil, err
+		}
+	}
+	return p, s.stage(l, p, item, made, stage)
+}
+
+// stage puts a run on the page's stage.
+func (s *Server) stage(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, on shownRun) error {
+	shown := timeline.NewScenario(l, on.run.Scenario)
+	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
+	if p.Stepping != nil {
+		return nil
+	}
+	events := on.run.Events
+	if !on.whole {
+		events = events[:on.count]
+	}
+	film, err := newFootage(l, &recording{on.run.Scenario, on.run.Header, events}, on.whole, nil, false)
+	if err != nil {
+		return err
+	}
+	p.Viewer = film.viewer
+	if on.count > 0 {
+		p.Stand = on.run.Events[on.count-1].Step
+	}
+	if item.Kind == learn.Predict && !on.whole {
+		at := made.Asked()
+		p.Viewer.Asked = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration()))
+	} else if p.Open, err = link.Encode(link.State{Scenario: on.run.Scenario}); err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	return nil
+}
+
+// answered puts the options on the page, and what comes of the one that was
+// chosen.
+func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose, query url.Values, stage *shownRun) {
+	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
+	for n, a := range made.Answers {
+		o := view.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
+		if item.Kind == learn.Predict {
+			o.HTML = templates.Escaped(said(l, a.Says))
+		} else {
+			o.HTML = prose.Labels[a.Option.ID]
+		}
+		if o.Chosen {
+			p.Answered, p.Solved = true, a.Right
+			own := ""
+			if a.Option != nil {
+				own = prose.Says[a.Option.ID]
+			}
+			if a.Found != nil {
+				own = searched(l, a.Found) + own
+			}
+			switch {
+			case a.Right:
+				p.Feedback = own + prose.After
+				*stage = shownRun{a.Run, a.Shown, true}
+			default:
+				p.Feedback = own
+				if query.Has("watch") {
+					*stage = shownRun{a.Run, a.Shown, true}
+					p.Watching = l.Say("Here answer %d is true.", o.Number)
+				} else {
+					o.Watch = fmt.Sprintf("/learn/%s?pick=%d&watch=1", item.Path(), o.Number)
+				}
+			}
+		}
+		p.Options = append(p.Options, o)
+	}
+}
+
+// searched says what a search has found.
+func searched(l words.Language, f *learn.Found) string {
+	bounds := l.Say("at most %d delays", f.Within.Delays)
+	if f.Within.MaxFaults > 0 {
+		bounds = l.Say("at most %d delays and %d faults (%s)", f.Within.Delays, f.Within.MaxFaults, strings.Join(f.Within.Kinds, ", "))
+	}
+	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", f.All.String(), bounds)
+	if f.Schedule != nil {
+		text = l.Say("It can still be broken: in %s of %s orders with %s. The smallest of them can be watched.", f.Broken.String(), f.All.String(), bounds)
+	}
+	return "<p>" + templates.Escaped(text) + "</p>"
+}
+
+// said joins clauses to a sentence without its full stop.
+func said(l words.Language, clauses []phrase.Wording) string {
+	text := ""
+	for i, c := range clauses {
+		if i == 0 {
+			text = l.Clause(c)
+			continue
+		}
+		text = l.Say("%s; %s", text, l.Clause(c))
+	}
+	return words.Capital(text)
+}
+
+// ordered puts pieces on the page, and says which stand where they belong.
+func ordered(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose, query url.Values) error {
+	places := map[int]int{} // piece to place
+	for n := range made.Pieces {
+		place, err := strconv.Atoi(query.Get(fmt.Sprintf("p%d", n+1)))
+		if err == nil && place >= 0 {
+			places[n] = place
+		}
+	}
+	asked := len(places) > 0
+	verdicts, solved := made.Ordered(places)
+	for n, piece := range made.Pieces {
+		text := piece.Says(l)
+		p.Pieces = append(p.Pieces, view.LessonPiece{
+			Name: fmt.Sprintf("p%d", n+1), Text: text, Place: places[n], Right: asked && verdicts[n], Wrong: asked && !verdicts[n],
+		})
+	}
+	shuffled := made.Shuffled(item)
+	list := make([]view.LessonPiece, len(p.Pieces))
+	for at, n := range shuffled {
+		list[at] = p.Pieces[n]
+	}
+	p.Pieces, p.Answered, p.Solved = list, asked, solved
+	switch {
+	case solved:
+		p.Feedback = prose.After
+	case asked:
+		wrong := 0
+		for _, ok := range verdicts {
+			if !ok {
+				wrong++
+			}
+		}
+		p.Feedback = "<p>" + templates.Escaped(l.Say("%d of %d do not stand where they belong.", wrong, len(verdicts))) + "</p>"
+	}
+	return nil
+}
+
+// stepping is the stage on which an item is broken.
+func (s *Server) stepping(r *http.Request, l words.Language, item *learn.Item) (*view.Play, error) {
+	open, err := link.Encode(link.State{Scenario: item.Scenario})
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	p := &view.Play{Files: export.Files(l), Scenario: open, Reach: s.reach(r)}
+	p.SetFaults(l)
+	p.Viewer = view.Viewer{
+		Scenario: timeline.NewScenario(l, item.Scenario), Steps: true, Scripts: luaflow.Scripts(l, item.Scenario),
+		Lanes: lanesOf(l, view.NewFilm(l, item.Scenario, nil).Lanes(), 0),
+	}
+	return p, nil
+}
+
+// hints are four: a nudge, and three that are computed, each saying more.
+func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Prose) []view.LessonHint {
+	if item.Kind == learn.Read {
+		return nil
+	}
+	text := func(t phrase.Text, args ...any) string { return "<p>" + templates.Escaped(l.Say(t, args...)) + "</p>" }
+	to := func(query string, t phrase.Text) string {
+		return fmt.Sprintf(`<p><a class="button" href="/learn/%s?%s">%s</a></p>`, item.Path(), query, templates.Escaped(l.Say(t)))
+	}
+	list := []view.LessonHint{{Name: l.Say("a nudge"), HTML: prose.Nudge}}
+	add := func(name phrase.Text, html string) {
+		list = append(list, view.LessonHint{Name: l.Say(name), HTML: html})
+	}
+	if item.Kind == learn.Break {
+		steps, first := made.Solution()
+		add("what it is about", "<p>"+templates.Escaped(l.Sentence(steps[first].About))+"</p>")
+		add("which step", text("After move %d: %s.", first, l.Clause(steps[first].Says)))
+		all := ""
+		for _, one := range steps {
+			all += "<li>" + templates.Escaped(words.Capital(l.Clause(one.Says))) + "</li>"
+		}
+		add("the solution", "<ol>"+all+"</ol>"+to("solution=1", "Play the solution"))
+		return list
+	}
+	if item.Kind == learn.Order {
+		add("what comes first", text("First of all: %s.", made.Pieces[0].Says(l)))
+		stray := slices.IndexFunc(made.Pieces, func(p learn.Piece) bool { return p.Stray })
+		if stray >= 0 {
+			add("what does not belong", text("It does not happen here: %s.", made.Pieces[stray].Says(l)))
+		}
+		query, all := url.Values{}, ""
+		for n, piece := range made.Pieces {
+			if piece.Stray {
+				query.Set(fmt.Sprintf("p%d", n+1), "0")
+				continue
+			}
+			query.Set(fmt.Sprintf("p%d", n+1), strconv.Itoa(n+1))
+			all += "<li>" + templates.Escaped(piece.Says(l)) + "</li>"
+		}
+		add("the solution", "<ol>"+all+"</ol>"+to(query.Encode(), "Put them in this order"))
+		return list
+	}
+	if about := made.About(item); about != "" {
+		add("whom to watch", text("Watch %s.", about))
+	} else {
+		add("whom to watch", text("Watch Redis: nobody else moves."))
+	}
+	right := 0
+	for n, a := range made.Answers {
+		if a.Right {
+			right = n + 1
+		}
+	}
+	for n, a := range made.Answers {
+		if !a.Right {
+			add("what it is not", text("It is not answer %d.", n+1))
+			break
+		}
+	}
+	add("the solution", to(fmt.Sprintf("pick=%d&told=1", right), "Show what is right"))
+	return list
+}
+
+// MaxJudged is how many bytes of a link are read to be judged.
+const maxJudged = link.MaxPacked
+
+// judge tells whether the moves of a link, the request's body, reach the goal
+// of an item.
+func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
+	item, ok := s.course.Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
+	if !ok {
+		return errNoPage
+	}
+	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJudged))
+	if err != nil {
+		return explained(http.StatusRequestEntityTooLarge, "That cannot be shown", link.ErrTooLong)
+	}
+	state, err := link.Decode(string(text))
+	if err != nil {
+		return unusable(err, "That cannot be shown")
+	}
+	if !item.Plays(state.Scenario) {
+		return refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves are of another scenario than the item's.")
+	}
+	verdict, err := item.Judge(r.Context(), state.Scenario.Schedule[:state.At])
+	if err != nil {
+		return notShown(r, err, "That cannot be shown")
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(verdict) // the visitor has left: nobody to tell
+	return nil
+}
+
+// textbook is the article's table beside a run.
+func textbook(l words.Language, run *learn.Run) ([]view.TextbookRow, error) {
+	rows, err := learn.Article(run)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	out := make([]view.TextbookRow, len(rows))
+	for n, row := range rows {
+		out[n] = view.TextbookRow{Row: row.Row, Article: l.Say(row.Article), Differs: l.Say(row.Differs)}
+		for _, one := range row.Ours {
+			out[n].Ours = append(out[n].Ours, l.Say("T%d · %s", one.Run.Events[one.Event].Step, one.Says(l)))
+		}
+	}
+	return out, nil
+}

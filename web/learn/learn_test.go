@@ -1,0 +1,309 @@
+package learn_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web/learn"
+	"relock/web/words"
+)
+
+func course(t *testing.T) *learn.Course {
+	t.Helper()
+	c, err := learn.ReadCourse(lessons.Course(), lessons.Scenarios())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// Every item, in every language: its runs are played, its goal is not met where
+// it begins, its solution meets it, no wrong option is true, and every number
+// in its texts is found in a run.
+func TestEveryItemIsProven(t *testing.T) {
+	t.Parallel()
+	c := course(t)
+	for _, i := range c.Items() {
+		t.Run(i.Path(), func(t *testing.T) {
+			t.Parallel()
+			made, err := i.Made()
+			if err != nil {
+				t.Fatal(err)
+			}
+			proved(t, i, made)
+			for _, l := range words.All() {
+				p, err := i.Prose(l)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if p.Title == "" || p.Body == "" || i.Kind != learn.Read && (p.Goal == "" || p.Nudge == "" || p.After == "") {
+					t.Errorf("%s: a part is empty", l.Code())
+				}
+				if strings.Contains(fmt.Sprint(p), "{{") || strings.Contains(fmt.Sprint(p), "<!--") {
+					t.Errorf("%s: something was not filled in: %v", l.Code(), p)
+				}
+				if i.Kind == learn.Predict {
+					distinct(t, l, made)
+				}
+			}
+		})
+	}
+	if err := c.Prove(); err != nil {
+		t.Error(err)
+	}
+}
+
+func proved(t *testing.T, i *learn.Item, made *learn.Made) {
+	t.Helper()
+	right := 0
+	for _, a := range made.Answers {
+		if a.Right {
+			right++
+		} else if a.Run == nil || a.Shown <= 0 || a.Shown > len(a.Run.Events) {
+			t.Errorf("option %s cannot be watched where it is true", a.Option.ID)
+		}
+	}
+	switch i.Kind {
+	case learn.Predict, learn.Why:
+		if right != 1 {
+			t.Errorf("%d right answers", right)
+		}
+	case learn.Mend:
+		if right == 0 || right == len(made.Answers) {
+			t.Errorf("%d of %d options mend it", right, len(made.Answers))
+		}
+	case learn.Break:
+		broken(t, i, made)
+	case learn.Order:
+		places := map[int]int{}
+		for n, p := range made.Pieces {
+			if !p.Stray {
+				places[n] = n + 1
+			}
+		}
+		if _, ok := made.Ordered(places); !ok {
+			t.Error("the order in which it happened is not right")
+		}
+		if _, ok := made.Ordered(nil); ok {
+			t.Error("nothing is right")
+		}
+		places[0], places[1] = places[1], places[0]
+		if _, ok := made.Ordered(places); ok {
+			t.Error("any order is right")
+		}
+	case learn.Read:
+	}
+}
+
+func broken(t *testing.T, i *learn.Item, made *learn.Made) {
+	t.Helper()
+	for n := range made.Steps {
+		v, err := i.Judge(t.Context(), made.Steps[:n])
+		if err != nil || v.Met {
+			t.Fatalf("after %d moves of %d: %+v, %v", n, made.Par, v, err)
+		}
+	}
+	v, err := i.Judge(t.Context(), made.Steps)
+	if err != nil || !v.Met || v.Moves != len(made.Steps) || v.Own != v.Par || v.Par != made.Par || v.Par == 0 {
+		t.Fatalf("the solution: %+v, %v", v, err)
+	}
+	if steps, first := made.Solution(); len(steps) != len(made.Steps) || first >= len(steps) {
+		t.Errorf("%d moves in words, the first that matters is %d", len(steps), first)
+	}
+}
+
+// distinct holds the options of a question against each other as they are read.
+func distinct(t *testing.T, l words.Language, made *learn.Made) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, a := range made.Answers {
+		text := ""
+		for _, s := range a.Says {
+			text += l.Clause(s) + "; "
+		}
+		if seen[text] {
+			t.Errorf("%s: %q stands there twice", l.Code(), text)
+		}
+		seen[text] = true
+	}
+}
+
+// A mistake is told with its file and line, and one is enough to refuse all.
+func TestMistakesAreToldByLine(t *testing.T) {
+	t.Parallel()
+	const chapter = `id: one
+minutes: 1
+items:
+  - id: it
+    kind: predict
+    scenario: lease-expiry
+    at: expired
+    until: B acquired
+    ask: [call B]
+    options:
+      - {id: long, change: {lock: {lease: 1s}}}
+      - {id: gone, change: {threads: [{name: A, work: 10ms}]}, until: B released}
+`
+	const text = `# One
+## It {#it}
+At {{at "expired"}} it ends.
+### goal
+What now?
+### nudge
+Think.
+### long
+A long one.
+### gone
+A is gone.
+### after
+So it is.
+`
+	for _, c := range []struct{ name, file, old, new, want string }{
+		{"good", "", "", "", ""},
+		{"an unknown key", "chapter.yaml", "minutes: 1", "minute: 1", "0-one/chapter.yaml:2: field minute not found"},
+		{"an unknown kind", "chapter.yaml", "kind: predict", "kind: guess", "0-one/chapter.yaml:5: it: kind: given \"guess\""},
+		{"an unknown scenario", "chapter.yaml", "lease-expiry", "nothing", "0-one/chapter.yaml:6: it: there is no scenario \"nothing\""},
+		{"no moment", "chapter.yaml", "until: B acquired", "until: B flies", "0-one/chapter.yaml:8: it: \"B flies\""},
+		{"an unknown thread", "chapter.yaml", "until: B acquired", "until: Z acquired", "0-one/chapter.yaml:8: it: \"Z acquired\" is no moment"},
+		{"what cannot be asked", "chapter.yaml", "[call B]", "[weather]", "0-one/chapter.yaml:9: it: ask: \"weather\""},
+		{"a change that does not fit", "chapter.yaml", "lease: 1s", "lease: soon", "0-one/chapter.yaml:11: it: option long: change: lock.lease"},
+		{"a moment that never comes", "chapter.yaml", "at: expired", "at: A crash", "0-one/chapter.yaml:4: it: at: the run never comes"},
+		{"an option that is true", "chapter.yaml", "{lock: {lease: 1s}}", "{lock: {lease: 199ms}}", "0-one/chapter.yaml:11: it: option long: \"B gets in\" is what happens here"},
+		{"no text", "en.md", "## It {#it}", "## It {#that}", "it is not there"},
+		{"a typed number", "en.md", "What now?", "What at 200 ms?", "0-one/en.md:5: \"200\" is typed"},
+		{"a typed number in Chinese", "zh.md", "What now?", "到了200毫秒呢？", "0-one/zh.md:5: \"了200\" is typed"},
+		{"an unknown function", "en.md", `{{at "expired"}}`, `{{when "expired"}}`, "0-one/en.md:3: function \"when\" not defined"},
+		{"what the run does not do", "en.md", `{{at "expired"}}`, `{{at "B crash"}}`, "0-one/en.md:3: at: the run never comes to \"B crash\""},
+		{"HTML", "en.md", "Think.", "<b>Think</b>.", "0-one/en.md:7: HTML is not allowed"},
+		{"a part too few", "zh.md", "### nudge\nThink.\n", "", "it has no text under \"### nudge\""},
+		{"an option too many", "en.md", "### gone", "### other", "it has no option \"other\""},
+		{"too long", "en.md", "it ends.", strings.Repeat("word ", learn.MaxWords), "words before its goal"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			files := map[string]string{"chapter.yaml": chapter, "en.md": text, "zh.md": text}
+			if c.file != "" {
+				if !strings.Contains(files[c.file], c.old) {
+					t.Fatalf("%s has no %q", c.file, c.old)
+				}
+				files[c.file] = strings.Replace(files[c.file], c.old, c.new, 1)
+			}
+			fsys := fstest.MapFS{}
+			for name, data := range files {
+				fsys["0-one/"+name] = &fstest.MapFile{Data: []byte(data)}
+			}
+			got, err := learn.ReadCourse(fsys, lessons.Scenarios())
+			if err == nil {
+				err = got.Prove()
+			}
+			switch {
+			case c.want == "" && err != nil:
+				t.Error(err)
+			case c.want == "it is not there":
+				if err == nil {
+					t.Error("no mistake")
+				}
+			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+				t.Errorf("got %v, want %s", err, c.want)
+			}
+			var mistakes learn.Mistakes
+			if err != nil && !errors.As(err, &mistakes) {
+				t.Errorf("%T is no list of mistakes", err)
+			}
+		})
+	}
+}
+
+// Moves of another scenario are not judged.
+func TestOnlyTheItemsOwnScenarioIsPlayed(t *testing.T) {
+	t.Parallel()
+	i, ok := course(t).Item("trouble/sell-it-twice")
+	if !ok {
+		t.Fatal("no item")
+	}
+	other, err := scenario.Parse([]byte("threads: [{name: A}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i.Plays(other) || !i.Plays(i.Scenario.WithSchedule([]scenario.Move{{}})) {
+		t.Error("an item plays its scenario, whatever the moves, and no other")
+	}
+}
+
+// The article's T8 and T9 are one step of our run, and nothing else differs.
+func TestTheArticleDiffersWhereOneScriptGoesOn(t *testing.T) {
+	t.Parallel()
+	data, err := fs.ReadFile(lessons.Scenarios(), "textbook.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run, err := learn.Play(t.Context(), data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := learn.Article(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var differ []string
+	for _, r := range rows {
+		if r.Article == "" || len(r.Ours) == 0 {
+			t.Errorf("%s is empty", r.Row)
+		}
+		if r.Differs != "" {
+			differ = append(differ, r.Row)
+		}
+	}
+	if len(rows) != 10 || fmt.Sprint(differ) != "[T8 T9]" {
+		t.Errorf("%d rows, of which %v differ", len(rows), differ)
+	}
+}
+
+var han = regexp.MustCompile(`\p{Han}`)
+
+// What nobody writes in Chinese, in the course's texts.
+var unwritten = map[string]*regexp.Regexp{
+	"a half-width mark at a Chinese word":              regexp.MustCompile(`\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}`),
+	"a space at a full-width mark":                     regexp.MustCompile(` [，。：；、？！（）]|[，。：；、？！（] \S`),
+	"no space between a Chinese and a Latin word":      regexp.MustCompile(`\p{Han}[A-Za-z]|[A-Za-z]\p{Han}`),
+	"no space between a Chinese word and a {{number}}": regexp.MustCompile(`\p{Han}\{\{|\}\}\p{Han}`),
+	"straight quotes around a Chinese word":            regexp.MustCompile(`"\p{Han}|\p{Han}"`),
+}
+
+// The Chinese texts are written as Chinese is.
+func TestTheCourseIsWrittenInChinese(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(lessons.Course(), "*/zh.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		data, err := fs.ReadFile(lessons.Course(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, line := range strings.Split(string(data), "\n") {
+			if strings.HasPrefix(line, "### ") {
+				continue
+			}
+			if i := strings.Index(line, " {#"); i >= 0 {
+				line = line[:i]
+			}
+			if line != "" && !han.MatchString(line) && !strings.Contains(line, "{{") && !strings.HasPrefix(line, "```") {
+				t.Errorf("%s:%d: not Chinese: %s", name, n+1, line)
+			}
+			for what, pattern := range unwritten {
+				if found := pattern.FindString(line); found != "" {
+					t.Errorf("%s:%d: %s, %q: %s", name, n+1, what, found, line)
+				}
+			}
+		}
+	}
+}

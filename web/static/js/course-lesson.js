@@ -1,0 +1,124 @@
+// An item of the course: notes that it is done, and of a break asks whether it
+// is. What is said and shown is in the page, and works without this.
+import { byId } from "./dom.js";
+import { load, save, solved } from "./course-progress.js";
+import { say } from "./words.js";
+
+const TRIES = "relock-tries"; // answers on this item since it was opened, in this tab
+const ASK_AFTER = 150; // ms: a held key asks once
+
+/** @param {HTMLElement} page */
+export function lesson(page) {
+  const path = page.dataset.lesson ?? "";
+  const told = new URLSearchParams(location.search).has("told");
+  ticks(page);
+  if (page.dataset.kind === "read") {
+    note(page, path, {});
+  }
+  if ("answered" in page.dataset) {
+    const tries = counted(path);
+    if ("solved" in page.dataset && !told) {
+      note(page, path, { asked: "asked" in page.dataset, tries });
+    }
+    byId("feedback")?.scrollIntoView({ block: "nearest" });
+  }
+  const stage = /** @type {HTMLElement | null} */ (page.querySelector("[data-judge]"));
+  if (stage) {
+    judging(page, path, stage);
+  }
+}
+
+/** How many answers there were with this one. @param {string} path */
+function counted(path) {
+  try {
+    /** @type {{path: string, answers: string[]}} */
+    const was = JSON.parse(sessionStorage.getItem(TRIES) ?? "{}");
+    const answers = was.path === path ? was.answers : [];
+    const now = [...answers.filter((a) => a !== location.search), location.search];
+    sessionStorage.setItem(TRIES, JSON.stringify({ path, answers: now }));
+    return now.length;
+  } catch {
+    return 1;
+  }
+}
+
+/** @param {HTMLElement} page @param {string} path @param {{asked?: boolean, tries?: number, moves?: number, schedule?: any[]}} how */
+function note(page, path, how) {
+  save(solved(load(), path, how, new Date()));
+  ticks(page);
+}
+
+/** Marks what is done. @param {HTMLElement} page */
+function ticks(page) {
+  const { items } = load();
+  for (const link of /** @type {NodeListOf<HTMLElement>} */ (page.querySelectorAll(".where [data-item]"))) {
+    link.classList.toggle("done", (link.dataset.item ?? "") in items);
+  }
+}
+
+/** Asks after each move whether the goal is reached. @param {HTMLElement} page @param {string} path @param {HTMLElement} stage */
+function judging(page, path, stage) {
+  let asking = 0;
+  let last = "";
+  const tally = byId("tally");
+  byId("restart")?.addEventListener("click", () => {
+    sessionStorage.removeItem("relock-branches");
+  });
+  stage.addEventListener("relock:moved", (event) => {
+    const { packed, schedule } = /** @type {CustomEvent} */ (event).detail;
+    clearTimeout(asking);
+    asking = window.setTimeout(async () => {
+      const text = await packed();
+      if (text === last) {
+        return;
+      }
+      last = text;
+      /** @type {Response} */
+      let answer;
+      try {
+        answer = await fetch(stage.dataset.judge ?? "", { method: "POST", body: text, headers: { "Content-Type": "text/plain" } });
+      } catch {
+        return; // the stage says that the server does not answer
+      }
+      if (!answer.ok || text !== last) {
+        return;
+      }
+      /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean}} */
+      const { met, moves, own, par, proven } = await answer.json();
+      byId("after").hidden = !met;
+      if (!met) {
+        tally.textContent = say("Moves: %d; of them time that you let pass, and faults: %d. It can be done with %d of these.", moves, own, par);
+        return;
+      }
+      tally.textContent = "";
+      byId("counted").textContent =
+        own <= par && proven
+          ? say("In %d moves, %d of them time or faults. Nobody can do it with fewer of these: every order was searched.", moves, own)
+          : say("In %d moves, %d of them time or faults. It can be done with %d of these.", moves, own, par);
+      byId("onward")?.classList.add("primary");
+      note(page, path, { moves, schedule: schedule().slice(0, moves) });
+    }, ASK_AFTER);
+  });
+}
+
+/** The way: what is done, what returns today, and where to go on. @param {HTMLElement} page */
+export function way(page) {
+  const { items } = load();
+  const links = /** @type {HTMLAnchorElement[]} */ ([...page.querySelectorAll("[data-item]")]);
+  let done = 0;
+  for (const link of links) {
+    const is = (link.dataset.item ?? "") in items;
+    done += Number(is);
+    link.classList.toggle("done", is);
+    /** @type {HTMLElement} */ (link.querySelector("[data-done]")).textContent = is ? say("this one is done") : "";
+  }
+  if (done > 0) {
+    byId("way-done").textContent = say("%d of %d done", done, links.length);
+    const next = links.find((link) => !link.classList.contains("done"));
+    const on = /** @type {HTMLAnchorElement} */ (byId("go-on"));
+    if (next) {
+      on.href = next.href;
+      /** @type {HTMLElement} */ (on.querySelector("span")).textContent = say("Go on");
+    }
+  }
+}

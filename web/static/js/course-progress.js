@@ -1,0 +1,140 @@
+// What a learner has done, kept in the browser alone: as versioned JSON, which
+// can be taken along, brought back and put together.
+
+/**
+ * @typedef {object} Done an item that was solved, or looked at
+ * @property {string} at the day, "2026-11-22"
+ * @property {number} [tries] answers until the right one
+ * @property {number} [moves] of a break, the fewest so far
+ * @property {any[]} [schedule] that did it
+ * @property {number} [review] how often it was answered again, in a row
+ * @property {string} [due] the day on which it returns
+ *
+ * @typedef {object} Progress
+ * @property {1} relock_progress the version
+ * @property {Record<string, Done>} items by address
+ * @property {Record<string, Record<string, string>>} [check] of the concept check, before and after: item to answer
+ */
+
+const KEY = "relock-progress";
+const DAYS = [1, 3, 8, 20]; // after which a question returns
+
+/** @returns {Progress} */
+export const nothing = () => ({ relock_progress: 1, items: {} });
+
+/** @param {Date} date @param {number} [later] days */
+export function dayOf(date, later = 0) {
+  const day = new Date(date.getFullYear(), date.getMonth(), date.getDate() + later, 12);
+  return `${day.getFullYear()}-${String(day.getMonth() + 1).padStart(2, "0")}-${String(day.getDate()).padStart(2, "0")}`;
+}
+
+/**
+ * Reads what was exported, or null where it is none.
+ * @param {string} text
+ * @returns {Progress | null}
+ */
+export function parse(text) {
+  try {
+    const one = JSON.parse(text);
+    const fits = one?.relock_progress === 1 && one.items !== null && typeof one.items === "object" && !Array.isArray(one.items);
+    if (!fits || Object.values(one.items).some((d) => typeof (/** @type {any} */ (d)?.at) !== "string")) {
+      return null;
+    }
+    return one;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Puts two together: what is done in either is done, by the better of the two.
+ * @param {Progress} a
+ * @param {Progress} b
+ * @returns {Progress}
+ */
+export function merged(a, b) {
+  const items = { ...a.items };
+  for (const [path, other] of Object.entries(b.items)) {
+    const own = items[path];
+    items[path] = own ? better(own, other) : other;
+  }
+  const check = { ...b.check, ...a.check };
+  return { relock_progress: 1, items, ...(Object.keys(check).length > 0 ? { check } : {}) };
+}
+
+/** @param {Done} a @param {Done} b @returns {Done} */
+function better(a, b) {
+  const fewer = (b.moves ?? Infinity) < (a.moves ?? Infinity) ? b : a;
+  const further = (b.review ?? 0) > (a.review ?? 0) ? b : a;
+  /** @type {Done} */
+  const one = { at: a.at < b.at ? a.at : b.at };
+  const tries = Math.min(a.tries ?? Infinity, b.tries ?? Infinity);
+  if (tries < Infinity) {
+    one.tries = tries;
+  }
+  if (fewer.moves !== undefined) {
+    one.moves = fewer.moves;
+    one.schedule = fewer.schedule;
+  }
+  if (further.due !== undefined) {
+    one.review = further.review;
+    one.due = further.due;
+  }
+  return one;
+}
+
+/**
+ * An item was solved. A question returns after a day, and each time it is
+ * answered at once after longer; one that was answered wrong first, after a day.
+ * @param {Progress} progress
+ * @param {string} path
+ * @param {{asked?: boolean, tries?: number, moves?: number, schedule?: any[]}} how
+ * @param {Date} now
+ * @returns {Progress}
+ */
+export function solved(progress, path, how, now) {
+  const own = progress.items[path];
+  const today = dayOf(now);
+  /** @type {Done} */
+  const done = { ...own, at: own?.at ?? today };
+  if (how.tries !== undefined) {
+    done.tries = Math.min(own?.tries ?? Infinity, how.tries);
+  }
+  if (how.moves !== undefined && how.moves <= (own?.moves ?? Infinity)) {
+    done.moves = how.moves;
+    done.schedule = how.schedule;
+  }
+  if (how.asked && (!own?.due || own.due <= today)) {
+    const known = own?.due !== undefined && how.tries === 1;
+    const review = known ? (own.review ?? 0) + 1 : 0;
+    done.review = review;
+    done.due = review < DAYS.length ? dayOf(now, DAYS[review]) : "9999-12-31";
+  }
+  return { ...progress, items: { ...progress.items, [path]: done } };
+}
+
+/** The questions that return now, the longest due first. @param {Progress} progress @param {Date} now */
+export const due = (progress, now) =>
+  Object.entries(progress.items)
+    .filter(([, d]) => d.due !== undefined && d.due <= dayOf(now))
+    .sort(([, a], [, b]) => ((a.due ?? "") < (b.due ?? "") ? -1 : 1))
+    .map(([path]) => path);
+
+/** @returns {Progress} */
+export function load() {
+  try {
+    return parse(localStorage.getItem(KEY) ?? "") ?? nothing();
+  } catch {
+    return nothing(); // no storage: what is done is known on this page alone
+  }
+}
+
+/** Keeps it, and tells whether there was room. @param {Progress} progress */
+export function save(progress) {
+  try {
+    localStorage.setItem(KEY, JSON.stringify(progress));
+    return true;
+  } catch {
+    return false;
+  }
+}
