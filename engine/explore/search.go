@@ -140,16 +140,17 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 		defer func() { _ = w.memory.Close() }()
 		s.workers = append(s.workers, w)
 	}
-	if err := s.begin(ctx); err != nil {
-		return nil, err
-	}
-	for s.space.ending == "" {
-		if err := s.round(ctx); err != nil {
-			return nil, err
-		}
-		if o.Progress != nil {
+	err = s.begin(ctx)
+	for err == nil && s.space.ending == "" {
+		if err = s.round(ctx); err == nil && o.Progress != nil {
 			o.Progress(s.space)
 		}
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		s.space.ending = Stopped
+	case err != nil:
+		return nil, err
 	}
 	s.known, s.queue, s.workers = nil, nil, nil
 	return s.space, s.space.conclude(context.WithoutCancel(ctx))
@@ -160,9 +161,6 @@ func (s *search) begin(ctx context.Context) error {
 	s.queue = make([][]item, s.b.Delays+s.b.MaxFaults+1)
 	chain, err := s.workers[0].first(ctx)
 	switch {
-	case err != nil && ctx.Err() != nil:
-		s.space.ending = Stopped
-		return nil
 	case err != nil:
 		return err
 	case chain[0].over:
@@ -256,8 +254,7 @@ func (s *search) round(ctx context.Context) error {
 		return nil
 	}
 	if err := pause.Here(ctx); err != nil {
-		s.space.ending = Stopped
-		return nil
+		return fmt.Errorf("explore: %w", err)
 	}
 	chains := make([][]found, len(items))
 	errs := make([]error, len(items))
@@ -273,10 +270,6 @@ func (s *search) round(ctx context.Context) error {
 	all.Wait()
 	for i, it := range items {
 		if errs[i] != nil {
-			if ctx.Err() != nil {
-				s.space.ending = Stopped
-				return nil
-			}
 			return errs[i]
 		}
 		s.attach(it.node, int(it.option), chains[i])

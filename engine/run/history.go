@@ -29,7 +29,8 @@ func (h *histories) note(thread string, kind byte, what ...any) {
 		digest = &[16]byte{}
 		h.byThread[thread] = digest
 	}
-	b := append(h.buf[:0], digest[:]...)
+	b := h.buf[:0]
+	b = append(b, digest[:]...)
 	b = append(b, kind)
 	b = binary.AppendVarint(b, int64(h.now()))
 	for _, w := range what {

@@ -362,7 +362,7 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 func (r *reader) base(y itemYAML) ([]byte, error) {
 	switch {
 	case y.Scenario.Text != "" && y.Run.Kind != 0, y.Scenario.Text == "" && y.Run.Kind == 0:
-		return nil, errors.New("an item has either scenario: or run:")
+		return nil, errors.New("an item has either scenario or run")
 	case y.Scenario.Text != "":
 		return r.bundled(y.Scenario.Text)
 	default:

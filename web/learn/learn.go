@@ -227,7 +227,7 @@ func (c *Course) Around(i *Item) (before, after *Item) {
 func shuffle(of string, list []*Option) {
 	weight := func(o *Option) uint32 {
 		h := fnv.New32a()
-		h.Write([]byte(of + "/" + o.ID + strconv.Itoa(len(list))))
+		_, _ = h.Write([]byte(of + "/" + o.ID + strconv.Itoa(len(list))))
 		return h.Sum32()
 	}
 	slices.SortStableFunc(list, func(a, b *Option) int {
