@@ -79,8 +79,8 @@ func TestGolden(t *testing.T) {
 // web/templates and not here.
 func TestEveryComponentHasAStory(t *testing.T) {
 	elsewhere := []string{
-		"MessagePage", "PlayPage", "RunPage", "EditorPage", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", // pages
-		"Viewer", "RunView", "Lua", "Keys", // made of what is here
+		"MessagePage", "PlayPage", "RunPage", "EditorPage", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "Glossary", // pages
+		"Viewer", "RunView", "Lua", "Keys", "Legend", // made of what is here
 		"Film",      // nothing to see
 		"LanesFile", // has a style sheet of its own
 	}
