@@ -51,3 +51,19 @@ func Legend(l words.Language) []LegendGroup {
 		}},
 	}
 }
+
+// Glossary is the page of the terms.
+type Glossary struct {
+	Page  Page
+	Terms []Term
+	Rules []Term // without an address
+}
+
+// Term is a word of the field.
+type Term struct {
+	ID      string
+	Name    string
+	Text    string // what it means
+	Address string // of a moment in which it is seen
+	Seen    string // which that is
+}
