@@ -524,6 +524,17 @@ export function viewer(owner) {
     inTurn(actions[name]);
   }
 
+  // On paper each row has its reason below it.
+  addEventListener("beforeprint", () => {
+    for (const tr of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#rows > tr[id]"))) {
+      const why = owner.film()?.rows[Number(tr.dataset.step) - 1]?.why;
+      if (why) {
+        tr.after(make("tr", { class: "print-why" }, make("td", { colspan: String(tr.children.length) }, why)));
+      }
+    }
+  });
+  addEventListener("afterprint", () => document.querySelectorAll(".print-why").forEach((tr) => tr.remove()));
+
   return {
     act,
     show,
