@@ -134,6 +134,7 @@ func New(c Config) (*Server, error) {
 	handle("GET /{$}", s.page(s.home))
 	handle("GET /scenarios", s.page(s.scenarios))
 	handle("GET /about", s.page(s.about))
+	handle("GET /glossary", s.page(s.glossary))
 	handle("GET /api", s.page(s.api))
 	handle("GET /edit", s.page(s.edit))
 	handle("POST /edit", s.page(s.reedit))

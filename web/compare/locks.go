@@ -7,6 +7,7 @@ import (
 	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/trace"
+	"relock/web/lanes"
 	"relock/web/timeline"
 	"relock/web/words"
 )
@@ -24,6 +25,7 @@ type Column struct {
 	Protocol string
 	Broken   []string // rules, in the order in which they were first broken
 	Note     string   // what else there is to know
+	Lanes    lanes.Picture
 }
 
 // Thread is a thread on all locks.
@@ -76,6 +78,11 @@ func Locks(l words.Language, played []engine.Played) Aligned {
 
 func column(l words.Language, p engine.Played) Column {
 	c := Column{Protocol: p.Protocol}
+	picture := lanes.Of(p.Scenario, p.Header.Owners)
+	for _, e := range p.Events {
+		picture.Add(e)
+	}
+	c.Lanes = picture.Window(l, "lock-"+p.Protocol, 0, lanes.MaxRows)
 	var failed []timeline.Failure
 	for _, e := range p.Events {
 		if f, ok := timeline.FailureOf(e); ok {

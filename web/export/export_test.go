@@ -153,7 +153,7 @@ func soundMarkdown(r export.Run) error {
 		return fmt.Errorf("markdown: %d rows of %d steps", len(rows), len(steps))
 	}
 	for _, row := range rows {
-		if n := len(regexp.MustCompile(`\|`).FindAllString(row, -1)); n != len(r.Scenario.Threads)+3 || !strings.HasPrefix(row, "| ") || !strings.HasSuffix(row, " |") {
+		if n := len(regexp.MustCompile(`\|`).FindAllString(row, -1)); n != len(r.Scenario.Threads)+4 || !strings.HasPrefix(row, "| ") || !strings.HasSuffix(row, " |") {
 			return fmt.Errorf("markdown: a row with %d bars:\n%s", n, row)
 		}
 		if strings.Count(row, "`")%2 != strings.Count(row, "\\`")%2 {

@@ -8,13 +8,14 @@ import (
 
 	"relock/engine/trace"
 	"relock/web/timeline"
+	"relock/web/view"
 )
 
 // writeMarkdown writes the T-table as a table of GitHub Flavored Markdown.
 func writeMarkdown(b *bytes.Buffer, r Run) error {
 	say := r.Language.Say
-	t := r.timeline()
-	if err := r.added(func(e trace.Event) { t.Add(e) }); err != nil {
+	film := view.NewFilm(r.Language, r.Scenario, r.Header.Owners)
+	if err := r.added(func(e trace.Event) { film.Add(e) }); err != nil {
 		return err
 	}
 	b.WriteString("# " + plain(r.title()) + "\n\n")
@@ -26,10 +27,11 @@ func writeMarkdown(b *bytes.Buffer, r Run) error {
 	for _, thread := range r.scenario().Threads {
 		head = append(head, plain(headOf(say("Thread %s", thread.Name), thread)))
 	}
-	head = append(head, plain(say("%s, after", r.Scenario.Lock.Key)))
+	head = append(head, plain(say("%s, after", r.Scenario.Lock.Key)), plain(say("Why")))
 	markdownRow(b, head)
 	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
-	for _, row := range t.Rows() {
+	frames := film.Frames()
+	for i, row := range film.Rows() {
 		if r.Pause != nil {
 			if err := r.Pause(); err != nil {
 				return err
@@ -39,7 +41,7 @@ func writeMarkdown(b *bytes.Buffer, r Run) error {
 		for _, c := range row.Cells {
 			cells = append(cells, lines(r.threadCell(c)))
 		}
-		markdownRow(b, append(cells, lines(r.keyCell(row))))
+		markdownRow(b, append(cells, lines(r.keyCell(row)), plain(frames[i].Why)))
 	}
 	return nil
 }
@@ -62,7 +64,7 @@ func (r Run) threadCell(c timeline.Cell) []string {
 	default:
 		parts = append(parts, plain(c.Title))
 	}
-	if c.Acting && c.Parted {
+	if c.Parted {
 		parts = append(parts, plain(r.Language.Say("believes it holds the lock")))
 	}
 	if c.Acting && c.Leaving {

@@ -79,10 +79,10 @@ func TestGolden(t *testing.T) {
 // web/templates and not here.
 func TestEveryComponentHasAStory(t *testing.T) {
 	elsewhere := []string{
-		"MessagePage", "PlayPage", "RunPage", "EditorPage", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "WayPage", "LessonPage", // pages
-		"Viewer", "RunView", "Lua", "Keys", // made of what is here
+		"MessagePage", "PlayPage", "RunPage", "EditorPage", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "WayPage", "LessonPage", "Glossary", // pages
+		"Viewer", "RunView", "Lua", "Keys", "Legend", // made of what is here
 		"Film",      // nothing to see
-		"LanesFile", // has a style sheet of its own
+		"LanesFile", "LanesStill", "QRScreen", // has a style sheet of its own
 	}
 	var sources strings.Builder
 	for _, pattern := range []string{"*.go", "*.templ"} {

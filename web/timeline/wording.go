@@ -189,6 +189,9 @@ func purchase(l words.Language, b trace.Resource) string {
 	}
 }
 
+// RuleTitle returns what a person calls a rule.
+func RuleTitle(l words.Language, rule string) string { return l.Clause(check.Title(rule)) }
+
 // RuleNamed returns a rule's name for people, followed by its identifier.
 func RuleNamed(l words.Language, rule string) string {
 	title := check.Title(rule)

@@ -13,6 +13,7 @@ export async function embed(stage) {
   /** @type {HTMLAnchorElement} */ (byId("whole")).href = `/play#${text}`;
   const asked = (/** @type {Record<string, string>} */ also = {}) => {
     const query = new URLSearchParams(location.search);
+    query.set("lang", document.documentElement.lang); // whatever another frame has switched meanwhile
     Object.entries(also).forEach(([name, value]) => query.set(name, value));
     return fetch(`/replay?${query}`, { method: "POST", body: text, headers: { "Content-Type": "text/plain" } });
   };

@@ -71,6 +71,7 @@ export const keysOf = (view) => ({
   e: () => view.act("violation"),
   i: () => view.act("into"),
   o: () => view.act("out"),
+  l: () => /** @type {HTMLDialogElement | null} */ (document.getElementById("legend"))?.showModal(),
   v: () => {
     byId("lanes-card").hidden = !byId("lanes-card").hidden;
   },

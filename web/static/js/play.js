@@ -10,7 +10,7 @@ import { LinkError, pack } from "./link.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
 import { Lost, Refused, rpc } from "./rpc.js";
-import { stageTheme } from "./settings.js";
+import { stageTheme, tools } from "./settings.js";
 import { share } from "./share.js";
 import { canAct, carried, here, initial, movesOf, positionAt, reduce, shown, toOpen } from "./state.js";
 import { PAUSE, over, pointless, strikeDialog } from "./strike.js";
@@ -407,6 +407,7 @@ export function play(stage) {
   rail({ complain, strike, dialog: dialog.open, time, outcome: (thread) => inTurn(() => toOutcome(thread)) });
   locksDialog(stage, () => state.session?.scenario.lock?.protocol ?? "reentrant", (protocols) => compare({ do: "locks", protocols }));
 
+  document.querySelector("[data-tools-toggle]")?.addEventListener("click", () => tools(view.show));
   const alone = () => complain(say("There is one branch only: step back and act, and there are two."));
   keys(
     {
@@ -424,6 +425,7 @@ export function play(stage) {
       u: () => inTurn(cut),
       s: () => sharing.open(),
       f: () => stageTheme(view.show),
+      t: () => tools(view.show),
     },
     (digit, after) => {
       const thread = state.session?.threads[digit - 1];

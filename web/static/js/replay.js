@@ -3,7 +3,7 @@
 import { byId, elements } from "./dom.js";
 import { recorded } from "./film.js";
 import { keys, keysOf } from "./keys.js";
-import { stageTheme } from "./settings.js";
+import { stageTheme, tools } from "./settings.js";
 import { viewer } from "./viewer.js";
 
 /**
@@ -42,7 +42,8 @@ function hand(rows, list) {
  *  @param {ReturnType<typeof viewer>} view
  *  @param {Element | null} [within] as keys has it */
 export function readingKeys(view, within) {
-  keys({ ...keysOf(view), f: () => stageTheme(view.show) }, undefined, within);
+  document.querySelector("[data-tools-toggle]")?.addEventListener("click", () => tools(view.show));
+  keys({ ...keysOf(view), f: () => stageTheme(view.show), t: () => tools(view.show) }, undefined, within);
 }
 
 /** Stands still, at the start or where the page says, until it is asked to play.

@@ -73,3 +73,13 @@ export function stageTheme(shown) {
   theme(now === "stage" ? before : "stage");
   requestAnimationFrame(shown);
 }
+
+/** Shows everything that the stage hides, or hides it again: the faults, the
+ *  time, the scenarios, the other locks, and what is shared.
+ *  @param {() => void} changed */
+export function tools(changed) {
+  const root = document.documentElement;
+  const on = root.toggleAttribute("data-tools");
+  document.querySelector("[data-tools-toggle]")?.setAttribute("aria-pressed", String(on));
+  changed();
+}

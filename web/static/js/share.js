@@ -17,6 +17,7 @@ export function share(shown) {
   const input = /** @type {HTMLInputElement} */ (byId("share-link"));
   const embed = /** @type {HTMLTextAreaElement} */ (byId("embed-code"));
   const code = /** @type {HTMLImageElement} */ (byId("qr-code"));
+  const fill = byId("qr-fill");
   const reach = document.getElementById("qr-reach"); // where a link opens here alone
   const note = (/** @type {string} */ text) => {
     byId("share-note").textContent = text;
@@ -36,6 +37,7 @@ export function share(shown) {
 
   async function show() {
     code.hidden = true;
+    fill.hidden = true;
     if (reach) {
       reach.hidden = true;
     }
@@ -105,6 +107,7 @@ export function share(shown) {
     }
     code.src = path;
     code.hidden = false;
+    fill.hidden = false;
     if (reach) {
       reach.hidden = false;
     }
@@ -138,6 +141,14 @@ export function share(shown) {
   byId("copy-embed").addEventListener("click", () => copy(embed));
   byId("shorten").addEventListener("click", shorten);
   byId("qr").addEventListener("click", qr);
+  for (const large of [fill, code]) {
+    large.addEventListener("click", () => {
+      const screen = /** @type {HTMLDialogElement} */ (byId("qr-screen"));
+      /** @type {HTMLImageElement} */ (screen.querySelector("img")).src = code.src;
+      /** @type {HTMLElement} */ (screen.querySelector("p")).textContent = input.value.length <= 90 ? input.value : "";
+      screen.showModal();
+    });
+  }
   for (const button of /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll("[data-origin]"))) {
     button.addEventListener("click", () => from(/** @type {string} */ (button.dataset.origin)));
   }

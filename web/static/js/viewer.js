@@ -7,6 +7,7 @@ import { markAt, stopsOf } from "./film.js";
 import { drawEnding } from "./ending.js";
 import { inspect } from "./inspector.js";
 import { lanes } from "./lanes.js";
+import { legend } from "./legend.js";
 import * as lua from "./lua.js";
 import { broken, markName, marks, matters } from "./marks.js";
 import { player } from "./playing.js";
@@ -98,6 +99,7 @@ export function viewer(owner) {
   );
   const picture = lanes(box, { step: (step) => inTurn(() => goToRow(step)), preview: (step) => look(step ?? 0), clock: (step, to) => inTurn(() => clockTo(step, to)) });
   const marked = marks(owner.film);
+  legend(box);
   const playing = player(playOn, () => owner.film() && show(), (to) => owner.film() && flowTo(to));
   transport({
     act,
@@ -126,6 +128,7 @@ export function viewer(owner) {
       drawn = html;
       picture.draw(html);
     }
+    drawEnding(film(), atEnd() && film().rows.length > 0); // it takes room of the table
     come(step, follow);
     rows.draw(film().rows, step, here().moment, follow);
     picture.cursor(step || null);
@@ -134,7 +137,6 @@ export function viewer(owner) {
     detail();
     drawPlace();
     marked.show(film());
-    drawEnding(film(), atEnd() && film().rows.length > 0);
     owner.shown?.();
   }
 
@@ -521,6 +523,17 @@ export function viewer(owner) {
     }
     inTurn(actions[name]);
   }
+
+  // On paper each row has its reason below it.
+  addEventListener("beforeprint", () => {
+    for (const tr of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("#rows > tr[id]"))) {
+      const why = owner.film()?.rows[Number(tr.dataset.step) - 1]?.why;
+      if (why) {
+        tr.after(make("tr", { class: "print-why" }, make("td", { colspan: String(tr.children.length) }, why)));
+      }
+    }
+  });
+  addEventListener("afterprint", () => document.querySelectorAll(".print-why").forEach((tr) => tr.remove()));
 
   return {
     act,
