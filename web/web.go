@@ -156,6 +156,7 @@ func New(c Config) (*Server, error) {
 	handle("GET /qr", s.page(s.qr))
 	handle("GET /locks", s.page(s.locks))
 	handle("GET /learn", s.page(s.learn))
+	handle("GET /learn/class", s.page(s.class))
 	handle("GET /learn/{chapter}/{item}", s.page(s.lesson))
 	handle("POST /learn/{chapter}/{item}/judge", s.page(s.judge))
 	handle("GET /play", s.page(s.play))

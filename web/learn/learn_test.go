@@ -30,7 +30,7 @@ func course(t *testing.T) *learn.Course {
 func TestEveryItemIsProven(t *testing.T) {
 	t.Parallel()
 	c := course(t)
-	for _, i := range c.Items() {
+	for _, i := range c.All() {
 		t.Run(i.Path(), func(t *testing.T) {
 			t.Parallel()
 			made, err := i.Made()
@@ -43,7 +43,7 @@ func TestEveryItemIsProven(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if p.Title == "" || p.Body == "" || i.Kind != learn.Read && (p.Goal == "" || p.Nudge == "" || p.After == "") {
+				if p.Title == "" || p.Body == "" || i.Kind != learn.Read && p.Goal == "" || i.Kind != learn.Read && i.When() == "" && (p.Nudge == "" || p.After == "") {
 					t.Errorf("%s: a part is empty", l.Code())
 				}
 				if strings.Contains(fmt.Sprint(p), "{{") || strings.Contains(fmt.Sprint(p), "<!--") {
@@ -132,6 +132,35 @@ func distinct(t *testing.T, l words.Language, made *learn.Made) {
 			t.Errorf("%s: %q stands there twice", l.Code(), text)
 		}
 		seen[text] = true
+	}
+}
+
+// The concept check asks twelve questions, and asks them again on other runs.
+func TestTheConceptCheckAsksTwice(t *testing.T) {
+	t.Parallel()
+	c := course(t)
+	if c.Check == nil || len(c.Check.Items) != 24 {
+		t.Fatal("it has not twelve questions, twice")
+	}
+	for n, before := range c.Check.Items[:12] {
+		after := c.Check.Items[n+12]
+		if before.When() != "before" || after.When() != "after" || after.ID != before.ID+"-again" || before.Number() != n+1 || after.Number() != n+1 {
+			t.Errorf("%s and %s do not belong together", before.ID, after.ID)
+		}
+		if after.Plays(before.Scenario) {
+			t.Errorf("%s: the same run twice", before.ID)
+		}
+	}
+	items := len(c.Items())
+	if items < 30 {
+		t.Errorf("the course has %d items", items)
+	}
+	kinds := map[learn.Kind]int{}
+	for _, i := range c.Items() {
+		kinds[i.Kind]++
+	}
+	if len(kinds) != 6 || len(c.Chapters) != 10 {
+		t.Errorf("%d kinds in %d chapters: %v", len(kinds), len(c.Chapters), kinds)
 	}
 }
 

@@ -402,7 +402,11 @@ func (c *Course) Prove() error {
 			all = append(all, Mistake{What: err.Error()})
 		}
 	}
-	for _, i := range c.Items() {
+	chapters := c.Chapters
+	if c.Check != nil {
+		chapters = append(slices.Clone(chapters), c.Check)
+	}
+	for _, i := range c.All() {
 		if _, err := i.Made(); err != nil {
 			add(err)
 			continue
@@ -412,7 +416,7 @@ func (c *Course) Prove() error {
 			add(err)
 		}
 	}
-	for _, ch := range c.Chapters {
+	for _, ch := range chapters {
 		for _, l := range words.All() {
 			_, err := ch.Intro(l)
 			add(err)
@@ -438,7 +442,7 @@ func (i *Item) Prose(l words.Language) (*Prose, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := i.Chapter.in(l).items[i.ID]
+	one := i.Chapter.in(l).items[i.text]
 	t := teller{l: l, run: made.Run, options: map[string]*Run{}}
 	if i.Kind == Mend {
 		t.run = made.Solved
@@ -496,7 +500,7 @@ func (ch *Chapter) Title(l words.Language) string { return ch.in(l).title }
 func (ch *Chapter) Intro(l words.Language) (string, error) { return ch.in(l).intro.html(nobody) }
 
 // Title is an item's title in a language.
-func (i *Item) Title(l words.Language) string { return i.Chapter.in(l).items[i.ID].title }
+func (i *Item) Title(l words.Language) string { return i.Chapter.in(l).items[i.text].title }
 
 // Asked is the first event of what a predict asks for.
 func (m *Made) Asked() trace.Event {

@@ -6,6 +6,15 @@ type Way struct {
 	Chapters []WayChapter
 	Items    int
 	Minutes  int
+
+	Check                   int // questions of the concept check
+	CheckBefore, CheckAfter string
+}
+
+// Class is the page on which teachers see what several people have done.
+type Class struct {
+	Page     Page
+	Chapters string // JSON: id, title, and the items' addresses
 }
 
 // WayChapter is a chapter on it.
@@ -33,6 +42,7 @@ type Lesson struct {
 	Chapter WayChapter
 	Number  int // of the item in the chapter, from 1
 	Item    WayItem
+	Check   string // of the concept check: "before" or "after"
 	Kind    string // read, predict, why, break, mend or order
 
 	Body, Goal string // HTML
