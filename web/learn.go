@@ -165,7 +165,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	case learn.Predict, learn.Why, learn.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
 	case learn.Break:
-		p.After, p.Controls = prose.After, strings.Join(item.Controls, " ")
+		p.After, p.Controls, p.Judge = prose.After, strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
 		if query.Has("solution") {
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("This is how it can be done.")
@@ -186,11 +186,18 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 			return nil, err
 		}
 	}
-	return p, s.stage(l, p, item, made, stage)
+	if err := s.stage(l, p, stage); err != nil {
+		return nil, err
+	}
+	if item.Kind == learn.Predict && !stage.whole {
+		at := made.Asked()
+		p.Viewer.Asked, p.Open = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration())), "" // the playground would tell
+	}
+	return p, nil
 }
 
 // stage puts a run on the page's stage.
-func (s *Server) stage(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, on shownRun) error {
+func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
 	shown := timeline.NewScenario(l, on.run.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
 	if p.Stepping != nil {
@@ -208,10 +215,7 @@ func (s *Server) stage(l words.Language, p *view.Lesson, item *learn.Item, made 
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}
-	if item.Kind == learn.Predict && !on.whole {
-		at := made.Asked()
-		p.Viewer.Asked = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration()))
-	} else if p.Open, err = link.Encode(link.State{Scenario: on.run.Scenario}); err != nil {
+	if p.Open, err = link.Encode(link.State{Scenario: on.run.Scenario}); err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
 	return nil

@@ -62,6 +62,8 @@ type Answer struct {
 	Run    *Run
 	Shown  int    // of its events, where it is seen
 	Found  *Found // of mend: what was searched
+
+	Because phrase.Wording // of a question made of a run: what was changed, a clause
 }
 
 // Piece is an event that a learner puts in its place.
@@ -327,6 +329,17 @@ func (i *Item) Judge(ctx context.Context, list []scenario.Move) (Verdict, error)
 	}
 	v, _, _, err := i.verdict(ctx, i.Scenario, list)
 	v.Par, v.Proven = m.Par, m.Proven
+	return v, err
+}
+
+// Breaks tells whether the moves of sc's schedule break a rule.
+func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, error) {
+	goal, err := parseMoment("broken "+rule, sc)
+	if err != nil {
+		return Verdict{}, ErrNothingToBreak
+	}
+	i := &Item{goal: goal}
+	v, _, _, err := i.verdict(ctx, sc, sc.Schedule)
 	return v, err
 }
 

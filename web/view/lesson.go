@@ -63,6 +63,9 @@ type Lesson struct {
 	Facts    []string // of the scenario
 	Title    string   // of the scenario
 	Textbook []TextbookRow
+	Judge    string // of break: where moves are judged
+	Hidden   string // of what was made of a run: that run as a link
+	Made     string // and where it can be had as YAML
 	Open     string // the stage's run as a link
 	Lua      bool   // the scripts are a part of it
 

@@ -51,6 +51,9 @@ function counted(path) {
 
 /** @param {HTMLElement} page @param {string} path @param {{asked?: boolean, tries?: number, moves?: number, schedule?: any[]}} how */
 function note(page, path, how) {
+  if (!path.includes("/")) {
+    return; // it was made of a run, and is no part of the course
+  }
   save(solved(load(), path, how, new Date()));
   ticks(page);
 }
