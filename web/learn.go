@@ -11,12 +11,14 @@ import (
 	"strings"
 
 	"relock/engine/phrase"
+	"relock/engine/scenario"
 	"relock/web/export"
 	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/luaflow"
 	"relock/web/templates"
 	"relock/web/timeline"
+	"relock/web/verdict"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -74,7 +76,34 @@ func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
 		p.Items += len(ch.Items)
 		p.Minutes += ch.Minutes
 	}
+	if check := s.course.Check; check != nil && len(check.Items) > 1 {
+		p.Check = len(check.Items) / 2
+		p.CheckBefore, p.CheckAfter = check.Items[0].Path(), check.Items[p.Check].Path()
+	}
 	return render(r.Context(), w, http.StatusOK, templates.WayPage(p))
+}
+
+// class is the page on which teachers see what several people have done.
+func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	type chapterJSON struct {
+		ID    string   `json:"id"`
+		Title string   `json:"title"`
+		Items []string `json:"items"`
+	}
+	var list []chapterJSON
+	for _, ch := range s.course.Chapters {
+		one := chapterJSON{ID: ch.ID, Title: ch.Title(l)}
+		for _, i := range ch.Items {
+			one.Items = append(one.Items, i.Path())
+		}
+		list = append(list, one)
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	return render(r.Context(), w, http.StatusOK, templates.ClassPage(view.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
 }
 
 // lesson is the page of an item. What was answered stands in its address, so
@@ -118,6 +147,13 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Kind: string(item.Kind),
 		Body: prose.Body, Goal: prose.Goal, Leave: "/learn/" + item.Path(), Lua: item.Lua,
 	}
+	if p.Check = item.When(); p.Check != "" {
+		chapter.Items = nil
+		for _, i := range item.Half() {
+			chapter.Items = append(chapter.Items, *wayItem(l, i))
+		}
+		p.Chapter = chapter
+	}
 	before, after := s.course.Around(item)
 	p.Before, p.After2 = wayItem(l, before), wayItem(l, after)
 	stage := shownRun{made.Run, made.Stand, item.Kind == learn.Read || item.Kind == learn.Why}
@@ -129,7 +165,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	case learn.Predict, learn.Why, learn.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
 	case learn.Break:
-		p.After, p.Controls = prose.After, strings.Join(item.Controls, " ")
+		p.After, p.Controls, p.Judge = prose.After, strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
 		if query.Has("solution") {
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("This is how it can be done.")
@@ -142,17 +178,26 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 		}
 	case learn.Read:
 	}
-	p.Hints = hints(l, item, made, prose)
+	if p.Check == "" {
+		p.Hints = hints(l, item, made, prose)
+	}
 	if item.Table != "" {
 		if p.Textbook, err = textbook(l, made.Run); err != nil {
 			return nil, err
 		}
 	}
-	return p, s.stage(l, p, item, made, stage)
+	if err := s.stage(l, p, stage); err != nil {
+		return nil, err
+	}
+	if item.Kind == learn.Predict && !stage.whole {
+		at := made.Asked()
+		p.Viewer.Asked, p.Open = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration())), "" // the playground would tell
+	}
+	return p, nil
 }
 
 // stage puts a run on the page's stage.
-func (s *Server) stage(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, on shownRun) error {
+func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
 	shown := timeline.NewScenario(l, on.run.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
 	if p.Stepping != nil {
@@ -170,10 +215,7 @@ func (s *Server) stage(l words.Language, p *view.Lesson, item *learn.Item, made 
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}
-	if item.Kind == learn.Predict && !on.whole {
-		at := made.Asked()
-		p.Viewer.Asked = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration()))
-	} else if p.Open, err = link.Encode(link.State{Scenario: on.run.Scenario}); err != nil {
+	if p.Open, err = link.Encode(link.State{Scenario: on.run.Scenario}); err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
 	return nil
@@ -192,6 +234,10 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 		}
 		if o.Chosen {
 			p.Answered, p.Solved = true, a.Right
+			if p.Check != "" {
+				p.Options = append(p.Options, o)
+				continue
+			}
 			own := ""
 			if a.Option != nil {
 				own = prose.Says[a.Option.ID]
@@ -219,13 +265,9 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 
 // searched says what a search has found.
 func searched(l words.Language, f *learn.Found) string {
-	bounds := l.Say("at most %d delays", f.Within.Delays)
-	if f.Within.MaxFaults > 0 {
-		bounds = l.Say("at most %d delays and %d faults (%s)", f.Within.Delays, f.Within.MaxFaults, strings.Join(f.Within.Kinds, ", "))
-	}
-	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", f.All.String(), bounds)
+	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", verdict.Grouped(f.All), verdict.Bounds(l, f.Within))
 	if f.Schedule != nil {
-		text = l.Say("It can still be broken: in %s of %s orders with %s. The smallest of them can be watched.", f.Broken.String(), f.All.String(), bounds)
+		text = l.Say("It can still be broken, in %s orders with %s. The smallest of them can be watched.", verdict.Share(l, f.Broken, f.All), verdict.Bounds(l, f.Within))
 	}
 	return "<p>" + templates.Escaped(text) + "</p>"
 }
@@ -359,7 +401,33 @@ func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Pr
 	return list
 }
 
-// MaxJudged is how many bytes of a link are read to be judged.
+// movesToJudge are the moves that were sent: a link's text, or as JSON the
+// schedule alone.
+func movesToJudge(item *learn.Item, text []byte) ([]scenario.Move, error) {
+	if len(text) > 0 && text[0] == '{' {
+		var sent struct {
+			Schedule json.RawMessage `json:"schedule"`
+		}
+		if err := json.Unmarshal(text, &sent); err != nil {
+			return nil, unusable(link.ErrBroken, "That cannot be shown")
+		}
+		moves, err := item.Scenario.ParseMoves(sent.Schedule)
+		if err != nil {
+			return nil, unusable(err, "That cannot be shown")
+		}
+		return moves, nil
+	}
+	state, err := link.Decode(string(text))
+	if err != nil {
+		return nil, unusable(err, "That cannot be shown")
+	}
+	if !item.Plays(state.Scenario) {
+		return nil, refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves are of another scenario than the item's.")
+	}
+	return state.Scenario.Schedule[:state.At], nil
+}
+
+// maxJudged is how many bytes of a link are read to be judged.
 const maxJudged = link.MaxPacked
 
 // judge tells whether the moves of a link, the request's body, reach the goal
@@ -373,14 +441,11 @@ func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return explained(http.StatusRequestEntityTooLarge, "That cannot be shown", link.ErrTooLong)
 	}
-	state, err := link.Decode(string(text))
+	moves, err := movesToJudge(item, text)
 	if err != nil {
-		return unusable(err, "That cannot be shown")
+		return err
 	}
-	if !item.Plays(state.Scenario) {
-		return refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves are of another scenario than the item's.")
-	}
-	verdict, err := item.Judge(r.Context(), state.Scenario.Schedule[:state.At])
+	verdict, err := item.Judge(r.Context(), moves)
 	if err != nil {
 		return notShown(r, err, "That cannot be shown")
 	}

@@ -2,9 +2,12 @@ package web_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"html"
+	"io/fs"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -30,8 +33,8 @@ func TestEveryItemHasAPage(t *testing.T) {
 	}
 	for _, l := range words.All() {
 		_, way := s.do(t, http.MethodGet, "/learn?lang="+l.Code(), nil)
-		for _, i := range c.Items() {
-			if !strings.Contains(way, `href="/learn/`+i.Path()+`"`) {
+		for _, i := range c.All() {
+			if i.When() == "" && !strings.Contains(way, `href="/learn/`+i.Path()+`"`) {
 				t.Errorf("%s: the way does not lead to %s", l.Code(), i.Path())
 			}
 			res, body := s.do(t, http.MethodGet, "/learn/"+i.Path()+"?lang="+l.Code(), nil)
@@ -168,5 +171,55 @@ func TestAMistakeInTheCourseStopsTheStart(t *testing.T) {
 	})
 	if err == nil || !strings.Contains(err.Error(), `chapter.yaml:2: it: kind: given "guess"`) {
 		t.Errorf("it starts, or says %v", err)
+	}
+}
+
+// A link becomes a question with an address, and an item to keep.
+func TestALinkBecomesAQuestion(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	data, err := fs.ReadFile(lessons.Scenarios(), "mutex-unsafe.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := url.QueryEscape(must(link.Encode(link.State{Scenario: sc.WithSchedule(make([]scenario.Move, 3)), At: 3})))
+	_, body := s.do(t, http.MethodGet, "/learn/made?from="+from, nil)
+	if n := strings.Count(body, `name="pick"`); n < 3 || strings.Contains(body, "answer right") {
+		t.Fatalf("%d options", n)
+	}
+	right := 0
+	for n := 1; n <= strings.Count(body, `name="pick"`); n++ {
+		_, picked := s.do(t, http.MethodGet, fmt.Sprintf("/learn/made?from=%s&pick=%d", from, n), nil)
+		switch {
+		case strings.Contains(picked, "That is what the run did."):
+			right++
+		case !strings.Contains(picked, "That happens "):
+			t.Errorf("answer %d: nothing is said", n)
+		}
+	}
+	if right != 1 {
+		t.Errorf("%d answers are right", right)
+	}
+	if res, text := s.do(t, http.MethodGet, "/learn/made.yaml?from="+from, nil); res.StatusCode != http.StatusOK || !strings.Contains(text, "kind: predict") {
+		t.Errorf("as YAML: %d %s", res.StatusCode, text)
+	}
+	_, body = s.do(t, http.MethodGet, "/learn/made?kind=break&from="+from, nil)
+	m := regexp.MustCompile(`data-judge="([^"]+)"`).FindStringSubmatch(body)
+	if m == nil {
+		t.Fatal("nobody judges a break")
+	}
+	res, _ := s.post(t, html.UnescapeString(m[1]), must(link.Encode(link.State{Scenario: sc})))
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("a break is judged with %d", res.StatusCode)
+	}
+	if res, _ := s.do(t, http.MethodGet, "/learn/made?from=v1.broken", nil); res.StatusCode != http.StatusUnprocessableEntity {
+		t.Errorf("a broken link: %d", res.StatusCode)
+	}
+	if res, _ := s.do(t, http.MethodGet, "/learn/class", nil); res.StatusCode != http.StatusOK {
+		t.Errorf("the class: %d", res.StatusCode)
 	}
 }

@@ -59,7 +59,7 @@ func learning(args []string, env environment) int {
 	}
 	items := 0
 	if course != nil {
-		items = len(course.Items())
+		items = len(course.All())
 	}
 	fmt.Fprintf(env.out, "No mistake in %d items.\n", items)
 	return exitOK

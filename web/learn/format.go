@@ -63,6 +63,7 @@ type (
 	chapterYAML struct {
 		ID      placed     `yaml:"id"`
 		Minutes int        `yaml:"minutes"`
+		Check   bool       `yaml:"check"`
 		Items   []itemYAML `yaml:"items"`
 	}
 	itemYAML struct {
@@ -82,6 +83,7 @@ type (
 		Pieces   []placed     `yaml:"pieces"`
 		Table    placed       `yaml:"table"`
 		Lua      bool         `yaml:"lua"`
+		Again    yaml.Node    `yaml:"again"`
 	}
 	withinYAML struct {
 		Delays int      `yaml:"delays"`
@@ -124,7 +126,11 @@ func readCourse(fsys, scenarios fs.FS) (*Course, error) {
 		if _, twice := c.Chapter(ch.ID); twice {
 			r.mistake(file, 1, "another chapter has the id %q", ch.ID)
 		}
-		c.Chapters = append(c.Chapters, ch)
+		if ch.check {
+			c.Check = ch
+		} else {
+			c.Chapters = append(c.Chapters, ch)
+		}
 		for _, i := range ch.Items {
 			if c.items[i.Path()] != nil {
 				r.mistake(file, i.line, "another item has the id %q", i.ID)
@@ -159,17 +165,22 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 		r.yamlMistakes(file, err)
 		return ch
 	}
-	ch.ID, ch.Minutes = y.ID.Text, y.Minutes
+	ch.ID, ch.Minutes, ch.check = y.ID.Text, y.Minutes, y.Check
 	if !name.MatchString(ch.ID) {
 		r.mistake(file, max(y.ID.Line, 1), "id: given %q, allowed: small letters, digits and hyphens", ch.ID)
 	}
 	if len(y.Items) == 0 {
 		r.mistake(file, 1, "a chapter has items")
 	}
-	for _, one := range y.Items {
-		if item := r.item(file, one); item != nil {
-			item.Chapter = ch
-			ch.Items = append(ch.Items, item)
+	for _, again := range []bool{false, true} {
+		for _, one := range y.Items {
+			if again && !ch.check {
+				continue
+			}
+			if item := r.item(file, one, again); item != nil {
+				item.Chapter = ch
+				ch.Items = append(ch.Items, item)
+			}
 		}
 	}
 	for _, l := range words.All() {
@@ -199,9 +210,10 @@ func (r *reader) yamlMistakes(file string, err error) {
 }
 
 // item reads an item, or notes what is wrong with it and returns nil.
-func (r *reader) item(file string, y itemYAML) *Item {
+// Again asks it once more, on another run.
+func (r *reader) item(file string, y itemYAML, again bool) *Item {
 	before := len(r.mistakes)
-	i := &Item{ID: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, line: y.ID.Line}
+	i := &Item{ID: y.ID.Text, text: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, line: y.ID.Line}
 	at := func(line int, format string, args ...any) {
 		r.mistake(file, cmpLine(line, i.line), i.ID+": "+format, args...)
 	}
@@ -223,6 +235,16 @@ func (r *reader) item(file string, y itemYAML) *Item {
 	if i.Scenario, err = changed(base, &y.Change); err != nil {
 		at(y.Change.Line, "change: %v", err)
 		return nil
+	}
+	if again {
+		i.ID += "-again"
+		if base, err = raw(i.Scenario); err == nil {
+			i.Scenario, err = changed(base, &y.Again)
+		}
+		if err != nil || y.Again.Kind == 0 {
+			at(y.Again.Line, "again: a change that makes it another run: %v", err)
+			return nil
+		}
 	}
 	if base, err = raw(i.Scenario); err != nil {
 		at(0, "%v", err)

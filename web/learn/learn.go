@@ -61,6 +61,10 @@
 //   - order: pieces are moments of the run, to be put in the order in which they
 //     came; strays are moments of its options' runs, which do not belong.
 //
+// A chapter with check: true is the concept check: items of the kind why, each
+// with again:, a change after which it is asked once more when the course is
+// done. Its texts have a goal and the options' texts, and nothing else.
+//
 // A text has a title and an introduction, and then a heading for each item:
 //
 //	# The lease
@@ -119,6 +123,7 @@ const MaxWords = 90
 // is safe for concurrent use.
 type Course struct {
 	Chapters []*Chapter
+	Check    *Chapter // the concept check: its questions, and then the same on other runs
 
 	items map[string]*Item // by address
 }
@@ -130,6 +135,7 @@ type Chapter struct {
 	Minutes int
 	Items   []*Item
 
+	check bool
 	dir   string
 	texts map[string]*text // by language
 }
@@ -150,7 +156,8 @@ type Item struct {
 	solution        []scenario.Move
 	within          explore.Bounds // of mend and break: how far is searched
 	pieces          []Moment
-	line            int // in chapter.yaml
+	line            int    // in chapter.yaml
+	text            string // the id under which its texts stand
 
 	once sync.Once
 	made *Made
@@ -173,7 +180,7 @@ type Option struct {
 func (i *Item) Path() string { return i.Chapter.ID + "/" + i.ID }
 
 // Number is the item's place in its chapter, from 1.
-func (i *Item) Number() int { return slices.Index(i.Chapter.Items, i) + 1 }
+func (i *Item) Number() int { return slices.Index(i.Half(), i) + 1 }
 
 // Option finds an option by its id, nil where there is none.
 func (i *Item) Option(id string) *Option {
@@ -201,7 +208,7 @@ func (c *Course) Item(path string) (*Item, bool) {
 	return i, ok
 }
 
-// Items are all items, in order.
+// Items are all items in order, without the concept check's.
 func (c *Course) Items() []*Item {
 	var all []*Item
 	for _, ch := range c.Chapters {
@@ -210,9 +217,39 @@ func (c *Course) Items() []*Item {
 	return all
 }
 
+// All are all items, those of the concept check last.
+func (c *Course) All() []*Item {
+	if c.Check == nil {
+		return c.Items()
+	}
+	return append(c.Items(), c.Check.Items...)
+}
+
+// When says to which half of the concept check an item belongs: "before",
+// "after", or "" to none.
+func (i *Item) When() string {
+	switch {
+	case !i.Chapter.check:
+		return ""
+	case i.text != i.ID:
+		return "after"
+	default:
+		return "before"
+	}
+}
+
+// Half are the items of a chapter, or of the concept check those of the item's
+// half.
+func (i *Item) Half() []*Item {
+	return slices.DeleteFunc(slices.Clone(i.Chapter.Items), func(o *Item) bool { return o.When() != i.When() })
+}
+
 // Around are the items before and after one, nil at the ends.
 func (c *Course) Around(i *Item) (before, after *Item) {
 	all := c.Items()
+	if i.Chapter.check {
+		all = i.Half()
+	}
 	at := slices.Index(all, i)
 	if at > 0 {
 		before = all[at-1]

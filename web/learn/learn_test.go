@@ -30,7 +30,7 @@ func course(t *testing.T) *learn.Course {
 func TestEveryItemIsProven(t *testing.T) {
 	t.Parallel()
 	c := course(t)
-	for _, i := range c.Items() {
+	for _, i := range c.All() {
 		t.Run(i.Path(), func(t *testing.T) {
 			t.Parallel()
 			made, err := i.Made()
@@ -43,7 +43,7 @@ func TestEveryItemIsProven(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if p.Title == "" || p.Body == "" || i.Kind != learn.Read && (p.Goal == "" || p.Nudge == "" || p.After == "") {
+				if p.Title == "" || p.Body == "" || i.Kind != learn.Read && p.Goal == "" || i.Kind != learn.Read && i.When() == "" && (p.Nudge == "" || p.After == "") {
 					t.Errorf("%s: a part is empty", l.Code())
 				}
 				if strings.Contains(fmt.Sprint(p), "{{") || strings.Contains(fmt.Sprint(p), "<!--") {
@@ -132,6 +132,35 @@ func distinct(t *testing.T, l words.Language, made *learn.Made) {
 			t.Errorf("%s: %q stands there twice", l.Code(), text)
 		}
 		seen[text] = true
+	}
+}
+
+// The concept check asks twelve questions, and asks them again on other runs.
+func TestTheConceptCheckAsksTwice(t *testing.T) {
+	t.Parallel()
+	c := course(t)
+	if c.Check == nil || len(c.Check.Items) != 24 {
+		t.Fatal("it has not twelve questions, twice")
+	}
+	for n, before := range c.Check.Items[:12] {
+		after := c.Check.Items[n+12]
+		if before.When() != "before" || after.When() != "after" || after.ID != before.ID+"-again" || before.Number() != n+1 || after.Number() != n+1 {
+			t.Errorf("%s and %s do not belong together", before.ID, after.ID)
+		}
+		if after.Plays(before.Scenario) {
+			t.Errorf("%s: the same run twice", before.ID)
+		}
+	}
+	items := len(c.Items())
+	if items < 30 {
+		t.Errorf("the course has %d items", items)
+	}
+	kinds := map[learn.Kind]int{}
+	for _, i := range c.Items() {
+		kinds[i.Kind]++
+	}
+	if len(kinds) != 6 || len(c.Chapters) != 10 {
+		t.Errorf("%d kinds in %d chapters: %v", len(kinds), len(c.Chapters), kinds)
 	}
 }
 
@@ -305,5 +334,112 @@ func TestTheCourseIsWrittenInChinese(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// From any bundled scenario, at its start and on its way, a question can be
+// made in which no wrong option is true; as YAML it is an item of the course.
+func TestAQuestionIsMadeOfARun(t *testing.T) {
+	t.Parallel()
+	files, err := fs.Glob(lessons.Scenarios(), "*.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	for _, name := range files {
+		data, err := fs.ReadFile(lessons.Scenarios(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc, err := scenario.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(sc.Schedule) > 0 || made >= 25 {
+			continue
+		}
+		at := 3
+		moves := make([]scenario.Move, at)
+		q, err := learn.Ask(t.Context(), sc.WithSchedule(moves), at)
+		if errors.Is(err, learn.ErrNothingToAsk) || err != nil && strings.Contains(err.Error(), "schedule") {
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		made++
+		right, seen := 0, map[string]bool{}
+		for _, a := range q.Answers {
+			if a.Right {
+				right++
+			}
+			text := fmt.Sprint(a.Says)
+			if seen[text] {
+				t.Errorf("%s: %q is there twice", name, text)
+			}
+			seen[text] = true
+		}
+		if right != 1 || len(q.Answers) < 3 {
+			t.Errorf("%s: %d right answers of %d", name, right, len(q.Answers))
+		}
+		kept(t, name, q)
+	}
+	if made < 20 {
+		t.Errorf("questions were made of %d scenarios only", made)
+	}
+}
+
+// kept reads a question's YAML as an item of the course.
+func kept(t *testing.T, name string, q *learn.Question) {
+	t.Helper()
+	text, err := q.YAML()
+	if err != nil {
+		t.Fatal(name, err)
+	}
+	prose := "# One\n## It {#what-next}\nIt.\n### goal\nWhat?\n### nudge\nThink.\n### after\nSo.\n"
+	for _, a := range q.Answers {
+		if !a.Right {
+			prose += "### " + a.Option.ID + "\nNo.\n"
+		}
+	}
+	indented := strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
+	c, err := learn.ReadCourse(fstest.MapFS{
+		"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems:\n  " + indented + "\n")}, "0-one/en.md": {Data: []byte(prose)}, "0-one/zh.md": {Data: []byte(prose)},
+	}, lessons.Scenarios())
+	if err == nil {
+		err = c.Prove()
+	}
+	if err != nil {
+		t.Errorf("%s: kept as\n%s\n%v", name, text, err)
+	}
+}
+
+// Of two threads under a mutex without a check a break can be made, and its
+// solution breaks the rule.
+func TestABreakIsMadeOfARun(t *testing.T) {
+	t.Parallel()
+	data, err := fs.ReadFile(lessons.Scenarios(), "mutex-unsafe.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i, err := learn.BreakOf(t.Context(), sc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := i.Made()
+	if err != nil || i.Rule() == "" {
+		t.Fatal(err, i.Rule())
+	}
+	v, err := learn.Breaks(t.Context(), i.Scenario.WithSchedule(made.Steps), i.Rule())
+	if err != nil || !v.Met || v.Own != made.Par {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if text, err := i.YAML(); err != nil || !strings.Contains(text, "goal: broken "+i.Rule()) {
+		t.Error(text, err)
 	}
 }

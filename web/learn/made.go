@@ -62,6 +62,8 @@ type Answer struct {
 	Run    *Run
 	Shown  int    // of its events, where it is seen
 	Found  *Found // of mend: what was searched
+
+	Because phrase.Wording // of a question made of a run: what was changed, a clause
 }
 
 // Piece is an event that a learner puts in its place.
@@ -330,6 +332,17 @@ func (i *Item) Judge(ctx context.Context, list []scenario.Move) (Verdict, error)
 	return v, err
 }
 
+// Breaks tells whether the moves of sc's schedule break a rule.
+func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, error) {
+	goal, err := parseMoment("broken "+rule, sc)
+	if err != nil {
+		return Verdict{}, ErrNothingToBreak
+	}
+	i := &Item{goal: goal}
+	v, _, _, err := i.verdict(ctx, sc, sc.Schedule)
+	return v, err
+}
+
 // verdict plays moves: what they came to, the run, and each of them in words.
 func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, []Step, error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(list))
@@ -402,7 +415,11 @@ func (c *Course) Prove() error {
 			all = append(all, Mistake{What: err.Error()})
 		}
 	}
-	for _, i := range c.Items() {
+	chapters := c.Chapters
+	if c.Check != nil {
+		chapters = append(slices.Clone(chapters), c.Check)
+	}
+	for _, i := range c.All() {
 		if _, err := i.Made(); err != nil {
 			add(err)
 			continue
@@ -412,7 +429,7 @@ func (c *Course) Prove() error {
 			add(err)
 		}
 	}
-	for _, ch := range c.Chapters {
+	for _, ch := range chapters {
 		for _, l := range words.All() {
 			_, err := ch.Intro(l)
 			add(err)
@@ -438,7 +455,7 @@ func (i *Item) Prose(l words.Language) (*Prose, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := i.Chapter.in(l).items[i.ID]
+	one := i.Chapter.in(l).items[i.text]
 	t := teller{l: l, run: made.Run, options: map[string]*Run{}}
 	if i.Kind == Mend {
 		t.run = made.Solved
@@ -496,7 +513,7 @@ func (ch *Chapter) Title(l words.Language) string { return ch.in(l).title }
 func (ch *Chapter) Intro(l words.Language) (string, error) { return ch.in(l).intro.html(nobody) }
 
 // Title is an item's title in a language.
-func (i *Item) Title(l words.Language) string { return i.Chapter.in(l).items[i.ID].title }
+func (i *Item) Title(l words.Language) string { return i.Chapter.in(l).items[i.text].title }
 
 // Asked is the first event of what a predict asks for.
 func (m *Made) Asked() trace.Event {

@@ -105,14 +105,17 @@ func (r *reader) text(fsys fs.FS, ch *Chapter, file, code string) {
 func (r *reader) fits(ch *Chapter, t *text) {
 	known := map[string]*Item{}
 	for _, i := range ch.Items {
-		known[i.ID] = i
-		one := t.items[i.ID]
+		known[i.text] = i
+		one := t.items[i.text]
 		if one == nil {
 			r.mistake(t.file, 0, "there is no text of the item %q: ## Its title {#%s}", i.ID, i.ID)
 			continue
 		}
 		wants := []string{""}
-		if i.Kind != Read {
+		switch {
+		case ch.check:
+			wants = append(wants, "goal")
+		case i.Kind != Read:
 			wants = append(wants, "goal", "nudge", "after")
 		}
 		for _, o := range i.Options {

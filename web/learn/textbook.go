@@ -86,6 +86,10 @@ func stopAt(events []trace.Event, stop lessons.Stop) (int, bool) {
 			if stop.Command == 0 && string(b.Result) == stop.Is {
 				return i, true
 			}
+		case trace.Work:
+			if stop.Command == 0 && stop.Is == "work" && b.State == trace.WorkBegin {
+				return i, true
+			}
 		default:
 			if stop.Command == 0 && string(e.Kind()) == stop.Is {
 				return i, true

@@ -79,9 +79,9 @@ func TestGolden(t *testing.T) {
 // web/templates and not here.
 func TestEveryComponentHasAStory(t *testing.T) {
 	elsewhere := []string{
-		"MessagePage", "PlayPage", "RunPage", "EditorPage", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "WayPage", "LessonPage", "Glossary", // pages
+		"MessagePage", "PlayPage", "RunPage", "EditorPage", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "WayPage", "LessonPage", "ClassPage", "Glossary", // pages
 		"Viewer", "RunView", "Lua", "Keys", "Legend", // made of what is here
-		"Film",      // nothing to see
+		"Film",                                // nothing to see
 		"LanesFile", "LanesStill", "QRScreen", // has a style sheet of its own
 	}
 	var sources strings.Builder

@@ -6,6 +6,15 @@ type Way struct {
 	Chapters []WayChapter
 	Items    int
 	Minutes  int
+
+	Check                   int // questions of the concept check
+	CheckBefore, CheckAfter string
+}
+
+// Class is the page on which teachers see what several people have done.
+type Class struct {
+	Page     Page
+	Chapters string // JSON: id, title, and the items' addresses
 }
 
 // WayChapter is a chapter on it.
@@ -33,6 +42,7 @@ type Lesson struct {
 	Chapter WayChapter
 	Number  int // of the item in the chapter, from 1
 	Item    WayItem
+	Check   string // of the concept check: "before" or "after"
 	Kind    string // read, predict, why, break, mend or order
 
 	Body, Goal string // HTML
@@ -53,6 +63,9 @@ type Lesson struct {
 	Facts    []string // of the scenario
 	Title    string   // of the scenario
 	Textbook []TextbookRow
+	Judge    string // of break: where moves are judged
+	Hidden   string // of what was made of a run: that run as a link
+	Made     string // and where it can be had as YAML
 	Open     string // the stage's run as a link
 	Lua      bool   // the scripts are a part of it
 

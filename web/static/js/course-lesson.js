@@ -1,7 +1,7 @@
 // An item of the course: notes that it is done, and of a break asks whether it
 // is. What is said and shown is in the page, and works without this.
 import { byId } from "./dom.js";
-import { load, save, solved } from "./course-progress.js";
+import { answered, load, save, solved } from "./course-progress.js";
 import { say } from "./words.js";
 
 const TRIES = "relock-tries"; // answers on this item since it was opened, in this tab
@@ -15,12 +15,19 @@ export function lesson(page) {
   if (page.dataset.kind === "read") {
     note(page, path, {});
   }
-  if ("answered" in page.dataset) {
+  if (page.dataset.check) {
+    if ("answered" in page.dataset) {
+      const when = page.dataset.check === "after" ? "after" : "before";
+      save(answered(load(), when, path.replace(/^.*\//, "").replace(/-again$/, ""), "solved" in page.dataset));
+    }
+  } else if ("answered" in page.dataset) {
     const tries = counted(path);
     if ("solved" in page.dataset && !told) {
       note(page, path, { asked: "asked" in page.dataset, tries });
     }
-    byId("feedback")?.scrollIntoView({ block: "nearest" });
+    if (matchMedia("(max-width: 60rem)").matches) {
+      byId("feedback")?.scrollIntoView({ block: "nearest" });
+    }
   }
   const stage = /** @type {HTMLElement | null} */ (page.querySelector("[data-judge]"));
   if (stage) {
@@ -44,6 +51,9 @@ function counted(path) {
 
 /** @param {HTMLElement} page @param {string} path @param {{asked?: boolean, tries?: number, moves?: number, schedule?: any[]}} how */
 function note(page, path, how) {
+  if (!path.includes("/")) {
+    return; // it was made of a run, and is no part of the course
+  }
   save(solved(load(), path, how, new Date()));
   ticks(page);
 }
@@ -99,26 +109,4 @@ function judging(page, path, stage) {
       note(page, path, { moves, schedule: schedule().slice(0, moves) });
     }, ASK_AFTER);
   });
-}
-
-/** The way: what is done, what returns today, and where to go on. @param {HTMLElement} page */
-export function way(page) {
-  const { items } = load();
-  const links = /** @type {HTMLAnchorElement[]} */ ([...page.querySelectorAll("[data-item]")]);
-  let done = 0;
-  for (const link of links) {
-    const is = (link.dataset.item ?? "") in items;
-    done += Number(is);
-    link.classList.toggle("done", is);
-    /** @type {HTMLElement} */ (link.querySelector("[data-done]")).textContent = is ? say("this one is done") : "";
-  }
-  if (done > 0) {
-    byId("way-done").textContent = say("%d of %d done", done, links.length);
-    const next = links.find((link) => !link.classList.contains("done"));
-    const on = /** @type {HTMLAnchorElement} */ (byId("go-on"));
-    if (next) {
-      on.href = next.href;
-      /** @type {HTMLElement} */ (on.querySelector("span")).textContent = say("Go on");
-    }
-  }
 }

@@ -13,7 +13,8 @@
  * @typedef {object} Progress
  * @property {1} relock_progress the version
  * @property {Record<string, Done>} items by address
- * @property {Record<string, Record<string, string>>} [check] of the concept check, before and after: item to answer
+ * @property {Record<string, Record<string, boolean>>} [check] of the concept check, before and after: item to whether it was right
+ * @property {string} [name] of who did it, in a file or a link only
  */
 
 const KEY = "relock-progress";
@@ -58,7 +59,11 @@ export function merged(a, b) {
     const own = items[path];
     items[path] = own ? better(own, other) : other;
   }
-  const check = { ...b.check, ...a.check };
+  /** @type {Record<string, Record<string, boolean>>} */
+  const check = {};
+  for (const when of new Set([...Object.keys(a.check ?? {}), ...Object.keys(b.check ?? {})])) {
+    check[when] = { ...b.check?.[when], ...a.check?.[when] };
+  }
   return { relock_progress: 1, items, ...(Object.keys(check).length > 0 ? { check } : {}) };
 }
 
@@ -138,3 +143,48 @@ export function save(progress) {
     return false;
   }
 }
+
+const PREFIX = "p1.";
+
+/** As a link's fragment. @param {Progress} progress */
+export async function packed(progress) {
+  const bytes = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(JSON.stringify(progress)));
+  let text = "";
+  for (const byte of bytes) {
+    text += String.fromCharCode(byte);
+  }
+  return PREFIX + btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** Reads a fragment, or null where it is none. @param {string} text @returns {Promise<Progress | null>} */
+export async function unpacked(text) {
+  if (!text.startsWith(PREFIX)) {
+    return null;
+  }
+  try {
+    const plain = atob(text.slice(PREFIX.length).replaceAll("-", "+").replaceAll("_", "/"));
+    const bytes = await through(new DecompressionStream("deflate-raw"), Uint8Array.from(plain, (c) => c.charCodeAt(0)));
+    return parse(new TextDecoder().decode(bytes));
+  } catch {
+    return null;
+  }
+}
+
+/** @param {CompressionStream | DecompressionStream} stream @param {Uint8Array} bytes */
+async function through(stream, bytes) {
+  const out = new Blob([/** @type {any} */ (bytes)]).stream().pipeThrough(/** @type {any} */ (stream));
+  return new Uint8Array(await new Response(out).arrayBuffer());
+}
+
+/**
+ * An answer of the concept check was given. The first one counts.
+ * @param {Progress} progress
+ * @param {"before" | "after"} when
+ * @param {string} id
+ * @param {boolean} right
+ * @returns {Progress}
+ */
+export const answered = (progress, when, id, right) =>
+  progress.check?.[when]?.[id] !== undefined
+    ? progress
+    : { ...progress, check: { ...progress.check, [when]: { ...progress.check?.[when], [id]: right } } };

@@ -135,7 +135,20 @@ export function share(shown) {
     download(name ?? `relock.${format}`, await answer.blob());
   }
 
+  /** Makes the link one to a question about what is seen. @param {string} kind */
+  async function question(kind) {
+    const url = new URL(`/learn/made?${new URLSearchParams({ from: await shown.packed(), kind })}`, site);
+    const own = /** @type {HTMLAnchorElement} */ (byId("question"));
+    own.href = url.pathname + url.search;
+    own.hidden = false;
+    input.value = url.href;
+    note(url.href.length > LONGEST ? say("%d characters: too long for many programs.", url.href.length) : say("The link is a question now: copy it, or try it."));
+  }
+
   document.querySelector("[data-dialog=share]")?.addEventListener("click", open);
+  for (const button of /** @type {NodeListOf<HTMLElement>} */ (dialog.querySelectorAll("[data-question]"))) {
+    button.addEventListener("click", () => question(button.dataset.question ?? ""));
+  }
   here.addEventListener("change", show);
   byId("copy").addEventListener("click", () => copy(input));
   byId("copy-embed").addEventListener("click", () => copy(embed));

@@ -1,0 +1,168 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"relock/web/learn"
+	"relock/web/link"
+	"relock/web/templates"
+	"relock/web/timeline"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// madeOf is the run that a question is to be made of: a link's text.
+func (s *Server) madeOf(r *http.Request) (link.State, error) {
+	if err := s.sessions.Allow(address(r)); err != nil {
+		return link.State{}, limitError(err)
+	}
+	text := r.URL.Query().Get("from")
+	state, err := link.Decode(text)
+	if err != nil {
+		return state, unusable(err, "No question can be made of that")
+	}
+	return state, nil
+}
+
+// made is a question that was made of a run: what is seen next, or break it.
+func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
+	state, err := s.madeOf(r)
+	if err != nil {
+		return err
+	}
+	l := words.From(r.Context())
+	var p *view.Lesson
+	if r.URL.Query().Get("kind") == string(learn.Break) {
+		p, err = s.madeBreak(r, l, state)
+	} else {
+		p, err = s.madeQuestion(r, l, state)
+	}
+	if err != nil {
+		return notShown(r, err, "No question can be made of that")
+	}
+	p.Made = "/learn/made.yaml?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {p.Kind}}.Encode()
+	return render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+}
+
+func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.State) (*view.Lesson, error) {
+	q, err := learn.Ask(r.Context(), state.Scenario, state.At)
+	if err != nil {
+		return nil, err
+	}
+	at := q.Until()
+	query := r.URL.Query()
+	own := url.Values{"from": {query.Get("from")}}
+	p := &view.Lesson{
+		Page: s.frame(r, l.Say("What happens next?")), Kind: string(learn.Predict), Item: view.WayItem{Title: l.Say("What happens next?"), Path: "made"},
+		Goal:   "<p>" + templates.Escaped(l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(at.At.Duration()))) + "</p>",
+		Hidden: own.Get("from"), Leave: "/learn/made?" + own.Encode(),
+	}
+	stage := shownRun{q.Run, q.Stand, false}
+	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
+	for n, a := range q.Answers {
+		o := view.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right, HTML: templates.Escaped(said(l, a.Says))}
+		if o.Chosen {
+			p.Answered, p.Solved = true, a.Right
+			own.Set("pick", strconv.Itoa(pick))
+			switch {
+			case a.Right:
+				p.Feedback = "<p>" + templates.Escaped(l.Say("That is what the run did.")) + "</p>"
+				stage = shownRun{a.Run, a.Shown, true}
+			case query.Has("watch"):
+				stage = shownRun{a.Run, a.Shown, true}
+				p.Watching = l.Say("Here answer %d is true.", o.Number)
+				fallthrough
+			default:
+				p.Feedback = "<p>" + templates.Escaped(l.Say("That happens %s.", l.Clause(a.Because))) + "</p>"
+				if !query.Has("watch") {
+					o.Watch = "/learn/made?" + own.Encode() + "&watch=1"
+				}
+			}
+		}
+		p.Options = append(p.Options, o)
+	}
+	if err := s.stage(l, p, stage); err != nil {
+		return nil, err
+	}
+	if !stage.whole {
+		p.Viewer.Asked, p.Open = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration())), ""
+	}
+	return p, nil
+}
+
+func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) (*view.Lesson, error) {
+	item, err := learn.BreakOf(r.Context(), state.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	rule := timeline.RuleNamed(l, item.Rule())
+	made, err := item.Made()
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	p := &view.Lesson{
+		Page: s.frame(r, l.Say("Break it")), Kind: string(learn.Break), Item: view.WayItem{Title: l.Say("Break it"), Path: "made"},
+		Body:     "<p>" + templates.Escaped(l.Say("Left alone, this run does not break that rule. You are the scheduler.")) + "</p>",
+		Goal:     "<p>" + templates.Escaped(l.Say("Have this rule broken: %s.", rule)) + "</p>",
+		After:    "<p>" + templates.Escaped(l.Say("There is an order in which it breaks, so it will break one day.")) + "</p>",
+		Controls: strings.Join(item.Controls, " "), Judge: fmt.Sprintf("/learn/made/judge?rule=%s&par=%d", url.QueryEscape(item.Rule()), made.Par),
+		Leave: "/learn/made?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {"break"}}.Encode(),
+	}
+	if p.Stepping, err = s.stepping(r, l, item); err != nil {
+		return nil, err
+	}
+	shown := timeline.NewScenario(l, item.Scenario)
+	p.Facts, p.Title = shown.Facts, titleOf(l, item.Scenario)
+	return p, nil
+}
+
+// madeYAML is the same as an item of the course, to be kept.
+func (s *Server) madeYAML(w http.ResponseWriter, r *http.Request) error {
+	state, err := s.madeOf(r)
+	if err != nil {
+		return err
+	}
+	var text string
+	if r.URL.Query().Get("kind") == string(learn.Break) {
+		var item *learn.Item
+		if item, err = learn.BreakOf(r.Context(), state.Scenario); err == nil {
+			text, err = item.YAML()
+		}
+	} else {
+		var q *learn.Question
+		if q, err = learn.Ask(r.Context(), state.Scenario, state.At); err == nil {
+			text, err = q.YAML()
+		}
+	}
+	if err != nil {
+		return notShown(r, err, "No question can be made of that")
+	}
+	w.Header().Set("Content-Type", "application/yaml; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="item.yaml"`)
+	_, _ = io.WriteString(w, text) // the visitor has left: nobody to tell
+	return nil
+}
+
+// judgeMade tells whether the moves of a link, the request's body, break a rule.
+func (s *Server) judgeMade(w http.ResponseWriter, r *http.Request) error {
+	state, _, err := s.sentLink(w, r, "That cannot be shown")
+	if err != nil {
+		return err
+	}
+	verdict, err := learn.Breaks(r.Context(), state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]), r.URL.Query().Get("rule"))
+	if err != nil {
+		return notShown(r, err, "That cannot be shown")
+	}
+	verdict.Par, _ = strconv.Atoi(r.URL.Query().Get("par")) // as the page had it
+	verdict.Proven = verdict.Par > 0
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(verdict) // the visitor has left: nobody to tell
+	return nil
+}

@@ -1,0 +1,119 @@
+// For teachers: what several people have done becomes a table, here in the
+// browser. Nothing is sent but the moves of a break, to be played again.
+import { parse, unpacked } from "./course-progress.js";
+import { byId, download, make } from "./dom.js";
+import { say } from "./words.js";
+
+/**
+ * @typedef {import("./course-progress.js").Progress} Progress
+ * @typedef {{name: string, progress: Progress, checked: number, wrong: string[]}} Learner
+ */
+
+const MOST = 1 << 20; // bytes of a file
+const MANY = 200; // learners in a table
+
+/**
+ * The table's rows, the first its head: what a spreadsheet reads.
+ * @param {Learner[]} learners
+ * @param {{id: string, title: string, items: string[]}[]} chapters
+ * @returns {string[][]}
+ */
+export function rowsOf(learners, chapters) {
+  const score = (/** @type {Record<string, boolean> | undefined} */ answers) =>
+    answers ? `${Object.values(answers).filter(Boolean).length}/${Object.keys(answers).length}` : "";
+  return [
+    [say("Name"), say("Done"), ...chapters.map((c) => c.title), say("First try"), say("Breaks played again"), say("Before"), say("After")],
+    ...learners.map(({ name, progress, checked, wrong }) => {
+      const all = chapters.flatMap((c) => c.items).filter((path) => path in progress.items);
+      const asked = all.filter((path) => progress.items[path].tries !== undefined);
+      const first = asked.filter((path) => progress.items[path].tries === 1);
+      return [
+        name,
+        String(all.length),
+        ...chapters.map((c) => `${c.items.filter((path) => path in progress.items).length}/${c.items.length}`),
+        asked.length > 0 ? `${first.length}/${asked.length}` : "",
+        wrong.length > 0 ? say("%d do not: %s", wrong.length, wrong.join(" ")) : String(checked),
+        score(progress.check?.before),
+        score(progress.check?.after),
+      ];
+    }),
+  ];
+}
+
+/** As a file of values; what begins like a formula does not become one. @param {string[][]} rows */
+export const csvOf = (rows) =>
+  rows.map((row) => row.map((cell) => `"${(/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell).replaceAll('"', '""')}"`).join(",")).join("\r\n") + "\r\n";
+
+/** @param {HTMLElement} page */
+export function klass(page) {
+  /** @type {Learner[]} */
+  const learners = [];
+  const chapters = JSON.parse(page.dataset.chapters ?? "[]");
+  const note = (/** @type {string} */ text) => {
+    byId("class-note").textContent = text;
+  };
+
+  /** @param {Progress} progress @param {string} name */
+  async function add(progress, name) {
+    if (learners.length >= MANY) {
+      note(say("A table has room for %d.", MANY));
+      return;
+    }
+    /** @type {Learner} */
+    const one = { name: typeof progress.name === "string" && progress.name ? progress.name.slice(0, 60) : name, progress, checked: 0, wrong: [] };
+    learners.push(one);
+    draw();
+    for (const [path, done] of Object.entries(progress.items)) {
+      if (!Array.isArray(done.schedule) || !/^[a-z0-9-]+\/[a-z0-9-]+$/.test(path)) {
+        continue;
+      }
+      try {
+        const answer = await fetch(`/learn/${path}/judge`, { method: "POST", body: JSON.stringify({ schedule: done.schedule }), headers: { "Content-Type": "application/json" } });
+        if (answer.ok && (await answer.json()).met) {
+          one.checked++;
+        } else {
+          one.wrong.push(path);
+        }
+      } catch {
+        note(say("The server does not answer. Please try again in a moment."));
+        return;
+      }
+      draw();
+    }
+  }
+
+  function draw() {
+    const [head, ...rows] = rowsOf(learners, chapters);
+    byId("class-table").replaceChildren(
+      make("thead", {}, make("tr", {}, ...head.map((cell) => make("th", { scope: "col" }, cell)))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, i) => make(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell))))),
+    );
+    byId("class-result").hidden = learners.length === 0;
+  }
+
+  /** @param {Iterable<File>} files */
+  async function read(files) {
+    for (const file of files) {
+      const progress = file.size <= MOST ? parse(await file.text()) : null;
+      if (progress) {
+        await add(progress, file.name.replace(/\.json$/, ""));
+      } else {
+        note(say("%s is no file of what somebody has done here.", file.name));
+      }
+    }
+  }
+
+  const input = /** @type {HTMLInputElement} */ (byId("class-files"));
+  input.addEventListener("change", () => read(input.files ?? []));
+  page.addEventListener("dragover", (event) => event.preventDefault());
+  page.addEventListener("drop", (event) => {
+    event.preventDefault();
+    read(event.dataTransfer?.files ?? []);
+  });
+  byId("class-csv").addEventListener("click", () => {
+    download("relock-class.csv", new Blob([`\uFEFF${csvOf(rowsOf(learners, chapters))}`], { type: "text/csv" }));
+  });
+  if (location.hash.length > 1) {
+    unpacked(location.hash.slice(1)).then((progress) => (progress ? add(progress, say("From the link")) : note(say("This link is incomplete; a part of it may have been cut off on its way."))));
+  }
+}

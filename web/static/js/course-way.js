@@ -1,0 +1,85 @@
+// The way through the course: what is done, what returns today, and what one
+// has done as a file or a link.
+import { due, load, merged, packed, parse, save } from "./course-progress.js";
+import { byId, download, make } from "./dom.js";
+import { say } from "./words.js";
+
+const MOST = 1 << 20; // bytes of a file that is read: a thousand times the usual size
+
+/** @param {HTMLElement} page */
+export function way(page) {
+  show(page);
+  const note = (/** @type {string} */ text) => {
+    byId("progress-note").textContent = text;
+  };
+  const named = () => {
+    const name = /** @type {HTMLInputElement} */ (byId("progress-name")).value.trim();
+    const { name: _, ...rest } = load();
+    return { ...rest, ...(name ? { name } : {}) };
+  };
+  const keep = (/** @type {import("./course-progress.js").Progress} */ progress) => {
+    note(save(progress) ? say("It is kept in this browser.") : say("This browser keeps nothing: take a file along."));
+    show(page);
+  };
+  byId("progress-export").addEventListener("click", () => {
+    download("relock-progress.json", new Blob([`${JSON.stringify(named(), null, 1)}\n`], { type: "application/json" }));
+    note(say("Saved as a file."));
+  });
+  for (const how of ["import", "merge"]) {
+    const input = /** @type {HTMLInputElement} */ (byId(`progress-${how}-file`));
+    byId(`progress-${how}`).addEventListener("click", () => input.click());
+    input.addEventListener("change", async () => {
+      const file = input.files?.[0];
+      input.value = "";
+      const other = file && file.size <= MOST ? parse(await file.text()) : null;
+      if (!other) {
+        note(say("That is no file of what somebody has done here; nothing has changed."));
+        return;
+      }
+      keep(how === "merge" ? merged(load(), other) : other);
+    });
+  }
+  byId("progress-link").addEventListener("click", async () => {
+    const url = new URL(`/learn/class#${await packed(named())}`, document.documentElement.dataset.site ?? location.href).href;
+    try {
+      await navigator.clipboard.writeText(url);
+      note(say("The link is copied. Who opens it sees what you have done, and each break is played again."));
+    } catch {
+      note(url);
+    }
+  });
+}
+
+/** @param {HTMLElement} page */
+function show(page) {
+  const progress = load();
+  const links = /** @type {HTMLAnchorElement[]} */ ([...page.querySelectorAll(".items [data-item]")]);
+  let done = 0;
+  for (const link of links) {
+    const is = (link.dataset.item ?? "") in progress.items;
+    done += Number(is);
+    link.classList.toggle("done", is);
+    /** @type {HTMLElement} */ (link.querySelector("[data-done]")).textContent = is ? say("this one is done") : "";
+  }
+  byId("way-done").textContent = done > 0 ? say("%d of %d done", done, links.length) : "";
+  const next = links.find((link) => !link.classList.contains("done"));
+  if (done > 0 && next) {
+    const on = /** @type {HTMLAnchorElement} */ (byId("go-on"));
+    on.href = next.href;
+    /** @type {HTMLElement} */ (on.querySelector("span")).textContent = say("Go on");
+  }
+  const back = due(progress, new Date())
+    .map((path) => links.find((link) => link.dataset.item === path))
+    .filter((link) => link !== undefined);
+  byId("due").hidden = back.length === 0;
+  byId("due").querySelector("ul")?.replaceChildren(
+    ...back.map((link) => make("li", {}, make("a", { href: `${link.href}?again=1` }, link.querySelector("span:nth-child(2)")?.textContent ?? ""))),
+  );
+  for (const when of ["before", "after"]) {
+    const place = document.getElementById(`check-${when}`);
+    const answers = Object.values(progress.check?.[when] ?? {});
+    if (place && answers.length > 0) {
+      place.textContent = say("%d of %d right", answers.filter(Boolean).length, answers.length);
+    }
+  }
+}

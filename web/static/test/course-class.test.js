@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { csvOf, rowsOf } from "../js/course-class.js";
+import { answered, nothing, packed, solved, unpacked } from "../js/course-progress.js";
+
+const now = new Date("2026-11-22T10:00:00");
+
+test("a class is a row for each, with what was done, first tries and the check", () => {
+  let p = solved(nothing(), "a/one", { asked: true, tries: 1 }, now);
+  p = solved(p, "a/two", { asked: true, tries: 3 }, now);
+  p = solved(p, "b/three", { moves: 4, schedule: [0] }, now);
+  p = answered(answered(p, "before", "x", false), "before", "y", true);
+  const rows = rowsOf(
+    [{ name: "Ann", progress: p, checked: 1, wrong: [] }],
+    [
+      { id: "a", title: "A", items: ["a/one", "a/two"] },
+      { id: "b", title: "B", items: ["b/three", "b/four"] },
+    ],
+  );
+  assert.deepEqual(rows[1], ["Ann", "3", "2/2", "1/2", "1/2", "1", "1/2", ""]);
+  assert.equal(rows[0].length, rows[1].length);
+});
+
+test("a spreadsheet gets values, and no formula", () => {
+  assert.equal(csvOf([['=1+1', 'a "b"', "-3", "plain"]]), '"\'=1+1","a ""b""","\'-3","plain"\r\n');
+});
+
+test("the first answer of the check counts", () => {
+  const p = answered(answered(nothing(), "after", "x", false), "after", "x", true);
+  assert.deepEqual(p.check, { after: { x: false } });
+});
+
+test("what was done goes into a link and comes back", async () => {
+  const p = solved(nothing(), "lease/stop-the-world", { moves: 7, schedule: [0, { do: "pause", thread: "A", for: "300ms" }] }, now);
+  const text = await packed({ ...p, name: "安" });
+  assert.match(text, /^p1\.[\w-]+$/);
+  assert.ok(text.length < 300, `${text.length} characters`);
+  assert.deepEqual(await unpacked(text), { ...p, name: "安" });
+  assert.equal(await unpacked("p1.nothing"), null);
+  assert.equal(await unpacked("v1.z.x"), null);
+});
