@@ -57,17 +57,19 @@ func newBook(sc *scenario.Scenario) book {
 
 func (b book) empty() lineSet { return make(lineSet, (b.size+63)/64) }
 
-// note notes the lines by which a run came.
-func (b book) note(into lineSet, events []trace.Event) {
+// note notes the lines by which a run came, and reports whether a fault struck.
+func (b book) note(into lineSet, events []trace.Event) (struck bool) {
 	for i := range events {
-		c, ok := events[i].Body.(trace.Command)
-		if !ok || c.Line == 0 {
-			continue
-		}
-		if first, ok := b.first[c.Script]; ok {
-			into.set(first + c.Line)
+		switch c := events[i].Body.(type) {
+		case trace.Fault:
+			struck = true
+		case trace.Command:
+			if first, ok := b.first[c.Script]; ok && c.Line > 0 {
+				into.set(first + c.Line)
+			}
 		}
 	}
+	return struck
 }
 
 // unreached returns what is not in reached, in the order of the calls.
@@ -94,3 +96,6 @@ func (b book) unreached(reached lineSet) []Unreached {
 // schedule came by that was seen, in the order of the scripts' calls. A lock
 // without scripts has none.
 func (s *Space) Unreached() []Unreached { return s.search.book.unreached(s.search.reached) }
+
+// Struck reports whether a fault struck in any schedule that was seen.
+func (s *Space) Struck() bool { return s.search.struck }

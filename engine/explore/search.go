@@ -105,6 +105,7 @@ type found struct {
 	options []option
 	broken  rules
 	notes   *run.Notes
+	ended   []trace.Result // of a run that is over, by thread
 }
 
 // search is a search under way. What workers read does not change during a
@@ -121,6 +122,7 @@ type search struct {
 	space   *Space
 	book    book
 	reached lineSet // lines of the scripts
+	struck  bool    // a fault, in some schedule
 }
 
 // Search searches every schedule of sc, without its own, within the bounds. The
@@ -166,6 +168,7 @@ func (s *search) begin(ctx context.Context) error {
 	s.queue = make([][]item, s.b.Delays+s.b.MaxFaults+1)
 	chain, err := s.workers[0].first(ctx)
 	s.reached.add(s.workers[0].reached)
+	s.struck = s.workers[0].struck
 	switch {
 	case err != nil:
 		return err
@@ -218,6 +221,7 @@ func (s *search) attach(id int32, i int, chain []found) {
 		s.space.see(id, i)
 		if f.over {
 			e.to = end
+			s.space.finish(id, i, f)
 			return
 		}
 		to, ok := s.known[f.state]
@@ -276,6 +280,7 @@ func (s *search) round(ctx context.Context) error {
 	all.Wait()
 	for _, w := range s.workers {
 		s.reached.add(w.reached)
+		s.struck = s.struck || w.struck
 	}
 	for i, it := range items {
 		if errs[i] != nil {
@@ -310,6 +315,7 @@ type worker struct {
 	memory  *recall.Memory
 	log     *trace.Log // of the run under way: what was not muted
 	reached lineSet
+	struck  bool // a fault, in some run
 }
 
 // open begins a run that stands where the search does.
@@ -408,7 +414,7 @@ func (s *search) move(st *run.Stepper, o option) (scenario.Move, error) {
 func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left state) ([]found, error) {
 	defer func() {
 		events, _ := w.log.Since(0)
-		w.s.book.note(w.reached, events)
+		w.struck = w.s.book.note(w.reached, events) || w.struck
 	}()
 	var chain []found
 	for ; depth < longest; depth++ {
@@ -418,7 +424,9 @@ func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left stat
 			return nil, fmt.Errorf("explore: %w", err)
 		}
 		f := found{state: left, over: st.Over(), at: st.Now(), broken: set(st.Broken())}
-		if !f.over {
+		if f.over {
+			f.ended, f.at = st.Ended()
+		} else {
 			f.state.position = st.Position()
 		}
 		if _, ok := w.s.known[f.state]; f.over || ok {
