@@ -172,6 +172,12 @@ func printCard(env environment, l words.Language, c report.Table) {
 	}
 	for i, name := range c.Locks {
 		t.broken(name, c.Broken(i))
+		if partly := c.Partly(i); len(partly) > 0 {
+			fmt.Fprintln(t.w)
+			for _, part := range wrap(l.Say("%s: %s", name, l.Say("Not all orders were tried of: %s", strings.Join(partly, ", "))), t.width) {
+				t.line(part, faint)
+			}
+		}
 	}
 	fmt.Fprintln(t.w)
 	for _, e := range report.Legend(l) {
@@ -206,7 +212,7 @@ func (t table) broken(lock string, list []report.Found) {
 		for _, rule := range f.Rules {
 			names = append(names, timeline.RuleNamed(t.l, rule))
 		}
-		for _, part := range wrap(t.l.Say("%s breaks %s:", lock, t.l.List(names)), t.width) {
+		for _, part := range wrap(t.l.Say("%s: %s", lock, t.l.List(names)), t.width) {
 			t.line(part, red)
 		}
 		for _, w := range f.Faults {

@@ -115,7 +115,7 @@ func Legend(l words.Language) []Entry {
 		entry(signs[card.Survived], l.Say("survived: all ends as without the fault, and no later")),
 		entry(signs[card.Late], l.Say("time lost only")),
 		entry(signs[card.Unfinished], l.Say("no rule is broken, but a thread gives up or fails")),
-		entry(signs[card.Broken], l.Say("a rule is broken")),
+		entry(signs[card.Broken], l.Say("breaks a rule")),
 		entry(same, l.Say("no worse than without the fault")),
 		entry(never, l.Say("cannot happen here")),
 	}
@@ -204,6 +204,20 @@ func (m Mark) Shape() string { return m.shape }
 
 // Tone is the colour.
 func (m Mark) Tone() Tone { return m.tone }
+
+// Partly returns the names of the cells of the nth lock of which not all orders
+// were tried.
+func (t Table) Partly(lock int) []string {
+	var list []string
+	for _, r := range slices.Concat(t.Rows, t.Redis) {
+		for _, c := range r.Cells {
+			if c[lock].Partly {
+				list = append(list, c[lock].Cell)
+			}
+		}
+	}
+	return list
+}
 
 // Found is where a lock breaks some rules.
 type Found struct {
