@@ -37,8 +37,9 @@ check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vuln
 checks: # the list, for CI
 	@echo $(CHECKS)
 
-generate: ## Make *_templ.go from *.templ
+generate: ## Make *_templ.go from *.templ, and the locks' report cards (a minute or two)
 	$(GO) tool templ generate
+	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
 
 fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)
@@ -67,9 +68,10 @@ vulns: ## List known vulnerabilities that the program can meet (needs vuln.go.de
 	  *) echo "$$out"; exit 1 ;; \
 	esac
 
-generated: ## Fail where *_templ.go is not what *.templ makes
+generated: ## Fail where *_templ.go is not what *.templ makes, or a report card not what a search finds
 	$(GO) tool templ generate -log-level error
 	@git diff --exit-code --stat -- '*_templ.go' || { echo "generated files are not up to date (make generate)"; exit 1; }
+	$(GO) test ./engine/explore/card -count 1 -timeout 20m -whole
 
 tidy: ## Fail where go.mod is not tidy
 	$(GO) mod tidy -diff

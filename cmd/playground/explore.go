@@ -269,6 +269,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		fmt.Fprintln(t.w)
 		printTable(env, l, timeline.NewScenario(l, space.Scenario()), header, events)
 	}
+	t.unreached(space)
 	fmt.Fprintln(t.w)
 	style := green
 	if space.Broken().Sign() > 0 {

@@ -89,6 +89,7 @@ Usage:
   playground run [flags] FILE…      run scenarios; "-" reads standard input
   playground compare [flags] FILE   run one scenario on several locks
   playground explore [flags] FILE…  search every order within bounds: can a rule break?
+  playground card [flags] PROTOCOL  what one fault can do to a lock, at each place; two locks stand in one card
   playground protocols [flags]      list the locks, a line each
   playground learn -check PATH      check the items of a course
   playground healthcheck            ask the server on this machine whether it is ready
@@ -120,6 +121,8 @@ func command(ctx context.Context, args []string, env environment) int {
 		return comparison(ctx, rest, env)
 	case "explore":
 		return exploration(ctx, rest, env)
+	case "card":
+		return reportCard(ctx, rest, env)
 	case "protocols":
 		return protocols(rest, env)
 	case "learn":
@@ -139,7 +142,7 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		return exitOK
 	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, protocols, learn, healthcheck, version, help\n", name)
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, card, protocols, learn, healthcheck, version, help\n", name)
 		return exitUsage
 	}
 }

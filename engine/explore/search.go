@@ -13,6 +13,7 @@ import (
 	"relock/engine/recall"
 	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 )
 
 // Options say how a search is done. They change nothing of what it finds.
@@ -104,6 +105,7 @@ type found struct {
 	options []option
 	broken  rules
 	notes   *run.Notes
+	ended   []trace.Result // of a run that is over, by thread
 }
 
 // search is a search under way. What workers read does not change during a
@@ -118,6 +120,9 @@ type search struct {
 	queue   [][]item // by cost
 	full    bool
 	space   *Space
+	book    book
+	reached lineSet // lines of the scripts
+	struck  bool    // a fault, in some schedule
 }
 
 // Search searches every schedule of sc, without its own, within the bounds. The
@@ -132,11 +137,13 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 	}
 	s := &search{sc: sc.WithSchedule(nil), b: b, faults: b.faults(sc), known: map[state]int32{}}
 	s.space = &Space{search: s}
+	s.book = newBook(sc)
+	s.reached = s.book.empty()
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	for range o.Workers {
-		w := &worker{s: s, memory: recall.NewMemory()}
+		w := &worker{s: s, memory: recall.NewMemory(), reached: s.book.empty()}
 		defer func() { _ = w.memory.Close() }()
 		s.workers = append(s.workers, w)
 	}
@@ -160,6 +167,8 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 func (s *search) begin(ctx context.Context) error {
 	s.queue = make([][]item, s.b.Delays+s.b.MaxFaults+1)
 	chain, err := s.workers[0].first(ctx)
+	s.reached.add(s.workers[0].reached)
+	s.struck = s.workers[0].struck
 	switch {
 	case err != nil:
 		return err
@@ -212,6 +221,7 @@ func (s *search) attach(id int32, i int, chain []found) {
 		s.space.see(id, i)
 		if f.over {
 			e.to = end
+			s.space.finish(id, i, f)
 			return
 		}
 		to, ok := s.known[f.state]
@@ -268,6 +278,10 @@ func (s *search) round(ctx context.Context) error {
 		})
 	}
 	all.Wait()
+	for _, w := range s.workers {
+		s.reached.add(w.reached)
+		s.struck = s.struck || w.struck
+	}
 	for i, it := range items {
 		if errs[i] != nil {
 			return errs[i]
@@ -297,8 +311,11 @@ func (s *search) path(id int32) []option {
 
 // worker plays schedules, one after another.
 type worker struct {
-	s      *search
-	memory *recall.Memory
+	s       *search
+	memory  *recall.Memory
+	log     *trace.Log // of the run under way: what was not muted
+	reached lineSet
+	struck  bool // a fault, in some run
 }
 
 // open begins a run that stands where the search does.
@@ -311,6 +328,7 @@ func (w *worker) open(ctx context.Context, muted bool) (*run.Stepper, error) {
 	if err != nil {
 		return nil, fmt.Errorf("explore: %w", err)
 	}
+	w.log = r.Log()
 	if muted {
 		st.Mute()
 	}
@@ -394,6 +412,10 @@ func (s *search) move(st *run.Stepper, o option) (scenario.Move, error) {
 // walk goes on from where a run stands, always by the first option, to a state
 // that was known before this round or to the end of the run.
 func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left state) ([]found, error) {
+	defer func() {
+		events, _ := w.log.Since(0)
+		w.struck = w.s.book.note(w.reached, events) || w.struck
+	}()
 	var chain []found
 	for ; depth < longest; depth++ {
 		if _, err := st.Decide(ctx); errors.Is(err, run.ErrLimit) {
@@ -402,7 +424,9 @@ func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left stat
 			return nil, fmt.Errorf("explore: %w", err)
 		}
 		f := found{state: left, over: st.Over(), at: st.Now(), broken: set(st.Broken())}
-		if !f.over {
+		if f.over {
+			f.ended, f.at = st.Ended()
+		} else {
 			f.state.position = st.Position()
 		}
 		if _, ok := w.s.known[f.state]; f.over || ok {

@@ -35,6 +35,7 @@ type Space struct {
 	sum        *big.Int
 	broken     *big.Int
 	rules      []Rule
+	ends       []End
 }
 
 // Rule is a rule that some schedule breaks.
@@ -177,15 +178,16 @@ func (s *Space) conclude(ctx context.Context) error {
 		}
 		clean := count(nodes, order, set([]string{r.Name}))
 		r.Schedules = new(big.Int).Sub(s.sum, clean.at(root))
-		if s.ending == Exhausted {
-			r.Lost = len(s.search.b.From) + len(path)
-			for n := len(path) - 1; n >= 0 && clean.none(path[n].node); n-- {
-				r.Lost = len(s.search.b.From) + n
-			}
-		}
+		var made []int
 		var err error
-		if r.Schedule, err = s.prove(ctx, r.Name, path); err != nil {
+		if r.Schedule, made, err = s.prove(ctx, r.Name, path); err != nil {
 			return err
+		}
+		if s.ending == Exhausted {
+			r.Lost = len(r.Schedule)
+			for n := len(path) - 1; n >= 0 && clean.none(path[n].node); n-- {
+				r.Lost = made[n]
+			}
 		}
 	}
 	return nil
@@ -215,38 +217,56 @@ func (s *Space) shortest() (parents []edgeRef, depths []int32) {
 }
 
 // prove plays a way on a miniredis, from the scenario's start, and returns it as
-// a schedule. It fails where the rule is not broken at its last move.
-func (s *Space) prove(ctx context.Context, rule string, path []edgeRef) ([]scenario.Move, error) {
+// a schedule, as follow does. It fails where the rule is not broken at its last
+// move.
+func (s *Space) prove(ctx context.Context, rule string, path []edgeRef) (schedule []scenario.Move, made []int, err error) {
 	r, st, err := s.begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer st.Close(nil)
-	schedule := append([]scenario.Move{}, s.search.b.From...)
-	if err := st.Replay(ctx, schedule, func(scenario.Move) error { return nil }); err != nil {
-		return nil, fmt.Errorf("explore: %w", err)
-	}
-	for _, ref := range path {
-		if _, err := st.Decide(ctx); err != nil {
-			return nil, fmt.Errorf("explore: %w", err)
-		}
-		m, err := s.search.move(st, s.search.nodes[ref.node].edges[ref.edge].option)
-		if err != nil {
-			return nil, err
-		}
-		if err := st.Apply(ctx, m); err != nil {
-			return nil, fmt.Errorf("explore: %w", err)
-		}
-		schedule = append(schedule, m)
-	}
-	if _, err := st.Decide(ctx); err != nil { // what time alone breaks
-		return nil, fmt.Errorf("explore: %w", err)
+	schedule, made, err = s.follow(ctx, st, path)
+	if err != nil {
+		return nil, nil, err
 	}
 	events, _ := r.Log().Since(0)
 	if !breaks(events, rule) {
-		return nil, fmt.Errorf("%w: %s was not broken", errUnrepeated, rule)
+		return nil, nil, fmt.Errorf("%w: %s was not broken", errUnrepeated, rule)
 	}
-	return schedule, nil
+	return schedule, made, nil
+}
+
+// follow makes the moves of a way, after those before the search, and returns
+// them all, and how many are made before each decision of the way. Where time has
+// passed before a fault strikes, a move of its own says so: by hand, it would
+// strike at once.
+func (s *Space) follow(ctx context.Context, st *run.Stepper, path []edgeRef) (schedule []scenario.Move, made []int, err error) {
+	schedule = append([]scenario.Move{}, s.search.b.From...)
+	if err := st.Replay(ctx, schedule, func(scenario.Move) error { return nil }); err != nil {
+		return nil, nil, fmt.Errorf("explore: %w", err)
+	}
+	for _, ref := range path {
+		made = append(made, len(schedule))
+		before := st.Now()
+		if _, err := st.Decide(ctx); err != nil {
+			return nil, nil, fmt.Errorf("explore: %w", err)
+		}
+		m, err := s.search.move(st, s.search.nodes[ref.node].edges[ref.edge].option)
+		if err != nil {
+			return nil, nil, err
+		}
+		if m.Fault != nil && st.Now() > before {
+			schedule = append(schedule, scenario.Move{Until: st.Now()})
+		}
+		if err := st.Apply(ctx, m); err != nil {
+			return nil, nil, fmt.Errorf("explore: %w", err)
+		}
+		schedule = append(schedule, m)
+	}
+	if _, err := st.Decide(ctx); err != nil { // what time alone does
+		return nil, nil, fmt.Errorf("explore: %w", err)
+	}
+	return schedule, made, nil
 }
 
 func (s *Space) begin(ctx context.Context) (*run.Run, *run.Stepper, error) {

@@ -79,6 +79,16 @@ type node struct {
 // Over tells whether the run has ended.
 func (s *Stepper) Over() bool { return s.over }
 
+// Ended returns how each thread has ended, in the scenario's order, "" for one
+// that has not, and since when all have: now if one has not.
+func (s *Stepper) Ended() (results []trace.Result, since time.Duration) {
+	results = make([]trace.Result, len(s.r.threads))
+	for i, t := range s.r.threads {
+		results[i], _ = t.result.Load().(trace.Result)
+	}
+	return results, min(s.idle, s.clock.Now())
+}
+
 // Close ends the run, for the reason that err says, and closes its log, also
 // where it panics. Closing twice is harmless.
 func (s *Stepper) Close(err error) {

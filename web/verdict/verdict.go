@@ -21,15 +21,21 @@ func Grouped(n *big.Int) string {
 	return text
 }
 
+// Delays is "at most 2 delays".
+func Delays(l words.Language, most int) string {
+	switch most {
+	case 0:
+		return l.Say("no delay")
+	case 1:
+		return l.Say("at most 1 delay")
+	default:
+		return l.Say("at most %d delays", most)
+	}
+}
+
 // Bounds is "at most 2 delays and 1 fault (crash, lose-reply)".
 func Bounds(l words.Language, b explore.Bounds) string {
-	delays := l.Say("at most %d delays", b.Delays)
-	switch b.Delays {
-	case 0:
-		delays = l.Say("no delay")
-	case 1:
-		delays = l.Say("at most 1 delay")
-	}
+	delays := Delays(l, b.Delays)
 	switch b.MaxFaults {
 	case 0:
 		return l.Say("%s and no fault", delays)

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+
+	"relock/engine/explore/card"
+	"relock/engine/lock/exhibit"
+	"relock/web/report"
+	"relock/web/timeline"
+	"relock/web/words"
+)
+
+const cardSynopsis = `playground card [-delays N] [-example CELL] [-json] [-lang TAG] PROTOCOL [PROTOCOL]
+
+Prints a lock's report card, or two locks' in one: what one fault, at each place
+of a small scenario, can do at worst, in any order of the moves. The cards are
+made already; with -delays the orders are searched now. -example prints the
+scenario of a cell, such as pause@A.work.1 or evict@redis, with the schedule
+that shows it: "playground card -example pause@A.work.1 mutex | playground run -".`
+
+// mostCardDelays keeps a card from taking hours.
+const mostCardDelays = 2
+
+func reportCard(ctx context.Context, args []string, env environment) int {
+	fs := flag.NewFlagSet("card", flag.ContinueOnError)
+	delays := fs.Int("delays", -1, fmt.Sprintf("search now, with at most `N` delays, 0 to %d (default: the card that is made already, with %d)", mostCardDelays, card.Delays))
+	example := fs.String("example", "", "print the scenario of this `CELL` instead")
+	lines := fs.Bool("json", false, "print JSON Lines, one for each lock")
+	l := languageFlag(fs)
+	if code, done := parse(fs, args, env, cardSynopsis); done {
+		return code
+	}
+	given := false
+	fs.Visit(func(f *flag.Flag) { given = given || f.Name == "delays" })
+	refuse := func(format string, args ...any) int {
+		fmt.Fprintf(env.err, "playground: "+format+"\n", args...)
+		return exitUsage
+	}
+	switch {
+	case fs.NArg() < 1 || fs.NArg() > report.Most:
+		return refuse("card needs one lock or two, given %d; \"playground protocols\" lists them", fs.NArg())
+	case given && (*delays < 0 || *delays > mostCardDelays):
+		return refuse("-delays %d: allowed: 0 to %d", *delays, mostCardDelays)
+	case *example != "" && fs.NArg() > 1:
+		return refuse("-example takes one lock, given %d", fs.NArg())
+	case fs.NArg() == report.Most && fs.Arg(0) == fs.Arg(1):
+		return refuse("%s is named twice", fs.Arg(0))
+	}
+	for _, name := range fs.Args() {
+		if !slices.Contains(exhibit.Names(), name) {
+			return refuse("there is no lock %q; allowed: %s", name, strings.Join(exhibit.Names(), ", "))
+		}
+	}
+	var cards []*card.Card
+	for _, name := range fs.Args() {
+		c, err := cardOf(ctx, name, *delays, *l, env)
+		if err != nil {
+			fmt.Fprintf(env.err, "playground: %v\n", err)
+			return exitUnexpected
+		}
+		cards = append(cards, c)
+	}
+	var err error
+	switch {
+	case *example != "":
+		cell := cards[0].Named(*example)
+		if cell == nil {
+			return refuse("the card of %s has no cell %q; -json lists them, as fault@thread.place.level or fault@redis", cards[0].Protocol, *example)
+		}
+		err = printExample(env, cards[0], cell)
+	case *lines:
+		enc := json.NewEncoder(env.out)
+		enc.SetEscapeHTML(false)
+		for _, c := range cards {
+			if err == nil {
+				err = enc.Encode(c)
+			}
+		}
+	default:
+		printCard(env, *l, report.New(*l, cards...))
+	}
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
+		return exitUnexpected
+	}
+	return exitOK
+}
+
+// cardOf is the bundled card or, with a number of delays, one made now.
+func cardOf(ctx context.Context, name string, delays int, l words.Language, env environment) (*card.Card, error) {
+	if delays < 0 {
+		return card.Of(name)
+	}
+	o := card.Options{Delays: delays}
+	if env.errTerminal {
+		o.Progress = func(done, all int) {
+			fmt.Fprintf(env.err, "\r\x1b[K%s", l.Say("%s: %d of %d cells", name, done, all))
+		}
+		defer fmt.Fprint(env.err, "\r\x1b[K")
+	}
+	return card.Make(ctx, name, o)
+}
+
+// printExample writes a cell's scenario, a line of JSON.
+func printExample(env environment, c *card.Card, cell *card.Cell) error {
+	sc, err := c.Example(cell)
+	if err != nil {
+		return err
+	}
+	text, err := sc.Compact()
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(env.out, "%s\n", text)
+	return err
+}
+
+// tones are the terminal's colours.
+var tones = map[report.Tone]string{report.Good: green, report.Bad: red, report.Neutral: faint}
+
+// printCard writes a card: the places of each thread, the faults of Redis, what
+// breaks which rule, and the legend.
+func printCard(env environment, l words.Language, c report.Table) {
+	const faultWidth = 12
+	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
+	t.line(l.Say("Report card of %s", l.List(c.Locks)), bold)
+	for _, part := range wrap(l.Say("What one fault can do at worst, in every order with %s.", c.Delays), t.width) {
+		t.line(part, faint)
+	}
+	for i, m := range c.Without {
+		for _, part := range wrap(l.Say("%s without a fault: %s", c.Locks[i], m.Says), t.width) {
+			t.line(part, tones[m.Tone()])
+		}
+	}
+	from := 0
+	for _, thread := range c.Threads {
+		fmt.Fprintln(t.w)
+		t.widths = []int{faultWidth}
+		head := [][]styled{{{l.Say("Thread %s", thread.Name), bold}}}
+		for _, p := range thread.Places {
+			t.widths = append(t.widths, max(columns(p.At), 2*len(c.Locks)-1))
+			cell := []styled{{p.At, bold}}
+			if p.Level > 0 {
+				cell = append(cell, styled{fmt.Sprint(p.Level), bold})
+			}
+			head = append(head, cell)
+		}
+		t.row(head)
+		t.rule()
+		for _, r := range c.Rows {
+			row := [][]styled{{{r.Fault, ""}}}
+			for _, cell := range r.Cells[from : from+len(thread.Places)] {
+				row = append(row, []styled{marks(cell)})
+			}
+			t.row(row)
+		}
+		from += len(thread.Places)
+	}
+	if len(c.Redis) > 0 {
+		fmt.Fprintln(t.w)
+		t.widths = []int{faultWidth, t.width - faultWidth - gap}
+		t.row([][]styled{{{"Redis", bold}}, {{l.Say("at any moment"), bold}}})
+		t.rule()
+		for _, r := range c.Redis {
+			t.row([][]styled{{{r.Fault, ""}}, {marks(r.Cells[0])}})
+		}
+	}
+	for i, name := range c.Locks {
+		t.broken(name, c.Broken(i))
+		if partly := c.Partly(i); len(partly) > 0 {
+			fmt.Fprintln(t.w)
+			for _, part := range wrap(l.Say("%s: %s", name, l.Say("Not all orders were tried of: %s", strings.Join(partly, ", "))), t.width) {
+				t.line(part, faint)
+			}
+		}
+	}
+	fmt.Fprintln(t.w)
+	for _, e := range report.Legend(l) {
+		t.line(e.Shape+" "+e.Says, tones[e.Tone])
+	}
+	if len(c.Locks) > 1 {
+		t.line(l.Say("In each cell: first %s, then %s.", c.Locks[0], c.Locks[1]), "")
+	}
+}
+
+// marks are the marks of a cell beside each other, in the colour of the worst.
+func marks(c report.Cell) styled {
+	var shapes []string
+	s := tones[report.Neutral]
+	for _, m := range c {
+		shapes = append(shapes, m.Shape())
+		switch style := tones[m.Tone()]; {
+		case style == red, s == tones[report.Neutral]:
+			s = style
+		case s == green:
+			s = style
+		}
+	}
+	return styled{strings.Join(shapes, " "), s}
+}
+
+// broken writes what breaks which rules of a lock.
+func (t table) broken(lock string, list []report.Found) {
+	for _, f := range list {
+		fmt.Fprintln(t.w)
+		var names []string
+		for _, rule := range f.Rules {
+			names = append(names, timeline.RuleNamed(t.l, rule))
+		}
+		for _, part := range wrap(t.l.Say("%s: %s", lock, t.l.List(names)), t.width) {
+			t.line(part, red)
+		}
+		for _, w := range f.Faults {
+			text := w.Fault + ": " + strings.Join(w.Places, ", ")
+			if len(w.Places) == 0 {
+				text = w.Fault + ": " + t.l.Say("at any moment")
+			}
+			for i, part := range wrap(text, t.width-2*len(indent)) {
+				t.line(strings.Repeat(indent, min(i, 1)+1)+part, "")
+			}
+		}
+	}
+}

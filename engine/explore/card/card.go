@@ -1,0 +1,330 @@
+// Package card makes a lock's report card: what one fault, at each place of a
+// small scenario, can do to it at worst, in any order of the moves. It searches
+// with package explore, and keeps the cards of all locks, which are made once.
+//
+// The package knows neither HTTP nor who reads a card.
+package card
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"relock/engine/explore"
+	"relock/engine/fault"
+	"relock/engine/lock/exhibit"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// Delays is how many delays the schedules of a bundled card have at most.
+const Delays = 1
+
+// How many states of one cell are searched at most. Those of a lock that asks its
+// nodes at once are too many to see them all in minutes.
+const (
+	states         = 6_000
+	statesParallel = 1_500
+)
+
+// Verdict is what a fault can do at worst.
+type Verdict string
+
+// The verdicts, the better first.
+const (
+	Survived   Verdict = "survived"   // all ends as without the fault, and no later
+	Late       Verdict = "late"       // the same, but later
+	Unfinished Verdict = "unfinished" // no rule is broken, but a thread that the fault did not end gives up or fails
+	Broken     Verdict = "broken"     // a rule is broken
+)
+
+// Verdicts returns all verdicts, the better first.
+func Verdicts() []Verdict { return []Verdict{Survived, Late, Unfinished, Broken} }
+
+// Place is where a fault strikes.
+type Place struct {
+	Thread string `json:"thread,omitempty"` // "" for a fault of Redis itself, which strikes at any moment
+	At     string `json:"at,omitempty"`     // a place of package fault
+	Level  int    `json:"level,omitempty"`  // 0 where there is none
+}
+
+// String is "A.lock.1", "A.start", or "redis": unique in a card.
+func (p Place) String() string {
+	switch {
+	case p.Thread == "":
+		return "redis"
+	case p.Level == 0:
+		return p.Thread + "." + p.At
+	default:
+		return fmt.Sprintf("%s.%s.%d", p.Thread, p.At, p.Level)
+	}
+}
+
+// Rule is a rule that a fault can break.
+type Rule struct {
+	Name     string   `json:"rule"`
+	Schedule Schedule `json:"schedule"` // the smallest that breaks it, up to there
+}
+
+// Schedule is a list of moves in JSON, as a scenario has it.
+type Schedule = json.RawMessage
+
+// Cell is one fault at one place.
+type Cell struct {
+	Fault   string  `json:"fault,omitempty"` // "" for no fault
+	Place   Place   `json:"place"`
+	Verdict Verdict `json:"verdict"`
+	Rules   []Rule  `json:"rules,omitempty"` // of Broken: the cheapest first
+	// Same says of Broken and Unfinished that the same happens without the fault.
+	Same    bool    `json:"same,omitempty"`
+	LaterMS float64 `json:"later_ms,omitempty"` // of Late: by so many milliseconds at most
+	Partly  bool    `json:"partly,omitempty"`   // there are more orders than were searched
+
+	// Example is a schedule that ends so, of verdicts but Broken.
+	Example Schedule `json:"example,omitempty"`
+}
+
+// Name is "pause@A.lock.1": unique in a card.
+func (c *Cell) Name() string { return c.Fault + "@" + c.Place.String() }
+
+// Card is a lock's report card. It is never changed once made.
+type Card struct {
+	Protocol string  `json:"protocol"`
+	Delays   int     `json:"delays"`  // of a schedule, at most
+	Depth    int     `json:"depth"`   // levels of each thread
+	Without  *Cell   `json:"without"` // what happens without a fault
+	Cells    []*Cell `json:"cells"`
+}
+
+// Cell returns the cell of a fault at a place, or nil where the lock or the
+// scenario never comes to that.
+func (c *Card) Cell(name string, p Place) *Cell {
+	for _, cell := range c.Cells {
+		if cell.Fault == name && cell.Place == p {
+			return cell
+		}
+	}
+	return nil
+}
+
+// Named returns the cell with a name, or nil.
+func (c *Card) Named(name string) *Cell {
+	for _, cell := range c.Cells {
+		if cell.Name() == name {
+			return cell
+		}
+	}
+	if c.Without.Name() == name {
+		return c.Without
+	}
+	return nil
+}
+
+// Places returns the places of threads with so many levels, in the order in which
+// each comes to them, the watchdog's last.
+func Places(depth int) []Place {
+	var list []Place
+	for _, thread := range []string{first, second} {
+		list = append(list, Place{thread, fault.AtStart, 0})
+		for level := 1; level <= depth; level++ {
+			list = append(list, Place{thread, fault.AtLock, level}, Place{thread, fault.AtWork, level})
+		}
+		for level := depth; level > 0; level-- {
+			list = append(list, Place{thread, fault.AtUnlock, level})
+		}
+		list = append(list, Place{thread, fault.AtRenew, 0})
+	}
+	return list
+}
+
+// Faults returns the names of the faults in a card, in the order in which they
+// are explained: first those of threads, then those of Redis. A Redis that
+// answers again is not among them: none was down before.
+func Faults() (ofThreads, ofRedis []string) {
+	for _, k := range fault.Kinds() {
+		switch {
+		case k.Name == fault.Up:
+		case k.Target == fault.Redis:
+			ofRedis = append(ofRedis, k.Name)
+		default:
+			ofThreads = append(ofThreads, k.Name)
+		}
+	}
+	return ofThreads, ofRedis
+}
+
+// Options say how a card is made.
+type Options struct {
+	Delays   int // of a schedule, at most
+	Workers  int // explore.Options.Workers
+	Progress func(done, all int)
+	Only     func(name string) bool // cells to make; nil: all
+}
+
+// Make searches for what each fault can do to a lock. It fails with ErrProtocol,
+// with the context's cause, or with the error of a run.
+func Make(ctx context.Context, protocol string, o Options) (*Card, error) {
+	f, err := formOf(ctx, protocol)
+	if err != nil {
+		return nil, err
+	}
+	m := maker{form: f, o: o, card: &Card{Protocol: protocol, Delays: o.Delays, Depth: f.Threads[0].Depth}}
+	if err := m.without(ctx); err != nil {
+		return nil, err
+	}
+	ofThreads, ofRedis := Faults()
+	places := Places(m.card.Depth)
+	all, done := len(ofThreads)*len(places)+len(ofRedis), 0
+	try := func(name string, p Place) error {
+		if o.Progress != nil {
+			o.Progress(done, all)
+		}
+		done++
+		cell := &Cell{Fault: name, Place: p}
+		if o.Only != nil && !o.Only(cell.Name()) {
+			return nil
+		}
+		return m.cell(ctx, cell)
+	}
+	for _, name := range ofThreads {
+		for _, p := range places {
+			if err := try(name, p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for _, name := range ofRedis {
+		if err := try(name, Place{}); err != nil {
+			return nil, err
+		}
+	}
+	return m.card, nil
+}
+
+// maker makes one card.
+type maker struct {
+	form scenarioForm
+	o    Options
+	card *Card
+	last time.Duration // when the latest schedule without a fault has ended
+}
+
+func (m *maker) bounds() explore.Bounds {
+	most := states
+	if exhibit.Named(m.card.Protocol).Parallel {
+		most = statesParallel
+	}
+	return explore.Bounds{Delays: m.o.Delays, MaxStates: most}
+}
+
+func (m *maker) search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds) (*explore.Space, error) {
+	space, err := explore.Search(ctx, sc, b, explore.Options{Workers: m.o.Workers})
+	if err != nil {
+		return nil, fmt.Errorf("card: %s: %w", m.card.Protocol, err)
+	}
+	if space.Ending() == explore.Stopped {
+		return nil, fmt.Errorf("card: %w", context.Cause(ctx))
+	}
+	return space, nil
+}
+
+// without finds out what happens without a fault.
+func (m *maker) without(ctx context.Context) error {
+	sc, err := m.form.scenario()
+	if err != nil {
+		return err
+	}
+	space, err := m.search(ctx, sc, m.bounds())
+	if err != nil {
+		return err
+	}
+	for _, e := range space.Ends() {
+		m.last = max(m.last, e.At)
+	}
+	m.card.Without = &Cell{}
+	return m.judge(ctx, m.card.Without, space, "")
+}
+
+// cell finds out what a fault does, and adds that to the card; it adds nothing
+// where the fault cannot strike.
+func (m *maker) cell(ctx context.Context, c *Cell) error {
+	k, _ := fault.Named(c.Fault)
+	b := m.bounds()
+	var sc *scenario.Scenario
+	var err error
+	if k.Target == fault.Redis {
+		if sc, err = m.form.scenario(); err != nil {
+			return err
+		}
+		if !slices.Contains(sc.StrikeKinds(), k.Name) {
+			return nil
+		}
+		b.Kinds, b.MaxFaults = []string{k.Name}, 1
+	} else if sc, err = m.form.with(k, c.Place); err != nil || sc == nil {
+		return err
+	}
+	space, err := m.search(ctx, sc, b)
+	if err != nil || !space.Struck() {
+		return err
+	}
+	victim := ""
+	if slices.Contains([]string{fault.Crash, fault.Panic, fault.Stall}, k.Name) {
+		victim = c.Place.Thread
+	}
+	m.card.Cells = append(m.card.Cells, c)
+	return m.judge(ctx, c, space, victim)
+}
+
+// judge fills in what a search has found. What becomes of the victim is the fault
+// itself.
+func (m *maker) judge(ctx context.Context, c *Cell, space *explore.Space, victim string) error {
+	c.Partly = space.Ending() != explore.Exhausted
+	if rules := space.Rules(); len(rules) > 0 {
+		c.Verdict, c.Same = Broken, c != m.card.Without
+		for _, r := range rules {
+			text, err := json.Marshal(r.Schedule)
+			if err != nil {
+				return fmt.Errorf("card: %w", err)
+			}
+			c.Rules = append(c.Rules, Rule{r.Name, text})
+			c.Same = c.Same && slices.ContainsFunc(m.card.Without.Rules, func(w Rule) bool { return w.Name == r.Name })
+		}
+		return nil
+	}
+	ends := space.Ends()
+	worst := ends[0]
+	for _, e := range ends[1:] {
+		a, b := m.finished(space, e, victim), m.finished(space, worst, victim)
+		if !a && b || a == b && e.At > worst.At {
+			worst = e
+		}
+	}
+	switch {
+	case !m.finished(space, worst, victim):
+		c.Verdict, c.Same = Unfinished, c != m.card.Without && m.card.Without.Verdict == Unfinished
+	case worst.At > m.last:
+		c.Verdict, c.LaterMS = Late, float64((worst.At-m.last).Microseconds())/1000
+	default:
+		c.Verdict = Survived
+	}
+	moves, err := space.Moves(ctx, worst)
+	if err != nil {
+		return fmt.Errorf("card: %s: %w", m.card.Protocol, err)
+	}
+	if c.Example, err = json.Marshal(moves); err != nil {
+		return fmt.Errorf("card: %w", err)
+	}
+	return nil
+}
+
+// finished reports whether all threads but the victim have done their work.
+func (m *maker) finished(space *explore.Space, e explore.End, victim string) bool {
+	for i, t := range space.Scenario().Threads {
+		if t.Name != victim && e.Results[i] != trace.Done {
+			return false
+		}
+	}
+	return true
+}

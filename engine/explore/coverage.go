@@ -1,0 +1,101 @@
+package explore
+
+import (
+	"regexp"
+	"strings"
+
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// Unreached is the lines of a script that hold a command and that no schedule of
+// a search came by.
+type Unreached struct {
+	Script string // its file name
+	Lines  []Line
+}
+
+// Line is one line of a script.
+type Line struct {
+	Number int // from 1
+	Source string
+}
+
+// calls matches a command in a script.
+var calls = regexp.MustCompile(`redis\.p?call\(`)
+
+// lineSet has a bit for each line of the lock's scripts.
+type lineSet []uint64
+
+func (b lineSet) has(i int) bool { return b[i/64]>>(i%64)&1 != 0 }
+
+func (b lineSet) set(i int) { b[i/64] |= 1 << (i % 64) }
+
+func (b lineSet) add(o lineSet) {
+	for i := range o {
+		b[i] |= o[i]
+	}
+}
+
+// book says which bit is which line of the lock's scripts.
+type book struct {
+	scripts []protocol.Script
+	first   map[string]int // by script: the bit of its line 0, which there is not
+	size    int
+}
+
+func newBook(sc *scenario.Scenario) book {
+	b := book{scripts: exhibit.Named(sc.Lock.Protocol).Scripts, first: map[string]int{}}
+	for _, s := range b.scripts {
+		b.first[s.Name] = b.size
+		b.size += strings.Count(s.Source, "\n") + 2
+	}
+	return b
+}
+
+func (b book) empty() lineSet { return make(lineSet, (b.size+63)/64) }
+
+// note notes the lines by which a run came, and reports whether a fault struck.
+func (b book) note(into lineSet, events []trace.Event) (struck bool) {
+	for i := range events {
+		switch c := events[i].Body.(type) {
+		case trace.Fault:
+			struck = true
+		case trace.Command:
+			if first, ok := b.first[c.Script]; ok && c.Line > 0 {
+				into.set(first + c.Line)
+			}
+		}
+	}
+	return struck
+}
+
+// unreached returns what is not in reached, in the order of the calls.
+func (b book) unreached(reached lineSet) []Unreached {
+	var list []Unreached
+	for _, s := range b.scripts {
+		u := Unreached{Script: s.Name}
+		number := 0
+		for line := range strings.Lines(s.Source) {
+			number++
+			code, _, _ := strings.Cut(line, "--")
+			if calls.MatchString(code) && !reached.has(b.first[s.Name]+number) {
+				u.Lines = append(u.Lines, Line{number, strings.TrimSpace(code)})
+			}
+		}
+		if len(u.Lines) > 0 {
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// Unreached returns the lines with a command of the lock's scripts that no
+// schedule came by that was seen, in the order of the scripts' calls. A lock
+// without scripts has none.
+func (s *Space) Unreached() []Unreached { return s.search.book.unreached(s.search.reached) }
+
+// Struck reports whether a fault struck in any schedule that was seen.
+func (s *Space) Struck() bool { return s.search.struck }

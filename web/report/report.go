@@ -1,0 +1,275 @@
+// Package report lays out the report cards of one lock or two as one table: what
+// one fault, at each place, can do at worst. It is pure: a view model.
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine/explore/card"
+	"relock/engine/fault"
+	"relock/web/timeline"
+	"relock/web/verdict"
+	"relock/web/words"
+)
+
+// Most is how many locks stand in one table.
+const Most = 2
+
+// Table is a card, or two side by side in each cell.
+type Table struct {
+	Locks   []string
+	Threads []Thread
+	Rows    []Row // of faults that strike threads
+	Redis   []Row // of faults of Redis, at any moment: one cell
+	Without []Mark
+	Delays  string // how late the moves of a schedule may be
+}
+
+// Thread is the columns of a thread.
+type Thread struct {
+	Name   string
+	Places []Place
+}
+
+// Place is a column.
+type Place struct {
+	At    string // as scenarios name it
+	Level int    // 0 where there is none
+}
+
+// Words is the place in words: "lock 1".
+func (p Place) Words() string {
+	if p.Level == 0 {
+		return p.At
+	}
+	return p.At + " " + strconv.Itoa(p.Level)
+}
+
+// Row is a fault.
+type Row struct {
+	Fault string // as scenarios name it
+	Label string // what it is
+	Cells []Cell // a thread's places, then the next one's
+}
+
+// Cell has a mark for each lock.
+type Cell []Mark
+
+// Tone is the colour of a mark.
+type Tone string
+
+// The tones.
+const (
+	Good    Tone = "good"
+	Late    Tone = "late"
+	Failed  Tone = "failed"
+	Bad     Tone = "bad"
+	Neutral Tone = "neutral"
+)
+
+// Mark is what a fault at a place does to a lock.
+type Mark struct {
+	sign
+
+	Lock   string
+	Cell   string   // the cell's name, "" where the lock never comes to that
+	Says   string   // in words
+	Rules  []string // broken, as traces name them
+	Partly bool     // not all orders were tried
+}
+
+// sign is how a verdict is shown: a character of one column, and a tone.
+type sign struct {
+	shape string
+	tone  Tone
+}
+
+// Signs differ without their colours.
+var signs = map[card.Verdict]sign{
+	card.Survived:   {"✓", Good},
+	card.Late:       {"◔", Late},
+	card.Unfinished: {"◑", Failed},
+	card.Broken:     {"✗", Bad},
+}
+
+// What stands for no verdict.
+var (
+	same  = sign{"=", Neutral}
+	never = sign{"·", Neutral}
+)
+
+// Entry is one of the legend.
+type Entry struct {
+	Shape string
+	Tone  Tone
+	Says  string
+}
+
+// Legend explains the shapes.
+func Legend(l words.Language) []Entry {
+	entry := func(s sign, says string) Entry { return Entry{s.shape, s.tone, says} }
+	return []Entry{
+		entry(signs[card.Survived], l.Say("survived: all ends as without the fault, and no later")),
+		entry(signs[card.Late], l.Say("time lost only")),
+		entry(signs[card.Unfinished], l.Say("no rule is broken, but a thread gives up or fails")),
+		entry(signs[card.Broken], l.Say("breaks a rule")),
+		entry(same, l.Say("no worse than without the fault")),
+		entry(never, l.Say("cannot happen here")),
+	}
+}
+
+// New lays out the cards of one lock or of two.
+func New(l words.Language, cards ...*card.Card) Table {
+	var t Table
+	depth, delays := 0, 0
+	for _, c := range cards {
+		t.Locks = append(t.Locks, c.Protocol)
+		t.Without = append(t.Without, mark(l, c, c.Without))
+		depth, delays = max(depth, c.Depth), max(delays, c.Delays)
+	}
+	t.Delays = verdict.Delays(l, delays)
+	places := card.Places(depth)
+	for _, p := range places {
+		if n := len(t.Threads); n == 0 || t.Threads[n-1].Name != p.Thread {
+			t.Threads = append(t.Threads, Thread{Name: p.Thread})
+		}
+		last := &t.Threads[len(t.Threads)-1]
+		last.Places = append(last.Places, Place{p.At, p.Level})
+	}
+	ofThreads, ofRedis := card.Faults()
+	t.Rows = rows(l, cards, ofThreads, places)
+	t.Redis = rows(l, cards, ofRedis, []card.Place{{}})
+	return t
+}
+
+// rows are those of faults that some of the locks can have.
+func rows(l words.Language, cards []*card.Card, faults []string, places []card.Place) []Row {
+	var list []Row
+	for _, name := range faults {
+		k, _ := fault.Named(name)
+		row := Row{Fault: name, Label: l.Say(k.Label)}
+		some := false
+		for _, p := range places {
+			var cell Cell
+			for _, c := range cards {
+				m := mark(l, c, c.Cell(name, p))
+				some = some || m.Cell != ""
+				cell = append(cell, m)
+			}
+			row.Cells = append(row.Cells, cell)
+		}
+		if some {
+			list = append(list, row)
+		}
+	}
+	return list
+}
+
+func mark(l words.Language, c *card.Card, cell *card.Cell) Mark {
+	m := Mark{Lock: c.Protocol, sign: never, Says: l.Say("cannot happen here")}
+	if cell == nil {
+		return m
+	}
+	m.Cell, m.sign, m.Partly = cell.Name(), signs[cell.Verdict], cell.Partly
+	switch cell.Verdict {
+	case card.Survived:
+		m.Says = l.Say("survived")
+	case card.Late:
+		m.Says = l.Say("time lost: up to %s", l.Duration(time.Duration(cell.LaterMS*float64(time.Millisecond))))
+	case card.Unfinished:
+		m.Says = l.Say("a thread gives up or fails")
+	case card.Broken:
+		var names []string
+		for _, r := range cell.Rules {
+			m.Rules = append(m.Rules, r.Name)
+			names = append(names, timeline.RuleNamed(l, r.Name))
+		}
+		m.Says = l.Say("broken: %s", l.List(names))
+	}
+	if cell.Same {
+		m.sign = same
+		m.Says = l.Say("%s (%s)", m.Says, l.Say("no worse than without the fault"))
+	}
+	if cell.Partly {
+		m.Says = l.Say("%s (%s)", m.Says, l.Say("not all orders were tried"))
+	}
+	return m
+}
+
+// Shape is one character.
+func (m Mark) Shape() string { return m.shape }
+
+// Tone is the colour.
+func (m Mark) Tone() Tone { return m.tone }
+
+// Partly returns the names of the cells of the nth lock of which not all orders
+// were tried.
+func (t Table) Partly(lock int) []string {
+	var list []string
+	for _, r := range slices.Concat(t.Rows, t.Redis) {
+		for _, c := range r.Cells {
+			if c[lock].Partly {
+				list = append(list, c[lock].Cell)
+			}
+		}
+	}
+	return list
+}
+
+// Found is where a lock breaks some rules.
+type Found struct {
+	Rules  []string
+	Faults []Where
+}
+
+// Where is a fault and the places where it breaks them.
+type Where struct {
+	Fault  string
+	Places []string // "A lock 1"; none: at any moment
+}
+
+// Broken groups what breaks a lock, the nth of the table, by the rules: those that
+// most places break first. What breaks without a fault, too, is not in it.
+func (t Table) Broken(lock int) []Found {
+	var list []Found
+	count := map[string]int{}
+	add := func(r Row, m Mark, place string) {
+		if m.tone != Bad {
+			return
+		}
+		key := strings.Join(m.Rules, " ")
+		count[key]++
+		at := slices.IndexFunc(list, func(f Found) bool { return slices.Equal(f.Rules, m.Rules) })
+		if at < 0 {
+			at = len(list)
+			list = append(list, Found{Rules: m.Rules})
+		}
+		f := &list[at]
+		if n := len(f.Faults); n == 0 || f.Faults[n-1].Fault != r.Fault {
+			f.Faults = append(f.Faults, Where{Fault: r.Fault})
+		}
+		if place != "" {
+			last := &f.Faults[len(f.Faults)-1]
+			last.Places = append(last.Places, place)
+		}
+	}
+	for _, r := range t.Rows {
+		n := 0
+		for _, thread := range t.Threads {
+			for _, p := range thread.Places {
+				add(r, r.Cells[n][lock], thread.Name+" "+p.Words())
+				n++
+			}
+		}
+	}
+	for _, r := range t.Redis {
+		add(r, r.Cells[0][lock], "")
+	}
+	slices.SortStableFunc(list, func(a, b Found) int {
+		return count[strings.Join(b.Rules, " ")] - count[strings.Join(a.Rules, " ")]
+	})
+	return list
+}
