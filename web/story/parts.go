@@ -7,6 +7,7 @@ import (
 
 	"relock/web/actors"
 	"relock/web/compare"
+	"relock/web/lanes"
 	"relock/web/export"
 	"relock/web/form"
 	"relock/web/luaflow"
@@ -109,8 +110,8 @@ func (m *maker) tables() []Story {
 	aligned := compare.Aligned{
 		Title: l.Say("Your scenario"),
 		Columns: []compare.Column{
-			{Protocol: "reentrant"},
-			{Protocol: "setnx", Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
+			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, lanes.MaxRows)},
+			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, lanes.MaxRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
 		},
 		Threads: []compare.Thread{
 			{Name: "A", Ordinal: 0, Rows: []compare.Row{
