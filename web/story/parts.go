@@ -7,9 +7,9 @@ import (
 
 	"relock/web/actors"
 	"relock/web/compare"
-	"relock/web/lanes"
 	"relock/web/export"
 	"relock/web/form"
+	"relock/web/lanes"
 	"relock/web/luaflow"
 	"relock/web/templates"
 	"relock/web/timeline"
