@@ -177,15 +177,16 @@ func (s *Space) conclude(ctx context.Context) error {
 		}
 		clean := count(nodes, order, set([]string{r.Name}))
 		r.Schedules = new(big.Int).Sub(s.sum, clean.at(root))
-		if s.ending == Exhausted {
-			r.Lost = len(s.search.b.From) + len(path)
-			for n := len(path) - 1; n >= 0 && clean.none(path[n].node); n-- {
-				r.Lost = len(s.search.b.From) + n
-			}
-		}
+		var made []int
 		var err error
-		if r.Schedule, err = s.prove(ctx, r.Name, path); err != nil {
+		if r.Schedule, made, err = s.prove(ctx, r.Name, path); err != nil {
 			return err
+		}
+		if s.ending == Exhausted {
+			r.Lost = len(r.Schedule)
+			for n := len(path) - 1; n >= 0 && clean.none(path[n].node); n-- {
+				r.Lost = made[n]
+			}
 		}
 	}
 	return nil
@@ -215,38 +216,44 @@ func (s *Space) shortest() (parents []edgeRef, depths []int32) {
 }
 
 // prove plays a way on a miniredis, from the scenario's start, and returns it as
-// a schedule. It fails where the rule is not broken at its last move.
-func (s *Space) prove(ctx context.Context, rule string, path []edgeRef) ([]scenario.Move, error) {
+// a schedule, and how many moves were made at each of its states. It fails where the
+// rule is not broken at its last move.
+func (s *Space) prove(ctx context.Context, rule string, path []edgeRef) (schedule []scenario.Move, made []int, err error) {
 	r, st, err := s.begin(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer st.Close(nil)
-	schedule := append([]scenario.Move{}, s.search.b.From...)
+	schedule = append([]scenario.Move{}, s.search.b.From...)
 	if err := st.Replay(ctx, schedule, func(scenario.Move) error { return nil }); err != nil {
-		return nil, fmt.Errorf("explore: %w", err)
+		return nil, nil, fmt.Errorf("explore: %w", err)
 	}
 	for _, ref := range path {
+		before := st.Now()
+		made = append(made, len(schedule))
 		if _, err := st.Decide(ctx); err != nil {
-			return nil, fmt.Errorf("explore: %w", err)
+			return nil, nil, fmt.Errorf("explore: %w", err)
 		}
 		m, err := s.search.move(st, s.search.nodes[ref.node].edges[ref.edge].option)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
+		}
+		if now := st.Now(); m.Fault != nil && now > before {
+			schedule = append(schedule, scenario.Move{Until: now}) // a fault strikes at once, a choice waits by itself
 		}
 		if err := st.Apply(ctx, m); err != nil {
-			return nil, fmt.Errorf("explore: %w", err)
+			return nil, nil, fmt.Errorf("explore: %w", err)
 		}
 		schedule = append(schedule, m)
 	}
 	if _, err := st.Decide(ctx); err != nil { // what time alone breaks
-		return nil, fmt.Errorf("explore: %w", err)
+		return nil, nil, fmt.Errorf("explore: %w", err)
 	}
 	events, _ := r.Log().Since(0)
 	if !breaks(events, rule) {
-		return nil, fmt.Errorf("%w: %s was not broken", errUnrepeated, rule)
+		return nil, nil, fmt.Errorf("%w: %s was not broken", errUnrepeated, rule)
 	}
-	return schedule, nil
+	return schedule, made, nil
 }
 
 func (s *Space) begin(ctx context.Context) (*run.Run, *run.Stepper, error) {
