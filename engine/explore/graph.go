@@ -12,6 +12,7 @@ import (
 type Graph struct {
 	States []State // by ID
 	Ways   []Way   // by From
+	Order  []int   // the states, each before those to which it leads
 }
 
 // State is a state of a Graph.
@@ -48,6 +49,7 @@ func (s *Space) Graph() Graph {
 		g.States[root].Share, whole[root] = 1, 1
 	}
 	for _, id := range slices.Backward(order) {
+		g.Order = append(g.Order, int(id))
 		state := &g.States[id]
 		state.At = nodes[id].at
 		state.Broken = max(0, state.Share-whole[id]*share(s.clean, id, id))
