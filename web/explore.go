@@ -379,8 +379,10 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 		}
 	}
 	for i, id := range ids {
-		if place := found.Place(id); place != nil && s.Lost < 0 && found.Ending() == explore.Exhausted && place.Broken.Cmp(place.All) == 0 {
+		place := found.Place(id)
+		if place != nil && found.Ending() == explore.Exhausted && place.Broken.Cmp(place.All) == 0 || broke(b, i) {
 			s.Lost = i
+			break
 		}
 	}
 	says := view.Outlook{}
@@ -390,7 +392,10 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 		says.Here, tone = space.Here(p.l, place)
 		says.Tone = string(tone)
 	}
-	if s.Lost > 0 && s.Lost != at {
+	switch {
+	case broke(b, at):
+		says.Lost = p.l.Say("A rule is broken already.")
+	case s.Lost > at:
 		says.Lost = p.l.Say("From %s on, every order of this branch breaks a rule.", p.l.Duration(b.Positions[s.Lost].At))
 	}
 	says.Parting = p.parting(found, b, ids, c.Names)
@@ -405,11 +410,11 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 // first other one that came to another end, or nil.
 func (p *player) parting(found *explore.Space, b *engine.Branch, ids []int, names map[int]string) *space.Parting {
 	for _, o := range p.session.Branches() {
-		if o == b || broke(o) == broke(b) {
+		if o == b || broke(o, len(o.Moves)) == broke(b, len(b.Moves)) {
 			continue
 		}
 		bad, good, ofBad, ofGood := b, o, ids, found.Follow(o.Moves, o.Stands())
-		if broke(o) {
+		if broke(o, len(o.Moves)) {
 			bad, good, ofBad, ofGood = o, b, ofGood, ids
 		}
 		i, j, ok := space.Part(ofBad, ofGood)
@@ -424,22 +429,18 @@ func (p *player) parting(found *explore.Space, b *engine.Branch, ids []int, name
 	return nil
 }
 
-// broke reports whether a rule was broken on a branch.
-func broke(b *engine.Branch) bool {
-	for _, e := range b.Events {
-		if e.Kind() == trace.KindViolation {
-			return true
-		}
-	}
-	return false
+// broke reports whether a rule was broken on a branch by its first at moves.
+func broke(b *engine.Branch, at int) bool {
+	return slices.ContainsFunc(b.Events, func(e trace.Event) bool {
+		return e.Kind() == trace.KindViolation && e.Seq <= b.Positions[at].Seq
+	})
 }
 
 // kindsOf are the kinds of faults that a search may have strike.
 func (p *player) kindsOf(sc *scenario.Scenario) (string, error) {
 	var list []view.Kind
 	for _, name := range sc.StrikeKinds() {
-		k, _ := fault.Named(name)
-		list = append(list, view.Kind{Name: name, Label: p.l.Say(k.Button)})
+		list = append(list, view.Kind{Name: name, Label: p.l.Clause(fault.Word(name))})
 	}
 	return rendered(p.l, templates.ExploreKinds(list))
 }

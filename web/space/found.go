@@ -143,7 +143,7 @@ func Here(l words.Language, p *explore.Place) (says string, tone Tone) {
 	case tone == All:
 		return l.Say("From here on every order breaks a rule: all %s.", verdict.Grouped(p.All)), tone
 	case tone == None:
-		return l.Say("From here on no rule is broken any more, whatever happens within the bounds."), tone
+		return l.Say("From here on no rule is broken, whatever happens within the bounds."), tone
 	default:
 		return l.Say("From here %s", ways(l, p.All, p.Broken)), tone
 	}
@@ -170,7 +170,8 @@ func toneOf(all, broken *big.Int) Tone {
 type Parting struct {
 	Bad, Good           string // the branches' names
 	BadDid, GoodDid     string // what was decided there, clauses
-	At                  string // the instant
+	State               int    // the last one that they share
+	At                  string // its instant
 	Before              string // what could still come before it, a sentence
 	BadAfter, GoodAfter string // and after it: "3 of 8 break"
 }
@@ -178,7 +179,7 @@ type Parting struct {
 // NewParting says in l what two decisions make of a place.
 func NewParting(l words.Language, p *explore.Place, bad, good scenario.Move) Parting {
 	before, _ := Here(l, p)
-	return Parting{At: l.Duration(p.At), Before: before, BadAfter: after(l, p, bad), GoodAfter: after(l, p, good)}
+	return Parting{State: p.ID, At: l.Duration(p.At), Before: before, BadAfter: after(l, p, bad), GoodAfter: after(l, p, good)}
 }
 
 func after(l words.Language, p *explore.Place, m scenario.Move) string {

@@ -116,7 +116,7 @@ export function explorer(stage, on) {
         do: "explore",
         branch: standing.branch,
         moves: standing.moves,
-        from: bound("from"),
+        from: bound("origin"),
         delays: Number(bound("delays")),
         faults: Number(bound("faults")),
         kinds: chosen.map((b) => b.value),
@@ -156,7 +156,9 @@ export function explorer(stage, on) {
       go({ do: "walk", state: Number(to) });
     }
   }
-  box.addEventListener("click", (event) => walk(event.target));
+  for (const part of [box, byId("outlook")]) {
+    part.addEventListener("click", (event) => walk(event.target));
+  }
   box.addEventListener("keydown", (event) => {
     const at = dotAt(event.target);
     if (!at || event.altKey || event.ctrlKey || event.metaKey) {
