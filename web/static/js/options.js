@@ -112,11 +112,12 @@ function entryOf(option, tag, unfinished, thread, step, outlook) {
   const short = option.node && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
   const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, short || label);
   button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : [])].join(" ");
-  const text = unfinished || [option.why, option.does, option.armed, outlook?.says].filter(Boolean).join(" · ");
+  const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
+  const all = [text, outlook?.says].filter(Boolean).join(" · ");
   // Whatever cannot be done now keeps the focus, and says why.
   button.setAttribute("aria-disabled", String(!option.can || unfinished !== ""));
-  button.setAttribute("aria-label", `${label}: ${text}`);
-  button.title = text;
+  button.setAttribute("aria-label", `${label}: ${all}`);
+  button.title = all;
   button.onclick = () => step(option);
   const entry = make(tag, { class: "option" }, button, ...(short ? [] : [make("span", { class: "does" }, text)]));
   if (outlook) {
