@@ -127,6 +127,11 @@ var commands = []struct {
 	{"locks", largeOnOne((*player).locks)},
 	{"lanes", onOne((*player).lanes)},
 	{"trace", largeOnOne((*player).trace)},
+	{"explore", onOne((*player).explore)},
+	{"halt", taking((*player).halt)},
+	{"example", taking((*player).example)},
+	{"walk", taking((*player).walk)},
+	{"outlook", onOne((*player).outlook)},
 }
 
 // commandNamed finds a command.
@@ -228,6 +233,9 @@ type answer struct {
 	Dropped   *int           `json:"dropped,omitempty"`
 	Compared  string         `json:"compared,omitempty"` // HTML
 	Trace     string         `json:"trace,omitempty"`    // JSON Lines
+	Explored  *exploredJSON  `json:"explored,omitempty"`
+	Went      *wentJSON      `json:"went,omitempty"`
+	Stands    *standsJSON    `json:"stands,omitempty"`
 	Done      bool           `json:"done,omitempty"`
 	Refused   string         `json:"refused,omitempty"` // a sentence
 }
@@ -241,7 +249,8 @@ type openedJSON struct {
 	Head     string          `json:"head"` // the table's head, HTML
 	Rail     string          `json:"rail"` // what is beside it, HTML
 	Lua      string          `json:"lua"`
-	At       int             `json:"at"` // where the link stands
+	Kinds    string          `json:"kinds"` // of the faults that a search may have strike
+	At       int             `json:"at"`    // where the link stands
 
 	Never []view.Pointless `json:"never,omitempty"` // faults that cannot strike anywhere in it
 }
@@ -338,12 +347,20 @@ func (p *player) wentWrong(ctx context.Context, do string, err error) {
 // write sends a frame in answer to the current command.
 func (p *player) write(a answer) error {
 	a.V, a.Re = 1, p.re
+	var err error
+	p.seat.Away(p.ctx, func() { err = p.send(a) })
+	return err
+}
+
+// send sends a frame, whichever of the page's goroutines asks for it.
+func (p *player) send(a answer) error {
 	text, err := json.Marshal(a)
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	p.seat.Away(p.ctx, func() { err = p.conn.Text(text) })
-	if err != nil {
+	p.sending.Lock()
+	defer p.sending.Unlock()
+	if p.conn.Text(text) != nil {
 		return errWrite
 	}
 	return nil

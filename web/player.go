@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"relock/engine"
@@ -37,6 +38,10 @@ type player struct {
 	re      int       // the id of that command
 	began   time.Time // when that command was read
 	account *session.Account
+
+	sending     sync.Mutex   // guards conn's frames
+	exploration *exploration // nil without one
+	walked      *walked      // nil without one
 }
 
 // hold accounts for the memory that the session and its page now take. It fails
@@ -84,6 +89,7 @@ func (p *player) open(ctx context.Context, c openArgs) error {
 	if p.session != nil {
 		p.session.Close()
 	}
+	p.forget()
 	p.session, p.sent, opened = fresh, map[int]*shown{}, true
 	if err := p.hold(); err != nil {
 		fresh.Close()
@@ -162,7 +168,10 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 	if o.Rail, err = rendered(p.l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
-	o.Lua, err = rendered(p.l, templates.Lua(luaflow.Scripts(p.l, sc)))
+	if o.Lua, err = rendered(p.l, templates.Lua(luaflow.Scripts(p.l, sc))); err != nil {
+		return nil, err
+	}
+	o.Kinds, err = p.kindsOf(sc)
 	return o, err
 }
 

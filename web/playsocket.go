@@ -61,7 +61,9 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	defer conn.Close()
 	defer gone()
 	told := false
-	if !s.guarded(ctx, ofPlay, func() { p.serve(ctx, commands) }) {
+	served := s.guarded(ctx, ofPlay, func() { p.serve(ctx, commands) })
+	p.forget() // else it might send a frame after the last one
+	if !served {
 		told = conn.Goodbye(hub.CloseBroken, noticeJSON{
 			V: 1, Broken: true, Refused: p.l.Say("A mistake in this program has ended your session. It has been written down. Reload the page to begin again."),
 		})

@@ -76,6 +76,7 @@ type Server struct {
 	films     *filmShelf
 	turns     *turn.Turns // to work on a request, a command or a run
 	large     *turn.Turns // to have something large in memory
+	searches  *turn.Turns // to have a search under way
 	ledger    *session.Ledger
 	examples  []example
 	gallery   func() map[string]picture
@@ -106,7 +107,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), searches: turn.New(searchesAtOnce, 1), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
 	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.noSocket, s.sent)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err

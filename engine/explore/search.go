@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/recall"
 	"relock/engine/run"
@@ -119,6 +120,7 @@ type search struct {
 	known   map[state]int32
 	queue   [][]item // by cost
 	full    bool
+	began   time.Duration // at the end of Bounds.From
 	space   *Space
 	book    book
 	reached lineSet // lines of the scripts
@@ -273,7 +275,10 @@ func (s *search) round(ctx context.Context) error {
 	for _, w := range s.workers {
 		all.Go(func() {
 			for i := int(taken.Add(1)) - 1; i < len(items); i = int(taken.Add(1)) - 1 {
-				chains[i], errs[i] = w.follow(ctx, items[i])
+				errs[i] = panics.Catch(func() (err error) { // nobody could catch it beyond this goroutine
+					chains[i], err = w.follow(ctx, items[i])
+					return err
+				})
 			}
 		})
 	}
@@ -346,6 +351,7 @@ func (w *worker) first(ctx context.Context) ([]found, error) {
 		return nil, err
 	}
 	defer st.Close(nil)
+	w.s.began = st.Now()
 	return w.walk(ctx, st, 0, state{delays: int8(w.s.b.Delays), faults: int8(w.s.b.MaxFaults)})
 }
 

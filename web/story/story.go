@@ -40,6 +40,7 @@ func Groups(l words.Language) []Group {
 		{"scripts", "Scripts", m.scripts()},
 		{"tables", "Comparisons", m.tables()},
 		{"controls", "Controls", m.controls()},
+		{"explorer", "Every order", m.explorer()},
 		{"editor", "Editor", m.editor()},
 		{"pages", "Parts of pages", m.pages()},
 	}

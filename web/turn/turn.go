@@ -16,7 +16,8 @@ const slice = 20 * time.Millisecond
 // addresses, so every address gets the same share however many requests it has
 // in line, and none ever has more than its limit. Within an address, three of
 // four turns go to work that a person waits for, if there is any, and the
-// fourth to background work. It is safe for concurrent use.
+// fourth to background work. Spare work gets one turn in all, whosever it is,
+// as long as nobody else wants it. It is safe for concurrent use.
 type Turns struct {
 	mu    sync.Mutex
 	free  int
@@ -24,6 +25,9 @@ type Turns struct {
 	taken map[string]int // by address
 	lines map[string]*lines
 	round []string // waiting addresses, the next first
+
+	spared bool            // spare work has a turn
+	spares []chan struct{} // spare work that waits, the oldest first
 }
 
 // lines are the requests waiting at an address, the oldest of each kind first.
@@ -36,6 +40,7 @@ type lines struct {
 const (
 	awaited = iota // a person waits for it
 	byItself
+	spare
 )
 
 // outOf is how many turns both kinds get together, of which byItself gets one.
@@ -76,6 +81,9 @@ func (t *Turns) TakeLater(ctx context.Context, address string) error {
 }
 
 func (t *Turns) take(ctx context.Context, address string, kind int) error {
+	if kind == spare {
+		return t.takeSpare(ctx)
+	}
 	t.mu.Lock()
 	l := t.lines[address]
 	if t.free > 0 && t.taken[address] < t.each && l == nil {
@@ -105,6 +113,57 @@ func (t *Turns) take(ctx context.Context, address string, kind int) error {
 	}
 	t.back(address) // granted at the last moment
 	return context.Cause(ctx)
+}
+
+// takeSpare waits for a turn that nobody else wants.
+func (t *Turns) takeSpare(ctx context.Context) error {
+	t.mu.Lock()
+	if t.free > 0 && !t.spared {
+		t.free--
+		t.spared = true
+		t.mu.Unlock()
+		return nil
+	}
+	mine := make(chan struct{})
+	t.spares = append(t.spares, mine)
+	t.mu.Unlock()
+	select {
+	case <-mine:
+		return nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if i := slices.Index(t.spares, mine); i >= 0 {
+		t.spares = slices.Delete(t.spares, i, i+1)
+	} else {
+		t.backSpare() // granted at the last moment
+	}
+	return context.Cause(ctx)
+}
+
+// pauseSpare is pause for spare work. It stands aside at once for whoever could
+// have its turn, and for other spare work when its time is over.
+func (t *Turns) pauseSpare(ctx context.Context, over bool) error {
+	t.mu.Lock()
+	wanted := slices.ContainsFunc(t.round, func(address string) bool { return t.taken[address] < t.each })
+	if ctx.Err() == nil && !wanted && (!over || len(t.spares) == 0) {
+		t.mu.Unlock()
+		return nil
+	}
+	t.backSpare()
+	t.mu.Unlock()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return t.takeSpare(ctx)
+}
+
+// backSpare takes the turn of spare work back. The caller holds mu.
+func (t *Turns) backSpare() {
+	t.free++
+	t.spared = false
+	t.grant()
 }
 
 // Done gives a turn back.
@@ -147,6 +206,11 @@ func (t *Turns) back(address string) {
 	if t.taken[address]--; t.taken[address] == 0 {
 		delete(t.taken, address)
 	}
+	t.grant()
+}
+
+// grant grants what is free. The caller holds mu.
+func (t *Turns) grant() {
 	for i := 0; t.free > 0 && i < len(t.round); {
 		next := t.round[i]
 		if t.taken[next] >= t.each {
@@ -164,6 +228,12 @@ func (t *Turns) back(address string) {
 		}
 		t.give(next)
 		close(first)
+	}
+	if t.free > 0 && !t.spared && len(t.spares) > 0 {
+		t.free--
+		t.spared = true
+		close(t.spares[0])
+		t.spares = slices.Delete(t.spares, 0, 1)
 	}
 }
 
@@ -197,6 +267,10 @@ func (t *Turns) SeatLater(address string) *Seat {
 	return &Seat{of: t, address: address, kind: byItself}
 }
 
+// SeatSpare is Seat for work that nobody must notice: it works only while nobody
+// else wants its turn.
+func (t *Turns) SeatSpare() *Seat { return &Seat{of: t, kind: spare} }
+
 // Take waits for a turn, unless the seat has one. It fails with ctx's cause.
 func (s *Seat) Take(ctx context.Context) error {
 	if s.taken {
@@ -211,10 +285,17 @@ func (s *Seat) Take(ctx context.Context) error {
 
 // Done gives the turn back, if the seat has one.
 func (s *Seat) Done() {
-	if s.taken {
-		s.taken = false
-		s.of.Done(s.address)
+	if !s.taken {
+		return
 	}
+	s.taken = false
+	if s.kind != spare {
+		s.of.Done(s.address)
+		return
+	}
+	s.of.mu.Lock()
+	defer s.of.mu.Unlock()
+	s.of.backSpare()
 }
 
 // Pause lets waiting others go first once the seat has had its turn for long
@@ -224,6 +305,8 @@ func (s *Seat) Pause(ctx context.Context) error {
 	switch {
 	case !s.taken:
 		return s.Take(ctx)
+	case s.kind == spare:
+		return s.pauseSpare(ctx)
 	case time.Since(s.since) < slice:
 		return nil
 	}
@@ -232,6 +315,18 @@ func (s *Seat) Pause(ctx context.Context) error {
 		return err
 	}
 	s.since = time.Now()
+	return nil
+}
+
+func (s *Seat) pauseSpare(ctx context.Context) error {
+	over := time.Since(s.since) >= slice
+	if err := s.of.pauseSpare(ctx, over); err != nil {
+		s.taken = false
+		return err
+	}
+	if over {
+		s.since = time.Now()
+	}
 	return nil
 }
 

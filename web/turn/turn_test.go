@@ -191,3 +191,71 @@ func TestPeopleComeFirst(t *testing.T) {
 		}
 	})
 }
+
+// Spare work has what nobody else wants, one turn in all, and gives it up at the
+// next pause.
+func TestSpareWorkStandsAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := turn.New(2, 1)
+		searching, other := turns.SeatSpare(), turns.SeatSpare()
+		must := func(err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(searching.Take(t.Context()))
+		turnOfOther := make(chan struct{})
+		go func() {
+			must(other.Take(t.Context()))
+			close(turnOfOther)
+		}()
+		must(turns.Take(t.Context(), "a"))
+		must(searching.Pause(t.Context())) // a second of a's waits for its first, and wants no turn of ours
+		served := make(chan struct{})
+		go func() {
+			must(turns.Take(t.Context(), "b"))
+			close(served)
+		}()
+		synctest.Wait()
+		resumed := make(chan struct{})
+		go func() {
+			must(searching.Pause(t.Context()))
+			close(resumed)
+		}()
+		synctest.Wait()
+		select {
+		case <-served:
+		default:
+			t.Fatal("b waits for a search")
+		}
+		turns.Done("a")
+		synctest.Wait()
+		select {
+		case <-turnOfOther:
+		default:
+			t.Error("nobody wants the turn, and no search gets it: the one that waited longest")
+		}
+		turns.Done("b")
+		synctest.Wait()
+		select {
+		case <-resumed:
+			t.Error("two searches work at once")
+		default:
+		}
+		other.Done()
+		<-resumed
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := searching.Pause(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("of a search that was stopped: %v", err)
+		}
+		must(other.Take(t.Context())) // what it had is free
+		if err := searching.Take(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("that was stopped while it waited: %v", err)
+		}
+		other.Done()
+		must(turns.Take(t.Context(), "a"))
+		must(turns.Take(t.Context(), "b"))
+	})
+}

@@ -4,7 +4,9 @@
 package verdict
 
 import (
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 
 	"relock/engine/explore"
@@ -63,16 +65,26 @@ func Percent(n, of *big.Int) string {
 	if of.Sign() == 0 || n.Sign() == 0 {
 		return "0 %"
 	}
+	if n.Cmp(of) == 0 {
+		return "100 %"
+	}
 	share, _ := new(big.Rat).SetFrac(n, of).Float64()
+	return Part(min(max(share, math.SmallestNonzeroFloat64), math.Nextafter(1, 0)))
+}
+
+// Part is Percent of a share from 0 to 1.
+func Part(share float64) string {
 	switch percent := share * 100; {
-	case n.Cmp(of) == 0:
+	case share <= 0:
+		return "0 %"
+	case share >= 1:
 		return "100 %"
 	case percent < 1:
 		return "< 1 %"
 	case percent > 99:
 		return "> 99 %"
 	default:
-		return big.NewInt(int64(percent+0.5)).String() + " %"
+		return strconv.Itoa(int(percent+0.5)) + " %"
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/space"
 	"relock/web/timeline"
 	"relock/web/words"
 )
@@ -123,6 +124,38 @@ func FaultKinds(l words.Language) []FaultKind {
 		})
 	}
 	return list
+}
+
+// Kind is a kind of fault that a search may have strike.
+type Kind struct{ Name, Label string }
+
+// Outlook is what becomes of where one stands, in words.
+type Outlook struct {
+	Here    string         // what follows from here, "" where the search does not know it
+	Tone    string         // a space.Tone
+	Lost    string         // from where on every order breaks a rule, or ""
+	Parting *space.Parting // from another branch, nil without one
+}
+
+// Decision words in l what a move decides where these are the options, as a
+// clause.
+func Decision(l words.Language, list []run.Option, m scenario.Move) string {
+	switch {
+	case m.Until > 0:
+		return l.Say("nobody moves until %s", l.Duration(m.Until))
+	case m.Fault != nil:
+		k, _ := fault.Named(m.Fault.Do)
+		if m.Fault.Thread == "" {
+			return l.Say(k.Button)
+		}
+		return l.Say("%s: %s", m.Fault.Thread, l.Say(k.Button))
+	}
+	for _, o := range list {
+		if o.Choice == m.Choice {
+			return l.Say("%s: %s", o.Thread, does(l, o))
+		}
+	}
+	return l.Say("somebody moves once time has passed")
 }
 
 // Option is what a thread would do next, or why it cannot move.

@@ -6,6 +6,12 @@ import { say } from "./words.js";
  * @typedef {import("./film.js").Option} Option
  * @typedef {import("./film.js").Position} Position
  *
+ * @typedef {object} Outlook what becomes of a decision
+ * @property {number} choice -1: nobody moves
+ * @property {string} short
+ * @property {string} says
+ * @property {string} tone
+ *
  * @typedef {object} Mover who is to move
  * @property {string} thread
  * @property {boolean} [background] its watchdog instead
@@ -53,8 +59,9 @@ export const stepOf = (who) => ({
  * @param {string} unfinished why nobody can act here, or ""
  * @param {(name: string) => number} ordinal of a thread
  * @param {(who: Mover) => void} step
+ * @param {(choice: number) => Outlook | undefined} outlook of a choice
  */
-export function drawOptions(stage, position, unfinished, ordinal, step) {
+export function drawOptions(stage, position, unfinished, ordinal, step, outlook) {
   const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.option;
   const list = byId("choices");
   list.replaceChildren();
@@ -65,7 +72,7 @@ export function drawOptions(stage, position, unfinished, ordinal, step) {
     if (option.background && !option.does) {
       continue;
     }
-    const entry = (/** @type {string} */ tag) => entryOf(option, tag, unfinished, ordinal(option.thread), step);
+    const entry = (/** @type {string} */ tag) => entryOf(option, tag, unfinished, ordinal(option.thread), step, unfinished || !option.can ? undefined : outlook(Math.max(option.choice, 0)));
     const name = CSS.escape(option.thread);
     list.append(entry("li"));
     const coming = stage.querySelector(`[data-coming="${name}"]`);
@@ -98,22 +105,30 @@ export function drawOptions(stage, position, unfinished, ordinal, step) {
  * @param {string} unfinished
  * @param {number} thread
  * @param {(who: Mover) => void} step
+ * @param {Outlook | undefined} outlook
  */
-function entryOf(option, tag, unfinished, thread, step) {
+function entryOf(option, tag, unfinished, thread, step, outlook) {
   const label = labelOf(option);
   const short = option.node && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
   const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, short || label);
   button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : [])].join(" ");
   const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
+  const all = [text, outlook?.says].filter(Boolean).join(" · ");
   // Whatever cannot be done now keeps the focus, and says why.
   button.setAttribute("aria-disabled", String(!option.can || unfinished !== ""));
-  button.setAttribute("aria-label", `${label}: ${text}`);
-  button.title = text;
+  button.setAttribute("aria-label", `${label}: ${all}`);
+  button.title = all;
   button.onclick = () => step(option);
   const entry = make(tag, { class: "option" }, button, ...(short ? [] : [make("span", { class: "does" }, text)]));
+  if (outlook) {
+    button.after(outlookOf(outlook));
+  }
   entry.classList.add(`t${thread % 8}`);
   return entry;
 }
+
+/** What becomes of a decision, beside it. @param {Outlook} outlook */
+export const outlookOf = ({ short, tone }) => make("span", { class: `outlook tone-${tone}` }, short);
 
 /** @param {Option} option */
 function labelOf(option) {

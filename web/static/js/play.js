@@ -4,6 +4,7 @@ import { address, autoplay, read } from "./address.js";
 import { drawBranches, nameOf, nextOf } from "./branches.js";
 import { drawComparison, locksDialog, toComparison } from "./comparison.js";
 import { byId } from "./dom.js";
+import { explorer } from "./explorer.js";
 import { gallery } from "./gallery.js";
 import { keys, keysOf } from "./keys.js";
 import { LinkError, pack } from "./link.js";
@@ -108,6 +109,7 @@ export function play(stage) {
     /** @param {any} frame */
     frame(frame) {
       happened({ type: "frame", frame });
+      space.frame(frame);
       if (frame.branch) {
         view.changed();
       }
@@ -358,15 +360,32 @@ export function play(stage) {
       canAct(state) ? "" : say("this decision goes on to T%s", String(p.row)),
       (name) => threads.indexOf(name),
       (who) => inTurn(() => attempt(() => step(who))),
+      (choice) => space.outlook(b.id, positionAt(state), choice),
     );
     byId("empty").hidden = b.rows.length > 0;
     drawRail(stage, p, closed(), whyNot);
     dialog.shown();
     drawBeliefs(stage, threads, b.rows[p.row - 1]);
     drawBranches(state.branches, state.current, branchActs);
+    space.shown(b.id, positionAt(state), b.positions);
     write();
     stage.dispatchEvent(new CustomEvent("relock:moved", { detail: { packed, schedule: () => movesOf(branch()) } }));
   }
+
+  // ---- every order
+
+  const space = explorer(stage, {
+    ask: (command) => ask(command),
+    attempt: (work) => inTurn(() => attempt(work)),
+    standing: () => (shown(state) ? { branch: state.current, moves: positionAt(state), known: [...state.branches.values()].reduce((sum, b) => sum + b.positions.length, 0) } : null),
+    names: () => Object.fromEntries([...state.branches.values()].map((b) => [b.id, nameOf(b)])),
+    show: () => view.show(),
+    went() {
+      view.pause();
+      view.show();
+      view.announce();
+    },
+  });
 
   // ---- links
 

@@ -154,6 +154,9 @@ function framed(state, frame) {
   if (frame.dropped !== undefined) {
     state = dropped(state, frame.dropped);
   }
+  if (frame.went) {
+    state = onto(state, frame.went.branch, frame.went.at);
+  }
   if (frame.compared) {
     state = { ...state, compared: frame.compared };
   }

@@ -1,0 +1,38 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"relock/engine/explore"
+	"relock/engine/panics"
+	"relock/engine/scenario"
+)
+
+// Explore searches every schedule of sc within the bounds, as explore.Search does,
+// and fails like it, or with a *panics.Error where a thread of the scenario has
+// panicked.
+func Explore(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o explore.Options) (*explore.Space, error) {
+	var space *explore.Space
+	err := panics.Catch(func() (err error) {
+		space, err = explore.Search(ctx, sc, b, o)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	return space, nil
+}
+
+// Stands are where a branch stood before its first move and after each, for
+// explore.Space.Follow.
+func (b *Branch) Stands() []explore.Stand {
+	stands := make([]explore.Stand, len(b.Positions))
+	for i, p := range b.Positions {
+		stands[i].At = p.At
+		for _, o := range p.Options {
+			stands[i].Can = stands[i].Can || o.Choice >= 0
+		}
+	}
+	return stands
+}

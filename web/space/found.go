@@ -1,0 +1,209 @@
+package space
+
+import (
+	"math/big"
+	"slices"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/explore"
+	"relock/engine/scenario"
+	"relock/web/verdict"
+	"relock/web/words"
+)
+
+// Found is what is known of a search, while it goes on and afterwards.
+type Found struct {
+	Going   bool
+	Title   string // what is searched
+	Counted string // how far it came
+	Ending  string // how it ended, in sentences
+	Why     string // it was cut short, a sentence, or ""
+	Sound   bool   // no rule is broken, and all was tried
+	Rules   []Rule
+	Others  string // what is said of the rules that are not listed
+}
+
+// Rule is a broken rule.
+type Rule struct {
+	Name, Title string
+	Orders      string  // how many schedules break it, "" while the search goes on
+	Share       float64 // of all, 0 to 1
+	Cost        string  // of the smallest that does
+	Lost        string  // where that becomes inevitable, "" where it cannot be said
+}
+
+// Begun is a search of which nothing is known yet.
+func Begun(l words.Language, from time.Duration, later bool) Found {
+	return Found{Going: true, Title: title(l, from, later), Counted: l.Say("It begins when the machine has room.")}
+}
+
+func title(l words.Language, from time.Duration, later bool) string {
+	if later {
+		return l.Say("Every order from %s on", l.Duration(from))
+	}
+	return l.Say("Every order from the start")
+}
+
+// NewFound words in l what is known of a search. From is where it begins, since
+// the run began.
+func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
+	f := Found{Going: s.Ending() == "", Title: title(l, from, len(s.Bounds().From) > 0)}
+	states := verdict.Grouped(big.NewInt(int64(s.States())))
+	if f.Going {
+		f.Counted = l.Say("%[1]s states so far, %[2]s decisions to try.", states, verdict.Grouped(big.NewInt(int64(s.Waiting()))))
+	} else {
+		f.Counted = l.Say("%s states, merged where they are the same.", states)
+		f.Ending = verdict.Ending(l, s)
+		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0
+		if s.Ending() == explore.Exhausted && !f.Sound {
+			f.Others = l.Say("All other rules hold in every one of them; beyond that nobody looked.")
+		}
+	}
+	for _, r := range s.Rules() {
+		one := Rule{Name: r.Name, Title: l.Clause(check.Title(r.Name)), Cost: verdict.Cost(l, r)}
+		if !f.Going {
+			one.Orders = verdict.Share(l, r.Schedules, s.Schedules())
+			one.Share, _ = new(big.Rat).SetFrac(r.Schedules, s.Schedules()).Float64()
+			one.Lost = lost(l, r)
+		}
+		f.Rules = append(f.Rules, one)
+	}
+	return f
+}
+
+func lost(l words.Language, r explore.Rule) string {
+	switch {
+	case r.Lost < 0:
+		return ""
+	case r.Lost == 0:
+		return l.Say("It is inevitable from the start.")
+	case r.Lost == len(r.Schedule):
+		return l.Say("Its last move decides.")
+	default:
+		return l.Say("After move %d it is inevitable.", r.Lost)
+	}
+}
+
+// Tone is how much of what follows breaks a rule.
+type Tone string
+
+// The tones.
+const (
+	None    Tone = "none"
+	Some    Tone = "some"
+	All     Tone = "all"
+	Unknown Tone = "unknown"
+)
+
+// Outlook is what becomes of a decision.
+type Outlook struct {
+	Choice int    `json:"choice"` // who moves, or -1: nobody, time passes
+	Short  string `json:"short"`  // "3 of 8 break"
+	Says   string `json:"says"`
+	Tone   Tone   `json:"tone"`
+}
+
+// Outlooks words in l what becomes of the choices and the delay at a place. Where
+// nobody can move before some time has passed, that is said of the one who then
+// can, and of nobody where there are several.
+func Outlooks(l words.Language, p *explore.Place, now bool) []Outlook {
+	list := []Outlook{}
+	choices := 0
+	for _, o := range p.Options {
+		if o.Choice >= 0 {
+			choices++
+		}
+	}
+	if !now && choices > 1 {
+		return list
+	}
+	for _, o := range p.Options {
+		if o.Fault != nil || o.Delay && !now {
+			continue
+		}
+		one := Outlook{Choice: o.Choice, Tone: toneOf(o.All, o.Broken)}
+		one.Short, one.Says = l.Say("%[1]s of %[2]s break", verdict.Grouped(o.Broken), verdict.Grouped(o.All)), ways(l, o.All, o.Broken)
+		if one.Tone == Unknown {
+			one.Short, one.Says = l.Say("not tried"), l.Say("The search did not come to this.")
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// Here says in l what becomes of a place.
+func Here(l words.Language, p *explore.Place) (says string, tone Tone) {
+	tone = toneOf(p.All, p.Broken)
+	switch {
+	case tone == Unknown:
+		return l.Say("The search did not go on from here."), tone
+	case tone == All && p.All.IsInt64() && p.All.Int64() == 1:
+		return l.Say("The one way on from here breaks a rule."), tone
+	case tone == All:
+		return l.Say("From here on every order breaks a rule: all %s.", verdict.Grouped(p.All)), tone
+	case tone == None:
+		return l.Say("From here on no rule is broken, whatever happens within the bounds."), tone
+	default:
+		return l.Say("From here %s", ways(l, p.All, p.Broken)), tone
+	}
+}
+
+func ways(l words.Language, all, broken *big.Int) string {
+	return l.Say("%[1]s of %[2]s ways break a rule.", verdict.Grouped(broken), verdict.Grouped(all))
+}
+
+func toneOf(all, broken *big.Int) Tone {
+	switch {
+	case all.Sign() == 0:
+		return Unknown
+	case broken.Sign() == 0:
+		return None
+	case broken.Cmp(all) == 0:
+		return All
+	default:
+		return Some
+	}
+}
+
+// Parting is the one decision that makes the difference between two branches.
+type Parting struct {
+	Bad, Good           string // the branches' names
+	BadDid, GoodDid     string // what was decided there, clauses
+	State               int    // the last one that they share
+	At                  string // its instant
+	Before              string // what could still come before it, a sentence
+	BadAfter, GoodAfter string // and after it: "3 of 8 break"
+}
+
+// NewParting says in l what two decisions make of a place.
+func NewParting(l words.Language, p *explore.Place, bad, good scenario.Move) Parting {
+	before, _ := Here(l, p)
+	return Parting{State: p.ID, At: l.Duration(p.At), Before: before, BadAfter: after(l, p, bad), GoodAfter: after(l, p, good)}
+}
+
+func after(l words.Language, p *explore.Place, m scenario.Move) string {
+	for _, o := range p.Options {
+		same := o.Fault == nil && !o.Delay && o.Choice == m.Choice && m.Fault == nil && m.Until == 0
+		if same || o.Delay && m.Until > 0 || o.Fault != nil && m.Fault != nil && *o.Fault == *m.Fault {
+			return l.Say("%[1]s of %[2]s break", verdict.Grouped(o.Broken), verdict.Grouped(o.All))
+		}
+	}
+	return l.Say("not tried")
+}
+
+// Part finds the last state by which two branches both came, by the states at
+// which they stood, and how many moves each had made there. It reports false where
+// there is none, or where one of them has not gone on from there.
+func Part(ofBad, ofGood []int) (bad, good int, ok bool) {
+	last := map[int]int{}
+	for i, id := range ofGood {
+		last[id] = i
+	}
+	for i, id := range slices.Backward(ofBad) {
+		if at, both := last[id]; both && id != explore.None {
+			return i, at, i+1 < len(ofBad) && at+1 < len(ofGood)
+		}
+	}
+	return 0, 0, false
+}

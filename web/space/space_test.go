@@ -1,0 +1,148 @@
+package space_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"relock/engine"
+	"relock/engine/explore"
+	"relock/lessons/lessonstest"
+	"relock/web/space"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+func explored(t testing.TB, name string, b explore.Bounds) *explore.Space {
+	t.Helper()
+	s, err := engine.Explore(t.Context(), lessonstest.Scenario(t, name+".yaml"), b, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAPictureOfASpace(t *testing.T) {
+	s := explored(t, "lease-expiry", explore.Bounds{Delays: 2})
+	p := space.New(words.English, s.Graph())
+	states := 0
+	ends := map[space.Fate]int{}
+	for n, d := range p.Dots {
+		states += d.States
+		if d.State == explore.None {
+			ends[d.Fate]++
+		} else if p.DotOf(d.State) != n {
+			t.Errorf("dot %d is of state %d, whose dot is %d", n, d.State, p.DotOf(d.State))
+		}
+		if d.X < 0 || d.Y < 0 || d.X > p.Width || d.Y > p.Height || math.IsNaN(d.Y) {
+			t.Errorf("dot %d is at %v, %v outside of %v × %v", n, d.X, d.Y, p.Width, p.Height)
+		}
+	}
+	if states != s.States() || ends[space.Broken] != 1 || ends[space.Sound] != 1 {
+		t.Errorf("%d of %d states are drawn, and the ends are %v", states, s.States(), ends)
+	}
+	first := p.Dots[p.DotOf(0)]
+	if first.Fate != space.Open || first.Left != -1 || first.Right < 0 {
+		t.Errorf("the first dot: %+v", first)
+	}
+	if want := "0 ms: 100 % of all orders come by; 72 % of these break a rule"; first.Label != want {
+		t.Errorf("the first dot is %q, want %q", first.Label, want)
+	}
+	inTable := 0
+	for _, r := range p.Rows {
+		for _, c := range r.Cells {
+			inTable += c.States
+		}
+	}
+	if inTable != s.States() || p.Rows[0].At != "0 ms" {
+		t.Errorf("the table has %d of %d states, from %s on", inTable, s.States(), p.Rows[0].At)
+	}
+	if !slices.ContainsFunc(p.Links, func(k space.Link) bool { return k.Cross && k.Fate == space.Broken }) {
+		t.Error("no link breaks a rule")
+	}
+}
+
+func TestALargeSpaceIsFolded(t *testing.T) {
+	s := explored(t, "two-threads", explore.Bounds{Delays: 2})
+	p := space.New(words.English, s.Graph())
+	if n := len(p.Dots); n > 410 || n < 100 {
+		t.Errorf("%d states in %d dots", s.States(), n)
+	}
+	states := 0
+	for _, d := range p.Dots {
+		states += d.States
+	}
+	if states != s.States() || !strings.Contains(p.Folded, fmt.Sprintf("%d marks", len(p.Dots)-1)) {
+		t.Errorf("%d of %d states in %d dots; said is %q", states, s.States(), len(p.Dots), p.Folded)
+	}
+	for id := range s.States() {
+		if p.DotOf(id) < 0 {
+			t.Fatalf("state %d is nowhere", id)
+		}
+	}
+}
+
+func TestWhatIsFound(t *testing.T) {
+	f := space.NewFound(words.English, explored(t, "mutex-unsafe", explore.Bounds{Delays: 2}), 0)
+	if f.Going || f.Sound || len(f.Rules) != 4 || f.Others == "" || f.Title != "Every order from the start" {
+		t.Errorf("%+v", f)
+	}
+	if r := f.Rules[0]; r.Name != "orphan" || r.Orders != "109 of 182 (60 %)" || math.Abs(r.Share-109.0/182) > 1e-9 || r.Lost == "" {
+		t.Errorf("the cheapest rule: %+v", r)
+	}
+	sound := space.NewFound(words.English, explored(t, "value", explore.Bounds{Delays: 1}), 0)
+	if !sound.Sound || !strings.HasPrefix(sound.Ending, "No rule is broken in any of the 10 orders") || sound.Others != "" {
+		t.Errorf("%+v", sound)
+	}
+}
+
+// The shares of the options are those of the state, and a break is inevitable
+// where each of them breaks.
+func TestOutlooks(t *testing.T) {
+	s := explored(t, "lease-expiry", explore.Bounds{Delays: 2})
+	place := s.Place(0)
+	list := space.Outlooks(words.English, place, true)
+	var said []string
+	for _, o := range list {
+		said = append(said, fmt.Sprintf("%d %s %s", o.Choice, o.Short, o.Tone))
+	}
+	if got, want := strings.Join(said, "; "), "0 30 of 36 break some; -1 8 of 17 break some"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if says, tone := space.Here(words.English, place); says != "From here 38 of 53 ways break a rule." || tone != space.Some {
+		t.Errorf("%q, %s", says, tone)
+	}
+}
+
+func TestWhereBranchesPart(t *testing.T) {
+	for _, c := range []struct {
+		bad, good []int
+		i, j      int
+		ok        bool
+	}{
+		{[]int{0, 1, 5, -1}, []int{0, 2, 3}, 0, 0, true},
+		{[]int{0, 1, 5, 6}, []int{0, 2, 4, 5, 7}, 2, 3, true}, // they came together again
+		{[]int{0, 1}, []int{0, 1}, 1, 1, false},
+		{[]int{-1, -1}, []int{-1, 0}, 0, 0, false},
+	} {
+		if i, j, ok := space.Part(c.bad, c.good); i != c.i || j != c.j || ok != c.ok {
+			t.Errorf("%v and %v part at %d, %d, %v", c.bad, c.good, i, j, ok)
+		}
+	}
+}
+
+// BenchmarkPicture lays out and draws some 3,000 states, and reports how long it
+// would take for 2,000: it should be less than 100 ms.
+func BenchmarkPicture(b *testing.B) {
+	s := explored(b, "two-threads", explore.Bounds{Delays: 2})
+	for b.Loop() {
+		var html strings.Builder
+		if err := templates.Space(space.New(words.English, s.Graph())).Render(b.Context(), &html); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(html.Len()), "B/picture")
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)*2000/float64(s.States()), "ms/2000states")
+}

@@ -1,0 +1,53 @@
+package story
+
+import (
+	"time"
+
+	"relock/engine/explore"
+	"relock/web/space"
+	"relock/web/templates"
+	"relock/web/view"
+)
+
+func (m *maker) explorer() []Story {
+	l := m.l
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	graph := explore.Graph{
+		States: []explore.State{{At: 0, Share: 1, Broken: 0.5}, {At: ms(50), Share: 0.5, Broken: 0.5}, {At: ms(50), Share: 0.5}},
+		Ways: []explore.Way{
+			{From: 0, To: 1, Share: 0.5, Broken: 0.5},
+			{From: 0, To: 2, Share: 0.5},
+			{From: 1, To: -1, Share: 0.5, Broken: 0.5, Breaks: true},
+			{From: 2, To: -1, Share: 0.5},
+		},
+		Order: []int{0, 1, 2},
+	}
+	rule := space.Rule{Name: "orphan", Title: l.Say("key left behind"), Cost: l.Say("%d moves", 10)}
+	going := space.Begun(l, 0, false)
+	going.Rules = []space.Rule{rule}
+	rule.Orders, rule.Share, rule.Lost = l.Say("%[1]s of %[2]s (%[3]s)", "109", "182", "60 %"), 0.6, l.Say("After move %d it is inevitable.", 7)
+	ended := space.Found{
+		Title: going.Title, Counted: l.Say("%s states, merged where they are the same.", "298"), Rules: []space.Rule{rule},
+		Ending: l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", "109", "182", l.Say("at most %d delays", 2)),
+		Others: l.Say("All other rules hold in every one of them; beyond that nobody looked."),
+	}
+	sound := ended
+	sound.Rules, sound.Others, sound.Sound = nil, "", true
+	sound.Ending = l.Say("No rule is broken in any of the %[1]s orders with %[2]s; beyond that nobody looked.", "182", l.Say("at most %d delays", 2))
+	return []Story{
+		{Name: "Found: the search goes on", Component: templates.Found(going)},
+		{Name: "Found: a rule is broken", Component: templates.Found(ended)},
+		{Name: "Found: no rule is broken", Component: templates.Found(sound)},
+		{Name: "ExploreKinds", Component: templates.ExploreKinds([]view.Kind{{Name: "crash", Label: l.Say("crash")}, {Name: "pause", Label: l.Say("pause")}})},
+		{Name: "Space: three states", Component: templates.Space(space.New(l, graph))},
+		{Name: "Outlook: outside of the space", Component: templates.Outlook(view.Outlook{})},
+		{Name: "Outlook: two branches part", Component: templates.Outlook(view.Outlook{
+			Here: l.Say("From here on every order breaks a rule: all %s.", "33"), Tone: string(space.All),
+			Parting: &space.Parting{
+				Bad: l.Say("main"), Good: l.Say("branch %d", 1), At: m.ms(50), Before: l.Say("From here %s", l.Say("%[1]s of %[2]s ways break a rule.", "33", "38")),
+				BadDid: l.Say("nobody moves until %s", m.ms(60)), BadAfter: l.Say("%[1]s of %[2]s break", "33", "33"),
+				GoodDid: l.Say("%s: %s", "B", "EXISTS"), GoodAfter: l.Say("%[1]s of %[2]s break", "0", "5"),
+			},
+		})},
+	}
+}
