@@ -32,6 +32,10 @@ type Options struct {
 // is the same on any machine, so that the search is.
 const batch = 64
 
+// mostNotes is how many nodes keep what the rules knew there, some 2 KB each. At
+// others the rules watch the whole way again, which is slower.
+const mostNotes = 50_000
+
 // longest is how many decisions a schedule may have: more than any that ends by
 // itself.
 const longest = 5000
@@ -120,6 +124,7 @@ type search struct {
 	known   map[state]int32
 	queue   [][]item // by cost
 	full    bool
+	noted   int           // nodes with notes
 	began   time.Duration // at the end of Bounds.From
 	space   *Space
 	book    book
@@ -200,8 +205,11 @@ func (s *search) add(f found, parent int32, via option) int32 {
 			s.queue[cost] = append(s.queue[cost], item{id, int32(i)})
 		}
 	}
-	if n.left == 0 {
+	switch {
+	case n.left == 0 || s.noted == mostNotes:
 		n.notes = nil
+	case n.notes != nil:
+		s.noted++
 	}
 	s.nodes = append(s.nodes, n)
 	s.known[f.state] = id
@@ -293,8 +301,9 @@ func (s *search) round(ctx context.Context) error {
 		}
 		s.attach(it.node, int(it.option), chains[i])
 		n := &s.nodes[it.node]
-		if n.left--; n.left == 0 {
+		if n.left--; n.left == 0 && n.notes != nil {
 			n.notes = nil
+			s.noted--
 		}
 		if s.full && len(s.nodes) >= s.b.MaxStates {
 			s.space.ending = Bound
@@ -358,7 +367,7 @@ func (w *worker) first(ctx context.Context) ([]found, error) {
 // follow goes the way that begins with an option of a node.
 func (w *worker) follow(ctx context.Context, it item) ([]found, error) {
 	n := &w.s.nodes[it.node]
-	st, err := w.open(ctx, true)
+	st, err := w.open(ctx, n.notes != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -371,7 +380,10 @@ func (w *worker) follow(ctx context.Context, it item) ([]found, error) {
 	if _, err := st.Decide(ctx); err != nil {
 		return nil, fmt.Errorf("explore: %w", err)
 	}
-	st.Resume(*n.notes)
+	if n.notes != nil {
+		st.Resume(*n.notes)
+	}
+	st.Broken() // before this decision
 	o := n.edges[it.option].option
 	if err := w.s.make(ctx, st, o); err != nil {
 		return nil, err

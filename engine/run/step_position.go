@@ -103,6 +103,19 @@ func (s *Stepper) foresee(byHand []scenario.Fault) {
 	s.endless = slices.ContainsFunc(s.r.threads, (*thread).endless)
 }
 
+// Ready names who can move, by their choice: a thread's business, or another task
+// of its process.
+func (s *Stepper) Ready() []string {
+	list := make([]string, len(s.ready))
+	for i, task := range s.ready {
+		list[i] = task.Process
+		if !task.Business {
+			list[i] += " in the background"
+		}
+	}
+	return list
+}
+
 // Faults returns which of Options.ByHand would strike now. It fails with Redis'
 // error.
 func (s *Stepper) Faults(ctx context.Context) ([]int, error) {
