@@ -49,7 +49,9 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 	ctx := tab(t)
 	url := serve(t)
-	do(ctx, t, chromedp.Navigate(url+"/learn/lease/who-knows"))
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/lease/who-knows"))
+	until(ctx, t, place+`.includes("T6")`)
+	until(ctx, t, `document.getElementById("scroll").scrollTop > 0`) // the row that it is about is in sight
 	right := 0
 	for n := range 4 {
 		do(ctx, t, chromedp.Navigate(url+"/learn/lease/who-knows"), chromedp.Focus(fmt.Sprintf(`[name="pick"][value="%d"]`, n+1)), chromedp.KeyEvent("\r"))
