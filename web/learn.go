@@ -156,6 +156,9 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	}
 	before, after := s.course.Around(item)
 	p.Before, p.After2 = wayItem(l, before), wayItem(l, after)
+	for _, i := range s.course.Earlier(item) {
+		p.Earlier = append(p.Earlier, *wayItem(l, i))
+	}
 	stage := shownRun{made.Run, made.Stand, item.Kind == learn.Read || item.Kind == learn.Why}
 	if item.Kind == learn.Mend {
 		stage = shownRun{made.Solved, made.Par, true}
