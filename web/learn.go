@@ -156,6 +156,9 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	}
 	before, after := s.course.Around(item)
 	p.Before, p.After2 = wayItem(l, before), wayItem(l, after)
+	for _, i := range s.course.Earlier(item) {
+		p.Earlier = append(p.Earlier, *wayItem(l, i))
+	}
 	stage := shownRun{made.Run, made.Stand, item.Kind == learn.Read || item.Kind == learn.Why}
 	if item.Kind == learn.Mend {
 		stage = shownRun{made.Solved, made.Par, true}
@@ -173,8 +176,9 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 			return nil, err
 		}
 	case learn.Order:
-		if err := ordered(l, p, item, made, prose, query); err != nil {
-			return nil, err
+		ordered(l, p, item, made, prose, query)
+		if p.Solved {
+			stage = shownRun{made.Run, len(made.Run.Events), true}
 		}
 	case learn.Read:
 	}
@@ -189,9 +193,12 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	if err := s.stage(l, p, stage); err != nil {
 		return nil, err
 	}
+	if !stage.whole {
+		p.Open = "" // the playground would tell
+	}
 	if item.Kind == learn.Predict && !stage.whole {
 		at := made.Asked()
-		p.Viewer.Asked, p.Open = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration())), "" // the playground would tell
+		p.Viewer.Asked = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration()))
 	}
 	return p, nil
 }
@@ -286,7 +293,7 @@ func said(l words.Language, clauses []phrase.Wording) string {
 }
 
 // ordered puts pieces on the page, and says which stand where they belong.
-func ordered(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose, query url.Values) error {
+func ordered(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose, query url.Values) {
 	places := map[int]int{} // piece to place
 	for n := range made.Pieces {
 		place, err := strconv.Atoi(query.Get(fmt.Sprintf("p%d", n+1)))
@@ -320,7 +327,6 @@ func ordered(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Mad
 		}
 		p.Feedback = "<p>" + templates.Escaped(l.Say("%d of %d do not stand where they belong.", wrong, len(verdicts))) + "</p>"
 	}
-	return nil
 }
 
 // stepping is the stage on which an item is broken.

@@ -61,6 +61,34 @@ func TestEveryItemHasAPage(t *testing.T) {
 	}
 }
 
+// Each term of a text that links to the glossary is in it.
+func TestTermsOfTheCourseAreInTheGlossary(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	_, glossary := s.do(t, http.MethodGet, "/glossary", nil)
+	files, err := fs.Glob(lessons.Course(), "*/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, name := range files {
+		data, err := fs.ReadFile(lessons.Course(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`\]\(([^)]*)\)`).FindAllStringSubmatch(string(data), -1) {
+			found++
+			term, ok := strings.CutPrefix(m[1], "/glossary#")
+			if !ok || !strings.Contains(glossary, `id="`+term+`"`) {
+				t.Errorf("%s: the glossary has no %s", name, m[1])
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d terms link to the glossary", found)
+	}
+}
+
 var picked = regexp.MustCompile(`name="pick" value="(\d+)" class="answer ([a-z ]*)"`)
 
 // A pick says whether it is right; a wrong one leads to where it is true, and

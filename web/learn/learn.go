@@ -260,6 +260,33 @@ func (c *Course) Around(i *Item) (before, after *Item) {
 	return before, after
 }
 
+// MostEarlier is how many earlier questions a chapter ends with.
+const MostEarlier = 3
+
+// Earlier are questions of earlier chapters, to be answered once more at the
+// end of a chapter; none elsewhere.
+func (c *Course) Earlier(i *Item) []*Item {
+	ch := i.Chapter
+	if ch.check || ch.Items[len(ch.Items)-1] != i {
+		return nil
+	}
+	var asked []*Item
+	for _, other := range c.Items() {
+		if other.Chapter.Number < ch.Number && (other.Kind == Predict || other.Kind == Why) {
+			asked = append(asked, other)
+		}
+	}
+	var out []*Item
+	for n := range min(MostEarlier, len(asked)) {
+		// From all over what came before; each chapter asks others.
+		at := (n*len(asked)/MostEarlier + ch.Number) % len(asked)
+		if !slices.Contains(out, asked[at]) {
+			out = append(out, asked[at])
+		}
+	}
+	return out
+}
+
 // shuffle puts options in an order that tells nothing, and is always the same.
 func shuffle(of string, list []*Option) {
 	weight := func(o *Option) uint32 {

@@ -151,6 +151,12 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 			t.Errorf("%s: the same run twice", before.ID)
 		}
 	}
+	for _, ch := range c.Chapters {
+		last := ch.Items[len(ch.Items)-1]
+		if n := len(c.Earlier(last)); ch.Number > 1 && n != learn.MostEarlier || len(ch.Items) > 1 && len(c.Earlier(ch.Items[0])) > 0 {
+			t.Errorf("%s ends with %d earlier questions", ch.ID, n)
+		}
+	}
 	items := len(c.Items())
 	if items < 30 {
 		t.Errorf("the course has %d items", items)

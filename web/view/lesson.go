@@ -69,7 +69,8 @@ type Lesson struct {
 	Open     string // the stage's run as a link
 	Lua      bool   // the scripts are a part of it
 
-	Before, After2 *WayItem // in the course
+	Before, After2 *WayItem  // in the course
+	Earlier        []WayItem // at the end of a chapter, to be answered once more
 }
 
 // LessonOption is an answer to choose.

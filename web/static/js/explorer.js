@@ -68,8 +68,18 @@ export function arrow(to, key) {
   return place < 0 ? -1 : Number(to.split(" ")[place]);
 }
 
-/** @param {HTMLElement} stage @param {On} on */
+/** On a stage without the panel, as in an item of the course, nothing is known. */
+const without = { frame() {}, outlook: () => undefined, shown() {} };
+
+/**
+ * @param {HTMLElement} stage
+ * @param {On} on
+ * @returns {{frame: (frame: any) => void, outlook: (branch: number, at: number, choice: number) => Outlook | undefined, shown: (branch: number, at: number, positions: {row: number}[]) => void}}
+ */
 export function explorer(stage, on) {
+  if (!byId("explorer")) {
+    return without;
+  }
   let state = UNEXPLORED;
   let asked = ""; // where one stood when its outlook was asked for
   let asking = false;

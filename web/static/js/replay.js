@@ -52,7 +52,9 @@ export function replay(stage) {
   const film = filmInPage();
   const view = viewer({ film: () => film, through: true });
   readingKeys(view, document.querySelector(".replay"));
-  view.go(Math.min(Number(stage.dataset.stand ?? 0), film.positions.length - 1), false);
+  // Where the page is about that row, it is brought into sight; on a phone one comes to it by reading.
+  const follow = "stand" in stage.dataset && stage.closest("[data-lesson]") !== null && matchMedia("(min-width: 60.01rem)").matches;
+  view.go(Math.min(Number(stage.dataset.stand ?? 0), film.positions.length - 1), follow);
   document.getElementById("watch")?.addEventListener("click", () => {
     byId("lanes-card").scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
     view.act("first");

@@ -1,0 +1,89 @@
+package e2e_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// Every kind of item, answered and not, at phone's width and on a desk: axe has
+// nothing against it, and nothing scrolls sideways.
+func TestTheCourseIsForEverybody(t *testing.T) {
+	url := serve(t)
+	pages := []string{
+		"/learn", "/learn/class", "/learn/lock/one-command", "/learn/lease/who-knows", "/learn/lease/who-knows?pick=1", "/learn/lease/who-knows?pick=1&watch=1",
+		"/learn/trouble/what-was-missing", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/what-came-first", "/learn/again/side-by-side",
+		"/learn/check/sold-twice",
+	}
+	for _, c := range []struct {
+		width, height int64
+		look          string
+	}{{1440, 900, "light"}, {360, 740, "dark"}} {
+		for _, language := range []string{"en", "zh"} {
+			t.Run(fmt.Sprintf("%d %s", c.width, language), func(t *testing.T) {
+				ctx := tab(t)
+				do(ctx, t, chromedp.EmulateViewport(c.width, c.height))
+				for _, path := range pages {
+					query := "?"
+					if strings.Contains(path, "?") {
+						query = "&"
+					}
+					do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(fmt.Sprintf("%s%s%stheme=%s&lang=%s", url, path, query, c.look, language)))
+					until(ctx, t, `document.readyState === "complete" && (!document.querySelector(".lesson") || document.getElementById("place").textContent !== "")`)
+					if wide := get[int](ctx, t, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+						t.Errorf("%s scrolls sideways by %d px", path, wide)
+					}
+					for _, f := range findings(ctx, t) {
+						t.Errorf("%s: %s: %s\n  %s", path, f.ID, f.Help, strings.Join(f.Nodes, "\n  "))
+					}
+				}
+			})
+		}
+	}
+}
+
+// With the keyboard alone: a question is answered, a lock is broken, and the
+// way knows of both.
+func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
+	ctx := tab(t)
+	url := serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/lease/who-knows"))
+	until(ctx, t, place+`.includes("T6")`)
+	until(ctx, t, `document.getElementById("scroll").scrollTop > 0`) // the row that it is about is in sight
+	right := 0
+	for n := range 4 {
+		do(ctx, t, chromedp.Navigate(url+"/learn/lease/who-knows"), chromedp.Focus(fmt.Sprintf(`[name="pick"][value="%d"]`, n+1)), chromedp.KeyEvent("\r"))
+		until(ctx, t, `document.getElementById("feedback") !== null`)
+		if get[bool](ctx, t, `document.querySelector("[data-lesson]").hasAttribute("data-solved")`) {
+			right = n + 1
+			until(ctx, t, `JSON.parse(localStorage.getItem("relock-progress") ?? "{}").items?.["lease/who-knows"] !== undefined`)
+			break
+		}
+	}
+	if right == 0 {
+		t.Fatal("no answer is right")
+	}
+	do(ctx, t, chromedp.Navigate(url+"/learn/lease/stop-the-world"))
+	until(ctx, t, place+`.endsWith("· 0 ms")`)
+	do(ctx, t, chromedp.KeyEvent("1"))
+	until(ctx, t, place+`.includes("T1")`)
+	do(ctx, t, chromedp.KeyEvent("x"), chromedp.KeyEvent("1"))
+	until(ctx, t, place+`.includes("T2")`)
+	for range 10 {
+		if get[bool](ctx, t, `!document.getElementById("after").hidden`) {
+			break
+		}
+		was := get[string](ctx, t, place)
+		do(ctx, t, chromedp.KeyEvent("2"))
+		until(ctx, t, place+fmt.Sprintf(` !== %q || !document.getElementById("after").hidden`, was))
+	}
+	until(ctx, t, `!document.getElementById("after").hidden`)
+	until(ctx, t, `JSON.parse(localStorage.getItem("relock-progress")).items["lease/stop-the-world"]?.schedule?.some((m) => m.do === "pause")`)
+	do(ctx, t, chromedp.Navigate(url+"/learn"))
+	until(ctx, t, `document.querySelectorAll(".items .done").length === 2`)
+	if href := get[string](ctx, t, `document.getElementById("go-on").getAttribute("href") ?? ""`); href == "" {
+		t.Error("the way does not lead on")
+	}
+}
