@@ -25,14 +25,19 @@ import (
 
 // Limits of a search on a page.
 const (
-	searchDelays = 4       // more takes minutes with two threads
-	searchFaults = 2       // of several kinds, the same
-	searchStates = 200_000 // as many as searchLongest is enough for
+	searchDelays = 4      // more takes minutes with two threads
+	searchFaults = 2      // of several kinds, the same
+	searchStates = 50_000 // 300 MB while the search goes on
 
 	searchLongest   = time.Minute // a person waits no longer
-	searchesAtOnce  = 3           // in all, since each holds its memory while another one works; one of an address
-	stateGoingBytes = 2 << 10     // that a state takes while its search goes on
-	stateBytes      = 400         // and afterwards
+	searchesAtOnce  = 2           // in all, since each holds its memory while another one works; one of an address
+	stateGoingBytes = 6 << 10     // that a state takes while its search goes on, as measured with three threads
+	stateBytes      = 2 << 10     // and afterwards
+
+	// What searches may hold, apart from what sessions do: who searches keeps
+	// nobody from stepping.
+	searchBytesOfAddress = 384 << 20
+	searchBytesOfAll     = 768 << 20
 )
 
 // Errors of the commands about searches.
@@ -172,7 +177,7 @@ func (p *player) explore(_ context.Context, b *engine.Branch, c exploreArgs) err
 	}
 	p.forget()
 	ctx, stop := context.WithCancelCause(p.ctx)
-	x := &exploration{stop: stop, ended: make(chan struct{}), account: p.s.ledger.Open(p.account.Address())}
+	x := &exploration{stop: stop, ended: make(chan struct{}), account: p.s.spaces.Open(p.account.Address())}
 	if len(bounds.From) > 0 {
 		x.from = b.Positions[at].At
 	}
