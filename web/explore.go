@@ -383,6 +383,11 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 			s.Way = append(s.Way, dot)
 		}
 	}
+	over := b.Positions[at].Over
+	if over && at > 0 && ids[at-1] != explore.None {
+		s.Dot = picture.End(broke(b, at))
+		s.Way = append(s.Way, s.Dot)
+	}
 	for i, id := range ids {
 		place := found.Place(id)
 		if place != nil && found.Ending() == explore.Exhausted && place.Broken.Cmp(place.All) == 0 || broke(b, i) {
@@ -398,6 +403,10 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 		says.Tone = string(tone)
 	}
 	switch {
+	case over && broke(b, at):
+		says.Here, says.Tone = p.l.Say("The run has ended, and a rule was broken."), string(space.All)
+	case over:
+		says.Here, says.Tone = p.l.Say("The run has ended, and no rule was broken."), string(space.None)
 	case broke(b, at):
 		says.Lost = p.l.Say("A rule is broken already.")
 	case s.Lost > at:
