@@ -25,14 +25,19 @@ import (
 
 // Limits of a search on a page.
 const (
-	searchDelays = 4       // more takes minutes with two threads
-	searchFaults = 2       // of several kinds, the same
-	searchStates = 200_000 // as many as searchLongest is enough for
+	searchDelays = 4      // more takes minutes with two threads
+	searchFaults = 2      // of several kinds, the same
+	searchStates = 50_000 // 300 MB while the search goes on
 
 	searchLongest   = time.Minute // a person waits no longer
-	searchesAtOnce  = 3           // in all, since each holds its memory while another one works; one of an address
-	stateGoingBytes = 2 << 10     // that a state takes while its search goes on
-	stateBytes      = 400         // and afterwards
+	searchesAtOnce  = 2           // in all, since each holds its memory while another one works; one of an address
+	stateGoingBytes = 6 << 10     // that a state takes while its search goes on, as measured with three threads
+	stateBytes      = 2 << 10     // and afterwards
+
+	// What searches may hold, apart from what sessions do: who searches keeps
+	// nobody from stepping.
+	searchBytesOfAddress = 384 << 20
+	searchBytesOfAll     = 768 << 20
 )
 
 // Errors of the commands about searches.
@@ -172,7 +177,7 @@ func (p *player) explore(_ context.Context, b *engine.Branch, c exploreArgs) err
 	}
 	p.forget()
 	ctx, stop := context.WithCancelCause(p.ctx)
-	x := &exploration{stop: stop, ended: make(chan struct{}), account: p.s.ledger.Open(p.account.Address())}
+	x := &exploration{stop: stop, ended: make(chan struct{}), account: p.s.spaces.Open(p.account.Address())}
 	if len(bounds.From) > 0 {
 		x.from = b.Positions[at].At
 	}
@@ -378,6 +383,11 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 			s.Way = append(s.Way, dot)
 		}
 	}
+	over := b.Positions[at].Over
+	if over && at > 0 && ids[at-1] != explore.None {
+		s.Dot = picture.End(broke(b, at))
+		s.Way = append(s.Way, s.Dot)
+	}
 	for i, id := range ids {
 		place := found.Place(id)
 		if place != nil && found.Ending() == explore.Exhausted && place.Broken.Cmp(place.All) == 0 || broke(b, i) {
@@ -393,6 +403,10 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 		says.Tone = string(tone)
 	}
 	switch {
+	case over && broke(b, at):
+		says.Here, says.Tone = p.l.Say("The run has ended, and a rule was broken."), string(space.All)
+	case over:
+		says.Here, says.Tone = p.l.Say("The run has ended, and no rule was broken."), string(space.None)
 	case broke(b, at):
 		says.Lost = p.l.Say("A rule is broken already.")
 	case s.Lost > at:

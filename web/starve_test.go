@@ -203,6 +203,31 @@ func onSocket(commands ...object) attack {
 	}
 }
 
+// searching opens a socket and has a search go on for a while.
+func searching(scenario string) attack {
+	return func(ctx context.Context, v visitor, _ int) error {
+		ctx, end := context.WithTimeout(ctx, 2*time.Second)
+		defer end()
+		conn, err := v.socket(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }()
+		defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+		if err := command(conn, object{"do": "open", "scenario": scenario}); err != nil {
+			return err
+		}
+		if err := command(conn, object{"do": "explore", "branch": 0, "from": "start", "delays": 4, "faults": 2, "kinds": []string{"crash", "pause"}}); err != nil {
+			return err
+		}
+		for {
+			if _, _, err := conn.ReadMessage(); err != nil {
+				return nil // its time is over
+			}
+		}
+	}
+}
+
 // wholeLink is a link to a text's scenario, without a position.
 func wholeLink(b *testing.B, text string) []byte {
 	b.Helper()
@@ -252,6 +277,7 @@ func attacks(b *testing.B, recorded string) map[string]attack {
 			_, _, err := v.send(ctx, http.MethodPost, "/replay", "text/plain", lock)
 			return err
 		},
+		"searches":  searching(twoThreads().Get("yaml")),
 		"runs":      flood("virtual", redlock),
 		"wall runs": flood("wall", crowd(dearestWall)),
 		"pages": func(ctx context.Context, v visitor, n int) error {
@@ -417,7 +443,7 @@ func (v visitor) visit(b *testing.B, ctx context.Context, run string) (pages, op
 // on the same cores).
 func BenchmarkUnderAttack(b *testing.B) {
 	const clients, quietFor, attackFor = 50, 4 * time.Second, 8 * time.Second
-	names := []string{"exports", "forms", "steppers", "locks", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
+	names := []string{"exports", "forms", "steppers", "locks", "searches", "replays", "runs", "wall runs", "pages", "traces", "slow", "mixed"}
 	binary := built(b)
 	for _, name := range names {
 		b.Run(strings.ReplaceAll(name, " ", "-"), func(b *testing.B) {

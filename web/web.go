@@ -78,6 +78,7 @@ type Server struct {
 	large     *turn.Turns // to have something large in memory
 	searches  *turn.Turns // to have a search under way
 	ledger    *session.Ledger
+	spaces    *session.Ledger // what searches hold
 	examples  []example
 	gallery   func() map[string]picture
 	course    *learn.Course
@@ -107,7 +108,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), searches: turn.New(searchesAtOnce, 1), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll)}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), searches: turn.New(searchesAtOnce, 1), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
 	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.noSocket, s.sent)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err

@@ -358,39 +358,11 @@ func (s *Space) Place(id int) *Place {
 	return p
 }
 
-// Walk returns the ID of the state to which moves lead from where the search
-// begins. It reports false where they leave the space: by a wait that ends at
-// another instant, by what the bounds exclude, or at the run's end.
-func (s *Space) Walk(moves []scenario.Move) (id int, ok bool) {
-	at := root
-	for _, m := range moves {
-		if at < 0 || int(at) >= len(s.search.nodes) {
-			return 0, false
-		}
-		if m.Until > 0 && m.Until <= s.search.nodes[at].at {
-			continue // nobody could have moved before
-		}
-		next := untried
-		for _, e := range s.search.nodes[at].edges {
-			if s.is(m, e) {
-				next = e.to
-			}
-		}
-		if next < 0 {
-			return 0, false
-		}
-		at = next
-	}
-	return int(at), len(s.search.nodes) > 0
-}
-
-// is reports whether a move is what an edge of a node stands for.
+// is reports whether a move, which is no wait, is what an edge of a node stands for.
 func (s *Space) is(m scenario.Move, e edge) bool {
 	switch {
 	case m.Fault != nil:
 		return e.option.isFault() && *m.Fault == s.search.faults[e.option&^faultFlag]
-	case m.Until > 0:
-		return e.option == delay && e.to >= 0 && s.search.nodes[e.to].at == m.Until
 	default:
 		return e.option == option(m.Choice)
 	}

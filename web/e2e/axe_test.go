@@ -60,6 +60,12 @@ func TestAxeFindsNothing(t *testing.T) {
 		{"stepping", "/play/lease-expiry", steps("e", "i")},
 		{"a branch", "/play/two-threads", steps("1", "2", "u")},
 		{"help", "/play/two-threads", steps("1", "?")},
+		{"every order", "/play/lease-expiry", func(ctx context.Context, t *testing.T) {
+			t.Helper()
+			until(ctx, t, place+`.endsWith("· 0 ms")`)
+			do(ctx, t, chromedp.Click(chromedp.CSS("#explore")), chromedp.Click(chromedp.CSS("#explore-form .primary")), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")))
+			until(ctx, t, `document.querySelector("#outlook strong") !== null`)
+		}},
 		{"storybook", "/storybook", nil},
 		{"embed", "/embed/play/lease-expiry", func(ctx context.Context, t *testing.T) {
 			t.Helper()

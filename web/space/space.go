@@ -27,10 +27,10 @@ const (
 // Measures of a picture, in px.
 const (
 	left    = 26
-	right   = 40
+	right   = 24
 	top     = 16
 	rowStep = 23
-	across  = 930 // of all layers, unless they would be too far apart
+	across  = 840 // of all layers, unless they would be too far apart
 	apart   = 110
 	axis    = 30 // below the dots
 )
@@ -129,6 +129,16 @@ func (p *Picture) DotOf(state int) int {
 		return -1
 	}
 	return p.dotOf[state]
+}
+
+// End returns the dot at which runs end in which a rule is broken, or none is; -1
+// where there is none.
+func (p *Picture) End(broken bool) int {
+	fate := Sound
+	if broken {
+		fate = Broken
+	}
+	return slices.IndexFunc(p.Dots, func(d Dot) bool { return d.State == explore.None && d.Fate == fate })
 }
 
 // fateOf is the fate of what has a share of the schedules, and a share that
