@@ -205,6 +205,43 @@ func (m Mark) Shape() string { return m.shape }
 // Tone is the colour.
 func (m Mark) Tone() Tone { return m.tone }
 
+// Tally counts the verdicts of the nth lock, the better first, and last those that
+// are no worse than without the fault; what it never comes to is not counted.
+func (t Table) Tally(l words.Language, lock int) []Count {
+	kinds := []struct {
+		sign
+		says string
+	}{
+		{signs[card.Survived], l.Say("survived")},
+		{signs[card.Late], l.Say("time lost only")},
+		{signs[card.Unfinished], l.Say("a thread gives up or fails")},
+		{signs[card.Broken], l.Say("breaks a rule")},
+		{same, l.Say("no worse than without the fault")},
+	}
+	var list []Count
+	for _, k := range kinds {
+		n := 0
+		for _, r := range slices.Concat(t.Rows, t.Redis) {
+			for _, c := range r.Cells {
+				if c[lock].sign == k.sign {
+					n++
+				}
+			}
+		}
+		if n > 0 {
+			list = append(list, Count{Entry{k.shape, k.tone, k.says}, n})
+		}
+	}
+	return list
+}
+
+// Count is how many cells have a verdict.
+type Count struct {
+	Entry
+
+	N int
+}
+
 // Partly returns the names of the cells of the nth lock of which not all orders
 // were tried.
 func (t Table) Partly(lock int) []string {
