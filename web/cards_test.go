@@ -19,7 +19,7 @@ func TestLocksShowTheirReportCards(t *testing.T) {
 		t.Fatal(res.Status)
 	}
 	for _, name := range exhibit.Names() {
-		if !strings.Contains(body, `aria-label="Report card of `+name+`"`) || !strings.Contains(body, `href="/locks/`+name+`/@redis"`) {
+		if !strings.Contains(body, `aria-label="Report card of `+name+`"`) || !strings.Contains(body, `href="/locks/`+name+`/none"`) {
 			t.Errorf("no card of %s", name)
 		}
 	}

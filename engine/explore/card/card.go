@@ -86,8 +86,13 @@ type Cell struct {
 	Example Schedule `json:"example,omitempty"`
 }
 
-// Name is "pause@A.lock.1": unique in a card.
-func (c *Cell) Name() string { return c.Fault + "@" + c.Place.String() }
+// Name is "pause@A.lock.1", or "none" without a fault: unique in a card.
+func (c *Cell) Name() string {
+	if c.Fault == "" {
+		return "none"
+	}
+	return c.Fault + "@" + c.Place.String()
+}
 
 // Card is a lock's report card. It is never changed once made.
 type Card struct {
@@ -111,13 +116,10 @@ func (c *Card) Cell(name string, p Place) *Cell {
 
 // Named returns the cell with a name, or nil.
 func (c *Card) Named(name string) *Cell {
-	for _, cell := range c.Cells {
+	for _, cell := range append([]*Cell{c.Without}, c.Cells...) {
 		if cell.Name() == name {
 			return cell
 		}
-	}
-	if c.Without.Name() == name {
-		return c.Without
 	}
 	return nil
 }
