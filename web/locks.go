@@ -80,6 +80,9 @@ func (s *Server) chosenCards(r *http.Request, p *view.Locks) error {
 		cards = append(cards, c)
 	}
 	p.Both, p.Legend = report.New(say, cards...), report.Legend(say)
+	for i := range cards {
+		p.Broken = append(p.Broken, p.Both.Broken(say, i))
+	}
 	return nil
 }
 

@@ -182,12 +182,10 @@ func mark(l words.Language, c *card.Card, cell *card.Cell) Mark {
 	case card.Unfinished:
 		m.Says = l.Say("a thread gives up or fails")
 	case card.Broken:
-		var names []string
 		for _, r := range cell.Rules {
 			m.Rules = append(m.Rules, r.Name)
-			names = append(names, timeline.RuleNamed(l, r.Name))
 		}
-		m.Says = l.Say("broken: %s", l.List(names))
+		m.Says = l.Say("broken: %s", named(l, m.Rules))
 	}
 	if cell.Same {
 		m.sign = same
@@ -197,6 +195,15 @@ func mark(l words.Language, c *card.Card, cell *card.Cell) Mark {
 		m.Says = l.Say("%s (%s)", m.Says, l.Say("not all orders were tried"))
 	}
 	return m
+}
+
+// named lists rules in words.
+func named(l words.Language, rules []string) string {
+	names := make([]string, len(rules))
+	for i, rule := range rules {
+		names[i] = timeline.RuleNamed(l, rule)
+	}
+	return l.List(names)
 }
 
 // Shape is one character.
@@ -259,6 +266,7 @@ func (t Table) Partly(lock int) []string {
 // Found is where a lock breaks some rules.
 type Found struct {
 	Rules  []string
+	Says   string // the rules, in words
 	Faults []Where
 }
 
@@ -270,7 +278,7 @@ type Where struct {
 
 // Broken groups what breaks a lock, the nth of the table, by the rules: those that
 // most places break first. What breaks without a fault, too, is not in it.
-func (t Table) Broken(lock int) []Found {
+func (t Table) Broken(l words.Language, lock int) []Found {
 	var list []Found
 	count := map[string]int{}
 	add := func(r Row, m Mark, place string) {
@@ -282,7 +290,7 @@ func (t Table) Broken(lock int) []Found {
 		at := slices.IndexFunc(list, func(f Found) bool { return slices.Equal(f.Rules, m.Rules) })
 		if at < 0 {
 			at = len(list)
-			list = append(list, Found{Rules: m.Rules})
+			list = append(list, Found{Rules: m.Rules, Says: named(l, m.Rules)})
 		}
 		f := &list[at]
 		if n := len(f.Faults); n == 0 || f.Faults[n-1].Fault != r.Fault {

@@ -39,7 +39,7 @@ func TestTwoLocksShareTheirColumns(t *testing.T) {
 	}
 	for i, name := range both.Locks {
 		alone := of(t, name)
-		if got, want := both.Broken(i), alone.Broken(0); len(got) != len(want) {
+		if got, want := both.Broken(words.English, i), alone.Broken(words.English, 0); len(got) != len(want) {
 			t.Errorf("%s: breaks %v beside another, %v alone", name, got, want)
 		}
 		sum := 0

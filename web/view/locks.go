@@ -10,6 +10,7 @@ type Locks struct {
 
 	First, Second string // whose cards stand in one; Second may be ""
 	Both          report.Table
+	Broken        [][]report.Found // by lock
 	Legend        []report.Entry
 }
 
