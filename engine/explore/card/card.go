@@ -40,9 +40,6 @@ const (
 	Broken     Verdict = "broken"     // a rule is broken
 )
 
-// Verdicts returns all verdicts, the better first.
-func Verdicts() []Verdict { return []Verdict{Survived, Late, Unfinished, Broken} }
-
 // Place is where a fault strikes.
 type Place struct {
 	Thread string `json:"thread,omitempty"` // "" for a fault of Redis itself, which strikes at any moment
