@@ -1,13 +1,18 @@
 package web
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 
+	"relock/engine/explore/card"
 	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/lessons"
+	"relock/web/link"
+	"relock/web/report"
 	"relock/web/templates"
 	"relock/web/view"
 	"relock/web/words"
@@ -26,14 +31,84 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := s.chosenCards(r, &p); err != nil {
+		return err
+	}
+	cards, err := card.Bundled()
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
 	for i, known := range exhibit.All() {
 		l := view.Lock{
 			Name: known.Name, Summary: say.Say(known.Summary), Source: say.Say(texts[i].Source),
 			Guarantees: say.Each(texts[i].Guarantees), Holes: say.Each(texts[i].Holes), Examples: s.playedOn(known.Name, groups),
 		}
+		l.Card = report.New(say, cards[i])
+		l.Tally = l.Card.Tally(say, 0)
 		p.List = append(p.List, l)
 	}
 	return render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
+}
+
+// The locks whose cards stand in one unless somebody asks for others: ours, and
+// the article's.
+const firstCard, secondCard = "reentrant", "reentrant-naive"
+
+// chosenCards lays out the cards that the address names, in one table.
+func (s *Server) chosenCards(r *http.Request, p *view.Locks) error {
+	say := words.From(r.Context())
+	query := r.URL.Query()
+	p.First, p.Second = firstCard, secondCard
+	if query.Has("lock") || query.Has("beside") {
+		p.First, p.Second = cmp.Or(query.Get("lock"), firstCard), query.Get("beside")
+	}
+	if p.Second == p.First {
+		p.Second = ""
+	}
+	var cards []*card.Card
+	for _, name := range []string{p.First, p.Second} {
+		if name == "" {
+			continue
+		}
+		c, err := card.Of(name)
+		if errors.Is(err, card.ErrProtocol) {
+			return explained(http.StatusBadRequest, "There is no such report card", card.ErrProtocol)
+		}
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		cards = append(cards, c)
+	}
+	p.Both, p.Legend = report.New(say, cards...), report.Legend(say)
+	for i := range cards {
+		p.Broken = append(p.Broken, p.Both.Broken(say, i))
+	}
+	return nil
+}
+
+// cell opens the example of a cell of a lock's report card.
+func (s *Server) cell(w http.ResponseWriter, r *http.Request) error {
+	c, err := card.Of(r.PathValue("lock"))
+	if errors.Is(err, card.ErrProtocol) {
+		return errNoPage
+	}
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	cell := c.Named(r.PathValue("cell"))
+	if cell == nil {
+		return errNoPage
+	}
+	sc, err := c.Example(cell)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	open, err := link.Encode(link.State{Scenario: sc, At: len(sc.Schedule)})
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
+	return nil
 }
 
 // playedOn returns the gallery's scenarios with a lock, in the gallery's order.

@@ -158,6 +158,7 @@ func New(c Config) (*Server, error) {
 	handle("POST /export", s.page(s.largely(s.exportLink)))
 	handle("GET /qr", s.page(s.qr))
 	handle("GET /locks", s.page(s.locks))
+	handle("GET /locks/{lock}/{cell}", s.page(s.cell))
 	handle("GET /learn", s.page(s.learn))
 	handle("GET /learn/class", s.page(s.class))
 	handle("GET /learn/made", s.page(s.made))

@@ -11,7 +11,6 @@ import (
 	"relock/engine/explore/card"
 	"relock/engine/lock/exhibit"
 	"relock/web/report"
-	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -171,7 +170,7 @@ func printCard(env environment, l words.Language, c report.Table) {
 		}
 	}
 	for i, name := range c.Locks {
-		t.broken(name, c.Broken(i))
+		t.broken(name, c.Broken(l, i))
 		if partly := c.Partly(i); len(partly) > 0 {
 			fmt.Fprintln(t.w)
 			for _, part := range wrap(l.Say("%s: %s", name, l.Say("Not all orders were tried of: %s", strings.Join(partly, ", "))), t.width) {
@@ -208,11 +207,7 @@ func marks(c report.Cell) styled {
 func (t table) broken(lock string, list []report.Found) {
 	for _, f := range list {
 		fmt.Fprintln(t.w)
-		var names []string
-		for _, rule := range f.Rules {
-			names = append(names, timeline.RuleNamed(t.l, rule))
-		}
-		for _, part := range wrap(t.l.Say("%s: %s", lock, t.l.List(names)), t.width) {
+		for _, part := range wrap(t.l.Say("%s: %s", lock, f.Says), t.width) {
 			t.line(part, red)
 		}
 		for _, w := range f.Faults {

@@ -17,7 +17,9 @@ func TestCard(t *testing.T) {
 		err  []string
 	}{
 		{
-			"one lock", []string{"card", "reentrant"}, exitOK,
+			"one lock",
+			[]string{"card", "reentrant"},
+			exitOK,
 			[]string{
 				"Report card of reentrant", "at most 1 delay", "reentrant without a fault: survived",
 				// What is said of it in LOCKS.md: a pause outlives the lease, a crash costs a lease, a copy that comes late is
@@ -26,13 +28,17 @@ func TestCard(t *testing.T) {
 				"\ncrash         ✓      ✓     ◔     ◔     ◔     ◔       ◔       ◔\n",
 				"\nevict         ✗\n",
 				"  late-copy: A lock 1, B lock 1\n",
-			}, nil,
+			},
+			nil,
 		},
 		{
-			"two locks", []string{"card", "reentrant", "mutex"}, exitOK,
+			"two locks",
+			[]string{"card", "reentrant", "mutex"},
+			exitOK,
 			[]string{
 				"Report card of reentrant and mutex", "\npause         ◔ ◔    ◔ ◔   ✗ ✗   ✗ ·", "In each cell: first reentrant, then mutex.",
-			}, nil,
+			},
+			nil,
 		},
 		{"in Chinese", []string{"card", "-lang", "zh-CN", "mutex"}, exitOK, []string{"mutex 的成绩单", "任何时刻"}, nil},
 		{"none", []string{"card"}, exitUsage, nil, []string{"card needs one lock or two, given 0"}},

@@ -182,12 +182,10 @@ func mark(l words.Language, c *card.Card, cell *card.Cell) Mark {
 	case card.Unfinished:
 		m.Says = l.Say("a thread gives up or fails")
 	case card.Broken:
-		var names []string
 		for _, r := range cell.Rules {
 			m.Rules = append(m.Rules, r.Name)
-			names = append(names, timeline.RuleNamed(l, r.Name))
 		}
-		m.Says = l.Say("broken: %s", l.List(names))
+		m.Says = l.Say("broken: %s", named(l, m.Rules))
 	}
 	if cell.Same {
 		m.sign = same
@@ -199,11 +197,57 @@ func mark(l words.Language, c *card.Card, cell *card.Cell) Mark {
 	return m
 }
 
+// named lists rules in words.
+func named(l words.Language, rules []string) string {
+	names := make([]string, len(rules))
+	for i, rule := range rules {
+		names[i] = timeline.RuleNamed(l, rule)
+	}
+	return l.List(names)
+}
+
 // Shape is one character.
 func (m Mark) Shape() string { return m.shape }
 
 // Tone is the colour.
 func (m Mark) Tone() Tone { return m.tone }
+
+// Tally counts the verdicts of the nth lock, the better first, and last those that
+// are no worse than without the fault; what it never comes to is not counted.
+func (t Table) Tally(l words.Language, lock int) []Count {
+	kinds := []struct {
+		sign
+		says string
+	}{
+		{signs[card.Survived], l.Say("survived")},
+		{signs[card.Late], l.Say("time lost only")},
+		{signs[card.Unfinished], l.Say("a thread gives up or fails")},
+		{signs[card.Broken], l.Say("breaks a rule")},
+		{same, l.Say("no worse than without the fault")},
+	}
+	var list []Count
+	for _, k := range kinds {
+		n := 0
+		for _, r := range slices.Concat(t.Rows, t.Redis) {
+			for _, c := range r.Cells {
+				if c[lock].sign == k.sign {
+					n++
+				}
+			}
+		}
+		if n > 0 {
+			list = append(list, Count{Entry{k.shape, k.tone, k.says}, n})
+		}
+	}
+	return list
+}
+
+// Count is how many cells have a verdict.
+type Count struct {
+	Entry
+
+	N int
+}
 
 // Partly returns the names of the cells of the nth lock of which not all orders
 // were tried.
@@ -222,6 +266,7 @@ func (t Table) Partly(lock int) []string {
 // Found is where a lock breaks some rules.
 type Found struct {
 	Rules  []string
+	Says   string // the rules, in words
 	Faults []Where
 }
 
@@ -233,7 +278,7 @@ type Where struct {
 
 // Broken groups what breaks a lock, the nth of the table, by the rules: those that
 // most places break first. What breaks without a fault, too, is not in it.
-func (t Table) Broken(lock int) []Found {
+func (t Table) Broken(l words.Language, lock int) []Found {
 	var list []Found
 	count := map[string]int{}
 	add := func(r Row, m Mark, place string) {
@@ -245,7 +290,7 @@ func (t Table) Broken(lock int) []Found {
 		at := slices.IndexFunc(list, func(f Found) bool { return slices.Equal(f.Rules, m.Rules) })
 		if at < 0 {
 			at = len(list)
-			list = append(list, Found{Rules: m.Rules})
+			list = append(list, Found{Rules: m.Rules, Says: named(l, m.Rules)})
 		}
 		f := &list[at]
 		if n := len(f.Faults); n == 0 || f.Faults[n-1].Fault != r.Fault {

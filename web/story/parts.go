@@ -1,16 +1,21 @@
 package story
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/a-h/templ"
 
+	"relock/engine/check"
+	"relock/engine/explore/card"
+	"relock/engine/fault"
 	"relock/web/actors"
 	"relock/web/compare"
 	"relock/web/export"
 	"relock/web/form"
 	"relock/web/lanes"
 	"relock/web/luaflow"
+	"relock/web/report"
 	"relock/web/templates"
 	"relock/web/timeline"
 	"relock/web/view"
@@ -25,6 +30,7 @@ func (m *maker) marks() []Story {
 		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), timeline.Good)},
 		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), timeline.Bad)},
 		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), timeline.Quiet)},
+		{Name: "Report card: two locks", Component: templates.ReportCard(m.reportCard())},
 		{Name: "Actors: all kinds", Component: templates.Actors(m.cards())},
 		{Name: "Ending: with a cure", Component: templates.Ending(view.Ending{Cure: &view.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &view.Onward{Name: "crash", Title: l.Say("counter")}})},
 		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), timeline.Plain)},
@@ -40,6 +46,29 @@ func (m *maker) marks() []Story {
 		Story{Name: "Head: what threads belong to", Component: table(apart, "Head: what threads belong to", true, nil)},
 		Story{Name: "Head: eight threads to be stepped", Component: table(many, "Head: eight threads to be stepped", true, nil)},
 	)
+}
+
+// reportCard returns a report card with each verdict, of two locks.
+func (m *maker) reportCard() report.Table {
+	places := func(fault string, verdict card.Verdict, list ...card.Place) []*card.Cell {
+		var cells []*card.Cell
+		for _, p := range list {
+			cells = append(cells, &card.Cell{Fault: fault, Place: p, Verdict: verdict, LaterMS: 62.5})
+		}
+		return cells
+	}
+	all := card.Places(1)
+	one := &card.Card{Protocol: "mutex", Delays: 1, Depth: 1, Without: &card.Cell{Verdict: card.Survived}}
+	one.Cells = slices.Concat(places(fault.Pause, card.Late, all[:2]...), places(fault.Crash, card.Survived, all...), places(fault.Evict, card.Unfinished, card.Place{}))
+	two := &card.Card{Protocol: "value", Delays: 1, Depth: 1, Without: &card.Cell{Verdict: card.Unfinished}}
+	two.Cells = slices.Concat(places(fault.Pause, card.Broken, all...), places(fault.Crash, card.Unfinished, all[1:]...), places(fault.Evict, card.Broken, card.Place{}))
+	for _, c := range two.Cells {
+		if c.Verdict == card.Broken {
+			c.Rules = []card.Rule{{Name: check.MutualExclusion}, {Name: check.Orphan}}
+		}
+		c.Same, c.Partly = c.Verdict == card.Unfinished, c.Fault == fault.Evict
+	}
+	return report.New(m.l, one, two)
 }
 
 // cards returns one card of each kind.

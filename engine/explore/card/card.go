@@ -40,9 +40,6 @@ const (
 	Broken     Verdict = "broken"     // a rule is broken
 )
 
-// Verdicts returns all verdicts, the better first.
-func Verdicts() []Verdict { return []Verdict{Survived, Late, Unfinished, Broken} }
-
 // Place is where a fault strikes.
 type Place struct {
 	Thread string `json:"thread,omitempty"` // "" for a fault of Redis itself, which strikes at any moment
@@ -86,8 +83,13 @@ type Cell struct {
 	Example Schedule `json:"example,omitempty"`
 }
 
-// Name is "pause@A.lock.1": unique in a card.
-func (c *Cell) Name() string { return c.Fault + "@" + c.Place.String() }
+// Name is "pause@A.lock.1", or "none" without a fault: unique in a card.
+func (c *Cell) Name() string {
+	if c.Fault == "" {
+		return "none"
+	}
+	return c.Fault + "@" + c.Place.String()
+}
 
 // Card is a lock's report card. It is never changed once made.
 type Card struct {
@@ -111,13 +113,10 @@ func (c *Card) Cell(name string, p Place) *Cell {
 
 // Named returns the cell with a name, or nil.
 func (c *Card) Named(name string) *Cell {
-	for _, cell := range c.Cells {
+	for _, cell := range append([]*Cell{c.Without}, c.Cells...) {
 		if cell.Name() == name {
 			return cell
 		}
-	}
-	if c.Without.Name() == name {
-		return c.Without
 	}
 	return nil
 }

@@ -1,0 +1,89 @@
+package web_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"relock/engine"
+	"relock/engine/lock/exhibit"
+	"relock/engine/trace"
+	"relock/web/link"
+)
+
+func TestLocksShowTheirReportCards(t *testing.T) {
+	s := open(t, nil)
+	res, body := s.do(t, http.MethodGet, "/locks", nil)
+	if res.StatusCode != http.StatusOK {
+		t.Fatal(res.Status)
+	}
+	for _, name := range exhibit.Names() {
+		if !strings.Contains(body, `aria-label="Report card of `+name+`"`) || !strings.Contains(body, `href="/locks/`+name+`/none"`) {
+			t.Errorf("no card of %s", name)
+		}
+	}
+	if !strings.Contains(body, `aria-label="Report card of reentrant and reentrant-naive"`) {
+		t.Error("no card of two locks")
+	}
+	for _, c := range []struct {
+		path   string
+		status int
+		want   string
+	}{
+		{"/locks?lock=mutex&beside=value", http.StatusOK, `aria-label="Report card of mutex and value"`},
+		{"/locks?lock=mutex&beside=", http.StatusOK, `<option value="mutex" selected>`},
+		{"/locks?lock=mutex&beside=mutex", http.StatusOK, `<option value="" selected>`},
+		{"/locks?lock=mutex&beside=value&lang=zh-CN", http.StatusOK, `aria-label="mutex 和 value 的成绩单"`},
+		{"/locks?lock=mutexx", http.StatusBadRequest, "there is no such lock"},
+		{"/locks?beside=mutexx", http.StatusBadRequest, "there is no such lock"},
+		{"/locks/mutexx/pause@A.work.1", http.StatusNotFound, "There is no such page"},
+		{"/locks/mutex/pause@A.work.2", http.StatusNotFound, "There is no such page"},
+	} {
+		res, body := s.do(t, http.MethodGet, c.path, nil)
+		if res.StatusCode != c.status || !strings.Contains(strings.ToLower(body), strings.ToLower(c.want)) {
+			t.Errorf("%s: %s, and no %q", c.path, res.Status, c.want)
+		}
+	}
+}
+
+// TestACellOpensItsExample plays what the cells of one card open, and compares it
+// with what they say.
+func TestACellOpensItsExample(t *testing.T) {
+	s := open(t, nil)
+	_, body := s.do(t, http.MethodGet, "/locks?lock=mutex&beside=", nil)
+	cells := regexp.MustCompile(`href="(/locks/mutex/[^"]+)" title="([^"]+)"`).FindAllStringSubmatch(body, -1)
+	if len(cells) < 50 {
+		t.Fatalf("only %d cells", len(cells))
+	}
+	for _, c := range cells[:len(cells)/3] { // more would tell no more
+		res, _ := s.do(t, http.MethodGet, c[1], nil)
+		packed, ok := strings.CutPrefix(res.Header.Get("Location"), "/play#")
+		if res.StatusCode != http.StatusSeeOther || !ok {
+			t.Fatalf("%s: %s, %q", c[1], res.Status, res.Header.Get("Location"))
+		}
+		state, err := link.Decode(packed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state.At != len(state.Scenario.Schedule) {
+			t.Errorf("%s opens at move %d of %d", c[1], state.At, len(state.Scenario.Schedule))
+		}
+		run, err := engine.Start(t.Context(), state.Scenario, engine.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		events, _ := run.Log().Since(0)
+		broken := false
+		for _, e := range events {
+			_, breaks := e.Body.(trace.Violation)
+			broken = broken || breaks
+		}
+		if says := strings.HasPrefix(c[2], "broken: "); says != broken {
+			t.Errorf("%s says %q, and its example breaks a rule: %v", c[1], c[2], broken)
+		}
+	}
+}

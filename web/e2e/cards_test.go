@@ -1,0 +1,38 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// On a phone the table scrolls in its box, beside its first column, and a cell
+// opens its example.
+func TestReportCardsOnAPhone(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	for _, code := range []string{"en", "zh-CN"} {
+		do(ctx, t, chromedp.EmulateViewport(360, 800), chromedp.Navigate(url+"/locks?lang="+code))
+		if !get[bool](ctx, t, `(() => {
+			for (const d of document.querySelectorAll("details.its-card")) d.open = true;
+			return document.documentElement.scrollWidth <= innerWidth;
+		})()`) {
+			t.Errorf("%s: the page scrolls sideways", code)
+		}
+		if !get[bool](ctx, t, `(() => {
+			const box = document.querySelector("#card .table-scroll");
+			const head = box.querySelector("tbody th"), last = box.querySelector("tbody tr:nth-child(2) td:last-child");
+			const before = head.getBoundingClientRect().left;
+			box.scrollLeft = box.scrollWidth;
+			return box.scrollLeft > 100 && head.getBoundingClientRect().left === before && last.getBoundingClientRect().right <= innerWidth;
+		})()`) {
+			t.Errorf("%s: the table does not scroll in its box, or its first column goes with it", code)
+		}
+	}
+	get[bool](ctx, t, `(document.querySelector("#card a.sign.bad").focus(), true)`)
+	do(ctx, t, chromedp.KeyEvent("\r"))
+	until(ctx, t, `location.pathname === "/play" && document.querySelector(".violation, .verdict.bad") !== null`)
+	if at := get[string](ctx, t, `location.hash`); !strings.HasPrefix(at, "#v1.z.") {
+		t.Errorf("opens %q", at)
+	}
+}
