@@ -55,7 +55,7 @@ type placed struct {
 // UnmarshalYAML reads a scalar.
 func (p *placed) UnmarshalYAML(n *yaml.Node) error {
 	p.Line = n.Line
-	return n.Decode(&p.Text) //nolint:wrapcheck // yaml's own, with its line
+	return n.Decode(&p.Text)
 }
 
 // The YAML of a chapter.
@@ -392,7 +392,7 @@ func (r *reader) base(y itemYAML) ([]byte, error) {
 		if err := y.Run.Decode(&tree); err != nil {
 			return nil, fmt.Errorf("run: %w", err)
 		}
-		return yaml.Marshal(tree) //nolint:wrapcheck // what was read can be written
+		return yaml.Marshal(tree)
 	}
 }
 

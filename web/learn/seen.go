@@ -82,7 +82,7 @@ func seeCall(thread string) seeing {
 		if !ok {
 			return phrase.Say("%s has not asked for the lock yet", thread)
 		}
-		o := e.Body.(trace.Outcome) //nolint:forcetypeassert // the last that is one
+		o := e.Body.(trace.Outcome)
 		switch o.Result {
 		case trace.Acquired:
 			return phrase.Say("%s gets in", thread)
@@ -224,7 +224,7 @@ func value(r *Run, count int) int {
 		}
 		return r.Scenario.Resource.Size
 	}
-	return e.Body.(trace.Resource).Value //nolint:forcetypeassert // the last that is one
+	return e.Body.(trace.Resource).Value
 }
 
 func seeValue(r *Run, count int, _ trace.Millis) phrase.Wording {
@@ -250,7 +250,7 @@ func seeWrite(thread string) seeing {
 		switch {
 		case !ok:
 			return phrase.Say("%s has written nothing", thread)
-		case e.Body.(trace.Resource).Refused: //nolint:forcetypeassert // the last that is one
+		case e.Body.(trace.Resource).Refused:
 			return phrase.Say("%s's write is refused", thread)
 		default:
 			return phrase.Say("%s's write is taken", thread)
@@ -264,7 +264,7 @@ func seeEnded(thread string) seeing {
 		if !ok {
 			return phrase.Say("%s has not come to an end", thread)
 		}
-		switch e.Body.(trace.End).Result { //nolint:forcetypeassert // the last that is one
+		switch e.Body.(trace.End).Result {
 		case trace.Done:
 			return phrase.Say("%s has done its work", thread)
 		case trace.Exhausted:
@@ -309,6 +309,6 @@ func seeToken(thread string) seeing {
 		if !ok {
 			return phrase.Say("%s has no token", thread)
 		}
-		return phrase.Say("%s has the token %d", thread, e.Body.(trace.Outcome).Token) //nolint:forcetypeassert // the last that is one
+		return phrase.Say("%s has the token %d", thread, e.Body.(trace.Outcome).Token)
 	}
 }

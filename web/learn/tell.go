@@ -170,7 +170,7 @@ func (t teller) token(thread, text string) (int64, error) {
 	if !ok {
 		return 0, fmt.Errorf("%s has no token at %q", thread, text)
 	}
-	return e.Body.(trace.Outcome).Token, nil //nolint:forcetypeassert // the last that is one
+	return e.Body.(trace.Outcome).Token, nil
 }
 
 func (t teller) times(text string) (int, error) {

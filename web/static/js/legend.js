@@ -8,8 +8,7 @@ const CELLS = { parted: "parted", leaving: "leaving", waiting: "wait", paused: "
 
 /** The marks of what is at a place, from the top. @param {Element[]} stack */
 export function marksIn(stack) {
-  const marks = stack.map((e) => e.closest("[data-mark]")?.getAttribute("data-mark"));
-  return [...new Set(marks.filter((mark) => mark))];
+  return [...new Set(stack.flatMap((e) => e.closest("[data-mark]")?.getAttribute("data-mark") || []))];
 }
 
 /** The mark that the bar of a table's cell is. @param {DOMTokenList} classes */
