@@ -249,8 +249,10 @@ type openedJSON struct {
 	Head     string          `json:"head"` // the table's head, HTML
 	Rail     string          `json:"rail"` // what is beside it, HTML
 	Lua      string          `json:"lua"`
-	Kinds    string          `json:"kinds"` // of the faults that a search may have strike
-	At       int             `json:"at"`    // where the link stands
+	Kinds    string          `json:"kinds"`           // of the faults that a search may have strike
+	At       int             `json:"at"`              // where the link stands
+	Shows    string          `json:"shows,omitempty"` // what is seen in it, of one that comes with the playground
+	Ways     string          `json:"ways,omitempty"`  // and where to go on at its end, HTML
 
 	Never []view.Pointless `json:"never,omitempty"` // faults that cannot strike anywhere in it
 }

@@ -67,7 +67,10 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		Scenario: timeline.NewScenario(l, shown), Steps: true, Scripts: luaflow.Scripts(l, shown),
 		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),
 	}
-	p.Locks = exhibit.Names()
+	p.Locks, p.Summaries = exhibit.Names(), map[string]string{}
+	for _, name := range p.Locks {
+		p.Summaries[name] = l.Say(exhibit.Named(name).Summary)
+	}
 	if open == "" {
 		// What is opened if the address says nothing.
 		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {

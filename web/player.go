@@ -171,8 +171,48 @@ func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
 	if o.Lua, err = rendered(p.l, templates.Lua(luaflow.Scripts(p.l, sc))); err != nil {
 		return nil, err
 	}
-	o.Kinds, err = p.kindsOf(sc)
-	return o, err
+	if o.Kinds, err = p.kindsOf(sc); err != nil {
+		return nil, err
+	}
+	if name := p.s.exampleOf(sc); name != "" {
+		shown, err := exhibitOf(name)
+		if err != nil {
+			return nil, err
+		}
+		ending, err := endingOf(p.l, name)
+		if err != nil {
+			return nil, err
+		}
+		o.Shows = p.l.Say(shown.Shows)
+		if o.Ways, err = rendered(p.l, templates.EndingWays(ending)); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// exampleOf is the name of the bundled scenario that sc is, whatever moves were
+// made in it, or "".
+func (s *Server) exampleOf(sc *scenario.Scenario) string {
+	text := bare(sc)
+	for _, e := range s.examples {
+		if e.sc.Title == sc.Title && bare(e.sc) == text {
+			return e.name
+		}
+	}
+	return ""
+}
+
+// bare is a scenario without moves and expectations, "" where it cannot be
+// written.
+func bare(sc *scenario.Scenario) string {
+	without := *sc
+	without.Schedule, without.Expect = nil, nil
+	text, err := without.Compact()
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // step makes a thread's move, or the policy's if no thread is given.

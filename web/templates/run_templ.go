@@ -768,7 +768,7 @@ func Shape(ordinal int) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		switch ordinal % 4 {
+		switch (ordinal + ordinal/8) % 4 {
 		case 0:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<circle cx=\"6\" cy=\"6\" r=\"5\"></circle>")
 			if templ_7745c5c3_Err != nil {

@@ -32,8 +32,10 @@ type Play struct {
 	FaultFor string   // how long a fault lasts unless a person says otherwise
 	FaultBy  string   // how far a clock jumps
 	Locks    []string // that can be compared
-	Problem  string   // why what was asked for is not shown
-	Reach    Reach
+	// Summaries say of each of them what it is, in one line.
+	Summaries map[string]string
+	Problem   string // why what was asked for is not shown
+	Reach     Reach
 }
 
 // Reach is how far links go that are made on a page.

@@ -28,7 +28,7 @@ function shape(ordinal) {
   for (const [name, value] of Object.entries({ class: "shape", viewBox: "0 0 12 12", width: "11", height: "11", "aria-hidden": "true" })) {
     svg.setAttribute(name, value);
   }
-  path.setAttribute("d", SHAPES[ordinal % 4]);
+  path.setAttribute("d", SHAPES[(ordinal + Math.floor(ordinal / 8)) % 4]);
   svg.append(path);
   return svg;
 }

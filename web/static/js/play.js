@@ -245,7 +245,7 @@ export function play(stage) {
     }
   }
 
-  const unfinished = () => say("This decision is not over: step on to T%s, then act.", String(position().row));
+  const unfinished = () => state.cursor.moment > 0 ? say("Redis runs a script whole: step out of it (O), then act.") : say("This decision is not over: step on to T%s, then act.", String(position().row));
   /** Why nothing can be done where one stands, or "". */
   const closed = () => (canAct(state) ? over(position()) : unfinished());
   /** @param {Fault} fault */
@@ -331,12 +331,13 @@ export function play(stage) {
   // ---- drawing
 
   /** @param {Session} session */
-  function describe({ title, asServed, threads, head, rail, lua, key }) {
+  function describe({ title, asServed, shows, ways, threads, head, rail, lua, key }) {
     byId("title").textContent = title || say("Your scenario");
     if (!asServed) {
-      byId("shows").textContent = ""; // it was about another one
-      for (const way of stage.querySelectorAll("[data-cure], [data-next-scenario]")) {
-        way.remove(); // and so were these
+      byId("shows").textContent = shows; // what was there was about another one
+      const on = document.getElementById("ending-ways");
+      if (on) {
+        on.innerHTML = ways;
       }
     }
     if (!("inPage" in stage.dataset)) {
@@ -357,7 +358,7 @@ export function play(stage) {
     drawOptions(
       stage,
       p,
-      canAct(state) ? "" : say("this decision goes on to T%s", String(p.row)),
+      canAct(state) ? "" : state.cursor.moment > 0 ? say("Redis runs a script whole: step out of it (O), then act.") : say("this decision goes on to T%s", String(p.row)),
       (name) => threads.indexOf(name),
       (who) => inTurn(() => attempt(() => step(who))),
       (choice) => space.outlook(b.id, positionAt(state), choice),

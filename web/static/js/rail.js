@@ -50,11 +50,12 @@ export function rail(on) {
  */
 export function drawRail(stage, position, closed, whyNot) {
   const event = byId("to-event");
-  event.setAttribute("aria-disabled", String(!position.next));
+  event.setAttribute("aria-disabled", String(!position.next || closed !== ""));
   event.textContent = position.next ? say("To the next event, at %s", position.next) : say("To the next event");
-  event.title = position.next ? "" : say("Nothing happens any more by itself.");
+  event.title = closed || (position.next ? "" : say("Nothing happens any more by itself."));
   const expiry = byId("to-expiry");
-  expiry.setAttribute("aria-disabled", String(!position.expiry));
+  expiry.setAttribute("aria-disabled", String(!position.expiry || closed !== ""));
+  expiry.title = closed;
   expiry.textContent = position.expiry ? say("To the expiry, at %s", position.expiry) : say("To the expiry: no key runs out");
   for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (stage.querySelectorAll("#by button, #outcome button"))) {
     withReason(button, position.over ? closed : "");

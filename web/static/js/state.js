@@ -28,6 +28,8 @@ import { grown } from "./film.js";
  * @property {string} head HTML
  * @property {string} rail HTML
  * @property {string} lua HTML
+ * @property {string} shows what is seen in it, of one that comes with the playground
+ * @property {string} ways where to go on at its end, HTML
  * @property {boolean} asServed it is what the page was made for
  *
  * @typedef {object} Opening what is to be opened when the server can be reached
@@ -187,6 +189,8 @@ const opened = (state, o) => ({
   head: o.head,
   rail: o.rail,
   lua: o.lua,
+  shows: o.shows ?? "",
+  ways: o.ways ?? "",
   asServed: state.opening ? state.opening.link === state.start : (state.session?.asServed ?? false),
 });
 
