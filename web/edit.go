@@ -58,7 +58,7 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 			return errNoPage
 		}
 	}
-	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}}, ""), current)
+	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
 }
 
 // written returns a scenario as YAML, without defaults.

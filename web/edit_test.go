@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -402,5 +403,14 @@ func TestARejectedTraceIsToldInOneSentence(t *testing.T) {
 				t.Errorf("%s: %d, want %q\n%s", language, res.StatusCode, want[i], body)
 			}
 		}
+	}
+}
+
+// Whoever starts from another scenario keeps where it is to run.
+func TestAnotherStartKeepsWhereItRuns(t *testing.T) {
+	t.Parallel()
+	_, body := open(t, nil).do(t, http.MethodGet, "/edit?example=crash&store=wall&slow=20", nil)
+	if !regexp.MustCompile(`name="store"\s+value="wall"\s+checked`).MatchString(body) || !regexp.MustCompile(`name="slow"\s+value="20"`).MatchString(body) {
+		t.Error("the wall clock in slow motion is not chosen any more")
 	}
 }

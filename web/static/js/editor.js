@@ -269,6 +269,17 @@ export function editor(page) {
 
   const example = new URLSearchParams(location.search).get("example");
   document.addEventListener("click", (event) => {
+    const preset = /** @type {HTMLAnchorElement | null} */ (/** @type {Element} */ (event.target).closest(".presets a"));
+    if (preset) { // where it runs stays as it was chosen
+      const to = new URL(preset.href);
+      for (const name of ["store", "slow"]) {
+        const on = /** @type {HTMLInputElement | null} */ (document.querySelector(`input[name=${name}]:checked, input[name=${name}]:not([type=radio]), select[name=${name}]`));
+        if (on?.value) {
+          to.searchParams.set(name, on.value);
+        }
+      }
+      preset.href = to.href;
+    }
     if (/** @type {Element} */ (event.target).closest("a[hreflang]") && text.value !== text.defaultValue) {
       sessionStorage.setItem(DRAFT, JSON.stringify({ example, yaml: text.value }));
     }
