@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -141,10 +142,16 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUnexpected
 	}
-	if f.json {
-		err = printFound(env, space)
-	} else {
-		err = f.print(ctx, env, space)
+	var drawn *explore.Sample
+	if space.Ending() == explore.Bound {
+		drawn, err = explore.Draw(ctx, t.sc, t.bounds, draws)
+	}
+	switch {
+	case err != nil:
+	case f.json:
+		err = printFound(env, space, drawn)
+	default:
+		err = f.print(ctx, env, space, drawn)
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
@@ -162,6 +169,10 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	}
 	return exitOK
 }
+
+// draws is how many orders are drawn at random where there are too many to
+// search: enough to tell 1 % from none, in a few seconds.
+const draws = 1000
 
 // unclaimed says how a space differs from what a scenario expects of it, or "".
 func unclaimed(claim scenario.Explored, space *explore.Space) string {
@@ -200,6 +211,15 @@ type (
 		States    int      `json:"states"`
 		Schedules string   `json:"schedules"`
 		Broken    string   `json:"broken"`
+
+		Drawn *drawnForm `json:"drawn,omitempty"` // at random, where the search came to its bound
+	}
+	drawnForm struct {
+		Orders int      `json:"orders"`
+		Broken int      `json:"broken"`
+		Low    float64  `json:"low"` // the share that breaks a rule, with 95 % confidence
+		High   float64  `json:"high"`
+		Rules  []string `json:"rules"`
 	}
 	ruleForm struct {
 		Rule      string          `json:"rule"`
@@ -210,14 +230,18 @@ type (
 	}
 )
 
-func printFound(env environment, space *explore.Space) error {
+func printFound(env environment, space *explore.Space, drawn *explore.Sample) error {
 	enc := json.NewEncoder(env.out)
 	enc.SetEscapeHTML(false)
 	b := space.Bounds()
-	err := enc.Encode(foundForm{
-		1, space.Scenario().Title, b.Delays, append([]string{}, b.Kinds...), b.MaxFaults,
-		string(space.Ending()), space.States(), space.Schedules().String(), space.Broken().String(),
-	})
+	found := foundForm{
+		Explore: 1, Title: space.Scenario().Title, Delays: b.Delays, Faults: append([]string{}, b.Kinds...), MaxFaults: b.MaxFaults,
+		Ending: string(space.Ending()), States: space.States(), Schedules: space.Schedules().String(), Broken: space.Broken().String(),
+	}
+	if drawn != nil {
+		found.Drawn = &drawnForm{drawn.Drawn, drawn.Broken, rounded(drawn.Low), rounded(drawn.High), append([]string{}, drawn.Rules...)}
+	}
+	err := enc.Encode(found)
 	for _, r := range space.Rules() {
 		if err == nil {
 			err = enc.Encode(ruleForm{r.Name, r.Schedules.String(), r.Delays, r.Faults, r.Schedule})
@@ -229,9 +253,12 @@ func printFound(env environment, space *explore.Space) error {
 	return nil
 }
 
+// rounded is a share with four decimals.
+func rounded(share float64) float64 { return math.Round(share*1e4) / 1e4 }
+
 // print writes a table of the broken rules, the smallest schedule of each as a
 // T-table, and how the search ended.
-func (f exploreFlags) print(ctx context.Context, env environment, space *explore.Space) error {
+func (f exploreFlags) print(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample) error {
 	l := *f.language
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(titleOf(l, space.Scenario().Title), bold)
@@ -277,6 +304,11 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 	}
 	for _, part := range wrap(verdict.Ending(l, space), t.width) {
 		t.line(part, style)
+	}
+	if drawn != nil {
+		for _, part := range wrap(verdict.Drawn(l, drawn), t.width) {
+			t.line(part, "")
+		}
 	}
 	return nil
 }

@@ -140,3 +140,22 @@ func Ending(l words.Language, s *explore.Space) string {
 		return l.Say("The search was cut short: of %s orders that were tried, none breaks a rule. That does not mean that none can.", orders)
 	}
 }
+
+// Drawn says what orders drawn at random came to, and what that leaves open.
+func Drawn(l words.Language, s *explore.Sample) string {
+	n := Grouped(big.NewInt(int64(s.Drawn)))
+	odds := Grouped(big.NewInt(int64(math.Ceil(s.Odds))))
+	if s.Broken == 0 {
+		return l.Say("Of %[1]s orders drawn at random, none breaks a rule: with 95 %% confidence, fewer than %[2]s of such orders do. A break that needs just these decisions is drawn about once in %[3]s at worst.",
+			n, tenths(s.High), odds)
+	}
+	rules := make([]string, len(s.Rules))
+	for i, name := range s.Rules {
+		rules[i] = timeline.RuleNamed(l, name)
+	}
+	return l.Say("Of %[1]s orders drawn at random, %[2]d break a rule: with 95 %% confidence, %[3]s to %[4]s of such orders do (%[5]s).",
+		n, s.Broken, tenths(s.Low), tenths(s.High), l.List(rules))
+}
+
+// tenths is a share in percent with one decimal.
+func tenths(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) + " %" }
