@@ -10,7 +10,11 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind
 
 # Packages in which everything happens in one goroutine, so that the race detector has nothing to find and costs most of the time.
-PURE := /web/(actors|compare|draft|export|form|lanes|luaflow|patch|story|tell|templates|timeline|verdict|view|words)$$
+PURE := /web/(actors|compare|draft|export|form|lanes|learn|luaflow|patch|report|space|story|tell|templates|timeline|verdict|view|words)$$
+
+# Packages whose tests search for minutes with the race detector: all run without it, and with it those of what runs at once.
+SEARCHES := /engine/(explore|explore/card|recall)$$
+RACED := TestWorkers
 
 # What `make check` does, in this order; CI does them one by one, and times each.
 CHECKS := lint types dead vulns generated tidy
@@ -27,8 +31,9 @@ run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 test: deps ## Install what the tests need, and run all of them, with the race detector where it can find something
 	@if command -v node >/dev/null; then node --test --test-reporter=spec web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
-	$(GO) test -race -timeout 9m $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)')
-	$(GO) test -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)')
+	$(GO) test -race -timeout 9m $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
+	$(GO) test -race -timeout 5m -run '$(RACED)' ./engine/explore
+	$(GO) test -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
 	$(GO) test -timeout 9m ./web/e2e
 	$(GO) test -timeout 5m -run '$(UNRACED)' ./engine ./engine/run ./web
 

@@ -2,6 +2,7 @@ package explore_test
 
 import (
 	"context"
+	"math/rand/v2"
 	"runtime"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 // many times the states per second.
 func BenchmarkSearch(b *testing.B) {
 	sc := load(b, "two-threads")
-	naive := naively(b, sc, 300)
+	naive := naively(b, sc, 10)
 	for _, c := range []struct {
 		name   string
 		bounds explore.Bounds
@@ -71,40 +72,55 @@ func BenchmarkMemory(b *testing.B) {
 }
 
 // naively returns how many states a second the naive search sees on one core: for
-// each, a run from the start on a miniredis of its own.
-func naively(b *testing.B, sc *scenario.Scenario, states int) float64 {
+// each, a run from the start on a miniredis of its own. The states are those of
+// some schedules from beginning to end, so that they are as deep as most.
+func naively(b *testing.B, sc *scenario.Scenario, schedules int) float64 {
 	b.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	ctx := context.Background()
+	random := rand.New(rand.NewPCG(1, 2))
 	began := time.Now()
-	queue := [][]scenario.Move{nil}
-	for range states {
-		moves := queue[0]
-		queue = queue[1:]
-		r, err := run.New(sc, run.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		s, err := r.Begin(ctx)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for _, m := range moves {
-			if err := s.Apply(ctx, m); err != nil {
-				b.Fatal(err)
+	states := 0
+	for range schedules {
+		delays := 3
+		for moves, over := []scenario.Move(nil), false; !over; states++ {
+			var ready int
+			var next time.Duration
+			ready, next, over = stand(b, sc, moves)
+			m := scenario.Move{Choice: random.IntN(max(ready, 1))}
+			if delays > 0 && next > 0 && random.IntN(8) == 0 {
+				m = scenario.Move{Until: next}
+				delays--
 			}
+			moves = append(moves, m)
 		}
-		ready, err := s.Decide(ctx)
-		if err != nil {
-			b.Fatal(err)
-		}
-		for i := range ready {
-			queue = append(queue, append(moves[:len(moves):len(moves)], scenario.Move{Choice: i}))
-		}
-		if next, ok := s.NextEvent(); ok && !s.Over() {
-			queue = append(queue, append(moves[:len(moves):len(moves)], scenario.Move{Until: next}))
-		}
-		s.Close(nil)
 	}
 	return float64(states) / time.Since(began).Seconds()
+}
+
+// stand plays moves in a new run, and returns what can come next.
+func stand(b *testing.B, sc *scenario.Scenario, moves []scenario.Move) (ready int, next time.Duration, over bool) {
+	b.Helper()
+	ctx := context.Background()
+	r, err := run.New(sc, run.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := r.Begin(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close(nil)
+	for _, m := range moves {
+		if _, err := s.Decide(ctx); err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Apply(ctx, m); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if ready, err = s.Decide(ctx); err != nil {
+		b.Fatal(err)
+	}
+	next, _ = s.NextEvent()
+	return ready, next, s.Over()
 }
