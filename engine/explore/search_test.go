@@ -73,11 +73,11 @@ func small(t *testing.T) map[string]*scenario.Scenario {
 	for name, text := range map[string]string{
 		"reentrant":  "lock: {protocol: reentrant, lease: 100ms, watchdog: 40ms}\nthreads: [{name: A, depth: 2, work: 10ms}, {name: B, depth: 1, start: 5ms, work: 10ms, retry: {times: 1}}]",
 		"sequenced":  "lock: {protocol: reentrant-sequenced, lease: 100ms, watchdog: 40ms}\nthreads: [{name: A, depth: 1, work: 10ms}, {name: B, depth: 1, start: 5ms, work: 10ms, retry: {times: 1}}]",
-		"naive":      "lock: {protocol: reentrant-naive, lease: 60ms, watchdog: 40ms}\nresource: {kind: counter}\nthreads: [{name: A, depth: 1, work: 30ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
+		"naive":      "lock: {protocol: reentrant-naive, lease: 60ms, watchdog: 40ms}\nresource: {kind: counter}\nthreads: [{name: A, depth: 1, work: 30ms}, {name: B, depth: 1, start: 5ms, work: 5ms, retry: {times: 0}}]",
 		"fenced":     "lock: {protocol: fenced, lease: 60ms, watchdog: off}\nresource: {kind: counter, checks: token}\nthreads: [{name: A, depth: 1, work: 20ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
 		"notify":     "lock: {protocol: reentrant-notify, lease: 60ms, watchdog: off}\nthreads: [{name: A, depth: 1, work: 20ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
 		"fair":       "lock: {protocol: reentrant-fair, lease: 60ms, watchdog: off}\nthreads: [{name: A, depth: 1, work: 20ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
-		"mutex":      "lock: {protocol: mutex-blind, lease: 60ms, watchdog: 30ms}\nresource: {kind: counter}\nthreads: [{name: A, depth: 1, work: 20ms}, {name: B, depth: 1, work: 5ms, retry: {times: 1}}]",
+		"mutex":      "lock: {protocol: mutex-blind, lease: 60ms, watchdog: 30ms}\nresource: {kind: counter}\nthreads: [{name: A, depth: 1, work: 10ms}, {name: B, depth: 1, start: 5ms, work: 5ms, retry: {times: 0}}]",
 		"spin":       "lock: {protocol: spin}\nresource: {kind: counter}\nthreads: [{name: A, depth: 1, work: 20ms, process: P}, {name: B, depth: 1, work: 5ms, process: P, retry: {times: 2}}]",
 		"purchases":  "lock: {protocol: none}\nresource: {kind: purchases, limit: 1}\nthreads: [{name: A, depth: 1, user: u, work: 5ms}, {name: B, depth: 1, user: u, work: 5ms}]",
 		"heartbeat":  "kind: heartbeat\nlock: {lease: 30ms}\nthreads: [{name: D, work: 10ms, repeat: 2}, {name: V, work: 10ms, repeat: 2}]",
