@@ -136,11 +136,21 @@ func TestPlayStopsAtTheFirstViolation(t *testing.T) {
 	at(ctx, t, "7 of 7 · T7")
 }
 
-// TestWatchItBreak follows the front page's link, which plays what it opens,
-// once, to the first broken rule.
+// The front page plays what goes wrong when it is asked to.
+func TestTheFrontPagePlaysWhenAsked(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/"))
+	at(ctx, t, "0 of 11")
+	do(ctx, t, chromedp.Click(chromedp.CSS("#watch")))
+	at(ctx, t, "1 of 11")
+	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "120"))
+	at(ctx, t, "11 of 11")
+}
+
+// A link with autoplay plays what it opens, once, to the first broken rule.
 func TestWatchItBreak(t *testing.T) {
 	ctx, url := tab(t), serve(t)
-	do(ctx, t, chromedp.Navigate(url+"/"), chromedp.Click(chromedp.CSS(`.hero a[href*="autoplay"]`)))
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry?autoplay=1"))
 	at(ctx, t, "1 of 1 · T1")
 	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "120"))
 	at(ctx, t, "7 of 7 · T7")
@@ -574,7 +584,7 @@ func TestNobodyMovesInsideOfAScript(t *testing.T) {
 	do(ctx, t, chromedp.KeyEvent("i"))
 	at(ctx, t, "1 of 1 · T1.1 ·")
 	do(ctx, t, chromedp.KeyEvent("2"))
-	until(ctx, t, problem+`.includes("This decision is not over: step on to T1, then act.")`)
+	until(ctx, t, problem+`.includes("Redis runs a script whole: step out of it (O), then act.")`)
 	at(ctx, t, "1 of 1 · T1.1 ·")
 	do(ctx, t, chromedp.KeyEvent("o"), chromedp.KeyEvent("2"))
 	at(ctx, t, "2 of 2 · T2 ·")
@@ -601,7 +611,7 @@ func TestALateCopyIsDelivered(t *testing.T) {
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-coming="A"] [data-option="div A false true"]`)))
 	at(ctx, t, "8 of 8 · T8 · 85 ms")
 	until(ctx, t, `document.querySelector("#rows tr[aria-current]")?.innerText.includes("late copy of unlock, level 1")`)
-	until(ctx, t, `document.querySelectorAll(".lane-late").length === 1`)
+	until(ctx, t, `document.querySelectorAll("#lanes .lane-late").length === 1`)
 	if got := get[string](ctx, t, deliver); got != "" {
 		t.Errorf("still under way: %q", got)
 	}
