@@ -611,7 +611,7 @@ func TestALateCopyIsDelivered(t *testing.T) {
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-coming="A"] [data-option="div A false true"]`)))
 	at(ctx, t, "8 of 8 · T8 · 85 ms")
 	until(ctx, t, `document.querySelector("#rows tr[aria-current]")?.innerText.includes("late copy of unlock, level 1")`)
-	until(ctx, t, `document.querySelectorAll("#lanes .lane-late").length === 1`)
+	until(ctx, t, `document.querySelectorAll(".lanes-run .lane-late").length === 1`)
 	if got := get[string](ctx, t, deliver); got != "" {
 		t.Errorf("still under way: %q", got)
 	}

@@ -123,7 +123,7 @@ func TestPointingAtARowPreviewsIt(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url))
 	until(ctx, t, place+`.startsWith("0 of 11")`)
-	do(ctx, t, chromedp.KeyEvent(kb.End))
+	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-go="end"]').click(); undefined`))
 	until(ctx, t, place+`.startsWith("11 of 11")`)
 	until(ctx, t, inspected+`.includes("T11")`)
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.querySelector("#row-4 td").dispatchEvent(new MouseEvent("mouseover", {bubbles: true})); undefined`))
