@@ -31,7 +31,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 	}
 	key := timeline.Key{Type: "hash", Lease: "150 ms", Fraction: 750, Holds: []timeline.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}}
 	want := timeline.Row{
-		Step: 1, LastSeq: 3, Time: "T1", At: "62.5 ms",
+		Step: 1, LastSeq: 3, Time: "T1", At: "63 ms", // as precise as a person can use
 		Cells: []timeline.Cell{
 			{
 				Thread: "A", Title: "lock: acquired", Tone: timeline.Good, Acting: true, Inside: 1, Notes: []timeline.Note{{Text: "works 60 ms", Tone: timeline.Plain}},
