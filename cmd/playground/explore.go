@@ -160,7 +160,7 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	if t.claim == nil {
 		return exitOK
 	}
-	if difference := unclaimed(*t.claim, space); difference != "" {
+	if difference := space.Unexpected(*t.claim); difference != "" {
 		fmt.Fprintf(env.err, "playground: %s: not as expected: %s\n", name, difference)
 		return exitUnexpected
 	}
@@ -173,31 +173,6 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 // draws is how many orders are drawn at random where there are too many to
 // search: enough to tell 1 % from none, in a few seconds.
 const draws = 1000
-
-// unclaimed says how a space differs from what a scenario expects of it, or "".
-func unclaimed(claim scenario.Explored, space *explore.Space) string {
-	var got []string
-	for _, r := range space.Rules() {
-		got = append(got, r.Name)
-	}
-	slices.Sort(got)
-	want := slices.Compact(slices.Sorted(slices.Values(claim.Violations)))
-	switch {
-	case !slices.Equal(got, want):
-		return fmt.Sprintf("explore: expected schedules that break %s, but they break %s", listed(want), listed(got))
-	case space.Ending() != explore.Exhausted:
-		return fmt.Sprintf("explore: the search did not come to its end (%s), so that nothing is certain", space.Ending())
-	default:
-		return ""
-	}
-}
-
-func listed(rules []string) string {
-	if len(rules) == 0 {
-		return "no rule"
-	}
-	return strings.Join(rules, ", ")
-}
 
 // foundForm and ruleForm are the lines of -json, as SCENARIO.md has them.
 type (

@@ -2,7 +2,6 @@ package explore_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	"relock/engine/explore"
@@ -27,13 +26,8 @@ func TestClaimsOfScenariosHold(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				var broken []string
-				for _, r := range space.Rules() {
-					broken = append(broken, r.Name)
-				}
-				slices.Sort(broken)
-				if want := slices.Sorted(slices.Values(c.Violations)); space.Ending() != explore.Exhausted || !slices.Equal(broken, want) {
-					t.Errorf("%s: %v are broken, the scenario says %v", space.Ending(), broken, want)
+				if difference := space.Unexpected(c); difference != "" {
+					t.Error(difference)
 				}
 			})
 		}

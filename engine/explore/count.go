@@ -22,6 +22,17 @@ func set(names []string) rules {
 	return all
 }
 
+// names returns the rules of a set, in the order of check.Names.
+func (r rules) names() []string {
+	var list []string
+	for i, name := range ruleNames {
+		if r>>i&1 != 0 {
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
 // counts has one count for each node: how many schedules go on from it in some
 // way. They are machine words unless one outgrows them.
 type counts struct {

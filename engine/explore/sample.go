@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,11 +60,7 @@ func Draw(ctx context.Context, sc *scenario.Scenario, b Bounds, draws int) (*Sam
 		}
 		all |= d.broken
 	}
-	for i, name := range ruleNames {
-		if all&(1<<i) != 0 {
-			sample.Rules = append(sample.Rules, name)
-		}
-	}
+	sample.Rules = all.names()
 	sample.Low, sample.High = wilson(sample.Broken, draws)
 	sample.Odds = float64(tasks) * math.Pow(float64(decisions), float64(b.Delays+b.MaxFaults))
 	return sample, nil
@@ -91,11 +86,11 @@ func (d *draw) play(ctx context.Context, decisions int) error {
 	delays, faults := d.places(d.w.s.b.Delays, decisions), d.places(d.w.s.b.MaxFaults, decisions)
 	for ; d.made < longest; d.made++ {
 		ready, err := st.Decide(ctx)
-		if ready == 0 || errors.Is(err, run.ErrLimit) {
-			break
-		}
-		if err != nil {
+		if err != nil && !errors.Is(err, run.ErrLimit) {
 			return fmt.Errorf("explore: %w", err)
+		}
+		if ready == 0 {
+			break
 		}
 		o, err := d.decide(ctx, st, slices.Contains(delays, d.made), slices.Contains(faults, d.made))
 		if err != nil {
@@ -130,7 +125,7 @@ func (d *draw) decide(ctx context.Context, st *run.Stepper, delays, strikes bool
 	}
 	first := 0
 	for i, task := range ready {
-		if cmp.Compare(d.priority[task], d.priority[ready[first]]) > 0 {
+		if d.priority[task] > d.priority[ready[first]] {
 			first = i
 		}
 	}

@@ -179,6 +179,9 @@ func (s *search) begin(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case len(chain) == 0: // the run is at its limit where the search begins
+		s.space.ending = Bound
+		return nil
 	case chain[0].over:
 		s.space.ending = Exhausted
 		return nil

@@ -1,6 +1,7 @@
 package explore_test
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -114,5 +115,21 @@ func TestCountsAreThoseOfEverySchedule(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A search that is stopped at once has seen no schedule, and draws nothing.
+func TestStoppedAtOnce(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	space, err := explore.Search(ctx, load(t, "value"), explore.Bounds{}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := told(space); got != "stopped 0, 0 broken: " {
+		t.Error(got)
+	}
+	if sample, err := explore.Draw(ctx, load(t, "value"), explore.Bounds{}, 10); err == nil {
+		t.Errorf("drawn: %+v", sample)
 	}
 }

@@ -100,19 +100,17 @@ func (s *Space) Rules() []Rule {
 func (s *Space) see(id int32, i int) {
 	n := &s.search.nodes[id]
 	e := n.edges[i]
-	for r := 0; e.broken>>r != 0; r++ {
-		if e.broken>>r&1 != 0 {
-			s.soFar = better(s.soFar, s.search.rule(r, id, int32(i), int(n.depth)+1))
-		}
+	for _, name := range e.broken.names() {
+		s.soFar = better(s.soFar, s.search.rule(name, id, int32(i), int(n.depth)+1))
 	}
 }
 
 // rule is a rule that an edge breaks, after so many moves.
-func (s *search) rule(r int, id, i int32, moves int) Rule {
+func (s *search) rule(name string, id, i int32, moves int) Rule {
 	n := &s.nodes[id]
 	delays, faults := n.edges[i].option.cost()
 	return Rule{
-		Name: ruleNames[r], Delays: s.b.Delays - int(n.delays-delays), Faults: s.b.MaxFaults - int(n.faults-faults),
+		Name: name, Delays: s.b.Delays - int(n.delays-delays), Faults: s.b.MaxFaults - int(n.faults-faults),
 		Lost: -1, node: id, edge: i, moves: moves,
 	}
 }
@@ -154,8 +152,10 @@ func (s *Space) conclude(ctx context.Context) error {
 	}
 	s.all, s.clean = count(nodes, order, 0), count(nodes, order, seen)
 	s.sum, s.broken = new(big.Int), new(big.Int)
-	if len(nodes) == 0 { // the run has ended where the search begins
-		s.sum.SetInt64(1)
+	if len(nodes) == 0 {
+		if s.ending == Exhausted { // the run has ended where the search begins
+			s.sum.SetInt64(1)
+		}
 		return nil
 	}
 	s.sum = s.all.at(root)
@@ -163,10 +163,8 @@ func (s *Space) conclude(ctx context.Context) error {
 	parents, depths := s.shortest()
 	for id := range nodes {
 		for i, e := range nodes[id].edges {
-			for r := 0; e.broken>>r != 0; r++ {
-				if e.broken>>r&1 != 0 {
-					s.rules = better(s.rules, s.search.rule(r, int32(id), int32(i), int(depths[id])+1))
-				}
+			for _, name := range e.broken.names() {
+				s.rules = better(s.rules, s.search.rule(name, int32(id), int32(i), int(depths[id])+1))
 			}
 		}
 	}
@@ -336,18 +334,13 @@ func (s *Space) Place(id int) *Place {
 	p := &Place{ID: id, At: n.at, All: s.all.at(int32(id))}
 	p.Broken = new(big.Int).Sub(p.All, s.clean.at(int32(id)))
 	for _, e := range n.edges {
-		o := Option{Choice: -1, Delay: e.option == delay, To: int(e.to), All: s.all.at(e.to)}
+		o := Option{Choice: -1, Delay: e.option == delay, Rules: e.broken.names(), To: int(e.to), All: s.all.at(e.to)}
 		switch {
 		case o.Delay:
 		case e.option.isFault():
 			o.Fault = &s.search.faults[e.option&^faultFlag]
 		default:
 			o.Choice = int(e.option)
-		}
-		for r := 0; e.broken>>r != 0; r++ {
-			if e.broken>>r&1 != 0 {
-				o.Rules = append(o.Rules, ruleNames[r])
-			}
 		}
 		o.Broken = o.All
 		if e.broken == 0 {
@@ -360,10 +353,8 @@ func (s *Space) Place(id int) *Place {
 
 // is reports whether a move, which is no wait, is what an edge of a node stands for.
 func (s *Space) is(m scenario.Move, e edge) bool {
-	switch {
-	case m.Fault != nil:
+	if m.Fault != nil {
 		return e.option.isFault() && *m.Fault == s.search.faults[e.option&^faultFlag]
-	default:
-		return e.option == option(m.Choice)
 	}
+	return e.option == option(m.Choice)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // histories digest what each thread was told, and when: what it does next is a
-// function of that. A nil one takes no notes.
+// function of that.
 type histories struct {
 	now      func() time.Duration
 	byThread map[string]*[16]byte
@@ -21,9 +21,6 @@ func newHistories(now func() time.Duration) *histories {
 
 // note adds what a thread was told, which is of one kind.
 func (h *histories) note(thread string, kind byte, what ...any) {
-	if h == nil {
-		return
-	}
 	digest := h.byThread[thread]
 	if digest == nil {
 		digest = &[16]byte{}

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -62,7 +61,6 @@ func (e *Embedded) Contents() ([]Item, error) {
 		}
 		list = append(list, i)
 	}
-	slices.SortFunc(list, func(a, b Item) int { return cmp.Compare(a.Name, b.Name) })
 	return list, nil
 }
 

@@ -1,0 +1,35 @@
+package explore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"relock/engine/scenario"
+)
+
+// Unexpected says how the space differs from what a scenario expects of these
+// bounds, or "".
+func (s *Space) Unexpected(claim scenario.Explored) string {
+	var got []string
+	for _, r := range s.Rules() {
+		got = append(got, r.Name)
+	}
+	slices.Sort(got)
+	want := slices.Compact(slices.Sorted(slices.Values(claim.Violations)))
+	switch {
+	case !slices.Equal(got, want):
+		return fmt.Sprintf("explore: expected schedules that break %s, but they break %s", listed(want), listed(got))
+	case s.ending != Exhausted:
+		return fmt.Sprintf("explore: the search did not come to its end (%s), so that nothing is certain", s.ending)
+	default:
+		return ""
+	}
+}
+
+func listed(rules []string) string {
+	if len(rules) == 0 {
+		return "no rule"
+	}
+	return strings.Join(rules, ", ")
+}
