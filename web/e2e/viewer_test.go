@@ -243,3 +243,31 @@ func TestARunStandsInSight(t *testing.T) {
 		until(ctx, t, standsInSight+` && document.querySelector("#rows [aria-current]").id === "row-8"`)
 	}
 }
+
+// On paper each row has its reason below it, and on the screen none has.
+func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
+	const reasons = `[...document.querySelectorAll("#rows .print-why")].filter((tr) => getComputedStyle(tr).display !== "none").map((tr) => tr.innerText.trim())`
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "at the start · 0 ms")
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	at(ctx, t, "10 of 10")
+	get[any](ctx, t, `dispatchEvent(new Event("beforeprint"))`)
+	if got := get[[]string](ctx, t, reasons); len(got) > 0 {
+		t.Errorf("on the screen: %q", got)
+	}
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
+	got := get[[]string](ctx, t, reasons)
+	if len(got) != 10 || !strings.HasPrefix(got[6], "A and B are inside at once") {
+		t.Errorf("on paper: %q", got)
+	}
+	if text := get[string](ctx, t, `document.querySelector("#row-7").innerText`); !strings.Contains(text, "believes that it holds the lock") {
+		t.Errorf("on paper: %q", text)
+	}
+	get[any](ctx, t, `dispatchEvent(new Event("afterprint"))`)
+	if n := get[int](ctx, t, `document.querySelectorAll(".print-why").length`); n > 0 {
+		t.Errorf("%d reasons stay in the page", n)
+	}
+}
