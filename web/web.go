@@ -170,6 +170,7 @@ func New(c Config) (*Server, error) {
 	handle("GET /locks/{lock}/{cell}", s.page(s.cell))
 	handle("GET /learn", s.page(s.learn))
 	handle("GET /learn/class", s.page(s.class))
+	handle("GET /learn/check", s.page(s.checked))
 	handle("GET /learn/made", s.page(s.made))
 	handle("GET /learn/made.yaml", s.page(s.madeYAML))
 	handle("POST /learn/made/judge", s.page(s.judgeMade))
