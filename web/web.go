@@ -26,6 +26,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
+	"relock/web/keep"
 	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/session"
@@ -51,7 +52,7 @@ type Config struct {
 	Scenarios fs.FS            // the examples, *.yaml at its top
 	Course    fs.FS            // the chapters; nil for the built-in ones
 	Languages *words.Languages // to choose from; nil for the built-in ones
-	Links     string           // the folder that keeps links; "" keeps them in memory
+	Links     string           // the folder that keeps links; "" keeps them on External, or in memory without one
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
@@ -72,7 +73,7 @@ type Server struct {
 	languages *words.Languages
 	static    *static.Files
 	links     *link.Shelf
-	traces    *traceShelf
+	traces    keep.Shelf
 	films     *filmShelf
 	turns     *turn.Turns // to work on a request, a command or a run
 	large     *turn.Turns // to have something large in memory
@@ -104,11 +105,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	links, err := link.NewShelf(c.Links)
+	links, traces, err := shelvesOf(c)
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), searches: turn.New(searchesAtOnce, 1), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: traces, films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), searches: turn.New(searchesAtOnce, 1), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
 	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.noSocket, s.sent)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
@@ -192,6 +193,23 @@ func New(c Config) (*Server, error) {
 	}
 	s.handler = s.located(s.logged(compressed(s.secured(s.named(answer)))))
 	return s, nil
+}
+
+// shelvesOf returns where links and traces from elsewhere are kept.
+func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
+	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(traceLimits)
+	if c.External != nil {
+		client := c.External.Client()
+		links, traces = link.NewShelf(keep.OnRedis(client, "link", link.RedisLimits)), keep.OnRedis(client, "trace", traceLimits)
+	}
+	if c.Links == "" {
+		return links, traces, nil
+	}
+	links, err := link.InFolder(c.Links)
+	if err != nil {
+		return nil, nil, fmt.Errorf("web: %w", err)
+	}
+	return links, traces, nil
 }
 
 func readExamples(fsys fs.FS) ([]example, error) {

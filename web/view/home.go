@@ -108,7 +108,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"POST /s", l.Say("keeps a link's text, sent as the body, and answers {\"path\": \"/s/…\"}, its short address: 201")},
 				{"GET /s/{id}", l.Say("the page that plays what is kept under a short address")},
 				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
-				{"POST /traces", l.Say("keeps a trace, sent as the body, for an hour at most, and leads to the page that shows it: 303")},
+				{"POST /traces", l.Say("keeps a trace, sent as the body, until nobody has looked at it for an hour, and leads to the page that shows it: 303")},
 				{"GET /traces/{id}", l.Say("the page of a kept trace")},
 				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},
 				{"GET /traces/{id}/export?format=F", l.Say("a kept trace as a file in one of the formats of a run")},
