@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,6 +30,7 @@ import (
 	"relock/web/keep"
 	"relock/web/learn"
 	"relock/web/link"
+	"relock/web/peers"
 	"relock/web/session"
 	"relock/web/static"
 	"relock/web/templates"
@@ -48,6 +50,8 @@ type Config struct {
 	Limits    session.Limits
 	External  *store.External  // the operator's Redis, nil without one
 	Listening net.Addr         // where it listens, nil if unknown
+	Secure    *tls.Config      // with which it serves HTTPS, nil for HTTP
+	Advertise *url.URL         // where others that share External reach it; nil to find out; see ParseAdvertise
 	Proxies   []netip.Prefix   // their X-Forwarded-For and Forwarded are believed; see ParseProxies
 	Scenarios fs.FS            // the examples, *.yaml at its top
 	Course    fs.FS            // the chapters; nil for the built-in ones
@@ -63,7 +67,8 @@ type Server struct {
 	log       *slog.Logger
 	sessions  *session.Registry
 	external  *store.External
-	public    *url.URL // nil without one
+	peers     *peers.Peers // nil without an external Redis
+	public    *url.URL     // nil without one
 	proxies   []netip.Prefix
 	listening net.Addr // nil if unknown
 	upgrader  *wire.Upgrader
@@ -139,7 +144,7 @@ func New(c Config) (*Server, error) {
 	handle("GET /about", s.page(s.about))
 	handle("GET /glossary", s.page(s.glossary))
 	handle("GET /api", s.page(s.api))
-	handle("GET /edit", s.page(s.edit))
+	handle("GET /edit", s.ofRun(inQuery, s.page(s.edit)))
 	handle("POST /edit", s.page(s.reedit))
 	handle("POST /edit/scenario", s.page(s.convert))
 	handle("POST /edit/file", s.page(s.largely(s.openFile)))
@@ -150,12 +155,12 @@ func New(c Config) (*Server, error) {
 	handle("GET /traces/{id}/rows", s.page(s.largely(s.traceRows)))
 	handle("GET /traces/{id}/export", s.page(s.largely(s.exportTrace)))
 	handle("POST /runs", s.page(s.start))
-	handle("GET /runs/{id}", s.page(s.show))
-	handle("GET /runs/{id}/trace", s.page(s.trace))
-	handle("GET /runs/{id}/socket", s.live(s.socket))
-	handle("GET /runs/{id}/lanes", s.page(s.runLanes))
-	handle("GET /runs/{id}/rows", s.page(s.runRows))
-	handle("GET /runs/{id}/export", s.page(s.largely(s.exportRun)))
+	handle("GET /runs/{id}", s.ofRun(inPath, s.page(s.show)))
+	handle("GET /runs/{id}/trace", s.ofRun(inPath, s.page(s.trace)))
+	handle("GET /runs/{id}/socket", s.ofRun(inPath, s.live(s.socket)))
+	handle("GET /runs/{id}/lanes", s.ofRun(inPath, s.page(s.runLanes)))
+	handle("GET /runs/{id}/rows", s.ofRun(inPath, s.page(s.runRows)))
+	handle("GET /runs/{id}/export", s.ofRun(inPath, s.page(s.largely(s.exportRun))))
 	handle("POST /export", s.page(s.largely(s.exportLink)))
 	handle("GET /qr", s.page(s.qr))
 	handle("GET /locks", s.page(s.locks))
@@ -191,7 +196,8 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.located(s.logged(compressed(s.secured(s.named(answer)))))
+	s.handler = s.accepted(s.located(s.logged(compressed(s.secured(s.named(answer))))))
+	s.join(c)
 	return s, nil
 }
 
@@ -253,9 +259,14 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ready")
 }
 
-// Close stops all runs, closes all websockets with 1001, and returns when
+// Close stops all runs, closes all websockets, its own with 1001, and returns when
 // everything has ended.
-func (s *Server) Close() { s.sessions.Close() }
+func (s *Server) Close() {
+	var apart sync.WaitGroup
+	apart.Go(s.peers.Close) // a Redis that does not answer holds nobody up
+	s.sessions.Close()
+	apart.Wait()
+}
 
 func (s *Server) externalName() string {
 	if s.external == nil {

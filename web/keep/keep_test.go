@@ -117,6 +117,7 @@ func holds(t *testing.T, shelf Shelf, want ...int) {
 }
 
 func TestAShelfIsBoundedInNumber(t *testing.T) {
+	t.Parallel()
 	each(t, Limits{Texts: 3, Bytes: 1 << 20, Age: hundred}, func(t *testing.T, shelf Shelf, pass func(time.Duration)) {
 		put(t, shelf, pass, 0, 1, 2)
 		pass(time.Hour)
@@ -129,6 +130,7 @@ func TestAShelfIsBoundedInNumber(t *testing.T) {
 }
 
 func TestAShelfIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
 	each(t, Limits{Texts: 100, Bytes: 350, Age: hundred}, func(t *testing.T, shelf Shelf, pass func(time.Duration)) {
 		put(t, shelf, pass, 0, 1, 2, 3, 4, 2)
 		put(t, shelf, pass, 5)
@@ -137,6 +139,7 @@ func TestAShelfIsBoundedInBytes(t *testing.T) {
 }
 
 func TestAShelfForgetsWhatIsOld(t *testing.T) {
+	t.Parallel()
 	each(t, Limits{Texts: 100, Bytes: 1 << 20, Age: hundred}, func(t *testing.T, shelf Shelf, pass func(time.Duration)) {
 		put(t, shelf, pass, 0, 1)
 		pass(60 * time.Hour)
@@ -152,6 +155,7 @@ func TestAShelfForgetsWhatIsOld(t *testing.T) {
 }
 
 func TestAShelfHasNothingUnderOtherNames(t *testing.T) {
+	t.Parallel()
 	each(t, Limits{Texts: 100, Bytes: 1 << 20, Age: hundred}, func(t *testing.T, shelf Shelf, pass func(time.Duration)) {
 		put(t, shelf, pass, 0)
 		for _, id := range []string{"AAAAAAAAAAA", "", "../../../etc/passwd", "new-1234567", "{index}:used"} {
@@ -163,6 +167,7 @@ func TestAShelfHasNothingUnderOtherNames(t *testing.T) {
 }
 
 func TestAFolderIsFoundAgain(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	dir, clock := t.TempDir(), func() time.Time { return now }
 	limits := Limits{Texts: 100, Bytes: 1 << 20, Age: hundred}
@@ -195,6 +200,7 @@ func TestAFolderIsFoundAgain(t *testing.T) {
 
 // What one server has put on a Redis, another finds, and both bound it together.
 func TestServersShareAShelfOnRedis(t *testing.T) {
+	t.Parallel()
 	at, limits := storetest.Start(t), Limits{Texts: 3, Bytes: 1 << 20, Age: hundred}
 	var shelves []Shelf
 	for range 2 {
@@ -213,6 +219,7 @@ func TestServersShareAShelfOnRedis(t *testing.T) {
 // A shelf on Redis leaves nothing there for good, and begins anew where what
 // bounds it was lost.
 func TestEverythingOnRedisExpires(t *testing.T) {
+	t.Parallel()
 	client := storetest.Redis(t)
 	shelf := OnRedis(client, "test", Limits{Texts: 3, Bytes: 1 << 20, Age: hundred})
 	still := func(time.Duration) {}
@@ -232,6 +239,7 @@ func TestEverythingOnRedisExpires(t *testing.T) {
 
 // Nobody waits long for a Redis that does not answer, and hears why.
 func TestARedisThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
 	at := storetest.Start(t)
 	client := storetest.Client(at.Addr)
 	t.Cleanup(func() { _ = client.Close() })
