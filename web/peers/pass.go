@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -115,14 +116,11 @@ func (p *Peers) Pass(w http.ResponseWriter, r *http.Request, name string, v Visi
 	}
 	ctx, end := context.WithCancel(r.Context())
 	defer end()
-	if r.Header.Get("Upgrade") != "" {
-		done, ok := p.begin()
-		if !ok {
-			return ErrSilent // this server shuts down: the visitor comes back to another one
-		}
-		defer done()
-		defer context.AfterFunc(p.ctx, end)()
+	one := &passing{to: name, socket: r.Header.Get("Upgrade") != "", end: end}
+	if !p.begin(one) {
+		return ErrSilent // this server shuts down: the visitor comes back to another one
 	}
+	defer p.done(one)
 	var failed error
 	proxy := &httputil.ReverseProxy{
 		Transport: p.passes,
@@ -175,16 +173,57 @@ func (b impatient) Read(to []byte) (int, error) {
 	return b.ReadCloser.Read(to)
 }
 
-// begin counts a websocket that is handed on, until done is called. It reports
-// false after Close.
-func (p *Peers) begin() (done func(), ok bool) {
+// passing is a request that is being handed on.
+type passing struct {
+	to     string // the server's name
+	socket bool   // it goes on until somebody leaves
+	end    func()
+}
+
+// begin notes a request that is handed on, until done. It reports false after
+// Close.
+func (p *Peers) begin(one *passing) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, false
+		return false
 	}
-	p.going.Add(1)
-	return p.going.Done, true
+	p.passing[one] = struct{}{}
+	if one.socket {
+		p.going.Add(1)
+	}
+	return true
+}
+
+func (p *Peers) done(one *passing) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.passing, one)
+	if one.socket {
+		p.going.Done()
+	}
+}
+
+// leave ends what is handed on to servers that have ended: a machine that was
+// switched off closes no connection.
+func (p *Peers) leave(ctx context.Context) {
+	gone := map[string]bool{}
+	for _, one := range p.under() {
+		if _, asked := gone[one.to]; !asked {
+			_, err := p.find(ctx, one.to)
+			gone[one.to] = errors.Is(err, ErrGone)
+		}
+		if gone[one.to] {
+			one.end()
+		}
+	}
+}
+
+// under returns what is being handed on.
+func (p *Peers) under() []*passing {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Collect(maps.Keys(p.passing))
 }
 
 // forget has the next who asks for a server look where it is now.

@@ -72,11 +72,12 @@ type Peers struct {
 	stop   context.CancelFunc
 	times  times
 
-	mu     sync.Mutex
-	closed bool
-	going  sync.WaitGroup // beats and websockets; added to under mu
-	secret string         // "" until Redis has told it
-	known  map[string]known
+	mu      sync.Mutex
+	closed  bool
+	going   sync.WaitGroup // beats and websockets that are handed on; added to under mu
+	passing map[*passing]struct{}
+	secret  string // "" until Redis has told it
+	known   map[string]known
 }
 
 type times struct{ beat, lease time.Duration }
@@ -100,7 +101,7 @@ func Join(c Config) *Peers { return join(c, times{beat, lease}) }
 
 func join(c Config, t times) *Peers {
 	ctx, stop := context.WithCancel(context.Background())
-	p := &Peers{config: c, name: rand.Text()[:nameLength], ctx: ctx, stop: stop, times: t, known: map[string]known{}}
+	p := &Peers{config: c, name: rand.Text()[:nameLength], ctx: ctx, stop: stop, times: t, known: map[string]known{}, passing: map[*passing]struct{}{}}
 	p.passes = p.transport()
 	failing := p.told(false, p.beat(ctx))
 	p.going.Go(func() {
@@ -110,6 +111,7 @@ func join(c Config, t times) *Peers {
 			select {
 			case <-next.C:
 				failing = p.told(failing, p.beat(ctx))
+				p.leave(ctx)
 			case <-ctx.Done():
 				return
 			}
@@ -129,6 +131,11 @@ func (p *Peers) Close() {
 	p.closed = true
 	p.mu.Unlock()
 	p.stop()
+	for _, one := range p.under() {
+		if one.socket {
+			one.end()
+		}
+	}
 	p.going.Wait()
 	p.passes.CloseIdleConnections()
 	if first {
