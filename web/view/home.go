@@ -89,7 +89,7 @@ func Reference(l words.Language, formats string) []Section {
 	return []Section{
 		{
 			ID: "http", Name: "HTTP",
-			Text: l.Say("A link's text is what stands after the # in an address of /play: a scenario, the moves that were made in it, and after ~ the place that it shows. What runs something is limited for each address: 429 and 503 say that there is no room just now. 421 says that the server was asked for by a name that is none of its own."),
+			Text: l.Say("A link's text is what stands after the # in an address of /play: a scenario, the moves that were made in it, and after ~ the place that it shows. What runs something is limited for each address: 429 and 503 say that there is no room just now. 421 says that the server was asked for by a name that is none of its own. Where several servers share a Redis, each finds what was made on the others; 410 says that the server of a run has ended, 502 and 503 that a server or the Redis cannot be reached just now."),
 			Entries: []Entry{
 				{"POST /runs", l.Say("runs a scenario, and leads to the page of the run: 303. A form: yaml is the scenario, JSON too; store is virtual (as where it is left out), wall, or external for the server's own Redis where it has one; slow, on the wall clock, is from 1 to %d; action=step leads to /play with the scenario instead. Mistakes come back in the editor: 422", scenario.MaxSlow)},
 				{"GET /runs/{id}", l.Say("the page of a run, while it goes on and after; a run that nobody looks at is forgotten after a while")},
@@ -113,7 +113,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"GET /room/{code}/votes.csv", l.Say("every vote of a room, as CSV, for its host: by the cookie, or with Authorization: Bearer and the secret")},
 				{"GET /room/{code}/log", l.Say("the log of a room, as JSON Lines, for its host")},
 				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
-				{"POST /traces", l.Say("keeps a trace, sent as the body, for an hour at most, and leads to the page that shows it: 303")},
+				{"POST /traces", l.Say("keeps a trace, sent as the body, until nobody has looked at it for an hour, and leads to the page that shows it: 303")},
 				{"GET /traces/{id}", l.Say("the page of a kept trace")},
 				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},
 				{"GET /traces/{id}/export?format=F", l.Say("a kept trace as a file in one of the formats of a run")},
@@ -156,7 +156,7 @@ func Reference(l words.Language, formats string) []Section {
 		},
 		{
 			ID: "live", Name: l.Say("The socket of a run: /runs/{id}/socket"),
-			Text: l.Say("Frames carry the rows since ?since=N, the number of the last event that the client has; others carry the lanes as they are. They come at most every 33 ms. With ?pack=1 the page has them in a tenth of the bytes; how they are packed may change at any time. Who started the run may send the following."),
+			Text: l.Say("Frames carry the rows since ?since=N, the number of the last event that the client has; others carry the lanes as they are. They come at most every 33 ms. With ?pack=1 the page has them in a tenth of the bytes; how they are packed may change at any time. Where the server of the run has ended, the only frame has gone: true and refused with a sentence, and the socket is closed with 4012: stay away. Who started the run may send the following."),
 			Entries: []Entry{
 				{"pause, resume", l.Say("stops a thread with its watchdog, and lets it go on")},
 				{"gate, ungate, admit", l.Say("has a thread's calls wait, lets them pass, or lets one pass")},
