@@ -31,6 +31,7 @@ import (
 	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/peers"
+	"relock/web/room"
 	"relock/web/session"
 	"relock/web/static"
 	"relock/web/templates"
@@ -58,6 +59,7 @@ type Config struct {
 	Languages *words.Languages // to choose from; nil for the built-in ones
 	Links     string           // the folder that keeps links; "" keeps them on External, or in memory without one
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
+	Rooms     room.Journal     // keeps the rooms; nil for one in memory
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
@@ -88,6 +90,10 @@ type Server struct {
 	examples  []example
 	gallery   func() map[string]picture
 	course    *learn.Course
+	rooms     *room.House
+	openedBy  sync.Map // addresses by the codes of the rooms that were made from them
+	guesses   guesses
+	visits    sync.WaitGroup // of rooms
 	handler   http.Handler
 	routes    []string // the patterns it answers
 
@@ -127,6 +133,9 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: the course: %w", err)
 	}
 	s.sessions = session.NewRegistry(c.Limits)
+	if err := s.openHouse(c.Rooms); err != nil {
+		return nil, err
+	}
 	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
 	s.sessions.TakeTurns(s.turns)
 	s.sessions.OnHeld(func(from string) { s.turnedAway(context.Background(), from, "max-kept-bytes") })
@@ -167,6 +176,7 @@ func New(c Config) (*Server, error) {
 	handle("GET /locks/{lock}/{cell}", s.page(s.cell))
 	handle("GET /learn", s.page(s.learn))
 	handle("GET /learn/class", s.page(s.class))
+	handle("GET /learn/check", s.page(s.checked))
 	handle("GET /learn/made", s.page(s.made))
 	handle("GET /learn/made.yaml", s.page(s.madeYAML))
 	handle("POST /learn/made/judge", s.page(s.judgeMade))
@@ -179,6 +189,11 @@ func New(c Config) (*Server, error) {
 	handle("GET /embed/play/{example}", s.page(s.embed))
 	handle("GET /embed/s/{id}", s.page(s.embed))
 	handle("GET /oembed", s.page(s.oembed))
+	handle("POST /rooms", s.page(s.makeRoom))
+	handle("GET /room/{code}/socket", s.live(s.roomSocket))
+	handle("GET /room/{code}/log", s.page(s.roomLog))
+	handle("GET /room/{code}/votes.csv", s.page(s.roomVotes))
+	handle("GET /room/{code}/branches", s.page(s.roomBranches))
 	handle("POST /replay", s.page(s.largely(s.replay)))
 	handle("POST /s", s.page(s.keep))
 	handle("GET /s/{id}", s.page(s.kept))
@@ -264,7 +279,9 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 func (s *Server) Close() {
 	var apart sync.WaitGroup
 	apart.Go(s.peers.Close) // a Redis that does not answer holds nobody up
+	s.rooms.Close()
 	s.sessions.Close()
+	s.visits.Wait()
 	apart.Wait()
 }
 

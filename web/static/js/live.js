@@ -24,7 +24,7 @@ export function live(run) {
   if (named >= 0 && named < tip()) {
     view.go(named);
   } else {
-    view.go(tip(), false);
+    view.go(tip(), "box");
   }
   if (run.dataset.ended === "true") {
     return;
