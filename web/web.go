@@ -365,7 +365,7 @@ func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Comp
 func (s *Server) frame(r *http.Request, title string) view.Page {
 	set := s.settingsOf(r)
 	p := view.Page{
-		Title: title, Style: s.static.Style(), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
+		Title: title, Style: s.static.Style(static.Pages), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
 		Preloads: s.static.Scripts(), Theme: set.theme, Path: r.URL.Path,
 	}
 	for _, l := range s.languages.All() {
