@@ -33,7 +33,7 @@ export function back(code) {
     roomLine(
       {
         path: () => `/room/${code}/socket?lang=${document.documentElement.lang}`,
-        part: "audience",
+        part: "player",
         rows: () => false,
         keeper: keeper(`relock-room-${code}`),
         joining: () => {},
