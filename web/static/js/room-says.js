@@ -57,7 +57,7 @@ export function faultName(fault) {
 export function votes(question) {
   const voted = say("%d of %d voted", question.votes, question.of);
   const share = rightShare(question);
-  return share === null ? voted : `${voted} · ${say("%d % right", share)}`;
+  return share === null ? voted : `${voted} · ${say("%s right", (share / 100).toLocaleString(globalThis.document?.documentElement.lang || "en", { style: "percent" }))}`;
 }
 
 /** What came of a vote, to be read out. @param {Question} question */

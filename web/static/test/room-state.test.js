@@ -112,7 +112,7 @@ test("what a page says of a room", () => {
   assert.equal(place(room()), "T4");
   assert.deepEqual([here(room()), here(room({ members: 1 }))], ["27 here", "1 here"]);
   assert.equal(votes(question()), "18 of 23 voted");
-  assert.equal(votes(question({ counts: [5, 14, 2], right: 1, closed: true })), "18 of 23 voted · 67 % right");
+  assert.equal(votes(question({ counts: [5, 14, 2], right: 1, closed: true })), "18 of 23 voted · 67% right");
   assert.equal(result(question({ counts: [1], options: ["a"], right: 0 })), "The votes: a: 1, right.");
   assert.deepEqual([[], ["a"], ["a", "b"], ["a", "b", "c", "d"]].map((by) => playedBy({ by })), ["nobody yet", "a", "a, b", "a, b and 2 more"]);
 });
