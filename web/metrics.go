@@ -36,6 +36,7 @@ type meter struct {
 const (
 	forRun  = "run"
 	forPlay = "play"
+	forRoom = "room"
 )
 
 func newMeter(sessions *session.Registry, films *filmShelf) *meter {
@@ -58,7 +59,7 @@ func newMeter(sessions *session.Registry, films *filmShelf) *meter {
 		}),
 		failures: counter("relock_redis_errors_total", "Commands to the operator's Redis that failed: reply is an error that it answered, network none that it did.", "kind"),
 	}
-	m.panics = counter("relock_panics_total", "Panics of this program, by what they ended: page, play, run or watch. Each is in the log with its stack.", "ended")
+	m.panics = counter("relock_panics_total", "Panics of this program, by what they ended: page, play, run, watch or room. Each is in the log with its stack.", "ended")
 	gauge := func(name, help string, value func(session.Count) int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(sessions.Count())) })
 	}
@@ -70,13 +71,13 @@ func newMeter(sessions *session.Registry, films *filmShelf) *meter {
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "relock_films_bytes", Help: "Bytes that the rows of long runs take which are kept for their pages."}, func() float64 { return float64(films.Bytes()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 	)
-	for _, what := range []string{forRun, forPlay} {
+	for _, what := range []string{forRun, forPlay, forRoom} {
 		m.sockets.WithLabelValues(what) // report 0 from the start
 	}
 	for _, kind := range []string{"reply", "network"} {
 		m.failures.WithLabelValues(kind)
 	}
-	for _, of := range []string{ofPage, ofPlay, ofRun, ofWatch} {
+	for _, of := range []string{ofPage, ofPlay, ofRun, ofWatch, ofRoom} {
 		m.panics.WithLabelValues(of)
 	}
 	return m

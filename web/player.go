@@ -249,11 +249,6 @@ func (p *player) drop(_ context.Context, b *engine.Branch, _ onBranch) error {
 	return p.write(answer{Dropped: &b.ID})
 }
 
-// lanesAt draws the lanes around a row.
-func (p *player) lanesAt(f *view.Film, row int) (string, error) {
-	return rendered(p.l, templates.Lanes(lanesOf(p.l, f.Lanes(), row)))
-}
-
 // lanes sends the lanes around a row; by default the one that the first moves
 // led to.
 func (p *player) lanes(_ context.Context, b *engine.Branch, c lanesArgs) error {
@@ -265,7 +260,7 @@ func (p *player) lanes(_ context.Context, b *engine.Branch, c lanesArgs) error {
 	if c.Row != nil {
 		row = *c.Row
 	}
-	html, err := p.lanesAt(p.sent[b.ID].film, row)
+	html, err := drawnLanes(p.l, p.sent[b.ID].film, row)
 	if err != nil {
 		return err
 	}
@@ -307,7 +302,7 @@ func (p *player) show(b *engine.Branch) error {
 		}
 		a.Branch = &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
 		if to == len(b.Positions) {
-			if a.Lanes, err = p.lanesAt(done.film, b.Positions[to-1].Row); err != nil {
+			if a.Lanes, err = drawnLanes(p.l, done.film, b.Positions[to-1].Row); err != nil {
 				return err
 			}
 			a.LanesOf = b.ID

@@ -28,6 +28,7 @@ import (
 	"relock/engine/store"
 	"relock/web/learn"
 	"relock/web/link"
+	"relock/web/room"
 	"relock/web/session"
 	"relock/web/static"
 	"relock/web/templates"
@@ -53,6 +54,7 @@ type Config struct {
 	Languages *words.Languages // to choose from; nil for the built-in ones
 	Links     string           // the folder that keeps links; "" keeps them in memory
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
+	Rooms     room.Journal     // keeps the rooms; nil for one in memory
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
@@ -82,6 +84,10 @@ type Server struct {
 	examples  []example
 	gallery   func() map[string]picture
 	course    *learn.Course
+	rooms     *room.House
+	openedBy  sync.Map // addresses by the codes of the rooms that were made from them
+	guesses   guesses
+	visits    sync.WaitGroup // of rooms
 	handler   http.Handler
 	routes    []string // the patterns it answers
 
@@ -121,6 +127,9 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: the course: %w", err)
 	}
 	s.sessions = session.NewRegistry(c.Limits)
+	if err := s.openHouse(c.Rooms); err != nil {
+		return nil, err
+	}
 	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
 	s.sessions.TakeTurns(s.turns)
 	s.sessions.OnHeld(func(from string) { s.turnedAway(context.Background(), from, "max-kept-bytes") })
@@ -173,6 +182,11 @@ func New(c Config) (*Server, error) {
 	handle("GET /embed/play/{example}", s.page(s.embed))
 	handle("GET /embed/s/{id}", s.page(s.embed))
 	handle("GET /oembed", s.page(s.oembed))
+	handle("POST /rooms", s.page(s.makeRoom))
+	handle("GET /room/{code}/socket", s.live(s.roomSocket))
+	handle("GET /room/{code}/log", s.page(s.roomLog))
+	handle("GET /room/{code}/votes.csv", s.page(s.roomVotes))
+	handle("GET /room/{code}/branches", s.page(s.roomBranches))
 	handle("POST /replay", s.page(s.largely(s.replay)))
 	handle("POST /s", s.page(s.keep))
 	handle("GET /s/{id}", s.page(s.kept))
@@ -237,7 +251,11 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 
 // Close stops all runs, closes all websockets with 1001, and returns when
 // everything has ended.
-func (s *Server) Close() { s.sessions.Close() }
+func (s *Server) Close() {
+	s.rooms.Close()
+	s.sessions.Close()
+	s.visits.Wait()
+}
 
 func (s *Server) externalName() string {
 	if s.external == nil {

@@ -33,6 +33,23 @@ type Entry struct {
 	Ended    bool            `json:"ended,omitempty"`
 }
 
+// Public returns the entry without what only servers may know.
+func (e Entry) Public() Entry {
+	e.Conn = ""
+	e.People = slices.Clone(e.People)
+	for i := range e.People {
+		e.People[i].Proof, e.People[i].Conn = "", ""
+	}
+	if e.Whole != nil {
+		e.Whole = e.Whole.clone()
+		e.Whole.Hosts = nil
+		for _, m := range e.Whole.People {
+			m.Proof, m.Conn = "", ""
+		}
+	}
+	return e
+}
+
 // Moved is a move at the end of a branch, which begins with it unless it is
 // there.
 type Moved struct {
@@ -123,16 +140,15 @@ type Question struct {
 
 // Counts returns how many voted for each option in a round, from 1.
 func (q *Question) Counts(round int) []int {
-	votes := q.Votes
-	if round < q.Round {
-		votes = q.Before[round-1]
-	}
 	counts := make([]int, len(q.Options[plain]))
-	for _, option := range votes {
+	for _, option := range q.Rounds()[round-1] {
 		counts[option]++
 	}
 	return counts
 }
+
+// Rounds returns the votes of each round, by member.
+func (q *Question) Rounds() []map[string]int { return append(slices.Clone(q.Before), q.Votes) }
 
 // Vote is one member's vote for an option of the open question.
 type Vote struct {
@@ -179,18 +195,12 @@ func (s *State) Branch(id int) *Branch {
 	return nil
 }
 
-// Asked returns the question that a question's ID names, whether it is open,
-// closed or put away; nil without one.
-func (s *State) Asked(id int) *Question {
-	if s.Question != nil && s.Question.ID == id {
-		return s.Question
+// Questions returns all questions, the first first.
+func (s *State) Questions() []*Question {
+	if s.Question == nil {
+		return s.Past
 	}
-	for _, q := range s.Past {
-		if q.ID == id {
-			return q
-		}
-	}
-	return nil
+	return append(slices.Clone(s.Past), s.Question)
 }
 
 // Voters returns how many there are to be asked.

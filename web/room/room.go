@@ -147,6 +147,13 @@ func (h *House) Count() Count {
 	return c
 }
 
+// Follows reports whether the house follows a room.
+func (h *House) Follows(code string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rooms[code] != nil
+}
+
 // forget drops a room that has come to its end here.
 func (h *House) forget(r *Room) {
 	h.mu.Lock()
@@ -417,10 +424,11 @@ func (s *State) servers() []string {
 
 // View is what a room's frames are made of.
 type View struct {
-	State *State
-	Run   *Run
-	Fresh map[string]any // kept until the state changes
-	Kept  map[string]any // kept as long as the room is followed
+	Context context.Context //nolint:containedctx // ends with the room, unlike that of whoever happens to look first
+	State   *State
+	Run     *Run
+	Fresh   map[string]any // kept until the state changes
+	Kept    map[string]any // kept as long as the room is followed
 }
 
 // Look calls f with what there is to be seen now. F must be quick, keep
@@ -429,9 +437,29 @@ func (r *Room) Look(f func(View) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	v := r.shown
-	v.State = r.state
+	v.Context, v.State = r.ctx, r.state
 	return f(v)
 }
+
+// Log returns the room's log, from the newest whole entry on. It fails with
+// ErrNoRoom, or if the journal cannot be read.
+func (r *Room) Log(ctx context.Context) ([]Entry, error) {
+	want := r.seq()
+	ctx, done := context.WithCancelCause(ctx)
+	defer done(nil)
+	var list []Entry
+	err := r.house.c.Journal.Follow(ctx, r.code, 0, func(more []Entry) {
+		if list = append(list, more...); list[len(list)-1].Seq >= want {
+			done(errRead)
+		}
+	})
+	if errors.Is(err, errRead) {
+		return list, nil
+	}
+	return nil, err
+}
+
+var errRead = errors.New("room: read as far as it was")
 
 // Code returns the room's code.
 func (r *Room) Code() string { return r.code }
