@@ -179,7 +179,7 @@ export function phone(section) {
     const of = (/** @type {string} */ what) => /** @type {HTMLElement} */ (part.querySelector(what));
     setText(of("[data-knows]"), thread.knows ?? "");
     setText(of("[data-belief]"), belief(thread.belief ?? 0));
-    setText(of("[data-next-call]"), thread.next || say("nothing"));
+    setText(of("[data-next-call]"), thread.next || say("nothing any more"));
     setText(of("[data-why]"), thread.why ?? "");
     const step = of("[data-step]");
     step.setAttribute("aria-disabled", String(Boolean(thread.why) || state.lost));
