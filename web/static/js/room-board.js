@@ -1,7 +1,7 @@
 // The board of a room: a host's page, and the stage. All follow the room; a host
 // leads it from here.
 import { drawBranches, nameOf, nextOf } from "./branches.js";
-import { byId, still } from "./dom.js";
+import { byId, make, still } from "./dom.js";
 import { stopsOf } from "./film.js";
 import { keys, keysOf } from "./keys.js";
 import { broken, matters } from "./marks.js";
@@ -12,7 +12,7 @@ import { joining, people, roomSettings } from "./room-desk.js";
 import { begun, isFilm, standing, standingOf, taken } from "./room-film.js";
 import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { questionBox, setText } from "./room-question.js";
-import { doing, goodbye, here, playedBy, told } from "./room-says.js";
+import { doing, faultName, goodbye, here, playedBy, told } from "./room-says.js";
 import { initial, news, reduce } from "./room-state.js";
 import { stageTheme, tools } from "./settings.js";
 import { canAct, positionAt, reduce as reduceFilm, shown } from "./state.js";
@@ -173,8 +173,8 @@ export function board(section) {
     }
     came = Date.now();
     follow();
-    view.show();
     drawRoom();
+    view.show(); // after it: a question takes room of the table
     const own = ahead !== null;
     for (const one of news(was, state)) {
       if (one.kind === "stands") {
@@ -486,10 +486,31 @@ export function board(section) {
         setText(/** @type {Element} */ (item.querySelector("[data-doing]")), doing(thread, left));
         item.classList.toggle("vacant", thread.by.length === 0);
         item.classList.toggle("wanted", left > 0);
+        if (leads) {
+          drawWishes(/** @type {HTMLElement} */ (item.querySelector("[data-decide]")), name, thread);
+        }
       }
     }
     if (counting) {
       ticking = window.setTimeout(drawCast, 1000);
+    }
+  }
+
+  /** What a table wants, to be decided now.
+   *  @param {HTMLElement} box @param {string} name @param {import("./room-state.js").Thread} thread */
+  function drawWishes(box, name, thread) {
+    const wishes = thread.members.length > 1 ? Object.entries(thread.wishes ?? {}) : [];
+    box.hidden = wishes.length === 0;
+    const now = wishes.map(([what, count]) => `${what} ${count}`).join();
+    if (box.dataset.of !== now) {
+      box.dataset.of = now;
+      box.replaceChildren(
+        ...wishes.map(([what, count]) => {
+          const button = make("button", { type: "button" }, say("%s (%d)", what === "step" ? say("to step") : faultName(what), count));
+          button.onclick = () => inTurn(() => request({ do: "decide", thread: name, wish: what }));
+          return button;
+        }),
+      );
     }
   }
 
@@ -516,6 +537,11 @@ export function board(section) {
 
   // ---- wiring
 
+  let resized = 0; // timer
+  addEventListener("resize", () => {
+    clearTimeout(resized);
+    resized = window.setTimeout(view.show, SOON);
+  });
   byId("timeline").style.setProperty("--threads", String(names.length));
   const strikes = leads ? strikeDialog(whyNot, strike) : null;
   if (!leads) {

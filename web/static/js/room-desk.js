@@ -79,9 +79,6 @@ export function people(ask, threads) {
     const item = make("li", { class: `t${i % 8} of-thread` }, make("strong", { class: "name" }, name), make("span", {}, thread ? playedBy(thread) : ""));
     if (thread && thread.members.length > 0) {
       item.append(button(`free ${name}`, say("Free %s", name), () => ask({ do: "give", thread: name, member: "" })));
-      if (thread.members.length > 1 && thread.wishes && Object.keys(thread.wishes).length > 0) {
-        item.append(button(`decide ${name}`, say("Decide now"), () => ask({ do: "decide", thread: name })));
-      }
     }
     return item;
   }

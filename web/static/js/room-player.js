@@ -4,7 +4,7 @@ import { byId, make } from "./dom.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { ENDED, REMOVED, isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { questionBox, setText } from "./room-question.js";
-import { belief, goodbye, here, place, playedBy, told, wished } from "./room-says.js";
+import { belief, classAt, goodbye, here, playedBy, told, wished } from "./room-says.js";
 import { canVote, initial, mine, myVote, news, reduce } from "./room-state.js";
 import { Refused } from "./rpc.js";
 import { say } from "./words.js";
@@ -165,7 +165,7 @@ export function phone(section) {
       setText(/** @type {Element} */ (item.querySelector("[data-by]")), playedBy(thread));
       setText(/** @type {Element} */ (item.querySelector("button")), thread.members.length > 0 ? say("Play %s, too", name) : say("Be %s", name));
     }
-    setText(byId("class-at"), say("The class is at %s.", place(room)));
+    setText(byId("class-at"), classAt(room));
     setText(byId("class-says"), rows?.says(room) || say("You are there."));
     tick();
   }
@@ -180,10 +180,13 @@ export function phone(section) {
     setText(of("[data-knows]"), thread.knows ?? "");
     setText(of("[data-belief]"), belief(thread.belief ?? 0));
     setText(of("[data-next-call]"), thread.next || say("nothing any more"));
-    setText(of("[data-why]"), thread.why ?? "");
-    const step = of("[data-step]");
-    step.setAttribute("aria-disabled", String(Boolean(thread.why) || state.lost));
-    step.title = thread.why ?? "";
+    setText(of("[data-why]"), [thread.why, thread.armed].filter(Boolean).join(" · "));
+    const asked = canVote(state) ? say("First the question; then the run goes on.") : "";
+    for (const [what, why] of [["[data-step]", asked || thread.why || ""], ["[data-dog]", asked]]) {
+      of(what).setAttribute("aria-disabled", String(why !== "" || state.lost));
+      of(what).title = why;
+    }
+    of("[data-dog]").hidden = !thread.watchdog;
     for (const strike of /** @type {NodeListOf<HTMLElement>} */ (part.querySelectorAll("[data-do]"))) {
       strike.hidden = strike.dataset.do !== "pause" && !room.allowed.includes(strike.dataset.do ?? "");
     }
@@ -212,11 +215,13 @@ export function phone(section) {
     if (!button) {
       return;
     }
-    const { step, strike, claim, release } = button.dataset;
+    const { step, dog, strike, claim, release } = button.dataset;
     if (button.getAttribute("aria-disabled") === "true") {
       complain(button.title);
     } else if (step) {
       pressed(button, { do: "step", thread: step });
+    } else if (dog) {
+      pressed(button, { do: "step", thread: dog, background: true });
     } else if (strike) {
       pressed(button, { do: "strike", fault: JSON.parse(strike) });
     } else if (claim) {

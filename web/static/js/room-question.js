@@ -87,7 +87,7 @@ function buttonOf(option, i, mine, open, vote) {
 function resultOf({ option, count, before, share, shareBefore, right }, i, mine) {
   const text = make("span", { class: "text" }, option);
   if (right) {
-    text.append(make("span", { class: "tick" }, make("span", { "aria-hidden": "true" }, " ✓"), make("span", { class: "hidden" }, ` ${say("right")}`)));
+    text.append(make("span", { class: "is-right" }, make("span", { "aria-hidden": "true" }, " ✓"), make("span", { class: "hidden" }, ` ${say("right")}`)));
   }
   if (mine) {
     text.append(make("span", { class: "yours" }, ` ${say("your vote")}`));

@@ -15,6 +15,9 @@ const NAMED = 2; // of a table; the others are counted
 export const place = ({ row, moment }) => (row === 0 ? say("at the start") : moment > 0 ? `T${row}.${moment}` : `T${row}`);
 
 /** @param {Room} room */
+export const classAt = (room) => (room.row === 0 ? say("The class is at the start.") : say("The class is at %s.", place(room)));
+
+/** @param {Room} room */
 export const here = ({ members }) => (members === 1 ? say("1 here") : say("%d here", members));
 
 /** @param {Thread} thread */
@@ -39,6 +42,9 @@ export function wished(thread, left) {
     return "";
   }
   const text = most.what === "step" ? say("%d of %d want to step", most.count, most.of) : say("%d of %d want: %s", most.count, most.of, faultName(most.what));
+  if (thread.tied) {
+    return `${text} · ${say("a tie: the host decides")}`;
+  }
   return left > 0 ? `${text} · ${say("%d s", left)}` : text;
 }
 
@@ -48,6 +54,7 @@ export function faultName(fault) {
     case "pause": return say("to be slow");
     case "crash": return say("a crash");
     case "lose-reply": return say("a lost reply");
+    case "watchdog": return say("the watchdog to step");
     default: return fault;
   }
 }
@@ -78,7 +85,7 @@ export function told(news, room) {
     case "again": return say("Vote again.");
     case "revealed": return question ? result(question) : "";
     case "closed": return say("The question is put away.");
-    case "stands": return say("The class is at %s.", place(room));
+    case "stands": return classAt(room);
     case "locked": return say("The room is locked.");
     case "unlocked": return say("The room is open.");
     case "given": return say("You play %s now.", news.thread);

@@ -10,6 +10,9 @@
  * @property {number} [wait] seconds until their majority decides, 0 while nothing is decided
  * @property {string} next what it would do
  * @property {string} [why] it cannot now, "" where it can
+ * @property {string} [armed] faults that wait for their moment
+ * @property {boolean} [watchdog] its watchdog can move
+ * @property {boolean} [tied] a table's wishes are: a host decides
  * @property {number} [belief] levels that it believes to hold
  * @property {string} [knows] what it knows, in words
  *
