@@ -142,7 +142,7 @@ func TestABreakIsJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	item, _ := c.Item("lease/stop-the-world")
+	item, _ := c.Item("tokens/too-late")
 	made, err := item.Made()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestABreakIsJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, body := s.post(t, "/learn/lease/stop-the-world/judge", text)
+		res, body := s.post(t, "/learn/tokens/too-late/judge", text)
 		var v learn.Verdict
 		if res.StatusCode == http.StatusOK {
 			if err := json.Unmarshal([]byte(body), &v); err != nil {
@@ -175,7 +175,7 @@ func TestABreakIsJudged(t *testing.T) {
 	if status, _ := judge(other, 0); status != http.StatusUnprocessableEntity {
 		t.Errorf("another scenario: %d", status)
 	}
-	if res, _ := s.post(t, "/learn/lease/stop-the-world/judge", "v1.broken"); res.StatusCode != http.StatusUnprocessableEntity {
+	if res, _ := s.post(t, "/learn/tokens/too-late/judge", "v1.broken"); res.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("a broken link: %d", res.StatusCode)
 	}
 	if res, _ := s.post(t, "/learn/lease/who-knows/judge", must(link.Encode(link.State{Scenario: item.Scenario}))); res.StatusCode != http.StatusUnprocessableEntity {

@@ -418,7 +418,8 @@ func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) 
 		names = []string{compare.BranchName(p.l, left.ID), compare.BranchName(p.l, right.ID)}
 	}
 	side := func(b *engine.Branch, name string) compare.Side {
-		return compare.Side{Name: name, Rows: p.sent[b.ID].film.Rows(), Over: b.Positions[len(b.Positions)-1].Over}
+		film := p.sent[b.ID].film
+		return compare.Side{Name: name, Rows: film.Rows(), Run: film.Lanes(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
 	html, err := rendered(p.l, templates.Compared(compare.Branches(p.l, timeline.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
 	if err != nil {

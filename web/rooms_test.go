@@ -200,7 +200,9 @@ func TestARoomByItsContract(t *testing.T) {
 	}
 	b.must(object{"do": "vote", "option": 0})
 	a.must(object{"do": "vote", "option": 1})
-	host.until("both have voted", func() bool { return host.room.Question != nil && host.room.Question.Votes == 2 && host.room.Question.Of == 2 })
+	host.until("both have voted", func() bool {
+		return host.room.Question != nil && host.room.Question.Votes == 2 && host.room.Question.Of == 2
+	})
 	if host.room.Question.Counts != nil || host.room.Question.Right != nil {
 		t.Error("the host sees votes that are hidden")
 	}

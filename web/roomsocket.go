@@ -253,7 +253,8 @@ func (g *guest) film(v room.View) ([]*websocket.PreparedMessage, error) {
 // lanes draws the lanes around a row of a branch.
 func (g *guest) lanes(c room.Command) roomAnswer {
 	if g.client.Part() == "" {
-		return roomAnswer{Re: c.ID, Refused: g.l.Say("The first command is join.")}
+		refused, _ := g.l.Explain(room.ErrNotJoined)
+		return roomAnswer{Re: c.ID, Refused: refused}
 	}
 	var html string
 	err := g.room.Look(func(v room.View) (err error) {

@@ -14,7 +14,8 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 	url := serve(t)
 	pages := []string{
 		"/learn", "/learn/class", "/learn/lock/one-command", "/learn/lease/who-knows", "/learn/lease/who-knows?pick=1", "/learn/lease/who-knows?pick=1&watch=1",
-		"/learn/trouble/what-was-missing", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/what-came-first", "/learn/again/side-by-side",
+		"/learn/lease/pause-why", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/compare-and-delete", "/learn/lock/compare-and-delete?p1=2&p2=1&p3=3",
+		"/learn/again/side-by-side", "/learn/check?so=123000000000&half=after",
 		"/learn/check/sold-twice",
 	}
 	for _, c := range []struct {
@@ -65,7 +66,7 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 	if right == 0 {
 		t.Fatal("no answer is right")
 	}
-	do(ctx, t, chromedp.Navigate(url+"/learn/lease/stop-the-world"))
+	do(ctx, t, chromedp.Navigate(url+"/learn/tokens/too-late"))
 	until(ctx, t, place+`.endsWith("· 0 ms")`)
 	do(ctx, t, chromedp.KeyEvent("1"))
 	until(ctx, t, place+`.includes("T1")`)
@@ -80,7 +81,7 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 		until(ctx, t, place+fmt.Sprintf(` !== %q || !document.getElementById("after").hidden`, was))
 	}
 	until(ctx, t, `!document.getElementById("after").hidden`)
-	until(ctx, t, `JSON.parse(localStorage.getItem("relock-progress")).items["lease/stop-the-world"]?.schedule?.some((m) => m.do === "pause")`)
+	until(ctx, t, `JSON.parse(localStorage.getItem("relock-progress")).items["tokens/too-late"]?.schedule?.some((m) => m.do === "pause")`)
 	do(ctx, t, chromedp.Navigate(url+"/learn"))
 	until(ctx, t, `document.querySelectorAll(".items .done").length === 2`)
 	if href := get[string](ctx, t, `document.getElementById("go-on").getAttribute("href") ?? ""`); href == "" {

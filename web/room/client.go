@@ -169,7 +169,7 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 		return false, nil
 	}
 	if c.member == "" {
-		return false, errNotJoined
+		return false, ErrNotJoined
 	}
 	o.Member = c.member
 	if m := r.state.People[c.member]; m != nil && command.ID <= m.Last {

@@ -49,10 +49,10 @@ var (
 	errNotClosed   = phrase.New("first reveal the votes, then ask again")
 	errAsked       = phrase.New("a question is open: reveal it, then the run goes on")
 	errNotAllowed  = phrase.New("the host does not allow that fault now")
-	errOwnFault    = phrase.New("a player can have a fault happen to the own thread only")
+	errOwnFault    = phrase.New("a player can only strike their own thread")
 	errLocked      = phrase.New("the room is locked: ask its host")
 	errRoomFull    = phrase.New("the room is full: it takes %d", MaxMembers)
-	errSecret      = phrase.New("that is not the secret of this room's host")
+	errSecret      = phrase.New("that is not the host's secret of this room")
 	errToken       = phrase.New("that member and token do not belong together")
 	errPart        = phrase.New("one joins as host, stage, player or audience")
 	errNoMember    = phrase.New("there is no such member")
@@ -70,8 +70,10 @@ var (
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
-	errNotJoined   = phrase.New("the first command is join")
 )
+
+// ErrNotJoined is returned for the command of somebody who has not joined yet.
+var ErrNotJoined = phrase.New("the first command is join")
 
 // ErrRemoved is the reason why somebody who was removed cannot join again.
 var ErrRemoved = phrase.New("the host has removed you from the room")

@@ -6,6 +6,7 @@ const LONGEST_PAUSE = 10000;
 
 const FULL = 4029; // the server has no room: what it says first is why
 const BROKEN = 4011; // a mistake of the program's has ended it: what it says first is how
+const GONE = 4012; // the server that had it has ended: what it says first is that
 const FULL_PAUSE = 5000;
 const LONGEST_FULL_PAUSE = 60000;
 const CLICK_PAUSE = 1000; // between two attempts that are asked for
@@ -19,7 +20,7 @@ const COLUMNS = 4; // of a packed record
  * @property {(frame: any) => void} received
  * @property {(texts: string[]) => any} [unpacked] makes a frame of a packed record
  * @property {(event: CloseEvent) => boolean | number} [closed] false: stay away; 0: at once; true: after a pause
- * @property {(why: string) => void} broken a mistake of the program's has ended it, in the server's sentence: no attempt follows
+ * @property {(why: string) => void} broken it has ended before its time, in the server's sentence: no attempt follows
  * @property {(lost: boolean, why?: string) => void} changed the connection was lost, or is there again; why: the server's sentence where it has no room
  */
 
@@ -32,7 +33,7 @@ export function connect(handlers) {
   let socket;
   let pause = FIRST_PAUSE;
   let full = ""; // why there is no room
-  let broken = ""; // what has ended it
+  let broken = ""; // why it has ended
   let next = 0; // the timer of the next attempt, 0 without one
   let asked = 0; // when the last attempt was
   let heard = 0; // when something came last
@@ -79,7 +80,7 @@ export function connect(handlers) {
         full = frame.refused; // the close comes right after
         return;
       }
-      if (frame.broken) {
+      if (frame.broken || frame.gone) {
         broken = frame.refused;
         return;
       }
@@ -92,7 +93,7 @@ export function connect(handlers) {
     };
     socket.onclose = async (event) => {
       await packed?.end(); // what has come is taken before what comes next is asked for
-      if (event.code === BROKEN) {
+      if (event.code === BROKEN || event.code === GONE) {
         handlers.broken(broken);
         return;
       }

@@ -60,6 +60,9 @@ function note(page, path, how) {
 
 /** Marks what is done. @param {HTMLElement} page */
 function ticks(page) {
+  if (page.dataset.check) {
+    return; // its address knows
+  }
   const { items } = load();
   for (const link of /** @type {NodeListOf<HTMLElement>} */ (page.querySelectorAll(".where [data-item]"))) {
     link.classList.toggle("done", (link.dataset.item ?? "") in items);
@@ -97,14 +100,14 @@ function judging(page, path, stage) {
       const { met, moves, own, par, proven } = await answer.json();
       byId("after").hidden = !met;
       if (!met) {
-        tally.textContent = say("Moves: %d; of them time that you let pass, and faults: %d. It can be done with %d of these.", moves, own, par);
+        tally.textContent = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
         return;
       }
       tally.textContent = "";
       byId("counted").textContent =
         own <= par && proven
-          ? say("In %d moves, %d of them time or faults. Nobody can do it with fewer of these: every order was searched.", moves, own)
-          : say("In %d moves, %d of them time or faults. It can be done with %d of these.", moves, own, par);
+          ? say("Moves: %d. Delays and faults: %d. Nobody can do it with fewer: every order was searched.", moves, own)
+          : say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       byId("onward")?.classList.add("primary");
       note(page, path, { moves, schedule: schedule().slice(0, moves) });
     }, ASK_AFTER);
