@@ -109,12 +109,12 @@ func serve(where string, in io.Reader, out io.Writer) error {
 			clients[a.Conn] = c
 			go func() {
 				for range c.Bell() {
-					answers, _, why := c.News()
-					for _, one := range answers {
+					news := c.News()
+					for _, one := range news.Answers {
 						say(says{Conn: a.Conn, Answer: &one})
 					}
-					if why != 0 {
-						say(says{Conn: a.Conn, Closing: why})
+					if news.Closing != 0 {
+						say(says{Conn: a.Conn, Closing: news.Closing})
 						return
 					}
 				}

@@ -65,7 +65,8 @@ type Plan struct {
 	At       int                // where it stands
 }
 
-// Open makes a room. It returns its code and the secret of its host.
+// Open makes a room. It returns its code and the secret of its host. It fails
+// with ErrUnreached.
 func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err error) {
 	text, err := p.Scenario.WithSchedule(nil).Compact()
 	if err != nil {
@@ -88,10 +89,13 @@ func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err erro
 		code = NewCode()
 		whole.Code = code
 		err := h.c.Journal.Create(ctx, code, Entry{Seq: 1, At: now, Whole: whole})
-		if errors.Is(err, ErrTaken) {
+		switch {
+		case errors.Is(err, ErrTaken):
 			continue
+		case err != nil:
+			return "", "", fmt.Errorf("%w: %w", ErrUnreached, err)
 		}
-		return code, secret, err
+		return code, secret, nil
 	}
 }
 
@@ -107,6 +111,8 @@ func (h *House) Room(ctx context.Context, code string) (*Room, error) {
 			return nil, ErrNoRoom
 		}
 	}
+	ctx, done := context.WithTimeoutCause(ctx, openLimit, ErrUnreached)
+	defer done()
 	for {
 		r := h.room(code)
 		if r == nil {
@@ -208,6 +214,9 @@ type Room struct {
 // voted. So a thousand who come at once are told to a thousand ten times a
 // second, not a thousand times.
 const settleAfter = 100 * time.Millisecond
+
+// openLimit is how long reading a room may take.
+const openLimit = 10 * time.Second
 
 // deleteLimit is how long deleting a room may take.
 const deleteLimit = 5 * time.Second
