@@ -47,7 +47,7 @@ for i = 1, n do
   bytes = bytes + #entry
 end
 if n > 0 then
-  redis.call('HSET', KEYS[1], 'seq', string.format('%d', seq + n), 'by', ARGV[2])
+  redis.call('HSET', KEYS[1], 'seq', string.format('%d', seq + n), 'by', ARGV[2], 'home', ARGV[3])
 end
 local whole = tonumber(ARGV[6])
 if whole > 0 then
@@ -59,11 +59,12 @@ end
 if ARGV[5] ~= '' then
   redis.call('XTRIM', KEYS[3], 'MINID', ARGV[5])
 end
-redis.call('HSET', KEYS[1], 'home', ARGV[3])
-for i = 1, 3 do
-  redis.call('PEXPIRE', KEYS[i], ARGV[8])
+if redis.call('PTTL', KEYS[1]) < ARGV[8] - 60000 then -- once a minute
+  for i = 1, 3 do
+    redis.call('PEXPIRE', KEYS[i], ARGV[8])
+  end
+  redis.call('PEXPIRE', KEYS[4], ARGV[9])
 end
-redis.call('PEXPIRE', KEYS[4], ARGV[9])
 if n > 0 then
   local message = string.format('%d %s %s', seq, ARGV[2], head[2])
   if bytes <= tonumber(ARGV[11]) then

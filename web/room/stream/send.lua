@@ -13,6 +13,8 @@ if redis.call('XLEN', KEYS[2]) >= tonumber(ARGV[2]) then
   return 0
 end
 redis.call('XADD', KEYS[2], '*', 'o', ARGV[1])
-redis.call('PEXPIRE', KEYS[2], ARGV[3])
+if redis.call('PTTL', KEYS[2]) < ARGV[3] - 60000 then -- once a minute
+  redis.call('PEXPIRE', KEYS[2], ARGV[3])
+end
 redis.call('PUBLISH', ARGV[4], '')
 return 1
