@@ -157,6 +157,14 @@ func TestARunWithoutScripts(t *testing.T) {
 	if !get[bool](ctx, t, `document.querySelector(".lanes-run").getBoundingClientRect().height > 50`) {
 		t.Error("no lanes without scripts")
 	}
+	const cards = `document.getElementById("actors").innerText.replace(/\s+/g, " ")`
+	if got := get[string](ctx, t, cards); !strings.HasPrefix(got, "After T15: CALL STACK nobody is in a business call") {
+		t.Errorf("what acts beside the key is %q", got)
+	}
+	do(ctx, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(url+"/"))
+	if got := get[string](ctx, t, cards); !strings.Contains(got, "writes: 2") || get[bool](ctx, t, `(({scrollHeight, clientHeight}) => scrollHeight > clientHeight + 1)(document.getElementById("actors"))`) {
+		t.Errorf("on the front page it is %q, or not all of it is in view", got)
+	}
 }
 
 // Every row can be stood at, also where one decision has made several; only
