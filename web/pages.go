@@ -143,6 +143,7 @@ func runOf(r *http.Request, path string, f *footage, sc *scenario.Scenario) (vie
 // has none.
 func (s *Server) showRun(w http.ResponseWriter, r *http.Request, run view.Run, untitled string) error {
 	page := s.frame(r, cmp.Or(run.Title, untitled))
+	run.Reach, run.Viewer.Shared = s.reach(r), true
 	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: page, Run: run}))
 }
 

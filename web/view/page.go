@@ -82,6 +82,7 @@ type Run struct {
 	Edit     string    // where its scenario can be changed
 	Controls []Control // how its threads are steered; nil where they cannot be
 	Slow     string    // what to know about the clock
+	Reach    Reach
 }
 
 // File is a format in which a run can be had.

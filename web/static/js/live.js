@@ -5,6 +5,7 @@ import { byId } from "./dom.js";
 import { growing } from "./lanes.js";
 import { keepPlace, rowInAddress } from "./place.js";
 import { filmInPage, readingKeys } from "./replay.js";
+import { shareRun } from "./share.js";
 import { canUnpack } from "./unpack.js";
 import { viewer } from "./viewer.js";
 import { say } from "./words.js";
@@ -20,7 +21,8 @@ export function live(run) {
   const film = filmInPage(run.dataset.rows);
   const view = viewer({ film: () => film, lanesAt, shown: () => keepPlace(view.row(), tip()) });
   const tip = () => film.positions.length - 1;
-  readingKeys(view);
+  const { open } = shareRun(() => (view.row() === tip() ? 0 : view.row()));
+  readingKeys(view, null, { s: open });
   const named = rowInAddress();
   if (named >= 0 && named < tip()) {
     view.go(named);
