@@ -134,6 +134,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"no level", "", []string{"serve", "-log-level", "loud"}, 2, nil, []string{`"loud"`, "allowed: debug, info, warn, error"}},
 		{"serve takes nothing", "", []string{"serve", "x"}, 2, nil, []string{"no arguments"}},
 		{"no public address", "", []string{"serve", "-public-url", "relock.example.org"}, 2, nil, []string{"-public-url", "http:// or https:// and a host"}},
+		{"no way to it", "", []string{"serve", "-advertise", ":8080"}, 2, nil, []string{"-advertise", "10.0.0.5:8080"}},
 		{"no proxies", "", []string{"serve", "-trusted-proxies", "10.0.0.0/8, proxy.example"}, 2, nil, []string{"-trusted-proxies", `"proxy.example"`, "IP addresses or ranges"}},
 		{"a certificate without its key", "", []string{"serve", "-tls-cert", "cert.pem"}, 2, nil, []string{"-tls-cert and -tls-key go together"}},
 		{"a certificate that is not there", "", []string{"serve", "-tls-cert", "nowhere.pem", "-tls-key", "nowhere.pem"}, 2, nil, []string{"nowhere.pem"}},

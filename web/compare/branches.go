@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"relock/web/lanes"
 	"relock/web/timeline"
 	"relock/web/words"
 )
@@ -18,13 +19,15 @@ type Pair struct {
 	Key         string
 	Same        int // rows at the start that are equal
 	Rows        []PairRow
+	Lanes       []lanes.Picture // of both, on one time axis, or none
 }
 
 // Side is one of the two branches.
 type Side struct {
 	Name string
 	Rows []timeline.Row
-	Over bool // its run has ended
+	Run  *lanes.Lanes // nil for no picture
+	Over bool         // its run has ended
 }
 
 // PairRow is something that happened in both branches, or only in the one that
@@ -47,6 +50,9 @@ func BranchName(l words.Language, id int) string {
 // Branches puts two branches side by side. Their rows are in l.
 func Branches(l words.Language, s timeline.Scenario, left, right Side) Pair {
 	c := Pair{Left: left, Right: right, Threads: s.Threads, Key: s.Key}
+	if left.Run != nil && right.Run != nil {
+		c.Lanes = lanes.Together(l, []*lanes.Lanes{left.Run, right.Run}, []string{"left", "right"})
+	}
 	inLeft, inRight := numbered(left.Rows), numbered(right.Rows)
 	i, j := 0, 0
 	alone := func(upToLeft, upToRight int) {

@@ -23,9 +23,9 @@ type Aligned struct {
 // Column is a lock and its result.
 type Column struct {
 	Protocol string
-	Broken   []string // rules, in the order in which they were first broken
-	Note     string   // what else there is to know
-	Lanes    lanes.Picture
+	Broken   []string      // rules, in the order in which they were first broken
+	Note     string        // what else there is to know
+	Lanes    lanes.Picture // on the time axis of all columns
 }
 
 // Thread is a thread on all locks.
@@ -62,8 +62,18 @@ type progress struct {
 func Locks(l words.Language, played []engine.Played) Aligned {
 	first := played[0].Scenario
 	a := Aligned{Title: first.Title}
+	var runs []*lanes.Lanes
+	var prefixes []string
 	for _, p := range played {
 		a.Columns = append(a.Columns, column(l, p))
+		run := lanes.Of(p.Scenario, p.Header.Owners)
+		for _, e := range p.Events {
+			run.Add(e)
+		}
+		runs, prefixes = append(runs, run), append(prefixes, "lock-"+p.Protocol)
+	}
+	for i, p := range lanes.Together(l, runs, prefixes) {
+		a.Columns[i].Lanes = p
 	}
 	for i, t := range first.Threads {
 		lists := make([][]progress, len(played))
@@ -78,11 +88,6 @@ func Locks(l words.Language, played []engine.Played) Aligned {
 
 func column(l words.Language, p engine.Played) Column {
 	c := Column{Protocol: p.Protocol}
-	picture := lanes.Of(p.Scenario, p.Header.Owners)
-	for _, e := range p.Events {
-		picture.Add(e)
-	}
-	c.Lanes = picture.Window(l, "lock-"+p.Protocol, 0, lanes.MaxRows)
 	var failed []timeline.Failure
 	for _, e := range p.Events {
 		if f, ok := timeline.FailureOf(e); ok {

@@ -218,3 +218,20 @@ func TestMenusClose(t *testing.T) {
 		}
 	}
 }
+
+// No field of the lock stands alone in its line.
+func TestTheLocksFieldsStandBesideEachOther(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"))
+	live(ctx, t)
+	alone := get[[]string](ctx, t, `(() => {
+		const lines = {};
+		for (const id of ["protocol", "key", "lease", "watchdog"].map((name) => "f-lock-" + name)) {
+			(lines[Math.round(document.getElementById(id).getBoundingClientRect().top)] ??= []).push(id);
+		}
+		return Object.values(lines).filter((line) => line.length < 2).flat();
+	})()`)
+	if len(alone) > 0 {
+		t.Errorf("alone in their lines: %v", alone)
+	}
+}

@@ -192,3 +192,82 @@ func TestTheQRCodeIsAPicture(t *testing.T) {
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#qr")), chromedp.Click(chromedp.CSS("#qr")))
 	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0`)
 }
+
+// standsInSight tells whether the row that one stands at is, between the head of the
+// table and what stands below it.
+const standsInSight = `(() => {
+	const row = document.querySelector("#rows [aria-current]")?.getBoundingClientRect();
+	const box = document.getElementById("scroll").getBoundingClientRect();
+	const head = document.getElementById("head").getBoundingClientRect();
+	const end = Math.min(box.bottom, document.querySelector(".foot").getBoundingClientRect().top);
+	return Boolean(row) && row.top >= Math.max(box.top, head.bottom < box.bottom ? head.bottom : 0) - 1 && Math.min(row.bottom, row.top + 40) <= end + 1;
+})()`
+
+// With four threads no column hides behind another on a laptop, and the row of
+// the end is in sight though what is shown at the end takes room of the table.
+func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	for _, size := range [][2]int64{{1440, 900}, {1920, 1080}, {768, 1000}} {
+		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(url+"/play/fair"))
+		at(ctx, t, "at the start · 0 ms")
+		do(ctx, t, chromedp.KeyEvent(kb.End))
+		at(ctx, t, "12 of 12")
+		until(ctx, t, `document.querySelector(".ending") && !document.querySelector(".ending").hidden && !document.getElementById("actors").hidden`)
+		until(ctx, t, standsInSight)
+		if hidden := get[int](ctx, t, `(() => { const s = document.getElementById("scroll"); return s.scrollWidth - s.clientWidth; })()`); hidden > 0 {
+			t.Errorf("%d px wide: %d px of the table are out of sight", size[0], hidden)
+		}
+	}
+}
+
+// Who opens a run that is over stands at its end, which is in sight in the
+// table's box; and who goes to the other language stays at the row.
+func TestARunStandsInSight(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(
+		ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"),
+		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+	)
+	do(ctx, t, chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
+	until(ctx, t, standsInSight+` && document.querySelector("#rows [aria-current]").id === "row-15"`)
+	if y := get[float64](ctx, t, `scrollY`); y != 0 {
+		t.Errorf("the page is scrolled by %v", y)
+	}
+	for _, size := range [][2]int64{{1440, 900}, {360, 740}} {
+		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]))
+		get[any](ctx, t, `document.querySelector("#row-8 .t").click()`)
+		until(ctx, t, place+`.includes("T8")`)
+		to := map[string]string{"en": "zh-CN", "zh-CN": "en"}[get[string](ctx, t, `document.documentElement.lang`)]
+		get[any](ctx, t, `document.querySelector('a[hreflang="`+to+`"]').click()`)
+		until(ctx, t, `document.documentElement.lang === "`+to+`" && document.readyState === "complete"`)
+		until(ctx, t, standsInSight+` && document.querySelector("#rows [aria-current]").id === "row-8"`)
+	}
+}
+
+// On paper each row has its reason below it, and on the screen none has.
+func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
+	const reasons = `[...document.querySelectorAll("#rows .print-why")].filter((tr) => getComputedStyle(tr).display !== "none").map((tr) => tr.innerText.trim())`
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "at the start · 0 ms")
+	do(ctx, t, chromedp.KeyEvent(kb.End))
+	at(ctx, t, "10 of 10")
+	get[any](ctx, t, `dispatchEvent(new Event("beforeprint"))`)
+	if got := get[[]string](ctx, t, reasons); len(got) > 0 {
+		t.Errorf("on the screen: %q", got)
+	}
+	if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"}); err != nil {
+		t.Fatal(err)
+	}
+	got := get[[]string](ctx, t, reasons)
+	if len(got) != 10 || !strings.HasPrefix(got[6], "A and B are inside at once") {
+		t.Errorf("on paper: %q", got)
+	}
+	if text := get[string](ctx, t, `document.querySelector("#row-7").innerText`); !strings.Contains(text, "believes that it holds the lock") {
+		t.Errorf("on paper: %q", text)
+	}
+	get[any](ctx, t, `dispatchEvent(new Event("afterprint"))`)
+	if n := get[int](ctx, t, `document.querySelectorAll(".print-why").length`); n > 0 {
+		t.Errorf("%d reasons stay in the page", n)
+	}
+}

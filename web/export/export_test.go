@@ -640,3 +640,22 @@ func TestALateCopyIsMarked(t *testing.T) {
 		t.Errorf("the diagram lacks %q:\n%s", want, got)
 	}
 }
+
+// A handout says why each step came about, and who believed what was not so.
+func TestHandoutsKeepReasonsAndBeliefs(t *testing.T) {
+	for _, f := range []export.Format{export.Markdown, export.SVG} {
+		r := played(t, "lease-expiry")
+		whole := render(t, f, r)
+		for _, want := range []string{"its lease of 200 ms is over", "A and B are inside at once"} {
+			if got := strings.Join(strings.Fields(tags.ReplaceAllString(whole, " ")), " "); !strings.Contains(got, want) {
+				t.Errorf("%s does not say %q:\n%s", f, want, got)
+			}
+		}
+		belief := map[export.Format]string{export.Markdown: "believes it holds the lock", export.SVG: "A believes: I hold it, once."}[f]
+		if n := strings.Count(whole, belief); n < 3 { // from the expiry to A's unlock
+			t.Errorf("%s says %d times %q", f, n, belief)
+		}
+	}
+}
+
+var tags = regexp.MustCompile(`<[^>]*>`)

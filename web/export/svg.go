@@ -8,31 +8,35 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"relock/engine/trace"
 	"relock/web/lanes"
 	"relock/web/templates"
+	"relock/web/view"
 	"relock/web/words"
 )
 
 // errNoStyle: without a style sheet the picture would be black on black.
 var errNoStyle = errors.New("a picture needs the style sheet of a picture")
 
-// writeSVG draws the lanes of the run. A run with more rows than fit into one
-// picture is cut, which its title says.
+// writeSVG draws the lanes of the run, and writes below them why each step came
+// about and who believed what was not so. A run with more rows than fit into
+// one picture is cut, which its title says.
 func writeSVG(b *bytes.Buffer, r Run) error {
 	if r.Style == "" {
 		return errNoStyle
 	}
-	drawn := lanes.Of(r.Scenario, r.Header.Owners)
-	if err := r.added(drawn.Add); err != nil {
+	film := view.NewFilm(r.Language, r.Scenario, r.Header.Owners)
+	if err := r.added(func(e trace.Event) { film.Add(e) }); err != nil {
 		return err
 	}
-	title := r.title()
+	drawn, title := film.Lanes(), r.title()
 	if drawn.Len() > lanes.MaxRows {
 		title = r.Language.Say("%s (the first %d of %d steps)", title, lanes.MaxRows, drawn.Len())
 	}
 	picture := drawn.Window(r.Language, "lanes", 0, lanes.MaxRows)
+	told := lanes.Tell(picture.Names+picture.Width, film.Told(picture.Count))
 	var file strings.Builder
-	if err := templates.LanesFile(picture, title, r.Style).Render(words.With(context.Background(), r.Language), &file); err != nil {
+	if err := templates.LanesFile(picture, told, title, r.Style).Render(words.With(context.Background(), r.Language), &file); err != nil {
 		return fmt.Errorf("svg: %w", err)
 	}
 	b.WriteString(strings.Map(inXML, file.String()))

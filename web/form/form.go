@@ -247,8 +247,10 @@ func (f *former) lock() Part {
 	}
 	protocol := f.choice("lock.protocol", "Lock", exhibit.All()[0].Name, groups)
 	protocol.Hint, protocol.Wide = summary, true
+	key := f.field("lock.key", "Key in Redis", lock.Key)
+	key.Wide = true // so that the lease and the watchdog are beside each other
 	fields := []Field{
-		protocol, f.field("lock.key", "Key in Redis", lock.Key),
+		protocol, key,
 		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
 	}
 	if exhibit.Named(lock.Protocol).HasWatchdog() || f.d.Has("lock.watchdog") {

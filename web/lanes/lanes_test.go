@@ -3,6 +3,7 @@ package lanes_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -208,6 +209,98 @@ func TestAxisIsToScale(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A wait is folded only where the picture would be too wide to be looked at, and
+// the longest ones before others.
+func TestOnlyWhatMustBeIsFolded(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		want []string
+	}{
+		{"over-buying-with-a-lock", nil}, // 10 ms where others wait 2
+		{"no-lock-over-buying", nil},
+		{"flash-sale-with-a-lock", nil},
+		{"naive-foreign-renewal", nil},
+		{"redsync-extend", nil},
+		{"redsync-too-late", []string{"7,950 ms"}},
+		{"setnx-hash", []string{"3,000 ms"}},
+	} {
+		p := lessonstest.Play(t, c.name+".yaml")
+		l := lanes.Of(p.Scenario, p.Owners)
+		for _, e := range p.Events {
+			l.Add(e)
+		}
+		picture := whole(l)
+		var got []string
+		for _, f := range picture.Folds {
+			got = append(got, f.Text)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: folded %q, want %q", c.name, got, c.want)
+		}
+		for i, column := range picture.Columns[1:] {
+			if before := picture.Columns[i]; column.X-before.X > 640 {
+				t.Errorf("%s: from T%d to T%d are %v", c.name, before.Step, column.Step, column.X-before.X)
+			}
+		}
+	}
+}
+
+// What is drawn together can be compared by eye: the same instant is at the
+// same place, and what is wider is longer.
+func TestTogetherTheScaleIsOne(t *testing.T) {
+	runs := []*lanes.Lanes{lanesOf(t, "two-threads"), lanesOf(t, "lease-expiry"), lanesOf(t, "redsync-too-late"), lanesOf(t, "crash")}
+	pictures := lanes.Together(words.English, runs, []string{"a", "b", "c", "d"})
+	at := map[float64]float64{}
+	for i, p := range pictures {
+		if p.Prefix != string(rune('a'+i)) || len(p.Columns) != runs[i].Len() {
+			t.Errorf("%s has %d columns of %d rows", p.Prefix, len(p.Columns), runs[i].Len())
+		}
+		if p.Width != pictures[0].Width || p.Names != pictures[0].Names || p.Left != pictures[0].Left {
+			t.Errorf("%s is %v wide beside %v, the first %v beside %v", p.Prefix, p.Width, p.Names, pictures[0].Width, pictures[0].Names)
+		}
+		for n, c := range p.Columns {
+			if n > 0 && c.At == p.Columns[n-1].At {
+				continue
+			}
+			if x, there := at[c.At]; there && x != c.X {
+				t.Errorf("%v ms is at %v in %s, and elsewhere at %v", c.At, c.X, p.Prefix, x)
+			}
+			at[c.At] = c.X
+		}
+		if !slices.Equal(p.Folds, pictures[0].Folds) || len(p.Folds) != 1 {
+			t.Errorf("%s folds %+v, the first %+v", p.Prefix, p.Folds, pictures[0].Folds)
+		}
+	}
+	if len(at) < 20 {
+		t.Errorf("only %d instants", len(at))
+	}
+	instants := slices.Sorted(maps.Keys(at))
+	for i, ms := range instants[1:] {
+		if at[ms] <= at[instants[i]] {
+			t.Errorf("%v ms is at %v, and %v ms at %v", ms, at[ms], instants[i], at[instants[i]])
+		}
+	}
+	for name, p := range map[string]lanes.Picture{"a run of many rows": lanes.Together(words.English, []*lanes.Lanes{long(t), runs[0]}, []string{"a", "b"})[0], "none": lanes.Together(words.English, []*lanes.Lanes{lanes.New([]string{"A"}, nil, 100), runs[0]}, []string{"a", "b"})[0]} {
+		if name == "none" && len(p.Columns) != 0 || name != "none" && len(p.Columns) != lanes.MaxRows {
+			t.Errorf("%s: %d columns", name, len(p.Columns))
+		}
+	}
+}
+
+// long is a run of more rows than a picture has.
+func long(t *testing.T) *lanes.Lanes {
+	t.Helper()
+	p := lessonstest.Play(t, "no-lock-lost-update.yaml")
+	l := lanes.Of(p.Scenario, p.Owners)
+	for _, e := range p.Events {
+		l.Add(e)
+	}
+	if l.Len() <= lanes.MaxRows {
+		t.Fatal("it is too short")
+	}
+	return l
 }
 
 func TestLanesOfEventsByHand(t *testing.T) {

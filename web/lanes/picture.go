@@ -19,19 +19,6 @@ import (
 // anybody scrolls.
 const MaxRows = 240
 
-// Measures of the time axis, in units of the picture. It is to scale, but that
-// the rows of one instant are apart, that two instants are never nearer than
-// can be told apart, and that a long wait is folded.
-const (
-	gapSame    = 28  // between rows of one instant, wide enough for "T99"
-	gapMin     = 11  // between two instants
-	gapFold    = 230 // a longer wait is folded
-	gapFolded  = 64  // and then at least so wide
-	gapTypical = 56  // for the typical time between rows
-	leadIn     = 20  // before the first row
-	tail       = 24  // after the last row
-)
-
 // drawnLevels is how many levels a bar can be told apart by.
 const drawnLevels = 8
 
@@ -223,6 +210,17 @@ func (l *Lanes) Follow(lang words.Language, prefix string, first, count int) Pic
 }
 
 func (l *Lanes) window(lang words.Language, prefix string, first, count int, followed bool) Picture {
+	p := l.picture(lang, prefix, first, count, l.measures(followed), l.axis(followed))
+	if l.ended < len(l.threads) {
+		// A page makes the picture as wide as its box: with room for what
+		// comes, each step does not make it anew.
+		p.Width = max(p.Width, growing)
+	}
+	return p
+}
+
+// measures are those of a picture with words.
+func (l *Lanes) measures(followed bool) measures {
 	m := measures{head: 26, lane: 38, gap: 8, key: 62, foot: 34, stretch: 1, text: true, followed: followed}
 	if n := len(l.threads); n > roomyLanes {
 		// All of them are to be seen without scrolling.
@@ -243,13 +241,7 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 	if l.broken > 0 {
 		m.head += flagRow
 	}
-	p := l.picture(lang, prefix, first, count, m)
-	if l.ended < len(l.threads) {
-		// A page makes the picture as wide as its box: with room for what
-		// comes, each step does not make it anew.
-		p.Width = max(p.Width, growing)
-	}
-	return p
+	return m
 }
 
 const (
@@ -272,11 +264,11 @@ const (
 func (l *Lanes) Small(lang words.Language, prefix string) Picture {
 	m := measures{head: 10, gap: 4, key: 24, foot: 6, stretch: 1}
 	m.lane = (smallHeight - m.head - m.gap - m.key - m.foot) / float64(max(len(l.threads), 1))
+	on := l.axis(false)
 	if n := min(len(l.rows), MaxRows); n > 0 {
-		at := l.places(false)
-		m.stretch = (smallWidth - leadIn - tail) / max(at[n-1], 1)
+		m.stretch = (smallWidth - leadIn - tail) / max(on.of(l.times(n))[n-1], 1)
 	}
-	p := l.picture(lang, prefix, 0, MaxRows, m)
+	p := l.picture(lang, prefix, 0, MaxRows, m, on)
 	p.Width, p.Height = smallWidth, smallHeight
 	p.Events = nil // too small to be told apart
 	flags := p.Flags[:0]
@@ -292,97 +284,6 @@ func (l *Lanes) Small(lang words.Language, prefix string) Picture {
 	return p
 }
 
-// places are the rows' places on the time axis: as far apart as they are in
-// time, but never so near that they fall together.
-func (l *Lanes) places(followed bool) []float64 {
-	at := make([]float64, len(l.rows))
-	scale := gapTypical / l.scaledBy(followed)
-	for i := 1; i < len(l.rows); i++ {
-		gap := (l.rows[i].at - l.rows[i-1].at) * scale
-		switch {
-		case gap == 0:
-			gap = gapSame
-		case gap > gapFold:
-			// Wide enough for the text that says how long it was.
-			gap = gapFolded + 6*math.Floor(math.Log10(l.rows[i].at-l.rows[i-1].at))
-		}
-		at[i] = at[i-1] + max(gap, gapMin)
-	}
-	return at
-}
-
-// folds are the waits that places has folded.
-func (d *drawing) folds() {
-	if !d.text {
-		return
-	}
-	scale := gapTypical / d.typical
-	for i := max(d.first, 1); i < d.end; i++ {
-		wait := d.rows[i].at - d.rows[i-1].at
-		if wait*scale <= gapFold || i == d.first {
-			continue
-		}
-		f := Fold{Span: Span{d.x(d.at[i-1]), d.x(d.at[i])}, Text: d.lang.Duration(trace.Millis(wait).Duration())}
-		f.X = round((f.From + f.To) / 2)
-		d.p.Folds = append(d.p.Folds, f)
-	}
-}
-
-// scaledBy is the time, in milliseconds, that is gapTypical wide.
-func (l *Lanes) scaledBy(followed bool) float64 {
-	typical := l.typicalGap()
-	if followed && l.ended < len(l.threads) {
-		typical = l.steadyGap(typical)
-	}
-	return typical
-}
-
-// steadyGap is the typical gap of a picture that is followed. It stays while the
-// median is not far from it: where that goes to and fro between two, everything
-// in the picture would move each time.
-func (l *Lanes) steadyGap(typical float64) float64 {
-	if median := l.medianGap(); l.steady == 0 || median < .6*l.steady || median > 1.9*l.steady {
-		l.steady = typical
-	}
-	return l.steady
-}
-
-// medianGap is the median of the times between rows, in milliseconds, 0 where
-// there are none.
-func (l *Lanes) medianGap() float64 {
-	var gaps []float64
-	for i := 1; i < len(l.rows); i++ {
-		if d := l.rows[i].at - l.rows[i-1].at; d > 0 {
-			gaps = append(gaps, d)
-		}
-	}
-	if len(gaps) == 0 {
-		return 0
-	}
-	slices.Sort(gaps)
-	return gaps[len(gaps)/2]
-}
-
-// typicalGap is the median, rounded to 1, 2 or 5 so that it seldom changes
-// while a run grows.
-func (l *Lanes) typicalGap() float64 {
-	median := l.medianGap()
-	if median == 0 {
-		return 1
-	}
-	power := math.Pow(10, math.Floor(math.Log10(median)))
-	switch m := median / power; {
-	case m < 1.5:
-		return power
-	case m < 3.5:
-		return 2 * power
-	case m < 7.5:
-		return 5 * power
-	default:
-		return 10 * power
-	}
-}
-
 // namesMin has room for "200 ms".
 const namesMin = 66
 
@@ -393,21 +294,24 @@ type drawing struct {
 
 	lang     words.Language
 	first    int
-	end      int       // one more than the last row
-	typical  float64   // the time that is gapTypical wide, in milliseconds
-	at       []float64 // the place of each row of the whole run, unstretched
+	end      int // one more than the last row
+	axis     *axis
+	at       []float64 // the place of each row, unstretched
 	from, to float64   // what is shown of that
 	origin   float64   // what the picture's places are counted from
 	p        Picture
 }
 
-func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m measures) Picture {
-	d := &drawing{Lanes: l, measures: m, lang: lang}
+func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m measures, on *axis) Picture {
+	d := &drawing{Lanes: l, measures: m, lang: lang, axis: on}
 	d.first = min(max(first, 0), len(l.rows))
 	d.end = d.first + min(max(count, 0), MaxRows, len(l.rows)-d.first)
-	d.at, d.typical = l.places(m.followed), l.scaledBy(m.followed)
+	d.at = on.of(l.times(on.most))
 	d.from, d.to = -leadIn, tail
-	if d.first < d.end {
+	switch {
+	case on.shared:
+		d.to += on.end
+	case d.first < d.end:
 		d.from = d.at[d.first] - leadIn/m.stretch
 		d.to = d.at[d.end-1] + tail/m.stretch
 		// What is drawn of the rows beside these is the one before them only.
@@ -692,7 +596,7 @@ func (d *drawing) lane(i int) Lane {
 		}
 		if s.stillUntil > d.rows[row].until {
 			still := place
-			if next := row + 1; next < len(d.rows) && s.stillUntil < d.rows[next].at {
+			if next := row + 1; next < len(d.at) && s.stillUntil < d.rows[next].at {
 				part := (s.stillUntil - d.rows[row].until) / (d.rows[next].at - d.rows[row].until)
 				still.To = d.x(d.at[row] + (d.at[next]-d.at[row])*part)
 			}
@@ -818,7 +722,7 @@ func (d *drawing) sawtooth() {
 		a := &(*areas)[n-1]
 		a.To = place.To
 		left, right := float64(r.key.PTTL), float64(r.key.PTTL)
-		if next := row + 1; next < len(d.rows) {
+		if next := row + 1; next < len(d.at) {
 			passed := d.rows[next].at - r.until
 			right = max(right-passed, 0)
 			whole := d.at[next] - d.at[row] // of which the picture can show a part

@@ -100,7 +100,7 @@ func TestLanesFileStandsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := render(t, templates.LanesFile(twoThreads(t).Window(words.English, "f", 0, lanes.MaxRows), `A & B's <lock>`, files.PictureStyle()))
+	got := render(t, templates.LanesFile(twoThreads(t).Window(words.English, "f", 0, lanes.MaxRows), lanes.Told{}, `A & B's <lock>`, files.PictureStyle()))
 	d := xml.NewDecoder(strings.NewReader(got))
 	for {
 		_, err := d.Token()

@@ -162,6 +162,7 @@ type Key struct {
 	Holds    []HoldCount
 	Calls    []LastCall // in the same hash, if the lock's calls are numbered
 	Lease    string     // "151 ms", "no expiry", or "" without a key
+	PTTL     int64      // Redis' own figure for that: milliseconds, trace.NoExpiry or trace.NoKey
 	Fraction int        // of the lease left, in thousandths
 	Nodes    []Node     // if there are several; the rest is what a majority has
 }

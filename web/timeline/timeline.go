@@ -41,6 +41,7 @@ type Timeline struct {
 	decided map[string]int // the step in which a thread's call last succeeded
 	belief  map[string]int
 	down    facts.Outages
+	after   facts.Told
 	told    *told
 }
 
@@ -106,7 +107,7 @@ func (t *Timeline) Add(e trace.Event) int {
 	if b, ok := e.Body.(trace.Fault); ok && e.Thread == "" {
 		t.down.Strike(b)
 	}
-	row.Key = t.keyCell(e.Key)
+	row.Key = t.keyCell(t.after.Add(e))
 	row.Key.Nodes = t.nodes(e.Nodes)
 	t.belief = e.Belief
 	if i := slices.Index(t.threads, e.Thread); i >= 0 {
@@ -400,7 +401,7 @@ func (t *Timeline) nodes(states []trace.KeyState) []Node {
 }
 
 func (t *Timeline) keyCell(k trace.KeyState) Key {
-	out := Key{Type: k.Type}
+	out := Key{Type: k.Type, PTTL: k.PTTL}
 	if !k.Exists() {
 		return out
 	}

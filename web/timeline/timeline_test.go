@@ -29,7 +29,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 	command := timeline.Line{
 		Verb: "HINCRBY", Args: "aaaa…222 +1", Reply: "1", Writes: true, Source: "lock.lua:14", Spoken: "HINCRBY aaaa…222 +1 gives 1",
 	}
-	key := timeline.Key{Type: "hash", Lease: "150 ms", Fraction: 750, Holds: []timeline.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}}
+	key := timeline.Key{Type: "hash", Lease: "150 ms", PTTL: 150, Fraction: 750, Holds: []timeline.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}}
 	want := timeline.Row{
 		Step: 1, LastSeq: 3, Time: "T1", At: "63 ms", // as precise as a person can use
 		Cells: []timeline.Cell{
@@ -40,7 +40,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 			{Thread: "B", Title: "not started", Tone: timeline.Quiet, Ordinal: 1},
 		},
 		Key:    key,
-		Inside: []timeline.Inner{{Time: "T1.1", Line: command, Before: timeline.Key{Type: "none"}, After: key, Atomic: true, Opens: true, Closes: true}},
+		Inside: []timeline.Inner{{Time: "T1.1", Line: command, Before: timeline.Key{Type: "none", PTTL: trace.NoKey}, After: key, Atomic: true, Opens: true, Closes: true}},
 	}
 	if diff := cmp.Diff(want, tl.Rows()[i]); diff != "" {
 		t.Error(diff)

@@ -21,6 +21,7 @@ import (
 type Viewer struct {
 	Scenario timeline.Scenario
 	Steps    bool   // its threads can be stepped
+	Room     bool   // by who leads a room
 	Rows     int    // how many the film has
 	Table    string // HTML of those that are in the page's table
 	Tail     Tail   // others that are in the page
@@ -77,7 +78,8 @@ type Frame struct {
 	Inside  []Moment        `json:"inside,omitempty"`
 	Cards   []actors.Card   `json:"cards,omitempty"`
 
-	weight int // of Why
+	weight  int    // of Why
+	touched string // what was said of the resource
 }
 
 // Moment is what there is to see right after one Redis command of a row.
@@ -202,7 +204,7 @@ func (f *Film) Add(e trace.Event) int {
 	case trace.Outcome:
 		f.outcome(i, e, b)
 	}
-	frame.After = f.state(row.Key, e.Key.PTTL)
+	frame.After = f.state(row.Key)
 	frame.Belief, frame.Leaving = f.belief(e)
 	f.told = min(f.told, i)
 	return i
@@ -210,15 +212,21 @@ func (f *Film) Add(e trace.Event) int {
 
 // tell has the sentence of an event stand for the row where that weighs more
 // than what came before. What befell a thread right after its call had ended
-// is told after that; what it wrote with a token before its call, before that.
+// is told after that; what it wrote before its call, with a token or to one of
+// several nodes, before that.
 func (f *Frame) tell(l words.Language, w int, why string) {
 	switch {
 	case f.weight == weightOutcome && w == weightFault:
 		f.Why = l.Say("%s %s", f.Why, why)
 	case f.weight == weightToken && w == weightOutcome:
 		f.Why, f.weight = l.Say("%s %s", f.Why, why), w
+	case f.weight == weightResource && w == weightNode:
+		f.Why = l.Say("%s %s", f.touched, why)
 	case w > f.weight || w == f.weight && w < weightViolation:
 		f.Why, f.weight = why, w
+		if w == weightResource {
+			f.touched = why
+		}
 	}
 }
 
@@ -226,7 +234,7 @@ func (f *Frame) tell(l words.Language, w int, why string) {
 func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 	frame := &f.frames[i]
 	row := &f.Rows()[len(f.Rows())-1]
-	m := Moment{Why: why, At: row.At, After: f.state(row.Key, e.Key.PTTL)}
+	m := Moment{Why: why, At: row.At, After: f.state(row.Key)}
 	m.Belief, m.Leaving = f.belief(e)
 	if n := len(row.Inside); n > 0 {
 		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
@@ -326,14 +334,22 @@ func (f *Film) alarm(frame *Frame, row *timeline.Row) string {
 	return ""
 }
 
-// Weights of events: the sentence of the weightiest stands for its row.
+// Weights of events, the least first: the sentence of the weightiest stands for
+// its row.
 const (
-	weightViolation = 10
-	weightOutcome   = 7
-	weightFault     = 6
-	weightToken     = 5
-	weightDecides   = 3 // of a late copy, which has no outcome: what it does to the lock, or that it is refused
-	weightCommand   = 2
+	weightNothing = iota
+	weightWork
+	weightCommand
+	weightNode    // what a command found or did on one of several nodes, where its call goes on
+	weightDecides // of a late copy, which has no outcome: what it does to the lock, or that it is refused
+	weightEnd
+	weightResource
+	weightToken
+	weightFault
+	weightOutcome
+	weightNoWrite // what its thread learns of its lock is less
+	weightExpired
+	weightViolation
 )
 
 // decides tells whether a command gives the lock, takes it, or counts.
@@ -346,31 +362,35 @@ func weight(e trace.Event) int {
 	case trace.Violation:
 		return weightViolation
 	case trace.Expired:
-		return 9
+		return weightExpired
 	case trace.Outcome:
 		return weightOutcome
 	case trace.Fault:
 		return weightFault
 	case trace.Resource:
 		switch {
-		case b.Refused: // what its thread learns of its lock is less
-			return 8
+		case b.Refused:
+			return weightNoWrite
 		case b.Op == trace.OpWrite && b.Token > 0:
 			return weightToken
 		default:
-			return 4
+			return weightResource
 		}
 	case trace.End:
-		return 3
+		return weightEnd
 	case trace.Command:
-		if b.Late && decides(b) || facts.LaterCall(b) > 0 {
+		switch {
+		case b.Late && decides(b), facts.LaterCall(b) > 0:
 			return weightDecides
+		case b.Node > 0:
+			return weightNode
+		default:
+			return weightCommand
 		}
-		return weightCommand
 	case trace.Work:
-		return 1
+		return weightWork
 	default:
-		return 0
+		return weightNothing
 	}
 }
 
@@ -407,8 +427,8 @@ const (
 	TypeNoLock    = "no lock"
 )
 
-func (f *Film) state(k timeline.Key, pttl int64) State {
-	s := State{Type: k.Type, Lease: max(pttl, -1), Left: k.Fraction}
+func (f *Film) state(k timeline.Key) State {
+	s := State{Type: k.Type, Lease: max(k.PTTL, -1), Left: k.Fraction}
 	if k.Type == "" {
 		s.Type = trace.TypeNone
 	}

@@ -2,6 +2,7 @@ package view_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,48 @@ func film(t *testing.T, l words.Language, name string) *view.Film {
 		f.Add(e)
 	}
 	return f
+}
+
+// What a thread does on the first node right after its work is told beside what
+// it wrote: of the nodes after it each step tells.
+func TestEachNodeOfAnUnlockIsToldOf(t *testing.T) {
+	f := film(t, words.English, "redlock-restart-without-data")
+	for step, want := range map[int]string{
+		15: "A writes 1, one more than it read, and nobody wrote between. A gives node 1 back: DEL removes its key there.",
+		16: "A gives node 2 back: DEL removes its key there.",
+	} {
+		if got := f.Frames()[step-1].Why; got != want {
+			t.Errorf("T%d: %s", step, got)
+		}
+	}
+}
+
+// On the wall clock a step goes on for some milliseconds after its outcome: the
+// key beside a sentence is that of the instant of which the sentence tells.
+func TestTheKeyIsOfTheInstantOfWhichTheSentenceTells(t *testing.T) {
+	p := lessonstest.Play(t, "two-threads.yaml")
+	f := view.NewFilm(words.English, p.Scenario, p.Owners)
+	refused := 0
+	for _, e := range p.Events {
+		if _, ok := e.Body.(trace.Wait); ok {
+			e.Key.PTTL -= 26 // as a busy machine has it
+			refused++
+		}
+		f.Add(e)
+	}
+	if refused == 0 {
+		t.Fatal("nobody waits")
+	}
+	for i, frame := range f.Frames() {
+		row := &f.Rows()[i]
+		if !strings.Contains(frame.Why, "is refused") {
+			continue
+		}
+		left := strconv.FormatInt(frame.After.Lease, 10) + " ms"
+		if !strings.Contains(frame.Why, left) || row.Key.Lease != left {
+			t.Errorf("%s: %s left beside %q, and %s in the table", row.Time, left, frame.Why, row.Key.Lease)
+		}
+	}
 }
 
 // A fault that strikes in the step in which a call has ended does not make

@@ -210,3 +210,30 @@ func TestNumber(t *testing.T) {
 		}
 	}
 }
+
+func TestToldIsTheKeyAtTheOutcome(t *testing.T) {
+	var told facts.Told
+	at := func(step int, body trace.Body, k trace.KeyState) int64 {
+		return told.Add(trace.Event{Step: step, Body: body, Key: k}).PTTL
+	}
+	left := func(ms int64, count string) trace.KeyState {
+		k := key(idA, count)
+		k.PTTL = ms
+		return k
+	}
+	for i, got := range []struct{ got, want int64 }{
+		{at(1, trace.Command{}, left(100, "1")), 100},
+		{at(1, trace.Outcome{}, left(99, "1")), 99},
+		{at(1, trace.Wait{}, left(70, "1")), 99},              // it only ran on
+		{at(1, trace.Command{}, left(200, "1")), 200},         // renewed
+		{at(1, trace.Wait{}, left(60, "2")), 60},              // another count
+		{at(1, trace.Expired{}, trace.Absent()), trace.NoKey}, // it is gone
+		{at(2, trace.Wait{}, left(50, "1")), 50},              // another step
+		{at(2, trace.Outcome{}, trace.Absent()), trace.NoKey}, //
+		{at(2, trace.Wait{}, left(40, "1")), 40},              // somebody else came
+	} {
+		if got.got != got.want {
+			t.Errorf("%d: %d ms, want %d", i+1, got.got, got.want)
+		}
+	}
+}

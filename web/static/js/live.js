@@ -24,7 +24,7 @@ export function live(run) {
   if (named >= 0 && named < tip()) {
     view.go(named);
   } else {
-    view.go(tip(), false);
+    view.go(tip(), "box");
   }
   if (run.dataset.ended === "true") {
     return;
@@ -75,6 +75,8 @@ export function live(run) {
     },
     broken(why) {
       refused.textContent = why;
+      run.dataset.ended = "true";
+      controls?.remove();
     },
     changed(lost) {
       const link = byId("link");

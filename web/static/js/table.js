@@ -300,6 +300,18 @@ export function table({ body, scroller }, on) {
     }
   }
 
+  /** @type {HTMLElement | null} */
+  let followed = null; // the row that was brought into sight, until a person scrolls
+  for (const by of ["wheel", "touchmove", "pointerdown"]) {
+    scroller.addEventListener(by, () => (followed = null), { passive: true });
+  }
+  // What comes or goes around the box takes room of it, and the row stays in sight.
+  new ResizeObserver(() => {
+    if (followed?.isConnected && scroller.scrollHeight > scroller.clientHeight + 1) {
+      inBox(followed);
+    }
+  }).observe(scroller);
+
   /** Brings the cell of who acts between the columns that stay.
    *  @param {HTMLElement} tr */
   function sideways(tr) {
@@ -322,7 +334,7 @@ export function table({ body, scroller }, on) {
      * @param {Row[]} list
      * @param {number} step 0 before the first
      * @param {number} moment 0 outside
-     * @param {boolean} follow scroll to where one stands
+     * @param {boolean | "box"} follow scroll to where one stands: "box" scrolls the table's box alone, and never the page
      */
     draw(list, step, moment, follow) {
       const others = list !== rows && list[0] !== rows[0]; // else they have grown
@@ -349,7 +361,7 @@ export function table({ body, scroller }, on) {
       current = step;
       currentMoment = moment;
       const i = Math.max(step - 1, 0);
-      if (whole() ? fresh : follow && (fresh || i < first || i >= last)) {
+      if (whole() ? fresh : Boolean(follow) && (fresh || i < first || i >= last)) {
         fresh = false;
         place(i - AROUND, i + AROUND);
       } else if (!whole() && fresh) {
@@ -363,7 +375,13 @@ export function table({ body, scroller }, on) {
         named();
       }
       const now = step === 0 ? null : made(i).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
-      if (follow && now) {
+      followed = follow && now ? now : null;
+      if (follow === "box" && now) {
+        if (scroller.scrollHeight > scroller.clientHeight + 1) {
+          inBox(now);
+        }
+        sideways(now);
+      } else if (follow && now) {
         reveal(now);
       } else if (follow) {
         scroller.scrollTop = 0;

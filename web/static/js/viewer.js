@@ -19,6 +19,7 @@ import { duration, say } from "./words.js";
  * @typedef {import("./film.js").Film} Film
  * @typedef {import("./film.js").Row} Row
  * @typedef {import("./cursor.js").Cursor} Cursor
+ * @typedef {boolean | "box"} Follow "box": in the table's box, and the page stays
  *
  * @typedef {object} Owner what the page behind the viewer does
  * @property {() => Film | null} film
@@ -63,7 +64,7 @@ export function viewer(owner) {
   let quiet = false; // nothing is to be said
   let started = 0; // the stop at which it began to play
   let alarmed = 0; // when an alarm was read out last while it played
-  /** @type {{at: number, enters: boolean, note: string | null, follow: boolean} | null} */
+  /** @type {{at: number, enters: boolean, note: string | null, follow: Follow} | null} */
   let awaited = null; // what to do where one stands once the row is here; note is null where nothing is to be said
   /** @type {unknown} */
   let listening = null; // to whose portions
@@ -116,7 +117,7 @@ export function viewer(owner) {
 
   // ---- what is shown
 
-  /** @param {boolean} [follow] scroll to where one stands */
+  /** @param {Follow} [follow] scroll to where one stands */
   function show(follow = true) {
     if (!owner.film()) {
       return;
@@ -128,7 +129,10 @@ export function viewer(owner) {
       drawn = html;
       picture.draw(html);
     }
-    drawEnding(film(), atEnd() && film().rows.length > 0); // it takes room of the table
+    drawEnding(film(), atEnd() && film().rows.length > 0); // it takes room of the table, and so do the cards
+    if (row()) {
+      drawCards(byId("actors"), row()?.cards);
+    }
     come(step, follow);
     rows.draw(film().rows, step, here().moment, follow);
     picture.cursor(step || null);
@@ -147,7 +151,7 @@ export function viewer(owner) {
 
   /** Has the rows come around the one that one stands at.
    *  @param {number} step
-   *  @param {boolean} follow */
+   *  @param {Follow} follow */
   function come(step, follow) {
     const { portions } = film();
     if (portions && listening !== portions) {
@@ -177,7 +181,7 @@ export function viewer(owner) {
       return;
     }
     const box = document.querySelector("#rows [aria-current]")?.getBoundingClientRect();
-    show(was.follow && Boolean(box && box.bottom > 0 && box.top < innerHeight));
+    show(box && box.bottom > 0 && box.top < innerHeight ? was.follow : false);
     if (was.enters) {
       stand(ways.entered(film(), here()));
     }
@@ -320,7 +324,7 @@ export function viewer(owner) {
   // ---- going about
 
   /** @param {Cursor} cursor
-   *  @param {boolean} [follow] scroll there */
+   *  @param {Follow} [follow] scroll there */
   function stand(cursor, follow = true) {
     part = 0;
     passed = 0;
@@ -329,7 +333,7 @@ export function viewer(owner) {
   }
 
   /** @param {number} to stop
-   *  @param {boolean} [follow] scroll there */
+   *  @param {Follow} [follow] scroll there */
   function go(to, follow = true) {
     running = false;
     stand(ways.toStop(film(), here(), to), follow);
@@ -540,7 +544,7 @@ export function viewer(owner) {
     show,
     /** Stands where the move to a position is over.
      *  @param {number} position
-     *  @param {boolean} [follow] scroll there */
+     *  @param {Follow} [follow] scroll there */
     go(position, follow = true) {
       go(ways.stopOf(film(), position), follow);
     },
