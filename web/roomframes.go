@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -75,6 +76,8 @@ type roomSeat struct {
 	Why     string         `json:"why"` // it cannot move now, "" where it can
 	Armed   string         `json:"armed"`
 	Dog     bool           `json:"watchdog"` // its watchdog could move now
+	Knows   string         `json:"knows"`    // what came of its last call, and what it does now
+	Belief  int            `json:"belief"`   // levels that it acts as if it held
 }
 
 type roomQuestion struct {
@@ -107,9 +110,9 @@ const (
 	seenByHosts = "room/host/"
 )
 
-// roomFrame returns the frame of a room as it is now, made once for all who see
+// roomNowFrame returns the frame of a room as it is now, made once for all who see
 // the same.
-func roomFrame(l words.Language, v room.View, host bool) (*websocket.PreparedMessage, error) {
+func roomNowFrame(l words.Language, v room.View, host bool) (*websocket.PreparedMessage, error) {
 	key := seenByAll + l.Code()
 	if host {
 		key = seenByHosts + l.Code()
@@ -130,7 +133,7 @@ func roomAsSeen(l words.Language, v room.View, host bool) (roomNow, error) {
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
-		Focus: st.Stand.Focus, Members: st.Present(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: st.Rules.Allowed,
+		Focus: st.Stand.Focus, Members: st.Present(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st),
 	}
 	for _, b := range st.Branches {
@@ -151,13 +154,44 @@ func roomAsSeen(l words.Language, v room.View, host bool) (roomNow, error) {
 	if err != nil {
 		return now, err
 	}
+	known := map[string]roomSeat{}
+	err = filmOf(l, v).with(v, st.Stand.Branch, func(of *shown, _ *engine.Branch) error {
+		known = knowledge(l, of.film.Rows()[:min(now.Row, len(of.film.Rows()))])
+		return nil
+	})
+	if err != nil {
+		return now, err
+	}
 	for _, t := range timeline.NewScenario(l, v.Run.Scenario()).Threads {
-		now.Threads[t.Name] = seatNow(l, st, t.Name, options)
+		seat := seatNow(l, st, t.Name, options)
+		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
+		now.Threads[t.Name] = seat
 	}
 	if host {
 		now.People = peopleNow(l, st)
 	}
 	return now, nil
+}
+
+// knowledge returns what each thread knows and believes after some rows.
+func knowledge(l words.Language, rows []timeline.Row) map[string]roomSeat {
+	known := map[string]roomSeat{}
+	if len(rows) == 0 {
+		return known
+	}
+	for n, c := range rows[len(rows)-1].Cells {
+		said := []string{}
+		for i := len(rows) - 1; i >= 0 && len(said) == 0; i-- {
+			if own := rows[i].Cells[n]; own.Acting {
+				said = append(said, own.Title)
+			}
+		}
+		if c.Title != "" && !c.Acting {
+			said = append(said, c.Title)
+		}
+		known[c.Thread] = roomSeat{Knows: strings.Join(said, l.Say("; ")), Belief: c.Inside}
+	}
+	return known
 }
 
 func seatNow(l words.Language, st *room.State, thread string, options []view.Option) roomSeat {

@@ -166,6 +166,9 @@ func (g *guest) worded(a room.Answer) roomAnswer {
 		out.Member, out.Token, out.Part, out.Last, out.Mine = j.Member, j.Token, j.Part, j.Last, j.Mine
 		out.Name = room.Nickname(j.Name, g.l.Code())
 	}
+	if a.Renamed != nil {
+		out.Name = room.Nickname(*a.Renamed, g.l.Code())
+	}
 	return out
 }
 
@@ -189,7 +192,7 @@ func (g *guest) show(ctx context.Context, host bool) error {
 			}
 			frames = append(frames, missing...)
 		}
-		now, err := roomFrame(g.l, v, host)
+		now, err := roomNowFrame(g.l, v, host)
 		frames = append(frames, now)
 		return err
 	})

@@ -190,6 +190,11 @@ func New(c Config) (*Server, error) {
 	handle("GET /embed/s/{id}", s.page(s.embed))
 	handle("GET /oembed", s.page(s.oembed))
 	handle("POST /rooms", s.page(s.makeRoom))
+	handle("GET /room", s.page(s.roomDoor))
+	handle("GET /room/new", s.page(s.newRoom))
+	handle("GET /room/{code}", s.page(s.roomPhone))
+	handle("GET /room/{code}/host", s.page(s.roomHost))
+	handle("GET /room/{code}/stage", s.page(s.roomStage))
 	handle("GET /room/{code}/socket", s.live(s.roomSocket))
 	handle("GET /room/{code}/log", s.page(s.roomLog))
 	handle("GET /room/{code}/votes.csv", s.page(s.roomVotes))
@@ -411,7 +416,7 @@ func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Comp
 func (s *Server) frame(r *http.Request, title string) view.Page {
 	set := s.settingsOf(r)
 	p := view.Page{
-		Title: title, Style: s.static.Style(), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
+		Title: title, Style: s.static.Style(static.Pages), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
 		Preloads: s.static.Scripts(), Theme: set.theme, Path: r.URL.Path,
 	}
 	for _, l := range s.languages.All() {

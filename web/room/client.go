@@ -44,6 +44,7 @@ type Answer struct {
 	ID      int64
 	Refused string  // why it was not done, or ""
 	Joined  *Joined // of a join that was done
+	Renamed *int    // the nickname that was drawn
 }
 
 // Joined is what a member needs to know to come back.

@@ -19,10 +19,11 @@ import (
 	"relock/web/words"
 )
 
-// Commands that are not decided.
+// Commands that others than the referee know of.
 const (
-	DoJoin  = "join"  // by which one becomes a member
-	DoLanes = "lanes" // answered by the server that is asked
+	DoJoin   = "join"   // by which one becomes a member
+	DoRename = "rename" // its answer has the nickname
+	DoLanes  = "lanes"  // answered by the server that is asked
 )
 
 // Limits of a room.
@@ -291,7 +292,7 @@ func voters(m *Member) error {
 // order in which the commands are listed.
 var order = []string{
 	DoJoin, "go", "step", "time", "strike", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
-	"rename", "allow", "lock", "remove", "restore", "end", DoLanes,
+	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes,
 }
 
 // Commands returns the names of all commands.
@@ -312,7 +313,7 @@ var deeds = map[string]deed{
 	"reveal":  {hosts, (*referee).reveal},
 	"again":   {hosts, (*referee).again},
 	"close":   {hosts, (*referee).shelve},
-	"rename":  {anybody, (*referee).rename},
+	DoRename:  {anybody, (*referee).rename},
 	"allow":   {hosts, (*referee).allow},
 	"lock":    {hosts, (*referee).lock},
 	"remove":  {hosts, (*referee).remove},

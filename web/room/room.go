@@ -332,6 +332,10 @@ func (r *Room) answer(e Entry) {
 			c.end(Removed)
 		}
 	}
+	if m := r.state.People[e.Member]; e.Do == DoRename && e.Refused == "" && m != nil {
+		name := m.Name
+		a.Renamed = &name
+	}
 	c.answers = append(c.answers, a)
 	c.wake()
 }

@@ -44,7 +44,7 @@ func TestScriptsAndStylesAreSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := regexp.MustCompile(`(?:from|import|import\()\s*["'](?:[^."']|\.\.)|https?://(?:[^w]|w[^w])`)
-	all := compressed(t, files.Style())
+	all := compressed(t, files.Style(static.Pages))
 	t.Logf("styles: %d bytes", all)
 	for _, path := range files.Scripts() {
 		w := httptest.NewRecorder()

@@ -36,6 +36,7 @@ export function connect(handlers) {
   let broken = ""; // why it has ended
   let next = 0; // the timer of the next attempt, 0 without one
   let asked = 0; // when the last attempt was
+  let heard = 0; // when something came last
 
   // Who waits for room asks at once by a click.
   document.addEventListener("click", () => {
@@ -55,12 +56,14 @@ export function connect(handlers) {
     /** @type {ReturnType<typeof unpacker> | undefined} */
     let packed;
     socket.onopen = () => {
+      heard = performance.now();
       if (!full) {
         handlers.changed(false);
       }
       handlers.opened?.();
     };
     socket.onmessage = ({ data }) => {
+      heard = performance.now();
       if (typeof data === "string") {
         arrived(JSON.parse(data));
         return;
@@ -120,6 +123,21 @@ export function connect(handlers) {
       }
       socket.send(JSON.stringify(frame));
       return true;
+    },
+    /** Makes a connection now where one is awaited, and another where the one
+     *  that there is may be dead, as that of a phone that was locked: a network
+     *  that is gone closes nothing.
+     *  @param {number} silence ms without a word after which it may be */
+    hurry(silence) {
+      if (next) {
+        clearTimeout(next);
+        attempt();
+      } else if (socket.readyState <= WebSocket.OPEN && performance.now() - Math.max(heard, asked) > silence) {
+        socket.onopen = socket.onmessage = socket.onclose = null;
+        socket.close();
+        handlers.changed(true, "");
+        attempt();
+      }
     },
     /** Gives the connection up that there is, and makes another. */
     drop() {
