@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"relock/engine/store"
 	"relock/lessons"
 	"relock/web"
+	"relock/web/learn"
 	"relock/web/room"
 	"relock/web/room/stream"
 	"relock/web/session"
@@ -46,6 +48,7 @@ type serveFlags struct {
 	addr, redis string
 	links       string
 	rooms       string
+	course      string
 	public      string
 	advertise   string
 	proxies     string
@@ -87,6 +90,7 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept to be looked at")
 	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, "`number` of scenarios stepped through at once")
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
+	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/web/learn\" says how it is written")
 	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.StringVar(&f.rooms, "rooms", "", "`folder` that keeps rooms, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
@@ -154,6 +158,13 @@ func serve(ctx context.Context, args []string, env environment) int {
 			return exitUsage
 		}
 		config.PublicURL = public
+	}
+	if f.course != "" {
+		if err := provenCourse(f.course); err != nil {
+			fmt.Fprintf(env.err, "playground: -course %s: it has mistakes:\n%v\n", f.course, err)
+			return exitUsage
+		}
+		config.Course = os.DirFS(f.course)
 	}
 	proxies, err := web.ParseProxies(f.proxies)
 	if err != nil {
@@ -225,6 +236,19 @@ func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (room.Jour
 		shared.Close()
 		_ = external.Close()
 	}, nil
+}
+
+// provenCourse reads and plays the course in a folder, and fails with what is
+// wrong with it.
+func provenCourse(folder string) error {
+	course, err := learn.ReadCourse(os.DirFS(folder), lessons.Scenarios())
+	if err == nil {
+		err = course.Prove()
+	}
+	if err != nil {
+		return fmt.Errorf("%w", err)
+	}
+	return nil
 }
 
 // changedLimits are the limits that differ from their defaults.
