@@ -44,7 +44,7 @@ func TestWhereAServerIsFoundThatDoesNotSay(t *testing.T) {
 		{everywhere, "[::1]:6379", false, "http://[::1]:8080"},
 		{everywhere, "/run/redis.sock", false, "http://127.0.0.1:8080"},
 	} {
-		if _, err := net.ListenPacket("udp", "[::1]:0"); err != nil && c.redis == "[::1]:6379" {
+		if c.redis == "[::1]:6379" && !outward(c.redis).IsValid() {
 			continue // this machine has no IPv6
 		}
 		if u := advertised(c.listening, c.redis, c.secure); u.String() != c.want {

@@ -89,16 +89,24 @@ func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
 // class is the page on which teachers see what several people have done.
 func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
+	type questionJSON struct {
+		Path  string `json:"path"`
+		Title string `json:"title"`
+	}
 	type chapterJSON struct {
-		ID    string   `json:"id"`
-		Title string   `json:"title"`
-		Items []string `json:"items"`
+		ID        string         `json:"id"`
+		Title     string         `json:"title"`
+		Items     []string       `json:"items"`
+		Questions []questionJSON `json:"questions"` // of the items: those that are answered
 	}
 	var list []chapterJSON
 	for _, ch := range s.course.Chapters {
 		one := chapterJSON{ID: ch.ID, Title: ch.Title(l)}
 		for _, i := range ch.Items {
 			one.Items = append(one.Items, i.Path())
+			if item := wayItem(l, i); item.Asked {
+				one.Questions = append(one.Questions, questionJSON{item.Path, item.Title})
+			}
 		}
 		list = append(list, one)
 	}
@@ -410,8 +418,8 @@ func ordered(r *http.Request, l words.Language, p *view.Lesson, item *learn.Item
 	p.TryError = tried.Err
 	for _, c := range tried.Cases {
 		p.Tries = append(p.Tries, view.LessonTry{
-			Owner: c.Owner, Was: words.Capital(l.Clause(c.Was)), Wanted: words.Capital(l.Clause(c.Wanted)), WantedReply: c.WantedReply,
-			Got: words.Capital(l.Clause(c.Got)), GotReply: c.GotReply, Right: c.Right,
+			Owner: c.Owner, Was: l.Sentence(c.Was), Wanted: l.Sentence(c.Wanted), WantedReply: c.WantedReply,
+			Got: l.Sentence(c.Got), GotReply: c.GotReply, Right: c.Right,
 		})
 	}
 	return nil

@@ -104,10 +104,19 @@ type roomPerson struct {
 	Threads []string  `json:"threads"`
 }
 
+// Where a View keeps the frames of the room, before the language.
+const (
+	seenByAll   = "room/"
+	seenByHosts = "room/host/"
+)
+
 // roomNowFrame returns the frame of a room as it is now, made once for all who see
 // the same.
 func roomNowFrame(l words.Language, v room.View, host bool) (*websocket.PreparedMessage, error) {
-	key := fmt.Sprintf("room/%s/%t", l.Code(), host)
+	key := seenByAll + l.Code()
+	if host {
+		key = seenByHosts + l.Code()
+	}
 	if made, ok := v.Fresh[key].(*websocket.PreparedMessage); ok {
 		return made, nil
 	}

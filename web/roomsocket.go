@@ -144,17 +144,17 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 				return 0
 			}
 		case <-g.client.Bell():
-			answers, changed, why := g.client.News()
-			for _, a := range answers {
+			news := g.client.News()
+			for _, a := range news.Answers {
 				if g.send(g.worded(a)) != nil {
 					return 0
 				}
 			}
-			if changed && why == 0 && g.show(ctx) != nil {
-				return 0
+			if news.Closing != 0 {
+				return news.Closing
 			}
-			if why != 0 {
-				return why
+			if news.Changed && g.show(ctx, news.Part == room.Host) != nil {
+				return 0
 			}
 		}
 	}
@@ -182,9 +182,8 @@ func (g *guest) send(a roomAnswer) error {
 }
 
 // show sends the film as far as it lacks, and then the room as it is.
-func (g *guest) show(ctx context.Context) error {
+func (g *guest) show(ctx context.Context, host bool) error {
 	var frames []*websocket.PreparedMessage
-	host := g.client.Part() == room.Host
 	err := g.room.Look(func(v room.View) error {
 		if g.rows {
 			missing, err := g.film(v)
@@ -252,7 +251,7 @@ func (g *guest) film(v room.View) ([]*websocket.PreparedMessage, error) {
 
 // lanes draws the lanes around a row of a branch.
 func (g *guest) lanes(c room.Command) roomAnswer {
-	if g.client.Part() == "" {
+	if !g.client.Joined() {
 		refused, _ := g.l.Explain(room.ErrNotJoined)
 		return roomAnswer{Re: c.ID, Refused: refused}
 	}

@@ -33,8 +33,8 @@ type audience struct {
 	Path    string // of the websocket
 	Viewers int
 	Say     string // the one message that each sends, up to 125 bytes; "" none
-	Buffer  int  // bytes that the kernel may keep for a viewer who does not read; 0: what it likes
-	Hold    bool // do not read before standard input ends
+	Buffer  int    // bytes that the kernel may keep for a viewer who does not read; 0: what it likes
+	Hold    bool   // do not read before standard input ends
 }
 
 // seen is what an audience saw.

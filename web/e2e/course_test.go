@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // Every kind of item, answered and not, at phone's width and on a desk: axe has
@@ -72,12 +73,12 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 	until(ctx, t, place+`.includes("T1")`)
 	do(ctx, t, chromedp.KeyEvent("x"), chromedp.KeyEvent("1"))
 	until(ctx, t, place+`.includes("T2")`)
-	for range 10 {
+	for range 20 {
 		if get[bool](ctx, t, `!document.getElementById("after").hidden`) {
 			break
 		}
 		was := get[string](ctx, t, place)
-		do(ctx, t, chromedp.KeyEvent("2"))
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 		until(ctx, t, place+fmt.Sprintf(` !== %q || !document.getElementById("after").hidden`, was))
 	}
 	until(ctx, t, `!document.getElementById("after").hidden`)

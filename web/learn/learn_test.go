@@ -551,3 +551,21 @@ func TestABreakIsMadeOfARun(t *testing.T) {
 		t.Error(text, err)
 	}
 }
+
+// What breaks by itself is nothing to be broken, and that is what is said.
+func TestWhatBreaksByItselfIsNothingToBreak(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]error{"lease-expiry": learn.ErrBreaksByItself, "redlock": nil} {
+		data, err := fs.ReadFile(lessons.Scenarios(), name+".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc, err := scenario.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := learn.BreakOf(t.Context(), sc); want != nil && !errors.Is(err, want) || want == nil && errors.Is(err, learn.ErrBreaksByItself) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
+	}
+}

@@ -115,6 +115,9 @@ func (r *reader) pieces(at func(int, string, ...any), y linesYAML, stray bool) (
 		}
 		last = to
 		text := strings.Join(lines[from-1:to], "\n")
+		if !slices.ContainsFunc(lines[from-1:to], isCode) {
+			at(p.Line, "pieces: %q is a comment", p.Text)
+		}
 		if loops.MatchString(text) {
 			at(p.Line, "pieces: %q would go round for ever in the wrong place", p.Text)
 		}

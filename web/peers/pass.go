@@ -29,7 +29,8 @@ const header = "Relock-Passed-On"
 // Limits of a request that is handed on.
 const (
 	dialLimit   = 2 * time.Second
-	answerLimit = 15 * time.Second // until the answer begins
+	answerLimit = 15 * time.Second // until the answer begins, or goes on
+	probeLimit  = 2 * time.Second  // the same, of a server that may have ended
 	idleLimit   = time.Minute      // of a connection, for the next request
 	idleEach    = 32               // such connections, to one server
 )
@@ -121,6 +122,12 @@ func (p *Peers) Pass(w http.ResponseWriter, r *http.Request, name string, v Visi
 		return ErrSilent // this server shuts down: the visitor comes back to another one
 	}
 	defer p.done(one)
+	patience := answerLimit
+	if !at.alive { // it may merely not reach Redis
+		patience = probeLimit
+	}
+	begins := time.AfterFunc(patience, end)
+	defer begins.Stop()
 	var failed error
 	proxy := &httputil.ReverseProxy{
 		Transport: p.passes,
@@ -130,6 +137,7 @@ func (p *Peers) Pass(w http.ResponseWriter, r *http.Request, name string, v Visi
 			out.Out.Header.Set(header, signed)
 		},
 		ModifyResponse: func(res *http.Response) error {
+			begins.Stop()
 			if res.StatusCode == http.StatusSwitchingProtocols {
 				return nil
 			}
@@ -153,7 +161,7 @@ func (p *Peers) Pass(w http.ResponseWriter, r *http.Request, name string, v Visi
 		return fmt.Errorf("peers: %w", context.Cause(r.Context()))
 	}
 	p.forget(name)
-	if _, err := p.find(r.Context(), name); errors.Is(err, ErrGone) {
+	if now, err := p.find(r.Context(), name); errors.Is(err, ErrGone) || err == nil && !now.alive && p.certain() {
 		return ErrGone
 	}
 	p.config.Log.WarnContext(r.Context(), "server not reached", slog.String("server", name), slog.String("address", at.Address), slog.String("error", failed.Error()))
@@ -205,18 +213,38 @@ func (p *Peers) done(one *passing) {
 }
 
 // leave ends what is handed on to servers that have ended: a machine that was
-// switched off closes no connection.
+// switched off closes no connection. A server that merely does not reach Redis
+// still answers.
 func (p *Peers) leave(ctx context.Context) {
 	gone := map[string]bool{}
 	for _, one := range p.under() {
 		if _, asked := gone[one.to]; !asked {
-			_, err := p.find(ctx, one.to)
-			gone[one.to] = errors.Is(err, ErrGone)
+			at, err := p.find(ctx, one.to)
+			gone[one.to] = errors.Is(err, ErrGone) || err == nil && !at.alive && p.certain() && !p.answers(ctx, at.Address)
 		}
-		if gone[one.to] {
+		if gone[one.to] && ctx.Err() == nil {
 			one.end()
 		}
 	}
+}
+
+// probe is a path that every server answers at once.
+const probe = "/healthz"
+
+// answers reports whether there is a server at an address.
+func (p *Peers) answers(ctx context.Context, address string) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeLimit)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+probe, nil)
+	if err != nil {
+		return false
+	}
+	res, err := p.passes.RoundTrip(req)
+	if err != nil {
+		return false
+	}
+	_ = res.Body.Close()
+	return true
 }
 
 // under returns what is being handed on.
@@ -246,10 +274,9 @@ func (p *Peers) transport() *http.Transport {
 			defer cancel()
 			return (&tls.Dialer{NetDialer: dialer, Config: p.trust(addr)}).DialContext(ctx, network, addr)
 		},
-		ResponseHeaderTimeout: answerLimit,
-		IdleConnTimeout:       idleLimit,
-		MaxIdleConnsPerHost:   idleEach,
-		DisableCompression:    true, // it is handed on as it comes
+		IdleConnTimeout:     idleLimit,
+		MaxIdleConnsPerHost: idleEach,
+		DisableCompression:  true, // it is handed on as it comes
 	}
 }
 

@@ -26,14 +26,17 @@ import (
 // on one node.
 const (
 	secretKey = "relock:peers:secret" //nolint:gosec // its name
-	serverKey = "relock:peers:{%s}"
-	pastKey   = "relock:peers:{%s}:was"
+	aliveKey  = "relock:peers:{%s}:alive"
+	serverKey = "relock:peers:{%s}" // what it says of itself, or ended
 )
+
+// ended stands where a server that was stopped has said where it is.
+const ended = "ended"
 
 // Times.
 const (
 	beat       = 3 * time.Second
-	lease      = 10 * time.Second // after the last beat a server counts as ended
+	lease      = 10 * time.Second // after the last beat a server that does not answer counts as ended
 	remember   = 24 * time.Hour   // that there was a server
 	fresh      = time.Second      // for so long nobody asks again where a server is
 	redisLimit = 2 * time.Second  // to answer
@@ -44,7 +47,7 @@ const maxKnown = 1000
 
 // Errors of Pass.
 var (
-	ErrUnknown = errors.New("peers: there never was such a server")
+	ErrUnknown = errors.New("peers: no such server is remembered")
 	ErrGone    = phrase.New("the server that has it has ended")
 	ErrSilent  = phrase.New("the server that has it cannot be reached just now")
 	ErrAway    = phrase.New("the Redis by which the servers of this site find each other does not answer just now; try again in a moment")
@@ -76,7 +79,8 @@ type Peers struct {
 	closed  bool
 	going   sync.WaitGroup // beats and websockets that are handed on; added to under mu
 	passing map[*passing]struct{}
-	secret  string // "" until Redis has told it
+	secret  string    // "" until Redis has told it
+	steady  time.Time // since when Redis has answered and lost nothing, zero if it does not
 	known   map[string]known
 }
 
@@ -92,6 +96,7 @@ type server struct {
 type known struct {
 	server
 
+	alive bool // it has beaten within its lease
 	asked time.Time
 }
 
@@ -141,7 +146,7 @@ func (p *Peers) Close() {
 	if first {
 		ctx, cancel := context.WithTimeout(context.Background(), redisLimit)
 		defer cancel()
-		_ = p.config.Client.Del(ctx, fmt.Sprintf(serverKey, p.name)).Err() // else it expires
+		_ = p.config.Client.Set(ctx, fmt.Sprintf(serverKey, p.name), ended, remember).Err() // else its lease says so
 	}
 }
 
@@ -189,22 +194,26 @@ func (p *Peers) beat(ctx context.Context) error {
 		return err
 	}
 	var told *redis.StringCmd
+	var empty *redis.BoolCmd
 	_, err = p.config.Client.Pipelined(ctx, func(on redis.Pipeliner) error {
-		on.SetNX(ctx, secretKey, secret, remember)
+		empty = on.SetNX(ctx, secretKey, secret, remember)
 		on.Expire(ctx, secretKey, remember)
 		told = on.Get(ctx, secretKey)
 		if own != "" {
-			on.Set(ctx, fmt.Sprintf(serverKey, p.name), own, p.times.lease)
-			on.Set(ctx, fmt.Sprintf(pastKey, p.name), "", remember)
+			on.Set(ctx, fmt.Sprintf(serverKey, p.name), own, remember)
+			on.Set(ctx, fmt.Sprintf(aliveKey, p.name), "", p.times.lease)
 		}
 		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("peers: %w", err)
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.secret = told.Val()
+	if err != nil {
+		p.steady = time.Time{}
+		return fmt.Errorf("peers: %w", err)
+	}
+	if p.secret = told.Val(); p.steady.IsZero() || empty.Val() {
+		p.steady = time.Now()
+	}
 	return nil
 }
 
@@ -234,20 +243,29 @@ func (p *Peers) shared() string {
 	return p.secret
 }
 
-// find returns where a server is. While Redis does not answer, what was known
-// before counts. It fails with ErrUnknown, ErrGone or ErrAway.
-func (p *Peers) find(ctx context.Context, name string) (server, error) {
+// certain reports whether all servers have had the time to say that they are
+// alive: Redis has answered for so long, and lost nothing.
+func (p *Peers) certain() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.steady.IsZero() && time.Since(p.steady) > p.times.lease
+}
+
+// find returns where a server is, or was. While Redis does not answer, what was
+// known before counts. It fails with ErrUnknown, ErrGone or ErrAway.
+func (p *Peers) find(ctx context.Context, name string) (known, error) {
 	p.mu.Lock()
 	before, ok := p.known[name]
 	p.mu.Unlock()
 	if ok && time.Since(before.asked) < fresh {
-		return before.server, nil
+		return before, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, redisLimit)
 	defer cancel()
-	var now, past *redis.StringCmd
+	var says *redis.StringCmd
+	var alive *redis.IntCmd
 	_, err := p.config.Client.Pipelined(ctx, func(on redis.Pipeliner) error {
-		now, past = on.Get(ctx, fmt.Sprintf(serverKey, name)), on.Get(ctx, fmt.Sprintf(pastKey, name))
+		says, alive = on.Get(ctx, fmt.Sprintf(serverKey, name)), on.Exists(ctx, fmt.Sprintf(aliveKey, name))
 		return nil
 	})
 	p.mu.Lock()
@@ -255,23 +273,23 @@ func (p *Peers) find(ctx context.Context, name string) (server, error) {
 	switch {
 	case err != nil && !errors.Is(err, redis.Nil):
 		if ok {
-			return before.server, nil
+			return before, nil
 		}
-		return server{}, fmt.Errorf("peers: %w: %w", ErrAway, err)
-	case errors.Is(past.Err(), redis.Nil) && errors.Is(now.Err(), redis.Nil):
+		return known{}, fmt.Errorf("peers: %w: %w", ErrAway, err)
+	case errors.Is(says.Err(), redis.Nil):
 		delete(p.known, name)
-		return server{}, ErrUnknown
-	case errors.Is(now.Err(), redis.Nil):
+		return known{}, ErrUnknown
+	case says.Val() == ended:
 		delete(p.known, name)
-		return server{}, ErrGone
+		return known{}, ErrGone
 	}
-	found := known{asked: time.Now()}
-	if err := json.Unmarshal([]byte(now.Val()), &found.server); err != nil {
-		return server{}, fmt.Errorf("peers: what %s says of itself: %w", name, err)
+	found := known{alive: alive.Val() == 1, asked: time.Now()}
+	if err := json.Unmarshal([]byte(says.Val()), &found.server); err != nil {
+		return known{}, fmt.Errorf("peers: what %s says of itself: %w", name, err)
 	}
 	if len(p.known) >= maxKnown {
 		clear(p.known)
 	}
 	p.known[name] = found
-	return found.server, nil
+	return found, nil
 }

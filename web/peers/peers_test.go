@@ -27,7 +27,8 @@ var quick = times{beat: 10 * time.Millisecond, lease: 200 * time.Millisecond}
 type member struct {
 	*Peers
 
-	at *httptest.Server
+	times times
+	at    *httptest.Server
 }
 
 func (m *member) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +58,11 @@ func client(t *testing.T) (*storetest.Server, *redis.Client) {
 // serve starts a member, where change may say something else of it.
 func serve(t *testing.T, on *redis.Client, secure *tls.Config, change func(*Config)) *member {
 	t.Helper()
-	m := &member{}
+	return (&member{times: quick}).start(t, on, secure, change)
+}
+
+func (m *member) start(t *testing.T, on *redis.Client, secure *tls.Config, change func(*Config)) *member {
+	t.Helper()
 	m.at = httptest.NewUnstartedServer(m)
 	if secure != nil {
 		m.at.TLS = secure
@@ -69,7 +74,7 @@ func serve(t *testing.T, on *redis.Client, secure *tls.Config, change func(*Conf
 	if change != nil {
 		change(&c)
 	}
-	m.Peers = join(c, quick)
+	m.Peers = join(c, m.times)
 	t.Cleanup(func() {
 		m.Peers.Close()
 		m.at.Close()
@@ -140,6 +145,46 @@ func TestAServerThatStandsStill(t *testing.T) {
 	one.stop()
 	if status, said := two.ask(t, one.NewID()); status != http.StatusBadGateway || said != ErrGone.Error() {
 		t.Error(status, said)
+	}
+}
+
+// A server that does not reach Redis for a while is still asked where it was,
+// and who waits for it goes on waiting.
+func TestAServerThatDoesNotReachRedis(t *testing.T) {
+	_, redis := client(t)
+	one := (&member{times: times{time.Hour, quick.lease}}).start(t, redis, nil, nil)
+	two := serve(t, redis, nil, nil)
+	waits := &passing{to: one.name, socket: true, end: func() { t.Error("what it is asked is ended") }}
+	two.begin(waits)
+	defer two.done(waits)
+	for redis.Exists(t.Context(), "relock:peers:{"+one.name+"}:alive").Val() == 1 || !two.certain() {
+		if status, said := two.ask(t, one.NewID()); status != http.StatusOK {
+			t.Fatal(status, said)
+		}
+	}
+	two.leave(t.Context())
+	two.forget(one.name)
+	if status, said := two.ask(t, one.NewID()); status != http.StatusOK {
+		t.Error(status, said)
+	}
+}
+
+// A server that does not answer counts as ended only once it had a lease's time
+// to say that it is alive, on a Redis that works.
+func TestNobodyIsBuriedEarly(t *testing.T) {
+	_, redis := client(t)
+	const gone = "AAAAAAAAAA"
+	nobody := httptest.NewServer(nil)
+	nobody.Close()
+	redis.Set(t.Context(), "relock:peers:{"+gone+"}", `{"address":"`+nobody.URL+`"}`, time.Hour)
+	young := (&member{times: times{quick.beat, time.Hour}}).start(t, redis, nil, nil)
+	if _, said := young.ask(t, gone+"-x"); said != ErrSilent.Error() {
+		t.Error(said)
+	}
+	redis.Set(t.Context(), "relock:peers:{"+gone+"}", ended, time.Hour)
+	young.forget(gone)
+	if _, said := young.ask(t, gone+"-x"); said != ErrGone.Error() {
+		t.Error(said)
 	}
 }
 

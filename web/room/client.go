@@ -111,27 +111,34 @@ func (c *Client) end(why Closing) {
 	}
 }
 
-// News returns what has come since the last call: answers, whether the room has
-// changed for somebody who has joined, and why the connection is to end, or 0.
-func (c *Client) News() (answers []Answer, changed bool, why Closing) {
-	c.room.mu.Lock()
-	defer c.room.mu.Unlock()
-	answers, changed = c.answers, c.news && c.member != ""
-	c.answers = nil
-	if changed {
-		c.news = false
-	}
-	return answers, changed, c.closing
+// News is what has come for a client.
+type News struct {
+	Answers []Answer
+	Changed bool    // the room, for somebody who has joined
+	Part    Part    // of the member by now, "" before joining
+	Closing Closing // why the connection is to end, or 0
 }
 
-// Part returns the part of whoever has joined, "" before.
-func (c *Client) Part() Part {
+// News returns what has come since the last call.
+func (c *Client) News() News {
 	c.room.mu.Lock()
 	defer c.room.mu.Unlock()
+	n := News{Answers: c.answers, Changed: c.news && c.member != "", Closing: c.closing}
 	if m := c.room.state.People[c.member]; m != nil {
-		return m.Part
+		n.Part = m.Part
 	}
-	return ""
+	c.answers = nil
+	if n.Changed {
+		c.news = false
+	}
+	return n
+}
+
+// Joined reports whether the client's member has joined.
+func (c *Client) Joined() bool {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	return c.member != ""
 }
 
 // Give hands on a command. Its answer is in the News. It fails with

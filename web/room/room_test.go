@@ -96,8 +96,7 @@ func (m *member) give(id int64, command string) (refused string) {
 	}
 	limit := time.After(20 * time.Second)
 	for {
-		answers, _, _ := m.client.News()
-		m.pending = append(m.pending, answers...)
+		m.pending = append(m.pending, m.client.News().Answers...)
 		for i, a := range m.pending {
 			if a.ID == id {
 				m.pending = append(m.pending[:i], m.pending[i+1:]...)
@@ -322,7 +321,7 @@ func (m *member) closes(want room.Closing) {
 	m.t.Helper()
 	limit := time.After(20 * time.Second)
 	for {
-		if _, _, why := m.client.News(); why != 0 {
+		if why := m.client.News().Closing; why != 0 {
 			if why != want {
 				m.t.Errorf("closed with %d, want %d", why, want)
 			}

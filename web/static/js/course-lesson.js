@@ -25,9 +25,7 @@ export function lesson(page) {
     if ("solved" in page.dataset && !told) {
       note(page, path, { asked: "asked" in page.dataset, tries });
     }
-    if (matchMedia("(max-width: 60rem)").matches) {
-      byId("feedback")?.scrollIntoView({ block: "nearest" });
-    }
+    byId("feedback")?.scrollIntoView({ block: "nearest" });
   }
   const stage = /** @type {HTMLElement | null} */ (page.querySelector("[data-judge]"));
   if (stage) {
