@@ -49,14 +49,20 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 	from := r.URL.Query().Get("from")
 	p := view.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
 	p.Page.Style = s.static.Style(static.Rooms)
-	exhibit, example := exhibitOf(from)
+	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
 	item, isItem := s.course.Item(from)
 	var err error
 	var plan room.Plan
 	switch {
-	case example == nil:
+	case isExample:
+		exhibit, err := exhibitOf(from)
+		if err != nil {
+			return err
+		}
 		p.Field, p.Title, p.Shows = "example", l.Say(exhibit.Title), l.Say(exhibit.Shows)
-		plan, err = s.planOf(from, "", "")
+		if plan, err = s.planOf(from, "", ""); err != nil {
+			return err
+		}
 	case isItem:
 		p.Field, p.Title = "item", item.Title(l)
 		plan, err = s.planOf("", "", from)

@@ -1,6 +1,7 @@
 // The board of a room: a host's page, and the stage. All follow the room; a host
 // leads it from here.
 import { drawBranches, nameOf, nextOf } from "./branches.js";
+import { entered, stopOf } from "./cursor.js";
 import { byId, make, still } from "./dom.js";
 import { stopsOf } from "./film.js";
 import { keys, keysOf } from "./keys.js";
@@ -293,21 +294,33 @@ export function board(section) {
 
   // ---- leading
 
-  /** Goes one move on, and stands where it begins to show. */
+  /** Goes on, and stands where that begins to show. */
   async function next() {
-    const [on, at] = [film.current, positionAt(film)];
-    await ask({ do: "step" });
-    await moved(on, at);
+    for (let shows = false; !shows && !position().over; ) {
+      const [on, at] = [film.current, positionAt(film)];
+      await ask({ do: "step" });
+      shows = await moved(on, at);
+    }
   }
 
   /** Waits for what a move from a place has brought, and stands where it begins.
-   *  @param {number} on branch @param {number} at */
+   *  @param {number} on branch @param {number} at
+   *  @returns {Promise<boolean>} false where nothing of it shows, as it has asked a node that is down */
   async function moved(on, at) {
     await when(() => state.room !== null && (state.room.branch !== on || state.room.at > at) && film.branches.has(state.room.branch));
     follow();
-    if (shown(film) && positionAt(film) > at) {
-      view.arrive(at + 1);
+    const now = shown(film);
+    if (!now || positionAt(film) <= at) {
+      return true;
     }
+    const begins = stopOf(now, at + 1, true);
+    if (begins !== film.cursor.stop) {
+      view.arrive(at + 1);
+    } else {
+      stand(entered(now, film.cursor));
+      view.show();
+    }
+    return begins !== stopOf(now, at);
   }
 
   /** Whether the newest move has such a stop. @param {(stop: number) => boolean} is */
