@@ -17,8 +17,8 @@ import (
 
 // Of a term.
 const (
-	batch       = 256         // orders at once
-	touchEvery  = time.Hour   // so that a room that is led is kept
+	batch       = 256       // orders at once
+	touchEvery  = time.Hour // so that a room that is led is kept
 	resignLimit = time.Second
 )
 
