@@ -203,3 +203,71 @@ func TestDoorsOfARoom(t *testing.T) {
 		t.Errorf("what was typed is %q now", got)
 	}
 }
+
+// All parts of a room, in every look and both languages, at rest and in use.
+func TestAxeFindsNothingInARoom(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	phone := join(host, t, room, "A")
+	stage := another(host, t)
+	look := func(part string, ctx context.Context) {
+		t.Helper()
+		for _, f := range findings(ctx, t) {
+			t.Errorf("%s: %s: %s\n  %s", part, f.ID, f.Help, strings.Join(f.Nodes, "\n  "))
+		}
+	}
+	dressed := func(part string, ctx context.Context, path, theme, language string) {
+		t.Helper()
+		do(ctx, t, chromedp.Navigate(room+path+"?theme="+theme+"&lang="+language))
+		until(ctx, t, members+` !== ""`)
+		look(strings.Join([]string{part, theme, language}, " "), ctx)
+	}
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"))
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	until(host, t, stands+` === "T1"`)
+	look("host", host)
+	for _, dialog := range []string{"people", "room", "join"} {
+		do(host, t, chromedp.Click(chromedp.CSS(`[data-dialog=`+dialog+`]`)), chromedp.WaitVisible(chromedp.CSS(`#`+dialog)))
+		look("dialog "+dialog, host)
+		do(host, t, chromedp.KeyEvent(kb.Escape))
+	}
+	do(host, t, chromedp.KeyEvent("a"))
+	until(phone, t, `document.querySelector("[data-vote]") !== null`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="0"]`)))
+	until(host, t, votes+`.startsWith("1 of 1")`)
+	look("phone, voted", phone)
+	do(host, t, chromedp.KeyEvent("r"))
+	until(phone, t, `document.querySelector(".options .bar") !== null`)
+	for _, theme := range []string{"light", "dark", "stage"} {
+		for _, language := range []string{"en", "zh-CN"} {
+			dressed("host", host, "/host", theme, language)
+			dressed("stage", stage, "/stage", theme, language)
+			dressed("phone", phone, "", theme, language)
+		}
+	}
+}
+
+// Nothing of a room scrolls sideways, on a phone or a projector.
+func TestNothingOfARoomScrollsSideways(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("a"))
+	until(host, t, `!document.getElementById("question").hidden`)
+	phone, stage := join(host, t, room, "B"), another(host, t)
+	do(phone, t, chromedp.Click(chromedp.CSS(`#so-far summary`)))
+	until(phone, t, `document.querySelector("#rows tr") !== null`)
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#question`)))
+	for _, one := range []struct {
+		part   string
+		ctx    context.Context
+		widths []int64
+	}{{"host", host, []int64{360, 768, 1440}}, {"phone", phone, []int64{320, 360, 412}}, {"stage", stage, []int64{1024, 1280, 1920}}} {
+		for _, width := range one.widths {
+			do(one.ctx, t, chromedp.EmulateViewport(width, 720))
+			if wide := get[int64](one.ctx, t, `document.documentElement.scrollWidth`); wide > width {
+				t.Errorf("%s: %d px wide in a window of %d", one.part, wide, width)
+			}
+		}
+	}
+	if below := get[int64](stage, t, `Math.ceil(document.getElementById("question").getBoundingClientRect().bottom)`); below > 720 {
+		t.Errorf("the stage's question ends at %d px of 720", below)
+	}
+}
