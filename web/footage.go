@@ -66,6 +66,10 @@ func newFootage(l words.Language, made *recording, ended bool, before *footage, 
 		},
 		header: made.header, rows: len(film.Rows()), events: len(made.events), ended: ended,
 	}
+	if frames := film.Frames(); len(frames) > 0 {
+		last := frames[len(frames)-1]
+		f.viewer.Standing = view.Standing{Step: last.Step, Cards: last.Cards}
+	}
 	f.verdict, f.tone = view.Verdict(l, film.Rows(), ended)
 	if f.rows <= view.MaxWhole {
 		whole, fits, err := wholeOf(l, film)

@@ -44,7 +44,8 @@ type changeJSON struct {
 	Left  float64      `json:"left"`            // where they begin
 	Right float64      `json:"right"`           // where the last state in them ends
 	Width float64      `json:"width"`
-	Edits []patch.Edit `json:"edits"` // of patch.Tags of their HTML
+	Scale float64      `json:"scale,omitempty"` // how wide a millisecond is that comes after them, 0 where none does
+	Edits []patch.Edit `json:"edits"`           // of patch.Tags of their HTML
 }
 
 // controlsJSON is a frame of how the threads of a run are steered.
@@ -103,8 +104,9 @@ func recordOf(l words.Language, film *view.Film, f frameJSON, before *[]string) 
 		return nil, nil, err
 	}
 	now := patch.Tags(html)
-	change := changeJSON{Left: lanes.Left, Right: lanes.Right, Width: lanes.Width, Edits: patch.Between(*before, now)}
-	whole := changeJSON{Whole: true, Left: lanes.Left, Right: lanes.Right, Width: lanes.Width, Edits: patch.Between(nil, now)}
+	change := changeJSON{Left: lanes.Left, Right: lanes.Right, Width: lanes.Width, Scale: lanes.PerMilli, Edits: patch.Between(*before, now)}
+	whole := change
+	whole.Whole, whole.Edits = true, patch.Between(nil, now)
 	*before = now
 	var inner, outer []string
 	for i, r := range f.Rows {

@@ -112,6 +112,7 @@ func (p *page) take(t *testing.T, part []byte) (f frameJSON, change changeJSON) 
 var (
 	stretched = regexp.MustCompile(`viewBox="@span".*?</svg>`)
 	across    = regexp.MustCompile(`([MLH])(-?[\d.]+)`)
+	drains    = regexp.MustCompile(`data-drain="(-?[\d.]+)`)
 	open      = regexp.MustCompile(`"([@=])(~?)(-?[\d.]+|wide|span)"`)
 )
 
@@ -142,6 +143,10 @@ func (p *page) draw(c changeJSON) string {
 			v, _ := strconv.ParseFloat(x[1:], 64)
 			return x[:1] + num(v-c.Left)
 		})
+	})
+	html = drains.ReplaceAllStringFunc(html, func(x string) string {
+		v, _ := strconv.ParseFloat(drains.FindStringSubmatch(x)[1], 64)
+		return `data-drain="` + num(v-c.Left)
 	})
 	return open.ReplaceAllStringFunc(html, func(token string) string {
 		m := open.FindStringSubmatch(token)

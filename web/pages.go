@@ -114,6 +114,9 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	run.ID, run.Place, run.Edit = found.Run.ID(), view.Place(l, f.header, s.externalName()), "/edit?run="+found.Run.ID()
 	run.Socket = "/runs/" + run.ID + "/socket?lang=" + l.Code() + "&"
 	run.Slow = view.ClockNote(l, f.header.Clock, found.Slow)
+	if f.header.Clock == trace.ClockWall && !f.ended {
+		run.Quiet = found.Quiet().Milliseconds()
+	}
 	if f.header.Clock == trace.ClockWall && !f.ended && found.Owned(s.visitorOf(r)) {
 		run.Controls = view.NewControls(l, found.Run.Controls())
 	}
@@ -140,6 +143,7 @@ func runOf(r *http.Request, path string, f *footage, sc *scenario.Scenario) (vie
 // has none.
 func (s *Server) showRun(w http.ResponseWriter, r *http.Request, run view.Run, untitled string) error {
 	page := s.frame(r, cmp.Or(run.Title, untitled))
+	run.Reach, run.Viewer.Shared = s.reach(r), true
 	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: page, Run: run}))
 }
 

@@ -67,7 +67,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	p.Page = s.frame(r, title)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = view.Viewer{
-		Scenario: timeline.NewScenario(l, shown), Steps: true, Scripts: luaflow.Scripts(l, shown),
+		Scenario: timeline.NewScenario(l, shown), Steps: true, Shared: true, Scripts: luaflow.Scripts(l, shown),
 		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),
 	}
 	p.Locks, p.Summaries = exhibit.Names(), map[string]string{}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/web/actors"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -118,11 +119,16 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 			return v, err
 		}
 		for _, text := range p.Rows {
-			var row struct{ HTML string }
+			var row struct {
+				Step  int
+				HTML  string
+				Cards []actors.Card
+			}
 			if err := json.Unmarshal(text, &row); err != nil {
 				return v, fmt.Errorf("web: %w", err)
 			}
 			table.WriteString(row.HTML)
+			v.Standing = view.Standing{Step: row.Step, Cards: row.Cards}
 		}
 		next += len(p.Rows)
 	}

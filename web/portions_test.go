@@ -245,6 +245,9 @@ func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
 				t.Fatalf("%s: T%s in the place of T%d", next, m[1], seen)
 			}
 		}
+		if want := fmt.Sprintf("After T%d:", seen); !strings.Contains(page, want) {
+			t.Errorf("%s does not say what acts beside the key after T%d", next, seen)
+		}
 		_, note, _ := strings.Cut(page, "<noscript>")
 		note, _, _ = strings.Cut(note, "</noscript>")
 		next = ""

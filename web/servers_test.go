@@ -198,6 +198,23 @@ func TestAHandedOnRequestCountsForItsVisitor(t *testing.T) {
 	}
 }
 
+// A server answers in the name that the visitor asked for, though only the other
+// one is known by it.
+func TestAHandedOnRequestKeepsItsHost(t *testing.T) {
+	at := storetest.URL(t)
+	hidden := sharing(t, 1, at, nil)[0]
+	known := sharing(t, 1, at, asPublic(t, "https://relock.example"))[0]
+	path := hidden.run(t, twoThreads())
+	hidden.ended(t, path)
+	res, _ := known.ask(t, http.MethodGet, path, "relock.example", nil)
+	if res.StatusCode != http.StatusOK {
+		t.Errorf("%d", res.StatusCode)
+	}
+	if res, _ := hidden.ask(t, http.MethodGet, path, "relock.example", nil); res.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("asked itself by that name: %d", res.StatusCode)
+	}
+}
+
 // What pretends to be handed on is refused.
 func TestNobodyElseHandsRequestsOn(t *testing.T) {
 	all := sharing(t, 1, storetest.URL(t), nil)

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,9 @@ import (
 	"relock/engine/store"
 	"relock/lessons"
 	"relock/web"
+	"relock/web/learn"
+	"relock/web/room"
+	"relock/web/room/stream"
 	"relock/web/session"
 )
 
@@ -43,6 +47,8 @@ const (
 type serveFlags struct {
 	addr, redis string
 	links       string
+	rooms       string
+	course      string
 	public      string
 	advertise   string
 	proxies     string
@@ -75,7 +81,7 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
 	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
 	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
-	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`, and share with all servers that are given the same one: short links (unless -links is set), traces, and the way to each other's runs")
+	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`, and share with all servers that are given the same one: short links (unless -links is set), rooms (unless -rooms is), traces, and the way to each other's runs")
 	fs.StringVar(&f.advertise, "advertise", "", "`address` at which the servers that share -redis reach this one, such as 10.0.0.5:8080; else where it listens, or, on every interface, where it reaches Redis from")
 	fs.TextVar(&f.level, "log-level", logLevel{slog.LevelInfo}, "`level` of what is logged: debug, info, warn, error")
 	fs.IntVar(&f.limits.Running, "max-running", f.limits.Running, "`number` of scenarios running at once")
@@ -84,7 +90,9 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept to be looked at")
 	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, "`number` of scenarios stepped through at once")
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
+	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/web/learn\" says how it is written")
 	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
+	fs.StringVar(&f.rooms, "rooms", "", "`folder` that keeps rooms, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
 	fs.BoolVar(&f.metrics, "metrics", true, "serve /metrics, as Prometheus reads it")
 	fs.BoolVar(&f.dev, "dev", false, "also serve /storybook: each component of the page in its states")
@@ -151,6 +159,13 @@ func serve(ctx context.Context, args []string, env environment) int {
 		}
 		config.PublicURL = public
 	}
+	if f.course != "" {
+		if err := provenCourse(f.course); err != nil {
+			fmt.Fprintf(env.err, "playground: -course %s: it has mistakes:\n%v\n", f.course, err)
+			return exitUsage
+		}
+		config.Course = os.DirFS(f.course)
+	}
 	proxies, err := web.ParseProxies(f.proxies)
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: -trusted-proxies: %v\n", err)
@@ -181,12 +196,59 @@ func serve(ctx context.Context, args []string, env environment) int {
 		defer func() { _ = external.Close() }()
 		config.External = external
 	}
-	at := service{addr: f.addr, config: config, limits: changedLimits(fs), grace: grace}
+	rooms, end, err := f.openRooms(ctx, config.Log)
+	switch {
+	case errors.Is(err, store.ErrUnreachable):
+		return redisFailed(err, env)
+	case err != nil:
+		fmt.Fprintf(env.err, "playground: -rooms: %v\n", err)
+		return exitUsage
+	}
+	defer end()
+	config.Rooms = rooms
+	at := service{addr: f.addr, forgets: f.redis == "" && f.rooms == "", config: config, limits: changedLimits(fs), grace: grace}
 	if err := at.listen(ctx, env); err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
 	return exitOK
+}
+
+// openRooms returns what keeps the rooms, and what ends it.
+func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (room.Journal, func(), error) {
+	if f.redis == "" || f.rooms != "" {
+		solo, err := room.NewSolo(f.rooms)
+		if err != nil {
+			return nil, nil, err
+		}
+		return solo, solo.Close, nil
+	}
+	// Connections of their own, so that no class waits for somebody's run.
+	external, err := store.Connect(ctx, f.redis)
+	if err != nil {
+		return nil, nil, err
+	}
+	shared, err := stream.New(external.Client(), stream.Options{Log: log})
+	if err != nil {
+		return nil, nil, errors.Join(err, external.Close())
+	}
+	return shared, func() {
+		shared.Close()
+		_ = external.Close()
+	}, nil
+}
+
+// provenCourse reads and plays the course in a folder, and fails with what is
+// wrong with it.
+func provenCourse(folder string) error {
+	course, err := learn.ReadCourse(os.DirFS(folder), lessons.Scenarios())
+	if err == nil {
+		err = course.Prove()
+	}
+	if err != nil {
+		return fmt.Errorf("%w", err)
+	}
+	return nil
 }
 
 // changedLimits are the limits that differ from their defaults.
@@ -202,10 +264,11 @@ func changedLimits(fs *flag.FlagSet) []any {
 
 // service is a server at an address.
 type service struct {
-	addr   string
-	config web.Config
-	limits []any         // attributes for the log's first line
-	grace  time.Duration // for requests in flight at shutdown
+	addr    string
+	forgets bool // rooms, when it ends
+	config  web.Config
+	limits  []any         // attributes for the log's first line
+	grace   time.Duration // for requests in flight at shutdown
 }
 
 // listen serves until ctx ends, then shuts down gracefully. It serves HTTP if
@@ -226,6 +289,9 @@ func (at service) listen(ctx context.Context, env environment) error {
 	log := at.config.Log
 	log.InfoContext(ctx, "started", slog.String("address", l.Addr().String()), slog.String("version", builtFrom()), slog.Group("limits", at.limits...))
 	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL))
+	if at.forgets {
+		fmt.Fprintln(env.out, "Rooms are in memory, and end with it (-rooms FOLDER keeps them)")
+	}
 	var underWay atomic.Int64 // requests
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

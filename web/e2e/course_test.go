@@ -89,3 +89,23 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 		t.Error("the way does not lead on")
 	}
 }
+
+// The concept check, with the keyboard alone, from its first question to what
+// came of it.
+func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
+	ctx := tab(t)
+	url := serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/check/sold-twice"))
+	for n := range 12 {
+		until(ctx, t, fmt.Sprintf(`document.readyState === "complete" && !location.search.includes("pick=") && document.querySelector(".where [aria-current]") === document.querySelectorAll(".where [data-item]")[%d]`, n))
+		do(ctx, t, chromedp.Focus(`[name="pick"][value="1"]`), chromedp.KeyEvent("\r"))
+		until(ctx, t, `document.readyState === "complete" && "answered" in (document.querySelector("[data-lesson]")?.dataset ?? {})`)
+		until(ctx, t, fmt.Sprintf(`document.querySelectorAll(".where .done").length === %d`, n+1))
+		do(ctx, t, chromedp.Focus("#onward"), chromedp.KeyEvent("\r"))
+	}
+	until(ctx, t, `location.pathname === "/learn/check" && document.querySelectorAll(".checked tbody tr").length === 12`)
+	right := get[int](ctx, t, `Object.values(JSON.parse(localStorage.getItem("relock-progress")).check.before).filter(Boolean).length`)
+	if told := get[string](ctx, t, `document.querySelector("main strong").textContent`); told != fmt.Sprintf("Right: %d of 12.", right) {
+		t.Errorf("the page says %q, and %d answers were right", told, right)
+	}
+}

@@ -6,8 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
 	"relock/engine/trace"
@@ -94,5 +97,47 @@ func TestPointAtTheLanes(t *testing.T) {
 	}
 	if get[bool](ctx, t, `lanes.around(10, 11) || !lanes.around(10, 10) || lanes.around(9, 10)`) {
 		t.Error("what is around a step is not what is in the picture")
+	}
+}
+
+// In a live run time goes by between two events: the clock moves, a hold lasts
+// and the lease falls, to scale. Who wants no motion sees none, and the figures
+// all the same.
+func TestTimeGoesOnInALiveRun(t *testing.T) {
+	const moved = `(() => {
+		const lease = document.querySelector("[data-drain] .lane-edge")?.getAttribute("d") ?? "";
+		return [document.querySelector("[data-cursor]").getAttribute("x"), document.querySelector(".lane-bar[data-open]")?.getAttribute("width") ?? "", lease, document.getElementById("rows").children.length].join(" ");
+	})()`
+	for name, c := range map[string]struct{ preference string }{"moves": {"no-preference"}, "calm": {"reduce"}} {
+		t.Run(name, func(t *testing.T) {
+			ctx, url := tab(t), serve(t)
+			motion := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: c.preference}}}
+			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, motion); err != nil {
+				t.Fatal(err)
+			}
+			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit?example=lease-expiry"), chromedp.Click(chromedp.CSS(`input[name="store"][value="wall"]`)))
+			get[any](ctx, t, `document.querySelector('[name="slow"]').value = "100"`) // B asks at 1 s, and again at 6 s
+			do(ctx, t, chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)), chromedp.WaitVisible(chromedp.CSS(".run")))
+			until(ctx, t, `document.getElementById("row-2") !== null && document.querySelector(".lane-bar[data-open]") !== null`)
+			before, at := get[string](ctx, t, moved), get[string](ctx, t, place)
+			until(ctx, t, place+` !== `+strconv.Quote(at))
+			until(ctx, t, place+` !== `+strconv.Quote(get[string](ctx, t, place)))
+			switch after := get[string](ctx, t, moved); {
+			case name == "calm" && after != before:
+				t.Errorf("before %s, after %s", before, after)
+			case name == "moves":
+				was, is := strings.Fields(before), strings.Fields(after)
+				if was[len(was)-1] != is[len(is)-1] {
+					t.Fatalf("another row has come: before %s, after %s", before, after)
+				}
+				if was[0] == is[0] {
+					t.Errorf("the clock does not move: %s", after)
+				}
+				until(ctx, t, `(() => { const now = `+moved+`.split(" "); return now[1] !== `+strconv.Quote(was[1])+` && now.join(" ") !== `+strconv.Quote(before)+`; })()`)
+			}
+			if get[bool](ctx, t, `document.documentElement.scrollWidth > innerWidth`) {
+				t.Error("the page scrolls sideways")
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -134,6 +135,33 @@ func TestPointingAtARowPreviewsIt(t *testing.T) {
 	until(ctx, t, place+`.startsWith("4 of 11 · T4")`)
 }
 
+// A run has an address to be given away, at the step that one stands at, on a
+// button, by its key, and on the stage beside the transport.
+func TestShareARun(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(
+		ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"),
+		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+		chromedp.Click(chromedp.CSS("#row-8 .t")), chromedp.Click(chromedp.CSS(`.run-side [data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#share-link")),
+	)
+	page := get[string](ctx, t, `location.origin + location.pathname`)
+	until(ctx, t, `document.getElementById("share-link").value === `+strconv.Quote(page+"#row-8"))
+	do(ctx, t, chromedp.Click(chromedp.CSS("#share-here")))
+	until(ctx, t, `document.getElementById("share-link").value === `+strconv.Quote(page))
+	do(ctx, t, chromedp.Click(chromedp.CSS("#qr")))
+	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0 && !document.getElementById("qr-reach").hidden`)
+	do(ctx, t, chromedp.Click(chromedp.CSS("#qr-fill")), chromedp.WaitVisible(chromedp.CSS("#qr-screen img")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
+	until(ctx, t, `!document.querySelector("dialog[open]")`)
+	const onStage = `.console [data-dialog="share"]`
+	if get[bool](ctx, t, `document.querySelector('`+onStage+`').offsetParent !== null`) {
+		t.Error("the stage's button is there without the stage")
+	}
+	get[any](ctx, t, `document.activeElement.blur()`)
+	do(ctx, t, chromedp.KeyEvent("f"), chromedp.WaitVisible(chromedp.CSS(onStage)), chromedp.Click(chromedp.CSS(onStage)), chromedp.WaitVisible(chromedp.CSS("#share-link")), chromedp.KeyEvent(kb.Escape))
+	get[any](ctx, t, `document.activeElement.blur()`)
+	do(ctx, t, chromedp.KeyEvent("s"), chromedp.WaitVisible(chromedp.CSS("#share-link")))
+}
+
 // All of a run can be read where scripts are off.
 func TestARunWithoutScripts(t *testing.T) {
 	ctx, url := tab(t), serve(t)
@@ -156,6 +184,14 @@ func TestARunWithoutScripts(t *testing.T) {
 	}
 	if !get[bool](ctx, t, `document.querySelector(".lanes-run").getBoundingClientRect().height > 50`) {
 		t.Error("no lanes without scripts")
+	}
+	const cards = `document.getElementById("actors").innerText.replace(/\s+/g, " ")`
+	if got := get[string](ctx, t, cards); !strings.HasPrefix(got, "After T15: CALL STACK nobody is in a business call") {
+		t.Errorf("what acts beside the key is %q", got)
+	}
+	do(ctx, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(url+"/"))
+	if got := get[string](ctx, t, cards); !strings.Contains(got, "writes: 2") || get[bool](ctx, t, `(({scrollHeight, clientHeight}) => scrollHeight > clientHeight + 1)(document.getElementById("actors"))`) {
+		t.Errorf("on the front page it is %q, or not all of it is in view", got)
 	}
 }
 
@@ -269,5 +305,23 @@ func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
 	get[any](ctx, t, `dispatchEvent(new Event("afterprint"))`)
 	if n := get[int](ctx, t, `document.querySelectorAll(".print-why").length`); n > 0 {
 		t.Errorf("%d reasons stay in the page", n)
+	}
+}
+
+// On a narrow phone nothing of where one stands hides behind the speed, and the
+// head of the page is one line in each language.
+func TestANarrowPhoneHasRoom(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	for _, lang := range []string{"en", "zh-CN"} {
+		do(ctx, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/two-threads?lang="+lang))
+		until(ctx, t, `document.querySelector("#place .when")?.textContent.includes("0 ms")`)
+		do(ctx, t, chromedp.KeyEvent(kb.End))
+		until(ctx, t, place+`.endsWith("T15 · 351 ms")`)
+		if over := get[float64](ctx, t, `Math.max(...[...document.querySelectorAll("#place .when > span")].map((e) => e.getBoundingClientRect().right)) - document.querySelector(".speed").getBoundingClientRect().left`); over > 0 {
+			t.Errorf("%s: %v px of the place hide behind the speed", lang, over)
+		}
+		if height := get[float64](ctx, t, `document.querySelector(".top").getBoundingClientRect().height`); height > 60 {
+			t.Errorf("%s: the head is %v px high", lang, height)
+		}
 	}
 }

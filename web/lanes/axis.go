@@ -19,7 +19,7 @@ const (
 	gapOthers  = 4   // between instants of two runs that are drawn to one scale
 	gapTypical = 56  // for the typical time between rows
 	gapShort   = 230 // a shorter wait is never folded
-	gapLong    = 640 // a longer one always is
+	gapLong    = 640 // a longer one always is (lanes.js knows it)
 	gapFolded  = 64  // and then at least so wide
 	roomy      = 680 // a picture may be so wide
 	roomyRow   = 80  // and one of many rows so wide for each
@@ -36,6 +36,7 @@ type axis struct {
 	place    []float64 // of the first row at each
 	folded   []bool    // the wait before it
 	end      float64   // the place of the last row
+	scale    float64   // how wide a millisecond is
 	most     int       // rows of a run that are on it
 	shared   bool      // it is that of several runs
 }
@@ -92,6 +93,7 @@ func (a *axis) lay(typical float64, steady bool) {
 	default:
 		longest = a.unfolded(scale)
 	}
+	a.scale = scale
 	a.place, a.folded = make([]float64, len(a.instants)), make([]bool, len(a.instants))
 	at := 0.0
 	for i := range a.instants {

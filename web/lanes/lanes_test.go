@@ -329,14 +329,25 @@ func TestLanesOfEventsByHand(t *testing.T) {
 		{
 			"a key without expiry", fill(trace.Event{Body: renew, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{ownerB: "1"}, PTTL: trace.NoExpiry}}),
 			func(p lanes.Picture) any {
-				return []any{p.Key.Areas[0].Endless, p.Key.Areas[0].Ordinal, p.Key.Areas[0].Points[1].Y == p.Key.Top}
+				return []any{p.Key.Open.Endless, p.Key.Open.Ordinal, p.Key.Open.Points[1].Y == p.Key.Top, p.Key.Slope}
 			},
-			[]any{true, 1, true},
+			[]any{true, 1, true, 0.0},
 		},
 		{
 			"a key of nobody's", fill(trace.Event{Body: renew, Thread: "A", Key: trace.KeyState{Type: trace.TypeString, Value: &nobody, PTTL: 100}}),
-			func(p lanes.Picture) any { return []any{p.Key.Areas[0].Ordinal, p.Key.Areas[0].Thread} },
+			func(p lanes.Picture) any { return []any{p.Key.Open.Ordinal, p.Key.Open.Thread} },
 			[]any{-1, ""},
+		},
+		{
+			"a lease that runs on to scale", fill(
+				trace.Event{Body: renew, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{ownerB: "1"}, PTTL: 200}},
+				trace.Event{At: 100, Body: wait, Thread: "A", Key: trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{ownerB: "1"}, PTTL: 100}},
+			),
+			func(p lanes.Picture) any {
+				falls := p.Key.Slope * p.PerMilli * 100
+				return []any{p.Key.Open.From == p.Columns[1].X, p.Key.Open.Points[0].Y, math.Round(falls), p.Key.Open.Thread, p.Key.Areas[0].To == p.Key.Open.From}
+			},
+			[]any{true, 26 + 2*38 + 8 + 31.0, 31.0, "", true}, // half of 62
 		},
 		{
 			"a watchdog does not end a wait", fill(trace.Event{Body: wait, Thread: "A"}, trace.Event{At: 10, Body: renew, Thread: "A"}),

@@ -30,6 +30,7 @@ type Picture struct {
 	Left          float64 // the place of its left edge; 0 but in a picture that is followed
 	Right         float64 // where the state after its last row ends
 	Followed      bool    // Follow drew it
+	PerMilli      float64 // how wide a millisecond is that comes after its last row, 0 where none does
 	Names         float64 // how wide the names to its left are
 	Label         string  // what it is, in a sentence
 	Cursor        int     // the step that somebody stands on, 0 for none; for the caller to set
@@ -140,6 +141,8 @@ type KeyLane struct {
 	Name        string
 	Full        string // what its whole height means, "" where there is no key
 	Areas       []Area
+	Open        *Area   // of a run that goes on, what comes after its last row
+	Slope       float64 // by how much it falls for each unit to the right
 	Strips      []Strip // in the place of areas: the nodes, or the spin lock's words
 }
 
@@ -331,6 +334,9 @@ func (l *Lanes) picture(lang words.Language, prefix string, first, count int, m 
 		Top: m.head, Bottom: keyTop + m.key, Height: keyTop + m.key + m.foot,
 		Left: d.x(d.from), Right: d.x(d.to), Followed: m.followed, Width: round(d.x(d.to) - d.x(d.from) + 4),
 		Label: lang.Say("The run as lanes, row by row in the table. Steps: %d; violations: %d.", len(l.rows), l.broken),
+	}
+	if d.goesOn() {
+		d.p.PerMilli = on.scale
 	}
 	d.p.Names = namesMin
 	d.flags()
@@ -714,6 +720,10 @@ func (d *drawing) sawtooth() {
 			continue
 		}
 		holder, endless := d.holder(r.key), r.key.PTTL < 0
+		if d.goesOn() && row == len(d.rows)-1 {
+			d.open(place, holder, endless, float64(r.key.PTTL))
+			break
+		}
 		n := len(*areas)
 		if n == 0 || (*areas)[n-1].To != place.From || (*areas)[n-1].Ordinal != holder || (*areas)[n-1].Endless != endless {
 			*areas = append(*areas, Area{Span: place, Ordinal: holder, Endless: endless})
@@ -740,6 +750,32 @@ func (d *drawing) sawtooth() {
 		a.Points = line(a.Points, Point{place.From, d.height(left)}, Point{place.To, d.height(right)})
 	}
 	d.name()
+}
+
+// goesOn tells whether time goes by after the last row of what is drawn.
+func (d *drawing) goesOn() bool {
+	return d.text && d.end == len(d.rows) && d.end > d.first && d.ended < len(d.threads)
+}
+
+// open draws the lease after the last row, of which left milliseconds are left.
+func (d *drawing) open(place Span, holder int, endless bool, left float64) {
+	a := &Area{Span: place, Ordinal: holder, Endless: endless}
+	if left > 2*d.full() {
+		a.Beyond = d.lang.Duration(trace.Millis(left).Duration())
+	}
+	if !endless && left <= d.full() {
+		d.p.Key.Slope = (d.p.Key.Bottom - d.p.Key.Top) / d.full() / d.axis.scale
+	}
+	y := d.p.Key.Top
+	if !endless {
+		y = d.height(left)
+	}
+	end := min(y+d.p.Key.Slope*(place.To-place.From), d.p.Key.Bottom)
+	a.Points = []Point{{place.From, y}, {place.To, round(end)}}
+	if n := len(d.p.Key.Areas); holder >= 0 && (n == 0 || d.p.Key.Areas[n-1].To != place.From || d.p.Key.Areas[n-1].Ordinal != holder) {
+		a.Thread = d.threads[holder]
+	}
+	d.p.Key.Open = a
 }
 
 // line goes on with two points, without those that it does not need. PTTLs

@@ -162,8 +162,8 @@ func TestAServerThatDoesNotReachRedis(t *testing.T) {
 			t.Fatal(status, said)
 		}
 	}
-	two.leave(t.Context())
 	two.forget(one.name)
+	two.leave(t.Context())
 	if status, said := two.ask(t, one.NewID()); status != http.StatusOK {
 		t.Error(status, said)
 	}

@@ -43,6 +43,7 @@ type Session struct {
 	mu    sync.Mutex
 	ended bool
 	seen  time.Time
+	grew  time.Time // when the last event came
 }
 
 // guarded calls f. A panic in it ends the run and closes its viewers with
@@ -107,6 +108,16 @@ func (s *Session) touch() {
 	s.seen = time.Now()
 }
 
+// Quiet returns how long ago the last event came, 0 before the first.
+func (s *Session) Quiet() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.grew.IsZero() {
+		return 0
+	}
+	return time.Since(s.grew)
+}
+
 func (s *Session) state() (ended bool, seen time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,6 +169,9 @@ func (s *Session) pump(ctx context.Context, seat *turn.Seat) {
 		if err != nil {
 			return // cannot be: the log closes with the run
 		}
+		s.mu.Lock()
+		s.grew = time.Now()
+		s.mu.Unlock()
 		seq += len(events)
 		over := len(events) == 0 && closed
 		s.showInTurn(ctx, seat, events, over)

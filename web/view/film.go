@@ -29,6 +29,8 @@ type Viewer struct {
 	Scripts  []luaflow.Script
 	Recorded *Recorded
 	Part     *TablePart // nil where all rows are in the page
+	Standing Standing   // where one stands who has no scripts
+	Shared   bool       // its page has a dialog for sharing it
 	Asked    string     // the row after the last, which somebody is to predict: "T7 · 210 ms", or ""
 }
 
@@ -49,6 +51,12 @@ type Tail struct {
 type TablePart struct {
 	From, To       int    // steps
 	Previous, Next string // addresses of the parts before it and after it, or ""
+}
+
+// Standing is a step, and what acts beside the key after it.
+type Standing struct {
+	Step  int // 0 for none
+	Cards []actors.Card
 }
 
 // Recorded is a film as the page's script reads it, its rows being in the

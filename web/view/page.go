@@ -72,6 +72,7 @@ type Run struct {
 	Ended    bool
 	Verdict  string
 	Tone     timeline.Tone
+	Quiet    int64     // ms since its last event, of one that goes on by the wall's clock
 	Socket   string    // URL path, ready for more of its query
 	Picture  string    // URL path of its lanes around a row, ready for the row
 	Portions string    // URL path of its rows, ready for which
@@ -81,6 +82,7 @@ type Run struct {
 	Edit     string    // where its scenario can be changed
 	Controls []Control // how its threads are steered; nil where they cannot be
 	Slow     string    // what to know about the clock
+	Reach    Reach
 }
 
 // File is a format in which a run can be had.

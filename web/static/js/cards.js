@@ -51,6 +51,7 @@ function lineOf({ thread, code, text, bad, within }) {
  *  @param {HTMLElement} box @param {Card[] | undefined} cards */
 export function drawCards(box, cards) {
   box.hidden = !cards?.length;
+  delete box.dataset.unscripted;
   box.replaceChildren(
     ...(cards ?? []).map(({ kind, title, figure, lines = [], none }) => {
       const card = make("section", { class: `actor actor-${kind}`, "data-actor": kind }, make("h2", {}, title));

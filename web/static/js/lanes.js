@@ -14,11 +14,13 @@
  *   stand between a step and the next one, 0 to 1 of the way; the time since
  *   the step in ms, or null where there is no next one in the picture
  * @property {(at: number, text: string) => void} clock says what the clock shows
+ * @property {(place: number) => void} stand has the clock stand at a place, in % of the width; who looks at it goes along
+ * @property {() => number} room how many units of a picture the box shows at once
  * @property {(step: number | null) => void} preview marks the step that is
  *   pointed at elsewhere; null marks none
  */
 
-const AHEAD = 8; // steps on each side of the one that one stands on
+const BESIDE = 8; // steps on each side of the one that one stands on
 
 /**
  * Wires the box of a picture, whose content may be replaced at any time.
@@ -174,6 +176,22 @@ export function lanes(box, on) {
       show(box, line);
       return (part(next, "data-at") - part(hit, "data-at")) * along;
     },
+    stand(place) {
+      const line = box.querySelector("[data-cursor]");
+      const seen = line && within(box, line);
+      box.classList.add("flowing");
+      line?.setAttribute("x", `${place}%`);
+      box.querySelector("[data-later]")?.setAttribute("x", `${place}%`);
+      if (line && seen) {
+        show(box, line);
+      }
+    },
+    room() {
+      const names = box.querySelector(".lanes-names");
+      const px = names?.getBoundingClientRect().width ?? 0;
+      const unit = names ? px / names.clientWidth || 1 : 1;
+      return Math.floor((box.clientWidth - px) / unit);
+    },
     clock(at, text) {
       const clock = box.querySelector("[data-clock]");
       clock?.setAttribute("aria-valuenow", String(Math.round(at)));
@@ -192,7 +210,7 @@ export function lanes(box, on) {
         box.scrollLeft += (find(stays.step)?.getBoundingClientRect().right ?? 0) - stays.at.right;
       }
     },
-    around: (step, steps) => [step, Math.max(1, step - AHEAD), Math.min(steps, step + AHEAD)].every((s) => find(s) !== null),
+    around: (step, steps) => [step, Math.max(1, step - BESIDE), Math.min(steps, step + BESIDE)].every((s) => find(s) !== null),
     preview(step) {
       box.querySelector(".preview")?.classList.remove("preview");
       find(step)?.classList.add("preview");
@@ -206,23 +224,38 @@ export function lanes(box, on) {
  * @property {number} left where it begins
  * @property {number} right where its last state ends
  * @property {number} width
+ * @property {number} [scale] how wide a millisecond is that comes after its last row, 0 where none does
  * @property {{keep: number, drop?: number, add?: string[]}[]} edits after so many tags that stay, some are left out and others put in
  */
 
-/** A picture that grows with a run, as the server says how it changes. */
+const LONGEST = 640; // units: what is longer is folded (gapLong in package lanes)
+const TAIL = 24; // units from the last row to where its state ends at least (tail in package lanes)
+const AHEAD = 120; // units of room that are made at once for the time that goes on
+const EDGE = 4; // units between the end of a picture and its edge
+
+/** A picture that grows with a run, as the server says how it changes, and in
+ *  which time goes on after the last row. */
 export function growing() {
   /** @type {string[]} */
   let tags = [];
   let left = 0;
   let right = 0;
   let width = 0;
+  let scale = 0;
+  let drawn = 0; // how wide it is on the page, in units
+
+  /** Where the clock stands so long after the last row. @param {number} passed ms */
+  const now = (passed) => right - TAIL + Math.min(passed * scale, LONGEST);
+  /** A part of the width in %. @param {number} units */
+  const part = (units) => Number(((100 * units) / drawn).toFixed(3));
+
   return {
     /** @param {Change} change */
     change(change) {
       if (change.whole) {
         tags = [];
       }
-      ({ left, right, width } = change);
+      ({ left, right, width, scale = 0 } = change);
       /** @type {string[]} */
       const now = [];
       let at = 0;
@@ -233,22 +266,72 @@ export function growing() {
       tags = now.concat(tags.slice(at));
     },
     there: () => tags.length > 0,
+    /** Time goes on in it. */
+    goes: () => tags.length > 0 && scale > 0,
     /** It has a step. @param {number} step */
     has: (step) => tags.some((tag) => tag.includes(` data-step="${step}"`)),
-    /** Its HTML, as templates.Lanes has it for those who are not to follow it. */
-    html() {
+    /**
+     * Its HTML, as templates.Lanes has it for those who are not to follow it.
+     * What ends where the last state does has data-open: which attribute that
+     * is, and how far before the end it is or where it begins.
+     * @param {number} [passed] ms since the last row
+     * @param {number} [room] units that are to be filled
+     */
+    html(passed = 0, room = 0) {
+      const end = Math.max(right, now(passed));
+      drawn = Math.max(width, room, end > left + width - EDGE ? end - left + EDGE + AHEAD : 0);
       const text = tags.join("");
       const height = text.match(/width="@wide" height="([\d.]+)"/)?.[1];
-      return text.replace(/"([@=])(~?)(-?[\d.]+|wide|span)"/g, (_, kind, open, value) => {
+      return text.replace(/([\w-]+)="([@=])(~?)(-?[\d.]+|wide|span)"/g, (_, name, kind, open, value) => {
         switch (value) {
-          case "wide": return `"${width}"`;
-          case "span": return `"${left} 0 ${width} ${height}"`;
+          case "wide": return `${name}="${drawn}"`;
+          case "span": return `${name}="${left} 0 ${drawn} ${height}"`;
         }
-        const at = open ? right - Number(value) : Number(value);
-        return `"${Number(((100 * (kind === "@" ? at - left : at)) / width).toFixed(3))}%"`;
+        const at = open ? end - Number(value) : Number(value);
+        const place = `${name}="${part(kind === "@" ? at - left : at)}%"`;
+        return open ? `${place} data-open="${name}${kind}${value}"` : place;
       });
     },
+    /**
+     * Has the time go on in the picture that html has made: the states last,
+     * and the lease runs out.
+     * @param {Element} box where it is
+     * @param {number} passed ms since the last row
+     * @returns {number | null} where the clock stands, in % of the width, or
+     *   null where html has to make it anew: it has no room, or is not there
+     */
+    goOn(box, passed) {
+      const end = Math.max(right, now(passed));
+      const open = box.querySelectorAll("[data-open]");
+      if (open.length === 0 || end > left + drawn - EDGE) {
+        return null;
+      }
+      for (const el of open) {
+        const [, name, kind, value] = /** @type {string[]} */ (/^([\w-]+)([@=])(.+)$/.exec(el.getAttribute("data-open") ?? ""));
+        el.setAttribute(name, `${part(kind === "@" ? end - Number(value) - left : end - Number(value))}%`);
+      }
+      for (const lease of box.querySelectorAll("[data-drain]")) {
+        const [x, y, slope, floor] = (lease.getAttribute("data-drain") ?? "").split(" ").map(Number);
+        const low = slope > 0 ? Math.min(end, x + (floor - y) / slope) : end; // where it is on the floor
+        const edge = `M${x} ${y}L${low} ${Math.min(y + slope * (low - x), floor)}`;
+        for (const path of lease.querySelectorAll("path")) {
+          path.setAttribute("d", path.classList.contains("lane-edge") ? edge : `${edge}V${floor}H${x}Z`);
+        }
+      }
+      return part(now(passed) - left);
+    },
   };
+}
+
+/**
+ * An element is in sight in the box, beside the names.
+ * @param {HTMLElement} box
+ * @param {Element} el
+ */
+function within(box, el) {
+  const place = el.getBoundingClientRect();
+  const names = box.querySelector(".lanes-names")?.getBoundingClientRect().right ?? 0;
+  return place.right >= names && place.left <= box.getBoundingClientRect().right;
 }
 
 /**

@@ -5,12 +5,14 @@ import { byId } from "./dom.js";
 import { growing } from "./lanes.js";
 import { keepPlace, rowInAddress } from "./place.js";
 import { filmInPage, readingKeys } from "./replay.js";
+import { shareRun } from "./share.js";
 import { canUnpack } from "./unpack.js";
 import { viewer } from "./viewer.js";
 import { say } from "./words.js";
 
 const SLOW = 4008; // we could not keep up: come back at once, with what we have
-const TICK = 100; // ms
+const TICK = 60; // ms
+const CALM_TICK = 1000; // where nothing is to move but figures
 const STEP = /\x7f/g; // stands for a row's number in its packed HTML
 const OVER = 4010; // the run is over: stay away
 
@@ -19,7 +21,8 @@ export function live(run) {
   const film = filmInPage(run.dataset.rows);
   const view = viewer({ film: () => film, lanesAt, shown: () => keepPlace(view.row(), tip()) });
   const tip = () => film.positions.length - 1;
-  readingKeys(view);
+  const { open } = shareRun(() => (view.row() === tip() ? 0 : view.row()));
+  readingKeys(view, null, { s: open });
   const named = rowInAddress();
   if (named >= 0 && named < tip()) {
     view.go(named);
@@ -85,14 +88,18 @@ export function live(run) {
     },
   });
 
-  // Between two events nothing happens but that time goes by: the lease runs
-  // out while one looks. What the clock showed as the page was made is not known.
-  let came = performance.now(); // the last row
+  // Between two events nothing happens but that time goes by: the clock moves,
+  // holds last, and the lease runs out while one looks.
+  let came = performance.now() - Number(run.dataset.quiet); // the last row
+  let ticked = 0;
   const ticking = setInterval(() => {
+    const now = performance.now();
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     if (run.dataset.ended === "true") {
       clearInterval(ticking);
-    } else if (!document.hidden && film.rows.length > 0) {
-      view.waited(performance.now() - came);
+    } else if (!document.hidden && film.rows.length > 0 && now - ticked >= (calm ? CALM_TICK : 0)) {
+      ticked = now;
+      view.waited(now - came, calm || view.playing() ? null : followed);
     }
   }, TICK);
 
@@ -126,7 +133,7 @@ export function live(run) {
     const seen = view.row() || 1; // who looks at another part keeps it
     if (followed.there()) {
       if (along || followed.has(seen)) {
-        view.lanes(followed.html());
+        view.lanes(frame.ended ? followed.html() : followed.html(0, view.room()));
       }
     } else if (newest && (along || newest.includes(` data-step="${seen}"`))) {
       view.lanes(newest);

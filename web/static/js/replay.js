@@ -40,10 +40,11 @@ function hand(rows, list) {
 
 /** The keys that need nothing but the film.
  *  @param {ReturnType<typeof viewer>} view
- *  @param {Element | null} [within] as keys has it */
-export function readingKeys(view, within) {
+ *  @param {Element | null} [within] as keys has it
+ *  @param {Record<string, () => void>} [more] others of the page */
+export function readingKeys(view, within, more) {
   document.querySelector("[data-tools-toggle]")?.addEventListener("click", () => tools(view.show));
-  keys({ ...keysOf(view), f: () => stageTheme(view.show), t: () => tools(view.show) }, undefined, within);
+  keys({ ...keysOf(view), f: () => stageTheme(view.show), t: () => tools(view.show), ...more }, undefined, within);
 }
 
 /** Stands still, at the start or where the page says, until it is asked to play.

@@ -7,8 +7,6 @@ import { say } from "./words.js";
 
 /** @typedef {import("./room-state.js").Question} Question */
 
-const LETTERS = "ABCDEFGH";
-
 /**
  * @param {((option: number) => void) | null} vote null where one cannot
  */
@@ -51,7 +49,7 @@ export function questionBox(vote) {
         } else if (vote) {
           item.append(buttonOf(option, i, mine === i, open, vote));
         } else {
-          item.append(letter(i), make("span", { class: "text" }, option));
+          item.append(numeral(i), make("span", { class: "text" }, option));
         }
         return item;
       }),
@@ -63,7 +61,7 @@ export function questionBox(vote) {
 }
 
 /** @param {number} i */
-const letter = (i) => make("span", { class: "letter", "aria-hidden": "true" }, LETTERS[i] ?? "");
+const numeral = (i) => make("span", { class: "numeral", "aria-hidden": "true" }, String(i + 1));
 
 /**
  * @param {string} option
@@ -73,7 +71,7 @@ const letter = (i) => make("span", { class: "letter", "aria-hidden": "true" }, L
  * @param {(option: number) => void} vote
  */
 function buttonOf(option, i, mine, open, vote) {
-  const button = make("button", { type: "button", class: "option", "data-vote": String(i), "aria-pressed": String(mine) }, letter(i), make("span", { class: "text" }, option));
+  const button = make("button", { type: "button", class: "option", "data-vote": String(i), "aria-pressed": String(mine) }, numeral(i), make("span", { class: "text" }, option));
   button.setAttribute("aria-disabled", String(!open));
   button.onclick = () => open && vote(i);
   return button;
@@ -100,7 +98,7 @@ function resultOf({ option, count, before, share, shareBefore, right }, i, mine)
   if (before !== null) {
     number.append(make("span", { class: "hidden" }, ` ${say("first %d", before)}`));
   }
-  return [letter(i), text, bar, number];
+  return [numeral(i), text, bar, number];
 }
 
 /** @param {number} share @param {string} kind */

@@ -581,14 +581,30 @@ export function viewer(owner) {
     whole: () => ways.whole(film(), here()),
     row: () => stop().row,
     playing: playing.on,
-    /** So much time has gone by since the last row, in which nothing happened.
-     *  @param {number} ms */
-    waited(ms) {
-      if (here().stop === tip() && here().moment === 0) {
-        passed = ms;
-        drain();
+    /**
+     * So much time has gone by since the last row, in which nothing happened.
+     * @param {number} ms
+     * @param {ReturnType<typeof import("./lanes.js").growing> | null} lanes in which it goes on, or null to leave them
+     */
+    waited(ms, lanes) {
+      if (here().stop !== tip() || here().moment !== 0) {
+        return;
+      }
+      passed = ms;
+      drain();
+      if (!lanes?.goes()) {
+        return;
+      }
+      let place = lanes.goOn(box, ms);
+      if (place === null) {
+        drawLanes(lanes.html(ms, picture.room()));
+        place = lanes.goOn(box, ms);
+      }
+      if (place !== null) {
+        picture.stand(place);
       }
     },
+    room: picture.room,
     /** Other lanes, as the server drew them. @param {string} html */
     lanes: drawLanes,
     /** The film's rows are other ones now, though its list is the same. */
