@@ -271,3 +271,39 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 		t.Errorf("the stage's question ends at %d px of 720", below)
 	}
 }
+
+// The server is killed in mid-lesson: everybody is back where they were, and
+// what was pressed meanwhile is done once.
+func TestTheServerIsKilledInMidLesson(t *testing.T) {
+	binary, address, folder := built(t), lasting(t), t.TempDir()
+	first := program(t, binary, address, "-rooms", folder)
+	host, room := makeRoom(t, "http://"+address, "lease-expiry")
+	phone := join(host, t, room, "A")
+	me := get[string](phone, t, `document.getElementById("me").textContent`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	until(host, t, stands+` === "T1"`)
+	do(host, t, chromedp.KeyEvent("a"))
+	until(phone, t, `document.querySelector("[data-vote]") !== null`)
+
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	until(phone, t, `document.querySelector(".room-phone").classList.contains("lost")`)
+	until(host, t, `document.querySelector(".room-board").classList.contains("lost")`)
+	second := program(t, binary, address, "-rooms", folder)
+	t.Cleanup(func() {
+		_ = second.Process.Kill()
+		_ = second.Wait()
+	})
+	for _, tab := range []context.Context{host, phone} {
+		until(tab, t, `document.querySelector(".lost") === null && !document.getElementById("question").hidden`)
+	}
+	if got := get[string](phone, t, `document.getElementById("me").textContent`); got != me {
+		t.Errorf("%q came back as %q", me, got)
+	}
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="0"]`)))
+	until(host, t, votes+` === "1 of 1 voted"`)
+	do(host, t, chromedp.KeyEvent("r"), chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.ArrowRight))
+	until(phone, t, classAt+` === "The class is at T2."`)
+}
