@@ -75,15 +75,15 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 
 	// All are asked. What is right the test learns by asking before.
 	do(host, t, chromedp.KeyEvent("a"))
-	until(host, t, `document.getElementById("question").dataset.state === "open"`)
+	until(host, t, `document.getElementById("asked").dataset.state === "open"`)
 	do(host, t, chromedp.KeyEvent("r"))
 	until(host, t, `document.querySelector(".options .right") !== null`)
 	right := get[string](host, t, `String([...document.querySelectorAll(".options li")].findIndex((li) => li.classList.contains("right")))`)
 	wrong := map[bool]string{true: "1", false: "0"}[right == "0"]
 	do(host, t, chromedp.KeyEvent("c"))
-	until(a, t, `document.getElementById("question").hidden`)
+	until(a, t, `document.getElementById("asked").hidden`)
 	do(host, t, chromedp.KeyEvent("a"))
-	until(stage, t, `!document.getElementById("question").hidden`)
+	until(stage, t, `!document.getElementById("asked").hidden`)
 	until(a, t, `document.getElementById("status").textContent.startsWith("A question: ")`)
 	do(a, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
 	until(a, t, `document.getElementById("problem").textContent.startsWith("First the question")`)
@@ -112,7 +112,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 
 	// The run goes on, and shows it.
 	do(host, t, chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.ArrowRight))
-	until(stage, t, `document.getElementById("question").hidden && `+stands+` === "T3"`)
+	until(stage, t, `document.getElementById("asked").hidden && `+stands+` === "T3"`)
 
 	// Back, and another order: both branches stay, and all are on the new one.
 	do(host, t, chromedp.KeyEvent(kb.ArrowLeft))
@@ -250,11 +250,11 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 func TestNothingOfARoomScrollsSideways(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("a"))
-	until(host, t, `!document.getElementById("question").hidden`)
+	until(host, t, `!document.getElementById("asked").hidden`)
 	phone, stage := join(host, t, room, "B"), another(host, t)
 	do(phone, t, chromedp.Click(chromedp.CSS(`#so-far summary`)))
 	until(phone, t, `document.querySelector("#rows tr") !== null`)
-	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#question`)))
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#asked`)))
 	for _, one := range []struct {
 		part   string
 		ctx    context.Context
@@ -267,7 +267,7 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 			}
 		}
 	}
-	if below := get[int64](stage, t, `Math.ceil(document.getElementById("question").getBoundingClientRect().bottom)`); below > 720 {
+	if below := get[int64](stage, t, `Math.ceil(document.getElementById("asked").getBoundingClientRect().bottom)`); below > 720 {
 		t.Errorf("the stage's question ends at %d px of 720", below)
 	}
 }
@@ -297,7 +297,7 @@ func TestTheServerIsKilledInMidLesson(t *testing.T) {
 		_ = second.Wait()
 	})
 	for _, tab := range []context.Context{host, phone} {
-		until(tab, t, `document.querySelector(".lost") === null && !document.getElementById("question").hidden`)
+		until(tab, t, `document.querySelector(".lost") === null && !document.getElementById("asked").hidden`)
 	}
 	if got := get[string](phone, t, `document.getElementById("me").textContent`); got != me {
 		t.Errorf("%q came back as %q", me, got)

@@ -134,9 +134,9 @@ export function connect(handlers) {
         clearTimeout(next);
         attempt();
       } else if (socket.readyState <= WebSocket.OPEN && performance.now() - Math.max(heard, asked) > silence) {
-        socket.onopen = socket.onmessage = socket.onclose = null;
+        socket.onmessage = socket.onclose = null;
         socket.close();
-        handlers.changed(true, "");
+        handlers.changed(true);
         attempt();
       }
     },
