@@ -42,8 +42,9 @@ check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vuln
 checks: # the list, for CI
 	@echo $(CHECKS)
 
-generate: ## Make *_templ.go from *.templ, and the locks' report cards (a minute or two)
+generate: ## Make *_templ.go from *.templ, what the course's searches find, and the locks' report cards (a minute or two)
 	$(GO) tool templ generate
+	$(GO) test ./web/learn -run TestWhatIsKeptIsWhatIsFound -count 1 -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
 
 fmt: ## Format Go and templ files

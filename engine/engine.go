@@ -9,6 +9,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -23,6 +24,8 @@ import (
 
 // Options say where and how a scenario is run.
 type Options struct {
+	// ID names the run; "" for a random name that cannot be guessed.
+	ID string
 	// Wall runs on the wall clock instead of the virtual one.
 	Wall bool
 	// External is the Redis to run on, always on the wall clock. With nil the
@@ -62,7 +65,7 @@ type Run struct {
 // with ErrFault or scenario.ErrSlow, and when the scenario cannot be written
 // down.
 func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) {
-	id := rand.Text()
+	id := cmp.Or(o.ID, rand.Text())
 	if o.Slow > 1 && !o.Wall && o.External == nil {
 		return nil, fmt.Errorf("engine: %w: the virtual clock needs no slow motion", scenario.ErrSlow)
 	}
@@ -87,7 +90,7 @@ func Start(ctx context.Context, sc *scenario.Scenario, o Options) (*Run, error) 
 	return r, nil
 }
 
-// ID returns a random name that cannot be guessed.
+// ID returns its name: that of Options, or a random one that cannot be guessed.
 func (r *Run) ID() string { return r.id }
 
 // Header returns the first line of the trace.

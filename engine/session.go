@@ -137,6 +137,11 @@ type Position struct {
 	Pointless []run.Pointless // faults that would change nothing; shared among positions
 }
 
+// Movable reports whether somebody can move there; else time passes by itself.
+func (p Position) Movable() bool {
+	return slices.ContainsFunc(p.Options, func(o run.Option) bool { return o.Choice >= 0 })
+}
+
 // Open begins a session with one branch: the moves of sc's schedule. It fails
 // with run.ErrDiverged if the schedule does not fit, with ErrMoves, with a
 // *panics.Error, or if the run cannot be begun.

@@ -45,9 +45,14 @@ func address(r *http.Request) string {
 	return counted(peer(r), r.RemoteAddr)
 }
 
-// located finds out the visitor's address, once for everybody who needs it.
+// located finds out the visitor's address, once for everybody who needs it. A
+// server that hands a request on has done so.
 func (s *Server) located(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, passed := passedOn(r); passed {
+			next.ServeHTTP(w, r)
+			return
+		}
 		found := counted(s.visitorAddress(r), r.RemoteAddr)
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), addressKey{}, found)))
 	})

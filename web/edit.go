@@ -36,11 +36,10 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	case query.Has("trace"):
-		kept, ok := s.traces.find(query.Get("trace"))
-		if !ok {
-			return errNoTrace
+		kept, err := s.findTrace(r, query.Get("trace"))
+		if err != nil {
+			return err
 		}
-		var err error
 		if text, err = written(kept.scenario); err != nil {
 			return err
 		}

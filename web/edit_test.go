@@ -388,7 +388,9 @@ func FuzzTrace(f *testing.F) {
 // by the decoder.
 func TestARejectedTraceIsToldInOneSentence(t *testing.T) {
 	s := open(t, nil)
-	_, whole := s.do(t, http.MethodGet, s.run(t, twoThreads())+"/trace", nil)
+	path := s.run(t, twoThreads())
+	s.ended(t, path)
+	_, whole := s.do(t, http.MethodGet, path+"/trace", nil)
 	first, rest, _ := strings.Cut(whole, "\n")
 	for trace, want := range map[string][2]string{
 		first + "\n{\"seq\":\"x\"}\n" + rest:                            {"It was refused whole: line 2: it is not an event of a trace.", "第 2 行：这不是轨迹里的事件。"},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/lessons"
+	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -24,8 +26,12 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 	var err error
 	switch {
 	case r.PathValue("id") != "":
-		if open, err = s.links.Find(r.PathValue("id")); err != nil {
+		open, err = s.findLink(r, r.PathValue("id"))
+		if errors.Is(err, keep.ErrNotKept) {
 			return refuse(http.StatusNotFound, "Nothing is kept here", "No link is kept under this address; it may be mistyped.")
+		}
+		if err != nil {
+			return s.notKept(r, err)
 		}
 	default:
 		name := r.PathValue("example")

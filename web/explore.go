@@ -21,6 +21,7 @@ import (
 	"relock/web/space"
 	"relock/web/templates"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // Limits of a search on a page.
@@ -451,10 +452,10 @@ func broke(b *engine.Branch, at int) bool {
 }
 
 // kindsOf are the kinds of faults that a search may have strike.
-func (p *player) kindsOf(sc *scenario.Scenario) (string, error) {
+func kindsOf(l words.Language, sc *scenario.Scenario) (string, error) {
 	var list []view.Kind
 	for _, name := range sc.StrikeKinds() {
-		list = append(list, view.Kind{Name: name, Label: p.l.Clause(fault.Word(name))})
+		list = append(list, view.Kind{Name: name, Label: l.Clause(fault.Word(name))})
 	}
-	return rendered(p.l, templates.ExploreKinds(list))
+	return rendered(l, templates.ExploreKinds(list))
 }

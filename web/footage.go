@@ -211,11 +211,20 @@ func framed(frame view.Frame, html string, err error) (view.Frame, string, json.
 }
 
 func packed(p portionJSON) ([]byte, error) {
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(p); err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	return zipped(text.Bytes())
+}
+
+func zipped(text []byte) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
-	enc := json.NewEncoder(z)
-	enc.SetEscapeHTML(false)
-	if err := errors.Join(enc.Encode(p), z.Close()); err != nil {
+	_, err := z.Write(text)
+	if err = errors.Join(err, z.Close()); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	return bytes.Clone(b.Bytes()), nil

@@ -43,7 +43,8 @@ func (s *Server) named(next http.Handler) http.Handler {
 		return e
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || s.answersTo(r) {
+		_, passed := passedOn(r) // another server answers to that name
+		if passed || r.URL.Path == "/healthz" || r.URL.Path == "/readyz" || s.answersTo(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -101,7 +102,7 @@ func (s *Server) origin(r *http.Request) string {
 			return u.Scheme + "://" + u.Host
 		}
 	}
-	if r.TLS != nil {
+	if encrypted(r) {
 		return "https://" + r.Host
 	}
 	return "http://" + r.Host
@@ -130,7 +131,7 @@ func (s *Server) sameOrigin(r *http.Request) bool {
 // secure reports whether the answer to r travels encrypted, so that cookies can
 // require it.
 func (s *Server) secure(r *http.Request) bool {
-	return r.TLS != nil || s.public != nil && s.public.Scheme == "https" && strings.EqualFold(host(r), s.public.Hostname())
+	return encrypted(r) || s.public != nil && s.public.Scheme == "https" && strings.EqualFold(host(r), s.public.Hostname())
 }
 
 var errNoProtection = errors.New("web: the public URL is no origin")

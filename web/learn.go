@@ -1,9 +1,12 @@
 package web
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/url"
 	"slices"
@@ -86,16 +89,24 @@ func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
 // class is the page on which teachers see what several people have done.
 func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
+	type questionJSON struct {
+		Path  string `json:"path"`
+		Title string `json:"title"`
+	}
 	type chapterJSON struct {
-		ID    string   `json:"id"`
-		Title string   `json:"title"`
-		Items []string `json:"items"`
+		ID        string         `json:"id"`
+		Title     string         `json:"title"`
+		Items     []string       `json:"items"`
+		Questions []questionJSON `json:"questions"` // of the items: those that are answered
 	}
 	var list []chapterJSON
 	for _, ch := range s.course.Chapters {
 		one := chapterJSON{ID: ch.ID, Title: ch.Title(l)}
 		for _, i := range ch.Items {
 			one.Items = append(one.Items, i.Path())
+			if item := wayItem(l, i); item.Asked {
+				one.Questions = append(one.Questions, questionJSON{item.Path, item.Title})
+			}
 		}
 		list = append(list, one)
 	}
@@ -121,6 +132,72 @@ func (s *Server) lesson(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+}
+
+// soFar is what was answered of the concept check, with the answer to item that
+// the query may have: for each question a digit, 0 for none.
+func soFar(item *learn.Item, query url.Values) string {
+	made := answersSoFar(query, len(item.Half()))
+	if pick := query.Get("pick"); len(pick) == 1 && pick > "0" && pick <= "9" {
+		made[item.Number()-1] = pick[0]
+	}
+	return string(made)
+}
+
+// answersSoFar reads what was answered of n questions.
+func answersSoFar(query url.Values, n int) []byte {
+	made := bytes.Repeat([]byte("0"), n)
+	for at, c := range []byte(query.Get("so")) {
+		if at < n && c >= '0' && c <= '9' {
+			made[at] = c
+		}
+	}
+	return made
+}
+
+// checked is what came of a half of the concept check: the answers stand in
+// the address.
+func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
+	if s.course.Check == nil {
+		return errNoPage
+	}
+	l, query := words.From(r.Context()), r.URL.Query()
+	half := s.course.Check.Items[0].Half()
+	p := view.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
+	if p.After {
+		half = s.course.Check.Items[len(half)].Half()
+	}
+	p.Again = half[0].Path()
+	carry := "?" + url.Values{"so": {query.Get("so")}}.Encode()
+	for n, answer := range answersSoFar(query, len(half)) {
+		item := half[n]
+		made, err := item.Made()
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		prose, err := item.Prose(l)
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		row := view.CheckedRow{Item: *wayItem(l, item), Taught: *wayItem(l, item.Taught), Carry: carry}
+		for at, a := range made.Answers {
+			text := prose.Labels[a.Option.ID]
+			if int(answer-'0') == at+1 {
+				row.Answer, row.Right = text, a.Right
+			}
+			if a.Right && p.After {
+				row.Wanted = text
+			}
+		}
+		if row.Answer != "" {
+			p.Answered++
+		}
+		if row.Right {
+			p.Right++
+		}
+		p.Rows = append(p.Rows, row)
+	}
+	return render(r.Context(), w, http.StatusOK, templates.CheckedPage(p))
 }
 
 // shownRun is a part of a run on the stage.
@@ -154,6 +231,13 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 		}
 		p.Chapter = chapter
 	}
+	if p.Check != "" {
+		p.SoFar = soFar(item, r.URL.Query())
+		p.Carry = "?" + url.Values{"so": {p.SoFar}}.Encode()
+		for n := range p.Chapter.Items {
+			p.Chapter.Items[n].Answered = p.SoFar[n] != '0'
+		}
+	}
 	before, after := s.course.Around(item)
 	p.Before, p.After2 = wayItem(l, before), wayItem(l, after)
 	for _, i := range s.course.Earlier(item) {
@@ -176,9 +260,12 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 			return nil, err
 		}
 	case learn.Order:
-		ordered(l, p, item, made, prose, query)
+		if err := ordered(r, l, p, item, made, prose); err != nil {
+			return nil, err
+		}
 		if p.Solved {
-			stage = shownRun{made.Run, len(made.Run.Events), true}
+			stage = shownRun{made.Solved, len(made.Solved.Events), true}
+			p.Watching = l.Say("Your script at work.")
 		}
 	case learn.Read:
 	}
@@ -192,6 +279,9 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	}
 	if err := s.stage(l, p, stage); err != nil {
 		return nil, err
+	}
+	if !item.Bundled {
+		p.Title = prose.Title // its run has one in English only
 	}
 	if !stage.whole {
 		p.Open = "" // the playground would tell
@@ -292,41 +382,58 @@ func said(l words.Language, clauses []phrase.Wording) string {
 	return words.Capital(text)
 }
 
-// ordered puts pieces on the page, and says which stand where they belong.
-func ordered(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose, query url.Values) {
+// ordered puts the pieces of a script on the page, and says what came of the
+// script that was made of them.
+func ordered(r *http.Request, l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose) error {
+	query := r.URL.Query()
 	places := map[int]int{} // piece to place
 	for n := range made.Pieces {
-		place, err := strconv.Atoi(query.Get(fmt.Sprintf("p%d", n+1)))
+		place, err := strconv.Atoi(query.Get(pieceName(n)))
 		if err == nil && place >= 0 {
 			places[n] = place
 		}
 	}
-	asked := len(places) > 0
-	verdicts, solved := made.Ordered(places)
-	for n, piece := range made.Pieces {
-		text := piece.Says(l)
-		p.Pieces = append(p.Pieces, view.LessonPiece{
-			Name: fmt.Sprintf("p%d", n+1), Text: text, Place: places[n], Right: asked && verdicts[n], Wrong: asked && !verdicts[n],
+	p.Answered = len(places) > 0
+	order := made.Shuffled(item)
+	slices.SortStableFunc(order, func(a, b int) int { // those that were placed first, as they stand
+		return cmp.Compare(unplacedLast(places[a]), unplacedLast(places[b]))
+	})
+	for _, n := range order {
+		p.Pieces = append(p.Pieces, view.LessonPiece{Name: pieceName(n), Lua: luaflow.Coloured(made.Pieces[n].Lua), Place: places[n]})
+	}
+	if !p.Answered {
+		return nil
+	}
+	tried, err := item.Try(r.Context(), places)
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	p.Solved = tried.Solved
+	switch {
+	case tried.Twice > 0:
+		p.Feedback = "<p>" + templates.Escaped(l.Say("Two pieces have the place %d. Give each its own.", tried.Twice)) + "</p>"
+	case tried.Solved:
+		p.Feedback = prose.After
+	}
+	p.TryError = tried.Err
+	for _, c := range tried.Cases {
+		p.Tries = append(p.Tries, view.LessonTry{
+			Owner: c.Owner, Was: l.Sentence(c.Was), Wanted: l.Sentence(c.Wanted), WantedReply: c.WantedReply,
+			Got: l.Sentence(c.Got), GotReply: c.GotReply, Right: c.Right,
 		})
 	}
-	shuffled := made.Shuffled(item)
-	list := make([]view.LessonPiece, len(p.Pieces))
-	for at, n := range shuffled {
-		list[at] = p.Pieces[n]
+	return nil
+}
+
+// pieceName is the field of the nth piece.
+func pieceName(n int) string { return fmt.Sprintf("p%d", n+1) }
+
+// unplacedLast is a place to sort by.
+func unplacedLast(place int) int {
+	if place == 0 {
+		return math.MaxInt
 	}
-	p.Pieces, p.Answered, p.Solved = list, asked, solved
-	switch {
-	case solved:
-		p.Feedback = prose.After
-	case asked:
-		wrong := 0
-		for _, ok := range verdicts {
-			if !ok {
-				wrong++
-			}
-		}
-		p.Feedback = "<p>" + templates.Escaped(l.Say("%d of %d do not stand where they belong.", wrong, len(verdicts))) + "</p>"
-	}
+	return place
 }
 
 // stepping is the stage on which an item is broken.
@@ -369,21 +476,22 @@ func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Pr
 		return list
 	}
 	if item.Kind == learn.Order {
-		add("what comes first", text("First of all: %s.", made.Pieces[0].Says(l)))
+		code := func(p learn.Piece) string { return "<pre>" + templates.Escaped(p.Lua) + "</pre>" }
+		add("what comes first", code(made.Pieces[0]))
 		stray := slices.IndexFunc(made.Pieces, func(p learn.Piece) bool { return p.Stray })
 		if stray >= 0 {
-			add("what does not belong", text("It does not happen here: %s.", made.Pieces[stray].Says(l)))
+			add("what does not belong", code(made.Pieces[stray]))
 		}
-		query, all := url.Values{}, ""
+		query, all := url.Values{"told": {"1"}}, ""
 		for n, piece := range made.Pieces {
 			if piece.Stray {
-				query.Set(fmt.Sprintf("p%d", n+1), "0")
+				query.Set(pieceName(n), "0")
 				continue
 			}
-			query.Set(fmt.Sprintf("p%d", n+1), strconv.Itoa(n+1))
-			all += "<li>" + templates.Escaped(piece.Says(l)) + "</li>"
+			query.Set(pieceName(n), strconv.Itoa(n+1))
+			all += code(piece)
 		}
-		add("the solution", "<ol>"+all+"</ol>"+to(query.Encode(), "Put them in this order"))
+		add("the solution", all+to(query.Encode(), "Put them in this order"))
 		return list
 	}
 	if about := made.About(item); about != "" {

@@ -142,7 +142,7 @@ func TestABreakIsJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	item, _ := c.Item("lease/stop-the-world")
+	item, _ := c.Item("tokens/too-late")
 	made, err := item.Made()
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +152,7 @@ func TestABreakIsJudged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, body := s.post(t, "/learn/lease/stop-the-world/judge", text)
+		res, body := s.post(t, "/learn/tokens/too-late/judge", text)
 		var v learn.Verdict
 		if res.StatusCode == http.StatusOK {
 			if err := json.Unmarshal([]byte(body), &v); err != nil {
@@ -175,7 +175,7 @@ func TestABreakIsJudged(t *testing.T) {
 	if status, _ := judge(other, 0); status != http.StatusUnprocessableEntity {
 		t.Errorf("another scenario: %d", status)
 	}
-	if res, _ := s.post(t, "/learn/lease/stop-the-world/judge", "v1.broken"); res.StatusCode != http.StatusUnprocessableEntity {
+	if res, _ := s.post(t, "/learn/tokens/too-late/judge", "v1.broken"); res.StatusCode != http.StatusUnprocessableEntity {
 		t.Errorf("a broken link: %d", res.StatusCode)
 	}
 	if res, _ := s.post(t, "/learn/lease/who-knows/judge", must(link.Encode(link.State{Scenario: item.Scenario}))); res.StatusCode != http.StatusUnprocessableEntity {
@@ -249,5 +249,77 @@ func TestALinkBecomesAQuestion(t *testing.T) {
 	}
 	if res, _ := s.do(t, http.MethodGet, "/learn/class", nil); res.StatusCode != http.StatusOK {
 		t.Errorf("the class: %d", res.StatusCode)
+	}
+}
+
+// A script that was put together is run: what it did stands there, and only
+// the one that does what the lock's does is right.
+func TestAScriptIsTriedByTheServer(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	const item = "/learn/lock/compare-and-delete"
+	for _, c := range []struct {
+		name, query, has, hasNot string
+	}{
+		{"the lock's own", "?p1=1&p2=2&p3=3&p4=4&p5=5", "data-solved", "✗"},
+		{"deleted before it is asked", "?p2=1&p1=2&p3=3&p4=4&p5=5", "in some case it does something else", "data-solved"},
+		{"without its end", "?p1=1&p2=2&p3=3", "Redis cannot run it:", "data-solved"},
+		{"two in one place", "?p1=1&p2=1", "Two pieces have the place 1.", "data-solved"},
+		{"nothing yet", "", `name="p1"`, "feedback"},
+		{"no places", "?p1=x&p99=3", `name="p1"`, "data-solved"},
+	} {
+		res, body := s.do(t, http.MethodGet, item+c.query, nil)
+		if _, page, ok := strings.Cut(body, "<main"); res.StatusCode != http.StatusOK || !ok || !strings.Contains(page, c.has) || strings.Contains(page, c.hasNot) {
+			t.Errorf("%s: %d, has %q: %t, has %q: %t", c.name, res.StatusCode, c.has, strings.Contains(page, c.has), c.hasNot, strings.Contains(page, c.hasNot))
+		}
+	}
+}
+
+var onward = regexp.MustCompile(`id="onward" href="([^"]*)"`)
+
+// The concept check is done without a script: the address carries the answers,
+// and its end says how many were right.
+func TestTheCheckNeedsNoScript(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	c, err := learn.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, half := range [][]*learn.Item{c.Check.Items[:12], c.Check.Items[12:]} {
+		to := "/learn/" + half[0].Path()
+		for n, i := range half {
+			made, err := i.Made()
+			if err != nil {
+				t.Fatal(err)
+			}
+			pick := 1
+			for a := range made.Answers {
+				if made.Answers[a].Right == (n%3 != 0) { // every third is wrong
+					pick = a + 1
+					break
+				}
+			}
+			to, _, _ = strings.Cut(to, "#")
+			before, query, _ := strings.Cut(to, "?")
+			if before != "/learn/"+i.Path() {
+				t.Fatalf("question %d is at %s", n+1, before)
+			}
+			_, body := s.do(t, http.MethodGet, fmt.Sprintf("%s?%s&pick=%d", before, html.UnescapeString(query), pick), nil)
+			m := onward.FindStringSubmatch(body)
+			if m == nil {
+				t.Fatalf("%s leads nowhere", i.Path())
+			}
+			to = html.UnescapeString(m[1])
+		}
+		_, body := s.do(t, http.MethodGet, to, nil)
+		if !strings.Contains(body, "Right: 8 of 12.") || strings.Contains(body, "not answered") || strings.Contains(body, "What is right</b>") != (at == 1) {
+			t.Errorf("%s: not eight of twelve, or it tells too much or too little", to)
+		}
+	}
+	for _, query := range []string{"", "?so=x&half=y", "?so=999999999999999", "?so=%00"} {
+		if res, body := s.do(t, http.MethodGet, "/learn/check"+query, nil); res.StatusCode != http.StatusOK || !strings.Contains(body, "Right: 0 of 12.") {
+			t.Errorf("%q: %d", query, res.StatusCode)
+		}
 	}
 }

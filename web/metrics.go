@@ -29,13 +29,16 @@ type meter struct {
 	commands *prometheus.HistogramVec // while stepping, by command: seconds
 	redis    prometheus.Histogram     // commands to the operator's Redis: seconds
 	failures *prometheus.CounterVec   // of these, by what went wrong
+	passed   *prometheus.CounterVec   // requests handed on to other servers, by outcome
 	panics   *prometheus.CounterVec   // of this program, by what they ended
 }
 
 // What a socket is for.
 const (
-	forRun  = "run"
-	forPlay = "play"
+	forRun    = "run"
+	forPlay   = "play"
+	forRoom   = "room"
+	forPassed = "passed" // handed on to another server
 )
 
 func newMeter(sessions *session.Registry, films *filmShelf) *meter {
@@ -58,25 +61,29 @@ func newMeter(sessions *session.Registry, films *filmShelf) *meter {
 		}),
 		failures: counter("relock_redis_errors_total", "Commands to the operator's Redis that failed: reply is an error that it answered, network none that it did.", "kind"),
 	}
-	m.panics = counter("relock_panics_total", "Panics of this program, by what they ended: page, play, run or watch. Each is in the log with its stack.", "ended")
+	m.passed = counter("relock_passed_total", "Requests for a run that were handed on to the server that has it, by what came of it: answered, gone or silent.", "outcome")
+	m.panics = counter("relock_panics_total", "Panics of this program, by what they ended: page, play, run, watch or room. Each is in the log with its stack.", "ended")
 	gauge := func(name, help string, value func(session.Count) int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(sessions.Count())) })
 	}
 	m.registry.MustRegister(
-		m.started, m.sockets, m.frames, m.refusals, m.requests, m.commands, m.redis, m.failures, m.panics,
+		m.started, m.sockets, m.frames, m.refusals, m.requests, m.commands, m.redis, m.failures, m.passed, m.panics,
 		gauge("relock_runs_running", "Runs going on now.", func(c session.Count) int { return c.Running }),
 		gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func(c session.Count) int { return c.Kept }),
 		gauge("relock_steppers", "Scenarios stepped through now.", func(c session.Count) int { return c.Stepping }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "relock_films_bytes", Help: "Bytes that the rows of long runs take which are kept for their pages."}, func() float64 { return float64(films.Bytes()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 	)
-	for _, what := range []string{forRun, forPlay} {
+	for _, what := range []string{forRun, forPlay, forRoom, forPassed} {
 		m.sockets.WithLabelValues(what) // report 0 from the start
 	}
 	for _, kind := range []string{"reply", "network"} {
 		m.failures.WithLabelValues(kind)
 	}
-	for _, of := range []string{ofPage, ofPlay, ofRun, ofWatch} {
+	for _, outcome := range []string{passAnswered, passGone, passSilent} {
+		m.passed.WithLabelValues(outcome)
+	}
+	for _, of := range []string{ofPage, ofPlay, ofRun, ofWatch, ofRoom} {
 		m.panics.WithLabelValues(of)
 	}
 	return m

@@ -17,7 +17,7 @@ import (
 
 // policy lets a page use what this server sends, and nothing inline except the
 // style sheet with the given hash.
-const policy = "default-src 'none'; script-src 'self'; style-src '%s'; img-src 'self' data:; " +
+const policy = "default-src 'none'; script-src 'self'; style-src %s; img-src 'self' data:; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors %s"
 
 // secured sets the headers of every answer. Other sites may frame only embeds,
@@ -36,7 +36,7 @@ func (s *Server) secured(next http.Handler) http.Handler {
 		default:
 			h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		}
-		h.Set("Content-Security-Policy", fmt.Sprintf(policy, s.static.StyleHash(), ancestors))
+		h.Set("Content-Security-Policy", fmt.Sprintf(policy, s.static.StyleHashes(), ancestors))
 		h.Set("Cross-Origin-Resource-Policy", resource)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")

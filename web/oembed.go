@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"relock/engine/scenario"
+	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/view"
 	"relock/web/words"
@@ -54,7 +56,7 @@ func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || !s.owns(r, query.Get("url")) {
 		return errNotFramed
 	}
-	at, err := s.subject(s.languages.Match(u.Query().Get("lang"), words.From(r.Context()).Code()), u)
+	at, err := s.subject(r, s.languages.Match(u.Query().Get("lang"), words.From(r.Context()).Code()), u)
 	if err != nil {
 		return err
 	}
@@ -97,10 +99,10 @@ type subject struct {
 // isLink matches a fragment that is meant to be a link.
 var isLink = regexp.MustCompile(`^v\d+\.`)
 
-// subject returns what an address under /play or /s shows, in l. It fails with
-// a page to answer with.
-func (s *Server) subject(l words.Language, u *url.URL) (subject, error) {
-	sc, err := s.shownAt(u)
+// subject returns what an address under /play or /s shows, in l, for who sent
+// r. It fails with a page to answer with.
+func (s *Server) subject(r *http.Request, l words.Language, u *url.URL) (subject, error) {
+	sc, err := s.shownAt(r, u)
 	if err != nil {
 		return subject{}, err
 	}
@@ -137,9 +139,9 @@ func (s *Server) subject(l words.Language, u *url.URL) (subject, error) {
 	return at, nil
 }
 
-// shownAt returns the scenario that an address shows. A fragment takes
-// precedence over the path.
-func (s *Server) shownAt(u *url.URL) (*scenario.Scenario, error) {
+// shownAt returns the scenario that an address shows, for who sent r. A fragment
+// takes precedence over the path.
+func (s *Server) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, error) {
 	name, isExample := strings.CutPrefix(u.Path, "/play/")
 	id, isKept := strings.CutPrefix(u.Path, "/s/")
 	text := ""
@@ -153,9 +155,12 @@ func (s *Server) shownAt(u *url.URL) (*scenario.Scenario, error) {
 		}
 		found = s.examples[n].sc
 	case isKept:
-		kept, err := s.links.Find(id)
-		if err != nil {
+		kept, err := s.findLink(r, id)
+		if errors.Is(err, keep.ErrNotKept) {
 			return nil, errNotFramed
+		}
+		if err != nil {
+			return nil, s.notKept(r, err)
 		}
 		text = kept
 	default:
@@ -180,7 +185,7 @@ func (s *Server) shownAt(u *url.URL) (*scenario.Scenario, error) {
 // preview returns what other sites show of the page that r asks for; nil if the
 // page shows nothing of its own.
 func (s *Server) preview(r *http.Request) *view.Preview {
-	at, err := s.subject(words.From(r.Context()), &url.URL{Path: r.URL.Path})
+	at, err := s.subject(r, words.From(r.Context()), &url.URL{Path: r.URL.Path})
 	if err != nil {
 		return nil // the page says why
 	}

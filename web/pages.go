@@ -44,7 +44,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil
 	}
-	o := engine.Options{Wall: e.Store == form.StoreWall, Slow: slow}
+	o := engine.Options{ID: s.peers.NewID(), Wall: e.Store == form.StoreWall, Slow: slow}
 	if e.Store == form.StoreExternal {
 		o.External = s.external
 	}

@@ -13,6 +13,7 @@ const (
 	ofPlay  = "play"  // one session of stepping
 	ofRun   = "run"   // one run, or its viewers
 	ofWatch = "watch" // one viewer's socket
+	ofRoom  = "room"  // one member's connection, or a room's work until it goes on from its log
 )
 
 // panicked counts a panic and logs where it happened.

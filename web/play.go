@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
+	"time"
 
 	"relock/engine/lock/exhibit"
 	"relock/web/export"
+	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/luaflow"
 	"relock/web/templates"
@@ -105,9 +108,10 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return unusable(err, "That cannot be kept")
 	}
-	id, err := s.links.Keep(state)
+	var id string
+	seatOf(r).Away(r.Context(), func() { id, err = s.links.Keep(r.Context(), state) })
 	if err != nil {
-		return fmt.Errorf("web: %w", err)
+		return s.notKept(r, err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
@@ -118,12 +122,12 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 
 // kept opens a short link.
 func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
-	text, err := s.links.Find(r.PathValue("id"))
-	if errors.Is(err, link.ErrNotKept) {
-		return explained(http.StatusNotFound, "Nothing is kept here", link.ErrNotKept)
+	text, err := s.findLink(r, r.PathValue("id"))
+	if errors.Is(err, keep.ErrNotKept) {
+		return explained(http.StatusNotFound, "Nothing is kept here", keep.ErrNotKept)
 	}
 	if err != nil {
-		return fmt.Errorf("web: %w", err)
+		return s.notKept(r, err)
 	}
 	if _, err := link.Decode(text); err != nil {
 		problem, _ := words.From(r.Context()).Explain(err) // all of the shelf's errors can be told
@@ -131,3 +135,25 @@ func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.playPage(w, r, text, "", "")
 }
+
+// findLink returns the link kept under id, without the visitor's turn while it
+// waits.
+func (s *Server) findLink(r *http.Request, id string) (text string, err error) {
+	seatOf(r).Away(r.Context(), func() { text, err = s.links.Find(r.Context(), id) })
+	return text, err
+}
+
+// notKept returns the page for a shelf that could not be asked, or err if that
+// says nothing to visitors.
+func (s *Server) notKept(r *http.Request, err error) error {
+	if !errors.Is(err, keep.ErrAway) {
+		return fmt.Errorf("web: %w", err)
+	}
+	s.log.WarnContext(r.Context(), "shelf away", slog.String("error", err.Error()))
+	page := explained(http.StatusServiceUnavailable, "One moment, please", keep.ErrAway)
+	page.after = soon
+	return page
+}
+
+// soon is when it makes sense to ask for what could not be reached.
+const soon = 5 * time.Second

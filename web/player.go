@@ -97,7 +97,7 @@ func (p *player) open(ctx context.Context, c openArgs) error {
 		_ = p.account.Hold(0)
 		return err
 	}
-	o, err := p.describe(fresh.Scenario())
+	o, err := p.s.described(p.l, fresh.Scenario())
 	if err != nil {
 		return err
 	}
@@ -152,39 +152,40 @@ func schedules(sc *scenario.Scenario, list []broughtJSON) ([]schedule, error) {
 	return out, nil
 }
 
-func (p *player) describe(sc *scenario.Scenario) (*openedJSON, error) {
+// described is what a page needs to know of a scenario before its rows come.
+func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON, error) {
 	text, err := sc.Compact()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	shown := timeline.NewScenario(p.l, sc)
-	o := &openedJSON{Scenario: text, Title: titleOf(p.l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(p.l, sc)}
+	shown := timeline.NewScenario(l, sc)
+	o := &openedJSON{Scenario: text, Title: titleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(l, sc)}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
-	if o.Head, err = rendered(p.l, templates.Head(shown, true)); err != nil {
+	if o.Head, err = rendered(l, templates.Head(shown, true)); err != nil {
 		return nil, err
 	}
-	if o.Rail, err = rendered(p.l, templates.Rail(shown)); err != nil {
+	if o.Rail, err = rendered(l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
-	if o.Lua, err = rendered(p.l, templates.Lua(luaflow.Scripts(p.l, sc))); err != nil {
+	if o.Lua, err = rendered(l, templates.Lua(luaflow.Scripts(l, sc))); err != nil {
 		return nil, err
 	}
-	if o.Kinds, err = p.kindsOf(sc); err != nil {
+	if o.Kinds, err = kindsOf(l, sc); err != nil {
 		return nil, err
 	}
-	if name := p.s.exampleOf(sc); name != "" {
+	if name := s.exampleOf(sc); name != "" {
 		shown, err := exhibitOf(name)
 		if err != nil {
 			return nil, err
 		}
-		ending, err := endingOf(p.l, name)
+		ending, err := endingOf(l, name)
 		if err != nil {
 			return nil, err
 		}
-		o.Shows = p.l.Say(shown.Shows)
-		if o.Ways, err = rendered(p.l, templates.EndingWays(ending)); err != nil {
+		o.Shows = l.Say(shown.Shows)
+		if o.Ways, err = rendered(l, templates.EndingWays(ending)); err != nil {
 			return nil, err
 		}
 	}
@@ -248,11 +249,6 @@ func (p *player) drop(_ context.Context, b *engine.Branch, _ onBranch) error {
 	return p.write(answer{Dropped: &b.ID})
 }
 
-// lanesAt draws the lanes around a row.
-func (p *player) lanesAt(f *view.Film, row int) (string, error) {
-	return rendered(p.l, templates.Lanes(lanesOf(p.l, f.Lanes(), row)))
-}
-
 // lanes sends the lanes around a row; by default the one that the first moves
 // led to.
 func (p *player) lanes(_ context.Context, b *engine.Branch, c lanesArgs) error {
@@ -264,7 +260,7 @@ func (p *player) lanes(_ context.Context, b *engine.Branch, c lanesArgs) error {
 	if c.Row != nil {
 		row = *c.Row
 	}
-	html, err := p.lanesAt(p.sent[b.ID].film, row)
+	html, err := drawnLanes(p.l, p.sent[b.ID].film, row)
 	if err != nil {
 		return err
 	}
@@ -286,7 +282,6 @@ func (p *player) moved(move func() (*engine.Branch, error)) error {
 // show sends the positions and rows of a branch that the page does not have
 // yet. What a branch shares with its parent, the page already has.
 func (p *player) show(b *engine.Branch) error {
-	a := answer{Branch: &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}}
 	done := p.sent[b.ID]
 	if done == nil || done.events > len(b.Events) {
 		done = &shown{film: view.NewFilm(p.l, p.session.Scenario(), b.Header.Owners)}
@@ -299,23 +294,15 @@ func (p *player) show(b *engine.Branch) error {
 		done.film.Add(e)
 	}
 	done.events = len(b.Events)
-	from, firstRow := done.positions, 0
-	if from > 0 {
-		firstRow = b.Positions[from-1].Row
-	}
-	for from <= len(b.Positions) {
+	for from := done.positions; from <= len(b.Positions); {
 		to := min(from+framePosition, len(b.Positions))
-		a.From, a.Positions, a.Rows = from, nil, nil
-		for i := from; i < to; i++ {
-			a.Positions = append(a.Positions, p.position(b, i))
-		}
-		lastRow := b.Positions[to-1].Row
-		var err error
-		if a.Rows, err = framesOf(p.l, done.film, firstRow, lastRow); err != nil {
+		a, err := partOf(p.l, done.film, b, from, to)
+		if err != nil {
 			return err
 		}
+		a.Branch = &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
 		if to == len(b.Positions) {
-			if a.Lanes, err = p.lanesAt(done.film, lastRow); err != nil {
+			if a.Lanes, err = drawnLanes(p.l, done.film, b.Positions[to-1].Row); err != nil {
 				return err
 			}
 			a.LanesOf = b.ID
@@ -323,34 +310,12 @@ func (p *player) show(b *engine.Branch) error {
 		if err := p.write(a); err != nil {
 			return err
 		}
-		from, firstRow = to, lastRow
-		if to == len(b.Positions) {
+		if from = to; to == len(b.Positions) {
 			break
 		}
 	}
 	done.positions = len(b.Positions)
 	return nil
-}
-
-func (p *player) position(b *engine.Branch, i int) positionJSON {
-	at := b.Positions[i]
-	out := positionJSON{Row: at.Row, At: p.l.Duration(at.At), Options: view.NewOptions(p.l, at.Options), Over: at.Over}
-	out.Pointless = view.NewPointless(p.l, at.Pointless)
-	if at.Next > 0 {
-		out.Next = p.l.Duration(at.Next)
-	}
-	if at.Expiry > 0 {
-		out.Expiry = p.l.Duration(at.Expiry)
-	}
-	if i > 0 {
-		out.Move = &b.Moves[i-1]
-		for _, e := range b.Events[b.Positions[i-1].Seq:at.Seq] {
-			if e.Kind() == trace.KindOutcome {
-				out.Outcomes = append(out.Outcomes, e.Thread)
-			}
-		}
-	}
-	return out
 }
 
 // run makes the policy's moves until the requested condition holds.

@@ -2,14 +2,19 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/http"
 	"net/netip"
 	"slices"
 	"strconv"
+	"time"
 
 	"relock/web/view"
 )
+
+// nameLimit is how long a name server may take.
+const nameLimit = 2 * time.Second
 
 // maxReach is how many addresses a page offers.
 const maxReach = 4
@@ -27,7 +32,7 @@ func (s *Server) reach(r *http.Request) view.Reach {
 		return reach
 	}
 	scheme := "http://"
-	if r.TLS != nil {
+	if encrypted(r) {
 		scheme = "https://"
 	}
 	for _, ip := range networkAddresses() {
@@ -43,7 +48,7 @@ func networkAddresses() []netip.Addr {
 	if err != nil {
 		return nil // there is nothing to offer
 	}
-	out := outward()
+	out := outward(anywhere)
 	var list []netip.Addr
 	for _, a := range all {
 		n, ok := a.(*net.IPNet)
@@ -68,11 +73,16 @@ func networkAddresses() []netip.Addr {
 	return list[:min(len(list), maxReach)]
 }
 
-// outward returns the address from which this machine reaches others. Nothing
-// is sent: the routing table knows it.
-func outward() netip.Addr {
-	to := net.UDPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.1:9")) // in a network reserved for examples
-	conn, err := net.DialUDP("udp4", nil, to)
+// anywhere stands for other machines: an address in a network reserved for
+// examples.
+const anywhere = "192.0.2.1:9"
+
+// outward returns the address from which this machine reaches another, the zero
+// Addr if it cannot. Nothing is sent: the routing table knows it.
+func outward(to string) netip.Addr {
+	ctx, cancel := context.WithTimeout(context.Background(), nameLimit)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", to)
 	if err != nil {
 		return netip.Addr{}
 	}

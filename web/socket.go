@@ -90,6 +90,7 @@ type noticeJSON struct {
 	V       int    `json:"v"`
 	Full    bool   `json:"full,omitempty"`   // there is no room; hub.CloseFull follows
 	Broken  bool   `json:"broken,omitempty"` // a panic ended what is shown; hub.CloseBroken follows
+	Gone    bool   `json:"gone,omitempty"`   // the server of what is shown has ended; hub.CloseGone follows
 	Refused string `json:"refused"`          // a sentence
 }
 

@@ -11,6 +11,8 @@ import (
 // storybook shows every component in its states, for those who work on them.
 func (s *Server) storybook(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	page := story.Page(s.frame(r, l.Say("Storybook")), story.Groups(l), static.Prefix+"dev/story.js")
+	frame := s.frame(r, l.Say("Storybook"))
+	frame.Style = s.static.Style(static.Rooms)
+	page := story.Page(frame, story.Groups(l), static.Prefix+"dev/story.js")
 	return render(r.Context(), w, http.StatusOK, page)
 }

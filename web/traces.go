@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"relock/engine/pause"
@@ -18,6 +17,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
+	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/timeline"
 	"relock/web/view"
@@ -26,58 +26,62 @@ import (
 
 // Limits of traces from elsewhere.
 const (
-	maxTrace       = 8 << 20  // bytes of one: ten thousand events and some
-	maxAround      = 64 << 10 // bytes of the form around the file
-	maxTraces      = 64       // kept at once
-	maxTracesBytes = 64 << 20 // bytes kept at once, as they were sent
-	traceExpiry    = time.Hour
-	maxCells       = 200_000 // rows times threads of one page: what a browser can bear
+	maxTrace  = 8 << 20  // bytes of one: ten thousand events and some
+	maxAround = 64 << 10 // bytes of the form around the file
+	maxCells  = 200_000  // rows times threads of one page: what a browser can bear
 )
 
 var errNoTrace = refuse(http.StatusNotFound, "There is no such trace",
-	"Traces that were opened here are forgotten after an hour, or when others need the room. Open the file again.")
+	"Traces that were opened here are forgotten an hour after somebody last looked at them, or when others need the room. Open the file again.")
+
+// traceLimits bound the traces that are kept, compressed.
+var traceLimits = keep.Limits{Texts: 256, Bytes: 64 << 20, Age: time.Hour}
 
 // keptFile is a trace from elsewhere, checked.
 type keptFile struct {
 	data     []byte
 	scenario *scenario.Scenario
-	until    time.Time
 }
 
-// traceShelf keeps traces in memory for a while; the oldest make room. It is
-// safe for concurrent use.
-type traceShelf struct {
-	now func() time.Time
-
-	mu    sync.Mutex
-	kept  map[string]keptFile
-	order []string // of ids, oldest first
-	bytes int
-}
-
-func newTraceShelf() *traceShelf { return &traceShelf{now: time.Now, kept: map[string]keptFile{}} }
-
-func (k *traceShelf) keep(f keptFile) string {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	f.until = k.now().Add(traceExpiry)
-	k.bytes += len(f.data)
-	for len(k.order) > 0 && (len(k.order) >= maxTraces || k.bytes > maxTracesBytes || k.kept[k.order[0]].until.Before(k.now())) {
-		k.bytes -= len(k.kept[k.order[0]].data)
-		delete(k.kept, k.order[0])
-		k.order = k.order[1:]
+// putTrace keeps a trace, and returns its id.
+func (s *Server) putTrace(r *http.Request, data []byte) (id string, err error) {
+	packed, err := zipped(data)
+	if err != nil {
+		return "", err
 	}
-	id := rand.Text()
-	k.kept[id] = f
-	k.order = append(k.order, id)
-	return id
+	id = rand.Text()
+	seatOf(r).Away(r.Context(), func() { err = s.traces.Put(r.Context(), id, string(packed)) })
+	if err != nil {
+		return "", s.notKept(r, err)
+	}
+	return id, nil
 }
 
-func (k *traceShelf) find(id string) (keptFile, bool) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	f, ok := k.kept[id]
-	return f, ok && !f.until.Before(k.now())
+// findTrace returns the trace kept under id. It fails with a page to answer
+// with.
+func (s *Server) findTrace(r *http.Request, id string) (keptFile, error) {
+	var packed string
+	var err error
+	seatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), id) })
+	if errors.Is(err, keep.ErrNotKept) {
+		return keptFile{}, errNoTrace
+	}
+	if err != nil {
+		return keptFile{}, s.notKept(r, err)
+	}
+	data, err := unpacked([]byte(packed))
+	if err != nil {
+		return keptFile{}, err
+	}
+	var head trace.Header
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(&head); err != nil {
+		return keptFile{}, fmt.Errorf("web: a trace that was read before: %w", err)
+	}
+	sc, err := scenario.Parse(head.Scenario)
+	if err != nil {
+		return keptFile{}, fmt.Errorf("web: a trace that was read before: %w", err)
+	}
+	return keptFile{data, sc}, nil
 }
 
 // isTrace recognizes a trace by its first line.
@@ -121,7 +125,11 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	if err != nil {
 		return refusedWhole(err)
 	}
-	http.Redirect(w, r, "/traces/"+s.traces.keep(keptFile{data: data, scenario: sc}), http.StatusSeeOther)
+	id, err := s.putTrace(r, data)
+	if err != nil {
+		return err
+	}
+	http.Redirect(w, r, "/traces/"+id, http.StatusSeeOther)
 	return nil
 }
 
@@ -237,9 +245,9 @@ func shortened(v any) any {
 // withTrace reads the trace that the path names, in its turn: all of it, or
 // what read leaves of it.
 func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*recording) error) error {
-	kept, ok := s.traces.find(r.PathValue("id"))
-	if !ok {
-		return errNoTrace
+	kept, err := s.findTrace(r, r.PathValue("id"))
+	if err != nil {
+		return err
 	}
 	data := kept.data
 	if read != nil {
@@ -266,9 +274,9 @@ func (s *Server) traceFilm(r *http.Request, kept keptFile, portioned bool) (*foo
 
 // traceRows answers with rows of a trace from elsewhere, for its page.
 func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
-	kept, ok := s.traces.find(r.PathValue("id"))
-	if !ok {
-		return errNoTrace
+	kept, err := s.findTrace(r, r.PathValue("id"))
+	if err != nil {
+		return err
 	}
 	from, count, err := which(r)
 	if err != nil {
@@ -283,9 +291,9 @@ func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
 
 // showTrace is the page of a trace from elsewhere.
 func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
-	kept, ok := s.traces.find(r.PathValue("id"))
-	if !ok {
-		return errNoTrace
+	kept, err := s.findTrace(r, r.PathValue("id"))
+	if err != nil {
+		return err
 	}
 	f, err := s.traceFilm(r, kept, false)
 	if err != nil {
@@ -320,9 +328,9 @@ func (s *Server) exportTrace(w http.ResponseWriter, r *http.Request) error {
 
 // keptTrace answers with a trace from elsewhere as it was sent.
 func (s *Server) keptTrace(w http.ResponseWriter, r *http.Request) error {
-	kept, ok := s.traces.find(r.PathValue("id"))
-	if !ok {
-		return errNoTrace
+	kept, err := s.findTrace(r, r.PathValue("id"))
+	if err != nil {
+		return err
 	}
 	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

@@ -32,8 +32,9 @@ type audience struct {
 	Address string // host:port
 	Path    string // of the websocket
 	Viewers int
-	Buffer  int  // bytes that the kernel may keep for a viewer who does not read; 0: what it likes
-	Hold    bool // do not read before standard input ends
+	Say     string // the one message that each sends, up to 125 bytes; "" none
+	Buffer  int    // bytes that the kernel may keep for a viewer who does not read; 0: what it likes
+	Hold    bool   // do not read before standard input ends
 }
 
 // seen is what an audience saw.
@@ -87,7 +88,7 @@ func watch(job string, in io.Reader, out io.Writer) error {
 	return gob.NewEncoder(out).Encode(seen{w.messages, views})
 }
 
-// viewer is a websocket on which nothing is ever sent.
+// viewer is a websocket on which nothing is sent but what its audience says.
 type viewer struct {
 	net.Conn
 	*bufio.Reader
@@ -143,6 +144,13 @@ func (a audience) dial() (viewer, error) {
 	}
 	if res.StatusCode != http.StatusSwitchingProtocols || !strings.Contains(res.Header.Get("Sec-WebSocket-Extensions"), "permessage-deflate") {
 		return viewer{}, fmt.Errorf("audience: the server answered %s", res.Status)
+	}
+	if a.Say != "" {
+		// A text frame with a mask of zeros.
+		frame := append([]byte{0x81, 0x80 | byte(len(a.Say)), 0, 0, 0, 0}, a.Say...)
+		if _, err := conn.Write(frame); err != nil {
+			return viewer{}, fmt.Errorf("audience: %w", err)
+		}
 	}
 	return v, conn.SetReadDeadline(time.Time{})
 }

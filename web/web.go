@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -26,8 +27,11 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
+	"relock/web/keep"
 	"relock/web/learn"
 	"relock/web/link"
+	"relock/web/peers"
+	"relock/web/room"
 	"relock/web/session"
 	"relock/web/static"
 	"relock/web/templates"
@@ -47,12 +51,15 @@ type Config struct {
 	Limits    session.Limits
 	External  *store.External  // the operator's Redis, nil without one
 	Listening net.Addr         // where it listens, nil if unknown
+	Secure    *tls.Config      // with which it serves HTTPS, nil for HTTP
+	Advertise *url.URL         // where others that share External reach it; nil to find out; see ParseAdvertise
 	Proxies   []netip.Prefix   // their X-Forwarded-For and Forwarded are believed; see ParseProxies
 	Scenarios fs.FS            // the examples, *.yaml at its top
 	Course    fs.FS            // the chapters; nil for the built-in ones
 	Languages *words.Languages // to choose from; nil for the built-in ones
-	Links     string           // the folder that keeps links; "" keeps them in memory
+	Links     string           // the folder that keeps links; "" keeps them on External, or in memory without one
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
+	Rooms     room.Journal     // keeps the rooms; nil for one in memory
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
@@ -62,7 +69,8 @@ type Server struct {
 	log       *slog.Logger
 	sessions  *session.Registry
 	external  *store.External
-	public    *url.URL // nil without one
+	peers     *peers.Peers // nil without an external Redis
+	public    *url.URL     // nil without one
 	proxies   []netip.Prefix
 	listening net.Addr // nil if unknown
 	upgrader  *wire.Upgrader
@@ -72,7 +80,7 @@ type Server struct {
 	languages *words.Languages
 	static    *static.Files
 	links     *link.Shelf
-	traces    *traceShelf
+	traces    keep.Shelf
 	films     *filmShelf
 	turns     *turn.Turns // to work on a request, a command or a run
 	large     *turn.Turns // to have something large in memory
@@ -82,6 +90,10 @@ type Server struct {
 	examples  []example
 	gallery   func() map[string]picture
 	course    *learn.Course
+	rooms     *room.House
+	openedBy  sync.Map // addresses by the codes of the rooms that were made from them
+	guesses   guesses
+	visits    sync.WaitGroup // of rooms
 	handler   http.Handler
 	routes    []string // the patterns it answers
 
@@ -104,11 +116,11 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	links, err := link.NewShelf(c.Links)
+	links, traces, err := shelvesOf(c)
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, err
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: newTraceShelf(), films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), searches: turn.New(searchesAtOnce, 1), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
+	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: traces, films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), searches: turn.New(searchesAtOnce, 1), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
 	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.noSocket, s.sent)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
@@ -121,6 +133,9 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: the course: %w", err)
 	}
 	s.sessions = session.NewRegistry(c.Limits)
+	if err := s.openHouse(c.Rooms); err != nil {
+		return nil, err
+	}
 	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
 	s.sessions.TakeTurns(s.turns)
 	s.sessions.OnHeld(func(from string) { s.turnedAway(context.Background(), from, "max-kept-bytes") })
@@ -138,7 +153,7 @@ func New(c Config) (*Server, error) {
 	handle("GET /about", s.page(s.about))
 	handle("GET /glossary", s.page(s.glossary))
 	handle("GET /api", s.page(s.api))
-	handle("GET /edit", s.page(s.edit))
+	handle("GET /edit", s.ofRun(inQuery, s.page(s.edit)))
 	handle("POST /edit", s.page(s.reedit))
 	handle("POST /edit/scenario", s.page(s.convert))
 	handle("POST /edit/file", s.page(s.largely(s.openFile)))
@@ -149,18 +164,19 @@ func New(c Config) (*Server, error) {
 	handle("GET /traces/{id}/rows", s.page(s.largely(s.traceRows)))
 	handle("GET /traces/{id}/export", s.page(s.largely(s.exportTrace)))
 	handle("POST /runs", s.page(s.start))
-	handle("GET /runs/{id}", s.page(s.show))
-	handle("GET /runs/{id}/trace", s.page(s.trace))
-	handle("GET /runs/{id}/socket", s.live(s.socket))
-	handle("GET /runs/{id}/lanes", s.page(s.runLanes))
-	handle("GET /runs/{id}/rows", s.page(s.runRows))
-	handle("GET /runs/{id}/export", s.page(s.largely(s.exportRun)))
+	handle("GET /runs/{id}", s.ofRun(inPath, s.page(s.show)))
+	handle("GET /runs/{id}/trace", s.ofRun(inPath, s.page(s.trace)))
+	handle("GET /runs/{id}/socket", s.ofRun(inPath, s.live(s.socket)))
+	handle("GET /runs/{id}/lanes", s.ofRun(inPath, s.page(s.runLanes)))
+	handle("GET /runs/{id}/rows", s.ofRun(inPath, s.page(s.runRows)))
+	handle("GET /runs/{id}/export", s.ofRun(inPath, s.page(s.largely(s.exportRun))))
 	handle("POST /export", s.page(s.largely(s.exportLink)))
 	handle("GET /qr", s.page(s.qr))
 	handle("GET /locks", s.page(s.locks))
 	handle("GET /locks/{lock}/{cell}", s.page(s.cell))
 	handle("GET /learn", s.page(s.learn))
 	handle("GET /learn/class", s.page(s.class))
+	handle("GET /learn/check", s.page(s.checked))
 	handle("GET /learn/made", s.page(s.made))
 	handle("GET /learn/made.yaml", s.page(s.madeYAML))
 	handle("POST /learn/made/judge", s.page(s.judgeMade))
@@ -173,6 +189,16 @@ func New(c Config) (*Server, error) {
 	handle("GET /embed/play/{example}", s.page(s.embed))
 	handle("GET /embed/s/{id}", s.page(s.embed))
 	handle("GET /oembed", s.page(s.oembed))
+	handle("POST /rooms", s.page(s.makeRoom))
+	handle("GET /room", s.page(s.roomDoor))
+	handle("GET /room/new", s.page(s.newRoom))
+	handle("GET /room/{code}", s.page(s.roomPhone))
+	handle("GET /room/{code}/host", s.page(s.roomHost))
+	handle("GET /room/{code}/stage", s.page(s.roomStage))
+	handle("GET /room/{code}/socket", s.live(s.roomSocket))
+	handle("GET /room/{code}/log", s.page(s.roomLog))
+	handle("GET /room/{code}/votes.csv", s.page(s.roomVotes))
+	handle("GET /room/{code}/branches", s.page(s.roomBranches))
 	handle("POST /replay", s.page(s.largely(s.replay)))
 	handle("POST /s", s.page(s.keep))
 	handle("GET /s/{id}", s.page(s.kept))
@@ -190,8 +216,26 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.handler = s.located(s.logged(compressed(s.secured(s.named(answer)))))
+	s.handler = s.accepted(s.located(s.logged(compressed(s.secured(s.named(answer))))))
+	s.join(c)
 	return s, nil
+}
+
+// shelvesOf returns where links and traces from elsewhere are kept.
+func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
+	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(traceLimits)
+	if c.External != nil {
+		client := c.External.Client()
+		links, traces = link.NewShelf(keep.OnRedis(client, "link", link.RedisLimits)), keep.OnRedis(client, "trace", traceLimits)
+	}
+	if c.Links == "" {
+		return links, traces, nil
+	}
+	links, err := link.InFolder(c.Links)
+	if err != nil {
+		return nil, nil, fmt.Errorf("web: %w", err)
+	}
+	return links, traces, nil
 }
 
 func readExamples(fsys fs.FS) ([]example, error) {
@@ -235,9 +279,16 @@ func (s *Server) ready(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ready")
 }
 
-// Close stops all runs, closes all websockets with 1001, and returns when
+// Close stops all runs, closes all websockets, its own with 1001, and returns when
 // everything has ended.
-func (s *Server) Close() { s.sessions.Close() }
+func (s *Server) Close() {
+	var apart sync.WaitGroup
+	apart.Go(s.peers.Close) // a Redis that does not answer holds nobody up
+	s.rooms.Close()
+	s.sessions.Close()
+	s.visits.Wait()
+	apart.Wait()
+}
 
 func (s *Server) externalName() string {
 	if s.external == nil {
@@ -365,7 +416,7 @@ func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Comp
 func (s *Server) frame(r *http.Request, title string) view.Page {
 	set := s.settingsOf(r)
 	p := view.Page{
-		Title: title, Style: s.static.Style(), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
+		Title: title, Style: s.static.Style(static.Pages), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
 		Preloads: s.static.Scripts(), Theme: set.theme, Path: r.URL.Path,
 	}
 	for _, l := range s.languages.All() {

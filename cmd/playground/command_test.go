@@ -134,6 +134,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"no level", "", []string{"serve", "-log-level", "loud"}, 2, nil, []string{`"loud"`, "allowed: debug, info, warn, error"}},
 		{"serve takes nothing", "", []string{"serve", "x"}, 2, nil, []string{"no arguments"}},
 		{"no public address", "", []string{"serve", "-public-url", "relock.example.org"}, 2, nil, []string{"-public-url", "http:// or https:// and a host"}},
+		{"no way to it", "", []string{"serve", "-advertise", ":8080"}, 2, nil, []string{"-advertise", "10.0.0.5:8080"}},
 		{"no proxies", "", []string{"serve", "-trusted-proxies", "10.0.0.0/8, proxy.example"}, 2, nil, []string{"-trusted-proxies", `"proxy.example"`, "IP addresses or ranges"}},
 		{"a certificate without its key", "", []string{"serve", "-tls-cert", "cert.pem"}, 2, nil, []string{"-tls-cert and -tls-key go together"}},
 		{"a certificate that is not there", "", []string{"serve", "-tls-cert", "nowhere.pem", "-tls-key", "nowhere.pem"}, 2, nil, []string{"nowhere.pem"}},
@@ -536,5 +537,36 @@ func TestTheHashIsOne(t *testing.T) {
 		if strings.Join(got, "|") != c.want {
 			t.Errorf("%q, want %q", strings.Join(got, "|"), c.want)
 		}
+	}
+}
+
+// A course of one's own is checked by line, and is not served with a mistake.
+func TestACourseOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "mine")
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(folder, "00-mine", name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("chapter.yaml", "id: mine\nminutes: 1\nitems:\n  - {id: it, kind: read, scenario: redlock, at: A acquired}\n")
+	write("en.md", "# Mine\n## It {#it}\nAt {{at \"A acquired\"}}.\n")
+	write("zh.md", "# 我的\n## 它 {#it}\n在 {{at \"A acquired\"}}。\n")
+	if r := playground(t, "", "learn", "-check", folder); r.code != 0 || !strings.Contains(r.out, "No mistake in 1 item") {
+		t.Errorf("%+v", r)
+	}
+	write("en.md", "# Mine\n## It {#it}\nAt {{at \"C acquired\"}}.\n")
+	for _, args := range [][]string{{"learn", "-check", folder}, {"serve", "-course", folder}} {
+		if r := playground(t, "", args...); r.code == 0 || !strings.Contains(r.err, "en.md:3: ") {
+			t.Errorf("%v: %+v", args, r)
+		}
+	}
+	if r := playground(t, "", "serve", "-course", filepath.Join(folder, "nowhere")); r.code != 2 || !strings.Contains(r.err, "there is no chapter") {
+		t.Errorf("%+v", r)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"relock/engine/store"
 	"relock/lessons"
 	"relock/web"
+	"relock/web/learn"
 	"relock/web/session"
 )
 
@@ -43,7 +45,9 @@ const (
 type serveFlags struct {
 	addr, redis string
 	links       string
+	course      string
 	public      string
+	advertise   string
 	proxies     string
 	cert, key   string // of TLS
 	dev         bool
@@ -74,7 +78,8 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
 	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
 	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
-	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`")
+	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`, and share with all servers that are given the same one: short links (unless -links is set), traces, and the way to each other's runs")
+	fs.StringVar(&f.advertise, "advertise", "", "`address` at which the servers that share -redis reach this one, such as 10.0.0.5:8080; else where it listens, or, on every interface, where it reaches Redis from")
 	fs.TextVar(&f.level, "log-level", logLevel{slog.LevelInfo}, "`level` of what is logged: debug, info, warn, error")
 	fs.IntVar(&f.limits.Running, "max-running", f.limits.Running, "`number` of scenarios running at once")
 	fs.IntVar(&f.limits.RunningPerAddress, "max-running-per-address", f.limits.RunningPerAddress, "`number` of scenarios running at once from one address")
@@ -82,7 +87,8 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept to be looked at")
 	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, "`number` of scenarios stepped through at once")
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
-	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links; without one they are kept in memory, until the server ends")
+	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/web/learn\" says how it is written")
+	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
 	fs.BoolVar(&f.metrics, "metrics", true, "serve /metrics, as Prometheus reads it")
 	fs.BoolVar(&f.dev, "dev", false, "also serve /storybook: each component of the page in its states")
@@ -149,6 +155,13 @@ func serve(ctx context.Context, args []string, env environment) int {
 		}
 		config.PublicURL = public
 	}
+	if f.course != "" {
+		if err := provenCourse(f.course); err != nil {
+			fmt.Fprintf(env.err, "playground: -course %s: it has mistakes:\n%v\n", f.course, err)
+			return exitUsage
+		}
+		config.Course = os.DirFS(f.course)
+	}
 	proxies, err := web.ParseProxies(f.proxies)
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: -trusted-proxies: %v\n", err)
@@ -164,6 +177,13 @@ func serve(ctx context.Context, args []string, env environment) int {
 		}
 		secure = c.config()
 	}
+	config.Secure = secure
+	if f.advertise != "" {
+		if config.Advertise, err = web.ParseAdvertise(f.advertise, secure != nil); err != nil {
+			fmt.Fprintf(env.err, "playground: -advertise %q: %v\n", f.advertise, err)
+			return exitUsage
+		}
+	}
 	if f.redis != "" {
 		external, err := store.Connect(ctx, f.redis)
 		if err != nil {
@@ -172,12 +192,25 @@ func serve(ctx context.Context, args []string, env environment) int {
 		defer func() { _ = external.Close() }()
 		config.External = external
 	}
-	at := service{addr: f.addr, secure: secure, config: config, limits: changedLimits(fs), grace: grace}
+	at := service{addr: f.addr, config: config, limits: changedLimits(fs), grace: grace}
 	if err := at.listen(ctx, env); err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
 	return exitOK
+}
+
+// provenCourse reads and plays the course in a folder, and fails with what is
+// wrong with it.
+func provenCourse(folder string) error {
+	course, err := learn.ReadCourse(os.DirFS(folder), lessons.Scenarios())
+	if err == nil {
+		err = course.Prove()
+	}
+	if err != nil {
+		return fmt.Errorf("%w", err)
+	}
+	return nil
 }
 
 // changedLimits are the limits that differ from their defaults.
@@ -194,14 +227,13 @@ func changedLimits(fs *flag.FlagSet) []any {
 // service is a server at an address.
 type service struct {
 	addr   string
-	secure *tls.Config // nil for HTTP
 	config web.Config
 	limits []any         // attributes for the log's first line
 	grace  time.Duration // for requests in flight at shutdown
 }
 
 // listen serves until ctx ends, then shuts down gracefully. It serves HTTP if
-// secure is nil.
+// config.Secure is nil.
 func (at service) listen(ctx context.Context, env environment) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", at.addr)
@@ -217,7 +249,7 @@ func (at service) listen(ctx context.Context, env environment) error {
 	defer server.Close()
 	log := at.config.Log
 	log.InfoContext(ctx, "started", slog.String("address", l.Addr().String()), slog.String("version", builtFrom()), slog.Group("limits", at.limits...))
-	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), at.secure != nil, at.config.PublicURL))
+	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL))
 	var underWay atomic.Int64 // requests
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -228,12 +260,12 @@ func (at service) listen(ctx context.Context, env environment) error {
 		ReadHeaderTimeout: headerLimit,
 		ReadTimeout:       readLimit,
 		IdleTimeout:       idleLimit,
-		TLSConfig:         at.secure,
+		TLSConfig:         at.config.Secure,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
 	failed := make(chan error, 1)
 	go func() {
-		if at.secure != nil {
+		if at.config.Secure != nil {
 			failed <- srv.ServeTLS(l, "", "")
 			return
 		}

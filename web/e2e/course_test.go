@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // Every kind of item, answered and not, at phone's width and on a desk: axe has
@@ -14,7 +15,8 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 	url := serve(t)
 	pages := []string{
 		"/learn", "/learn/class", "/learn/lock/one-command", "/learn/lease/who-knows", "/learn/lease/who-knows?pick=1", "/learn/lease/who-knows?pick=1&watch=1",
-		"/learn/trouble/what-was-missing", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/what-came-first", "/learn/again/side-by-side",
+		"/learn/lease/pause-why", "/learn/lock/slip-between", "/learn/tokens/keep-it-out", "/learn/lock/compare-and-delete", "/learn/lock/compare-and-delete?p1=2&p2=1&p3=3",
+		"/learn/again/side-by-side", "/learn/check?so=123000000000&half=after",
 		"/learn/check/sold-twice",
 	}
 	for _, c := range []struct {
@@ -65,25 +67,45 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 	if right == 0 {
 		t.Fatal("no answer is right")
 	}
-	do(ctx, t, chromedp.Navigate(url+"/learn/lease/stop-the-world"))
+	do(ctx, t, chromedp.Navigate(url+"/learn/tokens/too-late"))
 	until(ctx, t, place+`.endsWith("· 0 ms")`)
 	do(ctx, t, chromedp.KeyEvent("1"))
 	until(ctx, t, place+`.includes("T1")`)
 	do(ctx, t, chromedp.KeyEvent("x"), chromedp.KeyEvent("1"))
 	until(ctx, t, place+`.includes("T2")`)
-	for range 10 {
+	for range 20 {
 		if get[bool](ctx, t, `!document.getElementById("after").hidden`) {
 			break
 		}
 		was := get[string](ctx, t, place)
-		do(ctx, t, chromedp.KeyEvent("2"))
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 		until(ctx, t, place+fmt.Sprintf(` !== %q || !document.getElementById("after").hidden`, was))
 	}
 	until(ctx, t, `!document.getElementById("after").hidden`)
-	until(ctx, t, `JSON.parse(localStorage.getItem("relock-progress")).items["lease/stop-the-world"]?.schedule?.some((m) => m.do === "pause")`)
+	until(ctx, t, `JSON.parse(localStorage.getItem("relock-progress")).items["tokens/too-late"]?.schedule?.some((m) => m.do === "pause")`)
 	do(ctx, t, chromedp.Navigate(url+"/learn"))
 	until(ctx, t, `document.querySelectorAll(".items .done").length === 2`)
 	if href := get[string](ctx, t, `document.getElementById("go-on").getAttribute("href") ?? ""`); href == "" {
 		t.Error("the way does not lead on")
+	}
+}
+
+// The concept check, with the keyboard alone, from its first question to what
+// came of it.
+func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
+	ctx := tab(t)
+	url := serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/check/sold-twice"))
+	for n := range 12 {
+		until(ctx, t, fmt.Sprintf(`document.readyState === "complete" && !location.search.includes("pick=") && document.querySelector(".where [aria-current]") === document.querySelectorAll(".where [data-item]")[%d]`, n))
+		do(ctx, t, chromedp.Focus(`[name="pick"][value="1"]`), chromedp.KeyEvent("\r"))
+		until(ctx, t, `document.readyState === "complete" && "answered" in (document.querySelector("[data-lesson]")?.dataset ?? {})`)
+		until(ctx, t, fmt.Sprintf(`document.querySelectorAll(".where .done").length === %d`, n+1))
+		do(ctx, t, chromedp.Focus("#onward"), chromedp.KeyEvent("\r"))
+	}
+	until(ctx, t, `location.pathname === "/learn/check" && document.querySelectorAll(".checked tbody tr").length === 12`)
+	right := get[int](ctx, t, `Object.values(JSON.parse(localStorage.getItem("relock-progress")).check.before).filter(Boolean).length`)
+	if told := get[string](ctx, t, `document.querySelector("main strong").textContent`); told != fmt.Sprintf("Right: %d of 12.", right) {
+		t.Errorf("the page says %q, and %d answers were right", told, right)
 	}
 }

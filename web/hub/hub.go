@@ -15,6 +15,7 @@ const (
 	CloseSlow   = 4008 // the viewer is too slow: reconnect with the last seq
 	CloseOver   = 4010 // the run is over: do not reconnect
 	CloseBroken = 4011 // a bug ended it: say so, and do not reconnect
+	CloseGone   = 4012 // the server that had it has ended: say so, and do not reconnect
 	CloseFull   = 4029 // there is no room: say so, and reconnect later
 )
 

@@ -80,10 +80,11 @@ type (
 		Solution yaml.Node    `yaml:"solution"`
 		Controls []placed     `yaml:"controls"`
 		Within   withinYAML   `yaml:"within"`
-		Pieces   []placed     `yaml:"pieces"`
+		Script   scriptYAML   `yaml:"script"`
 		Table    placed       `yaml:"table"`
 		Lua      bool         `yaml:"lua"`
 		Again    yaml.Node    `yaml:"again"`
+		Taught   placed       `yaml:"taught"`
 	}
 	withinYAML struct {
 		Delays int      `yaml:"delays"`
@@ -96,7 +97,20 @@ type (
 		Scenario placed    `yaml:"scenario"`
 		Until    placed    `yaml:"until"`
 		Believes string    `yaml:"believes"`
-		Strays   []placed  `yaml:"strays"`
+	}
+	scriptYAML struct {
+		Lines  linesYAML   `yaml:",inline"`
+		Strays []linesYAML `yaml:"strays"`
+		Cases  []struct {
+			Before [][]string `yaml:"before"`
+			Args   []string   `yaml:"args"`
+		} `yaml:"cases"`
+		Then placed `yaml:"then"`
+	}
+	linesYAML struct {
+		Lock   placed   `yaml:"lock"`
+		Name   string   `yaml:"name"`
+		Pieces []placed `yaml:"pieces"`
 	}
 )
 
@@ -136,6 +150,13 @@ func readCourse(fsys, scenarios fs.FS) (*Course, error) {
 				r.mistake(file, i.line, "another item has the id %q", i.ID)
 			}
 			c.items[i.Path()] = i
+		}
+	}
+	if c.Check != nil {
+		for _, i := range c.Check.Items {
+			if i.Taught = c.items[i.taught.Text]; i.Taught == nil {
+				r.mistake(c.Check.dir+"/chapter.yaml", cmpLine(i.taught.Line, i.line), "%s: taught is an item of the course, such as lease/who-knows", i.ID)
+			}
 		}
 	}
 	if len(r.mistakes) > 0 {
@@ -213,7 +234,7 @@ func (r *reader) yamlMistakes(file string, err error) {
 // Again asks it once more, on another run.
 func (r *reader) item(file string, y itemYAML, again bool) *Item {
 	before := len(r.mistakes)
-	i := &Item{ID: y.ID.Text, text: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, line: y.ID.Line}
+	i := &Item{ID: y.ID.Text, text: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
 	at := func(line int, format string, args ...any) {
 		r.mistake(file, cmpLine(line, i.line), i.ID+": "+format, args...)
 	}
@@ -271,8 +292,8 @@ func (r *reader) item(file string, y itemYAML, again bool) *Item {
 		}
 		i.ask = append(i.ask, one)
 	}
-	for _, p := range y.Pieces {
-		i.pieces = append(i.pieces, moment(p, i.Scenario))
+	if i.Kind == Order {
+		r.order(at, i, y.Script)
 	}
 	for _, p := range y.Controls {
 		if p.Text != "time" && !isFault(p.Text) {
@@ -335,7 +356,8 @@ func needs(at func(int, string, ...any), i *Item) {
 		lacks(len(i.Options) < 2, "two options or more")
 		lacks(i.within.Delays+i.within.MaxFaults == 0, "within")
 	case Order:
-		lacks(len(i.pieces) < 3, "three pieces or more")
+		lacks(i.order == nil || i.order.own < 3, "a script of three pieces or more")
+		lacks(i.order != nil && len(i.order.cases) == 0, "cases in which the script is tried")
 	case Read:
 	}
 }
@@ -369,13 +391,6 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 		if o.until, err = parseMoment(y.Until.Text, o.Scenario); err != nil {
 			at(y.Until.Line, "option %s: %v", o.ID, err)
 		}
-	}
-	for _, p := range y.Strays {
-		m, err := parseMoment(p.Text, o.Scenario)
-		if err != nil {
-			at(p.Line, "option %s: %v", o.ID, err)
-		}
-		o.strays = append(o.strays, m)
 	}
 	return o
 }

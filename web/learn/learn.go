@@ -58,12 +58,18 @@
 //   - mend: goal is "broken RULE", which some schedule within: breaks. Right is
 //     each option under which none does; of the others the smallest that still
 //     does is shown.
-//   - order: pieces are moments of the run, to be put in the order in which they
-//     came; strays are moments of its options' runs, which do not belong.
+//   - order: a script is put together of its lines. script: names a lock and one
+//     of its scripts; pieces are all lines of code in it, in order, "6" or "6-8"
+//     where several go together; strays are lines of other scripts, which it does
+//     not need. Right is every order that does what the lock's script does in
+//     each of cases: how Redis is found before (commands; "key" is the lock's),
+//     and args, of which the first is the owner. then is a scenario that shows
+//     the finished script at work.
 //
 // A chapter with check: true is the concept check: items of the kind why, each
 // with again:, a change after which it is asked once more when the course is
-// done. Its texts have a goal and the options' texts, and nothing else.
+// done, and taught:, the item of the course where one learns it. Its texts have
+// a goal and the options' texts, and nothing else.
 //
 // A text has a title and an introduction, and then a heading for each item:
 //
@@ -81,7 +87,7 @@
 //
 // goal is the question or the task, nudge the first hint, after what is told
 // once it is solved; a heading with an option's id says what is to say to who
-// chose it, and of why, mend and order its first paragraph is the option's text.
+// chose it, and of why and mend its first paragraph is the option's text.
 // Markdown it is, without HTML. Numbers are never typed: a digit outside of
 // {{…}} that belongs to no name (T8) is a mistake. The functions are those of
 // Tells; {{in "renewed" "at" "A renewed"}} asks an option's run.
@@ -146,18 +152,24 @@ type Item struct {
 	ID       string
 	Kind     Kind
 	Scenario *scenario.Scenario
+	Bundled  bool      // the scenario is one of lessons/scenarios, perhaps changed
 	Options  []*Option // as they are shown
 	Controls []string  // of break: "time", and names of faults
 	Table    string    // of read: "textbook" puts the article's table beside the run
 	Lua      bool      // the scripts of the lock stand on the stage
+	Taught   *Item     // of the concept check: where the course teaches it
 
 	at, until, goal Moment
 	ask             []seeing
 	solution        []scenario.Move
 	within          explore.Bounds // of mend and break: how far is searched
-	pieces          []Moment
+	order           *order
+	taught          placed
 	line            int    // in chapter.yaml
 	text            string // the id under which its texts stand
+
+	kept     map[string]keptFound // searches that were made already
+	searched map[string]keptFound // and those that were not
 
 	once sync.Once
 	made *Made
@@ -171,9 +183,8 @@ type Option struct {
 	Believes string // the misconception of who chooses it, a tag
 	Scenario *scenario.Scenario
 
-	until  Moment
-	strays []Moment
-	line   int
+	until Moment
+	line  int
 }
 
 // Path is the item's address below /learn/.
@@ -308,10 +319,20 @@ func shuffle(of string, list []*Option) {
 }
 
 // BuiltIn is the course that comes with the program, read once. It fails with
-// Mistakes.
+// Mistakes. What its searches found is kept, and not searched again.
 func BuiltIn() (*Course, error) { return builtIn() }
 
-var builtIn = sync.OnceValues(func() (*Course, error) { return readCourse(lessons.Course(), lessons.Scenarios()) })
+var builtIn = sync.OnceValues(func() (*Course, error) {
+	c, err := readCourse(lessons.Course(), lessons.Scenarios())
+	if err != nil {
+		return nil, err
+	}
+	kept, err := keptFounds()
+	for _, i := range c.All() {
+		i.kept = kept
+	}
+	return c, err
+})
 
 // ReadCourse reads a course: a folder for each chapter at the top of fsys, in the
 // order of their names. Scenarios are those that items name. It fails with

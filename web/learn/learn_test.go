@@ -2,10 +2,16 @@ package learn_test
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
+	"os"
+	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/fstest"
 
@@ -15,9 +21,14 @@ import (
 	"relock/web/words"
 )
 
+// read is the course as its files have it, without what is kept of its searches.
+var read = sync.OnceValues(func() (*learn.Course, error) {
+	return learn.ReadCourse(lessons.Course(), lessons.Scenarios())
+})
+
 func course(t *testing.T) *learn.Course {
 	t.Helper()
-	c, err := learn.ReadCourse(lessons.Course(), lessons.Scenarios())
+	c, err := read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +57,7 @@ func TestEveryItemIsProven(t *testing.T) {
 				if p.Title == "" || p.Body == "" || i.Kind != learn.Read && p.Goal == "" || i.Kind != learn.Read && i.When() == "" && (p.Nudge == "" || p.After == "") {
 					t.Errorf("%s: a part is empty", l.Code())
 				}
-				if strings.Contains(fmt.Sprint(p), "{{") || strings.Contains(fmt.Sprint(p), "<!--") {
+				if strings.Contains(fmt.Sprint(p), "{{") || strings.Contains(fmt.Sprint(p), "<!--") || strings.Contains(fmt.Sprint(p), "**") {
 					t.Errorf("%s: something was not filled in: %v", l.Code(), p)
 				}
 				if i.Kind == learn.Predict {
@@ -82,23 +93,76 @@ func proved(t *testing.T, i *learn.Item, made *learn.Made) {
 	case learn.Break:
 		broken(t, i, made)
 	case learn.Order:
+		ordered(t, i, made)
+	case learn.Read:
+	}
+}
+
+// ordered tries the lock's own script, and without each of its pieces.
+func ordered(t *testing.T, i *learn.Item, made *learn.Made) {
+	t.Helper()
+	whole := map[int]int{}
+	for n, p := range made.Pieces {
+		if !p.Stray {
+			whole[n] = n + 1
+		}
+	}
+	if tried, err := i.Try(t.Context(), whole); err != nil || !tried.Solved {
+		t.Errorf("the lock's own script is wrong: %+v, %v", tried, err)
+	}
+	for n := range whole {
+		less := maps.Clone(whole)
+		delete(less, n)
+		if tried, err := i.Try(t.Context(), less); err != nil || tried.Solved {
+			t.Errorf("it works without %q: %v", made.Pieces[n].Lua, err)
+		}
+	}
+	if tried, err := i.Try(t.Context(), nil); err != nil || tried.Solved {
+		t.Errorf("no script at all is right: %v", err)
+	}
+}
+
+// Whatever order does what the lock's script does is right, and no other.
+func TestAnyOrderThatWorksIsRight(t *testing.T) {
+	t.Parallel()
+	i, _ := course(t).Item("again/enter-and-count")
+	for _, c := range []struct {
+		name  string
+		order string // the pieces' numbers
+		wrong int    // cases in which it does something else; -1: it cannot be run
+	}{
+		{"as in the lock", "0 1 2 3 4 5", 0},
+		{"one's own lock first", "4 0 1 2 3 5", 0},
+		{"a lease for a key that is not there yet", "0 2 1 3 4 5", 1},
+		{"refused before one's own is seen", "0 1 2 3 5 4", -1},
+		{"without a lease", "0 1 3 4 5", 1},
+		{"with a SET instead", "0 6 2 3 4 5", -1},
+		{"the end before the beginning", "3 0 1 2 4 5", -1},
+	} {
 		places := map[int]int{}
-		for n, p := range made.Pieces {
-			if !p.Stray {
-				places[n] = n + 1
+		for place, n := range strings.Fields(c.order) {
+			piece, err := strconv.Atoi(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			places[piece] = (place + 1) * 2 // the order counts, and not the numbers
+		}
+		tried, err := i.Try(t.Context(), places)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wrong := 0
+		for _, one := range tried.Cases {
+			if !one.Right {
+				wrong++
 			}
 		}
-		if _, ok := made.Ordered(places); !ok {
-			t.Error("the order in which it happened is not right")
+		if tried.Solved != (c.wrong == 0) || c.wrong < 0 != (tried.Err != "") || c.wrong >= 0 && wrong != c.wrong {
+			t.Errorf("%s: %d cases are wrong: %+v", c.name, wrong, tried)
 		}
-		if _, ok := made.Ordered(nil); ok {
-			t.Error("nothing is right")
-		}
-		places[0], places[1] = places[1], places[0]
-		if _, ok := made.Ordered(places); ok {
-			t.Error("any order is right")
-		}
-	case learn.Read:
+	}
+	if tried, err := i.Try(t.Context(), map[int]int{0: 1, 1: 2, 2: 2}); err != nil || tried.Twice != 2 || tried.Solved {
+		t.Errorf("two pieces in one place: %+v, %v", tried, err)
 	}
 }
 
@@ -132,6 +196,44 @@ func distinct(t *testing.T, l words.Language, made *learn.Made) {
 			t.Errorf("%s: %q stands there twice", l.Code(), text)
 		}
 		seen[text] = true
+	}
+}
+
+var update = flag.Bool("update", false, "write found.json")
+
+// What is kept of the searches is what a search finds.
+func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
+	t.Parallel()
+	anew := course(t)
+	found, err := anew.Found()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("found.json", found, 0o644); err != nil { //nolint:gosec // everybody may read it
+			t.Fatal(err)
+		}
+		return
+	}
+	if kept, err := os.ReadFile("found.json"); err != nil || string(kept) != string(found) {
+		t.Errorf("found.json is not what is found (make generate): %v", err)
+	}
+	c, err := learn.BuiltIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Prove(); err != nil {
+		t.Error(err)
+	}
+	for _, i := range c.All() {
+		made, err := i.Made()
+		searched, ok := anew.Item(i.Path())
+		if err != nil || !ok {
+			t.Fatal(err)
+		}
+		if again, err := searched.Made(); err != nil || again.Par != made.Par || !reflect.DeepEqual(again.Steps, made.Steps) {
+			t.Errorf("%s: kept %v, found %v, %v", i.Path(), made.Steps, again.Steps, err)
+		}
 	}
 }
 
@@ -303,6 +405,9 @@ func TestTheArticleDiffersWhereOneScriptGoesOn(t *testing.T) {
 
 var han = regexp.MustCompile(`\p{Han}`)
 
+// linked is where a link leads to, which nobody reads.
+var linked = regexp.MustCompile(`\]\([^)]*\)`)
+
 // What nobody writes in Chinese, in the course's texts.
 var unwritten = map[string]*regexp.Regexp{
 	"a half-width mark at a Chinese word":              regexp.MustCompile(`\p{Han}[,;:!?.(]|[,;:!?)]\p{Han}`),
@@ -334,6 +439,7 @@ func TestTheCourseIsWrittenInChinese(t *testing.T) {
 			if line != "" && !han.MatchString(line) && !strings.Contains(line, "{{") && !strings.HasPrefix(line, "```") {
 				t.Errorf("%s:%d: not Chinese: %s", name, n+1, line)
 			}
+			line = linked.ReplaceAllString(line, "]")
 			for what, pattern := range unwritten {
 				if found := pattern.FindString(line); found != "" {
 					t.Errorf("%s:%d: %s, %q: %s", name, n+1, what, found, line)
@@ -447,5 +553,23 @@ func TestABreakIsMadeOfARun(t *testing.T) {
 	}
 	if text, err := i.YAML(); err != nil || !strings.Contains(text, "goal: broken "+i.Rule()) {
 		t.Error(text, err)
+	}
+}
+
+// What breaks by itself is nothing to be broken, and that is what is said.
+func TestWhatBreaksByItselfIsNothingToBreak(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]error{"lease-expiry": learn.ErrBreaksByItself, "redlock": nil} {
+		data, err := fs.ReadFile(lessons.Scenarios(), name+".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc, err := scenario.Parse(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := learn.BreakOf(t.Context(), sc); want != nil && !errors.Is(err, want) || want == nil && errors.Is(err, learn.ErrBreaksByItself) {
+			t.Errorf("%s: %v, want %v", name, err, want)
+		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"relock/engine"
@@ -16,7 +15,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/view"
+	"relock/engine/trial"
 	"relock/web/words"
 )
 
@@ -45,13 +44,14 @@ type Made struct {
 	Run     *Run
 	Stand   int       // how many of its events are seen before an answer
 	Answers []*Answer // as they are shown
-	Pieces  []Piece   // of order: those that belong, in their order, then the strays
-	Solved  *Run      // of break: the solution played
-	Par     int       // of break: the moves of the solution that no scheduler makes; of mend: the events of Solved
+	Pieces  []Piece   // of order: those of the lock's script, in their order, then the strays
+	Solved  *Run      // of break: the solution played; of order: the script at work
+	Par     int       // of break: the delays and faults of the solution; of mend: the events of Solved
 	Proven  bool      // of break: no fewer are enough
 	Steps   []scenario.Move
 
 	described []Step
+	wanted    []trial.Outcome // of order: what the lock's script does in each case
 }
 
 // Answer is one answer of an item, and the run in which it is true.
@@ -64,13 +64,6 @@ type Answer struct {
 	Found  *Found // of mend: what was searched
 
 	Because phrase.Wording // of a question made of a run: what was changed, a clause
-}
-
-// Piece is an event that a learner puts in its place.
-type Piece struct {
-	Run   *Run
-	Event int
-	Stray bool
 }
 
 // Made computes what an item needs, once. It fails with Mistakes for what the
@@ -211,6 +204,7 @@ type Found struct {
 	Schedule []scenario.Move // the smallest that breaks the item's rule, nil where none does
 	All      *big.Int        // schedules
 	Broken   *big.Int        // of them, those that break the rule
+	Cost     int             // delays and faults of Schedule
 	Within   explore.Bounds
 }
 
@@ -223,6 +217,13 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error
 	if len(within.Kinds) == 0 {
 		within.MaxFaults = 0
 	}
+	key, err := searchKey(sc, i.goal.rule, within)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := i.kept[key]; ok {
+		return known.found(sc, i.within)
+	}
 	space, err := explore.Search(ctx, sc, within, explore.Options{Workers: 1})
 	if err != nil {
 		return nil, fmt.Errorf("learn: %w", err)
@@ -233,10 +234,14 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error
 	found := &Found{All: space.Schedules(), Broken: big.NewInt(0), Within: i.within}
 	for _, r := range space.Rules() {
 		if r.Name == i.goal.rule {
-			found.Schedule, found.Broken = r.Schedule, r.Schedules
+			found.Schedule, found.Broken, found.Cost = r.Schedule, r.Schedules, r.Delays+r.Faults
 		}
 	}
-	return found, nil
+	if i.searched == nil {
+		i.searched = map[string]keptFound{}
+	}
+	i.searched[key], err = keep(found)
+	return found, err
 }
 
 func (i *Item) makeMend(ctx context.Context, m *Made) error {
@@ -280,13 +285,13 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	if _, ok := i.goal.find(m.Run.Events); ok {
 		return i.wrong(0, "goal: the run comes to %q by itself", i.goal)
 	}
-	solution := i.solution
+	solution, cost := i.solution, -1
 	if len(solution) == 0 {
 		found, err := i.search(ctx, i.Scenario)
 		if err != nil {
 			return i.wrong(0, "%v", err)
 		}
-		if solution = found.Schedule; solution == nil {
+		if solution, cost = found.Schedule, found.Cost; solution == nil {
 			return i.wrong(0, "no schedule within the bounds comes to %q", i.goal)
 		}
 		m.Proven = true
@@ -301,6 +306,9 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 	if v.Moves < len(solution) {
 		return i.wrong(0, "solution: %q is reached after %d moves already", i.goal, v.Moves)
 	}
+	if cost >= 0 && v.Own != cost {
+		return i.wrong(0, "the solution takes %d delays and faults, and the search found %d", v.Own, cost)
+	}
 	m.Solved, m.Par, m.Steps, m.described = solved, v.Own, solution, steps
 	return nil
 }
@@ -309,7 +317,7 @@ func (i *Item) makeBreak(ctx context.Context, m *Made) error {
 type Verdict struct {
 	Met    bool `json:"met"`
 	Moves  int  `json:"moves"`  // made until then; those that were made where it is not met
-	Own    int  `json:"own"`    // of them, those that no scheduler makes by itself: time that passes, and faults
+	Own    int  `json:"own"`    // delays among them, as [explore] counts them, and faults
 	Par    int  `json:"par"`    // how few of these are enough
 	Proven bool `json:"proven"` // and fewer are not
 }
@@ -353,52 +361,44 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 	b := s.Branches()[0]
 	run, steps := &Run{sc.WithSchedule(list), b.Header, b.Events}, describe(b, list)
 	at, ok := i.goal.find(b.Events)
-	if !ok {
-		return Verdict{Moves: len(list), Own: own(list)}, run, steps, nil
+	n := len(list)
+	if ok {
+		seq := b.Events[at].Seq
+		n = slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Seq >= seq })
 	}
-	seq := b.Events[at].Seq
-	n := slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Seq >= seq })
-	return Verdict{Met: true, Moves: n, Own: own(list[:n])}, run, steps, nil
+	own, err := spent(ctx, sc, list[:n])
+	if err != nil {
+		return Verdict{}, nil, nil, err
+	}
+	return Verdict{Met: ok, Moves: n, Own: own}, run, steps, nil
 }
 
-// own counts the moves that no scheduler makes by itself.
-func own(list []scenario.Move) int {
-	n := 0
+// spent counts the delays and faults of moves: whoever lets time pass over
+// several events at once, or where nobody could move, pays as if it had been
+// done event by event.
+func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (int, error) {
+	s, err := engine.Open(ctx, sc.WithSchedule(nil))
+	if err != nil {
+		return 0, fmt.Errorf("learn: %w", err)
+	}
+	defer s.Close()
+	n, b := 0, s.Branches()[0]
 	for _, m := range list {
-		if m.Until > 0 || m.Fault != nil {
-			n++
-		}
-	}
-	return n
-}
-
-func (i *Item) makeOrder(ctx context.Context, m *Made) error {
-	before := -1
-	for _, p := range i.pieces {
-		at, ok := p.find(m.Run.Events)
-		if !ok || at <= before {
-			return i.wrong(0, "pieces: the run does not come to %q, or not after the one before it", p)
-		}
-		before = at
-		m.Pieces = append(m.Pieces, Piece{Run: m.Run, Event: at})
-	}
-	for _, o := range i.Options {
-		run, err := play(ctx, o.Scenario)
-		if err != nil {
-			return i.wrong(o.line, "option %s: %v", o.ID, err)
-		}
-		for _, p := range o.strays {
-			if _, ok := p.find(m.Run.Events); ok {
-				return i.wrong(o.line, "option %s: %q belongs here, too", o.ID, p)
+		for done := false; !done; {
+			here, one := b.Positions[len(b.Positions)-1], m
+			done = m.Until == 0 || here.Next == 0 || here.Next >= m.Until
+			if !done {
+				one.Until = here.Next
 			}
-			at, ok := p.find(run.Events)
-			if !ok {
-				return i.wrong(o.line, "option %s: its run never comes to %q", o.ID, p)
+			if m.Fault != nil || m.Until > 0 && here.Movable() {
+				n++
 			}
-			m.Pieces = append(m.Pieces, Piece{Run: run, Event: at, Stray: true})
+			if b, err = s.Apply(ctx, b.ID, len(b.Moves), one); err != nil {
+				return 0, fmt.Errorf("learn: %w", err)
+			}
 		}
 	}
-	return nil
+	return n, nil
 }
 
 // Prove plays everything that the course's items need, in every language, and
@@ -614,84 +614,6 @@ func (i *Item) Plays(sc *scenario.Scenario) bool {
 	}
 	own := bare(i.Scenario)
 	return own != "" && own == bare(sc)
-}
-
-// Ordered tells of each piece whether it has the place where it belongs, by
-// the places that were given, 0 for none: the order counts, and not the numbers.
-func (m *Made) Ordered(places map[int]int) (right []bool, solved bool) {
-	right = make([]bool, len(m.Pieces))
-	var given []int
-	for n := range m.Pieces {
-		if places[n] > 0 {
-			given = append(given, n)
-		}
-	}
-	slices.SortStableFunc(given, func(a, b int) int { return places[a] - places[b] })
-	solved = true
-	belong := 0
-	for n, p := range m.Pieces {
-		if p.Stray {
-			right[n] = places[n] == 0
-		} else {
-			right[n] = belong < len(given) && given[belong] == n
-			belong++
-		}
-		solved = solved && right[n]
-	}
-	return right, solved
-}
-
-// Shuffled is an order of the pieces that tells nothing, and is always the
-// same.
-func (m *Made) Shuffled(i *Item) []int {
-	list := make([]*Option, len(m.Pieces))
-	for n := range list {
-		list[n] = &Option{ID: strconv.Itoa(n), line: n}
-	}
-	shuffle(i.Path(), list)
-	out := make([]int, len(list))
-	for at, o := range list {
-		out[at] = o.line
-	}
-	return out
-}
-
-// Says is a piece in words.
-func (p Piece) Says(l words.Language) string {
-	film := view.NewFilm(l, p.Run.Scenario, p.Run.Header.Owners)
-	e := p.Run.Events[p.Event]
-	row, nth := 0, -1
-	for n, one := range p.Run.Events[:p.Event+1] {
-		row = film.Add(one)
-		if one.Step != e.Step {
-			nth = -1
-		} else if one.Kind() == trace.KindCommand {
-			nth++
-		}
-		_ = n
-	}
-	shown := film.Rows()[row]
-	if _, ok := e.Body.(trace.Command); ok && nth >= 0 && nth < len(shown.Inside) {
-		return l.Say("%s: %s", e.Thread, shown.Inside[nth].Line.Spoken)
-	}
-	if shown.Event != "" {
-		return shown.Event
-	}
-	for _, c := range shown.Cells {
-		if !c.Acting {
-			continue
-		}
-		text := c.Title
-		switch e.Kind() {
-		case trace.KindFault, trace.KindResource, trace.KindWork, trace.KindEnd:
-			// What befell it stands beside what it did.
-			if notes := append(slices.Clone(c.Earlier), c.Notes...); len(notes) > 0 {
-				text = notes[len(notes)-1].Text
-			}
-		}
-		return l.Say("%s: %s", c.Thread, text)
-	}
-	return e.Thread
 }
 
 // Play plays a scenario, as YAML, on the virtual clock.

@@ -119,9 +119,7 @@ func (r *reader) fits(ch *Chapter, t *text) {
 			wants = append(wants, "goal", "nudge", "after")
 		}
 		for _, o := range i.Options {
-			if len(o.strays) == 0 || i.Kind != Order {
-				wants = append(wants, o.ID)
-			}
+			wants = append(wants, o.ID)
 		}
 		for _, w := range wants {
 			if p := one.parts[w]; p == nil || strings.TrimSpace(p.source) == "" {

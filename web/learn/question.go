@@ -3,6 +3,7 @@ package learn
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ import (
 // Errors of what can be made of a run.
 var (
 	ErrNothingToAsk   = phrase.New("nothing can be asked here: the run is over, or whatever one changes, the same is seen next")
+	ErrBreaksByItself = phrase.New("this run breaks its rules by itself: begin with one that goes well")
 	ErrNothingToBreak = phrase.New("no order breaks a rule of this scenario, as far as was searched: at most 2 delays and 1 fault")
 )
 
@@ -109,21 +111,30 @@ func (q *Question) fill(ask []string, others map[*alternative]*Run, next int) er
 	shown, instant := stepEnd(q.Run.Events, next), q.Run.Events[next].At
 	own := &Answer{Right: true, Says: see(list, q.Run, shown, instant), Run: q.Run, Shown: shown}
 	q.Answers, q.asked = []*Answer{own}, ask
-	seen := map[string]bool{spoken(own.Says): true}
+	seen := map[string]bool{spoken(own.Says): true, uncounted(own.Says): true}
 	for _, a := range inOrder(others) {
 		run := others[a]
 		n := until(run.Events, instant)
 		says := see(list, run, n, instant)
-		if seen[spoken(says)] || n == 0 || len(q.Answers) == 4 {
+		text := spoken(says)
+		if run.Scenario.Lock.Protocol != q.Run.Scenario.Lock.Protocol {
+			text = uncounted(says) // whether a lock counts is no outcome
+		}
+		if seen[text] || n == 0 || len(q.Answers) == 4 {
 			continue
 		}
-		seen[spoken(says)] = true
+		seen[spoken(says)], seen[uncounted(says)] = true, true
 		one := &Answer{Option: &Option{ID: a.id, Scenario: run.Scenario}, Says: says, Run: run, Shown: n, Because: a.because}
 		q.Answers = append(q.Answers, one)
 		q.changes[one] = a.change
 	}
 	return nil
 }
+
+var count = regexp.MustCompile(`, with a count of \d+`)
+
+// uncounted are clauses as they are told apart but for hold counts.
+func uncounted(says []phrase.Wording) string { return count.ReplaceAllString(spoken(says), "") }
 
 func inOrder(others map[*alternative]*Run) []*alternative {
 	var list []*alternative
@@ -358,7 +369,8 @@ const (
 )
 
 // BreakOf makes an item of a scenario in which a rule is to be broken: the one
-// that takes least. It fails with ErrNothingToBreak.
+// that takes least. It fails with ErrNothingToBreak, or with ErrBreaksByItself
+// where the run needs nobody to break what there is to break.
 func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, madeTime)
 	defer cancel()
@@ -373,6 +385,7 @@ func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 			kinds = append(kinds, kind)
 		}
 	}
+	alone := false
 	for _, within := range []explore.Bounds{{Delays: madeDelays, MaxStates: madeStates}, {Kinds: kinds, MaxFaults: 1, MaxStates: madeStates}} {
 		if within.MaxFaults > 0 && len(kinds) == 0 {
 			continue
@@ -387,7 +400,8 @@ func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 				continue
 			}
 			if _, already := goal.find(run.Events); already {
-				continue // it breaks by itself
+				alone = true
+				continue
 			}
 			i := &Item{
 				Chapter: &Chapter{dir: "made"}, ID: "break-it", Kind: Break, Scenario: bare, Controls: append([]string{"time"}, within.Kinds...),
@@ -397,6 +411,9 @@ func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 				return i, nil
 			}
 		}
+	}
+	if alone {
+		return nil, ErrBreaksByItself
 	}
 	return nil, ErrNothingToBreak
 }

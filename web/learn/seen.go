@@ -141,10 +141,13 @@ func seeKey(r *Run, count int, _ trace.Millis) phrase.Wording {
 	if count > 0 {
 		key = r.Events[count-1].Key
 	}
+	return sayKey(key, facts.Owners(r.Header.Owners))
+}
+
+func sayKey(key trace.KeyState, owners facts.Owners) phrase.Wording {
 	if !key.Exists() {
 		return phrase.Say("Redis has no key: nobody holds the lock")
 	}
-	owners := facts.Owners(r.Header.Owners)
 	holders := phrase.Names(owners.Holders(key))
 	if len(holders) == 0 {
 		return phrase.Say("in Redis the lock has an owner whom nobody knows")
@@ -153,18 +156,23 @@ func seeKey(r *Run, count int, _ trace.Millis) phrase.Wording {
 		return phrase.Say("in Redis the lock is held by %s, and has no expiry", holders)
 	}
 	if key.Type == trace.TypeHash {
-		return phrase.Say("in Redis the lock is held by %s, with a count of %d", holders, holdCount(r, key, holders[0]))
+		return phrase.Say("in Redis the lock is held by %s, with a count of %d", holders, countOf(key, owners, holders[0]))
 	}
 	return phrase.Say("in Redis the lock is held by %s", holders)
 }
 
-// holdCount is a thread's hold count in the key, 0 without one.
-func holdCount(r *Run, key trace.KeyState, thread string) int {
-	n, err := strconv.Atoi(facts.New(r.Header.Owners).Count(key, thread))
+// countOf is a thread's hold count in a key, 0 without one.
+func countOf(key trace.KeyState, owners facts.Owners, thread string) int {
+	n, err := strconv.Atoi(facts.New(owners).Count(key, thread))
 	if err != nil {
 		return 0
 	}
 	return n
+}
+
+// holdCount is a thread's hold count in the key of a run.
+func holdCount(r *Run, key trace.KeyState, thread string) int {
+	return countOf(key, facts.Owners(r.Header.Owners), thread)
 }
 
 func seeCount(thread string) seeing {

@@ -7,6 +7,8 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/lessons"
+	"relock/web/view"
+	"relock/web/words"
 )
 
 // ArticleRow is a row of the first article's T1–T10 table, and where it is in
@@ -14,7 +16,7 @@ import (
 type ArticleRow struct {
 	Row     string
 	Article phrase.Text // what the article says
-	Ours    []Piece
+	Ours    []Happening
 	Differs phrase.Text // what is otherwise in our run, "" where nothing is
 }
 
@@ -49,7 +51,7 @@ func Article(run *Run) ([]ArticleRow, error) {
 			if !ok {
 				return nil, fmt.Errorf("learn: %s: the run has no %s in step %d", row.Row, stop.Is, stop.Step)
 			}
-			one.Ours = append(one.Ours, Piece{Run: run, Event: at})
+			one.Ours = append(one.Ours, Happening{Run: run, Event: at})
 			after := run.Events[stepEnd(run.Events, at)-1].Key
 			written := at > 0 && !sameCounts(run.Events[at].Key, run.Events[at-1].Key)
 			switch {
@@ -97,4 +99,38 @@ func stopAt(events []trace.Event, stop lessons.Stop) (int, bool) {
 		}
 	}
 	return 0, false
+}
+
+// Happening is an event of a run.
+type Happening struct {
+	Run   *Run
+	Event int
+}
+
+// Says is what happened in words.
+func (h Happening) Says(l words.Language) string {
+	film := view.NewFilm(l, h.Run.Scenario, h.Run.Header.Owners)
+	e := h.Run.Events[h.Event]
+	row, nth := 0, -1
+	for _, one := range h.Run.Events[:h.Event+1] {
+		row = film.Add(one)
+		if one.Step != e.Step {
+			nth = -1
+		} else if one.Kind() == trace.KindCommand {
+			nth++
+		}
+	}
+	shown := film.Rows()[row]
+	if _, ok := e.Body.(trace.Command); ok && nth >= 0 && nth < len(shown.Inside) {
+		return l.Say("%s: %s", e.Thread, shown.Inside[nth].Line.Spoken)
+	}
+	if shown.Event != "" {
+		return shown.Event
+	}
+	for _, c := range shown.Cells {
+		if c.Acting {
+			return l.Say("%s: %s", c.Thread, c.Title)
+		}
+	}
+	return e.Thread
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"relock/engine/scenario"
+	"relock/web/keep"
 	"relock/web/link"
 )
 
@@ -96,48 +97,51 @@ func TestLinksThatCannotBeRead(t *testing.T) {
 }
 
 func TestShelf(t *testing.T) {
-	for _, dir := range []string{"", t.TempDir()} {
-		shelf, err := link.NewShelf(dir)
+	shelf := link.NewShelf(keep.InMemory(link.MemoryLimits))
+	want := link.State{Scenario: parse(t, three), At: 3}
+	id, err := shelf.Keep(t.Context(), want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := shelf.Keep(t.Context(), want)
+	if err != nil || again != id {
+		t.Errorf("the same state has the ids %q and %q, %v", id, again, err)
+	}
+	if len(id) < 11 || strings.HasSuffix(id, "-") || strings.HasSuffix(id, "_") {
+		t.Errorf("id %q", id)
+	}
+	text, err := shelf.Find(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := link.Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := shelf.Find(t.Context(), "AAAAAAAAAAA"); !errors.Is(err, keep.ErrNotKept) {
+		t.Errorf("what was never kept: %v", err)
+	}
+}
+
+func TestLinksInAFolderAreFoundAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	var id string
+	for range 2 {
+		shelf, err := link.InFolder(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := link.State{Scenario: parse(t, three), At: 3}
-		id, err := shelf.Keep(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		again, err := shelf.Keep(want)
-		if err != nil || again != id {
-			t.Errorf("the same state has the ids %q and %q, %v", id, again, err)
-		}
-		if len(id) < 11 || strings.HasSuffix(id, "-") || strings.HasSuffix(id, "_") {
-			t.Errorf("id %q", id)
-		}
-		text, err := shelf.Find(id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := link.Decode(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Error(diff)
-		}
-		for _, missing := range []string{"AAAAAAAAAAA", "", "../../../etc/passwd", "new-1234567"} {
-			if _, err := shelf.Find(missing); !errors.Is(err, link.ErrNotKept) {
-				t.Errorf("%q: %v", missing, err)
+		if id == "" {
+			if id, err = shelf.Keep(t.Context(), link.State{Scenario: parse(t, three)}); err != nil {
+				t.Fatal(err)
 			}
-		}
-		if dir == "" {
 			continue
 		}
-		later, err := link.NewShelf(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := later.Find(id); err != nil {
-			t.Errorf("after a restart: %v", err)
+		if _, err := shelf.Find(t.Context(), id); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -32,9 +32,25 @@ type Files struct {
 	scripts map[string][]byte // by name, as they are served
 	hashed  map[string]string // name to hashed name
 	names   map[string]string // and back
-	style   string
+	styles  map[Sheet]string
 	picture string
 }
+
+// Sheet is the style sheet of some pages.
+type Sheet int
+
+// Sheets.
+const (
+	Pages Sheet = iota // of most pages
+	Rooms              // of a room's host and stage: all that there is
+	Phone              // of a room's phones, which have little
+)
+
+// ofRooms is what rooms have beside the other pages.
+const ofRooms = "css/room.css"
+
+// onPhone is what the phones of a room have beside first.
+var onPhone = []string{"css/timeline.css", ofRooms}
 
 // first are the style sheets that others build on, in their order.
 var first = []string{"css/tokens.css", "css/frame.css"}
@@ -45,7 +61,7 @@ func New() (*Files, error) { return prepared() }
 var prepared = sync.OnceValues(prepare)
 
 func prepare() (*Files, error) {
-	f := &Files{fsys: embedded, scripts: map[string][]byte{}, hashed: map[string]string{}, names: map[string]string{}}
+	f := &Files{fsys: embedded, scripts: map[string][]byte{}, hashed: map[string]string{}, names: map[string]string{}, styles: map[Sheet]string{}}
 	err := fs.WalkDir(embedded, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
@@ -73,21 +89,24 @@ func prepare() (*Files, error) {
 	return f, nil
 }
 
-// bundle makes one style sheet of all.
+// bundle makes the style sheets of pages.
 func (f *Files) bundle() error {
 	sheets, err := fs.Glob(f.fsys, "css/*.css")
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	for _, name := range append(slices.Clone(first), slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) })...) {
-		data, err := fs.ReadFile(f.fsys, name)
-		if err != nil {
-			return err
+	all := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || s == ofRooms })
+	for sheet, names := range map[Sheet][]string{Pages: all, Rooms: append(slices.Clone(all), ofRooms), Phone: onPhone} {
+		var b strings.Builder
+		for _, name := range append(slices.Clone(first), names...) {
+			data, err := fs.ReadFile(f.fsys, name)
+			if err != nil {
+				return err
+			}
+			b.Write(data)
 		}
-		b.Write(data)
+		f.styles[sheet] = compact(b.String())
 	}
-	f.style = compact(b.String())
 	return f.forPictures()
 }
 
@@ -159,26 +178,55 @@ func uncommented(script []byte) []byte {
 	})
 }
 
-// Style is the text of the style sheet.
-func (f *Files) Style() string { return f.style }
+// Style is the text of a style sheet.
+func (f *Files) Style(of Sheet) string { return f.styles[of] }
 
 // PictureStyle is the style sheet for a picture of lanes that is a file of its
 // own, light and dark.
 func (f *Files) PictureStyle() string { return f.picture }
 
-// StyleHash is what a Content-Security-Policy names the style sheet by.
-func (f *Files) StyleHash() string {
-	sum := sha256.Sum256([]byte(f.style))
-	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+// StyleHashes are what a Content-Security-Policy names the style sheets by.
+func (f *Files) StyleHashes() string {
+	var hashes []string
+	for of := range Phone + 1 {
+		sum := sha256.Sum256([]byte(f.styles[of]))
+		hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	}
+	return strings.Join(hashes, " ")
 }
 
 // Scripts are the URL paths of all scripts that pages begin with: not those of
-// the course, which its pages get beside them.
+// the course and of rooms, which their pages get beside them.
 func (f *Files) Scripts() []string {
 	var paths []string
-	for name := range f.hashed {
-		if strings.HasPrefix(name, "js/") && !strings.HasPrefix(name, "js/course") {
+	for name := range f.scripts {
+		if strings.HasPrefix(name, "js/") && !strings.HasPrefix(name, "js/course") && !strings.HasPrefix(name, "js/room") {
 			paths = append(paths, Prefix+name)
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// imported matches the module that a line of a script needs from its start.
+var imported = regexp.MustCompile(`(?m)^import .*"\./([\w-]+\.js)";`)
+
+// Needs are the URL paths of all scripts that one needs from its start, itself
+// among them. An unknown name is a programming error and panics.
+func (f *Files) Needs(script string) []string {
+	var paths []string
+	for names := []string{script}; len(names) > 0; names = names[1:] {
+		path := Prefix + names[0]
+		if slices.Contains(paths, path) {
+			continue
+		}
+		text, ok := f.scripts[names[0]]
+		if !ok {
+			panic("static: no script " + names[0])
+		}
+		paths = append(paths, path)
+		for _, m := range imported.FindAllSubmatch(text, -1) {
+			names = append(names, "js/"+string(m[1]))
 		}
 	}
 	slices.Sort(paths)

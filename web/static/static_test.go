@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,7 +45,7 @@ func TestScriptsAndStylesAreSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	foreign := regexp.MustCompile(`(?:from|import|import\()\s*["'](?:[^."']|\.\.)|https?://(?:[^w]|w[^w])`)
-	all := compressed(t, files.Style())
+	all := compressed(t, files.Style(static.Pages))
 	t.Logf("styles: %d bytes", all)
 	for _, path := range files.Scripts() {
 		w := httptest.NewRecorder()
@@ -108,6 +109,65 @@ func TestScriptsAreServedWithoutComments(t *testing.T) {
 			if got := strings.TrimSpace(served[i]); got != code {
 				t.Errorf("%s:%d is served as %q, want %q", path, i+1, got, code)
 			}
+		}
+	}
+}
+
+// served is how many bytes scripts have, each compressed by itself.
+func served(t *testing.T, files *static.Files, paths []string) int {
+	t.Helper()
+	all := 0
+	for _, path := range paths {
+		w := httptest.NewRecorder()
+		files.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+		if w.Code != http.StatusOK {
+			t.Fatalf("%s: %d", path, w.Code)
+		}
+		all += compressed(t, w.Body.String())
+	}
+	return all
+}
+
+// Phones may join a room over a slow line: at 400 kbit/s this is there within
+// half a second.
+func TestAPhoneInARoomGetsLittle(t *testing.T) {
+	const little = 24_000
+	files, err := static.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	scripts := files.Needs("js/room-phone.js")
+	styles, all := compressed(t, files.Style(static.Phone)), served(t, files, scripts)
+	t.Logf("styles: %d bytes, %d scripts: %d bytes", styles, len(scripts), all)
+	if styles+all > little {
+		t.Errorf("a phone gets %d bytes of styles and scripts, at most %d are allowed: %s", styles+all, little, scripts)
+	}
+	for _, path := range scripts {
+		if strings.Contains(path, "viewer") || strings.Contains(path, "lanes") {
+			t.Errorf("a phone gets %s", path)
+		}
+	}
+}
+
+// A script that is not among them comes one round trip later.
+func TestAScriptNeedsWhatItImports(t *testing.T) {
+	files, err := static.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	needs := files.Needs("js/room.js")
+	for _, name := range []string{"room.js", "room-board.js", "viewer.js", "connection.js", "words.js"} {
+		if !slices.Contains(needs, static.Prefix+"js/"+name) {
+			t.Errorf("js/room.js does not need %s, but %s", name, needs)
+		}
+	}
+	for _, path := range append(files.Scripts(), needs...) {
+		source, err := os.ReadFile(strings.TrimPrefix(path, static.Prefix))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(source), "import {\n") {
+			t.Errorf("%s: an import over several lines is not found", path)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 type Viewer struct {
 	Scenario timeline.Scenario
 	Steps    bool   // its threads can be stepped
+	Room     bool   // by who leads a room
 	Rows     int    // how many the film has
 	Table    string // HTML of those that are in the page's table
 	Tail     Tail   // others that are in the page

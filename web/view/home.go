@@ -89,7 +89,7 @@ func Reference(l words.Language, formats string) []Section {
 	return []Section{
 		{
 			ID: "http", Name: "HTTP",
-			Text: l.Say("A link's text is what stands after the # in an address of /play: a scenario, the moves that were made in it, and after ~ the place that it shows. What runs something is limited for each address: 429 and 503 say that there is no room just now. 421 says that the server was asked for by a name that is none of its own."),
+			Text: l.Say("A link's text is what stands after the # in an address of /play: a scenario, the moves that were made in it, and after ~ the place that it shows. What runs something is limited for each address: 429 and 503 say that there is no room just now. 421 says that the server was asked for by a name that is none of its own. Where several servers share a Redis, each finds what was made on the others; 410 says that the server of a run has ended, 502 and 503 that a server or the Redis cannot be reached just now."),
 			Entries: []Entry{
 				{"POST /runs", l.Say("runs a scenario, and leads to the page of the run: 303. A form: yaml is the scenario, JSON too; store is virtual (as where it is left out), wall, or external for the server's own Redis where it has one; slow, on the wall clock, is from 1 to %d; action=step leads to /play with the scenario instead. Mistakes come back in the editor: 422", scenario.MaxSlow)},
 				{"GET /runs/{id}", l.Say("the page of a run, while it goes on and after; a run that nobody looks at is forgotten after a while")},
@@ -107,8 +107,13 @@ func Reference(l words.Language, formats string) []Section {
 				{"POST /learn/made/judge?rule=R", l.Say("whether the moves of a link's text, sent as the body, break the rule R, as JSON like that of an item")},
 				{"POST /s", l.Say("keeps a link's text, sent as the body, and answers {\"path\": \"/s/…\"}, its short address: 201")},
 				{"GET /s/{id}", l.Say("the page that plays what is kept under a short address")},
+				{"POST /rooms", l.Say("makes a room: a form with example (a name), link (a link's text) or item (chapter/item of the course). It leads the host there: 303 with a cookie; with Accept: application/json the answer is 201 {\"code\": …, \"secret\": …}")},
+				{"GET /room/{code}/socket", l.Say("a member's socket, described below. A room that there is not: 404; after 60 such codes in a minute from one address: 429")},
+				{"GET /room/{code}/branches", l.Say("links to the branches that a room has made, as JSON: branch, parent, fork, link")},
+				{"GET /room/{code}/votes.csv", l.Say("every vote of a room, as CSV, for its host: by the cookie, or with Authorization: Bearer and the secret")},
+				{"GET /room/{code}/log", l.Say("the log of a room, as JSON Lines, for its host")},
 				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
-				{"POST /traces", l.Say("keeps a trace, sent as the body, for an hour at most, and leads to the page that shows it: 303")},
+				{"POST /traces", l.Say("keeps a trace, sent as the body, until nobody has looked at it for an hour, and leads to the page that shows it: 303")},
 				{"GET /traces/{id}", l.Say("the page of a kept trace")},
 				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},
 				{"GET /traces/{id}/export?format=F", l.Say("a kept trace as a file in one of the formats of a run")},
@@ -151,13 +156,39 @@ func Reference(l words.Language, formats string) []Section {
 		},
 		{
 			ID: "live", Name: l.Say("The socket of a run: /runs/{id}/socket"),
-			Text: l.Say("Frames carry the rows since ?since=N, the number of the last event that the client has; others carry the lanes as they are. They come at most every 33 ms. With ?pack=1 the page has them in a tenth of the bytes; how they are packed may change at any time. Who started the run may send the following."),
+			Text: l.Say("Frames carry the rows since ?since=N, the number of the last event that the client has; others carry the lanes as they are. They come at most every 33 ms. With ?pack=1 the page has them in a tenth of the bytes; how they are packed may change at any time. Where the server of the run has ended, the only frame has gone: true and refused with a sentence, and the socket is closed with 4012: stay away. Who started the run may send the following."),
 			Entries: []Entry{
 				{"pause, resume", l.Say("stops a thread with its watchdog, and lets it go on")},
 				{"gate, ungate, admit", l.Say("has a thread's calls wait, lets them pass, or lets one pass")},
 				{"crash", l.Say("ends a thread where it stands")},
 			},
 			Example: `{"thread": "A", "do": "pause"}`,
+		},
+		{
+			ID: "room", Name: l.Say("The socket of a room: /room/{code}/socket"),
+			Text: l.Say("A client sends commands, one JSON object a frame; the first is join. Each has an id that is the member's own and grows: one that was decided already is answered as before and does nothing. The answer carries it as re, with done: true, or refused with a sentence. Beside the answers come frames of the room as it is, absolute, the newest only: epoch, seq (which grows within an epoch) and room. With ?lang=zh-CN all is in Chinese. The socket is closed with 4041 for who was removed, 4042 when the room has ended, 4043 when the member has joined elsewhere, 1001 when the server ends: come back, with member and token."),
+			Entries: []Entry{
+				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, branch with positions and rows, dropped. The answer has member, token, name, part, last (the greatest id so far) and mine (one's vote, where something is asked)")},
+				{"go", l.Say("a host leads everybody to branch, after the first at moves; row and moment say where within that, focus names the part of the page to look at")},
+				{"step", l.Say("moves thread where the room stands, as on /play/socket: a host any thread, a player the own one; without a thread a host goes on as the branch or the policy does. Where several hold a thread it happens when most of those wish so who wished within 10 s, or as soon as all have wished")},
+				{"time", l.Say("a host lets time pass to: event, expiry, or by a length such as 50ms")},
+				{"strike", l.Say("has a fault happen, as a scenario words it: a host any; a player has the own thread paused, and where the host allows it crash or lose-reply")},
+				{"drop", l.Say("forgets a branch")},
+				{"claim, release", l.Say("a player takes thread, alone or with those who have it, or leaves it")},
+				{"give", l.Say("a host hands thread to member; without a member nobody has it")},
+				{"decide", l.Say("a host ends the wait of a table: with what most wish for thread, or with wish: step, watchdog, pause, crash or lose-reply")},
+				{"ask", l.Say("a host asks a question made of the run where the room stands; kind is predict")},
+				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
+				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
+				{"allow", l.Say("a host says which faults players may have happen to their threads: crash, lose-reply")},
+				{"lock, remove, restore, end", l.Say("a host lets nobody new in (locked: false lets them in again), removes member, takes that back, ends the room and deletes it")},
+				{"rename", l.Say("draws another nickname; the answer has it as name")},
+				{"lanes", l.Say("draws the lanes of branch around row; only the one who asks sees them")},
+				{"room", l.Say("in a frame: title, branch, at (moves), length (of the branch), row, members (how many are here), threads by name (by, members, wishes, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), question (options, votes, of, round, closed; counts and right are null until reveal, before has the first round's) and, for hosts, people")},
+			},
+			Example: `{"id": 1, "do": "join", "part": "player"}
+{"id": 2, "do": "claim", "thread": "A"}
+{"id": 3, "do": "step", "thread": "A"}`,
 		},
 		{
 			ID: "embed", Name: l.Say("Messages of an embed"),

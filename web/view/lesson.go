@@ -1,5 +1,7 @@
 package view
 
+import "relock/web/luaflow"
+
 // Way is the page of the whole course.
 type Way struct {
 	Page     Page
@@ -34,6 +36,8 @@ type WayItem struct {
 	Kind   string // as a badge says it
 	Asked  bool   // it is a question, which returns
 	Number int
+
+	Answered bool // of the concept check
 }
 
 // Lesson is the page of an item.
@@ -48,6 +52,8 @@ type Lesson struct {
 	Body, Goal string // HTML
 	Options    []LessonOption
 	Pieces     []LessonPiece
+	Tries      []LessonTry // of order: what came of the pieces
+	TryError   string      // why Redis could not run them, or ""
 	Hints      []LessonHint
 	Feedback   string // HTML: what is said to who chose what they chose
 	After      string // HTML: once it is solved, or beforehand where a script shows it
@@ -69,6 +75,9 @@ type Lesson struct {
 	Open     string // the stage's run as a link
 	Lua      bool   // the scripts are a part of it
 
+	SoFar string // of the concept check: what was answered, a digit for each question
+	Carry string // and the query that takes it along
+
 	Before, After2 *WayItem  // in the course
 	Earlier        []WayItem // at the end of a chapter, to be answered once more
 }
@@ -87,10 +96,38 @@ type LessonOption struct {
 // LessonPiece is a piece to put in its place.
 type LessonPiece struct {
 	Name  string // of its field
-	Text  string
+	Lua   []luaflow.Line
 	Place int // that was chosen, 0 for none
-	Right bool
-	Wrong bool
+}
+
+// LessonTry is what a script that was put together did in one case, and what
+// it was to do.
+type LessonTry struct {
+	Owner            string // who calls it
+	Was, Wanted, Got string // what Redis holds
+	WantedReply      string
+	GotReply         string // "" where Redis could not run it
+	Right            bool
+}
+
+// Checked is what came of the concept check.
+type Checked struct {
+	Page     Page
+	After    bool // the half after the course
+	Rows     []CheckedRow
+	Right    int
+	Again    string // the address of its first question
+	Answered int
+}
+
+// CheckedRow is a question of it.
+type CheckedRow struct {
+	Item   WayItem
+	Answer string // that was given, HTML, or ""
+	Right  bool
+	Wanted string // what is right, HTML; "" where the question comes again after the course
+	Taught WayItem
+	Carry  string // the query that takes the answers along
 }
 
 // LessonHint is one of four.

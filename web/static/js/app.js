@@ -25,3 +25,8 @@ for (const [selector, start] of parts) {
 if (document.querySelector("[data-course]")) {
   import("./course.js").then(({ course }) => course());
 }
+// Who steps alone comes back to the class.
+const room = new URLSearchParams(location.search).get("room");
+if (room && /^[A-Za-z0-9]+$/.test(room) && document.querySelector(".play")) {
+  import("./room-back.js").then(({ back }) => back(room));
+}

@@ -19,7 +19,7 @@ export function nextOf(branches, current) {
  * Shows them, unless one is alone. The focus stays where it is.
  * @param {ReadonlyMap<number, Branch>} branches
  * @param {number} current
- * @param {{onto: (id: number) => void, compare: (id: number) => void, drop: () => void}} on
+ * @param {{onto: (id: number) => void, compare?: (id: number) => void, drop: () => void}} on
  */
 export function drawBranches(branches, current, on) {
   const box = byId("branches");
@@ -33,16 +33,20 @@ export function drawBranches(branches, current, on) {
     button.onclick = () => on.onto(b.id);
     return button;
   });
-  if (others.length > 0) {
-    const compare = make("button", { type: "button", id: "compare" }, others.length > 1 ? say("Compare with") : say("Compare with %s", nameOf(others[0])));
+  const { compare } = on;
+  if (others.length > 0 && compare) {
+    const button = make("button", { type: "button", id: "compare" }, others.length > 1 ? say("Compare with") : say("Compare with %s", nameOf(others[0])));
     const select = /** @type {HTMLSelectElement} */ (
       make("select", { id: "compare-with", "aria-label": say("Branch to compare with") }, ...others.map((b) => make("option", { value: String(b.id) }, nameOf(b))))
     );
     select.hidden = others.length === 1;
-    compare.onclick = () => on.compare(Number(select.value));
+    button.onclick = () => compare(Number(select.value));
+    buttons.push(make("span", { class: "row" }, button, select));
+  }
+  if (others.length > 0) {
     const drop = make("button", { type: "button", id: "drop", class: "quiet" }, say("Drop %s", nameOf(/** @type {Branch} */ (branches.get(current)))));
     drop.onclick = on.drop;
-    buttons.push(make("span", { class: "row" }, compare, select), drop);
+    buttons.push(drop);
   }
   box.hidden = others.length === 0;
   box.replaceChildren(...buttons);

@@ -6,6 +6,7 @@ const LONGEST_PAUSE = 10000;
 
 const FULL = 4029; // the server has no room: what it says first is why
 const BROKEN = 4011; // a mistake of the program's has ended it: what it says first is how
+const GONE = 4012; // the server that had it has ended: what it says first is that
 const FULL_PAUSE = 5000;
 const LONGEST_FULL_PAUSE = 60000;
 const CLICK_PAUSE = 1000; // between two attempts that are asked for
@@ -19,7 +20,7 @@ const COLUMNS = 4; // of a packed record
  * @property {(frame: any) => void} received
  * @property {(texts: string[]) => any} [unpacked] makes a frame of a packed record
  * @property {(event: CloseEvent) => boolean | number} [closed] false: stay away; 0: at once; true: after a pause
- * @property {(why: string) => void} broken a mistake of the program's has ended it, in the server's sentence: no attempt follows
+ * @property {(why: string) => void} broken it has ended before its time, in the server's sentence: no attempt follows
  * @property {(lost: boolean, why?: string) => void} changed the connection was lost, or is there again; why: the server's sentence where it has no room
  */
 
@@ -32,9 +33,10 @@ export function connect(handlers) {
   let socket;
   let pause = FIRST_PAUSE;
   let full = ""; // why there is no room
-  let broken = ""; // what has ended it
+  let broken = ""; // why it has ended
   let next = 0; // the timer of the next attempt, 0 without one
   let asked = 0; // when the last attempt was
+  let heard = 0; // when something came last
 
   // Who waits for room asks at once by a click.
   document.addEventListener("click", () => {
@@ -54,12 +56,14 @@ export function connect(handlers) {
     /** @type {ReturnType<typeof unpacker> | undefined} */
     let packed;
     socket.onopen = () => {
+      heard = performance.now();
       if (!full) {
         handlers.changed(false);
       }
       handlers.opened?.();
     };
     socket.onmessage = ({ data }) => {
+      heard = performance.now();
       if (typeof data === "string") {
         arrived(JSON.parse(data));
         return;
@@ -76,7 +80,7 @@ export function connect(handlers) {
         full = frame.refused; // the close comes right after
         return;
       }
-      if (frame.broken) {
+      if (frame.broken || frame.gone) {
         broken = frame.refused;
         return;
       }
@@ -89,7 +93,7 @@ export function connect(handlers) {
     };
     socket.onclose = async (event) => {
       await packed?.end(); // what has come is taken before what comes next is asked for
-      if (event.code === BROKEN) {
+      if (event.code === BROKEN || event.code === GONE) {
         handlers.broken(broken);
         return;
       }
@@ -119,6 +123,21 @@ export function connect(handlers) {
       }
       socket.send(JSON.stringify(frame));
       return true;
+    },
+    /** Makes a connection now where one is awaited, and another where the one
+     *  that there is may be dead, as that of a phone that was locked: a network
+     *  that is gone closes nothing.
+     *  @param {number} silence ms without a word after which it may be */
+    hurry(silence) {
+      if (next) {
+        clearTimeout(next);
+        attempt();
+      } else if (socket.readyState <= WebSocket.OPEN && performance.now() - Math.max(heard, asked) > silence) {
+        socket.onopen = socket.onmessage = socket.onclose = null;
+        socket.close();
+        handlers.changed(true, "");
+        attempt();
+      }
     },
     /** Gives the connection up that there is, and makes another. */
     drop() {

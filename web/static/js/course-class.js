@@ -40,6 +40,27 @@ export function rowsOf(learners, chapters) {
   ];
 }
 
+const TALK = [0.35, 0.7]; // where so many are right at once, neighbours convince each other
+
+/**
+ * How many were right at the first try, for each question that somebody has
+ * answered.
+ * @param {Learner[]} learners
+ * @param {{questions: {path: string, title: string}[]}[]} chapters
+ * @returns {{path: string, title: string, first: number, answered: number, talk: boolean}[]}
+ */
+export function questionsOf(learners, chapters) {
+  return chapters
+    .flatMap((c) => c.questions)
+    .map(({ path, title }) => {
+      const tries = learners.map(({ progress }) => progress.items[path]?.tries).filter((n) => n !== undefined);
+      const first = tries.filter((n) => n === 1).length;
+      const share = first / tries.length;
+      return { path, title, first, answered: tries.length, talk: share >= TALK[0] && share <= TALK[1] };
+    })
+    .filter(({ answered }) => answered > 0);
+}
+
 /** As a file of values; what begins like a formula does not become one. @param {string[][]} rows */
 export const csvOf = (rows) =>
   rows.map((row) => row.map((cell) => `"${(/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell).replaceAll('"', '""')}"`).join(",")).join("\r\n") + "\r\n";
@@ -63,8 +84,9 @@ export function klass(page) {
     const one = { name: typeof progress.name === "string" && progress.name ? progress.name.slice(0, 60) : name, progress, checked: 0, wrong: [] };
     learners.push(one);
     draw();
+    const known = chapters.flatMap((/** @type {{items: string[]}} */ c) => c.items);
     for (const [path, done] of Object.entries(progress.items)) {
-      if (!Array.isArray(done.schedule) || !/^[a-z0-9-]+\/[a-z0-9-]+$/.test(path)) {
+      if (!Array.isArray(done.schedule) || !known.includes(path)) {
         continue;
       }
       try {
@@ -87,6 +109,23 @@ export function klass(page) {
     byId("class-table").replaceChildren(
       make("thead", {}, make("tr", {}, ...head.map((cell) => make("th", { scope: "col" }, cell)))),
       make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, i) => make(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell))))),
+    );
+    const questions = questionsOf(learners, chapters);
+    byId("class-questions").replaceChildren(
+      make("thead", {}, make("tr", {}, ...[say("Question"), say("First try"), ""].map((cell) => make("th", { scope: "col" }, cell)))),
+      make(
+        "tbody",
+        {},
+        ...questions.map(({ path, title, first, answered, talk }) =>
+          make(
+            "tr",
+            {},
+            make("th", { scope: "row" }, make("a", { href: `/learn/${path}` }, title)),
+            make("td", {}, `${first}/${answered}`),
+            make("td", {}, talk ? say("Talk about it, and answer again.") : ""),
+          ),
+        ),
+      ),
     );
     byId("class-result").hidden = learners.length === 0;
   }

@@ -25,9 +25,7 @@ export function lesson(page) {
     if ("solved" in page.dataset && !told) {
       note(page, path, { asked: "asked" in page.dataset, tries });
     }
-    if (matchMedia("(max-width: 60rem)").matches) {
-      byId("feedback")?.scrollIntoView({ block: "nearest" });
-    }
+    byId("feedback")?.scrollIntoView({ block: "nearest" });
   }
   const stage = /** @type {HTMLElement | null} */ (page.querySelector("[data-judge]"));
   if (stage) {
@@ -60,6 +58,9 @@ function note(page, path, how) {
 
 /** Marks what is done. @param {HTMLElement} page */
 function ticks(page) {
+  if (page.dataset.check) {
+    return; // its address knows
+  }
   const { items } = load();
   for (const link of /** @type {NodeListOf<HTMLElement>} */ (page.querySelectorAll(".where [data-item]"))) {
     link.classList.toggle("done", (link.dataset.item ?? "") in items);
@@ -97,14 +98,14 @@ function judging(page, path, stage) {
       const { met, moves, own, par, proven } = await answer.json();
       byId("after").hidden = !met;
       if (!met) {
-        tally.textContent = say("Moves: %d; of them time that you let pass, and faults: %d. It can be done with %d of these.", moves, own, par);
+        tally.textContent = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
         return;
       }
       tally.textContent = "";
       byId("counted").textContent =
         own <= par && proven
-          ? say("In %d moves, %d of them time or faults. Nobody can do it with fewer of these: every order was searched.", moves, own)
-          : say("In %d moves, %d of them time or faults. It can be done with %d of these.", moves, own, par);
+          ? say("Moves: %d. Delays and faults: %d. Nobody can do it with fewer: every order was searched.", moves, own)
+          : say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       byId("onward")?.classList.add("primary");
       note(page, path, { moves, schedule: schedule().slice(0, moves) });
     }, ASK_AFTER);

@@ -78,6 +78,8 @@ export function live(run) {
     },
     broken(why) {
       refused.textContent = why;
+      run.dataset.ended = "true";
+      controls?.remove();
     },
     changed(lost) {
       const link = byId("link");

@@ -392,6 +392,9 @@ export function play(stage) {
 
   const scenario = () => ({ ...state.session?.scenario, schedule: movesOf(branch()) });
   const packed = () => pack(scenario(), positionAt(state));
+  document.getElementById("room")?.addEventListener("click", async () => {
+    location.assign(`/room/new?${new URLSearchParams({ from: await packed() })}`);
+  });
   const sharing = share({ packed, scenario, title: () => byId("title").textContent ?? "", step: () => view.row() });
 
   async function readAddress() {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvOf, rowsOf } from "../js/course-class.js";
+import { csvOf, questionsOf, rowsOf } from "../js/course-class.js";
 import { answered, nothing, packed, solved, unpacked } from "../js/course-progress.js";
 
 const now = new Date("2026-11-22T10:00:00");
@@ -21,6 +21,24 @@ test("a class is a row for each, with what was done, first tries and the check",
   assert.equal(rows[0].length, rows[1].length);
 });
 
+test("a question that about half of a class had right is one to talk about", () => {
+  const who = (/** @type {number[]} */ ...tries) => ({
+    name: "",
+    progress: tries.reduce((p, n, i) => (n > 0 ? solved(p, `a/${i}`, { asked: true, tries: n }, now) : p), nothing()),
+    checked: 0,
+    wrong: [],
+  });
+  const questions = ["a/0", "a/1", "a/2", "a/3"].map((path) => ({ path, title: path }));
+  assert.deepEqual(
+    questionsOf([who(1, 1, 2, 0), who(1, 3, 2, 0)], [{ questions }]).map(({ path, first, answered, talk }) => [path, first, answered, talk]),
+    [
+      ["a/0", 2, 2, false],
+      ["a/1", 1, 2, true],
+      ["a/2", 0, 2, false],
+    ],
+  );
+});
+
 test("a spreadsheet gets values, and no formula", () => {
   assert.equal(csvOf([['=1+1', 'a "b"', "-3", "plain"]]), '"\'=1+1","a ""b""","\'-3","plain"\r\n');
 });
@@ -31,7 +49,7 @@ test("the first answer of the check counts", () => {
 });
 
 test("what was done goes into a link and comes back", async () => {
-  const p = solved(nothing(), "lease/stop-the-world", { moves: 7, schedule: [0, { do: "pause", thread: "A", for: "300ms" }] }, now);
+  const p = solved(nothing(), "tokens/too-late", { moves: 7, schedule: [0, { do: "pause", thread: "A", for: "300ms" }] }, now);
   const text = await packed({ ...p, name: "安" });
   assert.match(text, /^p1\.[\w-]+$/);
   assert.ok(text.length < 300, `${text.length} characters`);

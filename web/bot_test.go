@@ -1,0 +1,53 @@
+package web_test
+
+import (
+	"context"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The bot of the README plays.
+func TestTheBotOfTheREADMEPlays(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, found := strings.Cut(string(text), "<!-- bot -->\n```go\n")
+	code, _, ends := strings.Cut(code, "```\n")
+	if !found || !ends {
+		t.Fatal("the README has no bot")
+	}
+	if n := strings.Count(code[strings.Index(code, "func main"):], "\n"); n > 30 {
+		t.Errorf("the bot takes %d lines, more than 30", n)
+	}
+	file := filepath.Join(t.TempDir(), "bot.go")
+	if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, nil)
+	room, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, room, "en", nil).join("host", object{"secret": secret})
+	program := strings.TrimSuffix(file, ".go")
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, file).CombinedOutput(); err != nil { //nolint:gosec // the README's own
+		t.Fatalf("%v\n%s", err, said)
+	}
+	ctx, done := context.WithCancel(t.Context())
+	bot := exec.CommandContext(ctx, program, "ws"+strings.TrimPrefix(s.URL, "http")+"/room/"+room+"/socket") //nolint:gosec // the README's own
+	var said strings.Builder
+	bot.Stdout, bot.Stderr = &said, &said
+	if err := bot.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		done()
+		_ = bot.Wait() // killed
+		if t.Failed() {
+			t.Log(said.String())
+		}
+	})
+	host.until("the bot has moved", func() bool { return host.room.At > 0 })
+}

@@ -1,0 +1,199 @@
+package e2e_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// roomLimit bounds a lesson in several tabs.
+const roomLimit = 2 * time.Minute
+
+// another opens one more tab of a browser.
+func another(ctx context.Context, t testing.TB) context.Context {
+	t.Helper()
+	tab, cancel := chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	do(tab, t)
+	return tab
+}
+
+const (
+	members = `(document.getElementById("members")?.textContent ?? "")`
+	stands  = `(document.querySelector("#rows tr[aria-current] .t")?.textContent ?? "")`
+	classAt = `document.getElementById("class-at").textContent`
+	votes   = `document.getElementById("question-votes").textContent`
+)
+
+// makeRoom makes a room as a teacher would, and returns the host's tab, and the
+// room's address.
+func makeRoom(t *testing.T, url, from string) (host context.Context, room string) {
+	t.Helper()
+	host = tabFor(t, roomLimit)
+	do(
+		host, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/room/new?from="+from),
+		chromedp.Click(chromedp.CSS(`.room-new .primary`)), chromedp.WaitVisible(chromedp.CSS(`.room-board`)),
+	)
+	until(host, t, members+` !== ""`)
+	return host, url + "/room/" + get[string](host, t, `document.querySelector("[data-room]").dataset.room`)
+}
+
+// join opens a room on a phone, and has it play a thread, "" for none.
+func join(host context.Context, t *testing.T, room, thread string) context.Context {
+	t.Helper()
+	phone := another(host, t)
+	do(phone, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
+	if thread != "" {
+		do(phone, t, chromedp.Click(chromedp.CSS(`[data-claim="`+thread+`"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-mine="`+thread+`"]`)))
+	}
+	return phone
+}
+
+func TestAClassGoesThroughALesson(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	stage := tabFor(t, roomLimit) // another browser: of nobody who leads
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	a, b := join(host, t, room, "A"), join(host, t, room, "B")
+	name := strings.TrimSuffix(strings.TrimPrefix(get[string](a, t, `document.getElementById("me").textContent`), "You are "), ".")
+	until(stage, t, `document.querySelector('[data-cast="A"] [data-by]').textContent === "`+name+`"`)
+
+	// Each is a thread.
+	do(a, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	until(stage, t, stands+` === "T1"`)
+	until(a, t, `document.querySelector('[data-mine="A"] [data-knows]').textContent.includes("acquired")`)
+	until(a, t, `document.querySelector('[data-mine="A"] [data-belief]').textContent === "I hold the lock, once."`)
+	until(b, t, classAt+` === "The class is at T1."`)
+	do(a, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	until(a, t, `document.getElementById("problem").textContent.startsWith("works until")`)
+	do(b, t, chromedp.Click(chromedp.CSS(`[data-step="B"]`)))
+	until(stage, t, stands+` === "T2"`)
+	until(host, t, stands+` === "T2"`)
+
+	// All are asked.
+	do(host, t, chromedp.KeyEvent("a"))
+	until(stage, t, `!document.getElementById("question").hidden`)
+	until(a, t, `document.getElementById("status").textContent.startsWith("A question: ")`)
+	do(a, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	until(a, t, `document.getElementById("problem").textContent.startsWith("First the question")`)
+	right := get[string](host, t, `String([...document.querySelectorAll("#question-options .text")].findIndex((e) => e.textContent.includes("count of 1")))`)
+	wrong := map[string]string{"0": "1", "1": "0", "2": "0"}[right]
+	do(a, t, chromedp.Click(chromedp.CSS(`[data-vote="`+right+`"]`)))
+	do(b, t, chromedp.Click(chromedp.CSS(`[data-vote="`+wrong+`"]`)))
+	until(stage, t, votes+` === "2 of 2 voted"`)
+	if get[bool](stage, t, `document.querySelector(".options :is(.bar, .count)") !== null`) {
+		t.Error("votes are seen before they are revealed")
+	}
+	do(host, t, chromedp.Click(chromedp.CSS(`#reveal`)))
+	until(stage, t, votes+` === "2 of 2 voted · 50% right"`)
+	until(stage, t, `document.getElementById("question-advice").textContent.includes("neighbour")`)
+	do(host, t, chromedp.Click(chromedp.CSS(`#again`)))
+	until(b, t, `document.querySelector('.option[aria-pressed="true"]') === null && document.querySelector("[data-vote]") !== null`)
+	for _, phone := range []context.Context{a, b} {
+		do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="`+right+`"]`)))
+	}
+	until(host, t, votes+` === "2 of 2 voted"`)
+	do(host, t, chromedp.KeyEvent("r"))
+	until(stage, t, votes+` === "2 of 2 voted · 100% right"`)
+	counts := get[string](stage, t, `[...document.querySelectorAll(".options li")].map((li) => li.querySelector(".count").textContent + (li.classList.contains("right") ? "!" : "")).sort().join()`)
+	if counts != "0 first 0,0 first 1,2 first 1!" {
+		t.Errorf("the second vote beside the first: %s", counts)
+	}
+	until(b, t, `document.getElementById("status").textContent.startsWith("The votes: ")`)
+
+	// The run goes on, and shows it.
+	do(host, t, chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.ArrowRight))
+	until(stage, t, `document.getElementById("question").hidden && `+stands+` === "T3"`)
+
+	// Back, and another order: both branches stay, and all are on the new one.
+	do(host, t, chromedp.KeyEvent(kb.ArrowLeft))
+	until(stage, t, stands+` === "T2"`)
+	do(host, t, chromedp.Click(chromedp.CSS(`#to-expiry`)))
+	until(host, t, `document.querySelectorAll("#branches [aria-pressed]").length === 2`)
+	until(stage, t, `document.querySelector("#rows tr[aria-current] .happened")?.textContent.includes("lease ran out")`)
+}
+
+// Several phones play one thread: what most of them want is done.
+func TestATablePlaysAThread(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	one, two := join(host, t, room, "A"), join(host, t, room, "A")
+	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("You are 2 at this thread")`)
+	do(one, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	until(two, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("1 of 2 want to step")`)
+	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.startsWith("1 of 2 want to step")`)
+	do(two, t, chromedp.Click(chromedp.CSS(`[data-mine="A"] [data-do="pause"]`)))
+	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.includes("a tie")`)
+	do(host, t, chromedp.Click(chromedp.CSS(`[data-cast="A"] [data-decide] button:last-child`))) // to step
+	until(host, t, stands+` === "T1" && document.querySelector('[data-cast="A"] [data-decide]').hidden`)
+}
+
+// A host hands threads on, sends away and lets in, allows and ends.
+func TestAHostLeadsPeople(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	phone := join(host, t, room, "")
+	do(host, t, chromedp.EmulateViewport(360, 740), chromedp.Click(chromedp.CSS(`[data-dialog=people]`)), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
+	do(host, t, chromedp.SetValue(chromedp.CSS(`#people-list [data-key^=give]`), "B"))
+	_ = get[bool](host, t, `document.querySelector("#people-list [data-key^=give]").dispatchEvent(new Event("change"))`)
+	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
+	until(phone, t, `document.getElementById("status").textContent === "You play B now."`)
+	if get[bool](phone, t, `document.querySelector('[data-mine="B"] [data-do="crash"]').checkVisibility()`) {
+		t.Error("a player can crash where no host allows it")
+	}
+	do(host, t, chromedp.Click(chromedp.CSS(`#people form > .row:last-child button`)), chromedp.Click(chromedp.CSS(`[data-dialog=room]`)))
+	do(host, t, chromedp.Click(chromedp.CSS(`[data-allow="crash"]`)))
+	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"] [data-do="crash"]`)))
+	do(host, t, chromedp.KeyEvent(kb.Escape), chromedp.Click(chromedp.CSS(`[data-dialog=people]`)))
+	do(host, t, chromedp.Click(chromedp.CSS(`#people-list [data-key^=remove]`)))
+	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
+	do(host, t, chromedp.Click(chromedp.CSS(`#people-list [data-key^=restore]`)), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=remove]`)))
+	do(phone, t, chromedp.Click(chromedp.CSS(`#gone-ways a`)), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
+	do(host, t, chromedp.Click(chromedp.CSS(`#people form > .row:last-child button`)), chromedp.Click(chromedp.CSS(`[data-dialog=room]`)))
+	do(host, t, chromedp.Click(chromedp.CSS(`#end`)), chromedp.Click(chromedp.CSS(`#end-now`)))
+	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
+	until(host, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
+}
+
+// Who steps alone finds back; a page that is loaded anew is the same member.
+func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	phone := join(host, t, room, "B")
+	me := get[string](phone, t, `document.getElementById("me").textContent`)
+	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
+	until(phone, t, classAt+` === "The class is at T1."`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`#own`)), chromedp.WaitVisible(chromedp.CSS(`.room-back`)))
+	at(phone, t, "1 of 1 · T1")
+	do(phone, t, chromedp.Click(chromedp.CSS(`#choices .step[aria-disabled="false"]`)))
+	at(phone, t, "2 of 2 · T2")
+	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
+	until(host, t, stands+` === "T3"`)
+	until(phone, t, `document.querySelector(".room-back a").textContent === "Back to the class (T3)"`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`.room-back a`)), chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
+	until(phone, t, classAt+` === "The class is at T3."`)
+	if got := get[string](phone, t, `document.getElementById("me").textContent`); got != me {
+		t.Errorf("%q came back as %q", me, got)
+	}
+	do(phone, t, chromedp.Click(chromedp.CSS(`#so-far summary`)))
+	until(phone, t, `document.querySelectorAll("#rows tr[id]").length === 3 && `+stands+` === "T3"`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`#rename`)))
+	until(phone, t, `document.getElementById("me").textContent !== "`+me+`"`)
+}
+
+// Two clicks from a scenario to a room; and a wrong code says what is wrong.
+func TestDoorsOfARoom(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	at(ctx, t, "at the start")
+	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+	at(ctx, t, "1 of 1 · T1")
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#room`)), chromedp.Click(chromedp.CSS(`.room-new .primary`)), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	until(ctx, t, stands+` === "T1"`) // where one stood
+	code := get[string](ctx, t, `document.querySelector("[data-room]").dataset.room`)
+	do(ctx, t, chromedp.Navigate(url+"/room"), chromedp.SendKeys(chromedp.CSS(`#code`), strings.ToLower(code)+kb.Enter), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
+	do(ctx, t, chromedp.Navigate(url+"/room?code=ABCDEF"), chromedp.WaitVisible(chromedp.CSS(`#problem`)))
+	if got := get[string](ctx, t, `document.getElementById("code").value`); got != "ABCDEF" {
+		t.Errorf("what was typed is %q now", got)
+	}
+}

@@ -1,0 +1,44 @@
+package web
+
+import (
+	"relock/engine"
+	"relock/engine/trace"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// partOf returns the positions of a branch from one up to another, without that
+// one, with the rows that lie between them.
+func partOf(l words.Language, film *view.Film, b *engine.Branch, from, to int) (a answer, err error) {
+	firstRow := 0
+	if from > 0 {
+		firstRow = b.Positions[from-1].Row
+	}
+	a.From = from
+	for i := from; i < to; i++ {
+		a.Positions = append(a.Positions, positionOf(l, b, i))
+	}
+	a.Rows, err = framesOf(l, film, firstRow, b.Positions[to-1].Row)
+	return a, err
+}
+
+func positionOf(l words.Language, b *engine.Branch, i int) positionJSON {
+	at := b.Positions[i]
+	out := positionJSON{Row: at.Row, At: l.Duration(at.At), Options: view.NewOptions(l, at.Options), Over: at.Over}
+	out.Pointless = view.NewPointless(l, at.Pointless)
+	if at.Next > 0 {
+		out.Next = l.Duration(at.Next)
+	}
+	if at.Expiry > 0 {
+		out.Expiry = l.Duration(at.Expiry)
+	}
+	if i > 0 {
+		out.Move = &b.Moves[i-1]
+		for _, e := range b.Events[b.Positions[i-1].Seq:at.Seq] {
+			if e.Kind() == trace.KindOutcome {
+				out.Outcomes = append(out.Outcomes, e.Thread)
+			}
+		}
+	}
+	return out
+}

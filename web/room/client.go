@@ -1,0 +1,205 @@
+package room
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"relock/engine/phrase"
+)
+
+// Closing is why a connection ends.
+type Closing int
+
+// The reasons, as close codes of the websocket.
+const (
+	Restarts  Closing = 1001 // the server ends; come back
+	Removed   Closing = 4041 // the host has removed the member
+	Over      Closing = 4042 // the room has ended
+	Elsewhere Closing = 4043 // the member has joined by another connection
+)
+
+// ErrUnreached is returned for an order that could not be handed on.
+var ErrUnreached = phrase.New("the room cannot be reached now; nothing was done, try again")
+
+// Client is a member's connection to this server. Its methods can be called by
+// any goroutine.
+type Client struct {
+	room *Room
+	conn string
+	lang string
+	bell chan struct{} // of capacity 1
+
+	// Guarded by the room's mutex.
+	member  string // "" before it has joined
+	joining bool
+	token   string // what it joins with
+	answers []Answer
+	news    bool
+	closing Closing
+}
+
+// Answer is what became of a command.
+type Answer struct {
+	ID      int64
+	Refused string  // why it was not done, or ""
+	Joined  *Joined // of a join that was done
+	Renamed *int    // the nickname that was drawn
+}
+
+// Joined is what a member needs to know to come back.
+type Joined struct {
+	Member string
+	Token  string
+	Part   Part
+	Name   int
+	Last   int64 // the greatest ID of a command that was decided
+	Mine   *int  // the member's vote, if something is asked
+}
+
+// Enter connects somebody who is yet to join. Leave ends it.
+func (r *Room) Enter(lang string) *Client {
+	h := r.house
+	h.mu.Lock()
+	h.conns++
+	conn := h.c.Journal.Server() + "/" + strconv.Itoa(h.conns)
+	h.mu.Unlock()
+	c := &Client{room: r, conn: conn, lang: lang, bell: make(chan struct{}, 1)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clients[conn] = c
+	if r.over {
+		c.end(Over)
+	}
+	return c
+}
+
+// leaveLimit is how long it may take to tell the room who has left.
+const leaveLimit = 5 * time.Second
+
+// Leave ends the connection, and tells the room.
+func (c *Client) Leave() {
+	r := c.room
+	r.mu.Lock()
+	delete(r.clients, c.conn)
+	tell := c.member != "" && !r.over
+	r.mu.Unlock()
+	if !tell {
+		return
+	}
+	ctx, done := context.WithTimeout(r.ctx, leaveLimit)
+	defer done()
+	// Where this fails the room cannot be reached: whoever leads it next finds
+	// out who is there.
+	_ = r.house.c.Journal.Send(ctx, r.code, Order{Conn: c.conn, Left: true})
+}
+
+// Bell rings when News has something.
+func (c *Client) Bell() <-chan struct{} { return c.bell }
+
+func (c *Client) wake() {
+	select {
+	case c.bell <- struct{}{}:
+	default:
+	}
+}
+
+func (c *Client) end(why Closing) {
+	if c.closing == 0 {
+		c.closing = why
+		c.wake()
+	}
+}
+
+// News is what has come for a client.
+type News struct {
+	Answers []Answer
+	Changed bool    // the room, for somebody who has joined
+	Part    Part    // of the member by now, "" before joining
+	Closing Closing // why the connection is to end, or 0
+}
+
+// News returns what has come since the last call.
+func (c *Client) News() News {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	n := News{Answers: c.answers, Changed: c.news && c.member != "", Closing: c.closing}
+	if m := c.room.state.People[c.member]; m != nil {
+		n.Part = m.Part
+	}
+	c.answers = nil
+	if n.Changed {
+		c.news = false
+	}
+	return n
+}
+
+// Joined reports whether the client's member has joined.
+func (c *Client) Joined() bool {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	return c.member != ""
+}
+
+// Give hands on a command. Its answer is in the News. It fails with
+// ErrUnreached, or if the command can be refused at once.
+func (c *Client) Give(ctx context.Context, command Command) error {
+	o := Order{Conn: c.conn, Lang: c.lang, Command: command}
+	known, err := c.prepare(&o)
+	if err != nil || known {
+		return err
+	}
+	if err := c.room.house.c.Journal.Send(ctx, c.room.code, o); err != nil {
+		return ErrUnreached
+	}
+	return nil
+}
+
+// prepare fills in who gives the order. It reports whether the command was
+// decided already; then its answer is in the News.
+func (c *Client) prepare(o *Order) (known bool, err error) {
+	r := c.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	command := &o.Command
+	if command.Do == DoJoin {
+		if c.member != "" || c.joining {
+			return false, errJoined
+		}
+		c.joining, c.token = true, command.Token
+		o.Secret, o.Token = Proof(command.Secret), Proof(command.Token)
+		if command.Member == "" {
+			c.token = NewSecret()
+			o.Fresh = Proof(c.token)
+		}
+		command.Secret, command.Token = "", ""
+		return false, nil
+	}
+	if c.member == "" {
+		return false, ErrNotJoined
+	}
+	o.Member = c.member
+	if m := r.state.People[c.member]; m != nil && command.ID <= m.Last {
+		c.answers = append(c.answers, Answer{ID: command.ID, Refused: m.Refusals[command.ID]})
+		c.wake()
+		return true, nil
+	}
+	return false, nil
+}
+
+// join takes in what became of a join. The caller holds the room's mutex.
+func (c *Client) join(e Entry, s *State) *Joined {
+	c.joining = false
+	m := s.People[e.Member]
+	if e.Refused != "" || m == nil {
+		return nil
+	}
+	c.member, c.news = m.ID, true
+	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last}
+	if s.Question != nil {
+		if option, voted := s.Question.Votes[m.ID]; voted {
+			j.Mine = &option
+		}
+	}
+	return j
+}

@@ -1,0 +1,348 @@
+package room
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
+
+// Entry is one line of a room's log: what an order came to. All that it has is
+// absolute, so folding it is setting values.
+type Entry struct {
+	Seq int64 `json:"seq"`
+	At  int64 `json:"at"` // when it was decided, in milliseconds since 1970
+
+	// Whose command it answers; empty for what the room did by itself.
+	Conn    string `json:"conn,omitempty"`
+	Member  string `json:"member,omitempty"`
+	ID      int64  `json:"id,omitempty"`
+	Do      string `json:"do,omitempty"`
+	Refused string `json:"refused,omitempty"` // why nothing was done, a sentence in the member's language
+
+	Whole    *State          `json:"whole,omitempty"` // all of the room: what came before is not needed
+	People   []Member        `json:"people,omitempty"`
+	Moved    *Moved          `json:"moved,omitempty"`
+	Dropped  *int            `json:"dropped,omitempty"` // a branch
+	Stand    *Stand          `json:"stand,omitempty"`
+	Seats    map[string]Seat `json:"seats,omitempty"` // by thread
+	Question *Question       `json:"question,omitempty"`
+	Shelved  bool            `json:"shelved,omitempty"` // the question was put away
+	Vote     *Vote           `json:"vote,omitempty"`
+	Rules    *Rules          `json:"rules,omitempty"`
+	Epoch    string          `json:"epoch,omitempty"`
+	Ended    bool            `json:"ended,omitempty"`
+}
+
+// Public returns the entry without what only servers may know.
+func (e Entry) Public() Entry {
+	e.Conn = ""
+	e.People = slices.Clone(e.People)
+	for i := range e.People {
+		e.People[i].Proof, e.People[i].Conn = "", ""
+	}
+	if e.Whole != nil {
+		e.Whole = e.Whole.clone()
+		e.Whole.Hosts = nil
+		for _, m := range e.Whole.People {
+			m.Proof, m.Conn = "", ""
+		}
+	}
+	return e
+}
+
+// Moved is a move at the end of a branch, which begins with it unless it is
+// there.
+type Moved struct {
+	Branch int             `json:"branch"`
+	Parent int             `json:"parent"` // of a new branch, else ignored
+	Fork   int             `json:"fork"`
+	After  int             `json:"after"` // so many moves
+	Move   json.RawMessage `json:"move"`  // as in a scenario's schedule
+}
+
+// Stand is where the whole room stands.
+type Stand struct {
+	Branch int    `json:"branch"`
+	At     int    `json:"at"`     // after so many moves
+	Row    int    `json:"row"`    // within the move, 0 at its end
+	Moment int    `json:"moment"` // the command within the row's script, 0 at its end
+	Focus  string `json:"focus"`  // the part of the page that the host points at, or ""
+}
+
+// Part is what somebody does in a room.
+type Part string
+
+// The parts.
+const (
+	Host     Part = "host"
+	Stage    Part = "stage"
+	Player   Part = "player"
+	Audience Part = "audience"
+)
+
+// Member is somebody who has joined.
+type Member struct {
+	ID      string `json:"id"`
+	Part    Part   `json:"part"`
+	Name    int    `json:"name"`           // of names
+	Proof   string `json:"proof"`          // of the token, see Proof
+	Conn    string `json:"conn,omitempty"` // the connection, "" while away
+	Removed bool   `json:"removed,omitempty"`
+
+	// Last is the greatest ID of a command that was decided, and Refusals says
+	// what became of those that were refused last.
+	Last     int64            `json:"last,omitempty"`
+	Refusals map[int64]string `json:"refusals,omitempty"`
+}
+
+// Here reports whether the member is connected.
+func (m *Member) Here() bool { return m.Conn != "" && !m.Removed }
+
+// votes reports whether the member is asked.
+func (m *Member) votes() bool { return m.Part == Player || m.Part == Audience }
+
+// Seat is who plays a thread: nobody, one member, or a table of them.
+type Seat struct {
+	By     []string          `json:"by,omitempty"`     // members
+	Wishes map[string]string `json:"wishes,omitempty"` // of a table, by member: a Wish
+	Since  int64             `json:"since,omitempty"`  // when the first wished, in milliseconds since 1970
+	Tied   bool              `json:"tied,omitempty"`   // the wait is over, and the host decides
+}
+
+// Wishes of a player.
+const (
+	WishStep     = "step"
+	WishWatchdog = "watchdog" // step the thread's background
+	WishSlow     = "pause"
+	WishCrash    = "crash"
+	WishLose     = "lose-reply"
+)
+
+// Rules are what the host has set.
+type Rules struct {
+	Locked  bool     `json:"locked"`  // nobody new can join
+	Allowed []string `json:"allowed"` // faults that players may have happen to their threads
+}
+
+// Question is asked of everybody.
+type Question struct {
+	ID      int                 `json:"id"`
+	Kind    string              `json:"kind"`
+	Stand   Stand               `json:"stand"`   // where it was asked
+	Text    map[string]string   `json:"text"`    // by language
+	Options map[string][]string `json:"options"` // by language
+	Right   int                 `json:"right"`
+	Round   int                 `json:"round"` // from 1
+	Closed  bool                `json:"closed"`
+	Votes   map[string]int      `json:"votes,omitempty"`  // of this round, by member
+	Before  []map[string]int    `json:"before,omitempty"` // of the earlier rounds
+}
+
+// Counts returns how many voted for each option in a round, from 1.
+func (q *Question) Counts(round int) []int {
+	counts := make([]int, len(q.Options[plain]))
+	for _, option := range q.Rounds()[round-1] {
+		counts[option]++
+	}
+	return counts
+}
+
+// Rounds returns the votes of each round, by member.
+func (q *Question) Rounds() []map[string]int { return append(slices.Clone(q.Before), q.Votes) }
+
+// Vote is one member's vote for an option of the open question.
+type Vote struct {
+	Member string `json:"member"`
+	Option int    `json:"option"`
+}
+
+// Branch is a line of moves.
+type Branch struct {
+	ID     int               `json:"id"`
+	Parent int               `json:"parent"` // -1: none
+	Fork   int               `json:"fork"`
+	Moves  []json.RawMessage `json:"moves"`
+}
+
+// State is a room as it is after some entry. It is not safe for concurrent use.
+type State struct {
+	Code     string             `json:"code"`
+	Epoch    string             `json:"epoch"`
+	Seq      int64              `json:"seq"`
+	Opened   int64              `json:"opened"` // in milliseconds since 1970, like all instants
+	Scenario json.RawMessage    `json:"scenario"`
+	Hosts    []string           `json:"hosts"` // proofs of the secrets that make a host
+	Branches []Branch           `json:"branches"`
+	Made     int                `json:"made"` // branches so far
+	Stand    Stand              `json:"stand"`
+	People   map[string]*Member `json:"people"`
+	Seats    map[string]Seat    `json:"seats"`
+	Question *Question          `json:"question,omitempty"`
+	Past     []*Question        `json:"past,omitempty"`
+	Rules    Rules              `json:"rules"`
+	Deserted int64              `json:"deserted"` // since when no host is here, 0 while one is
+	Ended    bool               `json:"ended,omitempty"`
+	Began    int64              `json:"began,omitempty"` // the seq of the whole entry that the log begins with
+}
+
+// Branch returns a branch, or nil.
+func (s *State) Branch(id int) *Branch {
+	for i := range s.Branches {
+		if s.Branches[i].ID == id {
+			return &s.Branches[i]
+		}
+	}
+	return nil
+}
+
+// Questions returns all questions, the first first.
+func (s *State) Questions() []*Question {
+	if s.Question == nil {
+		return s.Past
+	}
+	return append(slices.Clone(s.Past), s.Question)
+}
+
+// Voters returns how many there are to be asked.
+func (s *State) Voters() int {
+	n := 0
+	for _, m := range s.People {
+		if m.Here() && m.votes() {
+			n++
+		}
+	}
+	return n
+}
+
+// Present returns how many members are here.
+func (s *State) Present() int {
+	n := 0
+	for _, m := range s.People {
+		if m.Here() {
+			n++
+		}
+	}
+	return n
+}
+
+// keptRefusals is how many refused commands of a member are answered as before.
+const keptRefusals = 16
+
+// Fold changes the state as the entry says.
+func (s *State) Fold(e Entry) {
+	if e.Whole != nil {
+		*s = *e.Whole.clone()
+		s.Seq, s.Began = e.Seq, e.Seq
+		return
+	}
+	s.Seq = e.Seq
+	for _, m := range e.People {
+		m.Refusals = maps.Clone(m.Refusals)
+		s.People[m.ID] = &m
+	}
+	if m := s.People[e.Member]; m != nil && e.ID > 0 {
+		m.Last = max(m.Last, e.ID)
+		if e.Refused != "" {
+			m.refuse(e.ID, e.Refused)
+		}
+	}
+	if e.Moved != nil {
+		s.move(*e.Moved)
+	}
+	if e.Dropped != nil {
+		s.Branches = slices.DeleteFunc(s.Branches, func(b Branch) bool { return b.ID == *e.Dropped })
+	}
+	if e.Stand != nil {
+		s.Stand = *e.Stand
+	}
+	maps.Copy(s.Seats, e.Seats)
+	s.ask(e)
+	if e.Rules != nil {
+		s.Rules = *e.Rules
+	}
+	if e.Epoch != "" {
+		s.Epoch = e.Epoch
+	}
+	s.Ended = s.Ended || e.Ended
+	s.watch(e.At)
+}
+
+func (m *Member) refuse(id int64, why string) {
+	if m.Refusals == nil {
+		m.Refusals = map[int64]string{}
+	}
+	m.Refusals[id] = why
+	if len(m.Refusals) > keptRefusals {
+		delete(m.Refusals, slices.Min(slices.Collect(maps.Keys(m.Refusals))))
+	}
+}
+
+func (s *State) move(m Moved) {
+	b := s.Branch(m.Branch)
+	if b == nil {
+		fresh := Branch{ID: m.Branch, Parent: m.Parent, Fork: m.Fork}
+		if parent := s.Branch(m.Parent); parent != nil {
+			fresh.Moves = slices.Clone(parent.Moves[:m.After])
+		}
+		s.Branches = append(s.Branches, fresh)
+		s.Made = max(s.Made, m.Branch+1)
+		b = &s.Branches[len(s.Branches)-1]
+	}
+	b.Moves = append(b.Moves[:m.After:m.After], m.Move)
+}
+
+func (s *State) ask(e Entry) {
+	if s.Question != nil && (e.Shelved || e.Question != nil && e.Question.ID != s.Question.ID) {
+		s.Past = append(s.Past, s.Question)
+		s.Question = nil
+	}
+	if e.Question != nil {
+		s.Question = e.Question.clone()
+	}
+	if e.Vote != nil && s.Question != nil {
+		if s.Question.Votes == nil {
+			s.Question.Votes = map[string]int{}
+		}
+		s.Question.Votes[e.Vote.Member] = e.Vote.Option
+	}
+}
+
+// watch notes since when no host is here.
+func (s *State) watch(now int64) {
+	for _, m := range s.People {
+		if m.Part == Host && m.Here() {
+			s.Deserted = 0
+			return
+		}
+	}
+	if s.Deserted == 0 {
+		s.Deserted = now
+	}
+}
+
+func (q *Question) clone() *Question {
+	c := *q
+	c.Votes = maps.Clone(q.Votes)
+	return &c
+}
+
+// clone copies all that Fold changes.
+func (s *State) clone() *State {
+	c := *s
+	c.Branches = slices.Clone(s.Branches)
+	c.People = make(map[string]*Member, len(s.People))
+	for id, m := range s.People {
+		one := *m
+		one.Refusals = maps.Clone(m.Refusals)
+		c.People[id] = &one
+	}
+	c.Seats = maps.Clone(s.Seats)
+	if c.Seats == nil {
+		c.Seats = map[string]Seat{}
+	}
+	if s.Question != nil {
+		c.Question = s.Question.clone()
+	}
+	c.Past = slices.Clone(s.Past)
+	return &c
+}

@@ -1,0 +1,552 @@
+package room
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine"
+	"relock/engine/fault"
+	"relock/engine/phrase"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/web/words"
+)
+
+// Commands that others than the referee know of.
+const (
+	DoJoin   = "join"   // by which one becomes a member
+	DoRename = "rename" // its answer has the nickname
+	DoLanes  = "lanes"  // answered by the server that is asked
+)
+
+// Limits of a room.
+const (
+	MaxMembers  = 1000
+	TableWait   = 10 * time.Second // from a table's first wish to what most of it wish
+	HostsAbsent = 12 * time.Hour   // without a host a room ends
+	maxMoment   = 10_000
+	maxQuestion = 200 // questions of a room
+
+	// wholeEvery is after how many entries the log begins anew.
+	wholeEvery = 20_000
+)
+
+// Errors of commands.
+var (
+	errNotHost     = phrase.New("only a host can do that")
+	errNotPlayer   = phrase.New("only a player can do that: join as one")
+	errNoThread    = phrase.New("there is no such thread")
+	errNoSeat      = phrase.New("that thread is not yours: claim it first")
+	errNoQuestion  = phrase.New("nothing is asked now")
+	errNotOpen     = phrase.New("the votes are counted already")
+	errNotClosed   = phrase.New("first reveal the votes, then ask again")
+	errAsked       = phrase.New("a question is open: reveal it, then the run goes on")
+	errNotAllowed  = phrase.New("the host does not allow that fault now")
+	errOwnFault    = phrase.New("a player can only strike their own thread")
+	errLocked      = phrase.New("the room is locked: ask its host")
+	errRoomFull    = phrase.New("the room is full: it takes %d", MaxMembers)
+	errSecret      = phrase.New("that is not the host's secret of this room")
+	errToken       = phrase.New("that member and token do not belong together")
+	errPart        = phrase.New("one joins as host, stage, player or audience")
+	errNoMember    = phrase.New("there is no such member")
+	errMoment      = phrase.New("there is no such row or command to stand at")
+	errFocus       = phrase.New("a focus is at most 32 letters and hyphens")
+	errPassage     = phrase.New("time passes to an event, to the expiry, or by a length such as 50ms or 1.5s, up to 24h")
+	errFault       = phrase.New("a strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}")
+	errWish        = phrase.New("a table can wish to step, watchdog, pause, crash and lose-reply")
+	errTie         = phrase.New("the table is of two minds: say which wish it is to be")
+	errNoWish      = phrase.New("nobody at that table has wished for anything")
+	errAllow       = phrase.New("players can be allowed crash and lose-reply")
+	errLong        = phrase.New("this room's run is as long as it may be; drop a branch, or make a new room")
+	errKind        = phrase.New("what can be asked is of the kind predict")
+	errOption      = phrase.New("there is no such option")
+	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
+	errRemovedSelf = phrase.New("a host cannot remove a host")
+	errJoined      = phrase.New("you have joined already")
+)
+
+// ErrNotJoined is returned for the command of somebody who has not joined yet.
+var ErrNotJoined = phrase.New("the first command is join")
+
+// ErrRemoved is the reason why somebody who was removed cannot join again.
+var ErrRemoved = phrase.New("the host has removed you from the room")
+
+// Asker makes a question of a branch's moves: what is seen after the first at
+// of them? The question has no ID. An error that speaks says why it cannot.
+type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error)
+
+// referee decides orders. It is for one goroutine.
+type referee struct {
+	state *State
+	run   *Run
+	ask   Asker
+	now   func() time.Time
+	long  int64 // entries after which the log begins anew
+}
+
+// decide returns what an order comes to, and folds it.
+func (f *referee) decide(ctx context.Context, o Order) []Entry {
+	if o.Left || len(o.Gone) > 0 {
+		return f.left(o)
+	}
+	if o.Command.Do == DoJoin {
+		return f.log(f.join(o))
+	}
+	m := f.state.People[o.Member]
+	if m == nil {
+		return nil // cannot be: it had joined
+	}
+	c := o.Command
+	if c.ID <= m.Last {
+		e := Entry{Conn: o.Conn, Member: m.ID, ID: c.ID, Do: c.Do, Refused: m.Refusals[c.ID]}
+		return f.log(e)
+	}
+	e, err := f.carryOut(ctx, m, c)
+	if err != nil {
+		e.Refused = explained(o.Lang, err)
+	}
+	e.Conn, e.Member, e.ID, e.Do = o.Conn, m.ID, c.ID, c.Do
+	return f.log(e)
+}
+
+func explained(lang string, err error) string {
+	sentence, ok := words.Match(lang).Explain(err)
+	if !ok {
+		return words.Match(lang).Say("Something went wrong here. It has been written down.")
+	}
+	return sentence
+}
+
+// log numbers and folds entries.
+func (f *referee) log(list ...Entry) []Entry {
+	for i := range list {
+		list[i].Seq, list[i].At = f.state.Seq+1, f.now().UnixMilli()
+		f.state.Fold(list[i])
+	}
+	if f.state.Seq-f.state.Began >= cmp.Or(f.long, wholeEvery) {
+		whole := Entry{Seq: f.state.Seq + 1, At: f.now().UnixMilli(), Whole: f.state.clone()}
+		f.state.Fold(whole)
+		list = append(list, whole)
+	}
+	return list
+}
+
+// deadline returns when the room does something by itself, zero for never.
+func (f *referee) deadline() time.Time {
+	var first int64
+	sooner := func(at int64) {
+		if first == 0 || at < first {
+			first = at
+		}
+	}
+	if f.state.Deserted > 0 {
+		sooner(f.state.Deserted + HostsAbsent.Milliseconds())
+	}
+	for _, s := range f.state.Seats {
+		if s.Since > 0 && !s.Tied {
+			sooner(s.Since + TableWait.Milliseconds())
+		}
+	}
+	if first == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(first)
+}
+
+// tick does what the time has come for.
+func (f *referee) tick(ctx context.Context) []Entry {
+	now := f.now().UnixMilli()
+	if f.state.Deserted > 0 && now >= f.state.Deserted+HostsAbsent.Milliseconds() {
+		return f.log(Entry{Ended: true})
+	}
+	var list []Entry
+	for _, thread := range slices.Sorted(maps.Keys(f.state.Seats)) {
+		if s := f.state.Seats[thread]; s.Since > 0 && !s.Tied && now >= s.Since+TableWait.Milliseconds() {
+			e, _ := f.settle(ctx, thread, s) // nobody waits for an answer: the table sees that nothing came of it
+			list = append(list, f.log(e)...)
+		}
+	}
+	return list
+}
+
+func (f *referee) left(o Order) []Entry {
+	var people []Member
+	for _, id := range slices.Sorted(maps.Keys(f.state.People)) {
+		m := f.state.People[id]
+		gone := m.Conn != "" && (o.Left && m.Conn == o.Conn || slices.ContainsFunc(o.Gone, func(server string) bool { return strings.HasPrefix(m.Conn, server+"/") }))
+		if gone {
+			one := *m
+			one.Conn = ""
+			people = append(people, one)
+		}
+	}
+	if len(people) == 0 {
+		return nil
+	}
+	return f.log(Entry{People: people})
+}
+
+func (f *referee) join(o Order) Entry {
+	e := Entry{Conn: o.Conn, ID: o.Command.ID, Do: DoJoin}
+	m, err := f.joined(o)
+	if err != nil {
+		e.Refused = explained(o.Lang, err)
+		if errors.Is(err, ErrRemoved) {
+			e.Member = o.Command.Member
+		}
+		return e
+	}
+	e.Member, e.People = m.ID, []Member{*m}
+	return e
+}
+
+func (f *referee) joined(o Order) (*Member, error) {
+	c := o.Command
+	if !slices.Contains([]Part{Host, Stage, Player, Audience}, c.Part) {
+		return nil, errPart
+	}
+	if c.Part == Host && !slices.Contains(f.state.Hosts, o.Secret) {
+		return nil, errSecret
+	}
+	if c.Member != "" {
+		known := f.state.People[c.Member]
+		switch {
+		case known == nil || known.Proof != o.Token:
+			return nil, errToken
+		case known.Removed:
+			return nil, ErrRemoved
+		}
+		m := *known
+		m.Part, m.Conn = c.Part, o.Conn
+		return &m, nil
+	}
+	switch {
+	case f.state.Rules.Locked && c.Part != Host && c.Part != Stage:
+		return nil, errLocked
+	case f.state.Present() >= MaxMembers && c.Part != Host:
+		return nil, errRoomFull
+	}
+	id := 1
+	for f.state.People["m"+strconv.Itoa(id)] != nil {
+		id++
+	}
+	if n := len(f.state.People); f.state.People["m"+strconv.Itoa(n+1)] == nil {
+		id = n + 1
+	}
+	return &Member{ID: "m" + strconv.Itoa(id), Part: c.Part, Name: f.freeName(), Proof: o.Fresh, Conn: o.Conn}, nil
+}
+
+// freeName draws a nickname that nobody has, as long as there are any.
+func (f *referee) freeName() int {
+	taken := map[int]bool{}
+	for _, m := range f.state.People {
+		taken[m.Name] = true
+	}
+	name := drawName()
+	for range 50 {
+		if !taken[name] {
+			break
+		}
+		name = drawName()
+	}
+	return name
+}
+
+// deed decides a command. It returns what is to be in the log, even with an
+// error.
+type deed struct {
+	may func(m *Member) error
+	do  func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
+}
+
+func anybody(*Member) error { return nil }
+
+func hosts(m *Member) error {
+	if m.Part != Host {
+		return errNotHost
+	}
+	return nil
+}
+
+func players(m *Member) error {
+	if m.Part != Player && m.Part != Host {
+		return errNotPlayer
+	}
+	return nil
+}
+
+func voters(m *Member) error {
+	if !m.votes() {
+		return phrase.New("players and the audience vote")
+	}
+	return nil
+}
+
+// order in which the commands are listed.
+var order = []string{
+	DoJoin, "go", "step", "time", "strike", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
+	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes,
+}
+
+// Commands returns the names of all commands.
+func Commands() phrase.Names { return order }
+
+var deeds = map[string]deed{
+	"go":      {hosts, (*referee).goTo},
+	"step":    {players, (*referee).step},
+	"time":    {hosts, (*referee).time},
+	"strike":  {players, (*referee).strike},
+	"drop":    {hosts, (*referee).drop},
+	"claim":   {players, (*referee).claim},
+	"release": {players, (*referee).release},
+	"give":    {hosts, (*referee).give},
+	"decide":  {hosts, (*referee).decideTie},
+	"ask":     {hosts, (*referee).question},
+	"vote":    {voters, (*referee).vote},
+	"reveal":  {hosts, (*referee).reveal},
+	"again":   {hosts, (*referee).again},
+	"close":   {hosts, (*referee).shelve},
+	DoRename:  {anybody, (*referee).rename},
+	"allow":   {hosts, (*referee).allow},
+	"lock":    {hosts, (*referee).lock},
+	"remove":  {hosts, (*referee).remove},
+	"restore": {hosts, (*referee).restore},
+	"end":     {hosts, (*referee).end},
+}
+
+func (f *referee) carryOut(ctx context.Context, m *Member, c Command) (Entry, error) {
+	if m.Removed {
+		return Entry{}, ErrRemoved
+	}
+	d := deeds[c.Do]
+	if err := d.may(m); err != nil {
+		return Entry{}, err
+	}
+	return d.do(f, ctx, m, c)
+}
+
+func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	b := f.state.Branch(c.Branch)
+	if b == nil {
+		return Entry{}, engine.ErrNoBranch
+	}
+	at := len(b.Moves)
+	if c.At != nil {
+		at = *c.At
+	}
+	switch {
+	case at < 0 || at > len(b.Moves):
+		return Entry{}, engine.ErrNoMove
+	case c.Moment < 0 || c.Moment > maxMoment || c.Row < 0:
+		return Entry{}, errMoment
+	case len(c.Focus) > 32 || strings.Trim(c.Focus, "abcdefghijklmnopqrstuvwxyz-") != "":
+		return Entry{}, errFocus
+	}
+	if c.Row > 0 {
+		err := f.run.With(ctx, f.state, c.Branch, func(_ *engine.Session, b *engine.Branch) error {
+			if c.Row > b.Positions[at].Row {
+				return errMoment
+			}
+			return nil
+		})
+		if err != nil {
+			return Entry{}, err
+		}
+	}
+	return Entry{Stand: &Stand{c.Branch, at, c.Row, c.Moment, c.Focus}}, nil
+}
+
+// stepped is what a move leaves behind: everybody stands after it.
+func (f *referee) stepped(moved *Moved) Entry {
+	at := f.state.Stand
+	stand := &Stand{Branch: at.Branch, At: at.At + 1, Focus: at.Focus}
+	if moved != nil {
+		stand.Branch = moved.Branch
+	}
+	return Entry{Moved: moved, Stand: stand}
+}
+
+// maxRun is how many bytes a room's run may take, as engine.Session.Size counts
+// them: some 3,000 events of sixteen threads.
+const maxRun = 8 << 20
+
+func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
+	at := f.state.Stand
+	moved, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+		if s.Size() > maxRun {
+			return nil, errLong
+		}
+		return move(s, b.ID, at.At)
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	return f.stepped(moved), nil
+}
+
+func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error) {
+	if c.Thread == "" {
+		if err := hosts(m); err != nil {
+			return Entry{}, err
+		}
+		if f.state.Stand.At < len(f.state.Branch(f.state.Stand.Branch).Moves) {
+			return f.stepped(nil), nil
+		}
+		return f.try(ctx, func(s *engine.Session, id, _ int) (*engine.Branch, error) { return s.Step(ctx, id) })
+	}
+	wish := WishStep
+	if c.Background {
+		wish = WishWatchdog
+	}
+	return f.wished(ctx, m, c.Thread, wish, func() (Entry, error) { return f.move(ctx, c) })
+}
+
+// move makes a thread's move. Where the branch goes on with just that, all go
+// along it.
+func (f *referee) move(ctx context.Context, c Command) (Entry, error) {
+	at := f.state.Stand
+	along := false
+	err := f.run.With(ctx, f.state, at.Branch, func(_ *engine.Session, b *engine.Branch) error {
+		options := b.Positions[at.At].Options
+		i := slices.IndexFunc(options, func(o run.Option) bool {
+			return o.Thread == c.Thread && o.Background == c.Background && o.Network == c.Network && o.Choice >= 0
+		})
+		if c.Node == 0 && i >= 0 && options[i].Node > 0 && c.Background {
+			c.Node = options[i].Node // whichever it asks first
+		}
+		if at.At < len(b.Moves) && i >= 0 {
+			next := b.Moves[at.At]
+			along = next.Until == 0 && next.Fault == nil && next.Choice == options[i].Choice && (c.Node == 0 || c.Node == options[i].Node)
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case along:
+		return f.stepped(nil), nil
+	}
+	return f.try(ctx, func(s *engine.Session, id, after int) (*engine.Branch, error) {
+		switch {
+		case c.Network:
+			return s.StepNetwork(ctx, id, after, c.Thread)
+		case c.Node > 0:
+			return s.StepNode(ctx, id, after, c.Thread, c.Node)
+		default:
+			return s.StepThread(ctx, id, after, c.Thread, c.Background)
+		}
+	})
+}
+
+func (f *referee) time(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	to := engine.Passage(c.To)
+	var by time.Duration
+	switch to {
+	case engine.ToEvent, engine.ToExpiry:
+	case engine.ByLength:
+		var ok bool
+		if by, ok = scenario.ParsePassage(c.By); !ok {
+			return Entry{}, errPassage
+		}
+	default:
+		return Entry{}, errPassage
+	}
+	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.PassTime(ctx, id, at, to, by) })
+}
+
+func (f *referee) strike(ctx context.Context, m *Member, c Command) (Entry, error) {
+	if c.Fault == nil {
+		return Entry{}, errFault
+	}
+	if m.Part == Host {
+		return f.struck(ctx, c.Fault)
+	}
+	var kind, thread string
+	_ = json.Unmarshal(c.Fault["do"], &kind)
+	_ = json.Unmarshal(c.Fault["thread"], &thread)
+	switch {
+	case thread == "":
+		return Entry{}, errOwnFault
+	case kind != WishSlow && !slices.Contains(f.state.Rules.Allowed, kind):
+		return Entry{}, errNotAllowed
+	}
+	return f.wished(ctx, m, thread, kind, func() (Entry, error) { return f.struck(ctx, c.Fault) })
+}
+
+// struck makes a fault happen where the room stands.
+func (f *referee) struck(ctx context.Context, wanted map[string]json.RawMessage) (Entry, error) {
+	text, err := json.Marshal([]any{wanted})
+	if err != nil {
+		return Entry{}, errFault
+	}
+	moves, err := f.run.Scenario().ParseMoves(text)
+	var mistakes scenario.Mistakes
+	switch {
+	case errors.As(err, &mistakes):
+		first := mistakes[0]
+		return Entry{}, phrase.New("%s: given %s, allowed: %s", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed)
+	case err != nil:
+		return Entry{}, err
+	case moves[0].Fault == nil:
+		return Entry{}, errFault
+	}
+	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.Apply(ctx, id, at, moves[0]) })
+}
+
+// byWish does what a table wishes for.
+func (f *referee) byWish(ctx context.Context, thread, wish string) (Entry, error) {
+	switch wish {
+	case WishStep:
+		return f.move(ctx, Command{Thread: thread})
+	case WishWatchdog:
+		return f.move(ctx, Command{Thread: thread, Background: true})
+	case WishSlow, WishCrash, WishLose:
+		return f.struck(ctx, wishedFault(thread, wish))
+	default:
+		return Entry{}, errWish
+	}
+}
+
+// wishedFault is a fault as the playground has it at a button.
+func wishedFault(thread, kind string) map[string]json.RawMessage {
+	list := map[string]string{"do": kind, "thread": thread}
+	k, _ := fault.Named(kind)
+	if k.For > 0 {
+		list["for"] = phrase.Duration(k.For)
+	}
+	if kind == WishLose {
+		list["at"] = fault.AtUnlock
+	}
+	out := map[string]json.RawMessage{}
+	for key, value := range list {
+		out[key], _ = json.Marshal(value) // a string
+	}
+	return out
+}
+
+func (f *referee) drop(_ context.Context, _ *Member, c Command) (Entry, error) {
+	switch {
+	case f.state.Branch(c.Branch) == nil:
+		return Entry{}, engine.ErrNoBranch
+	case len(f.state.Branches) == 1:
+		return Entry{}, phrase.New("the only branch there is stays")
+	}
+	e := Entry{Dropped: &c.Branch}
+	if f.state.Stand.Branch == c.Branch {
+		i := slices.IndexFunc(f.state.Branches, func(b Branch) bool { return b.ID != c.Branch })
+		b := f.state.Branches[i]
+		e.Stand = &Stand{Branch: b.ID, At: min(f.state.Stand.At, len(b.Moves))}
+	}
+	return e, nil
+}
+
+func (f *referee) end(context.Context, *Member, Command) (Entry, error) {
+	return Entry{Ended: true}, nil
+}

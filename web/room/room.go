@@ -1,0 +1,494 @@
+package room
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"relock/engine/panics"
+	"relock/engine/scenario"
+)
+
+// Config is what rooms need.
+type Config struct {
+	Journal Journal
+	Log     *slog.Logger
+	Ask     Asker
+	// Panicked is called with every panic that has ended a room's work on this
+	// server; the room goes on from its log. It may be nil.
+	Panicked func(*panics.Error)
+}
+
+// House keeps the rooms that have members on this server, and leads those that
+// it may. It is safe for concurrent use; Close ends it.
+type House struct {
+	c    Config
+	ctx  context.Context
+	stop context.CancelFunc
+	work sync.WaitGroup
+
+	mu    sync.Mutex
+	rooms map[string]*Room
+	conns int // so far
+}
+
+// NewHouse returns a house without rooms. It goes on with those of the journal
+// as soon as somebody comes.
+func NewHouse(c Config) *House {
+	ctx, stop := context.WithCancel(context.Background())
+	return &House{c: c, ctx: ctx, stop: stop, rooms: map[string]*Room{}}
+}
+
+// Close ends what the house has running, and the journal. Rooms stay in it.
+func (h *House) Close() {
+	h.mu.Lock()
+	for _, r := range h.rooms {
+		r.shut(Restarts)
+	}
+	h.mu.Unlock()
+	h.stop()
+	h.work.Wait()
+	h.c.Journal.Close()
+}
+
+// Plan is what a room is made from.
+type Plan struct {
+	Scenario *scenario.Scenario // with the moves of its first branch
+	At       int                // where it stands
+}
+
+// Open makes a room. It returns its code and the secret of its host.
+func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err error) {
+	text, err := p.Scenario.WithSchedule(nil).Compact()
+	if err != nil {
+		return "", "", fmt.Errorf("room: %w", err)
+	}
+	moves := make([]json.RawMessage, len(p.Scenario.Schedule))
+	for i, m := range p.Scenario.Schedule {
+		if moves[i], err = json.Marshal(m); err != nil {
+			return "", "", fmt.Errorf("room: %w", err)
+		}
+	}
+	now := time.Now().UnixMilli()
+	secret = NewSecret()
+	whole := &State{
+		Epoch: rand.Text()[:8], Opened: now, Scenario: text, Hosts: []string{Proof(secret), Proof(CoHost(secret))},
+		Branches: []Branch{{ID: 0, Parent: -1, Moves: moves}}, Made: 1, Stand: Stand{At: min(p.At, len(moves))},
+		People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}, Deserted: now,
+	}
+	for {
+		code = NewCode()
+		whole.Code = code
+		err := h.c.Journal.Create(ctx, code, Entry{Seq: 1, At: now, Whole: whole})
+		if errors.Is(err, ErrTaken) {
+			continue
+		}
+		return code, secret, err
+	}
+}
+
+// Room returns a room as this server follows it. It fails with ErrNoRoom, or if
+// the journal cannot be read.
+func (h *House) Room(ctx context.Context, code string) (*Room, error) {
+	there, err := h.c.Journal.Exists(ctx, code)
+	if err == nil && !there {
+		err = ErrNoRoom
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	r := h.rooms[code]
+	if r == nil && h.ctx.Err() == nil {
+		r = &Room{house: h, code: code, ready: make(chan struct{}), clients: map[string]*Client{}}
+		r.ctx, r.stop = context.WithCancel(h.ctx)
+		h.rooms[code] = r
+		h.work.Go(r.follow)
+		h.work.Go(r.lead)
+	}
+	h.mu.Unlock()
+	if r == nil {
+		return nil, context.Canceled
+	}
+	select {
+	case <-r.ready:
+		return r, nil
+	case <-r.ctx.Done():
+		return nil, ErrNoRoom
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Count is how much is going on in a house.
+type Count struct {
+	Rooms   int // that have, or had lately, members here
+	Members int // connected here
+}
+
+// Count returns how much is going on.
+func (h *House) Count() Count {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := Count{Rooms: len(h.rooms)}
+	for _, r := range h.rooms {
+		r.mu.Lock()
+		c.Members += len(r.clients)
+		r.mu.Unlock()
+	}
+	return c
+}
+
+// Follows reports whether the house follows a room.
+func (h *House) Follows(code string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.rooms[code] != nil
+}
+
+// forget drops a room that has come to its end here.
+func (h *House) forget(r *Room) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.rooms[r.code] == r {
+		delete(h.rooms, r.code)
+	}
+}
+
+// Room is a room as this server follows it. It is safe for concurrent use.
+type Room struct {
+	house *House
+	code  string
+	ctx   context.Context
+	stop  context.CancelFunc
+	ready chan struct{} // closed once there is a state
+
+	mu      sync.Mutex
+	state   *State
+	clients map[string]*Client // by connection
+	shown   View
+	quiet   *time.Timer // tells what can wait
+	over    bool
+}
+
+// settleAfter is how long news that can wait do so: who has come, who has
+// voted. So a thousand who come at once are told to a thousand ten times a
+// second, not a thousand times.
+const settleAfter = 100 * time.Millisecond
+
+// deleteLimit is how long deleting a room may take.
+const deleteLimit = 5 * time.Second
+
+// restAfter is how long to wait before trying again what the journal could not
+// do.
+const restAfter = 500 * time.Millisecond
+
+// follow takes what is in the log until the room or the house ends.
+func (r *Room) follow() {
+	defer r.house.forget(r)
+	defer r.stop()
+	for r.ctx.Err() == nil {
+		err := panics.Catch(func() error {
+			return r.house.c.Journal.Follow(r.ctx, r.code, r.seq(), r.take)
+		})
+		if errors.Is(err, ErrNoRoom) {
+			r.shut(Over)
+			return
+		}
+		r.trouble("follow", err)
+	}
+}
+
+// trouble notes what went wrong, and waits until it makes sense to try again.
+func (r *Room) trouble(doing string, err error) {
+	if r.ctx.Err() != nil || err == nil {
+		return
+	}
+	var p *panics.Error
+	if errors.As(err, &p) && r.house.c.Panicked != nil {
+		r.house.c.Panicked(p)
+	} else {
+		r.house.c.Log.WarnContext(r.ctx, "room", slog.String("doing", doing), slog.String("error", err.Error()))
+	}
+	rest := time.NewTimer(restAfter)
+	defer rest.Stop()
+	select {
+	case <-rest.C:
+	case <-r.ctx.Done():
+	}
+}
+
+func (r *Room) seq() int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.state == nil {
+		return 0
+	}
+	return r.state.Seq
+}
+
+// take folds entries of the log, and tells the members who are here.
+func (r *Room) take(list []Entry) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.over {
+		return
+	}
+	urgent := false
+	for _, e := range list {
+		if e.Whole != nil && (r.state == nil || e.Seq != r.state.Seq+1) {
+			r.begin(e)
+			urgent = true
+			continue
+		}
+		if r.state == nil || e.Seq <= r.state.Seq {
+			continue
+		}
+		r.state.Fold(e)
+		if e.Dropped != nil {
+			r.shown.Run.follow(r.state)
+		}
+		r.answer(e)
+		urgent = urgent || e.Moved != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
+	}
+	clear(r.shown.Fresh)
+	if r.state.Ended {
+		r.shutLocked(Over)
+		return
+	}
+	if urgent {
+		r.tell()
+		return
+	}
+	if r.quiet == nil {
+		r.quiet = time.AfterFunc(settleAfter, func() {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.tell()
+		})
+	}
+}
+
+// begin takes over a whole state. The caller holds mu.
+func (r *Room) begin(e Entry) {
+	first := r.state == nil
+	r.state = &State{}
+	r.state.Fold(e)
+	if !first {
+		return
+	}
+	run, err := newRun(r.state.Scenario)
+	if err != nil {
+		panic(err) // it was parsed when the room was made
+	}
+	r.shown = View{State: r.state, Run: run, Fresh: map[string]any{}, Kept: map[string]any{}}
+	close(r.ready)
+}
+
+// tell wakes the members who are here. The caller holds mu.
+func (r *Room) tell() {
+	if r.quiet != nil {
+		r.quiet.Stop()
+		r.quiet = nil
+	}
+	for _, c := range r.clients {
+		c.news = true
+		c.wake()
+	}
+}
+
+// answer gives the answer of an entry to whoever waits for it here. The caller
+// holds mu.
+func (r *Room) answer(e Entry) {
+	for _, m := range e.People {
+		for _, c := range r.clients {
+			if c.member != m.ID {
+				continue
+			}
+			switch {
+			case m.Removed:
+				c.end(Removed)
+			case m.Conn != "" && m.Conn != c.conn:
+				c.end(Elsewhere)
+			}
+		}
+	}
+	c := r.clients[e.Conn]
+	if c == nil || e.ID == 0 {
+		return
+	}
+	a := Answer{ID: e.ID, Refused: e.Refused}
+	if e.Do == DoJoin {
+		a.Joined = c.join(e, r.state)
+		if m := r.state.People[e.Member]; e.Refused != "" && m != nil && m.Removed {
+			c.end(Removed)
+		}
+	}
+	if m := r.state.People[e.Member]; e.Do == DoRename && e.Refused == "" && m != nil {
+		name := m.Name
+		a.Renamed = &name
+	}
+	c.answers = append(c.answers, a)
+	c.wake()
+}
+
+// lead decides the room's orders whenever this server leads it.
+func (r *Room) lead() {
+	for r.ctx.Err() == nil {
+		err := panics.Catch(func() error {
+			term, err := r.house.c.Journal.Lead(r.ctx, r.code)
+			if err != nil {
+				return err
+			}
+			defer term.Resign()
+			return r.govern(term)
+		})
+		if errors.Is(err, ErrNoRoom) {
+			return // who follows it notices, too
+		}
+		if errors.Is(err, ErrFenced) {
+			continue
+		}
+		r.trouble("lead", err)
+	}
+}
+
+// govern decides orders until the term or the room ends.
+func (r *Room) govern(term Term) error {
+	list, err := term.Log(r.ctx)
+	if err != nil {
+		return err
+	}
+	f := &referee{state: &State{}, ask: r.house.c.Ask, now: time.Now}
+	for _, e := range list {
+		f.state.Fold(e)
+	}
+	if f.state.Ended {
+		return r.delete()
+	}
+	if f.run, err = newRun(f.state.Scenario); err != nil {
+		return err
+	}
+	defer f.run.Close()
+	gone, err := r.house.c.Journal.Gone(r.ctx, f.state.servers())
+	if err != nil {
+		return err
+	}
+	if left := f.decide(r.ctx, Order{Left: true, Gone: gone}); len(left) > 0 {
+		if err := term.Append(r.ctx, left); err != nil {
+			return err
+		}
+	}
+	for {
+		orders, err := term.Next(r.ctx, f.deadline())
+		if err != nil {
+			return err
+		}
+		entries := f.tick(r.ctx)
+		for _, o := range orders {
+			if f.state.Ended {
+				break
+			}
+			entries = append(entries, f.decide(r.ctx, o)...)
+		}
+		if err := term.Append(r.ctx, entries); err != nil {
+			return err
+		}
+		if f.state.Ended {
+			return r.delete()
+		}
+	}
+}
+
+// delete removes all that is kept of the room, though everybody has left it.
+func (r *Room) delete() error {
+	ctx, done := context.WithTimeout(context.WithoutCancel(r.ctx), deleteLimit)
+	defer done()
+	return r.house.c.Journal.Delete(ctx, r.code)
+}
+
+// servers returns the servers by which members are connected.
+func (s *State) servers() []string {
+	seen := map[string]bool{}
+	for _, m := range s.People {
+		if server, _, ok := strings.Cut(m.Conn, "/"); ok {
+			seen[server] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// View is what a room's frames are made of.
+type View struct {
+	Context context.Context //nolint:containedctx // ends with the room, unlike that of whoever happens to look first
+	State   *State
+	Run     *Run
+	Fresh   map[string]any // kept until the state changes
+	Kept    map[string]any // kept as long as the room is followed
+}
+
+// Look calls f with what there is to be seen now. F must be quick, keep
+// nothing of the state, and not use the room.
+func (r *Room) Look(f func(View) error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := r.shown
+	v.Context, v.State = r.ctx, r.state
+	return f(v)
+}
+
+// Log returns the room's log, from the newest whole entry on. It fails with
+// ErrNoRoom, or if the journal cannot be read.
+func (r *Room) Log(ctx context.Context) ([]Entry, error) {
+	want := r.seq()
+	ctx, done := context.WithCancelCause(ctx)
+	defer done(nil)
+	var list []Entry
+	err := r.house.c.Journal.Follow(ctx, r.code, 0, func(more []Entry) {
+		if list = append(list, more...); list[len(list)-1].Seq >= want {
+			done(errRead)
+		}
+	})
+	if errors.Is(err, errRead) {
+		return list, nil
+	}
+	return nil, err
+}
+
+var errRead = errors.New("room: read as far as it was")
+
+// Code returns the room's code.
+func (r *Room) Code() string { return r.code }
+
+// shut ends everybody's connection here.
+func (r *Room) shut(why Closing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.shutLocked(why)
+}
+
+// shutLocked is shut for whoever holds mu.
+func (r *Room) shutLocked(why Closing) {
+	if r.over {
+		return
+	}
+	r.over = true
+	if r.quiet != nil {
+		r.quiet.Stop()
+	}
+	for _, c := range r.clients {
+		c.end(why)
+	}
+	if r.shown.Run != nil {
+		r.shown.Run.Close()
+	}
+	r.stop()
+}

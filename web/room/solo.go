@@ -1,0 +1,413 @@
+package room
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Solo is the journal of a server that shares its rooms with no other: in the
+// files of a folder, or in memory.
+type Solo struct {
+	dir    string // "" for memory
+	server string
+
+	mu    sync.Mutex
+	books map[string]*book
+}
+
+// book is a room's log, as far as it is needed, and what waits to be decided.
+type book struct {
+	mu      sync.Mutex
+	entries []Entry
+	file    *os.File // nil in memory
+	size    int64    // of the file's whole lines, in bytes
+	grown   chan struct{}
+	orders  []Order
+	waiting chan struct{} // of capacity 1: there are orders
+	led     chan struct{} // of capacity 1: full while somebody leads
+	deleted bool
+}
+
+// NewSolo keeps rooms in files of a folder, which it creates, or in memory if
+// dir is "".
+func NewSolo(dir string) (*Solo, error) {
+	if dir != "" {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("room: the folder of rooms: %w", err)
+		}
+	}
+	return &Solo{dir: dir, server: NewCode(), books: map[string]*book{}}, nil
+}
+
+// Server implements Journal.
+func (s *Solo) Server() string { return s.server }
+
+// Gone implements Journal: this process is the only server.
+func (s *Solo) Gone(_ context.Context, servers []string) ([]string, error) {
+	return slices.DeleteFunc(slices.Clone(servers), func(one string) bool { return one == s.server }), nil
+}
+
+// Close implements Journal.
+func (s *Solo) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, b := range s.books {
+		b.mu.Lock()
+		b.shut()
+		b.mu.Unlock()
+	}
+	s.books = map[string]*book{}
+}
+
+// shut closes the file. The caller holds mu.
+func (b *book) shut() {
+	if b.file != nil {
+		_ = b.file.Close() // each append was synced
+		b.file = nil
+	}
+}
+
+const extension = ".jsonl"
+
+func (s *Solo) path(code string) string { return filepath.Join(s.dir, code+extension) }
+
+// book returns the log of a room. It fails with ErrNoRoom.
+func (s *Solo) book(code string) (*book, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if b := s.books[code]; b != nil {
+		return b, nil
+	}
+	if s.dir == "" {
+		return nil, ErrNoRoom
+	}
+	file, err := os.OpenFile(s.path(code), os.O_RDWR, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoRoom
+	}
+	if err != nil {
+		return nil, fmt.Errorf("room: open the log: %w", err)
+	}
+	list, size, err := readLog(file)
+	if err == nil {
+		// What a crash cut off was told to nobody.
+		err = file.Truncate(size)
+	}
+	if err == nil && len(list) == 0 {
+		err = ErrNoRoom
+	}
+	if err != nil {
+		_ = file.Close() // the first error says more
+		return nil, fmt.Errorf("room: read the log: %w", err)
+	}
+	b := newBook(list)
+	b.file, b.size = file, size
+	s.books[code] = b
+	return b, nil
+}
+
+func newBook(list []Entry) *book {
+	return &book{entries: list, grown: make(chan struct{}), waiting: make(chan struct{}, 1), led: make(chan struct{}, 1)}
+}
+
+// readLog reads the whole lines of a log, and tells how many bytes they are.
+func readLog(r io.Reader) (list []Entry, size int64, err error) {
+	lines := bufio.NewReader(r)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return list, size, nil
+		}
+		if err != nil {
+			return nil, 0, fmt.Errorf("room: %w", err)
+		}
+		var e Entry
+		if err := json.Unmarshal(line, &e); err != nil {
+			return nil, 0, fmt.Errorf("room: line %d: %w", len(list)+1, err)
+		}
+		if e.Whole != nil {
+			list = nil
+		}
+		list, size = append(list, e), size+int64(len(line))
+	}
+}
+
+// Create implements Journal.
+func (s *Solo) Create(_ context.Context, code string, first Entry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.books[code] != nil {
+		return ErrTaken
+	}
+	b := newBook(nil)
+	if s.dir != "" {
+		file, err := os.OpenFile(s.path(code), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, fs.ErrExist) {
+			return ErrTaken
+		}
+		if err != nil {
+			return fmt.Errorf("room: create the log: %w", err)
+		}
+		b.file = file
+	}
+	if err := b.write([]Entry{first}); err != nil {
+		b.shut()
+		return err
+	}
+	b.entries = []Entry{first}
+	s.books[code] = b
+	return nil
+}
+
+// write appends to the file. The caller holds mu, or has the only reference.
+func (b *book) write(list []Entry) error {
+	if b.file == nil {
+		return nil
+	}
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
+	enc.SetEscapeHTML(false)
+	for _, e := range list {
+		if err := enc.Encode(e); err != nil {
+			return fmt.Errorf("room: %w", err)
+		}
+	}
+	_, err := b.file.WriteAt(text.Bytes(), b.size)
+	if err == nil {
+		err = b.file.Sync()
+	}
+	if err != nil {
+		// Half a line would spoil those that follow.
+		return errors.Join(fmt.Errorf("room: write the log: %w", err), b.file.Truncate(b.size))
+	}
+	b.size += int64(text.Len())
+	return nil
+}
+
+// renew begins the file anew with what is needed from now on. The caller holds
+// mu.
+func (b *book) renew(path string, list []Entry) error {
+	if b.file == nil {
+		return nil
+	}
+	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return fmt.Errorf("room: begin the log anew: %w", err)
+	}
+	fresh := book{file: file}
+	if err = fresh.write(list); err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		fresh.shut()
+		return fmt.Errorf("room: begin the log anew: %w", err)
+	}
+	b.shut()
+	b.file, b.size = file, fresh.size
+	return nil
+}
+
+// Exists implements Journal.
+func (s *Solo) Exists(_ context.Context, code string) (bool, error) {
+	_, err := s.book(code)
+	if errors.Is(err, ErrNoRoom) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Codes returns the codes of all rooms that are kept.
+func (s *Solo) Codes() ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var codes []string
+	if s.dir == "" {
+		for code := range s.books {
+			codes = append(codes, code)
+		}
+		return codes, nil
+	}
+	files, err := os.ReadDir(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("room: the folder of rooms: %w", err)
+	}
+	for _, f := range files {
+		if code, ok := strings.CutSuffix(f.Name(), extension); ok {
+			if parsed, err := ParseCode(code); err == nil && parsed == code {
+				codes = append(codes, code)
+			}
+		}
+	}
+	return codes, nil
+}
+
+// Follow implements Journal.
+func (s *Solo) Follow(ctx context.Context, code string, after int64, take func([]Entry)) error {
+	b, err := s.book(code)
+	if err != nil {
+		return err
+	}
+	for {
+		b.mu.Lock()
+		var fresh []Entry
+		for i, e := range b.entries {
+			if e.Seq > after {
+				fresh = b.entries[i:len(b.entries):len(b.entries)]
+				break
+			}
+		}
+		grown, deleted := b.grown, b.deleted
+		b.mu.Unlock()
+		if len(fresh) > 0 {
+			take(fresh)
+			after = fresh[len(fresh)-1].Seq
+			continue
+		}
+		if deleted {
+			return ErrNoRoom
+		}
+		select {
+		case <-grown:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Send implements Journal.
+func (s *Solo) Send(_ context.Context, code string, o Order) error {
+	b, err := s.book(code)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.orders = append(b.orders, o)
+	b.mu.Unlock()
+	select {
+	case b.waiting <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// Lead implements Journal.
+func (s *Solo) Lead(ctx context.Context, code string) (Term, error) {
+	b, err := s.book(code)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case b.led <- struct{}{}:
+		return &soloTerm{b, s.path(code)}, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// Delete implements Journal.
+func (s *Solo) Delete(_ context.Context, code string) error {
+	b, err := s.book(code)
+	if errors.Is(err, ErrNoRoom) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.books, code)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deleted = true
+	b.tell()
+	b.shut()
+	if s.dir != "" {
+		if err := os.Remove(s.path(code)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("room: delete the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// tell wakes the followers. The caller holds mu.
+func (b *book) tell() {
+	close(b.grown)
+	b.grown = make(chan struct{})
+}
+
+type soloTerm struct {
+	*book
+
+	path string
+}
+
+// Log implements Term.
+func (t *soloTerm) Log(context.Context) ([]Entry, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.entries[:len(t.entries):len(t.entries)], nil
+}
+
+// Next implements Term.
+func (t *soloTerm) Next(ctx context.Context, deadline time.Time) ([]Order, error) {
+	var due <-chan time.Time
+	if !deadline.IsZero() {
+		timer := time.NewTimer(time.Until(deadline))
+		defer timer.Stop()
+		due = timer.C
+	}
+	for {
+		t.mu.Lock()
+		orders, deleted := t.orders, t.deleted
+		t.orders = nil
+		t.mu.Unlock()
+		switch {
+		case deleted:
+			return nil, ErrNoRoom
+		case len(orders) > 0:
+			return orders, nil
+		}
+		select {
+		case <-t.waiting:
+		case <-due:
+			return nil, nil
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Append implements Term.
+func (t *soloTerm) Append(_ context.Context, list []Entry) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.deleted {
+		return ErrNoRoom
+	}
+	keep := func() error { return t.write(list) }
+	if i := slices.IndexFunc(list, func(e Entry) bool { return e.Whole != nil }); i >= 0 {
+		t.entries, list = nil, list[i:]
+		keep = func() error { return t.renew(t.path, list) }
+	}
+	if err := keep(); err != nil {
+		return err
+	}
+	t.entries = append(t.entries, list...)
+	t.tell()
+	return nil
+}
+
+// Resign implements Term.
+func (t *soloTerm) Resign() { <-t.led }

@@ -1,0 +1,367 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"relock/engine"
+	"relock/web/room"
+	"relock/web/templates"
+	"relock/web/timeline"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// prepared encodes a frame once for all who get it.
+func prepared(frame any) (*websocket.PreparedMessage, error) {
+	text, err := jsonLine(frame)
+	if err != nil {
+		return nil, err
+	}
+	m, err := websocket.NewPreparedMessage(websocket.TextMessage, text)
+	if err != nil {
+		return nil, fmt.Errorf("web: prepare a frame: %w", err)
+	}
+	return m, nil
+}
+
+// roomJSON is a frame of a room as it is now.
+type roomJSON struct {
+	V     int     `json:"v"`
+	Epoch string  `json:"epoch"`
+	Seq   int64   `json:"seq"`
+	Room  roomNow `json:"room"`
+}
+
+type roomNow struct {
+	Code     string              `json:"code"`
+	Title    string              `json:"title"`
+	Branch   int                 `json:"branch"`
+	At       int                 `json:"at"`     // moves
+	Length   int                 `json:"length"` // of the branch, in moves
+	Row      int                 `json:"row"`
+	Moment   int                 `json:"moment"`
+	Focus    string              `json:"focus"`
+	Over     bool                `json:"over"` // the run has ended there
+	Members  int                 `json:"members"`
+	Branches []roomBranch        `json:"branches"`
+	Threads  map[string]roomSeat `json:"threads"`
+	Question *roomQuestion       `json:"question"`
+	Locked   bool                `json:"locked"`
+	Allowed  []string            `json:"allowed"`
+	People   []roomPerson        `json:"people,omitempty"` // to hosts
+}
+
+type roomBranch struct {
+	ID     int `json:"id"`
+	Parent int `json:"parent"`
+	Fork   int `json:"fork"`
+	Length int `json:"length"`
+}
+
+type roomSeat struct {
+	By      []string       `json:"by"` // nicknames
+	Members []string       `json:"members"`
+	Away    int            `json:"away"` // of them, not connected
+	Wishes  map[string]int `json:"wishes"`
+	Wait    float64        `json:"wait"` // seconds until the table's wish is done
+	Tied    bool           `json:"tied"`
+	Next    string         `json:"next"`
+	Why     string         `json:"why"` // it cannot move now, "" where it can
+	Armed   string         `json:"armed"`
+	Dog     bool           `json:"watchdog"` // its watchdog could move now
+	Knows   string         `json:"knows"`    // what came of its last call, and what it does now
+	Belief  int            `json:"belief"`   // levels that it acts as if it held
+}
+
+type roomQuestion struct {
+	ID      int      `json:"id"`
+	Kind    string   `json:"kind"`
+	Text    string   `json:"text"`
+	Options []string `json:"options"`
+	Votes   int      `json:"votes"`
+	Of      int      `json:"of"`
+	Round   int      `json:"round"`
+	Closed  bool     `json:"closed"`
+	Counts  []int    `json:"counts"` // null until the votes are revealed
+	Right   *int     `json:"right"`  // null until then
+	Before  []int    `json:"before"` // of the first round, null before the second
+	Advice  string   `json:"advice"`
+}
+
+type roomPerson struct {
+	Member  string    `json:"member"`
+	Name    string    `json:"name"`
+	Part    room.Part `json:"part"`
+	Here    bool      `json:"here"`
+	Removed bool      `json:"removed"`
+	Threads []string  `json:"threads"`
+}
+
+// Where a View keeps the frames of the room, before the language.
+const (
+	seenByAll   = "room/"
+	seenByHosts = "room/host/"
+)
+
+// roomNowFrame returns the frame of a room as it is now, made once for all who see
+// the same.
+func roomNowFrame(l words.Language, v room.View, host bool) (*websocket.PreparedMessage, error) {
+	key := seenByAll + l.Code()
+	if host {
+		key = seenByHosts + l.Code()
+	}
+	if made, ok := v.Fresh[key].(*websocket.PreparedMessage); ok {
+		return made, nil
+	}
+	now, err := roomAsSeen(l, v, host)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := prepared(roomJSON{1, v.State.Epoch, v.State.Seq, now})
+	v.Fresh[key] = frame
+	return frame, err
+}
+
+func roomAsSeen(l words.Language, v room.View, host bool) (roomNow, error) {
+	st := v.State
+	now := roomNow{
+		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
+		Focus: st.Stand.Focus, Members: st.Present(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: append([]string{}, st.Rules.Allowed...),
+		Question: questionNow(l, st),
+	}
+	for _, b := range st.Branches {
+		now.Branches = append(now.Branches, roomBranch{b.ID, b.Parent, b.Fork, len(b.Moves)})
+		if b.ID == st.Stand.Branch {
+			now.Length = len(b.Moves)
+		}
+	}
+	var options []view.Option
+	err := v.Run.With(v.Context, st, st.Stand.Branch, func(_ *engine.Session, b *engine.Branch) error {
+		p := b.Positions[st.Stand.At]
+		options, now.Over = view.NewOptions(l, p.Options), p.Over
+		if now.Row == 0 {
+			now.Row = p.Row
+		}
+		return nil
+	})
+	if err != nil {
+		return now, err
+	}
+	known := map[string]roomSeat{}
+	err = filmOf(l, v).with(v, st.Stand.Branch, func(of *shown, _ *engine.Branch) error {
+		known = knowledge(l, of.film.Rows()[:min(now.Row, len(of.film.Rows()))])
+		return nil
+	})
+	if err != nil {
+		return now, err
+	}
+	for _, t := range timeline.NewScenario(l, v.Run.Scenario()).Threads {
+		seat := seatNow(l, st, t.Name, options)
+		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
+		now.Threads[t.Name] = seat
+	}
+	if host {
+		now.People = peopleNow(l, st)
+	}
+	return now, nil
+}
+
+// knowledge returns what each thread knows and believes after some rows.
+func knowledge(l words.Language, rows []timeline.Row) map[string]roomSeat {
+	known := map[string]roomSeat{}
+	if len(rows) == 0 {
+		return known
+	}
+	for n, c := range rows[len(rows)-1].Cells {
+		said := []string{}
+		for i := len(rows) - 1; i >= 0 && len(said) == 0; i-- {
+			if own := rows[i].Cells[n]; own.Acting {
+				said = append(said, own.Title)
+			}
+		}
+		if c.Title != "" && !c.Acting {
+			said = append(said, c.Title)
+		}
+		known[c.Thread] = roomSeat{Knows: strings.Join(said, l.Say("; ")), Belief: c.Inside}
+	}
+	return known
+}
+
+func seatNow(l words.Language, st *room.State, thread string, options []view.Option) roomSeat {
+	seat := st.Seats[thread]
+	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Tied: seat.Tied}
+	for _, id := range seat.By {
+		if m := st.People[id]; m != nil {
+			out.By, out.Members = append(out.By, room.Nickname(m.Name, l.Code())), append(out.Members, id)
+			if !m.Here() {
+				out.Away++
+			}
+		}
+	}
+	if seat.Since > 0 && !seat.Tied {
+		out.Wait = max(0, time.Until(time.UnixMilli(seat.Since).Add(room.TableWait)).Round(100*time.Millisecond).Seconds())
+	}
+	for _, o := range options {
+		switch {
+		case o.Thread != thread || o.Network:
+		case o.Background:
+			out.Dog = out.Dog || o.Can
+		case out.Next == "" || o.Can && out.Why != "":
+			out.Next, out.Why, out.Armed = o.Does, o.Why, o.Armed
+			if o.Can {
+				out.Why = ""
+			}
+		}
+	}
+	return out
+}
+
+// Where so many in a hundred were right, talking helps: they can convince the
+// others, and the others are enough to be worth it (Mazur's peer instruction).
+const (
+	fewRight  = 35
+	manyRight = 70
+)
+
+func questionNow(l words.Language, st *room.State) *roomQuestion {
+	q := st.Question
+	if q == nil {
+		return nil
+	}
+	out := &roomQuestion{
+		ID: q.ID, Kind: q.Kind, Text: inLanguage(q.Text, l), Options: inLanguage(q.Options, l), Votes: len(q.Votes), Of: st.Voters(), Round: q.Round, Closed: q.Closed,
+	}
+	if q.Round > 1 {
+		out.Before = q.Counts(1)
+	}
+	if !q.Closed {
+		return out
+	}
+	out.Counts, out.Right = q.Counts(q.Round), &q.Right
+	if votes := len(q.Votes); votes > 0 && q.Round == 1 {
+		switch share := 100 * out.Counts[q.Right] / votes; {
+		case share < fewRight:
+			out.Advice = l.Say("few were right: look at it together first")
+		case share <= manyRight:
+			out.Advice = l.Say("talk to your neighbour, then vote again")
+		}
+	}
+	return out
+}
+
+func peopleNow(l words.Language, st *room.State) []roomPerson {
+	list := []roomPerson{}
+	inOrder := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) } // m2 before m10
+	for _, id := range slices.SortedFunc(maps.Keys(st.People), inOrder) {
+		m := st.People[id]
+		one := roomPerson{Member: id, Name: room.Nickname(m.Name, l.Code()), Part: m.Part, Here: m.Here(), Removed: m.Removed, Threads: []string{}}
+		for _, thread := range slices.Sorted(maps.Keys(st.Seats)) {
+			if slices.Contains(st.Seats[thread].By, id) {
+				one.Threads = append(one.Threads, thread)
+			}
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// roomFilm is what a room's run shows in one language, made once for all who
+// see it. It belongs to whoever looks at the room.
+type roomFilm struct {
+	l     words.Language
+	first *websocket.PreparedMessage
+	of    map[int]*shown                        // by branch
+	whole map[[2]int]*websocket.PreparedMessage // parts that stay, by branch and first position
+}
+
+func filmOf(l words.Language, v room.View) *roomFilm {
+	key := "film/" + l.Code()
+	f, ok := v.Kept[key].(*roomFilm)
+	if !ok {
+		f = &roomFilm{l: l, of: map[int]*shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
+		v.Kept[key] = f
+	}
+	return f
+}
+
+// opening is the frame with which a page begins.
+func (f *roomFilm) opening(s *Server, v room.View) (frame *websocket.PreparedMessage, err error) {
+	if f.first != nil {
+		return f.first, nil
+	}
+	o, err := s.described(f.l, v.Run.Scenario())
+	if err != nil {
+		return nil, err
+	}
+	f.first, err = prepared(answer{V: 1, Opened: o})
+	return f.first, err
+}
+
+// with calls do with a branch and what it shows.
+func (f *roomFilm) with(v room.View, id int, do func(*shown, *engine.Branch) error) error {
+	return v.Run.With(v.Context, v.State, id, func(_ *engine.Session, b *engine.Branch) error {
+		of := f.of[id]
+		if of == nil {
+			of = &shown{film: view.NewFilm(f.l, v.Run.Scenario(), b.Header.Owners)}
+			f.of[id] = of
+		}
+		for _, e := range b.Events[of.events:] {
+			of.film.Add(e)
+		}
+		of.events = len(b.Events)
+		return do(of, b)
+	})
+}
+
+// parts returns the frames of a branch's positions from one on.
+func (f *roomFilm) parts(v room.View, b room.Branch, from int) (frames []*websocket.PreparedMessage, err error) {
+	err = f.with(v, b.ID, func(of *shown, branch *engine.Branch) error {
+		for end := len(b.Moves) + 1; from < end || len(frames) == 0; {
+			to := min(from-from%framePosition+framePosition, end)
+			frame, err := f.part(v, of, branch, b, from, to)
+			if err != nil {
+				return err
+			}
+			frames, from = append(frames, frame), to
+		}
+		return nil
+	})
+	return frames, err
+}
+
+// part returns one frame. Those that begin and end where frames of all do are
+// kept.
+func (f *roomFilm) part(v room.View, of *shown, branch *engine.Branch, b room.Branch, from, to int) (*websocket.PreparedMessage, error) {
+	key, stays := [2]int{b.ID, from}, from%framePosition == 0 && to%framePosition == 0
+	fresh := fmt.Sprintf("part/%s/%d/%d", f.l.Code(), b.ID, from)
+	if made := f.whole[key]; stays && made != nil {
+		return made, nil
+	}
+	if made, ok := v.Fresh[fresh].(*websocket.PreparedMessage); ok && !stays {
+		return made, nil
+	}
+	a, err := partOf(f.l, of.film, branch, from, to)
+	if err != nil {
+		return nil, err
+	}
+	a.V, a.Branch = 1, &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
+	frame, err := prepared(a)
+	if stays {
+		f.whole[key] = frame
+	} else {
+		v.Fresh[fresh] = frame
+	}
+	return frame, err
+}
+
+// drawnLanes draws the lanes around a row.
+func drawnLanes(l words.Language, f *view.Film, row int) (string, error) {
+	return rendered(l, templates.Lanes(lanesOf(l, f.Lanes(), row)))
+}

@@ -1,0 +1,202 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/web/luaflow"
+	"relock/web/room"
+	"relock/web/static"
+	"relock/web/templates"
+	"relock/web/timeline"
+	"relock/web/view"
+	"relock/web/words"
+)
+
+// roomDoor is where a room's code is entered. A right one leads to its room.
+func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	p := view.RoomDoor{Page: s.frame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
+	p.Page.Style = s.static.Style(static.Rooms)
+	if p.Code == "" {
+		return render(r.Context(), w, http.StatusOK, templates.RoomDoorPage(p))
+	}
+	r.SetPathValue("code", p.Code)
+	found, err := s.roomOf(r)
+	var status *statusError
+	switch {
+	case err == nil:
+		http.Redirect(w, r, "/room/"+found.Code(), http.StatusSeeOther)
+		return nil
+	case !errors.As(err, &status):
+		return err
+	}
+	if status.limit != "" {
+		s.turnedAway(r.Context(), address(r), status.limit)
+	}
+	p.Problem = status.text(l)
+	return render(r.Context(), w, status.status, templates.RoomDoorPage(p))
+}
+
+// newRoom says what a room would be around, and makes it by one press.
+func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
+	l := words.From(r.Context())
+	from := r.URL.Query().Get("from")
+	p := view.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
+	p.Page.Style = s.static.Style(static.Rooms)
+	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
+	item, isItem := s.course.Item(from)
+	var err error
+	var plan room.Plan
+	switch {
+	case isExample:
+		exhibit, err := exhibitOf(from)
+		if err != nil {
+			return err
+		}
+		p.Field, p.Title, p.Shows = "example", l.Say(exhibit.Title), l.Say(exhibit.Shows)
+		if plan, err = s.planOf(from, "", ""); err != nil {
+			return err
+		}
+	case isItem:
+		p.Field, p.Title = "item", item.Title(l)
+		plan, err = s.planOf("", "", from)
+	default:
+		p.Field = "link"
+		if plan, err = s.planOf("", from, ""); err == nil {
+			p.Title = titleOf(l, plan.Scenario)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	p.Threads = timeline.NewScenario(l, plan.Scenario).Threads
+	return render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
+}
+
+// roomPhone is the page of who plays a thread, and of who watches.
+func (s *Server) roomPhone(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.roomOf(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.roomPage(r, found, view.RoomPlayer)
+	if err != nil {
+		return err
+	}
+	return render(r.Context(), w, http.StatusOK, templates.RoomPhonePage(*p))
+}
+
+// roomHost is the page of a host. The link for co-hosts makes one of whoever
+// opens it.
+func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.roomOf(r)
+	if err != nil {
+		return err
+	}
+	if key := r.URL.Query().Get("key"); key != "" {
+		if !hosts(found, key) {
+			return errNotHost
+		}
+		s.setHost(w, r, found.Code(), key)
+		http.Redirect(w, r, "/room/"+found.Code()+"/host", http.StatusSeeOther)
+		return nil
+	}
+	secret := cookie(r, hostCookie(found.Code()))
+	if !hosts(found, secret) {
+		return errNotHost
+	}
+	p, err := s.roomPage(r, found, view.RoomHost)
+	if err != nil {
+		return err
+	}
+	return render(r.Context(), w, http.StatusOK, templates.RoomBoardPage(*p))
+}
+
+// roomStage is what the projector shows. Its keys act where a host has opened
+// it.
+func (s *Server) roomStage(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.roomOf(r)
+	if err != nil {
+		return err
+	}
+	p, err := s.roomPage(r, found, view.RoomStage)
+	if err != nil {
+		return err
+	}
+	return render(r.Context(), w, http.StatusOK, templates.RoomBoardPage(*p))
+}
+
+// roomPage returns what the pages of a room have in common.
+func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart) (*view.Room, error) {
+	l := words.From(r.Context())
+	var sc *scenario.Scenario
+	if err := found.Look(func(v room.View) error {
+		sc = v.Run.Scenario()
+		return nil
+	}); err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	secret := cookie(r, hostCookie(found.Code()))
+	title := titleOf(l, sc)
+	p := &view.Room{Code: found.Code(), Part: part, Title: title, Reach: s.reach(r), Leads: part != view.RoomPlayer && hosts(found, secret)}
+	p.Page = s.roomFrame(r, title, found.Code(), part)
+	origin := s.origin(r)
+	if p.Reach.Alone && len(p.Reach.Addresses) > 0 {
+		origin = p.Reach.Addresses[0]
+	}
+	p.Join = origin + "/room/" + p.Code
+	_, short, _ := strings.Cut(origin, "://")
+	p.JoinShort = short + "/room"
+	p.Play.Viewer = view.Viewer{Scenario: timeline.NewScenario(l, sc), Steps: p.Leads, Room: true}
+	if part == view.RoomPlayer {
+		return p, nil
+	}
+	p.Play.SetFaults(l)
+	p.Play.Viewer.Scripts = luaflow.Scripts(l, sc)
+	p.Play.Viewer.Lanes = lanesOf(l, view.NewFilm(l, sc, nil).Lanes(), 0)
+	if p.Leads {
+		// Who came by that link hands it on.
+		key := room.CoHost(secret)
+		if !hosts(found, key) {
+			key = secret
+		}
+		p.CoHost = origin + "/room/" + p.Code + "/host?key=" + key
+	}
+	return p, nil
+}
+
+// partNames are what the parts' pages are called.
+var partNames = map[view.RoomPart]phrase.Text{view.RoomHost: "host", view.RoomStage: "stage"}
+
+// roomFrame returns what surrounds a page of a room. A phone gets little: it
+// may be on a slow line. A stage looks like one unless its address says
+// otherwise.
+func (s *Server) roomFrame(r *http.Request, title, code string, part view.RoomPart) view.Page {
+	l := words.From(r.Context())
+	if title == "" {
+		title = l.Say("Your scenario")
+	}
+	title += " · " + code
+	if name, ok := partNames[part]; ok {
+		title += " · " + l.Say(name)
+	}
+	p := s.frame(r, title)
+	script, sheet := "js/room.js", static.Rooms
+	if part == view.RoomPlayer {
+		script, sheet = "js/room-phone.js", static.Phone
+	}
+	p.Script, p.Preloads, p.Style = static.Prefix+script, s.static.Needs(script), s.static.Style(sheet)
+	if part == view.RoomStage && !slices.Contains(themes, r.URL.Query().Get("theme")) {
+		p.Theme = "stage"
+		for i := range p.Themes {
+			p.Themes[i].Current = p.Themes[i].Name == p.Theme
+		}
+	}
+	return p
+}

@@ -1,0 +1,363 @@
+package web
+
+import (
+	"context"
+	"crypto/subtle"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"relock/engine/panics"
+	"relock/engine/scenario"
+	"relock/web/learn"
+	"relock/web/link"
+	"relock/web/room"
+	"relock/web/words"
+)
+
+// Limits of rooms.
+const (
+	maxRooms          = 500
+	maxRoomsOfAddress = 60 // that were made from there and go on
+	guessesPerMinute  = 60 // codes of no room, from one address
+	answerNoSooner    = 60 * time.Millisecond
+)
+
+var (
+	errNoRoom = refuse(http.StatusNotFound, "There is no such room",
+		"The code may be mistyped: it has six letters and digits, without 0, O, 1, I and L. Or the room has ended: rooms end with their class.")
+	errGuessing = &statusError{
+		status: http.StatusTooManyRequests, head: "One moment, please", limit: "room-codes", after: time.Minute,
+		text: func(l words.Language) string {
+			return l.Say("From your address came too many codes that no room has. Wait a minute, then look at the code once more.")
+		},
+	}
+	errRooms = &statusError{
+		status: http.StatusServiceUnavailable, head: "No room just now", limit: "rooms", after: time.Minute,
+		text: func(l words.Language) string {
+			return l.Say("On this server there are as many rooms as there may be, or as many from your address. End one that is over, or try again later.")
+		},
+	}
+	errNotHost = refuse(http.StatusForbidden, "Only the host can see this",
+		"Open it in the browser in which the room was made, or with the link for co-hosts.")
+	errNoPlan = refuse(http.StatusUnprocessableEntity, "No room can be made of that",
+		"A room is made of an example's name, of a link's text, or of an item of the course.")
+)
+
+// openHouse opens the rooms that the journal has.
+func (s *Server) openHouse(journal room.Journal) error {
+	if journal == nil {
+		memory, err := room.NewSolo("")
+		if err != nil {
+			return fmt.Errorf("web: %w", err)
+		}
+		journal = memory
+	}
+	s.rooms = room.NewHouse(room.Config{
+		Journal: journal, Log: s.log, Ask: s.askRoom,
+		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
+	})
+	return nil
+}
+
+// guesses counts codes of no room, by address. It is safe for concurrent use.
+type guesses struct {
+	mu sync.Mutex
+	of map[string]*rate.Limiter
+}
+
+func (g *guesses) limiter(address string) *rate.Limiter {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.of == nil || len(g.of) > 10_000 {
+		g.of = map[string]*rate.Limiter{}
+	}
+	l := g.of[address]
+	if l == nil {
+		l = rate.NewLimiter(rate.Every(time.Minute/guessesPerMinute), guessesPerMinute)
+		g.of[address] = l
+	}
+	return l
+}
+
+// room returns the room that r's path names. A wrong code takes as long as a
+// right one, and few can be tried.
+func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
+	began := time.Now()
+	defer s.takeAtLeast(r, began)
+	limiter := s.guesses.limiter(address(r))
+	if limiter.Tokens() < 1 {
+		return nil, errGuessing
+	}
+	code, err := room.ParseCode(r.PathValue("code"))
+	var found *room.Room
+	if err == nil {
+		found, err = s.rooms.Room(r.Context(), code)
+	}
+	if errors.Is(err, room.ErrNoRoom) {
+		limiter.Allow()
+		return nil, errNoRoom
+	}
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	return found, nil
+}
+
+// takeAtLeast lets time pass, without the visitor's turn.
+func (s *Server) takeAtLeast(r *http.Request, began time.Time) {
+	rest := time.NewTimer(answerNoSooner - time.Since(began))
+	defer rest.Stop()
+	seatOf(r).Away(r.Context(), func() {
+		select {
+		case <-rest.C:
+		case <-r.Context().Done():
+		}
+	})
+}
+
+// hostCookie is the name of the cookie that makes its bearer a room's host.
+func hostCookie(code string) string { return "relock-room-" + code }
+
+func (s *Server) setHost(w http.ResponseWriter, r *http.Request, code, secret string) {
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the request came by TLS
+		Name: hostCookie(code), Value: secret, Path: "/room/" + code, MaxAge: int((24 * time.Hour).Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.secure(r),
+	})
+}
+
+// hosts reports whether a secret makes a host of a room.
+func hosts(found *room.Room, secret string) bool {
+	host := false
+	_ = found.Look(func(v room.View) error {
+		host = secret != "" && slices.ContainsFunc(v.State.Hosts, func(proof string) bool {
+			return subtle.ConstantTimeCompare([]byte(proof), []byte(room.Proof(secret))) == 1
+		})
+		return nil
+	})
+	return host
+}
+
+// hosted returns the room that r's path names, if its cookie or its bearer
+// token is a host's.
+func (s *Server) hosted(r *http.Request) (*room.Room, error) {
+	found, err := s.roomOf(r)
+	if err != nil {
+		return nil, err
+	}
+	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if hosts(found, cookie(r, hostCookie(found.Code()))) || hosts(found, bearer) {
+		return found, nil
+	}
+	return nil, errNotHost
+}
+
+// planOf is what a room is to be made of: an example's name, a link's text, or
+// an item of the course, chapter/item.
+func (s *Server) planOf(example, packed, item string) (room.Plan, error) {
+	switch {
+	case example != "":
+		for _, e := range s.examples {
+			if e.name == example {
+				return room.Plan{Scenario: e.sc}, nil
+			}
+		}
+		return room.Plan{}, errNoPlan
+	case packed != "":
+		state, err := link.Decode(strings.TrimPrefix(packed, "#"))
+		if err != nil {
+			return room.Plan{}, unusable(err, "No room can be made of that")
+		}
+		return room.Plan{Scenario: state.Scenario, At: state.At}, nil
+	case item != "":
+		found, ok := s.course.Item(item)
+		if !ok {
+			return room.Plan{}, errNoPlan
+		}
+		return room.Plan{Scenario: found.Scenario}, nil
+	default:
+		return room.Plan{}, errNoPlan
+	}
+}
+
+// makeRoom makes a room and leads its host there.
+func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
+	if err := s.sessions.Allow(address(r)); err != nil {
+		return limitError(err)
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
+	if err := r.ParseForm(); err != nil {
+		return errNoPlan
+	}
+	plan, err := s.planOf(r.PostForm.Get("example"), r.PostForm.Get("link"), r.PostForm.Get("item"))
+	if err != nil {
+		return err
+	}
+	if !s.roomFor(address(r)) {
+		return errRooms
+	}
+	code, secret, err := s.rooms.Open(r.Context(), plan)
+	if err != nil {
+		return fmt.Errorf("web: make a room: %w", err)
+	}
+	if _, err := s.rooms.Room(r.Context(), code); err != nil { // it is led from now on
+		return fmt.Errorf("web: make a room: %w", err)
+	}
+	s.openedBy.Store(code, address(r))
+	w.Header().Set("Cache-Control", "no-store")
+	if strings.Contains(r.Header.Get("Accept"), "application/json") {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusCreated)
+		_ = json.NewEncoder(w).Encode(map[string]string{"code": code, "secret": secret}) // the visitor has left: nobody to tell
+		return nil
+	}
+	s.setHost(w, r, code, secret)
+	http.Redirect(w, r, "/room/"+code+"/host", http.StatusSeeOther)
+	return nil
+}
+
+// roomFor reports whether there may be one more room, made from an address.
+func (s *Server) roomFor(address string) bool {
+	own := 0
+	s.openedBy.Range(func(code, from any) bool {
+		switch name, _ := code.(string); {
+		case !s.rooms.Follows(name):
+			s.openedBy.Delete(code)
+		case from == address:
+			own++
+		}
+		return true
+	})
+	return own < maxRoomsOfAddress && s.rooms.Count().Rooms < maxRooms
+}
+
+// roomLog answers a host with the room's log, as JSON Lines.
+func (s *Server) roomLog(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.hosted(r)
+	if err != nil {
+		return err
+	}
+	list, err := found.Log(r.Context())
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="room-`+found.Code()+`.jsonl"`)
+	w.Header().Set("Cache-Control", "no-store")
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	for _, e := range list {
+		if enc.Encode(e.Public()) != nil {
+			return nil // the visitor has left
+		}
+	}
+	return nil
+}
+
+// roomVotes answers a host with every vote of the room, as CSV.
+func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.hosted(r)
+	if err != nil {
+		return err
+	}
+	l := words.From(r.Context())
+	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right"}} // for programs: the same in every language
+	_ = found.Look(func(v room.View) error {
+		for _, q := range v.State.Questions() {
+			for round, votes := range q.Rounds() {
+				for _, member := range slices.Sorted(maps.Keys(votes)) {
+					name := ""
+					if m := v.State.People[member]; m != nil {
+						name = room.Nickname(m.Name, l.Code())
+					}
+					option := votes[member]
+					rows = append(rows, []string{
+						strconv.Itoa(q.ID), inLanguage(q.Text, l), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
+						inLanguage(q.Options, l)[option], strconv.FormatBool(option == q.Right),
+					})
+				}
+			}
+		}
+		return nil
+	})
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	w.Header().Set("Content-Disposition", `attachment; filename="votes-`+found.Code()+`.csv"`)
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = w.Write([]byte("\ufeff"))    // so that spreadsheets take it as UTF-8
+	_ = csv.NewWriter(w).WriteAll(rows) // the visitor has left: nobody to tell
+	return nil
+}
+
+// roomBranches answers with a link to each branch that was made.
+func (s *Server) roomBranches(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.roomOf(r)
+	if err != nil {
+		return err
+	}
+	type linked struct {
+		Branch int    `json:"branch"`
+		Parent int    `json:"parent"`
+		Fork   int    `json:"fork"`
+		Link   string `json:"link"`
+	}
+	list := []linked{}
+	err = found.Look(func(v room.View) error {
+		for _, b := range v.State.Branches {
+			moves, err := movesOf(v.Run.Scenario(), b.Moves)
+			if err != nil {
+				return err
+			}
+			text, err := link.Encode(link.State{Scenario: v.Run.Scenario().WithSchedule(moves), At: len(moves)})
+			if err != nil {
+				return err
+			}
+			list = append(list, linked{b.ID, b.Parent, b.Fork, "/play#" + text})
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(list) // the visitor has left: nobody to tell
+	return nil
+}
+
+// inLanguage returns what there is in a language, or else in English.
+func inLanguage[T any](of map[string]T, l words.Language) T {
+	if one, ok := of[l.Code()]; ok {
+		return one
+	}
+	return of[words.English.Code()]
+}
+
+// askRoom makes a question of where a room stands, in every language.
+func (s *Server) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*room.Question, error) {
+	made, err := learn.Ask(ctx, sc, at)
+	if err != nil {
+		return nil, err
+	}
+	q := &room.Question{Text: map[string]string{}, Options: map[string][]string{}}
+	until := made.Until().At.Duration()
+	for _, l := range s.languages.All() {
+		q.Text[l.Code()] = l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(until))
+		for n, a := range made.Answers {
+			q.Options[l.Code()] = append(q.Options[l.Code()], said(l, a.Says))
+			if a.Right {
+				q.Right = n
+			}
+		}
+	}
+	return q, nil
+}

@@ -1,0 +1,329 @@
+package web_test
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/gorilla/websocket"
+)
+
+// attendee is a member of a room, as a bot would be one: by the contract alone.
+type attendee struct {
+	t    *testing.T
+	conn *websocket.Conn
+	id   int
+	room struct {
+		Branch, At, Length, Members int
+		Threads                     map[string]struct {
+			By        []string
+			Next, Why string
+		}
+		Question *struct {
+			ID, Votes, Of int
+			Options       []string
+			Closed        bool
+			Counts        []int
+			Right         *int
+			Before        []int
+		}
+		People []struct{ Member, Part string }
+	}
+	epoch  string
+	seq    int
+	film   page // as far as it came
+	member string
+	token  string
+}
+
+type roomFrame struct {
+	V       int
+	Re      int
+	Done    bool
+	Refused string
+	Epoch   string
+	Seq     int
+	Room    json.RawMessage
+	Member  string
+	Token   string
+	Name    string
+	Lanes   string
+}
+
+func (s site) visit(t *testing.T, code, lang string, headers http.Header) *attendee {
+	t.Helper()
+	if headers == nil {
+		headers = http.Header{}
+	}
+	headers.Set("Origin", s.URL)
+	u := "ws" + strings.TrimPrefix(s.URL, "http") + "/room/" + code + "/socket?lang=" + lang
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), u, headers)
+	if err != nil {
+		t.Fatal(err, res)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	return &attendee{t: t, conn: conn, film: page{t: t, branches: map[int]*pageBranch{}}}
+}
+
+// read takes in one frame.
+func (v *attendee) read() roomFrame {
+	v.t.Helper()
+	_, text, err := v.conn.ReadMessage()
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	var f roomFrame
+	if err := json.Unmarshal(text, &f); err != nil {
+		v.t.Fatal(err)
+	}
+	switch {
+	case f.Room != nil:
+		if f.Epoch != v.epoch && v.epoch != "" || f.Seq < v.seq {
+			v.t.Errorf("epoch %s seq %d after %s %d", f.Epoch, f.Seq, v.epoch, v.seq)
+		}
+		v.epoch, v.seq = f.Epoch, f.Seq
+		v.room.Question = nil
+		if err := json.Unmarshal(f.Room, &v.room); err != nil {
+			v.t.Fatal(err)
+		}
+	case f.Re == 0:
+		var film playFrame
+		if err := json.Unmarshal(text, &film); err != nil {
+			v.t.Fatal(err)
+		}
+		v.film.take(film)
+	}
+	return f
+}
+
+// ask sends a command and reads until its answer.
+func (v *attendee) ask(command object) roomFrame {
+	v.t.Helper()
+	v.id++
+	command["id"] = v.id
+	if err := v.conn.WriteJSON(command); err != nil {
+		v.t.Fatal(err)
+	}
+	for {
+		if f := v.read(); f.Re == v.id {
+			return f
+		}
+	}
+}
+
+func (v *attendee) must(command object) roomFrame {
+	v.t.Helper()
+	f := v.ask(command)
+	if !f.Done {
+		v.t.Fatalf("%v: %s", command, f.Refused)
+	}
+	return f
+}
+
+// until reads until the room is as wanted.
+func (v *attendee) until(what string, is func() bool) {
+	v.t.Helper()
+	for !is() {
+		if f := v.read(); f.Refused != "" {
+			v.t.Fatalf("waiting until %s: %s", what, f.Refused)
+		}
+	}
+}
+
+func (v *attendee) join(part string, more object) *attendee {
+	v.t.Helper()
+	command := object{"do": "join", "part": part}
+	for key, value := range more {
+		command[key] = value
+	}
+	f := v.must(command)
+	if f.Member == "" || f.Token == "" || f.Name == "" {
+		v.t.Errorf("the answer to join: %+v", f)
+	}
+	v.member, v.token = f.Member, f.Token
+	return v
+}
+
+// closed reads until the connection is closed, and returns the code.
+func (v *attendee) closed() int {
+	v.t.Helper()
+	for {
+		if _, _, err := v.conn.ReadMessage(); err != nil {
+			var closed *websocket.CloseError
+			if !errors.As(err, &closed) {
+				v.t.Fatal(err)
+			}
+			return closed.Code
+		}
+	}
+}
+
+func (s site) makeRoom(t *testing.T, form url.Values) (code, secret string) {
+	t.Helper()
+	res, body := s.do(t, "POST", "/rooms", form, "Accept", "application/json")
+	var made struct{ Code, Secret string }
+	if err := json.Unmarshal([]byte(body), &made); err != nil || res.StatusCode != http.StatusCreated || len(made.Code) != 6 || made.Secret == "" {
+		t.Fatalf("%d %s", res.StatusCode, body)
+	}
+	return made.Code, made.Secret
+}
+
+func TestARoomByItsContract(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	stage := s.visit(t, code, "zh-CN", nil).join("stage", object{"rows": true})
+	a := s.visit(t, code, "en", nil).join("player", object{"rows": true})
+	b := s.visit(t, code, "zh-CN", nil).join("audience", nil)
+	host.until("four are here", func() bool { return host.room.Members == 4 && len(host.room.People) == 4 })
+	a.must(object{"do": "claim", "thread": "A"})
+	a.until("A has a player", func() bool { return len(a.room.Threads["A"].By) == 1 })
+	if next := a.room.Threads["A"]; next.Next == "" || next.Why != "" {
+		t.Errorf("what A would do: %+v", next)
+	}
+	a.must(object{"do": "step", "thread": "A"})
+	stage.until("the stage follows", func() bool { return stage.room.At == 1 })
+	if rows := stage.film.branches[0].rows; len(rows) == 0 || len(stage.film.branches[0].positions) != 2 {
+		t.Errorf("the stage has %d rows", len(rows))
+	}
+	if f := stage.must(object{"do": "lanes", "branch": 0, "row": 1}); !strings.Contains(f.Lanes, "<svg") {
+		t.Errorf("lanes: %q", f.Lanes)
+	}
+	host.must(object{"do": "ask", "kind": "predict"})
+	b.until("it is asked", func() bool { return b.room.Question != nil })
+	q := b.room.Question
+	if len(q.Options) < 3 || q.Closed || q.Counts != nil || q.Right != nil {
+		t.Fatalf("asked: %+v", q)
+	}
+	b.must(object{"do": "vote", "option": 0})
+	a.must(object{"do": "vote", "option": 1})
+	host.until("both have voted", func() bool {
+		return host.room.Question != nil && host.room.Question.Votes == 2 && host.room.Question.Of == 2
+	})
+	if host.room.Question.Counts != nil || host.room.Question.Right != nil {
+		t.Error("the host sees votes that are hidden")
+	}
+	host.must(object{"do": "reveal"})
+	b.until("it is revealed", func() bool { return b.room.Question != nil && b.room.Question.Closed })
+	if q := b.room.Question; q.Counts[0] != 1 || q.Counts[1] != 1 || q.Right == nil {
+		t.Errorf("revealed: %+v", q)
+	}
+	host.must(object{"do": "again"})
+	a.must(object{"do": "vote", "option": *b.room.Question.Right})
+	host.must(object{"do": "reveal"})
+	b.until("both rounds are there", func() bool { return b.room.Question != nil && b.room.Question.Closed && b.room.Question.Before != nil })
+	host.must(object{"do": "step"})
+	host.must(object{"do": "go", "branch": 0, "at": 0})
+	stage.until("the stage is back", func() bool { return stage.room.At == 0 && stage.room.Length == 2 })
+
+	// Who comes late has all at once.
+	late := s.visit(t, code, "en", nil).join("audience", object{"rows": true})
+	late.until("the state is there", func() bool { return late.room.Length == 2 })
+	if n := len(late.film.branches[0].positions); n != 3 {
+		t.Errorf("who comes late has %d positions, want 3", n)
+	}
+
+	res, body := s.do(t, "GET", "/room/"+code+"/votes.csv", nil, "Authorization", "Bearer "+secret)
+	if lines := strings.Count(body, "\n"); res.StatusCode != http.StatusOK || lines != 4 {
+		t.Errorf("%d: %d lines of votes, want a head and 3: %s", res.StatusCode, lines, body)
+	}
+	res, body = s.do(t, "GET", "/room/"+code+"/log", nil, "Authorization", "Bearer "+secret)
+	if res.StatusCode != http.StatusOK || strings.Contains(body, `"proof":"`+"0") || !strings.Contains(body, `"vote"`) {
+		t.Errorf("%d: %s", res.StatusCode, body)
+	}
+	if res, _ = s.do(t, "GET", "/room/"+code+"/votes.csv", nil); res.StatusCode != http.StatusForbidden {
+		t.Errorf("anybody can have the votes: %d", res.StatusCode)
+	}
+	if res, body = s.do(t, "GET", "/room/"+code+"/branches", nil); res.StatusCode != http.StatusOK || !strings.Contains(body, "/play#v1.z.") {
+		t.Errorf("%d: %s", res.StatusCode, body)
+	}
+
+	host.must(object{"do": "remove", "member": b.member})
+	if got := b.closed(); got != 4041 {
+		t.Errorf("removed: closed with %d", got)
+	}
+	host.must(object{"do": "end"})
+	if got := a.closed(); got != 4042 {
+		t.Errorf("ended: closed with %d", got)
+	}
+}
+
+func TestCommandsThatARoomRefuses(t *testing.T) {
+	s := open(t, nil)
+	code, _ := s.makeRoom(t, url.Values{"example": {"two-threads"}})
+	v := s.visit(t, code, "zh-CN", nil)
+	for name, c := range map[string]object{
+		"before joining":   {"do": "step"},
+		"no such command":  {"do": "fly"},
+		"no such key":      {"do": "step", "speed": 9},
+		"not of that type": {"do": "vote", "option": "first"},
+	} {
+		if f := v.ask(c); f.Refused == "" || f.Done {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	v.join("audience", nil)
+	for name, c := range map[string]object{
+		"no host":      {"do": "go", "branch": 0, "at": 0},
+		"no player":    {"do": "claim", "thread": "A"},
+		"not asked":    {"do": "vote", "option": 0},
+		"joined":       {"do": "join", "part": "audience"},
+		"guessed host": {"do": "give", "thread": "A", "member": v.member},
+	} {
+		if f := v.ask(c); f.Refused == "" || !strings.ContainsFunc(f.Refused, func(r rune) bool { return r > 0x2e80 }) {
+			t.Errorf("%s: %q, want a sentence in Chinese", name, f.Refused)
+		}
+	}
+}
+
+func TestWhoComesBackToARoom(t *testing.T) {
+	s := open(t, nil)
+	code, _ := s.makeRoom(t, url.Values{"example": {"two-threads"}})
+	first := s.visit(t, code, "en", nil).join("player", nil)
+	second := s.visit(t, code, "en", nil).join("player", object{"member": first.member, "token": first.token})
+	if second.member != first.member {
+		t.Errorf("came back as %s, was %s", second.member, first.member)
+	}
+	if got := first.closed(); got != 4043 {
+		t.Errorf("the other tab: closed with %d", got)
+	}
+}
+
+func TestCodesCannotBeGuessed(t *testing.T) {
+	s := open(t, nil)
+	code, _ := s.makeRoom(t, url.Values{"example": {"two-threads"}})
+	status := 0
+	for range 100 {
+		res, _ := s.do(t, "GET", "/room/222222/branches", nil)
+		if status = res.StatusCode; status != http.StatusNotFound {
+			break
+		}
+	}
+	if status != http.StatusTooManyRequests {
+		t.Errorf("after a hundred guesses: %d", status)
+	}
+	if res, _ := s.do(t, "GET", "/room/"+code+"/branches", nil); res.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("a right guess is told from a wrong one: %d", res.StatusCode)
+	}
+}
+
+func TestWhatNoRoomIsMadeOf(t *testing.T) {
+	s := open(t, nil)
+	for name, form := range map[string]url.Values{
+		"nothing":       {},
+		"no example":    {"example": {"nowhere"}},
+		"a broken link": {"link": {"v1.z.!!~0"}},
+		"no item":       {"item": {"lease/nowhere"}},
+	} {
+		if res, _ := s.do(t, "POST", "/rooms", form); res.StatusCode != http.StatusUnprocessableEntity {
+			t.Errorf("%s: %d", name, res.StatusCode)
+		}
+	}
+	res, _ := s.do(t, "POST", "/rooms", url.Values{"example": {"two-threads"}})
+	if at := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || !strings.HasSuffix(at, "/host") || len(res.Cookies()) == 0 || !res.Cookies()[0].HttpOnly {
+		t.Errorf("a browser is led to %q: %d, cookies %v", at, res.StatusCode, res.Cookies())
+	}
+}

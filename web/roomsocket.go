@@ -1,0 +1,271 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/websocket"
+
+	"relock/engine"
+	"relock/web/hub"
+	"relock/web/room"
+	"relock/web/wire"
+	"relock/web/words"
+)
+
+// roomSocket serves a member of a room.
+func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
+	found, err := s.roomOf(r)
+	if err != nil {
+		return err
+	}
+	conn, err := s.upgrader.Upgrade(w, r)
+	if err != nil {
+		return nil // Upgrade has answered
+	}
+	s.visits.Add(1)
+	defer s.visits.Done()
+	defer s.meter.socket(forRoom)()
+	ctx, gone := context.WithCancel(r.Context())
+	l := words.From(r.Context())
+	g := &guest{
+		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code()), secret: cookie(r, hostCookie(found.Code())),
+		answers: make(chan roomAnswer, waiting), shown: map[int]int{},
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		defer gone()
+		s.guarded(ctx, ofRoom, func() {
+			err := conn.Read(ctx, room.MaxCommand, func(text []byte) { g.received(ctx, text) })
+			s.readTo(r, err)
+		})
+	}()
+	defer func() { <-read }()
+	defer conn.Close()
+	defer g.client.Leave()
+	defer gone()
+	told := false
+	served := s.guarded(ctx, ofRoom, func() {
+		if why := g.serve(ctx); why != 0 {
+			told = conn.End(int(why))
+		}
+	})
+	if !served {
+		told = conn.Goodbye(hub.CloseBroken, noticeJSON{
+			V: 1, Broken: true, Refused: l.Say("A mistake in this program has ended your connection to the room. It has been written down. Reload the page to come back."),
+		})
+	}
+	gone()
+	if told {
+		conn.Part(read)
+	}
+	return nil
+}
+
+// guest is one connection to a room.
+type guest struct {
+	s       *Server
+	l       words.Language
+	room    *room.Room
+	conn    *wire.Conn
+	client  *room.Client
+	secret  string // of the cookie
+	answers chan roomAnswer
+
+	rows   bool // the film is wanted; written before the join is handed on
+	opened bool
+	shown  map[int]int // positions that were sent, by branch
+}
+
+// roomAnswer is a frame in answer to a command.
+type roomAnswer struct {
+	V       int    `json:"v"`
+	Re      int64  `json:"re"`
+	Done    bool   `json:"done,omitempty"`
+	Refused string `json:"refused,omitempty"`
+
+	// Of a join.
+	Member string    `json:"member,omitempty"`
+	Token  string    `json:"token,omitempty"`
+	Name   string    `json:"name,omitempty"`
+	Part   room.Part `json:"part,omitempty"`
+	Last   int64     `json:"last,omitempty"`
+	Mine   *int      `json:"mine,omitempty"`
+
+	// Of lanes.
+	Lanes   string `json:"lanes,omitempty"`
+	LanesOf *int   `json:"lanesOf,omitempty"`
+}
+
+// received hands on a command, or answers it at once.
+func (g *guest) received(ctx context.Context, text []byte) {
+	c, err := room.ParseCommand(text)
+	if err == nil {
+		switch {
+		case c.Do == room.DoLanes:
+			g.reply(ctx, g.lanes(c))
+			return
+		case c.Do == room.DoJoin:
+			g.rows = c.Rows
+			if c.Part == room.Host && c.Secret == "" {
+				c.Secret = g.secret
+			}
+		}
+		began := time.Now()
+		err = g.client.Give(ctx, c)
+		g.s.meter.commands.WithLabelValues(forRoom).Observe(time.Since(began).Seconds())
+	}
+	if err != nil {
+		refused, _ := g.l.Explain(err) // all of them can be told
+		g.reply(ctx, roomAnswer{Re: c.ID, Refused: refused})
+	}
+}
+
+func (g *guest) reply(ctx context.Context, a roomAnswer) {
+	select {
+	case g.answers <- a:
+	case <-ctx.Done():
+	}
+}
+
+// serve sends what there is to be told, until the connection ends. It returns
+// why it must be closed, or 0. Who is slow gets the newest state next, not all
+// that was missed.
+func (g *guest) serve(ctx context.Context) room.Closing {
+	for {
+		select {
+		case <-ctx.Done():
+			return 0
+		case a := <-g.answers:
+			if g.send(a) != nil {
+				return 0
+			}
+		case <-g.client.Bell():
+			news := g.client.News()
+			for _, a := range news.Answers {
+				if g.send(g.worded(a)) != nil {
+					return 0
+				}
+			}
+			if news.Closing != 0 {
+				return news.Closing
+			}
+			if news.Changed && g.show(ctx, news.Part == room.Host) != nil {
+				return 0
+			}
+		}
+	}
+}
+
+func (g *guest) worded(a room.Answer) roomAnswer {
+	out := roomAnswer{Re: a.ID, Refused: a.Refused, Done: a.Refused == ""}
+	if j := a.Joined; j != nil {
+		out.Member, out.Token, out.Part, out.Last, out.Mine = j.Member, j.Token, j.Part, j.Last, j.Mine
+		out.Name = room.Nickname(j.Name, g.l.Code())
+	}
+	if a.Renamed != nil {
+		out.Name = room.Nickname(*a.Renamed, g.l.Code())
+	}
+	return out
+}
+
+func (g *guest) send(a roomAnswer) error {
+	a.V = 1
+	text, err := json.Marshal(a)
+	if err != nil {
+		return err
+	}
+	return g.conn.Text(text)
+}
+
+// show sends the film as far as it lacks, and then the room as it is.
+func (g *guest) show(ctx context.Context, host bool) error {
+	var frames []*websocket.PreparedMessage
+	err := g.room.Look(func(v room.View) error {
+		if g.rows {
+			missing, err := g.film(v)
+			if err != nil {
+				return err
+			}
+			frames = append(frames, missing...)
+		}
+		now, err := roomNowFrame(g.l, v, host)
+		frames = append(frames, now)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() == nil {
+			panic(err) // what is in the log can be shown
+		}
+		return err
+	}
+	for _, f := range frames {
+		if err := g.conn.Batch(f, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// film returns the frames that the page lacks.
+func (g *guest) film(v room.View) ([]*websocket.PreparedMessage, error) {
+	var frames []*websocket.PreparedMessage
+	film := filmOf(g.l, v)
+	if !g.opened {
+		first, err := film.opening(g.s, v)
+		if err != nil {
+			return nil, err
+		}
+		frames, g.opened = append(frames, first), true
+	}
+	for id := range g.shown {
+		if v.State.Branch(id) == nil {
+			delete(g.shown, id)
+			frame, err := prepared(answer{V: 1, Dropped: &id})
+			if err != nil {
+				return nil, err
+			}
+			frames = append(frames, frame)
+		}
+	}
+	for _, b := range v.State.Branches {
+		from, there := g.shown[b.ID]
+		if !there && b.Parent >= 0 && g.shown[b.Parent] > 0 {
+			from = b.Fork + 1
+		}
+		if there && from > len(b.Moves) {
+			continue
+		}
+		more, err := film.parts(v, b, from)
+		if err != nil {
+			return nil, err
+		}
+		frames = append(frames, more...)
+		g.shown[b.ID] = len(b.Moves) + 1
+	}
+	return frames, nil
+}
+
+// lanes draws the lanes around a row of a branch.
+func (g *guest) lanes(c room.Command) roomAnswer {
+	if !g.client.Joined() {
+		refused, _ := g.l.Explain(room.ErrNotJoined)
+		return roomAnswer{Re: c.ID, Refused: refused}
+	}
+	var html string
+	err := g.room.Look(func(v room.View) (err error) {
+		film := filmOf(g.l, v)
+		return film.with(v, c.Branch, func(f *shown, _ *engine.Branch) error {
+			html, err = drawnLanes(g.l, f.film, c.Row)
+			return err
+		})
+	})
+	if err != nil {
+		refused, _ := g.l.Explain(err)
+		return roomAnswer{Re: c.ID, Refused: refused}
+	}
+	return roomAnswer{Re: c.ID, Done: true, Lanes: html, LanesOf: &c.Branch}
+}

@@ -1,0 +1,223 @@
+package web
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"relock/web/hub"
+	"relock/web/peers"
+	"relock/web/words"
+)
+
+// ErrAdvertise is returned for an address at which no other server can reach
+// this one.
+var ErrAdvertise = errors.New("it must be a host and a port, 10.0.0.5:8080, or such a URL with http:// or https:// before it")
+
+// ParseAdvertise reads the address at which other servers reach this one, for
+// Config.Advertise. Without a scheme it has the one by which this server serves.
+// It fails with ErrAdvertise.
+func ParseAdvertise(text string, secure bool) (*url.URL, error) {
+	if !strings.Contains(text, "://") {
+		if host, port, err := net.SplitHostPort(text); err != nil || host == "" || port == "" {
+			return nil, ErrAdvertise
+		}
+		text = schemeOf(secure) + "://" + text
+	}
+	u, err := ParsePublicURL(text)
+	if err != nil {
+		return nil, ErrAdvertise
+	}
+	return u, nil
+}
+
+func schemeOf(secure bool) string {
+	if secure {
+		return "https"
+	}
+	return "http"
+}
+
+// join has this server find others that share its Redis, and be found.
+func (s *Server) join(c Config) {
+	if c.External == nil {
+		return
+	}
+	own := c.Advertise
+	if own == nil {
+		own = advertised(c.Listening, c.External.Name(), c.Secure != nil)
+	}
+	shared := peers.Config{Client: c.External.Client(), Log: c.Log}
+	if own != nil {
+		shared.Address = own.String()
+	}
+	if c.Secure != nil && own != nil && own.Scheme == "https" {
+		shared.Pin = func() (string, error) { return pinned(c.Secure) }
+	}
+	s.peers = peers.Join(shared)
+	c.Log.Info("shares its Redis with other servers", slog.String("found_at", shared.Address))
+}
+
+// advertised returns where other servers reach one that listens at an address;
+// nil if that is unknown. One that listens everywhere is reached where it
+// reaches its Redis from.
+func advertised(listening net.Addr, redis string, secure bool) *url.URL {
+	tcp, ok := listening.(*net.TCPAddr)
+	if !ok {
+		return nil
+	}
+	ip := tcp.AddrPort().Addr().Unmap()
+	if ip.IsUnspecified() {
+		if ip = outward(redis); !ip.IsValid() {
+			ip = netip.AddrFrom4([4]byte{127, 0, 0, 1}) // its Redis is a socket of this machine
+		}
+	}
+	return &url.URL{Scheme: schemeOf(secure), Host: net.JoinHostPort(ip.String(), strconv.Itoa(tcp.Port))}
+}
+
+// pinned returns the pin of the certificate that a server shows now.
+func pinned(c *tls.Config) (string, error) {
+	certificates := c.Certificates
+	if c.GetCertificate != nil {
+		one, err := c.GetCertificate(&tls.ClientHelloInfo{})
+		if err != nil {
+			return "", fmt.Errorf("web: the certificate: %w", err)
+		}
+		certificates = []tls.Certificate{*one}
+	}
+	if len(certificates) == 0 || len(certificates[0].Certificate) == 0 {
+		return "", errors.New("web: there is no certificate")
+	}
+	return peers.Pin(certificates[0].Certificate[0]), nil
+}
+
+type passedKey struct{}
+
+// passedOn returns what another server says of who sent r, if that has handed r
+// on.
+func passedOn(r *http.Request) (peers.Visitor, bool) {
+	v, ok := r.Context().Value(passedKey{}).(peers.Visitor)
+	return v, ok
+}
+
+// accepted takes requests that other servers hand on as if their visitors had
+// sent them here.
+func (s *Server) accepted(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v, ok, err := s.peers.Accept(w, r)
+		if err != nil {
+			http.Error(w, "not handed on by a server of this site", http.StatusForbidden)
+			return
+		}
+		if ok {
+			r = r.WithContext(context.WithValue(context.WithValue(r.Context(), passedKey{}, v), addressKey{}, v.Address))
+			r.Host = v.Host
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// encrypted reports whether the visitor's own connection is, as far as the
+// servers can see.
+func encrypted(r *http.Request) bool {
+	v, ok := passedOn(r)
+	return r.TLS != nil || ok && v.Secure
+}
+
+// Outcomes of handing a request on.
+const (
+	passAnswered = "answered"
+	passGone     = "gone"
+	passSilent   = "silent"
+)
+
+var (
+	errGone = refuse(http.StatusGone, "The server of this run has ended",
+		"It ran on another server of this site, which has ended, and the run with it. Run the scenario again: on the virtual clock the same seed gives the same run.")
+	errSilent = &statusError{
+		status: http.StatusBadGateway, head: "The server of this run does not answer", after: soon,
+		text: func(l words.Language) string {
+			return l.Say("It runs on another server of this site, which cannot be reached just now. Try again in a moment. If that server has ended, the run is gone.")
+		},
+	}
+)
+
+// ofRun has the server answer that has the run which id names. A request that
+// was handed on stays here, whatever it asks for.
+func (s *Server) ofRun(id func(*http.Request) string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name, elsewhere := s.peers.Elsewhere(id(r))
+		if _, passed := passedOn(r); passed || !elsewhere {
+			next.ServeHTTP(w, r)
+			return
+		}
+		set := s.settingsOf(r)
+		s.keepSettings(w, r, set)
+		w.Header().Add("Vary", "Accept-Language, Cookie")
+		if status := s.pass(w, r, name); status != nil {
+			r = r.WithContext(words.With(r.Context(), set.language))
+			s.turnDown(w, r, status)
+		}
+	})
+}
+
+// inPath and inQuery say which run a request is about.
+func inPath(r *http.Request) string  { return r.PathValue("id") }
+func inQuery(r *http.Request) string { return r.URL.Query().Get("run") }
+
+// pass hands a request on to the server of a name. It returns the page to answer
+// with, nil if the request was answered or its visitor has left.
+func (s *Server) pass(w http.ResponseWriter, r *http.Request, name string) *statusError {
+	socket := r.Header.Get("Upgrade") != ""
+	if socket {
+		defer s.meter.socket(forPassed)()
+	}
+	err := s.peers.Pass(w, r, name, peers.Visitor{Address: address(r), Host: r.Host, Secure: encrypted(r)})
+	switch {
+	case err == nil:
+		s.meter.passed.WithLabelValues(passAnswered).Inc()
+		return nil
+	case r.Context().Err() != nil:
+		return nil
+	case errors.Is(err, peers.ErrUnknown):
+		return errNoRun
+	case errors.Is(err, peers.ErrGone):
+		s.meter.passed.WithLabelValues(passGone).Inc()
+		if socket {
+			s.sayGone(w, r)
+			return nil
+		}
+		return errGone
+	case errors.Is(err, peers.ErrAway):
+		s.log.WarnContext(r.Context(), "servers not found", slog.String("error", err.Error()))
+		away := explained(http.StatusServiceUnavailable, "One moment, please", peers.ErrAway)
+		away.after = soon
+		return away
+	default:
+		s.meter.passed.WithLabelValues(passSilent).Inc()
+		return errSilent
+	}
+}
+
+// sayGone tells the page of a run whose server has ended, on its socket: browsers
+// hide from scripts why a handshake was refused.
+func (s *Server) sayGone(w http.ResponseWriter, r *http.Request) {
+	l := s.settingsOf(r).language
+	r = r.WithContext(words.With(r.Context(), l))
+	conn, err := s.upgrader.Upgrade(w, r)
+	if err != nil {
+		return // Upgrade has answered
+	}
+	defer conn.Close()
+	if conn.Goodbye(hub.CloseGone, noticeJSON{V: 1, Gone: true, Refused: errGone.text(l)}) {
+		conn.Part(nil)
+	}
+}

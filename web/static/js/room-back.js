@@ -1,0 +1,48 @@
+// On the stepping page, for who has gone there from a room: where the class is,
+// what it is asked, and the way back.
+import { byId, make } from "./dom.js";
+import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
+import { goodbye, place } from "./room-says.js";
+import { initial, reduce } from "./room-state.js";
+import { say } from "./words.js";
+
+/** @param {string} code of the room */
+export function back(code) {
+  let state = initial();
+  const link = make("a", { class: "button primary", href: `/room/${code}` }, say("Back to the class"));
+  const text = make("span", { role: "status" }, say("You step on your own. Nobody sees it."));
+  byId("main").prepend(make("p", { class: "room-back" }, text, link));
+
+  /** @param {import("./room-state.js").Event} event */
+  function happened(event) {
+    state = reduce(state, event);
+    const { room, gone } = state;
+    if (gone) {
+      text.textContent = goodbye(gone.code, gone.why);
+      link.hidden = true;
+    } else if (room) {
+      link.textContent = say("Back to the class (%s)", place(room));
+      const asked = room.question && !room.question.counts ? say("A question: %s", room.question.text) : say("You step on your own. Nobody sees it.");
+      if (text.textContent !== asked) {
+        text.textContent = asked;
+      }
+    }
+  }
+
+  wakeful(
+    roomLine(
+      {
+        path: () => `/room/${code}/socket?lang=${document.documentElement.lang}`,
+        part: "player",
+        rows: () => false,
+        keeper: keeper(`relock-room-${code}`),
+        joining: () => {},
+        joined: (answer) => happened({ type: "joined", answer }),
+        frame: (frame) => frame.room && happened({ type: "frame", frame }),
+        changed: (lost) => happened({ type: "line", lost }),
+        gone: (gone, why) => happened({ type: "gone", code: gone, why }),
+      },
+      { there: () => isThere(code) },
+    ),
+  );
+}

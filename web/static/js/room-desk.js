@@ -1,0 +1,178 @@
+// What a host opens beside the run: how to join, the people, and the room.
+import { byId, make } from "./dom.js";
+import { listBranches } from "./room-links.js";
+import { setText } from "./room-question.js";
+import { playedBy } from "./room-says.js";
+import { say } from "./words.js";
+
+/**
+ * @typedef {import("./room-state.js").Room} Room
+ * @typedef {import("./room-state.js").Person} Person
+ * @typedef {(command: object) => void} Ask
+ */
+
+/** How to join, as large as the screen. @param {string} code */
+export function joining(code) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("join"));
+  const open = () => dialog.showModal();
+  for (const button of document.querySelectorAll("[data-dialog=join]")) {
+    button.addEventListener("click", open);
+  }
+  const origins = /** @type {HTMLButtonElement[]} */ ([...dialog.querySelectorAll("[data-origin]")]);
+
+  /** Shows another address of this computer. @param {HTMLButtonElement} chosen */
+  function choose(chosen) {
+    const origin = chosen.dataset.origin ?? "";
+    for (const button of origins) {
+      button.setAttribute("aria-pressed", String(button === chosen));
+    }
+    for (const image of /** @type {NodeListOf<HTMLImageElement>} */ (document.querySelectorAll("#join-code, #join-small"))) {
+      image.src = `/qr?text=${encodeURIComponent(`${origin}/room/${code}`)}`;
+    }
+    for (const text of document.querySelectorAll("#join-short, [data-join-short]")) {
+      text.textContent = `${origin.replace(/^https?:\/\//, "")}/room`;
+    }
+  }
+  for (const button of origins) {
+    button.addEventListener("click", () => choose(button));
+  }
+  if (origins.length > 0) {
+    choose(origins[0]);
+  }
+  return { open };
+}
+
+/**
+ * Who is here, who plays what, and who is sent away.
+ * @param {Ask} ask
+ * @param {string[]} threads
+ */
+export function people(ask, threads) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("people"));
+  const list = byId("people-list");
+  /** @type {Room | null} */
+  let room = null;
+  const open = () => {
+    dialog.showModal();
+    show();
+  };
+  document.querySelector("[data-dialog=people]")?.addEventListener("click", open);
+
+  function show() {
+    if (!room || !dialog.open) {
+      return;
+    }
+    const all = [...(room.people ?? [])].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
+    const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.key;
+    setText(byId("people-note"), all.length === 0 ? say("Nobody has joined yet.") : "");
+    list.replaceChildren(...threads.map(freeing), ...all.map(entry));
+    if (focused) {
+      /** @type {HTMLElement | null} */ (list.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus();
+    }
+  }
+
+  const rank = (/** @type {Person} */ p) => (p.removed ? 3 : p.threads.length > 0 ? 0 : p.here ? 1 : 2);
+
+  /** A thread, and who plays it. @param {string} name @param {number} i */
+  function freeing(name, i) {
+    const thread = room?.threads[name];
+    const item = make("li", { class: `t${i % 8} of-thread` }, make("strong", { class: "name" }, name), make("span", {}, thread ? playedBy(thread) : ""));
+    if (thread && thread.members.length > 0) {
+      item.append(button(`free ${name}`, say("Free %s", name), () => ask({ do: "give", thread: name, member: "" })));
+    }
+    return item;
+  }
+
+  /** @param {Person} person */
+  function entry(person) {
+    const state = person.removed ? say("sent away") : person.part === "host" ? say("host") : person.here ? "" : say("away");
+    const item = make("li", { class: person.removed ? "removed" : "" }, make("span", { class: "person" }, person.name, person.threads.length > 0 ? ` · ${person.threads.join(say(", "))}` : ""), make("span", { class: "hint" }, state));
+    if (person.part === "host") {
+      return item;
+    }
+    if (person.removed) {
+      item.append(button(`restore ${person.member}`, say("Let in again"), () => ask({ do: "restore", member: person.member }), person.name));
+      return item;
+    }
+    const select = /** @type {HTMLSelectElement} */ (
+      make(
+        "select",
+        { "aria-label": say("Give %s a thread", person.name), "data-key": `give ${person.member}` },
+        make("option", { value: "" }, say("give …")),
+        ...threads.filter((t) => !person.threads.includes(t)).map((t) => make("option", { value: t }, t)),
+      )
+    );
+    select.onchange = () => select.value && ask({ do: "give", thread: select.value, member: person.member });
+    item.append(select, button(`remove ${person.member}`, say("Send away"), () => ask({ do: "remove", member: person.member }), person.name));
+    return item;
+  }
+
+  /** @param {string} key @param {string} label @param {() => void} act @param {string} [about] */
+  function button(key, label, act, about = "") {
+    const e = make("button", { type: "button", "data-key": key }, label);
+    if (about) {
+      e.append(make("span", { class: "hidden" }, `: ${about}`));
+    }
+    e.onclick = act;
+    return e;
+  }
+
+  return {
+    open,
+    /** @param {Room} now */
+    draw(now) {
+      room = now;
+      show();
+    },
+  };
+}
+
+/**
+ * What players may do, who else leads, what is taken home, and the end.
+ * @param {string} code
+ * @param {Ask} ask
+ */
+export function roomSettings(code, ask) {
+  const dialog = /** @type {HTMLDialogElement} */ (byId("room"));
+  const open = () => {
+    dialog.showModal();
+    listBranches(code, byId("branch-links"));
+  };
+  document.querySelector("[data-dialog=room]")?.addEventListener("click", open);
+  const allows = /** @type {HTMLInputElement[]} */ ([...dialog.querySelectorAll("[data-allow]")]);
+  for (const box of allows) {
+    box.addEventListener("change", () => ask({ do: "allow", faults: allows.filter((b) => b.checked).map((b) => b.dataset.allow) }));
+  }
+  const locked = /** @type {HTMLInputElement} */ (byId("locked"));
+  locked.addEventListener("change", () => ask({ do: "lock", locked: locked.checked }));
+  byId("copy-co-host").addEventListener("click", async () => {
+    const input = /** @type {HTMLInputElement} */ (byId("co-host"));
+    input.select();
+    try {
+      await navigator.clipboard.writeText(input.value);
+      byId("room-note").textContent = say("Copied.");
+    } catch {
+      byId("room-note").textContent = say("Press Ctrl+C to copy what is selected.");
+    }
+  });
+  const sure = (/** @type {boolean} */ is) => {
+    byId("end-sure").hidden = !is;
+    byId(is ? "end-not" : "end").focus();
+  };
+  byId("end").addEventListener("click", () => sure(true));
+  byId("end-not").addEventListener("click", () => sure(false));
+  byId("end-now").addEventListener("click", () => {
+    dialog.close();
+    ask({ do: "end" });
+  });
+  return {
+    open,
+    /** @param {Room} room */
+    draw(room) {
+      for (const box of allows) {
+        box.checked = room.allowed.includes(box.dataset.allow ?? "");
+      }
+      locked.checked = room.locked;
+    },
+  };
+}

@@ -1,0 +1,31 @@
+// What people take home: a link to each branch that a class has made.
+import { make } from "./dom.js";
+import { say } from "./words.js";
+
+/**
+ * @param {string} code
+ * @returns {Promise<{branch: number, link: string}[]>}
+ */
+export async function branchesOf(code) {
+  const answer = await fetch(`/room/${code}/branches`, { cache: "no-store" });
+  if (!answer.ok) {
+    throw new Error(`${answer.status}`);
+  }
+  return answer.json();
+}
+
+/** A branch's link, standing after so many moves. @param {string} link @param {number} at */
+export const standingAt = (link, at) => link.replace(/~\d+$/, `~${at}`);
+
+/** Lists the links of a room's branches, as they are now.
+ *  @param {string} code @param {HTMLElement} list */
+export async function listBranches(code, list) {
+  try {
+    const all = await branchesOf(code);
+    list.replaceChildren(
+      ...all.map(({ link }, i) => make("li", {}, make("a", { href: link, target: "_blank", rel: "noopener" }, i === 0 ? say("main") : say("branch %d", i)))),
+    );
+  } catch {
+    list.replaceChildren(make("li", { class: "hint" }, say("The links cannot be had just now.")));
+  }
+}

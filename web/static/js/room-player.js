@@ -1,0 +1,281 @@
+// The page of a room on a phone: of who plays a thread, and of who watches. It
+// has little, as it may come over a slow line; the rows come once they are wanted.
+import { byId, make } from "./dom.js";
+import { branchesOf, listBranches, standingAt } from "./room-links.js";
+import { ENDED, REMOVED, isThere, keeper, roomLine, wakeful } from "./room-line.js";
+import { questionBox, setText } from "./room-question.js";
+import { belief, classAt, goodbye, here, playedBy, told, wished } from "./room-says.js";
+import { canVote, initial, mine, myVote, news, reduce } from "./room-state.js";
+import { Refused } from "./rpc.js";
+import { say } from "./words.js";
+
+/**
+ * @typedef {import("./room-state.js").Event} Event
+ * @typedef {import("./room-state.js").Room} Room
+ * @typedef {import("./room-state.js").Thread} Thread
+ */
+
+/** @param {HTMLElement} section of the page */
+export function phone(section) {
+  const code = section.dataset.room ?? "";
+  let state = initial();
+  let came = 0; // when the room was told last
+  let ticking = 0; // timer of what runs out
+  /** @type {ReturnType<import("./room-rows.js").rows> | null} */
+  let rows = null; // once they are wanted
+
+  /** @param {string} text */
+  function complain(text) {
+    const problem = byId("problem");
+    setText(problem, text);
+    problem.hidden = text === "";
+  }
+
+  /** @param {Event} event */
+  function happened(event) {
+    const was = state;
+    state = reduce(was, event);
+    if (state.room !== was.room) {
+      came = Date.now();
+    }
+    draw();
+    const { room } = state;
+    if (room && room !== was.room) {
+      rows?.draw(room, follows());
+      byId("status").textContent = news(was, state).map((one) => told(one, room)).filter(Boolean).join(" ") || byId("status").textContent;
+      if (news(was, state).some(({ kind }) => kind === "asked" || kind === "revealed" || kind === "again")) {
+        byId("question").scrollIntoView({ block: "nearest" });
+      }
+    }
+  }
+
+  /** The table is open, and one looks at it. */
+  const follows = () => /** @type {HTMLDetailsElement} */ (byId("so-far")).open && byId("so-far").getBoundingClientRect().top < innerHeight / 2;
+
+  const line = roomLine(
+    {
+      path: () => section.dataset.socket ?? "",
+      part: section.dataset.part ?? "",
+      rows: () => rows !== null,
+      keeper: keeper(`relock-room-${code}`),
+      joining: () => rows?.joining(),
+      joined: (answer) => happened({ type: "joined", answer }),
+      frame(frame) {
+        rows?.take(frame);
+        if (frame.room) {
+          happened({ type: "frame", frame });
+        }
+      },
+      changed(lost, why) {
+        const was = state.lost;
+        happened({ type: "line", lost });
+        if (lost || was) {
+          complain(lost ? why || say("The connection is lost; trying again.") : "");
+        }
+      },
+      gone: (gone, why) => {
+        happened({ type: "gone", code: gone, why });
+        leave(gone, why);
+      },
+    },
+    { there: () => isThere(code) },
+  );
+  wakeful(line);
+
+  /** Asks, and says why it was refused. @param {object} command */
+  async function request(command) {
+    complain("");
+    try {
+      return await line.ask(command);
+    } catch (error) {
+      if (!(error instanceof Refused)) {
+        throw error;
+      }
+      complain(error.message);
+      return null;
+    }
+  }
+
+  // ---- leaving
+
+  /** @param {number} gone @param {string} why */
+  function leave(gone, why) {
+    complain("");
+    byId("inside").hidden = true;
+    byId("gone").hidden = false;
+    setText(byId("gone-why"), goodbye(gone, why));
+    const again = make("a", { class: "button", href: location.pathname }, gone === ENDED ? say("Another room") : say("Try again"));
+    if (gone === ENDED) {
+      again.setAttribute("href", "/room");
+    }
+    byId("gone-ways").replaceChildren(again, make("a", { class: "button", href: "/" }, say("To the front page")));
+    if (gone !== REMOVED) {
+      listBranches(code, byId("gone-links"));
+    }
+  }
+
+  byId("leave").addEventListener("click", async () => {
+    for (const thread of mine(state)) {
+      await request({ do: "release", thread });
+    }
+    line.leave();
+    leave(0, say("You have left the room."));
+  });
+
+  // ---- drawing
+
+  const drawQuestion = questionBox((option) => vote(option));
+
+  /** @param {number} option */
+  async function vote(option) {
+    const question = state.room?.question;
+    if (!question) {
+      return;
+    }
+    const before = state.vote;
+    const own = { question: question.id, round: question.round, option };
+    happened({ type: "voted", vote: own }); // seen at once; the answer counts
+    if (!(await request({ do: "vote", option })) && state.vote === own) {
+      happened({ type: "voted", vote: before });
+    }
+  }
+
+  function draw() {
+    const { me, room, lost, gone } = state;
+    section.classList.toggle("lost", lost);
+    if (!me || !room || gone) {
+      return;
+    }
+    byId("inside").hidden = false;
+    setText(byId("members"), room.locked ? `${here(room)} · ${say("locked")}` : here(room));
+    setText(byId("me"), say("You are %s.", me.name));
+    drawQuestion(room.question, myVote(state), canVote(state) && !lost);
+    const own = mine(state);
+    for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-mine]"))) {
+      const name = part.dataset.mine ?? "";
+      part.hidden = !own.includes(name);
+      if (!part.hidden) {
+        drawMine(part, room.threads[name], room);
+      }
+    }
+    byId("claims").hidden = own.length > 0;
+    for (const item of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-claims]"))) {
+      const name = item.dataset.claims ?? "";
+      const thread = room.threads[name];
+      setText(/** @type {Element} */ (item.querySelector("[data-by]")), playedBy(thread));
+      setText(/** @type {Element} */ (item.querySelector("button")), thread.members.length > 0 ? say("Play %s, too", name) : say("Be %s", name));
+    }
+    setText(byId("class-at"), classAt(room));
+    setText(byId("class-says"), rows?.says(room) || say("You are there."));
+    tick();
+  }
+
+  /**
+   * @param {HTMLElement} part
+   * @param {Thread} thread
+   * @param {Room} room
+   */
+  function drawMine(part, thread, room) {
+    const of = (/** @type {string} */ what) => /** @type {HTMLElement} */ (part.querySelector(what));
+    setText(of("[data-knows]"), thread.knows ?? "");
+    setText(of("[data-belief]"), belief(thread.belief ?? 0));
+    setText(of("[data-next-call]"), thread.next || say("nothing any more"));
+    setText(of("[data-why]"), [thread.why, thread.armed].filter(Boolean).join(" · "));
+    const asked = canVote(state) ? say("First the question; then the run goes on.") : "";
+    for (const [what, why] of [["[data-step]", asked || thread.why || ""], ["[data-dog]", asked]]) {
+      of(what).setAttribute("aria-disabled", String(why !== "" || state.lost));
+      of(what).title = why;
+    }
+    of("[data-dog]").hidden = !thread.watchdog;
+    for (const strike of /** @type {NodeListOf<HTMLElement>} */ (part.querySelectorAll("[data-do]"))) {
+      strike.hidden = strike.dataset.do !== "pause" && !room.allowed.includes(strike.dataset.do ?? "");
+    }
+  }
+
+  /** What a table wants, counted down. */
+  function tick() {
+    clearTimeout(ticking);
+    let counting = false;
+    for (const name of mine(state)) {
+      const thread = /** @type {Room} */ (state.room).threads[name];
+      const left = Math.ceil(Math.max(0, (thread.wait ?? 0) - (Date.now() - came) / 1000));
+      counting ||= left > 0;
+      const table = thread.members.length > 1 ? wished(thread, left) || say("You are %d at this thread: what most of you want is done.", thread.members.length) : "";
+      setText(/** @type {Element} */ (section.querySelector(`[data-mine="${CSS.escape(name)}"] [data-wishes]`)), table);
+    }
+    if (counting) {
+      ticking = window.setTimeout(tick, 1000);
+    }
+  }
+
+  // ---- acting
+
+  section.addEventListener("click", (event) => {
+    const button = /** @type {HTMLElement | null} */ (/** @type {Element} */ (event.target).closest("button"));
+    if (!button) {
+      return;
+    }
+    const { step, dog, strike, claim, release } = button.dataset;
+    if (button.getAttribute("aria-disabled") === "true") {
+      complain(button.title);
+    } else if (step) {
+      pressed(button, { do: "step", thread: step });
+    } else if (dog) {
+      pressed(button, { do: "step", thread: dog, background: true });
+    } else if (strike) {
+      pressed(button, { do: "strike", fault: JSON.parse(strike) });
+    } else if (claim) {
+      request({ do: "claim", thread: claim });
+    } else if (release) {
+      request({ do: "release", thread: release });
+    }
+  });
+
+  /** Asks once, however often one presses meanwhile.
+   *  @param {HTMLElement} button @param {object} command */
+  async function pressed(button, command) {
+    if (button.classList.contains("under-way")) {
+      return;
+    }
+    button.classList.add("under-way");
+    await request(command);
+    button.classList.remove("under-way");
+  }
+
+  byId("rename").addEventListener("click", async () => {
+    const answer = await request({ do: "rename" });
+    if (answer?.name) {
+      happened({ type: "named", name: answer.name });
+    }
+  });
+
+  byId("so-far").addEventListener("toggle", async () => {
+    if (!rows && /** @type {HTMLDetailsElement} */ (byId("so-far")).open) {
+      const { rows: made } = await import("./room-rows.js");
+      rows = made();
+      line.anew();
+    }
+  });
+
+  byId("take-home").addEventListener("toggle", () => {
+    if (/** @type {HTMLDetailsElement} */ (byId("take-home")).open) {
+      listBranches(code, byId("branch-links"));
+    }
+  });
+
+  byId("own").addEventListener("click", async (event) => {
+    event.preventDefault();
+    const { room } = state;
+    if (!room) {
+      return;
+    }
+    try {
+      const { link } = (await branchesOf(code)).find((b) => b.branch === room.branch) ?? { link: "" };
+      const url = new URL(standingAt(link, room.at), location.href);
+      url.searchParams.set("room", code);
+      location.assign(url);
+    } catch {
+      complain(say("The server does not answer. Please try again in a moment."));
+    }
+  });
+}

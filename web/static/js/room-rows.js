@@ -1,0 +1,42 @@
+// The rows of a room's run on a phone: the table alone, standing where the class
+// stands.
+import { byId } from "./dom.js";
+import { begun, isFilm, standing, taken } from "./room-film.js";
+import { shown } from "./state.js";
+import { table } from "./table.js";
+import { say } from "./words.js";
+
+/** @typedef {import("./room-state.js").Room} Room */
+
+export function rows() {
+  let film = begun();
+  const list = table(
+    { body: byId("rows"), scroller: byId("scroll") },
+    { seek: () => {}, preview: () => {}, inside: () => {}, see: () => {}, missing: () => say("Loading …") },
+  );
+
+  return {
+    /** All comes anew. */
+    joining() {
+      film = begun(film);
+    },
+    /** @param {any} frame */
+    take(frame) {
+      if (isFilm(frame)) {
+        film = taken(film, frame);
+        list.changed();
+      }
+    },
+    /** @param {Room} room @param {boolean} follow scroll to where the class stands */
+    draw(room, follow) {
+      film = standing(film, room);
+      const branch = shown(film);
+      if (branch) {
+        byId("empty").hidden = branch.rows.length > 0;
+        list.draw(branch.rows, room.row, room.moment, follow);
+      }
+    },
+    /** What happened where the class stands, in words, or "". @param {Room} room */
+    says: (room) => shown(film)?.rows[room.row - 1]?.says ?? "",
+  };
+}

@@ -1,0 +1,105 @@
+// What a room's pages say of it.
+import { bars, rightShare, wish } from "./room-state.js";
+import { say } from "./words.js";
+
+/**
+ * @typedef {import("./room-state.js").News} News
+ * @typedef {import("./room-state.js").Question} Question
+ * @typedef {import("./room-state.js").Room} Room
+ * @typedef {import("./room-state.js").Thread} Thread
+ */
+
+const NAMED = 2; // of a table; the others are counted
+
+/** Where a class stands: "T6". @param {Room} room */
+export const place = ({ row, moment }) => (row === 0 ? say("at the start") : moment > 0 ? `T${row}.${moment}` : `T${row}`);
+
+/** @param {Room} room */
+export const classAt = (room) => (room.row === 0 ? say("The class is at the start.") : say("The class is at %s.", place(room)));
+
+/** @param {Room} room */
+export const here = ({ members }) => (members === 1 ? say("1 here") : say("%d here", members));
+
+/** @param {Thread} thread */
+export function playedBy({ by }) {
+  if (by.length === 0) {
+    return say("nobody yet");
+  }
+  const names = by.slice(0, NAMED).join(say(", "));
+  return by.length > NAMED ? say("%s and %d more", names, by.length - NAMED) : names;
+}
+
+/** What its players are about to do, or what keeps it, or what it would do.
+ *  @param {Thread} thread @param {number} left seconds until a table's majority decides */
+export function doing(thread, left) {
+  return wished(thread, left) || thread.why || thread.next;
+}
+
+/** What a table wants, or "". @param {Thread} thread @param {number} left seconds */
+export function wished(thread, left) {
+  const most = wish(thread);
+  if (!most || thread.members.length < 2) {
+    return "";
+  }
+  const text = most.what === "step" ? say("%d of %d want to step", most.count, most.of) : say("%d of %d want: %s", most.count, most.of, faultName(most.what));
+  if (thread.tied) {
+    return `${text} · ${say("a tie: the host decides")}`;
+  }
+  return left > 0 ? `${text} · ${say("%d s", left)}` : text;
+}
+
+/** @param {string} fault */
+export function faultName(fault) {
+  switch (fault) {
+    case "pause": return say("to be slow");
+    case "crash": return say("a crash");
+    case "lose-reply": return say("a lost reply");
+    case "watchdog": return say("the watchdog to step");
+    default: return fault;
+  }
+}
+
+/** How many have voted; once it is revealed, how many were right.
+ *  @param {Question} question */
+export function votes(question) {
+  const voted = say("%d of %d voted", question.votes, question.of);
+  const share = rightShare(question);
+  return share === null ? voted : `${voted} · ${say("%s right", (share / 100).toLocaleString(globalThis.document?.documentElement.lang || "en", { style: "percent" }))}`;
+}
+
+/** What came of a vote, to be read out. @param {Question} question */
+export function result(question) {
+  const list = (bars(question) ?? []).map((bar) => (bar.right ? say("%s: %d, right", bar.option, bar.count) : say("%s: %d", bar.option, bar.count)));
+  return [say("The votes: %s.", list.join(say("; "))), question.advice ?? ""].filter(Boolean).join(" ");
+}
+
+/** What a thread believes, in its own words. @param {number} levels */
+export const belief = (levels) =>
+  levels === 0 ? say("I do not hold the lock.") : levels === 1 ? say("I hold the lock, once.") : say("I hold the lock, %d times.", levels);
+
+/** What is read out. @param {News} news @param {Room} room */
+export function told(news, room) {
+  const { question } = room;
+  switch (news.kind) {
+    case "asked": return question ? say("A question: %s", question.text) : "";
+    case "again": return say("Vote again.");
+    case "revealed": return question ? result(question) : "";
+    case "closed": return say("The question is put away.");
+    case "stands": return classAt(room);
+    case "locked": return say("The room is locked.");
+    case "unlocked": return say("The room is open.");
+    case "given": return say("You play %s now.", news.thread);
+    case "taken": return say("You play %s no more.", news.thread);
+  }
+}
+
+/** Why one is in the room no more. @param {number} code @param {string} why */
+export function goodbye(code, why) {
+  switch (code) {
+    case 4041: return say("A host has sent you away. If that was a mistake, ask, and try again.");
+    case 4042: return say("The room has ended. Thank you for being here.");
+    case 4043: return say("This room is open in another tab of yours: it goes on there.");
+    case 404: return say("There is no such room any more.");
+    default: return why;
+  }
+}

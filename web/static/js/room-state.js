@@ -1,0 +1,243 @@
+// What a page of a room knows: who one is, and the room as the server said it
+// last. A frame or an act makes another state of it; nothing here knows a page,
+// a server, or time.
+
+/**
+ * @typedef {object} Thread how a thread stands in the room
+ * @property {string[]} by names of those who play it
+ * @property {string[]} members and who they are
+ * @property {Record<string, number>} [wishes] of several: how many want what
+ * @property {number} [wait] seconds until their majority decides, 0 while nothing is decided
+ * @property {string} next what it would do
+ * @property {string} [why] it cannot now, "" where it can
+ * @property {string} [armed] faults that wait for their moment
+ * @property {boolean} [watchdog] its watchdog can move
+ * @property {boolean} [tied] a table's wishes are: a host decides
+ * @property {number} [belief] levels that it believes to hold
+ * @property {string} [knows] what it knows, in words
+ *
+ * @typedef {object} Question
+ * @property {number} id
+ * @property {string} kind
+ * @property {string} text
+ * @property {string[]} options
+ * @property {number} votes
+ * @property {number} of so many can vote
+ * @property {number} round
+ * @property {boolean} closed
+ * @property {number[] | null} counts by option, once it is revealed
+ * @property {number | null} right
+ * @property {number[] | null} [before] the counts of the first round
+ * @property {string} [advice]
+ *
+ * @typedef {object} Person
+ * @property {string} member
+ * @property {string} name
+ * @property {string} part
+ * @property {boolean} here
+ * @property {boolean} removed
+ * @property {string[]} threads
+ *
+ * @typedef {object} Room
+ * @property {string} code
+ * @property {string} title
+ * @property {number} branch
+ * @property {number} at moves
+ * @property {number} length of the branch
+ * @property {number} row the table's, 0 before the first
+ * @property {number} moment the command inside of it, 0 outside
+ * @property {string} focus
+ * @property {number} members
+ * @property {{id: number, parent: number, fork: number, length: number}[]} branches
+ * @property {Record<string, Thread>} threads
+ * @property {Question | null} question
+ * @property {boolean} locked
+ * @property {string[]} allowed faults of players
+ * @property {Person[]} [people] to hosts
+ *
+ * @typedef {object} Me
+ * @property {string} member
+ * @property {string} name
+ * @property {string} part
+ *
+ * @typedef {object} Vote
+ * @property {number} question
+ * @property {number} round
+ * @property {number} option
+ *
+ * @typedef {object} State
+ * @property {Me | null} me null until one has joined
+ * @property {Room | null} room null until it came
+ * @property {string} epoch
+ * @property {number} seq
+ * @property {Vote | null} vote one's own last
+ * @property {boolean} lost there is no connection
+ * @property {{code: number, why: string} | null} gone one is in the room no more
+ *
+ * @typedef {{type: "joined", answer: any}
+ *   | {type: "frame", frame: any}
+ *   | {type: "named", name: string}
+ *   | {type: "voted", vote: Vote | null}
+ *   | {type: "line", lost: boolean}
+ *   | {type: "gone", code: number, why: string}} Event
+ */
+
+/** @returns {State} */
+export const initial = () => ({ me: null, room: null, epoch: "", seq: 0, vote: null, lost: false, gone: null });
+
+/**
+ * @param {State} state
+ * @param {Event} event
+ * @returns {State}
+ */
+export function reduce(state, event) {
+  switch (event.type) {
+    case "joined":
+      return joined(state, event.answer);
+    case "frame":
+      return framed(state, event.frame);
+    case "named":
+      return state.me ? { ...state, me: { ...state.me, name: event.name } } : state;
+    case "voted":
+      return { ...state, vote: event.vote };
+    case "line":
+      return { ...state, lost: event.lost };
+    case "gone":
+      return { ...state, gone: { code: event.code, why: event.why } };
+  }
+}
+
+/**
+ * @param {State} state
+ * @param {any} answer
+ * @returns {State}
+ */
+function joined(state, { member, name, part, mine }) {
+  const now = { ...state, me: { member, name, part }, gone: null };
+  return typeof mine === "number" ? { ...now, vote: { question: -1, round: -1, option: mine } } : now; // of the question that comes
+}
+
+/**
+ * The room is absolute: of frames that come late, and of those of a server that
+ * has handed the room over, nothing is taken.
+ * @param {State} state
+ * @param {any} frame
+ * @returns {State}
+ */
+function framed(state, { epoch, seq, room }) {
+  if (!room || (epoch === state.epoch && seq < state.seq)) {
+    return state;
+  }
+  const { vote } = state;
+  const { question } = room;
+  const named = vote?.question === -1 ? (question ? { question: question.id, round: question.round, option: vote.option } : null) : vote;
+  return { ...state, epoch, seq, room, vote: named };
+}
+
+// ---- what follows from a state
+
+/** The threads that one plays, by name. @param {State} state */
+export const mine = ({ me, room }) =>
+  me && room ? Object.keys(room.threads).filter((name) => room.threads[name].members.includes(me.member)) : [];
+
+/** One's vote on the question that is asked now, or null. @param {State} state */
+export function myVote({ vote, room }) {
+  const question = room?.question;
+  return question && vote && vote.question === question.id && vote.round === question.round ? vote.option : null;
+}
+
+/** One can vote now. @param {State} state */
+export const canVote = ({ room, gone }) => gone === null && room?.question != null && room.question.counts === null && !room.question.closed;
+
+/**
+ * @typedef {object} Bar of an option
+ * @property {string} option
+ * @property {number} count
+ * @property {number | null} before of the first round
+ * @property {number} share of the longest bar, 0 to 1
+ * @property {number} shareBefore
+ * @property {boolean} right
+ */
+
+/**
+ * What was voted, once it is revealed. All bars have one measure, also those of
+ * the first round.
+ * @param {Question} question
+ * @returns {Bar[] | null}
+ */
+export function bars({ options, counts, before, right }) {
+  if (!counts) {
+    return null;
+  }
+  const longest = Math.max(1, ...counts, ...(before ?? []));
+  return options.map((option, i) => ({
+    option,
+    count: counts[i] ?? 0,
+    before: before ? (before[i] ?? 0) : null,
+    share: (counts[i] ?? 0) / longest,
+    shareBefore: (before?.[i] ?? 0) / longest,
+    right: i === right,
+  }));
+}
+
+/** How many of those who voted were right, in per cent, or null where nobody can say.
+ *  @param {Question} question */
+export function rightShare({ counts, right }) {
+  const all = counts?.reduce((sum, n) => sum + n, 0) ?? 0;
+  return counts && right !== null && all > 0 ? Math.round((100 * counts[right]) / all) : null;
+}
+
+/**
+ * The wish that most of a table have, of several the first, or null.
+ * @param {Thread} thread
+ * @returns {{what: string, count: number, of: number} | null}
+ */
+export function wish({ wishes, members }) {
+  const [first] = Object.entries(wishes ?? {}).sort((a, b) => b[1] - a[1]);
+  return first && first[1] > 0 ? { what: first[0], count: first[1], of: members.length } : null;
+}
+
+/**
+ * @typedef {{kind: "asked" | "again" | "revealed" | "closed" | "stands" | "locked" | "unlocked"}
+ *   | {kind: "given" | "taken", thread: string}} News
+ */
+
+/**
+ * What is to be told of the way from one state to the next.
+ * @param {State} was
+ * @param {State} now
+ * @returns {News[]}
+ */
+export function news(was, now) {
+  /** @type {News[]} */
+  const all = [];
+  const [a, b] = [was.room, now.room];
+  if (!b) {
+    return all;
+  }
+  const [q, r] = [a?.question, b.question];
+  if (r && r.id !== q?.id && !r.counts) {
+    all.push({ kind: "asked" });
+  } else if (r && q && r.id === q.id && r.round !== q.round) {
+    all.push({ kind: "again" });
+  } else if (r?.counts && !(q?.id === r.id && q.counts)) {
+    all.push({ kind: "revealed" });
+  } else if (q && !r) {
+    all.push({ kind: "closed" });
+  }
+  if (!a) {
+    return all; // one has come just now
+  }
+  const [had, has] = [mine(was), mine(now)];
+  if (was.me) {
+    all.push(...has.filter((t) => !had.includes(t)).map((thread) => ({ kind: /** @type {const} */ ("given"), thread })));
+    all.push(...had.filter((t) => !has.includes(t)).map((thread) => ({ kind: /** @type {const} */ ("taken"), thread })));
+  }
+  if (a.branch !== b.branch || a.at !== b.at || a.row !== b.row || a.moment !== b.moment) {
+    all.push({ kind: "stands" });
+  }
+  if (a.locked !== b.locked) {
+    all.push({ kind: b.locked ? "locked" : "unlocked" });
+  }
+  return all;
+}
