@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -167,6 +168,10 @@ func TestABreakIsJudged(t *testing.T) {
 	}
 	if status, v := judge(solution, 1); status != http.StatusOK || v.Met || v.Moves != 1 || v.Par == 0 {
 		t.Errorf("its first move: %d %+v", status, v)
+	}
+	alone := slices.Repeat([]scenario.Move{{}}, 7) // nobody strikes: both end well
+	if status, v := judge(item.Scenario.WithSchedule(alone), len(alone)); status != http.StatusOK || v.Met || !v.Over || v.Own != 0 {
+		t.Errorf("left alone: %d %+v", status, v)
 	}
 	other, err := scenario.Parse([]byte("threads: [{name: A}]"))
 	if err != nil {

@@ -320,6 +320,7 @@ type Verdict struct {
 	Own    int  `json:"own"`    // delays among them, as [explore] counts them, and faults
 	Par    int  `json:"par"`    // how few of these are enough
 	Proven bool `json:"proven"` // and fewer are not
+	Over   bool `json:"over"`   // the run has ended
 }
 
 // ErrNotBroken is returned for an item in which nothing is to be broken.
@@ -370,7 +371,7 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 	if err != nil {
 		return Verdict{}, nil, nil, err
 	}
-	return Verdict{Met: ok, Moves: n, Own: own}, run, steps, nil
+	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over}, run, steps, nil
 }
 
 // spent counts the delays and faults of moves: whoever lets time pass over

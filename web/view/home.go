@@ -101,7 +101,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"GET /play/socket", l.Say("a socket on which to step through a scenario, described below")},
 				{"POST /replay", l.Say("plays a link's text, sent as the body, and answers with what a page needs to show it, as JSON: title, key, head, lua and lanes (HTML), film, and at, the step to stand at. A link without moves is run to its end. With ?row=N only the lanes around step N come back, as HTML")},
 				{"POST /export?format=F", l.Say("a link's text, sent as the body, as a file in one of the formats of a run; without ~ and a place, of the run to its end")},
-				{"POST /learn/{chapter}/{item}/judge", l.Say("whether the moves of a link's text, or those of {\"schedule\": […]}, sent as the body, reach the goal of an item of the course, as JSON: met, moves (made until then), own (of them, time that passed and faults), par (how few of these are enough) and proven (fewer are not)")},
+				{"POST /learn/{chapter}/{item}/judge", l.Say("whether the moves of a link's text, or those of {\"schedule\": […]}, sent as the body, reach the goal of an item of the course, as JSON: met, moves (made until then), own (delays and faults), par (how few of these are enough), proven (fewer are not) and over (the run has ended)")},
 				{"GET /learn/made?from=L&kind=K", l.Say("a question made of a link's text L: predict (what is seen after the first moves of it?) or break (the rule that takes least)")},
 				{"GET /learn/made.yaml?from=L&kind=K", l.Say("the same as an item of the course, in YAML")},
 				{"POST /learn/made/judge?rule=R", l.Say("whether the moves of a link's text, sent as the body, break the rule R, as JSON like that of an item")},

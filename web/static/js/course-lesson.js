@@ -94,11 +94,14 @@ function judging(page, path, stage) {
       if (!answer.ok || text !== last) {
         return;
       }
-      /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean}} */
-      const { met, moves, own, par, proven } = await answer.json();
+      /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean, over: boolean}} */
+      const { met, moves, own, par, proven, over } = await answer.json();
       byId("after").hidden = !met;
       if (!met) {
         tally.textContent = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
+        if (over) {
+          tally.append(" ", say("The run is over. Go back some moves and do otherwise, or start again."));
+        }
         return;
       }
       tally.textContent = "";
