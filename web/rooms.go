@@ -48,6 +48,8 @@ var (
 			return l.Say("On this server there are as many rooms as there may be, or as many from your address. End one that is over, or try again later.")
 		},
 	}
+	errUnreached = refuse(http.StatusServiceUnavailable, "Rooms cannot be reached just now",
+		"The Redis that keeps them does not answer. They go on when it does. Reload the page in a moment.")
 	errNotHost = refuse(http.StatusForbidden, "Only the host can see this",
 		"Open it in the browser in which the room was made, or with the link for co-hosts.")
 	errNoPlan = refuse(http.StatusUnprocessableEntity, "No room can be made of that",
@@ -104,11 +106,13 @@ func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
 	if err == nil {
 		found, err = s.rooms.Room(r.Context(), code)
 	}
-	if errors.Is(err, room.ErrNoRoom) {
+	switch {
+	case errors.Is(err, room.ErrNoRoom):
 		limiter.Allow()
 		return nil, errNoRoom
-	}
-	if err != nil {
+	case errors.Is(err, room.ErrUnreached):
+		return nil, errUnreached
+	case err != nil:
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	return found, nil
@@ -207,10 +211,13 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 		return errRooms
 	}
 	code, secret, err := s.rooms.Open(r.Context(), plan)
-	if err != nil {
-		return fmt.Errorf("web: make a room: %w", err)
+	if err == nil {
+		_, err = s.rooms.Room(r.Context(), code) // it is led from now on
 	}
-	if _, err := s.rooms.Room(r.Context(), code); err != nil { // it is led from now on
+	switch {
+	case errors.Is(err, room.ErrUnreached):
+		return errUnreached
+	case err != nil:
 		return fmt.Errorf("web: make a room: %w", err)
 	}
 	s.openedBy.Store(code, address(r))

@@ -19,6 +19,8 @@ import (
 	"relock/lessons"
 	"relock/web"
 	"relock/web/learn"
+	"relock/web/room"
+	"relock/web/room/stream"
 	"relock/web/session"
 )
 
@@ -45,6 +47,7 @@ const (
 type serveFlags struct {
 	addr, redis string
 	links       string
+	rooms       string
 	course      string
 	public      string
 	advertise   string
@@ -78,7 +81,7 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.StringVar(&f.proxies, "trusted-proxies", "", "`addresses` and ranges of proxies whose X-Forwarded-For and Forwarded say who asks, such as 127.0.0.1,10.0.0.0/8")
 	fs.StringVar(&f.cert, "tls-cert", "", "serve HTTPS with the certificate in this `file` (PEM, with its chain); a newer one is taken within a minute")
 	fs.StringVar(&f.key, "tls-key", "", "and its key in this `file`")
-	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`, and share with all servers that are given the same one: short links (unless -links is set), traces, and the way to each other's runs")
+	fs.StringVar(&f.redis, "redis", "", "also offer runs on the Redis at this `URL`, and share with all servers that are given the same one: short links (unless -links is set), rooms (unless -rooms is), traces, and the way to each other's runs")
 	fs.StringVar(&f.advertise, "advertise", "", "`address` at which the servers that share -redis reach this one, such as 10.0.0.5:8080; else where it listens, or, on every interface, where it reaches Redis from")
 	fs.TextVar(&f.level, "log-level", logLevel{slog.LevelInfo}, "`level` of what is logged: debug, info, warn, error")
 	fs.IntVar(&f.limits.Running, "max-running", f.limits.Running, "`number` of scenarios running at once")
@@ -89,6 +92,7 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
 	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/web/learn\" says how it is written")
 	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
+	fs.StringVar(&f.rooms, "rooms", "", "`folder` that keeps rooms, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
 	fs.BoolVar(&f.metrics, "metrics", true, "serve /metrics, as Prometheus reads it")
 	fs.BoolVar(&f.dev, "dev", false, "also serve /storybook: each component of the page in its states")
@@ -192,12 +196,46 @@ func serve(ctx context.Context, args []string, env environment) int {
 		defer func() { _ = external.Close() }()
 		config.External = external
 	}
-	at := service{addr: f.addr, config: config, limits: changedLimits(fs), grace: grace}
+	rooms, end, err := f.openRooms(ctx, config.Log)
+	switch {
+	case errors.Is(err, store.ErrUnreachable):
+		return redisFailed(err, env)
+	case err != nil:
+		fmt.Fprintf(env.err, "playground: -rooms: %v\n", err)
+		return exitUsage
+	}
+	defer end()
+	config.Rooms = rooms
+	at := service{addr: f.addr, forgets: f.redis == "" && f.rooms == "", config: config, limits: changedLimits(fs), grace: grace}
 	if err := at.listen(ctx, env); err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUnexpected
 	}
 	return exitOK
+}
+
+// openRooms returns what keeps the rooms, and what ends it.
+func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (room.Journal, func(), error) {
+	if f.redis == "" || f.rooms != "" {
+		solo, err := room.NewSolo(f.rooms)
+		if err != nil {
+			return nil, nil, err
+		}
+		return solo, solo.Close, nil
+	}
+	// Connections of their own, so that no class waits for somebody's run.
+	external, err := store.Connect(ctx, f.redis)
+	if err != nil {
+		return nil, nil, err
+	}
+	shared, err := stream.New(external.Client(), stream.Options{Log: log})
+	if err != nil {
+		return nil, nil, errors.Join(err, external.Close())
+	}
+	return shared, func() {
+		shared.Close()
+		_ = external.Close()
+	}, nil
 }
 
 // provenCourse reads and plays the course in a folder, and fails with what is
@@ -226,10 +264,11 @@ func changedLimits(fs *flag.FlagSet) []any {
 
 // service is a server at an address.
 type service struct {
-	addr   string
-	config web.Config
-	limits []any         // attributes for the log's first line
-	grace  time.Duration // for requests in flight at shutdown
+	addr    string
+	forgets bool // rooms, when it ends
+	config  web.Config
+	limits  []any         // attributes for the log's first line
+	grace   time.Duration // for requests in flight at shutdown
 }
 
 // listen serves until ctx ends, then shuts down gracefully. It serves HTTP if
@@ -250,6 +289,9 @@ func (at service) listen(ctx context.Context, env environment) error {
 	log := at.config.Log
 	log.InfoContext(ctx, "started", slog.String("address", l.Addr().String()), slog.String("version", builtFrom()), slog.Group("limits", at.limits...))
 	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL))
+	if at.forgets {
+		fmt.Fprintln(env.out, "Rooms are in memory, and end with it (-rooms FOLDER keeps them)")
+	}
 	var underWay atomic.Int64 // requests
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -307,3 +307,21 @@ func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
 		t.Errorf("%d reasons stay in the page", n)
 	}
 }
+
+// On a narrow phone nothing of where one stands hides behind the speed, and the
+// head of the page is one line in each language.
+func TestANarrowPhoneHasRoom(t *testing.T) {
+	ctx, url := tab(t), serve(t)
+	for _, lang := range []string{"en", "zh-CN"} {
+		do(ctx, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/two-threads?lang="+lang))
+		until(ctx, t, `document.querySelector("#place .when")?.textContent.includes("0 ms")`)
+		do(ctx, t, chromedp.KeyEvent(kb.End))
+		until(ctx, t, place+`.endsWith("T15 · 351 ms")`)
+		if over := get[float64](ctx, t, `Math.max(...[...document.querySelectorAll("#place .when > span")].map((e) => e.getBoundingClientRect().right)) - document.querySelector(".speed").getBoundingClientRect().left`); over > 0 {
+			t.Errorf("%s: %v px of the place hide behind the speed", lang, over)
+		}
+		if height := get[float64](ctx, t, `document.querySelector(".top").getBoundingClientRect().height`); height > 60 {
+			t.Errorf("%s: the head is %v px high", lang, height)
+		}
+	}
+}

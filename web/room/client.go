@@ -19,8 +19,9 @@ const (
 	Elsewhere Closing = 4043 // the member has joined by another connection
 )
 
-// ErrUnreached is returned for an order that could not be handed on.
-var ErrUnreached = phrase.New("the room cannot be reached now; nothing was done, try again")
+// ErrUnreached is returned for an order of which it is not known that it was
+// handed on. The same command can be given again: it counts once.
+var ErrUnreached = phrase.New("the room cannot be reached now; try again")
 
 // Client is a member's connection to this server. Its methods can be called by
 // any goroutine.
@@ -34,6 +35,7 @@ type Client struct {
 	member  string // "" before it has joined
 	joining bool
 	token   string // what it joins with
+	fresh   string // the token of a new member, the same if the join is given again
 	answers []Answer
 	news    bool
 	closing Closing
@@ -68,8 +70,8 @@ func (r *Room) Enter(lang string) *Client {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clients[conn] = c
-	if r.over {
-		c.end(Over)
+	if r.over != 0 {
+		c.end(r.over)
 	}
 	return c
 }
@@ -82,7 +84,10 @@ func (c *Client) Leave() {
 	r := c.room
 	r.mu.Lock()
 	delete(r.clients, c.conn)
-	tell := c.member != "" && !r.over
+	if r.rest != nil {
+		r.used = time.Now()
+	}
+	tell := c.member != "" && r.over == 0
 	r.mu.Unlock()
 	if !tell {
 		return
@@ -142,17 +147,32 @@ func (c *Client) Joined() bool {
 }
 
 // Give hands on a command. Its answer is in the News. It fails with
-// ErrUnreached, or if the command can be refused at once.
+// ErrUnreached, ErrNoRoom and ErrBusy, or if the command can be refused at
+// once.
 func (c *Client) Give(ctx context.Context, command Command) error {
 	o := Order{Conn: c.conn, Lang: c.lang, Command: command}
 	known, err := c.prepare(&o)
 	if err != nil || known {
 		return err
 	}
-	if err := c.room.house.c.Journal.Send(ctx, c.room.code, o); err != nil {
-		return ErrUnreached
+	err = c.room.house.c.Journal.Send(ctx, c.room.code, o)
+	if err == nil {
+		return nil
 	}
-	return nil
+	c.spare(o)
+	if _, told := phrase.Of(err); !told {
+		err = ErrUnreached
+	}
+	return err
+}
+
+// spare has a join that could not be handed on given again.
+func (c *Client) spare(o Order) {
+	if o.Command.Do == DoJoin {
+		c.room.mu.Lock()
+		defer c.room.mu.Unlock()
+		c.joining = false
+	}
 }
 
 // prepare fills in who gives the order. It reports whether the command was
@@ -169,8 +189,10 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 		c.joining, c.token = true, command.Token
 		o.Secret, o.Token = Proof(command.Secret), Proof(command.Token)
 		if command.Member == "" {
-			c.token = NewSecret()
-			o.Fresh = Proof(c.token)
+			if c.fresh == "" {
+				c.fresh = NewSecret()
+			}
+			c.token, o.Fresh = c.fresh, Proof(c.fresh)
 		}
 		command.Secret, command.Token = "", ""
 		return false, nil

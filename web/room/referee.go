@@ -13,6 +13,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/fault"
+	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -88,7 +89,8 @@ type referee struct {
 	run   *Run
 	ask   Asker
 	now   func() time.Time
-	long  int64 // entries after which the log begins anew
+	note  func(error) // of a mistake of the program
+	long  int64       // entries after which the log begins anew
 }
 
 // decide returns what an order comes to, and folds it.
@@ -108,17 +110,23 @@ func (f *referee) decide(ctx context.Context, o Order) []Entry {
 		e := Entry{Conn: o.Conn, Member: m.ID, ID: c.ID, Do: c.Do, Refused: m.Refusals[c.ID]}
 		return f.log(e)
 	}
-	e, err := f.carryOut(ctx, m, c)
+	var e Entry
+	// A command that panics would come again to whoever leads next.
+	err := panics.Catch(func() (err error) {
+		e, err = f.carryOut(ctx, m, c)
+		return err
+	})
 	if err != nil {
-		e.Refused = explained(o.Lang, err)
+		e.Refused = f.explained(o.Lang, err)
 	}
 	e.Conn, e.Member, e.ID, e.Do = o.Conn, m.ID, c.ID, c.Do
 	return f.log(e)
 }
 
-func explained(lang string, err error) string {
+func (f *referee) explained(lang string, err error) string {
 	sentence, ok := words.Match(lang).Explain(err)
 	if !ok {
+		f.note(err)
 		return words.Match(lang).Say("Something went wrong here. It has been written down.")
 	}
 	return sentence
@@ -197,7 +205,7 @@ func (f *referee) join(o Order) Entry {
 	e := Entry{Conn: o.Conn, ID: o.Command.ID, Do: DoJoin}
 	m, err := f.joined(o)
 	if err != nil {
-		e.Refused = explained(o.Lang, err)
+		e.Refused = f.explained(o.Lang, err)
 		if errors.Is(err, ErrRemoved) {
 			e.Member = o.Command.Member
 		}
@@ -209,6 +217,11 @@ func (f *referee) join(o Order) Entry {
 
 func (f *referee) joined(o Order) (*Member, error) {
 	c := o.Command
+	for _, m := range f.state.People {
+		if m.Conn == o.Conn && m.Proof == o.Fresh {
+			return m, nil // the order comes again
+		}
+	}
 	if !slices.Contains([]Part{Host, Stage, Player, Audience}, c.Part) {
 		return nil, errPart
 	}

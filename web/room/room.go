@@ -53,8 +53,8 @@ func (h *House) Close() {
 	for _, r := range h.rooms {
 		r.shut(Restarts)
 	}
+	h.stop() // from now on no room begins
 	h.mu.Unlock()
-	h.stop()
 	h.work.Wait()
 	h.c.Journal.Close()
 }
@@ -65,7 +65,8 @@ type Plan struct {
 	At       int                // where it stands
 }
 
-// Open makes a room. It returns its code and the secret of its host.
+// Open makes a room. It returns its code and the secret of its host. It fails
+// with ErrUnreached.
 func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err error) {
 	text, err := p.Scenario.WithSchedule(nil).Compact()
 	if err != nil {
@@ -80,7 +81,7 @@ func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err erro
 	now := time.Now().UnixMilli()
 	secret = NewSecret()
 	whole := &State{
-		Epoch: rand.Text()[:8], Opened: now, Scenario: text, Hosts: []string{Proof(secret), Proof(CoHost(secret))},
+		Epoch: newEpoch(), Opened: now, Scenario: text, Hosts: []string{Proof(secret), Proof(CoHost(secret))},
 		Branches: []Branch{{ID: 0, Parent: -1, Moves: moves}}, Made: 1, Stand: Stand{At: min(p.At, len(moves))},
 		People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}, Deserted: now,
 	}
@@ -88,44 +89,72 @@ func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err erro
 		code = NewCode()
 		whole.Code = code
 		err := h.c.Journal.Create(ctx, code, Entry{Seq: 1, At: now, Whole: whole})
-		if errors.Is(err, ErrTaken) {
+		switch {
+		case errors.Is(err, ErrTaken):
 			continue
+		case err != nil:
+			return "", "", fmt.Errorf("%w: %w", ErrUnreached, err)
 		}
-		return code, secret, err
+		return code, secret, nil
 	}
 }
 
-// Room returns a room as this server follows it. It fails with ErrNoRoom, or if
-// the journal cannot be read.
+// Room returns a room as this server follows it. It fails with ErrNoRoom, and
+// with ErrUnreached if the journal cannot be read.
 func (h *House) Room(ctx context.Context, code string) (*Room, error) {
-	there, err := h.c.Journal.Exists(ctx, code)
-	if err == nil && !there {
-		err = ErrNoRoom
+	if !h.Follows(code) {
+		there, err := h.c.Journal.Exists(ctx, code)
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%w: %w", ErrUnreached, err)
+		case !there:
+			return nil, ErrNoRoom
+		}
 	}
-	if err != nil {
-		return nil, err
+	ctx, done := context.WithTimeoutCause(ctx, openLimit, ErrUnreached)
+	defer done()
+	for {
+		r := h.room(code)
+		if r == nil {
+			return nil, context.Canceled
+		}
+		select {
+		case <-r.ready:
+		case <-r.ctx.Done():
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		switch r.stay() {
+		case 0:
+			return r, nil
+		case Over:
+			return nil, ErrNoRoom
+		case Restarts, Removed, Elsewhere: // it begins anew here
+		}
 	}
+}
+
+// room returns a room that is followed here, from now on if it was not; nil if
+// the house is closed.
+func (h *House) room(code string) *Room {
 	h.mu.Lock()
-	r := h.rooms[code]
-	if r == nil && h.ctx.Err() == nil {
-		r = &Room{house: h, code: code, ready: make(chan struct{}), clients: map[string]*Client{}}
-		r.ctx, r.stop = context.WithCancel(h.ctx)
-		h.rooms[code] = r
-		h.work.Go(r.follow)
-		h.work.Go(r.lead)
+	defer h.mu.Unlock()
+	if r := h.rooms[code]; r != nil && r.ctx.Err() == nil {
+		return r
 	}
-	h.mu.Unlock()
-	if r == nil {
-		return nil, context.Canceled
+	if h.ctx.Err() != nil {
+		return nil
 	}
-	select {
-	case <-r.ready:
-		return r, nil
-	case <-r.ctx.Done():
-		return nil, ErrNoRoom
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+	r := &Room{house: h, code: code, ready: make(chan struct{}), clients: map[string]*Client{}}
+	r.ctx, r.stop = context.WithCancel(h.ctx)
+	if rest := h.c.Journal.Rest(); rest > 0 {
+		r.used = time.Now()
+		r.rest = time.AfterFunc(rest, r.leave)
 	}
+	h.rooms[code] = r
+	h.work.Go(r.follow)
+	h.work.Go(r.lead)
+	return r
 }
 
 // Count is how much is going on in a house.
@@ -176,13 +205,18 @@ type Room struct {
 	clients map[string]*Client // by connection
 	shown   View
 	quiet   *time.Timer // tells what can wait
-	over    bool
+	over    Closing     // why it is followed no more, 0 while it is
+	used    time.Time   // when somebody last came here for it
+	rest    *time.Timer // leaves the room to other servers, nil if there are none
 }
 
 // settleAfter is how long news that can wait do so: who has come, who has
 // voted. So a thousand who come at once are told to a thousand ten times a
 // second, not a thousand times.
 const settleAfter = 100 * time.Millisecond
+
+// openLimit is how long reading a room may take.
+const openLimit = 10 * time.Second
 
 // deleteLimit is how long deleting a room may take.
 const deleteLimit = 5 * time.Second
@@ -191,20 +225,44 @@ const deleteLimit = 5 * time.Second
 // do.
 const restAfter = 500 * time.Millisecond
 
+// stay has the room followed on for whoever has come for it. It returns why
+// that cannot be, or 0.
+func (r *Room) stay() Closing {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.rest != nil {
+		r.used = time.Now()
+	}
+	return r.over
+}
+
+// leave leaves the room to other servers, unless somebody is or was just here.
+func (r *Room) leave() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rest := r.house.c.Journal.Rest()
+	left := rest - time.Since(r.used)
+	if len(r.clients) > 0 {
+		left = rest
+	}
+	if left > 0 {
+		r.rest.Reset(left)
+		return
+	}
+	r.shutLocked(Restarts)
+}
+
 // follow takes what is in the log until the room or the house ends.
 func (r *Room) follow() {
 	defer r.house.forget(r)
 	defer r.stop()
-	for r.ctx.Err() == nil {
-		err := panics.Catch(func() error {
-			return r.house.c.Journal.Follow(r.ctx, r.code, r.seq(), r.take)
-		})
-		if errors.Is(err, ErrNoRoom) {
-			r.shut(Over)
-			return
-		}
-		r.trouble("follow", err)
+	err := panics.Catch(func() error { return r.house.c.Journal.Follow(r.ctx, r.code, r.take) })
+	if errors.Is(err, ErrNoRoom) {
+		r.shut(Over)
+		return
 	}
+	r.trouble("follow", err)
+	r.shut(Restarts) // who comes back finds what is in the log
 }
 
 // trouble notes what went wrong, and waits until it makes sense to try again.
@@ -212,12 +270,7 @@ func (r *Room) trouble(doing string, err error) {
 	if r.ctx.Err() != nil || err == nil {
 		return
 	}
-	var p *panics.Error
-	if errors.As(err, &p) && r.house.c.Panicked != nil {
-		r.house.c.Panicked(p)
-	} else {
-		r.house.c.Log.WarnContext(r.ctx, "room", slog.String("doing", doing), slog.String("error", err.Error()))
-	}
+	r.note(doing, err)
 	rest := time.NewTimer(restAfter)
 	defer rest.Stop()
 	select {
@@ -226,30 +279,27 @@ func (r *Room) trouble(doing string, err error) {
 	}
 }
 
-func (r *Room) seq() int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.state == nil {
-		return 0
+// note reports what went wrong.
+func (r *Room) note(doing string, err error) {
+	var p *panics.Error
+	if errors.As(err, &p) && r.house.c.Panicked != nil {
+		r.house.c.Panicked(p)
+		return
 	}
-	return r.state.Seq
+	r.house.c.Log.WarnContext(r.ctx, "room", slog.String("code", r.code), slog.String("doing", doing), slog.String("error", err.Error()))
 }
 
 // take folds entries of the log, and tells the members who are here.
 func (r *Room) take(list []Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.over {
+	if r.over != 0 {
 		return
 	}
 	urgent := false
 	for _, e := range list {
-		if e.Whole != nil && (r.state == nil || e.Seq != r.state.Seq+1) {
+		if r.state == nil {
 			r.begin(e)
-			urgent = true
-			continue
-		}
-		if r.state == nil || e.Seq <= r.state.Seq {
 			continue
 		}
 		r.state.Fold(e)
@@ -277,14 +327,11 @@ func (r *Room) take(list []Entry) {
 	}
 }
 
-// begin takes over a whole state. The caller holds mu.
+// begin takes over the whole state that the log begins with. The caller holds
+// mu.
 func (r *Room) begin(e Entry) {
-	first := r.state == nil
 	r.state = &State{}
 	r.state.Fold(e)
-	if !first {
-		return
-	}
 	run, err := newRun(r.state.Scenario)
 	if err != nil {
 		panic(err) // it was parsed when the room was made
@@ -316,7 +363,9 @@ func (r *Room) answer(e Entry) {
 			switch {
 			case m.Removed:
 				c.end(Removed)
-			case m.Conn != "" && m.Conn != c.conn:
+			case m.Conn == "":
+				c.end(Restarts) // this server was taken for gone; who comes back is here again
+			case m.Conn != c.conn:
 				c.end(Elsewhere)
 			}
 		}
@@ -363,11 +412,11 @@ func (r *Room) lead() {
 
 // govern decides orders until the term or the room ends.
 func (r *Room) govern(term Term) error {
-	list, err := term.Log(r.ctx)
+	list, lost, err := term.Log(r.ctx)
 	if err != nil {
 		return err
 	}
-	f := &referee{state: &State{}, ask: r.house.c.Ask, now: time.Now}
+	f := &referee{state: &State{}, ask: r.house.c.Ask, now: time.Now, note: func(err error) { r.note("decide", err) }}
 	for _, e := range list {
 		f.state.Fold(e)
 	}
@@ -378,35 +427,54 @@ func (r *Room) govern(term Term) error {
 		return err
 	}
 	defer f.run.Close()
-	gone, err := r.house.c.Journal.Gone(r.ctx, f.state.servers())
-	if err != nil {
-		return err
+	var entries []Entry
+	if lost {
+		entries = f.log(Entry{Epoch: newEpoch()})
 	}
-	if left := f.decide(r.ctx, Order{Left: true, Gone: gone}); len(left) > 0 {
-		if err := term.Append(r.ctx, left); err != nil {
-			return err
-		}
-	}
+	var roll time.Time // when it was last asked who is gone
 	for {
-		orders, err := term.Next(r.ctx, f.deadline())
-		if err != nil {
-			return err
+		if now := time.Now(); now.Sub(roll) >= rollEvery {
+			roll = now
+			entries = append(entries, f.left(Order{Gone: r.house.c.Journal.Gone(f.state.servers())})...)
 		}
-		entries := f.tick(r.ctx)
-		for _, o := range orders {
-			if f.state.Ended {
-				break
-			}
-			entries = append(entries, f.decide(r.ctx, o)...)
-		}
+		entries = append(entries, f.tick(r.ctx)...)
 		if err := term.Append(r.ctx, entries); err != nil {
 			return err
 		}
 		if f.state.Ended {
 			return r.delete()
 		}
+		orders, err := term.Next(r.ctx, r.wakes(f, roll))
+		if err != nil {
+			return err
+		}
+		entries = nil
+		for _, o := range orders {
+			if f.state.Ended {
+				break
+			}
+			entries = append(entries, f.decide(r.ctx, o)...)
+		}
 	}
 }
+
+// rollEvery is how often whoever leads a room asks which servers are gone.
+const rollEvery = 2 * time.Second
+
+// wakes returns when there is something to do even if nobody gives an order,
+// zero for never.
+func (r *Room) wakes(f *referee, roll time.Time) time.Time {
+	at := f.deadline()
+	next := roll.Add(rollEvery)
+	others := slices.ContainsFunc(f.state.servers(), func(s string) bool { return s != r.house.c.Journal.Server() })
+	if others && (at.IsZero() || next.Before(at)) {
+		return next
+	}
+	return at
+}
+
+// newEpoch returns a name for the time in which a room's log has lost nothing.
+func newEpoch() string { return rand.Text()[:8] }
 
 // delete removes all that is kept of the room, though everybody has left it.
 func (r *Room) delete() error {
@@ -448,11 +516,13 @@ func (r *Room) Look(f func(View) error) error {
 // Log returns the room's log, from the newest whole entry on. It fails with
 // ErrNoRoom, or if the journal cannot be read.
 func (r *Room) Log(ctx context.Context) ([]Entry, error) {
-	want := r.seq()
+	r.mu.Lock()
+	want := r.state.Seq
+	r.mu.Unlock()
 	ctx, done := context.WithCancelCause(ctx)
 	defer done(nil)
 	var list []Entry
-	err := r.house.c.Journal.Follow(ctx, r.code, 0, func(more []Entry) {
+	err := r.house.c.Journal.Follow(ctx, r.code, func(more []Entry) {
 		if list = append(list, more...); list[len(list)-1].Seq >= want {
 			done(errRead)
 		}
@@ -477,12 +547,15 @@ func (r *Room) shut(why Closing) {
 
 // shutLocked is shut for whoever holds mu.
 func (r *Room) shutLocked(why Closing) {
-	if r.over {
+	if r.over != 0 {
 		return
 	}
-	r.over = true
+	r.over = why
 	if r.quiet != nil {
 		r.quiet.Stop()
+	}
+	if r.rest != nil {
+		r.rest.Stop()
 	}
 	for _, c := range r.clients {
 		c.end(why)

@@ -154,166 +154,173 @@ func open(t *testing.T, h *room.House) (code, secret string) {
 }
 
 func TestALesson(t *testing.T) {
-	h := newHouse(t, solo(t, ""))
-	code, secret := open(t, h)
-	host := joinAs(t, h, code, room.Host, secret)
-	a, b := joinAs(t, h, code, room.Player, ""), joinAs(t, h, code, room.Player, "")
-	a.mustDo(`{"do":"claim","thread":"A"}`, `{"do":"step","thread":"A"}`)
-	if refused := b.do(`{"do":"step","thread":"A"}`); refused == "" {
-		t.Error("B could step A's thread")
-	}
-	host.mustDo(`{"do":"step"}`, `{"do":"ask","kind":"predict"}`)
-	a.mustDo(`{"do":"vote","option":1}`)
-	b.mustDo(`{"do":"vote","option":0}`, `{"do":"vote","option":2}`) // the second thought counts
-	if q := state(t, h, code).Question; q == nil || len(q.Votes) != 2 || q.Closed {
-		t.Fatalf("the question: %+v", q)
-	}
-	host.mustDo(`{"do":"reveal"}`)
-	if refused := a.do(`{"do":"vote","option":0}`); refused == "" {
-		t.Error("a vote counted after the votes were revealed")
-	}
-	host.mustDo(`{"do":"again"}`)
-	b.mustDo(`{"do":"vote","option":1}`)
-	host.mustDo(`{"do":"reveal"}`, `{"do":"step"}`)
-	s := state(t, h, code)
-	if got := s.Question.Counts(1); got[0] != 0 || got[1] != 1 || got[2] != 1 {
-		t.Errorf("first round: %v", got)
-	}
-	if got := s.Question.Counts(2); got[0] != 0 || got[1] != 1 || got[2] != 0 {
-		t.Errorf("second round: %v", got)
-	}
-	if len(s.Branches) != 1 || len(s.Branches[0].Moves) != 3 || s.Stand.At != 3 {
-		t.Errorf("branches %+v, stand %+v", s.Branches, s.Stand)
-	}
-	// Back, and another order: that makes a branch, on which all stand.
-	host.mustDo(`{"do":"go","branch":0,"at":1}`, `{"do":"strike","fault":{"do":"pause","thread":"A","for":"300ms"}}`)
-	if s = state(t, h, code); len(s.Branches) != 2 || s.Stand.Branch != 1 || s.Stand.At != 2 || len(s.Branches[1].Moves) != 2 {
-		t.Errorf("branches %+v, stand %+v", s.Branches, s.Stand)
-	}
-	// Along what the branch did.
-	host.mustDo(`{"do":"go","branch":0,"at":0}`)
-	a.mustDo(`{"do":"step","thread":"A"}`)
-	if s = state(t, h, code); len(s.Branches) != 2 || s.Stand.Branch != 0 || s.Stand.At != 1 {
-		t.Errorf("along the branch: %d branches, stand %+v", len(s.Branches), s.Stand)
-	}
+	onEach(t, func(t *testing.T, server func() room.Journal) {
+		h := newHouse(t, server())
+		code, secret := open(t, h)
+		host := joinAs(t, h, code, room.Host, secret)
+		a, b := joinAs(t, h, code, room.Player, ""), joinAs(t, h, code, room.Player, "")
+		a.mustDo(`{"do":"claim","thread":"A"}`, `{"do":"step","thread":"A"}`)
+		if refused := b.do(`{"do":"step","thread":"A"}`); refused == "" {
+			t.Error("B could step A's thread")
+		}
+		host.mustDo(`{"do":"step"}`, `{"do":"ask","kind":"predict"}`)
+		a.mustDo(`{"do":"vote","option":1}`)
+		b.mustDo(`{"do":"vote","option":0}`, `{"do":"vote","option":2}`) // the second thought counts
+		if q := state(t, h, code).Question; q == nil || len(q.Votes) != 2 || q.Closed {
+			t.Fatalf("the question: %+v", q)
+		}
+		host.mustDo(`{"do":"reveal"}`)
+		if refused := a.do(`{"do":"vote","option":0}`); refused == "" {
+			t.Error("a vote counted after the votes were revealed")
+		}
+		host.mustDo(`{"do":"again"}`)
+		b.mustDo(`{"do":"vote","option":1}`)
+		host.mustDo(`{"do":"reveal"}`, `{"do":"step"}`)
+		s := state(t, h, code)
+		if got := s.Question.Counts(1); got[0] != 0 || got[1] != 1 || got[2] != 1 {
+			t.Errorf("first round: %v", got)
+		}
+		if got := s.Question.Counts(2); got[0] != 0 || got[1] != 1 || got[2] != 0 {
+			t.Errorf("second round: %v", got)
+		}
+		if len(s.Branches) != 1 || len(s.Branches[0].Moves) != 3 || s.Stand.At != 3 {
+			t.Errorf("branches %+v, stand %+v", s.Branches, s.Stand)
+		}
+		// Back, and another order: that makes a branch, on which all stand.
+		host.mustDo(`{"do":"go","branch":0,"at":1}`, `{"do":"strike","fault":{"do":"pause","thread":"A","for":"300ms"}}`)
+		if s = state(t, h, code); len(s.Branches) != 2 || s.Stand.Branch != 1 || s.Stand.At != 2 || len(s.Branches[1].Moves) != 2 {
+			t.Errorf("branches %+v, stand %+v", s.Branches, s.Stand)
+		}
+		// Along what the branch did.
+		host.mustDo(`{"do":"go","branch":0,"at":0}`)
+		a.mustDo(`{"do":"step","thread":"A"}`)
+		if s = state(t, h, code); len(s.Branches) != 2 || s.Stand.Branch != 0 || s.Stand.At != 1 {
+			t.Errorf("along the branch: %d branches, stand %+v", len(s.Branches), s.Stand)
+		}
+	})
 }
 
 func TestACommandCountsOnce(t *testing.T) {
-	h := newHouse(t, solo(t, ""))
-	code, secret := open(t, h)
-	host := joinAs(t, h, code, room.Host, secret)
-	host.mustDo(`{"do":"step"}`)
-	if refused := host.give(host.id, `{"do":"step"}`); refused != "" {
-		t.Errorf("again: %s", refused)
-	}
-	refused := host.do(`{"do":"go","branch":7}`)
-	if again := host.give(host.id, `{"do":"go","branch":0}`); refused == "" || again != refused {
-		t.Errorf("refused %q, and again %q", refused, again)
-	}
-	if s := state(t, h, code); len(s.Branches[0].Moves) != 1 {
-		t.Errorf("%d moves, want 1", len(s.Branches[0].Moves))
-	}
+	onEach(t, func(t *testing.T, server func() room.Journal) {
+		h := newHouse(t, server())
+		code, secret := open(t, h)
+		host := joinAs(t, h, code, room.Host, secret)
+		host.mustDo(`{"do":"step"}`)
+		if refused := host.give(host.id, `{"do":"step"}`); refused != "" {
+			t.Errorf("again: %s", refused)
+		}
+		refused := host.do(`{"do":"go","branch":7}`)
+		if again := host.give(host.id, `{"do":"go","branch":0}`); refused == "" || again != refused {
+			t.Errorf("refused %q, and again %q", refused, again)
+		}
+		if s := state(t, h, code); len(s.Branches[0].Moves) != 1 {
+			t.Errorf("%d moves, want 1", len(s.Branches[0].Moves))
+		}
+	})
 }
 
 func TestWhoReturnsIsTheSame(t *testing.T) {
-	dir := t.TempDir()
-	first := room.NewHouse(room.Config{Journal: solo(t, dir), Log: slog.New(slog.DiscardHandler), Ask: asked})
-	code, secret := open(t, first)
-	host, player := joinAs(t, first, code, room.Host, secret), joinAs(t, first, code, room.Player, "")
-	player.mustDo(`{"do":"claim","thread":"B"}`)
-	host.mustDo(`{"do":"step"}`, `{"do":"ask","kind":"predict"}`)
-	player.mustDo(`{"do":"vote","option":1}`)
-	was := state(t, first, code)
-	first.Close() // nothing is written at the end that was not before
+	onKept(t, func(t *testing.T, server func() room.Journal) {
+		first := room.NewHouse(room.Config{Journal: server(), Log: slog.New(slog.DiscardHandler), Ask: asked})
+		code, secret := open(t, first)
+		host, player := joinAs(t, first, code, room.Host, secret), joinAs(t, first, code, room.Player, "")
+		player.mustDo(`{"do":"claim","thread":"B"}`)
+		host.mustDo(`{"do":"step"}`, `{"do":"ask","kind":"predict"}`)
+		player.mustDo(`{"do":"vote","option":1}`)
+		was := state(t, first, code)
+		first.Close() // nothing is written at the end that was not before
 
-	h := newHouse(t, solo(t, dir))
-	again := enter(t, h, code)
-	if refused := again.do(`{"do":"join","part":"player","member":"` + player.joined.Member + `","token":"wrong"}`); refused == "" {
-		t.Fatal("a wrong token was taken")
-	}
-	again = enter(t, h, code)
-	again.id = 40
-	if refused := again.do(`{"do":"join","part":"player","member":"` + player.joined.Member + `","token":"` + player.joined.Token + `"}`); refused != "" {
-		t.Fatal(refused)
-	}
-	if j := again.joined; j.Member != player.joined.Member || j.Name != player.joined.Name || j.Mine == nil || *j.Mine != 1 {
-		t.Errorf("came back as %+v, was %+v", j, player.joined)
-	}
-	now := state(t, h, code)
-	if now.Seq <= was.Seq || now.Epoch != was.Epoch || len(now.Branches[0].Moves) != 1 || now.Question == nil || len(now.Question.Votes) != 1 || now.Seats["B"].By[0] != again.joined.Member {
-		t.Errorf("it was %+v, and is %+v", was, now)
-	}
-	if now.Present() != 1 {
-		t.Errorf("%d are here, want 1", now.Present())
-	}
+		h := newHouse(t, server())
+		again := enter(t, h, code)
+		if refused := again.do(`{"do":"join","part":"player","member":"` + player.joined.Member + `","token":"wrong"}`); refused == "" {
+			t.Fatal("a wrong token was taken")
+		}
+		again = enter(t, h, code)
+		again.id = 40
+		if refused := again.do(`{"do":"join","part":"player","member":"` + player.joined.Member + `","token":"` + player.joined.Token + `"}`); refused != "" {
+			t.Fatal(refused)
+		}
+		if j := again.joined; j.Member != player.joined.Member || j.Name != player.joined.Name || j.Mine == nil || *j.Mine != 1 {
+			t.Errorf("came back as %+v, was %+v", j, player.joined)
+		}
+		now := state(t, h, code)
+		if now.Seq <= was.Seq || now.Epoch != was.Epoch || len(now.Branches[0].Moves) != 1 || now.Question == nil || len(now.Question.Votes) != 1 || now.Seats["B"].By[0] != again.joined.Member {
+			t.Errorf("it was %+v, and is %+v", was, now)
+		}
+		until(t, "the others to be away", func() bool { return state(t, h, code).Present() == 1 })
+	})
 }
 
 func TestATable(t *testing.T) {
-	h := newHouse(t, solo(t, ""))
-	code, secret := open(t, h)
-	host := joinAs(t, h, code, room.Host, secret)
-	var table []*member
-	for range 3 {
-		m := joinAs(t, h, code, room.Player, "")
-		m.mustDo(`{"do":"claim","thread":"A"}`)
-		table = append(table, m)
-	}
-	moves := func() int { return len(state(t, h, code).Branches[0].Moves) }
-	table[0].mustDo(`{"do":"step","thread":"A"}`)
-	table[1].mustDo(`{"do":"strike","fault":{"do":"pause","thread":"A","for":"300ms"}}`)
-	if n := moves(); n != 0 {
-		t.Fatalf("%d moves before the table has decided", n)
-	}
-	if refused := host.do(`{"do":"decide","thread":"A"}`); refused == "" {
-		t.Error("one to one was decided without the host's word")
-	}
-	table[2].mustDo(`{"do":"step","thread":"A"}`) // all have wished
-	s := state(t, h, code)
-	if moves() != 1 || string(s.Branches[0].Moves[0]) != "0" || len(s.Seats["A"].Wishes) != 0 {
-		t.Errorf("moves %s, seat %+v", s.Branches[0].Moves, s.Seats["A"])
-	}
-	// A works now, and cannot step. The table begins anew.
-	table[0].mustDo(`{"do":"step","thread":"A"}`)
-	if refused := host.do(`{"do":"decide","thread":"A"}`); refused == "" || moves() != 1 || len(state(t, h, code).Seats["A"].Wishes) != 0 {
-		t.Errorf("refused: %q, %d moves, seat %+v", refused, moves(), state(t, h, code).Seats["A"])
-	}
-	table[1].mustDo(`{"do":"strike","fault":{"do":"pause","thread":"A","for":"300ms"}}`)
-	host.mustDo(`{"do":"decide","thread":"A"}`)
-	if n := moves(); n != 2 {
-		t.Errorf("%d moves after the host has decided, want 2", n)
-	}
+	onEach(t, func(t *testing.T, server func() room.Journal) {
+		h := newHouse(t, server())
+		code, secret := open(t, h)
+		host := joinAs(t, h, code, room.Host, secret)
+		var table []*member
+		for range 3 {
+			m := joinAs(t, h, code, room.Player, "")
+			m.mustDo(`{"do":"claim","thread":"A"}`)
+			table = append(table, m)
+		}
+		moves := func() int { return len(state(t, h, code).Branches[0].Moves) }
+		table[0].mustDo(`{"do":"step","thread":"A"}`)
+		table[1].mustDo(`{"do":"strike","fault":{"do":"pause","thread":"A","for":"300ms"}}`)
+		if n := moves(); n != 0 {
+			t.Fatalf("%d moves before the table has decided", n)
+		}
+		if refused := host.do(`{"do":"decide","thread":"A"}`); refused == "" {
+			t.Error("one to one was decided without the host's word")
+		}
+		table[2].mustDo(`{"do":"step","thread":"A"}`) // all have wished
+		s := state(t, h, code)
+		if moves() != 1 || string(s.Branches[0].Moves[0]) != "0" || len(s.Seats["A"].Wishes) != 0 {
+			t.Errorf("moves %s, seat %+v", s.Branches[0].Moves, s.Seats["A"])
+		}
+		// A works now, and cannot step. The table begins anew.
+		table[0].mustDo(`{"do":"step","thread":"A"}`)
+		if refused := host.do(`{"do":"decide","thread":"A"}`); refused == "" || moves() != 1 || len(state(t, h, code).Seats["A"].Wishes) != 0 {
+			t.Errorf("refused: %q, %d moves, seat %+v", refused, moves(), state(t, h, code).Seats["A"])
+		}
+		table[1].mustDo(`{"do":"strike","fault":{"do":"pause","thread":"A","for":"300ms"}}`)
+		host.mustDo(`{"do":"decide","thread":"A"}`)
+		if n := moves(); n != 2 {
+			t.Errorf("%d moves after the host has decided, want 2", n)
+		}
+	})
 }
 
 func TestTheDoor(t *testing.T) {
-	h := newHouse(t, solo(t, ""))
-	code, secret := open(t, h)
-	host := joinAs(t, h, code, room.Host, secret)
-	if refused := enter(t, h, code).do(`{"do":"join","part":"host","secret":"guessed"}`); refused == "" {
-		t.Error("a guessed secret makes a host")
-	}
-	joinAs(t, h, code, room.Host, room.CoHost(secret))
-	guest := joinAs(t, h, code, room.Audience, "")
-	if refused := guest.do(`{"do":"step"}`); refused == "" {
-		t.Error("the audience can step")
-	}
-	host.mustDo(`{"do":"lock"}`)
-	if refused := enter(t, h, code).do(`{"do":"join","part":"audience"}`); refused == "" {
-		t.Error("a locked room lets people in")
-	}
-	host.mustDo(`{"do":"remove","member":"` + guest.joined.Member + `"}`)
-	guest.closes(room.Removed)
-	back := func() *member {
-		m := enter(t, h, code)
-		m.do(`{"do":"join","part":"audience","member":"` + guest.joined.Member + `","token":"` + guest.joined.Token + `"}`)
-		return m
-	}
-	back().closes(room.Removed)
-	host.mustDo(`{"do":"restore","member":"` + guest.joined.Member + `"}`)
-	if m := back(); m.joined == nil {
-		t.Error("who was restored cannot come back")
-	}
-	host.mustDo(`{"do":"end"}`)
-	host.closes(room.Over)
+	onEach(t, func(t *testing.T, server func() room.Journal) {
+		h := newHouse(t, server())
+		code, secret := open(t, h)
+		host := joinAs(t, h, code, room.Host, secret)
+		if refused := enter(t, h, code).do(`{"do":"join","part":"host","secret":"guessed"}`); refused == "" {
+			t.Error("a guessed secret makes a host")
+		}
+		joinAs(t, h, code, room.Host, room.CoHost(secret))
+		guest := joinAs(t, h, code, room.Audience, "")
+		if refused := guest.do(`{"do":"step"}`); refused == "" {
+			t.Error("the audience can step")
+		}
+		host.mustDo(`{"do":"lock"}`)
+		if refused := enter(t, h, code).do(`{"do":"join","part":"audience"}`); refused == "" {
+			t.Error("a locked room lets people in")
+		}
+		host.mustDo(`{"do":"remove","member":"` + guest.joined.Member + `"}`)
+		guest.closes(room.Removed)
+		back := func() *member {
+			m := enter(t, h, code)
+			m.do(`{"do":"join","part":"audience","member":"` + guest.joined.Member + `","token":"` + guest.joined.Token + `"}`)
+			return m
+		}
+		back().closes(room.Removed)
+		host.mustDo(`{"do":"restore","member":"` + guest.joined.Member + `"}`)
+		if m := back(); m.joined == nil {
+			t.Error("who was restored cannot come back")
+		}
+		host.mustDo(`{"do":"end"}`)
+		host.closes(room.Over)
+	})
 }
 
 // closes waits until the member's connection is to be closed.

@@ -31,6 +31,7 @@ type Solo struct {
 type book struct {
 	mu      sync.Mutex
 	entries []Entry
+	whole   int      // the index of the newest whole entry
 	file    *os.File // nil in memory
 	size    int64    // of the file's whole lines, in bytes
 	grown   chan struct{}
@@ -55,9 +56,12 @@ func NewSolo(dir string) (*Solo, error) {
 func (s *Solo) Server() string { return s.server }
 
 // Gone implements Journal: this process is the only server.
-func (s *Solo) Gone(_ context.Context, servers []string) ([]string, error) {
-	return slices.DeleteFunc(slices.Clone(servers), func(one string) bool { return one == s.server }), nil
+func (s *Solo) Gone(servers []string) []string {
+	return slices.DeleteFunc(slices.Clone(servers), func(one string) bool { return one == s.server })
 }
+
+// Rest implements Journal: nobody else leads the room.
+func (s *Solo) Rest() time.Duration { return 0 }
 
 // Close implements Journal.
 func (s *Solo) Close() {
@@ -202,7 +206,7 @@ func (b *book) renew(path string, list []Entry) error {
 	if b.file == nil {
 		return nil
 	}
-	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // its name is a code
 	if err != nil {
 		return fmt.Errorf("room: begin the log anew: %w", err)
 	}
@@ -254,28 +258,25 @@ func (s *Solo) Codes() ([]string, error) {
 }
 
 // Follow implements Journal.
-func (s *Solo) Follow(ctx context.Context, code string, after int64, take func([]Entry)) error {
+func (s *Solo) Follow(ctx context.Context, code string, take func([]Entry)) error {
 	b, err := s.book(code)
 	if err != nil {
 		return err
 	}
+	var after int64
 	for {
 		b.mu.Lock()
-		var fresh []Entry
-		for i, e := range b.entries {
-			if e.Seq > after {
-				fresh = b.entries[i:len(b.entries):len(b.entries)]
-				break
-			}
-		}
+		fresh, err := b.since(after)
 		grown, deleted := b.grown, b.deleted
 		b.mu.Unlock()
-		if len(fresh) > 0 {
+		switch {
+		case err != nil:
+			return err
+		case len(fresh) > 0:
 			take(fresh)
 			after = fresh[len(fresh)-1].Seq
 			continue
-		}
-		if deleted {
+		case deleted:
 			return ErrNoRoom
 		}
 		select {
@@ -284,6 +285,23 @@ func (s *Solo) Follow(ctx context.Context, code string, after int64, take func([
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// since returns the entries after a seq, from the newest whole one on after 0.
+// It fails with ErrBroken where they are not kept any more. The caller holds
+// mu.
+func (b *book) since(after int64) ([]Entry, error) {
+	if len(b.entries) == 0 {
+		return nil, nil
+	}
+	from := b.whole
+	if after > 0 {
+		from = int(after + 1 - b.entries[0].Seq) // there is no gap
+	}
+	if from < 0 || from > len(b.entries) {
+		return nil, ErrBroken
+	}
+	return b.entries[from:len(b.entries):len(b.entries)], nil
 }
 
 // Send implements Journal.
@@ -354,10 +372,11 @@ type soloTerm struct {
 }
 
 // Log implements Term.
-func (t *soloTerm) Log(context.Context) ([]Entry, error) {
+func (t *soloTerm) Log(context.Context) (list []Entry, lost bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.entries[:len(t.entries):len(t.entries)], nil
+	list, err = t.since(0)
+	return list, false, err
 }
 
 // Next implements Term.
@@ -393,20 +412,40 @@ func (t *soloTerm) Next(ctx context.Context, deadline time.Time) ([]Order, error
 func (t *soloTerm) Append(_ context.Context, list []Entry) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.deleted {
+	switch {
+	case t.deleted:
 		return ErrNoRoom
+	case len(list) == 0:
+		return nil
 	}
-	keep := func() error { return t.write(list) }
-	if i := slices.IndexFunc(list, func(e Entry) bool { return e.Whole != nil }); i >= 0 {
-		t.entries, list = nil, list[i:]
-		keep = func() error { return t.renew(t.path, list) }
+	whole := lastWhole(list)
+	if whole < 0 {
+		if err := t.write(list); err != nil {
+			return err
+		}
+		t.entries = append(t.entries, list...)
+		t.tell()
+		return nil
 	}
-	if err := keep(); err != nil {
+	if err := t.renew(t.path, list[whole:]); err != nil {
 		return err
 	}
-	t.entries = append(t.entries, list...)
+	// Whoever follows has yet to take what came before the whole entry.
+	kept := t.entries[max(0, len(t.entries)-Overlap):]
+	t.entries = slices.Concat(kept, list)
+	t.whole = len(kept) + whole
 	t.tell()
 	return nil
+}
+
+// lastWhole returns the index of the newest whole entry, or -1.
+func lastWhole(list []Entry) int {
+	for i, e := range slices.Backward(list) {
+		if e.Whole != nil {
+			return i
+		}
+	}
+	return -1
 }
 
 // Resign implements Term.

@@ -63,6 +63,10 @@ export function transport(on) {
   });
 }
 
+/** "T2 · 50 ms" in parts that are not broken between lines.
+ *  @param {string} when */
+const parts = (when) => when.split(/(?<=·) /).flatMap((part, i) => [i > 0 ? " " : "", make("span", {}, part)]);
+
 /** Shows where one stands. @param {Place} at */
 export function drawTransport(at) {
   const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
@@ -72,7 +76,7 @@ export function drawTransport(at) {
   const when = at.running || at.when;
   const place = [count, when].filter(Boolean).join(" · ");
   // A phone has room for one of the two.
-  byId("place").replaceChildren(make("span", { class: "count" }, count && `${count} · `), make("span", { class: "when" }, when));
+  byId("place").replaceChildren(make("span", { class: "count" }, count && `${count} · `), make("span", { class: "when" }, ...parts(when)));
   scrubber.setAttribute("aria-valuetext", at.mark ? `${place}, ${at.mark}` : place);
   for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (byId("transport").querySelectorAll("[data-go]"))) {
     const to = button.dataset.go;

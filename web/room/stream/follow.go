@@ -1,0 +1,223 @@
+package stream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/web/room"
+)
+
+// How often it is looked whether a message got lost: more often after there was
+// one, or an order was sent.
+const (
+	lookEvery   = 5 * time.Second
+	lookBriskly = time.Second
+	briskFor    = 10 * time.Second
+)
+
+// page is how many entries are read at once.
+const page = 500
+
+// place is an entry of a log. Two entries with the same seq are the same if the
+// same term appended them.
+type place struct {
+	seq int64 // 0 for none
+	by  string
+}
+
+// Follow implements room.Journal. While Redis cannot be reached it waits.
+func (j *Journal) Follow(ctx context.Context, code string, take func([]room.Entry)) error {
+	k := keysOf(code)
+	ear := j.ears.listen(k.news)
+	defer ear.stop()
+	var at place
+	brisk := time.Now().Add(briskFor)
+	for {
+		heard, missed := ear.news()
+		for _, message := range heard {
+			list, on, ok := continued(message, at)
+			if !ok {
+				missed = true
+				break
+			}
+			at = on
+			take(list)
+		}
+		if missed {
+			list, on, err := j.since(ctx, k, at)
+			switch {
+			case errors.Is(err, room.ErrNoRoom), errors.Is(err, room.ErrBroken):
+				return err
+			case err != nil:
+				if ended := pause(ctx); ended != nil {
+					return ended
+				}
+				ear.miss()
+				continue
+			case len(list) > 0:
+				at = on
+				take(list)
+			}
+		}
+		look := lookEvery
+		if time.Now().Before(brisk) {
+			look = lookBriskly
+		}
+		timer := time.NewTimer(jittered(look / 2))
+		select {
+		case <-ear.bell:
+			brisk = time.Now().Add(briskFor)
+		case <-timer.C:
+			ear.miss()
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// continued reads a message of append.lua: "seq by byBefore", and the entries in
+// the lines that follow. It reports whether they go on from at.
+func continued(message string, at place) (list []room.Entry, on place, ok bool) {
+	header, text, has := strings.Cut(message, "\n")
+	parts := strings.Split(header, " ")
+	if !has || len(parts) != 3 || parts[0] != strconv.FormatInt(at.seq, 10) || parts[2] != at.by {
+		return nil, at, false
+	}
+	for line := range strings.SplitSeq(text, "\n") {
+		var e room.Entry
+		if json.Unmarshal([]byte(line), &e) != nil {
+			return nil, at, false
+		}
+		list = append(list, e)
+	}
+	return list, place{list[len(list)-1].Seq, parts[1]}, true
+}
+
+// since returns the entries after a place, from the newest whole one on after
+// none, and the place of the last. It fails with room.ErrNoRoom, and with
+// room.ErrBroken if another entry is there.
+func (j *Journal) since(ctx context.Context, k keys, at place) ([]room.Entry, place, error) {
+	head, err := j.head(ctx, k)
+	if err != nil || head.last == at {
+		return nil, at, err
+	}
+	if at.seq > 0 {
+		list, last, err := j.read(ctx, k, at.seq)
+		switch {
+		case err != nil:
+			return nil, at, err
+		case len(list) == 0 || list[0].place != at:
+			return nil, at, room.ErrBroken
+		}
+		return entries(list[1:]), last, nil
+	}
+	list, last, err := j.read(ctx, k, head.whole)
+	switch {
+	case errors.Is(err, room.ErrBroken), err == nil && (len(list) == 0 || list[0].Whole == nil):
+		return nil, at, errMoved // nobody was given anything: it is read anew
+	case err != nil:
+		return nil, at, err
+	}
+	return entries(list), last, nil
+}
+
+// errMoved: the log was trimmed while it was read.
+var errMoved = errors.New("room: the log does not begin with a whole entry")
+
+// head is what is known of a log.
+type head struct {
+	last  place
+	whole int64
+}
+
+// head fails with room.ErrNoRoom.
+func (j *Journal) head(ctx context.Context, k keys) (head, error) {
+	ctx, done := context.WithTimeout(ctx, callLimit)
+	defer done()
+	fields, err := j.redis.HMGet(ctx, k.head, "seq", "by", "whole").Result()
+	if err != nil {
+		return head{}, fmt.Errorf("room: %w", err)
+	}
+	seq, there := fields[0].(string)
+	if !there {
+		return head{}, room.ErrNoRoom
+	}
+	by, _ := fields[1].(string)
+	whole, _ := fields[2].(string)
+	h := head{last: place{by: by}}
+	if h.last.seq, err = strconv.ParseInt(seq, 10, 64); err == nil {
+		h.whole, err = strconv.ParseInt(whole, 10, 64)
+	}
+	if err != nil {
+		return head{}, fmt.Errorf("room: the head of the log: %w", err)
+	}
+	return h, nil
+}
+
+// placed is an entry with its place.
+type placed struct {
+	place
+	room.Entry
+}
+
+func entries(list []placed) []room.Entry {
+	out := make([]room.Entry, len(list))
+	for i, e := range list {
+		out[i] = e.Entry
+	}
+	return out
+}
+
+// read returns what is in the log from a seq on, and the place of the last.
+func (j *Journal) read(ctx context.Context, k keys, from int64) (list []placed, last place, err error) {
+	for {
+		messages, err := j.page(ctx, k, from)
+		if err != nil {
+			return nil, last, err
+		}
+		for _, m := range messages {
+			one, err := parsed(m)
+			if err != nil {
+				return nil, last, err
+			}
+			if len(list) > 0 && one.place.seq != last.seq+1 {
+				return nil, last, room.ErrBroken // it was trimmed meanwhile
+			}
+			list, last = append(list, one), one.place
+		}
+		if len(messages) < page {
+			return list, last, nil
+		}
+		from = last.seq + 1
+	}
+}
+
+func (j *Journal) page(ctx context.Context, k keys, from int64) ([]redis.XMessage, error) {
+	ctx, done := context.WithTimeout(ctx, callLimit)
+	defer done()
+	messages, err := j.redis.XRangeN(ctx, k.log, strconv.FormatInt(from, 10), "+", page).Result()
+	if err != nil {
+		return nil, fmt.Errorf("room: read the log: %w", err)
+	}
+	return messages, nil
+}
+
+func parsed(m redis.XMessage) (placed, error) {
+	text, _ := m.Values["e"].(string)
+	by, _ := m.Values["by"].(string)
+	p := placed{}
+	if err := json.Unmarshal([]byte(text), &p.Entry); err != nil {
+		return placed{}, fmt.Errorf("room: entry %s: %w", m.ID, err)
+	}
+	p.place = place{p.Seq, by}
+	return p, nil
+}
