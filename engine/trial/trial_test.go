@@ -34,7 +34,8 @@ func TestRun(t *testing.T) {
 	if o := out[2]; o.Reply != "{-1, 0}" || o.Was.Exists() {
 		t.Errorf("nothing: %+v", o)
 	}
-	if !out[0].Equal(out[0]) || out[0].Equal(out[2]) {
+	again, err := trial.Run(t.Context(), strings.Join(lines, "\n"), key, cases)
+	if err != nil || !out[0].Equal(again[0]) || out[0].Equal(out[2]) {
 		t.Error("outcomes are not told apart")
 	}
 	for script, want := range map[string]string{"": "nil", "return 'x'": "x", "return {1, {2}}": "{1, {2}}", "return 7": "7"} {

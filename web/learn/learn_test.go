@@ -210,7 +210,7 @@ func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if *update {
-		if err := os.WriteFile("found.json", found, 0o644); err != nil { //nolint:gosec // everybody may read it
+		if err := os.WriteFile("found.json", found, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return

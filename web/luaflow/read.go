@@ -75,10 +75,10 @@ func classify(list []lexeme) {
 // script.
 func isCommand(name string) bool { return name != "" && name == strings.ToUpper(name) }
 
-// coloured arranges lexemes in lines, merging neighbours of the same class.
 // Coloured returns lines of Lua, of which some may be missing, in their colours.
 func Coloured(source string) []Line { return coloured(scan(source)) }
 
+// coloured arranges lexemes in lines, merging neighbours of the same class.
 func coloured(list []lexeme) []Line {
 	lines := []Line{{Number: 1}}
 	add := func(class, text string) {

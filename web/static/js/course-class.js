@@ -104,29 +104,24 @@ export function klass(page) {
     }
   }
 
-  function draw() {
-    const [head, ...rows] = rowsOf(learners, chapters);
-    byId("class-table").replaceChildren(
+  /** @param {string} id @param {(string | Node)[][]} rows the first is the head */
+  function fill(id, [head, ...rows]) {
+    byId(id).replaceChildren(
       make("thead", {}, make("tr", {}, ...head.map((cell) => make("th", { scope: "col" }, cell)))),
-      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, i) => make(i === 0 ? "th" : "td", i === 0 ? { scope: "row" } : {}, cell))))),
+      make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((cell, i) => make(i ? "td" : "th", i ? {} : { scope: "row" }, cell))))),
     );
-    const questions = questionsOf(learners, chapters);
-    byId("class-questions").replaceChildren(
-      make("thead", {}, make("tr", {}, ...[say("Question"), say("First try"), ""].map((cell) => make("th", { scope: "col" }, cell)))),
-      make(
-        "tbody",
-        {},
-        ...questions.map(({ path, title, first, answered, talk }) =>
-          make(
-            "tr",
-            {},
-            make("th", { scope: "row" }, make("a", { href: `/learn/${path}` }, title)),
-            make("td", {}, `${first}/${answered}`),
-            make("td", {}, talk ? say("Talk about it, and answer again.") : ""),
-          ),
-        ),
-      ),
-    );
+  }
+
+  function draw() {
+    fill("class-table", rowsOf(learners, chapters));
+    fill("class-questions", [
+      [say("Question"), say("First try"), ""],
+      ...questionsOf(learners, chapters).map(({ path, title, first, answered, talk }) => [
+        make("a", { href: `/learn/${path}` }, title),
+        `${first}/${answered}`,
+        talk ? say("Talk about it, and answer again.") : "",
+      ]),
+    ]);
     byId("class-result").hidden = learners.length === 0;
   }
 

@@ -97,18 +97,14 @@ function judging(page, path, stage) {
       /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean, over: boolean}} */
       const { met, moves, own, par, proven, over } = await answer.json();
       byId("after").hidden = !met;
+      const told = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       if (!met) {
-        tally.textContent = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
-        if (over) {
-          tally.append(" ", say("The run is over. Go back some moves and do otherwise, or start again."));
-        }
+        tally.textContent = over ? `${told} ${say("The run is over. Go back some moves and do otherwise, or start again.")}` : told;
         return;
       }
       tally.textContent = "";
       byId("counted").textContent =
-        own <= par && proven
-          ? say("Moves: %d. Delays and faults: %d. Nobody can do it with fewer: every order was searched.", moves, own)
-          : say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
+        own <= par && proven ? say("Moves: %d. Delays and faults: %d. Nobody can do it with fewer: every order was searched.", moves, own) : told;
       byId("onward")?.classList.add("primary");
       note(page, path, { moves, schedule: schedule().slice(0, moves) });
     }, ASK_AFTER);
