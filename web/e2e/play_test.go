@@ -397,12 +397,23 @@ func lasting(t *testing.T) string {
 	return ""
 }
 
+// built builds the real program.
+func built(t *testing.T) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "playground")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "relock/cmd/playground")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return binary
+}
+
 // program starts the real program on address, and returns when it answers: on
 // a busy machine that takes a while.
-func program(t *testing.T, binary, address string) *exec.Cmd {
+func program(t *testing.T, binary, address string, flags ...string) *exec.Cmd {
 	t.Helper()
 	var said bytes.Buffer
-	cmd := exec.CommandContext(t.Context(), binary, "serve", "-addr", address)
+	cmd := exec.CommandContext(t.Context(), binary, append([]string{"serve", "-addr", address}, flags...)...)
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -427,11 +438,7 @@ func program(t *testing.T, binary, address string) *exec.Cmd {
 
 func TestTheServerIsKilledInMidSession(t *testing.T) {
 	ctx := tab(t)
-	binary := filepath.Join(t.TempDir(), "playground")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "relock/cmd/playground")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	binary := built(t)
 	address := lasting(t)
 	first := program(t, binary, address)
 	do(ctx, t, chromedp.Navigate("http://"+address+"/play/lease-expiry"))

@@ -75,15 +75,15 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 
 	// All are asked. What is right the test learns by asking before.
 	do(host, t, chromedp.KeyEvent("a"))
-	until(host, t, `document.getElementById("question").dataset.state === "open"`)
+	until(host, t, `document.getElementById("asked").dataset.state === "open"`)
 	do(host, t, chromedp.KeyEvent("r"))
 	until(host, t, `document.querySelector(".options .right") !== null`)
 	right := get[string](host, t, `String([...document.querySelectorAll(".options li")].findIndex((li) => li.classList.contains("right")))`)
 	wrong := map[bool]string{true: "1", false: "0"}[right == "0"]
 	do(host, t, chromedp.KeyEvent("c"))
-	until(a, t, `document.getElementById("question").hidden`)
+	until(a, t, `document.getElementById("asked").hidden`)
 	do(host, t, chromedp.KeyEvent("a"))
-	until(stage, t, `!document.getElementById("question").hidden`)
+	until(stage, t, `!document.getElementById("asked").hidden`)
 	until(a, t, `document.getElementById("status").textContent.startsWith("A question: ")`)
 	do(a, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
 	until(a, t, `document.getElementById("problem").textContent.startsWith("First the question")`)
@@ -112,7 +112,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 
 	// The run goes on, and shows it.
 	do(host, t, chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.ArrowRight))
-	until(stage, t, `document.getElementById("question").hidden && `+stands+` === "T3"`)
+	until(stage, t, `document.getElementById("asked").hidden && `+stands+` === "T3"`)
 
 	// Back, and another order: both branches stay, and all are on the new one.
 	do(host, t, chromedp.KeyEvent(kb.ArrowLeft))
@@ -202,4 +202,108 @@ func TestDoorsOfARoom(t *testing.T) {
 	if got := get[string](ctx, t, `document.getElementById("code").value`); got != "ABCDEF" {
 		t.Errorf("what was typed is %q now", got)
 	}
+}
+
+// All parts of a room, in every look and both languages, at rest and in use.
+func TestAxeFindsNothingInARoom(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	phone := join(host, t, room, "A")
+	stage := another(host, t)
+	look := func(part string, ctx context.Context) {
+		t.Helper()
+		for _, f := range findings(ctx, t) {
+			t.Errorf("%s: %s: %s\n  %s", part, f.ID, f.Help, strings.Join(f.Nodes, "\n  "))
+		}
+	}
+	dressed := func(part string, ctx context.Context, path, theme, language string) {
+		t.Helper()
+		do(ctx, t, chromedp.Navigate(room+path+"?theme="+theme+"&lang="+language))
+		until(ctx, t, members+` !== ""`)
+		look(strings.Join([]string{part, theme, language}, " "), ctx)
+	}
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"))
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	until(host, t, stands+` === "T1"`)
+	look("host", host)
+	for _, dialog := range []string{"people", "room", "join"} {
+		do(host, t, chromedp.Click(chromedp.CSS(`[data-dialog=`+dialog+`]`)), chromedp.WaitVisible(chromedp.CSS(`#`+dialog)))
+		look("dialog "+dialog, host)
+		do(host, t, chromedp.KeyEvent(kb.Escape))
+	}
+	do(host, t, chromedp.KeyEvent("a"))
+	until(phone, t, `document.querySelector("[data-vote]") !== null`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="0"]`)))
+	until(host, t, votes+`.startsWith("1 of 1")`)
+	look("phone, voted", phone)
+	do(host, t, chromedp.KeyEvent("r"))
+	until(phone, t, `document.querySelector(".options .bar") !== null`)
+	for _, theme := range []string{"light", "dark", "stage"} {
+		for _, language := range []string{"en", "zh-CN"} {
+			dressed("host", host, "/host", theme, language)
+			dressed("stage", stage, "/stage", theme, language)
+			dressed("phone", phone, "", theme, language)
+		}
+	}
+}
+
+// Nothing of a room scrolls sideways, on a phone or a projector.
+func TestNothingOfARoomScrollsSideways(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("a"))
+	until(host, t, `!document.getElementById("asked").hidden`)
+	phone, stage := join(host, t, room, "B"), another(host, t)
+	do(phone, t, chromedp.Click(chromedp.CSS(`#so-far summary`)))
+	until(phone, t, `document.querySelector("#rows tr") !== null`)
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#asked`)))
+	for _, one := range []struct {
+		part   string
+		ctx    context.Context
+		widths []int64
+	}{{"host", host, []int64{360, 768, 1440}}, {"phone", phone, []int64{320, 360, 412}}, {"stage", stage, []int64{1024, 1280, 1920}}} {
+		for _, width := range one.widths {
+			do(one.ctx, t, chromedp.EmulateViewport(width, 720))
+			if wide := get[int64](one.ctx, t, `document.documentElement.scrollWidth`); wide > width {
+				t.Errorf("%s: %d px wide in a window of %d", one.part, wide, width)
+			}
+		}
+	}
+	if below := get[int64](stage, t, `Math.ceil(document.getElementById("asked").getBoundingClientRect().bottom)`); below > 720 {
+		t.Errorf("the stage's question ends at %d px of 720", below)
+	}
+}
+
+// The server is killed in mid-lesson: everybody is back where they were, and
+// what was pressed meanwhile is done once.
+func TestTheServerIsKilledInMidLesson(t *testing.T) {
+	binary, address, folder := built(t), lasting(t), t.TempDir()
+	first := program(t, binary, address, "-rooms", folder)
+	host, room := makeRoom(t, "http://"+address, "lease-expiry")
+	phone := join(host, t, room, "A")
+	me := get[string](phone, t, `document.getElementById("me").textContent`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	until(host, t, stands+` === "T1"`)
+	do(host, t, chromedp.KeyEvent("a"))
+	until(phone, t, `document.querySelector("[data-vote]") !== null`)
+
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	until(phone, t, `document.querySelector(".room-phone").classList.contains("lost")`)
+	until(host, t, `document.querySelector(".room-board").classList.contains("lost")`)
+	second := program(t, binary, address, "-rooms", folder)
+	t.Cleanup(func() {
+		_ = second.Process.Kill()
+		_ = second.Wait()
+	})
+	for _, tab := range []context.Context{host, phone} {
+		until(tab, t, `document.querySelector(".lost") === null && !document.getElementById("asked").hidden`)
+	}
+	if got := get[string](phone, t, `document.getElementById("me").textContent`); got != me {
+		t.Errorf("%q came back as %q", me, got)
+	}
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="0"]`)))
+	until(host, t, votes+` === "1 of 1 voted"`)
+	do(host, t, chromedp.KeyEvent("r"), chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.ArrowRight))
+	until(phone, t, classAt+` === "The class is at T2."`)
 }

@@ -42,6 +42,7 @@ func Groups(l words.Language) []Group {
 		{"controls", "Controls", m.controls()},
 		{"explorer", "Every order", m.explorer()},
 		{"editor", "Editor", m.editor()},
+		{"rooms", "Rooms", m.rooms()},
 		{"pages", "Parts of pages", m.pages()},
 	}
 }

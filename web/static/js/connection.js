@@ -18,6 +18,7 @@ const COLUMNS = 4; // of a packed record
  * @property {() => string} path where to connect, asked at each attempt
  * @property {() => void} [opened]
  * @property {(frame: any) => void} received
+ * @property {number} [longest] ms between two attempts at most, unless there is no room
  * @property {(texts: string[]) => any} [unpacked] makes a frame of a packed record
  * @property {(event: CloseEvent) => boolean | number} [closed] false: stay away; 0: at once; true: after a pause
  * @property {(why: string) => void} broken it has ended before its time, in the server's sentence: no attempt follows
@@ -110,7 +111,7 @@ export function connect(handlers) {
       handlers.changed(true, full);
       // By chance somewhat sooner or later, so that not all ask at once.
       next = window.setTimeout(attempt, again === 0 ? 0 : pause * (0.5 + Math.random() * (full ? 0.5 : 1)));
-      pause = Math.min(pause * 2, full ? LONGEST_FULL_PAUSE : LONGEST_PAUSE);
+      pause = Math.min(pause * 2, full ? LONGEST_FULL_PAUSE : (handlers.longest ?? LONGEST_PAUSE));
     };
   }
 
@@ -133,9 +134,9 @@ export function connect(handlers) {
         clearTimeout(next);
         attempt();
       } else if (socket.readyState <= WebSocket.OPEN && performance.now() - Math.max(heard, asked) > silence) {
-        socket.onopen = socket.onmessage = socket.onclose = null;
+        socket.onmessage = socket.onclose = null;
         socket.close();
-        handlers.changed(true, "");
+        handlers.changed(true);
         attempt();
       }
     },

@@ -11,7 +11,7 @@ export function back(code) {
   let state = initial();
   const link = make("a", { class: "button primary", href: `/room/${code}` }, say("Back to the class"));
   const text = make("span", { role: "status" }, say("You step on your own. Nobody sees it."));
-  byId("main").prepend(make("p", { class: "room-back" }, text, link));
+  byId("main").prepend(make("div", { class: "ending room-back" }, text, link));
 
   /** @param {import("./room-state.js").Event} event */
   function happened(event) {

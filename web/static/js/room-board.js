@@ -8,13 +8,14 @@ import { keys, keysOf } from "./keys.js";
 import { broken, matters } from "./marks.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
-import { Refused } from "./rpc.js";
 import { joining, people, roomSettings } from "./room-desk.js";
 import { begun, isFilm, standing, standingOf, taken } from "./room-film.js";
 import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { questionBox, setText } from "./room-question.js";
-import { doing, faultName, goodbye, here, playedBy, told } from "./room-says.js";
+import { faultName, goodbye, here, told } from "./room-says.js";
+import { drawSeat } from "./room-seats.js";
 import { initial, news, reduce } from "./room-state.js";
+import { Refused } from "./rpc.js";
 import { stageTheme, tools } from "./settings.js";
 import { canAct, positionAt, reduce as reduceFilm, shown } from "./state.js";
 import { PAUSE, over, pointless, strikeDialog } from "./strike.js";
@@ -495,10 +496,7 @@ export function board(section) {
       const left = Math.ceil(Math.max(0, (thread.wait ?? 0) - (Date.now() - came) / 1000));
       counting ||= left > 0;
       if (item) {
-        setText(/** @type {Element} */ (item.querySelector("[data-by]")), playedBy(thread));
-        setText(/** @type {Element} */ (item.querySelector("[data-doing]")), doing(thread, left));
-        item.classList.toggle("vacant", thread.by.length === 0);
-        item.classList.toggle("wanted", left > 0);
+        drawSeat(item, thread, left);
         if (leads) {
           drawWishes(/** @type {HTMLElement} */ (item.querySelector("[data-decide]")), name, thread);
         }

@@ -5,6 +5,7 @@ import { Refused } from "./rpc.js";
 
 const JOIN = 1; // its id; those of commands come after it
 const SILENCE = 10_000; // ms without a word while an answer is awaited
+const LONGEST_PAUSE = 1500; // ms: a class waits for a server that restarts
 const TRIES = 3; // attempts that fail until one asks whether the room is still there
 
 /** Codes with which a room ends a line for good. */
@@ -88,6 +89,7 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
 
   const line = dial({
     path: on.path,
+    longest: LONGEST_PAUSE,
     opened: () => (over ? line.drop() : join()),
     received(frame) {
       failed = 0;

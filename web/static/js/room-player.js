@@ -1,10 +1,11 @@
 // The page of a room on a phone: of who plays a thread, and of who watches. It
 // has little, as it may come over a slow line; the rows come once they are wanted.
 import { byId, make } from "./dom.js";
-import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { ENDED, REMOVED, isThere, keeper, roomLine, wakeful } from "./room-line.js";
+import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { questionBox, setText } from "./room-question.js";
-import { belief, classAt, goodbye, here, playedBy, told, wished } from "./room-says.js";
+import { classAt, goodbye, here, playedBy, told, wished } from "./room-says.js";
+import { drawMine } from "./room-seats.js";
 import { canVote, initial, mine, myVote, news, reduce } from "./room-state.js";
 import { Refused } from "./rpc.js";
 import { say } from "./words.js";
@@ -12,7 +13,6 @@ import { say } from "./words.js";
 /**
  * @typedef {import("./room-state.js").Event} Event
  * @typedef {import("./room-state.js").Room} Room
- * @typedef {import("./room-state.js").Thread} Thread
  */
 
 /** @param {HTMLElement} section of the page */
@@ -44,7 +44,7 @@ export function phone(section) {
       rows?.draw(room, follows());
       byId("status").textContent = news(was, state).map((one) => told(one, room)).filter(Boolean).join(" ") || byId("status").textContent;
       if (news(was, state).some(({ kind }) => kind === "asked" || kind === "revealed" || kind === "again")) {
-        byId("question").scrollIntoView({ block: "nearest" });
+        byId("asked").scrollIntoView({ block: "nearest" });
       }
     }
   }
@@ -155,7 +155,7 @@ export function phone(section) {
       const name = part.dataset.mine ?? "";
       part.hidden = !own.includes(name);
       if (!part.hidden) {
-        drawMine(part, room.threads[name], room);
+        drawMine(part, room.threads[name], { closed: canVote(state) ? say("First the question; then the run goes on.") : "", lost, allowed: room.allowed });
       }
     }
     byId("claims").hidden = own.length > 0;
@@ -168,28 +168,6 @@ export function phone(section) {
     setText(byId("class-at"), classAt(room));
     setText(byId("class-says"), rows?.says(room) || say("You are there."));
     tick();
-  }
-
-  /**
-   * @param {HTMLElement} part
-   * @param {Thread} thread
-   * @param {Room} room
-   */
-  function drawMine(part, thread, room) {
-    const of = (/** @type {string} */ what) => /** @type {HTMLElement} */ (part.querySelector(what));
-    setText(of("[data-knows]"), thread.knows ?? "");
-    setText(of("[data-belief]"), belief(thread.belief ?? 0));
-    setText(of("[data-next-call]"), thread.next || say("nothing any more"));
-    setText(of("[data-why]"), [thread.why, thread.armed].filter(Boolean).join(" · "));
-    const asked = canVote(state) ? say("First the question; then the run goes on.") : "";
-    for (const [what, why] of [["[data-step]", asked || thread.why || ""], ["[data-dog]", asked]]) {
-      of(what).setAttribute("aria-disabled", String(why !== "" || state.lost));
-      of(what).title = why;
-    }
-    of("[data-dog]").hidden = !thread.watchdog;
-    for (const strike of /** @type {NodeListOf<HTMLElement>} */ (part.querySelectorAll("[data-do]"))) {
-      strike.hidden = strike.dataset.do !== "pause" && !room.allowed.includes(strike.dataset.do ?? "");
-    }
   }
 
   /** What a table wants, counted down. */

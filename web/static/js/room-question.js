@@ -11,7 +11,7 @@ import { say } from "./words.js";
  * @param {((option: number) => void) | null} vote null where one cannot
  */
 export function questionBox(vote) {
-  const box = byId("question");
+  const box = byId("asked");
   const list = byId("question-options");
   let drawn = ""; // what the options were drawn of
 
