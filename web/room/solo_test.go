@@ -127,12 +127,12 @@ func TestAWholeEntryTakesNothingAway(t *testing.T) {
 				for _, e := range list {
 					got = append(got, e.Seq)
 				}
-				switch seq := got[len(got)-1]; {
-				case seq == 1:
+				switch got[len(got)-1] {
+				case 1:
 					if err := term.Append(t.Context(), []room.Entry{{Seq: 2}, {Seq: 3}, whole(4)}); err != nil {
 						t.Error(err)
 					}
-				case seq == 4:
+				case 4:
 					end(done)
 				}
 			})

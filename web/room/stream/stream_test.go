@@ -372,7 +372,7 @@ func TestWhatRedisLost(t *testing.T) {
 	if err := term.Append(t.Context(), []room.Entry{entry(5, "after")}); !errors.Is(err, room.ErrBroken) {
 		t.Fatalf("it goes on after what was lost: %v", err)
 	}
-	term.Resign()
+	forceFree(t, addr) // nobody is told
 	next := lead(t, a)
 	appends(t, next, entry(3, "again"), entry(4, "again"), entry(5, "again"))
 	f.ends(room.ErrBroken)
@@ -381,6 +381,26 @@ func TestWhatRedisLost(t *testing.T) {
 	if !slices.Equal(late.does, []string{"", "kept", "again", "again", "again"}) {
 		t.Errorf("the log is %v", late.does)
 	}
+}
+
+// A Redis that lost the end of its data gives a fencing token out twice.
+func TestATokenGivenTwice(t *testing.T) {
+	addr := storetest.Start(t).Addr
+	a, b := open(t, addr), open(t, addr)
+	create(t, a)
+	client := storetest.Client(addr)
+	defer client.Close()
+	replica := dump(t, client)
+	old := lead(t, a)
+	if err := client.Del(t.Context(), "relock:room:{"+code+"}:lead").Err(); err != nil {
+		t.Fatal(err)
+	}
+	restore(t, client, replica)
+	next := lead(t, b)
+	if err := old.Append(t.Context(), []room.Entry{entry(2, "late")}); !errors.Is(err, room.ErrFenced) {
+		t.Fatalf("two terms with one token can write: %v", err)
+	}
+	appends(t, next, entry(2, "b"))
 }
 
 func dump(t *testing.T, client *redis.Client) map[string]string {
