@@ -348,9 +348,16 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 				*stage = shownRun{a.Run, a.Shown, true}
 			default:
 				p.Feedback = own
+				p.WatchIt = l.Say("Watch it where it is true")
+				if item.Kind != learn.Predict {
+					p.WatchIt = l.Say("Watch how it goes wrong all the same")
+				}
 				if query.Has("watch") {
 					*stage = shownRun{a.Run, a.Shown, true}
 					p.Watching = l.Say("Here answer %d is true.", o.Number)
+					if item.Kind != learn.Predict {
+						p.Watching = l.Say("With answer %d it goes wrong all the same.", o.Number)
+					}
 				} else {
 					o.Watch = fmt.Sprintf("/learn/%s?pick=%d&watch=1", item.Path(), o.Number)
 				}

@@ -80,6 +80,7 @@ func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.Stat
 				fallthrough
 			default:
 				p.Feedback = "<p>" + templates.Escaped(l.Say("That happens %s.", l.Clause(a.Because))) + "</p>"
+				p.WatchIt = l.Say("Watch it where it is true")
 				if !query.Has("watch") {
 					o.Watch = "/learn/made?" + own.Encode() + "&watch=1"
 				}

@@ -321,9 +321,13 @@ func TestServeFromFlagsAndEnvironment(t *testing.T) {
 			out:    in, err: io.Discard,
 		})
 	}()
-	line, err := bufio.NewReader(out).ReadString('\n')
+	lines := bufio.NewReader(out)
+	line, err := lines.ReadString('\n')
 	if err != nil {
 		t.Fatal(err)
+	}
+	if rooms, err := lines.ReadString('\n'); err != nil || !strings.Contains(rooms, "-rooms") {
+		t.Errorf("of rooms it says %q, %v; they are in memory alone", rooms, err)
 	}
 	url := regexp.MustCompile(`http://[^ ]+/`).FindString(line)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"healthz", nil)

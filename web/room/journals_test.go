@@ -1,6 +1,7 @@
 package room_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -55,4 +56,56 @@ func onRedis(t *testing.T, addr string, o stream.Options) *stream.Journal {
 		t.Fatal(err)
 	}
 	return j
+}
+
+// A server without members of a room leaves it to others, and it stays.
+func TestAServerLeavesARoomInWhichNobodyIs(t *testing.T) {
+	addr := storetest.Start(t).Addr
+	rest := stream.Options{Beat: 50 * time.Millisecond, Rest: 50 * time.Millisecond}
+	a, b := newHouse(t, onRedis(t, addr, rest)), newHouse(t, onRedis(t, addr, rest))
+	code, secret := open(t, a)
+	host := joinAs(t, a, code, room.Host, secret)
+	guest := joinAs(t, b, code, room.Audience, "")
+	host.mustDo(`{"do":"step"}`)
+	host.client.Leave()
+	until(t, "the first server to leave the room", func() bool { return a.Count().Rooms == 0 })
+	if refused := guest.do(`{"do":"rename"}`); refused != "" { // the other decides by now
+		t.Error(refused)
+	}
+	guest.client.Leave()
+	until(t, "the second server to leave the room", func() bool { return b.Count().Rooms == 0 })
+	client := storetest.Client(addr)
+	t.Cleanup(func() { _ = client.Close() })
+	until(t, "nobody to lead it", func() bool { return client.Exists(t.Context(), "relock:room:{"+code+"}:lead").Val() == 0 })
+	joinAs(t, a, code, room.Host, secret).mustDo(`{"do":"step"}`)
+	if s := state(t, a, code); len(s.Branches[0].Moves) != 2 {
+		t.Errorf("%d moves, want 2", len(s.Branches[0].Moves))
+	}
+}
+
+// While Redis is away members are told so, and it goes on when it is back: for
+// them, too.
+func TestMembersWaitForRedis(t *testing.T) {
+	server := storetest.Start(t, storetest.Durable...)
+	h := newHouse(t, onRedis(t, server.Addr, stream.Options{Beat: 50 * time.Millisecond}))
+	code, secret := open(t, h)
+	host := joinAs(t, h, code, room.Host, secret)
+	host.mustDo(`{"do":"step"}`)
+	was := state(t, h, code)
+	server.Kill()
+	if refused := host.do(`{"do":"step"}`); refused != room.ErrUnreached.Error() {
+		t.Fatalf("it says %q", refused)
+	}
+	if _, err := h.Room(t.Context(), "ABCDEF"); !errors.Is(err, room.ErrUnreached) {
+		t.Errorf("a room of which nothing is known: %v", err)
+	}
+	if err := server.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the same command to be taken", func() bool { return host.give(host.id, `{"do":"step"}`) == "" })
+	host.mustDo(`{"do":"step"}`)
+	now := state(t, h, code)
+	if len(now.Branches[0].Moves) != 3 || now.Epoch == was.Epoch {
+		t.Errorf("%d moves, want 3; the epoch was %s and is %s", len(now.Branches[0].Moves), was.Epoch, now.Epoch)
+	}
 }

@@ -25,6 +25,7 @@ type Solo struct {
 
 	mu    sync.Mutex
 	books map[string]*book
+	swept time.Time
 }
 
 // book is a room's log, as far as it is needed, and what waits to be decided.
@@ -42,14 +43,15 @@ type book struct {
 }
 
 // NewSolo keeps rooms in files of a folder, which it creates, or in memory if
-// dir is "".
+// dir is "". Nothing else may be in the folder that is named like a room's log.
 func NewSolo(dir string) (*Solo, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, fmt.Errorf("room: the folder of rooms: %w", err)
 		}
 	}
-	return &Solo{dir: dir, server: NewCode(), books: map[string]*book{}}, nil
+	s := &Solo{dir: dir, server: NewCode(), books: map[string]*book{}}
+	return s, s.sweep(time.Now())
 }
 
 // Server implements Journal.
@@ -83,7 +85,11 @@ func (b *book) shut() {
 	}
 }
 
-const extension = ".jsonl"
+const (
+	extension  = ".jsonl"
+	unfinished = ".new" // after it: a log that is begun anew
+	sweepEvery = time.Hour
+)
 
 func (s *Solo) path(code string) string { return filepath.Join(s.dir, code+extension) }
 
@@ -155,6 +161,9 @@ func (s *Solo) Create(_ context.Context, code string, first Entry) error {
 	if s.books[code] != nil {
 		return ErrTaken
 	}
+	if err := s.sweep(time.Now()); err != nil {
+		return err
+	}
 	b := newBook(nil)
 	if s.dir != "" {
 		file, err := os.OpenFile(s.path(code), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
@@ -206,13 +215,13 @@ func (b *book) renew(path string, list []Entry) error {
 	if b.file == nil {
 		return nil
 	}
-	file, err := os.OpenFile(path+".new", os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // its name is a code
+	file, err := os.OpenFile(path+unfinished, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // its name is a code
 	if err != nil {
 		return fmt.Errorf("room: begin the log anew: %w", err)
 	}
 	fresh := book{file: file}
 	if err = fresh.write(list); err == nil {
-		err = os.Rename(path+".new", path)
+		err = os.Rename(path+unfinished, path)
 	}
 	if err != nil {
 		fresh.shut()
@@ -232,29 +241,30 @@ func (s *Solo) Exists(_ context.Context, code string) (bool, error) {
 	return err == nil, err
 }
 
-// Codes returns the codes of all rooms that are kept.
-func (s *Solo) Codes() ([]string, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var codes []string
-	if s.dir == "" {
-		for code := range s.books {
-			codes = append(codes, code)
-		}
-		return codes, nil
+// sweep removes rooms to which nobody has come back since a server before this
+// one. The caller holds mu.
+func (s *Solo) sweep(now time.Time) error {
+	if s.dir == "" || now.Sub(s.swept) < sweepEvery {
+		return nil
 	}
+	s.swept = now
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
-		return nil, fmt.Errorf("room: the folder of rooms: %w", err)
+		return fmt.Errorf("room: the folder of rooms: %w", err)
 	}
 	for _, f := range files {
-		if code, ok := strings.CutSuffix(f.Name(), extension); ok {
-			if parsed, err := ParseCode(code); err == nil && parsed == code {
-				codes = append(codes, code)
-			}
+		code, ours := strings.CutSuffix(strings.TrimSuffix(f.Name(), unfinished), extension)
+		if parsed, err := ParseCode(code); !ours || err != nil || parsed != code || s.books[code] != nil {
+			continue
+		}
+		if info, err := f.Info(); err != nil || now.Sub(info.ModTime()) < HostsAbsent {
+			continue
+		}
+		if err := os.Remove(filepath.Join(s.dir, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("room: delete an old log: %w", err)
 		}
 	}
-	return codes, nil
+	return nil
 }
 
 // Follow implements Journal.

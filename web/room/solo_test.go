@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"relock/web/room"
 )
@@ -70,6 +71,34 @@ func writeLog(t *testing.T, dir, code string) []byte {
 		t.Fatal(err)
 	}
 	return text
+}
+
+// What nobody has come back to is deleted, as if the room had been led.
+func TestOldLogsAreDeleted(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-room.HostsAbsent - time.Minute)
+	for _, name := range []string{"K7M4XW.jsonl", "K7M4XW.jsonl.new", "ABCDEF.jsonl", "notes.txt"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, old, old); err != nil {
+			t.Fatal(err)
+		}
+		if name == "ABCDEF.jsonl" {
+			if err := os.Chtimes(path, time.Now(), time.Now()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	solo(t, dir)
+	left, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(left) != 2 || left[0].Name() != "ABCDEF.jsonl" || left[1].Name() != "notes.txt" {
+		t.Errorf("left are %v", left)
+	}
 }
 
 // Whoever follows a log takes each entry once, also those before a whole one

@@ -60,6 +60,7 @@ type Lesson struct {
 	Answered   bool
 	Solved     bool
 	Watching   string // what is shown instead of the item's run, or ""
+	WatchIt    string // the words that lead to the run of a wrong answer
 	Leave      string // the address at which the item's own run is shown
 
 	Viewer   Viewer

@@ -234,3 +234,62 @@ func BenchmarkPressToFollower(b *testing.B) {
 	work.Wait()
 	term.Resign()
 }
+
+// What rooms cost that three servers follow, and in which nobody says anything.
+func BenchmarkIdleRooms(b *testing.B) {
+	const many, servers, seconds = 200, 3, 10
+	addr := storetest.Start(b).Addr
+	client := storetest.Client(addr)
+	defer client.Close()
+	ctx, stop := context.WithCancel(b.Context())
+	var work sync.WaitGroup
+	var led atomic.Int64
+	var all []*stream.Journal
+	for range servers {
+		j, err := stream.New(client, stream.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer j.Close()
+		all = append(all, j)
+	}
+	for n := range many {
+		if err := all[0].Create(ctx, fmt.Sprintf("R%05d", n), whole(1)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for n := range many {
+		code := fmt.Sprintf("R%05d", n)
+		for _, j := range all {
+			work.Go(func() { _ = j.Follow(ctx, code, func([]room.Entry) {}) })
+			work.Go(func() {
+				term, err := j.Lead(ctx, code)
+				if err != nil {
+					return
+				}
+				defer term.Resign()
+				if _, _, err := term.Log(ctx); err != nil {
+					return
+				}
+				led.Add(1)
+				_, _ = term.Next(ctx, time.Time{})
+			})
+		}
+	}
+	defer func() {
+		stop()
+		work.Wait()
+	}()
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for led.Load() < many {
+		<-look.C
+	}
+	for b.Loop() {
+		before := busy(b, client)
+		for range seconds {
+			<-look.C
+		}
+		b.ReportMetric((busy(b, client)-before)/many/seconds, "µs-of-redis/room/s")
+	}
+}

@@ -38,9 +38,12 @@ func (j *Journal) Follow(ctx context.Context, code string, take func([]room.Entr
 	ear := j.ears.listen(k.news)
 	defer ear.stop()
 	var at place
-	brisk := time.Now().Add(briskFor)
+	var brisk time.Time // until when it is
 	for {
 		heard, missed := ear.news()
+		if len(heard) > 0 || !missed { // or an order was sent
+			brisk = time.Now().Add(briskFor)
+		}
 		for _, message := range heard {
 			list, on, ok := continued(message, at)
 			if !ok {
@@ -66,22 +69,23 @@ func (j *Journal) Follow(ctx context.Context, code string, take func([]room.Entr
 				take(list)
 			}
 		}
-		look := lookEvery
-		if time.Now().Before(brisk) {
-			look = lookBriskly
-		}
-		timer := time.NewTimer(jittered(look / 2))
 		select {
 		case <-ear.bell:
-			brisk = time.Now().Add(briskFor)
-		case <-timer.C:
+		case <-time.After(untilLook(brisk)):
 			ear.miss()
 		case <-ctx.Done():
-			timer.Stop()
 			return context.Cause(ctx)
 		}
-		timer.Stop()
 	}
+}
+
+// untilLook returns how long to wait for a message before it is looked whether
+// one was lost.
+func untilLook(brisk time.Time) time.Duration {
+	if time.Now().Before(brisk) {
+		return lookBriskly
+	}
+	return jittered(lookEvery)
 }
 
 // continued reads a message of append.lua: "seq by byBefore", and the entries in

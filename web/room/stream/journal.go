@@ -64,6 +64,9 @@ const (
 	// DefaultBeat is how often a server says that it is alive. After five
 	// beats without a word it is taken for gone.
 	DefaultBeat = time.Second
+	// DefaultRest is how long a server keeps a room at hand in which nobody
+	// is by it any more.
+	DefaultRest = time.Minute
 	// DefaultLease is how long a room is led after the last word of the server
 	// that led it.
 	DefaultLease = 2 * time.Second
@@ -71,7 +74,6 @@ const (
 	kept      = room.HostsAbsent + time.Hour // a room after its last word
 	tokenKept = kept + time.Hour             // longer: a room whose tokens begin anew could not be led
 	termLimit = 7 * 24 * time.Hour           // of a term; then somebody leads anew
-	rest      = time.Minute                  // see room.Journal
 
 	callLimit  = time.Second     // of a command
 	sendLimit  = 3 * time.Second // of an order, for all attempts
@@ -85,6 +87,7 @@ type Options struct {
 	Log   *slog.Logger  // nil for none
 	Lease time.Duration // of who leads a room; 0 means DefaultLease
 	Beat  time.Duration // 0 means DefaultBeat
+	Rest  time.Duration // 0 means DefaultRest
 }
 
 // Journal is a [room.Journal] on Redis.
@@ -93,6 +96,7 @@ type Journal struct {
 	server  string
 	log     *slog.Logger
 	lease   time.Duration
+	rest    time.Duration
 	locker  *lock.Locker
 	ears    *ears
 	servers servers
@@ -114,6 +118,9 @@ func New(client redis.UniversalClient, o Options) (*Journal, error) {
 	if o.Beat == 0 {
 		o.Beat = DefaultBeat
 	}
+	if o.Rest == 0 {
+		o.Rest = DefaultRest
+	}
 	server := rand.Text()[:12]
 	locker, err := lock.New(client, lock.Options{Protocol: lock.Fenced, Lease: o.Lease, MaxAge: termLimit, Limit: callLimit, ID: server})
 	if err != nil {
@@ -121,7 +128,7 @@ func New(client redis.UniversalClient, o Options) (*Journal, error) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	j := &Journal{
-		redis: client, server: server, log: o.Log, lease: o.Lease, locker: locker,
+		redis: client, server: server, log: o.Log, lease: o.Lease, rest: o.Rest, locker: locker,
 		ears: newEars(ctx, client), servers: servers{beat: o.Beat}, stop: stop,
 	}
 	j.work.Go(j.ears.hear)
@@ -142,7 +149,7 @@ func (j *Journal) Close() {
 func (j *Journal) Server() string { return j.server }
 
 // Rest implements room.Journal.
-func (j *Journal) Rest() time.Duration { return rest }
+func (j *Journal) Rest() time.Duration { return j.rest }
 
 // keys are the keys and channels of a room.
 type keys struct {

@@ -17,9 +17,8 @@ import (
 
 // Of a term.
 const (
-	pollEvery   = time.Second // the inbox, in case a message was lost
-	batch       = 256         // orders at once
-	touchEvery  = time.Hour   // so that a room that is led is kept
+	batch       = 256       // orders at once
+	touchEvery  = time.Hour // so that a room that is led is kept
 	resignLimit = time.Second
 )
 
@@ -122,6 +121,7 @@ type term struct {
 	read  string    // the newest order that was returned, or ""
 	owed  bool      // orders were returned since the last append
 	wrote time.Time // the last append
+	brisk time.Time // until when it is
 }
 
 // begin begins a term: from now on nobody with an older token can append.
@@ -169,8 +169,6 @@ func (t *term) Next(ctx context.Context, deadline time.Time) ([]room.Order, erro
 		defer timer.Stop()
 		due = timer.C
 	}
-	poll := time.NewTicker(pollEvery)
-	defer poll.Stop()
 	for {
 		if t.over.Err() != nil {
 			return nil, room.ErrFenced
@@ -184,12 +182,13 @@ func (t *term) Next(ctx context.Context, deadline time.Time) ([]room.Order, erro
 					return nil, room.ErrFenced
 				}
 			case len(orders) > 0:
+				t.brisk = time.Now().Add(briskFor)
 				return orders, nil
 			}
 		}
 		select {
 		case <-t.ear.bell:
-		case <-poll.C:
+		case <-time.After(untilLook(t.brisk)):
 			if err := t.touch(ctx); err != nil {
 				return nil, err
 			}

@@ -332,7 +332,9 @@ export function play(stage) {
 
   /** @param {Session} session */
   function describe({ title, asServed, shows, ways, threads, head, rail, lua, key }) {
-    byId("title").textContent = title || say("Your scenario");
+    if (!("inPage" in stage.dataset)) {
+      byId("title").textContent = title || say("Your scenario"); // else the page has given it one
+    }
     if (!asServed) {
       byId("shows").textContent = shows; // what was there was about another one
       const on = document.getElementById("ending-ways");
