@@ -36,7 +36,7 @@ func makeRoom(t *testing.T, url, from string) (host context.Context, room string
 	host = tabFor(t, roomLimit)
 	do(
 		host, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/room/new?from="+from),
-		chromedp.Click(chromedp.CSS(`.room-new .primary`)), chromedp.WaitVisible(chromedp.CSS(`.room-board`)),
+		chromedp.Click(chromedp.CSS(`.room-new .primary`)),
 	)
 	until(host, t, members+` !== ""`)
 	return host, url + "/room/" + get[string](host, t, `document.querySelector("[data-room]").dataset.room`)
@@ -155,7 +155,8 @@ func TestAHostLeadsPeople(t *testing.T) {
 	do(host, t, chromedp.Click(chromedp.CSS(`#people-list [data-key^=remove]`)))
 	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
 	do(host, t, chromedp.Click(chromedp.CSS(`#people-list [data-key^=restore]`)), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=remove]`)))
-	do(phone, t, chromedp.Click(chromedp.CSS(`#gone-ways a`)), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
+	do(phone, t, chromedp.Click(chromedp.CSS(`#gone-ways a`)))
+	until(phone, t, `document.getElementById("claims")?.checkVisibility()`)
 	do(host, t, chromedp.Click(chromedp.CSS(`#people form > .row:last-child button`)), chromedp.Click(chromedp.CSS(`[data-dialog=room]`)))
 	do(host, t, chromedp.Click(chromedp.CSS(`#end`)), chromedp.Click(chromedp.CSS(`#end-now`)))
 	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
@@ -169,14 +170,16 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	me := get[string](phone, t, `document.getElementById("me").textContent`)
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
 	until(phone, t, classAt+` === "The class is at T1."`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`#own`)), chromedp.WaitVisible(chromedp.CSS(`.room-back`)))
+	do(phone, t, chromedp.Click(chromedp.CSS(`#own`)))
+	until(phone, t, `document.querySelector(".room-back") !== null`)
 	at(phone, t, "1 of 1 · T1")
 	do(phone, t, chromedp.Click(chromedp.CSS(`#choices .step[aria-disabled="false"]`)))
 	at(phone, t, "2 of 2 · T2")
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 	until(host, t, stands+` === "T3"`)
 	until(phone, t, `document.querySelector(".room-back a").textContent === "Back to the class (T3)"`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`.room-back a`)), chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
+	do(phone, t, chromedp.Click(chromedp.CSS(`.room-back a`)))
+	until(phone, t, `document.querySelector('[data-mine="B"]')?.checkVisibility()`)
 	until(phone, t, classAt+` === "The class is at T3."`)
 	if got := get[string](phone, t, `document.getElementById("me").textContent`); got != me {
 		t.Errorf("%q came back as %q", me, got)
@@ -194,10 +197,13 @@ func TestDoorsOfARoom(t *testing.T) {
 	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 	at(ctx, t, "1 of 1 · T1")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`#room`)), chromedp.Click(chromedp.CSS(`.room-new .primary`)), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	do(ctx, t, chromedp.Click(chromedp.CSS(`#room`)))
+	until(ctx, t, `document.querySelector(".room-new .primary") !== null`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(`.room-new .primary`)))
 	until(ctx, t, stands+` === "T1"`) // where one stood
 	code := get[string](ctx, t, `document.querySelector("[data-room]").dataset.room`)
-	do(ctx, t, chromedp.Navigate(url+"/room"), chromedp.SendKeys(chromedp.CSS(`#code`), strings.ToLower(code)+kb.Enter), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
+	do(ctx, t, chromedp.Navigate(url+"/room"), chromedp.SendKeys(chromedp.CSS(`#code`), strings.ToLower(code)+kb.Enter))
+	until(ctx, t, `document.getElementById("claims")?.checkVisibility()`)
 	do(ctx, t, chromedp.Navigate(url+"/room?code=ABCDEF"), chromedp.WaitVisible(chromedp.CSS(`#problem`)))
 	if got := get[string](ctx, t, `document.getElementById("code").value`); got != "ABCDEF" {
 		t.Errorf("what was typed is %q now", got)
