@@ -81,7 +81,9 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	right := get[string](host, t, `String([...document.querySelectorAll(".options li")].findIndex((li) => li.classList.contains("right")))`)
 	wrong := map[bool]string{true: "1", false: "0"}[right == "0"]
 	do(host, t, chromedp.KeyEvent("c"))
-	until(a, t, `document.getElementById("asked").hidden`)
+	for _, tab := range []context.Context{host, a} {
+		until(tab, t, `document.getElementById("asked").hidden`)
+	}
 	do(host, t, chromedp.KeyEvent("a"))
 	until(stage, t, `!document.getElementById("asked").hidden`)
 	until(a, t, `document.getElementById("status").textContent.startsWith("A question: ")`)
@@ -310,6 +312,8 @@ func TestTheServerIsKilledInMidLesson(t *testing.T) {
 	}
 	do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="0"]`)))
 	until(host, t, votes+` === "1 of 1 voted"`)
-	do(host, t, chromedp.KeyEvent("r"), chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.ArrowRight))
+	do(host, t, chromedp.KeyEvent("r"))
+	until(host, t, `document.getElementById("asked").dataset.state === "revealed"`)
+	do(host, t, chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.ArrowRight))
 	until(phone, t, classAt+` === "The class is at T2."`)
 }
