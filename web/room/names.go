@@ -28,7 +28,7 @@ var names = struct{ first, second [][2]string }{
 
 // drawName returns a random nickname.
 func drawName() int {
-	return rand.IntN(len(names.first) * len(names.second)) //nolint:gosec // a nickname is no secret
+	return rand.IntN(len(names.first) * len(names.second))
 }
 
 // Nickname returns a member's nickname in a language, by its code; in English
