@@ -288,10 +288,11 @@ func (at service) listen(ctx context.Context, env environment) error {
 	defer server.Close()
 	log := at.config.Log
 	log.InfoContext(ctx, "started", slog.String("address", l.Addr().String()), slog.String("version", builtFrom()), slog.Group("limits", at.limits...))
-	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n", shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL))
+	hint := ""
 	if at.forgets {
-		fmt.Fprintln(env.out, "Rooms are in memory, and end with it (-rooms FOLDER keeps them)")
+		hint = "Rooms are in memory, and end with it (-rooms FOLDER keeps them)\n"
 	}
+	fmt.Fprintf(env.out, "Relock is at %s (Ctrl-C ends it)\n%s", shownAddress(l.Addr(), at.config.Secure != nil, at.config.PublicURL), hint)
 	var underWay atomic.Int64 // requests
 	srv := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
