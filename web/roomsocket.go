@@ -104,11 +104,11 @@ type roomAnswer struct {
 func (g *guest) received(ctx context.Context, text []byte) {
 	c, err := room.ParseCommand(text)
 	if err == nil {
-		switch {
-		case c.Do == room.DoLanes:
+		switch c.Do {
+		case room.DoLanes:
 			g.reply(ctx, g.lanes(c))
 			return
-		case c.Do == room.DoJoin:
+		case room.DoJoin:
 			g.rows = c.Rows
 			if c.Part == room.Host && c.Secret == "" {
 				c.Secret = g.secret
