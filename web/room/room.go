@@ -496,7 +496,7 @@ func (s *State) servers() []string {
 
 // View is what a room's frames are made of.
 type View struct {
-	Context context.Context //nolint:containedctx // ends with the room, unlike that of whoever happens to look first
+	Context context.Context // ends with the room, unlike that of whoever happens to look first
 	State   *State
 	Run     *Run
 	Fresh   map[string]any // kept until the state changes
