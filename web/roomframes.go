@@ -104,19 +104,20 @@ type roomPerson struct {
 	Threads []string  `json:"threads"`
 }
 
-// Where a View keeps the frames of the room, before the language.
-const (
-	seenByAll   = "room/"
-	seenByHosts = "room/host/"
-)
-
-// roomNowFrame returns the frame of a room as it is now, made once for all who see
-// the same.
-func roomNowFrame(l words.Language, v room.View, host bool) (*websocket.PreparedMessage, error) {
-	key := seenByAll + l.Code()
-	if host {
-		key = seenByHosts + l.Code()
+// roomKeys returns under what a view keeps the frames of the room for a part.
+func roomKeys(l words.Language) func(room.Part) string {
+	all, hosts := "room/"+l.Code(), "room/host/"+l.Code()
+	return func(part room.Part) string {
+		if part == room.Host {
+			return hosts
+		}
+		return all
 	}
+}
+
+// roomNowFrame returns the frame of a room as it is now, made once for all who
+// see the same.
+func roomNowFrame(l words.Language, v room.View, host bool, key string) (*websocket.PreparedMessage, error) {
 	if made, ok := v.Fresh[key].(*websocket.PreparedMessage); ok {
 		return made, nil
 	}

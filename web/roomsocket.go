@@ -32,7 +32,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	g := &guest{
 		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code()), secret: cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, waiting), shown: map[int]int{},
+		answers: make(chan roomAnswer, waiting), shown: map[int]int{}, key: roomKeys(l),
 	}
 	read := make(chan struct{})
 	go func() {
@@ -74,6 +74,7 @@ type guest struct {
 	client  *room.Client
 	secret  string // of the cookie
 	answers chan roomAnswer
+	key     func(room.Part) string // of the frames of the room
 
 	rows   bool // the film is wanted; written before the join is handed on
 	opened bool
@@ -144,7 +145,7 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 				return 0
 			}
 		case <-g.client.Bell():
-			news := g.client.News()
+			news := g.client.News(g.key)
 			for _, a := range news.Answers {
 				if g.send(g.worded(a)) != nil {
 					return 0
@@ -153,7 +154,7 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 			if news.Closing != 0 {
 				return news.Closing
 			}
-			if news.Changed && g.show(ctx, news.Part == room.Host) != nil {
+			if news.Changed && g.show(news) != nil {
 				return 0
 			}
 		}
@@ -181,26 +182,32 @@ func (g *guest) send(a roomAnswer) error {
 	return g.conn.Text(text)
 }
 
-// show sends the film as far as it lacks, and then the room as it is.
-func (g *guest) show(ctx context.Context, host bool) error {
+// show sends the film as far as it lacks, and then the room as it is. It fails
+// if the page cannot be reached.
+func (g *guest) show(news room.News) error {
+	if made, ok := news.Fresh.(*websocket.PreparedMessage); ok && !g.rows {
+		return g.conn.Batch(made, nil)
+	}
 	var frames []*websocket.PreparedMessage
+	ended := false
 	err := g.room.Look(func(v room.View) error {
 		if g.rows {
 			missing, err := g.film(v)
 			if err != nil {
+				ended = v.Context.Err() != nil
 				return err
 			}
 			frames = append(frames, missing...)
 		}
-		now, err := roomNowFrame(g.l, v, host)
-		frames = append(frames, now)
+		now, err := roomNowFrame(g.l, v, news.Part == room.Host, g.key(news.Part))
+		frames, ended = append(frames, now), v.Context.Err() != nil
 		return err
 	})
-	if err != nil {
-		if ctx.Err() == nil {
-			panic(err) // what is in the log can be shown
-		}
-		return err
+	switch {
+	case ended:
+		return nil // why is the next news
+	case err != nil:
+		panic(err) // what is in the log can be shown
 	}
 	for _, f := range frames {
 		if err := g.conn.Batch(f, nil); err != nil {

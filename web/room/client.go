@@ -122,10 +122,14 @@ type News struct {
 	Changed bool    // the room, for somebody who has joined
 	Part    Part    // of the member by now, "" before joining
 	Closing Closing // why the connection is to end, or 0
+
+	// Fresh is what View.Fresh has for a change, if the room was looked at since.
+	Fresh any
 }
 
-// News returns what has come since the last call.
-func (c *Client) News() News {
+// News returns what has come since the last call. Key says under what the
+// frames for a part are in View.Fresh.
+func (c *Client) News(key func(Part) string) News {
 	c.room.mu.Lock()
 	defer c.room.mu.Unlock()
 	n := News{Answers: c.answers, Changed: c.news && c.member != "", Closing: c.closing}
@@ -135,6 +139,7 @@ func (c *Client) News() News {
 	c.answers = nil
 	if n.Changed {
 		c.news = false
+		n.Fresh = c.room.shown.Fresh[key(n.Part)]
 	}
 	return n
 }
