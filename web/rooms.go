@@ -303,32 +303,41 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// linkedBranch is a branch of a room, as one takes it home.
+type linkedBranch struct {
+	Branch int    `json:"branch"`
+	Parent int    `json:"parent"`
+	Fork   int    `json:"fork"`
+	Link   string `json:"link"`
+}
+
+// linked returns the branches of a room, each at its end.
+func linked(v room.View) ([]linkedBranch, error) {
+	list := []linkedBranch{} // never null
+	for _, b := range v.State.Branches {
+		moves, err := movesOf(v.Run.Scenario(), b.Moves)
+		if err != nil {
+			return nil, err
+		}
+		text, err := link.Encode(link.State{Scenario: v.Run.Scenario().WithSchedule(moves), At: len(moves)})
+		if err != nil {
+			return nil, fmt.Errorf("web: %w", err)
+		}
+		list = append(list, linkedBranch{b.ID, b.Parent, b.Fork, "/play#" + text})
+	}
+	return list, nil
+}
+
 // roomBranches answers with a link to each branch that was made.
 func (s *Server) roomBranches(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.roomOf(r)
 	if err != nil {
 		return err
 	}
-	type linked struct {
-		Branch int    `json:"branch"`
-		Parent int    `json:"parent"`
-		Fork   int    `json:"fork"`
-		Link   string `json:"link"`
-	}
-	list := []linked{}
-	err = found.Look(func(v room.View) error {
-		for _, b := range v.State.Branches {
-			moves, err := movesOf(v.Run.Scenario(), b.Moves)
-			if err != nil {
-				return err
-			}
-			text, err := link.Encode(link.State{Scenario: v.Run.Scenario().WithSchedule(moves), At: len(moves)})
-			if err != nil {
-				return err
-			}
-			list = append(list, linked{b.ID, b.Parent, b.Fork, "/play#" + text})
-		}
-		return nil
+	var list []linkedBranch
+	err = found.Look(func(v room.View) (err error) {
+		list, err = linked(v)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("web: %w", err)

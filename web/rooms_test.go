@@ -246,6 +246,13 @@ func TestARoomByItsContract(t *testing.T) {
 		t.Errorf("removed: closed with %d", got)
 	}
 	host.must(object{"do": "end"})
+	for home := false; !home; { // the last frame
+		_, text, err := a.conn.ReadMessage()
+		if err != nil {
+			t.Fatal("closed without the links: ", err)
+		}
+		home = strings.Contains(string(text), `"link":"/play#v1.z.`)
+	}
 	if got := a.closed(); got != 4042 {
 		t.Errorf("ended: closed with %d", got)
 	}

@@ -151,6 +151,9 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 					return 0
 				}
 			}
+			if news.Closing == room.Over && g.farewell() != nil {
+				return 0
+			}
 			if news.Closing != 0 {
 				return news.Closing
 			}
@@ -180,6 +183,40 @@ func (g *guest) send(a roomAnswer) error {
 		return err
 	}
 	return g.conn.Text(text)
+}
+
+// farewell sends what one takes home from a room that has ended: nothing of it
+// can be asked for afterwards.
+func (g *guest) farewell() error {
+	var frame *websocket.PreparedMessage
+	err := g.room.Look(func(v room.View) error {
+		made, ok := v.Kept[farewellKey].(*websocket.PreparedMessage)
+		if !ok {
+			list, err := linked(v)
+			if err != nil {
+				return err
+			}
+			if made, err = prepared(farewellJSON{V: 1, Branches: list}); err != nil {
+				return err
+			}
+			v.Kept[farewellKey] = made
+		}
+		frame = made
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return g.conn.Batch(frame, nil)
+}
+
+// farewellKey is where a View keeps the frame.
+const farewellKey = "farewell"
+
+// farewellJSON is the last frame of a room that has ended.
+type farewellJSON struct {
+	V        int            `json:"v"`
+	Branches []linkedBranch `json:"branches"`
 }
 
 // show sends the film as far as it lacks, and then the room as it is. It fails

@@ -10,7 +10,8 @@ import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
 import { joining, people, roomSettings } from "./room-desk.js";
 import { begun, isFilm, standing, standingOf, taken } from "./room-film.js";
-import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
+import { REMOVED, isThere, keeper, roomLine, wakeful } from "./room-line.js";
+import { listBranches } from "./room-links.js";
 import { questionBox, setText } from "./room-question.js";
 import { faultName, goodbye, here, told } from "./room-says.js";
 import { drawSeat } from "./room-seats.js";
@@ -238,6 +239,9 @@ export function board(section) {
         byId("gone").hidden = false;
         byId("gone-why").textContent = goodbye(gone, why);
         byId("gone-ways").replaceChildren(...afterwards());
+        if (gone !== REMOVED) {
+          listBranches(code, byId("gone-links"));
+        }
         section.classList.add("over");
       },
     },

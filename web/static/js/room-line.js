@@ -1,6 +1,7 @@
 // The line to a room. It comes back by itself as the member that one was, and
 // sends again what was not answered: the room takes each command once, by its id.
 import { connect } from "./connection.js";
+import { keep } from "./room-links.js";
 import { Refused } from "./rpc.js";
 
 const JOIN = 1; // its id; those of commands come after it
@@ -93,7 +94,9 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
     opened: () => (over ? line.drop() : join()),
     received(frame) {
       failed = 0;
-      if (!joined && frame.re === JOIN && (frame.done || frame.refused)) {
+      if (frame.branches) {
+        keep(frame.branches);
+      } else if (!joined && frame.re === JOIN && (frame.done || frame.refused)) {
         arrived(frame);
       } else {
         on.frame(frame);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { beforeEach, mock, test } from "node:test";
 import { roomLine } from "../js/room-line.js";
+import { branchesOf } from "../js/room-links.js";
 import { Refused } from "../js/rpc.js";
 import { joined } from "./room-frames.js";
 
@@ -161,4 +162,14 @@ test("a line that says nothing while it is asked is given up", () => {
   assert.equal(l.hurries, 0, "something was heard");
   mock.timers.tick(100);
   assert.equal(l.hurries, 1);
+});
+
+test("what a room hands out at its end is there when it is gone", async () => {
+  const l = line();
+  l.connects();
+  const branches = [{ branch: 0, link: "/play#v1.z.x~1" }];
+  l.comes({ v: 1, branches });
+  l.loses(4042);
+  assert.deepEqual(l.heard, ["joining", "joined", "gone 4042"]);
+  assert.deepEqual(await branchesOf("K7M4XW"), branches);
 });
