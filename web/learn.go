@@ -78,6 +78,9 @@ func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
 		p.Chapters = append(p.Chapters, one)
 		p.Items += len(ch.Items)
 		p.Minutes += ch.Minutes
+		if ch.Short {
+			p.Short = append(p.Short, one)
+		}
 	}
 	if check := s.course.Check; check != nil && len(check.Items) > 1 {
 		p.Check = len(check.Items) / 2

@@ -63,6 +63,7 @@ type (
 	chapterYAML struct {
 		ID      placed     `yaml:"id"`
 		Minutes int        `yaml:"minutes"`
+		Short   bool       `yaml:"short"`
 		Check   bool       `yaml:"check"`
 		Items   []itemYAML `yaml:"items"`
 	}
@@ -186,7 +187,7 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 		r.yamlMistakes(file, err)
 		return ch
 	}
-	ch.ID, ch.Minutes, ch.check = y.ID.Text, y.Minutes, y.Check
+	ch.ID, ch.Minutes, ch.Short, ch.check = y.ID.Text, y.Minutes, y.Short, y.Check
 	if !name.MatchString(ch.ID) {
 		r.mistake(file, max(y.ID.Line, 1), "id: given %q, allowed: small letters, digits and hyphens", ch.ID)
 	}

@@ -14,6 +14,7 @@
 //
 //	id: lease
 //	minutes: 10
+//	short: true                     # also for those with little time
 //	items:
 //	  - id: who-knows
 //	    kind: predict               # read, predict, why, break, mend or order
@@ -139,6 +140,7 @@ type Chapter struct {
 	ID      string // as in addresses
 	Number  int    // 0 is the first
 	Minutes int
+	Short   bool // it belongs to the short way, for those with little time
 	Items   []*Item
 
 	check bool

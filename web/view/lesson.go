@@ -8,6 +8,7 @@ type Way struct {
 	Chapters []WayChapter
 	Items    int
 	Minutes  int
+	Short    []WayChapter // for those with little time
 
 	Check                   int // questions of the concept check
 	CheckBefore, CheckAfter string
