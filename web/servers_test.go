@@ -185,14 +185,18 @@ func TestARunIsSteeredThroughAnyServer(t *testing.T) {
 // The limits of an address count the visitor's, whichever server they come by.
 func TestAHandedOnRequestCountsForItsVisitor(t *testing.T) {
 	var log strings.Builder
+	shared := slog.New(slog.NewJSONHandler(&log, nil)) // it locks
 	all := sharing(t, 2, storetest.URL(t), func(c *web.Config) {
-		c.Log = slog.New(slog.NewJSONHandler(&log, nil))
+		c.Log = shared
 		c.Proxies, _ = web.ParseProxies("127.0.0.1")
 	})
 	path := all[0].run(t, twoThreads())
 	all[0].ended(t, path)
-	log.Reset()
 	_, _ = all[1].do(t, http.MethodGet, path, nil, "X-Forwarded-For", "192.0.2.7")
+	for _, one := range all {
+		one.Server.Close() // its handlers have returned, and logged
+		one.web.Close()
+	}
 	if n := strings.Count(log.String(), `"from":"192.0.2.7"`); n != 2 {
 		t.Errorf("%d lines are about the visitor, want one of each server:\n%s", n, log.String())
 	}
