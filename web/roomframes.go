@@ -11,6 +11,8 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
 	"relock/web/room"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -93,6 +95,7 @@ type roomQuestion struct {
 	Right   *int     `json:"right"`  // null until then
 	Before  []int    `json:"before"` // of the first round, null before the second
 	Advice  string   `json:"advice"`
+	Talk    bool     `json:"talk"` // and vote again: who is right is not shown yet
 }
 
 type roomPerson struct {
@@ -166,6 +169,9 @@ func roomAsSeen(l words.Language, v room.View, host bool) (roomNow, error) {
 	for _, t := range timeline.NewScenario(l, v.Run.Scenario()).Threads {
 		seat := seatNow(l, st, t.Name, options)
 		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
+		if exhibit.Named(v.Run.Scenario().Lock.Protocol).Guard == protocol.Nothing {
+			seat.Belief = -1
+		}
 		now.Threads[t.Name] = seat
 	}
 	if host {
@@ -183,7 +189,7 @@ func knowledge(l words.Language, rows []timeline.Row) map[string]roomSeat {
 	for n, c := range rows[len(rows)-1].Cells {
 		said := []string{}
 		for i := len(rows) - 1; i >= 0 && len(said) == 0; i-- {
-			if own := rows[i].Cells[n]; own.Acting {
+			if own := rows[i].Cells[n]; own.Acting && own.Title != "" {
 				said = append(said, own.Title)
 			}
 		}
@@ -250,8 +256,8 @@ func questionNow(l words.Language, st *room.State) *roomQuestion {
 		switch share := 100 * out.Counts[q.Right] / votes; {
 		case share < fewRight:
 			out.Advice = l.Say("few were right: look at it together first")
-		case share <= manyRight:
-			out.Advice = l.Say("talk to your neighbour, then vote again")
+		case share <= manyRight && st.Stand.Branch == q.Stand.Branch && st.Stand.At == q.Stand.At: // the run has not shown it
+			out.Advice, out.Talk = l.Say("talk to your neighbour, then vote again"), true
 		}
 	}
 	return out

@@ -30,6 +30,7 @@ const (
 	maxRooms          = 500
 	maxRoomsOfAddress = 60 // that were made from there and go on
 	guessesPerMinute  = 60 // codes of no room, from one address
+	mostDebt          = 30 // seconds that one more has to wait, at most, for going on
 	answerNoSooner    = 60 * time.Millisecond
 )
 
@@ -72,10 +73,31 @@ func (s *Server) openHouse(journal room.Journal) error {
 	return nil
 }
 
-// guesses counts codes of no room, by address. It is safe for concurrent use.
+// guesses counts codes of no room, by address, and remembers which codes an
+// address has had right: a class behind one address is not shut out by one who
+// guesses there. It is safe for concurrent use.
 type guesses struct {
-	mu sync.Mutex
-	of map[string]*rate.Limiter
+	mu    sync.Mutex
+	of    map[string]*rate.Limiter
+	right map[string]bool // address and code
+}
+
+// maxRight is how many right codes are remembered.
+const maxRight = 20_000
+
+func (g *guesses) found(address, code string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.right == nil || len(g.right) >= maxRight {
+		g.right = map[string]bool{}
+	}
+	g.right[address+" "+code] = true
+}
+
+func (g *guesses) knows(address, code string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.right[address+" "+code]
 }
 
 func (g *guesses) limiter(address string) *rate.Limiter {
@@ -98,10 +120,13 @@ func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
 	began := time.Now()
 	defer s.takeAtLeast(r, began)
 	limiter := s.guesses.limiter(address(r))
-	if limiter.Tokens() < 1 {
+	code, err := room.ParseCode(r.PathValue("code"))
+	if limiter.Tokens() < 1 && (err != nil || !s.guesses.knows(address(r), code)) {
+		if limiter.Tokens() > -mostDebt {
+			limiter.Reserve() // who goes on guessing waits longer
+		}
 		return nil, errGuessing
 	}
-	code, err := room.ParseCode(r.PathValue("code"))
 	var found *room.Room
 	if err == nil {
 		found, err = s.rooms.Room(r.Context(), code)
@@ -115,6 +140,7 @@ func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
 	case err != nil:
 		return nil, fmt.Errorf("web: %w", err)
 	}
+	s.guesses.found(address(r), code)
 	return found, nil
 }
 
@@ -221,6 +247,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("web: make a room: %w", err)
 	}
 	s.openedBy.Store(code, address(r))
+	s.guesses.found(address(r), code)
 	w.Header().Set("Cache-Control", "no-store")
 	if strings.Contains(r.Header.Get("Accept"), "application/json") {
 		w.Header().Set("Content-Type", "application/json")

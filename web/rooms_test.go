@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/gorilla/websocket"
+
+	"relock/web"
 )
 
 // attendee is a member of a room, as a bot would be one: by the contract alone.
@@ -29,6 +31,7 @@ type attendee struct {
 			Counts        []int
 			Right         *int
 			Before        []int
+			Talk          bool
 		}
 		People []struct{ Member, Part string }
 	}
@@ -208,6 +211,9 @@ func TestARoomByItsContract(t *testing.T) {
 	}
 	host.must(object{"do": "reveal"})
 	b.until("it is revealed", func() bool { return b.room.Question != nil && b.room.Question.Closed })
+	if q := b.room.Question; q.Talk != (*q.Right < 2) { // half of them were right, or nobody
+		t.Errorf("are they to talk first: %t; right is %d", q.Talk, *q.Right)
+	}
 	if q := b.room.Question; q.Counts[0] != 1 || q.Counts[1] != 1 || q.Right == nil {
 		t.Errorf("revealed: %+v", q)
 	}
@@ -312,8 +318,18 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 	if status != http.StatusTooManyRequests {
 		t.Errorf("after a hundred guesses: %d", status)
 	}
-	if res, _ := s.do(t, "GET", "/room/"+code+"/branches", nil); res.StatusCode != http.StatusTooManyRequests {
+	for range 5 {
+		_, _ = s.do(t, "GET", "/room/222222/branches", nil) // each costs a second
+	}
+	elsewhere, err := web.NewRoom(t.Context(), s.web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res, _ := s.do(t, "GET", "/room/"+elsewhere+"/branches", nil); res.StatusCode != http.StatusTooManyRequests {
 		t.Errorf("a right guess is told from a wrong one: %d", res.StatusCode)
+	}
+	if res, _ := s.do(t, "GET", "/room/"+code+"/branches", nil); res.StatusCode != http.StatusOK {
+		t.Errorf("one who guesses shuts the others out of a room that was made here: %d", res.StatusCode)
 	}
 }
 

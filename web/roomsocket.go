@@ -88,6 +88,8 @@ type roomAnswer struct {
 	Done    bool   `json:"done,omitempty"`
 	Refused string `json:"refused,omitempty"`
 
+	Removed bool `json:"removed,omitempty"` // why a join was refused; 4041 follows
+
 	// Of a join.
 	Member string    `json:"member,omitempty"`
 	Token  string    `json:"token,omitempty"`
@@ -147,7 +149,9 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 		case <-g.client.Bell():
 			news := g.client.News(g.key)
 			for _, a := range news.Answers {
-				if g.send(g.worded(a)) != nil {
+				answer := g.worded(a)
+				answer.Removed = news.Closing == room.Removed && a.Refused != ""
+				if g.send(answer) != nil {
 					return 0
 				}
 			}

@@ -1,8 +1,11 @@
 package web
 
 import (
+	"context"
 	"strings"
 	"time"
+
+	"relock/web/room"
 )
 
 // Routes are the patterns that a server answers.
@@ -18,4 +21,10 @@ func Viewers(s *Server, path string) int {
 		return 0
 	}
 	return found.Viewers()
+}
+
+// NewRoom makes a room of which no visitor knows.
+func NewRoom(ctx context.Context, s *Server) (code string, err error) {
+	code, _, err = s.rooms.Open(ctx, room.Plan{Scenario: s.examples[0].sc})
+	return code, err
 }

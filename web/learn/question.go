@@ -10,6 +10,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/explore"
+	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -66,7 +67,8 @@ func Ask(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error) 
 	}
 	q := &Question{Run: run, Stand: here.Seq, changes: map[*Answer]map[string]any{}}
 	next := slices.IndexFunc(run.Events[q.Stand:], func(e trace.Event) bool {
-		return e.Kind() == trace.KindOutcome || e.Kind() == trace.KindExpired
+		o, ended := e.Body.(trace.Outcome)
+		return ended && o.Call != lock.CallRenew || e.Kind() == trace.KindExpired
 	})
 	if next < 0 {
 		return nil, ErrNothingToAsk

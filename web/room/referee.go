@@ -490,7 +490,12 @@ func (f *referee) strike(ctx context.Context, m *Member, c Command) (Entry, erro
 	case kind != WishSlow && !slices.Contains(f.state.Rules.Allowed, kind):
 		return Entry{}, errNotAllowed
 	}
-	return f.wished(ctx, m, thread, kind, func() (Entry, error) { return f.struck(ctx, c.Fault) })
+	return f.wished(ctx, m, thread, kind, func() (Entry, error) {
+		if kind == WishLose {
+			return f.byWish(ctx, thread, kind)
+		}
+		return f.struck(ctx, c.Fault)
+	})
 }
 
 // struck makes a fault happen where the room stands.
@@ -521,21 +526,36 @@ func (f *referee) byWish(ctx context.Context, thread, wish string) (Entry, error
 	case WishWatchdog:
 		return f.move(ctx, Command{Thread: thread, Background: true})
 	case WishSlow, WishCrash, WishLose:
-		return f.struck(ctx, wishedFault(thread, wish))
+		return f.struck(ctx, wishedFault(thread, wish, f.nextCall(ctx, thread)))
 	default:
 		return Entry{}, errWish
 	}
 }
 
-// wishedFault is a fault as the playground has it at a button.
-func wishedFault(thread, kind string) map[string]json.RawMessage {
+// nextCall is what a thread asks Redis for next: "lose my reply" means that.
+func (f *referee) nextCall(ctx context.Context, thread string) string {
+	call := fault.AtUnlock
+	_ = f.run.With(ctx, f.state, f.state.Stand.Branch, func(_ *engine.Session, b *engine.Branch) error { // else the fault says why it cannot be
+		for _, o := range b.Positions[f.state.Stand.At].Options {
+			if o.Thread == thread && !o.Background && slices.Contains(fault.Calls(), o.Call.Name) {
+				call = o.Call.Name
+			}
+		}
+		return nil
+	})
+	return call
+}
+
+// wishedFault is a fault as the playground has it at a button; at is the call
+// whose reply is lost.
+func wishedFault(thread, kind, at string) map[string]json.RawMessage {
 	list := map[string]string{"do": kind, "thread": thread}
 	k, _ := fault.Named(kind)
 	if k.For > 0 {
 		list["for"] = phrase.Duration(k.For)
 	}
 	if kind == WishLose {
-		list["at"] = fault.AtUnlock
+		list["at"] = at
 	}
 	out := map[string]json.RawMessage{}
 	for key, value := range list {

@@ -62,6 +62,9 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
 
   /** @param {any} answer */
   function arrived(answer) {
+    if (answer.removed) {
+      return; // the room says so with its code; who is let in again is the same member
+    }
     if (answer.refused) {
       if (on.keeper.read()) {
         on.keeper.write(null); // the room does not know this member: come as a new one

@@ -22,6 +22,8 @@ export function questionBox(vote) {
    */
   return function draw(question, mine, open) {
     box.hidden = question === null;
+    // What comes after where it was asked would tell.
+    document.body.classList.toggle("asking", question !== null && (!question.counts || Boolean(question.talk)));
     if (!question) {
       drawn = "";
       return;
@@ -31,7 +33,7 @@ export function questionBox(vote) {
     setText(byId("question-votes"), [votes(question), mine !== null && !question.counts ? say("you have voted") : ""].filter(Boolean).join(" · "));
     setText(byId("question-advice"), question.advice ?? "");
     byId("question-key").hidden = !(question.counts && question.before);
-    const now = JSON.stringify([question.id, question.round, question.options, question.counts, question.before, question.right, mine, open]);
+    const now = JSON.stringify([question.id, question.round, question.options, question.counts, question.before, question.right, question.talk, mine, open]);
     if (now === drawn) {
       return;
     }

@@ -75,7 +75,7 @@ export function result(question) {
 
 /** What a thread believes, in its own words. @param {number} levels */
 export const belief = (levels) =>
-  levels === 0 ? say("I do not hold the lock.") : levels === 1 ? say("I hold the lock, once.") : say("I hold the lock, %d times.", levels);
+  levels < 0 ? say("There is no lock: nobody is kept out.") : levels === 0 ? say("I do not hold the lock.") : levels === 1 ? say("I hold the lock, once.") : say("I hold the lock, %d times.", levels);
 
 /** What is read out. @param {News} news @param {Room} room */
 export function told(news, room) {

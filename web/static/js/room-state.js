@@ -13,7 +13,7 @@
  * @property {string} [armed] faults that wait for their moment
  * @property {boolean} [watchdog] its watchdog can move
  * @property {boolean} [tied] a table's wishes are: a host decides
- * @property {number} [belief] levels that it believes to hold
+ * @property {number} [belief] levels that it believes to hold; -1: there is no lock
  * @property {string} [knows] what it knows, in words
  *
  * @typedef {object} Question
@@ -29,6 +29,8 @@
  * @property {number | null} right
  * @property {number[] | null} [before] the counts of the first round
  * @property {string} [advice]
+ * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
+ * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
  *
  * @typedef {object} Person
  * @property {string} member
@@ -165,7 +167,7 @@ export const canVote = ({ room, gone }) => gone === null && room?.question != nu
  * @param {Question} question
  * @returns {Bar[] | null}
  */
-export function bars({ options, counts, before, right }) {
+export function bars({ options, counts, before, right, talk }) {
   if (!counts) {
     return null;
   }
@@ -176,15 +178,15 @@ export function bars({ options, counts, before, right }) {
     before: before ? (before[i] ?? 0) : null,
     share: (counts[i] ?? 0) / longest,
     shareBefore: (before?.[i] ?? 0) / longest,
-    right: i === right,
+    right: i === right && !talk,
   }));
 }
 
 /** How many of those who voted were right, in per cent, or null where nobody can say.
  *  @param {Question} question */
-export function rightShare({ counts, right }) {
+export function rightShare({ counts, right, talk }) {
   const all = counts?.reduce((sum, n) => sum + n, 0) ?? 0;
-  return counts && right !== null && all > 0 ? Math.round((100 * counts[right]) / all) : null;
+  return counts && right !== null && !talk && all > 0 ? Math.round((100 * counts[right]) / all) : null;
 }
 
 /**
