@@ -11,8 +11,6 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
-	"relock/engine/lock/exhibit"
-	"relock/engine/lock/protocol"
 	"relock/web/room"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -169,7 +167,7 @@ func roomAsSeen(l words.Language, v room.View, host bool) (roomNow, error) {
 	for _, t := range timeline.NewScenario(l, v.Run.Scenario()).Threads {
 		seat := seatNow(l, st, t.Name, options)
 		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
-		if exhibit.Named(v.Run.Scenario().Lock.Protocol).Guard == protocol.Nothing {
+		if timeline.NoLock(v.Run.Scenario().Lock.Protocol) {
 			seat.Belief = -1
 		}
 		now.Threads[t.Name] = seat

@@ -36,6 +36,9 @@ func InRedis(name string) bool {
 	return exhibit.Named(name).Guard == protocol.InRedis
 }
 
+// NoLock reports whether a protocol keeps nobody out.
+func NoLock(name string) bool { return exhibit.Named(name).Guard == protocol.Nothing }
+
 // settings words a scenario's settings, as far as it has them: a heartbeat has
 // no lock, and a lock outside Redis has no lease.
 func settings(l words.Language, s Scenario) []string {

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"relock/engine/lock/exhibit"
-	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trace/facts"
@@ -444,7 +442,7 @@ func (f *Film) state(k timeline.Key) State {
 	switch {
 	case shown.Heartbeat():
 		s.Heartbeat = true
-	case exhibit.Named(shown.Protocol).Guard == protocol.Nothing:
+	case timeline.NoLock(shown.Protocol):
 		s.Type = TypeNoLock
 	case !timeline.InRedis(shown.Protocol):
 		s.Type = TypeElsewhere
