@@ -31,10 +31,10 @@ run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 test: deps ## Install what the tests need, and run all of them, with the race detector where it can find something
 	@if command -v node >/dev/null; then node --test --test-reporter=spec web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
-	$(GO) test -race -timeout 9m $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
+	$(GO) test -race -timeout 15m $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
 	$(GO) test -race -timeout 5m -run '$(RACED)' ./engine/explore
 	$(GO) test -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
-	$(GO) test -timeout 9m ./web/e2e
+	$(GO) test -timeout 20m ./web/e2e
 	$(GO) test -timeout 5m -run '$(UNRACED)' ./engine ./engine/run ./web
 
 check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
