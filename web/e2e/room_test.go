@@ -96,7 +96,10 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 		t.Error("votes are seen before they are revealed")
 	}
 	do(host, t, chromedp.Click(chromedp.CSS(`#reveal`)))
-	until(stage, t, votes+` === "2 of 2 voted · 50% right"`)
+	until(stage, t, `document.querySelector(".options .count") !== null && `+votes+` === "2 of 2 voted"`)
+	if get[bool](stage, t, `document.querySelector(".options .right, .options .is-right") !== null`) {
+		t.Error("half of them are to talk, and who is right is shown")
+	}
 	until(stage, t, `document.getElementById("question-advice").textContent.includes("neighbour")`)
 	do(host, t, chromedp.Click(chromedp.CSS(`#again`)))
 	until(b, t, `document.querySelector('.option[aria-pressed="true"]') === null && document.querySelector("[data-vote]") !== null`)
