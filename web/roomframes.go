@@ -164,7 +164,7 @@ func roomAsSeen(l words.Language, v room.View, host bool) (roomNow, error) {
 	if err != nil {
 		return now, err
 	}
-	for _, t := range timeline.NewScenario(l, v.Run.Scenario()).Threads {
+	for _, t := range v.Run.Scenario().Threads {
 		seat := seatNow(l, st, t.Name, options)
 		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
 		if timeline.NoLock(v.Run.Scenario().Lock.Protocol) {
