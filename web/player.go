@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -392,19 +391,11 @@ func (p *player) time(ctx context.Context, b *engine.Branch, c timeArgs) error {
 }
 
 func (p *player) strike(ctx context.Context, b *engine.Branch, c strikeArgs) error {
-	if c.Fault == nil {
-		return phrase.New("a strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}")
-	}
-	moves, err := movesOf(p.session.Scenario(), []map[string]json.RawMessage{c.Fault})
-	var mistakes scenario.Mistakes
-	if errors.As(err, &mistakes) {
-		first := mistakes[0]
-		return phrase.New("%s: given %s, allowed: %s", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed)
-	}
+	m, err := p.session.Scenario().ParseStrike(c.Fault)
 	if err != nil {
 		return err
 	}
-	return p.moved(func() (*engine.Branch, error) { return p.session.Apply(ctx, b.ID, c.after(b), moves[0]) })
+	return p.moved(func() (*engine.Branch, error) { return p.session.Apply(ctx, b.ID, c.after(b), m) })
 }
 
 // compare shows two branches row by row.

@@ -1,10 +1,15 @@
 package scenario
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"relock/engine/fault"
 	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
 )
 
 // A fault that can never strike would be a broken promise: the run would go on
@@ -182,3 +187,28 @@ func (s *Scenario) FaultKeys(do, at string) []string {
 	}
 	return keys
 }
+
+// ParseStrike reads what a person has strike by hand: an entry of a schedule, as
+// the keys of a JSON object. It fails with one sentence about the first mistake.
+func (s *Scenario) ParseStrike(entry map[string]json.RawMessage) (Move, error) {
+	if entry == nil {
+		return Move{}, ErrNoFault
+	}
+	text, err := json.Marshal([]any{entry})
+	if err != nil {
+		return Move{}, fmt.Errorf("scenario: %w", err)
+	}
+	moves, err := s.ParseMoves(text)
+	var mistakes Mistakes
+	if errors.As(err, &mistakes) {
+		first := mistakes[0]
+		return Move{}, phrase.New("%s: given %s, allowed: %s", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed)
+	}
+	if err != nil {
+		return Move{}, err
+	}
+	return moves[0], nil
+}
+
+// ErrNoFault is returned for a strike without a fault.
+var ErrNoFault = phrase.New("a strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}")

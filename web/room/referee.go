@@ -60,7 +60,6 @@ var (
 	errMoment      = phrase.New("there is no such row or command to stand at")
 	errFocus       = phrase.New("a focus is at most 32 letters and hyphens")
 	errPassage     = phrase.New("time passes to an event, to the expiry, or by a length such as 50ms or 1.5s, up to 24h")
-	errFault       = phrase.New("a strike needs a fault, such as {\"do\": \"crash\", \"thread\": \"A\"}")
 	errWish        = phrase.New("a table can wish to step, watchdog, pause, crash and lose-reply")
 	errTie         = phrase.New("the table is of two minds: say which wish it is to be")
 	errNoWish      = phrase.New("nobody at that table has wished for anything")
@@ -476,7 +475,7 @@ func (f *referee) time(ctx context.Context, _ *Member, c Command) (Entry, error)
 
 func (f *referee) strike(ctx context.Context, m *Member, c Command) (Entry, error) {
 	if c.Fault == nil {
-		return Entry{}, errFault
+		return Entry{}, scenario.ErrNoFault
 	}
 	if m.Part == Host {
 		return f.struck(ctx, c.Fault)
@@ -500,22 +499,14 @@ func (f *referee) strike(ctx context.Context, m *Member, c Command) (Entry, erro
 
 // struck makes a fault happen where the room stands.
 func (f *referee) struck(ctx context.Context, wanted map[string]json.RawMessage) (Entry, error) {
-	text, err := json.Marshal([]any{wanted})
-	if err != nil {
-		return Entry{}, errFault
-	}
-	moves, err := f.run.Scenario().ParseMoves(text)
-	var mistakes scenario.Mistakes
+	m, err := f.run.Scenario().ParseStrike(wanted)
 	switch {
-	case errors.As(err, &mistakes):
-		first := mistakes[0]
-		return Entry{}, phrase.New("%s: given %s, allowed: %s", strings.TrimPrefix(first.Key, "schedule[0]."), first.Given, first.Allowed)
 	case err != nil:
 		return Entry{}, err
-	case moves[0].Fault == nil:
-		return Entry{}, errFault
+	case m.Fault == nil:
+		return Entry{}, scenario.ErrNoFault
 	}
-	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.Apply(ctx, id, at, moves[0]) })
+	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.Apply(ctx, id, at, m) })
 }
 
 // byWish does what a table wishes for.
