@@ -111,6 +111,9 @@ func (g *guest) received(ctx context.Context, text []byte) {
 		case room.DoLanes:
 			g.reply(ctx, g.lanes(c))
 			return
+		case room.DoPing:
+			g.reply(ctx, roomAnswer{Re: c.ID, Done: true})
+			return
 		case room.DoJoin:
 			g.rows = c.Rows
 			if c.Part == room.Host && c.Secret == "" {
