@@ -39,7 +39,7 @@ const SLOW = 4008; // we could not keep up: come back at once
  * @param {{dial?: typeof connect, silence?: number, quiet?: number, there?: () => Promise<boolean>}} [with_] other parts, in tests
  */
 export function roomLine(on, { dial = connect, silence = SILENCE, quiet = QUIET, there = async () => true } = {}) {
-  /** @type {Map<number, {command: object, resolve: (answer: any) => void, reject: (why: Error) => void}>} */
+  /** @type {Map<number, {command: object, resolve: (answer: any) => void, reject: (why: Error) => void, again?: ReturnType<typeof setTimeout>}>} */
   const under = new Map();
   let last = JOIN; // id
   let joined = false;
@@ -83,8 +83,19 @@ export function roomLine(on, { dial = connect, silence = SILENCE, quiet = QUIET,
     on.keeper.write({ member: answer.member, token: answer.token });
     last = Math.max(last, answer.last ?? 0);
     on.joined(answer);
-    for (const [id, { command }] of under) {
-      line.send({ id, ...command });
+    for (const id of under.keys()) {
+      give(id);
+    }
+  }
+
+  /** Sends a command, and again where others are answered and it is not: a Redis
+   *  that another took the place of may have lost it. @param {number} id */
+  function give(id) {
+    const call = under.get(id);
+    if (call && joined && !over) {
+      line.send({ id, ...call.command });
+      clearTimeout(call.again);
+      call.again = setTimeout(give, silence, id);
     }
   }
 
@@ -111,6 +122,7 @@ export function roomLine(on, { dial = connect, silence = SILENCE, quiet = QUIET,
         const call = under.get(frame.re);
         if (call && (frame.done || frame.refused)) {
           under.delete(frame.re);
+          clearTimeout(call.again);
           if (frame.refused) {
             call.reject(new Refused(frame.refused));
           } else {
@@ -161,7 +173,7 @@ export function roomLine(on, { dial = connect, silence = SILENCE, quiet = QUIET,
       const id = ++last;
       under.set(id, { command, resolve, reject });
       if (joined) {
-        line.send({ id, ...command });
+        give(id);
         listen();
       }
     });

@@ -164,6 +164,20 @@ test("a line that says nothing while it is asked is given up", () => {
   assert.equal(l.renewals, 1);
 });
 
+test("what is not answered while others are heard is sent again", () => {
+  const l = line();
+  l.connects();
+  l.line.ask({ do: "step" });
+  for (let seq = 2; seq < 6; seq++) {
+    mock.timers.tick(400);
+    l.comes({ v: 1, seq, room: {} });
+  }
+  assert.deepEqual(l.sent.slice(1).map((c) => c.id), [2, 2]);
+  l.comes({ v: 1, re: 2, done: true });
+  mock.timers.tick(1500);
+  assert.equal(l.sent.length, 3);
+});
+
 test("a line on which nothing happens is asked whether it is there", () => {
   const l = line();
   l.connects();
