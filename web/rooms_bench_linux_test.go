@@ -243,7 +243,7 @@ type follower struct {
 
 	mu   sync.Mutex
 	news sync.Cond
-	text []byte // of the newest frame of the room, nil once it was looked at
+	text []byte // of the newest frame of the room, empty once it was looked at
 	room roomSeen
 	at   int // seq
 	came time.Time
@@ -286,14 +286,19 @@ func follow(b *testing.B, s site, code, join string) *follower {
 }
 
 func (f *follower) read() {
+	var text bytes.Buffer
 	for {
-		_, text, err := f.conn.ReadMessage()
+		_, message, err := f.conn.NextReader()
+		if err == nil {
+			text.Reset()
+			_, err = text.ReadFrom(message)
+		}
 		now := time.Now()
 		f.mu.Lock()
-		if err == nil && bytes.HasPrefix(text, []byte(`{"v":1,"epoch":`)) {
-			f.text, f.came = text, now
+		if err == nil && bytes.HasPrefix(text.Bytes(), []byte(`{"v":1,"epoch":`)) {
+			f.text, f.came = append(f.text[:0], text.Bytes()...), now
 		} else if err == nil {
-			err = f.answered(text)
+			err = f.answered(text.Bytes())
 		}
 		f.gone = err != nil
 		f.news.Broadcast()
@@ -319,7 +324,7 @@ func (f *follower) answered(text []byte) error {
 
 // look takes in the newest frame. The caller holds mu.
 func (f *follower) look() {
-	if f.text == nil {
+	if len(f.text) == 0 {
 		return
 	}
 	var frame struct {
@@ -327,7 +332,7 @@ func (f *follower) look() {
 		Room roomSeen
 	}
 	f.gone = json.Unmarshal(f.text, &frame) != nil || f.gone
-	f.text, f.at, f.room = nil, frame.Seq, frame.Room
+	f.text, f.at, f.room = f.text[:0], frame.Seq, frame.Room
 }
 
 // wait waits until something is so.
