@@ -34,7 +34,7 @@ test: deps ## Install what the tests need, and run all of them, with the race de
 	$(GO) test -race -timeout 15m $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
 	$(GO) test -race -timeout 5m -run '$(RACED)' ./engine/explore
 	$(GO) test -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
-	$(GO) test -timeout 20m ./web/e2e
+	$(GO) test -timeout 15m -parallel 3 ./web/e2e
 	$(GO) test -timeout 5m -run '$(UNRACED)' ./engine ./engine/run ./web
 
 check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
