@@ -259,6 +259,7 @@ func unseen(ctx context.Context, t *testing.T, expression string) {
 // A phone with 3G and holes of two seconds in it does not fall behind, and what
 // it says counts.
 func TestAPhoneOnASlowLine(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	line, through := newBadLine(t, room[:strings.Index(room, "/room/")])
 	line.Slow()
@@ -293,6 +294,7 @@ func TestAPhoneOnASlowLine(t *testing.T) {
 // A phone is cut off after the server has heard its press, and before it hears
 // the answer. It comes back by itself, and the press counts once.
 func TestAPhoneIsCutOff(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	line, through := newBadLine(t, room[:strings.Index(room, "/room/")])
 	phone := joinThrough(host, t, through, room, "A")
@@ -316,6 +318,7 @@ func TestAPhoneIsCutOff(t *testing.T) {
 // While a phone is locked its page stands still, and its network goes. Unlocked,
 // it is where the class is.
 func TestAPhoneIsLockedAndUnlocked(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	line, through := newBadLine(t, room[:strings.Index(room, "/room/")])
 	phone := joinThrough(host, t, through, room, "B")
