@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"net"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -50,10 +51,14 @@ type wired struct {
 	lost           atomic.Bool // neither end hears of the other
 }
 
-// newBadLine puts a line before a server, at a URL. It is a good one until it
-// is made bad.
-func newBadLine(t *testing.T, url string) (l *badLine, through string) {
+// newBadLine puts a line before the server of a page, and returns the page's
+// address through it. It is a good one until it is made bad.
+func newBadLine(t *testing.T, at string) (l *badLine, through string) {
 	t.Helper()
+	address, err := url.Parse(at)
+	if err != nil {
+		t.Fatal(err)
+	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +67,7 @@ func newBadLine(t *testing.T, url string) (l *badLine, through string) {
 	close(open)
 	ctx, cancel := context.WithCancel(context.Background())
 	l = &badLine{
-		server: strings.TrimPrefix(url, "http://"), listener: listener, ctx: ctx,
+		server: address.Host, listener: listener, ctx: ctx,
 		passes: map[way]chan struct{}{up: open, down: open}, links: map[*wired]bool{},
 	}
 	l.tasks.Go(l.accept)
@@ -72,7 +77,8 @@ func newBadLine(t *testing.T, url string) (l *badLine, through string) {
 		l.Cut()
 		l.tasks.Wait()
 	})
-	return l, "http://" + listener.Addr().String()
+	address.Host = listener.Addr().String()
+	return l, address.String()
 }
 
 // Slow gives what is sent from now on the latency and the rate of 3G.
@@ -234,12 +240,6 @@ const (
 	votedFor = `document.querySelector('.option[aria-pressed="true"]')?.dataset.vote ?? ""`
 )
 
-// joinThrough is join over a line.
-func joinThrough(host context.Context, t *testing.T, through, room, thread string) context.Context {
-	t.Helper()
-	return join(host, t, through+room[strings.Index(room, "/room/"):], thread)
-}
-
 // lifecycle has a page stand still, as that of a phone that is locked, or go on.
 func lifecycle(ctx context.Context, t *testing.T, state page.SetWebLifecycleStateState) {
 	t.Helper()
@@ -261,9 +261,9 @@ func unseen(ctx context.Context, t *testing.T, expression string) {
 func TestAPhoneOnASlowLine(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
-	line, through := newBadLine(t, room[:strings.Index(room, "/room/")])
+	line, through := newBadLine(t, room)
 	line.Slow()
-	phone := joinThrough(host, t, through, room, "")
+	phone := join(host, t, through, "")
 	_ = get[bool](phone, t, noteLosses)
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
 	until(phone, t, classAt+` === "The class is at T1."`)
@@ -296,8 +296,8 @@ func TestAPhoneOnASlowLine(t *testing.T) {
 func TestAPhoneIsCutOff(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
-	line, through := newBadLine(t, room[:strings.Index(room, "/room/")])
-	phone := joinThrough(host, t, through, room, "A")
+	line, through := newBadLine(t, room)
+	phone := join(host, t, through, "A")
 	me := get[string](phone, t, `document.getElementById("me").textContent`)
 	line.Stall(down)
 	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
@@ -320,8 +320,8 @@ func TestAPhoneIsCutOff(t *testing.T) {
 func TestAPhoneIsLockedAndUnlocked(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
-	line, through := newBadLine(t, room[:strings.Index(room, "/room/")])
-	phone := joinThrough(host, t, through, room, "B")
+	line, through := newBadLine(t, room)
+	phone := join(host, t, through, "B")
 	until(host, t, `document.querySelector('[data-cast="B"] [data-by]').textContent !== ""`)
 	there := get[string](host, t, members)
 	for _, network := range []struct {

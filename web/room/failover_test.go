@@ -50,7 +50,7 @@ func TestAReplicaTakesOver(t *testing.T) {
 	until(t, "the replica to have all", func() bool {
 		return second.HGet(t.Context(), head, "seq").Val() == direct.HGet(t.Context(), head, "seq").Val()
 	})
-	if err := second.SlaveOf(t.Context(), "NO", "ONE").Err(); err != nil {
+	if err := second.ReplicaOf(t.Context(), "NO", "ONE").Err(); err != nil {
 		t.Fatal(err)
 	}
 	kept := state(t, servers[0], code)
