@@ -240,10 +240,13 @@ const standsInSight = `(() => {
 })()`
 
 // With four threads no column hides behind another on a laptop, and the row of
-// the end is in sight though what is shown at the end takes room of the table.
+// the end is in sight, with three before it, though what is shown at the end
+// takes room of the table.
 func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
+	const whole = `(() => { const top = document.getElementById("head").getBoundingClientRect().bottom - 1, bottom = document.getElementById("scroll").getBoundingClientRect().bottom + 1;
+		return [...document.querySelectorAll("#rows tr:not([hidden])")].map((r) => r.getBoundingClientRect()).filter((r) => r.top >= top && r.bottom <= bottom).length; })()`
 	ctx, url := tab(t), serve(t)
-	for _, size := range [][2]int64{{1440, 900}, {1920, 1080}, {768, 1000}} {
+	for _, size := range [][2]int64{{1440, 900}, {1366, 768}, {1920, 1080}, {768, 1000}} {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(url+"/play/fair"))
 		at(ctx, t, "at the start · 0 ms")
 		do(ctx, t, chromedp.KeyEvent(kb.End))
@@ -252,6 +255,9 @@ func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
 		until(ctx, t, standsInSight)
 		if hidden := get[int](ctx, t, `(() => { const s = document.getElementById("scroll"); return s.scrollWidth - s.clientWidth; })()`); hidden > 0 {
 			t.Errorf("%d px wide: %d px of the table are out of sight", size[0], hidden)
+		}
+		if rows := get[int](ctx, t, whole); rows < 4 {
+			t.Errorf("%d px wide: %d rows are in sight", size[0], rows)
 		}
 	}
 }
