@@ -185,6 +185,9 @@ func TestARunWithoutScripts(t *testing.T) {
 	if !get[bool](ctx, t, `document.querySelector(".lanes-run").getBoundingClientRect().height > 50`) {
 		t.Error("no lanes without scripts")
 	}
+	if href := get[string](ctx, t, `document.querySelector(".paper").checkVisibility() ? document.querySelector(".paper a").getAttribute("href") : ""`); !strings.HasSuffix(href, "/export?format=md") {
+		t.Errorf("the reasons are at %q without scripts", href)
+	}
 	const cards = `document.getElementById("actors").innerText.replace(/\s+/g, " ")`
 	if got := get[string](ctx, t, cards); !strings.HasPrefix(got, "After T15: CALL STACK nobody is in a business call") {
 		t.Errorf("what acts beside the key is %q", got)
