@@ -54,6 +54,7 @@ func join(host context.Context, t *testing.T, room, thread string) context.Conte
 }
 
 func TestAClassGoesThroughALesson(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := tabFor(t, roomLimit) // another browser: of nobody who leads
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
@@ -129,6 +130,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 
 // Several phones play one thread: what most of them want is done.
 func TestATablePlaysAThread(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	one, two := join(host, t, room, "A"), join(host, t, room, "A")
 	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("You are 2 at this thread")`)
@@ -153,6 +155,7 @@ func TestATablePlaysAThread(t *testing.T) {
 
 // A host hands threads on, sends away and lets in, allows and ends.
 func TestAHostLeadsPeople(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "")
 	do(host, t, chromedp.EmulateViewport(360, 740), chromedp.Click(chromedp.CSS(`[data-dialog=people]`)), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
@@ -180,6 +183,7 @@ func TestAHostLeadsPeople(t *testing.T) {
 
 // Who steps alone finds back; a page that is loaded anew is the same member.
 func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "B")
 	me := get[string](phone, t, `document.getElementById("me").textContent`)
@@ -207,6 +211,7 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 
 // Two clicks from a scenario to a room; and a wrong code says what is wrong.
 func TestDoorsOfARoom(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start")
@@ -227,6 +232,7 @@ func TestDoorsOfARoom(t *testing.T) {
 
 // All parts of a room, in every look and both languages, at rest and in use.
 func TestAxeFindsNothingInARoom(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "A")
 	stage := another(host, t)
@@ -269,6 +275,7 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 
 // Nothing of a room scrolls sideways, on a phone or a projector.
 func TestNothingOfARoomScrollsSideways(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("a"))
 	until(host, t, `!document.getElementById("asked").hidden`)
@@ -303,6 +310,7 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 // The server is killed in mid-lesson: everybody is back where they were, and
 // what was pressed meanwhile is done once.
 func TestTheServerIsKilledInMidLesson(t *testing.T) {
+	t.Parallel()
 	binary, address, folder := built(t), lasting(t), t.TempDir()
 	first := program(t, binary, address, "-rooms", folder)
 	host, room := makeRoom(t, "http://"+address, "lease-expiry")
