@@ -138,7 +138,17 @@ func TestATablePlaysAThread(t *testing.T) {
 	until(two, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("1 of 2 want to step")`)
 	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.startsWith("1 of 2 want to step")`)
 	do(two, t, chromedp.Click(chromedp.CSS(`[data-mine="A"] [data-do="pause"]`)))
-	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.includes("a tie")`)
+	tie := `document.querySelector('[data-cast="A"] [data-doing]').textContent === "1 of 2 want: to be slow; 1 of 2 want to step · a tie: the host decides"`
+	until(host, t, tie)
+	stage := another(host, t) // in the host's browser
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"))
+	until(stage, t, tie)
+	const controls = `[...document.querySelectorAll("button, select, input, summary")].filter((e) => e.checkVisibility()).map((e) => e.id || e.className || e.textContent).join()`
+	until(stage, t, `document.querySelector('[data-cast="A"] [data-decide] button') !== null`)
+	if shown := get[string](stage, t, controls); shown != "room-code" {
+		t.Errorf("the projector shows what is for the host alone: %s", shown)
+	}
+	do(stage, t, chromedp.KeyEvent("t"), chromedp.WaitVisible(chromedp.CSS(`[data-cast="A"] [data-decide] button`)))
 	do(host, t, chromedp.Click(chromedp.CSS(`[data-cast="A"] [data-decide] button:last-child`))) // to step
 	until(host, t, stands+` === "T1" && document.querySelector('[data-cast="A"] [data-decide]').hidden`)
 }
@@ -285,8 +295,15 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 			}
 		}
 	}
-	if below := get[int64](stage, t, `Math.ceil(document.getElementById("asked").getBoundingClientRect().bottom)`); below > 720 {
-		t.Errorf("the stage's question ends at %d px of 720", below)
+	// The stage shows what is asked, the lanes, and the row where it is asked.
+	for _, size := range [][2]int64{{1280, 720}, {1920, 1080}} {
+		do(stage, t, chromedp.EmulateViewport(size[0], size[1]))
+		until(stage, t, standsInSight)
+		for _, part := range []string{"#asked", "#lanes-card", "#rows tr[aria-current]"} {
+			if !get[bool](stage, t, `(() => { const b = document.querySelector("`+part+`").getBoundingClientRect(); return b.height > 100 && b.top >= 0 && b.bottom <= innerHeight; })()`) {
+				t.Errorf("%d × %d: %s is not in sight on the stage", size[0], size[1], part)
+			}
+		}
 	}
 }
 

@@ -191,6 +191,9 @@ func TestARunWithoutScripts(t *testing.T) {
 	if !get[bool](ctx, t, `document.querySelector(".lanes-run").getBoundingClientRect().height > 50`) {
 		t.Error("no lanes without scripts")
 	}
+	if href := get[string](ctx, t, `document.querySelector(".paper").checkVisibility() ? document.querySelector(".paper a").getAttribute("href") : ""`); !strings.HasSuffix(href, "/export?format=md") {
+		t.Errorf("the reasons are at %q without scripts", href)
+	}
 	const cards = `document.getElementById("actors").innerText.replace(/\s+/g, " ")`
 	if got := get[string](ctx, t, cards); !strings.HasPrefix(got, "After T15: CALL STACK nobody is in a business call") {
 		t.Errorf("what acts beside the key is %q", got)
@@ -248,11 +251,14 @@ const standsInSight = `(() => {
 })()`
 
 // With four threads no column hides behind another on a laptop, and the row of
-// the end is in sight though what is shown at the end takes room of the table.
+// the end is in sight, with three before it, though what is shown at the end
+// takes room of the table.
 func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
+	const whole = `(() => { const top = document.getElementById("head").getBoundingClientRect().bottom - 1, bottom = document.getElementById("scroll").getBoundingClientRect().bottom + 1;
+		return [...document.querySelectorAll("#rows tr:not([hidden])")].map((r) => r.getBoundingClientRect()).filter((r) => r.top >= top && r.bottom <= bottom).length; })()`
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	for _, size := range [][2]int64{{1440, 900}, {1920, 1080}, {768, 1000}} {
+	for _, size := range [][2]int64{{1440, 900}, {1366, 768}, {1920, 1080}, {768, 1000}} {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(url+"/play/fair"))
 		at(ctx, t, "at the start · 0 ms")
 		do(ctx, t, chromedp.KeyEvent(kb.End))
@@ -261,6 +267,9 @@ func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
 		until(ctx, t, standsInSight)
 		if hidden := get[int](ctx, t, `(() => { const s = document.getElementById("scroll"); return s.scrollWidth - s.clientWidth; })()`); hidden > 0 {
 			t.Errorf("%d px wide: %d px of the table are out of sight", size[0], hidden)
+		}
+		if rows := get[int](ctx, t, whole); rows < 4 {
+			t.Errorf("%d px wide: %d rows are in sight", size[0], rows)
 		}
 	}
 }

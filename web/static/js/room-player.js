@@ -1,6 +1,6 @@
 // The page of a room on a phone: of who plays a thread, and of who watches. It
 // has little, as it may come over a slow line; the rows come once they are wanted.
-import { byId, make } from "./dom.js";
+import { byId, make, pace } from "./dom.js";
 import { ENDED, REMOVED, isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { questionBox, setText } from "./room-question.js";
@@ -183,7 +183,7 @@ export function phone(section) {
       setText(/** @type {Element} */ (section.querySelector(`[data-mine="${CSS.escape(name)}"] [data-wishes]`)), table);
     }
     if (counting) {
-      ticking = window.setTimeout(tick, 1000);
+      ticking = window.setTimeout(tick, pace());
     }
   }
 
