@@ -121,6 +121,7 @@ type News struct {
 	Answers []Answer
 	Changed bool    // the room, for somebody who has joined
 	Part    Part    // of the member by now, "" before joining
+	Scene   int     // that the class is in, of State.Scenes
 	Closing Closing // why the connection is to end, or 0
 
 	// Fresh is what View.Fresh has for a change, if the room was looked at since.
@@ -132,7 +133,7 @@ type News struct {
 func (c *Client) News(key func(Part) string) News {
 	c.room.mu.Lock()
 	defer c.room.mu.Unlock()
-	n := News{Answers: c.answers, Changed: c.news && c.member != "", Closing: c.closing}
+	n := News{Answers: c.answers, Changed: c.news && c.member != "", Scene: len(c.room.state.Earlier), Closing: c.closing}
 	if m := c.room.state.People[c.member]; m != nil {
 		n.Part = m.Part
 	}
@@ -206,10 +207,14 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 		return false, ErrNotJoined
 	}
 	o.Member = c.member
-	if m := r.state.People[c.member]; m != nil && command.ID <= m.Last {
+	m := r.state.People[c.member]
+	switch {
+	case m != nil && command.ID <= m.Last:
 		c.answers = append(c.answers, Answer{ID: command.ID, Refused: m.Refusals[command.ID]})
 		c.wake()
 		return true, nil
+	case m != nil && command.Do == DoOpen && m.Part != Host:
+		return false, errNotHost // it may be long: nobody else has it carried about
 	}
 	return false, nil
 }

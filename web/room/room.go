@@ -3,7 +3,6 @@ package room
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"relock/engine/panics"
-	"relock/engine/scenario"
 )
 
 // Config is what rooms need.
@@ -22,6 +20,7 @@ type Config struct {
 	Journal Journal
 	Log     *slog.Logger
 	Ask     Asker
+	Plan    Planner
 	// Panicked is called with every panic that has ended a room's work on this
 	// server; the room goes on from its log. It may be nil.
 	Panicked func(*panics.Error)
@@ -59,30 +58,22 @@ func (h *House) Close() {
 	h.c.Journal.Close()
 }
 
-// Plan is what a room is made from.
-type Plan struct {
-	Scenario *scenario.Scenario // with the moves of its first branch
-	At       int                // where it stands
-}
-
 // Open makes a room. It returns its code and the secret of its host. It fails
-// with ErrUnreached.
+// with ErrUnreached, and if the plan's moves cannot be made.
 func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err error) {
-	text, err := p.Scenario.WithSchedule(nil).Compact()
+	scene, stand, err := p.scene(0)
 	if err != nil {
-		return "", "", fmt.Errorf("room: %w", err)
+		return "", "", err
 	}
-	moves := make([]json.RawMessage, len(p.Scenario.Schedule))
-	for i, m := range p.Scenario.Schedule {
-		if moves[i], err = json.Marshal(m); err != nil {
-			return "", "", fmt.Errorf("room: %w", err)
-		}
+	run, err := scene.run(ctx)
+	if err != nil {
+		return "", "", err
 	}
+	run.Close() // whoever leads makes it again
 	now := time.Now().UnixMilli()
 	secret = NewSecret()
 	whole := &State{
-		Epoch: newEpoch(), Opened: now, Scenario: text, Hosts: []string{Proof(secret), Proof(CoHost(secret))},
-		Branches: []Branch{{ID: 0, Parent: -1, Moves: moves}}, Made: 1, Stand: Stand{At: min(p.At, len(moves))},
+		Epoch: newEpoch(), Opened: now, Scene: *scene, Hosts: []string{Proof(secret), Proof(CoHost(secret))}, Made: 1, Stand: *stand,
 		People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}, Deserted: now,
 	}
 	for {
@@ -303,6 +294,9 @@ func (r *Room) take(list []Entry) {
 			continue
 		}
 		r.state.Fold(e)
+		if e.Scene != nil {
+			r.set()
+		}
 		if e.Dropped != nil {
 			r.shown.Run.follow(r.state)
 		}
@@ -332,12 +326,21 @@ func (r *Room) take(list []Entry) {
 func (r *Room) begin(e Entry) {
 	r.state = &State{}
 	r.state.Fold(e)
+	r.set()
+	close(r.ready)
+}
+
+// set shows the scene that the class is in, and nothing of those before. The
+// caller holds mu.
+func (r *Room) set() {
 	run, err := newRun(r.state.Scenario)
 	if err != nil {
-		panic(err) // it was parsed when the room was made
+		panic(err) // it was parsed when the scene was opened
+	}
+	if r.shown.Run != nil {
+		r.shown.Run.Close()
 	}
 	r.shown = View{State: r.state, Run: run, Fresh: map[string]any{}, Kept: map[string]any{}}
-	close(r.ready)
 }
 
 // tell wakes the members who are here. The caller holds mu.
@@ -416,7 +419,7 @@ func (r *Room) govern(term Term) error {
 	if err != nil {
 		return err
 	}
-	f := &referee{state: &State{}, ask: r.house.c.Ask, now: time.Now, note: func(err error) { r.note("decide", err) }}
+	f := &referee{state: &State{}, ask: r.house.c.Ask, plan: r.house.c.Plan, now: time.Now, note: func(err error) { r.note("decide", err) }}
 	for _, e := range list {
 		f.state.Fold(e)
 	}
@@ -426,7 +429,7 @@ func (r *Room) govern(term Term) error {
 	if f.run, err = newRun(f.state.Scenario); err != nil {
 		return err
 	}
-	defer f.run.Close()
+	defer func() { f.run.Close() }() // the last one
 	var entries []Entry
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
@@ -500,7 +503,7 @@ type View struct {
 	State   *State
 	Run     *Run
 	Fresh   map[string]any // kept until the state changes
-	Kept    map[string]any // kept as long as the room is followed
+	Kept    map[string]any // kept as long as the room is followed, and the class is in the same scene
 }
 
 // Look calls f with what there is to be seen now. F must be quick, keep
