@@ -131,6 +131,7 @@ type Position struct {
 	At      time.Duration // since the run began
 	Options []run.Option
 	Next    time.Duration // when something next happens by itself, or 0
+	Seen    time.Duration // when something of it can be seen, or 0
 	Expiry  time.Duration // when Redis will drop the key, or 0
 	Over    bool          // the run has ended
 
@@ -285,6 +286,9 @@ func (s *Session) position(ctx context.Context) (Position, error) {
 	if next, ok := s.live.NextEvent(); ok {
 		p.Next = next
 	}
+	if seen, ok := s.live.NextSeen(); ok {
+		p.Seen = seen
+	}
 	if expiry, ok := s.live.Expiry(); ok {
 		p.Expiry = expiry
 	}
@@ -421,7 +425,7 @@ type Passage string
 
 // The passages of PassTime.
 const (
-	ToEvent  Passage = "event"  // to when something next happens by itself
+	ToEvent  Passage = "event"  // to when something next happens by itself that can be seen
 	ToExpiry Passage = "expiry" // to when Redis drops the key
 	ByLength Passage = "by"     // by a given length
 )
@@ -434,7 +438,7 @@ func (s *Session) PassTime(ctx context.Context, id, at int, to Passage, d time.D
 		why := run.IsPast
 		switch to {
 		case ToEvent:
-			until, ok = s.live.NextEvent()
+			until, ok = s.live.NextSeen()
 			why = run.NeverMoves
 		case ToExpiry:
 			until, ok = s.live.Expiry()

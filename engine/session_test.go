@@ -512,8 +512,7 @@ threads: [{name: A, work: 500ms}]
 		want time.Duration
 	}{
 		{engine.ByLength, 30 * ms, 30 * ms},
-		{engine.ToEvent, 0, 196 * ms},  // the holder's context ends: lease − lease/100 − 2 ms
-		{engine.ToExpiry, 0, 200 * ms}, // Redis drops the key
+		{engine.ToEvent, 0, 200 * ms}, // Redis drops the key; that the holder's context ends at 196 ms does not show
 		{engine.ToEvent, 0, 500 * ms},
 	} {
 		if _, err := s.PassTime(t.Context(), 0, len(b.Moves), c.to, c.d); err != nil {
@@ -528,6 +527,26 @@ threads: [{name: A, work: 500ms}]
 	var refused *run.Refusal
 	if _, err := s.PassTime(t.Context(), 0, len(b.Moves), engine.ToExpiry, 0); !errors.As(err, &refused) || refused.Reason != run.NoExpiry {
 		t.Errorf("to the expiry of no key: %v", err)
+	}
+	// Who stops when the lock is lost shows it.
+	s = open(t, parse(t, `
+lock: {lease: 200ms, watchdog: off}
+threads: [{name: A, work: 500ms, on-lost: stop}]
+`))
+	if b, err = s.Step(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if seen := b.Positions[len(b.Positions)-1].Seen; seen != 196*ms {
+		t.Errorf("next to be seen is %v, want the end of the holder's context at 196 ms", seen)
+	}
+	for _, c := range []struct {
+		to   engine.Passage
+		want time.Duration
+	}{{engine.ToEvent, 196 * ms}, {engine.ToExpiry, 200 * ms}} {
+		if b, err = s.PassTime(t.Context(), 0, len(b.Moves), c.to, 0); err != nil {
+			t.Fatal(err)
+		}
+		at(c.want)
 	}
 }
 

@@ -26,8 +26,8 @@ func positionOf(l words.Language, b *engine.Branch, i int) positionJSON {
 	at := b.Positions[i]
 	out := positionJSON{Row: at.Row, At: l.Duration(at.At), Options: view.NewOptions(l, at.Options), Over: at.Over}
 	out.Pointless = view.NewPointless(l, at.Pointless)
-	if at.Next > 0 {
-		out.Next = l.Duration(at.Next)
+	if at.Seen > 0 {
+		out.Next = l.Duration(at.Seen)
 	}
 	if at.Expiry > 0 {
 		out.Expiry = l.Duration(at.Expiry)

@@ -319,13 +319,13 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		"50,000 steps": {data: lines(50_000, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":%d,"at_ms":%d.125,"thread":"A","kind":"command","call":"lock","args":["GET","k"]}`, i, i, i)
 		})},
-		"50,000 commands in a step": {says: "50,000 commands", data: lines(50_000, func(i int) string {
+		"20,000 commands in a step": {says: "20,000 commands", data: lines(20_000, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":1,"thread":"A","kind":"command","call":"lock","args":["GET","k"]}`, i)
 		})},
-		"50,000 rules in a step": {says: "50,000 broken rules", data: lines(50_000, func(i int) string {
+		"20,000 rules in a step": {says: "20,000 broken rules", data: lines(20_000, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":1,"kind":"violation","rule":"a rule by the name of %d","detail":"d"}`, i, i)
 		})},
-		"50,000 faults in a step": {data: lines(50_000, func(i int) string {
+		"20,000 faults in a step": {data: lines(20_000, func(i int) string {
 			return fmt.Sprintf(`{"seq":%d,"step":1,"kind":"fault","do":"restart"}`, i)
 		})},
 		"long arguments": {data: lines(500, func(i int) string {

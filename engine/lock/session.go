@@ -364,13 +364,16 @@ func (s *session) rely(sent time.Time) {
 	s.relyUntil(s.deadlineAfter(sent))
 }
 
+// OwnLease names the timers by which clients count their leases.
+const OwnLease = "lease"
+
 // relyUntil sets the deadline. The caller holds mu.
 func (s *session) relyUntil(deadline time.Time) {
 	if s.expiry != nil {
 		s.expiry.Stop()
 	}
 	s.deadline = deadline
-	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), "lease", s.leaseEnded)
+	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), OwnLease, s.leaseEnded)
 }
 
 // reliedOn returns the deadline, or the zero time for protocols that never

@@ -198,6 +198,37 @@ func (s *Stepper) NextEvent() (time.Duration, bool) {
 	return next, true
 }
 
+// NextSeen is the next instant at which anything happens by itself that can be
+// seen: a thread that goes on when it has lost the lock does not show when its
+// client stops relying on the lease.
+func (s *Stepper) NextSeen() (time.Duration, bool) {
+	next, ok := s.NextEvent()
+	if !ok {
+		return 0, false
+	}
+	goesOn := map[string]bool{}
+	for _, t := range s.r.threads {
+		goesOn[t.spec.Name] = t.spec.OnLost == scenario.OnLostIgnore
+	}
+	seen := forever
+	for _, task := range s.clock.Pending() {
+		silent := task.State == clock.Waiting || task.Name == lock.OwnLease && goesOn[task.Process]
+		if !silent && task.At > s.clock.Now() {
+			seen = min(seen, task.At)
+		}
+	}
+	if len(s.faults) > 0 {
+		seen = min(seen, s.faults[0].Time)
+	}
+	if expiry, ok := s.expiry(); ok {
+		seen = min(seen, expiry)
+	}
+	if seen >= forever {
+		return next, true
+	}
+	return seen, true
+}
+
 // Step makes the next move of the policy: it lets time pass until something
 // has happened or somebody can move, and then, if nothing has happened yet,
 // moves whom the policy chooses. It returns the move. It fails like Apply.

@@ -7,6 +7,7 @@ package scenario
 
 import (
 	"cmp"
+	"slices"
 	"time"
 )
 
@@ -89,6 +90,14 @@ type Retry struct {
 
 // Pause returns how long a thread waits between two attempts.
 func (r Retry) Pause() Range { return Range{r.Interval + r.JitterMin, r.Interval + r.JitterMax} }
+
+// Drawn reports whether anything that a person sees is drawn with the seed.
+func (s *Scenario) Drawn() bool {
+	return s.Policy == PolicyRandom || slices.ContainsFunc(s.Threads, func(t Thread) bool {
+		pause := t.Retry.Pause()
+		return t.Work.Min < t.Work.Max || pause.Min < pause.Max
+	})
+}
 
 // Endless returns the names of the threads that ask until they have the lock.
 func (s *Scenario) Endless() []string {

@@ -288,3 +288,21 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// The seed is said where it decides something that a person sees.
+func TestDrawn(t *testing.T) {
+	for text, want := range map[string]bool{
+		"threads: [{name: A, work: 50ms}]":                                               false,
+		"threads: [{name: A, work: 50ms-60ms}]":                                          true,
+		"threads: [{name: A}]\npolicy: random":                                           true,
+		"lock: {retry: {times: 3, interval: 10ms, jitter: 0-5ms}}\nthreads: [{name: A}]": true,
+	} {
+		sc, err := scenario.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sc.Drawn(); got != want {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}

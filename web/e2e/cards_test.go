@@ -10,6 +10,7 @@ import (
 // On a phone the table scrolls in its box, beside its first column, and a cell
 // opens its example.
 func TestReportCardsOnAPhone(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	for _, code := range []string{"en", "zh-CN"} {
 		do(ctx, t, chromedp.EmulateViewport(360, 800), chromedp.Navigate(url+"/locks?lang="+code))

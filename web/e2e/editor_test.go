@@ -40,6 +40,7 @@ func write(ctx context.Context, t *testing.T, from, to string) {
 }
 
 func TestFormAndYAMLFollowEachOther(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit?example=two-threads"))
 	live(ctx, t)
@@ -83,6 +84,7 @@ func TestFormAndYAMLFollowEachOther(t *testing.T) {
 }
 
 func TestFaultsByTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/edit?example=two-threads"))
 	live(ctx, t)
@@ -122,6 +124,7 @@ func leads(ctx context.Context, t *testing.T, step chromedp.Action[chromedp.Void
 }
 
 func TestDropAFileOnTheEditor(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/edit"))
 	live(ctx, t)
@@ -148,6 +151,7 @@ func TestDropAFileOnTheEditor(t *testing.T) {
 }
 
 func TestALinkOpensInTheEditor(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start")
@@ -163,6 +167,7 @@ func TestALinkOpensInTheEditor(t *testing.T) {
 }
 
 func TestTheEditorFitsAPhone(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	for _, language := range []string{"en", "zh"} {
 		for _, width := range []int64{360, 768, 1440} {
@@ -182,6 +187,7 @@ func TestTheEditorFitsAPhone(t *testing.T) {
 
 // TestWhatIsWrittenStays goes to the other language and to a run and back.
 func TestWhatIsWrittenStays(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit?example=lease-expiry"))
 	live(ctx, t)
@@ -201,6 +207,7 @@ func TestWhatIsWrittenStays(t *testing.T) {
 
 // TestMenusClose opens the list of presets and leaves it in three ways.
 func TestMenusClose(t *testing.T) {
+	t.Parallel()
 	const open = `document.querySelector(".presets").open`
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"))
@@ -221,6 +228,7 @@ func TestMenusClose(t *testing.T) {
 
 // No field of the lock stands alone in its line.
 func TestTheLocksFieldsStandBesideEachOther(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"))
 	live(ctx, t)

@@ -12,6 +12,7 @@ import (
 // Slides that were opened as a file frame an embed, and nothing else of the
 // site.
 func TestSlidesOpenedAsAFileFrameAnEmbed(t *testing.T) {
+	t.Parallel()
 	server := serve(t)
 	for path, shown := range map[string]bool{"/embed/play/lease-expiry": true, "/play/lease-expiry": false} {
 		ctx := tab(t)

@@ -20,6 +20,7 @@ import (
 )
 
 func TestPointAtTheLanes(t *testing.T) {
+	t.Parallel()
 	f, err := os.Open(filepath.Join("..", "..", "engine", "run", "testdata", "lease-expiry.jsonl"))
 	if err != nil {
 		t.Fatal(err)
@@ -104,12 +105,14 @@ func TestPointAtTheLanes(t *testing.T) {
 // and the lease falls, to scale. Who wants no motion sees none, and the figures
 // all the same.
 func TestTimeGoesOnInALiveRun(t *testing.T) {
+	t.Parallel()
 	const moved = `(() => {
 		const lease = document.querySelector("[data-drain] .lane-edge")?.getAttribute("d") ?? "";
 		return [document.querySelector("[data-cursor]").getAttribute("x"), document.querySelector(".lane-bar[data-open]")?.getAttribute("width") ?? "", lease, document.getElementById("rows").children.length].join(" ");
 	})()`
 	for name, c := range map[string]struct{ preference string }{"moves": {"no-preference"}, "calm": {"reduce"}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx, url := tab(t), serve(t)
 			motion := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-reduced-motion", Value: c.preference}}}
 			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, motion); err != nil {

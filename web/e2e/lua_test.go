@@ -64,6 +64,7 @@ const shown = `(moment => { show(pane, moment);
 	return [...pane.querySelectorAll("[data-script]:not([hidden]) li")].map(l => [l.dataset.line, l.className, l.querySelector(".lua-said").textContent].join(" ").trim())})(%s)`
 
 func TestAScriptIsMarkedWhereItStands(t *testing.T) {
+	t.Parallel()
 	ctx := tab(t)
 	url, moments := serveScripts(t, "two-threads.yaml")
 	do(ctx, t, chromedp.EmulateViewport(360, 900), chromedp.Navigate(url+"/page/en/light"), chromedp.Poll[chromedp.Void](`window.show !== undefined`))

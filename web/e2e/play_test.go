@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -47,6 +48,7 @@ func at(ctx context.Context, t testing.TB, want string) {
 }
 
 func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
@@ -91,6 +93,7 @@ func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 // Branches stay when the page is loaded anew, by the names that they had, and
 // nowhere but at their address.
 func TestBranchesStayWhenThePageIsLoadedAnew(t *testing.T) {
+	t.Parallel()
 	const labels = `[...document.querySelectorAll("#branches [aria-pressed]")].map((b) => b.textContent + (b.getAttribute("aria-pressed") === "true" ? "!" : "")).join()`
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
@@ -127,6 +130,7 @@ func TestBranchesStayWhenThePageIsLoadedAnew(t *testing.T) {
 }
 
 func TestPlayStopsAtTheFirstViolation(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
@@ -138,6 +142,7 @@ func TestPlayStopsAtTheFirstViolation(t *testing.T) {
 
 // The front page plays what goes wrong when it is asked to.
 func TestTheFrontPagePlaysWhenAsked(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/"))
 	at(ctx, t, "0 of 11")
@@ -149,6 +154,7 @@ func TestTheFrontPagePlaysWhenAsked(t *testing.T) {
 
 // A link with autoplay plays what it opens, once, to the first broken rule.
 func TestWatchItBreak(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry?autoplay=1"))
 	at(ctx, t, "1 of 1 · T1")
@@ -160,6 +166,7 @@ func TestWatchItBreak(t *testing.T) {
 // TestAClickInTheTransportLeavesTheArrowsToStep plays and pauses with the
 // mouse and goes on with the keyboard.
 func TestAClickInTheTransportLeavesTheArrowsToStep(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
@@ -181,6 +188,7 @@ func TestAClickInTheTransportLeavesTheArrowsToStep(t *testing.T) {
 }
 
 func TestStepWithTheKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/two-threads"))
 	at(ctx, t, "at the start · 0 ms")
@@ -204,6 +212,7 @@ func TestStepWithTheKeyboardAlone(t *testing.T) {
 
 // What cannot be done is grey, says why, and does nothing when it is tried.
 func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
@@ -269,6 +278,7 @@ func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 // TestEachThingThatTheRailOffersIsDone goes to outcomes, lets time pass,
 // compares locks and branches, and follows a link that is put into the address.
 func TestEachThingThatTheRailOffersIsDone(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
@@ -321,6 +331,7 @@ func TestEachThingThatTheRailOffersIsDone(t *testing.T) {
 }
 
 func TestLinksInTheBrowser(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
@@ -359,6 +370,7 @@ func TestLinksInTheBrowser(t *testing.T) {
 }
 
 func TestPlacesOnThePageAreNoLinks(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
@@ -437,6 +449,7 @@ func program(t *testing.T, binary, address string, flags ...string) *exec.Cmd {
 }
 
 func TestTheServerIsKilledInMidSession(t *testing.T) {
+	t.Parallel()
 	ctx := tab(t)
 	binary := built(t)
 	address := lasting(t)
@@ -474,7 +487,33 @@ func TestTheServerIsKilledInMidSession(t *testing.T) {
 	until(ctx, t, place+`.endsWith("1 of 1 · 50 ms")`)
 }
 
+// holding keeps the last frame of each command in held until release is called.
+const holding = `(() => {
+	let held = (window.held = []);
+	const Plain = WebSocket;
+	window.WebSocket = class extends Plain {
+		set onmessage(take) {
+			super.onmessage = (event) => held && JSON.parse(event.data).done ? held.push(() => take(event)) : take(event);
+		}
+	};
+	window.release = () => { const due = held; held = null; due.forEach((go) => go()); };
+})()`
+
+func TestAClickWhileItIsBeingOpenedCounts(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: holding}); err != nil {
+		t.Fatal(err)
+	}
+	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
+	until(ctx, t, `window.held.length > 0`)
+	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="end"]`)))
+	get[any](ctx, t, `release()`)
+	at(ctx, t, "10 of 10 · T10")
+}
+
 func TestNothingScrollsSidewaysWhileStepping(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	for _, width := range []int64{320, 360, 768, 1440, 1920} {
 		do(ctx, t, chromedp.EmulateViewport(width, 800), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/lost-replies"))
@@ -489,6 +528,7 @@ func TestNothingScrollsSidewaysWhileStepping(t *testing.T) {
 
 // A long run shows how far it has come, and is read out only when it is over.
 func TestALongRunShowsHowFarItIs(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/no-lock-lost-update"))
 	at(ctx, t, "at the start")
@@ -510,6 +550,7 @@ func TestALongRunShowsHowFarItIs(t *testing.T) {
 // TestWhereOneStandsIsInSight walks to the end of a run of four threads, back
 // into its last script, and to a comparison, in windows of several sizes.
 func TestWhereOneStandsIsInSight(t *testing.T) {
+	t.Parallel()
 	const seen = `(() => {
 		const foot = document.querySelector(".foot").getBoundingClientRect().top;
 		const hits = (e) => { const r = e.getBoundingClientRect(); return e.contains(document.elementFromPoint(r.left + 4, Math.min(r.top + 4, foot - 1))) };
@@ -542,6 +583,7 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 // A decision that asks a node which is down leaves no event, and is no place
 // to stand on: the faults before the first decision are.
 func TestEachPressShowsAnotherRow(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/redlock-two-nodes-down"))
 	at(ctx, t, "2 of 2 · T2 · 0 ms")
@@ -583,6 +625,7 @@ func TestEachPressShowsAnotherRow(t *testing.T) {
 // TestNobodyMovesInsideOfAScript stands between two commands of one: what is
 // atomic is not for anybody to come between.
 func TestNobodyMovesInsideOfAScript(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/two-threads"))
 	at(ctx, t, "at the start · 0 ms")
@@ -600,6 +643,7 @@ func TestNobodyMovesInsideOfAScript(t *testing.T) {
 // A late copy has a button of its own, which says when it arrives, and can be
 // asked for by hand.
 func TestALateCopyIsDelivered(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/late-unlock"))
 	at(ctx, t, "at the start · 0 ms")
@@ -654,6 +698,7 @@ func stepping(ctx context.Context, t testing.TB, url, yaml string) {
 
 // Nodes that a thread asks at once are asked in the order that a person wants.
 func TestNodesThatAreAskedAtOnceAreSteppedOneByOne(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	stepping(ctx, t, url, "lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}\nthreads: [{name: A, work: 50ms}]")
 	const asked = `[...document.querySelectorAll('[data-coming="A"] .nodes-asked .step')]`
@@ -678,6 +723,7 @@ func TestNodesThatAreAskedAtOnceAreSteppedOneByOne(t *testing.T) {
 
 // The number of a last call is labelled, and not taken for a hold.
 func TestTheNumberOfTheLastCallIsLabelled(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	stepping(ctx, t, url, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 50ms}, {name: B}]")
 	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
@@ -701,6 +747,7 @@ func TestTheNumberOfTheLastCallIsLabelled(t *testing.T) {
 // Who finds no room reads why, asks seldom, and gets in by a click once there is
 // some.
 func TestAPageWithoutRoomSaysWhy(t *testing.T) {
+	t.Parallel()
 	limits := session.DefaultLimits()
 	limits.SteppingAddress = 1
 	server := serveWithin(t, limits)

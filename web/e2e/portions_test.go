@@ -66,10 +66,12 @@ func scrubbed(ctx context.Context, t testing.TB, step int) {
 }
 
 func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {
+	t.Parallel()
 	server := serve(t)
 	address := started(t, server, longRun)
 	for name, size := range map[string][2]int64{"desk": {1440, 900}, "phone": {360, 800}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx := tab(t)
 			do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(address))
 			until(ctx, t, place+` !== ""`)
@@ -149,6 +151,7 @@ func grouped(n int) string {
 // A portion that is slow, fails, or is another one than was asked for: the page
 // says so, shows no other row in its place, and goes on when it comes.
 func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
+	t.Parallel()
 	ctx, server := tab(t), serve(t)
 	address := started(t, server, longRun)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(address))
@@ -198,8 +201,8 @@ func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
 	until(ctx, t, `!document.getElementById("status").textContent.includes("Loading")`)
 
 	// Playing waits for what does not come, and goes on.
-	scrubbed(ctx, t, 1000)
-	showsRow(ctx, t, 1000)
+	scrubbed(ctx, t, 600)
+	showsRow(ctx, t, 600)
 	get[string](ctx, t, `(mode = "held", document.getElementById("speed").value = "120")`)
 	do(ctx, t, chromedp.KeyEvent(" "))
 	until(ctx, t, `held.length > 0`)

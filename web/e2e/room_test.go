@@ -54,6 +54,7 @@ func join(host context.Context, t *testing.T, room, thread string) context.Conte
 }
 
 func TestAClassGoesThroughALesson(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := tabFor(t, roomLimit) // another browser: of nobody who leads
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
@@ -209,6 +210,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 
 // Several phones play one thread: what most of them want is done.
 func TestATablePlaysAThread(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	one, two := join(host, t, room, "A"), join(host, t, room, "A")
 	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("You are 2 at this thread")`)
@@ -216,13 +218,24 @@ func TestATablePlaysAThread(t *testing.T) {
 	until(two, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("1 of 2 want to step")`)
 	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.startsWith("1 of 2 want to step")`)
 	do(two, t, chromedp.Click(chromedp.CSS(`[data-mine="A"] [data-do="pause"]`)))
-	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.includes("a tie")`)
+	tie := `document.querySelector('[data-cast="A"] [data-doing]').textContent === "1 of 2 want: to be slow; 1 of 2 want to step · a tie: the host decides"`
+	until(host, t, tie)
+	stage := another(host, t) // in the host's browser
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"))
+	until(stage, t, tie)
+	const controls = `[...document.querySelectorAll("button, select, input, summary")].filter((e) => e.checkVisibility()).map((e) => e.id || e.className || e.textContent).join()`
+	until(stage, t, `document.querySelector('[data-cast="A"] [data-decide] button') !== null`)
+	if shown := get[string](stage, t, controls); shown != "room-code" {
+		t.Errorf("the projector shows what is for the host alone: %s", shown)
+	}
+	do(stage, t, chromedp.KeyEvent("t"), chromedp.WaitVisible(chromedp.CSS(`[data-cast="A"] [data-decide] button`)))
 	do(host, t, chromedp.Click(chromedp.CSS(`[data-cast="A"] [data-decide] button:last-child`))) // to step
 	until(host, t, stands+` === "T1" && document.querySelector('[data-cast="A"] [data-decide]').hidden`)
 }
 
 // A host hands threads on, sends away and lets in, allows and ends.
 func TestAHostLeadsPeople(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "")
 	do(host, t, chromedp.EmulateViewport(360, 740), chromedp.Click(chromedp.CSS(`[data-dialog=people]`)), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
@@ -250,6 +263,7 @@ func TestAHostLeadsPeople(t *testing.T) {
 
 // Who steps alone finds back; a page that is loaded anew is the same member.
 func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "B")
 	me := get[string](phone, t, `document.getElementById("me").textContent`)
@@ -277,6 +291,7 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 
 // Two clicks from a scenario to a room; and a wrong code says what is wrong.
 func TestDoorsOfARoom(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start")
@@ -297,6 +312,7 @@ func TestDoorsOfARoom(t *testing.T) {
 
 // All parts of a room, in every look and both languages, at rest and in use.
 func TestAxeFindsNothingInARoom(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "A")
 	stage := another(host, t)
@@ -339,6 +355,7 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 
 // Nothing of a room scrolls sideways, on a phone or a projector.
 func TestNothingOfARoomScrollsSideways(t *testing.T) {
+	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("a"))
 	until(host, t, `!document.getElementById("asked").hidden`)
@@ -358,14 +375,22 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 			}
 		}
 	}
-	if below := get[int64](stage, t, `Math.ceil(document.getElementById("asked").getBoundingClientRect().bottom)`); below > 720 {
-		t.Errorf("the stage's question ends at %d px of 720", below)
+	// The stage shows what is asked, the lanes, and the row where it is asked.
+	for _, size := range [][2]int64{{1280, 720}, {1920, 1080}} {
+		do(stage, t, chromedp.EmulateViewport(size[0], size[1]))
+		until(stage, t, standsInSight)
+		for _, part := range []string{"#asked", "#lanes-card", "#rows tr[aria-current]"} {
+			if !get[bool](stage, t, `(() => { const b = document.querySelector("`+part+`").getBoundingClientRect(); return b.height > 100 && b.top >= 0 && b.bottom <= innerHeight; })()`) {
+				t.Errorf("%d × %d: %s is not in sight on the stage", size[0], size[1], part)
+			}
+		}
 	}
 }
 
 // The server is killed in mid-lesson: everybody is back where they were, and
 // what was pressed meanwhile is done once.
 func TestTheServerIsKilledInMidLesson(t *testing.T) {
+	t.Parallel()
 	binary, address, folder := built(t), lasting(t), t.TempDir()
 	first := program(t, binary, address, "-rooms", folder)
 	host, room := makeRoom(t, "http://"+address, "lease-expiry")

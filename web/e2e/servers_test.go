@@ -20,6 +20,7 @@ import (
 // A page that follows a run through another server steers it, and says so when
 // the server that has the run ends.
 func TestALiveRunFollowedThroughAnotherServer(t *testing.T) {
+	t.Parallel()
 	redis := storetest.URL(t)
 	var servers []*web.Server
 	var now atomic.Int32 // the balancer's choice

@@ -242,10 +242,12 @@ const inSight = `(() => {
 })()`
 
 func TestALongTableScrollsWithoutGapsAndJumps(t *testing.T) {
+	t.Parallel()
 	server := serve(t)
 	page := started(t, server, strings.Replace(longRun, "repeat: 100", "repeat: 30", 1))
 	for name, size := range map[string][2]int64{"desk": {1440, 900}, "phone": {360, 800}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			ctx := tab(t)
 			do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(page))
 			until(ctx, t, place+` !== ""`)
@@ -446,6 +448,7 @@ const standsInLanes = `(() => {
 })()`
 
 func TestTheLanesOfALongBranchFollow(t *testing.T) {
+	t.Parallel()
 	ctx, server := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server+"/play#"+longBranch(t)))
 	at(ctx, t, "1,000 of 1,000")
@@ -472,6 +475,7 @@ func TestTheLanesOfALongBranchFollow(t *testing.T) {
 }
 
 func TestTheLanesOfALongEmbedFollow(t *testing.T) {
+	t.Parallel()
 	ctx, server := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(800, 600), chromedp.Navigate(server+"/embed/play?lang=zh#"+longBranch(t)))
 	until(ctx, t, standsInLanes)

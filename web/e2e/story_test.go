@@ -8,6 +8,7 @@ import (
 
 // What only scripts show is shown in the storybook, and fits a phone.
 func TestStorybook(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(360, 800), chromedp.Navigate(url+"/storybook?lang=zh"), chromedp.WaitVisible(chromedp.CSS(".story .inner.atomic")))
 	for expression, want := range map[string]string{

@@ -20,6 +20,7 @@ const (
 // Who has called its last unlock and has no answer is neither said to be inside
 // nor to believe.
 func TestAThreadIsLeaving(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/mutex-unsafe-pause"))
 	at(ctx, t, "at the start · 0 ms")
@@ -35,6 +36,7 @@ func TestAThreadIsLeaving(t *testing.T) {
 
 // A walk through a lease that runs out, without a mouse.
 func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
@@ -109,6 +111,7 @@ func TestTheLeaseRunsOutOnTheKeyboard(t *testing.T) {
 
 // Single keys can be switched off, and then do nothing.
 func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/two-threads"))
 	at(ctx, t, "at the start")
@@ -121,6 +124,7 @@ func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
 
 // Pointing at a row shows what Redis held there, and changes nothing.
 func TestPointingAtARowPreviewsIt(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url))
 	until(ctx, t, place+`.startsWith("0 of 11")`)
@@ -138,6 +142,7 @@ func TestPointingAtARowPreviewsIt(t *testing.T) {
 // A run has an address to be given away, at the step that one stands at, on a
 // button, by its key, and on the stage beside the transport.
 func TestShareARun(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(
 		ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"),
@@ -164,6 +169,7 @@ func TestShareARun(t *testing.T) {
 
 // All of a run can be read where scripts are off.
 func TestARunWithoutScripts(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(
 		ctx, t,
@@ -185,6 +191,9 @@ func TestARunWithoutScripts(t *testing.T) {
 	if !get[bool](ctx, t, `document.querySelector(".lanes-run").getBoundingClientRect().height > 50`) {
 		t.Error("no lanes without scripts")
 	}
+	if href := get[string](ctx, t, `document.querySelector(".paper").checkVisibility() ? document.querySelector(".paper a").getAttribute("href") : ""`); !strings.HasSuffix(href, "/export?format=md") {
+		t.Errorf("the reasons are at %q without scripts", href)
+	}
 	const cards = `document.getElementById("actors").innerText.replace(/\s+/g, " ")`
 	if got := get[string](ctx, t, cards); !strings.HasPrefix(got, "After T15: CALL STACK nobody is in a business call") {
 		t.Errorf("what acts beside the key is %q", got)
@@ -198,6 +207,7 @@ func TestARunWithoutScripts(t *testing.T) {
 // Every row can be stood at, also where one decision has made several; only
 // where a decision is over can one act.
 func TestEveryRowCanBeStoodAt(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start")
@@ -222,6 +232,7 @@ func TestEveryRowCanBeStoodAt(t *testing.T) {
 }
 
 func TestTheQRCodeIsAPicture(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start")
@@ -240,10 +251,14 @@ const standsInSight = `(() => {
 })()`
 
 // With four threads no column hides behind another on a laptop, and the row of
-// the end is in sight though what is shown at the end takes room of the table.
+// the end is in sight, with three before it, though what is shown at the end
+// takes room of the table.
 func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
+	const whole = `(() => { const top = document.getElementById("head").getBoundingClientRect().bottom - 1, bottom = document.getElementById("scroll").getBoundingClientRect().bottom + 1;
+		return [...document.querySelectorAll("#rows tr:not([hidden])")].map((r) => r.getBoundingClientRect()).filter((r) => r.top >= top && r.bottom <= bottom).length; })()`
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
-	for _, size := range [][2]int64{{1440, 900}, {1920, 1080}, {768, 1000}} {
+	for _, size := range [][2]int64{{1440, 900}, {1366, 768}, {1920, 1080}, {768, 1000}} {
 		do(ctx, t, chromedp.EmulateViewport(size[0], size[1]), chromedp.Navigate(url+"/play/fair"))
 		at(ctx, t, "at the start · 0 ms")
 		do(ctx, t, chromedp.KeyEvent(kb.End))
@@ -253,12 +268,16 @@ func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
 		if hidden := get[int](ctx, t, `(() => { const s = document.getElementById("scroll"); return s.scrollWidth - s.clientWidth; })()`); hidden > 0 {
 			t.Errorf("%d px wide: %d px of the table are out of sight", size[0], hidden)
 		}
+		if rows := get[int](ctx, t, whole); rows < 4 {
+			t.Errorf("%d px wide: %d rows are in sight", size[0], rows)
+		}
 	}
 }
 
 // Who opens a run that is over stands at its end, which is in sight in the
 // table's box; and who goes to the other language stays at the row.
 func TestARunStandsInSight(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(
 		ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"),
@@ -282,6 +301,7 @@ func TestARunStandsInSight(t *testing.T) {
 
 // On paper each row has its reason below it, and on the screen none has.
 func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
+	t.Parallel()
 	const reasons = `[...document.querySelectorAll("#rows .print-why")].filter((tr) => getComputedStyle(tr).display !== "none").map((tr) => tr.innerText.trim())`
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
@@ -311,6 +331,7 @@ func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
 // On a narrow phone nothing of where one stands hides behind the speed, and the
 // head of the page is one line in each language.
 func TestANarrowPhoneHasRoom(t *testing.T) {
+	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	for _, lang := range []string{"en", "zh-CN"} {
 		do(ctx, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play/two-threads?lang="+lang))

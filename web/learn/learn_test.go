@@ -481,7 +481,7 @@ func TestAQuestionIsMadeOfARun(t *testing.T) {
 			continue
 		}
 		made++
-		right, seen := 0, map[string]bool{}
+		right, seen, told := 0, map[string]bool{}, map[bool]bool{}
 		for _, a := range q.Answers {
 			if a.Right {
 				right++
@@ -491,6 +491,12 @@ func TestAQuestionIsMadeOfARun(t *testing.T) {
 				t.Errorf("%s: %q is there twice", name, text)
 			}
 			seen[text] = true
+			if held := heldBy.FindStringSubmatch(text); held != nil {
+				told[held[1] != ""] = true
+			}
+		}
+		if len(told) > 1 {
+			t.Errorf("%s: who holds the lock is told with a count and without: %v", name, seen)
 		}
 		if right != 1 || len(q.Answers) < 3 {
 			t.Errorf("%s: %d right answers of %d", name, right, len(q.Answers))
@@ -501,6 +507,8 @@ func TestAQuestionIsMadeOfARun(t *testing.T) {
 		t.Errorf("questions were made of %d scenarios only", made)
 	}
 }
+
+var heldBy = regexp.MustCompile(`is held by \w+(, with a count)?`)
 
 // kept reads a question's YAML as an item of the course.
 func kept(t *testing.T, name string, q *learn.Question) {

@@ -81,13 +81,15 @@ func Ask(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error) 
 		return nil, err
 	}
 	others := played(ctx, sc, alternatives(sc, at, run.Events[next], here))
-	for _, ask := range asks(run.Events[next].Thread) {
-		if err := q.fill(ask, others, next); err != nil {
-			return nil, err
-		}
-		if len(q.Answers) > 2 {
-			shuffleAnswers(q)
-			return q, nil
+	for _, answered := range []bool{true, false} {
+		for _, ask := range asks(run.Events[next].Thread) {
+			if err := q.fill(ask, others, next, answered); err != nil {
+				return nil, err
+			}
+			if len(q.Answers) > 2 {
+				shuffleAnswers(q)
+				return q, nil
+			}
 		}
 	}
 	return nil, ErrNothingToAsk
@@ -101,8 +103,9 @@ func asks(thread string) [][]string {
 	return [][]string{{"call " + thread, "key"}, {"inside", "key"}, {"call " + thread, "belief"}, {"call " + thread, "left"}, {"key", "left"}}
 }
 
-// fill asks for something, of the run and of others.
-func (q *Question) fill(ask []string, others map[*alternative]*Run, next int) error {
+// fill asks for something, of the run and of others; of the others only those
+// in which the thread's call is answered, too, if answered is set.
+func (q *Question) fill(ask []string, others map[*alternative]*Run, next int, answered bool) error {
 	list := make([]seeing, len(ask))
 	for i, one := range ask {
 		var err error
@@ -117,12 +120,15 @@ func (q *Question) fill(ask []string, others map[*alternative]*Run, next int) er
 	for _, a := range inOrder(others) {
 		run := others[a]
 		n := until(run.Events, instant)
+		if thread := q.Run.Events[next].Thread; answered && strings.HasPrefix(ask[0], "call ") && !q.answered(run, n, thread) {
+			continue
+		}
 		says := see(list, run, n, instant)
 		text := spoken(says)
 		if run.Scenario.Lock.Protocol != q.Run.Scenario.Lock.Protocol {
 			text = uncounted(says) // whether a lock counts is no outcome
 		}
-		if seen[text] || n == 0 || len(q.Answers) == 4 {
+		if seen[text] || n == 0 || len(q.Answers) == 4 || !q.alike(says) {
 			continue
 		}
 		seen[spoken(says)], seen[uncounted(says)] = true, true
@@ -131,6 +137,45 @@ func (q *Question) fill(ask []string, others map[*alternative]*Run, next int) er
 		q.changes[one] = a.change
 	}
 	return nil
+}
+
+// answered tells whether a thread's call is answered in another run, too, after
+// where the question is asked: a result of before is no guess at what comes.
+func (q *Question) answered(run *Run, count int, thread string) bool {
+	e, ok := lastCall(run, count, thread)
+	return ok && (q.Stand == 0 || e.At > q.Run.Events[q.Stand-1].At)
+}
+
+// alike tells whether clauses can stand among the answers: who holds the lock is
+// told as this lock tells it, with a count or without, and no answer is another
+// but for a few milliseconds.
+func (q *Question) alike(says []phrase.Wording) bool {
+	counts := slices.ContainsFunc(q.Run.Events, func(e trace.Event) bool { return e.Key.Type == trace.TypeHash })
+	other := heldTimes
+	if counts {
+		other = heldOnce
+	}
+	near := q.Run.Scenario.Lock.Lease / 10
+	for i, clause := range says {
+		if clause.Text == other || counts && clause.Text == heldForEver {
+			return false
+		}
+		for _, a := range q.Answers {
+			left, isLeft := leftIn(clause)
+			if own, too := leftIn(a.Says[i]); isLeft && too && (left-own).Abs() < near {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// leftIn is how much a clause says to be left of a lease, if it does.
+func leftIn(w phrase.Wording) (left time.Duration, ok bool) {
+	if w.Text == leftOf {
+		left, ok = w.Args[0].(time.Duration)
+	}
+	return left, ok
 }
 
 var count = regexp.MustCompile(`, with a count of \d+`)
@@ -193,7 +238,8 @@ func alternatives(sc *scenario.Scenario, at int, next trace.Event, here engine.P
 	}
 	add(phrase.Say("with a lease of %s", 2*sc.Lock.Lease), lock("lease", phrase.Duration(2*sc.Lock.Lease)))
 	add(phrase.Say("with a lease of %s", sc.Lock.Lease/2), lock("lease", phrase.Duration((sc.Lock.Lease/2).Truncate(time.Millisecond))))
-	for _, protocol := range []string{"reentrant", "mutex", "mutex-unsafe", "value", "fenced", "reentrant-notify", "none"} {
+	add(phrase.Say("if threads stop when they lose the lock"), map[string]any{"defaults": map[string]any{"on-lost": scenario.OnLostStop}})
+	for _, protocol := range []string{"reentrant", "mutex", "mutex-unsafe", "value", "fenced", "reentrant-notify"} {
 		if protocol != sc.Lock.Protocol {
 			add(phrase.Say("with the lock %s", protocol), lock("protocol", protocol))
 		}
@@ -225,11 +271,9 @@ func played(ctx context.Context, sc *scenario.Scenario, list []*alternative) map
 		if err != nil {
 			continue // this lock has no such setting
 		}
-		run, err := play(ctx, other)
-		if err != nil {
-			continue // the moves do not fit
+		if run, err := play(ctx, other); err == nil { // the moves fit
+			out[a] = run
 		}
-		out[a] = run
 	}
 	return out
 }

@@ -73,12 +73,17 @@ func last(r *Run, count int, pred func(trace.Event) bool) (trace.Event, bool) {
 	return trace.Event{}, false
 }
 
+// lastCall is the last result of a thread's own calls.
+func lastCall(r *Run, count int, thread string) (trace.Event, bool) {
+	return last(r, count, func(e trace.Event) bool {
+		o, ok := e.Body.(trace.Outcome)
+		return ok && e.Thread == thread && o.Call != lock.CallRenew
+	})
+}
+
 func seeCall(thread string) seeing {
 	return func(r *Run, count int, _ trace.Millis) phrase.Wording {
-		e, ok := last(r, count, func(e trace.Event) bool {
-			o, ok := e.Body.(trace.Outcome)
-			return ok && e.Thread == thread && o.Call != lock.CallRenew
-		})
+		e, ok := lastCall(r, count, thread)
 		if !ok {
 			return phrase.Say("%s has not asked for the lock yet", thread)
 		}
@@ -144,6 +149,15 @@ func seeKey(r *Run, count int, _ trace.Millis) phrase.Wording {
 	return sayKey(key, facts.Owners(r.Header.Owners))
 }
 
+// Wordings of which a question has one alone, or is not to have two that are
+// nearly the same.
+const (
+	heldOnce    phrase.Text = "in Redis the lock is held by %s"
+	heldForEver phrase.Text = "in Redis the lock is held by %s, and has no expiry"
+	heldTimes   phrase.Text = "in Redis the lock is held by %s, with a count of %d"
+	leftOf      phrase.Text = "%s of the lease are left"
+)
+
 func sayKey(key trace.KeyState, owners facts.Owners) phrase.Wording {
 	if !key.Exists() {
 		return phrase.Say("Redis has no key: nobody holds the lock")
@@ -153,12 +167,12 @@ func sayKey(key trace.KeyState, owners facts.Owners) phrase.Wording {
 		return phrase.Say("in Redis the lock has an owner whom nobody knows")
 	}
 	if key.PTTL == trace.NoExpiry {
-		return phrase.Say("in Redis the lock is held by %s, and has no expiry", holders)
+		return phrase.Say(heldForEver, holders)
 	}
 	if key.Type == trace.TypeHash {
-		return phrase.Say("in Redis the lock is held by %s, with a count of %d", holders, countOf(key, owners, holders[0]))
+		return phrase.Say(heldTimes, holders, countOf(key, owners, holders[0]))
 	}
-	return phrase.Say("in Redis the lock is held by %s", holders)
+	return phrase.Say(heldOnce, holders)
 }
 
 // countOf is a thread's hold count in a key, 0 without one.
@@ -215,7 +229,7 @@ func seeLeft(r *Run, count int, at trace.Millis) phrase.Wording {
 		return phrase.Say("the key has no expiry: it would stay for ever")
 	default:
 		since := at - r.Events[count-1].At // nothing happened meanwhile, but time passed
-		return phrase.Say("%s of the lease are left", (trace.Millis(key.PTTL) - since).Duration())
+		return phrase.Say(leftOf, (trace.Millis(key.PTTL) - since).Duration())
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
 
 	"relock/engine/phrase"
@@ -88,7 +89,7 @@ func ParseCommand(frame []byte) (Command, error) {
 	if len(frame) > shortEnough && c.Do != DoOpen {
 		return Command{ID: c.ID}, ErrNotCommand
 	}
-	if _, known := deeds[c.Do]; !known && c.Do != DoJoin && c.Do != DoLanes {
+	if !slices.Contains(order, c.Do) {
 		return c, phrase.New("there is no command %q; there are %s", c.Do, Commands())
 	}
 	return c, nil

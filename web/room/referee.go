@@ -26,6 +26,7 @@ const (
 	DoOpen   = "open"   // by which a host has the class go on to another scenario
 	DoRename = "rename" // its answer has the nickname
 	DoLanes  = "lanes"  // answered by the server that is asked
+	DoPing   = "ping"   // the same
 )
 
 // Limits of a room.
@@ -306,7 +307,7 @@ func voters(m *Member) error {
 // order in which the commands are listed.
 var order = []string{
 	DoJoin, "go", DoOpen, "step", "time", "strike", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
-	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes,
+	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes, DoPing,
 }
 
 // Commands returns the names of all commands.

@@ -22,7 +22,7 @@ type maker struct {
 func names(ordinal int) string { return string(rune('A' + ordinal)) }
 
 func (m *maker) scenario(threads int) timeline.Scenario {
-	s := timeline.Scenario{Title: m.l.Say("Your scenario"), Protocol: "reentrant", Key: "EXAMPLE_LOCK", Lease: "200ms", LeaseMillis: 200, Watchdog: "66ms", Seed: 1}
+	s := timeline.Scenario{Title: m.l.Say("Your scenario"), Protocol: "reentrant", Key: "EXAMPLE_LOCK", Lease: "200ms", LeaseMillis: 200, Watchdog: "66ms", Seed: "1"}
 	for i := range threads {
 		s.Threads = append(s.Threads, timeline.Thread{Name: names(i), Ordinal: i, Start: "0s", Depth: 2, Work: "50ms", Retries: 5, Interval: "50ms"})
 	}

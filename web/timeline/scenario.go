@@ -21,7 +21,8 @@ type Scenario struct {
 	LeaseMillis int64
 	Watchdog    string // its interval, "off", or "none" if the lock has none
 	Nodes       int
-	Seed        uint64
+	Seed        string
+	Drawn       bool     // something that one sees is drawn with the seed
 	Facts       []string // its settings, each in a few words
 	Threads     []Thread
 }
@@ -42,18 +43,17 @@ func NoLock(name string) bool { return exhibit.Named(name).Guard == protocol.Not
 // settings words a scenario's settings, as far as it has them: a heartbeat has
 // no lock, and a lock outside Redis has no lease.
 func settings(l words.Language, s Scenario) []string {
-	seed := l.Say("seed %s", strconv.FormatUint(s.Seed, 10))
 	switch {
 	case s.Heartbeat():
-		return []string{s.Kind, l.Say("the key stands for %s", s.Lease), seed}
+		return []string{s.Kind, l.Say("the key stands for %s", s.Lease)}
 	case !InRedis(s.Protocol):
-		return []string{s.Protocol, seed}
+		return []string{s.Protocol}
 	}
 	list := []string{s.Protocol}
 	if s.Nodes > 1 {
 		list = append(list, l.Say("nodes: %d", s.Nodes))
 	}
-	return append(list, l.Say("lease %s", s.Lease), l.Say("watchdog %s", s.Watchdog), seed)
+	return append(list, l.Say("lease %s", s.Lease), l.Say("watchdog %s", s.Watchdog))
 }
 
 // Thread is a thread's settings in words.
@@ -85,7 +85,7 @@ func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) strin
 // NewScenario words sc in l.
 func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	s := Scenario{
-		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: sc.Seed,
+		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: strconv.FormatUint(sc.Seed, 10), Drawn: sc.Drawn(),
 		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
 		Watchdog: l.Say("off"),
 	}

@@ -220,11 +220,11 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 // What a page says of a run speaks of nothing that the run does not have.
 func TestFactsAreThoseOfTheRun(t *testing.T) {
 	for _, c := range []struct{ name, facts, key, full string }{
-		{"two-threads", "reentrant, lease 200ms, watchdog 100ms, seed 1", "lease", "200 ms"},
-		{"redlock", "redlock, nodes: 5, lease 300ms, watchdog off, seed 1", "nodes", "quorum 3 of 5"},
-		{"heartbeat", "heartbeat, the key stands for 5m, seed 1", "expiry", "5 min"},
-		{"spin-two-processes", "spin, seed 1", "word", "in memory"},
-		{"no-lock-flash-sale", "none, seed 1", "no key", ""},
+		{"two-threads", "reentrant, lease 200ms, watchdog 100ms", "lease", "200 ms"},
+		{"redlock", "redlock, nodes: 5, lease 300ms, watchdog off", "nodes", "quorum 3 of 5"},
+		{"heartbeat", "heartbeat, the key stands for 5m", "expiry", "5 min"},
+		{"spin-two-processes", "spin", "word", "in memory"},
+		{"no-lock-flash-sale", "none", "no key", ""},
 	} {
 		p := lessonstest.Play(t, c.name+".yaml")
 		if got := strings.Join(timeline.NewScenario(words.English, p.Scenario).Facts, ", "); got != c.facts {

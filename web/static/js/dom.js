@@ -42,4 +42,6 @@ export function download(name, blob) {
   URL.revokeObjectURL(a.href);
 }
 
+/** So many ms are between two figures that change while nothing happens: reduced motion is less of that, too. */
+export const pace = () => (still() ? 5000 : 1000);
 export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

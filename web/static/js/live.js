@@ -1,7 +1,7 @@
 // A run: its rows arrive over the websocket while it goes on. Who stands at
 // the last row goes along with it.
 import { connect } from "./connection.js";
-import { byId } from "./dom.js";
+import { byId, pace, still } from "./dom.js";
 import { growing } from "./lanes.js";
 import { keepPlace, rowInAddress } from "./place.js";
 import { filmInPage, readingKeys } from "./replay.js";
@@ -12,7 +12,6 @@ import { say } from "./words.js";
 
 const SLOW = 4008; // we could not keep up: come back at once, with what we have
 const TICK = 60; // ms
-const CALM_TICK = 1000; // where nothing is to move but figures
 const STEP = /\x7f/g; // stands for a row's number in its packed HTML
 const OVER = 4010; // the run is over: stay away
 
@@ -94,10 +93,10 @@ export function live(run) {
   let ticked = 0;
   const ticking = setInterval(() => {
     const now = performance.now();
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const calm = still();
     if (run.dataset.ended === "true") {
       clearInterval(ticking);
-    } else if (!document.hidden && film.rows.length > 0 && now - ticked >= (calm ? CALM_TICK : 0)) {
+    } else if (!document.hidden && film.rows.length > 0 && now - ticked >= (calm ? pace() : 0)) {
       ticked = now;
       view.waited(now - came, calm || view.playing() ? null : followed);
     }

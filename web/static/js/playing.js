@@ -1,6 +1,6 @@
 // Plays: one step after the other, at the speed that is chosen, while the page
 // is looked at.
-import { byId } from "./dom.js";
+import { byId, still } from "./dom.js";
 
 /**
  * @param {() => boolean} step makes one; false where it ends
@@ -13,7 +13,6 @@ export function player(step, changed, flow) {
   let since = 0; // when the last step was made
 
   const speed = () => Number(/** @type {HTMLSelectElement} */ (byId("speed")).value);
-  const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
   function flowing() {
     const part = (performance.now() - since) / speed();

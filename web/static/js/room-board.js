@@ -2,7 +2,7 @@
 // leads it from here.
 import { drawBranches, nameOf, nextOf } from "./branches.js";
 import { entered, stopOf } from "./cursor.js";
-import { byId, elements, make, still } from "./dom.js";
+import { byId, elements, make, pace, still } from "./dom.js";
 import { stopsOf } from "./film.js";
 import { keys, keysOf } from "./keys.js";
 import { broken, matters } from "./marks.js";
@@ -526,7 +526,7 @@ export function board(section) {
       }
     }
     if (counting) {
-      ticking = window.setTimeout(drawCast, 1000);
+      ticking = window.setTimeout(drawCast, pace());
     }
   }
 

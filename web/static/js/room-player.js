@@ -1,6 +1,6 @@
 // The page of a room on a phone: of who plays a thread, and of who watches. It
 // has little, as it may come over a slow line; the rows come once they are wanted.
-import { byId } from "./dom.js";
+import { byId, pace } from "./dom.js";
 import { showGone } from "./room-gone.js";
 import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
@@ -170,8 +170,9 @@ export function phone(section) {
     const before = state.vote;
     const own = { question: question.id, round: question.round, option };
     happened({ type: "voted", vote: own }); // seen at once; the answer counts
-    if (!(await request({ do: "vote", option })) && state.vote === own) {
-      happened({ type: "voted", vote: before });
+    const counted = await request({ do: "vote", option });
+    if (counted ? state.vote === null : state.vote === own) { // null: one has joined anew meanwhile
+      happened({ type: "voted", vote: counted ? own : before });
     }
   }
 
@@ -220,7 +221,7 @@ export function phone(section) {
       setText(/** @type {Element} */ (section.querySelector(`[data-mine="${CSS.escape(name)}"] [data-wishes]`)), table);
     }
     if (counting) {
-      ticking = window.setTimeout(tick, 1000);
+      ticking = window.setTimeout(tick, pace());
     }
   }
 

@@ -1,5 +1,5 @@
 // What a room's pages say of it.
-import { bars, rightShare, wish } from "./room-state.js";
+import { bars, rightShare, wishesOf } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -38,13 +38,14 @@ export function doing(thread, left) {
   return wished(thread, left) || thread.why || thread.next;
 }
 
-/** What a table wants, or "". @param {Thread} thread @param {number} left seconds */
+/** What a table wants, each wish with how many have it, or "".
+ *  @param {Thread} thread @param {number} left seconds */
 export function wished(thread, left) {
-  const most = wish(thread);
-  if (!most || thread.members.length < 2) {
+  const wishes = wishesOf(thread);
+  if (wishes.length === 0 || thread.members.length < 2) {
     return "";
   }
-  const text = most.what === "step" ? say("%d of %d want to step", most.count, most.of) : say("%d of %d want: %s", most.count, most.of, faultName(most.what));
+  const text = wishes.map(({ what, count, of }) => (what === "step" ? say("%d of %d want to step", count, of) : say("%d of %d want: %s", count, of, faultName(what)))).join(say("; "));
   if (thread.tied) {
     return `${text} · ${say("a tie: the host decides")}`;
   }

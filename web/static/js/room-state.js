@@ -115,8 +115,8 @@ export function reduce(state, event) {
  * @returns {State}
  */
 function joined(state, { member, name, part, mine }) {
-  const now = { ...state, me: { member, name, part }, gone: null };
-  return typeof mine === "number" ? { ...now, vote: { question: -1, round: -1, option: mine } } : now; // of the question that comes
+  const vote = typeof mine === "number" ? { question: -1, round: -1, option: mine } : null; // of the question that comes
+  return { ...state, me: { member, name, part }, gone: null, vote };
 }
 
 /**
@@ -190,14 +190,14 @@ export function rightShare({ counts, right, talk }) {
 }
 
 /**
- * The wish that most of a table have, of several the first, or null.
+ * The wishes of a table, and how many of it have each: what most want is first.
  * @param {Thread} thread
- * @returns {{what: string, count: number, of: number} | null}
  */
-export function wish({ wishes, members }) {
-  const [first] = Object.entries(wishes ?? {}).sort((a, b) => b[1] - a[1]);
-  return first && first[1] > 0 ? { what: first[0], count: first[1], of: members.length } : null;
-}
+export const wishesOf = ({ wishes, members }) =>
+  Object.entries(wishes ?? {})
+    .filter(([, count]) => count > 0)
+    .sort((a, b) => b[1] - a[1])
+    .map(([what, count]) => ({ what, count, of: members.length }));
 
 /**
  * @typedef {{kind: "asked" | "again" | "revealed" | "closed" | "stands" | "locked" | "unlocked"}

@@ -519,13 +519,14 @@ export function viewer(owner) {
 
   /** @param {string} name */
   function act(name) {
-    if (!owner.film()) {
-      return;
-    }
     if (name !== "play") {
       playing.stop();
     }
-    inTurn(actions[name]);
+    inTurn(() => {
+      if (owner.film()) {
+        actions[name]();
+      }
+    });
   }
 
   // On paper each row has its reason below it.

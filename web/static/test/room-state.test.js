@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bars, canVote, initial, mine, myVote, news, reduce, rightShare, wish } from "../js/room-state.js";
+import { bars, canVote, initial, mine, myVote, news, reduce, rightShare, wishesOf } from "../js/room-state.js";
 import { doing, here, place, playedBy, result, told, votes, wished } from "../js/room-says.js";
 import { frozen } from "./client.js";
 import { frame, joined, question, room } from "./room-frames.js";
@@ -43,6 +43,11 @@ test("who comes back has voted", () => {
   assert.equal(myVote(after(join({ mine: 0 }), comes(1))), null);
 });
 
+test("a vote that the room has lost is none", () => {
+  const voted = [join(), comes(9, { question: question() }), { type: "voted", vote: { question: 1, round: 1, option: 2 } }];
+  assert.equal(myVote(after(...voted, join(), comes(7, { question: question() }, "e2"))), null);
+});
+
 test("one votes until it is revealed", () => {
   assert.equal(canVote(after(join(), comes(1, { question: question() }))), true);
   assert.equal(canVote(after(join(), comes(1, { question: question({ closed: true, counts: [1, 2, 3], right: 1 }) }))), false);
@@ -62,10 +67,11 @@ test("bars of both rounds have one measure", () => {
   assert.deepEqual(bars(question({ counts: [0, 0, 0], right: 0 })).map((b) => b.share), [0, 0, 0]);
 });
 
-test("what most of a table wish for is its wish", () => {
+test("a table's wishes are shown, and how many have each", () => {
   const table = { by: ["a", "b", "c"], members: ["1", "2", "3"], next: "lock", why: "" };
-  assert.equal(wish({ ...table, wishes: {} }), null);
-  assert.deepEqual(wish({ ...table, wishes: { pause: 1, step: 2 } }), { what: "step", count: 2, of: 3 });
+  assert.deepEqual(wishesOf({ ...table, wishes: {} }), []);
+  assert.deepEqual(wishesOf({ ...table, wishes: { pause: 1, step: 2 } }).map((w) => w.what), ["step", "pause"], "what most want is first");
+  assert.equal(wished({ ...table, wishes: { pause: 1, step: 1 }, tied: true }, 0), "1 of 3 want: to be slow; 1 of 3 want to step · a tie: the host decides");
   assert.equal(wished({ ...table, wishes: { step: 2 } }, 8), "2 of 3 want to step · 8 s");
   assert.equal(wished({ ...table, wishes: { crash: 2 } }, 0), "2 of 3 want: a crash");
   assert.equal(wished({ ...table, members: ["1"], wishes: { step: 1 } }, 8), "", "who is alone waits for nobody");
