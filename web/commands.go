@@ -255,6 +255,12 @@ type openedJSON struct {
 	Ways     string          `json:"ways,omitempty"`  // and where to go on at its end, HTML
 
 	Never []view.Pointless `json:"never,omitempty"` // faults that cannot strike anywhere in it
+
+	// Of a room.
+	Scene *int   `json:"scene,omitempty"` // how many scenarios the class has gone through before
+	First int    `json:"first,omitempty"` // the id of its first branch
+	Cast  string `json:"cast,omitempty"`  // who plays what, HTML to be filled
+	Lanes string `json:"lanes,omitempty"` // of a branch without rows, HTML
 }
 
 type positionJSON struct {

@@ -48,14 +48,15 @@ type roomJSON struct {
 type roomNow struct {
 	Code     string              `json:"code"`
 	Title    string              `json:"title"`
+	Scene    int                 `json:"scene"` // how many scenarios the class has gone through before
 	Branch   int                 `json:"branch"`
 	At       int                 `json:"at"`     // moves
 	Length   int                 `json:"length"` // of the branch, in moves
 	Row      int                 `json:"row"`
 	Moment   int                 `json:"moment"`
 	Focus    string              `json:"focus"`
-	Over     bool                `json:"over"` // the run has ended there
-	Members  int                 `json:"members"`
+	Over     bool                `json:"over"`    // the run has ended there
+	Members  int                 `json:"members"` // players and audience who are here
 	Branches []roomBranch        `json:"branches"`
 	Threads  map[string]roomSeat `json:"threads"`
 	Question *roomQuestion       `json:"question"`
@@ -163,8 +164,8 @@ func peopleText(l words.Language, v room.View) ([]byte, error) {
 func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 	st := v.State
 	now := roomNow{
-		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
-		Focus: st.Stand.Focus, Members: st.Present(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: append([]string{}, st.Rules.Allowed...),
+		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
+		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st),
 	}
 	for _, b := range st.Branches {
@@ -331,8 +332,56 @@ func (f *roomFilm) opening(s *Server, v room.View) (frame *websocket.PreparedMes
 	if err != nil {
 		return nil, err
 	}
+	sc, scene := v.Run.Scenario(), len(v.State.Earlier)
+	o.Scene, o.First = &scene, v.State.First
+	if o.Cast, err = rendered(f.l, templates.RoomSeats(timeline.NewScenario(f.l, sc))); err != nil {
+		return nil, err
+	}
+	if o.Lanes, err = drawnLanes(f.l, view.NewFilm(f.l, sc, nil), 0); err != nil {
+		return nil, err
+	}
 	f.first, err = prepared(answer{V: 1, Opened: o})
 	return f.first, err
+}
+
+// setJSON is a frame with what a phone's page has of a scenario, for a page
+// that is of another one.
+type setJSON struct {
+	V   int     `json:"v"`
+	Set roomSet `json:"set"`
+}
+
+type roomSet struct {
+	Scene   int    `json:"scene"`
+	Title   string `json:"title"`
+	Threads string `json:"threads"` // HTML: one's own, and those that one can choose
+	Head    string `json:"head"`    // HTML: the table's
+	Count   int    `json:"count"`   // of threads
+}
+
+// setFrame returns the frame with what a phone's page has of the scenario, made
+// once for all.
+func setFrame(l words.Language, v room.View) (*websocket.PreparedMessage, error) {
+	key := "set/" + l.Code()
+	if made, ok := v.Kept[key].(*websocket.PreparedMessage); ok {
+		return made, nil
+	}
+	sc := v.Run.Scenario()
+	shown := timeline.NewScenario(l, sc)
+	set := roomSet{Scene: len(v.State.Earlier), Title: titleOf(l, sc), Count: len(shown.Threads)}
+	var err error
+	if set.Threads, err = rendered(l, templates.RoomThreads(shown)); err != nil {
+		return nil, err
+	}
+	if set.Head, err = rendered(l, templates.Head(shown, false)); err != nil {
+		return nil, err
+	}
+	frame, err := prepared(setJSON{1, set})
+	if err != nil {
+		return nil, err
+	}
+	v.Kept[key] = frame
+	return frame, nil
 }
 
 // with calls do with a branch and what it shows.

@@ -61,7 +61,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 		}
 		p.Field, p.Title, p.Shows = "example", l.Say(exhibit.Title), l.Say(exhibit.Shows)
 		if plan, err = s.planOf(from, "", ""); err != nil {
-			return err
+			return noPlan(err)
 		}
 	case isItem:
 		p.Field, p.Title = "item", item.Title(l)
@@ -73,7 +73,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if err != nil {
-		return err
+		return noPlan(err)
 	}
 	p.Threads = timeline.NewScenario(l, plan.Scenario).Threads
 	return render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
@@ -136,15 +136,16 @@ func (s *Server) roomStage(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart) (*view.Room, error) {
 	l := words.From(r.Context())
 	var sc *scenario.Scenario
+	scene := 0
 	if err := found.Look(func(v room.View) error {
-		sc = v.Run.Scenario()
+		sc, scene = v.Run.Scenario(), len(v.State.Earlier)
 		return nil
 	}); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	secret := cookie(r, hostCookie(found.Code()))
 	title := titleOf(l, sc)
-	p := &view.Room{Code: found.Code(), Part: part, Title: title, Reach: s.reach(r), Leads: part != view.RoomPlayer && hosts(found, secret)}
+	p := &view.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.reach(r), Leads: part != view.RoomPlayer && hosts(found, secret)}
 	p.Page = s.roomFrame(r, title, found.Code(), part)
 	origin := s.origin(r)
 	if p.Reach.Alone && len(p.Reach.Addresses) > 0 {
@@ -161,6 +162,10 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart)
 	p.Play.Viewer.Scripts = luaflow.Scripts(l, sc)
 	p.Play.Viewer.Lanes = lanesOf(l, view.NewFilm(l, sc, nil).Lanes(), 0)
 	if p.Leads {
+		var err error
+		if p.Play.Gallery, err = shelves(l); err != nil {
+			return nil, err
+		}
 		// Who came by that link hands it on.
 		key := room.CoHost(secret)
 		if !hosts(found, key) {

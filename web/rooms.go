@@ -18,6 +18,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"relock/engine/panics"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/learn"
 	"relock/web/link"
@@ -53,9 +54,13 @@ var (
 		"The Redis that keeps them does not answer. They go on when it does. Reload the page in a moment.")
 	errNotHost = refuse(http.StatusForbidden, "Only the host can see this",
 		"Open it in the browser in which the room was made, or with the link for co-hosts.")
-	errNoPlan = refuse(http.StatusUnprocessableEntity, "No room can be made of that",
-		"A room is made of an example's name, of a link's text, or of an item of the course.")
 )
+
+// errNoPlan is returned for what is nothing that a room can be around.
+var errNoPlan = phrase.New("a room is around a scenario: an example by its name, a link's text, or an item of the course, chapter/item")
+
+// noPlan is the page that says why no room can be made of something.
+func noPlan(err error) error { return unusable(err, "No room can be made of that") }
 
 // openHouse opens the rooms that the journal has.
 func (s *Server) openHouse(journal room.Journal) error {
@@ -67,7 +72,7 @@ func (s *Server) openHouse(journal room.Journal) error {
 		journal = memory
 	}
 	s.rooms = room.NewHouse(room.Config{
-		Journal: journal, Log: s.log, Ask: s.askRoom, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Ask: s.askRoom, Plan: s.planOf, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
 	})
 	return nil
@@ -192,8 +197,9 @@ func (s *Server) hosted(r *http.Request) (*room.Room, error) {
 	return nil, errNotHost
 }
 
-// planOf is what a room is to be made of: an example's name, a link's text, or
-// an item of the course, chapter/item.
+// planOf is what a room is to be around: an example by its name, a link's text,
+// or an item of the course, chapter/item. An error that speaks says why it is
+// nothing.
 func (s *Server) planOf(example, packed, item string) (room.Plan, error) {
 	switch {
 	case example != "":
@@ -206,7 +212,7 @@ func (s *Server) planOf(example, packed, item string) (room.Plan, error) {
 	case packed != "":
 		state, err := link.Decode(strings.TrimPrefix(packed, "#"))
 		if err != nil {
-			return room.Plan{}, unusable(err, "No room can be made of that")
+			return room.Plan{}, fmt.Errorf("web: %w", err)
 		}
 		return room.Plan{Scenario: state.Scenario, At: state.At}, nil
 	case item != "":
@@ -227,11 +233,11 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
 	if err := r.ParseForm(); err != nil {
-		return errNoPlan
+		return noPlan(errNoPlan)
 	}
 	plan, err := s.planOf(r.PostForm.Get("example"), r.PostForm.Get("link"), r.PostForm.Get("item"))
 	if err != nil {
-		return err
+		return noPlan(err)
 	}
 	if !s.roomFor(address(r)) {
 		return errRooms
@@ -244,7 +250,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, room.ErrUnreached):
 		return errUnreached
 	case err != nil:
-		return fmt.Errorf("web: make a room: %w", err)
+		return noPlan(err)
 	}
 	s.openedBy.Store(code, address(r))
 	s.guesses.found(address(r), code)
@@ -303,8 +309,12 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right"}} // for programs: the same in every language
-	_ = found.Look(func(v room.View) error {
+	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right", "scenario", "title"}} // for programs: the same in every language
+	err = found.Look(func(v room.View) error {
+		scenarios, err := scenariosOf(v)
+		if err != nil {
+			return err
+		}
 		for _, q := range v.State.Questions() {
 			for round, votes := range q.Rounds() {
 				for _, member := range slices.Sorted(maps.Keys(votes)) {
@@ -315,13 +325,16 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 					option := votes[member]
 					rows = append(rows, []string{
 						strconv.Itoa(q.ID), inLanguage(q.Text, l), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
-						inLanguage(q.Options, l)[option], strconv.FormatBool(option == q.Right),
+						inLanguage(q.Options, l)[option], strconv.FormatBool(option == q.Right), strconv.Itoa(q.Scene + 1), titleOf(l, scenarios[q.Scene]),
 					})
 				}
 			}
 		}
 		return nil
 	})
+	if err != nil {
+		return fmt.Errorf("web: %w", err)
+	}
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	w.Header().Set("Content-Disposition", `attachment; filename="votes-`+found.Code()+`.csv"`)
 	w.Header().Set("Cache-Control", "no-store")
@@ -335,22 +348,68 @@ type linkedBranch struct {
 	Branch int    `json:"branch"`
 	Parent int    `json:"parent"`
 	Fork   int    `json:"fork"`
+	Number int    `json:"number"` // in its scenario, 0 for the one that it begins with
+	Scene  int    `json:"scene"`  // the number of its scenario, from 0
+	Title  string `json:"title"`  // and its title, "" where it has none
 	Link   string `json:"link"`
 }
 
-// linked returns the branches of a room, each at its end.
-func linked(v room.View) ([]linkedBranch, error) {
-	list := []linkedBranch{} // never null
-	for _, b := range v.State.Branches {
-		moves, err := movesOf(v.Run.Scenario(), b.Moves)
+// earlierScenarios is where a View keeps those that the class has gone through.
+const earlierScenarios = "earlier/scenarios"
+
+// scenariosOf returns all scenarios that the class has gone through, and the one
+// that it is in as the last.
+func scenariosOf(v room.View) ([]*scenario.Scenario, error) {
+	list, known := v.Kept[earlierScenarios].([]*scenario.Scenario)
+	if !known {
+		for _, scene := range v.State.Earlier {
+			sc, err := scenario.Parse(scene.Scenario)
+			if err != nil {
+				return nil, fmt.Errorf("web: %w", err)
+			}
+			list = append(list, sc)
+		}
+		v.Kept[earlierScenarios] = list
+	}
+	return append(slices.Clone(list), v.Run.Scenario()), nil
+}
+
+// linked returns the branches of a room, each at its end: those of the first
+// scenario first.
+func linked(l words.Language, v room.View) ([]linkedBranch, error) {
+	scenarios, err := scenariosOf(v)
+	if err != nil {
+		return nil, err
+	}
+	kept := "earlier/linked/" + l.Code()
+	list, known := v.Kept[kept].([]linkedBranch)
+	if !known {
+		list = []linkedBranch{} // never null
+		for n, scene := range v.State.Earlier {
+			if list, err = linkedOf(l, list, n, scene, scenarios[n]); err != nil {
+				return nil, err
+			}
+		}
+		v.Kept[kept] = list
+	}
+	now := len(v.State.Earlier)
+	return linkedOf(l, slices.Clone(list), now, v.State.Scene, scenarios[now])
+}
+
+// linkedOf adds a scene's branches to a list.
+func linkedOf(l words.Language, list []linkedBranch, n int, scene room.Scene, sc *scenario.Scenario) ([]linkedBranch, error) {
+	for _, b := range scene.Branches {
+		moves, err := movesOf(sc, b.Moves)
 		if err != nil {
 			return nil, err
 		}
-		text, err := link.Encode(link.State{Scenario: v.Run.Scenario().WithSchedule(moves), At: len(moves)})
+		text, err := link.Encode(link.State{Scenario: sc.WithSchedule(moves), At: len(moves)})
 		if err != nil {
 			return nil, fmt.Errorf("web: %w", err)
 		}
-		list = append(list, linkedBranch{b.ID, b.Parent, b.Fork, "/play#" + text})
+		list = append(list, linkedBranch{
+			Branch: b.ID, Parent: b.Parent, Fork: b.Fork, Number: b.ID - scene.First, Scene: n, Title: titleOf(l, sc), Link: "/play#" + text,
+		})
 	}
 	return list, nil
 }
@@ -363,7 +422,7 @@ func (s *Server) roomBranches(w http.ResponseWriter, r *http.Request) error {
 	}
 	var list []linkedBranch
 	err = found.Look(func(v room.View) (err error) {
-		list, err = linked(v)
+		list, err = linked(words.From(r.Context()), v)
 		return err
 	})
 	if err != nil {

@@ -10,7 +10,9 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"relock/engine/scenario"
 	"relock/web"
+	"relock/web/link"
 )
 
 // attendee is a member of a room, as a bot would be one: by the contract alone.
@@ -19,6 +21,8 @@ type attendee struct {
 	conn *websocket.Conn
 	id   int
 	room struct {
+		Title                       string
+		Scene                       int
 		Branch, At, Length, Members int
 		Threads                     map[string]struct {
 			By        []string
@@ -37,7 +41,8 @@ type attendee struct {
 	}
 	epoch  string
 	seq    int
-	film   page // as far as it came
+	film   page            // as far as it came
+	set    json.RawMessage // what a page had to have of another scenario
 	member string
 	token  string
 }
@@ -54,6 +59,7 @@ type roomFrame struct {
 	Token   string
 	Name    string
 	Lanes   string
+	Set     json.RawMessage
 }
 
 func (s site) visit(t *testing.T, code, lang string, headers http.Header) *attendee {
@@ -88,10 +94,12 @@ func (v *attendee) read() roomFrame {
 			v.t.Errorf("epoch %s seq %d after %s %d", f.Epoch, f.Seq, v.epoch, v.seq)
 		}
 		v.epoch, v.seq = f.Epoch, f.Seq
-		v.room.Question = nil
+		v.room.Question, v.room.Threads = nil, nil
 		if err := json.Unmarshal(f.Room, &v.room); err != nil {
 			v.t.Fatal(err)
 		}
+	case f.Set != nil:
+		v.set = f.Set
 	case f.Re == 0:
 		var film playFrame
 		if err := json.Unmarshal(text, &film); err != nil {
@@ -181,7 +189,7 @@ func TestARoomByItsContract(t *testing.T) {
 	stage := s.visit(t, code, "zh-CN", nil).join("stage", object{"rows": true})
 	a := s.visit(t, code, "en", nil).join("player", object{"rows": true})
 	b := s.visit(t, code, "zh-CN", nil).join("audience", nil)
-	host.until("four are here", func() bool { return host.room.Members == 4 && len(host.room.People) == 4 })
+	host.until("four are here, and two of them are asked", func() bool { return host.room.Members == 2 && len(host.room.People) == 4 })
 	a.must(object{"do": "claim", "thread": "A"})
 	a.until("A has a player", func() bool { return len(a.room.Threads["A"].By) == 1 })
 	if next := a.room.Threads["A"]; next.Next == "" || next.Why != "" {
@@ -264,6 +272,100 @@ func TestARoomByItsContract(t *testing.T) {
 	}
 }
 
+func TestAClassGoesOnToAnotherScenario(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	stage := s.visit(t, code, "zh-CN", nil).join("stage", object{"rows": true})
+	phone := s.visit(t, code, "zh-CN", nil).join("player", object{"scene": 0})
+	bot := s.visit(t, code, "en", nil).join("player", nil)
+	phone.must(object{"do": "claim", "thread": "A"})
+	host.must(object{"do": "step"})
+	host.must(object{"do": "ask", "kind": "predict"})
+	phone.must(object{"do": "vote", "option": 0})
+	stage.until("there is a row", func() bool { return stage.room.At == 1 && stage.film.branches[0] != nil })
+	was := stage.film.opened
+
+	// A link with moves, in the middle.
+	_, made := s.do(t, "GET", "/room/"+code+"/branches", nil)
+	var list []struct {
+		Branch, Number, Scene int
+		Title, Link           string
+	}
+	if err := json.Unmarshal([]byte(made), &list); err != nil || len(list) != 1 {
+		t.Fatal(err, made)
+	}
+	host.must(object{"do": "open", "example": "no-lock-over-buying"})
+	for _, one := range []*attendee{stage, phone, bot, host} {
+		one.until("it is in the next scenario", func() bool { return one.room.Scene == 1 })
+		if one.room.Branch != 1 || one.room.At != 0 || one.room.Question != nil || len(one.room.Threads["A"].By) != 0 || len(one.room.Threads) != 3 {
+			t.Errorf("it goes on to %+v", one.room)
+		}
+	}
+	for key, part := range map[string]string{"cast": `data-cast="C"`, "lanes": "<svg", "head": "线程 C", "rail": `data-coming="C"`} {
+		if html, _ := stage.film.opened[key].(string); !strings.Contains(html, part) {
+			t.Errorf("the stage has as %s: %s", key, html)
+		}
+	}
+	if o := stage.film.opened; o["title"] == was["title"] || o["scene"] != 1.0 || o["first"] != 1.0 {
+		t.Errorf("the stage has %v, scene %v, first %v", o["title"], o["scene"], o["first"])
+	}
+	if b := stage.film.branches[1]; len(stage.film.branches) != 1 || b == nil || len(b.positions) == 0 || len(b.positions[0].Options) == 0 {
+		t.Errorf("the stage has branches %+v", stage.film.branches)
+	}
+	if set := string(phone.set); !strings.Contains(set, `data-mine=\"C\"`) || !strings.Contains(set, "扮演") || !strings.Contains(set, `"scene":1`) {
+		t.Errorf("the phone's page gets %s", set)
+	}
+	if bot.set != nil {
+		t.Errorf("who has no page gets %s", bot.set)
+	}
+	late := s.visit(t, code, "en", nil).join("audience", object{"rows": true, "scene": 1})
+	late.until("the state is there", func() bool { return late.room.Scene == 1 })
+	if len(late.film.branches) != 1 || late.film.branches[1] == nil || late.set != nil {
+		t.Errorf("who comes late has %+v and %s", late.film.branches, late.set)
+	}
+	host.must(object{"do": "step"})
+	stage.until("it follows there", func() bool { return stage.room.At == 1 && len(stage.film.branches[1].rows) > 0 })
+
+	// A link, with its moves, and an item of the course.
+	link := strings.TrimPrefix(list[0].Link, "/play#")
+	host.must(object{"do": "open", "link": link})
+	stage.until("it is where the link says", func() bool { return stage.room.Scene == 2 && stage.room.Branch == 2 && stage.room.At == 1 })
+	for what, link := range map[string]string{"that is broken": link[:len(link)-9] + "~0", "whose moves cannot be made": impossible(t)} {
+		if f := host.ask(object{"do": "open", "link": link}); f.Refused == "" {
+			t.Errorf("a link %s is opened", what)
+		}
+	}
+	host.must(object{"do": "open", "item": "again/inner-unlock"})
+
+	_, made = s.do(t, "GET", "/room/"+code+"/branches?lang=zh-CN", nil)
+	if err := json.Unmarshal([]byte(made), &list); err != nil || len(list) != 4 {
+		t.Fatal(err, made)
+	}
+	for n, b := range list {
+		if b.Scene != n || b.Number != 0 || b.Branch != n || (b.Title == list[0].Title) != (n == 0 || n == 2) {
+			t.Errorf("branch %d is %+v", n, b)
+		}
+	}
+	_, votes := s.do(t, "GET", "/room/"+code+"/votes.csv", nil, "Authorization", "Bearer "+secret)
+	if !strings.HasSuffix(strings.TrimSpace(votes), ",1,The lease ends before the work") {
+		t.Errorf("votes: %s", votes)
+	}
+	host.must(object{"do": "end"})
+	for { // the last frame
+		_, text, err := bot.conn.ReadMessage()
+		if err != nil {
+			t.Fatal("closed without the links: ", err)
+		}
+		if n := strings.Count(string(text), `"link":"/play#v1.z.`); n > 0 {
+			if n != 4 {
+				t.Errorf("%d links are taken home, want 4", n)
+			}
+			break
+		}
+	}
+}
+
 func TestCommandsThatARoomRefuses(t *testing.T) {
 	s := open(t, nil)
 	code, _ := s.makeRoom(t, url.Values{"example": {"two-threads"}})
@@ -333,6 +435,20 @@ func TestCodesCannotBeGuessed(t *testing.T) {
 	}
 }
 
+// impossible is a link with moves that nobody could have made.
+func impossible(t *testing.T) string {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(`{"threads":[{"name":"A"},{"name":"B"}],"schedule":[0,7,7]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := link.Encode(link.State{Scenario: sc, At: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
 func TestWhatNoRoomIsMadeOf(t *testing.T) {
 	s := open(t, nil)
 	for name, form := range map[string]url.Values{
@@ -340,6 +456,7 @@ func TestWhatNoRoomIsMadeOf(t *testing.T) {
 		"no example":    {"example": {"nowhere"}},
 		"a broken link": {"link": {"v1.z.!!~0"}},
 		"no item":       {"item": {"lease/nowhere"}},
+		"no such moves": {"link": {impossible(t)}},
 	} {
 		if res, _ := s.do(t, "POST", "/rooms", form); res.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %d", name, res.StatusCode)

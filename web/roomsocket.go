@@ -76,8 +76,9 @@ type guest struct {
 	secret  string          // of the cookie
 	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
 
-	rows   bool // the film is wanted; written before the join is handed on
-	opened bool
+	rows   bool        // the film is wanted; written before the join is handed on
+	page   *int        // the scene that the member's page is of, nil where there is none; so is this
+	opened int         // scenes whose film was opened
 	shown  map[int]int // positions that were sent, by branch
 }
 
@@ -115,7 +116,9 @@ func (g *guest) received(ctx context.Context, text []byte) {
 			g.reply(ctx, roomAnswer{Re: c.ID, Done: true})
 			return
 		case room.DoJoin:
-			g.rows = c.Rows
+			if !g.client.Joined() {
+				g.rows, g.page = c.Rows, c.Scene
+			}
 			if c.Part == room.Host && c.Secret == "" {
 				c.Secret = g.secret
 			}
@@ -206,17 +209,18 @@ func (g *guest) send(a roomAnswer) error {
 // can be asked for afterwards.
 func (g *guest) farewell() error {
 	var frame *websocket.PreparedMessage
+	key := "farewell/" + g.l.Code()
 	err := g.room.Look(func(v room.View) error {
-		made, ok := v.Kept[farewellKey].(*websocket.PreparedMessage)
+		made, ok := v.Kept[key].(*websocket.PreparedMessage)
 		if !ok {
-			list, err := linked(v)
+			list, err := linked(g.l, v)
 			if err != nil {
 				return err
 			}
 			if made, err = prepared(farewellJSON{V: 1, Branches: list}); err != nil {
 				return err
 			}
-			v.Kept[farewellKey] = made
+			v.Kept[key] = made
 		}
 		frame = made
 		return nil
@@ -227,9 +231,6 @@ func (g *guest) farewell() error {
 	return g.conn.Batch(frame, nil)
 }
 
-// farewellKey is where a View keeps the frame.
-const farewellKey = "farewell"
-
 // farewellJSON is the last frame of a room that has ended.
 type farewellJSON struct {
 	V        int            `json:"v"`
@@ -239,12 +240,20 @@ type farewellJSON struct {
 // show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
 func (g *guest) show(news room.News) error {
-	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows {
+	current := g.page == nil || *g.page == news.Scene
+	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows && current {
 		return g.conn.Batch(made, nil)
 	}
 	var frames []*websocket.PreparedMessage
 	ended := false
 	err := g.room.Look(func(v room.View) error {
+		if n := len(v.State.Earlier); g.page != nil && *g.page != n {
+			set, err := setFrame(g.l, v)
+			if err != nil {
+				return err
+			}
+			frames, g.page = append(frames, set), &n
+		}
 		if g.rows {
 			missing, err := g.film(v)
 			if err != nil {
@@ -278,12 +287,13 @@ func (g *guest) show(news room.News) error {
 func (g *guest) film(v room.View) ([]*websocket.PreparedMessage, error) {
 	var frames []*websocket.PreparedMessage
 	film := filmOf(g.l, v)
-	if !g.opened {
+	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {
 		first, err := film.opening(g.s, v)
 		if err != nil {
 			return nil, err
 		}
-		frames, g.opened = append(frames, first), true
+		frames, g.opened = append(frames, first), scenes
+		clear(g.shown) // what was shown is of another scenario
 	}
 	for id := range g.shown {
 		if v.State.Branch(id) == nil {

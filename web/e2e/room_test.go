@@ -11,7 +11,7 @@ import (
 )
 
 // roomLimit bounds a lesson in several tabs.
-const roomLimit = 2 * time.Minute
+const roomLimit = 4 * time.Minute
 
 // another opens one more tab of a browser.
 func another(ctx context.Context, t testing.TB) context.Context {
@@ -126,6 +126,86 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	do(host, t, chromedp.Click(chromedp.CSS(`#to-expiry`)))
 	until(host, t, `document.querySelectorAll("#branches [aria-pressed]").length === 2`)
 	until(stage, t, `document.querySelector("#rows tr[aria-current] .happened")?.textContent.includes("lease ran out")`)
+}
+
+// A host takes the class to another scenario in the same room: stage and phones
+// go along without being loaded anew, in each one's language; who has stepped
+// alone hears of it, and all is taken home.
+func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	stage := another(host, t)
+	phone, audience := join(host, t, room, "A"), another(host, t)
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage?lang=zh-CN"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	do(audience, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room+"?lang=zh-CN"), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
+	do(audience, t, chromedp.Click(chromedp.CSS(`#so-far summary`)))
+	for _, tab := range []context.Context{host, stage, phone, audience} {
+		_ = get[bool](tab, t, `window.same = true`)
+	}
+	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
+	until(audience, t, `document.querySelectorAll("#rows tr[id]").length === 1`)
+	until(host, t, members+` === "2 here"`)
+	alone := another(host, t)
+	do(alone, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"?lang=en"), chromedp.WaitVisible(chromedp.CSS(`#own`)))
+	until(alone, t, classAt+` === "The class is at T1."`)
+	do(alone, t, chromedp.Click(chromedp.CSS(`#own`)))
+	until(alone, t, `document.querySelector(".room-back a")?.textContent === "Back to the class (T1)"`)
+	own := get[string](alone, t, `location.href`)
+
+	// By the keyboard: find it, choose it, and put the question away.
+	do(host, t, chromedp.KeyEvent("a"))
+	until(host, t, `document.getElementById("asked").dataset.state === "open"`)
+	do(host, t, chromedp.KeyEvent("s"), chromedp.WaitVisible(chromedp.CSS(`#scenes`)))
+	do(host, t, chromedp.SendKeys(chromedp.CSS(`#scenes-filter`), kb.Backspace+"one user buys more"))
+	until(host, t, `[...document.querySelectorAll("#scenes [data-open]")].filter((b) => b.checkVisibility()).length === 1`)
+	do(host, t, chromedp.KeyEvent(kb.ArrowDown), chromedp.KeyEvent(kb.Enter), chromedp.WaitVisible(chromedp.CSS(`#scenes-sure`)))
+	if get[string](stage, t, `String(document.querySelectorAll("[data-cast]").length)`) != "2" {
+		t.Error("the class goes on while a question is open, and nobody was asked")
+	}
+	do(host, t, chromedp.Click(chromedp.CSS(`#scenes-go`)))
+	until(host, t, `!document.getElementById("scenes").open && document.querySelectorAll("[data-cast]").length === 3`)
+	for tab, title := range map[context.Context]string{host: "one user buys", stage: "拼团", phone: "one user buys", audience: "拼团"} {
+		until(tab, t, `document.querySelector("h1").textContent.includes("`+title+`") && document.title.includes("`+title+`")`)
+	}
+	until(host, t, `document.querySelectorAll("#head [data-next]").length === 3 && document.querySelectorAll("#rail .thread-card").length === 3`)
+	until(stage, t, `document.querySelectorAll("[data-cast]").length === 3 && document.getElementById("asked").hidden && document.querySelectorAll("#rows tr[id]").length === 0`)
+	until(stage, t, `document.querySelector(".lanes-names").textContent.includes("C") && document.querySelectorAll(".lanes-run [data-step]").length === 0`)
+	until(phone, t, `document.getElementById("went-on").textContent.endsWith(": choose a thread.") && document.getElementById("claims").checkVisibility()`)
+	until(audience, t, `document.getElementById("went-on").checkVisibility() && document.querySelectorAll("#rows tr[id]").length === 0 && document.querySelectorAll("#head th").length === 5`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-claim="A"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-mine="A"]`)))
+	until(phone, t, `document.getElementById("went-on").hidden`)
+	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	for _, tab := range []context.Context{host, stage} {
+		until(tab, t, stands+` === "T1"`)
+	}
+	until(host, t, `document.querySelectorAll(".lanes-run [data-step]").length === 1`)
+	until(audience, t, `document.querySelectorAll("#rows tr[id]").length === 1 && document.getElementById("went-on").hidden`)
+	until(alone, t, `document.querySelector(".room-back").textContent.includes("The class has gone on to")`)
+	if got := get[string](alone, t, `location.href`); got != own {
+		t.Errorf("who steps alone is taken from %s to %s", own, got)
+	}
+
+	// On a phone, from a link; the new branches are counted from main.
+	do(host, t, chromedp.EmulateViewport(390, 844), chromedp.Click(chromedp.CSS(`[data-dialog=scenes]`)))
+	do(host, t, chromedp.SendKeys(chromedp.CSS(`#scenes-link`), own+kb.Enter))
+	until(phone, t, classAt+` === "The class is at T1."`)
+	until(phone, t, `document.querySelector("h1").textContent.includes("lease")`)
+	until(stage, t, stands+` === "T1" && document.querySelectorAll("[data-cast]").length === 2`)
+	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.KeyEvent(kb.ArrowLeft))
+	until(stage, t, `document.querySelector(".lanes-run [data-later]").getAttribute("display") !== "none" && document.querySelector("#rows tr[aria-current]") === null`)
+	do(host, t, chromedp.Click(chromedp.CSS(`#to-event`)))
+	until(host, t, `document.querySelector("#branches [aria-pressed='true']")?.textContent.startsWith("branch 1 ")`)
+	for _, tab := range []context.Context{host, stage, phone, audience} {
+		if !get[bool](tab, t, `window.same === true`) {
+			t.Error("a page was loaded anew")
+		}
+	}
+
+	// At the end: of each scenario its branches, and what one can still do.
+	do(host, t, chromedp.Click(chromedp.CSS(`[data-dialog=room]`)), chromedp.Click(chromedp.CSS(`#end`)), chromedp.Click(chromedp.CSS(`#end-now`)))
+	for tab, again := range map[context.Context]string{host: "/scenarios", phone: "/room"} {
+		until(tab, t, `document.querySelector("#gone-ways a")?.getAttribute("href") === "`+again+`"`)
+		until(tab, t, `[...document.querySelectorAll("#gone-links .of-scene")].map((li) => li.querySelectorAll("a").length).join() === "1,1,2"`)
+	}
 }
 
 // Several phones play one thread: what most of them want is done.

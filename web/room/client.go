@@ -145,6 +145,7 @@ type News struct {
 	Answers []Answer
 	Changed bool    // the room, for somebody who has joined
 	Sees    Sight   // of a change
+	Scene   int     // of a change: the one that the class is in, of State.Scenes
 	Frame   any     // of a change: what Config.Frame made of it, nil if View.Frame is to be asked
 	Closing Closing // why the connection is to end, or 0
 }
@@ -221,9 +222,13 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 		return false, ErrNotJoined
 	}
 	o.Member = c.member
-	if m := r.state.People[c.member]; m != nil && command.ID <= m.Last {
+	m := r.state.People[c.member]
+	switch {
+	case m != nil && command.ID <= m.Last:
 		c.answer(Answer{ID: command.ID, Refused: m.Refusals[command.ID]})
 		return true, nil
+	case m != nil && command.Do == DoOpen && m.Part != Host:
+		return false, errNotHost // it may be long: nobody else has it carried about
 	}
 	return false, nil
 }

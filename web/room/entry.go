@@ -21,6 +21,7 @@ type Entry struct {
 
 	Whole    *State          `json:"whole,omitempty"` // all of the room: what came before is not needed
 	People   []Member        `json:"people,omitempty"`
+	Scene    *Scene          `json:"scene,omitempty"` // another scenario, to which all have gone: nobody plays its threads yet
 	Moved    *Moved          `json:"moved,omitempty"`
 	Dropped  *int            `json:"dropped,omitempty"` // a branch
 	Stand    *Stand          `json:"stand,omitempty"`
@@ -127,6 +128,7 @@ type Rules struct {
 // Question is asked of everybody.
 type Question struct {
 	ID      int                 `json:"id"`
+	Scene   int                 `json:"scene,omitempty"` // the scenario in which it was asked, of State.Scenes
 	Kind    string              `json:"kind"`
 	Stand   Stand               `json:"stand"`   // where it was asked
 	Text    map[string]string   `json:"text"`    // by language
@@ -164,16 +166,36 @@ type Branch struct {
 	Moves  []json.RawMessage `json:"moves"`
 }
 
+// Scene is a scenario that a class goes through, and what it has made of it.
+type Scene struct {
+	Scenario json.RawMessage `json:"scenario"`        // without moves
+	First    int             `json:"first,omitempty"` // the ID of its first branch: those of a room's scenes grow on
+	Branches []Branch        `json:"branches"`
+}
+
+// size is how many bytes are kept of it, about.
+func (s Scene) size() int {
+	n := len(s.Scenario)
+	for _, b := range s.Branches {
+		for _, m := range b.Moves {
+			n += len(m)
+		}
+	}
+	return n
+}
+
 // State is a room as it is after some entry. It is not safe for concurrent use.
 type State struct {
+	Scene // that the class is in
+
+	Earlier []Scene `json:"earlier,omitempty"` // those before it, as they were left, the first first
+
 	Code     string             `json:"code"`
 	Epoch    string             `json:"epoch"`
 	Seq      int64              `json:"seq"`
 	Opened   int64              `json:"opened"` // in milliseconds since 1970, like all instants
-	Scenario json.RawMessage    `json:"scenario"`
-	Hosts    []string           `json:"hosts"` // proofs of the secrets that make a host
-	Branches []Branch           `json:"branches"`
-	Made     int                `json:"made"` // branches so far
+	Hosts    []string           `json:"hosts"`  // proofs of the secrets that make a host
+	Made     int                `json:"made"`   // branches so far, of all scenes
 	Stand    Stand              `json:"stand"`
 	People   map[string]*Member `json:"people"`
 	Seats    map[string]Seat    `json:"seats"`
@@ -185,7 +207,10 @@ type State struct {
 	Began    int64              `json:"began,omitempty"` // the seq of the whole entry that the log begins with
 }
 
-// Branch returns a branch, or nil.
+// Scenes returns all scenes, the first first; the class is in the last one.
+func (s *State) Scenes() []Scene { return append(slices.Clone(s.Earlier), s.Scene) }
+
+// Branch returns a branch of the scene that the class is in, or nil.
 func (s *State) Branch(id int) *Branch {
 	for i := range s.Branches {
 		if s.Branches[i].ID == id {
@@ -246,6 +271,9 @@ func (s *State) Fold(e Entry) {
 			m.refuse(e.ID, e.Refused)
 		}
 	}
+	if e.Scene != nil {
+		s.open(*e.Scene)
+	}
 	if e.Moved != nil {
 		s.move(*e.Moved)
 	}
@@ -277,6 +305,16 @@ func (m *Member) refuse(id int64, why string) {
 	}
 }
 
+// open has the class go on to another scene.
+func (s *State) open(next Scene) {
+	s.Earlier = append(slices.Clip(s.Earlier), s.Scene)
+	next.Branches = slices.Clone(next.Branches)
+	s.Scene, s.Seats = next, map[string]Seat{}
+	for _, b := range next.Branches {
+		s.Made = max(s.Made, b.ID+1)
+	}
+}
+
 func (s *State) move(m Moved) {
 	b := s.Branch(m.Branch)
 	if b == nil {
@@ -292,7 +330,7 @@ func (s *State) move(m Moved) {
 }
 
 func (s *State) ask(e Entry) {
-	if s.Question != nil && (e.Shelved || e.Question != nil && e.Question.ID != s.Question.ID) {
+	if s.Question != nil && (e.Shelved || e.Scene != nil || e.Question != nil && e.Question.ID != s.Question.ID) {
 		s.Past = append(s.Past, s.Question)
 		s.Question = nil
 	}
@@ -344,5 +382,6 @@ func (s *State) clone() *State {
 		c.Question = s.Question.clone()
 	}
 	c.Past = slices.Clone(s.Past)
+	c.Earlier = slices.Clone(s.Earlier)
 	return &c
 }

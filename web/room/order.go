@@ -40,7 +40,8 @@ type Command struct {
 	Secret string `json:"secret,omitempty"`
 	Member string `json:"member,omitempty"`
 	Token  string `json:"token,omitempty"`
-	Rows   bool   `json:"rows,omitempty"` // the member wants the film, too
+	Rows   bool   `json:"rows,omitempty"`  // the member wants the film, too
+	Scene  *int   `json:"scene,omitempty"` // the member's page is of that scene, and wants what it lacks of another
 
 	Branch     int                        `json:"branch,omitempty"`
 	At         *int                       `json:"at,omitempty"`
@@ -59,10 +60,16 @@ type Command struct {
 	Faults     []string                   `json:"faults,omitempty"`
 	Locked     *bool                      `json:"locked,omitempty"`
 	Wish       string                     `json:"wish,omitempty"`
+	Example    string                     `json:"example,omitempty"`
+	Link       string                     `json:"link,omitempty"`
+	Item       string                     `json:"item,omitempty"`
 }
 
-// MaxCommand is how many bytes a command may have.
-const MaxCommand = 16 << 10
+// How many bytes a command may have: MaxCommand is for those that bring a link.
+const (
+	MaxCommand  = 80 << 10
+	shortEnough = 16 << 10
+)
 
 // ErrNotCommand is returned for a frame that is no command.
 var ErrNotCommand = phrase.New("that is no command: it must be one JSON object with the keys of a command, and an id from 1 on")
@@ -77,6 +84,9 @@ func ParseCommand(frame []byte) (Command, error) {
 		_ = json.Unmarshal(frame, &struct {
 			ID *int64 `json:"id"`
 		}{&c.ID}) // to say which command it was
+		return Command{ID: c.ID}, ErrNotCommand
+	}
+	if len(frame) > shortEnough && c.Do != DoOpen {
 		return Command{ID: c.ID}, ErrNotCommand
 	}
 	if !slices.Contains(order, c.Do) {

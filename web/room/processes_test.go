@@ -74,7 +74,7 @@ func serve(where string, in io.Reader, out io.Writer) error {
 		defer mu.Unlock()
 		_ = enc.Encode(s)
 	}
-	h := room.NewHouse(room.Config{Journal: journal, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Ask: asked})
+	h := room.NewHouse(room.Config{Journal: journal, Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Ask: asked, Plan: planned})
 	defer h.Close()
 	say(says{Server: journal.Server()})
 	ctx := context.Background()
@@ -363,7 +363,7 @@ func (l *ledger) check(t *testing.T, h *room.House, code string) {
 		if e.Seq != int64(i)+list[0].Seq {
 			t.Fatalf("entry %d has seq %d", i, e.Seq)
 		}
-		if e.Vote != nil || e.Moved != nil || e.Question != nil {
+		if e.Vote != nil || e.Moved != nil || e.Question != nil || e.Scene != nil {
 			found[done{e.Member, e.ID}]++
 		}
 	}
@@ -379,8 +379,8 @@ func (l *ledger) check(t *testing.T, h *room.House, code string) {
 	}
 }
 
-// lesson is a class in which a host asks and steps, and everybody votes, round
-// after round.
+// lesson is a class in which a host asks, steps and goes on to other scenarios,
+// and everybody votes, round after round.
 type lesson struct {
 	ledger
 
@@ -415,6 +415,9 @@ func teach(t *testing.T, code, secret string, voters int, server func() *process
 			}
 			if round < 5 {
 				must(host, map[string]any{"do": "step"})
+			}
+			if round%4 == 3 && round < 100 {
+				must(host, map[string]any{"do": "open", "example": "two-threads"})
 			}
 			if round < 100 {
 				must(host, map[string]any{"do": "ask", "kind": "predict"})

@@ -35,7 +35,7 @@ func (f *referee) question(ctx context.Context, _ *Member, c Command) (Entry, er
 	if err != nil {
 		return Entry{}, err
 	}
-	q.ID, q.Kind, q.Round = len(f.state.Past)+1, Predict, 1
+	q.ID, q.Kind, q.Round, q.Scene = len(f.state.Past)+1, Predict, 1, len(f.state.Earlier)
 	if f.state.Question != nil {
 		q.ID++
 	}

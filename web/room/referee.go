@@ -23,6 +23,7 @@ import (
 // Commands that others than the referee know of.
 const (
 	DoJoin   = "join"   // by which one becomes a member
+	DoOpen   = "open"   // by which a host has the class go on to another scenario
 	DoRename = "rename" // its answer has the nickname
 	DoLanes  = "lanes"  // answered by the server that is asked
 	DoPing   = "ping"   // the same
@@ -88,6 +89,7 @@ type referee struct {
 	state *State
 	run   *Run
 	ask   Asker
+	plan  Planner
 	now   func() time.Time
 	note  func(error) // of a mistake of the program
 	long  int64       // entries after which the log begins anew
@@ -304,7 +306,7 @@ func voters(m *Member) error {
 
 // order in which the commands are listed.
 var order = []string{
-	DoJoin, "go", "step", "time", "strike", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
+	DoJoin, "go", DoOpen, "step", "time", "strike", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
 	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes, DoPing,
 }
 
@@ -313,6 +315,7 @@ func Commands() phrase.Names { return order }
 
 var deeds = map[string]deed{
 	"go":      {hosts, (*referee).goTo},
+	DoOpen:    {hosts, (*referee).goOnTo},
 	"step":    {players, (*referee).step},
 	"time":    {hosts, (*referee).time},
 	"strike":  {players, (*referee).strike},

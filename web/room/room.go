@@ -3,7 +3,6 @@ package room
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -14,7 +13,6 @@ import (
 	"time"
 
 	"relock/engine/panics"
-	"relock/engine/scenario"
 )
 
 // Config is what rooms need.
@@ -22,6 +20,7 @@ type Config struct {
 	Journal Journal
 	Log     *slog.Logger
 	Ask     Asker
+	Plan    Planner
 	// Frame makes what members of a sight are shown of the room as it is now,
 	// once for all of them; it is for News. As Look's f, it must be quick. It
 	// may be nil.
@@ -63,30 +62,22 @@ func (h *House) Close() {
 	h.c.Journal.Close()
 }
 
-// Plan is what a room is made from.
-type Plan struct {
-	Scenario *scenario.Scenario // with the moves of its first branch
-	At       int                // where it stands
-}
-
 // Open makes a room. It returns its code and the secret of its host. It fails
-// with ErrUnreached.
+// with ErrUnreached, and if the plan's moves cannot be made.
 func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err error) {
-	text, err := p.Scenario.WithSchedule(nil).Compact()
+	scene, stand, err := p.scene(0)
 	if err != nil {
-		return "", "", fmt.Errorf("room: %w", err)
+		return "", "", err
 	}
-	moves := make([]json.RawMessage, len(p.Scenario.Schedule))
-	for i, m := range p.Scenario.Schedule {
-		if moves[i], err = json.Marshal(m); err != nil {
-			return "", "", fmt.Errorf("room: %w", err)
-		}
+	run, err := scene.run(ctx)
+	if err != nil {
+		return "", "", err
 	}
+	run.Close() // whoever leads makes it again
 	now := time.Now().UnixMilli()
 	secret = NewSecret()
 	whole := &State{
-		Epoch: newEpoch(), Opened: now, Scenario: text, Hosts: []string{Proof(secret), Proof(CoHost(secret))},
-		Branches: []Branch{{ID: 0, Parent: -1, Moves: moves}}, Made: 1, Stand: Stand{At: min(p.At, len(moves))},
+		Epoch: newEpoch(), Opened: now, Scene: *scene, Hosts: []string{Proof(secret), Proof(CoHost(secret))}, Made: 1, Stand: *stand,
 		People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}, Deserted: now,
 	}
 	for {
@@ -307,6 +298,9 @@ func (r *Room) take(list []Entry) {
 			continue
 		}
 		r.state.Fold(e)
+		if e.Scene != nil {
+			r.set()
+		}
 		if e.Dropped != nil {
 			r.shown.Run.follow(r.state)
 		}
@@ -340,15 +334,24 @@ func (r *Room) take(list []Entry) {
 func (r *Room) begin(e Entry) {
 	r.state = &State{}
 	r.state.Fold(e)
+	r.set()
+	close(r.ready)
+}
+
+// set shows the scene that the class is in, and nothing of those before. The
+// caller holds mu.
+func (r *Room) set() {
 	run, err := newRun(r.state.Scenario)
 	if err != nil {
-		panic(err) // it was parsed when the room was made
+		panic(err) // it was parsed when the scene was opened
+	}
+	if r.shown.Run != nil {
+		r.shown.Run.Close()
 	}
 	r.shown = View{
-		Context: r.ctx, State: r.state, Run: run, Fresh: map[string]any{}, Kept: map[string]any{},
+		Context: r.ctx, State: r.state, Run: run, Company: r.state.Seq, Fresh: map[string]any{}, Kept: map[string]any{},
 		frame: r.house.c.Frame, frames: map[Sight]any{},
 	}
-	close(r.ready)
 }
 
 // tell gives the members who are here the room as it is now, hosts last: there
@@ -380,7 +383,7 @@ func (r *Room) tell() {
 		})
 		for _, c := range r.clients {
 			if c.member != "" && c.sees == sees {
-				c.tell(func(n *News) { n.Changed, n.Sees, n.Frame = true, sees, frame })
+				c.tell(func(n *News) { n.Changed, n.Sees, n.Scene, n.Frame = true, sees, len(r.state.Earlier), frame })
 			}
 		}
 	}
@@ -450,7 +453,7 @@ func (r *Room) govern(term Term) error {
 	if err != nil {
 		return err
 	}
-	f := &referee{state: &State{}, ask: r.house.c.Ask, now: time.Now, note: func(err error) { r.note("decide", err) }}
+	f := &referee{state: &State{}, ask: r.house.c.Ask, plan: r.house.c.Plan, now: time.Now, note: func(err error) { r.note("decide", err) }}
 	for _, e := range list {
 		f.state.Fold(e)
 	}
@@ -460,7 +463,7 @@ func (r *Room) govern(term Term) error {
 	if f.run, err = newRun(f.state.Scenario); err != nil {
 		return err
 	}
-	defer f.run.Close()
+	defer func() { f.run.Close() }() // the last one
 	var entries []Entry
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
@@ -535,7 +538,7 @@ type View struct {
 	Run     *Run
 	Company int64          // grows whenever it changes who there are, and what they do
 	Fresh   map[string]any // kept until the state changes
-	Kept    map[string]any // kept as long as the room is followed
+	Kept    map[string]any // kept as long as the room is followed, and the class is in the same scene
 
 	frame  func(View, Sight) (any, error)
 	frames map[Sight]any // kept until the state changes

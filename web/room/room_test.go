@@ -35,7 +35,7 @@ func asked(context.Context, *scenario.Scenario, int) (*room.Question, error) {
 
 func newHouse(t *testing.T, journal room.Journal) *room.House {
 	t.Helper()
-	h := room.NewHouse(room.Config{Journal: journal, Log: slog.New(slog.DiscardHandler), Ask: asked})
+	h := room.NewHouse(room.Config{Journal: journal, Log: slog.New(slog.DiscardHandler), Ask: asked, Plan: planned})
 	t.Cleanup(h.Close)
 	return h
 }

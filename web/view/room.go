@@ -40,7 +40,8 @@ type Room struct {
 	Part      RoomPart
 	Leads     bool // the visitor is a host: of the stage, its keys act
 	Title     string
-	Play      Play   // the scenario as the stepping page has it: viewer and faults; the phone's page needs the scenario alone
+	Scene     int    // how many scenarios the class has gone through before
+	Play      Play   // the scenario as the stepping page has it: viewer and faults, and for who leads the gallery; the phone's page needs the scenario alone
 	Join      string // where phones join, absolute
 	JoinShort string // the page on which the code is entered, as people type it: "relock.example/room"
 	Reach     Reach  // of Join

@@ -26,7 +26,8 @@ if (document.querySelector("[data-course]")) {
   import("./course.js").then(({ course }) => course());
 }
 // Who steps alone comes back to the class.
-const room = new URLSearchParams(location.search).get("room");
+const asked = new URLSearchParams(location.search);
+const room = asked.get("room");
 if (room && /^[A-Za-z0-9]+$/.test(room) && document.querySelector(".play")) {
-  import("./room-back.js").then(({ back }) => back(room));
+  import("./room-back.js").then(({ back }) => back(room, Number(asked.get("scene") ?? "0")));
 }

@@ -144,21 +144,33 @@ export function lanes(box, on) {
       .filter(({ at }) => at.right > edge && at.left < end);
   }
 
+  /** Fades what comes after a place. @param {number | null} x in %, null for nothing */
+  function fade(x) {
+    const later = box.querySelector("[data-later]");
+    if (x === null) {
+      later?.setAttribute("display", "none");
+    } else {
+      later?.setAttribute("x", `${x}%`);
+      later?.removeAttribute("display");
+    }
+    for (const mark of box.querySelectorAll(".lane-flag, .lane-event")) { // above the lanes, and below
+      mark.classList.toggle("to-come", x !== null && part(mark, "x") > x);
+    }
+  }
+
   return {
     cursor(step) {
       const hit = find(step);
       const line = box.querySelector("[data-cursor]");
-      const later = box.querySelector("[data-later]");
-      if (!hit || !line || !later) {
+      if (!hit || !line) {
         line?.setAttribute("display", "none");
-        later?.setAttribute("display", "none");
+        fade(step === null && find(1) ? 0 : null); // at the start all is yet to come
         return;
       }
       box.classList.remove("flowing");
       line.setAttribute("x", `${part(hit, "data-x")}%`);
-      later.setAttribute("x", `${part(hit, "x") + part(hit, "width")}%`);
       line.removeAttribute("display");
-      later.removeAttribute("display");
+      fade(part(hit, "x") + part(hit, "width"));
       show(box, hit);
     },
     flow(step, along) {
@@ -169,10 +181,9 @@ export function lanes(box, on) {
       }
       const [x, to] = [part(hit, "data-x"), part(next, "data-x")];
       box.classList.add("flowing");
-      for (const what of [line, box.querySelector("[data-later]")]) {
-        what?.setAttribute("x", `${x + (to - x) * along}%`);
-        what?.removeAttribute("display");
-      }
+      line.setAttribute("x", `${x + (to - x) * along}%`);
+      line.removeAttribute("display");
+      fade(x + (to - x) * along);
       show(box, line);
       return (part(next, "data-at") - part(hit, "data-at")) * along;
     },
@@ -181,7 +192,7 @@ export function lanes(box, on) {
       const seen = line && within(box, line);
       box.classList.add("flowing");
       line?.setAttribute("x", `${place}%`);
-      box.querySelector("[data-later]")?.setAttribute("x", `${place}%`);
+      fade(place);
       if (line && seen) {
         show(box, line);
       }

@@ -2,16 +2,20 @@
 // what it is asked, and the way back.
 import { byId, make } from "./dom.js";
 import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
-import { goodbye, place } from "./room-says.js";
+import { setText } from "./room-question.js";
+import { goodbye, place, titleOf } from "./room-says.js";
 import { initial, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
-/** @param {string} code of the room */
-export function back(code) {
+/** @param {string} code of the room @param {number} scene that one has gone from */
+export function back(code, scene) {
   let state = initial();
   const link = make("a", { class: "button primary", href: `/room/${code}` }, say("Back to the class"));
   const text = make("span", { role: "status" }, say("You step on your own. Nobody sees it."));
   byId("main").prepend(make("div", { class: "ending room-back" }, text, link));
+
+  /** @param {import("./room-state.js").Room} room */
+  const question = (room) => (room.question && !room.question.counts ? say("A question: %s", room.question.text) : say("You step on your own. Nobody sees it."));
 
   /** @param {import("./room-state.js").Event} event */
   function happened(event) {
@@ -22,10 +26,7 @@ export function back(code) {
       link.hidden = true;
     } else if (room) {
       link.textContent = say("Back to the class (%s)", place(room));
-      const asked = room.question && !room.question.counts ? say("A question: %s", room.question.text) : say("You step on your own. Nobody sees it.");
-      if (text.textContent !== asked) {
-        text.textContent = asked;
-      }
+      setText(text, [room.scene === scene ? "" : say("The class has gone on to “%s”.", titleOf(room)), question(room)].filter(Boolean).join(" "));
     }
   }
 

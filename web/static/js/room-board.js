@@ -2,7 +2,7 @@
 // leads it from here.
 import { drawBranches, nameOf, nextOf } from "./branches.js";
 import { entered, stopOf } from "./cursor.js";
-import { byId, make, pace, still } from "./dom.js";
+import { byId, elements, make, pace, still } from "./dom.js";
 import { stopsOf } from "./film.js";
 import { keys, keysOf } from "./keys.js";
 import { broken, matters } from "./marks.js";
@@ -10,10 +10,11 @@ import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
 import { joining, people, roomSettings } from "./room-desk.js";
 import { begun, isFilm, standing, standingOf, taken } from "./room-film.js";
-import { REMOVED, isThere, keeper, roomLine, wakeful } from "./room-line.js";
-import { listBranches } from "./room-links.js";
+import { showGone } from "./room-gone.js";
+import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { questionBox, setText } from "./room-question.js";
-import { faultName, goodbye, here, told } from "./room-says.js";
+import { faultName, here, titleOf, told } from "./room-says.js";
+import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
 import { initial, news, reduce } from "./room-state.js";
 import { Refused } from "./rpc.js";
@@ -43,7 +44,8 @@ const SOON = 50; // ms until is shown what came
 export function board(section) {
   const leads = "leads" in section.dataset;
   const code = section.dataset.room ?? "";
-  const names = /** @type {string[]} */ (JSON.parse(section.dataset.threads ?? "[]"));
+  let names = /** @type {string[]} */ (JSON.parse(section.dataset.threads ?? "[]"));
+  let scene = Number(section.dataset.scene); // that the page is of
   let state = initial();
   let film = begun();
   /** @type {{to: Standing, answered: boolean} | null} */
@@ -103,6 +105,29 @@ export function board(section) {
     }
     if (!ahead) {
       film = standing(film, room);
+    }
+  }
+
+  /** Has the page be of the scenario that the film is of. */
+  function dress() {
+    const { session } = film;
+    if (!session || session.scene === scene || session.scene === undefined) {
+      return;
+    }
+    scene = session.scene;
+    names = session.threads;
+    const was = byId("title").textContent ?? "";
+    byId("title").textContent = titleOf(session);
+    document.title = document.title.replace(was.trim(), titleOf(session));
+    byId("head").innerHTML = session.head;
+    byId("timeline").className = `timeline n${Math.min(names.length, 8)}`;
+    byId("timeline").style.setProperty("--threads", String(names.length));
+    byId("cast").replaceChildren(...elements(session.cast ?? ""));
+    byId("lua").innerHTML = session.lua;
+    byId("inspected").textContent = session.key;
+    if (leads) {
+      byId("rail").innerHTML = session.rail;
+      strikes?.among(names);
     }
   }
 
@@ -175,7 +200,13 @@ export function board(section) {
       return;
     }
     came = Date.now();
+    if (was.room && state.room?.scene !== was.room.scene) {
+      ahead = null; // wherever it was, it is no more
+      view.pause();
+      turn.clear();
+    }
     follow();
+    dress();
     drawRoom();
     view.show(); // after it: a question takes room of the table
     const own = ahead !== null;
@@ -236,26 +267,13 @@ export function board(section) {
       gone(gone, why) {
         happened({ type: "gone", code: gone, why });
         complain("");
-        byId("gone").hidden = false;
-        byId("gone-why").textContent = goodbye(gone, why);
-        byId("gone-ways").replaceChildren(...afterwards());
-        if (gone !== REMOVED) {
-          listBranches(code, byId("gone-links"));
-        }
+        showGone(code, gone, why, leads);
         section.classList.add("over");
       },
     },
     { there: () => isThere(code) },
   );
   wakeful(line);
-
-  function afterwards() {
-    const again = document.createElement("a");
-    again.className = "button";
-    again.href = location.pathname;
-    again.textContent = say("Try again");
-    return [again];
-  }
 
   // ---- asking
 
@@ -455,7 +473,8 @@ export function board(section) {
 
   const drawQuestion = questionBox(null);
   const join = joining(code);
-  const desk = leads ? [people(request, names), roomSettings(code, request)] : [];
+  const desk = leads ? [people(request, () => names), roomSettings(code, request)] : [];
+  const onward = leads ? scenes({ ask, asking: () => Boolean(state.room?.question && !state.room.question.counts) }) : null;
 
   function drawRoom() {
     const { room } = state;
@@ -544,10 +563,21 @@ export function board(section) {
       () => undefined,
     );
     byId("empty").hidden = branch().rows.length > 0;
+    drawWays();
     drawRail(section, p, closed(), whyNot);
     strikes?.shown();
     drawBeliefs(section, names, branch().rows[p.row - 1]);
     drawBranches(film.branches, film.current, branchActs);
+  }
+
+  /** Where to go on at the end: with the class. */
+  function drawWays() {
+    const ways = film.session?.ways ?? "";
+    const box = byId("ending-ways");
+    if (ways && box.dataset.of !== String(scene)) {
+      box.dataset.of = String(scene);
+      box.innerHTML = ways;
+    }
   }
 
   // ---- wiring
@@ -571,6 +601,17 @@ export function board(section) {
       request({ do: "go", branch: on, at, row, moment, focus: /** @type {HTMLSelectElement} */ (event.target).value });
     }
   });
+  byId("ending-ways").addEventListener("click", (event) => {
+    const way = /** @type {HTMLElement} */ (event.target).closest("a")?.getAttribute("href") ?? "";
+    const plain = !(event.ctrlKey || event.metaKey || event.shiftKey || event.altKey);
+    if (way.startsWith("/play/") && plain) {
+      event.preventDefault();
+      onward?.to(way.slice("/play/".length));
+    } else if (way === "/scenarios" && plain) {
+      event.preventDefault();
+      onward?.open();
+    }
+  });
   byId("ask").addEventListener("click", toAsk);
   byId("reveal").addEventListener("click", () => toQuestion("reveal"));
   byId("again").addEventListener("click", () => toQuestion("again"));
@@ -591,6 +632,7 @@ export function board(section) {
       a: toAsk,
       r: () => toQuestion("reveal"),
       c: () => toQuestion("close"),
+      s: () => onward?.open(),
       p: () => desk[0]?.open(),
       j: join.open,
       f: () => stageTheme(view.show),

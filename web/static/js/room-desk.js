@@ -45,7 +45,7 @@ export function joining(code) {
 /**
  * Who is here, who plays what, and who is sent away.
  * @param {Ask} ask
- * @param {string[]} threads
+ * @param {() => string[]} threads
  */
 export function people(ask, threads) {
   const dialog = /** @type {HTMLDialogElement} */ (byId("people"));
@@ -65,7 +65,7 @@ export function people(ask, threads) {
     const all = [...(room.people ?? [])].sort((a, b) => rank(a) - rank(b) || a.name.localeCompare(b.name));
     const focused = /** @type {HTMLElement | null} */ (document.activeElement)?.dataset?.key;
     setText(byId("people-note"), all.length === 0 ? say("Nobody has joined yet.") : "");
-    list.replaceChildren(...threads.map(freeing), ...all.map(entry));
+    list.replaceChildren(...threads().map(freeing), ...all.map(entry));
     if (focused) {
       /** @type {HTMLElement | null} */ (list.querySelector(`[data-key="${CSS.escape(focused)}"]`))?.focus();
     }
@@ -99,7 +99,7 @@ export function people(ask, threads) {
         "select",
         { "aria-label": say("Give %s a thread", person.name), "data-key": `give ${person.member}` },
         make("option", { value: "" }, say("give …")),
-        ...threads.filter((t) => !person.threads.includes(t)).map((t) => make("option", { value: t }, t)),
+        ...threads().filter((t) => !person.threads.includes(t)).map((t) => make("option", { value: t }, t)),
       )
     );
     select.onchange = () => select.value && ask({ do: "give", thread: select.value, member: person.member });

@@ -32,8 +32,8 @@ export function begun(film = initial("")) {
  * @param {any} frame
  */
 export function taken(film, frame) {
-  // What comes is for the room, whatever has made it come.
-  return reduce(film, { type: "frame", frame: { ...frame, re: OPENING, done: undefined, refused: undefined } });
+  // What comes is for the room, whatever has made it come; so is another scenario.
+  return reduce(frame.opened ? begun(film) : film, { type: "frame", frame: { ...frame, re: OPENING, done: undefined, refused: undefined } });
 }
 
 /** Whether a frame brings something of the film. @param {any} frame */

@@ -26,6 +26,7 @@ const SLOW = 4008; // we could not keep up: come back at once
  * @property {() => string} path where to connect
  * @property {string} part as which one joins
  * @property {() => boolean} rows whether the film is wanted
+ * @property {() => number} [scene] that the page is of; what it lacks of another comes
  * @property {{read: () => Membership | null, write: (who: Membership | null) => void}} keeper
  * @property {() => void} joining all that there is comes anew
  * @property {(answer: any) => void} joined
@@ -62,7 +63,7 @@ export function roomLine(on, { dial = connect, silence = SILENCE, quiet = QUIET,
   function join() {
     joined = false;
     on.joining();
-    line.send({ id: JOIN, do: "join", part: on.part, rows: on.rows(), ...on.keeper.read() });
+    line.send({ id: JOIN, do: "join", part: on.part, rows: on.rows(), ...(on.scene ? { scene: on.scene() } : {}), ...on.keeper.read() });
   }
 
   /** @param {any} answer */

@@ -1,8 +1,9 @@
 // What people take home: a link to each branch that a class has made.
 import { make } from "./dom.js";
+import { titleOf } from "./room-says.js";
 import { say } from "./words.js";
 
-/** @typedef {{branch: number, link: string}} Linked */
+/** @typedef {{branch: number, number: number, scene: number, title: string, link: string}} Linked */
 
 /** @type {Linked[] | null} */
 let kept = null;
@@ -30,13 +31,21 @@ export async function branchesOf(code) {
 /** A branch's link, standing after so many moves. @param {string} link @param {number} at */
 export const standingAt = (link, at) => link.replace(/~\d+$/, `~${at}`);
 
-/** Lists the links of a room's branches, as they are now.
+/** @param {Linked} branch */
+const linkTo = ({ link, number }) => make("li", {}, make("a", { href: link, target: "_blank", rel: "noopener" }, number === 0 ? say("main") : say("branch %d", number)));
+
+/** Lists the links of a room's branches, as they are now: of several scenarios
+ *  each below its title.
  *  @param {string} code @param {HTMLElement} list */
 export async function listBranches(code, list) {
   try {
     const all = await branchesOf(code);
+    const scenes = [...new Set(all.map(({ scene }) => scene))];
+    const of = (/** @type {number} */ scene) => all.filter((b) => b.scene === scene);
     list.replaceChildren(
-      ...all.map(({ link }, i) => make("li", {}, make("a", { href: link, target: "_blank", rel: "noopener" }, i === 0 ? say("main") : say("branch %d", i)))),
+      ...(scenes.length < 2
+        ? all.map(linkTo)
+        : scenes.map((scene) => make("li", { class: "of-scene" }, make("span", {}, titleOf(of(scene)[0])), make("ul", { class: "branch-links" }, ...of(scene).map(linkTo))))),
     );
   } catch {
     list.replaceChildren(make("li", { class: "hint" }, say("The links cannot be had just now.")));

@@ -1,10 +1,11 @@
 // The page of a room on a phone: of who plays a thread, and of who watches. It
 // has little, as it may come over a slow line; the rows come once they are wanted.
-import { byId, make, pace } from "./dom.js";
-import { ENDED, REMOVED, isThere, keeper, roomLine, wakeful } from "./room-line.js";
+import { byId, pace } from "./dom.js";
+import { showGone } from "./room-gone.js";
+import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { questionBox, setText } from "./room-question.js";
-import { classAt, goodbye, here, playedBy, told, wished } from "./room-says.js";
+import { classAt, here, playedBy, titleOf, told, wished } from "./room-says.js";
 import { drawMine } from "./room-seats.js";
 import { canVote, initial, mine, myVote, news, reduce } from "./room-state.js";
 import { Refused } from "./rpc.js";
@@ -21,6 +22,8 @@ export function phone(section) {
   let state = initial();
   let came = 0; // when the room was told last
   let ticking = 0; // timer of what runs out
+  let scene = Number(section.dataset.scene); // that the page is of
+  let chosen = false; // the focus was on what another scenario has replaced
   /** @type {ReturnType<import("./room-rows.js").rows> | null} */
   let rows = null; // once they are wanted
 
@@ -41,12 +44,49 @@ export function phone(section) {
     draw();
     const { room } = state;
     if (room && room !== was.room) {
+      wentOn(was);
       rows?.draw(room, follows());
       byId("status").textContent = news(was, state).map((one) => told(one, room)).filter(Boolean).join(" ") || byId("status").textContent;
       if (news(was, state).some(({ kind }) => kind === "asked" || kind === "revealed" || kind === "again")) {
         byId("asked").scrollIntoView({ block: "nearest" });
       }
     }
+  }
+
+  /** Says where the class has gone, until one has a thread there, or it goes on.
+   *  @param {import("./room-state.js").State} was */
+  function wentOn(was) {
+    const all = news(was, state);
+    const opened = all.find(({ kind }) => kind === "opened");
+    const note = byId("went-on");
+    if (opened && state.room) {
+      setText(note, told(opened, state.room));
+      note.hidden = false;
+      note.classList.toggle("chooses", "chooses" in opened && opened.chooses);
+      note.scrollIntoView({ block: "nearest" });
+      if (chosen) {
+        note.focus();
+        chosen = false;
+      }
+      if (/** @type {HTMLDetailsElement} */ (byId("take-home")).open) {
+        listBranches(code, byId("branch-links"));
+      }
+    } else if (mine(state).length > 0 || (all.some(({ kind }) => kind === "stands") && !note.classList.contains("chooses"))) {
+      note.hidden = true;
+    }
+  }
+
+  /** Has the page be of another scenario.
+   *  @param {{scene: number, title: string, threads: string, head: string, count: number}} set */
+  function dress(set) {
+    scene = set.scene;
+    const was = byId("title").textContent ?? "";
+    byId("title").textContent = titleOf(set);
+    document.title = document.title.replace(was.trim(), titleOf(set));
+    chosen = byId("threads").contains(document.activeElement);
+    byId("threads").innerHTML = set.threads;
+    byId("head").innerHTML = set.head;
+    byId("timeline").className = `timeline n${Math.min(set.count, 8)}`;
   }
 
   /** The table is open, and one looks at it. */
@@ -57,10 +97,14 @@ export function phone(section) {
       path: () => section.dataset.socket ?? "",
       part: section.dataset.part ?? "",
       rows: () => rows !== null,
+      scene: () => scene,
       keeper: keeper(`relock-room-${code}`),
       joining: () => rows?.joining(),
       joined: (answer) => happened({ type: "joined", answer }),
       frame(frame) {
+        if (frame.set) {
+          dress(frame.set);
+        }
         rows?.take(frame);
         if (frame.room) {
           happened({ type: "frame", frame });
@@ -102,16 +146,7 @@ export function phone(section) {
   function leave(gone, why) {
     complain("");
     byId("inside").hidden = true;
-    byId("gone").hidden = false;
-    setText(byId("gone-why"), goodbye(gone, why));
-    const again = make("a", { class: "button", href: location.pathname }, gone === ENDED ? say("Another room") : say("Try again"));
-    if (gone === ENDED) {
-      again.setAttribute("href", "/room");
-    }
-    byId("gone-ways").replaceChildren(again, make("a", { class: "button", href: "/" }, say("To the front page")));
-    if (gone !== REMOVED) {
-      listBranches(code, byId("gone-links"));
-    }
+    showGone(code, gone, why, false);
   }
 
   byId("leave").addEventListener("click", async () => {
@@ -144,7 +179,7 @@ export function phone(section) {
   function draw() {
     const { me, room, lost, gone } = state;
     section.classList.toggle("lost", lost);
-    if (!me || !room || gone) {
+    if (!me || !room || gone || room.scene !== scene) {
       return;
     }
     byId("inside").hidden = false;
@@ -174,6 +209,9 @@ export function phone(section) {
   /** What a table wants, counted down. */
   function tick() {
     clearTimeout(ticking);
+    if (state.room?.scene !== scene) {
+      return;
+    }
     let counting = false;
     for (const name of mine(state)) {
       const thread = /** @type {Room} */ (state.room).threads[name];
@@ -252,6 +290,7 @@ export function phone(section) {
       const { link } = (await branchesOf(code)).find((b) => b.branch === room.branch) ?? { link: "" };
       const url = new URL(standingAt(link, room.at), location.href);
       url.searchParams.set("room", code);
+      url.searchParams.set("scene", String(room.scene));
       location.assign(url);
     } catch {
       complain(say("The server does not answer. Please try again in a moment."));

@@ -17,6 +17,9 @@ export const place = ({ row, moment }) => (row === 0 ? say("at the start") : mom
 /** @param {Room} room */
 export const classAt = (room) => (room.row === 0 ? say("The class is at the start.") : say("The class is at %s.", place(room)));
 
+/** @param {{title: string}} room */
+export const titleOf = ({ title }) => title || say("Your scenario");
+
 /** @param {Room} room */
 export const here = ({ members }) => (members === 1 ? say("1 here") : say("%d here", members));
 
@@ -87,6 +90,7 @@ export function told(news, room) {
     case "revealed": return question ? result(question) : "";
     case "closed": return say("The question is put away.");
     case "stands": return classAt(room);
+    case "opened": return news.chooses ? say("The class has gone on to “%s”: choose a thread.", titleOf(room)) : say("The class has gone on to “%s”.", titleOf(room));
     case "locked": return say("The room is locked.");
     case "unlocked": return say("The room is open.");
     case "given": return say("You play %s now.", news.thread);

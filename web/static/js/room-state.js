@@ -30,7 +30,6 @@
  * @property {number[] | null} [before] the counts of the first round
  * @property {string} [advice]
  * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
- * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
  *
  * @typedef {object} Person
  * @property {string} member
@@ -43,6 +42,7 @@
  * @typedef {object} Room
  * @property {string} code
  * @property {string} title
+ * @property {number} scene how many scenarios the class has gone through before
  * @property {number} branch
  * @property {number} at moves
  * @property {number} length of the branch
@@ -201,7 +201,10 @@ export const wishesOf = ({ wishes, members }) =>
 
 /**
  * @typedef {{kind: "asked" | "again" | "revealed" | "closed" | "stands" | "locked" | "unlocked"}
- *   | {kind: "given" | "taken", thread: string}} News
+ *   | {kind: "given" | "taken", thread: string}
+ *   | {kind: "opened", chooses: boolean}} News
+ *   opened: the class has gone on to another scenario; who chooses has had a
+ *   thread in the one before.
  */
 
 /**
@@ -217,7 +220,10 @@ export function news(was, now) {
   if (!b) {
     return all;
   }
-  const [q, r] = [a?.question, b.question];
+  if (a && a.scene !== b.scene) {
+    all.push({ kind: "opened", chooses: mine(was).length > 0 });
+  }
+  const [q, r] = [a?.scene === b.scene ? a?.question : null, b.question];
   if (r && r.id !== q?.id && !r.counts) {
     all.push({ kind: "asked" });
   } else if (r && q && r.id === q.id && r.round !== q.round) {
@@ -227,7 +233,7 @@ export function news(was, now) {
   } else if (q && !r) {
     all.push({ kind: "closed" });
   }
-  if (!a) {
+  if (!a || a.scene !== b.scene) {
     return all; // one has come just now
   }
   const [had, has] = [mine(was), mine(now)];

@@ -31,6 +31,10 @@ import { grown } from "./film.js";
  * @property {string} shows what is seen in it, of one that comes with the playground
  * @property {string} ways where to go on at its end, HTML
  * @property {boolean} asServed it is what the page was made for
+ * @property {number} [scene] of a room: how many scenarios its class has gone through before
+ * @property {number} [first] of a room: the id from which on its branches are counted
+ * @property {string} [cast] of a room: who plays what, HTML
+ * @property {string} [lanes] of a branch without rows, HTML
  *
  * @typedef {object} Opening what is to be opened when the server can be reached
  * @property {string} [link] this
@@ -191,6 +195,10 @@ const opened = (state, o) => ({
   lua: o.lua,
   shows: o.shows ?? "",
   ways: o.ways ?? "",
+  scene: o.scene ?? 0,
+  first: o.first ?? 0,
+  cast: o.cast ?? "",
+  lanes: o.lanes ?? "",
   asServed: state.opening ? state.opening.link === state.start : (state.session?.asServed ?? false),
 });
 
@@ -210,11 +218,11 @@ function merged(branches, session, frame) {
     if (!session || (frame.from > 0 && (!from || frame.from !== fork + 1))) {
       return branches;
     }
-    const { threads, lease } = session;
-    const number = Math.max(id, ...[...branches.values()].map((b) => b.number + 1));
+    const { threads, lease, first = 0, lanes = "" } = session;
+    const number = Math.max(id - first, ...[...branches.values()].map((b) => b.number + 1));
     const positions = from?.positions.slice(0, frame.from) ?? [];
     const rows = from && positions.length > 0 ? from.rows.slice(0, positions[positions.length - 1].row) : [];
-    branch = { id, parent, fork, number, lanes: "", threads, lease, positions, rows: rows.map((row) => ({ ...row, made: undefined })) };
+    branch = { id, parent, fork, number, lanes: from ? "" : lanes, threads, lease, positions, rows: rows.map((row) => ({ ...row, made: undefined })) };
   }
   const now = grown(branch, frame.from, frame.positions ?? [], frame.rows ?? []);
   return now.positions.length > 0 ? new Map(branches).set(id, now) : branches;

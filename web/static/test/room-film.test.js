@@ -68,3 +68,21 @@ test("lanes that were asked for are no room's", () => {
   const now = server.answer(2, { do: "lanes", branch: 0, row: 1 }).reduce(taken, state);
   assert.equal(shown(now).lanes, "lanes at 1");
 });
+
+test("another scenario comes whole, and its branches are counted from its first", () => {
+  const { state } = film([0, 1, 0], { branch: 0, at: 2, row: 3, moment: 0 });
+  const other = new Server({ name: "fenced", schedule: [1] });
+  const frames = pushed(other.answer(1, { do: "open" })).map((f) => ({
+    ...f,
+    opened: f.opened && { ...f.opened, scene: 1, first: 4, lanes: "empty lanes" },
+    branch: f.branch && { ...f.branch, id: 4 },
+  }));
+  const half = frames.slice(0, 1).reduce(taken, state);
+  assert.equal(shown(half), null, "nothing is shown of two scenarios");
+  const now = standing(frames.slice(1).reduce(taken, half), { branch: 4, at: 0, row: 0, moment: 0 });
+  assert.deepEqual([...now.branches.keys()], [4]);
+  assert.equal(now.session.scene, 1);
+  assert.equal(shown(now).number, 0);
+  assert.equal(shown(now).lanes, "empty lanes");
+  assert.deepEqual(place(now), [4, 0, 0, 0]);
+});

@@ -1,0 +1,94 @@
+package room
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"relock/engine"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+)
+
+// What a room keeps of the scenarios that its class has gone through.
+const (
+	maxScenes  = 32
+	maxEarlier = 1 << 20 // bytes
+)
+
+var (
+	errScenes = phrase.New("this room has kept as much of its scenarios as it can: at most %d of them, and %d KiB with their branches; make a new room for the next one", maxScenes, maxEarlier>>10)
+	errPlan   = phrase.New("say what to open by one of example, link and item")
+)
+
+// Planner returns what a room is to be around: an example by its name, a link
+// by its text, or an item of the course, chapter/item. An error that speaks
+// says why there is none. It is called by any goroutine.
+type Planner func(example, link, item string) (Plan, error)
+
+// Plan is what a room is made from, or goes on to.
+type Plan struct {
+	Scenario *scenario.Scenario // with the moves of its first branch
+	At       int                // where it stands
+}
+
+// scene returns the scene that is planned, with its first branch, and where
+// one stands in it.
+func (p Plan) scene(first int) (*Scene, *Stand, error) {
+	text, err := p.Scenario.WithSchedule(nil).Compact()
+	if err != nil {
+		return nil, nil, fmt.Errorf("room: %w", err)
+	}
+	moves := make([]json.RawMessage, len(p.Scenario.Schedule))
+	for i, m := range p.Scenario.Schedule {
+		if moves[i], err = json.Marshal(m); err != nil {
+			return nil, nil, fmt.Errorf("room: %w", err)
+		}
+	}
+	scene := &Scene{Scenario: text, First: first, Branches: []Branch{{ID: first, Parent: -1, Moves: moves}}}
+	return scene, &Stand{Branch: first, At: min(p.At, len(moves))}, nil
+}
+
+// run makes the moves of a scene that is planned. It fails if they cannot be
+// made.
+func (s *Scene) run(ctx context.Context) (*Run, error) {
+	r, err := newRun(s.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	err = r.With(ctx, &State{Scene: *s}, s.First, func(*engine.Session, *engine.Branch) error { return nil })
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// goOnTo has the class go on to another scenario, whose moves can be made.
+func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	if given := len(c.Example) + len(c.Link) + len(c.Item); given == 0 || given != max(len(c.Example), len(c.Link), len(c.Item)) {
+		return Entry{}, errPlan
+	}
+	kept := 0
+	for _, s := range f.state.Scenes() {
+		kept += s.size()
+	}
+	if len(f.state.Earlier)+1 >= maxScenes || kept > maxEarlier {
+		return Entry{}, errScenes
+	}
+	plan, err := f.plan(c.Example, c.Link, c.Item)
+	if err != nil {
+		return Entry{}, err
+	}
+	scene, stand, err := plan.scene(f.state.Made)
+	if err != nil {
+		return Entry{}, err
+	}
+	next, err := scene.run(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	f.run.Close()
+	f.run = next
+	return Entry{Scene: scene, Stand: stand}, nil
+}
