@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"maps"
@@ -24,6 +25,10 @@ func prepared(frame any) (*websocket.PreparedMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return preparedText(text)
+}
+
+func preparedText(text []byte) (*websocket.PreparedMessage, error) {
 	m, err := websocket.NewPreparedMessage(websocket.TextMessage, text)
 	if err != nil {
 		return nil, fmt.Errorf("web: prepare a frame: %w", err)
@@ -39,6 +44,7 @@ type roomJSON struct {
 	Room  roomNow `json:"room"`
 }
 
+// roomNow is a room as everybody sees it.
 type roomNow struct {
 	Code     string              `json:"code"`
 	Title    string              `json:"title"`
@@ -55,7 +61,6 @@ type roomNow struct {
 	Question *roomQuestion       `json:"question"`
 	Locked   bool                `json:"locked"`
 	Allowed  []string            `json:"allowed"`
-	People   []roomPerson        `json:"people,omitempty"` // to hosts
 }
 
 type roomBranch struct {
@@ -96,6 +101,8 @@ type roomQuestion struct {
 	Talk    bool     `json:"talk"` // and vote again: who is right is not shown yet
 }
 
+// roomPerson is one of the people in a room. Hosts have a list of them in its
+// frames.
 type roomPerson struct {
 	Member  string    `json:"member"`
 	Name    string    `json:"name"`
@@ -105,33 +112,55 @@ type roomPerson struct {
 	Threads []string  `json:"threads"`
 }
 
-// roomKeys returns under what a view keeps the frames of the room for a part.
-func roomKeys(l words.Language) func(room.Part) string {
-	all, hosts := "room/"+l.Code(), "room/host/"+l.Code()
-	return func(part room.Part) string {
-		if part == room.Host {
-			return hosts
+// roomNowFrame makes the frame of a room as it is now. What hosts see more than
+// others is put to the frame of all.
+func roomNowFrame(v room.View, sees room.Sight) (any, error) {
+	l := words.Match(sees.Lang)
+	key := "now/" + l.Code()
+	text, made := v.Fresh[key].([]byte)
+	if !made {
+		now, err := roomAsSeen(l, v)
+		if err != nil {
+			return nil, err
 		}
-		return all
+		if text, err = jsonLine(roomJSON{1, v.State.Epoch, v.State.Seq, now}); err != nil {
+			return nil, err
+		}
+		v.Fresh[key] = text
 	}
+	if sees.Host {
+		people, err := peopleText(l, v)
+		if err != nil {
+			return nil, err
+		}
+		end := []byte("}}") // of the room, and of the frame
+		text = slices.Concat(bytes.TrimSuffix(text, end), []byte(`,"people":`), people, end)
+	}
+	return preparedText(text)
 }
 
-// roomNowFrame returns the frame of a room as it is now, made once for all who
-// see the same.
-func roomNowFrame(l words.Language, v room.View, host bool, key string) (*websocket.PreparedMessage, error) {
-	if made, ok := v.Fresh[key].(*websocket.PreparedMessage); ok {
-		return made, nil
+// people is a list of a room's people as a text.
+type people struct {
+	since int64 // View.Company
+	text  []byte
+}
+
+// peopleText encodes the people of a room, made anew when they have changed: a
+// thousand are a long text.
+func peopleText(l words.Language, v room.View) ([]byte, error) {
+	key := "people/" + l.Code()
+	if made, ok := v.Kept[key].(people); ok && made.since == v.Company {
+		return made.text, nil
 	}
-	now, err := roomAsSeen(l, v, host)
+	text, err := jsonLine(peopleNow(l, v.State))
 	if err != nil {
 		return nil, err
 	}
-	frame, err := prepared(roomJSON{1, v.State.Epoch, v.State.Seq, now})
-	v.Fresh[key] = frame
-	return frame, err
+	v.Kept[key] = people{v.Company, text}
+	return text, nil
 }
 
-func roomAsSeen(l words.Language, v room.View, host bool) (roomNow, error) {
+func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
@@ -171,9 +200,6 @@ func roomAsSeen(l words.Language, v room.View, host bool) (roomNow, error) {
 			seat.Belief = -1
 		}
 		now.Threads[t.Name] = seat
-	}
-	if host {
-		now.People = peopleNow(l, st)
 	}
 	return now, nil
 }

@@ -67,7 +67,7 @@ func (s *Server) openHouse(journal room.Journal) error {
 		journal = memory
 	}
 	s.rooms = room.NewHouse(room.Config{
-		Journal: journal, Log: s.log, Ask: s.askRoom,
+		Journal: journal, Log: s.log, Ask: s.askRoom, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
 	})
 	return nil

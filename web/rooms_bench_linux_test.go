@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/netip"
 	"net/url"
@@ -89,9 +90,13 @@ func followedSlice(b *testing.B, stuck int) (slice, []pace) {
 	if stuck > 0 {
 		few = send(b, audience{Address: narrow, Path: path, Viewers: stuck, Buffer: stuckBuffer, Hold: true, Say: join})
 	}
-	host.until(b, func(room roomSeen) bool { return room.Members == manyViewers })
+	first := 0
+	host.until(b, func(room roomSeen) bool {
+		first = host.seq() + 1
+		return room.Members == manyViewers
+	})
 	m.joined()
-	began, first := time.Now(), host.seq()+1
+	began := time.Now()
 	sent := make([]time.Time, followedFrames)
 	for i := range sent {
 		time.Sleep(time.Until(began.Add(time.Duration(i) * followedEvery))) // the pace is the benchmark
@@ -230,14 +235,15 @@ type roomSeen struct {
 	Threads     map[string]struct{ By []string }
 }
 
-// follower is a member of a room in a benchmark. What it is told is read as it
-// comes.
+// follower is a member of a room in a benchmark. What it is told is looked at
+// when somebody wants to know: it shares the processor with the server.
 type follower struct {
 	conn *websocket.Conn
 	id   int
 
 	mu   sync.Mutex
 	news sync.Cond
+	text []byte // of the newest frame of the room, empty once it was looked at
 	room roomSeen
 	at   int // seq
 	came time.Time
@@ -280,34 +286,53 @@ func follow(b *testing.B, s site, code, join string) *follower {
 }
 
 func (f *follower) read() {
+	var text bytes.Buffer
 	for {
-		_, text, err := f.conn.ReadMessage()
-		now := time.Now()
-		var frame struct {
-			Re, Seq int
-			Refused string
-			Room    json.RawMessage
-		}
+		_, message, err := f.conn.NextReader()
 		if err == nil {
-			err = json.Unmarshal(text, &frame)
+			text.Reset()
+			_, err = text.ReadFrom(message)
 		}
+		now := time.Now()
 		f.mu.Lock()
-		switch {
-		case err != nil:
-			f.gone = true
-		case frame.Room != nil:
-			f.room = roomSeen{}
-			_ = json.Unmarshal(frame.Room, &f.room)
-			f.at, f.came = frame.Seq, now
-		case frame.Re > 0:
-			f.done, f.why = frame.Re, frame.Refused
+		if err == nil && bytes.HasPrefix(text.Bytes(), []byte(`{"v":1,"epoch":`)) {
+			f.text, f.came = append(f.text[:0], text.Bytes()...), now
+		} else if err == nil {
+			err = f.answered(text.Bytes())
 		}
+		f.gone = err != nil
 		f.news.Broadcast()
 		f.mu.Unlock()
 		if err != nil {
 			return
 		}
 	}
+}
+
+// answered takes in an answer. The caller holds mu.
+func (f *follower) answered(text []byte) error {
+	var frame struct {
+		Re      int
+		Refused string
+	}
+	if err := json.Unmarshal(text, &frame); err != nil || frame.Re == 0 {
+		return err
+	}
+	f.done, f.why = frame.Re, frame.Refused
+	return nil
+}
+
+// look takes in the newest frame. The caller holds mu.
+func (f *follower) look() {
+	if len(f.text) == 0 {
+		return
+	}
+	var frame struct {
+		Seq  int
+		Room roomSeen
+	}
+	f.gone = json.Unmarshal(f.text, &frame) != nil || f.gone
+	f.text, f.at, f.room = f.text[:0], frame.Seq, frame.Room
 }
 
 // wait waits until something is so.
@@ -325,10 +350,13 @@ func (f *follower) wait(b *testing.B, so func() bool) {
 
 func (f *follower) until(b *testing.B, so func(roomSeen) bool) {
 	b.Helper()
-	f.wait(b, func() bool { return so(f.room) })
+	f.wait(b, func() bool {
+		f.look()
+		return so(f.room)
+	})
 }
 
-// seq must be called from within until, or while nothing comes.
+// seq must be called from within until.
 func (f *follower) seq() int { return f.at }
 
 func (f *follower) cameAt() time.Time {

@@ -32,8 +32,9 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	g := &guest{
 		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code()), secret: cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, waiting), shown: map[int]int{}, key: roomKeys(l),
+		answers: make(chan roomAnswer, waiting), shown: map[int]int{},
 	}
+	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -72,9 +73,8 @@ type guest struct {
 	room    *room.Room
 	conn    *wire.Conn
 	client  *room.Client
-	secret  string // of the cookie
-	answers chan roomAnswer
-	key     func(room.Part) string // of the frames of the room
+	secret  string          // of the cookie
+	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
 
 	rows   bool // the film is wanted; written before the join is handed on
 	opened bool
@@ -111,6 +111,9 @@ func (g *guest) received(ctx context.Context, text []byte) {
 		case room.DoLanes:
 			g.reply(ctx, g.lanes(c))
 			return
+		case room.DoPing:
+			g.reply(ctx, roomAnswer{Re: c.ID, Done: true})
+			return
 		case room.DoJoin:
 			g.rows = c.Rows
 			if c.Part == room.Host && c.Secret == "" {
@@ -130,6 +133,7 @@ func (g *guest) received(ctx context.Context, text []byte) {
 func (g *guest) reply(ctx context.Context, a roomAnswer) {
 	select {
 	case g.answers <- a:
+		g.client.Ring()
 	case <-ctx.Done():
 	}
 }
@@ -138,32 +142,41 @@ func (g *guest) reply(ctx context.Context, a roomAnswer) {
 // why it must be closed, or 0. Who is slow gets the newest state next, not all
 // that was missed.
 func (g *guest) serve(ctx context.Context) room.Closing {
+	for range g.client.Bell() {
+		if ctx.Err() != nil || g.answer() != nil {
+			return 0
+		}
+		news := g.client.News()
+		for _, a := range news.Answers {
+			answer := g.worded(a)
+			answer.Removed = news.Closing == room.Removed && a.Refused != ""
+			if g.send(answer) != nil {
+				return 0
+			}
+		}
+		if news.Closing == room.Over && g.farewell() != nil {
+			return 0
+		}
+		if news.Closing != 0 {
+			return news.Closing
+		}
+		if news.Changed && g.show(news) != nil {
+			return 0
+		}
+	}
+	return 0 // a bell has no end
+}
+
+// answer sends the answers that wait.
+func (g *guest) answer() error {
 	for {
 		select {
-		case <-ctx.Done():
-			return 0
 		case a := <-g.answers:
-			if g.send(a) != nil {
-				return 0
+			if err := g.send(a); err != nil {
+				return err
 			}
-		case <-g.client.Bell():
-			news := g.client.News(g.key)
-			for _, a := range news.Answers {
-				answer := g.worded(a)
-				answer.Removed = news.Closing == room.Removed && a.Refused != ""
-				if g.send(answer) != nil {
-					return 0
-				}
-			}
-			if news.Closing == room.Over && g.farewell() != nil {
-				return 0
-			}
-			if news.Closing != 0 {
-				return news.Closing
-			}
-			if news.Changed && g.show(news) != nil {
-				return 0
-			}
+		default:
+			return nil
 		}
 	}
 }
@@ -226,7 +239,7 @@ type farewellJSON struct {
 // show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
 func (g *guest) show(news room.News) error {
-	if made, ok := news.Fresh.(*websocket.PreparedMessage); ok && !g.rows {
+	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows {
 		return g.conn.Batch(made, nil)
 	}
 	var frames []*websocket.PreparedMessage
@@ -240,8 +253,11 @@ func (g *guest) show(news room.News) error {
 			}
 			frames = append(frames, missing...)
 		}
-		now, err := roomNowFrame(g.l, v, news.Part == room.Host, g.key(news.Part))
-		frames, ended = append(frames, now), v.Context.Err() != nil
+		now, err := v.Frame(news.Sees)
+		ended = v.Context.Err() != nil
+		if err == nil {
+			frames = append(frames, now.(*websocket.PreparedMessage)) // as roomNowFrame makes them
+		}
 		return err
 	})
 	switch {

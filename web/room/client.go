@@ -3,6 +3,7 @@ package room
 import (
 	"context"
 	"strconv"
+	"sync"
 	"time"
 
 	"relock/engine/phrase"
@@ -28,17 +29,24 @@ var ErrUnreached = phrase.New("the room cannot be reached now; try again")
 type Client struct {
 	room *Room
 	conn string
-	lang string
 	bell chan struct{} // of capacity 1
 
 	// Guarded by the room's mutex.
+	sees    Sight
 	member  string // "" before it has joined
 	joining bool
 	token   string // what it joins with
 	fresh   string // the token of a new member, the same if the join is given again
-	answers []Answer
-	news    bool
-	closing Closing
+
+	mu   sync.Mutex // its own, so that a thousand who are told at once do not wait for each other; taken last
+	news News
+}
+
+// Sight is what a member's frames depend on: those of the same sight get the
+// same frame.
+type Sight struct {
+	Lang string // a language's code
+	Host bool
 }
 
 // Answer is what became of a command.
@@ -66,7 +74,7 @@ func (r *Room) Enter(lang string) *Client {
 	h.conns++
 	conn := h.c.Journal.Server() + "/" + strconv.Itoa(h.conns)
 	h.mu.Unlock()
-	c := &Client{room: r, conn: conn, lang: lang, bell: make(chan struct{}, 1)}
+	c := &Client{room: r, conn: conn, sees: Sight{Lang: lang}, bell: make(chan struct{}, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clients[conn] = c
@@ -99,48 +107,54 @@ func (c *Client) Leave() {
 	_ = r.house.c.Journal.Send(ctx, r.code, Order{Conn: c.conn, Left: true})
 }
 
-// Bell rings when News has something.
+// Bell rings when News has something, and when it is rung.
 func (c *Client) Bell() <-chan struct{} { return c.bell }
 
-func (c *Client) wake() {
+// Ring wakes whoever listens to the bell.
+func (c *Client) Ring() {
 	select {
 	case c.bell <- struct{}{}:
 	default:
 	}
 }
 
+// tell adds to the news.
+func (c *Client) tell(add func(*News)) {
+	c.mu.Lock()
+	add(&c.news)
+	c.mu.Unlock()
+	c.Ring()
+}
+
+// answer gives an answer.
+func (c *Client) answer(a Answer) {
+	c.tell(func(n *News) { n.Answers = append(n.Answers, a) })
+}
+
+// end says that the connection is to end. The first reason counts.
 func (c *Client) end(why Closing) {
-	if c.closing == 0 {
-		c.closing = why
-		c.wake()
-	}
+	c.tell(func(n *News) {
+		if n.Closing == 0 {
+			n.Closing = why
+		}
+	})
 }
 
 // News is what has come for a client.
 type News struct {
 	Answers []Answer
 	Changed bool    // the room, for somebody who has joined
-	Part    Part    // of the member by now, "" before joining
+	Sees    Sight   // of a change
+	Frame   any     // of a change: what Config.Frame made of it, nil if View.Frame is to be asked
 	Closing Closing // why the connection is to end, or 0
-
-	// Fresh is what View.Fresh has for a change, if the room was looked at since.
-	Fresh any
 }
 
-// News returns what has come since the last call. Key says under what the
-// frames for a part are in View.Fresh.
-func (c *Client) News(key func(Part) string) News {
-	c.room.mu.Lock()
-	defer c.room.mu.Unlock()
-	n := News{Answers: c.answers, Changed: c.news && c.member != "", Closing: c.closing}
-	if m := c.room.state.People[c.member]; m != nil {
-		n.Part = m.Part
-	}
-	c.answers = nil
-	if n.Changed {
-		c.news = false
-		n.Fresh = c.room.shown.Fresh[key(n.Part)]
-	}
+// News returns what has come since the last call.
+func (c *Client) News() News {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.news
+	c.news = News{Closing: n.Closing}
 	return n
 }
 
@@ -155,7 +169,7 @@ func (c *Client) Joined() bool {
 // ErrUnreached, ErrNoRoom and ErrBusy, or if the command can be refused at
 // once.
 func (c *Client) Give(ctx context.Context, command Command) error {
-	o := Order{Conn: c.conn, Lang: c.lang, Command: command}
+	o := Order{Conn: c.conn, Command: command}
 	known, err := c.prepare(&o)
 	if err != nil || known {
 		return err
@@ -187,6 +201,7 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	command := &o.Command
+	o.Lang = c.sees.Lang
 	if command.Do == DoJoin {
 		if c.member != "" || c.joining {
 			return false, errJoined
@@ -207,8 +222,7 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 	}
 	o.Member = c.member
 	if m := r.state.People[c.member]; m != nil && command.ID <= m.Last {
-		c.answers = append(c.answers, Answer{ID: command.ID, Refused: m.Refusals[command.ID]})
-		c.wake()
+		c.answer(Answer{ID: command.ID, Refused: m.Refusals[command.ID]})
 		return true, nil
 	}
 	return false, nil
@@ -221,7 +235,8 @@ func (c *Client) join(e Entry, s *State) *Joined {
 	if e.Refused != "" || m == nil {
 		return nil
 	}
-	c.member, c.news = m.ID, true
+	c.member, c.sees.Host = m.ID, m.Part == Host
+	c.tell(func(n *News) { n.Changed, n.Sees = true, c.sees })
 	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last}
 	if s.Question != nil {
 		if option, voted := s.Question.Votes[m.ID]; voted {

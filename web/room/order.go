@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/big"
+	"slices"
 	"strings"
 
 	"relock/engine/phrase"
@@ -78,7 +79,7 @@ func ParseCommand(frame []byte) (Command, error) {
 		}{&c.ID}) // to say which command it was
 		return Command{ID: c.ID}, ErrNotCommand
 	}
-	if _, known := deeds[c.Do]; !known && c.Do != DoJoin && c.Do != DoLanes {
+	if !slices.Contains(order, c.Do) {
 		return c, phrase.New("there is no command %q; there are %s", c.Do, Commands())
 	}
 	return c, nil

@@ -109,7 +109,7 @@ func serve(where string, in io.Reader, out io.Writer) error {
 			clients[a.Conn] = c
 			go func() {
 				for range c.Bell() {
-					news := c.News(anyPart)
+					news := c.News()
 					for _, one := range news.Answers {
 						say(says{Conn: a.Conn, Answer: &one})
 					}

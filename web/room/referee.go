@@ -25,6 +25,7 @@ const (
 	DoJoin   = "join"   // by which one becomes a member
 	DoRename = "rename" // its answer has the nickname
 	DoLanes  = "lanes"  // answered by the server that is asked
+	DoPing   = "ping"   // the same
 )
 
 // Limits of a room.
@@ -304,7 +305,7 @@ func voters(m *Member) error {
 // order in which the commands are listed.
 var order = []string{
 	DoJoin, "go", "step", "time", "strike", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
-	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes,
+	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes, DoPing,
 }
 
 // Commands returns the names of all commands.

@@ -22,6 +22,10 @@ type Config struct {
 	Journal Journal
 	Log     *slog.Logger
 	Ask     Asker
+	// Frame makes what members of a sight are shown of the room as it is now,
+	// once for all of them; it is for News. As Look's f, it must be quick. It
+	// may be nil.
+	Frame func(View, Sight) (any, error)
 	// Panicked is called with every panic that has ended a room's work on this
 	// server; the room goes on from its log. It may be nil.
 	Panicked func(*panics.Error)
@@ -306,10 +310,14 @@ func (r *Room) take(list []Entry) {
 		if e.Dropped != nil {
 			r.shown.Run.follow(r.state)
 		}
+		if e.Whole != nil || e.People != nil || e.Seats != nil {
+			r.shown.Company = e.Seq
+		}
 		r.answer(e)
 		urgent = urgent || e.Moved != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
 	}
 	clear(r.shown.Fresh)
+	clear(r.shown.frames)
 	if r.state.Ended {
 		r.shutLocked(Over)
 		return
@@ -336,19 +344,45 @@ func (r *Room) begin(e Entry) {
 	if err != nil {
 		panic(err) // it was parsed when the room was made
 	}
-	r.shown = View{State: r.state, Run: run, Fresh: map[string]any{}, Kept: map[string]any{}}
+	r.shown = View{
+		Context: r.ctx, State: r.state, Run: run, Fresh: map[string]any{}, Kept: map[string]any{},
+		frame: r.house.c.Frame, frames: map[Sight]any{},
+	}
 	close(r.ready)
 }
 
-// tell wakes the members who are here. The caller holds mu.
+// tell gives the members who are here the room as it is now, hosts last: there
+// are few, and who is here takes long to tell. The caller holds mu.
 func (r *Room) tell() {
 	if r.quiet != nil {
 		r.quiet.Stop()
 		r.quiet = nil
 	}
+	sights := map[Sight]bool{}
 	for _, c := range r.clients {
-		c.news = true
-		c.wake()
+		if c.member != "" {
+			sights[c.sees] = true
+		}
+	}
+	everybody, hosts := []Sight{}, []Sight{}
+	for sees := range sights {
+		if sees.Host {
+			hosts = append(hosts, sees)
+		} else {
+			everybody = append(everybody, sees)
+		}
+	}
+	for _, sees := range append(everybody, hosts...) {
+		var frame any
+		_ = panics.Catch(func() (err error) { // whoever is shown it comes upon the same, and says so
+			frame, err = r.shown.Frame(sees)
+			return err
+		})
+		for _, c := range r.clients {
+			if c.member != "" && c.sees == sees {
+				c.tell(func(n *News) { n.Changed, n.Sees, n.Frame = true, sees, frame })
+			}
+		}
 	}
 }
 
@@ -360,6 +394,7 @@ func (r *Room) answer(e Entry) {
 			if c.member != m.ID {
 				continue
 			}
+			c.sees.Host = m.Part == Host
 			switch {
 			case m.Removed:
 				c.end(Removed)
@@ -385,8 +420,7 @@ func (r *Room) answer(e Entry) {
 		name := m.Name
 		a.Renamed = &name
 	}
-	c.answers = append(c.answers, a)
-	c.wake()
+	c.answer(a)
 }
 
 // lead decides the room's orders whenever this server leads it.
@@ -499,8 +533,24 @@ type View struct {
 	Context context.Context // ends with the room, unlike that of whoever happens to look first
 	State   *State
 	Run     *Run
+	Company int64          // grows whenever it changes who there are, and what they do
 	Fresh   map[string]any // kept until the state changes
 	Kept    map[string]any // kept as long as the room is followed
+
+	frame  func(View, Sight) (any, error)
+	frames map[Sight]any // kept until the state changes
+}
+
+// Frame returns what Config.Frame makes for a sight, nil without one.
+func (v View) Frame(sees Sight) (any, error) {
+	if made, ok := v.frames[sees]; ok || v.frame == nil {
+		return made, nil
+	}
+	made, err := v.frame(v, sees)
+	if err == nil {
+		v.frames[sees] = made
+	}
+	return made, err
 }
 
 // Look calls f with what there is to be seen now. F must be quick, keep
@@ -508,9 +558,7 @@ type View struct {
 func (r *Room) Look(f func(View) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := r.shown
-	v.Context, v.State = r.ctx, r.state
-	return f(v)
+	return f(r.shown)
 }
 
 // Log returns the room's log, from the newest whole entry on. It fails with

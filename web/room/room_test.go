@@ -49,9 +49,6 @@ func solo(t *testing.T, dir string) *room.Solo {
 	return s
 }
 
-// anyPart is for members who look at no frames.
-func anyPart(room.Part) string { return "" }
-
 // member is a test's end of a connection.
 type member struct {
 	t       *testing.T
@@ -99,7 +96,7 @@ func (m *member) give(id int64, command string) (refused string) {
 	}
 	limit := time.After(20 * time.Second)
 	for {
-		m.pending = append(m.pending, m.client.News(anyPart).Answers...)
+		m.pending = append(m.pending, m.client.News().Answers...)
 		for i, a := range m.pending {
 			if a.ID == id {
 				m.pending = append(m.pending[:i], m.pending[i+1:]...)
@@ -331,7 +328,7 @@ func (m *member) closes(want room.Closing) {
 	m.t.Helper()
 	limit := time.After(20 * time.Second)
 	for {
-		if why := m.client.News(anyPart).Closing; why != 0 {
+		if why := m.client.News().Closing; why != 0 {
 			if why != want {
 				m.t.Errorf("closed with %d, want %d", why, want)
 			}

@@ -33,6 +33,7 @@ type Files struct {
 	hashed  map[string]string // name to hashed name
 	names   map[string]string // and back
 	styles  map[Sheet]string
+	hashes  string // of styles
 	picture string
 }
 
@@ -107,6 +108,12 @@ func (f *Files) bundle() error {
 		}
 		f.styles[sheet] = compact(b.String())
 	}
+	var hashes []string
+	for sheet := range Phone + 1 {
+		sum := sha256.Sum256([]byte(f.styles[sheet]))
+		hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	}
+	f.hashes = strings.Join(hashes, " ")
 	return f.forPictures()
 }
 
@@ -186,14 +193,7 @@ func (f *Files) Style(of Sheet) string { return f.styles[of] }
 func (f *Files) PictureStyle() string { return f.picture }
 
 // StyleHashes are what a Content-Security-Policy names the style sheets by.
-func (f *Files) StyleHashes() string {
-	var hashes []string
-	for of := range Phone + 1 {
-		sum := sha256.Sum256([]byte(f.styles[of]))
-		hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
-	}
-	return strings.Join(hashes, " ")
-}
+func (f *Files) StyleHashes() string { return f.hashes }
 
 // Scripts are the URL paths of all scripts that pages begin with: not those of
 // the course and of rooms, which their pages get beside them.

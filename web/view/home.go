@@ -184,6 +184,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"lock, remove, restore, end", l.Say("a host lets nobody new in (locked: false lets them in again), removes member, takes that back, ends the room and deletes it")},
 				{"rename", l.Say("draws another nickname; the answer has it as name")},
 				{"lanes", l.Say("draws the lanes of branch around row; only the one who asks sees them")},
+				{"ping", l.Say("does nothing but be answered: who has heard nothing for long asks whether the server is still there")},
 				{"room", l.Say("in a frame: title, branch, at (moves), length (of the branch), row, members (how many are here), threads by name (by, members, wishes, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), question (options, votes, of, round, closed; counts and right are null until reveal; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people")},
 			},
 			Example: `{"id": 1, "do": "join", "part": "player"}

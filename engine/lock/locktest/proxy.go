@@ -112,7 +112,6 @@ func (f Figures) Add(g Figures) Figures {
 // pipelines too, and does to each what its plan says. It is safe for
 // concurrent use.
 type Proxy struct {
-	redis    string
 	listener net.Listener
 	ctx      context.Context
 	cancel   context.CancelFunc
@@ -120,6 +119,7 @@ type Proxy struct {
 
 	mu      sync.Mutex
 	closed  bool
+	redis   string
 	plan    Plan
 	links   map[*link]bool
 	healed  chan struct{} // closed while there is no partition
@@ -151,6 +151,15 @@ func (p *Proxy) SetPlan(plan Plan) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.plan = plan
+}
+
+// Redirect cuts all connections, and leads those that follow to the Redis at
+// another address, as a fail-over does.
+func (p *Proxy) Redirect(redis string) {
+	p.mu.Lock()
+	p.redis = redis
+	p.mu.Unlock()
+	p.Cut()
 }
 
 // Partition lets nothing pass until Heal. Connections stay, and what their
@@ -269,8 +278,11 @@ func (p *Proxy) open(ctx context.Context) bool {
 }
 
 func (p *Proxy) dial(ctx context.Context) (net.Conn, error) {
+	p.mu.Lock()
+	redis := p.redis
+	p.mu.Unlock()
 	var d net.Dialer
-	return d.DialContext(ctx, "tcp", p.redis)
+	return d.DialContext(ctx, "tcp", redis)
 }
 
 // copyLimit is how long a late request waits for its answer, which tells that

@@ -74,6 +74,26 @@ func strikes(command string, nth int, f Fate) Plan {
 	}
 }
 
+func TestRedirect(t *testing.T) {
+	p, c, _ := listen(t, nil, 3)
+	other := storetest.Redis(t)
+	if err := other.Set(t.Context(), "who", "other", 0).Err(); err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Get(t.Context(), "who").Val(); got != "" {
+		t.Errorf("the first says %q", got)
+	}
+	p.Redirect(other.Options().Addr)
+	for c.Ping(t.Context()).Err() != nil { // connections of before
+		if t.Context().Err() != nil {
+			t.Fatal("it does not connect again")
+		}
+	}
+	if got := c.Get(t.Context(), "who").Val(); got != "other" {
+		t.Errorf("the other says %q", got)
+	}
+}
+
 func TestFates(t *testing.T) {
 	const soon, much = 30 * time.Millisecond, time.Minute
 	for _, c := range []struct {

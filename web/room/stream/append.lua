@@ -5,7 +5,7 @@
 --            whole  seq of the newest whole entry
 --            token  the newest fencing token with which a term began
 --            term   the name of that term
---            home   the run of the Redis that was written to last
+--            home   the run of the Redis that was written to last, see claim.lua
 -- KEYS[2]  its log: a stream of {e: entry, by: term} with the ID {seq}-0
 -- KEYS[3]  its inbox: a stream of the orders that are not decided
 -- KEYS[4]  the last fencing token of its lock

@@ -383,6 +383,30 @@ func TestWhatRedisLost(t *testing.T) {
 	}
 }
 
+// A Redis that does not say who it is may be another with each term.
+func TestARedisWithoutAName(t *testing.T) {
+	addr := storetest.Start(t).Addr
+	client := storetest.Client(addr)
+	defer client.Close()
+	if err := client.Do(t.Context(), "ACL", "SETUSER", "default", "-info").Err(); err != nil {
+		t.Fatal(err)
+	}
+	j := open(t, addr)
+	create(t, j)
+	for _, want := range []bool{false, true} {
+		term, err := j.Lead(t.Context(), code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, lost, err := term.Log(t.Context())
+		if err != nil || lost != want {
+			t.Errorf("it may have lost its end: %v, %v, want %v", lost, err, want)
+		}
+		appends(t, term, entry(list[len(list)-1].Seq+1, "next"))
+		term.Resign()
+	}
+}
+
 // A Redis that lost the end of its data gives a fencing token out twice.
 func TestATokenGivenTwice(t *testing.T) {
 	addr := storetest.Start(t).Addr

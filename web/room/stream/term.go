@@ -22,6 +22,9 @@ const (
 	resignLimit = time.Second
 )
 
+// unnamed is what a Redis is called that does not say who it is.
+const unnamed = "?"
+
 // free is the message that says that a room can be led.
 const free = "free"
 
@@ -115,7 +118,7 @@ type term struct {
 	ear  *ear            // for orders
 	name string
 	home string // the Redis that it began on
-	lost bool   // that Redis is another than the one that was written to
+	lost bool   // that Redis is another than the one that was written to, or may be
 
 	at    place     // the newest entry
 	read  string    // the newest order that was returned, or ""
@@ -140,7 +143,7 @@ func (j *Journal) begin(ctx context.Context, k keys, hold *lock.Hold) (*term, er
 	}
 	t.home, _ = answer[1].(string)
 	before, _ := answer[2].(string)
-	t.lost = before != "" && before != t.home
+	t.lost = before != "" && (before != t.home || t.home == unnamed)
 	t.ear = j.ears.listen(k.orders)
 	return t, nil
 }

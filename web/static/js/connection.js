@@ -115,6 +115,14 @@ export function connect(handlers) {
     };
   }
 
+  /** Makes another connection in place of the one that there is, or is made. */
+  function renew() {
+    socket.onopen = socket.onmessage = socket.onclose = null; // a dead one says much later that it is closed
+    socket.close();
+    handlers.changed(true);
+    attempt();
+  }
+
   attempt();
   return {
     /** @param {object} frame */
@@ -134,13 +142,16 @@ export function connect(handlers) {
         clearTimeout(next);
         attempt();
       } else if (socket.readyState <= WebSocket.OPEN && performance.now() - Math.max(heard, asked) > silence) {
-        socket.onmessage = socket.onclose = null;
-        socket.close();
-        handlers.changed(true);
-        attempt();
+        renew();
       }
     },
-    /** Gives the connection up that there is, and makes another. */
+    /** Makes another connection at once, unless one is awaited. */
+    renew() {
+      if (!next) {
+        renew();
+      }
+    },
+    /** Closes the connection that there is. */
     drop() {
       socket.close();
     },

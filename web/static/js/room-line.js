@@ -5,7 +5,8 @@ import { keep } from "./room-links.js";
 import { Refused } from "./rpc.js";
 
 const JOIN = 1; // its id; those of commands come after it
-const SILENCE = 10_000; // ms without a word while an answer is awaited
+const SILENCE = 10_000; // ms without a word while one is awaited: the connection is dead
+const QUIET = 15_000; // ms without a word until the server is asked whether it is there
 const LONGEST_PAUSE = 1500; // ms: a class waits for a server that restarts
 const TRIES = 3; // attempts that fail until one asks whether the room is still there
 
@@ -35,10 +36,10 @@ const SLOW = 4008; // we could not keep up: come back at once
 
 /**
  * @param {On} on
- * @param {{dial?: typeof connect, silence?: number, there?: () => Promise<boolean>}} [with_] other parts, in tests
+ * @param {{dial?: typeof connect, silence?: number, quiet?: number, there?: () => Promise<boolean>}} [with_] other parts, in tests
  */
-export function roomLine(on, { dial = connect, silence = SILENCE, there = async () => true } = {}) {
-  /** @type {Map<number, {command: object, resolve: (answer: any) => void, reject: (why: Error) => void}>} */
+export function roomLine(on, { dial = connect, silence = SILENCE, quiet = QUIET, there = async () => true } = {}) {
+  /** @type {Map<number, {command: object, resolve: (answer: any) => void, reject: (why: Error) => void, again?: ReturnType<typeof setTimeout>}>} */
   const under = new Map();
   let last = JOIN; // id
   let joined = false;
@@ -47,11 +48,15 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let listening;
 
+  /** A line that is dead says nothing, as one on which nothing happens. */
   function listen() {
     clearTimeout(listening);
-    if (under.size > 0 && joined) {
-      listening = setTimeout(() => line.hurry(0), silence);
+    if (over) {
+      return;
     }
+    listening = joined && under.size === 0
+      ? setTimeout(() => ask({ do: "ping" }).catch(() => {}), quiet) // whatever comes, the server is there
+      : setTimeout(() => line.renew(), silence);
   }
 
   function join() {
@@ -78,8 +83,19 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
     on.keeper.write({ member: answer.member, token: answer.token });
     last = Math.max(last, answer.last ?? 0);
     on.joined(answer);
-    for (const [id, { command }] of under) {
-      line.send({ id, ...command });
+    for (const id of under.keys()) {
+      give(id);
+    }
+  }
+
+  /** Sends a command, and again where others are answered and it is not: a Redis
+   *  that another took the place of may have lost it. @param {number} id */
+  function give(id) {
+    const call = under.get(id);
+    if (call && joined && !over) {
+      line.send({ id, ...call.command });
+      clearTimeout(call.again);
+      call.again = setTimeout(give, silence, id);
     }
   }
 
@@ -106,6 +122,7 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
         const call = under.get(frame.re);
         if (call && (frame.done || frame.refused)) {
           under.delete(frame.re);
+          clearTimeout(call.again);
           if (frame.refused) {
             call.reject(new Refused(frame.refused));
           } else {
@@ -121,6 +138,7 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
       }
       if ([REMOVED, ENDED, ELSEWHERE].includes(code)) {
         over = true;
+        clearTimeout(listening);
         on.gone(code, "");
         return false;
       }
@@ -133,7 +151,11 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
       }
       return code === SLOW ? 0 : true;
     },
-    broken: (why) => on.gone(0, why),
+    broken(why) {
+      over = true;
+      clearTimeout(listening);
+      on.gone(0, why);
+    },
     changed(lost, why) {
       joined &&= !lost;
       listen();
@@ -141,25 +163,26 @@ export function roomLine(on, { dial = connect, silence = SILENCE, there = async 
     },
   });
 
+  /**
+   * Asks for something. Without a connection it waits for one.
+   * @param {object} command
+   * @returns {Promise<any>} the answer; rejected with Refused
+   */
+  const ask = (command) =>
+    new Promise((resolve, reject) => {
+      const id = ++last;
+      under.set(id, { command, resolve, reject });
+      if (joined) {
+        give(id);
+        listen();
+      }
+    });
+
+  listen();
   return {
-    /**
-     * Asks for something. Without a connection it waits for one.
-     * @param {object} command
-     * @returns {Promise<any>} the answer; rejected with Refused
-     */
-    ask: (command) =>
-      new Promise((resolve, reject) => {
-        const id = ++last;
-        under.set(id, { command, resolve, reject });
-        if (joined) {
-          line.send({ id, ...command });
-          listen();
-        }
-      }),
-    /** Something is under way. */
-    busy: () => under.size > 0,
+    ask,
     /** Joins once more, as somebody who wants other frames. */
-    anew: () => line.drop(),
+    anew: () => line.renew(),
     /** One looks at the page again. */
     hurry: () => line.hurry(silence),
     /** Stays away. */
@@ -212,6 +235,7 @@ export function wakeful(line) {
       line.hurry();
     }
   });
+  document.addEventListener("resume", () => line.hurry());
   addEventListener("online", () => line.hurry());
   addEventListener("pageshow", (event) => {
     if (event.persisted) {

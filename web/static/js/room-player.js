@@ -135,8 +135,9 @@ export function phone(section) {
     const before = state.vote;
     const own = { question: question.id, round: question.round, option };
     happened({ type: "voted", vote: own }); // seen at once; the answer counts
-    if (!(await request({ do: "vote", option })) && state.vote === own) {
-      happened({ type: "voted", vote: before });
+    const counted = await request({ do: "vote", option });
+    if (counted ? state.vote === null : state.vote === own) { // null: one has joined anew meanwhile
+      happened({ type: "voted", vote: counted ? own : before });
     }
   }
 

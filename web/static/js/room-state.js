@@ -115,8 +115,8 @@ export function reduce(state, event) {
  * @returns {State}
  */
 function joined(state, { member, name, part, mine }) {
-  const now = { ...state, me: { member, name, part }, gone: null };
-  return typeof mine === "number" ? { ...now, vote: { question: -1, round: -1, option: mine } } : now; // of the question that comes
+  const vote = typeof mine === "number" ? { question: -1, round: -1, option: mine } : null; // of the question that comes
+  return { ...state, me: { member, name, part }, gone: null, vote };
 }
 
 /**

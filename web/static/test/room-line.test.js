@@ -14,10 +14,10 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A line that a test holds in its hand, and what its page hears. */
 function line({ there } = {}) {
-  const l = { sent: [], heard: [], drops: 0, hurries: 0, kept: null };
+  const l = { sent: [], heard: [], drops: 0, renewals: 0, kept: null };
   const dial = (handlers) => {
     l.handlers = handlers;
-    return { send: (frame) => Boolean(l.sent.push(frame)), drop: () => l.drops++, hurry: () => l.hurries++ };
+    return { send: (frame) => Boolean(l.sent.push(frame)), drop: () => l.drops++, renew: () => l.renewals++ };
   };
   l.line = roomLine(
     {
@@ -29,7 +29,7 @@ function line({ there } = {}) {
       changed: (lost) => l.heard.push(lost ? "lost" : "found"),
       gone: (code, why) => l.heard.push(`gone ${code} ${why}`.trim()),
     },
-    { dial, silence: 1000, there },
+    { dial, silence: 1000, quiet: 5000, there },
   );
   l.comes = (frame) => l.handlers.received(frame);
   l.connects = (answer) => {
@@ -153,15 +153,67 @@ test("who leaves stays away", () => {
 test("a line that says nothing while it is asked is given up", () => {
   const l = line();
   l.connects();
-  mock.timers.tick(5000);
-  assert.equal(l.hurries, 0, "nothing was asked");
+  mock.timers.tick(1000);
+  assert.equal(l.renewals, 0, "nothing was asked");
   l.line.ask({ do: "step" });
   mock.timers.tick(900);
   l.comes({ v: 1, seq: 2, room: {} });
   mock.timers.tick(900);
-  assert.equal(l.hurries, 0, "something was heard");
+  assert.equal(l.renewals, 0, "something was heard");
   mock.timers.tick(100);
-  assert.equal(l.hurries, 1);
+  assert.equal(l.renewals, 1);
+});
+
+test("what is not answered while others are heard is sent again", () => {
+  const l = line();
+  l.connects();
+  l.line.ask({ do: "step" });
+  for (let seq = 2; seq < 6; seq++) {
+    mock.timers.tick(400);
+    l.comes({ v: 1, seq, room: {} });
+  }
+  assert.deepEqual(l.sent.slice(1).map((c) => c.id), [2, 2]);
+  l.comes({ v: 1, re: 2, done: true });
+  mock.timers.tick(1500);
+  assert.equal(l.sent.length, 3);
+});
+
+test("a line on which nothing happens is asked whether it is there", () => {
+  const l = line();
+  l.connects();
+  mock.timers.tick(4900);
+  l.comes({ v: 1, seq: 2, room: {} });
+  mock.timers.tick(4900);
+  assert.equal(l.sent.length, 1, "something was heard");
+  mock.timers.tick(100);
+  assert.deepEqual(l.sent[1], { id: 2, do: "ping" });
+  l.comes({ v: 1, re: 2, done: true });
+  mock.timers.tick(4900);
+  assert.equal(l.renewals, 0, "it is there");
+  mock.timers.tick(100);
+  mock.timers.tick(1000);
+  assert.equal(l.renewals, 1, "nobody answers");
+});
+
+test("one does not wait for ever to be let in", () => {
+  const l = line();
+  mock.timers.tick(1000);
+  assert.equal(l.renewals, 1, "nothing opens");
+  l.handlers.changed(true);
+  l.handlers.opened();
+  mock.timers.tick(1000);
+  assert.equal(l.renewals, 2, "the join is not answered");
+});
+
+test("a line that has come to its end is left alone", () => {
+  for (const ends of [(l) => l.loses(4042), (l) => l.handlers.broken("A mistake."), (l) => l.line.leave()]) {
+    const l = line();
+    l.connects();
+    l.line.ask({ do: "step" });
+    ends(l);
+    mock.timers.tick(60000);
+    assert.equal(l.renewals, 0);
+  }
 });
 
 test("what a room hands out at its end is there when it is gone", async () => {

@@ -43,6 +43,11 @@ test("who comes back has voted", () => {
   assert.equal(myVote(after(join({ mine: 0 }), comes(1))), null);
 });
 
+test("a vote that the room has lost is none", () => {
+  const voted = [join(), comes(9, { question: question() }), { type: "voted", vote: { question: 1, round: 1, option: 2 } }];
+  assert.equal(myVote(after(...voted, join(), comes(7, { question: question() }, "e2"))), null);
+});
+
 test("one votes until it is revealed", () => {
   assert.equal(canVote(after(join(), comes(1, { question: question() }))), true);
   assert.equal(canVote(after(join(), comes(1, { question: question({ closed: true, counts: [1, 2, 3], right: 1 }) }))), false);
