@@ -16,6 +16,9 @@ PURE := /lessons$$|/web/(actors|compare|draft|export|form|lanes|learn|luaflow|pa
 SEARCHES := /engine/(explore|explore/card|recall)$$
 RACED := TestWorkers
 
+# What one checkout has compiled, another one need not: without paths, the build cache knows it again.
+TEST := $(GO) test -trimpath -count 1
+
 # What `make check` does, in this order; CI does them one by one, and times each.
 CHECKS := lint types dead vulns generated tidy
 
@@ -31,11 +34,11 @@ run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 test: deps ## Install what the tests need, and run all of them, with the race detector where it can find something
 	@if command -v node >/dev/null; then node --test --test-reporter=spec web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
-	$(GO) test -race -timeout 15m -skip '$(UNRACED)' $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
-	$(GO) test -race -timeout 5m -run '$(RACED)' ./engine/explore
-	$(GO) test -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
-	$(GO) test -timeout 15m -parallel 3 ./web/e2e
-	$(GO) test -timeout 5m -run '$(UNRACED)' ./engine ./engine/run ./web ./cmd/playground
+	$(TEST) -race -timeout 15m -skip '$(UNRACED)' $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
+	$(TEST) -race -timeout 5m -run '$(RACED)' ./engine/explore
+	$(TEST) -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
+	$(TEST) -timeout 15m -parallel 3 ./web/e2e
+	$(TEST) -timeout 5m -run '$(UNRACED)' ./engine ./engine/run ./web ./cmd/playground
 
 check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
 
@@ -74,7 +77,7 @@ vulns: ## List known vulnerabilities that the program can meet (needs vuln.go.de
 	  *) echo "$$out"; exit 1 ;; \
 	esac
 
-generated: ## Fail where *_templ.go is not what *.templ makes, or a report card not what a search finds
+generated: ## Fail where *_templ.go is not what *.templ makes, or a report card not what a search finds (which takes a minute where its sources have changed)
 	$(GO) tool templ generate -log-level error
 	@git diff --exit-code --stat -- '*_templ.go' || { echo "generated files are not up to date (make generate)"; exit 1; }
 	$(GO) test ./engine/explore/card -count 1 -timeout 20m -whole

@@ -32,7 +32,7 @@ func TestTheBotOfTheREADMEPlays(t *testing.T) {
 	room, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
 	host := s.visit(t, room, "en", nil).join("host", object{"secret": secret})
 	program := strings.TrimSuffix(file, ".go")
-	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, file).CombinedOutput(); err != nil {
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", program, file).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, said)
 	}
 	ctx, done := context.WithCancel(t.Context())

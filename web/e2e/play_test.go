@@ -413,7 +413,7 @@ func lasting(t *testing.T) string {
 func built(t *testing.T) (binary string) {
 	t.Helper()
 	binary = filepath.Join(t.TempDir(), "playground")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "relock/cmd/playground")
+	build := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-o", binary, "relock/cmd/playground")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

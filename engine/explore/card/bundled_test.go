@@ -3,10 +3,15 @@ package card_test
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,7 +26,7 @@ import (
 
 var (
 	update = flag.Bool("update", false, "make the bundled cards anew")
-	whole  = flag.Bool("whole", false, "check all cells of the bundled cards")
+	whole  = flag.Bool("whole", false, "check all cells of the bundled cards, unless they were made from these very sources")
 )
 
 // sampled is every so manyth cell of all cards; another one each time would make
@@ -30,13 +35,14 @@ const sampled = 23
 
 // TestBundledCards fails where the bundled cards are not what a search finds.
 func TestBundledCards(t *testing.T) {
+	every := *update || mayDiffer(t)
 	all := exhibit.All()
 	made := make([]*card.Card, len(all))
 	t.Run("each", func(t *testing.T) {
 		for i, p := range all {
 			t.Run(p.Name, func(t *testing.T) {
 				t.Parallel()
-				made[i] = searched(t, p.Name, i)
+				made[i] = searched(t, p.Name, i, every)
 			})
 		}
 	})
@@ -64,18 +70,76 @@ func TestBundledCards(t *testing.T) {
 	if err := os.WriteFile("cards.jsonl.gz", packed.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(sumFile, []byte(sources(t)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	t.Logf("%d bytes, %d before they are compressed", packed.Len(), text.Len())
 }
 
-// searched makes a lock's card: all of it, or a sample of its cells that begins
-// with first, which is compared with the bundled one.
-func searched(t *testing.T, protocol string, first int) *card.Card {
+// sumFile has what sources said when the cards were made.
+const sumFile = "cards.sum"
+
+// mayDiffer reports whether all cells are to be checked: they were made from
+// other sources.
+func mayDiffer(t *testing.T) bool {
+	t.Helper()
+	if !*whole {
+		return false
+	}
+	kept, err := os.ReadFile(sumFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(kept) != sources(t)
+}
+
+// sources returns a sum of all that cards are made from: the sources of the
+// searched program, and the versions of the modules that it needs.
+func sources(t *testing.T) string {
+	t.Helper()
+	const each = `{{if and .Module .Module.Main}}{{$dir := .Dir}}{{range .GoFiles}}{{$dir}}/{{.}}
+{{end}}{{range .EmbedFiles}}{{$dir}}/{{.}}
+{{end}}{{else if .Module}}{{.Module.Path}}@{{.Module.Version}}
+{{end}}`
+	list, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", each, ".").Output()
+	if err != nil {
+		t.Fatal("list what is needed: ", err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.New()
+	for _, line := range slices.Compact(slices.Sorted(strings.FieldsSeq(string(list)))) {
+		if !filepath.IsAbs(line) {
+			fmt.Fprintln(sum, line)
+			continue
+		}
+		if filepath.Base(line) == "cards.jsonl.gz" {
+			continue
+		}
+		text, err := os.ReadFile(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, err := filepath.Rel(here, line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(sum, "%s %x\n", name, sha256.Sum256(text))
+	}
+	return fmt.Sprintf("%x\n", sum.Sum(nil))
+}
+
+// searched makes a lock's card: every cell of it, or a sample that begins with
+// first, and compares them with the bundled ones unless these are made anew.
+func searched(t *testing.T, protocol string, first int, every bool) *card.Card {
 	t.Helper()
 	n := first
 	wanted := map[string]bool{}
 	made, err := card.Make(t.Context(), protocol, card.Options{Delays: card.Delays, Only: func(name string) bool {
 		n++
-		wanted[name] = *update || *whole || n%sampled == 0
+		wanted[name] = every || n%sampled == 0
 		return wanted[name]
 	}})
 	if err != nil {
@@ -102,10 +166,10 @@ func TestExamplesShowWhatTheirCellsSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := 0
+	n, every := 0, mayDiffer(t)
 	for _, c := range cards {
 		for _, cell := range append([]*card.Cell{c.Without}, c.Cells...) {
-			if n++; !*whole && n%sampled != 0 && cell != c.Without {
+			if n++; !every && n%sampled != 0 && cell != c.Without {
 				continue
 			}
 			sc, err := c.Example(cell)
