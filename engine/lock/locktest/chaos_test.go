@@ -71,6 +71,7 @@ const (
 	patience = 20 * time.Second // of most calls of Lock
 	interval = 20 * time.Millisecond
 	jitter   = 30 * time.Millisecond
+	spread   = 30 * jitter // where several nodes elect, which lasts longer the slower the machine is
 )
 
 // options are those of one Locker.
@@ -82,6 +83,7 @@ func (r *run) options(clients []*redis.Client) lock.Options {
 	}
 	for _, c := range clients[1:] {
 		o.Nodes = append(o.Nodes, c)
+		o.JitterMax = spread
 	}
 	return o
 }

@@ -34,6 +34,9 @@ var (
 // again, at most twice, an interval apart; after that its lease frees it, and
 // until then everyone has one node less.
 //
+// Candidates that ask at the same time split the vote, and may do so again and
+// again: their retries must be spread wider (by jitter) than an election lasts.
+//
 // With patient, each call waits for all nodes, each at most a twentieth of the
 // lease. Otherwise it ends soon after its answers decide it (see [ballot]): a
 // hanging node costs little, and a slow one may take a quarter of the lease.
