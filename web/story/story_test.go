@@ -80,7 +80,7 @@ func TestGolden(t *testing.T) {
 func TestEveryComponentHasAStory(t *testing.T) {
 	elsewhere := []string{
 		"MessagePage", "PlayPage", "RunPage", "EditorPage", "Home", "Gallery", "About", "API", "EmbedPage", "LocksPage", "WayPage", "LessonPage", "ClassPage", "CheckedPage", "CheckedPage", "Glossary", "RoomDoorPage", "RoomNewPage", "RoomBoardPage", "RoomPhonePage", // pages
-		"Viewer", "RunView", "Lua", "Keys", "Legend", "EndingWays", "ShareRun", // made of what is here
+		"Viewer", "RunView", "Lua", "Keys", "Legend", "EndingWays", "ShareRun", "RoomSeats", "RoomThreads", // made of what is here
 		"Film",                                // nothing to see
 		"LanesFile", "LanesStill", "QRScreen", // has a style sheet of its own
 	}
