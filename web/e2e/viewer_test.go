@@ -254,7 +254,6 @@ const standsInSight = `(() => {
 // the end is in sight, with three before it, though what is shown at the end
 // takes room of the table.
 func TestFourThreadsAreInSightAtTheEnd(t *testing.T) {
-	t.Parallel()
 	const whole = `(() => { const top = document.getElementById("head").getBoundingClientRect().bottom - 1, bottom = document.getElementById("scroll").getBoundingClientRect().bottom + 1;
 		return [...document.querySelectorAll("#rows tr:not([hidden])")].map((r) => r.getBoundingClientRect()).filter((r) => r.top >= top && r.bottom <= bottom).length; })()`
 	t.Parallel()
