@@ -58,10 +58,10 @@ func TestDo(t *testing.T) {
 		l := locker(t, c, lock.Options{})
 		boom := errors.New("boom")
 		var levels []string
-		count := func() { levels = append(levels, fmt.Sprint(c.HVals(t.Context(), key).Val()[0])) }
+		count := func(ctx context.Context) { levels = append(levels, c.HGet(ctx, key, string(lock.HoldOf(ctx).Owner())).Val()) }
 		err := l.Do(t.Context(), key, func(ctx context.Context) error {
-			count()
-			if err := l.Do(ctx, key, func(context.Context) error { count(); return boom }); !errors.Is(err, boom) {
+			count(ctx)
+			if err := l.Do(ctx, key, func(ctx context.Context) error { count(ctx); return boom }); !errors.Is(err, boom) {
 				t.Errorf("the inner Do: %v", err)
 			}
 			_, err := l.TryLock(ctx, key, lock.NewOwner())

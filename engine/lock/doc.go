@@ -35,17 +35,27 @@
 // partition, on a machine too busy to run its timers, and in a process that was
 // stopped.
 //
-// # Calls without an answer
+// # Calls without an answer, and refused ones
 //
 // A command without a reply may have run, may still be on its way, or may never
-// arrive. An acquisition is sent again, with the same level, for as long as
-// retries are left. When they run out, or the caller's context ends first, the
-// level is given back on a context of its own ([context.WithoutCancel], limited
-// by Options.Limit), after the reply if one comes. A release is sent again
-// until it is answered or the limit is reached. If a repeated release is
-// answered "not held" while the lease cannot have expired yet, an earlier copy
-// released the lock, and the call succeeds. If the outcome stays unknown, the
-// call fails with [ErrUnknown], and the lease cleans up.
+// arrive. One that Redis refuses for the moment (LOADING, BUSY, TRYAGAIN,
+// READONLY, MASTERDOWN, CLUSTERDOWN and the like) did not run. Both are sent
+// again, with growing pauses where they were refused: an acquisition with the
+// same level, for as long as retries are left; a renewal until the lease can no
+// longer be relied on; a release until Options.Limit is reached. Any other
+// refusal (a user without the right to, a full Redis) ends the call.
+//
+// An acquisition that fails unanswered is given back, on a context of its own
+// ([context.WithoutCancel], limited by Options.Limit), after the reply if one
+// comes. If a repeated release is answered "not held" while the lease cannot
+// have expired yet, an earlier copy released the lock, and the call succeeds.
+// If the outcome stays unknown, the call fails with [ErrUnknown], and the lease
+// cleans up. [ErrHeld], ErrUnknown and [ErrRefused] tell a busy lock from a
+// dead Redis from one that says no, also when a context ended the wait.
+//
+// A full Redis (OOM) grants nothing, and releases and renews all the same: the
+// last release deletes at once, and an inner level is left without counting
+// down, which the next call makes up for.
 //
 // A copy of a call may reach Redis long after its owner has moved on. So each
 // call has a number, which its retries share, and Redis keeps the latest one
@@ -57,18 +67,32 @@
 // nothing until everyone has given up, a late copy can hold the lock for one
 // lease.
 //
+// # Fencing tokens
+//
+// [Fenced] issues a token with each first acquisition, for a resource that
+// rejects older ones: it keeps the largest token it has seen and refuses a
+// write with a smaller one, in one step with the write. In SQL,
+//
+//	UPDATE invoice SET state = $1, token = $2 WHERE id = $3 AND token <= $2
+//
+// and no row updated means that the lease was lost. [Hold.Token] has the token,
+// and inside [Locker.Do] that of [HoldOf]. A token is larger than the last one,
+// and at least Redis' time in microseconds. So tokens grow even after a restart
+// without data or a failover to a lagging replica, as far as the servers'
+// clocks agree: a new master whose clock is behind by more than it took to fail
+// over may issue smaller ones until its clock has caught up.
+//
 // # Other protocols
 //
 // Options.Protocol chooses how the lock is kept. [ReentrantFair] serves waiters
 // in the order they asked: the releasing script hands the lock to the head of a
 // queue and notifies it. [ReentrantNotify] wakes one waiter, which then asks
 // again. Both listen from the first Lock until [Locker.Close]; a lost message
-// costs them only time. [Fenced] issues a token with each first acquisition
-// ([Hold.Token]), for a resource that rejects older ones. [Redlock] takes a
-// lock on a majority of Options.Nodes, and barely waits for the rest.
-// [Reentrant] keeps {owner: hold count} and nothing else, as articles draw it,
-// and has the flaw they share: a late copy of an unlock leaves a level that has
-// been entered again since.
+// costs them only time. [Redlock] takes a lock on a majority of Options.Nodes,
+// and barely waits for the rest. [Reentrant] keeps {owner: hold count} and
+// nothing else, as articles draw it, and has the flaws they share: a late copy
+// of an unlock leaves a level that has been entered again since, and an owner
+// that comes through a second Locker is taken for the same flow of work.
 //
 // # What no lease can do
 //
@@ -79,10 +103,54 @@
 // lagging replica, eviction) or when its clock jumps. Where that would do harm,
 // the resource itself must reject late writes, by a fencing token or a version.
 //
+// A client whose wall clock is set forward ends the holds whose leases are over
+// by that clock: it cannot tell a clock that was set from a machine that slept.
+// Nothing is lost but the work; the locks stay until they are unlocked or
+// expire.
+//
+// A watchdog proves that the process is alive, not that its work makes
+// progress: after Options.MaxAge, an hour, it stops renewing.
+//
 // # Redis client
 //
 // Any go-redis client will do. Commands are sent once, whatever its MaxRetries,
 // and end with their context, whatever its ContextTimeoutEnabled. Set
 // ContextTimeoutEnabled: without it each call costs a goroutine, and one
 // without an answer lives until the client's own timeouts end it.
+//
+// On a cluster a lock and its companions share a slot. While Redis moves the
+// slot, a lock that is held stays held, is renewed and can be released, because
+// those calls name one key; a first acquisition waits until the slot has moved.
+// [ReentrantFair] needs a single Redis.
+//
+// # Rights in Redis
+//
+// The companions of a key invoice:7 are {invoice:7}:over, …:token, …:queue and
+// …:waiters; those of a key with a {tag} are key:over and so on. So a user that
+// locks invoices needs both patterns, and these commands:
+//
+//	ACL SETUSER app ~invoice:* ~{invoice:*
+//	ACL SETUSER app +eval +evalsha +exists +hexists +hget +hmget +hgetall +hset +hdel +hincrby +pexpire +pttl +del +time
+//
+// with Fenced
+//
+//	ACL SETUSER app +incr +set +get
+//
+// with ReentrantNotify and ReentrantFair, which send messages,
+//
+//	ACL SETUSER app &lock:inbox:* +subscribe +publish
+//	ACL SETUSER app +zadd +zrem +zpopmin +zscore +rpush +lpush +lpop +lrem
+//
+// with Redlock
+//
+//	ACL SETUSER app +eval +evalsha +set +get +del +pexpire
+//
+// and for [Locker.Inspect]
+//
+//	ACL SETUSER app +type +get +llen +zcard
+//
+// A Lock that may not listen for messages, or send them, fails with ErrRefused.
+// A release whose message is refused (the right was taken away meanwhile) is
+// still a release: the Observer gets the refusal, and waiters ask by
+// themselves.
 package lock

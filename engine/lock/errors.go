@@ -9,7 +9,8 @@ import (
 
 // Errors that a caller may want to act on; test for them with [errors.Is].
 var (
-	// ErrNotAcquired: the lock was not acquired. It is joined with the
+	// ErrNotAcquired: the lock was not acquired. It comes with the reason that
+	// the last attempt met (ErrHeld, ErrUnknown, ErrRefused, …), and with the
 	// context's error if that ended the wait.
 	ErrNotAcquired = errors.New("lock: not acquired")
 	// ErrHeld: another owner holds the lock, or the same owner through another
@@ -27,8 +28,12 @@ var (
 	// inside out. Nothing was changed.
 	ErrInnerHeld = errors.New("lock: an inner level is still held")
 	// ErrUnknown: Redis did not answer, so the outcome of the call is unknown.
-	// It is joined with the client's error.
+	// It comes with the client's error.
 	ErrUnknown = errors.New("lock: no answer from Redis, fate unknown")
+	// ErrRefused: Redis answered, and refused to run the call: it is loading its
+	// data, busy, full or a replica, or the user has no right to. It comes with
+	// what Redis said. Nothing was changed.
+	ErrRefused = protocol.ErrRefused
 	// ErrWrongType: the key holds something other than a lock, or a lock of
 	// another protocol. Nothing was changed.
 	ErrWrongType = protocol.ErrWrongType

@@ -30,9 +30,19 @@ func (h *Hold) Owner() Owner { return h.s.owner }
 // Level returns 1 for the first acquisition, 2 for a re-entry, and so on.
 func (h *Hold) Level() int { return h.level }
 
-// Token returns the fencing token issued by the first acquisition and confirmed
-// at re-entry, or 0 if the protocol has none.
+// Token returns the fencing token issued by the first acquisition, which all
+// levels share, or 0 if the protocol has none.
 func (h *Hold) Token() int64 { return h.token }
+
+type holdKey struct{}
+
+// HoldOf returns the hold whose context ctx is or derives from: in the function
+// that [Locker.Do] calls, the hold that it runs under. Of several holds it is
+// the innermost; without any it is nil.
+func HoldOf(ctx context.Context) *Hold {
+	h, _ := ctx.Value(holdKey{}).(*Hold)
+	return h
+}
 
 // Until returns the instant, by the Locker's clock, until which the hold may be
 // relied on unless it is renewed: Options.Margin before the lease can expire.
@@ -126,8 +136,13 @@ func (c *holdContext) Err() error {
 // Value implements [context.Context]. It checks the clock because context.Cause
 // calls Value.
 func (c *holdContext) Value(key any) any {
-	if k, ok := key.(ownerKey); ok && k.l == c.h.s.l {
-		return c.h.s.owner
+	switch k := key.(type) {
+	case ownerKey:
+		if k.l == c.h.s.l {
+			return c.h.s.owner
+		}
+	case holdKey:
+		return c.h
 	}
 	c.look()
 	return c.Context.Value(key)
@@ -135,37 +150,77 @@ func (c *holdContext) Value(key any) any {
 
 // Unlock leaves the level. Of ctx only the values count: Options.Limit bounds
 // the call, and the end of ctx does not, so that a lock does not outlive a
-// cancelled request. It fails with ErrNotHeld if h is nil or was unlocked
-// before, with ErrInnerHeld while an inner level is held, with ErrLost if the
-// lease was lost (joined with ErrWrongType if something else is in the key),
-// and with ErrUnknown if Redis did not answer. After ErrLost and ErrUnknown the
-// level has been left all the same.
+// cancelled request. A Lock of the same owner that still waits for an inner
+// level ends with ErrReleased.
+//
+// It fails with ErrNotHeld if h is nil or was unlocked before, with
+// ErrInnerHeld while an inner level is held, with ErrLost if the lease was lost
+// (joined with ErrWrongType if something else is in the key), with ErrUnknown
+// if Redis did not answer until the limit, and with ErrRefused if all it said
+// until then was that it could not run the release. After ErrLost, ErrUnknown
+// and ErrRefused the level has been left all the same: at the latest the lease
+// frees the lock.
 func (h *Hold) Unlock(ctx context.Context) error {
 	if h == nil {
 		return fmt.Errorf("%w: unlock of a nil Hold", ErrNotHeld)
 	}
+	limited, cancel := h.s.limited(ctx, h.s.l.o.Limit)
+	defer cancel()
 	s := h.s.l.reenter(h.s)
+	if !s.turnFor(h, limited) {
+		return fmt.Errorf("%w: unlock of level %d of %q: another call of its owner goes on", ErrUnknown, h.level, h.s.key)
+	}
 	defer s.leave()
-	return s.unlock(ctx, h)
+	return s.unlock(ctx, limited, h)
 }
 
-// reenter waits for the session's turn on behalf of a hold, which may be over.
+// reenter returns the session of a hold, which may be over, for another call.
 func (l *Locker) reenter(s *session) *session {
 	l.mu.Lock()
+	defer l.mu.Unlock()
 	if now := l.sessions[s.sessionKey]; now != nil {
 		s = now
 	}
 	s.users++
-	l.mu.Unlock()
-	s.busy <- struct{}{}
 	return s
 }
 
-// unlock leaves the level of h. The caller has the session's turn.
-func (s *session) unlock(ctx context.Context, h *Hold) error {
+// turnFor waits for the session's turn to leave the level of h, until limited
+// ends. It cuts short what its owner still asks for at an inner level.
+func (s *session) turnFor(h *Hold, limited context.Context) bool {
+	if s.turns.tryTake() {
+		return true
+	}
+	s.mu.Lock()
+	if s.isHeld(h) {
+		s.parting = true
+		if s.cut != nil {
+			s.cut()
+		}
+		if s.signal != nil {
+			s.signal.Fire()
+		}
+	}
+	s.mu.Unlock()
+	if s.turns.take(limited, s.l.o.Clock) != nil {
+		s.drop()
+		return false
+	}
+	s.mu.Lock()
+	s.parting = false
+	s.mu.Unlock()
+	return true
+}
+
+// isHeld reports whether h is one of the levels. The caller holds mu.
+func (s *session) isHeld(h *Hold) bool { return len(s.holds) >= h.level && s.holds[h.level-1] == h }
+
+// unlock leaves the level of h until limited ends. The caller has the session's
+// turn.
+func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 	s.mu.Lock()
 	innermost := len(s.holds) > 0 && s.holds[len(s.holds)-1] == h
-	held := len(s.holds) >= h.level && s.holds[h.level-1] == h
+	held := s.isHeld(h)
 	over := h.over
 	s.mu.Unlock()
 	c := Call{Name: protocol.CallUnlock, Level: h.level, Attempt: 1}
@@ -176,14 +231,12 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 		return fmt.Errorf("%w: level %d of %q cannot be left", ErrInnerHeld, h.level, s.key)
 	case over != nil && over != ErrReleased: //nolint:errorlint // the very value
 		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: over})
-		return fmt.Errorf("%w: level %d of %q, and its owner has begun anew", over, h.level, s.key)
+		return fmt.Errorf("%w: level %d of %q, and its owner has begun again", over, h.level, s.key)
 	default:
 		s.observe(ctx, Attempt{Call: c, Result: NotHeld, Err: ErrNotHeld})
 		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
 	}
 	c.Number = s.l.number()
-	limited, cancel := s.limited(ctx, s.l.o.Limit)
-	defer cancel()
 	if h.level == 1 && !s.l.p.Naive {
 		s.disarm(limited)
 	}
@@ -201,6 +254,12 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 		err = fmt.Errorf("%w: unlock of level %d of %q: %w", ErrLost, h.level, s.key, err)
 		s.lose(ErrLost)
 	}
+	s.pop(h)
+	return err
+}
+
+// pop ends the innermost level, h.
+func (s *session) pop(h *Hold) {
 	s.mu.Lock()
 	s.holds = s.holds[:len(s.holds)-1]
 	if h.level == 1 && s.expiry != nil {
@@ -210,5 +269,4 @@ func (s *session) unlock(ctx context.Context, h *Hold) error {
 	finish := h.finish(ErrReleased)
 	s.mu.Unlock()
 	finish()
-	return err
 }

@@ -498,7 +498,7 @@ func TestWhatStaysUnknownIsSaidAndLeavesNoOrphan(t *testing.T) {
 		broken := true
 		n := &network{UniversalClient: c}
 		n.loseReply = func(call int64) bool { return broken && call <= 2 }
-		l := locker(t, n, lock.Options{Retries: 1, Interval: time.Millisecond})
+		l := locker(t, n, lock.Options{Retries: 1, Interval: time.Millisecond, Limit: 300 * time.Millisecond})
 		_, err := l.Lock(context.Background(), key, owner) // both replies lost, then given back
 		wantIs(t, err, lock.ErrNotAcquired, errNetwork)
 		wantCount(t, c, owner, 0)

@@ -21,8 +21,7 @@ type Locker struct {
 	o      Options
 	p      Protocol
 	tells  bool         // client wants to know which call a command belongs to
-	shared sharing      // for protocols that cannot tell Lockers apart in Redis
-	calls  atomic.Int64 // numbers given out
+	calls  atomic.Int64 // the last number given out
 
 	// Deadlines of calls, if the clock is the system's; nil otherwise.
 	windows, swiftWindows *windows
@@ -30,9 +29,10 @@ type Locker struct {
 
 	mu       sync.Mutex
 	closed   bool
-	opening  chan struct{} // closed once the inbox is open or could not be opened; nil if no call is opening it
+	opening  *opening // of the inbox; nil if no call is opening it
 	stop     func()        // closes the inbox, nil while it is not open
 	sessions map[sessionKey]*session
+	lost     lostSessions
 	keyed    map[string]*protocol.Keyed // at most mostKeyed
 	watched  map[sessionKey]bool        // owners that have had their only watchdog (OneWatch)
 }
@@ -64,9 +64,8 @@ func New(client Redis, o Options) (*Locker, error) {
 	if own, ok := o.Clock.(clock.System); ok {
 		l.windows = &windows{clock: own, slack: o.Limit / 16}
 		l.swiftWindows = &windows{clock: own, slack: swift / 4}
-	}
-	if o.Protocol == Reentrant {
-		l.shared = sharing{serverOf(client)}
+		// A Locker that takes up the ID of an earlier one goes on above it.
+		l.calls.Store(own.Now().UnixMicro())
 	}
 	return l, nil
 }
@@ -114,16 +113,24 @@ func (l *Locker) isSwift() bool {
 // deeper. The key stays locked until [Hold.Unlock], even after ctx ends; only
 // the hold's context ends with ctx.
 //
-// It fails with ErrNotAcquired, joined with ErrHeld, ErrOwner, ErrKey,
-// ErrWrongType, ErrClosed or Redis' error; with the context's error and cause
-// as soon as ctx has ended; or with ErrLost if the lease of the outer levels is
-// gone. An owner whose holds were lost and never unlocked gets ErrLost once,
-// and then starts afresh.
+// It fails with ErrNotAcquired, joined with what the last attempt came to:
+// ErrHeld, ErrUnknown if Redis did not answer, ErrRefused if Redis refused, as
+// that of a user without the right to does; or with ErrOwner, ErrKey,
+// ErrWrongType or ErrClosed; and with the context's error and cause as soon as
+// ctx has ended. A Redis that cannot run anything just now (LOADING, BUSY,
+// READONLY, …) is asked again, like one that does not answer. Lock without an
+// end of ctx and of Retries waits for such a Redis for ever: the Observer hears
+// of each attempt.
+//
+// If the lease of the outer levels is gone it fails with ErrLost; an owner that
+// keeps a hold that was lost and never unlocked gets ErrLost once, and then
+// starts afresh. If an outer level is unlocked meanwhile it fails with
+// ErrReleased.
 func (l *Locker) Lock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
 	return l.acquire(ctx, key, owner, l.o.Retries, options)
 }
 
-// TryLock is Lock with a single attempt.
+// TryLock is Lock with a single attempt, whatever Redis answers.
 func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options ...LockOption) (*Hold, error) {
 	return l.acquire(ctx, key, owner, 0, options)
 }
@@ -131,9 +138,10 @@ func (l *Locker) TryLock(ctx context.Context, key string, owner Owner, options .
 type ownerKey struct{ l *Locker }
 
 // Do runs f under the lock of key, and releases it when f returns or panics. F
-// gets the hold's context and should return when it ends. A Do inside f, with a
-// context derived from f's, re-enters the lock; f must not give that context to
-// several goroutines that call Do.
+// gets the hold's context and should return when it ends; [HoldOf] returns the
+// hold, with its fencing token. A Do inside f, with a context derived from f's,
+// re-enters the lock; f must not give that context to several goroutines that
+// call Do.
 //
 // It fails like Lock, in which case f was not called; otherwise with f's error
 // joined with Unlock's. ErrLost means that f did not have the lock to itself
@@ -162,48 +170,61 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 	if err := l.checkKey(key); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
 	}
-	l.listen(ctx)
+	if err := l.listen(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotAcquired, err)
+	}
 	s, err := l.enter(ctx, sessionKey{key, owner})
 	if err != nil {
 		return nil, notAcquired(ctx, err)
 	}
 	s.begin(mine)
-	if !l.shared.take(s) {
-		s.leave()
-		return nil, fmt.Errorf("%w: %w: the same owner, through another Locker", ErrNotAcquired, ErrHeld)
-	}
 	w := l.newWaiting(retries)
 	c := Call{Name: protocol.CallLock, Level: s.level() + 1, Number: l.number()}
 	var a acquisition
-	defer func() { // even if a simulated process dies in here
+	var last error      // what the attempt before came to
+	var unanswered bool // an earlier attempt was, and may still be granted
+	defer func() {      // even if a simulated process dies in here
 		if !a.abandoned { // otherwise the task that waits for the reply leaves
 			s.leave()
 		}
 	}()
 	for c.Attempt = 1; ; c.Attempt++ {
 		s.waitsUntil(w.end())
+		began := l.o.Clock.Now()
 		a = s.attempt(ctx, c)
+		if a.abandoned {
+			if last == nil || l.o.Clock.Now().Sub(began) >= swift {
+				last = a.err
+			}
+			return nil, notAcquired(ctx, last)
+		}
+		if a.hold != nil {
+			return a.hold, nil
+		}
+		unanswered = a.unknown || unanswered && (a.refused || c.Level == 1)
+		a.unknown = unanswered
+		last = a.err
 		over := w.over(a)
 		switch {
-		case a.abandoned:
-			return nil, notAcquired(ctx, nil)
-		case a.hold != nil:
-			return a.hold, nil
-		case a.final || (over && !errors.Is(a.err, ErrHeld)):
+		case a.final || (over && !a.held):
 			if !a.unknown {
-				return nil, a.err
+				return nil, fmt.Errorf("%w: %w", ErrNotAcquired, a.err)
 			}
 			left := a
 			a.abandoned = true
-			return nil, s.part(ctx, a.err, func() {
+			return nil, s.part(ctx, fmt.Errorf("%w: %w", ErrNotAcquired, a.err), func() {
 				s.leaveLine(ctx, c)
 				s.settle(ctx, c, left)
 			})
 		case over:
 			err := fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
-			if retries > 0 && l.p.Leave != nil {
+			if retries > 0 && l.p.Leave != nil || a.unknown {
+				left := a
 				a.abandoned = true
-				err = s.part(ctx, err, func() { s.leaveLine(ctx, c) })
+				err = s.part(ctx, err, func() {
+					s.leaveLine(ctx, c)
+					s.settle(ctx, c, left)
+				})
 			}
 			if retries > 0 && l.p.Hasty && s.wait(ctx, a, &w) != nil {
 				return nil, notAcquired(ctx, nil)
@@ -212,11 +233,11 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			return nil, err
 		}
 		if err := s.wait(ctx, a, &w); err != nil {
-			if !errors.Is(err, ErrClosed) {
-				err = nil // ctx says it
+			if ctx.Err() == nil {
+				last = err
 			}
 			if l.p.Leave == nil && !a.unknown {
-				return nil, notAcquired(ctx, err)
+				return nil, notAcquired(ctx, last)
 			}
 			left := a
 			a.abandoned = true // the caller need not wait for the goodbye
@@ -225,7 +246,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 				s.leaveLine(ctx, c)
 				s.settle(ctx, c, left)
 			})
-			return nil, notAcquired(ctx, err)
+			return nil, notAcquired(ctx, last)
 		}
 		next := c
 		next.Attempt++
@@ -254,9 +275,10 @@ func (l *Locker) keyedFor(key string) *protocol.Keyed {
 }
 
 // part tells Redis what is left to tell it after a call failed with err, and
-// ends the call's turn. The caller waits for that until ctx ends.
+// ends the call's turn. The caller waits for that until ctx ends, and no longer
+// than swift: a Redis that does not answer is told without the caller.
 func (s *session) part(ctx context.Context, err error, say func()) error {
-	if ctx.Done() == nil {
+	if ctx.Done() == nil && s.l.windows == nil {
 		defer s.leave()
 		say()
 		return err
@@ -265,7 +287,13 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 		defer s.leave()
 		say()
 	})
-	if said.Wait(ctx) != nil {
+	waits := ctx
+	if s.l.windows != nil {
+		var cancel context.CancelFunc
+		waits, cancel = context.WithTimeout(ctx, swift)
+		defer cancel()
+	}
+	if said.Wait(waits) != nil && ctx.Err() != nil {
 		return notAcquired(ctx, err)
 	}
 	return err
@@ -293,6 +321,7 @@ type waiting struct {
 	l     *Locker
 	polls int       // attempts left, not counting the first and those after a message
 	until time.Time // when a waiter of the fair lock loses its place
+	fails int       // attempts in a row that Redis refused to run
 	due   time.Time // of the next poll
 	woken bool      // by a message, before due
 	hasty bool      // the next retry comes at once
@@ -344,6 +373,10 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 		return 0
 	}
 	now := o.Clock.Now()
+	w.fails++
+	if !a.refused {
+		w.fails = 0
+	}
 	if w.l.p.Granting && a.held && a.pttl > 0 {
 		// Only a message can come before the lease ends. But a short grant
 		// nobody has heard of may soon take its place: this poll finds it while
@@ -358,12 +391,27 @@ func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	if span := o.JitterMax - o.JitterMin; span > 0 {
 		d += time.Duration(o.Random(int64(span/time.Microsecond)+1)) * time.Microsecond
 	}
+	if w.fails > 0 {
+		d = max(d, pause(o.Interval, w.fails))
+	}
 	w.due = now.Add(d)
 	return d
 }
 
+// stops returns why a waiting call must go on no longer, or nil.
+func (s *session) stops() error {
+	switch {
+	case s.l.isClosed():
+		return ErrClosed
+	case s.parts():
+		return ErrReleased
+	default:
+		return nil
+	}
+}
+
 // wait sleeps until the next attempt or until a message comes. It fails with
-// ErrClosed, and when ctx has ended.
+// ErrClosed, with ErrReleased if an outer level is left, and when ctx has ended.
 func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	l := s.l
 	d := w.next(a, s.lease.length)
@@ -371,12 +419,12 @@ func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 		s.tellWait(ctx, d)
 	}
 	signal := s.wakeUp()
-	if l.isClosed() { // Close wakes only those it finds waiting
-		return ErrClosed
+	if err := s.stops(); err != nil { // Close and Unlock wake only those they find waiting
+		return err
 	}
 	told, err := l.o.Clock.Await(ctx, d, signal)
-	if err == nil && l.isClosed() {
-		err = ErrClosed
+	if err == nil {
+		err = s.stops()
 	}
 	w.woken = told && l.p.Leave != nil
 	if !w.woken {
@@ -409,32 +457,23 @@ func (l *Locker) enter(ctx context.Context, k sessionKey) (*session, error) {
 	}
 	s := l.sessions[k]
 	if s == nil {
-		s = &session{l: l, sessionKey: k, busy: make(chan struct{}, 1)}
+		s = l.lost.find(k)
+	}
+	if s == nil {
+		s = &session{l: l, sessionKey: k}
 		s.holds = s.room[:0]
 		if l.p.Nodes > 0 {
 			s.lanes = &protocol.Lanes{Enter: s.stay, Leave: s.drop}
 		}
-		l.sessions[k] = s
 	}
+	l.sessions[k] = s
 	s.users++
 	l.mu.Unlock()
-	return s, s.turn(ctx)
-}
-
-// turn waits until no other call of the session is running.
-func (s *session) turn(ctx context.Context) error {
-	select {
-	case s.busy <- struct{}{}:
-		return nil
-	default:
-	}
-	select {
-	case s.busy <- struct{}{}:
-		return nil
-	case <-ctx.Done():
+	if err := s.turns.take(ctx, l.o.Clock); err != nil {
 		s.drop()
-		return ctx.Err()
+		return nil, err
 	}
+	return s, nil
 }
 
 func (l *Locker) isClosed() bool {
@@ -451,9 +490,9 @@ func (l *Locker) Close() {
 	l.mu.Lock()
 	l.closed = true
 	for l.opening != nil {
-		opening := l.opening
+		o := l.opening
 		l.mu.Unlock()
-		<-opening
+		<-o.done
 		l.mu.Lock()
 	}
 	stop := l.stop

@@ -6,6 +6,8 @@ import (
 	"sync"
 
 	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock/protocol"
 )
 
 // Messenger receives what scripts publish. It is safe for concurrent use.
@@ -13,7 +15,8 @@ type Messenger interface {
 	// Listen calls receive, one call at a time, with every message on channel,
 	// from the moment it returns until stop is called. Messages can be lost,
 	// for example along with a connection. Once stop returns, receive will not
-	// be called again.
+	// be called again. It fails with an error that is ErrRefused if the user
+	// has no right to listen on the channel or to publish on it.
 	Listen(ctx context.Context, channel string, receive func(message string)) (stop func(), err error)
 }
 
@@ -41,9 +44,17 @@ func isRing(client Redis) bool {
 
 func (p pubSub) Listen(ctx context.Context, channel string, receive func(string)) (func(), error) {
 	sub := p.client.Subscribe(ctx, channel)
-	if _, err := sub.Receive(ctx); err != nil {
+	_, err := sub.Receive(ctx)
+	if err == nil {
+		// Others will publish here from within scripts, where a refusal comes
+		// too late: the waiters would not hear of it.
+		if err = p.client.Publish(ctx, channel, "").Err(); !protocol.Answered(err) {
+			err = nil
+		}
+	}
+	if err != nil {
 		_ = sub.Close()
-		return nil, fmt.Errorf("lock: listen: %w", err)
+		return nil, fmt.Errorf("lock: listen on %q: %w", channel, protocol.Classify(err))
 	}
 	var reading sync.WaitGroup
 	messages := sub.Channel()

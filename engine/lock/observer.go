@@ -39,7 +39,9 @@ type Attempt struct {
 	// Until is how long the granted or renewed lease may be relied on, as in
 	// [Hold.Until]; otherwise the zero time.
 	Until time.Time
-	Err   error
+	// Err is why the attempt failed. Beside Released it is an ErrRefused: Redis
+	// refused the message to the next waiter, which asks by itself.
+	Err error
 }
 
 // Call says which call an attempt belongs to.
@@ -79,7 +81,7 @@ const (
 	Exhausted   Result = "exhausted"   // no retry is left
 	Released    Result = "released"    // level 1 left, the lock deleted
 	Decremented Result = "decremented" // a further level left
-	Renewed     Result = "renewed"     // the lease starts anew
+	Renewed     Result = "renewed"     // the lease starts again
 	NotHeld     Result = "not-held"    // there was nothing to unlock
 	Lost        Result = "lost"        // the lease was lost
 	Failed      Result = "error"       // Redis could not be reached, or answered with an error

@@ -84,7 +84,7 @@ type Options struct {
 	// the lease.
 	Margin time.Duration
 	// Limit bounds calls that no context of the caller's bounds: settling an
-	// acquisition, and a release. 0 means the lease.
+	// acquisition, and a release, with all its attempts. 0 means the lease.
 	Limit time.Duration
 
 	// Messenger delivers the messages of ReentrantNotify and ReentrantFair; nil
@@ -94,9 +94,11 @@ type Options struct {
 	// use neither.
 	Messenger Messenger
 	Inbox     string
-	// ID distinguishes this Locker from every other that locks the same keys,
-	// now or earlier: text without white space, control characters, / and #. ""
-	// means a random one, which is what a program wants.
+	// ID distinguishes this Locker from every other that locks the same keys at
+	// the same time: text without white space, control characters, / and #. ""
+	// means a random one, which is what a program wants. A Locker with the ID
+	// of an earlier one numbers its calls above that one's: numbers begin at
+	// the system clock's microseconds, which must not have been set back.
 	ID string
 
 	// Clock is the source of all time; nil means the system's clock.

@@ -9,9 +9,10 @@ import (
 
 // Owner identifies who holds a lock: 128 random bits in hexadecimal, or any
 // other non-empty text without white space and control characters that does not
-// begin with #. One flow of work at a time carries it along. Calling Lock with
-// an owner that already holds the lock re-enters it if the call goes through
-// the same [Locker]; through another Locker it is refused like any other owner.
+// begin with #. One flow of work at a time carries it along, through one
+// [Locker]: Lock with an owner that already holds the lock re-enters it. Through
+// another Locker it is refused like any other owner, except by [Reentrant] and
+// [Redlock], which cannot tell Lockers apart.
 type Owner string
 
 // NewOwner returns an owner from the system's random source.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -12,15 +11,15 @@ import (
 	"relock/engine/lock/protocol"
 )
 
-// session is a Locker's state for one owner and key. Busy is held for the
-// length of a call; mu guards what the call shares with the watchdog and the
-// timers.
+// session is a Locker's state for one owner and key. Its calls take turns; mu
+// guards what the call shares with the watchdog, the timers and an Unlock that
+// waits for its turn.
 type session struct {
 	sessionKey
 
 	l     *Locker
-	users int           // guarded by l.mu
-	busy  chan struct{} // capacity 1
+	users int // guarded by l.mu
+	turns turns
 
 	asked asked // by the waiting call
 	lease lease // of the hold, or of the call acquiring one
@@ -41,9 +40,13 @@ type session struct {
 	lost     error     // why it is no longer relied on
 
 	watchdog clock.Timer // next renewal, or nil
+	failed   int         // renewals in a row that Redis did not answer or refused
 	cancel   context.CancelFunc
 	expiry   clock.Timer // ends the contexts at the deadline, or nil
 	stopping bool        // do not arm the watchdog again
+
+	parting bool   // an outer level is about to be left, and inner ones with it
+	cut     func() // ends the question that is under way, if it is slow; else nil
 }
 
 // begin prepares a call of Lock. If the owner holds nothing, or has been told
@@ -103,17 +106,33 @@ func (s *session) stay() {
 
 // leave ends a call's turn.
 func (s *session) leave() {
-	<-s.busy
+	s.turns.leave()
 	s.drop()
 }
 
+// drop ends a use of the session. One without levels is forgotten. One whose
+// levels are lost is remembered only as long as somebody has one of its holds.
 func (s *session) drop() {
 	s.l.mu.Lock()
 	defer s.l.mu.Unlock()
 	s.users--
-	if s.users == 0 && s.level() == 0 && s.l.sessions[s.sessionKey] == s {
+	s.forget()
+}
+
+// forget forgets the session if it has no use any more. The caller holds l.mu.
+func (s *session) forget() {
+	if s.users > 0 || s.l.sessions[s.sessionKey] != s {
+		return
+	}
+	s.mu.Lock()
+	levels, lost := len(s.holds), s.lost != nil
+	s.mu.Unlock()
+	switch {
+	case levels == 0:
 		delete(s.l.sessions, s.sessionKey)
-		s.l.shared.release(s)
+	case lost:
+		delete(s.l.sessions, s.sessionKey)
+		s.l.lost.keep(s)
 	}
 }
 
@@ -139,8 +158,9 @@ func (s *session) tellWait(ctx context.Context, d time.Duration) {
 // acquisition is the outcome of one attempt of Lock.
 type acquisition struct {
 	hold      *Hold
-	err       error
+	err       error         // why there is no hold
 	unknown   bool          // Redis did not answer
+	refused   bool          // Redis answered that it cannot run anything now
 	final     bool          // trying again would not help
 	abandoned bool          // the context ended first; another task settles the reply
 	slow      bool          // Redis did not answer within swift
@@ -167,34 +187,64 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		}
 		if !a.slow {
 			s.l.o.Clock.AfterFunc(0, "settlement", func() { s.undo(ctx, c, a) })
-			return acquisition{abandoned: true}
+			return acquisition{abandoned: true, err: a.err}
 		}
 		s.l.slow.was()
 	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.ask(ctx, context.WithoutCancel(ctx), c, s.l.o.Limit) })
+	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
+	s.cuttable(cut)
+	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() {
+		defer cut()
+		a = s.ask(ctx, lasting, c, s.l.o.Limit)
+	})
 	if asked.Wait(ctx) == nil {
+		s.cuttable(nil)
 		return a
 	}
 	s.l.o.Clock.AfterFunc(0, "settlement", func() {
 		// However long a client that ignores contexts takes: a level given back
 		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
+		s.cuttable(nil)
 		s.undo(ctx, c, a)
 	})
-	return acquisition{abandoned: true}
+	return acquisition{abandoned: true, err: ErrUnknown}
+}
+
+// cuttable records what ends the question that is under way, nil if none is.
+func (s *session) cuttable(cut func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cut = cut
+	if s.parting && cut != nil {
+		cut()
+	}
+}
+
+// parts reports whether an outer level is about to be left. Then Redis need not
+// hear of inner ones: the release names its level.
+func (s *session) parts() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.parting
 }
 
 // undo gives back what an attempt was, or may have been, granted, and ends the
 // call.
 func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 	defer s.leave()
-	if a.hold != nil {
-		_ = s.unlock(ctx, a.hold)
-		return
+	switch {
+	case a.hold != nil && s.parts():
+		s.pop(a.hold)
+	case a.hold != nil:
+		limited, cancel := s.limited(ctx, s.l.o.Limit)
+		defer cancel()
+		_ = s.unlock(ctx, limited, a.hold)
+	default:
+		s.leaveLine(ctx, c)
+		s.settle(ctx, c, a)
 	}
-	s.leaveLine(ctx, c)
-	s.settle(ctx, c, a)
 }
 
 // limited returns a context with ctx's values that ends after the given time,
@@ -238,7 +288,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	}
 	r, err := l.p.Lock(ctx, s.request(c))
 	if errors.Is(err, protocol.ErrTooLate) {
-		err = fmt.Errorf("%w: %w: %w", ErrNotAcquired, err, ErrLost)
+		err = fmt.Errorf("%w: %w", err, ErrLost)
 	}
 	if err == nil && r.Now > 0 {
 		s.asked = asked{sent, r.Now}
@@ -249,7 +299,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	}
 	if granted && c.Level == 1 && !l.p.Naive && passed(l.o.Clock.Now(), s.deadlineAfter(sent)) {
 		// The grant took longer to arrive than its lease lasts (F44).
-		granted, err = false, fmt.Errorf("%w: the grant came too late: %w", ErrNotAcquired, ErrLost)
+		granted, err = false, fmt.Errorf("the grant came too late: %w", ErrLost)
 	}
 	if granted && c.Level > 1 && s.lostCause() != nil {
 		granted, err = false, s.lostCause()
@@ -267,7 +317,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	switch {
 	case granted:
 		a.hold = s.push(parent, c.Level, r.Token, sent)
-		at.Result, at.Until = Acquired, s.reliedOn()
+		at.Result, at.Until, at.Token = Acquired, s.reliedOn(), a.hold.token
 		if c.Level > 1 {
 			at.Result = Reentered
 		}
@@ -281,13 +331,16 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 		} else {
 			s.giveBack(ctx, c)
 		}
-		a.err, a.final = fmt.Errorf("%w: level %d: %w", ErrNotAcquired, c.Level, at.Err), c.Level > 1
+		a.err, a.final = fmt.Errorf("level %d: %w", c.Level, at.Err), c.Level > 1
 		s.told = c.Level > 1
 		at.Result = Lost
 	default:
-		a.err = fmt.Errorf("%w: %w", ErrNotAcquired, err)
-		a.final = protocol.Answered(err)
-		a.unknown = !a.final
+		a.err, a.refused = err, protocol.Passing(err)
+		a.unknown = !protocol.Answered(err)
+		a.final = !a.unknown && !a.refused
+		if a.unknown {
+			a.err = fmt.Errorf("%w: %w", ErrUnknown, err)
+		}
 		s.late = s.late || a.unknown && c.Level == 1
 		at.Result = Failed
 	}
@@ -342,6 +395,9 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 	h := &Hold{s: s, level: level, token: token, parent: parent}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if len(s.holds) > 0 {
+		h.token = s.holds[0].token
+	}
 	s.holds = append(s.holds, h)
 	if level == 1 {
 		s.lost, s.aged = nil, false
@@ -459,6 +515,9 @@ func (s *session) end(cause error) {
 		ends[i] = h.finish(cause)
 	}
 	s.mu.Unlock()
+	s.l.mu.Lock()
+	s.forget()
+	s.l.mu.Unlock()
 	for _, end := range ends {
 		end()
 	}
@@ -474,9 +533,10 @@ func (s *session) lostCause() error {
 	return s.lost
 }
 
-// settle gives the level back if it is unknown whether it was granted.
+// settle gives the level back if it is unknown whether it was granted, and a
+// release of an outer level is not about to do so.
 func (s *session) settle(ctx context.Context, c Call, a acquisition) {
-	if a.unknown {
+	if a.unknown && !s.parts() {
 		s.giveBack(ctx, c)
 	}
 }
@@ -489,18 +549,24 @@ func (s *session) giveBack(ctx context.Context, c Call) {
 	_, _ = s.release(ctx, limited, Call{Name: protocol.CallUnlock, Level: c.Level, Number: s.l.number(), GivesBack: true})
 }
 
-// mostReleases is how often an unanswered release is sent again when Lock would
-// retry until its context ends: the caller is waiting.
-const mostReleases = 5
+// longestPause is the most between two questions to a Redis that does not
+// answer or refuses: short enough for a release to get through soon after Redis
+// is back.
+const longestPause = 250 * time.Millisecond
 
-// release sends the release until Redis answers, with as many retries as Lock
-// has. The Observer gets the context caller.
+// pause returns how long to wait after so many attempts in a row that Redis did
+// not answer or refused, n from 1: first, then twice as long each time, up to
+// longestPause.
+func pause(first time.Duration, n int) time.Duration {
+	first = min(first, longestPause)
+	return min(first<<min(n-1, 10), longestPause)
+}
+
+// release sends the release until Redis carries it out, refuses it for good, or
+// ctx ends. The Observer gets the context caller.
 func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, error) {
 	l := s.l
-	retries := l.o.Retries
-	if retries == math.MaxInt {
-		retries = mostReleases
-	}
+	unanswered := false
 	for c.Attempt = 1; ; c.Attempt++ {
 		began := l.o.Clock.Now()
 		r, err := l.p.Unlock(s.about(ctx, c), s.request(c))
@@ -509,7 +575,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 		case err != nil:
 			at.Result = Failed
 		case r.Code == protocol.Granted && r.Count <= 0:
-			at.Result = Released
+			at.Result, at.Err = Released, r.Unsent
 		case r.Code == protocol.Granted:
 			at.Result = Decremented
 		case s.ownRelease(c):
@@ -520,19 +586,31 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			at.Result, at.Err = NotHeld, ErrNotHeld
 		}
 		s.observe(caller, at)
-		if err == nil || protocol.Answered(err) {
+		switch {
+		case err == nil:
 			if c.Level == 1 {
 				s.late = false
 			}
+			return r, nil
+		case c.Level > 1 && l.p.Levels && protocol.Full(err):
+			// Redis has no room to count down. It need not: the next call names
+			// its level, and sets the count right.
+			return protocol.Reply{Code: protocol.Granted, Count: c.Level - 1}, nil
+		case protocol.Answered(err) && !protocol.Passing(err):
 			return r, err
 		}
-		if c.Attempt > retries || ctx.Err() != nil {
-			return r, errors.Join(ErrUnknown, err)
+		unanswered = unanswered || !protocol.Answered(err)
+		if ctx.Err() == nil {
+			d := pause(l.o.Interval, c.Attempt)
+			s.tellWait(caller, d)
+			if l.o.Clock.Sleep(ctx, d) == nil && ctx.Err() == nil {
+				continue
+			}
 		}
-		s.tellWait(caller, l.o.Interval)
-		if l.o.Clock.Sleep(ctx, l.o.Interval) != nil || ctx.Err() != nil {
-			return r, errors.Join(ErrUnknown, err)
+		if unanswered {
+			err = fmt.Errorf("%w: %w", ErrUnknown, err)
 		}
+		return r, err
 	}
 }
 

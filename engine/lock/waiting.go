@@ -40,51 +40,66 @@ func (l *Locker) hear(text string) {
 	s.wake()
 }
 
+// opening is the opening of an inbox.
+type opening struct {
+	done chan struct{} // closed once it is open or could not be opened
+	err  error         // why it could not be
+}
+
 // listen opens the inbox before anyone can be asked to write to it. It returns
 // when the inbox is open, could not be opened, or ctx has ended. One call opens
 // it, on a context of its own and within Options.Limit; the others wait for
 // that call.
-func (l *Locker) listen(ctx context.Context) {
+//
+// It fails with ErrRefused if the user has no right to the messages. Otherwise
+// a Lock without an inbox asks when its timers say so, and the next call opens
+// it.
+func (l *Locker) listen(ctx context.Context) error {
 	if l.p.Leave == nil {
-		return
+		return nil
 	}
 	l.mu.Lock()
 	if l.stop != nil {
 		l.mu.Unlock()
-		return
+		return nil
 	}
-	opening := l.opening
-	first := opening == nil
+	o := l.opening
+	first := o == nil
 	if first {
-		opening = make(chan struct{})
-		l.opening = opening
+		o = &opening{done: make(chan struct{})}
+		l.opening = o
 	}
 	l.mu.Unlock()
 	switch {
 	case first && ctx.Done() == nil:
-		l.open(ctx)
+		l.open(ctx, o)
 	case first:
-		l.o.Clock.AfterFunc(0, "listening", func() { l.open(context.WithoutCancel(ctx)) })
+		l.o.Clock.AfterFunc(0, "listening", func() { l.open(context.WithoutCancel(ctx), o) })
 	}
 	select {
-	case <-opening:
+	case <-o.done:
 	case <-ctx.Done():
+		return nil
 	}
+	if protocol.Answered(o.err) && !protocol.Passing(o.err) {
+		return o.err
+	}
+	return nil
 }
 
 // open opens the inbox.
-func (l *Locker) open(ctx context.Context) {
+func (l *Locker) open(ctx context.Context, o *opening) {
 	var stop func()
 	defer func() { // even if a simulated process dies in here
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		l.stop = stop
-		close(l.opening)
+		close(o.done)
 		l.opening = nil
 	}()
 	ctx, cancel := l.o.Clock.WithDeadline(ctx, l.o.Clock.Now().Add(l.o.Limit))
 	defer cancel()
-	stop, _ = l.o.Messenger.Listen(ctx, l.o.Inbox, l.hear) // without it timers have to do, and the next call tries again
+	stop, o.err = l.o.Messenger.Listen(ctx, l.o.Inbox, l.hear)
 }
 
 // asked relates the two clocks: when a waiter asked, and when Redis answered.

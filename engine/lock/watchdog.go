@@ -100,10 +100,12 @@ func (s *session) renew() {
 		at.Result, at.Count = Lost, 0
 	case err != nil:
 		at.Result, at.Count = Failed, 0
-		if again && !s.l.p.Naive { // retry sooner than usual, until the deadline
-			s.next(sent.Add(-s.lease.renew * 3 / 4))
+		if again && !s.l.p.Naive { // sooner than usual, until the deadline
+			s.failed++
+			s.next(sent.Add(min(pause(s.l.o.Interval, s.failed), s.lease.renew/4) - s.lease.renew))
 		}
 	case r.Code == protocol.Granted:
+		s.failed = 0
 		if again && s.lost == nil && !s.l.p.Naive {
 			s.rely(sent)
 			s.next(sent)

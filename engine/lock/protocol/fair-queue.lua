@@ -1,14 +1,15 @@
 -- What the scripts of the fair lock share.
 -- KEYS[1]  the lock: a hash {owner: hold count, #locker: number of the last call}
--- KEYS[2]  calls that are over: a hash {owner/locker: number}
 -- KEYS[3]  the queue: a list of waiters, "owner inbox locker number", the
 --          longest first; the number is that of the call that waits
 -- KEYS[4]  the waiters' deadlines, by Redis' own clock: a sorted set
 -- GRANT is how long the lock is kept for a waiter that has not confirmed.
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
--- Gives a lock that is free to whoever waits longest and still lives. Returns
--- 'own' where that is the caller, 'other', or nil where nobody waits.
+-- Gives a lock that is free to the longest waiting that still lives. Returns
+-- 'own' where that is the caller, 'other', or nil where nobody waits; and what
+-- Redis said if it refused the message: then the first in line keeps its place,
+-- and takes the lock when it asks by itself.
 local function grant(own)
   while true do
     local head = redis.call('LPOP', KEYS[3])
@@ -22,9 +23,15 @@ local function grant(own)
     end
     if deadline and tonumber(deadline) >= now then
       local owner, inbox, locker, number = string.match(head, '^(%S+) (%S+) (%S+) (%S+)$')
-      -- 0: nobody listens there any more. Else whoever does can ask Redis
-      -- only when this script has ended.
-      if redis.call('PUBLISH', inbox, 'grant ' .. owner .. ' ' .. now .. ' ' .. number .. ' ' .. KEYS[1]) > 0 then
+      -- 0: nobody listens there any more. Anyone who does can ask Redis only
+      -- when this script has ended.
+      local heard = redis.pcall('PUBLISH', inbox, 'grant ' .. owner .. ' ' .. now .. ' ' .. number .. ' ' .. KEYS[1])
+      if type(heard) == 'table' then
+        redis.call('LPUSH', KEYS[3], head)
+        redis.call('ZADD', KEYS[4], deadline, head)
+        return 'other', heard.err
+      end
+      if heard > 0 then
         redis.call('HINCRBY', KEYS[1], owner, 1)
         redis.call('HSET', KEYS[1], '#' .. locker, number)
         redis.call('PEXPIRE', KEYS[1], GRANT)

@@ -19,8 +19,8 @@ var (
 	//go:embed fair-force.lua
 	fairForceSource string
 
-	fairLockScript   = NewScript(CallLock, "fair-lock.lua", queued(fairLockSource, 4))
-	fairUnlockScript = NewScript(CallUnlock, "fair-unlock.lua", queued(fairUnlockSource, 3))
+	fairLockScript   = NewScript(CallLock, "fair-lock.lua", queued(numberedLockSource+fairLockSource, 8))
+	fairUnlockScript = NewScript(CallUnlock, "fair-unlock.lua", queued(numberedUnlockSource+fairUnlockSource, 6))
 	fairLeaveScript  = NewScript(CallLeave, "fair-leave.lua", queued(fairLeaveSource, 3))
 	fairForceScript  = NewScript(CallForce, "fair-force.lua", queued(fairForceSource, 1))
 )
@@ -49,11 +49,10 @@ var Fair = &Protocol{
 	Name:    "reentrant-fair",
 	Summary: "reentrant-sequenced, first come first served: the releasing script hands the lock on",
 	Lock: Run(fairLockScript, func(all []any, r Request) []any {
-		return append(all, r.Words.owner, r.Level, r.Words.lease, Grant(r.Lease).Milliseconds(), r.Words.locker, r.Number,
-			fairWaiter(r), r.Patience.Milliseconds())
+		return append(numberedLock(all, r), fairWaiter(r), r.Patience.Milliseconds(), Grant(r.Lease).Milliseconds())
 	}),
 	Unlock: Run(fairUnlockScript, func(all []any, r Request) []any {
-		return append(all, r.Words.owner, r.Level, Grant(r.Lease).Milliseconds(), r.Words.locker, r.Number, r.Remember.Milliseconds())
+		return append(numberedRelease(all, r), Grant(r.Lease).Milliseconds())
 	}),
 	Renew: Run(renewScript, OwnerAndLease),
 	Leave: Run(fairLeaveScript, func(all []any, r Request) []any {

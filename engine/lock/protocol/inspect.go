@@ -35,7 +35,7 @@ func (p *Protocol) Inspect(ctx context.Context, r Request) (State, error) {
 		answer, err = r.Client.Eval(ctx, inspectScript.Source, keys).Slice()
 	}
 	if err != nil {
-		return State{}, fmt.Errorf("lock: look at %q: %w", r.Key, classify(err))
+		return State{}, fmt.Errorf("lock: look at %q: %w", r.Key, Classify(err))
 	}
 	if len(answer) != 4 {
 		return State{}, fmt.Errorf("lock: look at %q: unexpected reply %v", r.Key, answer)

@@ -1,9 +1,8 @@
 -- What the scripts of the notifying lock share.
--- KEYS[1]  the lock: a hash {owner: hold count, #locker: number of the last call}
--- KEYS[2]  calls that are over: a hash {owner/locker: number}
 -- KEYS[3]  who waits, "owner inbox", by the time of the first asking
--- Wakes whoever waits longest for a lock that is free. Who is not listened for
--- any more (0 receivers) is passed over.
+-- Wakes the longest waiting, passing over those nobody listens for any more
+-- (0 receivers). Returns what Redis said if it refused the message: waiters
+-- also ask by themselves.
 local function wake()
   while true do
     local first = redis.call('ZPOPMIN', KEYS[3])
@@ -11,7 +10,11 @@ local function wake()
       return
     end
     local owner, inbox = string.match(first[1], '^(%S+) (%S+)$')
-    if redis.call('PUBLISH', inbox, 'wake ' .. owner .. ' 0 0 ' .. KEYS[1]) > 0 then
+    local heard = redis.pcall('PUBLISH', inbox, 'wake ' .. owner .. ' 0 0 ' .. KEYS[1])
+    if type(heard) == 'table' then
+      return heard.err
+    end
+    if heard > 0 then
       return
     end
   end

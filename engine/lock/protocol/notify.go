@@ -14,8 +14,8 @@ var (
 	//go:embed notify-force.lua
 	notifyForceSource string
 
-	notifyLockScript   = NewScript(CallLock, "notify-lock.lua", notifyLockSource)
-	notifyUnlockScript = NewScript(CallUnlock, "notify-unlock.lua", notifyWakeSource+notifyUnlockSource)
+	notifyLockScript   = NewScript(CallLock, "notify-lock.lua", numberedLockSource+notifyLockSource)
+	notifyUnlockScript = NewScript(CallUnlock, "notify-unlock.lua", numberedUnlockSource+notifyWakeSource+notifyUnlockSource)
 	notifyLeaveScript  = NewScript(CallLeave, "notify-leave.lua", notifyWakeSource+notifyLeaveSource)
 	notifyForceScript  = NewScript(CallForce, "notify-force.lua", notifyWakeSource+notifyForceSource)
 )
@@ -27,21 +27,20 @@ var (
 var Notify = &Protocol{
 	Name:    "reentrant-notify",
 	Summary: "reentrant-sequenced, and the releasing script wakes one waiter by a message",
-	Lock: Run(notifyLockScript, func(all []any, r Request) []any {
+	Lock: runOn(notifyLockScript, outermost(3), func(all []any, r Request) []any {
 		return append(numberedLock(all, r), notifyWaiter(r), r.Patience.Milliseconds())
 	}),
-	Unlock:     Run(notifyUnlockScript, numberedRelease),
+	Unlock:     apart(runOn(notifyUnlockScript, outermost(3), numberedRelease)),
 	Renew:      Run(renewScript, OwnerAndLease),
 	Leave:      Run(notifyLeaveScript, func(all []any, r Request) []any { return append(all, notifyWaiter(r)) }),
 	Force:      Run(notifyForceScript, func(all []any, _ Request) []any { return all }),
 	Companions: func(key string) []string { return []string{overKey(key), waitersKey(key)} },
 	Waiters:    waitersKey,
 	Scripts:    []Script{notifyLockScript, notifyUnlockScript, notifyLeaveScript, renewScript},
-	// In the source other commands come before these, but they run after them.
-	First:    map[string]string{CallUnlock: "HMGET", CallLeave: "ZREM"},
-	Numbered: true,
-	Levels:   true,
-	Counts:   true,
+	First:      map[string]string{CallLock: "EXISTS", CallUnlock: "HMGET", CallLeave: "ZREM"},
+	Numbered:   true,
+	Levels:     true,
+	Counts:     true,
 }
 
 // notifyWaiter identifies the caller among the waiters.

@@ -119,6 +119,9 @@ type Reply struct {
 	Token int64         // the fencing token; 0 is none
 	Now   int64         // by Redis' clock, in milliseconds; 0 if the script does not tell
 	PTTL  time.Duration // of the lock; 0 if the script does not tell
+	// Unsent is why Redis refused to send a message to a waiter, an ErrRefused;
+	// else nil. The call itself was carried out.
+	Unsent error
 }
 
 // Code is the first part of a script's answer.
@@ -195,22 +198,30 @@ type direct interface {
 	Send(ctx context.Context, all []any) *redis.Cmd
 }
 
-// Run returns the step that runs a script on all keys of the lock.
+// Run returns the step that runs a script on the keys that it names, the lock's
+// own first.
 func Run(s Script, args Args) Step {
+	return runOn(s, func(Request) int { return s.keys }, args)
+}
+
+// runOn is Run on only so many of the lock's keys: a cluster that is moving a
+// slot serves a script with one key, and no other.
+func runOn(s Script, keys func(Request) int, args Args) Step {
 	const most = 9 // arguments of a script
 	return func(ctx context.Context, r Request) (Reply, error) {
-		w := &r.Words
-		all := make([]any, 0, 2+len(w.keys)+most)
-		all = append(append(all, "evalsha", s.sha), w.keys...)
+		n := min(keys(r), len(r.Words.Keys))
+		words := r.Words.sent[n-1]
+		all := make([]any, 0, 2+len(words)+most)
+		all = append(append(all, "evalsha", s.sha), words...)
 		given := len(all)
 		all = args(all, r)
 		var cmd *redis.Cmd
 		if c, ok := r.Client.(direct); ok {
 			cmd = c.Send(ctx, all)
 		} else {
-			cmd = r.Client.EvalSha(ctx, s.SHA, w.Keys, all[given:]...)
+			cmd = r.Client.EvalSha(ctx, s.SHA, r.Words.Keys[:n], all[given:]...)
 		}
-		return s.read(ctx, r.Client, w.Keys, cmd, all[given:])
+		return s.read(ctx, r.Client, r.Words.Keys[:n], cmd, all[given:])
 	}
 }
 
@@ -218,16 +229,19 @@ func Run(s Script, args Args) Step {
 type Keyed struct {
 	Keys []string // the lock's own first
 
-	keys []any // their number, then the keys
+	sent [][]any // by how many keys are sent, less one: their number, then the keys
 }
 
 // Keyed returns what all calls for key send.
-func (p *Protocol) Keyed(key string) *Keyed {
-	k := &Keyed{Keys: p.Keys(key)}
-	k.keys = make([]any, 0, 1+len(k.Keys))
-	k.keys = append(k.keys, len(k.Keys))
-	for _, one := range k.Keys {
-		k.keys = append(k.keys, one)
+func (p *Protocol) Keyed(key string) *Keyed { return keyed(p.Keys(key)...) }
+
+func keyed(keys ...string) *Keyed {
+	k := &Keyed{Keys: keys, sent: make([][]any, len(keys))}
+	for n := range k.sent {
+		k.sent[n] = append(k.sent[n], n+1)
+		for _, key := range keys[:n+1] {
+			k.sent[n] = append(k.sent[n], key)
+		}
 	}
 	return k
 }
@@ -250,7 +264,7 @@ func (k *Keyed) Words(owner, locker string, lease time.Duration) Words {
 func (r Request) Int(ctx context.Context, args ...any) (int64, error) {
 	n, err := r.Client.Do(ctx, args...).Int64()
 	if err != nil {
-		return 0, fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, classify(err))
+		return 0, fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, Classify(err))
 	}
 	return n, nil
 }
@@ -259,7 +273,7 @@ func (r Request) Int(ctx context.Context, args ...any) (int64, error) {
 func (r Request) Text(ctx context.Context, args ...any) (string, error) {
 	answer, err := r.Client.Do(ctx, args...).Result()
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return "", fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, classify(err))
+		return "", fmt.Errorf("lock: %v on %q: %w", args[0], r.Key, Classify(err))
 	}
 	s, _ := answer.(string) // "" for nil
 	return s, nil

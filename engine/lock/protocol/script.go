@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,14 +26,25 @@ type Script struct {
 	SHA    string // SHA-1 of Source in hexadecimal, as EVALSHA wants it
 	Call   string // the name of the call
 
-	sha any // SHA as an argument
+	sha  any // SHA as an argument
+	keys int // up to which of the lock's keys the source names
 }
 
 // NewScript returns a script with its digest.
 func NewScript(call, name, source string) Script {
 	sha := redis.NewScript(source).Hash()
-	return Script{Name: name, Source: source, SHA: sha, Call: call, sha: sha}
+	s := Script{Name: name, Source: source, SHA: sha, Call: call, sha: sha, keys: 1}
+	for n := 2; n <= 9; n++ {
+		if strings.Contains(source, "KEYS["+strconv.Itoa(n)+"]") {
+			s.keys = n
+		}
+	}
+	return s
 }
+
+// ErrRefused says that Redis answered and did not run the command: it is not in
+// a state to (loading, busy, full, a replica), or the user has no right to.
+var ErrRefused = errors.New("lock: Redis refused")
 
 // ErrWrongType says that the key holds something other than a lock of this
 // protocol.
@@ -50,38 +63,82 @@ func (s Script) read(ctx context.Context, client Redis, keys []string, cmd *redi
 		answer, err = client.Eval(ctx, s.Source, keys, args...).Result()
 	}
 	if err != nil {
-		return Reply{}, fmt.Errorf("lock: %s on %q: %w", s.Name, keys[0], classify(err))
+		return Reply{}, fmt.Errorf("lock: %s on %q: %w", s.Name, keys[0], Classify(err))
 	}
 	var n [5]int64
+	var unsent error
 	parts, _ := answer.([]any)
 	for i, part := range parts {
-		if i < len(n) {
-			n[i], _ = part.(int64)
+		switch part := part.(type) {
+		case int64:
+			if i < len(n) {
+				n[i] = part
+			}
+		case string:
+			unsent = fmt.Errorf("%w to send a message: %s", ErrRefused, part)
 		}
 	}
 	if len(parts) < 2 {
 		return Reply{}, fmt.Errorf("lock: %s on %q: unexpected reply %v", s.Name, keys[0], answer)
 	}
-	return Reply{Code: Code(n[0]), Count: int(n[1]), Token: n[2], Now: n[3], PTTL: time.Duration(n[4]) * time.Millisecond}, nil
+	return Reply{
+		Code: Code(n[0]), Count: int(n[1]), Token: n[2], Now: n[3], PTTL: time.Duration(n[4]) * time.Millisecond, Unsent: unsent,
+	}, nil
 }
 
-// classify turns Redis errors that callers act on into this package's.
-func classify(err error) error {
-	var re redis.Error
-	// Redis before 7, and miniredis, prefix it with the place in the script.
-	if errors.As(err, &re) && strings.Contains(re.Error(), "WRONGTYPE ") {
+// Classify returns err, joined with ErrWrongType or ErrRefused if it is Redis'
+// own answer.
+func Classify(err error) error {
+	switch said := refusal(err); {
+	case said == nil:
+		return err
+	case mentions(said, "WRONGTYPE"):
 		return fmt.Errorf("%w: %w", ErrWrongType, err)
+	default:
+		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
-	return err
+}
+
+// refusal returns the answer of Redis that err is, or nil. One node's answer
+// says nothing about the others.
+func refusal(err error) error {
+	var several *nodesError
+	var said redis.Error
+	if errors.As(err, &several) || !errors.As(err, &said) {
+		return nil
+	}
+	return said
+}
+
+// mentions reports whether an answer of Redis begins with code, or, before
+// Redis 7 and on miniredis, came from a command within a script and has it
+// further on.
+func mentions(said error, code string) bool {
+	return redis.HasErrorPrefix(said, code) || strings.Contains(said.Error(), " "+code+" ") || strings.Contains(said.Error(), "-"+code+" ")
 }
 
 // Answered reports whether err is Redis' own answer, so that the command's
-// outcome is known: scripts fail before they write.
-func Answered(err error) bool {
-	var several *nodesError
-	if errors.As(err, &several) {
-		return false // one node's answer says nothing about the others
-	}
-	var re redis.Error
-	return errors.As(err, &re)
+// outcome is known: nothing ran, because scripts fail before they write.
+func Answered(err error) bool { return refusal(err) != nil }
+
+// passing are the codes by which Redis says that it cannot run anything now:
+// it is loading its data, busy with a script, a replica, cut off from its
+// master or its cluster, moving the slot, without the replicas it must write
+// to or a disk to save to, or full of clients.
+var passing = []string{
+	"LOADING", "BUSY", "TRYAGAIN", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS", "MISCONF", "ERR max number of clients reached",
+}
+
+// Passing reports whether err is Redis' refusal to run anything just now: to
+// ask again may help.
+func Passing(err error) bool {
+	said := refusal(err)
+	return said != nil && slices.ContainsFunc(passing, func(code string) bool { return mentions(said, code) })
+}
+
+// Full reports whether err is Redis' refusal to write anything new, because its
+// memory is full.
+func Full(err error) bool {
+	said := refusal(err)
+	return said != nil && mentions(said, "OOM")
 }

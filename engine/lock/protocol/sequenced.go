@@ -1,23 +1,33 @@
 package protocol
 
 import (
+	"context"
 	_ "embed" // the scripts
 	"strings"
+
+	"github.com/redis/go-redis/v9"
 )
 
 var (
+	//go:embed numbered-lock.lua
+	numberedLockSource string
+	//go:embed numbered-unlock.lua
+	numberedUnlockSource string
 	//go:embed sequenced-lock.lua
 	sequencedLockSource string
 	//go:embed sequenced-unlock.lua
 	sequencedUnlockSource string
+	//go:embed sequenced-over.lua
+	sequencedOverSource string
 	//go:embed fenced-lock.lua
 	fencedLockSource string
 	//go:embed force.lua
 	forceSource string
 
-	sequencedLockScript   = NewScript(CallLock, "sequenced-lock.lua", sequencedLockSource)
-	sequencedUnlockScript = NewScript(CallUnlock, "sequenced-unlock.lua", sequencedUnlockSource)
-	fencedLockScript      = NewScript(CallLock, "fenced-lock.lua", fencedLockSource)
+	sequencedLockScript   = NewScript(CallLock, "sequenced-lock.lua", numberedLockSource+sequencedLockSource)
+	sequencedUnlockScript = NewScript(CallUnlock, "sequenced-unlock.lua", numberedUnlockSource+sequencedUnlockSource)
+	sequencedOverScript   = NewScript(CallUnlock, "sequenced-over.lua", numberedUnlockSource+sequencedOverSource)
+	fencedLockScript      = NewScript(CallLock, "fenced-lock.lua", numberedLockSource+fencedLockSource)
 	forceScript           = NewScript(CallForce, "force.lua", forceSource)
 )
 
@@ -34,11 +44,12 @@ var (
 var Sequenced = &Protocol{
 	Name:       "reentrant-sequenced",
 	Summary:    "reentrant, and each call has a number: Redis refuses one that comes late",
-	Lock:       Run(sequencedLockScript, numberedLock),
-	Unlock:     Run(sequencedUnlockScript, numberedRelease),
+	Lock:       runOn(sequencedLockScript, outermost(2), numberedLock),
+	Unlock:     apart(sequencedRelease),
 	Renew:      Run(renewScript, OwnerAndLease),
 	Companions: func(key string) []string { return []string{overKey(key)} },
 	Scripts:    []Script{sequencedLockScript, sequencedUnlockScript, renewScript},
+	First:      numberedFirst,
 	Numbered:   true,
 	Levels:     true,
 	Counts:     true,
@@ -59,24 +70,74 @@ func numberedRelease(all []any, r Request) []any {
 	return append(all, r.Words.owner, r.Level, r.Words.locker, r.Number, r.Remember.Milliseconds())
 }
 
-// Fenced is Sequenced with a token that grows with each first acquisition, in a
-// key beside the lock's that never expires. The token comes with the grant, so
-// nobody can fetch someone else's. Source: Martin Kleppmann, "How to do
-// distributed locking", 2016.
+// numberedFirst has the first commands of numbered calls: in their scripts the
+// shared functions come before what is run first.
+var numberedFirst = map[string]string{CallLock: "EXISTS", CallUnlock: "HMGET"}
+
+// outermost returns how many keys a call needs: so many at level 1, and further
+// in the lock's alone.
+func outermost(n int) func(Request) int {
+	return func(r Request) int {
+		if r.Level > 1 {
+			return 1
+		}
+		return n
+	}
+}
+
+var sequencedRelease = runOn(sequencedUnlockScript, func(r Request) int {
+	if r.Remember > 0 {
+		return 2
+	}
+	return 1
+}, numberedRelease)
+
+// apart returns the release that goes on key by key where a cluster is moving
+// the slot: there Redis answers TRYAGAIN to several keys of which one is
+// missing, and serves each alone. Waiters are then not woken: they ask by
+// themselves.
+func apart(release Step) Step {
+	return func(ctx context.Context, r Request) (Reply, error) {
+		reply, err := release(ctx, r)
+		if !redis.HasErrorPrefix(refusal(err), "TRYAGAIN") {
+			return reply, err
+		}
+		if r.Remember > 0 {
+			over := r
+			over.Keyed = keyed(overKey(r.Key))
+			if _, err := sequencedOver(ctx, over); err != nil {
+				return Reply{}, err
+			}
+			r.Remember = 0
+		}
+		return sequencedRelease(ctx, r)
+	}
+}
+
+var sequencedOver = Run(sequencedOverScript, numberedRelease)
+
+// Fenced is Sequenced with a token that grows with each first acquisition: at
+// least Redis' time in microseconds, and more than the last one, which a key
+// beside the lock's keeps for good. So tokens grow even where Redis lost that
+// key (a restart without data, a fail-over to a lagging replica), as far as the
+// servers' clocks agree. The token comes with the grant, so nobody can fetch
+// someone else's. Source: Martin Kleppmann, "How to do distributed locking",
+// 2016; the time as in hybrid logical clocks (Kulkarni et al., 2014).
 var Fenced = &Protocol{
 	Name:       "fenced",
 	Summary:    "reentrant-sequenced, and each first acquisition gets a token that only grows",
-	Lock:       Run(fencedLockScript, numberedLock),
-	Unlock:     Run(sequencedUnlockScript, numberedRelease),
+	Lock:       runOn(fencedLockScript, outermost(3), numberedLock),
+	Unlock:     apart(sequencedRelease),
 	Renew:      Run(renewScript, OwnerAndLease),
 	Companions: func(key string) []string { return []string{overKey(key), TokenKey(key)} },
 	Token:      TokenKey,
 	Scripts:    []Script{fencedLockScript, sequencedUnlockScript, renewScript},
+	First:      numberedFirst,
 	Numbered:   true,
 	Levels:     true,
 	Counts:     true,
 }
 
-// TokenKey returns the key that counts the fencing tokens of a lock. In a
+// TokenKey returns the key that keeps the last fencing token of a lock. In a
 // cluster both keys are in one slot.
 func TokenKey(key string) string { return Companion(key, "token") }

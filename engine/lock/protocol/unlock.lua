@@ -14,9 +14,13 @@ if count < rest then
   return {-1, 0}
 end
 if count > rest then
-  count = redis.call('HINCRBY', KEYS[1], ARGV[1], rest - count)
+  -- A full Redis refuses to count, but not to delete.
+  local counted = redis.pcall('HINCRBY', KEYS[1], ARGV[1], rest - count)
+  if type(counted) == 'table' and rest > 0 then
+    return counted
+  end
 end
-if count == 0 then
+if rest == 0 then
   redis.call('DEL', KEYS[1])
 end
-return {1, count}
+return {1, rest}
