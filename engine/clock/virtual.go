@@ -11,8 +11,9 @@ import (
 	"relock/engine/panics"
 )
 
-// Epoch is when every virtual clock starts.
-var Epoch = time.Date(2021, time.July, 5, 0, 0, 0, 0, time.UTC)
+// Epoch is when every virtual clock starts: Unix' epoch, so that what Redis says
+// of its time counts from the beginning of the run.
+var Epoch = time.Unix(0, 0).UTC()
 
 // Virtual is a clock that only moves when told to, and a scheduler that runs
 // one task at a time. So what its tasks do depends only on the choices made in

@@ -8,19 +8,17 @@
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
   return {-1, 0}
 end
-local rest = tonumber(ARGV[2]) - 1
+local rest, counted = tonumber(ARGV[2]) - 1, nil
 local count = tonumber(redis.call('HGET', KEYS[1], ARGV[1]))
 if count < rest then
   return {-1, 0}
 end
 if count > rest then
-  -- A full Redis refuses to count, but not to delete.
-  local counted = redis.pcall('HINCRBY', KEYS[1], ARGV[1], rest - count)
-  if type(counted) == 'table' and rest > 0 then
-    return counted
-  end
+  counted = redis.pcall('HINCRBY', KEYS[1], ARGV[1], rest - count)
 end
 if rest == 0 then
-  redis.call('DEL', KEYS[1])
+  redis.call('DEL', KEYS[1]) -- a full Redis refuses to count, but not to delete
+elseif type(counted) == 'table' then
+  return counted
 end
 return {1, rest}
