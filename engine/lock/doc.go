@@ -53,9 +53,9 @@
 // cleans up. [ErrHeld], ErrUnknown and [ErrRefused] tell a busy lock from a
 // dead Redis from one that says no, also when a context ended the wait.
 //
-// A full Redis (OOM) grants nothing, and releases and renews all the same: the
-// last release deletes at once, and an inner level is left without counting
-// down, which the next call makes up for.
+// A full Redis (OOM) has no room for another lock, but renews and releases all
+// the same: the last release deletes at once, and an inner level is left
+// without counting down, which the next call makes up for.
 //
 // A copy of a call may reach Redis long after its owner has moved on. So each
 // call has a number, which its retries share, and Redis keeps the latest one

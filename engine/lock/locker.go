@@ -30,7 +30,7 @@ type Locker struct {
 	mu       sync.Mutex
 	closed   bool
 	opening  *opening // of the inbox; nil if no call is opening it
-	stop     func()        // closes the inbox, nil while it is not open
+	stop     func()   // closes the inbox, nil while it is not open
 	sessions map[sessionKey]*session
 	lost     lostSessions
 	keyed    map[string]*protocol.Keyed // at most mostKeyed

@@ -123,10 +123,12 @@ func Answered(err error) bool { return refusal(err) != nil }
 
 // passing are the codes by which Redis says that it cannot run anything now:
 // it is loading its data, busy with a script, a replica, cut off from its
-// master or its cluster, moving the slot, without the replicas it must write
-// to or a disk to save to, or full of clients.
+// master or its cluster, moving the slot (of which the client gave up following
+// the trace), without the replicas it must write to or a disk to save to, or
+// full of clients.
 var passing = []string{
-	"LOADING", "BUSY", "TRYAGAIN", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS", "MISCONF", "ERR max number of clients reached",
+	"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "NOREPLICAS", "MISCONF",
+	"ERR max number of clients reached",
 }
 
 // Passing reports whether err is Redis' refusal to run anything just now: to

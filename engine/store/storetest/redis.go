@@ -83,10 +83,10 @@ func (s *Server) Stall() error { return s.cmd.Process.Signal(syscall.SIGSTOP) }
 // Resume has the server go on, with what came meanwhile first.
 func (s *Server) Resume() error { return s.cmd.Process.Signal(syscall.SIGCONT) }
 
-// Restart starts a server that does not run, on its port and with what it had
-// on disk. It returns when the server answers, at most 10 s later. It fails
-// where the server cannot be started or does not answer.
-func (s *Server) Restart(ctx context.Context) error {
+// Launch starts a server that does not run, on its port and with what it had on
+// disk, and does not wait until it answers. It fails where the server runs or
+// cannot be started.
+func (s *Server) Launch() error {
 	if s.cmd != nil {
 		return errors.New("storetest: redis-server runs")
 	}
@@ -95,6 +95,15 @@ func (s *Server) Restart(ctx context.Context) error {
 		return fmt.Errorf("storetest: start redis-server: %w", err)
 	}
 	s.cmd = cmd
+	return nil
+}
+
+// Restart is Launch that returns when the server answers, at most 10 s later.
+// It fails where the server cannot be started or does not answer.
+func (s *Server) Restart(ctx context.Context) error {
+	if err := s.Launch(); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
 	c := Client(s.Addr)
