@@ -69,7 +69,7 @@ func (l *Locker) ForceUnlock(ctx context.Context, key string) error {
 // operate returns a request made for an operator, not for an owner.
 func (l *Locker) operate(key string, client Redis) protocol.Request {
 	return protocol.Request{
-		Words:  l.p.Keyed(key).Words("", l.o.ID, l.o.Lease),
+		Words:  l.caller.Words(l.p.Keyed(key), "", l.o.Lease),
 		Client: client, Nodes: l.nodes, Key: key, Lease: l.o.Lease, Clock: l.o.Clock,
 		Retries: min(l.o.Retries, 2), Interval: min(l.o.Interval, time.Second),
 	}

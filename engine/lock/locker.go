@@ -20,6 +20,7 @@ type Locker struct {
 	nodes  []Redis // client first, then the others of Redlock
 	o      Options
 	p      Protocol
+	caller *protocol.Caller
 	tells  bool         // client wants to know which call a command belongs to
 	calls  atomic.Int64 // the last number given out
 
@@ -53,7 +54,7 @@ func New(client Redis, o Options) (*Locker, error) {
 		return nil, err
 	}
 	l := &Locker{
-		client: tamed(client), nodes: []Redis{tamed(client)}, o: o, p: o.Protocol,
+		client: tamed(client), nodes: []Redis{tamed(client)}, o: o, p: o.Protocol, caller: protocol.NewCaller(o.ID, o.Lease),
 		sessions: map[sessionKey]*session{}, keyed: map[string]*protocol.Keyed{}, watched: map[sessionKey]bool{},
 	}
 	for _, node := range o.Nodes {
@@ -210,20 +211,20 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			if !a.unknown {
 				return nil, fmt.Errorf("%w: %w", ErrNotAcquired, a.err)
 			}
-			left := a
+			left, of := a, c
 			a.abandoned = true
 			return nil, s.part(ctx, fmt.Errorf("%w: %w", ErrNotAcquired, a.err), func() {
-				s.leaveLine(ctx, c)
-				s.settle(ctx, c, left)
+				s.leaveLine(ctx, of)
+				s.settle(ctx, of, left)
 			})
 		case over:
 			err := fmt.Errorf("%w in %d attempts: %w", ErrNotAcquired, c.Attempt, ErrHeld)
 			if retries > 0 && l.p.Leave != nil || a.unknown {
-				left := a
+				left, of := a, c
 				a.abandoned = true
 				err = s.part(ctx, err, func() {
-					s.leaveLine(ctx, c)
-					s.settle(ctx, c, left)
+					s.leaveLine(ctx, of)
+					s.settle(ctx, of, left)
 				})
 			}
 			if retries > 0 && l.p.Hasty && s.wait(ctx, a, &w) != nil {
@@ -239,12 +240,12 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			if l.p.Leave == nil && !a.unknown {
 				return nil, notAcquired(ctx, last)
 			}
-			left := a
+			left, of := a, c
 			a.abandoned = true // the caller need not wait for the goodbye
 			l.o.Clock.AfterFunc(0, "settlement", func() {
 				defer s.leave()
-				s.leaveLine(ctx, c)
-				s.settle(ctx, c, left)
+				s.leaveLine(ctx, of)
+				s.settle(ctx, of, left)
 			})
 			return nil, notAcquired(ctx, last)
 		}

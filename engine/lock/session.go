@@ -34,12 +34,14 @@ type session struct {
 	heard    *message
 	holds    []*Hold // the levels, outermost first
 	room     [2]*Hold
+	first    Hold      // the first hold of all: most sessions have no other
 	began    time.Time // when the call that acquired level 1 was sent
 	deadline time.Time // the lease is not relied on after this
 	aged     bool      // it is no longer renewed, and ends with ErrMaxAge
 	lost     error     // why it is no longer relied on
 
 	watchdog clock.Timer // next renewal, or nil
+	beat     time.Time   // when it is due
 	failed   int         // renewals in a row that Redis did not answer or refused
 	cancel   context.CancelFunc
 	expiry   clock.Timer // ends the contexts at the deadline, or nil
@@ -64,7 +66,7 @@ func (s *session) begin(mine lease) {
 	}
 	s.told = false
 	if len(s.holds) == 0 {
-		s.words = s.l.keyedFor(s.key).Words(string(s.owner), s.l.o.ID, mine.length)
+		s.words = s.l.caller.Words(s.l.keyedFor(s.key), string(s.owner), mine.length)
 		s.lease = mine
 	}
 }
@@ -392,9 +394,13 @@ func (s *session) request(c Call) protocol.Request {
 
 // push records that level was granted.
 func (s *session) push(parent context.Context, level int, token int64, sent time.Time) *Hold {
-	h := &Hold{s: s, level: level, token: token, parent: parent}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	h := &s.first
+	if h.s != nil {
+		h = &Hold{}
+	}
+	h.s, h.level, h.token, h.parent = s, level, token, parent
 	if len(s.holds) > 0 {
 		h.token = s.holds[0].token
 	}
@@ -427,9 +433,24 @@ const OwnLease = "lease"
 func (s *session) relyUntil(deadline time.Time) {
 	if s.expiry != nil {
 		s.expiry.Stop()
+		s.expiry = nil
 	}
 	s.deadline = deadline
-	s.expiry = s.l.o.Clock.AfterFunc(s.deadline.Sub(s.l.o.Clock.Now()), OwnLease, s.leaseEnded)
+	// A watchdog that comes before the deadline sees to it that the contexts end
+	// there: a timer less for every short hold. Clocks other than the system's
+	// show their timers, so there both run.
+	if s.l.windows == nil || s.lease.renew == NoWatchdog || !s.beat.Before(deadline) {
+		s.endAtDeadline()
+	}
+}
+
+// endAtDeadline starts the timer that ends the contexts at the deadline, unless
+// it runs. The caller holds mu.
+func (s *session) endAtDeadline() {
+	if s.expiry == nil {
+		clk := s.l.o.Clock
+		s.expiry = clk.AfterFunc(s.deadline.Sub(clk.Now()), OwnLease, s.leaseEnded)
+	}
 }
 
 // reliedOn returns the deadline, or the zero time for protocols that never

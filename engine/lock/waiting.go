@@ -128,9 +128,11 @@ func (s *session) accept(ctx context.Context, c Call) *Hold {
 	}
 	h := s.push(ctx, c.Level, 0, made)
 	s.mu.Lock()
-	s.relyUntil(until)
 	s.stopping = false
-	s.next(made.Add(min(grant/3, s.lease.renew) - s.lease.renew))
+	sent := made.Add(min(grant/3, s.lease.renew) - s.lease.renew)
+	s.beat = sent.Add(s.lease.renew)
+	s.relyUntil(until)
+	s.next(sent)
 	s.mu.Unlock()
 	s.observe(ctx, Attempt{Call: c, Result: Acquired, Count: 1, Until: until})
 	return h

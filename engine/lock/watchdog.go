@@ -40,7 +40,8 @@ func (s *session) armNaively(granted time.Time) {
 // next schedules a renewal one interval after sent. The caller holds mu.
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
-	s.watchdog = clk.AfterFunc(sent.Add(s.lease.renew).Sub(clk.Now()), Watchdog, s.renew)
+	s.beat = sent.Add(s.lease.renew)
+	s.watchdog = clk.AfterFunc(s.beat.Sub(clk.Now()), Watchdog, s.renew)
 }
 
 // disarm stops the watchdog and waits until no renewal can reach Redis any
@@ -86,6 +87,9 @@ func (s *session) renew() {
 	}
 	ctx, cancel := clk.WithDeadline(context.Background(), deadline)
 	s.cancel = cancel
+	if !s.l.p.Naive {
+		s.endAtDeadline()
+	}
 	s.mu.Unlock()
 	defer cancel()
 
@@ -107,6 +111,7 @@ func (s *session) renew() {
 	case r.Code == protocol.Granted:
 		s.failed = 0
 		if again && s.lost == nil && !s.l.p.Naive {
+			s.beat = sent.Add(s.lease.renew)
 			s.rely(sent)
 			s.next(sent)
 			at.Until = s.deadline

@@ -253,10 +253,27 @@ type Words struct {
 	owner, lease, locker any
 }
 
-// Words returns what the calls of an owner send through a locker, for a lease
-// of whole milliseconds.
-func (k *Keyed) Words(owner, locker string, lease time.Duration) Words {
-	return Words{Keyed: k, owner: owner, lease: lease.Milliseconds(), locker: locker}
+// Caller holds what all calls through one locker send. It is safe for
+// concurrent use.
+type Caller struct {
+	locker, lease any
+	length        time.Duration
+}
+
+// NewCaller returns what the calls through a locker send, with the lease that
+// most of its holds have.
+func NewCaller(locker string, lease time.Duration) *Caller {
+	return &Caller{locker: locker, lease: lease.Milliseconds(), length: lease}
+}
+
+// Words returns what an owner's calls for a key send, with a lease of whole
+// milliseconds.
+func (c *Caller) Words(k *Keyed, owner string, lease time.Duration) Words {
+	w := Words{Keyed: k, owner: owner, lease: c.lease, locker: c.locker}
+	if lease != c.length {
+		w.lease = lease.Milliseconds()
+	}
+	return w
 }
 
 // Int sends one command outside of any script, and returns the number it

@@ -99,7 +99,7 @@ var sequencedRelease = runOn(sequencedUnlockScript, func(r Request) int {
 func apart(release Step) Step {
 	return func(ctx context.Context, r Request) (Reply, error) {
 		reply, err := release(ctx, r)
-		if !redis.HasErrorPrefix(refusal(err), "TRYAGAIN") {
+		if err == nil || !redis.HasErrorPrefix(refusal(err), "TRYAGAIN") {
 			return reply, err
 		}
 		if r.Remember > 0 {
