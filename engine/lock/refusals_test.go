@@ -288,7 +288,7 @@ func TestUnlockBehindAnAbandonedInnerLock(t *testing.T) {
 			t.Parallel()
 			s, c := refusing(t)
 			const limit = 600 * time.Millisecond
-			l := locker(t, c, lock.Options{Protocol: p, Limit: limit, Lease: 10 * time.Second})
+			l := locker(t, c, lock.Options{Protocol: p, Limit: limit, Lease: 5 * time.Minute})
 			t.Cleanup(l.Close)
 			owner := lock.NewOwner()
 			outer := acquire(t, l, owner)
@@ -307,7 +307,9 @@ func TestUnlockBehindAnAbandonedInnerLock(t *testing.T) {
 			if err := s.Resume(); err != nil {
 				t.Fatal(err)
 			}
-			h, err := l.Lock(t.Context(), key, lock.NewOwner()) // the release is among what Redis finds
+			freed, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			h, err := l.Lock(freed, key, lock.NewOwner()) // the release is among what Redis finds
 			if err != nil {
 				t.Fatal(err)
 			}
