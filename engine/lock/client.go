@@ -78,8 +78,12 @@ func (g *goRedis) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return g.process(ctx, redis.NewCmd(ctx, args...))
 }
 
+// process sends a command and returns when it is answered or ctx ends. While it
+// waits for a reply go-redis minds the deadline of a context, if at all, and
+// not its end: that costs a goroutine, except for a limit, which ends at its
+// deadline only.
 func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
-	if !g.deaf {
+	if _, ok := ctx.(*limit); !g.deaf && ok || ctx.Done() == nil {
 		_ = g.processor.Process(ctx, once{cmd}) // the command has the error
 		return cmd
 	}

@@ -168,6 +168,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	defer cancel()
 	s := h.s.l.reenter(h.s)
 	if !s.turnFor(h, limited) {
+		s.lose(ErrReleased) // it is renewed no longer
 		return fmt.Errorf("%w: unlock of level %d of %q: another call of its owner goes on", ErrUnknown, h.level, h.s.key)
 	}
 	defer s.leave()

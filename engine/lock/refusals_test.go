@@ -257,7 +257,7 @@ func TestErrorsTellHeldFromDeadFromRefused(t *testing.T) {
 			{"refused", connect(t, s.Addr, redis.Options{MaxRetries: -1, Username: "reader", Password: "secret"}), lock.ErrRefused, "NOPERM"},
 		} {
 			t.Run(p.Name+"/"+of.name, func(t *testing.T) {
-				l := locker(t, of.on, lock.Options{Protocol: p})
+				l := locker(t, of.on, lock.Options{Protocol: p, Limit: 200 * time.Millisecond})
 				t.Cleanup(l.Close)
 				ctx, cancel := context.WithTimeout(t.Context(), 150*time.Millisecond)
 				defer cancel()
@@ -281,14 +281,20 @@ func TestErrorsTellHeldFromDeadFromRefused(t *testing.T) {
 }
 
 // Unlock takes no longer than its limit, also behind an inner Lock that was
-// given up while Redis stood still, and then the lock is free.
+// given up while Redis stood still. It asks all the same, and the lock is
+// renewed no longer.
 func TestUnlockBehindAnAbandonedInnerLock(t *testing.T) {
 	for _, p := range counted() {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			s, c := refusing(t)
 			const limit = 600 * time.Millisecond
-			l := locker(t, c, lock.Options{Protocol: p, Limit: limit, Lease: 5 * time.Minute})
+			asked := make(chan struct{}, 100)
+			l := locker(t, c, lock.Options{Protocol: p, Limit: limit, Lease: 2 * time.Second, Observer: observer(func(a lock.Attempt) {
+				if a.Name == lock.CallUnlock && a.Level == 1 && a.Took > limit/4 {
+					asked <- struct{}{}
+				}
+			})})
 			t.Cleanup(l.Close)
 			owner := lock.NewOwner()
 			outer := acquire(t, l, owner)
@@ -304,12 +310,15 @@ func TestUnlockBehindAnAbandonedInnerLock(t *testing.T) {
 			if took := time.Since(began); took > 3*limit/2 {
 				t.Errorf("Unlock took %v, with a limit of %v", took, limit)
 			}
+			if len(asked) == 0 {
+				t.Error("Redis was not asked to release, or not until there was no time left")
+			}
 			if err := s.Resume(); err != nil {
 				t.Fatal(err)
 			}
 			freed, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			h, err := l.Lock(freed, key, lock.NewOwner()) // the release is among what Redis finds
+			h, err := l.Lock(freed, key, lock.NewOwner())
 			if err != nil {
 				t.Fatal(err)
 			}

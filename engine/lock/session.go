@@ -42,6 +42,7 @@ type session struct {
 
 	watchdog clock.Timer // next renewal, or nil
 	beat     time.Time   // when it is due
+	watches  int         // how often it was stopped: an older renewal's answer does not count
 	failed   int         // renewals in a row that Redis did not answer or refused
 	cancel   context.CancelFunc
 	expiry   clock.Timer // ends the contexts at the deadline, or nil
@@ -177,10 +178,14 @@ type acquisition struct {
 // call, so the task is only started when Redis is slow.
 func (s *session) attempt(ctx context.Context, c Call) acquisition {
 	if ctx.Done() == nil {
-		return s.ask(ctx, ctx, c, s.l.o.Limit)
+		limited, cancel := s.limited(ctx, s.l.o.Limit)
+		defer cancel()
+		return s.ask(ctx, limited, c, false)
 	}
 	if s.l.isSwift() {
-		a := s.ask(ctx, ctx, c, swift)
+		limited, cancel := s.limited(ctx, swift)
+		defer cancel()
+		a := s.ask(ctx, limited, c, true)
 		if !a.slow {
 			s.l.slow.wasNot()
 		}
@@ -194,21 +199,21 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		s.l.slow.was()
 	}
 	var a acquisition
-	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
-	s.cuttable(cut)
 	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() {
+		clk := s.l.o.Clock
+		lasting, cut := clk.WithDeadline(context.WithoutCancel(ctx), clk.Now().Add(s.l.o.Limit))
 		defer cut()
-		a = s.ask(ctx, lasting, c, s.l.o.Limit)
+		s.cuttable(cut)
+		defer s.cuttable(nil)
+		a = s.ask(ctx, lasting, c, false)
 	})
 	if asked.Wait(ctx) == nil {
-		s.cuttable(nil)
 		return a
 	}
 	s.l.o.Clock.AfterFunc(0, "settlement", func() {
 		// However long a client that ignores contexts takes: a level given back
 		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
-		s.cuttable(nil)
 		s.undo(ctx, c, a)
 	})
 	return acquisition{abandoned: true, err: ErrUnknown}
@@ -275,12 +280,12 @@ func (s *session) about(ctx context.Context, c Call) context.Context {
 	return protocol.WithCall(ctx, c)
 }
 
-// ask sends the acquisition and turns an answer within limit into a hold, whose
-// context derives from parent.
-func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) acquisition {
+// ask sends the acquisition and turns an answer that comes before ctx ends into
+// a hold, whose context derives from parent. Of one that must be swift, no
+// answer means no more than that it was slow.
+func (s *session) ask(parent, ctx context.Context, c Call, swiftly bool) acquisition {
 	l := s.l
-	ctx, cancel := s.limited(s.about(ctx, c), limit)
-	defer cancel()
+	ctx = s.about(ctx, c)
 	sent := l.o.Clock.Now()
 	if c.Level == 1 && !l.p.Naive {
 		s.mu.Lock()
@@ -311,7 +316,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	}
 	at := Attempt{Call: c, Began: sent, Count: r.Count, Token: r.Token, Err: err}
 	a := acquisition{err: err}
-	if err != nil && limit == swift && ctx.Err() != nil && !protocol.Answered(err) {
+	if err != nil && swiftly && ctx.Err() != nil && !protocol.Answered(err) {
 		s.late = s.late || c.Level == 1
 		a.slow = true
 		return a // it is sent again, and that attempt is observed

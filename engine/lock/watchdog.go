@@ -44,22 +44,31 @@ func (s *session) next(sent time.Time) {
 	s.watchdog = clk.AfterFunc(s.beat.Sub(clk.Now()), Watchdog, s.renew)
 }
 
-// disarm stops the watchdog and waits until no renewal can reach Redis any
-// more.
+// disarm stops the watchdog. It waits for a renewal that is in flight, until ctx
+// ends and no longer than swift: one that Redis runs later finds its owner's
+// lock or none, and what it is answered is for nobody any more.
 func (s *session) disarm(ctx context.Context) {
 	s.mu.Lock()
 	s.stopping = true
+	s.watches++
 	if s.cancel != nil {
 		s.cancel()
+		s.cancel = nil
 	}
 	w := s.watchdog
 	s.watchdog = nil
 	s.mu.Unlock()
-	if w != nil && !w.Stop() {
-		// This ends with the renewal in flight, which the lease's deadline
-		// bounds.
-		_ = w.Wait(context.WithoutCancel(ctx))
+	if w == nil || w.Stop() {
+		return
 	}
+	if s.l.windows == nil { // the renewal's own deadline ends it
+		ctx = context.WithoutCancel(ctx)
+	} else {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, swift)
+		defer cancel()
+	}
+	_ = w.Wait(ctx)
 }
 
 // renew runs one beat of the watchdog.
@@ -67,7 +76,7 @@ func (s *session) renew() {
 	clk := s.l.o.Clock
 	sent := clk.Now()
 	s.mu.Lock()
-	level := len(s.holds)
+	level, watch := len(s.holds), s.watches
 	switch {
 	case s.stopping, s.lost != nil:
 		s.mu.Unlock()
@@ -97,8 +106,12 @@ func (s *session) renew() {
 	r, err := s.l.p.Renew(s.about(ctx, c), s.request(c))
 	at := Attempt{Call: c, Began: sent, Count: level, Result: Renewed, Err: err}
 	s.mu.Lock()
-	s.cancel = nil
-	again := !s.stopping
+	now := s.watches == watch
+	if now {
+		s.cancel = nil
+	}
+	again := now && !s.stopping
+	counts := now || s.stopping // otherwise it tells of an earlier hold
 	switch {
 	case overwritten(err) && !s.l.p.Naive:
 		at.Result, at.Count = Lost, 0
@@ -133,7 +146,7 @@ func (s *session) renew() {
 		return // stopped before it was sent, so not an attempt
 	}
 	s.observe(parent, at)
-	if at.Result == Lost {
+	if at.Result == Lost && counts {
 		s.lose(ErrLost)
 	}
 }
