@@ -134,7 +134,7 @@
 //
 // with Fenced
 //
-//	ACL SETUSER app +incr +set +get
+//	ACL SETUSER app +incr +incrby +get
 //
 // with ReentrantNotify and ReentrantFair, which send messages,
 //

@@ -110,6 +110,30 @@ func ExampleHold_Token() {
 	// refused: of the one before
 }
 
+// Inside Do the token is that of the hold that ctx carries. The row checks it in
+// one step with the write.
+func ExampleHoldOf() {
+	c, end := client()
+	defer end()
+	locker, _ := lock.New(c, lock.Options{Protocol: lock.Fenced})
+	defer locker.Close()
+
+	exec := func(_ context.Context, _ string, _ string, token, _ int64) (rows int, err error) { // (*sql.DB).ExecContext
+		return 1, nil
+	}
+	err := locker.Do(context.Background(), "invoice:7", func(ctx context.Context) error {
+		token := lock.HoldOf(ctx).Token()
+		rows, err := exec(ctx, "UPDATE invoice SET state = $1, token = $2 WHERE id = $3 AND token <= $2", "paid", token, 7)
+		if err == nil && rows == 0 {
+			err = lock.ErrLost // the row has seen a larger token
+		}
+		return err
+	})
+	fmt.Println(err)
+	// Output:
+	// <nil>
+}
+
 // Metrics and traces need no more than the Observer: it is told the key, the
 // owner, the context of the call, and how long each attempt took.
 func ExampleObserver() {
