@@ -117,7 +117,7 @@ type Reply struct {
 	Code  Code
 	Count int           // the hold count
 	Token int64         // the fencing token; 0 is none
-	Now   int64         // by Redis' clock, in milliseconds; 0 if the script does not tell
+	Now   int64         // by Redis' clock, in milliseconds; only of a Granting protocol's lock
 	PTTL  time.Duration // of the lock; 0 if the script does not tell
 	// Unsent is why Redis refused to send a message to a waiter, an ErrRefused;
 	// else nil. The call itself was carried out.
