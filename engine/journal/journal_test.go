@@ -20,7 +20,7 @@ import (
 // onBoth runs a test on miniredis and on a real Redis.
 func onBoth(t *testing.T, test func(t *testing.T, c redis.UniversalClient)) {
 	t.Run("miniredis", func(t *testing.T) {
-		e := store.NewEmbedded(clock.Epoch)
+		e := store.NewEmbedded(clock.Epoch.Add(time.Minute)) // so that a time that is not told is seen
 		t.Cleanup(func() { _ = e.Close() })
 		test(t, e.Client())
 	})

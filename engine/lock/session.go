@@ -297,7 +297,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, swiftly bool) acquisi
 	if errors.Is(err, protocol.ErrTooLate) {
 		err = fmt.Errorf("%w: %w", err, ErrLost)
 	}
-	if err == nil && r.Now > 0 {
+	if err == nil && l.p.Granting {
 		s.asked = asked{sent, r.Now}
 	}
 	granted := err == nil && r.Code == protocol.Granted

@@ -347,9 +347,15 @@ func TestFirstCommandOfToldProtocols(t *testing.T) {
 		lock.ReentrantFair:   {protocol.CallLock: "TIME", protocol.CallUnlock: "TIME", protocol.CallLeave: "TIME", protocol.CallRenew: "HEXISTS"},
 	} {
 		for call, name := range want {
-			if got := p.FirstCommand(call); got != name {
+			if got := p.FirstCommand(call, 1); got != name {
 				t.Errorf("%s of %s begins with %s, want %s", call, p.Name, got, name)
 			}
+		}
+	}
+	// Entering again, nobody looks whether the lock is free.
+	for p, want := range map[lock.Protocol]string{lock.Reentrant: "EXISTS", lock.Sequenced: "HMGET", lock.ReentrantNotify: "HMGET", lock.ReentrantFair: "TIME", lock.Fenced: "HMGET"} {
+		if got := p.FirstCommand(protocol.CallLock, 2); got != want {
+			t.Errorf("entering %s again begins with %s, want %s", p.Name, got, want)
 		}
 	}
 }

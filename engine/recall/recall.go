@@ -11,6 +11,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ func (m *Memory) Asked() (all, real int) { return m.asked, m.ran }
 // content.
 type state struct {
 	items  []item // by name
-	next   int64  // the earliest expiry, or 0
+	next   int64  // the earliest expiry, or never
 	digest [16]byte
 	shown  map[string]trace.KeyState // by name, without PTTL
 	after  map[string]answer         // by call
@@ -71,8 +72,11 @@ type state struct {
 type item struct {
 	store.Item
 
-	expiry int64 // milliseconds by Redis' clock, or 0
+	expiry int64 // milliseconds by Redis' clock, which may be set back before 0, or never
 }
+
+// never is when a key expires that has no expiry.
+const never = math.MaxInt64
 
 // answer is what a call came to.
 type answer struct {
@@ -110,7 +114,7 @@ func (m *Memory) moment(s *state, now int64) moment {
 func shifted(items []item, by int64) []item {
 	list := slices.Clone(items)
 	for i := range list {
-		if list[i].expiry != 0 {
+		if list[i].expiry != never {
 			list[i].expiry += by
 		}
 	}
@@ -155,12 +159,10 @@ func (m *Memory) intern(items []item) *state {
 		return s
 	}
 	sum := sha256.Sum256(text)
-	s := &state{items: items, shown: make(map[string]trace.KeyState, len(items)), after: map[string]answer{}}
+	s := &state{items: items, next: never, shown: make(map[string]trace.KeyState, len(items)), after: map[string]answer{}}
 	copy(s.digest[:], sum[:])
 	for _, i := range items {
-		if i.expiry > 0 && (s.next == 0 || i.expiry < s.next) {
-			s.next = i.expiry
-		}
+		s.next = min(s.next, i.expiry)
 		k := trace.KeyState{Type: i.Type, Fields: i.Hash, PTTL: trace.NoExpiry}
 		if i.Type == trace.TypeString {
 			k.Value = &i.Text
@@ -214,7 +216,7 @@ func (m *Memory) read(e *store.Embedded, now int64) (*state, error) {
 	}
 	items := make([]item, len(contents))
 	for i, c := range contents {
-		items[i].Item = c
+		items[i].Item, items[i].expiry = c, never
 		if c.TTL > 0 {
 			items[i].expiry = now + c.TTL.Milliseconds()
 			items[i].TTL = 0
@@ -228,7 +230,7 @@ func (m *Memory) ask(ctx context.Context, s *state, now int64, channels []string
 	items := make([]store.Item, len(s.items))
 	for i, it := range s.items {
 		items[i] = it.Item
-		if it.expiry > 0 {
+		if it.expiry != never {
 			items[i].TTL = time.Duration(it.expiry-now) * time.Millisecond
 		}
 	}

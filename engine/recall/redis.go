@@ -143,10 +143,10 @@ func (r *Redis) call(b []byte, sha string, keys []string, args []any) []byte {
 // SetTime is store.Embedded.SetTime.
 func (r *Redis) SetTime(now time.Time) {
 	r.now = now.UnixMilli()
-	if r.at.next == 0 || r.at.next > r.now {
+	if r.at.next > r.now {
 		return
 	}
-	r.at = r.m.intern(slices.DeleteFunc(slices.Clone(r.at.items), func(i item) bool { return i.expiry > 0 && i.expiry <= r.now }))
+	r.at = r.m.intern(slices.DeleteFunc(slices.Clone(r.at.items), func(i item) bool { return i.expiry <= r.now }))
 }
 
 // Key is store.Embedded.Key.
@@ -156,7 +156,7 @@ func (r *Redis) Key(name string) trace.KeyState {
 		return trace.Absent()
 	}
 	for i := range r.at.items {
-		if it := &r.at.items[i]; it.Name == name && it.expiry > 0 {
+		if it := &r.at.items[i]; it.Name == name && it.expiry != never {
 			k.PTTL = it.expiry - r.now
 		}
 	}
@@ -177,7 +177,7 @@ func (r *Redis) HasWrites() bool { return len(r.writes) > 0 }
 func (r *Redis) Empty() bool { return len(r.at.items) == 0 }
 
 // HasExpiry is store.Embedded.HasExpiry.
-func (r *Redis) HasExpiry() bool { return r.at.next > 0 }
+func (r *Redis) HasExpiry() bool { return r.at.next != never }
 
 // HasScripts is store.Embedded.HasScripts.
 func (r *Redis) HasScripts(_ context.Context, digests []string) (bool, error) {

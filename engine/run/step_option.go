@@ -95,7 +95,7 @@ func (s *Stepper) appendArrival(list []Option, task clock.Task, choice int) []Op
 	if c == nil {
 		return list
 	}
-	o := Option{Thread: c.thread, Network: true, Choice: choice, Next: NextCopy, Call: c.call, First: s.r.protocol().FirstCommand(c.call.Name), At: task.At}
+	o := Option{Thread: c.thread, Network: true, Choice: choice, Next: NextCopy, Call: c.call, First: s.r.protocol().FirstCommand(c.call.Name, c.call.Level), At: task.At}
 	if choice < 0 {
 		o.Reason = Waits
 	}
@@ -111,7 +111,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	if sends {
 		o.Call, o.Node = r.call, r.node
 	}
-	o.First = s.r.protocol().FirstCommand(o.Call.Name)
+	o.First = s.r.protocol().FirstCommand(o.Call.Name, o.Call.Level)
 	switch task.State {
 	case clock.Starting:
 		o.Next = NextStart
@@ -136,7 +136,7 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	case clock.Armed:
 		switch task.Name {
 		case lock.Watchdog:
-			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, s.r.protocol().FirstCommand(lock.CallRenew)
+			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, s.r.protocol().FirstCommand(lock.CallRenew, 1)
 		case delayed:
 			o.Next = NextArrive
 		case protocol.AskingNode:

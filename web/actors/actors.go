@@ -192,11 +192,11 @@ func (a *Actors) ofResource() Card {
 		c.Lines = append(c.Lines, plain(a.l.Say("writes: %d", r.Writes), false))
 	}
 	if tokens || r.Token > 0 {
-		newest := a.l.Say("none")
+		newest := a.l.Say("newest token seen: none")
 		if r.Token > 0 {
-			newest = strconv.FormatInt(r.Token, 10)
+			newest = a.l.Say("newest token seen: %d", r.Token)
 		}
-		c.Lines = append(c.Lines, plain(a.l.Say("newest token seen: %s", newest), false), plain(a.l.Say("writes refused: %d", r.Refused), false))
+		c.Lines = append(c.Lines, plain(newest, false), plain(a.l.Say("writes refused: %d", r.Refused), false))
 	}
 	return c
 }

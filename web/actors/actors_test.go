@@ -51,7 +51,7 @@ func TestCardsSayWhatTheRunDid(t *testing.T) {
 		lines  string
 	}{
 		{"fenced-late-write.yaml", 8, actors.OfResource, "0", "A has read 0, and not written yet; B has read 0, and not written yet; newest token seen: none; writes refused: 0"},
-		{"fenced-late-write.yaml", 10, actors.OfResource, "1", "writes: 1; newest token seen: 2; writes refused: 1"},
+		{"fenced-late-write.yaml", 10, actors.OfResource, "1", "writes: 1; newest token seen: 105,000; writes refused: 1"},
 		{"no-lock-over-buying.yaml", 99, actors.OfResource, "", "!user 7: 3; writes: 3"},
 		{"two-threads.yaml", 4, actors.OfCalls, "", "work(2) works at level 2; work(1) level 1, has called work(2); work(1) asks for level 1, attempt 2"},
 		{"fair.yaml", 4, actors.OfLine, "", "1. is served next; 2.; 3."},

@@ -603,7 +603,7 @@ func TestAPictureNeedsAStyle(t *testing.T) {
 // the work came before the unlock.
 func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
 	got := render(t, export.Markdown, played(t, "fenced-late-write"))
-	const want = "| writes 1 with token 2<br>**unlock: released**<br>`HMGET "
+	const want = "| writes 1 with token 105,000<br>**unlock: released**<br>`HMGET "
 	if !strings.Contains(got, want) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}

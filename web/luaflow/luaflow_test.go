@@ -1,6 +1,7 @@
 package luaflow_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -60,9 +61,9 @@ func TestWhereACallOfAScriptStands(t *testing.T) {
 		{"gone at a level above 1", "reentrant", "lock.lua", []int{10}, 0, true, append(lines(14, 16), lines(18, 36)...)},
 		{"the first acquisition, sent again", "reentrant", "lock.lua", []int{10, 18, 24, 32, 34}, 0, true, []int{11, 12, 13, 14, 15, 16, 19, 20, 21, 22, 26, 29, 30}},
 		{"unlock to 1", "reentrant", "unlock.lua", []int{8, 12, 17}, 0, true, []int{9, 14, 20}},
-		{"unlock to 0", "reentrant", "unlock.lua", []int{8, 12, 17, 20}, 0, true, []int{9, 14}},
+		{"unlock to 0", "reentrant", "unlock.lua", []int{8, 12, 17, 20}, 0, true, []int{9, 14, 21, 22}},
 		{"unlock to 0, HEXISTS", "reentrant", "unlock.lua", []int{8}, 12, false, []int{9}},
-		{"unlock of nothing", "reentrant", "unlock.lua", []int{8}, 0, true, lines(11, 22)},
+		{"unlock of nothing", "reentrant", "unlock.lua", []int{8}, 0, true, lines(11, 24)},
 		{"renewed", "reentrant", "renew.lua", []int{6, 10, 11}, 0, true, []int{7}},
 		{"nothing to renew", "reentrant", "renew.lua", []int{6, 10}, 0, true, []int{7, 11}},
 		{"a line that is not known", "reentrant", "lock.lua", []int{10, 0}, 15, false, []int{}},
@@ -91,6 +92,9 @@ func TestWhereACallOfAScriptStands(t *testing.T) {
 	}
 }
 
+// errFull is an answer that a script can catch.
+var errFull = errors.New("OOM command not allowed when used memory > 'maxmemory'.")
+
 // Where the answers are known, so is what the script made of them. Each line
 // was checked by hand against the script.
 func TestAnswersTellWhichWayAScriptTook(t *testing.T) {
@@ -111,111 +115,166 @@ func TestAnswersTellWhichWayAScriptTook(t *testing.T) {
 	}{
 		{
 			"numbered, free", "reentrant-sequenced", "sequenced-lock.lua", 1, 1,
-			[]ran{{13, "EXISTS", none}, {15, "HGET", nil}, {24, "HINCRBY", one}, {25, "HSET", one}, {26, "PEXPIRE", one}},
-			slices.Concat([]int{17, 22}, lines(29, 52)),
+			[]ran{{23, "EXISTS", none}, {12, "HINCRBY", one}, {13, "HSET", one}, {14, "PEXPIRE", one}},
+			slices.Concat(lines(28, 61), []int{74}),
 		},
 		{
 			"numbered, refused", "reentrant-sequenced", "sequenced-lock.lua", 1, 1,
-			[]ran{{13, "EXISTS", one}, {15, "HGET", nil}, {29, "HMGET", nothing}},
-			slices.Concat([]int{17}, lines(21, 27), []int{32}, lines(36, 52)),
+			[]ran{{23, "EXISTS", one}, {28, "HMGET", nothing}, {33, "EXISTS", one}},
+			slices.Concat(lines(12, 16), []int{25, 31}, lines(36, 43), lines(45, 61), []int{69, 72}),
+		},
+		{
+			"numbered, refused, and calls of others are over", "reentrant-sequenced", "sequenced-lock.lua", 1, 1,
+			[]ran{{23, "EXISTS", int64(2)}, {28, "HMGET", nothing}, {36, "HGET", nil}},
+			slices.Concat(lines(12, 16), []int{25, 31, 34, 38, 41}, lines(45, 61), []int{69, 72}),
 		},
 		{
 			"numbered, reentry", "reentrant-sequenced", "sequenced-lock.lua", 2, 4,
-			[]ran{{13, "EXISTS", one}, {29, "HMGET", pair("1", "3")}, {45, "HINCRBY", int64(2)}, {47, "HSET", none}},
-			slices.Concat(lines(15, 18), lines(21, 27), lines(31, 34), []int{38, 41, 50}),
+			[]ran{{28, "HMGET", pair("1", "3")}, {54, "HINCRBY", int64(2)}, {56, "HSET", none}},
+			slices.Concat(lines(12, 16), lines(23, 26), lines(30, 43), []int{47, 50, 59, 69, 74}),
 		},
 		{
 			"numbered, sent again", "reentrant-sequenced", "sequenced-lock.lua", 1, 4,
-			[]ran{{13, "EXISTS", one}, {15, "HGET", "3"}, {29, "HMGET", pair("1", "4")}, {47, "HSET", none}, {48, "PTTL", int64(150)}, {50, "PEXPIRE", one}},
-			slices.Concat([]int{17}, lines(21, 27), lines(31, 34), []int{38, 41, 44, 45}),
+			[]ran{{23, "EXISTS", one}, {28, "HMGET", pair("1", "4")}, {56, "HSET", none}, {57, "PTTL", int64(150)}, {59, "PEXPIRE", one}},
+			slices.Concat(lines(12, 16), []int{25}, lines(30, 43), []int{47, 50, 54, 69, 74}),
 		},
 		{
 			"numbered, outer level gone", "reentrant-sequenced", "sequenced-lock.lua", 2, 4,
-			[]ran{{13, "EXISTS", none}},
-			slices.Concat(lines(15, 18), lines(24, 27), lines(29, 52)),
+			[]ran{{28, "HMGET", nothing}},
+			slices.Concat(lines(12, 16), lines(23, 26), lines(33, 43), lines(45, 61), []int{69, 72}),
 		},
 		{
 			"numbered, late: another call came since", "reentrant-sequenced", "sequenced-lock.lua", 1, 2,
-			[]ran{{13, "EXISTS", one}, {15, "HGET", nil}, {29, "HMGET", pair("2", "5")}},
-			slices.Concat([]int{17}, lines(21, 27), lines(31, 34), lines(40, 52)),
+			[]ran{{23, "EXISTS", one}, {28, "HMGET", pair("2", "5")}},
+			slices.Concat(lines(12, 16), []int{25}, lines(30, 43), lines(49, 61), []int{69, 72}),
 		},
 		{
 			"numbered, late: a later call is over", "reentrant-sequenced", "sequenced-lock.lua", 1, 2,
-			[]ran{{13, "EXISTS", none}, {15, "HGET", "5"}},
-			lines(20, 52),
+			[]ran{{23, "EXISTS", one}, {28, "HMGET", nothing}, {33, "EXISTS", none}, {36, "HGET", "5 900040"}},
+			slices.Concat(lines(12, 16), []int{25, 31, 34}, lines(40, 43), lines(45, 61), []int{69, 72}),
+		},
+		{
+			"numbered, free: an earlier call is over", "reentrant-sequenced", "sequenced-lock.lua", 1, 7,
+			[]ran{
+				{23, "EXISTS", one},
+				{28, "HMGET", nothing},
+				{33, "EXISTS", none},
+				{36, "HGET", "5 900040"},
+				{12, "HINCRBY", one},
+				{13, "HSET", one},
+				{14, "PEXPIRE", one},
+			},
+			slices.Concat([]int{25, 31, 34, 38, 43}, lines(45, 61), []int{74}),
 		},
 		{
 			"numbered, a release after a call without an answer", "reentrant-sequenced", "sequenced-unlock.lua", 1, 7,
-			[]ran{{14, "HMGET", pair("1", "6")}, {16, "HGET", nil}, {18, "HSET", one}, {19, "PEXPIRE", one}, {34, "HINCRBY", none}, {37, "DEL", one}},
-			[]int{23, 26, 31, 38, 39},
+			[]ran{{15, "HMGET", pair("1", "6")}, {27, "DEL", one}, {40, "TIME", pair("0", "60000")}, {42, "HGETALL", []any{}}, {52, "HSET", one}, {53, "PEXPIRE", one}},
+			slices.Concat([]int{17, 20, 24}, lines(30, 34), lines(44, 50)),
+		},
+		{
+			"numbered, an old note is forgotten", "reentrant-sequenced", "sequenced-unlock.lua", 1, 7,
+			[]ran{
+				{15, "HMGET", pair("1", "6")},
+				{27, "DEL", one},
+				{40, "TIME", pair("999", "0")},
+				{42, "HGETALL", []any{"b/B", "3 900040", "c/C", "2 990000"}},
+				{49, "HDEL", one},
+				{52, "HSET", one},
+				{53, "PEXPIRE", one},
+			},
+			slices.Concat([]int{17, 20, 24}, lines(30, 34), []int{46}),
+		},
+		{
+			"numbered, a later call is noted already", "reentrant-sequenced", "sequenced-unlock.lua", 1, 7,
+			[]ran{{15, "HMGET", nothing}, {40, "TIME", pair("0", "60000")}, {42, "HGETALL", []any{"a/A", "9 900040"}}},
+			slices.Concat(lines(19, 34), lines(48, 50), lines(52, 53)),
+		},
+		{
+			"numbered, no room for a note", "reentrant-sequenced", "sequenced-unlock.lua", 1, 7,
+			[]ran{{15, "HMGET", pair("1", "6")}, {27, "DEL", one}, {40, "TIME", pair("0", "60000")}, {42, "HGETALL", []any{}}, {52, "HSET", errFull}, {53, "PEXPIRE", none}},
+			slices.Concat([]int{17, 20, 24}, lines(30, 34), lines(44, 50)),
 		},
 		{
 			"numbered, level 2 left", "reentrant-sequenced", "sequenced-unlock.lua", 2, 7,
-			[]ran{{14, "HMGET", pair("2", "6")}, {34, "HINCRBY", one}, {39, "HSET", none}},
-			slices.Concat(lines(16, 20), []int{23, 26, 31, 37}),
+			[]ran{{15, "HMGET", pair("2", "6")}, {31, "HINCRBY", one}, {33, "HSET", none}},
+			slices.Concat([]int{17, 20, 24, 27, 28}, lines(40, 54), []int{61}),
 		},
 		{
 			"numbered, a late release", "reentrant-sequenced", "sequenced-unlock.lua", 2, 3,
-			[]ran{{14, "HMGET", pair("2", "5")}},
-			slices.Concat(lines(16, 20), []int{23}, lines(28, 41)),
+			[]ran{{15, "HMGET", pair("2", "5")}},
+			slices.Concat([]int{17}, lines(22, 34), lines(40, 54), []int{61}),
 		},
 		{
 			"numbered, a release of nothing", "reentrant-sequenced", "sequenced-unlock.lua", 1, 3,
-			[]ran{{14, "HMGET", nothing}},
-			slices.Concat(lines(16, 20), lines(25, 41)),
+			[]ran{{15, "HMGET", nothing}},
+			slices.Concat(lines(19, 34), lines(40, 54), []int{61}),
 		},
 		{
 			"fenced, refused", "fenced", "fenced-lock.lua", 1, 1,
-			[]ran{{14, "EXISTS", one}, {16, "HGET", nil}, {30, "HMGET", nothing}},
-			slices.Concat([]int{18}, lines(22, 28), []int{33}, lines(37, 52)),
+			[]ran{{23, "EXISTS", one}, {28, "HMGET", nothing}, {33, "EXISTS", one}},
+			slices.Concat(lines(12, 16), []int{25, 31}, lines(36, 43), lines(45, 61), lines(71, 79), []int{83, 86}),
+		},
+		{
+			"fenced, the clock is ahead", "fenced", "fenced-lock.lua", 1, 1,
+			[]ran{{23, "EXISTS", none}, {71, "INCR", int64(2)}, {72, "TIME", pair("0", "105000")}, {76, "SET", "OK"}, {12, "HINCRBY", one}, {13, "HSET", one}, {14, "PEXPIRE", one}},
+			slices.Concat(lines(28, 61), lines(81, 88)),
+		},
+		{
+			"fenced, the clock is behind", "fenced", "fenced-lock.lua", 1, 1,
+			[]ran{{23, "EXISTS", none}, {71, "INCR", int64(2)}, {72, "TIME", pair("0", "1")}, {12, "HINCRBY", one}, {13, "HSET", one}, {14, "PEXPIRE", one}},
+			slices.Concat(lines(28, 61), []int{75, 76}, lines(81, 88)),
 		},
 		{
 			"in line", "reentrant-fair", "fair-lock.lua", 1, 1,
 			[]ran{
-				{8, "TIME", pair("1625443200", "0")},
-				{50, "EXISTS", one},
-				{52, "HGET", nil},
-				{59, "HMGET", nothing},
-				{91, "ZADD", one},
-				{92, "RPUSH", one},
-				{95, "PTTL", int64(-1)},
-				{96, "PEXPIRE", one},
-				{95, "PTTL", int64(-1)},
-				{96, "PEXPIRE", one},
-				{100, "PTTL", int64(180)},
+				{7, "TIME", pair("0", "0")},
+				{65, "EXISTS", one},
+				{70, "HMGET", nothing},
+				{75, "EXISTS", one},
+				{127, "ZADD", one},
+				{128, "RPUSH", one},
+				{131, "PTTL", int64(-1)},
+				{132, "PEXPIRE", one},
+				{131, "PTTL", int64(-1)},
+				{132, "PEXPIRE", one},
+				{136, "PTTL", int64(180)},
 			},
-			slices.Concat(lines(13, 35), []int{54}, lines(62, 70), lines(72, 86), []int{88}),
+			slices.Concat(lines(14, 42), lines(54, 58), []int{67, 73}, lines(78, 85), lines(87, 103), lines(115, 118), []int{121, 124}),
 		},
 		{
 			"first in an empty queue", "reentrant-fair", "fair-lock.lua", 1, 1,
-			[]ran{{8, "TIME", nil}, {50, "EXISTS", none}, {52, "HGET", nil}, {14, "LPOP", nil}, {66, "HINCRBY", one}, {67, "HSET", one}, {68, "PEXPIRE", one}},
-			slices.Concat(lines(18, 33), []int{54, 59, 63}, lines(71, 88), lines(90, 100)),
+			[]ran{{7, "TIME", nil}, {65, "EXISTS", none}, {15, "LPOP", nil}, {54, "HINCRBY", one}, {55, "HSET", one}, {56, "PEXPIRE", one}},
+			slices.Concat(lines(19, 40), lines(70, 103), lines(123, 136)),
 		},
 		{
 			"handed over to the second", "reentrant-fair", "fair-unlock.lua", 1, 3,
 			[]ran{
-				{8, "TIME", nil},
-				{47, "HMGET", pair("1", "2")},
-				{67, "HINCRBY", none},
-				{70, "DEL", one},
-				{14, "LPOP", "b inbox B 1"},
-				{18, "ZSCORE", "1625443200000"},
-				{19, "ZREM", one},
-				{27, "PUBLISH", none},
-				{14, "LPOP", "c inbox C 1"},
-				{18, "ZSCORE", "1625443200000"},
-				{19, "ZREM", one},
-				{27, "PUBLISH", one},
-				{28, "HINCRBY", one},
-				{29, "HSET", one},
-				{30, "PEXPIRE", one},
+				{7, "TIME", nil},
+				{57, "HMGET", pair("1", "2")},
+				{69, "DEL", one},
+				{15, "LPOP", "b inbox B 1"},
+				{19, "ZSCORE", "1625443200000"},
+				{20, "ZREM", one},
+				{28, "PUBLISH", none},
+				{15, "LPOP", "c inbox C 1"},
+				{19, "ZSCORE", "1625443200000"},
+				{20, "ZREM", one},
+				{28, "PUBLISH", one},
+				{35, "HINCRBY", one},
+				{36, "HSET", one},
+				{37, "PEXPIRE", one},
 			},
-			slices.Concat([]int{16, 21}, lines(49, 53), []int{56, 59, 64, 72, 73}),
+			slices.Concat([]int{17, 22}, lines(30, 32), []int{59, 62, 66}, lines(72, 76), lines(82, 96), []int{104}),
 		},
 		{
 			"nobody to wake", "reentrant-notify", "notify-unlock.lua", 1, 2,
-			[]ran{{29, "HMGET", pair("1", "1")}, {49, "HINCRBY", none}, {52, "DEL", one}, {9, "ZPOPMIN", []any{}}},
-			slices.Concat(lines(13, 16), lines(31, 35), []int{38, 41, 46, 54, 55}),
+			[]ran{{15, "HMGET", pair("1", "1")}, {27, "DEL", one}, {62, "ZPOPMIN", []any{}}},
+			slices.Concat([]int{17, 20, 24}, lines(30, 34), lines(40, 54), lines(66, 73), []int{82}),
+		},
+		{
+			"no right to send a message", "reentrant-notify", "notify-unlock.lua", 1, 2,
+			[]ran{{15, "HMGET", pair("1", "1")}, {27, "DEL", one}, {62, "ZPOPMIN", []any{"b inbox", "1"}}, {67, "PUBLISH", errFull}},
+			slices.Concat([]int{17, 20, 24}, lines(30, 34), lines(40, 54), []int{64}, lines(71, 73), []int{82}),
 		},
 		{"refused", "reentrant", "lock.lua", 1, 0, []ran{{10, "EXISTS", one}, {18, "HEXISTS", none}}, slices.Concat(lines(11, 16), []int{20}, lines(24, 36))},
 	} {
@@ -227,7 +286,11 @@ func TestAnswersTellWhichWayAScriptTook(t *testing.T) {
 				if r.verb == "HGET" {
 					args = []string{r.verb, "{KEY}:over", "owner/A"}
 				}
-				seen = append(seen, luaflow.NewRan(r.line, trace.Command{Level: c.level, Number: c.number, Args: args, Reply: r.reply}))
+				one := trace.Command{Level: c.level, Number: c.number, Args: args, Reply: r.reply}
+				if r.reply == errFull {
+					one.Reply, one.Error = nil, errFull.Error()
+				}
+				seen = append(seen, luaflow.NewRan(r.line, one))
 			}
 			if diff := cmp.Diff(code(s, c.untaken), code(s, s.At(seen, 0, true).Untaken)); diff != "" {
 				t.Errorf("untaken (want -, got +):\n%s", diff)

@@ -52,7 +52,7 @@ func classify(list []lexeme) {
 		l := &list[i]
 		called := next.text == "(" || next.text == "." && next.class == "f"
 		switch {
-		case l.Type == parse.TString && i > 3 && list[i-1].text == "(" && list[i-2].text == "call" && list[i-4].text == "redis":
+		case l.Type == parse.TString && i > 3 && list[i-1].text == "(" && list[i-4].text == "redis" && strings.HasSuffix(list[i-2].text, "call"):
 			l.class = "r"
 		case l.Type == parse.TString:
 			l.class = "s"

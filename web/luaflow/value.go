@@ -2,6 +2,8 @@ package luaflow
 
 import (
 	"strconv"
+
+	"relock/engine/trace/facts"
 )
 
 // An abstract value is nil, a bool, an int, a string or a list ([]any), if it
@@ -45,10 +47,9 @@ func luaValue(reply any) any {
 // sinceCall is the number of another call relative to the current one, which is
 // 0: -1 for an earlier call, 1 for a later one. No script needs more.
 func sinceCall(reply any, number int64) any {
-	text, ok := reply.(string)
-	n, err := strconv.ParseInt(text, 10, 64)
+	n := facts.Number(reply)
 	switch {
-	case !ok || err != nil || number == 0:
+	case n == 0 || number == 0:
 		return luaValue(reply)
 	case n < number:
 		return "-1"
@@ -56,6 +57,24 @@ func sinceCall(reply any, number int64) any {
 		return "1"
 	default:
 		return "0"
+	}
+}
+
+// kind is the type of a value, as Lua names it.
+func kind(v any) any {
+	switch v.(type) {
+	case nil:
+		return "nil"
+	case bool:
+		return "boolean"
+	case int:
+		return "number"
+	case string:
+		return "string"
+	case []any:
+		return "table"
+	default:
+		return unknown{}
 	}
 }
 

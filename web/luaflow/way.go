@@ -190,9 +190,14 @@ func (w *way) statement(one ast.Stmt, s *scope) {
 	case *ast.NumberForStmt:
 		from, ok := w.eval(one.Init, s).(int)
 		to, known := w.eval(one.Limit, s).(int)
+		step, even := 1, true
+		if one.Step != nil {
+			step, even = w.eval(one.Step, s).(int)
+		}
 		w.loop(s, one.Stmts, func(n int, inner *scope) bool {
-			inner.declare(one.Name, from+n)
-			return ok && known && from+n <= to
+			at := from + n*step
+			inner.declare(one.Name, at)
+			return ok && known && even && at <= to
 		})
 	case *ast.GenericForStmt:
 		w.loop(s, one.Stmts, func(int, *scope) bool { return w.choose() })
@@ -216,14 +221,16 @@ func (w *way) loop(s *scope, body []ast.Stmt, more func(n int, inner *scope) boo
 	}
 }
 
-// locals declares variables. In every script, level and number describe the
-// call and are known from its commands.
+// locals declares variables. In every script, level, number and rest, the level
+// that is left, describe the call and are known from its commands.
 func (w *way) locals(one *ast.LocalAssignStmt, s *scope) {
 	for i, v := range w.values(one.Exprs, len(one.Names), s) {
 		if v == (unknown{}) && len(w.seen) > 0 {
 			switch level := w.seen[0].level; {
 			case one.Names[i] == "level" && level > 0:
 				v = level
+			case one.Names[i] == "rest" && level > 0:
+				v = level - 1
 			case one.Names[i] == "number":
 				v = 0 // see sinceCall
 			}
@@ -335,8 +342,13 @@ func (w *way) call(e *ast.FuncCallExpr, s *scope) any {
 	case *ast.IdentExpr:
 		name = f.Value
 	case *ast.AttrGetExpr:
-		if object, ok := f.Object.(*ast.IdentExpr); ok && object.Value == "redis" {
-			return w.command(e.Line())
+		object, _ := f.Object.(*ast.IdentExpr)
+		key, _ := f.Key.(*ast.StringExpr)
+		if object != nil && key != nil {
+			name = object.Value + "." + key.Value
+		}
+		if object != nil && object.Value == "redis" {
+			return w.command(e.Line(), name == "redis.pcall")
 		}
 	}
 	own, ok := s.get(name).(function)
@@ -355,15 +367,20 @@ func (w *way) call(e *ast.FuncCallExpr, s *scope) any {
 		return w.value
 	case name == "tonumber" && len(args) > 0:
 		return numeric(args[0])
+	case name == "type" && len(args) > 0:
+		return kind(args[0])
+	case name == "string.match" && len(args) > 1 && args[1] == "^%d+":
+		return args[0] // a number of a call, see sinceCall
 	case isCommand(name):
-		return w.command(e.Line())
+		return w.command(e.Line(), false)
 	default:
 		return unknown{}
 	}
 }
 
-// command runs a command on a line, which must be the next one that ran.
-func (w *way) command(line int) any {
+// command runs a command on a line, which must be the next one that ran. Where
+// its error is caught the script goes on, and has it as a table.
+func (w *way) command(line int, caught bool) any {
 	switch {
 	case w.is != going, w.open():
 		return unknown{}
@@ -373,11 +390,15 @@ func (w *way) command(line int) any {
 	}
 	one := w.seen[w.ran]
 	w.ran++
-	if last := w.ran == len(w.seen); one.failed || w.stopped && last {
+	if last := w.ran == len(w.seen); one.failed && !caught || w.stopped && last {
 		w.is = map[bool]stand{true: ended, false: astray}[last]
 	}
-	if !one.heard {
+	switch {
+	case !one.heard:
 		return unknown{}
+	case one.failed:
+		return []any{}
+	default:
+		return one.answer
 	}
-	return one.answer
 }

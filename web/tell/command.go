@@ -21,6 +21,9 @@ func (t *Narrator) command(e trace.Event, b trace.Command) string {
 	if protocol.IsOver(c.Arg(1)) {
 		return t.past(c)
 	}
+	if text, ok := t.counter(c); ok {
+		return text
+	}
 	switch c.verb {
 	case "HMGET", "HSET":
 		return t.numbered(c)
@@ -44,8 +47,6 @@ func (t *Narrator) command(e trace.Event, b trace.Command) string {
 		return t.set(c)
 	case "SETNX":
 		return t.setnx(c)
-	case "INCR":
-		return t.say("%s gets fencing token %d: INCR counts up once for each first acquisition.", c.who, c.n)
 	default:
 		return t.queue(c)
 	}
@@ -69,6 +70,8 @@ func (t *Narrator) exists(c command) string {
 		return t.say("%s leaves the line, and nobody needs waking: EXISTS answers 1, the lock is not free.", c.who)
 	case c.Call == lock.CallLeave:
 		return t.say("%s finds the lock free as it leaves the line: EXISTS answers 0, so it passes its turn on.", c.who)
+	case len(c.Args) > 2 || c.asked.looked:
+		return t.looks(c)
 	case c.n == 1:
 		return t.say("%s finds a key: EXISTS answers 1, so it must ask next whether the key is its own.", c.who)
 	case c.Level > 1:
@@ -136,6 +139,8 @@ func (t *Narrator) counted(c command, count int) string {
 		return t.say("%s reads its count: %s answers %d, so level %d is not held.", c.who, c.verb, count, c.Level)
 	case count == outer:
 		return t.say("%s reads its count: %s answers %d already, so leaving twice counts once.", c.who, c.verb, count)
+	case outer == 0 && c.verb == "HMGET":
+		return t.say("%s reads its count: HMGET answers %d, and level 1 is its last, so the key can go.", c.who, count)
 	default:
 		return t.say("%s reads its count: %s answers %d, and leaving level %d makes it %d.", c.who, c.verb, count, c.Level, outer)
 	}
@@ -265,8 +270,10 @@ func (t *Narrator) del(c command) string {
 		return t.say("%s deletes the key at level %d: its count is 0, though level %d goes on.", c.who, c.Level, c.Level-1)
 	case c.Level > 1:
 		return t.say("%s deletes the key as it leaves level %d: nothing was counted, and level %d goes on.", c.who, c.Level, c.Level-1)
-	case t.counts():
+	case t.counts() && c.asked.counted:
 		return t.say("%s deletes the key: its count is 0, so the lock is free.", c.who)
+	case t.counts():
+		return t.say("%s deletes the key as it leaves its last level: the lock is free.", c.who)
 	default:
 		return t.say("%s deletes the key: the value was its own, so the lock is free.", c.who)
 	}
@@ -374,6 +381,9 @@ func (t *Narrator) waiter(member string) string {
 func (t *Narrator) queue(c command) string {
 	switch c.verb {
 	case "TIME":
+		if c.Call == lock.CallUnlock && (c.asked.looked || !t.protocol.Granting) {
+			return t.say("%s takes the time from Redis: a note of calls that are over ends by its clock.", c.who)
+		}
 		return t.say("%s takes the time from Redis: one clock for all who wait.", c.who)
 	case "LPOP":
 		return t.lpop(c)
@@ -397,6 +407,8 @@ func (t *Narrator) queue(c command) string {
 		return t.publish(c)
 	case "ZADD":
 		return t.zadd(c)
+	case "LPUSH":
+		return t.say("%s puts %s back at the head of the queue with LPUSH, for it could not be told.", c.who, t.waiter(c.Arg(2)))
 	case "RPUSH":
 		return t.say("%s joins the queue: RPUSH puts it at the end, as number %d.", c.who, c.n)
 	case "ZPOPMIN":
@@ -431,7 +443,7 @@ func (t *Narrator) zscore(c command) string {
 		return t.say("%s reads its own deadline with ZSCORE.", c.who)
 	case c.Reply == nil:
 		return t.say("%s passes over %s: ZSCORE finds no deadline of it.", c.who, of)
-	case c.asked.now == 0:
+	case !c.asked.timed:
 		return t.say("%s reads the deadline of %s with ZSCORE.", c.who, of)
 	case left < 0:
 		return t.say("%s passes over %s, whose deadline by ZSCORE was %s ago.", c.who, of, t.ms(-left))
@@ -456,7 +468,9 @@ func (t *Narrator) publish(c command) string {
 
 func (t *Narrator) zadd(c command) string {
 	patience := t.ms(c.number(2) - c.asked.now)
-	switch {
+	switch of := t.waiter(c.Arg(len(c.Args) - 1)); {
+	case of != c.who:
+		return t.say("%s gives %s its deadline back: ZADD.", c.who, of)
 	case c.Arg(2) == "NX" && c.n == 1:
 		return t.say("%s joins those who wait: ZADD notes when it first asked.", c.who)
 	case c.Arg(2) == "NX":

@@ -17,7 +17,9 @@ func (t *Narrator) lateCommand(e trace.Event, c command) string {
 	case "DEL":
 		return t.lateDel(e, c)
 	case "SET", "SETNX":
-		return t.lateSet(c)
+		if c.ofLock(t) {
+			return t.lateSet(c)
+		}
 	case "PEXPIRE":
 		switch other := t.other(c.after, c.who); {
 		case c.n == 0 || !c.ofLock(t):

@@ -198,23 +198,21 @@ func TestNumberedCallsInWords(t *testing.T) {
 	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 60ms}, {name: B, retry: {times: 0}}]"))
 	checkTold(t, p, words.English, []string{
 		// T1
-		"A finds the lock free: EXISTS answers 0, there is no key.",
-		"A asks whether this call arrives too late: HGET answers nil, no later one is noted as over.",
+		"A finds the lock free: EXISTS answers 0, there is neither a key nor a note of calls that are over.",
 		"A takes the lock: HINCRBY makes its field 1, and for now the key has no expiry.",
 		"A notes the number of this call: HSET sets it to 1, and what arrives later with a smaller one is refused.",
 		"A begins its lease: PEXPIRE gives the key 200 ms, which had no expiry until now.",
 		"A has the lock: hold count 1, and a lease of 200 ms.",
 		"A works at level 1 for 60 ms, within the 200 ms that its lease has left.",
 		// T2
-		"B finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
-		"B asks whether this call arrives too late: HGET answers nil, no later one is noted as over.",
+		"B finds a key or a note of calls that are over, not both: EXISTS answers 1, so it must ask which.",
 		"B finds no field of its own: HMGET answers nil, the key is A's with count 1.",
+		"B finds the key alone: EXISTS answers 1, so the lock is taken, and there is no note of calls that are over.",
 		"B is refused: A holds the key with count 1, for another 200 ms.",
 		"B gives up: it was refused, and it does not retry.",
 		"B ends without level 1, which it asked for once.",
 		// T3
 		"A ends its work at level 1, and its lease has 140 ms left.",
-		"A finds a key: EXISTS answers 1, so it must ask next whether the key is its own.",
 		"A finds its own field: HMGET answers count 1, so this is a re-entry and no conflict. Call 2 follows call 1: not late.",
 		"A enters level 2: its field is 1 already, so HINCRBY makes it 2 and nobody is asked.",
 		"A notes the number of this call: HSET sets it to 2, and what arrives later with a smaller one is refused.",
@@ -225,10 +223,13 @@ func TestNumberedCallsInWords(t *testing.T) {
 		"A reads its count: HMGET answers 2, and leaving level 2 makes it 1. Call 3 follows call 2: not late.",
 		"A leaves level 2: HINCRBY makes its count 1, and only at 0 the key is deleted.",
 		"A notes the number of this call: HSET sets it to 3, and what arrives later with a smaller one is refused.",
+		"A has left level 2: its count is 1, and only 0 deletes the key.",
+		"A reads its count: HMGET answers 1, and level 1 is its last, so the key can go. Call 4 follows call 3: not late.",
+		"A deletes the key as it leaves its last level: the lock is free.",
+		"A has released the lock: it has left its last level, so the key was deleted.",
 	})
 	checkTold(t, p, words.Match("zh"), []string{
-		"A 发现锁空闲：EXISTS 返回 0，键不存在。",
-		"A 先看这次调用是不是来晚了：HGET 返回 nil，没有更晚的调用已经结束。",
+		"A 发现锁空闲：EXISTS 返回 0，没有键，也没有已结束调用的记录。",
 		"A 获取锁：HINCRBY 把自己的字段变为 1，此刻键还没有过期时间。",
 		"A 记下这次调用的编号：HSET 写入 1，以后再到的调用，编号更小就拒绝。",
 	})
@@ -236,10 +237,13 @@ func TestNumberedCallsInWords(t *testing.T) {
 
 // What a run comes to only when several things go wrong at once.
 func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
-	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: reentrant-fair, lease: 300ms}\nthreads: [{name: A}]"))
+	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: reentrant-fair, lease: 300ms}\nthreads: [{name: A}, {name: B}]"))
 	key, past := p.Scenario.Lock.Key, "{"+p.Scenario.Lock.Key+"}:over"
 	hmget := func(call string, level int, number int64, reply ...any) trace.Command {
 		return trace.Command{Call: call, Level: level, Number: number, Attempt: 1, Args: []string{"HMGET", key, "a", "#A"}, Reply: reply}
+	}
+	notes := func(reply ...any) trace.Command {
+		return trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HGETALL", past}, Reply: reply}
 	}
 	for _, c := range []struct {
 		command trace.Command
@@ -259,11 +263,26 @@ func TestNumberedCallsOutOfTheOrdinary(t *testing.T) {
 		{trace.Command{Call: "leave", Level: 1, Args: []string{"EXISTS", key}, Reply: int64(0)}, "A finds the lock free as it leaves the line: EXISTS answers 0, so it passes its turn on."},
 		{trace.Command{Call: "unlock", Level: 1, Number: 3, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A leaves the note of calls that are over as it is: HGET answers 5, a later one."},
 		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A looks which of its calls are noted as over: HGET answers 5, so it notes this one."},
+		{hmget("unlock", 1, 5, nil, nil), "A does not hold the lock: HMGET answers nil, there is no key."},
+		{hmget("lock", 2, 5, nil, nil), "A wants level 2 and finds no field of its own: HMGET answers nil, so its outer level is gone."},
+		{hmget("unlock", 1, 5, "2", "4"), "A reads its count: HMGET answers 2, and level 1 is its last, so the key can go. Call 5 follows call 4: not late."},
+		{trace.Command{Call: "lock", Level: 1, Args: []string{"EXISTS", key, past}, Reply: int64(2)}, "A finds both a key and a note of calls that are over: EXISTS answers 2, so it must ask about each."},
+		{notes("b/B", "9 900040"), "A looks which calls are noted as over: HGETALL finds none of its own, so it notes this one."},
+		{notes("b/B", "9 900040", "a/A", "5 900040"), "A looks which calls are noted as over: by HGETALL its own up to call 5, so it notes this one."},
+		{notes("a/A", "9 900040"), "A leaves its note of calls that are over as it is: by HGETALL it is of call 9, a later one."},
+		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HDEL", past, "b/B"}, Reply: int64(1)}, "A drops an old note of B: HDEL removes it, for none of those calls can still arrive."},
+		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"HDEL", past, "a/A"}, Reply: int64(1)}, "A drops its own old note: HDEL removes it, for none of those calls can still arrive."},
+		{trace.Command{Call: "unlock", Level: 1, Number: 7, Args: []string{"PEXPIRE", past, "900000"}, Reply: int64(0)}, "A has no note to keep: PEXPIRE answers 0."},
+		{trace.Command{Call: "unlock", Level: 1, Args: []string{"LPUSH", key + ":queue", "b inbox B 1"}, Reply: int64(1)}, "A puts B back at the head of the queue with LPUSH, for it could not be told."},
+		{trace.Command{Call: "unlock", Level: 1, Args: []string{"ZADD", key + ":waiters", "700", "b inbox B 1"}, Reply: int64(1)}, "A gives B its deadline back: ZADD."},
+		{trace.Command{Call: "unlock", Level: 1, Args: []string{"PUBLISH", "inbox:B", "grant b 90 1 K"}, Error: "NOPERM this user has no permissions"}, "A gets an error from PUBLISH: NOPERM."},
+		{trace.Command{Call: "lock", Level: 1, Number: 7, Args: []string{"HGET", past, "a/A"}, Reply: "5 900040"}, "A asks whether this call arrives too late: by HGET call 5 is over, and this is call 7, a later one."},
+		{trace.Command{Call: "lock", Level: 1, Number: 3, Args: []string{"HGET", past, "a/A"}, Reply: "5 900040"}, "A's call 3 arrives too late: by HGET its call 5 is over by now, so this one is refused."},
 		{trace.Command{Call: "lock", Level: 1, Args: []string{"HGET", past, "a/A"}, Reply: "5"}, "A asks whether this call arrives too late: by HGET call 5 is over, and earlier ones are refused."},
 	} {
 		for l := range longest {
 			e := trace.Event{Seq: 1, Thread: "A", Body: c.command, Key: trace.Absent()}
-			told := tell.New(l, p.Scenario, map[string]string{"a": "A"}).Tell(e)
+			told := tell.New(l, p.Scenario, map[string]string{"a": "A", "b": "B"}).Tell(e)
 			checkSentence(t, l, p, e, told)
 			if l == words.English && told != c.want {
 				t.Errorf("%q\nwant %q", told, c.want)
@@ -455,6 +474,47 @@ func TestRarerEventsAreTold(t *testing.T) {
 			"A asks whether this call arrives too late: by HGET call 2 is over, and this is call 3, a later one.",
 		},
 		{
+			"when notes end", "lock: {protocol: reentrant-fair, lease: 1s, watchdog: off}\n" + one + "\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A takes the time from Redis: a note of calls that are over ends by its clock.",
+		},
+		{
+			"a note alone", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\nthreads: [{name: A, work: 50ms, repeat: 2}]\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A finds the note alone: EXISTS answers 0, so the lock is free, and it must ask which calls are over.",
+		},
+		{
+			"a second note, by a clock that was set back", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\nthreads: [{name: A, work: 50ms, repeat: 2}]\n" +
+				"faults: [{time: 1ms, do: clock-jump, by: -1h}, {thread: A, at: lock, do: lose-reply}, {thread: A, at: lock, round: 2, do: lose-reply}]",
+			"A notes that call 4 is over: an earlier one had no answer, and will be refused if it still arrives.",
+		},
+		{
+			"a first token", "lock: {protocol: fenced, lease: 300ms}\n" + one,
+			"A reads Redis' clock: by TIME it is at 0 µs, no more than 1, so the count stays the token.",
+		},
+		{
+			"a token is counted up", "lock: {protocol: fenced, lease: 300ms}\nthreads: [{name: A, start: 7ms}]",
+			"A counts the fencing token up: INCR makes it 1, before the lock is taken.",
+		},
+		{
+			"a token by the clock", "lock: {protocol: fenced, lease: 300ms}\nthreads: [{name: A, start: 7ms}]",
+			"A reads Redis' clock: by TIME it is at 7,000 µs, more than 1, so the time becomes the token.",
+		},
+		{
+			"a token that is the time", "lock: {protocol: fenced, lease: 300ms}\nthreads: [{name: A, start: 7ms}]",
+			"A sets the token to Redis' time, 7,000: so tokens grow even if their key is lost, as far as clocks agree.",
+		},
+		{
+			"a note of its own", "lock: {protocol: reentrant-sequenced, lease: 1s, watchdog: off}\nthreads: [{name: A, work: 50ms, repeat: 2}]\nfaults: [{thread: A, at: lock, do: lose-reply}, {thread: A, at: lock, round: 2, do: lose-reply}]",
+			"A looks which calls are noted as over: by HGETALL its own up to call 2, so it notes this one.",
+		},
+		{
+			"a token that stays", "lock: {protocol: fenced, lease: 300ms, retry: {times: 5, interval: 10ms}}\nthreads: [{name: A, start: 7ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}]",
+			"A keeps its fencing token: GET reads 7000, for nobody else was granted the lock since.",
+		},
+		{
+			"a token of a late lock", "lock: {protocol: fenced, lease: 300ms, retry: {times: 1, interval: 10ms}}\nthreads: [{name: A, start: 7ms, work: 5ms}]\nfaults: [{thread: A, at: lock, do: late-copy, for: 5ms}]",
+			"A's lock arrives late, and runs SET.",
+		},
+		{
 			"a late lock when a later call has come", late + "threads: [{name: A, work: 30ms, depth: 3}]\nfaults: [{thread: A, at: lock, level: 1, do: late-copy, for: 80ms}]",
 			"A's lock arrives too late: it is call 1, and by HMGET the last one was 3. It is refused.",
 		},
@@ -465,6 +525,18 @@ func TestRarerEventsAreTold(t *testing.T) {
 		{
 			"a hand-over", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\n" + two,
 			"A notes the number of the call that B waits in: HSET sets it to 1.",
+		},
+		{
+			"a hand-over to one that has asked at Redis' first instant", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 50ms}, {name: B, work: 20ms}]",
+			"B hears that the lock was handed to it: hold count 1, and 100 ms left to renew it.",
+		},
+		{
+			"a patience that began at Redis' first instant", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\nthreads: [{name: A, work: 0ms}, {name: B, work: 20ms}]",
+			"A looks at the patience of B: ZSCORE says that it lasts another 550 ms.",
+		},
+		{
+			"the last release of a fair lock", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms}\n" + two,
+			"A has released the lock: it has left its last level, and the lock is B's already.",
 		},
 		{
 			"a waiter that goes without the lock", "lock: {protocol: reentrant-fair, lease: 300ms, watchdog: 100ms, retry: {times: 2, interval: 20ms}}\nthreads: [{name: A, work: 90ms}, {name: B, start: 5ms}]",

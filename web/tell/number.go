@@ -12,25 +12,102 @@ import (
 
 // past words a command on the key of calls that are over.
 func (t *Narrator) past(c command) string {
+	number, _, _ := strings.Cut(c.text, " ") // "number until", and in older traces the number alone
 	switch {
+	case c.verb == "HGETALL":
+		return t.notes(c)
+	case c.verb == "HDEL":
+		if of := t.locker(c.Arg(2)); of != c.who {
+			return t.say("%s drops an old note of %s: HDEL removes it, for none of those calls can still arrive.", c.who, of)
+		}
+		return t.say("%s drops its own old note: HDEL removes it, for none of those calls can still arrive.", c.who)
+	case c.verb == "PEXPIRE" && c.n == 0:
+		return t.say("%s has no note to keep: PEXPIRE answers 0.", c.who)
 	case c.verb == "PEXPIRE":
 		return t.say("%s has that note kept for %s: no request is on its way for longer.", c.who, t.ms(c.number(2)))
 	case c.verb == "HSET":
-		return t.say("%s notes that call %s is over: an earlier one had no answer, and will be refused if it still arrives.", c.who, c.Arg(3))
+		return t.say("%s notes that call %s is over: an earlier one had no answer, and will be refused if it still arrives.", c.who, strconv.FormatInt(c.number(3), 10))
 	case c.Call == lock.CallUnlock && facts.Later(c.Reply, c.Number) > 0:
-		return t.say("%s leaves the note of calls that are over as it is: HGET answers %s, a later one.", c.who, c.text)
+		return t.say("%s leaves the note of calls that are over as it is: HGET answers %s, a later one.", c.who, number)
 	case c.Call == lock.CallUnlock && c.Reply == nil:
 		return t.say("%s looks which of its calls are noted as over: HGET answers nil, so it notes this one.", c.who)
 	case c.Call == lock.CallUnlock:
-		return t.say("%s looks which of its calls are noted as over: HGET answers %s, so it notes this one.", c.who, c.text)
+		return t.say("%s looks which of its calls are noted as over: HGET answers %s, so it notes this one.", c.who, number)
 	case facts.LaterCall(c.Command) > 0:
-		return t.say("%s's call %d arrives too late: by HGET its call %s is over by now, so this one is refused.", c.who, c.Number, c.text)
+		return t.say("%s's call %d arrives too late: by HGET its call %s is over by now, so this one is refused.", c.who, c.Number, number)
 	case c.Reply == nil:
 		return t.say("%s asks whether this call arrives too late: HGET answers nil, no later one is noted as over.", c.who)
 	case c.Number > 0:
-		return t.say("%s asks whether this call arrives too late: by HGET call %s is over, and this is call %d, a later one.", c.who, c.text, c.Number)
+		return t.say("%s asks whether this call arrives too late: by HGET call %s is over, and this is call %d, a later one.", c.who, number, c.Number)
 	default:
-		return t.say("%s asks whether this call arrives too late: by HGET call %s is over, and earlier ones are refused.", c.who, c.text)
+		return t.say("%s asks whether this call arrives too late: by HGET call %s is over, and earlier ones are refused.", c.who, number)
+	}
+}
+
+// notes words what a release reads of all notes of calls that are over.
+func (t *Narrator) notes(c command) string {
+	fields, _ := c.Reply.([]any)
+	own := int64(0)
+	for i := 0; i+1 < len(fields); i += 2 {
+		if t.locker(asText(fields[i])) == c.who {
+			own = max(own, facts.Number(fields[i+1]))
+		}
+	}
+	switch {
+	case len(fields) == 0:
+		return t.say("%s looks which calls are noted as over: HGETALL finds none, so it notes this one.", c.who)
+	case own == 0:
+		return t.say("%s looks which calls are noted as over: HGETALL finds none of its own, so it notes this one.", c.who)
+	case facts.Later(own, c.Number) > 0:
+		return t.say("%s leaves its note of calls that are over as it is: by HGETALL it is of call %d, a later one.", c.who, own)
+	default:
+		return t.say("%s looks which calls are noted as over: by HGETALL its own up to call %d, so it notes this one.", c.who, own)
+	}
+}
+
+// locker returns the thread of a note's field, "owner/locker".
+func (t *Narrator) locker(field string) string {
+	id, _, _ := strings.Cut(field, "/")
+	return t.owner(id)
+}
+
+// looks words an EXISTS of a numbered lock: of its two keys at once, or of its
+// own alone when it has found no field of its own.
+func (t *Narrator) looks(c command) string {
+	switch both := len(c.Args) > 2; {
+	case both && c.n == 0:
+		return t.say("%s finds the lock free: EXISTS answers 0, there is neither a key nor a note of calls that are over.", c.who)
+	case both && c.n == 1:
+		return t.say("%s finds a key or a note of calls that are over, not both: EXISTS answers 1, so it must ask which.", c.who)
+	case both:
+		return t.say("%s finds both a key and a note of calls that are over: EXISTS answers %d, so it must ask about each.", c.who, c.n)
+	case c.n == 1:
+		return t.say("%s finds the key alone: EXISTS answers 1, so the lock is taken, and there is no note of calls that are over.", c.who)
+	default:
+		return t.say("%s finds the note alone: EXISTS answers 0, so the lock is free, and it must ask which calls are over.", c.who)
+	}
+}
+
+// counter words a command of a lock call that makes a fencing token, and false
+// for any other.
+func (t *Narrator) counter(c command) (string, bool) {
+	counted := c.asked.token
+	now := micros(c.Reply)
+	switch {
+	case c.verb == "INCR" && t.holds(c.after, c.who): // of an older trace
+		return t.say("%s gets fencing token %d: INCR counts up once for each first acquisition.", c.who, c.n), true
+	case c.verb == "INCR":
+		return t.say("%s counts the fencing token up: INCR makes it %d, before the lock is taken.", c.who, c.n), true
+	case counted == 0:
+		return "", false
+	case c.verb == "TIME" && now > counted:
+		return t.say("%s reads Redis' clock: by TIME it is at %d µs, more than %d, so the time becomes the token.", c.who, now, counted), true
+	case c.verb == "TIME":
+		return t.say("%s reads Redis' clock: by TIME it is at %d µs, no more than %d, so the count stays the token.", c.who, now, counted), true
+	case c.verb == "SET":
+		return t.say("%s sets the token to Redis' time, %d: so tokens grow even if their key is lost, as far as clocks agree.", c.who, c.number(2)), true
+	default:
+		return "", false
 	}
 }
 
@@ -100,11 +177,13 @@ func (t *Narrator) noField(c command) string {
 	case c.Call == lock.CallLeave:
 		return t.say("%s leaves the line without the lock: HMGET finds no field of its own.", c.who)
 	case other == "" && c.Call == lock.CallUnlock:
-		return t.say("%s has no field to count down: HMGET answers nil, there is no key.", c.who)
+		return t.say("%s does not hold the lock: HMGET answers nil, there is no key.", c.who)
+	case other == "" && c.Level > 1:
+		return t.say("%s wants level %d and finds no field of its own: HMGET answers nil, so its outer level is gone.", c.who, c.Level)
 	case other == "":
 		return t.say("%s finds no field of its own: HMGET answers nil.", c.who)
 	case c.Call == lock.CallUnlock:
-		return t.say("%s has no field to count down: HMGET answers nil, the key is %s's now.", c.who, other)
+		return t.say("%s does not hold the lock: HMGET answers nil, the key is %s's now.", c.who, other)
 	case c.Level > 1:
 		return t.say("%s finds no field of its own for level %d: HMGET answers nil, the key is %s's now.", c.who, c.Level, other)
 	default:

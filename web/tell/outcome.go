@@ -191,10 +191,14 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 		return t.say("%s has released the lock as it left level %d, and goes on inside level %d without it.", who, b.Level, e.Belief[who])
 	case b.Attempt > 1 && a.deleted == 0:
 		return t.say("%s takes “not held” for a release: an earlier request did it, for its lease cannot be over yet.", who)
-	case a.handed != "":
+	case a.handed != "" && a.counted: // of an older trace
 		return t.say("%s has released the lock: its count fell to 0, and the lock is %s's already.", who, a.handed)
-	case t.counts():
+	case a.handed != "":
+		return t.say("%s has released the lock: it has left its last level, and the lock is %s's already.", who, a.handed)
+	case t.counts() && a.counted:
 		return t.say("%s has released the lock: its count fell to 0, so the key was deleted.", who)
+	case t.counts():
+		return t.say("%s has released the lock: it has left its last level, so the key was deleted.", who)
 	default:
 		return t.say("%s has released the lock: its key was deleted.", who)
 	}

@@ -56,7 +56,11 @@ type asked struct {
 	failed         string // the code of Redis' error
 	fault          string // the last fault that struck on the way
 	delayed        bool   // a request, of this attempt or an earlier one, may still be on its way
-	now            int64  // by Redis' clock, in milliseconds, if the script has asked
+	timed          bool   // the script has asked for the time
+	now            int64  // by Redis' clock, in milliseconds, if it has
+	looked         bool   // HMGET was answered
+	counted        bool   // its own hold count was changed
+	token          int64  // to which INCR has counted
 	taken          int    // keys that were set
 	deleted        int    // keys of its own that were deleted
 	foreign        string // whose key was deleted
@@ -275,8 +279,15 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 	a.failed, _, _ = strings.Cut(b.Error, " ")
 	switch c.verb {
 	case "TIME":
-		a.now = instant(b.Reply)
+		a.timed, a.now = true, micros(b.Reply)/1000
+	case "HMGET":
+		a.looked = true
+	case "INCR":
+		a.token = c.n
 	case "SET", "SETNX":
+		if !c.ofLock(t) {
+			break
+		}
 		if c.text == "OK" || c.n == 1 {
 			a.taken++
 		}
@@ -293,7 +304,8 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 	case "RPUSH":
 		a.place = c.n
 	case "HINCRBY":
-		if to := t.owner(c.Arg(2)); to != c.who {
+		to := t.owner(c.Arg(2))
+		if a.counted = a.counted || to == c.who; to != c.who {
 			a.handed = to
 		}
 	case "DEL":
@@ -307,13 +319,13 @@ func (t *Narrator) foldCommand(e trace.Event, b trace.Command) {
 	}
 }
 
-// instant reads the reply of TIME, in milliseconds; 0 for anything else.
-func instant(reply any) int64 {
+// micros reads the reply of TIME, in microseconds; 0 for anything else.
+func micros(reply any) int64 {
 	list, _ := reply.([]any)
 	if len(list) != 2 {
 		return 0
 	}
-	return facts.Number(list[0])*1000 + facts.Number(list[1])/1000
+	return facts.Number(list[0])*1_000_000 + facts.Number(list[1])
 }
 
 // command is a Redis command and what surrounds it.

@@ -145,7 +145,7 @@ func (c *Cell) Groups() []LineGroup {
 // Line is one Redis command.
 type Line struct {
 	Verb    string // "HINCRBY"
-	Args    string // without the key
+	Args    string // without the key, which is "key" where there are several
 	Reply   string
 	Writes  bool
 	Queue   bool // about the waiting threads

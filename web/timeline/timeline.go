@@ -320,6 +320,8 @@ func (t *Timeline) line(b trace.Command, ordinal int) Line {
 	for i, a := range b.Args[1:] {
 		a = t.brief.Replace(a)
 		switch {
+		case i == 0 && a == t.key && l.Verb == "EXISTS" && len(b.Args) > 2:
+			a = "key" // one of several: without it, it would not be among them
 		case i == 0 && a == t.key:
 			continue
 		case t.owners[a] != "":

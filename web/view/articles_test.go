@@ -49,7 +49,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 			words.English, "redlock-cut-off",
 			"no rule was broken, but A ended with an error: no majority of the nodes",
 			"The run has ended: no rule was broken, but A ended with an error: no majority of the nodes",
-			"The run is over at step 38: no rule was broken, but A ended with an error.",
+			"The run is over at step 42: no rule was broken, but A ended with an error.",
 		},
 		{words.English, "crash", "no rule was broken", "The run has ended", ""},
 		{words.English, "value-inner-unlock", "1 rule was broken", "The run has ended", ""},

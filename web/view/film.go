@@ -200,7 +200,7 @@ func (f *Film) Add(e trace.Event) int {
 	if n := slices.Index(f.timeline.Threads(), e.Thread); n >= 0 && frame.Thread < 0 {
 		frame.Thread = n
 	}
-	frame.tell(f.say, weight(e), why)
+	frame.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
 	if m := markOf(e); m != "" && (frame.Mark == "" || slices.Index(marks, m) < slices.Index(marks, frame.Mark)) {
 		frame.Mark = m
 	}
@@ -358,12 +358,12 @@ const (
 	weightViolation
 )
 
-// decides tells whether a command gives the lock, takes it, or counts.
-func decides(b trace.Command) bool {
-	return len(b.Args) > 0 && slices.Contains([]string{"HINCRBY", "DEL", "SET", "SETNX"}, strings.ToUpper(b.Args[0]))
+// decides tells whether a command gives the lock in key, takes it, or counts.
+func decides(b trace.Command, key string) bool {
+	return b.Arg(1) == key && slices.Contains([]string{"HINCRBY", "DEL", "SET", "SETNX"}, strings.ToUpper(b.Arg(0)))
 }
 
-func weight(e trace.Event) int {
+func weight(e trace.Event, key string) int {
 	switch b := e.Body.(type) {
 	case trace.Violation:
 		return weightViolation
@@ -386,7 +386,7 @@ func weight(e trace.Event) int {
 		return weightEnd
 	case trace.Command:
 		switch {
-		case b.Late && decides(b), facts.LaterCall(b) > 0:
+		case b.Late && decides(b, key), facts.LaterCall(b) > 0:
 			return weightDecides
 		case b.Node > 0:
 			return weightNode

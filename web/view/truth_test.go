@@ -286,7 +286,7 @@ func TestTheQueueIsFolded(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(shown, " "); got != "TIME EXISTS HGET HMGET PTTL" {
+	if got := strings.Join(shown, " "); got != "TIME EXISTS HMGET EXISTS PTTL" {
 		t.Errorf("shown are %s", got)
 	}
 	if got := strings.Join(folded, " "); got != "ZADD RPUSH PTTL PEXPIRE PTTL PEXPIRE" {
@@ -313,8 +313,8 @@ func TestTheQueueIsFolded(t *testing.T) {
 // too, but is no queue.
 func TestNotesOfCallsAreNotFoldedAsAQueue(t *testing.T) {
 	for _, c := range []struct{ protocol, shown string }{
-		{"reentrant-fair", "TIME HMGET HGET HSET PEXPIRE HINCRBY DEL LPOP"},
-		{"fenced", "HMGET HGET HSET PEXPIRE HINCRBY DEL"},
+		{"reentrant-fair", "TIME HMGET DEL TIME HGETALL HSET PEXPIRE LPOP"},
+		{"fenced", "HMGET DEL TIME HGETALL HSET PEXPIRE"},
 	} {
 		p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: "+c.protocol+", lease: 1s, watchdog: off}\nthreads: [{name: A, work: 10ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}]"))
 		for _, r := range filmed(p, words.English, false).Rows() {
@@ -343,7 +343,7 @@ func TestACellIsInTheOrderOfTheEvents(t *testing.T) {
 		step, thread   int
 		earlier, notes []timeline.Note
 	}{
-		{"fenced-late-write", 9, 1, []timeline.Note{plain("writes 1 with token 2")}, []timeline.Note{plain("ends: done")}},
+		{"fenced-late-write", 9, 1, []timeline.Note{plain("writes 1 with token 105,000")}, []timeline.Note{plain("ends: done")}},
 		{"fenced-late-write", 10, 0, []timeline.Note{{Text: "its write with token 1 is refused: a newer one was seen", Tone: timeline.Bad}}, []timeline.Note{{Text: "ends: lost", Tone: timeline.Bad}}},
 		{"fair", 5, 0, []timeline.Note{plain("writes 1")}, []timeline.Note{plain("ends: done")}},
 		{"fenced", 4, 0, []timeline.Note{plain("writes 1 with token 1")}, []timeline.Note{plain("works 60 ms"), plain("reads 1")}},
@@ -417,12 +417,12 @@ func TestTheReasonIsAboutWhatMattersMost(t *testing.T) {
 		step int
 		want string
 	}{
-		{"fenced-late-write", 9, "B writes 1 with token 2, one more than it read, and nobody wrote between. B has released the lock: its count fell to 0, so the key was deleted."},
-		{"fenced-late-write", 10, "A's write is refused: its token is 1, and one with token 2 has been here."},
+		{"fenced-late-write", 9, "B writes 1 with token 105,000, one more than it read, and nobody wrote between. B has released the lock: it has left its last level, so the key was deleted."},
+		{"fenced-late-write", 10, "A's write is refused: its token is 1, and one with token 105,000 has been here."},
 		{"naive-inner-reply-lost", 2, "A's watchdog has cut its lease, from 83 h 20 min to 300 ms."},
 		{"fair", 2, "B is refused: A holds the lock for another 295 ms, and B is number 1 in the queue."},
 		{"fair", 4, "D is refused: A holds the lock for another 261 ms, and D is number 3 in the queue."},
-		{"fair", 5, "A has released the lock: its count fell to 0, and the lock is B's already."},
+		{"fair", 5, "A has released the lock: it has left its last level, and the lock is B's already."},
 	} {
 		if got := film(t, words.English, c.name).Frames()[c.step-1].Why; got != c.want {
 			t.Errorf("%s T%d: %s", c.name, c.step, got)
@@ -613,7 +613,7 @@ func TestTheNumberOfACallIsNoHold(t *testing.T) {
 			}
 		}
 	}
-	if was, now := f.Rows()[0].Inside[3].Renumbered(); was != "" || now != "#A: 1" {
+	if was, now := f.Rows()[0].Inside[2].Renumbered(); was != "" || now != "#A: 1" {
 		t.Errorf("at the first acquisition: %q to %q", was, now)
 	}
 	// No owner but the number alone: nobody's.

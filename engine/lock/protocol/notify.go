@@ -38,6 +38,7 @@ var Notify = &Protocol{
 	Waiters:    waitersKey,
 	Scripts:    []Script{notifyLockScript, notifyUnlockScript, notifyLeaveScript, renewScript},
 	First:      map[string]string{CallLock: "EXISTS", CallUnlock: "HMGET", CallLeave: "ZREM"},
+	Inner:      numberedInner,
 	Numbered:   true,
 	Levels:     true,
 	Counts:     true,

@@ -41,7 +41,7 @@ local function remember(key)
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local over, mine = redis.call('HGETALL', key), ARGV[1] .. '/' .. ARGV[3]
   for i = 1, #over, 2 do
-    local last, ends = string.match(over[i + 1], '^(%d+) (%d+)$')
+    local last, ends = string.match(over[i + 1], '^(%S+) (%S+)$')
     if over[i] == mine and tonumber(last) > number then
       return
     end

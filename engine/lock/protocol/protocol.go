@@ -42,6 +42,9 @@ type Protocol struct {
 	// First is the first command of the calls whose source does not begin with
 	// it, "" for calls that send nothing.
 	First map[string]string
+	// Inner is First for the levels above 1, of the calls that begin otherwise
+	// there.
+	Inner map[string]string
 	// Most is the most commands that one attempt of a call sends to one node,
 	// where that is not one.
 	Most map[string]int
@@ -117,7 +120,7 @@ type Reply struct {
 	Code  Code
 	Count int           // the hold count
 	Token int64         // the fencing token; 0 is none
-	Now   int64         // by Redis' clock, in milliseconds; 0 if the script does not tell
+	Now   int64         // by Redis' clock, in milliseconds; only of a Granting protocol's lock
 	PTTL  time.Duration // of the lock; 0 if the script does not tell
 	// Unsent is why Redis refused to send a message to a waiter, an ErrRefused;
 	// else nil. The call itself was carried out.
@@ -149,9 +152,12 @@ func (p *Protocol) Keys(key string) []string {
 
 var commandOf = regexp.MustCompile(`redis\.call\('([A-Z]+)'`)
 
-// FirstCommand returns the first Redis command of a call, such as "EXISTS"; ""
+// FirstCommand returns the first Redis command of a call at a level, such as "EXISTS"; ""
 // if the call sends nothing or does not exist.
-func (p *Protocol) FirstCommand(call string) string {
+func (p *Protocol) FirstCommand(call string, level int) string {
+	if name, ok := p.Inner[call]; ok && level > 1 {
+		return name
+	}
 	if name, ok := p.First[call]; ok {
 		return name
 	}
@@ -167,7 +173,7 @@ func (p *Protocol) FirstCommand(call string) string {
 // many nodes, a script counting as one; 0 if the call sends nothing or does not
 // exist.
 func (p *Protocol) Commands(call string, nodes int) int {
-	if p.FirstCommand(call) == "" {
+	if p.FirstCommand(call, 1) == "" {
 		return 0
 	}
 	if most, ok := p.Most[call]; ok {
@@ -187,7 +193,7 @@ func (p *Protocol) Margin(lease time.Duration) time.Duration {
 }
 
 // AsksRedis reports whether the lock is kept in Redis at all.
-func (p *Protocol) AsksRedis() bool { return p.FirstCommand(CallLock) != "" }
+func (p *Protocol) AsksRedis() bool { return p.FirstCommand(CallLock, 1) != "" }
 
 // Args appends the arguments of a script to all.
 type Args func(all []any, r Request) []any

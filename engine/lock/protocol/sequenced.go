@@ -50,6 +50,7 @@ var Sequenced = &Protocol{
 	Companions: func(key string) []string { return []string{overKey(key)} },
 	Scripts:    []Script{sequencedLockScript, sequencedUnlockScript, renewScript},
 	First:      numberedFirst,
+	Inner:      numberedInner,
 	Numbered:   true,
 	Levels:     true,
 	Counts:     true,
@@ -70,9 +71,12 @@ func numberedRelease(all []any, r Request) []any {
 	return append(all, r.Words.owner, r.Level, r.Words.locker, r.Number, r.Remember.Milliseconds())
 }
 
-// numberedFirst has the first commands of numbered calls: in their scripts the
-// shared functions come before what is run first.
-var numberedFirst = map[string]string{CallLock: "EXISTS", CallUnlock: "HMGET"}
+// The first commands of numbered calls: in their scripts the shared functions
+// come before what is run first.
+var (
+	numberedFirst = map[string]string{CallLock: "EXISTS", CallUnlock: "HMGET"}
+	numberedInner = map[string]string{CallLock: "HMGET"}
+)
 
 // outermost returns how many keys a call needs: so many at level 1, and further
 // in the lock's alone.
@@ -133,6 +137,7 @@ var Fenced = &Protocol{
 	Token:      TokenKey,
 	Scripts:    []Script{fencedLockScript, sequencedUnlockScript, renewScript},
 	First:      numberedFirst,
+	Inner:      numberedInner,
 	Numbered:   true,
 	Levels:     true,
 	Counts:     true,

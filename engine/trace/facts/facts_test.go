@@ -186,8 +186,9 @@ func TestLaterCall(t *testing.T) {
 		say  trace.Command
 		want int64
 	}{
-		{"a lock that comes after its unlock", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "4"}, 4},
-		{"a lock in order", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "3"}, 0},
+		{"a lock that comes after its unlock", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "4 900040"}, 4},
+		{"a lock that comes after its unlock, in an older trace", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "4"}, 4},
+		{"a lock in order", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "3 900040"}, 0},
 		{"the first lock", trace.Command{Call: lock.CallLock, Number: 1, Args: []string{"HGET", over, idA}}, 0},
 		{"a field of another key", trace.Command{Call: lock.CallLock, Number: 3, Args: []string{"HGET", "lock", idA}, Reply: "4"}, 0},
 		{"what an unlock reads", trace.Command{Call: lock.CallUnlock, Number: 3, Args: []string{"HGET", over, idA}, Reply: "4"}, 0},
@@ -204,7 +205,7 @@ func TestLaterCall(t *testing.T) {
 }
 
 func TestNumber(t *testing.T) {
-	for reply, want := range map[any]int64{int64(7): 7, "7": 7, "7.9": 7, "": 0, "seven": 0, 7: 0, nil: 0} {
+	for reply, want := range map[any]int64{int64(7): 7, "7": 7, "7.9": 7, "7 900040": 7, "": 0, "seven": 0, 7: 0, nil: 0} {
 		if got := facts.Number(reply); got != want {
 			t.Errorf("%#v is the number %d, want %d", reply, got, want)
 		}

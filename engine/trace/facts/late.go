@@ -32,13 +32,15 @@ func Later(reply any, call int64) int64 {
 	return 0
 }
 
-// Number reads a number in a reply, which may be text; 0 if it is not one.
+// Number reads a number in a reply, or the first word of a text; 0 if it is not
+// one. What notes that a call is over says "number until".
 func Number(reply any) int64 {
 	switch v := reply.(type) {
 	case int64:
 		return v
 	case string:
-		f, _ := strconv.ParseFloat(v, 64)
+		first, _, _ := strings.Cut(v, " ")
+		f, _ := strconv.ParseFloat(first, 64)
 		return int64(f)
 	default:
 		return 0
