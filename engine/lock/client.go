@@ -21,6 +21,11 @@ type goRedis struct {
 	deaf bool // the client ignores contexts while it waits for a reply
 }
 
+// cuttable is a context that may end before its deadline. Clients know only the
+// deadline while they wait for a reply, so that a call with such a context is
+// left to itself when it ends.
+type cuttable struct{ context.Context }
+
 // once is a command that go-redis must not retry.
 type once struct{ *redis.Cmd }
 
@@ -79,7 +84,7 @@ func (g *goRedis) Do(ctx context.Context, args ...any) *redis.Cmd {
 }
 
 func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
-	if !g.deaf {
+	if _, early := ctx.(cuttable); !g.deaf && !early {
 		_ = g.processor.Process(ctx, once{cmd}) // the command has the error
 		return cmd
 	}

@@ -174,11 +174,11 @@ type acquisition struct {
 // Redis mostly answers at once, and a task costs more than the rest of the
 // call, so the task is only started when Redis is slow.
 func (s *session) attempt(ctx context.Context, c Call) acquisition {
-	if ctx.Done() == nil {
-		return s.ask(ctx, ctx, c, s.l.o.Limit)
-	}
-	if s.l.isSwift() {
-		a := s.ask(ctx, ctx, c, swift)
+	endless := ctx.Done() == nil
+	if (!endless || c.Level > 1) && s.l.isSwift() {
+		limited, cancel := s.limited(ctx, swift)
+		defer cancel()
+		a := s.ask(ctx, limited, c, true)
 		if !a.slow {
 			s.l.slow.wasNot()
 		}
@@ -191,29 +191,41 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		}
 		s.l.slow.was()
 	}
+	if endless {
+		return s.insist(ctx, c)
+	}
 	var a acquisition
-	lasting, cut := context.WithCancel(context.WithoutCancel(ctx))
-	s.cuttable(cut)
-	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() {
-		defer cut()
-		a = s.ask(ctx, lasting, c, s.l.o.Limit)
-	})
+	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.insist(ctx, c) })
 	if asked.Wait(ctx) == nil {
-		s.cuttable(nil)
 		return a
 	}
 	s.l.o.Clock.AfterFunc(0, "settlement", func() {
 		// However long a client that ignores contexts takes: a level given back
 		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
-		s.cuttable(nil)
 		s.undo(ctx, c, a)
 	})
 	return acquisition{abandoned: true, err: ErrUnknown}
 }
 
-// cuttable records what ends the question that is under way, nil if none is.
-func (s *session) cuttable(cut func()) {
+// insist asks for the level, whether or not ctx ends, until Options.Limit is
+// reached or an Unlock of an outer level cuts the question short.
+func (s *session) insist(ctx context.Context, c Call) acquisition {
+	if c.Level == 1 {
+		limited, cancel := s.limited(ctx, s.l.o.Limit)
+		defer cancel()
+		return s.ask(ctx, limited, c, false)
+	}
+	clk := s.l.o.Clock
+	limited, cut := clk.WithDeadline(context.WithoutCancel(ctx), clk.Now().Add(s.l.o.Limit))
+	defer cut()
+	s.cutWith(cut)
+	defer s.cutWith(nil)
+	return s.ask(ctx, cuttable{limited}, c, false)
+}
+
+// cutWith records what ends the question that is under way, nil if none is.
+func (s *session) cutWith(cut func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cut = cut
@@ -273,12 +285,12 @@ func (s *session) about(ctx context.Context, c Call) context.Context {
 	return protocol.WithCall(ctx, c)
 }
 
-// ask sends the acquisition and turns an answer within limit into a hold, whose
-// context derives from parent.
-func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) acquisition {
+// ask sends the acquisition and turns an answer before the end of ctx into a
+// hold, whose context derives from parent. One that is probed for has no
+// outcome if Redis is slow: it is asked for again.
+func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisition {
 	l := s.l
-	ctx, cancel := s.limited(s.about(ctx, c), limit)
-	defer cancel()
+	ctx = s.about(ctx, c)
 	sent := l.o.Clock.Now()
 	if c.Level == 1 && !l.p.Naive {
 		s.mu.Lock()
@@ -309,7 +321,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	}
 	at := Attempt{Call: c, Began: sent, Count: r.Count, Token: r.Token, Err: err}
 	a := acquisition{err: err}
-	if err != nil && limit == swift && ctx.Err() != nil && !protocol.Answered(err) {
+	if err != nil && probe && ctx.Err() != nil && !protocol.Answered(err) {
 		s.late = s.late || c.Level == 1
 		a.slow = true
 		return a // it is sent again, and that attempt is observed

@@ -1,0 +1,112 @@
+package lock_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock"
+)
+
+// stalled is a hook that loses scripts of a client of go-redis, which then looks
+// at nothing but the deadline.
+type stalled struct {
+	calls atomic.Int64
+	loses func(call int64) bool
+}
+
+func (s *stalled) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *stalled) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (s *stalled) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() != "evalsha" || !s.loses(s.calls.Add(1)) {
+			return next(ctx, cmd)
+		}
+		if deadline, ok := ctx.Deadline(); ok {
+			time.Sleep(time.Until(deadline)) // by a clock that jumps
+		}
+		cmd.SetErr(context.DeadlineExceeded)
+		return cmd.Err()
+	}
+}
+
+// What an owner sends after its acquisition gets no answer: an inner Lock, or a
+// renewal. Unlock does not wait for it.
+func TestUnlockCutsShortWhatGetsNoAnswer(t *testing.T) {
+	clients := map[string]func(c redis.UniversalClient, lost func(int64) bool) redis.UniversalClient{
+		"any client": func(c redis.UniversalClient, lost func(int64) bool) redis.UniversalClient {
+			return &network{UniversalClient: c, hangs: lost}
+		},
+		"go-redis": func(c redis.UniversalClient, lost func(int64) bool) redis.UniversalClient {
+			c.AddHook(&stalled{loses: lost})
+			return c
+		},
+	}
+	inner := func(of func(t *testing.T) context.Context) func(*testing.T, *lock.Locker, *lock.Hold) {
+		return func(t *testing.T, l *lock.Locker, h *lock.Hold) {
+			_, err := l.Lock(of(t), key, h.Owner())
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrReleased)
+		}
+	}
+	for what, under := range map[string]func(t *testing.T, l *lock.Locker, h *lock.Hold){
+		"inner Lock without an end": inner(func(*testing.T) context.Context { return context.Background() }),
+		"inner Lock with one":       inner(func(t *testing.T) context.Context { return t.Context() }),
+		"inner Lock given up": func(t *testing.T, l *lock.Locker, h *lock.Hold) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := l.Lock(ctx, key, h.Owner())
+			wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+		},
+		"renewal": func(*testing.T, *lock.Locker, *lock.Hold) { time.Sleep(11 * time.Second) },
+	} {
+		for name, client := range clients {
+			t.Run(what+", "+name, func(t *testing.T) {
+				inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+					var leaves atomic.Bool
+					lost := func(call int64) bool { return call > 1 && !leaves.Load() }
+					l := locker(t, client(c, lost), lock.Options{Lease: 30 * time.Second, Limit: 20 * time.Second})
+					h := acquire(t, l, lock.NewOwner())
+					left := make(chan struct{})
+					go func() {
+						under(t, l, h)
+						close(left)
+					}()
+					time.Sleep(12 * time.Second)
+					leaves.Store(true)
+					began := time.Now()
+					unlock(t, h)
+					if took := time.Since(began); took != 0 {
+						t.Errorf("Unlock took %v", took)
+					}
+					<-left
+					wantCount(t, c, h.Owner(), 0)
+					unlock(t, acquire(t, l, h.Owner())) // and the owner can go on
+					time.Sleep(time.Minute)             // what hangs gives up
+				})
+			})
+		}
+	}
+}
+
+// However long Limit is, an acquisition without an answer is given back.
+func TestAcquisitionIsGivenBackAtAnyLimit(t *testing.T) {
+	for _, limit := range []time.Duration{99, 100, 101} {
+		inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+			l := locker(t, c, lock.Options{Limit: limit * time.Millisecond})
+			first := &stalled{loses: func(call int64) bool { return call == 1 }}
+			c.AddHook(first)
+			_, err := l.TryLock(context.Background(), key, lock.NewOwner())
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrUnknown)
+			if first.calls.Load() != 2 {
+				t.Errorf("limit %v ms: %d calls, want the acquisition and its release", int(limit), first.calls.Load())
+			}
+		})
+	}
+}
