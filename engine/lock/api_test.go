@@ -58,7 +58,9 @@ func TestDo(t *testing.T) {
 		l := locker(t, c, lock.Options{})
 		boom := errors.New("boom")
 		var levels []string
-		count := func(ctx context.Context) { levels = append(levels, c.HGet(ctx, key, string(lock.HoldOf(ctx).Owner())).Val()) }
+		count := func(ctx context.Context) {
+			levels = append(levels, c.HGet(ctx, key, string(lock.HoldOf(ctx).Owner())).Val())
+		}
 		err := l.Do(t.Context(), key, func(ctx context.Context) error {
 			count(ctx)
 			if err := l.Do(ctx, key, func(ctx context.Context) error { count(ctx); return boom }); !errors.Is(err, boom) {

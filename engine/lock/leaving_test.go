@@ -2,6 +2,7 @@ package lock_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -107,6 +108,76 @@ func TestAcquisitionIsGivenBackAtAnyLimit(t *testing.T) {
 			if first.calls.Load() != 2 {
 				t.Errorf("limit %v ms: %d calls, want the acquisition and its release", int(limit), first.calls.Load())
 			}
+		})
+	}
+}
+
+// An Unlock that fails because of an inner level cuts nothing short.
+func TestUnlockOfAnOuterLevelCutsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c}
+		l := locker(t, n, lock.Options{})
+		outer := acquire(t, l, lock.NewOwner())
+		inner := acquire(t, l, outer.Owner())
+		n.hold = func() { time.Sleep(time.Second) }
+		got := make(chan error)
+		go func() {
+			h, err := l.Lock(t.Context(), key, outer.Owner())
+			n.hold = nil
+			if err == nil {
+				err = h.Unlock(t.Context())
+			}
+			got <- err
+		}()
+		time.Sleep(time.Second / 2)
+		wantIs(t, outer.Unlock(t.Context()), lock.ErrInnerHeld)
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+		unlock(t, inner)
+		unlock(t, outer)
+	})
+}
+
+// "Not held" answers a release that was sent before. It is the first one's
+// doing only if that one may have run, and while the lease lasts.
+func TestReleaseThatIsToldNotHeld(t *testing.T) {
+	for name, row := range map[string]struct {
+		first answer        // "": the reply is lost
+		later time.Duration // when the second is sent
+		want  error
+	}{
+		"the reply was lost":                        {"", 0, nil},
+		"the reply was lost, and the lease is over": {"", time.Minute, lock.ErrLost},
+		"refused, and the lock was deleted":         {"LOADING Redis is loading the dataset in memory", 0, lock.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+				for _, p := range counted() {
+					loadAll(t, c, p)
+					now := &deafClock{now: time.Now()}
+					n := &network{UniversalClient: c}
+					l := locker(t, n, lock.Options{
+						Protocol: p, Clock: now, Renew: lock.NoWatchdog, Interval: time.Millisecond, Messenger: lock.PubSub(c),
+						Observer: lock.Observer{Waiting: func(context.Context, lock.Wait) {
+							now.pass(row.later)
+							c.Del(t.Context(), key)
+						}},
+					})
+					h := acquire(t, l, lock.NewOwner())
+					n.loseReply = func(call int64) bool { return call == 2 }
+					n.says = func(call int64, _ []string) answer {
+						if call == 2 {
+							return row.first
+						}
+						return ""
+					}
+					if err := h.Unlock(t.Context()); !errors.Is(err, row.want) {
+						t.Errorf("%s: %v, want %v", p.Name, err, row.want)
+					}
+					l.Close()
+				}
+			})
 		})
 	}
 }

@@ -30,7 +30,7 @@ type Locker struct {
 	mu       sync.Mutex
 	closed   bool
 	opening  *opening // of the inbox; nil if no call is opening it
-	stop     func()        // closes the inbox, nil while it is not open
+	stop     func()   // closes the inbox, nil while it is not open
 	sessions map[sessionKey]*session
 	lost     lostSessions
 	keyed    map[string]*protocol.Keyed // at most mostKeyed
@@ -207,7 +207,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		over := w.over(a)
 		switch {
 		case a.final || (over && !a.held):
-			if !a.unknown {
+			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1) {
 				return nil, fmt.Errorf("%w: %w", ErrNotAcquired, a.err)
 			}
 			left := a

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -45,8 +46,8 @@ type session struct {
 	expiry   clock.Timer // ends the contexts at the deadline, or nil
 	stopping bool        // do not arm the watchdog again
 
-	parting bool   // an outer level is about to be left, and inner ones with it
-	cut     func() // ends the question that is under way, if it is slow; else nil
+	parting []*Hold // whose Unlock waits for its turn; each was the innermost then
+	cut     func()  // ends the question that is under way, if it is slow; else nil
 }
 
 // begin prepares a call of Lock. If the owner holds nothing, or has been told
@@ -60,10 +61,10 @@ func (s *session) begin(mine lease) {
 	defer s.mu.Unlock()
 	if s.told && s.lost != nil {
 		s.holds = s.room[:0]
-		s.lost = nil
 	}
 	s.told = false
 	if len(s.holds) == 0 {
+		s.lost = nil // all of it was unlocked: the next watchdog must not take it for its own
 		s.words = s.l.keyedFor(s.key).Words(string(s.owner), s.l.o.ID, mine.length)
 		s.lease = mine
 	}
@@ -229,7 +230,7 @@ func (s *session) cutWith(cut func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cut = cut
-	if s.parting && cut != nil {
+	if cut != nil && slices.ContainsFunc(s.parting, s.isHeld) {
 		cut()
 	}
 }
@@ -239,7 +240,7 @@ func (s *session) cutWith(cut func()) {
 func (s *session) parts() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.parting
+	return slices.ContainsFunc(s.parting, s.isHeld)
 }
 
 // undo gives back what an attempt was, or may have been, granted, and ends the
@@ -590,7 +591,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			at.Result, at.Err = Released, r.Unsent
 		case r.Code == protocol.Granted:
 			at.Result = Decremented
-		case s.ownRelease(c):
+		case unanswered && s.ownRelease(c):
 			at.Result, r = Released, protocol.Reply{Code: protocol.Granted}
 		case s.level() > 0 && !l.p.Naive:
 			at.Result, at.Err = Lost, ErrLost
@@ -626,11 +627,11 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 	}
 }
 
-// ownRelease reports whether "not held" answers an unlock that already ran and
-// only lost its reply. That is so while the lease cannot have expired.
+// ownRelease reports whether "not held" answers an unlock of which an earlier
+// copy ran and only lost its reply. That is so while the lease cannot have
+// expired.
 func (s *session) ownRelease(c Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return c.Attempt > 1 && c.Level == 1 && len(s.holds) == 1 && s.lost == nil &&
-		!passed(s.l.o.Clock.Now(), s.deadline)
+	return c.Level == 1 && len(s.holds) == 1 && s.lost == nil && !passed(s.l.o.Clock.Now(), s.deadline)
 }

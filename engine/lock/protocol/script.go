@@ -126,7 +126,7 @@ func Answered(err error) bool { return refusal(err) != nil }
 // master or its cluster, moving the slot, without the replicas it must write
 // to or a disk to save to, or full of clients.
 var passing = []string{
-	"LOADING", "BUSY", "TRYAGAIN", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS", "MISCONF", "ERR max number of clients reached",
+	"LOADING", "BUSY", "TRYAGAIN", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "NOREPLICAS", "MISCONF", "max number of clients reached",
 }
 
 // Passing reports whether err is Redis' refusal to run anything just now: to
