@@ -21,6 +21,11 @@ type goRedis struct {
 	deaf bool // the client ignores contexts while it waits for a reply
 }
 
+// cuttable is a context that may end before its deadline. Clients know only the
+// deadline while they wait for a reply, so that a call with such a context is
+// left to itself when it ends.
+type cuttable struct{ context.Context }
+
 // once is a command that go-redis must not retry.
 type once struct{ *redis.Cmd }
 
@@ -78,12 +83,9 @@ func (g *goRedis) Do(ctx context.Context, args ...any) *redis.Cmd {
 	return g.process(ctx, redis.NewCmd(ctx, args...))
 }
 
-// process sends a command and returns when it is answered or ctx ends. While it
-// waits for a reply go-redis minds the deadline of a context, if at all, and
-// not its end: that costs a goroutine, except for a limit, which ends at its
-// deadline only.
+// process sends a command and returns when it is answered or ctx ends.
 func (g *goRedis) process(ctx context.Context, cmd *redis.Cmd) *redis.Cmd {
-	if _, ok := ctx.(*limit); !g.deaf && ok || ctx.Done() == nil {
+	if _, early := ctx.(cuttable); !g.deaf && !early {
 		_ = g.processor.Process(ctx, once{cmd}) // the command has the error
 		return cmd
 	}

@@ -3,6 +3,7 @@ package lock
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"relock/engine/lock/protocol"
@@ -187,14 +188,16 @@ func (l *Locker) reenter(s *session) *session {
 }
 
 // turnFor waits for the session's turn to leave the level of h, until limited
-// ends. It cuts short what its owner still asks for at an inner level.
+// ends. If that level is the innermost, it cuts short what its owner still asks
+// for beyond it.
 func (s *session) turnFor(h *Hold, limited context.Context) bool {
 	if s.turns.tryTake() {
 		return true
 	}
 	s.mu.Lock()
-	if s.isHeld(h) {
-		s.parting = true
+	parts := s.isHeld(h) && len(s.holds) == h.level
+	if parts {
+		s.parting = append(s.parting, h)
 		if s.cut != nil {
 			s.cut()
 		}
@@ -203,13 +206,17 @@ func (s *session) turnFor(h *Hold, limited context.Context) bool {
 		}
 	}
 	s.mu.Unlock()
-	if s.turns.take(limited, s.l.o.Clock) != nil {
+	err := s.turns.take(limited, s.l.o.Clock)
+	if parts {
+		s.mu.Lock()
+		i := slices.Index(s.parting, h)
+		s.parting = slices.Delete(s.parting, i, i+1)
+		s.mu.Unlock()
+	}
+	if err != nil {
 		s.drop()
 		return false
 	}
-	s.mu.Lock()
-	s.parting = false
-	s.mu.Unlock()
 	return true
 }
 

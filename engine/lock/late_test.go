@@ -24,7 +24,9 @@ type postman struct {
 	redis.UniversalClient
 
 	sent   []sent
-	silent int // how many of the next commands are kept back, and not answered
+	silent int                   // how many of the next commands are kept back, and not answered
+	loses  func(call int64) bool // the same, by the number of the call
+	calls  int64
 }
 
 type sent struct {
@@ -35,8 +37,9 @@ type sent struct {
 
 func (p *postman) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
 	p.sent = append(p.sent, sent{sha, slices.Clone(keys), slices.Clone(args)})
-	if p.silent > 0 {
-		p.silent--
+	p.calls++
+	if p.silent > 0 || p.loses != nil && p.loses(p.calls) {
+		p.silent = max(p.silent-1, 0)
 		cmd := redis.NewCmd(ctx)
 		cmd.SetErr(errNetwork)
 		return cmd
@@ -53,16 +56,31 @@ func (p *postman) again(t *testing.T, n int) {
 	}
 }
 
-// onNumbered runs a test for every protocol whose calls have numbers.
+// number returns the number of the release that was the nth to be sent, from 0.
+func (p *postman) number(t *testing.T, n int) int64 {
+	t.Helper()
+	number, ok := p.sent[n].args[3].(int64)
+	if !ok {
+		t.Fatalf("call %d is no release: %v", n, p.sent[n].args)
+	}
+	return number
+}
+
+// onNumbered runs a test for every protocol whose calls have numbers, each on
+// an empty Redis.
 func onNumbered(t *testing.T, test func(t *testing.T, p *postman, l *lock.Locker)) {
 	t.Helper()
 	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
-		for _, proto := range counted()[:4] {
+		for _, proto := range numbered() {
 			t.Run(proto.Name, func(t *testing.T) {
+				if err := c.FlushAll(t.Context()).Err(); err != nil {
+					t.Fatal(err)
+				}
 				loadAll(t, c, proto)
 				p := &postman{UniversalClient: c}
 				l := locker(t, p, lock.Options{
 					Protocol: proto, Lease: time.Minute, Renew: lock.NoWatchdog, Retries: 2, Interval: time.Millisecond, Messenger: lock.PubSub(c),
+					ID: "ID",
 				})
 				t.Cleanup(l.Close)
 				test(t, p, l)

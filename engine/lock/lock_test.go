@@ -380,15 +380,24 @@ type network struct {
 	loseReply   func(call int64) bool
 	hold        func() // called before a reply is handed on
 	hangs       func(call int64) bool
+	says        func(call int64, keys []string) answer // instead of running it; "": it runs
 }
 
 var errNetwork = errors.New("connection reset")
 
+// answer is an error that Redis answers with.
+type answer string
+
+func (a answer) Error() string { return string(a) }
+
+// RedisError implements [redis.Error].
+func (answer) RedisError() {}
+
 func (n *network) EvalSha(ctx context.Context, sha string, keys []string, args ...any) *redis.Cmd {
-	return n.pass(ctx, func() *redis.Cmd { return n.UniversalClient.EvalSha(ctx, sha, keys, args...) })
+	return n.pass(ctx, keys, func() *redis.Cmd { return n.UniversalClient.EvalSha(ctx, sha, keys, args...) })
 }
 
-func (n *network) pass(ctx context.Context, send func() *redis.Cmd) *redis.Cmd {
+func (n *network) pass(ctx context.Context, keys []string, send func() *redis.Cmd) *redis.Cmd {
 	call := n.calls.Add(1)
 	broken := redis.NewCmd(ctx)
 	broken.SetErr(errNetwork)
@@ -399,6 +408,12 @@ func (n *network) pass(ctx context.Context, send func() *redis.Cmd) *redis.Cmd {
 		<-ctx.Done()
 		broken.SetErr(ctx.Err())
 		return broken
+	}
+	if n.says != nil {
+		if said := n.says(call, keys); said != "" {
+			broken.SetErr(said)
+			return broken
+		}
 	}
 	cmd := send()
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {

@@ -208,7 +208,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 		over := w.over(a)
 		switch {
 		case a.final || (over && !a.held):
-			if !a.unknown {
+			if !a.unknown && (l.p.Leave == nil || c.Attempt == 1) {
 				return nil, fmt.Errorf("%w: %w", ErrNotAcquired, a.err)
 			}
 			left, of := a, c

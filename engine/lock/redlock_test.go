@@ -32,7 +32,7 @@ func nodes(t *testing.T, down int, slow time.Duration) []*network {
 }
 
 func (n *network) Do(ctx context.Context, args ...any) *redis.Cmd {
-	return n.pass(ctx, func() *redis.Cmd { return n.UniversalClient.Do(ctx, args...) })
+	return n.pass(ctx, nil, func() *redis.Cmd { return n.UniversalClient.Do(ctx, args...) })
 }
 
 func quorum(t *testing.T, list []*network, more ...lock.Options) *lock.Locker {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,8 +49,8 @@ type session struct {
 	expiry   clock.Timer // ends the contexts at the deadline, or nil
 	stopping bool        // do not arm the watchdog again
 
-	parting bool   // an outer level is about to be left, and inner ones with it
-	cut     func() // ends the question that is under way, if it is slow; else nil
+	parting []*Hold // whose Unlock waits for its turn; each was the innermost then
+	cut     func()  // ends the question that is under way, if it is slow; else nil
 }
 
 // begin prepares a call of Lock. If the owner holds nothing, or has been told
@@ -63,10 +64,10 @@ func (s *session) begin(mine lease) {
 	defer s.mu.Unlock()
 	if s.told && s.lost != nil {
 		s.holds = s.room[:0]
-		s.lost = nil
 	}
 	s.told = false
 	if len(s.holds) == 0 {
+		s.lost = nil // all of it was unlocked: the next watchdog must not take it for its own
 		s.words = s.l.caller.Words(s.l.keyedFor(s.key), string(s.owner), mine.length)
 		s.lease = mine
 	}
@@ -177,12 +178,8 @@ type acquisition struct {
 // Redis mostly answers at once, and a task costs more than the rest of the
 // call, so the task is only started when Redis is slow.
 func (s *session) attempt(ctx context.Context, c Call) acquisition {
-	if ctx.Done() == nil {
-		limited, cancel := s.limited(ctx, s.l.o.Limit)
-		defer cancel()
-		return s.ask(ctx, limited, c, false)
-	}
-	if s.l.isSwift() {
+	endless := ctx.Done() == nil
+	if (!endless || c.Level > 1) && s.l.isSwift() {
 		limited, cancel := s.limited(ctx, swift)
 		defer cancel()
 		a := s.ask(ctx, limited, c, true)
@@ -198,15 +195,11 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		}
 		s.l.slow.was()
 	}
+	if endless {
+		return s.insist(ctx, c)
+	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() {
-		clk := s.l.o.Clock
-		lasting, cut := clk.WithDeadline(context.WithoutCancel(ctx), clk.Now().Add(s.l.o.Limit))
-		defer cut()
-		s.cuttable(cut)
-		defer s.cuttable(nil)
-		a = s.ask(ctx, lasting, c, false)
-	})
+	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.insist(ctx, c) })
 	if asked.Wait(ctx) == nil {
 		return a
 	}
@@ -219,12 +212,28 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 	return acquisition{abandoned: true, err: ErrUnknown}
 }
 
-// cuttable records what ends the question that is under way, nil if none is.
-func (s *session) cuttable(cut func()) {
+// insist asks for the level, whether or not ctx ends, until Options.Limit is
+// reached or an Unlock of an outer level cuts the question short.
+func (s *session) insist(ctx context.Context, c Call) acquisition {
+	if c.Level == 1 {
+		limited, cancel := s.limited(ctx, s.l.o.Limit)
+		defer cancel()
+		return s.ask(ctx, limited, c, false)
+	}
+	clk := s.l.o.Clock
+	limited, cut := clk.WithDeadline(context.WithoutCancel(ctx), clk.Now().Add(s.l.o.Limit))
+	defer cut()
+	s.cutWith(cut)
+	defer s.cutWith(nil)
+	return s.ask(ctx, cuttable{limited}, c, false)
+}
+
+// cutWith records what ends the question that is under way, nil if none is.
+func (s *session) cutWith(cut func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cut = cut
-	if s.parting && cut != nil {
+	if cut != nil && slices.ContainsFunc(s.parting, s.isHeld) {
 		cut()
 	}
 }
@@ -234,7 +243,7 @@ func (s *session) cuttable(cut func()) {
 func (s *session) parts() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.parting
+	return slices.ContainsFunc(s.parting, s.isHeld)
 }
 
 // undo gives back what an attempt was, or may have been, granted, and ends the
@@ -280,10 +289,10 @@ func (s *session) about(ctx context.Context, c Call) context.Context {
 	return protocol.WithCall(ctx, c)
 }
 
-// ask sends the acquisition and turns an answer that comes before ctx ends into
-// a hold, whose context derives from parent. Of one that must be swift, no
-// answer means no more than that it was slow.
-func (s *session) ask(parent, ctx context.Context, c Call, swiftly bool) acquisition {
+// ask sends the acquisition and turns an answer before the end of ctx into a
+// hold, whose context derives from parent. One that is probed for has no
+// outcome if Redis is slow: it is asked for again.
+func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisition {
 	l := s.l
 	ctx = s.about(ctx, c)
 	sent := l.o.Clock.Now()
@@ -316,7 +325,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, swiftly bool) acquisi
 	}
 	at := Attempt{Call: c, Began: sent, Count: r.Count, Token: r.Token, Err: err}
 	a := acquisition{err: err}
-	if err != nil && swiftly && ctx.Err() != nil && !protocol.Answered(err) {
+	if err != nil && probe && ctx.Err() != nil && !protocol.Answered(err) {
 		s.late = s.late || c.Level == 1
 		a.slow = true
 		return a // it is sent again, and that attempt is observed
@@ -604,7 +613,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			at.Result, at.Err = Released, r.Unsent
 		case r.Code == protocol.Granted:
 			at.Result = Decremented
-		case s.ownRelease(c):
+		case unanswered && s.ownRelease(c):
 			at.Result, r = Released, protocol.Reply{Code: protocol.Granted}
 		case s.level() > 0 && !l.p.Naive:
 			at.Result, at.Err = Lost, ErrLost
@@ -640,11 +649,11 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 	}
 }
 
-// ownRelease reports whether "not held" answers an unlock that already ran and
-// only lost its reply. That is so while the lease cannot have expired.
+// ownRelease reports whether "not held" answers an unlock of which an earlier
+// copy ran and only lost its reply. That is so while the lease cannot have
+// expired.
 func (s *session) ownRelease(c Call) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return c.Attempt > 1 && c.Level == 1 && len(s.holds) == 1 && s.lost == nil &&
-		!passed(s.l.o.Clock.Now(), s.deadline)
+	return c.Level == 1 && len(s.holds) == 1 && s.lost == nil && !passed(s.l.o.Clock.Now(), s.deadline)
 }

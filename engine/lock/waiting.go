@@ -59,7 +59,7 @@ func (l *Locker) listen(ctx context.Context) error {
 		return nil
 	}
 	l.mu.Lock()
-	if l.stop != nil {
+	if l.stop != nil || l.closed {
 		l.mu.Unlock()
 		return nil
 	}

@@ -184,8 +184,9 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		its := o
-		its.Inbox = "dead"
-		dead := listening(t, c, its)
+		its.Inbox, its.Messenger = "dead", lock.PubSub(c)
+		dead := locker(t, &network{UniversalClient: c, loseRequest: func(call int64) bool { return call > 1 }}, its)
+		loadAll(t, c, p)
 		gone := make(chan struct{})
 		go func() {
 			defer close(gone)
@@ -202,7 +203,7 @@ func TestDeadWaiterIsPassedOver(t *testing.T) {
 			got <- err
 		}()
 		inLine(t, c, p, 2)
-		dead.Close() // its process is gone
+		dead.Close() // its process is gone, and takes no leave
 		for c.PubSubNumSub(t.Context(), its.Inbox).Val()[its.Inbox] != 0 {
 			if t.Context().Err() != nil {
 				t.Fatal("Redis does not notice")

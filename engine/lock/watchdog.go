@@ -103,7 +103,7 @@ func (s *session) renew() {
 	defer cancel()
 
 	c := Call{Name: protocol.CallRenew, Level: level, Attempt: 1}
-	r, err := s.l.p.Renew(s.about(ctx, c), s.request(c))
+	r, err := s.l.p.Renew(s.about(cuttable{ctx}, c), s.request(c))
 	at := Attempt{Call: c, Began: sent, Count: level, Result: Renewed, Err: err}
 	s.mu.Lock()
 	now := s.watches == watch

@@ -192,17 +192,6 @@ func TestRenewalNeverShortensALease(t *testing.T) {
 	})
 }
 
-func TestGrantThatComesTooLateIsGivenBack(t *testing.T) {
-	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
-		n := &network{UniversalClient: c, hold: func() { time.Sleep(lease) }}
-		l := locker(t, n, lock.Options{Lease: lease, Renew: lock.NoWatchdog})
-		owner := lock.NewOwner()
-		_, err := l.TryLock(context.Background(), key, owner)
-		wantIs(t, err, lock.ErrNotAcquired, lock.ErrLost)
-		wantCount(t, c, owner, 0)
-	})
-}
-
 // The last unlock must not overtake a renewal: one that Redis ran after it
 // would be told "not yours" of a lock that was left in good order.
 func TestLastUnlockWaitsForTheRenewalInFlight(t *testing.T) {

@@ -42,10 +42,10 @@ local function remember(key)
   local over, mine = redis.call('HGETALL', key), ARGV[1] .. '/' .. ARGV[3]
   for i = 1, #over, 2 do
     local last, ends = string.match(over[i + 1], '^(%S+) (%S+)$')
-    if over[i] == mine and tonumber(last) > number then
+    if tonumber(last) and over[i] == mine and tonumber(last) > number then
       return
     end
-    if tonumber(ends) < now then
+    if not tonumber(ends) or tonumber(ends) < now then -- over, or not one of these at all
       redis.call('HDEL', key, over[i])
     end
   end

@@ -128,7 +128,7 @@ func Answered(err error) bool { return refusal(err) != nil }
 // full of clients.
 var passing = []string{
 	"LOADING", "BUSY", "READONLY", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN", "MOVED", "ASK", "NOREPLICAS", "MISCONF",
-	"ERR max number of clients reached",
+	"max number of clients reached",
 }
 
 // Passing reports whether err is Redis' refusal to run anything just now: to

@@ -1,0 +1,183 @@
+package lock_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/lock"
+)
+
+// stalled is a hook that loses scripts of a client of go-redis, which then looks
+// at nothing but the deadline.
+type stalled struct {
+	calls atomic.Int64
+	loses func(call int64) bool
+}
+
+func (s *stalled) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (s *stalled) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (s *stalled) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if cmd.Name() != "evalsha" || !s.loses(s.calls.Add(1)) {
+			return next(ctx, cmd)
+		}
+		if deadline, ok := ctx.Deadline(); ok {
+			time.Sleep(time.Until(deadline)) // by a clock that jumps
+		}
+		cmd.SetErr(context.DeadlineExceeded)
+		return cmd.Err()
+	}
+}
+
+// What an owner sends after its acquisition gets no answer: an inner Lock, or a
+// renewal. Unlock does not wait for it.
+func TestUnlockCutsShortWhatGetsNoAnswer(t *testing.T) {
+	clients := map[string]func(c redis.UniversalClient, lost func(int64) bool) redis.UniversalClient{
+		"any client": func(c redis.UniversalClient, lost func(int64) bool) redis.UniversalClient {
+			return &network{UniversalClient: c, hangs: lost}
+		},
+		"go-redis": func(c redis.UniversalClient, lost func(int64) bool) redis.UniversalClient {
+			c.AddHook(&stalled{loses: lost})
+			return c
+		},
+	}
+	inner := func(of func(t *testing.T) context.Context) func(*testing.T, *lock.Locker, *lock.Hold) {
+		return func(t *testing.T, l *lock.Locker, h *lock.Hold) {
+			_, err := l.Lock(of(t), key, h.Owner())
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrReleased)
+		}
+	}
+	for what, under := range map[string]func(t *testing.T, l *lock.Locker, h *lock.Hold){
+		"inner Lock without an end": inner(func(*testing.T) context.Context { return context.Background() }),
+		"inner Lock with one":       inner(func(t *testing.T) context.Context { return t.Context() }),
+		"inner Lock given up": func(t *testing.T, l *lock.Locker, h *lock.Hold) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			_, err := l.Lock(ctx, key, h.Owner())
+			wantIs(t, err, lock.ErrNotAcquired, context.DeadlineExceeded)
+		},
+		"renewal": func(*testing.T, *lock.Locker, *lock.Hold) { time.Sleep(11 * time.Second) },
+	} {
+		for name, client := range clients {
+			t.Run(what+", "+name, func(t *testing.T) {
+				inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+					var leaves atomic.Bool
+					lost := func(call int64) bool { return call > 1 && !leaves.Load() }
+					l := locker(t, client(c, lost), lock.Options{Lease: 30 * time.Second, Limit: 20 * time.Second})
+					h := acquire(t, l, lock.NewOwner())
+					left := make(chan struct{})
+					go func() {
+						under(t, l, h)
+						close(left)
+					}()
+					time.Sleep(12 * time.Second)
+					leaves.Store(true)
+					began := time.Now()
+					unlock(t, h)
+					if took := time.Since(began); took != 0 {
+						t.Errorf("Unlock took %v", took)
+					}
+					<-left
+					wantCount(t, c, h.Owner(), 0)
+					unlock(t, acquire(t, l, h.Owner())) // and the owner can go on
+					time.Sleep(time.Minute)             // what hangs gives up
+				})
+			})
+		}
+	}
+}
+
+// However long Limit is, an acquisition without an answer is given back.
+func TestAcquisitionIsGivenBackAtAnyLimit(t *testing.T) {
+	for _, limit := range []time.Duration{99, 100, 101} {
+		inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+			l := locker(t, c, lock.Options{Limit: limit * time.Millisecond})
+			first := &stalled{loses: func(call int64) bool { return call == 1 }}
+			c.AddHook(first)
+			_, err := l.TryLock(context.Background(), key, lock.NewOwner())
+			wantIs(t, err, lock.ErrNotAcquired, lock.ErrUnknown)
+			if first.calls.Load() != 2 {
+				t.Errorf("limit %v ms: %d calls, want the acquisition and its release", int(limit), first.calls.Load())
+			}
+		})
+	}
+}
+
+// An Unlock that fails because of an inner level cuts nothing short.
+func TestUnlockOfAnOuterLevelCutsNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, c redis.UniversalClient) {
+		n := &network{UniversalClient: c}
+		l := locker(t, n, lock.Options{})
+		outer := acquire(t, l, lock.NewOwner())
+		inner := acquire(t, l, outer.Owner())
+		n.hold = func() { time.Sleep(time.Second) }
+		got := make(chan error)
+		go func() {
+			h, err := l.Lock(t.Context(), key, outer.Owner())
+			n.hold = nil
+			if err == nil {
+				err = h.Unlock(t.Context())
+			}
+			got <- err
+		}()
+		time.Sleep(time.Second / 2)
+		wantIs(t, outer.Unlock(t.Context()), lock.ErrInnerHeld)
+		if err := <-got; err != nil {
+			t.Error(err)
+		}
+		unlock(t, inner)
+		unlock(t, outer)
+	})
+}
+
+// "Not held" answers a release that was sent before. It is the first one's
+// doing only if that one may have run, and while the lease lasts.
+func TestReleaseThatIsToldNotHeld(t *testing.T) {
+	for name, row := range map[string]struct {
+		first answer        // "": the reply is lost
+		later time.Duration // when the second is sent
+		want  error
+	}{
+		"the reply was lost":                        {"", 0, nil},
+		"the reply was lost, and the lease is over": {"", time.Minute, lock.ErrLost},
+		"refused, and the lock was deleted":         {"LOADING Redis is loading the dataset in memory", 0, lock.ErrLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onBoth(t, func(t *testing.T, c redis.UniversalClient) {
+				for _, p := range counted() {
+					loadAll(t, c, p)
+					now := &deafClock{now: time.Now()}
+					n := &network{UniversalClient: c}
+					l := locker(t, n, lock.Options{
+						Protocol: p, Clock: now, Renew: lock.NoWatchdog, Interval: time.Millisecond, Messenger: lock.PubSub(c),
+						Observer: lock.Observer{Waiting: func(context.Context, lock.Wait) {
+							now.pass(row.later)
+							c.Del(t.Context(), key)
+						}},
+					})
+					h := acquire(t, l, lock.NewOwner())
+					n.loseReply = func(call int64) bool { return call == 2 }
+					n.says = func(call int64, _ []string) answer {
+						if call == 2 {
+							return row.first
+						}
+						return ""
+					}
+					if err := h.Unlock(t.Context()); !errors.Is(err, row.want) {
+						t.Errorf("%s: %v, want %v", p.Name, err, row.want)
+					}
+					l.Close()
+				}
+			})
+		})
+	}
+}
