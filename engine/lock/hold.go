@@ -47,13 +47,12 @@ func HoldOf(ctx context.Context) *Hold {
 
 // Until returns the instant, by the Locker's clock, until which the hold may be
 // relied on unless it is renewed: Options.Margin before the lease can expire.
-// Each renewal moves it. It is the zero time once the hold is lost or released,
-// and for protocols that never notice a loss.
+// Each renewal moves it. It is the zero time once the hold is lost or released.
 func (h *Hold) Until() time.Time {
 	h.s.look()
 	h.s.mu.Lock()
 	defer h.s.mu.Unlock()
-	if h.over != nil || h.s.l.p.Naive {
+	if h.over != nil {
 		return time.Time{}
 	}
 	return h.s.deadline
@@ -245,20 +244,15 @@ func (s *session) unlock(ctx, limited context.Context, h *Hold) error {
 		return fmt.Errorf("%w: level %d of %q was left before", ErrNotHeld, h.level, s.key)
 	}
 	c.Number = s.l.number()
-	if h.level == 1 && !s.l.p.Naive {
+	if h.level == 1 {
 		s.disarm(limited)
 	}
 	r, err := s.release(ctx, limited, c)
-	if h.level == 1 && s.l.p.Naive {
-		s.disarm(limited) // too late: the lock may be another's already
-	}
 	switch {
-	case err == nil && r.Code != protocol.Granted && s.l.p.Naive:
-		err = fmt.Errorf("%w: unlock of level %d of %q", ErrNotHeld, h.level, s.key)
 	case err == nil && r.Code != protocol.Granted:
 		err = fmt.Errorf("%w: unlock of level %d of %q", ErrLost, h.level, s.key)
 		s.lose(ErrLost)
-	case overwritten(err) && !s.l.p.Naive:
+	case overwritten(err):
 		err = fmt.Errorf("%w: unlock of level %d of %q: %w", ErrLost, h.level, s.key, err)
 		s.lose(ErrLost)
 	}

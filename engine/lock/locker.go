@@ -35,7 +35,6 @@ type Locker struct {
 	sessions map[sessionKey]*session
 	lost     lostSessions
 	keyed    map[string]*protocol.Keyed // at most mostKeyed
-	watched  map[sessionKey]bool        // owners that have had their only watchdog (OneWatch)
 }
 
 type sessionKey struct {
@@ -55,7 +54,7 @@ func New(client Redis, o Options) (*Locker, error) {
 	}
 	l := &Locker{
 		client: tamed(client), nodes: []Redis{tamed(client)}, o: o, p: o.Protocol, caller: protocol.NewCaller(o.ID, o.Lease),
-		sessions: map[sessionKey]*session{}, keyed: map[string]*protocol.Keyed{}, watched: map[sessionKey]bool{},
+		sessions: map[sessionKey]*session{}, keyed: map[string]*protocol.Keyed{},
 	}
 	for _, node := range o.Nodes {
 		l.nodes = append(l.nodes, tamed(node))
@@ -227,9 +226,6 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 					s.settle(ctx, of, left)
 				})
 			}
-			if retries > 0 && l.p.Hasty && s.wait(ctx, a, &w) != nil {
-				return nil, notAcquired(ctx, nil)
-			}
 			s.observe(ctx, Attempt{Call: c, Result: Exhausted, Err: ErrNotAcquired})
 			return nil, err
 		}
@@ -325,11 +321,10 @@ type waiting struct {
 	fails int       // attempts in a row that Redis refused to run
 	due   time.Time // of the next poll
 	woken bool      // by a message, before due
-	hasty bool      // the next retry comes at once
 }
 
 func (l *Locker) newWaiting(retries int) waiting {
-	w := waiting{l: l, polls: retries, hasty: l.p.Hasty}
+	w := waiting{l: l, polls: retries}
 	if l.p.Granting {
 		w.until = l.o.Clock.Now().Add(times(retries, l.o.Interval))
 	}
@@ -369,10 +364,6 @@ func (w *waiting) over(a acquisition) bool {
 // next returns how long to sleep after the attempt that ended with a.
 func (w *waiting) next(a acquisition, lease time.Duration) time.Duration {
 	o := &w.l.o
-	if w.hasty {
-		w.hasty = false
-		return 0
-	}
 	now := o.Clock.Now()
 	w.fails++
 	if !a.refused {
@@ -416,9 +407,7 @@ func (s *session) stops() error {
 func (s *session) wait(ctx context.Context, a acquisition, w *waiting) error {
 	l := s.l
 	d := w.next(a, s.lease.length)
-	if d > 0 || !l.p.Hasty {
-		s.tellWait(ctx, d)
-	}
+	s.tellWait(ctx, d)
 	signal := s.wakeUp()
 	if err := s.stops(); err != nil { // Close and Unlock wake only those they find waiting
 		return err

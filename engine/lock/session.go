@@ -296,7 +296,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisiti
 	l := s.l
 	ctx = s.about(ctx, c)
 	sent := l.o.Clock.Now()
-	if c.Level == 1 && !l.p.Naive {
+	if c.Level == 1 {
 		s.mu.Lock()
 		s.heard = nil // Redis' answer will be newer
 		s.mu.Unlock()
@@ -310,10 +310,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, probe bool) acquisiti
 		s.asked = asked{sent, r.Now}
 	}
 	granted := err == nil && r.Code == protocol.Granted
-	if granted && l.p.Naive {
-		s.armNaively(l.o.Clock.Now())
-	}
-	if granted && c.Level == 1 && !l.p.Naive && passed(l.o.Clock.Now(), s.deadlineAfter(sent)) {
+	if granted && c.Level == 1 && passed(l.o.Clock.Now(), s.deadlineAfter(sent)) {
 		// The grant took longer to arrive than its lease lasts (F44).
 		granted, err = false, fmt.Errorf("the grant came too late: %w", ErrLost)
 	}
@@ -422,9 +419,7 @@ func (s *session) push(parent context.Context, level int, token int64, sent time
 	if level == 1 {
 		s.lost, s.aged = nil, false
 		s.began = sent
-		if !s.l.p.Naive {
-			s.rely(sent)
-		}
+		s.rely(sent)
 	}
 	return h
 }
@@ -467,12 +462,8 @@ func (s *session) endAtDeadline() {
 	}
 }
 
-// reliedOn returns the deadline, or the zero time for protocols that never
-// notice a loss.
+// reliedOn returns the deadline.
 func (s *session) reliedOn() time.Time {
-	if s.l.p.Naive {
-		return time.Time{}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.deadline
@@ -496,7 +487,7 @@ func (s *session) endsWith() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.l.p.Naive, len(s.holds) == 0:
+	case len(s.holds) == 0:
 		return nil
 	case s.lost != nil:
 		return s.lost
@@ -615,7 +606,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			at.Result = Decremented
 		case unanswered && s.ownRelease(c):
 			at.Result, r = Released, protocol.Reply{Code: protocol.Granted}
-		case s.level() > 0 && !l.p.Naive:
+		case s.level() > 0:
 			at.Result, at.Err = Lost, ErrLost
 		default:
 			at.Result, at.Err = NotHeld, ErrNotHeld

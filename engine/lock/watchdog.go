@@ -22,21 +22,6 @@ func (s *session) arm(sent time.Time) {
 	s.next(sent)
 }
 
-// armNaively starts the watchdog after the grant, with the first renewal at
-// once.
-func (s *session) armNaively(granted time.Time) {
-	had := false
-	if s.l.p.OneWatch {
-		s.l.mu.Lock()
-		had = s.l.watched[s.sessionKey]
-		s.l.watched[s.sessionKey] = true
-		s.l.mu.Unlock()
-	}
-	if !had {
-		s.arm(granted.Add(-s.lease.renew))
-	}
-}
-
 // next schedules a renewal one interval after sent. The caller holds mu.
 func (s *session) next(sent time.Time) {
 	clk := s.l.o.Clock
@@ -85,20 +70,15 @@ func (s *session) renew() {
 		s.next(sent)
 		s.mu.Unlock()
 		return
-	case sent.Sub(s.began) >= s.l.o.MaxAge && !s.l.p.Naive:
+	case sent.Sub(s.began) >= s.l.o.MaxAge:
 		s.mu.Unlock()
 		s.age()
 		return
 	}
 	deadline, parent := s.deadline, s.holds[0].parent
-	if s.l.p.Naive {
-		deadline = sent.Add(s.l.o.Limit)
-	}
 	ctx, cancel := clk.WithDeadline(context.Background(), deadline)
 	s.cancel = cancel
-	if !s.l.p.Naive {
-		s.endAtDeadline()
-	}
+	s.endAtDeadline()
 	s.mu.Unlock()
 	defer cancel()
 
@@ -113,33 +93,24 @@ func (s *session) renew() {
 	again := now && !s.stopping
 	counts := now || s.stopping // otherwise it tells of an earlier hold
 	switch {
-	case overwritten(err) && !s.l.p.Naive:
+	case overwritten(err):
 		at.Result, at.Count = Lost, 0
 	case err != nil:
 		at.Result, at.Count = Failed, 0
-		if again && !s.l.p.Naive { // sooner than usual, until the deadline
+		if again { // sooner than usual, until the deadline
 			s.failed++
 			s.next(sent.Add(min(pause(s.l.o.Interval, s.failed), s.lease.renew/4) - s.lease.renew))
 		}
 	case r.Code == protocol.Granted:
 		s.failed = 0
-		if again && s.lost == nil && !s.l.p.Naive {
+		if again && s.lost == nil {
 			s.beat = sent.Add(s.lease.renew)
 			s.rely(sent)
 			s.next(sent)
 			at.Until = s.deadline
 		}
-	case s.l.p.Naive:
-		at.Result, at.Count = NotHeld, 0
 	default:
 		at.Result, at.Count, at.Err = Lost, 0, ErrLost
-	}
-	if again && s.l.p.Naive { // ignores the answer and carries on
-		beat := sent
-		if s.l.p.Sleeps {
-			beat = clk.Now()
-		}
-		s.next(beat)
 	}
 	s.mu.Unlock()
 	if err != nil && ctx.Err() != nil && !again {

@@ -67,7 +67,7 @@ func (t *thread) business(level int) (err error) {
 	ctx := context.Background()
 	t.next = lock.Call{Name: lock.CallLock, Level: level, Attempt: 1}
 	t.r.machine.awaitGate(t)
-	hold, err := t.locker.Lock(ctx, t.r.key, t.owner)
+	hold, err := t.locker.lock(ctx, t.r.key, t.owner)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (t *thread) business(level int) (err error) {
 }
 
 // work is the business done at a level, during which faults strike.
-func (t *thread) work(hold *lock.Hold, level int) error {
+func (t *thread) work(hold hold, level int) error {
 	d := t.draw(t.spec.Work)
 	work := trace.Work{State: trace.WorkBegin, Level: level, For: trace.MillisOf(d)}
 	t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}

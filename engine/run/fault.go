@@ -176,7 +176,7 @@ func (t *thread) fall() {
 func (t *thread) die() {
 	t.dead.Store(true)
 	t.process.Kill()
-	t.locker.Close()
+	t.locker.close()
 	t.r.rec.mayEnd() // what was on its way has died with it
 }
 

@@ -59,7 +59,7 @@ func TestAPanicEndsItsRun(t *testing.T) {
 		{name: "before it begins", key: "K", plant: func(r *Run) { r.threads = append(r.threads, nil) }},
 	} {
 		for _, wall := range []bool{false, true} {
-			for _, proto := range []string{"reentrant", "reentrant-fair", "reentrant-notify", "mutex", "redsync"} {
+			for _, proto := range []string{"reentrant", "reentrant-fair", "reentrant-notify", "mutex", "mutex-blind", "redsync"} {
 				if c.key == brokenRenew && exhibit.Named(proto).Renew == nil || wall && exhibit.Named(proto).Nodes > 1 {
 					continue
 				}

@@ -200,7 +200,7 @@ type thread struct {
 	random  *rand.Rand
 	process clock.Process
 	redis   *wire
-	locker  *lock.Locker
+	locker  locker
 	ended   atomic.Bool
 
 	round  atomic.Int64

@@ -58,13 +58,48 @@ func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter
 		for _, p := range t.redis.taps[1:] {
 			o.Nodes = append(o.Nodes, p)
 		}
-		locker, err := lock.New(t.redis.taps[0], o)
-		if err != nil {
+		var err error
+		if t.locker, err = newLocker(t.redis.taps[0], o); err != nil {
 			return fmt.Errorf("run: %w", err)
 		}
-		t.locker = locker
 	}
 	return nil
+}
+
+// locker is how a thread takes and closes its lock: that of package lock, or
+// that of an exhibit.
+type locker struct {
+	lock  func(ctx context.Context, key string, owner lock.Owner) (hold, error)
+	close func()
+}
+
+// hold is a level that a thread has entered.
+type hold interface {
+	Level() int
+	Token() int64
+	Context() context.Context
+	Unlock(ctx context.Context) error
+}
+
+func newLocker(client lock.Redis, o lock.Options) (locker, error) {
+	if _, ok := exhibit.HabitsOf(o.Protocol.Name); ok {
+		l, err := exhibit.New(client, o)
+		if err != nil {
+			return locker{}, fmt.Errorf("make an exhibit's locker: %w", err)
+		}
+		return locker{
+			lock:  func(ctx context.Context, key string, owner lock.Owner) (hold, error) { return l.Lock(ctx, key, owner) },
+			close: func() {}, // what it waits for ends with its process
+		}, nil
+	}
+	l, err := lock.New(client, o)
+	if err != nil {
+		return locker{}, fmt.Errorf("make a locker: %w", err)
+	}
+	return locker{
+		lock:  func(ctx context.Context, key string, owner lock.Owner) (hold, error) { return l.Lock(ctx, key, owner) },
+		close: l.Close,
+	}, nil
 }
 
 // protocolOf is what the locker of t runs: a lock in memory is its process'.

@@ -59,7 +59,7 @@ func (t *Narrator) wait(e trace.Event, b trace.Wait) string {
 		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
 	case b.Why == trace.WaitNotify:
 		return t.say("%s waits to be told that the lock is free, and asks again after %s at the latest.", who, length)
-	case last.Attempt > t.spec(who).Retry.Times && t.protocol.Hasty:
+	case last.Attempt > t.spec(who).Retry.Times && t.habits().Hasty:
 		return t.say("%s waits %s for nothing: it has no retry left, and gives up after that.", who, length)
 	case t.spec(who).Retry.Times == scenario.Unlimited:
 		return t.say("%s waits %s before it asks again: retry %d, and there is no last one.", who, length, last.Attempt)
@@ -117,7 +117,7 @@ func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
 		InRedis: t.protocol.Guard == protocol.InRedis,
 		Nodes:   len(e.Nodes), Up: t.down.Up(len(e.Nodes), b.Thread),
 	}
-	if t.watched() && (b.Do != fault.Stall || !t.protocol.OneWatch) { // which gives up on a thread that hangs
+	if t.watched() && (b.Do != fault.Stall || !t.habits().OneWatch) { // which gives up on a thread that hangs
 		s.Watchdog = t.sc.Lock.Watchdog
 	}
 	if s.Held && t.counts() {

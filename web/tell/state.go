@@ -9,6 +9,7 @@ import (
 	"relock/engine/check"
 	"relock/engine/fault"
 	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -137,6 +138,12 @@ func (t *Narrator) spec(thread string) scenario.Thread {
 
 // watched reports whether a watchdog renews leases in this run.
 func (t *Narrator) watched() bool { return t.protocol.HasWatchdog() && t.sc.Lock.Watchdog > 0 }
+
+// habits are those of an article's client; a lock of ours has none.
+func (t *Narrator) habits() exhibit.Habits {
+	h, _ := exhibit.HabitsOf(t.protocol.Name)
+	return h
+}
 
 // counts reports whether the lock's key is a hash of hold counts.
 func (t *Narrator) counts() bool {

@@ -50,9 +50,6 @@ var MutexBlind = &protocol.Protocol{
 	Scripts: []protocol.Script{protocol.MutexUnlock},
 	First:   map[string]string{protocol.CallLock: "SET", protocol.CallRenew: "PEXPIRE"},
 	Plain:   map[string]string{protocol.CallLock: `SET(key, owner, 'NX', 'PX', lease)`, protocol.CallRenew: plainRenewal},
-	Naive:   true,
-	Hasty:   true,
-	Sleeps:  true,
 }
 
 // MutexGetDel is the flaw that the same article names: it checks the owner and
@@ -78,7 +75,6 @@ var MutexGetDel = &protocol.Protocol{
   DEL(key)
 end`,
 	},
-	Naive: true,
 }
 
 // MutexUnsafe is what many write first: three commands, between any of which
@@ -106,5 +102,4 @@ var MutexUnsafe = &protocol.Protocol{
 end`,
 		protocol.CallUnlock: `DEL(key)`,
 	},
-	Naive: true,
 }

@@ -23,9 +23,9 @@ const (
 )
 
 // article is a Locker with the settings of the article.
-func article(t *testing.T, c lock.Redis, p lock.Protocol, o lock.Observer) *lock.Locker {
+func article(t *testing.T, c lock.Redis, p lock.Protocol, o lock.Observer) *exhibit.Locker {
 	t.Helper()
-	l, err := lock.New(c, lock.Options{
+	l, err := exhibit.New(c, lock.Options{
 		Protocol: p, Lease: lease, Renew: lease / 2, Retries: 5, Interval: 50 * time.Millisecond, JitterMax: 0, Observer: o,
 	})
 	if err != nil {
@@ -50,7 +50,7 @@ func TestWhenTheArticleRetries(t *testing.T) {
 		tries []time.Duration
 	}{
 		{exhibit.MutexBlind, []time.Duration{0, 0, 50 * ms, 100 * ms, 150 * ms, 200 * ms}},
-		{exhibit.Mutex, []time.Duration{0, 50 * ms, 100 * ms, 150 * ms, 200 * ms, 250 * ms}},
+		{exhibit.MutexGetDel, []time.Duration{0, 50 * ms, 100 * ms, 150 * ms, 200 * ms, 250 * ms}},
 	} {
 		t.Run(c.p.Name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

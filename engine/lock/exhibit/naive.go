@@ -33,8 +33,5 @@ var ReentrantNaive = &protocol.Protocol{
 	Scripts: []protocol.Script{naiveLockScript, naiveUnlockScript},
 	First:   map[string]string{protocol.CallRenew: "PEXPIRE"},
 	Plain:   map[string]string{protocol.CallRenew: plainRenewal},
-	Naive:   true,
 	Counts:  true,
-
-	OneWatch: true,
 }

@@ -78,6 +78,5 @@ func SpinIn(m *Memory) *protocol.Protocol {
 			return protocol.Reply{Code: protocol.Granted, Count: count}, nil
 		},
 		First: map[string]string{protocol.CallLock: "", protocol.CallUnlock: ""},
-		Naive: true,
 	}
 }

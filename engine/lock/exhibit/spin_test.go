@@ -16,7 +16,7 @@ func TestSpinLockWithinAProcess(t *testing.T) {
 	counter := 0
 	const workers, rounds = 8, 300
 	for range workers {
-		l, err := lock.New(nil, lock.Options{Protocol: exhibit.SpinIn(&memory), Lease: time.Second, Interval: time.Microsecond})
+		l, err := exhibit.New(nil, lock.Options{Protocol: exhibit.SpinIn(&memory), Lease: time.Second, Interval: time.Microsecond})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -34,7 +34,7 @@ func TestSpinLockWithinAProcess(t *testing.T) {
 					return
 				}
 				counter++
-				for _, h := range []*lock.Hold{inner, outer} {
+				for _, h := range []*exhibit.Hold{inner, outer} {
 					if err := h.Unlock(t.Context()); err != nil {
 						t.Error(err)
 					}

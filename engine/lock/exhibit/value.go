@@ -24,7 +24,6 @@ var Value = &protocol.Protocol{
 	Lock:    protocol.Run(valueLockScript, protocol.OwnerAndLease),
 	Unlock:  protocol.Run(protocol.MutexUnlock, protocol.OwnerOnly),
 	Scripts: []protocol.Script{valueLockScript, protocol.MutexUnlock},
-	Naive:   true,
 }
 
 // SetnxHash is a string that is set and then used as a hash, which Redis
@@ -73,7 +72,6 @@ end`,
   DEL(key)
 end`,
 	},
-	Naive: true,
 }
 
 // None admits everybody.
@@ -88,5 +86,4 @@ var None = &protocol.Protocol{
 		return protocol.Reply{Code: protocol.Granted, Count: r.Level - 1}, nil
 	},
 	First: map[string]string{protocol.CallLock: "", protocol.CallUnlock: ""},
-	Naive: true,
 }

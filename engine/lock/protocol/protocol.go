@@ -60,10 +60,6 @@ type Protocol struct {
 	Parallel bool // nodes are asked at once, each in a task named AskingNode
 	Numbered bool // each call has a number, and Redis refuses a smaller one
 	Granting bool // the lock is handed to the next waiter instead of raced for
-	Naive    bool // once granted, it never doubts that it holds the lock
-	Hasty    bool // it pauses after each retry instead of before: the first comes at once, the last pause is pointless
-	Sleeps   bool // a naive watchdog sleeps after each answer, so a slow renewal delays the next; others keep their beat
-	OneWatch bool // an owner's watchdog runs only for its first hold
 	Levels   bool // calls name levels, so sending one again does no harm
 	Counts   bool // its key is a hash of hold counts
 	OneRedis bool // in a cluster it could be granted twice, so it needs a single Redis
