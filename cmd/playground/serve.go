@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -36,11 +37,16 @@ serve, as where the address is taken; 2 bad flags or variables; 3 the Redis of
 // defaultAddr is reachable from this machine only.
 const defaultAddr = "127.0.0.1:8080"
 
+// maxHeader is how many bytes a request's header may have: a link in the
+// address, twice, and what browsers send.
+const maxHeader = 64 << 10
+
 // Times of the server.
 const (
 	headerLimit = 5 * time.Second  // to send a request's header
-	readLimit   = 15 * time.Second // to send a form
+	readLimit   = 15 * time.Second // to send a body that no handler has begun to read
 	idleLimit   = 2 * time.Minute  // between two requests
+	stuckLimit  = 20 * time.Second // for an HTTP/2 connection to take another byte
 	grace       = 10 * time.Second // for requests in flight at shutdown
 )
 
@@ -301,11 +307,17 @@ func (at service) listen(ctx context.Context, env environment) error {
 			server.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: headerLimit,
+		MaxHeaderBytes:    maxHeader,
 		ReadTimeout:       readLimit,
 		IdleTimeout:       idleLimit,
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: stuckLimit},
+		ConnContext:       web.Connected,
 		TLSConfig:         at.config.Secure,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
+	var preparing sync.WaitGroup
+	defer preparing.Wait()
+	preparing.Go(func() { server.Prepare(ctx) })
 	failed := make(chan error, 1)
 	go func() {
 		if at.config.Secure != nil {
