@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"relock/web"
 )
 
 // deaf connects to a server from an address of its own, with a window as small
@@ -52,6 +55,69 @@ func unread(ctx context.Context, server string, connections, addresses int, requ
 			}
 		}
 	}, errors.Join(errs...)
+}
+
+// What nobody reads is bounded, and others are served meanwhile: who has taken
+// most goes first.
+func TestWhatNobodyReadsIsBounded(t *testing.T) {
+	if web.Raced {
+		t.Skip("the race detector's own memory is measured then; make test runs it without as well")
+	}
+	s := open(t, nil)
+	const connections, ofAll = 300, 4 << 20
+	web.SetWaiting(s.web, 3<<20, ofAll)
+	server := narrowListener(t, s.web)
+	_, page := s.do(t, http.MethodGet, "/play?x", nil, "Accept-Encoding", "identity")
+	if len(page)*connections < 5*ofAll {
+		t.Fatalf("a page has %d bytes: too few to fill anything", len(page))
+	}
+	before := heap()
+	hangUp, err := unread(t.Context(), server, connections, 8, "GET /play?x HTTP/1.1\r\nHost: %s\r\n\r\n")
+	defer hangUp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for done := 0; done < connections; { // each is held, or gave way, or was refused
+		if waiting := web.Waiting(s.web); waiting > ofAll {
+			t.Fatalf("%d bytes wait, at most %d may", waiting, ofAll)
+		}
+		if res, other := s.do(t, http.MethodGet, "/play?x", nil, "Accept-Encoding", "identity"); res.StatusCode != http.StatusOK || len(other) != len(page) {
+			t.Fatalf("another visitor: %d, %d bytes", res.StatusCode, len(other))
+		}
+		done = web.Waiting(s.web) / (28<<10 + len(page))
+		for _, limit := range []string{"waiting", "waiting-per-address"} {
+			n, _ := strconv.Atoi(s.metric(t, `relock_refusals_total{limit="`+limit+`"}`))
+			done += n
+		}
+	}
+	if took := heap() - before; took > 4*ofAll {
+		t.Errorf("%d KB are held, of which %d may wait", took>>10, ofAll>>10)
+	}
+}
+
+// What is the same for all is held once, however many do not read it.
+func TestWhatIsSharedIsHeldOnce(t *testing.T) {
+	if web.Raced {
+		t.Skip("the race detector's own memory is measured then; make test runs it without as well")
+	}
+	s := open(t, nil)
+	const connections = 300
+	server := narrowListener(t, s.web)
+	_, page := s.do(t, http.MethodGet, "/scenarios", nil, "Accept-Encoding", "identity")
+	before := heap()
+	hangUp, err := unread(t.Context(), server, connections, 8, "GET /scenarios HTTP/1.1\r\nHost: %s\r\n\r\n")
+	defer hangUp()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for web.Waiting(s.web) < connections*28<<10 {
+		if res, _ := s.do(t, http.MethodGet, "/", nil); res.StatusCode != http.StatusOK {
+			t.Fatalf("another visitor: %d", res.StatusCode)
+		}
+	}
+	if took, whole := int(heap()-before), connections*len(page); took > whole/8 {
+		t.Errorf("%d KB are held for %d pages of %d KB", took>>10, connections, len(page)>>10)
+	}
 }
 
 // BenchmarkUnread has four thousand connections ask for the largest pages and

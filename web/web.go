@@ -85,10 +85,10 @@ type Server struct {
 	traces    keep.Shelf
 	films     *shelf[filmKey, footage]
 	same      *shelf[readyKey, readyAnswer] // for all
-	turns     *turn.Turns // to work on a request, a command or a run
-	large     *turn.Turns // to have something large in memory
-	coming    *turn.Turns // to send what it is made of
-	searches  *turn.Turns // to have a search under way
+	turns     *turn.Turns                   // to work on a request, a command or a run
+	large     *turn.Turns                   // to have something large in memory
+	coming    *turn.Turns                   // to send what it is made of
+	searches  *turn.Turns                   // to have a search under way
 	ledger    *session.Ledger
 	spaces    *session.Ledger // what searches hold
 	waiting   *session.Ledger // what waits for slow lines

@@ -58,7 +58,7 @@ type Account struct {
 	held    int
 
 	yield func(why error) // nil for one that never gives way
-	gone  bool   // it has given way
+	gone  bool            // it has given way
 	moved time.Time
 	among [2]*list.Element // where it is in its holder's list, and in the ledger's; nil while it holds nothing
 }

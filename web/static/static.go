@@ -42,10 +42,10 @@ type Sheet int
 
 // Sheets.
 const (
-	Pages Sheet = iota // of most pages
-	Rooms              // of a room's host and stage: all that there is
-	Phone              // of a room's phones, which have little
-	Message            // of pages that say one thing
+	Pages   Sheet = iota // of most pages
+	Rooms                // of a room's host and stage: all that there is
+	Phone                // of a room's phones, which have little
+	Message              // of pages that say one thing
 )
 
 // ofRooms is what rooms have beside the other pages.
