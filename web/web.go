@@ -485,9 +485,18 @@ func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Comp
 	return nil
 }
 
+// longAddress is how many bytes of an address a small page repeats in its
+// switches, which lead to the front page instead.
+const longAddress = 1 << 10
+
 // smallFrame is frame for a page that says one thing: its style sheet is short,
 // and it needs no script.
 func (s *Server) smallFrame(r *http.Request, title string) view.Page {
+	if len(r.URL.RequestURI()) > longAddress {
+		set := s.settingsOf(r)
+		r = r.Clone(r.Context())
+		r.URL = &url.URL{Path: "/", RawQuery: url.Values{"lang": {set.language.Code()}, "theme": {set.theme}}.Encode()}
+	}
 	p := s.frame(r, title)
 	p.Style, p.Script, p.Preloads = s.static.Style(static.Message), "", nil
 	return p
