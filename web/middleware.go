@@ -39,6 +39,9 @@ func (s *Server) secured(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		if s.tls && encrypted(r) && s.isPublicName(r) {
+			h.Set("Strict-Transport-Security", "max-age="+strconv.Itoa(year))
+		}
 		next.ServeHTTP(w, r)
 	})
 }

@@ -74,6 +74,7 @@ type Server struct {
 	public    *url.URL     // nil without one
 	proxies   []netip.Prefix
 	listening net.Addr // nil if unknown
+	tls       bool     // it serves HTTPS itself
 	upgrader  *wire.Upgrader
 	patience  time.Duration // with visitors reading an answer
 	pace      pace          // of bodies that come
@@ -126,7 +127,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		log: c.Log, patience: usualPatience, pace: usualPace, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening,
+		log: c.Log, patience: usualPatience, pace: usualPace, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, tls: c.Secure != nil,
 		languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: traces, films: newFilms(), same: newReady(),
 		turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), coming: newComing(), searches: turn.New(searchesAtOnce, 1),
 		ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll),
