@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -101,6 +100,9 @@ func (s *Server) edited(l words.Language, v url.Values, action string) view.Edit
 
 func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e view.Editor, current string) error {
 	l := words.From(r.Context())
+	if status != http.StatusOK && asksForJSON(r) {
+		return &statusError{status: status, head: "That cannot be run", text: func(words.Language) string { return e.Wrong() }}
+	}
 	e.Page = s.frame(r, l.Say("Scenario editor"))
 	e.Page.Path = "/edit"
 	var err error
@@ -220,9 +222,7 @@ func (s *Server) convert(w http.ResponseWriter, r *http.Request) error {
 	if out.MistakesBy, err = rendered(words.From(r.Context()), templates.EditorMistakes(e.Mistakes)); err != nil {
 		return err
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(out) // the visitor has left: nobody to tell
+	answerJSON(w, http.StatusOK, out)
 	return nil
 }
 

@@ -17,7 +17,7 @@ import (
 func (s *Server) Films() (bytes, folded int) {
 	s.films.mu.Lock()
 	defer s.films.mu.Unlock()
-	return s.films.bytes, s.films.folded
+	return s.films.held, s.films.folded
 }
 
 // What a kept film is said to take, it takes: the limit is on what is used.
@@ -45,7 +45,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 		return m.HeapAlloc
 	}
 	const films = 4
-	shelf := newFilmShelf()
+	shelf := newFilms()
 	before := held()
 	for i := range films {
 		_, err := shelf.get(t.Context(), filmKey{strconv.Itoa(i), "en"}, func(*footage) bool { return true }, func(*footage) (*footage, error) {
@@ -65,7 +65,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 
 func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	t.Parallel()
-	shelf := newFilmShelf()
+	shelf := newFilms()
 	good := func(*footage) bool { return true }
 	folds := 0
 	get := func(name string, bytes int) {

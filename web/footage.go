@@ -29,6 +29,26 @@ const (
 	aroundBytes = 256 << 10 // about what the lanes and scripts of a film take
 )
 
+// maxFilms is how many bytes of compressed films are kept. Ten thousand events
+// take some 1.5 MB in one language.
+const maxFilms = 64 << 20
+
+// filmKey names a film that is kept.
+type filmKey struct {
+	path string // of its page
+	lang string
+}
+
+// newFilms returns where films are kept: those that come in portions.
+func newFilms() *shelf[filmKey, footage] {
+	return newShelf[filmKey](maxFilms, func(f *footage) int {
+		if f.portions == nil {
+			return 0
+		}
+		return f.bytes
+	})
+}
+
 // footage is a film as its page and its portions show it in one language. It is
 // immutable.
 type footage struct {

@@ -11,6 +11,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/lock/exhibit"
+	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons"
@@ -205,19 +206,15 @@ type picture struct {
 	failed []timeline.Failure
 }
 
-// pictures runs every scenario once, at the first request for the gallery.
-func (s *Server) pictures() map[string]picture {
-	return s.gallery()
-}
-
-// paint draws the picture of each example. One that cannot be run has none.
-func paint(examples []example) func() map[string]picture {
-	return sync.OnceValue(func() map[string]picture {
-		all := map[string]picture{}
-		for _, e := range examples {
-			r, err := record(context.Background(), e.sc)
+// paint returns what draws the picture of each example, once, by its name. One
+// that cannot be run has none.
+func paint(examples []example) map[string]func() picture {
+	all := map[string]func() picture{}
+	for _, e := range examples {
+		all[e.name] = sync.OnceValue(func() picture {
+			r, err := record(context.Background(), e.sc) // without pauses: others keep their turns while they wait for it
 			if err != nil {
-				continue // its card still says what it shows
+				return picture{} // its card still says what it shows
 			}
 			f := r.film(words.English)
 			p := picture{steps: len(f.Rows()), lanes: templates.LanesSmall(f.Lanes().Small(words.English, e.name))}
@@ -229,10 +226,24 @@ func paint(examples []example) func() map[string]picture {
 					p.failed = append(p.failed, f)
 				}
 			}
-			all[e.name] = p
+			return p
+		})
+	}
+	return all
+}
+
+// Prepare draws the gallery's pictures, so that the first who asks for them need
+// not wait. It works only while nobody else wants the processor, and returns
+// when all are drawn, or when ctx ends.
+func (s *Server) Prepare(ctx context.Context) {
+	seat := s.turns.SeatSpare()
+	defer seat.Done()
+	for _, draw := range s.gallery {
+		if seat.Pause(ctx) != nil {
+			return
 		}
-		return all
-	})
+		s.guarded(ctx, ofPage, func() { draw() })
+	}
 }
 
 // scenarios is the gallery.
@@ -242,11 +253,16 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	pictures := s.pictures()
 	for i := range groups {
 		for n := range groups[i].Exhibits {
 			e := &groups[i].Exhibits[n]
-			shown := pictures[e.Name]
+			var shown picture
+			if draw := s.gallery[e.Name]; draw != nil {
+				shown = draw()
+			}
+			if err := pause.Here(r.Context()); err != nil {
+				return fmt.Errorf("web: %w", err)
+			}
 			e.Picture, e.Broken = shown.lanes, shown.broken
 			e.First = i == 0 && n == 0
 			if e.Steps = shown.steps; e.Steps > 0 {

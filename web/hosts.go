@@ -80,6 +80,17 @@ func isLoopback(name string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
+// isPublicName reports whether r asks by the name that visitors know, if it is
+// one, and not an address or this machine's own: what browsers are told of a
+// name they keep to for long, at all its ports.
+func (s *Server) isPublicName(r *http.Request) bool {
+	if s.public == nil || !strings.EqualFold(host(r), s.public.Hostname()) {
+		return false
+	}
+	_, err := netip.ParseAddr(s.public.Hostname())
+	return err != nil && !isLoopback(s.public.Hostname())
+}
+
 // host returns the name under which r asks for this server, without the port.
 func host(r *http.Request) string {
 	name, _, err := net.SplitHostPort(r.Host)

@@ -1,8 +1,10 @@
 package web_test
 
 import (
+	"crypto/tls"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -103,6 +105,47 @@ func TestForeignNamesAreRefused(t *testing.T) {
 	plain := open(t, nil)
 	if res, _ := plain.ask(t, http.MethodGet, "/", "relock.example.org", nil); res.StatusCode != http.StatusMisdirectedRequest {
 		t.Errorf("a name that is public elsewhere: %d", res.StatusCode)
+	}
+}
+
+// Browsers are told to come encrypted where this server itself is, by the name
+// that visitors know.
+func TestBrowsersAreToldToComeEncrypted(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		public, host string
+		serves, came bool // encrypted
+		want         bool
+	}{
+		{"https://relock.example.org", "relock.example.org", true, true, true},
+		{"https://relock.example.org:8443", "Relock.example.org:8443", true, true, true},
+		{"https://relock.example.org", "relock.example.org", false, false, false}, // a proxy may say so, or not
+		{"https://relock.example.org", "relock.example.org", true, false, false},
+		{"https://relock.example.org", "127.0.0.1", true, true, false},
+		{"https://relock.example.org", "localhost", true, true, false},
+		{"https://relock.example.org", "evil.com", true, true, false},
+		{"https://192.0.2.7", "192.0.2.7", true, true, false},
+		{"https://localhost", "localhost", true, true, false},
+	} {
+		s := open(t, func(config *web.Config) {
+			asPublic(t, c.public)(config)
+			if c.serves {
+				config.Secure = &tls.Config{MinVersion: tls.VersionTLS12}
+			}
+		})
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/healthz", nil)
+		if r.Host = c.host; c.came {
+			r.TLS = &tls.ConnectionState{}
+		}
+		w := httptest.NewRecorder()
+		s.web.ServeHTTP(w, r)
+		want := ""
+		if c.want {
+			want = "max-age=31536000"
+		}
+		if got := w.Header().Get("Strict-Transport-Security"); got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
 	}
 }
 

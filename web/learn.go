@@ -573,9 +573,7 @@ func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notShown(r, err, "That cannot be shown")
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(verdict) // the visitor has left: nobody to tell
+	answerJSON(w, http.StatusOK, verdict)
 	return nil
 }
 

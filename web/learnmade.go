@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -162,8 +161,6 @@ func (s *Server) judgeMade(w http.ResponseWriter, r *http.Request) error {
 	}
 	verdict.Par, _ = strconv.Atoi(r.URL.Query().Get("par")) // as the page had it
 	verdict.Proven = verdict.Par > 0
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(verdict) // the visitor has left: nobody to tell
+	answerJSON(w, http.StatusOK, verdict)
 	return nil
 }

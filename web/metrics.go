@@ -41,7 +41,7 @@ const (
 	forPassed = "passed" // handed on to another server
 )
 
-func newMeter(sessions *session.Registry, films *filmShelf) *meter {
+func newMeter(sessions *session.Registry, films *shelf[filmKey, footage], waiting *session.Ledger) *meter {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -72,6 +72,7 @@ func newMeter(sessions *session.Registry, films *filmShelf) *meter {
 		gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func(c session.Count) int { return c.Kept }),
 		gauge("relock_steppers", "Scenarios stepped through now.", func(c session.Count) int { return c.Stepping }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "relock_films_bytes", Help: "Bytes that the rows of long runs take which are kept for their pages."}, func() float64 { return float64(films.Bytes()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "relock_waiting_bytes", Help: "Bytes that wait for slow lines: bodies that are coming, and answers that are not read, each with its connection."}, func() float64 { return float64(waiting.Held()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
 	)
 	for _, what := range []string{forRun, forPlay, forRoom, forPassed} {

@@ -1,10 +1,8 @@
 package web
 
 import (
-	"bufio"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,6 +39,9 @@ func (s *Server) secured(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
+		if s.tls && encrypted(r) && s.isPublicName(r) {
+			h.Set("Strict-Transport-Security", "max-age="+strconv.Itoa(year))
+		}
 		next.ServeHTTP(w, r)
 	})
 }
@@ -58,61 +59,17 @@ func compressed(next http.Handler) http.Handler {
 	})
 }
 
-// logged writes one line per request.
+// logged delivers answers, and writes one line per request.
 func (s *Server) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
-		rec := &recorder{ResponseWriter: w, status: http.StatusOK, patience: s.patience}
-		next.ServeHTTP(rec, s.seated(rec, r))
-		s.meter.requests.WithLabelValues(strconv.Itoa(rec.status)).Inc()
+		d, r := s.begin(w, r)
+		defer d.end()
+		next.ServeHTTP(d, r)
+		s.deliver(d, r)
+		s.meter.requests.WithLabelValues(strconv.Itoa(d.status)).Inc()
 		s.log.InfoContext(r.Context(), "request",
-			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", rec.status),
-			slog.Int64("bytes", rec.bytes), slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("from", address(r)))
+			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", d.status),
+			slog.Int64("bytes", d.sent), slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("from", address(r)))
 	})
-}
-
-// How long a visitor may take to read an answer: the server's patience, and
-// more for a long one.
-const (
-	usualPatience = 20 * time.Second
-	slowest       = 32 << 10 // bytes a second
-)
-
-// recorder notes what was answered, and ends the connection if the visitor does
-// not read it.
-type recorder struct {
-	http.ResponseWriter
-
-	status   int
-	bytes    int64
-	patience time.Duration
-	away     func(write func()) // without the visitor's turn
-}
-
-func (r *recorder) WriteHeader(status int) {
-	r.status = status
-	r.ResponseWriter.WriteHeader(status)
-}
-
-func (r *recorder) Write(b []byte) (int, error) {
-	until := time.Now().Add(r.patience + time.Duration(len(b))*time.Second/slowest)
-	_ = http.NewResponseController(r.ResponseWriter).SetWriteDeadline(until) // a test's recorder has none
-	var n int
-	var err error
-	r.away(func() { n, err = r.ResponseWriter.Write(b) })
-	r.bytes += int64(n)
-	return n, err
-}
-
-// Unwrap is for http.ResponseController.
-func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-// Hijack lets a websocket take over the connection.
-func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
-	r.status = http.StatusSwitchingProtocols
-	c, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()
-	if err != nil {
-		return nil, nil, fmt.Errorf("web: take over the connection: %w", err)
-	}
-	return c, rw, nil
 }

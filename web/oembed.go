@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"html"
@@ -69,9 +68,7 @@ func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 		HTML: fmt.Sprintf(`<iframe src="%s" title="%s" loading="lazy" width="%d" height="%d" sandbox="allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer"></iframe>`,
 			html.EscapeString(site+at.embed), html.EscapeString(at.title), width, height),
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(answer) // the visitor has left: nobody to tell
+	answerJSON(w, http.StatusOK, answer)
 	return nil
 }
 

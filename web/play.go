@@ -1,7 +1,6 @@
 package web
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -113,10 +112,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return s.notKept(r, err)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusCreated)
-	_ = json.NewEncoder(w).Encode(map[string]string{"path": "/s/" + id}) // the visitor has left: nobody to tell
+	answerJSON(w, http.StatusCreated, map[string]string{"path": "/s/" + id})
 	return nil
 }
 

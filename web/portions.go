@@ -24,26 +24,13 @@ var errLeft = fmt.Errorf("the visitor has left: %w", context.Canceled)
 // enough, or a new one of what there is so far. It fails with errLeft.
 func (s *Server) film(r *http.Request, path string, portioned bool, sofar func() (made *recording, ended bool, err error), good func(*footage) bool) (*footage, error) {
 	l := words.From(r.Context())
-	seat := seatOf(r)
-	var f *footage
-	var err error
-	seat.Away(r.Context(), func() { // while waiting for another request to make it, this one must not keep a turn from it
-		f, err = s.films.get(r.Context(), filmKey{path, l.Code()}, good, func(before *footage) (*footage, error) {
-			if seat.Take(r.Context()) != nil {
-				return nil, errLeft
-			}
-			defer seat.Done()
-			made, ended, err := sofar()
-			if err != nil {
-				return nil, err
-			}
-			return newFootage(l, made, ended, before, portioned)
-		})
+	return taken(r, s.films, filmKey{path, l.Code()}, good, func(before *footage) (*footage, error) {
+		made, ended, err := sofar()
+		if err != nil {
+			return nil, err
+		}
+		return newFootage(l, made, ended, before, portioned)
 	})
-	if r.Context().Err() != nil {
-		return nil, errLeft
-	}
-	return f, err
 }
 
 // which returns which rows r asks for: the index of the first, and how many.
@@ -70,7 +57,7 @@ func answerRows(w http.ResponseWriter, r *http.Request, f *footage, from, count 
 		h.Set("Cache-Control", "private, max-age=3600") // these rows will not change
 	}
 	n := from / portionRows
-	if from%portionRows == 0 && count == portionRows && strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if from%portionRows == 0 && count == portionRows && takesGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		h.Add("Vary", "Accept-Encoding")
 		h.Set("Content-Length", strconv.Itoa(len(f.portions[n])))

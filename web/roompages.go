@@ -21,8 +21,7 @@ import (
 // roomDoor is where a room's code is entered. A right one leads to its room.
 func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := view.RoomDoor{Page: s.frame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
-	p.Page.Style = s.static.Style(static.Rooms)
+	p := view.RoomDoor{Page: s.smallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
 	if p.Code == "" {
 		return render(r.Context(), w, http.StatusOK, templates.RoomDoorPage(p))
 	}
@@ -33,7 +32,7 @@ func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	case err == nil:
 		http.Redirect(w, r, "/room/"+found.Code(), http.StatusSeeOther)
 		return nil
-	case !errors.As(err, &status):
+	case !errors.As(err, &status) || asksForJSON(r):
 		return err
 	}
 	if status.limit != "" {

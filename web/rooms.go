@@ -231,11 +231,11 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	if err := s.sessions.Allow(address(r)); err != nil {
 		return limitError(err)
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
-	if err := r.ParseForm(); err != nil {
-		return noPlan(errNoPlan)
+	form, err := readForm(w, r)
+	if err != nil {
+		return err
 	}
-	plan, err := s.planOf(r.PostForm.Get("example"), r.PostForm.Get("link"), r.PostForm.Get("item"))
+	plan, err := s.planOf(form.Get("example"), form.Get("link"), form.Get("item"))
 	if err != nil {
 		return noPlan(err)
 	}
@@ -254,13 +254,11 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	}
 	s.openedBy.Store(code, address(r))
 	s.guesses.found(address(r), code)
-	w.Header().Set("Cache-Control", "no-store")
-	if strings.Contains(r.Header.Get("Accept"), "application/json") {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusCreated)
-		_ = json.NewEncoder(w).Encode(map[string]string{"code": code, "secret": secret}) // the visitor has left: nobody to tell
+	if asksForJSON(r) {
+		answerJSON(w, http.StatusCreated, map[string]string{"code": code, "secret": secret})
 		return nil
 	}
+	w.Header().Set("Cache-Control", "no-store")
 	s.setHost(w, r, code, secret)
 	http.Redirect(w, r, "/room/"+code+"/host", http.StatusSeeOther) //nolint:gosec // the code is this server's own
 	return nil
@@ -428,9 +426,7 @@ func (s *Server) roomBranches(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(list) // the visitor has left: nobody to tell
+	answerJSON(w, http.StatusOK, list)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"relock/web/room"
+	"relock/web/session"
 )
 
 // Routes are the patterns that a server answers.
@@ -13,6 +14,23 @@ func Routes(s *Server) []string { return s.routes }
 
 // SetPatience sets how long a server waits for who does not read its answers.
 func SetPatience(s *Server, d time.Duration) { s.patience = d }
+
+// SetPace sets how long a body may take to begin, and to go on, and how many
+// bytes a second it must have in all.
+func SetPace(s *Server, first time.Duration, floor int) { s.pace = pace{first, floor} }
+
+// SetWaiting sets how many bytes may wait for slow lines.
+func SetWaiting(s *Server, ofAddress, ofAll int) { s.waiting = session.NewWaiting(ofAddress, ofAll) }
+
+// Waiting is how many bytes wait for slow lines.
+func Waiting(s *Server) int { return s.waiting.Held() }
+
+// Made is how many answers that are the same for all were made.
+func Made(s *Server) int {
+	s.same.mu.Lock()
+	defer s.same.mu.Unlock()
+	return s.same.folded
+}
 
 // Viewers is how many now get the frames of the run at path.
 func Viewers(s *Server, path string) int {

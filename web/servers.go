@@ -162,6 +162,7 @@ func (s *Server) ofRun(id func(*http.Request) string, next http.Handler) http.Ha
 		set := s.settingsOf(r)
 		s.keepSettings(w, r, set)
 		w.Header().Add("Vary", "Accept-Language, Cookie")
+		r.Body, r.ContentLength = http.NoBody, 0 // what is asked for so has none; and it would be read while this waits
 		if status := s.pass(w, r, name); status != nil {
 			r = r.WithContext(words.With(r.Context(), set.language))
 			s.turnDown(w, r, status)

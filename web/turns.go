@@ -1,12 +1,13 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"math"
 	"net/http"
 	"runtime"
 
-	"relock/engine/pause"
 	"relock/web/turn"
 )
 
@@ -17,6 +18,10 @@ const (
 	largeOfAddress = 2 // of one address
 )
 
+// newComing returns the turns of what comes to be made into a large answer: an
+// address has as many as there. The ledger of what waits bounds them all.
+func newComing() *turn.Turns { return turn.New(math.MaxInt32, largeOfAddress) }
+
 // newTurns returns as many turns as there are processors. One address never
 // gets all of them, so others are answered at once.
 func newTurns() *turn.Turns {
@@ -24,45 +29,25 @@ func newTurns() *turn.Turns {
 	return turn.New(n, n-1)
 }
 
-type seatKey struct{}
-
-// seated gives a request its seat. A visitor who sends or reads slowly has no
-// turn meanwhile.
-func (s *Server) seated(rec *recorder, r *http.Request) *http.Request {
-	seat := s.turns.Seat(address(r))
-	ctx := pause.With(context.WithValue(r.Context(), seatKey{}, seat), seat.Pause)
-	rec.away = func(write func()) { seat.Away(ctx, write) }
-	r = r.WithContext(ctx)
-	if r.Body != nil && r.Body != http.NoBody {
-		r.Body = awayBody{r.Body, rec.away}
-	}
-	return r
-}
-
-func seatOf(r *http.Request) *turn.Seat {
-	seat, ok := r.Context().Value(seatKey{}).(*turn.Seat)
-	if !ok {
-		panic("web: a request without a seat")
-	}
-	return seat
-}
-
-// awayBody is a request's body, read without the visitor's turn.
-type awayBody struct {
-	io.ReadCloser
-
-	away func(func())
-}
-
-func (b awayBody) Read(p []byte) (n int, err error) {
-	b.away(func() { n, err = b.ReadCloser.Read(p) })
-	return n, err
-}
-
-// largely makes a handler wait until there is room for a large answer.
+// largely makes a handler wait until there is room for a large answer. The body
+// is read before: who sends slowly keeps nobody from that room.
 func (s *Server) largely(h func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		done, err := s.room(r.Context(), seatOf(r), address(r))
+		seat, from := seatOf(r), address(r)
+		if deliveryOf(r).arrival != nil {
+			var err error
+			seat.Away(r.Context(), func() { err = s.coming.Take(r.Context(), from) })
+			if err != nil {
+				return nil // the visitor has left
+			}
+			defer s.coming.Done(from)
+			came, _ := io.ReadAll(io.LimitReader(r.Body, maxTrace+maxAround)) // who reads on meets the error
+			r.Body = struct {
+				io.Reader
+				io.Closer
+			}{io.MultiReader(bytes.NewReader(came), r.Body), r.Body}
+		}
+		done, err := s.room(r.Context(), seat, from)
 		if err != nil {
 			return nil // the visitor has left
 		}

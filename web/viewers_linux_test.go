@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"relock/web"
 )
 
 // watchVariable holds, as JSON, the audience that a process of this test
@@ -166,7 +168,7 @@ func narrowListener(tb testing.TB, s http.Handler) (address string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	srv := &http.Server{Handler: s, ReadHeaderTimeout: time.Second}
+	srv := &http.Server{Handler: s, ReadHeaderTimeout: time.Second, ConnContext: web.Connected}
 	go func() { _ = srv.Serve(narrow{l}) }()
 	tb.Cleanup(func() { _ = srv.Close() })
 	return l.Addr().String()

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,22 +74,27 @@ type Server struct {
 	public    *url.URL     // nil without one
 	proxies   []netip.Prefix
 	listening net.Addr // nil if unknown
+	tls       bool     // it serves HTTPS itself
 	upgrader  *wire.Upgrader
 	patience  time.Duration // with visitors reading an answer
+	pace      pace          // of bodies that come
 	meter     *meter
 	refusals  *refusalLog
 	languages *words.Languages
 	static    *static.Files
 	links     *link.Shelf
 	traces    keep.Shelf
-	films     *filmShelf
-	turns     *turn.Turns // to work on a request, a command or a run
-	large     *turn.Turns // to have something large in memory
-	searches  *turn.Turns // to have a search under way
+	films     *shelf[filmKey, footage]
+	same      *shelf[readyKey, readyAnswer] // for all
+	turns     *turn.Turns                   // to work on a request, a command or a run
+	large     *turn.Turns                   // to have something large in memory
+	coming    *turn.Turns                   // to send what it is made of
+	searches  *turn.Turns                   // to have a search under way
 	ledger    *session.Ledger
 	spaces    *session.Ledger // what searches hold
+	waiting   *session.Ledger // what waits for slow lines
 	examples  []example
-	gallery   func() map[string]picture
+	gallery   map[string]func() picture
 	course    *learn.Course
 	rooms     *room.House
 	openedBy  sync.Map // addresses by the codes of the rooms that were made from them
@@ -120,7 +126,13 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{log: c.Log, patience: usualPatience, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: traces, films: newFilmShelf(), turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), searches: turn.New(searchesAtOnce, 1), ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll)}
+	s := &Server{
+		log: c.Log, patience: usualPatience, pace: usualPace, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, tls: c.Secure != nil,
+		languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: traces, films: newFilms(), same: newReady(),
+		turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), coming: newComing(), searches: turn.New(searchesAtOnce, 1),
+		ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll),
+		waiting: session.NewWaiting(waitingOfAddress, waitingOfAll),
+	}
 	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.noSocket, s.sent)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
@@ -139,7 +151,7 @@ func New(c Config) (*Server, error) {
 	s.sessions.Panicked = func(p *panics.Error) { s.panicked(context.Background(), ofRun, p) }
 	s.sessions.TakeTurns(s.turns)
 	s.sessions.OnHeld(func(from string) { s.turnedAway(context.Background(), from, "max-kept-bytes") })
-	s.meter, s.refusals = newMeter(s.sessions, s.films), newRefusalLog(c.Log)
+	s.meter, s.refusals = newMeter(s.sessions, s.films, s.waiting), newRefusalLog(c.Log)
 	if c.External != nil {
 		c.External.Client().AddHook(redisMeter{s.meter})
 	}
@@ -148,11 +160,11 @@ func New(c Config) (*Server, error) {
 		s.routes = append(s.routes, pattern)
 		mux.Handle(pattern, h)
 	}
-	handle("GET /{$}", s.page(s.home))
-	handle("GET /scenarios", s.page(s.scenarios))
-	handle("GET /about", s.page(s.about))
-	handle("GET /glossary", s.page(s.glossary))
-	handle("GET /api", s.page(s.api))
+	handle("GET /{$}", s.forAll(s.home))
+	handle("GET /scenarios", s.forAll(s.scenarios))
+	handle("GET /about", s.forAll(s.about))
+	handle("GET /glossary", s.forAll(s.glossary))
+	handle("GET /api", s.forAll(s.api))
 	handle("GET /edit", s.ofRun(inQuery, s.page(s.edit)))
 	handle("POST /edit", s.page(s.reedit))
 	handle("POST /edit/scenario", s.page(s.convert))
@@ -172,10 +184,10 @@ func New(c Config) (*Server, error) {
 	handle("GET /runs/{id}/export", s.ofRun(inPath, s.page(s.largely(s.exportRun))))
 	handle("POST /export", s.page(s.largely(s.exportLink)))
 	handle("GET /qr", s.page(s.qr))
-	handle("GET /locks", s.page(s.locks))
+	handle("GET /locks", s.forAll(s.locks))
 	handle("GET /locks/{lock}/{cell}", s.page(s.cell))
-	handle("GET /learn", s.page(s.learn))
-	handle("GET /learn/class", s.page(s.class))
+	handle("GET /learn", s.forAll(s.learn))
+	handle("GET /learn/class", s.forAll(s.class))
 	handle("GET /learn/check", s.page(s.checked))
 	handle("GET /learn/made", s.page(s.made))
 	handle("GET /learn/made.yaml", s.page(s.madeYAML))
@@ -190,7 +202,7 @@ func New(c Config) (*Server, error) {
 	handle("GET /embed/s/{id}", s.page(s.embed))
 	handle("GET /oembed", s.page(s.oembed))
 	handle("POST /rooms", s.page(s.makeRoom))
-	handle("GET /room", s.page(s.roomDoor))
+	handle("GET /room", s.forAll(s.roomDoor))
 	handle("GET /room/new", s.page(s.newRoom))
 	handle("GET /room/{code}", s.page(s.roomPhone))
 	handle("GET /room/{code}/host", s.page(s.roomHost))
@@ -210,8 +222,8 @@ func New(c Config) (*Server, error) {
 	if !c.NoMetrics {
 		handle("GET /metrics", s.meter)
 	}
-	handle("GET "+static.Prefix, files)
-	handle("/", s.page(func(http.ResponseWriter, *http.Request) error { return errNoPage }))
+	handle("GET "+static.Prefix, s.fileForAll(files))
+	handle("/", s.page(func(w http.ResponseWriter, r *http.Request) error { return noRoute(w, r, mux) }))
 	answer, err := s.protected(mux)
 	if err != nil {
 		return nil, err
@@ -334,11 +346,41 @@ var (
 		"Runs are forgotten when nobody has looked at them for a while, and when the server restarts. Run the scenario again: on the virtual clock the same seed gives the same run.")
 )
 
+// methods are those that some route has, in the order in which Allow names them.
+var methods = []string{http.MethodGet, http.MethodHead, http.MethodPost}
+
+// noRoute answers what no route of mux does: a method that its address does not
+// have, or an address that there is not.
+func noRoute(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) error {
+	var allowed []string
+	for _, method := range methods {
+		other := *r
+		other.Method = method
+		if _, pattern := mux.Handler(&other); pattern != "" && pattern != "/" {
+			allowed = append(allowed, method)
+		}
+	}
+	if len(allowed) == 0 {
+		return errNoPage
+	}
+	list := strings.Join(append(allowed, http.MethodOptions), ", ")
+	w.Header().Set("Allow", list)
+	if r.Method == http.MethodOptions {
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+	return refuse(http.StatusMethodNotAllowed, "That cannot be done at this address", "What can be asked for here: %s.", list)
+}
+
 // page is live in the visitor's turn.
 func (s *Server) page(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	answer := s.live(h)
 	return func(w http.ResponseWriter, r *http.Request) {
-		seat := seatOf(r)
+		d := deliveryOf(r)
+		if d.count() != nil {
+			return // deliver says why
+		}
+		seat := d.seat
 		if seat.Take(r.Context()) != nil {
 			return // the visitor has left
 		}
@@ -356,8 +398,8 @@ func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.Han
 		w.Header().Add("Vary", "Accept-Language, Cookie")
 		r = r.WithContext(words.With(r.Context(), set.language))
 		err := panics.Catch(func() error { return h(w, r) })
-		if err == nil || errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-			return // answered, or the visitor has left
+		if err == nil || errors.Is(err, context.Canceled) && r.Context().Err() != nil || deliveryOf(r).refused.Load() != nil {
+			return // answered, or the visitor has left, or deliver says why not
 		}
 		var status *statusError
 		var panicked *panics.Error
@@ -373,9 +415,26 @@ func (s *Server) live(h func(http.ResponseWriter, *http.Request) error) http.Han
 	}
 }
 
-// turnDown answers with an error's page, in the language of r's context.
+// turnDown answers with an error, in the language of r's context: a page, or
+// JSON for who asks for it.
 func (s *Server) turnDown(w http.ResponseWriter, r *http.Request, status *statusError) {
-	limit := status.limit
+	limit := s.refused(w, r, status)
+	l := words.From(r.Context())
+	head := l.Say(status.head)
+	if asksForJSON(r) {
+		answerJSON(w, status.status, errorJSON{Error: l.Say("%s. %s", head, status.text(l)), Limit: limit})
+		return
+	}
+	m := view.Message{Page: s.smallFrame(r, head), Status: status.status, Head: head, Text: status.text(l)}
+	if err := render(r.Context(), w, status.status, templates.MessagePage(m)); err != nil {
+		s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", err.Error()))
+	}
+}
+
+// refused notes which limit was met, if there was one, and says when to ask
+// again.
+func (s *Server) refused(w http.ResponseWriter, r *http.Request, status *statusError) (limit string) {
+	limit = status.limit
 	if limit == "" && status.status == http.StatusRequestEntityTooLarge {
 		limit = "request-size"
 	}
@@ -385,12 +444,27 @@ func (s *Server) turnDown(w http.ResponseWriter, r *http.Request, status *status
 	if status.after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.after.Seconds())))
 	}
-	l := words.From(r.Context())
-	head := l.Say(status.head)
-	m := view.Message{Page: s.frame(r, head), Status: status.status, Head: head, Text: status.text(l)}
-	if err := render(r.Context(), w, status.status, templates.MessagePage(m)); err != nil {
-		s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", err.Error()))
-	}
+	return limit
+}
+
+// errorJSON is what programs get for an error's page.
+type errorJSON struct {
+	Error string `json:"error"` // sentences
+	Limit string `json:"limit"` // its name in metrics and logs, "" where none was met
+}
+
+// asksForJSON reports whether r was sent by a program that does not want pages.
+func asksForJSON(r *http.Request) bool {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return strings.Contains(accept, "application/json") && !strings.Contains(accept, "text/html")
+}
+
+// answerJSON answers with a value of plain fields, as it is now.
+func answerJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the visitor has left: nobody to tell
 }
 
 // turnedAway notes that a visitor was refused because of a limit.
@@ -410,6 +484,23 @@ func render(ctx context.Context, w http.ResponseWriter, status int, c templ.Comp
 	w.WriteHeader(status)
 	_, _ = b.WriteTo(w) // the visitor has left: nobody to tell
 	return nil
+}
+
+// longAddress is how many bytes of an address a small page repeats in its
+// switches, which lead to the front page instead.
+const longAddress = 1 << 10
+
+// smallFrame is frame for a page that says one thing: its style sheet is short,
+// and it needs no script.
+func (s *Server) smallFrame(r *http.Request, title string) view.Page {
+	if len(r.URL.RequestURI()) > longAddress {
+		set := s.settingsOf(r)
+		r = r.Clone(r.Context())
+		r.URL = &url.URL{Path: "/", RawQuery: url.Values{"lang": {set.language.Code()}, "theme": {set.theme}}.Encode()}
+	}
+	p := s.frame(r, title)
+	p.Style, p.Script, p.Preloads = s.static.Style(static.Message), "", nil
+	return p
 }
 
 // frame returns what surrounds the page that r asks for.

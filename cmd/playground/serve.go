@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,17 +31,22 @@ Serves the playground page. Each flag can be set by the environment variable
 beside it; a flag beats its variable.
 
 Exit codes: 0 after SIGINT or SIGTERM, which takes up to 10 s; 1 it cannot
-serve, as where the address is taken; 2 bad flags or variables; 3 the Redis of
--redis does not answer.`
+serve, as where the address is taken or a folder cannot be written; 2 bad flags
+or variables, or mistakes in the course; 3 the Redis of -redis does not answer.`
 
 // defaultAddr is reachable from this machine only.
 const defaultAddr = "127.0.0.1:8080"
 
+// maxHeader is how many bytes a request's header may have: a link in the
+// address, twice, and what browsers send.
+const maxHeader = 64 << 10
+
 // Times of the server.
 const (
 	headerLimit = 5 * time.Second  // to send a request's header
-	readLimit   = 15 * time.Second // to send a form
+	readLimit   = 15 * time.Second // to send a body that no handler has begun to read
 	idleLimit   = 2 * time.Minute  // between two requests
+	stuckLimit  = 20 * time.Second // for an HTTP/2 connection to take another byte
 	grace       = 10 * time.Second // for requests in flight at shutdown
 )
 
@@ -196,13 +202,19 @@ func serve(ctx context.Context, args []string, env environment) int {
 		defer func() { _ = external.Close() }()
 		config.External = external
 	}
+	for name, folder := range map[string]string{"links": f.links, "rooms": f.rooms} {
+		if err := writable(folder); err != nil {
+			fmt.Fprintf(env.err, "playground: -%s %s: it cannot be written: %v\n", name, folder, err)
+			return exitUnexpected
+		}
+	}
 	rooms, end, err := f.openRooms(ctx, config.Log)
 	switch {
 	case errors.Is(err, store.ErrUnreachable):
 		return redisFailed(err, env)
 	case err != nil:
 		fmt.Fprintf(env.err, "playground: -rooms: %v\n", err)
-		return exitUsage
+		return exitUnexpected
 	}
 	defer end()
 	config.Rooms = rooms
@@ -212,6 +224,22 @@ func serve(ctx context.Context, args []string, env environment) int {
 		return exitUnexpected
 	}
 	return exitOK
+}
+
+// writable creates a folder, unless it is there or "", and fails if no file can be
+// created in it.
+func writable(folder string) error {
+	if folder == "" {
+		return nil
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, ".writable-*")
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // openRooms returns what keeps the rooms, and what ends it.
@@ -301,11 +329,17 @@ func (at service) listen(ctx context.Context, env environment) error {
 			server.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: headerLimit,
+		MaxHeaderBytes:    maxHeader,
 		ReadTimeout:       readLimit,
 		IdleTimeout:       idleLimit,
+		HTTP2:             &http.HTTP2Config{WriteByteTimeout: stuckLimit},
+		ConnContext:       web.Connected,
 		TLSConfig:         at.config.Secure,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}
+	var preparing sync.WaitGroup
+	defer preparing.Wait()
+	preparing.Go(func() { server.Prepare(ctx) })
 	failed := make(chan error, 1)
 	go func() {
 		if at.config.Secure != nil {

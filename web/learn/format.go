@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"regexp"
@@ -166,6 +167,30 @@ func readCourse(fsys, scenarios fs.FS) (*Course, error) {
 	return c, nil
 }
 
+// MaxFile is how many bytes a file of a course may have. The longest of the
+// built-in one has 6 KB.
+const MaxFile = 1 << 20
+
+// readFile reads a file of a course, if it is one: what has no end is not begun.
+func readFile(fsys fs.FS, file string) ([]byte, error) {
+	info, err := fs.Stat(fsys, file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", file)
+	}
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err = errors.Join(err, f.Close()); err == nil && len(data) > MaxFile {
+		err = fmt.Errorf("%s is too large: a file may have %d KiB", file, MaxFile>>10)
+	}
+	return data, err
+}
+
 // name is what an id must look like.
 var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
 
@@ -175,7 +200,7 @@ var reserved = []string{"goal", "nudge", "after"}
 func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 	file := dir + "/chapter.yaml"
 	ch := &Chapter{ID: dir, dir: dir, texts: map[string]*text{}}
-	data, err := fs.ReadFile(fsys, file)
+	data, err := readFile(fsys, file)
 	if err != nil {
 		r.mistake(file, 0, "%v", err)
 		return ch

@@ -2,6 +2,7 @@ package learn
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"regexp"
@@ -49,9 +50,13 @@ var (
 
 // text reads a chapter's text in a language.
 func (r *reader) text(fsys fs.FS, ch *Chapter, file, code string) {
-	data, err := fs.ReadFile(fsys, file)
-	if err != nil {
+	data, err := readFile(fsys, file)
+	if errors.Is(err, fs.ErrNotExist) {
 		r.mistake(file, 0, "the chapter has no text in this language")
+		return
+	}
+	if err != nil {
+		r.mistake(file, 0, "%v", err)
 		return
 	}
 	t := &text{file: file, items: map[string]*itemText{}, intro: &part{file: file, line: 2}}

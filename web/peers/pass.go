@@ -33,6 +33,7 @@ const (
 	probeLimit  = 2 * time.Second  // the same, of a server that may have ended
 	idleLimit   = time.Minute      // of a connection, for the next request
 	idleEach    = 32               // such connections, to one server
+	signedLimit = 30 * time.Second // from when it was signed, and before: whoever has read one on its way can send it again for so long
 )
 
 // Visitor is who sent a request, as the server saw it that got it first.
@@ -48,6 +49,7 @@ type passed struct {
 
 	To  string `json:"to"` // the server's name
 	URI string `json:"uri"`
+	At  int64  `json:"at"` // when it was signed, in Unix milliseconds
 }
 
 // Errors that are told to the log alone.
@@ -91,7 +93,7 @@ func (p *Peers) Accept(w http.ResponseWriter, r *http.Request) (v Visitor, ok bo
 		return Visitor{}, false, errRefused
 	}
 	var what passed
-	if json.Unmarshal(data, &what) != nil || what.To != p.name || what.URI != r.URL.RequestURI() {
+	if json.Unmarshal(data, &what) != nil || what.To != p.name || what.URI != r.URL.RequestURI() || p.now().Sub(time.UnixMilli(what.At)).Abs() > signedLimit {
 		return Visitor{}, false, errRefused
 	}
 	w.Header().Set(header, p.name)
@@ -111,7 +113,7 @@ func (p *Peers) Pass(w http.ResponseWriter, r *http.Request, name string, v Visi
 	if err != nil {
 		return fmt.Errorf("peers: the address of %s: %w", name, err)
 	}
-	signed, err := sign(p.shared(), passed{Visitor: v, To: name, URI: r.URL.RequestURI()})
+	signed, err := sign(p.shared(), passed{Visitor: v, To: name, URI: r.URL.RequestURI(), At: p.now().UnixMilli()})
 	if err != nil {
 		return err
 	}

@@ -79,12 +79,16 @@ type Peers struct {
 	closed  bool
 	going   sync.WaitGroup // beats and websockets that are handed on; added to under mu
 	passing map[*passing]struct{}
-	secret  string    // "" until Redis has told it
-	steady  time.Time // since when Redis has answered and lost nothing, zero if it does not
+	secret  string        // "" until Redis has told it
+	steady  time.Time     // since when Redis has answered and lost nothing, zero if it does not
+	ahead   time.Duration // how much later it is by the clock of Redis, which all go by
 	known   map[string]known
 }
 
-type times struct{ beat, lease time.Duration }
+type times struct {
+	beat, lease time.Duration
+	now         func() time.Time // this server's own clock
+}
 
 // server is what a server says of itself.
 type server struct {
@@ -102,7 +106,7 @@ type known struct {
 
 // Join makes this server one of those that share a Redis, until Close. A Redis
 // that does not answer is asked again and again.
-func Join(c Config) *Peers { return join(c, times{beat, lease}) }
+func Join(c Config) *Peers { return join(c, times{beat, lease, time.Now}) }
 
 func join(c Config, t times) *Peers {
 	ctx, stop := context.WithCancel(context.Background())
@@ -195,7 +199,10 @@ func (p *Peers) beat(ctx context.Context) error {
 	}
 	var told *redis.StringCmd
 	var empty *redis.BoolCmd
+	var clock *redis.TimeCmd
+	asked := p.times.now()
 	_, err = p.config.Client.Pipelined(ctx, func(on redis.Pipeliner) error {
+		clock = on.Time(ctx)
 		empty = on.SetNX(ctx, secretKey, secret, remember)
 		on.Expire(ctx, secretKey, remember)
 		told = on.Get(ctx, secretKey)
@@ -211,6 +218,7 @@ func (p *Peers) beat(ctx context.Context) error {
 		p.steady = time.Time{}
 		return fmt.Errorf("peers: %w", err)
 	}
+	p.ahead = clock.Val().Sub(asked)
 	if p.secret = told.Val(); p.steady.IsZero() || empty.Val() {
 		p.steady = time.Now()
 	}
@@ -241,6 +249,14 @@ func (p *Peers) shared() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.secret
+}
+
+// now returns what all servers take the time to be, to within what a beat takes:
+// their own clocks need not agree.
+func (p *Peers) now() time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.times.now().Add(p.ahead)
 }
 
 // certain reports whether all servers have had the time to say that they are

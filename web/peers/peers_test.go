@@ -20,7 +20,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // quick are beats for a test.
-var quick = times{beat: 10 * time.Millisecond, lease: 200 * time.Millisecond}
+var quick = times{beat: 10 * time.Millisecond, lease: 200 * time.Millisecond, now: time.Now}
 
 // member is a server that says who sent what it is asked, and hands on what
 // another has.
@@ -152,7 +152,7 @@ func TestAServerThatStandsStill(t *testing.T) {
 // and who waits for it goes on waiting.
 func TestAServerThatDoesNotReachRedis(t *testing.T) {
 	_, redis := client(t)
-	one := (&member{times: times{time.Hour, quick.lease}}).start(t, redis, nil, nil)
+	one := (&member{times: times{time.Hour, quick.lease, time.Now}}).start(t, redis, nil, nil)
 	two := serve(t, redis, nil, nil)
 	waits := &passing{to: one.name, socket: true, end: func() { t.Error("what it is asked is ended") }}
 	two.begin(waits)
@@ -177,7 +177,7 @@ func TestNobodyIsBuriedEarly(t *testing.T) {
 	nobody := httptest.NewServer(nil)
 	nobody.Close()
 	redis.Set(t.Context(), "relock:peers:{"+gone+"}", `{"address":"`+nobody.URL+`"}`, time.Hour)
-	young := (&member{times: times{quick.beat, time.Hour}}).start(t, redis, nil, nil)
+	young := (&member{times: times{quick.beat, time.Hour, time.Now}}).start(t, redis, nil, nil)
 	if _, said := young.ask(t, gone+"-x"); said != ErrSilent.Error() {
 		t.Error(said)
 	}
@@ -237,7 +237,12 @@ func TestWhatIsSignedCannotBeChanged(t *testing.T) {
 		_, _, err = one.Accept(httptest.NewRecorder(), r)
 		return err
 	}
-	good := passed{To: one.name, URI: "/runs/x?row=1"}
+	good := passed{To: one.name, URI: "/runs/x?row=1", At: one.now().UnixMilli()}
+	signed := func(before time.Duration) passed {
+		what := good
+		what.At = one.now().Add(-before).UnixMilli()
+		return what
+	}
 	if err := accept(one.shared(), good, "/runs/x?row=1"); err != nil {
 		t.Error(err)
 	}
@@ -245,10 +250,27 @@ func TestWhatIsSignedCannotBeChanged(t *testing.T) {
 		"another secret":  accept("guessed", good, "/runs/x?row=1"),
 		"no secret":       accept("", good, "/runs/x?row=1"),
 		"another address": accept(one.shared(), good, "/runs/y?row=1"),
-		"another server":  accept(one.shared(), passed{To: "AAAAAAAAAA", URI: "/"}, "/"),
+		"another server":  accept(one.shared(), passed{To: "AAAAAAAAAA", URI: "/", At: good.At}, "/"),
+		"long ago":        accept(one.shared(), signed(signedLimit+time.Second), "/runs/x?row=1"),
+		"in the future":   accept(one.shared(), signed(-signedLimit-time.Second), "/runs/x?row=1"),
+		"without a time":  accept(one.shared(), passed{To: one.name, URI: "/runs/x?row=1"}, "/runs/x?row=1"),
 	} {
 		if !errors.Is(err, errRefused) {
 			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// What was signed counts for a moment by the clock of their Redis, whatever the
+// servers' own clocks say.
+func TestServersWhoseClocksDiffer(t *testing.T) {
+	_, redis := client(t)
+	late := quick
+	late.now = func() time.Time { return time.Now().Add(-time.Hour) }
+	one, m := serve(t, redis, nil, nil), (&member{times: late}).start(t, redis, nil, nil)
+	for _, way := range [][2]*member{{one, m}, {m, one}} {
+		if status, said := way[0].ask(t, way[1].NewID()); status != http.StatusOK {
+			t.Error(status, said)
 		}
 	}
 }

@@ -59,6 +59,9 @@ var (
 	ErrSteppingOwn = &Limit{"max-stepping-per-address", true, "your address steps through as many scenarios as it may (-max-stepping-per-address=%d). Close a tab, or ask the operator of this server for a larger limit"}
 	ErrFullAddress = &Limit{"held-per-address", true, "what is open from your address takes as much memory as it may (%d MB); drop branches or close a tab, or try again when somebody has left"}
 	ErrFullServer  = &Limit{"held", false, "what is open on this server takes as much memory as it may (%d MB); try again when somebody has left"}
+
+	ErrWaitingAddress = &Limit{"waiting-per-address", true, "as much as may (%d MB) is on its way between this server and your address; try again when some of it has arrived"}
+	ErrWaiting        = &Limit{"waiting", false, "as much as may (%d MB) is on its way between this server and slow lines; try again in a moment"}
 )
 
 // ErrClosed is returned once the registry is closed.

@@ -42,16 +42,20 @@ type Sheet int
 
 // Sheets.
 const (
-	Pages Sheet = iota // of most pages
-	Rooms              // of a room's host and stage: all that there is
-	Phone              // of a room's phones, which have little
+	Pages   Sheet = iota // of most pages
+	Rooms                // of a room's host and stage: all that there is
+	Phone                // of a room's phones, which have little
+	Message              // of pages that say one thing
 )
 
 // ofRooms is what rooms have beside the other pages.
 const ofRooms = "css/room.css"
 
+// ofMessages is what pages that say one thing have beside first.
+const ofMessages = "css/message.css"
+
 // onPhone is what the phones of a room have beside first.
-var onPhone = []string{"css/timeline.css", ofRooms}
+var onPhone = []string{ofMessages, "css/timeline.css", ofRooms}
 
 // first are the style sheets that others build on, in their order.
 var first = []string{"css/tokens.css", "css/frame.css"}
@@ -97,7 +101,7 @@ func (f *Files) bundle() error {
 		return err
 	}
 	all := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || s == ofRooms })
-	for sheet, names := range map[Sheet][]string{Pages: all, Rooms: append(slices.Clone(all), ofRooms), Phone: onPhone} {
+	for sheet, names := range map[Sheet][]string{Pages: all, Rooms: append(slices.Clone(all), ofRooms), Phone: onPhone, Message: {ofMessages}} {
 		var b strings.Builder
 		for _, name := range append(slices.Clone(first), names...) {
 			data, err := fs.ReadFile(f.fsys, name)
@@ -109,7 +113,7 @@ func (f *Files) bundle() error {
 		f.styles[sheet] = compact(b.String())
 	}
 	var hashes []string
-	for sheet := range Phone + 1 {
+	for sheet := range Message + 1 {
 		sum := sha256.Sum256([]byte(f.styles[sheet]))
 		hashes = append(hashes, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 	}

@@ -52,6 +52,18 @@ func (e Editor) Status(l words.Language) string {
 	}
 }
 
+// Wrong says all that is wrong, in sentences; "" for nothing.
+func (e Editor) Wrong() string {
+	var all []string
+	for _, m := range e.Mistakes {
+		all = append(all, m.Sentence)
+	}
+	if e.Problem != "" {
+		all = append(all, e.Problem)
+	}
+	return strings.Join(all, " ")
+}
+
 // Lines are the numbers of the text's lines, and which of them has a mistake.
 func (e Editor) Lines() []TextLine {
 	lines := make([]TextLine, strings.Count(e.Text, "\n")+1)

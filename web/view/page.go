@@ -16,8 +16,8 @@ import (
 type Page struct {
 	Title     string
 	Style     string   // the style sheet's text
-	Script    string   // URL paths
-	Preloads  []string // scripts that the first one imports
+	Script    string   // URL path, "" for none
+	Preloads  []string // URL paths of the scripts that it imports
 	Icon      string
 	Path      string
 	Languages []Language

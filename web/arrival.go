@@ -1,0 +1,83 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"relock/web/words"
+)
+
+// pace is how slowly the body of a request may come.
+type pace struct {
+	first time.Duration // before its first bytes, and between any two
+	floor int           // bytes a second, of all of it but for first
+}
+
+// usualPace has 8 MiB take some 17 minutes at most.
+var usualPace = pace{first: 15 * time.Second, floor: 8 << 10}
+
+// unreadLimit is for how long the rest of a body may come that no handler reads.
+const unreadLimit = 5 * time.Second
+
+// errLate answers a visitor whose body did not come in its time.
+var errLate = &statusError{
+	status: http.StatusRequestTimeout, limit: "slow-body", head: "That took too long to arrive", text: func(l words.Language) string {
+		return l.Say("What you sent came too slowly, or its end did not come. Nothing was changed. Send it again, on a faster line if you can: %d KB a second are enough.", usualPace.floor>>10)
+	},
+}
+
+// arrival is a request's body, read without the visitor's turn, and counted as
+// it comes. Its time passes while bytes are waited for: who waits for a turn, or
+// for room, is not late.
+type arrival struct {
+	io.ReadCloser
+
+	of    *delivery
+	ctx   context.Context
+	pace  pace
+	came  int
+	spent time.Duration // waiting for bytes
+	ended error         // nil while more may come
+}
+
+func newArrival(d *delivery, r *http.Request, p pace) *arrival {
+	_ = d.control.SetReadDeadline(time.Time{}) // Read sets its own; a test's recorder has none
+	return &arrival{ReadCloser: r.Body, of: d, ctx: r.Context(), pace: p}
+}
+
+// Read implements io.Reader.
+func (a *arrival) Read(p []byte) (n int, err error) {
+	if a.ended != nil {
+		return 0, a.ended // the connection is read for something else now
+	}
+	began := time.Now()
+	rest := a.pace.first + time.Duration(a.came)*time.Second/time.Duration(a.pace.floor) - a.spent
+	_ = a.of.control.SetReadDeadline(began.Add(min(rest, a.pace.first)))
+	a.of.seat.Away(a.ctx, func() {
+		n, err = a.ReadCloser.Read(p)
+		a.spent += time.Since(began)
+	})
+	a.came += n
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		a.of.refuse(errLate)
+	case err == nil || errors.Is(err, io.EOF):
+		if full := a.of.count(); full != nil {
+			err = full
+		}
+	}
+	a.ended = err
+	return n, err
+}
+
+// leave has the rest of the body come soon, or not at all: the server reads it
+// before the next request.
+func (a *arrival) leave() {
+	if a.ended == nil {
+		_ = a.of.control.SetReadDeadline(time.Now().Add(unreadLimit))
+	}
+}

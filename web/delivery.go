@@ -1,0 +1,286 @@
+package web
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"relock/engine/pause"
+	"relock/web/session"
+	"relock/web/turn"
+	"relock/web/words"
+)
+
+// How long a visitor may take to read a piece of an answer: the server's
+// patience, and more for a long one.
+const (
+	usualPatience = 20 * time.Second
+	slowest       = 32 << 10 // bytes a second
+	piece         = 32 << 10 // bytes
+
+	shortPatience = 2 * time.Second // with who was refused because too much waits
+)
+
+// What may wait for the lines of visitors, in bytes: bodies that are coming, and
+// answers that are not read. The largest answer has 19 MB, a trace for who takes
+// nothing compressed.
+const (
+	waitingOfAddress = 24 << 20 // a class of three hundred that loads a page at once, beside a trace
+	waitingOfAll     = 32 << 20
+	connectionBytes  = 28 << 10 // what each takes besides, and each request that waits for its turn, as measured
+)
+
+// delivery is a request under way: its body as it comes, and its answer, which
+// is collected while a handler works and sent once that has returned. So nobody
+// who waits for a slow line has a turn, or holds more than the answer's bytes.
+// These are counted, and bounded.
+type delivery struct {
+	http.ResponseWriter
+
+	control  *http.ResponseController
+	conn     net.Conn // nil if unknown
+	seat     *turn.Seat
+	account  *session.Account
+	stop     context.CancelFunc
+	patience time.Duration
+	arrival  *arrival // nil without a body
+
+	status int      // 0 until there is an answer
+	pieces [][]byte // of the answer, in their order; the last may have room
+	shared []byte   // the answer instead, which other deliveries have, too
+	size   int      // of the answer, in bytes
+	held   int      // by pieces
+	sent   int64    // of the answer
+	taken  bool     // a websocket has taken the connection over
+
+	sending atomic.Bool
+	refused atomic.Pointer[statusError] // why something else is answered, or no more
+}
+
+type deliveryKey struct{}
+
+func deliveryOf(r *http.Request) *delivery {
+	d, ok := r.Context().Value(deliveryKey{}).(*delivery)
+	if !ok {
+		panic("web: a request without a delivery")
+	}
+	return d
+}
+
+// seatOf returns the seat of a request.
+func seatOf(r *http.Request) *turn.Seat { return deliveryOf(r).seat }
+
+type connectionKey struct{}
+
+// Connected lets requests know their connection, so that it can be closed
+// whatever is under way on it. It is an http.Server's ConnContext; without it an
+// HTTP/2 connection that is not read is closed later.
+func Connected(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connectionKey{}, conn)
+}
+
+// begin returns the delivery of a request, and the request as handlers get it.
+// End ends it.
+func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*delivery, *http.Request) {
+	d := &delivery{ResponseWriter: w, control: http.NewResponseController(w), seat: s.turns.Seat(address(r)), patience: s.patience}
+	d.conn, _ = r.Context().Value(connectionKey{}).(net.Conn)
+	d.account = s.waiting.OpenYielding(address(r), d.giveWay)
+	ctx, stop := context.WithCancel(context.WithValue(r.Context(), deliveryKey{}, d))
+	d.stop = stop
+	r = r.WithContext(pause.With(ctx, d.seat.Pause))
+	if r.Body != nil && r.Body != http.NoBody {
+		d.arrival = newArrival(d, r, s.pace)
+		r.Body = d.arrival
+	}
+	return d, r
+}
+
+func (d *delivery) end() {
+	d.account.Close()
+	d.stop()
+}
+
+// refuse has something else answered, whatever a handler makes of the request.
+// The first reason counts.
+func (d *delivery) refuse(why error) {
+	var status *statusError
+	if errors.As(limitError(why), &status) {
+		d.refused.CompareAndSwap(nil, status)
+	}
+	d.stop()
+}
+
+// giveWay lets go of what is held: the body that is coming, or the answer that
+// is not read. It is called while the handler's goroutine does something else.
+func (d *delivery) giveWay(why error) {
+	d.refuse(why)
+	switch {
+	case !d.sending.Load():
+		_ = d.control.SetReadDeadline(time.Now())
+	case d.conn != nil:
+		conn := d.conn
+		if secure, ok := conn.(*tls.Conn); ok {
+			conn = secure.NetConn() // which says no goodbye that it could wait for
+		}
+		_ = conn.Close()
+	default:
+		_ = d.control.SetWriteDeadline(time.Now())
+	}
+}
+
+// WriteHeader implements http.ResponseWriter. What may precede an answer, 1xx,
+// is not sent.
+func (d *delivery) WriteHeader(status int) {
+	if d.status == 0 && status >= http.StatusOK {
+		d.status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (d *delivery) Write(b []byte) (int, error) {
+	d.WriteHeader(http.StatusOK)
+	for rest := b; len(rest) > 0; {
+		last := len(d.pieces) - 1
+		if last < 0 || len(d.pieces[last]) == cap(d.pieces[last]) {
+			room := make([]byte, 0, min(max(len(rest), d.size, 512), piece))
+			d.held += cap(room)
+			d.pieces = append(d.pieces, room)
+			last++
+		}
+		at := d.pieces[last]
+		n := min(len(rest), cap(at)-len(at))
+		d.pieces[last] = append(at, rest[:n]...)
+		rest = rest[n:]
+		d.size += n
+	}
+	return len(b), nil
+}
+
+// share answers with bytes that other deliveries have, too, and that never
+// change.
+func (d *delivery) share(b []byte) {
+	d.WriteHeader(http.StatusOK)
+	d.shared, d.size = b, len(b)
+}
+
+// FlushError is for http.ResponseController. An answer is sent when it is whole.
+func (d *delivery) FlushError() error { return nil }
+
+// Unwrap is for http.ResponseController.
+func (d *delivery) Unwrap() http.ResponseWriter { return d.ResponseWriter }
+
+// Hijack lets a websocket take over the connection.
+func (d *delivery) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := d.control.Hijack()
+	if err != nil {
+		return nil, nil, fmt.Errorf("web: take over the connection: %w", err)
+	}
+	d.status, d.taken = http.StatusSwitchingProtocols, true
+	d.account.Close() // sockets have limits of their own
+	return c, rw, nil
+}
+
+// deliver sends what was collected of an answer, or why there is another one.
+func (s *Server) deliver(d *delivery, r *http.Request) {
+	if d.taken {
+		return
+	}
+	if d.refused.Load() == nil {
+		d.sending.Store(true)
+		_ = d.count() // refused is why not
+	}
+	refused := d.refused.Load()
+	switch {
+	case refused != nil:
+		s.instead(d, r, refused)
+	case s.waiting.Held() > waitingOfAll/2:
+		d.Header().Set("Connection", "close") // one that waits for its next request takes room, too
+	}
+	d.send()
+	if now := d.refused.Load(); now != refused { // it gave way when it was half sent
+		s.turnedAway(r.Context(), address(r), now.limit)
+	}
+}
+
+// instead has something else answered in the place of what was collected. Where
+// too much waits that is a plain sentence: a page would take more of what there
+// is too little of. It is not counted, but there is little patience with who does
+// not read it.
+func (s *Server) instead(d *delivery, r *http.Request, why *statusError) {
+	d.account.Close()
+	d.status, d.pieces, d.held, d.shared, d.size, d.patience = 0, nil, 0, nil, 0, min(d.patience, shortPatience)
+	h := d.Header()
+	for _, name := range []string{"Content-Encoding", "Content-Length", "Content-Disposition", "Location", "Etag", "Set-Cookie"} {
+		h.Del(name)
+	}
+	h.Set("Connection", "close")
+	l := s.settingsOf(r).language
+	r = r.WithContext(words.With(context.WithoutCancel(r.Context()), l))
+	if why == errLate || asksForJSON(r) {
+		s.turnDown(d, r, why)
+		return
+	}
+	s.refused(d, r, why)
+	http.Error(d, why.text(l), why.status)
+}
+
+// count counts what the request holds: its connection, its body as far as that
+// has come, and its answer as far as that is not sent. Where that is too much
+// the request is refused.
+func (d *delivery) count() error {
+	bytes := connectionBytes + d.held
+	if d.arrival != nil && !d.sending.Load() {
+		bytes += d.arrival.came
+	}
+	full := d.account.Hold(bytes)
+	if full != nil {
+		d.refuse(full)
+	}
+	return full
+}
+
+// send sends the answer, a piece after the other: who does not read one in its
+// time is let go.
+func (d *delivery) send() {
+	d.WriteHeader(http.StatusOK)
+	if h := d.Header(); h.Get("Content-Length") == "" && d.size > 0 {
+		h.Set("Content-Length", strconv.Itoa(d.size))
+	}
+	if d.arrival != nil {
+		d.arrival.leave()
+	}
+	d.ResponseWriter.WriteHeader(d.status)
+	for b := d.next(); len(b) > 0; b = d.next() {
+		until := time.Now().Add(d.patience + time.Duration(len(b))*time.Second/slowest)
+		_ = d.control.SetWriteDeadline(until) // a test's recorder has none
+		n, err := d.ResponseWriter.Write(b)
+		d.sent += int64(n)
+		if err != nil {
+			return // the visitor has left, or does not read
+		}
+		_ = d.count() // never more than before
+	}
+}
+
+// next returns the next piece to be sent, nil after the last. The one before has
+// been sent.
+func (d *delivery) next() (b []byte) {
+	if d.shared != nil {
+		n := min(piece, len(d.shared))
+		b, d.shared = d.shared[:n], d.shared[n:]
+		return b
+	}
+	if len(d.pieces) > 0 {
+		b, d.pieces[0] = d.pieces[0], nil
+		d.pieces = d.pieces[1:]
+		d.held -= cap(b)
+	}
+	return b
+}

@@ -1,0 +1,146 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+)
+
+// shelf keeps what was looked at last, as much as there is room for, and has
+// each of it made once however many wait for it. It is safe for concurrent use.
+type shelf[K comparable, T any] struct {
+	most  int          // bytes that are kept
+	bytes func(*T) int // that something takes, 0 for what is not kept
+	stays bool         // what is kept is kept for good: where there is no room, nothing more is
+
+	mu    sync.Mutex
+	kept  map[K]*T
+	order []K // what was looked at last comes last
+	held  int // bytes
+	made  map[K]*making[T]
+
+	folded int // how often something was put here
+}
+
+// making is what one request makes while others may wait for it.
+type making[T any] struct {
+	done chan struct{}
+	made *T // nil if that failed
+}
+
+func newShelf[K comparable, T any](most int, bytes func(*T) int) *shelf[K, T] {
+	return &shelf[K, T]{most: most, bytes: bytes, kept: map[K]*T{}, made: map[K]*making[T]{}}
+}
+
+// Bytes returns how many bytes are kept.
+func (k *shelf[K, T]) Bytes() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.held
+}
+
+// look returns what is kept, nil for nothing.
+func (k *shelf[K, T]) look(key K) *T {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.kept[key]
+}
+
+// get returns what is good enough: what is on the shelf, or what another request
+// is making, or what fold makes of the one on the shelf, which may be nil. It
+// fails with ctx's cause, or as fold does.
+func (k *shelf[K, T]) get(ctx context.Context, key K, good func(*T) bool, fold func(before *T) (*T, error)) (*T, error) {
+	for {
+		k.mu.Lock()
+		kept := k.kept[key]
+		if kept != nil && good(kept) {
+			k.touch(key)
+			k.mu.Unlock()
+			return kept, nil
+		}
+		if other := k.made[key]; other != nil {
+			k.mu.Unlock()
+			select {
+			case <-other.done:
+			case <-ctx.Done():
+				return nil, context.Cause(ctx)
+			}
+			if other.made != nil && good(other.made) {
+				return other.made, nil
+			}
+			continue
+		}
+		mine := &making[T]{done: make(chan struct{})}
+		k.made[key] = mine
+		k.mu.Unlock()
+		return k.finish(key, mine, kept, fold)
+	}
+}
+
+// finish makes something, keeps it, and hands it to those waiting for it.
+func (k *shelf[K, T]) finish(key K, mine *making[T], kept *T, fold func(*T) (*T, error)) (made *T, err error) {
+	defer func() {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		mine.made = made
+		if made != nil && k.bytes(made) > 0 {
+			k.put(key, made)
+		}
+		delete(k.made, key)
+		close(mine.done)
+	}()
+	return fold(kept)
+}
+
+// put keeps something. The caller holds mu.
+func (k *shelf[K, T]) put(key K, made *T) {
+	k.folded++
+	k.drop(key)
+	if k.stays && k.held+k.bytes(made) > k.most {
+		return
+	}
+	for len(k.order) > 0 && k.held+k.bytes(made) > k.most {
+		k.drop(k.order[0])
+	}
+	k.kept[key] = made
+	k.order = append(k.order, key)
+	k.held += k.bytes(made)
+}
+
+// drop forgets something. The caller holds mu.
+func (k *shelf[K, T]) drop(key K) {
+	one := k.kept[key]
+	if one == nil {
+		return
+	}
+	k.held -= k.bytes(one)
+	delete(k.kept, key)
+	k.order = slices.DeleteFunc(k.order, func(other K) bool { return other == key })
+}
+
+// touch notes that something was looked at. The caller holds mu.
+func (k *shelf[K, T]) touch(key K) {
+	i := slices.Index(k.order, key)
+	k.order = append(slices.Delete(k.order, i, i+1), key)
+}
+
+// taken is get for who sent r: fold has r's turn, and nobody has one while they
+// wait for another request to make it. It fails with errLeft once the visitor
+// has left.
+func taken[K comparable, T any](r *http.Request, from *shelf[K, T], key K, good func(*T) bool, fold func(before *T) (*T, error)) (made *T, err error) {
+	seat := seatOf(r)
+	seat.Away(r.Context(), func() {
+		made, err = from.get(r.Context(), key, good, func(before *T) (*T, error) {
+			if seat.Take(r.Context()) != nil {
+				return nil, errLeft
+			}
+			defer seat.Done()
+			return fold(before)
+		})
+	})
+	if r.Context().Err() != nil {
+		return nil, errLeft
+	}
+	return made, err
+}
