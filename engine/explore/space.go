@@ -243,16 +243,20 @@ func (s *Space) follow(ctx context.Context, st *run.Stepper, path []edgeRef) (sc
 	if err := st.Replay(ctx, schedule, func(scenario.Move) error { return nil }); err != nil {
 		return nil, nil, fmt.Errorf("explore: %w", err)
 	}
+	var as naming // the nodes' threads of those of the run
 	for _, ref := range path {
 		made = append(made, len(schedule))
 		before := st.Now()
 		if _, err := st.Decide(ctx); err != nil {
 			return nil, nil, fmt.Errorf("explore: %w", err)
 		}
-		m, err := s.search.move(st, s.search.nodes[ref.node].edges[ref.edge].option)
+		e := s.search.nodes[ref.node].edges[ref.edge]
+		m, err := s.search.move(st, e.option)
 		if err != nil {
 			return nil, nil, err
 		}
+		m = as.inverse().move(s.search.sc, m)
+		as = as.then(s.search.namings.all[e.as])
 		if m.Fault != nil && st.Now() > before {
 			schedule = append(schedule, scenario.Move{Until: st.Now()})
 		}
@@ -352,6 +356,7 @@ func (s *Space) Place(id int) *Place {
 }
 
 // is reports whether a move, which is no wait, is what an edge of a node stands for.
+// Threads have the names that they have there.
 func (s *Space) is(m scenario.Move, e edge) bool {
 	if m.Fault != nil {
 		return e.option.isFault() && *m.Fault == s.search.faults[e.option&^faultFlag]
