@@ -170,10 +170,7 @@ func (s *Space) conclude(ctx context.Context) error {
 	}
 	for i := range s.rules {
 		r := &s.rules[i]
-		path := []edgeRef{{r.node, r.edge}}
-		for id := r.node; id != root; id = path[0].node {
-			path = append([]edgeRef{parents[id]}, path...)
-		}
+		path := append(s.way(r.node, parents, depths), edgeRef{r.node, r.edge})
 		clean := count(nodes, order, set([]string{r.Name}))
 		r.Schedules = new(big.Int).Sub(s.sum, clean.at(root))
 		var made []int

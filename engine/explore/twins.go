@@ -1,6 +1,8 @@
 package explore
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 
 	"relock/engine/scenario"
@@ -30,6 +32,16 @@ func (n naming) then(o naming) naming {
 		p[i] = o[to]
 	}
 	return p
+}
+
+// isOwn reports whether it leaves to each thread its own name.
+func (n naming) isOwn() bool {
+	for i, to := range n {
+		if int(to) != i {
+			return false
+		}
+	}
+	return true
 }
 
 // inverse returns what undoes a naming.
@@ -72,14 +84,12 @@ func newNamings() namings { return namings{all: []naming{nil}, ids: map[string]i
 
 // number returns the number of a naming.
 func (n *namings) number(as naming) int32 {
+	if as.isOwn() {
+		return own
+	}
 	key := make([]byte, len(as))
-	exchanged := false
 	for i, to := range as {
 		key[i] = byte(to)
-		exchanged = exchanged || int(to) != i
-	}
-	if !exchanged {
-		return own
 	}
 	id, ok := n.ids[string(key)]
 	if !ok {
@@ -107,4 +117,93 @@ func (s *search) alike(results []trace.Result) []trace.Result {
 		slices.Sort(list[begin:])
 	}
 	return list
+}
+
+// way returns the edges of a way to a node with the fewest moves: of several, the
+// one whose first edge comes first, and so on. It ends under the names with which
+// the node was found, so that it is the way that would be found if twins were
+// searched each for itself. Parents and depths are those of shortest.
+func (s *Space) way(to int32, parents []edgeRef, depths []int32) []edgeRef {
+	var path []edgeRef
+	if s.search.twins != nil {
+		l := lifting{s: s.search, to: to, depths: depths, leads: s.leads(to, depths), seen: map[string]bool{}}
+		if l.reaches(root, nil) {
+			return l.path
+		}
+	}
+	for id := to; id != root; id = path[0].node {
+		path = append([]edgeRef{parents[id]}, path...)
+	}
+	return path
+}
+
+// leads returns, for each node, whether a way with the fewest moves leads from it
+// to another.
+func (s *Space) leads(to int32, depths []int32) []bool {
+	nodes := s.search.nodes
+	leads := make([]bool, len(nodes))
+	leads[to] = true
+	for _, id := range childrenFirst(nodes) {
+		leads[id] = leads[id] || slices.ContainsFunc(nodes[id].edges, func(e edge) bool {
+			return e.to >= 0 && leads[e.to] && depths[e.to] == depths[id]+1
+		})
+	}
+	return leads
+}
+
+// mostLifted is how many states a lifting may come by, under each name counted as
+// one: more than any that ends soon.
+const mostLifted = 100_000
+
+// lifting looks for a way among states whose twins keep their names.
+type lifting struct {
+	s      *search
+	to     int32
+	depths []int32
+	leads  []bool
+	seen   map[string]bool // by node and naming: it is not to be found from there
+	path   []edgeRef
+}
+
+// reaches reports whether the way goes on from a node, some of whose threads were
+// exchanged, and adds its edges to the path.
+func (l *lifting) reaches(id int32, as naming) bool {
+	if id == l.to {
+		return as.isOwn()
+	}
+	key := fmt.Sprint(id, as)
+	if l.seen[key] || len(l.seen) == mostLifted {
+		return false
+	}
+	for _, i := range l.s.inOrder(id, as) {
+		e := l.s.nodes[id].edges[i]
+		if e.to < 0 || !l.leads[e.to] || l.depths[e.to] != l.depths[id]+1 {
+			continue
+		}
+		l.path = append(l.path, edgeRef{id, i})
+		if l.reaches(e.to, as.then(l.s.namings.all[e.as])) {
+			return true
+		}
+		l.path = l.path[:len(l.path)-1]
+	}
+	l.seen[key] = true
+	return false
+}
+
+// inOrder returns a node's edges in the order that they have where some of its
+// threads were exchanged: as is which of the node's they are.
+func (s *search) inOrder(id int32, as naming) []int32 {
+	edges := s.nodes[id].edges
+	order, places := make([]int32, len(edges)), make([]int, len(edges))
+	back := as.inverse()
+	for i, e := range edges {
+		order[i], places[i] = int32(i), i
+		if !e.option.isFault() {
+			continue
+		}
+		m := back.move(s.sc, scenario.Move{Fault: &s.faults[e.option&^faultFlag]})
+		places[i] = len(edges) + slices.Index(s.faults, *m.Fault)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return cmp.Compare(places[a], places[b]) })
+	return order
 }

@@ -1,0 +1,181 @@
+package explore_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"relock/engine/explore"
+	"relock/engine/lock/exhibit"
+	"relock/engine/scenario"
+)
+
+// found is all that a search tells of its schedules, and what none of them came by.
+func found(t *testing.T, s *explore.Space) string {
+	t.Helper()
+	list := []string{fmt.Sprintf("%s %s %s struck %v", s.Ending(), s.Schedules(), s.Broken(), s.Struck())}
+	for _, r := range s.Rules() {
+		schedule, err := json.Marshal(r.Schedule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, fmt.Sprintf("%s %s, %d delays, %d faults, lost %d: %s", r.Name, r.Schedules, r.Delays, r.Faults, r.Lost, schedule))
+	}
+	return strings.Join(list, "\n") + "\n" + shown(s.Unreached())
+}
+
+// ended is the ends of a search, whoever of twins it is: the results of each kind
+// in order, and the latest instant.
+func ended(s *explore.Space, twins []int) string {
+	latest := map[string]time.Duration{}
+	for _, e := range s.Ends() {
+		results := make([][]string, len(e.Results))
+		for i, r := range e.Results {
+			results[twins[i]] = append(results[twins[i]], string(r))
+		}
+		for _, r := range results {
+			slices.Sort(r)
+		}
+		name := fmt.Sprint(results)
+		latest[name] = max(latest[name], e.At)
+	}
+	return fmt.Sprint(latest) // by name
+}
+
+// compared is what searches of scenarios came to with their twins searched once,
+// and apart.
+type compared struct {
+	t           *testing.T
+	once, apart int // states
+	one         int // scenarios of which every schedule was played one by one
+	rules       int // that were broken
+}
+
+// search searches a scenario both ways: what is told must be the same, and every
+// way through the one space must be one through the other. Where there are few
+// enough schedules, they are played one by one as well. It does nothing where
+// there are too many states.
+func (c *compared) search(sc *scenario.Scenario, b explore.Bounds) {
+	t := c.t
+	t.Helper()
+	each, err := explore.Search(t.Context(), sc, b, explore.Apart(explore.Options{Workers: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if each.Ending() != explore.Exhausted {
+		return
+	}
+	one, err := explore.Search(t.Context(), sc, b, explore.Options{Workers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := found(t, one), found(t, each); got != want {
+		t.Errorf("%s, %+v: once\n%sapart\n%s", sc.Title, b, got, want)
+	}
+	if err := explore.Compare(each, one); err != nil {
+		t.Errorf("%s, %+v: %v", sc.Title, b, err)
+	}
+	if got, want := ended(one, twins(sc)), ended(each, twins(sc)); got != want {
+		t.Errorf("%s, %+v: once it ends %s, apart %s", sc.Title, b, got, want)
+	}
+	for _, e := range one.Ends() {
+		if moves, err := one.Moves(t.Context(), e); err != nil || len(moves) == 0 {
+			t.Errorf("%s, %+v: %v: %v, %v", sc.Title, b, e.Results, moves, err)
+		}
+	}
+	c.once, c.apart = c.once+one.States(), c.apart+each.States()
+	c.rules += len(one.Rules())
+	if each.Schedules().IsInt64() && each.Schedules().Int64() <= 150 {
+		c.one++
+		if got, want := told(one), enumerate(t, sc, b).told(); got != want {
+			t.Errorf("%s, %+v: %s, but one by one %s", sc.Title, b, got, want)
+		}
+	}
+}
+
+// twins returns, for each thread, the first that is configured like it.
+func twins(sc *scenario.Scenario) []int {
+	list := make([]int, len(sc.Threads))
+	for i := range list {
+		list[i] = slices.IndexFunc(sc.Threads, func(o scenario.Thread) bool {
+			o.Name = sc.Threads[i].Name
+			return o == sc.Threads[i]
+		})
+	}
+	return list
+}
+
+// made is a random scenario with two to four threads that are configured alike,
+// and perhaps another; and bounds for it.
+func made(t *testing.T, random *rand.Rand, protocol string) (*scenario.Scenario, explore.Bounds) {
+	t.Helper()
+	p := exhibit.Named(protocol)
+	pick := func(from ...string) string { return from[random.IntN(len(from))] }
+	threads := 2 + random.IntN(3)
+	nodes, watchdog, resource := "", "", pick("", "resource: {kind: counter}\n", "resource: {kind: stock, size: 1}\n", "resource: {kind: purchases, limit: 1}\n")
+	if p.Nodes > 0 {
+		nodes, threads = fmt.Sprintf(", nodes: %d", 1+random.IntN(2)), 2
+	}
+	if p.HasWatchdog() {
+		watchdog = ", watchdog: " + pick("off", "15ms", "20ms")
+	}
+	if p.Token != nil {
+		resource = "resource: {kind: counter, checks: token}\n"
+	}
+	depth := 1
+	if p.Levels && random.IntN(4) == 0 {
+		depth = 2
+	}
+	list := []string{"{name: A}", "{name: B}", "{name: C}", "{name: D}"}[:threads]
+	if random.IntN(3) == 0 {
+		list = slices.Insert(list, random.IntN(len(list)+1), fmt.Sprintf("{name: X, start: %s, work: 5ms}", pick("0ms", "5ms")))
+	}
+	faults := ""
+	if random.IntN(4) == 0 {
+		faults = "faults: [{thread: A, at: work, level: 1, do: pause, for: 30ms}"
+		for _, one := range []string{"B", "C", "D"}[:threads-1] {
+			faults += strings.ReplaceAll(", {thread: A, at: work, level: 1, do: pause, for: 30ms}", "A", one)
+		}
+		faults += "]\n"
+	}
+	text := fmt.Sprintf("title: made\nlock: {protocol: %s, lease: %s%s%s, retry: {times: %d, interval: %s}}\n%sdefaults: {depth: %d, work: %s, repeat: %d, on-lost: %s}\nthreads: [%s]\n%s",
+		protocol, pick("30ms", "40ms"), watchdog, nodes, random.IntN(3), pick("5ms", "10ms", "20ms"), resource,
+		depth, pick("0ms", "5ms", "10ms", "20ms"), 1+random.IntN(8)/7, pick("ignore", "stop"), strings.Join(list, ", "), faults)
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	sc.Title = text
+	b := explore.Bounds{Delays: random.IntN(3), MaxStates: 1500}
+	if kinds := sc.StrikeKinds(); len(kinds) > 0 && random.IntN(2) == 0 {
+		b.Delays, b.MaxFaults = random.IntN(2), 1
+		for range 1 + random.IntN(2) {
+			b.Kinds = append(b.Kinds, kinds[random.IntN(len(kinds))])
+		}
+	}
+	return sc, b
+}
+
+// Threads that are configured alike are searched once, and nothing is told that is
+// not so where each is searched for itself: not a count, a share, a schedule, the
+// move from which a rule is lost, an end, or a line that nobody came by.
+func TestTwinsAreSearchedOnce(t *testing.T) {
+	for i, protocol := range exhibit.Names() {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			random := rand.New(rand.NewPCG(22, uint64(i)))
+			c := compared{t: t}
+			for range 5 {
+				c.search(made(t, random, protocol))
+			}
+			if protocol != "reentrant-notify" && c.once >= c.apart {
+				t.Errorf("%d states instead of %d", c.once, c.apart)
+			}
+			t.Logf("%+v", c)
+		})
+	}
+}
