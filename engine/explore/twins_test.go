@@ -11,7 +11,9 @@ import (
 
 	"relock/engine/explore"
 	"relock/engine/lock/exhibit"
+	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/lessons/lessonstest"
 )
 
 // found is all that a search tells of its schedules, and what none of them came by.
@@ -53,6 +55,7 @@ type compared struct {
 	once, apart int // states
 	one         int // scenarios of which every schedule was played one by one
 	rules       int // that were broken
+	searched    int // scenarios and bounds
 }
 
 // search searches a scenario both ways: what is told must be the same, and every
@@ -89,7 +92,8 @@ func (c *compared) search(sc *scenario.Scenario, b explore.Bounds) {
 	}
 	c.once, c.apart = c.once+one.States(), c.apart+each.States()
 	c.rules += len(one.Rules())
-	if each.Schedules().IsInt64() && each.Schedules().Int64() <= 150 {
+	c.searched++
+	if each.Schedules().IsInt64() && each.Schedules().Int64() <= 60 {
 		c.one++
 		if got, want := told(one), enumerate(t, sc, b).told(); got != want {
 			t.Errorf("%s, %+v: %s, but one by one %s", sc.Title, b, got, want)
@@ -150,7 +154,7 @@ func made(t *testing.T, random *rand.Rand, protocol string) (*scenario.Scenario,
 		t.Fatalf("%v\n%s", err, text)
 	}
 	sc.Title = text
-	b := explore.Bounds{Delays: random.IntN(3), MaxStates: 1500}
+	b := explore.Bounds{Delays: random.IntN(3), MaxStates: 800}
 	if kinds := sc.StrikeKinds(); len(kinds) > 0 && random.IntN(2) == 0 {
 		b.Delays, b.MaxFaults = random.IntN(2), 1
 		for range 1 + random.IntN(2) {
@@ -169,13 +173,47 @@ func TestTwinsAreSearchedOnce(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(22, uint64(i)))
 			c := compared{t: t}
-			for range 5 {
+			for c.searched < 4 {
 				c.search(made(t, random, protocol))
 			}
 			if protocol != "reentrant-notify" && c.once >= c.apart {
 				t.Errorf("%d states instead of %d", c.once, c.apart)
 			}
-			t.Logf("%+v", c)
 		})
 	}
+}
+
+// So it is with every bundled scenario, small bounds, and its first thread two
+// and three times: what happens to Redis happens to them, too. As they come, few have twins.
+func TestTwinsOfBundledScenarios(t *testing.T) {
+	var compared compared
+	for _, name := range lessonstest.Names(t) {
+		t.Run(strings.TrimSuffix(name, ".yaml"), func(t *testing.T) {
+			compared.t = t
+			sc := lessonstest.Scenario(t, name)
+			if run.Twins(sc) != nil {
+				compared.search(sc.WithSchedule(nil), explore.Bounds{MaxStates: 200})
+			}
+			compared.search(times(sc, 3), explore.Bounds{MaxStates: 200})
+			compared.search(times(sc, 2), explore.Bounds{Delays: 1, MaxStates: 200})
+		})
+	}
+	if compared.searched < 80 || compared.once > compared.apart*2/3 {
+		t.Errorf("%+v", compared)
+	}
+}
+
+// times is a scenario with its first thread so many times, once around and with
+// nothing drawn, and of its faults those of Redis.
+func times(sc *scenario.Scenario, n int) *scenario.Scenario {
+	one := sc.Threads[0]
+	one.Work.Max, one.Retry.JitterMax, one.Repeat = one.Work.Min, one.Retry.JitterMin, 1
+	other := sc.WithSchedule(nil)
+	other.Threads, other.Expect = nil, nil
+	for _, name := range []string{"A", "B", "C"}[:n] {
+		one.Name = name
+		other.Threads = append(other.Threads, one)
+	}
+	other.Faults = slices.DeleteFunc(slices.Clone(sc.Faults), func(f scenario.Fault) bool { return f.Thread != "" })
+	return other
 }
