@@ -176,11 +176,112 @@ func TestTwinsAreSearchedOnce(t *testing.T) {
 			for c.searched < 4 {
 				c.search(made(t, random, protocol))
 			}
+			if protocol == "reentrant-notify" { // of two that begin to wait at one instant, Redis wakes the one with the smaller name
+				sc, err := scenario.Parse([]byte("lock: {protocol: reentrant-notify, lease: 30ms, watchdog: off, retry: {times: 1, interval: 5ms}}\ndefaults: {depth: 1, work: 5ms}\nthreads: [{name: X, start: 5ms}, {name: A}, {name: B}]"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.search(sc, explore.Bounds{Delays: 1})
+			}
 			if protocol != "reentrant-notify" && c.once >= c.apart {
 				t.Errorf("%d states instead of %d", c.once, c.apart)
 			}
 		})
 	}
+}
+
+// Whoever of twins makes a move, a run is followed to where the same is still to
+// come as where each is searched for itself, and its moves are known there by the
+// names that they have there.
+func TestTwinsAreFollowed(t *testing.T) {
+	sc, err := scenario.Parse([]byte("lock: {protocol: mutex-unsafe, lease: 30ms, watchdog: off, retry: {times: 1, interval: 10ms}}\nresource: {kind: counter}\ndefaults: {depth: 1, work: 20ms}\nthreads: [{name: A}, {name: B}, {name: C}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := explore.Bounds{Delays: 1, Kinds: []string{"crash", "lose-reply"}, MaxFaults: 1}
+	once, err := explore.Search(t.Context(), sc, b, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apart, err := explore.Search(t.Context(), sc, b, explore.Apart(explore.Options{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	renamed := 0
+	for range 100 {
+		moves, stands := wander(t, sc, b, random)
+		ids, own := once.Follow(moves, stands), apart.Follow(moves, stands)
+		named := once.Named(moves, stands)
+		for i := range stands {
+			p, want := once.Place(ids[i]), apart.Place(own[i])
+			if (p == nil) != (want == nil) {
+				t.Fatalf("%v: after %d moves at %d, apart at %d", moves, i, ids[i], own[i])
+			}
+			if p == nil || i == len(moves) {
+				continue
+			}
+			if p.At != want.At || p.All.Cmp(want.All) != 0 || p.Broken.Cmp(want.Broken) != 0 {
+				t.Fatalf("%v: after %d moves %s of %s break, apart %s of %s", moves, i, p.Broken, p.All, want.Broken, want.All)
+			}
+			o, w := taken(p, named[i]), taken(want, moves[i])
+			if (o == nil) != (w == nil) || o != nil && (o.All.Cmp(w.All) != 0 || o.Broken.Cmp(w.Broken) != 0 || !slices.Equal(o.Rules, w.Rules)) {
+				t.Fatalf("%v: with move %d, %+v, apart %+v", moves, i+1, o, w)
+			}
+			if o != nil && !named[i].Equal(moves[i]) {
+				renamed++
+			}
+		}
+	}
+	if renamed == 0 {
+		t.Error("no move has another name")
+	}
+}
+
+// wander makes moves at random, within bounds, to the end of the run.
+func wander(t *testing.T, sc *scenario.Scenario, b explore.Bounds, random *rand.Rand) (moves []scenario.Move, stands []explore.Stand) {
+	t.Helper()
+	e := &enumeration{t: t, sc: sc, kinds: b.Kinds}
+	s, _ := e.play(nil)
+	defer s.Close(nil)
+	stand := func() { stands = append(stands, explore.Stand{At: s.Now(), Can: len(s.Ready()) > 0}) }
+	apply := func(m scenario.Move) {
+		if err := s.Apply(t.Context(), m); err != nil {
+			t.Fatal(err)
+		}
+		moves = append(moves, m)
+		stand()
+	}
+	stand()
+	for {
+		before := s.Now()
+		next := e.next(s, b.Delays, b.MaxFaults)
+		if len(next) == 0 {
+			return moves, stands
+		}
+		m := next[random.IntN(len(next))]
+		switch {
+		case m.Fault != nil && s.Now() > before: // it strikes at once, by hand
+			moves = append(moves, scenario.Move{Until: s.Now()})
+			stand()
+			b.MaxFaults--
+		case m.Fault != nil:
+			b.MaxFaults--
+		case m.Until > 0:
+			b.Delays--
+		}
+		apply(m)
+	}
+}
+
+// taken is the option of a place that a move takes, or nil.
+func taken(p *explore.Place, m scenario.Move) *explore.Option {
+	for i, o := range p.Options {
+		if o.Fault != nil && m.Fault != nil && *o.Fault == *m.Fault || o.Fault == nil && !o.Delay && m.Fault == nil && m.Until == 0 && o.Choice == m.Choice {
+			return &p.Options[i]
+		}
+	}
+	return nil
 }
 
 // So it is with every bundled scenario, small bounds, and its first thread two
