@@ -14,17 +14,6 @@ func Apart(o Options) Options {
 	return o
 }
 
-// Twins returns how many threads of the space are like one before them.
-func (s *Space) Twins() int {
-	n := 0
-	for i, first := range s.search.twins {
-		if first != i {
-			n++
-		}
-	}
-	return n
-}
-
 // Compare goes by every way of a space that was searched apart, and by the same
 // in one that was not, and returns how they differ first. States, options, what
 // each breaks and how many schedules go on from there must be the same.

@@ -100,6 +100,25 @@ func (n *namings) number(as naming) int32 {
 	return id
 }
 
+// Alike returns the names of threads that are configured alike and searched once,
+// each kind for itself. What a Place says of one of them is so of the others in its
+// place.
+func (s *Space) Alike() [][]string {
+	var list [][]string
+	for first := range s.search.twins {
+		var names []string
+		for i, of := range s.search.twins {
+			if of == first {
+				names = append(names, s.search.sc.Threads[i].Name)
+			}
+		}
+		if len(names) > 1 {
+			list = append(list, names)
+		}
+	}
+	return list
+}
+
 // alike returns how a schedule ends, whoever of the threads that are alike ended
 // how: two of which that is the same differ by names alone.
 func (s *search) alike(results []trace.Result) []trace.Result {

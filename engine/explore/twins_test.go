@@ -85,6 +85,9 @@ func (c *compared) search(sc *scenario.Scenario, b explore.Bounds) {
 	if got, want := ended(one, twins(sc)), ended(each, twins(sc)); got != want {
 		t.Errorf("%s, %+v: once it ends %s, apart %s", sc.Title, b, got, want)
 	}
+	if got, want := drawn(one), drawn(each); got != want {
+		t.Errorf("%s, %+v: once the picture ends in %s, apart in %s", sc.Title, b, got, want)
+	}
 	for _, e := range one.Ends() {
 		if moves, err := one.Moves(t.Context(), e); err != nil || len(moves) == 0 {
 			t.Errorf("%s, %+v: %v: %v, %v", sc.Title, b, e.Results, moves, err)
@@ -99,6 +102,18 @@ func (c *compared) search(sc *scenario.Scenario, b explore.Bounds) {
 			t.Errorf("%s, %+v: %s, but one by one %s", sc.Title, b, got, want)
 		}
 	}
+}
+
+// drawn is the shares of all schedules that end, and that break a rule, in a
+// space's picture.
+func drawn(s *explore.Space) string {
+	all, broken := 0.0, 0.0
+	for _, w := range s.Graph().Ways {
+		if w.To < 0 {
+			all, broken = all+w.Share, broken+w.Broken
+		}
+	}
+	return fmt.Sprintf("%.6f, %.6f", all, broken)
 }
 
 // twins returns, for each thread, the first that is configured like it.
@@ -206,6 +221,22 @@ func TestTwinsAreFollowed(t *testing.T) {
 	apart, err := explore.Search(t.Context(), sc, b, explore.Apart(explore.Options{}))
 	if err != nil {
 		t.Fatal(err)
+	}
+	for id := 0; id < once.States(); id += 5 { // the way to a state is one on which a run comes there
+		e := &enumeration{t: t, sc: sc, kinds: b.Kinds}
+		way := once.Way(id)
+		s, _ := e.play(nil)
+		stands := []explore.Stand{{At: s.Now(), Can: len(s.Ready()) > 0}}
+		for _, m := range way {
+			if err := s.Apply(t.Context(), m); err != nil {
+				t.Fatalf("to state %d by %v: %v", id, way, err)
+			}
+			stands = append(stands, explore.Stand{At: s.Now(), Can: len(s.Ready()) > 0})
+		}
+		s.Close(nil)
+		if ids := once.Follow(way, stands); ids[len(way)] != id {
+			t.Errorf("the way to state %d leads to %d: %v", id, ids[len(way)], way)
+		}
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	renamed := 0
