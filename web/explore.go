@@ -436,7 +436,8 @@ func (p *player) parting(found *explore.Space, b *engine.Branch, ids []int, name
 		if !ok {
 			continue
 		}
-		one := space.NewParting(p.l, found.Place(ofBad[i]), bad.Moves[i], good.Moves[j])
+		badly, well := found.Named(bad.Moves, bad.Stands()), found.Named(good.Moves, good.Stands())
+		one := space.NewParting(p.l, found.Place(ofBad[i]), badly[i], well[j])
 		one.Bad, one.Good = cmp.Or(names[bad.ID], compare.BranchName(p.l, bad.ID)), cmp.Or(names[good.ID], compare.BranchName(p.l, good.ID))
 		one.BadDid, one.GoodDid = view.Decision(p.l, bad.Positions[i].Options, bad.Moves[i]), view.Decision(p.l, good.Positions[j].Options, good.Moves[j])
 		return &one

@@ -82,23 +82,37 @@ type automaton interface {
 	// clone returns an automaton in the same state that goes its own way.
 	clone() automaton
 	// append writes all on which later findings depend, but no seqs: they are
-	// proof and decide nothing. now is since the run began.
-	append(b []byte, now time.Duration) []byte
+	// proof and decide nothing. now is since the run began; as returns by which
+	// name each thread goes.
+	append(b []byte, now time.Duration, as naming) []byte
 }
+
+// naming returns by which name a thread goes. Those of two are never the same.
+type naming func(thread string) string
 
 // stateless is the part of an automaton that remembers nothing.
 type stateless struct{}
 
-func (stateless) append(b []byte, _ time.Duration) []byte { return b }
+func (stateless) append(b []byte, _ time.Duration, _ naming) []byte { return b }
 
-// appendSet writes the names in a set, in order.
-func appendSet(b []byte, set map[string]bool) []byte {
+// appendSet writes the names of the threads in a set, in order.
+func appendSet(b []byte, set map[string]bool, as naming) []byte {
+	set = named(set, as)
 	for _, name := range slices.Sorted(maps.Keys(set)) {
 		if set[name] {
 			b = append(append(b, name...), ' ')
 		}
 	}
 	return append(b, ';')
+}
+
+// named returns what is known of each thread, by the name by which it goes.
+func named[T any](byThread map[string]T, as naming) map[string]T {
+	list := make(map[string]T, len(byThread))
+	for thread, one := range byThread {
+		list[as(thread)] = one
+	}
+	return list
 }
 
 // Checker checks the events of one run in order. It is not safe for concurrent
@@ -144,11 +158,12 @@ func (c *Checker) Clone() *Checker {
 
 // AppendState writes all on which later findings depend, at now since the run
 // began: two checkers that write the same find the same rules broken by the same
-// events.
-func (c *Checker) AppendState(b []byte, now time.Duration) []byte {
-	b = c.facts.AppendState(b)
+// events. Each thread goes by the name that as returns for its own, and so does
+// whom it buys for where it goes by the thread's name.
+func (c *Checker) AppendState(b []byte, now time.Duration, as func(thread string) string) []byte {
+	b = c.facts.AppendState(b, as)
 	for _, w := range c.watches {
-		b = w.append(b, now)
+		b = w.append(b, now, as)
 	}
 	return b
 }

@@ -32,16 +32,17 @@ func (c *countMismatch) clone() automaton {
 	return &countMismatch{maps.Clone(c.reported), maps.Clone(c.arrives), maps.Clone(c.unsure)}
 }
 
-func (c *countMismatch) append(b []byte, now time.Duration) []byte {
-	for _, thread := range slices.Sorted(maps.Keys(c.reported)) {
-		b = fmt.Appendf(b, "%s=%s ", thread, c.reported[thread])
+func (c *countMismatch) append(b []byte, now time.Duration, as naming) []byte {
+	reported, arrives := named(c.reported, as), named(c.arrives, as)
+	for _, thread := range slices.Sorted(maps.Keys(reported)) {
+		b = fmt.Appendf(b, "%s=%s ", thread, reported[thread])
 	}
-	for _, thread := range slices.Sorted(maps.Keys(c.arrives)) {
-		if at := c.arrives[thread]; at > now {
+	for _, thread := range slices.Sorted(maps.Keys(arrives)) {
+		if at := arrives[thread]; at > now {
 			b = fmt.Appendf(b, "%s@%d ", thread, at)
 		}
 	}
-	return appendSet(b, c.unsure)
+	return appendSet(b, c.unsure, as)
 }
 
 func (c *countMismatch) observe(f *facts.Facts, e trace.Event) (Finding, bool) {

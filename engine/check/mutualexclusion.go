@@ -22,8 +22,12 @@ type mutualExclusion struct {
 
 func (m *mutualExclusion) clone() automaton { c := *m; return &c } // together is never changed in place
 
-func (m *mutualExclusion) append(b []byte, _ time.Duration) []byte {
-	return append(append(b, strings.Join(m.together, " ")...), ';')
+func (m *mutualExclusion) append(b []byte, _ time.Duration, as naming) []byte {
+	together := make(map[string]bool, len(m.together))
+	for _, thread := range m.together {
+		together[thread] = true
+	}
+	return appendSet(b, together, as)
 }
 
 func (m *mutualExclusion) observe(f *facts.Facts, e trace.Event) (Finding, bool) {

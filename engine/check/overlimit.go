@@ -28,12 +28,12 @@ func (o overLimit) clone() automaton {
 	return c
 }
 
-func (o overLimit) append(b []byte, _ time.Duration) []byte {
+func (o overLimit) append(b []byte, _ time.Duration, as naming) []byte {
 	reported := map[string]bool{}
 	for user, one := range o {
 		reported[user] = one.reported
 	}
-	return appendSet(b, reported)
+	return appendSet(b, reported, as)
 }
 
 func (o overLimit) observe(f *facts.Facts, e trace.Event) (Finding, bool) {

@@ -16,7 +16,9 @@ type oversold struct{ reported bool }
 
 func (o *oversold) clone() automaton { c := *o; return &c }
 
-func (o *oversold) append(b []byte, _ time.Duration) []byte { return strconv.AppendBool(b, o.reported) }
+func (o *oversold) append(b []byte, _ time.Duration, _ naming) []byte {
+	return strconv.AppendBool(b, o.reported)
+}
 
 func (o *oversold) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Resource)

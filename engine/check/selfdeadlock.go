@@ -20,7 +20,9 @@ type selfDeadlock map[string]bool
 
 func (s selfDeadlock) clone() automaton { return maps.Clone(s) }
 
-func (s selfDeadlock) append(b []byte, _ time.Duration) []byte { return appendSet(b, s) }
+func (s selfDeadlock) append(b []byte, _ time.Duration, as naming) []byte {
+	return appendSet(b, s, as)
+}
 
 func (s selfDeadlock) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Outcome)

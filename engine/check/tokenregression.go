@@ -22,8 +22,8 @@ type tokenRegression struct {
 
 func (t *tokenRegression) clone() automaton { c := *t; return &c }
 
-func (t *tokenRegression) append(b []byte, _ time.Duration) []byte {
-	return fmt.Appendf(b, "%d%s;", t.token, t.thread)
+func (t *tokenRegression) append(b []byte, _ time.Duration, as naming) []byte {
+	return fmt.Appendf(b, "%d%s;", t.token, as(t.thread))
 }
 
 func (t *tokenRegression) observe(_ *facts.Facts, e trace.Event) (Finding, bool) {

@@ -147,9 +147,10 @@ func (v *Virtual) Pending() []Task {
 }
 
 // AppendState writes which task moves when, and which of two that move at one
-// instant moves first. What a task does when it moves is up to its process. With
-// pauses set, any two may come to move at one instant.
-func (v *Virtual) AppendState(b []byte, pauses bool) []byte {
+// instant moves first. What a task does when it moves is up to its process, which
+// goes by the name that as returns for its own. With pauses set, any two may come
+// to move at one instant.
+func (v *Virtual) AppendState(b []byte, pauses bool, as func(process string) string) []byte {
 	b = binary.AppendVarint(b, int64(v.now))
 	tasks := make([]*task, 0, len(v.tasks))
 	for _, t := range v.tasks {
@@ -160,7 +161,7 @@ func (v *Virtual) AppendState(b []byte, pauses bool) []byte {
 	slices.SortFunc(tasks, func(s, t *task) int { return s.order - t.order })
 	if pauses {
 		for _, t := range tasks {
-			b = append(append(b, t.process.name...), ' ')
+			b = append(append(b, as(t.process.name)...), ' ')
 		}
 	}
 	slices.SortStableFunc(tasks, func(s, t *task) int {
@@ -170,7 +171,7 @@ func (v *Virtual) AppendState(b []byte, pauses bool) []byte {
 	})
 	for _, t := range tasks {
 		at, _ := t.wakesAt()
-		b = append(append(b, t.process.name...), byte(t.state))
+		b = append(append(b, as(t.process.name)...), byte(t.state))
 		b = binary.AppendVarint(b, int64(at))
 		b = binary.AppendVarint(b, int64(max(t.process.pausedUntil-v.now, 0)))
 	}

@@ -13,7 +13,9 @@
 // Two positions are one state when all agrees on which the rest of a run depends
 // (run.Position). States are searched once, cheapest decisions first. They form a
 // graph without circles, because time and decisions only go forward, so that the
-// schedules through each are counted exactly, not sampled.
+// schedules through each are counted exactly, not sampled. Threads that are
+// configured alike can change places in a state: it is the same, under other names
+// (run.Twins), and n of them take a search of one in n! of the states.
 //
 // Goroutines cannot be copied, so a worker makes the moves to a state again to try
 // another decision there. That is fast because Redis answers from memory

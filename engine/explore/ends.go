@@ -26,7 +26,8 @@ type End struct {
 // these the first that was found, which no other is cheaper than.
 func (s *Space) finish(id int32, i int, f found) {
 	e := End{Results: f.ended, At: f.at, node: id, edge: int32(i), cost: s.search.spent(&s.search.nodes[id], s.search.nodes[id].edges[i].option)}
-	at := slices.IndexFunc(s.ends, func(old End) bool { return slices.Equal(old.Results, e.Results) })
+	results := s.search.alike(e.Results)
+	at := slices.IndexFunc(s.ends, func(old End) bool { return slices.Equal(s.search.alike(old.Results), results) })
 	switch {
 	case at < 0:
 		s.ends = append(s.ends, e)
@@ -36,7 +37,8 @@ func (s *Space) finish(id int32, i int, f found) {
 }
 
 // Ends returns the ways in which the schedules that were seen end, one for each
-// combination of results, the first found first.
+// combination of results, the first found first. Whoever it is of threads that are
+// configured alike, it is the same combination.
 func (s *Space) Ends() []End { return s.ends }
 
 // Moves returns a schedule that ends so, from the scenario's start, all of it.

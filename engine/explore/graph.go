@@ -89,16 +89,30 @@ const None = -1
 // stands[n], the states at which it stood: None before the search begins, while a
 // wait is not over, and once the run has ended or left the bounds.
 func (s *Space) Follow(moves []scenario.Move, stands []Stand) []int {
-	ids := slices.Repeat([]int{None}, len(moves)+1)
+	ids, _ := s.along(moves, stands)
+	return ids
+}
+
+// Named returns a run's moves with the names that threads have at the Places by
+// which Follow goes: the run's own, or those of others that are configured alike.
+func (s *Space) Named(moves []scenario.Move, stands []Stand) []scenario.Move {
+	_, named := s.along(moves, stands)
+	return named
+}
+
+// along is Follow and Named.
+func (s *Space) along(moves []scenario.Move, stands []Stand) (ids []int, named []scenario.Move) {
+	ids, named = slices.Repeat([]int{None}, len(moves)+1), slices.Clone(moves)
 	from := s.search.b.From
 	if len(s.search.nodes) == 0 || len(moves) < len(from) || !slices.EqualFunc(moves[:len(from)], from, scenario.Move.Equal) {
-		return ids
+		return ids, named
 	}
 	on := root
+	var as naming // the nodes' threads of those of the run
 	for i := len(from); ; i++ {
 		var ok bool
-		if on, ok = s.until(on, stands[i]); !ok {
-			return ids
+		if on, ok = s.until(on, stands[i], &as); !ok {
+			return ids, named
 		}
 		n := &s.search.nodes[on]
 		stood := n.at == stands[i].At || n.at > stands[i].At && !stands[i].Can
@@ -106,36 +120,32 @@ func (s *Space) Follow(moves []scenario.Move, stands []Stand) []int {
 			ids[i] = int(on)
 		}
 		if i == len(moves) {
-			return ids
+			return ids, named
 		}
-		m := moves[i]
-		if m.Until > 0 {
+		named[i] = as.move(s.search.sc, moves[i])
+		if moves[i].Until > 0 {
 			continue
 		}
-		if !stood || m.Fault != nil && n.at > stands[i].At {
-			return ids
+		if !stood || moves[i].Fault != nil && n.at > stands[i].At {
+			return ids, named
 		}
-		to := untried
-		for _, e := range n.edges {
-			if s.is(m, e) {
-				to = e.to
-			}
+		taken := slices.IndexFunc(n.edges, func(e edge) bool { return s.is(named[i], e) })
+		if taken < 0 || n.edges[taken].to < 0 {
+			return ids, named
 		}
-		if to < 0 {
-			return ids
-		}
-		on = to
+		on, as = n.edges[taken].to, as.then(s.search.namings.all[n.edges[taken].as])
 	}
 }
 
 // until goes on from a node while nobody moves, up to where one stands. It stays
-// before a delay that is not over.
-func (s *Space) until(on int32, stand Stand) (int32, bool) {
+// before a delay that is not over. As is which threads of the node those of the
+// run are.
+func (s *Space) until(on int32, stand Stand, as *naming) (int32, bool) {
 	for s.search.nodes[on].at < stand.At {
-		to := untried
+		to, become := untried, own
 		for _, e := range s.search.nodes[on].edges {
 			if e.option == delay {
-				to = e.to
+				to, become = e.to, e.as
 			}
 		}
 		switch {
@@ -144,7 +154,7 @@ func (s *Space) until(on int32, stand Stand) (int32, bool) {
 		case s.search.nodes[to].at > stand.At && stand.Can:
 			return on, true
 		}
-		on = to
+		on, *as = to, as.then(s.search.namings.all[become])
 	}
 	return on, true
 }

@@ -26,6 +26,8 @@ type Options struct {
 	// caller's goroutine. What it is given is valid until it returns. Nil is
 	// allowed.
 	Progress func(*Space)
+
+	apart bool // twins are searched each for itself, for tests
 }
 
 // batch is how many options are tried between two looks at what was found. It
@@ -52,6 +54,7 @@ type node struct {
 	parent int32 // the node from which it was found first
 	via    option
 	depth  int16 // decisions, on that way
+	as     int32 // of search.namings: by which name each thread goes in its position, on that way
 	delays int8  // left
 	faults int8
 	at     time.Duration
@@ -65,6 +68,7 @@ type edge struct {
 	option option
 	broken rules
 	to     int32
+	as     int32 // of search.namings: which threads of to those of the node become
 }
 
 // Where edges lead, but to nodes.
@@ -105,6 +109,7 @@ type item struct {
 // found is one step of a way that a worker went.
 type found struct {
 	state   state
+	as      naming // of state.position
 	over    bool
 	at      time.Duration
 	options []option
@@ -119,6 +124,8 @@ type search struct {
 	sc      *scenario.Scenario
 	b       Bounds
 	faults  []scenario.Fault
+	twins   []int // run.Twins
+	namings namings
 	workers []*worker
 	nodes   []node
 	known   map[state]int32
@@ -142,7 +149,10 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 	if err != nil {
 		return nil, err
 	}
-	s := &search{sc: sc.WithSchedule(nil), b: b, faults: b.faults(sc), known: map[state]int32{}}
+	s := &search{sc: sc.WithSchedule(nil), b: b, faults: b.faults(sc), known: map[state]int32{}, namings: newNamings()}
+	if !o.apart {
+		s.twins = run.Twins(sc)
+	}
 	s.space = &Space{search: s}
 	s.book = newBook(sc)
 	s.reached = s.book.empty()
@@ -196,7 +206,7 @@ func (s *search) add(f found, parent int32, via option) int32 {
 	id := int32(len(s.nodes))
 	n := node{
 		parent: parent, via: via, delays: f.state.delays, faults: f.state.faults, at: f.at,
-		edges: make([]edge, len(f.options)), left: int32(len(f.options) - 1), notes: f.notes,
+		edges: make([]edge, len(f.options)), left: int32(len(f.options) - 1), notes: f.notes, as: s.namings.number(f.as),
 	}
 	if parent >= 0 {
 		n.depth = s.nodes[parent].depth + 1
@@ -245,8 +255,10 @@ func (s *search) attach(id int32, i int, chain []found) {
 		if !ok {
 			to = s.add(f, id, e.option)
 		}
-		s.nodes[id].edges[i].to = to
+		e = &s.nodes[id].edges[i]
+		e.to = to
 		if ok {
+			e.as = s.namings.number(f.as.then(s.namings.all[s.nodes[to].as].inverse()))
 			return
 		}
 		id, i = to, 0
@@ -337,7 +349,7 @@ type worker struct {
 
 // open begins a run that stands where the search does.
 func (w *worker) open(ctx context.Context, muted bool) (*run.Stepper, error) {
-	r, err := run.New(w.s.sc, run.Options{Memory: w.memory, ByHand: w.s.faults})
+	r, err := run.New(w.s.sc, run.Options{Memory: w.memory, ByHand: w.s.faults, Twins: w.s.twins})
 	if err != nil {
 		return nil, fmt.Errorf("explore: %w", err)
 	}
@@ -413,7 +425,8 @@ func (s *search) make(ctx context.Context, st *run.Stepper, o option) error {
 // errUnrepeated says that a run did not repeat: a mistake of this program.
 var errUnrepeated = errors.New("explore: a run took another way when its moves were made again")
 
-// move is an option as a move of a schedule.
+// move is an option as a move of a schedule, with the names that it has where the
+// search found it.
 func (s *search) move(st *run.Stepper, o option) (scenario.Move, error) {
 	switch {
 	case o == delay:
@@ -448,7 +461,7 @@ func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left stat
 		if f.over {
 			f.ended, f.at = st.Ended()
 		} else {
-			f.state.position = st.Position()
+			f.state.position, f.as = st.Position()
 		}
 		if _, ok := w.s.known[f.state]; f.over || ok {
 			return append(chain, f), nil

@@ -170,10 +170,7 @@ func (s *Space) conclude(ctx context.Context) error {
 	}
 	for i := range s.rules {
 		r := &s.rules[i]
-		path := []edgeRef{{r.node, r.edge}}
-		for id := r.node; id != root; id = path[0].node {
-			path = append([]edgeRef{parents[id]}, path...)
-		}
+		path := append(s.way(r.node, parents, depths), edgeRef{r.node, r.edge})
 		clean := count(nodes, order, set([]string{r.Name}))
 		r.Schedules = new(big.Int).Sub(s.sum, clean.at(root))
 		var made []int
@@ -243,16 +240,20 @@ func (s *Space) follow(ctx context.Context, st *run.Stepper, path []edgeRef) (sc
 	if err := st.Replay(ctx, schedule, func(scenario.Move) error { return nil }); err != nil {
 		return nil, nil, fmt.Errorf("explore: %w", err)
 	}
+	var as naming // the nodes' threads of those of the run
 	for _, ref := range path {
 		made = append(made, len(schedule))
 		before := st.Now()
 		if _, err := st.Decide(ctx); err != nil {
 			return nil, nil, fmt.Errorf("explore: %w", err)
 		}
-		m, err := s.search.move(st, s.search.nodes[ref.node].edges[ref.edge].option)
+		e := s.search.nodes[ref.node].edges[ref.edge]
+		m, err := s.search.move(st, e.option)
 		if err != nil {
 			return nil, nil, err
 		}
+		m = as.inverse().move(s.search.sc, m)
+		as = as.then(s.search.namings.all[e.as])
 		if m.Fault != nil && st.Now() > before {
 			schedule = append(schedule, scenario.Move{Until: st.Now()})
 		}
@@ -352,6 +353,7 @@ func (s *Space) Place(id int) *Place {
 }
 
 // is reports whether a move, which is no wait, is what an edge of a node stands for.
+// Threads have the names that they have there.
 func (s *Space) is(m scenario.Move, e edge) bool {
 	if m.Fault != nil {
 		return e.option.isFault() && *m.Fault == s.search.faults[e.option&^faultFlag]

@@ -7,6 +7,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -158,9 +159,7 @@ func (m *Memory) intern(items []item) *state {
 	if s, ok := m.states[string(text)]; ok {
 		return s
 	}
-	sum := sha256.Sum256(text)
-	s := &state{items: items, next: never, shown: make(map[string]trace.KeyState, len(items)), after: map[string]answer{}}
-	copy(s.digest[:], sum[:])
+	s := &state{items: items, digest: digestOf(items), next: never, shown: make(map[string]trace.KeyState, len(items)), after: map[string]answer{}}
 	for _, i := range items {
 		s.next = min(s.next, i.expiry)
 		k := trace.KeyState{Type: i.Type, Fields: i.Hash, PTTL: trace.NoExpiry}
@@ -171,6 +170,44 @@ func (m *Memory) intern(items []item) *state {
 	}
 	m.states[string(text)] = s
 	return s
+}
+
+// digestOf digests a state's keys.
+func digestOf(items []item) (digest [16]byte) {
+	var text []byte
+	for _, i := range items {
+		text = i.append(text)
+	}
+	sum := sha256.Sum256(text)
+	copy(digest[:], sum[:])
+	return digest
+}
+
+// renamed returns items with every text in them as rename has it, in the order in
+// which a state has them.
+func renamed(items []item, rename func(string) string) []item {
+	list := slices.Clone(items)
+	for i := range list {
+		it := &list[i]
+		it.Name, it.Text = rename(it.Name), rename(it.Text)
+		if it.Hash != nil {
+			hash := make(map[string]string, len(it.Hash))
+			for field, value := range it.Hash {
+				hash[rename(field)] = rename(value)
+			}
+			it.Hash = hash
+		}
+		it.List, it.Set = slices.Clone(it.List), slices.Clone(it.Set)
+		for n, element := range it.List {
+			it.List[n] = rename(element)
+		}
+		for n := range it.Set {
+			it.Set[n].Member = rename(it.Set[n].Member)
+		}
+		slices.SortFunc(it.Set, func(a, b store.Scored) int { return cmp.Compare(a.Member, b.Member) })
+	}
+	slices.SortFunc(list, func(a, b item) int { return cmp.Compare(a.Name, b.Name) })
+	return list
 }
 
 // append writes all that a command could find.

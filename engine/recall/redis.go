@@ -215,7 +215,7 @@ func (r *Redis) Jump(now time.Time) { r.SetTime(now) }
 // FailOver is store.Embedded.FailOver.
 func (r *Redis) FailOver(ctx context.Context, behind int) error {
 	r.writes = r.writes[:max(len(r.writes)-behind, 0):max(len(r.writes)-behind, 0)]
-	name := string(r.history(strconv.AppendInt(nil, r.now, 10)))
+	name := string(r.history(strconv.AppendInt(nil, r.now, 10), func(text string) string { return text }))
 	replica, ok := r.m.replicas[name]
 	if !ok {
 		e, err := store.Replicate(ctx, time.UnixMilli(r.now), slices.Clone(r.writes))
@@ -254,25 +254,37 @@ func (r *Redis) Listen(channel string) (done func()) {
 }
 
 // AppendState writes all on which its answers depend, but its clock. With its
-// writes it tells what a fail-over would come to as well.
-func (r *Redis) AppendState(b []byte, writes bool) []byte {
-	b = append(b, r.at.digest[:]...)
-	b = append(b, strings.Join(r.channels, ",")...)
+// writes it tells what a fail-over would come to as well. Every text in it is
+// written as rename has it; nil leaves it as it is.
+func (r *Redis) AppendState(b []byte, writes bool, rename func(string) string) []byte {
+	digest, channels := r.at.digest, r.channels
+	if rename == nil {
+		rename = func(text string) string { return text }
+	} else {
+		digest = digestOf(renamed(r.at.items, rename))
+		channels = slices.Clone(channels)
+		for i, c := range channels {
+			channels[i] = rename(c)
+		}
+		slices.Sort(channels)
+	}
+	b = append(b, digest[:]...)
+	b = append(b, strings.Join(channels, ",")...)
 	b = append(b, ' ')
 	b = append(b, strings.Join(slices.Sorted(maps.Keys(r.cached)), "")...)
 	if writes {
-		b = r.history(b)
+		b = r.history(b, rename)
 	}
 	return b
 }
 
-// history writes the writes.
-func (r *Redis) history(b []byte) []byte {
+// history writes the writes, every text in them as rename has it.
+func (r *Redis) history(b []byte, rename func(string) string) []byte {
 	for _, w := range r.writes {
 		b = append(strconv.AppendInt(append(b, '|'), w.At.UnixMilli(), 10), '|')
 		for _, c := range w.Commands {
 			for _, arg := range c {
-				b = appendText(b, arg)
+				b = appendText(b, rename(arg))
 			}
 			b = append(b, ';')
 		}

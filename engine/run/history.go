@@ -1,23 +1,39 @@
 package run
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
 )
 
 // histories digest what each thread was told, and when: what it does next is a
-// function of that.
+// function of that. Where there are twins, a history says "my own" for the id of its
+// thread, and is the same whichever twin's it is.
 type histories struct {
 	now      func() time.Duration
 	byThread map[string]*[16]byte
 	buf      []byte
+
+	twins map[string][]byte // by thread: its id, in Redis too
+	named map[string]bool   // twins whose own history has another's id in it, and these others
 }
 
-func newHistories(now func() time.Duration) *histories {
-	return &histories{now: now, byThread: map[string]*[16]byte{}}
+// newHistories returns the histories of threads that were told nothing.
+func (r *Run) newHistories(now func() time.Duration) *histories {
+	h := &histories{now: now, byThread: map[string]*[16]byte{}, twins: map[string][]byte{}, named: map[string]bool{}}
+	if r.o.Twins != nil {
+		for _, t := range r.threads {
+			h.twins[t.spec.Name] = []byte(t.owner)
+		}
+	}
+	return h
 }
+
+// my stands for the id of a history's own thread: as long as one, and none.
+var my = []byte(strings.Repeat("~", 32))
 
 // note adds what a thread was told, which is of one kind.
 func (h *histories) note(thread string, kind byte, what ...any) {
@@ -32,6 +48,15 @@ func (h *histories) note(thread string, kind byte, what ...any) {
 	b = binary.AppendVarint(b, int64(h.now()))
 	for _, w := range what {
 		b = appendValue(b, w)
+	}
+	for name, id := range h.twins {
+		switch {
+		case !bytes.Contains(b[len(digest):], id):
+		case name == thread:
+			b = append(b[:len(digest):len(digest)], bytes.ReplaceAll(b[len(digest):], id, my)...)
+		default:
+			h.named[thread], h.named[name] = true, true
+		}
 	}
 	sum := sha256.Sum256(b)
 	copy(digest[:], sum[:])
@@ -78,14 +103,11 @@ func appendValue(b []byte, v any) []byte {
 	}
 }
 
-// append writes all digests, in the order of names.
-func (h *histories) append(b []byte, names []string) []byte {
-	for _, name := range names {
-		if digest := h.byThread[name]; digest != nil {
-			b = append(b, digest[:]...)
-		} else {
-			b = append(b, 0)
-		}
+// of is a thread's history, digested.
+func (h *histories) of(name string) string {
+	digest := h.byThread[name]
+	if digest == nil {
+		return "\x00"
 	}
-	return b
+	return string(digest[:])
 }

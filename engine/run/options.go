@@ -38,6 +38,9 @@ type Options struct {
 	// ByHand lists the faults that Faults tells of, and the only ones that a run
 	// with a Memory may be struck with by hand.
 	ByHand []scenario.Fault
+	// Twins is what Twins returns of the scenario, or nil: with a Memory, a position
+	// is the same whichever of them is where. They go by other ids in Redis then.
+	Twins []int
 }
 
 // ErrFault is returned by New for a fault that the run's store or clock

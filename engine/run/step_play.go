@@ -79,7 +79,7 @@ func (r *Run) Begin(ctx context.Context) (*Stepper, error) {
 	r.rec = s
 	s.failsOver = true
 	if r.o.Memory != nil {
-		r.told = newHistories(s.clock.Now)
+		r.told = r.newHistories(s.clock.Now)
 		s.foresee(r.o.ByHand)
 	}
 	client := s.serve(r.o.Memory)

@@ -37,55 +37,73 @@ func (r *Run) note(task clock.Task) {
 // the resource; and the state of the rules.
 type Position [16]byte
 
-// Position returns the stepper's. The run must have been made with
-// Options.Memory.
-func (s *Stepper) Position() Position {
-	var p Position
-	sum := sha256.Sum256(s.appendState(nil))
+// Position returns the stepper's, and by whose name each thread goes in it, both by
+// their places in the scenario; nil is each by its own, and is always so without
+// Options.Twins. Of two steppers with one position, those threads do the same from
+// then on that go by one name. The run must have been made with Options.Memory.
+func (s *Stepper) Position() (p Position, as []int8) {
+	n := s.r.newNaming()
+	sum := sha256.Sum256(s.appendState(nil, n))
 	copy(p[:], sum[:])
-	return p
+	if n.rename == nil {
+		return p, nil
+	}
+	return p, n.as
 }
 
-func (s *Stepper) appendState(b []byte) []byte {
-	names := make([]string, 0, len(s.r.threads)+1)
-	for _, t := range s.r.threads {
-		names = append(names, t.spec.Name)
+// appendState writes what Position digests, and names the threads.
+func (s *Stepper) appendState(b []byte, as *naming) []byte {
+	b = s.clock.AppendState(b, s.pauses, as.of)
+	as.complete()
+	threads := as.inOrder()
+	for _, t := range threads {
+		b = append(b, s.r.told.of(t.spec.Name)...)
 	}
-	b = s.r.told.append(b, append(names, networkName))
-	b = s.clock.AppendState(b, s.pauses)
+	b = append(b, s.r.told.of(networkName)...)
 	for _, n := range s.nodes {
-		b = n.appendState(b, s.failsOver)
+		b = n.appendState(b, s.failsOver, as)
 	}
-	for _, t := range s.r.threads {
+	for _, t := range threads {
 		for _, f := range s.waiting[t] {
-			b = fmt.Appendf(b, "%s %s %s %d,", t.spec.Name, f.Do, f.At, f.For)
+			b = fmt.Appendf(b, "%s %s %s %d,", as.of(t.spec.Name), f.Do, f.At, f.For)
 		}
 	}
 	b = binary.AppendVarint(b, int64(len(s.faults)))
 	b = binary.AppendVarint(b, int64(s.idle))
 	b = binary.AppendVarint(b, int64(s.end))
 	for _, c := range s.r.network.copies {
-		b = fmt.Appendf(b, "%s %v,", c.thread, c.call)
+		b = fmt.Appendf(b, "%s %v,", as.of(c.thread), c.call)
 	}
 	if r := s.r.resource; r != nil {
-		b = fmt.Appendf(b, "%d %d %d %v;", r.value, r.version, r.token, r.bought)
+		b = fmt.Appendf(b, "%d %d %d %v;", r.value, r.version, r.token, named(r.bought, as))
 	}
 	if s.endless {
-		for _, name := range slices.Sorted(maps.Keys(s.standstill.refused)) {
-			b = fmt.Appendf(b, "%s %d,", name, s.standstill.refused[name])
+		refused := named(s.standstill.refused, as)
+		for _, name := range slices.Sorted(maps.Keys(refused)) {
+			b = fmt.Appendf(b, "%s %d,", name, refused[name])
 		}
 	}
-	return s.checker.AppendState(b, s.clock.Now())
+	return s.checker.AppendState(b, s.clock.Now(), as.of)
 }
 
-func (n *node) appendState(b []byte, writes bool) []byte {
-	b = n.server.(*recall.Redis).AppendState(b, writes)
+// named returns what is known of each thread, by the name by which it goes.
+func named[T any](byThread map[string]T, as *naming) map[string]T {
+	list := make(map[string]T, len(byThread))
+	for thread, one := range byThread {
+		list[as.of(thread)] = one
+	}
+	return list
+}
+
+func (n *node) appendState(b []byte, writes bool, as *naming) []byte {
+	b = n.server.(*recall.Redis).AppendState(b, writes, as.rename)
 	b = binary.AppendVarint(b, int64(n.ahead))
 	if n.down {
 		b = append(b, 'd')
 	}
-	for _, thread := range slices.Sorted(maps.Keys(n.cut)) {
-		if n.cut[thread] {
+	cut := named(n.cut, as)
+	for _, thread := range slices.Sorted(maps.Keys(cut)) {
+		if cut[thread] {
 			b = append(append(b, thread...), ' ')
 		}
 	}

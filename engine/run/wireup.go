@@ -52,6 +52,9 @@ func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter
 			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
 			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting},
 		}
+		if r.o.Twins != nil { // unlike a name, it can be nothing else
+			o.ID, o.Inbox = string(t.owner), r.key+":inbox:"+string(t.owner)
+		}
 		if o.Renew == 0 {
 			o.Renew = lock.NoWatchdog
 		}

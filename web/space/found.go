@@ -54,6 +54,9 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 		f.Counted = l.Say("%[1]s states so far, %[2]s decisions to try.", states, verdict.Grouped(big.NewInt(int64(s.Waiting()))))
 	} else {
 		f.Counted = l.Say("%s states, merged where they are the same.", states)
+		for _, threads := range s.Alike() {
+			f.Counted += " " + l.Say("%s differ by their names alone: where they change places, it is the same state.", l.List(threads))
+		}
 		f.Ending = verdict.Ending(l, s)
 		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0
 		if s.Ending() == explore.Exhausted && !f.Sound {

@@ -9,6 +9,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/explore"
+	"relock/engine/scenario"
 	"relock/lessons/lessonstest"
 	"relock/web/space"
 	"relock/web/templates"
@@ -95,6 +96,29 @@ func TestWhatIsFound(t *testing.T) {
 	sound := space.NewFound(words.English, explored(t, "value", explore.Bounds{Delays: 1}), 0)
 	if !sound.Sound || !strings.HasPrefix(sound.Ending, "No rule is broken in any of the 10 orders") || sound.Others != "" {
 		t.Errorf("%+v", sound)
+	}
+}
+
+// Threads that differ by their names alone are named, in both languages.
+func TestTwinsAreNamed(t *testing.T) {
+	sc, err := scenario.Parse([]byte("threads: [{name: A, work: 5ms}, {name: B, work: 5ms}, {name: C, work: 6ms}, {name: D, work: 6ms}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := engine.Explore(t.Context(), sc, explore.Bounds{}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		l    words.Language
+		want string
+	}{
+		{words.English, "merged where they are the same. A and B differ by their names alone: where they change places, it is the same state. C and D differ by their names alone: where they change places, it is the same state."},
+		{words.Match("zh"), "相同的已合并。 A 和 B 只有名字不同：互换位置后仍是同一个状态。 C 和 D 只有名字不同：互换位置后仍是同一个状态。"},
+	} {
+		if got := space.NewFound(c.l, s, 0).Counted; !strings.HasSuffix(got, c.want) {
+			t.Errorf("%q, want %q", got, c.want)
+		}
 	}
 }
 

@@ -193,6 +193,29 @@ func TestALeaseThatEndsInWords(t *testing.T) {
 	}
 }
 
+// Who asks in the instant in which a lease ends is told what a real Redis would
+// answer; who asks later is not, nor where Redis' clock has jumped.
+func TestATieAtTheEndOfALeaseInWords(t *testing.T) {
+	const tie = "A has the lock in the instant in which the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse."
+	has := func(p lessonstest.Run, l words.Language, sentence string) bool {
+		return slices.Contains(sentences(p, l), sentence)
+	}
+	exact := lessonstest.Play(t, "mutex-lost-reply.yaml")
+	if !has(exact, words.English, tie) || !has(exact, words.Match("zh"), "A 拿到锁：上一个租约正好在这一刻到期。真实的 Redis 会把键多留 1 毫秒，因而会拒绝它。") {
+		t.Errorf("%q", sentences(exact, words.English))
+	}
+	const lost = ", watchdog: off, retry: {times: 5, interval: 50ms}}\nthreads: [{name: A, work: 20ms}]\nfaults: [{thread: A, at: lock, do: lose-reply}"
+	for text, own := range map[string]string{
+		"lock: {protocol: mutex, lease: 149ms" + lost + "]":                                        "149 ms",
+		"lock: {protocol: mutex, lease: 900ms" + lost + ", {time: 150ms, do: clock-jump, by: 2s}]": "900 ms",
+	} {
+		p := lessonstest.PlayScenario(t, parse(t, text))
+		if has(p, words.English, tie) || !has(p, words.English, "A has the lock: the key is its own for "+own+".") {
+			t.Errorf("%s: %q", text, sentences(p, words.English))
+		}
+	}
+}
+
 // Each sentence was checked by hand against the run's trace.
 func TestNumberedCallsInWords(t *testing.T) {
 	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 60ms}, {name: B, retry: {times: 0}}]"))

@@ -73,6 +73,8 @@ func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	}
 	a := t.call(who, b.Call)
 	switch {
+	case t.over != nil && *t.over == e.At && len(e.Nodes) == 0:
+		return t.say("%s has the lock in the instant in which the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse.", who)
 	case t.counts() && b.Count != b.Level:
 		return t.say("%s has the lock, but its count is %d at level %d: an earlier request was counted, too.", who, b.Count, b.Level)
 	case e.Key.PTTL < 0:

@@ -39,7 +39,8 @@ type Narrator struct {
 	grant    grant          // the largest fencing token so far
 	findings *check.Findings
 	failed   []timeline.Failure
-	jumps    map[int]jump // the last jump of each node's clock; node 0 if there is only one Redis
+	jumps    map[int]jump  // the last jump of each node's clock; node 0 if there is only one Redis
+	over     *trace.Millis // when time alone has ended the last lease, nil if somebody has the lock since
 }
 
 // callOf identifies a thread's current call, of which there is one at a time,
@@ -245,6 +246,9 @@ func (t *Narrator) fold(e trace.Event) {
 		if b.Result == trace.Exhausted {
 			who.exhausted = b
 		}
+		if b.Result == trace.Acquired {
+			t.over = nil
+		}
 		if b.Result == trace.Acquired && b.Token > 0 {
 			who.token = b.Token
 			if b.Token > t.grant.token {
@@ -266,6 +270,10 @@ func (t *Narrator) fold(e trace.Event) {
 			who.until, who.byHand = e.At+b.ForMS, b.ForMS == 0
 		case fault.Resume:
 			who.until, who.byHand = 0, false
+		}
+	case trace.Expired:
+		if jumped, ok := t.jumps[b.Node]; !ok || jumped.at != e.At {
+			t.over = &e.At
 		}
 	case trace.End:
 		who.ended = true

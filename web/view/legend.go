@@ -42,7 +42,7 @@ func Legend(l words.Language) []LegendGroup {
 		{l.Say("The lock's key"), []LegendEntry{
 			{"lease", l.Say("The time that the key has left, in its owner's colour: it falls as time goes by.")},
 			{"endless", l.Say("The key has no expiry: it would stay for ever.")},
-			{"expired", l.Say("The lease ran out: Redis dropped the key.")},
+			{"expired", l.Say("The lease ran out: Redis dropped the key, on the virtual clock in that very instant. A real Redis keeps it 1 ms longer, with PTTL 0.")},
 			{"node", l.Say("The key on one node; its owner has too few of them.")},
 			{"majority", l.Say("The key on one node; its owner has a majority. For a spin lock: who is in its word.")},
 			{"down", l.Say("The node does not answer.")},

@@ -76,16 +76,22 @@ func (f *Facts) Clone() *Facts {
 }
 
 // AppendState writes what rules depend on, but no seqs, no words, and nothing
-// that the next event tells anew.
-func (f *Facts) AppendState(b []byte) []byte {
-	for _, thread := range slices.Sorted(maps.Keys(f.ids)) {
-		b = fmt.Appendf(b, "%s%d %t;", thread, f.depth[thread], f.calledIn[thread])
+// that the next event tells anew. Each thread goes by the name that as returns for
+// its own.
+func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
+	names := make(map[string]string, len(f.ids))
+	for thread := range f.ids {
+		names[as(thread)] = thread
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		thread := names[name]
+		b = fmt.Appendf(b, "%s%d %t;", name, f.depth[thread], f.calledIn[thread])
 	}
 	writer := f.Written.Thread
 	if r, ok := f.now.Body.(trace.Resource); ok && r.Op == trace.OpWrite && !r.Refused {
 		writer = f.now.Thread
 	}
-	return append(b, writer...)
+	return append(b, as(writer)...)
 }
 
 // Add takes the next event, which is the current one until the next call.
