@@ -260,7 +260,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	s.setHost(w, r, code, secret)
-	http.Redirect(w, r, "/room/"+code+"/host", http.StatusSeeOther) //nolint:gosec // the code is this server's own
+	http.Redirect(w, r, "/room/"+code+"/host", http.StatusSeeOther)
 	return nil
 }
 

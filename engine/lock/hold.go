@@ -167,7 +167,7 @@ func (h *Hold) Unlock(ctx context.Context) error {
 	limited, cancel := h.s.limited(ctx, h.s.l.o.Limit)
 	defer cancel()
 	s := h.s.l.reenter(h.s)
-	if !s.turnFor(h, limited) {
+	if !s.turnFor(limited, h) {
 		s.lose(ErrReleased) // it is renewed no longer
 		return fmt.Errorf("%w: unlock of level %d of %q: another call of its owner goes on", ErrUnknown, h.level, h.s.key)
 	}
@@ -189,7 +189,7 @@ func (l *Locker) reenter(s *session) *session {
 // turnFor waits for the session's turn to leave the level of h, until limited
 // ends. If that level is the innermost, it cuts short what its owner still asks
 // for beyond it.
-func (s *session) turnFor(h *Hold, limited context.Context) bool {
+func (s *session) turnFor(limited context.Context, h *Hold) bool {
 	if s.turns.tryTake() {
 		return true
 	}

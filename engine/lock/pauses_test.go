@@ -104,7 +104,7 @@ func TestLockTellsWhyItFailed(t *testing.T) {
 							t.Errorf("not the end of the context: %v", err)
 						}
 						for _, other := range why {
-							if other != row.want && errors.Is(err, other) {
+							if !errors.Is(row.want, other) && errors.Is(err, other) {
 								t.Errorf("%d retries: %q is %q, too", retries, err, other)
 							}
 						}

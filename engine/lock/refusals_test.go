@@ -263,11 +263,11 @@ func TestErrorsTellHeldFromDeadFromRefused(t *testing.T) {
 				defer cancel()
 				_, err := l.Lock(ctx, key, lock.NewOwner())
 				wantIs(t, err, lock.ErrNotAcquired)
-				if of.want != lock.ErrRefused {
+				if !errors.Is(of.want, lock.ErrRefused) {
 					wantIs(t, err, context.DeadlineExceeded)
 				}
 				for _, reason := range reasons {
-					if errors.Is(err, reason) != (reason == of.want) {
+					if errors.Is(err, reason) != errors.Is(of.want, reason) {
 						t.Errorf("%v: is %v?", err, reason)
 					}
 				}
