@@ -113,7 +113,7 @@
 //
 // # Redis client
 //
-// Any go-redis client will do. Commands are sent once, whatever its MaxRetries,
+// Any go-redis client will do, with Redis 6 or newer. Commands are sent once, whatever its MaxRetries,
 // and end with their context, whatever its ContextTimeoutEnabled. Set
 // ContextTimeoutEnabled: without it each call costs a goroutine, and one
 // without an answer lives until the client's own timeouts end it.
@@ -134,7 +134,7 @@
 //
 // with Fenced
 //
-//	ACL SETUSER app +incr +incrby +get
+//	ACL SETUSER app +incr +set +get
 //
 // with ReentrantNotify and ReentrantFair, which send messages,
 //

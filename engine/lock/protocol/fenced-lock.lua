@@ -10,7 +10,8 @@ if answer == 2 then
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
   if token < now then -- by the clock, tokens grow even where their key was lost
-    token = redis.call('INCRBY', KEYS[3], string.format('%.0f', now - token))
+    token = now
+    redis.call('SET', KEYS[3], string.format('%.0f', token), 'KEEPTTL')
   end
   take()
   return {1, 1, token}
