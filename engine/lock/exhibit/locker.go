@@ -136,13 +136,12 @@ func New(client lock.Redis, o lock.Options) (*Locker, error) {
 func (l *Locker) Lock(ctx context.Context, key string, owner lock.Owner) (*Hold, error) {
 	s := l.stackOf(holder{key, owner})
 	c := lock.Call{Name: lock.CallLock, Level: s.level() + 1}
-	unknown := false // an attempt without an answer may still be granted
 	for c.Attempt = 1; ; c.Attempt++ {
 		h, err := s.ask(ctx, c)
 		if err == nil {
 			return h, nil
 		}
-		unknown = errors.Is(err, lock.ErrUnknown) || unknown && c.Level == 1
+		unknown := errors.Is(err, lock.ErrUnknown) // the last answer alone counts, as in most articles
 		held := errors.Is(err, lock.ErrHeld)
 		over := c.Attempt > l.retries
 		final := !held && !errors.Is(err, lock.ErrUnknown)
