@@ -69,11 +69,12 @@ var command = regexp.MustCompile(`redis\.p?call\((?:\s*['"](\w+)['"])?`)
 
 // byIdentity are the commands that ask of names nothing but whether they are the
 // same. Others may put them in an order: of two waiters with one score, ZPOPMIN
-// takes the smaller name.
+// takes the smaller name. Scripts go through what HGETALL answers to the end, and
+// do the same to each field.
 var byIdentity = []string{
 	"DEL", "EXISTS", "EXPIRE", "PEXPIRE", "PTTL", "PUBLISH", "TIME", "TTL", "TYPE",
 	"DECR", "DECRBY", "GET", "INCR", "INCRBY", "SET", "SETNX",
-	"HDEL", "HEXISTS", "HGET", "HINCRBY", "HLEN", "HMGET", "HSET", "HSETNX",
+	"HDEL", "HEXISTS", "HGET", "HGETALL", "HINCRBY", "HLEN", "HMGET", "HSET", "HSETNX",
 	"LINDEX", "LLEN", "LPOP", "LPUSH", "LRANGE", "LREM", "RPOP", "RPUSH",
 	"ZADD", "ZCARD", "ZREM", "ZSCORE",
 }
