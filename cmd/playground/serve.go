@@ -354,24 +354,24 @@ func (at service) listen(ctx context.Context, env environment) error {
 	case <-ctx.Done():
 	}
 	began := time.Now()
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), at.grace)
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), at.grace)
 	defer cancel()
-	log.InfoContext(ctx, "shutting down", slog.Int64("requests", underWay.Load()))
+	log.InfoContext(ending, "shutting down", slog.Int64("requests", underWay.Load()))
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
 		server.Close() // Shutdown does not know of websockets
 	}()
-	err = srv.Shutdown(ctx)
+	err = srv.Shutdown(ending)
 	<-closed
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		log.WarnContext(ctx, "requests cut at shutdown", slog.Int64("requests", underWay.Load()))
+		log.WarnContext(ending, "requests cut at shutdown", slog.Int64("requests", underWay.Load()))
 		_ = srv.Close() // they had their time
 	case err != nil:
 		return fmt.Errorf("shut down: %w", err)
 	}
-	log.InfoContext(ctx, "stopped", slog.Int64("took_ms", time.Since(began).Milliseconds()))
+	log.InfoContext(ending, "stopped", slog.Int64("took_ms", time.Since(began).Milliseconds()))
 	return nil
 }
 
