@@ -128,8 +128,8 @@ func New(client lock.Redis, o lock.Options) (*Locker, error) {
 
 // Lock enters the lock of key for owner. It tries once, then up to
 // Options.Retries times more while another holds the lock or Redis does not
-// answer; the end of ctx ends that. It gives back a level that Redis may have
-// granted without its answer getting through.
+// answer; the end of ctx ends that. Where the last attempt went unanswered, it
+// gives back the level that Redis may have granted. It forgets earlier ones.
 //
 // It fails with [lock.ErrNotAcquired], joined with lock.ErrHeld,
 // lock.ErrUnknown if Redis did not answer, what Redis said, or ctx's cause.
@@ -141,12 +141,10 @@ func (l *Locker) Lock(ctx context.Context, key string, owner lock.Owner) (*Hold,
 		if err == nil {
 			return h, nil
 		}
-		unknown := errors.Is(err, lock.ErrUnknown) // the last answer alone counts, as in most articles
-		held := errors.Is(err, lock.ErrHeld)
+		held, unknown := errors.Is(err, lock.ErrHeld), errors.Is(err, lock.ErrUnknown)
 		over := c.Attempt > l.retries
-		final := !held && !errors.Is(err, lock.ErrUnknown)
 		var ended error
-		if !final && !over {
+		if (held || unknown) && !over {
 			ended = s.pause(ctx, c.Attempt)
 			if ended == nil {
 				continue

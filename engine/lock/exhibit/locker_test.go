@@ -78,22 +78,30 @@ func TestReleasesAreRepeatedAsOftenAsLocks(t *testing.T) {
 }
 
 // What may have been granted without its answer getting through is given back,
-// also where a later attempt was refused.
+// if that was the last attempt. Once a later one is refused, it is forgotten.
 func TestWhatStaysUnknownIsGivenBack(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		d := &deaf{UniversalClient: embedded(t), left: 1}
-		d.Set(t.Context(), key, "another's", time.Hour)
-		var results []lock.Result
-		var pauses []time.Duration
-		l := newLocker(t, d, lock.Options{
-			Protocol: exhibit.MutexGetDel, Retries: 1, Interval: time.Millisecond, Observer: attempts(&results, &pauses),
+	for _, c := range []struct {
+		silent int
+		want   []lock.Result
+		err    error
+	}{
+		{1, []lock.Result{lock.Failed, lock.Refused, lock.Exhausted}, lock.ErrHeld},
+		{2, []lock.Result{lock.Failed, lock.Failed, lock.NotHeld}, lock.ErrUnknown},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			d := &deaf{UniversalClient: embedded(t), left: c.silent}
+			d.Set(t.Context(), key, "another's", time.Hour)
+			var results []lock.Result
+			var pauses []time.Duration
+			l := newLocker(t, d, lock.Options{
+				Protocol: exhibit.MutexGetDel, Retries: 1, Interval: time.Millisecond, Observer: attempts(&results, &pauses),
+			})
+			_, err := l.Lock(t.Context(), key, lock.NewOwner())
+			if !errors.Is(err, c.err) || !slices.Equal(results, c.want) {
+				t.Errorf("%v, %v; want %v, %v", err, results, c.err, c.want)
+			}
 		})
-		_, err := l.Lock(t.Context(), key, lock.NewOwner())
-		want := []lock.Result{lock.Failed, lock.Refused, lock.NotHeld, lock.Exhausted}
-		if !errors.Is(err, lock.ErrHeld) || !slices.Equal(results, want) {
-			t.Errorf("%v, %v; want %v", err, results, want)
-		}
-	})
+	}
 }
 
 // The holder is not told that its lease ended, and its levels are left from the
