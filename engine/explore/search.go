@@ -162,7 +162,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		s.space.ending = Stopped
+		s.space.ending, s.space.cause = Stopped, context.Cause(ctx)
 	case err != nil:
 		return nil, err
 	}
