@@ -47,7 +47,7 @@ func (s *Space) Graph() Graph {
 		}
 		return part / all
 	}
-	whole := make([]float64, len(nodes)) // of all schedules, those that come by without having broken a rule
+	whole := make([]float64, len(nodes))                                // of all schedules, those that come by without having broken a rule
 	clean, broken := make([]bool, len(nodes)), make([]bool, len(nodes)) // some come by that have broken nothing, and that have
 	if len(nodes) > 0 {
 		g.States[root].Share, whole[root], clean[root] = 1, 1, true
