@@ -22,7 +22,8 @@ var Epoch = time.Date(2021, time.July, 5, 0, 0, 0, 0, time.UTC)
 // at each gate, sleep and wait; what it does between two parks is a slice. A
 // slice passes at most one gate, so every Redis call is a decision of its own.
 // What is local to a client needs no decision, because nobody else can see when
-// it happens.
+// it happens. A task that has nothing but one function run at once, and waits for
+// it, hands the slice over to it: to others the two are one.
 //
 // Virtual belongs to the goroutine that drives it (Ready, Step, Next, Advance,
 // Stop); the methods of Process belong to the tasks. The two never run at the
@@ -61,7 +62,7 @@ type Task struct {
 	Doing    any           // at a gate: Gate's argument
 	Name     string        // of a timer's function: AfterFunc's argument
 	WaitsFor string        // while Waiting: the Name of the task it waits for
-	At       time.Duration // since Epoch: when it enters or entered the queue; meaningless while Waiting
+	At       time.Duration // since Epoch: when it enters or entered the queue; 0 while Waiting for what is not over
 	Paused   time.Duration // since Epoch: when its process's pause ends, 0 if it is not paused
 	task     *task
 }
@@ -93,6 +94,8 @@ type task struct {
 	ctx      context.Context // ends the park early, may be nil
 	waitFor  *task           // while Waiting
 	fresh    bool            // chosen by Step, and has passed no gate since
+	handed   bool            // it goes on with the slice of the task that waits for it
+	atOnce   []*task         // what it has started in this slice that is due at once
 	begun    bool
 	stopped  bool
 	panicked *panics.Error
@@ -152,7 +155,7 @@ func (v *Virtual) AppendState(b []byte, pauses bool) []byte {
 	b = binary.AppendVarint(b, int64(v.now))
 	tasks := make([]*task, 0, len(v.tasks))
 	for _, t := range v.tasks {
-		if t.state != Waiting {
+		if _, known := t.wakesAt(); known {
 			tasks = append(tasks, t)
 		}
 	}
@@ -217,6 +220,7 @@ func (v *Virtual) Stop() {
 // move hands control to t until it parks or ends.
 func (v *Virtual) move(t *task) {
 	v.current = t
+	t.atOnce = nil
 	if t.begun {
 		t.resume <- struct{}{}
 	} else {
@@ -262,7 +266,7 @@ func (v *Virtual) settleOne() bool {
 		v.reap(first)
 		return true
 	}
-	first.fresh = false
+	first.fresh, first.handed = first.handed, false
 	v.move(first)
 	return true
 }
@@ -309,12 +313,15 @@ func (t *task) decisionAt() (time.Duration, bool) {
 	}
 }
 
-// wakesAt returns when t moves or starts to wait for a decision.
+// wakesAt returns when t moves or starts to wait for a decision, as far as that
+// is known.
 func (t *task) wakesAt() (time.Duration, bool) {
-	if t.state == Waiting || t.state == ended {
+	switch {
+	case t.state == ended, t.state == Waiting && !t.waitFor.finished():
 		return 0, false
+	default:
+		return max(t.due, t.process.pausedUntil), true
 	}
-	return max(t.due, t.process.pausedUntil), true
 }
 
 type virtualProcess struct {
@@ -436,7 +443,11 @@ func (p *virtualProcess) Gate(ctx context.Context, doing any) error {
 
 func (p *virtualProcess) AfterFunc(d time.Duration, doing string, f func()) Timer {
 	p.exitIfDead()
-	return &virtualTimer{p.add(Armed, doing, d, f)}
+	t := p.add(Armed, doing, d, f)
+	if c := p.v.current; c != nil && d <= 0 {
+		c.atOnce = append(c.atOnce, t)
+	}
+	return &virtualTimer{t}
 }
 
 func (p *virtualProcess) WithDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
@@ -479,10 +490,13 @@ func (w *virtualTimer) Stop() bool {
 }
 
 func (w *virtualTimer) Wait(ctx context.Context) error {
-	p := w.t.process
+	t := w.t.v.current // who waits, which may be of another process
+	p := t.process
 	p.exitIfDead()
 	if !w.t.finished() {
-		t := p.v.current
+		if t.fresh && len(t.atOnce) == 1 && t.atOnce[0] == w.t && w.t.process == p && p.pausedUntil <= p.v.now {
+			t.fresh, w.t.fresh, w.t.handed = false, true, true
+		}
 		t.waitFor = w.t
 		p.park(ctx, Waiting, nil, p.v.now)
 		if !w.t.finished() {

@@ -157,6 +157,7 @@ func (l *Locker) reenter(s *session) *session {
 	}
 	s.users++
 	l.mu.Unlock()
+	s.settled()
 	s.busy <- struct{}{}
 	return s
 }

@@ -220,8 +220,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			}
 			left := a
 			a.abandoned = true // the caller need not wait for the goodbye
-			l.o.Clock.AfterFunc(0, "settlement", func() {
-				defer s.leave()
+			s.afterwards(func() {
 				s.leaveLine(ctx, c)
 				s.settle(ctx, c, left)
 			})
@@ -261,11 +260,7 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 		say()
 		return err
 	}
-	said := s.l.o.Clock.AfterFunc(0, "settlement", func() {
-		defer s.leave()
-		say()
-	})
-	if said.Wait(ctx) != nil {
+	if s.afterwards(say).Wait(ctx) != nil {
 		return notAcquired(ctx, err)
 	}
 	return err

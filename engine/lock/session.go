@@ -40,6 +40,7 @@ type session struct {
 	aged     bool      // it is no longer renewed, and ends with ErrMaxAge
 	lost     error     // why it is no longer relied on
 
+	settling clock.Timer // what the last call left to do, or nil
 	watchdog clock.Timer // next renewal, or nil
 	cancel   context.CancelFunc
 	expiry   clock.Timer // ends the contexts at the deadline, or nil
@@ -166,17 +167,17 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 			return a
 		}
 		if !a.slow {
-			s.l.o.Clock.AfterFunc(0, "settlement", func() { s.undo(ctx, c, a) })
+			s.afterwards(func() { s.undo(ctx, c, a) })
 			return acquisition{abandoned: true}
 		}
 		s.l.slow.was()
 	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.ask(ctx, context.WithoutCancel(ctx), c, s.l.o.Limit) })
+	asked := s.l.o.Clock.AfterFunc(0, Acquisition, func() { a = s.ask(ctx, context.WithoutCancel(ctx), c, s.l.o.Limit) })
 	if asked.Wait(ctx) == nil {
 		return a
 	}
-	s.l.o.Clock.AfterFunc(0, "settlement", func() {
+	s.afterwards(func() {
 		// However long a client that ignores contexts takes: a level given back
 		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
@@ -185,10 +186,32 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 	return acquisition{abandoned: true}
 }
 
-// undo gives back what an attempt was, or may have been, granted, and ends the
-// call.
+// afterwards has a call end its turn, after f, when its caller no longer waits
+// for it.
+func (s *session) afterwards(f func()) clock.Timer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settling = s.l.o.Clock.AfterFunc(0, settlement, func() {
+		defer s.leave()
+		f()
+	})
+	return s.settling
+}
+
+// settled waits until a call has ended its turn whose caller no longer waits for
+// it: on the Locker's clock, and not only in the real world.
+func (s *session) settled() {
+	s.mu.Lock()
+	t := s.settling
+	s.settling = nil
+	s.mu.Unlock()
+	if t != nil {
+		_ = t.Wait(context.Background())
+	}
+}
+
+// undo gives back what an attempt was, or may have been, granted.
 func (s *session) undo(ctx context.Context, c Call, a acquisition) {
-	defer s.leave()
 	if a.hold != nil {
 		_ = s.unlock(ctx, a.hold)
 		return
@@ -364,8 +387,13 @@ func (s *session) rely(sent time.Time) {
 	s.relyUntil(s.deadlineAfter(sent))
 }
 
-// OwnLease names the timers by which clients count their leases.
-const OwnLease = "lease"
+// Names, on the [clock.Clock], of what a Locker has run beside its callers.
+const (
+	OwnLease    = "lease"       // the timers by which clients count their leases
+	Acquisition = "acquisition" // a call of Lock whose context may end before Redis answers
+
+	settlement = "settlement" // what is left to do when such a call has ended
+)
 
 // relyUntil sets the deadline. The caller holds mu.
 func (s *session) relyUntil(deadline time.Time) {

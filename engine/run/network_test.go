@@ -294,15 +294,108 @@ faults: [{thread: A, at: lock, do: delay, for: 10ms}, {time: 5ms, do: down}, {ti
 	}
 }
 
+// A request that is delayed is on the network, which knows nothing of its
+// sender: neither a pause nor a crash holds it. The answer is its sender's, who
+// hears it when it goes on. So it is on both clocks.
+func TestADelayedRequestArrivesWhateverBecomesOfItsThread(t *testing.T) {
+	writes := func(events []trace.Event) []string { // of A
+		var list []string
+		for _, e := range events {
+			if c, ok := e.Body.(trace.Command); ok && e.Thread == "A" && slices.Contains([]string{"HINCRBY", "DEL", "SETNX"}, c.Args[0]) {
+				late := map[bool]string{true: ", late"}[c.Late]
+				list = append(list, fmt.Sprintf("%v %s=%v%s", e.At.Duration(), c.Args[0], c.Reply, late))
+			}
+		}
+		return list
+	}
+	const (
+		locks = `
+lock: {lease: 1s, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 10ms}, {name: B, start: 60ms, work: 10ms}]
+faults: [{thread: A, at: lock, do: delay, for: 50ms}]
+`
+		unlocks = `
+lock: {protocol: mutex-unsafe, lease: 40ms, retry: {times: 9, interval: 10ms}}
+threads: [{name: A, work: 10ms}, {name: B, start: 25ms, work: 30ms}]
+faults: [{thread: A, at: unlock, do: delay, for: 50ms}]
+`
+		inner = `
+lock: {lease: 200ms, watchdog: 30ms, retry: {times: 0}}
+threads: [{name: A, depth: 2, work: 10ms}]
+faults: [{thread: A, at: unlock, level: 2, do: delay, for: 50ms}, {thread: A, at: renew, do: %s}]
+`
+	)
+	const crash, pause = "[0, {until: 20ms}, {do: crash, thread: A}]", "[0, {until: 20ms}, {do: pause, thread: A, for: 300ms}]"
+	crashed := func(t *testing.T, r *run.Run) {
+		time.Sleep(19 * ms)
+		do(t, r, "A", run.Crash, "")
+	}
+	paused := func(t *testing.T, r *run.Run) {
+		time.Sleep(19 * ms)
+		do(t, r, "A", run.Suspend, "")
+		time.Sleep(300 * ms)
+		do(t, r, "A", run.Resume, "")
+	}
+	untouched := func(*testing.T, *run.Run) {}
+	for _, c := range []struct {
+		name, text, schedule string
+		steer                func(*testing.T, *run.Run)
+		writes               string
+		facts                string // one of them
+		broken               string
+	}{
+		{"a pause", locks, pause, paused, "50ms HINCRBY=1\n330ms HINCRBY=0\n330ms DEL=1", "320ms A lock acquired", ""},
+		{"a pause, for who asks meanwhile", locks, pause, paused, "50ms HINCRBY=1\n330ms HINCRBY=0\n330ms DEL=1", "60ms B lock exhausted", ""},
+		{"a crash", locks, crash, crashed, "50ms HINCRBY=1, late", "60ms B lock exhausted", ""},
+		{
+			"a crash, and the lock is another's", unlocks, "[0, 0, 0, {until: 20ms}, {do: crash, thread: A}]", crashed,
+			"0s SETNX=1\n60ms DEL=1, late", "45ms B lock acquired", "foreign-release",
+		},
+		{
+			"a pause that the watchdog has", fmt.Sprintf(inner, "pause, for: 100ms"), "[]", untouched,
+			"0s HINCRBY=1\n10ms HINCRBY=2\n70ms HINCRBY=1\n130ms HINCRBY=0\n130ms DEL=1", "130ms A unlock decremented", "",
+		},
+		{
+			"a crash that the watchdog has", fmt.Sprintf(inner, "crash"), "[]", untouched,
+			"0s HINCRBY=1\n10ms HINCRBY=2\n70ms HINCRBY=1, late", "30ms A end crashed", "",
+		},
+	} {
+		judge := func(t *testing.T, events []trace.Event) {
+			t.Helper()
+			if got := strings.Join(writes(events), "\n"); got != c.writes {
+				t.Errorf("A has Redis run\n%s\nwant\n%s", got, c.writes)
+			}
+			if got := facts(events); !slices.Contains(got, c.facts) {
+				t.Errorf("%q is missing in %q", c.facts, got)
+			}
+			if got := strings.Join(brokenRules(events), ", "); got != c.broken {
+				t.Errorf("broken: %q, want %q", got, c.broken)
+			}
+		}
+		t.Run(c.name+", virtual", func(t *testing.T) {
+			_, events := play(t, parse(t, c.text+"schedule: "+c.schedule), run.Options{})
+			judge(t, events)
+		})
+		t.Run(c.name+", wall", func(t *testing.T) { judge(t, liveEvents(t, c.text, c.steer)) })
+	}
+}
+
 // A run that is stopped does not wait for what is under way, and nothing of it
 // arrives any more: on a Redis of somebody's it would leave a key behind.
 func TestAStoppedRunForgetsWhatIsUnderWay(t *testing.T) {
+	for _, c := range []struct{ kind, lease string }{{"late-copy", "200ms"}, {"delay", "1h"}} {
+		t.Run(c.kind, func(t *testing.T) { stoppedWithARequestUnderWay(t, c.kind, c.lease) })
+	}
+}
+
+func stoppedWithARequestUnderWay(t *testing.T, kind, lease string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := run.New(parse(t, `
-lock: {lease: 200ms, watchdog: off}
+		r, err := run.New(parse(t, fmt.Sprintf(`
+lock: {lease: %s, watchdog: off}
 threads: [{name: A, work: 20ms}]
-faults: [{thread: A, at: lock, do: late-copy, for: 1h}]
-`), run.Options{Wall: true})
+faults: [{thread: A, at: lock, do: %s, for: 1h}]
+`, lease, kind)), run.Options{Wall: true})
 		if err != nil {
 			t.Fatal(err)
 		}

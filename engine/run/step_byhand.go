@@ -216,10 +216,10 @@ func (t *thread) tooLate(f scenario.Fault) *Refusal {
 		return nil
 	}
 	unlocking := t.next.Name == lock.CallUnlock && !t.next.GivesBack
-	leaving := unlocking && !t.working // on its way out, from level to level
+	leaving := unlocking && !t.working // from level to level
 	moment := momentOf(f)
 	switch {
-	case moment == fault.AtLock && unlocking, moment == fault.AtWork && leaving:
+	case moment == fault.AtLock && unlocking, moment == fault.AtWork && leaving && !t.more:
 		return &Refusal{Reason: NotAhead, Thread: t.spec.Name, Place: moment}
 	case f.Do == fault.SkipUnlock && leaving && t.next.Level == 1:
 		return &Refusal{Reason: LastUnlock, Thread: t.spec.Name}

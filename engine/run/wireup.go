@@ -50,7 +50,7 @@ func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter
 			Retries: retries(t.spec.Retry), Interval: t.spec.Retry.Interval,
 			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
 			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
-			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting},
+			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting, Lost: t.lost},
 		}
 		if o.Renew == 0 {
 			o.Renew = lock.NoWatchdog
