@@ -179,10 +179,20 @@ func (v *Virtual) AppendState(b []byte, pauses bool) []byte {
 	return b
 }
 
-// Step runs t until it parks again. T must come from the last Ready.
+// Step runs t, and whom it hands its slice over to, until they park again. T must
+// come from the last Ready.
 func (v *Virtual) Step(t Task) {
-	t.task.fresh = true
-	v.move(t.task)
+	waits := t.task
+	waits.fresh = true
+	v.move(waits)
+	for waits.state == Waiting && waits.waitFor.handed {
+		goesOn := waits.waitFor
+		goesOn.handed = false
+		v.move(goesOn)
+		if goesOn.finished() {
+			v.move(waits)
+		}
+	}
 }
 
 // Next returns the next time after now at which anything moves by itself.
@@ -266,7 +276,7 @@ func (v *Virtual) settleOne() bool {
 		v.reap(first)
 		return true
 	}
-	first.fresh, first.handed = first.handed, false
+	first.fresh = false
 	v.move(first)
 	return true
 }
