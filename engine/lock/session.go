@@ -282,7 +282,7 @@ func (s *session) ask(parent, ctx context.Context, c Call, limit time.Duration) 
 	}
 	at := Attempt{Call: c, Began: sent, Count: r.Count, Token: r.Token, Err: err}
 	a := acquisition{err: err}
-	if err != nil && limit == swift && ctx.Err() != nil && !protocol.Answered(err) {
+	if err != nil && limit < l.o.Limit && ctx.Err() != nil && !protocol.Answered(err) {
 		s.late = s.late || c.Level == 1
 		a.slow = true
 		return a // it is sent again, and that attempt is observed

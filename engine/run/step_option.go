@@ -159,10 +159,10 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	case choice >= 0:
 	case t.stalls.Load() && !o.Background:
 		o.Next, o.Reason = NextNothing, Hangs
-	case task.Paused > 0:
-		o.Reason, o.At = IsPaused, max(task.At, task.Paused)
-	case task.State == clock.Waiting:
+	case task.State == clock.Waiting && (task.Paused == 0 || awaits(task.WaitsFor) != AwaitsLate):
 		o.Next, o.Reason = NextNothing, awaits(task.WaitsFor)
+	case task.Paused > 0: // of who waits for an answer: until then it hears none
+		o.Reason, o.At = IsPaused, max(task.At, task.Paused)
 	default:
 		o.Reason = Waits
 	}
@@ -271,16 +271,16 @@ func (s *Stepper) StepThread(ctx context.Context, thread string, background bool
 }
 
 // StepNode has a thread that asks several nodes at once ask one of them, from
-// 1, or what it sent to that node arrive. It returns the move, and fails like
-// Apply.
+// 1. It returns the move, and fails like Apply.
 func (s *Stepper) StepNode(ctx context.Context, thread string, node int) (scenario.Move, error) {
-	return s.stepOne(ctx, thread, func(o Option) bool { return (o.Background || o.Network) && o.Node == node })
+	return s.stepOne(ctx, thread, func(o Option) bool { return o.Background && o.Node == node })
 }
 
 // StepNetwork has what a thread sent, and was held up, reach Redis, as soon as
-// nobody else can move before. It returns the move, and fails like Apply.
-func (s *Stepper) StepNetwork(ctx context.Context, thread string) (scenario.Move, error) {
-	return s.stepOne(ctx, thread, func(o Option) bool { return o.Network })
+// nobody else can move before; node, unless 0, is where it goes to, from 1. It
+// returns the move, and fails like Apply.
+func (s *Stepper) StepNetwork(ctx context.Context, thread string, node int) (scenario.Move, error) {
+	return s.stepOne(ctx, thread, func(o Option) bool { return o.Network && (node == 0 || o.Node == node) })
 }
 
 // stepOne makes the move of an option of a thread that is wanted.
