@@ -67,12 +67,12 @@ func (t *thread) rounds() (err error) {
 // unlock. Ctx is what its lock is asked for with; more tells whether those that
 // have called it have work left to do when it returns.
 func (t *thread) business(ctx context.Context, level int, more bool) (err error) {
-	t.next = lock.Call{Name: lock.CallLock, Level: level, Attempt: 1}
+	t.next.Store(lock.Call{Name: lock.CallLock, Level: level, Attempt: 1})
 	t.r.machine.awaitGate(t)
 	hold, err := t.locker.Lock(ctx, t.r.key, t.owner)
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			t.tell(trace.Outcome{Call: lock.CallLock, Result: trace.Cancelled, Level: level, Attempt: t.next.Attempt, Error: err.Error()})
+			t.tell(trace.Outcome{Call: lock.CallLock, Result: trace.Cancelled, Level: level, Attempt: t.coming().Attempt, Error: err.Error()})
 		}
 		return err
 	}
@@ -89,7 +89,7 @@ func (t *thread) business(ctx context.Context, level int, more bool) (err error)
 			}
 			return
 		}
-		t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}
+		t.next.Store(lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1})
 		u := unlock{level: hold.Level(), last: level == 1, leaves: !t.more, stops: t.stops()}
 		t.believes(func(b beliefs, thread string) { b.calls(thread, u) })
 		t.r.machine.awaitGate(t)
@@ -130,9 +130,9 @@ func (t *thread) lost(context.Context, lock.Loss) { t.believes(beliefs.loses) }
 // work is the business done at a level, during which faults strike.
 func (t *thread) work(hold *lock.Hold, work trace.Work, d time.Duration) error {
 	work.State, work.For = trace.WorkBegin, trace.MillisOf(d)
-	t.next = lock.Call{Name: lock.CallUnlock, Level: work.Level, Attempt: 1}
+	t.next.Store(lock.Call{Name: lock.CallUnlock, Level: work.Level, Attempt: 1})
 	if work.Level < t.spec.Depth && !work.After {
-		t.next = lock.Call{Name: lock.CallLock, Level: work.Level + 1, Attempt: 1}
+		t.next.Store(lock.Call{Name: lock.CallLock, Level: work.Level + 1, Attempt: 1})
 	}
 	t.working = true
 	defer func() { t.working = false }()
@@ -186,7 +186,7 @@ func (t *thread) heartbeat(round int) error {
 		c.Name = trace.CallBeat
 		args = []any{"SET", t.r.key, string(t.owner), "PX", t.r.sc.Lock.Lease.Milliseconds()}
 	}
-	t.next = c
+	t.next.Store(c)
 	answer, err := t.redis.taps[0].Do(protocol.WithCall(context.Background(), c), args...).Result()
 	o := trace.Outcome{Call: c.Name, Level: c.Level, Attempt: round, Result: trace.Renewed}
 	switch {
@@ -198,7 +198,8 @@ func (t *thread) heartbeat(round int) error {
 		o.Result = trace.Offline
 	}
 	t.tell(o)
-	t.next.Attempt++
+	c.Attempt++
+	t.next.Store(c)
 	d := drawn(t.random, t.spec.Work)
 	t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitBeat})
 	return t.process.Sleep(context.Background(), d)
@@ -210,8 +211,9 @@ func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 	t.redis.answered(a.Call)
 	t.told(toldOutcome, a.Name, string(a.Result), a.Count, a.Level, a.Attempt, a.Token)
 	if a.Name != lock.CallRenew {
-		t.next = a.Call
-		t.next.Attempt++
+		next := a.Call
+		next.Attempt++
+		t.next.Store(next)
 		t.handed.Store(false)
 	}
 	o := trace.Outcome{

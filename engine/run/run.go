@@ -210,12 +210,15 @@ type thread struct {
 	dead   atomic.Bool   // crashed, or the run is over
 
 	// For whoever chooses or steers.
-	next    lock.Call    // what it asks of Redis next
+	next    atomic.Value // the lock.Call that it makes next
 	working bool         // it is at work, or stands still in it
 	more    bool         // as it unlocks: a level outside has work left to do
 	handed  atomic.Bool  // it was sent the lock, and has not asked since
 	result  atomic.Value // the trace.Result, once it has ended
 }
+
+// coming is what the thread asks of Redis next.
+func (t *thread) coming() lock.Call { return t.next.Load().(lock.Call) }
 
 func (t *thread) alive() bool { return !t.ended.Load() }
 

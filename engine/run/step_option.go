@@ -116,7 +116,7 @@ func (s *Stepper) appendArrival(list []Option, task clock.Task, choice int) []Op
 func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	o := Option{
 		Thread: t.spec.Name, Background: !task.Business && task.Name != lock.Acquisition, Choice: choice, Next: NextNothing,
-		Call: t.next, Retries: t.spec.Retry.Times, At: task.At,
+		Call: t.coming(), Retries: t.spec.Retry.Times, At: task.At,
 	}
 	r, sends := task.Doing.(request)
 	if sends {
