@@ -276,7 +276,7 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 		switch b.Result {
 		case trace.Refused, trace.Exhausted, trace.Offline:
 			mark(MarkRefused)
-		case trace.Lost, trace.NotHeld, trace.Failed:
+		case trace.Lost, trace.NotHeld, trace.Cancelled, trace.Failed:
 			mark(MarkFailed)
 		case trace.Renewed:
 			mark(MarkRenewed)

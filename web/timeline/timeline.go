@@ -307,10 +307,18 @@ func (t *Timeline) begins(c *Cell, step int) {
 func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work) {
 	if b.State == trace.WorkEnd {
 		c.Title = t.l.Say("work at level %d done", b.Level)
+		if b.Cancelled {
+			c.Title = t.l.Say("work at level %d stopped: its context has ended", b.Level)
+		}
 		stand.moves()
 		return
 	}
-	c.note(t.l.Say("works %s", t.l.Duration(b.For.Duration())), Plain)
+	length := t.l.Duration(b.For.Duration())
+	note := t.l.Say("works %s", length)
+	if b.After {
+		note = t.l.Say("works on for %s", length)
+	}
+	c.note(note, Plain)
 	stand.works(at+b.For, b.Level)
 }
 
