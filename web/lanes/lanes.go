@@ -72,7 +72,7 @@ type threadState struct {
 	parted     bool // it believes in a hold that Redis does not know
 	waiting    bool
 	unlocking  bool    // Redis runs an unlock of it, of which it has not heard yet
-	leaving    bool    // it has called its last unlock, and has no answer yet
+	leaving    bool    // its work is over: it only has to unlock
 	stillUntil float64 // milliseconds; it is paused until then
 }
 
