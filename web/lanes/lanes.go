@@ -178,7 +178,7 @@ func (l *Lanes) Add(e trace.Event) {
 	for i, name := range l.threads {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
-		s.leaving = slices.Contains(e.Leaving, name)
+		s.leaving = facts.Leaves(e, name)
 		s.parted = s.level > 0 && !l.private && !l.owners.Hold(e.Key, name) && (s.parted || !s.unlocking)
 		l.depth = max(l.depth, s.level)
 	}

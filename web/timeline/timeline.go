@@ -158,7 +158,7 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
-		c.Leaving = slices.Contains(e.Leaving, c.Thread)
+		c.Leaving = facts.Leaves(e, c.Thread)
 		c.Parted = c.Inside > 0 && !c.Leaving && !slices.Contains(held, c.Thread) && InRedis(t.scenario.Protocol)
 		c.Doing = t.stands[c.Thread].doing(e.At)
 	}

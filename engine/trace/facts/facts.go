@@ -214,3 +214,12 @@ func (f *Facts) On(node int) (before, after trace.KeyState) {
 // LeftInTime reports whether a thread still held the key the last time it
 // called an unlock on its way out. It is false where that is not known.
 func (f *Facts) LeftInTime(thread string) bool { return f.calledIn[thread] }
+
+// Leaves reports whether a thread can be seen to be leaving after an event: it is
+// on its way out, and not just between two of its unlocks, the first of which
+// has been answered.
+func Leaves(e trace.Event, thread string) bool {
+	o, _ := e.Body.(trace.Outcome)
+	between := e.Thread == thread && o.Call == lock.CallUnlock && o.Result == trace.Decremented
+	return !between && slices.Contains(e.Leaving, thread)
+}
