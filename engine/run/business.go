@@ -77,7 +77,7 @@ func (t *thread) business(ctx context.Context, level int, more bool) (err error)
 		return err
 	}
 	var after time.Duration
-	if level < t.spec.Depth {
+	if level < t.spec.Depth && t.spec.After.Max > 0 {
 		after = drawn(t.after, t.spec.After)
 	}
 	panicking := true
