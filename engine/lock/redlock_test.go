@@ -190,18 +190,18 @@ func TestRedlockTellsWhatTheNodesFailedWith(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for down := range 6 {
 			list := nodes(t, 0, 0)
-			other := acquire(t, quorum(t, list), lock.NewOwner())
+			var gone atomic.Bool // other's renewals go on meanwhile
 			for _, n := range list[:down] {
-				n.loseRequest = func(int64) bool { return true }
+				n.loseRequest = func(int64) bool { return gone.Load() }
 			}
+			other := acquire(t, quorum(t, list), lock.NewOwner())
+			gone.Store(true)
 			_, err := quorum(t, list).TryLock(t.Context(), key, lock.NewOwner())
 			wantIs(t, err, lock.ErrNotAcquired)
 			if answered := 5 - down; errors.Is(err, lock.ErrHeld) != (answered >= 3) || errors.Is(err, errNetwork) == (answered >= 3) {
 				t.Errorf("%d nodes answered: %v", answered, err)
 			}
-			for _, n := range list {
-				n.loseRequest = nil
-			}
+			gone.Store(false)
 			wantIs(t, errors.Join(other.Unlock(t.Context()), lock.ErrLost), lock.ErrLost) // giving back may outlast its lease
 		}
 	})

@@ -15,7 +15,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"relock/engine/clock"
 	"relock/engine/fault"
 	"relock/engine/journal"
 	"relock/engine/store"
@@ -38,6 +37,10 @@ var commandsToCompare string
 //go:embed DIFFERENCES.md
 var differences string
 
+// today is where the embedded store's clock stands: instants that are past for
+// Redis are past for both.
+var today = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // both are an embedded store and a real Redis that are told the same.
 type both struct {
 	t        *testing.T
@@ -47,7 +50,7 @@ type both struct {
 
 func newBoth(t *testing.T, addr string, db int) *both {
 	t.Helper()
-	b := &both{t: t, embedded: store.NewEmbedded(clock.Epoch)}
+	b := &both{t: t, embedded: store.NewEmbedded(today)}
 	real := redis.NewClient(&redis.Options{Addr: addr, DB: db, MaxRetries: -1, DisableIdentity: true})
 	b.clients = [2]redis.UniversalClient{b.embedded.Client(), real}
 	t.Cleanup(func() { _ = errors.Join(real.Close(), b.embedded.Close()) })
@@ -308,9 +311,9 @@ func lastMillisecond(t *testing.T, b *both) string {
 	b.empty()
 	embedded, real := b.clients[0], b.clients[1]
 	embedded.Set(ctx, "k", "a", 200*time.Millisecond)
-	b.embedded.SetTime(clock.Epoch.Add(200 * time.Millisecond))
+	b.embedded.SetTime(today.Add(200 * time.Millisecond))
 	row[0] = answered(embedded.Do(ctx, "PTTL", "k").Result()) + ", " + answered(embedded.Do(ctx, "GET", "k").Result())
-	b.embedded.SetTime(clock.Epoch)
+	b.embedded.SetTime(today)
 	const keys = 50
 	for tries := 0; row[1] == ""; tries++ {
 		if tries == 200 {
