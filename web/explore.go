@@ -45,9 +45,8 @@ const (
 var (
 	errSearchDelays = phrase.New("a page searches with 0 to %d delays", searchDelays)
 	errSearchFaults = phrase.New("a page searches with 0 to %d faults", searchFaults)
-	errSearchKinds  = phrase.New("say at least one kind of fault that may strike, or have no faults")
 	errSearchFrom   = phrase.New("a search begins at the start or here; allowed: start, here")
-	errSearched     = phrase.New("the search was stopped after %d seconds", int(searchLongest/time.Second))
+	errSearched     = phrase.New("a page searches for %d seconds at most", int(searchLongest/time.Second))
 	errNotSearched  = phrase.New("nothing has been searched here yet: the command explore does that")
 	errNoRule       = phrase.New("the search has found no order that breaks this rule")
 	errNoState      = phrase.New("the search has found no such state")
@@ -156,8 +155,6 @@ func (p *player) explore(_ context.Context, b *engine.Branch, c exploreArgs) err
 		return errSearchDelays
 	case c.Faults < 0 || c.Faults > searchFaults:
 		return errSearchFaults
-	case c.Faults > 0 && len(c.Kinds) == 0:
-		return errSearchKinds
 	case at < 0 || at > len(b.Moves):
 		return engine.ErrNoMove
 	case c.From == "here":
@@ -188,7 +185,9 @@ func (p *player) explore(_ context.Context, b *engine.Branch, c exploreArgs) err
 	}
 	go func() {
 		defer close(x.ended)
-		p.s.guarded(ctx, ofPlay, func() { p.search(ctx, x, sc, bounds) })
+		if !p.s.guarded(ctx, ofPlay, func() { p.search(ctx, x, sc, bounds) }) {
+			_ = p.tellFailed() // who has gone does not wait
+		}
 	}()
 	return nil
 }
@@ -223,9 +222,7 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 		return
 	case err != nil:
 		p.wentWrong(ctx, "explore", err)
-		seat.Away(ctx, func() {
-			_ = p.tell(space.Found{Ending: p.l.Say("Something went wrong here. It has been written down.")}, "")
-		})
+		seat.Away(ctx, func() { _ = p.tellFailed() })
 		return
 	}
 	_ = x.account.Hold(found.States() * stateBytes)
@@ -233,19 +230,22 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 	html, err := rendered(p.l, templates.Space(picture))
 	if err != nil {
 		p.wentWrong(ctx, "explore", err)
+		seat.Away(ctx, func() { _ = p.tellFailed() })
 		return
 	}
 	x.mu.Lock()
 	x.space, x.picture = found, picture
 	x.mu.Unlock()
 	last := space.NewFound(p.l, found, x.from)
-	if found.Ending() == explore.Stopped && !errors.Is(cause, errHalted) {
-		last.Why, _ = p.l.Explain(cause)
-		if limit := limitName(cause); limit != "" {
-			p.s.turnedAway(ctx, address, limit)
-		}
+	if limit := limitName(cause); found.Ending() == explore.Stopped && limit != "" {
+		p.s.turnedAway(ctx, address, limit)
 	}
 	seat.Away(ctx, func() { _ = p.tell(last, html) })
+}
+
+// tellFailed tells the page that its search has ended without a result.
+func (p *player) tellFailed() error {
+	return p.tell(space.Found{Ending: p.l.Say("Something went wrong here. It has been written down.")}, "")
 }
 
 // tell shows the page how far its search has come.
@@ -391,7 +391,7 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 	}
 	for i, id := range ids {
 		place := found.Place(id)
-		if place != nil && found.Ending() == explore.Exhausted && place.Broken.Cmp(place.All) == 0 || broke(b, i) {
+		if place != nil && place.Every() || broke(b, i) {
 			s.Lost = i
 			break
 		}

@@ -229,6 +229,25 @@ func TestWhatCannotBeExplored(t *testing.T) {
 	}
 }
 
+// A search of orders without an end can be stopped before one has come to its end.
+func TestNoOrderEnds(t *testing.T) {
+	p := open(t, nil).searcher(t, `
+lock: {lease: 100ms, watchdog: 30ms, retry: {times: unlimited, interval: 20ms}}
+defaults: {work: 10ms}
+threads: [{name: A}, {name: B, start: 1ms}, {name: C, start: 2ms}]
+faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at: work, level: 1, do: stall}]
+`)
+	p.must(explore(0))
+	for !strings.Contains(p.last.Explored.Found, "orphan") && !strings.Contains(p.last.Explored.Found, "mutual-exclusion") {
+		p.read()
+	}
+	p.must(object{"do": "halt"})
+	found, picture := p.ended()
+	if !strings.Contains(found, "No order was tried to its end, but some that were begun break a rule.") || picture == "" {
+		t.Errorf("found is %q", found)
+	}
+}
+
 // A search goes on while the page steps, can be stopped, and another takes its
 // place.
 func TestASearchIsStopped(t *testing.T) {
@@ -243,8 +262,17 @@ threads: [{name: A, depth: 2}, {name: B, depth: 2}, {name: C, depth: 2}]
 	}
 	p.must(object{"do": "halt"})
 	found, _ := p.ended()
-	if !strings.Contains(found, "The search was cut short") {
+	if !strings.Contains(found, "The search was cut short: it was stopped. ") {
 		t.Errorf("stopped: %q", found)
+	}
+	here := p.must(object{"do": "outlook", "branch": 0, "moves": 0})[0].Stands
+	if says := text(here.Says); here.Lost >= 0 || strings.Contains(says, "no rule is broken") || strings.Contains(says, "every order") {
+		t.Errorf("of a search that was stopped: %q", says)
+	}
+	for _, o := range here.Outlooks {
+		if o.Tone == "none" || o.Tone == "all" {
+			t.Errorf("of a search that was stopped: %+v", o)
+		}
 	}
 	p.must(explore(4))
 	p.must(object{"do": "explore", "branch": 0, "moves": 1, "from": "here", "delays": 0, "faults": 0})

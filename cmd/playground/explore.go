@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"math"
@@ -21,8 +22,9 @@ const exploreSynopsis = `playground explore [-delays N] [-faults a,b] [-max-faul
 
 Searches every schedule of each scenario within the bounds: at most so many
 delays (nobody moves though somebody could) and faults struck by hand. Says in
-how many a rule is broken, and prints the smallest schedule that breaks it.
-Where a scenario says under "expect: explore:" what comes of it, these are the
+how many a rule is broken, and prints the smallest schedule that breaks it. A
+search that is cut short says so, and promises nothing of what it has not tried;
+where there are more states than -max-states, orders are drawn at random. Where a scenario says under "expect: explore:" what comes of it, these are the
 bounds unless flags give others, and the exit code is 1 if it came out
 otherwise. "-" reads standard input.`
 
@@ -41,7 +43,7 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	fs := flag.NewFlagSet("explore", flag.ContinueOnError)
 	fs.IntVar(&f.bounds.Delays, "delays", 2, fmt.Sprintf("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
 	fs.StringVar(&kinds, "faults", "", "the `kinds` of faults that may strike, with commas between them, or all")
-	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, fmt.Sprintf("at most `N` faults in a schedule, 0 to %d", scenario.MaxStruck))
+	fs.IntVar(&f.bounds.MaxFaults, "max-faults", 0, fmt.Sprintf("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else 0)", scenario.MaxStruck))
 	fs.IntVar(&f.bounds.MaxStates, "max-states", explore.DefaultStates, fmt.Sprintf("give up beyond `N` states, 1 to %d", explore.MaxStates))
 	fs.IntVar(&f.workers, "workers", 0, "search `N` states at once; 0: one for each processor. It changes nothing of what is found")
 	fs.BoolVar(&f.json, "json", false, "print JSON Lines")
@@ -49,9 +51,16 @@ func exploration(ctx context.Context, args []string, env environment) int {
 	if code, done := parse(fs, args, env, exploreSynopsis); done {
 		return code
 	}
-	fs.Visit(func(given *flag.Flag) {
-		f.given = f.given || slices.Contains([]string{"delays", "faults", "max-faults"}, given.Name)
-	})
+	given := map[string]bool{}
+	fs.Visit(func(one *flag.Flag) { given[one.Name] = true })
+	f.given = given["delays"] || given["faults"] || given["max-faults"]
+	if given["faults"] && !given["max-faults"] {
+		f.bounds.MaxFaults = 1
+	}
+	if f.bounds.MaxStates == 0 { // to explore.Bounds it is the default
+		fmt.Fprintf(env.err, "playground: -max-states 0: %v\n", explore.ErrStates)
+		return exitUsage
+	}
 	if fs.NArg() == 0 {
 		fmt.Fprintln(env.err, "playground: explore needs at least one scenario file, or - for standard input")
 		return exitUsage
@@ -133,7 +142,8 @@ func sameKinds(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// search makes one search and prints what came of it.
+// search makes one search and prints what came of it. Where the search was stopped
+// what it has found is printed all the same.
 func (f exploreFlags) search(ctx context.Context, name string, t task, env environment) int {
 	bar := progressBar{env: env, l: *f.language, most: t.bounds.MaxStates}
 	space, err := explore.Search(ctx, t.sc, t.bounds, explore.Options{Workers: f.workers, Progress: bar.show})
@@ -142,16 +152,13 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUnexpected
 	}
-	var drawn *explore.Sample
-	if space.Ending() == explore.Bound {
-		drawn, err = explore.Draw(ctx, t.sc, t.bounds, draws)
+	if f.json {
+		err = printFound(env, space)
+	} else {
+		err = f.print(context.WithoutCancel(ctx), env, space)
 	}
-	switch {
-	case err != nil:
-	case f.json:
-		err = printFound(env, space, drawn)
-	default:
-		err = f.print(ctx, env, space, drawn)
+	if err == nil && space.Ending() == explore.Bound {
+		err = f.draw(ctx, t, env)
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
@@ -170,11 +177,44 @@ func (f exploreFlags) search(ctx context.Context, name string, t task, env envir
 	return exitOK
 }
 
-// draws is how many orders are drawn at random where there are too many to
-// search: enough to tell 1 % from none, in a few seconds.
-const draws = 1000
+// How much is drawn at random where there are too many orders to search: enough to
+// tell 1 % from none, in a few seconds.
+const (
+	draws = 1000
+	moves = 100_000 // in all, and as many again to estimate
+)
 
-// foundForm and ruleForm are the lines of -json, as SCENARIO.md has them.
+// draw prints what orders drawn at random came to, and what share of all breaks a
+// rule if that can be told.
+func (f exploreFlags) draw(ctx context.Context, t task, env environment) error {
+	drawn, err := explore.Draw(ctx, t.sc, t.bounds, draws, moves)
+	if err != nil {
+		return err
+	}
+	estimate, err := explore.Probe(ctx, t.sc, t.bounds, draws, moves)
+	if errors.Is(err, explore.ErrEndless) {
+		estimate, err = nil, nil
+	}
+	if err != nil {
+		return err
+	}
+	if f.json {
+		return printDrawn(env, drawn, estimate)
+	}
+	out := table{w: env.out, width: env.width(), colour: env.colour(), l: *f.language}
+	paragraphs := []string{verdict.Drawn(*f.language, drawn)}
+	if estimate != nil {
+		paragraphs = append(paragraphs, verdict.Estimated(*f.language, estimate))
+	}
+	for _, text := range paragraphs {
+		for _, part := range wrap(text, out.width) {
+			out.line(part, "")
+		}
+	}
+	return nil
+}
+
+// foundForm, ruleForm and drawnForm are the lines of -json, as SCENARIO.md has them.
 type (
 	foundForm struct {
 		Explore   int      `json:"explore"` // the version
@@ -183,18 +223,10 @@ type (
 		Faults    []string `json:"faults"`
 		MaxFaults int      `json:"max_faults"`
 		Ending    string   `json:"ending"`
+		Why       string   `json:"why,omitempty"` // it was cut short
 		States    int      `json:"states"`
 		Schedules string   `json:"schedules"`
 		Broken    string   `json:"broken"`
-
-		Drawn *drawnForm `json:"drawn,omitempty"` // at random, where the search came to its bound
-	}
-	drawnForm struct {
-		Orders int      `json:"orders"`
-		Broken int      `json:"broken"`
-		Low    float64  `json:"low"` // the share that breaks a rule, with 95 % confidence
-		High   float64  `json:"high"`
-		Rules  []string `json:"rules"`
 	}
 	ruleForm struct {
 		Rule      string          `json:"rule"`
@@ -202,27 +234,49 @@ type (
 		Delays    int             `json:"delays"`
 		Faults    int             `json:"faults"`
 		Schedule  []scenario.Move `json:"schedule"`
+		Smaller   bool            `json:"maybe_smaller,omitempty"` // not all that may be smaller were tried
+	}
+	drawnForm struct { // where the search came to its bound
+		Drawn    int           `json:"drawn"` // at random, to their ends
+		Broken   int           `json:"broken"`
+		Endless  int           `json:"endless,omitempty"` // drawn, but to no end
+		Rules    []string      `json:"rules"`
+		Estimate *estimateForm `json:"estimate,omitempty"`
+	}
+	estimateForm struct { // of all orders
+		Probes int     `json:"probes"`
+		Orders float64 `json:"orders"`
+		Share  float64 `json:"share"` // of them, those that break a rule
+		Low    float64 `json:"low"`   // with 95 % confidence
+		High   float64 `json:"high"`
 	}
 )
 
-func printFound(env environment, space *explore.Space, drawn *explore.Sample) error {
+func printFound(env environment, space *explore.Space) error {
 	enc := json.NewEncoder(env.out)
 	enc.SetEscapeHTML(false)
 	b := space.Bounds()
-	found := foundForm{
+	err := enc.Encode(foundForm{
 		Explore: 1, Title: space.Scenario().Title, Delays: b.Delays, Faults: append([]string{}, b.Kinds...), MaxFaults: b.MaxFaults,
-		Ending: string(space.Ending()), States: space.States(), Schedules: space.Schedules().String(), Broken: space.Broken().String(),
-	}
-	if drawn != nil {
-		found.Drawn = &drawnForm{drawn.Drawn, drawn.Broken, rounded(drawn.Low), rounded(drawn.High), append([]string{}, drawn.Rules...)}
-	}
-	err := enc.Encode(found)
+		Ending: string(space.Ending()), Why: space.Why().String(), States: space.States(), Schedules: space.Schedules().String(), Broken: space.Broken().String(),
+	})
 	for _, r := range space.Rules() {
 		if err == nil {
-			err = enc.Encode(ruleForm{r.Name, r.Schedules.String(), r.Delays, r.Faults, r.Schedule})
+			err = enc.Encode(ruleForm{r.Name, r.Schedules.String(), r.Delays, r.Faults, r.Schedule, !r.Smallest})
 		}
 	}
 	if err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
+}
+
+func printDrawn(env environment, drawn *explore.Sample, e *explore.Estimate) error {
+	form := drawnForm{Drawn: drawn.Drawn, Broken: drawn.Broken, Endless: drawn.Endless, Rules: append([]string{}, drawn.Rules...)}
+	if e != nil {
+		form.Estimate = &estimateForm{e.Probes, math.Round(e.Orders), rounded(e.Share), rounded(e.Low), rounded(e.High)}
+	}
+	if err := json.NewEncoder(env.out).Encode(form); err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
 	return nil
@@ -233,7 +287,7 @@ func rounded(share float64) float64 { return math.Round(share*1e4) / 1e4 }
 
 // print writes a table of the broken rules, the smallest schedule of each as a
 // T-table, and how the search ended.
-func (f exploreFlags) print(ctx context.Context, env environment, space *explore.Space, drawn *explore.Sample) error {
+func (f exploreFlags) print(ctx context.Context, env environment, space *explore.Space) error {
 	l := *f.language
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(titleOf(l, space.Scenario().Title), bold)
@@ -244,7 +298,14 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		fmt.Fprintln(t.w)
 		const sharesWidth, costWidth = 26, 24
 		t.widths = []int{t.width - sharesWidth - costWidth - 2*gap, sharesWidth, costWidth}
-		t.row([][]styled{{{l.Say("Rule"), bold}}, {{l.Say("Broken in"), bold}}, {{l.Say("Smallest"), bold}}})
+		broken, smallest := l.Say("Broken in"), l.Say("Smallest")
+		if space.Ending() != explore.Exhausted {
+			broken = l.Say("Of those tried")
+		}
+		if !verdict.AllSmallest(space) {
+			smallest = l.Say("Smallest found")
+		}
+		t.row([][]styled{{{l.Say("Rule"), bold}}, {{broken, bold}}, {{smallest, bold}}})
 		t.rule()
 		for _, r := range space.Rules() {
 			t.row([][]styled{
@@ -273,17 +334,15 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 	}
 	t.unreached(space)
 	fmt.Fprintln(t.w)
-	style := green
-	if space.Broken().Sign() > 0 {
+	style := bold
+	switch {
+	case len(space.Rules()) > 0:
 		style = red
+	case space.Ending() == explore.Exhausted:
+		style = green
 	}
 	for _, part := range wrap(verdict.Ending(l, space), t.width) {
 		t.line(part, style)
-	}
-	if drawn != nil {
-		for _, part := range wrap(verdict.Drawn(l, drawn), t.width) {
-			t.line(part, "")
-		}
 	}
 	return nil
 }

@@ -12,13 +12,13 @@ const fragile = "../../lessons/scenarios/mutex-unsafe.yaml"
 // The lines of -json are a contract, and each schedule in them breaks its rule
 // when it is run as it stands.
 func TestExploreAsJSONLines(t *testing.T) {
-	got := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", fragile)
+	got := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", fragile)
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
 	const first = `{"explore":1,"title":"SETNX, PEXPIRE, DEL: when all goes well","delays":2,"faults":["crash"],"max_faults":0,"ending":"exhausted","states":`
 	if got.code != exitOK || len(lines) != 5 || !strings.HasPrefix(lines[0], first) || !strings.HasSuffix(lines[0], `,"schedules":"182","broken":"115"}`) {
 		t.Fatalf("exit code %d, %d lines: %s", got.code, len(lines), got.out)
 	}
-	if again := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-workers", "1", fragile); again.out != got.out {
+	if again := playground(t, "", "explore", "-json", "-delays", "2", "-faults", "crash", "-max-faults", "0", "-workers", "1", fragile); again.out != got.out {
 		t.Errorf("on one worker: %s", again.out)
 	}
 	cost := -1
@@ -59,6 +59,10 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"0", "", []string{"-delays", "9"}, exitUsage, "delays must be 0 to 8"},
 		{"0", "", []string{"-max-faults", "5"}, exitUsage, "faults must be 0 to 4"},
 		{"0", "", []string{"-max-states", "-1"}, exitUsage, "states must be 1 to 5000000"},
+		{"0", "", []string{"-max-states", "0"}, exitUsage, "states must be 1 to 5000000"},
+		{"0", "", []string{"-max-faults", "1"}, exitUsage, "say at least one kind of fault that may strike"},
+		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "say at least one kind of fault that may strike"},
+		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitOK, ""}, // of 1 fault nothing is said
 		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `there is no fault "earthquake" that could strike in this scenario; allowed: pause, crash`},
 	} {
 		got := playground(t, fmt.Sprintf(scenario, c.delays, c.violations), append(append([]string{"explore", "-json"}, c.args...), "-")...)
@@ -67,6 +71,67 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		}
 		if c.code == exitUsage && got.out != "" {
 			t.Errorf("%v was half taken: %s", c.args, got.out)
+		}
+	}
+}
+
+// Kinds of faults alone mean that one of them strikes.
+func TestExploreWithAFault(t *testing.T) {
+	alone := playground(t, "", "explore", "-json", "-delays", "0", "-faults", "crash", fragile)
+	said := playground(t, "", "explore", "-json", "-delays", "0", "-faults", "crash", "-max-faults", "1", fragile)
+	if alone.code != exitOK || alone.out != said.out || !strings.Contains(alone.out, `"max_faults":1`) {
+		t.Errorf("exit code %d: %s, and with 1 fault %s", alone.code, alone.out, said.out)
+	}
+}
+
+// A search that is cut short says why, and promises nothing; what it knows comes
+// first, and then what was drawn, which is no share of all orders.
+func TestExploreIsCutShort(t *testing.T) {
+	got := playground(t, "", "explore", "-delays", "2", "-max-states", "60", fragile)
+	at := -1
+	for _, want := range []string{
+		"orders of those with at most 2 delays and no fault, in 60 states", "Of those tried",
+		"The search was cut short: there are more than 60 states. Of ",
+		"Of 1,000 orders drawn at random (PCT), ", "this is no share of all", "About ", "with 95 % confidence", "There are about ",
+	} {
+		text := strings.Join(strings.Fields(got.out), " ")
+		next := strings.Index(text, want)
+		if next <= at {
+			t.Fatalf("no %q after what comes before it in\n%s", want, got.out)
+		}
+		at = next
+	}
+	lines := playground(t, "", "explore", "-json", "-delays", "2", "-max-states", "60", fragile)
+	var drawn struct {
+		Drawn, Broken int
+		Estimate      struct{ Share, Low, High float64 }
+	}
+	all := strings.Split(strings.TrimSpace(lines.out), "\n")
+	if err := json.Unmarshal([]byte(all[len(all)-1]), &drawn); err != nil {
+		t.Fatal(err)
+	}
+	const exact = 115.0 / 182
+	if drawn.Drawn != 1000 || drawn.Estimate.Low > exact || drawn.Estimate.High < exact || drawn.Estimate.High-drawn.Estimate.Low > 0.2 {
+		t.Errorf("drawn: %+v", drawn)
+	}
+	if !strings.Contains(all[0], `"ending":"bound","why":"there are more than 60 states","states":60`) {
+		t.Errorf("first: %s", all[0])
+	}
+}
+
+// Where no order comes to an end, what is known is printed, and nobody waits.
+func TestExploreWithoutAnEnd(t *testing.T) {
+	const endless = `
+lock: {lease: 100ms, watchdog: 30ms, retry: {times: unlimited, interval: 20ms}}
+defaults: {work: 10ms}
+threads: [{name: A}, {name: B, start: 1ms}, {name: C, start: 2ms}]
+faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at: work, level: 1, do: stall}]
+`
+	got := playground(t, endless, "explore", "-delays", "0", "-max-states", "200", "-")
+	text := strings.Join(strings.Fields(got.out), " ")
+	for _, want := range []string{"No order was tried to its end, but some that were begun break a rule.", "in none that was", "none came to an end"} {
+		if got.code != exitOK || !strings.Contains(text, want) {
+			t.Errorf("exit code %d, no %q in\n%s", got.code, want, got.out)
 		}
 	}
 }

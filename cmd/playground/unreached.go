@@ -16,7 +16,11 @@ func (t table) unreached(space *explore.Space) {
 		return
 	}
 	fmt.Fprintln(t.w)
-	for _, part := range wrap(t.l.Say("Lines of the scripts that no order came by:"), t.width) {
+	head := t.l.Say("Lines of the scripts that no order came by:")
+	if space.Ending() != explore.Exhausted {
+		head = t.l.Say("Lines of the scripts that no order came by that was tried:")
+	}
+	for _, part := range wrap(head, t.width) {
 		t.line(part, bold)
 	}
 	for _, u := range list {

@@ -21,12 +21,13 @@ var (
 	ErrDelays = phrase.New("delays must be 0 to %d", scenario.MaxDelays)
 	ErrFaults = phrase.New("faults must be 0 to %d", scenario.MaxStruck)
 	ErrStates = phrase.New("states must be 1 to %d", MaxStates)
+	ErrKinds  = phrase.New("say at least one kind of fault that may strike, or have no faults")
 )
 
 // Bounds say how far a search goes.
 type Bounds struct {
 	Delays    int      // 0 to scenario.MaxDelays
-	Kinds     []string // of faults that may strike
+	Kinds     []string // of faults that may strike; at least one where MaxFaults is more than 0
 	MaxFaults int      // that strike, 0 to scenario.MaxStruck
 	MaxStates int      // 1 to MaxStates; 0 is DefaultStates
 
@@ -49,7 +50,7 @@ func (e *kindError) Says() phrase.Wording {
 }
 
 // Check returns b with its defaults filled in. It fails with ErrDelays,
-// ErrFaults or ErrStates, or with an error that names the kinds of faults that sc
+// ErrFaults, ErrStates or ErrKinds, or with an error that names the kinds of faults that sc
 // can have.
 func (b Bounds) Check(sc *scenario.Scenario) (Bounds, error) {
 	if b.MaxStates == 0 {
@@ -62,6 +63,8 @@ func (b Bounds) Check(sc *scenario.Scenario) (Bounds, error) {
 		return b, fmt.Errorf("explore: %w", ErrFaults)
 	case b.MaxStates < 1 || b.MaxStates > MaxStates:
 		return b, fmt.Errorf("explore: %w", ErrStates)
+	case b.MaxFaults > 0 && len(b.Kinds) == 0:
+		return b, fmt.Errorf("explore: %w", ErrKinds)
 	}
 	allowed := sc.StrikeKinds()
 	for _, kind := range b.Kinds {

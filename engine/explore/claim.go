@@ -17,11 +17,12 @@ func (s *Space) Unexpected(claim scenario.Explored) string {
 	}
 	slices.Sort(got)
 	want := slices.Compact(slices.Sorted(slices.Values(claim.Violations)))
+	foreign := func(rule string) bool { return !slices.Contains(want, rule) }
 	switch {
-	case !slices.Equal(got, want):
+	case s.ending == Exhausted && !slices.Equal(got, want), slices.ContainsFunc(got, foreign):
 		return fmt.Sprintf("explore: expected schedules that break %s, but they break %s", listed(want), listed(got))
 	case s.ending != Exhausted:
-		return fmt.Sprintf("explore: the search did not come to its end (%s), so that nothing is certain", s.ending)
+		return fmt.Sprintf("explore: the search did not come to its end (%s), so that nothing is certain", s.Why())
 	default:
 		return ""
 	}

@@ -52,6 +52,11 @@ func (s *Space) Moves(ctx context.Context, e End) ([]scenario.Move, error) {
 		path = append(path, edgeRef{parent, int32(edge)})
 	}
 	slices.Reverse(path)
+	return s.whole(ctx, path)
+}
+
+// whole returns a way to the end of a run as a schedule.
+func (s *Space) whole(ctx context.Context, path []edgeRef) ([]scenario.Move, error) {
 	_, st, err := s.begin(ctx)
 	if err != nil {
 		return nil, err

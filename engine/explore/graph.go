@@ -13,6 +13,7 @@ type Graph struct {
 	States []State // by ID
 	Ways   []Way   // by From
 	Order  []int   // the states, each before those to which it leads
+	Cut    bool    // there are schedules that were not seen: shares are of those that were
 }
 
 // State is a state of a Graph.
@@ -20,6 +21,7 @@ type State struct {
 	At     time.Duration // since the run began
 	Share  float64       // of all schedules, those that come by, 0 to 1
 	Broken float64       // of all schedules, those that come by and break a rule, before or after
+	Fate   Fate
 }
 
 // Way is a decision of a Graph.
@@ -28,6 +30,7 @@ type Way struct {
 	Share    float64
 	Broken   float64
 	Breaks   bool // it breaks a rule at once
+	Fate     Fate
 }
 
 // Graph returns the space as a graph. The search must have ended. Decisions that
@@ -35,7 +38,7 @@ type Way struct {
 func (s *Space) Graph() Graph {
 	nodes := s.search.nodes
 	order := childrenFirst(nodes)
-	g := Graph{States: make([]State, len(nodes))}
+	g := Graph{States: make([]State, len(nodes)), Cut: s.ending != Exhausted}
 	share := func(c counts, id, of int32) float64 { // of the schedules that go on from one, those from the other
 		part, _ := c.at(id).Float64()
 		all, _ := s.all.at(of).Float64()
@@ -44,27 +47,32 @@ func (s *Space) Graph() Graph {
 		}
 		return part / all
 	}
-	whole := make([]float64, len(nodes)) // of all schedules, those that come by without having broken a rule
+	whole := make([]float64, len(nodes))                                // of all schedules, those that come by without having broken a rule
+	clean, broken := make([]bool, len(nodes)), make([]bool, len(nodes)) // some come by that have broken nothing, and that have
 	if len(nodes) > 0 {
-		g.States[root].Share, whole[root] = 1, 1
+		g.States[root].Share, whole[root], clean[root] = 1, 1, true
 	}
 	for _, id := range slices.Backward(order) {
 		g.Order = append(g.Order, int(id))
 		state := &g.States[id]
 		state.At = nodes[id].at
 		state.Broken = max(0, state.Share-whole[id]*share(s.clean, id, id))
+		state.Fate = fate(clean[id], broken[id], s.from(id))
 		for _, e := range nodes[id].edges {
 			if e.to == untried {
 				continue
 			}
 			part := share(s.all, e.to, id)
 			w := Way{From: int(id), To: int(e.to), Share: state.Share * part, Breaks: e.broken != 0}
+			w.Fate = fate(clean[id] && !w.Breaks, broken[id] || w.Breaks, s.by(e))
 			w.Broken = w.Share
 			if !w.Breaks {
 				w.Broken = max(0, w.Share-whole[id]*share(s.clean, e.to, id))
 			}
 			if e.to >= 0 {
 				g.States[e.to].Share += w.Share
+				clean[e.to] = clean[e.to] || clean[id] && !w.Breaks
+				broken[e.to] = broken[e.to] || broken[id] || w.Breaks
 				if !w.Breaks {
 					whole[e.to] += whole[id] * part
 				}

@@ -172,7 +172,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b Bounds, o Options) (*S
 	}
 	switch {
 	case err != nil && ctx.Err() != nil:
-		s.space.ending = Stopped
+		s.space.ending, s.space.cause = Stopped, context.Cause(ctx)
 	case err != nil:
 		return nil, err
 	}
@@ -198,7 +198,15 @@ func (s *search) begin(ctx context.Context) error {
 	}
 	s.add(chain[0], -1, 0)
 	s.attach(root, 0, chain[1:])
+	s.bound()
 	return nil
+}
+
+// bound ends a search that has as many states as it may, and knows of others.
+func (s *search) bound() {
+	if s.full && len(s.nodes) >= s.b.MaxStates {
+		s.space.ending = Bound
+	}
 }
 
 // add adds a node.
@@ -320,8 +328,7 @@ func (s *search) round(ctx context.Context) error {
 			n.notes = nil
 			s.noted--
 		}
-		if s.full && len(s.nodes) >= s.b.MaxStates {
-			s.space.ending = Bound
+		if s.bound(); s.space.ending != "" {
 			return nil
 		}
 	}
@@ -451,7 +458,8 @@ func (w *worker) walk(ctx context.Context, st *run.Stepper, depth int, left stat
 		w.struck = w.s.book.note(w.reached, events) || w.struck
 	}()
 	var chain []found
-	for ; depth < longest; depth++ {
+	room := w.s.b.MaxStates - len(w.s.nodes) // for as many new states
+	for ; depth < longest && len(chain) <= room; depth++ {
 		if _, err := st.Decide(ctx); errors.Is(err, run.ErrLimit) {
 			return chain, nil
 		} else if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -29,9 +30,11 @@ const (
 type Space struct {
 	search *search
 	ending Ending
+	cause  error  // of a search that was stopped
 	soFar  []Rule // by cost, while the search goes on
 
 	all, clean counts // schedules from each node; of them, those that break nothing
+	complete   []bool // by node: nothing below it is untried
 	sum        *big.Int
 	broken     *big.Int
 	rules      []Rule
@@ -53,6 +56,9 @@ type Rule struct {
 	// from there on every schedule within the bounds breaks the rule. -1 where
 	// that cannot be said, because not all was seen.
 	Lost int
+	// Smallest says that no schedule within the bounds is smaller. Otherwise the
+	// search was cut short before it had tried all that could be.
+	Smallest bool
 
 	node, edge int32 // of the move that breaks it
 	moves      int
@@ -66,6 +72,24 @@ func (s *Space) Bounds() Bounds { return s.search.b }
 
 // Ending returns why the search ended, or "" while it goes on.
 func (s *Space) Ending() Ending { return s.ending }
+
+// Why says, as a clause, why a search has not seen every schedule. Of one that has
+// it says nothing.
+func (s *Space) Why() phrase.Wording {
+	if says, ok := phrase.Of(s.cause); ok {
+		return says
+	}
+	switch {
+	case s.ending == Stopped:
+		return phrase.Say("it was stopped")
+	case s.ending != Bound:
+		return phrase.Wording{}
+	case len(s.search.nodes) >= s.search.b.MaxStates:
+		return phrase.Say("there are more than %d states", s.search.b.MaxStates)
+	default:
+		return phrase.Say("some orders have no end, or a later one than can be waited for")
+	}
+}
 
 // States returns how many states were found.
 func (s *Space) States() int { return len(s.search.nodes) }
@@ -150,7 +174,7 @@ func (s *Space) conclude(ctx context.Context) error {
 			seen |= e.broken
 		}
 	}
-	s.all, s.clean = count(nodes, order, 0), count(nodes, order, seen)
+	s.all, s.clean, s.complete = count(nodes, order, 0), count(nodes, order, seen), complete(nodes, order)
 	s.sum, s.broken = new(big.Int), new(big.Int)
 	if len(nodes) == 0 {
 		if s.ending == Exhausted { // the run has ended where the search begins
@@ -168,8 +192,10 @@ func (s *Space) conclude(ctx context.Context) error {
 			}
 		}
 	}
+	certain := s.certain()
 	for i := range s.rules {
 		r := &s.rules[i]
+		r.Smallest = r.Delays+r.Faults < certain
 		path := append(s.way(r.node, parents, depths), edgeRef{r.node, r.edge})
 		clean := count(nodes, order, set([]string{r.Name}))
 		r.Schedules = new(big.Int).Sub(s.sum, clean.at(root))
@@ -178,10 +204,12 @@ func (s *Space) conclude(ctx context.Context) error {
 		if r.Schedule, made, err = s.prove(ctx, r.Name, path); err != nil {
 			return err
 		}
-		if s.ending == Exhausted {
-			r.Lost = len(r.Schedule)
-			for n := len(path) - 1; n >= 0 && clean.none(path[n].node); n-- {
-				r.Lost = made[n]
+		r.Lost = len(r.Schedule)
+		for n := len(path) - 1; n >= 0 && clean.none(path[n].node); n-- {
+			r.Lost = made[n]
+			if !s.complete[path[n].node] {
+				r.Lost = -1 // what was not tried may avoid it
+				break
 			}
 		}
 	}
@@ -307,22 +335,22 @@ func (s *Space) Play(ctx context.Context, rule Rule) (trace.Header, []trace.Even
 
 // Place is a state of a Space, as one who walks it sees it.
 type Place struct {
+	Prospect
+
 	ID      int
 	At      time.Duration // since the run began
 	Options []Option
-	All     *big.Int // schedules that go on from here, within the bounds
-	Broken  *big.Int // of them, those that break a rule from here on
 }
 
 // Option is one decision at a Place.
 type Option struct {
+	Prospect // of the schedules that go on with it
+
 	Choice int             // who moves, or -1
 	Delay  bool            // nobody moves
 	Fault  *scenario.Fault // what strikes, or nil
 	Rules  []string        // that it breaks at once
 	To     int             // the Place to which it leads, or -1: the run ends, or -2: it was not tried
-	All    *big.Int        // schedules that go on with it
-	Broken *big.Int        // of them, those that break a rule, at once or later
 }
 
 // Place returns a state by its ID, 0 being where the search begins. It is nil for
@@ -332,20 +360,15 @@ func (s *Space) Place(id int) *Place {
 		return nil
 	}
 	n := &s.search.nodes[id]
-	p := &Place{ID: id, At: n.at, All: s.all.at(int32(id))}
-	p.Broken = new(big.Int).Sub(p.All, s.clean.at(int32(id)))
+	p := &Place{Prospect: s.from(int32(id)), ID: id, At: n.at}
 	for _, e := range n.edges {
-		o := Option{Choice: -1, Delay: e.option == delay, Rules: e.broken.names(), To: int(e.to), All: s.all.at(e.to)}
+		o := Option{Prospect: s.by(e), Choice: -1, Delay: e.option == delay, Rules: e.broken.names(), To: int(e.to)}
 		switch {
 		case o.Delay:
 		case e.option.isFault():
 			o.Fault = &s.search.faults[e.option&^faultFlag]
 		default:
 			o.Choice = int(e.option)
-		}
-		o.Broken = o.All
-		if e.broken == 0 {
-			o.Broken = new(big.Int).Sub(o.All, s.clean.at(e.to))
 		}
 		p.Options = append(p.Options, o)
 	}

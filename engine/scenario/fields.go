@@ -373,5 +373,11 @@ func (p *parser) explored(v value, s *Scenario) Explored {
 			e.Faults = append(e.Faults, kind)
 		}
 	}
+	switch most, ok := f["max-faults"]; {
+	case !ok && len(e.Faults) > 0:
+		e.MaxFaults = 1
+	case e.MaxFaults > 0 && len(e.Faults) == 0:
+		p.wrong(most, say("max-faults without faults"), say("with the faults that may strike, or not at all"))
+	}
 	return e
 }

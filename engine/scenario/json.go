@@ -45,7 +45,7 @@ type (
 	exploredForm struct {
 		Delays     int      `json:"delays"`
 		Faults     []string `json:"faults,omitempty"`
-		MaxFaults  int      `json:"max-faults,omitempty"`
+		MaxFaults  *int     `json:"max-faults,omitempty"` // where there are Faults: without it, it is 1
 		Violations []string `json:"violations"`
 	}
 	resourceForm struct {
@@ -114,7 +114,11 @@ func (s *Scenario) form(all bool) scenarioForm {
 	if s.Expect != nil {
 		f.Expect = &expectForm{Violations: s.Expect.Violations, Outcome: s.Expect.Outcome}
 		for _, e := range s.Expect.Explore {
-			f.Expect.Explore = append(f.Expect.Explore, exploredForm{e.Delays, e.Faults, e.MaxFaults, append([]string{}, e.Violations...)})
+			one := exploredForm{Delays: e.Delays, Faults: e.Faults, Violations: append([]string{}, e.Violations...)}
+			if len(e.Faults) > 0 {
+				one.MaxFaults = &e.MaxFaults
+			}
+			f.Expect.Explore = append(f.Expect.Explore, one)
 		}
 	}
 	return f

@@ -195,7 +195,7 @@ type Expect struct {
 type Explored struct {
 	Delays     int      // 0 to MaxDelays
 	Faults     []string // kinds that may strike
-	MaxFaults  int      // 0 to MaxStruck
+	MaxFaults  int      // that strike, 0 to MaxStruck; with Faults and nothing said 1
 	Violations []string // exactly these
 }
 

@@ -3,6 +3,7 @@ package scenario_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,7 @@ func TestMistakesNameLineKeyGivenAndAllowed(t *testing.T) {
 		{"unknown fault", base + "faults: [{do: rain, time: 1ms}]", `line 2: faults[0].do: given "rain", allowed: pause, crash, panic,`},
 		{"level of a fault", base + "faults: [{thread: A, at: work, level: 2, do: crash}]", `line 2: faults[0].level: given "2", allowed: a whole number from 1 to 1`},
 		{"rule", base + "expect: {violations: [rain]}", `line 2: expect.violations[0]: given "rain", allowed: mutual-exclusion,`},
+		{"faults of no kind", base + "expect: {explore: {max-faults: 1, violations: []}}", `line 2: expect.explore.max-faults: given max-faults without faults, allowed: with the faults that may strike`},
 		{"outcome of nobody", base + "expect: {outcome: {Z: done}}", `line 2: expect.outcome: given the key "Z", allowed: A`},
 		{"outcome", base + "expect: {outcome: {A: won}}", `line 2: expect.outcome.A: given "won", allowed: done, exhausted, lost, crashed, error`},
 		{"alias", "threads: &x [{name: A}]\nlock: *x", `line 2: lock: given an alias (*x)`},
@@ -264,6 +266,24 @@ func TestWrittenFormsSayTheSame(t *testing.T) {
 		}
 		same(t, sc)
 	}
+}
+
+// Kinds of faults that may strike are a promise: one of them does unless it is
+// said how many.
+func TestClaimsWithFaults(t *testing.T) {
+	sc, err := scenario.Parse([]byte("threads: [{name: A}]\nexpect:\n  explore:\n" +
+		"    - {faults: [crash], violations: []}\n    - {faults: [crash], max-faults: 0, violations: []}\n    - {faults: [crash], max-faults: 2, violations: []}\n    - {violations: []}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for _, e := range sc.Expect.Explore {
+		got = append(got, e.MaxFaults)
+	}
+	if want := []int{1, 0, 2, 0}; !slices.Equal(got, want) {
+		t.Errorf("%v faults strike, want %v", got, want)
+	}
+	same(t, sc)
 }
 
 func FuzzParse(f *testing.F) {

@@ -564,6 +564,22 @@ func TestABreakIsMadeOfARun(t *testing.T) {
 	}
 }
 
+// Where not every order could be tried, nobody says that none breaks a rule.
+func TestTooManyOrdersToSayThatNoneBreaks(t *testing.T) {
+	t.Parallel()
+	sc, err := scenario.Parse([]byte(`
+lock: {lease: 30s}
+defaults: {depth: 3, retry: {times: 30}}
+threads: [{name: A, work: 51ms}, {name: B, work: 52ms}, {name: C, work: 53ms}, {name: D, work: 54ms}, {name: E, work: 55ms}]
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if i, err := learn.BreakOf(t.Context(), sc); !errors.Is(err, learn.ErrNothingFound) {
+		t.Errorf("%+v, %v", i, err)
+	}
+}
+
 // What breaks by itself is nothing to be broken, and that is what is said.
 func TestWhatBreaksByItselfIsNothingToBreak(t *testing.T) {
 	t.Parallel()

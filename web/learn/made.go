@@ -229,7 +229,7 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error
 		return nil, fmt.Errorf("learn: %w", err)
 	}
 	if space.Ending() != explore.Exhausted {
-		return nil, fmt.Errorf("not every schedule could be seen (%s): choose smaller bounds", space.Ending())
+		return nil, fmt.Errorf("not every schedule could be seen (%s): choose smaller bounds", space.Why())
 	}
 	found := &Found{All: space.Schedules(), Broken: big.NewInt(0), Within: i.within}
 	for _, r := range space.Rules() {

@@ -22,7 +22,8 @@ import (
 var (
 	ErrNothingToAsk   = phrase.New("nothing can be asked here: the run is over, or whatever one changes, the same is seen next")
 	ErrBreaksByItself = phrase.New("this run breaks its rules by itself: begin with one that goes well")
-	ErrNothingToBreak = phrase.New("no order breaks a rule of this scenario, as far as was searched: at most 2 delays and 1 fault")
+	ErrNothingToBreak = phrase.New("no order breaks a rule of this scenario with at most 2 delays, or with a pause or a crash")
+	ErrNothingFound   = phrase.New("no order that was tried breaks a rule of this scenario, but there are too many to try them all")
 )
 
 // Question is a predict that was made of a run: what is seen next? Its options
@@ -415,8 +416,9 @@ const (
 )
 
 // BreakOf makes an item of a scenario in which a rule is to be broken: the one
-// that takes least. It fails with ErrNothingToBreak, or with ErrBreaksByItself
-// where the run needs nobody to break what there is to break.
+// that takes least. It fails with ErrNothingToBreak, with ErrNothingFound where a
+// search was cut short, or with ErrBreaksByItself where the run needs nobody to
+// break what there is to break.
 func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 	ctx, cancel := context.WithTimeout(ctx, madeTime)
 	defer cancel()
@@ -431,7 +433,7 @@ func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 			kinds = append(kinds, kind)
 		}
 	}
-	alone := false
+	alone, cut := false, false
 	for _, within := range []explore.Bounds{{Delays: madeDelays, MaxStates: madeStates}, {Kinds: kinds, MaxFaults: 1, MaxStates: madeStates}} {
 		if within.MaxFaults > 0 && len(kinds) == 0 {
 			continue
@@ -440,6 +442,7 @@ func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 		if err != nil {
 			return nil, fmt.Errorf("learn: %w", err)
 		}
+		cut = cut || space.Ending() != explore.Exhausted
 		for _, r := range space.Rules() {
 			goal, err := parseMoment("broken "+r.Name, bare)
 			if err != nil || r.Schedule == nil {
@@ -458,10 +461,14 @@ func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 			}
 		}
 	}
-	if alone {
+	switch {
+	case alone:
 		return nil, ErrBreaksByItself
+	case cut:
+		return nil, ErrNothingFound
+	default:
+		return nil, ErrNothingToBreak
 	}
-	return nil, ErrNothingToBreak
 }
 
 // Rule is the rule that an item's goal is about, "" for none.

@@ -98,6 +98,7 @@ var signs = map[card.Verdict]sign{
 // What stands for no verdict.
 var (
 	same  = sign{"=", Neutral}
+	open  = sign{"?", Neutral} // nothing but a broken rule is certain where not all orders were tried
 	never = sign{"·", Neutral}
 )
 
@@ -112,11 +113,12 @@ type Entry struct {
 func Legend(l words.Language) []Entry {
 	entry := func(s sign, says string) Entry { return Entry{s.shape, s.tone, says} }
 	return []Entry{
-		entry(signs[card.Survived], l.Say("survived: all ends as without the fault, and no later")),
+		entry(signs[card.Survived], l.Say("survived: every order ends as the same moves do without the fault, and no later")),
 		entry(signs[card.Late], l.Say("time lost only")),
 		entry(signs[card.Unfinished], l.Say("no rule is broken, but a thread gives up or fails")),
 		entry(signs[card.Broken], l.Say("breaks a rule")),
 		entry(same, l.Say("no worse than without the fault")),
+		entry(open, l.Say("no rule was broken, but not all orders were tried")),
 		entry(never, l.Say("cannot happen here")),
 	}
 }
@@ -193,6 +195,9 @@ func mark(l words.Language, c *card.Card, cell *card.Cell) Mark {
 	}
 	if cell.Partly {
 		m.Says = l.Say("%s (%s)", m.Says, l.Say("not all orders were tried"))
+		if cell.Verdict != card.Broken {
+			m.sign = open
+		}
 	}
 	return m
 }
@@ -213,7 +218,8 @@ func (m Mark) Shape() string { return m.shape }
 func (m Mark) Tone() Tone { return m.tone }
 
 // Tally counts the verdicts of the nth lock, the better first, and last those that
-// are no worse than without the fault; what it never comes to is not counted.
+// are no worse than without the fault, and those that are not certain; what it
+// never comes to is not counted.
 func (t Table) Tally(l words.Language, lock int) []Count {
 	kinds := []struct {
 		sign
@@ -224,6 +230,7 @@ func (t Table) Tally(l words.Language, lock int) []Count {
 		{signs[card.Unfinished], l.Say("a thread gives up or fails")},
 		{signs[card.Broken], l.Say("breaks a rule")},
 		{same, l.Say("no worse than without the fault")},
+		{open, l.Say("no rule was broken, but not all orders were tried")},
 	}
 	var list []Count
 	for _, k := range kinds {

@@ -17,10 +17,11 @@ type Found struct {
 	Going   bool
 	Title   string // what is searched
 	Counted string // how far it came
-	Ending  string // how it ended, in sentences
-	Why     string // it was cut short, a sentence, or ""
+	Ending  string // how it ended, and why, in sentences
 	Sound   bool   // no rule is broken, and all was tried
+	Maybe   bool   // not all was tried: nothing bad is known, and nothing good
 	Rules   []Rule
+	Least   string // what is said of each rule's cost
 	Others  string // what is said of the rules that are not listed
 }
 
@@ -59,15 +60,20 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 		}
 		f.Ending = verdict.Ending(l, s)
 		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0
+		f.Maybe = s.Ending() != explore.Exhausted && len(s.Rules()) == 0
 		if s.Ending() == explore.Exhausted && !f.Sound {
 			f.Others = l.Say("All other rules hold in every one of them; beyond that nobody looked.")
 		}
+	}
+	f.Least = l.Say("The smallest takes")
+	if f.Going || !verdict.AllSmallest(s) {
+		f.Least = l.Say("The smallest found takes")
 	}
 	for _, r := range s.Rules() {
 		one := Rule{Name: r.Name, Title: l.Clause(check.Title(r.Name)), Cost: verdict.Cost(l, r)}
 		if !f.Going {
 			one.Orders = verdict.Share(l, r.Schedules, s.Schedules())
-			one.Share, _ = new(big.Rat).SetFrac(r.Schedules, s.Schedules()).Float64()
+			one.Share = verdict.Ratio(r.Schedules, s.Schedules())
 			one.Lost = lost(l, r)
 		}
 		f.Rules = append(f.Rules, one)
@@ -96,7 +102,7 @@ const (
 	None    Tone = "none"
 	Some    Tone = "some"
 	All     Tone = "all"
-	Unknown Tone = "unknown"
+	Unknown Tone = "unknown" // none of those that were tried, and there are others
 )
 
 // Outlook is what becomes of a decision.
@@ -125,10 +131,9 @@ func Outlooks(l words.Language, p *explore.Place, now bool) []Outlook {
 		if o.Fault != nil || o.Delay && !now {
 			continue
 		}
-		one := Outlook{Choice: o.Choice, Tone: toneOf(o.All, o.Broken)}
-		one.Short, one.Says = l.Say("%[1]s of %[2]s break", verdict.Grouped(o.Broken), verdict.Grouped(o.All)), ways(l, o.All, o.Broken)
-		if one.Tone == Unknown {
-			one.Short, one.Says = l.Say("not tried"), l.Say("The search did not come to this.")
+		one := Outlook{Choice: o.Choice, Short: short(l, o.Prospect), Says: ways(l, o.Prospect), Tone: toneOf(o.Prospect)}
+		if o.All.Sign() == 0 {
+			one.Says = l.Say("The search did not come to this.")
 		}
 		list = append(list, one)
 	}
@@ -137,9 +142,9 @@ func Outlooks(l words.Language, p *explore.Place, now bool) []Outlook {
 
 // Here says in l what becomes of a place.
 func Here(l words.Language, p *explore.Place) (says string, tone Tone) {
-	tone = toneOf(p.All, p.Broken)
+	tone = toneOf(p.Prospect)
 	switch {
-	case tone == Unknown:
+	case p.All.Sign() == 0:
 		return l.Say("The search did not go on from here."), tone
 	case tone == All && p.All.IsInt64() && p.All.Int64() == 1:
 		return l.Say("The one way on from here breaks a rule."), tone
@@ -148,24 +153,43 @@ func Here(l words.Language, p *explore.Place) (says string, tone Tone) {
 	case tone == None:
 		return l.Say("From here on no rule is broken, whatever happens within the bounds."), tone
 	default:
-		return l.Say("From here %s", ways(l, p.All, p.Broken)), tone
+		return l.Say("From here %s", ways(l, p.Prospect)), tone
 	}
 }
 
-func ways(l words.Language, all, broken *big.Int) string {
-	return l.Say("%[1]s of %[2]s ways break a rule.", verdict.Grouped(broken), verdict.Grouped(all))
+// ways says how many ways break a rule, and whether there are others.
+func ways(l words.Language, p explore.Prospect) string {
+	broken, all := verdict.Grouped(p.Broken), verdict.Grouped(p.All)
+	if p.Complete {
+		return l.Say("%[1]s of %[2]s ways break a rule.", broken, all)
+	}
+	return l.Say("%[1]s of the %[2]s ways that were tried break a rule; there are others.", broken, all)
 }
 
-func toneOf(all, broken *big.Int) Tone {
+// short is ways in a few words.
+func short(l words.Language, p explore.Prospect) string {
 	switch {
-	case all.Sign() == 0:
-		return Unknown
-	case broken.Sign() == 0:
-		return None
-	case broken.Cmp(all) == 0:
-		return All
+	case p.All.Sign() == 0:
+		return l.Say("not tried")
+	case p.Complete:
+		return l.Say("%[1]s of %[2]s break", verdict.Grouped(p.Broken), verdict.Grouped(p.All))
 	default:
+		return l.Say("%[1]s of %[2]s tried break", verdict.Grouped(p.Broken), verdict.Grouped(p.All))
+	}
+}
+
+// toneOf is Some only where a rule is known to be broken, and None and All only
+// where there are no ways but those that were tried.
+func toneOf(p explore.Prospect) Tone {
+	switch {
+	case p.Every():
+		return All
+	case p.None():
+		return None
+	case p.Broken.Sign() > 0:
 		return Some
+	default:
+		return Unknown
 	}
 }
 
@@ -189,7 +213,7 @@ func after(l words.Language, p *explore.Place, m scenario.Move) string {
 	for _, o := range p.Options {
 		same := o.Fault == nil && !o.Delay && o.Choice == m.Choice && m.Fault == nil && m.Until == 0
 		if same || o.Delay && m.Until > 0 || o.Fault != nil && m.Fault != nil && *o.Fault == *m.Fault {
-			return l.Say("%[1]s of %[2]s break", verdict.Grouped(o.Broken), verdict.Grouped(o.All))
+			return short(l, o.Prospect)
 		}
 	}
 	return l.Say("not tried")

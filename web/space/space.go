@@ -35,19 +35,10 @@ const (
 	axis    = 30 // below the dots
 )
 
-// Fate is what becomes of the schedules that come by.
-type Fate string
-
-// The fates.
-const (
-	Open   Fate = "open"   // some break a rule
-	Sound  Fate = "sound"  // none breaks one
-	Broken Fate = "broken" // all break one
-)
-
 // Picture is a space, drawn.
 type Picture struct {
 	Width, Height float64
+	Cut           bool   // there are orders that were not tried
 	Label         string // what is to be seen, in a sentence
 	Folded        string // what stands together, "" where all is drawn
 	Dots          []Dot
@@ -62,7 +53,7 @@ type Picture struct {
 type Dot struct {
 	X, Y        float64
 	R           float64
-	Fate        Fate
+	Fate        explore.Fate
 	States      int
 	State       int // the one by which most schedules come, or explore.None: the end
 	Label       string
@@ -77,7 +68,7 @@ type Dot struct {
 type Link struct {
 	Path  string // an SVG path's
 	Width float64
-	Fate  Fate
+	Fate  explore.Fate
 	Cross bool // a rule is broken on it
 	X, Y  float64
 
@@ -95,8 +86,20 @@ type Tick struct {
 // Row is an instant in the table.
 type Row struct {
 	At    string
-	Cells [3]Cell // open, sound, broken
+	Cells []Cell // by fate, as Fates has them
 }
+
+// Fates are the fates of a table's columns.
+func (p *Picture) Fates() []explore.Fate {
+	list := []explore.Fate{explore.Open, explore.Sound, explore.Broken}
+	if p.Cut {
+		list = append(list, explore.Untried)
+	}
+	return list
+}
+
+// none returns cells without a state.
+func (p *Picture) none() []Cell { return slices.Repeat([]Cell{{State: explore.None}}, len(p.Fates())) }
 
 // Cell is the states of a fate at an instant.
 type Cell struct {
@@ -108,8 +111,12 @@ type Cell struct {
 
 // New draws a space in l.
 func New(l words.Language, g explore.Graph) *Picture {
-	p := &Picture{}
-	if len(g.States) == 0 {
+	p := &Picture{Cut: g.Cut}
+	switch {
+	case len(g.States) == 0 && g.Cut:
+		p.Label = l.Say("Nothing was searched.")
+		return p
+	case len(g.States) == 0:
 		p.Label = l.Say("The run has ended: there is nothing to explore.")
 		return p
 	}
@@ -134,25 +141,11 @@ func (p *Picture) DotOf(state int) int {
 // End returns the dot at which runs end in which a rule is broken, or none is; -1
 // where there is none.
 func (p *Picture) End(broken bool) int {
-	fate := Sound
+	fate := explore.Sound
 	if broken {
-		fate = Broken
+		fate = explore.Broken
 	}
 	return slices.IndexFunc(p.Dots, func(d Dot) bool { return d.State == explore.None && d.Fate == fate })
-}
-
-// fateOf is the fate of what has a share of the schedules, and a share that
-// breaks a rule.
-func fateOf(share, broken float64) Fate {
-	const tiny = 1e-9 // what sums of shares are off by
-	switch {
-	case broken <= share*tiny:
-		return Sound
-	case broken >= share*(1-tiny):
-		return Broken
-	default:
-		return Open
-	}
 }
 
 // heads returns, for each state, the state by which it is drawn: itself, or where
@@ -177,7 +170,7 @@ func heads(g explore.Graph) []int {
 	}
 	for _, id := range g.Order {
 		w, s := next[id], g.States[id]
-		if out[id] == 1 && w.To >= 0 && in[w.To] == 1 && !w.Breaks && fateOf(s.Share, s.Broken) == fateOf(g.States[w.To].Share, g.States[w.To].Broken) {
+		if out[id] == 1 && w.To >= 0 && in[w.To] == 1 && !w.Breaks && s.Fate == g.States[w.To].Fate {
 			head[w.To] = head[id]
 		}
 	}
@@ -251,23 +244,22 @@ func (p *Picture) gather(g explore.Graph, ls layers, head []int) {
 	rows := min(max(maxDots/ls.count, minRows), maxRows)
 	for layer, states := range in {
 		slices.SortStableFunc(states, func(a, b int) int { return cmp.Compare(g.States[b].Share, g.States[a].Share) })
-		folded := map[Fate]int{}
+		folded := map[explore.Fate]int{}
 		for i, id := range states {
 			s := g.States[id]
-			fate := fateOf(s.Share, s.Broken)
-			n, together := folded[fate]
+			n, together := folded[s.Fate]
 			if len(states) <= rows || i < rows-3 || !together {
 				n = len(p.Dots)
-				p.Dots = append(p.Dots, Dot{State: id, layer: layer})
+				p.Dots = append(p.Dots, Dot{State: id, Fate: s.Fate, layer: layer})
 			}
 			if len(states) > rows && i >= rows-3 {
-				folded[fate] = n
+				folded[s.Fate] = n
 			}
 			d := &p.Dots[n]
 			d.States++
 			d.share += s.Share
 			d.broken += s.Broken
-			d.Fate = fateOf(d.share, d.broken)
+			d.Fate = d.Fate.With(s.Fate)
 			p.dotOf[id] = n
 		}
 	}
@@ -287,9 +279,9 @@ func (p *Picture) link(g explore.Graph) {
 		n, ok := ends[broken]
 		if !ok {
 			n = len(p.Dots)
-			d := Dot{State: explore.None, layer: last, Fate: Sound}
+			d := Dot{State: explore.None, layer: last, Fate: explore.Sound}
 			if broken {
-				d.Fate = Broken
+				d.Fate = explore.Broken
 			}
 			p.Dots = append(p.Dots, d)
 			ends[broken] = n
@@ -301,16 +293,17 @@ func (p *Picture) link(g explore.Graph) {
 		return n
 	}
 	between := map[[2]int]int{}
-	add := func(from, to int, w explore.Way, share, broken float64) {
+	add := func(from, to int, w explore.Way, share, broken float64, fate explore.Fate) {
 		if from == to {
 			return
 		}
 		n, ok := between[[2]int{from, to}]
 		if !ok {
 			n = len(p.Links)
-			p.Links = append(p.Links, Link{from: from, to: to})
+			p.Links = append(p.Links, Link{from: from, to: to, Fate: fate})
 			between[[2]int{from, to}] = n
 		}
+		p.Links[n].Fate = p.Links[n].Fate.With(fate)
 		p.Links[n].share += share
 		p.Links[n].broken += broken
 		if w.Breaks {
@@ -321,13 +314,13 @@ func (p *Picture) link(g explore.Graph) {
 		from := p.dotOf[w.From]
 		switch {
 		case w.To >= 0:
-			add(from, p.dotOf[w.To], w, w.Share, w.Broken)
+			add(from, p.dotOf[w.To], w, w.Share, w.Broken, w.Fate)
 		default:
 			if sound := w.Share - w.Broken; sound > w.Share*1e-9 {
-				add(from, end(false, sound), w, sound, 0)
+				add(from, end(false, sound), w, sound, 0, explore.Sound)
 			}
 			if w.Broken > w.Share*1e-9 {
-				add(from, end(true, w.Broken), w, w.Broken, w.Broken)
+				add(from, end(true, w.Broken), w, w.Broken, w.Broken, explore.Broken)
 			}
 		}
 	}
@@ -401,7 +394,6 @@ func (p *Picture) place(ls layers) {
 		}
 		k.Path = "M" + px(a.X) + " " + px(a.Y) + "C" + px(bend) + " " + px(a.Y) + " " + px(bend) + " " + px(b.Y) + " " + px(b.X) + " " + px(b.Y)
 		k.Width = 1 + 9*math.Sqrt(k.share)
-		k.Fate = fateOf(k.share, k.broken)
 		k.Cross, k.X, k.Y = k.breaks > k.share/2, (a.X+b.X)/2, (a.Y+b.Y)/2
 	}
 	slices.SortStableFunc(p.Links, func(a, b Link) int { return cmp.Compare(a.share, b.share) })
@@ -424,20 +416,10 @@ func (p *Picture) word(l words.Language, g explore.Graph, ls layers) {
 	drawn := 0
 	for n := range p.Dots {
 		d := &p.Dots[n]
-		of := verdict.Part(d.broken / max(d.share, math.SmallestNonzeroFloat64))
-		switch {
-		case d.State == explore.None && d.Fate == Broken:
-			d.Label = l.Say("The end of %s of all orders, in which a rule is broken", verdict.Part(d.share))
-			continue
-		case d.State == explore.None:
-			d.Label = l.Say("The end of %s of all orders, in which no rule is broken", verdict.Part(d.share))
-			continue
-		case d.States > 1:
-			d.Label = l.Say("%[1]d states around %[2]s: %[3]s of all orders come by; %[4]s of these break a rule", d.States, l.Duration(g.States[d.State].At), verdict.Part(min(d.share, 1)), of)
-		default:
-			d.Label = l.Say("%[1]s: %[2]s of all orders come by; %[3]s of these break a rule", l.Duration(g.States[d.State].At), verdict.Part(min(d.share, 1)), of)
+		d.Label = p.labelOf(l, g, *d)
+		if d.State != explore.None {
+			drawn++
 		}
-		drawn++
 	}
 	if drawn < len(g.States) {
 		p.Folded = l.Say("%[1]d states as %[2]d marks: the larger ones stand for several.", len(g.States), drawn)
@@ -459,6 +441,30 @@ func (p *Picture) word(l words.Language, g explore.Graph, ls layers) {
 	}
 }
 
+// labelOf says what becomes of a dot's orders: of all, or of those that were tried.
+func (p *Picture) labelOf(l words.Language, g explore.Graph, d Dot) string {
+	share, of := verdict.Part(min(d.share, 1)), verdict.Part(d.broken/max(d.share, math.SmallestNonzeroFloat64))
+	orders := l.Say("all orders")
+	if p.Cut {
+		orders = l.Say("the orders that were tried")
+	}
+	if d.State == explore.None {
+		if d.Fate == explore.Broken {
+			return l.Say("The end of %[1]s of %[2]s, in which a rule is broken", share, orders)
+		}
+		return l.Say("The end of %[1]s of %[2]s, in which no rule is broken", share, orders)
+	}
+	where := l.Duration(g.States[d.State].At)
+	if d.States > 1 {
+		where = l.Say("%[1]d states around %[2]s", d.States, where)
+	}
+	text := l.Say("%[1]s: %[2]s of %[3]s come by; %[4]s of these break a rule", where, share, orders, of)
+	if d.Fate == explore.Untried {
+		text = l.Say("%s; from here on not all was tried", text)
+	}
+	return text
+}
+
 // layerX is where a column stands.
 func (p *Picture) layerX(layer int) float64 {
 	for _, d := range p.Dots {
@@ -471,10 +477,10 @@ func (p *Picture) layerX(layer int) float64 {
 
 // table says the same in rows, one for each instant.
 func (p *Picture) table(l words.Language, g explore.Graph) {
-	order := map[Fate]int{Open: 0, Sound: 1, Broken: 2}
+	fates := p.Fates()
 	byAt := slices.Clone(g.Order)
 	slices.SortStableFunc(byAt, func(a, b int) int { return cmp.Compare(g.States[a].At, g.States[b].At) })
-	var shares [3]float64
+	shares := make([]float64, len(fates))
 	close := func() {
 		if len(p.Rows) == 0 {
 			return
@@ -485,6 +491,9 @@ func (p *Picture) table(l words.Language, g explore.Graph) {
 			if c.States > 0 {
 				c.Share = verdict.Part(g.States[c.State].Share)
 				c.Label = l.Say("Go to the one at %[1]s by which most come: %[2]s of all orders", r.At, c.Share)
+				if p.Cut {
+					c.Label = l.Say("Go to the one at %[1]s by which most come: %[2]s of the orders that were tried", r.At, c.Share)
+				}
 			}
 		}
 	}
@@ -493,11 +502,10 @@ func (p *Picture) table(l words.Language, g explore.Graph) {
 		s := g.States[id]
 		if s.At != last {
 			close()
-			none := Cell{State: explore.None}
-			p.Rows = append(p.Rows, Row{At: l.Duration(s.At), Cells: [3]Cell{none, none, none}})
-			last, shares = s.At, [3]float64{}
+			p.Rows = append(p.Rows, Row{At: l.Duration(s.At), Cells: p.none()})
+			last, shares = s.At, make([]float64, len(fates))
 		}
-		i := order[fateOf(s.Share, s.Broken)]
+		i := slices.Index(fates, s.Fate)
 		c := &p.Rows[len(p.Rows)-1].Cells[i]
 		c.States++
 		if c.State == explore.None || s.Share > shares[i] {
@@ -506,7 +514,7 @@ func (p *Picture) table(l words.Language, g explore.Graph) {
 	}
 	close()
 	if len(p.Rows) > maxRowsOfTable {
-		p.Rows = append(p.Rows[:maxRowsOfTable:maxRowsOfTable], Row{At: l.Say("and %d more instants", len(p.Rows)-maxRowsOfTable), Cells: [3]Cell{{State: explore.None}, {State: explore.None}, {State: explore.None}}})
+		p.Rows = append(p.Rows[:maxRowsOfTable:maxRowsOfTable], Row{At: l.Say("and %d more instants", len(p.Rows)-maxRowsOfTable), Cells: p.none()})
 	}
 }
 
@@ -518,10 +526,10 @@ const maxRowsOfTable = 200
 func (d Dot) Shape() string {
 	r := d.R
 	switch d.Fate {
-	case Broken:
+	case explore.Broken:
 		r *= 1.25
 		return fmt.Sprintf("M%s %sl%[3]s %[3]s-%[3]s %[3]s-%[3]s-%[3]sz", px(d.X), px(d.Y-r), px(r))
-	case Sound:
+	case explore.Sound:
 		r *= 0.9
 		return fmt.Sprintf("M%s %sh%[3]sv%[3]sh-%[3]sz", px(d.X-r), px(d.Y-r), px(2*r))
 	default:

@@ -29,7 +29,7 @@ func TestAPictureOfASpace(t *testing.T) {
 	s := explored(t, "lease-expiry", explore.Bounds{Delays: 2})
 	p := space.New(words.English, s.Graph())
 	states := 0
-	ends := map[space.Fate]int{}
+	ends := map[explore.Fate]int{}
 	for n, d := range p.Dots {
 		states += d.States
 		if d.State == explore.None {
@@ -41,11 +41,11 @@ func TestAPictureOfASpace(t *testing.T) {
 			t.Errorf("dot %d is at %v, %v outside of %v × %v", n, d.X, d.Y, p.Width, p.Height)
 		}
 	}
-	if states != s.States() || ends[space.Broken] != 1 || ends[space.Sound] != 1 {
+	if states != s.States() || ends[explore.Broken] != 1 || ends[explore.Sound] != 1 {
 		t.Errorf("%d of %d states are drawn, and the ends are %v", states, s.States(), ends)
 	}
 	first := p.Dots[p.DotOf(0)]
-	if first.Fate != space.Open || first.Left != -1 || first.Right < 0 {
+	if first.Fate != explore.Open || first.Left != -1 || first.Right < 0 {
 		t.Errorf("the first dot: %+v", first)
 	}
 	if want := "0 ms: 100 % of all orders come by; 72 % of these break a rule"; first.Label != want {
@@ -60,7 +60,7 @@ func TestAPictureOfASpace(t *testing.T) {
 	if inTable != s.States() || p.Rows[0].At != "0 ms" {
 		t.Errorf("the table has %d of %d states, from %s on", inTable, s.States(), p.Rows[0].At)
 	}
-	if !slices.ContainsFunc(p.Links, func(k space.Link) bool { return k.Cross && k.Fate == space.Broken }) {
+	if !slices.ContainsFunc(p.Links, func(k space.Link) bool { return k.Cross && k.Fate == explore.Broken }) {
 		t.Error("no link breaks a rule")
 	}
 }
@@ -139,6 +139,81 @@ func TestOutlooks(t *testing.T) {
 		t.Errorf("%q, %s", says, tone)
 	}
 }
+
+// Of a search that was cut short nothing is promised that nobody has looked at: not
+// in the panel, nor at a choice, nor in the picture, its legend and its table.
+func TestACutSearchPromisesNothing(t *testing.T) {
+	l := words.English
+	s := explored(t, "mutex-unsafe", explore.Bounds{Delays: 2, MaxStates: 5})
+	if s.Ending() != explore.Bound || len(s.Rules()) > 0 || s.Schedules().Sign() != 0 {
+		t.Fatalf("%s, %v rules, %s orders", s.Ending(), s.Rules(), s.Schedules())
+	}
+	f := space.NewFound(l, s, 0)
+	if f.Sound || !f.Maybe || f.Others != "" || f.Ending != "The search was cut short: there are more than 5 states. No order was tried to its end: nothing is known of any." {
+		t.Errorf("no order ended: %+v", f)
+	}
+	s = explored(t, "mutex-unsafe", explore.Bounds{Delays: 2, MaxStates: 25})
+	place := s.Place(0)
+	if says, tone := space.Here(l, place); !strings.HasPrefix(says, "From here 0 of the ") || !strings.HasSuffix(says, " ways that were tried break a rule; there are others.") || tone != space.Unknown {
+		t.Errorf("%q, %s", says, tone)
+	}
+	for _, o := range space.Outlooks(l, place, true) {
+		if o.Tone != space.Unknown || !strings.HasSuffix(o.Short, "tried break") && o.Short != "not tried" {
+			t.Errorf("%+v", o)
+		}
+	}
+	if f := space.NewFound(l, s, 0); f.Sound || !f.Maybe || !strings.HasSuffix(f.Ending, "none breaks a rule. That does not mean that none can.") {
+		t.Errorf("%+v", f)
+	}
+	p := space.New(l, s.Graph())
+	if first := p.Dots[p.DotOf(0)]; first.Fate != explore.Untried || !strings.HasSuffix(first.Label, "; from here on not all was tried") || !strings.Contains(first.Label, "of the orders that were tried") {
+		t.Errorf("the first dot: %+v", first)
+	}
+	if cells := p.Rows[0].Cells; len(cells) != len(p.Fates()) || cells[3].States == 0 || cells[1].States != 0 {
+		t.Errorf("the first row: %+v", cells)
+	}
+	var html strings.Builder
+	if err := templates.Space(p).Render(t.Context(), &html); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"not all was tried", "from here on no rule is broken"} {
+		if !strings.Contains(html.String(), want) {
+			t.Errorf("the picture has no %q", want)
+		}
+	}
+	s = explored(t, "mutex-unsafe", explore.Bounds{Delays: 2, MaxStates: 30})
+	if f := space.NewFound(l, s, 0); f.Least != "The smallest takes" {
+		t.Errorf("no rule is broken: %+v", f)
+	}
+}
+
+// A rule can be broken before any order has come to its end.
+func TestNoOrderEnds(t *testing.T) {
+	sc, err := scenario.Parse([]byte(endless))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := engine.Explore(t.Context(), sc, explore.Bounds{MaxStates: 100}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := space.NewFound(words.English, s, 0)
+	if len(f.Rules) != 1 || f.Rules[0].Orders != "in none that was tried to its end" || f.Rules[0].Share != 0 || f.Rules[0].Lost != "" || f.Maybe ||
+		f.Ending != "The search was cut short: there are more than 100 states. No order was tried to its end, but some that were begun break a rule." {
+		t.Errorf("%+v", f)
+	}
+	p := space.New(words.English, s.Graph())
+	if first := p.Dots[p.DotOf(0)]; first.Fate != explore.Untried {
+		t.Errorf("the first dot: %+v", first)
+	}
+}
+
+const endless = `
+lock: {lease: 100ms, watchdog: 30ms, retry: {times: unlimited, interval: 20ms}}
+defaults: {work: 10ms}
+threads: [{name: A}, {name: B, start: 1ms}, {name: C, start: 2ms}]
+faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at: work, level: 1, do: stall}]
+`
 
 func TestWhereBranchesPart(t *testing.T) {
 	for _, c := range []struct {

@@ -356,7 +356,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"an unlock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: unlock, do: lose-reply}]",
-			"A takes “not held” for a release: an earlier request did it, for its lease cannot be over yet.",
+			"A is told “not held” and takes it that an earlier request released the lock: its lease cannot be over yet.",
 		},
 		{
 			"a lock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: lock, do: lose-reply}]",

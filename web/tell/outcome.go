@@ -192,7 +192,7 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 	case e.Belief[who] > 0:
 		return t.say("%s has released the lock as it left level %d, and goes on inside level %d without it.", who, b.Level, e.Belief[who])
 	case b.Attempt > 1 && a.deleted == 0:
-		return t.say("%s takes “not held” for a release: an earlier request did it, for its lease cannot be over yet.", who)
+		return t.say("%s is told “not held” and takes it that an earlier request released the lock: its lease cannot be over yet.", who)
 	case a.handed != "" && a.counted: // of an older trace
 		return t.say("%s has released the lock: its count fell to 0, and the lock is %s's already.", who, a.handed)
 	case a.handed != "":

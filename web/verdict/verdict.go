@@ -6,6 +6,7 @@ package verdict
 import (
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -51,25 +52,41 @@ func Bounds(l words.Language, b explore.Bounds) string {
 // Searched says what was searched: "182 orders with at most 2 delays and no
 // fault, in 298 states".
 func Searched(l words.Language, s *explore.Space) string {
-	return l.Say("%[1]s orders with %[2]s, in %[3]s states", Grouped(s.Schedules()), Bounds(l, s.Bounds()), Grouped(big.NewInt(int64(s.States()))))
+	orders, bounds, states := Grouped(s.Schedules()), Bounds(l, s.Bounds()), Grouped(big.NewInt(int64(s.States())))
+	if s.Ending() != explore.Exhausted {
+		return l.Say("%[1]s orders of those with %[2]s, in %[3]s states", orders, bounds, states)
+	}
+	return l.Say("%[1]s orders with %[2]s, in %[3]s states", orders, bounds, states)
 }
 
-// Share is "109 of 182 (60 %)".
+// Share is "109 of 182 (60 %)". Where a search was cut short before any of n came
+// to its end, it says that.
 func Share(l words.Language, n, of *big.Int) string {
+	if n.Sign() == 0 {
+		return l.Say("in none that was tried to its end")
+	}
 	return l.Say("%[1]s of %[2]s (%[3]s)", Grouped(n), Grouped(of), Percent(n, of))
 }
 
 // Percent is a share as a person uses it: never 0 % of something, and 100 % only
 // of all.
 func Percent(n, of *big.Int) string {
-	if of.Sign() == 0 || n.Sign() == 0 {
+	if n.Sign() == 0 {
 		return "0 %"
 	}
 	if n.Cmp(of) == 0 {
 		return "100 %"
 	}
-	share, _ := new(big.Rat).SetFrac(n, of).Float64()
-	return Part(min(max(share, math.SmallestNonzeroFloat64), math.Nextafter(1, 0)))
+	return Part(min(max(Ratio(n, of), math.SmallestNonzeroFloat64), math.Nextafter(1, 0)))
+}
+
+// Ratio is n of all, 0 to 1; 0 where there are none at all.
+func Ratio(n, all *big.Int) float64 {
+	if all.Sign() == 0 {
+		return 0
+	}
+	share, _ := new(big.Rat).SetFrac(n, all).Float64()
+	return share
 }
 
 // Part is Percent of a share from 0 to 1.
@@ -110,11 +127,13 @@ func Cost(l words.Language, r explore.Rule) string {
 	return l.List(append(parts, l.Say("%d moves", len(r.Schedule))))
 }
 
-// Smallest introduces the smallest schedule that breaks a rule, and says from
-// where on there is no way around.
+// Smallest introduces the smallest schedule that breaks a rule, or that was found
+// to, and says from where on there is no way around.
 func Smallest(l words.Language, r explore.Rule) string {
 	named := timeline.RuleNamed(l, r.Name)
 	switch {
+	case !r.Smallest:
+		return l.Say("%s: the smallest order that was found; not all that may be smaller were tried", named)
 	case r.Lost == 0:
 		return l.Say("%s: the smallest order; every other comes to it, too", named)
 	case r.Lost > 0 && r.Lost < len(r.Schedule):
@@ -124,7 +143,13 @@ func Smallest(l words.Language, r explore.Rule) string {
 	}
 }
 
-// Ending says what is certain now, and what is not.
+// AllSmallest reports whether what was found of each broken rule is the smallest
+// there is.
+func AllSmallest(s *explore.Space) bool {
+	return !slices.ContainsFunc(s.Rules(), func(r explore.Rule) bool { return !r.Smallest })
+}
+
+// Ending says what is certain now, what is not, and why.
 func Ending(l words.Language, s *explore.Space) string {
 	bounds := Bounds(l, s.Bounds())
 	orders, broken := Grouped(s.Schedules()), Grouped(s.Broken())
@@ -134,27 +159,72 @@ func Ending(l words.Language, s *explore.Space) string {
 		return l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", broken, orders, bounds)
 	case s.Ending() == explore.Exhausted:
 		return l.Say("No rule is broken in any of the %[1]s orders with %[2]s; beyond that nobody looked.", orders, bounds)
-	case seen:
-		return l.Say("The search was cut short: of %[1]s orders that were tried, %[2]s break a rule. What was not tried may break others.", orders, broken)
+	}
+	return l.Say("%s %s", l.Say("The search was cut short: %s.", l.Clause(s.Why())), seenSoFar(l, s))
+}
+
+// seenSoFar says what a search has seen that was cut short.
+func seenSoFar(l words.Language, s *explore.Space) string {
+	orders := Grouped(s.Schedules())
+	begun := len(s.Rules()) > 0 && s.Broken().Sign() == 0 // where a rule is broken, but not gone on from there
+	switch {
+	case s.Schedules().Sign() == 0 && begun:
+		return l.Say("No order was tried to its end, but some that were begun break a rule.")
+	case s.Schedules().Sign() == 0:
+		return l.Say("No order was tried to its end: nothing is known of any.")
+	case begun:
+		return l.Say("Of %s orders that were tried, none breaks a rule, but others that were begun do.", orders)
+	case s.Broken().Sign() > 0:
+		return l.Say("Of %[1]s orders that were tried, %[2]s break a rule. What was not tried may break others.", orders, Grouped(s.Broken()))
 	default:
-		return l.Say("The search was cut short: of %s orders that were tried, none breaks a rule. That does not mean that none can.", orders)
+		return l.Say("Of %s orders that were tried, none breaks a rule. That does not mean that none can.", orders)
 	}
 }
 
-// Drawn says what orders drawn at random came to, and what that leaves open.
+// Drawn says what orders drawn at random came to. They are not drawn evenly, so
+// that it is no share of all.
 func Drawn(l words.Language, s *explore.Sample) string {
 	n := Grouped(big.NewInt(int64(s.Drawn)))
-	odds := Grouped(big.NewInt(int64(math.Ceil(s.Odds))))
-	if s.Broken == 0 {
-		return l.Say("Of %[1]s orders drawn at random, none breaks a rule: with 95 %% confidence, fewer than %[2]s of such orders do. A break that needs just these decisions is drawn about once in %[3]s at worst.",
-			n, tenths(s.High), odds)
-	}
 	rules := make([]string, len(s.Rules))
 	for i, name := range s.Rules {
 		rules[i] = timeline.RuleNamed(l, name)
 	}
-	return l.Say("Of %[1]s orders drawn at random, %[2]d break a rule: with 95 %% confidence, %[3]s to %[4]s of such orders do (%[5]s).",
-		n, s.Broken, tenths(s.Low), tenths(s.High), l.List(rules))
+	var text string
+	switch {
+	case s.Drawn == 0:
+		text = l.Say("Of the orders drawn at random (PCT), none came to an end.")
+	case s.Broken > 0:
+		text = l.Say("Of %[1]s orders drawn at random (PCT), %[2]s break a rule. They are not drawn evenly: this is no share of all.", n, Grouped(big.NewInt(int64(s.Broken))))
+	default:
+		text = l.Say("Of %[1]s orders drawn at random (PCT), none breaks a rule. A break that needs just these decisions is drawn about once in %[2]s at worst.", n, about(s.Odds))
+	}
+	if s.Drawn > 0 && s.Endless > 0 {
+		text = l.Say("%s %s", text, l.Say("%d more came to no end, as far as they were played.", s.Endless))
+	}
+	if len(rules) > 0 {
+		text = l.Say("%s %s", text, l.Say("Broken in them: %s.", l.List(rules)))
+	}
+	return text
+}
+
+// Estimated says what share of all orders breaks a rule, as far as even probes
+// tell.
+func Estimated(l words.Language, e *explore.Estimate) string {
+	probes, orders := Grouped(big.NewInt(int64(e.Probes))), about(e.Orders)
+	if e.Share == 0 {
+		return l.Say("None of %[1]s even probes (Knuth 1975) breaks a rule: with 95 %% confidence, fewer than %[2]s of all orders do. There are about %[3]s.", probes, tenths(e.High), orders)
+	}
+	return l.Say("About %[1]s of all orders break a rule, with 95 %% confidence %[2]s to %[3]s: so say %[4]s even probes (Knuth 1975). There are about %[5]s orders.",
+		tenths(e.Share), tenths(e.Low), tenths(e.High), probes, orders)
+}
+
+// about is a count with two digits that are not zero: 1,234 is "1,200".
+func about(n float64) string {
+	exact, _ := big.NewFloat(math.Ceil(n)).Int(nil)
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(len(exact.String())-2, 0))), nil)
+	half := new(big.Int).Rsh(unit, 1)
+	exact.Add(exact, half).Quo(exact, unit)
+	return Grouped(exact.Mul(exact, unit))
 }
 
 // tenths is a share in percent with one decimal.

@@ -23,10 +23,12 @@ import (
 const Delays = 1
 
 // How many states of one cell are searched at most. Those of a lock that asks its
-// nodes at once are too many to see them all in minutes.
+// nodes at once are too many to see them all in minutes. And how many orders are
+// compared with the same moves without the fault.
 const (
 	states         = 6_000
 	statesParallel = 1_500
+	orders         = 2_000
 )
 
 // Verdict is what a fault can do at worst.
@@ -34,8 +36,8 @@ type Verdict string
 
 // The verdicts, the better first.
 const (
-	Survived   Verdict = "survived"   // all ends as without the fault, and no later
-	Late       Verdict = "late"       // the same, but later
+	Survived   Verdict = "survived"   // every order ends as the same moves do without the fault, and no later
+	Late       Verdict = "late"       // the same, but some order later
 	Unfinished Verdict = "unfinished" // no rule is broken, but a thread that the fault did not end gives up or fails
 	Broken     Verdict = "broken"     // a rule is broken
 )
@@ -75,9 +77,13 @@ type Cell struct {
 	Verdict Verdict `json:"verdict"`
 	Rules   []Rule  `json:"rules,omitempty"` // of Broken: the cheapest first
 	// Same says of Broken and Unfinished that the same happens without the fault.
-	Same    bool    `json:"same,omitempty"`
-	LaterMS float64 `json:"later_ms,omitempty"` // of Late: by so many milliseconds at most
-	Partly  bool    `json:"partly,omitempty"`   // there are more orders than were searched
+	Same bool `json:"same,omitempty"`
+	// LaterMS is of Late: by so many milliseconds at most an order ends later than
+	// the same moves without the fault.
+	LaterMS float64 `json:"later_ms,omitempty"`
+	// Partly says that there are more orders than were tried: what was found is so,
+	// and there may be worse.
+	Partly bool `json:"partly,omitempty"`
 
 	// Example is a schedule that ends so, of verdicts but Broken.
 	Example Schedule `json:"example,omitempty"`
@@ -169,7 +175,12 @@ func Make(ctx context.Context, protocol string, o Options) (*Card, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := maker{form: f, o: o, card: &Card{Protocol: protocol, Delays: o.Delays, Depth: f.Threads[0].Depth}}
+	sound, err := f.scenario()
+	if err != nil {
+		return nil, err
+	}
+	m := maker{form: f, o: o, card: &Card{Protocol: protocol, Delays: o.Delays, Depth: f.Threads[0].Depth}, sound: explore.NewYardstick(sound)}
+	defer func() { _ = m.sound.Close() }() // in memory: there is nothing to lose
 	if err := m.without(ctx); err != nil {
 		return nil, err
 	}
@@ -207,7 +218,8 @@ type maker struct {
 	form scenarioForm
 	o    Options
 	card *Card
-	last time.Duration // when the latest schedule without a fault has ended
+
+	sound *explore.Yardstick // the scenario without a fault
 }
 
 func (m *maker) bounds() explore.Bounds {
@@ -238,9 +250,6 @@ func (m *maker) without(ctx context.Context) error {
 	space, err := m.search(ctx, sc, m.bounds())
 	if err != nil {
 		return err
-	}
-	for _, e := range space.Ends() {
-		m.last = max(m.last, e.At)
 	}
 	m.card.Without = &Cell{}
 	return m.judge(ctx, m.card.Without, space, "")
@@ -288,29 +297,39 @@ func (m *maker) judge(ctx context.Context, c *Cell, space *explore.Space, victim
 				return fmt.Errorf("card: %w", err)
 			}
 			c.Rules = append(c.Rules, Rule{r.Name, text})
-			c.Same = c.Same && slices.ContainsFunc(m.card.Without.Rules, func(w Rule) bool { return w.Name == r.Name })
+			c.Same = c.Same && !c.Partly && slices.ContainsFunc(m.card.Without.Rules, func(w Rule) bool { return w.Name == r.Name })
 		}
 		return nil
 	}
 	ends := space.Ends()
+	if len(ends) == 0 {
+		return fmt.Errorf("card: %s, %s: no order came to an end", m.card.Protocol, c.Name())
+	}
 	worst := ends[0]
 	for _, e := range ends[1:] {
-		a, b := m.finished(space, e, victim), m.finished(space, worst, victim)
+		a, b := m.finished(e.Results, victim), m.finished(worst.Results, victim)
 		if !a && b || a == b && e.At > worst.At {
 			worst = e
 		}
 	}
-	switch {
-	case !m.finished(space, worst, victim):
-		c.Verdict, c.Same = Unfinished, c != m.card.Without && m.card.Without.Verdict == Unfinished
-	case worst.At > m.last:
-		c.Verdict, c.LaterMS = Late, float64((worst.At-m.last).Microseconds())/1000
-	default:
-		c.Verdict = Survived
-	}
 	moves, err := space.Moves(ctx, worst)
 	if err != nil {
 		return fmt.Errorf("card: %s: %w", m.card.Protocol, err)
+	}
+	switch {
+	case !m.finished(worst.Results, victim):
+		c.Verdict, c.Same = Unfinished, c != m.card.Without && !c.Partly && m.card.Without.Verdict == Unfinished
+	case c == m.card.Without:
+		c.Verdict = Survived
+	default:
+		c.Verdict = Survived
+		later, late, err := m.later(ctx, c, space)
+		if err != nil {
+			return err
+		}
+		if later > 0 {
+			c.Verdict, c.LaterMS, moves = Late, float64(later.Microseconds())/1000, late
+		}
 	}
 	if c.Example, err = json.Marshal(moves); err != nil {
 		return fmt.Errorf("card: %w", err)
@@ -318,10 +337,35 @@ func (m *maker) judge(ctx context.Context, c *Cell, space *explore.Space, victim
 	return nil
 }
 
+// later returns by how much an order ends later at most than the same moves
+// without the fault, and that order, or 0. An order that goes wrong without the
+// fault is no measure of what the fault takes.
+func (m *maker) later(ctx context.Context, c *Cell, space *explore.Space) (time.Duration, []scenario.Move, error) {
+	var most time.Duration
+	var latest explore.Pair
+	all, err := space.Without(ctx, m.sound, orders, func(p explore.Pair) {
+		if later := p.With.At - p.Without.At; later > most && m.finished(p.Without.Results, "") {
+			most, latest = later, p
+		}
+	})
+	if err != nil {
+		return 0, nil, fmt.Errorf("card: %s, %s: %w", m.card.Protocol, c.Name(), err)
+	}
+	c.Partly = c.Partly || !all
+	if most == 0 {
+		return 0, nil, nil
+	}
+	moves, err := space.Schedule(ctx, latest)
+	if err != nil {
+		return 0, nil, fmt.Errorf("card: %s: %w", m.card.Protocol, err)
+	}
+	return most, moves, nil
+}
+
 // finished reports whether all threads but the victim have done their work.
-func (m *maker) finished(space *explore.Space, e explore.End, victim string) bool {
-	for i, t := range space.Scenario().Threads {
-		if t.Name != victim && e.Results[i] != trace.Done {
+func (m *maker) finished(results []trace.Result, victim string) bool {
+	for i, t := range m.form.Threads {
+		if t.Name != victim && results[i] != trace.Done {
 			return false
 		}
 	}
