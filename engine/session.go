@@ -404,9 +404,10 @@ func (s *Session) StepThread(ctx context.Context, id, at int, thread string, bac
 	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepThread(ctx, thread, background) })
 }
 
-// StepNetwork lets a late copy of a thread's request reach Redis.
-func (s *Session) StepNetwork(ctx context.Context, id, at int, thread string) (*Branch, error) {
-	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNetwork(ctx, thread) })
+// StepNetwork lets a thread's request that was held up reach Redis; node, unless
+// 0, is the one that it goes to.
+func (s *Session) StepNetwork(ctx context.Context, id, at int, thread string, node int) (*Branch, error) {
+	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNetwork(ctx, thread, node) })
 }
 
 // StepNode lets a thread that asks several nodes at once ask one of them. Nodes

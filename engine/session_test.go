@@ -167,7 +167,7 @@ func wander(t *testing.T, s *engine.Session, r *rand.Rand) {
 		case 1:
 			_, err = s.PassTime(t.Context(), id, at, []engine.Passage{engine.ToEvent, engine.ToExpiry, engine.ByLength}[r.IntN(3)], time.Duration(1+r.IntN(30))*ms)
 		case 2:
-			_, err = s.StepNetwork(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)])
+			_, err = s.StepNetwork(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)], 0)
 		case 3, 4, 5:
 			_, err = s.StepThread(t.Context(), id, at, []string{"A", "B", "C"}[r.IntN(3)], r.IntN(5) == 0)
 		default:

@@ -366,7 +366,7 @@ func TestALateCopyIsStepped(t *testing.T) {
 	if got, want := late(), (view.Option{Thread: "A", Network: true, Choice: -1, Does: "a late copy of A's unlock, level 1, arrives", Why: "on its way until 45 ms"}); got != want {
 		t.Errorf("under way: %+v", got)
 	}
-	if refused, _ := p.ask(object{"do": "step", "branch": 0, "thread": "A", "network": true}); refused != "The late copy of what A sent arrives at 45 ms." {
+	if refused, _ := p.ask(object{"do": "step", "branch": 0, "thread": "A", "network": true}); refused != "What A sent arrives at 45 ms." {
 		t.Errorf("too early: %q", refused)
 	}
 	p.must(object{"do": "step", "branch": 0, "thread": "A"})

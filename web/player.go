@@ -226,7 +226,7 @@ func (p *player) step(ctx context.Context, b *engine.Branch, c stepArgs) error {
 		case c.Thread == "":
 			return p.session.Step(ctx, b.ID)
 		case c.Network:
-			return p.session.StepNetwork(ctx, b.ID, at, c.Thread)
+			return p.session.StepNetwork(ctx, b.ID, at, c.Thread, c.Node)
 		case c.Node > 0:
 			return p.session.StepNode(ctx, b.ID, at, c.Thread, c.Node)
 		default:

@@ -70,7 +70,7 @@ func (c *countMismatch) compared(f *facts.Facts, e trace.Event, b trace.Outcome)
 	case trace.Failed: // the thread cannot know the outcome yet
 		c.unsure[e.Thread] = c.unsure[e.Thread] || b.GivesBack
 		return Finding{}, false
-	case trace.Refused, trace.Exhausted: // nothing was entered or left; the count has changed since
+	case trace.Refused, trace.Exhausted, trace.Cancelled: // nothing was entered or left; the count has changed since, or is not known
 		return Finding{}, false
 	case trace.Acquired, trace.Reentered, trace.Released, trace.Decremented:
 		delete(c.unsure, e.Thread)

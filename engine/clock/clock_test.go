@@ -159,6 +159,60 @@ func TestVirtualTimerStopAndWait(t *testing.T) {
 	wantList(t, got, "true false <nil>\nran\nfalse <nil> 9")
 }
 
+// A call that is made in a task of its own, and waited for, is still one
+// decision; several are one each, and so is what comes after.
+func TestVirtualSliceIsHandedOver(t *testing.T) {
+	v := clock.NewVirtual()
+	defer v.Stop()
+	ctx := context.Background()
+	p := v.Process("A")
+	call := func(doing string) clock.Timer {
+		return p.AfterFunc(0, "call", func() { _ = p.Gate(ctx, doing) })
+	}
+	p.Go(0, func() {
+		_ = call("in the first slice").Wait(ctx)
+		_ = call("second call").Wait(ctx)
+		_ = p.Sleep(ctx, ms)
+		one, other := call("one of two"), call("the other")
+		_ = one.Wait(ctx)
+		_ = other.Wait(ctx)
+		_ = p.Sleep(ctx, ms)
+		p.Pause(ms)
+		_ = call("after the pause").Wait(ctx)
+	})
+	wantList(t, drive(v), `0 A: start
+0 A: second call
+1 A: wake
+1 A: one of two
+1 A: the other
+2 A: wake
+3 A: after the pause`)
+}
+
+// What a process waits for may be another's: neither its own pause nor its death
+// holds that up. It hears of it when it goes on.
+func TestVirtualWaitsForAnotherProcess(t *testing.T) {
+	v := clock.NewVirtual()
+	defer v.Stop()
+	ctx := context.Background()
+	var got []string
+	net := v.Process("net")
+	for name, end := range map[string]func(clock.Process){
+		"paused": func(p clock.Process) { p.Pause(20 * ms) },
+		"dead":   clock.Process.Kill,
+	} {
+		p := v.Process(name)
+		p.Go(0, func() {
+			err := net.AfterFunc(5*ms, "answer", func() { got = append(got, fmt.Sprintf("%d answer", v.Now()/ms)) }).Wait(ctx)
+			got = append(got, fmt.Sprintf("%d %s hears it: %v", v.Now()/ms, name, err))
+		})
+		q := v.Process("who ends " + name)
+		q.Go(ms, func() { end(p) })
+	}
+	drive(v)
+	wantList(t, got, "5 answer\n5 answer\n21 paused hears it: <nil>")
+}
+
 // What is deferred in a dead process runs, but cannot reach the world.
 func TestVirtualKillEndsEverythingOfTheProcess(t *testing.T) {
 	v := clock.NewVirtual()

@@ -23,7 +23,8 @@ var Epoch = time.Unix(0, 0).UTC()
 // at each gate, sleep and wait; what it does between two parks is a slice. A
 // slice passes at most one gate, so every Redis call is a decision of its own.
 // What is local to a client needs no decision, because nobody else can see when
-// it happens.
+// it happens. A task that has nothing but one function run at once, and waits for
+// it, hands the slice over to it: to others the two are one.
 //
 // Virtual belongs to the goroutine that drives it (Ready, Step, Next, Advance,
 // Stop); the methods of Process belong to the tasks. The two never run at the
@@ -62,7 +63,7 @@ type Task struct {
 	Doing    any           // at a gate: Gate's argument
 	Name     string        // of a timer's function: AfterFunc's argument
 	WaitsFor string        // while Waiting: the Name of the task it waits for
-	At       time.Duration // since Epoch: when it enters or entered the queue; meaningless while Waiting
+	At       time.Duration // since Epoch: when it enters or entered the queue; 0 while Waiting for what is not over
 	Paused   time.Duration // since Epoch: when its process's pause ends, 0 if it is not paused
 	task     *task
 }
@@ -94,6 +95,8 @@ type task struct {
 	ctx      context.Context // ends the park early, may be nil
 	waitFor  *task           // while Waiting
 	fresh    bool            // chosen by Step, and has passed no gate since
+	handed   bool            // it goes on with the slice of the task that waits for it
+	atOnce   []*task         // what it has started in this slice that is due at once
 	begun    bool
 	stopped  bool
 	panicked *panics.Error
@@ -154,7 +157,7 @@ func (v *Virtual) AppendState(b []byte, pauses bool, as func(process string) str
 	b = binary.AppendVarint(b, int64(v.now))
 	tasks := make([]*task, 0, len(v.tasks))
 	for _, t := range v.tasks {
-		if t.state != Waiting {
+		if _, known := t.wakesAt(); known {
 			tasks = append(tasks, t)
 		}
 	}
@@ -178,10 +181,20 @@ func (v *Virtual) AppendState(b []byte, pauses bool, as func(process string) str
 	return b
 }
 
-// Step runs t until it parks again. T must come from the last Ready.
+// Step runs t, and whom it hands its slice over to, until they park again. T must
+// come from the last Ready.
 func (v *Virtual) Step(t Task) {
-	t.task.fresh = true
-	v.move(t.task)
+	waits := t.task
+	waits.fresh = true
+	v.move(waits)
+	for waits.state == Waiting && waits.waitFor.handed {
+		goesOn := waits.waitFor
+		goesOn.handed = false
+		v.move(goesOn)
+		if goesOn.finished() {
+			v.move(waits)
+		}
+	}
 }
 
 // Next returns the next time after now at which anything moves by itself.
@@ -219,6 +232,7 @@ func (v *Virtual) Stop() {
 // move hands control to t until it parks or ends.
 func (v *Virtual) move(t *task) {
 	v.current = t
+	t.atOnce = nil
 	if t.begun {
 		t.resume <- struct{}{}
 	} else {
@@ -311,12 +325,15 @@ func (t *task) decisionAt() (time.Duration, bool) {
 	}
 }
 
-// wakesAt returns when t moves or starts to wait for a decision.
+// wakesAt returns when t moves or starts to wait for a decision, as far as that
+// is known.
 func (t *task) wakesAt() (time.Duration, bool) {
-	if t.state == Waiting || t.state == ended {
+	switch {
+	case t.state == ended, t.state == Waiting && !t.waitFor.finished():
 		return 0, false
+	default:
+		return max(t.due, t.process.pausedUntil), true
 	}
-	return max(t.due, t.process.pausedUntil), true
 }
 
 type virtualProcess struct {
@@ -438,7 +455,11 @@ func (p *virtualProcess) Gate(ctx context.Context, doing any) error {
 
 func (p *virtualProcess) AfterFunc(d time.Duration, doing string, f func()) Timer {
 	p.exitIfDead()
-	return &virtualTimer{p.add(Armed, doing, d, f)}
+	t := p.add(Armed, doing, d, f)
+	if c := p.v.current; c != nil && d <= 0 {
+		c.atOnce = append(c.atOnce, t)
+	}
+	return &virtualTimer{t}
 }
 
 func (p *virtualProcess) WithDeadline(ctx context.Context, deadline time.Time) (context.Context, context.CancelFunc) {
@@ -481,10 +502,13 @@ func (w *virtualTimer) Stop() bool {
 }
 
 func (w *virtualTimer) Wait(ctx context.Context) error {
-	p := w.t.process
+	t := w.t.v.current // who waits, which may be of another process
+	p := t.process
 	p.exitIfDead()
 	if !w.t.finished() {
-		t := p.v.current
+		if t.fresh && len(t.atOnce) == 1 && t.atOnce[0] == w.t && w.t.process == p && p.pausedUntil <= p.v.now {
+			t.fresh, w.t.fresh, w.t.handed = false, true, true
+		}
 		t.waitFor = w.t
 		p.park(ctx, Waiting, nil, p.v.now)
 		if !w.t.finished() {

@@ -83,6 +83,9 @@ func small(t *testing.T) map[string]*scenario.Scenario {
 		"purchases":  "lock: {protocol: none}\nresource: {kind: purchases, limit: 1}\nthreads: [{name: A, depth: 1, user: u, work: 5ms}, {name: B, depth: 1, user: u, work: 5ms}]",
 		"heartbeat":  "kind: heartbeat\nlock: {lease: 30ms}\nthreads: [{name: D, work: 10ms, repeat: 2}, {name: V, work: 10ms, repeat: 2}]",
 		"alone":      "lock: {protocol: reentrant, lease: 40ms, watchdog: 20ms}\nresource: {kind: counter}\nthreads: [{name: ALONE, depth: 1, work: 10ms, retry: {times: 0}}]",
+		"after":      "lock: {protocol: value, lease: 60ms}\nresource: {kind: counter}\nthreads: [{name: A, depth: 2, work: 5ms, after: 10ms}, {name: B, start: 12ms, work: 10ms, retry: {times: 0}}]",
+		"stops":      "lock: {protocol: mutex, lease: 40ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 5ms, after: 10ms, on-lost: stop, retry: {times: 3, interval: 15ms}}, {name: B, start: 5ms, work: 5ms, retry: {times: 0}}]",
+		"held-up":    "lock: {protocol: mutex-unsafe, lease: 30ms}\nthreads: [{name: HELD-UP, work: 5ms, on-lost: stop, retry: {times: 0}}]\nfaults: [{thread: HELD-UP, at: unlock, do: delay, for: 20ms}]",
 		"both-pause": "lock: {protocol: mutex, lease: 40ms, watchdog: off}\nthreads: [{name: A, depth: 1, work: 10ms}, {name: B, depth: 1, work: 10ms, retry: {times: 0}}]\nfaults: [{thread: A, at: work, do: pause, for: 30ms}]",
 	} {
 		sc, err := scenario.Parse([]byte(text))

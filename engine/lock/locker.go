@@ -238,7 +238,7 @@ func (l *Locker) acquire(ctx context.Context, key string, owner Owner, retries i
 			}
 			left, of := a, c
 			a.abandoned = true // the caller need not wait for the goodbye
-			l.o.Clock.AfterFunc(0, "settlement", func() {
+			l.o.Clock.AfterFunc(0, settlement, func() {
 				defer s.leave()
 				s.leaveLine(ctx, of)
 				s.settle(ctx, of, left)
@@ -280,7 +280,7 @@ func (s *session) part(ctx context.Context, err error, say func()) error {
 		say()
 		return err
 	}
-	said := s.l.o.Clock.AfterFunc(0, "settlement", func() {
+	said := s.l.o.Clock.AfterFunc(0, settlement, func() {
 		defer s.leave()
 		say()
 	})

@@ -190,7 +190,7 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 			return a
 		}
 		if !a.slow {
-			s.l.o.Clock.AfterFunc(0, "settlement", func() { s.undo(ctx, c, a) })
+			s.l.o.Clock.AfterFunc(0, settlement, func() { s.undo(ctx, c, a) })
 			return acquisition{abandoned: true, err: a.err}
 		}
 		s.l.slow.was()
@@ -199,11 +199,11 @@ func (s *session) attempt(ctx context.Context, c Call) acquisition {
 		return s.insist(ctx, c)
 	}
 	var a acquisition
-	asked := s.l.o.Clock.AfterFunc(0, "acquisition", func() { a = s.insist(ctx, c) })
+	asked := s.l.o.Clock.AfterFunc(0, Acquisition, func() { a = s.insist(ctx, c) })
 	if asked.Wait(ctx) == nil {
 		return a
 	}
-	s.l.o.Clock.AfterFunc(0, "settlement", func() {
+	s.l.o.Clock.AfterFunc(0, settlement, func() {
 		// However long a client that ignores contexts takes: a level given back
 		// sooner could still be granted afterwards.
 		_ = asked.Wait(context.WithoutCancel(ctx))
@@ -246,8 +246,7 @@ func (s *session) parts() bool {
 	return slices.ContainsFunc(s.parting, s.isHeld)
 }
 
-// undo gives back what an attempt was, or may have been, granted, and ends the
-// call.
+// undo gives back what an attempt was, or may have been, granted.
 func (s *session) undo(ctx context.Context, c Call, a acquisition) {
 	defer s.leave()
 	switch {
@@ -435,8 +434,13 @@ func (s *session) rely(sent time.Time) {
 	s.relyUntil(s.deadlineAfter(sent))
 }
 
-// OwnLease names the timers by which clients count their leases.
-const OwnLease = "lease"
+// Names, on the [clock.Clock], of what a Locker has run beside its callers.
+const (
+	OwnLease    = "lease"       // the timers by which clients count their leases
+	Acquisition = "acquisition" // a call of Lock whose context may end before Redis answers
+
+	settlement = "settlement" // what is left to do when such a call has ended
+)
 
 // relyUntil sets the deadline. The caller holds mu.
 func (s *session) relyUntil(deadline time.Time) {

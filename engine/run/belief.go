@@ -12,27 +12,58 @@ import (
 // beliefs is what each thread thinks of the lock: how many levels it acts as
 // if it held, and whether it is on its way out. A thread enters a level when
 // it is told so, and has left it when Redis runs its unlock or when it hears
-// what became of that.
+// what became of that. It has left its critical section before: with the call
+// of the first unlock after which it has no work to do.
 type beliefs struct {
 	levels  map[string]int
 	unlocks map[string]unlock // under way
+	leaving map[string]bool   // until its outermost unlock is answered
 }
 
 // unlock is a call of Unlock that a thread has made.
 type unlock struct {
-	level int  // of the hold
-	last  bool // of the business call: with it the thread has left its critical section
+	level  int  // of the hold
+	last   bool // of the business call
+	leaves bool // no level has work left to do
+	stops  bool // the work that is left would not be done once its hold's context has ended
 }
 
 func newBeliefs() beliefs {
-	return beliefs{levels: map[string]int{}, unlocks: map[string]unlock{}}
+	return beliefs{levels: map[string]int{}, unlocks: map[string]unlock{}, leaving: map[string]bool{}}
+}
+
+func (b beliefs) clone() beliefs {
+	return beliefs{maps.Clone(b.levels), maps.Clone(b.unlocks), maps.Clone(b.leaving)}
 }
 
 // calls notes that a thread has called an unlock, whatever becomes of it.
-func (b beliefs) calls(thread string, u unlock) { b.unlocks[thread] = u }
+func (b beliefs) calls(thread string, u unlock) {
+	b.unlocks[thread] = u
+	if u.leaves {
+		b.leaving[thread] = true
+	}
+}
+
+// loses notes that the contexts of a thread's holds have ended.
+func (b beliefs) loses(thread string) {
+	if b.unlocks[thread].stops {
+		b.leaving[thread] = true
+	}
+}
 
 // returns notes that its unlock has returned.
-func (b beliefs) returns(thread string) { delete(b.unlocks, thread) }
+func (b beliefs) returns(thread string) {
+	if b.unlocks[thread].last {
+		b.isOut(thread)
+	}
+	delete(b.unlocks, thread)
+}
+
+// isOut notes that a thread's business call is over, or begins anew.
+func (b beliefs) isOut(thread string) {
+	delete(b.leaving, thread)
+	delete(b.unlocks, thread)
+}
 
 // after is what is believed after an event, and who is leaving then.
 func (b beliefs) after(thread string, body trace.Body) (levels map[string]int, leaving []string) {
@@ -52,7 +83,7 @@ func (b beliefs) after(thread string, body trace.Body) (levels map[string]int, l
 		switch {
 		case v.Result == trace.Acquired || v.Result == trace.Reentered:
 			b.levels[thread] = v.Level
-			b.returns(thread)
+			b.isOut(thread)
 		case v.Call == lock.CallUnlock && !v.GivesBack:
 			b.atMost(thread, v.Level-1)
 			if v.Result != trace.Failed { // else it may be sent again
@@ -61,15 +92,9 @@ func (b beliefs) after(thread string, body trace.Body) (levels map[string]int, l
 		}
 	case trace.End:
 		b.atMost(thread, 0)
-		b.returns(thread)
+		b.isOut(thread)
 	}
-	for name, u := range b.unlocks {
-		if u.last {
-			leaving = append(leaving, name)
-		}
-	}
-	slices.Sort(leaving)
-	return maps.Clone(b.levels), leaving
+	return maps.Clone(b.levels), slices.Sorted(maps.Keys(b.leaving))
 }
 
 func (b beliefs) atMost(thread string, levels int) {

@@ -25,14 +25,14 @@ func TestALateUnlockTellsItsThreadNothing(t *testing.T) {
 		leaving bool
 	}{
 		{"it is told that it has the lock", func() {}, acquired, 1, false},
-		{"it calls its unlock", func() { b.calls("A", unlock{level: 1, last: true}) }, trace.Wait{}, 1, true},
+		{"it calls its unlock", func() { b.calls("A", unlock{level: 1, last: true, leaves: true}) }, trace.Wait{}, 1, true},
 		{"which is not answered", func() {}, trace.Outcome{Call: lock.CallUnlock, Result: trace.Failed, Level: 1}, 0, true},
 		{"and returns", func() { b.returns("A") }, trace.Wait{}, 0, false},
 		{"it is told that it has the lock again", func() {}, acquired, 1, false},
 		{"Redis runs the unlock of the first time", func() {}, command(1, false), 1, false},
 		{"Redis runs a give-back", func() {}, command(1, true), 1, false},
 		{"a give-back is answered", func() {}, trace.Outcome{Call: lock.CallUnlock, Result: trace.Released, Level: 1, GivesBack: true}, 1, false},
-		{"it calls its unlock again", func() { b.calls("A", unlock{level: 1, last: true}) }, trace.Wait{}, 1, true},
+		{"it calls its unlock again", func() { b.calls("A", unlock{level: 1, last: true, leaves: true}) }, trace.Wait{}, 1, true},
 		{"Redis runs it", func() {}, command(1, false), 0, true},
 		{"and it hears of that", func() {}, trace.Outcome{Call: lock.CallUnlock, Result: trace.Released, Level: 1}, 0, false},
 	} {

@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"relock/engine/fault"
@@ -51,7 +52,7 @@ func (t *thread) rounds() (err error) {
 	t.strike(fault.AtStart, 0)
 	for round := 1; round <= t.spec.Repeat; round++ {
 		t.round.Store(int64(round))
-		call := func() error { return t.business(1) }
+		call := func() error { return t.business(context.Background(), 1, false) }
 		if t.r.sc.Kind == scenario.KindHeartbeat {
 			call = func() error { return t.heartbeat(round) }
 		}
@@ -62,74 +63,100 @@ func (t *thread) rounds() (err error) {
 	return nil
 }
 
-// business is the article's method: lock, work, call the next level, unlock.
-func (t *thread) business(level int) (err error) {
-	ctx := context.Background()
-	t.next = lock.Call{Name: lock.CallLock, Level: level, Attempt: 1}
+// business is the article's method: lock, work, call the next level, work on,
+// unlock. Ctx is what its lock is asked for with; more tells whether those that
+// have called it have work left to do when it returns.
+func (t *thread) business(ctx context.Context, level int, more bool) (err error) {
+	t.next.Store(lock.Call{Name: lock.CallLock, Level: level, Attempt: 1})
 	t.r.machine.awaitGate(t)
 	hold, err := t.locker.lock(ctx, t.r.key, t.owner)
 	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			t.tell(trace.Outcome{Call: lock.CallLock, Result: trace.Cancelled, Level: level, Attempt: t.coming().Attempt, Error: err.Error()})
+		}
 		return err
 	}
+	var after time.Duration
+	if level < t.spec.Depth && t.spec.After.Max > 0 {
+		after = drawn(t.after, t.spec.After)
+	}
+	panicking := true
 	defer func() {
+		t.more = more && err == nil && !panicking
 		if t.take(fault.AtUnlock, level, fault.SkipUnlock) {
+			if level == 1 {
+				t.believes(beliefs.isOut)
+			}
 			return
 		}
-		t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}
-		returned := t.unlocks(unlock{level: hold.Level(), last: level == 1})
+		t.next.Store(lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1})
+		u := unlock{level: hold.Level(), last: level == 1, leaves: !t.more, stops: t.stops()}
+		t.believes(func(b beliefs, thread string) { b.calls(thread, u) })
 		t.r.machine.awaitGate(t)
-		if uerr := hold.Unlock(ctx); err == nil {
+		if uerr := hold.Unlock(context.Background()); err == nil {
 			err = uerr
 		}
-		returned()
+		t.believes(beliefs.returns)
 		if t.take(fault.AtUnlock, level, fault.ExtraUnlock) {
-			_ = hold.Unlock(ctx) // its refusal is an outcome in the trace
+			_ = hold.Unlock(context.Background()) // its refusal is an outcome in the trace
 		}
 	}()
-	if err := t.work(hold, level); err != nil {
-		return err
+	err = t.work(hold, trace.Work{Level: level}, drawn(t.random, t.spec.Work))
+	if err == nil && level < t.spec.Depth {
+		err = t.business(t.lasting(hold), level+1, more || after > 0)
 	}
-	if level < t.spec.Depth {
-		return t.business(level + 1)
+	if err == nil && after > 0 {
+		err = t.work(hold, trace.Work{Level: level, After: true}, after)
 	}
-	return nil
+	panicking = false
+	return err
 }
 
+// stops tells whether the thread looks at its holds' contexts.
+func (t *thread) stops() bool { return t.spec.OnLost == scenario.OnLostStop }
+
+// lasting is a context for what a thread does under a hold: it ends with the
+// hold's own if the thread looks at that.
+func (t *thread) lasting(hold hold) context.Context {
+	if t.stops() {
+		return hold.Context()
+	}
+	return context.Background()
+}
+
+// lost hears that what the thread held cannot be relied on any more.
+func (t *thread) lost(context.Context, lock.Loss) { t.believes(beliefs.loses) }
+
 // work is the business done at a level, during which faults strike.
-func (t *thread) work(hold hold, level int) error {
-	d := t.draw(t.spec.Work)
-	work := trace.Work{State: trace.WorkBegin, Level: level, For: trace.MillisOf(d)}
-	t.next = lock.Call{Name: lock.CallUnlock, Level: level, Attempt: 1}
-	if level < t.spec.Depth {
-		t.next = lock.Call{Name: lock.CallLock, Level: level + 1, Attempt: 1}
+func (t *thread) work(hold hold, work trace.Work, d time.Duration) error {
+	work.State, work.For = trace.WorkBegin, trace.MillisOf(d)
+	t.next.Store(lock.Call{Name: lock.CallUnlock, Level: work.Level, Attempt: 1})
+	if work.Level < t.spec.Depth && !work.After {
+		t.next.Store(lock.Call{Name: lock.CallLock, Level: work.Level + 1, Attempt: 1})
 	}
 	t.working = true
 	defer func() { t.working = false }()
 	t.tell(work)
 	seen, writes := t.begin()
-	t.strike(fault.AtWork, level)
-	ctx := context.Background()
-	if t.spec.OnLost == scenario.OnLostStop {
-		ctx = hold.Context()
-	}
-	err := t.process.Work(ctx, d)
+	t.strike(fault.AtWork, work.Level)
+	err := t.process.Work(t.lasting(hold), d)
 	t.strikeArmed()
 	if writes && err == nil {
 		t.finish(seen, hold.Token())
 	}
-	work.State = trace.WorkEnd
+	work.State, work.Cancelled = trace.WorkEnd, err != nil
 	t.tell(work)
 	return err
 }
 
-// draw takes a length of time from a range, in whole milliseconds where its
-// bounds are, else in microseconds.
-func (t *thread) draw(r scenario.Range) time.Duration {
+// drawn is a length of time from a range, in whole milliseconds where its bounds
+// are, else in microseconds.
+func drawn(from *rand.Rand, r scenario.Range) time.Duration {
 	unit := time.Millisecond
 	if r.Min%unit != 0 || r.Max%unit != 0 {
 		unit = time.Microsecond
 	}
-	return r.Min + time.Duration(t.random.Int64N(int64((r.Max-r.Min)/unit)+1))*unit
+	return r.Min + time.Duration(from.Int64N(int64((r.Max-r.Min)/unit)+1))*unit
 }
 
 // begin reads the run's resource, if there is one.
@@ -159,7 +186,7 @@ func (t *thread) heartbeat(round int) error {
 		c.Name = trace.CallBeat
 		args = []any{"SET", t.r.key, string(t.owner), "PX", t.r.sc.Lock.Lease.Milliseconds()}
 	}
-	t.next = c
+	t.next.Store(c)
 	answer, err := t.redis.taps[0].Do(protocol.WithCall(context.Background(), c), args...).Result()
 	o := trace.Outcome{Call: c.Name, Level: c.Level, Attempt: round, Result: trace.Renewed}
 	switch {
@@ -171,8 +198,9 @@ func (t *thread) heartbeat(round int) error {
 		o.Result = trace.Offline
 	}
 	t.tell(o)
-	t.next.Attempt++
-	d := t.draw(t.spec.Work)
+	c.Attempt++
+	t.next.Store(c)
+	d := drawn(t.random, t.spec.Work)
 	t.tell(trace.Wait{For: trace.MillisOf(d), Why: trace.WaitBeat})
 	return t.process.Sleep(context.Background(), d)
 }
@@ -183,8 +211,9 @@ func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 	t.redis.answered(a.Call)
 	t.told(toldOutcome, a.Name, string(a.Result), a.Count, a.Level, a.Attempt, a.Token)
 	if a.Name != lock.CallRenew {
-		t.next = a.Call
-		t.next.Attempt++
+		next := a.Call
+		next.Attempt++
+		t.next.Store(next)
 		t.handed.Store(false)
 	}
 	o := trace.Outcome{

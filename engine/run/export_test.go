@@ -1,10 +1,10 @@
 package run
 
-// StillToArrive is how many late copies will reach Redis after r has ended. It
+// StillToArrive is how many requests will reach Redis after r has ended. It
 // stops them.
 func StillToArrive(r *Run) int {
 	n := 0
-	for _, c := range r.network.copies {
+	for _, c := range r.network.underWay {
 		if c.timer.Stop() {
 			n++
 		}

@@ -138,6 +138,7 @@ func (w *wall) play(ctx context.Context, processes *clock.Wall) error {
 		var asking []string
 		w.locked(func() { asking = w.inVain() })
 		w.r.killAll()
+		w.r.network.end() // else it would be waited for
 		<-ended
 		if err == nil {
 			w.mu.Lock()

@@ -94,7 +94,7 @@ func (w *wall) awaitGate(t *thread) {
 	h.mu.Lock()
 	gated := h.control.Gated
 	if gated {
-		h.control.At = t.next
+		h.control.At = t.coming()
 	}
 	h.mu.Unlock()
 	if !gated {

@@ -133,16 +133,10 @@ func (w *wall) local(thread string, body trace.Body) {
 	w.look()
 }
 
-func (w *wall) unlocks(thread string, u unlock) func() {
-	w.silently(func() { w.out.believed.calls(thread, u) })
-	return func() { w.silently(func() { w.out.believed.returns(thread) }) }
-}
-
-// silently has something change now, between the events before and after.
-func (w *wall) silently(change func()) {
+func (w *wall) believes(change func(beliefs)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.order.Add(order.Entry[item]{At: w.now(), What: item{silent: change}})
+	w.order.Add(order.Entry[item]{At: w.now(), What: item{silent: func() { change(w.out.believed) }}})
 	w.release(false)
 }
 
@@ -158,7 +152,7 @@ func (w *wall) sending() func(*thread, []sent) {
 			at := s.rec.Time - w.offset
 			events := w.r.commands(s)
 			w.order.Add(order.Entry[item]{At: at, Script: len(events) > 0, Found: found(events), What: item{thread: t.spec.Name, events: events}})
-			if t.alive() && !s.late {
+			if t.alive() && !s.delayed { // else it is told when it has heard
 				w.order.Ran(order.Call{Thread: t.spec.Name, Name: s.call.Name}, at)
 			}
 		}
@@ -179,7 +173,7 @@ func (w *wall) look() {
 func (w *wall) inVain() []string {
 	renews := w.r.protocol().HasWatchdog() && w.r.sc.Lock.Watchdog > 0
 	inRedis := w.r.protocol().Commands(lock.CallLock, 1) > 0
-	if renews || w.r.anyDelayed() || !w.order.Idle() || inRedis && (!w.key.Exists() || w.key.PTTL != trace.NoExpiry) {
+	if renews || w.r.network.carries() || !w.order.Idle() || inRedis && (!w.key.Exists() || w.key.PTTL != trace.NoExpiry) {
 		return nil
 	}
 	return w.r.inVain(&w.out.standstill)

@@ -294,15 +294,108 @@ faults: [{thread: A, at: lock, do: delay, for: 10ms}, {time: 5ms, do: down}, {ti
 	}
 }
 
+// A request that is delayed is on the network, which knows nothing of its
+// sender: neither a pause nor a crash holds it. The answer is its sender's, who
+// hears it when it goes on. So it is on both clocks.
+func TestADelayedRequestArrivesWhateverBecomesOfItsThread(t *testing.T) {
+	writes := func(events []trace.Event) []string { // of A
+		var list []string
+		for _, e := range events {
+			if c, ok := e.Body.(trace.Command); ok && e.Thread == "A" && slices.Contains([]string{"HINCRBY", "DEL", "SETNX"}, c.Args[0]) {
+				late := map[bool]string{true: ", late"}[c.Late]
+				list = append(list, fmt.Sprintf("%v %s=%v%s", e.At.Duration(), c.Args[0], c.Reply, late))
+			}
+		}
+		return list
+	}
+	const (
+		locks = `
+lock: {lease: 1s, watchdog: off, retry: {times: 0}}
+threads: [{name: A, work: 10ms}, {name: B, start: 60ms, work: 10ms}]
+faults: [{thread: A, at: lock, do: delay, for: 50ms}]
+`
+		unlocks = `
+lock: {protocol: mutex-unsafe, lease: 40ms, retry: {times: 9, interval: 10ms}}
+threads: [{name: A, work: 10ms}, {name: B, start: 25ms, work: 30ms}]
+faults: [{thread: A, at: unlock, do: delay, for: 50ms}]
+`
+		inner = `
+lock: {lease: 200ms, watchdog: 30ms, retry: {times: 0}}
+threads: [{name: A, depth: 2, work: 10ms}]
+faults: [{thread: A, at: unlock, level: 2, do: delay, for: 50ms}, {thread: A, at: renew, do: %s}]
+`
+	)
+	const crash, pause = "[0, {until: 20ms}, {do: crash, thread: A}]", "[0, {until: 20ms}, {do: pause, thread: A, for: 300ms}]"
+	crashed := func(t *testing.T, r *run.Run) {
+		time.Sleep(19 * ms)
+		do(t, r, "A", run.Crash, "")
+	}
+	paused := func(t *testing.T, r *run.Run) {
+		time.Sleep(19 * ms)
+		do(t, r, "A", run.Suspend, "")
+		time.Sleep(300 * ms)
+		do(t, r, "A", run.Resume, "")
+	}
+	untouched := func(*testing.T, *run.Run) {}
+	for _, c := range []struct {
+		name, text, schedule string
+		steer                func(*testing.T, *run.Run)
+		writes               string
+		facts                string // one of them
+		broken               string
+	}{
+		{"a pause", locks, pause, paused, "50ms HINCRBY=1\n330ms HINCRBY=0\n330ms DEL=1", "320ms A lock acquired", ""},
+		{"a pause, for who asks meanwhile", locks, pause, paused, "50ms HINCRBY=1\n330ms HINCRBY=0\n330ms DEL=1", "60ms B lock exhausted", ""},
+		{"a crash", locks, crash, crashed, "50ms HINCRBY=1, late", "60ms B lock exhausted", ""},
+		{
+			"a crash, and the lock is another's", unlocks, "[0, 0, 0, {until: 20ms}, {do: crash, thread: A}]", crashed,
+			"0s SETNX=1\n60ms DEL=1, late", "45ms B lock acquired", "foreign-release",
+		},
+		{
+			"a pause that the watchdog has", fmt.Sprintf(inner, "pause, for: 100ms"), "[]", untouched,
+			"0s HINCRBY=1\n10ms HINCRBY=2\n70ms HINCRBY=1\n130ms HINCRBY=0\n130ms DEL=1", "130ms A unlock decremented", "",
+		},
+		{
+			"a crash that the watchdog has", fmt.Sprintf(inner, "crash"), "[]", untouched,
+			"0s HINCRBY=1\n10ms HINCRBY=2\n70ms HINCRBY=1, late", "30ms A end crashed", "",
+		},
+	} {
+		judge := func(t *testing.T, events []trace.Event) {
+			t.Helper()
+			if got := strings.Join(writes(events), "\n"); got != c.writes {
+				t.Errorf("A has Redis run\n%s\nwant\n%s", got, c.writes)
+			}
+			if got := facts(events); !slices.Contains(got, c.facts) {
+				t.Errorf("%q is missing in %q", c.facts, got)
+			}
+			if got := strings.Join(brokenRules(events), ", "); got != c.broken {
+				t.Errorf("broken: %q, want %q", got, c.broken)
+			}
+		}
+		t.Run(c.name+", virtual", func(t *testing.T) {
+			_, events := play(t, parse(t, c.text+"schedule: "+c.schedule), run.Options{})
+			judge(t, events)
+		})
+		t.Run(c.name+", wall", func(t *testing.T) { judge(t, liveEvents(t, c.text, c.steer)) })
+	}
+}
+
 // A run that is stopped does not wait for what is under way, and nothing of it
 // arrives any more: on a Redis of somebody's it would leave a key behind.
 func TestAStoppedRunForgetsWhatIsUnderWay(t *testing.T) {
+	for _, c := range []struct{ kind, lease string }{{"late-copy", "200ms"}, {"delay", "1h"}} {
+		t.Run(c.kind, func(t *testing.T) { stoppedWithARequestUnderWay(t, c.kind, c.lease) })
+	}
+}
+
+func stoppedWithARequestUnderWay(t *testing.T, kind, lease string) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r, err := run.New(parse(t, `
-lock: {lease: 200ms, watchdog: off}
+		r, err := run.New(parse(t, fmt.Sprintf(`
+lock: {lease: %s, watchdog: off}
 threads: [{name: A, work: 20ms}]
-faults: [{thread: A, at: lock, do: late-copy, for: 1h}]
-`), run.Options{Wall: true})
+faults: [{thread: A, at: lock, do: %s, for: 1h}]
+`, lease, kind)), run.Options{Wall: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +436,7 @@ threads: [{name: A, work: 20ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]
 `)
 	refused := func(w *walk, thread string, want run.Refusal) {
 		t.Helper()
-		_, err := w.StepNetwork(t.Context(), thread)
+		_, err := w.StepNetwork(t.Context(), thread, 0)
 		var why *run.Refusal
 		if !errors.As(err, &why) || why.Reason != want.Reason || why.Error() != want.Error() {
 			t.Errorf("%v, want %v", err, &want)
@@ -377,14 +470,14 @@ threads: [{name: A, work: 20ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]
 	}
 	// At 45 ms both can move, and which of them does decides on B's fate.
 	first := begun()
-	step(first, func() (scenario.Move, error) { return first.StepNetwork(t.Context(), "A") })
+	step(first, func() (scenario.Move, error) { return first.StepNetwork(t.Context(), "A", 0) })
 	step(first, func() (scenario.Move, error) { return first.StepThread(t.Context(), "B", false) })
 	second := begun()
 	step(second, func() (scenario.Move, error) { return second.StepThread(t.Context(), "B", false) })
 	if got, want := network(second), []string{"A copy unlock, level 1  45ms HEXISTS"}; !slices.Equal(got, want) {
 		t.Errorf("can arrive %q, want %q", got, want)
 	}
-	step(second, func() (scenario.Move, error) { return second.StepNetwork(t.Context(), "A") })
+	step(second, func() (scenario.Move, error) { return second.StepNetwork(t.Context(), "A", 0) })
 	for _, c := range []struct {
 		w    *walk
 		want string
@@ -402,5 +495,100 @@ threads: [{name: A, work: 20ms, repeat: 2}, {name: B, start: 45ms, work: 20ms}]
 		if again := begin(t, sc, c.w.moves...); again.toTheEnd(t) != c.w.written(t) {
 			t.Error("the same moves gave another trace")
 		}
+	}
+}
+
+// What is delayed can be delivered, too, while its thread waits, stands still or
+// is dead, and of several to one thread's nodes each by itself.
+func TestADelayedRequestIsAChoiceOfItsOwn(t *testing.T) {
+	w := begin(t, parse(t, `
+lock: {lease: 1s, watchdog: off}
+threads: [{name: A, work: 20ms}]
+faults: [{thread: A, at: lock, do: delay, for: 50ms}]
+`), scenario.Move{})
+	want := func(reason run.Reason, at time.Duration, onItsWay string) {
+		t.Helper()
+		if o := business(w, "A"); o.Next != run.NextNothing || o.Reason != reason || o.At != at {
+			t.Errorf("A: %+v, want %s, %v", o, reason, at)
+		}
+		if got := network(w); !slices.Equal(got, []string{onItsWay}) {
+			t.Errorf("under way %q, want %q", got, onItsWay)
+		}
+	}
+	want(run.AwaitsLate, 0, "A arrive lock, level 1 waits 50ms EXISTS")
+	w.must(t, scenario.Move{Until: 20 * ms})
+	w.must(t, scenario.Move{Fault: &scenario.Fault{Do: fault.Pause, Thread: "A", For: 300 * ms}})
+	want(run.IsPaused, 320*ms, "A arrive lock, level 1 waits 50ms EXISTS")
+	w.must(t, scenario.Move{Fault: &scenario.Fault{Do: fault.Crash, Thread: "A"}})
+	want(run.HasEnded, 0, "A copy lock, level 1 waits 50ms EXISTS")
+
+	w = begin(t, parse(t, `
+lock: {protocol: redsync, nodes: 3, lease: 8s, watchdog: off}
+threads: [{name: A, work: 20ms}]
+faults: [{thread: A, at: lock, command: 1, do: delay, for: 50ms}, {thread: A, at: lock, command: 2, do: delay, for: 50ms}]
+`), scenario.Move{}, scenario.Move{}, scenario.Move{}, scenario.Move{}, scenario.Move{Until: 50 * ms})
+	for _, node := range []int{2, 1} {
+		if _, err := w.StepNetwork(t.Context(), "A", node); err != nil {
+			t.Fatal(err)
+		}
+		events, _ := w.r.Log().Since(0)
+		i := slices.IndexFunc(events, func(e trace.Event) bool {
+			c, ok := e.Body.(trace.Command)
+			return ok && e.At == 50 && c.Node == node
+		})
+		if i < 0 {
+			t.Errorf("nothing has arrived at node %d", node)
+		}
+		if _, err := w.StepNetwork(t.Context(), "A", node); err == nil {
+			t.Errorf("it arrives twice at node %d", node)
+		}
+	}
+}
+
+// A nested lock call ends with its holder's context if the thread looks at that,
+// whatever it waits for: its next attempt, or an answer. Then it unlocks, which
+// waits until the call has given back what it may have been granted.
+func TestANestedLockEndsWithItsHoldersContext(t *testing.T) {
+	const stops = "threads: [{name: A, depth: 2, work: 20ms, on-lost: stop}]\n"
+	for _, c := range []struct{ name, text, want string }{
+		{
+			"it waits to ask again",
+			"lock: {protocol: mutex, lease: 100ms, watchdog: off, retry: {times: 9, interval: 30ms}}\n" + stops,
+			"80ms A lock refused, 97ms A lock cancelled, 97ms A unlock released, 97ms A end lost",
+		},
+		{
+			"it waits for an answer, which comes",
+			"lock: {lease: 100ms, watchdog: off}\n" + stops + "faults: [{thread: A, at: lock, level: 2, do: delay, for: 90ms}]",
+			// Its lease had ended when the request arrived: there is nothing to give back.
+			"20ms A fault delay, 97ms A lock cancelled, 100ms expired, 110ms A lock lost, 110ms A unlock lost, 110ms A end lost",
+		},
+		{
+			"it waits for an answer, which does not come",
+			"lock: {lease: 100ms, watchdog: off}\n" + stops + "faults: [{thread: A, at: lock, level: 2, do: delay, for: 300ms}]",
+			// It waits for 100 ms at most, and gives back what it asked for.
+			"20ms A fault delay, 97ms A lock cancelled, 100ms expired, 120ms A lock error, 120ms A unlock lost, 120ms A unlock lost, 120ms A end lost",
+		},
+		{
+			"it does not look",
+			"lock: {protocol: mutex, lease: 100ms, watchdog: off, retry: {times: 9, interval: 30ms}}\n" + strings.Replace(stops, ", on-lost: stop", "", 1),
+			// It gives back what it took when its own key was gone.
+			"80ms A lock refused, 100ms expired, 110ms A unlock released, 110ms A lock lost, 110ms A unlock lost, 110ms A end lost",
+		},
+	} {
+		judge := func(t *testing.T, events []trace.Event) {
+			t.Helper()
+			got := strings.Join(facts(events), ", ")
+			if !strings.Contains(got, c.want) {
+				t.Errorf("got %s\nwant %s", got, c.want)
+			}
+			if broken := brokenRules(events); slices.Contains(broken, "count-mismatch") || slices.Contains(broken, "mutual-exclusion") {
+				t.Errorf("broken: %q", broken)
+			}
+		}
+		t.Run(c.name+", virtual", func(t *testing.T) {
+			_, events := play(t, parse(t, c.text), run.Options{})
+			judge(t, events)
+		})
+		t.Run(c.name+", wall", func(t *testing.T) { judge(t, liveEvents(t, c.text, func(*testing.T, *run.Run) {})) })
 	}
 }

@@ -37,9 +37,9 @@ func New(sc *scenario.Scenario, o Options) (*Run, error) {
 		r.key = "relock:{" + o.ID + "}:" + sc.Lock.Key
 	}
 	for _, spec := range sc.Threads {
-		t := &thread{r: r, spec: spec, random: source(sc.Seed, spec.Name, "work")}
+		t := &thread{r: r, spec: spec, random: source(sc.Seed, spec.Name, "work"), after: source(sc.Seed, spec.Name, "after")}
 		t.struck = make([]atomic.Bool, len(sc.Faults))
-		t.next = lock.Call{Name: lock.CallLock, Level: 1, Attempt: 1}
+		t.next.Store(lock.Call{Name: lock.CallLock, Level: 1, Attempt: 1})
 		t.owner = r.newOwner(spec.Name)
 		r.header.Owners[string(t.owner)] = spec.Name
 		r.threads = append(r.threads, t)

@@ -22,7 +22,7 @@ const (
 	Hangs      Reason = "hangs"       // the thread hangs for ever
 	AwaitsOwn  Reason = "awaits-own"  // the thread waits for its own watchdog
 	AwaitsNode Reason = "awaits-node" // the thread waits for nodes that it asks
-	AwaitsLate Reason = "awaits-late" // the thread waits for the answer to a delayed request
+	AwaitsLate Reason = "awaits-late" // the thread waits for the answer to a request
 	NeverMoves Reason = "never"       // nothing happens any more
 	NoExpiry   Reason = "no-expiry"   // no key runs out
 	IsArmed    Reason = "armed"       // the same fault waits for its moment already
@@ -35,7 +35,7 @@ const (
 	NotAhead   Reason = "not-ahead"   // the thread comes to no more of Place
 	NoData     Reason = "no-data"     // Redis has no data to lose
 	LastUnlock Reason = "last-unlock" // the thread is in its last unlock already
-	OnItsWay   Reason = "on-its-way"  // a late copy of what the thread sent arrives at At
+	OnItsWay   Reason = "on-its-way"  // what the thread sent arrives at At
 
 	NotLive     Reason = "not-live"     // only a run on the wall clock can be steered while it goes on
 	IsSuspended Reason = "suspended"    // the thread is paused already
@@ -114,7 +114,7 @@ func (r *Refusal) Says() phrase.Wording {
 	case LastUnlock:
 		return phrase.Say("%s is in its last unlock already", r.Thread)
 	case OnItsWay:
-		return phrase.Say("the late copy of what %s sent arrives at %s", r.Thread, r.At)
+		return phrase.Say("what %s sent arrives at %s", r.Thread, r.At)
 	case NotLive:
 		return phrase.Say("only a thread of a run that goes on, on the wall clock, can be steered")
 	case IsSuspended:

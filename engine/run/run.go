@@ -23,7 +23,6 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/exhibit"
-	"relock/engine/lock/protocol"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -70,9 +69,9 @@ type recorder interface {
 	// sending is called before a script is sent; the function it returns is
 	// called with the records that came back, none if there was no answer.
 	sending() func(t *thread, records []sent)
-	// unlocks is called when a thread has called an unlock; the function that it
-	// returns is called when that has returned.
-	unlocks(thread string, u unlock) (returned func())
+	// believes has what threads believe change between the events before and
+	// those after.
+	believes(change func(beliefs))
 	// doubt is called with the error of each call that came from Redis, nil
 	// where there was none.
 	doubt(err error)
@@ -94,8 +93,14 @@ type recorder interface {
 type sent struct {
 	call lock.Call
 	rec  journal.Record
-	node int  // from 0
-	late bool // nobody waits for its answer any more
+	node int // from 0
+	passage
+}
+
+// passage is how a script comes to Redis.
+type passage struct {
+	delayed bool // the network has held it up
+	late    bool // and nobody waits for its answer any more
 }
 
 // forever is longer than any run.
@@ -187,17 +192,13 @@ func (r *Run) stuck() bool {
 	return left > 0
 }
 
-// anyDelayed tells whether a request is on its way that will arrive.
-func (r *Run) anyDelayed() bool {
-	return slices.ContainsFunc(r.threads, func(t *thread) bool { return !t.dead.Load() && t.delayed.Load() > 0 })
-}
-
 // thread is a virtual thread: a client process with one business call.
 type thread struct {
 	r       *Run
 	spec    scenario.Thread
 	owner   lock.Owner
 	random  *rand.Rand
+	after   *rand.Rand // for its work after nested calls
 	process clock.Process
 	redis   *wire
 	locker  locker
@@ -208,14 +209,16 @@ type thread struct {
 	stalls atomic.Bool   // its business code hangs for ever
 	dead   atomic.Bool   // crashed, or the run is over
 
-	delayed atomic.Int64 // requests that are on their way, and arrive unless it dies
-
 	// For whoever chooses or steers.
-	next    lock.Call    // what it asks of Redis next
+	next    atomic.Value // the lock.Call that it makes next
 	working bool         // it is at work, or stands still in it
+	more    bool         // as it unlocks: a level outside has work left to do
 	handed  atomic.Bool  // it was sent the lock, and has not asked since
 	result  atomic.Value // the trace.Result, once it has ended
 }
+
+// coming is what the thread asks of Redis next.
+func (t *thread) coming() lock.Call { return t.next.Load().(lock.Call) }
 
 func (t *thread) alive() bool { return !t.ended.Load() }
 
@@ -227,13 +230,12 @@ func (t *thread) tell(body trace.Body) {
 	}
 }
 
-// unlocks notes that the thread has called an unlock, before anything can hold
-// up the call. What a dead thread's deferred functions call, nobody does.
-func (t *thread) unlocks(u unlock) (returned func()) {
-	if t.dead.Load() {
-		return func() {}
+// believes changes what the thread believes. What a dead thread's deferred
+// functions do, nobody does.
+func (t *thread) believes(change func(b beliefs, thread string)) {
+	if !t.dead.Load() {
+		t.r.rec.believes(func(b beliefs) { change(b, t.spec.Name) })
 	}
-	return t.r.rec.unlocks(t.spec.Name, u)
 }
 
 // wire is all of a thread's ways to Redis, one for each node.
@@ -289,51 +291,4 @@ type tap struct {
 	t       *thread
 	node    int // from 0
 	journal *journal.Client
-}
-
-// networkName is what the network's process is called on the virtual clock. No
-// thread can be called so.
-const networkName = "the network"
-
-// network is what carries the requests that their callers have given up. It
-// has a process of its own: what is under way neither pauses nor dies with the
-// thread that sent it.
-type network struct {
-	r       *Run
-	process clock.Process
-
-	mu     sync.Mutex
-	copies []*lateCopy // under way, in the order in which they were sent
-	sent   int
-}
-
-// lateCopy is a request that reaches Redis later.
-type lateCopy struct {
-	name   string // of its task on the clock
-	thread string
-	call   protocol.Call
-
-	timer  clock.Timer
-	cancel context.CancelFunc
-}
-
-// carries tells whether anything is under way.
-func (n *network) carries() bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return len(n.copies) > 0
-}
-
-// copyOf is the late copy that a task of the network is, or nil of any other.
-func (n *network) copyOf(t clock.Task) *lateCopy {
-	if t.Process != networkName {
-		return nil
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	i := slices.IndexFunc(n.copies, func(c *lateCopy) bool { return c.name == t.Name })
-	if i < 0 {
-		return nil
-	}
-	return n.copies[i]
 }

@@ -32,8 +32,8 @@ func telling(name string) func([]trace.Event) []string {
 // what has to come of it on the virtual clock; above it stands why. The times
 // in it are worked out by hand from the scenario's.
 //
-// A thread is leaving as soon as it has called its outermost unlock, whatever
-// becomes of the call, and no sooner.
+// A thread is leaving as soon as it has called the first unlock after which no
+// level of it has work left to do, whatever becomes of the call, and no sooner.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*/*.txtar")
 	if err != nil || len(files) == 0 {

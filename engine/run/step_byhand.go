@@ -215,13 +215,14 @@ func (t *thread) tooLate(f scenario.Fault) *Refusal {
 	if t.round.Load() < int64(t.spec.Repeat) { // all of it comes once more
 		return nil
 	}
-	unlocking := t.next.Name == lock.CallUnlock && !t.next.GivesBack
-	leaving := unlocking && !t.working // on its way out, from level to level
+	next := t.coming()
+	unlocking := next.Name == lock.CallUnlock && !next.GivesBack
+	leaving := unlocking && !t.working // from level to level
 	moment := momentOf(f)
 	switch {
-	case moment == fault.AtLock && unlocking, moment == fault.AtWork && leaving:
+	case moment == fault.AtLock && unlocking, moment == fault.AtWork && leaving && !t.more:
 		return &Refusal{Reason: NotAhead, Thread: t.spec.Name, Place: moment}
-	case f.Do == fault.SkipUnlock && leaving && t.next.Level == 1:
+	case f.Do == fault.SkipUnlock && leaving && next.Level == 1:
 		return &Refusal{Reason: LastUnlock, Thread: t.spec.Name}
 	default:
 		return nil

@@ -22,7 +22,7 @@ const (
 	NextWork    Next = "work"    // ends its work, and makes Call
 	NextCall    Next = "call"    // makes Call
 	NextRenew   Next = "renew"   // the watchdog makes Call
-	NextArrive  Next = "arrive"  // a delayed Call reaches Redis
+	NextArrive  Next = "arrive"  // a delayed Call reaches Redis, and its answer is waited for
 	NextCopy    Next = "copy"    // a late copy of Call reaches Redis
 	NextAsk     Next = "ask"     // Call, under way to several nodes at once, asks Node
 	NextEnd     Next = "end"     // gives up: Call was its last
@@ -33,8 +33,8 @@ const (
 // from doing so. Or it is what the network carries for a thread.
 type Option struct {
 	Thread     string
-	Background bool             // its watchdog, a delayed request, or one of several to nodes; else its business
-	Network    bool             // a late copy of a request, which is on its way whatever the thread does
+	Background bool             // its watchdog, or one of several requests to nodes; else its business
+	Network    bool             // a request that was held up, which is on its way whatever the thread does
 	Choice     int              // its place among those that can move now, or -1
 	Next       Next             // what it would do
 	Call       lock.Call        // and the call that comes with that
@@ -49,8 +49,8 @@ type Option struct {
 }
 
 // Options lists what every thread would do next: each thread's business, in
-// the scenario's order, followed by its watchdog and delayed requests. What
-// the network carries comes last.
+// the scenario's order, followed by its watchdog. What the network carries comes
+// last.
 func (s *Stepper) Options() []Option {
 	var list []Option
 	pending := s.clock.Pending()
@@ -63,17 +63,20 @@ func (s *Stepper) Options() []Option {
 			business.Reason = Hangs
 		}
 		var background []Option
-		for i, task := range s.ready {
-			if o := s.option(t, task, i); task.Process == t.spec.Name && task.Business {
-				business = o
-			} else if task.Process == t.spec.Name {
-				background = append(background, o)
+		for i, task := range slices.Concat(s.ready, pending) {
+			if task.Process != t.spec.Name {
+				continue
 			}
-		}
-		for _, task := range pending {
-			if o := s.option(t, task, -1); task.Process == t.spec.Name && task.Business && t.alive() {
-				business = o
-			} else if task.Process == t.spec.Name && o.Next != NextNothing {
+			choice := i
+			if i >= len(s.ready) {
+				choice = -1
+			}
+			switch o := s.option(t, task, choice); {
+			case !o.Background && (choice >= 0 || t.alive()):
+				if task.State != clock.Waiting || task.WaitsFor != lock.Acquisition { // else that is its business
+					business = o
+				}
+			case o.Background && (choice >= 0 || o.Next != NextNothing):
 				background = append(background, o)
 			}
 		}
@@ -89,23 +92,31 @@ func (s *Stepper) Options() []Option {
 	return list
 }
 
-// appendArrival adds a task that is a late copy.
+// appendArrival adds a task that is a request under way.
 func (s *Stepper) appendArrival(list []Option, task clock.Task, choice int) []Option {
-	c := s.r.network.copyOf(task)
-	if c == nil {
+	f, late := s.r.network.of(task)
+	if f == nil {
 		return list
 	}
-	o := Option{Thread: c.thread, Network: true, Choice: choice, Next: NextCopy, Call: c.call, First: s.r.protocol().FirstCommand(c.call.Name, c.call.Level), At: task.At}
+	o := Option{
+		Thread: f.t.spec.Name, Network: true, Choice: choice, Next: NextArrive, Call: f.call, Node: f.node,
+		First: s.r.protocol().FirstCommand(f.call.Name, f.call.Level), At: task.At,
+	}
+	if late {
+		o.Next = NextCopy
+	}
 	if choice < 0 {
 		o.Reason = Waits
 	}
 	return append(list, o)
 }
 
+// option is a task of a thread's process. One in which its business has a lock
+// call made, and waits for it, is its business.
 func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	o := Option{
-		Thread: t.spec.Name, Background: !task.Business, Choice: choice, Next: NextNothing,
-		Call: t.next, Retries: t.spec.Retry.Times, At: task.At,
+		Thread: t.spec.Name, Background: !task.Business && task.Name != lock.Acquisition, Choice: choice, Next: NextNothing,
+		Call: t.coming(), Retries: t.spec.Retry.Times, At: task.At,
 	}
 	r, sends := task.Doing.(request)
 	if sends {
@@ -126,8 +137,6 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 		switch {
 		case !o.Background:
 			o.Next = NextCall
-		case r.delayed:
-			o.Next = NextArrive
 		case o.Call.Name == lock.CallRenew:
 			o.Next = NextRenew
 		default:
@@ -137,8 +146,6 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 		switch task.Name {
 		case lock.Watchdog:
 			o.Next, o.Call, o.First = NextRenew, lock.Call{Name: lock.CallRenew}, s.r.protocol().FirstCommand(lock.CallRenew, 1)
-		case delayed:
-			o.Next = NextArrive
 		case protocol.AskingNode:
 			o.Next = NextAsk
 		}
@@ -152,18 +159,26 @@ func (s *Stepper) option(t *thread, task clock.Task, choice int) Option {
 	case choice >= 0:
 	case t.stalls.Load() && !o.Background:
 		o.Next, o.Reason = NextNothing, Hangs
-	case task.State == clock.Waiting && task.WaitsFor == protocol.AskingNode:
-		o.Next, o.Reason = NextNothing, AwaitsNode
-	case task.State == clock.Waiting && task.WaitsFor == delayed:
-		o.Next, o.Reason = NextNothing, AwaitsLate
-	case task.State == clock.Waiting:
-		o.Next, o.Reason = NextNothing, AwaitsOwn
-	case task.Paused > 0:
-		o.Reason = IsPaused
+	case task.State == clock.Waiting && (task.Paused == 0 || awaits(task.WaitsFor) != AwaitsLate):
+		o.Next, o.Reason = NextNothing, awaits(task.WaitsFor)
+	case task.Paused > 0: // of who waits for an answer: until then it hears none
+		o.Reason, o.At = IsPaused, max(task.At, task.Paused)
 	default:
 		o.Reason = Waits
 	}
 	return o
+}
+
+// awaits says why a thread stands that waits for a task.
+func awaits(task string) Reason {
+	switch task {
+	case protocol.AskingNode:
+		return AwaitsNode
+	case lock.Watchdog:
+		return AwaitsOwn
+	default:
+		return AwaitsLate
+	}
 }
 
 // Now is the present instant, since the run began.
@@ -261,10 +276,11 @@ func (s *Stepper) StepNode(ctx context.Context, thread string, node int) (scenar
 	return s.stepOne(ctx, thread, func(o Option) bool { return o.Background && o.Node == node })
 }
 
-// StepNetwork has a late copy of what a thread sent reach Redis, as soon as
-// nobody else can move before. It returns the move, and fails like Apply.
-func (s *Stepper) StepNetwork(ctx context.Context, thread string) (scenario.Move, error) {
-	return s.stepOne(ctx, thread, func(o Option) bool { return o.Network })
+// StepNetwork has what a thread sent, and was held up, reach Redis, as soon as
+// nobody else can move before; node, unless 0, is where it goes to, from 1. It
+// returns the move, and fails like Apply.
+func (s *Stepper) StepNetwork(ctx context.Context, thread string, node int) (scenario.Move, error) {
+	return s.stepOne(ctx, thread, func(o Option) bool { return o.Network && (node == 0 || o.Node == node) })
 }
 
 // stepOne makes the move of an option of a thread that is wanted.

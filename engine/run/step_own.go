@@ -25,7 +25,7 @@ type Own struct {
 type mover struct {
 	thread     string
 	background bool
-	network    bool // a late copy of what it sent
+	network    bool // a request of it that was held up
 	nth        int  // among those of its thread and kind, from 0
 }
 
@@ -35,8 +35,8 @@ func (s *Stepper) movers() []mover {
 	times := map[mover]int{}
 	for i, task := range s.ready {
 		kind := mover{thread: task.Process, background: !task.Business}
-		if c := s.r.network.copyOf(task); c != nil {
-			kind = mover{thread: c.thread, network: true}
+		if f, _ := s.r.network.of(task); f != nil {
+			kind = mover{thread: f.t.spec.Name, network: true}
 		}
 		list[i] = kind
 		list[i].nth = times[kind]

@@ -71,9 +71,7 @@ func (s *Stepper) appendState(b []byte, as *naming) []byte {
 	b = binary.AppendVarint(b, int64(len(s.faults)))
 	b = binary.AppendVarint(b, int64(s.idle))
 	b = binary.AppendVarint(b, int64(s.end))
-	for _, c := range s.r.network.copies {
-		b = fmt.Appendf(b, "%s %v,", as.of(c.thread), c.call)
-	}
+	b = s.r.network.appendState(b, as)
 	if r := s.r.resource; r != nil {
 		b = fmt.Appendf(b, "%d %d %d %v;", r.value, r.version, r.token, named(r.bought, as))
 	}
@@ -166,7 +164,7 @@ func (s *Stepper) Notes() Notes { return Notes{s.checker, s.believed, s.standsti
 
 func (n Notes) clone() Notes {
 	n.checker = n.checker.Clone()
-	n.believed = beliefs{maps.Clone(n.believed.levels), maps.Clone(n.believed.unlocks)}
+	n.believed = n.believed.clone()
 	n.standstill.refused = maps.Clone(n.standstill.refused)
 	return n
 }

@@ -399,10 +399,7 @@ func (s *Stepper) place(e *trace.Event) {
 
 func (s *Stepper) local(thread string, body trace.Body) { s.emit(thread, body) }
 
-func (s *Stepper) unlocks(thread string, u unlock) func() {
-	s.believed.calls(thread, u)
-	return func() { s.believed.returns(thread) }
-}
+func (s *Stepper) believes(change func(beliefs)) { change(s.believed) }
 
 func (s *Stepper) sending() func(*thread, []sent) {
 	return func(t *thread, records []sent) {

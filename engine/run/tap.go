@@ -26,9 +26,8 @@ func (p *tap) Do(ctx context.Context, args ...any) *redis.Cmd {
 
 // request is what waits at a gate.
 type request struct {
-	call    lock.Call
-	node    int  // from 1, 0 where there is only one
-	delayed bool // it was sent before, and arrives
+	call lock.Call
+	node int // from 1, 0 where there is only one
 }
 
 // ofCall tells the faults that strike on the way to Redis: that of a thread as
@@ -65,47 +64,32 @@ func (p *tap) strike(ctx context.Context, send func(context.Context) *redis.Cmd)
 		case fault.LoseReply:
 			loseReply = true
 		case fault.Delay:
-			r.delayed = true
 			return p.late(ctx, f.For, r, send)
 		case fault.LateCopy:
-			p.t.r.network.carry(ctx, f.For, p, call, send)
+			p.t.r.network.carry(ctx, f.For, p, r, false, send)
 			return broken(ctx, reset("read"))
 		}
 	}
-	cmd := p.send(ctx, false, send)
+	cmd := p.send(ctx, passage{}, send)
 	if loseReply {
 		return broken(ctx, reset("read"))
 	}
 	return cmd
 }
 
-// delayed is what the timer of a delayed request is called.
-const delayed = "delayed"
-
-// late lets the script reach Redis later. Where its caller gives it up before,
-// it is one more late copy.
+// late lets the script reach Redis later, and waits for the answer. Where its
+// caller gives it up before, it is one more late copy.
 func (p *tap) late(ctx context.Context, d time.Duration, r request, send func(context.Context) *redis.Cmd) *redis.Cmd {
-	var cmd *redis.Cmd
-	p.t.delayed.Add(1)
-	arrives := p.t.process.Now().Add(d)
-	onItsWay := p.t.process.AfterFunc(d, delayed, func() {
-		defer p.t.delayed.Add(-1)
-		ctx := context.WithoutCancel(ctx)
-		if p.t.process.Gate(ctx, r) == nil {
-			cmd = p.send(ctx, false, send)
-		}
-	})
-	if err := onItsWay.Wait(ctx); err != nil {
-		if onItsWay.Stop() {
-			p.t.r.network.carry(ctx, arrives.Sub(p.t.process.Now()), p, r.call, send)
-			p.t.delayed.Add(-1)
-		}
-		return broken(ctx, err)
+	f := p.t.r.network.carry(ctx, d, p, r, true, send)
+	err := f.timer.Wait(ctx)
+	_ = p.t.process.Sleep(context.Background(), 0) // a thread that stands still hears nothing until it goes on
+	if answer := p.t.r.network.heard(f); answer != nil {
+		return answer
 	}
-	if cmd == nil {
-		return broken(ctx, reset("read"))
+	if err == nil {
+		err = reset("read")
 	}
-	return cmd
+	return broken(ctx, err)
 }
 
 // reset is the error of a connection that broke.

@@ -100,7 +100,7 @@ func TestWhatWasJustSentMayHaveRunBefore(t *testing.T) {
 		w.start = time.Now()
 		time.Sleep(10 * time.Millisecond)
 		ran := func(ms time.Duration) []sent {
-			return []sent{{late: true, rec: journal.Record{Time: ms * time.Millisecond, Entries: []journal.Entry{{Args: []string{"GET", "K"}, Key: trace.Absent()}}}}}
+			return []sent{{passage: passage{delayed: true, late: true}, rec: journal.Record{Time: ms * time.Millisecond, Entries: []journal.Entry{{Args: []string{"GET", "K"}, Key: trace.Absent()}}}}}
 		}
 		first, second := w.sending(), w.sending()
 		first(r.threads[0], ran(9))

@@ -24,11 +24,11 @@ func (p *tap) note(ctx context.Context, rec journal.Record) {
 
 // Eval sends a script in full.
 func (p *tap) Eval(ctx context.Context, script string, keys []string, args ...any) *redis.Cmd {
-	return p.send(ctx, false, func(ctx context.Context) *redis.Cmd { return p.journal.Eval(ctx, script, keys, args...) })
+	return p.send(ctx, passage{}, func(ctx context.Context) *redis.Cmd { return p.journal.Eval(ctx, script, keys, args...) })
 }
 
-// send has Redis run a script; late is set where its caller has given it up.
-func (p *tap) send(ctx context.Context, late bool, send func(context.Context) *redis.Cmd) *redis.Cmd {
+// send has Redis run a script.
+func (p *tap) send(ctx context.Context, by passage, send func(context.Context) *redis.Cmd) *redis.Cmd {
 	if p.t.r.rec.down(p.t, p.node) {
 		p.t.told(toldReply, p.node)
 		return broken(ctx, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED})
@@ -37,10 +37,10 @@ func (p *tap) send(ctx context.Context, late bool, send func(context.Context) *r
 	answered := p.t.r.rec.sending()
 	cmd := send(context.WithValue(ctx, recordsKey{}, &records))
 	for i := range records {
-		records[i].late = late
+		records[i].passage = by
 	}
 	answered(p.t, records)
-	if !late {
+	if !by.late {
 		p.t.told(toldReply, p.node, cmd.Val(), cmd.Err())
 	}
 	p.t.r.rec.doubt(cmd.Err())

@@ -50,7 +50,7 @@ func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter
 			Retries: retries(t.spec.Retry), Interval: t.spec.Retry.Interval,
 			JitterMin: t.spec.Retry.JitterMin, JitterMax: t.spec.Retry.JitterMax,
 			Clock: t.process, Random: source(r.sc.Seed, t.spec.Name, "jitter").Int64N,
-			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting},
+			Observer: lock.Observer{Attempted: t.attempted, Waiting: t.waiting, Lost: t.lost},
 		}
 		if r.o.Twins != nil { // unlike a name, it can be nothing else
 			o.ID, o.Inbox = string(t.owner), r.key+":inbox:"+string(t.owner)

@@ -236,7 +236,7 @@ var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
 func (p *parser) threads(m map[string]value, s *Scenario) {
 	common := defaultThread(s.Lock.Retry)
-	settings := []string{"start", "depth", "work", "repeat", "on-lost", "process", "user", "retry"}
+	settings := []string{"start", "depth", "work", "after", "repeat", "on-lost", "process", "user", "retry"}
 	if v, ok := m["defaults"]; ok {
 		p.thread(p.fields(v, settings...), &common)
 	}
@@ -268,6 +268,7 @@ func (p *parser) thread(f map[string]value, t *Thread) {
 	p.duration(f, "start", &t.Start, 0, MaxDuration, time.Microsecond)
 	p.number(f, "depth", &t.Depth, 1, MaxDepth)
 	p.between(f, "work", &t.Work, MaxDuration)
+	p.between(f, "after", &t.After, MaxDuration)
 	p.number(f, "repeat", &t.Repeat, 1, MaxRepeat)
 	p.oneOf(f, "on-lost", &t.OnLost, OnLostIgnore, OnLostStop)
 	p.name(f, "process", &t.Process)

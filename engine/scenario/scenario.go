@@ -95,7 +95,7 @@ func (r Retry) Pause() Range { return Range{r.Interval + r.JitterMin, r.Interval
 func (s *Scenario) Drawn() bool {
 	return s.Policy == PolicyRandom || slices.ContainsFunc(s.Threads, func(t Thread) bool {
 		pause := t.Retry.Pause()
-		return t.Work.Min < t.Work.Max || pause.Min < pause.Max
+		return t.Work.Min < t.Work.Max || pause.Min < pause.Max || t.Depth > 1 && t.After.Min < t.After.Max
 	})
 }
 
@@ -143,7 +143,8 @@ type Thread struct {
 	Name    string
 	Start   time.Duration // 0 to MaxDuration
 	Depth   int           // acquisitions in all, 1 to MaxDepth
-	Work    Range         // per level, 0 to MaxDuration
+	Work    Range         // per level, before it makes its nested call if it makes one, 0 to MaxDuration
+	After   Range         // per level but the innermost, when its nested call has returned, 0 to MaxDuration
 	Repeat  int           // rounds, 1 to MaxRepeat
 	OnLost  string        // OnLostIgnore or OnLostStop
 	Process string        // such as a server; its threads share memory, which only spin uses

@@ -27,9 +27,9 @@ lock:
   retry: {times: 5, interval: 50ms, wait: poll, jitter: 0-20ms}
   nodes: 1
 threads:
-  - {name: A, start: 1.5s, depth: 2, work: 50ms-100ms, repeat: 3, on-lost: stop}
+  - {name: A, start: 1.5s, depth: 2, work: 50ms-100ms, after: 10-30ms, repeat: 3, on-lost: stop}
   - {name: 线程乙, retry: {times: 0}}
-defaults: {depth: 4, work: 60ms}
+defaults: {depth: 4, work: 60ms, after: 5ms}
 faults:
   - {thread: A, at: work, level: 2, round: 3, do: pause, for: 300ms, scope: work}
   - {thread: 线程乙, at: work, do: crash}
@@ -66,8 +66,8 @@ func TestParseReadsEveryKey(t *testing.T) {
 		Title: "两个线程", Kind: "lock",
 		Lock: scenario.Lock{Protocol: "reentrant", Key: "ORDER:7", Lease: 200 * ms, Watchdog: 100 * ms, Retry: retry, Nodes: 1},
 		Threads: []scenario.Thread{
-			{Name: "A", Start: 1500 * ms, Depth: 2, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, Repeat: 3, OnLost: "stop", Process: "main", Retry: retry},
-			{Name: "线程乙", Depth: 4, Work: scenario.Range{Min: 60 * ms, Max: 60 * ms}, Repeat: 1, OnLost: "ignore", Process: "main", Retry: none},
+			{Name: "A", Start: 1500 * ms, Depth: 2, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, After: scenario.Range{Min: 10 * ms, Max: 30 * ms}, Repeat: 3, OnLost: "stop", Process: "main", Retry: retry},
+			{Name: "线程乙", Depth: 4, Work: scenario.Range{Min: 60 * ms, Max: 60 * ms}, After: scenario.Range{Min: 5 * ms, Max: 5 * ms}, Repeat: 1, OnLost: "ignore", Process: "main", Retry: none},
 		},
 		Faults: []scenario.Fault{
 			{Thread: "A", At: "work", Level: 2, Round: 3, Do: "pause", For: 300 * ms, Scope: "work"},
@@ -137,6 +137,8 @@ func TestMistakesNameLineKeyGivenAndAllowed(t *testing.T) {
 		{"depth", "threads: [{name: A, depth: 17}]", `line 1: threads[0].depth: given "17", allowed: a whole number from 1 to 16`},
 		{"depth as text", "threads: [{name: A, depth: two}]", `line 1: threads[0].depth: given "two"`},
 		{"upside down", "threads: [{name: A, work: 9ms-1ms}]", `line 1: threads[0].work: given "9ms-1ms", allowed: a time with a unit or a range`},
+		{"after without a unit", "threads: [{name: A, depth: 2, after: 5}]", `line 1: threads[0].after: given "5", allowed: a time with a unit or a range of two, such as 50ms or 50ms-100ms, from 0ms to 1h`},
+		{"after upside down", base + "defaults: {after: 9ms-1ms}", `line 2: defaults.after: given "9ms-1ms", allowed: a time with a unit or a range`},
 		{"seed", base + "seed: -1", `line 2: seed: given "-1", allowed: a whole number from 0 to 9223372036854775807`},
 		{"policy", base + "policy: fair", `line 2: policy: given "fair", allowed: in-order, random`},
 		{"schedule", base + "schedule: [0, x]", `line 2: schedule[1]: given "x"`},
@@ -314,6 +316,8 @@ func TestDrawn(t *testing.T) {
 	for text, want := range map[string]bool{
 		"threads: [{name: A, work: 50ms}]":                                               false,
 		"threads: [{name: A, work: 50ms-60ms}]":                                          true,
+		"threads: [{name: A, work: 50ms, after: 5ms-6ms}]":                               false, // nothing is nested
+		"threads: [{name: A, work: 50ms, depth: 2, after: 5ms-6ms}]":                     true,
 		"threads: [{name: A}]\npolicy: random":                                           true,
 		"lock: {retry: {times: 3, interval: 10ms, jitter: 0-5ms}}\nthreads: [{name: A}]": true,
 	} {
@@ -324,5 +328,43 @@ func TestDrawn(t *testing.T) {
 		if got := sc.Drawn(); got != want {
 			t.Errorf("%s: %v, want %v", text, got, want)
 		}
+	}
+}
+
+// A scenario that has no work after nested calls is written without the key, so
+// that its traces are what they were before there was one.
+func TestAfterIsWrittenWhereThereIsAny(t *testing.T) {
+	for text, want := range map[string]string{
+		"threads: [{name: A, depth: 2, after: 0ms}]":            "",
+		"threads: [{name: A, depth: 2}]\ndefaults: {after: 0s}": "",
+		"threads: [{name: A, depth: 2, after: 30ms}]":           `"after":"30ms"`,
+		"threads: [{name: A}]\ndefaults: {after: 1-2ms}":        `"after":"1ms-2ms"`,
+	} {
+		sc, err := scenario.Parse([]byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := json.Marshal(sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(got), `"after"`) != (want != "") || !strings.Contains(string(got), want) {
+			t.Errorf("%s is written as %s, want %s in it", text, got, want)
+		}
+	}
+}
+
+func TestSlowedIsAllOfIt(t *testing.T) {
+	sc, err := scenario.Parse([]byte("threads: [{name: A, start: 1ms, depth: 2, work: 2ms-3ms, after: 4ms-5ms}]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	slow, err := sc.Slowed(10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := slow.Threads[0]
+	if got.Start != 10*ms || got.Work != (scenario.Range{Min: 20 * ms, Max: 30 * ms}) || got.After != (scenario.Range{Min: 40 * ms, Max: 50 * ms}) {
+		t.Errorf("ten times slower: start %v, work %v, after %v", got.Start, got.Work, got.After)
 	}
 }

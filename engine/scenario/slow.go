@@ -27,6 +27,7 @@ func (s *Scenario) Slowed(times int) (*Scenario, error) {
 		longest = max(longest, d, -d)
 		return d
 	}
+	span := func(r Range) Range { return Range{slow(r.Min), slow(r.Max)} }
 	retry := func(r Retry) Retry {
 		r.Interval, r.JitterMin, r.JitterMax = slow(r.Interval), slow(r.JitterMin), slow(r.JitterMax)
 		if r.Interval > MaxInterval || r.JitterMax > MaxInterval {
@@ -40,7 +41,7 @@ func (s *Scenario) Slowed(times int) (*Scenario, error) {
 	other.Threads, other.Faults = slices.Clone(s.Threads), slices.Clone(s.Faults)
 	for i := range other.Threads {
 		t := &other.Threads[i]
-		t.Start, t.Work, t.Retry = slow(t.Start), Range{slow(t.Work.Min), slow(t.Work.Max)}, retry(t.Retry)
+		t.Start, t.Work, t.After, t.Retry = slow(t.Start), span(t.Work), span(t.After), retry(t.Retry)
 	}
 	for i := range other.Faults {
 		f := &other.Faults[i]

@@ -93,9 +93,10 @@ type Event struct {
 	Nodes  []KeyState     // the key on each node, where there are several
 	Belief map[string]int // levels each thread believes it holds
 
-	// Leaving has the threads, by name, whose outermost unlock has not been
-	// answered yet. They have left their critical sections, even if Belief
-	// still counts their levels.
+	// Leaving has the threads, by name, that are on their way out: they have
+	// called the first unlock after which no level has work left to do, and
+	// their outermost one has not been answered yet. They have left their
+	// critical sections, even if Belief still counts their levels.
 	Leaving []string
 }
 
@@ -152,8 +153,9 @@ const (
 	Exhausted   Result = "exhausted"
 	Lost        Result = "lost"
 	Failed      Result = "error"
-	Online      Result = "online"  // a heartbeat's key was there
-	Offline     Result = "offline" // and was not
+	Cancelled   Result = "cancelled" // the call's context ended before an answer
+	Online      Result = "online"    // a heartbeat's key was there
+	Offline     Result = "offline"   // and was not
 	Done        Result = "done"
 	Crashed     Result = "crashed"
 )
@@ -204,9 +206,11 @@ const (
 
 // Work is the beginning or end of a thread's business work at a level.
 type Work struct {
-	State string `json:"state"` // WorkBegin or WorkEnd
-	Level int    `json:"level"`
-	For   Millis `json:"for_ms"` // how long the work takes
+	State     string `json:"state"` // WorkBegin or WorkEnd
+	Level     int    `json:"level"`
+	For       Millis `json:"for_ms"`              // how long the work takes
+	After     bool   `json:"after,omitempty"`     // it is what the level does when its nested call has returned
+	Cancelled bool   `json:"cancelled,omitempty"` // of an end: the hold's context ended before the work was done
 }
 
 // Reasons of [Wait].

@@ -142,9 +142,17 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 			_, tone := timeline.Outcome(l, b)
 			add(e, what, timeline.Result(l, b.Result), tone)
 		case trace.Work:
-			if b.State == trace.WorkEnd {
-				add(e, l.Say("work, level %d", b.Level), l.Say("done"), timeline.Plain)
+			if b.State != trace.WorkEnd {
+				break
 			}
+			what, came := l.Say("work, level %d", b.Level), l.Say("done")
+			if b.After {
+				what = l.Say("work after the inner call, level %d", b.Level)
+			}
+			if b.Cancelled {
+				came = l.Say("stopped")
+			}
+			add(e, what, came, timeline.Plain)
 		case trace.Resource:
 			tone := timeline.Plain
 			if b.Refused {

@@ -652,7 +652,7 @@ func TestALateCopyIsDelivered(t *testing.T) {
 		at(ctx, t, fmt.Sprintf("%[1]d of %[1]d", i+1))
 	}
 	const deliver = `[...document.querySelectorAll('[data-coming="A"] .option:has([data-option="div A false true"])')].map((o) => o.innerText.replace(/\s+/g, " ")).join()`
-	if got, want := get[string](ctx, t, deliver), "Deliver A's late copy on its way until 85 ms · a late copy of A's unlock, level 1, arrives"; got != want {
+	if got, want := get[string](ctx, t, deliver), "Deliver what A sent on its way until 85 ms · a late copy of A's unlock, level 1, arrives"; got != want {
 		t.Errorf("under way: %q, want %q", got, want)
 	}
 	for i, thread := range []string{"B", "A", "A"} {

@@ -29,7 +29,7 @@ func TestAThreadIsLeaving(t *testing.T) {
 	until(ctx, t, `!`+inspected+`.includes("is leaving")`)
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowLeft))
 	until(ctx, t, place+`.includes("T11")`)
-	until(ctx, t, inspected+`.includes("A is leaving: no answer to its unlock yet. B believes: I hold it, once.")`)
+	until(ctx, t, inspected+`.includes("A is leaving: it only has to unlock. B believes: I hold it, once.")`)
 	until(ctx, t, `document.querySelector("[data-belief=A]").textContent === "leaving"`)
 	until(ctx, t, `document.querySelector("[data-belief=B]").textContent === "inside, level 1"`)
 }

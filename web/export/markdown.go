@@ -68,7 +68,7 @@ func (r Run) threadCell(c timeline.Cell) []string {
 		parts = append(parts, plain(r.Language.Say("believes it holds the lock")))
 	}
 	if c.Acting && c.Leaving {
-		parts = append(parts, plain(r.Language.Say("leaving: no answer to its unlock yet")))
+		parts = append(parts, plain(r.Language.Say("leaving: it only has to unlock")))
 	}
 	for _, l := range c.Lines {
 		text := strings.TrimSpace(l.Verb+" "+l.Args) + " → " + l.Reply

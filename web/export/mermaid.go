@@ -110,7 +110,7 @@ func (d *diagram) event(e trace.Event) {
 			return
 		}
 	case trace.Work:
-		if body.State == trace.WorkEnd {
+		if body.State == trace.WorkEnd && !body.Cancelled {
 			return // the beginning said how long
 		}
 	case trace.Fault:

@@ -72,7 +72,7 @@ type threadState struct {
 	parted     bool // it believes in a hold that Redis does not know
 	waiting    bool
 	unlocking  bool    // Redis runs an unlock of it, of which it has not heard yet
-	leaving    bool    // it has called its last unlock, and has no answer yet
+	leaving    bool    // its work is over: it only has to unlock
 	stillUntil float64 // milliseconds; it is paused until then
 }
 
@@ -178,7 +178,7 @@ func (l *Lanes) Add(e trace.Event) {
 	for i, name := range l.threads {
 		s := &l.threadAt[i]
 		s.level = e.Belief[name]
-		s.leaving = slices.Contains(e.Leaving, name)
+		s.leaving = facts.Leaves(e, name)
 		s.parted = s.level > 0 && !l.private && !l.owners.Hold(e.Key, name) && (s.parted || !s.unlocking)
 		l.depth = max(l.depth, s.level)
 	}
@@ -276,7 +276,7 @@ func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
 		switch b.Result {
 		case trace.Refused, trace.Exhausted, trace.Offline:
 			mark(MarkRefused)
-		case trace.Lost, trace.NotHeld, trace.Failed:
+		case trace.Lost, trace.NotHeld, trace.Cancelled, trace.Failed:
 			mark(MarkFailed)
 		case trace.Renewed:
 			mark(MarkRenewed)

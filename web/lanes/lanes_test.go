@@ -65,9 +65,9 @@ func TestSawtooth(t *testing.T) {
 	a := p.Lanes[0]
 	var bars []string
 	for _, b := range a.Bars {
-		bars = append(bars, fmt.Sprintf("%d %v-%v %v", b.Level, b.From, b.To, b.Parted))
+		bars = append(bars, fmt.Sprintf("%d %v-%v parted %v leaving %v", b.Level, b.From, b.To, b.Parted, b.Leaving))
 	}
-	if want := []string{"1 20-286.2 false", "2 152.2-258.2 false"}; !slices.Equal(bars, want) {
+	if want := []string{"1 20-286.2 parted false leaving false", "2 152.2-258.2 parted false leaving false"}; !slices.Equal(bars, want) {
 		t.Errorf("A's bars %q, want %q", bars, want)
 	}
 	if want := []lanes.Mark{{X: 163.2, Kind: lanes.MarkRenewed}, {X: 286.2, Kind: lanes.MarkDone}}; !cmp.Equal(a.Marks, want) {

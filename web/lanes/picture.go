@@ -123,7 +123,7 @@ type Bar struct {
 
 	Level       int
 	Top, Height float64
-	Leaving     bool   // its thread has called its last unlock, and has no answer yet
+	Leaving     bool   // its work is over: it only has to unlock
 	Parted      bool   // its thread is inside, and Redis does not know the hold
 	Text        string // where there is room
 	TextX       float64

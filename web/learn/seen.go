@@ -101,7 +101,7 @@ func seeCall(thread string) seeing {
 			return phrase.Say("%s gives the lock back", thread)
 		case trace.Decremented:
 			return phrase.Say("%s leaves level %d and still holds the lock", thread, o.Level)
-		case trace.Lost, trace.NotHeld:
+		case trace.Lost, trace.NotHeld, trace.Cancelled:
 			return phrase.Say("%s learns that the lock is no longer its own", thread)
 		default:
 			return phrase.Say("%s gets an error instead of an answer", thread)

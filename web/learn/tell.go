@@ -44,6 +44,7 @@ var Tells = map[string]string{
 	"interval": "the pause between retries",
 	"retries":  "how many retries there are",
 	"work":     `how long a thread works on a level: {{work "A"}}`,
+	"after":    `how long a thread works on when an inner call has returned: {{after "A"}}`,
 	"start":    "when a thread begins",
 	"length":   `how long a fault at a moment lasts: {{length "A pause"}}`,
 	"nodes":    "how many nodes there are",
@@ -70,6 +71,7 @@ func (t teller) functions() map[string]any {
 		"until":    t.until,
 		"length":   t.length,
 		"work":     t.work,
+		"after":    t.after,
 		"start":    t.start,
 		"lease":    func() (string, error) { return t.ofLock(func(k scenario.Lock) time.Duration { return k.Lease }) },
 		"watchdog": func() (string, error) { return t.ofLock(func(k scenario.Lock) time.Duration { return k.Watchdog }) },
@@ -293,6 +295,14 @@ func (t teller) work(name string) (string, error) {
 		return "", fmt.Errorf("the work of %s takes %s", name, one.Work)
 	}
 	return t.duration(one.Work.Max), err
+}
+
+func (t teller) after(name string) (string, error) {
+	one, err := t.thread(name)
+	if err == nil && one.After.Min != one.After.Max {
+		return "", fmt.Errorf("the work of %s after an inner call takes %s", name, one.After)
+	}
+	return t.duration(one.After.Max), err
 }
 
 func (t teller) start(name string) (string, error) {

@@ -27,7 +27,7 @@ func parse(t testing.TB, text string) *scenario.Scenario {
 const three = `
 title: Three threads and what went wrong
 lock: {key: ORDER_7, lease: 250ms, watchdog: 80ms, retry: {times: 6, interval: 40ms, jitter: 0-10ms}}
-threads: [{name: A, depth: 3, work: 30ms-60ms}, {name: B, start: 5ms}, {name: C, start: 9ms, repeat: 2, on-lost: stop}]
+threads: [{name: A, depth: 3, work: 30ms-60ms, after: 5ms-7ms}, {name: B, start: 5ms}, {name: C, start: 9ms, repeat: 2, on-lost: stop}]
 faults: [{thread: A, at: work, level: 2, do: pause, for: 300ms}, {time: 120ms, do: fail-over}]
 seed: 42
 schedule: [0, 1, 2, 0, 0, 1, 0, 2, 1, 0, {until: 137.5ms}, 0, 0, 1, {do: pause, thread: B, for: 90ms}, 2, 0, 0, 1, 1, 0, 2, 0, 0, 1, {do: evict}, 0, 1, 0, 0]

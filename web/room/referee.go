@@ -452,7 +452,7 @@ func (f *referee) move(ctx context.Context, c Command) (Entry, error) {
 	return f.try(ctx, func(s *engine.Session, id, after int) (*engine.Branch, error) {
 		switch {
 		case c.Network:
-			return s.StepNetwork(ctx, id, after, c.Thread)
+			return s.StepNetwork(ctx, id, after, c.Thread, c.Node)
 		case c.Node > 0:
 			return s.StepNode(ctx, id, after, c.Thread, c.Node)
 		default:

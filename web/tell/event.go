@@ -8,6 +8,7 @@ import (
 	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 )
@@ -17,6 +18,8 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 	held := t.holds(e.Key, who)
 	if b.State == trace.WorkEnd {
 		switch {
+		case b.Cancelled:
+			return t.say("%s stops its work at level %d, which would take %s: its hold's context has ended.", who, b.Level, length)
 		case t.protocol.Guard == protocol.Nothing || t.protocol.Guard == protocol.InProcess:
 			return t.say("%s has done its work at level %d, which takes %s.", who, b.Level, length)
 		case !held:
@@ -27,21 +30,41 @@ func (t *Narrator) work(e trace.Event, b trace.Work) string {
 			return t.say("%s ends its work at level %d, and its lease has %s left.", who, b.Level, left)
 		}
 	}
+	say := func(first, after phrase.Text, more ...any) string {
+		if b.After {
+			first = after
+		}
+		return t.say(first, append([]any{who, b.Level, length}, more...)...)
+	}
 	switch {
 	case t.protocol.Guard == protocol.Nothing:
-		return t.say("%s works at level %d for %s, and nothing keeps the others out.", who, b.Level, length)
+		return say(
+			"%s works at level %d for %s, and nothing keeps the others out.",
+			"%s works on at level %d for %s, and nothing keeps the others out.")
 	case t.protocol.Guard == protocol.InProcess:
-		return t.say("%s works at level %d for %s; a spin lock has no lease that could end.", who, b.Level, length)
+		return say(
+			"%s works at level %d for %s; a spin lock has no lease that could end.",
+			"%s works on at level %d for %s; a spin lock has no lease that could end.")
 	case !held:
-		return t.say("%s works at level %d for %s, though in Redis the lock is not its own.", who, b.Level, length)
+		return say(
+			"%s works at level %d for %s, though in Redis the lock is not its own.",
+			"%s works on at level %d for %s, though in Redis the lock is not its own.")
 	case e.Key.PTTL < 0:
-		return t.say("%s works at level %d for %s, and its key has no expiry.", who, b.Level, length)
+		return say(
+			"%s works at level %d for %s, and its key has no expiry.",
+			"%s works on at level %d for %s, and its key has no expiry.")
 	case b.For.Duration() < time.Duration(e.Key.PTTL)*time.Millisecond:
-		return t.say("%s works at level %d for %s, within the %s that its lease has left.", who, b.Level, length, left)
+		return say(
+			"%s works at level %d for %s, within the %s that its lease has left.",
+			"%s works on at level %d for %s, within the %s that its lease has left.", left)
 	case t.watched():
-		return t.say("%s works at level %d for %s, and its lease has %s left: the watchdog must renew it.", who, b.Level, length, left)
+		return say(
+			"%s works at level %d for %s, and its lease has %s left: the watchdog must renew it.",
+			"%s works on at level %d for %s, and its lease has %s left: the watchdog must renew it.", left)
 	default:
-		return t.say("%s works at level %d for %s, its lease has %s left, and there is no watchdog.", who, b.Level, length, left)
+		return say(
+			"%s works at level %d for %s, its lease has %s left, and there is no watchdog.",
+			"%s works on at level %d for %s, its lease has %s left, and there is no watchdog.", left)
 	}
 }
 
@@ -159,7 +182,7 @@ func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
 	case who.ended:
 		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
 	case slices.Contains(e.Leaving, holder):
-		return t.say("Redis drops %s's key: its lease of %s is over before the unlock of %s has arrived.", holder, length, holder)
+		return t.say("Redis drops %s's key: its lease of %s is over before the last unlock of %s has arrived.", holder, length, holder)
 	case e.Belief[holder] > 0 && (who.byHand || who.until > e.At):
 		return t.say("Redis drops %s's key: its lease of %s is over. %s is paused and does not know.", holder, length, holder)
 	case e.Belief[holder] > 0:

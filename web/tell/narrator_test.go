@@ -397,6 +397,34 @@ func TestRarerEventsAreTold(t *testing.T) {
 			"A's watchdog has renewed on 5 of 5 nodes: the lock is now valid until 355 ms.",
 		},
 		{
+			"work after the inner call", "lock: {lease: 1s}\nthreads: [{name: A, depth: 2, work: 20ms, after: 30ms}]",
+			"A works on at level 1 for 30 ms, within the 960 ms that its lease has left.",
+		},
+		{
+			"work after the inner call, and the lock is gone", "lock: {protocol: value, lease: 1s}\nthreads: [{name: A, depth: 2, work: 20ms, after: 30ms}]",
+			"A works on at level 1 for 30 ms, though in Redis the lock is not its own.",
+		},
+		{
+			"an inner unlock that releases, and there is work to do", "lock: {protocol: value, lease: 1s}\nthreads: [{name: A, depth: 2, work: 20ms, after: 30ms}]",
+			"A has released the lock as it left level 2, and goes on inside level 1 without it.",
+		},
+		{
+			"an inner unlock that releases, and there is none", "lock: {protocol: value, lease: 1s}\nthreads: [{name: A, depth: 2, work: 20ms}]",
+			"A has released the lock as it left level 2, and level 1 is still to be left.",
+		},
+		{
+			"work that its context stops", "lock: {lease: 100ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 80ms, on-lost: stop}]",
+			"A stops its work at level 2, which would take 80 ms: its hold's context has ended.",
+		},
+		{
+			"a nested lock whose context ends", "lock: {protocol: mutex, lease: 100ms, watchdog: off, retry: {times: 9, interval: 30ms}}\nthreads: [{name: A, depth: 2, work: 20ms, on-lost: stop}]",
+			"A stops asking for level 2: the context of the level that called it has ended.",
+		},
+		{
+			"a lease that ends while only unlocks are left", "lock: {lease: 100ms, watchdog: 30ms, retry: {times: 20, interval: 20ms}}\nthreads: [{name: A, depth: 2, work: 40ms}]\nfaults: [{time: 50ms, do: down}, {time: 500ms, do: up}]",
+			"Redis drops A's key: its lease of 100 ms is over before the last unlock of A has arrived.",
+		},
+		{
 			"a call that fails and arrives later", one + "\nlock: {lease: 1s, retry: {times: 1, interval: 10ms}}\nfaults: [{thread: A, at: unlock, do: late-copy, for: 30ms}]",
 			"A's unlock is held up on the way: it fails now, and Redis runs it 30 ms later.",
 		},

@@ -32,6 +32,8 @@ func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
 		return t.lost(e, b)
 	case trace.NotHeld:
 		return t.notHeld(e, b)
+	case trace.Cancelled:
+		return t.say("%s stops asking for level %d: the context of the level that called it has ended.", e.Thread, b.Level)
 	case trace.Online:
 		return t.say("%s takes the device for online: its key stands for another %s.", e.Thread, t.ms(max(e.Key.PTTL, 0)))
 	case trace.Offline:
@@ -154,7 +156,7 @@ func (t *Narrator) refused(e trace.Event, b trace.Outcome) string {
 	case t.call(who, b.Call).place > 0 && e.Key.PTTL >= 0:
 		return t.say("%s is refused: %s holds the lock for another %s, and %s is number %d in the queue.", who, other, left, who, t.call(who, b.Call).place)
 	case slices.Contains(e.Leaving, other) && e.Key.PTTL >= 0:
-		return t.say("%s is refused: %s is leaving, but its unlock has not reached Redis, and the key has %s left.", who, other, left)
+		return t.say("%s is refused: %s is leaving, but its last unlock has not reached Redis, and the key has %s left.", who, other, left)
 	case e.Key.Type == trace.TypeHash && e.Key.PTTL < 0:
 		return t.say("%s is refused: %s holds the key with count %d, and it has no expiry.", who, other, t.count(e.Key, other))
 	case e.Key.Type == trace.TypeHash:
@@ -189,6 +191,8 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 		return t.say("%s has released the lock: %d of %d nodes still have its value.", who, t.has(e.Nodes, who), len(e.Nodes))
 	case a.foreign != "":
 		return t.say("%s takes the lock for released, but what it deleted was %s's.", who, a.foreign)
+	case e.Belief[who] > 0 && slices.Contains(e.Leaving, who):
+		return t.say("%s has released the lock as it left level %d, and level %d is still to be left.", who, b.Level, e.Belief[who])
 	case e.Belief[who] > 0:
 		return t.say("%s has released the lock as it left level %d, and goes on inside level %d without it.", who, b.Level, e.Belief[who])
 	case b.Attempt > 1 && a.deleted == 0:

@@ -102,7 +102,7 @@ type Cell struct {
 	Lines   []Line
 	Notes   []Note // what happened to the thread, and what it does next
 	Inside  int    // levels it acts as if it held
-	Leaving bool   // it has called its last unlock and has no answer yet
+	Leaving bool   // its work is over: it only has to unlock
 	Parted  bool   // it is inside, and believes it holds what Redis does not know of
 	Acting  bool
 	Doing   Doing

@@ -63,6 +63,7 @@ type Thread struct {
 	Start    string
 	Depth    int
 	Work     string
+	After    string // work when a nested call has returned, or ""
 	Retries  int
 	Endless  bool   // it asks until it has the lock; Retries is meaningless
 	Interval string // between two tries
@@ -97,8 +98,12 @@ func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
 	}
 	s.Facts = settings(l, s)
 	for i, t := range sc.Threads {
+		after := ""
+		if t.Depth > 1 && t.After.Max > 0 {
+			after = t.After.String()
+		}
 		s.Threads = append(s.Threads, Thread{
-			Name: t.Name, Ordinal: i, Start: phrase.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(),
+			Name: t.Name, Ordinal: i, Start: phrase.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(), After: after,
 			Retries: max(t.Retry.Times, 0), Endless: t.Retry.Times == scenario.Unlimited, Interval: t.Retry.Pause().String(),
 			Of: Belonging(l, sc, t),
 		})

@@ -158,7 +158,7 @@ func (t *Timeline) mark(row *Row, e trace.Event) {
 	for i := range row.Cells {
 		c := &row.Cells[i]
 		c.Inside = e.Belief[c.Thread]
-		c.Leaving = slices.Contains(e.Leaving, c.Thread)
+		c.Leaving = facts.Leaves(e, c.Thread)
 		c.Parted = c.Inside > 0 && !c.Leaving && !slices.Contains(held, c.Thread) && InRedis(t.scenario.Protocol)
 		c.Doing = t.stands[c.Thread].doing(e.At)
 	}
@@ -307,10 +307,18 @@ func (t *Timeline) begins(c *Cell, step int) {
 func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work) {
 	if b.State == trace.WorkEnd {
 		c.Title = t.l.Say("work at level %d done", b.Level)
+		if b.Cancelled {
+			c.Title = t.l.Say("work at level %d stopped: its context has ended", b.Level)
+		}
 		stand.moves()
 		return
 	}
-	c.note(t.l.Say("works %s", t.l.Duration(b.For.Duration())), Plain)
+	length := t.l.Duration(b.For.Duration())
+	note := t.l.Say("works %s", length)
+	if b.After {
+		note = t.l.Say("works on for %s", length)
+	}
+	c.note(note, Plain)
 	stand.works(at+b.For, b.Level)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/lock"
 	"relock/engine/trace"
 	"relock/web/timeline"
 	"relock/web/words"
@@ -160,5 +161,30 @@ func TestWaitingUntilThen(t *testing.T) {
 	tl.Add(trace.Event{Seq: 7, Step: 6, At: 121, Thread: "B", Key: trace.Absent(), Body: trace.Work{State: trace.WorkEnd, Level: 1}})
 	if got, want := tl.Rows()[5].Cells[0].Title, "paused until 320 ms, then working until 360 ms"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Work after a nested call is told from the work before it, and work that its
+// context stopped from work that is done.
+func TestWorkOnAndWorkThatStops(t *testing.T) {
+	for i, c := range []struct {
+		body        trace.Body
+		title, note string
+	}{
+		{trace.Work{State: trace.WorkBegin, Level: 1, For: 40}, "", "works 40 ms"},
+		{trace.Work{State: trace.WorkBegin, Level: 1, For: 40, After: true}, "", "works on for 40 ms"},
+		{trace.Work{State: trace.WorkEnd, Level: 1, For: 40, After: true}, "work at level 1 done", ""},
+		{trace.Work{State: trace.WorkEnd, Level: 2, For: 40, Cancelled: true}, "work at level 2 stopped: its context has ended", ""},
+		{trace.Outcome{Call: lock.CallLock, Result: trace.Cancelled, Level: 2, Attempt: 3}, "stops asking: its context has ended", ""},
+	} {
+		tl := ofTwo()
+		tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: c.body})
+		cell, note := tl.Rows()[0].Cells[0], ""
+		for _, n := range cell.Notes {
+			note = n.Text
+		}
+		if cell.Title != c.title || note != c.note {
+			t.Errorf("%d: title %q, note %q, want %q and %q", i, cell.Title, note, c.title, c.note)
+		}
 	}
 }

@@ -37,6 +37,8 @@ func Result(l words.Language, r trace.Result) string {
 		return l.Say("lost")
 	case trace.Failed:
 		return l.Say("error")
+	case trace.Cancelled:
+		return l.Say("cancelled")
 	case trace.Online:
 		return l.Say("online")
 	case trace.Offline:
@@ -75,6 +77,8 @@ func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
 		return l.Say("%s: refused", call), Bad
 	case trace.Exhausted:
 		return l.Say("gives up, retries: %d", b.Attempt-1), Bad
+	case trace.Cancelled:
+		return l.Say("stops asking: its context has ended"), Plain
 	case trace.Online:
 		return l.Say("%s: online", call), Good
 	case trace.Offline:

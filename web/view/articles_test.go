@@ -52,7 +52,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 			"The run is over at step 42: no rule was broken, but A ended with an error.",
 		},
 		{words.English, "crash", "no rule was broken", "The run has ended", ""},
-		{words.English, "value-inner-unlock", "1 rule was broken", "The run has ended", ""},
+		{words.English, "value-inner-unlock", "2 times a rule was broken", "The run has ended", ""},
 	} {
 		f := film(t, c.l, c.name)
 		rows := f.Rows()

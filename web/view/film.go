@@ -290,7 +290,7 @@ func (f *Film) belief(e trace.Event) (levels, leaving []int) {
 	levels = make([]int, len(f.timeline.Threads()))
 	for i, name := range f.timeline.Threads() {
 		levels[i] = e.Belief[name]
-		if slices.Contains(e.Leaving, name) {
+		if facts.Leaves(e, name) {
 			leaving = append(leaving, i)
 		}
 	}

@@ -133,7 +133,7 @@ func Reference(l words.Language, formats string) []Section {
 			Text: l.Say("A client sends commands, one JSON object a frame, each with an id of its choice. The server answers with frames that carry the id as re; the last one has done: true, or refused with a sentence. Where there is no room the only frame has full: true and refused with a sentence, and the socket is closed with 4029: come back later. Where a mistake of the program's own has ended it, the last frame has broken: true and refused, and the code is 4011."),
 			Entries: []Entry{
 				{"open", l.Say("opens scenario (YAML or JSON) or link (a link's text), with branches if it had some")},
-				{"step", l.Say("moves thread (background: true for its watchdog, node: 3 for one of the nodes that it asks at once, network: true for a late copy of what it sent) after the first at moves of branch; without a thread the policy chooses")},
+				{"step", l.Say("moves thread (background: true for its watchdog, node: 3 for one of the nodes that it asks at once, network: true for a request of it that was held up) after the first at moves of branch; without a thread the policy chooses")},
 				{"run", l.Say("lets the policy move to: end, violation, mark, or the next outcome of thread")},
 				{"time", l.Say("lets time pass to: event, expiry, or by a length such as 50ms")},
 				{"strike", l.Say("lets a fault happen, as a scenario words it")},

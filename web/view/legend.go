@@ -20,7 +20,7 @@ func Legend(l words.Language) []LegendGroup {
 		{l.Say("On a thread's lane"), []LegendEntry{
 			{"bar", l.Say("It believes that it holds the lock. A second bar on top: level 2.")},
 			{"parted", l.Say("It believes that it holds the lock, but Redis does not know of it.")},
-			{"leaving", l.Say("It has called unlock, and has no answer yet.")},
+			{"leaving", l.Say("Its work is over: it only has to unlock.")},
 			{"wait", l.Say("It waits before it asks again, or until it is told.")},
 			{"still", l.Say("Its process is paused.")},
 			{"refused", l.Say("It was refused: another holds the lock.")},

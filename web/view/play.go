@@ -164,8 +164,8 @@ func Decision(l words.Language, list []run.Option, m scenario.Move) string {
 type Option struct {
 	Thread     string `json:"thread"`
 	Background bool   `json:"background,omitempty"`
-	Node       int    `json:"node,omitempty"`    // that it asks in the background
-	Network    bool   `json:"network,omitempty"` // a late copy of what it sent
+	Node       int    `json:"node,omitempty"`    // that it asks in the background, or sent this to
+	Network    bool   `json:"network,omitempty"` // a request of it that was held up
 	Can        bool   `json:"can"`               // when it is its turn
 	Choice     int    `json:"choice"`
 	Does       string `json:"does"`
@@ -185,7 +185,7 @@ func NewOptions(l words.Language, list []run.Option) []Option {
 	}
 	for _, o := range list {
 		next := Option{Thread: o.Thread, Background: o.Background, Network: o.Network, Choice: o.Choice, Does: does(l, o), Why: whyNot(l, o)}
-		if o.Background {
+		if o.Background || o.Network {
 			next.Node = o.Node
 		}
 		if len(o.Armed) > 0 {
@@ -236,7 +236,10 @@ func does(l words.Language, o run.Option) string {
 		}
 		return l.Say("watchdog: %s … in renew", o.First)
 	case run.NextArrive:
-		return l.Say("a delayed request arrives")
+		if o.Call.Name == lock.CallRenew {
+			return l.Say("%s's delayed %s arrives", o.Thread, o.Call.Name)
+		}
+		return l.Say("%s's delayed %s, level %d, arrives", o.Thread, o.Call.Name, o.Call.Level)
 	case run.NextCopy:
 		if o.Call.Name == lock.CallRenew {
 			return l.Say("a late copy of %s's %s arrives", o.Thread, o.Call.Name)

@@ -439,8 +439,8 @@ func TestWhatIsWrongIsNotSaidAsIfItWereRight(t *testing.T) {
 		tone         timeline.Tone
 		earlier      string
 	}{
-		{"naive-inner-reply-lost", 14, 0, "watchdog: the lease of B renewed", timeline.Bad, ""},
-		{"naive-inner-reply-lost", 13, 1, "watchdog: lease renewed", timeline.Good, ""},
+		{"naive-inner-reply-lost", 16, 0, "watchdog: the lease of B renewed", timeline.Bad, ""},
+		{"naive-inner-reply-lost", 15, 1, "watchdog: lease renewed", timeline.Good, ""},
 		{"no-lock-over-buying", 5, 1, "leaves level 1", timeline.Plain, "buys: user 7 has 2 of 2"},
 		{"no-lock-over-buying", 6, 2, "leaves level 1", timeline.Plain, "buys beyond the limit: user 7 has 3 of 2"},
 		{"no-lock-flash-sale", 11, 3, "leaves level 1", timeline.Plain, "takes one that is not there: the stock is at -1"},
@@ -570,8 +570,8 @@ func TestWhoLeavesIsSaidToBeLeaving(t *testing.T) {
 		t.Errorf("A's lane: %+v, want one bar that is leaving", bars)
 	}
 	for step, want := range map[int]string{
-		7:  "B is refused: A is leaving, but its unlock has not reached Redis, and the key has 35 ms left.",
-		9:  "Redis drops A's key: its lease of 100 ms is over before the unlock of A has arrived.",
+		7:  "B is refused: A is leaving, but its last unlock has not reached Redis, and the key has 35 ms left.",
+		9:  "Redis drops A's key: its lease of 100 ms is over before the last unlock of A has arrived.",
 		12: "A has deleted B's key: its unlock came late. When A called it, the key was still its own.",
 	} {
 		if got := f.Frames()[step-1].Why; got != want {

@@ -124,8 +124,11 @@ func (f *Facts) Add(e trace.Event) {
 			f.dropped[thread] = e.At
 		}
 	case trace.Outcome:
-		if b.Call == lock.CallLock {
+		switch {
+		case b.Call == lock.CallLock:
 			delete(f.calledIn, e.Thread)
+		case b.Call == lock.CallUnlock && b.Level > 1 && !b.GivesBack && slices.Contains(e.Leaving, e.Thread):
+			f.calledIn[e.Thread] = b.Result != trace.Failed && slices.Contains(has, e.Thread) // it calls the next one now, or this one again
 		}
 		if b.Result == trace.Acquired {
 			delete(f.dropped, e.Thread)
@@ -146,9 +149,10 @@ func (f *Facts) settle() {
 	}
 }
 
-// followInside tracks who is in its critical section. That is not what a thread
-// believes: after calling its outermost unlock, or forgetting to, it has left
-// its critical section even while it acts as if it held the lock.
+// followInside tracks who is in its critical section: who has work to do there.
+// That is not what a thread believes: once it is on its way out, or has
+// forgotten to unlock, it has left its critical section even while it acts as if
+// it held the lock.
 func (f *Facts) followInside(e trace.Event) {
 	struck, _ := e.Body.(trace.Fault)
 	outcome, _ := e.Body.(trace.Outcome)
@@ -214,5 +218,14 @@ func (f *Facts) On(node int) (before, after trace.KeyState) {
 }
 
 // LeftInTime reports whether a thread still held the key the last time it
-// called its outermost unlock.
+// called an unlock on its way out. It is false where that is not known.
 func (f *Facts) LeftInTime(thread string) bool { return f.calledIn[thread] }
+
+// Leaves reports whether a thread can be seen to be leaving after an event: it is
+// on its way out, and not just between two of its unlocks, the first of which
+// has been answered.
+func Leaves(e trace.Event, thread string) bool {
+	o, _ := e.Body.(trace.Outcome)
+	between := e.Thread == thread && o.Call == lock.CallUnlock && o.Result == trace.Decremented
+	return !between && slices.Contains(e.Leaving, thread)
+}

@@ -113,6 +113,27 @@ func TestLeftInTime(t *testing.T) {
 	}
 }
 
+// On its way out a thread calls one unlock after another: each is judged by the
+// key as it is called.
+func TestLeftInTimeFromLevelToLevel(t *testing.T) {
+	for _, c := range []struct {
+		result trace.Result
+		key    trace.KeyState
+		want   bool
+	}{
+		{trace.Decremented, key(idA, "1"), true},
+		{trace.Lost, trace.Absent(), false},
+		{trace.Failed, key(idA, "1"), false}, // it may call the same one again
+	} {
+		f := facts.New(map[string]string{idA: "A"})
+		told(f, 1, trace.Event{Thread: "A", Key: key(idA, "2")}, trace.Event{Thread: "A", Body: trace.Fault{Do: fault.Delay}, Key: key(idA, "2"), Leaving: []string{"A"}})
+		told(f, 3, trace.Event{Thread: "A", Body: trace.Outcome{Call: lock.CallUnlock, Result: c.result, Level: 2}, Key: c.key, Leaving: []string{"A"}})
+		if got := f.LeftInTime("A"); got != c.want {
+			t.Errorf("after an inner unlock that is %s: %v", c.result, got)
+		}
+	}
+}
+
 func TestTheKeyOnANode(t *testing.T) {
 	f := facts.New(map[string]string{idA: "A", idB: "B"})
 	a, b := key(idA, "1"), key(idB, "1")
@@ -235,6 +256,28 @@ func TestToldIsTheKeyAtTheOutcome(t *testing.T) {
 	} {
 		if got.got != got.want {
 			t.Errorf("%d: %d ms, want %d", i+1, got.got, got.want)
+		}
+	}
+}
+
+// Who has an answer to an inner unlock calls the next at once: that is not seen
+// as leaving, unless it is held up.
+func TestWhoIsSeenToBeLeaving(t *testing.T) {
+	unlock := func(r trace.Result) trace.Outcome { return trace.Outcome{Call: lock.CallUnlock, Result: r, Level: 2} }
+	for _, c := range []struct {
+		name string
+		e    trace.Event
+		want bool
+	}{
+		{"its unlock is held up", trace.Event{Thread: "A", Body: trace.Fault{Do: fault.Delay}, Leaving: []string{"A"}}, true},
+		{"an inner unlock is answered", trace.Event{Thread: "A", Body: unlock(trace.Decremented), Leaving: []string{"A"}}, false},
+		{"an inner unlock is not", trace.Event{Thread: "A", Body: unlock(trace.Failed), Leaving: []string{"A"}}, true},
+		{"an inner unlock releases everything", trace.Event{Thread: "A", Body: unlock(trace.Released), Leaving: []string{"A"}}, true},
+		{"another's is answered", trace.Event{Thread: "B", Body: unlock(trace.Decremented), Leaving: []string{"A"}}, true},
+		{"it works", trace.Event{Thread: "A", Body: trace.Work{}, Leaving: []string{"B"}}, false},
+	} {
+		if got := facts.Leaves(c.e, "A"); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

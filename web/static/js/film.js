@@ -57,7 +57,7 @@ import { portions } from "./portions.js";
  * @property {string} thread
  * @property {boolean} [background] its watchdog, or what it asks of nodes at once
  * @property {number} [node] that it asks in the background
- * @property {boolean} [network] a late copy of what it sent
+ * @property {boolean} [network] a request of it that was held up
  * @property {boolean} can
  * @property {number} choice
  * @property {string} does

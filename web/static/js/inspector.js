@@ -212,7 +212,7 @@ function beliefs(film, state, then) {
   }
   (then?.belief ?? []).forEach((levels, thread) => {
     if (then?.leaving?.includes(thread)) {
-      list.append(make("li", { class: `t${thread % 8} leaving` }, say("%s is leaving: no answer to its unlock yet.", film.threads[thread])));
+      list.append(make("li", { class: `t${thread % 8} leaving` }, say("%s is leaving: it only has to unlock.", film.threads[thread])));
       return;
     }
     if (levels === 0) {

@@ -15,8 +15,8 @@ import { say } from "./words.js";
  * @typedef {object} Mover who is to move
  * @property {string} thread
  * @property {boolean} [background] its watchdog instead
- * @property {boolean} [network] or a late copy of what it sent
- * @property {number} [node] or, of several that it asks at once in the background, this one
+ * @property {boolean} [network] or a request of it that was held up
+ * @property {number} [node] of several that it asks at once in the background, or has sent to, this one
  */
 
 /** @param {Mover} a @param {Mover} b */
@@ -37,7 +37,7 @@ export function optionOf(position, who) {
   }
   const why = all.map((o) => o.why || o.does).filter(Boolean).join(say(", "));
   if (who.network && why) {
-    return { option: null, why: say("%s's late copy cannot arrive now: %s.", who.thread, why) };
+    return { option: null, why: say("What %s sent cannot arrive now: %s.", who.thread, why) };
   }
   return { option: null, why: why ? say("%s cannot move now: %s.", who.thread, why) : say("%s cannot move now: it has nothing to do.", who.thread) };
 }
@@ -76,7 +76,7 @@ export function drawOptions(stage, position, unfinished, ordinal, step, outlook)
     const name = CSS.escape(option.thread);
     list.append(entry("li"));
     const coming = stage.querySelector(`[data-coming="${name}"]`);
-    if (option.node) {
+    if (option.node && !option.network) {
       if (!coming?.querySelector(".nodes-asked")) {
         coming?.append(make("div", { class: "nodes-asked" }));
       }
@@ -109,7 +109,7 @@ export function drawOptions(stage, position, unfinished, ordinal, step, outlook)
  */
 function entryOf(option, tag, unfinished, thread, step, outlook) {
   const label = labelOf(option);
-  const short = option.node && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
+  const short = option.node && !option.network && tag !== "li" ? say("node %d", option.node) : ""; // five of them stand beside each other
   const button = make("button", { type: "button", class: option.background || option.network ? "step small" : "step" }, short || label);
   button.dataset.option = [tag, option.thread, option.background ?? false, option.network ?? false, ...(option.node ? [option.node] : [])].join(" ");
   const text = unfinished || [option.why, option.does, option.armed].filter(Boolean).join(" · ");
@@ -133,7 +133,7 @@ export const outlookOf = ({ short, tone }) => make("span", { class: `outlook ton
 /** @param {Option} option */
 function labelOf(option) {
   if (option.network) {
-    return say("Deliver %s's late copy", option.thread);
+    return option.node ? say("Deliver what %s sent to node %d", option.thread, option.node) : say("Deliver what %s sent", option.thread);
   }
   if (option.node) {
     return say("Step %s at node %d", option.thread, option.node);
