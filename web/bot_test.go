@@ -42,9 +42,17 @@ func TestTheBotOfTheREADMEPlays(t *testing.T) {
 	if err := bot.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if err := bot.Wait(); ctx.Err() == nil {
+			t.Errorf("the bot has ended: %v", err)
+			_ = host.conn.Close() // it waits for a move
+		}
+	}()
 	t.Cleanup(func() {
 		done()
-		_ = bot.Wait() // killed
+		<-ended
 		if t.Failed() {
 			t.Log(said.String())
 		}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gorilla/websocket"
 
@@ -80,6 +81,7 @@ func (s site) visit(t *testing.T, code, lang string, headers http.Header) *atten
 // read takes in one frame.
 func (v *attendee) read() roomFrame {
 	v.t.Helper()
+	_ = v.conn.SetReadDeadline(time.Now().Add(time.Minute))
 	_, text, err := v.conn.ReadMessage()
 	if err != nil {
 		v.t.Fatal(err)

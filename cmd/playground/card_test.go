@@ -23,8 +23,8 @@ func TestCard(t *testing.T) {
 			[]string{
 				"Report card of reentrant", "at most 1 delay", "reentrant without a fault: survived",
 				// What is said of it in LOCKS.md: a pause outlives the lease, a crash costs a lease, a copy that comes late is
-				// taken for a new call.
-				"\npause         ◔      ◔     ✗     ✗     ✗     ✗       ◑       ✗\n",
+				// taken for a new call. A thread that leaves its inner level has no work left: it is inside no more.
+				"\npause         ◔      ◔     ✗     ✗     ✗     ◑       ◑       ✗\n",
 				"\ncrash         ✓      ✓     ◔     ◔     ◔     ◔       ◔       ◔\n",
 				"\nevict         ✗\n",
 				"  late-copy: A lock 1, B lock 1\n",

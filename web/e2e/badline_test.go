@@ -279,7 +279,7 @@ func TestAPhoneOnASlowLine(t *testing.T) {
 
 	// What it says while nobody hears it is heard later, once.
 	line.StallFor(stalled)
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="1"]`)), chromedp.Click(chromedp.CSS(`[data-vote="0"]`)))
+	do(phone, t, click(`[data-vote="1"]`), click(`[data-vote="0"]`))
 	if got := get[string](phone, t, votedFor); got != "0" {
 		t.Errorf("voted for %q before the answer", got)
 	}
@@ -300,7 +300,7 @@ func TestAPhoneIsCutOff(t *testing.T) {
 	phone := join(host, t, through, "A")
 	me := get[string](phone, t, `document.getElementById("me").textContent`)
 	line.Stall(down)
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	do(phone, t, click(`[data-step="A"]`))
 	until(host, t, stands+` === "T1"`)
 	line.Cut()
 	until(phone, t, lost+` && document.getElementById("problem").textContent.startsWith("The connection is lost")`)
@@ -311,7 +311,7 @@ func TestAPhoneIsCutOff(t *testing.T) {
 		t.Errorf("%q came back as %q", me, got)
 	}
 	// What comes after it shows that it was not done again.
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-mine="A"] [data-do="pause"]`)))
+	do(phone, t, click(`[data-mine="A"] [data-do="pause"]`))
 	until(host, t, `document.querySelectorAll("#rows tr[id]").length === 2`)
 }
 

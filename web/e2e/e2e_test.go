@@ -3,6 +3,7 @@ package e2e_test
 
 import (
 	"context"
+	"flag"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -24,6 +25,12 @@ import (
 // stepLimit bounds what one test does in its tab.
 const stepLimit = 2 * time.Minute
 
+// fullBrowser is the browser that people have. The headless one draws the same, on
+// half the time.
+const fullBrowser = "chromium"
+
+var browser = flag.String("browser", "chromium-headless-shell", "the program that opens the pages")
+
 // tab opens an empty tab of a browser of its own. Without Chromium the test
 // is skipped, and fails where CI is set.
 func tab(t testing.TB) context.Context {
@@ -34,21 +41,21 @@ func tab(t testing.TB) context.Context {
 // tabFor is tab for what may take as long as limit.
 func tabFor(t testing.TB, limit time.Duration) context.Context {
 	t.Helper()
-	path, err := exec.LookPath("chromium")
+	path, err := exec.LookPath(*browser)
 	if err != nil {
 		if os.Getenv("CI") != "" {
-			t.Fatal("chromium is needed in CI: ", err)
+			t.Fatal("a browser is needed in CI: ", err)
 		}
-		t.Skip("no chromium on this machine; `make test` installs it")
+		t.Skip("no ", *browser, " on this machine; `make test` installs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("in-process-gpu", *browser != fullBrowser),
 		// A spare process for the next site costs as much as a page.
 		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess"))
-	ctx, cancel := chromedp.NewExecAllocator(t.Context(), options...)
+	ctx, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...) // a failure is photographed after it
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewContext(ctx)
 	t.Cleanup(cancel)
@@ -93,8 +100,14 @@ func serveWithin(t testing.TB, limits session.Limits) string {
 
 func do(ctx context.Context, t testing.TB, steps ...chromedp.Action[chromedp.Void]) {
 	t.Helper()
-	if err := chromedp.Do(ctx, steps...); err != nil {
-		t.Fatal(err)
+	for _, step := range steps {
+		err := chromedp.Do(ctx, step)
+		for tries := 1; err != nil && tries < 5 && strings.Contains(err.Error(), "Could not find node"); tries++ {
+			err = chromedp.Do(ctx, step) // the element was of the page before
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
@@ -116,7 +129,7 @@ func TestPressRunAndReadTheTable(t *testing.T) {
 		ctx, t,
 		chromedp.EmulateViewport(1440, 900),
 		chromedp.Navigate(url+"/edit"),
-		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 	)
 	rows := get[[]string](ctx, t, texts)
@@ -141,8 +154,8 @@ func TestRowsArriveWhileAWallClockRunGoesOn(t *testing.T) {
 	do(
 		ctx, t,
 		chromedp.Navigate(url+"/edit?example=lease-expiry"),
-		chromedp.Click(chromedp.CSS(`input[name="store"][value="wall"]`)),
-		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		click(`input[name="store"][value="wall"]`),
+		click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 		chromedp.WaitVisible(chromedp.CSS(`.violation[data-rule="mutual-exclusion"]`)),
 	)
@@ -181,8 +194,8 @@ func TestAFollowedRunLooksAsOneThatIsOpenedLater(t *testing.T) {
 	do(
 		ctx, t,
 		chromedp.Navigate(url+"/edit?example=lease-expiry"),
-		chromedp.Click(chromedp.CSS(`input[name="store"][value="wall"]`)),
-		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		click(`input[name="store"][value="wall"]`),
+		click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 	)
 	until(ctx, t, `document.querySelectorAll("#rows tr[id]").length === document.querySelectorAll(".lane-hit").length`)
@@ -205,7 +218,7 @@ func TestNothingScrollsSideways(t *testing.T) {
 			ctx, t,
 			chromedp.EmulateViewport(width, 800),
 			chromedp.Navigate(url+"/edit"),
-			chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+			click(`#scenario button[value="run"]`),
 			chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 		)
 		if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {

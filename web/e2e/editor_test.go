@@ -67,11 +67,11 @@ func TestFormAndYAMLFollowEachOther(t *testing.T) {
 	write(ctx, t, "lease: 1s", "lease: 1")
 	shows(ctx, t, `document.querySelector("#yaml-lines li:nth-child(7)").className === "wrong"`)
 	shows(ctx, t, `document.getElementById("f-lock-lease-mistake").textContent.includes("a time with a unit from 1ms to 1h")`)
-	do(ctx, t, chromedp.Click(chromedp.CSS(`#yaml-mistakes button`)))
+	do(ctx, t, click(`#yaml-mistakes button`))
 	if got := get[string](ctx, t, `(() => { const e = document.activeElement; return e.value.slice(e.selectionStart, e.selectionEnd); })()`); got != "  lease: 1" {
 		t.Errorf("the way to the line leads to %q", got)
 	}
-	do(ctx, t, chromedp.Click(chromedp.CSS(`#yaml-mistakes a`)))
+	do(ctx, t, click(`#yaml-mistakes a`))
 	if got := get[string](ctx, t, active); got != "lock.lease" {
 		t.Errorf("the way to the field leads to %q", got)
 	}
@@ -132,7 +132,7 @@ func TestDropAFileOnTheEditor(t *testing.T) {
 	shows(ctx, t, yaml+` === "title: Mine\nthreads: [{name: Z, depth: 4}]\n"`)
 	shows(ctx, t, `document.getElementById("f-threads-0-depth").value === "4"`)
 
-	leads(ctx, t, chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)))
+	leads(ctx, t, click(`#scenario button[value="run"]`))
 	const trace = `(() => { const r = new XMLHttpRequest(); r.open("GET", location.pathname + "/trace", false); r.send(); return r.responseText; })()`
 	shows(ctx, t, trace+`.includes('"thread":"","kind":"end"')`)
 	do(ctx, t, chromedp.Navigate(get[string](ctx, t, "location.href"))) // with all rows
@@ -155,7 +155,7 @@ func TestALinkOpensInTheEditor(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
+	do(ctx, t, click(`[data-go="forward"]`))
 	at(ctx, t, "1 of 1")
 	until(ctx, t, `location.hash.endsWith("~1")`)
 	link := get[string](ctx, t, "location.hash")
@@ -193,10 +193,10 @@ func TestWhatIsWrittenStays(t *testing.T) {
 	live(ctx, t)
 	write(ctx, t, "lease: 200ms", "lease: 777ms")
 	shows(ctx, t, `document.getElementById("f-lock-lease").value === "777ms"`)
-	do(ctx, t, chromedp.Click(chromedp.CSS(`a[hreflang="zh-CN"]`)), chromedp.WaitVisible(chromedp.CSS(`html[lang="zh-CN"] .editor.live`)))
+	do(ctx, t, click(`a[hreflang="zh-CN"]`), chromedp.WaitVisible(chromedp.CSS(`html[lang="zh-CN"] .editor.live`)))
 	shows(ctx, t, `document.getElementById("f-lock-lease").value === "777ms"`)
 	live(ctx, t)
-	do(ctx, t, chromedp.Click(chromedp.CSS(`button[value="run"]`)), chromedp.WaitVisible(chromedp.CSS(`.run`)))
+	do(ctx, t, click(`button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(`.run`)))
 	do(ctx, t, chromedp.NavigateBack(), chromedp.WaitVisible(chromedp.CSS(`.editor.live`)))
 	shows(ctx, t, `location.pathname === "/edit" && document.getElementById("f-lock-lease")?.value === "777ms"`)
 	// Another scenario is that one.
@@ -214,10 +214,10 @@ func TestMenusClose(t *testing.T) {
 	live(ctx, t)
 	for name, leave := range map[string]chromedp.Action[chromedp.Void]{
 		"Escape":        chromedp.KeyEvent(kb.Escape),
-		"a click aside": chromedp.Click(chromedp.CSS("h1")),
+		"a click aside": click("h1"),
 		"the focus":     chromedp.Focus(chromedp.CSS("#yaml")),
 	} {
-		do(ctx, t, chromedp.Click(chromedp.CSS(".presets > summary")))
+		do(ctx, t, click(".presets > summary"))
 		shows(ctx, t, open)
 		do(ctx, t, leave)
 		if get[bool](ctx, t, open) {

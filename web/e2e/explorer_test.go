@@ -22,8 +22,8 @@ func TestEveryOrder(t *testing.T) {
 			do(
 				ctx, t,
 				chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry?lang="+c.lang),
-				chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)), chromedp.Click(chromedp.CSS("#explore")),
-				chromedp.Click(chromedp.CSS("#explore-form .primary")), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")),
+				chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)), click("#explore"),
+				click("#explore-form .primary"), chromedp.WaitVisible(chromedp.CSS("#space [data-dot]")),
 			)
 			if got := get[string](ctx, t, `document.querySelector(".search-ending").innerText`); !strings.Contains(got, c.ended) {
 				t.Errorf("it ended with %q", got)
@@ -31,7 +31,7 @@ func TestEveryOrder(t *testing.T) {
 			until(ctx, t, `document.querySelector('[data-next="A"] .outlook')?.textContent === "`+c.option+`"`)
 
 			// What breaks the rule is a branch, and marked where that cannot be avoided any more.
-			do(ctx, t, chromedp.Click(chromedp.CSS(`[data-example="mutual-exclusion"]`)))
+			do(ctx, t, click(`[data-example="mutual-exclusion"]`))
 			until(ctx, t, `document.querySelector("#branch-1")?.getAttribute("aria-pressed") === "true"`)
 			until(ctx, t, `document.querySelector("#rows tr[aria-current] [data-lost]")?.dataset.lost === "`+c.lost+`"`)
 			until(ctx, t, `document.querySelector('#space [data-dot][aria-current="true"]') !== null`)

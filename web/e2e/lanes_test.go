@@ -130,9 +130,9 @@ func TestTimeGoesOnInALiveRun(t *testing.T) {
 			if _, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, motion); err != nil {
 				t.Fatal(err)
 			}
-			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"), chromedp.SetValue(chromedp.CSS(`#yaml`), longWait), chromedp.Click(chromedp.CSS(`input[name="store"][value="wall"]`)))
+			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"), chromedp.SetValue(chromedp.CSS(`#yaml`), longWait), click(`input[name="store"][value="wall"]`))
 			get[any](ctx, t, `document.querySelector('[name="slow"]').value = "100"`)
-			do(ctx, t, chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)), chromedp.WaitVisible(chromedp.CSS(".run")))
+			do(ctx, t, click(`#scenario button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(".run")))
 			until(ctx, t, `document.getElementById("row-2") !== null && document.querySelector(".lane-bar[data-open]") !== null`)
 			before := get[string](ctx, t, moved)
 			for range c.figures {

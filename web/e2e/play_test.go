@@ -52,9 +52,9 @@ func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+	do(ctx, t, click(`[data-next="A"] .step`))
 	at(ctx, t, "1 of 1 · T1 · 0 ms")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="B"] .step`)))
+	do(ctx, t, click(`[data-next="B"] .step`))
 	at(ctx, t, "2 of 2 · T2 · 10 ms")
 	if got := get[string](ctx, t, `document.querySelector('[data-coming="A"]').innerText.replace(/\s+/g, " ")`); got != "ends its work: HEXISTS … in unlock, level 1 · works until 300 ms" {
 		t.Errorf("what A would do: %q", got)
@@ -68,22 +68,22 @@ func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 
 	// Back, and another order: both branches stay.
 	for range 5 {
-		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="back"]`)))
+		do(ctx, t, click(`[data-go="back"]`))
 	}
 	at(ctx, t, "2 of 7 · T2")
 	if got := get[int](ctx, t, `document.querySelectorAll("#rows tr.future:not([hidden])").length`); got != 5 {
 		t.Errorf("%d rows lie in the future, want 5", got)
 	}
-	do(ctx, t, chromedp.Click(chromedp.CSS("#to-expiry")))
+	do(ctx, t, click("#to-expiry"))
 	at(ctx, t, "3 of 3")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="strike"]`)), chromedp.WaitVisible(chromedp.CSS("#fault-do")), chromedp.SetValue(chromedp.CSS("#fault-do"), "crash"), chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	do(ctx, t, click(`[data-dialog="strike"]`), chromedp.WaitVisible(chromedp.CSS("#fault-do")), chromedp.SetValue(chromedp.CSS("#fault-do"), "crash"), click(`#strike button[value="strike"]`))
 	at(ctx, t, "4 of 4")
 	until(ctx, t, `document.querySelector("#rows tr[aria-current] .note")?.textContent.includes("the process dies")`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#compare")), chromedp.WaitVisible(chromedp.CSS("#compared table")))
+	do(ctx, t, click("#compare"), chromedp.WaitVisible(chromedp.CSS("#compared table")))
 	if got := get[string](ctx, t, `document.querySelector("#compared .hint").textContent.trim()`); !strings.HasPrefix(got, "T1 to T2 are equal.") {
 		t.Errorf("comparison: %q", got)
 	}
-	do(ctx, t, chromedp.Click(chromedp.CSS("#branch-0")))
+	do(ctx, t, click("#branch-0"))
 	at(ctx, t, "4 of 7")
 	if got := get[string](ctx, t, problem); got != "" {
 		t.Errorf("the page complains: %q", got)
@@ -101,22 +101,22 @@ func TestBranchesStayWhenThePageIsLoadedAnew(t *testing.T) {
 	do(ctx, t, chromedp.KeyEvent("e"))
 	at(ctx, t, "7 of 7 · T7 · 210 ms")
 	for range 2 { // the first is dropped again
-		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="first"]`)), chromedp.Click(chromedp.CSS("#by button")))
+		do(ctx, t, click(`[data-go="first"]`), click("#by button"))
 		at(ctx, t, "1 of 1 · 50 ms")
 		if get[string](ctx, t, labels) == "main,branch 1 from T0!" {
-			do(ctx, t, chromedp.Click(chromedp.CSS("#drop")))
+			do(ctx, t, click("#drop"))
 			until(ctx, t, labels+` === "main!"`)
 		}
 	}
 	const want = "main!,branch 2 from T0"
-	do(ctx, t, chromedp.Click(chromedp.CSS("#branch-0")), chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
+	do(ctx, t, click("#branch-0"), click(`[data-go="forward"]`))
 	at(ctx, t, "2 of 7 · T2")
 	until(ctx, t, labels+` === "`+want+`"`)
 	until(ctx, t, `(JSON.parse(sessionStorage.getItem("relock-branches") ?? "{}").link ?? "") === location.hash.slice(1) && location.hash.endsWith("~2")`)
 	do(ctx, t, chromedp.Reload())
 	at(ctx, t, "2 of 7 · T2")
 	until(ctx, t, labels+` === "`+want+`"`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#branch-1")))
+	do(ctx, t, click("#branch-1"))
 	at(ctx, t, "1 of 1 · 50 ms")
 	if got := get[string](ctx, t, problem); got != "" {
 		t.Errorf("the page complains: %q", got)
@@ -134,7 +134,7 @@ func TestPlayStopsAtTheFirstViolation(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
-	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "120"), chromedp.Click(chromedp.CSS(`[data-go="play"]`)))
+	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "120"), click(`[data-go="play"]`))
 	at(ctx, t, "7 of 7 · T7")
 	until(ctx, t, `document.querySelector('[data-go="play"]').getAttribute("aria-label") === "Play"`)
 	at(ctx, t, "7 of 7 · T7")
@@ -146,7 +146,7 @@ func TestTheFrontPagePlaysWhenAsked(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/"))
 	at(ctx, t, "0 of 11")
-	do(ctx, t, chromedp.Click(chromedp.CSS("#watch")))
+	do(ctx, t, click("#watch"))
 	at(ctx, t, "1 of 11")
 	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "120"))
 	at(ctx, t, "11 of 11")
@@ -170,13 +170,13 @@ func TestAClickInTheTransportLeavesTheArrowsToStep(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
+	do(ctx, t, click(`[data-go="forward"]`))
 	at(ctx, t, "1 of 1 · T1")
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 	at(ctx, t, "2 of 2 · T2")
 	// A step by its button, which keeps the focus, leaves the row in sight.
 	for n := range 3 {
-		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="B"] .step`)))
+		do(ctx, t, click(`[data-next="B"] .step`))
 		at(ctx, t, fmt.Sprintf("%d of %d", n+3, n+3))
 	}
 	until(ctx, t, `(() => { const r = document.querySelector("#rows tr[aria-current]").getBoundingClientRect(), b = document.getElementById("scroll").getBoundingClientRect(); return r.bottom <= b.bottom + 1 && r.top >= b.top })()`)
@@ -253,9 +253,9 @@ func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 	at(ctx, t, "3 of 3")
 
 	// The dialog says it before the button is used, which then does nothing.
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="strike"]`)), chromedp.WaitVisible(chromedp.CSS("#fault-do")))
+	do(ctx, t, click(`[data-dialog="strike"]`), chromedp.WaitVisible(chromedp.CSS("#fault-do")))
 	until(ctx, t, `document.getElementById("strike-why").textContent === "A has ended."`)
-	do(ctx, t, chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	do(ctx, t, click(`#strike button[value="strike"]`))
 	if !get[bool](ctx, t, `document.getElementById("strike").open`) {
 		t.Error("the dialog is gone")
 	}
@@ -263,7 +263,7 @@ func TestAFaultThatWouldChangeNothingSaysWhy(t *testing.T) {
 	choose := `document.getElementById("fault-thread").value = "B"; document.getElementById("fault-thread").dispatchEvent(new Event("input", {bubbles: true}))`
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](choose))
 	until(ctx, t, `document.getElementById("strike-why").textContent === ""`)
-	do(ctx, t, chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	do(ctx, t, click(`#strike button[value="strike"]`))
 	at(ctx, t, "4 of 4")
 
 	// In the past the reasons are those of then.
@@ -283,24 +283,24 @@ func TestEachThingThatTheRailOffersIsDone(t *testing.T) {
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start · 0 ms")
 	const status = `document.getElementById("status").textContent`
-	do(ctx, t, chromedp.SetValue(chromedp.CSS("#outcome-thread"), "B"), chromedp.Click(chromedp.CSS("#outcome button")))
+	do(ctx, t, chromedp.SetValue(chromedp.CSS("#outcome-thread"), "B"), click("#outcome button"))
 	until(ctx, t, place+`.startsWith("2 of 2 · T2")`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#to-event")))
+	do(ctx, t, click("#to-event"))
 	at(ctx, t, "3 of 3")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="first"]`)), chromedp.Click(chromedp.CSS("#outcome button")))
+	do(ctx, t, click(`[data-go="first"]`), click("#outcome button"))
 	at(ctx, t, "2 of 3 · T2") // it is here already
 	do(ctx, t, chromedp.KeyEvent(kb.End))
 	until(ctx, t, `document.querySelector('[data-go="end"]').getAttribute("aria-disabled") === "true"`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#outcome button"))) // which is grey, and says why
+	do(ctx, t, click("#outcome button")) // which is grey, and says why
 	until(ctx, t, problem+`.startsWith("The run has ended here")`)
 
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="locks"]`)), chromedp.WaitVisible(chromedp.CSS("#locks-form [name=lock]")))
+	do(ctx, t, click(`[data-dialog="locks"]`), chromedp.WaitVisible(chromedp.CSS("#locks-form [name=lock]")))
 	if own := get[string](ctx, t, `[...document.querySelectorAll("#locks-form [name=lock]:checked")].map((b) => b.value).join()`); own == "" || strings.Contains(own, ",") {
 		t.Errorf("the scenario's own lock is %q", own)
 	}
-	do(ctx, t, chromedp.Click(chromedp.CSS(`#locks-form [name=lock]:not(:checked)`)), chromedp.Click(chromedp.CSS(`#locks-form [value="compare"]`)), chromedp.WaitVisible(chromedp.CSS("#compared table")))
+	do(ctx, t, click(`#locks-form [name=lock]:not(:checked)`), click(`#locks-form [value="compare"]`), chromedp.WaitVisible(chromedp.CSS("#compared table")))
 	until(ctx, t, `document.activeElement.id === "compared"`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#close-compared")))
+	do(ctx, t, click("#close-compared"))
 	until(ctx, t, `document.getElementById("compared").hidden && document.activeElement.dataset.dialog === "locks"`)
 
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.activeElement.blur()`), chromedp.KeyEvent("u"))
@@ -309,7 +309,7 @@ func TestEachThingThatTheRailOffersIsDone(t *testing.T) {
 	do(ctx, t, chromedp.KeyEvent("d"), chromedp.WaitVisible(chromedp.CSS("#compared table")))
 	do(ctx, t, chromedp.KeyEvent("b"))
 	until(ctx, t, `document.getElementById("branch-0").getAttribute("aria-pressed") === "true"`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#drop")))
+	do(ctx, t, click("#drop"))
 	until(ctx, t, `document.getElementById("compared").hidden && document.getElementById("branches").hidden && document.activeElement.closest("#transport") !== null`)
 
 	other, err := scenario.Parse([]byte("title: Another one\nthreads: [{name: C}, {name: D}, {name: E}]"))
@@ -337,7 +337,7 @@ func TestLinksInTheBrowser(t *testing.T) {
 	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.KeyEvent("e"))
 	at(ctx, t, "7 of 7")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="back"]`)))
+	do(ctx, t, click(`[data-go="back"]`))
 	at(ctx, t, "6 of 7 · T6")
 	until(ctx, t, `location.hash.endsWith("~6")`)
 	link := get[string](ctx, t, `location.hash`)
@@ -347,10 +347,10 @@ func TestLinksInTheBrowser(t *testing.T) {
 	do(ctx, t, chromedp.Navigate("about:blank"), chromedp.Navigate(url+"/play"+link))
 	at(ctx, t, "6 of 7 · T6")
 
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#share-link")), chromedp.Click(chromedp.CSS("#shorten")))
+	do(ctx, t, click(`[data-dialog="share"]`), chromedp.WaitVisible(chromedp.CSS("#share-link")), click("#shorten"))
 	until(ctx, t, `document.getElementById("share-link").value.includes("/s/")`)
 	short := get[string](ctx, t, `document.getElementById("share-link").value`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#copy-embed")))
+	do(ctx, t, click("#copy-embed"))
 	until(ctx, t, `/^(Copied|Press)/.test(document.getElementById("share-note").textContent)`)
 	if got := get[string](ctx, t, `getSelection().toString() || document.getElementById("embed-code").value.slice(document.getElementById("embed-code").selectionStart, document.getElementById("embed-code").selectionEnd)`); !strings.HasPrefix(got, "<iframe ") {
 		t.Errorf("what is selected to be copied is %q", got)
@@ -380,9 +380,9 @@ func TestPlacesOnThePageAreNoLinks(t *testing.T) {
 	until(ctx, t, `document.activeElement.id === "main"`)
 	at(ctx, t, "7 of 7")
 	// Back and the same again is no branch.
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="back"]`)), chromedp.Click(chromedp.CSS(`[data-go="back"]`)), chromedp.Click(chromedp.CSS(`[data-go="back"]`)))
+	do(ctx, t, click(`[data-go="back"]`), click(`[data-go="back"]`), click(`[data-go="back"]`))
 	at(ctx, t, "4 of 7")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="B"] .step`)))
+	do(ctx, t, click(`[data-next="B"] .step`))
 	at(ctx, t, "5 of 7")
 	if n := get[int](ctx, t, `document.querySelectorAll("#branches [aria-pressed]").length`); n != 1 {
 		t.Errorf("%d branches, want 1", n)
@@ -458,9 +458,9 @@ func TestTheServerIsKilledInMidSession(t *testing.T) {
 	at(ctx, t, "at the start · 0 ms")
 	do(ctx, t, chromedp.KeyEvent("e"))
 	at(ctx, t, "7 of 7")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="first"]`)), chromedp.Click(chromedp.CSS("#by button")))
+	do(ctx, t, click(`[data-go="first"]`), click("#by button"))
 	until(ctx, t, `document.getElementById("branch-1") !== null`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#branch-0")), chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
+	do(ctx, t, click("#branch-0"), click(`[data-go="forward"]`))
 	at(ctx, t, "2 of 7 · T2")
 	before := get[[]string](ctx, t, texts)
 
@@ -469,7 +469,7 @@ func TestTheServerIsKilledInMidSession(t *testing.T) {
 	}
 	_ = first.Wait()
 	until(ctx, t, problem+`.includes("The connection is lost")`)
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="back"]`))) // what is here needs no server
+	do(ctx, t, click(`[data-go="back"]`)) // what is here needs no server
 	at(ctx, t, "1 of 7 · T1")
 	second := program(t, binary, address)
 	defer func() {
@@ -481,9 +481,9 @@ func TestTheServerIsKilledInMidSession(t *testing.T) {
 	if after := get[[]string](ctx, t, texts); strings.Join(after, "\n") != strings.Join(before, "\n") {
 		t.Errorf("rows before\n%q\nand after\n%q", before, after)
 	}
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="end"]`)))
+	do(ctx, t, click(`[data-go="end"]`))
 	until(ctx, t, place+`.includes("10 of 10 · T10")`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#branch-1")))
+	do(ctx, t, click("#branch-1"))
 	until(ctx, t, place+`.endsWith("1 of 1 · 50 ms")`)
 }
 
@@ -507,7 +507,7 @@ func TestAClickWhileItIsBeingOpenedCounts(t *testing.T) {
 	}
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	until(ctx, t, `window.held.length > 0`)
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="end"]`)))
+	do(ctx, t, click(`[data-go="end"]`))
 	get[any](ctx, t, `release()`)
 	at(ctx, t, "10 of 10 · T10")
 }
@@ -613,7 +613,7 @@ func TestEachPressShowsAnotherRow(t *testing.T) {
 	do(ctx, t, chromedp.Navigate(url+"/play/redlock-two-nodes-down?by-hand"))
 	at(ctx, t, "2 of 2 · T2 · 0 ms")
 	for n := 3; n <= 5; n++ {
-		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+		do(ctx, t, click(`[data-next="A"] .step`))
 		at(ctx, t, fmt.Sprintf("%d of %d · T%d · ", n, n, n))
 	}
 	for n := 4; n >= 2; n-- {
@@ -648,7 +648,7 @@ func TestALateCopyIsDelivered(t *testing.T) {
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/late-unlock"))
 	at(ctx, t, "at the start · 0 ms")
 	for i, thread := range []string{"A", "B", "B", "A"} {
-		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="`+thread+`"] .step`)))
+		do(ctx, t, click(`[data-next="`+thread+`"] .step`))
 		at(ctx, t, fmt.Sprintf("%[1]d of %[1]d", i+1))
 	}
 	const deliver = `[...document.querySelectorAll('[data-coming="A"] .option:has([data-option="div A false true"])')].map((o) => o.innerText.replace(/\s+/g, " ")).join()`
@@ -656,10 +656,10 @@ func TestALateCopyIsDelivered(t *testing.T) {
 		t.Errorf("under way: %q, want %q", got, want)
 	}
 	for i, thread := range []string{"B", "A", "A"} {
-		do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="`+thread+`"] .step`)))
+		do(ctx, t, click(`[data-next="`+thread+`"] .step`))
 		at(ctx, t, fmt.Sprintf("%[1]d of %[1]d", i+5))
 	}
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-coming="A"] [data-option="div A false true"]`)))
+	do(ctx, t, click(`[data-coming="A"] [data-option="div A false true"]`))
 	at(ctx, t, "8 of 8 · T8 · 85 ms")
 	until(ctx, t, `document.querySelector("#rows tr[aria-current]")?.innerText.includes("late copy of unlock, level 1")`)
 	until(ctx, t, `document.querySelectorAll(".lanes-run .lane-late").length === 1`)
@@ -669,12 +669,12 @@ func TestALateCopyIsDelivered(t *testing.T) {
 	if got := get[string](ctx, t, `document.querySelector('[data-belief="A"]').textContent`); got != "inside, level 1" {
 		t.Errorf("A believes: %q", got)
 	}
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="strike"]`)), chromedp.WaitVisible(chromedp.CSS("#fault-do")), chromedp.SetValue(chromedp.CSS("#fault-do"), "late-copy"))
+	do(ctx, t, click(`[data-dialog="strike"]`), chromedp.WaitVisible(chromedp.CSS("#fault-do")), chromedp.SetValue(chromedp.CSS("#fault-do"), "late-copy"))
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.getElementById("fault-do").dispatchEvent(new Event("input", { bubbles: true })); undefined`))
 	if got, want := get[string](ctx, t, `[...document.querySelectorAll("#strike-form [data-part]:not([hidden])")].map((p) => p.dataset.part).join()`), "thread,at,for"; got != want {
 		t.Errorf("the dialog asks for %q, want %q", got, want)
 	}
-	do(ctx, t, chromedp.SetValue(chromedp.CSS("#fault-at"), "unlock"), chromedp.Click(chromedp.CSS(`#strike button[value="strike"]`)))
+	do(ctx, t, chromedp.SetValue(chromedp.CSS("#fault-at"), "unlock"), click(`#strike button[value="strike"]`))
 	until(ctx, t, `document.querySelector('[data-coming="A"]').innerText.includes("waiting to strike: late-copy (unlock)")`)
 	if got := get[string](ctx, t, problem); got != "" {
 		t.Errorf("the page complains: %q", got)
@@ -702,7 +702,7 @@ func TestNodesThatAreAskedAtOnceAreSteppedOneByOne(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	stepping(ctx, t, url, "lock: {protocol: redsync, nodes: 3, lease: 300ms, watchdog: off}\nthreads: [{name: A, work: 50ms}]")
 	const asked = `[...document.querySelectorAll('[data-coming="A"] .nodes-asked .step')]`
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+	do(ctx, t, click(`[data-next="A"] .step`))
 	until(ctx, t, asked+`.length === 3`)
 	if got := get[string](ctx, t, `document.querySelector('[data-coming="A"]').innerText.replace(/\s+/g, " ")`); got != "waits for the nodes that it asks node 1 node 2 node 3" {
 		t.Errorf("what A would do: %q", got)
@@ -726,11 +726,11 @@ func TestTheNumberOfTheLastCallIsLabelled(t *testing.T) {
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	stepping(ctx, t, url, "lock: {protocol: reentrant-sequenced, lease: 200ms, watchdog: off}\nthreads: [{name: A, depth: 2, work: 50ms}, {name: B}]")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+	do(ctx, t, click(`[data-next="A"] .step`))
 	at(ctx, t, "1 of 1 · T1")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="B"] .step`)))
+	do(ctx, t, click(`[data-next="B"] .step`))
 	at(ctx, t, "2 of 2 · T2")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-next="A"] .step`)))
+	do(ctx, t, click(`[data-next="A"] .step`))
 	at(ctx, t, "3 of 3 · T3")
 	for what, c := range map[string]struct{ expression, want string }{
 		"the hash in the table":          {`document.querySelector("#rows tr[aria-current] .hash").innerText.replace(/\s+/g, " ")`, "A { 0678…102: 2, #A: 2 }"},

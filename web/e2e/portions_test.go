@@ -130,7 +130,7 @@ func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {
 			far := total / 3
 			scrubbed(ctx, t, far)
 			showsRow(ctx, t, far)
-			leads(ctx, t, chromedp.Click(chromedp.CSS(`a[hreflang="zh-CN"]`)))
+			leads(ctx, t, click(`a[hreflang="zh-CN"]`))
 			until(ctx, t, `document.documentElement.lang.startsWith("zh") && `+place+`.includes("T`+fmt.Sprint(far)+` ")`)
 			showsRow(ctx, t, far)
 			do(ctx, t, chromedp.Reload())
@@ -183,7 +183,7 @@ func TestARowThatDoesNotComeIsNoOtherRow(t *testing.T) {
 			t.Errorf("%s: why: %q", mode, got)
 		}
 		get[string](ctx, t, `(mode = "real")`)
-		do(ctx, t, chromedp.Click(chromedp.CSS("#inspector button")))
+		do(ctx, t, click("#inspector button"))
 		showsRow(ctx, t, step)
 	}
 

@@ -38,7 +38,7 @@ func makeRoom(t *testing.T, url, from string) (host context.Context, room string
 	host = tabFor(t, roomLimit)
 	do(
 		host, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/room/new?from="+from),
-		chromedp.Click(chromedp.CSS(`.room-new .primary`)),
+		click(`.room-new .primary`),
 	)
 	until(host, t, members+` !== ""`)
 	return host, url + "/room/" + get[string](host, t, `document.querySelector("[data-room]").dataset.room`)
@@ -50,7 +50,7 @@ func join(host context.Context, t *testing.T, room, thread string) context.Conte
 	phone := another(host, t)
 	do(phone, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
 	if thread != "" {
-		do(phone, t, chromedp.Click(chromedp.CSS(`[data-claim="`+thread+`"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-mine="`+thread+`"]`)))
+		do(phone, t, click(`[data-claim="`+thread+`"]`), chromedp.WaitVisible(chromedp.CSS(`[data-mine="`+thread+`"]`)))
 	}
 	return phone
 }
@@ -65,14 +65,14 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	until(stage, t, `document.querySelector('[data-cast="A"] [data-by]').textContent === "`+name+`"`)
 
 	// Each is a thread.
-	do(a, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	do(a, t, click(`[data-step="A"]`))
 	until(stage, t, stands+` === "T1"`)
 	until(a, t, `document.querySelector('[data-mine="A"] [data-knows]').textContent.includes("acquired")`)
 	until(a, t, `document.querySelector('[data-mine="A"] [data-belief]').textContent === "I hold the lock, once."`)
 	until(b, t, classAt+` === "The class is at T1."`)
-	do(a, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	do(a, t, click(`[data-step="A"]`))
 	until(a, t, `document.getElementById("problem").textContent.startsWith("works until")`)
-	do(b, t, chromedp.Click(chromedp.CSS(`[data-step="B"]`)))
+	do(b, t, click(`[data-step="B"]`))
 	until(stage, t, stands+` === "T2"`)
 	until(host, t, stands+` === "T2"`)
 
@@ -90,24 +90,24 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	do(host, t, chromedp.KeyEvent("a"))
 	until(stage, t, `!document.getElementById("asked").hidden`)
 	until(a, t, `document.getElementById("status").textContent.startsWith("A question: ")`)
-	do(a, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	do(a, t, click(`[data-step="A"]`))
 	until(a, t, `document.getElementById("problem").textContent.startsWith("First the question")`)
-	do(a, t, chromedp.Click(chromedp.CSS(`[data-vote="`+right+`"]`)))
-	do(b, t, chromedp.Click(chromedp.CSS(`[data-vote="`+wrong+`"]`)))
+	do(a, t, click(`[data-vote="`+right+`"]`))
+	do(b, t, click(`[data-vote="`+wrong+`"]`))
 	until(stage, t, votes+` === "2 of 2 voted"`)
 	if get[bool](stage, t, `document.querySelector(".options :is(.bar, .count)") !== null`) {
 		t.Error("votes are seen before they are revealed")
 	}
-	do(host, t, chromedp.Click(chromedp.CSS(`#reveal`)))
+	do(host, t, click(`#reveal`))
 	until(stage, t, `document.querySelector(".options .count") !== null && `+votes+` === "2 of 2 voted"`)
 	if get[bool](stage, t, `document.querySelector(".options .right, .options .is-right") !== null`) {
 		t.Error("half of them are to talk, and who is right is shown")
 	}
 	until(stage, t, `document.getElementById("question-advice").textContent.includes("neighbour")`)
-	do(host, t, chromedp.Click(chromedp.CSS(`#again`)))
+	do(host, t, click(`#again`))
 	until(b, t, `document.querySelector('.option[aria-pressed="true"]') === null && document.querySelector("[data-vote]") !== null`)
 	for _, phone := range []context.Context{a, b} {
-		do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="`+right+`"]`)))
+		do(phone, t, click(`[data-vote="`+right+`"]`))
 	}
 	until(host, t, votes+` === "2 of 2 voted"`)
 	do(host, t, chromedp.KeyEvent("r"))
@@ -125,7 +125,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	// Back, and another order: both branches stay, and all are on the new one.
 	do(host, t, chromedp.KeyEvent(kb.ArrowLeft))
 	until(stage, t, stands+` === "T2"`)
-	do(host, t, chromedp.Click(chromedp.CSS(`#to-expiry`)))
+	do(host, t, click(`#to-expiry`))
 	until(host, t, `document.querySelectorAll("#branches [aria-pressed]").length === 2`)
 	until(stage, t, `document.querySelector("#rows tr[aria-current] .happened")?.textContent.includes("lease ran out")`)
 }
@@ -155,7 +155,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	phone, audience := join(host, t, room, "A"), another(host, t)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage?lang=zh-CN"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
 	do(audience, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room+"?lang=zh-CN"), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
-	do(audience, t, chromedp.Click(chromedp.CSS(`#so-far summary`)))
+	do(audience, t, click(`#so-far summary`))
 	for _, tab := range []context.Context{host, stage, phone, audience} {
 		_ = get[bool](tab, t, `window.same = true`)
 	}
@@ -165,7 +165,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	alone := another(host, t)
 	do(alone, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"?lang=en"), chromedp.WaitVisible(chromedp.CSS(`#own`)))
 	until(alone, t, classAt+` === "The class is at T1."`)
-	do(alone, t, chromedp.Click(chromedp.CSS(`#own`)))
+	do(alone, t, click(`#own`))
 	until(alone, t, `document.querySelector(".room-back a")?.textContent === "Back to the class (T1)"`)
 	own := get[string](alone, t, `location.href`)
 
@@ -179,7 +179,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	if get[string](stage, t, `String(document.querySelectorAll("[data-cast]").length)`) != "2" {
 		t.Error("the class goes on while a question is open, and nobody was asked")
 	}
-	do(host, t, chromedp.Click(chromedp.CSS(`#scenes-go`)))
+	do(host, t, click(`#scenes-go`))
 	until(host, t, `!document.getElementById("scenes").open && document.querySelectorAll("[data-cast]").length === 3`)
 	for tab, title := range map[context.Context]string{host: "one user buys", stage: "拼团", phone: "one user buys", audience: "拼团"} {
 		until(tab, t, `document.querySelector("h1").textContent.includes("`+title+`") && document.title.includes("`+title+`")`)
@@ -189,9 +189,9 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(stage, t, `document.querySelector(".lanes-names").textContent.includes("C") && document.querySelectorAll(".lanes-run [data-step]").length === 0`)
 	until(phone, t, `document.getElementById("went-on").textContent.endsWith(": choose a thread.") && document.getElementById("claims").checkVisibility()`)
 	until(audience, t, `document.getElementById("went-on").checkVisibility() && document.querySelectorAll("#rows tr[id]").length === 0 && document.querySelectorAll("#head th").length === 5`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-claim="A"]`)), chromedp.WaitVisible(chromedp.CSS(`[data-mine="A"]`)))
+	do(phone, t, click(`[data-claim="A"]`), chromedp.WaitVisible(chromedp.CSS(`[data-mine="A"]`)))
 	until(phone, t, `document.getElementById("went-on").hidden`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	do(phone, t, click(`[data-step="A"]`))
 	for _, tab := range []context.Context{host, stage} {
 		until(tab, t, stands+` === "T1"`)
 	}
@@ -203,14 +203,15 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	}
 
 	// On a phone, from a link; the new branches are counted from main.
-	do(host, t, chromedp.EmulateViewport(390, 844), chromedp.Click(chromedp.CSS(`[data-dialog=scenes]`)))
+	do(host, t, chromedp.EmulateViewport(390, 844), click(`[data-dialog=scenes]`))
 	do(host, t, chromedp.SendKeys(chromedp.CSS(`#scenes-link`), own+kb.Enter))
 	until(phone, t, classAt+` === "The class is at T1."`)
 	until(phone, t, `document.querySelector("h1").textContent.includes("lease")`)
 	until(stage, t, stands+` === "T1" && document.querySelectorAll("[data-cast]").length === 2`)
+	until(host, t, stands+` === "T1" && document.querySelectorAll("[data-cast]").length === 2`)
 	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.KeyEvent(kb.ArrowLeft))
 	until(stage, t, `document.querySelector(".lanes-run [data-later]").getAttribute("display") !== "none" && document.querySelector("#rows tr[aria-current]") === null`)
-	do(host, t, chromedp.Click(chromedp.CSS(`#to-event`)))
+	do(host, t, click(`#to-event`))
 	until(host, t, `document.querySelector("#branches [aria-pressed='true']")?.textContent.startsWith("branch 1 ")`)
 	for _, tab := range []context.Context{host, stage, phone, audience} {
 		if !get[bool](tab, t, `window.same === true`) {
@@ -219,7 +220,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	}
 
 	// At the end: of each scenario its branches, and what one can still do.
-	do(host, t, chromedp.Click(chromedp.CSS(`[data-dialog=room]`)), chromedp.Click(chromedp.CSS(`#end`)), chromedp.Click(chromedp.CSS(`#end-now`)))
+	do(host, t, click(`[data-dialog=room]`), click(`#end`), click(`#end-now`))
 	for tab, again := range map[context.Context]string{host: "/scenarios", phone: "/room"} {
 		until(tab, t, `document.querySelector("#gone-ways a")?.getAttribute("href") === "`+again+`"`)
 		until(tab, t, `[...document.querySelectorAll("#gone-links .of-scene")].map((li) => li.querySelectorAll("a").length).join() === "1,1,2"`)
@@ -232,10 +233,10 @@ func TestATablePlaysAThread(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	one, two := join(host, t, room, "A"), join(host, t, room, "A")
 	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("You are 2 at this thread")`)
-	do(one, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	do(one, t, click(`[data-step="A"]`))
 	until(two, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("1 of 2 want to step")`)
 	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.startsWith("1 of 2 want to step")`)
-	do(two, t, chromedp.Click(chromedp.CSS(`[data-mine="A"] [data-do="pause"]`)))
+	do(two, t, click(`[data-mine="A"] [data-do="pause"]`))
 	tie := `document.querySelector('[data-cast="A"] [data-doing]').textContent === "1 of 2 want: to be slow; 1 of 2 want to step · a tie: the host decides"`
 	until(host, t, tie)
 	stage := another(host, t) // in the host's browser
@@ -247,7 +248,7 @@ func TestATablePlaysAThread(t *testing.T) {
 		t.Errorf("the projector shows what is for the host alone: %s", shown)
 	}
 	do(stage, t, chromedp.KeyEvent("t"), chromedp.WaitVisible(chromedp.CSS(`[data-cast="A"] [data-decide] button`)))
-	do(host, t, chromedp.Click(chromedp.CSS(`[data-cast="A"] [data-decide] button:last-child`))) // to step
+	do(host, t, click(`[data-cast="A"] [data-decide] button:last-child`)) // to step
 	until(host, t, stands+` === "T1" && document.querySelector('[data-cast="A"] [data-decide]').hidden`)
 }
 
@@ -256,7 +257,7 @@ func TestAHostLeadsPeople(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "")
-	do(host, t, chromedp.EmulateViewport(360, 740), chromedp.Click(chromedp.CSS(`[data-dialog=people]`)), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
+	do(host, t, chromedp.EmulateViewport(360, 740), click(`[data-dialog=people]`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
 	do(host, t, chromedp.SetValue(chromedp.CSS(`#people-list [data-key^=give]`), "B"))
 	_ = get[bool](host, t, `document.querySelector("#people-list [data-key^=give]").dispatchEvent(new Event("change"))`)
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
@@ -264,17 +265,17 @@ func TestAHostLeadsPeople(t *testing.T) {
 	if get[bool](phone, t, `document.querySelector('[data-mine="B"] [data-do="crash"]').checkVisibility()`) {
 		t.Error("a player can crash where no host allows it")
 	}
-	do(host, t, chromedp.Click(chromedp.CSS(`#people form > .row:last-child button`)), chromedp.Click(chromedp.CSS(`[data-dialog=room]`)))
-	do(host, t, chromedp.Click(chromedp.CSS(`[data-allow="crash"]`)))
+	do(host, t, click(`#people form > .row:last-child button`), click(`[data-dialog=room]`))
+	do(host, t, click(`[data-allow="crash"]`))
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"] [data-do="crash"]`)))
-	do(host, t, chromedp.KeyEvent(kb.Escape), chromedp.Click(chromedp.CSS(`[data-dialog=people]`)))
-	do(host, t, chromedp.Click(chromedp.CSS(`#people-list [data-key^=remove]`)))
+	do(host, t, chromedp.KeyEvent(kb.Escape), click(`[data-dialog=people]`))
+	do(host, t, click(`#people-list [data-key^=remove]`))
 	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
-	do(host, t, chromedp.Click(chromedp.CSS(`#people-list [data-key^=restore]`)), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=remove]`)))
-	do(phone, t, chromedp.Click(chromedp.CSS(`#gone-ways a`)))
+	do(host, t, click(`#people-list [data-key^=restore]`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=remove]`)))
+	do(phone, t, click(`#gone-ways a`))
 	until(phone, t, `document.getElementById("claims")?.checkVisibility()`)
-	do(host, t, chromedp.Click(chromedp.CSS(`#people form > .row:last-child button`)), chromedp.Click(chromedp.CSS(`[data-dialog=room]`)))
-	do(host, t, chromedp.Click(chromedp.CSS(`#end`)), chromedp.Click(chromedp.CSS(`#end-now`)))
+	do(host, t, click(`#people form > .row:last-child button`), click(`[data-dialog=room]`))
+	do(host, t, click(`#end`), click(`#end-now`))
 	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
 	until(host, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
 }
@@ -287,23 +288,23 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	me := get[string](phone, t, `document.getElementById("me").textContent`)
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
 	until(phone, t, classAt+` === "The class is at T1."`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`#own`)))
+	do(phone, t, click(`#own`))
 	until(phone, t, `document.querySelector(".room-back") !== null`)
 	at(phone, t, "1 of 1 · T1")
-	do(phone, t, chromedp.Click(chromedp.CSS(`#choices .step[aria-disabled="false"]`)))
+	do(phone, t, click(`#choices .step[aria-disabled="false"]`))
 	at(phone, t, "2 of 2 · T2")
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent(kb.ArrowRight))
 	until(host, t, stands+` === "T3"`)
 	until(phone, t, `document.querySelector(".room-back a").textContent === "Back to the class (T3)"`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`.room-back a`)))
+	do(phone, t, click(`.room-back a`))
 	until(phone, t, `document.querySelector('[data-mine="B"]')?.checkVisibility()`)
 	until(phone, t, classAt+` === "The class is at T3."`)
 	if got := get[string](phone, t, `document.getElementById("me").textContent`); got != me {
 		t.Errorf("%q came back as %q", me, got)
 	}
-	do(phone, t, chromedp.Click(chromedp.CSS(`#so-far summary`)))
+	do(phone, t, click(`#so-far summary`))
 	until(phone, t, `document.querySelectorAll("#rows tr[id]").length === 3 && `+stands+` === "T3"`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`#rename`)))
+	do(phone, t, click(`#rename`))
 	until(phone, t, `document.getElementById("me").textContent !== "`+me+`"`)
 }
 
@@ -315,9 +316,9 @@ func TestDoorsOfARoom(t *testing.T) {
 	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
 	at(ctx, t, "1 of 1 · T1")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`#room`)))
+	do(ctx, t, click(`#room`))
 	until(ctx, t, `document.querySelector(".room-new .primary") !== null`)
-	do(ctx, t, chromedp.Click(chromedp.CSS(`.room-new .primary`)))
+	do(ctx, t, click(`.room-new .primary`))
 	until(ctx, t, stands+` === "T1"`) // where one stood
 	code := get[string](ctx, t, `document.querySelector("[data-room]").dataset.room`)
 	do(ctx, t, chromedp.Navigate(url+"/room"), chromedp.SendKeys(chromedp.CSS(`#code`), strings.ToLower(code)+kb.Enter))
@@ -347,17 +348,17 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 		look(strings.Join([]string{part, theme, language}, " "), ctx)
 	}
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"))
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	do(phone, t, click(`[data-step="A"]`))
 	until(host, t, stands+` === "T1"`)
 	look("host", host)
 	for _, dialog := range []string{"people", "scenes", "room", "join"} {
-		do(host, t, chromedp.Click(chromedp.CSS(`[data-dialog=`+dialog+`]`)), chromedp.WaitVisible(chromedp.CSS(`#`+dialog)))
+		do(host, t, click(`[data-dialog=`+dialog+`]`), chromedp.WaitVisible(chromedp.CSS(`#`+dialog)))
 		look("dialog "+dialog, host)
 		do(host, t, chromedp.KeyEvent(kb.Escape))
 	}
 	do(host, t, chromedp.KeyEvent("a"))
 	until(phone, t, `document.querySelector("[data-vote]") !== null`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="0"]`)))
+	do(phone, t, click(`[data-vote="0"]`))
 	until(host, t, votes+`.startsWith("1 of 1")`)
 	look("phone, voted", phone)
 	do(host, t, chromedp.KeyEvent("r"))
@@ -376,7 +377,7 @@ func TestNothingOfARoomScrollsSideways(t *testing.T) {
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight), chromedp.KeyEvent("a"))
 	until(host, t, `!document.getElementById("asked").hidden`)
 	phone, stage := join(host, t, room, "B"), another(host, t)
-	do(phone, t, chromedp.Click(chromedp.CSS(`#so-far summary`)))
+	do(phone, t, click(`#so-far summary`))
 	until(phone, t, `document.querySelector("#rows tr") !== null`)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#asked`)))
 	for _, one := range []struct {
@@ -412,7 +413,7 @@ func TestTheServerIsKilledInMidLesson(t *testing.T) {
 	host, room := makeRoom(t, "http://"+address, "lease-expiry")
 	phone := join(host, t, room, "A")
 	me := get[string](phone, t, `document.getElementById("me").textContent`)
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-step="A"]`)))
+	do(phone, t, click(`[data-step="A"]`))
 	until(host, t, stands+` === "T1"`)
 	do(host, t, chromedp.KeyEvent("a"))
 	until(phone, t, `document.querySelector("[data-vote]") !== null`)
@@ -434,7 +435,7 @@ func TestTheServerIsKilledInMidLesson(t *testing.T) {
 	if got := get[string](phone, t, `document.getElementById("me").textContent`); got != me {
 		t.Errorf("%q came back as %q", me, got)
 	}
-	do(phone, t, chromedp.Click(chromedp.CSS(`[data-vote="0"]`)))
+	do(phone, t, click(`[data-vote="0"]`))
 	until(host, t, votes+` === "1 of 1 voted"`)
 	do(host, t, chromedp.KeyEvent("r"))
 	until(host, t, `document.getElementById("asked").dataset.state === "revealed"`)

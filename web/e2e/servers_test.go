@@ -53,14 +53,14 @@ func TestALiveRunFollowedThroughAnotherServer(t *testing.T) {
 	do(
 		ctx, t,
 		chromedp.Navigate(balancer.URL+"/edit?example=lease-expiry&store=wall&slow=100"),
-		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(chromedp.CSS(`#controls [data-steer="pause"]`)),
 	)
 	now.Store(1)
 	do(
 		ctx, t,
 		chromedp.Reload(),
-		chromedp.Click(chromedp.CSS(`#controls [data-steer="pause"]`)),
+		click(`#controls [data-steer="pause"]`),
 		chromedp.WaitVisible(chromedp.CSS(`#controls [data-steer="resume"]`)),
 	)
 	if rows := get[int](ctx, t, `document.querySelectorAll("#rows tr").length`); rows == 0 {

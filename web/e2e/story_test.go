@@ -22,5 +22,5 @@ func TestStorybook(t *testing.T) {
 			t.Errorf("%s = %q, want %q", expression, got, want)
 		}
 	}
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[commandfor="share"]`)), chromedp.WaitVisible(chromedp.CSS("#share[open]")))
+	do(ctx, t, click(`[commandfor="share"]`), chromedp.WaitVisible(chromedp.CSS("#share[open]")))
 }

@@ -117,8 +117,8 @@ func TestSingleKeysCanBeSwitchedOff(t *testing.T) {
 	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.KeyEvent("?"))
 	until(ctx, t, `document.getElementById("keys").open`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#single-keys")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("1"))
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-go="forward"]`)))
+	do(ctx, t, click("#single-keys"), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent("1"))
+	do(ctx, t, click(`[data-go="forward"]`))
 	at(ctx, t, "1 of 1") // the button's step alone
 }
 
@@ -135,7 +135,7 @@ func TestPointingAtARowPreviewsIt(t *testing.T) {
 	until(ctx, t, inspected+`.startsWith("preview: T4")`)
 	do(ctx, t, chromedp.Evaluate[chromedp.Void](`document.getElementById("rows").dispatchEvent(new MouseEvent("mouseleave")); undefined`))
 	until(ctx, t, inspected+`.startsWith("T11")`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#row-4 .t")))
+	do(ctx, t, click("#row-4 .t"))
 	until(ctx, t, place+`.startsWith("4 of 11 · T4")`)
 }
 
@@ -146,23 +146,23 @@ func TestShareARun(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(
 		ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"),
-		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
-		chromedp.Click(chromedp.CSS("#row-8 .t")), chromedp.Click(chromedp.CSS(`.run-side [data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#share-link")),
+		click(`#scenario button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+		click("#row-8 .t"), click(`.run-side [data-dialog="share"]`), chromedp.WaitVisible(chromedp.CSS("#share-link")),
 	)
 	page := get[string](ctx, t, `location.origin + location.pathname`)
 	until(ctx, t, `document.getElementById("share-link").value === `+strconv.Quote(page+"#row-8"))
-	do(ctx, t, chromedp.Click(chromedp.CSS("#share-here")))
+	do(ctx, t, click("#share-here"))
 	until(ctx, t, `document.getElementById("share-link").value === `+strconv.Quote(page))
-	do(ctx, t, chromedp.Click(chromedp.CSS("#qr")))
+	do(ctx, t, click("#qr"))
 	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0 && !document.getElementById("qr-reach").hidden`)
-	do(ctx, t, chromedp.Click(chromedp.CSS("#qr-fill")), chromedp.WaitVisible(chromedp.CSS("#qr-screen img")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
+	do(ctx, t, click("#qr-fill"), chromedp.WaitVisible(chromedp.CSS("#qr-screen img")), chromedp.KeyEvent(kb.Escape), chromedp.KeyEvent(kb.Escape))
 	until(ctx, t, `!document.querySelector("dialog[open]")`)
 	const onStage = `.console [data-dialog="share"]`
 	if get[bool](ctx, t, `document.querySelector('`+onStage+`').offsetParent !== null`) {
 		t.Error("the stage's button is there without the stage")
 	}
 	get[any](ctx, t, `document.activeElement.blur()`)
-	do(ctx, t, chromedp.KeyEvent("f"), chromedp.WaitVisible(chromedp.CSS(onStage)), chromedp.Click(chromedp.CSS(onStage)), chromedp.WaitVisible(chromedp.CSS("#share-link")), chromedp.KeyEvent(kb.Escape))
+	do(ctx, t, chromedp.KeyEvent("f"), chromedp.WaitVisible(chromedp.CSS(onStage)), click(onStage), chromedp.WaitVisible(chromedp.CSS("#share-link")), chromedp.KeyEvent(kb.Escape))
 	get[any](ctx, t, `document.activeElement.blur()`)
 	do(ctx, t, chromedp.KeyEvent("s"), chromedp.WaitVisible(chromedp.CSS("#share-link")))
 }
@@ -174,7 +174,7 @@ func TestARunWithoutScripts(t *testing.T) {
 	do(
 		ctx, t,
 		chromedp.Navigate(url+"/edit"),
-		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)),
+		click(`#scenario button[value="run"]`),
 		chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 	)
 	address := get[string](ctx, t, `location.href`)
@@ -213,7 +213,7 @@ func TestEveryRowCanBeStoodAt(t *testing.T) {
 	at(ctx, t, "at the start")
 	do(ctx, t, chromedp.KeyEvent(kb.End))
 	at(ctx, t, "10 of 10 · T10")
-	do(ctx, t, chromedp.Click(chromedp.CSS("#row-9 .t")))
+	do(ctx, t, click("#row-9 .t"))
 	at(ctx, t, "9 of 10 · T9")
 	if got := get[string](ctx, t, `document.querySelector('[data-next="A"] .step').getAttribute("aria-label")`); !strings.Contains(got, "goes on to T10") {
 		t.Errorf("A's step inside of a decision says %q", got)
@@ -236,7 +236,7 @@ func TestTheQRCodeIsAPicture(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
 	at(ctx, t, "at the start")
-	do(ctx, t, chromedp.Click(chromedp.CSS(`[data-dialog="share"]`)), chromedp.WaitVisible(chromedp.CSS("#qr")), chromedp.Click(chromedp.CSS("#qr")))
+	do(ctx, t, click(`[data-dialog="share"]`), chromedp.WaitVisible(chromedp.CSS("#qr")), click("#qr"))
 	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0`)
 }
 
@@ -281,7 +281,7 @@ func TestARunStandsInSight(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	do(
 		ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/edit"),
-		chromedp.Click(chromedp.CSS(`#scenario button[value="run"]`)), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
+		click(`#scenario button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)),
 	)
 	do(ctx, t, chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(`.run[data-ended="true"]`)))
 	until(ctx, t, standsInSight+` && document.querySelector("#rows [aria-current]").id === "row-15"`)

@@ -134,9 +134,12 @@ export function people(ask, threads) {
  */
 export function roomSettings(code, ask) {
   const dialog = /** @type {HTMLDialogElement} */ (byId("room"));
-  const open = () => {
-    dialog.showModal();
-    listBranches(code, byId("branch-links"));
+  // Links that come later would move the buttons below from under the pointer.
+  const open = async () => {
+    await Promise.race([listBranches(code, byId("branch-links")), new Promise((done) => setTimeout(done, 1000))]);
+    if (!dialog.open) {
+      dialog.showModal();
+    }
   };
   document.querySelector("[data-dialog=room]")?.addEventListener("click", open);
   const allows = /** @type {HTMLInputElement[]} */ ([...dialog.querySelectorAll("[data-allow]")]);

@@ -1,0 +1,50 @@
+package e2e_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// whereItRests answers with the middle of an element, once that is in sight, rests
+// and is not covered. A person does not click on what is still moving; a busy
+// machine moves for long.
+const whereItRests = `(async (selector) => {
+  const wait = () => new Promise((done) => setTimeout(done, 20));
+  for (;;) {
+    const e = document.querySelector(selector);
+    if (e?.checkVisibility()) {
+      e.scrollIntoView({block: "nearest", inline: "nearest", behavior: "instant"});
+      const was = e.getBoundingClientRect();
+      await wait();
+      const is = e.getBoundingClientRect();
+      const [x, y] = [is.left + is.width / 2, is.top + is.height / 2];
+      const hit = document.elementFromPoint(x, y);
+      if (hit !== null && e.contains(hit) && ["left", "top", "width", "height"].every((side) => is[side] === was[side])) return [x, y];
+      e.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
+    }
+    await wait();
+  }
+})(%s)`
+
+// click clicks on the first element that a selector finds, when it rests.
+func click(selector string) chromedp.Action[chromedp.Void] {
+	return func(ctx context.Context, t *chromedp.Target) (v chromedp.Void, err error) {
+		name, err := json.Marshal(selector)
+		if err != nil {
+			return v, fmt.Errorf("click on %s: %w", selector, err)
+		}
+		wait := func(p *runtime.EvaluateParams) { yes := true; p.AwaitPromise = &yes }
+		at, err := chromedp.Evaluate[[2]float64](fmt.Sprintf(whereItRests, name), wait)(ctx, t)
+		if err != nil {
+			return v, fmt.Errorf("click on %s: %w", selector, err)
+		}
+		if _, err := chromedp.MouseClickXY(at[0], at[1])(ctx, t); err != nil {
+			return v, fmt.Errorf("click on %s: %w", selector, err)
+		}
+		return v, nil
+	}
+}
