@@ -8,7 +8,6 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"relock/engine"
 	"relock/web/hub"
 	"relock/web/room"
 	"relock/web/wire"
@@ -331,11 +330,11 @@ func (g *guest) lanes(c room.Command) roomAnswer {
 	}
 	var html string
 	err := g.room.Look(func(v room.View) (err error) {
-		film := filmOf(g.l, v)
-		return film.with(v, c.Branch, func(f *shown, _ *engine.Branch) error {
-			html, err = drawnLanes(g.l, f.film, c.Row)
-			return err
-		})
+		film, _, err := filmOf(g.l, v).branch(v, c.Branch)
+		if err == nil {
+			html, err = drawnLanes(g.l, film, c.Row)
+		}
+		return err
 	})
 	if err != nil {
 		refused, _ := g.l.Explain(err)

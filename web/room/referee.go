@@ -88,6 +88,7 @@ type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, 
 type referee struct {
 	state *State
 	run   *Run
+	runs  *runs // run is one of them
 	ask   Asker
 	plan  Planner
 	now   func() time.Time
@@ -366,14 +367,12 @@ func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error)
 		return Entry{}, errFocus
 	}
 	if c.Row > 0 {
-		err := f.run.With(ctx, f.state, c.Branch, func(_ *engine.Session, b *engine.Branch) error {
-			if c.Row > b.Positions[at].Row {
-				return errMoment
-			}
-			return nil
-		})
-		if err != nil {
+		t, err := f.run.Track(ctx, f.state, c.Branch)
+		switch {
+		case err != nil:
 			return Entry{}, err
+		case c.Row > t.Positions[at].Row:
+			return Entry{}, errMoment
 		}
 	}
 	return Entry{Stand: &Stand{c.Branch, at, c.Row, c.Moment, c.Focus}}, nil
@@ -429,24 +428,22 @@ func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error)
 func (f *referee) move(ctx context.Context, c Command) (Entry, error) {
 	at := f.state.Stand
 	along := false
-	err := f.run.With(ctx, f.state, at.Branch, func(_ *engine.Session, b *engine.Branch) error {
-		options := b.Positions[at.At].Options
-		i := slices.IndexFunc(options, func(o run.Option) bool {
-			return o.Thread == c.Thread && o.Background == c.Background && o.Network == c.Network && o.Choice >= 0
-		})
-		if c.Node == 0 && i >= 0 && options[i].Node > 0 && c.Background {
-			c.Node = options[i].Node // whichever it asks first
-		}
-		if at.At < len(b.Moves) && i >= 0 {
-			next := b.Moves[at.At]
-			along = next.Until == 0 && next.Fault == nil && next.Choice == options[i].Choice && (c.Node == 0 || c.Node == options[i].Node)
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
+	b, err := f.run.Track(ctx, f.state, at.Branch)
+	if err != nil {
 		return Entry{}, err
-	case along:
+	}
+	options := b.Positions[at.At].Options
+	i := slices.IndexFunc(options, func(o run.Option) bool {
+		return o.Thread == c.Thread && o.Background == c.Background && o.Network == c.Network && o.Choice >= 0
+	})
+	if c.Node == 0 && i >= 0 && options[i].Node > 0 && c.Background {
+		c.Node = options[i].Node // whichever it asks first
+	}
+	if at.At < len(b.Moves) && i >= 0 {
+		next := b.Moves[at.At]
+		along = next.Until == 0 && next.Fault == nil && next.Choice == options[i].Choice && (c.Node == 0 || c.Node == options[i].Node)
+	}
+	if along {
 		return f.stepped(nil), nil
 	}
 	return f.try(ctx, func(s *engine.Session, id, after int) (*engine.Branch, error) {
@@ -530,14 +527,15 @@ func (f *referee) byWish(ctx context.Context, thread, wish string) (Entry, error
 // nextCall is what a thread asks Redis for next: "lose my reply" means that.
 func (f *referee) nextCall(ctx context.Context, thread string) string {
 	call := fault.AtUnlock
-	_ = f.run.With(ctx, f.state, f.state.Stand.Branch, func(_ *engine.Session, b *engine.Branch) error { // else the fault says why it cannot be
-		for _, o := range b.Positions[f.state.Stand.At].Options {
-			if o.Thread == thread && !o.Background && slices.Contains(fault.Calls(), o.Call.Name) {
-				call = o.Call.Name
-			}
+	b, err := f.run.Track(ctx, f.state, f.state.Stand.Branch)
+	if err != nil {
+		return call // the fault says why it cannot be
+	}
+	for _, o := range b.Positions[f.state.Stand.At].Options {
+		if o.Thread == thread && !o.Background && slices.Contains(fault.Calls(), o.Call.Name) {
+			call = o.Call.Name
 		}
-		return nil
-	})
+	}
 	return call
 }
 

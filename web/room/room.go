@@ -194,6 +194,7 @@ type Room struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	ready chan struct{} // closed once there is a state
+	runs  runs
 
 	mu      sync.Mutex
 	state   *State
@@ -302,7 +303,7 @@ func (r *Room) take(list []Entry) {
 			r.set()
 		}
 		if e.Dropped != nil {
-			r.shown.Run.follow(r.state)
+			r.shown.Run.drop(*e.Dropped)
 		}
 		if e.Whole != nil || e.People != nil || e.Seats != nil {
 			r.shown.Company = e.Seq
@@ -341,13 +342,11 @@ func (r *Room) begin(e Entry) {
 // set shows the scene that the class is in, and nothing of those before. The
 // caller holds mu.
 func (r *Room) set() {
-	run, err := newRun(r.state.Scenario)
+	run, err := r.runs.of(len(r.state.Earlier), r.state.Scenario)
 	if err != nil {
 		panic(err) // it was parsed when the scene was opened
 	}
-	if r.shown.Run != nil {
-		r.shown.Run.Close()
-	}
+	r.runs.leave(len(r.state.Earlier))
 	r.shown = View{
 		Context: r.ctx, State: r.state, Run: run, Company: r.state.Seq, Fresh: map[string]any{}, Kept: map[string]any{},
 		frame: r.house.c.Frame, frames: map[Sight]any{},
@@ -453,17 +452,17 @@ func (r *Room) govern(term Term) error {
 	if err != nil {
 		return err
 	}
-	f := &referee{state: &State{}, ask: r.house.c.Ask, plan: r.house.c.Plan, now: time.Now, note: func(err error) { r.note("decide", err) }}
+	f := &referee{state: &State{}, runs: &r.runs, ask: r.house.c.Ask, plan: r.house.c.Plan, now: time.Now, note: func(err error) { r.note("decide", err) }}
 	for _, e := range list {
 		f.state.Fold(e)
 	}
 	if f.state.Ended {
 		return r.delete()
 	}
-	if f.run, err = newRun(f.state.Scenario); err != nil {
+	if f.run, err = r.runs.of(len(f.state.Earlier), f.state.Scenario); err != nil {
 		return err
 	}
-	defer func() { f.run.Close() }() // the last one
+	defer r.runs.close() // what was tried, and maybe never came into the log
 	var entries []Entry
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
@@ -611,8 +610,6 @@ func (r *Room) shutLocked(why Closing) {
 	for _, c := range r.clients {
 		c.end(why)
 	}
-	if r.shown.Run != nil {
-		r.shown.Run.Close()
-	}
+	r.runs.close()
 	r.stop()
 }

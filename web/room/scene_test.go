@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/room"
@@ -133,12 +132,11 @@ func TestAFollowerShowsTheNewScenario(t *testing.T) {
 			if v.Run.Scenario().Title == leaseExpiry(t).Title || len(v.Kept) > 0 {
 				t.Errorf("it shows %q with %v", v.Run.Scenario().Title, v.Kept)
 			}
-			return v.Run.With(v.Context, v.State, 3, func(_ *engine.Session, b *engine.Branch) error {
-				if len(b.Moves) != 1 {
-					t.Errorf("%d moves of the branch, want 1", len(b.Moves))
-				}
-				return nil
-			})
+			b, err := v.Run.Track(v.Context, v.State, 3)
+			if err == nil && len(b.Moves) != 1 {
+				t.Errorf("%d moves of the branch, want 1", len(b.Moves))
+			}
+			return err
 		})
 		if err != nil {
 			t.Error(err)

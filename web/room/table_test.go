@@ -102,7 +102,7 @@ func newBench(t *testing.T, given string) *bench {
 	asked := func(context.Context, *scenario.Scenario, int) (*Question, error) {
 		return &Question{Text: map[string]string{"en": "?"}, Options: map[string][]string{"en": {"a", "b"}}}, nil
 	}
-	b.f = &referee{state: &State{}, now: func() time.Time { return b.now }, note: func(err error) { t.Error(err) }, plan: plannedExample, ask: asked}
+	b.f = &referee{state: &State{}, now: func() time.Time { return b.now }, note: func(err error) { t.Error(err) }, plan: plannedExample, ask: asked, runs: &runs{}}
 	s := &State{Scene: *scene, Stand: *stand, Made: 1, People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}}
 	for _, part := range parts[1:] {
 		var who []string
@@ -128,10 +128,10 @@ func newBench(t *testing.T, given string) *bench {
 		}
 	}
 	b.f.state.Fold(Entry{Seq: 1, Whole: s})
-	if b.f.run, err = newRun(scene.Scenario); err != nil {
+	if b.f.run, err = b.f.runs.of(0, scene.Scenario); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { b.f.run.Close() })
+	t.Cleanup(b.f.runs.close)
 	return b
 }
 
