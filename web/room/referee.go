@@ -15,7 +15,6 @@ import (
 	"relock/engine/fault"
 	"relock/engine/panics"
 	"relock/engine/phrase"
-	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/web/words"
 )
@@ -395,10 +394,15 @@ const maxRun = 8 << 20
 func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
 	at := f.state.Stand
 	moved, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		if s.Size() > maxRun {
+		long := s.Size() > maxRun
+		if long && at.At == len(b.Moves) {
 			return nil, errLong
 		}
-		return move(s, b.ID, at.At)
+		on, err := move(s, b.ID, at.At)
+		if err == nil && long && on != b {
+			err = errors.Join(errLong, s.Drop(on.ID)) // along what is there one can always go
+		}
+		return on, err
 	})
 	if err != nil {
 		return Entry{}, err
@@ -423,29 +427,8 @@ func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error)
 	return f.wished(ctx, m, c.Thread, wish, func() (Entry, error) { return f.move(ctx, c) })
 }
 
-// move makes a thread's move. Where the branch goes on with just that, all go
-// along it.
+// move makes a thread's move.
 func (f *referee) move(ctx context.Context, c Command) (Entry, error) {
-	at := f.state.Stand
-	along := false
-	b, err := f.run.Track(ctx, f.state, at.Branch)
-	if err != nil {
-		return Entry{}, err
-	}
-	options := b.Positions[at.At].Options
-	i := slices.IndexFunc(options, func(o run.Option) bool {
-		return o.Thread == c.Thread && o.Background == c.Background && o.Network == c.Network && o.Choice >= 0
-	})
-	if c.Node == 0 && i >= 0 && options[i].Node > 0 && c.Background {
-		c.Node = options[i].Node // whichever it asks first
-	}
-	if at.At < len(b.Moves) && i >= 0 {
-		next := b.Moves[at.At]
-		along = next.Until == 0 && next.Fault == nil && next.Choice == options[i].Choice && (c.Node == 0 || c.Node == options[i].Node)
-	}
-	if along {
-		return f.stepped(nil), nil
-	}
 	return f.try(ctx, func(s *engine.Session, id, after int) (*engine.Branch, error) {
 		switch {
 		case c.Network:
