@@ -413,7 +413,7 @@ func (f *roomFilm) parts(v room.View, b room.Branch, from int) (frames []*websoc
 // part returns one frame. Those that begin and end where frames of all do are
 // kept.
 func (f *roomFilm) part(v room.View, film *view.Film, branch *engine.Branch, b room.Branch, from, to int) (*websocket.PreparedMessage, error) {
-	key, stays := [2]int{b.ID, from}, from%framePosition == 0 && to%framePosition == 0
+	key, stays := [2]int{b.ID, from}, from < to && from%framePosition == 0 && to%framePosition == 0
 	fresh := fmt.Sprintf("part/%s/%d/%d", f.l.Code(), b.ID, from)
 	if made := f.whole[key]; stays && made != nil {
 		return made, nil

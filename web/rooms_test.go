@@ -184,6 +184,34 @@ func (s site) makeRoom(t *testing.T, form url.Values) (code, secret string) {
 	return made.Code, made.Secret
 }
 
+// Who has an answer has been shown what came of the command.
+func TestWhatACommandCameToIsShownBeforeItsAnswer(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret, "rows": true})
+	phone := s.visit(t, code, "en", nil).join("player", nil)
+	phone.must(object{"do": "claim", "thread": "A"})
+	for n := range 6 {
+		host.must(object{"do": "step"})
+		if film := host.film.branches[0]; host.room.At != n+1 || len(film.positions) != n+2 {
+			t.Errorf("after %d steps the host is shown %d, and has %d positions", n+1, host.room.At, len(film.positions))
+		}
+	}
+	host.must(object{"do": "go", "branch": 0, "at": 0})
+	if host.room.At != 0 {
+		t.Errorf("after going back it is shown %d", host.room.At)
+	}
+	phone.must(object{"do": "step", "thread": "A"})
+	if phone.room.At != 1 {
+		t.Errorf("after a step the player is shown %d", phone.room.At)
+	}
+	host.must(object{"do": "time", "to": "by", "by": "3ms"})
+	host.must(object{"do": "drop", "branch": 1})
+	if _, there := host.film.branches[1]; there || host.room.Branch != 0 {
+		t.Errorf("after the branch was dropped it is there: %t; all are on %d", there, host.room.Branch)
+	}
+}
+
 func TestARoomByItsContract(t *testing.T) {
 	s := open(t, nil)
 	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -149,12 +150,14 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 			return 0
 		}
 		news := g.client.News()
-		for _, a := range news.Answers {
-			answer := g.worded(a)
-			answer.Removed = news.Closing == room.Removed && a.Refused != ""
-			if g.send(answer) != nil {
-				return 0
-			}
+		// What a command came to is shown before its answer. Frames are for
+		// members: a join is answered first.
+		joins := slices.IndexFunc(news.Answers, func(a room.Answer) bool { return a.Joined == nil })
+		if joins < 0 || news.Closing != 0 {
+			joins = len(news.Answers)
+		}
+		if g.tell(news, news.Answers[:joins]) != nil {
+			return 0
 		}
 		if news.Closing == room.Over && g.farewell() != nil {
 			return 0
@@ -165,8 +168,23 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 		if news.Changed && g.show(news) != nil {
 			return 0
 		}
+		if g.tell(news, news.Answers[joins:]) != nil {
+			return 0
+		}
 	}
 	return 0 // a bell has no end
+}
+
+// tell sends answers of the room.
+func (g *guest) tell(news room.News, answers []room.Answer) error {
+	for _, a := range answers {
+		answer := g.worded(a)
+		answer.Removed = news.Closing == room.Removed && a.Refused != ""
+		if err := g.send(answer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // answer sends the answers that wait.

@@ -293,6 +293,7 @@ func (r *Room) take(list []Entry) {
 		return
 	}
 	urgent := false
+	answers := []func(){}
 	for _, e := range list {
 		if r.state == nil {
 			r.begin(e)
@@ -308,25 +309,27 @@ func (r *Room) take(list []Entry) {
 		if e.Whole != nil || e.People != nil || e.Seats != nil {
 			r.shown.Company = e.Seq
 		}
-		r.answer(e)
-		urgent = urgent || e.Moved != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
+		answers = append(answers, r.answer(e))
+		urgent = urgent || e.Moved != nil || e.Dropped != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
 	}
 	clear(r.shown.Fresh)
 	clear(r.shown.frames)
-	if r.state.Ended {
-		r.shutLocked(Over)
-		return
-	}
-	if urgent {
+	switch {
+	case r.state.Ended:
+	case urgent:
 		r.tell()
-		return
-	}
-	if r.quiet == nil {
+	case r.quiet == nil:
 		r.quiet = time.AfterFunc(settleAfter, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.tell()
 		})
+	}
+	for _, answer := range answers {
+		answer() // who has it has been told what came of it
+	}
+	if r.state.Ended {
+		r.shutLocked(Over)
 	}
 }
 
@@ -388,9 +391,10 @@ func (r *Room) tell() {
 	}
 }
 
-// answer gives the answer of an entry to whoever waits for it here. The caller
-// holds mu.
-func (r *Room) answer(e Entry) {
+// answer ends the connections that an entry ends, and lets in whoever has joined
+// by it. It returns what gives its answer to whoever waits for it here. The
+// caller holds mu, also when that is called.
+func (r *Room) answer(e Entry) (give func()) {
 	for _, m := range e.People {
 		for _, c := range r.clients {
 			if c.member != m.ID {
@@ -409,20 +413,23 @@ func (r *Room) answer(e Entry) {
 	}
 	c := r.clients[e.Conn]
 	if c == nil || e.ID == 0 {
-		return
+		return func() {}
 	}
 	a := Answer{ID: e.ID, Refused: e.Refused}
-	if e.Do == DoJoin {
+	m := r.state.People[e.Member]
+	switch {
+	case e.Do == DoJoin:
 		a.Joined = c.join(e, r.state)
-		if m := r.state.People[e.Member]; e.Refused != "" && m != nil && m.Removed {
+		if e.Refused != "" && m != nil && m.Removed {
 			c.end(Removed)
 		}
-	}
-	if m := r.state.People[e.Member]; e.Do == DoRename && e.Refused == "" && m != nil {
+		c.answer(a) // frames are for members
+		return func() {}
+	case e.Do == DoRename && e.Refused == "" && m != nil:
 		name := m.Name
 		a.Renamed = &name
 	}
-	c.answer(a)
+	return func() { c.answer(a) }
 }
 
 // lead decides the room's orders whenever this server leads it.

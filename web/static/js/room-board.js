@@ -37,7 +37,6 @@ import { say } from "./words.js";
 
 const MOST_QUEUED = 3;
 const MOST_STEPS = 300; // until what is wanted has come
-const PATIENCE = 3000; // ms until the room shows what was done
 const SOON = 50; // ms until is shown what came
 
 /** @param {HTMLElement} section of the page */
@@ -48,13 +47,11 @@ export function board(section) {
   let scene = Number(section.dataset.scene); // that the page is of
   let state = initial();
   let film = begun();
-  /** @type {{to: Standing, answered: boolean} | null} */
+  /** @type {Standing | null} */
   let ahead = null; // where this page has gone, and the room is not yet
   let coming = 0; // timer of showing what came
   let ticking = 0; // timer of what runs out
   let came = 0; // when the room was told last
-  /** @type {Set<() => void>} */
-  const waiting = new Set(); // for something to come
   const turn = turns(MOST_QUEUED);
   const ask = (/** @type {object} */ command) => line.ask(command);
 
@@ -100,7 +97,7 @@ export function board(section) {
     if (!room) {
       return;
     }
-    if (ahead && (ahead.answered || same(ahead.to, room))) {
+    if (ahead && same(ahead, room)) {
       ahead = null;
     }
     if (!ahead) {
@@ -150,45 +147,17 @@ export function board(section) {
 
   /** @param {Standing} to */
   function go(to) {
-    const mine = { to, answered: false };
-    ahead = mine;
-    ask({ do: "go", ...to, focus: state.room?.focus ?? "" }).then(
-      () => {
-        mine.answered = true;
-        setTimeout(() => ahead === mine && settle(), PATIENCE); // what came of it may have come before
-      },
-      (error) => {
-        if (ahead === mine) {
-          settle();
-        }
-        refused(known(error).message);
-      },
-    );
-  }
-
-  function settle() {
-    ahead = null;
-    follow();
-    view.show();
-  }
-
-  /** Waits until something is so, which a frame brings.
-   *  @param {() => boolean} is */
-  function when(is) {
-    return new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
-      const look = () => {
-        if (is()) {
-          done();
-        }
-      };
-      const done = () => {
-        clearTimeout(timer);
-        waiting.delete(look);
-        resolve();
-      };
-      const timer = setTimeout(done, PATIENCE);
-      waiting.add(look);
-      look();
+    ahead = to;
+    const settle = () => {
+      if (ahead === to) {
+        ahead = null; // what came of it came before the answer
+        follow();
+        view.show();
+      }
+    };
+    ask({ do: "go", ...to, focus: state.room?.focus ?? "" }).then(settle, (error) => {
+      settle();
+      refused(known(error).message);
     });
   }
 
@@ -244,9 +213,6 @@ export function board(section) {
         }
         if (frame.room) {
           happened({ type: "frame", frame });
-        }
-        for (const look of [...waiting]) {
-          look();
         }
       },
       changed(lost, why) {
@@ -322,15 +288,14 @@ export function board(section) {
     for (let shows = false; !shows && !position().over; ) {
       const [on, at] = [film.current, positionAt(film)];
       await ask({ do: "step" });
-      shows = await moved(on, at);
+      shows = moved(on, at);
     }
   }
 
-  /** Waits for what a move from a place has brought, and stands where it begins.
+  /** Stands where what a move from a place has brought begins.
    *  @param {number} on branch @param {number} at
-   *  @returns {Promise<boolean>} false where nothing of it shows, as it has asked a node that is down */
-  async function moved(on, at) {
-    await when(() => state.room !== null && (state.room.branch !== on || state.room.at > at) && film.branches.has(state.room.branch));
+   *  @returns {boolean} false where nothing of it shows, as it has asked a node that is down */
+  function moved(on, at) {
     follow();
     const now = shown(film);
     if (!now || positionAt(film) <= at) {
@@ -365,7 +330,6 @@ export function board(section) {
     for (let n = 0; n < MOST_STEPS && !branch().positions[tip()].over; n++) {
       const was = tip();
       await ask({ do: "step" });
-      await when(() => tip() > was);
       if (tip() === was || is()) {
         break;
       }
@@ -378,7 +342,7 @@ export function board(section) {
     view.pause();
     const [on, at] = [film.current, positionAt(film)];
     await ask(command);
-    await moved(on, at);
+    moved(on, at);
     view.announce([note, film.current === on ? "" : say("A branch from here; the other one stays.")].filter(Boolean).join(" "));
   }
 
