@@ -16,6 +16,7 @@ import (
 	"relock/web/compare"
 	"relock/web/link"
 	"relock/web/luaflow"
+	"relock/web/room"
 	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -319,21 +320,9 @@ func (p *player) show(b *engine.Branch) error {
 
 // run makes the policy's moves until the requested condition holds.
 func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
-	var until func(trace.Event) bool
-	switch c.To {
-	case "end":
-		until = func(trace.Event) bool { return false }
-	case "mark":
-		until = view.Matters
-	case "violation":
-		until = func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
-	case "outcome":
-		if p.threadOf(c.Thread) == "" {
-			return phrase.New("an outcome is some thread's: name one of the scenario's threads")
-		}
-		until = func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == c.Thread }
-	default:
-		return phrase.New("one cannot run to %q; allowed: end, mark, violation, outcome", c.To)
+	until, err := room.Aim(p.session.Scenario(), c.To, c.Thread, view.Matters)
+	if err != nil {
+		return err
 	}
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Reason: run.IsOver}
@@ -362,15 +351,6 @@ func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
 		}
 	}
 	return p.show(b)
-}
-
-func (p *player) threadOf(name string) string {
-	for _, t := range p.session.Scenario().Threads {
-		if t.Name == name {
-			return name
-		}
-	}
-	return ""
 }
 
 func (p *player) time(ctx context.Context, b *engine.Branch, c timeArgs) error {

@@ -16,6 +16,7 @@ import (
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/web/words"
 )
 
@@ -90,9 +91,13 @@ type referee struct {
 	runs  *runs // run is one of them
 	ask   Asker
 	plan  Planner
-	now   func() time.Time
-	note  func(error) // of a mistake of the program
-	long  int64       // entries after which the log begins anew
+
+	matters func(trace.Event) bool
+
+	now  func() time.Time
+	note func(error) // of a mistake of the program
+	long int64       // entries after which the log begins anew
+	most int         // moves of a slice of a run
 }
 
 // decide returns what an order comes to, and folds it.
@@ -120,6 +125,9 @@ func (f *referee) decide(ctx context.Context, o Order) []Entry {
 	})
 	if err != nil {
 		e.Refused = f.explained(o.Lang, err)
+	}
+	if f.state.Going != nil && m.Part == Host && e.Going == nil {
+		e.Going = &Going{} // whatever a host wants, the run does not go on under it
 	}
 	e.Conn, e.Member, e.ID, e.Do = o.Conn, m.ID, c.ID, c.Do
 	return f.log(e)
@@ -150,6 +158,9 @@ func (f *referee) log(list ...Entry) []Entry {
 
 // deadline returns when the room does something by itself, zero for never.
 func (f *referee) deadline() time.Time {
+	if f.state.Going != nil {
+		return f.now()
+	}
 	var first int64
 	sooner := func(at int64) {
 		if first == 0 || at < first {
@@ -182,6 +193,9 @@ func (f *referee) tick(ctx context.Context) []Entry {
 			e, _ := f.settle(ctx, thread, s) // nobody waits for an answer: the table sees that nothing came of it
 			list = append(list, f.log(e)...)
 		}
+	}
+	if f.state.Going != nil {
+		list = append(list, f.log(f.goesOn(ctx))...)
 	}
 	return list
 }
@@ -306,7 +320,7 @@ func voters(m *Member) error {
 
 // order in which the commands are listed.
 var order = []string{
-	DoJoin, "go", DoOpen, "step", "time", "strike", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
+	DoJoin, "go", DoOpen, "step", "run", "time", "strike", "cut", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
 	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes, DoPing,
 }
 
@@ -317,8 +331,10 @@ var deeds = map[string]deed{
 	"go":      {hosts, (*referee).goTo},
 	DoOpen:    {hosts, (*referee).goOnTo},
 	"step":    {players, (*referee).step},
+	"run":     {hosts, (*referee).goOn},
 	"time":    {hosts, (*referee).time},
 	"strike":  {players, (*referee).strike},
+	"cut":     {hosts, (*referee).cut},
 	"drop":    {hosts, (*referee).drop},
 	"claim":   {players, (*referee).claim},
 	"release": {players, (*referee).release},
@@ -378,13 +394,13 @@ func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error)
 }
 
 // stepped is what a move leaves behind: everybody stands after it.
-func (f *referee) stepped(moved *Moved) Entry {
+func (f *referee) stepped(made *Made) Entry {
 	at := f.state.Stand
-	stand := &Stand{Branch: at.Branch, At: at.At + 1, Focus: at.Focus}
-	if moved != nil {
-		stand.Branch = moved.Branch
+	e := Entry{Stand: &Stand{Branch: at.Branch, At: at.At + 1, Focus: at.Focus}}
+	if made != nil {
+		e.Made, e.Stand.Branch = []Made{*made}, made.Branch
 	}
-	return Entry{Moved: moved, Stand: stand}
+	return e
 }
 
 // maxRun is how many bytes a room's run may take, as engine.Session.Size counts
@@ -393,21 +409,21 @@ const maxRun = 8 << 20
 
 func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
 	at := f.state.Stand
-	moved, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+	made, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		long := s.Size() > maxRun
 		if long && at.At == len(b.Moves) {
 			return nil, errLong
 		}
 		on, err := move(s, b.ID, at.At)
 		if err == nil && long && on != b {
-			err = errors.Join(errLong, s.Drop(on.ID)) // along what is there one can always go
+			return nil, errors.Join(errLong, s.Drop(on.ID)) // along what is there one can always go
 		}
 		return on, err
 	})
 	if err != nil {
 		return Entry{}, err
 	}
-	return f.stepped(moved), nil
+	return f.stepped(made), nil
 }
 
 func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"relock/engine/panics"
+	"relock/engine/trace"
 )
 
 // Config is what rooms need.
@@ -21,6 +22,8 @@ type Config struct {
 	Log     *slog.Logger
 	Ask     Asker
 	Plan    Planner
+	// Matters tells which events are marked: a run can go on to the next one.
+	Matters func(trace.Event) bool
 	// Frame makes what members of a sight are shown of the room as it is now,
 	// once for all of them; it is for News. As Look's f, it must be quick. It
 	// may be nil.
@@ -310,7 +313,7 @@ func (r *Room) take(list []Entry) {
 			r.shown.Company = e.Seq
 		}
 		answers = append(answers, r.answer(e))
-		urgent = urgent || e.Moved != nil || e.Dropped != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
+		urgent = urgent || len(e.Made) > 0 || e.Going != nil || e.Dropped != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
 	}
 	clear(r.shown.Fresh)
 	clear(r.shown.frames)
@@ -459,7 +462,7 @@ func (r *Room) govern(term Term) error {
 	if err != nil {
 		return err
 	}
-	f := &referee{state: &State{}, runs: &r.runs, ask: r.house.c.Ask, plan: r.house.c.Plan, now: time.Now, note: func(err error) { r.note("decide", err) }}
+	f := &referee{state: &State{}, runs: &r.runs, ask: r.house.c.Ask, plan: r.house.c.Plan, matters: r.house.c.Matters, now: time.Now, note: func(err error) { r.note("decide", err) }}
 	for _, e := range list {
 		f.state.Fold(e)
 	}

@@ -256,9 +256,10 @@ func (r *Run) makeRoom(s *State) {
 	}
 }
 
-// try makes a move after the first at moves of a branch, and returns what is to
-// be in the log: nothing, if the branch itself goes on with that move.
-func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Moved, error) {
+// try makes moves after the first at of a branch, and returns what is to be in
+// the log: nothing, if the branch itself goes on with them. Move returns the
+// branch that it has made, or has gone on with, also beside an error.
+func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
 	want := s.Branch(id)
 	switch {
 	case want == nil:
@@ -268,7 +269,7 @@ func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.S
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var moved *Moved
+	var what *Made
 	err := r.working(func() error {
 		b, err := r.branch(ctx, s, want)
 		if err == nil && len(b.Moves) > len(want.Moves) {
@@ -279,25 +280,26 @@ func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.S
 			return err
 		}
 		r.makeRoom(s)
-		on, err := move(r.session, b)
-		if err != nil {
-			return err
+		on, refused := move(r.session, b)
+		if on == nil || on == b && len(on.Moves) == len(want.Moves) {
+			return refused // nothing is made, or all went along the branch
 		}
-		if on == b && at < len(want.Moves) {
-			return nil // along the branch
-		}
-		m, err := json.Marshal(on.Moves[len(on.Moves)-1])
-		if err != nil {
-			return fmt.Errorf("room: %w", err)
-		}
-		moved = &Moved{Branch: id, After: at, Move: m}
+		made := Made{Branch: id, After: len(want.Moves), Moves: []json.RawMessage{}}
 		if on != b {
-			moved.Branch, moved.Parent, moved.Fork = s.Made, id, at
+			made.Branch, made.Parent, made.Fork, made.After = s.Made, id, at, at
 		}
-		r.has(moved.Branch, on, append(want.Moves[:at:at], m))
-		return nil
+		for _, m := range on.Moves[made.After:] {
+			text, err := json.Marshal(m)
+			if err != nil {
+				return fmt.Errorf("room: %w", err)
+			}
+			made.Moves = append(made.Moves, text)
+		}
+		r.has(made.Branch, on, append(want.Moves[:made.After:made.After], made.Moves...))
+		what = &made
+		return refused
 	})
-	return moved, err
+	return what, err
 }
 
 // runs are the runs of a room on this server, by scene: of the one that the

@@ -184,3 +184,30 @@ func TestALogOfOneScenario(t *testing.T) {
 		t.Errorf("it goes on as %+v", s)
 	}
 }
+
+// A room in which moves were made at once is led and followed as any other.
+func TestARunAndACutAreInTheLog(t *testing.T) {
+	onKept(t, func(t *testing.T, server func() room.Journal) {
+		first := room.NewHouse(room.Config{Journal: server(), Log: slog.New(slog.DiscardHandler), Ask: asked, Plan: planned})
+		code, secret := open(t, first)
+		host := joinAs(t, first, code, room.Host, secret)
+		host.mustDo(`{"do":"run","to":"end"}`)
+		until(t, "the run to end", func() bool { return state(t, first, code).Going == nil })
+		host.mustDo(`{"do":"cut","branch":0,"at":2}`)
+		want := state(t, first, code)
+		if len(want.Branches) != 2 || len(want.Branches[0].Moves) != 9 || len(want.Branches[1].Moves) != 2 || want.Stand != (room.Stand{Branch: 1, At: 2}) {
+			t.Errorf("it has %+v, and all stand at %+v", want.Branches, want.Stand)
+		}
+		was := trackOf(t, first, code)
+		first.Close()
+
+		h := newHouse(t, server())
+		host = joinAs(t, h, code, room.Host, secret)
+		got := state(t, h, code)
+		if len(got.Branches) != 2 || len(got.Branches[0].Moves) != 9 || got.Stand != want.Stand {
+			t.Errorf("it is read as %+v, and all stand at %+v", got.Branches, got.Stand)
+		}
+		equalTracks(t, "on the next server", trackOf(t, h, code), was)
+		host.mustDo(`{"do":"step"}`, `{"do":"go","branch":0,"at":9}`)
+	})
+}

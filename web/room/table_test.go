@@ -1,6 +1,7 @@
 package room
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -16,6 +17,7 @@ import (
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 )
 
 var update = flag.Bool("update", false, "write what the referee decides into the tables of testdata")
@@ -102,10 +104,14 @@ func newBench(t *testing.T, given string) *bench {
 	asked := func(context.Context, *scenario.Scenario, int) (*Question, error) {
 		return &Question{Text: map[string]string{"en": "?"}, Options: map[string][]string{"en": {"a", "b"}}}, nil
 	}
-	b.f = &referee{state: &State{}, now: func() time.Time { return b.now }, note: func(err error) { t.Error(err) }, plan: plannedExample, ask: asked, runs: &runs{}}
+	b.f = &referee{state: &State{}, now: func() time.Time { return b.now }, note: func(err error) { t.Error(err) }, plan: plannedExample, ask: asked, matters: func(e trace.Event) bool { return e.Kind() == trace.KindExpired }, runs: &runs{}}
 	s := &State{Scene: *scene, Stand: *stand, Made: 1, People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}}
 	for _, part := range parts[1:] {
 		var who []string
+		if n, slices := strings.CutPrefix(strings.TrimSpace(part), "slices of "); slices {
+			b.f.most = number(t, n)
+			continue
+		}
 		fields := strings.Fields(part)
 		for i, word := range fields {
 			switch word {
@@ -269,8 +275,11 @@ func (b *bench) toldOne(e Entry) string {
 	if e.Dropped != nil {
 		add("dropped %d", *e.Dropped)
 	}
-	if m := e.Moved; m != nil {
-		add("made %s %s", b.madeAt(m.Branch, m.Parent, m.Fork, m.After), jsonOf([]json.RawMessage{m.Move}))
+	for _, m := range e.Made {
+		add("made %s %s", b.madeAt(m.Branch, m.Parent, m.Fork, m.After), jsonOf(m.Moves))
+	}
+	if g := e.Going; g != nil {
+		add("%s", strings.TrimSpace(strings.Join([]string{"going", cmp.Or(g.To, "no more"), g.Thread}, " ")))
 	}
 	if s := e.Stand; s != nil {
 		at := fmt.Sprintf("stand %d@%d", s.Branch, s.At)

@@ -70,8 +70,8 @@ func (t *deposedTerm) Append(ctx context.Context, list []room.Entry) error {
 func TestWhatWasTriedAndNotLoggedIsNeverShown(t *testing.T) {
 	const step, another = `{"do":"step","thread":"A"}`, `{"do":"time","to":"by","by":"7ms"}`
 	moved := func(branch, parent, at int, move string) room.Entry {
-		m := &room.Moved{Branch: branch, Parent: parent, Fork: at, After: at, Move: json.RawMessage(move)}
-		return room.Entry{Do: "time", Moved: m, Stand: &room.Stand{Branch: branch, At: at + 1}}
+		m := room.Made{Branch: branch, Parent: parent, Fork: at, After: at, Moves: []json.RawMessage{json.RawMessage(move)}}
+		return room.Entry{Do: "time", Made: []room.Made{m}, Stand: &room.Stand{Branch: branch, At: at + 1}}
 	}
 	for name, c := range map[string]struct {
 		before []string
