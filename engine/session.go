@@ -489,16 +489,17 @@ func (s *Session) PassTime(ctx context.Context, id, at int, to Passage, d time.D
 	})
 }
 
-// Header returns the first line of a branch's trace, with its moves as the
-// schedule.
-func (b *Branch) header(sc *scenario.Scenario) (trace.Header, error) {
+// Trace returns the branch's trace, with its moves as the schedule of sc, which
+// is what it is a branch of. As far as the moves go, such a scenario gives the
+// same bytes.
+func (b *Branch) Trace(sc *scenario.Scenario) (trace.Header, []trace.Event, error) {
 	text, err := sc.WithSchedule(b.Moves).MarshalJSON()
 	if err != nil {
-		return trace.Header{}, fmt.Errorf("engine: %w", err)
+		return trace.Header{}, nil, fmt.Errorf("engine: %w", err)
 	}
 	h := b.Header
 	h.Scenario = text
-	return h, nil
+	return h, b.Events, nil
 }
 
 // Trace returns the branch's trace. A scenario with the branch's moves as its
@@ -508,6 +509,5 @@ func (s *Session) Trace(id int) (trace.Header, []trace.Event, error) {
 	if err != nil {
 		return trace.Header{}, nil, err
 	}
-	h, err := b.header(s.sc)
-	return h, b.Events, err
+	return b.Trace(s.sc)
 }

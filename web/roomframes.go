@@ -55,6 +55,7 @@ type roomNow struct {
 	Row      int                 `json:"row"`
 	Moment   int                 `json:"moment"`
 	Focus    string              `json:"focus"`
+	Going    *roomGoing          `json:"going"`   // null while nothing goes on by itself
 	Over     bool                `json:"over"`    // the run has ended there
 	Members  int                 `json:"members"` // players and audience who are here
 	Branches []roomBranch        `json:"branches"`
@@ -62,6 +63,13 @@ type roomNow struct {
 	Question *roomQuestion       `json:"question"`
 	Locked   bool                `json:"locked"`
 	Allowed  []string            `json:"allowed"`
+}
+
+// roomGoing is a run that goes on by itself.
+type roomGoing struct {
+	Branch int    `json:"branch"`
+	To     string `json:"to"`
+	Thread string `json:"thread"` // whose outcome, or ""
 }
 
 type roomBranch struct {
@@ -167,6 +175,9 @@ func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
 		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st),
+	}
+	if g := st.Going; g != nil {
+		now.Going = &roomGoing{g.Branch, g.To, g.Thread}
 	}
 	for _, b := range st.Branches {
 		now.Branches = append(now.Branches, roomBranch{b.ID, b.Parent, b.Fork, len(b.Moves)})

@@ -11,6 +11,7 @@ import (
 
 	"relock/web/hub"
 	"relock/web/room"
+	"relock/web/turn"
 	"relock/web/wire"
 	"relock/web/words"
 )
@@ -32,7 +33,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	g := &guest{
 		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code()), secret: cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, waiting), shown: map[int]int{},
+		answers: make(chan roomAnswer, waiting), seat: seatOf(r), address: address(r), shown: map[int]int{},
 	}
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
@@ -73,6 +74,8 @@ type guest struct {
 	room    *room.Room
 	conn    *wire.Conn
 	client  *room.Client
+	seat    *turn.Seat
+	address string
 	secret  string          // of the cookie
 	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
 
@@ -99,23 +102,22 @@ type roomAnswer struct {
 	Last   int64     `json:"last,omitempty"`
 	Mine   *int      `json:"mine,omitempty"`
 
-	// Of lanes.
-	Lanes   string `json:"lanes,omitempty"`
-	LanesOf *int   `json:"lanesOf,omitempty"`
+	// Of what is asked of this server.
+	Lanes    string `json:"lanes,omitempty"`
+	LanesOf  *int   `json:"lanesOf,omitempty"`
+	Compared string `json:"compared,omitempty"` // HTML
+	Trace    string `json:"trace,omitempty"`    // JSON Lines
 }
 
 // received hands on a command, or answers it at once.
 func (g *guest) received(ctx context.Context, text []byte) {
 	c, err := room.ParseCommand(text)
 	if err == nil {
-		switch c.Do {
-		case room.DoLanes:
-			g.reply(ctx, g.lanes(c))
+		if reads[c.Do] != nil {
+			g.reply(ctx, g.read(ctx, c))
 			return
-		case room.DoPing:
-			g.reply(ctx, roomAnswer{Re: c.ID, Done: true})
-			return
-		case room.DoJoin:
+		}
+		if c.Do == room.DoJoin {
 			if !g.client.Joined() {
 				g.rows, g.page = c.Rows, c.Scene
 			}
@@ -338,25 +340,4 @@ func (g *guest) film(v room.View) ([]*websocket.PreparedMessage, error) {
 		g.shown[b.ID] = len(b.Moves) + 1
 	}
 	return frames, nil
-}
-
-// lanes draws the lanes around a row of a branch.
-func (g *guest) lanes(c room.Command) roomAnswer {
-	if !g.client.Joined() {
-		refused, _ := g.l.Explain(room.ErrNotJoined)
-		return roomAnswer{Re: c.ID, Refused: refused}
-	}
-	var html string
-	err := g.room.Look(func(v room.View) (err error) {
-		film, _, err := filmOf(g.l, v).branch(v, c.Branch)
-		if err == nil {
-			html, err = drawnLanes(g.l, film, c.Row)
-		}
-		return err
-	})
-	if err != nil {
-		refused, _ := g.l.Explain(err)
-		return roomAnswer{Re: c.ID, Refused: refused}
-	}
-	return roomAnswer{Re: c.ID, Done: true, Lanes: html, LanesOf: &c.Branch}
 }

@@ -25,8 +25,13 @@ const (
 	DoJoin   = "join"   // by which one becomes a member
 	DoOpen   = "open"   // by which a host has the class go on to another scenario
 	DoRename = "rename" // its answer has the nickname
-	DoLanes  = "lanes"  // answered by the server that is asked
-	DoPing   = "ping"   // the same
+
+	// Those that are answered by the server that is asked.
+	DoLanes   = "lanes"
+	DoCompare = "compare"
+	DoLocks   = "locks"
+	DoTrace   = "trace"
+	DoPing    = "ping"
 )
 
 // Limits of a room.
@@ -43,7 +48,6 @@ const (
 
 // Errors of commands.
 var (
-	errNotHost     = phrase.New("only a host can do that")
 	errNotPlayer   = phrase.New("only a player can do that: join as one")
 	errNoThread    = phrase.New("there is no such thread")
 	errNoSeat      = phrase.New("that thread is not yours: claim it first")
@@ -73,6 +77,9 @@ var (
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
 )
+
+// ErrNotHost is returned for the command of a member who is no host.
+var ErrNotHost = phrase.New("only a host can do that")
 
 // ErrNotJoined is returned for the command of somebody who has not joined yet.
 var ErrNotJoined = phrase.New("the first command is join")
@@ -288,18 +295,11 @@ func (f *referee) freeName() int {
 	return name
 }
 
-// deed decides a command. It returns what is to be in the log, even with an
-// error.
-type deed struct {
-	may func(m *Member) error
-	do  func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
-}
-
 func anybody(*Member) error { return nil }
 
 func hosts(m *Member) error {
 	if m.Part != Host {
-		return errNotHost
+		return ErrNotHost
 	}
 	return nil
 }
@@ -318,50 +318,80 @@ func voters(m *Member) error {
 	return nil
 }
 
-// order in which the commands are listed.
-var order = []string{
-	DoJoin, "go", DoOpen, "step", "run", "time", "strike", "cut", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
-	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes, DoPing,
+// command is one that there is: who may give it, and what decides it. Of those
+// that nothing decides, join is decided before one is a member; the others are
+// reads, answered by the server that is asked. What do returns is to be in the
+// log, even with an error.
+type command struct {
+	name string
+	may  func(m *Member) error
+	do   func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
+}
+
+// commands are all that there are, in the order in which they are listed.
+var commands = []command{
+	{name: DoJoin},
+	{"go", hosts, (*referee).goTo},
+	{DoOpen, hosts, (*referee).goOnTo},
+	{"step", players, (*referee).step},
+	{"run", hosts, (*referee).goOn},
+	{"time", hosts, (*referee).time},
+	{"strike", players, (*referee).strike},
+	{"cut", hosts, (*referee).cut},
+	{"drop", hosts, (*referee).drop},
+	{"claim", players, (*referee).claim},
+	{"release", players, (*referee).release},
+	{"give", hosts, (*referee).give},
+	{"decide", hosts, (*referee).decideTie},
+	{"ask", hosts, (*referee).question},
+	{"vote", voters, (*referee).vote},
+	{"reveal", hosts, (*referee).reveal},
+	{"again", hosts, (*referee).again},
+	{"close", hosts, (*referee).shelve},
+	{DoRename, anybody, (*referee).rename},
+	{"allow", hosts, (*referee).allow},
+	{"lock", hosts, (*referee).lock},
+	{"remove", hosts, (*referee).remove},
+	{"restore", hosts, (*referee).restore},
+	{"end", hosts, (*referee).end},
+	{name: DoLanes},
+	{name: DoCompare},
+	{name: DoLocks},
+	{name: DoTrace},
+	{name: DoPing},
 }
 
 // Commands returns the names of all commands.
-func Commands() phrase.Names { return order }
+func Commands() phrase.Names {
+	var names phrase.Names
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return names
+}
 
-var deeds = map[string]deed{
-	"go":      {hosts, (*referee).goTo},
-	DoOpen:    {hosts, (*referee).goOnTo},
-	"step":    {players, (*referee).step},
-	"run":     {hosts, (*referee).goOn},
-	"time":    {hosts, (*referee).time},
-	"strike":  {players, (*referee).strike},
-	"cut":     {hosts, (*referee).cut},
-	"drop":    {hosts, (*referee).drop},
-	"claim":   {players, (*referee).claim},
-	"release": {players, (*referee).release},
-	"give":    {hosts, (*referee).give},
-	"decide":  {hosts, (*referee).decideTie},
-	"ask":     {hosts, (*referee).question},
-	"vote":    {voters, (*referee).vote},
-	"reveal":  {hosts, (*referee).reveal},
-	"again":   {hosts, (*referee).again},
-	"close":   {hosts, (*referee).shelve},
-	DoRename:  {anybody, (*referee).rename},
-	"allow":   {hosts, (*referee).allow},
-	"lock":    {hosts, (*referee).lock},
-	"remove":  {hosts, (*referee).remove},
-	"restore": {hosts, (*referee).restore},
-	"end":     {hosts, (*referee).end},
+// commandNamed returns a command, nil where there is none.
+func commandNamed(name string) *command {
+	for i := range commands {
+		if commands[i].name == name {
+			return &commands[i]
+		}
+	}
+	return nil
 }
 
 func (f *referee) carryOut(ctx context.Context, m *Member, c Command) (Entry, error) {
 	if m.Removed {
 		return Entry{}, ErrRemoved
 	}
-	d := deeds[c.Do]
-	if err := d.may(m); err != nil {
+	is := commandNamed(c.Do)
+	if is == nil || is.do == nil {
+		return Entry{}, ErrNotCommand // another server let it in
+	}
+	if err := is.may(m); err != nil {
 		return Entry{}, err
 	}
-	return d.do(f, ctx, m, c)
+	return is.do(f, ctx, m, c)
 }
 
 func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error) {

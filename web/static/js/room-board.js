@@ -1,11 +1,10 @@
 // The board of a room: a host's page, and the stage. All follow the room; a host
 // leads it from here.
 import { drawBranches, nameOf, nextOf } from "./branches.js";
+import { drawComparison, locksDialog, toComparison } from "./comparison.js";
 import { entered, stopOf } from "./cursor.js";
 import { byId, elements, make, pace, still } from "./dom.js";
-import { stopsOf } from "./film.js";
 import { keys, keysOf } from "./keys.js";
-import { broken, matters } from "./marks.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
 import { joining, people, roomSettings } from "./room-desk.js";
@@ -36,7 +35,6 @@ import { say } from "./words.js";
  */
 
 const MOST_QUEUED = 3;
-const MOST_STEPS = 300; // until what is wanted has come
 const SOON = 50; // ms until is shown what came
 
 /** @param {HTMLElement} section of the page */
@@ -49,6 +47,9 @@ export function board(section) {
   let film = begun();
   /** @type {Standing | null} */
   let ahead = null; // where this page has gone, and the room is not yet
+  /** What is to be done when the run that goes on has ended. @type {(() => void) | null} */
+  let ended = null;
+  let compared = ""; // HTML
   let coming = 0; // timer of showing what came
   let ticking = 0; // timer of what runs out
   let came = 0; // when the room was told last
@@ -75,7 +76,7 @@ export function board(section) {
       return "";
     },
     more: leads ? () => attempt(next) : undefined,
-    runTo: leads ? (to, then) => attempt(() => until(wanted[to] ?? wanted.end, then)) : undefined,
+    runTo: leads ? (to, then) => attempt(() => runTo({ to }, then)) : undefined,
     shown: draw,
   });
 
@@ -171,6 +172,11 @@ export function board(section) {
     came = Date.now();
     if (was.room && state.room?.scene !== was.room.scene) {
       ahead = null; // wherever it was, it is no more
+      ended = null;
+      if (leads) {
+        compared = "";
+        drawCompared();
+      }
       view.pause();
       turn.clear();
     }
@@ -178,6 +184,7 @@ export function board(section) {
     dress();
     drawRoom();
     view.show(); // after it: a question takes room of the table
+    ranOut();
     const own = ahead !== null;
     for (const one of news(was, state)) {
       if (one.kind === "stands") {
@@ -311,30 +318,26 @@ export function board(section) {
     return begins !== stopOf(now, at);
   }
 
-  /** Whether the newest move has such a stop. @param {(stop: number) => boolean} is */
-  const newest = (is) => stopsOf(branch()).some((s, i) => s.from === tip() && is(i));
-
-  /** What one can go on to. @type {Record<string, () => boolean>} */
-  const wanted = {
-    end: () => false,
-    mark: () => newest((stop) => matters(branch(), stop)),
-    violation: () => newest((stop) => broken(branch(), stop)),
-  };
-
-  /** Goes on until something has come, or nothing is to come.
-   *  @param {() => boolean} is @param {() => void} then */
-  async function until(is, then) {
-    if (positionAt(film) < tip()) {
-      view.go(tip());
+  /** Has the class run to something; the server goes on by itself.
+   *  @param {{to: string, thread?: string}} aim @param {() => void} then */
+  async function runTo(aim, then) {
+    if (!branch().positions[tip()].over) {
+      await ask({ do: "run", ...aim });
     }
-    for (let n = 0; n < MOST_STEPS && !branch().positions[tip()].over; n++) {
-      const was = tip();
-      await ask({ do: "step" });
-      if (tip() === was || is()) {
-        break;
+    ended = then;
+    ranOut();
+  }
+
+  /** Does what was to be done at the end of a run, if the class is there. */
+  function ranOut() {
+    const { room } = state;
+    if (ended && room && !room.going) {
+      const then = ended;
+      ended = null;
+      if (room.at === room.length) {
+        then();
       }
     }
-    then();
   }
 
   /** Acts where the room stands. @param {object} command @param {string} [note] */
@@ -397,15 +400,36 @@ export function board(section) {
       return;
     }
     attempt(() =>
-      until(
-        () => has(branch().positions[tip()]),
-        () => {
-          view.go(tip());
-          view.announce(has(branch().positions[tip()]) ? "" : say("%s asks for nothing from here to the end.", thread));
-        },
-      ),
+      runTo({ to: "outcome", thread }, () => {
+        view.go(tip());
+        view.announce(has(branch().positions[tip()]) ? "" : say("%s asks for nothing from here to the end.", thread));
+      }),
     );
   }
+
+  /** Takes the last move back, on a branch of its own. */
+  function cut() {
+    const from = view.from();
+    if (from > 0) {
+      attempt(() => act({ do: "cut", branch: film.current, at: from - 1 }));
+    }
+  }
+
+  /** Shows a comparison to the host, and to nobody else. @param {object} command */
+  const compare = (command) =>
+    inTurn(() =>
+      attempt(async () => {
+        compared = (await ask({ branch: film.current, ...command })).compared;
+        drawCompared();
+        toComparison();
+      }),
+    );
+
+  const drawCompared = () =>
+    drawComparison(section, compared, () => {
+      compared = "";
+      drawCompared();
+    });
 
   /** @param {number} id */
   function onto(id) {
@@ -419,7 +443,12 @@ export function board(section) {
     }
   }
 
-  const branchActs = { onto, drop: () => inTurn(() => request({ do: "drop", branch: film.current })) };
+  const branchActs = {
+    onto,
+    compare: (/** @type {number} */ id) =>
+      compare({ do: "compare", with: id, names: [nameOf(branch()), nameOf(/** @type {Branch} */ (film.branches.get(id)))] }),
+    drop: () => inTurn(() => request({ do: "drop", branch: film.current })),
+  };
 
   // ---- the class
 
@@ -557,6 +586,8 @@ export function board(section) {
     return;
   }
   strikes?.among(names);
+  locksDialog(section, () => film.session?.scenario.lock?.protocol ?? "reentrant", (protocols) => compare({ do: "locks", protocols }));
+  const alone = () => complain(say("There is one branch only: step back and act, and there are two."));
   rail({ complain, strike, dialog: () => strikes?.open(), time, outcome: (thread) => inTurn(() => toOutcome(thread)) });
   byId("focus").addEventListener("change", (event) => {
     const { room } = state;
@@ -590,9 +621,11 @@ export function board(section) {
         if (id !== null) {
           onto(id);
         } else {
-          complain(say("There is one branch only: step back and act, and there are two."));
+          alone();
         }
       },
+      d: () => (byId("compare") ? byId("compare").click() : alone()),
+      u: () => inTurn(cut),
       a: toAsk,
       r: () => toQuestion("reveal"),
       c: () => toQuestion("close"),
