@@ -363,8 +363,19 @@ func (s *Session) Cut(ctx context.Context, id, at int) (*Branch, error) {
 // act makes one move on branch id after its first at moves; if the branch goes
 // on from there, the move begins a new branch. A refused move leaves nothing
 // behind, and the move that the branch itself made there leads along it.
-func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Move, error)) (*Branch, error) {
-	if err := s.full(nil); err != nil {
+// Foreseen is the move that it will be, if that can be said where the branch
+// stands: then nothing has to be made again to go along.
+func (s *Session) act(ctx context.Context, id, at int, foreseen func(Position) (scenario.Move, bool), move func() (scenario.Move, error)) (*Branch, error) {
+	from, err := s.upTo(id, at)
+	if err == nil && at < len(from.Moves) {
+		if m, ok := foreseen(from.Positions[at]); ok && from.Moves[at].Equal(m) {
+			return from, nil
+		}
+	}
+	if err == nil {
+		err = s.full(nil)
+	}
+	if err != nil {
 		return nil, err // before the expensive work
 	}
 	from, on, err := s.stand(ctx, id, at)
@@ -378,7 +389,7 @@ func (s *Session) act(ctx context.Context, id, at int, move func() (scenario.Mov
 	}
 	if on != from && from.Moves[at].Equal(m) {
 		s.Close()
-		return from, nil // the branch made this very move
+		return from, nil // the branch made this very move, once time had passed
 	}
 	if err := s.note(ctx, m); err != nil {
 		return nil, err
@@ -396,29 +407,46 @@ func (s *Session) Step(ctx context.Context, id int) (*Branch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.act(ctx, id, len(b.Moves), func() (scenario.Move, error) { return s.live.Step(ctx) })
+	atEnd := func(Position) (scenario.Move, bool) { return scenario.Move{}, false }
+	return s.act(ctx, id, len(b.Moves), atEnd, func() (scenario.Move, error) { return s.live.Step(ctx) })
 }
 
 // StepThread moves a thread's business, or its watchdog.
 func (s *Session) StepThread(ctx context.Context, id, at int, thread string, background bool) (*Branch, error) {
-	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepThread(ctx, thread, background) })
+	is := func(o run.Option) bool { return o.Thread == thread && o.Background == background && !o.Network }
+	return s.act(ctx, id, at, option(is), func() (scenario.Move, error) { return s.live.StepThread(ctx, thread, background) })
 }
 
 // StepNetwork lets a thread's request that was held up reach Redis; node, unless
 // 0, is the one that it goes to.
 func (s *Session) StepNetwork(ctx context.Context, id, at int, thread string, node int) (*Branch, error) {
-	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNetwork(ctx, thread, node) })
+	is := func(o run.Option) bool { return o.Thread == thread && o.Network && (node == 0 || o.Node == node) }
+	return s.act(ctx, id, at, option(is), func() (scenario.Move, error) { return s.live.StepNetwork(ctx, thread, node) })
 }
 
 // StepNode lets a thread that asks several nodes at once ask one of them. Nodes
 // count from 1.
 func (s *Session) StepNode(ctx context.Context, id, at int, thread string, node int) (*Branch, error) {
-	return s.act(ctx, id, at, func() (scenario.Move, error) { return s.live.StepNode(ctx, thread, node) })
+	is := func(o run.Option) bool { return o.Thread == thread && o.Background && o.Node == node }
+	return s.act(ctx, id, at, option(is), func() (scenario.Move, error) { return s.live.StepNode(ctx, thread, node) })
+}
+
+// option foresees the move of the first such option that can move.
+func option(is func(run.Option) bool) func(Position) (scenario.Move, bool) {
+	return func(p Position) (scenario.Move, bool) {
+		for _, o := range p.Options {
+			if is(o) && o.Choice >= 0 {
+				return scenario.Move{Choice: o.Choice}, true
+			}
+		}
+		return scenario.Move{}, false
+	}
 }
 
 // Apply makes a move of any kind.
 func (s *Session) Apply(ctx context.Context, id, at int, m scenario.Move) (*Branch, error) {
-	return s.act(ctx, id, at, func() (scenario.Move, error) { return m, s.live.Apply(ctx, m) })
+	this := func(Position) (scenario.Move, bool) { return m, true }
+	return s.act(ctx, id, at, this, func() (scenario.Move, error) { return m, s.live.Apply(ctx, m) })
 }
 
 // Passage is how far PassTime goes.
@@ -434,7 +462,11 @@ const (
 // PassTime lets time pass while nobody moves, as far as the passage says; d is
 // the length of ByLength. It fails with a *run.Refusal.
 func (s *Session) PassTime(ctx context.Context, id, at int, to Passage, d time.Duration) (*Branch, error) {
-	return s.act(ctx, id, at, func() (scenario.Move, error) {
+	foreseen := func(p Position) (scenario.Move, bool) {
+		until := map[Passage]time.Duration{ToEvent: p.Seen, ToExpiry: p.Expiry, ByLength: p.At + max(d, 0)}[to]
+		return scenario.Move{Until: until}, until > p.At
+	}
+	return s.act(ctx, id, at, foreseen, func() (scenario.Move, error) {
 		until, ok := s.live.Now()+d, d > 0
 		why := run.IsPast
 		switch to {
@@ -457,16 +489,17 @@ func (s *Session) PassTime(ctx context.Context, id, at int, to Passage, d time.D
 	})
 }
 
-// Header returns the first line of a branch's trace, with its moves as the
-// schedule.
-func (b *Branch) header(sc *scenario.Scenario) (trace.Header, error) {
+// Trace returns the branch's trace, with its moves as the schedule of sc, which
+// is what it is a branch of. As far as the moves go, such a scenario gives the
+// same bytes.
+func (b *Branch) Trace(sc *scenario.Scenario) (trace.Header, []trace.Event, error) {
 	text, err := sc.WithSchedule(b.Moves).MarshalJSON()
 	if err != nil {
-		return trace.Header{}, fmt.Errorf("engine: %w", err)
+		return trace.Header{}, nil, fmt.Errorf("engine: %w", err)
 	}
 	h := b.Header
 	h.Scenario = text
-	return h, nil
+	return h, b.Events, nil
 }
 
 // Trace returns the branch's trace. A scenario with the branch's moves as its
@@ -476,6 +509,5 @@ func (s *Session) Trace(id int) (trace.Header, []trace.Event, error) {
 	if err != nil {
 		return trace.Header{}, nil, err
 	}
-	h, err := b.header(s.sc)
-	return h, b.Events, err
+	return b.Trace(s.sc)
 }

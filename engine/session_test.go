@@ -333,6 +333,9 @@ func TestBranchesAreLimited(t *testing.T) {
 	if _, err := s.StepThread(t.Context(), 0, 0, "B", false); !errors.Is(err, engine.ErrBranches) {
 		t.Errorf("one branch too many: %v", err)
 	}
+	if b, err := s.StepThread(t.Context(), 0, 0, "A", false); err != nil || b.ID != 0 {
+		t.Errorf("along the branch, which needs no other one: %v", err)
+	}
 	if err := s.Drop(3); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/view"
+	"relock/web/words"
 )
 
 // command has the fields common to all commands.
@@ -334,22 +335,28 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	if limit := limitName(err); limit != "" {
 		p.s.turnedAway(ctx, p.account.Address(), limit)
 	}
-	refused, ok := p.l.Explain(err)
-	if !ok {
-		refused = p.l.Say("Something went wrong here. It has been written down.")
-		p.wentWrong(ctx, c.Do, err)
+	return p.write(answer{Refused: p.s.explained(ctx, p.l, c.Do, err)})
+}
+
+// explained is why a command was refused, in a sentence. What means nothing to a
+// visitor is logged.
+func (s *Server) explained(ctx context.Context, l words.Language, do string, err error) string {
+	refused, ok := l.Explain(err)
+	if ok {
+		return refused
 	}
-	return p.write(answer{Refused: refused})
+	s.wentWrong(ctx, do, err)
+	return l.Say("Something went wrong here. It has been written down.")
 }
 
 // wentWrong logs an error that means nothing to a visitor.
-func (p *player) wentWrong(ctx context.Context, do string, err error) {
+func (s *Server) wentWrong(ctx context.Context, do string, err error) {
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
-		p.s.panicked(ctx, ofPlay, panicked)
+		s.panicked(ctx, ofPlay, panicked)
 		return
 	}
-	p.s.log.ErrorContext(ctx, "command failed", slog.String("do", do), slog.String("error", err.Error()))
+	s.log.ErrorContext(ctx, "command failed", slog.String("do", do), slog.String("error", err.Error()))
 }
 
 // write sends a frame in answer to the current command.

@@ -221,7 +221,7 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 	case errors.Is(cause, errForgotten) || p.ctx.Err() != nil:
 		return
 	case err != nil:
-		p.wentWrong(ctx, "explore", err)
+		p.s.wentWrong(ctx, "explore", err)
 		seat.Away(ctx, func() { _ = p.tellFailed() })
 		return
 	}
@@ -229,7 +229,7 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 	picture := space.New(p.l, found.Graph())
 	html, err := rendered(p.l, templates.Space(picture))
 	if err != nil {
-		p.wentWrong(ctx, "explore", err)
+		p.s.wentWrong(ctx, "explore", err)
 		seat.Away(ctx, func() { _ = p.tellFailed() })
 		return
 	}

@@ -69,10 +69,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		Scenario: timeline.NewScenario(l, shown), Steps: true, Shared: true, Scripts: luaflow.Scripts(l, shown),
 		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),
 	}
-	p.Locks, p.Summaries = exhibit.Names(), map[string]string{}
-	for _, name := range p.Locks {
-		p.Summaries[name] = l.Say(exhibit.Named(name).Summary)
-	}
+	setLocks(l, &p)
 	if open == "" {
 		// What is opened if the address says nothing.
 		if p.Scenario, err = link.Encode(link.State{Scenario: shown}); err != nil {
@@ -83,6 +80,14 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 		return err
 	}
 	return render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
+}
+
+// setLocks sets which locks can be compared.
+func setLocks(l words.Language, p *view.Play) {
+	p.Locks, p.Summaries = exhibit.Names(), map[string]string{}
+	for _, name := range p.Locks {
+		p.Summaries[name] = l.Say(exhibit.Named(name).Summary)
+	}
 }
 
 // unscripted returns the scenario of a link as YAML.

@@ -118,6 +118,9 @@ func (p *page) take(f playFrame) {
 	if f.Opened != nil {
 		p.opened, p.branches = f.Opened, map[int]*pageBranch{}
 	}
+	if f.Dropped != nil {
+		delete(p.branches, *f.Dropped)
+	}
 	if f.Branch == nil {
 		return
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -12,10 +11,9 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
-	"relock/engine/trace"
-	"relock/web/compare"
 	"relock/web/link"
 	"relock/web/luaflow"
+	"relock/web/room"
 	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -319,21 +317,9 @@ func (p *player) show(b *engine.Branch) error {
 
 // run makes the policy's moves until the requested condition holds.
 func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
-	var until func(trace.Event) bool
-	switch c.To {
-	case "end":
-		until = func(trace.Event) bool { return false }
-	case "mark":
-		until = view.Matters
-	case "violation":
-		until = func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
-	case "outcome":
-		if p.threadOf(c.Thread) == "" {
-			return phrase.New("an outcome is some thread's: name one of the scenario's threads")
-		}
-		until = func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == c.Thread }
-	default:
-		return phrase.New("one cannot run to %q; allowed: end, mark, violation, outcome", c.To)
+	until, err := room.Aim(p.session.Scenario(), c.To, c.Thread, view.Matters)
+	if err != nil {
+		return err
 	}
 	if b.Positions[len(b.Positions)-1].Over {
 		return &run.Refusal{Reason: run.IsOver}
@@ -362,15 +348,6 @@ func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
 		}
 	}
 	return p.show(b)
-}
-
-func (p *player) threadOf(name string) string {
-	for _, t := range p.session.Scenario().Threads {
-		if t.Name == name {
-			return name
-		}
-	}
-	return ""
 }
 
 func (p *player) time(ctx context.Context, b *engine.Branch, c timeArgs) error {
@@ -404,15 +381,8 @@ func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) 
 	if err != nil {
 		return err
 	}
-	names := c.Names
-	if len(names) != 2 {
-		names = []string{compare.BranchName(p.l, left.ID), compare.BranchName(p.l, right.ID)}
-	}
-	side := func(b *engine.Branch, name string) compare.Side {
-		film := p.sent[b.ID].film
-		return compare.Side{Name: name, Rows: film.Rows(), Run: film.Lanes(), Over: b.Positions[len(b.Positions)-1].Over}
-	}
-	html, err := rendered(p.l, templates.Compared(compare.Branches(p.l, timeline.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
+	films := []*view.Film{p.sent[left.ID].film, p.sent[right.ID].film}
+	html, err := compared(p.l, p.session.Scenario(), []*engine.Branch{left, right}, films, c.Names)
 	if err != nil {
 		return err
 	}
@@ -421,11 +391,7 @@ func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) 
 
 // locks plays the branch's schedule on several locks.
 func (p *player) locks(ctx context.Context, b *engine.Branch, c locksArgs) error {
-	played, err := engine.Compare(ctx, p.session.Scenario().WithSchedule(b.Moves), c.Protocols)
-	if err != nil {
-		return err
-	}
-	html, err := rendered(p.l, templates.Aligned(compare.Locks(p.l, played)))
+	html, err := onLocks(ctx, p.l, p.session.Scenario(), b, c.Protocols)
 	if err != nil {
 		return err
 	}
@@ -434,13 +400,9 @@ func (p *player) locks(ctx context.Context, b *engine.Branch, c locksArgs) error
 
 // trace sends a branch's trace as JSON Lines.
 func (p *player) trace(_ context.Context, on *engine.Branch, _ onBranch) error {
-	h, events, err := p.session.Trace(on.ID)
+	text, err := traced(p.session.Scenario(), on)
 	if err != nil {
 		return err
 	}
-	var b strings.Builder
-	if err := trace.Write(&b, h, events); err != nil {
-		return fmt.Errorf("web: %w", err)
-	}
-	return p.write(answer{Trace: b.String()})
+	return p.write(answer{Trace: text})
 }

@@ -55,6 +55,7 @@ type roomNow struct {
 	Row      int                 `json:"row"`
 	Moment   int                 `json:"moment"`
 	Focus    string              `json:"focus"`
+	Going    *roomGoing          `json:"going"`   // null while nothing goes on by itself
 	Over     bool                `json:"over"`    // the run has ended there
 	Members  int                 `json:"members"` // players and audience who are here
 	Branches []roomBranch        `json:"branches"`
@@ -62,6 +63,13 @@ type roomNow struct {
 	Question *roomQuestion       `json:"question"`
 	Locked   bool                `json:"locked"`
 	Allowed  []string            `json:"allowed"`
+}
+
+// roomGoing is a run that goes on by itself.
+type roomGoing struct {
+	Branch int    `json:"branch"`
+	To     string `json:"to"`
+	Thread string `json:"thread"` // whose outcome, or ""
 }
 
 type roomBranch struct {
@@ -168,32 +176,26 @@ func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st),
 	}
+	if g := st.Going; g != nil {
+		now.Going = &roomGoing{g.Branch, g.To, g.Thread}
+	}
 	for _, b := range st.Branches {
 		now.Branches = append(now.Branches, roomBranch{b.ID, b.Parent, b.Fork, len(b.Moves)})
 		if b.ID == st.Stand.Branch {
 			now.Length = len(b.Moves)
 		}
 	}
-	var options []view.Option
-	err := v.Run.With(v.Context, st, st.Stand.Branch, func(_ *engine.Session, b *engine.Branch) error {
-		p := b.Positions[st.Stand.At]
-		options, now.Over = view.NewOptions(l, p.Options), p.Over
-		if now.Row == 0 {
-			now.Row = p.Row
-		}
-		return nil
-	})
+	film, b, err := filmOf(l, v).branch(v, st.Stand.Branch)
 	if err != nil {
 		return now, err
 	}
-	known := map[string]roomSeat{}
-	err = filmOf(l, v).with(v, st.Stand.Branch, func(of *shown, _ *engine.Branch) error {
-		known = knowledge(l, of.film.Rows()[:min(now.Row, len(of.film.Rows()))])
-		return nil
-	})
-	if err != nil {
-		return now, err
+	p := b.Positions[st.Stand.At]
+	options := view.NewOptions(l, p.Options)
+	now.Over = p.Over
+	if now.Row == 0 {
+		now.Row = p.Row
 	}
+	known := knowledge(l, film.Rows()[:min(now.Row, len(film.Rows()))])
 	for _, t := range v.Run.Scenario().Threads {
 		seat := seatNow(l, st, t.Name, options)
 		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
@@ -384,42 +386,45 @@ func setFrame(l words.Language, v room.View) (*websocket.PreparedMessage, error)
 	return frame, nil
 }
 
-// with calls do with a branch and what it shows.
-func (f *roomFilm) with(v room.View, id int, do func(*shown, *engine.Branch) error) error {
-	return v.Run.With(v.Context, v.State, id, func(_ *engine.Session, b *engine.Branch) error {
-		of := f.of[id]
-		if of == nil {
-			of = &shown{film: view.NewFilm(f.l, v.Run.Scenario(), b.Header.Owners)}
-			f.of[id] = of
-		}
-		for _, e := range b.Events[of.events:] {
-			of.film.Add(e)
-		}
-		of.events = len(b.Events)
-		return do(of, b)
-	})
+// branch returns what a branch shows, and the branch.
+func (f *roomFilm) branch(v room.View, id int) (*view.Film, *engine.Branch, error) {
+	b, err := v.Run.Track(v.Context, v.State, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	of := f.of[id]
+	if of == nil {
+		of = &shown{film: view.NewFilm(f.l, v.Run.Scenario(), b.Header.Owners)}
+		f.of[id] = of
+	}
+	for _, e := range b.Events[of.events:] {
+		of.film.Add(e)
+	}
+	of.events = len(b.Events)
+	return of.film, b, nil
 }
 
 // parts returns the frames of a branch's positions from one on.
 func (f *roomFilm) parts(v room.View, b room.Branch, from int) (frames []*websocket.PreparedMessage, err error) {
-	err = f.with(v, b.ID, func(of *shown, branch *engine.Branch) error {
-		for end := len(b.Moves) + 1; from < end || len(frames) == 0; {
-			to := min(from-from%framePosition+framePosition, end)
-			frame, err := f.part(v, of, branch, b, from, to)
-			if err != nil {
-				return err
-			}
-			frames, from = append(frames, frame), to
+	film, branch, err := f.branch(v, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	for end := len(b.Moves) + 1; from < end || len(frames) == 0; {
+		to := min(from-from%framePosition+framePosition, end)
+		frame, err := f.part(v, film, branch, b, from, to)
+		if err != nil {
+			return nil, err
 		}
-		return nil
-	})
-	return frames, err
+		frames, from = append(frames, frame), to
+	}
+	return frames, nil
 }
 
 // part returns one frame. Those that begin and end where frames of all do are
 // kept.
-func (f *roomFilm) part(v room.View, of *shown, branch *engine.Branch, b room.Branch, from, to int) (*websocket.PreparedMessage, error) {
-	key, stays := [2]int{b.ID, from}, from%framePosition == 0 && to%framePosition == 0
+func (f *roomFilm) part(v room.View, film *view.Film, branch *engine.Branch, b room.Branch, from, to int) (*websocket.PreparedMessage, error) {
+	key, stays := [2]int{b.ID, from}, from < to && from%framePosition == 0 && to%framePosition == 0
 	fresh := fmt.Sprintf("part/%s/%d/%d", f.l.Code(), b.ID, from)
 	if made := f.whole[key]; stays && made != nil {
 		return made, nil
@@ -427,7 +432,7 @@ func (f *roomFilm) part(v room.View, of *shown, branch *engine.Branch, b room.Br
 	if made, ok := v.Fresh[fresh].(*websocket.PreparedMessage); ok && !stays {
 		return made, nil
 	}
-	a, err := partOf(f.l, of.film, branch, from, to)
+	a, err := partOf(f.l, film, branch, from, to)
 	if err != nil {
 		return nil, err
 	}

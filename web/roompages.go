@@ -161,6 +161,7 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart)
 	p.Play.Viewer.Scripts = luaflow.Scripts(l, sc)
 	p.Play.Viewer.Lanes = lanesOf(l, view.NewFilm(l, sc, nil).Lanes(), 0)
 	if p.Leads {
+		setLocks(l, &p.Play)
 		var err error
 		if p.Play.Gallery, err = shelves(l); err != nil {
 			return nil, err

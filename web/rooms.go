@@ -23,6 +23,7 @@ import (
 	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/room"
+	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -72,7 +73,7 @@ func (s *Server) openHouse(journal room.Journal) error {
 		journal = memory
 	}
 	s.rooms = room.NewHouse(room.Config{
-		Journal: journal, Log: s.log, Ask: s.askRoom, Plan: s.planOf, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Ask: s.askRoom, Plan: s.planOf, Matters: view.Matters, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
 	})
 	return nil

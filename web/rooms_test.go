@@ -25,6 +25,8 @@ type attendee struct {
 		Title                       string
 		Scene                       int
 		Branch, At, Length, Members int
+		Going                       *struct{ To string }
+		Over                        bool
 		Threads                     map[string]struct {
 			By        []string
 			Next, Why string
@@ -60,7 +62,10 @@ type roomFrame struct {
 	Token   string
 	Name    string
 	Lanes   string
-	Set     json.RawMessage
+
+	Compared, Trace string
+
+	Set json.RawMessage
 }
 
 func (s site) visit(t *testing.T, code, lang string, headers http.Header) *attendee {
@@ -96,7 +101,7 @@ func (v *attendee) read() roomFrame {
 			v.t.Errorf("epoch %s seq %d after %s %d", f.Epoch, f.Seq, v.epoch, v.seq)
 		}
 		v.epoch, v.seq = f.Epoch, f.Seq
-		v.room.Question, v.room.Threads = nil, nil
+		v.room.Question, v.room.Threads, v.room.Going = nil, nil, nil
 		if err := json.Unmarshal(f.Room, &v.room); err != nil {
 			v.t.Fatal(err)
 		}
@@ -182,6 +187,83 @@ func (s site) makeRoom(t *testing.T, form url.Values) (code, secret string) {
 		t.Fatalf("%d %s", res.StatusCode, body)
 	}
 	return made.Code, made.Secret
+}
+
+// Who has an answer has been shown what came of the command.
+func TestWhatACommandCameToIsShownBeforeItsAnswer(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret, "rows": true})
+	phone := s.visit(t, code, "en", nil).join("player", nil)
+	phone.must(object{"do": "claim", "thread": "A"})
+	for n := range 6 {
+		host.must(object{"do": "step"})
+		if film := host.film.branches[0]; host.room.At != n+1 || len(film.positions) != n+2 {
+			t.Errorf("after %d steps the host is shown %d, and has %d positions", n+1, host.room.At, len(film.positions))
+		}
+	}
+	host.must(object{"do": "go", "branch": 0, "at": 0})
+	if host.room.At != 0 {
+		t.Errorf("after going back it is shown %d", host.room.At)
+	}
+	phone.must(object{"do": "step", "thread": "A"})
+	if phone.room.At != 1 {
+		t.Errorf("after a step the player is shown %d", phone.room.At)
+	}
+	host.must(object{"do": "time", "to": "by", "by": "3ms"})
+	host.must(object{"do": "drop", "branch": 1})
+	if _, there := host.film.branches[1]; there || host.room.Branch != 0 {
+		t.Errorf("after the branch was dropped it is there: %t; all are on %d", there, host.room.Branch)
+	}
+}
+
+// A host runs to something, cuts and compares; who is no host does not, and who
+// has no film is not asked to make one.
+func TestAHostRunsCutsAndCompares(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret, "rows": true})
+	phone := s.visit(t, code, "zh-CN", nil).join("player", nil)
+	stage := s.visit(t, code, "en", nil).join("stage", object{"rows": true})
+	host.must(object{"do": "run", "to": "end"})
+	host.until("the run to end", func() bool { return host.room.Going == nil && host.room.Over })
+	if n := len(host.film.branches[0].positions); host.room.At != n-1 || host.room.Length != n-1 || n < 9 {
+		t.Errorf("it stands at %d of %d, with %d positions", host.room.At, host.room.Length, n)
+	}
+	host.must(object{"do": "cut", "branch": 0, "at": 2})
+	if b := host.film.branches[1]; b == nil || len(b.positions) != 3 || host.room.Branch != 1 || host.room.At != 2 {
+		t.Errorf("the branch that was cut is %+v; all stand at %d@%d", b, host.room.Branch, host.room.At)
+	}
+	stage.until("the stage is there", func() bool { return stage.room.Branch == 1 && stage.room.At == 2 })
+	if b := stage.film.branches[1]; b == nil || len(b.positions) != 3 {
+		t.Errorf("the stage has of it %+v", b)
+	}
+	if f := host.must(object{"do": "compare", "branch": 0, "with": 1, "names": []string{"main", "cut"}}); !strings.Contains(f.Compared, "main and cut") {
+		t.Errorf("compared: %.200s", f.Compared)
+	}
+	if f := stage.must(object{"do": "trace", "branch": 1}); !strings.HasPrefix(f.Trace, "{") || strings.Count(f.Trace, "\n") < 3 {
+		t.Errorf("the trace: %.200s", f.Trace)
+	}
+	if f := host.must(object{"do": "locks", "branch": 0, "protocols": []string{"reentrant", "fenced"}}); !strings.Contains(f.Compared, "fenced") {
+		t.Errorf("on two locks: %.200s", f.Compared)
+	}
+	for _, c := range []struct {
+		who     *attendee
+		command object
+		want    string
+	}{
+		{phone, object{"do": "compare", "branch": 0, "with": 1}, "rows: true"},
+		{phone, object{"do": "run", "to": "end"}, "主持人"},
+		{phone, object{"do": "cut", "branch": 0, "at": 1}, "主持人"},
+		{stage, object{"do": "locks", "branch": 0, "protocols": []string{"reentrant", "fenced"}}, "host"},
+		{host, object{"do": "compare", "branch": 0, "with": 7}, "no such branch"},
+		{host, object{"do": "locks", "branch": 0, "protocols": []string{"reentrant"}}, "2 to 4"},
+		{host, object{"do": "run", "to": "nowhere"}, "nowhere"},
+	} {
+		if f := c.who.ask(c.command); f.Done || !strings.Contains(f.Refused, c.want) {
+			t.Errorf("%v: done %t, refused %q", c.command, f.Done, f.Refused)
+		}
+	}
 }
 
 func TestARoomByItsContract(t *testing.T) {

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/gorilla/websocket"
 
-	"relock/engine"
 	"relock/web/hub"
 	"relock/web/room"
+	"relock/web/turn"
 	"relock/web/wire"
 	"relock/web/words"
 )
@@ -32,7 +33,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	g := &guest{
 		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code()), secret: cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, waiting), shown: map[int]int{},
+		answers: make(chan roomAnswer, waiting), seat: seatOf(r), address: address(r), shown: map[int]int{},
 	}
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
@@ -73,6 +74,8 @@ type guest struct {
 	room    *room.Room
 	conn    *wire.Conn
 	client  *room.Client
+	seat    *turn.Seat
+	address string
 	secret  string          // of the cookie
 	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
 
@@ -99,23 +102,22 @@ type roomAnswer struct {
 	Last   int64     `json:"last,omitempty"`
 	Mine   *int      `json:"mine,omitempty"`
 
-	// Of lanes.
-	Lanes   string `json:"lanes,omitempty"`
-	LanesOf *int   `json:"lanesOf,omitempty"`
+	// Of what is asked of this server.
+	Lanes    string `json:"lanes,omitempty"`
+	LanesOf  *int   `json:"lanesOf,omitempty"`
+	Compared string `json:"compared,omitempty"` // HTML
+	Trace    string `json:"trace,omitempty"`    // JSON Lines
 }
 
 // received hands on a command, or answers it at once.
 func (g *guest) received(ctx context.Context, text []byte) {
 	c, err := room.ParseCommand(text)
 	if err == nil {
-		switch c.Do {
-		case room.DoLanes:
-			g.reply(ctx, g.lanes(c))
+		if reads[c.Do] != nil {
+			g.reply(ctx, g.read(ctx, c))
 			return
-		case room.DoPing:
-			g.reply(ctx, roomAnswer{Re: c.ID, Done: true})
-			return
-		case room.DoJoin:
+		}
+		if c.Do == room.DoJoin {
 			if !g.client.Joined() {
 				g.rows, g.page = c.Rows, c.Scene
 			}
@@ -150,12 +152,14 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 			return 0
 		}
 		news := g.client.News()
-		for _, a := range news.Answers {
-			answer := g.worded(a)
-			answer.Removed = news.Closing == room.Removed && a.Refused != ""
-			if g.send(answer) != nil {
-				return 0
-			}
+		// What a command came to is shown before its answer. Frames are for
+		// members: a join is answered first.
+		joins := slices.IndexFunc(news.Answers, func(a room.Answer) bool { return a.Joined == nil })
+		if joins < 0 || news.Closing != 0 {
+			joins = len(news.Answers)
+		}
+		if g.tell(news, news.Answers[:joins]) != nil {
+			return 0
 		}
 		if news.Closing == room.Over && g.farewell() != nil {
 			return 0
@@ -166,8 +170,23 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 		if news.Changed && g.show(news) != nil {
 			return 0
 		}
+		if g.tell(news, news.Answers[joins:]) != nil {
+			return 0
+		}
 	}
 	return 0 // a bell has no end
+}
+
+// tell sends answers of the room.
+func (g *guest) tell(news room.News, answers []room.Answer) error {
+	for _, a := range answers {
+		answer := g.worded(a)
+		answer.Removed = news.Closing == room.Removed && a.Refused != ""
+		if err := g.send(answer); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // answer sends the answers that wait.
@@ -321,25 +340,4 @@ func (g *guest) film(v room.View) ([]*websocket.PreparedMessage, error) {
 		g.shown[b.ID] = len(b.Moves) + 1
 	}
 	return frames, nil
-}
-
-// lanes draws the lanes around a row of a branch.
-func (g *guest) lanes(c room.Command) roomAnswer {
-	if !g.client.Joined() {
-		refused, _ := g.l.Explain(room.ErrNotJoined)
-		return roomAnswer{Re: c.ID, Refused: refused}
-	}
-	var html string
-	err := g.room.Look(func(v room.View) (err error) {
-		film := filmOf(g.l, v)
-		return film.with(v, c.Branch, func(f *shown, _ *engine.Branch) error {
-			html, err = drawnLanes(g.l, f.film, c.Row)
-			return err
-		})
-	})
-	if err != nil {
-		refused, _ := g.l.Explain(err)
-		return roomAnswer{Re: c.ID, Refused: refused}
-	}
-	return roomAnswer{Re: c.ID, Done: true, Lanes: html, LanesOf: &c.Branch}
 }

@@ -166,6 +166,13 @@ func (c *Client) Joined() bool {
 	return c.member != ""
 }
 
+// Leads reports whether the client's member is a host.
+func (c *Client) Leads() bool {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	return c.member != "" && c.sees.Host
+}
+
 // Give hands on a command. Its answer is in the News. It fails with
 // ErrUnreached, ErrNoRoom and ErrBusy, or if the command can be refused at
 // once.
@@ -228,7 +235,7 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 		c.answer(Answer{ID: command.ID, Refused: m.Refusals[command.ID]})
 		return true, nil
 	case m != nil && command.Do == DoOpen && m.Part != Host:
-		return false, errNotHost // it may be long: nobody else has it carried about
+		return false, ErrNotHost // it may be long: nobody else has it carried about
 	}
 	return false, nil
 }

@@ -2,13 +2,20 @@ package room
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 )
 
 // Entry is one line of a room's log: what an order came to. All that it has is
 // absolute, so folding it is setting values.
+//
+// An entry is written in the oldest version that can say it, so that servers of
+// that version take it, too. Version 1 knows one move at a time; version 2 also
+// what is made at once, and a run that goes on.
 type Entry struct {
+	V   int   `json:"v,omitempty"` // the version that it was read in, 0 for the first; written is what it takes
 	Seq int64 `json:"seq"`
 	At  int64 `json:"at"` // when it was decided, in milliseconds since 1970
 
@@ -21,9 +28,10 @@ type Entry struct {
 
 	Whole    *State          `json:"whole,omitempty"` // all of the room: what came before is not needed
 	People   []Member        `json:"people,omitempty"`
-	Scene    *Scene          `json:"scene,omitempty"` // another scenario, to which all have gone: nobody plays its threads yet
-	Moved    *Moved          `json:"moved,omitempty"`
+	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: nobody plays its threads yet
 	Dropped  *int            `json:"dropped,omitempty"` // a branch
+	Made     []Made          `json:"made,omitempty"`
+	Going    *Going          `json:"going,omitempty"` // without To: it goes on no more
 	Stand    *Stand          `json:"stand,omitempty"`
 	Seats    map[string]Seat `json:"seats,omitempty"` // by thread
 	Question *Question       `json:"question,omitempty"`
@@ -51,14 +59,80 @@ func (e Entry) Public() Entry {
 	return e
 }
 
-// Moved is a move at the end of a branch, which begins with it unless it is
+// Made are moves at the end of a branch, which begins with them unless it is
 // there.
-type Moved struct {
+type Made struct {
+	Branch int               `json:"branch"`
+	Parent int               `json:"parent"` // of a new branch, else ignored
+	Fork   int               `json:"fork"`
+	After  int               `json:"after"` // so many moves
+	Moves  []json.RawMessage `json:"moves"` // as in a scenario's schedule; none where a branch is cut
+}
+
+// The versions of entries.
+const (
+	firstVersion  = 1
+	latestVersion = 2
+)
+
+// errVersion is returned for an entry of a server that knows more than this one.
+var errVersion = errors.New("room: the entry is of a version that this server does not know")
+
+// version is the oldest one that can say the entry.
+func (e Entry) version() int {
+	single := len(e.Made) == 0 || len(e.Made) == 1 && len(e.Made[0].Moves) == 1 && e.Dropped == nil
+	if single && e.Going == nil && (e.Whole == nil || e.Whole.Going == nil) {
+		return firstVersion
+	}
+	return latestVersion
+}
+
+// plainEntry is an entry as its fields are written.
+type plainEntry Entry
+
+// entryJSON is an entry of any version.
+type entryJSON struct {
+	plainEntry
+
+	Moved *movedJSON `json:"moved,omitempty"` // of version 1
+}
+
+// movedJSON is what version 1 has for Made.
+type movedJSON struct {
 	Branch int             `json:"branch"`
-	Parent int             `json:"parent"` // of a new branch, else ignored
+	Parent int             `json:"parent"`
 	Fork   int             `json:"fork"`
-	After  int             `json:"after"` // so many moves
-	Move   json.RawMessage `json:"move"`  // as in a scenario's schedule
+	After  int             `json:"after"`
+	Move   json.RawMessage `json:"move"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	out := entryJSON{plainEntry: plainEntry(e)}
+	if out.V = e.version(); out.V == firstVersion {
+		out.V = 0
+		for _, m := range e.Made { // one at most
+			out.Made, out.Moved = nil, &movedJSON{m.Branch, m.Parent, m.Fork, m.After, m.Moves[0]}
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It fails for a version that is not
+// known yet.
+func (e *Entry) UnmarshalJSON(text []byte) error {
+	var in entryJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	if in.V > latestVersion {
+		return fmt.Errorf("%w: %d", errVersion, in.V)
+	}
+	*e = Entry(in.plainEntry)
+	if m := in.Moved; m != nil {
+		e.Made = []Made{{m.Branch, m.Parent, m.Fork, m.After, []json.RawMessage{m.Move}}}
+	}
+	return nil
 }
 
 // Stand is where the whole room stands.
@@ -197,6 +271,7 @@ type State struct {
 	Hosts    []string           `json:"hosts"`  // proofs of the secrets that make a host
 	Made     int                `json:"made"`   // branches so far, of all scenes
 	Stand    Stand              `json:"stand"`
+	Going    *Going             `json:"going,omitempty"` // nil where nothing goes on by itself
 	People   map[string]*Member `json:"people"`
 	Seats    map[string]Seat    `json:"seats"`
 	Question *Question          `json:"question,omitempty"`
@@ -274,11 +349,17 @@ func (s *State) Fold(e Entry) {
 	if e.Scene != nil {
 		s.open(*e.Scene)
 	}
-	if e.Moved != nil {
-		s.move(*e.Moved)
-	}
 	if e.Dropped != nil {
 		s.Branches = slices.DeleteFunc(s.Branches, func(b Branch) bool { return b.ID == *e.Dropped })
+	}
+	for _, m := range e.Made {
+		s.make(m)
+	}
+	if e.Going != nil {
+		s.Going = e.Going
+		if e.Going.To == "" {
+			s.Going = nil
+		}
 	}
 	if e.Stand != nil {
 		s.Stand = *e.Stand
@@ -315,7 +396,7 @@ func (s *State) open(next Scene) {
 	}
 }
 
-func (s *State) move(m Moved) {
+func (s *State) make(m Made) {
 	b := s.Branch(m.Branch)
 	if b == nil {
 		fresh := Branch{ID: m.Branch, Parent: m.Parent, Fork: m.Fork}
@@ -326,7 +407,7 @@ func (s *State) move(m Moved) {
 		s.Made = max(s.Made, m.Branch+1)
 		b = &s.Branches[len(s.Branches)-1]
 	}
-	b.Moves = append(b.Moves[:m.After:m.After], m.Move)
+	b.Moves = append(b.Moves[:m.After:m.After], m.Moves...)
 }
 
 func (s *State) ask(e Entry) {

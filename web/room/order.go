@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math/big"
-	"slices"
 	"strings"
 
 	"relock/engine/phrase"
@@ -63,6 +62,9 @@ type Command struct {
 	Example    string                     `json:"example,omitempty"`
 	Link       string                     `json:"link,omitempty"`
 	Item       string                     `json:"item,omitempty"`
+	With       int                        `json:"with,omitempty"`
+	Names      []string                   `json:"names,omitempty"`
+	Protocols  []string                   `json:"protocols,omitempty"`
 }
 
 // How many bytes a command may have: MaxCommand is for those that bring a link.
@@ -89,7 +91,7 @@ func ParseCommand(frame []byte) (Command, error) {
 	if len(frame) > shortEnough && c.Do != DoOpen {
 		return Command{ID: c.ID}, ErrNotCommand
 	}
-	if !slices.Contains(order, c.Do) {
+	if commandNamed(c.Do) == nil {
 		return c, phrase.New("there is no command %q; there are %s", c.Do, Commands())
 	}
 	return c, nil

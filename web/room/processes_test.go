@@ -363,7 +363,7 @@ func (l *ledger) check(t *testing.T, h *room.House, code string) {
 		if e.Seq != int64(i)+list[0].Seq {
 			t.Fatalf("entry %d has seq %d", i, e.Seq)
 		}
-		if e.Vote != nil || e.Moved != nil || e.Question != nil || e.Scene != nil {
+		if e.Vote != nil || len(e.Made) > 0 || e.Question != nil || e.Scene != nil {
 			found[done{e.Member, e.ID}]++
 		}
 	}

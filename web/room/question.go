@@ -4,9 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"relock/engine"
-	"relock/engine/scenario"
 )
 
 // plain is the language in which every question has its options.
@@ -23,15 +20,11 @@ func (f *referee) question(ctx context.Context, _ *Member, c Command) (Entry, er
 		return Entry{}, errQuestions
 	}
 	at := f.state.Stand
-	var moves []scenario.Move
-	err := f.run.With(ctx, f.state, at.Branch, func(_ *engine.Session, b *engine.Branch) error {
-		moves = slices.Clone(b.Moves)
-		return nil
-	})
+	b, err := f.run.Track(ctx, f.state, at.Branch)
 	if err != nil {
 		return Entry{}, err
 	}
-	q, err := f.ask(ctx, f.run.Scenario().WithSchedule(moves), at.At)
+	q, err := f.ask(ctx, f.run.Scenario().WithSchedule(b.Moves), at.At)
 	if err != nil {
 		return Entry{}, err
 	}

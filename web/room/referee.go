@@ -15,8 +15,8 @@ import (
 	"relock/engine/fault"
 	"relock/engine/panics"
 	"relock/engine/phrase"
-	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/web/words"
 )
 
@@ -25,8 +25,13 @@ const (
 	DoJoin   = "join"   // by which one becomes a member
 	DoOpen   = "open"   // by which a host has the class go on to another scenario
 	DoRename = "rename" // its answer has the nickname
-	DoLanes  = "lanes"  // answered by the server that is asked
-	DoPing   = "ping"   // the same
+
+	// Those that are answered by the server that is asked.
+	DoLanes   = "lanes"
+	DoCompare = "compare"
+	DoLocks   = "locks"
+	DoTrace   = "trace"
+	DoPing    = "ping"
 )
 
 // Limits of a room.
@@ -43,7 +48,6 @@ const (
 
 // Errors of commands.
 var (
-	errNotHost     = phrase.New("only a host can do that")
 	errNotPlayer   = phrase.New("only a player can do that: join as one")
 	errNoThread    = phrase.New("there is no such thread")
 	errNoSeat      = phrase.New("that thread is not yours: claim it first")
@@ -74,6 +78,9 @@ var (
 	errJoined      = phrase.New("you have joined already")
 )
 
+// ErrNotHost is returned for the command of a member who is no host.
+var ErrNotHost = phrase.New("only a host can do that")
+
 // ErrNotJoined is returned for the command of somebody who has not joined yet.
 var ErrNotJoined = phrase.New("the first command is join")
 
@@ -88,11 +95,16 @@ type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, 
 type referee struct {
 	state *State
 	run   *Run
+	runs  *runs // run is one of them
 	ask   Asker
 	plan  Planner
-	now   func() time.Time
-	note  func(error) // of a mistake of the program
-	long  int64       // entries after which the log begins anew
+
+	matters func(trace.Event) bool
+
+	now  func() time.Time
+	note func(error) // of a mistake of the program
+	long int64       // entries after which the log begins anew
+	most int         // moves of a slice of a run
 }
 
 // decide returns what an order comes to, and folds it.
@@ -120,6 +132,9 @@ func (f *referee) decide(ctx context.Context, o Order) []Entry {
 	})
 	if err != nil {
 		e.Refused = f.explained(o.Lang, err)
+	}
+	if f.state.Going != nil && m.Part == Host && e.Going == nil {
+		e.Going = &Going{} // whatever a host wants, the run does not go on under it
 	}
 	e.Conn, e.Member, e.ID, e.Do = o.Conn, m.ID, c.ID, c.Do
 	return f.log(e)
@@ -150,6 +165,9 @@ func (f *referee) log(list ...Entry) []Entry {
 
 // deadline returns when the room does something by itself, zero for never.
 func (f *referee) deadline() time.Time {
+	if f.state.Going != nil {
+		return f.now()
+	}
 	var first int64
 	sooner := func(at int64) {
 		if first == 0 || at < first {
@@ -182,6 +200,9 @@ func (f *referee) tick(ctx context.Context) []Entry {
 			e, _ := f.settle(ctx, thread, s) // nobody waits for an answer: the table sees that nothing came of it
 			list = append(list, f.log(e)...)
 		}
+	}
+	if f.state.Going != nil {
+		list = append(list, f.log(f.goesOn(ctx))...)
 	}
 	return list
 }
@@ -274,18 +295,11 @@ func (f *referee) freeName() int {
 	return name
 }
 
-// deed decides a command. It returns what is to be in the log, even with an
-// error.
-type deed struct {
-	may func(m *Member) error
-	do  func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
-}
-
 func anybody(*Member) error { return nil }
 
 func hosts(m *Member) error {
 	if m.Part != Host {
-		return errNotHost
+		return ErrNotHost
 	}
 	return nil
 }
@@ -304,48 +318,80 @@ func voters(m *Member) error {
 	return nil
 }
 
-// order in which the commands are listed.
-var order = []string{
-	DoJoin, "go", DoOpen, "step", "time", "strike", "drop", "claim", "release", "give", "decide", "ask", "vote", "reveal", "again", "close",
-	DoRename, "allow", "lock", "remove", "restore", "end", DoLanes, DoPing,
+// command is one that there is: who may give it, and what decides it. Of those
+// that nothing decides, join is decided before one is a member; the others are
+// reads, answered by the server that is asked. What do returns is to be in the
+// log, even with an error.
+type command struct {
+	name string
+	may  func(m *Member) error
+	do   func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
+}
+
+// commands are all that there are, in the order in which they are listed.
+var commands = []command{
+	{name: DoJoin},
+	{"go", hosts, (*referee).goTo},
+	{DoOpen, hosts, (*referee).goOnTo},
+	{"step", players, (*referee).step},
+	{"run", hosts, (*referee).goOn},
+	{"time", hosts, (*referee).time},
+	{"strike", players, (*referee).strike},
+	{"cut", hosts, (*referee).cut},
+	{"drop", hosts, (*referee).drop},
+	{"claim", players, (*referee).claim},
+	{"release", players, (*referee).release},
+	{"give", hosts, (*referee).give},
+	{"decide", hosts, (*referee).decideTie},
+	{"ask", hosts, (*referee).question},
+	{"vote", voters, (*referee).vote},
+	{"reveal", hosts, (*referee).reveal},
+	{"again", hosts, (*referee).again},
+	{"close", hosts, (*referee).shelve},
+	{DoRename, anybody, (*referee).rename},
+	{"allow", hosts, (*referee).allow},
+	{"lock", hosts, (*referee).lock},
+	{"remove", hosts, (*referee).remove},
+	{"restore", hosts, (*referee).restore},
+	{"end", hosts, (*referee).end},
+	{name: DoLanes},
+	{name: DoCompare},
+	{name: DoLocks},
+	{name: DoTrace},
+	{name: DoPing},
 }
 
 // Commands returns the names of all commands.
-func Commands() phrase.Names { return order }
+func Commands() phrase.Names {
+	var names phrase.Names
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return names
+}
 
-var deeds = map[string]deed{
-	"go":      {hosts, (*referee).goTo},
-	DoOpen:    {hosts, (*referee).goOnTo},
-	"step":    {players, (*referee).step},
-	"time":    {hosts, (*referee).time},
-	"strike":  {players, (*referee).strike},
-	"drop":    {hosts, (*referee).drop},
-	"claim":   {players, (*referee).claim},
-	"release": {players, (*referee).release},
-	"give":    {hosts, (*referee).give},
-	"decide":  {hosts, (*referee).decideTie},
-	"ask":     {hosts, (*referee).question},
-	"vote":    {voters, (*referee).vote},
-	"reveal":  {hosts, (*referee).reveal},
-	"again":   {hosts, (*referee).again},
-	"close":   {hosts, (*referee).shelve},
-	DoRename:  {anybody, (*referee).rename},
-	"allow":   {hosts, (*referee).allow},
-	"lock":    {hosts, (*referee).lock},
-	"remove":  {hosts, (*referee).remove},
-	"restore": {hosts, (*referee).restore},
-	"end":     {hosts, (*referee).end},
+// commandNamed returns a command, nil where there is none.
+func commandNamed(name string) *command {
+	for i := range commands {
+		if commands[i].name == name {
+			return &commands[i]
+		}
+	}
+	return nil
 }
 
 func (f *referee) carryOut(ctx context.Context, m *Member, c Command) (Entry, error) {
 	if m.Removed {
 		return Entry{}, ErrRemoved
 	}
-	d := deeds[c.Do]
-	if err := d.may(m); err != nil {
+	is := commandNamed(c.Do)
+	if is == nil || is.do == nil {
+		return Entry{}, ErrNotCommand // another server let it in
+	}
+	if err := is.may(m); err != nil {
 		return Entry{}, err
 	}
-	return d.do(f, ctx, m, c)
+	return is.do(f, ctx, m, c)
 }
 
 func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error) {
@@ -366,27 +412,25 @@ func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error)
 		return Entry{}, errFocus
 	}
 	if c.Row > 0 {
-		err := f.run.With(ctx, f.state, c.Branch, func(_ *engine.Session, b *engine.Branch) error {
-			if c.Row > b.Positions[at].Row {
-				return errMoment
-			}
-			return nil
-		})
-		if err != nil {
+		t, err := f.run.Track(ctx, f.state, c.Branch)
+		switch {
+		case err != nil:
 			return Entry{}, err
+		case c.Row > t.Positions[at].Row:
+			return Entry{}, errMoment
 		}
 	}
 	return Entry{Stand: &Stand{c.Branch, at, c.Row, c.Moment, c.Focus}}, nil
 }
 
 // stepped is what a move leaves behind: everybody stands after it.
-func (f *referee) stepped(moved *Moved) Entry {
+func (f *referee) stepped(made *Made) Entry {
 	at := f.state.Stand
-	stand := &Stand{Branch: at.Branch, At: at.At + 1, Focus: at.Focus}
-	if moved != nil {
-		stand.Branch = moved.Branch
+	e := Entry{Stand: &Stand{Branch: at.Branch, At: at.At + 1, Focus: at.Focus}}
+	if made != nil {
+		e.Made, e.Stand.Branch = []Made{*made}, made.Branch
 	}
-	return Entry{Moved: moved, Stand: stand}
+	return e
 }
 
 // maxRun is how many bytes a room's run may take, as engine.Session.Size counts
@@ -395,16 +439,21 @@ const maxRun = 8 << 20
 
 func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
 	at := f.state.Stand
-	moved, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		if s.Size() > maxRun {
+	made, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+		long := s.Size() > maxRun
+		if long && at.At == len(b.Moves) {
 			return nil, errLong
 		}
-		return move(s, b.ID, at.At)
+		on, err := move(s, b.ID, at.At)
+		if err == nil && long && on != b {
+			return nil, errors.Join(errLong, s.Drop(on.ID)) // along what is there one can always go
+		}
+		return on, err
 	})
 	if err != nil {
 		return Entry{}, err
 	}
-	return f.stepped(moved), nil
+	return f.stepped(made), nil
 }
 
 func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error) {
@@ -424,31 +473,8 @@ func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error)
 	return f.wished(ctx, m, c.Thread, wish, func() (Entry, error) { return f.move(ctx, c) })
 }
 
-// move makes a thread's move. Where the branch goes on with just that, all go
-// along it.
+// move makes a thread's move.
 func (f *referee) move(ctx context.Context, c Command) (Entry, error) {
-	at := f.state.Stand
-	along := false
-	err := f.run.With(ctx, f.state, at.Branch, func(_ *engine.Session, b *engine.Branch) error {
-		options := b.Positions[at.At].Options
-		i := slices.IndexFunc(options, func(o run.Option) bool {
-			return o.Thread == c.Thread && o.Background == c.Background && o.Network == c.Network && o.Choice >= 0
-		})
-		if c.Node == 0 && i >= 0 && options[i].Node > 0 && c.Background {
-			c.Node = options[i].Node // whichever it asks first
-		}
-		if at.At < len(b.Moves) && i >= 0 {
-			next := b.Moves[at.At]
-			along = next.Until == 0 && next.Fault == nil && next.Choice == options[i].Choice && (c.Node == 0 || c.Node == options[i].Node)
-		}
-		return nil
-	})
-	switch {
-	case err != nil:
-		return Entry{}, err
-	case along:
-		return f.stepped(nil), nil
-	}
 	return f.try(ctx, func(s *engine.Session, id, after int) (*engine.Branch, error) {
 		switch {
 		case c.Network:
@@ -530,14 +556,15 @@ func (f *referee) byWish(ctx context.Context, thread, wish string) (Entry, error
 // nextCall is what a thread asks Redis for next: "lose my reply" means that.
 func (f *referee) nextCall(ctx context.Context, thread string) string {
 	call := fault.AtUnlock
-	_ = f.run.With(ctx, f.state, f.state.Stand.Branch, func(_ *engine.Session, b *engine.Branch) error { // else the fault says why it cannot be
-		for _, o := range b.Positions[f.state.Stand.At].Options {
-			if o.Thread == thread && !o.Background && slices.Contains(fault.Calls(), o.Call.Name) {
-				call = o.Call.Name
-			}
+	b, err := f.run.Track(ctx, f.state, f.state.Stand.Branch)
+	if err != nil {
+		return call // the fault says why it cannot be
+	}
+	for _, o := range b.Positions[f.state.Stand.At].Options {
+		if o.Thread == thread && !o.Background && slices.Contains(fault.Calls(), o.Call.Name) {
+			call = o.Call.Name
 		}
-		return nil
-	})
+	}
 	return call
 }
 

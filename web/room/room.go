@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"relock/engine/panics"
+	"relock/engine/trace"
 )
 
 // Config is what rooms need.
@@ -21,6 +22,8 @@ type Config struct {
 	Log     *slog.Logger
 	Ask     Asker
 	Plan    Planner
+	// Matters tells which events are marked: a run can go on to the next one.
+	Matters func(trace.Event) bool
 	// Frame makes what members of a sight are shown of the room as it is now,
 	// once for all of them; it is for News. As Look's f, it must be quick. It
 	// may be nil.
@@ -194,6 +197,7 @@ type Room struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	ready chan struct{} // closed once there is a state
+	runs  runs
 
 	mu      sync.Mutex
 	state   *State
@@ -292,6 +296,7 @@ func (r *Room) take(list []Entry) {
 		return
 	}
 	urgent := false
+	answers := []func(){}
 	for _, e := range list {
 		if r.state == nil {
 			r.begin(e)
@@ -302,30 +307,32 @@ func (r *Room) take(list []Entry) {
 			r.set()
 		}
 		if e.Dropped != nil {
-			r.shown.Run.follow(r.state)
+			r.shown.Run.drop(*e.Dropped)
 		}
 		if e.Whole != nil || e.People != nil || e.Seats != nil {
 			r.shown.Company = e.Seq
 		}
-		r.answer(e)
-		urgent = urgent || e.Moved != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
+		answers = append(answers, r.answer(e))
+		urgent = urgent || len(e.Made) > 0 || e.Going != nil || e.Dropped != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
 	}
 	clear(r.shown.Fresh)
 	clear(r.shown.frames)
-	if r.state.Ended {
-		r.shutLocked(Over)
-		return
-	}
-	if urgent {
+	switch {
+	case r.state.Ended:
+	case urgent:
 		r.tell()
-		return
-	}
-	if r.quiet == nil {
+	case r.quiet == nil:
 		r.quiet = time.AfterFunc(settleAfter, func() {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.tell()
 		})
+	}
+	for _, answer := range answers {
+		answer() // who has it has been told what came of it
+	}
+	if r.state.Ended {
+		r.shutLocked(Over)
 	}
 }
 
@@ -341,13 +348,11 @@ func (r *Room) begin(e Entry) {
 // set shows the scene that the class is in, and nothing of those before. The
 // caller holds mu.
 func (r *Room) set() {
-	run, err := newRun(r.state.Scenario)
+	run, err := r.runs.of(len(r.state.Earlier), r.state.Scenario)
 	if err != nil {
 		panic(err) // it was parsed when the scene was opened
 	}
-	if r.shown.Run != nil {
-		r.shown.Run.Close()
-	}
+	r.runs.leave(len(r.state.Earlier))
 	r.shown = View{
 		Context: r.ctx, State: r.state, Run: run, Company: r.state.Seq, Fresh: map[string]any{}, Kept: map[string]any{},
 		frame: r.house.c.Frame, frames: map[Sight]any{},
@@ -389,9 +394,10 @@ func (r *Room) tell() {
 	}
 }
 
-// answer gives the answer of an entry to whoever waits for it here. The caller
-// holds mu.
-func (r *Room) answer(e Entry) {
+// answer ends the connections that an entry ends, and lets in whoever has joined
+// by it. It returns what gives its answer to whoever waits for it here. The
+// caller holds mu, also when that is called.
+func (r *Room) answer(e Entry) (give func()) {
 	for _, m := range e.People {
 		for _, c := range r.clients {
 			if c.member != m.ID {
@@ -410,20 +416,23 @@ func (r *Room) answer(e Entry) {
 	}
 	c := r.clients[e.Conn]
 	if c == nil || e.ID == 0 {
-		return
+		return func() {}
 	}
 	a := Answer{ID: e.ID, Refused: e.Refused}
-	if e.Do == DoJoin {
+	m := r.state.People[e.Member]
+	switch {
+	case e.Do == DoJoin:
 		a.Joined = c.join(e, r.state)
-		if m := r.state.People[e.Member]; e.Refused != "" && m != nil && m.Removed {
+		if e.Refused != "" && m != nil && m.Removed {
 			c.end(Removed)
 		}
-	}
-	if m := r.state.People[e.Member]; e.Do == DoRename && e.Refused == "" && m != nil {
+		c.answer(a) // frames are for members
+		return func() {}
+	case e.Do == DoRename && e.Refused == "" && m != nil:
 		name := m.Name
 		a.Renamed = &name
 	}
-	c.answer(a)
+	return func() { c.answer(a) }
 }
 
 // lead decides the room's orders whenever this server leads it.
@@ -453,17 +462,17 @@ func (r *Room) govern(term Term) error {
 	if err != nil {
 		return err
 	}
-	f := &referee{state: &State{}, ask: r.house.c.Ask, plan: r.house.c.Plan, now: time.Now, note: func(err error) { r.note("decide", err) }}
+	f := &referee{state: &State{}, runs: &r.runs, ask: r.house.c.Ask, plan: r.house.c.Plan, matters: r.house.c.Matters, now: time.Now, note: func(err error) { r.note("decide", err) }}
 	for _, e := range list {
 		f.state.Fold(e)
 	}
 	if f.state.Ended {
 		return r.delete()
 	}
-	if f.run, err = newRun(f.state.Scenario); err != nil {
+	if f.run, err = r.runs.of(len(f.state.Earlier), f.state.Scenario); err != nil {
 		return err
 	}
-	defer func() { f.run.Close() }() // the last one
+	defer r.runs.close() // what was tried, and maybe never came into the log
 	var entries []Entry
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
@@ -611,8 +620,6 @@ func (r *Room) shutLocked(why Closing) {
 	for _, c := range r.clients {
 		c.end(why)
 	}
-	if r.shown.Run != nil {
-		r.shown.Run.Close()
-	}
+	r.runs.close()
 	r.stop()
 }

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,13 +13,26 @@ import (
 	"relock/engine/scenario"
 )
 
-// Run is the room's run on this server: the branches of the room, made again
-// by their moves. It is safe for concurrent use.
+// Run is the run of a scene on this server, the same for whoever leads the room
+// and for those who follow it: the branches, made again by their moves. Who
+// leads is ahead of the log by what is not appended yet. It is safe for
+// concurrent use.
 type Run struct {
-	mu       sync.Mutex
+	text     json.RawMessage
 	scenario *scenario.Scenario
-	session  *engine.Session // nil: to be opened
-	own      map[int]int     // session's branches, by the room's
+
+	mu      sync.Mutex      // held while the engine works
+	session *engine.Session // nil: to be opened
+	own     map[int]int     // session's branches, by the room's
+
+	reading sync.Mutex // taken after mu, and held only to look up
+	made    map[int]made
+}
+
+// made is what the run has of one of the room's branches. It only grows.
+type made struct {
+	branch engine.Branch     // a copy: the session's own goes on
+	moves  []json.RawMessage // its moves as the log has them, or will have
 }
 
 // newRun returns a run that is opened when it is first needed.
@@ -27,7 +41,7 @@ func newRun(text json.RawMessage) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("room: the scenario: %w", err)
 	}
-	return &Run{scenario: sc}, nil
+	return &Run{text: text, scenario: sc}, nil
 }
 
 // Scenario returns what is run, without moves.
@@ -47,85 +61,144 @@ func (r *Run) forget() {
 		_ = panics.Try(r.session.Close)
 		r.session = nil
 	}
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	r.own, r.made = map[int]int{}, map[int]made{}
 }
 
-// With calls f with the branch of a room's branch that has all the moves that
-// the room has, and maybe more. F must keep neither. It fails with
-// engine.ErrNoBranch, or if the moves cannot be made again.
-func (r *Run) With(ctx context.Context, s *State, id int, f func(*engine.Session, *engine.Branch) error) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.with(ctx, s, id, f)
-}
-
-func (r *Run) with(ctx context.Context, s *State, id int, f func(*engine.Session, *engine.Branch) error) error {
-	err := panics.Catch(func() error {
-		b, err := r.branch(ctx, s, id)
-		if err != nil {
-			return err
-		}
-		return f(r.session, b)
-	})
-	if err != nil {
-		if _, told := phrase.Of(err); !told {
-			r.forget() // whatever it is in now
-		}
-	}
-	return err
-}
-
-// branch returns the session's branch for the room's. The caller holds mu.
-func (r *Run) branch(ctx context.Context, s *State, id int) (*engine.Branch, error) {
+// Track returns a branch of the room with the moves that the room has, and what
+// came of them: nothing that was tried and is not in the log. It must not be
+// changed. It fails with engine.ErrNoBranch, or if the moves cannot be made
+// again. It waits for nobody where the moves have been made.
+func (r *Run) Track(ctx context.Context, s *State, id int) (*engine.Branch, error) {
 	want := s.Branch(id)
 	if want == nil {
 		return nil, engine.ErrNoBranch
 	}
-	if r.session != nil {
-		own, known := r.own[id]
-		if known {
-			b, err := r.session.Branch(own)
-			if err == nil && len(b.Moves) >= len(want.Moves) {
-				return b, nil
-			}
-			if err == nil {
-				return r.catchUp(ctx, b, want)
-			}
-		}
+	if t := r.track(want); t != nil {
+		return t, nil
 	}
-	if err := r.open(ctx, s); err != nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	err := r.working(func() error {
+		_, err := r.branch(ctx, s, want)
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
-	return r.session.Branch(r.own[id])
+	return r.track(want), nil
 }
 
-// open makes all branches of the room. The caller holds mu.
-func (r *Run) open(ctx context.Context, s *State) error {
-	r.forget()
-	var err error
-	r.own = map[int]int{}
-	for _, b := range s.Branches {
-		moves, err := r.moves(b.Moves)
-		if err != nil {
-			return err
+// track is the branch as far as the room has it; nil if the run has other moves,
+// or lacks some.
+func (r *Run) track(want *Branch) *engine.Branch {
+	r.reading.Lock()
+	m, there := r.made[want.ID]
+	r.reading.Unlock()
+	n := len(want.Moves)
+	if !there || common(m.moves, want.Moves) < n {
+		return nil
+	}
+	t := m.branch
+	t.ID, t.Parent, t.Fork = want.ID, want.Parent, want.Fork
+	t.Moves, t.Positions = t.Moves[:n:n], t.Positions[:n+1:n+1]
+	end := t.Positions[n].Seq
+	t.Events = t.Events[:end:end]
+	return &t
+}
+
+// common is how many moves two lists have in common at their start.
+func common(a, b []json.RawMessage) int {
+	n := 0
+	for n < len(a) && n < len(b) && bytes.Equal(a[n], b[n]) {
+		n++
+	}
+	return n
+}
+
+// working has the session opened again after anything but a refusal: nobody
+// knows what it is in then. The caller holds mu.
+func (r *Run) working(f func() error) error {
+	err := panics.Catch(f)
+	if err != nil {
+		if _, told := phrase.Of(err); !told {
+			r.forget()
 		}
-		if r.session == nil {
-			if r.session, err = engine.Open(ctx, r.scenario.WithSchedule(moves)); err != nil {
-				return fmt.Errorf("room: branch %d: %w", b.ID, err)
-			}
-			r.own[b.ID] = r.session.Branches()[0].ID
-			continue
-		}
-		added, err := r.session.Add(ctx, -1, 0, moves)
-		if err != nil {
-			return fmt.Errorf("room: branch %d: %w", b.ID, err)
-		}
-		r.own[b.ID] = added.ID
 	}
 	return err
 }
 
+// branch returns the session's branch that has the moves of the room's, and
+// maybe more. What the run has made there otherwise never came into the log,
+// and is forgotten. The caller holds mu.
+func (r *Run) branch(ctx context.Context, s *State, want *Branch) (*engine.Branch, error) {
+	m, known := r.made[want.ID]
+	n := common(m.moves, want.Moves)
+	switch {
+	case r.session == nil, known && n < len(m.moves) && n < len(want.Moves):
+		r.forget()
+		if err := r.open(ctx, s); err != nil {
+			return nil, err
+		}
+	case !known:
+		r.makeRoom(s)
+		if err := r.add(ctx, want); err != nil {
+			return nil, err
+		}
+	case n < len(want.Moves):
+		return r.catchUp(ctx, want)
+	}
+	return r.session.Branch(r.own[want.ID])
+}
+
+// open makes all branches of the room. The caller holds mu.
+func (r *Run) open(ctx context.Context, s *State) error {
+	for i := range s.Branches {
+		if err := r.add(ctx, &s.Branches[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add makes a branch of the room that the session lacks. The caller holds mu.
+func (r *Run) add(ctx context.Context, want *Branch) error {
+	moves, err := r.moves(want.Moves)
+	if err != nil {
+		return err
+	}
+	var b *engine.Branch
+	if r.session == nil {
+		var s *engine.Session
+		if s, err = engine.Open(ctx, r.scenario.WithSchedule(moves)); err == nil {
+			r.session, b = s, s.Branches()[0]
+		}
+	} else {
+		b, err = r.session.Add(ctx, -1, 0, moves)
+	}
+	if err != nil {
+		return fmt.Errorf("room: branch %d: %w", want.ID, err)
+	}
+	r.has(want.ID, b, want.Moves)
+	return nil
+}
+
+// has notes what the session has made of one of the room's branches. The caller
+// holds mu.
+func (r *Run) has(id int, b *engine.Branch, moves []json.RawMessage) {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	r.own[id] = b.ID
+	r.made[id] = made{branch: *b, moves: moves[:len(moves):len(moves)]}
+}
+
 // catchUp makes the moves that a branch lacks. The caller holds mu.
-func (r *Run) catchUp(ctx context.Context, b *engine.Branch, want *Branch) (*engine.Branch, error) {
+func (r *Run) catchUp(ctx context.Context, want *Branch) (*engine.Branch, error) {
+	b, err := r.session.Branch(r.own[want.ID])
+	if err != nil {
+		return nil, err
+	}
 	missing, err := r.moves(want.Moves[len(b.Moves):])
 	if err != nil {
 		return nil, err
@@ -135,6 +208,7 @@ func (r *Run) catchUp(ctx context.Context, b *engine.Branch, want *Branch) (*eng
 			return nil, fmt.Errorf("room: make a move again: %w", err)
 		}
 	}
+	r.has(want.ID, b, want.Moves)
 	return b, nil
 }
 
@@ -149,58 +223,144 @@ func (r *Run) moves(list []json.RawMessage) ([]scenario.Move, error) {
 	return r.scenario.ParseMoves(text)
 }
 
-// follow drops the branch that an entry has dropped, and those that nobody was
-// told of. The caller does not hold mu.
-func (r *Run) follow(s *State) {
+// drop drops a branch that an entry has dropped.
+func (r *Run) drop(id int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.session == nil {
+	r.lose(id)
+}
+
+// lose is drop for whoever holds mu. The session keeps its last branch until
+// another is there.
+func (r *Run) lose(id int) {
+	own, known := r.own[id]
+	if !known || r.session.Drop(own) != nil {
 		return
 	}
-	for id, own := range r.own {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	delete(r.own, id)
+	delete(r.made, id)
+}
+
+// makeRoom drops the branches that the room has no more, or never had, where the
+// session has as many as it can. The caller holds mu.
+func (r *Run) makeRoom(s *State) {
+	if len(r.session.Branches()) < engine.MaxBranches {
+		return
+	}
+	for id := range r.own {
 		if s.Branch(id) == nil {
-			_ = r.session.Drop(own) // the last one stays until another is there
-			delete(r.own, id)
+			r.lose(id)
 		}
 	}
 }
 
-// try makes a move after the first at moves of a branch, and returns what is to
-// be in the log: nothing, if the branch itself goes on with that move.
-func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Moved, error) {
+// try makes moves after the first at of a branch, and returns what is to be in
+// the log: nothing, if the branch itself goes on with them. Move returns the
+// branch that it has made, or has gone on with, also beside an error.
+func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
+	want := s.Branch(id)
+	switch {
+	case want == nil:
+		return nil, engine.ErrNoBranch
+	case at < 0 || at > len(want.Moves):
+		return nil, engine.ErrNoMove
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var moved *Moved
-	err := r.with(ctx, s, id, func(session *engine.Session, b *engine.Branch) error {
-		have := len(s.Branch(id).Moves)
-		switch {
-		case at < 0 || at > have:
-			return engine.ErrNoMove
-		case len(b.Moves) > have:
+	var what *Made
+	err := r.working(func() error {
+		b, err := r.branch(ctx, s, want)
+		if err == nil && len(b.Moves) > len(want.Moves) {
 			r.forget() // a move that never came into the log
-			var err error
-			if b, err = r.branch(ctx, s, id); err != nil {
-				return err
-			}
-			session = r.session
+			b, err = r.branch(ctx, s, want)
 		}
-		on, err := move(session, b)
 		if err != nil {
 			return err
 		}
-		if on == b && at < have {
-			return nil // along the branch
+		r.makeRoom(s)
+		on, refused := move(r.session, b)
+		if on == nil || on == b && len(on.Moves) == len(want.Moves) {
+			return refused // nothing is made, or all went along the branch
 		}
-		m, err := json.Marshal(on.Moves[len(on.Moves)-1])
-		if err != nil {
-			return fmt.Errorf("room: %w", err)
-		}
-		moved = &Moved{Branch: id, After: at, Move: m}
+		made := Made{Branch: id, After: len(want.Moves), Moves: []json.RawMessage{}}
 		if on != b {
-			moved.Branch, moved.Parent, moved.Fork = s.Made, id, at
-			r.own[s.Made] = on.ID
+			made.Branch, made.Parent, made.Fork, made.After = s.Made, id, at, at
 		}
-		return nil
+		for _, m := range on.Moves[made.After:] {
+			text, err := json.Marshal(m)
+			if err != nil {
+				return fmt.Errorf("room: %w", err)
+			}
+			made.Moves = append(made.Moves, text)
+		}
+		r.has(made.Branch, on, append(want.Moves[:made.After:made.After], made.Moves...))
+		what = &made
+		return refused
 	})
-	return moved, err
+	return what, err
+}
+
+// runs are the runs of a room on this server, by scene: of the one that the
+// class is in, and of the next while it is not in the log yet. It is safe for
+// concurrent use.
+type runs struct {
+	mu   sync.Mutex
+	list map[int]*Run
+}
+
+// of returns the run of a scene. It is another one where the run that is there
+// is of another scenario, which never came into the log.
+func (r *runs) of(scene int, text json.RawMessage) (*Run, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if run := r.list[scene]; run != nil && bytes.Equal(run.text, text) {
+		return run, nil
+	}
+	run, err := newRun(text)
+	if err == nil {
+		r.put(scene, run)
+	}
+	return run, err
+}
+
+// take has a scene run by a run that is open already.
+func (r *runs) take(scene int, run *Run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.put(scene, run)
+}
+
+// put is take for whoever holds mu.
+func (r *runs) put(scene int, run *Run) {
+	if old := r.list[scene]; old != nil {
+		old.Close()
+	}
+	if r.list == nil {
+		r.list = map[int]*Run{}
+	}
+	r.list[scene] = run
+}
+
+// leave closes the runs of the scenes before one.
+func (r *runs) leave(scene int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for n, run := range r.list {
+		if n < scene {
+			run.Close()
+			delete(r.list, n)
+		}
+	}
+}
+
+// close ends what all of them have running. Whoever needs one has it opened
+// again.
+func (r *runs) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, run := range r.list {
+		run.Close()
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"relock/engine"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 )
@@ -56,8 +55,7 @@ func (s *Scene) run(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = r.With(ctx, &State{Scene: *s}, s.First, func(*engine.Session, *engine.Branch) error { return nil })
-	if err != nil {
+	if _, err = r.Track(ctx, &State{Scene: *s}, s.First); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -88,7 +86,7 @@ func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, erro
 	if err != nil {
 		return Entry{}, err
 	}
-	f.run.Close()
 	f.run = next
+	f.runs.take(len(f.state.Earlier)+1, next)
 	return Entry{Scene: scene, Stand: stand}, nil
 }

@@ -24,14 +24,14 @@ func TestALogThatBeginsAnewHasAllScenes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &referee{state: &State{}, now: time.Now, note: func(err error) { t.Error(err) }, long: 3, plan: func(string, string, string) (Plan, error) { return plan, nil }}
+	f := &referee{state: &State{}, runs: &runs{}, now: time.Now, note: func(err error) { t.Error(err) }, long: 3, plan: func(string, string, string) (Plan, error) { return plan, nil }}
 	f.state.Fold(Entry{Seq: 1, Whole: &State{
 		Scene: *scene, Stand: *stand, Made: 1, People: map[string]*Member{"m1": {ID: "m1", Part: Host, Conn: "x/1"}}, Seats: map[string]Seat{},
 	}})
-	if f.run, err = newRun(scene.Scenario); err != nil {
+	if f.run, err = f.runs.of(0, scene.Scenario); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { f.run.Close() }()
+	defer f.runs.close()
 	var list []Entry
 	for id, c := range []Command{{Do: "step"}, {Do: DoOpen, Example: "x"}, {Do: "step"}, {Do: "step"}, {Do: DoOpen, Example: "x"}, {Do: "step"}, {Do: "step"}} {
 		c.ID = int64(id + 1)

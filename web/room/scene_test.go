@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"relock/engine"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/room"
@@ -133,12 +132,11 @@ func TestAFollowerShowsTheNewScenario(t *testing.T) {
 			if v.Run.Scenario().Title == leaseExpiry(t).Title || len(v.Kept) > 0 {
 				t.Errorf("it shows %q with %v", v.Run.Scenario().Title, v.Kept)
 			}
-			return v.Run.With(v.Context, v.State, 3, func(_ *engine.Session, b *engine.Branch) error {
-				if len(b.Moves) != 1 {
-					t.Errorf("%d moves of the branch, want 1", len(b.Moves))
-				}
-				return nil
-			})
+			b, err := v.Run.Track(v.Context, v.State, 3)
+			if err == nil && len(b.Moves) != 1 {
+				t.Errorf("%d moves of the branch, want 1", len(b.Moves))
+			}
+			return err
 		})
 		if err != nil {
 			t.Error(err)
@@ -185,4 +183,31 @@ func TestALogOfOneScenario(t *testing.T) {
 	if s := state(t, h, code); len(s.Earlier) != 1 || len(s.Earlier[0].Branches) != 2 || s.Stand.Branch != 2 || len(s.Past) != 1 {
 		t.Errorf("it goes on as %+v", s)
 	}
+}
+
+// A room in which moves were made at once is led and followed as any other.
+func TestARunAndACutAreInTheLog(t *testing.T) {
+	onKept(t, func(t *testing.T, server func() room.Journal) {
+		first := room.NewHouse(room.Config{Journal: server(), Log: slog.New(slog.DiscardHandler), Ask: asked, Plan: planned})
+		code, secret := open(t, first)
+		host := joinAs(t, first, code, room.Host, secret)
+		host.mustDo(`{"do":"run","to":"end"}`)
+		until(t, "the run to end", func() bool { return state(t, first, code).Going == nil })
+		host.mustDo(`{"do":"cut","branch":0,"at":2}`)
+		want := state(t, first, code)
+		if len(want.Branches) != 2 || len(want.Branches[0].Moves) != 9 || len(want.Branches[1].Moves) != 2 || want.Stand != (room.Stand{Branch: 1, At: 2}) {
+			t.Errorf("it has %+v, and all stand at %+v", want.Branches, want.Stand)
+		}
+		was := trackOf(t, first, code)
+		first.Close()
+
+		h := newHouse(t, server())
+		host = joinAs(t, h, code, room.Host, secret)
+		got := state(t, h, code)
+		if len(got.Branches) != 2 || len(got.Branches[0].Moves) != 9 || got.Stand != want.Stand {
+			t.Errorf("it is read as %+v, and all stand at %+v", got.Branches, got.Stand)
+		}
+		equalTracks(t, "on the next server", trackOf(t, h, code), was)
+		host.mustDo(`{"do":"step"}`, `{"do":"go","branch":0,"at":9}`)
+	})
 }

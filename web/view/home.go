@@ -166,7 +166,7 @@ func Reference(l words.Language, formats string) []Section {
 		},
 		{
 			ID: "room", Name: l.Say("The socket of a room: /room/{code}/socket"),
-			Text: l.Say("A client sends commands, one JSON object a frame; the first is join. Each has an id that is the member's own and grows: one that was decided already is answered as before and does nothing. The answer carries it as re, with done: true, or refused with a sentence. Beside the answers come frames of the room as it is, absolute, the newest only: epoch, seq (which grows within an epoch) and room. With ?lang=zh-CN all is in Chinese. The socket is closed with 4041 for who was removed, 4042 when the room has ended (the last frame has branches, with the links of /room/{code}/branches), 4043 when the member has joined elsewhere, 1001 when the server ends: come back, with member and token."),
+			Text: l.Say("A client sends commands, one JSON object a frame; the first is join. Each has an id that is the member's own and grows: one that was decided already is answered as before and does nothing. The answer carries it as re, with done: true, or refused with a sentence; where everybody is shown at once what the command came to, that comes first. Beside the answers come frames of the room as it is, absolute, the newest only: epoch, seq (which grows within an epoch) and room. With ?lang=zh-CN all is in Chinese. The socket is closed with 4041 for who was removed, 4042 when the room has ended (the last frame has branches, with the links of /room/{code}/branches), 4043 when the member has joined elsewhere, 1001 when the server ends: come back, with member and token."),
 			Entries: []Entry{
 				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, which comes again with another scenario, branch with positions and rows, dropped. With scene, the number of the scenario that one's page was made for, set comes when the class is in another: what a phone's page shows of it, as HTML. The answer has member, token, name, part, last (the greatest id so far) and mine (one's vote, where something is asked)")},
 				{"go", l.Say("a host leads everybody to branch, after the first at moves; row and moment say where within that, focus names the part of the page to look at")},
@@ -174,7 +174,9 @@ func Reference(l words.Language, formats string) []Section {
 				{"step", l.Say("moves thread where the room stands, as on /play/socket: a host any thread, a player the own one; without a thread a host goes on as the branch or the policy does. Where several hold a thread it happens when most of those wish so who wished within 10 s, or as soon as all have wished")},
 				{"time", l.Say("a host lets time pass to: event, expiry, or by a length such as 50ms")},
 				{"strike", l.Say("has a fault happen, as a scenario words it: a host any; a player has the own thread paused, and where the host allows it crash or lose-reply")},
-				{"drop", l.Say("forgets a branch")},
+				{"run", l.Say("a host lets the policy move, from the end of the branch where all stand, to: end, violation, mark, or the next outcome of thread. It goes on by itself, some moves at a time, and the room has going (branch, to, thread), which is null once it has ended; what a host wants next ends it")},
+				{"cut", l.Say("a host begins a branch with the first at moves of branch; without at, with those made where all stand")},
+				{"drop", l.Say("a host forgets a branch")},
 				{"claim, release", l.Say("a player takes thread, alone or with those who have it, or leaves it")},
 				{"give", l.Say("a host hands thread to member; without a member nobody has it")},
 				{"decide", l.Say("a host ends the wait of a table: with what most wish for thread, or with wish: step, watchdog, pause, crash or lose-reply")},
@@ -185,6 +187,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"lock, remove, restore, end", l.Say("a host lets nobody new in (locked: false lets them in again), removes member, takes that back, ends the room and deletes it")},
 				{"rename", l.Say("draws another nickname; the answer has it as name")},
 				{"lanes", l.Say("draws the lanes of branch around row; only the one who asks sees them")},
+				{"compare, trace, locks", l.Say("as on /play/socket, for branch: the answer has compared, HTML, or trace. Only the one who asks sees it. They are for who has joined with rows: true, locks for hosts")},
 				{"ping", l.Say("does nothing but be answered: who has heard nothing for long asks whether the server is still there")},
 				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, members (how many players and audience are here), threads by name (by, members, wishes, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), question (options, votes, of, round, closed; counts and right are null until reveal; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people")},
 			},

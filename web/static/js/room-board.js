@@ -1,11 +1,10 @@
 // The board of a room: a host's page, and the stage. All follow the room; a host
 // leads it from here.
 import { drawBranches, nameOf, nextOf } from "./branches.js";
+import { drawComparison, locksDialog, toComparison } from "./comparison.js";
 import { entered, stopOf } from "./cursor.js";
 import { byId, elements, make, pace, still } from "./dom.js";
-import { stopsOf } from "./film.js";
 import { keys, keysOf } from "./keys.js";
-import { broken, matters } from "./marks.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
 import { joining, people, roomSettings } from "./room-desk.js";
@@ -36,8 +35,6 @@ import { say } from "./words.js";
  */
 
 const MOST_QUEUED = 3;
-const MOST_STEPS = 300; // until what is wanted has come
-const PATIENCE = 3000; // ms until the room shows what was done
 const SOON = 50; // ms until is shown what came
 
 /** @param {HTMLElement} section of the page */
@@ -48,13 +45,14 @@ export function board(section) {
   let scene = Number(section.dataset.scene); // that the page is of
   let state = initial();
   let film = begun();
-  /** @type {{to: Standing, answered: boolean} | null} */
+  /** @type {Standing | null} */
   let ahead = null; // where this page has gone, and the room is not yet
+  /** What is to be done when the run that goes on has ended. @type {(() => void) | null} */
+  let ended = null;
+  let compared = ""; // HTML
   let coming = 0; // timer of showing what came
   let ticking = 0; // timer of what runs out
   let came = 0; // when the room was told last
-  /** @type {Set<() => void>} */
-  const waiting = new Set(); // for something to come
   const turn = turns(MOST_QUEUED);
   const ask = (/** @type {object} */ command) => line.ask(command);
 
@@ -78,7 +76,7 @@ export function board(section) {
       return "";
     },
     more: leads ? () => attempt(next) : undefined,
-    runTo: leads ? (to, then) => attempt(() => until(wanted[to] ?? wanted.end, then)) : undefined,
+    runTo: leads ? (to, then) => attempt(() => runTo({ to }, then)) : undefined,
     shown: draw,
   });
 
@@ -100,7 +98,7 @@ export function board(section) {
     if (!room) {
       return;
     }
-    if (ahead && (ahead.answered || same(ahead.to, room))) {
+    if (ahead && same(ahead, room)) {
       ahead = null;
     }
     if (!ahead) {
@@ -150,45 +148,17 @@ export function board(section) {
 
   /** @param {Standing} to */
   function go(to) {
-    const mine = { to, answered: false };
-    ahead = mine;
-    ask({ do: "go", ...to, focus: state.room?.focus ?? "" }).then(
-      () => {
-        mine.answered = true;
-        setTimeout(() => ahead === mine && settle(), PATIENCE); // what came of it may have come before
-      },
-      (error) => {
-        if (ahead === mine) {
-          settle();
-        }
-        refused(known(error).message);
-      },
-    );
-  }
-
-  function settle() {
-    ahead = null;
-    follow();
-    view.show();
-  }
-
-  /** Waits until something is so, which a frame brings.
-   *  @param {() => boolean} is */
-  function when(is) {
-    return new Promise((/** @type {(value?: undefined) => void} */ resolve) => {
-      const look = () => {
-        if (is()) {
-          done();
-        }
-      };
-      const done = () => {
-        clearTimeout(timer);
-        waiting.delete(look);
-        resolve();
-      };
-      const timer = setTimeout(done, PATIENCE);
-      waiting.add(look);
-      look();
+    ahead = to;
+    const settle = () => {
+      if (ahead === to) {
+        ahead = null; // what came of it came before the answer
+        follow();
+        view.show();
+      }
+    };
+    ask({ do: "go", ...to, focus: state.room?.focus ?? "" }).then(settle, (error) => {
+      settle();
+      refused(known(error).message);
     });
   }
 
@@ -202,6 +172,11 @@ export function board(section) {
     came = Date.now();
     if (was.room && state.room?.scene !== was.room.scene) {
       ahead = null; // wherever it was, it is no more
+      ended = null;
+      if (leads) {
+        compared = "";
+        drawCompared();
+      }
       view.pause();
       turn.clear();
     }
@@ -209,6 +184,7 @@ export function board(section) {
     dress();
     drawRoom();
     view.show(); // after it: a question takes room of the table
+    ranOut();
     const own = ahead !== null;
     for (const one of news(was, state)) {
       if (one.kind === "stands") {
@@ -244,9 +220,6 @@ export function board(section) {
         }
         if (frame.room) {
           happened({ type: "frame", frame });
-        }
-        for (const look of [...waiting]) {
-          look();
         }
       },
       changed(lost, why) {
@@ -322,15 +295,14 @@ export function board(section) {
     for (let shows = false; !shows && !position().over; ) {
       const [on, at] = [film.current, positionAt(film)];
       await ask({ do: "step" });
-      shows = await moved(on, at);
+      shows = moved(on, at);
     }
   }
 
-  /** Waits for what a move from a place has brought, and stands where it begins.
+  /** Stands where what a move from a place has brought begins.
    *  @param {number} on branch @param {number} at
-   *  @returns {Promise<boolean>} false where nothing of it shows, as it has asked a node that is down */
-  async function moved(on, at) {
-    await when(() => state.room !== null && (state.room.branch !== on || state.room.at > at) && film.branches.has(state.room.branch));
+   *  @returns {boolean} false where nothing of it shows, as it has asked a node that is down */
+  function moved(on, at) {
     follow();
     const now = shown(film);
     if (!now || positionAt(film) <= at) {
@@ -346,31 +318,26 @@ export function board(section) {
     return begins !== stopOf(now, at);
   }
 
-  /** Whether the newest move has such a stop. @param {(stop: number) => boolean} is */
-  const newest = (is) => stopsOf(branch()).some((s, i) => s.from === tip() && is(i));
-
-  /** What one can go on to. @type {Record<string, () => boolean>} */
-  const wanted = {
-    end: () => false,
-    mark: () => newest((stop) => matters(branch(), stop)),
-    violation: () => newest((stop) => broken(branch(), stop)),
-  };
-
-  /** Goes on until something has come, or nothing is to come.
-   *  @param {() => boolean} is @param {() => void} then */
-  async function until(is, then) {
-    if (positionAt(film) < tip()) {
-      view.go(tip());
+  /** Has the class run to something; the server goes on by itself.
+   *  @param {{to: string, thread?: string}} aim @param {() => void} then */
+  async function runTo(aim, then) {
+    if (!branch().positions[tip()].over) {
+      await ask({ do: "run", ...aim });
     }
-    for (let n = 0; n < MOST_STEPS && !branch().positions[tip()].over; n++) {
-      const was = tip();
-      await ask({ do: "step" });
-      await when(() => tip() > was);
-      if (tip() === was || is()) {
-        break;
+    ended = then;
+    ranOut();
+  }
+
+  /** Does what was to be done at the end of a run, if the class is there. */
+  function ranOut() {
+    const { room } = state;
+    if (ended && room && !room.going) {
+      const then = ended;
+      ended = null;
+      if (room.at === room.length) {
+        then();
       }
     }
-    then();
   }
 
   /** Acts where the room stands. @param {object} command @param {string} [note] */
@@ -378,7 +345,7 @@ export function board(section) {
     view.pause();
     const [on, at] = [film.current, positionAt(film)];
     await ask(command);
-    await moved(on, at);
+    moved(on, at);
     view.announce([note, film.current === on ? "" : say("A branch from here; the other one stays.")].filter(Boolean).join(" "));
   }
 
@@ -433,15 +400,36 @@ export function board(section) {
       return;
     }
     attempt(() =>
-      until(
-        () => has(branch().positions[tip()]),
-        () => {
-          view.go(tip());
-          view.announce(has(branch().positions[tip()]) ? "" : say("%s asks for nothing from here to the end.", thread));
-        },
-      ),
+      runTo({ to: "outcome", thread }, () => {
+        view.go(tip());
+        view.announce(has(branch().positions[tip()]) ? "" : say("%s asks for nothing from here to the end.", thread));
+      }),
     );
   }
+
+  /** Takes the last move back, on a branch of its own. */
+  function cut() {
+    const from = view.from();
+    if (from > 0) {
+      attempt(() => act({ do: "cut", branch: film.current, at: from - 1 }));
+    }
+  }
+
+  /** Shows a comparison to the host, and to nobody else. @param {object} command */
+  const compare = (command) =>
+    inTurn(() =>
+      attempt(async () => {
+        compared = (await ask({ branch: film.current, ...command })).compared;
+        drawCompared();
+        toComparison();
+      }),
+    );
+
+  const drawCompared = () =>
+    drawComparison(section, compared, () => {
+      compared = "";
+      drawCompared();
+    });
 
   /** @param {number} id */
   function onto(id) {
@@ -455,7 +443,12 @@ export function board(section) {
     }
   }
 
-  const branchActs = { onto, drop: () => inTurn(() => request({ do: "drop", branch: film.current })) };
+  const branchActs = {
+    onto,
+    compare: (/** @type {number} */ id) =>
+      compare({ do: "compare", with: id, names: [nameOf(branch()), nameOf(/** @type {Branch} */ (film.branches.get(id)))] }),
+    drop: () => inTurn(() => request({ do: "drop", branch: film.current })),
+  };
 
   // ---- the class
 
@@ -593,6 +586,8 @@ export function board(section) {
     return;
   }
   strikes?.among(names);
+  locksDialog(section, () => film.session?.scenario.lock?.protocol ?? "reentrant", (protocols) => compare({ do: "locks", protocols }));
+  const alone = () => complain(say("There is one branch only: step back and act, and there are two."));
   rail({ complain, strike, dialog: () => strikes?.open(), time, outcome: (thread) => inTurn(() => toOutcome(thread)) });
   byId("focus").addEventListener("change", (event) => {
     const { room } = state;
@@ -626,9 +621,11 @@ export function board(section) {
         if (id !== null) {
           onto(id);
         } else {
-          complain(say("There is one branch only: step back and act, and there are two."));
+          alone();
         }
       },
+      d: () => (byId("compare") ? byId("compare").click() : alone()),
+      u: () => inTurn(cut),
       a: toAsk,
       r: () => toQuestion("reveal"),
       c: () => toQuestion("close"),
