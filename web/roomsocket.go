@@ -119,7 +119,7 @@ func (g *guest) received(ctx context.Context, text []byte) {
 			if !g.client.Joined() {
 				g.rows, g.page = c.Rows, c.Scene
 			}
-			if c.Part == room.Host && c.Secret == "" {
+			if (c.Part == room.Host || c.Part == room.Stage) && c.Secret == "" {
 				c.Secret = g.secret
 			}
 		}

@@ -225,7 +225,11 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 	m := r.state.People[c.member]
 	switch {
 	case m != nil && command.ID <= m.Last:
-		c.answer(Answer{ID: command.ID, Refused: m.Refusals[command.ID]})
+		refused, err := m.outcome(command.ID)
+		if err != nil {
+			return false, err
+		}
+		c.answer(Answer{ID: command.ID, Refused: refused})
 		return true, nil
 	case m != nil && command.Do == DoOpen && m.Part != Host:
 		return false, errNotHost // it may be long: nobody else has it carried about

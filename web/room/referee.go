@@ -72,6 +72,7 @@ var (
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
+	errOld         = phrase.New("that id is too old: what became of it is not remembered; give the command a newer id")
 )
 
 // ErrNotJoined is returned for the command of somebody who has not joined yet.
@@ -109,8 +110,11 @@ func (f *referee) decide(ctx context.Context, o Order) []Entry {
 	}
 	c := o.Command
 	if c.ID <= m.Last {
-		e := Entry{Conn: o.Conn, Member: m.ID, ID: c.ID, Do: c.Do, Refused: m.Refusals[c.ID]}
-		return f.log(e)
+		refused, err := m.outcome(c.ID)
+		if err != nil {
+			refused = f.explained(o.Lang, err)
+		}
+		return f.log(Entry{Conn: o.Conn, Member: m.ID, ID: c.ID, Do: c.Do, Refused: refused})
 	}
 	var e Entry
 	// A command that panics would come again to whoever leads next.
@@ -227,9 +231,11 @@ func (f *referee) joined(o Order) (*Member, error) {
 	if !slices.Contains([]Part{Host, Stage, Player, Audience}, c.Part) {
 		return nil, errPart
 	}
-	if c.Part == Host && !slices.Contains(f.state.Hosts, o.Secret) {
+	host := slices.Contains(f.state.Hosts, o.Secret)
+	if c.Part == Host && !host {
 		return nil, errSecret
 	}
+	open := !f.state.Rules.Locked || c.Part == Host || c.Part == Stage && host // to who is new
 	if c.Member != "" {
 		known := f.state.People[c.Member]
 		switch {
@@ -239,11 +245,14 @@ func (f *referee) joined(o Order) (*Member, error) {
 			return nil, ErrRemoved
 		}
 		m := *known
-		m.Part, m.Conn = c.Part, o.Conn
+		m.Conn = o.Conn
+		if open || m.Part == Host { // who returns to a locked room keeps the part
+			m.Part = c.Part
+		}
 		return &m, nil
 	}
 	switch {
-	case f.state.Rules.Locked && c.Part != Host && c.Part != Stage:
+	case !open:
 		return nil, errLocked
 	case f.state.Present() >= MaxMembers && c.Part != Host:
 		return nil, errRoomFull

@@ -166,7 +166,7 @@ func Reference(l words.Language, formats string) []Section {
 		},
 		{
 			ID: "room", Name: l.Say("The socket of a room: /room/{code}/socket"),
-			Text: l.Say("A client sends commands, one JSON object a frame; the first is join. Each has an id that is the member's own and grows: one that was decided already is answered as before and does nothing. The answer carries it as re, with done: true, or refused with a sentence. Beside the answers come frames of the room as it is, absolute, the newest only: epoch, seq (which grows within an epoch) and room. With ?lang=zh-CN all is in Chinese. The socket is closed with 4041 for who was removed, 4042 when the room has ended (the last frame has branches, with the links of /room/{code}/branches), 4043 when the member has joined elsewhere, 1001 when the server ends: come back, with member and token."),
+			Text: l.Say("A client sends commands, one JSON object a frame; the first is join. Each has an id that is the member's own and grows, a join's aside: one that was decided already is answered as before and does nothing, and one that is neither newer nor remembered is refused as too old. The answer carries it as re, with done: true, or refused with a sentence. Beside the answers come frames of the room as it is, absolute, the newest only: epoch, seq (which grows within an epoch) and room. With ?lang=zh-CN all is in Chinese. The socket is closed with 4041 for who was removed, 4042 when the room has ended (the last frame has branches, with the links of /room/{code}/branches), 4043 when the member has joined elsewhere, 1001 when the server ends: come back, with member and token."),
 			Entries: []Entry{
 				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, which comes again with another scenario, branch with positions and rows, dropped. With scene, the number of the scenario that one's page was made for, set comes when the class is in another: what a phone's page shows of it, as HTML. The answer has member, token, name, part, last (the greatest id so far) and mine (one's vote, where something is asked)")},
 				{"go", l.Say("a host leads everybody to branch, after the first at moves; row and moment say where within that, focus names the part of the page to look at")},
@@ -182,7 +182,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
 				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
 				{"allow", l.Say("a host says which faults players may have happen to their threads: crash, lose-reply")},
-				{"lock, remove, restore, end", l.Say("a host lets nobody new in (locked: false lets them in again), removes member, takes that back, ends the room and deletes it")},
+				{"lock, remove, restore, end", l.Say("a host lets nobody new in but hosts, and nobody take another part (locked: false lets them in again), removes member, takes that back, ends the room and deletes it")},
 				{"rename", l.Say("draws another nickname; the answer has it as name")},
 				{"lanes", l.Say("draws the lanes of branch around row; only the one who asks sees them")},
 				{"ping", l.Say("does nothing but be answered: who has heard nothing for long asks whether the server is still there")},
