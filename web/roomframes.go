@@ -146,6 +146,9 @@ type people struct {
 	text  []byte
 }
 
+// Size implements room.Sized.
+func (p people) Size() int { return len(p.text) }
+
 // peopleText encodes the people of a room, made anew when they have changed: a
 // thousand are a long text.
 func peopleText(l words.Language, v room.View) ([]byte, error) {
@@ -308,16 +311,28 @@ func peopleNow(l words.Language, st *room.State) []roomPerson {
 // see it. It belongs to whoever looks at the room.
 type roomFilm struct {
 	l     words.Language
+	event int // bytes that an event takes
 	first *websocket.PreparedMessage
 	of    map[int]*shown                        // by branch
 	whole map[[2]int]*websocket.PreparedMessage // parts that stay, by branch and first position
+	bytes int                                   // of the parts that stay
+}
+
+// Size implements room.Sized. A prepared message is there as it is, and as it
+// was sent.
+func (f *roomFilm) Size() int {
+	size := 2 * f.bytes
+	for _, of := range f.of {
+		size += of.events * f.event
+	}
+	return size
 }
 
 func filmOf(l words.Language, v room.View) *roomFilm {
 	key := "film/" + l.Code()
 	f, ok := v.Kept[key].(*roomFilm)
 	if !ok {
-		f = &roomFilm{l: l, of: map[int]*shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
+		f = &roomFilm{l: l, event: view.EventSize(v.Run.Scenario()), of: map[int]*shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
 		v.Kept[key] = f
 	}
 	return f
@@ -432,9 +447,14 @@ func (f *roomFilm) part(v room.View, of *shown, branch *engine.Branch, b room.Br
 		return nil, err
 	}
 	a.V, a.Branch = 1, &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
-	frame, err := prepared(a)
+	text, err := jsonLine(a)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := preparedText(text)
 	if stays {
 		f.whole[key] = frame
+		f.bytes += len(text)
 	} else {
 		v.Fresh[fresh] = frame
 	}

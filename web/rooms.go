@@ -73,7 +73,7 @@ func (s *Server) openHouse(journal room.Journal) error {
 		journal = memory
 	}
 	s.rooms = room.NewHouse(room.Config{
-		Journal: journal, Log: s.log, Ask: s.askRoom, Plan: s.planOf, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
 	})
 	return nil
@@ -243,6 +243,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	if !s.roomFor(address(r)) {
 		return errRooms
 	}
+	plan.By = room.Proof(address(r))
 	code, secret, err := s.rooms.Open(r.Context(), plan)
 	if err == nil {
 		_, err = s.rooms.Room(r.Context(), code) // it is led from now on

@@ -18,7 +18,7 @@ import (
 
 // attendee is a member of a room, as a bot would be one: by the contract alone.
 type attendee struct {
-	t    *testing.T
+	t    testing.TB
 	conn *websocket.Conn
 	id   int
 	room struct {
@@ -63,7 +63,7 @@ type roomFrame struct {
 	Set     json.RawMessage
 }
 
-func (s site) visit(t *testing.T, code, lang string, headers http.Header) *attendee {
+func (s site) visit(t testing.TB, code, lang string, headers http.Header) *attendee {
 	t.Helper()
 	if headers == nil {
 		headers = http.Header{}
@@ -174,7 +174,7 @@ func (v *attendee) closed() int {
 	}
 }
 
-func (s site) makeRoom(t *testing.T, form url.Values) (code, secret string) {
+func (s site) makeRoom(t testing.TB, form url.Values) (code, secret string) {
 	t.Helper()
 	res, body := s.do(t, "POST", "/rooms", form, "Accept", "application/json")
 	var made struct{ Code, Secret string }

@@ -25,6 +25,9 @@ func SetWaiting(s *Server, ofAddress, ofAll int) { s.waiting = session.NewWaitin
 // Waiting is how many bytes wait for slow lines.
 func Waiting(s *Server) int { return s.waiting.Held() }
 
+// Held is how many bytes stepping and rooms hold, as they are counted.
+func Held(s *Server) int { return s.ledger.Held() }
+
 // Made is how many answers that are the same for all were made.
 func Made(s *Server) int {
 	s.same.mu.Lock()

@@ -95,6 +95,9 @@ func (c *Client) Leave() {
 	if r.rest != nil {
 		r.used = time.Now()
 	}
+	if len(r.clients) == 0 && r.over == 0 {
+		r.idle.Reset(idleAfter)
+	}
 	tell := c.member != "" && r.over == 0
 	r.mu.Unlock()
 	if !tell {

@@ -43,7 +43,7 @@ func (e Entry) Public() Entry {
 	}
 	if e.Whole != nil {
 		e.Whole = e.Whole.clone()
-		e.Whole.Hosts = nil
+		e.Whole.Hosts, e.Whole.By = nil, ""
 		for _, m := range e.Whole.People {
 			m.Proof, m.Conn = "", ""
 		}
@@ -205,6 +205,7 @@ type State struct {
 	Earlier []Scene `json:"earlier,omitempty"` // those before it, as they were left, the first first
 
 	Code     string             `json:"code"`
+	By       string             `json:"by,omitempty"` // who made it, as limits count: a digest
 	Epoch    string             `json:"epoch"`
 	Seq      int64              `json:"seq"`
 	Opened   int64              `json:"opened"` // in milliseconds since 1970, like all instants

@@ -92,8 +92,9 @@ type referee struct {
 	ask   Asker
 	plan  Planner
 	now   func() time.Time
-	note  func(error) // of a mistake of the program
-	long  int64       // entries after which the log begins anew
+	note  func(error)  // of a mistake of the program
+	long  int64        // entries after which the log begins anew
+	full  func() error // why there may be no more moves now; nil: there always may
 }
 
 // decide returns what an order comes to, and folds it.
@@ -403,6 +404,11 @@ func (f *referee) stepped(moved *Moved) Entry {
 const maxRun = 8 << 20
 
 func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
+	if f.full != nil {
+		if err := f.full(); err != nil {
+			return Entry{}, err
+		}
+	}
 	at := f.state.Stand
 	moved, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		if s.Size() > maxRun {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"relock/engine/panics"
+	"relock/web/session"
 )
 
 // Config is what rooms need.
@@ -21,6 +22,9 @@ type Config struct {
 	Log     *slog.Logger
 	Ask     Asker
 	Plan    Planner
+	// Ledger counts what rooms take of the memory, by their makers. It may be
+	// nil.
+	Ledger *session.Ledger
 	// Frame makes what members of a sight are shown of the room as it is now,
 	// once for all of them; it is for News. As Look's f, it must be quick. It
 	// may be nil.
@@ -77,7 +81,7 @@ func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err erro
 	now := time.Now().UnixMilli()
 	secret = NewSecret()
 	whole := &State{
-		Epoch: newEpoch(), Opened: now, Scene: *scene, Hosts: []string{Proof(secret), Proof(CoHost(secret))}, Made: 1, Stand: *stand,
+		Epoch: newEpoch(), By: p.By, Opened: now, Scene: *scene, Hosts: []string{Proof(secret), Proof(CoHost(secret))}, Made: 1, Stand: *stand,
 		People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}, Deserted: now,
 	}
 	for {
@@ -203,6 +207,7 @@ type Room struct {
 	over    Closing     // why it is followed no more, 0 while it is
 	used    time.Time   // when somebody last came here for it
 	rest    *time.Timer // leaves the room to other servers, nil if there are none
+	held
 }
 
 // settleAfter is how long news that can wait do so: who has come, who has
@@ -312,6 +317,7 @@ func (r *Room) take(list []Entry) {
 	}
 	clear(r.shown.Fresh)
 	clear(r.shown.frames)
+	r.base = r.state.size()
 	if r.state.Ended {
 		r.shutLocked(Over)
 		return
@@ -335,6 +341,7 @@ func (r *Room) begin(e Entry) {
 	r.state = &State{}
 	r.state.Fold(e)
 	r.set()
+	r.keep()
 	close(r.ready)
 }
 
@@ -387,6 +394,7 @@ func (r *Room) tell() {
 			}
 		}
 	}
+	_ = r.weigh() // what is in the log is shown
 }
 
 // answer gives the answer of an entry to whoever waits for it here. The caller
@@ -463,7 +471,11 @@ func (r *Room) govern(term Term) error {
 	if f.run, err = newRun(f.state.Scenario); err != nil {
 		return err
 	}
-	defer func() { f.run.Close() }() // the last one
+	f.full = func() error { return r.judged(f.run) }
+	defer func() {
+		_ = r.judged(nil) // it takes less
+		f.run.Close()     // the last one
+	}()
 	var entries []Entry
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
@@ -492,6 +504,7 @@ func (r *Room) govern(term Term) error {
 			}
 			entries = append(entries, f.decide(r.ctx, o)...)
 		}
+		_ = r.judged(f.run) // before the next move it is asked again
 	}
 }
 
@@ -561,7 +574,12 @@ func (v View) Frame(sees Sight) (any, error) {
 func (r *Room) Look(f func(View) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return f(r.shown)
+	err := f(r.shown)
+	_ = r.weigh() // what is in the log can be looked at
+	if len(r.clients) == 0 && r.over == 0 {
+		r.idle.Reset(idleAfter)
+	}
+	return err
 }
 
 // Log returns the room's log, from the newest whole entry on. It fails with
@@ -611,6 +629,7 @@ func (r *Room) shutLocked(why Closing) {
 	for _, c := range r.clients {
 		c.end(why)
 	}
+	r.settle()
 	if r.shown.Run != nil {
 		r.shown.Run.Close()
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"relock/engine"
 	"relock/engine/panics"
@@ -19,6 +20,8 @@ type Run struct {
 	scenario *scenario.Scenario
 	session  *engine.Session // nil: to be opened
 	own      map[int]int     // session's branches, by the room's
+
+	size atomic.Int64 // of the session, as it was when it was used last
 }
 
 // newRun returns a run that is opened when it is first needed.
@@ -47,6 +50,19 @@ func (r *Run) forget() {
 		_ = panics.Try(r.session.Close)
 		r.session = nil
 	}
+	r.size.Store(0)
+}
+
+// Size is about how many bytes the run takes.
+func (r *Run) Size() int { return int(r.size.Load()) }
+
+// rest has the session opened again when it is next needed, unless it is used
+// just now.
+func (r *Run) rest() {
+	if r.mu.TryLock() {
+		defer r.mu.Unlock()
+		r.forget()
+	}
 }
 
 // With calls f with the branch of a room's branch that has all the moves that
@@ -70,6 +86,9 @@ func (r *Run) with(ctx context.Context, s *State, id int, f func(*engine.Session
 		if _, told := phrase.Of(err); !told {
 			r.forget() // whatever it is in now
 		}
+	}
+	if r.session != nil {
+		r.size.Store(int64(r.session.Size()))
 	}
 	return err
 }
