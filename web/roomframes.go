@@ -7,11 +7,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
+	"relock/web/lanes"
 	"relock/web/room"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -459,6 +461,56 @@ func (f *roomFilm) part(v room.View, of *shown, branch *engine.Branch, b room.Br
 		v.Fresh[fresh] = frame
 	}
 	return frame, err
+}
+
+// drawings are lanes that were asked for since the state changed, each drawn
+// once for all who ask.
+type drawings map[drawingKey]*drawing
+
+type drawingKey struct {
+	lang        string
+	branch, row int
+}
+
+// drawing is the lanes around a row. It is drawn when it is first looked at, and
+// not while others wait for the room.
+type drawing struct {
+	picture lanes.Picture
+	once    sync.Once
+	text    string
+	err     error
+}
+
+// How many drawings are kept, and about how many bytes each takes.
+const (
+	maxDrawings   = 64
+	sizeOfDrawing = 48 << 10
+)
+
+// Size implements room.Sized.
+func (d drawings) Size() int { return len(d) * sizeOfDrawing }
+
+func drawingOf(l words.Language, v room.View, branch, row int) (*drawing, error) {
+	made, ok := v.Fresh["lanes"].(drawings)
+	if !ok || len(made) >= maxDrawings {
+		made = drawings{}
+		v.Fresh["lanes"] = made
+	}
+	key := drawingKey{l.Code(), branch, row}
+	if made[key] != nil {
+		return made[key], nil
+	}
+	err := filmOf(l, v).with(v, branch, func(of *shown, _ *engine.Branch) error {
+		made[key] = &drawing{picture: lanesOf(l, of.film.Lanes(), row)}
+		return nil
+	})
+	return made[key], err
+}
+
+// html draws. It is safe for concurrent use.
+func (d *drawing) html(l words.Language) (string, error) {
+	d.once.Do(func() { d.text, d.err = rendered(l, templates.Lanes(d.picture)) })
+	return d.text, d.err
 }
 
 // drawnLanes draws the lanes around a row.

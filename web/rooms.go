@@ -73,7 +73,7 @@ func (s *Server) openHouse(journal room.Journal) error {
 		journal = memory
 	}
 	s.rooms = room.NewHouse(room.Config{
-		Journal: journal, Log: s.log, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Turns: s.turns, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
 	})
 	return nil

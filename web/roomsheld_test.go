@@ -58,7 +58,9 @@ func heldByRooms(tb testing.TB, rooms, moves int) (there, left, counted int64) {
 	for i := 0; i < len(path); i += 2 {
 		for _, lang := range []string{"en", "zh-CN"} {
 			host := s.visit(tb, path[i], lang, nil).join("host", object{"secret": path[i+1], "rows": true})
-			host.until("the film is there", func() bool { return len(host.film.branches) > 0 && len(host.film.branches[0].positions) > moves && host.room.Length > 0 })
+			host.until("the film is there", func() bool {
+				return len(host.film.branches) > 0 && len(host.film.branches[0].positions) > moves && host.room.Length > 0
+			})
 			host.film.branches = nil // the test's own
 			all = append(all, host)
 		}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"relock/engine"
 	"relock/web/hub"
 	"relock/web/room"
+	"relock/web/turn"
 	"relock/web/wire"
 	"relock/web/words"
 )
@@ -32,7 +32,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	g := &guest{
 		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code()), secret: cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, waiting), shown: map[int]int{},
+		answers: make(chan roomAnswer, waiting), shown: map[int]int{}, reading: s.turns.Seat(address(r)), telling: s.turns.Seat(address(r)),
 	}
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
@@ -75,6 +75,8 @@ type guest struct {
 	client  *room.Client
 	secret  string          // of the cookie
 	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
+	reading *turn.Seat      // of the goroutine that takes commands
+	telling *turn.Seat      // of the one that sends frames
 
 	rows   bool        // the film is wanted; written before the join is handed on
 	page   *int        // the scene that the member's page is of, nil where there is none; so is this
@@ -106,23 +108,14 @@ type roomAnswer struct {
 
 // received hands on a command, or answers it at once.
 func (g *guest) received(ctx context.Context, text []byte) {
-	c, err := room.ParseCommand(text)
-	if err == nil {
-		switch c.Do {
-		case room.DoLanes:
-			g.reply(ctx, g.lanes(c))
-			return
-		case room.DoPing:
-			g.reply(ctx, roomAnswer{Re: c.ID, Done: true})
-			return
-		case room.DoJoin:
-			if !g.client.Joined() {
-				g.rows, g.page = c.Rows, c.Scene
-			}
-			if (c.Part == room.Host || c.Part == room.Stage) && c.Secret == "" {
-				c.Secret = g.secret
-			}
-		}
+	c, own, err := g.read(ctx, text)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case own != nil: // who does not read answers waits without a turn
+		g.reply(ctx, *own)
+		return
+	case err == nil:
 		began := time.Now()
 		err = g.client.Give(ctx, c)
 		g.s.meter.commands.WithLabelValues(forRoom).Observe(time.Since(began).Seconds())
@@ -131,6 +124,33 @@ func (g *guest) received(ctx context.Context, text []byte) {
 		refused, _ := g.l.Explain(err) // all of them can be told
 		g.reply(ctx, roomAnswer{Re: c.ID, Refused: refused})
 	}
+}
+
+// read reads a command in the visitor's turn. It returns the answer, if the room
+// has nothing to do with it.
+func (g *guest) read(ctx context.Context, text []byte) (c room.Command, own *roomAnswer, err error) {
+	if err := g.reading.Take(ctx); err != nil {
+		return c, nil, err
+	}
+	defer g.reading.Done()
+	if c, err = room.ParseCommand(text); err != nil {
+		return c, nil, err
+	}
+	switch c.Do {
+	case room.DoLanes:
+		drawn := g.lanes(c)
+		own = &drawn
+	case room.DoPing:
+		own = &roomAnswer{Re: c.ID, Done: true}
+	case room.DoJoin:
+		if !g.client.Joined() {
+			g.rows, g.page = c.Rows, c.Scene
+		}
+		if (c.Part == room.Host || c.Part == room.Stage) && c.Secret == "" {
+			c.Secret = g.secret
+		}
+	}
+	return c, own, nil
 }
 
 func (g *guest) reply(ctx context.Context, a roomAnswer) {
@@ -157,13 +177,13 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 				return 0
 			}
 		}
-		if news.Closing == room.Over && g.farewell() != nil {
+		if news.Closing == room.Over && g.farewell(ctx) != nil {
 			return 0
 		}
 		if news.Closing != 0 {
 			return news.Closing
 		}
-		if news.Changed && g.show(news) != nil {
+		if news.Changed && g.show(ctx, news) != nil {
 			return 0
 		}
 	}
@@ -207,8 +227,12 @@ func (g *guest) send(a roomAnswer) error {
 
 // farewell sends what one takes home from a room that has ended: nothing of it
 // can be asked for afterwards.
-func (g *guest) farewell() error {
+func (g *guest) farewell(ctx context.Context) error {
 	var frame *websocket.PreparedMessage
+	if err := g.telling.Take(ctx); err != nil {
+		return err
+	}
+	defer g.telling.Done()
 	key := "farewell/" + g.l.Code()
 	err := g.room.Look(func(v room.View) error {
 		made, ok := v.Kept[key].(*websocket.PreparedMessage)
@@ -225,6 +249,7 @@ func (g *guest) farewell() error {
 		frame = made
 		return nil
 	})
+	g.telling.Done()
 	if err != nil {
 		return err
 	}
@@ -239,13 +264,17 @@ type farewellJSON struct {
 
 // show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
-func (g *guest) show(news room.News) error {
+func (g *guest) show(ctx context.Context, news room.News) error {
 	current := g.page == nil || *g.page == news.Scene
 	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows && current {
 		return g.conn.Batch(made, nil)
 	}
 	var frames []*websocket.PreparedMessage
 	ended := false
+	if err := g.telling.Take(ctx); err != nil {
+		return err
+	}
+	defer g.telling.Done()
 	err := g.room.Look(func(v room.View) error {
 		if n := len(v.State.Earlier); g.page != nil && *g.page != n {
 			set, err := setFrame(g.l, v)
@@ -269,6 +298,7 @@ func (g *guest) show(news room.News) error {
 		}
 		return err
 	})
+	g.telling.Done()
 	switch {
 	case ended:
 		return nil // why is the next news
@@ -329,17 +359,18 @@ func (g *guest) lanes(c room.Command) roomAnswer {
 		refused, _ := g.l.Explain(room.ErrNotJoined)
 		return roomAnswer{Re: c.ID, Refused: refused}
 	}
-	var html string
+	var drawn *drawing
 	err := g.room.Look(func(v room.View) (err error) {
-		film := filmOf(g.l, v)
-		return film.with(v, c.Branch, func(f *shown, _ *engine.Branch) error {
-			html, err = drawnLanes(g.l, f.film, c.Row)
-			return err
-		})
+		drawn, err = drawingOf(g.l, v, c.Branch, c.Row)
+		return err
 	})
 	if err != nil {
 		refused, _ := g.l.Explain(err)
 		return roomAnswer{Re: c.ID, Refused: refused}
+	}
+	html, err := drawn.html(g.l)
+	if err != nil {
+		panic(err) // what can be looked at can be drawn
 	}
 	return roomAnswer{Re: c.ID, Done: true, Lanes: html, LanesOf: &c.Branch}
 }

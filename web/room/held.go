@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"relock/web/session"
+	"relock/web/turn"
 )
 
 // idleAfter is how long what can be made again is kept in a room in which
@@ -51,11 +52,20 @@ type held struct {
 }
 
 // maker is how the ledger, and the turns, name whoever made the room.
-func (r *Room) maker() string {
-	if r.state.By == "" {
+func (r *Room) maker(s *State) string {
+	if s.By == "" {
 		return "room " + r.code
 	}
-	return "rooms of " + r.state.By
+	return "rooms of " + s.By
+}
+
+// seat returns one of the room's maker. Who waits for its turn must not have mu:
+// others wait for that in their turn.
+func (r *Room) seat(s *State) *turn.Seat {
+	if turns := r.house.c.Turns; turns != nil {
+		return turns.Seat(r.maker(s))
+	}
+	return turn.New(1, 1).Seat("")
 }
 
 // keep begins to count. The caller holds mu.
@@ -68,7 +78,7 @@ func (r *Room) newAccount() *session.Account {
 	if r.house.c.Ledger == nil {
 		return nil
 	}
-	return r.house.c.Ledger.OpenYielding(r.maker(), func(error) {
+	return r.house.c.Ledger.OpenYielding(r.maker(r.state), func(error) {
 		r.wanted.Store(true)
 		r.idle.Reset(0)
 	})

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"relock/engine/panics"
+	"relock/engine/pause"
 	"relock/web/session"
+	"relock/web/turn"
 )
 
 // Config is what rooms need.
@@ -22,6 +24,9 @@ type Config struct {
 	Log     *slog.Logger
 	Ask     Asker
 	Plan    Planner
+	// Turns are taken for the work of rooms, by their makers, so that nobody else
+	// waits for it. It may be nil.
+	Turns *turn.Turns
 	// Ledger counts what rooms take of the memory, by their makers. It may be
 	// nil.
 	Ledger *session.Ledger
@@ -291,6 +296,18 @@ func (r *Room) note(doing string, err error) {
 
 // take folds entries of the log, and tells the members who are here.
 func (r *Room) take(list []Entry) {
+	if r.state == nil { // it changes in this goroutine alone
+		r.takeNow(list)
+		return
+	}
+	seat := r.seat(r.state)
+	if seat.Take(r.ctx) == nil {
+		defer seat.Done()
+		r.takeNow(list)
+	}
+}
+
+func (r *Room) takeNow(list []Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over != 0 {
@@ -327,7 +344,12 @@ func (r *Room) take(list []Entry) {
 		return
 	}
 	if r.quiet == nil {
+		seat := r.seat(r.state)
 		r.quiet = time.AfterFunc(settleAfter, func() {
+			if seat.Take(r.ctx) != nil {
+				return
+			}
+			defer seat.Done()
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.tell()
@@ -471,6 +493,8 @@ func (r *Room) govern(term Term) error {
 	if f.run, err = newRun(f.state.Scenario); err != nil {
 		return err
 	}
+	seat := r.seat(f.state)
+	defer seat.Done() // also after a panic
 	f.full = func() error { return r.judged(f.run) }
 	defer func() {
 		_ = r.judged(nil) // it takes less
@@ -502,8 +526,12 @@ func (r *Room) govern(term Term) error {
 			if f.state.Ended {
 				break
 			}
-			entries = append(entries, f.decide(r.ctx, o)...)
+			if err := seat.Pause(r.ctx); err != nil {
+				return err
+			}
+			entries = append(entries, f.decide(pause.With(r.ctx, seat.Pause), o)...)
 		}
+		seat.Done()
 		_ = r.judged(f.run) // before the next move it is asked again
 	}
 }
