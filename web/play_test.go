@@ -32,7 +32,7 @@ import (
 
 // page is a page that steps through a scenario, as far as a test needs one.
 type page struct {
-	t        *testing.T
+	t        testing.TB
 	conn     *websocket.Conn
 	id       int
 	opened   map[string]any

@@ -7,11 +7,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
+	"relock/web/lanes"
 	"relock/web/room"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -153,6 +155,9 @@ type people struct {
 	since int64 // View.Company
 	text  []byte
 }
+
+// Size implements room.Sized.
+func (p people) Size() int { return len(p.text) }
 
 // peopleText encodes the people of a room, made anew when they have changed: a
 // thousand are a long text.
@@ -310,16 +315,28 @@ func peopleNow(l words.Language, st *room.State) []roomPerson {
 // see it. It belongs to whoever looks at the room.
 type roomFilm struct {
 	l     words.Language
+	event int // bytes that an event takes
 	first *websocket.PreparedMessage
 	of    map[int]*shown                        // by branch
 	whole map[[2]int]*websocket.PreparedMessage // parts that stay, by branch and first position
+	bytes int                                   // of the parts that stay
+}
+
+// Size implements room.Sized. A prepared message is there as it is, and as it
+// was sent.
+func (f *roomFilm) Size() int {
+	size := 2 * f.bytes
+	for _, of := range f.of {
+		size += of.events * f.event
+	}
+	return size
 }
 
 func filmOf(l words.Language, v room.View) *roomFilm {
 	key := "film/" + l.Code()
 	f, ok := v.Kept[key].(*roomFilm)
 	if !ok {
-		f = &roomFilm{l: l, of: map[int]*shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
+		f = &roomFilm{l: l, event: view.EventSize(v.Run.Scenario()), of: map[int]*shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
 		v.Kept[key] = f
 	}
 	return f
@@ -437,13 +454,69 @@ func (f *roomFilm) part(v room.View, film *view.Film, branch *engine.Branch, b r
 		return nil, err
 	}
 	a.V, a.Branch = 1, &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
-	frame, err := prepared(a)
+	text, err := jsonLine(a)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := preparedText(text)
 	if stays {
 		f.whole[key] = frame
+		f.bytes += len(text)
 	} else {
 		v.Fresh[fresh] = frame
 	}
 	return frame, err
+}
+
+// drawings are lanes that were asked for since the state changed, each drawn
+// once for all who ask.
+type drawings map[drawingKey]*drawing
+
+type drawingKey struct {
+	lang        string
+	branch, row int
+}
+
+// drawing is the lanes around a row. It is drawn when it is first looked at, and
+// not while others wait for the room.
+type drawing struct {
+	picture lanes.Picture
+	once    sync.Once
+	text    string
+	err     error
+}
+
+// How many drawings are kept, and about how many bytes each takes.
+const (
+	maxDrawings   = 64
+	sizeOfDrawing = 48 << 10
+)
+
+// Size implements room.Sized.
+func (d drawings) Size() int { return len(d) * sizeOfDrawing }
+
+func drawingOf(l words.Language, v room.View, branch, row int) (*drawing, error) {
+	made, ok := v.Fresh["lanes"].(drawings)
+	if !ok || len(made) >= maxDrawings {
+		made = drawings{}
+		v.Fresh["lanes"] = made
+	}
+	key := drawingKey{l.Code(), branch, row}
+	if made[key] != nil {
+		return made[key], nil
+	}
+	film, _, err := filmOf(l, v).branch(v, branch)
+	if err != nil {
+		return nil, err
+	}
+	made[key] = &drawing{picture: lanesOf(l, film.Lanes(), row)}
+	return made[key], nil
+}
+
+// html draws. It is safe for concurrent use.
+func (d *drawing) html(l words.Language) (string, error) {
+	d.once.Do(func() { d.text, d.err = rendered(l, templates.Lanes(d.picture)) })
+	return d.text, d.err
 }
 
 // drawnLanes draws the lanes around a row.

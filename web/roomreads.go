@@ -52,28 +52,25 @@ func (g *guest) read(ctx context.Context, c room.Command) roomAnswer {
 
 // lanes draws the lanes around a row of a branch.
 func (g *guest) lanes(_ context.Context, c room.Command) (roomAnswer, error) {
-	var html string
-	err := g.room.Look(func(v room.View) error {
-		film, _, err := filmOf(g.l, v).branch(v, c.Branch)
-		if err == nil {
-			html, err = drawnLanes(g.l, film, c.Row)
-		}
+	var drawn *drawing
+	err := g.room.Look(func(v room.View) (err error) {
+		drawn, err = drawingOf(g.l, v, c.Branch, c.Row)
 		return err
 	})
+	if err != nil {
+		return roomAnswer{}, err
+	}
+	html, err := drawn.html(g.l)
 	return roomAnswer{Lanes: html, LanesOf: &c.Branch}, err
 }
 
-// largely does something with branches that takes long, and much memory, in a
-// turn of the member's and not in the room's.
+// largely does something with branches that takes long, and much memory, in the
+// member's turn and not in the room's.
 func (g *guest) largely(ctx context.Context, ids []int, do func(context.Context, *scenario.Scenario, []*engine.Branch) error) error {
 	if !g.rows {
 		return errNoFilm
 	}
-	if err := g.seat.Take(ctx); err != nil {
-		return err
-	}
-	defer g.seat.Done()
-	done, err := g.s.room(ctx, g.seat, g.address)
+	done, err := g.s.room(ctx, g.reading, g.address)
 	if err != nil {
 		return err
 	}
@@ -94,7 +91,7 @@ func (g *guest) largely(ctx context.Context, ids []int, do func(context.Context,
 	if err != nil {
 		return err
 	}
-	return do(pause.With(ctx, g.seat.Pause), sc, list)
+	return do(pause.With(ctx, g.reading.Pause), sc, list)
 }
 
 // compare shows two branches row by row.

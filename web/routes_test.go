@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"runtime"
 	"strings"
 	"time"
 
@@ -24,6 +25,40 @@ func SetWaiting(s *Server, ofAddress, ofAll int) { s.waiting = session.NewWaitin
 
 // Waiting is how many bytes wait for slow lines.
 func Waiting(s *Server) int { return s.waiting.Held() }
+
+// TakeTurns takes all turns that an address can have, until done is called.
+func TakeTurns(ctx context.Context, s *Server, address string) (done func()) {
+	n := 0
+	for range max(runtime.GOMAXPROCS(0), 2) - 1 {
+		if s.turns.Take(ctx, address) == nil {
+			n++
+		}
+	}
+	return func() {
+		for range n {
+			s.turns.Done(address)
+		}
+	}
+}
+
+// Drawings are the lanes that are kept of a room as it is now.
+func Drawings(ctx context.Context, s *Server, code string) (list []any) {
+	found, err := s.rooms.Room(ctx, code)
+	if err != nil {
+		return nil
+	}
+	_ = found.Look(func(v room.View) error {
+		kept, _ := v.Fresh["lanes"].(drawings)
+		for _, one := range kept {
+			list = append(list, one)
+		}
+		return nil
+	})
+	return list
+}
+
+// Held is how many bytes stepping and rooms hold, as they are counted.
+func Held(s *Server) int { return s.ledger.Held() }
 
 // Made is how many answers that are the same for all were made.
 func Made(s *Server) int {

@@ -105,7 +105,7 @@ func csvLine(e trace.Event, sub int) ([]string, error) {
 	}
 	var line []string
 	for _, c := range columns() {
-		line = append(line, inert(cells[c]))
+		line = append(line, Inert(cells[c]))
 	}
 	return line, err
 }
@@ -133,9 +133,9 @@ var (
 	formula     = regexp.MustCompile(`^[\s\x00]*[=+\-@＝＋－＠\t\r\n]`)
 )
 
-// inert returns a cell that spreadsheets do not take for a formula: an
+// Inert returns a cell that spreadsheets do not take for a formula: an
 // apostrophe precedes what looks like one and is not a number.
-func inert(cell string) string {
+func Inert(cell string) string {
 	if formula.MatchString(cell) && !plainNumber.MatchString(cell) {
 		return "'" + cell
 	}

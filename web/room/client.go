@@ -95,6 +95,9 @@ func (c *Client) Leave() {
 	if r.rest != nil {
 		r.used = time.Now()
 	}
+	if len(r.clients) == 0 && r.over == 0 {
+		r.idle.Reset(idleAfter)
+	}
 	tell := c.member != "" && r.over == 0
 	r.mu.Unlock()
 	if !tell {
@@ -232,7 +235,11 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 	m := r.state.People[c.member]
 	switch {
 	case m != nil && command.ID <= m.Last:
-		c.answer(Answer{ID: command.ID, Refused: m.Refusals[command.ID]})
+		refused, err := m.outcome(command.ID)
+		if err != nil {
+			return false, err
+		}
+		c.answer(Answer{ID: command.ID, Refused: refused})
 		return true, nil
 	case m != nil && command.Do == DoOpen && m.Part != Host:
 		return false, ErrNotHost // it may be long: nobody else has it carried about

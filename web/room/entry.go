@@ -51,7 +51,7 @@ func (e Entry) Public() Entry {
 	}
 	if e.Whole != nil {
 		e.Whole = e.Whole.clone()
-		e.Whole.Hosts = nil
+		e.Whole.Hosts, e.Whole.By = nil, ""
 		for _, m := range e.Whole.People {
 			m.Proof, m.Conn = "", ""
 		}
@@ -164,10 +164,24 @@ type Member struct {
 	Conn    string `json:"conn,omitempty"` // the connection, "" while away
 	Removed bool   `json:"removed,omitempty"`
 
-	// Last is the greatest ID of a command that was decided, and Refusals says
-	// what became of those that were refused last.
+	// Last is the greatest ID of a command that was decided, a join's aside.
+	// Done says which were done, and Refusals why others were not: as many as
+	// are remembered.
 	Last     int64            `json:"last,omitempty"`
+	Done     [][2]int64       `json:"done,omitempty"` // from one ID to another, growing
 	Refusals map[int64]string `json:"refusals,omitempty"`
+}
+
+// outcome returns what became of the member's command of an ID up to Last: why
+// it was refused, or "". It fails with errOld for what is not remembered.
+func (m *Member) outcome(id int64) (refused string, err error) {
+	if why, ok := m.Refusals[id]; ok {
+		return why, nil
+	}
+	if slices.ContainsFunc(m.Done, func(span [2]int64) bool { return span[0] <= id && id <= span[1] }) {
+		return "", nil
+	}
+	return "", errOld
 }
 
 // Here reports whether the member is connected.
@@ -265,6 +279,7 @@ type State struct {
 	Earlier []Scene `json:"earlier,omitempty"` // those before it, as they were left, the first first
 
 	Code     string             `json:"code"`
+	By       string             `json:"by,omitempty"` // who made it, as limits count: a digest
 	Epoch    string             `json:"epoch"`
 	Seq      int64              `json:"seq"`
 	Opened   int64              `json:"opened"` // in milliseconds since 1970, like all instants
@@ -325,8 +340,12 @@ func (s *State) Present() int {
 	return n
 }
 
-// keptRefusals is how many refused commands of a member are answered as before.
-const keptRefusals = 16
+// How much is remembered of what became of a member's commands: so many that
+// were refused, and so many spans of IDs without a gap that were done.
+const (
+	keptRefusals = 16
+	keptSpans    = 32
+)
 
 // Fold changes the state as the entry says.
 func (s *State) Fold(e Entry) {
@@ -337,14 +356,11 @@ func (s *State) Fold(e Entry) {
 	}
 	s.Seq = e.Seq
 	for _, m := range e.People {
-		m.Refusals = maps.Clone(m.Refusals)
+		m.Refusals, m.Done = maps.Clone(m.Refusals), slices.Clone(m.Done)
 		s.People[m.ID] = &m
 	}
-	if m := s.People[e.Member]; m != nil && e.ID > 0 {
-		m.Last = max(m.Last, e.ID)
-		if e.Refused != "" {
-			m.refuse(e.ID, e.Refused)
-		}
+	if m := s.People[e.Member]; m != nil && e.ID > m.Last && e.Do != DoJoin {
+		m.decided(e.ID, e.Refused)
 	}
 	if e.Scene != nil {
 		s.open(*e.Scene)
@@ -374,6 +390,20 @@ func (s *State) Fold(e Entry) {
 	}
 	s.Ended = s.Ended || e.Ended
 	s.watch(e.At)
+}
+
+// decided notes what became of a command that is newer than all before it.
+func (m *Member) decided(id int64, refused string) {
+	n := len(m.Done)
+	switch {
+	case refused != "":
+		m.refuse(id, refused)
+	case n > 0 && m.Done[n-1][1] == id-1:
+		m.Done[n-1][1] = id
+	default:
+		m.Done = append(m.Done[max(0, n+1-keptSpans):], [2]int64{id, id})
+	}
+	m.Last = id
 }
 
 func (m *Member) refuse(id int64, why string) {
@@ -452,7 +482,7 @@ func (s *State) clone() *State {
 	c.People = make(map[string]*Member, len(s.People))
 	for id, m := range s.People {
 		one := *m
-		one.Refusals = maps.Clone(m.Refusals)
+		one.Refusals, one.Done = maps.Clone(m.Refusals), slices.Clone(m.Done)
 		c.People[id] = &one
 	}
 	c.Seats = maps.Clone(s.Seats)

@@ -76,6 +76,7 @@ var (
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
+	errOld         = phrase.New("that id is too old: what became of it is not remembered; give the command a newer id")
 )
 
 // ErrNotHost is returned for the command of a member who is no host.
@@ -102,9 +103,10 @@ type referee struct {
 	matters func(trace.Event) bool
 
 	now  func() time.Time
-	note func(error) // of a mistake of the program
-	long int64       // entries after which the log begins anew
-	most int         // moves of a slice of a run
+	note func(error)  // of a mistake of the program
+	long int64        // entries after which the log begins anew
+	most int          // moves of a slice of a run
+	full func() error // why there may be no more moves now; nil: there always may
 }
 
 // decide returns what an order comes to, and folds it.
@@ -121,8 +123,11 @@ func (f *referee) decide(ctx context.Context, o Order) []Entry {
 	}
 	c := o.Command
 	if c.ID <= m.Last {
-		e := Entry{Conn: o.Conn, Member: m.ID, ID: c.ID, Do: c.Do, Refused: m.Refusals[c.ID]}
-		return f.log(e)
+		refused, err := m.outcome(c.ID)
+		if err != nil {
+			refused = f.explained(o.Lang, err)
+		}
+		return f.log(Entry{Conn: o.Conn, Member: m.ID, ID: c.ID, Do: c.Do, Refused: refused})
 	}
 	var e Entry
 	// A command that panics would come again to whoever leads next.
@@ -248,9 +253,11 @@ func (f *referee) joined(o Order) (*Member, error) {
 	if !slices.Contains([]Part{Host, Stage, Player, Audience}, c.Part) {
 		return nil, errPart
 	}
-	if c.Part == Host && !slices.Contains(f.state.Hosts, o.Secret) {
+	host := slices.Contains(f.state.Hosts, o.Secret)
+	if c.Part == Host && !host {
 		return nil, errSecret
 	}
+	open := !f.state.Rules.Locked || c.Part == Host || c.Part == Stage && host // to who is new
 	if c.Member != "" {
 		known := f.state.People[c.Member]
 		switch {
@@ -260,11 +267,14 @@ func (f *referee) joined(o Order) (*Member, error) {
 			return nil, ErrRemoved
 		}
 		m := *known
-		m.Part, m.Conn = c.Part, o.Conn
+		m.Conn = o.Conn
+		if open || m.Part == Host { // who returns to a locked room keeps the part
+			m.Part = c.Part
+		}
 		return &m, nil
 	}
 	switch {
-	case f.state.Rules.Locked && c.Part != Host && c.Part != Stage:
+	case !open:
 		return nil, errLocked
 	case f.state.Present() >= MaxMembers && c.Part != Host:
 		return nil, errRoomFull
@@ -438,6 +448,11 @@ func (f *referee) stepped(made *Made) Entry {
 const maxRun = 8 << 20
 
 func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
+	if f.full != nil {
+		if err := f.full(); err != nil {
+			return Entry{}, err
+		}
+	}
 	at := f.state.Stand
 	made, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		long := s.Size() > maxRun

@@ -13,7 +13,10 @@ import (
 	"time"
 
 	"relock/engine/panics"
+	"relock/engine/pause"
 	"relock/engine/trace"
+	"relock/web/session"
+	"relock/web/turn"
 )
 
 // Config is what rooms need.
@@ -24,6 +27,12 @@ type Config struct {
 	Plan    Planner
 	// Matters tells which events are marked: a run can go on to the next one.
 	Matters func(trace.Event) bool
+	// Turns are taken for the work of rooms, by their makers, so that nobody else
+	// waits for it. It may be nil.
+	Turns *turn.Turns
+	// Ledger counts what rooms take of the memory, by their makers. It may be
+	// nil.
+	Ledger *session.Ledger
 	// Frame makes what members of a sight are shown of the room as it is now,
 	// once for all of them; it is for News. As Look's f, it must be quick. It
 	// may be nil.
@@ -80,7 +89,7 @@ func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err erro
 	now := time.Now().UnixMilli()
 	secret = NewSecret()
 	whole := &State{
-		Epoch: newEpoch(), Opened: now, Scene: *scene, Hosts: []string{Proof(secret), Proof(CoHost(secret))}, Made: 1, Stand: *stand,
+		Epoch: newEpoch(), By: p.By, Opened: now, Scene: *scene, Hosts: []string{Proof(secret), Proof(CoHost(secret))}, Made: 1, Stand: *stand,
 		People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}, Deserted: now,
 	}
 	for {
@@ -207,6 +216,7 @@ type Room struct {
 	over    Closing     // why it is followed no more, 0 while it is
 	used    time.Time   // when somebody last came here for it
 	rest    *time.Timer // leaves the room to other servers, nil if there are none
+	held
 }
 
 // settleAfter is how long news that can wait do so: who has come, who has
@@ -290,6 +300,18 @@ func (r *Room) note(doing string, err error) {
 
 // take folds entries of the log, and tells the members who are here.
 func (r *Room) take(list []Entry) {
+	if r.state == nil { // it changes in this goroutine alone
+		r.takeNow(list)
+		return
+	}
+	seat := r.seat(r.state)
+	if seat.Take(r.ctx) == nil {
+		defer seat.Done()
+		r.takeNow(list)
+	}
+}
+
+func (r *Room) takeNow(list []Entry) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.over != 0 {
@@ -317,12 +339,18 @@ func (r *Room) take(list []Entry) {
 	}
 	clear(r.shown.Fresh)
 	clear(r.shown.frames)
+	r.base = r.state.size()
 	switch {
 	case r.state.Ended:
 	case urgent:
 		r.tell()
 	case r.quiet == nil:
+		seat := r.seat(r.state)
 		r.quiet = time.AfterFunc(settleAfter, func() {
+			if seat.Take(r.ctx) != nil {
+				return
+			}
+			defer seat.Done()
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			r.tell()
@@ -342,6 +370,7 @@ func (r *Room) begin(e Entry) {
 	r.state = &State{}
 	r.state.Fold(e)
 	r.set()
+	r.keep()
 	close(r.ready)
 }
 
@@ -392,6 +421,7 @@ func (r *Room) tell() {
 			}
 		}
 	}
+	_ = r.weigh() // what is in the log is shown
 }
 
 // answer ends the connections that an entry ends, and lets in whoever has joined
@@ -472,7 +502,13 @@ func (r *Room) govern(term Term) error {
 	if f.run, err = r.runs.of(len(f.state.Earlier), f.state.Scenario); err != nil {
 		return err
 	}
-	defer r.runs.close() // what was tried, and maybe never came into the log
+	seat := r.seat(f.state)
+	defer seat.Done() // also after a panic
+	f.full = func() error { return r.judged(f.run) }
+	defer func() {
+		_ = r.judged(nil) // it takes less
+		r.runs.close()    // what was tried, and maybe never came into the log
+	}()
 	var entries []Entry
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
@@ -499,8 +535,13 @@ func (r *Room) govern(term Term) error {
 			if f.state.Ended {
 				break
 			}
-			entries = append(entries, f.decide(r.ctx, o)...)
+			if err := seat.Pause(r.ctx); err != nil {
+				return err
+			}
+			entries = append(entries, f.decide(pause.With(r.ctx, seat.Pause), o)...)
 		}
+		seat.Done()
+		_ = r.judged(f.run) // before the next move it is asked again
 	}
 }
 
@@ -570,7 +611,12 @@ func (v View) Frame(sees Sight) (any, error) {
 func (r *Room) Look(f func(View) error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return f(r.shown)
+	err := f(r.shown)
+	_ = r.weigh() // what is in the log can be looked at
+	if len(r.clients) == 0 && r.over == 0 {
+		r.idle.Reset(idleAfter)
+	}
+	return err
 }
 
 // Log returns the room's log, from the newest whole entry on. It fails with
@@ -620,6 +666,7 @@ func (r *Room) shutLocked(why Closing) {
 	for _, c := range r.clients {
 		c.end(why)
 	}
+	r.settle()
 	r.runs.close()
 	r.stop()
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -320,6 +321,77 @@ func TestTheDoor(t *testing.T) {
 		}
 		host.mustDo(`{"do":"end"}`)
 		host.closes(room.Over)
+	})
+}
+
+// A locked room is locked in every part: for who is new, who was removed, and
+// who comes back as something else. Only a host can let the stage in.
+func TestALockedRoom(t *testing.T) {
+	onEach(t, func(t *testing.T, server func() room.Journal) {
+		h := newHouse(t, server())
+		code, secret := open(t, h)
+		host := joinAs(t, h, code, room.Host, secret)
+		stage, guest, removed := joinAs(t, h, code, room.Stage, ""), joinAs(t, h, code, room.Audience, ""), joinAs(t, h, code, room.Player, "")
+		host.mustDo(`{"do":"lock"}`, `{"do":"remove","member":"`+removed.joined.Member+`"}`)
+		for _, part := range []room.Part{room.Stage, room.Player, room.Audience} {
+			if m := enter(t, h, code); m.do(`{"do":"join","part":"`+string(part)+`"}`) == "" {
+				t.Errorf("a locked room lets somebody in as %s", part)
+			}
+			m := enter(t, h, code)
+			if m.do(`{"do":"join","part":"`+string(part)+`","member":"`+removed.joined.Member+`","token":"`+removed.joined.Token+`"}`) == "" {
+				t.Errorf("who was removed comes back as %s", part)
+			}
+		}
+		for _, was := range []*member{stage, guest} {
+			m := enter(t, h, code)
+			m.mustDo(`{"do":"join","part":"player","member":"` + was.joined.Member + `","token":"` + was.joined.Token + `"}`)
+			if m.joined.Part != was.joined.Part || m.do(`{"do":"claim","thread":"A"}`) == "" {
+				t.Errorf("%s came back as %s", was.joined.Part, m.joined.Part)
+			}
+		}
+		joinAs(t, h, code, room.Host, room.CoHost(secret))
+		joinAs(t, h, code, room.Stage, secret)
+		host.mustDo(`{"do":"lock","locked":false}`)
+		m := enter(t, h, code)
+		m.mustDo(`{"do":"join","part":"player","member":"` + guest.joined.Member + `","token":"` + guest.joined.Token + `"}`)
+		if m.joined.Part != room.Player {
+			t.Errorf("in an open room one stays %s", m.joined.Part)
+		}
+	})
+}
+
+// Done is said of what was done alone: not of an ID below a join's, and not of a
+// refusal that is not remembered any more.
+func TestWhatIsNotRememberedWasNotDone(t *testing.T) {
+	onEach(t, func(t *testing.T, server func() room.Journal) {
+		h := newHouse(t, server())
+		code, secret := open(t, h)
+		host, voter := joinAs(t, h, code, room.Host, secret), joinAs(t, h, code, room.Audience, "")
+		host.mustDo(`{"do":"ask","kind":"predict"}`)
+		voter.id = 9
+		voter.mustDo(`{"do":"vote","option":0}`) // 10
+		again := enter(t, h, code)
+		again.id = 11
+		again.mustDo(`{"do":"join","part":"audience","member":"` + voter.joined.Member + `","token":"` + voter.joined.Token + `"}`) // 12
+		if refused := again.give(11, `{"do":"vote","option":1}`); refused != "" {
+			t.Errorf("what was not answered before is refused: %s", refused)
+		}
+		if q := state(t, h, code).Question; q.Votes[voter.joined.Member] != 1 {
+			t.Errorf("it is said to be done, and the votes are %v", q.Votes)
+		}
+		for id := int64(20); id < 50; id++ {
+			if again.give(id, `{"do":"vote","option":7}`) == "" {
+				t.Fatal("there are eight options")
+			}
+		}
+		for id, want := range map[int64]string{10: "", 11: "", 49: "no such option", 20: "too old", 12: "too old", 3: "too old"} {
+			if refused := again.give(id, `{"do":"vote","option":0}`); want == "" && refused != "" || !strings.Contains(refused, want) {
+				t.Errorf("id %d again: %q", id, refused)
+			}
+		}
+		if q := state(t, h, code).Question; q.Votes[voter.joined.Member] != 1 {
+			t.Errorf("the votes are %v", q.Votes)
+		}
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"relock/engine"
 	"relock/engine/panics"
@@ -27,6 +28,8 @@ type Run struct {
 
 	reading sync.Mutex // taken after mu, and held only to look up
 	made    map[int]made
+
+	size atomic.Int64 // of the session, as it was when it was used last
 }
 
 // made is what the run has of one of the room's branches. It only grows.
@@ -61,9 +64,22 @@ func (r *Run) forget() {
 		_ = panics.Try(r.session.Close)
 		r.session = nil
 	}
+	r.size.Store(0)
 	r.reading.Lock()
 	defer r.reading.Unlock()
 	r.own, r.made = map[int]int{}, map[int]made{}
+}
+
+// Size is about how many bytes the run takes.
+func (r *Run) Size() int { return int(r.size.Load()) }
+
+// rest has the session opened again when it is next needed, unless it is used
+// just now.
+func (r *Run) rest() {
+	if r.mu.TryLock() {
+		defer r.mu.Unlock()
+		r.forget()
+	}
 }
 
 // Track returns a branch of the room with the moves that the room has, and what
@@ -125,6 +141,9 @@ func (r *Run) working(f func() error) error {
 		if _, told := phrase.Of(err); !told {
 			r.forget()
 		}
+	}
+	if r.session != nil {
+		r.size.Store(int64(r.session.Size()))
 	}
 	return err
 }

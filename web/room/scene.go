@@ -13,11 +13,14 @@ import (
 const (
 	maxScenes  = 32
 	maxEarlier = 1 << 20 // bytes
+
+	movesAtOnce = 100 // of a plan
 )
 
 var (
-	errScenes = phrase.New("this room has kept as much of its scenarios as it can: at most %d of them, and %d KiB with their branches; make a new room for the next one", maxScenes, maxEarlier>>10)
-	errPlan   = phrase.New("say what to open by one of example, link and item")
+	errScenes   = phrase.New("this room has kept as much of its scenarios as it can: at most %d of them, and %d KiB with their branches; make a new room for the next one", maxScenes, maxEarlier>>10)
+	errLongPlan = phrase.New("a room's run can hold %d MB, and the moves of this one take more: make fewer of them", maxRun>>20)
+	errPlan     = phrase.New("say what to open by one of example, link and item")
 )
 
 // Planner returns what a room is to be around: an example by its name, a link
@@ -29,6 +32,7 @@ type Planner func(example, link, item string) (Plan, error)
 type Plan struct {
 	Scenario *scenario.Scenario // with the moves of its first branch
 	At       int                // where it stands
+	By       string             // who makes the room, as its limits count: a digest; "" for nobody
 }
 
 // scene returns the scene that is planned, with its first branch, and where
@@ -55,7 +59,18 @@ func (s *Scene) run(ctx context.Context) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err = r.Track(ctx, &State{Scene: *s}, s.First); err != nil {
+	first := s.Branches[0]
+	for made := 0; err == nil; { // some at a time: too many are noticed early
+		made = min(made+movesAtOnce, len(first.Moves))
+		part := Scene{Scenario: s.Scenario, First: s.First, Branches: []Branch{{ID: first.ID, Parent: -1, Moves: first.Moves[:made]}}}
+		if _, err = r.Track(ctx, &State{Scene: part}, s.First); err == nil && r.Size() > maxRun {
+			err = errLongPlan
+		}
+		if made == len(first.Moves) {
+			break
+		}
+	}
+	if err != nil {
 		r.Close()
 		return nil, err
 	}
