@@ -442,3 +442,30 @@ func TestTheServerIsKilledInMidLesson(t *testing.T) {
 	do(host, t, chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.ArrowRight))
 	until(phone, t, classAt+` === "The class is at T2."`)
 }
+
+// A host has at hand what one has who steps alone: to run to something, to take
+// a move back, to compare, and other locks. All follow the run and the cut.
+func TestAHostRunsCutsAndCompares(t *testing.T) {
+	t.Parallel()
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	stage := another(host, t)
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage?theme=light"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	do(host, t, chromedp.KeyEvent(kb.End))
+	const last = "T10"
+	until(host, t, stands+` === "`+last+`"`)
+	until(stage, t, stands+` === "`+last+`"`)
+	do(host, t, chromedp.KeyEvent("u"))
+	until(host, t, `document.querySelector('#branches [aria-pressed="true"]')?.textContent.startsWith("branch 1")`)
+	until(host, t, stands+` !== "`+last+`"`)
+	until(stage, t, stands+` === "`+get[string](host, t, stands)+`"`)
+	do(host, t, click(`#compare`), chromedp.WaitVisible(chromedp.CSS(`#compared h2`)))
+	if is := get[string](host, t, `document.querySelector("#compared h2").textContent`); is != "branch 1 and main" {
+		t.Errorf("compared are %q", is)
+	}
+	do(host, t, click(`#close-compared`), click(`[data-dialog=locks]`), click(`#locks [value=fenced]`), click(`#locks .primary`), chromedp.WaitVisible(chromedp.CSS(`#compared h2`)))
+	do(host, t, chromedp.KeyEvent("e"))
+	until(host, t, `document.querySelector("#rows tr[aria-current] .violation, #rows tr[aria-current] .violations") !== null`)
+	if get[bool](stage, t, `document.getElementById("compared")?.checkVisibility() ?? false`) {
+		t.Error("the stage shows what the host compares")
+	}
+}

@@ -241,7 +241,7 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 		}
 		c.answer(Answer{ID: command.ID, Refused: refused})
 		return true, nil
-	case m != nil && command.Do == DoOpen && m.Part != Host:
+	case m != nil && command.long() && m.Part != Host:
 		return false, ErrNotHost // it may be long: nobody else has it carried about
 	}
 	return false, nil

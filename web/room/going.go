@@ -3,6 +3,7 @@ package room
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -21,6 +22,8 @@ const (
 	sliceMoves = 32
 	sliceTime  = 50 * time.Millisecond
 )
+
+var errParent = phrase.New("another branch begins at that one: it stays")
 
 // Going is a run that goes on by itself at the end of a branch.
 type Going struct {
@@ -119,6 +122,72 @@ func (f *referee) goesOn(ctx context.Context) Entry {
 		}
 	}
 	return e
+}
+
+// add has all stand after moves that are given: on a branch that begins with
+// them, or on a new one, which can take the place of one that no other began at.
+func (f *referee) add(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	if len(c.Moves) > engine.MaxMoves {
+		return Entry{}, engine.ErrMoves
+	}
+	moves, err := f.run.moves(c.Moves)
+	if err != nil {
+		return Entry{}, err
+	}
+	at := len(moves)
+	if c.At != nil {
+		at = *c.At
+	}
+	if at < 0 || at > len(moves) {
+		return Entry{}, engine.ErrNoMove
+	}
+	if c.Instead != nil {
+		if err := f.mayDrop(*c.Instead); err != nil {
+			return Entry{}, err
+		}
+		if slices.ContainsFunc(f.state.Branches, func(b Branch) bool { return b.Parent == *c.Instead }) {
+			return Entry{}, errParent
+		}
+	}
+	list, err := written(moves)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Stand: &Stand{At: at, Focus: f.state.Stand.Focus}}
+	without := f.state.clone()
+	on, same := longestCommon(without.Branches, list)
+	if same == len(list) {
+		e.Stand.Branch = on
+		return e, nil
+	}
+	if c.Instead != nil {
+		e.Dropped = c.Instead
+		without.Branches = slices.DeleteFunc(without.Branches, func(b Branch) bool { return b.ID == *c.Instead })
+		on, same = longestCommon(without.Branches, list)
+	}
+	made, err := f.run.try(ctx, without, on, same, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+		if s.Size() > maxRun {
+			return nil, errLong
+		}
+		return s.Add(ctx, b.ID, same, moves)
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	e.Made, e.Stand.Branch = []Made{*made}, made.Branch
+	return e, nil
+}
+
+// longestCommon returns the first branch that has most of the moves in common at
+// its start, and how many.
+func longestCommon(branches []Branch, moves []json.RawMessage) (id, same int) {
+	same = -1
+	for _, b := range branches {
+		if n := common(b.Moves, moves); n > same {
+			id, same = b.ID, n
+		}
+	}
+	return id, same
 }
 
 // cut begins a branch with the first moves of another, and has all stand at its

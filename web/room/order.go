@@ -62,12 +62,15 @@ type Command struct {
 	Example    string                     `json:"example,omitempty"`
 	Link       string                     `json:"link,omitempty"`
 	Item       string                     `json:"item,omitempty"`
+	Moves      []json.RawMessage          `json:"moves,omitempty"`
+	Instead    *int                       `json:"instead,omitempty"`
 	With       int                        `json:"with,omitempty"`
 	Names      []string                   `json:"names,omitempty"`
 	Protocols  []string                   `json:"protocols,omitempty"`
 }
 
-// How many bytes a command may have: MaxCommand is for those that bring a link.
+// How many bytes a command may have: MaxCommand is for those of hosts that bring
+// a link, or moves.
 const (
 	MaxCommand  = 80 << 10
 	shortEnough = 16 << 10
@@ -88,7 +91,7 @@ func ParseCommand(frame []byte) (Command, error) {
 		}{&c.ID}) // to say which command it was
 		return Command{ID: c.ID}, ErrNotCommand
 	}
-	if len(frame) > shortEnough && c.Do != DoOpen {
+	if len(frame) > shortEnough && !c.long() {
 		return Command{ID: c.ID}, ErrNotCommand
 	}
 	if commandNamed(c.Do) == nil {
@@ -96,6 +99,9 @@ func ParseCommand(frame []byte) (Command, error) {
 	}
 	return c, nil
 }
+
+// long reports whether the command may be longer than others.
+func (c Command) long() bool { return c.Do == DoOpen || c.Do == DoAdd }
 
 // Proof returns what a room keeps of a secret, from which it cannot be found.
 func Proof(secret string) string {

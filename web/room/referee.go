@@ -24,6 +24,7 @@ import (
 const (
 	DoJoin   = "join"   // by which one becomes a member
 	DoOpen   = "open"   // by which a host has the class go on to another scenario
+	DoAdd    = "add"    // by which a host adds a branch of moves that are made elsewhere
 	DoRename = "rename" // its answer has the nickname
 
 	// Those that are answered by the server that is asked.
@@ -348,6 +349,7 @@ var commands = []command{
 	{"time", hosts, (*referee).time},
 	{"strike", players, (*referee).strike},
 	{"cut", hosts, (*referee).cut},
+	{DoAdd, hosts, (*referee).add},
 	{"drop", hosts, (*referee).drop},
 	{"claim", players, (*referee).claim},
 	{"release", players, (*referee).release},
@@ -602,11 +604,8 @@ func wishedFault(thread, kind, at string) map[string]json.RawMessage {
 }
 
 func (f *referee) drop(_ context.Context, _ *Member, c Command) (Entry, error) {
-	switch {
-	case f.state.Branch(c.Branch) == nil:
-		return Entry{}, engine.ErrNoBranch
-	case len(f.state.Branches) == 1:
-		return Entry{}, phrase.New("the only branch there is stays")
+	if err := f.mayDrop(c.Branch); err != nil {
+		return Entry{}, err
 	}
 	e := Entry{Dropped: &c.Branch}
 	if f.state.Stand.Branch == c.Branch {
@@ -615,6 +614,18 @@ func (f *referee) drop(_ context.Context, _ *Member, c Command) (Entry, error) {
 		e.Stand = &Stand{Branch: b.ID, At: min(f.state.Stand.At, len(b.Moves))}
 	}
 	return e, nil
+}
+
+// mayDrop fails where a branch must stay, or is not there.
+func (f *referee) mayDrop(id int) error {
+	switch {
+	case f.state.Branch(id) == nil:
+		return engine.ErrNoBranch
+	case len(f.state.Branches) == 1:
+		return phrase.New("the only branch there is stays")
+	default:
+		return nil
+	}
 }
 
 func (f *referee) end(context.Context, *Member, Command) (Entry, error) {

@@ -242,6 +242,18 @@ func (r *Run) moves(list []json.RawMessage) ([]scenario.Move, error) {
 	return r.scenario.ParseMoves(text)
 }
 
+// written returns moves as the log has them.
+func written(moves []scenario.Move) ([]json.RawMessage, error) {
+	list := make([]json.RawMessage, len(moves))
+	for i, m := range moves {
+		var err error
+		if list[i], err = json.Marshal(m); err != nil {
+			return nil, fmt.Errorf("room: %w", err)
+		}
+	}
+	return list, nil
+}
+
 // drop drops a branch that an entry has dropped.
 func (r *Run) drop(id int) {
 	r.mu.Lock()
@@ -303,16 +315,12 @@ func (r *Run) try(ctx context.Context, s *State, id, at int, move func(*engine.S
 		if on == nil || on == b && len(on.Moves) == len(want.Moves) {
 			return refused // nothing is made, or all went along the branch
 		}
-		made := Made{Branch: id, After: len(want.Moves), Moves: []json.RawMessage{}}
+		made := Made{Branch: id, After: len(want.Moves)}
 		if on != b {
 			made.Branch, made.Parent, made.Fork, made.After = s.Made, id, at, at
 		}
-		for _, m := range on.Moves[made.After:] {
-			text, err := json.Marshal(m)
-			if err != nil {
-				return fmt.Errorf("room: %w", err)
-			}
-			made.Moves = append(made.Moves, text)
+		if made.Moves, err = written(on.Moves[made.After:]); err != nil {
+			return err
 		}
 		r.has(made.Branch, on, append(want.Moves[:made.After:made.After], made.Moves...))
 		what = &made

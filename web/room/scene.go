@@ -2,7 +2,6 @@ package room
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"relock/engine/phrase"
@@ -42,11 +41,9 @@ func (p Plan) scene(first int) (*Scene, *Stand, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("room: %w", err)
 	}
-	moves := make([]json.RawMessage, len(p.Scenario.Schedule))
-	for i, m := range p.Scenario.Schedule {
-		if moves[i], err = json.Marshal(m); err != nil {
-			return nil, nil, fmt.Errorf("room: %w", err)
-		}
+	moves, err := written(p.Scenario.Schedule)
+	if err != nil {
+		return nil, nil, err
 	}
 	scene := &Scene{Scenario: text, First: first, Branches: []Branch{{ID: first, Parent: -1, Moves: moves}}}
 	return scene, &Stand{Branch: first, At: min(p.At, len(moves))}, nil

@@ -176,6 +176,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"strike", l.Say("has a fault happen, as a scenario words it: a host any; a player has the own thread paused, and where the host allows it crash or lose-reply")},
 				{"run", l.Say("a host lets the policy move, from the end of the branch where all stand, to: end, violation, mark, or the next outcome of thread. It goes on by itself, some moves at a time, and the room has going (branch, to, thread), which is null once it has ended; what a host wants next ends it")},
 				{"cut", l.Say("a host begins a branch with the first at moves of branch; without at, with those made where all stand")},
+				{"add", l.Say("a host has everybody stand after moves, as a schedule has them, or after the first at of them: on a branch that begins with them, or on a new one; instead names a branch that it takes the place of")},
 				{"drop", l.Say("a host forgets a branch")},
 				{"claim, release", l.Say("a player takes thread, alone or with those who have it, or leaves it")},
 				{"give", l.Say("a host hands thread to member; without a member nobody has it")},

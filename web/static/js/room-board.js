@@ -184,7 +184,6 @@ export function board(section) {
     dress();
     drawRoom();
     view.show(); // after it: a question takes room of the table
-    ranOut();
     const own = ahead !== null;
     for (const one of news(was, state)) {
       if (one.kind === "stands") {
@@ -195,6 +194,7 @@ export function board(section) {
         byId("status").textContent = told(one, state.room);
       }
     }
+    ranOut(); // what it says is newer
   }
 
   const line = roomLine(
