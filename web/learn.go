@@ -13,10 +13,10 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/export"
-	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/luaflow"
 	"relock/web/templates"
@@ -27,34 +27,34 @@ import (
 )
 
 // kindName is what a badge calls a kind of item.
-func kindName(k learn.Kind) phrase.Text {
+func kindName(k course.Kind) phrase.Text {
 	switch k {
-	case learn.Read:
+	case course.Read:
 		return "read"
-	case learn.Predict:
+	case course.Predict:
 		return "predict"
-	case learn.Why:
+	case course.Why:
 		return "why"
-	case learn.Break:
+	case course.Break:
 		return "break"
-	case learn.Mend:
+	case course.Mend:
 		return "mend"
 	default:
 		return "order"
 	}
 }
 
-func wayItem(l words.Language, i *learn.Item) *view.WayItem {
+func wayItem(l words.Language, i *course.Item) *view.WayItem {
 	if i == nil {
 		return nil
 	}
 	return &view.WayItem{
 		Path: i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
-		Asked: i.Kind == learn.Predict || i.Kind == learn.Why || i.Kind == learn.Order,
+		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Order,
 	}
 }
 
-func wayChapter(l words.Language, ch *learn.Chapter) (view.WayChapter, error) {
+func wayChapter(l words.Language, ch *course.Chapter) (view.WayChapter, error) {
 	out := view.WayChapter{Number: ch.Number, ID: ch.ID, Title: ch.Title(l), Minutes: ch.Minutes}
 	for _, i := range ch.Items {
 		out.Items = append(out.Items, *wayItem(l, i))
@@ -139,7 +139,7 @@ func (s *Server) lesson(w http.ResponseWriter, r *http.Request) error {
 
 // soFar is what was answered of the concept check, with the answer to item that
 // the query may have: for each question a digit, 0 for none.
-func soFar(item *learn.Item, query url.Values) string {
+func soFar(item *course.Item, query url.Values) string {
 	made := answersSoFar(query, len(item.Half()))
 	if pick := query.Get("pick"); len(pick) == 1 && pick > "0" && pick <= "9" {
 		made[item.Number()-1] = pick[0]
@@ -205,12 +205,12 @@ func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 
 // shownRun is a part of a run on the stage.
 type shownRun struct {
-	run   *learn.Run
+	run   *course.Run
 	count int  // of its events that are seen
 	whole bool // the rest is there too, after where one stands
 }
 
-func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (*view.Lesson, error) {
+func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) (*view.Lesson, error) {
 	made, err := item.Made()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -246,15 +246,15 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	for _, i := range s.course.Earlier(item) {
 		p.Earlier = append(p.Earlier, *wayItem(l, i))
 	}
-	stage := shownRun{made.Run, made.Stand, item.Kind == learn.Read || item.Kind == learn.Why}
-	if item.Kind == learn.Mend {
+	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why}
+	if item.Kind == course.Mend {
 		stage = shownRun{made.Solved, made.Par, true}
 	}
 	query := r.URL.Query()
 	switch item.Kind {
-	case learn.Predict, learn.Why, learn.Mend:
+	case course.Predict, course.Why, course.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
-	case learn.Break:
+	case course.Break:
 		p.After, p.Controls, p.Judge = prose.After, strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
 		if query.Has("solution") {
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
@@ -262,7 +262,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 		} else if p.Stepping, err = s.stepping(r, l, item); err != nil {
 			return nil, err
 		}
-	case learn.Order:
+	case course.Order:
 		if err := ordered(r, l, p, item, made, prose); err != nil {
 			return nil, err
 		}
@@ -270,7 +270,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("Your script at work.")
 		}
-	case learn.Read:
+	case course.Read:
 	}
 	if p.Check == "" {
 		p.Hints = hints(l, item, made, prose)
@@ -289,7 +289,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	if !stage.whole {
 		p.Open = "" // the playground would tell
 	}
-	if item.Kind == learn.Predict && !stage.whole {
+	if item.Kind == course.Predict && !stage.whole {
 		at := made.Asked()
 		p.Viewer.Asked = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration()))
 	}
@@ -323,11 +323,11 @@ func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
 
 // answered puts the options on the page, and what comes of the one that was
 // chosen.
-func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose, query url.Values, stage *shownRun) {
+func (s *Server) answered(l words.Language, p *view.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
 	for n, a := range made.Answers {
 		o := view.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
-		if item.Kind == learn.Predict {
+		if item.Kind == course.Predict {
 			o.HTML = templates.Escaped(said(l, a.Says))
 		} else {
 			o.HTML = prose.Labels[a.Option.ID]
@@ -352,13 +352,13 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 			default:
 				p.Feedback = own
 				p.WatchIt = l.Say("Watch it where it is true")
-				if item.Kind != learn.Predict {
+				if item.Kind != course.Predict {
 					p.WatchIt = l.Say("Watch how it goes wrong all the same")
 				}
 				if query.Has("watch") {
 					*stage = shownRun{a.Run, a.Shown, true}
 					p.Watching = l.Say("Here answer %d is true.", o.Number)
-					if item.Kind != learn.Predict {
+					if item.Kind != course.Predict {
 						p.Watching = l.Say("With answer %d it goes wrong all the same.", o.Number)
 					}
 				} else {
@@ -371,7 +371,7 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 }
 
 // searched says what a search has found.
-func searched(l words.Language, f *learn.Found) string {
+func searched(l words.Language, f *course.Found) string {
 	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", verdict.Grouped(f.All), verdict.Bounds(l, f.Within))
 	if f.Schedule != nil {
 		text = l.Say("It can still be broken, in %s orders with %s. The smallest of them can be watched.", verdict.Share(l, f.Broken, f.All), verdict.Bounds(l, f.Within))
@@ -394,7 +394,7 @@ func said(l words.Language, clauses []phrase.Wording) string {
 
 // ordered puts the pieces of a script on the page, and says what came of the
 // script that was made of them.
-func ordered(r *http.Request, l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose) error {
+func ordered(r *http.Request, l words.Language, p *view.Lesson, item *course.Item, made *course.Made, prose *course.Prose) error {
 	query := r.URL.Query()
 	places := map[int]int{} // piece to place
 	for n := range made.Pieces {
@@ -447,7 +447,7 @@ func unplacedLast(place int) int {
 }
 
 // stepping is the stage on which an item is broken.
-func (s *Server) stepping(r *http.Request, l words.Language, item *learn.Item) (*view.Play, error) {
+func (s *Server) stepping(r *http.Request, l words.Language, item *course.Item) (*view.Play, error) {
 	open, err := link.Encode(link.State{Scenario: item.Scenario})
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -462,8 +462,8 @@ func (s *Server) stepping(r *http.Request, l words.Language, item *learn.Item) (
 }
 
 // hints are four: a nudge, and three that are computed, each saying more.
-func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Prose) []view.LessonHint {
-	if item.Kind == learn.Read {
+func hints(l words.Language, item *course.Item, made *course.Made, prose *course.Prose) []view.LessonHint {
+	if item.Kind == course.Read {
 		return nil
 	}
 	text := func(t phrase.Text, args ...any) string { return "<p>" + templates.Escaped(l.Say(t, args...)) + "</p>" }
@@ -474,7 +474,7 @@ func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Pr
 	add := func(name phrase.Text, html string) {
 		list = append(list, view.LessonHint{Name: l.Say(name), HTML: html})
 	}
-	if item.Kind == learn.Break {
+	if item.Kind == course.Break {
 		steps, first := made.Solution()
 		add("what it is about", "<p>"+templates.Escaped(l.Sentence(steps[first].About))+"</p>")
 		add("which step", text("After move %d: %s.", first, l.Clause(steps[first].Says)))
@@ -485,10 +485,10 @@ func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Pr
 		add("the solution", "<ol>"+all+"</ol>"+to("solution=1", "Play the solution"))
 		return list
 	}
-	if item.Kind == learn.Order {
-		code := func(p learn.Piece) string { return "<pre>" + templates.Escaped(p.Lua) + "</pre>" }
+	if item.Kind == course.Order {
+		code := func(p course.Piece) string { return "<pre>" + templates.Escaped(p.Lua) + "</pre>" }
 		add("what comes first", code(made.Pieces[0]))
-		stray := slices.IndexFunc(made.Pieces, func(p learn.Piece) bool { return p.Stray })
+		stray := slices.IndexFunc(made.Pieces, func(p course.Piece) bool { return p.Stray })
 		if stray >= 0 {
 			add("what does not belong", code(made.Pieces[stray]))
 		}
@@ -527,7 +527,7 @@ func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Pr
 
 // movesToJudge are the moves that were sent: a link's text, or as JSON the
 // schedule alone.
-func movesToJudge(item *learn.Item, text []byte) ([]scenario.Move, error) {
+func movesToJudge(item *course.Item, text []byte) ([]scenario.Move, error) {
 	if len(text) > 0 && text[0] == '{' {
 		var sent struct {
 			Schedule json.RawMessage `json:"schedule"`
@@ -578,8 +578,8 @@ func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
 }
 
 // textbook is the article's table beside a run.
-func textbook(l words.Language, run *learn.Run) ([]view.TextbookRow, error) {
-	rows, err := learn.Article(run)
+func textbook(l words.Language, run *course.Run) ([]view.TextbookRow, error) {
+	rows, err := course.Article(run)
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}

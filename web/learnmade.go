@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/web/learn"
+	"relock/engine/course"
 	"relock/web/link"
 	"relock/web/templates"
 	"relock/web/timeline"
@@ -37,7 +37,7 @@ func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
 	}
 	l := words.From(r.Context())
 	var p *view.Lesson
-	if r.URL.Query().Get("kind") == string(learn.Break) {
+	if r.URL.Query().Get("kind") == string(course.Break) {
 		p, err = s.madeBreak(r, l, state)
 	} else {
 		p, err = s.madeQuestion(r, l, state)
@@ -50,7 +50,7 @@ func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.State) (*view.Lesson, error) {
-	q, err := learn.Ask(r.Context(), state.Scenario, state.At)
+	q, err := course.Ask(r.Context(), state.Scenario, state.At)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.Stat
 	query := r.URL.Query()
 	own := url.Values{"from": {query.Get("from")}}
 	p := &view.Lesson{
-		Page: s.frame(r, l.Say("What happens next?")), Kind: string(learn.Predict), Item: view.WayItem{Title: l.Say("What happens next?"), Path: "made"},
+		Page: s.frame(r, l.Say("What happens next?")), Kind: string(course.Predict), Item: view.WayItem{Title: l.Say("What happens next?"), Path: "made"},
 		Goal:   "<p>" + templates.Escaped(l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(at.At.Duration()))) + "</p>",
 		Hidden: own.Get("from"), Leave: "/learn/made?" + own.Encode(),
 	}
@@ -97,7 +97,7 @@ func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.Stat
 }
 
 func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) (*view.Lesson, error) {
-	item, err := learn.BreakOf(r.Context(), state.Scenario)
+	item, err := course.BreakOf(r.Context(), state.Scenario)
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) 
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	p := &view.Lesson{
-		Page: s.frame(r, l.Say("Break it")), Kind: string(learn.Break), Item: view.WayItem{Title: l.Say("Break it"), Path: "made"},
+		Page: s.frame(r, l.Say("Break it")), Kind: string(course.Break), Item: view.WayItem{Title: l.Say("Break it"), Path: "made"},
 		Body:     "<p>" + templates.Escaped(l.Say("Left alone, this run does not break that rule. You are the scheduler.")) + "</p>",
 		Goal:     "<p>" + templates.Escaped(l.Say("Have this rule broken: %s.", rule)) + "</p>",
 		After:    "<p>" + templates.Escaped(l.Say("There is an order in which it breaks, so it will break one day.")) + "</p>",
@@ -129,14 +129,14 @@ func (s *Server) madeYAML(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var text string
-	if r.URL.Query().Get("kind") == string(learn.Break) {
-		var item *learn.Item
-		if item, err = learn.BreakOf(r.Context(), state.Scenario); err == nil {
+	if r.URL.Query().Get("kind") == string(course.Break) {
+		var item *course.Item
+		if item, err = course.BreakOf(r.Context(), state.Scenario); err == nil {
 			text, err = item.YAML()
 		}
 	} else {
-		var q *learn.Question
-		if q, err = learn.Ask(r.Context(), state.Scenario, state.At); err == nil {
+		var q *course.Question
+		if q, err = course.Ask(r.Context(), state.Scenario, state.At); err == nil {
 			text, err = q.YAML()
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Server) judgeMade(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	verdict, err := learn.Breaks(r.Context(), state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]), r.URL.Query().Get("rule"))
+	verdict, err := course.Breaks(r.Context(), state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]), r.URL.Query().Get("rule"))
 	if err != nil {
 		return notShown(r, err, "That cannot be shown")
 	}

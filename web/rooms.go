@@ -17,10 +17,10 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"relock/engine/course"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
-	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/room"
 	"relock/web/words"
@@ -440,7 +440,7 @@ func inLanguage[T any](of map[string]T, l words.Language) T {
 
 // askRoom makes a question of where a room stands, in every language.
 func (s *Server) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*room.Question, error) {
-	made, err := learn.Ask(ctx, sc, at)
+	made, err := course.Ask(ctx, sc, at)
 	if err != nil {
 		return nil, err
 	}

@@ -24,12 +24,12 @@ import (
 
 	"github.com/a-h/templ"
 
+	"relock/engine/course"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/web/keep"
-	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/peers"
 	"relock/web/room"
@@ -95,7 +95,7 @@ type Server struct {
 	waiting   *session.Ledger // what waits for slow lines
 	examples  []example
 	gallery   map[string]func() picture
-	course    *learn.Course
+	course    *course.Course
 	rooms     *room.House
 	openedBy  sync.Map // addresses by the codes of the rooms that were made from them
 	guesses   guesses
@@ -138,8 +138,8 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.gallery = paint(s.examples)
-	if s.course, err = learn.BuiltIn(); c.Course != nil {
-		s.course, err = learn.ReadCourse(c.Course, c.Scenarios)
+	if s.course, err = course.BuiltIn(); c.Course != nil {
+		s.course, err = course.ReadCourse(c.Course, c.Scenarios)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("web: the course: %w", err)

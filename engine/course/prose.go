@@ -1,4 +1,4 @@
-package learn
+package course
 
 import (
 	"bytes"
@@ -217,7 +217,7 @@ func (p *part) html(t teller) (string, error) {
 	}
 	one, err := p.made.Clone()
 	if err != nil {
-		return "", fmt.Errorf("learn: %w", err)
+		return "", fmt.Errorf("course: %w", err)
 	}
 	var filled bytes.Buffer
 	if err := one.Funcs(template.FuncMap(t.functions())).Execute(&filled, nil); err != nil {
@@ -226,7 +226,7 @@ func (p *part) html(t teller) (string, error) {
 	}
 	var out bytes.Buffer
 	if err := markdown.Convert(filled.Bytes(), &out); err != nil {
-		return "", fmt.Errorf("learn: %w", err)
+		return "", fmt.Errorf("course: %w", err)
 	}
 	return out.String(), nil
 }

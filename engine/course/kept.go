@@ -1,4 +1,4 @@
-package learn
+package course
 
 import (
 	"bytes"
@@ -32,7 +32,7 @@ type keptFound struct {
 var keptFounds = sync.OnceValues(func() (map[string]keptFound, error) {
 	out := map[string]keptFound{}
 	if err := json.Unmarshal(foundJSON, &out); err != nil {
-		return nil, fmt.Errorf("learn: found.json: %w", err)
+		return nil, fmt.Errorf("course: found.json: %w", err)
 	}
 	return out, nil
 })
@@ -41,7 +41,7 @@ var keptFounds = sync.OnceValues(func() (map[string]keptFound, error) {
 func searchKey(sc *scenario.Scenario, rule string, within explore.Bounds) (string, error) {
 	text, err := sc.Compact()
 	if err != nil {
-		return "", fmt.Errorf("learn: %w", err)
+		return "", fmt.Errorf("course: %w", err)
 	}
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d %v %d", text, rule, within.Delays, within.Kinds, within.MaxFaults))
 	return hex.EncodeToString(sum[:12]), nil
@@ -55,7 +55,7 @@ func (k keptFound) found(sc *scenario.Scenario, within explore.Bounds) (*Found, 
 	}
 	var err error
 	if f.Schedule, err = sc.ParseMoves(k.Schedule); err != nil {
-		return nil, fmt.Errorf("learn: found.json: %w", err)
+		return nil, fmt.Errorf("course: found.json: %w", err)
 	}
 	return f, nil
 }
@@ -65,7 +65,7 @@ func keep(f *Found) (keptFound, error) {
 	if f.Schedule != nil {
 		var err error
 		if k.Schedule, err = json.Marshal(f.Schedule); err != nil {
-			return k, fmt.Errorf("learn: %w", err)
+			return k, fmt.Errorf("course: %w", err)
 		}
 	}
 	return k, nil
@@ -85,7 +85,7 @@ func (c *Course) Found() ([]byte, error) {
 	enc := json.NewEncoder(&out)
 	enc.SetIndent("", " ")
 	if err := enc.Encode(all); err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	return out.Bytes(), nil
 }

@@ -1,4 +1,4 @@
-package learn
+package course
 
 import (
 	"fmt"
@@ -40,7 +40,7 @@ var article = map[string]phrase.Text{
 func Article(run *Run) ([]ArticleRow, error) {
 	rows, err := lessons.Textbook()
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	var out []ArticleRow
 	overtaken := -1 // step in which a count was seen that it did not leave behind
@@ -49,7 +49,7 @@ func Article(run *Run) ([]ArticleRow, error) {
 		for _, stop := range row.Stops {
 			at, ok := stopAt(run.Events, stop)
 			if !ok {
-				return nil, fmt.Errorf("learn: %s: the run has no %s in step %d", row.Row, stop.Is, stop.Step)
+				return nil, fmt.Errorf("course: %s: the run has no %s in step %d", row.Row, stop.Is, stop.Step)
 			}
 			one.Ours = append(one.Ours, Happening{Run: run, Event: at})
 			after := run.Events[stepEnd(run.Events, at)-1].Key

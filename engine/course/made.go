@@ -1,4 +1,4 @@
-package learn
+package course
 
 import (
 	"context"
@@ -30,10 +30,10 @@ type Run struct {
 func play(ctx context.Context, sc *scenario.Scenario) (*Run, error) {
 	r, err := engine.Start(ctx, sc, engine.Options{})
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	if err := r.Wait(); err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	events, _ := r.Log().Since(0)
 	return &Run{r.Scenario(), r.Header(), events}, nil
@@ -226,7 +226,7 @@ func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error
 	}
 	space, err := explore.Search(ctx, sc, within, explore.Options{Workers: 1})
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	if space.Ending() != explore.Exhausted {
 		return nil, fmt.Errorf("not every schedule could be seen (%s): choose smaller bounds", space.Why())
@@ -356,7 +356,7 @@ func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, e
 func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, []Step, error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(list))
 	if err != nil {
-		return Verdict{}, nil, nil, fmt.Errorf("learn: %w", err)
+		return Verdict{}, nil, nil, fmt.Errorf("course: %w", err)
 	}
 	defer s.Close()
 	b := s.Branches()[0]
@@ -380,7 +380,7 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (int, error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(nil))
 	if err != nil {
-		return 0, fmt.Errorf("learn: %w", err)
+		return 0, fmt.Errorf("course: %w", err)
 	}
 	defer s.Close()
 	n, b := 0, s.Branches()[0]
@@ -395,7 +395,7 @@ func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (in
 				n++
 			}
 			if b, err = s.Apply(ctx, b.ID, len(b.Moves), one); err != nil {
-				return 0, fmt.Errorf("learn: %w", err)
+				return 0, fmt.Errorf("course: %w", err)
 			}
 		}
 	}
@@ -621,7 +621,7 @@ func (i *Item) Plays(sc *scenario.Scenario) bool {
 func Play(ctx context.Context, yaml []byte) (*Run, error) {
 	sc, err := scenario.Parse(yaml)
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	return play(ctx, sc)
 }

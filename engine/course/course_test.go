@@ -1,4 +1,4 @@
-package learn_test
+package course_test
 
 import (
 	"errors"
@@ -15,18 +15,18 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"relock/engine/course"
 	"relock/engine/scenario"
 	"relock/lessons"
-	"relock/web/learn"
 	"relock/web/words"
 )
 
 // read is the course as its files have it, without what is kept of its searches.
-var read = sync.OnceValues(func() (*learn.Course, error) {
-	return learn.ReadCourse(lessons.Course(), lessons.Scenarios())
+var read = sync.OnceValues(func() (*course.Course, error) {
+	return course.ReadCourse(lessons.Course(), lessons.Scenarios())
 })
 
-func course(t *testing.T) *learn.Course {
+func whole(t *testing.T) *course.Course {
 	t.Helper()
 	c, err := read()
 	if err != nil {
@@ -40,7 +40,7 @@ func course(t *testing.T) *learn.Course {
 // in its texts is found in a run.
 func TestEveryItemIsProven(t *testing.T) {
 	t.Parallel()
-	c := course(t)
+	c := whole(t)
 	for _, i := range c.All() {
 		t.Run(i.Path(), func(t *testing.T) {
 			t.Parallel()
@@ -54,13 +54,13 @@ func TestEveryItemIsProven(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if p.Title == "" || p.Body == "" || i.Kind != learn.Read && p.Goal == "" || i.Kind != learn.Read && i.When() == "" && (p.Nudge == "" || p.After == "") {
+				if p.Title == "" || p.Body == "" || i.Kind != course.Read && p.Goal == "" || i.Kind != course.Read && i.When() == "" && (p.Nudge == "" || p.After == "") {
 					t.Errorf("%s: a part is empty", l.Code())
 				}
 				if strings.Contains(fmt.Sprint(p), "{{") || strings.Contains(fmt.Sprint(p), "<!--") || strings.Contains(fmt.Sprint(p), "**") {
 					t.Errorf("%s: something was not filled in: %v", l.Code(), p)
 				}
-				if i.Kind == learn.Predict {
+				if i.Kind == course.Predict {
 					distinct(t, l, made)
 				}
 			}
@@ -71,7 +71,7 @@ func TestEveryItemIsProven(t *testing.T) {
 	}
 }
 
-func proved(t *testing.T, i *learn.Item, made *learn.Made) {
+func proved(t *testing.T, i *course.Item, made *course.Made) {
 	t.Helper()
 	right := 0
 	for _, a := range made.Answers {
@@ -82,24 +82,24 @@ func proved(t *testing.T, i *learn.Item, made *learn.Made) {
 		}
 	}
 	switch i.Kind {
-	case learn.Predict, learn.Why:
+	case course.Predict, course.Why:
 		if right != 1 {
 			t.Errorf("%d right answers", right)
 		}
-	case learn.Mend:
+	case course.Mend:
 		if right == 0 || right == len(made.Answers) {
 			t.Errorf("%d of %d options mend it", right, len(made.Answers))
 		}
-	case learn.Break:
+	case course.Break:
 		broken(t, i, made)
-	case learn.Order:
+	case course.Order:
 		ordered(t, i, made)
-	case learn.Read:
+	case course.Read:
 	}
 }
 
 // ordered tries the lock's own script, and without each of its pieces.
-func ordered(t *testing.T, i *learn.Item, made *learn.Made) {
+func ordered(t *testing.T, i *course.Item, made *course.Made) {
 	t.Helper()
 	whole := map[int]int{}
 	for n, p := range made.Pieces {
@@ -125,7 +125,7 @@ func ordered(t *testing.T, i *learn.Item, made *learn.Made) {
 // Whatever order does what the lock's script does is right, and no other.
 func TestAnyOrderThatWorksIsRight(t *testing.T) {
 	t.Parallel()
-	i, _ := course(t).Item("again/enter-and-count")
+	i, _ := whole(t).Item("again/enter-and-count")
 	for _, c := range []struct {
 		name  string
 		order string // the pieces' numbers
@@ -166,7 +166,7 @@ func TestAnyOrderThatWorksIsRight(t *testing.T) {
 	}
 }
 
-func broken(t *testing.T, i *learn.Item, made *learn.Made) {
+func broken(t *testing.T, i *course.Item, made *course.Made) {
 	t.Helper()
 	for n := range made.Steps {
 		v, err := i.Judge(t.Context(), made.Steps[:n])
@@ -184,7 +184,7 @@ func broken(t *testing.T, i *learn.Item, made *learn.Made) {
 }
 
 // distinct holds the options of a question against each other as they are read.
-func distinct(t *testing.T, l words.Language, made *learn.Made) {
+func distinct(t *testing.T, l words.Language, made *course.Made) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, a := range made.Answers {
@@ -204,7 +204,7 @@ var update = flag.Bool("update", false, "write found.json")
 // What is kept of the searches is what a search finds.
 func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
 	t.Parallel()
-	anew := course(t)
+	anew := whole(t)
 	found, err := anew.Found()
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +218,7 @@ func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
 	if kept, err := os.ReadFile("found.json"); err != nil || string(kept) != string(found) {
 		t.Errorf("found.json is not what is found (make generate): %v", err)
 	}
-	c, err := learn.BuiltIn()
+	c, err := course.BuiltIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
 // The concept check asks twelve questions, and asks them again on other runs.
 func TestTheConceptCheckAsksTwice(t *testing.T) {
 	t.Parallel()
-	c := course(t)
+	c := whole(t)
 	if c.Check == nil || len(c.Check.Items) != 24 {
 		t.Fatal("it has not twelve questions, twice")
 	}
@@ -255,7 +255,7 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 	}
 	for _, ch := range c.Chapters {
 		last := ch.Items[len(ch.Items)-1]
-		if n := len(c.Earlier(last)); ch.Number > 1 && n != learn.MostEarlier || len(ch.Items) > 1 && len(c.Earlier(ch.Items[0])) > 0 {
+		if n := len(c.Earlier(last)); ch.Number > 1 && n != course.MostEarlier || len(ch.Items) > 1 && len(c.Earlier(ch.Items[0])) > 0 {
 			t.Errorf("%s ends with %d earlier questions", ch.ID, n)
 		}
 	}
@@ -263,7 +263,7 @@ func TestTheConceptCheckAsksTwice(t *testing.T) {
 	if items < 30 {
 		t.Errorf("the course has %d items", items)
 	}
-	kinds := map[learn.Kind]int{}
+	kinds := map[course.Kind]int{}
 	for _, i := range c.Items() {
 		kinds[i.Kind]++
 	}
@@ -321,7 +321,7 @@ So it is.
 		{"HTML", "en.md", "Think.", "<b>Think</b>.", "0-one/en.md:7: HTML is not allowed"},
 		{"a part too few", "zh.md", "### nudge\nThink.\n", "", "it has no text under \"### nudge\""},
 		{"an option too many", "en.md", "### gone", "### other", "it has no option \"other\""},
-		{"too long", "en.md", "it ends.", strings.Repeat("word ", learn.MaxWords), "words before its goal"},
+		{"too long", "en.md", "it ends.", strings.Repeat("word ", course.MaxWords), "words before its goal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -336,7 +336,7 @@ So it is.
 			for name, data := range files {
 				fsys["0-one/"+name] = &fstest.MapFile{Data: []byte(data)}
 			}
-			got, err := learn.ReadCourse(fsys, lessons.Scenarios())
+			got, err := course.ReadCourse(fsys, lessons.Scenarios())
 			if err == nil {
 				err = got.Prove()
 			}
@@ -350,7 +350,7 @@ So it is.
 			case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 				t.Errorf("got %v, want %s", err, c.want)
 			}
-			var mistakes learn.Mistakes
+			var mistakes course.Mistakes
 			if err != nil && !errors.As(err, &mistakes) {
 				t.Errorf("%T is no list of mistakes", err)
 			}
@@ -361,7 +361,7 @@ So it is.
 // Moves of another scenario are not judged.
 func TestOnlyTheItemsOwnScenarioIsPlayed(t *testing.T) {
 	t.Parallel()
-	i, ok := course(t).Item("trouble/sell-it-twice")
+	i, ok := whole(t).Item("trouble/sell-it-twice")
 	if !ok {
 		t.Fatal("no item")
 	}
@@ -381,11 +381,11 @@ func TestTheArticleDiffersWhereOneScriptGoesOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run, err := learn.Play(t.Context(), data)
+	run, err := course.Play(t.Context(), data)
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := learn.Article(run)
+	rows, err := course.Article(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,8 +472,8 @@ func TestAQuestionIsMadeOfARun(t *testing.T) {
 		}
 		at := 3
 		moves := make([]scenario.Move, at)
-		q, err := learn.Ask(t.Context(), sc.WithSchedule(moves), at)
-		if errors.Is(err, learn.ErrNothingToAsk) || err != nil && strings.Contains(err.Error(), "schedule") {
+		q, err := course.Ask(t.Context(), sc.WithSchedule(moves), at)
+		if errors.Is(err, course.ErrNothingToAsk) || err != nil && strings.Contains(err.Error(), "schedule") {
 			continue
 		}
 		if err != nil {
@@ -511,7 +511,7 @@ func TestAQuestionIsMadeOfARun(t *testing.T) {
 var heldBy = regexp.MustCompile(`is held by \w+(, with a count)?`)
 
 // kept reads a question's YAML as an item of the course.
-func kept(t *testing.T, name string, q *learn.Question) {
+func kept(t *testing.T, name string, q *course.Question) {
 	t.Helper()
 	text, err := q.YAML()
 	if err != nil {
@@ -524,7 +524,7 @@ func kept(t *testing.T, name string, q *learn.Question) {
 		}
 	}
 	indented := strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\n", "\n  ")
-	c, err := learn.ReadCourse(fstest.MapFS{
+	c, err := course.ReadCourse(fstest.MapFS{
 		"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems:\n  " + indented + "\n")}, "0-one/en.md": {Data: []byte(prose)}, "0-one/zh.md": {Data: []byte(prose)},
 	}, lessons.Scenarios())
 	if err == nil {
@@ -547,7 +547,7 @@ func TestABreakIsMadeOfARun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := learn.BreakOf(t.Context(), sc)
+	i, err := course.BreakOf(t.Context(), sc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -555,7 +555,7 @@ func TestABreakIsMadeOfARun(t *testing.T) {
 	if err != nil || i.Rule() == "" {
 		t.Fatal(err, i.Rule())
 	}
-	v, err := learn.Breaks(t.Context(), i.Scenario.WithSchedule(made.Steps), i.Rule())
+	v, err := course.Breaks(t.Context(), i.Scenario.WithSchedule(made.Steps), i.Rule())
 	if err != nil || !v.Met || v.Own != made.Par {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -575,7 +575,7 @@ threads: [{name: A, work: 51ms}, {name: B, work: 52ms}, {name: C, work: 53ms}, {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i, err := learn.BreakOf(t.Context(), sc); !errors.Is(err, learn.ErrNothingFound) {
+	if i, err := course.BreakOf(t.Context(), sc); !errors.Is(err, course.ErrNothingFound) {
 		t.Errorf("%+v, %v", i, err)
 	}
 }
@@ -583,7 +583,7 @@ threads: [{name: A, work: 51ms}, {name: B, work: 52ms}, {name: C, work: 53ms}, {
 // What breaks by itself is nothing to be broken, and that is what is said.
 func TestWhatBreaksByItselfIsNothingToBreak(t *testing.T) {
 	t.Parallel()
-	for name, want := range map[string]error{"lease-expiry": learn.ErrBreaksByItself, "redlock": nil} {
+	for name, want := range map[string]error{"lease-expiry": course.ErrBreaksByItself, "redlock": nil} {
 		data, err := fs.ReadFile(lessons.Scenarios(), name+".yaml")
 		if err != nil {
 			t.Fatal(err)
@@ -592,7 +592,7 @@ func TestWhatBreaksByItselfIsNothingToBreak(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := learn.BreakOf(t.Context(), sc); want != nil && !errors.Is(err, want) || want == nil && errors.Is(err, learn.ErrBreaksByItself) {
+		if _, err := course.BreakOf(t.Context(), sc); want != nil && !errors.Is(err, want) || want == nil && errors.Is(err, course.ErrBreaksByItself) {
 			t.Errorf("%s: %v, want %v", name, err, want)
 		}
 	}

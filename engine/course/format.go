@@ -1,4 +1,4 @@
-package learn
+package course
 
 import (
 	"bytes"
@@ -129,10 +129,10 @@ func (r *reader) mistake(file string, line int, format string, args ...any) {
 func readCourse(fsys, scenarios fs.FS) (*Course, error) {
 	files, err := fs.Glob(fsys, "*/chapter.yaml")
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	if len(files) == 0 {
-		return nil, errors.New("learn: there is no chapter")
+		return nil, errors.New("course: there is no chapter")
 	}
 	r := &reader{scenarios: scenarios}
 	c := &Course{items: map[string]*Item{}}
@@ -449,7 +449,7 @@ func (r *reader) bundled(name string) ([]byte, error) {
 func raw(sc *scenario.Scenario) ([]byte, error) {
 	b, err := sc.Compact()
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	return b, nil
 }

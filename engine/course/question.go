@@ -1,4 +1,4 @@
-package learn
+package course
 
 import (
 	"context"
@@ -57,7 +57,7 @@ type alternative struct {
 func Ask(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error) {
 	s, err := engine.Open(ctx, sc)
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	b := s.Branches()[0]
 	here := b.Positions[min(at, len(b.Moves))]
@@ -377,7 +377,7 @@ func (q *Question) YAML() (string, error) {
 	}
 	var run any
 	if err := yaml.Unmarshal(text, &run); err != nil {
-		return "", fmt.Errorf("learn: %w", err)
+		return "", fmt.Errorf("course: %w", err)
 	}
 	type optionOut struct {
 		ID     string `yaml:"id"`
@@ -403,7 +403,7 @@ func (q *Question) YAML() (string, error) {
 func listed(item any) (string, error) {
 	out, err := yaml.Marshal([]any{item})
 	if err != nil {
-		return "", fmt.Errorf("learn: %w", err)
+		return "", fmt.Errorf("course: %w", err)
 	}
 	return string(out), nil
 }
@@ -440,7 +440,7 @@ func BreakOf(ctx context.Context, sc *scenario.Scenario) (*Item, error) {
 		}
 		space, err := explore.Search(ctx, bare, within, explore.Options{Workers: 1})
 		if err != nil {
-			return nil, fmt.Errorf("learn: %w", err)
+			return nil, fmt.Errorf("course: %w", err)
 		}
 		cut = cut || space.Ending() != explore.Exhausted
 		for _, r := range space.Rules() {
@@ -482,7 +482,7 @@ func (i *Item) YAML() (string, error) {
 	}
 	var run any
 	if err := yaml.Unmarshal(text, &run); err != nil {
-		return "", fmt.Errorf("learn: %w", err)
+		return "", fmt.Errorf("course: %w", err)
 	}
 	within := map[string]any{}
 	if i.within.Delays > 0 {

@@ -1,4 +1,4 @@
-// Package learn is the course: it reads the chapters in lessons/course, plays
+// Package course is the course: it reads the chapters in lessons/course, plays
 // their scenarios, and computes from those runs what a text may not type: the
 // right answers, the wrong ones, every number, every line of a script, and
 // whether what a learner did has reached an item's goal. It must not know HTTP.
@@ -92,7 +92,7 @@
 // Markdown it is, without HTML. Numbers are never typed: a digit outside of
 // {{…}} that belongs to no name (T8) is a mistake. The functions are those of
 // Tells; {{in "renewed" "at" "A renewed"}} asks an option's run.
-package learn
+package course
 
 import (
 	"hash/fnv"

@@ -1,4 +1,4 @@
-package learn
+package course
 
 import (
 	"cmp"
@@ -207,7 +207,7 @@ func (i *Item) Try(ctx context.Context, places map[int]int) (*Tried, error) {
 	}
 	got, err := trial.Run(ctx, assembled(list), i.Scenario.Lock.Key, i.order.cases)
 	if err != nil {
-		return nil, fmt.Errorf("learn: %w", err)
+		return nil, fmt.Errorf("course: %w", err)
 	}
 	t := &Tried{Solved: true}
 	for n, c := range i.order.cases {
