@@ -16,6 +16,7 @@ import (
 	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/web/export"
 	"relock/web/link"
 	"relock/web/luaflow"
@@ -59,10 +60,11 @@ func wayChapter(l words.Language, ch *course.Chapter) (view.WayChapter, error) {
 	for _, i := range ch.Items {
 		out.Items = append(out.Items, *wayItem(l, i))
 	}
-	var err error
-	if out.Intro, err = ch.Intro(l); err != nil {
+	intro, err := ch.Intro(l)
+	if err != nil {
 		return out, fmt.Errorf("web: %w", err)
 	}
+	out.Intro = view.Prose(intro)
 	return out, nil
 }
 
@@ -184,7 +186,7 @@ func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 		}
 		row := view.CheckedRow{Item: *wayItem(l, item), Taught: *wayItem(l, item.Taught), Carry: carry}
 		for at, a := range made.Answers {
-			text := prose.Labels[a.Option.ID]
+			text := view.Prose(prose.Labels[a.Option.ID])
 			if int(answer-'0') == at+1 {
 				row.Answer, row.Right = text, a.Right
 			}
@@ -225,7 +227,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) 
 	}
 	p := &view.Lesson{
 		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Kind: string(item.Kind),
-		Body: prose.Body, Goal: prose.Goal, Leave: "/learn/" + item.Path(), Lua: item.Lua,
+		Body: view.Prose(prose.Body), Goal: view.Prose(prose.Goal), Leave: "/learn/" + item.Path(), Lua: item.Lua,
 	}
 	if p.Check = item.When(); p.Check != "" {
 		chapter.Items = nil
@@ -255,7 +257,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) 
 	case course.Predict, course.Why, course.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
 	case course.Break:
-		p.After, p.Controls, p.Judge = prose.After, strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
+		p.After, p.Controls, p.Judge = view.Prose(prose.After), strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
 		if query.Has("solution") {
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("This is how it can be done.")
@@ -330,7 +332,7 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *course.Item, m
 		if item.Kind == course.Predict {
 			o.HTML = templates.Escaped(said(l, a.Says))
 		} else {
-			o.HTML = prose.Labels[a.Option.ID]
+			o.HTML = view.Prose(prose.Labels[a.Option.ID])
 		}
 		if o.Chosen {
 			p.Answered, p.Solved = true, a.Right
@@ -340,14 +342,14 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *course.Item, m
 			}
 			own := ""
 			if a.Option != nil {
-				own = prose.Says[a.Option.ID]
+				own = view.Prose(prose.Says[a.Option.ID])
 			}
 			if a.Found != nil {
 				own = searched(l, a.Found) + own
 			}
 			switch {
 			case a.Right:
-				p.Feedback = own + prose.After
+				p.Feedback = own + view.Prose(prose.After)
 				*stage = shownRun{a.Run, a.Shown, true}
 			default:
 				p.Feedback = own
@@ -423,7 +425,7 @@ func ordered(r *http.Request, l words.Language, p *view.Lesson, item *course.Ite
 	case tried.Twice > 0:
 		p.Feedback = "<p>" + templates.Escaped(l.Say("Two pieces have the place %d. Give each its own.", tried.Twice)) + "</p>"
 	case tried.Solved:
-		p.Feedback = prose.After
+		p.Feedback = view.Prose(prose.After)
 	}
 	p.TryError = tried.Err
 	for _, c := range tried.Cases {
@@ -470,7 +472,7 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 	to := func(query string, t phrase.Text) string {
 		return fmt.Sprintf(`<p><a class="button" href="/learn/%s?%s">%s</a></p>`, item.Path(), query, templates.Escaped(l.Say(t)))
 	}
-	list := []view.LessonHint{{Name: l.Say("a nudge"), HTML: prose.Nudge}}
+	list := []view.LessonHint{{Name: l.Say("a nudge"), HTML: view.Prose(prose.Nudge)}}
 	add := func(name phrase.Text, html string) {
 		list = append(list, view.LessonHint{Name: l.Say(name), HTML: html})
 	}
@@ -587,8 +589,36 @@ func textbook(l words.Language, run *course.Run) ([]view.TextbookRow, error) {
 	for n, row := range rows {
 		out[n] = view.TextbookRow{Row: row.Row, Article: l.Say(row.Article), Differs: l.Say(row.Differs)}
 		for _, one := range row.Ours {
-			out[n].Ours = append(out[n].Ours, l.Say("T%d · %s", one.Run.Events[one.Event].Step, one.Says(l)))
+			out[n].Ours = append(out[n].Ours, l.Say("T%d · %s", one.Run.Events[one.Event].Step, happened(l, one)))
 		}
 	}
 	return out, nil
+}
+
+// happened is an event of a run in words.
+func happened(l words.Language, h course.Happening) string {
+	film := view.NewFilm(l, h.Run.Scenario, h.Run.Header.Owners)
+	e := h.Run.Events[h.Event]
+	row, nth := 0, -1
+	for _, one := range h.Run.Events[:h.Event+1] {
+		row = film.Add(one)
+		if one.Step != e.Step {
+			nth = -1
+		} else if one.Kind() == trace.KindCommand {
+			nth++
+		}
+	}
+	shown := film.Rows()[row]
+	if _, ok := e.Body.(trace.Command); ok && nth >= 0 && nth < len(shown.Inside) {
+		return l.Say("%s: %s", e.Thread, shown.Inside[nth].Line.Spoken)
+	}
+	if shown.Event != "" {
+		return shown.Event
+	}
+	for _, c := range shown.Cells {
+		if c.Acting {
+			return l.Say("%s: %s", c.Thread, c.Title)
+		}
+	}
+	return e.Thread
 }

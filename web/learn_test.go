@@ -28,7 +28,7 @@ import (
 func TestEveryItemHasAPage(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	c, err := course.BuiltIn()
+	c, err := course.BuiltIn(words.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,6 +41,9 @@ func TestEveryItemHasAPage(t *testing.T) {
 			res, body := s.do(t, http.MethodGet, "/learn/"+i.Path()+"?lang="+l.Code(), nil)
 			if res.StatusCode != http.StatusOK || !strings.Contains(body, html.EscapeString(i.Title(l))) {
 				t.Errorf("%s in %s: %d", i.Path(), l.Code(), res.StatusCode)
+			}
+			if strings.Contains(body, "**") || strings.Contains(body, "raw HTML omitted") {
+				t.Errorf("%s in %s: Markdown is left on the page", i.Path(), l.Code())
 			}
 			made, err := i.Made()
 			if err != nil {
@@ -139,7 +142,7 @@ func TestAnAnswerIsJudgedByTheServer(t *testing.T) {
 func TestABreakIsJudged(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	c, err := course.BuiltIn()
+	c, err := course.BuiltIn(words.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +290,7 @@ var onward = regexp.MustCompile(`id="onward" href="([^"]*)"`)
 func TestTheCheckNeedsNoScript(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	c, err := course.BuiltIn()
+	c, err := course.BuiltIn(words.All())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -138,8 +138,8 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.gallery = paint(s.examples)
-	if s.course, err = course.BuiltIn(); c.Course != nil {
-		s.course, err = course.ReadCourse(c.Course, c.Scenarios)
+	if s.course, err = course.BuiltIn(words.All()); c.Course != nil {
+		s.course, err = course.ReadCourse(words.All(), c.Course, c.Scenarios)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("web: the course: %w", err)

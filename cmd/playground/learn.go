@@ -9,6 +9,7 @@ import (
 
 	"relock/engine/course"
 	"relock/lessons"
+	"relock/web/words"
 )
 
 const learnUsage = `playground learn -check PATH
@@ -33,7 +34,7 @@ func learning(args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
 	}
-	taught, err := course.ReadCourse(os.DirFS(root), lessons.Scenarios())
+	taught, err := course.ReadCourse(words.All(), os.DirFS(root), lessons.Scenarios())
 	if err == nil {
 		err = taught.Prove()
 	}

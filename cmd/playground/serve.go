@@ -23,6 +23,7 @@ import (
 	"relock/web/room"
 	"relock/web/room/stream"
 	"relock/web/session"
+	"relock/web/words"
 )
 
 const serveSynopsis = `playground [serve] [flags]
@@ -269,7 +270,7 @@ func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (room.Jour
 // provenCourse reads and plays the course in a folder, and fails with what is
 // wrong with it.
 func provenCourse(folder string) error {
-	taught, err := course.ReadCourse(os.DirFS(folder), lessons.Scenarios())
+	taught, err := course.ReadCourse(words.All(), os.DirFS(folder), lessons.Scenarios())
 	if err == nil {
 		err = taught.Prove()
 	}

@@ -1,7 +1,8 @@
 // Package course is the course: it reads the chapters in lessons/course, plays
 // their scenarios, and computes from those runs what a text may not type: the
 // right answers, the wrong ones, every number, every line of a script, and
-// whether what a learner did has reached an item's goal. It must not know HTTP.
+// whether what a learner did has reached an item's goal. It knows neither HTTP nor
+// HTML: texts leave it as Markdown.
 //
 // # Writing an item
 //
@@ -99,7 +100,9 @@ import (
 	"io/fs"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
+	"time"
 
 	"relock/engine/explore"
 	"relock/engine/scenario"
@@ -126,13 +129,24 @@ var kinds = []Kind{Read, Predict, Why, Break, Mend, Order}
 // reads without losing sight of the stage. Two Han characters count as a word.
 const MaxWords = 90
 
+// Language is a language that a course is taught in.
+type Language interface {
+	Code() string                    // "en", "zh-CN"; the text of a chapter is en.md, zh.md
+	Duration(d time.Duration) string // as people write it
+}
+
+// english is the language that every course is written in, told where another
+// lacks a text.
+const english = "en"
+
 // Course is the chapters in order. It is not changed after it was read, and so
 // is safe for concurrent use.
 type Course struct {
 	Chapters []*Chapter
 	Check    *Chapter // the concept check: its questions, and then the same on other runs
 
-	items map[string]*Item // by address
+	languages []Language
+	items     map[string]*Item // by address
 }
 
 // Chapter is some items that belong together.
@@ -320,25 +334,48 @@ func shuffle(of string, list []*Option) {
 	})
 }
 
-// BuiltIn is the course that comes with the program, read once. It fails with
-// Mistakes. What its searches found is kept, and not searched again.
-func BuiltIn() (*Course, error) { return builtIn() }
-
-var builtIn = sync.OnceValues(func() (*Course, error) {
-	c, err := readCourse(lessons.Course(), lessons.Scenarios())
+// BuiltIn is the course that comes with the program, in some languages, read
+// once for them. It fails with Mistakes. What its searches found is kept, and not
+// searched again. It is safe for concurrent use.
+func BuiltIn[L Language](in []L) (*Course, error) {
+	builtIn.Lock()
+	defer builtIn.Unlock()
+	var codes strings.Builder
+	for _, l := range in {
+		codes.WriteString(l.Code() + " ")
+	}
+	if c := builtIn.courses[codes.String()]; c != nil {
+		return c, nil
+	}
+	c, err := ReadCourse(in, lessons.Course(), lessons.Scenarios())
 	if err != nil {
 		return nil, err
 	}
 	kept, err := keptFounds()
+	if err != nil {
+		return nil, err
+	}
 	for _, i := range c.All() {
 		i.kept = kept
 	}
-	return c, err
-})
+	builtIn.courses[codes.String()] = c
+	return c, nil
+}
 
-// ReadCourse reads a course: a folder for each chapter at the top of fsys, in the
-// order of their names. Scenarios are those that items name. It fails with
-// Mistakes. It plays nothing: see [Course.Prove].
-func ReadCourse(fsys, scenarios fs.FS) (*Course, error) {
-	return readCourse(fsys, scenarios)
+// builtIn are the built-in courses by the codes of their languages.
+var builtIn = struct {
+	sync.Mutex
+	courses map[string]*Course
+}{courses: map[string]*Course{}}
+
+// ReadCourse reads a course in some languages: a folder for each chapter at the
+// top of fsys, in the order of their names, with a text in each language.
+// Scenarios are those that items name. It fails with Mistakes. It plays nothing:
+// see [Course.Prove].
+func ReadCourse[L Language](in []L, fsys, scenarios fs.FS) (*Course, error) {
+	languages := make([]Language, len(in))
+	for n, l := range in {
+		languages[n] = l
+	}
+	return readCourse(languages, fsys, scenarios)
 }

@@ -15,7 +15,6 @@ import (
 	"relock/engine/explore"
 	"relock/engine/fault"
 	"relock/engine/scenario"
-	"relock/web/words"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -118,6 +117,7 @@ type (
 
 // reader reads a course.
 type reader struct {
+	languages []Language
 	scenarios fs.FS
 	mistakes  Mistakes
 }
@@ -126,7 +126,7 @@ func (r *reader) mistake(file string, line int, format string, args ...any) {
 	r.mistakes = append(r.mistakes, Mistake{file, line, fmt.Sprintf(format, args...)})
 }
 
-func readCourse(fsys, scenarios fs.FS) (*Course, error) {
+func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 	files, err := fs.Glob(fsys, "*/chapter.yaml")
 	if err != nil {
 		return nil, fmt.Errorf("course: %w", err)
@@ -134,8 +134,8 @@ func readCourse(fsys, scenarios fs.FS) (*Course, error) {
 	if len(files) == 0 {
 		return nil, errors.New("course: there is no chapter")
 	}
-	r := &reader{scenarios: scenarios}
-	c := &Course{items: map[string]*Item{}}
+	r := &reader{languages: in, scenarios: scenarios}
+	c := &Course{languages: in, items: map[string]*Item{}}
 	for n, file := range files {
 		ch := r.chapter(fsys, path.Dir(file))
 		ch.Number = n
@@ -230,7 +230,7 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 			}
 		}
 	}
-	for _, l := range words.All() {
+	for _, l := range r.languages {
 		short, _, _ := strings.Cut(l.Code(), "-")
 		r.text(fsys, ch, dir+"/"+short+".md", l.Code())
 	}

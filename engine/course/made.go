@@ -16,7 +16,6 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trial"
-	"relock/web/words"
 )
 
 // Run is a scenario that was played on the virtual clock.
@@ -425,13 +424,13 @@ func (c *Course) Prove() error {
 			add(err)
 			continue
 		}
-		for _, l := range words.All() {
+		for _, l := range c.languages {
 			_, err := i.Prose(l)
 			add(err)
 		}
 	}
 	for _, ch := range chapters {
-		for _, l := range words.All() {
+		for _, l := range c.languages {
 			_, err := ch.Intro(l)
 			add(err)
 		}
@@ -442,16 +441,16 @@ func (c *Course) Prove() error {
 	return nil
 }
 
-// Prose is an item's texts in a language, as HTML but for the title and labels.
+// Prose is an item's texts in a language, as Markdown but for the title.
 type Prose struct {
 	Title, Body, Goal, Nudge, After string
 
-	Labels map[string]string // by option: what is chosen, HTML; none of predict
-	Says   map[string]string // by option: what is said to who chose it, HTML
+	Labels map[string]string // by option: what is chosen; none of predict
+	Says   map[string]string // by option: what is said to who chose it
 }
 
-// Prose renders an item's texts. It fails with Mistakes.
-func (i *Item) Prose(l words.Language) (*Prose, error) {
+// Prose fills in an item's texts. It fails with Mistakes.
+func (i *Item) Prose(l Language) (*Prose, error) {
 	made, err := i.Made()
 	if err != nil {
 		return nil, err
@@ -471,7 +470,7 @@ func (i *Item) Prose(l words.Language) (*Prose, error) {
 		of   string
 		into *string
 	}{{"", &p.Body}, {"goal", &p.Goal}, {"nudge", &p.Nudge}} {
-		if *part.into, err = one.parts[part.of].html(t); err != nil {
+		if *part.into, err = one.parts[part.of].markdown(t); err != nil {
 			return nil, err
 		}
 	}
@@ -479,7 +478,7 @@ func (i *Item) Prose(l words.Language) (*Prose, error) {
 	if i.Kind == Break {
 		after.run = made.Solved
 	}
-	if p.After, err = one.parts["after"].html(after); err != nil {
+	if p.After, err = one.parts["after"].markdown(after); err != nil {
 		return nil, err
 	}
 	for _, o := range i.Options {
@@ -487,12 +486,12 @@ func (i *Item) Prose(l words.Language) (*Prose, error) {
 		if i.Kind == Why || i.Kind == Mend {
 			var label *part
 			if label, said = said.split(); label != nil {
-				if p.Labels[o.ID], err = label.html(t); err != nil {
+				if p.Labels[o.ID], err = label.markdown(t); err != nil {
 					return nil, err
 				}
 			}
 		}
-		if p.Says[o.ID], err = said.html(t); err != nil {
+		if p.Says[o.ID], err = said.markdown(t); err != nil {
 			return nil, err
 		}
 	}
@@ -500,21 +499,21 @@ func (i *Item) Prose(l words.Language) (*Prose, error) {
 }
 
 // in is the chapter's text in a language; where there is none, in English.
-func (ch *Chapter) in(l words.Language) *text {
+func (ch *Chapter) in(l Language) *text {
 	if t := ch.texts[l.Code()]; t != nil {
 		return t
 	}
-	return ch.texts[words.English.Code()]
+	return ch.texts[english]
 }
 
 // Title is the chapter's title in a language.
-func (ch *Chapter) Title(l words.Language) string { return ch.in(l).title }
+func (ch *Chapter) Title(l Language) string { return ch.in(l).title }
 
-// Intro is what a chapter begins with, HTML.
-func (ch *Chapter) Intro(l words.Language) (string, error) { return ch.in(l).intro.html(nobody) }
+// Intro is what a chapter begins with, as Markdown.
+func (ch *Chapter) Intro(l Language) (string, error) { return ch.in(l).intro.markdown(nobody) }
 
 // Title is an item's title in a language.
-func (i *Item) Title(l words.Language) string { return i.Chapter.in(l).items[i.text].title }
+func (i *Item) Title(l Language) string { return i.Chapter.in(l).items[i.text].title }
 
 // Asked is the first event of what a predict asks for.
 func (m *Made) Asked() trace.Event {

@@ -174,7 +174,8 @@ func wordCount(source string) int {
 	return others + han/2
 }
 
-var markdown = goldmark.New(goldmark.WithExtensions(extension.Table))
+// syntax is the Markdown of the texts.
+var syntax = goldmark.New(goldmark.WithExtensions(extension.Table)).Parser()
 
 // compile reads the functions of a part, and refuses HTML in it.
 func (r *reader) compile(p *part) {
@@ -186,7 +187,7 @@ func (r *reader) compile(p *part) {
 	}
 	p.made = made
 	source := []byte(p.source)
-	_ = ast.Walk(markdown.Parser().Parse(gmtext.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker never fails
+	_ = ast.Walk(syntax.Parse(gmtext.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker never fails
 		if entering && (n.Kind() == ast.KindRawHTML || n.Kind() == ast.KindHTMLBlock) {
 			r.mistake(p.file, p.line, "HTML is not allowed in a text")
 		}
@@ -210,8 +211,8 @@ func (p *part) place(err error) (int, string) {
 	return p.line + n - 1, what
 }
 
-// html renders a part, with what t tells. It fails with a Mistake.
-func (p *part) html(t teller) (string, error) {
+// markdown is a part with what t tells filled in. It fails with a Mistake.
+func (p *part) markdown(t teller) (string, error) {
 	if p == nil || p.made == nil {
 		return "", nil
 	}
@@ -224,11 +225,7 @@ func (p *part) html(t teller) (string, error) {
 		line, what := p.place(err)
 		return "", Mistakes{{p.file, line, what}}
 	}
-	var out bytes.Buffer
-	if err := markdown.Convert(filled.Bytes(), &out); err != nil {
-		return "", fmt.Errorf("course: %w", err)
-	}
-	return out.String(), nil
+	return filled.String(), nil
 }
 
 // split parts the first paragraph, an option's label, from the rest. Both are

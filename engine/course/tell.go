@@ -9,13 +9,12 @@ import (
 
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/luaflow"
-	"relock/web/words"
+	"relock/engine/trial"
 )
 
 // teller says in a language what a text asks of a run.
 type teller struct {
-	l       words.Language
+	l       Language
 	run     *Run
 	options map[string]*Run
 }
@@ -239,18 +238,14 @@ func (t teller) lua(script string, line int) (string, error) {
 	if t.run == nil {
 		return "", errNoRun
 	}
-	for _, s := range luaflow.Scripts(t.l, t.run.Scenario) {
-		if strings.TrimSuffix(s.Name, ".lua") != script {
-			continue
-		}
-		for _, l := range s.Lines {
-			if l.Number == line {
-				return "`" + strings.TrimSpace(l.Text()) + "`", nil
-			}
-		}
+	lines, err := trial.Lines(t.run.Scenario.Lock.Protocol, script)
+	if err != nil {
+		return "", fmt.Errorf("the lock has no script %q", script)
+	}
+	if line < 1 || line > len(lines) {
 		return "", fmt.Errorf("%s has no line %d", script, line)
 	}
-	return "", fmt.Errorf("the lock has no script %q", script)
+	return "`" + strings.TrimSpace(lines[line-1]) + "`", nil
 }
 
 func (t teller) until(text string) (string, error) {

@@ -7,8 +7,6 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/trace"
 	"relock/lessons"
-	"relock/web/view"
-	"relock/web/words"
 )
 
 // ArticleRow is a row of the first article's T1–T10 table, and where it is in
@@ -105,32 +103,4 @@ func stopAt(events []trace.Event, stop lessons.Stop) (int, bool) {
 type Happening struct {
 	Run   *Run
 	Event int
-}
-
-// Says is what happened in words.
-func (h Happening) Says(l words.Language) string {
-	film := view.NewFilm(l, h.Run.Scenario, h.Run.Header.Owners)
-	e := h.Run.Events[h.Event]
-	row, nth := 0, -1
-	for _, one := range h.Run.Events[:h.Event+1] {
-		row = film.Add(one)
-		if one.Step != e.Step {
-			nth = -1
-		} else if one.Kind() == trace.KindCommand {
-			nth++
-		}
-	}
-	shown := film.Rows()[row]
-	if _, ok := e.Body.(trace.Command); ok && nth >= 0 && nth < len(shown.Inside) {
-		return l.Say("%s: %s", e.Thread, shown.Inside[nth].Line.Spoken)
-	}
-	if shown.Event != "" {
-		return shown.Event
-	}
-	for _, c := range shown.Cells {
-		if c.Acting {
-			return l.Say("%s: %s", c.Thread, c.Title)
-		}
-	}
-	return e.Thread
 }
