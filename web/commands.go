@@ -13,6 +13,7 @@ import (
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/film"
 	"relock/web/view"
 )
 
@@ -227,7 +228,7 @@ type answer struct {
 	Branch    *branchJSON    `json:"branch,omitempty"`
 	From      int            `json:"from"` // the first of the positions
 	Positions []positionJSON `json:"positions,omitempty"`
-	Rows      []view.Frame   `json:"rows,omitempty"`
+	Rows      []film.Frame   `json:"rows,omitempty"`
 	Lanes     string         `json:"lanes,omitempty"` // HTML
 	LanesOf   int            `json:"lanesOf"`         // their branch
 	Dropped   *int           `json:"dropped,omitempty"`

@@ -16,10 +16,10 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/film"
 	"relock/web/pack"
 	"relock/web/pack/packtest"
 	"relock/web/session"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -191,7 +191,7 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 					continue
 				}
 				got, change := p.take(t, part)
-				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(view.Frame{})); diff != "" {
+				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(film.Frame{})); diff != "" {
 					t.Fatalf("frame %d: %s", n, diff)
 				}
 				if n%7 > 0 && n > 30 {

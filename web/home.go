@@ -16,9 +16,8 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/export"
-	"relock/web/lanes"
+	"relock/web/film"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -42,8 +41,8 @@ func record(ctx context.Context, sc *scenario.Scenario) (*recording, error) {
 	return &recording{r.Scenario(), r.Header(), events}, nil
 }
 
-func (r *recording) film(l words.Language) *view.Film {
-	f := view.NewFilm(l, r.sc, r.header.Owners)
+func (r *recording) film(l words.Language) *film.Film {
+	f := film.New(l, r.sc, r.header.Owners)
 	for _, e := range r.events {
 		f.Add(e)
 	}
@@ -51,8 +50,8 @@ func (r *recording) film(l words.Language) *view.Film {
 }
 
 // lanes returns only the recording's picture, at far less cost than its film.
-func (r *recording) lanes() *lanes.Lanes {
-	lanes := lanes.Of(r.sc, r.header.Owners)
+func (r *recording) lanes() *film.Lanes {
+	lanes := film.LanesOf(r.sc, r.header.Owners)
 	for _, e := range r.events {
 		lanes.Add(e)
 	}
@@ -66,7 +65,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	film, err := newFootage(l, shown, true, nil, false)
+	reel, err := newFootage(l, shown, true, nil, false)
 	if err != nil {
 		return err
 	}
@@ -78,10 +77,10 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	film.viewer.Lanes.Cursor = 0 // it begins at its beginning
+	reel.viewer.Lanes.Cursor = 0 // it begins at its beginning
 	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
 		Page: s.frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
-		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: film.viewer, Ending: ending,
+		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: reel.viewer, Ending: ending,
 	}))
 }
 
@@ -144,7 +143,7 @@ const (
 )
 
 // lanesOf returns the lanes around a row, standing on it.
-func lanesOf(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
+func lanesOf(l words.Language, lanes *film.Lanes, row int) film.Picture {
 	p := lanes.Window(l, "lanes", firstLaneRow(lanes, row), laneRows)
 	p.Cursor = row
 	return p
@@ -152,12 +151,12 @@ func lanesOf(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
 
 // followed returns the same rows for pages that stand on a row of their own
 // choice and draw the lanes again as rows are added.
-func followed(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
+func followed(l words.Language, lanes *film.Lanes, row int) film.Picture {
 	return lanes.Follow(l, "lanes", firstLaneRow(lanes, row), laneRows)
 }
 
 // firstLaneRow returns where the lanes around a row begin.
-func firstLaneRow(lanes *lanes.Lanes, row int) int {
+func firstLaneRow(lanes *film.Lanes, row int) int {
 	if lanes.Len() <= laneRows {
 		return 0
 	}
@@ -203,7 +202,7 @@ type picture struct {
 	lanes  templ.Component
 	broken []string
 	steps  int
-	failed []timeline.Failure
+	failed []film.Failure
 }
 
 // paint returns what draws the picture of each example, once, by its name. One
@@ -222,7 +221,7 @@ func paint(examples []example) map[string]func() picture {
 				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
 					p.broken = append(p.broken, b.Rule)
 				}
-				if f, ok := timeline.FailureOf(ev); ok {
+				if f, ok := film.FailureOf(ev); ok {
 					p.failed = append(p.failed, f)
 				}
 			}
@@ -269,7 +268,7 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 				e.Minutes = view.MinutesOf(e.Steps)
 			}
 			if len(shown.broken) == 0 {
-				e.Failed = timeline.OnlyFailed(l, shown.failed)
+				e.Failed = film.OnlyFailed(l, shown.failed)
 			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
 				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, view.LevelOf(s.examples[at].sc)

@@ -18,10 +18,9 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/link"
-	"relock/web/luaflow"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/verdict"
 	"relock/web/view"
 	"relock/web/words"
@@ -300,7 +299,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) 
 
 // stage puts a run on the page's stage.
 func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
-	shown := timeline.NewScenario(l, on.run.Scenario)
+	shown := film.NewScenario(l, on.run.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
 	if p.Stepping != nil {
 		return nil
@@ -309,11 +308,11 @@ func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
 	if !on.whole {
 		events = events[:on.count]
 	}
-	film, err := newFootage(l, &recording{on.run.Scenario, on.run.Header, events}, on.whole, nil, false)
+	reel, err := newFootage(l, &recording{on.run.Scenario, on.run.Header, events}, on.whole, nil, false)
 	if err != nil {
 		return err
 	}
-	p.Viewer = film.viewer
+	p.Viewer = reel.viewer
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}
@@ -411,7 +410,7 @@ func ordered(r *http.Request, l words.Language, p *view.Lesson, item *course.Ite
 		return cmp.Compare(unplacedLast(places[a]), unplacedLast(places[b]))
 	})
 	for _, n := range order {
-		p.Pieces = append(p.Pieces, view.LessonPiece{Name: pieceName(n), Lua: luaflow.Coloured(made.Pieces[n].Lua), Place: places[n]})
+		p.Pieces = append(p.Pieces, view.LessonPiece{Name: pieceName(n), Lua: film.Coloured(made.Pieces[n].Lua), Place: places[n]})
 	}
 	if !p.Answered {
 		return nil
@@ -457,8 +456,8 @@ func (s *Server) stepping(r *http.Request, l words.Language, item *course.Item) 
 	p := &view.Play{Files: export.Files(l), Scenario: open, Reach: s.reach(r)}
 	p.SetFaults(l)
 	p.Viewer = view.Viewer{
-		Scenario: timeline.NewScenario(l, item.Scenario), Steps: true, Scripts: luaflow.Scripts(l, item.Scenario),
-		Lanes: lanesOf(l, view.NewFilm(l, item.Scenario, nil).Lanes(), 0),
+		Scenario: film.NewScenario(l, item.Scenario), Steps: true, Scripts: film.Scripts(l, item.Scenario),
+		Lanes: lanesOf(l, film.New(l, item.Scenario, nil).Lanes(), 0),
 	}
 	return p, nil
 }
@@ -597,18 +596,18 @@ func textbook(l words.Language, run *course.Run) ([]view.TextbookRow, error) {
 
 // happened is an event of a run in words.
 func happened(l words.Language, h course.Happening) string {
-	film := view.NewFilm(l, h.Run.Scenario, h.Run.Header.Owners)
+	reel := film.New(l, h.Run.Scenario, h.Run.Header.Owners)
 	e := h.Run.Events[h.Event]
 	row, nth := 0, -1
 	for _, one := range h.Run.Events[:h.Event+1] {
-		row = film.Add(one)
+		row = reel.Add(one)
 		if one.Step != e.Step {
 			nth = -1
 		} else if one.Kind() == trace.KindCommand {
 			nth++
 		}
 	}
-	shown := film.Rows()[row]
+	shown := reel.Rows()[row]
 	if _, ok := e.Body.(trace.Command); ok && nth >= 0 && nth < len(shown.Inside) {
 		return l.Say("%s: %s", e.Thread, shown.Inside[nth].Line.Spoken)
 	}

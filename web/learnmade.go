@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"relock/engine/course"
+	"relock/web/film"
 	"relock/web/link"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -101,7 +101,7 @@ func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) 
 	if err != nil {
 		return nil, err
 	}
-	rule := timeline.RuleNamed(l, item.Rule())
+	rule := film.RuleNamed(l, item.Rule())
 	made, err := item.Made()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -117,7 +117,7 @@ func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) 
 	if p.Stepping, err = s.stepping(r, l, item); err != nil {
 		return nil, err
 	}
-	shown := timeline.NewScenario(l, item.Scenario)
+	shown := film.NewScenario(l, item.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, item.Scenario)
 	return p, nil
 }

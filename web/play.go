@@ -10,11 +10,10 @@ import (
 
 	"relock/engine/lock/exhibit"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/keep"
 	"relock/web/link"
-	"relock/web/luaflow"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -66,8 +65,8 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	p.Page = s.frame(r, title)
 	p.Page.Preview = s.preview(r)
 	p.Viewer = view.Viewer{
-		Scenario: timeline.NewScenario(l, shown), Steps: true, Shared: true, Scripts: luaflow.Scripts(l, shown),
-		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),
+		Scenario: film.NewScenario(l, shown), Steps: true, Shared: true, Scripts: film.Scripts(l, shown),
+		Lanes: lanesOf(l, film.New(l, shown, nil).Lanes(), 0),
 	}
 	p.Locks, p.Summaries = exhibit.Names(), map[string]string{}
 	for _, name := range p.Locks {

@@ -14,11 +14,10 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/compare"
+	"relock/web/film"
 	"relock/web/link"
-	"relock/web/luaflow"
 	"relock/web/session"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/turn"
 	"relock/web/view"
 	"relock/web/wire"
@@ -48,14 +47,14 @@ type player struct {
 func (p *player) hold() error {
 	size := p.session.Size()
 	for _, b := range p.session.Branches() {
-		size += len(b.Events) * view.EventSize(p.session.Scenario())
+		size += len(b.Events) * film.EventSize(p.session.Scenario())
 	}
 	return p.account.Hold(size)
 }
 
 // shown is a branch, as far as it has been rendered for the page.
 type shown struct {
-	film      *view.Film
+	film      *film.Film
 	events    int
 	positions int // how many the page has
 }
@@ -157,7 +156,7 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	shown := timeline.NewScenario(l, sc)
+	shown := film.NewScenario(l, sc)
 	o := &openedJSON{Scenario: text, Title: titleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(l, sc)}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
@@ -168,7 +167,7 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 	if o.Rail, err = rendered(l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
-	if o.Lua, err = rendered(l, templates.Lua(luaflow.Scripts(l, sc))); err != nil {
+	if o.Lua, err = rendered(l, templates.Lua(film.Scripts(l, sc))); err != nil {
 		return nil, err
 	}
 	if o.Kinds, err = kindsOf(l, sc); err != nil {
@@ -283,7 +282,7 @@ func (p *player) moved(move func() (*engine.Branch, error)) error {
 func (p *player) show(b *engine.Branch) error {
 	done := p.sent[b.ID]
 	if done == nil || done.events > len(b.Events) {
-		done = &shown{film: view.NewFilm(p.l, p.session.Scenario(), b.Header.Owners)}
+		done = &shown{film: film.New(p.l, p.session.Scenario(), b.Header.Owners)}
 		if p.sent[b.Parent] != nil {
 			done.positions = b.Fork + 1
 		}
@@ -324,7 +323,7 @@ func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
 	case "end":
 		until = func(trace.Event) bool { return false }
 	case "mark":
-		until = view.Matters
+		until = film.Matters
 	case "violation":
 		until = func(e trace.Event) bool { return e.Kind() == trace.KindViolation }
 	case "outcome":
@@ -412,7 +411,7 @@ func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) 
 		film := p.sent[b.ID].film
 		return compare.Side{Name: name, Rows: film.Rows(), Run: film.Lanes(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
-	html, err := rendered(p.l, templates.Compared(compare.Branches(p.l, timeline.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
+	html, err := rendered(p.l, templates.Compared(compare.Branches(p.l, film.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
 	if err != nil {
 		return err
 	}

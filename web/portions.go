@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/web/actors"
+	"relock/web/film"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -100,7 +100,7 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 	}
 	var table strings.Builder
 	next := first
-	for next < f.rows && next-first < view.MaxWhole && table.Len() < partBytes {
+	for next < f.rows && next-first < film.MaxWhole && table.Len() < partBytes {
 		p, err := f.take(next, portionRows)
 		if err != nil {
 			return v, err
@@ -109,7 +109,7 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 			var row struct {
 				Step  int
 				HTML  string
-				Cards []actors.Card
+				Cards []film.Card
 			}
 			if err := json.Unmarshal(text, &row); err != nil {
 				return v, fmt.Errorf("web: %w", err)
@@ -122,7 +122,7 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 	part.From, part.To = first+1, next
 	at := func(step int) string { return all + "&from=" + strconv.Itoa(step) }
 	if first > 0 {
-		part.Previous = at(max(1, first+1-view.MaxWhole/portionRows*portionRows))
+		part.Previous = at(max(1, first+1-film.MaxWhole/portionRows*portionRows))
 	}
 	if next < f.rows {
 		part.Next = at(next + 1)

@@ -12,9 +12,9 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
+	"relock/web/film"
 	"relock/web/room"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -197,7 +197,7 @@ func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 	for _, t := range v.Run.Scenario().Threads {
 		seat := seatNow(l, st, t.Name, options)
 		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
-		if timeline.NoLock(v.Run.Scenario().Lock.Protocol) {
+		if film.NoLock(v.Run.Scenario().Lock.Protocol) {
 			seat.Belief = -1
 		}
 		now.Threads[t.Name] = seat
@@ -206,7 +206,7 @@ func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 }
 
 // knowledge returns what each thread knows and believes after some rows.
-func knowledge(l words.Language, rows []timeline.Row) map[string]roomSeat {
+func knowledge(l words.Language, rows []film.Row) map[string]roomSeat {
 	known := map[string]roomSeat{}
 	if len(rows) == 0 {
 		return known
@@ -334,10 +334,10 @@ func (f *roomFilm) opening(s *Server, v room.View) (frame *websocket.PreparedMes
 	}
 	sc, scene := v.Run.Scenario(), len(v.State.Earlier)
 	o.Scene, o.First = &scene, v.State.First
-	if o.Cast, err = rendered(f.l, templates.RoomSeats(timeline.NewScenario(f.l, sc))); err != nil {
+	if o.Cast, err = rendered(f.l, templates.RoomSeats(film.NewScenario(f.l, sc))); err != nil {
 		return nil, err
 	}
-	if o.Lanes, err = drawnLanes(f.l, view.NewFilm(f.l, sc, nil), 0); err != nil {
+	if o.Lanes, err = drawnLanes(f.l, film.New(f.l, sc, nil), 0); err != nil {
 		return nil, err
 	}
 	f.first, err = prepared(answer{V: 1, Opened: o})
@@ -367,7 +367,7 @@ func setFrame(l words.Language, v room.View) (*websocket.PreparedMessage, error)
 		return made, nil
 	}
 	sc := v.Run.Scenario()
-	shown := timeline.NewScenario(l, sc)
+	shown := film.NewScenario(l, sc)
 	set := roomSet{Scene: len(v.State.Earlier), Title: titleOf(l, sc), Count: len(shown.Threads)}
 	var err error
 	if set.Threads, err = rendered(l, templates.RoomThreads(shown)); err != nil {
@@ -389,7 +389,7 @@ func (f *roomFilm) with(v room.View, id int, do func(*shown, *engine.Branch) err
 	return v.Run.With(v.Context, v.State, id, func(_ *engine.Session, b *engine.Branch) error {
 		of := f.of[id]
 		if of == nil {
-			of = &shown{film: view.NewFilm(f.l, v.Run.Scenario(), b.Header.Owners)}
+			of = &shown{film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}
 			f.of[id] = of
 		}
 		for _, e := range b.Events[of.events:] {
@@ -442,6 +442,6 @@ func (f *roomFilm) part(v room.View, of *shown, branch *engine.Branch, b room.Br
 }
 
 // drawnLanes draws the lanes around a row.
-func drawnLanes(l words.Language, f *view.Film, row int) (string, error) {
+func drawnLanes(l words.Language, f *film.Film, row int) (string, error) {
 	return rendered(l, templates.Lanes(lanesOf(l, f.Lanes(), row)))
 }

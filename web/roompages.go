@@ -9,11 +9,10 @@ import (
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
-	"relock/web/luaflow"
+	"relock/web/film"
 	"relock/web/room"
 	"relock/web/static"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -74,7 +73,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return noPlan(err)
 	}
-	p.Threads = timeline.NewScenario(l, plan.Scenario).Threads
+	p.Threads = film.NewScenario(l, plan.Scenario).Threads
 	return render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
 }
 
@@ -153,13 +152,13 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart)
 	p.Join = origin + "/room/" + p.Code
 	_, short, _ := strings.Cut(origin, "://")
 	p.JoinShort = short + "/room"
-	p.Play.Viewer = view.Viewer{Scenario: timeline.NewScenario(l, sc), Steps: p.Leads, Room: true}
+	p.Play.Viewer = view.Viewer{Scenario: film.NewScenario(l, sc), Steps: p.Leads, Room: true}
 	if part == view.RoomPlayer {
 		return p, nil
 	}
 	p.Play.SetFaults(l)
-	p.Play.Viewer.Scripts = luaflow.Scripts(l, sc)
-	p.Play.Viewer.Lanes = lanesOf(l, view.NewFilm(l, sc, nil).Lanes(), 0)
+	p.Play.Viewer.Scripts = film.Scripts(l, sc)
+	p.Play.Viewer.Lanes = lanesOf(l, film.New(l, sc, nil).Lanes(), 0)
 	if p.Leads {
 		var err error
 		if p.Play.Gallery, err = shelves(l); err != nil {

@@ -17,9 +17,9 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/keep"
 	"relock/web/link"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -176,7 +176,7 @@ func readTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, er
 }
 
 func rowsOf(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
-	timeline := timeline.New(words.English, timeline.NewScenario(words.English, sc), h.Owners)
+	timeline := film.NewTimeline(words.English, film.NewScenario(words.English, sc), h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}

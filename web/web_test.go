@@ -27,9 +27,9 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web"
+	"relock/web/film"
 	"relock/web/hub"
 	"relock/web/session"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -562,7 +562,7 @@ func TestBadExamplesStopTheStart(t *testing.T) {
 // What the registry ends a run with is said in the visitor's language.
 func TestWhyARunWasEndedInChinese(t *testing.T) {
 	for _, why := range []string{session.ErrClosed.Error(), run.ErrLimit.Error(), (&engine.TooLongError{Limit: time.Minute}).Error(), trace.Stopped} {
-		tl := timeline.New(words.Match("zh"), timeline.Scenario{}, nil)
+		tl := film.NewTimeline(words.Match("zh"), film.Scenario{}, nil)
 		tl.Add(trace.Event{Seq: 1, Step: 1, Body: trace.End{Result: trace.Failed, Error: why}})
 		got := tl.Rows()[0].Event
 		if !strings.HasPrefix(got, "运行被中止：") || strings.Contains(got, why) {

@@ -13,7 +13,7 @@ import (
 
 	"relock/engine/explore"
 	"relock/engine/scenario"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/verdict"
 	"relock/web/words"
 )
@@ -309,7 +309,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		t.rule()
 		for _, r := range space.Rules() {
 			t.row([][]styled{
-				{{timeline.RuleNamed(l, r.Name), red}},
+				{{film.RuleNamed(l, r.Name), red}},
 				{{verdict.Share(l, r.Schedules, space.Schedules()), ""}},
 				{{verdict.Cost(l, r), ""}},
 			})
@@ -330,7 +330,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 			return err
 		}
 		fmt.Fprintln(t.w)
-		printTable(env, l, timeline.NewScenario(l, space.Scenario()), header, events)
+		printTable(env, l, film.NewScenario(l, space.Scenario()), header, events)
 	}
 	t.unreached(space)
 	fmt.Fprintln(t.w)

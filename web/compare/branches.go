@@ -7,33 +7,32 @@ import (
 	"slices"
 	"strconv"
 
-	"relock/web/lanes"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/words"
 )
 
 // Pair is two branches side by side.
 type Pair struct {
 	Left, Right Side
-	Threads     []timeline.Thread
+	Threads     []film.Thread
 	Key         string
 	Same        int // rows at the start that are equal
 	Rows        []PairRow
-	Lanes       []lanes.Picture // of both, on one time axis, or none
+	Lanes       []film.Picture // of both, on one time axis, or none
 }
 
 // Side is one of the two branches.
 type Side struct {
 	Name string
-	Rows []timeline.Row
-	Run  *lanes.Lanes // nil for no picture
-	Over bool         // its run has ended
+	Rows []film.Row
+	Run  *film.Lanes // nil for no picture
+	Over bool        // its run has ended
 }
 
 // PairRow is something that happened in both branches, or only in the one that
 // has a row.
 type PairRow struct {
-	Left, Right *timeline.Row
+	Left, Right *film.Row
 	Equal       bool   // at the same T and time, too
 	Differs     []bool // cell by cell; the last is that of the key
 	Lacking     string // why one branch has no row, "" if both have one
@@ -48,10 +47,10 @@ func BranchName(l words.Language, id int) string {
 }
 
 // Branches puts two branches side by side. Their rows are in l.
-func Branches(l words.Language, s timeline.Scenario, left, right Side) Pair {
+func Branches(l words.Language, s film.Scenario, left, right Side) Pair {
 	c := Pair{Left: left, Right: right, Threads: s.Threads, Key: s.Key}
 	if left.Run != nil && right.Run != nil {
-		c.Lanes = lanes.Together(l, []*lanes.Lanes{left.Run, right.Run}, []string{"left", "right"})
+		c.Lanes = film.Together(l, []*film.Lanes{left.Run, right.Run}, []string{"left", "right"})
 	}
 	inLeft, inRight := numbered(left.Rows), numbered(right.Rows)
 	i, j := 0, 0
@@ -103,7 +102,7 @@ func (c PairRow) without(l words.Language, other Side, after bool) PairRow {
 	return c
 }
 
-func both(a, b *timeline.Row) PairRow {
+func both(a, b *film.Row) PairRow {
 	c := PairRow{Left: a, Right: b, Differs: make([]bool, len(a.Cells)+1)}
 	for i := range a.Cells {
 		c.Differs[i] = !sameCell(a, b, i)
@@ -117,7 +116,7 @@ func both(a, b *timeline.Row) PairRow {
 }
 
 // happening returns what happened in a row, regardless of when.
-func happening(r *timeline.Row) string {
+func happening(r *film.Row) string {
 	if i := r.Actor(); i >= 0 {
 		return r.Cells[i].Thread + "\x00" + r.Cells[i].Title
 	}
@@ -164,7 +163,7 @@ func inBoth(left, right []string) [][2]int {
 
 // numbered returns what happened in each row, with how often it had happened
 // before.
-func numbered(rows []timeline.Row) []string {
+func numbered(rows []film.Row) []string {
 	times := map[string]int{}
 	out := make([]string, len(rows))
 	for i := range rows {
@@ -175,13 +174,13 @@ func numbered(rows []timeline.Row) []string {
 	return out
 }
 
-func sameCell(a, b *timeline.Row, i int) bool {
+func sameCell(a, b *film.Row, i int) bool {
 	x, y := a.Cells[i], b.Cells[i]
 	return x.Title == y.Title && x.Acting == y.Acting && x.Inside == y.Inside && x.Leaving == y.Leaving && x.Parted == y.Parted &&
 		slices.Equal(x.Earlier, y.Earlier) && slices.Equal(x.Lines, y.Lines) && slices.Equal(x.Notes, y.Notes) &&
 		(!x.Acting || slices.Equal(a.Violations, b.Violations))
 }
 
-func sameKey(a, b timeline.Key) bool {
+func sameKey(a, b film.Key) bool {
 	return a.Type == b.Type && !a.Changed(b) && slices.Equal(a.Holds, b.Holds)
 }

@@ -7,17 +7,17 @@ import (
 	"testing"
 
 	"relock/web/compare"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/words"
 )
 
 // happened makes rows of "A lock" (a thread and what it did) and "lease over"
 // (an event: its first word is no thread's).
-func happened(rows ...string) []timeline.Row {
-	var out []timeline.Row
+func happened(rows ...string) []film.Row {
+	var out []film.Row
 	for i, what := range rows {
 		who, title, _ := strings.Cut(what, " ")
-		r := timeline.Row{Step: i + 1, Time: fmt.Sprintf("T%d", i+1), At: fmt.Sprintf("%d ms", 10*i), Cells: []timeline.Cell{{Thread: "A"}, {Thread: "B"}}}
+		r := film.Row{Step: i + 1, Time: fmt.Sprintf("T%d", i+1), At: fmt.Sprintf("%d ms", 10*i), Cells: []film.Cell{{Thread: "A"}, {Thread: "B"}}}
 		switch who {
 		case "A", "B":
 			c := &r.Cells[strings.Index("AB", who)]
@@ -51,12 +51,12 @@ func TestComparedByWhatHappened(t *testing.T) {
 		{"as often", []string{"B retry", "B retry"}, []string{"B retry"}, true, []string{"T1 T1 =", "T2 - 1: R has ended before"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := compare.Branches(words.English, timeline.Scenario{},
+			got := compare.Branches(words.English, film.Scenario{},
 				compare.Side{Name: "L", Rows: happened(c.left...), Over: c.over}, compare.Side{Name: "R", Rows: happened(c.right...), Over: c.over})
 			var rows []string
 			for _, r := range got.Rows {
 				sides := [2]string{"-", "-"}
-				for i, row := range []*timeline.Row{r.Left, r.Right} {
+				for i, row := range []*film.Row{r.Left, r.Right} {
 					if row != nil {
 						sides[i] = row.Time
 					}

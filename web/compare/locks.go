@@ -7,8 +7,7 @@ import (
 	"relock/engine/fault"
 	"relock/engine/phrase"
 	"relock/engine/trace"
-	"relock/web/lanes"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/words"
 )
 
@@ -23,9 +22,9 @@ type Aligned struct {
 // Column is a lock and its result.
 type Column struct {
 	Protocol string
-	Broken   []string      // rules, in the order in which they were first broken
-	Note     string        // what else there is to know
-	Lanes    lanes.Picture // on the time axis of all columns
+	Broken   []string     // rules, in the order in which they were first broken
+	Note     string       // what else there is to know
+	Lanes    film.Picture // on the time axis of all columns
 }
 
 // Thread is a thread on all locks.
@@ -47,7 +46,7 @@ type Row struct {
 type Cell struct {
 	Text string
 	At   string
-	Tone timeline.Tone
+	Tone film.Tone
 
 	at trace.Millis
 }
@@ -62,17 +61,17 @@ type progress struct {
 func Locks(l words.Language, played []engine.Played) Aligned {
 	first := played[0].Scenario
 	a := Aligned{Title: first.Title}
-	var runs []*lanes.Lanes
+	var runs []*film.Lanes
 	var prefixes []string
 	for _, p := range played {
 		a.Columns = append(a.Columns, column(l, p))
-		run := lanes.Of(p.Scenario, p.Header.Owners)
+		run := film.LanesOf(p.Scenario, p.Header.Owners)
 		for _, e := range p.Events {
 			run.Add(e)
 		}
 		runs, prefixes = append(runs, run), append(prefixes, "lock-"+p.Protocol)
 	}
-	for i, p := range lanes.Together(l, runs, prefixes) {
+	for i, p := range film.Together(l, runs, prefixes) {
 		a.Columns[i].Lanes = p
 	}
 	for i, t := range first.Threads {
@@ -88,9 +87,9 @@ func Locks(l words.Language, played []engine.Played) Aligned {
 
 func column(l words.Language, p engine.Played) Column {
 	c := Column{Protocol: p.Protocol}
-	var failed []timeline.Failure
+	var failed []film.Failure
 	for _, e := range p.Events {
-		if f, ok := timeline.FailureOf(e); ok {
+		if f, ok := film.FailureOf(e); ok {
 			failed = append(failed, f)
 		}
 		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(c.Broken, v.Rule) {
@@ -98,13 +97,13 @@ func column(l words.Language, p engine.Played) Column {
 		}
 	}
 	if len(c.Broken) == 0 {
-		c.Note = timeline.OnlyFailed(l, failed)
+		c.Note = film.OnlyFailed(l, failed)
 	}
 	if p.Fitted < p.Own {
 		c.Note = l.Say("the moves fitted until %s; from there the policy moved", l.Duration(p.Parted))
 	}
 	if p.Err != nil {
-		c.Note = timeline.EndOfRun(l, p.Err.Error())
+		c.Note = film.EndOfRun(l, p.Err.Error())
 	}
 	return c
 }
@@ -113,7 +112,7 @@ func column(l words.Language, p engine.Played) Column {
 func progressOf(l words.Language, events []trace.Event, thread string) []progress {
 	var list []progress
 	times := map[string]int{}
-	add := func(e trace.Event, what, text string, tone timeline.Tone) {
+	add := func(e trace.Event, what, text string, tone film.Tone) {
 		times[what]++
 		if n := times[what]; n > 1 {
 			what = l.Say("%s (%d)", what, n)
@@ -129,7 +128,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 		case trace.Command:
 			if b.Late && e.Step != arrived {
 				arrived = e.Step
-				add(e, timeline.LateCopy(l, b.Call, b.Level), l.Say("arrives"), timeline.Bad)
+				add(e, film.LateCopy(l, b.Call, b.Level), l.Say("arrives"), film.Bad)
 			}
 		case trace.Outcome:
 			what := l.Say("%s, level %d", b.Call, b.Level)
@@ -139,8 +138,8 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 			if b.GivesBack {
 				what = l.Say("give back, level %d", b.Level)
 			}
-			_, tone := timeline.Outcome(l, b)
-			add(e, what, timeline.Result(l, b.Result), tone)
+			_, tone := film.Outcome(l, b)
+			add(e, what, film.Result(l, b.Result), tone)
 		case trace.Work:
 			if b.State != trace.WorkEnd {
 				break
@@ -152,25 +151,25 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 			if b.Cancelled {
 				came = l.Say("stopped")
 			}
-			add(e, what, came, timeline.Plain)
+			add(e, what, came, film.Plain)
 		case trace.Resource:
-			tone := timeline.Plain
+			tone := film.Plain
 			if b.Refused {
-				tone = timeline.Bad
+				tone = film.Bad
 			}
 			what := l.Say("write")
 			if b.Op == trace.OpRead {
 				what = l.Say("read")
 			}
-			add(e, what, timeline.Resource(l, b), tone)
+			add(e, what, film.Resource(l, b), tone)
 		case trace.Fault:
-			add(e, l.Clause(phrase.Say("fault: %s", fault.Word(b.Do))), l.Say("struck"), timeline.Bad)
+			add(e, l.Clause(phrase.Say("fault: %s", fault.Word(b.Do))), l.Say("struck"), film.Bad)
 		case trace.End:
-			tone := timeline.Good
+			tone := film.Good
 			if b.Result != trace.Done {
-				tone = timeline.Bad
+				tone = film.Bad
 			}
-			add(e, l.Say("end"), timeline.Result(l, b.Result), tone)
+			add(e, l.Say("end"), film.Result(l, b.Result), tone)
 		}
 	}
 	return list
@@ -196,7 +195,7 @@ func rows(lists [][]progress) []Row {
 		for n, list := range lists {
 			i, ok := places[n][what]
 			if !ok {
-				row.Cells = append(row.Cells, Cell{Tone: timeline.Quiet})
+				row.Cells = append(row.Cells, Cell{Tone: film.Quiet})
 				continue
 			}
 			row.Cells = append(row.Cells, list[i].cell)

@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"relock/engine"
+	"relock/web/film"
 	"relock/web/glossary"
 	"relock/web/link"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -37,16 +37,16 @@ func TestEachTermIsSeenWhereItsLinkStands(t *testing.T) {
 		}
 		b := s.Branches()[0]
 		row := b.Positions[state.At].Row
-		film := view.NewFilm(words.English, state.Scenario, b.Header.Owners)
+		reel := film.New(words.English, state.Scenario, b.Header.Owners)
 		for _, e := range b.Events {
-			film.Add(e)
+			reel.Add(e)
 		}
 		s.Close()
 		if row < m.Step {
 			t.Errorf("%s: the link stands at T%d, and it is seen at T%d", term.ID, row, m.Step)
 			continue
 		}
-		frame := film.Frames()[m.Step-1]
+		frame := reel.Frames()[m.Step-1]
 		if text := frame.Says + " " + frame.Why; says[term.ID] == "" || !strings.Contains(text, says[term.ID]) {
 			t.Errorf("%s: T%d of %s says %q, without %q", term.ID, m.Step, term.Scenario, text, says[term.ID])
 		}

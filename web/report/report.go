@@ -10,7 +10,7 @@ import (
 
 	"relock/engine/explore/card"
 	"relock/engine/fault"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/verdict"
 	"relock/web/words"
 )
@@ -206,7 +206,7 @@ func mark(l words.Language, c *card.Card, cell *card.Cell) Mark {
 func named(l words.Language, rules []string) string {
 	names := make([]string, len(rules))
 	for i, rule := range rules {
-		names[i] = timeline.RuleNamed(l, rule)
+		names[i] = film.RuleNamed(l, rule)
 	}
 	return l.List(names)
 }

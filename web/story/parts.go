@@ -9,15 +9,12 @@ import (
 	"relock/engine/check"
 	"relock/engine/explore/card"
 	"relock/engine/fault"
-	"relock/web/actors"
 	"relock/web/compare"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/form"
-	"relock/web/lanes"
-	"relock/web/luaflow"
 	"relock/web/report"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/view"
 )
 
@@ -27,13 +24,13 @@ const threads = 8
 func (m *maker) marks() []Story {
 	l := m.l
 	list := []Story{
-		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), timeline.Good)},
-		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), timeline.Bad)},
-		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), timeline.Quiet)},
+		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), film.Good)},
+		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), film.Bad)},
+		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), film.Quiet)},
 		{Name: "Report card: two locks", Component: templates.ReportCard(m.reportCard())},
 		{Name: "Actors: all kinds", Component: templates.Actors(m.cards())},
 		{Name: "Ending: with a cure", Component: templates.Ending(view.Ending{Cure: &view.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &view.Onward{Name: "crash", Title: l.Say("counter")}})},
-		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), timeline.Plain)},
+		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), film.Plain)},
 	}
 	for n := range threads {
 		list = append(list, Story{Name: "Shape: " + strconv.Itoa(n), Component: shape(n)})
@@ -72,23 +69,23 @@ func (m *maker) reportCard() report.Table {
 }
 
 // cards returns one card of each kind.
-func (m *maker) cards() []actors.Card {
+func (m *maker) cards() []film.Card {
 	l := m.l
-	nobody := func(code, text string, bad bool) actors.Line {
-		return actors.Line{Thread: -1, Code: code, Text: text, Bad: bad}
+	nobody := func(code, text string, bad bool) film.CardLine {
+		return film.CardLine{Thread: -1, Code: code, Text: text, Bad: bad}
 	}
-	return []actors.Card{
-		{Kind: actors.OfResource, Title: l.Say("stock"), Figure: "1", Lines: []actors.Line{
+	return []film.Card{
+		{Kind: film.OfResource, Title: l.Say("stock"), Figure: "1", Lines: []film.CardLine{
 			{Thread: 0, Text: l.Say("%s has read %d, and not written yet", "A", 1)},
 			nobody("", l.Say("writes refused: %d", 1), true),
 		}},
-		{Kind: actors.OfCalls, Title: l.Say("call stack"), Lines: []actors.Line{
+		{Kind: film.OfCalls, Title: l.Say("call stack"), Lines: []film.CardLine{
 			{Thread: 0, Code: "sell(2)", Text: l.Say("works at level %d", 2)},
 			{Thread: 0, Code: "sell(1)", Text: l.Say("level %d, has called %s", 1, "sell(2)"), Within: true},
 		}},
-		{Kind: actors.OfLine, Title: l.Say("who waits in Redis"), None: l.Say("nobody")},
-		{Kind: actors.OfWords, Title: l.Say("the lock's word in memory"), Lines: []actors.Line{nobody("web-1", l.Say("free"), false)}},
-		{Kind: actors.OfNodes, Title: l.Say("nodes, each with its key and clock"), Lines: []actors.Line{
+		{Kind: film.OfLine, Title: l.Say("who waits in Redis"), None: l.Say("nobody")},
+		{Kind: film.OfWords, Title: l.Say("the lock's word in memory"), Lines: []film.CardLine{nobody("web-1", l.Say("free"), false)}},
+		{Kind: film.OfNodes, Title: l.Say("nodes, each with its key and clock"), Lines: []film.CardLine{
 			{Thread: 1, Code: "1", Text: l.Say("%s, %s left", "B", "100 ms")}, nobody("2", l.Say("%s; down", l.Say("no key")), true),
 		}},
 	}
@@ -96,51 +93,51 @@ func (m *maker) cards() []actors.Card {
 
 func (m *maker) scripts() []Story {
 	l := m.l
-	token := func(class, text string) luaflow.Token { return luaflow.Token{Class: class, Text: text} }
-	lines := []luaflow.Line{
-		{Number: 1, Tokens: []luaflow.Token{token("c", "-- "+l.Say("acquired"))}},
-		{Number: 2, Tokens: []luaflow.Token{
+	token := func(class, text string) film.ScriptToken { return film.ScriptToken{Class: class, Text: text} }
+	lines := []film.ScriptLine{
+		{Number: 1, Tokens: []film.ScriptToken{token("c", "-- "+l.Say("acquired"))}},
+		{Number: 2, Tokens: []film.ScriptToken{
 			token("k", "if"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'EXISTS'"), token("", ", "),
 			token("v", "KEYS[1]"), token("", ") == "), token("m", "0"), token("", " "), token("k", "then"),
 		}},
-		{Number: 3, Tokens: []luaflow.Token{
+		{Number: 3, Tokens: []film.ScriptToken{
 			token("", "  "), token("f", "redis.call"), token("", "("), token("r", "'HINCRBY'"), token("", ", "), token("v", "KEYS[1]"), token("", ", "),
 			token("v", "ARGV[2]"), token("", ", "), token("m", "1"), token("", ")"),
 		}},
-		{Number: 4, Tokens: []luaflow.Token{token("", "  "), token("k", "return"), token("", " "), token("s", `"acquired"`)}},
-		{Number: 5, Tokens: []luaflow.Token{token("k", "end")}},
-		{Number: 6, Tokens: []luaflow.Token{token("k", "return"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'PTTL'"), token("", ", "), token("v", "KEYS[1]"), token("", ")")}},
+		{Number: 4, Tokens: []film.ScriptToken{token("", "  "), token("k", "return"), token("", " "), token("s", `"acquired"`)}},
+		{Number: 5, Tokens: []film.ScriptToken{token("k", "end")}},
+		{Number: 6, Tokens: []film.ScriptToken{token("k", "return"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'PTTL'"), token("", ", "), token("v", "KEYS[1]"), token("", ")")}},
 	}
-	pane := func(name string) templ.Component { return templates.LuaPane(luaflow.Script{Name: name, Lines: lines}) }
-	moment := func(name string, last int, ran []int, next int, untaken ...int) *luaflow.Moment {
-		return &luaflow.Moment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
+	pane := func(name string) templ.Component { return templates.LuaPane(film.Script{Name: name, Lines: lines}) }
+	moment := func(name string, last int, ran []int, next int, untaken ...int) *film.ScriptMoment {
+		return &film.ScriptMoment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
 	}
 	return []Story{
 		{Name: "LuaPane: at rest", Component: pane("rest.lua")},
 		{Name: "LuaPane: about to begin", Component: pane("begin.lua"), Moment: moment("begin.lua", 0, []int{}, 2)},
 		{Name: "LuaPane: between two commands", Component: pane("between.lua"), Moment: moment("between.lua", 2, []int{2}, 3, 6)},
 		{Name: "LuaPane: passed by a branch", Component: pane("passed.lua"), Moment: moment("passed.lua", 6, []int{2, 6}, 0, 3, 4)},
-		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(luaflow.Script{
+		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(film.Script{
 			Name: "lock", Plain: true, Note: l.Say("No script: the call is a single command."), Lines: lines[2:3],
 		})},
-		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(luaflow.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
+		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(film.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
 	}
 }
 
 func (m *maker) tables() []Story {
 	l := m.l
 	good := func(text, at string) compare.Cell {
-		return compare.Cell{Text: text, At: at, Tone: timeline.Good}
+		return compare.Cell{Text: text, At: at, Tone: film.Good}
 	}
 	bad := func(text, at string) compare.Cell {
-		return compare.Cell{Text: text, At: at, Tone: timeline.Bad}
+		return compare.Cell{Text: text, At: at, Tone: film.Bad}
 	}
-	not := compare.Cell{Tone: timeline.Quiet}
+	not := compare.Cell{Tone: film.Quiet}
 	aligned := compare.Aligned{
 		Title: l.Say("Your scenario"),
 		Columns: []compare.Column{
-			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, lanes.MaxRows)},
-			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, lanes.MaxRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
+			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, film.MaxLaneRows)},
+			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
 		},
 		Threads: []compare.Thread{
 			{Name: "A", Ordinal: 0, Rows: []compare.Row{
@@ -152,14 +149,14 @@ func (m *maker) tables() []Story {
 			}},
 		},
 	}
-	taken := m.row(m.hash(200, field(0, 1)), holds(acts(timeline.Good, l.Say("%s: acquired", "lock")), 1))
-	refused := m.row(m.hash(190, field(0, 1)), timeline.Cell{Title: l.Say("working, level %d", 1), Tone: timeline.Quiet, Inside: 1}, acts(timeline.Bad, l.Say("%s: refused", "lock")))
-	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(timeline.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
-	expired := m.row(timeline.Key{}, timeline.Cell{Title: l.Say("working, level %d", 1), Tone: timeline.Quiet, Inside: 1, Parted: true})
-	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), timeline.Bad
+	taken := m.row(m.hash(200, field(0, 1)), holds(acts(film.Good, l.Say("%s: acquired", "lock")), 1))
+	refused := m.row(m.hash(190, field(0, 1)), film.Cell{Title: l.Say("working, level %d", 1), Tone: film.Quiet, Inside: 1}, acts(film.Bad, l.Say("%s: refused", "lock")))
+	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(film.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
+	expired := m.row(film.Key{}, film.Cell{Title: l.Say("working, level %d", 1), Tone: film.Quiet, Inside: 1, Parted: true})
+	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), film.Bad
 	compared := compare.Branches(l, m.scenario(2),
-		compare.Side{Name: compare.BranchName(l, 0), Rows: []timeline.Row{taken, refused, deeper}},
-		compare.Side{Name: compare.BranchName(l, 1), Rows: []timeline.Row{taken, expired}, Over: true})
+		compare.Side{Name: compare.BranchName(l, 0), Rows: []film.Row{taken, refused, deeper}},
+		compare.Side{Name: compare.BranchName(l, 1), Rows: []film.Row{taken, expired}, Over: true})
 	return []Story{
 		{Name: "Aligned: two locks", Component: templates.Aligned(aligned)},
 		{Name: "Compared: two branches", Component: templates.Compared(compared)},
@@ -238,7 +235,7 @@ func (m *maker) pages() []Story {
 	broken.Broken = []string{"mutual-exclusion"}
 	broken.Picture = templates.LanesSmall(busy(2).Small(l, "story-card"))
 	failed := exhibit
-	failed.Failed = timeline.OnlyFailed(l, []timeline.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
+	failed.Failed = film.OnlyFailed(l, []film.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
 	return []Story{
 		{Name: "ExhibitCard", Component: exhibitCard(exhibit)},
 		{Name: "ExhibitCard: with a picture, breaks a rule", Component: exhibitCard(broken)},

@@ -12,8 +12,8 @@ import (
 	"context"
 	"fmt"
 	"relock/engine/phrase"
+	"relock/web/film"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 	"strconv"
@@ -491,7 +491,7 @@ func shape(ordinal int) templ.Component {
 }
 
 // table is the timeline's table around rows, or a head alone.
-func table(s timeline.Scenario, label string, steps bool, rows templ.Component) templ.Component {
+func table(s film.Scenario, label string, steps bool, rows templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -13,8 +13,8 @@ import (
 	"fmt"
 	"relock/engine/phrase"
 	"relock/web/compare"
+	"relock/web/film"
 	"relock/web/report"
-	"relock/web/timeline"
 	"relock/web/view"
 	"relock/web/words"
 	"strings"
@@ -1689,12 +1689,12 @@ func Aligned(a compare.Aligned) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(c.Broken) == 0 {
-				templ_7745c5c3_Err = Verdict(say(ctx, "none"), timeline.Good).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Verdict(say(ctx, "none"), film.Good).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = Verdict(ruleTitles(ctx, c.Broken), timeline.Bad).Render(ctx, templ_7745c5c3_Buffer)
+				templ_7745c5c3_Err = Verdict(ruleTitles(ctx, c.Broken), film.Bad).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1733,7 +1733,7 @@ func Aligned(a compare.Aligned) templ.Component {
 
 // ruleTitle is what a person calls a rule.
 func ruleTitle(ctx context.Context, rule string) string {
-	return timeline.RuleTitle(words.From(ctx), rule)
+	return film.RuleTitle(words.From(ctx), rule)
 }
 
 // ruleTitles are rules in a list.

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"fmt"
 	"relock/web/compare"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -561,7 +561,7 @@ func PlayPage(p view.Play) templ.Component {
 
 // Rail is the threads as they are configured, and what can be done to them
 // and to Redis.
-func Rail(s timeline.Scenario) templ.Component {
+func Rail(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1150,7 +1150,7 @@ func Rail(s timeline.Scenario) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if timeline.InRedis(s.Protocol) {
+			if film.InRedis(s.Protocol) {
 				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "<div><dt>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -2771,7 +2771,7 @@ func Compared(c compare.Pair) templ.Component {
 	})
 }
 
-func comparedRow(r compare.PairRow, row timeline.Row, which string) templ.Component {
+func comparedRow(r compare.PairRow, row film.Row, which string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

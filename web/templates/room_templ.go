@@ -12,7 +12,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -951,7 +951,7 @@ func RoomBoardPage(p view.Room) templ.Component {
 	})
 }
 
-func threadNames(s timeline.Scenario) []string {
+func threadNames(s film.Scenario) []string {
 	var names []string
 	for _, t := range s.Threads {
 		names = append(names, t.Name)
@@ -1391,7 +1391,7 @@ func roomBar() templ.Component {
 }
 
 // RoomCast is who plays which thread; the page's script fills it.
-func RoomCast(s timeline.Scenario) templ.Component {
+func RoomCast(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1442,7 +1442,7 @@ func RoomCast(s timeline.Scenario) templ.Component {
 }
 
 // RoomSeats are the threads of a cast.
-func RoomSeats(s timeline.Scenario) templ.Component {
+func RoomSeats(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2653,7 +2653,7 @@ func RoomPhonePage(p view.Room) templ.Component {
 
 // RoomThreads are the threads on a phone: one's own, and those that one can
 // choose.
-func RoomThreads(s timeline.Scenario) templ.Component {
+func RoomThreads(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2773,7 +2773,7 @@ func RoomThreads(s timeline.Scenario) templ.Component {
 }
 
 // RoomMine is a thread as who plays it sees it; the page's script fills it.
-func RoomMine(t timeline.Thread) templ.Component {
+func RoomMine(t film.Thread) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"relock/engine/explore"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/words"
 )
 
@@ -130,7 +130,7 @@ func Cost(l words.Language, r explore.Rule) string {
 // Smallest introduces the smallest schedule that breaks a rule, or that was found
 // to, and says from where on there is no way around.
 func Smallest(l words.Language, r explore.Rule) string {
-	named := timeline.RuleNamed(l, r.Name)
+	named := film.RuleNamed(l, r.Name)
 	switch {
 	case !r.Smallest:
 		return l.Say("%s: the smallest order that was found; not all that may be smaller were tried", named)
@@ -187,7 +187,7 @@ func Drawn(l words.Language, s *explore.Sample) string {
 	n := Grouped(big.NewInt(int64(s.Drawn)))
 	rules := make([]string, len(s.Rules))
 	for i, name := range s.Rules {
-		rules[i] = timeline.RuleNamed(l, name)
+		rules[i] = film.RuleNamed(l, name)
 	}
 	var text string
 	switch {

@@ -10,8 +10,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
-	"relock/web/lanes"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -54,11 +53,11 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 		{words.English, "crash", "no rule was broken", "The run has ended", ""},
 		{words.English, "value-inner-unlock", "2 times a rule was broken", "The run has ended", ""},
 	} {
-		f := film(t, c.l, c.name)
+		f := played(t, c.l, c.name)
 		rows := f.Rows()
 		last := rows[len(rows)-1]
 		verdict, tone := view.Verdict(c.l, rows, true)
-		if verdict != c.verdict || (tone == timeline.Good) != (c.verdict == "no rule was broken") {
+		if verdict != c.verdict || (tone == film.Good) != (c.verdict == "no rule was broken") {
 			t.Errorf("%s: %q %s, want %q", c.name, verdict, tone, c.verdict)
 		}
 		if last.Event != c.last {
@@ -94,7 +93,7 @@ func TestWhoAsksInVain(t *testing.T) {
 			"A waits for what cannot happen any more: no other thread is left that could move.",
 		},
 	} {
-		f := film(t, c.l, c.name)
+		f := played(t, c.l, c.name)
 		found := false
 		for i, r := range f.Rows() {
 			for _, v := range r.Violations {
@@ -115,7 +114,7 @@ func TestWhoAsksInVain(t *testing.T) {
 
 func TestRetriesWithoutEndInWords(t *testing.T) {
 	sc := parsed(t, "lock: {retry: {times: unlimited, interval: 100ms}}\nthreads: [{name: A}, {name: B, retry: {times: 3}}]")
-	shown := timeline.NewScenario(words.English, sc)
+	shown := film.NewScenario(words.English, sc)
 	if a, b := shown.Threads[0], shown.Threads[1]; !a.Endless || b.Endless || b.Retries != 3 {
 		t.Errorf("%+v, %+v", a, b)
 	}
@@ -124,7 +123,7 @@ func TestRetriesWithoutEndInWords(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// The run's limit says who still asked.
-	tl := timeline.New(words.English, shown, nil)
+	tl := film.NewTimeline(words.English, shown, nil)
 	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "B", Key: trace.Absent(), Body: trace.End{Result: trace.Exhausted}})
 	tl.Add(trace.Event{Seq: 2, Step: 2, Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: run.ErrLimit.Error() + ", with A still asking for the lock"}})
 	if got, want := tl.Rows()[1].Event, "The run was ended: it reached the limit of 20,000 events, and A still asked for the lock"; got != want {
@@ -144,17 +143,17 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 	} {
 		sc := parsed(t, strings.Replace(text, "%s", kind, 1))
 		var got, drawn []string
-		for _, th := range timeline.NewScenario(words.English, sc).Threads {
+		for _, th := range film.NewScenario(words.English, sc).Threads {
 			got = append(got, th.Of)
 		}
-		for _, lane := range lanes.Of(sc, nil).Window(words.English, "p", 0, 10).Lanes {
+		for _, lane := range film.LanesOf(sc, nil).Window(words.English, "p", 0, 10).Lanes {
 			drawn = append(drawn, lane.Of)
 		}
 		if !slices.Equal(got, want) || !slices.Equal(drawn, want) {
 			t.Errorf("%s: %q, on the lanes %q, want %q", kind, got, drawn, want)
 		}
 	}
-	if got := timeline.NewScenario(words.Match("zh"), parsed(t, strings.Replace(text, "%s", "purchases", 1))).Threads[0].Of; got != "进程 web-1、用户 7" {
+	if got := film.NewScenario(words.Match("zh"), parsed(t, strings.Replace(text, "%s", "purchases", 1))).Threads[0].Of; got != "进程 web-1、用户 7" {
 		t.Errorf("%q", got)
 	}
 	// Names have room, whether what they belong to stands below them or, on low
@@ -164,7 +163,7 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 		if name != "crowd" {
 			sc = lessonstest.Play(t, name+".yaml").Scenario
 		}
-		p := lanes.Of(sc, nil).Window(words.English, "p", 0, 10)
+		p := film.LanesOf(sc, nil).Window(words.English, "p", 0, 10)
 		for _, lane := range p.Lanes {
 			if lane.Of == "" || lane.OfAt.X+6*float64(len(lane.Of)) > p.Names || lane.OfAt.Y > p.Bottom {
 				t.Errorf("%s: %+v does not fit into %v", name, lane, p.Names)
@@ -175,10 +174,21 @@ func TestWhatThreadsBelongTo(t *testing.T) {
 
 // A stopped run says so, even if threads had failed before.
 func TestAStoppedRunIsStopped(t *testing.T) {
-	tl := ofTwo()
+	tl := film.NewTimeline(words.English, film.Scenario{Key: "K", Threads: []film.Thread{{Name: "A"}, {Name: "B"}}}, nil)
 	tl.Add(trace.Event{Seq: 1, Step: 1, Thread: "A", Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "x"}})
 	tl.Add(trace.Event{Seq: 2, Step: 2, Key: trace.Absent(), Body: trace.End{Result: trace.Failed, Error: "stopped"}})
 	if got, _ := view.Verdict(words.English, tl.Rows(), true); got != "The run was ended: stopped" {
 		t.Errorf("%q", got)
 	}
+}
+
+// played is the film of a bundled run.
+func played(t *testing.T, l words.Language, name string) *film.Film {
+	t.Helper()
+	p := lessonstest.Play(t, name+".yaml")
+	f := film.New(l, p.Scenario, p.Owners)
+	for _, e := range p.Events {
+		f.Add(e)
+	}
+	return f
 }

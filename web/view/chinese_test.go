@@ -15,7 +15,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
 	"relock/web/compare"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -71,7 +71,7 @@ func TestNothingOfATimelineStaysEnglish(t *testing.T) {
 					t.Errorf("%s: %q is not how Chinese is written: %q", what, found, text)
 				}
 			}
-			tl := timeline.New(l, timeline.NewScenario(l, p.Scenario), p.Header.Owners)
+			tl := film.NewTimeline(l, film.NewScenario(l, p.Scenario), p.Header.Owners)
 			for _, e := range p.Events {
 				tl.Add(e)
 			}

@@ -1,6 +1,6 @@
 package view
 
-import "relock/web/luaflow"
+import "relock/web/film"
 
 // Way is the page of the whole course.
 type Way struct {
@@ -98,7 +98,7 @@ type LessonOption struct {
 // LessonPiece is a piece to put in its place.
 type LessonPiece struct {
 	Name  string // of its field
-	Lua   []luaflow.Line
+	Lua   []film.ScriptLine
 	Place int // that was chosen, 0 for none
 }
 

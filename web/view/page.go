@@ -8,7 +8,7 @@ import (
 	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/trace"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/words"
 )
 
@@ -71,7 +71,7 @@ type Run struct {
 	LastSeq  int
 	Ended    bool
 	Verdict  string
-	Tone     timeline.Tone
+	Tone     film.Tone
 	Quiet    int64     // ms since its last event, of one that goes on by the wall's clock
 	Socket   string    // URL path, ready for more of its query
 	Picture  string    // URL path of its lanes around a row, ready for the row
@@ -183,23 +183,23 @@ func ClockNote(l words.Language, clock string, slow int) string {
 }
 
 // Verdict sums up a run from its rows, which are in l.
-func Verdict(l words.Language, rows []timeline.Row, ended bool) (string, timeline.Tone) {
+func Verdict(l words.Language, rows []film.Row, ended bool) (string, film.Tone) {
 	broken := 0
 	for _, r := range rows {
 		broken += len(r.Violations)
 	}
 	switch {
 	case broken == 1:
-		return l.Say("1 rule was broken"), timeline.Bad
+		return l.Say("1 rule was broken"), film.Bad
 	case broken > 1:
-		return l.Say("%d times a rule was broken", broken), timeline.Bad
+		return l.Say("%d times a rule was broken", broken), film.Bad
 	case !ended:
-		return l.Say("running"), timeline.Quiet
+		return l.Say("running"), film.Quiet
 	case len(rows) > 0 && rows[len(rows)-1].Failed != "":
-		return rows[len(rows)-1].Failed, timeline.Bad
-	case len(rows) > 0 && rows[len(rows)-1].EventTone == timeline.Bad:
-		return rows[len(rows)-1].Event, timeline.Bad
+		return rows[len(rows)-1].Failed, film.Bad
+	case len(rows) > 0 && rows[len(rows)-1].EventTone == film.Bad:
+		return rows[len(rows)-1].Event, film.Bad
 	default:
-		return l.Say("no rule was broken"), timeline.Good
+		return l.Say("no rule was broken"), film.Good
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/film"
 	"relock/web/space"
-	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -300,6 +300,6 @@ func whyNot(l words.Language, o run.Option) string {
 		if o.Ended == "" {
 			return l.Say("ended with the run")
 		}
-		return l.Say("ended: %s", timeline.Result(l, o.Ended))
+		return l.Say("ended: %s", film.Result(l, o.Ended))
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/scenario"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/view"
 	"relock/web/words"
 )
@@ -18,7 +18,7 @@ import (
 func TestTheTableSaysUntilWhenALockIsValid(t *testing.T) {
 	notes := func(l words.Language, name string) []string {
 		var list []string
-		for _, r := range film(t, l, name).Rows() {
+		for _, r := range played(t, l, name).Rows() {
 			for _, c := range r.Cells {
 				for _, n := range append(slices.Clone(c.Earlier), c.Notes...) {
 					list = append(list, n.Text)
@@ -75,7 +75,7 @@ func TestAPauseIsARange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := timeline.NewScenario(words.English, sc).Threads[0].Interval; got != "50ms-250ms" {
+	if got := film.NewScenario(words.English, sc).Threads[0].Interval; got != "50ms-250ms" {
 		t.Errorf("%q", got)
 	}
 }

@@ -2,7 +2,7 @@ package view
 
 import (
 	"relock/engine/fault"
-	"relock/web/timeline"
+	"relock/web/film"
 	"relock/web/words"
 )
 
@@ -20,7 +20,7 @@ type RoomNew struct {
 	From    string // its value
 	Title   string
 	Shows   string // what is seen in it, "" where nobody has said so
-	Threads []timeline.Thread
+	Threads []film.Thread
 }
 
 // RoomPart is what a visitor is in a room.
