@@ -17,7 +17,7 @@ import (
 	"relock/web/words"
 )
 
-// Kind says what a card is about.
+// CardKind says what a card is about.
 type CardKind string
 
 // The kinds of card, in the order in which they stand.
@@ -38,7 +38,7 @@ type Card struct {
 	None   string     `json:"none,omitempty"` // what stands where there are no lines
 }
 
-// Line is a part of a card.
+// CardLine is a part of a card.
 type CardLine struct {
 	Thread int    `json:"thread"` // ordinal of the one that it is about, or -1
 	Code   string `json:"code,omitempty"`
@@ -71,7 +71,7 @@ type Actors struct {
 	now       trace.Event
 }
 
-// New returns the actors of a run of sc before it begins. Owners maps owner ids
+// NewActors returns the actors of a run of sc before it begins. Owners maps owner ids
 // to threads.
 func NewActors(l words.Language, sc *scenario.Scenario, owners map[string]string) *Actors {
 	a := &Actors{
@@ -154,7 +154,7 @@ func (a *Actors) inOrder(names []string) []string {
 	return names
 }
 
-// plain is a line about nobody.
+// plainLine is a line about nobody.
 func plainLine(text string, bad bool) CardLine { return CardLine{Thread: -1, Text: text, Bad: bad} }
 
 func (a *Actors) ofResource() Card {

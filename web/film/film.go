@@ -134,7 +134,7 @@ type underWay struct {
 	frame, inside        int   // where the last of them is shown
 }
 
-// NewFilm returns the empty film of a run of sc.
+// New returns the empty film of a run of sc.
 func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
 	shown := NewScenario(l, sc)
 	f := &Film{

@@ -107,13 +107,13 @@ const (
 	MarkDone    MarkKind = "done"    // it ended
 )
 
-// New returns the lanes of a run with a lock in Redis. Owners
+// NewLanes returns the lanes of a run with a lock in Redis. Owners
 // maps owner ids to threads; leaseMillis is the height of a full lease.
 func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
 	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}}
 }
 
-// Of returns the lanes of a run of sc in which nothing has happened.
+// LanesOf returns the lanes of a run of sc in which nothing has happened.
 func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
 	threads := make([]string, len(sc.Threads))
 	for i, t := range sc.Threads {

@@ -27,7 +27,7 @@ type Script struct {
 	flow *flow
 }
 
-// Line is a line of a script.
+// ScriptLine is a line of a script.
 type ScriptLine struct {
 	Number int // from 1
 	Tokens []ScriptToken
@@ -42,13 +42,13 @@ func (l ScriptLine) Text() string {
 	return b.String()
 }
 
-// Token is a piece of a line in one colour.
+// ScriptToken is a piece of a line in one colour.
 type ScriptToken struct {
 	Class string // "k" keyword, "f" function, "r" Redis command, "v" argument, "s" string, "m" number, "c" comment, or ""
 	Text  string
 }
 
-// Moment is the position of a script's run right after one of its commands.
+// ScriptMoment is the position of a script's run right after one of its commands.
 // Line numbers are sorted and unique.
 type ScriptMoment struct {
 	Script  string `json:"script"`
@@ -86,7 +86,7 @@ func (s Script) At(ran []Ran, next int, over bool) ScriptMoment {
 	return m
 }
 
-// Moments caches positions: a script comes to the same few again and again, and
+// ScriptMoments caches positions: a script comes to the same few again and again, and
 // finding its untaken lines takes long. It is not safe for concurrent use.
 type ScriptMoments map[string]*ScriptMoment
 
@@ -118,7 +118,7 @@ func (s Script) LineOf(c trace.Command) int {
 	return 0
 }
 
-// Find returns the script of list that a command belongs to.
+// FindScript returns the script of list that a command belongs to.
 func FindScript(list []Script, c trace.Command) (Script, bool) {
 	for _, s := range list {
 		if s.Name == c.Script || c.Script == "" && s.Plain && s.Name == c.Call {

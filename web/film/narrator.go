@@ -11,7 +11,7 @@ import (
 	"relock/web/words"
 )
 
-// New returns a narrator in l for a run of sc. Owners maps owner ids to
+// NewNarrator returns a narrator in l for a run of sc. Owners maps owner ids to
 // threads. The narrator keeps both and changes neither.
 func NewNarrator(l words.Language, sc *scenario.Scenario, owners map[string]string) *Narrator {
 	return &Narrator{

@@ -30,7 +30,7 @@ func sentences(p lessonstest.Run, l words.Language) []string {
 
 func as(name string) string { return name }
 
-// long makes of a name the longest that is allowed.
+// longName makes of a name the longest that is allowed.
 func longName(name string) string { return (name + "-long-name--")[:scenario.MaxName] }
 
 // latin are the words in a sentence in Chinese that stay as they are: of

@@ -14,7 +14,7 @@ import (
 	"relock/web/words"
 )
 
-// MaxRows is how many rows one picture shows at most: more are wider than
+// MaxLaneRows is how many rows one picture shows at most: more are wider than
 // anybody scrolls.
 const MaxLaneRows = 240
 
@@ -128,7 +128,7 @@ type Bar struct {
 	TextX       float64
 }
 
-// Mark is something that happened on a lane.
+// LaneMark is something that happened on a lane.
 type LaneMark struct {
 	X    float64
 	Kind MarkKind

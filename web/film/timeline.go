@@ -40,13 +40,13 @@ type Timeline struct {
 	told    *soFar
 }
 
-// told is what later sentences need to know about the events so far.
+// soFar is what later sentences need to know about the events so far.
 type soFar struct {
 	failed   []Failure
 	findings *check.Findings
 }
 
-// New returns an empty timeline in l for a run of s.
+// NewTimeline returns an empty timeline in l for a run of s.
 func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
 	t := &Timeline{
 		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,

@@ -87,7 +87,7 @@ func Tell(width float64, list []Sentence) Told {
 	return t
 }
 
-// told are the lines of one sentence: first its step and time, then the text
+// toldLines are the lines of one sentence: first its step and time, then the text
 // from label on.
 func toldLines(s Sentence, at, label, column float64) []ToldLine {
 	lines := []ToldLine{{0, toldLine, s.Time, ToldTime}, {at, toldLine, s.At, ToldAt}}

@@ -17,7 +17,7 @@ import (
 	"relock/web/words"
 )
 
-// film plays a scenario of the lessons.
+// filmOf plays a scenario of the lessons.
 func filmOf(t *testing.T, l words.Language, name string) *film.Film {
 	t.Helper()
 	p := lessonstest.Play(t, name+".yaml")
@@ -649,7 +649,7 @@ func TestARowOfALateCallSaysThatItIsLate(t *testing.T) {
 	}
 }
 
-// ofTwo is the timeline of a run of two threads.
+// ofTwoUnowned is the timeline of a run of two threads.
 func ofTwoUnowned() *film.Timeline {
 	s := film.Scenario{Key: "K", LeaseMillis: 200, Threads: []film.Thread{{Name: "A"}, {Name: "B"}}}
 	return film.NewTimeline(words.English, s, nil)
