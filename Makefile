@@ -10,7 +10,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts
 
 # Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
-PURE := /lessons$$|/engine/course$$|/web/(compare|draft|export|film|form|patch|report|space|story|templates|verdict|view|words)$$
+PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
 
 # Packages whose tests search for minutes with the race detector: all run without it, and with it those of what runs at once.
 SEARCHES := /engine/(explore|explore/card|recall)$$

@@ -12,8 +12,8 @@ import (
 	"relock/web/film"
 	"relock/web/keep"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -45,7 +45,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 			return fmt.Errorf("web: %w", err)
 		}
 	}
-	p := view.Embed{Page: s.frame(r, l.Say("Relock")), Open: open}
+	p := page.Embed{Page: s.frame(r, l.Say("Relock")), Open: open}
 	return render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
 }
 

@@ -12,8 +12,8 @@ import (
 
 	"relock/engine/trace"
 	"relock/web/film"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -52,7 +52,7 @@ func newFilms() *shelf[filmKey, footage] {
 // footage is a film as its page and its portions show it in one language. It is
 // immutable.
 type footage struct {
-	viewer  view.Viewer // of a page with scripts
+	viewer  page.Viewer // of a page with scripts
 	tail    []film.Frame
 	verdict string
 	tone    film.Tone
@@ -80,7 +80,7 @@ type portionJSON struct {
 func newFootage(l words.Language, made *recording, ended bool, before *footage, portioned bool) (*footage, error) {
 	reel := made.film(l)
 	f := &footage{
-		viewer: view.Viewer{
+		viewer: page.Viewer{
 			Scenario: film.NewScenario(l, made.sc), Rows: len(reel.Rows()), Lanes: lanesOf(l, reel.Lanes(), len(reel.Rows())),
 			Scripts: reel.Scripts(),
 		},
@@ -88,9 +88,9 @@ func newFootage(l words.Language, made *recording, ended bool, before *footage, 
 	}
 	if frames := reel.Frames(); len(frames) > 0 {
 		last := frames[len(frames)-1]
-		f.viewer.Standing = view.Standing{Step: last.Step, Cards: last.Cards}
+		f.viewer.Standing = page.Standing{Step: last.Step, Cards: last.Cards}
 	}
-	f.verdict, f.tone = view.Verdict(l, reel.Rows(), ended)
+	f.verdict, f.tone = page.Verdict(l, reel.Rows(), ended)
 	if f.rows <= film.MaxWhole {
 		whole, fits, err := wholeOf(l, reel)
 		if err != nil {
@@ -184,8 +184,8 @@ func (f *footage) cut(l words.Language, reel *film.Film, before *footage) error 
 		}
 	}
 	f.viewer.Table = table.String()
-	f.viewer.Tail = view.Tail{First: tail + 1, Count: len(f.tail), HTML: html.String()}
-	f.viewer.Part = &view.TablePart{From: 1, To: min(portionRows, f.rows)}
+	f.viewer.Tail = page.Tail{First: tail + 1, Count: len(f.tail), HTML: html.String()}
+	f.viewer.Part = &page.TablePart{From: 1, To: min(portionRows, f.rows)}
 	return f.weigh()
 }
 

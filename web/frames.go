@@ -10,10 +10,10 @@ import (
 	"relock/engine"
 	"relock/engine/trace"
 	"relock/web/film"
+	"relock/web/page"
 	"relock/web/patch"
 	"relock/web/session"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -75,7 +75,7 @@ func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
 		if f.Rows, err = framesOf(l, reel, first, len(reel.Rows())); err != nil {
 			return frames, err
 		}
-		if f.Verdict, err = rendered(l, templates.Verdict(view.Verdict(l, reel.Rows(), ended))); err != nil {
+		if f.Verdict, err = rendered(l, templates.Verdict(page.Verdict(l, reel.Rows(), ended))); err != nil {
 			return frames, err
 		}
 		if frames.Rows, err = jsonLine(f); err != nil {
@@ -174,7 +174,7 @@ func framesOf(l words.Language, reel *film.Film, from, to int) ([]film.Frame, er
 
 // Controls implements session.Encoder.
 func (encoder) Controls(run *engine.Run, l words.Language) ([]byte, error) {
-	html, err := rendered(l, templates.Controls(view.NewControls(l, run.Controls())))
+	html, err := rendered(l, templates.Controls(page.NewControls(l, run.Controls())))
 	if err != nil {
 		return nil, err
 	}

@@ -17,8 +17,8 @@ import (
 	"relock/lessons"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -78,7 +78,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	reel.viewer.Lanes.Cursor = 0 // it begins at its beginning
-	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
+	return render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
 		Page: s.frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
 		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: reel.viewer, Ending: ending,
 	}))
@@ -89,23 +89,23 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 const frontExample = "late-write-without-a-token"
 
 // endingOf is where to go on at the end of a scenario of the gallery.
-func endingOf(l words.Language, name string) (view.Ending, error) {
+func endingOf(l words.Language, name string) (page.Ending, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
-		return view.Ending{}, fmt.Errorf("web: %w", err)
+		return page.Ending{}, fmt.Errorf("web: %w", err)
 	}
 	var all []lessons.Exhibit
 	for _, g := range groups {
 		all = append(all, g.Scenarios...)
 	}
-	way := func(name string) *view.Onward {
+	way := func(name string) *page.Onward {
 		at := slices.IndexFunc(all, func(e lessons.Exhibit) bool { return e.Name == name })
 		if at < 0 {
 			return nil
 		}
-		return &view.Onward{Name: name, Title: l.Say(all[at].Title)}
+		return &page.Onward{Name: name, Title: l.Say(all[at].Title)}
 	}
-	var ending view.Ending
+	var ending page.Ending
 	for i, e := range all {
 		if e.Name == name {
 			ending.Cure = way(e.Cure)
@@ -179,16 +179,16 @@ func exhibitOf(name string) (lessons.Exhibit, error) {
 }
 
 // shelves returns the scenarios as the gallery groups them.
-func shelves(l words.Language) ([]view.Group, error) {
+func shelves(l words.Language) ([]page.Group, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	var out []view.Group
+	var out []page.Group
 	for _, g := range groups {
-		group := view.Group{ID: g.ID, Name: l.Say(g.Name)}
+		group := page.Group{ID: g.ID, Name: l.Say(g.Name)}
 		for _, e := range g.Scenarios {
-			group.Exhibits = append(group.Exhibits, view.Exhibit{
+			group.Exhibits = append(group.Exhibits, page.Exhibit{
 				Name: e.Name, Title: l.Say(e.Title), Shows: l.Say(e.Shows),
 			})
 		}
@@ -265,20 +265,20 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 			e.Picture, e.Broken = shown.lanes, shown.broken
 			e.First = i == 0 && n == 0
 			if e.Steps = shown.steps; e.Steps > 0 {
-				e.Minutes = view.MinutesOf(e.Steps)
+				e.Minutes = page.MinutesOf(e.Steps)
 			}
 			if len(shown.broken) == 0 {
 				e.Failed = film.OnlyFailed(l, shown.failed)
 			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
-				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, view.LevelOf(s.examples[at].sc)
+				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, page.LevelOf(s.examples[at].sc)
 				if kind := s.examples[at].sc.Kind; kind == scenario.KindHeartbeat {
 					e.Protocol = kind
 				}
 			}
 		}
 	}
-	return render(r.Context(), w, http.StatusOK, templates.Gallery(view.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
+	return render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
 }
 
 func (s *Server) about(w http.ResponseWriter, r *http.Request) error {
@@ -288,6 +288,6 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := view.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: view.Reference(l, export.Allowed())}
+	p := page.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: page.Reference(l, export.Allowed())}
 	return render(r.Context(), w, http.StatusOK, templates.API(p))
 }

@@ -20,9 +20,8 @@ import (
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/verdict"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -44,18 +43,18 @@ func kindName(k course.Kind) phrase.Text {
 	}
 }
 
-func wayItem(l words.Language, i *course.Item) *view.WayItem {
+func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	if i == nil {
 		return nil
 	}
-	return &view.WayItem{
+	return &page.WayItem{
 		Path: i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
 		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Order,
 	}
 }
 
-func wayChapter(l words.Language, ch *course.Chapter) (view.WayChapter, error) {
-	out := view.WayChapter{Number: ch.Number, ID: ch.ID, Title: ch.Title(l), Minutes: ch.Minutes}
+func wayChapter(l words.Language, ch *course.Chapter) (page.WayChapter, error) {
+	out := page.WayChapter{Number: ch.Number, ID: ch.ID, Title: ch.Title(l), Minutes: ch.Minutes}
 	for _, i := range ch.Items {
 		out.Items = append(out.Items, *wayItem(l, i))
 	}
@@ -63,14 +62,14 @@ func wayChapter(l words.Language, ch *course.Chapter) (view.WayChapter, error) {
 	if err != nil {
 		return out, fmt.Errorf("web: %w", err)
 	}
-	out.Intro = view.Prose(intro)
+	out.Intro = page.Prose(intro)
 	return out, nil
 }
 
 // learn is the way through the course.
 func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := view.Way{Page: s.frame(r, l.Say("Learn"))}
+	p := page.Way{Page: s.frame(r, l.Say("Learn"))}
 	for _, ch := range s.course.Chapters {
 		one, err := wayChapter(l, ch)
 		if err != nil {
@@ -118,7 +117,7 @@ func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	return render(r.Context(), w, http.StatusOK, templates.ClassPage(view.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
+	return render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
 }
 
 // lesson is the page of an item. What was answered stands in its address, so
@@ -167,7 +166,7 @@ func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 	}
 	l, query := words.From(r.Context()), r.URL.Query()
 	half := s.course.Check.Items[0].Half()
-	p := view.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
+	p := page.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
 	if p.After {
 		half = s.course.Check.Items[len(half)].Half()
 	}
@@ -183,9 +182,9 @@ func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
-		row := view.CheckedRow{Item: *wayItem(l, item), Taught: *wayItem(l, item.Taught), Carry: carry}
+		row := page.CheckedRow{Item: *wayItem(l, item), Taught: *wayItem(l, item.Taught), Carry: carry}
 		for at, a := range made.Answers {
-			text := view.Prose(prose.Labels[a.Option.ID])
+			text := page.Prose(prose.Labels[a.Option.ID])
 			if int(answer-'0') == at+1 {
 				row.Answer, row.Right = text, a.Right
 			}
@@ -211,7 +210,7 @@ type shownRun struct {
 	whole bool // the rest is there too, after where one stands
 }
 
-func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) (*view.Lesson, error) {
+func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) (*page.Lesson, error) {
 	made, err := item.Made()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -224,9 +223,9 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) 
 	if err != nil {
 		return nil, err
 	}
-	p := &view.Lesson{
+	p := &page.Lesson{
 		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Kind: string(item.Kind),
-		Body: view.Prose(prose.Body), Goal: view.Prose(prose.Goal), Leave: "/learn/" + item.Path(), Lua: item.Lua,
+		Body: page.Prose(prose.Body), Goal: page.Prose(prose.Goal), Leave: "/learn/" + item.Path(), Lua: item.Lua,
 	}
 	if p.Check = item.When(); p.Check != "" {
 		chapter.Items = nil
@@ -256,7 +255,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) 
 	case course.Predict, course.Why, course.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
 	case course.Break:
-		p.After, p.Controls, p.Judge = view.Prose(prose.After), strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
+		p.After, p.Controls, p.Judge = page.Prose(prose.After), strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
 		if query.Has("solution") {
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("This is how it can be done.")
@@ -298,7 +297,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) 
 }
 
 // stage puts a run on the page's stage.
-func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
+func (s *Server) stage(l words.Language, p *page.Lesson, on shownRun) error {
 	shown := film.NewScenario(l, on.run.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
 	if p.Stepping != nil {
@@ -324,14 +323,14 @@ func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
 
 // answered puts the options on the page, and what comes of the one that was
 // chosen.
-func (s *Server) answered(l words.Language, p *view.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
+func (s *Server) answered(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
 	for n, a := range made.Answers {
-		o := view.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
+		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
 		if item.Kind == course.Predict {
 			o.HTML = templates.Escaped(said(l, a.Says))
 		} else {
-			o.HTML = view.Prose(prose.Labels[a.Option.ID])
+			o.HTML = page.Prose(prose.Labels[a.Option.ID])
 		}
 		if o.Chosen {
 			p.Answered, p.Solved = true, a.Right
@@ -341,14 +340,14 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *course.Item, m
 			}
 			own := ""
 			if a.Option != nil {
-				own = view.Prose(prose.Says[a.Option.ID])
+				own = page.Prose(prose.Says[a.Option.ID])
 			}
 			if a.Found != nil {
 				own = searched(l, a.Found) + own
 			}
 			switch {
 			case a.Right:
-				p.Feedback = own + view.Prose(prose.After)
+				p.Feedback = own + page.Prose(prose.After)
 				*stage = shownRun{a.Run, a.Shown, true}
 			default:
 				p.Feedback = own
@@ -373,9 +372,9 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *course.Item, m
 
 // searched says what a search has found.
 func searched(l words.Language, f *course.Found) string {
-	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", verdict.Grouped(f.All), verdict.Bounds(l, f.Within))
+	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", page.Grouped(f.All), page.Bounds(l, f.Within))
 	if f.Schedule != nil {
-		text = l.Say("It can still be broken, in %s orders with %s. The smallest of them can be watched.", verdict.Share(l, f.Broken, f.All), verdict.Bounds(l, f.Within))
+		text = l.Say("It can still be broken, in %s orders with %s. The smallest of them can be watched.", page.Share(l, f.Broken, f.All), page.Bounds(l, f.Within))
 	}
 	return "<p>" + templates.Escaped(text) + "</p>"
 }
@@ -395,7 +394,7 @@ func said(l words.Language, clauses []phrase.Wording) string {
 
 // ordered puts the pieces of a script on the page, and says what came of the
 // script that was made of them.
-func ordered(r *http.Request, l words.Language, p *view.Lesson, item *course.Item, made *course.Made, prose *course.Prose) error {
+func ordered(r *http.Request, l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose) error {
 	query := r.URL.Query()
 	places := map[int]int{} // piece to place
 	for n := range made.Pieces {
@@ -410,7 +409,7 @@ func ordered(r *http.Request, l words.Language, p *view.Lesson, item *course.Ite
 		return cmp.Compare(unplacedLast(places[a]), unplacedLast(places[b]))
 	})
 	for _, n := range order {
-		p.Pieces = append(p.Pieces, view.LessonPiece{Name: pieceName(n), Lua: film.Coloured(made.Pieces[n].Lua), Place: places[n]})
+		p.Pieces = append(p.Pieces, page.LessonPiece{Name: pieceName(n), Lua: film.Coloured(made.Pieces[n].Lua), Place: places[n]})
 	}
 	if !p.Answered {
 		return nil
@@ -424,11 +423,11 @@ func ordered(r *http.Request, l words.Language, p *view.Lesson, item *course.Ite
 	case tried.Twice > 0:
 		p.Feedback = "<p>" + templates.Escaped(l.Say("Two pieces have the place %d. Give each its own.", tried.Twice)) + "</p>"
 	case tried.Solved:
-		p.Feedback = view.Prose(prose.After)
+		p.Feedback = page.Prose(prose.After)
 	}
 	p.TryError = tried.Err
 	for _, c := range tried.Cases {
-		p.Tries = append(p.Tries, view.LessonTry{
+		p.Tries = append(p.Tries, page.LessonTry{
 			Owner: c.Owner, Was: l.Sentence(c.Was), Wanted: l.Sentence(c.Wanted), WantedReply: c.WantedReply,
 			Got: l.Sentence(c.Got), GotReply: c.GotReply, Right: c.Right,
 		})
@@ -448,14 +447,14 @@ func unplacedLast(place int) int {
 }
 
 // stepping is the stage on which an item is broken.
-func (s *Server) stepping(r *http.Request, l words.Language, item *course.Item) (*view.Play, error) {
+func (s *Server) stepping(r *http.Request, l words.Language, item *course.Item) (*page.Play, error) {
 	open, err := link.Encode(link.State{Scenario: item.Scenario})
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	p := &view.Play{Files: export.Files(l), Scenario: open, Reach: s.reach(r)}
+	p := &page.Play{Files: export.Files(l), Scenario: open, Reach: s.reach(r)}
 	p.SetFaults(l)
-	p.Viewer = view.Viewer{
+	p.Viewer = page.Viewer{
 		Scenario: film.NewScenario(l, item.Scenario), Steps: true, Scripts: film.Scripts(l, item.Scenario),
 		Lanes: lanesOf(l, film.New(l, item.Scenario, nil).Lanes(), 0),
 	}
@@ -463,7 +462,7 @@ func (s *Server) stepping(r *http.Request, l words.Language, item *course.Item) 
 }
 
 // hints are four: a nudge, and three that are computed, each saying more.
-func hints(l words.Language, item *course.Item, made *course.Made, prose *course.Prose) []view.LessonHint {
+func hints(l words.Language, item *course.Item, made *course.Made, prose *course.Prose) []page.LessonHint {
 	if item.Kind == course.Read {
 		return nil
 	}
@@ -471,9 +470,9 @@ func hints(l words.Language, item *course.Item, made *course.Made, prose *course
 	to := func(query string, t phrase.Text) string {
 		return fmt.Sprintf(`<p><a class="button" href="/learn/%s?%s">%s</a></p>`, item.Path(), query, templates.Escaped(l.Say(t)))
 	}
-	list := []view.LessonHint{{Name: l.Say("a nudge"), HTML: view.Prose(prose.Nudge)}}
+	list := []page.LessonHint{{Name: l.Say("a nudge"), HTML: page.Prose(prose.Nudge)}}
 	add := func(name phrase.Text, html string) {
-		list = append(list, view.LessonHint{Name: l.Say(name), HTML: html})
+		list = append(list, page.LessonHint{Name: l.Say(name), HTML: html})
 	}
 	if item.Kind == course.Break {
 		steps, first := made.Solution()
@@ -579,14 +578,14 @@ func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
 }
 
 // textbook is the article's table beside a run.
-func textbook(l words.Language, run *course.Run) ([]view.TextbookRow, error) {
+func textbook(l words.Language, run *course.Run) ([]page.TextbookRow, error) {
 	rows, err := course.Article(run)
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	out := make([]view.TextbookRow, len(rows))
+	out := make([]page.TextbookRow, len(rows))
 	for n, row := range rows {
-		out[n] = view.TextbookRow{Row: row.Row, Article: l.Say(row.Article), Differs: l.Say(row.Differs)}
+		out[n] = page.TextbookRow{Row: row.Row, Article: l.Say(row.Article), Differs: l.Say(row.Differs)}
 		for _, one := range row.Ours {
 			out[n].Ours = append(out[n].Ours, l.Say("T%d · %s", one.Run.Events[one.Event].Step, happened(l, one)))
 		}

@@ -11,8 +11,8 @@ import (
 	"relock/engine/course"
 	"relock/web/film"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -36,7 +36,7 @@ func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	var p *view.Lesson
+	var p *page.Lesson
 	if r.URL.Query().Get("kind") == string(course.Break) {
 		p, err = s.madeBreak(r, l, state)
 	} else {
@@ -49,7 +49,7 @@ func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
 	return render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
 }
 
-func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.State) (*view.Lesson, error) {
+func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
 	q, err := course.Ask(r.Context(), state.Scenario, state.At)
 	if err != nil {
 		return nil, err
@@ -57,15 +57,15 @@ func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.Stat
 	at := q.Until()
 	query := r.URL.Query()
 	own := url.Values{"from": {query.Get("from")}}
-	p := &view.Lesson{
-		Page: s.frame(r, l.Say("What happens next?")), Kind: string(course.Predict), Item: view.WayItem{Title: l.Say("What happens next?"), Path: "made"},
+	p := &page.Lesson{
+		Page: s.frame(r, l.Say("What happens next?")), Kind: string(course.Predict), Item: page.WayItem{Title: l.Say("What happens next?"), Path: "made"},
 		Goal:   "<p>" + templates.Escaped(l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(at.At.Duration()))) + "</p>",
 		Hidden: own.Get("from"), Leave: "/learn/made?" + own.Encode(),
 	}
 	stage := shownRun{q.Run, q.Stand, false}
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
 	for n, a := range q.Answers {
-		o := view.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right, HTML: templates.Escaped(said(l, a.Says))}
+		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right, HTML: templates.Escaped(said(l, a.Says))}
 		if o.Chosen {
 			p.Answered, p.Solved = true, a.Right
 			own.Set("pick", strconv.Itoa(pick))
@@ -96,7 +96,7 @@ func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.Stat
 	return p, nil
 }
 
-func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) (*view.Lesson, error) {
+func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
 	item, err := course.BreakOf(r.Context(), state.Scenario)
 	if err != nil {
 		return nil, err
@@ -106,8 +106,8 @@ func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) 
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	p := &view.Lesson{
-		Page: s.frame(r, l.Say("Break it")), Kind: string(course.Break), Item: view.WayItem{Title: l.Say("Break it"), Path: "made"},
+	p := &page.Lesson{
+		Page: s.frame(r, l.Say("Break it")), Kind: string(course.Break), Item: page.WayItem{Title: l.Say("Break it"), Path: "made"},
 		Body:     "<p>" + templates.Escaped(l.Say("Left alone, this run does not break that rule. You are the scheduler.")) + "</p>",
 		Goal:     "<p>" + templates.Escaped(l.Say("Have this rule broken: %s.", rule)) + "</p>",
 		After:    "<p>" + templates.Escaped(l.Say("There is an order in which it breaks, so it will break one day.")) + "</p>",

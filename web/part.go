@@ -4,7 +4,7 @@ import (
 	"relock/engine"
 	"relock/engine/trace"
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -25,8 +25,8 @@ func partOf(l words.Language, reel *film.Film, b *engine.Branch, from, to int) (
 
 func positionOf(l words.Language, b *engine.Branch, i int) positionJSON {
 	at := b.Positions[i]
-	out := positionJSON{Row: at.Row, At: l.Duration(at.At), Options: view.NewOptions(l, at.Options), Over: at.Over}
-	out.Pointless = view.NewPointless(l, at.Pointless)
+	out := positionJSON{Row: at.Row, At: l.Duration(at.At), Options: page.NewOptions(l, at.Options), Over: at.Over}
+	out.Pointless = page.NewPointless(l, at.Pointless)
 	if at.Seen > 0 {
 		out.Next = l.Duration(at.Seen)
 	}

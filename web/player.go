@@ -13,13 +13,12 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/compare"
 	"relock/web/film"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/turn"
-	"relock/web/view"
 	"relock/web/wire"
 	"relock/web/words"
 )
@@ -157,7 +156,7 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 		return nil, fmt.Errorf("web: %w", err)
 	}
 	shown := film.NewScenario(l, sc)
-	o := &openedJSON{Scenario: text, Title: titleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(l, sc)}
+	o := &openedJSON{Scenario: text, Title: titleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: page.NewNever(l, sc)}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
@@ -405,13 +404,13 @@ func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) 
 	}
 	names := c.Names
 	if len(names) != 2 {
-		names = []string{compare.BranchName(p.l, left.ID), compare.BranchName(p.l, right.ID)}
+		names = []string{page.BranchName(p.l, left.ID), page.BranchName(p.l, right.ID)}
 	}
-	side := func(b *engine.Branch, name string) compare.Side {
+	side := func(b *engine.Branch, name string) page.BranchSide {
 		film := p.sent[b.ID].film
-		return compare.Side{Name: name, Rows: film.Rows(), Run: film.Lanes(), Over: b.Positions[len(b.Positions)-1].Over}
+		return page.BranchSide{Name: name, Rows: film.Rows(), Run: film.Lanes(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
-	html, err := rendered(p.l, templates.Compared(compare.Branches(p.l, film.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
+	html, err := rendered(p.l, templates.Compared(page.Branches(p.l, film.NewScenario(p.l, p.session.Scenario()), side(left, names[0]), side(right, names[1]))))
 	if err != nil {
 		return err
 	}
@@ -424,7 +423,7 @@ func (p *player) locks(ctx context.Context, b *engine.Branch, c locksArgs) error
 	if err != nil {
 		return err
 	}
-	html, err := rendered(p.l, templates.Aligned(compare.Locks(p.l, played)))
+	html, err := rendered(p.l, templates.Aligned(page.AlignLocks(p.l, played)))
 	if err != nil {
 		return err
 	}

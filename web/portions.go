@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -77,7 +77,7 @@ func answerRows(w http.ResponseWriter, r *http.Request, f *footage, from, count 
 // shown returns what a page has of the film at path: its beginning and its end,
 // for the page's script, or, if r asks for all rows as pages without scripts do,
 // a part of them.
-func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
+func (f *footage) shown(r *http.Request, path string) (page.Viewer, error) {
 	v := f.viewer
 	if v.Part == nil {
 		return v, nil
@@ -115,7 +115,7 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 				return v, fmt.Errorf("web: %w", err)
 			}
 			table.WriteString(row.HTML)
-			v.Standing = view.Standing{Step: row.Step, Cards: row.Cards}
+			v.Standing = page.Standing{Step: row.Step, Cards: row.Cards}
 		}
 		next += len(p.Rows)
 	}

@@ -13,9 +13,9 @@ import (
 
 	"relock/engine"
 	"relock/web/film"
+	"relock/web/page"
 	"relock/web/room"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -174,10 +174,10 @@ func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 			now.Length = len(b.Moves)
 		}
 	}
-	var options []view.Option
+	var options []page.Option
 	err := v.Run.With(v.Context, st, st.Stand.Branch, func(_ *engine.Session, b *engine.Branch) error {
 		p := b.Positions[st.Stand.At]
-		options, now.Over = view.NewOptions(l, p.Options), p.Over
+		options, now.Over = page.NewOptions(l, p.Options), p.Over
 		if now.Row == 0 {
 			now.Row = p.Row
 		}
@@ -226,7 +226,7 @@ func knowledge(l words.Language, rows []film.Row) map[string]roomSeat {
 	return known
 }
 
-func seatNow(l words.Language, st *room.State, thread string, options []view.Option) roomSeat {
+func seatNow(l words.Language, st *room.State, thread string, options []page.Option) roomSeat {
 	seat := st.Seats[thread]
 	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Tied: seat.Tied}
 	for _, id := range seat.By {

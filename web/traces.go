@@ -20,7 +20,7 @@ import (
 	"relock/web/film"
 	"relock/web/keep"
 	"relock/web/link"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -304,8 +304,8 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run.ID, run.Place, run.Edit = id, view.Place(l, f.header, l.Say("another place")), "/edit?trace="+id
-	run.Slow = view.ClockNote(l, f.header.Clock, 1)
+	run.ID, run.Place, run.Edit = id, page.Place(l, f.header, l.Say("another place")), "/edit?trace="+id
+	run.Slow = page.ClockNote(l, f.header.Clock, 1)
 	return s.showRun(w, r, run, l.Say("A trace"))
 }
 

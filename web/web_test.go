@@ -29,8 +29,8 @@ import (
 	"relock/web"
 	"relock/web/film"
 	"relock/web/hub"
+	"relock/web/page"
 	"relock/web/session"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -463,7 +463,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	for _, route := range web.Routes(open(t, nil).web) {
 		here[route] = true
 	}
-	for _, section := range view.Reference(words.English, "md") {
+	for _, section := range page.Reference(words.English, "md") {
 		if section.ID != "http" {
 			continue
 		}

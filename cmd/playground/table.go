@@ -13,7 +13,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -106,7 +106,7 @@ func place(l words.Language, h trace.Header) string {
 	if h.Store == trace.StoreExternal {
 		return l.Say("external Redis · wall clock")
 	}
-	return view.Place(l, h, "")
+	return page.Place(l, h, "")
 }
 
 func (t table) timelineRow(r film.Row, single bool) {

@@ -19,7 +19,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -64,10 +64,10 @@ func forms() []form {
 }
 
 // Files returns the formats as a page offers them, in language l.
-func Files(l words.Language) []view.File {
-	var list []view.File
+func Files(l words.Language) []page.File {
+	var list []page.File
 	for _, f := range forms() {
-		list = append(list, view.File{Format: string(f.name), Label: l.Say(f.label)})
+		list = append(list, page.File{Format: string(f.name), Label: l.Say(f.label)})
 	}
 	return list
 }

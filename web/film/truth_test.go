@@ -13,7 +13,7 @@ import (
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -101,7 +101,7 @@ func TestAFaultDoesNotSpoilTheOutcome(t *testing.T) {
 }
 
 func TestWhyNotIsAReason(t *testing.T) {
-	list := view.NewOptions(words.English, []run.Option{
+	list := page.NewOptions(words.English, []run.Option{
 		{Thread: "A", Choice: -1, Next: run.NextRetry, Reason: run.Waits, At: 300 * time.Millisecond},
 		{Thread: "B", Choice: -1, Next: run.NextWork, Reason: run.Waits, At: 300 * time.Millisecond},
 		{Thread: "C", Choice: -1, Next: run.NextWork, Reason: run.IsPaused, At: 240 * time.Millisecond},
@@ -206,7 +206,7 @@ func TestRetriesAreCountedOnce(t *testing.T) {
 		{run.Option{Next: run.NextCall, Call: call("lock", 1), First: "SET", Node: 2}, "asks node 2: SET … in lock, level 1"},
 		{run.Option{Next: run.NextRenew, Call: call("renew", 1), First: "GET", Node: 2, Background: true}, "watchdog: asks node 2: GET … in renew"},
 	} {
-		if got := view.NewOptions(words.English, []run.Option{c.o})[0].Does; got != c.want {
+		if got := page.NewOptions(words.English, []run.Option{c.o})[0].Does; got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -499,18 +499,18 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 	}
 	for _, c := range []struct {
 		o    run.Option
-		want view.Option
+		want page.Option
 	}{
 		{
 			run.Option{Thread: "A", Network: true, Choice: -1, Next: run.NextCopy, Call: lock.Call{Name: "unlock", Level: 2}, First: "HEXISTS", Reason: run.Waits, At: 85 * time.Millisecond},
-			view.Option{Thread: "A", Network: true, Can: true, Choice: -1, Does: "a late copy of A's unlock, level 2, arrives", Why: "on its way until 85 ms"},
+			page.Option{Thread: "A", Network: true, Can: true, Choice: -1, Does: "a late copy of A's unlock, level 2, arrives", Why: "on its way until 85 ms"},
 		},
 		{
 			run.Option{Thread: "A", Network: true, Choice: 1, Next: run.NextCopy, Call: lock.Call{Name: "renew", Level: 2}, First: "HEXISTS"},
-			view.Option{Thread: "A", Network: true, Can: true, Choice: 1, Does: "a late copy of A's renew arrives"},
+			page.Option{Thread: "A", Network: true, Can: true, Choice: 1, Does: "a late copy of A's renew arrives"},
 		},
 	} {
-		if got := view.NewOptions(words.English, []run.Option{c.o})[0]; got != c.want {
+		if got := page.NewOptions(words.English, []run.Option{c.o})[0]; got != c.want {
 			t.Errorf("%+v, want %+v", got, c.want)
 		}
 	}

@@ -9,13 +9,10 @@ import (
 	"relock/engine/check"
 	"relock/engine/explore/card"
 	"relock/engine/fault"
-	"relock/web/compare"
 	"relock/web/export"
 	"relock/web/film"
-	"relock/web/form"
-	"relock/web/report"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 )
 
 // threads is how many threads have a mark and a colour of their own.
@@ -29,7 +26,7 @@ func (m *maker) marks() []Story {
 		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), film.Quiet)},
 		{Name: "Report card: two locks", Component: templates.ReportCard(m.reportCard())},
 		{Name: "Actors: all kinds", Component: templates.Actors(m.cards())},
-		{Name: "Ending: with a cure", Component: templates.Ending(view.Ending{Cure: &view.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &view.Onward{Name: "crash", Title: l.Say("counter")}})},
+		{Name: "Ending: with a cure", Component: templates.Ending(page.Ending{Cure: &page.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &page.Onward{Name: "crash", Title: l.Say("counter")}})},
 		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), film.Plain)},
 	}
 	for n := range threads {
@@ -46,7 +43,7 @@ func (m *maker) marks() []Story {
 }
 
 // reportCard returns a report card with each verdict, of two locks.
-func (m *maker) reportCard() report.Table {
+func (m *maker) reportCard() page.CardTable {
 	places := func(fault string, verdict card.Verdict, list ...card.Place) []*card.Cell {
 		var cells []*card.Cell
 		for _, p := range list {
@@ -65,7 +62,7 @@ func (m *maker) reportCard() report.Table {
 		}
 		c.Same, c.Partly = c.Verdict == card.Unfinished, c.Fault == fault.Evict
 	}
-	return report.New(m.l, one, two)
+	return page.NewCardTable(m.l, one, two)
 }
 
 // cards returns one card of each kind.
@@ -126,26 +123,26 @@ func (m *maker) scripts() []Story {
 
 func (m *maker) tables() []Story {
 	l := m.l
-	good := func(text, at string) compare.Cell {
-		return compare.Cell{Text: text, At: at, Tone: film.Good}
+	good := func(text, at string) page.LockCell {
+		return page.LockCell{Text: text, At: at, Tone: film.Good}
 	}
-	bad := func(text, at string) compare.Cell {
-		return compare.Cell{Text: text, At: at, Tone: film.Bad}
+	bad := func(text, at string) page.LockCell {
+		return page.LockCell{Text: text, At: at, Tone: film.Bad}
 	}
-	not := compare.Cell{Tone: film.Quiet}
-	aligned := compare.Aligned{
+	not := page.LockCell{Tone: film.Quiet}
+	aligned := page.Aligned{
 		Title: l.Say("Your scenario"),
-		Columns: []compare.Column{
+		Columns: []page.LockColumn{
 			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, film.MaxLaneRows)},
 			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
 		},
-		Threads: []compare.Thread{
-			{Name: "A", Ordinal: 0, Rows: []compare.Row{
-				{What: l.Say("%s, level %d", "lock", 1), Cells: []compare.Cell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
-				{What: l.Say("%s, level %d", "lock", 2), Cells: []compare.Cell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
+		Threads: []page.LockThread{
+			{Name: "A", Ordinal: 0, Rows: []page.LockRow{
+				{What: l.Say("%s, level %d", "lock", 1), Cells: []page.LockCell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
+				{What: l.Say("%s, level %d", "lock", 2), Cells: []page.LockCell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
 			}},
-			{Name: "B", Ordinal: 1, Rows: []compare.Row{
-				{What: l.Say("%s, level %d", "unlock", 1), Cells: []compare.Cell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
+			{Name: "B", Ordinal: 1, Rows: []page.LockRow{
+				{What: l.Say("%s, level %d", "unlock", 1), Cells: []page.LockCell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
 			}},
 		},
 	}
@@ -154,9 +151,9 @@ func (m *maker) tables() []Story {
 	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(film.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
 	expired := m.row(film.Key{}, film.Cell{Title: l.Say("working, level %d", 1), Tone: film.Quiet, Inside: 1, Parted: true})
 	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), film.Bad
-	compared := compare.Branches(l, m.scenario(2),
-		compare.Side{Name: compare.BranchName(l, 0), Rows: []film.Row{taken, refused, deeper}},
-		compare.Side{Name: compare.BranchName(l, 1), Rows: []film.Row{taken, expired}, Over: true})
+	compared := page.Branches(l, m.scenario(2),
+		page.BranchSide{Name: page.BranchName(l, 0), Rows: []film.Row{taken, refused, deeper}},
+		page.BranchSide{Name: page.BranchName(l, 1), Rows: []film.Row{taken, expired}, Over: true})
 	return []Story{
 		{Name: "Aligned: two locks", Component: templates.Aligned(aligned)},
 		{Name: "Compared: two branches", Component: templates.Compared(compared)},
@@ -165,8 +162,8 @@ func (m *maker) tables() []Story {
 
 func (m *maker) controls() []Story {
 	l := m.l
-	actions := func(pause, gate string, admits, ended bool) []view.ControlAction {
-		return []view.ControlAction{
+	actions := func(pause, gate string, admits, ended bool) []page.ControlAction {
+		return []page.ControlAction{
 			{Do: "pause", Label: pause, Disabled: ended},
 			{Do: "gate", Label: gate, Disabled: ended},
 			{Do: "admit", Label: l.Say("Let one call pass"), Disabled: !admits || ended},
@@ -177,60 +174,60 @@ func (m *maker) controls() []Story {
 	apart.Threads[0].Of, apart.Threads[1].Endless = l.Say("process %s", "web-1"), true
 	return []Story{
 		{Name: "ExportMenu", Component: templates.ExportMenu("/runs/ID/export?format=", export.Files(l))},
-		{Name: "Controls: goes, is paused, waits at the gate, has ended", Component: templates.Controls([]view.Control{
+		{Name: "Controls: goes, is paused, waits at the gate, has ended", Component: templates.Controls([]page.Control{
 			{Thread: "A", Ordinal: 0, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, false)},
 			{Thread: "B", Ordinal: 1, Actions: actions(l.Say("Resume"), l.Say("Gate its calls"), false, false), Note: l.Say("paused")},
 			{Thread: "C", Ordinal: 2, Actions: actions(l.Say("Pause"), l.Say("Open the gate"), true, false), Note: l.Say("at the gate: %s", l.Say("%s, level %d", "unlock", 1))},
 			{Thread: "D", Ordinal: 3, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, true), Note: l.Say("has ended")},
 		})},
 		{Name: "Rail: threads, time, Redis", Component: templates.Rail(apart)},
-		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(view.Viewer{Steps: true}))},
-		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(view.Reach{Alone: true, Addresses: []string{"http://192.168.1.5:8080"}}, export.Files(l)))},
+		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(page.Viewer{Steps: true}))},
+		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(page.Reach{Alone: true, Addresses: []string{"http://192.168.1.5:8080"}}, export.Files(l)))},
 	}
 }
 
 func (m *maker) editor() []Story {
 	l := m.l
-	one := func(state string, f form.Field) Story {
+	one := func(state string, f page.Field) Story {
 		return Story{Name: "EditorField: " + state, Component: templates.EditorField(f)}
 	}
 	wrong := l.Say("Given %s; allowed: %s.", `"200"`, "1ms … 10m")
-	general := form.Part{Fields: []form.Field{{Name: "title", Label: l.Say("Title"), Value: l.Say("Your scenario"), Wide: true}}}
-	lease := form.Part{Fields: []form.Field{{Name: "lock.lease", Label: l.Say("Lease"), Value: "200", Mistakes: []string{wrong}}}}
-	filled := form.Form{
+	general := page.FormPart{Fields: []page.Field{{Name: "title", Label: l.Say("Title"), Value: l.Say("Your scenario"), Wide: true}}}
+	lease := page.FormPart{Fields: []page.Field{{Name: "lock.lease", Label: l.Say("Lease"), Value: "200", Mistakes: []string{wrong}}}}
+	filled := page.Form{
 		Readable: true, General: general, Lock: lease,
-		Threads: []form.Thread{{
+		Threads: []page.FormThread{{
 			Index: 0, Name: "A", Open: true,
-			Main: form.Part{Fields: []form.Field{{Name: "threads[0].name", Label: l.Say("Name"), Value: "A", Late: true}}},
-			More: form.Part{Fields: []form.Field{{Name: "threads[0].depth", Label: l.Say("Depth"), Default: "1", Numeric: true}}},
+			Main: page.FormPart{Fields: []page.Field{{Name: "threads[0].name", Label: l.Say("Name"), Value: "A", Late: true}}},
+			More: page.FormPart{Fields: []page.Field{{Name: "threads[0].depth", Label: l.Say("Depth"), Default: "1", Numeric: true}}},
 		}, {Index: 1}},
-		Faults: []form.Fault{
-			{Index: 0, Thread: "A", Ordinal: 0, Part: form.Part{Fields: []form.Field{{Name: "faults[0].do", Label: l.Say("Name"), Value: "pause"}}}},
-			{Index: 1, Ordinal: -1, Part: form.Part{Mistakes: []string{wrong}}},
+		Faults: []page.FormFault{
+			{Index: 0, Thread: "A", Ordinal: 0, FormPart: page.FormPart{Fields: []page.Field{{Name: "faults[0].do", Label: l.Say("Name"), Value: "pause"}}}},
+			{Index: 1, Ordinal: -1, FormPart: page.FormPart{Mistakes: []string{wrong}}},
 		},
 		Kept: []string{l.Say("Its schedule, with %d entries: who moves, decision by decision.", 8)}, NoThread: true,
 	}
-	mistakes := []form.Mistake{
+	mistakes := []page.Mistake{
 		{Line: 3, Key: "lock.lease", Sentence: l.Say("Line %[1]s, %[2]s: given %[3]s; allowed: %[4]s.", "3", "lock.lease", `"200"`, "1ms … 10m"), Input: "f-lock-lease"},
 		{Line: 7, Sentence: l.Say("Line %[1]s: given %[2]s; allowed: %[3]s.", "7", "]", "YAML")},
 	}
 	return []Story{
-		one("empty, with a default", form.Field{Name: "story.empty", Label: l.Say("Depth"), Default: "1", Numeric: true}),
-		one("with a hint", form.Field{Name: "story.hint", Label: l.Say("Lease"), Value: "200ms", Hint: l.Say("-1s turns the clock back.")}),
-		one("with a mistake and a hint", form.Field{Name: "story.wrong", Label: l.Say("Lease"), Value: "200", Hint: l.Say("-1s turns the clock back."), Mistakes: []string{wrong}}),
-		one("a choice", form.Field{Name: "story.choice", Label: l.Say("Lock"), Choices: []form.Choices{
-			{List: []form.Choice{{Value: "reentrant", Label: "reentrant", Selected: true}}},
-			{Label: l.Say("To Redis"), List: []form.Choice{{Value: "setnx", Label: "setnx"}}},
+		one("empty, with a default", page.Field{Name: "story.empty", Label: l.Say("Depth"), Default: "1", Numeric: true}),
+		one("with a hint", page.Field{Name: "story.hint", Label: l.Say("Lease"), Value: "200ms", Hint: l.Say("-1s turns the clock back.")}),
+		one("with a mistake and a hint", page.Field{Name: "story.wrong", Label: l.Say("Lease"), Value: "200", Hint: l.Say("-1s turns the clock back."), Mistakes: []string{wrong}}),
+		one("a choice", page.Field{Name: "story.choice", Label: l.Say("Lock"), Choices: []page.Choices{
+			{List: []page.Choice{{Value: "reentrant", Label: "reentrant", Selected: true}}},
+			{Label: l.Say("To Redis"), List: []page.Choice{{Value: "setnx", Label: "setnx"}}},
 		}}),
 		{Name: "EditorMistakes", Component: templates.EditorMistakes(mistakes)},
-		{Name: "EditorForm: it waits", Component: templates.EditorForm(form.Form{})},
+		{Name: "EditorForm: it waits", Component: templates.EditorForm(page.Form{})},
 		{Name: "EditorForm", Component: templates.EditorForm(filled)},
 	}
 }
 
 func (m *maker) pages() []Story {
 	l := m.l
-	exhibit := view.Exhibit{Name: "lease-expiry", Title: l.Say("Your scenario"), Shows: l.Say("Nothing goes wrong."), Protocol: "reentrant"}
+	exhibit := page.Exhibit{Name: "lease-expiry", Title: l.Say("Your scenario"), Shows: l.Say("Nothing goes wrong."), Protocol: "reentrant"}
 	broken := exhibit
 	broken.Broken = []string{"mutual-exclusion"}
 	broken.Picture = templates.LanesSmall(busy(2).Small(l, "story-card"))

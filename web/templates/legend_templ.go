@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -62,7 +62,7 @@ func Legend() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, g := range view.Legend(words.From(ctx)) {
+		for _, g := range page.Legend(words.From(ctx)) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section><h3>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

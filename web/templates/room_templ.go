@@ -13,12 +13,12 @@ import (
 	"fmt"
 	"net/url"
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
 // RoomDoorPage is where the code of a room is entered.
-func RoomDoorPage(p view.RoomDoor) templ.Component {
+func RoomDoorPage(p page.RoomDoor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -190,7 +190,7 @@ func RoomDoorPage(p view.RoomDoor) templ.Component {
 }
 
 // RoomNewPage is where a room is made.
-func RoomNewPage(p view.RoomNew) templ.Component {
+func RoomNewPage(p page.RoomNew) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -499,7 +499,7 @@ func roomNeedsScript() templ.Component {
 }
 
 // roomLayout is the frame of a room's own pages: the room has the screen.
-func roomLayout(p view.Room, top templ.Component) templ.Component {
+func roomLayout(p page.Room, top templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -672,13 +672,13 @@ func roomLayout(p view.Room, top templ.Component) templ.Component {
 func qrOf(address string) string { return "/qr?text=" + url.QueryEscape(address) }
 
 // socketOf is where a room's pages connect.
-func socketOf(ctx context.Context, p view.Room) string {
+func socketOf(ctx context.Context, p page.Room) string {
 	return "/room/" + p.Code + "/socket?lang=" + words.From(ctx).Code()
 }
 
 // RoomBoardPage is the page of a host, who leads at a desk or from a phone, and
 // of the stage, which the projector shows.
-func RoomBoardPage(p view.Room) templ.Component {
+func RoomBoardPage(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -874,7 +874,7 @@ func RoomBoardPage(p view.Room) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Ending(view.Ending{}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Ending(page.Ending{}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -960,7 +960,7 @@ func threadNames(s film.Scenario) []string {
 }
 
 // roomHead says which room it is, and how one joins it.
-func roomHead(p view.Room) templ.Component {
+func roomHead(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1010,7 +1010,7 @@ func roomHead(p view.Room) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.Part == view.RoomStage {
+		if p.Part == page.RoomStage {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 76, "<span class=\"room-address\" id=\"join-short\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1072,7 +1072,7 @@ func roomHead(p view.Room) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.Part == view.RoomStage {
+		if p.Part == page.RoomStage {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "<img id=\"join-small\" src=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1628,7 +1628,7 @@ func RoomQuestion(leads bool) templ.Component {
 }
 
 // roomJoin is how one joins, as large as the screen.
-func roomJoin(p view.Room) templ.Component {
+func roomJoin(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1871,7 +1871,7 @@ func roomPeople() templ.Component {
 }
 
 // roomScenes is where a host takes the class to another scenario.
-func roomScenes(groups []view.Group) templ.Component {
+func roomScenes(groups []page.Group) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2129,7 +2129,7 @@ func roomScenes(groups []view.Group) templ.Component {
 }
 
 // roomSettings is what a host decides for the room, and takes from it.
-func roomSettings(p view.Room) templ.Component {
+func roomSettings(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2420,7 +2420,7 @@ func roomSettings(p view.Room) templ.Component {
 
 // RoomPhonePage is the page of everybody else: who plays a thread, and who
 // watches.
-func RoomPhonePage(p view.Room) templ.Component {
+func RoomPhonePage(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2950,7 +2950,7 @@ func RoomMine(t film.Thread) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, one := range view.RoomStrikes(words.From(ctx), t.Name) {
+		for _, one := range page.RoomStrikes(words.From(ctx), t.Name) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 221, "<button type=\"button\" data-strike=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -12,12 +12,12 @@ import (
 	"context"
 	"fmt"
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 	"strconv"
 )
 
 // RunPage is the page of a run, or of a trace from elsewhere.
-func RunPage(p view.RunPage) templ.Component {
+func RunPage(p page.RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -65,7 +65,7 @@ func RunPage(p view.RunPage) templ.Component {
 }
 
 // RunView is a run with its timeline.
-func RunView(r view.Run) templ.Component {
+func RunView(r page.Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -508,7 +508,7 @@ func RunView(r view.Run) templ.Component {
 
 // ExportMenu has the files that a run can be had as. Prefix is an address,
 // ready for a format.
-func ExportMenu(prefix string, files []view.File) templ.Component {
+func ExportMenu(prefix string, files []page.File) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -587,7 +587,7 @@ func ExportMenu(prefix string, files []view.File) templ.Component {
 }
 
 // Controls steers the threads of a live run.
-func Controls(list []view.Control) templ.Component {
+func Controls(list []page.Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

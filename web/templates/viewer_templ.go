@@ -12,12 +12,12 @@ import (
 	"context"
 	"fmt"
 	"relock/web/film"
-	"relock/web/view"
+	"relock/web/page"
 )
 
 // Viewer shows a film: its lanes, its table, what Redis holds at a step, the
 // script that ran, and why. Without scripts there are the lanes and the table.
-func Viewer(v view.Viewer) templ.Component {
+func Viewer(v page.Viewer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -259,7 +259,7 @@ func Viewer(v view.Viewer) templ.Component {
 
 // actorsOf are the cards for who has no scripts, and the place of those that a
 // script draws.
-func actorsOf(s view.Standing) templ.Component {
+func actorsOf(s page.Standing) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -396,7 +396,7 @@ func Lua(scripts []film.Script) templ.Component {
 }
 
 // Console is the transport below a film.
-func Console(v view.Viewer) templ.Component {
+func Console(v page.Viewer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1042,7 +1042,7 @@ func threadOf(ctx context.Context, t film.Thread) string {
 
 // Keys is the dialog that says what each key does, where one can step and where
 // one leads a room.
-func Keys(v view.Viewer) templ.Component {
+func Keys(v page.Viewer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1348,7 +1348,7 @@ func keyRow(what string, keys ...string) templ.Component {
 }
 
 // partOf says which part of a film is in the table, and leads to the others.
-func partOf(p view.TablePart, rows int) templ.Component {
+func partOf(p page.TablePart, rows int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1460,7 +1460,7 @@ func partOf(p view.TablePart, rows int) templ.Component {
 
 // Film is what a film has in the page beside the rows in its table: what its
 // script reads, and other rows as text.
-func Film(v view.Viewer) templ.Component {
+func Film(v page.Viewer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
