@@ -42,7 +42,7 @@ type attendee struct {
 	}
 	epoch  string
 	seq    int
-	film   playPage            // as far as it came
+	film   playPage        // as far as it came
 	set    json.RawMessage // what a page had to have of another scenario
 	member string
 	token  string
