@@ -228,7 +228,7 @@ type answer struct {
 	Branch    *branchJSON    `json:"branch,omitempty"`
 	From      int            `json:"from"` // the first of the positions
 	Positions []positionJSON `json:"positions,omitempty"`
-	Rows      []film.Frame   `json:"rows,omitempty"`
+	Rows      []film.Row     `json:"rows,omitempty"`
 	Lanes     string         `json:"lanes,omitempty"` // HTML
 	LanesOf   int            `json:"lanesOf"`         // their branch
 	Dropped   *int           `json:"dropped,omitempty"`

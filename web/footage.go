@@ -53,7 +53,7 @@ func newFilms() *shelf[filmKey, footage] {
 // immutable.
 type footage struct {
 	viewer  page.Viewer // of a page with scripts
-	tail    []film.Frame
+	tail    []film.Row
 	verdict string
 	tone    film.Tone
 	header  trace.Header
@@ -72,7 +72,7 @@ type portionJSON struct {
 	V      int               `json:"v"`
 	From   int               `json:"from"`   // step of the first
 	Before json.RawMessage   `json:"before"` // the key's state before that
-	Rows   []json.RawMessage `json:"rows"`   // each a view.Frame with its HTML
+	Rows   []json.RawMessage `json:"rows"`   // each a film.Row with its HTML
 }
 
 // newFootage folds a recording. Before is the footage when it had fewer events,
@@ -86,7 +86,7 @@ func newFootage(l words.Language, made *recording, ended bool, before *footage, 
 		},
 		header: made.header, rows: len(reel.Rows()), events: len(made.events), ended: ended,
 	}
-	if frames := reel.Frames(); len(frames) > 0 {
+	if frames := reel.Rows(); len(frames) > 0 {
 		last := frames[len(frames)-1]
 		f.viewer.Standing = page.Standing{Step: last.Step, Cards: last.Cards}
 	}
@@ -203,24 +203,24 @@ func (f *footage) weigh() error {
 }
 
 // frameOf returns a row of a film, and its HTML.
-func frameOf(l words.Language, reel *film.Film, i int) (film.Frame, string, error) {
+func frameOf(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
 	row := reel.Rows()[i]
 	if row.TooLong() {
 		return tooLong(l, reel, i)
 	}
 	html, err := rendered(l, templates.RowView(row))
-	return reel.Frames()[i], html, err
+	return reel.Rows()[i], html, err
 }
 
 // tooLong returns a row that only says that it is left out, and its HTML.
-func tooLong(l words.Language, reel *film.Film, i int) (film.Frame, string, error) {
+func tooLong(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
 	frame := reel.Cut(i)
 	html, err := rendered(l, templates.RowTooLong(reel.Rows()[i], frame.Why))
 	return frame, html, err
 }
 
 // framed is a row, its HTML, and both as JSON.
-func framed(frame film.Frame, html string, err error) (film.Frame, string, json.RawMessage, error) {
+func framed(frame film.Row, html string, err error) (film.Row, string, json.RawMessage, error) {
 	if err != nil {
 		return frame, html, nil, err
 	}

@@ -19,11 +19,11 @@ import (
 
 // frameJSON is a frame of rows on the websocket.
 type frameJSON struct {
-	V       int          `json:"v"`
-	Seq     int          `json:"seq"` // of the last event in it
-	Rows    []film.Frame `json:"rows"`
-	Verdict string       `json:"verdict"`
-	Ended   bool         `json:"ended"`
+	V       int        `json:"v"`
+	Seq     int        `json:"seq"` // of the last event in it
+	Rows    []film.Row `json:"rows"`
+	Verdict string     `json:"verdict"`
+	Ended   bool       `json:"ended"`
 }
 
 // lanesJSON is a frame of the lanes as they are now.
@@ -133,7 +133,7 @@ const step = "\x7f"
 
 // unnumbered returns the HTML inside a row and that of the row itself, with step
 // for its number: else no two rows would be alike.
-func unnumbered(r film.Frame) (inner, outer string) {
+func unnumbered(r film.Row) (inner, outer string) {
 	n := strconv.Itoa(r.Step)
 	html := strings.NewReplacer(
 		step, "", `#row-`+n+`"`, `#row-`+step+`"`, `"row-`+n+`"`, `"row-`+step+`"`,
@@ -159,8 +159,8 @@ func jsonLine(frame any) ([]byte, error) {
 
 // framesOf returns the rows of a film from one up to another, without that one,
 // each with its HTML.
-func framesOf(l words.Language, reel *film.Film, from, to int) ([]film.Frame, error) {
-	list := make([]film.Frame, 0, to-from) // never null
+func framesOf(l words.Language, reel *film.Film, from, to int) ([]film.Row, error) {
+	list := make([]film.Row, 0, to-from) // never null
 	for i := from; i < to; i++ {
 		frame, html, err := frameOf(l, reel, i)
 		if err != nil {

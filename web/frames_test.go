@@ -191,7 +191,7 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 					continue
 				}
 				got, change := p.take(t, part)
-				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(film.Frame{})); diff != "" {
+				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(film.Row{})); diff != "" {
 					t.Fatalf("frame %d: %s", n, diff)
 				}
 				if n%7 > 0 && n > 30 {

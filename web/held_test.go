@@ -48,7 +48,7 @@ func stepped(tb testing.TB, sc *scenario.Scenario, events int) (*engine.Session,
 		}
 		told = len(b.Events)
 	}
-	reel.Frames()
+	reel.Rows()
 	return s, reel
 }
 

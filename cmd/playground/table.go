@@ -249,10 +249,10 @@ func (t table) keyLines(k film.Key) []styled {
 		}
 		lines = append(lines, styled{text, faint})
 	}
-	if k.Type == trace.TypeNone && len(k.Nodes) > 0 {
+	if k.Lease == "" && len(k.Nodes) > 0 {
 		return append(lines, styled{t.l.Say("no majority"), faint})
 	}
-	if k.Type == trace.TypeNone {
+	if k.Lease == "" {
 		return append(lines, styled{t.l.Say("no key"), faint})
 	}
 	lines = append(lines, hashLines(k)...)

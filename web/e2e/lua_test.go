@@ -32,7 +32,7 @@ func serveScripts(t *testing.T, lesson string) (string, map[int]film.ScriptMomen
 	inside := map[int]int{} // commands so far, by step
 	for _, e := range p.Events {
 		if _, ok := e.Body.(trace.Command); ok {
-			moments[e.Seq] = *reel.Frames()[e.Step-1].Inside[inside[e.Step]].Lua
+			moments[e.Seq] = *reel.Rows()[e.Step-1].Inside[inside[e.Step]].Lua
 			inside[e.Step]++
 		}
 	}

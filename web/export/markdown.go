@@ -29,7 +29,7 @@ func writeMarkdown(b *bytes.Buffer, r Run) error {
 	head = append(head, plain(say("%s, after", r.Scenario.Lock.Key)), plain(say("Why")))
 	markdownRow(b, head)
 	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
-	frames := reel.Frames()
+	frames := reel.Rows()
 	for i, row := range reel.Rows() {
 		if r.Pause != nil {
 			if err := r.Pause(); err != nil {

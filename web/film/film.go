@@ -25,68 +25,8 @@ const MaxWhole = 500
 type Recorded struct {
 	Threads []string `json:"threads"`
 	Lease   int64    `json:"lease"`           // ms
-	Rows    []Frame  `json:"rows"`            // those that are in the page
+	Rows    []Row    `json:"rows"`            // those that are in the page
 	Index   *Index   `json:"index,omitempty"` // nil where these are all
-}
-
-// Frame is what there is to see at a row, beside the row itself.
-type Frame struct {
-	Step    int           `json:"step"`
-	HTML    string        `json:"html,omitempty"` // of the row, where it is not in the page
-	At      string        `json:"at"`
-	Millis  trace.Millis  `json:"ms"`     // the same as a number, of its first event
-	Thread  int           `json:"thread"` // ordinal of the one that acted, or -1
-	Why     string        `json:"why"`
-	Says    string        `json:"says"` // the row in words
-	Mark    Mark          `json:"mark,omitempty"`
-	Alarm   string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
-	After   State         `json:"after"`
-	Belief  []int         `json:"belief"`            // levels that each thread acts as if it held
-	Leaving []int         `json:"leaving,omitempty"` // ordinals of those that are leaving
-	Lua     *ScriptMoment `json:"lua,omitempty"`
-	Inside  []Moment      `json:"inside,omitempty"`
-	Cards   []Card        `json:"cards,omitempty"`
-
-	weight  int    // of Why
-	touched string // what was said of the resource
-}
-
-// Moment is what there is to see right after one Redis command of a row.
-type Moment struct {
-	Why     string        `json:"why"`
-	Says    string        `json:"says"`
-	At      string        `json:"at"`
-	After   State         `json:"after"`
-	Belief  []int         `json:"belief"`
-	Leaving []int         `json:"leaving,omitempty"`
-	Lua     *ScriptMoment `json:"lua,omitempty"`
-}
-
-// State is the lock's key in numbers.
-type State struct {
-	Type   string  `json:"type"` // as in traces, or TypeElsewhere, or TypeNoLock
-	Fields []Holds `json:"fields,omitempty"`
-	Calls  []Call  `json:"calls,omitempty"` // beside the fields, where a lock's calls have numbers
-	Lease  int64   `json:"lease"`           // ms left; -1: it never runs out
-	Left   int     `json:"left"`            // of the lease, in thousandths
-	Nodes  []int   `json:"nodes,omitempty"` // of several: the ordinal of who has the key on each, or -1
-	More   int     `json:"more,omitempty"`  // fields and calls that are left out, as there are too many
-
-	Heartbeat bool `json:"heartbeat,omitempty"` // the key is no lock's, but a device's sign of life
-}
-
-// Holds is an owner in the key.
-type Holds struct {
-	Owner  string `json:"owner"` // shortened
-	Thread int    `json:"thread"`
-	Count  string `json:"count"` // "" where the key is a string
-}
-
-// Call is the number of a client's last call, in the key.
-type Call struct {
-	Field  string `json:"field"`
-	Thread int    `json:"thread"` // -1: no thread's
-	Number string `json:"number"`
 }
 
 // Mark says why a row matters.
@@ -113,7 +53,6 @@ type Film struct {
 	scripts  []Script
 	lanes    *Lanes
 	actors   *Actors
-	frames   []Frame
 	told     int // rows before this one have their texts
 	calls    map[calling]*underWay
 	moments  ScriptMoments
@@ -131,7 +70,7 @@ type underWay struct {
 	script               Script
 	level, attempt, node int
 	ran                  []Ran // its commands so far
-	frame, inside        int   // where the last of them is shown
+	row, inside          int   // where the last of them is shown
 }
 
 // New returns the empty film of a run of sc.
@@ -148,24 +87,18 @@ func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Fil
 
 // Add puts an event into its row and returns the row's index.
 func (f *Film) Add(e trace.Event) int {
+	before := len(f.timeline.rows)
 	i := f.timeline.Add(e)
 	f.lanes.Add(e)
-	if i == len(f.frames) && i > 0 {
-		f.frames[i-1].Cards = f.actors.Cards() // of the row that is over now
+	if i == before && i > 0 {
+		f.timeline.rows[i-1].Cards = f.actors.Cards() // of the row that is over now
 	}
 	f.actors.Add(e)
 	why := f.narrator.Tell(e)
-	row := &f.Rows()[i]
-	if i == len(f.frames) {
-		f.frames = append(f.frames, Frame{Step: row.Step, At: row.At, Millis: e.At, Thread: -1, weight: -1})
-	}
-	frame := &f.frames[i]
-	if n := slices.Index(f.timeline.Threads(), e.Thread); n >= 0 && frame.Thread < 0 {
-		frame.Thread = n
-	}
-	frame.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
-	if m := markOf(e); m != "" && (frame.Mark == "" || slices.Index(marks, m) < slices.Index(marks, frame.Mark)) {
-		frame.Mark = m
+	row := &f.timeline.rows[i]
+	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
+	if m := markOf(e); m != "" && (row.Mark == "" || slices.Index(marks, m) < slices.Index(marks, row.Mark)) {
+		row.Mark = m
 	}
 	switch b := e.Body.(type) {
 	case trace.Command:
@@ -173,8 +106,7 @@ func (f *Film) Add(e trace.Event) int {
 	case trace.Outcome:
 		f.outcome(i, e, b)
 	}
-	frame.After = f.state(row.Key)
-	frame.Belief, frame.Leaving = f.belief(e)
+	row.Belief, row.Leaving = f.belief(e)
 	f.told = min(f.told, i)
 	return i
 }
@@ -183,44 +115,45 @@ func (f *Film) Add(e trace.Event) int {
 // than what came before. What befell a thread right after its call had ended
 // is told after that; what it wrote before its call, with a token or to one of
 // several nodes, before that.
-func (f *Frame) tell(l words.Language, w int, why string) {
+func (r *Row) tell(l words.Language, w int, why string) {
 	switch {
-	case f.weight == weightOutcome && w == weightFault:
-		f.Why = l.Say("%s %s", f.Why, why)
-	case f.weight == weightToken && w == weightOutcome:
-		f.Why, f.weight = l.Say("%s %s", f.Why, why), w
-	case f.weight == weightResource && w == weightNode:
-		f.Why = l.Say("%s %s", f.touched, why)
-	case w > f.weight || w == f.weight && w < weightViolation:
-		f.Why, f.weight = why, w
+	case r.weight == weightOutcome && w == weightFault:
+		r.Why = l.Say("%s %s", r.Why, why)
+	case r.weight == weightToken && w == weightOutcome:
+		r.Why, r.weight = l.Say("%s %s", r.Why, why), w
+	case r.weight == weightResource && w == weightNode:
+		r.Why = l.Say("%s %s", r.touched, why)
+	case w > r.weight || w == r.weight && w < weightViolation:
+		r.Why, r.weight = why, w
 		if w == weightResource {
-			f.touched = why
+			r.touched = why
 		}
 	}
 }
 
 // command notes a command and the line of the script that it is.
 func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
-	frame := &f.frames[i]
-	row := &f.Rows()[len(f.Rows())-1]
-	m := Moment{Why: why, At: row.At, After: f.state(row.Key)}
-	m.Belief, m.Leaving = f.belief(e)
-	if n := len(row.Inside); n > 0 {
-		m.Says = f.say.Say("%s: %s", row.Inside[n-1].Time, row.Inside[n-1].Line.Spoken)
+	row := &f.timeline.rows[i]
+	if !slices.Contains(f.timeline.Threads(), e.Thread) {
+		return // of a foreign trace: it has no place in the table
 	}
+	at := len(row.Inside) - 1
+	one := &row.Inside[at]
+	one.Why, one.At = why, row.At
+	one.Belief, one.Leaving = f.belief(e)
+	one.Says = f.say.Say("%s: %s", one.Time, one.Line.Spoken)
 	if s, ok := FindScript(f.scripts, b); ok {
 		// Others may come between plain commands: where they go on is not known
 		// before they have. A script is over when nothing more of it came.
 		line := s.LineOf(b)
 		u := f.underWay(i, e.Thread, b, s)
-		if len(u.ran) > 0 && u.frame == i {
-			frame.Inside[u.inside].Lua = f.moments.At(s, u.ran, line, false)
+		if len(u.ran) > 0 && u.row == i {
+			row.Inside[u.inside].Lua = f.moments.At(s, u.ran, line, false)
 		}
-		u.ran, u.frame, u.inside = append(u.ran, NewRan(line, b)), i, len(frame.Inside)
-		m.Lua = f.moments.At(s, u.ran, 0, !s.Plain)
-		frame.Lua = m.Lua
+		u.ran, u.row, u.inside = append(u.ran, NewRan(line, b)), i, at
+		one.Lua = f.moments.At(s, u.ran, 0, !s.Plain)
+		row.Lua = one.Lua
 	}
-	frame.Inside = append(frame.Inside, m)
 }
 
 // underWay is the call that a command in the row i is of, which begins with it
@@ -228,7 +161,7 @@ func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
 func (f *Film) underWay(i int, thread string, b trace.Command, s Script) *underWay {
 	who := calling{thread, b.Call, b.Late}
 	u := f.calls[who]
-	if u == nil || u.script.Name != s.Name || u.level != b.Level || u.attempt != b.Attempt || u.node != b.Node || (b.Late || !s.Plain) && u.frame != i {
+	if u == nil || u.script.Name != s.Name || u.level != b.Level || u.attempt != b.Attempt || u.node != b.Node || (b.Late || !s.Plain) && u.row != i {
 		u = &underWay{script: s, level: b.Level, attempt: b.Attempt, node: b.Node}
 		f.calls[who] = u
 	}
@@ -238,12 +171,12 @@ func (f *Film) underWay(i int, thread string, b trace.Command, s Script) *underW
 // outcome ends a call: what its plain commands have passed by is certain now.
 func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
 	who := calling{e.Thread, b.Call, false}
-	if u := f.calls[who]; u != nil && u.script.Plain && u.frame == i {
-		frame := &f.frames[i]
+	if u := f.calls[who]; u != nil && u.script.Plain && u.row == i {
+		row := &f.timeline.rows[i]
 		at := f.moments.At(u.script, u.ran, 0, true)
-		frame.Inside[u.inside].Lua = at
-		if u.inside == len(frame.Inside)-1 {
-			frame.Lua = at
+		row.Inside[u.inside].Lua = at
+		if u.inside == len(row.Inside)-1 {
+			row.Lua = at
 		}
 	}
 	delete(f.calls, who)
@@ -293,11 +226,11 @@ func (f *Film) sentences(parts ...string) string {
 	return strings.TrimSpace(text)
 }
 
-func (f *Film) alarm(frame *Frame, row *Row) string {
+func (f *Film) alarm(row *Row) string {
 	for _, v := range row.Violations {
 		return f.sentences(row.Time, f.say.Say("%s: %s", v.Title, v.Detail))
 	}
-	if frame.Mark == Expiry {
+	if row.Mark == Expiry {
 		return f.sentences(row.Time, row.Event)
 	}
 	return ""
@@ -389,61 +322,17 @@ func markOf(e trace.Event) Mark {
 // Matters tells whether an event is one that a person wants to see next.
 func Matters(e trace.Event) bool { return markOf(e) != "" }
 
-// TypeElsewhere is the type of a key that is not in Redis: the lock is a word
-// in a process, or there is none.
-const (
-	TypeElsewhere = "elsewhere"
-	TypeNoLock    = "no lock"
-)
-
-func (f *Film) state(k Key) State {
-	s := State{Type: k.Type, Lease: max(k.PTTL, -1), Left: k.Fraction}
-	if k.Type == "" {
-		s.Type = trace.TypeNone
-	}
-	shown := f.timeline.Scenario()
-	switch {
-	case shown.Heartbeat():
-		s.Heartbeat = true
-	case NoLock(shown.Protocol):
-		s.Type = TypeNoLock
-	case !InRedis(shown.Protocol):
-		s.Type = TypeElsewhere
-	}
-	for _, n := range k.Nodes {
-		at := -1
-		if n.Thread != "" {
-			at = n.Ordinal
-		}
-		s.Nodes = append(s.Nodes, at)
-	}
-	for _, h := range k.Holds {
-		if h.Thread == "" {
-			h.Ordinal = -1
-		}
-		s.Fields = append(s.Fields, Holds{Owner: h.Owner, Thread: h.Ordinal, Count: h.Count})
-	}
-	for _, c := range k.Calls {
-		s.Calls = append(s.Calls, Call{Field: c.Field, Thread: c.Ordinal, Number: c.Number})
-	}
-	return s
-}
-
 // Rows are all rows so far. The caller must not change them.
-func (f *Film) Rows() []Row { return f.timeline.Rows() }
-
-// Frames are what there is to see at each. The caller must not change them.
-func (f *Film) Frames() []Frame {
-	// What a row says as a whole is put together once, not with each of its
-	// events.
-	if n := len(f.frames); f.told < n {
-		f.frames[n-1].Cards = f.actors.Cards()
+func (f *Film) Rows() []Row {
+	rows := f.timeline.rows
+	if n := len(rows); f.told < n {
+		rows[n-1].Cards = f.actors.Cards()
 	}
-	for ; f.told < len(f.frames); f.told++ {
-		frame, row := &f.frames[f.told], &f.Rows()[f.told]
-		frame.Says, frame.Alarm = f.says(row), f.alarm(frame, row)
+	for ; f.told < len(rows); f.told++ {
+		row := &rows[f.told]
+		row.Says, row.Alarm = f.says(row), f.alarm(row)
 	}
-	return f.frames
+	return rows
 }
 
 // Scripts are those that the lock runs.
@@ -454,12 +343,12 @@ func (f *Film) Lanes() *Lanes { return f.lanes }
 
 // Recorded is the film as it is so far, without its rows.
 func (f *Film) Recorded() *Recorded {
-	return &Recorded{Threads: f.timeline.Threads(), Lease: f.timeline.Scenario().LeaseMillis, Rows: []Frame{}} // never null
+	return &Recorded{Threads: f.timeline.Threads(), Lease: f.timeline.Scenario().LeaseMillis, Rows: []Row{}} // never null
 }
 
 // RecordedWhole is the film as it is so far.
 func (f *Film) RecordedWhole() *Recorded {
 	r := f.Recorded()
-	r.Rows = append(r.Rows, f.Frames()...)
+	r.Rows = append(r.Rows, f.Rows()...)
 	return r
 }

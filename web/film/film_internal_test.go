@@ -25,7 +25,7 @@ func TestWhatStandsForARow(t *testing.T) {
 		{"an outcome after a fault", []event{{weightFault, "fault"}, {weightOutcome, "outcome"}}, "outcome"},
 		{"a token before the outcome", []event{{weightToken, "It writes."}, {weightOutcome, "It unlocks."}}, "It writes. It unlocks."},
 	} {
-		f := &Frame{weight: -1}
+		f := &Row{weight: -1}
 		for _, e := range c.events {
 			f.tell(words.English, e.weight, e.why)
 		}

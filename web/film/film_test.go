@@ -21,7 +21,7 @@ func filmed(p lessonstest.Run, l words.Language, eachTime bool) *film.Film {
 	for _, e := range p.Events {
 		f.Add(e)
 		if eachTime {
-			f.Frames()
+			f.Rows()
 		}
 	}
 	return f
@@ -32,7 +32,7 @@ func filmed(p lessonstest.Run, l words.Language, eachTime bool) *film.Film {
 func TestAFilmIsTheSameWheneverItIsLookedAt(t *testing.T) {
 	for _, name := range lessonstest.Names(t) {
 		p := lessonstest.Play(t, name)
-		at, often := filmed(p, words.Match("zh"), false).Frames(), filmed(p, words.Match("zh"), true).Frames()
+		at, often := filmed(p, words.Match("zh"), false).Rows(), filmed(p, words.Match("zh"), true).Rows()
 		for i := range at {
 			if !reflect.DeepEqual(at[i], often[i]) {
 				t.Errorf("%s, T%d: %+v, else %+v", name, i+1, at[i], often[i])
@@ -49,7 +49,7 @@ func standing(f *film.Film, events []trace.Event) map[int]*film.ScriptMoment {
 	out, inside := map[int]*film.ScriptMoment{}, map[int]int{} // commands so far, by step
 	for _, e := range events {
 		if _, ok := e.Body.(trace.Command); ok {
-			out[e.Seq] = f.Frames()[e.Step-1].Inside[inside[e.Step]].Lua
+			out[e.Seq] = f.Rows()[e.Step-1].Inside[inside[e.Step]].Lua
 			inside[e.Step]++
 		}
 	}
@@ -95,7 +95,7 @@ func TestAFilmTakesLittleMoreThanItsTrace(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	making := testing.AllocsPerRun(1, func() { filmed(p, words.English, false).Frames() })
+	making := testing.AllocsPerRun(1, func() { filmed(p, words.English, false).Rows() })
 	if making > 1.6*reading {
 		t.Errorf("a film takes %.0f allocations, its trace %.0f", making, reading)
 	}
@@ -115,7 +115,7 @@ func BenchmarkFilm(b *testing.B) {
 	reading := float64(time.Since(began)) / readings
 	b.ReportAllocs()
 	for b.Loop() {
-		filmed(p, words.English, false).Frames()
+		filmed(p, words.English, false).Rows()
 	}
 	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/reading, "of-reading")
 }

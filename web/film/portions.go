@@ -18,35 +18,35 @@ type Index struct {
 
 	// Before are the states of the key before the rows that are the first of
 	// what is in the page already, by step.
-	Before map[int]State `json:"before,omitempty"`
+	Before map[int]Key `json:"before,omitempty"`
 }
 
 // Index returns the film's index. Size is how many rows a portion has.
 func (f *Film) Index(size int) *Index {
-	marked := make([]byte, len(f.frames))
+	marked := make([]byte, len(f.timeline.rows))
 	var at strings.Builder
-	for i := range f.frames {
+	for i := range f.timeline.rows {
 		marked[i] = '.'
-		if n := slices.Index(marks, f.frames[i].Mark); n >= 0 {
+		if n := slices.Index(marks, f.timeline.rows[i].Mark); n >= 0 {
 			marked[i] = byte('0' + n)
 		}
 		if i > 0 {
 			at.WriteByte('|')
 		}
-		if i == 0 || f.frames[i].At != f.frames[i-1].At {
-			at.WriteString(f.frames[i].At)
+		if i == 0 || f.timeline.rows[i].At != f.timeline.rows[i-1].At {
+			at.WriteString(f.timeline.rows[i].At)
 		}
 	}
-	return &Index{Count: len(f.frames), Size: size, Marks: string(marked), At: at.String(), Before: map[int]State{}}
+	return &Index{Count: len(f.timeline.rows), Size: size, Marks: string(marked), At: at.String(), Before: map[int]Key{}}
 }
 
 // Before is the state of the key before the row with that index, cut to what
 // a page can show.
-func (f *Film) Before(row int) State {
+func (f *Film) Before(row int) Key {
 	if row == 0 {
-		return State{Type: trace.TypeNone}
+		return Key{Type: trace.TypeNone}
 	}
-	return f.frames[row-1].After.cut()
+	return f.timeline.rows[row-1].Key.cut()
 }
 
 // Most of what a page shows of one row.
@@ -57,14 +57,14 @@ const (
 
 // Cut is what there is to see at a row that has more than a page can show: it
 // says so, in the place of what happened.
-func (f *Film) Cut(row int) Frame {
-	full := f.frames[row]
-	cut := Frame{
+func (f *Film) Cut(row int) Row {
+	full := f.Rows()[row]
+	cut := Row{
 		Step: full.Step, At: full.At, Millis: full.Millis, Thread: full.Thread, Mark: full.Mark, Alarm: words.Short(full.Alarm, mostText),
-		After: full.After.cut(), Belief: full.Belief, Leaving: full.Leaving,
-		Why: TooMuch(f.say, len(full.Inside), len(f.Rows()[row].Violations)),
+		Key: full.Key.cut(), Belief: full.Belief, Leaving: full.Leaving,
+		Why: TooMuch(f.say, len(full.Inside), len(full.Violations)),
 	}
-	cut.Says = f.sentences(f.Rows()[row].Time, cut.Why)
+	cut.Says = f.sentences(full.Time, cut.Why)
 	return cut
 }
 
@@ -74,15 +74,15 @@ func TooMuch(l words.Language, commands, broken int) string {
 }
 
 // cut is a state without what makes it long.
-func (s State) cut() State {
-	if n := len(s.Fields) + len(s.Calls); n > mostFields {
+func (s Key) cut() Key {
+	if n := len(s.Holds) + len(s.Calls); n > mostFields {
 		s.More = n - mostFields
-		s.Fields = s.Fields[:min(len(s.Fields), mostFields)]
-		s.Calls = s.Calls[:min(len(s.Calls), mostFields-len(s.Fields))]
+		s.Holds = s.Holds[:min(len(s.Holds), mostFields)]
+		s.Calls = s.Calls[:min(len(s.Calls), mostFields-len(s.Holds))]
 	}
-	s.Fields = slices.Clone(s.Fields)
-	for i := range s.Fields {
-		s.Fields[i].Owner, s.Fields[i].Count = words.Short(s.Fields[i].Owner, mostText), words.Short(s.Fields[i].Count, mostText)
+	s.Holds = slices.Clone(s.Holds)
+	for i := range s.Holds {
+		s.Holds[i].Owner, s.Holds[i].Count = words.Short(s.Holds[i].Owner, mostText), words.Short(s.Holds[i].Count, mostText)
 	}
 	s.Calls = slices.Clone(s.Calls)
 	for i := range s.Calls {

@@ -2,7 +2,10 @@ package film
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+
+	"relock/engine/trace"
 )
 
 // Tone says how a text is meant. The page gives each tone a colour and a shape.
@@ -16,20 +19,36 @@ const (
 	Bad   Tone = "bad"
 )
 
-// Row is one T of the timeline: what one step did.
+// Row is one T of the timeline: what one step did, and what there is to see at
+// it. What has no name in JSON is drawn by the server.
 type Row struct {
-	Step       int
-	LastSeq    int    // of the events shown in it
-	Time       string // "T1"
-	At         string // "62 ms"
-	Cells      []Cell // one for each thread, in the scenario's order
-	Key        Key
-	Event      string // what Redis or the run did by itself, or ""
-	EventTone  Tone
-	Violations []Violation
-	Final      bool   // the run's end
-	Failed     string // at the run's end: OnlyFailed
-	Inside     []Inner
+	Step    int           `json:"step"`
+	HTML    string        `json:"html,omitempty"` // of the row, where it is not in the page
+	At      string        `json:"at"`             // "62 ms"
+	Millis  trace.Millis  `json:"ms"`             // the same as a number, of its first event
+	Thread  int           `json:"thread"`         // ordinal of the one that acted, or -1
+	Why     string        `json:"why"`
+	Says    string        `json:"says"` // the row in words
+	Mark    Mark          `json:"mark,omitempty"`
+	Alarm   string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
+	Key     Key           `json:"after"`
+	Belief  []int         `json:"belief"`            // levels that each thread acts as if it held
+	Leaving []int         `json:"leaving,omitempty"` // ordinals of those that are leaving
+	Lua     *ScriptMoment `json:"lua,omitempty"`
+	Inside  []Inner       `json:"inside,omitempty"`
+	Cards   []Card        `json:"cards,omitempty"`
+
+	LastSeq    int         `json:"-"` // of the events shown in it
+	Time       string      `json:"-"` // "T1"
+	Cells      []Cell      `json:"-"` // one for each thread, in the scenario's order
+	Event      string      `json:"-"` // what Redis or the run did by itself, or ""
+	EventTone  Tone        `json:"-"`
+	Violations []Violation `json:"-"`
+	Final      bool        `json:"-"` // the run's end
+	Failed     string      `json:"-"` // at the run's end: OnlyFailed
+
+	weight  int    // of Why
+	touched string // what was said of the resource
 }
 
 // Actor returns the index of the thread that acts in a row, -1 for Redis and
@@ -56,14 +75,24 @@ func (r *Row) TooLong() bool {
 	return items > mostItems
 }
 
-// Inner is a Redis command within a row: T5.1.
+// Inner is a Redis command within a row, T5.1, and what there is to see right
+// after it.
 type Inner struct {
-	Time          string
-	Ordinal       int // of the thread
-	Line          Line
-	Before, After Key
-	Atomic        bool // it ran in one script with its neighbours
-	Opens, Closes bool // the first and the last of these
+	Why     string        `json:"why"`
+	Says    string        `json:"says"`
+	At      string        `json:"at"`
+	After   Key           `json:"after"`
+	Belief  []int         `json:"belief"`
+	Leaving []int         `json:"leaving,omitempty"`
+	Lua     *ScriptMoment `json:"lua,omitempty"`
+
+	Time    string `json:"-"`
+	Ordinal int    `json:"-"` // of the thread
+	Line    Line   `json:"-"`
+	Before  Key    `json:"-"`
+	Atomic  bool   `json:"-"` // it ran in one script with its neighbours
+	Opens   bool   `json:"-"` // the first of these
+	Closes  bool   `json:"-"` // the last of these
 }
 
 // Renumbered is the number of a last call before and after the command, as
@@ -156,15 +185,34 @@ type Line struct {
 	Ordinal int
 }
 
+// TypeElsewhere is the type of a key that is not in Redis: the lock is a word
+// in a process, or there is none.
+const (
+	TypeElsewhere = "elsewhere"
+	TypeNoLock    = "no lock"
+)
+
 // Key is the lock's key after a row.
 type Key struct {
-	Type     string
-	Holds    []HoldCount
-	Calls    []LastCall // in the same hash, if the lock's calls are numbered
-	Lease    string     // "151 ms", "no expiry", or "" without a key
-	PTTL     int64      // Redis' own figure for that: milliseconds, trace.NoExpiry or trace.NoKey
-	Fraction int        // of the lease left, in thousandths
-	Nodes    []Node     // if there are several; the rest is what a majority has
+	Type     string      `json:"type"` // as in traces, or TypeElsewhere, or TypeNoLock
+	Holds    []HoldCount `json:"fields,omitempty"`
+	Calls    []LastCall  `json:"calls,omitempty"` // in the same hash, if the lock's calls are numbered
+	PTTL     Left        `json:"lease"`
+	Fraction int         `json:"left"`            // of the lease left, in thousandths
+	Nodes    []Node      `json:"nodes,omitempty"` // if there are several; the rest is what a majority has
+	More     int         `json:"more,omitempty"`  // fields and calls that are left out, as there are too many
+
+	Heartbeat bool   `json:"heartbeat,omitempty"` // the key is no lock's, but a device's sign of life
+	Lease     string `json:"-"`                   // "151 ms", "no expiry", or "" without a key
+}
+
+// Left is what is left of a lease, Redis' own figure: milliseconds,
+// trace.NoExpiry or trace.NoKey. A page is told -1 for both.
+type Left int64
+
+// MarshalJSON tells the page.
+func (l Left) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, max(int64(l), -1), 10), nil
 }
 
 // Short returns the key in one line: "{A: 2, #A: 3} 151 ms".
@@ -199,10 +247,10 @@ func (k Key) Changed(before Key) bool {
 // LastCall is a field of the lock's hash that is no hold count: the number of
 // the last call that came through a thread's client.
 type LastCall struct {
-	Field   string // "#A"
-	Thread  string // "" if it is no thread's
-	Ordinal int
-	Number  string
+	Field   string `json:"field"`  // "#A"
+	Thread  string `json:"-"`      // "" if it is no thread's
+	Ordinal int    `json:"thread"` // -1 if it is no thread's
+	Number  string `json:"number"`
 }
 
 // String returns the field as it is written: "#A: 3".
@@ -217,12 +265,20 @@ type Node struct {
 	Cut     string // the only threads it does not answer, as a list
 }
 
+// MarshalJSON tells the page the ordinal of who holds it there, or -1.
+func (n Node) MarshalJSON() ([]byte, error) {
+	if n.Thread == "" {
+		n.Ordinal = -1
+	}
+	return strconv.AppendInt(nil, int64(n.Ordinal), 10), nil
+}
+
 // HoldCount is an owner in the lock's hash, or the lock's string.
 type HoldCount struct {
-	Thread  string // "" for an owner that is no thread's
-	Ordinal int
-	Owner   string // shortened
-	Count   string // "" if the key is a string, which has no counts
+	Owner   string `json:"owner"`  // shortened
+	Thread  string `json:"-"`      // "" for an owner that is no thread's
+	Ordinal int    `json:"thread"` // -1 for an owner that is no thread's
+	Count   string `json:"count"`  // "" if the key is a string, which has no counts
 }
 
 // Violation is a broken rule.

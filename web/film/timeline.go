@@ -1,6 +1,7 @@
 package film
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -106,6 +107,9 @@ func (t *Timeline) Add(e trace.Event) int {
 	row.Key.Nodes = t.nodes(e.Nodes)
 	t.belief = e.Belief
 	if i := slices.Index(t.threads, e.Thread); i >= 0 {
+		if row.Thread < 0 {
+			row.Thread = i
+		}
 		cell := &row.Cells[i]
 		if !cell.Acting {
 			cell.Acting, cell.Title, cell.Tone = true, "", Plain
@@ -122,7 +126,10 @@ func (t *Timeline) Add(e trace.Event) int {
 }
 
 func (t *Timeline) newRow(e trace.Event) Row {
-	row := Row{Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: t.l.Duration(e.At.Duration()), Key: t.keyCell(trace.Absent())}
+	row := Row{
+		Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: t.l.Duration(e.At.Duration()), Millis: e.At, Thread: -1, weight: -1,
+		Key: t.keyCell(trace.Absent()),
+	}
 	if n := len(t.rows); n > 0 {
 		row.Key = t.rows[n-1].Key
 	}
@@ -406,7 +413,14 @@ func (t *Timeline) nodes(states []trace.KeyState) []Node {
 }
 
 func (t *Timeline) keyCell(k trace.KeyState) Key {
-	out := Key{Type: k.Type, PTTL: k.PTTL}
+	out := Key{Type: cmp.Or(k.Type, trace.TypeNone), PTTL: Left(k.PTTL), Heartbeat: t.scenario.Heartbeat()}
+	switch {
+	case out.Heartbeat:
+	case NoLock(t.scenario.Protocol):
+		out.Type = TypeNoLock
+	case !InRedis(t.scenario.Protocol):
+		out.Type = TypeElsewhere
+	}
 	if !k.Exists() {
 		return out
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"relock/engine/lock"
 	"relock/engine/trace"
@@ -30,7 +31,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 	}
 	key := film.Key{Type: "hash", Lease: "150 ms", PTTL: 150, Fraction: 750, Holds: []film.HoldCount{{Thread: "A", Owner: "aaaa…222", Count: "1"}}}
 	want := film.Row{
-		Step: 1, LastSeq: 3, Time: "T1", At: "63 ms", // as precise as a person can use
+		Step: 1, LastSeq: 3, Time: "T1", At: "63 ms", Millis: 62.5, // as precise as a person can use
 		Cells: []film.Cell{
 			{
 				Thread: "A", Title: "lock: acquired", Tone: film.Good, Acting: true, Inside: 1, Notes: []film.Note{{Text: "works 60 ms", Tone: film.Plain}},
@@ -41,7 +42,7 @@ func TestARowTellsWhatItsStepDid(t *testing.T) {
 		Key:    key,
 		Inside: []film.Inner{{Time: "T1.1", Line: command, Before: film.Key{Type: "none", PTTL: trace.NoKey}, After: key, Atomic: true, Opens: true, Closes: true}},
 	}
-	if diff := cmp.Diff(want, tl.Rows()[i]); diff != "" {
+	if diff := cmp.Diff(want, tl.Rows()[i], cmpopts.IgnoreUnexported(film.Row{})); diff != "" {
 		t.Error(diff)
 	}
 	i = tl.Add(trace.Event{Seq: 4, Step: 2, At: 120, Body: trace.Expired{Was: held}, Key: trace.Absent(), Belief: inside})

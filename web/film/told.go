@@ -3,11 +3,11 @@ package film
 // Told is what is told below a picture of the first count rows: why each came
 // about, and who believes what is not so.
 func (f *Film) Told(count int) []Sentence {
-	frames, rows := f.Frames(), f.Rows()
+	rows := f.Rows()
 	list := make([]Sentence, 0, min(count, len(rows)))
 	for i := range min(count, len(rows)) {
 		row := &rows[i]
-		s := Sentence{Time: row.Time, At: row.At, Why: frames[i].Why, Broken: len(row.Violations) > 0}
+		s := Sentence{Time: row.Time, At: row.At, Why: row.Why, Broken: len(row.Violations) > 0}
 		for j := range row.Cells {
 			if row.Cells[j].Parted {
 				s.Beliefs = append(s.Beliefs, f.parted(&row.Cells[j], row.Key.Nodes))

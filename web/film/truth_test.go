@@ -1,6 +1,7 @@
 package film_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +37,7 @@ func TestEachNodeOfAnUnlockIsToldOf(t *testing.T) {
 		15: "A writes 1, one more than it read, and nobody wrote between. A gives node 1 back: DEL removes its key there.",
 		16: "A gives node 2 back: DEL removes its key there.",
 	} {
-		if got := f.Frames()[step-1].Why; got != want {
+		if got := f.Rows()[step-1].Why; got != want {
 			t.Errorf("T%d: %s", step, got)
 		}
 	}
@@ -58,12 +59,12 @@ func TestTheKeyIsOfTheInstantOfWhichTheSentenceTells(t *testing.T) {
 	if refused == 0 {
 		t.Fatal("nobody waits")
 	}
-	for i, frame := range f.Frames() {
+	for i, frame := range f.Rows() {
 		row := &f.Rows()[i]
 		if !strings.Contains(frame.Why, "is refused") {
 			continue
 		}
-		left := strconv.FormatInt(frame.After.Lease, 10) + " ms"
+		left := strconv.FormatInt(int64(frame.Key.PTTL), 10) + " ms"
 		if !strings.Contains(frame.Why, left) || row.Key.Lease != left {
 			t.Errorf("%s: %s left beside %q, and %s in the table", row.Time, left, frame.Why, row.Key.Lease)
 		}
@@ -93,7 +94,7 @@ func TestAFaultDoesNotSpoilTheOutcome(t *testing.T) {
 		if cell.Title != c.title || cell.Tone != film.Good || bad < 0 {
 			t.Errorf("%s: %+v", c.name, cell)
 		}
-		why := f.Frames()[c.step-1].Why
+		why := f.Rows()[c.step-1].Why
 		if first := strings.Index(why, c.outcome); first != 0 || strings.Index(why, c.struck) < first {
 			t.Errorf("%s: %s", c.name, why)
 		}
@@ -125,7 +126,7 @@ func TestOutsideOfRedisNothingIsParted(t *testing.T) {
 					t.Errorf("%s: %s: %s is parted", name, r.Time, c.Thread)
 				}
 			}
-			if got := f.Frames()[i].After.Type; got != kind {
+			if got := f.Rows()[i].Key.Type; got != kind {
 				t.Errorf("%s: a key of type %q, want %q", name, got, kind)
 			}
 		}
@@ -149,7 +150,7 @@ func TestAHeartbeatHasNoLock(t *testing.T) {
 	if got, want := f.Rows()[0].Cells[0].Title, "beat: its key is set"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if !f.Frames()[0].After.Heartbeat {
+	if !f.Rows()[0].Key.Heartbeat {
 		t.Error("its key is a lock's")
 	}
 }
@@ -158,12 +159,15 @@ func TestAHeartbeatHasNoLock(t *testing.T) {
 func TestNodesAreInTheState(t *testing.T) {
 	f := filmOf(t, words.English, "redlock-restart-without-data")
 	some := false
-	for i, r := range f.Rows() {
-		after := f.Frames()[i].After
+	for _, r := range f.Rows() {
+		var told struct{ After struct{ Nodes []int } }
+		if text, err := json.Marshal(r); err != nil || json.Unmarshal(text, &told) != nil {
+			t.Fatalf("%s: %s, %v", r.Time, text, err)
+		}
 		for n, node := range r.Key.Nodes {
 			some = some || node.Thread != ""
-			if has := after.Nodes[n] >= 0; has != (node.Thread != "") {
-				t.Errorf("%s: node %d: %d", r.Time, node.Number, after.Nodes[n])
+			if has := told.After.Nodes[n] >= 0; has != (node.Thread != "") {
+				t.Errorf("%s: node %d: %d", r.Time, node.Number, told.After.Nodes[n])
 			}
 		}
 	}
@@ -182,7 +186,7 @@ func TestWhyNamesTheJumpAndTheExpiry(t *testing.T) {
 		{"clock-jump", 5, "Redis drops A's key: its clock has jumped by 2,000 ms, beyond the lease of 1,000 ms."},
 		{"fenced-late-write", 8, "A and B are inside at once: Redis dropped A's key 5 ms ago."},
 	} {
-		if got := filmOf(t, words.English, c.name).Frames()[c.step-1].Why; got != c.want {
+		if got := filmOf(t, words.English, c.name).Rows()[c.step-1].Why; got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -423,7 +427,7 @@ func TestTheReasonIsAboutWhatMattersMost(t *testing.T) {
 		{"fair", 4, "D is refused: A holds the lock for another 261 ms, and D is number 3 in the queue."},
 		{"fair", 5, "A has released the lock: it has left its last level, and the lock is B's already."},
 	} {
-		if got := filmOf(t, words.English, c.name).Frames()[c.step-1].Why; got != c.want {
+		if got := filmOf(t, words.English, c.name).Rows()[c.step-1].Why; got != c.want {
 			t.Errorf("%s T%d: %s", c.name, c.step, got)
 		}
 	}
@@ -475,7 +479,7 @@ func TestALateCopyIsShownAsThat(t *testing.T) {
 		{"late-lock-orphan", 7, "late copy of lock, level 1", "A's lock arrives late: HINCRBY makes its count 1, though A has ended.", film.Struck},
 	} {
 		f := filmOf(t, words.English, c.name)
-		row, frame := f.Rows()[c.step-1], f.Frames()[c.step-1]
+		row, frame := f.Rows()[c.step-1], f.Rows()[c.step-1]
 		if cell := row.Cells[0]; cell.Title != c.title || cell.Tone != film.Plain || len(cell.Notes)+len(cell.Earlier) > 0 {
 			t.Errorf("%s: %+v", c.name, cell)
 		}
@@ -551,7 +555,7 @@ func TestWhoLeavesIsSaidToBeLeaving(t *testing.T) {
 	f := filmOf(t, words.English, "mutex-unsafe-pause")
 	for i, r := range f.Rows() {
 		leaving := 6 <= r.Step && r.Step <= 11 // from its pause, at 50 ms, to its DEL
-		c, frame := r.Cells[0], f.Frames()[i]
+		c, frame := r.Cells[0], f.Rows()[i]
 		if c.Leaving != leaving || c.Parted {
 			t.Errorf("%s: A's cell: %+v", r.Time, c)
 		}
@@ -573,7 +577,7 @@ func TestWhoLeavesIsSaidToBeLeaving(t *testing.T) {
 		9:  "Redis drops A's key: its lease of 100 ms is over before the last unlock of A has arrived.",
 		12: "A has deleted B's key: its unlock came late. When A called it, the key was still its own.",
 	} {
-		if got := f.Frames()[step-1].Why; got != want {
+		if got := f.Rows()[step-1].Why; got != want {
 			t.Errorf("T%d: %q, want %q", step, got, want)
 		}
 	}
@@ -590,9 +594,8 @@ func TestTheNumberOfACallIsNoHold(t *testing.T) {
 	if len(row.Key.Holds) != 1 || !slices.Equal(row.Key.Calls, []film.LastCall{{Field: "#A", Thread: "A", Number: "2"}}) {
 		t.Errorf("%+v", row.Key)
 	}
-	after := f.Frames()[2].After
-	if len(after.Fields) != 1 || after.Fields[0].Thread != 0 || !slices.Equal(after.Calls, []film.Call{{Field: "#A", Thread: 0, Number: "2"}}) {
-		t.Errorf("the inspector is told %+v", after)
+	if told, err := json.Marshal(row.Key); err != nil || !strings.Contains(string(told), `"calls":[{"field":"#A","thread":0,"number":"2"}]`) || strings.Count(string(told), `"owner"`) != 1 {
+		t.Errorf("the inspector is told %s, %v", told, err)
 	}
 	// HINCRBY changes the hold, HSET only the number.
 	for _, i := range row.Inside {
@@ -644,7 +647,7 @@ func TestARowOfALateCallSaysThatItIsLate(t *testing.T) {
 		c.Call, c.Level, c.Number, c.Script = "unlock", 1, 2, "sequenced-unlock.lua"
 		f.Add(trace.Event{Seq: i + 1, Step: 1, Thread: "A", Key: key, Body: c})
 	}
-	if got, want := f.Frames()[0].Why, "A's call 2 arrives too late: by HMGET its last call was 5, so this one is refused."; got != want {
+	if got, want := f.Rows()[0].Why, "A's call 2 arrives too late: by HMGET its last call was 5, so this one is refused."; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -63,7 +63,7 @@ func TestTheVerdictNamesWhoFailed(t *testing.T) {
 		if last.Event != c.last {
 			t.Errorf("%s: the run's last row says %q, want %q", c.name, last.Event, c.last)
 		}
-		if why := f.Frames()[len(rows)-1].Why; c.why != "" && why != c.why {
+		if why := f.Rows()[len(rows)-1].Why; c.why != "" && why != c.why {
 			t.Errorf("%s: %q, want %q", c.name, why, c.why)
 		}
 	}
@@ -101,7 +101,7 @@ func TestWhoAsksInVain(t *testing.T) {
 				if v.Rule != "stuck" || v.Detail != c.detail {
 					t.Errorf("%s: %+v, want %q", c.name, v, c.detail)
 				}
-				if why := f.Frames()[i].Why; why != c.why {
+				if why := f.Rows()[i].Why; why != c.why {
 					t.Errorf("%s: %q, want %q", c.name, why, c.why)
 				}
 			}

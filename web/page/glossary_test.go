@@ -46,7 +46,7 @@ func TestEachTermIsSeenWhereItsLinkStands(t *testing.T) {
 			t.Errorf("%s: the link stands at T%d, and it is seen at T%d", term.ID, row, m.Step)
 			continue
 		}
-		frame := reel.Frames()[m.Step-1]
+		frame := reel.Rows()[m.Step-1]
 		if text := frame.Says + " " + frame.Why; says[term.ID] == "" || !strings.Contains(text, says[term.ID]) {
 			t.Errorf("%s: T%d of %s says %q, without %q", term.ID, m.Step, term.Scenario, text, says[term.ID])
 		}
