@@ -2,7 +2,6 @@ package film
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"relock/engine/fault"
@@ -227,10 +226,10 @@ func (t *Narrator) end(e trace.Event, b trace.End) string {
 	case trace.Crashed:
 		return t.say("%s is gone: a crash runs no unlock.", who)
 	}
-	switch {
-	case strings.Contains(b.Error, lock.ErrNotHeld.Error()):
+	switch causeOf(b.Cause, b.Error).Kind {
+	case trace.NothingHeld:
 		return t.say("%s ends with an error: it did not hold what it wanted to unlock.", who)
-	case strings.Contains(b.Error, "panic"):
+	case trace.BusinessPanic:
 		return t.say("%s ends with an error: its business code has panicked.", who)
 	default:
 		return t.say("%s ends with an error: what it asked of Redis has failed.", who)

@@ -1,11 +1,8 @@
 package film
 
 import (
-	"regexp"
 	"strings"
 
-	"relock/engine/lock"
-	"relock/engine/lock/protocol"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -15,12 +12,13 @@ import (
 type Failure struct {
 	Thread string
 	Error  string // as the trace has it
+	Cause  trace.Cause
 }
 
 // FailureOf returns the failure that an event reports, if it does.
 func FailureOf(e trace.Event) (Failure, bool) {
 	end, ok := e.Body.(trace.End)
-	return Failure{e.Thread, end.Error}, ok && e.Thread != "" && end.Result == trace.Failed
+	return Failure{e.Thread, end.Error, end.Cause}, ok && e.Thread != "" && end.Result == trace.Failed
 }
 
 // OnlyFailed sums up a run in which no rule was broken but these threads
@@ -55,25 +53,21 @@ func contains(l words.Language, list []Failure, why string) bool {
 	return false
 }
 
-// answer matches the code of Redis' error: "WRONGTYPE Operation against …".
-var answer = regexp.MustCompile(`^([A-Z]{3,}) `)
-
 // reason says why a thread failed.
 func reason(l words.Language, f Failure) string {
-	if _, _, ok := protocol.Votes(f.Error); ok {
+	why := causeOf(f.Cause, f.Error)
+	switch why.Kind {
+	case trace.NoMajority:
 		return l.Say("no majority of the nodes")
-	}
-	switch {
-	case strings.Contains(f.Error, lock.ErrNotHeld.Error()):
+	case trace.NothingHeld:
 		return l.Say("what it wanted to unlock was not held")
-	case strings.Contains(f.Error, "panic"):
+	case trace.BusinessPanic:
 		return l.Say("the business code panicked")
-	case f.Error == "":
+	case trace.Answered:
+		return why.Code
+	}
+	if f.Error == "" {
 		return l.Say("unknown")
 	}
-	why := failure(l, f.Error)
-	if code := answer.FindStringSubmatch(why); code != nil {
-		return code[1]
-	}
-	return why
+	return failure(l, why, f.Error)
 }

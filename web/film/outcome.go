@@ -2,7 +2,6 @@ package film
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"relock/engine/fault"
@@ -289,20 +288,20 @@ func (t *Narrator) notHeld(e trace.Event, b trace.Outcome) string {
 // failedCall says why a call failed.
 func (t *Narrator) failedCall(e trace.Event, b trace.Outcome) string {
 	who, a := e.Thread, t.call(e.Thread, b.Call)
-	yes, no, voted := protocol.Votes(b.Error)
+	why := causeOf(b.Cause, b.Error)
 	switch {
-	case strings.Contains(b.Error, lock.ErrInnerHeld.Error()):
+	case why.Kind == trace.InnerHeld:
 		return t.say("%s cannot leave level %d: an inner level is still held.", who, b.Level)
 	case a.failed != "" && t.holds(e.Key, who) && e.Key.PTTL >= 0:
 		return t.say("%s fails with %s, and its key stays behind for another %s.", who, a.failed, t.ms(e.Key.PTTL))
 	case a.failed != "":
 		return t.say("%s fails: Redis has answered with %s.", who, a.failed)
-	case voted:
+	case why.Kind == trace.NoMajority:
 		return t.sayTried(who, b,
 			"%s cannot tell what came of its %s: of %d nodes %d said yes and %d no, and %d are needed.",
 			"%s cannot tell what came of retry %d of its %s: of %d nodes %d said yes and %d no, and %d are needed.",
-			len(e.Nodes), yes, no, quorum(e.Nodes))
-	case strings.Contains(b.Error, "connection refused"):
+			len(e.Nodes), why.Yes, why.No, quorum(e.Nodes))
+	case why.Kind == trace.Unreachable:
 		return t.sayTried(who, b,
 			"%s cannot reach Redis with its %s: nobody answers.",
 			"%s cannot reach Redis with retry %d of its %s: nobody answers.")

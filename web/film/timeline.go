@@ -187,11 +187,11 @@ func (t *Timeline) event(row *Row, e trace.Event) {
 			row.Failed = OnlyFailed(t.l, t.told.failed)
 		}
 		switch {
-		case atLimit(b.Error) && len(t.told.findings.Asking(t.threads)) > 0:
+		case causeOf(b.Cause, b.Error).Kind == trace.TooManyEvents && len(t.told.findings.Asking(t.threads)) > 0:
 			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.told.findings.Asking(t.threads)))
 			row.EventTone = Bad
 		case b.Error != "":
-			row.Event, row.EventTone = EndOfRun(t.l, b.Error), Bad
+			row.Event, row.EventTone = EndOfRun(t.l, b.Cause, b.Error), Bad
 		case row.Failed != "":
 			row.Event, row.EventTone = t.l.Say("The run has ended: %s", row.Failed), Bad
 		}
@@ -236,7 +236,7 @@ func (t *Timeline) act(c *Cell, e trace.Event) {
 			t.decided[c.Thread] = e.Step
 		}
 		if b.Result == trace.Failed {
-			c.note(failure(t.l, b.Error), Plain)
+			c.note(failure(t.l, causeOf(b.Cause, b.Error), b.Error), Plain)
 		}
 		if b.Until > 0 {
 			c.note(t.l.Say("valid until %s", t.l.Duration(b.Until.Duration())), Plain)

@@ -1,13 +1,9 @@
 package film
 
 import (
-	"strings"
-
 	"relock/engine/check"
 
-	"relock/engine"
 	"relock/engine/lock"
-	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/trace"
 	"relock/web/words"
@@ -106,45 +102,57 @@ func LateCopy(l words.Language, call string, level int) string {
 	return l.Say("late copy of %s, level %d", call, level)
 }
 
-// failure words a call's error by its innermost part. Redis' own answers stay
-// as they are.
-func failure(l words.Language, text string) string {
-	why := strings.TrimSpace(text[strings.LastIndex(text, ":")+1:])
-	for _, known := range []phrase.Text{"connection reset by peer", "connection refused", "i/o timeout", "context deadline exceeded", "context canceled", "EOF"} {
-		if why == string(known) {
-			return l.Say(known)
-		}
+// failure words why a call failed. What Redis answered stays as it is, and so
+// does what has no kind: the innermost part of the error.
+func failure(l words.Language, why trace.Cause, text string) string {
+	kind := why.Kind
+	if kind == trace.NoMajority || kind == trace.NoRedis {
+		kind = why.Rest
 	}
-	return why
+	switch kind {
+	case trace.Reset:
+		return l.Say("connection reset by peer")
+	case trace.Unreachable:
+		return l.Say("connection refused")
+	case trace.TimedOut:
+		return l.Say("i/o timeout")
+	case trace.Deadline:
+		return l.Say("context deadline exceeded")
+	case trace.Canceled:
+		return l.Say("context canceled")
+	case trace.HungUp:
+		return l.Say("EOF")
+	}
+	return innermost(text)
 }
 
-// EndOfRun words what ended a run early. Text is the trace's, and may be
-// anything; the errors that the engine and the server end runs with are
-// recognized.
-func EndOfRun(l words.Language, text string) string {
-	limit, tooLong := engine.TooLong(text)
-	switch {
-	case text == trace.Stopped:
+// EndOfRun words what ended a run early. Text is the error's, of which a trace
+// of before has no more, and may be anything.
+func EndOfRun(l words.Language, why trace.Cause, text string) string {
+	why = causeOf(why, text)
+	switch why.Kind {
+	case trace.StoppedByHand:
 		return l.Say("The run was ended: stopped")
-	case text == engine.ErrClosed.Error():
+	case trace.ServerClosed:
 		return l.Say("The run was ended: the server is shutting down")
-	case tooLong:
-		return l.Say("The run was ended: it took longer than %s", l.Duration(limit))
-	case text == run.ErrMistake.Error():
+	case trace.TooLong:
+		return l.Say("The run was ended: it took longer than %s", l.Duration(why.Limit.Duration()))
+	case trace.OwnMistake:
 		return l.Say("The run was ended by a mistake in this program. It has been written down.")
-	case text == engine.ErrHeld.Error():
+	case trace.TooLarge:
 		return l.Say("The run was ended: the runs that are kept here take as much memory as they may; try again in a while, or run less")
-	case strings.HasPrefix(text, run.ErrRedis.Error()):
-		return l.Say("The run was ended: Redis serves it no more (%s), and nothing can be said of what it left unanswered", reason(l, Failure{Error: text}))
-	case atLimit(text):
+	case trace.NoRedis:
+		said := why.Code
+		if said == "" {
+			said = failure(l, why, text)
+		}
+		return l.Say("The run was ended: Redis serves it no more (%s), and nothing can be said of what it left unanswered", said)
+	case trace.TooManyEvents:
 		return l.Say("The run was ended: it reached the limit of %d events", run.MaxEvents)
 	default:
 		return l.Say("The run was ended: %s", text)
 	}
 }
-
-// atLimit reports whether a run was ended because it had grown too long.
-func atLimit(text string) bool { return strings.Contains(text, run.ErrLimit.Error()) }
 
 // Resource words a read or a write of what the lock protects.
 func Resource(l words.Language, b trace.Resource) string {

@@ -6,6 +6,7 @@ import (
 	"relock/engine"
 	"relock/engine/fault"
 	"relock/engine/phrase"
+	"relock/engine/run"
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/words"
@@ -103,7 +104,7 @@ func column(l words.Language, p engine.Played) LockColumn {
 		c.Note = l.Say("the moves fitted until %s; from there the policy moved", l.Duration(p.Parted))
 	}
 	if p.Err != nil {
-		c.Note = film.EndOfRun(l, p.Err.Error())
+		c.Note = film.EndOfRun(l, run.CauseOf(p.Err), p.Err.Error())
 	}
 	return c
 }
