@@ -10,7 +10,7 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad
 
 # Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
-PURE := /lessons$$|/web/(actors|compare|draft|export|form|lanes|learn|luaflow|patch|report|space|story|tell|templates|timeline|verdict|view|words)$$
+PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
 
 # Packages whose tests search for minutes with the race detector: all run without it, and with it those of what runs at once.
 SEARCHES := /engine/(explore|explore/card|recall)$$
@@ -64,7 +64,7 @@ checks: # the list, for CI
 
 generate: ## Make *_templ.go from *.templ, what the course's searches find, and the locks' report cards (a minute or two)
 	$(GO) tool templ generate
-	$(GO) test ./web/learn -run TestWhatIsKeptIsWhatIsFound -count 1 -update
+	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
 
 fmt: ## Format Go and templ files

@@ -13,7 +13,8 @@ import (
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
-	"relock/web/view"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -228,7 +229,7 @@ type answer struct {
 	Branch    *branchJSON    `json:"branch,omitempty"`
 	From      int            `json:"from"` // the first of the positions
 	Positions []positionJSON `json:"positions,omitempty"`
-	Rows      []view.Frame   `json:"rows,omitempty"`
+	Rows      []film.Row     `json:"rows,omitempty"`
 	Lanes     string         `json:"lanes,omitempty"` // HTML
 	LanesOf   int            `json:"lanesOf"`         // their branch
 	Dropped   *int           `json:"dropped,omitempty"`
@@ -255,7 +256,7 @@ type openedJSON struct {
 	Shows    string          `json:"shows,omitempty"` // what is seen in it, of one that comes with the playground
 	Ways     string          `json:"ways,omitempty"`  // and where to go on at its end, HTML
 
-	Never []view.Pointless `json:"never,omitempty"` // faults that cannot strike anywhere in it
+	Never []page.Pointless `json:"never,omitempty"` // faults that cannot strike anywhere in it
 
 	// Of a room.
 	Scene *int   `json:"scene,omitempty"` // how many scenarios the class has gone through before
@@ -268,13 +269,13 @@ type positionJSON struct {
 	Move     *scenario.Move `json:"move,omitempty"` // that led here
 	Row      int            `json:"row"`
 	At       string         `json:"at"` // "150 ms"
-	Options  []view.Option  `json:"options"`
+	Options  []page.Option  `json:"options"`
 	Next     string         `json:"next,omitempty"`     // "200 ms"
 	Expiry   string         `json:"expiry,omitempty"`   // "200 ms"
 	Outcomes []string       `json:"outcomes,omitempty"` // threads that learned the outcome of a call
 	Over     bool           `json:"over,omitempty"`
 
-	Pointless []view.Pointless `json:"pointless,omitempty"` // faults that would change nothing here; left out after the end, when it is all of them
+	Pointless []page.Pointless `json:"pointless,omitempty"` // faults that would change nothing here; left out after the end, when it is all of them
 }
 
 // serve carries out commands, one after the other, until ctx or the page ends.

@@ -3,13 +3,13 @@ package web
 import (
 	"testing"
 
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
 func TestEveryCommandIsOnTheAPIPage(t *testing.T) {
 	t.Parallel()
-	for _, section := range view.Reference(words.English, "") {
+	for _, section := range page.Reference(words.English, "") {
 		if section.ID != "socket" {
 			continue
 		}

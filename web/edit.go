@@ -12,9 +12,8 @@ import (
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/draft"
-	"relock/web/form"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -74,14 +73,14 @@ func written(sc *scenario.Scenario) (string, error) {
 
 // edited returns the editor for what was sent: the form's changes are merged
 // into the YAML, and the form is made from the result.
-func (s *Server) edited(l words.Language, v url.Values, action string) view.Editor {
+func (s *Server) edited(l words.Language, v url.Values, action string) page.Editor {
 	base, text := draft.Lines(v.Get("base")), draft.Lines(v.Get("yaml"))
 	merged, err := text, error(nil)
 	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake says so
 		merged, err = draft.Merge(base, text, action, v)
 	}
-	e := view.Editor{Text: merged, Base: merged, Store: form.Store(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
-	e.Form, e.Mistakes = form.New(l, merged)
+	e := page.Editor{Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
+	e.Form, e.Mistakes = page.NewForm(l, merged)
 	if err != nil && action != draft.Unfold {
 		e.Problem = l.Say("The YAML cannot be read; what the form says could not be taken into it.")
 	}
@@ -91,14 +90,14 @@ func (s *Server) edited(l words.Language, v url.Values, action string) view.Edit
 	if e.Slow == "" {
 		e.Slow = "1"
 	}
-	if _, ok := form.SlowMotion(v); !ok {
+	if _, ok := page.SlowMotion(v); !ok {
 		e.SlowBad = l.Say("Slow motion is from 1 to %d times.", scenario.MaxSlow)
 		e.Problem = e.SlowBad
 	}
 	return e
 }
 
-func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e view.Editor, current string) error {
+func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e page.Editor, current string) error {
 	l := words.From(r.Context())
 	if status != http.StatusOK && asksForJSON(r) {
 		return &statusError{status: status, head: "That cannot be run", text: func(words.Language) string { return e.Wrong() }}
@@ -113,7 +112,7 @@ func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e vi
 }
 
 // presets returns the examples as the gallery orders and describes them.
-func (s *Server) presets(l words.Language, current string) ([]view.Presets, error) {
+func (s *Server) presets(l words.Language, current string) ([]page.Presets, error) {
 	gallery, err := lessons.Gallery()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -122,12 +121,12 @@ func (s *Server) presets(l words.Language, current string) ([]view.Presets, erro
 	for _, e := range s.examples {
 		there[e.name] = true
 	}
-	var groups []view.Presets
+	var groups []page.Presets
 	for _, g := range gallery {
-		group := view.Presets{Name: l.Say(g.Name)}
+		group := page.Presets{Name: l.Say(g.Name)}
 		for _, one := range g.Scenarios {
 			if there[one.Name] {
-				group.List = append(group.List, view.Preset{
+				group.List = append(group.List, page.Preset{
 					Name: one.Name, Title: l.Say(one.Title), Shows: l.Say(one.Shows),
 					Current: one.Name == current,
 				})
@@ -202,7 +201,7 @@ type convertedJSON struct {
 	Base       string         `json:"base"`
 	Form       string         `json:"form"` // HTML
 	Readable   bool           `json:"readable"`
-	Mistakes   []form.Mistake `json:"mistakes"`
+	Mistakes   []page.Mistake `json:"mistakes"`
 	MistakesBy string         `json:"mistakes_by_line"` // HTML
 	Status     string         `json:"status"`           // a sentence
 }

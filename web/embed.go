@@ -9,11 +9,11 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/lessons"
+	"relock/web/film"
 	"relock/web/keep"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -45,7 +45,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 			return fmt.Errorf("web: %w", err)
 		}
 	}
-	p := view.Embed{Page: s.frame(r, l.Say("Relock")), Open: open}
+	p := page.Embed{Page: s.frame(r, l.Say("Relock")), Open: open}
 	return render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
 }
 
@@ -56,7 +56,7 @@ type replayJSON struct {
 	Head  string         `json:"head"` // HTML
 	Lua   string         `json:"lua"`
 	Lanes string         `json:"lanes"`
-	Film  *view.Recorded `json:"film"`
+	Film  *film.Recorded `json:"film"`
 	At    int            `json:"at"` // the row to stand at
 }
 
@@ -103,20 +103,20 @@ func playedBack(r *http.Request, state link.State) (*recording, int, error) {
 
 // filmed returns the film of a recording, with the lanes around the row at.
 func filmed(l words.Language, made *recording, at int) (*replayJSON, error) {
-	film := made.film(l)
-	shown := timeline.NewScenario(l, made.sc)
-	out := &replayJSON{Title: titleOf(l, made.sc), Key: shown.Key, Film: film.Recorded(), At: at}
+	reel := made.film(l)
+	shown := film.NewScenario(l, made.sc)
+	out := &replayJSON{Title: titleOf(l, made.sc), Key: shown.Key, Film: reel.Recorded(), At: at}
 	var err error
-	if out.Film.Rows, err = framesOf(l, film, 0, len(film.Rows())); err != nil {
+	if out.Film.Rows, err = framesOf(l, reel, 0, len(reel.Rows())); err != nil {
 		return nil, err
 	}
 	if out.Head, err = rendered(l, templates.Head(shown, false)); err != nil {
 		return nil, err
 	}
-	if out.Lua, err = rendered(l, templates.Lua(film.Scripts())); err != nil {
+	if out.Lua, err = rendered(l, templates.Lua(reel.Scripts())); err != nil {
 		return nil, err
 	}
-	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film.Lanes(), at)))
+	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, reel.Lanes(), at)))
 	return out, err
 }
 

@@ -16,11 +16,9 @@ import (
 	"relock/engine/run"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/compare"
+	"relock/web/page"
 	"relock/web/session"
-	"relock/web/space"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -102,13 +100,13 @@ type wentJSON struct {
 
 // standsJSON is where a branch stands in the space.
 type standsJSON struct {
-	Branch   int             `json:"branch"`
-	At       int             `json:"at"`
-	Dot      int             `json:"dot"`  // -1: nowhere
-	Way      []int           `json:"way"`  // the dots on the way there
-	Lost     int             `json:"lost"` // after so many moves every order breaks a rule; -1: never
-	Outlooks []space.Outlook `json:"outlooks"`
-	Says     string          `json:"says"` // HTML
+	Branch   int                `json:"branch"`
+	At       int                `json:"at"`
+	Dot      int                `json:"dot"`  // -1: nowhere
+	Way      []int              `json:"way"`  // the dots on the way there
+	Lost     int                `json:"lost"` // after so many moves every order breaks a rule; -1: never
+	Outlooks []page.MoveOutlook `json:"outlooks"`
+	Says     string             `json:"says"` // HTML
 }
 
 // exploration is a page's search, on a goroutine of its own.
@@ -121,11 +119,11 @@ type exploration struct {
 
 	mu      sync.Mutex
 	space   *explore.Space // nil until it has ended
-	picture *space.Picture
+	picture *page.SpacePicture
 }
 
 // result is what was found, nil while the search goes on.
-func (x *exploration) result() (*explore.Space, *space.Picture) {
+func (x *exploration) result() (*explore.Space, *page.SpacePicture) {
 	if x == nil {
 		return nil, nil
 	}
@@ -180,7 +178,7 @@ func (p *player) explore(_ context.Context, b *engine.Branch, c exploreArgs) err
 		x.from = b.Positions[at].At
 	}
 	p.exploration = x
-	if err := p.tell(space.Begun(p.l, x.from, len(bounds.From) > 0), ""); err != nil {
+	if err := p.tell(page.Begun(p.l, x.from, len(bounds.From) > 0), ""); err != nil {
 		return err
 	}
 	go func() {
@@ -212,7 +210,7 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 			full(err)
 		}
 		if s.Ending() == "" && time.Since(told) >= showEvery {
-			seat.Away(ctx, func() { _ = p.tell(space.NewFound(p.l, s, x.from), "") }) // who has gone stops the search
+			seat.Away(ctx, func() { _ = p.tell(page.NewFound(p.l, s, x.from), "") }) // who has gone stops the search
 			told = time.Now()
 		}
 	}})
@@ -226,7 +224,7 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 		return
 	}
 	_ = x.account.Hold(found.States() * stateBytes)
-	picture := space.New(p.l, found.Graph())
+	picture := page.NewSpacePicture(p.l, found.Graph())
 	html, err := rendered(p.l, templates.Space(picture))
 	if err != nil {
 		p.s.wentWrong(ctx, "explore", err)
@@ -236,7 +234,7 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 	x.mu.Lock()
 	x.space, x.picture = found, picture
 	x.mu.Unlock()
-	last := space.NewFound(p.l, found, x.from)
+	last := page.NewFound(p.l, found, x.from)
 	if limit := limitName(cause); found.Ending() == explore.Stopped && limit != "" {
 		p.s.turnedAway(ctx, address, limit)
 	}
@@ -245,11 +243,11 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 
 // tellFailed tells the page that its search has ended without a result.
 func (p *player) tellFailed() error {
-	return p.tell(space.Found{Ending: p.l.Say("Something went wrong here. It has been written down.")}, "")
+	return p.tell(page.Found{Ending: p.l.Say("Something went wrong here. It has been written down.")}, "")
 }
 
 // tell shows the page how far its search has come.
-func (p *player) tell(found space.Found, picture string) error {
+func (p *player) tell(found page.Found, picture string) error {
 	html, err := rendered(p.l, templates.Found(found))
 	if err != nil {
 		return err
@@ -378,7 +376,7 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 		return engine.ErrNoMove
 	}
 	ids := found.Follow(b.Moves, b.Stands())
-	s := standsJSON{Branch: b.ID, At: at, Dot: picture.DotOf(ids[at]), Way: []int{}, Lost: -1, Outlooks: []space.Outlook{}}
+	s := standsJSON{Branch: b.ID, At: at, Dot: picture.DotOf(ids[at]), Way: []int{}, Lost: -1, Outlooks: []page.MoveOutlook{}}
 	for _, id := range ids[:at+1] {
 		if dot := picture.DotOf(id); dot >= 0 && (len(s.Way) == 0 || s.Way[len(s.Way)-1] != dot) {
 			s.Way = append(s.Way, dot)
@@ -396,18 +394,18 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 			break
 		}
 	}
-	says := view.Outlook{}
+	says := page.Outlook{}
 	if place := found.Place(ids[at]); place != nil {
-		s.Outlooks = space.Outlooks(p.l, place, slices.ContainsFunc(b.Positions[at].Options, func(o run.Option) bool { return o.Choice >= 0 }))
-		var tone space.Tone
-		says.Here, tone = space.Here(p.l, place)
+		s.Outlooks = page.Outlooks(p.l, place, slices.ContainsFunc(b.Positions[at].Options, func(o run.Option) bool { return o.Choice >= 0 }))
+		var tone page.Tone
+		says.Here, tone = page.Here(p.l, place)
 		says.Tone = string(tone)
 	}
 	switch {
 	case over && broke(b, at):
-		says.Here, says.Tone = p.l.Say("The run has ended, and a rule was broken."), string(space.All)
+		says.Here, says.Tone = p.l.Say("The run has ended, and a rule was broken."), string(page.All)
 	case over:
-		says.Here, says.Tone = p.l.Say("The run has ended, and no rule was broken."), string(space.None)
+		says.Here, says.Tone = p.l.Say("The run has ended, and no rule was broken."), string(page.None)
 	case broke(b, at):
 		says.Lost = p.l.Say("A rule is broken already.")
 	case s.Lost > at:
@@ -423,7 +421,7 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 
 // parting is the decision that makes the difference between a branch and the
 // first other one that came to another end, or nil.
-func (p *player) parting(found *explore.Space, b *engine.Branch, ids []int, names map[int]string) *space.Parting {
+func (p *player) parting(found *explore.Space, b *engine.Branch, ids []int, names map[int]string) *page.Parting {
 	for _, o := range p.session.Branches() {
 		if o == b || broke(o, len(o.Moves)) == broke(b, len(b.Moves)) {
 			continue
@@ -432,14 +430,14 @@ func (p *player) parting(found *explore.Space, b *engine.Branch, ids []int, name
 		if broke(o, len(o.Moves)) {
 			bad, good, ofBad, ofGood = o, b, ofGood, ids
 		}
-		i, j, ok := space.Part(ofBad, ofGood)
+		i, j, ok := page.PartingAt(ofBad, ofGood)
 		if !ok {
 			continue
 		}
 		badly, well := found.Named(bad.Moves, bad.Stands()), found.Named(good.Moves, good.Stands())
-		one := space.NewParting(p.l, found.Place(ofBad[i]), badly[i], well[j])
-		one.Bad, one.Good = cmp.Or(names[bad.ID], compare.BranchName(p.l, bad.ID)), cmp.Or(names[good.ID], compare.BranchName(p.l, good.ID))
-		one.BadDid, one.GoodDid = view.Decision(p.l, bad.Positions[i].Options, bad.Moves[i]), view.Decision(p.l, good.Positions[j].Options, good.Moves[j])
+		one := page.NewParting(p.l, found.Place(ofBad[i]), badly[i], well[j])
+		one.Bad, one.Good = cmp.Or(names[bad.ID], page.BranchName(p.l, bad.ID)), cmp.Or(names[good.ID], page.BranchName(p.l, good.ID))
+		one.BadDid, one.GoodDid = page.Decision(p.l, bad.Positions[i].Options, bad.Moves[i]), page.Decision(p.l, good.Positions[j].Options, good.Moves[j])
 		return &one
 	}
 	return nil
@@ -454,9 +452,9 @@ func broke(b *engine.Branch, at int) bool {
 
 // kindsOf are the kinds of faults that a search may have strike.
 func kindsOf(l words.Language, sc *scenario.Scenario) (string, error) {
-	var list []view.Kind
+	var list []page.Kind
 	for _, name := range sc.StrikeKinds() {
-		list = append(list, view.Kind{Name: name, Label: l.Clause(fault.Word(name))})
+		list = append(list, page.Kind{Name: name, Label: l.Clause(fault.Word(name))})
 	}
 	return rendered(l, templates.ExploreKinds(list))
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"relock/engine/trace"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -52,10 +52,10 @@ func newFilms() *shelf[filmKey, footage] {
 // footage is a film as its page and its portions show it in one language. It is
 // immutable.
 type footage struct {
-	viewer  view.Viewer // of a page with scripts
-	tail    []view.Frame
+	viewer  page.Viewer // of a page with scripts
+	tail    []film.Row
 	verdict string
-	tone    timeline.Tone
+	tone    film.Tone
 	header  trace.Header
 	rows    int
 	events  int
@@ -72,46 +72,46 @@ type portionJSON struct {
 	V      int               `json:"v"`
 	From   int               `json:"from"`   // step of the first
 	Before json.RawMessage   `json:"before"` // the key's state before that
-	Rows   []json.RawMessage `json:"rows"`   // each a view.Frame with its HTML
+	Rows   []json.RawMessage `json:"rows"`   // each a film.Row with its HTML
 }
 
 // newFootage folds a recording. Before is the footage when it had fewer events,
 // or nil; portioned makes portions even of a short film.
 func newFootage(l words.Language, made *recording, ended bool, before *footage, portioned bool) (*footage, error) {
-	film := made.film(l)
+	reel := made.film(l)
 	f := &footage{
-		viewer: view.Viewer{
-			Scenario: timeline.NewScenario(l, made.sc), Rows: len(film.Rows()), Lanes: lanesOf(l, film.Lanes(), len(film.Rows())),
-			Scripts: film.Scripts(),
+		viewer: page.Viewer{
+			Scenario: film.NewScenario(l, made.sc), Rows: len(reel.Rows()), Lanes: lanesOf(l, reel.Lanes(), len(reel.Rows())),
+			Scripts: reel.Scripts(),
 		},
-		header: made.header, rows: len(film.Rows()), events: len(made.events), ended: ended,
+		header: made.header, rows: len(reel.Rows()), events: len(made.events), ended: ended,
 	}
-	if frames := film.Frames(); len(frames) > 0 {
+	if frames := reel.Rows(); len(frames) > 0 {
 		last := frames[len(frames)-1]
-		f.viewer.Standing = view.Standing{Step: last.Step, Cards: last.Cards}
+		f.viewer.Standing = page.Standing{Step: last.Step, Cards: last.Cards}
 	}
-	f.verdict, f.tone = view.Verdict(l, film.Rows(), ended)
-	if f.rows <= view.MaxWhole {
-		whole, fits, err := wholeOf(l, film)
+	f.verdict, f.tone = page.Verdict(l, reel.Rows(), ended)
+	if f.rows <= film.MaxWhole {
+		whole, fits, err := wholeOf(l, reel)
 		if err != nil {
 			return nil, err
 		}
 		if f.long = !fits; fits && !portioned {
-			f.viewer.Table, f.viewer.Recorded = whole, film.RecordedWhole()
+			f.viewer.Table, f.viewer.Recorded = whole, reel.RecordedWhole()
 			return f, nil
 		}
 	}
-	f.long = f.long || f.rows > view.MaxWhole
-	return f, f.cut(l, film, before)
+	f.long = f.long || f.rows > film.MaxWhole
+	return f, f.cut(l, reel, before)
 }
 
 // wholeOf returns the table of a film, and whether it is short enough for a
 // page together with what the page's script reads.
-func wholeOf(l words.Language, film *view.Film) (table string, fits bool, err error) {
+func wholeOf(l words.Language, reel *film.Film) (table string, fits bool, err error) {
 	var b strings.Builder
 	size := 0
-	for i := range film.Rows() {
-		row, html, err := frameOf(l, film, i)
+	for i := range reel.Rows() {
+		row, html, err := frameOf(l, reel, i)
 		if err != nil {
 			return "", false, err
 		}
@@ -120,7 +120,7 @@ func wholeOf(l words.Language, film *view.Film) (table string, fits bool, err er
 			return "", false, fmt.Errorf("web: %w", err)
 		}
 		b.WriteString(html)
-		if size += len(html) + len(text); size > wholeBytes || film.Rows()[i].TooLong() {
+		if size += len(html) + len(text); size > wholeBytes || reel.Rows()[i].TooLong() {
 			return "", false, nil
 		}
 	}
@@ -129,11 +129,11 @@ func wholeOf(l words.Language, film *view.Film) (table string, fits bool, err er
 
 // cut makes the portions of a film, except those it had before, and what its
 // page has of it.
-func (f *footage) cut(l words.Language, film *view.Film, before *footage) error {
+func (f *footage) cut(l words.Language, reel *film.Film, before *footage) error {
 	size := 0
-	index := film.Index(portionRows)
+	index := reel.Index(portionRows)
 	tail := max(0, f.rows-tailRows) / portionRows * portionRows // the row where the page's tail begins
-	f.viewer.Recorded = film.Recorded()
+	f.viewer.Recorded = reel.Recorded()
 	f.viewer.Recorded.Index = index
 	var table, html strings.Builder
 	for first := 0; first < f.rows; first += portionRows {
@@ -146,13 +146,13 @@ func (f *footage) cut(l words.Language, film *view.Film, before *footage) error 
 		}
 		p := portionJSON{V: 1, From: first + 1}
 		var err error
-		if p.Before, err = json.Marshal(film.Before(first)); err != nil {
+		if p.Before, err = json.Marshal(reel.Before(first)); err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
 		for i := first; i < last; i++ {
-			frame, made, text, err := framed(frameOf(l, film, i))
+			frame, made, text, err := framed(frameOf(l, reel, i))
 			if size += len(text); len(text) > longestRow || size > filmBytes {
-				frame, made, text, err = framed(tooLong(l, film, i))
+				frame, made, text, err = framed(tooLong(l, reel, i))
 			}
 			if err != nil {
 				return err
@@ -172,7 +172,7 @@ func (f *footage) cut(l words.Language, film *view.Film, before *footage) error 
 			}
 		}
 		if first > 0 && first == tail {
-			index.Before[first+1] = film.Before(first)
+			index.Before[first+1] = reel.Before(first)
 		}
 		packed, err := packed(p)
 		if err != nil {
@@ -184,8 +184,8 @@ func (f *footage) cut(l words.Language, film *view.Film, before *footage) error 
 		}
 	}
 	f.viewer.Table = table.String()
-	f.viewer.Tail = view.Tail{First: tail + 1, Count: len(f.tail), HTML: html.String()}
-	f.viewer.Part = &view.TablePart{From: 1, To: min(portionRows, f.rows)}
+	f.viewer.Tail = page.Tail{First: tail + 1, Count: len(f.tail), HTML: html.String()}
+	f.viewer.Part = &page.TablePart{From: 1, To: min(portionRows, f.rows)}
 	return f.weigh()
 }
 
@@ -203,24 +203,24 @@ func (f *footage) weigh() error {
 }
 
 // frameOf returns a row of a film, and its HTML.
-func frameOf(l words.Language, film *view.Film, i int) (view.Frame, string, error) {
-	row := film.Rows()[i]
+func frameOf(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
+	row := reel.Rows()[i]
 	if row.TooLong() {
-		return tooLong(l, film, i)
+		return tooLong(l, reel, i)
 	}
 	html, err := rendered(l, templates.RowView(row))
-	return film.Frames()[i], html, err
+	return reel.Rows()[i], html, err
 }
 
 // tooLong returns a row that only says that it is left out, and its HTML.
-func tooLong(l words.Language, film *view.Film, i int) (view.Frame, string, error) {
-	frame := film.Cut(i)
-	html, err := rendered(l, templates.RowTooLong(film.Rows()[i], frame.Why))
+func tooLong(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
+	frame := reel.Cut(i)
+	html, err := rendered(l, templates.RowTooLong(reel.Rows()[i], frame.Why))
 	return frame, html, err
 }
 
 // framed is a row, its HTML, and both as JSON.
-func framed(frame view.Frame, html string, err error) (view.Frame, string, json.RawMessage, error) {
+func framed(frame film.Row, html string, err error) (film.Row, string, json.RawMessage, error) {
 	if err != nil {
 		return frame, html, nil, err
 	}

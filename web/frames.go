@@ -9,20 +9,21 @@ import (
 
 	"relock/engine"
 	"relock/engine/trace"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/patch"
 	"relock/web/session"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
 // frameJSON is a frame of rows on the websocket.
 type frameJSON struct {
-	V       int          `json:"v"`
-	Seq     int          `json:"seq"` // of the last event in it
-	Rows    []view.Frame `json:"rows"`
-	Verdict string       `json:"verdict"`
-	Ended   bool         `json:"ended"`
+	V       int        `json:"v"`
+	Seq     int        `json:"seq"` // of the last event in it
+	Rows    []film.Row `json:"rows"`
+	Verdict string     `json:"verdict"`
+	Ended   bool       `json:"ended"`
 }
 
 // lanesJSON is a frame of the lanes as they are now.
@@ -60,32 +61,32 @@ type encoder struct{}
 // Rows implements session.Encoder.
 func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
 	l := form.Language
-	film := view.NewFilm(l, run.Scenario(), run.Header().Owners)
+	reel := film.New(l, run.Scenario(), run.Header().Owners)
 	var before []string // the lanes as viewers have them
 	seq := 0
 	return func(events []trace.Event, ended bool) (frames session.Frames, err error) {
-		first := len(film.Rows())
+		first := len(reel.Rows())
 		f := frameJSON{V: 1, Ended: ended}
 		for _, e := range events {
-			first = min(first, film.Add(e))
+			first = min(first, reel.Add(e))
 			seq = e.Seq
 		}
 		f.Seq = seq
-		if f.Rows, err = framesOf(l, film, first, len(film.Rows())); err != nil {
+		if f.Rows, err = framesOf(l, reel, first, len(reel.Rows())); err != nil {
 			return frames, err
 		}
-		if f.Verdict, err = rendered(l, templates.Verdict(view.Verdict(l, film.Rows(), ended))); err != nil {
+		if f.Verdict, err = rendered(l, templates.Verdict(page.Verdict(l, reel.Rows(), ended))); err != nil {
 			return frames, err
 		}
 		if frames.Rows, err = jsonLine(f); err != nil {
 			return frames, err
 		}
 		if form.Packed {
-			frames.Picture, frames.Packed, err = recordOf(l, film, f, &before)
+			frames.Picture, frames.Packed, err = recordOf(l, reel, f, &before)
 			return frames, err
 		}
 		lanes := lanesJSON{V: 1}
-		if lanes.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, film.Lanes(), len(film.Rows())))); err != nil {
+		if lanes.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, reel.Lanes(), len(reel.Rows())))); err != nil {
 			return frames, err
 		}
 		frames.Picture, err = jsonLine(lanes)
@@ -97,8 +98,8 @@ func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
 // HTML, the change of the lanes, the HTML inside each row, shown when somebody
 // steps into it, and the HTML of the rows themselves. What is alike stands
 // together, so that it compresses well. Before is the lanes as last sent.
-func recordOf(l words.Language, film *view.Film, f frameJSON, before *[]string) (picture []byte, columns [][]byte, err error) {
-	lanes := followed(l, film.Lanes(), len(film.Rows()))
+func recordOf(l words.Language, reel *film.Film, f frameJSON, before *[]string) (picture []byte, columns [][]byte, err error) {
+	lanes := followed(l, reel.Lanes(), len(reel.Rows()))
 	html, err := rendered(l, templates.Lanes(lanes))
 	if err != nil {
 		return nil, nil, err
@@ -132,7 +133,7 @@ const step = "\x7f"
 
 // unnumbered returns the HTML inside a row and that of the row itself, with step
 // for its number: else no two rows would be alike.
-func unnumbered(r view.Frame) (inner, outer string) {
+func unnumbered(r film.Row) (inner, outer string) {
 	n := strconv.Itoa(r.Step)
 	html := strings.NewReplacer(
 		step, "", `#row-`+n+`"`, `#row-`+step+`"`, `"row-`+n+`"`, `"row-`+step+`"`,
@@ -158,10 +159,10 @@ func jsonLine(frame any) ([]byte, error) {
 
 // framesOf returns the rows of a film from one up to another, without that one,
 // each with its HTML.
-func framesOf(l words.Language, film *view.Film, from, to int) ([]view.Frame, error) {
-	list := make([]view.Frame, 0, to-from) // never null
+func framesOf(l words.Language, reel *film.Film, from, to int) ([]film.Row, error) {
+	list := make([]film.Row, 0, to-from) // never null
 	for i := from; i < to; i++ {
-		frame, html, err := frameOf(l, film, i)
+		frame, html, err := frameOf(l, reel, i)
 		if err != nil {
 			return nil, err
 		}
@@ -173,7 +174,7 @@ func framesOf(l words.Language, film *view.Film, from, to int) ([]view.Frame, er
 
 // Controls implements session.Encoder.
 func (encoder) Controls(run *engine.Run, l words.Language) ([]byte, error) {
-	html, err := rendered(l, templates.Controls(view.NewControls(l, run.Controls())))
+	html, err := rendered(l, templates.Controls(page.NewControls(l, run.Controls())))
 	if err != nil {
 		return nil, err
 	}

@@ -16,10 +16,10 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/film"
 	"relock/web/pack"
 	"relock/web/pack/packtest"
 	"relock/web/session"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -82,15 +82,15 @@ func batches(events []trace.Event) func(func([]trace.Event) bool) {
 	}
 }
 
-// page is what a page has of packed frames.
-type page struct {
+// readPage is what a page has of packed frames.
+type readPage struct {
 	*packtest.Reader
 
 	lanes []string
 }
 
 // take makes a frame of a record, and has its lanes.
-func (p *page) take(t *testing.T, part []byte) (f frameJSON, change changeJSON) {
+func (p *readPage) take(t *testing.T, part []byte) (f frameJSON, change changeJSON) {
 	t.Helper()
 	texts, err := p.Record(part)
 	if err != nil {
@@ -117,7 +117,7 @@ var (
 )
 
 // change does what lanes.js does with one.
-func (p *page) change(c changeJSON) {
+func (p *readPage) change(c changeJSON) {
 	if c.Whole {
 		p.lanes = nil
 	}
@@ -131,7 +131,7 @@ func (p *page) change(c changeJSON) {
 
 // draw is what the page shows after a change, and counts what is in a view box
 // from its left edge, as other pictures do.
-func (p *page) draw(c changeJSON) string {
+func (p *readPage) draw(c changeJSON) string {
 	html := strings.Join(p.lanes, "")
 	_, rest, _ := strings.Cut(html, `lanes-run" width="@wide" height="`)
 	height, _, _ := strings.Cut(rest, `"`)
@@ -173,7 +173,7 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 	t.Parallel()
 	for _, l := range words.All() {
 		s := pack.New(session.Columns)
-		var early, late *page
+		var early, late *readPage
 		frames(t, crowd, []session.Form{{Language: l}, {Language: l, Packed: true}}, func(n int, made []session.Frames) {
 			plain, packed := made[0], made[1]
 			if string(plain.Rows) != string(packed.Rows) {
@@ -186,12 +186,12 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 				early = enter(t, s)
 			}
 			part := s.Add(packed.Packed...)
-			for _, p := range []*page{early, late} {
+			for _, p := range []*readPage{early, late} {
 				if p == nil {
 					continue
 				}
 				got, change := p.take(t, part)
-				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(view.Frame{})); diff != "" {
+				if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(film.Row{})); diff != "" {
 					t.Fatalf("frame %d: %s", n, diff)
 				}
 				if n%7 > 0 && n > 30 {
@@ -217,9 +217,9 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 }
 
 // enter is a page that has the start of a stream.
-func enter(t *testing.T, s *pack.Stream) *page {
+func enter(t *testing.T, s *pack.Stream) *readPage {
 	t.Helper()
-	p := &page{Reader: packtest.NewReader(session.Columns)}
+	p := &readPage{Reader: packtest.NewReader(session.Columns)}
 	if _, err := p.Record(s.Start()); err != nil {
 		t.Fatal(err)
 	}

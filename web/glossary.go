@@ -6,33 +6,32 @@ import (
 
 	"relock/engine/check"
 	"relock/lessons"
-	"relock/web/glossary"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
 // glossary explains the terms, and the rules by their names.
 func (s *Server) glossary(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	moments, err := glossary.Moments()
+	moments, err := page.TermMoments()
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	p := view.Glossary{Page: s.frame(r, l.Say("Glossary"))}
-	for _, t := range glossary.Terms() {
+	p := page.Glossary{Page: s.frame(r, l.Say("Glossary"))}
+	for _, t := range page.Terms() {
 		shown, err := exhibitOf(t.Scenario)
 		if err != nil {
 			return err
 		}
 		m := moments[t.ID]
-		p.Terms = append(p.Terms, view.Term{
+		p.Terms = append(p.Terms, page.Term{
 			ID: t.ID, Name: l.Say(t.Name), Text: l.Say(t.Text), Address: "/play#" + m.Link,
 			Seen: l.Say("See it: %s, T%d", l.Clause(lessons.Title(string(shown.Title))), m.Step),
 		})
 	}
 	for _, rule := range check.Names() {
-		p.Rules = append(p.Rules, view.Term{ID: rule, Name: l.Clause(check.Title(rule)), Text: l.Clause(check.Means(rule))})
+		p.Rules = append(p.Rules, page.Term{ID: rule, Name: l.Clause(check.Title(rule)), Text: l.Clause(check.Means(rule))})
 	}
 	return render(r.Context(), w, http.StatusOK, templates.Glossary(p))
 }

@@ -7,7 +7,7 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/web"
-	"relock/web/view"
+	"relock/web/film"
 	"relock/web/words"
 )
 
@@ -30,26 +30,26 @@ func parsed(tb testing.TB, text string) *scenario.Scenario {
 }
 
 // stepped steps through a scenario until it has so many events, with a page.
-func stepped(tb testing.TB, sc *scenario.Scenario, events int) (*engine.Session, *view.Film) {
+func stepped(tb testing.TB, sc *scenario.Scenario, events int) (*engine.Session, *film.Film) {
 	tb.Helper()
 	s, err := engine.Open(tb.Context(), sc)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	b := s.Branches()[0]
-	film, told := view.NewFilm(words.English, sc, b.Header.Owners), 0
+	reel, told := film.New(words.English, sc, b.Header.Owners), 0
 	for len(b.Events) < events && !b.Positions[len(b.Positions)-1].Over {
 		if _, err := s.Step(tb.Context(), 0); err != nil {
 			tb.Log(err)
 			break
 		}
 		for _, e := range b.Events[told:] {
-			film.Add(e)
+			reel.Add(e)
 		}
 		told = len(b.Events)
 	}
-	film.Frames()
-	return s, film
+	reel.Rows()
+	return s, reel
 }
 
 // dear are scenarios of which each event takes much, in several ways.
@@ -68,9 +68,9 @@ func holding(tb testing.TB, sc *scenario.Scenario, events int) (s *engine.Sessio
 	warm, _ := stepped(tb, sc, 10)
 	warm.Close()
 	before := heap()
-	s, film := stepped(tb, sc, events)
+	s, reel := stepped(tb, sc, events)
 	with = heap() - before
-	runtime.KeepAlive(film)
+	runtime.KeepAlive(reel)
 	without = heap() - before
 	runtime.KeepAlive(s)
 	return s, with, without
@@ -87,7 +87,7 @@ func TestASessionIsAsLargeAsItSays(t *testing.T) {
 		if part := float64(s.Size()) / float64(without); part < .5 || part > 2 {
 			t.Errorf("%s: it says %d KB and takes %d", name, s.Size()>>10, without>>10)
 		}
-		all := s.Size() + len(s.Branches()[0].Events)*view.EventSize(sc)
+		all := s.Size() + len(s.Branches()[0].Events)*film.EventSize(sc)
 		if part := float64(all) / float64(with); part < .5 || part > 2 {
 			t.Errorf("%s with its page: %d KB counted, it takes %d", name, all>>10, with>>10)
 		}

@@ -16,10 +16,9 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/export"
-	"relock/web/lanes"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -42,8 +41,8 @@ func record(ctx context.Context, sc *scenario.Scenario) (*recording, error) {
 	return &recording{r.Scenario(), r.Header(), events}, nil
 }
 
-func (r *recording) film(l words.Language) *view.Film {
-	f := view.NewFilm(l, r.sc, r.header.Owners)
+func (r *recording) film(l words.Language) *film.Film {
+	f := film.New(l, r.sc, r.header.Owners)
 	for _, e := range r.events {
 		f.Add(e)
 	}
@@ -51,8 +50,8 @@ func (r *recording) film(l words.Language) *view.Film {
 }
 
 // lanes returns only the recording's picture, at far less cost than its film.
-func (r *recording) lanes() *lanes.Lanes {
-	lanes := lanes.Of(r.sc, r.header.Owners)
+func (r *recording) lanes() *film.Lanes {
+	lanes := film.LanesOf(r.sc, r.header.Owners)
 	for _, e := range r.events {
 		lanes.Add(e)
 	}
@@ -66,7 +65,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	film, err := newFootage(l, shown, true, nil, false)
+	reel, err := newFootage(l, shown, true, nil, false)
 	if err != nil {
 		return err
 	}
@@ -78,10 +77,10 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	film.viewer.Lanes.Cursor = 0 // it begins at its beginning
-	return render(r.Context(), w, http.StatusOK, templates.Home(view.Home{
+	reel.viewer.Lanes.Cursor = 0 // it begins at its beginning
+	return render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
 		Page: s.frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
-		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: film.viewer, Ending: ending,
+		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: reel.viewer, Ending: ending,
 	}))
 }
 
@@ -90,23 +89,23 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 const frontExample = "late-write-without-a-token"
 
 // endingOf is where to go on at the end of a scenario of the gallery.
-func endingOf(l words.Language, name string) (view.Ending, error) {
+func endingOf(l words.Language, name string) (page.Ending, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
-		return view.Ending{}, fmt.Errorf("web: %w", err)
+		return page.Ending{}, fmt.Errorf("web: %w", err)
 	}
 	var all []lessons.Exhibit
 	for _, g := range groups {
 		all = append(all, g.Scenarios...)
 	}
-	way := func(name string) *view.Onward {
+	way := func(name string) *page.Onward {
 		at := slices.IndexFunc(all, func(e lessons.Exhibit) bool { return e.Name == name })
 		if at < 0 {
 			return nil
 		}
-		return &view.Onward{Name: name, Title: l.Say(all[at].Title)}
+		return &page.Onward{Name: name, Title: l.Say(all[at].Title)}
 	}
-	var ending view.Ending
+	var ending page.Ending
 	for i, e := range all {
 		if e.Name == name {
 			ending.Cure = way(e.Cure)
@@ -144,7 +143,7 @@ const (
 )
 
 // lanesOf returns the lanes around a row, standing on it.
-func lanesOf(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
+func lanesOf(l words.Language, lanes *film.Lanes, row int) film.Picture {
 	p := lanes.Window(l, "lanes", firstLaneRow(lanes, row), laneRows)
 	p.Cursor = row
 	return p
@@ -152,12 +151,12 @@ func lanesOf(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
 
 // followed returns the same rows for pages that stand on a row of their own
 // choice and draw the lanes again as rows are added.
-func followed(l words.Language, lanes *lanes.Lanes, row int) lanes.Picture {
+func followed(l words.Language, lanes *film.Lanes, row int) film.Picture {
 	return lanes.Follow(l, "lanes", firstLaneRow(lanes, row), laneRows)
 }
 
 // firstLaneRow returns where the lanes around a row begin.
-func firstLaneRow(lanes *lanes.Lanes, row int) int {
+func firstLaneRow(lanes *film.Lanes, row int) int {
 	if lanes.Len() <= laneRows {
 		return 0
 	}
@@ -180,16 +179,16 @@ func exhibitOf(name string) (lessons.Exhibit, error) {
 }
 
 // shelves returns the scenarios as the gallery groups them.
-func shelves(l words.Language) ([]view.Group, error) {
+func shelves(l words.Language) ([]page.Group, error) {
 	groups, err := lessons.Gallery()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	var out []view.Group
+	var out []page.Group
 	for _, g := range groups {
-		group := view.Group{ID: g.ID, Name: l.Say(g.Name)}
+		group := page.Group{ID: g.ID, Name: l.Say(g.Name)}
 		for _, e := range g.Scenarios {
-			group.Exhibits = append(group.Exhibits, view.Exhibit{
+			group.Exhibits = append(group.Exhibits, page.Exhibit{
 				Name: e.Name, Title: l.Say(e.Title), Shows: l.Say(e.Shows),
 			})
 		}
@@ -203,7 +202,7 @@ type picture struct {
 	lanes  templ.Component
 	broken []string
 	steps  int
-	failed []timeline.Failure
+	failed []film.Failure
 }
 
 // paint returns what draws the picture of each example, once, by its name. One
@@ -222,7 +221,7 @@ func paint(examples []example) map[string]func() picture {
 				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
 					p.broken = append(p.broken, b.Rule)
 				}
-				if f, ok := timeline.FailureOf(ev); ok {
+				if f, ok := film.FailureOf(ev); ok {
 					p.failed = append(p.failed, f)
 				}
 			}
@@ -266,20 +265,20 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 			e.Picture, e.Broken = shown.lanes, shown.broken
 			e.First = i == 0 && n == 0
 			if e.Steps = shown.steps; e.Steps > 0 {
-				e.Minutes = view.MinutesOf(e.Steps)
+				e.Minutes = page.MinutesOf(e.Steps)
 			}
 			if len(shown.broken) == 0 {
-				e.Failed = timeline.OnlyFailed(l, shown.failed)
+				e.Failed = film.OnlyFailed(l, shown.failed)
 			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
-				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, view.LevelOf(s.examples[at].sc)
+				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, page.LevelOf(s.examples[at].sc)
 				if kind := s.examples[at].sc.Kind; kind == scenario.KindHeartbeat {
 					e.Protocol = kind
 				}
 			}
 		}
 	}
-	return render(r.Context(), w, http.StatusOK, templates.Gallery(view.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
+	return render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
 }
 
 func (s *Server) about(w http.ResponseWriter, r *http.Request) error {
@@ -289,6 +288,6 @@ func (s *Server) about(w http.ResponseWriter, r *http.Request) error {
 
 func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := view.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: view.Reference(l, export.Allowed())}
+	p := page.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: page.Reference(l, export.Allowed())}
 	return render(r.Context(), w, http.StatusOK, templates.API(p))
 }

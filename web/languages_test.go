@@ -129,7 +129,7 @@ func TestAThirdLanguage(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	p := &page{t: t, conn: conn, branches: map[int]*pageBranch{}}
+	p := &playPage{t: t, conn: conn, branches: map[int]*pageBranch{}}
 	if refused, _ := p.ask(object{"do": "step"}); !strings.HasPrefix(refused, "⟦") {
 		t.Errorf("refused with %q", refused)
 	}

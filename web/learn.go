@@ -13,63 +13,63 @@ import (
 	"strconv"
 	"strings"
 
+	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/web/export"
-	"relock/web/learn"
+	"relock/web/film"
 	"relock/web/link"
-	"relock/web/luaflow"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/verdict"
-	"relock/web/view"
 	"relock/web/words"
 )
 
 // kindName is what a badge calls a kind of item.
-func kindName(k learn.Kind) phrase.Text {
+func kindName(k course.Kind) phrase.Text {
 	switch k {
-	case learn.Read:
+	case course.Read:
 		return "read"
-	case learn.Predict:
+	case course.Predict:
 		return "predict"
-	case learn.Why:
+	case course.Why:
 		return "why"
-	case learn.Break:
+	case course.Break:
 		return "break"
-	case learn.Mend:
+	case course.Mend:
 		return "mend"
 	default:
 		return "order"
 	}
 }
 
-func wayItem(l words.Language, i *learn.Item) *view.WayItem {
+func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	if i == nil {
 		return nil
 	}
-	return &view.WayItem{
+	return &page.WayItem{
 		Path: i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
-		Asked: i.Kind == learn.Predict || i.Kind == learn.Why || i.Kind == learn.Order,
+		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Order,
 	}
 }
 
-func wayChapter(l words.Language, ch *learn.Chapter) (view.WayChapter, error) {
-	out := view.WayChapter{Number: ch.Number, ID: ch.ID, Title: ch.Title(l), Minutes: ch.Minutes}
+func wayChapter(l words.Language, ch *course.Chapter) (page.WayChapter, error) {
+	out := page.WayChapter{Number: ch.Number, ID: ch.ID, Title: ch.Title(l), Minutes: ch.Minutes}
 	for _, i := range ch.Items {
 		out.Items = append(out.Items, *wayItem(l, i))
 	}
-	var err error
-	if out.Intro, err = ch.Intro(l); err != nil {
+	intro, err := ch.Intro(l)
+	if err != nil {
 		return out, fmt.Errorf("web: %w", err)
 	}
+	out.Intro = page.Prose(intro)
 	return out, nil
 }
 
 // learn is the way through the course.
 func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := view.Way{Page: s.frame(r, l.Say("Learn"))}
+	p := page.Way{Page: s.frame(r, l.Say("Learn"))}
 	for _, ch := range s.course.Chapters {
 		one, err := wayChapter(l, ch)
 		if err != nil {
@@ -117,7 +117,7 @@ func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	return render(r.Context(), w, http.StatusOK, templates.ClassPage(view.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
+	return render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
 }
 
 // lesson is the page of an item. What was answered stands in its address, so
@@ -139,7 +139,7 @@ func (s *Server) lesson(w http.ResponseWriter, r *http.Request) error {
 
 // soFar is what was answered of the concept check, with the answer to item that
 // the query may have: for each question a digit, 0 for none.
-func soFar(item *learn.Item, query url.Values) string {
+func soFar(item *course.Item, query url.Values) string {
 	made := answersSoFar(query, len(item.Half()))
 	if pick := query.Get("pick"); len(pick) == 1 && pick > "0" && pick <= "9" {
 		made[item.Number()-1] = pick[0]
@@ -166,7 +166,7 @@ func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 	}
 	l, query := words.From(r.Context()), r.URL.Query()
 	half := s.course.Check.Items[0].Half()
-	p := view.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
+	p := page.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
 	if p.After {
 		half = s.course.Check.Items[len(half)].Half()
 	}
@@ -182,9 +182,9 @@ func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
-		row := view.CheckedRow{Item: *wayItem(l, item), Taught: *wayItem(l, item.Taught), Carry: carry}
+		row := page.CheckedRow{Item: *wayItem(l, item), Taught: *wayItem(l, item.Taught), Carry: carry}
 		for at, a := range made.Answers {
-			text := prose.Labels[a.Option.ID]
+			text := page.Prose(prose.Labels[a.Option.ID])
 			if int(answer-'0') == at+1 {
 				row.Answer, row.Right = text, a.Right
 			}
@@ -205,12 +205,12 @@ func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 
 // shownRun is a part of a run on the stage.
 type shownRun struct {
-	run   *learn.Run
+	run   *course.Run
 	count int  // of its events that are seen
 	whole bool // the rest is there too, after where one stands
 }
 
-func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (*view.Lesson, error) {
+func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) (*page.Lesson, error) {
 	made, err := item.Made()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -223,9 +223,9 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	if err != nil {
 		return nil, err
 	}
-	p := &view.Lesson{
+	p := &page.Lesson{
 		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Kind: string(item.Kind),
-		Body: prose.Body, Goal: prose.Goal, Leave: "/learn/" + item.Path(), Lua: item.Lua,
+		Body: page.Prose(prose.Body), Goal: page.Prose(prose.Goal), Leave: "/learn/" + item.Path(), Lua: item.Lua,
 	}
 	if p.Check = item.When(); p.Check != "" {
 		chapter.Items = nil
@@ -246,23 +246,23 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	for _, i := range s.course.Earlier(item) {
 		p.Earlier = append(p.Earlier, *wayItem(l, i))
 	}
-	stage := shownRun{made.Run, made.Stand, item.Kind == learn.Read || item.Kind == learn.Why}
-	if item.Kind == learn.Mend {
+	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why}
+	if item.Kind == course.Mend {
 		stage = shownRun{made.Solved, made.Par, true}
 	}
 	query := r.URL.Query()
 	switch item.Kind {
-	case learn.Predict, learn.Why, learn.Mend:
+	case course.Predict, course.Why, course.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
-	case learn.Break:
-		p.After, p.Controls, p.Judge = prose.After, strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
+	case course.Break:
+		p.After, p.Controls, p.Judge = page.Prose(prose.After), strings.Join(item.Controls, " "), "/learn/"+item.Path()+"/judge"
 		if query.Has("solution") {
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("This is how it can be done.")
 		} else if p.Stepping, err = s.stepping(r, l, item); err != nil {
 			return nil, err
 		}
-	case learn.Order:
+	case course.Order:
 		if err := ordered(r, l, p, item, made, prose); err != nil {
 			return nil, err
 		}
@@ -270,7 +270,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 			stage = shownRun{made.Solved, len(made.Solved.Events), true}
 			p.Watching = l.Say("Your script at work.")
 		}
-	case learn.Read:
+	case course.Read:
 	}
 	if p.Check == "" {
 		p.Hints = hints(l, item, made, prose)
@@ -289,7 +289,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 	if !stage.whole {
 		p.Open = "" // the playground would tell
 	}
-	if item.Kind == learn.Predict && !stage.whole {
+	if item.Kind == course.Predict && !stage.whole {
 		at := made.Asked()
 		p.Viewer.Asked = l.Say("T%d · %s", at.Step, l.Duration(at.At.Duration()))
 	}
@@ -297,8 +297,8 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *learn.Item) (
 }
 
 // stage puts a run on the page's stage.
-func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
-	shown := timeline.NewScenario(l, on.run.Scenario)
+func (s *Server) stage(l words.Language, p *page.Lesson, on shownRun) error {
+	shown := film.NewScenario(l, on.run.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
 	if p.Stepping != nil {
 		return nil
@@ -307,11 +307,11 @@ func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
 	if !on.whole {
 		events = events[:on.count]
 	}
-	film, err := newFootage(l, &recording{on.run.Scenario, on.run.Header, events}, on.whole, nil, false)
+	reel, err := newFootage(l, &recording{on.run.Scenario, on.run.Header, events}, on.whole, nil, false)
 	if err != nil {
 		return err
 	}
-	p.Viewer = film.viewer
+	p.Viewer = reel.viewer
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}
@@ -323,14 +323,14 @@ func (s *Server) stage(l words.Language, p *view.Lesson, on shownRun) error {
 
 // answered puts the options on the page, and what comes of the one that was
 // chosen.
-func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose, query url.Values, stage *shownRun) {
+func (s *Server) answered(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
 	for n, a := range made.Answers {
-		o := view.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
-		if item.Kind == learn.Predict {
+		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
+		if item.Kind == course.Predict {
 			o.HTML = templates.Escaped(said(l, a.Says))
 		} else {
-			o.HTML = prose.Labels[a.Option.ID]
+			o.HTML = page.Prose(prose.Labels[a.Option.ID])
 		}
 		if o.Chosen {
 			p.Answered, p.Solved = true, a.Right
@@ -340,25 +340,25 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 			}
 			own := ""
 			if a.Option != nil {
-				own = prose.Says[a.Option.ID]
+				own = page.Prose(prose.Says[a.Option.ID])
 			}
 			if a.Found != nil {
 				own = searched(l, a.Found) + own
 			}
 			switch {
 			case a.Right:
-				p.Feedback = own + prose.After
+				p.Feedback = own + page.Prose(prose.After)
 				*stage = shownRun{a.Run, a.Shown, true}
 			default:
 				p.Feedback = own
 				p.WatchIt = l.Say("Watch it where it is true")
-				if item.Kind != learn.Predict {
+				if item.Kind != course.Predict {
 					p.WatchIt = l.Say("Watch how it goes wrong all the same")
 				}
 				if query.Has("watch") {
 					*stage = shownRun{a.Run, a.Shown, true}
 					p.Watching = l.Say("Here answer %d is true.", o.Number)
-					if item.Kind != learn.Predict {
+					if item.Kind != course.Predict {
 						p.Watching = l.Say("With answer %d it goes wrong all the same.", o.Number)
 					}
 				} else {
@@ -371,10 +371,10 @@ func (s *Server) answered(l words.Language, p *view.Lesson, item *learn.Item, ma
 }
 
 // searched says what a search has found.
-func searched(l words.Language, f *learn.Found) string {
-	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", verdict.Grouped(f.All), verdict.Bounds(l, f.Within))
+func searched(l words.Language, f *course.Found) string {
+	text := l.Say("Nothing breaks it any more: all %s orders with %s were searched.", page.Grouped(f.All), page.Bounds(l, f.Within))
 	if f.Schedule != nil {
-		text = l.Say("It can still be broken, in %s orders with %s. The smallest of them can be watched.", verdict.Share(l, f.Broken, f.All), verdict.Bounds(l, f.Within))
+		text = l.Say("It can still be broken, in %s orders with %s. The smallest of them can be watched.", page.Share(l, f.Broken, f.All), page.Bounds(l, f.Within))
 	}
 	return "<p>" + templates.Escaped(text) + "</p>"
 }
@@ -394,7 +394,7 @@ func said(l words.Language, clauses []phrase.Wording) string {
 
 // ordered puts the pieces of a script on the page, and says what came of the
 // script that was made of them.
-func ordered(r *http.Request, l words.Language, p *view.Lesson, item *learn.Item, made *learn.Made, prose *learn.Prose) error {
+func ordered(r *http.Request, l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose) error {
 	query := r.URL.Query()
 	places := map[int]int{} // piece to place
 	for n := range made.Pieces {
@@ -409,7 +409,7 @@ func ordered(r *http.Request, l words.Language, p *view.Lesson, item *learn.Item
 		return cmp.Compare(unplacedLast(places[a]), unplacedLast(places[b]))
 	})
 	for _, n := range order {
-		p.Pieces = append(p.Pieces, view.LessonPiece{Name: pieceName(n), Lua: luaflow.Coloured(made.Pieces[n].Lua), Place: places[n]})
+		p.Pieces = append(p.Pieces, page.LessonPiece{Name: pieceName(n), Lua: film.Coloured(made.Pieces[n].Lua), Place: places[n]})
 	}
 	if !p.Answered {
 		return nil
@@ -423,11 +423,11 @@ func ordered(r *http.Request, l words.Language, p *view.Lesson, item *learn.Item
 	case tried.Twice > 0:
 		p.Feedback = "<p>" + templates.Escaped(l.Say("Two pieces have the place %d. Give each its own.", tried.Twice)) + "</p>"
 	case tried.Solved:
-		p.Feedback = prose.After
+		p.Feedback = page.Prose(prose.After)
 	}
 	p.TryError = tried.Err
 	for _, c := range tried.Cases {
-		p.Tries = append(p.Tries, view.LessonTry{
+		p.Tries = append(p.Tries, page.LessonTry{
 			Owner: c.Owner, Was: l.Sentence(c.Was), Wanted: l.Sentence(c.Wanted), WantedReply: c.WantedReply,
 			Got: l.Sentence(c.Got), GotReply: c.GotReply, Right: c.Right,
 		})
@@ -447,34 +447,34 @@ func unplacedLast(place int) int {
 }
 
 // stepping is the stage on which an item is broken.
-func (s *Server) stepping(r *http.Request, l words.Language, item *learn.Item) (*view.Play, error) {
+func (s *Server) stepping(r *http.Request, l words.Language, item *course.Item) (*page.Play, error) {
 	open, err := link.Encode(link.State{Scenario: item.Scenario})
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	p := &view.Play{Files: export.Files(l), Scenario: open, Reach: s.reach(r)}
+	p := &page.Play{Files: export.Files(l), Scenario: open, Reach: s.reach(r)}
 	p.SetFaults(l)
-	p.Viewer = view.Viewer{
-		Scenario: timeline.NewScenario(l, item.Scenario), Steps: true, Scripts: luaflow.Scripts(l, item.Scenario),
-		Lanes: lanesOf(l, view.NewFilm(l, item.Scenario, nil).Lanes(), 0),
+	p.Viewer = page.Viewer{
+		Scenario: film.NewScenario(l, item.Scenario), Steps: true, Scripts: film.Scripts(l, item.Scenario),
+		Lanes: lanesOf(l, film.New(l, item.Scenario, nil).Lanes(), 0),
 	}
 	return p, nil
 }
 
 // hints are four: a nudge, and three that are computed, each saying more.
-func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Prose) []view.LessonHint {
-	if item.Kind == learn.Read {
+func hints(l words.Language, item *course.Item, made *course.Made, prose *course.Prose) []page.LessonHint {
+	if item.Kind == course.Read {
 		return nil
 	}
 	text := func(t phrase.Text, args ...any) string { return "<p>" + templates.Escaped(l.Say(t, args...)) + "</p>" }
 	to := func(query string, t phrase.Text) string {
 		return fmt.Sprintf(`<p><a class="button" href="/learn/%s?%s">%s</a></p>`, item.Path(), query, templates.Escaped(l.Say(t)))
 	}
-	list := []view.LessonHint{{Name: l.Say("a nudge"), HTML: prose.Nudge}}
+	list := []page.LessonHint{{Name: l.Say("a nudge"), HTML: page.Prose(prose.Nudge)}}
 	add := func(name phrase.Text, html string) {
-		list = append(list, view.LessonHint{Name: l.Say(name), HTML: html})
+		list = append(list, page.LessonHint{Name: l.Say(name), HTML: html})
 	}
-	if item.Kind == learn.Break {
+	if item.Kind == course.Break {
 		steps, first := made.Solution()
 		add("what it is about", "<p>"+templates.Escaped(l.Sentence(steps[first].About))+"</p>")
 		add("which step", text("After move %d: %s.", first, l.Clause(steps[first].Says)))
@@ -485,10 +485,10 @@ func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Pr
 		add("the solution", "<ol>"+all+"</ol>"+to("solution=1", "Play the solution"))
 		return list
 	}
-	if item.Kind == learn.Order {
-		code := func(p learn.Piece) string { return "<pre>" + templates.Escaped(p.Lua) + "</pre>" }
+	if item.Kind == course.Order {
+		code := func(p course.Piece) string { return "<pre>" + templates.Escaped(p.Lua) + "</pre>" }
 		add("what comes first", code(made.Pieces[0]))
-		stray := slices.IndexFunc(made.Pieces, func(p learn.Piece) bool { return p.Stray })
+		stray := slices.IndexFunc(made.Pieces, func(p course.Piece) bool { return p.Stray })
 		if stray >= 0 {
 			add("what does not belong", code(made.Pieces[stray]))
 		}
@@ -527,7 +527,7 @@ func hints(l words.Language, item *learn.Item, made *learn.Made, prose *learn.Pr
 
 // movesToJudge are the moves that were sent: a link's text, or as JSON the
 // schedule alone.
-func movesToJudge(item *learn.Item, text []byte) ([]scenario.Move, error) {
+func movesToJudge(item *course.Item, text []byte) ([]scenario.Move, error) {
 	if len(text) > 0 && text[0] == '{' {
 		var sent struct {
 			Schedule json.RawMessage `json:"schedule"`
@@ -578,17 +578,45 @@ func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
 }
 
 // textbook is the article's table beside a run.
-func textbook(l words.Language, run *learn.Run) ([]view.TextbookRow, error) {
-	rows, err := learn.Article(run)
+func textbook(l words.Language, run *course.Run) ([]page.TextbookRow, error) {
+	rows, err := course.Article(run)
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	out := make([]view.TextbookRow, len(rows))
+	out := make([]page.TextbookRow, len(rows))
 	for n, row := range rows {
-		out[n] = view.TextbookRow{Row: row.Row, Article: l.Say(row.Article), Differs: l.Say(row.Differs)}
+		out[n] = page.TextbookRow{Row: row.Row, Article: l.Say(row.Article), Differs: l.Say(row.Differs)}
 		for _, one := range row.Ours {
-			out[n].Ours = append(out[n].Ours, l.Say("T%d · %s", one.Run.Events[one.Event].Step, one.Says(l)))
+			out[n].Ours = append(out[n].Ours, l.Say("T%d · %s", one.Run.Events[one.Event].Step, happened(l, one)))
 		}
 	}
 	return out, nil
+}
+
+// happened is an event of a run in words.
+func happened(l words.Language, h course.Happening) string {
+	reel := film.New(l, h.Run.Scenario, h.Run.Header.Owners)
+	e := h.Run.Events[h.Event]
+	row, nth := 0, -1
+	for _, one := range h.Run.Events[:h.Event+1] {
+		row = reel.Add(one)
+		if one.Step != e.Step {
+			nth = -1
+		} else if one.Kind() == trace.KindCommand {
+			nth++
+		}
+	}
+	shown := reel.Rows()[row]
+	if _, ok := e.Body.(trace.Command); ok && nth >= 0 && nth < len(shown.Inside) {
+		return l.Say("%s: %s", e.Thread, shown.Inside[nth].Line.Spoken)
+	}
+	if shown.Event != "" {
+		return shown.Event
+	}
+	for _, c := range shown.Cells {
+		if c.Acting {
+			return l.Say("%s: %s", c.Thread, c.Title)
+		}
+	}
+	return e.Thread
 }

@@ -14,10 +14,10 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"relock/engine/course"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web"
-	"relock/web/learn"
 	"relock/web/link"
 	"relock/web/session"
 	"relock/web/words"
@@ -28,7 +28,7 @@ import (
 func TestEveryItemHasAPage(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	c, err := learn.BuiltIn()
+	c, err := course.BuiltIn(words.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,6 +42,9 @@ func TestEveryItemHasAPage(t *testing.T) {
 			if res.StatusCode != http.StatusOK || !strings.Contains(body, html.EscapeString(i.Title(l))) {
 				t.Errorf("%s in %s: %d", i.Path(), l.Code(), res.StatusCode)
 			}
+			if strings.Contains(body, "**") || strings.Contains(body, "raw HTML omitted") {
+				t.Errorf("%s in %s: Markdown is left on the page", i.Path(), l.Code())
+			}
 			made, err := i.Made()
 			if err != nil {
 				t.Fatal(err)
@@ -49,10 +52,10 @@ func TestEveryItemHasAPage(t *testing.T) {
 			if n := strings.Count(body, `name="pick"`); n != len(made.Answers) {
 				t.Errorf("%s: %d options on the page, %d in the item", i.Path(), n, len(made.Answers))
 			}
-			if strings.Contains(body, "answer right") || strings.Contains(body, "feedback right") && i.Kind != learn.Break {
+			if strings.Contains(body, "answer right") || strings.Contains(body, "feedback right") && i.Kind != course.Break {
 				t.Errorf("%s: its page tells what is right before it was asked", i.Path())
 			}
-			if i.Kind == learn.Break && !strings.Contains(body, `data-judge="/learn/`+i.Path()+`/judge"`) {
+			if i.Kind == course.Break && !strings.Contains(body, `data-judge="/learn/`+i.Path()+`/judge"`) {
 				t.Errorf("%s: nobody judges it", i.Path())
 			}
 		}
@@ -139,7 +142,7 @@ func TestAnAnswerIsJudgedByTheServer(t *testing.T) {
 func TestABreakIsJudged(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	c, err := learn.BuiltIn()
+	c, err := course.BuiltIn(words.All())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,13 +151,13 @@ func TestABreakIsJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	judge := func(sc *scenario.Scenario, at int) (int, learn.Verdict) {
+	judge := func(sc *scenario.Scenario, at int) (int, course.Verdict) {
 		text, err := link.Encode(link.State{Scenario: sc, At: at})
 		if err != nil {
 			t.Fatal(err)
 		}
 		res, body := s.post(t, "/learn/tokens/too-late/judge", text)
-		var v learn.Verdict
+		var v course.Verdict
 		if res.StatusCode == http.StatusOK {
 			if err := json.Unmarshal([]byte(body), &v); err != nil {
 				t.Fatal(err)
@@ -287,11 +290,11 @@ var onward = regexp.MustCompile(`id="onward" href="([^"]*)"`)
 func TestTheCheckNeedsNoScript(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	c, err := learn.BuiltIn()
+	c, err := course.BuiltIn(words.All())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for at, half := range [][]*learn.Item{c.Check.Items[:12], c.Check.Items[12:]} {
+	for at, half := range [][]*course.Item{c.Check.Items[:12], c.Check.Items[12:]} {
 		to := "/learn/" + half[0].Path()
 		for n, i := range half {
 			made, err := i.Made()

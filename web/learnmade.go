@@ -8,11 +8,11 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/web/learn"
+	"relock/engine/course"
+	"relock/web/film"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -36,8 +36,8 @@ func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	var p *view.Lesson
-	if r.URL.Query().Get("kind") == string(learn.Break) {
+	var p *page.Lesson
+	if r.URL.Query().Get("kind") == string(course.Break) {
 		p, err = s.madeBreak(r, l, state)
 	} else {
 		p, err = s.madeQuestion(r, l, state)
@@ -49,23 +49,23 @@ func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
 	return render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
 }
 
-func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.State) (*view.Lesson, error) {
-	q, err := learn.Ask(r.Context(), state.Scenario, state.At)
+func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
+	q, err := course.Ask(r.Context(), state.Scenario, state.At)
 	if err != nil {
 		return nil, err
 	}
 	at := q.Until()
 	query := r.URL.Query()
 	own := url.Values{"from": {query.Get("from")}}
-	p := &view.Lesson{
-		Page: s.frame(r, l.Say("What happens next?")), Kind: string(learn.Predict), Item: view.WayItem{Title: l.Say("What happens next?"), Path: "made"},
+	p := &page.Lesson{
+		Page: s.frame(r, l.Say("What happens next?")), Kind: string(course.Predict), Item: page.WayItem{Title: l.Say("What happens next?"), Path: "made"},
 		Goal:   "<p>" + templates.Escaped(l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(at.At.Duration()))) + "</p>",
 		Hidden: own.Get("from"), Leave: "/learn/made?" + own.Encode(),
 	}
 	stage := shownRun{q.Run, q.Stand, false}
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
 	for n, a := range q.Answers {
-		o := view.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right, HTML: templates.Escaped(said(l, a.Says))}
+		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right, HTML: templates.Escaped(said(l, a.Says))}
 		if o.Chosen {
 			p.Answered, p.Solved = true, a.Right
 			own.Set("pick", strconv.Itoa(pick))
@@ -96,18 +96,18 @@ func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.Stat
 	return p, nil
 }
 
-func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) (*view.Lesson, error) {
-	item, err := learn.BreakOf(r.Context(), state.Scenario)
+func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
+	item, err := course.BreakOf(r.Context(), state.Scenario)
 	if err != nil {
 		return nil, err
 	}
-	rule := timeline.RuleNamed(l, item.Rule())
+	rule := film.RuleNamed(l, item.Rule())
 	made, err := item.Made()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	p := &view.Lesson{
-		Page: s.frame(r, l.Say("Break it")), Kind: string(learn.Break), Item: view.WayItem{Title: l.Say("Break it"), Path: "made"},
+	p := &page.Lesson{
+		Page: s.frame(r, l.Say("Break it")), Kind: string(course.Break), Item: page.WayItem{Title: l.Say("Break it"), Path: "made"},
 		Body:     "<p>" + templates.Escaped(l.Say("Left alone, this run does not break that rule. You are the scheduler.")) + "</p>",
 		Goal:     "<p>" + templates.Escaped(l.Say("Have this rule broken: %s.", rule)) + "</p>",
 		After:    "<p>" + templates.Escaped(l.Say("There is an order in which it breaks, so it will break one day.")) + "</p>",
@@ -117,7 +117,7 @@ func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) 
 	if p.Stepping, err = s.stepping(r, l, item); err != nil {
 		return nil, err
 	}
-	shown := timeline.NewScenario(l, item.Scenario)
+	shown := film.NewScenario(l, item.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, item.Scenario)
 	return p, nil
 }
@@ -129,14 +129,14 @@ func (s *Server) madeYAML(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var text string
-	if r.URL.Query().Get("kind") == string(learn.Break) {
-		var item *learn.Item
-		if item, err = learn.BreakOf(r.Context(), state.Scenario); err == nil {
+	if r.URL.Query().Get("kind") == string(course.Break) {
+		var item *course.Item
+		if item, err = course.BreakOf(r.Context(), state.Scenario); err == nil {
 			text, err = item.YAML()
 		}
 	} else {
-		var q *learn.Question
-		if q, err = learn.Ask(r.Context(), state.Scenario, state.At); err == nil {
+		var q *course.Question
+		if q, err = course.Ask(r.Context(), state.Scenario, state.At); err == nil {
 			text, err = q.YAML()
 		}
 	}
@@ -155,7 +155,7 @@ func (s *Server) judgeMade(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	verdict, err := learn.Breaks(r.Context(), state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]), r.URL.Query().Get("rule"))
+	verdict, err := course.Breaks(r.Context(), state.Scenario.WithSchedule(state.Scenario.Schedule[:state.At]), r.URL.Query().Get("rule"))
 	if err != nil {
 		return notShown(r, err, "That cannot be shown")
 	}

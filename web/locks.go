@@ -12,9 +12,8 @@ import (
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/link"
-	"relock/web/report"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -25,7 +24,7 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	say := words.From(r.Context())
-	p := view.Locks{Intro: say.Say("Each of them is a real implementation on the same stage. Some are here to be seen failing.")}
+	p := page.Locks{Intro: say.Say("Each of them is a real implementation on the same stage. Some are here to be seen failing.")}
 	p.Page = s.frame(r, say.Say("The locks"))
 	groups, err := shelves(say)
 	if err != nil {
@@ -39,11 +38,11 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	for i, known := range exhibit.All() {
-		l := view.Lock{
+		l := page.Lock{
 			Name: known.Name, Summary: say.Say(known.Summary), Source: say.Say(texts[i].Source),
 			Guarantees: say.Each(texts[i].Guarantees), Holes: say.Each(texts[i].Holes), Examples: s.playedOn(known.Name, groups),
 		}
-		l.Card = report.New(say, cards[i])
+		l.Card = page.NewCardTable(say, cards[i])
 		l.Tally = l.Card.Tally(say, 0)
 		p.List = append(p.List, l)
 	}
@@ -55,7 +54,7 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 const firstCard, secondCard = "reentrant", "reentrant-naive"
 
 // chosenCards lays out the cards that the address names, in one table.
-func (s *Server) chosenCards(r *http.Request, p *view.Locks) error {
+func (s *Server) chosenCards(r *http.Request, p *page.Locks) error {
 	say := words.From(r.Context())
 	query := r.URL.Query()
 	p.First, p.Second = firstCard, secondCard
@@ -79,7 +78,7 @@ func (s *Server) chosenCards(r *http.Request, p *view.Locks) error {
 		}
 		cards = append(cards, c)
 	}
-	p.Both, p.Legend = report.New(say, cards...), report.Legend(say)
+	p.Both, p.Legend = page.NewCardTable(say, cards...), page.CardLegend(say)
 	for i := range cards {
 		p.Broken = append(p.Broken, p.Both.Broken(say, i))
 	}
@@ -113,14 +112,14 @@ func (s *Server) cell(w http.ResponseWriter, r *http.Request) error {
 
 // playedOn returns the gallery's scenarios with a lock, in the gallery's order.
 // Heartbeats have none.
-func (s *Server) playedOn(protocol string, groups []view.Group) []view.Example {
-	var list []view.Example
+func (s *Server) playedOn(protocol string, groups []page.Group) []page.Example {
+	var list []page.Example
 	for _, g := range groups {
 		for _, e := range g.Exhibits {
 			if slices.ContainsFunc(s.examples, func(x example) bool {
 				return x.name == e.Name && x.sc.Lock.Protocol == protocol && x.sc.Kind != scenario.KindHeartbeat
 			}) {
-				list = append(list, view.Example{Name: e.Name, Title: e.Title})
+				list = append(list, page.Example{Name: e.Name, Title: e.Title})
 			}
 		}
 	}

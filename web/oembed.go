@@ -14,7 +14,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/keep"
 	"relock/web/link"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -181,13 +181,13 @@ func (s *Server) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, error
 
 // preview returns what other sites show of the page that r asks for; nil if the
 // page shows nothing of its own.
-func (s *Server) preview(r *http.Request) *view.Preview {
+func (s *Server) preview(r *http.Request) *page.Preview {
 	at, err := s.subject(r, words.From(r.Context()), &url.URL{Path: r.URL.Path})
 	if err != nil {
 		return nil // the page says why
 	}
 	address := s.origin(r) + (&url.URL{Path: r.URL.Path}).String()
-	return &view.Preview{
+	return &page.Preview{
 		Title: at.title, Shows: at.shows, Address: address,
 		OEmbed: s.origin(r) + "/oembed?" + url.Values{"url": {address}, "format": {"json"}}.Encode(),
 	}

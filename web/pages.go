@@ -16,11 +16,10 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
-	"relock/web/form"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/session"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -32,7 +31,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	}
 	e := s.edited(words.From(r.Context()), values, "")
 	sc, err := scenario.Parse([]byte(e.Text))
-	slow, ok := form.SlowMotion(values)
+	slow, ok := page.SlowMotion(values)
 	if err != nil || e.Problem != "" || !ok {
 		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
 	}
@@ -44,8 +43,8 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil
 	}
-	o := engine.Options{ID: s.peers.NewID(), Wall: e.Store == form.StoreWall, Slow: slow}
-	if e.Store == form.StoreExternal {
+	o := engine.Options{ID: s.peers.NewID(), Wall: e.Store == page.StoreWall, Slow: slow}
+	if e.Store == page.StoreExternal {
 		o.External = s.external
 	}
 	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
@@ -111,28 +110,28 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run.ID, run.Place, run.Edit = found.Run.ID(), view.Place(l, f.header, s.externalName()), "/edit?run="+found.Run.ID()
+	run.ID, run.Place, run.Edit = found.Run.ID(), page.Place(l, f.header, s.externalName()), "/edit?run="+found.Run.ID()
 	run.Socket = "/runs/" + run.ID + "/socket?lang=" + l.Code() + "&"
-	run.Slow = view.ClockNote(l, f.header.Clock, found.Slow)
+	run.Slow = page.ClockNote(l, f.header.Clock, found.Slow)
 	if f.header.Clock == trace.ClockWall && !f.ended {
 		run.Quiet = found.Quiet().Milliseconds()
 	}
 	if f.header.Clock == trace.ClockWall && !f.ended && found.Owned(s.visitorOf(r)) {
-		run.Controls = view.NewControls(l, found.Run.Controls())
+		run.Controls = page.NewControls(l, found.Run.Controls())
 	}
 	return s.showRun(w, r, run, l.Say("A run"))
 }
 
 // runOf returns what the pages of a run and of a trace from elsewhere have in
 // common: a film of sc at path, as r asks for it.
-func runOf(r *http.Request, path string, f *footage, sc *scenario.Scenario) (view.Run, error) {
+func runOf(r *http.Request, path string, f *footage, sc *scenario.Scenario) (page.Run, error) {
 	l := words.From(r.Context())
 	open, err := link.Encode(link.State{Scenario: sc})
 	if err != nil {
-		return view.Run{}, fmt.Errorf("web: %w", err)
+		return page.Run{}, fmt.Errorf("web: %w", err)
 	}
 	viewer, err := f.shown(r, path)
-	return view.Run{
+	return page.Run{
 		Title: titleOf(l, sc), Viewer: viewer, LastSeq: f.events, Ended: f.ended, Verdict: f.verdict, Tone: f.tone,
 		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
 		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open,
@@ -141,10 +140,10 @@ func runOf(r *http.Request, path string, f *footage, sc *scenario.Scenario) (vie
 
 // showRun answers with the page of a run. Untitled is its title if the scenario
 // has none.
-func (s *Server) showRun(w http.ResponseWriter, r *http.Request, run view.Run, untitled string) error {
-	page := s.frame(r, cmp.Or(run.Title, untitled))
+func (s *Server) showRun(w http.ResponseWriter, r *http.Request, run page.Run, untitled string) error {
+	shown := s.frame(r, cmp.Or(run.Title, untitled))
 	run.Reach, run.Viewer.Shared = s.reach(r), true
-	return render(r.Context(), w, http.StatusOK, templates.RunPage(view.RunPage{Page: page, Run: run}))
+	return render(r.Context(), w, http.StatusOK, templates.RunPage(page.RunPage{Page: shown, Run: run}))
 }
 
 // filmOf returns the film of a run: the kept one if it is good enough, else the

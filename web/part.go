@@ -3,13 +3,14 @@ package web
 import (
 	"relock/engine"
 	"relock/engine/trace"
-	"relock/web/view"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
 // partOf returns the positions of a branch from one up to another, without that
 // one, with the rows that lie between them.
-func partOf(l words.Language, film *view.Film, b *engine.Branch, from, to int) (a answer, err error) {
+func partOf(l words.Language, reel *film.Film, b *engine.Branch, from, to int) (a answer, err error) {
 	firstRow := 0
 	if from > 0 {
 		firstRow = b.Positions[from-1].Row
@@ -18,14 +19,14 @@ func partOf(l words.Language, film *view.Film, b *engine.Branch, from, to int) (
 	for i := from; i < to; i++ {
 		a.Positions = append(a.Positions, positionOf(l, b, i))
 	}
-	a.Rows, err = framesOf(l, film, firstRow, b.Positions[to-1].Row)
+	a.Rows, err = framesOf(l, reel, firstRow, b.Positions[to-1].Row)
 	return a, err
 }
 
 func positionOf(l words.Language, b *engine.Branch, i int) positionJSON {
 	at := b.Positions[i]
-	out := positionJSON{Row: at.Row, At: l.Duration(at.At), Options: view.NewOptions(l, at.Options), Over: at.Over}
-	out.Pointless = view.NewPointless(l, at.Pointless)
+	out := positionJSON{Row: at.Row, At: l.Duration(at.At), Options: page.NewOptions(l, at.Options), Over: at.Over}
+	out.Pointless = page.NewPointless(l, at.Pointless)
 	if at.Seen > 0 {
 		out.Next = l.Duration(at.Seen)
 	}

@@ -10,12 +10,11 @@ import (
 
 	"relock/engine/lock/exhibit"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/keep"
 	"relock/web/link"
-	"relock/web/luaflow"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -44,7 +43,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	if err != nil {
 		return err
 	}
-	p := view.Play{Files: export.Files(l), Gallery: groups, Scenario: open, Problem: problem, Reach: s.reach(r)}
+	p := page.Play{Files: export.Files(l), Gallery: groups, Scenario: open, Problem: problem, Reach: s.reach(r)}
 	p.SetFaults(l)
 	shown := s.examples[0].sc
 	title := l.Say("Step through it")
@@ -65,9 +64,9 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	}
 	p.Page = s.frame(r, title)
 	p.Page.Preview = s.preview(r)
-	p.Viewer = view.Viewer{
-		Scenario: timeline.NewScenario(l, shown), Steps: true, Shared: true, Scripts: luaflow.Scripts(l, shown),
-		Lanes: lanesOf(l, view.NewFilm(l, shown, nil).Lanes(), 0),
+	p.Viewer = page.Viewer{
+		Scenario: film.NewScenario(l, shown), Steps: true, Shared: true, Scripts: film.Scripts(l, shown),
+		Lanes: lanesOf(l, film.New(l, shown, nil).Lanes(), 0),
 	}
 	setLocks(l, &p)
 	if open == "" {
@@ -83,7 +82,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 }
 
 // setLocks sets which locks can be compared.
-func setLocks(l words.Language, p *view.Play) {
+func setLocks(l words.Language, p *page.Play) {
 	p.Locks, p.Summaries = exhibit.Names(), map[string]string{}
 	for _, name := range p.Locks {
 		p.Summaries[name] = l.Say(exhibit.Named(name).Summary)
@@ -151,9 +150,9 @@ func (s *Server) notKept(r *http.Request, err error) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	s.log.WarnContext(r.Context(), "shelf away", slog.String("error", err.Error()))
-	page := explained(http.StatusServiceUnavailable, "One moment, please", keep.ErrAway)
-	page.after = soon
-	return page
+	shown := explained(http.StatusServiceUnavailable, "One moment, please", keep.ErrAway)
+	shown.after = soon
+	return shown
 }
 
 // soon is when it makes sense to ask for what could not be reached.

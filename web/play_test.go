@@ -26,12 +26,12 @@ import (
 	"relock/web"
 	"relock/web/hub"
 	"relock/web/link"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
-// page is a page that steps through a scenario, as far as a test needs one.
-type page struct {
+// playPage is a page that steps through a scenario, as far as a test needs one.
+type playPage struct {
 	t        testing.TB
 	conn     *websocket.Conn
 	id       int
@@ -50,10 +50,10 @@ type position struct {
 	Move    any
 	Row     int
 	At      string
-	Options []view.Option
+	Options []page.Option
 	Over    bool
 
-	Pointless []view.Pointless
+	Pointless []page.Pointless
 }
 
 type playFrame struct {
@@ -73,12 +73,12 @@ type playFrame struct {
 	Refused  string
 }
 
-func (s site) page(t *testing.T) *page {
+func (s site) page(t *testing.T) *playPage {
 	t.Helper()
 	return s.pageIn(t, "en")
 }
 
-func (s site) pageIn(t *testing.T, language string) *page {
+func (s site) pageIn(t *testing.T, language string) *playPage {
 	t.Helper()
 	u := "ws" + strings.TrimPrefix(s.URL, "http") + "/play/socket?lang=" + language
 	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), u, http.Header{"Origin": {s.URL}})
@@ -86,11 +86,11 @@ func (s site) pageIn(t *testing.T, language string) *page {
 		t.Fatal(err, res)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &page{t: t, conn: conn, branches: map[int]*pageBranch{}}
+	return &playPage{t: t, conn: conn, branches: map[int]*pageBranch{}}
 }
 
 // ask sends a command, takes what comes of it, and returns the refusal.
-func (p *page) ask(command map[string]any) (refused string, last playFrame) {
+func (p *playPage) ask(command map[string]any) (refused string, last playFrame) {
 	p.t.Helper()
 	p.id++
 	command["id"] = p.id
@@ -113,7 +113,7 @@ func (p *page) ask(command map[string]any) (refused string, last playFrame) {
 	}
 }
 
-func (p *page) take(f playFrame) {
+func (p *playPage) take(f playFrame) {
 	p.t.Helper()
 	if f.Opened != nil {
 		p.opened, p.branches = f.Opened, map[int]*pageBranch{}
@@ -147,7 +147,7 @@ func (p *page) take(f playFrame) {
 }
 
 // must is ask for what must not be refused.
-func (p *page) must(command map[string]any) playFrame {
+func (p *playPage) must(command map[string]any) playFrame {
 	p.t.Helper()
 	refused, last := p.ask(command)
 	if refused != "" {
@@ -351,10 +351,10 @@ func (p position) why(do, thread, at string) string {
 func TestALateCopyIsStepped(t *testing.T) {
 	p := open(t, nil).page(t)
 	p.must(object{"do": "open", "scenario": "lock: {lease: 200ms, watchdog: off, retry: {times: 3, interval: 10ms}}\nthreads: [{name: A, work: 20ms}, {name: B, start: 45ms, work: 20ms}]"})
-	late := func() view.Option {
+	late := func() page.Option {
 		t.Helper()
 		options := p.branches[p.last].tip().Options
-		i := slices.IndexFunc(options, func(o view.Option) bool { return o.Network })
+		i := slices.IndexFunc(options, func(o page.Option) bool { return o.Network })
 		if i < 0 {
 			t.Fatalf("nothing is under way: %+v", options)
 		}
@@ -366,7 +366,7 @@ func TestALateCopyIsStepped(t *testing.T) {
 		t.Errorf("armed: %q", got)
 	}
 	p.must(object{"do": "step", "branch": 0, "thread": "A"})
-	if got, want := late(), (view.Option{Thread: "A", Network: true, Choice: -1, Does: "a late copy of A's unlock, level 1, arrives", Why: "on its way until 45 ms"}); got != want {
+	if got, want := late(), (page.Option{Thread: "A", Network: true, Choice: -1, Does: "a late copy of A's unlock, level 1, arrives", Why: "on its way until 45 ms"}); got != want {
 		t.Errorf("under way: %+v", got)
 	}
 	if refused, _ := p.ask(object{"do": "step", "branch": 0, "thread": "A", "network": true}); refused != "What A sent arrives at 45 ms." {
@@ -394,8 +394,8 @@ func TestANodeIsAsked(t *testing.T) {
 	p.must(object{"do": "open", "scenario": "lock: {protocol: redsync, nodes: 3, lease: 8s, watchdog: off}\nthreads: [{name: A}]"})
 	p.must(object{"do": "step", "branch": 0, "thread": "A"})
 	options := p.branches[0].tip().Options
-	if len(options) != 4 || options[0] != (view.Option{Thread: "A", Choice: -1, Why: "waits for the nodes that it asks"}) ||
-		options[3] != (view.Option{Thread: "A", Background: true, Node: 3, Can: true, Choice: 2, Does: "asks node 3: SET … in lock, level 1"}) {
+	if len(options) != 4 || options[0] != (page.Option{Thread: "A", Choice: -1, Why: "waits for the nodes that it asks"}) ||
+		options[3] != (page.Option{Thread: "A", Background: true, Node: 3, Can: true, Choice: 2, Does: "asks node 3: SET … in lock, level 1"}) {
 		t.Errorf("the options are %+v", options)
 	}
 	if refused, _ := p.ask(object{"do": "step", "branch": 0, "thread": "A"}); refused != "A waits for the nodes that it asks." {
@@ -415,13 +415,13 @@ func TestANodeIsAsked(t *testing.T) {
 
 // The dialog offers every fault that exists, with what it is given.
 func TestEveryFaultCanBeStruckByHand(t *testing.T) {
-	list := view.FaultKinds(words.English)
+	list := page.FaultKinds(words.English)
 	for i, k := range fault.Kinds() {
 		if i >= len(list) || list[i].Do != k.Name || list[i].Label == k.Name || list[i].Thread != (len(k.Places) > 0) {
 			t.Errorf("%s is not offered", k.Name)
 		}
 	}
-	for _, want := range []view.FaultKind{
+	for _, want := range []page.FaultKind{
 		{Do: "pause", Label: "pause a thread", Thread: true, For: true},
 		{Do: "lose-message", Label: "lose its next message", Thread: true},
 		{Do: "late-copy", Label: "its next request fails, and arrives late", Thread: true, At: true, For: true},
@@ -637,7 +637,7 @@ func TestWhoFindsNoRoomIsToldOnTheSocket(t *testing.T) {
 func TestShutdownIsToldToAllWhoStep(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
-	var pages []*page
+	var pages []*playPage
 	for i := range 20 {
 		p := s.page(t)
 		p.must(object{"do": "open", "scenario": leaseExpiry})
@@ -911,7 +911,7 @@ func TestRunsAndRefusalsInChinese(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = step.Close() }()
-	p := &page{t: t, conn: step, branches: map[int]*pageBranch{}}
+	p := &playPage{t: t, conn: step, branches: map[int]*pageBranch{}}
 	if refused, _ := p.ask(object{"do": "step"}); refused != "还没有打开任何场景：第一个命令是 open。" {
 		t.Errorf("a step before all: %q", refused)
 	}

@@ -11,14 +11,13 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/web/film"
 	"relock/web/link"
-	"relock/web/luaflow"
+	"relock/web/page"
 	"relock/web/room"
 	"relock/web/session"
 	"relock/web/templates"
-	"relock/web/timeline"
 	"relock/web/turn"
-	"relock/web/view"
 	"relock/web/wire"
 	"relock/web/words"
 )
@@ -46,14 +45,14 @@ type player struct {
 func (p *player) hold() error {
 	size := p.session.Size()
 	for _, b := range p.session.Branches() {
-		size += len(b.Events) * view.EventSize(p.session.Scenario())
+		size += len(b.Events) * film.EventSize(p.session.Scenario())
 	}
 	return p.account.Hold(size)
 }
 
 // shown is a branch, as far as it has been rendered for the page.
 type shown struct {
-	film      *view.Film
+	film      *film.Film
 	events    int
 	positions int // how many the page has
 }
@@ -155,8 +154,8 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	shown := timeline.NewScenario(l, sc)
-	o := &openedJSON{Scenario: text, Title: titleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: view.NewNever(l, sc)}
+	shown := film.NewScenario(l, sc)
+	o := &openedJSON{Scenario: text, Title: titleOf(l, sc), Lease: shown.LeaseMillis, Key: shown.Key, Never: page.NewNever(l, sc)}
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
@@ -166,7 +165,7 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 	if o.Rail, err = rendered(l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
-	if o.Lua, err = rendered(l, templates.Lua(luaflow.Scripts(l, sc))); err != nil {
+	if o.Lua, err = rendered(l, templates.Lua(film.Scripts(l, sc))); err != nil {
 		return nil, err
 	}
 	if o.Kinds, err = kindsOf(l, sc); err != nil {
@@ -281,7 +280,7 @@ func (p *player) moved(move func() (*engine.Branch, error)) error {
 func (p *player) show(b *engine.Branch) error {
 	done := p.sent[b.ID]
 	if done == nil || done.events > len(b.Events) {
-		done = &shown{film: view.NewFilm(p.l, p.session.Scenario(), b.Header.Owners)}
+		done = &shown{film: film.New(p.l, p.session.Scenario(), b.Header.Owners)}
 		if p.sent[b.Parent] != nil {
 			done.positions = b.Fork + 1
 		}
@@ -317,7 +316,7 @@ func (p *player) show(b *engine.Branch) error {
 
 // run makes the policy's moves until the requested condition holds.
 func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
-	until, err := room.Aim(p.session.Scenario(), c.To, c.Thread, view.Matters)
+	until, err := room.Aim(p.session.Scenario(), c.To, c.Thread, film.Matters)
 	if err != nil {
 		return err
 	}
@@ -381,7 +380,7 @@ func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) 
 	if err != nil {
 		return err
 	}
-	films := []*view.Film{p.sent[left.ID].film, p.sent[right.ID].film}
+	films := []*film.Film{p.sent[left.ID].film, p.sent[right.ID].film}
 	html, err := compared(p.l, p.session.Scenario(), []*engine.Branch{left, right}, films, c.Names)
 	if err != nil {
 		return err

@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/web/actors"
-	"relock/web/view"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -77,7 +77,7 @@ func answerRows(w http.ResponseWriter, r *http.Request, f *footage, from, count 
 // shown returns what a page has of the film at path: its beginning and its end,
 // for the page's script, or, if r asks for all rows as pages without scripts do,
 // a part of them.
-func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
+func (f *footage) shown(r *http.Request, path string) (page.Viewer, error) {
 	v := f.viewer
 	if v.Part == nil {
 		return v, nil
@@ -100,7 +100,7 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 	}
 	var table strings.Builder
 	next := first
-	for next < f.rows && next-first < view.MaxWhole && table.Len() < partBytes {
+	for next < f.rows && next-first < film.MaxWhole && table.Len() < partBytes {
 		p, err := f.take(next, portionRows)
 		if err != nil {
 			return v, err
@@ -109,20 +109,20 @@ func (f *footage) shown(r *http.Request, path string) (view.Viewer, error) {
 			var row struct {
 				Step  int
 				HTML  string
-				Cards []actors.Card
+				Cards []film.Card
 			}
 			if err := json.Unmarshal(text, &row); err != nil {
 				return v, fmt.Errorf("web: %w", err)
 			}
 			table.WriteString(row.HTML)
-			v.Standing = view.Standing{Step: row.Step, Cards: row.Cards}
+			v.Standing = page.Standing{Step: row.Step, Cards: row.Cards}
 		}
 		next += len(p.Rows)
 	}
 	part.From, part.To = first+1, next
 	at := func(step int) string { return all + "&from=" + strconv.Itoa(step) }
 	if first > 0 {
-		part.Previous = at(max(1, first+1-view.MaxWhole/portionRows*portionRows))
+		part.Previous = at(max(1, first+1-film.MaxWhole/portionRows*portionRows))
 	}
 	if next < f.rows {
 		part.Next = at(next + 1)

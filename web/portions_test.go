@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"relock/web"
-	"relock/web/view"
+	"relock/web/film"
 )
 
 // portion is some rows of a run as its page gets them.
@@ -40,7 +40,7 @@ func (s site) rows(t *testing.T, path string, from, count int) (portion, *http.R
 type row struct {
 	Step  int
 	HTML  string
-	Mark  view.Mark
+	Mark  film.Mark
 	At    string
 	Why   string
 	After json.RawMessage
@@ -56,18 +56,18 @@ func rowOf(t *testing.T, text json.RawMessage) row {
 }
 
 // filmIn is what a page's script reads of a run.
-func filmIn(t *testing.T, page string) (film struct {
+func filmIn(t *testing.T, page string) (reel struct {
 	Rows  []row
-	Index *view.Index
+	Index *film.Index
 },
 ) {
 	t.Helper()
 	_, text, _ := strings.Cut(page, `<script id="film" type="application/json">`)
 	text, _, _ = strings.Cut(text, "</script>")
-	if err := json.Unmarshal([]byte(text), &film); err != nil {
+	if err := json.Unmarshal([]byte(text), &reel); err != nil {
 		t.Fatal(err)
 	}
-	return film
+	return reel
 }
 
 func same(t *testing.T, a, b json.RawMessage) bool {
@@ -93,7 +93,7 @@ func TestTheRowsOfALongRunComeInPortions(t *testing.T) {
 		}
 	}
 	steps := len(last)
-	if steps <= view.MaxWhole+40 {
+	if steps <= film.MaxWhole+40 {
 		t.Fatalf("%d steps are no long run", steps)
 	}
 	_, page := s.do(t, http.MethodGet, path, nil)
@@ -102,7 +102,7 @@ func TestTheRowsOfALongRunComeInPortions(t *testing.T) {
 	if index.Count != steps || len(index.Marks) != steps || len(at) != steps {
 		t.Fatalf("an index of %d rows, %d marks, %d times; the run has %d", index.Count, len(index.Marks), len(at), steps)
 	}
-	marks := []view.Mark{view.Broken, view.Expiry, view.Struck, view.Acquired, view.Released}
+	marks := []film.Mark{film.Broken, film.Expiry, film.Struck, film.Acquired, film.Released}
 	var all []json.RawMessage
 	when, marked := "", 0
 	for from := 1; from <= steps; from += index.Size {
@@ -125,7 +125,7 @@ func TestTheRowsOfALongRunComeInPortions(t *testing.T) {
 			if text := at[r.Step-1]; text != "" {
 				when = text
 			}
-			mark := view.Mark("")
+			mark := film.Mark("")
 			if n := strings.IndexByte("01234", index.Marks[r.Step-1]); n >= 0 {
 				mark, marked = marks[n], marked+1
 			}
@@ -217,12 +217,12 @@ func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
 		t.Fatalf("%d events", n)
 	}
 	_, page := s.do(t, http.MethodGet, path, nil)
-	film := filmIn(t, page)
+	reel := filmIn(t, page)
 	if len(page) > 1_000_000 {
 		t.Errorf("a page of %d bytes", len(page))
 	}
-	if film.Rows[0].Step != 1 || film.Rows[len(film.Rows)-1].Step != film.Index.Count {
-		t.Errorf("the page has rows from T%d to T%d, of %d", film.Rows[0].Step, film.Rows[len(film.Rows)-1].Step, film.Index.Count)
+	if reel.Rows[0].Step != 1 || reel.Rows[len(reel.Rows)-1].Step != reel.Index.Count {
+		t.Errorf("the page has rows from T%d to T%d, of %d", reel.Rows[0].Step, reel.Rows[len(reel.Rows)-1].Step, reel.Index.Count)
 	}
 	before, _ := s.web.Films()
 	for range 20 {
@@ -255,8 +255,8 @@ func TestThePageOfTenThousandEventsIsSmall(t *testing.T) {
 			next = strings.ReplaceAll(m[1], "&amp;", "&")
 		}
 	}
-	if seen != film.Index.Count {
-		t.Errorf("%d rows in all parts, want %d", seen, film.Index.Count)
+	if seen != reel.Index.Count {
+		t.Errorf("%d rows in all parts, want %d", seen, reel.Index.Count)
 	}
 	for _, from := range []string{"0", "x", "999999", "-1"} {
 		if res, _ := s.do(t, http.MethodGet, path+"?rows=all&from="+from, nil); res.StatusCode != http.StatusBadRequest {
@@ -346,7 +346,7 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		}
 		path := res.Header.Get("Location")
 		_, page := s.do(t, http.MethodGet, path, nil)
-		film := filmIn(t, page)
+		reel := filmIn(t, page)
 		kept, _ := s.web.Films()
 		t.Logf("%s: %d bytes sent, a page of %d, %d kept", name, len(c.data), len(page), kept)
 		if len(page) > 4<<20 || kept > 64<<20 {
@@ -355,10 +355,10 @@ func TestAHugeTraceMakesNoHugePage(t *testing.T) {
 		if c.says != "" && !strings.Contains(page, c.says) {
 			t.Errorf("%s: the page does not say %q", name, c.says)
 		}
-		if film.Index == nil {
+		if reel.Index == nil {
 			continue
 		}
-		for _, from := range []int{1, film.Index.Count/2/32*32 + 1, film.Index.Count} {
+		for _, from := range []int{1, reel.Index.Count/2/32*32 + 1, reel.Index.Count} {
 			_, res, body := s.rows(t, path, from, 32)
 			if res.StatusCode != http.StatusOK || len(body) > 3<<20 {
 				t.Errorf("%s: rows from %d: %d, %d bytes", name, from, res.StatusCode, len(body))

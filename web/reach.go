@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"time"
 
-	"relock/web/view"
+	"relock/web/page"
 )
 
 // nameLimit is how long a name server may take.
@@ -22,11 +22,11 @@ const maxReach = 4
 // reach says how far a link made on r's page goes. A server that is asked for
 // as localhost and has no public URL knows no address that works beyond this
 // machine; it offers those of its network interfaces.
-func (s *Server) reach(r *http.Request) view.Reach {
+func (s *Server) reach(r *http.Request) page.Reach {
 	if s.public != nil || !isLoopback(host(r)) {
-		return view.Reach{}
+		return page.Reach{}
 	}
-	reach := view.Reach{Alone: true}
+	reach := page.Reach{Alone: true}
 	tcp, ok := s.listening.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
 		return reach

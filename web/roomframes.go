@@ -13,11 +13,10 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
-	"relock/web/lanes"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/room"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -190,21 +189,21 @@ func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 			now.Length = len(b.Moves)
 		}
 	}
-	film, b, err := filmOf(l, v).branch(v, st.Stand.Branch)
+	reel, b, err := filmOf(l, v).branch(v, st.Stand.Branch)
 	if err != nil {
 		return now, err
 	}
 	p := b.Positions[st.Stand.At]
-	options := view.NewOptions(l, p.Options)
+	options := page.NewOptions(l, p.Options)
 	now.Over = p.Over
 	if now.Row == 0 {
 		now.Row = p.Row
 	}
-	known := knowledge(l, film.Rows()[:min(now.Row, len(film.Rows()))])
+	known := knowledge(l, reel.Rows()[:min(now.Row, len(reel.Rows()))])
 	for _, t := range v.Run.Scenario().Threads {
 		seat := seatNow(l, st, t.Name, options)
 		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
-		if timeline.NoLock(v.Run.Scenario().Lock.Protocol) {
+		if film.NoLock(v.Run.Scenario().Lock.Protocol) {
 			seat.Belief = -1
 		}
 		now.Threads[t.Name] = seat
@@ -213,7 +212,7 @@ func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
 }
 
 // knowledge returns what each thread knows and believes after some rows.
-func knowledge(l words.Language, rows []timeline.Row) map[string]roomSeat {
+func knowledge(l words.Language, rows []film.Row) map[string]roomSeat {
 	known := map[string]roomSeat{}
 	if len(rows) == 0 {
 		return known
@@ -233,7 +232,7 @@ func knowledge(l words.Language, rows []timeline.Row) map[string]roomSeat {
 	return known
 }
 
-func seatNow(l words.Language, st *room.State, thread string, options []view.Option) roomSeat {
+func seatNow(l words.Language, st *room.State, thread string, options []page.Option) roomSeat {
 	seat := st.Seats[thread]
 	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Tied: seat.Tied}
 	for _, id := range seat.By {
@@ -336,7 +335,7 @@ func filmOf(l words.Language, v room.View) *roomFilm {
 	key := "film/" + l.Code()
 	f, ok := v.Kept[key].(*roomFilm)
 	if !ok {
-		f = &roomFilm{l: l, event: view.EventSize(v.Run.Scenario()), of: map[int]*shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
+		f = &roomFilm{l: l, event: film.EventSize(v.Run.Scenario()), of: map[int]*shown{}, whole: map[[2]int]*websocket.PreparedMessage{}}
 		v.Kept[key] = f
 	}
 	return f
@@ -353,10 +352,10 @@ func (f *roomFilm) opening(s *Server, v room.View) (frame *websocket.PreparedMes
 	}
 	sc, scene := v.Run.Scenario(), len(v.State.Earlier)
 	o.Scene, o.First = &scene, v.State.First
-	if o.Cast, err = rendered(f.l, templates.RoomSeats(timeline.NewScenario(f.l, sc))); err != nil {
+	if o.Cast, err = rendered(f.l, templates.RoomSeats(film.NewScenario(f.l, sc))); err != nil {
 		return nil, err
 	}
-	if o.Lanes, err = drawnLanes(f.l, view.NewFilm(f.l, sc, nil), 0); err != nil {
+	if o.Lanes, err = drawnLanes(f.l, film.New(f.l, sc, nil), 0); err != nil {
 		return nil, err
 	}
 	f.first, err = prepared(answer{V: 1, Opened: o})
@@ -386,7 +385,7 @@ func setFrame(l words.Language, v room.View) (*websocket.PreparedMessage, error)
 		return made, nil
 	}
 	sc := v.Run.Scenario()
-	shown := timeline.NewScenario(l, sc)
+	shown := film.NewScenario(l, sc)
 	set := roomSet{Scene: len(v.State.Earlier), Title: titleOf(l, sc), Count: len(shown.Threads)}
 	var err error
 	if set.Threads, err = rendered(l, templates.RoomThreads(shown)); err != nil {
@@ -404,14 +403,14 @@ func setFrame(l words.Language, v room.View) (*websocket.PreparedMessage, error)
 }
 
 // branch returns what a branch shows, and the branch.
-func (f *roomFilm) branch(v room.View, id int) (*view.Film, *engine.Branch, error) {
+func (f *roomFilm) branch(v room.View, id int) (*film.Film, *engine.Branch, error) {
 	b, err := v.Run.Track(v.Context, v.State, id)
 	if err != nil {
 		return nil, nil, err
 	}
 	of := f.of[id]
 	if of == nil {
-		of = &shown{film: view.NewFilm(f.l, v.Run.Scenario(), b.Header.Owners)}
+		of = &shown{film: film.New(f.l, v.Run.Scenario(), b.Header.Owners)}
 		f.of[id] = of
 	}
 	for _, e := range b.Events[of.events:] {
@@ -440,7 +439,7 @@ func (f *roomFilm) parts(v room.View, b room.Branch, from int) (frames []*websoc
 
 // part returns one frame. Those that begin and end where frames of all do are
 // kept.
-func (f *roomFilm) part(v room.View, film *view.Film, branch *engine.Branch, b room.Branch, from, to int) (*websocket.PreparedMessage, error) {
+func (f *roomFilm) part(v room.View, film *film.Film, branch *engine.Branch, b room.Branch, from, to int) (*websocket.PreparedMessage, error) {
 	key, stays := [2]int{b.ID, from}, from < to && from%framePosition == 0 && to%framePosition == 0
 	fresh := fmt.Sprintf("part/%s/%d/%d", f.l.Code(), b.ID, from)
 	if made := f.whole[key]; stays && made != nil {
@@ -480,7 +479,7 @@ type drawingKey struct {
 // drawing is the lanes around a row. It is drawn when it is first looked at, and
 // not while others wait for the room.
 type drawing struct {
-	picture lanes.Picture
+	picture film.Picture
 	once    sync.Once
 	text    string
 	err     error
@@ -505,11 +504,11 @@ func drawingOf(l words.Language, v room.View, branch, row int) (*drawing, error)
 	if made[key] != nil {
 		return made[key], nil
 	}
-	film, _, err := filmOf(l, v).branch(v, branch)
+	reel, _, err := filmOf(l, v).branch(v, branch)
 	if err != nil {
 		return nil, err
 	}
-	made[key] = &drawing{picture: lanesOf(l, film.Lanes(), row)}
+	made[key] = &drawing{picture: lanesOf(l, reel.Lanes(), row)}
 	return made[key], nil
 }
 
@@ -520,6 +519,6 @@ func (d *drawing) html(l words.Language) (string, error) {
 }
 
 // drawnLanes draws the lanes around a row.
-func drawnLanes(l words.Language, f *view.Film, row int) (string, error) {
+func drawnLanes(l words.Language, f *film.Film, row int) (string, error) {
 	return rendered(l, templates.Lanes(lanesOf(l, f.Lanes(), row)))
 }

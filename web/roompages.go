@@ -9,19 +9,18 @@ import (
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
-	"relock/web/luaflow"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/room"
 	"relock/web/static"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
 // roomDoor is where a room's code is entered. A right one leads to its room.
 func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := view.RoomDoor{Page: s.smallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
+	p := page.RoomDoor{Page: s.smallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
 	if p.Code == "" {
 		return render(r.Context(), w, http.StatusOK, templates.RoomDoorPage(p))
 	}
@@ -46,7 +45,7 @@ func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	from := r.URL.Query().Get("from")
-	p := view.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
+	p := page.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
 	p.Page.Style = s.static.Style(static.Rooms)
 	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
 	item, isItem := s.course.Item(from)
@@ -74,7 +73,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return noPlan(err)
 	}
-	p.Threads = timeline.NewScenario(l, plan.Scenario).Threads
+	p.Threads = film.NewScenario(l, plan.Scenario).Threads
 	return render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
 }
 
@@ -84,7 +83,7 @@ func (s *Server) roomPhone(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.roomPage(r, found, view.RoomPlayer)
+	p, err := s.roomPage(r, found, page.RoomPlayer)
 	if err != nil {
 		return err
 	}
@@ -110,7 +109,7 @@ func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
 	if !hosts(found, secret) {
 		return errNotHost
 	}
-	p, err := s.roomPage(r, found, view.RoomHost)
+	p, err := s.roomPage(r, found, page.RoomHost)
 	if err != nil {
 		return err
 	}
@@ -124,7 +123,7 @@ func (s *Server) roomStage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := s.roomPage(r, found, view.RoomStage)
+	p, err := s.roomPage(r, found, page.RoomStage)
 	if err != nil {
 		return err
 	}
@@ -132,7 +131,7 @@ func (s *Server) roomStage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // roomPage returns what the pages of a room have in common.
-func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart) (*view.Room, error) {
+func (s *Server) roomPage(r *http.Request, found *room.Room, part page.RoomPart) (*page.Room, error) {
 	l := words.From(r.Context())
 	var sc *scenario.Scenario
 	scene := 0
@@ -144,7 +143,7 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart)
 	}
 	secret := cookie(r, hostCookie(found.Code()))
 	title := titleOf(l, sc)
-	p := &view.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.reach(r), Leads: part != view.RoomPlayer && hosts(found, secret)}
+	p := &page.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.reach(r), Leads: part != page.RoomPlayer && hosts(found, secret)}
 	p.Page = s.roomFrame(r, title, found.Code(), part)
 	origin := s.origin(r)
 	if p.Reach.Alone && len(p.Reach.Addresses) > 0 {
@@ -153,13 +152,13 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart)
 	p.Join = origin + "/room/" + p.Code
 	_, short, _ := strings.Cut(origin, "://")
 	p.JoinShort = short + "/room"
-	p.Play.Viewer = view.Viewer{Scenario: timeline.NewScenario(l, sc), Steps: p.Leads, Room: true}
-	if part == view.RoomPlayer {
+	p.Play.Viewer = page.Viewer{Scenario: film.NewScenario(l, sc), Steps: p.Leads, Room: true}
+	if part == page.RoomPlayer {
 		return p, nil
 	}
 	p.Play.SetFaults(l)
-	p.Play.Viewer.Scripts = luaflow.Scripts(l, sc)
-	p.Play.Viewer.Lanes = lanesOf(l, view.NewFilm(l, sc, nil).Lanes(), 0)
+	p.Play.Viewer.Scripts = film.Scripts(l, sc)
+	p.Play.Viewer.Lanes = lanesOf(l, film.New(l, sc, nil).Lanes(), 0)
 	if p.Leads {
 		setLocks(l, &p.Play)
 		var err error
@@ -177,12 +176,12 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part view.RoomPart)
 }
 
 // partNames are what the parts' pages are called.
-var partNames = map[view.RoomPart]phrase.Text{view.RoomHost: "host", view.RoomStage: "stage"}
+var partNames = map[page.RoomPart]phrase.Text{page.RoomHost: "host", page.RoomStage: "stage"}
 
 // roomFrame returns what surrounds a page of a room. A phone gets little: it
 // may be on a slow line. A stage looks like one unless its address says
 // otherwise.
-func (s *Server) roomFrame(r *http.Request, title, code string, part view.RoomPart) view.Page {
+func (s *Server) roomFrame(r *http.Request, title, code string, part page.RoomPart) page.Page {
 	l := words.From(r.Context())
 	if title == "" {
 		title = l.Say("Your scenario")
@@ -193,11 +192,11 @@ func (s *Server) roomFrame(r *http.Request, title, code string, part view.RoomPa
 	}
 	p := s.frame(r, title)
 	script, sheet := "js/room.js", static.Rooms
-	if part == view.RoomPlayer {
+	if part == page.RoomPlayer {
 		script, sheet = "js/room-phone.js", static.Phone
 	}
 	p.Script, p.Preloads, p.Style = static.Prefix+script, s.static.Needs(script), s.static.Style(sheet)
-	if part == view.RoomStage && !slices.Contains(themes, r.URL.Query().Get("theme")) {
+	if part == page.RoomStage && !slices.Contains(themes, r.URL.Query().Get("theme")) {
 		p.Theme = "stage"
 		for i := range p.Themes {
 			p.Themes[i].Current = p.Themes[i].Name == p.Theme

@@ -11,11 +11,10 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/compare"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/room"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -97,9 +96,9 @@ func (g *guest) largely(ctx context.Context, ids []int, do func(context.Context,
 // compare shows two branches row by row.
 func (g *guest) compare(ctx context.Context, c room.Command) (a roomAnswer, err error) {
 	err = g.largely(ctx, []int{c.Branch, c.With}, func(_ context.Context, sc *scenario.Scenario, list []*engine.Branch) error {
-		films := make([]*view.Film, len(list))
+		films := make([]*film.Film, len(list))
 		for i, b := range list {
-			films[i] = view.NewFilm(g.l, sc, b.Header.Owners)
+			films[i] = film.New(g.l, sc, b.Header.Owners)
 			for _, e := range b.Events {
 				films[i].Add(e)
 			}
@@ -133,15 +132,15 @@ func (g *guest) locks(ctx context.Context, c room.Command) (a roomAnswer, err er
 
 // compared puts two branches beside each other, as HTML; names, of both or of
 // none, is what a page calls them.
-func compared(l words.Language, sc *scenario.Scenario, list []*engine.Branch, films []*view.Film, names []string) (string, error) {
+func compared(l words.Language, sc *scenario.Scenario, list []*engine.Branch, films []*film.Film, names []string) (string, error) {
 	if len(names) != 2 {
-		names = []string{compare.BranchName(l, list[0].ID), compare.BranchName(l, list[1].ID)}
+		names = []string{page.BranchName(l, list[0].ID), page.BranchName(l, list[1].ID)}
 	}
-	side := func(i int) compare.Side {
+	side := func(i int) page.BranchSide {
 		b := list[i]
-		return compare.Side{Name: names[i], Rows: films[i].Rows(), Run: films[i].Lanes(), Over: b.Positions[len(b.Positions)-1].Over}
+		return page.BranchSide{Name: names[i], Rows: films[i].Rows(), Run: films[i].Lanes(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
-	return rendered(l, templates.Compared(compare.Branches(l, timeline.NewScenario(l, sc), side(0), side(1))))
+	return rendered(l, templates.Compared(page.Branches(l, film.NewScenario(l, sc), side(0), side(1))))
 }
 
 // onLocks plays a branch's moves on several locks, and puts what comes of that
@@ -151,7 +150,7 @@ func onLocks(ctx context.Context, l words.Language, sc *scenario.Scenario, b *en
 	if err != nil {
 		return "", err
 	}
-	return rendered(l, templates.Aligned(compare.Locks(l, played)))
+	return rendered(l, templates.Aligned(page.AlignLocks(l, played)))
 }
 
 // traced returns a branch's trace as JSON Lines.

@@ -17,14 +17,14 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"relock/engine/course"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/export"
-	"relock/web/learn"
+	"relock/web/film"
 	"relock/web/link"
 	"relock/web/room"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -74,7 +74,7 @@ func (s *Server) openHouse(journal room.Journal) error {
 		journal = memory
 	}
 	s.rooms = room.NewHouse(room.Config{
-		Journal: journal, Log: s.log, Turns: s.turns, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Matters: view.Matters, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Turns: s.turns, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Matters: film.Matters, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
 	})
 	return nil
@@ -443,7 +443,7 @@ func inLanguage[T any](of map[string]T, l words.Language) T {
 
 // askRoom makes a question of where a room stands, in every language.
 func (s *Server) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*room.Question, error) {
-	made, err := learn.Ask(ctx, sc, at)
+	made, err := course.Ask(ctx, sc, at)
 	if err != nil {
 		return nil, err
 	}

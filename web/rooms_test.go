@@ -44,7 +44,7 @@ type attendee struct {
 	}
 	epoch  string
 	seq    int
-	film   page            // as far as it came
+	film   playPage        // as far as it came
 	set    json.RawMessage // what a page had to have of another scenario
 	member string
 	token  string
@@ -80,7 +80,7 @@ func (s site) visit(t testing.TB, code, lang string, headers http.Header) *atten
 		t.Fatal(err, res)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	return &attendee{t: t, conn: conn, film: page{t: t, branches: map[int]*pageBranch{}}}
+	return &attendee{t: t, conn: conn, film: playPage{t: t, branches: map[int]*pageBranch{}}}
 }
 
 // read takes in one frame.

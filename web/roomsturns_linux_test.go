@@ -27,7 +27,7 @@ func (s site) visitFrom(tb testing.TB, ip, code string) *attendee {
 		tb.Fatal(err, res)
 	}
 	tb.Cleanup(func() { _ = conn.Close() })
-	return &attendee{t: tb, conn: conn, film: page{t: tb, branches: map[int]*pageBranch{}}}
+	return &attendee{t: tb, conn: conn, film: playPage{t: tb, branches: map[int]*pageBranch{}}}
 }
 
 // Every command on a room's socket waits for its address' turn, and others'

@@ -13,6 +13,6 @@ func (s *Server) storybook(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	frame := s.frame(r, l.Say("Storybook"))
 	frame.Style = s.static.Style(static.Rooms)
-	page := story.Page(frame, story.Groups(l), static.Prefix+"dev/story.js")
-	return render(r.Context(), w, http.StatusOK, page)
+	shown := story.Page(frame, story.Groups(l), static.Prefix+"dev/story.js")
+	return render(r.Context(), w, http.StatusOK, shown)
 }

@@ -17,10 +17,10 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/keep"
 	"relock/web/link"
-	"relock/web/timeline"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -176,7 +176,7 @@ func readTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, er
 }
 
 func rowsOf(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
-	timeline := timeline.New(words.English, timeline.NewScenario(words.English, sc), h.Owners)
+	timeline := film.NewTimeline(words.English, film.NewScenario(words.English, sc), h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}
@@ -304,8 +304,8 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run.ID, run.Place, run.Edit = id, view.Place(l, f.header, l.Say("another place")), "/edit?trace="+id
-	run.Slow = view.ClockNote(l, f.header.Clock, 1)
+	run.ID, run.Place, run.Edit = id, page.Place(l, f.header, l.Say("another place")), "/edit?trace="+id
+	run.Slow = page.ClockNote(l, f.header.Clock, 1)
 	return s.showRun(w, r, run, l.Say("A trace"))
 }
 

@@ -24,20 +24,20 @@ import (
 
 	"github.com/a-h/templ"
 
+	"relock/engine/course"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/web/keep"
-	"relock/web/learn"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/peers"
 	"relock/web/room"
 	"relock/web/session"
 	"relock/web/static"
 	"relock/web/templates"
 	"relock/web/turn"
-	"relock/web/view"
 	"relock/web/wire"
 	"relock/web/words"
 )
@@ -95,7 +95,7 @@ type Server struct {
 	waiting   *session.Ledger // what waits for slow lines
 	examples  []example
 	gallery   map[string]func() picture
-	course    *learn.Course
+	course    *course.Course
 	rooms     *room.House
 	openedBy  sync.Map // addresses by the codes of the rooms that were made from them
 	guesses   guesses
@@ -138,8 +138,8 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.gallery = paint(s.examples)
-	if s.course, err = learn.BuiltIn(); c.Course != nil {
-		s.course, err = learn.ReadCourse(c.Course, c.Scenarios)
+	if s.course, err = course.BuiltIn(words.All()); c.Course != nil {
+		s.course, err = course.ReadCourse(words.All(), c.Course, c.Scenarios)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("web: the course: %w", err)
@@ -425,7 +425,7 @@ func (s *Server) turnDown(w http.ResponseWriter, r *http.Request, status *status
 		answerJSON(w, status.status, errorJSON{Error: l.Say("%s. %s", head, status.text(l)), Limit: limit})
 		return
 	}
-	m := view.Message{Page: s.smallFrame(r, head), Status: status.status, Head: head, Text: status.text(l)}
+	m := page.Message{Page: s.smallFrame(r, head), Status: status.status, Head: head, Text: status.text(l)}
 	if err := render(r.Context(), w, status.status, templates.MessagePage(m)); err != nil {
 		s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", err.Error()))
 	}
@@ -492,7 +492,7 @@ const longAddress = 1 << 10
 
 // smallFrame is frame for a page that says one thing: its style sheet is short,
 // and it needs no script.
-func (s *Server) smallFrame(r *http.Request, title string) view.Page {
+func (s *Server) smallFrame(r *http.Request, title string) page.Page {
 	if len(r.URL.RequestURI()) > longAddress {
 		set := s.settingsOf(r)
 		r = r.Clone(r.Context())
@@ -504,20 +504,20 @@ func (s *Server) smallFrame(r *http.Request, title string) view.Page {
 }
 
 // frame returns what surrounds the page that r asks for.
-func (s *Server) frame(r *http.Request, title string) view.Page {
+func (s *Server) frame(r *http.Request, title string) page.Page {
 	set := s.settingsOf(r)
-	p := view.Page{
+	p := page.Page{
 		Title: title, Style: s.static.Style(static.Pages), Script: static.Prefix + "js/app.js", Icon: s.static.Path("icons/favicon.svg"),
 		Preloads: s.static.Scripts(), Theme: set.theme, Path: r.URL.Path,
 	}
 	for _, l := range s.languages.All() {
-		p.Languages = append(p.Languages, view.Language{Name: l.Name(), Code: l.Code(), Address: switched(r, "lang", l.Code()), Current: l == set.language})
+		p.Languages = append(p.Languages, page.Language{Name: l.Name(), Code: l.Code(), Address: switched(r, "lang", l.Code()), Current: l == set.language})
 	}
 	if s.public != nil {
 		p.Site = s.public.String()
 	}
 	for _, t := range themes {
-		p.Themes = append(p.Themes, view.Theme{Name: t, Address: switched(r, "theme", t), Current: t == set.theme})
+		p.Themes = append(p.Themes, page.Theme{Name: t, Address: switched(r, "theme", t), Current: t == set.theme})
 	}
 	return p
 }

@@ -27,10 +27,10 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web"
+	"relock/web/film"
 	"relock/web/hub"
+	"relock/web/page"
 	"relock/web/session"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -463,7 +463,7 @@ func TestEveryRouteIsDocumented(t *testing.T) {
 	for _, route := range web.Routes(open(t, nil).web) {
 		here[route] = true
 	}
-	for _, section := range view.Reference(words.English, "md") {
+	for _, section := range page.Reference(words.English, "md") {
 		if section.ID != "http" {
 			continue
 		}
@@ -562,7 +562,7 @@ func TestBadExamplesStopTheStart(t *testing.T) {
 // What the registry ends a run with is said in the visitor's language.
 func TestWhyARunWasEndedInChinese(t *testing.T) {
 	for _, why := range []string{session.ErrClosed.Error(), run.ErrLimit.Error(), (&engine.TooLongError{Limit: time.Minute}).Error(), trace.Stopped} {
-		tl := timeline.New(words.Match("zh"), timeline.Scenario{}, nil)
+		tl := film.NewTimeline(words.Match("zh"), film.Scenario{}, nil)
 		tl.Add(trace.Event{Seq: 1, Step: 1, Body: trace.End{Result: trace.Failed, Error: why}})
 		got := tl.Rows()[0].Event
 		if !strings.HasPrefix(got, "运行被中止：") || strings.Contains(got, why) {

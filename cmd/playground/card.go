@@ -10,7 +10,7 @@ import (
 
 	"relock/engine/explore/card"
 	"relock/engine/lock/exhibit"
-	"relock/web/report"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -41,13 +41,13 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 		return exitUsage
 	}
 	switch {
-	case fs.NArg() < 1 || fs.NArg() > report.Most:
+	case fs.NArg() < 1 || fs.NArg() > page.MostCards:
 		return refuse("card needs one lock or two, given %d; \"playground protocols\" lists them", fs.NArg())
 	case given && (*delays < 0 || *delays > mostCardDelays):
 		return refuse("-delays %d: allowed: 0 to %d", *delays, mostCardDelays)
 	case *example != "" && fs.NArg() > 1:
 		return refuse("-example takes one lock, given %d", fs.NArg())
-	case fs.NArg() == report.Most && fs.Arg(0) == fs.Arg(1):
+	case fs.NArg() == page.MostCards && fs.Arg(0) == fs.Arg(1):
 		return refuse("%s is named twice", fs.Arg(0))
 	}
 	for _, name := range fs.Args() {
@@ -81,7 +81,7 @@ func reportCard(ctx context.Context, args []string, env environment) int {
 			}
 		}
 	default:
-		printCard(env, *l, report.New(*l, cards...))
+		printCard(env, *l, page.NewCardTable(*l, cards...))
 	}
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
@@ -120,11 +120,11 @@ func printExample(env environment, c *card.Card, cell *card.Cell) error {
 }
 
 // tones are the terminal's colours.
-var tones = map[report.Tone]string{report.Good: green, report.Bad: red, report.Neutral: faint}
+var tones = map[page.CardTone]string{page.Good: green, page.Bad: red, page.Neutral: faint}
 
 // printCard writes a card: the places of each thread, the faults of Redis, what
 // breaks which rule, and the legend.
-func printCard(env environment, l words.Language, c report.Table) {
+func printCard(env environment, l words.Language, c page.CardTable) {
 	const faultWidth = 12
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(l.Say("Report card of %s", l.List(c.Locks)), bold)
@@ -179,7 +179,7 @@ func printCard(env environment, l words.Language, c report.Table) {
 		}
 	}
 	fmt.Fprintln(t.w)
-	for _, e := range report.Legend(l) {
+	for _, e := range page.CardLegend(l) {
 		t.line(e.Shape+" "+e.Says, tones[e.Tone])
 	}
 	if len(c.Locks) > 1 {
@@ -188,13 +188,13 @@ func printCard(env environment, l words.Language, c report.Table) {
 }
 
 // marks are the marks of a cell beside each other, in the colour of the worst.
-func marks(c report.Cell) styled {
+func marks(c page.CardCell) styled {
 	var shapes []string
-	s := tones[report.Neutral]
+	s := tones[page.Neutral]
 	for _, m := range c {
 		shapes = append(shapes, m.Shape())
 		switch style := tones[m.Tone()]; {
-		case style == red, s == tones[report.Neutral]:
+		case style == red, s == tones[page.Neutral]:
 			s = style
 		case s == green:
 			s = style
@@ -204,7 +204,7 @@ func marks(c report.Cell) styled {
 }
 
 // broken writes what breaks which rules of a lock.
-func (t table) broken(lock string, list []report.Found) {
+func (t table) broken(lock string, list []page.CardFound) {
 	for _, f := range list {
 		fmt.Fprintln(t.w)
 		for _, part := range wrap(t.l.Say("%s: %s", lock, f.Says), t.width) {

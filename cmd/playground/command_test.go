@@ -16,7 +16,7 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/store/storetest"
 	"relock/engine/trace"
-	"relock/web/timeline"
+	"relock/web/film"
 )
 
 const (
@@ -514,22 +514,22 @@ func TestLocksAreListedInColumns(t *testing.T) {
 // The number of a last call stands in the hash of its hold, on a line of its
 // own where both do not fit.
 func TestTheHashIsOne(t *testing.T) {
-	hold := func(thread, count string) timeline.HoldCount {
-		return timeline.HoldCount{Thread: thread, Owner: "0678…102", Count: count}
+	hold := func(thread, count string) film.HoldCount {
+		return film.HoldCount{Thread: thread, Owner: "0678…102", Count: count}
 	}
-	call := func(number string) []timeline.LastCall {
-		return []timeline.LastCall{{Field: "#A", Thread: "A", Number: number}}
+	call := func(number string) []film.LastCall {
+		return []film.LastCall{{Field: "#A", Thread: "A", Number: number}}
 	}
 	for _, c := range []struct {
-		key  timeline.Key
+		key  film.Key
 		want string
 	}{
-		{timeline.Key{Holds: []timeline.HoldCount{hold("A", "2")}}, "A { 0678…102: 2 }"},
-		{timeline.Key{Holds: []timeline.HoldCount{hold("A", "2")}, Calls: call("3")}, "A { 0678…102: 2, #A: 3 }"},
-		{timeline.Key{Holds: []timeline.HoldCount{hold("A", "2")}, Calls: call("345")}, "A { 0678…102: 2,|  #A: 345 }"},
-		{timeline.Key{Holds: []timeline.HoldCount{hold("A", "1"), hold("", "3")}}, "A { 0678…102: 1,|0678…102: 3 }"},
-		{timeline.Key{Holds: []timeline.HoldCount{hold("B", "")}}, `B "0678…102"`},
-		{timeline.Key{}, ""},
+		{film.Key{Holds: []film.HoldCount{hold("A", "2")}}, "A { 0678…102: 2 }"},
+		{film.Key{Holds: []film.HoldCount{hold("A", "2")}, Calls: call("3")}, "A { 0678…102: 2, #A: 3 }"},
+		{film.Key{Holds: []film.HoldCount{hold("A", "2")}, Calls: call("345")}, "A { 0678…102: 2,|  #A: 345 }"},
+		{film.Key{Holds: []film.HoldCount{hold("A", "1"), hold("", "3")}}, "A { 0678…102: 1,|0678…102: 3 }"},
+		{film.Key{Holds: []film.HoldCount{hold("B", "")}}, `B "0678…102"`},
+		{film.Key{}, ""},
 	} {
 		var got []string
 		for _, l := range hashLines(c.key) {

@@ -8,7 +8,7 @@ import (
 
 	"relock/engine"
 	"relock/engine/check"
-	"relock/web/compare"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -47,7 +47,7 @@ func comparison(ctx context.Context, args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
 	}
-	printAligned(env, *l, compare.Locks(*l, played))
+	printAligned(env, *l, page.AlignLocks(*l, played))
 	return exitOK
 }
 
@@ -63,7 +63,7 @@ func rulesIn(l words.Language, rules []string) string {
 	return strings.Join(titles, l.Say(", "))
 }
 
-func printAligned(env environment, l words.Language, a compare.Aligned) {
+func printAligned(env environment, l words.Language, a page.Aligned) {
 	t := table{w: env.out, width: env.width(), colour: env.colour(), widths: []int{whatWidth}}
 	head := [][]styled{{}}
 	broken := [][]styled{{{l.Say("rules broken"), bold}}}

@@ -13,8 +13,8 @@ import (
 
 	"relock/engine/explore"
 	"relock/engine/scenario"
-	"relock/web/timeline"
-	"relock/web/verdict"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -202,9 +202,9 @@ func (f exploreFlags) draw(ctx context.Context, t task, env environment) error {
 		return printDrawn(env, drawn, estimate)
 	}
 	out := table{w: env.out, width: env.width(), colour: env.colour(), l: *f.language}
-	paragraphs := []string{verdict.Drawn(*f.language, drawn)}
+	paragraphs := []string{page.Drawn(*f.language, drawn)}
 	if estimate != nil {
-		paragraphs = append(paragraphs, verdict.Estimated(*f.language, estimate))
+		paragraphs = append(paragraphs, page.Estimated(*f.language, estimate))
 	}
 	for _, text := range paragraphs {
 		for _, part := range wrap(text, out.width) {
@@ -291,7 +291,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 	l := *f.language
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
 	t.line(titleOf(l, space.Scenario().Title), bold)
-	for _, part := range wrap(verdict.Searched(l, space), t.width) {
+	for _, part := range wrap(page.Searched(l, space), t.width) {
 		t.line(part, faint)
 	}
 	if len(space.Rules()) > 0 {
@@ -302,22 +302,22 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 		if space.Ending() != explore.Exhausted {
 			broken = l.Say("Of those tried")
 		}
-		if !verdict.AllSmallest(space) {
+		if !page.AllSmallest(space) {
 			smallest = l.Say("Smallest found")
 		}
 		t.row([][]styled{{{l.Say("Rule"), bold}}, {{broken, bold}}, {{smallest, bold}}})
 		t.rule()
 		for _, r := range space.Rules() {
 			t.row([][]styled{
-				{{timeline.RuleNamed(l, r.Name), red}},
-				{{verdict.Share(l, r.Schedules, space.Schedules()), ""}},
-				{{verdict.Cost(l, r), ""}},
+				{{film.RuleNamed(l, r.Name), red}},
+				{{page.Share(l, r.Schedules, space.Schedules()), ""}},
+				{{page.Cost(l, r), ""}},
 			})
 		}
 	}
 	for _, r := range space.Rules() {
 		fmt.Fprintln(t.w)
-		for _, part := range wrap(verdict.Smallest(l, r), t.width) {
+		for _, part := range wrap(page.Smallest(l, r), t.width) {
 			t.line(part, bold)
 		}
 		if text, err := json.Marshal(r.Schedule); err == nil {
@@ -330,7 +330,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 			return err
 		}
 		fmt.Fprintln(t.w)
-		printTable(env, l, timeline.NewScenario(l, space.Scenario()), header, events)
+		printTable(env, l, film.NewScenario(l, space.Scenario()), header, events)
 	}
 	t.unreached(space)
 	fmt.Fprintln(t.w)
@@ -341,7 +341,7 @@ func (f exploreFlags) print(ctx context.Context, env environment, space *explore
 	case space.Ending() == explore.Exhausted:
 		style = green
 	}
-	for _, part := range wrap(verdict.Ending(l, space), t.width) {
+	for _, part := range wrap(page.SearchEnding(l, space), t.width) {
 		t.line(part, style)
 	}
 	return nil
@@ -376,4 +376,4 @@ func (p *progressBar) clear() {
 	}
 }
 
-func grouped(n int) string { return verdict.Grouped(big.NewInt(int64(n))) }
+func grouped(n int) string { return page.Grouped(big.NewInt(int64(n))) }

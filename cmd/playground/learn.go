@@ -7,15 +7,16 @@ import (
 	"os"
 	"path/filepath"
 
+	"relock/engine/course"
 	"relock/lessons"
-	"relock/web/learn"
+	"relock/web/words"
 )
 
 const learnUsage = `playground learn -check PATH
 
 Reads the course in the folder PATH, or that of a chapter or file in it, plays
 what its items need, and lists every mistake with its file and line. The exit
-code is 1 if there is one. "go doc relock/web/learn" says how items are written.`
+code is 1 if there is one. "go doc relock/engine/course" says how items are written.`
 
 // learning checks a course that somebody is writing.
 func learning(args []string, env environment) int {
@@ -33,11 +34,11 @@ func learning(args []string, env environment) int {
 		fmt.Fprintf(env.err, "playground: %v\n", err)
 		return exitUsage
 	}
-	course, err := learn.ReadCourse(os.DirFS(root), lessons.Scenarios())
+	taught, err := course.ReadCourse(words.All(), os.DirFS(root), lessons.Scenarios())
 	if err == nil {
-		err = course.Prove()
+		err = taught.Prove()
 	}
-	var mistakes learn.Mistakes
+	var mistakes course.Mistakes
 	if errors.As(err, &mistakes) {
 		found := 0
 		for _, m := range mistakes {
@@ -58,8 +59,8 @@ func learning(args []string, env environment) int {
 		return exitUsage
 	}
 	items := 0
-	if course != nil {
-		items = len(course.All())
+	if taught != nil {
+		items = len(taught.All())
 	}
 	fmt.Fprintf(env.out, "No mistake in %d items.\n", items)
 	return exitOK
@@ -71,7 +72,7 @@ func courseAt(path string) (root, chapter string, err error) {
 	path = filepath.Clean(path)
 	info, err := os.Stat(path)
 	if err != nil {
-		return "", "", fmt.Errorf("learn: %w", err)
+		return "", "", fmt.Errorf("course: %w", err)
 	}
 	if !info.IsDir() {
 		path = filepath.Dir(path)

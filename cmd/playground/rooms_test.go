@@ -37,9 +37,9 @@ func (w *wells) set(list ...process) {
 	w.list = list
 }
 
-// page is somebody's page in a room: it comes back by itself, and gives the
+// attendant is somebody's page in a room: it comes back by itself, and gives the
 // command again that was not answered.
-type page struct {
+type attendant struct {
 	t            *testing.T
 	wells        *wells
 	code, secret string
@@ -60,7 +60,7 @@ type answer struct {
 }
 
 // told gives a command once. It fails where the connection does, or is silent.
-func (p *page) told(command map[string]any) (answer, error) {
+func (p *attendant) told(command map[string]any) (answer, error) {
 	if err := p.conn.WriteJSON(command); err != nil {
 		return answer{}, err
 	}
@@ -76,7 +76,7 @@ func (p *page) told(command map[string]any) (answer, error) {
 	}
 }
 
-func (p *page) join() error {
+func (p *attendant) join() error {
 	if p.conn != nil {
 		_ = p.conn.Close()
 	}
@@ -96,7 +96,7 @@ func (p *page) join() error {
 }
 
 // do gives a command until it is answered, and returns its id.
-func (p *page) do(command map[string]any) int64 {
+func (p *attendant) do(command map[string]any) int64 {
 	again := time.NewTicker(20 * time.Millisecond)
 	defer again.Stop()
 	joined := p.conn != nil
@@ -151,7 +151,7 @@ func TestARoomOnThreeServers(t *testing.T) {
 	}
 	_ = res.Body.Close()
 
-	host := &page{t: t, wells: w, code: made.Code, secret: made.Secret, part: "host"}
+	host := &attendant{t: t, wells: w, code: made.Code, secret: made.Secret, part: "host"}
 	host.do(map[string]any{"do": "step"})
 	host.do(map[string]any{"do": "ask", "kind": "predict"})
 	type one struct {
@@ -165,7 +165,7 @@ func TestARoomOnThreeServers(t *testing.T) {
 	var class sync.WaitGroup
 	for range 6 {
 		class.Go(func() {
-			p := &page{t: t, wells: w, code: made.Code, part: "audience"}
+			p := &attendant{t: t, wells: w, code: made.Code, part: "audience"}
 			for {
 				select {
 				case <-stop:

@@ -17,8 +17,8 @@ import (
 	"relock/engine/trace"
 	"relock/lessons"
 	"relock/web/export"
+	"relock/web/film"
 	"relock/web/static"
-	"relock/web/timeline"
 	"relock/web/words"
 )
 
@@ -232,7 +232,7 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f runFlags, env environment) error {
 	l := *f.language
 	if f.format == tableFormat {
-		printTable(env, l, timeline.NewScenario(l, sc), h, events)
+		printTable(env, l, film.NewScenario(l, sc), h, events)
 		return nil
 	}
 	r := export.Run{Header: h, Events: events, Scenario: sc, Title: l.Clause(lessons.Title(sc.Title)), Language: l}

@@ -16,13 +16,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"relock/engine/course"
 	"relock/engine/store"
 	"relock/lessons"
 	"relock/web"
-	"relock/web/learn"
 	"relock/web/room"
 	"relock/web/room/stream"
 	"relock/web/session"
+	"relock/web/words"
 )
 
 const serveSynopsis = `playground [serve] [flags]
@@ -96,7 +97,7 @@ func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
 	fs.IntVar(&f.limits.Kept, "max-kept", f.limits.Kept, "`number` of runs kept to be looked at")
 	fs.IntVar(&f.limits.Stepping, "max-stepping", f.limits.Stepping, "`number` of scenarios stepped through at once")
 	fs.IntVar(&f.limits.SteppingAddress, "max-stepping-per-address", f.limits.SteppingAddress, "`number` of scenarios stepped through at once from one address")
-	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/web/learn\" says how it is written")
+	fs.StringVar(&f.course, "course", "", "`folder` of a course to teach instead of the built-in one; \"go doc relock/engine/course\" says how it is written")
 	fs.StringVar(&f.links, "links", "", "`folder` that keeps short links, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.StringVar(&f.rooms, "rooms", "", "`folder` that keeps rooms, for this server alone, also where there is -redis; without one they are kept on -redis, or in memory until the server ends")
 	fs.DurationVar(&f.limits.Idle, "idle", f.limits.Idle, "`time` after which a run is forgotten that nobody looks at")
@@ -269,9 +270,9 @@ func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (room.Jour
 // provenCourse reads and plays the course in a folder, and fails with what is
 // wrong with it.
 func provenCourse(folder string) error {
-	course, err := learn.ReadCourse(os.DirFS(folder), lessons.Scenarios())
+	taught, err := course.ReadCourse(words.All(), os.DirFS(folder), lessons.Scenarios())
 	if err == nil {
-		err = course.Prove()
+		err = taught.Prove()
 	}
 	if err != nil {
 		return fmt.Errorf("%w", err)

@@ -12,8 +12,8 @@ import (
 
 	"relock/engine/trace"
 	"relock/lessons"
-	"relock/web/timeline"
-	"relock/web/view"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -58,8 +58,8 @@ type styled struct {
 }
 
 // printTable writes a run as the textbook's T1–T10 table.
-func printTable(env environment, l words.Language, sc timeline.Scenario, h trace.Header, events []trace.Event) {
-	timeline := timeline.New(l, sc, h.Owners)
+func printTable(env environment, l words.Language, sc film.Scenario, h trace.Header, events []trace.Event) {
+	timeline := film.NewTimeline(l, sc, h.Owners)
 	for _, e := range events {
 		timeline.Add(e)
 	}
@@ -106,10 +106,10 @@ func place(l words.Language, h trace.Header) string {
 	if h.Store == trace.StoreExternal {
 		return l.Say("external Redis · wall clock")
 	}
-	return view.Place(l, h, "")
+	return page.Place(l, h, "")
 }
 
-func (t table) timelineRow(r timeline.Row, single bool) {
+func (t table) timelineRow(r film.Row, single bool) {
 	if r.Event == "" && len(r.Violations) == 0 || anyActs(r) {
 		row := [][]styled{{{r.Time, bold}, {r.At, faint}}}
 		var all []styled
@@ -137,7 +137,7 @@ func (t table) timelineRow(r timeline.Row, single bool) {
 	}
 	if r.Event != "" {
 		style := faint
-		if r.EventTone == timeline.Bad {
+		if r.EventTone == film.Bad {
 			style = red
 		}
 		t.wide(r, r.Event, style)
@@ -147,7 +147,7 @@ func (t table) timelineRow(r timeline.Row, single bool) {
 	}
 }
 
-func anyActs(r timeline.Row) bool {
+func anyActs(r film.Row) bool {
 	for _, c := range r.Cells {
 		if c.Acting {
 			return true
@@ -157,7 +157,7 @@ func anyActs(r timeline.Row) bool {
 }
 
 // wide writes what belongs to no thread across all columns but the first.
-func (t table) wide(r timeline.Row, text, style string) {
+func (t table) wide(r film.Row, text, style string) {
 	var head []styled
 	switch at := r.Time + " " + r.At; {
 	case anyActs(r):
@@ -170,13 +170,13 @@ func (t table) wide(r timeline.Row, text, style string) {
 	t.row([][]styled{head, {{text, style}}})
 }
 
-func style(t timeline.Tone) string {
+func style(t film.Tone) string {
 	switch t {
-	case timeline.Quiet:
+	case film.Quiet:
 		return faint
-	case timeline.Good:
+	case film.Good:
 		return green
-	case timeline.Bad:
+	case film.Bad:
 		return red
 	default:
 		return ""
@@ -184,7 +184,7 @@ func style(t timeline.Tone) string {
 }
 
 // cellLines returns the lines of a thread's cell of a given width.
-func (t table) cellLines(c timeline.Cell, width int) []styled {
+func (t table) cellLines(c film.Cell, width int) []styled {
 	title := c.Title
 	if c.Acting && c.Parted {
 		title = t.l.Say("%s (%s)", title, t.l.Say("believes it holds"))
@@ -213,10 +213,10 @@ func (t table) cellLines(c timeline.Cell, width int) []styled {
 	return append(lines, noteLines(c.Notes)...)
 }
 
-func noteLines(list []timeline.Note) []styled {
+func noteLines(list []film.Note) []styled {
 	var lines []styled
 	for _, n := range list {
-		if n.Tone == timeline.Bad {
+		if n.Tone == film.Bad {
 			lines = append(lines, styled{"✗ " + n.Text, red})
 			continue
 		}
@@ -226,14 +226,14 @@ func noteLines(list []timeline.Note) []styled {
 }
 
 // node says on which of several Redis nodes a command ran.
-func node(l timeline.Line) string {
+func node(l film.Line) string {
 	if l.Node == 0 {
 		return ""
 	}
 	return strconv.Itoa(l.Node) + ": "
 }
 
-func (t table) keyLines(k timeline.Key) []styled {
+func (t table) keyLines(k film.Key) []styled {
 	var lines []styled
 	if len(k.Nodes) > 0 {
 		text := t.l.Say("nodes")
@@ -249,10 +249,10 @@ func (t table) keyLines(k timeline.Key) []styled {
 		}
 		lines = append(lines, styled{text, faint})
 	}
-	if k.Type == trace.TypeNone && len(k.Nodes) > 0 {
+	if k.Lease == "" && len(k.Nodes) > 0 {
 		return append(lines, styled{t.l.Say("no majority"), faint})
 	}
-	if k.Type == trace.TypeNone {
+	if k.Lease == "" {
 		return append(lines, styled{t.l.Say("no key"), faint})
 	}
 	lines = append(lines, hashLines(k)...)
@@ -264,7 +264,7 @@ func (t table) keyLines(k timeline.Key) []styled {
 
 // hashLines returns the key's fields, those of one hash within one pair of
 // braces.
-func hashLines(k timeline.Key) []styled {
+func hashLines(k film.Key) []styled {
 	var lines []styled
 	for i, h := range k.Holds {
 		if h.Count == "" {

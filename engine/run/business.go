@@ -31,7 +31,7 @@ func (t *thread) main() {
 	case errors.Is(err, lock.ErrHeld):
 		end.Result = trace.Exhausted
 	default:
-		end.Result = trace.Failed
+		end.Result, end.Cause = trace.Failed, CauseOf(err)
 	}
 	t.result.Store(end.Result)
 	t.tell(end)
@@ -191,7 +191,7 @@ func (t *thread) heartbeat(round int) error {
 	o := trace.Outcome{Call: c.Name, Level: c.Level, Attempt: round, Result: trace.Renewed}
 	switch {
 	case err != nil:
-		o.Result, o.Error = trace.Failed, err.Error()
+		o.Result, o.Error, o.Cause = trace.Failed, err.Error(), CauseOf(err)
 	case c.Name == trace.CallLook && answer == int64(1):
 		o.Result = trace.Online
 	case c.Name == trace.CallLook:
@@ -222,6 +222,9 @@ func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 	}
 	if a.Err != nil {
 		o.Error = a.Err.Error()
+	}
+	if o.Result == trace.Failed {
+		o.Cause = CauseOf(a.Err)
 	}
 	if !a.Until.IsZero() && t.r.protocol().Nodes > 0 {
 		o.Until = trace.MillisOf(t.r.rec.since(a.Until))

@@ -51,10 +51,10 @@ func ended(err error) trace.End {
 	case err == nil:
 		return trace.End{Result: trace.Done}
 	case errors.As(err, new(*panics.Error)):
-		return trace.End{Result: trace.Failed, Error: ErrMistake.Error()}
+		return trace.End{Result: trace.Failed, Error: ErrMistake.Error(), Cause: trace.Cause{Kind: trace.OwnMistake}}
 	case errors.Is(err, context.Canceled):
-		return trace.End{Result: trace.Failed, Error: "stopped"}
+		return trace.End{Result: trace.Failed, Error: trace.Stopped, Cause: trace.Cause{Kind: trace.StoppedByHand}}
 	default:
-		return trace.End{Result: trace.Failed, Error: err.Error()}
+		return trace.End{Result: trace.Failed, Error: err.Error(), Cause: CauseOf(err)}
 	}
 }

@@ -169,6 +169,7 @@ type Outcome struct {
 	Attempt int    `json:"attempt"`
 	Token   int64  `json:"token,omitempty"` // the fencing token issued with the grant
 	Error   string `json:"error,omitempty"`
+	Cause   Cause  `json:"cause,omitzero"` // of a call that failed
 
 	// If several nodes grant or renew a lock: how long, since the run began,
 	// its holder may rely on it, which no single node says.
@@ -261,6 +262,7 @@ type Violation struct {
 type End struct {
 	Result Result `json:"result"`
 	Error  string `json:"error,omitempty"` // what ended it early
+	Cause  Cause  `json:"cause,omitzero"`  // of what failed, or was ended early
 }
 
 // Stopped is the Error of a run that somebody stopped.

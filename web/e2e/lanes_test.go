@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"relock/engine/trace"
-	"relock/web/lanes"
+	"relock/web/film"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -30,12 +30,12 @@ func TestPointAtTheLanes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := lanes.New([]string{"A", "B"}, header.Owners, 200)
+	l := film.NewLanes([]string{"A", "B"}, header.Owners, 200)
 	for _, e := range events {
 		l.Add(e)
 	}
 	var picture bytes.Buffer
-	if err := templates.LanesBox(l.Window(words.English, "p", 0, lanes.MaxRows)).Render(t.Context(), &picture); err != nil {
+	if err := templates.LanesBox(l.Window(words.English, "p", 0, film.MaxLaneRows)).Render(t.Context(), &picture); err != nil {
 		t.Fatal(err)
 	}
 	html, err := json.Marshal(picture.String())
@@ -81,7 +81,7 @@ func TestPointAtTheLanes(t *testing.T) {
 
 	// The same run from its second step on.
 	picture.Reset()
-	if err := templates.Lanes(l.Window(words.English, "p", 1, lanes.MaxRows)).Render(t.Context(), &picture); err != nil {
+	if err := templates.Lanes(l.Window(words.English, "p", 1, film.MaxLaneRows)).Render(t.Context(), &picture); err != nil {
 		t.Fatal(err)
 	}
 	if html, err = json.Marshal(picture.String()); err != nil {

@@ -13,27 +13,26 @@ import (
 
 	"relock/engine/trace"
 	"relock/lessons/lessonstest"
-	"relock/web/luaflow"
+	"relock/web/film"
 	"relock/web/static"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
 // serveScripts serves a page with the scripts of a lock's lesson alone, and
 // returns its URL and the moment of each command, by the event's seq.
-func serveScripts(t *testing.T, lesson string) (string, map[int]luaflow.Moment) {
+func serveScripts(t *testing.T, lesson string) (string, map[int]film.ScriptMoment) {
 	t.Helper()
 	p := lessonstest.Play(t, lesson)
-	moments := map[int]luaflow.Moment{}
-	film := view.NewFilm(words.English, p.Scenario, p.Owners)
+	moments := map[int]film.ScriptMoment{}
+	reel := film.New(words.English, p.Scenario, p.Owners)
 	for _, e := range p.Events {
-		film.Add(e)
+		reel.Add(e)
 	}
 	inside := map[int]int{} // commands so far, by step
 	for _, e := range p.Events {
 		if _, ok := e.Body.(trace.Command); ok {
-			moments[e.Seq] = *film.Frames()[e.Step-1].Inside[inside[e.Step]].Lua
+			moments[e.Seq] = *reel.Rows()[e.Step-1].Inside[inside[e.Step]].Lua
 			inside[e.Step]++
 		}
 	}
@@ -48,7 +47,7 @@ func serveScripts(t *testing.T, lesson string) (string, map[int]luaflow.Moment) 
 		texts, _ := json.Marshal(l.ForScripts())
 		_, _ = fmt.Fprintf(w, `<!DOCTYPE html><html lang=%q data-theme=%q><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <style>%s</style><script type="application/json" id="words">%s</script><body><div id="pane" class="card">`, l.Code(), r.PathValue("theme"), files.Style(static.Rooms), texts)
-		for _, s := range luaflow.Scripts(l, p.Scenario) {
+		for _, s := range film.Scripts(l, p.Scenario) {
 			_ = templates.LuaPane(s).Render(words.With(r.Context(), l), w)
 		}
 		_, _ = fmt.Fprint(w, `</div><script type="module">import { show } from "/static/js/lua.js"; window.show = show;</script>`)

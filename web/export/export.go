@@ -18,8 +18,8 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/timeline"
-	"relock/web/view"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -64,10 +64,10 @@ func forms() []form {
 }
 
 // Files returns the formats as a page offers them, in language l.
-func Files(l words.Language) []view.File {
-	var list []view.File
+func Files(l words.Language) []page.File {
+	var list []page.File
 	for _, f := range forms() {
-		list = append(list, view.File{Format: string(f.name), Label: l.Say(f.label)})
+		list = append(list, page.File{Format: string(f.name), Label: l.Say(f.label)})
 	}
 	return list
 }
@@ -207,11 +207,11 @@ func (r Run) place() string {
 	}
 }
 
-func (r Run) timeline() *timeline.Timeline {
-	return timeline.New(r.Language, r.scenario(), r.Header.Owners)
+func (r Run) timeline() *film.Timeline {
+	return film.NewTimeline(r.Language, r.scenario(), r.Header.Owners)
 }
 
-func (r Run) scenario() timeline.Scenario { return timeline.NewScenario(r.Language, r.Scenario) }
+func (r Run) scenario() film.Scenario { return film.NewScenario(r.Language, r.Scenario) }
 
 // wording is the text for one event in a row of its own.
 type wording struct {
@@ -222,7 +222,7 @@ type wording struct {
 }
 
 // worded returns the text for e after the events soFar has worded.
-func worded(soFar *timeline.Timeline, e trace.Event) wording {
+func worded(soFar *film.Timeline, e trace.Event) wording {
 	t := soFar.After()
 	t.Add(e)
 	row := t.Rows()[0]
@@ -242,7 +242,7 @@ func worded(soFar *timeline.Timeline, e trace.Event) wording {
 }
 
 // headOf returns a thread's name and, in parentheses, what it belongs to.
-func headOf(name string, t timeline.Thread) string {
+func headOf(name string, t film.Thread) string {
 	if t.Of == "" {
 		return name
 	}

@@ -7,15 +7,14 @@ import (
 	"strings"
 
 	"relock/engine/trace"
-	"relock/web/timeline"
-	"relock/web/view"
+	"relock/web/film"
 )
 
 // writeMarkdown writes the T-table as a table of GitHub Flavored Markdown.
 func writeMarkdown(b *bytes.Buffer, r Run) error {
 	say := r.Language.Say
-	film := view.NewFilm(r.Language, r.Scenario, r.Header.Owners)
-	if err := r.added(func(e trace.Event) { film.Add(e) }); err != nil {
+	reel := film.New(r.Language, r.Scenario, r.Header.Owners)
+	if err := r.added(func(e trace.Event) { reel.Add(e) }); err != nil {
 		return err
 	}
 	b.WriteString("# " + plain(r.title()) + "\n\n")
@@ -30,8 +29,8 @@ func writeMarkdown(b *bytes.Buffer, r Run) error {
 	head = append(head, plain(say("%s, after", r.Scenario.Lock.Key)), plain(say("Why")))
 	markdownRow(b, head)
 	markdownRow(b, slices.Repeat([]string{"---"}, len(head)))
-	frames := film.Frames()
-	for i, row := range film.Rows() {
+	frames := reel.Rows()
+	for i, row := range reel.Rows() {
 		if r.Pause != nil {
 			if err := r.Pause(); err != nil {
 				return err
@@ -52,7 +51,7 @@ func markdownRow(b *bytes.Buffer, cells []string) {
 
 func lines(parts []string) string { return strings.Join(parts, "<br>") }
 
-func (r Run) threadCell(c timeline.Cell) []string {
+func (r Run) threadCell(c film.Cell) []string {
 	var parts []string
 	for _, n := range c.Earlier {
 		parts = append(parts, plain(n.Text))
@@ -85,7 +84,7 @@ func (r Run) threadCell(c timeline.Cell) []string {
 
 // keyCell returns the key after a row, preceded by what happened to Redis or
 // the rules.
-func (r Run) keyCell(row timeline.Row) []string {
+func (r Run) keyCell(row film.Row) []string {
 	say := r.Language.Say
 	var parts []string
 	for _, v := range row.Violations {

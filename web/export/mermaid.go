@@ -10,7 +10,7 @@ import (
 
 	"relock/engine/fault"
 	"relock/engine/trace"
-	"relock/web/timeline"
+	"relock/web/film"
 )
 
 // maxMermaid is in bytes. Mermaid by default refuses to draw more than 50,000
@@ -25,7 +25,7 @@ type diagram struct {
 	first   string            // the first and last participants
 	last    string
 	owners  *strings.Replacer
-	soFar   *timeline.Timeline // the events so far, which sentences need
+	soFar   *film.Timeline // the events so far, which sentences need
 
 	step   int
 	script *trace.Event    // the first command of the running script, or nil
@@ -146,7 +146,7 @@ func (d *diagram) command(thread string, e trace.Event, c trace.Command) {
 	if d.run.Scenario.Lock.Nodes <= 1 || c.Node > d.run.Scenario.Lock.Nodes {
 		redis = redisID(1)
 	}
-	text, reply := d.owners.Replace(typed(c.Args)), d.owners.Replace(cmp.Or(c.Error, timeline.Reply(d.run.Language, c.Reply)))
+	text, reply := d.owners.Replace(typed(c.Args)), d.owners.Replace(cmp.Or(c.Error, film.Reply(d.run.Language, c.Reply)))
 	when := d.when(e)
 	if c.Late {
 		d.lost[e.Thread] = true

@@ -9,9 +9,8 @@ import (
 	"unicode/utf8"
 
 	"relock/engine/trace"
-	"relock/web/lanes"
+	"relock/web/film"
 	"relock/web/templates"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -25,16 +24,16 @@ func writeSVG(b *bytes.Buffer, r Run) error {
 	if r.Style == "" {
 		return errNoStyle
 	}
-	film := view.NewFilm(r.Language, r.Scenario, r.Header.Owners)
-	if err := r.added(func(e trace.Event) { film.Add(e) }); err != nil {
+	reel := film.New(r.Language, r.Scenario, r.Header.Owners)
+	if err := r.added(func(e trace.Event) { reel.Add(e) }); err != nil {
 		return err
 	}
-	drawn, title := film.Lanes(), r.title()
-	if drawn.Len() > lanes.MaxRows {
-		title = r.Language.Say("%s (the first %d of %d steps)", title, lanes.MaxRows, drawn.Len())
+	drawn, title := reel.Lanes(), r.title()
+	if drawn.Len() > film.MaxLaneRows {
+		title = r.Language.Say("%s (the first %d of %d steps)", title, film.MaxLaneRows, drawn.Len())
 	}
-	picture := drawn.Window(r.Language, "lanes", 0, lanes.MaxRows)
-	told := lanes.Tell(picture.Names+picture.Width, film.Told(picture.Count))
+	picture := drawn.Window(r.Language, "lanes", 0, film.MaxLaneRows)
+	told := film.Tell(picture.Names+picture.Width, reel.Told(picture.Count))
 	var file strings.Builder
 	if err := templates.LanesFile(picture, told, title, r.Style).Render(words.With(context.Background(), r.Language), &file); err != nil {
 		return fmt.Errorf("svg: %w", err)

@@ -96,5 +96,10 @@ func (e *LimitError) After() time.Duration {
 // Unwrap returns the limit.
 func (e *LimitError) Unwrap() error { return e.Met }
 
+// Is tells a run that ErrClosed ends that its server shuts down.
+func (e *LimitError) Is(target error) bool {
+	return error(e) == ErrClosed && target == error(engine.ErrClosed)
+}
+
 // Limit returns the limit's name.
 func (e *LimitError) Limit() string { return e.Met.Name }

@@ -12,10 +12,10 @@ import (
 	"relock/engine/panics"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/film"
 	"relock/web/hub"
 	"relock/web/pack"
 	"relock/web/turn"
-	"relock/web/view"
 )
 
 // Session is one run and its viewers. It is safe for concurrent use.
@@ -94,7 +94,7 @@ func (s *Session) size() int {
 	defer s.showing.Unlock()
 	size := s.events
 	for _, a := range s.audiences {
-		size += a.bytes + s.shown*view.EventSize(s.Scenario)
+		size += a.bytes + s.shown*film.EventSize(s.Scenario)
 		if a.packed != nil {
 			size += Columns * pack.Window
 		}

@@ -5,9 +5,8 @@ import (
 	"time"
 
 	"relock/engine/explore"
-	"relock/web/space"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/view"
 )
 
 func (m *maker) explorer() []Story {
@@ -31,13 +30,13 @@ func (m *maker) explorer() []Story {
 	cut.Cut = true
 	cut.States, cut.Ways = slices.Clone(graph.States), slices.Clone(graph.Ways)
 	cut.States[2].Fate, cut.Ways[1].Fate = explore.Untried, explore.Untried
-	rule := space.Rule{Name: "orphan", Title: l.Say("key left behind"), Cost: l.Say("%d moves", 10)}
-	going := space.Begun(l, 0, false)
+	rule := page.BrokenRule{Name: "orphan", Title: l.Say("key left behind"), Cost: l.Say("%d moves", 10)}
+	going := page.Begun(l, 0, false)
 	going.Least = l.Say("The smallest found takes")
-	going.Rules = []space.Rule{rule}
+	going.Rules = []page.BrokenRule{rule}
 	rule.Orders, rule.Share, rule.Lost = l.Say("%[1]s of %[2]s (%[3]s)", "109", "182", "60 %"), 0.6, l.Say("After move %d it is inevitable.", 7)
-	ended := space.Found{
-		Title: going.Title, Least: l.Say("The smallest takes"), Counted: l.Say("%s states, merged where they are the same.", "298"), Rules: []space.Rule{rule},
+	ended := page.Found{
+		Title: going.Title, Least: l.Say("The smallest takes"), Counted: l.Say("%s states, merged where they are the same.", "298"), Rules: []page.BrokenRule{rule},
 		Ending: l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", "109", "182", l.Say("at most %d delays", 2)),
 		Others: l.Say("All other rules hold in every one of them; beyond that nobody looked."),
 	}
@@ -52,13 +51,13 @@ func (m *maker) explorer() []Story {
 		{Name: "Found: a rule is broken", Component: templates.Found(ended)},
 		{Name: "Found: no rule is broken", Component: templates.Found(sound)},
 		{Name: "Found: the search was cut short", Component: templates.Found(stopped)},
-		{Name: "ExploreKinds", Component: templates.ExploreKinds([]view.Kind{{Name: "crash", Label: l.Say("crash")}, {Name: "pause", Label: l.Say("pause")}})},
-		{Name: "Space: three states", Component: templates.Space(space.New(l, graph))},
-		{Name: "Space: a search that was cut short", Component: templates.Space(space.New(l, cut))},
-		{Name: "Outlook: outside of the space", Component: templates.Outlook(view.Outlook{})},
-		{Name: "Outlook: two branches part", Component: templates.Outlook(view.Outlook{
-			Here: l.Say("From here on every order breaks a rule: all %s.", "33"), Tone: string(space.All),
-			Parting: &space.Parting{
+		{Name: "ExploreKinds", Component: templates.ExploreKinds([]page.Kind{{Name: "crash", Label: l.Say("crash")}, {Name: "pause", Label: l.Say("pause")}})},
+		{Name: "Space: three states", Component: templates.Space(page.NewSpacePicture(l, graph))},
+		{Name: "Space: a search that was cut short", Component: templates.Space(page.NewSpacePicture(l, cut))},
+		{Name: "Outlook: outside of the space", Component: templates.Outlook(page.Outlook{})},
+		{Name: "Outlook: two branches part", Component: templates.Outlook(page.Outlook{
+			Here: l.Say("From here on every order breaks a rule: all %s.", "33"), Tone: string(page.All),
+			Parting: &page.Parting{
 				Bad: l.Say("main"), Good: l.Say("branch %d", 1), At: m.ms(50), Before: l.Say("From here %s", l.Say("%[1]s of %[2]s ways break a rule.", "33", "38")),
 				BadDid: l.Say("nobody moves until %s", m.ms(60)), BadAfter: l.Say("%[1]s of %[2]s break", "33", "33"),
 				GoodDid: l.Say("%s: %s", "B", "EXISTS"), GoodAfter: l.Say("%[1]s of %[2]s break", "0", "5"),

@@ -3,20 +3,20 @@ package story
 import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/lanes"
+	"relock/web/film"
 	"relock/web/templates"
 )
 
 // busy returns the lanes of a run in which nearly everything happens that lanes
 // can show. Its first two threads act; the others never start.
-func busy(threads int) *lanes.Lanes {
+func busy(threads int) *film.Lanes {
 	list := make([]string, threads)
 	owners := map[string]string{}
 	for i := range list {
 		list[i] = names(i)
 		owners["id-"+names(i)] = names(i)
 	}
-	l := lanes.New(list, owners, 200)
+	l := film.NewLanes(list, owners, 200)
 	held := func(owner, count string, pttl int64) trace.KeyState {
 		return trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"id-" + owner: count}, PTTL: pttl}
 	}
@@ -47,8 +47,8 @@ func busy(threads int) *lanes.Lanes {
 
 // late returns the lanes of a thread whose last unlock is on its way when its
 // lease ends.
-func late() *lanes.Lanes {
-	l := lanes.New([]string{"A"}, map[string]string{"id-A": "A"}, 200)
+func late() *film.Lanes {
+	l := film.NewLanes([]string{"A"}, map[string]string{"id-A": "A"}, 200)
 	held := func(pttl int64) trace.KeyState {
 		return trace.KeyState{Type: trace.TypeHash, Fields: map[string]string{"id-A": "1"}, PTTL: pttl}
 	}
@@ -66,8 +66,8 @@ func late() *lanes.Lanes {
 }
 
 // majority returns the lanes of a lock on three nodes.
-func majority() *lanes.Lanes {
-	l := lanes.New([]string{"A", "B"}, map[string]string{"id-A": "A", "id-B": "B"}, 200)
+func majority() *film.Lanes {
+	l := film.NewLanes([]string{"A", "B"}, map[string]string{"id-A": "A", "id-B": "B"}, 200)
 	a, b := "id-A", "id-B"
 	of := func(owner *string) trace.KeyState {
 		if owner == nil {
@@ -89,13 +89,13 @@ func majority() *lanes.Lanes {
 }
 
 func (m *maker) lanes() []Story {
-	standing := busy(2).Window(m.l, "story-standing", 0, lanes.MaxRows)
+	standing := busy(2).Window(m.l, "story-standing", 0, film.MaxLaneRows)
 	standing.Cursor = 5
 	process := scenario.Thread{Name: "A", Process: "web-1"}
-	apart := lanes.Of(&scenario.Scenario{Threads: []scenario.Thread{process, {Name: "B", Process: scenario.DefaultProcess}}}, nil)
-	boxed := func(state string, l *lanes.Lanes, prefix string) Story {
+	apart := film.LanesOf(&scenario.Scenario{Threads: []scenario.Thread{process, {Name: "B", Process: scenario.DefaultProcess}}}, nil)
+	boxed := func(state string, l *film.Lanes, prefix string) Story {
 		name := "Lanes: " + state
-		return Story{Name: name, Component: box(name, templates.Lanes(l.Window(m.l, prefix, 0, lanes.MaxRows)))}
+		return Story{Name: name, Component: box(name, templates.Lanes(l.Window(m.l, prefix, 0, film.MaxLaneRows)))}
 	}
 	return []Story{
 		{Name: "LanesBox: standing on a step", Component: templates.LanesBox(standing)},
@@ -103,7 +103,7 @@ func (m *maker) lanes() []Story {
 		boxed("leaving", late(), "story-late"),
 		boxed("nodes", majority(), "story-nodes"),
 		boxed("what threads belong to", apart, "story-apart"),
-		boxed("nothing yet", lanes.New([]string{"A", "B"}, nil, 200), "story-empty"),
+		boxed("nothing yet", film.NewLanes([]string{"A", "B"}, nil, 200), "story-empty"),
 		{Name: "LanesSmall", Component: templates.LanesSmall(busy(2).Small(m.l, "story-small"))},
 	}
 }

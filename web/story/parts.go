@@ -9,16 +9,10 @@ import (
 	"relock/engine/check"
 	"relock/engine/explore/card"
 	"relock/engine/fault"
-	"relock/web/actors"
-	"relock/web/compare"
 	"relock/web/export"
-	"relock/web/form"
-	"relock/web/lanes"
-	"relock/web/luaflow"
-	"relock/web/report"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 )
 
 // threads is how many threads have a mark and a colour of their own.
@@ -27,13 +21,13 @@ const threads = 8
 func (m *maker) marks() []Story {
 	l := m.l
 	list := []Story{
-		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), timeline.Good)},
-		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), timeline.Bad)},
-		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), timeline.Quiet)},
+		{Name: "Verdict: good", Component: templates.Verdict(l.Say("no rule was broken"), film.Good)},
+		{Name: "Verdict: bad", Component: templates.Verdict(l.Say("%d times a rule was broken", 2), film.Bad)},
+		{Name: "Verdict: quiet", Component: templates.Verdict(l.Say("running"), film.Quiet)},
 		{Name: "Report card: two locks", Component: templates.ReportCard(m.reportCard())},
 		{Name: "Actors: all kinds", Component: templates.Actors(m.cards())},
-		{Name: "Ending: with a cure", Component: templates.Ending(view.Ending{Cure: &view.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &view.Onward{Name: "crash", Title: l.Say("counter")}})},
-		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), timeline.Plain)},
+		{Name: "Ending: with a cure", Component: templates.Ending(page.Ending{Cure: &page.Onward{Name: "fenced", Title: l.Say("stock")}, Next: &page.Onward{Name: "crash", Title: l.Say("counter")}})},
+		{Name: "Verdict: plain", Component: templates.Verdict(l.Say("running"), film.Plain)},
 	}
 	for n := range threads {
 		list = append(list, Story{Name: "Shape: " + strconv.Itoa(n), Component: shape(n)})
@@ -49,7 +43,7 @@ func (m *maker) marks() []Story {
 }
 
 // reportCard returns a report card with each verdict, of two locks.
-func (m *maker) reportCard() report.Table {
+func (m *maker) reportCard() page.CardTable {
 	places := func(fault string, verdict card.Verdict, list ...card.Place) []*card.Cell {
 		var cells []*card.Cell
 		for _, p := range list {
@@ -68,27 +62,27 @@ func (m *maker) reportCard() report.Table {
 		}
 		c.Same, c.Partly = c.Verdict == card.Unfinished, c.Fault == fault.Evict
 	}
-	return report.New(m.l, one, two)
+	return page.NewCardTable(m.l, one, two)
 }
 
 // cards returns one card of each kind.
-func (m *maker) cards() []actors.Card {
+func (m *maker) cards() []film.Card {
 	l := m.l
-	nobody := func(code, text string, bad bool) actors.Line {
-		return actors.Line{Thread: -1, Code: code, Text: text, Bad: bad}
+	nobody := func(code, text string, bad bool) film.CardLine {
+		return film.CardLine{Thread: -1, Code: code, Text: text, Bad: bad}
 	}
-	return []actors.Card{
-		{Kind: actors.OfResource, Title: l.Say("stock"), Figure: "1", Lines: []actors.Line{
+	return []film.Card{
+		{Kind: film.OfResource, Title: l.Say("stock"), Figure: "1", Lines: []film.CardLine{
 			{Thread: 0, Text: l.Say("%s has read %d, and not written yet", "A", 1)},
 			nobody("", l.Say("writes refused: %d", 1), true),
 		}},
-		{Kind: actors.OfCalls, Title: l.Say("call stack"), Lines: []actors.Line{
+		{Kind: film.OfCalls, Title: l.Say("call stack"), Lines: []film.CardLine{
 			{Thread: 0, Code: "sell(2)", Text: l.Say("works at level %d", 2)},
 			{Thread: 0, Code: "sell(1)", Text: l.Say("level %d, has called %s", 1, "sell(2)"), Within: true},
 		}},
-		{Kind: actors.OfLine, Title: l.Say("who waits in Redis"), None: l.Say("nobody")},
-		{Kind: actors.OfWords, Title: l.Say("the lock's word in memory"), Lines: []actors.Line{nobody("web-1", l.Say("free"), false)}},
-		{Kind: actors.OfNodes, Title: l.Say("nodes, each with its key and clock"), Lines: []actors.Line{
+		{Kind: film.OfLine, Title: l.Say("who waits in Redis"), None: l.Say("nobody")},
+		{Kind: film.OfWords, Title: l.Say("the lock's word in memory"), Lines: []film.CardLine{nobody("web-1", l.Say("free"), false)}},
+		{Kind: film.OfNodes, Title: l.Say("nodes, each with its key and clock"), Lines: []film.CardLine{
 			{Thread: 1, Code: "1", Text: l.Say("%s, %s left", "B", "100 ms")}, nobody("2", l.Say("%s; down", l.Say("no key")), true),
 		}},
 	}
@@ -96,70 +90,70 @@ func (m *maker) cards() []actors.Card {
 
 func (m *maker) scripts() []Story {
 	l := m.l
-	token := func(class, text string) luaflow.Token { return luaflow.Token{Class: class, Text: text} }
-	lines := []luaflow.Line{
-		{Number: 1, Tokens: []luaflow.Token{token("c", "-- "+l.Say("acquired"))}},
-		{Number: 2, Tokens: []luaflow.Token{
+	token := func(class, text string) film.ScriptToken { return film.ScriptToken{Class: class, Text: text} }
+	lines := []film.ScriptLine{
+		{Number: 1, Tokens: []film.ScriptToken{token("c", "-- "+l.Say("acquired"))}},
+		{Number: 2, Tokens: []film.ScriptToken{
 			token("k", "if"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'EXISTS'"), token("", ", "),
 			token("v", "KEYS[1]"), token("", ") == "), token("m", "0"), token("", " "), token("k", "then"),
 		}},
-		{Number: 3, Tokens: []luaflow.Token{
+		{Number: 3, Tokens: []film.ScriptToken{
 			token("", "  "), token("f", "redis.call"), token("", "("), token("r", "'HINCRBY'"), token("", ", "), token("v", "KEYS[1]"), token("", ", "),
 			token("v", "ARGV[2]"), token("", ", "), token("m", "1"), token("", ")"),
 		}},
-		{Number: 4, Tokens: []luaflow.Token{token("", "  "), token("k", "return"), token("", " "), token("s", `"acquired"`)}},
-		{Number: 5, Tokens: []luaflow.Token{token("k", "end")}},
-		{Number: 6, Tokens: []luaflow.Token{token("k", "return"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'PTTL'"), token("", ", "), token("v", "KEYS[1]"), token("", ")")}},
+		{Number: 4, Tokens: []film.ScriptToken{token("", "  "), token("k", "return"), token("", " "), token("s", `"acquired"`)}},
+		{Number: 5, Tokens: []film.ScriptToken{token("k", "end")}},
+		{Number: 6, Tokens: []film.ScriptToken{token("k", "return"), token("", " "), token("f", "redis.call"), token("", "("), token("r", "'PTTL'"), token("", ", "), token("v", "KEYS[1]"), token("", ")")}},
 	}
-	pane := func(name string) templ.Component { return templates.LuaPane(luaflow.Script{Name: name, Lines: lines}) }
-	moment := func(name string, last int, ran []int, next int, untaken ...int) *luaflow.Moment {
-		return &luaflow.Moment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
+	pane := func(name string) templ.Component { return templates.LuaPane(film.Script{Name: name, Lines: lines}) }
+	moment := func(name string, last int, ran []int, next int, untaken ...int) *film.ScriptMoment {
+		return &film.ScriptMoment{Script: name, Line: last, Ran: ran, Next: next, Untaken: append([]int{}, untaken...)}
 	}
 	return []Story{
 		{Name: "LuaPane: at rest", Component: pane("rest.lua")},
 		{Name: "LuaPane: about to begin", Component: pane("begin.lua"), Moment: moment("begin.lua", 0, []int{}, 2)},
 		{Name: "LuaPane: between two commands", Component: pane("between.lua"), Moment: moment("between.lua", 2, []int{2}, 3, 6)},
 		{Name: "LuaPane: passed by a branch", Component: pane("passed.lua"), Moment: moment("passed.lua", 6, []int{2, 6}, 0, 3, 4)},
-		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(luaflow.Script{
+		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(film.Script{
 			Name: "lock", Plain: true, Note: l.Say("No script: the call is a single command."), Lines: lines[2:3],
 		})},
-		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(luaflow.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
+		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(film.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
 	}
 }
 
 func (m *maker) tables() []Story {
 	l := m.l
-	good := func(text, at string) compare.Cell {
-		return compare.Cell{Text: text, At: at, Tone: timeline.Good}
+	good := func(text, at string) page.LockCell {
+		return page.LockCell{Text: text, At: at, Tone: film.Good}
 	}
-	bad := func(text, at string) compare.Cell {
-		return compare.Cell{Text: text, At: at, Tone: timeline.Bad}
+	bad := func(text, at string) page.LockCell {
+		return page.LockCell{Text: text, At: at, Tone: film.Bad}
 	}
-	not := compare.Cell{Tone: timeline.Quiet}
-	aligned := compare.Aligned{
+	not := page.LockCell{Tone: film.Quiet}
+	aligned := page.Aligned{
 		Title: l.Say("Your scenario"),
-		Columns: []compare.Column{
-			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, lanes.MaxRows)},
-			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, lanes.MaxRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
+		Columns: []page.LockColumn{
+			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, film.MaxLaneRows)},
+			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
 		},
-		Threads: []compare.Thread{
-			{Name: "A", Ordinal: 0, Rows: []compare.Row{
-				{What: l.Say("%s, level %d", "lock", 1), Cells: []compare.Cell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
-				{What: l.Say("%s, level %d", "lock", 2), Cells: []compare.Cell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
+		Threads: []page.LockThread{
+			{Name: "A", Ordinal: 0, Rows: []page.LockRow{
+				{What: l.Say("%s, level %d", "lock", 1), Cells: []page.LockCell{good(l.Say("acquired"), m.ms(0)), good(l.Say("acquired"), m.ms(0))}},
+				{What: l.Say("%s, level %d", "lock", 2), Cells: []page.LockCell{good(l.Say("reentered"), m.ms(50)), bad(l.Say("refused"), m.ms(50))}, Differs: true, First: true},
 			}},
-			{Name: "B", Ordinal: 1, Rows: []compare.Row{
-				{What: l.Say("%s, level %d", "unlock", 1), Cells: []compare.Cell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
+			{Name: "B", Ordinal: 1, Rows: []page.LockRow{
+				{What: l.Say("%s, level %d", "unlock", 1), Cells: []page.LockCell{good(l.Say("released"), m.ms(180)), not}, Differs: true},
 			}},
 		},
 	}
-	taken := m.row(m.hash(200, field(0, 1)), holds(acts(timeline.Good, l.Say("%s: acquired", "lock")), 1))
-	refused := m.row(m.hash(190, field(0, 1)), timeline.Cell{Title: l.Say("working, level %d", 1), Tone: timeline.Quiet, Inside: 1}, acts(timeline.Bad, l.Say("%s: refused", "lock")))
-	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(timeline.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
-	expired := m.row(timeline.Key{}, timeline.Cell{Title: l.Say("working, level %d", 1), Tone: timeline.Quiet, Inside: 1, Parted: true})
-	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), timeline.Bad
-	compared := compare.Branches(l, m.scenario(2),
-		compare.Side{Name: compare.BranchName(l, 0), Rows: []timeline.Row{taken, refused, deeper}},
-		compare.Side{Name: compare.BranchName(l, 1), Rows: []timeline.Row{taken, expired}, Over: true})
+	taken := m.row(m.hash(200, field(0, 1)), holds(acts(film.Good, l.Say("%s: acquired", "lock")), 1))
+	refused := m.row(m.hash(190, field(0, 1)), film.Cell{Title: l.Say("working, level %d", 1), Tone: film.Quiet, Inside: 1}, acts(film.Bad, l.Say("%s: refused", "lock")))
+	deeper := m.row(m.hash(200, field(0, 2)), holds(acts(film.Good, l.Say("%s: level %d entered", "lock", 2)), 2))
+	expired := m.row(film.Key{}, film.Cell{Title: l.Say("working, level %d", 1), Tone: film.Quiet, Inside: 1, Parted: true})
+	expired.Event, expired.EventTone = l.Say("The lease ran out: Redis dropped the key"), film.Bad
+	compared := page.Branches(l, m.scenario(2),
+		page.BranchSide{Name: page.BranchName(l, 0), Rows: []film.Row{taken, refused, deeper}},
+		page.BranchSide{Name: page.BranchName(l, 1), Rows: []film.Row{taken, expired}, Over: true})
 	return []Story{
 		{Name: "Aligned: two locks", Component: templates.Aligned(aligned)},
 		{Name: "Compared: two branches", Component: templates.Compared(compared)},
@@ -168,8 +162,8 @@ func (m *maker) tables() []Story {
 
 func (m *maker) controls() []Story {
 	l := m.l
-	actions := func(pause, gate string, admits, ended bool) []view.ControlAction {
-		return []view.ControlAction{
+	actions := func(pause, gate string, admits, ended bool) []page.ControlAction {
+		return []page.ControlAction{
 			{Do: "pause", Label: pause, Disabled: ended},
 			{Do: "gate", Label: gate, Disabled: ended},
 			{Do: "admit", Label: l.Say("Let one call pass"), Disabled: !admits || ended},
@@ -180,65 +174,65 @@ func (m *maker) controls() []Story {
 	apart.Threads[0].Of, apart.Threads[1].Endless = l.Say("process %s", "web-1"), true
 	return []Story{
 		{Name: "ExportMenu", Component: templates.ExportMenu("/runs/ID/export?format=", export.Files(l))},
-		{Name: "Controls: goes, is paused, waits at the gate, has ended", Component: templates.Controls([]view.Control{
+		{Name: "Controls: goes, is paused, waits at the gate, has ended", Component: templates.Controls([]page.Control{
 			{Thread: "A", Ordinal: 0, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, false)},
 			{Thread: "B", Ordinal: 1, Actions: actions(l.Say("Resume"), l.Say("Gate its calls"), false, false), Note: l.Say("paused")},
 			{Thread: "C", Ordinal: 2, Actions: actions(l.Say("Pause"), l.Say("Open the gate"), true, false), Note: l.Say("at the gate: %s", l.Say("%s, level %d", "unlock", 1))},
 			{Thread: "D", Ordinal: 3, Actions: actions(l.Say("Pause"), l.Say("Gate its calls"), false, true), Note: l.Say("has ended")},
 		})},
 		{Name: "Rail: threads, time, Redis", Component: templates.Rail(apart)},
-		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(view.Viewer{Steps: true}))},
-		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(view.Reach{Alone: true, Addresses: []string{"http://192.168.1.5:8080"}}, export.Files(l)))},
+		{Name: "Console: the transport", Component: dialog("keys", l.Say("Keys"), templates.Console(page.Viewer{Steps: true}))},
+		{Name: "Share, a dialog", Component: dialog("share", l.Say("Share, export"), templates.Share(page.Reach{Alone: true, Addresses: []string{"http://192.168.1.5:8080"}}, export.Files(l)))},
 	}
 }
 
 func (m *maker) editor() []Story {
 	l := m.l
-	one := func(state string, f form.Field) Story {
+	one := func(state string, f page.Field) Story {
 		return Story{Name: "EditorField: " + state, Component: templates.EditorField(f)}
 	}
 	wrong := l.Say("Given %s; allowed: %s.", `"200"`, "1ms … 10m")
-	general := form.Part{Fields: []form.Field{{Name: "title", Label: l.Say("Title"), Value: l.Say("Your scenario"), Wide: true}}}
-	lease := form.Part{Fields: []form.Field{{Name: "lock.lease", Label: l.Say("Lease"), Value: "200", Mistakes: []string{wrong}}}}
-	filled := form.Form{
+	general := page.FormPart{Fields: []page.Field{{Name: "title", Label: l.Say("Title"), Value: l.Say("Your scenario"), Wide: true}}}
+	lease := page.FormPart{Fields: []page.Field{{Name: "lock.lease", Label: l.Say("Lease"), Value: "200", Mistakes: []string{wrong}}}}
+	filled := page.Form{
 		Readable: true, General: general, Lock: lease,
-		Threads: []form.Thread{{
+		Threads: []page.FormThread{{
 			Index: 0, Name: "A", Open: true,
-			Main: form.Part{Fields: []form.Field{{Name: "threads[0].name", Label: l.Say("Name"), Value: "A", Late: true}}},
-			More: form.Part{Fields: []form.Field{{Name: "threads[0].depth", Label: l.Say("Depth"), Default: "1", Numeric: true}}},
+			Main: page.FormPart{Fields: []page.Field{{Name: "threads[0].name", Label: l.Say("Name"), Value: "A", Late: true}}},
+			More: page.FormPart{Fields: []page.Field{{Name: "threads[0].depth", Label: l.Say("Depth"), Default: "1", Numeric: true}}},
 		}, {Index: 1}},
-		Faults: []form.Fault{
-			{Index: 0, Thread: "A", Ordinal: 0, Part: form.Part{Fields: []form.Field{{Name: "faults[0].do", Label: l.Say("Name"), Value: "pause"}}}},
-			{Index: 1, Ordinal: -1, Part: form.Part{Mistakes: []string{wrong}}},
+		Faults: []page.FormFault{
+			{Index: 0, Thread: "A", Ordinal: 0, FormPart: page.FormPart{Fields: []page.Field{{Name: "faults[0].do", Label: l.Say("Name"), Value: "pause"}}}},
+			{Index: 1, Ordinal: -1, FormPart: page.FormPart{Mistakes: []string{wrong}}},
 		},
 		Kept: []string{l.Say("Its schedule, with %d entries: who moves, decision by decision.", 8)}, NoThread: true,
 	}
-	mistakes := []form.Mistake{
+	mistakes := []page.Mistake{
 		{Line: 3, Key: "lock.lease", Sentence: l.Say("Line %[1]s, %[2]s: given %[3]s; allowed: %[4]s.", "3", "lock.lease", `"200"`, "1ms … 10m"), Input: "f-lock-lease"},
 		{Line: 7, Sentence: l.Say("Line %[1]s: given %[2]s; allowed: %[3]s.", "7", "]", "YAML")},
 	}
 	return []Story{
-		one("empty, with a default", form.Field{Name: "story.empty", Label: l.Say("Depth"), Default: "1", Numeric: true}),
-		one("with a hint", form.Field{Name: "story.hint", Label: l.Say("Lease"), Value: "200ms", Hint: l.Say("-1s turns the clock back.")}),
-		one("with a mistake and a hint", form.Field{Name: "story.wrong", Label: l.Say("Lease"), Value: "200", Hint: l.Say("-1s turns the clock back."), Mistakes: []string{wrong}}),
-		one("a choice", form.Field{Name: "story.choice", Label: l.Say("Lock"), Choices: []form.Choices{
-			{List: []form.Choice{{Value: "reentrant", Label: "reentrant", Selected: true}}},
-			{Label: l.Say("To Redis"), List: []form.Choice{{Value: "setnx", Label: "setnx"}}},
+		one("empty, with a default", page.Field{Name: "story.empty", Label: l.Say("Depth"), Default: "1", Numeric: true}),
+		one("with a hint", page.Field{Name: "story.hint", Label: l.Say("Lease"), Value: "200ms", Hint: l.Say("-1s turns the clock back.")}),
+		one("with a mistake and a hint", page.Field{Name: "story.wrong", Label: l.Say("Lease"), Value: "200", Hint: l.Say("-1s turns the clock back."), Mistakes: []string{wrong}}),
+		one("a choice", page.Field{Name: "story.choice", Label: l.Say("Lock"), Choices: []page.Choices{
+			{List: []page.Choice{{Value: "reentrant", Label: "reentrant", Selected: true}}},
+			{Label: l.Say("To Redis"), List: []page.Choice{{Value: "setnx", Label: "setnx"}}},
 		}}),
 		{Name: "EditorMistakes", Component: templates.EditorMistakes(mistakes)},
-		{Name: "EditorForm: it waits", Component: templates.EditorForm(form.Form{})},
+		{Name: "EditorForm: it waits", Component: templates.EditorForm(page.Form{})},
 		{Name: "EditorForm", Component: templates.EditorForm(filled)},
 	}
 }
 
 func (m *maker) pages() []Story {
 	l := m.l
-	exhibit := view.Exhibit{Name: "lease-expiry", Title: l.Say("Your scenario"), Shows: l.Say("Nothing goes wrong."), Protocol: "reentrant"}
+	exhibit := page.Exhibit{Name: "lease-expiry", Title: l.Say("Your scenario"), Shows: l.Say("Nothing goes wrong."), Protocol: "reentrant"}
 	broken := exhibit
 	broken.Broken = []string{"mutual-exclusion"}
 	broken.Picture = templates.LanesSmall(busy(2).Small(l, "story-card"))
 	failed := exhibit
-	failed.Failed = timeline.OnlyFailed(l, []timeline.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
+	failed.Failed = film.OnlyFailed(l, []film.Failure{{Thread: "A", Error: "WRONGTYPE Operation"}})
 	return []Story{
 		{Name: "ExhibitCard", Component: exhibitCard(exhibit)},
 		{Name: "ExhibitCard: with a picture, breaks a rule", Component: exhibitCard(broken)},

@@ -6,8 +6,8 @@ import (
 
 	"github.com/a-h/templ"
 
+	"relock/web/film"
 	"relock/web/templates"
-	"relock/web/timeline"
 )
 
 // seat is a thread as a room's frame has it.
@@ -26,7 +26,7 @@ type seat struct {
 // as its page's script would.
 func (m *maker) rooms() []Story {
 	l := m.l
-	scenario := timeline.Scenario{Threads: []timeline.Thread{{Name: "A"}, {Name: "B", Ordinal: 1}, {Name: "C", Ordinal: 2}}}
+	scenario := film.Scenario{Threads: []film.Thread{{Name: "A"}, {Name: "B", Ordinal: 1}, {Name: "C", Ordinal: 2}}}
 	seats := map[string]seat{
 		"A": {By: []string{"Quiet Otter"}, Members: []string{"m1"}, Next: l.Say("%s, level %d", "unlock", 1), Why: l.Say("works until %s", l.Duration(300*time.Millisecond))},
 		"B": {

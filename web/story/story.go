@@ -9,7 +9,7 @@ package story
 import (
 	"github.com/a-h/templ"
 
-	"relock/web/luaflow"
+	"relock/web/film"
 	"relock/web/words"
 )
 
@@ -17,7 +17,7 @@ import (
 type Story struct {
 	Name      string // the component as the code calls it, and its state
 	Component templ.Component
-	Moment    *luaflow.Moment // for a script: what the page's script marks in it
+	Moment    *film.ScriptMoment // for a script: what the page's script marks in it
 }
 
 // Group is a component with all its states.

@@ -12,16 +12,16 @@ import (
 	"context"
 	"fmt"
 	"relock/engine/phrase"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/templates"
-	"relock/web/timeline"
-	"relock/web/view"
 	"relock/web/words"
 	"strconv"
 )
 
 // Page is the storybook: each story under its name. Script is the address of
 // the page's own script.
-func Page(p view.Page, groups []Group, script string) templ.Component {
+func Page(p page.Page, groups []Group, script string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -491,7 +491,7 @@ func shape(ordinal int) templ.Component {
 }
 
 // table is the timeline's table around rows, or a head alone.
-func table(s timeline.Scenario, label string, steps bool, rows templ.Component) templ.Component {
+func table(s film.Scenario, label string, steps bool, rows templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -642,7 +642,7 @@ func dialog(id, label string, content templ.Component) templ.Component {
 }
 
 // exhibitCard is a card of the gallery where it is shown alone.
-func exhibitCard(e view.Exhibit) templ.Component {
+func exhibitCard(e page.Exhibit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

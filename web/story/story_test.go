@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/web/page"
 	"relock/web/story"
-	"relock/web/view"
 	"relock/web/words"
 )
 
@@ -127,7 +127,7 @@ func TestEveryComponentHasAStory(t *testing.T) {
 func TestIDsAreUnique(t *testing.T) {
 	for _, l := range languages {
 		var b bytes.Buffer
-		if err := story.Page(view.Page{}, story.Groups(l), "/script.js").Render(words.With(t.Context(), l), &b); err != nil {
+		if err := story.Page(page.Page{}, story.Groups(l), "/script.js").Render(words.With(t.Context(), l), &b); err != nil {
 			t.Fatal(err)
 		}
 		seen := map[string]bool{}

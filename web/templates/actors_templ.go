@@ -10,12 +10,12 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"relock/web/actors"
+	"relock/web/film"
 )
 
 // Actors are the cards of what acts beside the lock's key. The page's script
 // draws the same (cards.js).
-func Actors(cards []actors.Card) templ.Component {
+func Actors(cards []film.Card) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -203,7 +203,7 @@ func Actors(cards []actors.Card) templ.Component {
 }
 
 // actorLine is the class of a line: whose it is, and how it is meant.
-func actorLine(line actors.Line) string {
+func actorLine(line film.CardLine) string {
 	class := "nobody"
 	if line.Thread >= 0 {
 		class = fmt.Sprintf("t%d", line.Thread%8)

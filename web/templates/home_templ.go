@@ -11,13 +11,13 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"context"
 	"fmt"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 )
 
 // Home is the front door: what this is, a film that stands still until it is
 // started, and the ways on.
-func Home(p view.Home) templ.Component {
+func Home(p page.Home) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -357,7 +357,7 @@ func door(path, name, text string) templ.Component {
 }
 
 // Gallery lists all scenarios with a small picture of each.
-func Gallery(p view.Gallery) templ.Component {
+func Gallery(p page.Gallery) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -548,7 +548,7 @@ func Gallery(p view.Gallery) templ.Component {
 
 // Ending says at the end of a film what went wrong, and where to go on. The
 // page's script fills it and shows it (ending.js).
-func Ending(e view.Ending) templ.Component {
+func Ending(e page.Ending) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -599,7 +599,7 @@ func Ending(e view.Ending) templ.Component {
 }
 
 // EndingWays are the links at the end of a film.
-func EndingWays(e view.Ending) templ.Component {
+func EndingWays(e page.Ending) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -717,7 +717,7 @@ func levelName(ctx context.Context, level int) string {
 }
 
 // ExhibitCard is a scenario in the gallery.
-func ExhibitCard(e view.Exhibit) templ.Component {
+func ExhibitCard(e page.Exhibit) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1004,7 +1004,7 @@ func ExhibitCard(e view.Exhibit) templ.Component {
 }
 
 // About says what is real here.
-func About(p view.Page) templ.Component {
+func About(p page.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1325,7 +1325,7 @@ func About(p view.Page) templ.Component {
 }
 
 // API documents the interface for programs.
-func API(p view.API) templ.Component {
+func API(p page.API) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1530,7 +1530,7 @@ func API(p view.API) templ.Component {
 }
 
 // EmbedPage is a film to be read inside of another page.
-func EmbedPage(p view.Embed) templ.Component {
+func EmbedPage(p page.Embed) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1641,7 +1641,7 @@ func EmbedPage(p view.Embed) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Viewer(view.Viewer{}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Viewer(page.Viewer{}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1649,7 +1649,7 @@ func EmbedPage(p view.Embed) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = Console(view.Viewer{}).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = Console(page.Viewer{}).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

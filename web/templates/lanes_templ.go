@@ -10,14 +10,14 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import (
 	"fmt"
-	"relock/web/lanes"
+	"relock/web/film"
 	"slices"
 	"strconv"
 	"strings"
 )
 
 // LanesBox is the picture of a run in the box that it scrolls in.
-func LanesBox(p lanes.Picture) templ.Component {
+func LanesBox(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -72,7 +72,7 @@ func LanesBox(p lanes.Picture) templ.Component {
 // width, so that it fills a box that is wider than it need be. What can be
 // pointed at has data-step, its place is data-x, and data-cursor and
 // data-later are what stands there and hides what comes after.
-func Lanes(p lanes.Picture) templ.Component {
+func Lanes(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -421,7 +421,7 @@ func Lanes(p lanes.Picture) templ.Component {
 }
 
 // LanesStill is the picture without anything to point at or to stand on.
-func LanesStill(p lanes.Picture) templ.Component {
+func LanesStill(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -533,7 +533,7 @@ func LanesStill(p lanes.Picture) templ.Component {
 
 // LanesSmall is the picture for a list of runs: no words, for nobody's eyes
 // who cannot see it.
-func LanesSmall(p lanes.Picture) templ.Component {
+func LanesSmall(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -585,7 +585,7 @@ func LanesSmall(p lanes.Picture) templ.Component {
 
 // LanesFile is the picture as a file that stands alone, with what is told of it
 // below. Style is its style sheet: static.Files.PictureStyle.
-func LanesFile(p lanes.Picture, told lanes.Told, title, style string) templ.Component {
+func LanesFile(p film.Picture, told film.Told, title, style string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -845,7 +845,7 @@ func LanesFile(p lanes.Picture, told lanes.Told, title, style string) templ.Comp
 	})
 }
 
-func lanesNames(p lanes.Picture) templ.Component {
+func lanesNames(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1177,7 +1177,7 @@ func lanesNames(p lanes.Picture) templ.Component {
 	})
 }
 
-func lanesRun(p lanes.Picture) templ.Component {
+func lanesRun(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1855,7 +1855,7 @@ func lanesRun(p lanes.Picture) templ.Component {
 
 // stretched is what can be drawn in the picture's own units and be made wider.
 // Its strokes keep their width: they have vector-effect.
-func stretched(p lanes.Picture) templ.Component {
+func stretched(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1918,7 +1918,7 @@ func stretched(p lanes.Picture) templ.Component {
 	})
 }
 
-func lane(p lanes.Picture, l lanes.Lane) templ.Component {
+func lane(p film.Picture, l film.Lane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2372,7 +2372,7 @@ func lane(p lanes.Picture, l lanes.Lane) templ.Component {
 	})
 }
 
-func laneMark(p lanes.Picture, m lanes.Mark, l lanes.Lane) templ.Component {
+func laneMark(p film.Picture, m film.LaneMark, l film.Lane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2455,37 +2455,37 @@ func laneMark(p lanes.Picture, m lanes.Mark, l lanes.Lane) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		switch m.Kind {
-		case lanes.MarkRefused:
+		case film.MarkRefused:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 196, "<path class=\"lane-halo\" d=\"M-4.5-4.5L4.5 4.5M4.5-4.5L-4.5 4.5\"></path> <path d=\"M-4.5-4.5L4.5 4.5M4.5-4.5L-4.5 4.5\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case lanes.MarkFailed:
+		case film.MarkFailed:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 197, "<circle r=\"8\"></circle> <path d=\"M-3.5-3.5L3.5 3.5M3.5-3.5L-3.5 3.5\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case lanes.MarkRenewed:
+		case film.MarkRenewed:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 198, "<path class=\"lane-halo\" d=\"M0 14V-13M-4-9L0-13.5L4-9\"></path> <path d=\"M0 14V-13M-4-9L0-13.5L4-9\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case lanes.MarkLate:
+		case film.MarkLate:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 199, "<path class=\"lane-halo\" d=\"M0-14V-3M0 3V13M-5 8L0 13.5L5 8\"></path> <path d=\"M0-14V-3M0 3V13M-5 8L0 13.5L5 8\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case lanes.MarkFault:
+		case film.MarkFault:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 200, "<path d=\"M2-23L-5-12H-.8L-2.2-4L5-15.5H.8Z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case lanes.MarkCrashed:
+		case film.MarkCrashed:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 201, "<rect x=\"-8\" y=\"-8\" width=\"16\" height=\"16\" rx=\"2\"></rect> <path d=\"M-4-4L4 4M4-4L-4 4\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case lanes.MarkGaveUp:
+		case film.MarkGaveUp:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 202, "<path d=\"M10-9V9M14-9V9\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -2504,7 +2504,7 @@ func laneMark(p lanes.Picture, m lanes.Mark, l lanes.Lane) templ.Component {
 	})
 }
 
-func keyLane(p lanes.Picture) templ.Component {
+func keyLane(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2906,7 +2906,7 @@ func keyLane(p lanes.Picture) templ.Component {
 
 // leaseArea is a time during which the key has one owner, and how its lease
 // runs out.
-func leaseArea(p lanes.Picture, a lanes.Area) templ.Component {
+func leaseArea(p film.Picture, a film.Area) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -3162,7 +3162,7 @@ func leaseArea(p lanes.Picture, a lanes.Area) templ.Component {
 
 // resourceLane is what the lock protects: how much there is, and who reads and
 // writes it.
-func resourceLane(p lanes.Picture, r lanes.ResourceLane) templ.Component {
+func resourceLane(p film.Picture, r film.ResourceLane) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -3292,7 +3292,7 @@ func resourceLane(p lanes.Picture, r lanes.ResourceLane) templ.Component {
 
 // touch is a read: an open triangle upwards, what comes to the thread; or a
 // write: a full one downwards.
-func touch(kind lanes.TouchKind) templ.Component {
+func touch(kind film.TouchKind) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -3314,12 +3314,12 @@ func touch(kind lanes.TouchKind) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		switch kind {
-		case lanes.TouchRead:
+		case film.TouchRead:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 266, "<path class=\"lane-read\" d=\"M-5 4.5L0-5.5L5 4.5Z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case lanes.TouchWrite:
+		case film.TouchWrite:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 267, "<path class=\"lane-write\" d=\"M-6-5.5H6L0 6Z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -3335,7 +3335,7 @@ func touch(kind lanes.TouchKind) templ.Component {
 }
 
 // lanesPatterns are what tells without colour.
-func lanesPatterns(p lanes.Picture) templ.Component {
+func lanesPatterns(p film.Picture) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -3471,7 +3471,7 @@ func lanesPatterns(p lanes.Picture) templ.Component {
 }
 
 // has tells whether the key has no expiry while a thread owns it.
-func has(p lanes.Picture, ordinal int) bool {
+func has(p film.Picture, ordinal int) bool {
 	areas := p.Key.Areas
 	if p.Key.Open != nil {
 		areas = append(slices.Clip(areas), *p.Key.Open)
@@ -3488,11 +3488,11 @@ func has(p lanes.Picture, ordinal int) bool {
 const toldBelow = 14
 
 // fileWidth is that of a picture in a file of its own, with its edges.
-func fileWidth(p lanes.Picture, told lanes.Told) float64 {
+func fileWidth(p film.Picture, told film.Told) float64 {
 	return max(p.Names+p.Width, told.Width) + 32
 }
 
-func fileHeight(p lanes.Picture, told lanes.Told) float64 {
+func fileHeight(p film.Picture, told film.Told) float64 {
 	if len(told.Lines) == 0 {
 		return p.Height + 64
 	}
@@ -3506,14 +3506,14 @@ func threadClass(ordinal int) string {
 	return "t" + strconv.Itoa(ordinal%8)
 }
 
-func patternID(p lanes.Picture, kind string, ordinal int) string {
+func patternID(p film.Picture, kind string, ordinal int) string {
 	if ordinal < 0 {
 		return p.Prefix + "-" + kind + "-none"
 	}
 	return p.Prefix + "-" + kind + "-" + strconv.Itoa(ordinal%8)
 }
 
-func pattern(p lanes.Picture, kind string, ordinal int) string {
+func pattern(p film.Picture, kind string, ordinal int) string {
 	return "url(#" + patternID(p, kind, ordinal) + ")"
 }
 
@@ -3533,7 +3533,7 @@ func units(v float64) string {
 const waitGap = 3
 
 // along is a place on the time axis as a part of its width.
-func along(p lanes.Picture, x float64) string {
+func along(p film.Picture, x float64) string {
 	switch {
 	case !p.Followed:
 		return percent(p, x-p.Left)
@@ -3545,7 +3545,7 @@ func along(p lanes.Picture, x float64) string {
 }
 
 // share is a length on the time axis as a part of its width.
-func share(p lanes.Picture, from, to float64) string {
+func share(p film.Picture, from, to float64) string {
 	switch {
 	case !p.Followed:
 		return percent(p, to-from)
@@ -3556,12 +3556,12 @@ func share(p lanes.Picture, from, to float64) string {
 	}
 }
 
-func percent(p lanes.Picture, v float64) string {
+func percent(p film.Picture, v float64) string {
 	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(100*v/max(p.Width, 1), 'f', 3, 64), "0"), ".") + "%"
 }
 
 // wide is the picture's width.
-func wide(p lanes.Picture) string {
+func wide(p film.Picture) string {
 	if p.Followed {
 		return "@wide"
 	}
@@ -3569,7 +3569,7 @@ func wide(p lanes.Picture) string {
 }
 
 // span is the view box of what is drawn in the picture's own units.
-func span(p lanes.Picture) string {
+func span(p film.Picture) string {
 	if p.Followed {
 		return "@span"
 	}
@@ -3579,7 +3579,7 @@ func span(p lanes.Picture) string {
 func move(x, y float64) string { return "translate(" + units(x) + " " + units(y) + ")" }
 
 // cursorX is where the picture's cursor stands, -1 where it stands nowhere.
-func cursorX(p lanes.Picture) float64 {
+func cursorX(p film.Picture) float64 {
 	for _, c := range p.Columns {
 		if c.Step == p.Cursor {
 			return c.X
@@ -3589,7 +3589,7 @@ func cursorX(p lanes.Picture) float64 {
 }
 
 // lastAt is the instant of the picture's last row, in milliseconds.
-func lastAt(p lanes.Picture) float64 {
+func lastAt(p film.Picture) float64 {
 	if n := len(p.Columns); n > 0 {
 		return p.Columns[n-1].At
 	}
@@ -3597,7 +3597,7 @@ func lastAt(p lanes.Picture) float64 {
 }
 
 // laterX is where what comes after the cursor begins.
-func laterX(p lanes.Picture) float64 {
+func laterX(p film.Picture) float64 {
 	for _, c := range p.Columns {
 		if c.Step == p.Cursor {
 			return c.To
@@ -3607,7 +3607,7 @@ func laterX(p lanes.Picture) float64 {
 }
 
 // path draws through points.
-func path(points []lanes.Point) string {
+func path(points []film.Point) string {
 	var b strings.Builder
 	for i, p := range points {
 		if i == 0 {
@@ -3621,12 +3621,12 @@ func path(points []lanes.Point) string {
 }
 
 // area is what is between an edge and the floor.
-func area(a lanes.Area, floor float64) string {
+func area(a film.Area, floor float64) string {
 	return path(a.Points) + "V" + units(floor) + "H" + units(a.From) + "Z"
 }
 
 // keyNameAt is the line on which the name of the key's lane stands.
-func keyNameAt(p lanes.Picture) float64 {
+func keyNameAt(p film.Picture) float64 {
 	if p.Key.Full == "" {
 		return (p.Key.Top+p.Key.Bottom)/2 + 4
 	}
@@ -3634,7 +3634,7 @@ func keyNameAt(p lanes.Picture) float64 {
 }
 
 // markOfEvent names what happened to Redis itself, for the legend.
-func markOfEvent(e lanes.Event) string {
+func markOfEvent(e film.Event) string {
 	if e.Expired {
 		return "expired"
 	}
@@ -3642,7 +3642,7 @@ func markOfEvent(e lanes.Event) string {
 }
 
 // markOfHold names what a hold on a strip is, for the legend.
-func markOfHold(h lanes.Hold) string {
+func markOfHold(h film.Hold) string {
 	if h.Majority {
 		return "majority"
 	}
@@ -3650,7 +3650,7 @@ func markOfHold(h lanes.Hold) string {
 }
 
 // zigzag is the tear of a fold, from the top of all lanes to their bottom.
-func zigzag(p lanes.Picture) string {
+func zigzag(p film.Picture) string {
 	var b strings.Builder
 	for _, x := range []float64{-4, 4} {
 		y := p.Top

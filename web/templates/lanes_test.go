@@ -15,7 +15,7 @@ import (
 	"github.com/a-h/templ"
 
 	"relock/engine/trace"
-	"relock/web/lanes"
+	"relock/web/film"
 	"relock/web/static"
 	"relock/web/templates"
 	"relock/web/words"
@@ -24,7 +24,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files")
 
 // twoThreads draws a run of two threads, from its trace.
-func twoThreads(t testing.TB) *lanes.Lanes {
+func twoThreads(t testing.TB) *film.Lanes {
 	t.Helper()
 	f, err := os.Open(filepath.Join("..", "..", "engine", "run", "testdata", "two-threads.jsonl"))
 	if err != nil {
@@ -35,7 +35,7 @@ func twoThreads(t testing.TB) *lanes.Lanes {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := lanes.New([]string{"A", "B"}, header.Owners, 200)
+	l := film.NewLanes([]string{"A", "B"}, header.Owners, 200)
 	for _, e := range events {
 		l.Add(e)
 	}
@@ -100,7 +100,7 @@ func TestLanesFileStandsAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := render(t, templates.LanesFile(twoThreads(t).Window(words.English, "f", 0, lanes.MaxRows), lanes.Told{}, `A & B's <lock>`, files.PictureStyle()))
+	got := render(t, templates.LanesFile(twoThreads(t).Window(words.English, "f", 0, film.MaxLaneRows), film.Told{}, `A & B's <lock>`, files.PictureStyle()))
 	d := xml.NewDecoder(strings.NewReader(got))
 	for {
 		_, err := d.Token()
@@ -126,7 +126,7 @@ func BenchmarkLanes(b *testing.B) {
 	l := twoThreads(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		_ = templates.LanesBox(l.Window(words.English, "p", 0, lanes.MaxRows)).Render(context.Background(), io.Discard)
+		_ = templates.LanesBox(l.Window(words.English, "p", 0, film.MaxLaneRows)).Render(context.Background(), io.Discard)
 	}
 }
 

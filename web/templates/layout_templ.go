@@ -15,13 +15,13 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"context"
 	"relock/engine/phrase"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 	"strings"
 )
 
 // inLanguage is a link to the page in a language, of a class or of "" for none.
-func inLanguage(l view.Language, class string) templ.Component {
+func inLanguage(l page.Language, class string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -150,7 +150,7 @@ func Escaped(text string) string { return templ.EscapeString(text) }
 
 // Layout is the frame of every page. Where a run is shown the badge says what it
 // runs on, and the run fills the window: no footer takes room from it.
-func Layout(p view.Page, badge string) templ.Component {
+func Layout(p page.Page, badge string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -455,7 +455,7 @@ func Layout(p view.Page, badge string) templ.Component {
 	})
 }
 
-func head(p view.Page) templ.Component {
+func head(p page.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -644,7 +644,7 @@ func head(p view.Page) templ.Component {
 	})
 }
 
-func way(p view.Page, path, name string) templ.Component {
+func way(p page.Page, path, name string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -711,7 +711,7 @@ func way(p view.Page, path, name string) templ.Component {
 
 // languageSwitch leads to the other language, or lists all where there are more
 // than two.
-func languageSwitch(p view.Page) templ.Component {
+func languageSwitch(p page.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -812,7 +812,7 @@ func languageSwitch(p view.Page) templ.Component {
 	})
 }
 
-func themeSwitch(p view.Page) templ.Component {
+func themeSwitch(p page.Page) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -969,7 +969,7 @@ func logo() templ.Component {
 }
 
 // MessagePage is a page of one message.
-func MessagePage(m view.Message) templ.Component {
+func MessagePage(m page.Message) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -9,8 +9,8 @@ import "github.com/a-h/templ"
 import templruntime "github.com/a-h/templ/runtime"
 
 import (
-	"relock/web/lanes"
-	"relock/web/view"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
@@ -62,7 +62,7 @@ func Legend() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, g := range view.Legend(words.From(ctx)) {
+		for _, g := range page.Legend(words.From(ctx)) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section><h3>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -173,8 +173,8 @@ func Legend() templ.Component {
 }
 
 // legendPicture has the patterns that samples are filled with.
-func legendPicture() lanes.Picture {
-	return lanes.Picture{Prefix: "legend", Lanes: []lanes.Lane{{}}, Key: lanes.KeyLane{Areas: []lanes.Area{{Endless: true}}}}
+func legendPicture() film.Picture {
+	return film.Picture{Prefix: "legend", Lanes: []film.Lane{{}}, Key: film.KeyLane{Areas: []film.Area{{Endless: true}}}}
 }
 
 // legendSample is a mark as it is drawn in the lanes.
@@ -279,7 +279,7 @@ func legendSample(mark string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = touch(lanes.TouchKind(mark[len("touch-"):])).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = touch(film.TouchKind(mark[len("touch-"):])).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -350,7 +350,7 @@ func legendSample(mark string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = laneMark(lanes.Picture{}, lanes.Mark{Kind: lanes.MarkKind(mark)}, lanes.Lane{Middle: 14}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = laneMark(film.Picture{}, film.LaneMark{Kind: film.MarkKind(mark)}, film.Lane{Middle: 14}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

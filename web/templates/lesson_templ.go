@@ -11,13 +11,13 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"context"
 	"net/url"
-	"relock/web/view"
+	"relock/web/page"
 	"relock/web/words"
 	"strconv"
 )
 
 // WayPage is the course: its chapters, and how far one has come.
-func WayPage(p view.Way) templ.Component {
+func WayPage(p page.Way) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -549,7 +549,7 @@ func WayPage(p view.Way) templ.Component {
 }
 
 // ClassPage makes a table of what several people have done.
-func ClassPage(p view.Class) templ.Component {
+func ClassPage(p page.Class) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -766,7 +766,7 @@ func ClassPage(p view.Class) templ.Component {
 }
 
 // LessonPage is an item of the course: what is said, and the stage beside it.
-func LessonPage(p view.Lesson) templ.Component {
+func LessonPage(p page.Lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1512,7 +1512,7 @@ func LessonPage(p view.Lesson) templ.Component {
 }
 
 // CheckedPage is what came of the concept check.
-func CheckedPage(p view.Checked) templ.Component {
+func CheckedPage(p page.Checked) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1873,7 +1873,7 @@ func CheckedPage(p view.Checked) templ.Component {
 }
 
 // lessonWay says where in the chapter one is.
-func lessonWay(p view.Lesson) templ.Component {
+func lessonWay(p page.Lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2090,7 +2090,7 @@ func lessonWay(p view.Lesson) templ.Component {
 }
 
 // lessonAnswers are the ways to answer.
-func lessonAnswers(p view.Lesson) templ.Component {
+func lessonAnswers(p page.Lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2426,7 +2426,7 @@ func lessonAnswers(p view.Lesson) templ.Component {
 }
 
 // lessonTries is what the script did that was put together.
-func lessonTries(p view.Lesson) templ.Component {
+func lessonTries(p page.Lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2698,7 +2698,7 @@ func lessonTries(p view.Lesson) templ.Component {
 }
 
 // lessonFilm is a stage on which a run is read.
-func lessonFilm(p view.Lesson) templ.Component {
+func lessonFilm(p page.Lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2808,7 +2808,7 @@ func between(ctx context.Context, n int) string {
 	return say(ctx, ", ")
 }
 
-func lessonHead(p view.Lesson) templ.Component {
+func lessonHead(p page.Lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2910,7 +2910,7 @@ func lessonHead(p view.Lesson) templ.Component {
 }
 
 // lessonStepper is a stage on which one steps, with the controls of the item.
-func lessonStepper(p view.Lesson) templ.Component {
+func lessonStepper(p page.Lesson) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -3185,7 +3185,7 @@ func lessonStepper(p view.Lesson) templ.Component {
 }
 
 // textbookTable is the article's table beside what our run did.
-func textbookTable(rows []view.TextbookRow) templ.Component {
+func textbookTable(rows []page.TextbookRow) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {

@@ -11,13 +11,13 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"context"
 	"io"
-	"relock/web/luaflow"
+	"relock/web/film"
 	"strconv"
 )
 
 // LuaPane is a script with the numbers of its lines. The page's script marks
 // in it which lines ran, which is next, and which were passed by: lua.js.
-func LuaPane(s luaflow.Script) templ.Component {
+func LuaPane(s film.Script) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -146,7 +146,7 @@ func LuaPane(s luaflow.Script) templ.Component {
 }
 
 // code is a line to the letter: templ would add spaces between its pieces.
-func code(l luaflow.Line) templ.Component {
+func code(l film.ScriptLine) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		html := "<code>"
 		for _, t := range l.Tokens {

@@ -12,13 +12,13 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"relock/web/timeline"
-	"relock/web/view"
+	"relock/web/film"
+	"relock/web/page"
 	"relock/web/words"
 )
 
 // RoomDoorPage is where the code of a room is entered.
-func RoomDoorPage(p view.RoomDoor) templ.Component {
+func RoomDoorPage(p page.RoomDoor) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -190,7 +190,7 @@ func RoomDoorPage(p view.RoomDoor) templ.Component {
 }
 
 // RoomNewPage is where a room is made.
-func RoomNewPage(p view.RoomNew) templ.Component {
+func RoomNewPage(p page.RoomNew) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -499,7 +499,7 @@ func roomNeedsScript() templ.Component {
 }
 
 // roomLayout is the frame of a room's own pages: the room has the screen.
-func roomLayout(p view.Room, top templ.Component) templ.Component {
+func roomLayout(p page.Room, top templ.Component) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -672,13 +672,13 @@ func roomLayout(p view.Room, top templ.Component) templ.Component {
 func qrOf(address string) string { return "/qr?text=" + url.QueryEscape(address) }
 
 // socketOf is where a room's pages connect.
-func socketOf(ctx context.Context, p view.Room) string {
+func socketOf(ctx context.Context, p page.Room) string {
 	return "/room/" + p.Code + "/socket?lang=" + words.From(ctx).Code()
 }
 
 // RoomBoardPage is the page of a host, who leads at a desk or from a phone, and
 // of the stage, which the projector shows.
-func RoomBoardPage(p view.Room) templ.Component {
+func RoomBoardPage(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -893,7 +893,7 @@ func RoomBoardPage(p view.Room) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = Ending(view.Ending{}).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = Ending(page.Ending{}).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -978,7 +978,7 @@ func RoomBoardPage(p view.Room) templ.Component {
 	})
 }
 
-func threadNames(s timeline.Scenario) []string {
+func threadNames(s film.Scenario) []string {
 	var names []string
 	for _, t := range s.Threads {
 		names = append(names, t.Name)
@@ -987,7 +987,7 @@ func threadNames(s timeline.Scenario) []string {
 }
 
 // roomHead says which room it is, and how one joins it.
-func roomHead(p view.Room) templ.Component {
+func roomHead(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1037,7 +1037,7 @@ func roomHead(p view.Room) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.Part == view.RoomStage {
+		if p.Part == page.RoomStage {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 79, "<span class=\"room-address\" id=\"join-short\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1099,7 +1099,7 @@ func roomHead(p view.Room) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		if p.Part == view.RoomStage {
+		if p.Part == page.RoomStage {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "<img id=\"join-small\" src=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -1452,7 +1452,7 @@ func roomBar() templ.Component {
 }
 
 // RoomCast is who plays which thread; the page's script fills it.
-func RoomCast(s timeline.Scenario) templ.Component {
+func RoomCast(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1503,7 +1503,7 @@ func RoomCast(s timeline.Scenario) templ.Component {
 }
 
 // RoomSeats are the threads of a cast.
-func RoomSeats(s timeline.Scenario) templ.Component {
+func RoomSeats(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1689,7 +1689,7 @@ func RoomQuestion(leads bool) templ.Component {
 }
 
 // roomJoin is how one joins, as large as the screen.
-func roomJoin(p view.Room) templ.Component {
+func roomJoin(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1932,7 +1932,7 @@ func roomPeople() templ.Component {
 }
 
 // roomScenes is where a host takes the class to another scenario.
-func roomScenes(groups []view.Group) templ.Component {
+func roomScenes(groups []page.Group) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2190,7 +2190,7 @@ func roomScenes(groups []view.Group) templ.Component {
 }
 
 // roomSettings is what a host decides for the room, and takes from it.
-func roomSettings(p view.Room) templ.Component {
+func roomSettings(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2481,7 +2481,7 @@ func roomSettings(p view.Room) templ.Component {
 
 // RoomPhonePage is the page of everybody else: who plays a thread, and who
 // watches.
-func RoomPhonePage(p view.Room) templ.Component {
+func RoomPhonePage(p page.Room) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2714,7 +2714,7 @@ func RoomPhonePage(p view.Room) templ.Component {
 
 // RoomThreads are the threads on a phone: one's own, and those that one can
 // choose.
-func RoomThreads(s timeline.Scenario) templ.Component {
+func RoomThreads(s film.Scenario) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2834,7 +2834,7 @@ func RoomThreads(s timeline.Scenario) templ.Component {
 }
 
 // RoomMine is a thread as who plays it sees it; the page's script fills it.
-func RoomMine(t timeline.Thread) templ.Component {
+func RoomMine(t film.Thread) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -3011,7 +3011,7 @@ func RoomMine(t timeline.Thread) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		for _, one := range view.RoomStrikes(words.From(ctx), t.Name) {
+		for _, one := range page.RoomStrikes(words.From(ctx), t.Name) {
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 227, "<button type=\"button\" data-strike=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

@@ -11,13 +11,13 @@ import templruntime "github.com/a-h/templ/runtime"
 import (
 	"context"
 	"fmt"
-	"relock/web/timeline"
-	"relock/web/view"
+	"relock/web/film"
+	"relock/web/page"
 	"strconv"
 )
 
 // RunPage is the page of a run, or of a trace from elsewhere.
-func RunPage(p view.RunPage) templ.Component {
+func RunPage(p page.RunPage) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -65,7 +65,7 @@ func RunPage(p view.RunPage) templ.Component {
 }
 
 // RunView is a run with its timeline.
-func RunView(r view.Run) templ.Component {
+func RunView(r page.Run) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -508,7 +508,7 @@ func RunView(r view.Run) templ.Component {
 
 // ExportMenu has the files that a run can be had as. Prefix is an address,
 // ready for a format.
-func ExportMenu(prefix string, files []view.File) templ.Component {
+func ExportMenu(prefix string, files []page.File) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -587,7 +587,7 @@ func ExportMenu(prefix string, files []view.File) templ.Component {
 }
 
 // Controls steers the threads of a live run.
-func Controls(list []view.Control) templ.Component {
+func Controls(list []page.Control) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -745,7 +745,7 @@ func Controls(list []view.Control) templ.Component {
 }
 
 // Verdict is what a run has come to so far.
-func Verdict(text string, tone timeline.Tone) templ.Component {
+func Verdict(text string, tone film.Tone) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -809,7 +809,7 @@ func Verdict(text string, tone timeline.Tone) templ.Component {
 	})
 }
 
-func toneMark(tone timeline.Tone) templ.Component {
+func toneMark(tone film.Tone) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -831,12 +831,12 @@ func toneMark(tone timeline.Tone) templ.Component {
 		}
 		ctx = templ.ClearChildren(ctx)
 		switch tone {
-		case timeline.Good:
+		case film.Good:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<svg class=\"mark\" viewBox=\"0 0 16 16\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\"><path d=\"M2.5 8.5l3.5 3.5 7.5-8\"></path></svg>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-		case timeline.Bad:
+		case film.Bad:
 			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "<svg class=\"mark\" viewBox=\"0 0 16 16\" width=\"14\" height=\"14\" aria-hidden=\"true\" focusable=\"false\"><path d=\"M3.5 3.5l9 9M12.5 3.5l-9 9\"></path></svg>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
@@ -905,7 +905,7 @@ func Shape(ordinal int) templ.Component {
 
 // RowView is one T of the timeline, the commands inside of it before it: it is
 // what they come to.
-func RowView(r timeline.Row) templ.Component {
+func RowView(r film.Row) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1168,7 +1168,7 @@ func RowView(r timeline.Row) templ.Component {
 }
 
 // RowTooLong is a row that has more than a page can show.
-func RowTooLong(r timeline.Row, why string) templ.Component {
+func RowTooLong(r film.Row, why string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1308,7 +1308,7 @@ func RowTooLong(r timeline.Row, why string) templ.Component {
 
 // inner is a command inside of a row. It is shown when somebody steps into
 // the row.
-func inner(r timeline.Row, n int, i timeline.Inner) templ.Component {
+func inner(r film.Row, n int, i film.Inner) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1591,7 +1591,7 @@ func inner(r timeline.Row, n int, i timeline.Inner) templ.Component {
 
 // cellClasses draw the hold bar: as wide as the hold count, hatched where
 // Redis does not know of it, in rungs on the way out; dotted for waiting, doubled for standing still.
-func cellClasses(c timeline.Cell) string {
+func cellClasses(c film.Cell) string {
 	classes := fmt.Sprintf("cell %s t%d", c.Tone, c.Ordinal%8)
 	if c.Acting {
 		classes += " acting"
@@ -1602,13 +1602,13 @@ func cellClasses(c timeline.Cell) string {
 	switch {
 	case c.Parted:
 		classes += " parted"
-	case c.Doing == timeline.Paused:
+	case c.Doing == film.Paused:
 		classes += " paused"
 	case c.Leaving:
 		classes += " leaving"
 	case c.Inside > 0:
 		classes += " inside"
-	case c.Doing == timeline.Waiting:
+	case c.Doing == film.Waiting:
 		classes += " waiting"
 	}
 	if !c.Acting && c.Inside == 0 {
@@ -1618,7 +1618,7 @@ func cellClasses(c timeline.Cell) string {
 }
 
 // acting is the cell that a row's violations belong to.
-func acting(r timeline.Row) int {
+func acting(r film.Row) int {
 	for n, c := range r.Cells {
 		if c.Acting {
 			return n
@@ -1627,7 +1627,7 @@ func acting(r timeline.Row) int {
 	return 0
 }
 
-func violations(list []timeline.Violation) templ.Component {
+func violations(list []film.Violation) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1710,7 +1710,7 @@ func violations(list []timeline.Violation) templ.Component {
 	})
 }
 
-func cell(c timeline.Cell) templ.Component {
+func cell(c film.Cell) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1850,7 +1850,7 @@ func cell(c timeline.Cell) templ.Component {
 	})
 }
 
-func notes(list []timeline.Note) templ.Component {
+func notes(list []film.Note) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1894,7 +1894,7 @@ func notes(list []timeline.Note) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if n.Tone == timeline.Bad {
+			if n.Tone == film.Bad {
 				templ_7745c5c3_Err = toneMark(n.Tone).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
@@ -1918,7 +1918,7 @@ func notes(list []timeline.Note) templ.Component {
 	})
 }
 
-func lines(list []timeline.Line) templ.Component {
+func lines(list []film.Line) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -1970,7 +1970,7 @@ func lines(list []timeline.Line) templ.Component {
 	})
 }
 
-func line(l timeline.Line) templ.Component {
+func line(l film.Line) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2092,7 +2092,7 @@ func line(l timeline.Line) templ.Component {
 	})
 }
 
-func keyView(k timeline.Key) templ.Component {
+func keyView(k film.Key) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2449,7 +2449,7 @@ func keyView(k timeline.Key) templ.Component {
 }
 
 // field is a hold in the key's hash; the last one has the numbers beside it.
-func field(k timeline.Key, i int) templ.Component {
+func field(k film.Key, i int) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2653,7 +2653,7 @@ func field(k timeline.Key, i int) templ.Component {
 }
 
 // outage says that a node does not answer, as long as it does not.
-func outage(n timeline.Node) templ.Component {
+func outage(n film.Node) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
 		if templ_7745c5c3_CtxErr := ctx.Err(); templ_7745c5c3_CtxErr != nil {
@@ -2679,7 +2679,7 @@ func outage(n timeline.Node) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = toneMark(timeline.Bad).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = toneMark(film.Bad).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2701,7 +2701,7 @@ func outage(n timeline.Node) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = toneMark(timeline.Bad).Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = toneMark(film.Bad).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -2732,14 +2732,14 @@ func opening(i int) string {
 }
 
 // lastCall says what a number in the hash is.
-func lastCall(ctx context.Context, c timeline.LastCall) string {
+func lastCall(ctx context.Context, c film.LastCall) string {
 	if c.Thread == "" {
 		return say(ctx, "number of the last call: %s", c.Number)
 	}
 	return say(ctx, "%s's last call: number %s", c.Thread, c.Number)
 }
 
-func leaseOwner(k timeline.Key) string {
+func leaseOwner(k film.Key) string {
 	if len(k.Holds) == 1 && k.Holds[0].Thread != "" {
 		return fmt.Sprintf("t%d", k.Holds[0].Ordinal%8)
 	}

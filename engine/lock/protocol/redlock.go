@@ -5,7 +5,6 @@ import (
 	_ "embed" // the scripts
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"relock/engine/clock"
@@ -269,31 +268,32 @@ func (v vote) reply(ctx context.Context, r Request) (Reply, error) {
 func (v vote) refused(r Request) bool { return v.no > len(r.Nodes)-r.quorum() }
 
 func (v vote) failed(ctx context.Context) error {
-	return &nodesError{yes: v.yes, no: v.no, errs: append(v.errs[:len(v.errs):len(v.errs)], context.Cause(ctx))}
+	return &NodesError{Yes: v.yes, No: v.no, errs: append(v.errs[:len(v.errs):len(v.errs)], context.Cause(ctx))}
 }
 
-// nodesError says why there is no majority either way.
-type nodesError struct {
-	yes, no int
-	errs    []error // of the nodes, and the context's, which may be nil
+// NodesError says why there is no majority either way.
+type NodesError struct {
+	Yes, No int     // nodes that said so; the rest did not answer
+	errs    []error // of the rest, and the context's, which may be nil
+}
+
+// Last is why the last of the nodes did not answer, or what ended the asking.
+func (e *NodesError) Last() error {
+	for i := len(e.errs) - 1; i >= 0; i-- {
+		if e.errs[i] != nil {
+			return e.errs[i]
+		}
+	}
+	return nil
 }
 
 // Error says how many nodes answered, and how the others failed.
-func (e *nodesError) Error() string {
-	return fmt.Sprintf("lock: no majority: %d nodes said yes, %d no, the rest: %v", e.yes, e.no, errors.Join(e.errs...))
-}
-
-// Votes parses, from the text of a call's error, how many nodes said yes and no
-// without a majority, and whether it is such an error. A trace keeps only the
-// text.
-func Votes(text string) (yes, no int, ok bool) {
-	_, counts, _ := strings.Cut(text, "no majority: ")
-	n, _ := fmt.Sscanf(counts, "%d nodes said yes, %d no", &yes, &no)
-	return yes, no, n == 2
+func (e *NodesError) Error() string {
+	return fmt.Sprintf("lock: no majority: %d nodes said yes, %d no, the rest: %v", e.Yes, e.No, errors.Join(e.errs...))
 }
 
 // Unwrap returns the nodes' errors.
-func (e *nodesError) Unwrap() []error {
+func (e *NodesError) Unwrap() []error {
 	return []error{errors.Join(e.errs...)}
 }
 

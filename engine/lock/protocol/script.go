@@ -102,7 +102,7 @@ func Classify(err error) error {
 // refusal returns the answer of Redis that err is, or nil. One node's answer
 // says nothing about the others.
 func refusal(err error) error {
-	var several *nodesError
+	var several *NodesError
 	var said redis.Error
 	if errors.As(err, &several) || !errors.As(err, &said) {
 		return nil

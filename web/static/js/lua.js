@@ -2,7 +2,7 @@
 import { say } from "./words.js";
 
 /**
- * Where a run of a script stands; see ScriptMoment in web/view.
+ * Where a run of a script stands; see ScriptMoment in web/film.
  * @typedef {object} Moment
  * @property {string} script its name
  * @property {number} line of the command that ran last, 0 if it is not known

@@ -1,0 +1,381 @@
+// Package course is the course: it reads the chapters in lessons/course, plays
+// their scenarios, and computes from those runs what a text may not type: the
+// right answers, the wrong ones, every number, every line of a script, and
+// whether what a learner did has reached an item's goal. It knows neither HTTP nor
+// HTML: texts leave it as Markdown.
+//
+// # Writing an item
+//
+// A chapter is a folder, NN-name, of chapter.yaml and a text in each language,
+// en.md and zh.md. "playground learn -check lessons/course" reads all of them,
+// plays what they need, and lists each mistake with its file and line.
+//
+// chapter.yaml has the chapter's id, as in addresses, about how many minutes it
+// takes, and its items in order:
+//
+//	id: lease
+//	minutes: 10
+//	short: true                     # also for those with little time
+//	items:
+//	  - id: who-knows
+//	    kind: predict               # read, predict, why, break, mend or order
+//	    scenario: lease-expiry      # one of lessons/scenarios; or run: and a whole scenario
+//	    change: {lock: {lease: 1s}} # merged into it; of a list whose entries have a name, the named ones; null removes
+//	    at: expired                 # where the stage stands
+//	    until: B acquired           # of predict: whose outcome is asked for
+//	    ask: [call B, belief A]     # and what of it
+//	    options:
+//	      - id: renewed
+//	        change: {lock: {watchdog: 66ms}}
+//	        believes: lease-is-lock # the misconception of who chooses it
+//
+// A moment is a place in a run: "start", "end", "expired", "broken RULE",
+// "believe A B" (all of them at once), "kept" (the key has no expiry), a fault's
+// name, or what a thread does: "B acquired" and every other result of a call,
+// "B works", "B worked", "B waits", "B reads", "B writes", "B ended", a fault of
+// it, or a Redis command in capitals, "A DEL". "B refused 3" is the third;
+// "before B acquired" is the step before. The stage stands after the whole step
+// of a moment.
+//
+// What an item asks for is one of: "call B" (what came of its last call), "key",
+// "belief", "belief A", "inside", "count A", "left" (of the lease), "value" (of
+// the counter or the stock), "write A", "ended A", "gets-in B" (when), "commands"
+// (how many Redis ran), "token A".
+//
+// The kinds:
+//
+//   - read: a text beside the stage at a moment.
+//   - predict: the stage stands at at; the question is what is seen after until.
+//     The item's own run is right. Each option is another run, one change away,
+//     and its text is what was seen there: at the same instant, or after its own
+//     until. An option that looks like another one is a mistake.
+//   - why: goal is a moment that the run comes to. Of the options, each a change,
+//     exactly one prevents it.
+//   - break: goal is a moment that the run does not come to by itself, mostly
+//     "broken RULE". Package explore finds the smallest way to it within:
+//     {delays: 2, faults: [pause], max-faults: 1}, which so is proven to be the
+//     smallest. For another goal solution are moves, as in a scenario's schedule.
+//     controls names what the learner may use beside the threads' own steps:
+//     time, and faults.
+//   - mend: goal is "broken RULE", which some schedule within: breaks. Right is
+//     each option under which none does; of the others the smallest that still
+//     does is shown.
+//   - order: a script is put together of its lines. script: names a lock and one
+//     of its scripts; pieces are all lines of code in it, in order, "6" or "6-8"
+//     where several go together; strays are lines of other scripts, which it does
+//     not need. Right is every order that does what the lock's script does in
+//     each of cases: how Redis is found before (commands; "key" is the lock's),
+//     and args, of which the first is the owner. then is a scenario that shows
+//     the finished script at work.
+//
+// A chapter with check: true is the concept check: items of the kind why, each
+// with again:, a change after which it is asked once more when the course is
+// done, and taught:, the item of the course where one learns it. Its texts have
+// a goal and the options' texts, and nothing else.
+//
+// A text has a title and an introduction, and then a heading for each item:
+//
+//	# The lease
+//	## The lease ends. Who knows? {#who-knows}
+//	A works for {{work "A"}} under a lease of {{lease}}.
+//	### goal
+//	It is {{at "B acquired"}}, and B asks again. What happens?
+//	### nudge
+//	Who tells A that the lease has ended?
+//	### renewed
+//	That happens where a watchdog renews the lease.
+//	### after
+//	A believes what is no longer true.
+//
+// goal is the question or the task, nudge the first hint, after what is told
+// once it is solved; a heading with an option's id says what is to say to who
+// chose it, and of why and mend its first paragraph is the option's text.
+// Markdown it is, without HTML. Numbers are never typed: a digit outside of
+// {{…}} that belongs to no name (T8) is a mistake. The functions are those of
+// Tells; {{in "renewed" "at" "A renewed"}} asks an option's run.
+package course
+
+import (
+	"hash/fnv"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"relock/engine/explore"
+	"relock/engine/scenario"
+	"relock/lessons"
+)
+
+// Kind is what a learner does with an item.
+type Kind string
+
+// The kinds of item.
+const (
+	Read    Kind = "read"
+	Predict Kind = "predict"
+	Why     Kind = "why"
+	Break   Kind = "break"
+	Mend    Kind = "mend"
+	Order   Kind = "order"
+)
+
+// kinds are all of them.
+var kinds = []Kind{Read, Predict, Why, Break, Mend, Order}
+
+// MaxWords is how long the text of an item may be, before its goal: what one
+// reads without losing sight of the stage. Two Han characters count as a word.
+const MaxWords = 90
+
+// Language is a language that a course is taught in.
+type Language interface {
+	Code() string                    // "en", "zh-CN"; the text of a chapter is en.md, zh.md
+	Duration(d time.Duration) string // as people write it
+}
+
+// english is the language that every course is written in, told where another
+// lacks a text.
+const english = "en"
+
+// Course is the chapters in order. It is not changed after it was read, and so
+// is safe for concurrent use.
+type Course struct {
+	Chapters []*Chapter
+	Check    *Chapter // the concept check: its questions, and then the same on other runs
+
+	languages []Language
+	items     map[string]*Item // by address
+}
+
+// Chapter is some items that belong together.
+type Chapter struct {
+	ID      string // as in addresses
+	Number  int    // 0 is the first
+	Minutes int
+	Short   bool // it belongs to the short way, for those with little time
+	Items   []*Item
+
+	check bool
+	dir   string
+	texts map[string]*text // by language
+}
+
+// Item is one thing to read or to do.
+type Item struct {
+	Chapter  *Chapter
+	ID       string
+	Kind     Kind
+	Scenario *scenario.Scenario
+	Bundled  bool      // the scenario is one of lessons/scenarios, perhaps changed
+	Options  []*Option // as they are shown
+	Controls []string  // of break: "time", and names of faults
+	Table    string    // of read: "textbook" puts the article's table beside the run
+	Lua      bool      // the scripts of the lock stand on the stage
+	Taught   *Item     // of the concept check: where the course teaches it
+
+	at, until, goal Moment
+	ask             []seeing
+	solution        []scenario.Move
+	within          explore.Bounds // of mend and break: how far is searched
+	order           *order
+	taught          placed
+	line            int    // in chapter.yaml
+	text            string // the id under which its texts stand
+
+	kept     map[string]keptFound // searches that were made already
+	searched map[string]keptFound // and those that were not
+
+	once sync.Once
+	made *Made
+	err  error
+}
+
+// Option is one of an item's answers: a run one change away, or of mend and why
+// what is changed.
+type Option struct {
+	ID       string
+	Believes string // the misconception of who chooses it, a tag
+	Scenario *scenario.Scenario
+
+	until Moment
+	line  int
+}
+
+// Path is the item's address below /learn/.
+func (i *Item) Path() string { return i.Chapter.ID + "/" + i.ID }
+
+// Number is the item's place in its chapter, from 1.
+func (i *Item) Number() int { return slices.Index(i.Half(), i) + 1 }
+
+// Option finds an option by its id, nil where there is none.
+func (i *Item) Option(id string) *Option {
+	for _, o := range i.Options {
+		if o.ID == id {
+			return o
+		}
+	}
+	return nil
+}
+
+// Chapter finds a chapter by its id.
+func (c *Course) Chapter(id string) (*Chapter, bool) {
+	for _, ch := range c.Chapters {
+		if ch.ID == id {
+			return ch, true
+		}
+	}
+	return nil, false
+}
+
+// Item finds an item by its address, "lease/who-knows".
+func (c *Course) Item(path string) (*Item, bool) {
+	i, ok := c.items[path]
+	return i, ok
+}
+
+// Items are all items in order, without the concept check's.
+func (c *Course) Items() []*Item {
+	var all []*Item
+	for _, ch := range c.Chapters {
+		all = append(all, ch.Items...)
+	}
+	return all
+}
+
+// All are all items, those of the concept check last.
+func (c *Course) All() []*Item {
+	if c.Check == nil {
+		return c.Items()
+	}
+	return append(c.Items(), c.Check.Items...)
+}
+
+// When says to which half of the concept check an item belongs: "before",
+// "after", or "" to none.
+func (i *Item) When() string {
+	switch {
+	case !i.Chapter.check:
+		return ""
+	case i.text != i.ID:
+		return "after"
+	default:
+		return "before"
+	}
+}
+
+// Half are the items of a chapter, or of the concept check those of the item's
+// half.
+func (i *Item) Half() []*Item {
+	return slices.DeleteFunc(slices.Clone(i.Chapter.Items), func(o *Item) bool { return o.When() != i.When() })
+}
+
+// Around are the items before and after one, nil at the ends.
+func (c *Course) Around(i *Item) (before, after *Item) {
+	all := c.Items()
+	if i.Chapter.check {
+		all = i.Half()
+	}
+	at := slices.Index(all, i)
+	if at > 0 {
+		before = all[at-1]
+	}
+	if at >= 0 && at+1 < len(all) {
+		after = all[at+1]
+	}
+	return before, after
+}
+
+// MostEarlier is how many earlier questions a chapter ends with.
+const MostEarlier = 3
+
+// Earlier are questions of earlier chapters, to be answered once more at the
+// end of a chapter; none elsewhere.
+func (c *Course) Earlier(i *Item) []*Item {
+	ch := i.Chapter
+	if ch.check || ch.Items[len(ch.Items)-1] != i {
+		return nil
+	}
+	var asked []*Item
+	for _, other := range c.Items() {
+		if other.Chapter.Number < ch.Number && (other.Kind == Predict || other.Kind == Why) {
+			asked = append(asked, other)
+		}
+	}
+	var out []*Item
+	for n := range min(MostEarlier, len(asked)) {
+		// From all over what came before; each chapter asks others.
+		at := (n*len(asked)/MostEarlier + ch.Number) % len(asked)
+		if !slices.Contains(out, asked[at]) {
+			out = append(out, asked[at])
+		}
+	}
+	return out
+}
+
+// shuffle puts options in an order that tells nothing, and is always the same.
+func shuffle(of string, list []*Option) {
+	weight := func(o *Option) uint32 {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(of + "/" + o.ID + strconv.Itoa(len(list))))
+		return h.Sum32()
+	}
+	slices.SortStableFunc(list, func(a, b *Option) int {
+		x, y := weight(a), weight(b)
+		switch {
+		case x < y:
+			return -1
+		case x > y:
+			return 1
+		default:
+			return 0
+		}
+	})
+}
+
+// BuiltIn is the course that comes with the program, in some languages, read
+// once for them. It fails with Mistakes. What its searches found is kept, and not
+// searched again. It is safe for concurrent use.
+func BuiltIn[L Language](in []L) (*Course, error) {
+	builtIn.Lock()
+	defer builtIn.Unlock()
+	var codes strings.Builder
+	for _, l := range in {
+		codes.WriteString(l.Code() + " ")
+	}
+	if c := builtIn.courses[codes.String()]; c != nil {
+		return c, nil
+	}
+	c, err := ReadCourse(in, lessons.Course(), lessons.Scenarios())
+	if err != nil {
+		return nil, err
+	}
+	kept, err := keptFounds()
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range c.All() {
+		i.kept = kept
+	}
+	builtIn.courses[codes.String()] = c
+	return c, nil
+}
+
+// builtIn are the built-in courses by the codes of their languages.
+var builtIn = struct {
+	sync.Mutex
+	courses map[string]*Course
+}{courses: map[string]*Course{}}
+
+// ReadCourse reads a course in some languages: a folder for each chapter at the
+// top of fsys, in the order of their names, with a text in each language.
+// Scenarios are those that items name. It fails with Mistakes. It plays nothing:
+// see [Course.Prove].
+func ReadCourse[L Language](in []L, fsys, scenarios fs.FS) (*Course, error) {
+	languages := make([]Language, len(in))
+	for n, l := range in {
+		languages[n] = l
+	}
+	return readCourse(languages, fsys, scenarios)
+}

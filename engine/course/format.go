@@ -1,0 +1,543 @@
+package course
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/explore"
+	"relock/engine/fault"
+	"relock/engine/scenario"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Mistake is one mistake in a course's files.
+type Mistake struct {
+	File string
+	Line int // from 1; 0 where it is about the whole file
+	What string
+}
+
+// String is the mistake as compilers word it: file:line: what.
+func (m Mistake) String() string {
+	if m.Line == 0 {
+		return m.File + ": " + m.What
+	}
+	return fmt.Sprintf("%s:%d: %s", m.File, m.Line, m.What)
+}
+
+// Mistakes are all that were found.
+type Mistakes []Mistake
+
+// Error lists them, a line each.
+func (m Mistakes) Error() string {
+	lines := make([]string, len(m))
+	for i, one := range m {
+		lines[i] = one.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// placed is a text with its line.
+type placed struct {
+	Text string
+	Line int
+}
+
+// UnmarshalYAML reads a scalar.
+func (p *placed) UnmarshalYAML(n *yaml.Node) error {
+	p.Line = n.Line
+	return n.Decode(&p.Text)
+}
+
+// The YAML of a chapter.
+type (
+	chapterYAML struct {
+		ID      placed     `yaml:"id"`
+		Minutes int        `yaml:"minutes"`
+		Short   bool       `yaml:"short"`
+		Check   bool       `yaml:"check"`
+		Items   []itemYAML `yaml:"items"`
+	}
+	itemYAML struct {
+		ID       placed       `yaml:"id"`
+		Kind     placed       `yaml:"kind"`
+		Scenario placed       `yaml:"scenario"`
+		Run      yaml.Node    `yaml:"run"`
+		Change   yaml.Node    `yaml:"change"`
+		At       placed       `yaml:"at"`
+		Until    placed       `yaml:"until"`
+		Ask      []placed     `yaml:"ask"`
+		Options  []optionYAML `yaml:"options"`
+		Goal     placed       `yaml:"goal"`
+		Solution yaml.Node    `yaml:"solution"`
+		Controls []placed     `yaml:"controls"`
+		Within   withinYAML   `yaml:"within"`
+		Script   scriptYAML   `yaml:"script"`
+		Table    placed       `yaml:"table"`
+		Lua      bool         `yaml:"lua"`
+		Again    yaml.Node    `yaml:"again"`
+		Taught   placed       `yaml:"taught"`
+	}
+	withinYAML struct {
+		Delays int      `yaml:"delays"`
+		Faults []string `yaml:"faults"`
+		Max    int      `yaml:"max-faults"`
+	}
+	optionYAML struct {
+		ID       placed    `yaml:"id"`
+		Change   yaml.Node `yaml:"change"`
+		Scenario placed    `yaml:"scenario"`
+		Until    placed    `yaml:"until"`
+		Believes string    `yaml:"believes"`
+	}
+	scriptYAML struct {
+		Lines  linesYAML   `yaml:",inline"`
+		Strays []linesYAML `yaml:"strays"`
+		Cases  []struct {
+			Before [][]string `yaml:"before"`
+			Args   []string   `yaml:"args"`
+		} `yaml:"cases"`
+		Then placed `yaml:"then"`
+	}
+	linesYAML struct {
+		Lock   placed   `yaml:"lock"`
+		Name   string   `yaml:"name"`
+		Pieces []placed `yaml:"pieces"`
+	}
+)
+
+// reader reads a course.
+type reader struct {
+	languages []Language
+	scenarios fs.FS
+	mistakes  Mistakes
+}
+
+func (r *reader) mistake(file string, line int, format string, args ...any) {
+	r.mistakes = append(r.mistakes, Mistake{file, line, fmt.Sprintf(format, args...)})
+}
+
+func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
+	files, err := fs.Glob(fsys, "*/chapter.yaml")
+	if err != nil {
+		return nil, fmt.Errorf("course: %w", err)
+	}
+	if len(files) == 0 {
+		return nil, errors.New("course: there is no chapter")
+	}
+	r := &reader{languages: in, scenarios: scenarios}
+	c := &Course{languages: in, items: map[string]*Item{}}
+	for n, file := range files {
+		ch := r.chapter(fsys, path.Dir(file))
+		ch.Number = n
+		if _, twice := c.Chapter(ch.ID); twice {
+			r.mistake(file, 1, "another chapter has the id %q", ch.ID)
+		}
+		if ch.check {
+			c.Check = ch
+		} else {
+			c.Chapters = append(c.Chapters, ch)
+		}
+		for _, i := range ch.Items {
+			if c.items[i.Path()] != nil {
+				r.mistake(file, i.line, "another item has the id %q", i.ID)
+			}
+			c.items[i.Path()] = i
+		}
+	}
+	if c.Check != nil {
+		for _, i := range c.Check.Items {
+			if i.Taught = c.items[i.taught.Text]; i.Taught == nil {
+				r.mistake(c.Check.dir+"/chapter.yaml", cmpLine(i.taught.Line, i.line), "%s: taught is an item of the course, such as lease/who-knows", i.ID)
+			}
+		}
+	}
+	if len(r.mistakes) > 0 {
+		return nil, r.mistakes
+	}
+	return c, nil
+}
+
+// MaxFile is how many bytes a file of a course may have. The longest of the
+// built-in one has 6 KB.
+const MaxFile = 1 << 20
+
+// readFile reads a file of a course, if it is one: what has no end is not begun.
+func readFile(fsys fs.FS, file string) ([]byte, error) {
+	info, err := fs.Stat(fsys, file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no regular file", file)
+	}
+	f, err := fsys.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	if err = errors.Join(err, f.Close()); err == nil && len(data) > MaxFile {
+		err = fmt.Errorf("%s is too large: a file may have %d KiB", file, MaxFile>>10)
+	}
+	return data, err
+}
+
+// name is what an id must look like.
+var name = regexp.MustCompile(`^[a-z][a-z0-9-]*$`)
+
+// reserved are the headings of a text that are no option's.
+var reserved = []string{"goal", "nudge", "after"}
+
+func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
+	file := dir + "/chapter.yaml"
+	ch := &Chapter{ID: dir, dir: dir, texts: map[string]*text{}}
+	data, err := readFile(fsys, file)
+	if err != nil {
+		r.mistake(file, 0, "%v", err)
+		return ch
+	}
+	var y chapterYAML
+	dec := yaml.NewDecoder(bytes.NewReader(data))
+	dec.KnownFields(true)
+	if err := dec.Decode(&y); err != nil {
+		r.yamlMistakes(file, err)
+		return ch
+	}
+	ch.ID, ch.Minutes, ch.Short, ch.check = y.ID.Text, y.Minutes, y.Short, y.Check
+	if !name.MatchString(ch.ID) {
+		r.mistake(file, max(y.ID.Line, 1), "id: given %q, allowed: small letters, digits and hyphens", ch.ID)
+	}
+	if len(y.Items) == 0 {
+		r.mistake(file, 1, "a chapter has items")
+	}
+	for _, again := range []bool{false, true} {
+		for _, one := range y.Items {
+			if again && !ch.check {
+				continue
+			}
+			if item := r.item(file, one, again); item != nil {
+				item.Chapter = ch
+				ch.Items = append(ch.Items, item)
+			}
+		}
+	}
+	for _, l := range r.languages {
+		short, _, _ := strings.Cut(l.Code(), "-")
+		r.text(fsys, ch, dir+"/"+short+".md", l.Code())
+	}
+	return ch
+}
+
+var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)
+
+func (r *reader) yamlMistakes(file string, err error) {
+	var typed *yaml.TypeError
+	lines := []string{err.Error()}
+	if errors.As(err, &typed) {
+		lines = typed.Errors
+	}
+	for _, one := range lines {
+		m := yamlLine.FindStringSubmatch(one)
+		if m == nil {
+			r.mistake(file, 1, "%s", one)
+			continue
+		}
+		line, _ := strconv.Atoi(m[1]) // digits
+		r.mistake(file, line, "%s", m[2])
+	}
+}
+
+// item reads an item, or notes what is wrong with it and returns nil.
+// Again asks it once more, on another run.
+func (r *reader) item(file string, y itemYAML, again bool) *Item {
+	before := len(r.mistakes)
+	i := &Item{ID: y.ID.Text, text: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
+	at := func(line int, format string, args ...any) {
+		r.mistake(file, cmpLine(line, i.line), i.ID+": "+format, args...)
+	}
+	if !name.MatchString(i.ID) {
+		at(y.ID.Line, "id: given %q, allowed: small letters, digits and hyphens", i.ID)
+	}
+	if !slices.Contains(kinds, i.Kind) {
+		at(y.Kind.Line, "kind: given %q, allowed: read, predict, why, break, mend, order", y.Kind.Text)
+		return nil
+	}
+	if i.Table != "" && i.Table != "textbook" {
+		at(y.Table.Line, "table: given %q, allowed: textbook", i.Table)
+	}
+	base, err := r.base(y)
+	if err != nil {
+		at(cmpLine(y.Scenario.Line, y.Run.Line), "%v", err)
+		return nil
+	}
+	if i.Scenario, err = changed(base, &y.Change); err != nil {
+		at(y.Change.Line, "change: %v", err)
+		return nil
+	}
+	if again {
+		i.ID += "-again"
+		if base, err = raw(i.Scenario); err == nil {
+			i.Scenario, err = changed(base, &y.Again)
+		}
+		if err != nil || y.Again.Kind == 0 {
+			at(y.Again.Line, "again: a change that makes it another run: %v", err)
+			return nil
+		}
+	}
+	if base, err = raw(i.Scenario); err != nil {
+		at(0, "%v", err)
+		return nil
+	}
+	moment := func(p placed, sc *scenario.Scenario) Moment {
+		if p.Text == "" {
+			return Moment{}
+		}
+		m, err := parseMoment(p.Text, sc)
+		if err != nil {
+			at(p.Line, "%v", err)
+		}
+		return m
+	}
+	i.at, i.until, i.goal = moment(y.At, i.Scenario), moment(y.Until, i.Scenario), moment(y.Goal, i.Scenario)
+	if i.at.Zero() {
+		i.at = Moment{text: "start", edge: "start"}
+	}
+	for _, p := range y.Ask {
+		one, err := parseSeeing(p.Text, i.Scenario)
+		if err != nil {
+			at(p.Line, "ask: %v", err)
+		}
+		i.ask = append(i.ask, one)
+	}
+	if i.Kind == Order {
+		r.order(at, i, y.Script)
+	}
+	for _, p := range y.Controls {
+		if p.Text != "time" && !isFault(p.Text) {
+			at(p.Line, "controls: given %q, allowed: time, and faults such as %s", p.Text, fault.Pause)
+		}
+		i.Controls = append(i.Controls, p.Text)
+	}
+	for _, o := range y.Options {
+		if one := r.option(at, i, base, o); one != nil {
+			i.Options = append(i.Options, one)
+		}
+	}
+	i.within = explore.Bounds{Delays: y.Within.Delays, Kinds: y.Within.Faults, MaxFaults: y.Within.Max}
+	if len(i.within.Kinds) > 0 && i.within.MaxFaults == 0 {
+		i.within.MaxFaults = 1
+	}
+	if i.Kind == Mend || i.Kind == Break && y.Solution.Kind == 0 {
+		if _, err := i.within.Check(i.Scenario); err != nil {
+			at(0, "within: %v", err)
+		}
+		if i.goal.rule == "" {
+			at(y.Goal.Line, "goal: what is searched for is a rule: broken RULE")
+		}
+	}
+	if y.Solution.Kind != 0 {
+		if i.solution, err = moves(i.Scenario, &y.Solution); err != nil {
+			at(y.Solution.Line, "solution: %v", err)
+		}
+	}
+	if len(r.mistakes) == before {
+		needs(at, i)
+	}
+	shuffle(i.ID, i.Options)
+	if len(r.mistakes) > before {
+		return nil
+	}
+	return i
+}
+
+// needs says what an item of its kind lacks.
+func needs(at func(int, string, ...any), i *Item) {
+	lacks := func(missing bool, what string) {
+		if missing {
+			at(0, "%s needs %s", i.Kind, what)
+		}
+	}
+	switch i.Kind {
+	case Predict:
+		lacks(i.until.Zero(), "until")
+		lacks(len(i.ask) == 0, "ask")
+		lacks(len(i.Options) < 2 || len(i.Options) > 4, "two to four options")
+	case Why:
+		lacks(i.goal.Zero(), "goal")
+		lacks(len(i.Options) < 2 || len(i.Options) > 5, "two to five options")
+	case Break:
+		lacks(i.goal.Zero(), "goal")
+		lacks(len(i.solution) == 0 && i.within.Delays+i.within.MaxFaults == 0, "within, or a solution")
+	case Mend:
+		lacks(i.goal.Zero(), "goal")
+		lacks(len(i.Options) < 2, "two options or more")
+		lacks(i.within.Delays+i.within.MaxFaults == 0, "within")
+	case Order:
+		lacks(i.order == nil || i.order.own < 3, "a script of three pieces or more")
+		lacks(i.order != nil && len(i.order.cases) == 0, "cases in which the script is tried")
+	case Read:
+	}
+}
+
+func cmpLine(line, other int) int {
+	if line > 0 {
+		return line
+	}
+	return max(other, 1)
+}
+
+func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y optionYAML) *Option {
+	o := &Option{ID: y.ID.Text, Believes: y.Believes, line: y.ID.Line}
+	if !name.MatchString(o.ID) || slices.Contains(reserved, o.ID) || i.Option(o.ID) != nil {
+		at(y.ID.Line, "option %q: allowed: an id of its own in small letters, and none of %s", o.ID, strings.Join(reserved, ", "))
+		return nil
+	}
+	if y.Scenario.Text != "" {
+		var err error
+		if base, err = r.bundled(y.Scenario.Text); err != nil {
+			at(y.Scenario.Line, "option %s: %v", o.ID, err)
+			return nil
+		}
+	}
+	var err error
+	if o.Scenario, err = changed(base, &y.Change); err != nil {
+		at(cmpLine(y.Change.Line, o.line), "option %s: change: %v", o.ID, err)
+		return nil
+	}
+	if y.Until.Text != "" {
+		if o.until, err = parseMoment(y.Until.Text, o.Scenario); err != nil {
+			at(y.Until.Line, "option %s: %v", o.ID, err)
+		}
+	}
+	return o
+}
+
+// base is the scenario of an item before its change, as YAML.
+func (r *reader) base(y itemYAML) ([]byte, error) {
+	switch {
+	case y.Scenario.Text != "" && y.Run.Kind != 0, y.Scenario.Text == "" && y.Run.Kind == 0:
+		return nil, errors.New("an item has either scenario or run")
+	case y.Scenario.Text != "":
+		return r.bundled(y.Scenario.Text)
+	default:
+		var tree map[string]any // an anchor's alias is no text of its own
+		if err := y.Run.Decode(&tree); err != nil {
+			return nil, fmt.Errorf("run: %w", err)
+		}
+		return yaml.Marshal(tree)
+	}
+}
+
+func (r *reader) bundled(name string) ([]byte, error) {
+	data, err := fs.ReadFile(r.scenarios, name+".yaml")
+	if err != nil {
+		return nil, fmt.Errorf("there is no scenario %q", name)
+	}
+	return data, nil
+}
+
+// raw is a scenario as YAML, to be changed.
+func raw(sc *scenario.Scenario) ([]byte, error) {
+	b, err := sc.Compact()
+	if err != nil {
+		return nil, fmt.Errorf("course: %w", err)
+	}
+	return b, nil
+}
+
+// changed is the scenario in base with a change merged into it, and without its
+// expectations.
+func changed(base []byte, change *yaml.Node) (*scenario.Scenario, error) {
+	var tree map[string]any
+	if err := yaml.Unmarshal(base, &tree); err != nil {
+		return nil, fmt.Errorf("%w", err)
+	}
+	delete(tree, "expect")
+	if change.Kind != 0 {
+		var with map[string]any
+		if err := change.Decode(&with); err != nil {
+			return nil, fmt.Errorf("%w", err)
+		}
+		tree, _ = merge(tree, with).(map[string]any) // of two maps
+	}
+	text, err := yaml.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("%w", err)
+	}
+	sc, err := scenario.Parse(text)
+	var mistakes scenario.Mistakes
+	if errors.As(err, &mistakes) { // the lines are of the merged text, which nobody sees
+		return nil, fmt.Errorf("%s: given %s, allowed: %s", mistakes[0].Key, mistakes[0].Given, mistakes[0].Allowed)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w", err)
+	}
+	return sc, nil
+}
+
+// merge puts a change over a value: maps key by key, lists of named entries
+// name by name, anything else as it is.
+func merge(into, with any) any {
+	a, aMap := into.(map[string]any)
+	b, bMap := with.(map[string]any)
+	if aMap && bMap {
+		for key, value := range b {
+			if value == nil {
+				delete(a, key)
+				continue
+			}
+			a[key] = merge(a[key], value)
+		}
+		return a
+	}
+	x, xList := into.([]any)
+	y, yList := with.([]any)
+	if !xList || !yList {
+		return with
+	}
+	for _, one := range y {
+		entry, ok := one.(map[string]any)
+		if !ok || entry["name"] == nil {
+			return with
+		}
+		at := slices.IndexFunc(x, func(o any) bool {
+			other, ok := o.(map[string]any)
+			return ok && other["name"] == entry["name"]
+		})
+		switch {
+		case at < 0:
+			x = append(x, entry)
+		case len(entry) == 2 && entry["absent"] == true:
+			x = slices.Delete(x, at, at+1)
+		default:
+			x[at] = merge(x[at], entry)
+		}
+	}
+	return x
+}
+
+// moves reads a list of moves of sc.
+func moves(sc *scenario.Scenario, list *yaml.Node) ([]scenario.Move, error) {
+	var tree []any
+	if err := list.Decode(&tree); err != nil {
+		return nil, fmt.Errorf("%w", err)
+	}
+	text, err := yaml.Marshal(tree)
+	if err != nil {
+		return nil, fmt.Errorf("%w", err)
+	}
+	out, err := sc.ParseMoves(text)
+	if err != nil {
+		return nil, fmt.Errorf("%w", err)
+	}
+	return out, nil
+}

@@ -1,0 +1,626 @@
+package course
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+
+	"relock/engine"
+	"relock/engine/explore"
+	"relock/engine/fault"
+	"relock/engine/lock"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trial"
+)
+
+// Run is a scenario that was played on the virtual clock.
+type Run struct {
+	Scenario *scenario.Scenario
+	Header   trace.Header
+	Events   []trace.Event
+}
+
+// play plays a scenario to its end.
+func play(ctx context.Context, sc *scenario.Scenario) (*Run, error) {
+	r, err := engine.Start(ctx, sc, engine.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("course: %w", err)
+	}
+	if err := r.Wait(); err != nil {
+		return nil, fmt.Errorf("course: %w", err)
+	}
+	events, _ := r.Log().Since(0)
+	return &Run{r.Scenario(), r.Header(), events}, nil
+}
+
+// Made is what was computed of an item. It is not changed any more.
+type Made struct {
+	Run     *Run
+	Stand   int       // how many of its events are seen before an answer
+	Answers []*Answer // as they are shown
+	Pieces  []Piece   // of order: those of the lock's script, in their order, then the strays
+	Solved  *Run      // of break: the solution played; of order: the script at work
+	Par     int       // of break: the delays and faults of the solution; of mend: the events of Solved
+	Proven  bool      // of break: no fewer are enough
+	Steps   []scenario.Move
+
+	described []Step
+	wanted    []trial.Outcome // of order: what the lock's script does in each case
+}
+
+// Answer is one answer of an item, and the run in which it is true.
+type Answer struct {
+	Option *Option // nil for what happens in the item's own run
+	Right  bool
+	Says   []phrase.Wording // of predict: what is seen, as clauses
+	Run    *Run
+	Shown  int    // of its events, where it is seen
+	Found  *Found // of mend: what was searched
+
+	Because phrase.Wording // of a question made of a run: what was changed, a clause
+}
+
+// Made computes what an item needs, once. It fails with Mistakes for what the
+// item says and its runs do not do. It is safe for concurrent use.
+func (i *Item) Made() (*Made, error) {
+	i.once.Do(func() {
+		i.made, i.err = i.make(context.Background()) // others wait for it
+	})
+	return i.made, i.err
+}
+
+// wrong is a mistake in chapter.yaml.
+func (i *Item) wrong(line int, format string, args ...any) error {
+	return Mistakes{{i.Chapter.dir + "/chapter.yaml", cmpLine(line, i.line), i.ID + ": " + fmt.Sprintf(format, args...)}}
+}
+
+func (i *Item) make(ctx context.Context) (*Made, error) {
+	run, err := play(ctx, i.Scenario)
+	if err != nil {
+		return nil, i.wrong(0, "%v", err)
+	}
+	m := &Made{Run: run}
+	var ok bool
+	if m.Stand, ok = i.at.stand(run.Events); !ok {
+		return nil, i.wrong(0, "at: the run never comes to %q", i.at)
+	}
+	switch i.Kind {
+	case Predict:
+		err = i.makePredict(ctx, m)
+	case Why:
+		err = i.makeWhy(ctx, m)
+	case Break:
+		err = i.makeBreak(ctx, m)
+	case Mend:
+		err = i.makeMend(ctx, m)
+	case Order:
+		err = i.makeOrder(ctx, m)
+	case Read:
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// spoken are clauses as they are told apart: by their English.
+func spoken(says []phrase.Wording) string {
+	parts := make([]string, len(says))
+	for i, s := range says {
+		parts[i] = s.String()
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (i *Item) makePredict(ctx context.Context, m *Made) error {
+	at, ok := i.until.find(m.Run.Events)
+	if !ok {
+		return i.wrong(0, "until: the run never comes to %q", i.until)
+	}
+	if at < m.Stand {
+		return i.wrong(0, "until: %q is seen already where the stage stands", i.until)
+	}
+	shown := stepEnd(m.Run.Events, at)
+	instant := m.Run.Events[at].At
+	own := &Answer{Right: true, Says: see(i.ask, m.Run, shown, instant), Run: m.Run, Shown: shown}
+	seen := map[string]string{spoken(own.Says): "what happens here"}
+	list := make([]*Option, 0, len(i.Options)+1)
+	answers := map[*Option]*Answer{}
+	for _, o := range i.Options {
+		run, err := play(ctx, o.Scenario)
+		if err != nil {
+			return i.wrong(o.line, "option %s: %v", o.ID, err)
+		}
+		a := &Answer{Option: o, Run: run}
+		if o.until.Zero() {
+			a.Shown = until(run.Events, instant)
+		} else if a.Shown, ok = o.until.stand(run.Events); !ok {
+			return i.wrong(o.line, "option %s: the run never comes to %q", o.ID, o.until)
+		}
+		seenAt := instant
+		if !o.until.Zero() && a.Shown > 0 {
+			seenAt = run.Events[a.Shown-1].At
+		}
+		a.Says = see(i.ask, run, a.Shown, seenAt)
+		if other := seen[spoken(a.Says)]; other != "" {
+			return i.wrong(o.line, "option %s: %q is %s", o.ID, spoken(a.Says), other)
+		}
+		seen[spoken(a.Says)] = "option " + o.ID
+		answers[o], list = a, append(list, o)
+	}
+	// The right answer is put among the others as one of them.
+	here := &Option{ID: "here"}
+	answers[here] = own
+	list = append(list, here)
+	shuffle(i.ID, list)
+	for _, o := range list {
+		m.Answers = append(m.Answers, answers[o])
+	}
+	return nil
+}
+
+// until is how many events there are when an instant is over.
+func until(events []trace.Event, at trace.Millis) int {
+	n := 0
+	for n < len(events) && events[n].At <= at {
+		n++
+	}
+	return n
+}
+
+func (i *Item) makeWhy(ctx context.Context, m *Made) error {
+	if _, ok := i.goal.find(m.Run.Events); !ok {
+		return i.wrong(0, "goal: the run never comes to %q", i.goal)
+	}
+	var right []string
+	for _, o := range i.Options {
+		run, err := play(ctx, o.Scenario)
+		if err != nil {
+			return i.wrong(o.line, "option %s: %v", o.ID, err)
+		}
+		a := &Answer{Option: o, Run: run, Shown: len(run.Events)}
+		if n, ok := i.goal.stand(run.Events); ok {
+			a.Shown = n
+		} else {
+			a.Right = true
+			right = append(right, o.ID)
+		}
+		m.Answers = append(m.Answers, a)
+	}
+	if len(right) != 1 {
+		return i.wrong(0, "exactly one option is to prevent %q; these do: %s", i.goal, strings.Join(right, ", "))
+	}
+	return nil
+}
+
+// Found is what a search of every schedule within an item's bounds has found.
+type Found struct {
+	Schedule []scenario.Move // the smallest that breaks the item's rule, nil where none does
+	All      *big.Int        // schedules
+	Broken   *big.Int        // of them, those that break the rule
+	Cost     int             // delays and faults of Schedule
+	Within   explore.Bounds
+}
+
+// search searches for the schedules of sc that break the item's rule.
+func (i *Item) search(ctx context.Context, sc *scenario.Scenario) (*Found, error) {
+	within := i.within
+	can := sc.StrikeKinds()
+	// What cannot go wrong with this lock is no danger to it.
+	within.Kinds = slices.DeleteFunc(slices.Clone(within.Kinds), func(kind string) bool { return !slices.Contains(can, kind) })
+	if len(within.Kinds) == 0 {
+		within.MaxFaults = 0
+	}
+	key, err := searchKey(sc, i.goal.rule, within)
+	if err != nil {
+		return nil, err
+	}
+	if known, ok := i.kept[key]; ok {
+		return known.found(sc, i.within)
+	}
+	space, err := explore.Search(ctx, sc, within, explore.Options{Workers: 1})
+	if err != nil {
+		return nil, fmt.Errorf("course: %w", err)
+	}
+	if space.Ending() != explore.Exhausted {
+		return nil, fmt.Errorf("not every schedule could be seen (%s): choose smaller bounds", space.Why())
+	}
+	found := &Found{All: space.Schedules(), Broken: big.NewInt(0), Within: i.within}
+	for _, r := range space.Rules() {
+		if r.Name == i.goal.rule {
+			found.Schedule, found.Broken, found.Cost = r.Schedule, r.Schedules, r.Delays+r.Faults
+		}
+	}
+	if i.searched == nil {
+		i.searched = map[string]keptFound{}
+	}
+	i.searched[key], err = keep(found)
+	return found, err
+}
+
+func (i *Item) makeMend(ctx context.Context, m *Made) error {
+	broken, err := i.search(ctx, i.Scenario)
+	if err != nil {
+		return i.wrong(0, "%v", err)
+	}
+	if broken.Schedule == nil {
+		return i.wrong(0, "there is nothing to mend: no schedule within the bounds breaks %s", i.goal.rule)
+	}
+	v, run, _, err := i.verdict(ctx, i.Scenario, broken.Schedule)
+	if err != nil || !v.Met {
+		return i.wrong(0, "the schedule that was found does not come to %q: %v", i.goal, err)
+	}
+	m.Solved, m.Par = run, len(run.Events)
+	right := 0
+	for _, o := range i.Options {
+		a := &Answer{Option: o}
+		if a.Found, err = i.search(ctx, o.Scenario); err != nil {
+			return i.wrong(o.line, "option %s: %v", o.ID, err)
+		}
+		if a.Found.Schedule == nil {
+			a.Right = true
+			right++
+			if a.Run, err = play(ctx, o.Scenario); err != nil {
+				return i.wrong(o.line, "option %s: %v", o.ID, err)
+			}
+		} else if _, a.Run, _, err = i.verdict(ctx, o.Scenario, a.Found.Schedule); err != nil {
+			return i.wrong(o.line, "option %s: %v", o.ID, err)
+		}
+		a.Shown = len(a.Run.Events)
+		m.Answers = append(m.Answers, a)
+	}
+	if right == 0 || right == len(i.Options) {
+		return i.wrong(0, "%d of %d options mend it; some are to, and some not", right, len(i.Options))
+	}
+	return nil
+}
+
+func (i *Item) makeBreak(ctx context.Context, m *Made) error {
+	if _, ok := i.goal.find(m.Run.Events); ok {
+		return i.wrong(0, "goal: the run comes to %q by itself", i.goal)
+	}
+	solution, cost := i.solution, -1
+	if len(solution) == 0 {
+		found, err := i.search(ctx, i.Scenario)
+		if err != nil {
+			return i.wrong(0, "%v", err)
+		}
+		if solution, cost = found.Schedule, found.Cost; solution == nil {
+			return i.wrong(0, "no schedule within the bounds comes to %q", i.goal)
+		}
+		m.Proven = true
+	}
+	v, solved, steps, err := i.verdict(ctx, i.Scenario, solution)
+	if err != nil {
+		return i.wrong(0, "solution: %v", err)
+	}
+	if !v.Met {
+		return i.wrong(0, "solution: it does not come to %q", i.goal)
+	}
+	if v.Moves < len(solution) {
+		return i.wrong(0, "solution: %q is reached after %d moves already", i.goal, v.Moves)
+	}
+	if cost >= 0 && v.Own != cost {
+		return i.wrong(0, "the solution takes %d delays and faults, and the search found %d", v.Own, cost)
+	}
+	m.Solved, m.Par, m.Steps, m.described = solved, v.Own, solution, steps
+	return nil
+}
+
+// Verdict is what a learner's moves came to.
+type Verdict struct {
+	Met    bool `json:"met"`
+	Moves  int  `json:"moves"`  // made until then; those that were made where it is not met
+	Own    int  `json:"own"`    // delays among them, as [explore] counts them, and faults
+	Par    int  `json:"par"`    // how few of these are enough
+	Proven bool `json:"proven"` // and fewer are not
+	Over   bool `json:"over"`   // the run has ended
+}
+
+// ErrNotBroken is returned for an item in which nothing is to be broken.
+var ErrNotBroken = phrase.New("in this item nothing is stepped")
+
+// Judge tells whether moves reach the goal of an item of the kind break. It
+// fails with ErrNotBroken, or like engine.Open.
+func (i *Item) Judge(ctx context.Context, list []scenario.Move) (Verdict, error) {
+	if i.Kind != Break {
+		return Verdict{}, ErrNotBroken
+	}
+	m, err := i.Made()
+	if err != nil {
+		return Verdict{}, err
+	}
+	v, _, _, err := i.verdict(ctx, i.Scenario, list)
+	v.Par, v.Proven = m.Par, m.Proven
+	return v, err
+}
+
+// Breaks tells whether the moves of sc's schedule break a rule.
+func Breaks(ctx context.Context, sc *scenario.Scenario, rule string) (Verdict, error) {
+	goal, err := parseMoment("broken "+rule, sc)
+	if err != nil {
+		return Verdict{}, ErrNothingToBreak
+	}
+	i := &Item{goal: goal}
+	v, _, _, err := i.verdict(ctx, sc, sc.Schedule)
+	return v, err
+}
+
+// verdict plays moves: what they came to, the run, and each of them in words.
+func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (Verdict, *Run, []Step, error) {
+	s, err := engine.Open(ctx, sc.WithSchedule(list))
+	if err != nil {
+		return Verdict{}, nil, nil, fmt.Errorf("course: %w", err)
+	}
+	defer s.Close()
+	b := s.Branches()[0]
+	run, steps := &Run{sc.WithSchedule(list), b.Header, b.Events}, describe(b, list)
+	at, ok := i.goal.find(b.Events)
+	n := len(list)
+	if ok {
+		seq := b.Events[at].Seq
+		n = slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Seq >= seq })
+	}
+	own, err := spent(ctx, sc, list[:n])
+	if err != nil {
+		return Verdict{}, nil, nil, err
+	}
+	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over}, run, steps, nil
+}
+
+// spent counts the delays and faults of moves: whoever lets time pass over
+// several events at once, or where nobody could move, pays as if it had been
+// done event by event.
+func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (int, error) {
+	s, err := engine.Open(ctx, sc.WithSchedule(nil))
+	if err != nil {
+		return 0, fmt.Errorf("course: %w", err)
+	}
+	defer s.Close()
+	n, b := 0, s.Branches()[0]
+	for _, m := range list {
+		for done := false; !done; {
+			here, one := b.Positions[len(b.Positions)-1], m
+			done = m.Until == 0 || here.Next == 0 || here.Next >= m.Until
+			if !done {
+				one.Until = here.Next
+			}
+			if m.Fault != nil || m.Until > 0 && here.Movable() {
+				n++
+			}
+			if b, err = s.Apply(ctx, b.ID, len(b.Moves), one); err != nil {
+				return 0, fmt.Errorf("course: %w", err)
+			}
+		}
+	}
+	return n, nil
+}
+
+// Prove plays everything that the course's items need, in every language, and
+// fails with all Mistakes.
+func (c *Course) Prove() error {
+	var all Mistakes
+	add := func(err error) {
+		var m Mistakes
+		switch {
+		case err == nil:
+		case errors.As(err, &m):
+			all = append(all, m...)
+		default:
+			all = append(all, Mistake{What: err.Error()})
+		}
+	}
+	chapters := c.Chapters
+	if c.Check != nil {
+		chapters = append(slices.Clone(chapters), c.Check)
+	}
+	for _, i := range c.All() {
+		if _, err := i.Made(); err != nil {
+			add(err)
+			continue
+		}
+		for _, l := range c.languages {
+			_, err := i.Prose(l)
+			add(err)
+		}
+	}
+	for _, ch := range chapters {
+		for _, l := range c.languages {
+			_, err := ch.Intro(l)
+			add(err)
+		}
+	}
+	if len(all) > 0 {
+		return all
+	}
+	return nil
+}
+
+// Prose is an item's texts in a language, as Markdown but for the title.
+type Prose struct {
+	Title, Body, Goal, Nudge, After string
+
+	Labels map[string]string // by option: what is chosen; none of predict
+	Says   map[string]string // by option: what is said to who chose it
+}
+
+// Prose fills in an item's texts. It fails with Mistakes.
+func (i *Item) Prose(l Language) (*Prose, error) {
+	made, err := i.Made()
+	if err != nil {
+		return nil, err
+	}
+	one := i.Chapter.in(l).items[i.text]
+	t := teller{l: l, run: made.Run, options: map[string]*Run{}}
+	if i.Kind == Mend {
+		t.run = made.Solved
+	}
+	for _, a := range made.Answers {
+		if a.Option != nil {
+			t.options[a.Option.ID] = a.Run
+		}
+	}
+	p := &Prose{Title: one.title, Labels: map[string]string{}, Says: map[string]string{}}
+	for _, part := range []struct {
+		of   string
+		into *string
+	}{{"", &p.Body}, {"goal", &p.Goal}, {"nudge", &p.Nudge}} {
+		if *part.into, err = one.parts[part.of].markdown(t); err != nil {
+			return nil, err
+		}
+	}
+	after := t
+	if i.Kind == Break {
+		after.run = made.Solved
+	}
+	if p.After, err = one.parts["after"].markdown(after); err != nil {
+		return nil, err
+	}
+	for _, o := range i.Options {
+		said := one.parts[o.ID]
+		if i.Kind == Why || i.Kind == Mend {
+			var label *part
+			if label, said = said.split(); label != nil {
+				if p.Labels[o.ID], err = label.markdown(t); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if p.Says[o.ID], err = said.markdown(t); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+// in is the chapter's text in a language; where there is none, in English.
+func (ch *Chapter) in(l Language) *text {
+	if t := ch.texts[l.Code()]; t != nil {
+		return t
+	}
+	return ch.texts[english]
+}
+
+// Title is the chapter's title in a language.
+func (ch *Chapter) Title(l Language) string { return ch.in(l).title }
+
+// Intro is what a chapter begins with, as Markdown.
+func (ch *Chapter) Intro(l Language) (string, error) { return ch.in(l).intro.markdown(nobody) }
+
+// Title is an item's title in a language.
+func (i *Item) Title(l Language) string { return i.Chapter.in(l).items[i.text].title }
+
+// Asked is the first event of what a predict asks for.
+func (m *Made) Asked() trace.Event {
+	for _, a := range m.Answers {
+		if a.Right {
+			return m.Run.Events[a.Shown-1]
+		}
+	}
+	return trace.Event{}
+}
+
+// About is the thread that an item of the kinds predict, why and mend turns
+// on; "" where that is Redis.
+func (m *Made) About(i *Item) string {
+	moment := i.goal
+	if i.Kind == Predict {
+		moment = i.until
+	}
+	run := m.Run
+	if i.Kind == Mend {
+		run = m.Solved
+	}
+	at, ok := moment.find(run.Events)
+	if !ok || at < 0 {
+		return ""
+	}
+	e := run.Events[at]
+	if v, broken := e.Body.(trace.Violation); broken && e.Thread == "" && len(v.Threads) > 0 {
+		return v.Threads[0]
+	}
+	return e.Thread
+}
+
+// Step is a move of a solution in words.
+type Step struct {
+	Says  phrase.Wording // what to do, a clause
+	About phrase.Wording // what it turns on, a clause
+}
+
+// Solution are the moves of a break, and which of them is the first that the
+// scheduler would not have made by itself.
+func (m *Made) Solution() (steps []Step, first int) {
+	first = -1
+	for n, mv := range m.Steps {
+		one := m.described[n]
+		switch {
+		case mv.Fault != nil, mv.Until > 0, mv.Choice > 0:
+			if first < 0 {
+				first = n
+			}
+		}
+		steps = append(steps, one)
+	}
+	return steps, max(first, 0)
+}
+
+// describe words each move of a branch.
+func describe(b *engine.Branch, list []scenario.Move) []Step {
+	out := make([]Step, len(list))
+	for n, mv := range list {
+		switch {
+		case mv.Fault != nil:
+			word := fault.Word(mv.Fault.Do)
+			if mv.Fault.Thread == "" {
+				out[n] = Step{phrase.Say("let this go wrong: %s", word), phrase.Say("it is about Redis")}
+				continue
+			}
+			out[n] = Step{phrase.Say("let this go wrong in %s: %s", mv.Fault.Thread, word), phrase.Say("it is about %s", mv.Fault.Thread)}
+		case mv.Until > 0:
+			out[n] = Step{phrase.Say("let time pass to %s", mv.Until), phrase.Say("it is about time: let some pass while somebody could move")}
+		default:
+			out[n] = Step{phrase.Say("go on"), phrase.Say("it is about who moves")}
+			for _, e := range b.Events[b.Positions[n].Seq:b.Positions[n+1].Seq] {
+				if e.Thread == "" {
+					continue
+				}
+				out[n] = Step{phrase.Say("step %s", e.Thread), phrase.Say("it is about %s", e.Thread)}
+				if c, ok := e.Body.(trace.Command); ok && c.Call == lock.CallRenew {
+					out[n].Says = phrase.Say("step the watchdog of %s", e.Thread)
+				}
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Plays tells whether sc is the item's scenario, whatever its moves.
+func (i *Item) Plays(sc *scenario.Scenario) bool {
+	bare := func(sc *scenario.Scenario) string {
+		one := *sc.WithSchedule(nil)
+		one.Expect = nil
+		text, err := one.Compact()
+		if err != nil {
+			return ""
+		}
+		return string(text)
+	}
+	own := bare(i.Scenario)
+	return own != "" && own == bare(sc)
+}
+
+// Play plays a scenario, as YAML, on the virtual clock.
+func Play(ctx context.Context, yaml []byte) (*Run, error) {
+	sc, err := scenario.Parse(yaml)
+	if err != nil {
+		return nil, fmt.Errorf("course: %w", err)
+	}
+	return play(ctx, sc)
+}

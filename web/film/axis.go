@@ -1,0 +1,284 @@
+package film
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// Measures of the time axis, in units of the picture. It is to scale, but that
+// the rows of one instant are apart, that two instants are never nearer than
+// can be told apart, and that a wait is folded which is wider than what one
+// sees at once, or with which the picture would be.
+const (
+	gapSame    = 28  // between rows of one instant, wide enough for "T99"
+	gapMin     = 11  // between two instants of one run
+	gapOthers  = 4   // between instants of two runs that are drawn to one scale
+	gapTypical = 56  // for the typical time between rows
+	gapShort   = 230 // a shorter wait is never folded
+	gapLong    = 640 // a longer one always is (lanes.js knows it)
+	gapFolded  = 64  // and then at least so wide
+	roomy      = 680 // a picture may be so wide
+	roomyRow   = 80  // and one of many rows so wide for each
+	leadIn     = 20  // before the first row
+	tail       = 24  // after the last row
+)
+
+// axis is where instants are, for one run or for several that are drawn to one
+// scale.
+type axis struct {
+	instants []float64 // milliseconds, ascending
+	rows     []int     // how many rows a run has at each, the most of all runs
+	apart    []float64 // how far it is from the one before at least
+	place    []float64 // of the first row at each
+	folded   []bool    // the wait before it
+	end      float64   // the place of the last row
+	scale    float64   // how wide a millisecond is
+	most     int       // rows of a run that are on it
+	shared   bool      // it is that of several runs
+}
+
+// axisOf puts the rows of runs onto one axis. Typical is the time that is
+// gapTypical wide. A steady axis folds a wait by its own length alone, so that
+// what comes later moves nothing.
+func axisOf(typical float64, steady bool, runs ...[]float64) *axis {
+	a := &axis{shared: len(runs) > 1}
+	type point struct {
+		at       float64
+		run, nth int
+	}
+	var points []point
+	for run, times := range runs {
+		a.most = max(a.most, len(times))
+		nth := 0
+		for i, at := range times {
+			if nth++; i == 0 || at != times[i-1] {
+				nth = 1
+			}
+			points = append(points, point{at, run, nth})
+		}
+	}
+	slices.SortStableFunc(points, func(x, y point) int { return cmp.Compare(x.at, y.at) })
+	var here, before []bool // the runs that have a row at the instant, and at the one before
+	for _, p := range points {
+		n := len(a.instants)
+		if n == 0 || a.instants[n-1] != p.at {
+			a.instants, a.rows, a.apart = append(a.instants, p.at), append(a.rows, 0), append(a.apart, gapOthers)
+			here, before = make([]bool, len(runs)), here
+			n++
+		}
+		here[p.run] = true
+		if before != nil && before[p.run] {
+			a.apart[n-1] = gapMin
+		}
+		a.rows[n-1] = max(a.rows[n-1], p.nth)
+	}
+	a.lay(typical, steady)
+	return a
+}
+
+// lay finds the place of each instant: with as few folds as can be, and rather
+// at half the scale than with one.
+func (a *axis) lay(typical float64, steady bool) {
+	scale, longest := gapTypical/typical, math.Inf(1)
+	switch {
+	case steady:
+		longest = gapLong / scale
+	case a.fits(scale, longest):
+	case a.fits(scale/2, longest):
+		scale /= 2
+	default:
+		longest = a.unfolded(scale)
+	}
+	a.scale = scale
+	a.place, a.folded = make([]float64, len(a.instants)), make([]bool, len(a.instants))
+	at := 0.0
+	for i := range a.instants {
+		if i > 0 {
+			gap, folded := a.gap(i, scale, longest)
+			at += gap
+			a.folded[i] = folded
+		}
+		a.place[i] = at
+		at += gapSame * float64(a.rows[i]-1)
+	}
+	a.end = at
+}
+
+// wait is how long it is from the instant before, in milliseconds.
+func (a *axis) wait(i int) float64 { return a.instants[i] - a.instants[i-1] }
+
+// gap is how wide the wait before an instant is; one that is longer than
+// longest, in milliseconds, is folded.
+func (a *axis) gap(i int, scale, longest float64) (gap float64, folded bool) {
+	wait := a.wait(i)
+	if wait > longest && wait*scale > gapShort {
+		return gapFolded + 6*math.Floor(math.Log10(wait)), true // room for the text that says how long it was
+	}
+	return max(wait*scale, a.apart[i]), false
+}
+
+// fits tells whether all of it can be seen well when nothing but what is longer
+// than longest is folded.
+func (a *axis) fits(scale, longest float64) bool {
+	wide, rows := 0.0, 0
+	for i := range a.instants {
+		rows += a.rows[i]
+		wide += gapSame * float64(a.rows[i]-1)
+		if i > 0 {
+			gap, folded := a.gap(i, scale, longest)
+			if wide += gap; gap > gapLong && !folded {
+				return false
+			}
+		}
+	}
+	return wide <= max(roomy, roomyRow*float64(rows))
+}
+
+// unfolded is the longest wait that need not be folded, in milliseconds.
+func (a *axis) unfolded(scale float64) float64 {
+	var waits []float64
+	for i := 1; i < len(a.instants); i++ {
+		if w := a.wait(i); w*scale > gapShort {
+			waits = append(waits, w)
+		}
+	}
+	slices.Sort(waits)
+	waits = slices.Compact(waits)
+	for i := len(waits) - 2; i >= 0; i-- {
+		if a.fits(scale, waits[i]) {
+			return waits[i]
+		}
+	}
+	return 0
+}
+
+// of are the places of a run's rows.
+func (a *axis) of(times []float64) []float64 {
+	at := make([]float64, len(times))
+	i, nth := -1, 0
+	for row, t := range times {
+		if row > 0 && t == times[row-1] {
+			nth++
+		} else {
+			nth = 0
+			for i++; a.instants[i] != t; i++ {
+			}
+		}
+		at[row] = a.place[i] + gapSame*float64(nth)
+	}
+	return at
+}
+
+// times are those of the rows, as far as most, none before that of the one
+// before it.
+func (l *Lanes) times(most int) []float64 {
+	times := make([]float64, min(most, len(l.rows)))
+	last := math.Inf(-1)
+	for i := range times {
+		last = max(last, l.rows[i].at)
+		times[i] = last
+	}
+	return times
+}
+
+// axis is that of the run alone.
+func (l *Lanes) axis(followed bool) *axis {
+	steady := followed && l.ended < len(l.threads)
+	typical := typicalGap(l)
+	if steady {
+		typical = l.steadyGap(typical)
+	}
+	return axisOf(typical, steady, l.times(len(l.rows)))
+}
+
+// Together draws runs as far as MaxRows, all on one time axis: an instant has
+// the same place in each picture, and all are as wide. Prefixes are those of
+// their ids, one for each run.
+func Together(lang words.Language, runs []*Lanes, prefixes []string) []Picture {
+	times := make([][]float64, len(runs))
+	for i, l := range runs {
+		times[i] = l.times(MaxLaneRows)
+	}
+	on := axisOf(typicalGap(runs...), false, times...)
+	pictures := make([]Picture, len(runs))
+	names, width := 0.0, 0.0
+	for i, l := range runs {
+		pictures[i] = l.picture(lang, prefixes[i], 0, MaxLaneRows, l.measures(false), on)
+		names, width = max(names, pictures[i].Names), max(width, pictures[i].Width)
+	}
+	for i := range pictures {
+		pictures[i].Names, pictures[i].Width = names, width
+	}
+	return pictures
+}
+
+// folds are the waits that the axis has folded, as far as they are shown.
+func (d *drawing) folds() {
+	if !d.text {
+		return
+	}
+	for i, folded := range d.axis.folded {
+		if !folded {
+			continue
+		}
+		from, to := d.axis.place[i-1]+gapSame*float64(d.axis.rows[i-1]-1), d.axis.place[i]
+		if from < d.from || to > d.to {
+			continue
+		}
+		f := Fold{Span: Span{d.x(from), d.x(to)}, Text: d.lang.Duration(trace.Millis(d.axis.wait(i)).Duration())}
+		f.X = round((f.From + f.To) / 2)
+		d.p.Folds = append(d.p.Folds, f)
+	}
+}
+
+// steadyGap is the typical gap of a picture that is followed. It stays while the
+// median is not far from it: where that goes to and fro between two, everything
+// in the picture would move each time.
+func (l *Lanes) steadyGap(typical float64) float64 {
+	if median := medianGap(l); l.steady == 0 || median < .6*l.steady || median > 1.9*l.steady {
+		l.steady = typical
+	}
+	return l.steady
+}
+
+// medianGap is the median of the times between rows, in milliseconds, 0 where
+// there are none.
+func medianGap(runs ...*Lanes) float64 {
+	var gaps []float64
+	for _, l := range runs {
+		for i := 1; i < len(l.rows); i++ {
+			if d := l.rows[i].at - l.rows[i-1].at; d > 0 {
+				gaps = append(gaps, d)
+			}
+		}
+	}
+	if len(gaps) == 0 {
+		return 0
+	}
+	slices.Sort(gaps)
+	return gaps[len(gaps)/2]
+}
+
+// typicalGap is the median, rounded to 1, 2 or 5 so that it seldom changes
+// while a run grows.
+func typicalGap(runs ...*Lanes) float64 {
+	median := medianGap(runs...)
+	if median == 0 {
+		return 1
+	}
+	power := math.Pow(10, math.Floor(math.Log10(median)))
+	switch m := median / power; {
+	case m < 1.5:
+		return power
+	case m < 3.5:
+		return 2 * power
+	case m < 7.5:
+		return 5 * power
+	default:
+		return 10 * power
+	}
+}

@@ -1,0 +1,256 @@
+package film
+
+import (
+	"slices"
+	"time"
+
+	"relock/engine/fault"
+	"relock/engine/lock"
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+func (t *Narrator) work(e trace.Event, b trace.Work) string {
+	who, length, left := e.Thread, t.millis(b.For), t.ms(e.Key.PTTL)
+	held := t.holds(e.Key, who)
+	if b.State == trace.WorkEnd {
+		switch {
+		case b.Cancelled:
+			return t.say("%s stops its work at level %d, which would take %s: its hold's context has ended.", who, b.Level, length)
+		case t.protocol.Guard == protocol.Nothing || t.protocol.Guard == protocol.InProcess:
+			return t.say("%s has done its work at level %d, which takes %s.", who, b.Level, length)
+		case !held:
+			return t.say("%s ends its work at level %d, and in Redis the lock is not its own.", who, b.Level)
+		case e.Key.PTTL < 0:
+			return t.say("%s ends its work at level %d, and its key has no expiry.", who, b.Level)
+		default:
+			return t.say("%s ends its work at level %d, and its lease has %s left.", who, b.Level, left)
+		}
+	}
+	say := func(first, after phrase.Text, more ...any) string {
+		if b.After {
+			first = after
+		}
+		return t.say(first, append([]any{who, b.Level, length}, more...)...)
+	}
+	switch {
+	case t.protocol.Guard == protocol.Nothing:
+		return say(
+			"%s works at level %d for %s, and nothing keeps the others out.",
+			"%s works on at level %d for %s, and nothing keeps the others out.")
+	case t.protocol.Guard == protocol.InProcess:
+		return say(
+			"%s works at level %d for %s; a spin lock has no lease that could end.",
+			"%s works on at level %d for %s; a spin lock has no lease that could end.")
+	case !held:
+		return say(
+			"%s works at level %d for %s, though in Redis the lock is not its own.",
+			"%s works on at level %d for %s, though in Redis the lock is not its own.")
+	case e.Key.PTTL < 0:
+		return say(
+			"%s works at level %d for %s, and its key has no expiry.",
+			"%s works on at level %d for %s, and its key has no expiry.")
+	case b.For.Duration() < time.Duration(e.Key.PTTL)*time.Millisecond:
+		return say(
+			"%s works at level %d for %s, within the %s that its lease has left.",
+			"%s works on at level %d for %s, within the %s that its lease has left.", left)
+	case t.watched():
+		return say(
+			"%s works at level %d for %s, and its lease has %s left: the watchdog must renew it.",
+			"%s works on at level %d for %s, and its lease has %s left: the watchdog must renew it.", left)
+	default:
+		return say(
+			"%s works at level %d for %s, its lease has %s left, and there is no watchdog.",
+			"%s works on at level %d for %s, its lease has %s left, and there is no watchdog.", left)
+	}
+}
+
+func (t *Narrator) wait(e trace.Event, b trace.Wait) string {
+	who, length := e.Thread, t.millis(b.For)
+	last := t.thread(who).outcome
+	switch {
+	case b.Why == trace.WaitBeat && t.holds(e.Key, who) && e.Key.PTTL >= 0:
+		return t.say("%s sleeps for %s; without a new beat its key stands for %s.", who, length, t.ms(e.Key.PTTL))
+	case b.Why == trace.WaitBeat:
+		return t.say("%s sleeps for %s, and does not look meanwhile.", who, length)
+	case last.Call == lock.CallUnlock:
+		return t.say("%s waits %s before it sends its unlock again: retry %d.", who, length, last.Attempt)
+	case b.Why == trace.WaitNotify && t.protocol.Granting:
+		return t.say("%s waits to be handed the lock, and asks again after %s at the latest.", who, length)
+	case b.Why == trace.WaitNotify:
+		return t.say("%s waits to be told that the lock is free, and asks again after %s at the latest.", who, length)
+	case last.Attempt > t.spec(who).Retry.Times && t.habits().Hasty:
+		return t.say("%s waits %s for nothing: it has no retry left, and gives up after that.", who, length)
+	case t.spec(who).Retry.Times == scenario.Unlimited:
+		return t.say("%s waits %s before it asks again: retry %d, and there is no last one.", who, length, last.Attempt)
+	default:
+		return t.say("%s waits %s before it asks again: retry %d of %d.", who, length, last.Attempt, t.spec(who).Retry.Times)
+	}
+}
+
+// resource words a read or a write of what the lock protects.
+func (t *Narrator) resource(who string, b trace.Resource) string {
+	missed := b.Version - 1 - b.Based
+	if b.Limit > 0 && !b.Refused {
+		return t.purchase(who, b)
+	}
+	switch {
+	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
+		return t.say("%s finds %d left, and takes none.", who, b.Value)
+	case b.Op == trace.OpRead && b.Stock:
+		return t.say("%s finds %d left, and means to take one when its work is done.", who, b.Value)
+	case b.Op == trace.OpRead:
+		return t.say("%s reads %d, and means to write %d when its work is done.", who, b.Value, b.Value+1)
+	case b.Refused:
+		return t.say("%s's write is refused: its token is %d, and one with token %d has been here.", who, b.Token, t.token)
+	case b.Stock && b.Value < 0:
+		return t.say("%s takes one that is not there: the stock is at %d.", who, b.Value)
+	case b.Stock:
+		return t.say("%s takes one, and %d are left.", who, b.Value)
+	case missed > 0:
+		return t.say("%s writes %d over newer writes: it has missed %d since it read.", who, b.Value, missed)
+	case b.Token > 0:
+		return t.say("%s writes %d with token %d, one more than it read, and nobody wrote between.", who, b.Value, b.Token)
+	default:
+		return t.say("%s writes %d, one more than it read, and nobody wrote between.", who, b.Value)
+	}
+}
+
+// purchase words a read or a write under a limit per user.
+func (t *Narrator) purchase(who string, b trace.Resource) string {
+	switch {
+	case b.Op == trace.OpRead && b.Value >= b.Limit:
+		return t.say("%s finds that user %s has bought %d of %d, and does not buy.", who, b.User, b.Value, b.Limit)
+	case b.Op == trace.OpRead:
+		return t.say("%s finds that user %s has bought %d of %d, and means to buy when its work is done.", who, b.User, b.Value, b.Limit)
+	case b.Value > b.Limit:
+		return t.say("%s buys, which was allowed when it looked. Now user %s has %d, and %d are allowed.", who, b.User, b.Value, b.Limit)
+	default:
+		return t.say("%s buys: user %s now has %d of %d.", who, b.User, b.Value, b.Limit)
+	}
+}
+
+// fault words a fault of a thread, of what it sent, or of Redis.
+func (t *Narrator) fault(e trace.Event, b trace.Fault) string {
+	s := fault.Scene{
+		Fault: b, Who: e.Thread, Level: e.Belief[e.Thread], Held: t.holds(e.Key, e.Thread), Left: time.Duration(e.Key.PTTL) * time.Millisecond,
+		InRedis: t.protocol.Guard == protocol.InRedis,
+		Nodes:   len(e.Nodes), Up: t.down.Up(len(e.Nodes), b.Thread),
+	}
+	if t.watched() && (b.Do != fault.Stall || !t.habits().OneWatch) { // which gives up on a thread that hangs
+		s.Watchdog = t.sc.Lock.Watchdog
+	}
+	if s.Held && t.counts() {
+		s.Count = t.count(e.Key, e.Thread)
+	}
+	before, after := t.before, e.Key
+	if node := max(b.Node, 1); s.Nodes > 0 {
+		before, after = trace.Absent(), trace.Absent()
+		if node <= len(t.nodes) && node <= s.Nodes {
+			before, after = t.nodes[node-1], e.Nodes[node-1]
+		}
+	}
+	if !after.Exists() {
+		s.Victim = t.other(before, "")
+	}
+	return t.l.Clause(fault.Why(s))
+}
+
+func (t *Narrator) expired(e trace.Event, b trace.Expired) string {
+	holder := t.other(b.Was, "")
+	lease, ok := t.lease[b.Node]
+	if !ok {
+		lease = t.sc.Lock.Lease
+	}
+	length := t.l.Duration(lease)
+	who := t.thread(holder)
+	jumped, ok := t.jumps[b.Node]
+	switch {
+	case ok && jumped.at == e.At && holder != "" && b.Node > 0:
+		return t.say("Node %d drops %s's key: its clock has jumped by %s, beyond the lease of %s.", b.Node, holder, jumped.by, length)
+	case ok && jumped.at == e.At && holder != "":
+		return t.say("Redis drops %s's key: its clock has jumped by %s, beyond the lease of %s.", holder, jumped.by, length)
+	case b.Node > 0 && holder != "":
+		return t.say("Node %d drops %s's key: there its lease of %s is over.", b.Node, holder, length)
+	case holder == "":
+		return t.say("Redis drops the key: its lease of %s is over.", length)
+	case t.sc.Kind == scenario.KindHeartbeat:
+		return t.say("Redis drops %s's key: it stands for %s without a new beat, and they are over.", holder, length)
+	case who.ended:
+		return t.say("Redis drops %s's key: its lease of %s is over, and %s has ended before.", holder, length, holder)
+	case slices.Contains(e.Leaving, holder):
+		return t.say("Redis drops %s's key: its lease of %s is over before the last unlock of %s has arrived.", holder, length, holder)
+	case e.Belief[holder] > 0 && (who.byHand || who.until > e.At):
+		return t.say("Redis drops %s's key: its lease of %s is over. %s is paused and does not know.", holder, length, holder)
+	case e.Belief[holder] > 0:
+		return t.say("Redis drops %s's key: its lease of %s is over, and %s goes on as if it held the lock.", holder, length, holder)
+	default:
+		return t.say("Redis drops %s's key: its lease of %s is over, and nobody has renewed it.", holder, length)
+	}
+}
+
+// few returns the names, or how many there are.
+func (t *Narrator) few(names []string) string {
+	if len(names) > 2 {
+		return t.say("%s and %d others", names[0], len(names)-1)
+	}
+	return t.l.List(names)
+}
+
+func (t *Narrator) end(e trace.Event, b trace.End) string {
+	if e.Thread == "" {
+		return t.endOfRun(e, b)
+	}
+	who := e.Thread
+	switch b.Result {
+	case trace.Done:
+		rounds := t.spec(who).Repeat
+		switch {
+		case t.sc.Kind == scenario.KindHeartbeat:
+			return t.say("%s is done: round %d of %d is over.", who, rounds, rounds)
+		case t.holds(e.Key, who) && t.counts():
+			return t.say("%s is done, but its key is still there, with count %d.", who, t.count(e.Key, who))
+		default:
+			return t.say("%s is done: its business call has returned without an error, round %d of %d.", who, rounds, rounds)
+		}
+	case trace.Exhausted:
+		last := t.thread(who).exhausted
+		if last.Attempt == 1 {
+			return t.say("%s ends without level %d, which it asked for once.", who, last.Level)
+		}
+		return t.say("%s ends without level %d: retry %d was its last.", who, last.Level, last.Attempt-1)
+	case trace.Lost:
+		return t.say("%s ends with an error: it was told that its lock had been lost.", who)
+	case trace.Crashed:
+		return t.say("%s is gone: a crash runs no unlock.", who)
+	}
+	switch causeOf(b.Cause, b.Error).Kind {
+	case trace.NothingHeld:
+		return t.say("%s ends with an error: it did not hold what it wanted to unlock.", who)
+	case trace.BusinessPanic:
+		return t.say("%s ends with an error: its business code has panicked.", who)
+	default:
+		return t.say("%s ends with an error: what it asked of Redis has failed.", who)
+	}
+}
+
+func (t *Narrator) endOfRun(e trace.Event, b trace.End) string {
+	switch {
+	case b.Error != "":
+		return t.say("The run was ended at step %d, before its threads had.", e.Step)
+	case t.findings.Times() == 0 && len(t.failed) > 0:
+		var names []string
+		for _, f := range t.failed {
+			names = append(names, f.Thread)
+		}
+		return t.say("The run is over at step %d: no rule was broken, but %s ended with an error.", e.Step, t.few(names))
+	case t.findings.Times() == 0:
+		return t.say("The run is over at step %d, and no rule was broken.", e.Step)
+	case t.findings.Times() == 1:
+		return t.say("The run is over at step %d, and one rule was broken.", e.Step)
+	default:
+		return t.say("The run is over at step %d: %d times a rule was broken.", e.Step, t.findings.Times())
+	}
+}

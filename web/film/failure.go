@@ -1,0 +1,73 @@
+package film
+
+import (
+	"strings"
+
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// Failure is a thread that ended with an error. That need not break a rule: a
+// thread that was told WRONGTYPE has done no harm, and got no lock either.
+type Failure struct {
+	Thread string
+	Error  string // as the trace has it
+	Cause  trace.Cause
+}
+
+// FailureOf returns the failure that an event reports, if it does.
+func FailureOf(e trace.Event) (Failure, bool) {
+	end, ok := e.Body.(trace.End)
+	return Failure{e.Thread, end.Error, end.Cause}, ok && e.Thread != "" && end.Result == trace.Failed
+}
+
+// OnlyFailed sums up a run in which no rule was broken but these threads
+// failed; "" if none did.
+func OnlyFailed(l words.Language, list []Failure) string {
+	var groups []string
+	for i, f := range list {
+		why := reason(l, f)
+		if contains(l, list[:i], why) {
+			continue
+		}
+		var names []string
+		for _, other := range list[i:] {
+			if reason(l, other) == why {
+				names = append(names, other.Thread)
+			}
+		}
+		groups = append(groups, l.Say("%s ended with an error: %s", l.List(names), why))
+	}
+	if len(groups) == 0 {
+		return ""
+	}
+	return l.Say("no rule was broken, but %s", strings.Join(groups, l.Say("; ")))
+}
+
+func contains(l words.Language, list []Failure, why string) bool {
+	for _, f := range list {
+		if reason(l, f) == why {
+			return true
+		}
+	}
+	return false
+}
+
+// reason says why a thread failed.
+func reason(l words.Language, f Failure) string {
+	why := causeOf(f.Cause, f.Error)
+	switch why.Kind {
+	case trace.NoMajority:
+		return l.Say("no majority of the nodes")
+	case trace.NothingHeld:
+		return l.Say("what it wanted to unlock was not held")
+	case trace.BusinessPanic:
+		return l.Say("the business code panicked")
+	case trace.Answered:
+		return why.Code
+	}
+	if f.Error == "" {
+		return l.Say("unknown")
+	}
+	return failure(l, why, f.Error)
+}

@@ -1,0 +1,354 @@
+// Package film is a trace as pictures, folded event by event: the rows of a
+// table, each with what it says, why it came about, where the lock's script
+// stands and the cards of what acts beside the key; the lanes above it; and the
+// locks' scripts, coloured, with the lines that a run came by, comes to next and
+// has passed by. Texts are in a language. It must not know what it is drawn
+// with, nor HTML, HTTP or Redis.
+package film
+
+import (
+	"slices"
+	"strings"
+
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/web/words"
+)
+
+// MaxWhole is how many rows a film has at most that is in its page whole:
+// more slow every browser down.
+const MaxWhole = 500
+
+// Recorded is a film as the page's script reads it, its rows being in the
+// page already.
+type Recorded struct {
+	Threads []string `json:"threads"`
+	Lease   int64    `json:"lease"`           // ms
+	Rows    []Row    `json:"rows"`            // those that are in the page
+	Index   *Index   `json:"index,omitempty"` // nil where these are all
+}
+
+// Mark says why a row matters.
+type Mark string
+
+// Marks, by how much they matter.
+const (
+	Broken   Mark = "violation"
+	Expiry   Mark = "expired"
+	Struck   Mark = "fault"
+	Acquired Mark = "acquired"
+	Released Mark = "released"
+)
+
+// marks are all of them, the weightiest first.
+var marks = []Mark{Broken, Expiry, Struck, Acquired, Released}
+
+// Film folds a trace into rows and what there is to see at each. It is not
+// safe for concurrent use.
+type Film struct {
+	say      words.Language
+	timeline *Timeline
+	narrator *Narrator
+	scripts  []Script
+	lanes    *Lanes
+	actors   *Actors
+	told     int // rows before this one have their texts
+	calls    map[calling]*underWay
+	moments  ScriptMoments
+}
+
+// calling is a thread in a call, of which it has one at a time. Its watchdog's
+// are others, and so is what arrives late.
+type calling struct {
+	thread, call string
+	late         bool
+}
+
+// underWay is how far a call has come in its script.
+type underWay struct {
+	script               Script
+	level, attempt, node int
+	ran                  []Ran // its commands so far
+	row, inside          int   // where the last of them is shown
+}
+
+// New returns the empty film of a run of sc.
+func New(l words.Language, sc *scenario.Scenario, owners map[string]string) *Film {
+	shown := NewScenario(l, sc)
+	f := &Film{
+		say: l, timeline: NewTimeline(l, shown, owners), narrator: NewNarrator(l, sc, owners), scripts: Scripts(l, sc),
+		calls: map[calling]*underWay{}, moments: ScriptMoments{},
+	}
+	f.narrator.Share(f.timeline.Findings())
+	f.lanes, f.actors = LanesOf(sc, owners), NewActors(l, sc, owners)
+	return f
+}
+
+// Add puts an event into its row and returns the row's index.
+func (f *Film) Add(e trace.Event) int {
+	before := len(f.timeline.rows)
+	i := f.timeline.Add(e)
+	f.lanes.Add(e)
+	if i == before && i > 0 {
+		f.timeline.rows[i-1].Cards = f.actors.Cards() // of the row that is over now
+	}
+	f.actors.Add(e)
+	why := f.narrator.Tell(e)
+	row := &f.timeline.rows[i]
+	row.tell(f.say, weight(e, f.timeline.Scenario().Key), why)
+	if m := markOf(e); m != "" && (row.Mark == "" || slices.Index(marks, m) < slices.Index(marks, row.Mark)) {
+		row.Mark = m
+	}
+	switch b := e.Body.(type) {
+	case trace.Command:
+		f.command(i, e, b, why)
+	case trace.Outcome:
+		f.outcome(i, e, b)
+	}
+	row.Belief, row.Leaving = f.belief(e)
+	f.told = min(f.told, i)
+	return i
+}
+
+// tell has the sentence of an event stand for the row where that weighs more
+// than what came before. What befell a thread right after its call had ended
+// is told after that; what it wrote before its call, with a token or to one of
+// several nodes, before that.
+func (r *Row) tell(l words.Language, w int, why string) {
+	switch {
+	case r.weight == weightOutcome && w == weightFault:
+		r.Why = l.Say("%s %s", r.Why, why)
+	case r.weight == weightToken && w == weightOutcome:
+		r.Why, r.weight = l.Say("%s %s", r.Why, why), w
+	case r.weight == weightResource && w == weightNode:
+		r.Why = l.Say("%s %s", r.touched, why)
+	case w > r.weight || w == r.weight && w < weightViolation:
+		r.Why, r.weight = why, w
+		if w == weightResource {
+			r.touched = why
+		}
+	}
+}
+
+// command notes a command and the line of the script that it is.
+func (f *Film) command(i int, e trace.Event, b trace.Command, why string) {
+	row := &f.timeline.rows[i]
+	if !slices.Contains(f.timeline.Threads(), e.Thread) {
+		return // of a foreign trace: it has no place in the table
+	}
+	at := len(row.Inside) - 1
+	one := &row.Inside[at]
+	one.Why, one.At = why, row.At
+	one.Belief, one.Leaving = f.belief(e)
+	one.Says = f.say.Say("%s: %s", one.Time, one.Line.Spoken)
+	if s, ok := FindScript(f.scripts, b); ok {
+		// Others may come between plain commands: where they go on is not known
+		// before they have. A script is over when nothing more of it came.
+		line := s.LineOf(b)
+		u := f.underWay(i, e.Thread, b, s)
+		if len(u.ran) > 0 && u.row == i {
+			row.Inside[u.inside].Lua = f.moments.At(s, u.ran, line, false)
+		}
+		u.ran, u.row, u.inside = append(u.ran, NewRan(line, b)), i, at
+		one.Lua = f.moments.At(s, u.ran, 0, !s.Plain)
+		row.Lua = one.Lua
+	}
+}
+
+// underWay is the call that a command in the row i is of, which begins with it
+// or has come so far.
+func (f *Film) underWay(i int, thread string, b trace.Command, s Script) *underWay {
+	who := calling{thread, b.Call, b.Late}
+	u := f.calls[who]
+	if u == nil || u.script.Name != s.Name || u.level != b.Level || u.attempt != b.Attempt || u.node != b.Node || (b.Late || !s.Plain) && u.row != i {
+		u = &underWay{script: s, level: b.Level, attempt: b.Attempt, node: b.Node}
+		f.calls[who] = u
+	}
+	return u
+}
+
+// outcome ends a call: what its plain commands have passed by is certain now.
+func (f *Film) outcome(i int, e trace.Event, b trace.Outcome) {
+	who := calling{e.Thread, b.Call, false}
+	if u := f.calls[who]; u != nil && u.script.Plain && u.row == i {
+		row := &f.timeline.rows[i]
+		at := f.moments.At(u.script, u.ran, 0, true)
+		row.Inside[u.inside].Lua = at
+		if u.inside == len(row.Inside)-1 {
+			row.Lua = at
+		}
+	}
+	delete(f.calls, who)
+}
+
+func (f *Film) belief(e trace.Event) (levels, leaving []int) {
+	levels = make([]int, len(f.timeline.Threads()))
+	for i, name := range f.timeline.Threads() {
+		levels[i] = e.Belief[name]
+		if facts.Leaves(e, name) {
+			leaving = append(leaving, i)
+		}
+	}
+	return levels, leaving
+}
+
+// says is a row in words, for those who hear it.
+func (f *Film) says(row *Row) string {
+	parts := []string{row.Time}
+	for _, c := range row.Cells {
+		if c.Acting {
+			parts = append(parts, c.Thread)
+			for _, n := range c.Earlier {
+				parts = append(parts, n.Text)
+			}
+			parts = append(parts, c.Title)
+			for _, n := range c.Notes {
+				parts = append(parts, n.Text)
+			}
+		}
+	}
+	parts = append(parts, row.Event)
+	for _, v := range row.Violations {
+		parts = append(parts, f.say.Say("%s: %s", v.Title, v.Detail))
+	}
+	return f.sentences(parts...)
+}
+
+// sentences ends each part that is not empty with the language's full stop.
+func (f *Film) sentences(parts ...string) string {
+	text := ""
+	for _, p := range parts {
+		if p != "" {
+			text += f.say.Say("%s. ", p)
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+func (f *Film) alarm(row *Row) string {
+	for _, v := range row.Violations {
+		return f.sentences(row.Time, f.say.Say("%s: %s", v.Title, v.Detail))
+	}
+	if row.Mark == Expiry {
+		return f.sentences(row.Time, row.Event)
+	}
+	return ""
+}
+
+// Weights of events, the least first: the sentence of the weightiest stands for
+// its row.
+const (
+	weightNothing = iota
+	weightWork
+	weightCommand
+	weightNode    // what a command found or did on one of several nodes, where its call goes on
+	weightDecides // of a late copy, which has no outcome: what it does to the lock, or that it is refused
+	weightEnd
+	weightResource
+	weightToken
+	weightFault
+	weightOutcome
+	weightNoWrite // what its thread learns of its lock is less
+	weightExpired
+	weightViolation
+)
+
+// decides tells whether a command gives the lock in key, takes it, or counts.
+func decides(b trace.Command, key string) bool {
+	return b.Arg(1) == key && slices.Contains([]string{"HINCRBY", "DEL", "SET", "SETNX"}, strings.ToUpper(b.Arg(0)))
+}
+
+func weight(e trace.Event, key string) int {
+	switch b := e.Body.(type) {
+	case trace.Violation:
+		return weightViolation
+	case trace.Expired:
+		return weightExpired
+	case trace.Outcome:
+		return weightOutcome
+	case trace.Fault:
+		return weightFault
+	case trace.Resource:
+		switch {
+		case b.Refused:
+			return weightNoWrite
+		case b.Op == trace.OpWrite && b.Token > 0:
+			return weightToken
+		default:
+			return weightResource
+		}
+	case trace.End:
+		return weightEnd
+	case trace.Command:
+		switch {
+		case b.Late && decides(b, key), facts.LaterCall(b) > 0:
+			return weightDecides
+		case b.Node > 0:
+			return weightNode
+		default:
+			return weightCommand
+		}
+	case trace.Work:
+		return weightWork
+	default:
+		return weightNothing
+	}
+}
+
+func markOf(e trace.Event) Mark {
+	switch b := e.Body.(type) {
+	case trace.Violation:
+		return Broken
+	case trace.Expired:
+		return Expiry
+	case trace.Fault:
+		return Struck
+	case trace.Command:
+		if b.Late {
+			return Struck
+		}
+	case trace.Outcome:
+		switch b.Result {
+		case trace.Acquired, trace.Reentered:
+			return Acquired
+		case trace.Released:
+			return Released
+		}
+	}
+	return ""
+}
+
+// Matters tells whether an event is one that a person wants to see next.
+func Matters(e trace.Event) bool { return markOf(e) != "" }
+
+// Rows are all rows so far. The caller must not change them.
+func (f *Film) Rows() []Row {
+	rows := f.timeline.rows
+	if n := len(rows); f.told < n {
+		rows[n-1].Cards = f.actors.Cards()
+	}
+	for ; f.told < len(rows); f.told++ {
+		row := &rows[f.told]
+		row.Says, row.Alarm = f.says(row), f.alarm(row)
+	}
+	return rows
+}
+
+// Scripts are those that the lock runs.
+func (f *Film) Scripts() []Script { return f.scripts }
+
+// Lanes are the film's picture.
+func (f *Film) Lanes() *Lanes { return f.lanes }
+
+// Recorded is the film as it is so far, without its rows.
+func (f *Film) Recorded() *Recorded {
+	return &Recorded{Threads: f.timeline.Threads(), Lease: f.timeline.Scenario().LeaseMillis, Rows: []Row{}} // never null
+}
+
+// RecordedWhole is the film as it is so far.
+func (f *Film) RecordedWhole() *Recorded {
+	r := f.Recorded()
+	r.Rows = append(r.Rows, f.Rows()...)
+	return r
+}

@@ -1,0 +1,327 @@
+package film
+
+import (
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+
+	"relock/engine/fault"
+	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/web/words"
+)
+
+// Lanes folds a trace into a picture of it: a lane for each thread with what
+// it believes to hold, and one for the lock's key. It is not safe for
+// concurrent use.
+type Lanes struct {
+	threads []string
+	of      func(words.Language) []string // what each belongs to; nil where that is nothing
+	owners  facts.Owners
+	lease   float64 // milliseconds
+	private bool    // the lock is not in Redis, which cannot know of it
+	device  bool    // the key is a device's sign of life, and no lock's
+
+	kind      string // of the resource, "" where there is none
+	size      int    // its initial value
+	resource  facts.Resource
+	memory    *facts.Words // of a spin lock, else nil
+	processes []string
+
+	rows     []laneRow
+	threadAt []threadState // after the last event
+	faults   bool          // something was done to Redis itself
+	depth    int           // the deepest level believed in
+	broken   int           // violations
+	ended    int           // threads
+	down     facts.Outages
+	highest  float64 // of the PTTLs, in milliseconds
+	steady   float64 // the typical gap of who follows, in milliseconds, 0 before
+}
+
+// laneRow is what the picture must know of a row.
+type laneRow struct {
+	step      int
+	at, until float64 // milliseconds: its first and its last event
+	key       trace.KeyState
+	nodes     []trace.KeyState
+	down      []int         // of these, those that do not answer, from 0
+	threads   []threadState // after it
+	marks     []laneMark
+	value     string   // of the resource, after it
+	touches   []touch  // of the resource, in it
+	words     []string // who is in the spin lock's word of each process
+	rules     []string // broken in it
+	expired   bool
+	faults    []string
+}
+
+// threadState is a thread after a row.
+type threadState struct {
+	level      int
+	parted     bool // it believes in a hold that Redis does not know
+	waiting    bool
+	unlocking  bool    // Redis runs an unlock of it, of which it has not heard yet
+	leaving    bool    // its work is over: it only has to unlock
+	stillUntil float64 // milliseconds; it is paused until then
+}
+
+type laneMark struct {
+	thread int
+	kind   MarkKind
+}
+
+// touch is a read or a write of the resource.
+type touch struct {
+	thread int
+	kind   TouchKind
+}
+
+// TouchKind is what a thread did to the resource.
+type TouchKind string
+
+// The kinds of touch.
+const (
+	TouchRead    TouchKind = "read"
+	TouchWrite   TouchKind = "write"
+	TouchRefused TouchKind = "refused" // a write that its token did not allow
+)
+
+// MarkKind is what a mark on a lane stands for; each has a shape of its own.
+type MarkKind string
+
+// The marks on lanes.
+const (
+	MarkRefused MarkKind = "refused" // an attempt that was refused
+	MarkFailed  MarkKind = "failed"  // a call or a write that came to nothing: lost, not held, an error
+	MarkRenewed MarkKind = "renewed" // the lease was renewed
+	MarkFault   MarkKind = "fault"   // a fault struck the thread
+	MarkLate    MarkKind = "late"    // a late copy of what it sent arrived
+	MarkCrashed MarkKind = "crashed" // its process died
+	MarkGaveUp  MarkKind = "gave-up" // it ended without having done its work
+	MarkDone    MarkKind = "done"    // it ended
+)
+
+// NewLanes returns the lanes of a run with a lock in Redis. Owners
+// maps owner ids to threads; leaseMillis is the height of a full lease.
+func NewLanes(threads []string, owners map[string]string, leaseMillis int64) *Lanes {
+	return &Lanes{threads: threads, owners: owners, lease: float64(leaseMillis), threadAt: make([]threadState, len(threads)), down: facts.Outages{}}
+}
+
+// LanesOf returns the lanes of a run of sc in which nothing has happened.
+func LanesOf(sc *scenario.Scenario, owners map[string]string) *Lanes {
+	threads := make([]string, len(sc.Threads))
+	for i, t := range sc.Threads {
+		threads[i] = t.Name
+	}
+	l := NewLanes(threads, owners, sc.Lock.Lease.Milliseconds())
+	l.of = func(lang words.Language) []string {
+		of := make([]string, len(sc.Threads))
+		for i, t := range sc.Threads {
+			of[i] = Belonging(lang, sc, t)
+		}
+		return of
+	}
+	l.device = sc.Kind == scenario.KindHeartbeat
+	l.private = !l.device && !InRedis(sc.Lock.Protocol)
+	if r := sc.Resource; r != nil && !l.device {
+		l.kind, l.size = r.Kind, r.Size
+	}
+	if exhibit.Named(sc.Lock.Protocol).Guard == protocol.InProcess {
+		l.memory = &facts.Words{Process: map[string]string{}}
+		for _, t := range sc.Threads {
+			l.memory.Process[t.Name] = t.Process
+			if !slices.Contains(l.processes, t.Process) {
+				l.processes = append(l.processes, t.Process)
+			}
+		}
+	}
+	return l
+}
+
+// Len is how many rows there are.
+func (l *Lanes) Len() int { return len(l.rows) }
+
+// Add puts an event into its row.
+func (l *Lanes) Add(e trace.Event) {
+	at := float64(e.At)
+	if n := len(l.rows); n == 0 || l.rows[n-1].step != e.Step {
+		l.rows = append(l.rows, laneRow{step: e.Step, at: at})
+	}
+	row := &l.rows[len(l.rows)-1]
+	row.until, row.key, row.nodes = max(row.at, at), e.Key, e.Nodes
+	l.highest = max(l.highest, float64(e.Key.PTTL))
+	if i := slices.Index(l.threads, e.Thread); i >= 0 {
+		l.act(row, i, e)
+	} else {
+		l.byItself(row, e)
+	}
+	row.down = l.downNodes(len(e.Nodes))
+	l.touch(row, e)
+	if l.memory != nil {
+		l.memory.Add(e)
+		row.words = make([]string, len(l.processes))
+		for i, process := range l.processes {
+			row.words[i] = l.memory.Of(process).Thread
+		}
+	}
+	for i, name := range l.threads {
+		s := &l.threadAt[i]
+		s.level = e.Belief[name]
+		s.leaving = facts.Leaves(e, name)
+		s.parted = s.level > 0 && !l.private && !l.owners.Hold(e.Key, name) && (s.parted || !s.unlocking)
+		l.depth = max(l.depth, s.level)
+	}
+	row.threads = slices.Clone(l.threadAt)
+}
+
+// downNodes are those of all nodes that answer nobody, from 0.
+func (l *Lanes) downNodes(all int) []int {
+	var down []int
+	for i := range all {
+		if l.down.Down(i) {
+			down = append(down, i)
+		}
+	}
+	return down
+}
+
+// touch notes what an event did to the resource.
+func (l *Lanes) touch(row *laneRow, e trace.Event) {
+	if l.kind == "" {
+		return
+	}
+	if l.resource.Add(e) {
+		b := e.Body.(trace.Resource)
+		t := touch{slices.Index(l.threads, e.Thread), TouchRead}
+		switch {
+		case b.Refused:
+			t.kind = TouchRefused
+		case b.Op == trace.OpWrite:
+			t.kind = TouchWrite
+		}
+		row.touches = append(row.touches, t)
+	}
+	row.value = l.value()
+}
+
+// value is the resource in a few characters: "1", or by user "7: 2, 8: 1".
+func (l *Lanes) value() string {
+	if len(l.resource.Values) == 0 {
+		if l.kind == scenario.KindPurchases {
+			return ""
+		}
+		return strconv.Itoa(l.size)
+	}
+	var parts []string
+	for _, user := range slices.Sorted(maps.Keys(l.resource.Values)) {
+		part := strconv.Itoa(l.resource.Values[user])
+		if user != "" {
+			part = user + ": " + part
+		}
+		parts = append(parts, part)
+	}
+	return few(parts)
+}
+
+// byItself notes what Redis or the run did.
+func (l *Lanes) byItself(row *laneRow, e trace.Event) {
+	switch b := e.Body.(type) {
+	case trace.Violation:
+		l.broken++
+		if !slices.Contains(row.rules, b.Rule) {
+			row.rules = append(slices.Clone(row.rules), b.Rule)
+		}
+	case trace.Expired:
+		row.expired = true
+	case trace.Fault:
+		row.faults = append(row.faults, b.Do)
+		l.down.Strike(b)
+		l.faults = true
+	}
+}
+
+// act notes what a thread did.
+func (l *Lanes) act(row *laneRow, i int, e trace.Event) {
+	s := &l.threadAt[i]
+	mark := func(k MarkKind) {
+		if !slices.Contains(row.marks, laneMark{i, k}) {
+			row.marks = append(row.marks, laneMark{i, k})
+		}
+	}
+	if !beside(e.Body) {
+		s.waiting = false
+	}
+	switch b := e.Body.(type) {
+	case trace.Command:
+		if b.Late {
+			mark(MarkLate)
+			break
+		}
+		s.unlocking = b.Call == lock.CallUnlock || s.unlocking && b.Call == lock.CallRenew
+	case trace.Wait:
+		s.waiting = true
+	case trace.Outcome:
+		s.unlocking = s.unlocking && b.Call == lock.CallRenew
+		switch b.Result {
+		case trace.Refused, trace.Exhausted, trace.Offline:
+			mark(MarkRefused)
+		case trace.Lost, trace.NotHeld, trace.Cancelled, trace.Failed:
+			mark(MarkFailed)
+		case trace.Renewed:
+			mark(MarkRenewed)
+		}
+	case trace.Resource:
+		if b.Refused {
+			mark(MarkFailed)
+		}
+	case trace.Fault:
+		switch {
+		case b.Do == fault.Resume:
+			s.stillUntil = 0
+			return
+		case b.Do == fault.Stall, b.Do == fault.Pause && b.ForMS == 0:
+			s.stillUntil = math.Inf(1)
+		case b.Do == fault.Pause:
+			s.stillUntil = float64(e.At + b.ForMS)
+		}
+		mark(MarkFault)
+	case trace.End:
+		*s = threadState{}
+		l.ended++
+		switch b.Result {
+		case trace.Done:
+			mark(MarkDone)
+		case trace.Crashed:
+			mark(MarkCrashed)
+		default:
+			mark(MarkGaveUp)
+		}
+	}
+}
+
+// beside tells what can happen to a thread while it waits: its watchdog's
+// renewals, faults, and what arrives late.
+func beside(b trace.Body) bool {
+	switch b := b.(type) {
+	case trace.Command:
+		return b.Call == lock.CallRenew || b.Late
+	case trace.Outcome:
+		return b.Call == lock.CallRenew
+	case trace.Fault:
+		return true
+	default:
+		return false
+	}
+}
+
+// holder is the thread that a key belongs to, the first one of several, or -1
+// where that is no thread.
+func (l *Lanes) holder(k trace.KeyState) int {
+	return slices.IndexFunc(l.threads, func(name string) bool { return l.owners.Hold(k, name) })
+}

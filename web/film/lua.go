@@ -1,0 +1,200 @@
+package film
+
+import (
+	"encoding/binary"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// Script is what a call of a lock runs: a Lua script or, if it has none for the
+// call, its plain commands written as a script. For a lock that does not use
+// Redis it has no lines.
+type Script struct {
+	Name  string // "lock.lua"; for plain commands the call, "lock"; or the lock
+	Plain bool   // not a script: its commands are sent one by one
+	Note  string // a remark, or ""
+	Lines []ScriptLine
+
+	flow *flow
+}
+
+// ScriptLine is a line of a script.
+type ScriptLine struct {
+	Number int // from 1
+	Tokens []ScriptToken
+}
+
+// Text returns the line without colours.
+func (l ScriptLine) Text() string {
+	var b strings.Builder
+	for _, t := range l.Tokens {
+		b.WriteString(t.Text)
+	}
+	return b.String()
+}
+
+// ScriptToken is a piece of a line in one colour.
+type ScriptToken struct {
+	Class string // "k" keyword, "f" function, "r" Redis command, "v" argument, "s" string, "m" number, "c" comment, or ""
+	Text  string
+}
+
+// ScriptMoment is the position of a script's run right after one of its commands.
+// Line numbers are sorted and unique.
+type ScriptMoment struct {
+	Script  string `json:"script"`
+	Line    int    `json:"line"`    // line of the command that ran last, 0 if none or unknown
+	Ran     []int  `json:"ran"`     // lines whose commands have run
+	Next    int    `json:"next"`    // line of the next command, 0 if none or unknown
+	Untaken []int  `json:"untaken"` // lines that this run can certainly not reach or have reached
+}
+
+// At returns the position of a run of s that ran the given commands, in order,
+// and whose next command is on line next, 0 if there is none or it is unknown.
+// Over means that the run ended with the last of ran.
+//
+// A line is untaken only if no execution with these commands and answers
+// reaches it. What cannot be known (which of two branches without commands was
+// taken, because of an argument) is left open, and so is everything if a line
+// is unknown, 0.
+func (s Script) At(ran []Ran, next int, over bool) ScriptMoment {
+	m := ScriptMoment{Script: s.Name, Ran: []int{}, Next: next, Untaken: []int{}}
+	for _, one := range ran {
+		m.Line = one.Line
+		if one.Line > 0 {
+			m.Ran = append(m.Ran, one.Line)
+		}
+	}
+	seen := slices.Clone(ran)
+	if next > 0 {
+		seen, over = append(seen, Ran{Line: next}), false
+	}
+	if s.flow != nil && len(m.Ran) == len(ran) {
+		m.Untaken = s.flow.passed(seen, over)
+	}
+	slices.Sort(m.Ran)
+	m.Ran = slices.Compact(m.Ran)
+	return m
+}
+
+// ScriptMoments caches positions: a script comes to the same few again and again, and
+// finding its untaken lines takes long. It is not safe for concurrent use.
+type ScriptMoments map[string]*ScriptMoment
+
+// At is [Script.At], cached. The caller must not change the result.
+func (m ScriptMoments) At(s Script, ran []Ran, next int, over bool) *ScriptMoment {
+	key := strconv.AppendBool(binary.AppendVarint([]byte(s.Name), int64(next)), over)
+	for _, one := range ran {
+		key = one.appendTo(key)
+	}
+	known := m[string(key)]
+	if known == nil {
+		at := s.At(ran, next, over)
+		known = &at
+		m[string(key)] = known
+	}
+	return known
+}
+
+// LineOf returns the line of s that a command was on, 0 if unknown.
+func (s Script) LineOf(c trace.Command) int {
+	if !s.Plain {
+		return c.Line
+	}
+	for _, l := range s.flow.lines {
+		if len(c.Args) > 0 && slices.Contains(l.commands, strings.ToUpper(c.Args[0])) {
+			return l.number
+		}
+	}
+	return 0
+}
+
+// FindScript returns the script of list that a command belongs to.
+func FindScript(list []Script, c trace.Command) (Script, bool) {
+	for _, s := range list {
+		if s.Name == c.Script || c.Script == "" && s.Plain && s.Name == c.Call {
+			return s, true
+		}
+	}
+	return Script{}, false
+}
+
+// highlighted caches the scripts of each lock in each language: they never
+// change.
+var highlighted sync.Map
+
+// Scripts returns what the calls of a scenario's lock run, lock first. The
+// caller must not change them.
+func Scripts(l words.Language, sc *scenario.Scenario) []Script {
+	key := [3]string{l.Code(), sc.Kind, sc.Lock.Protocol}
+	if made, ok := highlighted.Load(key); ok {
+		return made.([]Script)
+	}
+	made := scripts(l, sc)
+	highlighted.Store(key, made)
+	return made
+}
+
+func scripts(l words.Language, sc *scenario.Scenario) []Script {
+	known := exhibit.Named(sc.Lock.Protocol)
+	switch {
+	case sc.Kind == scenario.KindHeartbeat:
+		return []Script{plainScript(l, trace.CallBeat, beatSource), plainScript(l, trace.CallLook, lookSource)}
+	case known.Guard == protocol.Nothing:
+		return []Script{{Name: known.Name, Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")}}
+	case known.Guard == protocol.InProcess:
+		return []Script{{Name: known.Name, Note: l.Say("A spin lock asks no Redis: it compares and swaps a word in the memory of its process.")}}
+	}
+	var list []Script
+	if source := known.Plain[lock.CallLock]; source != "" {
+		list = append(list, plainScript(l, lock.CallLock, source))
+	}
+	for _, s := range known.Scripts {
+		list = append(list, readScript(s.Name, s.Source))
+	}
+	for _, call := range []string{lock.CallUnlock, lock.CallRenew} {
+		if source := known.Plain[call]; source != "" {
+			list = append(list, plainScript(l, call, source))
+		}
+	}
+	return list
+}
+
+// Plain commands, written as a script.
+const (
+	beatSource = `SET(key, owner, 'PX', lease)`
+	lookSource = `EXISTS(key)`
+)
+
+func plainScript(l words.Language, call, source string) Script {
+	s := readScript(call, source)
+	s.Plain = true
+	s.Note = l.Say("No script: the commands are sent one by one, and those of others can come between them.")
+	if len(s.Lines) == 1 {
+		s.Note = l.Say("No script: the call is a single command.")
+	}
+	return s
+}
+
+// read caches the scripts by name and source.
+var read sync.Map
+
+func readScript(name, source string) Script {
+	key := [2]string{name, source}
+	if s, ok := read.Load(key); ok {
+		return s.(Script)
+	}
+	list := scan(source)
+	s := Script{Name: name, Lines: coloured(list), flow: newFlow(source, list)}
+	read.Store(key, s)
+	return s
+}

@@ -1,0 +1,290 @@
+package film
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/trace"
+)
+
+// Tone says how a text is meant. The page gives each tone a colour and a shape.
+type Tone string
+
+// Tones.
+const (
+	Plain Tone = "plain"
+	Quiet Tone = "quiet" // not what this row is about
+	Good  Tone = "good"
+	Bad   Tone = "bad"
+)
+
+// Row is one T of the timeline: what one step did, and what there is to see at
+// it. What has no name in JSON is drawn by the server.
+type Row struct {
+	Step    int           `json:"step"`
+	HTML    string        `json:"html,omitempty"` // of the row, where it is not in the page
+	At      string        `json:"at"`             // "62 ms"
+	Millis  trace.Millis  `json:"ms"`             // the same as a number, of its first event
+	Thread  int           `json:"thread"`         // ordinal of the one that acted, or -1
+	Why     string        `json:"why"`
+	Says    string        `json:"says"` // the row in words
+	Mark    Mark          `json:"mark,omitempty"`
+	Alarm   string        `json:"alarm,omitempty"` // the sentence of a broken rule or of an expiry
+	Key     Key           `json:"after"`
+	Belief  []int         `json:"belief"`            // levels that each thread acts as if it held
+	Leaving []int         `json:"leaving,omitempty"` // ordinals of those that are leaving
+	Lua     *ScriptMoment `json:"lua,omitempty"`
+	Inside  []Inner       `json:"inside,omitempty"`
+	Cards   []Card        `json:"cards,omitempty"`
+
+	LastSeq    int         `json:"-"` // of the events shown in it
+	Time       string      `json:"-"` // "T1"
+	Cells      []Cell      `json:"-"` // one for each thread, in the scenario's order
+	Event      string      `json:"-"` // what Redis or the run did by itself, or ""
+	EventTone  Tone        `json:"-"`
+	Violations []Violation `json:"-"`
+	Final      bool        `json:"-"` // the run's end
+	Failed     string      `json:"-"` // at the run's end: OnlyFailed
+
+	weight  int    // of Why
+	touched string // what was said of the resource
+}
+
+// Actor returns the index of the thread that acts in a row, -1 for Redis and
+// the run.
+func (r *Row) Actor() int {
+	if r.Event != "" {
+		return -1
+	}
+	return slices.IndexFunc(r.Cells, func(c Cell) bool { return c.Acting })
+}
+
+// mostItems is how many commands, notes, fields and broken rules of one row a
+// page can show.
+const mostItems = 500
+
+// TooLong reports whether a row has more than a page can show of one step. Only
+// a handwritten trace has such rows.
+func (r *Row) TooLong() bool {
+	items := len(r.Violations) + len(r.Key.Holds) + len(r.Key.Calls) + len(r.Key.Nodes)
+	for i := range r.Cells {
+		c := &r.Cells[i]
+		items += len(c.Lines) + len(c.Notes) + len(c.Earlier)
+	}
+	return items > mostItems
+}
+
+// Inner is a Redis command within a row, T5.1, and what there is to see right
+// after it.
+type Inner struct {
+	Why     string        `json:"why"`
+	Says    string        `json:"says"`
+	At      string        `json:"at"`
+	After   Key           `json:"after"`
+	Belief  []int         `json:"belief"`
+	Leaving []int         `json:"leaving,omitempty"`
+	Lua     *ScriptMoment `json:"lua,omitempty"`
+
+	Time    string `json:"-"`
+	Ordinal int    `json:"-"` // of the thread
+	Line    Line   `json:"-"`
+	Before  Key    `json:"-"`
+	Atomic  bool   `json:"-"` // it ran in one script with its neighbours
+	Opens   bool   `json:"-"` // the first of these
+	Closes  bool   `json:"-"` // the last of these
+}
+
+// Renumbered is the number of a last call before and after the command, as
+// fields of the hash, if that is all it changed; else both are "".
+func (i Inner) Renumbered() (was, now string) {
+	if !i.Line.Writes || i.After.Changed(i.Before) {
+		return "", ""
+	}
+	for _, c := range i.After.Calls {
+		if !slices.Contains(i.Before.Calls, c) {
+			now = c.String()
+			if n := slices.IndexFunc(i.Before.Calls, func(b LastCall) bool { return b.Field == c.Field }); n >= 0 {
+				was = i.Before.Calls[n].String()
+			}
+		}
+	}
+	return was, now
+}
+
+// Doing is what a thread does besides locking, if that can be drawn.
+type Doing string
+
+// What can be drawn.
+const (
+	Waiting Doing = "waiting"
+	Paused  Doing = "paused"
+)
+
+// Cell is a thread in a row.
+type Cell struct {
+	Thread  string
+	Of      string // what it belongs to, or ""
+	Earlier []Note // what came before the call: the write at the end of the work
+	Title   string
+	Tone    Tone
+	Lines   []Line
+	Notes   []Note // what happened to the thread, and what it does next
+	Inside  int    // levels it acts as if it held
+	Leaving bool   // its work is over: it only has to unlock
+	Parted  bool   // it is inside, and believes it holds what Redis does not know of
+	Acting  bool
+	Doing   Doing
+	Ordinal int // from 0, for its colour
+}
+
+// Note stands beside the title of a cell, in a tone of its own.
+type Note struct {
+	Text string
+	Tone Tone
+}
+
+// note adds one, in the tone of what it says.
+func (c *Cell) note(text string, tone Tone) { c.Notes = append(c.Notes, Note{text, tone}) }
+
+// LineGroup is a group of consecutive commands of a cell.
+type LineGroup struct {
+	Lines  []Line
+	Folded bool // they are about the queue, and too many to read in passing
+}
+
+// foldFrom is from how many on commands about the queue are folded: so many
+// would hide what happens to the lock itself.
+const foldFrom = 3
+
+// Groups returns the cell's commands in order.
+func (c *Cell) Groups() []LineGroup {
+	var groups []LineGroup
+	for i := 0; i < len(c.Lines); {
+		end := i + 1
+		for end < len(c.Lines) && c.Lines[end].Queue == c.Lines[i].Queue {
+			end++
+		}
+		groups = append(groups, LineGroup{Lines: c.Lines[i:end], Folded: c.Lines[i].Queue && end-i >= foldFrom})
+		i = end
+	}
+	return groups
+}
+
+// Line is one Redis command.
+type Line struct {
+	Verb    string // "HINCRBY"
+	Args    string // without the key, which is "key" where there are several
+	Reply   string
+	Writes  bool
+	Queue   bool // about the waiting threads
+	Error   bool
+	Node    int    // if there are several, else 0
+	Source  string // "lock.lua:17"
+	Spoken  string // the whole line in words
+	Ordinal int
+}
+
+// TypeElsewhere is the type of a key that is not in Redis: the lock is a word
+// in a process, or there is none.
+const (
+	TypeElsewhere = "elsewhere"
+	TypeNoLock    = "no lock"
+)
+
+// Key is the lock's key after a row.
+type Key struct {
+	Type     string      `json:"type"` // as in traces, or TypeElsewhere, or TypeNoLock
+	Holds    []HoldCount `json:"fields,omitempty"`
+	Calls    []LastCall  `json:"calls,omitempty"` // in the same hash, if the lock's calls are numbered
+	PTTL     Left        `json:"lease"`
+	Fraction int         `json:"left"`            // of the lease left, in thousandths
+	Nodes    []Node      `json:"nodes,omitempty"` // if there are several; the rest is what a majority has
+	More     int         `json:"more,omitempty"`  // fields and calls that are left out, as there are too many
+
+	Heartbeat bool   `json:"heartbeat,omitempty"` // the key is no lock's, but a device's sign of life
+	Lease     string `json:"-"`                   // "151 ms", "no expiry", or "" without a key
+}
+
+// Left is what is left of a lease, Redis' own figure: milliseconds,
+// trace.NoExpiry or trace.NoKey. A page is told -1 for both.
+type Left int64
+
+// MarshalJSON tells the page.
+func (l Left) MarshalJSON() ([]byte, error) {
+	return strconv.AppendInt(nil, max(int64(l), -1), 10), nil
+}
+
+// Short returns the key in one line: "{A: 2, #A: 3} 151 ms".
+func (k Key) Short() string {
+	if k.Lease == "" {
+		return "∅"
+	}
+	var fields []string
+	for _, h := range k.Holds {
+		name := h.Thread
+		if name == "" {
+			name = h.Owner
+		}
+		if h.Count != "" {
+			name += ": " + h.Count
+		}
+		fields = append(fields, name)
+	}
+	for _, c := range k.Calls {
+		fields = append(fields, c.String())
+	}
+	return "{" + strings.Join(fields, ", ") + "} " + k.Lease
+}
+
+// Changed reports whether two states of the key differ in who holds it or for
+// how long. The number of a last call does not count.
+func (k Key) Changed(before Key) bool {
+	k.Calls, before.Calls = nil, nil
+	return k.Short() != before.Short()
+}
+
+// LastCall is a field of the lock's hash that is no hold count: the number of
+// the last call that came through a thread's client.
+type LastCall struct {
+	Field   string `json:"field"`  // "#A"
+	Thread  string `json:"-"`      // "" if it is no thread's
+	Ordinal int    `json:"thread"` // -1 if it is no thread's
+	Number  string `json:"number"`
+}
+
+// String returns the field as it is written: "#A: 3".
+func (c LastCall) String() string { return c.Field + ": " + c.Number }
+
+// Node is the key on one of several Redises.
+type Node struct {
+	Number  int
+	Thread  string // who holds it there, or ""
+	Ordinal int
+	Down    bool   // it does not answer
+	Cut     string // the only threads it does not answer, as a list
+}
+
+// MarshalJSON tells the page the ordinal of who holds it there, or -1.
+func (n Node) MarshalJSON() ([]byte, error) {
+	if n.Thread == "" {
+		n.Ordinal = -1
+	}
+	return strconv.AppendInt(nil, int64(n.Ordinal), 10), nil
+}
+
+// HoldCount is an owner in the lock's hash, or the lock's string.
+type HoldCount struct {
+	Owner   string `json:"owner"`  // shortened
+	Thread  string `json:"-"`      // "" for an owner that is no thread's
+	Ordinal int    `json:"thread"` // -1 for an owner that is no thread's
+	Count   string `json:"count"`  // "" if the key is a string, which has no counts
+}
+
+// Violation is a broken rule.
+type Violation struct {
+	Rule   string // its identifier
+	Title  string // what a person calls it
+	Named  string // both: "lost update (lost-update)"
+	Detail string
+}

@@ -1,0 +1,112 @@
+package film
+
+import (
+	"strconv"
+	"strings"
+
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/web/words"
+)
+
+// Scenario is a scenario ready to be shown and to be edited in a form.
+type Scenario struct {
+	Title       string
+	Kind        string // "lock", or "heartbeat", which has no lock
+	Protocol    string
+	Key         string
+	Lease       string
+	LeaseMillis int64
+	Watchdog    string // its interval, "off", or "none" if the lock has none
+	Nodes       int
+	Seed        string
+	Drawn       bool     // something that one sees is drawn with the seed
+	Facts       []string // its settings, each in a few words
+	Threads     []Thread
+}
+
+// Heartbeat reports whether the scenario is about a device and its watchers
+// instead of a lock.
+func (s Scenario) Heartbeat() bool { return s.Kind == scenario.KindHeartbeat }
+
+// InRedis reports whether the protocol keeps its lock in Redis, so that a
+// thread's belief and Redis can disagree.
+func InRedis(name string) bool {
+	return exhibit.Named(name).Guard == protocol.InRedis
+}
+
+// NoLock reports whether a protocol keeps nobody out.
+func NoLock(name string) bool { return exhibit.Named(name).Guard == protocol.Nothing }
+
+// settings words a scenario's settings, as far as it has them: a heartbeat has
+// no lock, and a lock outside Redis has no lease.
+func settings(l words.Language, s Scenario) []string {
+	switch {
+	case s.Heartbeat():
+		return []string{s.Kind, l.Say("the key stands for %s", s.Lease)}
+	case !InRedis(s.Protocol):
+		return []string{s.Protocol}
+	}
+	list := []string{s.Protocol}
+	if s.Nodes > 1 {
+		list = append(list, l.Say("nodes: %d", s.Nodes))
+	}
+	return append(list, l.Say("lease %s", s.Lease), l.Say("watchdog %s", s.Watchdog))
+}
+
+// Thread is a thread's settings in words.
+type Thread struct {
+	Name     string
+	Ordinal  int
+	Start    string
+	Depth    int
+	Work     string
+	After    string // work when a nested call has returned, or ""
+	Retries  int
+	Endless  bool   // it asks until it has the lock; Retries is meaningless
+	Interval string // between two tries
+	Of       string // its process, "process balancer-1", or ""
+}
+
+// Belonging says what a thread of sc belongs to: its process, if named, and the
+// user it buys for, if that matters.
+func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
+	var of []string
+	if t.Process != scenario.DefaultProcess {
+		of = append(of, l.Say("process %s", t.Process))
+	}
+	if sc.Resource != nil && sc.Resource.Kind == scenario.KindPurchases && t.User != "" {
+		of = append(of, l.Say("user %s", t.User))
+	}
+	return strings.Join(of, l.Say(", "))
+}
+
+// NewScenario words sc in l.
+func NewScenario(l words.Language, sc *scenario.Scenario) Scenario {
+	s := Scenario{
+		Title: sc.Title, Kind: sc.Kind, Protocol: sc.Lock.Protocol, Key: sc.Lock.Key, Nodes: sc.Lock.Nodes, Seed: strconv.FormatUint(sc.Seed, 10), Drawn: sc.Drawn(),
+		Lease: phrase.Duration(sc.Lock.Lease), LeaseMillis: sc.Lock.Lease.Milliseconds(),
+		Watchdog: l.Say("off"),
+	}
+	switch {
+	case !exhibit.Named(sc.Lock.Protocol).HasWatchdog():
+		s.Watchdog = l.Say("none")
+	case sc.Lock.Watchdog > 0:
+		s.Watchdog = phrase.Duration(sc.Lock.Watchdog)
+	}
+	s.Facts = settings(l, s)
+	for i, t := range sc.Threads {
+		after := ""
+		if t.Depth > 1 && t.After.Max > 0 {
+			after = t.After.String()
+		}
+		s.Threads = append(s.Threads, Thread{
+			Name: t.Name, Ordinal: i, Start: phrase.Duration(t.Start), Depth: t.Depth, Work: t.Work.String(), After: after,
+			Retries: max(t.Retry.Times, 0), Endless: t.Retry.Times == scenario.Unlimited, Interval: t.Retry.Pause().String(),
+			Of: Belonging(l, sc, t),
+		})
+	}
+	return s
+}

@@ -1,0 +1,471 @@
+package film
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/fault"
+	"relock/engine/journal"
+	"relock/engine/lock"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/run"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/web/words"
+)
+
+// Timeline folds a trace into rows. It is not safe for concurrent use.
+type Timeline struct {
+	l        words.Language
+	threads  []string
+	owners   facts.Owners
+	lease    int64
+	key      string
+	brief    *strings.Replacer // drops the lock's name from the names of the keys beside it
+	scenario Scenario
+
+	rows    []Row
+	stands  map[string]*standing
+	called  map[string]int // the step in which a thread last made a call
+	decided map[string]int // the step in which a thread's call last succeeded
+	belief  map[string]int
+	down    facts.Outages
+	after   facts.Told
+	told    *soFar
+}
+
+// soFar is what later sentences need to know about the events so far.
+type soFar struct {
+	failed   []Failure
+	findings *check.Findings
+}
+
+// NewTimeline returns an empty timeline in l for a run of s.
+func NewTimeline(l words.Language, s Scenario, owners map[string]string) *Timeline {
+	t := &Timeline{
+		l: l, owners: owners, lease: s.LeaseMillis, key: s.Key, scenario: s,
+		brief:  strings.NewReplacer("{"+s.Key+"}:", "…:", s.Key+":", "…:"),
+		stands: map[string]*standing{}, called: map[string]int{}, down: facts.Outages{},
+		decided: map[string]int{}, belief: map[string]int{},
+	}
+	var endless []string
+	for _, th := range s.Threads {
+		if th.Endless {
+			endless = append(endless, th.Name)
+		}
+		t.threads = append(t.threads, th.Name)
+		t.stands[th.Name] = &standing{text: l.Say("not started")}
+	}
+	t.told = &soFar{findings: check.NewFindings(owners, exhibit.Named(s.Protocol).Guard, endless)}
+	return t
+}
+
+// After returns a timeline without rows for what comes after t's events. It
+// knows about them what its sentences need.
+func (t *Timeline) After() *Timeline {
+	after := NewTimeline(t.l, t.scenario, t.owners)
+	after.told = t.told
+	return after
+}
+
+// Findings returns the words of the rules broken so far. They have seen all
+// events of t; seeing one again has no effect.
+func (t *Timeline) Findings() *check.Findings { return t.told.findings }
+
+// Scenario returns the run's scenario.
+func (t *Timeline) Scenario() Scenario { return t.scenario }
+
+// Language returns the language of the texts.
+func (t *Timeline) Language() words.Language { return t.l }
+
+// Threads returns the names of the columns.
+func (t *Timeline) Threads() []string { return t.threads }
+
+// Rows returns all rows so far. The caller must not change them.
+func (t *Timeline) Rows() []Row { return t.rows }
+
+// Add adds an event to its row, and returns the row's index.
+func (t *Timeline) Add(e trace.Event) int {
+	t.told.findings.See(e)
+	if n := len(t.rows); n == 0 || t.rows[n-1].Step != e.Step {
+		t.rows = append(t.rows, t.newRow(e))
+	}
+	row := &t.rows[len(t.rows)-1]
+	row.LastSeq = e.Seq
+	before := row.Key
+	if b, ok := e.Body.(trace.Fault); ok && e.Thread == "" {
+		t.down.Strike(b)
+	}
+	row.Key = t.keyCell(t.after.Add(e))
+	row.Key.Nodes = t.nodes(e.Nodes)
+	t.belief = e.Belief
+	if i := slices.Index(t.threads, e.Thread); i >= 0 {
+		if row.Thread < 0 {
+			row.Thread = i
+		}
+		cell := &row.Cells[i]
+		if !cell.Acting {
+			cell.Acting, cell.Title, cell.Tone = true, "", Plain
+		}
+		t.act(cell, e)
+		if b, ok := e.Body.(trace.Command); ok {
+			row.inner(cell, b, before)
+		}
+	} else {
+		t.event(row, e)
+	}
+	t.mark(row, e)
+	return len(t.rows) - 1
+}
+
+func (t *Timeline) newRow(e trace.Event) Row {
+	row := Row{
+		Step: e.Step, Time: "T" + strconv.Itoa(e.Step), At: t.l.Duration(e.At.Duration()), Millis: e.At, Thread: -1, weight: -1,
+		Key: t.keyCell(trace.Absent()),
+	}
+	if n := len(t.rows); n > 0 {
+		row.Key = t.rows[n-1].Key
+	}
+	for i, name := range t.threads {
+		row.Cells = append(row.Cells, Cell{Thread: name, Of: t.scenario.Threads[i].Of, Ordinal: i, Title: t.stands[name].say(t.l, e.At), Tone: Quiet})
+	}
+	return row
+}
+
+// inner adds a command to the rows within the row.
+func (r *Row) inner(c *Cell, b trace.Command, before Key) {
+	n := len(r.Inside)
+	one := Inner{
+		Time: r.Time + "." + strconv.Itoa(n+1), Ordinal: c.Ordinal, Line: c.Lines[len(c.Lines)-1],
+		Before: before, After: r.Key, Atomic: b.Script != "", Opens: true, Closes: true,
+	}
+	if script, _, _ := strings.Cut(one.Line.Source, ":"); n > 0 && one.Atomic && r.Inside[n-1].Line.Node == b.Node {
+		if last, _, _ := strings.Cut(r.Inside[n-1].Line.Source, ":"); last == script {
+			r.Inside[n-1].Closes, one.Opens = false, false
+		}
+	}
+	r.Inside = append(r.Inside, one)
+}
+
+// mark notes in each cell what its thread believes, and whether that is true.
+func (t *Timeline) mark(row *Row, e trace.Event) {
+	held := t.owners.Holders(e.Key)
+	for i := range row.Cells {
+		c := &row.Cells[i]
+		c.Inside = e.Belief[c.Thread]
+		c.Leaving = facts.Leaves(e, c.Thread)
+		c.Parted = c.Inside > 0 && !c.Leaving && !slices.Contains(held, c.Thread) && InRedis(t.scenario.Protocol)
+		c.Doing = t.stands[c.Thread].doing(e.At)
+	}
+}
+
+func (t *Timeline) event(row *Row, e trace.Event) {
+	switch b := e.Body.(type) {
+	case trace.Expired:
+		row.Event, row.EventTone = t.l.Say("The lease ran out: Redis dropped the key"), Bad
+		if t.scenario.Heartbeat() {
+			row.Event = t.l.Say("The key's time is over: Redis dropped it")
+		}
+		if b.Node > 0 {
+			row.Event = t.l.Say("The lease ran out: node %d dropped the key", b.Node)
+		}
+	case trace.Violation:
+		row.Violations = append(row.Violations, Violation{
+			Rule: b.Rule, Title: t.l.Clause(check.Title(b.Rule)), Named: RuleNamed(t.l, b.Rule), Detail: t.l.Clause(t.told.findings.Of(e, b).Says),
+		})
+	case trace.End:
+		row.Final = true
+		row.Event, row.EventTone = t.l.Say("The run has ended"), Quiet
+		if t.told.findings.Times() == 0 && b.Error == "" {
+			row.Failed = OnlyFailed(t.l, t.told.failed)
+		}
+		switch {
+		case causeOf(b.Cause, b.Error).Kind == trace.TooManyEvents && len(t.told.findings.Asking(t.threads)) > 0:
+			row.Event = t.l.Say("The run was ended: it reached the limit of %d events, and %s still asked for the lock", run.MaxEvents, t.l.List(t.told.findings.Asking(t.threads)))
+			row.EventTone = Bad
+		case b.Error != "":
+			row.Event, row.EventTone = EndOfRun(t.l, b.Cause, b.Error), Bad
+		case row.Failed != "":
+			row.Event, row.EventTone = t.l.Say("The run has ended: %s", row.Failed), Bad
+		}
+	case trace.Fault:
+		row.Event, row.EventTone = t.l.Clause(fault.Row(b, len(e.Nodes) > 0)), Bad
+	}
+}
+
+func (t *Timeline) act(c *Cell, e trace.Event) {
+	stand := t.stands[c.Thread]
+	switch b := e.Body.(type) {
+	case trace.Command:
+		t.begins(c, e.Step)
+		c.Lines = append(c.Lines, t.line(b, c.Ordinal))
+		if c.Title == "" {
+			c.Title = b.Call
+			switch {
+			case b.Late:
+				c.Title = LateCopy(t.l, b.Call, b.Level)
+			case b.GivesBack:
+				c.Title = t.l.Say("gives back what it may have acquired")
+			}
+		}
+	case trace.Outcome:
+		t.begins(c, e.Step)
+		if b.Call != lock.CallRenew {
+			stand.moves()
+		}
+		title, tone := t.outcome(b)
+		if others := t.owners.Holders(e.Key); b.Result == trace.Renewed && len(others) > 0 && !slices.Contains(others, c.Thread) && !t.scenario.Heartbeat() {
+			title, tone = t.l.Say("watchdog: the lease of %s renewed", t.l.List(others)), Bad
+		}
+		if b.Result == trace.Acquired && b.Attempt > 1 && len(c.Lines) == 0 && exhibit.Named(t.scenario.Protocol).Granting {
+			title = t.l.Say("is handed the lock") // by a message: it has not asked again
+		}
+		if t.decided[c.Thread] == e.Step { // one more call in the same step
+			c.note(title, tone)
+			break
+		}
+		c.Title, c.Tone = title, tone
+		if tone != Bad {
+			t.decided[c.Thread] = e.Step
+		}
+		if b.Result == trace.Failed {
+			c.note(failure(t.l, causeOf(b.Cause, b.Error), b.Error), Plain)
+		}
+		if b.Until > 0 {
+			c.note(t.l.Say("valid until %s", t.l.Duration(b.Until.Duration())), Plain)
+		}
+	case trace.Work:
+		t.work(c, stand, e.At, b)
+	case trace.Wait:
+		length := t.l.Duration(b.For.Duration())
+		note := t.l.Say("waits %s", length)
+		if b.Why == trace.WaitNotify {
+			note = t.l.Say("waits for a message, at most %s", length)
+		}
+		c.note(note, Plain)
+		stand.waits(e.At + b.For)
+	case trace.Resource:
+		tone := Plain
+		if b.Refused {
+			tone = Bad
+		}
+		c.note(Resource(t.l, b), tone)
+	case trace.Fault:
+		if b.Do == fault.LoseReply {
+			t.begins(c, e.Step) // what happens to it comes after the commands
+		}
+		tone := Bad
+		if b.Do == fault.Resume {
+			tone = Plain
+		}
+		c.note(t.l.Clause(fault.Row(b, len(e.Nodes) > 0)), tone)
+		stand.suffers(t.l, e.At, b)
+	case trace.End:
+		if f, ok := FailureOf(e); ok {
+			t.told.failed = append(t.told.failed, f)
+		}
+		tone := Plain
+		if b.Result != trace.Done {
+			tone = Bad
+		}
+		c.note(t.l.Say("ends: %s", Result(t.l, b.Result)), tone)
+		*stand = standing{text: t.l.Say("ended: %s", Result(t.l, b.Result))}
+	}
+}
+
+// outcome words an attempt's result in the scenario's terms.
+func (t *Timeline) outcome(b trace.Outcome) (string, Tone) {
+	if t.scenario.Heartbeat() && b.Result == trace.Renewed {
+		return t.l.Say("%s: its key is set", b.Call), Good
+	}
+	if exhibit.Named(t.scenario.Protocol).Guard == protocol.Nothing && !t.scenario.Heartbeat() {
+		switch b.Result {
+		case trace.Acquired, trace.Reentered:
+			return t.l.Say("enters level %d, no lock", b.Level), Plain
+		case trace.Released, trace.Decremented:
+			return t.l.Say("leaves level %d", b.Level), Plain
+		}
+	}
+	return Outcome(t.l, b)
+}
+
+// begins puts what has been noted about a thread in this step before the call
+// that it makes now.
+func (t *Timeline) begins(c *Cell, step int) {
+	if t.called[c.Thread] == step {
+		return
+	}
+	t.called[c.Thread] = step
+	c.Earlier, c.Notes = c.Notes, nil
+}
+
+func (t *Timeline) work(c *Cell, stand *standing, at trace.Millis, b trace.Work) {
+	if b.State == trace.WorkEnd {
+		c.Title = t.l.Say("work at level %d done", b.Level)
+		if b.Cancelled {
+			c.Title = t.l.Say("work at level %d stopped: its context has ended", b.Level)
+		}
+		stand.moves()
+		return
+	}
+	length := t.l.Duration(b.For.Duration())
+	note := t.l.Say("works %s", length)
+	if b.After {
+		note = t.l.Say("works on for %s", length)
+	}
+	c.note(note, Plain)
+	stand.works(at+b.For, b.Level)
+}
+
+func (t *Timeline) line(b trace.Command, ordinal int) Line {
+	l := Line{Verb: b.Args[0], Node: b.Node, Ordinal: ordinal, Writes: journal.Writes(b.Args[0]), Queue: t.ofQueue(b.Arg(1))}
+	var args []string
+	for i, a := range b.Args[1:] {
+		a = t.brief.Replace(a)
+		switch {
+		case i == 0 && a == t.key && l.Verb == "EXISTS" && len(b.Args) > 2:
+			a = "key" // one of several: without it, it would not be among them
+		case i == 0 && a == t.key:
+			continue
+		case t.owners[a] != "":
+			a = ShortOwner(a)
+		case len(a) > 32:
+			a = t.shorten(a)
+		case l.Verb == "HINCRBY" && i == 2 && !strings.HasPrefix(a, "-"):
+			a = "+" + a
+		case l.Verb == "HINCRBY" && i == 2:
+			a = "−" + a[1:]
+		}
+		args = append(args, a)
+	}
+	l.Args = strings.Join(args, " ")
+	l.Reply = t.reply(b)
+	l.Error = b.Error != ""
+	if b.Script != "" {
+		l.Source = b.Script
+		if b.Line > 0 {
+			l.Source += ":" + strconv.Itoa(b.Line)
+		}
+	}
+	l.Spoken = t.l.Say("%s gives %s", strings.TrimSpace(l.Verb+" "+l.Args), l.Reply)
+	return l
+}
+
+// ofQueue reports whether a key or a channel belongs to the queue: it is beside
+// the lock's key, and is neither of the two others that can be there.
+func (t *Timeline) ofQueue(key string) bool {
+	return key != "" && key != t.key && !protocol.IsOver(key) && key != protocol.TokenKey(t.key)
+}
+
+func (t *Timeline) reply(b trace.Command) string {
+	if b.Error != "" {
+		return b.Error
+	}
+	return t.shorten(t.brief.Replace(Reply(t.l, b.Reply)))
+}
+
+// Reply returns a reply in a word or two: "1", "nil", or for a list its parts
+// side by side, "nil nil".
+func Reply(l words.Language, reply any) string {
+	switch v := reply.(type) {
+	case nil:
+		return "nil"
+	case []any:
+		if len(v) == 0 {
+			return l.Say("empty list")
+		}
+		parts := make([]string, len(v))
+		for i, one := range v {
+			parts[i] = Reply(l, one)
+		}
+		return strings.Join(parts, " ")
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// shorten shortens the owners in a text.
+func (t *Timeline) shorten(text string) string {
+	for id := range t.owners {
+		text = strings.ReplaceAll(text, id, ShortOwner(id))
+	}
+	return text
+}
+
+func (t *Timeline) nodes(states []trace.KeyState) []Node {
+	var list []Node
+	for i, k := range states {
+		n := Node{Number: i + 1, Down: t.down.Down(i), Cut: t.l.List(t.down.CutOff(i))}
+		if k.Value != nil {
+			n.Thread = t.owners[*k.Value]
+			n.Ordinal = slices.Index(t.threads, n.Thread)
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+func (t *Timeline) keyCell(k trace.KeyState) Key {
+	out := Key{Type: cmp.Or(k.Type, trace.TypeNone), PTTL: Left(k.PTTL), Heartbeat: t.scenario.Heartbeat()}
+	switch {
+	case out.Heartbeat:
+	case NoLock(t.scenario.Protocol):
+		out.Type = TypeNoLock
+	case !InRedis(t.scenario.Protocol):
+		out.Type = TypeElsewhere
+	}
+	if !k.Exists() {
+		return out
+	}
+	if k.Value != nil {
+		name := t.owners[*k.Value]
+		out.Holds = append(out.Holds, HoldCount{Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(*k.Value)})
+	}
+	for _, id := range slices.Sorted(maps.Keys(k.Fields)) {
+		if trace.IsNumber(id) {
+			call := LastCall{Field: id, Ordinal: slices.Index(t.threads, id[1:]), Number: k.Fields[id]}
+			if call.Ordinal >= 0 {
+				call.Thread = id[1:]
+			}
+			out.Calls = append(out.Calls, call)
+			continue
+		}
+		name := t.owners[id]
+		out.Holds = append(out.Holds, HoldCount{
+			Thread: name, Ordinal: slices.Index(t.threads, name), Owner: ShortOwner(id), Count: k.Fields[id],
+		})
+	}
+	if k.PTTL < 0 {
+		out.Lease = t.l.Say("no expiry")
+		out.Fraction = 1000
+		return out
+	}
+	out.Lease = t.l.Duration(millis(k.PTTL))
+	if t.lease > 0 {
+		out.Fraction = int(min(max(k.PTTL*1000/t.lease, 0), 1000))
+	}
+	return out
+}
+
+// ShortOwner shortens an owner id to its two ends. A foreign id may contain any
+// characters; none is cut in half.
+func ShortOwner(id string) string {
+	if len(id) <= 9 {
+		return id
+	}
+	runes := []rune(id)
+	if len(runes) <= 9 {
+		return id
+	}
+	return string(runes[:4]) + "…" + string(runes[len(runes)-3:])
+}
+
+// millis formats a time in milliseconds, as Redis counts it.
+func millis(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }

@@ -1,0 +1,214 @@
+package film
+
+import (
+	"relock/engine/check"
+
+	"relock/engine/lock"
+	"relock/engine/run"
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// Result words a call's outcome, or how a thread ended, briefly. In English
+// these are the words of scenarios and traces.
+func Result(l words.Language, r trace.Result) string {
+	switch r {
+	case trace.Acquired:
+		return l.Say("acquired")
+	case trace.Reentered:
+		return l.Say("reentered")
+	case trace.Refused:
+		return l.Say("refused")
+	case trace.Released:
+		return l.Say("released")
+	case trace.Decremented:
+		return l.Say("decremented")
+	case trace.Renewed:
+		return l.Say("renewed")
+	case trace.NotHeld:
+		return l.Say("not-held")
+	case trace.Exhausted:
+		return l.Say("exhausted")
+	case trace.Lost:
+		return l.Say("lost")
+	case trace.Failed:
+		return l.Say("error")
+	case trace.Cancelled:
+		return l.Say("cancelled")
+	case trace.Online:
+		return l.Say("online")
+	case trace.Offline:
+		return l.Say("offline")
+	case trace.Done:
+		return l.Say("done")
+	case trace.Crashed:
+		return l.Say("crashed")
+	default:
+		return string(r)
+	}
+}
+
+// Outcome words an attempt's result.
+func Outcome(l words.Language, b trace.Outcome) (string, Tone) {
+	call := b.Call
+	if b.GivesBack && b.Result == trace.NotHeld {
+		return l.Say("gives back what it may have acquired: it had not"), Plain
+	}
+	switch {
+	case b.GivesBack:
+		call = l.Say("gives back what it may have acquired")
+	case b.Call == lock.CallRenew:
+		call = l.Say("watchdog")
+	case b.Call == lock.CallLock && b.Attempt > 1:
+		call = l.Say("retry %d", b.Attempt-1)
+	case b.Call == lock.CallUnlock && b.Attempt > 1:
+		call = l.Say("%s (retry %d)", b.Call, b.Attempt-1)
+	}
+	switch b.Result {
+	case trace.Acquired:
+		return l.Say("%s: acquired", call), Good
+	case trace.Reentered:
+		return l.Say("%s: level %d entered", call, b.Level), Good
+	case trace.Refused:
+		return l.Say("%s: refused", call), Bad
+	case trace.Exhausted:
+		return l.Say("gives up, retries: %d", b.Attempt-1), Bad
+	case trace.Cancelled:
+		return l.Say("stops asking: its context has ended"), Plain
+	case trace.Online:
+		return l.Say("%s: online", call), Good
+	case trace.Offline:
+		return l.Say("%s: offline", call), Bad
+	case trace.Released:
+		return l.Say("%s: released", call), Good
+	case trace.Decremented:
+		return l.Say("%s: level %d left", call, b.Level), Good
+	case trace.Renewed:
+		return l.Say("%s: lease renewed", call), Good
+	case trace.Lost:
+		return l.Say("%s: the lease was lost", call), Bad
+	case trace.NotHeld:
+		return l.Say("%s: not held", call), Bad
+	default:
+		return l.Say("%s: error", call), Bad
+	}
+}
+
+// LateCopy names what arrives when nobody waits for it any more.
+func LateCopy(l words.Language, call string, level int) string {
+	if call == lock.CallRenew {
+		return l.Say("late copy of %s", call)
+	}
+	return l.Say("late copy of %s, level %d", call, level)
+}
+
+// failure words why a call failed. What Redis answered stays as it is, and so
+// does what has no kind: the innermost part of the error.
+func failure(l words.Language, why trace.Cause, text string) string {
+	kind := why.Kind
+	if kind == trace.NoMajority || kind == trace.NoRedis {
+		kind = why.Rest
+	}
+	switch kind {
+	case trace.Reset:
+		return l.Say("connection reset by peer")
+	case trace.Unreachable:
+		return l.Say("connection refused")
+	case trace.TimedOut:
+		return l.Say("i/o timeout")
+	case trace.Deadline:
+		return l.Say("context deadline exceeded")
+	case trace.Canceled:
+		return l.Say("context canceled")
+	case trace.HungUp:
+		return l.Say("EOF")
+	}
+	return innermost(text)
+}
+
+// EndOfRun words what ended a run early. Text is the error's, of which a trace
+// of before has no more, and may be anything.
+func EndOfRun(l words.Language, why trace.Cause, text string) string {
+	why = causeOf(why, text)
+	switch why.Kind {
+	case trace.StoppedByHand:
+		return l.Say("The run was ended: stopped")
+	case trace.ServerClosed:
+		return l.Say("The run was ended: the server is shutting down")
+	case trace.TooLong:
+		return l.Say("The run was ended: it took longer than %s", l.Duration(why.Limit.Duration()))
+	case trace.OwnMistake:
+		return l.Say("The run was ended by a mistake in this program. It has been written down.")
+	case trace.TooLarge:
+		return l.Say("The run was ended: the runs that are kept here take as much memory as they may; try again in a while, or run less")
+	case trace.NoRedis:
+		said := why.Code
+		if said == "" {
+			said = failure(l, why, text)
+		}
+		return l.Say("The run was ended: Redis serves it no more (%s), and nothing can be said of what it left unanswered", said)
+	case trace.TooManyEvents:
+		return l.Say("The run was ended: it reached the limit of %d events", run.MaxEvents)
+	default:
+		return l.Say("The run was ended: %s", text)
+	}
+}
+
+// Resource words a read or a write of what the lock protects.
+func Resource(l words.Language, b trace.Resource) string {
+	if b.Limit > 0 && !b.Refused {
+		return purchase(l, b)
+	}
+	switch {
+	case b.Refused && b.Token > 0:
+		return l.Say("its write with token %d is refused: a newer one was seen", b.Token)
+	case b.Refused:
+		return l.Say("its write is refused: a newer token was seen")
+	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
+		return l.Say("finds nothing left")
+	case b.Op == trace.OpRead && b.Stock:
+		return l.Say("finds %d left", b.Value)
+	case b.Op == trace.OpRead:
+		return l.Say("reads %d", b.Value)
+	case b.Stock && b.Token > 0 && b.Value < 0:
+		return l.Say("takes one with token %d that is not there: the stock is at %d", b.Token, b.Value)
+	case b.Stock && b.Value < 0:
+		return l.Say("takes one that is not there: the stock is at %d", b.Value)
+	case b.Stock && b.Token > 0:
+		return l.Say("takes one with token %d: %d left", b.Token, b.Value)
+	case b.Stock:
+		return l.Say("takes one: %d left", b.Value)
+	case b.Token > 0:
+		return l.Say("writes %d with token %d", b.Value, b.Token)
+	default:
+		return l.Say("writes %d", b.Value)
+	}
+}
+
+// purchase words a read or a write under a limit per user.
+func purchase(l words.Language, b trace.Resource) string {
+	switch {
+	case b.Op == trace.OpRead && b.Value >= b.Limit:
+		return l.Say("user %s has bought %d of %d: no more", b.User, b.Value, b.Limit)
+	case b.Op == trace.OpRead:
+		return l.Say("user %s has bought %d of %d", b.User, b.Value, b.Limit)
+	case b.Value > b.Limit:
+		return l.Say("buys beyond the limit: user %s has %d of %d", b.User, b.Value, b.Limit)
+	case b.Token > 0:
+		return l.Say("buys with token %d: user %s has %d of %d", b.Token, b.User, b.Value, b.Limit)
+	default:
+		return l.Say("buys: user %s has %d of %d", b.User, b.Value, b.Limit)
+	}
+}
+
+// RuleTitle returns what a person calls a rule.
+func RuleTitle(l words.Language, rule string) string { return l.Clause(check.Title(rule)) }
+
+// RuleNamed returns a rule's name for people, followed by its identifier.
+func RuleNamed(l words.Language, rule string) string {
+	title := check.Title(rule)
+	if title.Text == "" {
+		return rule // from a foreign trace
+	}
+	return l.Say("%s (%s)", l.Clause(title), rule)
+}

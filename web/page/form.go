@@ -1,0 +1,557 @@
+package page
+
+import (
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/fault"
+	"relock/engine/lock/exhibit"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/web/draft"
+	"relock/web/words"
+)
+
+// Stores that a scenario can be run on.
+const (
+	StoreVirtual  = "virtual"  // embedded, virtual clock
+	StoreWall     = "wall"     // embedded, wall clock
+	StoreExternal = "external" // the operator's Redis
+)
+
+// Field is an input, named after the scenario's key that it changes.
+type Field struct {
+	Name     string
+	Label    string
+	Value    string
+	Default  string // what applies while the input is empty
+	Hint     string
+	Mistakes []string
+	Choices  []Choices // of a select
+	Numeric  bool
+	Wide     bool
+	Late     bool // takes effect when left, not while typing: other inputs depend on it
+}
+
+// ID returns the input's id on the page.
+func (f Field) ID() string {
+	return "f-" + strings.Trim(strings.NewReplacer("[", "-", "].", "-", "]", "", ".", "-").Replace(f.Name), "-")
+}
+
+// Choices are a group of a select's choices, under a label if it has one.
+type Choices struct {
+	Label string
+	List  []Choice
+}
+
+// Choice is one choice of a select.
+type Choice struct {
+	Value    string
+	Label    string
+	Selected bool
+}
+
+// FormPart is a group of inputs.
+type FormPart struct {
+	Fields   []Field
+	Mistakes []string // of keys without an input
+}
+
+// FormThread is a thread's inputs.
+type FormThread struct {
+	Index int
+	Name  string
+	Main  FormPart
+	More  FormPart // what most threads do not change
+	Open  bool     // More has something to show
+}
+
+// FormFault is a fault's inputs: those of its kind and place.
+type FormFault struct {
+	Index   int
+	Thread  string // "" for Redis
+	Ordinal int    // of the thread, -1 for none
+	FormPart
+}
+
+// Form is a scenario as inputs, with their values as written, right or wrong.
+type Form struct {
+	Readable   bool // false if the text is not YAML: the form waits
+	General    FormPart
+	Lock       FormPart
+	Retry      FormPart
+	Resource   FormPart
+	Threads    []FormThread
+	ListWrong  []string // mistakes of the list of threads
+	Defaults   FormPart
+	ShareOpen  bool // the defaults have something to show
+	Faults     []FormFault
+	FaultWrong []string // mistakes of the list of faults
+	Kept       []string // what else the scenario has, in words
+	NoThread   bool     // none can be added
+	NoFault    bool
+	NoRedis    bool // nothing can happen to Redis: no thread uses it
+}
+
+// former makes a form.
+type former struct {
+	l        words.Language
+	d        *draft.Draft
+	sc       *scenario.Scenario
+	mistakes map[string][]string // by key
+	used     map[string]bool     // keys whose mistakes have an input
+}
+
+// NewForm returns the form for a text, and what is wrong with it. For an unreadable
+// text, the form waits for a better one.
+func NewForm(l words.Language, text string) (Form, []Mistake) {
+	sc, found := scenario.Draft([]byte(text))
+	mistakes := NewMistakes(l, found)
+	if len(text) > scenario.MaxBytes {
+		return Form{}, mistakes
+	}
+	d, err := draft.Read(text)
+	if err != nil {
+		return Form{}, mistakes
+	}
+	f := &former{l: l, d: d, sc: sc, mistakes: map[string][]string{}, used: map[string]bool{}}
+	for _, m := range mistakes {
+		f.mistakes[m.Key] = append(f.mistakes[m.Key], m.Short)
+	}
+	form := f.form()
+	for i, m := range mistakes {
+		if f.used[m.Key] {
+			mistakes[i].Input = Field{Name: m.Key}.ID()
+		}
+	}
+	return form, mistakes
+}
+
+func (f *former) form() Form {
+	form := Form{Readable: true, General: f.general(), Lock: f.lock(), Resource: f.resource()}
+	form.Retry = FormPart{Fields: f.retry("lock.retry", f.sc.Lock.Retry)}
+	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock.retry")...)
+	form.Lock.Mistakes = append(form.Lock.Mistakes, f.rest("lock")...)
+	for i := range min(f.d.Len("threads"), scenario.MaxThreads) {
+		form.Threads = append(form.Threads, f.thread(i))
+	}
+	form.ListWrong = f.rest("threads")
+	usual := scenario.Thread{}
+	if bare, _ := scenario.Draft([]byte("threads: [{name: A}]")); bare != nil {
+		usual = bare.Threads[0]
+	}
+	usual.Name, usual.Retry = "", f.sc.Lock.Retry
+	form.Defaults.Fields = append(f.work("defaults", usual), f.seldom("defaults", usual)...)
+	form.Defaults.Mistakes = f.rest("defaults")
+	form.ShareOpen = f.d.Has("defaults")
+	for i := range min(f.d.Len("faults"), scenario.MaxFaults) {
+		form.Faults = append(form.Faults, f.fault(i))
+	}
+	form.FaultWrong = f.rest("faults")
+	form.Kept = f.kept()
+	form.NoThread = len(form.Threads) >= scenario.MaxThreads
+	form.NoFault = len(form.Faults) >= scenario.MaxFaults
+	form.NoRedis = !slices.ContainsFunc(f.sc.FaultKinds(), func(k fault.Kind) bool { return k.Target == fault.Redis })
+	form.General.Mistakes = f.rest("")
+	return form
+}
+
+// field returns a text input, with the default that applies while it is empty.
+func (f *former) field(key string, label phrase.Text, usual string) Field {
+	value, _ := f.d.Value(key)
+	f.used[key] = true
+	return Field{Name: key, Label: f.l.Say(label), Value: value, Default: usual, Mistakes: f.mistakes[key]}
+}
+
+func (f *former) digits(key string, label phrase.Text, usual int) Field {
+	one := f.field(key, label, strconv.Itoa(usual))
+	one.Numeric = true
+	return one
+}
+
+// choice returns a select. A missing key has the value "", and shows the
+// default.
+func (f *former) choice(key string, label phrase.Text, usual string, groups ...Choices) Field {
+	one := f.field(key, label, "")
+	known := false
+	for _, g := range groups {
+		for i := range g.List {
+			o := &g.List[i]
+			o.Selected = o.Value == one.Value || one.Value == "" && o.Value == usual
+			if one.Value == "" && o.Value == usual {
+				o.Value = ""
+			}
+			known = known || o.Selected
+		}
+	}
+	if !known {
+		// What was written stays, and is reported as a mistake.
+		other := Choices{List: []Choice{{Value: one.Value, Label: one.Value, Selected: true}}}
+		groups = append([]Choices{other}, groups...)
+	}
+	one.Choices = groups
+	return one
+}
+
+// wide returns a field for sentences.
+func (f *former) wide(one Field) Field {
+	one.Wide = true
+	return one
+}
+
+// plainChoices returns choices that are labelled with their names.
+func plainChoices(names ...string) Choices {
+	var o Choices
+	for _, n := range names {
+		o.List = append(o.List, Choice{Value: n, Label: n})
+	}
+	return o
+}
+
+func (f *former) option(value string, label phrase.Text) Choice {
+	return Choice{Value: value, Label: f.l.Say(label)}
+}
+
+func (f *former) general() FormPart {
+	title := f.field("title", "Title", "")
+	title.Wide = true
+	kind := f.choice("kind", "What the threads do", scenario.KindLock, Choices{List: []Choice{
+		f.option(scenario.KindLock, "work under a lock"),
+		f.option(scenario.KindHeartbeat, "heartbeat: the first keeps its key alive, the others look"),
+	}})
+	policy := f.choice("policy", "Who moves when several can", scenario.PolicyInOrder, Choices{List: []Choice{
+		f.option(scenario.PolicyInOrder, "in-order: who has been ready longest"),
+		f.option(scenario.PolicyRandom, "random: drawn by the seed"),
+	}})
+	seed := f.field("seed", "Seed", "1")
+	kind.Wide, policy.Wide, seed.Wide, seed.Numeric = true, true, true, true
+	seed.Hint = f.l.Say("Settles every random choice: the same seed gives the same run.")
+	return FormPart{Fields: []Field{title, kind, policy, seed}}
+}
+
+func (f *former) lock() FormPart {
+	lock := f.sc.Lock
+	var groups Choices
+	summary := ""
+	for _, p := range exhibit.All() {
+		groups.List = append(groups.List, Choice{Value: p.Name, Label: p.Name})
+		if p.Name == lock.Protocol {
+			summary = f.l.Say(p.Summary)
+		}
+	}
+	protocol := f.choice("lock.protocol", "Lock", exhibit.All()[0].Name, groups)
+	protocol.Hint, protocol.Wide = summary, true
+	key := f.field("lock.key", "Key in Redis", lock.Key)
+	key.Wide = true // so that the lease and the watchdog are beside each other
+	fields := []Field{
+		protocol, key,
+		f.field("lock.lease", "Lease", phrase.Duration(lock.Lease)),
+	}
+	if exhibit.Named(lock.Protocol).HasWatchdog() || f.d.Has("lock.watchdog") {
+		watchdog := phrase.Duration(lock.Watchdog)
+		if lock.Watchdog == 0 {
+			watchdog = "off"
+		}
+		fields = append(fields, f.field("lock.watchdog", "Watchdog, or off", watchdog))
+	}
+	if lock.Nodes > 1 || f.d.Has("lock.nodes") {
+		fields = append(fields, f.digits("lock.nodes", "Redis nodes", lock.Nodes))
+	}
+	return FormPart{Fields: fields}
+}
+
+func (f *former) retry(key string, r scenario.Retry) []Field {
+	fields := []Field{
+		f.field(key+".times", "Retries, or unlimited", retriesInWords(r.Times)),
+		f.field(key+".interval", "Retry every", phrase.Duration(r.Interval)),
+		f.field(key+".jitter", "Jitter on top", scenario.Range{Min: r.JitterMin, Max: r.JitterMax}.String()),
+	}
+	if f.d.Has(key + ".wait") {
+		fields = append(fields, f.choice(key+".wait", "How it waits", r.Wait, plainChoices(scenario.WaitPoll, scenario.WaitNotify)))
+	}
+	return fields
+}
+
+// retriesInWords returns how often an acquisition is retried, as scenarios
+// write it.
+func retriesInWords(times int) string {
+	if times == scenario.Unlimited {
+		return "unlimited"
+	}
+	return strconv.Itoa(times)
+}
+
+func (f *former) resource() FormPart {
+	kind := f.choice("resource.kind", "What the lock protects", "", Choices{List: []Choice{
+		f.option("", "nothing that is watched"),
+		f.option(scenario.KindCounter, "counter: work reads it, and writes one more"),
+		f.option(scenario.KindStock, "stock: work looks whether any is left, and takes one"),
+		f.option(scenario.KindPurchases, "purchases: work looks how often its user has bought, and buys within the limit"),
+	}})
+	kind.Wide = true
+	fields := []Field{kind}
+	if r := f.sc.Resource; r != nil || f.d.Has("resource") {
+		size := 0
+		if r != nil {
+			size = r.Size
+		}
+		fields = append(fields, f.digits("resource.size", "It begins with", size))
+		if limited := r != nil && r.Kind == scenario.KindPurchases; limited || f.d.Has("resource.limit") {
+			limit := 1
+			if limited {
+				limit = r.Limit
+			}
+			fields = append(fields, f.digits("resource.limit", "Allowed for each user", limit))
+		}
+		fields = append(fields, f.wide(f.choice("resource.checks", "It takes", "", Choices{List: []Choice{
+			f.option("", "every write"), f.option(scenario.ChecksToken, "token: no write with an older fencing token"),
+		}})))
+	}
+	return FormPart{Fields: fields, Mistakes: f.rest("resource")}
+}
+
+// work returns the thread's inputs that nearly every scenario uses.
+func (f *former) work(key string, t scenario.Thread) []Field {
+	return []Field{
+		f.field(key+".start", "Starts at", phrase.Duration(t.Start)),
+		f.digits(key+".depth", "Depth", t.Depth),
+		f.field(key+".work", "Work per level", t.Work.String()),
+	}
+}
+
+// seldom returns the thread's other inputs.
+func (f *former) seldom(key string, t scenario.Thread) []Field {
+	after := f.field(key+".after", "Work after the inner call", t.After.String())
+	after.Hint = f.l.Say("What each level but the innermost still does when its inner call has returned.")
+	fields := append([]Field{f.wide(after), f.digits(key+".repeat", "Rounds", t.Repeat)}, f.retry(key+".retry", t.Retry)...)
+	lost := f.choice(key+".on-lost", "When it loses its lease", t.OnLost, Choices{List: []Choice{
+		f.option(scenario.OnLostIgnore, "ignore: it works on"), f.option(scenario.OnLostStop, "stop: it looks, and stops"),
+	}})
+	process := f.field(key+".process", "Process", t.Process)
+	process.Hint = f.l.Say("A server, for instance: its threads share its memory.")
+	fields = append(fields, f.wide(lost), f.wide(process))
+	if r := f.sc.Resource; r != nil && r.Kind == scenario.KindPurchases || f.d.Has(key+".user") {
+		user := f.field(key+".user", "User", t.BuysFor())
+		user.Hint = f.l.Say("Who buys: the limit is for each user.")
+		fields = append(fields, f.wide(user))
+	}
+	return fields
+}
+
+func (f *former) thread(i int) FormThread {
+	key := "threads[" + strconv.Itoa(i) + "]"
+	var t scenario.Thread
+	if i < len(f.sc.Threads) {
+		t = f.sc.Threads[i]
+	}
+	name := f.field(key+".name", "Name", "")
+	name.Late = true
+	form := FormThread{Index: i, Name: name.Value, Main: FormPart{Fields: append([]Field{name}, f.work(key, t)...)}}
+	form.More.Fields = f.seldom(key, t)
+	for _, one := range form.More.Fields {
+		form.Open = form.Open || one.Value != "" || len(one.Mistakes) > 0
+	}
+	form.Main.Mistakes = append(f.rest(key), f.rest(key+".retry")...)
+	return form
+}
+
+func (f *former) fault(i int) FormFault {
+	key := "faults[" + strconv.Itoa(i) + "]"
+	do, _ := f.d.Value(key + ".do")
+	place, _ := f.d.Value(key + ".at")
+	form := FormFault{Index: i, Ordinal: -1}
+	keys := f.sc.FaultKeys(do, place)
+	for _, name := range []string{"thread", "at", "time", "level", "round", "command", "for", "scope", "by", "behind", "keep", "node"} {
+		if !slices.Contains(keys, name) && f.d.Has(key+"."+name) {
+			keys = append(keys, name) // not of this kind: shown so that it can be removed
+		}
+	}
+	// The kind comes first: it decides about the rest.
+	keys = append([]string{"do"}, slices.DeleteFunc(keys, func(k string) bool { return k == "do" })...)
+	for _, name := range keys {
+		if name == "round" && !f.repeats(key) && !f.d.Has(key+".round") {
+			continue
+		}
+		form.Fields = append(form.Fields, f.faultField(key, name, do))
+	}
+	if thread, _ := f.d.Value(key + ".thread"); thread != "" && slices.Contains(keys, "at") {
+		form.Thread = thread
+		form.Ordinal = slices.IndexFunc(f.sc.Threads, func(t scenario.Thread) bool { return t.Name == thread })
+	}
+	form.Mistakes = f.rest(key)
+	return form
+}
+
+// repeats reports whether a fault's thread makes several rounds.
+func (f *former) repeats(fault string) bool {
+	name, _ := f.d.Value(fault + ".thread")
+	return slices.ContainsFunc(f.sc.Threads, func(t scenario.Thread) bool { return t.Name == name && t.Repeat > 1 })
+}
+
+func (f *former) faultField(key, name, do string) Field {
+	key += "." + name
+	switch name {
+	case "do":
+		return f.faultKind(key, do)
+	case "thread":
+		return f.faultThread(key, do)
+	case "at":
+		return f.place(key, do)
+	case "time":
+		return f.field(key, "At the time", "")
+	case "level":
+		if at, _ := f.d.Value(strings.TrimSuffix(key, "level") + "at"); at == fault.AtRenew {
+			one := f.field(key, "Level", "")
+			one.Default, one.Numeric = f.l.Say("any"), true
+			return one
+		}
+		return f.digits(key, "Level", 1)
+	case "round":
+		return f.digits(key, "Round", 1)
+	case "command":
+		return f.digits(key, "Command of the call", 1)
+	case "for":
+		return f.field(key, "For how long", "")
+	case "scope":
+		return f.wide(f.choice(key, "What is paused", fault.ScopeAll, Choices{List: []Choice{
+			f.option(fault.ScopeAll, "all: the whole thread, its watchdog too"), f.option(fault.ScopeWork, "work: the watchdog goes on"),
+		}}))
+	case "by":
+		one := f.field(key, "By", "")
+		one.Hint = f.l.Say("-1s turns the clock back.")
+		return one
+	case "behind":
+		return f.digits(key, "Writes that the replica lacks", 1)
+	case "keep":
+		return f.choice(key, "It comes back", "false", Choices{List: []Choice{f.option("false", "empty"), f.option("true", "with its data")}})
+	default:
+		return f.digits(key, "Node", 1)
+	}
+}
+
+func (f *former) faultKind(key, do string) Field {
+	thread, redis := Choices{Label: f.l.Say("In a thread")}, Choices{Label: f.l.Say("To Redis")}
+	for _, k := range f.sc.FaultKinds() {
+		one := Choice{Value: k.Name, Label: f.l.Say(k.Label)}
+		if len(k.Places) > 0 {
+			thread.List = append(thread.List, one)
+		} else {
+			redis.List = append(redis.List, one)
+		}
+	}
+	groups := []Choices{thread}
+	if len(redis.List) > 0 {
+		groups = append(groups, redis)
+	}
+	one := f.choice(key, "What goes wrong", "", groups...)
+	one.Wide = true
+	return one
+}
+
+func (f *former) faultThread(key, do string) Field {
+	var names []string
+	for _, t := range f.sc.Threads {
+		if t.Name != "" {
+			names = append(names, t.Name)
+		}
+	}
+	list := plainChoices(names...)
+	if k, _ := fault.Named(do); k.Alone {
+		list.List = append([]Choice{f.option("", "everybody")}, list.List...)
+		return f.choice(key, "For", "", list)
+	}
+	return f.choice(key, "Thread", "", list)
+}
+
+func (f *former) place(key, do string) Field {
+	var list Choices
+	for _, k := range f.sc.FaultKinds() {
+		if k.Name != do {
+			continue
+		}
+		for _, p := range k.Places {
+			list.List = append(list.List, f.option(p, placeLabel(p)))
+		}
+	}
+	return f.wide(f.choice(key, "Where", "", list))
+}
+
+func placeLabel(place string) phrase.Text {
+	switch place {
+	case fault.AtStart:
+		return "start: before its first call"
+	case fault.AtLock:
+		return "lock: as it asks for the lock"
+	case fault.AtWork:
+		return "work: as its work begins"
+	case fault.AtUnlock:
+		return "unlock: as it leaves a level"
+	default:
+		return "renew: as its watchdog renews"
+	}
+}
+
+// kept returns what the form has no inputs for, in words.
+func (f *former) kept() []string {
+	var list []string
+	if n := f.d.Len("schedule"); n > 0 {
+		list = append(list, f.l.Say("Its schedule, with %d entries: who moves, decision by decision.", n))
+	}
+	if f.d.Has("expect") {
+		list = append(list, f.l.Say("What is expected to come of it: the rules that are broken, and how each thread ends."))
+	}
+	return list
+}
+
+var below = regexp.MustCompile(`^[^.\[]+$|^\[\d+\]$`)
+
+// rest returns the mistakes of a part that no input shows: its own, and those
+// of the keys right below it without an input.
+func (f *former) rest(key string) []string {
+	var list []string
+	for at, found := range f.mistakes {
+		name, under := strings.CutPrefix(at, key)
+		name = strings.TrimPrefix(name, ".")
+		if f.used[at] || !under || at != key && !below.MatchString(name) {
+			continue
+		}
+		if key == "" && slices.Contains([]string{"lock", "resource", "threads", "defaults", "faults"}, at) {
+			continue // shown there
+		}
+		for _, one := range found {
+			if at == key || at == "" {
+				list = append(list, one)
+			} else {
+				list = append(list, name+": "+one)
+			}
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// SlowMotion returns the factor of slow motion in a form's values; 1 on the
+// virtual clock, which needs none. It returns false if the factor is not from 1
+// to scenario.MaxSlow.
+func SlowMotion(v url.Values) (int, bool) {
+	text := strings.TrimSpace(v.Get("slow"))
+	if text == "" || StoreOf(v, true) == StoreVirtual {
+		return 1, true
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && n >= 1 && n <= scenario.MaxSlow
+}
+
+// StoreOf returns where a form's values want the scenario to run: on the virtual
+// clock unless they say otherwise, and if there is no external Redis.
+func StoreOf(v url.Values, external bool) string {
+	switch s := v.Get("store"); {
+	case s == StoreWall, s == StoreExternal && external:
+		return s
+	default:
+		return StoreVirtual
+	}
+}

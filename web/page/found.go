@@ -1,0 +1,235 @@
+package page
+
+import (
+	"math/big"
+	"slices"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/explore"
+	"relock/engine/scenario"
+	"relock/web/words"
+)
+
+// Found is what is known of a search, while it goes on and afterwards.
+type Found struct {
+	Going   bool
+	Title   string // what is searched
+	Counted string // how far it came
+	Ending  string // how it ended, and why, in sentences
+	Sound   bool   // no rule is broken, and all was tried
+	Maybe   bool   // not all was tried: nothing bad is known, and nothing good
+	Rules   []BrokenRule
+	Least   string // what is said of each rule's cost
+	Others  string // what is said of the rules that are not listed
+}
+
+// BrokenRule is a broken rule.
+type BrokenRule struct {
+	Name, Title string
+	Orders      string  // how many schedules break it, "" while the search goes on
+	Share       float64 // of all, 0 to 1
+	Cost        string  // of the smallest that does
+	Lost        string  // where that becomes inevitable, "" where it cannot be said
+}
+
+// Begun is a search of which nothing is known yet.
+func Begun(l words.Language, from time.Duration, later bool) Found {
+	return Found{Going: true, Title: title(l, from, later), Counted: l.Say("It begins when the machine has room.")}
+}
+
+func title(l words.Language, from time.Duration, later bool) string {
+	if later {
+		return l.Say("Every order from %s on", l.Duration(from))
+	}
+	return l.Say("Every order from the start")
+}
+
+// NewFound words in l what is known of a search. From is where it begins, since
+// the run began.
+func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
+	f := Found{Going: s.Ending() == "", Title: title(l, from, len(s.Bounds().From) > 0)}
+	states := Grouped(big.NewInt(int64(s.States())))
+	if f.Going {
+		f.Counted = l.Say("%[1]s states so far, %[2]s decisions to try.", states, Grouped(big.NewInt(int64(s.Waiting()))))
+	} else {
+		f.Counted = l.Say("%s states, merged where they are the same.", states)
+		for _, threads := range s.Alike() {
+			f.Counted += " " + l.Say("%s differ by their names alone: where they change places, it is the same state.", l.List(threads))
+		}
+		f.Ending = SearchEnding(l, s)
+		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0
+		f.Maybe = s.Ending() != explore.Exhausted && len(s.Rules()) == 0
+		if s.Ending() == explore.Exhausted && !f.Sound {
+			f.Others = l.Say("All other rules hold in every one of them; beyond that nobody looked.")
+		}
+	}
+	f.Least = l.Say("The smallest takes")
+	if f.Going || !AllSmallest(s) {
+		f.Least = l.Say("The smallest found takes")
+	}
+	for _, r := range s.Rules() {
+		one := BrokenRule{Name: r.Name, Title: l.Clause(check.Title(r.Name)), Cost: Cost(l, r)}
+		if !f.Going {
+			one.Orders = Share(l, r.Schedules, s.Schedules())
+			one.Share = Ratio(r.Schedules, s.Schedules())
+			one.Lost = lost(l, r)
+		}
+		f.Rules = append(f.Rules, one)
+	}
+	return f
+}
+
+func lost(l words.Language, r explore.Rule) string {
+	switch {
+	case r.Lost < 0:
+		return ""
+	case r.Lost == 0:
+		return l.Say("It is inevitable from the start.")
+	case r.Lost == len(r.Schedule):
+		return l.Say("Its last move decides.")
+	default:
+		return l.Say("After move %d it is inevitable.", r.Lost)
+	}
+}
+
+// Tone is how much of what follows breaks a rule.
+type Tone string
+
+// The tones.
+const (
+	None    Tone = "none"
+	Some    Tone = "some"
+	All     Tone = "all"
+	Unknown Tone = "unknown" // none of those that were tried, and there are others
+)
+
+// MoveOutlook is what becomes of a decision.
+type MoveOutlook struct {
+	Choice int    `json:"choice"` // who moves, or -1: nobody, time passes
+	Short  string `json:"short"`  // "3 of 8 break"
+	Says   string `json:"says"`
+	Tone   Tone   `json:"tone"`
+}
+
+// Outlooks words in l what becomes of the choices and the delay at a place. Where
+// nobody can move before some time has passed, that is said of the one who then
+// can, and of nobody where there are several.
+func Outlooks(l words.Language, p *explore.Place, now bool) []MoveOutlook {
+	list := []MoveOutlook{}
+	choices := 0
+	for _, o := range p.Options {
+		if o.Choice >= 0 {
+			choices++
+		}
+	}
+	if !now && choices > 1 {
+		return list
+	}
+	for _, o := range p.Options {
+		if o.Fault != nil || o.Delay && !now {
+			continue
+		}
+		one := MoveOutlook{Choice: o.Choice, Short: short(l, o.Prospect), Says: ways(l, o.Prospect), Tone: toneOf(o.Prospect)}
+		if o.All.Sign() == 0 {
+			one.Says = l.Say("The search did not come to this.")
+		}
+		list = append(list, one)
+	}
+	return list
+}
+
+// Here says in l what becomes of a place.
+func Here(l words.Language, p *explore.Place) (says string, tone Tone) {
+	tone = toneOf(p.Prospect)
+	switch {
+	case p.All.Sign() == 0:
+		return l.Say("The search did not go on from here."), tone
+	case tone == All && p.All.IsInt64() && p.All.Int64() == 1:
+		return l.Say("The one way on from here breaks a rule."), tone
+	case tone == All:
+		return l.Say("From here on every order breaks a rule: all %s.", Grouped(p.All)), tone
+	case tone == None:
+		return l.Say("From here on no rule is broken, whatever happens within the bounds."), tone
+	default:
+		return l.Say("From here %s", ways(l, p.Prospect)), tone
+	}
+}
+
+// ways says how many ways break a rule, and whether there are others.
+func ways(l words.Language, p explore.Prospect) string {
+	broken, all := Grouped(p.Broken), Grouped(p.All)
+	if p.Complete {
+		return l.Say("%[1]s of %[2]s ways break a rule.", broken, all)
+	}
+	return l.Say("%[1]s of the %[2]s ways that were tried break a rule; there are others.", broken, all)
+}
+
+// short is ways in a few words.
+func short(l words.Language, p explore.Prospect) string {
+	switch {
+	case p.All.Sign() == 0:
+		return l.Say("not tried")
+	case p.Complete:
+		return l.Say("%[1]s of %[2]s break", Grouped(p.Broken), Grouped(p.All))
+	default:
+		return l.Say("%[1]s of %[2]s tried break", Grouped(p.Broken), Grouped(p.All))
+	}
+}
+
+// toneOf is Some only where a rule is known to be broken, and None and All only
+// where there are no ways but those that were tried.
+func toneOf(p explore.Prospect) Tone {
+	switch {
+	case p.Every():
+		return All
+	case p.None():
+		return None
+	case p.Broken.Sign() > 0:
+		return Some
+	default:
+		return Unknown
+	}
+}
+
+// Parting is the one decision that makes the difference between two branches.
+type Parting struct {
+	Bad, Good           string // the branches' names
+	BadDid, GoodDid     string // what was decided there, clauses
+	State               int    // the last one that they share
+	At                  string // its instant
+	Before              string // what could still come before it, a sentence
+	BadAfter, GoodAfter string // and after it: "3 of 8 break"
+}
+
+// NewParting says in l what two decisions make of a place.
+func NewParting(l words.Language, p *explore.Place, bad, good scenario.Move) Parting {
+	before, _ := Here(l, p)
+	return Parting{State: p.ID, At: l.Duration(p.At), Before: before, BadAfter: after(l, p, bad), GoodAfter: after(l, p, good)}
+}
+
+func after(l words.Language, p *explore.Place, m scenario.Move) string {
+	for _, o := range p.Options {
+		same := o.Fault == nil && !o.Delay && o.Choice == m.Choice && m.Fault == nil && m.Until == 0
+		if same || o.Delay && m.Until > 0 || o.Fault != nil && m.Fault != nil && *o.Fault == *m.Fault {
+			return short(l, o.Prospect)
+		}
+	}
+	return l.Say("not tried")
+}
+
+// PartingAt finds the last state by which two branches both came, by the states at
+// which they stood, and how many moves each had made there. It reports false where
+// there is none, or where one of them has not gone on from there.
+func PartingAt(ofBad, ofGood []int) (bad, good int, ok bool) {
+	last := map[int]int{}
+	for i, id := range ofGood {
+		last[id] = i
+	}
+	for i, id := range slices.Backward(ofBad) {
+		if at, both := last[id]; both && id != explore.None {
+			return i, at, i+1 < len(ofBad) && at+1 < len(ofGood)
+		}
+	}
+	return 0, 0, false
+}

@@ -1,0 +1,152 @@
+package page
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"relock/engine"
+	"relock/engine/fault"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/engine/trace/facts"
+	"relock/lessons"
+	"relock/web/link"
+)
+
+// FieldTerm is a word of the field.
+type FieldTerm struct {
+	ID       string // for an address
+	Name     phrase.Text
+	Text     phrase.Text // what it means, two sentences at most
+	Scenario string      // the bundled scenario in which it is seen, by its name
+
+	seen func(f *facts.Facts, e trace.Event) bool // whether an event shows it; the facts have taken it
+}
+
+// TermMoment is where a term is seen.
+type TermMoment struct {
+	Step int    // the T of the row
+	Link string // a link's text that stands there
+}
+
+func outcome(result trace.Result) func(*facts.Facts, trace.Event) bool {
+	return func(_ *facts.Facts, e trace.Event) bool {
+		b, ok := e.Body.(trace.Outcome)
+		return ok && b.Result == result
+	}
+}
+
+func struck(name string) func(*facts.Facts, trace.Event) bool {
+	return func(_ *facts.Facts, e trace.Event) bool {
+		b, ok := e.Body.(trace.Fault)
+		return ok && b.Do == name
+	}
+}
+
+func command(verb string) func(*facts.Facts, trace.Event) bool {
+	return func(_ *facts.Facts, e trace.Event) bool {
+		b, ok := e.Body.(trace.Command)
+		return ok && strings.EqualFold(b.Arg(0), verb)
+	}
+}
+
+// Terms are all of them, in the order in which they are read: each uses none
+// that comes after it.
+func Terms() []FieldTerm {
+	return []FieldTerm{
+		{"lock", "lock", "Who holds it may change what it protects; who asks meanwhile is refused.", "two-threads", outcome(trace.Refused)},
+		{"critical-section", "critical section", "The part of a program that only one thread may be in at a time. That is what a lock is for.", "no-lock-lost-update", func(f *facts.Facts, _ trace.Event) bool { return len(f.Inside()) > 1 }},
+		{"lost-update", "lost update", "Two read the same value, and each writes one more: one of the two is gone.", "no-lock-lost-update", func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.Resource)
+			return ok && b.Op == trace.OpWrite && b.Based < b.Version-1
+		}},
+		{"owner", "owner", "The random value by which Redis knows a holder. Only who has it may delete the key.", "two-threads", outcome(trace.Acquired)},
+		{"reentrant", "reentrant", "Its holder may take it again, so that a function that locks can call one that locks.", "two-threads", outcome(trace.Reentered)},
+		{"hold-count", "hold count", "How often the holder has entered. Each unlock takes one off, and 0 deletes the key.", "two-threads", outcome(trace.Decremented)},
+		{"script", "atomic script", "Redis runs a Lua script as one step: nobody comes between its commands.", "two-threads", command("HINCRBY")},
+		{"lease", "lease", "How long the key lives. After that Redis drops it by itself, and tells nobody.", "lease-expiry", func(_ *facts.Facts, e trace.Event) bool {
+			_, ok := e.Body.(trace.Expired)
+			return ok
+		}},
+		{"belief", "belief", "What a thread takes for true of its lock. It can be wrong: Redis has the truth.", "lease-expiry", func(f *facts.Facts, e trace.Event) bool {
+			return e.Belief["A"] > 0 && !slices.Contains(f.Holders(e.Key), "A") && e.At > 0
+		}},
+		{"watchdog", "watchdog", "It renews the lease while the work goes on. A paused process pauses it, too.", "two-threads", outcome(trace.Renewed)},
+		{"lost-reply", "lost reply", "Redis has done it, and who asked does not hear of it: was it the request or the reply?", "lost-replies", struck(fault.LoseReply)},
+		{"late-copy", "late copy", "A request that comes a second time, or after its caller has given up.", "late-unlock", func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.Command)
+			return ok && b.Late
+		}},
+		{"orphan", "orphan", "A key that is left behind by somebody who has died, and keeps everybody out.", "mutex-unsafe-crash", func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.End)
+			return ok && b.Result == trace.Crashed && e.Key.Exists() && e.Key.PTTL == trace.NoExpiry
+		}},
+		{"fencing-token", "fencing token", "A number that grows with each grant. The resource refuses a write whose token is older than one it has seen.", "fenced-late-write", func(_ *facts.Facts, e trace.Event) bool {
+			b, ok := e.Body.(trace.Resource)
+			return ok && b.Refused
+		}},
+		{"fail-over", "fail-over", "A replica takes the master's place. It may lack the last writes, the lock among them.", "fail-over", struck(fault.FailOver)},
+		{"quorum", "quorum", "More than half of the nodes. Two majorities share a node, so two cannot both have one.", "redlock", outcome(trace.Acquired)},
+		{"drift", "clock drift", "Clocks of nodes run apart, or jump. A holder must leave a lease early by as much.", "redlock-clock-jump", struck(fault.ClockJump)},
+		{"queue", "queue", "Those who wait stand in a line in Redis, and the lock is handed to the first.", "fair", command("RPUSH")},
+		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
+	}
+}
+
+var moments = sync.OnceValues(func() (map[string]TermMoment, error) {
+	found := map[string]TermMoment{}
+	for _, t := range Terms() {
+		m, err := t.find(context.Background())
+		if err != nil {
+			return nil, fmt.Errorf("glossary: %s: %w", t.ID, err)
+		}
+		found[t.ID] = m
+	}
+	return found, nil
+})
+
+// TermMoments returns where each term is seen, by its ID. The runs are made once,
+// when it is first called. It is safe for concurrent use; the map must not be
+// changed.
+func TermMoments() (map[string]TermMoment, error) { return moments() }
+
+// find steps through the scenario until the term is seen.
+func (t FieldTerm) find(ctx context.Context) (TermMoment, error) {
+	data, err := fs.ReadFile(lessons.Scenarios(), t.Scenario+".yaml")
+	if err != nil {
+		return TermMoment{}, err
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		return TermMoment{}, err
+	}
+	s, err := engine.Open(ctx, sc)
+	if err != nil {
+		return TermMoment{}, err
+	}
+	defer s.Close()
+	b := s.Branches()[0]
+	f, told := facts.New(b.Header.Owners), 0
+	for {
+		for ; told < len(b.Events); told++ {
+			e := b.Events[told]
+			if f.Add(e); t.seen(f, e) {
+				shown := *sc
+				shown.Schedule = b.Moves
+				text, err := link.Encode(link.State{Scenario: &shown, At: len(b.Moves)})
+				return TermMoment{e.Step, text}, err
+			}
+		}
+		if b.Positions[len(b.Positions)-1].Over {
+			return TermMoment{}, fmt.Errorf("it is not seen in %s", t.Scenario)
+		}
+		if b, err = s.Step(ctx, b.ID); err != nil {
+			return TermMoment{}, err
+		}
+	}
+}

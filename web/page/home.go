@@ -1,0 +1,243 @@
+package page
+
+import (
+	"github.com/a-h/templ"
+
+	"relock/engine/scenario"
+	"relock/web/words"
+)
+
+// Onward is a link to a scenario.
+type Onward struct {
+	Name  string
+	Title string
+}
+
+// Ending is where to go on at the end of a scenario; both may be missing.
+type Ending struct {
+	Cure *Onward // what mends what went wrong
+	Next *Onward // what comes after it in reading order
+}
+
+// Home is the front door.
+type Home struct {
+	Page   Page
+	Title  string
+	Shows  string
+	Name   string // of the scenario that is played
+	Ending Ending
+	Count  int // of scenarios
+	Locks  int // how many there are
+	Viewer Viewer
+}
+
+// Embed is the page that other pages frame.
+type Embed struct {
+	Page Page
+	Open string // a link's text
+}
+
+// Gallery is the page of all scenarios.
+type Gallery struct {
+	Page   Page
+	Groups []Group
+}
+
+// Group is some scenarios that are read together.
+type Group struct {
+	ID       string
+	Name     string
+	Exhibits []Exhibit
+}
+
+// Exhibit is a scenario in the gallery.
+type Exhibit struct {
+	Name     string
+	Title    string
+	Shows    string // what is seen in it
+	Protocol string
+	First    bool     // read it first
+	Steps    int      // rows of its run, 0 where it has none
+	Minutes  int      // about how long it takes to step through, 0 where nobody would
+	Level    int      // how hard it is: 1 to 3
+	Broken   []string // rules that its run breaks
+	Failed   string   // OnlyFailed
+	Picture  templ.Component
+}
+
+// API is the page that documents the interface for programs.
+type API struct {
+	Page     Page
+	Sections []Section
+}
+
+// Section is a part of it.
+type Section struct {
+	ID      string
+	Name    string
+	Text    string
+	Entries []Entry
+	Example string
+}
+
+// Entry is a name and what it means.
+type Entry struct{ Name, Text string }
+
+// Reference are the sections of the API page. Formats are those in which a run
+// can be had.
+func Reference(l words.Language, formats string) []Section {
+	return []Section{
+		{
+			ID: "http", Name: "HTTP",
+			Text: l.Say("A link's text is what stands after the # in an address of /play: a scenario, the moves that were made in it, and after ~ the place that it shows. What runs something is limited for each address: 429 and 503 say that there is no room just now. 421 says that the server was asked for by a name that is none of its own. Where several servers share a Redis, each finds what was made on the others; 410 says that the server of a run has ended, 502 and 503 that a server or the Redis cannot be reached just now. A method that an address does not have is answered with 405 and Allow, a body that comes too slowly with 408. With Accept: application/json every error is {\"error\": \"…\", \"limit\": \"…\"}: what is wrong, in sentences, and the name of the limit that was met, as in the server's metrics, or \"\"."),
+			Entries: []Entry{
+				{"POST /runs", l.Say("runs a scenario, and leads to the page of the run: 303. A form: yaml is the scenario, JSON too; store is virtual (as where it is left out), wall, or external for the server's own Redis where it has one; slow, on the wall clock, is from 1 to %d; action=step leads to /play with the scenario instead. Mistakes come back in the editor: 422", scenario.MaxSlow)},
+				{"GET /runs/{id}", l.Say("the page of a run, while it goes on and after; a run that nobody looks at is forgotten after a while")},
+				{"GET /runs/{id}/trace", l.Say("the trace of a run: JSON Lines, a header and then an event a line. On the virtual clock a key is gone in the instant in which its lease ends; a real Redis still has it for 1 ms, with a pttl_ms of 0")},
+				{"GET /runs/{id}/export?format=F", l.Say("a run as a file; F is one of %s", formats)},
+				{"GET /runs/{id}/lanes?row=N", l.Say("the lanes of a run around step N, as HTML with an SVG in it")},
+				{"GET /runs/{id}/rows?from=N&count=M", l.Say("up to 32 rows of a run from step N on, as JSON: each as on the socket, and before, the key's state before the first")},
+				{"GET /runs/{id}/socket", l.Say("a socket with a run's rows as they come, described below")},
+				{"GET /play/socket", l.Say("a socket on which to step through a scenario, described below")},
+				{"POST /replay", l.Say("plays a link's text, sent as the body, and answers with what a page needs to show it, as JSON: title, key, head, lua and lanes (HTML), film, and at, the step to stand at. A link without moves is run to its end. With ?row=N only the lanes around step N come back, as HTML")},
+				{"POST /export?format=F", l.Say("a link's text, sent as the body, as a file in one of the formats of a run; without ~ and a place, of the run to its end")},
+				{"POST /learn/{chapter}/{item}/judge", l.Say("whether the moves of a link's text, or those of {\"schedule\": […]}, sent as the body, reach the goal of an item of the course, as JSON: met, moves (made until then), own (delays and faults), par (how few of these are enough), proven (fewer are not) and over (the run has ended)")},
+				{"GET /learn/made?from=L&kind=K", l.Say("a question made of a link's text L: predict (what is seen after the first moves of it?) or break (the rule that takes least)")},
+				{"GET /learn/made.yaml?from=L&kind=K", l.Say("the same as an item of the course, in YAML")},
+				{"POST /learn/made/judge?rule=R", l.Say("whether the moves of a link's text, sent as the body, break the rule R, as JSON like that of an item")},
+				{"POST /s", l.Say("keeps a link's text, sent as the body, and answers {\"path\": \"/s/…\"}, its short address: 201")},
+				{"GET /s/{id}", l.Say("the page that plays what is kept under a short address")},
+				{"POST /rooms", l.Say("makes a room: a form with example (a name), link (a link's text) or item (chapter/item of the course). It leads the host there: 303 with a cookie; with Accept: application/json the answer is 201 {\"code\": …, \"secret\": …}")},
+				{"GET /room/{code}/socket", l.Say("a member's socket, described below. A room that there is not: 404; after 60 such codes in a minute from one address: 429")},
+				{"GET /room/{code}/branches", l.Say("links to the branches that a room has made, of all scenarios that it has gone through, as JSON: branch, parent, fork, number (of the branch in its scenario, from 0), scene (the number of the scenario, from 0), title, link")},
+				{"GET /room/{code}/votes.csv", l.Say("every vote of a room, as CSV, for its host: by the cookie, or with Authorization: Bearer and the secret")},
+				{"GET /room/{code}/log", l.Say("the log of a room, as JSON Lines, for its host")},
+				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
+				{"POST /traces", l.Say("keeps a trace, sent as the body, until nobody has looked at it for an hour, and leads to the page that shows it: 303")},
+				{"GET /traces/{id}", l.Say("the page of a kept trace")},
+				{"GET /traces/{id}/trace", l.Say("a kept trace, as it was sent")},
+				{"GET /traces/{id}/export?format=F", l.Say("a kept trace as a file in one of the formats of a run")},
+				{"GET /traces/{id}/lanes?row=N", l.Say("the lanes of a kept trace around step N")},
+				{"GET /traces/{id}/rows?from=N&count=M", l.Say("rows of a kept trace, as those of a run")},
+				{"GET /embed/play", l.Say("what is at the address without /embed, to be framed by another page")},
+				{"GET /embed/play/{example}", l.Say("the same of an example, by its name")},
+				{"GET /embed/s/{id}", l.Say("the same of what is kept under a short address")},
+				{"GET /oembed?url=U", l.Say("how another site frames the address U of this one, under /play or /s, as oembed.com has it: JSON with the html of a frame, at most maxwidth by maxheight pixels")},
+				{"GET /healthz", l.Say("says ok while the server is up")},
+				{"GET /readyz", l.Say("says ready while visitors can be sent here, and 503 once the server is shutting down")},
+				{"GET /metrics", l.Say("what the server counts, as Prometheus reads it, where its operator has not switched that off")},
+			},
+		},
+		{
+			ID: "socket", Name: l.Say("The socket for stepping: /play/socket"),
+			Text: l.Say("A client sends commands, one JSON object a frame, each with an id of its choice. The server answers with frames that carry the id as re; the last one has done: true, or refused with a sentence. Where there is no room the only frame has full: true and refused with a sentence, and the socket is closed with 4029: come back later. Where a mistake of the program's own has ended it, the last frame has broken: true and refused, and the code is 4011."),
+			Entries: []Entry{
+				{"open", l.Say("opens scenario (YAML or JSON) or link (a link's text), with branches if it had some")},
+				{"step", l.Say("moves thread (background: true for its watchdog, node: 3 for one of the nodes that it asks at once, network: true for a request of it that was held up) after the first at moves of branch; without a thread the policy chooses")},
+				{"run", l.Say("lets the policy move to: end, violation, mark, or the next outcome of thread")},
+				{"time", l.Say("lets time pass to: event, expiry, or by a length such as 50ms")},
+				{"strike", l.Say("lets a fault happen, as a scenario words it")},
+				{"cut", l.Say("makes a branch of the first at moves")},
+				{"drop", l.Say("forgets a branch")},
+				{"compare", l.Say("puts branch beside the branch named by with")},
+				{"locks", l.Say("plays the branch on two to four protocols")},
+				{"lanes", l.Say("draws the lanes around row; without one, around the row to which the first at moves have led")},
+				{"trace", l.Say("sends the branch as JSON Lines")},
+				{"explore", l.Say("searches every order from: start, or here (after the first moves of branch), with at most so many delays (0 to 4) and faults (0 to 2) of the kinds: one search at a time, of a minute and 50,000 states at most. Frames with re: 0 have explored: going, found as HTML, and at the end the picture")},
+				{"halt", l.Say("stops the search; what was found stays")},
+				{"example", l.Say("opens the smallest order that breaks rule as a branch; went says where to stand")},
+				{"walk", l.Say("goes to state, a number in the picture's data-state, on a branch")},
+				{"outlook", l.Say("says what becomes of branch after the first moves: outlooks of each choice (-1: nobody moves), lost, after how many moves every order breaks a rule or one is broken, the dot in the picture and the way to it; names are what the branches are called")},
+				{"positions", l.Say("in an answer: where the branch stands after each move, with what each thread would do next as options and, as pointless, the faults that would change nothing there: do, thread, at, for and keep say which (one that is left out counts for all), and why says the reason; never, in the answer to open, are those that cannot strike anywhere in the scenario")},
+			},
+			Example: `{"id": 1, "do": "open", "scenario": "threads: [{name: A}, {name: B}]"}
+{"id": 2, "do": "step", "branch": 0, "at": 0, "thread": "B"}
+{"id": 3, "do": "strike", "branch": 0, "at": 1, "fault": {"do": "crash", "thread": "B"}}`,
+		},
+		{
+			ID: "live", Name: l.Say("The socket of a run: /runs/{id}/socket"),
+			Text: l.Say("Frames carry the rows since ?since=N, the number of the last event that the client has; others carry the lanes as they are. They come at most every 33 ms. With ?pack=1 the page has them in a tenth of the bytes; how they are packed may change at any time. Where the server of the run has ended, the only frame has gone: true and refused with a sentence, and the socket is closed with 4012: stay away. Who started the run may send the following."),
+			Entries: []Entry{
+				{"pause, resume", l.Say("stops a thread with its watchdog, and lets it go on")},
+				{"gate, ungate, admit", l.Say("has a thread's calls wait, lets them pass, or lets one pass")},
+				{"crash", l.Say("ends a thread where it stands")},
+			},
+			Example: `{"thread": "A", "do": "pause"}`,
+		},
+		{
+			ID: "room", Name: l.Say("The socket of a room: /room/{code}/socket"),
+			Text: l.Say("A client sends commands, one JSON object a frame; the first is join. Each has an id that is the member's own and grows, a join's aside: one that was decided already is answered as before and does nothing, and one that is neither newer nor remembered is refused as too old. The answer carries it as re, with done: true, or refused with a sentence; where everybody is shown at once what the command came to, that comes first. Beside the answers come frames of the room as it is, absolute, the newest only: epoch, seq (which grows within an epoch) and room. With ?lang=zh-CN all is in Chinese. The socket is closed with 4041 for who was removed, 4042 when the room has ended (the last frame has branches, with the links of /room/{code}/branches), 4043 when the member has joined elsewhere, 1001 when the server ends: come back, with member and token."),
+			Entries: []Entry{
+				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, which comes again with another scenario, branch with positions and rows, dropped. With scene, the number of the scenario that one's page was made for, set comes when the class is in another: what a phone's page shows of it, as HTML. The answer has member, token, name, part, last (the greatest id so far) and mine (one's vote, where something is asked)")},
+				{"go", l.Say("a host leads everybody to branch, after the first at moves; row and moment say where within that, focus names the part of the page to look at")},
+				{"open", l.Say("a host takes everybody to another scenario in the same room: example, link or item, as POST /rooms has them. All threads are free then, and an open question is put away; people, votes and what players may do stay. So do the branches made before, to be taken home, of 32 scenarios at most; ids of branches go on growing")},
+				{"step", l.Say("moves thread where the room stands, as on /play/socket: a host any thread, a player the own one; without a thread a host goes on as the branch or the policy does. Where several hold a thread it happens when most of those wish so who wished within 10 s, or as soon as all have wished")},
+				{"time", l.Say("a host lets time pass to: event, expiry, or by a length such as 50ms")},
+				{"strike", l.Say("has a fault happen, as a scenario words it: a host any; a player has the own thread paused, and where the host allows it crash or lose-reply")},
+				{"run", l.Say("a host lets the policy move, from the end of the branch where all stand, to: end, violation, mark, or the next outcome of thread. It goes on by itself, some moves at a time, and the room has going (branch, to, thread), which is null once it has ended; what a host wants next ends it")},
+				{"cut", l.Say("a host begins a branch with the first at moves of branch; without at, with those made where all stand")},
+				{"add", l.Say("a host has everybody stand after moves, as a schedule has them, or after the first at of them: on a branch that begins with them, or on a new one; instead names a branch that it takes the place of")},
+				{"drop", l.Say("a host forgets a branch")},
+				{"claim, release", l.Say("a player takes thread, alone or with those who have it, or leaves it")},
+				{"give", l.Say("a host hands thread to member; without a member nobody has it")},
+				{"decide", l.Say("a host ends the wait of a table: with what most wish for thread, or with wish: step, watchdog, pause, crash or lose-reply")},
+				{"ask", l.Say("a host asks a question made of the run where the room stands; kind is predict")},
+				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
+				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
+				{"allow", l.Say("a host says which faults players may have happen to their threads: crash, lose-reply")},
+				{"lock, remove, restore, end", l.Say("a host lets nobody new in but hosts, and nobody take another part (locked: false lets them in again), removes member, takes that back, ends the room and deletes it")},
+				{"rename", l.Say("draws another nickname; the answer has it as name")},
+				{"lanes", l.Say("draws the lanes of branch around row; only the one who asks sees them")},
+				{"compare, trace, locks", l.Say("as on /play/socket, for branch: the answer has compared, HTML, or trace. Only the one who asks sees it. They are for who has joined with rows: true, locks for hosts")},
+				{"ping", l.Say("does nothing but be answered: who has heard nothing for long asks whether the server is still there")},
+				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, members (how many players and audience are here), threads by name (by, members, wishes, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), question (options, votes, of, round, closed; counts and right are null until reveal; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people")},
+			},
+			Example: `{"id": 1, "do": "join", "part": "player"}
+{"id": 2, "do": "claim", "thread": "A"}
+{"id": 3, "do": "step", "thread": "A"}`,
+		},
+		{
+			ID: "embed", Name: l.Say("Messages of an embed"),
+			Text: l.Say("A page that frames an embed hears its height, and can send it to a step."),
+			Entries: []Entry{
+				{"relock:height", l.Say("from the embed: v is 1, px its height in pixels")},
+				{"relock:seek", l.Say("to the embed: step is the row to stand at")},
+			},
+			Example: `{"type": "relock:seek", "step": 5}`,
+		},
+	}
+}
+
+// secondsAStep is about how long a step is looked at.
+const secondsAStep = 5
+
+// MinutesOf is about how long it takes to step through so many rows, in whole
+// minutes; 0 for more than anybody steps through.
+func MinutesOf(steps int) int {
+	const most = 20 * 60 / secondsAStep
+	if steps > most {
+		return 0
+	}
+	return max(1, (steps*secondsAStep+30)/60)
+}
+
+// LevelOf is how hard a scenario is, from 1 to 3: what has to be kept in mind at
+// once adds up.
+func LevelOf(sc *scenario.Scenario) int {
+	level, deep := 1, false
+	for _, t := range sc.Threads {
+		deep = deep || t.Depth > 1
+	}
+	faults := len(sc.Faults)
+	for _, m := range sc.Schedule {
+		if m.Fault != nil {
+			faults++
+		}
+	}
+	for _, more := range []bool{len(sc.Threads) > 2, deep && faults > 0, faults > 0, faults > 1, sc.Lock.Nodes > 1, sc.Lock.Nodes > 1} {
+		if more {
+			level++
+		}
+	}
+	return min(level, 3)
+}

@@ -1,0 +1,147 @@
+package page
+
+import "relock/web/film"
+
+// Way is the page of the whole course.
+type Way struct {
+	Page     Page
+	Chapters []WayChapter
+	Items    int
+	Minutes  int
+	Short    []WayChapter // for those with little time
+
+	Check                   int // questions of the concept check
+	CheckBefore, CheckAfter string
+}
+
+// Class is the page on which teachers see what several people have done.
+type Class struct {
+	Page     Page
+	Chapters string // JSON: id, title, and the items' addresses
+}
+
+// WayChapter is a chapter on it.
+type WayChapter struct {
+	Number  int
+	ID      string
+	Title   string
+	Intro   string // HTML
+	Minutes int
+	Items   []WayItem
+}
+
+// WayItem is an item of a chapter.
+type WayItem struct {
+	Path   string // "lease/who-knows"
+	Title  string
+	Kind   string // as a badge says it
+	Asked  bool   // it is a question, which returns
+	Number int
+
+	Answered bool // of the concept check
+}
+
+// Lesson is the page of an item.
+type Lesson struct {
+	Page    Page
+	Chapter WayChapter
+	Number  int // of the item in the chapter, from 1
+	Item    WayItem
+	Check   string // of the concept check: "before" or "after"
+	Kind    string // read, predict, why, break, mend or order
+
+	Body, Goal string // HTML
+	Options    []LessonOption
+	Pieces     []LessonPiece
+	Tries      []LessonTry // of order: what came of the pieces
+	TryError   string      // why Redis could not run them, or ""
+	Hints      []LessonHint
+	Feedback   string // HTML: what is said to who chose what they chose
+	After      string // HTML: once it is solved, or beforehand where a script shows it
+	Answered   bool
+	Solved     bool
+	Watching   string // what is shown instead of the item's run, or ""
+	WatchIt    string // the words that lead to the run of a wrong answer
+	Leave      string // the address at which the item's own run is shown
+
+	Viewer   Viewer
+	Stand    int      // the row to stand at
+	Stepping *Play    // of break
+	Controls string   // of break, separated by spaces
+	Facts    []string // of the scenario
+	Title    string   // of the scenario
+	Textbook []TextbookRow
+	Judge    string // of break: where moves are judged
+	Hidden   string // of what was made of a run: that run as a link
+	Made     string // and where it can be had as YAML
+	Open     string // the stage's run as a link
+	Lua      bool   // the scripts are a part of it
+
+	SoFar string // of the concept check: what was answered, a digit for each question
+	Carry string // and the query that takes it along
+
+	Before, After2 *WayItem  // in the course
+	Earlier        []WayItem // at the end of a chapter, to be answered once more
+}
+
+// LessonOption is an answer to choose.
+type LessonOption struct {
+	Number  int
+	HTML    string
+	Chosen  bool
+	Right   bool   // told only of one that is chosen
+	Watch   string // the address where it is replayed, "" where it is not to be
+	Play    string // where to go on from there
+	Address string // that chooses it
+}
+
+// LessonPiece is a piece to put in its place.
+type LessonPiece struct {
+	Name  string // of its field
+	Lua   []film.ScriptLine
+	Place int // that was chosen, 0 for none
+}
+
+// LessonTry is what a script that was put together did in one case, and what
+// it was to do.
+type LessonTry struct {
+	Owner            string // who calls it
+	Was, Wanted, Got string // what Redis holds
+	WantedReply      string
+	GotReply         string // "" where Redis could not run it
+	Right            bool
+}
+
+// Checked is what came of the concept check.
+type Checked struct {
+	Page     Page
+	After    bool // the half after the course
+	Rows     []CheckedRow
+	Right    int
+	Again    string // the address of its first question
+	Answered int
+}
+
+// CheckedRow is a question of it.
+type CheckedRow struct {
+	Item   WayItem
+	Answer string // that was given, HTML, or ""
+	Right  bool
+	Wanted string // what is right, HTML; "" where the question comes again after the course
+	Taught WayItem
+	Carry  string // the query that takes the answers along
+}
+
+// LessonHint is one of four.
+type LessonHint struct {
+	Name string // "a nudge"
+	HTML string
+}
+
+// TextbookRow is a row of the article's table beside our run.
+type TextbookRow struct {
+	Row     string // "T8"
+	Article string
+	Ours    []string // what our run did, each with its step
+	Differs string   // why they differ, "" where they do not
+}

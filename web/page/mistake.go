@@ -1,0 +1,35 @@
+package page
+
+import (
+	"strconv"
+
+	"relock/engine/scenario"
+	"relock/web/words"
+)
+
+// Mistake is a mistake in a scenario, for people and for scripts.
+type Mistake struct {
+	Line     int    `json:"line"`
+	Key      string `json:"key"` // "" for the whole
+	Given    string `json:"given"`
+	Allowed  string `json:"allowed"`
+	Sentence string `json:"sentence"`
+	Short    string `json:"-"`     // what is said beside the input
+	Input    string `json:"input"` // id of the form's input for it, "" without one
+}
+
+// NewMistakes returns what is wrong with a scenario.
+func NewMistakes(l words.Language, found scenario.Mistakes) []Mistake {
+	list := make([]Mistake, 0, len(found))
+	for _, m := range found {
+		one := Mistake{Line: m.Line, Key: m.Key, Given: l.Clause(m.Given), Allowed: l.Clause(m.Allowed)}
+		one.Short = l.Say("Given %s; allowed: %s.", one.Given, one.Allowed)
+		if m.Key == "" {
+			one.Sentence = l.Say("Line %[1]s: given %[2]s; allowed: %[3]s.", strconv.Itoa(m.Line), one.Given, one.Allowed)
+		} else {
+			one.Sentence = l.Say("Line %[1]s, %[2]s: given %[3]s; allowed: %[4]s.", strconv.Itoa(m.Line), m.Key, one.Given, one.Allowed)
+		}
+		list = append(list, one)
+	}
+	return list
+}

@@ -1,0 +1,205 @@
+// Package page has the models of the pages: what a page shows, as plain structs
+// of ready-made text in a language. A scenario as a form, runs side by side, what
+// a search found, a lock's report card and the glossary are among them. It must
+// not know HTTP; templates and the terminal draw from it.
+package page
+
+import (
+	"relock/engine/lock"
+	"relock/engine/run"
+	"relock/engine/trace"
+	"relock/web/film"
+	"relock/web/words"
+)
+
+// Page is what every page has.
+type Page struct {
+	Title     string
+	Style     string   // the style sheet's text
+	Script    string   // URL path, "" for none
+	Preloads  []string // URL paths of the scripts that it imports
+	Icon      string
+	Path      string
+	Languages []Language
+	Theme     string // "auto", "light", "dark" or "stage"
+	Themes    []Theme
+	Site      string   // where visitors reach this site, such as "https://relock.example.org"; "" where only their browser knows
+	Preview   *Preview // nil for a page that shows nothing of its own
+}
+
+// Language is one that can be switched to.
+type Language struct {
+	Name    string // in itself
+	Code    string // as in HTML's lang
+	Address string // this page in it
+	Current bool
+}
+
+// Preview is what other sites show of a page that somebody links to.
+type Preview struct {
+	Title   string
+	Shows   string // what is seen on it, in a line or two
+	Address string // of the page, absolute
+	OEmbed  string // where it is described for who would frame it, absolute
+}
+
+// Theme is a look that can be switched to.
+type Theme struct {
+	Name    string
+	Address string // this page with it
+	Current bool
+}
+
+// RunPage is the page of a run, or of a trace from elsewhere.
+type RunPage struct {
+	Page Page
+	Run  Run
+}
+
+// Example is a scenario that comes with the playground.
+type Example struct {
+	Name  string
+	Title string
+}
+
+// Run is a run as its page shows it.
+type Run struct {
+	ID       string
+	Title    string
+	Place    string // "embedded miniredis · virtual clock"
+	Viewer   Viewer
+	LastSeq  int
+	Ended    bool
+	Verdict  string
+	Tone     film.Tone
+	Quiet    int64     // ms since its last event, of one that goes on by the wall's clock
+	Socket   string    // URL path, ready for more of its query
+	Picture  string    // URL path of its lanes around a row, ready for the row
+	Portions string    // URL path of its rows, ready for which
+	Exports  string    // URL path, ready for a format
+	Files    []File    // the formats
+	Step     string    // where it can be stepped
+	Edit     string    // where its scenario can be changed
+	Controls []Control // how its threads are steered; nil where they cannot be
+	Slow     string    // what to know about the clock
+	Reach    Reach
+}
+
+// File is a format in which a run can be had.
+type File struct{ Format, Label string }
+
+// Message is a page that says one thing.
+type Message struct {
+	Page   Page
+	Status int
+	Head   string
+	Text   string
+}
+
+// Place says where a run takes place.
+func Place(l words.Language, h trace.Header, external string) string {
+	switch {
+	case h.Store == trace.StoreExternal:
+		return l.Say("Redis at %s · wall clock", external)
+	case h.Clock == trace.ClockWall:
+		return l.Say("embedded miniredis · wall clock")
+	default:
+		return l.Say("embedded miniredis · virtual clock")
+	}
+}
+
+// Control is how a thread of a live run is steered.
+type Control struct {
+	Thread  string
+	Ordinal int
+	Actions []ControlAction
+	Note    string // what it is doing, as far as steering goes
+}
+
+// ControlAction is a button.
+type ControlAction struct {
+	Do       string
+	Label    string
+	Hint     string // what it does, where the label does not say it
+	Disabled bool
+}
+
+// NewControls words how the threads are steered.
+func NewControls(l words.Language, list []run.Control) []Control {
+	out := make([]Control, 0, len(list))
+	for i, c := range list {
+		pause := ControlAction{Do: string(run.Suspend), Label: l.Say("Pause")}
+		gate := ControlAction{Do: string(run.Gate), Label: l.Say("Gate its calls"), Hint: l.Say("From now on each of its calls to the lock waits until you let it pass.")}
+		v := Control{Thread: c.Thread, Ordinal: i}
+		if c.Suspended {
+			pause = ControlAction{Do: string(run.Resume), Label: l.Say("Resume")}
+			v.Note = l.Say("paused")
+		}
+		if c.Gated {
+			gate = ControlAction{Do: string(run.Ungate), Label: l.Say("Open the gate"), Hint: l.Say("The call that waits passes, and no later one waits.")}
+		}
+		waits := c.At != lock.Call{}
+		admit := ControlAction{Do: string(run.Admit), Label: l.Say("Let one call pass"), Disabled: !waits}
+		if waits {
+			v.Note = l.Say("at the gate: %s", callInWords(l, c.At))
+		}
+		v.Actions = []ControlAction{pause, gate, admit, {Do: string(run.Crash), Label: l.Say("Crash")}}
+		if c.Ended {
+			v.Note = l.Say("has ended")
+			for n := range v.Actions {
+				v.Actions[n].Disabled = true
+			}
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+// callInWords words a call: "lock, level 2".
+func callInWords(l words.Language, c lock.Call) string {
+	switch {
+	case c.Name == trace.CallBeat || c.Name == trace.CallLook:
+		return l.Say("%s, round %d", c.Name, c.Attempt)
+	case c.Attempt > 1:
+		return l.Say("%s, level %d, retry %d", c.Name, c.Level, c.Attempt-1)
+	}
+	return levelInWords(l, c)
+}
+
+// levelInWords words a call without its number.
+func levelInWords(l words.Language, c lock.Call) string {
+	return l.Say("%s, level %d", c.Name, c.Level)
+}
+
+// ClockNote says what a clock means for what is shown.
+func ClockNote(l words.Language, clock string, slow int) string {
+	if clock == trace.ClockVirtual {
+		return l.Say("Virtual clock: the same scenario and seed give the same run, to the byte.")
+	}
+	if slow > 1 {
+		return l.Say("Wall clock in slow motion: every duration is %d times as long, the lease too, and it really runs.", slow)
+	}
+	return l.Say("Wall clock: time really passes, and no two runs are quite the same.")
+}
+
+// Verdict sums up a run from its rows, which are in l.
+func Verdict(l words.Language, rows []film.Row, ended bool) (string, film.Tone) {
+	broken := 0
+	for _, r := range rows {
+		broken += len(r.Violations)
+	}
+	switch {
+	case broken == 1:
+		return l.Say("1 rule was broken"), film.Bad
+	case broken > 1:
+		return l.Say("%d times a rule was broken", broken), film.Bad
+	case !ended:
+		return l.Say("running"), film.Quiet
+	case len(rows) > 0 && rows[len(rows)-1].Failed != "":
+		return rows[len(rows)-1].Failed, film.Bad
+	case len(rows) > 0 && rows[len(rows)-1].EventTone == film.Bad:
+		return rows[len(rows)-1].Event, film.Bad
+	default:
+		return l.Say("no rule was broken"), film.Good
+	}
+}

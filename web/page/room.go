@@ -1,0 +1,66 @@
+package page
+
+import (
+	"relock/engine/fault"
+	"relock/web/film"
+	"relock/web/words"
+)
+
+// RoomDoor is the page on which a room's code is entered.
+type RoomDoor struct {
+	Page    Page
+	Code    string // what was entered, "" before anything was
+	Problem string // why it leads nowhere, or ""
+}
+
+// RoomNew is the page on which a room is made.
+type RoomNew struct {
+	Page    Page
+	Field   string // of the form: "example", "link" or "item"
+	From    string // its value
+	Title   string
+	Shows   string // what is seen in it, "" where nobody has said so
+	Threads []film.Thread
+}
+
+// RoomPart is what a visitor is in a room.
+type RoomPart string
+
+// Parts of a room. Who holds a thread and who watches have one page.
+const (
+	RoomHost   RoomPart = "host"
+	RoomStage  RoomPart = "stage"
+	RoomPlayer RoomPart = "player"
+)
+
+// Room is a page of a room.
+type Room struct {
+	Page      Page
+	Code      string
+	Part      RoomPart
+	Leads     bool // the visitor is a host: of the stage, its keys act
+	Title     string
+	Scene     int    // how many scenarios the class has gone through before
+	Play      Play   // the scenario as the stepping page has it: viewer and faults, and for who leads the gallery; the phone's page needs the scenario alone
+	Join      string // where phones join, absolute
+	JoinShort string // the page on which the code is entered, as people type it: "relock.example/room"
+	Reach     Reach  // of Join
+	CoHost    string // a link that makes another host, absolute; hosts only
+}
+
+// RoomStrike is a fault that who plays a thread may strike at it.
+type RoomStrike struct {
+	Do    string
+	Label string
+	Move  string // what the page sends, JSON
+	Asked bool   // only where the host allows it
+}
+
+// RoomStrikes are those of a thread, as its player calls them.
+func RoomStrikes(l words.Language, thread string) []RoomStrike {
+	return []RoomStrike{
+		{fault.Pause, l.Say("I am slow"), byHand(fault.Pause, thread, ""), false},
+		{fault.LoseReply, l.Say("lose my reply"), byHand(fault.LoseReply, thread, fault.AtUnlock), true},
+		{fault.Crash, l.Say("I crash"), byHand(fault.Crash, thread, ""), true},
+	}
+}

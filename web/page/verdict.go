@@ -1,0 +1,228 @@
+package page
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strconv"
+	"strings"
+
+	"relock/engine/explore"
+	"relock/web/film"
+	"relock/web/words"
+)
+
+// Grouped is a count with its digits in groups of three.
+func Grouped(n *big.Int) string {
+	text := n.String()
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
+
+// Delays is "at most 2 delays".
+func Delays(l words.Language, most int) string {
+	switch most {
+	case 0:
+		return l.Say("no delay")
+	case 1:
+		return l.Say("at most 1 delay")
+	default:
+		return l.Say("at most %d delays", most)
+	}
+}
+
+// Bounds is "at most 2 delays and 1 fault (crash, lose-reply)".
+func Bounds(l words.Language, b explore.Bounds) string {
+	delays := Delays(l, b.Delays)
+	switch b.MaxFaults {
+	case 0:
+		return l.Say("%s and no fault", delays)
+	case 1:
+		return l.Say("%[1]s and 1 fault (%[2]s)", delays, strings.Join(b.Kinds, ", "))
+	default:
+		return l.Say("%[1]s and %[2]d faults (%[3]s)", delays, b.MaxFaults, strings.Join(b.Kinds, ", "))
+	}
+}
+
+// Searched says what was searched: "182 orders with at most 2 delays and no
+// fault, in 298 states".
+func Searched(l words.Language, s *explore.Space) string {
+	orders, bounds, states := Grouped(s.Schedules()), Bounds(l, s.Bounds()), Grouped(big.NewInt(int64(s.States())))
+	if s.Ending() != explore.Exhausted {
+		return l.Say("%[1]s orders of those with %[2]s, in %[3]s states", orders, bounds, states)
+	}
+	return l.Say("%[1]s orders with %[2]s, in %[3]s states", orders, bounds, states)
+}
+
+// Share is "109 of 182 (60 %)". Where a search was cut short before any of n came
+// to its end, it says that.
+func Share(l words.Language, n, of *big.Int) string {
+	if n.Sign() == 0 {
+		return l.Say("in none that was tried to its end")
+	}
+	return l.Say("%[1]s of %[2]s (%[3]s)", Grouped(n), Grouped(of), Percent(n, of))
+}
+
+// Percent is a share as a person uses it: never 0 % of something, and 100 % only
+// of all.
+func Percent(n, of *big.Int) string {
+	if n.Sign() == 0 {
+		return "0 %"
+	}
+	if n.Cmp(of) == 0 {
+		return "100 %"
+	}
+	return PercentOf(min(max(Ratio(n, of), math.SmallestNonzeroFloat64), math.Nextafter(1, 0)))
+}
+
+// Ratio is n of all, 0 to 1; 0 where there are none at all.
+func Ratio(n, all *big.Int) float64 {
+	if all.Sign() == 0 {
+		return 0
+	}
+	share, _ := new(big.Rat).SetFrac(n, all).Float64()
+	return share
+}
+
+// PercentOf is Percent of a share from 0 to 1.
+func PercentOf(share float64) string {
+	switch percent := share * 100; {
+	case share <= 0:
+		return "0 %"
+	case share >= 1:
+		return "100 %"
+	case percent < 1:
+		return "< 1 %"
+	case percent > 99:
+		return "> 99 %"
+	default:
+		return strconv.Itoa(int(percent+0.5)) + " %"
+	}
+}
+
+// Cost is "1 delay, 3 moves": what the smallest schedule takes that breaks a
+// rule.
+func Cost(l words.Language, r explore.Rule) string {
+	var parts []string
+	switch {
+	case r.Delays == 1:
+		parts = append(parts, l.Say("1 delay"))
+	case r.Delays > 1:
+		parts = append(parts, l.Say("%d delays", r.Delays))
+	}
+	switch {
+	case r.Faults == 1:
+		parts = append(parts, l.Say("1 fault"))
+	case r.Faults > 1:
+		parts = append(parts, l.Say("%d faults", r.Faults))
+	}
+	if len(r.Schedule) == 1 {
+		return l.List(append(parts, l.Say("1 move")))
+	}
+	return l.List(append(parts, l.Say("%d moves", len(r.Schedule))))
+}
+
+// Smallest introduces the smallest schedule that breaks a rule, or that was found
+// to, and says from where on there is no way around.
+func Smallest(l words.Language, r explore.Rule) string {
+	named := film.RuleNamed(l, r.Name)
+	switch {
+	case !r.Smallest:
+		return l.Say("%s: the smallest order that was found; not all that may be smaller were tried", named)
+	case r.Lost == 0:
+		return l.Say("%s: the smallest order; every other comes to it, too", named)
+	case r.Lost > 0 && r.Lost < len(r.Schedule):
+		return l.Say("%[1]s: the smallest order; after move %[2]d, none avoids it any more", named, r.Lost)
+	default:
+		return l.Say("%s: the smallest order", named)
+	}
+}
+
+// AllSmallest reports whether what was found of each broken rule is the smallest
+// there is.
+func AllSmallest(s *explore.Space) bool {
+	return !slices.ContainsFunc(s.Rules(), func(r explore.Rule) bool { return !r.Smallest })
+}
+
+// SearchEnding says what is certain now, what is not, and why.
+func SearchEnding(l words.Language, s *explore.Space) string {
+	bounds := Bounds(l, s.Bounds())
+	orders, broken := Grouped(s.Schedules()), Grouped(s.Broken())
+	seen := s.Broken().Sign() > 0
+	switch {
+	case s.Ending() == explore.Exhausted && seen:
+		return l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", broken, orders, bounds)
+	case s.Ending() == explore.Exhausted:
+		return l.Say("No rule is broken in any of the %[1]s orders with %[2]s; beyond that nobody looked.", orders, bounds)
+	}
+	return l.Say("%s %s", l.Say("The search was cut short: %s.", l.Clause(s.Why())), seenSoFar(l, s))
+}
+
+// seenSoFar says what a search has seen that was cut short.
+func seenSoFar(l words.Language, s *explore.Space) string {
+	orders := Grouped(s.Schedules())
+	begun := len(s.Rules()) > 0 && s.Broken().Sign() == 0 // where a rule is broken, but not gone on from there
+	switch {
+	case s.Schedules().Sign() == 0 && begun:
+		return l.Say("No order was tried to its end, but some that were begun break a rule.")
+	case s.Schedules().Sign() == 0:
+		return l.Say("No order was tried to its end: nothing is known of any.")
+	case begun:
+		return l.Say("Of %s orders that were tried, none breaks a rule, but others that were begun do.", orders)
+	case s.Broken().Sign() > 0:
+		return l.Say("Of %[1]s orders that were tried, %[2]s break a rule. What was not tried may break others.", orders, Grouped(s.Broken()))
+	default:
+		return l.Say("Of %s orders that were tried, none breaks a rule. That does not mean that none can.", orders)
+	}
+}
+
+// Drawn says what orders drawn at random came to. They are not drawn evenly, so
+// that it is no share of all.
+func Drawn(l words.Language, s *explore.Sample) string {
+	n := Grouped(big.NewInt(int64(s.Drawn)))
+	rules := make([]string, len(s.Rules))
+	for i, name := range s.Rules {
+		rules[i] = film.RuleNamed(l, name)
+	}
+	var text string
+	switch {
+	case s.Drawn == 0:
+		text = l.Say("Of the orders drawn at random (PCT), none came to an end.")
+	case s.Broken > 0:
+		text = l.Say("Of %[1]s orders drawn at random (PCT), %[2]s break a rule. They are not drawn evenly: this is no share of all.", n, Grouped(big.NewInt(int64(s.Broken))))
+	default:
+		text = l.Say("Of %[1]s orders drawn at random (PCT), none breaks a rule. A break that needs just these decisions is drawn about once in %[2]s at worst.", n, about(s.Odds))
+	}
+	if s.Drawn > 0 && s.Endless > 0 {
+		text = l.Say("%s %s", text, l.Say("%d more came to no end, as far as they were played.", s.Endless))
+	}
+	if len(rules) > 0 {
+		text = l.Say("%s %s", text, l.Say("Broken in them: %s.", l.List(rules)))
+	}
+	return text
+}
+
+// Estimated says what share of all orders breaks a rule, as far as even probes
+// tell.
+func Estimated(l words.Language, e *explore.Estimate) string {
+	probes, orders := Grouped(big.NewInt(int64(e.Probes))), about(e.Orders)
+	if e.Share == 0 {
+		return l.Say("None of %[1]s even probes (Knuth 1975) breaks a rule: with 95 %% confidence, fewer than %[2]s of all orders do. There are about %[3]s.", probes, tenths(e.High), orders)
+	}
+	return l.Say("About %[1]s of all orders break a rule, with 95 %% confidence %[2]s to %[3]s: so say %[4]s even probes (Knuth 1975). There are about %[5]s orders.",
+		tenths(e.Share), tenths(e.Low), tenths(e.High), probes, orders)
+}
+
+// about is a count with two digits that are not zero: 1,234 is "1,200".
+func about(n float64) string {
+	exact, _ := big.NewFloat(math.Ceil(n)).Int(nil)
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(len(exact.String())-2, 0))), nil)
+	half := new(big.Int).Rsh(unit, 1)
+	exact.Add(exact, half).Quo(exact, unit)
+	return Grouped(exact.Mul(exact, unit))
+}
+
+// tenths is a share in percent with one decimal.
+func tenths(share float64) string { return strconv.FormatFloat(share*100, 'f', 1, 64) + " %" }
