@@ -1,14 +1,10 @@
 package course
 
 import (
-	"bytes"
 	"errors"
-	"fmt"
 	"io/fs"
 	"regexp"
-	"strconv"
 	"strings"
-	"text/template"
 	"unicode"
 
 	"github.com/yuin/goldmark"
@@ -37,7 +33,7 @@ type part struct {
 	file   string
 	line   int // of its first
 	source string
-	made   *template.Template
+	made   quoted
 }
 
 var (
@@ -179,10 +175,9 @@ var syntax = goldmark.New(goldmark.WithExtensions(extension.Table)).Parser()
 
 // compile reads the functions of a part, and refuses HTML in it.
 func (r *reader) compile(p *part) {
-	made, err := template.New("text").Funcs(template.FuncMap(nobody.functions())).Parse(p.source)
+	made, line, err := readQuoted(p.source, nobody.functions())
 	if err != nil {
-		line, what := p.place(err)
-		r.mistake(p.file, line, "%s", what)
+		r.mistake(p.file, p.line+line, "%v", err)
 		return
 	}
 	p.made = made
@@ -195,37 +190,16 @@ func (r *reader) compile(p *part) {
 	})
 }
 
-var templateLine = regexp.MustCompile(`^template: text:(\d+)(?::\d+)?: (.*)`)
-
-// place is the line of a template's error, and what it says.
-func (p *part) place(err error) (int, string) {
-	m := templateLine.FindStringSubmatch(err.Error())
-	if m == nil {
-		return p.line, err.Error()
-	}
-	n, _ := strconv.Atoi(m[1]) // digits
-	what := m[2]
-	if _, after, ok := strings.Cut(what, "error calling "); ok {
-		what = after
-	}
-	return p.line + n - 1, what
-}
-
 // markdown is a part with what t tells filled in. It fails with a Mistake.
 func (p *part) markdown(t teller) (string, error) {
 	if p == nil || p.made == nil {
 		return "", nil
 	}
-	one, err := p.made.Clone()
+	said, line, err := p.made.say(t.functions())
 	if err != nil {
-		return "", fmt.Errorf("course: %w", err)
+		return "", Mistakes{{p.file, p.line + line, err.Error()}}
 	}
-	var filled bytes.Buffer
-	if err := one.Funcs(template.FuncMap(t.functions())).Execute(&filled, nil); err != nil {
-		line, what := p.place(err)
-		return "", Mistakes{{p.file, line, what}}
-	}
-	return filled.String(), nil
+	return said, nil
 }
 
 // split parts the first paragraph, an option's label, from the rest. Both are
@@ -242,7 +216,7 @@ func (p *part) split() (label, rest *part) {
 	end += start
 	cut := func(from, to int) *part {
 		one := &part{file: p.file, line: p.line + strings.Count(p.source[:from], "\n"), source: p.source[from:to]}
-		one.made = template.Must(template.New("text").Funcs(template.FuncMap(nobody.functions())).Parse(one.source)) // the whole was read
+		one.made, _, _ = readQuoted(one.source, nobody.functions()) // the whole was read
 		return one
 	}
 	return cut(start, end), cut(end, len(p.source))
