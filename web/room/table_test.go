@@ -207,18 +207,18 @@ func commandOf(t *testing.T, do string, words []string) map[string]any {
 			list = append(list, word)
 		}
 	}
-	switch {
-	case do == "strike":
+	switch do {
+	case "strike":
 		f := map[string]any{"do": list[0], "thread": list[1]}
 		if len(list) > 2 {
 			f["for"] = list[2]
 		}
 		c["fault"] = f
-	case do == "allow":
+	case "allow":
 		c["faults"] = append([]string{}, list...)
-	case do == "vote":
+	case "vote":
 		c["option"] = number(t, list[0])
-	case do == "drop":
+	case "drop":
 		c["branch"] = number(t, list[0])
 	default:
 		for i, word := range list {
