@@ -34,6 +34,9 @@ type Journal interface {
 	Create(ctx context.Context, code string, first Entry) error
 	// Exists reports whether there is a room of that code.
 	Exists(ctx context.Context, code string) (bool, error)
+	// Made returns the codes of the rooms of a maker, State.By, that go on as far
+	// as is known.
+	Made(ctx context.Context, by string) ([]string, error)
 	// Follow calls take, one call at a time, with the entries of the log from
 	// the newest whole one on, each once and none left out, as soon as they are
 	// in the log, until ctx ends. It fails with ErrNoRoom once the room was

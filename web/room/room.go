@@ -180,6 +180,45 @@ func (h *House) Count() Count {
 	return c
 }
 
+// Made returns how many rooms of a maker, Plan.By, go on. It fails with
+// ErrUnreached.
+func (h *House) Made(ctx context.Context, by string) (int, error) {
+	codes, err := h.c.Journal.Made(ctx, by)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrUnreached, err)
+	}
+	return len(codes), nil
+}
+
+// Spare ends a room in which nobody is, for one that is to be made: of a maker,
+// or whosever if by is "". One that no host has entered goes first, then the one
+// that has been without a host for longest. It reports false where there is
+// none.
+func (h *House) Spare(ctx context.Context, by string) bool {
+	h.mu.Lock()
+	rooms := slices.Collect(maps.Values(h.rooms))
+	h.mu.Unlock()
+	var oldest *Room
+	var entered bool
+	var since int64
+	for _, r := range rooms {
+		r.mu.Lock()
+		if s := r.state; s != nil && r.over == 0 && s.deserted() && !r.spared && (by == "" || s.By == by) {
+			if oldest == nil || entered && !s.entered() || entered == s.entered() && s.Deserted < since {
+				oldest, entered, since = r, s.entered(), s.Deserted
+			}
+		}
+		r.mu.Unlock()
+	}
+	if oldest == nil {
+		return false
+	}
+	oldest.mu.Lock()
+	oldest.spared = true
+	oldest.mu.Unlock()
+	return h.c.Journal.Send(ctx, oldest.code, Order{Spare: true}) == nil
+}
+
 // Follows reports whether the house follows a room.
 func (h *House) Follows(code string) bool {
 	h.mu.Lock()
@@ -210,6 +249,7 @@ type Room struct {
 	shown   View
 	quiet   *time.Timer // tells what can wait
 	over    Closing     // why it is followed no more, 0 while it is
+	spared  bool        // it is to end
 	used    time.Time   // when somebody last came here for it
 	rest    *time.Timer // leaves the room to other servers, nil if there are none
 	held
@@ -326,7 +366,7 @@ func (r *Room) takeNow(list []Entry) {
 		if e.Dropped != nil {
 			r.shown.Run.follow(r.state)
 		}
-		if e.Whole != nil || e.People != nil || e.Seats != nil {
+		if e.Whole != nil || e.People != nil || e.Gone != nil || e.Seats != nil {
 			r.shown.Company = e.Seq
 		}
 		r.answer(e)

@@ -89,6 +89,8 @@ const (
 	extension  = ".jsonl"
 	unfinished = ".new" // after it: a log that is begun anew
 	sweepEvery = time.Hour
+
+	mostOrders = 10_000 // that wait to be decided
 )
 
 func (s *Solo) path(code string) string { return filepath.Join(s.dir, code+extension) }
@@ -241,6 +243,21 @@ func (s *Solo) Exists(_ context.Context, code string) (bool, error) {
 	return err == nil, err
 }
 
+// Made implements Journal. Rooms of a server before this one are not counted
+// until somebody comes back to them.
+func (s *Solo) Made(_ context.Context, by string) (codes []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for code, b := range s.books {
+		b.mu.Lock()
+		if len(b.entries) > b.whole && b.entries[b.whole].Whole.By == by {
+			codes = append(codes, code)
+		}
+		b.mu.Unlock()
+	}
+	return codes, nil
+}
+
 // sweep removes rooms to which nobody has come back since a server before this
 // one. The caller holds mu.
 func (s *Solo) sweep(now time.Time) error {
@@ -321,8 +338,14 @@ func (s *Solo) Send(_ context.Context, code string, o Order) error {
 		return err
 	}
 	b.mu.Lock()
-	b.orders = append(b.orders, o)
+	busy := len(b.orders) >= mostOrders && !o.Left // who has left does not come again to say so
+	if !busy {
+		b.orders = append(b.orders, o)
+	}
 	b.mu.Unlock()
+	if busy {
+		return ErrBusy
+	}
 	select {
 	case b.waiting <- struct{}{}:
 	default:
