@@ -53,7 +53,9 @@ var (
 		},
 	}
 	errUnreached = refuse(http.StatusServiceUnavailable, "Rooms cannot be reached just now",
-		"The Redis that keeps them does not answer. They go on when it does. Reload the page in a moment.")
+		"What keeps them does not answer, or takes nothing now. They go on when it does. Reload the page in a moment.")
+	errSpoiled = refuse(http.StatusInternalServerError, "This room cannot be read",
+		"What is kept of it is damaged. It has been written down for the operator of this server. Make a new room.")
 	errNotHost = refuse(http.StatusForbidden, "Only the host can see this",
 		"Open it in the browser in which the room was made, or with the link for co-hosts.")
 )
@@ -142,6 +144,8 @@ func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
 	case errors.Is(err, room.ErrNoRoom):
 		limiter.Allow()
 		return nil, errNoRoom
+	case errors.Is(err, room.ErrSpoiled):
+		return nil, errSpoiled
 	case errors.Is(err, room.ErrUnreached):
 		return nil, errUnreached
 	case err != nil:

@@ -1,9 +1,12 @@
 package room_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"relock/engine/store/storetest"
 	"relock/web/room"
@@ -173,5 +176,43 @@ func TestTheCountOnRedisExpires(t *testing.T) {
 	}
 	if n, err := b.Made(t.Context(), "maker"); n != 0 || err != nil {
 		t.Errorf("%d rooms are counted: %v", n, err)
+	}
+}
+
+// What somebody else has put in the place of a room is said at once.
+func TestGarbageOnRedis(t *testing.T) {
+	addr := storetest.Start(t).Addr
+	client := storetest.Client(addr)
+	t.Cleanup(func() { _ = client.Close() })
+	first := newHouse(t, onRedis(t, addr, stream.Options{}))
+	for what, spoil := range map[string]func(ctx context.Context, key string) error{
+		"a head of another type": func(ctx context.Context, key string) error {
+			return errors.Join(client.Del(ctx, key+"head").Err(), client.Set(ctx, key+"head", "x", 0).Err())
+		},
+		"a head of garbage": func(ctx context.Context, key string) error {
+			return client.HSet(ctx, key+"head", "seq", "x", "whole", "y").Err()
+		},
+		"a log of another type": func(ctx context.Context, key string) error {
+			return errors.Join(client.Del(ctx, key+"log").Err(), client.Set(ctx, key+"log", "x", 0).Err())
+		},
+		"a log of garbage": func(ctx context.Context, key string) error {
+			return errors.Join(client.Del(ctx, key+"log").Err(), client.XAdd(ctx, &redis.XAddArgs{Stream: key + "log", ID: "1-0", Values: []string{"e", "x"}}).Err())
+		},
+		"an entry without a scenario": func(ctx context.Context, key string) error {
+			return errors.Join(client.Del(ctx, key+"log").Err(), client.XAdd(ctx, &redis.XAddArgs{Stream: key + "log", ID: "1-0", Values: []string{"e", `{"seq":1,"whole":{}}`, "by", ""}}).Err())
+		},
+		"no log": func(ctx context.Context, key string) error { return client.Del(ctx, key+"log").Err() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			code, _ := open(t, first)
+			if err := spoil(t.Context(), "relock:room:{"+code+"}:"); err != nil {
+				t.Fatal(err)
+			}
+			h := newHouse(t, onRedis(t, addr, stream.Options{}))
+			began := time.Now()
+			if _, err := h.Room(t.Context(), code); !errors.Is(err, room.ErrSpoiled) {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+		})
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"relock/engine/pause"
 	"relock/web/session"
 	"relock/web/turn"
+	"relock/web/words"
 )
 
 // Config is what rooms need.
@@ -109,6 +110,8 @@ func (h *House) Room(ctx context.Context, code string) (*Room, error) {
 	if !h.Follows(code) {
 		there, err := h.c.Journal.Exists(ctx, code)
 		switch {
+		case errors.Is(err, ErrSpoiled):
+			return nil, err
 		case err != nil:
 			return nil, fmt.Errorf("%w: %w", ErrUnreached, err)
 		case !there:
@@ -127,6 +130,9 @@ func (h *House) Room(ctx context.Context, code string) (*Room, error) {
 		case <-r.ctx.Done():
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		}
+		if spoiled := r.spoiled(); spoiled != nil {
+			return nil, spoiled
 		}
 		switch r.stay() {
 		case 0:
@@ -250,6 +256,7 @@ type Room struct {
 	quiet   *time.Timer // tells what can wait
 	over    Closing     // why it is followed no more, 0 while it is
 	spared  bool        // it is to end
+	broken  error       // ErrSpoiled, nil while it is followed
 	used    time.Time   // when somebody last came here for it
 	rest    *time.Timer // leaves the room to other servers, nil if there are none
 	held
@@ -306,8 +313,34 @@ func (r *Room) follow() {
 		r.shut(Over)
 		return
 	}
+	var p *panics.Error
+	if errors.Is(err, ErrSpoiled) || errors.As(err, &p) && !r.began() {
+		r.mu.Lock()
+		r.broken = fmt.Errorf("%w: %w", ErrSpoiled, err)
+		r.mu.Unlock()
+		r.note("follow", r.broken)
+		r.shut(Restarts)
+		return
+	}
 	r.trouble("follow", err)
 	r.shut(Restarts) // who comes back finds what is in the log
+}
+
+// began reports whether there has been a state.
+func (r *Room) began() bool {
+	select {
+	case <-r.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// spoiled returns why the room cannot be followed, nil if it can.
+func (r *Room) spoiled() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
 }
 
 // trouble notes what went wrong, and waits until it makes sense to try again.
@@ -544,6 +577,7 @@ func (r *Room) govern(term Term) error {
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
 	}
+	var orders []Order
 	var roll time.Time // when it was last asked who is gone
 	for {
 		if now := time.Now(); now.Sub(roll) >= rollEvery {
@@ -552,12 +586,13 @@ func (r *Room) govern(term Term) error {
 		}
 		entries = append(entries, f.tick(r.ctx)...)
 		if err := term.Append(r.ctx, entries); err != nil {
+			r.refuse(term, orders, err)
 			return err
 		}
 		if f.state.Ended {
 			return r.delete()
 		}
-		orders, err := term.Next(r.ctx, r.wakes(f, roll))
+		orders, err = term.Next(r.ctx, r.wakes(f, roll))
 		if err != nil {
 			return err
 		}
@@ -573,6 +608,29 @@ func (r *Room) govern(term Term) error {
 		}
 		seat.Done()
 		_ = r.judged(f.run) // before the next move it is asked again
+	}
+}
+
+// refuse tells those who are here that the log has not taken what they asked for,
+// and whatever waits: they can try again. Where another server leads by now it
+// decides.
+func (r *Room) refuse(term Term, orders []Order, why error) {
+	if r.ctx.Err() != nil || errors.Is(why, ErrFenced) || errors.Is(why, ErrBroken) || errors.Is(why, ErrNoRoom) {
+		return
+	}
+	more, _ := term.Next(r.ctx, time.Now()) // where it fails nobody waits
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range append(orders, more...) {
+		c := r.clients[o.Conn]
+		if c == nil || o.Command.ID == 0 {
+			continue
+		}
+		if o.Command.Do == DoJoin {
+			c.joining = false
+		}
+		refused, _ := words.Match(o.Lang).Explain(ErrUnreached)
+		c.answer(Answer{ID: o.Command.ID, Refused: refused})
 	}
 }
 
