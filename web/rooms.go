@@ -32,6 +32,7 @@ import (
 const (
 	maxRooms          = 500
 	maxRoomsOfAddress = 60 // that were made from there and go on
+	shareOfFree       = 4  // an address may have one of so many parts of what is free: a few cannot take all
 	guessesPerMinute  = 60 // codes of no room, from one address
 	mostDebt          = 30 // seconds that one more has to wait, at most, for going on
 	answerNoSooner    = 60 * time.Millisecond
@@ -53,7 +54,9 @@ var (
 		},
 	}
 	errUnreached = refuse(http.StatusServiceUnavailable, "Rooms cannot be reached just now",
-		"The Redis that keeps them does not answer. They go on when it does. Reload the page in a moment.")
+		"What keeps them does not answer, or takes nothing now. They go on when it does. Reload the page in a moment.")
+	errSpoiled = refuse(http.StatusInternalServerError, "This room cannot be read",
+		"What is kept of it is damaged. It has been written down for the operator of this server. Make a new room.")
 	errNotHost = refuse(http.StatusForbidden, "Only the host can see this",
 		"Open it in the browser in which the room was made, or with the link for co-hosts.")
 )
@@ -142,6 +145,8 @@ func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
 	case errors.Is(err, room.ErrNoRoom):
 		limiter.Allow()
 		return nil, errNoRoom
+	case errors.Is(err, room.ErrSpoiled):
+		return nil, errSpoiled
 	case errors.Is(err, room.ErrUnreached):
 		return nil, errUnreached
 	case err != nil:
@@ -241,10 +246,14 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return noPlan(err)
 	}
-	if !s.roomFor(address(r)) {
+	plan.By = room.Proof(address(r))
+	may, err := s.roomFor(r.Context(), plan.By)
+	switch {
+	case err != nil:
+		return errUnreached
+	case !may:
 		return errRooms
 	}
-	plan.By = room.Proof(address(r))
 	code, secret, err := s.rooms.Open(r.Context(), plan)
 	if err == nil {
 		_, err = s.rooms.Room(r.Context(), code) // it is led from now on
@@ -255,7 +264,6 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return noPlan(err)
 	}
-	s.openedBy.Store(code, address(r))
 	s.guesses.found(address(r), code)
 	if asksForJSON(r) {
 		answerJSON(w, http.StatusCreated, map[string]string{"code": code, "secret": secret})
@@ -267,19 +275,19 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// roomFor reports whether there may be one more room, made from an address.
-func (s *Server) roomFor(address string) bool {
-	own := 0
-	s.openedBy.Range(func(code, from any) bool {
-		switch name, _ := code.(string); {
-		case !s.rooms.Follows(name):
-			s.openedBy.Delete(code)
-		case from == address:
-			own++
-		}
-		return true
-	})
-	return own < maxRoomsOfAddress && s.rooms.Count().Rooms < maxRooms
+// roomFor reports whether there may be one more room of a maker. Where there are
+// as many as may be, one in which nobody is ends for it.
+func (s *Server) roomFor(ctx context.Context, by string) (bool, error) {
+	own, err := s.rooms.Made(ctx, by)
+	if err != nil {
+		return false, err
+	}
+	all := s.rooms.Count().Rooms
+	if all >= maxRooms && !s.rooms.Spare(ctx, "") {
+		return false, nil
+	}
+	share := min(maxRoomsOfAddress, max(1, (maxRooms-all)/shareOfFree))
+	return own < share || s.rooms.Spare(ctx, by), nil
 }
 
 // roomLog answers a host with the room's log, as JSON Lines.

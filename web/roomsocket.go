@@ -32,7 +32,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	ctx, gone := context.WithCancel(r.Context())
 	l := words.From(r.Context())
 	g := &guest{
-		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code()), secret: cookie(r, hostCookie(found.Code())),
+		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code(), address(r)), secret: cookie(r, hostCookie(found.Code())),
 		answers: make(chan roomAnswer, waiting), address: address(r), shown: map[int]int{}, reading: s.turns.Seat(address(r)), telling: s.turns.Seat(address(r)),
 	}
 	defer context.AfterFunc(ctx, g.client.Ring)()

@@ -108,7 +108,7 @@ func (a audience) join() ([]viewer, error) {
 			door <- struct{}{}
 			defer func() { <-door }()
 			var err error
-			conns[i], err = a.dial()
+			conns[i], err = a.dial(i)
 			errs <- err
 		}()
 	}
@@ -119,9 +119,13 @@ func (a audience) join() ([]viewer, error) {
 	return conns, errors.Join(all...)
 }
 
+// homes are how many addresses a large audience comes from: one alone may not
+// have all seats of a room.
+const homes = 8
+
 // dial opens one websocket that takes compressed messages.
-func (a audience) dial() (viewer, error) {
-	d := net.Dialer{Timeout: patience, Control: func(_, _ string, c syscall.RawConn) error {
+func (a audience) dial(n int) (viewer, error) {
+	d := net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+n%homes))}, Control: func(_, _ string, c syscall.RawConn) error {
 		if a.Buffer == 0 {
 			return nil
 		}

@@ -97,7 +97,6 @@ type Server struct {
 	gallery   map[string]func() picture
 	course    *course.Course
 	rooms     *room.House
-	openedBy  sync.Map // addresses by the codes of the rooms that were made from them
 	guesses   guesses
 	visits    sync.WaitGroup // of rooms
 	handler   http.Handler

@@ -250,6 +250,7 @@ func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (room.Jour
 		if err != nil {
 			return nil, nil, err
 		}
+		solo.Log = log
 		return solo, solo.Close, nil
 	}
 	// Connections of their own, so that no class waits for somebody's run.

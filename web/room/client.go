@@ -37,6 +37,7 @@ type Client struct {
 	joining bool
 	token   string // what it joins with
 	fresh   string // the token of a new member, the same if the join is given again
+	from    string
 
 	mu   sync.Mutex // its own, so that a thousand who are told at once do not wait for each other; taken last
 	news News
@@ -67,14 +68,15 @@ type Joined struct {
 	Mine   *int  // the member's vote, if something is asked
 }
 
-// Enter connects somebody who is yet to join. Leave ends it.
-func (r *Room) Enter(lang string) *Client {
+// Enter connects somebody who is yet to join, from an address; "" for one that
+// does not count. Leave ends it.
+func (r *Room) Enter(lang, address string) *Client {
 	h := r.house
 	h.mu.Lock()
 	h.conns++
 	conn := h.c.Journal.Server() + "/" + strconv.Itoa(h.conns)
 	h.mu.Unlock()
-	c := &Client{room: r, conn: conn, sees: Sight{Lang: lang}, bell: make(chan struct{}, 1)}
+	c := &Client{room: r, conn: conn, from: r.from(address), sees: Sight{Lang: lang}, bell: make(chan struct{}, 1)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.clients[conn] = c
@@ -82,6 +84,14 @@ func (r *Room) Enter(lang string) *Client {
 		c.end(r.over)
 	}
 	return c
+}
+
+// from is what the room keeps of an address: other rooms keep something else.
+func (r *Room) from(address string) string {
+	if address == "" {
+		return ""
+	}
+	return Proof(r.code + " " + address)[:16]
 }
 
 // leaveLimit is how long it may take to tell the room who has left.
@@ -218,7 +228,7 @@ func (c *Client) prepare(o *Order) (known bool, err error) {
 			return false, errJoined
 		}
 		c.joining, c.token = true, command.Token
-		o.Secret, o.Token = Proof(command.Secret), Proof(command.Token)
+		o.Secret, o.Token, o.From = Proof(command.Secret), Proof(command.Token), c.from
 		if command.Member == "" {
 			if c.fresh == "" {
 				c.fresh = NewSecret()

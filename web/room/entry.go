@@ -28,6 +28,7 @@ type Entry struct {
 
 	Whole    *State          `json:"whole,omitempty"` // all of the room: what came before is not needed
 	People   []Member        `json:"people,omitempty"`
+	Gone     []string        `json:"gone,omitempty"`    // members of whom nothing is kept
 	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: nobody plays its threads yet
 	Dropped  *int            `json:"dropped,omitempty"` // a branch
 	Made     []Made          `json:"made,omitempty"`
@@ -47,13 +48,13 @@ func (e Entry) Public() Entry {
 	e.Conn = ""
 	e.People = slices.Clone(e.People)
 	for i := range e.People {
-		e.People[i].Proof, e.People[i].Conn = "", ""
+		e.People[i].Proof, e.People[i].Conn, e.People[i].From = "", "", ""
 	}
 	if e.Whole != nil {
 		e.Whole = e.Whole.clone()
 		e.Whole.Hosts, e.Whole.By = nil, ""
 		for _, m := range e.Whole.People {
-			m.Proof, m.Conn = "", ""
+			m.Proof, m.Conn, m.From = "", "", ""
 		}
 	}
 	return e
@@ -162,6 +163,7 @@ type Member struct {
 	Name    int    `json:"name"`           // of names
 	Proof   string `json:"proof"`          // of the token, see Proof
 	Conn    string `json:"conn,omitempty"` // the connection, "" while away
+	From    string `json:"from,omitempty"` // where the connection comes from, a digest
 	Removed bool   `json:"removed,omitempty"`
 
 	// Last is the greatest ID of a command that was decided, a join's aside.
@@ -359,6 +361,9 @@ func (s *State) Fold(e Entry) {
 		m.Refusals, m.Done = maps.Clone(m.Refusals), slices.Clone(m.Done)
 		s.People[m.ID] = &m
 	}
+	for _, id := range e.Gone {
+		delete(s.People, id)
+	}
 	if m := s.People[e.Member]; m != nil && e.ID > m.Last && e.Do != DoJoin {
 		m.decided(e.ID, e.Refused)
 	}
@@ -468,6 +473,20 @@ func (s *State) watch(now int64) {
 		s.Deserted = now
 	}
 }
+
+// entered reports whether a host has been here.
+func (s *State) entered() bool { return s.Deserted != s.Opened }
+
+// ends returns when the room ends by itself, if no host is here.
+func (s *State) ends() int64 {
+	if s.entered() {
+		return s.Deserted + HostsAbsent.Milliseconds()
+	}
+	return s.Deserted + HostsCome.Milliseconds()
+}
+
+// deserted reports whether nobody is here, and no host has been lately.
+func (s *State) deserted() bool { return s.Deserted > 0 && s.Present() == 0 }
 
 func (q *Question) clone() *Question {
 	c := *q

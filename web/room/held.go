@@ -91,6 +91,9 @@ func (r *Room) weigh() error {
 	if r.account == nil || r.over != 0 {
 		return nil
 	}
+	if r.wanted.Swap(false) {
+		r.unload() // rested comes later, and finds it done
+	}
 	size := r.base + r.shown.Run.Size()
 	if r.judge != nil && r.judge != r.shown.Run {
 		size += r.judge.Size()

@@ -19,6 +19,8 @@ var (
 	// ErrBroken: the log is not what it was when it was read; it must be read
 	// anew.
 	ErrBroken = errors.New("room: the log does not go on from there")
+	// ErrSpoiled: what is kept of the room is no log, from its beginning on.
+	ErrSpoiled = phrase.New("what is kept of this room cannot be read")
 	// ErrBusy: so many orders wait that no more are taken.
 	ErrBusy = phrase.New("more is asked of the room than it can decide; try again")
 )
@@ -32,13 +34,17 @@ const Overlap = 1000
 type Journal interface {
 	// Create begins the log of a new room. It fails with ErrTaken.
 	Create(ctx context.Context, code string, first Entry) error
-	// Exists reports whether there is a room of that code.
+	// Exists reports whether there is a room of that code. It may fail with
+	// ErrSpoiled.
 	Exists(ctx context.Context, code string) (bool, error)
+	// Made returns the codes of the rooms of a maker, State.By, that go on as far
+	// as is known.
+	Made(ctx context.Context, by string) ([]string, error)
 	// Follow calls take, one call at a time, with the entries of the log from
 	// the newest whole one on, each once and none left out, as soon as they are
 	// in the log, until ctx ends. It fails with ErrNoRoom once the room was
-	// deleted, and with ErrBroken if the log does not go on from what take was
-	// given.
+	// deleted, with ErrBroken if the log does not go on from what take was
+	// given, and with ErrSpoiled.
 	Follow(ctx context.Context, code string, take func([]Entry)) error
 	// Send hands an order to the server that leads the room. That it returns
 	// without an error does not mean that the order was decided: its answer is

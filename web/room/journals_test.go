@@ -1,9 +1,12 @@
 package room_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"relock/engine/store/storetest"
 	"relock/web/room"
@@ -107,5 +110,109 @@ func TestMembersWaitForRedis(t *testing.T) {
 	now := state(t, h, code)
 	if len(now.Branches[0].Moves) != 3 || now.Epoch == was.Epoch {
 		t.Errorf("%d moves, want 3; the epoch was %s and is %s", len(now.Branches[0].Moves), was.Epoch, now.Epoch)
+	}
+}
+
+// Rooms are counted by who made them, on all servers, whether anybody is there or
+// not.
+func TestRoomsAreCountedByTheirMakers(t *testing.T) {
+	onEach(t, func(t *testing.T, server func() room.Journal) {
+		h := newHouse(t, server())
+		made := func(want int) {
+			t.Helper()
+			until(t, "the count to be right", func() bool {
+				n, err := h.Made(t.Context(), "maker")
+				return err == nil && n == want
+			})
+		}
+		var codes []string
+		for range 3 {
+			code, _, err := h.Open(t.Context(), room.Plan{Scenario: leaseExpiry(t), By: "maker"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			codes = append(codes, code)
+		}
+		open(t, h)
+		made(3)
+		for _, code := range codes {
+			state(t, h, code) // it is led
+		}
+		if !h.Spare(t.Context(), "maker") {
+			t.Error("no room of the maker is spared")
+		}
+		made(2)
+		if _, err := h.Room(t.Context(), codes[0]); !errors.Is(err, room.ErrNoRoom) {
+			t.Errorf("the oldest is still there: %v", err)
+		}
+		if h.Spare(t.Context(), "somebody else") {
+			t.Error("a room of somebody else is spared")
+		}
+	})
+}
+
+// The count on Redis outlives the rooms' servers, and expires.
+func TestTheCountOnRedisExpires(t *testing.T) {
+	addr := storetest.Start(t).Addr
+	a, b := newHouse(t, onRedis(t, addr, stream.Options{Rest: 50 * time.Millisecond})), newHouse(t, onRedis(t, addr, stream.Options{}))
+	code, _, err := a.Open(t.Context(), room.Plan{Scenario: leaseExpiry(t), By: "maker"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state(t, a, code)
+	until(t, "the server to leave the room", func() bool { return a.Count().Rooms == 0 })
+	if n, err := b.Made(t.Context(), "maker"); n != 1 || err != nil {
+		t.Errorf("%d rooms are counted: %v", n, err)
+	}
+	client := storetest.Client(addr)
+	t.Cleanup(func() { _ = client.Close() })
+	for key, most := range map[string]time.Duration{"relock:rooms:of:maker": room.HostsAbsent + time.Hour, "relock:room:{" + code + "}:log": room.HostsCome + time.Minute} {
+		if ttl := client.PTTL(t.Context(), key).Val(); ttl <= 0 || ttl > most {
+			t.Errorf("%s stays for %v", key, ttl)
+		}
+	}
+	if err := client.Del(t.Context(), "relock:room:{"+code+"}:head").Err(); err != nil { // as if it had expired
+		t.Fatal(err)
+	}
+	if n, err := b.Made(t.Context(), "maker"); n != 0 || err != nil {
+		t.Errorf("%d rooms are counted: %v", n, err)
+	}
+}
+
+// What somebody else has put in the place of a room is said at once.
+func TestGarbageOnRedis(t *testing.T) {
+	addr := storetest.Start(t).Addr
+	client := storetest.Client(addr)
+	t.Cleanup(func() { _ = client.Close() })
+	first := newHouse(t, onRedis(t, addr, stream.Options{}))
+	for what, spoil := range map[string]func(ctx context.Context, key string) error{
+		"a head of another type": func(ctx context.Context, key string) error {
+			return errors.Join(client.Del(ctx, key+"head").Err(), client.Set(ctx, key+"head", "x", 0).Err())
+		},
+		"a head of garbage": func(ctx context.Context, key string) error {
+			return client.HSet(ctx, key+"head", "seq", "x", "whole", "y").Err()
+		},
+		"a log of another type": func(ctx context.Context, key string) error {
+			return errors.Join(client.Del(ctx, key+"log").Err(), client.Set(ctx, key+"log", "x", 0).Err())
+		},
+		"a log of garbage": func(ctx context.Context, key string) error {
+			return errors.Join(client.Del(ctx, key+"log").Err(), client.XAdd(ctx, &redis.XAddArgs{Stream: key + "log", ID: "1-0", Values: []string{"e", "x"}}).Err())
+		},
+		"an entry without a scenario": func(ctx context.Context, key string) error {
+			return errors.Join(client.Del(ctx, key+"log").Err(), client.XAdd(ctx, &redis.XAddArgs{Stream: key + "log", ID: "1-0", Values: []string{"e", `{"seq":1,"whole":{}}`, "by", ""}}).Err())
+		},
+		"no log": func(ctx context.Context, key string) error { return client.Del(ctx, key+"log").Err() },
+	} {
+		t.Run(what, func(t *testing.T) {
+			code, _ := open(t, first)
+			if err := spoil(t.Context(), "relock:room:{"+code+"}:"); err != nil {
+				t.Fatal(err)
+			}
+			h := newHouse(t, onRedis(t, addr, stream.Options{}))
+			began := time.Now()
+			if _, err := h.Room(t.Context(), code); !errors.Is(err, room.ErrSpoiled) {
+				t.Errorf("after %v: %v", time.Since(began), err)
+			}
+		})
 	}
 }

@@ -25,9 +25,12 @@ type Order struct {
 	Secret string `json:"secret,omitempty"`
 	Token  string `json:"token,omitempty"`
 	Fresh  string `json:"fresh,omitempty"`
+	From   string `json:"from,omitempty"` // where it comes from, a digest
 
 	Left bool     `json:"left,omitempty"` // the connection is gone
 	Gone []string `json:"gone,omitempty"` // servers whose connections are all gone
+
+	Spare bool `json:"spare,omitempty"` // the room ends if nobody is there: others need its place
 }
 
 // Command is what a member sends. Which keys count depends on Do.

@@ -40,6 +40,7 @@ const (
 	MaxMembers  = 1000
 	TableWait   = 10 * time.Second // from a table's first wish to what most of it wish
 	HostsAbsent = 12 * time.Hour   // without a host a room ends
+	HostsCome   = 10 * time.Minute // the same where none has been there
 	maxMoment   = 10_000
 	maxQuestion = 200 // questions of a room
 
@@ -60,6 +61,7 @@ var (
 	errOwnFault    = phrase.New("a player can only strike their own thread")
 	errLocked      = phrase.New("the room is locked: ask its host")
 	errRoomFull    = phrase.New("the room is full: it takes %d", MaxMembers)
+	errFromThere   = phrase.New("from your address have come as many as may; the other seats are for others")
 	errSecret      = phrase.New("that is not the host's secret of this room")
 	errToken       = phrase.New("that member and token do not belong together")
 	errPart        = phrase.New("one joins as host, stage, player or audience")
@@ -112,6 +114,12 @@ type referee struct {
 
 // decide returns what an order comes to, and folds it.
 func (f *referee) decide(ctx context.Context, o Order) []Entry {
+	if o.Spare {
+		if !f.state.deserted() {
+			return nil
+		}
+		return f.log(Entry{Ended: true})
+	}
 	if o.Left || len(o.Gone) > 0 {
 		return f.left(o)
 	}
@@ -181,7 +189,7 @@ func (f *referee) deadline() time.Time {
 		}
 	}
 	if f.state.Deserted > 0 {
-		sooner(f.state.Deserted + HostsAbsent.Milliseconds())
+		sooner(f.state.ends())
 	}
 	for _, s := range f.state.Seats {
 		if s.Since > 0 && !s.Tied {
@@ -197,7 +205,7 @@ func (f *referee) deadline() time.Time {
 // tick does what the time has come for.
 func (f *referee) tick(ctx context.Context) []Entry {
 	now := f.now().UnixMilli()
-	if f.state.Deserted > 0 && now >= f.state.Deserted+HostsAbsent.Milliseconds() {
+	if f.state.Deserted > 0 && now >= f.state.ends() {
 		return f.log(Entry{Ended: true})
 	}
 	var list []Entry
@@ -227,7 +235,11 @@ func (f *referee) left(o Order) []Entry {
 	if len(people) == 0 {
 		return nil
 	}
-	return f.log(Entry{People: people})
+	list := f.log(Entry{People: people})
+	if gone := f.traceless(); len(gone) > 0 {
+		list = append(list, f.log(Entry{Gone: gone})...)
+	}
+	return list
 }
 
 func (f *referee) join(o Order) Entry {
@@ -268,7 +280,7 @@ func (f *referee) joined(o Order) (*Member, error) {
 			return nil, ErrRemoved
 		}
 		m := *known
-		m.Conn = o.Conn
+		m.Conn, m.From = o.Conn, o.From
 		if open || m.Part == Host { // who returns to a locked room keeps the part
 			m.Part = c.Part
 		}
@@ -277,17 +289,71 @@ func (f *referee) joined(o Order) (*Member, error) {
 	switch {
 	case !open:
 		return nil, errLocked
-	case f.state.Present() >= MaxMembers && c.Part != Host:
-		return nil, errRoomFull
+	case c.Part != Host:
+		if err := f.seatFor(o.From); err != nil {
+			return nil, err
+		}
 	}
 	id := 1
-	for f.state.People["m"+strconv.Itoa(id)] != nil {
-		id++
+	for known := range f.state.People { // of those of whom nothing is kept none comes again
+		n, _ := strconv.Atoi(known[1:])
+		id = max(id, n+1)
 	}
-	if n := len(f.state.People); f.state.People["m"+strconv.Itoa(n+1)] == nil {
-		id = n + 1
+	return &Member{ID: "m" + strconv.Itoa(id), Part: c.Part, Name: f.freeName(), Proof: o.Fresh, Conn: o.Conn, From: o.From}, nil
+}
+
+// seatFor fails if nobody else may come in from there: an address may have
+// half as many seats as are left for others, so a third of all.
+func (f *referee) seatFor(from string) error {
+	here := f.state.Present()
+	own := 0
+	for _, m := range f.state.People {
+		if m.Here() && m.From == from && m.Part != Host {
+			own++
+		}
 	}
-	return &Member{ID: "m" + strconv.Itoa(id), Part: c.Part, Name: f.freeName(), Proof: o.Fresh, Conn: o.Conn}, nil
+	switch {
+	case here >= MaxMembers:
+		return errRoomFull
+	case from != "" && own >= (MaxMembers-here+1)/2:
+		return errFromThere
+	}
+	return nil
+}
+
+// keptAway is how many are kept who have left and did nothing, or as many as are
+// here: they may come back.
+const keptAway = 50
+
+// traceless returns who is to be forgotten: those who have left and of whom
+// nothing is to be seen, except for the newest of them.
+func (f *referee) traceless() []string {
+	var away []string
+	for id, m := range f.state.People {
+		if !m.Here() && !m.Removed && m.Part != Host {
+			away = append(away, id)
+		}
+	}
+	most := max(keptAway, f.state.Present())
+	if len(away) <= most {
+		return nil
+	}
+	traces := map[string]bool{}
+	for _, q := range f.state.Questions() {
+		for _, votes := range q.Rounds() {
+			for id := range votes {
+				traces[id] = true
+			}
+		}
+	}
+	for _, seat := range f.state.Seats {
+		for _, id := range seat.By {
+			traces[id] = true
+		}
+	}
+	away = slices.DeleteFunc(away, func(id string) bool { return traces[id] })
+	slices.SortFunc(away, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // m2 before m10
+	return away[:max(0, len(away)-most)]
 }
 
 // freeName draws a nickname that nobody has, as long as there are any.

@@ -17,6 +17,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/session"
 	"relock/web/turn"
+	"relock/web/words"
 )
 
 // Config is what rooms need.
@@ -112,6 +113,8 @@ func (h *House) Room(ctx context.Context, code string) (*Room, error) {
 	if !h.Follows(code) {
 		there, err := h.c.Journal.Exists(ctx, code)
 		switch {
+		case errors.Is(err, ErrSpoiled):
+			return nil, err
 		case err != nil:
 			return nil, fmt.Errorf("%w: %w", ErrUnreached, err)
 		case !there:
@@ -130,6 +133,9 @@ func (h *House) Room(ctx context.Context, code string) (*Room, error) {
 		case <-r.ctx.Done():
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
+		}
+		if spoiled := r.spoiled(); spoiled != nil {
+			return nil, spoiled
 		}
 		switch r.stay() {
 		case 0:
@@ -183,6 +189,45 @@ func (h *House) Count() Count {
 	return c
 }
 
+// Made returns how many rooms of a maker, Plan.By, go on. It fails with
+// ErrUnreached.
+func (h *House) Made(ctx context.Context, by string) (int, error) {
+	codes, err := h.c.Journal.Made(ctx, by)
+	if err != nil {
+		return 0, fmt.Errorf("%w: %w", ErrUnreached, err)
+	}
+	return len(codes), nil
+}
+
+// Spare ends a room in which nobody is, for one that is to be made: of a maker,
+// or whosever if by is "". One that no host has entered goes first, then the one
+// that has been without a host for longest. It reports false where there is
+// none.
+func (h *House) Spare(ctx context.Context, by string) bool {
+	h.mu.Lock()
+	rooms := slices.Collect(maps.Values(h.rooms))
+	h.mu.Unlock()
+	var oldest *Room
+	var entered bool
+	var since int64
+	for _, r := range rooms {
+		r.mu.Lock()
+		if s := r.state; s != nil && r.over == 0 && s.deserted() && !r.spared && (by == "" || s.By == by) {
+			if oldest == nil || entered && !s.entered() || entered == s.entered() && s.Deserted < since {
+				oldest, entered, since = r, s.entered(), s.Deserted
+			}
+		}
+		r.mu.Unlock()
+	}
+	if oldest == nil {
+		return false
+	}
+	oldest.mu.Lock()
+	oldest.spared = true
+	oldest.mu.Unlock()
+	return h.c.Journal.Send(ctx, oldest.code, Order{Spare: true}) == nil
+}
+
 // Follows reports whether the house follows a room.
 func (h *House) Follows(code string) bool {
 	h.mu.Lock()
@@ -214,6 +259,8 @@ type Room struct {
 	shown   View
 	quiet   *time.Timer // tells what can wait
 	over    Closing     // why it is followed no more, 0 while it is
+	spared  bool        // it is to end
+	broken  error       // ErrSpoiled, nil while it is followed
 	used    time.Time   // when somebody last came here for it
 	rest    *time.Timer // leaves the room to other servers, nil if there are none
 	held
@@ -270,8 +317,34 @@ func (r *Room) follow() {
 		r.shut(Over)
 		return
 	}
+	var p *panics.Error
+	if errors.Is(err, ErrSpoiled) || errors.As(err, &p) && !r.began() {
+		r.mu.Lock()
+		r.broken = fmt.Errorf("%w: %w", ErrSpoiled, err)
+		r.mu.Unlock()
+		r.note("follow", r.broken)
+		r.shut(Restarts)
+		return
+	}
 	r.trouble("follow", err)
 	r.shut(Restarts) // who comes back finds what is in the log
+}
+
+// began reports whether there has been a state.
+func (r *Room) began() bool {
+	select {
+	case <-r.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// spoiled returns why the room cannot be followed, nil if it can.
+func (r *Room) spoiled() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.broken
 }
 
 // trouble notes what went wrong, and waits until it makes sense to try again.
@@ -331,7 +404,7 @@ func (r *Room) takeNow(list []Entry) {
 		if e.Dropped != nil {
 			r.shown.Run.drop(*e.Dropped)
 		}
-		if e.Whole != nil || e.People != nil || e.Seats != nil {
+		if e.Whole != nil || e.People != nil || e.Gone != nil || e.Seats != nil {
 			r.shown.Company = e.Seq
 		}
 		answers = append(answers, r.answer(e))
@@ -513,6 +586,7 @@ func (r *Room) govern(term Term) error {
 	if lost {
 		entries = f.log(Entry{Epoch: newEpoch()})
 	}
+	var orders []Order
 	var roll time.Time // when it was last asked who is gone
 	for {
 		if now := time.Now(); now.Sub(roll) >= rollEvery {
@@ -521,12 +595,13 @@ func (r *Room) govern(term Term) error {
 		}
 		entries = append(entries, f.tick(r.ctx)...)
 		if err := term.Append(r.ctx, entries); err != nil {
+			r.refuse(term, orders, err)
 			return err
 		}
 		if f.state.Ended {
 			return r.delete()
 		}
-		orders, err := term.Next(r.ctx, r.wakes(f, roll))
+		orders, err = term.Next(r.ctx, r.wakes(f, roll))
 		if err != nil {
 			return err
 		}
@@ -542,6 +617,29 @@ func (r *Room) govern(term Term) error {
 		}
 		seat.Done()
 		_ = r.judged(f.run) // before the next move it is asked again
+	}
+}
+
+// refuse tells those who are here that the log has not taken what they asked for,
+// and whatever waits: they can try again. Where another server leads by now it
+// decides.
+func (r *Room) refuse(term Term, orders []Order, why error) {
+	if r.ctx.Err() != nil || errors.Is(why, ErrFenced) || errors.Is(why, ErrBroken) || errors.Is(why, ErrNoRoom) {
+		return
+	}
+	more, _ := term.Next(r.ctx, time.Now()) // where it fails nobody waits
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, o := range append(orders, more...) {
+		c := r.clients[o.Conn]
+		if c == nil || o.Command.ID == 0 {
+			continue
+		}
+		if o.Command.Do == DoJoin {
+			c.joining = false
+		}
+		refused, _ := words.Match(o.Lang).Explain(ErrUnreached)
+		c.answer(Answer{ID: o.Command.ID, Refused: refused})
 	}
 }
 

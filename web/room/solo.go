@@ -9,23 +9,31 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"relock/engine/panics"
 )
 
 // Solo is the journal of a server that shares its rooms with no other: in the
 // files of a folder, or in memory.
 type Solo struct {
+	// Log is told of files that are damaged, once of each. It may be nil, and must
+	// be set before the first room.
+	Log *slog.Logger
+
 	dir    string // "" for memory
 	server string
 
 	mu    sync.Mutex
 	books map[string]*book
 	swept time.Time
+	noted map[string]bool // codes of files that Log knows of
 }
 
 // book is a room's log, as far as it is needed, and what waits to be decided.
@@ -50,7 +58,7 @@ func NewSolo(dir string) (*Solo, error) {
 			return nil, fmt.Errorf("room: the folder of rooms: %w", err)
 		}
 	}
-	s := &Solo{dir: dir, server: NewCode(), books: map[string]*book{}}
+	s := &Solo{dir: dir, server: NewCode(), books: map[string]*book{}, noted: map[string]bool{}}
 	return s, s.sweep(time.Now())
 }
 
@@ -88,7 +96,11 @@ func (b *book) shut() {
 const (
 	extension  = ".jsonl"
 	unfinished = ".new" // after it: a log that is begun anew
+	bad        = ".bad" // after it: what could not be read of a log
+	maxLine    = 32 << 20
 	sweepEvery = time.Hour
+
+	mostOrders = 10_000 // that wait to be decided
 )
 
 func (s *Solo) path(code string) string { return filepath.Join(s.dir, code+extension) }
@@ -103,55 +115,156 @@ func (s *Solo) book(code string) (*book, error) {
 	if s.dir == "" {
 		return nil, ErrNoRoom
 	}
-	file, err := os.OpenFile(s.path(code), os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, ErrNoRoom
+	b, err := s.read(code)
+	if errors.Is(err, ErrSpoiled) {
+		s.note(code, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("room: open the log: %w", err)
+		return nil, err
+	}
+	s.books[code] = b
+	return b, nil
+}
+
+// note logs what is wrong with a file, once.
+func (s *Solo) note(code string, err error) {
+	if s.Log != nil && !s.noted[code] {
+		s.noted[code] = true
+		s.Log.Error("rooms: a damaged file", slog.String("file", s.path(code)), slog.String("error", err.Error()))
+	}
+}
+
+// read reads a room's file. What a crash has cut off was told to nobody, and is
+// dropped; what cannot be read otherwise is kept aside. It fails with ErrNoRoom
+// and ErrSpoiled. The caller holds mu.
+func (s *Solo) read(code string) (*book, error) {
+	path := s.path(code)
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ErrNoRoom
+	case err == nil && !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%w: it is no regular file: %v", ErrSpoiled, info.Mode().Type())
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0o600) //nolint:gosec // its name is a code
+	if err != nil {
+		return nil, fmt.Errorf("%w: open the log: %w", ErrSpoiled, err)
 	}
 	list, size, err := readLog(file)
+	if err != nil && len(list) > 0 {
+		if err = setAside(path+bad, file, size, err); err == nil || errors.Is(err, errSetAside) {
+			s.note(code, err)
+			err = nil
+		}
+	}
 	if err == nil {
-		// What a crash cut off was told to nobody.
 		err = file.Truncate(size)
 	}
 	if err == nil && len(list) == 0 {
 		err = ErrNoRoom
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrNoRoom), err != nil:
 		_ = file.Close() // the first error says more
-		return nil, fmt.Errorf("room: read the log: %w", err)
+		if !errors.Is(err, ErrNoRoom) {
+			err = fmt.Errorf("%w: %w", ErrSpoiled, err)
+		}
+		return nil, err
 	}
 	b := newBook(list)
 	b.file, b.size = file, size
-	s.books[code] = b
 	return b, nil
+}
+
+// errSetAside: the end of a log could not be read, and is kept aside.
+var errSetAside = errors.New("what follows its last good line is in the file of that name that ends with " + bad)
+
+// setAside keeps what a file has after so many bytes, for why. It returns why, and
+// that it is kept.
+func setAside(path string, file *os.File, from int64, why error) error {
+	aside, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600) //nolint:gosec // its name is a code
+	if err != nil {
+		return errors.Join(why, err)
+	}
+	_, err = file.Seek(from, io.SeekStart)
+	if err == nil {
+		_, err = io.Copy(aside, file)
+	}
+	if err = errors.Join(err, aside.Sync(), aside.Close()); err != nil {
+		return errors.Join(why, err)
+	}
+	return fmt.Errorf("%w; %w", why, errSetAside)
 }
 
 func newBook(list []Entry) *book {
 	return &book{entries: list, grown: make(chan struct{}), waiting: make(chan struct{}, 1), led: make(chan struct{}, 1)}
 }
 
-// readLog reads the whole lines of a log, and tells how many bytes they are.
+// readLog reads the whole lines of a log, and tells how many bytes they are. With
+// an error it returns those before the line that cannot be one.
 func readLog(r io.Reader) (list []Entry, size int64, err error) {
 	lines := bufio.NewReader(r)
-	for {
-		line, err := lines.ReadBytes('\n')
+	state := &State{}
+	for n := 1; ; n++ {
+		line, err := readLine(lines)
 		if errors.Is(err, io.EOF) {
 			return list, size, nil
 		}
-		if err != nil {
-			return nil, 0, fmt.Errorf("room: %w", err)
-		}
 		var e Entry
-		if err := json.Unmarshal(line, &e); err != nil {
-			return nil, 0, fmt.Errorf("room: line %d: %w", len(list)+1, err)
+		if err == nil {
+			err = json.Unmarshal(line, &e)
+		}
+		if err == nil {
+			err = state.follows(e)
+		}
+		if err != nil {
+			return list, size, fmt.Errorf("room: line %d: %w", n, err)
 		}
 		if e.Whole != nil {
 			list = nil
 		}
 		list, size = append(list, e), size+int64(len(line))
 	}
+}
+
+// readLine reads up to the next newline. It fails with io.EOF if there is none,
+// and if the line is longer than a log's.
+func readLine(r *bufio.Reader) (line []byte, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line, nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		case len(line) > maxLine:
+			return nil, fmt.Errorf("it is longer than %d MB", maxLine>>20)
+		}
+	}
+}
+
+// follows folds an entry of a log, if it can be the next.
+func (s *State) follows(e Entry) error {
+	switch {
+	case e.Whole == nil && s.Seq == 0:
+		return errors.New("a log begins with a whole entry")
+	case s.Seq > 0 && e.Seq != s.Seq+1 || e.Seq < 1:
+		return fmt.Errorf("entry %d follows entry %d", e.Seq, s.Seq)
+	}
+	scene := e.Scene
+	if e.Whole != nil {
+		scene = &e.Whole.Scene
+	}
+	if scene != nil {
+		if _, err := newRun(scene.Scenario); err != nil {
+			return err
+		}
+	}
+	return panics.Catch(func() error {
+		s.Fold(e)
+		return nil
+	})
 }
 
 // Create implements Journal.
@@ -164,9 +277,9 @@ func (s *Solo) Create(_ context.Context, code string, first Entry) error {
 	if err := s.sweep(time.Now()); err != nil {
 		return err
 	}
-	b := newBook(nil)
+	b, path := newBook(nil), s.path(code)
 	if s.dir != "" {
-		file, err := os.OpenFile(s.path(code), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // its name is a code
 		if errors.Is(err, fs.ErrExist) {
 			return ErrTaken
 		}
@@ -177,7 +290,7 @@ func (s *Solo) Create(_ context.Context, code string, first Entry) error {
 	}
 	if err := b.write([]Entry{first}); err != nil {
 		b.shut()
-		return err
+		return errors.Join(err, os.Remove(path))
 	}
 	b.entries = []Entry{first}
 	s.books[code] = b
@@ -225,6 +338,7 @@ func (b *book) renew(path string, list []Entry) error {
 	}
 	if err != nil {
 		fresh.shut()
+		_ = os.Remove(path + unfinished) // the first error says more
 		return fmt.Errorf("room: begin the log anew: %w", err)
 	}
 	b.shut()
@@ -241,6 +355,21 @@ func (s *Solo) Exists(_ context.Context, code string) (bool, error) {
 	return err == nil, err
 }
 
+// Made implements Journal. Rooms of a server before this one are not counted
+// until somebody comes back to them.
+func (s *Solo) Made(_ context.Context, by string) (codes []string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for code, b := range s.books {
+		b.mu.Lock()
+		if len(b.entries) > b.whole && b.entries[b.whole].Whole.By == by {
+			codes = append(codes, code)
+		}
+		b.mu.Unlock()
+	}
+	return codes, nil
+}
+
 // sweep removes rooms to which nobody has come back since a server before this
 // one. The caller holds mu.
 func (s *Solo) sweep(now time.Time) error {
@@ -253,7 +382,7 @@ func (s *Solo) sweep(now time.Time) error {
 		return fmt.Errorf("room: the folder of rooms: %w", err)
 	}
 	for _, f := range files {
-		code, ours := strings.CutSuffix(strings.TrimSuffix(f.Name(), unfinished), extension)
+		code, ours := strings.CutSuffix(strings.TrimSuffix(strings.TrimSuffix(f.Name(), unfinished), bad), extension)
 		if parsed, err := ParseCode(code); !ours || err != nil || parsed != code || s.books[code] != nil {
 			continue
 		}
@@ -321,8 +450,14 @@ func (s *Solo) Send(_ context.Context, code string, o Order) error {
 		return err
 	}
 	b.mu.Lock()
-	b.orders = append(b.orders, o)
+	busy := len(b.orders) >= mostOrders && !o.Left // who has left does not come again to say so
+	if !busy {
+		b.orders = append(b.orders, o)
+	}
 	b.mu.Unlock()
+	if busy {
+		return ErrBusy
+	}
 	select {
 	case b.waiting <- struct{}{}:
 	default:

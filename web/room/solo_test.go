@@ -3,9 +3,14 @@ package room_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,12 +53,17 @@ func TestALogThatWasCut(t *testing.T) {
 	}
 }
 
+// wholeState is a room that is new.
+func wholeState(code string) *room.State {
+	return &room.State{Code: code, Scene: room.Scene{Scenario: json.RawMessage(`{"threads":[{"name":"A"}]}`)}}
+}
+
 // writeLog returns the file of a log of four entries.
 func writeLog(t *testing.T, dir, code string) []byte {
 	t.Helper()
 	s := solo(t, dir)
 	defer s.Close()
-	if err := s.Create(t.Context(), code, room.Entry{Seq: 1, Whole: &room.State{Code: code}}); err != nil {
+	if err := s.Create(t.Context(), code, room.Entry{Seq: 1, Whole: wholeState(code)}); err != nil {
 		t.Fatal(err)
 	}
 	term, err := s.Lead(t.Context(), code)
@@ -110,7 +120,7 @@ func TestAWholeEntryTakesNothingAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := solo(t, dir)
 			defer s.Close()
-			whole := func(seq int64) room.Entry { return room.Entry{Seq: seq, Whole: &room.State{Code: code}} }
+			whole := func(seq int64) room.Entry { return room.Entry{Seq: seq, Whole: wholeState(code)} }
 			if err := s.Create(t.Context(), code, whole(1)); err != nil {
 				t.Fatal(err)
 			}
@@ -143,5 +153,147 @@ func TestAWholeEntryTakesNothingAway(t *testing.T) {
 				t.Errorf("the log begins with %+v", list)
 			}
 		})
+	}
+}
+
+// A damaged file goes on from its last good line; the rest is kept aside, and the
+// log says so. Without a good line the room cannot be read.
+func TestADamagedFile(t *testing.T) {
+	const code = "K7M4XW"
+	good := string(writeLog(t, t.TempDir(), code))
+	lines := strings.SplitAfter(good, "\n")
+	for what, c := range map[string]struct {
+		text string
+		want int // entries, 0 for none
+	}{
+		"garbage at the end":         {good + "garbage\n", 4},
+		"an empty object at the end": {good + "{}\n", 4},
+		"a flipped line":             {lines[0] + lines[1] + "x" + lines[2] + lines[3], 2},
+		"a line that is lacking":     {lines[0] + lines[1] + lines[3], 2},
+		"a long line":                {good + strings.Repeat("x", 33<<20) + "\n", 4},
+		"no scenario":                {good + `{"seq":5,"at":1,"whole":{}}` + "\n", 4},
+		"what cannot be folded":      {good + `{"seq":5,"at":1,"moved":{"branch":0,"parent":0,"fork":0,"after":7,"move":0}}` + "\n", 4},
+		"a flipped first line":       {"x" + good, 0},
+		"only an empty object":       {"{}\n", 0},
+	} {
+		t.Run(what, func(t *testing.T) {
+			dir := t.TempDir()
+			path := filepath.Join(dir, code+".jsonl")
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := solo(t, dir)
+			defer s.Close()
+			var logged bytes.Buffer
+			s.Log = slog.New(slog.NewTextHandler(&logged, nil))
+			term, err := s.Lead(t.Context(), code)
+			_, again := s.Exists(t.Context(), code)
+			if n := strings.Count(logged.String(), "\n"); n != 1 || !strings.Contains(logged.String(), path) {
+				t.Errorf("%d lines in the log: %s", n, logged.String())
+			}
+			left, _ := os.ReadFile(path)
+			aside, _ := os.ReadFile(path + ".bad")
+			if c.want == 0 {
+				if !errors.Is(err, room.ErrSpoiled) || !errors.Is(again, room.ErrSpoiled) || string(left) != c.text {
+					t.Errorf("%v, and %v", err, again)
+				}
+				return
+			}
+			if err != nil || string(left)+string(aside) != c.text || len(aside) == 0 {
+				t.Fatalf("%v; of %d bytes %d are left and %d aside", err, len(c.text), len(left), len(aside))
+			}
+			list, _, err := term.Log(t.Context())
+			if err != nil || len(list) != c.want {
+				t.Errorf("%d entries, want %d (%v)", len(list), c.want, err)
+			}
+			if err := term.Append(t.Context(), []room.Entry{{Seq: int64(c.want + 1)}}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// What is named like a room and is no file is not the journal's trouble.
+func TestWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "K7M4XW.jsonl"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("/etc/passwd", filepath.Join(dir, "ABCDEF.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	h := newHouse(t, solo(t, dir))
+	for _, code := range []string{"K7M4XW", "ABCDEF"} {
+		if _, err := h.Room(t.Context(), code); !errors.Is(err, room.ErrSpoiled) || errors.Is(err, room.ErrUnreached) {
+			t.Errorf("%s: %v", code, err)
+		}
+	}
+}
+
+// A journal that can append no more has members told so; what they ask for again
+// counts when it can.
+func TestAFullDisk(t *testing.T) {
+	j := &fullJournal{Solo: solo(t, "")}
+	h := newHouse(t, j)
+	code, secret := open(t, h)
+	host := joinAs(t, h, code, room.Host, secret)
+	host.mustDo(`{"do":"step"}`)
+	j.full.Store(true)
+	if refused := host.do(`{"do":"step"}`); !strings.EqualFold(strings.TrimSuffix(refused, "."), room.ErrUnreached.Error()) {
+		t.Errorf("it says %q", refused)
+	}
+	late := enter(t, h, code)
+	if refused := late.do(`{"do":"join","part":"audience"}`); refused == "" {
+		t.Error("somebody has joined")
+	}
+	j.full.Store(false)
+	if refused := host.give(host.id, `{"do":"step"}`); refused != "" {
+		t.Error(refused)
+	}
+	if refused := late.do(`{"do":"join","part":"audience"}`); refused != "" {
+		t.Error(refused)
+	}
+	if s := state(t, h, code); len(s.Branches[0].Moves) != 2 {
+		t.Errorf("%d moves, want 2", len(s.Branches[0].Moves))
+	}
+}
+
+// fullJournal is a journal that appends nothing while it is full.
+type fullJournal struct {
+	*room.Solo
+
+	full atomic.Bool
+}
+
+func (j *fullJournal) Lead(ctx context.Context, code string) (room.Term, error) {
+	term, err := j.Solo.Lead(ctx, code)
+	return fullTerm{term, j}, err
+}
+
+type fullTerm struct {
+	room.Term
+
+	of *fullJournal
+}
+
+func (t fullTerm) Append(ctx context.Context, list []room.Entry) error {
+	if t.of.full.Load() && len(list) > 0 {
+		return syscall.ENOSPC
+	}
+	return t.Term.Append(ctx, list)
+}
+
+// Of a room that could not be written nothing is left.
+func TestARoomThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	s := solo(t, dir)
+	defer s.Close()
+	broken := wholeState("K7M4XW")
+	broken.Scenario = json.RawMessage("{")
+	if err := s.Create(t.Context(), "K7M4XW", room.Entry{Seq: 1, Whole: broken}); err == nil {
+		t.Error("it was written")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left are %v: %v", left, err)
 	}
 }

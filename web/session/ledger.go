@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// How many bytes stepping sessions and kept runs may hold on the server.
+// How many bytes stepping sessions and rooms may hold on the server.
 // Measured (BenchmarkHeldByASession): a new session holds 0.3 MB; with its page
 // it holds 4 KB per event with sixteen threads, 14 KB with nine nodes as well,
 // and some 60 MB at most, since engine.MaxSize bounds it without its page.

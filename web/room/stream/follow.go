@@ -38,6 +38,7 @@ func (j *Journal) Follow(ctx context.Context, code string, take func([]room.Entr
 	ear := j.ears.listen(k.news)
 	defer ear.stop()
 	var at place
+	moved := 0
 	var brisk time.Time // until when it is
 	for {
 		heard, missed := ear.news()
@@ -56,8 +57,14 @@ func (j *Journal) Follow(ctx context.Context, code string, take func([]room.Entr
 		if missed {
 			list, on, err := j.since(ctx, k, at)
 			switch {
-			case errors.Is(err, room.ErrNoRoom), errors.Is(err, room.ErrBroken):
+			case errors.Is(err, room.ErrNoRoom), errors.Is(err, room.ErrBroken), errors.Is(err, room.ErrSpoiled):
 				return err
+			case errors.Is(err, errMoved):
+				if moved++; moved > mostMoved {
+					return fmt.Errorf("%w: %w", room.ErrSpoiled, err)
+				}
+				ear.miss()
+				continue
 			case err != nil:
 				if ended := pause(ctx); ended != nil {
 					return ended
@@ -137,6 +144,18 @@ func (j *Journal) since(ctx context.Context, k keys, at place) ([]room.Entry, pl
 // errMoved: the log was trimmed while it was read.
 var errMoved = errors.New("room: the log does not begin with a whole entry")
 
+// mostMoved is how often a log that does not begin with a whole entry is read
+// again: trimming it takes no time.
+const mostMoved = 20
+
+// asSpoiled is ErrSpoiled where a key is of another type than ours.
+func asSpoiled(err error) error {
+	if redis.HasErrorPrefix(err, "WRONGTYPE") {
+		return fmt.Errorf("%w: %w", room.ErrSpoiled, err)
+	}
+	return err
+}
+
 // head is what is known of a log.
 type head struct {
 	last  place
@@ -149,7 +168,7 @@ func (j *Journal) head(ctx context.Context, k keys) (head, error) {
 	defer done()
 	fields, err := j.redis.HMGet(ctx, k.head, "seq", "by", "whole").Result()
 	if err != nil {
-		return head{}, fmt.Errorf("room: %w", err)
+		return head{}, fmt.Errorf("room: the head of the log: %w", asSpoiled(err))
 	}
 	seq, there := fields[0].(string)
 	if !there {
@@ -162,7 +181,7 @@ func (j *Journal) head(ctx context.Context, k keys) (head, error) {
 		h.whole, err = strconv.ParseInt(whole, 10, 64)
 	}
 	if err != nil {
-		return head{}, fmt.Errorf("room: the head of the log: %w", err)
+		return head{}, fmt.Errorf("%w: the head of the log: %w", room.ErrSpoiled, err)
 	}
 	return h, nil
 }
@@ -210,7 +229,7 @@ func (j *Journal) page(ctx context.Context, k keys, from int64) ([]redis.XMessag
 	defer done()
 	messages, err := j.redis.XRangeN(ctx, k.log, strconv.FormatInt(from, 10), "+", page).Result()
 	if err != nil {
-		return nil, fmt.Errorf("room: read the log: %w", err)
+		return nil, fmt.Errorf("room: read the log: %w", asSpoiled(err))
 	}
 	return messages, nil
 }
@@ -220,7 +239,7 @@ func parsed(m redis.XMessage) (placed, error) {
 	by, _ := m.Values["by"].(string)
 	p := placed{}
 	if err := json.Unmarshal([]byte(text), &p.Entry); err != nil {
-		return placed{}, fmt.Errorf("room: entry %s: %w", m.ID, err)
+		return placed{}, fmt.Errorf("%w: entry %s: %w", room.ErrSpoiled, m.ID, err)
 	}
 	p.place = place{p.Seq, by}
 	return p, nil

@@ -11,6 +11,9 @@
 //	relock:room:{CODE}:lead        the lock; who leads is #{server} in it
 //	relock:room:{CODE}:lead:token  the last fencing token
 //
+// Which rooms somebody has made is in relock:rooms:of:{State.By}, a sorted set of
+// codes.
+//
 // One script appends: it checks the fencing token and the seq, adds the entries,
 // takes the orders that they answer out of the inbox, and publishes them. So an
 // order is decided exactly once, whoever is killed, and a server that has stood
@@ -72,6 +75,7 @@ const (
 	DefaultLease = 2 * time.Second
 
 	kept      = room.HostsAbsent + time.Hour // a room after its last word
+	unentered = room.HostsCome + time.Minute // one in which nothing has been said
 	tokenKept = kept + time.Hour             // longer: a room whose tokens begin anew could not be led
 	termLimit = 7 * 24 * time.Hour           // of a term; then somebody leads anew
 
@@ -176,14 +180,65 @@ func (j *Journal) Create(ctx context.Context, code string, first room.Entry) err
 	k := keysOf(code)
 	ctx, done := context.WithTimeout(ctx, callLimit)
 	defer done()
-	made, err := createScript.Run(ctx, j.redis, []string{k.head, k.log, k.token}, text, first.Seq, kept.Milliseconds(), tokenKept.Milliseconds()).Int()
+	made, err := createScript.Run(ctx, j.redis, []string{k.head, k.log, k.token}, text, first.Seq, unentered.Milliseconds(), tokenKept.Milliseconds()).Int()
 	switch {
 	case err != nil:
 		return fmt.Errorf("room: create the log: %w", err)
 	case made == 0:
 		return room.ErrTaken
 	}
+	if first.Whole == nil || first.Whole.By == "" {
+		return nil
+	}
+	by := madeKey(first.Whole.By)
+	_, err = j.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.ZAdd(ctx, by, redis.Z{Score: float64(first.At), Member: code})
+		p.PExpire(ctx, by, kept)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("room: count the room: %w", err)
+	}
 	return nil
+}
+
+// madeKey is the key of a maker's rooms: a sorted set of codes by when they were
+// made.
+func madeKey(by string) string { return "relock:rooms:of:" + by }
+
+// Made implements room.Journal.
+func (j *Journal) Made(ctx context.Context, by string) (codes []string, err error) {
+	ctx, done := context.WithTimeout(ctx, callLimit)
+	defer done()
+	all, err := j.redis.ZRange(ctx, madeKey(by), 0, -1).Result()
+	if err != nil {
+		return nil, fmt.Errorf("room: %w", err)
+	}
+	if len(all) == 0 {
+		return nil, nil
+	}
+	there := make([]*redis.IntCmd, len(all))
+	_, err = j.redis.Pipelined(ctx, func(p redis.Pipeliner) error {
+		for i, code := range all {
+			there[i] = p.Exists(ctx, keysOf(code).head)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("room: %w", err)
+	}
+	var gone []any
+	for i, code := range all {
+		if there[i].Val() > 0 {
+			codes = append(codes, code)
+		} else {
+			gone = append(gone, code)
+		}
+	}
+	if len(gone) > 0 {
+		_ = j.redis.ZRem(ctx, madeKey(by), gone...).Err() // where it fails they are looked at again
+	}
+	return codes, nil
 }
 
 // Exists implements room.Journal.
