@@ -7,7 +7,7 @@ GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts
+UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad
 
 # Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
 PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
@@ -16,14 +16,22 @@ PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|tem
 SEARCHES := /engine/(explore|explore/card|recall)$$
 RACED := TestWorkers
 
-# What one checkout has compiled, another one need not: without paths, the build cache knows it again.
-TEST := $(GO) test -trimpath -count 1
+# What passed and has not changed need not run again, and what one checkout has compiled another one need not: without
+# paths, Go's cache knows it. `make soak` runs all of it afresh.
+AFRESH :=
+# Without what takes long and seldom finds what the others do not.
+SHORT := -short
+TEST = $(GO) test -trimpath $(SHORT) $(AFRESH)
+
+# The browser of the tests: Debian's, without a window, or what people have.
+OPENS := chromium-headless-shell
+FUZZ ?= 20s
 
 # What `make check` does, in this order; CI does them one by one, and times each.
 CHECKS := lint types dead vulns generated tidy
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check checks $(CHECKS) generate fmt bench chaos module deps
+.PHONY: help run test soak check checks $(CHECKS) generate fmt bench chaos module deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,14 +39,23 @@ help: ## List the targets
 run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 	$(GO) run ./cmd/playground
 
-test: deps ## Install what the tests need, and run all of them, with the race detector where it can find something
-	@if command -v node >/dev/null; then node --test --test-reporter=spec web/static/test/*.test.js; \
+test: deps ## Install what the tests need, and run them, with the race detector where it can find something
+	@if command -v node >/dev/null; then node --test --test-reporter=dot web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
 	$(TEST) -race -timeout 15m -skip '$(UNRACED)' $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
 	$(TEST) -race -timeout 5m -run '$(RACED)' ./engine/explore
-	$(TEST) -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
-	$(TEST) -timeout 15m -parallel 3 ./web/e2e
-	$(TEST) -timeout 5m -run '$(UNRACED)' ./engine ./engine/run ./web ./cmd/playground
+	GOGC=400 $(TEST) -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
+	GOGC=400 $(TEST) -timeout 15m -run '$(UNRACED)' ./engine ./engine/run ./web ./cmd/playground
+	E2E_BROWSER=$(OPENS) $(TEST) -timeout 15m -parallel 3 ./web/e2e
+
+soak: ## All tests again, whatever passed before, the long ones too, in the full browser; and then each fuzzer, and a bad network
+	$(MAKE) test SHORT= AFRESH='-count 1' OPENS=chromium
+	@for f in $$(git grep -lE '^func Fuzz' -- '*_test.go'); do \
+	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\).*/\1/p' $$f); do \
+	    echo "== $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZ) ./$$(dirname $$f) || exit 1; \
+	  done; \
+	done
+	$(MAKE) chaos
 
 check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vulnerabilities, generated files, go.mod
 
@@ -104,11 +121,11 @@ SEED ?= 1
 chaos: deps ## Lock through a network that loses, repeats and cuts, FOR=30s each lock, SEED=1
 	$(GO) test -race -count 1 -timeout 0 -v -run TestChaos ./engine/lock/locktest -chaos $(FOR) -seed $(SEED)
 
-# Debian's redis-server, chromium and nodejs, where they are missing and can be had.
+# Debian's redis-server, browser and nodejs, where they are missing and can be had.
 deps:
 	@missing=""; \
 	command -v redis-server >/dev/null || missing="$$missing redis-server"; \
-	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	command -v $(OPENS) >/dev/null || missing="$$missing $(OPENS)"; \
 	command -v node >/dev/null || missing="$$missing nodejs"; \
 	[ -z "$$missing" ] && exit 0; \
 	sudo=""; [ "$$(id -u)" = 0 ] || sudo=sudo; \

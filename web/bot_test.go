@@ -10,16 +10,16 @@ import (
 	"testing"
 )
 
-// The bot of the README plays.
-func TestTheBotOfTheREADMEPlays(t *testing.T) {
-	text, err := os.ReadFile("../README.md")
+// The bot of TEACH plays.
+func TestTheBotOfTEACHPlays(t *testing.T) {
+	text, err := os.ReadFile("../.github/TEACH.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, code, found := strings.Cut(string(text), "<!-- bot -->\n```go\n")
 	code, _, ends := strings.Cut(code, "```\n")
 	if !found || !ends {
-		t.Fatal("the README has no bot")
+		t.Fatal("TEACH has no bot")
 	}
 	if _, body, _ := strings.Cut(code, "func main"); strings.Count(body, "\n") > 30 {
 		t.Error("the bot takes more than 30 lines")

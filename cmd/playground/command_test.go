@@ -410,12 +410,12 @@ schedule: [1, 0, {until: 25ms}, {do: pause, thread: B, for: 500ms}, 0, {do: lose
 	}
 }
 
-// The scenario that README shows is one, and comes out as it says.
+// The scenario that SCENARIOS shows is one, and comes out as it says.
 func TestReadmeShowsAScenario(t *testing.T) {
-	_, rest, _ := strings.Cut(read(t, "../../README.md"), "```yaml\n")
+	_, rest, _ := strings.Cut(read(t, "../../.github/SCENARIOS.md"), "```yaml\n")
 	text, _, ok := strings.Cut(rest, "```")
 	if !ok {
-		t.Fatal("README shows no scenario")
+		t.Fatal("SCENARIOS shows no scenario")
 	}
 	if got := playground(t, text, "run", "-"); got.code != 0 || !strings.Contains(got.out, "As the scenario expects.") {
 		t.Errorf("%+v", got)

@@ -9,13 +9,13 @@ import (
 )
 
 func TestReadmeNamesEveryRule(t *testing.T) {
-	readme, err := os.ReadFile("../../README.md")
+	readme, err := os.ReadFile("../../.github/SCENARIOS.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range check.Names() {
 		if !strings.Contains(string(readme), "`"+name+"`") {
-			t.Errorf("README does not name %s", name)
+			t.Errorf("SCENARIOS does not name %s", name)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -180,4 +181,22 @@ func TestReleaseThatIsToldNotHeld(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A client that is closed asks nobody: Unlock says so at once, and does not go on
+// asking until its limit.
+func TestUnlockOfAClosedClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client := embeddedInBubble(t)
+		l := locker(t, client, lock.Options{Renew: lock.NoWatchdog})
+		h := acquire(t, l, lock.NewOwner())
+		if err := client.Close(); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		wantIs(t, h.Unlock(t.Context()), lock.ErrUnknown, redis.ErrClosed)
+		if took := time.Since(began); took > 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"relock/engine/clock"
 	"relock/engine/lock/protocol"
 )
@@ -630,7 +632,7 @@ func (s *session) release(caller, ctx context.Context, c Call) (protocol.Reply, 
 			return r, err
 		}
 		unanswered = unanswered || !protocol.Answered(err)
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, redis.ErrClosed) { // a closed client asks nobody
 			d := pause(l.o.Interval, c.Attempt)
 			s.tellWait(caller, d)
 			if l.o.Clock.Sleep(ctx, d) == nil && ctx.Err() == nil {

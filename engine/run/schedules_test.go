@@ -51,6 +51,10 @@ threads: [{name: A, work: 10ms}, {name: B, work: 20ms, depth: 2}, {name: C, work
 func TestRandomSchedulesRaiseNoFalseAlarm(t *testing.T) {
 	// Each of miniredis' scripts leaves a Lua state behind: garbage is most of the work.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
+	schedules := int64(schedules)
+	if testing.Short() {
+		schedules /= 4
+	}
 	var next, events atomic.Int64
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {

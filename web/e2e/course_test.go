@@ -26,6 +26,9 @@ func TestTheCourseIsForEverybody(t *testing.T) {
 	}{{1440, 900, "light"}, {360, 740, "dark"}} {
 		for _, language := range []string{"en", "zh"} {
 			t.Run(fmt.Sprintf("%d %s", c.width, language), func(t *testing.T) {
+				if c.width == 1440 {
+					long(t)
+				}
 				t.Parallel()
 				ctx := tab(t)
 				do(ctx, t, chromedp.EmulateViewport(c.width, c.height))
@@ -99,6 +102,7 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 // The concept check, with the keyboard alone, from its first question to what
 // came of it.
 func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ctx := tab(t)
 	url := serve(t)

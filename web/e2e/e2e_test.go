@@ -3,7 +3,6 @@ package e2e_test
 
 import (
 	"context"
-	"flag"
 	"log/slog"
 	"net/http/httptest"
 	"os"
@@ -29,7 +28,24 @@ const stepLimit = 2 * time.Minute
 // half the time.
 const fullBrowser = "chromium"
 
-var browser = flag.String("browser", "chromium-headless-shell", "the program that opens the pages")
+// browser is the program that opens the pages.
+var browser = "chromium-headless-shell"
+
+func TestMain(m *testing.M) {
+	if other := os.Getenv("E2E_BROWSER"); other != "" {
+		browser = other
+	}
+	os.Exit(m.Run())
+}
+
+// long is for what `make soak` does and `make test`, with -short, does not: what
+// takes the longest and seldom finds what the others do not.
+func long(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long: make soak does it")
+	}
+}
 
 // tab opens an empty tab of a browser of its own. Without Chromium the test
 // is skipped, and fails where CI is set.
@@ -41,18 +57,18 @@ func tab(t testing.TB) context.Context {
 // tabFor is tab for what may take as long as limit.
 func tabFor(t testing.TB, limit time.Duration) context.Context {
 	t.Helper()
-	path, err := exec.LookPath(*browser)
+	path, err := exec.LookPath(browser)
 	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("a browser is needed in CI: ", err)
 		}
-		t.Skip("no ", *browser, " on this machine; `make test` installs it")
+		t.Skip("no ", browser, " on this machine; `make test` installs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.UserDataDir(t.TempDir()),
 		chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("disable-sync", true), chromedp.Flag("in-process-gpu", *browser != fullBrowser),
+		chromedp.Flag("disable-sync", true), chromedp.Flag("in-process-gpu", browser != fullBrowser),
 		// A spare process for the next site costs as much as a page.
 		chromedp.Flag("disable-features", "Translate,SpareRendererForSitePerProcess"))
 	ctx, cancel := chromedp.NewExecAllocator(context.WithoutCancel(t.Context()), options...) // a failure is photographed after it

@@ -129,17 +129,6 @@ func TestBranchesStayWhenThePageIsLoadedAnew(t *testing.T) {
 	}
 }
 
-func TestPlayStopsAtTheFirstViolation(t *testing.T) {
-	t.Parallel()
-	ctx, url := tab(t), serve(t)
-	do(ctx, t, chromedp.Navigate(url+"/play/lease-expiry"))
-	at(ctx, t, "at the start · 0 ms")
-	do(ctx, t, chromedp.SetValue(chromedp.CSS("#speed"), "120"), click(`[data-go="play"]`))
-	at(ctx, t, "7 of 7 · T7")
-	until(ctx, t, `document.querySelector('[data-go="play"]').getAttribute("aria-label") === "Play"`)
-	at(ctx, t, "7 of 7 · T7")
-}
-
 // The front page plays what goes wrong when it is asked to.
 func TestTheFrontPagePlaysWhenAsked(t *testing.T) {
 	t.Parallel()
@@ -528,6 +517,7 @@ func TestNothingScrollsSidewaysWhileStepping(t *testing.T) {
 
 // A long run shows how far it has come, and is read out only when it is over.
 func TestALongRunShowsHowFarItIs(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ctx, url := tab(t), serve(t)
 	do(ctx, t, chromedp.Navigate(url+"/play/no-lock-lost-update"))

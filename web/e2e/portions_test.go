@@ -66,6 +66,7 @@ func scrubbed(ctx context.Context, t testing.TB, step int) {
 }
 
 func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {
+	long(t)
 	t.Parallel()
 	server := serve(t)
 	address := started(t, server, longRun)

@@ -242,6 +242,7 @@ const inSight = `(() => {
 })()`
 
 func TestALongTableScrollsWithoutGapsAndJumps(t *testing.T) {
+	long(t)
 	t.Parallel()
 	server := serve(t)
 	page := started(t, server, strings.Replace(longRun, "repeat: 100", "repeat: 30", 1))
@@ -448,6 +449,7 @@ const standsInLanes = `(() => {
 })()`
 
 func TestTheLanesOfALongBranchFollow(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ctx, server := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(server+"/play#"+longBranch(t)))
@@ -475,6 +477,7 @@ func TestTheLanesOfALongBranchFollow(t *testing.T) {
 }
 
 func TestTheLanesOfALongEmbedFollow(t *testing.T) {
+	long(t)
 	t.Parallel()
 	ctx, server := tab(t), serve(t)
 	do(ctx, t, chromedp.EmulateViewport(800, 600), chromedp.Navigate(server+"/embed/play?lang=zh#"+longBranch(t)))
