@@ -24,7 +24,7 @@ func Scenarios() fs.FS {
 var course embed.FS
 
 // Course returns the chapters of the course, a folder each at the top of the
-// file system. Package web/learn reads them.
+// file system. Package engine/course reads them.
 func Course() fs.FS {
 	sub, err := fs.Sub(course, "course")
 	if err != nil {

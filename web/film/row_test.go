@@ -1,8 +1,10 @@
 package film_test
 
 import (
+	"encoding/json"
 	"testing"
 
+	"relock/engine/trace"
 	"relock/web/film"
 )
 
@@ -28,6 +30,26 @@ func TestThreeCommandsAboutTheQueueAreFolded(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// What the page's script reads of a key: no lease and no key are -1, and of
+// each node who has the key there.
+func TestAKeyAsThePageReadsIt(t *testing.T) {
+	for want, k := range map[string]film.Key{
+		`{"type":"none","lease":-1,"left":0}`: {Type: trace.TypeNone, PTTL: trace.NoKey},
+		`{"type":"hash","fields":[{"owner":"aaaa…222","thread":1,"count":"2"}],"lease":150,"left":750}`: {
+			Type: trace.TypeHash, PTTL: 150, Fraction: 750, Lease: "150 ms",
+			Holds: []film.HoldCount{{Thread: "B", Ordinal: 1, Owner: "aaaa…222", Count: "2"}},
+		},
+		`{"type":"string","fields":[{"owner":"x","thread":-1,"count":""}],"lease":-1,"left":1000,"nodes":[0,-1]}`: {
+			Type: trace.TypeString, PTTL: trace.NoExpiry, Fraction: 1000, Holds: []film.HoldCount{{Ordinal: -1, Owner: "x"}},
+			Nodes: []film.Node{{Number: 1, Thread: "A"}, {Number: 2}},
+		},
+	} {
+		if got, err := json.Marshal(k); err != nil || string(got) != want {
+			t.Errorf("%s, want %s: %v", got, want, err)
 		}
 	}
 }
