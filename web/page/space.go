@@ -94,6 +94,24 @@ func (p *SpacePicture) Fates() []explore.Fate {
 	return list
 }
 
+// Means says what a fate is, for the legend.
+func (p *SpacePicture) Means(l words.Language, fate explore.Fate) string {
+	switch {
+	case fate == explore.Open:
+		return l.Say("open: some orders break a rule")
+	case fate == explore.Untried:
+		return l.Say("none is known to break one, but not all was tried from here on")
+	case p.Cut && fate == explore.Sound:
+		return l.Say("from here on no rule is broken")
+	case p.Cut:
+		return l.Say("a rule is broken on every way here that was tried, or on every way on")
+	case fate == explore.Sound:
+		return l.Say("no rule is broken")
+	default:
+		return l.Say("a rule is broken in all of them")
+	}
+}
+
 // none returns cells without a state.
 func (p *SpacePicture) none() []StateCell {
 	return slices.Repeat([]StateCell{{State: explore.None}}, len(p.Fates()))
