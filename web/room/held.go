@@ -46,7 +46,6 @@ type held struct {
 	account *session.Account // nil without a ledger
 	bytes   int              // as the ledger has it
 	base    int              // of what cannot be made again
-	judge   *Run             // the referee's, while this server leads
 	idle    *time.Timer      // has what can be made again dropped
 	wanted  atomic.Bool      // by others, though somebody is here
 }
@@ -94,10 +93,7 @@ func (r *Room) weigh() error {
 	if r.wanted.Swap(false) {
 		r.unload() // rested comes later, and finds it done
 	}
-	size := r.base + r.shown.Run.Size()
-	if r.judge != nil && r.judge != r.shown.Run {
-		size += r.judge.Size()
-	}
+	size := r.base + r.runs.size()
 	for _, kept := range []map[string]any{r.shown.Kept, r.shown.Fresh} {
 		for _, one := range kept {
 			if one, ok := one.(Sized); ok {
@@ -116,12 +112,10 @@ func (r *Room) weigh() error {
 	return err
 }
 
-// judged notes with which run the referee decides, nil for none, and what it
-// takes now.
-func (r *Room) judged(run *Run) error {
+// full weighs the room, and says why there may be no more of it now.
+func (r *Room) full() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.judge = run
 	return r.weigh()
 }
 
@@ -141,10 +135,7 @@ func (r *Room) rested() {
 
 // unload drops what can be made again. The caller holds mu.
 func (r *Room) unload() {
-	r.shown.Run.rest()
-	if r.judge != nil {
-		r.judge.rest()
-	}
+	r.runs.rest()
 	clear(r.shown.Kept)
 	clear(r.shown.Fresh)
 	clear(r.shown.frames)

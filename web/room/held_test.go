@@ -70,8 +70,12 @@ func TestNoMovesWhereThereIsNoMemory(t *testing.T) {
 	if err := stepping.Hold(40 << 20); !errors.Is(err, session.ErrFullServer) {
 		t.Fatal(err)
 	}
-	if refused := host.do(`{"do":"step"}`); refused == "" || state(t, h, code).Stand.At != 1 {
-		t.Errorf("a move was made: %q", refused)
+	for _, command := range []string{
+		`{"do":"step"}`, `{"do":"time","by":"5ms"}`, `{"do":"run","to":"end"}`, `{"do":"cut","branch":0,"at":0}`, `{"do":"add","moves":[0,0]}`,
+	} {
+		if refused := host.do(command); refused == "" || state(t, h, code).Stand.At != 1 {
+			t.Errorf("%s: a move was made: %q", command, refused)
+		}
 	}
 	stepping.Close()
 	host.mustDo(`{"do":"step"}`)

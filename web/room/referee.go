@@ -515,14 +515,19 @@ func (f *referee) stepped(made *Made) Entry {
 // them: some 3,000 events of sixteen threads.
 const maxRun = 8 << 20
 
-func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
+// make makes moves, as Run.try does, where there is memory for more.
+func (f *referee) make(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
 	if f.full != nil {
 		if err := f.full(); err != nil {
-			return Entry{}, err
+			return nil, err
 		}
 	}
+	return f.run.try(ctx, s, id, at, move)
+}
+
+func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
 	at := f.state.Stand
-	made, err := f.run.try(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+	made, err := f.make(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
 		long := s.Size() > maxRun
 		if long && at.At == len(b.Moves) {
 			return nil, errLong

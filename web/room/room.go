@@ -577,10 +577,10 @@ func (r *Room) govern(term Term) error {
 	}
 	seat := r.seat(f.state)
 	defer seat.Done() // also after a panic
-	f.full = func() error { return r.judged(f.run) }
+	f.full = r.full
 	defer func() {
-		_ = r.judged(nil) // it takes less
-		r.runs.close()    // what was tried, and maybe never came into the log
+		r.runs.close() // what was tried, and maybe never came into the log
+		_ = r.full()   // it takes less
 	}()
 	var entries []Entry
 	if lost {
@@ -589,11 +589,16 @@ func (r *Room) govern(term Term) error {
 	var orders []Order
 	var roll time.Time // when it was last asked who is gone
 	for {
+		if err := seat.Pause(r.ctx); err != nil {
+			return err
+		}
 		if now := time.Now(); now.Sub(roll) >= rollEvery {
 			roll = now
 			entries = append(entries, f.left(Order{Gone: r.house.c.Journal.Gone(f.state.servers())})...)
 		}
-		entries = append(entries, f.tick(r.ctx)...)
+		entries = append(entries, f.tick(pause.With(r.ctx, seat.Pause))...)
+		seat.Done()
+		_ = r.full() // before the next move it is asked again
 		if err := term.Append(r.ctx, entries); err != nil {
 			r.refuse(term, orders, err)
 			return err
@@ -615,8 +620,6 @@ func (r *Room) govern(term Term) error {
 			}
 			entries = append(entries, f.decide(pause.With(r.ctx, seat.Pause), o)...)
 		}
-		seat.Done()
-		_ = r.judged(f.run) // before the next move it is asked again
 	}
 }
 

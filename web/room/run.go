@@ -382,6 +382,27 @@ func (r *runs) leave(scene int) {
 	}
 }
 
+// size is about how many bytes they take.
+func (r *runs) size() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	for _, run := range r.list {
+		n += run.Size()
+	}
+	return n
+}
+
+// rest has those that nobody uses just now opened again when they are next
+// needed.
+func (r *runs) rest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, run := range r.list {
+		run.rest()
+	}
+}
+
 // close ends what all of them have running. Whoever needs one has it opened
 // again.
 func (r *runs) close() {
