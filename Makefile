@@ -31,7 +31,7 @@ FUZZ ?= 20s
 CHECKS := lint types dead vulns generated tidy
 
 .DEFAULT_GOAL := help
-.PHONY: help run test soak check checks $(CHECKS) generate fmt bench chaos module deps
+.PHONY: help run test raced unraced soak check checks $(CHECKS) generate fmt bench chaos module deps
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,11 +42,17 @@ run: ## Serve the playground on the embedded Redis: http://127.0.0.1:8080
 test: deps ## Install what the tests need, and run them, with the race detector where it can find something
 	@if command -v node >/dev/null; then node --test --test-reporter=dot web/static/test/*.test.js; \
 	else echo "without node the page's scripts are tested in the browser alone"; [ -z "$(CI)" ]; fi
+	$(MAKE) --no-print-directory -j 2 --output-sync=target raced unraced
+
+# Most of the time one of the two waits: for a browser, for a server that restarts.
+raced:
 	$(TEST) -race -timeout 15m -skip '$(UNRACED)' $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
 	$(TEST) -race -timeout 5m -run '$(RACED)' ./engine/explore
+
+unraced:
+	E2E_BROWSER=$(OPENS) $(TEST) -timeout 15m -parallel 3 ./web/e2e
 	GOGC=400 $(TEST) -timeout 9m $$($(GO) list ./... | grep -E '$(PURE)|$(SEARCHES)')
 	GOGC=400 $(TEST) -timeout 15m -run '$(UNRACED)' ./engine ./engine/run ./web ./cmd/playground
-	E2E_BROWSER=$(OPENS) $(TEST) -timeout 15m -parallel 3 ./web/e2e
 
 soak: ## All tests again, whatever passed before, the long ones too, in the full browser; and then each fuzzer, and a bad network
 	$(MAKE) test SHORT= AFRESH='-count 1' OPENS=chromium
