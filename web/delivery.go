@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"relock/engine/pause"
-	"relock/web/session"
-	"relock/web/turn"
+	"relock/web/site/limit"
+	"relock/web/site/turn"
 	"relock/web/words"
 )
 
@@ -47,7 +47,7 @@ type delivery struct {
 	control  *http.ResponseController
 	conn     net.Conn // nil if unknown
 	seat     *turn.Seat
-	account  *session.Account
+	account  *limit.Account
 	stop     context.CancelFunc
 	patience time.Duration
 	arrival  *arrival // nil without a body

@@ -10,9 +10,9 @@ import (
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/film"
-	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site/keep"
 	"relock/web/templates"
 	"relock/web/words"
 )

@@ -17,7 +17,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/page"
-	"relock/web/session"
+	"relock/web/site/limit"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -115,7 +115,7 @@ type exploration struct {
 	ended chan struct{} // closed when the goroutine ends
 	from  time.Duration // since the run began
 
-	account *session.Account // belongs to the goroutine until it has ended
+	account *limit.Account // belongs to the goroutine until it has ended
 
 	mu      sync.Mutex
 	space   *explore.Space // nil until it has ended

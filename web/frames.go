@@ -11,7 +11,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/page"
-	"relock/web/patch"
+	"relock/web/runs/patch"
 	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/words"

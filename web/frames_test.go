@@ -17,8 +17,8 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/film"
-	"relock/web/pack"
-	"relock/web/pack/packtest"
+	"relock/web/runs/pack"
+	"relock/web/runs/pack/packtest"
 	"relock/web/session"
 	"relock/web/words"
 )

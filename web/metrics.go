@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client tells its times to a hook
 
 	"relock/web/session"
+	"relock/web/site/limit"
 )
 
 // meter counts what a server's operator wants to know. Its labels have few
@@ -41,7 +42,7 @@ const (
 	forPassed = "passed" // handed on to another server
 )
 
-func newMeter(sessions *session.Registry, films *shelf[filmKey, footage], waiting *session.Ledger) *meter {
+func newMeter(sessions *session.Registry, films *shelf[filmKey, footage], waiting *limit.Ledger) *meter {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)

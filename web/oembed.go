@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"relock/engine/scenario"
-	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site/keep"
 	"relock/web/words"
 )
 

@@ -19,6 +19,7 @@ import (
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/session"
+	"relock/web/site/limit"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -66,7 +67,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 // limitError returns the page of a limit that was met, or err if it is no
 // limit's.
 func limitError(err error) error {
-	var met *session.LimitError
+	var met *limit.Error
 	if !errors.As(err, &met) {
 		return err
 	}

@@ -11,9 +11,9 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/web/export"
 	"relock/web/film"
-	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site/keep"
 	"relock/web/templates"
 	"relock/web/words"
 )

@@ -15,10 +15,10 @@ import (
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/room"
-	"relock/web/session"
+	"relock/web/site/limit"
+	"relock/web/site/turn"
+	"relock/web/site/wire"
 	"relock/web/templates"
-	"relock/web/turn"
-	"relock/web/wire"
 	"relock/web/words"
 )
 
@@ -33,7 +33,7 @@ type player struct {
 	ctx     context.Context
 	re      int       // the id of that command
 	began   time.Time // when that command was read
-	account *session.Account
+	account *limit.Account
 
 	sending     sync.Mutex   // guards conn's frames
 	exploration *exploration // nil without one
@@ -41,7 +41,7 @@ type player struct {
 }
 
 // hold accounts for the memory that the session and its page now take. It fails
-// with a *session.LimitError if that is too much.
+// with a *limit.Error if that is too much.
 func (p *player) hold() error {
 	size := p.session.Size()
 	for _, b := range p.session.Branches() {

@@ -11,8 +11,8 @@ import (
 
 	"relock/web/hub"
 	"relock/web/room"
-	"relock/web/turn"
-	"relock/web/wire"
+	"relock/web/site/turn"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"relock/web/room"
-	"relock/web/session"
+	"relock/web/site/limit"
 )
 
 // Routes are the patterns that a server answers.
@@ -21,7 +21,7 @@ func SetPatience(s *Server, d time.Duration) { s.patience = d }
 func SetPace(s *Server, first time.Duration, floor int) { s.pace = pace{first, floor} }
 
 // SetWaiting sets how many bytes may wait for slow lines.
-func SetWaiting(s *Server, ofAddress, ofAll int) { s.waiting = session.NewWaiting(ofAddress, ofAll) }
+func SetWaiting(s *Server, ofAddress, ofAll int) { s.waiting = limit.NewWaiting(ofAddress, ofAll) }
 
 // Waiting is how many bytes wait for slow lines.
 func Waiting(s *Server) int { return s.waiting.Held() }

@@ -14,7 +14,7 @@ import (
 	"strings"
 
 	"relock/web/hub"
-	"relock/web/peers"
+	"relock/web/site/peers"
 	"relock/web/words"
 )
 

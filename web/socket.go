@@ -14,7 +14,7 @@ import (
 	"relock/engine/run"
 	"relock/web/hub"
 	"relock/web/session"
-	"relock/web/wire"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 

@@ -18,9 +18,9 @@ import (
 	"relock/engine/trace"
 	"relock/web/export"
 	"relock/web/film"
-	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site/keep"
 	"relock/web/words"
 )
 

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"runtime"
 
-	"relock/web/turn"
+	"relock/web/site/turn"
 )
 
 // How many answers may take much memory at once: traces from elsewhere, runs

@@ -29,16 +29,17 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
-	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/page"
-	"relock/web/peers"
 	"relock/web/room"
 	"relock/web/session"
+	"relock/web/site/keep"
+	"relock/web/site/limit"
+	"relock/web/site/peers"
+	"relock/web/site/turn"
+	"relock/web/site/wire"
 	"relock/web/static"
 	"relock/web/templates"
-	"relock/web/turn"
-	"relock/web/wire"
 	"relock/web/words"
 )
 
@@ -90,9 +91,9 @@ type Server struct {
 	large     *turn.Turns                   // to have something large in memory
 	coming    *turn.Turns                   // to send what it is made of
 	searches  *turn.Turns                   // to have a search under way
-	ledger    *session.Ledger
-	spaces    *session.Ledger // what searches hold
-	waiting   *session.Ledger // what waits for slow lines
+	ledger    *limit.Ledger
+	spaces    *limit.Ledger // what searches hold
+	waiting   *limit.Ledger // what waits for slow lines
 	examples  []example
 	gallery   map[string]func() picture
 	course    *course.Course
@@ -129,8 +130,8 @@ func New(c Config) (*Server, error) {
 		log: c.Log, patience: usualPatience, pace: usualPace, external: c.External, public: c.PublicURL, proxies: c.Proxies, listening: c.Listening, tls: c.Secure != nil,
 		languages: cmp.Or(c.Languages, words.BuiltIn()), static: files, links: links, traces: traces, films: newFilms(), same: newReady(),
 		turns: newTurns(), large: turn.New(largeAtOnce, largeOfAddress), coming: newComing(), searches: turn.New(searchesAtOnce, 1),
-		ledger: session.NewLedger(session.BytesOfAddress, session.BytesOfAll), spaces: session.NewLedger(searchBytesOfAddress, searchBytesOfAll),
-		waiting: session.NewWaiting(waitingOfAddress, waitingOfAll),
+		ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), spaces: limit.NewLedger(searchBytesOfAddress, searchBytesOfAll),
+		waiting: limit.NewWaiting(waitingOfAddress, waitingOfAll),
 	}
 	s.upgrader = wire.NewUpgrader(s.sameOrigin, s.noSocket, s.sent)
 	if s.examples, err = readExamples(c.Scenarios); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/web/hub"
-	"relock/web/pack/packtest"
+	"relock/web/runs/pack/packtest"
 	"relock/web/session"
 )
 

@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"relock/engine/scenario"
-	"relock/web/keep"
 	"relock/web/link"
+	"relock/web/site/keep"
 )
 
 func parse(t testing.TB, text string) *scenario.Scenario {

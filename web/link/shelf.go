@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"relock/web/keep"
+	"relock/web/site/keep"
 )
 
 // The limits of links in memory, in a folder, and on a Redis.

@@ -4,8 +4,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"relock/web/session"
-	"relock/web/turn"
+	"relock/web/site/limit"
+	"relock/web/site/turn"
 )
 
 // idleAfter is how long what can be made again is kept in a room in which
@@ -43,11 +43,11 @@ func (s *State) size() int {
 // made of its log gives way to others, and when nobody is here: it is made again
 // when it is needed.
 type held struct {
-	account *session.Account // nil without a ledger
-	bytes   int              // as the ledger has it
-	base    int              // of what cannot be made again
-	idle    *time.Timer      // has what can be made again dropped
-	wanted  atomic.Bool      // by others, though somebody is here
+	account *limit.Account // nil without a ledger
+	bytes   int            // as the ledger has it
+	base    int            // of what cannot be made again
+	idle    *time.Timer    // has what can be made again dropped
+	wanted  atomic.Bool    // by others, though somebody is here
 }
 
 // maker is how the ledger, and the turns, name whoever made the room.
@@ -73,7 +73,7 @@ func (r *Room) keep() {
 	r.account = r.newAccount()
 }
 
-func (r *Room) newAccount() *session.Account {
+func (r *Room) newAccount() *limit.Account {
 	if r.house.c.Ledger == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (r *Room) newAccount() *session.Account {
 }
 
 // weigh tells the ledger what the room takes. If that is too much, what can be
-// made again goes at once, and weigh fails with a *session.LimitError. The caller
+// made again goes at once, and weigh fails with a *limit.Error. The caller
 // holds mu.
 func (r *Room) weigh() error {
 	if r.account == nil || r.over != 0 {

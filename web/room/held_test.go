@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"relock/web/room"
-	"relock/web/session"
+	"relock/web/site/limit"
 )
 
 // ledgered is a house whose rooms may hold so many bytes.
-func ledgered(t *testing.T, ofAddress, ofAll int) (*room.House, *session.Ledger) {
+func ledgered(t *testing.T, ofAddress, ofAll int) (*room.House, *limit.Ledger) {
 	t.Helper()
-	ledger := session.NewLedger(ofAddress, ofAll)
+	ledger := limit.NewLedger(ofAddress, ofAll)
 	h := room.NewHouse(room.Config{Journal: solo(t, ""), Log: slog.New(slog.DiscardHandler), Ask: asked, Plan: planned, Ledger: ledger})
 	t.Cleanup(h.Close)
 	return h, ledger
@@ -67,7 +67,7 @@ func TestNoMovesWhereThereIsNoMemory(t *testing.T) {
 	host := joinAs(t, h, code, room.Host, secret)
 	host.mustDo(`{"do":"step"}`)
 	stepping := ledger.Open("192.0.2.1")
-	if err := stepping.Hold(40 << 20); !errors.Is(err, session.ErrFullServer) {
+	if err := stepping.Hold(40 << 20); !errors.Is(err, limit.ErrFullServer) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{

@@ -15,8 +15,8 @@ import (
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/trace"
-	"relock/web/session"
-	"relock/web/turn"
+	"relock/web/site/limit"
+	"relock/web/site/turn"
 	"relock/web/words"
 )
 
@@ -33,7 +33,7 @@ type Config struct {
 	Turns *turn.Turns
 	// Ledger counts what rooms take of the memory, by their makers. It may be
 	// nil.
-	Ledger *session.Ledger
+	Ledger *limit.Ledger
 	// Frame makes what members of a sight are shown of the room as it is now,
 	// once for all of them; it is for News. As Look's f, it must be quick. It
 	// may be nil.

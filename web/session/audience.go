@@ -6,7 +6,7 @@ import (
 	"relock/engine"
 	"relock/engine/trace"
 	"relock/web/hub"
-	"relock/web/pack"
+	"relock/web/runs/pack"
 	"relock/web/words"
 )
 

@@ -17,13 +17,14 @@ import (
 	"relock/engine/panics"
 	"relock/engine/pause"
 	"relock/engine/scenario"
-	"relock/web/turn"
+	"relock/web/site/limit"
+	"relock/web/site/turn"
 )
 
 // Registry keeps sessions. It is safe for concurrent use.
 type Registry struct {
 	limits Limits
-	held   *Ledger // bytes, by runs
+	held   *limit.Ledger // bytes, by runs
 	onHeld func(address string)
 	turns  *turn.Turns // unlimited until TakeTurns
 	ctx    context.Context
@@ -46,7 +47,7 @@ func NewRegistry(limits Limits) *Registry {
 	ctx, stop := context.WithCancelCause(context.Background())
 	r := &Registry{
 		limits: limits, ctx: ctx, stop: stop, turns: turn.New(math.MaxInt, math.MaxInt),
-		held:     NewLedger(limits.KeptBytes/3*2, limits.KeptBytes),
+		held:     limit.NewLedger(limits.KeptBytes/3*2, limits.KeptBytes),
 		sessions: map[string]*Session{}, starts: map[string]*rate.Limiter{}, stepping: map[string]int{},
 	}
 	r.runs.Go(r.forget)
@@ -147,14 +148,14 @@ func (r *Registry) admit(address string) error {
 	}
 	switch {
 	case running >= r.limits.Running:
-		return ErrTooMany.met(r.limits.Running)
+		return ErrTooMany.Met(r.limits.Running)
 	case running >= r.limits.Kept:
-		return ErrTooManyKept.met(r.limits.Kept)
+		return ErrTooManyKept.Met(r.limits.Kept)
 	case own >= r.limits.RunningPerAddress:
-		return ErrTooManyOwn.met(r.limits.RunningPerAddress)
+		return ErrTooManyOwn.Met(r.limits.RunningPerAddress)
 	}
 	if !r.allow(address) {
-		return ErrTooFast.met(r.limits.StartsPerMinute)
+		return ErrTooFast.Met(r.limits.StartsPerMinute)
 	}
 	r.makeRoom(over)
 	return nil
@@ -179,7 +180,7 @@ func (r *Registry) Allow(address string) error {
 	case r.closed:
 		return ErrClosed
 	case !r.allow(address):
-		return ErrTooFast.met(r.limits.StartsPerMinute)
+		return ErrTooFast.Met(r.limits.StartsPerMinute)
 	default:
 		return nil
 	}
@@ -199,11 +200,11 @@ func (r *Registry) Enter(address string) (ctx context.Context, leave func(), err
 	case r.closed:
 		return nil, nil, ErrClosed
 	case all >= r.limits.Stepping:
-		return nil, nil, ErrStepping.met(r.limits.Stepping)
+		return nil, nil, ErrStepping.Met(r.limits.Stepping)
 	case r.stepping[address] >= r.limits.SteppingAddress:
-		return nil, nil, ErrSteppingOwn.met(r.limits.SteppingAddress)
+		return nil, nil, ErrSteppingOwn.Met(r.limits.SteppingAddress)
 	case !r.allow(address):
-		return nil, nil, ErrTooFast.met(r.limits.StartsPerMinute)
+		return nil, nil, ErrTooFast.Met(r.limits.StartsPerMinute)
 	}
 	r.stepping[address]++
 	r.runs.Add(1)
@@ -298,7 +299,7 @@ func (r *Registry) weigh(s *Session) {
 		}
 		var over []*Session
 		for _, one := range r.sessions {
-			if ended, _ := one.state(); ended && one != s && (one.address == s.address || !errors.Is(err, ErrFullAddress)) {
+			if ended, _ := one.state(); ended && one != s && (one.address == s.address || !errors.Is(err, limit.ErrFullAddress)) {
 				over = append(over, one)
 			}
 		}

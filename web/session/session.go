@@ -14,8 +14,9 @@ import (
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/hub"
-	"relock/web/pack"
-	"relock/web/turn"
+	"relock/web/runs/pack"
+	"relock/web/site/limit"
+	"relock/web/site/turn"
 )
 
 // Session is one run and its viewers. It is safe for concurrent use.
@@ -25,7 +26,7 @@ type Session struct {
 	Slow     int                // factor of slow motion, at least 1
 	visitor  string
 	address  string
-	account  *Account
+	account  *limit.Account
 	stop     context.CancelCauseFunc
 	grown    func() // called without a lock when it may hold more
 	encoder  Encoder

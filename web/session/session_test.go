@@ -15,6 +15,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/hub"
+	"relock/web/site/limit"
 	"relock/web/words"
 )
 
@@ -251,7 +252,7 @@ func TestAnEndedRunIsNotDroppedForItself(t *testing.T) {
 	r.OnHeld(func(address string) { held = address })
 	s := start(t, r, short, engine.Options{})
 	follow(t, s)
-	r.held.ofAddress = 1
+	s.account = limit.NewLedger(1, 1<<20).Open("here") // it has less room now
 	r.weigh(s)
 	if _, ok := r.Get(s.Run.ID()); !ok || held != "here" {
 		t.Errorf("it is kept: %v, told of %q", ok, held)

@@ -1,5 +1,5 @@
 // Reads a packed stream: what the server compressed once for all who look on.
-// The Go package web/pack says what it is like.
+// The Go package web/runs/pack says what it is like.
 
 const WINDOW = 32768; // bytes of each column that came before, at first
 const FLUSHED = new Uint8Array([0, 0, 0xff, 0xff]); // left out of every column of every record

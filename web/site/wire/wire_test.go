@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"relock/web/wire"
+	"relock/web/site/wire"
 )
 
 // between is a connection: serve has the server's end, the client's is returned.

@@ -10,7 +10,7 @@ import (
 	"io"
 	"strings"
 
-	"relock/web/pack"
+	"relock/web/runs/pack"
 )
 
 // ErrPart is returned for bytes that are not a part of a stream.

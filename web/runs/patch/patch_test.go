@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"relock/web/patch"
+	"relock/web/runs/patch"
 )
 
 func TestTags(t *testing.T) {

@@ -1,4 +1,4 @@
-package session
+package limit
 
 import (
 	"errors"
@@ -15,7 +15,7 @@ func TestAccountsGiveWay(t *testing.T) {
 	at := func(seconds int) { now = time.Unix(int64(seconds), 0) }
 	open := func(address, name string) *Account {
 		return l.OpenYielding(address, func(why error) {
-			var met *LimitError
+			var met *Error
 			if !errors.As(why, &met) || met.Met != ErrWaiting && met.Met != ErrWaitingAddress {
 				t.Errorf("%s gives way because of %v", name, why)
 			}

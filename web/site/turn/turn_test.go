@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"relock/web/turn"
+	"relock/web/site/turn"
 )
 
 // One address has a hundred requests in line, another asks for one: it waits

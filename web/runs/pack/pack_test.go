@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"relock/web/pack"
-	"relock/web/pack/packtest"
+	"relock/web/runs/pack"
+	"relock/web/runs/pack/packtest"
 )
 
 func TestWhoComesInAnywhereReadsAllThatFollows(t *testing.T) {

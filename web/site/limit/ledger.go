@@ -1,4 +1,4 @@
-package session
+package limit
 
 import (
 	"container/list"
@@ -67,7 +67,7 @@ type Account struct {
 func (l *Ledger) Open(address string) *Account { return &Account{of: l, address: address} }
 
 // OpenYielding is Open for what others may take the place of. Yield is called
-// then, once, with the *LimitError that was met. It must neither wait nor ask the
+// then, once, with the *Error that was met. It must neither wait nor ask the
 // ledger, and has what is held let go at once: it counts no more.
 func (l *Ledger) OpenYielding(address string, yield func(why error)) *Account {
 	return &Account{of: l, address: address, yield: yield}
@@ -91,7 +91,7 @@ const (
 
 // Hold notes how many bytes the account holds now. If that is more than its
 // address or the server may hold, and nobody gives way, Hold fails with a
-// *LimitError, in megabytes: the account should take no more. What it holds
+// *Error, in megabytes: the account should take no more. What it holds
 // already counts all the same.
 //
 // For its own address gives way what stands still; for all, what stood still
@@ -110,7 +110,7 @@ func (a *Account) Hold(bytes int) error {
 	}
 	own := l.addresses[a.address]
 	for own.bytes > l.ofAddress {
-		if full := l.own.met(l.ofAddress >> 20); !l.give(&own.yielding, a, standsStill, full) {
+		if full := l.own.Met(l.ofAddress >> 20); !l.give(&own.yielding, a, standsStill, full) {
 			return full
 		}
 	}
@@ -122,7 +122,7 @@ func (a *Account) Hold(bytes int) error {
 				still = standsStill
 			}
 		}
-		if full := l.every.met(l.ofAll >> 20); !l.give(from, a, still, full) {
+		if full := l.every.Met(l.ofAll >> 20); !l.give(from, a, still, full) {
 			return full
 		}
 	}

@@ -1,0 +1,28 @@
+package session_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"relock/web/session"
+	"relock/web/site/limit"
+)
+
+// Who was too fast hears when there is room for one more start.
+func TestALimitSaysWhenToTryAgain(t *testing.T) {
+	for most, want := range map[int]time.Duration{1: 61 * time.Second, 7: 9 * time.Second, 900: time.Second} {
+		limits := session.DefaultLimits()
+		limits.StartsPerMinute = most
+		r := session.NewRegistry(limits)
+		var full *limit.Error
+		err := error(nil)
+		for err == nil {
+			err = r.Allow("a")
+		}
+		if !errors.As(err, &full) || full.After() != want {
+			t.Errorf("at %d a minute: %v, want %v", most, err, want)
+		}
+		r.Close()
+	}
+}
