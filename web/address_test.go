@@ -11,12 +11,13 @@ import (
 	"relock/lessons"
 	"relock/web"
 	"relock/web/session"
+	door "relock/web/site"
 )
 
 // Who asks is whom the last trusted proxy has seen. What a visitor writes into
 // the headers changes nothing.
 func TestWhoAsksBehindProxies(t *testing.T) {
-	proxies, err := web.ParseProxies("10.0.0.0/8, 127.0.0.1 ,2001:db8:1::/48,")
+	proxies, err := door.ParseProxies("10.0.0.0/8, 127.0.0.1 ,2001:db8:1::/48,")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,7 @@ func TestWhoAsksBehindProxies(t *testing.T) {
 
 // Limits count the visitors of a proxy one by one.
 func TestVisitorsOfAProxyAreCountedOneByOne(t *testing.T) {
-	proxies, err := web.ParseProxies("127.0.0.1")
+	proxies, err := door.ParseProxies("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/words"
 )
 
@@ -333,8 +334,8 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	case errors.Is(err, errWrite), ctx.Err() != nil:
 		return err
 	}
-	if limit := limitName(err); limit != "" {
-		p.s.turnedAway(ctx, p.account.Address(), limit)
+	if limit := site.LimitName(err); limit != "" {
+		p.s.NoteRefusal(ctx, p.account.Address(), limit)
 	}
 	return p.write(answer{Refused: p.s.explained(ctx, p.l, c.Do, err)})
 }
@@ -354,7 +355,7 @@ func (s *Server) explained(ctx context.Context, l words.Language, do string, err
 func (s *Server) wentWrong(ctx context.Context, do string, err error) {
 	var panicked *panics.Error
 	if errors.As(err, &panicked) {
-		s.panicked(ctx, ofPlay, panicked)
+		s.Panicked(ctx, site.OfPlay, panicked)
 		return
 	}
 	s.log.ErrorContext(ctx, "command failed", slog.String("do", do), slog.String("error", err.Error()))
@@ -384,7 +385,7 @@ func (p *player) send(a answer) error {
 
 // largely does something that takes much memory while it is made and sent.
 func (p *player) largely(ctx context.Context, do func() error) error {
-	done, err := p.s.room(ctx, p.seat, p.account.Address())
+	done, err := p.s.LargeTurn(ctx, p.seat, p.account.Address())
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"relock/lessons"
 	"relock/web/draft"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -27,7 +28,7 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 	case query.Has("run"):
 		found, ok := s.sessions.Get(query.Get("run"))
 		if !ok {
-			return errNoRun
+			return site.ErrNoRun
 		}
 		var err error
 		if text, err = written(found.Scenario); err != nil {
@@ -52,7 +53,7 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 		if !found {
-			return errNoPage
+			return site.ErrNoPage
 		}
 	}
 	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
@@ -99,8 +100,8 @@ func (s *Server) edited(l words.Language, v url.Values, action string) page.Edit
 
 func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e page.Editor, current string) error {
 	l := words.From(r.Context())
-	if status != http.StatusOK && asksForJSON(r) {
-		return &statusError{status: status, head: "That cannot be run", text: func(words.Language) string { return e.Wrong() }}
+	if status != http.StatusOK && site.AsksForJSON(r) {
+		return &site.Error{Status: status, Head: "That cannot be run", Text: func(words.Language) string { return e.Wrong() }}
 	}
 	e.Page = s.frame(r, l.Say("Scenario editor"))
 	e.Page.Path = "/edit"
@@ -108,7 +109,7 @@ func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e pa
 	if e.Presets, err = s.presets(l, current); err != nil {
 		return err
 	}
-	return render(r.Context(), w, status, templates.EditorPage(e))
+	return site.Render(r.Context(), w, status, templates.EditorPage(e))
 }
 
 // presets returns the examples as the gallery orders and describes them.
@@ -146,9 +147,9 @@ func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
-		return nil, refuse(http.StatusRequestEntityTooLarge, "That form is too large", "A form may have %d KiB.", MaxForm>>10)
+		return nil, site.Refuse(http.StatusRequestEntityTooLarge, "That form is too large", "A form may have %d KiB.", MaxForm>>10)
 	case err != nil:
-		return nil, refuse(http.StatusBadRequest, "That form cannot be read", "Please go back and send it again.")
+		return nil, site.Refuse(http.StatusBadRequest, "That form cannot be read", "Please go back and send it again.")
 	default:
 		return r.PostForm, nil
 	}
@@ -221,7 +222,7 @@ func (s *Server) convert(w http.ResponseWriter, r *http.Request) error {
 	if out.MistakesBy, err = rendered(words.From(r.Context()), templates.EditorMistakes(e.Mistakes)); err != nil {
 		return err
 	}
-	answerJSON(w, http.StatusOK, out)
+	site.AnswerJSON(w, http.StatusOK, out)
 	return nil
 }
 
@@ -236,15 +237,15 @@ func (s *Server) openFile(w http.ResponseWriter, r *http.Request) error {
 		return s.takeTrace(w, r, data)
 	}
 	if len(data) > scenario.MaxBytes {
-		return refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
+		return site.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
 	}
 	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {string(data)}}, draft.Unfold), "")
 }
 
 // readFile reads the file in a form, or the body if that is the file itself.
 func readFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxTrace+maxAround)
-	unreadable := refuse(http.StatusBadRequest, "That file cannot be read", "Please choose a file and send it again.")
+	r.Body = http.MaxBytesReader(w, r.Body, site.MaxFile)
+	unreadable := site.Refuse(http.StatusBadRequest, "That file cannot be read", "Please choose a file and send it again.")
 	var body io.Reader = r.Body
 	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
 		parts, err := r.MultipartReader()
@@ -266,7 +267,7 @@ func readFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large), err == nil && len(data) > maxTrace:
-		return nil, refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
+		return nil, site.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
 	case err != nil, len(data) == 0:
 		return nil, unreadable
 	default:

@@ -12,6 +12,7 @@ import (
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/templates"
 	"relock/web/words"
@@ -27,7 +28,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 	case r.PathValue("id") != "":
 		open, err = s.findLink(r, r.PathValue("id"))
 		if errors.Is(err, keep.ErrNotKept) {
-			return refuse(http.StatusNotFound, "Nothing is kept here", "No link is kept under this address; it may be mistyped.")
+			return site.Refuse(http.StatusNotFound, "Nothing is kept here", "No link is kept under this address; it may be mistyped.")
 		}
 		if err != nil {
 			return s.notKept(r, err)
@@ -39,14 +40,14 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 		}
 		at := slices.IndexFunc(s.examples, func(e example) bool { return e.name == name })
 		if at < 0 {
-			return errNoPage
+			return site.ErrNoPage
 		}
 		if open, err = link.Encode(link.State{Scenario: s.examples[at].sc}); err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
 	}
 	p := page.Embed{Page: s.frame(r, l.Say("Relock")), Open: open}
-	return render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.EmbedPage(p))
 }
 
 // replayJSON is a complete film: the page needs nothing more from the server.
@@ -79,7 +80,7 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answerJSON(w, http.StatusOK, answer)
+	site.AnswerJSON(w, http.StatusOK, answer)
 	return nil
 }
 

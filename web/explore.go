@@ -17,6 +17,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/site/limit"
 	"relock/web/templates"
 	"relock/web/words"
@@ -183,7 +184,7 @@ func (p *player) explore(_ context.Context, b *engine.Branch, c exploreArgs) err
 	}
 	go func() {
 		defer close(x.ended)
-		if !p.s.guarded(ctx, ofPlay, func() { p.search(ctx, x, sc, bounds) }) {
+		if !p.s.Guarded(ctx, site.OfPlay, func() { p.search(ctx, x, sc, bounds) }) {
 			_ = p.tellFailed() // who has gone does not wait
 		}
 	}()
@@ -197,7 +198,7 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 		return // the page has left, or wants another one
 	}
 	defer p.s.searches.Done(address)
-	seat := p.s.turns.SeatSpare()
+	seat := p.s.Turns.SeatSpare()
 	defer seat.Done()
 	ctx = pause.With(ctx, seat.Pause)
 	within, cancel := context.WithTimeoutCause(ctx, searchLongest, errSearched)
@@ -235,8 +236,8 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 	x.space, x.picture = found, picture
 	x.mu.Unlock()
 	last := page.NewFound(p.l, found, x.from)
-	if limit := limitName(cause); found.Ending() == explore.Stopped && limit != "" {
-		p.s.turnedAway(ctx, address, limit)
+	if limit := site.LimitName(cause); found.Ending() == explore.Stopped && limit != "" {
+		p.s.NoteRefusal(ctx, address, limit)
 	}
 	seat.Away(ctx, func() { _ = p.tell(last, html) })
 }

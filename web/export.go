@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -17,6 +16,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/export"
 	"relock/web/link"
+	"relock/web/site"
 	"relock/web/words"
 )
 
@@ -64,7 +64,7 @@ func (s *Server) exportRun(w http.ResponseWriter, r *http.Request) error {
 func formatOf(r *http.Request) (export.Format, error) {
 	format, err := export.ParseFormat(r.URL.Query().Get("format"))
 	if err != nil {
-		return "", refuse(http.StatusBadRequest, "There is no such format", "A run can be had in these formats: %s.", export.Allowed())
+		return "", site.Refuse(http.StatusBadRequest, "There is no such format", "A run can be had in these formats: %s.", export.Allowed())
 	}
 	return format, nil
 }
@@ -72,19 +72,19 @@ func formatOf(r *http.Request) (export.Format, error) {
 // sentLink reads a link that was sent as the body. Whole is true if it has no
 // position, which means the run to its end. Head is the heading of refusals.
 func (s *Server) sentLink(w http.ResponseWriter, r *http.Request, head phrase.Text) (state link.State, whole bool, err error) {
-	if err := s.sessions.Allow(address(r)); err != nil {
-		return state, false, limitError(err)
+	if err := s.sessions.Allow(site.Address(r)); err != nil {
+		return state, false, site.OfLimit(err)
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
 	if err != nil {
-		return state, false, explained(http.StatusRequestEntityTooLarge, head, link.ErrTooLong)
+		return state, false, site.Explained(http.StatusRequestEntityTooLarge, head, link.ErrTooLong)
 	}
 	packed := strings.TrimSpace(string(text))
 	if whole = !strings.Contains(packed, "~"); whole {
 		packed += "~0"
 	}
 	if state, err = link.Decode(packed); err != nil {
-		return state, false, unusable(err, head)
+		return state, false, site.Unusable(err, head)
 	}
 	return state, whole, nil
 }
@@ -94,17 +94,7 @@ func notShown(r *http.Request, err error, head phrase.Text) error {
 	if r.Context().Err() != nil {
 		return nil //nolint:nilerr // the visitor has left
 	}
-	return unusable(err, head)
-}
-
-// unusable returns the page that says why what was sent cannot be used, if err
-// says something to visitors.
-func unusable(err error, head phrase.Text) error {
-	var why phrase.Speaker
-	if !errors.As(err, &why) {
-		return fmt.Errorf("web: %w", err)
-	}
-	return explained(http.StatusUnprocessableEntity, head, why)
+	return site.Unusable(err, head)
 }
 
 // toTheEnd plays a scenario to its end.
@@ -137,9 +127,9 @@ func (s *Server) answerFile(w http.ResponseWriter, r *http.Request, f export.For
 	}
 	file.Language = words.From(r.Context())
 	file.Title = titleOf(file.Language, file.Scenario)
-	file.Link = s.origin(r) + "/play#" + open
+	file.Link = s.Origin(r) + "/play#" + open
 	file.Pause = func() error { return pause.Here(r.Context()) }
-	file.Style = s.static.PictureStyle()
+	file.Style = s.Static.PictureStyle()
 	data, err := export.Render(f, file)
 	switch {
 	case r.Context().Err() != nil:

@@ -27,7 +27,7 @@ import (
 
 	"relock/engine/trace"
 	"relock/web"
-	"relock/web/hub"
+	"relock/web/site/wire"
 )
 
 // What BenchmarkFanOut does.
@@ -142,7 +142,7 @@ func relockSlice(b *testing.B, stuck int) (slice, []pace) {
 	result := slice{}
 	if stuck > 0 {
 		for _, v := range few.seen(b, func() {}).Viewers {
-			if v.Code == hub.CloseSlow {
+			if v.Code == wire.CloseSlow {
 				result.told++
 			}
 		}
@@ -241,7 +241,7 @@ func bareSlice(b *testing.B, frames []pace) slice {
 		}
 	}
 	for _, c := range conns {
-		_ = c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(hub.CloseOver, ""), time.Now().Add(time.Second))
+		_ = c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(wire.CloseOver, ""), time.Now().Add(time.Second))
 	}
 	got := many.seen(b, m.closed)
 	result := slice{}
@@ -366,7 +366,7 @@ func (s seen) lost(b *testing.B, list [][]byte, events int) int {
 	}
 	lost := 0
 	for _, v := range s.Viewers {
-		if !slices.Equal(v.Messages, longest.Messages) || v.Code != hub.CloseOver {
+		if !slices.Equal(v.Messages, longest.Messages) || v.Code != wire.CloseOver {
 			lost += max(1, len(longest.Messages)-len(v.Messages))
 			b.Logf("a viewer got %d of %d frames, and was closed with %d %s", len(v.Messages), len(longest.Messages), v.Code, v.Problem)
 		}

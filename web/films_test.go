@@ -9,16 +9,13 @@ import (
 	"testing"
 
 	"relock/engine/scenario"
+	"relock/web/site"
 	"relock/web/words"
 )
 
 // Films is how many bytes of films a server keeps, and how often it has folded
 // one that it keeps.
-func (s *Server) Films() (bytes, folded int) {
-	s.films.mu.Lock()
-	defer s.films.mu.Unlock()
-	return s.films.held, s.films.folded
-}
+func (s *Server) Films() (bytes, folded int) { return s.films.Bytes(), s.films.Folded() }
 
 // What a kept film is said to take, it takes: the limit is on what is used.
 func TestWhatAKeptFilmTakes(t *testing.T) {
@@ -48,7 +45,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	shelf := newFilms()
 	before := held()
 	for i := range films {
-		_, err := shelf.get(t.Context(), filmKey{strconv.Itoa(i), "en"}, func(*footage) bool { return true }, func(*footage) (*footage, error) {
+		_, err := shelf.Get(t.Context(), filmKey{strconv.Itoa(i), "en"}, func(*footage) bool { return true }, func(*footage) (*footage, error) {
 			return newFootage(words.English, made, true, nil, false)
 		})
 		if err != nil {
@@ -70,7 +67,7 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	folds := 0
 	get := func(name string, bytes int) {
 		t.Helper()
-		_, err := shelf.get(t.Context(), filmKey{name, "en"}, good, func(*footage) (*footage, error) {
+		_, err := shelf.Get(t.Context(), filmKey{name, "en"}, good, func(*footage) (*footage, error) {
 			folds++
 			return &footage{portions: [][]byte{{}}, bytes: bytes}, nil
 		})
@@ -94,21 +91,21 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	// Who waits for a film that is not made makes it; what fails is not kept.
 	first, failed := make(chan struct{}), make(chan error)
 	go func() {
-		_, err := shelf.get(t.Context(), filmKey{"d", "en"}, good, func(*footage) (*footage, error) {
+		_, err := shelf.Get(t.Context(), filmKey{"d", "en"}, good, func(*footage) (*footage, error) {
 			close(first)
-			return nil, errLeft
+			return nil, site.ErrLeft
 		})
 		failed <- err
 	}()
 	<-first
 	get("d", 1)
-	if err := <-failed; !errors.Is(err, errLeft) || folds != 5 {
+	if err := <-failed; !errors.Is(err, site.ErrLeft) || folds != 5 {
 		t.Errorf("%v; %d were folded, want 5", err, folds)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	hold, holding := make(chan struct{}), make(chan struct{})
 	go func() {
-		_, err := shelf.get(t.Context(), filmKey{"e", "en"}, good, func(*footage) (*footage, error) {
+		_, err := shelf.Get(t.Context(), filmKey{"e", "en"}, good, func(*footage) (*footage, error) {
 			close(holding)
 			<-hold
 			return &footage{portions: [][]byte{{}}, bytes: 1}, nil
@@ -117,7 +114,7 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	}()
 	<-holding
 	cancel()
-	if _, err := shelf.get(ctx, filmKey{"e", "en"}, good, nil); !errors.Is(err, context.Canceled) {
+	if _, err := shelf.Get(ctx, filmKey{"e", "en"}, good, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("who has left waits: %v", err)
 	}
 	close(hold)

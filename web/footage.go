@@ -3,16 +3,13 @@ package web
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"strings"
-
-	"github.com/klauspost/compress/gzip"
 
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -40,8 +37,8 @@ type filmKey struct {
 }
 
 // newFilms returns where films are kept: those that come in portions.
-func newFilms() *shelf[filmKey, footage] {
-	return newShelf[filmKey](maxFilms, func(f *footage) int {
+func newFilms() *site.Shelf[filmKey, footage] {
+	return site.NewShelf[filmKey](maxFilms, func(f *footage) int {
 		if f.portions == nil {
 			return 0
 		}
@@ -237,29 +234,7 @@ func packed(p portionJSON) ([]byte, error) {
 	if err := enc.Encode(p); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	return zipped(text.Bytes())
-}
-
-func zipped(text []byte) ([]byte, error) {
-	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
-	_, err := z.Write(text)
-	if err = errors.Join(err, z.Close()); err != nil {
-		return nil, fmt.Errorf("web: %w", err)
-	}
-	return bytes.Clone(b.Bytes()), nil
-}
-
-func unpacked(data []byte) ([]byte, error) {
-	z, err := gzip.NewReader(bytes.NewReader(data))
-	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
-	}
-	text, err := io.ReadAll(z)
-	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
-	}
-	return text, nil
+	return site.Zipped(text.Bytes())
 }
 
 // take returns count rows of the film from an index on, or fewer at its end.
@@ -267,7 +242,7 @@ func (f *footage) take(from, count int) (portionJSON, error) {
 	out := portionJSON{V: 1, From: from + 1, Rows: []json.RawMessage{}}
 	to := min(from+count, f.rows)
 	for n := from / portionRows; n*portionRows < to; n++ {
-		text, err := unpacked(f.portions[n])
+		text, err := site.Unzipped(f.portions[n])
 		if err != nil {
 			return out, err
 		}

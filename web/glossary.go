@@ -7,6 +7,7 @@ import (
 	"relock/engine/check"
 	"relock/lessons"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -33,5 +34,5 @@ func (s *Server) glossary(w http.ResponseWriter, r *http.Request) error {
 	for _, rule := range check.Names() {
 		p.Rules = append(p.Rules, page.Term{ID: rule, Name: l.Clause(check.Title(rule)), Text: l.Clause(check.Means(rule))})
 	}
-	return render(r.Context(), w, http.StatusOK, templates.Glossary(p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.Glossary(p))
 }

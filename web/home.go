@@ -18,6 +18,7 @@ import (
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -78,7 +79,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	reel.viewer.Lanes.Cursor = 0 // it begins at its beginning
-	return render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
+	return site.Render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
 		Page: s.frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
 		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: reel.viewer, Ending: ending,
 	}))
@@ -235,13 +236,13 @@ func paint(examples []example) map[string]func() picture {
 // not wait. It works only while nobody else wants the processor, and returns
 // when all are drawn, or when ctx ends.
 func (s *Server) Prepare(ctx context.Context) {
-	seat := s.turns.SeatSpare()
+	seat := s.Turns.SeatSpare()
 	defer seat.Done()
 	for _, draw := range s.gallery {
 		if seat.Pause(ctx) != nil {
 			return
 		}
-		s.guarded(ctx, ofPage, func() { draw() })
+		s.Guarded(ctx, site.OfPage, func() { draw() })
 	}
 }
 
@@ -278,16 +279,16 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 			}
 		}
 	}
-	return render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
+	return site.Render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
 }
 
 func (s *Server) about(w http.ResponseWriter, r *http.Request) error {
 	title := words.From(r.Context()).Say("About Relock")
-	return render(r.Context(), w, http.StatusOK, templates.About(s.frame(r, title)))
+	return site.Render(r.Context(), w, http.StatusOK, templates.About(s.frame(r, title)))
 }
 
 func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	p := page.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: page.Reference(l, export.Allowed())}
-	return render(r.Context(), w, http.StatusOK, templates.API(p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.API(p))
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/web"
+	door "relock/web/site"
 )
 
 // ask sends a request under a name of choice.
@@ -43,7 +44,7 @@ func (s site) ask(t *testing.T, method, path, host string, form url.Values, head
 // asPublic gives a server a public address.
 func asPublic(t *testing.T, address string) func(*web.Config) {
 	t.Helper()
-	u, err := web.ParsePublicURL(address)
+	u, err := door.ParsePublicURL(address)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +157,7 @@ func TestPublicURLs(t *testing.T) {
 		"": "", "relock.example.org": "", "relock.example.org:8080": "", "ftp://x": "", "https://": "", "https://x/play": "",
 		"https://me@x": "", "https://x?y": "", "https://x?": "", "https://x#y": "", "https://x y": "",
 	} {
-		got, err := web.ParsePublicURL(text)
+		got, err := door.ParsePublicURL(text)
 		if (err == nil) != (want != "") || err == nil && got.String() != want {
 			t.Errorf("%q is %v, %v; want %q", text, got, err, want)
 		}

@@ -21,6 +21,7 @@ import (
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -86,7 +87,7 @@ func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
 		p.Check = len(check.Items) / 2
 		p.CheckBefore, p.CheckAfter = check.Items[0].Path(), check.Items[p.Check].Path()
 	}
-	return render(r.Context(), w, http.StatusOK, templates.WayPage(p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.WayPage(p))
 }
 
 // class is the page on which teachers see what several people have done.
@@ -117,7 +118,7 @@ func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	return render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
+	return site.Render(r.Context(), w, http.StatusOK, templates.ClassPage(page.Class{Page: s.frame(r, l.Say("For teachers")), Chapters: string(text)}))
 }
 
 // lesson is the page of an item. What was answered stands in its address, so
@@ -127,14 +128,14 @@ func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) lesson(w http.ResponseWriter, r *http.Request) error {
 	item, ok := s.course.Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
 	if !ok {
-		return errNoPage
+		return site.ErrNoPage
 	}
 	l := words.From(r.Context())
 	p, err := s.lessonOf(r, l, item)
 	if err != nil {
 		return err
 	}
-	return render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
 }
 
 // soFar is what was answered of the concept check, with the answer to item that
@@ -162,7 +163,7 @@ func answersSoFar(query url.Values, n int) []byte {
 // the address.
 func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 	if s.course.Check == nil {
-		return errNoPage
+		return site.ErrNoPage
 	}
 	l, query := words.From(r.Context()), r.URL.Query()
 	half := s.course.Check.Items[0].Half()
@@ -200,7 +201,7 @@ func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
 		}
 		p.Rows = append(p.Rows, row)
 	}
-	return render(r.Context(), w, http.StatusOK, templates.CheckedPage(p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.CheckedPage(p))
 }
 
 // shownRun is a part of a run on the stage.
@@ -533,20 +534,20 @@ func movesToJudge(item *course.Item, text []byte) ([]scenario.Move, error) {
 			Schedule json.RawMessage `json:"schedule"`
 		}
 		if err := json.Unmarshal(text, &sent); err != nil {
-			return nil, unusable(link.ErrBroken, "That cannot be shown")
+			return nil, site.Unusable(link.ErrBroken, "That cannot be shown")
 		}
 		moves, err := item.Scenario.ParseMoves(sent.Schedule)
 		if err != nil {
-			return nil, unusable(err, "That cannot be shown")
+			return nil, site.Unusable(err, "That cannot be shown")
 		}
 		return moves, nil
 	}
 	state, err := link.Decode(string(text))
 	if err != nil {
-		return nil, unusable(err, "That cannot be shown")
+		return nil, site.Unusable(err, "That cannot be shown")
 	}
 	if !item.Plays(state.Scenario) {
-		return nil, refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves are of another scenario than the item's.")
+		return nil, site.Refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves are of another scenario than the item's.")
 	}
 	return state.Scenario.Schedule[:state.At], nil
 }
@@ -559,11 +560,11 @@ const maxJudged = link.MaxPacked
 func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
 	item, ok := s.course.Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
 	if !ok {
-		return errNoPage
+		return site.ErrNoPage
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxJudged))
 	if err != nil {
-		return explained(http.StatusRequestEntityTooLarge, "That cannot be shown", link.ErrTooLong)
+		return site.Explained(http.StatusRequestEntityTooLarge, "That cannot be shown", link.ErrTooLong)
 	}
 	moves, err := movesToJudge(item, text)
 	if err != nil {
@@ -573,7 +574,7 @@ func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notShown(r, err, "That cannot be shown")
 	}
-	answerJSON(w, http.StatusOK, verdict)
+	site.AnswerJSON(w, http.StatusOK, verdict)
 	return nil
 }
 

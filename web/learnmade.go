@@ -12,19 +12,20 @@ import (
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
 
 // madeOf is the run that a question is to be made of: a link's text.
 func (s *Server) madeOf(r *http.Request) (link.State, error) {
-	if err := s.sessions.Allow(address(r)); err != nil {
-		return link.State{}, limitError(err)
+	if err := s.sessions.Allow(site.Address(r)); err != nil {
+		return link.State{}, site.OfLimit(err)
 	}
 	text := r.URL.Query().Get("from")
 	state, err := link.Decode(text)
 	if err != nil {
-		return state, unusable(err, "No question can be made of that")
+		return state, site.Unusable(err, "No question can be made of that")
 	}
 	return state, nil
 }
@@ -46,7 +47,7 @@ func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
 		return notShown(r, err, "No question can be made of that")
 	}
 	p.Made = "/learn/made.yaml?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {p.Kind}}.Encode()
-	return render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
 }
 
 func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
@@ -161,6 +162,6 @@ func (s *Server) judgeMade(w http.ResponseWriter, r *http.Request) error {
 	}
 	verdict.Par, _ = strconv.Atoi(r.URL.Query().Get("par")) // as the page had it
 	verdict.Proven = verdict.Par > 0
-	answerJSON(w, http.StatusOK, verdict)
+	site.AnswerJSON(w, http.StatusOK, verdict)
 	return nil
 }

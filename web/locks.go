@@ -13,6 +13,7 @@ import (
 	"relock/lessons"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -46,7 +47,7 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 		l.Tally = l.Card.Tally(say, 0)
 		p.List = append(p.List, l)
 	}
-	return render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
 }
 
 // The locks whose cards stand in one unless somebody asks for others: ours, and
@@ -71,7 +72,7 @@ func (s *Server) chosenCards(r *http.Request, p *page.Locks) error {
 		}
 		c, err := card.Of(name)
 		if errors.Is(err, card.ErrProtocol) {
-			return explained(http.StatusBadRequest, "There is no such report card", card.ErrProtocol)
+			return site.Explained(http.StatusBadRequest, "There is no such report card", card.ErrProtocol)
 		}
 		if err != nil {
 			return fmt.Errorf("web: %w", err)
@@ -89,14 +90,14 @@ func (s *Server) chosenCards(r *http.Request, p *page.Locks) error {
 func (s *Server) cell(w http.ResponseWriter, r *http.Request) error {
 	c, err := card.Of(r.PathValue("lock"))
 	if errors.Is(err, card.ErrProtocol) {
-		return errNoPage
+		return site.ErrNoPage
 	}
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
 	cell := c.Named(r.PathValue("cell"))
 	if cell == nil {
-		return errNoPage
+		return site.ErrNoPage
 	}
 	sc, err := c.Example(cell)
 	if err != nil {

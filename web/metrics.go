@@ -14,6 +14,7 @@ import (
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client tells its times to a hook
 
 	"relock/web/session"
+	"relock/web/site"
 	"relock/web/site/limit"
 )
 
@@ -39,10 +40,10 @@ const (
 	forRun    = "run"
 	forPlay   = "play"
 	forRoom   = "room"
-	forPassed = "passed" // handed on to another server
+	forPassed = site.PassedSocket
 )
 
-func newMeter(sessions *session.Registry, films *shelf[filmKey, footage], waiting *limit.Ledger) *meter {
+func newMeter(sessions *session.Registry, films *site.Shelf[filmKey, footage], waiting *limit.Ledger) *meter {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -82,10 +83,10 @@ func newMeter(sessions *session.Registry, films *shelf[filmKey, footage], waitin
 	for _, kind := range []string{"reply", "network"} {
 		m.failures.WithLabelValues(kind)
 	}
-	for _, outcome := range []string{passAnswered, passGone, passSilent} {
+	for _, outcome := range []string{site.PassAnswered, site.PassGone, site.PassSilent} {
 		m.passed.WithLabelValues(outcome)
 	}
-	for _, of := range []string{ofPage, ofPlay, ofRun, ofWatch, ofRoom} {
+	for _, of := range []string{site.OfPage, site.OfPlay, site.OfRun, site.OfWatch, site.OfRoom} {
 		m.panics.WithLabelValues(of)
 	}
 	return m

@@ -14,6 +14,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/words"
 )
@@ -41,7 +42,7 @@ type oembedJSON struct {
 func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if f := query.Get("format"); f != "" && f != "json" {
-		return refuse(http.StatusNotImplemented, "There is no such format", "What another page frames is described in JSON only: format=json.")
+		return site.Refuse(http.StatusNotImplemented, "There is no such format", "What another page frames is described in JSON only: format=json.")
 	}
 	width, err := within(query.Get("maxwidth"), embedWidth)
 	if err != nil {
@@ -52,27 +53,27 @@ func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	u, err := url.Parse(query.Get("url"))
-	if err != nil || !s.owns(r, query.Get("url")) {
+	if err != nil || !s.Owns(r, query.Get("url")) {
 		return errNotFramed
 	}
-	at, err := s.subject(r, s.languages.Match(u.Query().Get("lang"), words.From(r.Context()).Code()), u)
+	at, err := s.subject(r, s.Languages.Match(u.Query().Get("lang"), words.From(r.Context()).Code()), u)
 	if err != nil {
 		return err
 	}
-	site := u.Scheme + "://" + u.Host
-	if s.public != nil {
-		site = s.public.String()
+	origin := u.Scheme + "://" + u.Host
+	if s.Public() != nil {
+		origin = s.Public().String()
 	}
 	answer := oembedJSON{
-		Version: "1.0", Type: "rich", Title: at.title, ProviderName: "Relock", ProviderURL: site + "/", Width: width, Height: height,
+		Version: "1.0", Type: "rich", Title: at.title, ProviderName: "Relock", ProviderURL: origin + "/", Width: width, Height: height,
 		HTML: fmt.Sprintf(`<iframe src="%s" title="%s" loading="lazy" width="%d" height="%d" sandbox="allow-scripts allow-same-origin allow-popups allow-popups-to-escape-sandbox" referrerpolicy="no-referrer"></iframe>`,
-			html.EscapeString(site+at.embed), html.EscapeString(at.title), width, height),
+			html.EscapeString(origin+at.embed), html.EscapeString(at.title), width, height),
 	}
-	answerJSON(w, http.StatusOK, answer)
+	site.AnswerJSON(w, http.StatusOK, answer)
 	return nil
 }
 
-var errNotFramed = refuse(http.StatusNotFound, "That cannot be framed", "Only addresses of this site under /play and /s can be framed by others.")
+var errNotFramed = site.Refuse(http.StatusNotFound, "That cannot be framed", "Only addresses of this site under /play and /s can be framed by others.")
 
 // within returns a length in pixels: usual, or less if less is asked for.
 func within(asked string, usual int) (int, error) {
@@ -81,7 +82,7 @@ func within(asked string, usual int) (int, error) {
 	}
 	n, err := strconv.Atoi(asked)
 	if err != nil || n < 1 {
-		return 0, refuse(http.StatusBadRequest, "That is no size", "maxwidth and maxheight are whole numbers of pixels, from 1.")
+		return 0, site.Refuse(http.StatusBadRequest, "That is no size", "maxwidth and maxheight are whole numbers of pixels, from 1.")
 	}
 	return min(n, usual), nil
 }
@@ -186,9 +187,9 @@ func (s *Server) preview(r *http.Request) *page.Preview {
 	if err != nil {
 		return nil // the page says why
 	}
-	address := s.origin(r) + (&url.URL{Path: r.URL.Path}).String()
+	address := s.Origin(r) + (&url.URL{Path: r.URL.Path}).String()
 	return &page.Preview{
 		Title: at.title, Shows: at.shows, Address: address,
-		OEmbed: s.origin(r) + "/oembed?" + url.Values{"url": {address}, "format": {"json"}}.Encode(),
+		OEmbed: s.Origin(r) + "/oembed?" + url.Values{"url": {address}, "format": {"json"}}.Encode(),
 	}
 }

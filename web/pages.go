@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -19,7 +18,7 @@ import (
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/session"
-	"relock/web/site/limit"
+	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -44,13 +43,13 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
 		return nil
 	}
-	o := engine.Options{ID: s.peers.NewID(), Wall: e.Store == page.StoreWall, Slow: slow}
+	o := engine.Options{ID: s.NewID(), Wall: e.Store == page.StoreWall, Slow: slow}
 	if e.Store == page.StoreExternal {
 		o.External = s.external
 	}
-	started, err := s.sessions.Start(session.Visitor{Address: address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
-	if limitName(err) != "" {
-		return limitError(err)
+	started, err := s.sessions.Start(session.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
+	if site.LimitName(err) != "" {
+		return site.OfLimit(err)
 	}
 	if why, ok := words.From(r.Context()).Explain(err); ok {
 		e.Problem = why
@@ -64,33 +63,10 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// limitError returns the page of a limit that was met, or err if it is no
-// limit's.
-func limitError(err error) error {
-	var met *limit.Error
-	if !errors.As(err, &met) {
-		return err
-	}
-	if met.Met.Own {
-		return explained(http.StatusTooManyRequests, "One moment, please", met)
-	}
-	return explained(http.StatusServiceUnavailable, "No room just now", met)
-}
-
-// limitName returns the name of the limit that was met, in metrics and logs; ""
-// if err is no limit's.
-func limitName(err error) string {
-	var met interface{ Limit() string }
-	if !errors.As(err, &met) {
-		return ""
-	}
-	return met.Limit()
-}
-
 func (s *Server) session(r *http.Request) (*session.Session, error) {
 	found, ok := s.sessions.Get(r.PathValue("id"))
 	if !ok {
-		return nil, errNoRun
+		return nil, site.ErrNoRun
 	}
 	return found, nil
 }
@@ -144,7 +120,7 @@ func runOf(r *http.Request, path string, f *footage, sc *scenario.Scenario) (pag
 func (s *Server) showRun(w http.ResponseWriter, r *http.Request, run page.Run, untitled string) error {
 	shown := s.frame(r, cmp.Or(run.Title, untitled))
 	run.Reach, run.Viewer.Shared = s.reach(r), true
-	return render(r.Context(), w, http.StatusOK, templates.RunPage(page.RunPage{Page: shown, Run: run}))
+	return site.Render(r.Context(), w, http.StatusOK, templates.RunPage(page.RunPage{Page: shown, Run: run}))
 }
 
 // filmOf returns the film of a run: the kept one if it is good enough, else the
@@ -189,10 +165,10 @@ func (s *Server) runLanes(w http.ResponseWriter, r *http.Request) error {
 func answerLanes(w http.ResponseWriter, r *http.Request, run *recording) error {
 	row, err := strconv.Atoi(r.URL.Query().Get("row"))
 	if err != nil || row < 0 {
-		return refuse(http.StatusBadRequest, "That is no place in a run", "The row of a picture is the number of a step, 0 or more.")
+		return site.Refuse(http.StatusBadRequest, "That is no place in a run", "The row of a picture is the number of a step, 0 or more.")
 	}
 	l := words.From(r.Context())
-	return render(r.Context(), w, http.StatusOK, templates.Lanes(lanesOf(l, run.lanes(), row)))
+	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(lanesOf(l, run.lanes(), row)))
 }
 
 // trace answers with the run as JSON Lines.
@@ -227,7 +203,7 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 	}
 	name := rand.Text()
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the request came by TLS
-		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.secure(r),
+		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Secure(r),
 	})
 	return name
 }

@@ -18,7 +18,7 @@ import (
 	"relock/engine/lock/protocol"
 	"relock/engine/run"
 	"relock/web"
-	"relock/web/hub"
+	"relock/web/site/wire"
 )
 
 // Keys that no other test has: unlocks of the first panic, and the third
@@ -74,7 +74,7 @@ func TestAPanicEndsOneSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		told, code := lastWords(t, p.conn)
-		if !told.Broken || !strings.Contains(told.Refused, "A mistake in this program has ended your session.") || code != hub.CloseBroken {
+		if !told.Broken || !strings.Contains(told.Refused, "A mistake in this program has ended your session.") || code != wire.CloseBroken {
 			t.Errorf("told %+v and closed with %d", told, code)
 		}
 		counted("play", "1")

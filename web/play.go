@@ -6,13 +6,13 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"time"
 
 	"relock/engine/lock/exhibit"
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/templates"
 	"relock/web/words"
@@ -34,7 +34,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request) error {
 			return s.playPage(w, r, open, name, "")
 		}
 	}
-	return errNoPage
+	return site.ErrNoPage
 }
 
 func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current, problem string) error {
@@ -78,7 +78,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	if p.Text, err = unscripted(p.Scenario); err != nil {
 		return err
 	}
-	return render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.PlayPage(p))
 }
 
 // setLocks sets which locks can be compared.
@@ -100,23 +100,23 @@ func unscripted(packed string) (string, error) {
 
 // keep puts a link on the shelf and answers with its short address.
 func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
-	if err := s.sessions.Allow(address(r)); err != nil {
-		return limitError(err)
+	if err := s.sessions.Allow(site.Address(r)); err != nil {
+		return site.OfLimit(err)
 	}
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, link.MaxPacked))
 	if err != nil {
-		return explained(http.StatusRequestEntityTooLarge, "That is too long to be kept", link.ErrTooLong)
+		return site.Explained(http.StatusRequestEntityTooLarge, "That is too long to be kept", link.ErrTooLong)
 	}
 	state, err := link.Decode(string(text))
 	if err != nil {
-		return unusable(err, "That cannot be kept")
+		return site.Unusable(err, "That cannot be kept")
 	}
 	var id string
-	seatOf(r).Away(r.Context(), func() { id, err = s.links.Keep(r.Context(), state) })
+	site.SeatOf(r).Away(r.Context(), func() { id, err = s.links.Keep(r.Context(), state) })
 	if err != nil {
 		return s.notKept(r, err)
 	}
-	answerJSON(w, http.StatusCreated, map[string]string{"path": "/s/" + id})
+	site.AnswerJSON(w, http.StatusCreated, map[string]string{"path": "/s/" + id})
 	return nil
 }
 
@@ -124,7 +124,7 @@ func (s *Server) keep(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 	text, err := s.findLink(r, r.PathValue("id"))
 	if errors.Is(err, keep.ErrNotKept) {
-		return explained(http.StatusNotFound, "Nothing is kept here", keep.ErrNotKept)
+		return site.Explained(http.StatusNotFound, "Nothing is kept here", keep.ErrNotKept)
 	}
 	if err != nil {
 		return s.notKept(r, err)
@@ -139,7 +139,7 @@ func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 // findLink returns the link kept under id, without the visitor's turn while it
 // waits.
 func (s *Server) findLink(r *http.Request, id string) (text string, err error) {
-	seatOf(r).Away(r.Context(), func() { text, err = s.links.Find(r.Context(), id) })
+	site.SeatOf(r).Away(r.Context(), func() { text, err = s.links.Find(r.Context(), id) })
 	return text, err
 }
 
@@ -150,10 +150,7 @@ func (s *Server) notKept(r *http.Request, err error) error {
 		return fmt.Errorf("web: %w", err)
 	}
 	s.log.WarnContext(r.Context(), "shelf away", slog.String("error", err.Error()))
-	shown := explained(http.StatusServiceUnavailable, "One moment, please", keep.ErrAway)
-	shown.after = soon
+	shown := site.Explained(http.StatusServiceUnavailable, "One moment, please", keep.ErrAway)
+	shown.After = site.Soon
 	return shown
 }
-
-// soon is when it makes sense to ask for what could not be reached.
-const soon = 5 * time.Second

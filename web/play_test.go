@@ -24,9 +24,9 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web"
-	"relock/web/hub"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 
@@ -626,8 +626,8 @@ func TestWhoFindsNoRoomIsToldOnTheSocket(t *testing.T) {
 		if err := second.conn.ReadJSON(&told); err != nil || !told.Full || told.V != 1 || !strings.HasPrefix(told.Refused, want) {
 			t.Errorf("%s: told %+v, %v", language, told, err)
 		}
-		if _, _, err := second.conn.ReadMessage(); !websocket.IsCloseError(err, hub.CloseFull) {
-			t.Errorf("%s: closed with %v, want %d", language, err, hub.CloseFull)
+		if _, _, err := second.conn.ReadMessage(); !websocket.IsCloseError(err, wire.CloseFull) {
+			t.Errorf("%s: closed with %v, want %d", language, err, wire.CloseFull)
 		}
 		first.must(object{"do": "open", "scenario": leaseExpiry})
 	}

@@ -9,8 +9,9 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine/pause"
-	"relock/web/hub"
 	"relock/web/session"
+	"relock/web/site"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 
@@ -28,49 +29,49 @@ const (
 // playSocket serves a page that steps through a scenario. The session lives
 // as long as the connection: a page that comes back brings its moves along.
 func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
-	ctx, leave, err := s.sessions.Enter(address(r))
+	ctx, leave, err := s.sessions.Enter(site.Address(r))
 	if err != nil {
 		return s.turnAway(w, r, err)
 	}
 	defer leave()
-	conn, err := s.upgrader.Upgrade(w, r)
+	conn, err := s.Upgrader.Upgrade(w, r)
 	if err != nil {
 		return nil
 	}
 	defer s.meter.socket(forPlay)()
 	ctx, gone := context.WithCancel(ctx)
-	seat := seatOf(r)
+	seat := site.SeatOf(r)
 	ctx = pause.With(ctx, seat.Pause)
 	commands := make(chan []byte, waiting)
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		defer gone()
-		s.guarded(ctx, ofPlay, func() {
+		s.Guarded(ctx, site.OfPlay, func() {
 			err := conn.Read(ctx, maxCommand, func(text []byte) {
 				select {
 				case commands <- text:
 				case <-ctx.Done():
 				}
 			})
-			s.readTo(r, err)
+			s.ReadTo(r, err)
 		})
 	}()
-	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(address(r))}
+	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(site.Address(r))}
 	defer func() { <-read }()
 	defer conn.Close()
 	defer gone()
 	told := false
-	served := s.guarded(ctx, ofPlay, func() { p.serve(ctx, commands) })
+	served := s.Guarded(ctx, site.OfPlay, func() { p.serve(ctx, commands) })
 	p.forget() // else it might send a frame after the last one
 	if !served {
-		told = conn.Goodbye(hub.CloseBroken, noticeJSON{
+		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
 			V: 1, Broken: true, Refused: p.l.Say("A mistake in this program has ended your session. It has been written down. Reload the page to begin again."),
 		})
 	}
 	p.account.Close()
 	if p.session != nil {
-		s.guarded(ctx, ofPlay, p.session.Close)
+		s.Guarded(ctx, site.OfPlay, p.session.Close)
 	}
 	over := errors.Is(context.Cause(ctx), session.ErrClosed)
 	gone()
@@ -86,20 +87,20 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 // turnAway says why the visitor cannot step now; on the socket if r opens one.
 func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) error {
 	if !websocket.IsWebSocketUpgrade(r) {
-		return limitError(why)
+		return site.OfLimit(why)
 	}
-	s.turnedAway(r.Context(), address(r), limitName(why))
-	conn, err := s.upgrader.Upgrade(w, r)
+	s.NoteRefusal(r.Context(), site.Address(r), site.LimitName(why))
+	conn, err := s.Upgrader.Upgrade(w, r)
 	if err != nil {
 		return nil
 	}
 	defer conn.Close()
-	code := hub.CloseFull
+	code := wire.CloseFull
 	if errors.Is(why, session.ErrClosed) {
 		code = websocket.CloseGoingAway
 	}
 	refused, _ := words.From(r.Context()).Explain(why) // a limit can be told, and says what to do
-	if conn.Goodbye(code, noticeJSON{V: 1, Full: true, Refused: refused}) {
+	if conn.Goodbye(code, wire.Notice{V: 1, Full: true, Refused: refused}) {
 		conn.Part(nil)
 	}
 	return nil

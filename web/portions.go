@@ -1,7 +1,6 @@
 package web
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/words"
 )
 
@@ -17,14 +17,11 @@ import (
 // of HTML.
 const partBytes = 512 << 10
 
-// errLeft is returned when the visitor has left. There is nobody to answer.
-var errLeft = fmt.Errorf("the visitor has left: %w", context.Canceled)
-
 // film returns the film of the page at path: the one on the shelf if it is good
 // enough, or a new one of what there is so far. It fails with errLeft.
 func (s *Server) film(r *http.Request, path string, portioned bool, sofar func() (made *recording, ended bool, err error), good func(*footage) bool) (*footage, error) {
 	l := words.From(r.Context())
-	return taken(r, s.films, filmKey{path, l.Code()}, good, func(before *footage) (*footage, error) {
+	return site.Taken(r, s.films, filmKey{path, l.Code()}, good, func(before *footage) (*footage, error) {
 		made, ended, err := sofar()
 		if err != nil {
 			return nil, err
@@ -39,7 +36,7 @@ func which(r *http.Request) (from, count int, err error) {
 	from, err1 := strconv.Atoi(q.Get("from"))
 	count, err2 := strconv.Atoi(q.Get("count"))
 	if err1 != nil || err2 != nil || from < 1 || count < 1 || count > portionRows {
-		return 0, 0, refuse(http.StatusBadRequest, "That is no place in a run",
+		return 0, 0, site.Refuse(http.StatusBadRequest, "That is no place in a run",
 			"The rows of a run are asked for by from, the number of a step from 1 on, and count, how many: 1 to %d.", portionRows)
 	}
 	return from - 1, count, nil
@@ -48,7 +45,7 @@ func which(r *http.Request) (from, count int, err error) {
 // answerRows answers with rows of a film.
 func answerRows(w http.ResponseWriter, r *http.Request, f *footage, from, count int) error {
 	if from >= f.rows {
-		return refuse(http.StatusNotFound, "That is no place in a run", "This run has %d steps so far.", f.rows)
+		return site.Refuse(http.StatusNotFound, "That is no place in a run", "This run has %d steps so far.", f.rows)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -57,7 +54,7 @@ func answerRows(w http.ResponseWriter, r *http.Request, f *footage, from, count 
 		h.Set("Cache-Control", "private, max-age=3600") // these rows will not change
 	}
 	n := from / portionRows
-	if from%portionRows == 0 && count == portionRows && takesGzip(r) {
+	if from%portionRows == 0 && count == portionRows && site.TakesGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		h.Add("Vary", "Accept-Encoding")
 		h.Set("Content-Length", strconv.Itoa(len(f.portions[n])))
@@ -94,7 +91,7 @@ func (f *footage) shown(r *http.Request, path string) (page.Viewer, error) {
 	if text := q.Get("from"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > f.rows {
-			return v, refuse(http.StatusBadRequest, "That is no place in a run", "The steps of this run are numbered from 1 to %d.", f.rows)
+			return v, site.Refuse(http.StatusBadRequest, "That is no place in a run", "The steps of this run are numbered from 1 to %d.", f.rows)
 		}
 		first = (n - 1) / portionRows * portionRows
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/boombuler/barcode/qr"
 
+	"relock/web/site"
 	"relock/web/words"
 )
 
@@ -21,18 +22,18 @@ const (
 	quietZone = 4    // modules around it, as the standard asks for
 )
 
-var errForeignQR = refuse(http.StatusBadRequest, "That cannot be a QR code here",
+var errForeignQR = site.Refuse(http.StatusBadRequest, "That cannot be a QR code here",
 	"Only an address of this site can be made a QR code: it begins as this site's own do, and has no spaces.")
 
 // qr draws an address of this site as a QR code.
 func (s *Server) qr(w http.ResponseWriter, r *http.Request) error {
 	text := r.URL.Query().Get("text")
-	own := s.owns(r, text) && strings.Count(text, "/") > 2 || slices.ContainsFunc(s.reach(r).Addresses, func(origin string) bool {
+	own := s.Owns(r, text) && strings.Count(text, "/") > 2 || slices.ContainsFunc(s.reach(r).Addresses, func(origin string) bool {
 		return strings.HasPrefix(text, origin+"/")
 	})
 	switch {
 	case utf8.RuneCountInString(text) > maxQR:
-		return refuse(http.StatusRequestEntityTooLarge, "That is too long for a QR code",
+		return site.Refuse(http.StatusRequestEntityTooLarge, "That is too long for a QR code",
 			"A QR code of this site has at most %d characters; make a short link first.", maxQR)
 	case !own || strings.ContainsFunc(text, func(c rune) bool { return c <= ' ' || c > '~' }):
 		return errForeignQR

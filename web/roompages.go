@@ -12,6 +12,7 @@ import (
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/room"
+	"relock/web/site"
 	"relock/web/static"
 	"relock/web/templates"
 	"relock/web/words"
@@ -22,23 +23,23 @@ func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	p := page.RoomDoor{Page: s.smallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
 	if p.Code == "" {
-		return render(r.Context(), w, http.StatusOK, templates.RoomDoorPage(p))
+		return site.Render(r.Context(), w, http.StatusOK, templates.RoomDoorPage(p))
 	}
 	r.SetPathValue("code", p.Code)
 	found, err := s.roomOf(r)
-	var status *statusError
+	var status *site.Error
 	switch {
 	case err == nil:
 		http.Redirect(w, r, "/room/"+found.Code(), http.StatusSeeOther)
 		return nil
-	case !errors.As(err, &status) || asksForJSON(r):
+	case !errors.As(err, &status) || site.AsksForJSON(r):
 		return err
 	}
-	if status.limit != "" {
-		s.turnedAway(r.Context(), address(r), status.limit)
+	if status.Limit != "" {
+		s.NoteRefusal(r.Context(), site.Address(r), status.Limit)
 	}
-	p.Problem = status.text(l)
-	return render(r.Context(), w, status.status, templates.RoomDoorPage(p))
+	p.Problem = status.Text(l)
+	return site.Render(r.Context(), w, status.Status, templates.RoomDoorPage(p))
 }
 
 // newRoom says what a room would be around, and makes it by one press.
@@ -46,7 +47,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	from := r.URL.Query().Get("from")
 	p := page.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
-	p.Page.Style = s.static.Style(static.Rooms)
+	p.Page.Style = s.Static.Style(static.Rooms)
 	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
 	item, isItem := s.course.Item(from)
 	var err error
@@ -74,7 +75,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 		return noPlan(err)
 	}
 	p.Threads = film.NewScenario(l, plan.Scenario).Threads
-	return render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
 }
 
 // roomPhone is the page of who plays a thread, and of who watches.
@@ -87,7 +88,7 @@ func (s *Server) roomPhone(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return render(r.Context(), w, http.StatusOK, templates.RoomPhonePage(*p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.RoomPhonePage(*p))
 }
 
 // roomHost is the page of a host. The link for co-hosts makes one of whoever
@@ -105,7 +106,7 @@ func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
 		http.Redirect(w, r, "/room/"+found.Code()+"/host", http.StatusSeeOther)
 		return nil
 	}
-	secret := cookie(r, hostCookie(found.Code()))
+	secret := site.Cookie(r, hostCookie(found.Code()))
 	if !hosts(found, secret) {
 		return errNotHost
 	}
@@ -113,7 +114,7 @@ func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return render(r.Context(), w, http.StatusOK, templates.RoomBoardPage(*p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.RoomBoardPage(*p))
 }
 
 // roomStage is what the projector shows. Its keys act where a host has opened
@@ -127,7 +128,7 @@ func (s *Server) roomStage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return render(r.Context(), w, http.StatusOK, templates.RoomBoardPage(*p))
+	return site.Render(r.Context(), w, http.StatusOK, templates.RoomBoardPage(*p))
 }
 
 // roomPage returns what the pages of a room have in common.
@@ -141,11 +142,11 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part page.RoomPart)
 	}); err != nil {
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	secret := cookie(r, hostCookie(found.Code()))
+	secret := site.Cookie(r, hostCookie(found.Code()))
 	title := titleOf(l, sc)
 	p := &page.Room{Code: found.Code(), Part: part, Title: title, Scene: scene, Reach: s.reach(r), Leads: part != page.RoomPlayer && hosts(found, secret)}
 	p.Page = s.roomFrame(r, title, found.Code(), part)
-	origin := s.origin(r)
+	origin := s.Origin(r)
 	if p.Reach.Alone && len(p.Reach.Addresses) > 0 {
 		origin = p.Reach.Addresses[0]
 	}
@@ -195,8 +196,8 @@ func (s *Server) roomFrame(r *http.Request, title, code string, part page.RoomPa
 	if part == page.RoomPlayer {
 		script, sheet = "js/room-phone.js", static.Phone
 	}
-	p.Script, p.Preloads, p.Style = static.Prefix+script, s.static.Needs(script), s.static.Style(sheet)
-	if part == page.RoomStage && !slices.Contains(themes, r.URL.Query().Get("theme")) {
+	p.Script, p.Preloads, p.Style = static.Prefix+script, s.Static.Needs(script), s.Static.Style(sheet)
+	if part == page.RoomStage && !slices.Contains(site.Themes, r.URL.Query().Get("theme")) {
 		p.Theme = "stage"
 		for i := range p.Themes {
 			p.Themes[i].Current = p.Themes[i].Name == p.Theme

@@ -69,7 +69,7 @@ func (g *guest) largely(ctx context.Context, ids []int, do func(context.Context,
 	if !g.rows {
 		return errNoFilm
 	}
-	done, err := g.s.room(ctx, g.reading, g.address)
+	done, err := g.s.LargeTurn(ctx, g.reading, g.address)
 	if err != nil {
 		return err
 	}

@@ -25,6 +25,7 @@ import (
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/room"
+	"relock/web/site"
 	"relock/web/words"
 )
 
@@ -39,25 +40,25 @@ const (
 )
 
 var (
-	errNoRoom = refuse(http.StatusNotFound, "There is no such room",
+	errNoRoom = site.Refuse(http.StatusNotFound, "There is no such room",
 		"The code may be mistyped: it has six letters and digits, without 0, O, 1, I and L. Or the room has ended: rooms end with their class.")
-	errGuessing = &statusError{
-		status: http.StatusTooManyRequests, head: "One moment, please", limit: "room-codes", after: time.Minute,
-		text: func(l words.Language) string {
+	errGuessing = &site.Error{
+		Status: http.StatusTooManyRequests, Head: "One moment, please", Limit: "room-codes", After: time.Minute,
+		Text: func(l words.Language) string {
 			return l.Say("From your address came too many codes that no room has. Wait a minute, then look at the code once more.")
 		},
 	}
-	errRooms = &statusError{
-		status: http.StatusServiceUnavailable, head: "No room just now", limit: "rooms", after: time.Minute,
-		text: func(l words.Language) string {
+	errRooms = &site.Error{
+		Status: http.StatusServiceUnavailable, Head: "No room just now", Limit: "rooms", After: time.Minute,
+		Text: func(l words.Language) string {
 			return l.Say("On this server there are as many rooms as there may be, or as many from your address. End one that is over, or try again later.")
 		},
 	}
-	errUnreached = refuse(http.StatusServiceUnavailable, "Rooms cannot be reached just now",
+	errUnreached = site.Refuse(http.StatusServiceUnavailable, "Rooms cannot be reached just now",
 		"What keeps them does not answer, or takes nothing now. They go on when it does. Reload the page in a moment.")
-	errSpoiled = refuse(http.StatusInternalServerError, "This room cannot be read",
+	errSpoiled = site.Refuse(http.StatusInternalServerError, "This room cannot be read",
 		"What is kept of it is damaged. It has been written down for the operator of this server. Make a new room.")
-	errNotHost = refuse(http.StatusForbidden, "Only the host can see this",
+	errNotHost = site.Refuse(http.StatusForbidden, "Only the host can see this",
 		"Open it in the browser in which the room was made, or with the link for co-hosts.")
 )
 
@@ -65,7 +66,7 @@ var (
 var errNoPlan = phrase.New("a room is around a scenario: an example by its name, a link's text, or an item of the course, chapter/item")
 
 // noPlan is the page that says why no room can be made of something.
-func noPlan(err error) error { return unusable(err, "No room can be made of that") }
+func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
 
 // openHouse opens the rooms that the journal has.
 func (s *Server) openHouse(journal room.Journal) error {
@@ -77,8 +78,8 @@ func (s *Server) openHouse(journal room.Journal) error {
 		journal = memory
 	}
 	s.rooms = room.NewHouse(room.Config{
-		Journal: journal, Log: s.log, Turns: s.turns, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Matters: film.Matters, Frame: roomNowFrame,
-		Panicked: func(p *panics.Error) { s.panicked(context.Background(), ofRoom, p) },
+		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Matters: film.Matters, Frame: roomNowFrame,
+		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
 	})
 	return nil
 }
@@ -129,9 +130,9 @@ func (g *guesses) limiter(address string) *rate.Limiter {
 func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
 	began := time.Now()
 	defer s.takeAtLeast(r, began)
-	limiter := s.guesses.limiter(address(r))
+	limiter := s.guesses.limiter(site.Address(r))
 	code, err := room.ParseCode(r.PathValue("code"))
-	if limiter.Tokens() < 1 && (err != nil || !s.guesses.knows(address(r), code)) {
+	if limiter.Tokens() < 1 && (err != nil || !s.guesses.knows(site.Address(r), code)) {
 		if limiter.Tokens() > -mostDebt {
 			limiter.Reserve() // who goes on guessing waits longer
 		}
@@ -152,7 +153,7 @@ func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
 	case err != nil:
 		return nil, fmt.Errorf("web: %w", err)
 	}
-	s.guesses.found(address(r), code)
+	s.guesses.found(site.Address(r), code)
 	return found, nil
 }
 
@@ -160,7 +161,7 @@ func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
 func (s *Server) takeAtLeast(r *http.Request, began time.Time) {
 	rest := time.NewTimer(answerNoSooner - time.Since(began))
 	defer rest.Stop()
-	seatOf(r).Away(r.Context(), func() {
+	site.SeatOf(r).Away(r.Context(), func() {
 		select {
 		case <-rest.C:
 		case <-r.Context().Done():
@@ -174,7 +175,7 @@ func hostCookie(code string) string { return "relock-room-" + code }
 func (s *Server) setHost(w http.ResponseWriter, r *http.Request, code, secret string) {
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the request came by TLS
 		Name: hostCookie(code), Value: secret, Path: "/room/" + code, MaxAge: int((24 * time.Hour).Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.secure(r),
+		HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.Secure(r),
 	})
 }
 
@@ -198,7 +199,7 @@ func (s *Server) hosted(r *http.Request) (*room.Room, error) {
 		return nil, err
 	}
 	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if hosts(found, cookie(r, hostCookie(found.Code()))) || hosts(found, bearer) {
+	if hosts(found, site.Cookie(r, hostCookie(found.Code()))) || hosts(found, bearer) {
 		return found, nil
 	}
 	return nil, errNotHost
@@ -235,8 +236,8 @@ func (s *Server) planOf(example, packed, item string) (room.Plan, error) {
 
 // makeRoom makes a room and leads its host there.
 func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
-	if err := s.sessions.Allow(address(r)); err != nil {
-		return limitError(err)
+	if err := s.sessions.Allow(site.Address(r)); err != nil {
+		return site.OfLimit(err)
 	}
 	form, err := readForm(w, r)
 	if err != nil {
@@ -246,7 +247,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return noPlan(err)
 	}
-	plan.By = room.Proof(address(r))
+	plan.By = room.Proof(site.Address(r))
 	may, err := s.roomFor(r.Context(), plan.By)
 	switch {
 	case err != nil:
@@ -264,9 +265,9 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return noPlan(err)
 	}
-	s.guesses.found(address(r), code)
-	if asksForJSON(r) {
-		answerJSON(w, http.StatusCreated, map[string]string{"code": code, "secret": secret})
+	s.guesses.found(site.Address(r), code)
+	if site.AsksForJSON(r) {
+		site.AnswerJSON(w, http.StatusCreated, map[string]string{"code": code, "secret": secret})
 		return nil
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -437,7 +438,7 @@ func (s *Server) roomBranches(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
 	}
-	answerJSON(w, http.StatusOK, list)
+	site.AnswerJSON(w, http.StatusOK, list)
 	return nil
 }
 
@@ -457,7 +458,7 @@ func (s *Server) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*r
 	}
 	q := &room.Question{Text: map[string]string{}, Options: map[string][]string{}}
 	until := made.Until().At.Duration()
-	for _, l := range s.languages.All() {
+	for _, l := range s.Languages.All() {
 		q.Text[l.Code()] = l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(until))
 		for n, a := range made.Answers {
 			q.Options[l.Code()] = append(q.Options[l.Code()], said(l, a.Says))

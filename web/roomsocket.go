@@ -9,8 +9,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"relock/web/hub"
 	"relock/web/room"
+	"relock/web/site"
 	"relock/web/site/turn"
 	"relock/web/site/wire"
 	"relock/web/words"
@@ -22,7 +22,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	conn, err := s.upgrader.Upgrade(w, r)
+	conn, err := s.Upgrader.Upgrade(w, r)
 	if err != nil {
 		return nil // Upgrade has answered
 	}
@@ -32,17 +32,17 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	ctx, gone := context.WithCancel(r.Context())
 	l := words.From(r.Context())
 	g := &guest{
-		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code(), address(r)), secret: cookie(r, hostCookie(found.Code())),
-		answers: make(chan roomAnswer, waiting), address: address(r), shown: map[int]int{}, reading: s.turns.Seat(address(r)), telling: s.turns.Seat(address(r)),
+		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code(), site.Address(r)), secret: site.Cookie(r, hostCookie(found.Code())),
+		answers: make(chan roomAnswer, waiting), address: site.Address(r), shown: map[int]int{}, reading: s.Turns.Seat(site.Address(r)), telling: s.Turns.Seat(site.Address(r)),
 	}
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		defer gone()
-		s.guarded(ctx, ofRoom, func() {
+		s.Guarded(ctx, site.OfRoom, func() {
 			err := conn.Read(ctx, room.MaxCommand, func(text []byte) { g.received(ctx, text) })
-			s.readTo(r, err)
+			s.ReadTo(r, err)
 		})
 	}()
 	defer func() { <-read }()
@@ -50,13 +50,13 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	defer g.client.Leave()
 	defer gone()
 	told := false
-	served := s.guarded(ctx, ofRoom, func() {
+	served := s.Guarded(ctx, site.OfRoom, func() {
 		if why := g.serve(ctx); why != 0 {
 			told = conn.End(int(why))
 		}
 	})
 	if !served {
-		told = conn.Goodbye(hub.CloseBroken, noticeJSON{
+		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
 			V: 1, Broken: true, Refused: l.Say("A mistake in this program has ended your connection to the room. It has been written down. Reload the page to come back."),
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"relock/web/room"
+	"relock/web/site"
 	"relock/web/site/limit"
 )
 
@@ -14,29 +15,31 @@ import (
 func Routes(s *Server) []string { return s.routes }
 
 // SetPatience sets how long a server waits for who does not read its answers.
-func SetPatience(s *Server, d time.Duration) { s.patience = d }
+func SetPatience(s *Server, d time.Duration) { s.Patience = d }
 
 // SetPace sets how long a body may take to begin, and to go on, and how many
 // bytes a second it must have in all.
-func SetPace(s *Server, first time.Duration, floor int) { s.pace = pace{first, floor} }
+func SetPace(s *Server, first time.Duration, floor int) {
+	s.Pace = site.Pace{First: first, Floor: floor}
+}
 
 // SetWaiting sets how many bytes may wait for slow lines.
-func SetWaiting(s *Server, ofAddress, ofAll int) { s.waiting = limit.NewWaiting(ofAddress, ofAll) }
+func SetWaiting(s *Server, ofAddress, ofAll int) { s.Waiting = limit.NewWaiting(ofAddress, ofAll) }
 
 // Waiting is how many bytes wait for slow lines.
-func Waiting(s *Server) int { return s.waiting.Held() }
+func Waiting(s *Server) int { return s.Waiting.Held() }
 
 // TakeTurns takes all turns that an address can have, until done is called.
 func TakeTurns(ctx context.Context, s *Server, address string) (done func()) {
 	n := 0
 	for range max(runtime.GOMAXPROCS(0), 2) - 1 {
-		if s.turns.Take(ctx, address) == nil {
+		if s.Turns.Take(ctx, address) == nil {
 			n++
 		}
 	}
 	return func() {
 		for range n {
-			s.turns.Done(address)
+			s.Turns.Done(address)
 		}
 	}
 }
@@ -61,11 +64,7 @@ func Drawings(ctx context.Context, s *Server, code string) (list []any) {
 func Held(s *Server) int { return s.ledger.Held() }
 
 // Made is how many answers that are the same for all were made.
-func Made(s *Server) int {
-	s.same.mu.Lock()
-	defer s.same.mu.Unlock()
-	return s.same.folded
-}
+func Made(s *Server) int { return s.Site.Made() }
 
 // Viewers is how many now get the frames of the run at path.
 func Viewers(s *Server, path string) int {

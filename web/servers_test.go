@@ -17,8 +17,9 @@ import (
 	"relock/engine/store/storetest"
 	"relock/lessons"
 	"relock/web"
-	"relock/web/hub"
 	"relock/web/session"
+	door "relock/web/site"
+	"relock/web/site/wire"
 )
 
 // sharing opens servers that share a Redis, behind whatever balancer: each is
@@ -188,7 +189,7 @@ func TestAHandedOnRequestCountsForItsVisitor(t *testing.T) {
 	shared := slog.New(slog.NewJSONHandler(&log, nil)) // it locks
 	all := sharing(t, 2, storetest.URL(t), func(c *web.Config) {
 		c.Log = shared
-		c.Proxies, _ = web.ParseProxies("127.0.0.1")
+		c.Proxies, _ = door.ParseProxies("127.0.0.1")
 	})
 	path := all[0].run(t, twoThreads())
 	all[0].ended(t, path)
@@ -265,7 +266,7 @@ func TestOtherServersSayThatAServerHasEnded(t *testing.T) {
 	if err := again.ReadJSON(&told); err != nil || !told.Gone || !strings.Contains(told.Refused, "has ended") {
 		t.Errorf("told %+v, %v", told, err)
 	}
-	if _, _, err := again.ReadMessage(); !websocket.IsCloseError(err, hub.CloseGone) {
+	if _, _, err := again.ReadMessage(); !websocket.IsCloseError(err, wire.CloseGone) {
 		t.Errorf("closed with %v", err)
 	}
 	if n := all[1].metric(t, `relock_passed_total{outcome="gone"}`); n != "2" {

@@ -3,17 +3,14 @@ package web
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
-
-	"github.com/gorilla/websocket"
 
 	"relock/engine"
 	"relock/engine/run"
 	"relock/web/hub"
 	"relock/web/session"
+	"relock/web/site"
 	"relock/web/site/wire"
 	"relock/web/words"
 )
@@ -31,18 +28,18 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	since := 0
 	if text := r.URL.Query().Get("since"); text != "" {
 		if since, err = strconv.Atoi(text); err != nil || since < 0 {
-			return refuse(http.StatusBadRequest, "That is no place in a run", "The since of a socket is the number of an event, 0 or more.")
+			return site.Refuse(http.StatusBadRequest, "That is no place in a run", "The since of a socket is the number of an event, 0 or more.")
 		}
 	}
 	l := words.From(r.Context())
-	seat := seatOf(r)
+	seat := site.SeatOf(r)
 	if seat.Take(r.Context()) != nil {
 		return nil // the visitor has left
 	}
 	backlog, viewer := found.Join(since, session.Form{Language: l, Packed: r.URL.Query().Get("pack") == "1"})
 	seat.Done()
 	defer viewer.Leave()
-	conn, err := s.upgrader.Upgrade(w, r)
+	conn, err := s.Upgrader.Upgrade(w, r)
 	if err != nil {
 		return nil // Upgrade has answered
 	}
@@ -52,21 +49,21 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 	go func() {
 		defer close(gone)
 		defer viewer.Leave() // its frames end
-		s.guarded(r.Context(), ofWatch, func() {
+		s.Guarded(r.Context(), site.OfWatch, func() {
 			err := conn.Read(r.Context(), maxSteering, func(text []byte) {
 				if sentence := steer(l, found.Run, mine, text); sentence != "" {
-					answer, _ := json.Marshal(noticeJSON{V: 1, Refused: sentence}) // of plain fields
+					answer, _ := json.Marshal(wire.Notice{V: 1, Refused: sentence}) // of plain fields
 					viewer.Tell(answer)
 				}
 			})
-			s.readTo(r, err)
+			s.ReadTo(r, err)
 		})
 	}()
 	defer func() { <-gone }()
 	defer conn.Close()
 	told := false
-	if !s.guarded(r.Context(), ofWatch, func() { told = s.watched(conn, backlog, viewer) }) || told && viewer.Code() == hub.CloseBroken {
-		told = conn.Goodbye(hub.CloseBroken, noticeJSON{
+	if !s.Guarded(r.Context(), site.OfWatch, func() { told = s.watched(conn, backlog, viewer) }) || told && viewer.Code() == wire.CloseBroken {
+		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
 			V: 1, Broken: true, Refused: l.Say("A mistake in this program has ended the run. It has been written down. Start the run again to go on."),
 		})
 	}
@@ -74,24 +71,6 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
 		conn.Part(gone)
 	}
 	return nil
-}
-
-// readTo counts the limit that ended the reading of a socket, if it was one.
-func (s *Server) readTo(r *http.Request, end error) {
-	if errors.Is(end, wire.ErrTooLong) {
-		s.turnedAway(r.Context(), address(r), "message-size")
-	}
-}
-
-// noticeJSON is a frame that says why something is not done. It also precedes
-// the closing of a socket, since browsers hide from scripts why a handshake was
-// refused.
-type noticeJSON struct {
-	V       int    `json:"v"`
-	Full    bool   `json:"full,omitempty"`   // there is no room; hub.CloseFull follows
-	Broken  bool   `json:"broken,omitempty"` // a panic ended what is shown; hub.CloseBroken follows
-	Gone    bool   `json:"gone,omitempty"`   // the server of what is shown has ended; hub.CloseGone follows
-	Refused string `json:"refused"`          // a sentence
 }
 
 // steer acts on a thread as the page asks. It returns a sentence in l if that
@@ -132,15 +111,5 @@ func (s *Server) watched(conn *wire.Conn, backlog session.Backlog, viewer *hub.S
 			return false
 		}
 	}
-	return viewer.Code() == hub.CloseBroken || conn.End(viewer.Code())
-}
-
-// sent counts frames, unless sending failed.
-func (s *Server) sent(frames int, err error) {
-	if err == nil {
-		s.meter.frames.Add(float64(frames))
-	}
-	if err != nil && !errors.Is(err, websocket.ErrCloseSent) {
-		s.log.Debug("viewer gone", slog.String("error", err.Error()))
-	}
+	return viewer.Code() == wire.CloseBroken || conn.End(viewer.Code())
 }

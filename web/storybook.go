@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 
+	"relock/web/site"
 	"relock/web/static"
 	"relock/web/story"
 	"relock/web/words"
@@ -12,7 +13,7 @@ import (
 func (s *Server) storybook(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	frame := s.frame(r, l.Say("Storybook"))
-	frame.Style = s.static.Style(static.Rooms)
+	frame.Style = s.Static.Style(static.Rooms)
 	shown := story.Page(frame, story.Groups(l), static.Prefix+"dev/story.js")
-	return render(r.Context(), w, http.StatusOK, shown)
+	return site.Render(r.Context(), w, http.StatusOK, shown)
 }

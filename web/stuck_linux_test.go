@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"relock/web"
-	"relock/web/hub"
+	"relock/web/site/wire"
 )
 
 // busyText is a run that has something to show all the time, for longer than
@@ -40,8 +40,8 @@ func TestStuckViewersAreTold(t *testing.T) {
 	for i, v := range stuck {
 		var got viewing
 		err := w.follow(v, &got)
-		if err != nil || got.Code != hub.CloseSlow || len(got.Messages) == 0 {
-			t.Errorf("stuck viewer %d: %d messages, code %d, %v; want some, and %d", i, len(got.Messages), got.Code, err, hub.CloseSlow)
+		if err != nil || got.Code != wire.CloseSlow || len(got.Messages) == 0 {
+			t.Errorf("stuck viewer %d: %d messages, code %d, %v; want some, and %d", i, len(got.Messages), got.Code, err, wire.CloseSlow)
 		}
 		_ = v.Close()
 	}

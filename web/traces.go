@@ -20,18 +20,18 @@ import (
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/words"
 )
 
 // Limits of traces from elsewhere.
 const (
-	maxTrace  = 8 << 20  // bytes of one: ten thousand events and some
-	maxAround = 64 << 10 // bytes of the form around the file
-	maxCells  = 200_000  // rows times threads of one page: what a browser can bear
+	maxTrace = site.MaxFile - (64 << 10) // bytes of one: ten thousand events and some; the rest is for the form around the file
+	maxCells = 200_000                   // rows times threads of one page: what a browser can bear
 )
 
-var errNoTrace = refuse(http.StatusNotFound, "There is no such trace",
+var errNoTrace = site.Refuse(http.StatusNotFound, "There is no such trace",
 	"Traces that were opened here are forgotten an hour after somebody last looked at them, or when others need the room. Open the file again.")
 
 // traceLimits bound the traces that are kept, compressed.
@@ -45,12 +45,12 @@ type keptFile struct {
 
 // putTrace keeps a trace, and returns its id.
 func (s *Server) putTrace(r *http.Request, data []byte) (id string, err error) {
-	packed, err := zipped(data)
+	packed, err := site.Zipped(data)
 	if err != nil {
 		return "", err
 	}
 	id = rand.Text()
-	seatOf(r).Away(r.Context(), func() { err = s.traces.Put(r.Context(), id, string(packed)) })
+	site.SeatOf(r).Away(r.Context(), func() { err = s.traces.Put(r.Context(), id, string(packed)) })
 	if err != nil {
 		return "", s.notKept(r, err)
 	}
@@ -62,14 +62,14 @@ func (s *Server) putTrace(r *http.Request, data []byte) (id string, err error) {
 func (s *Server) findTrace(r *http.Request, id string) (keptFile, error) {
 	var packed string
 	var err error
-	seatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), id) })
+	site.SeatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), id) })
 	if errors.Is(err, keep.ErrNotKept) {
 		return keptFile{}, errNoTrace
 	}
 	if err != nil {
 		return keptFile{}, s.notKept(r, err)
 	}
-	data, err := unpacked([]byte(packed))
+	data, err := site.Unzipped([]byte(packed))
 	if err != nil {
 		return keptFile{}, err
 	}
@@ -104,8 +104,8 @@ func (s *Server) keepTrace(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) error {
-	if err := s.sessions.Allow(address(r)); err != nil {
-		return limitError(err)
+	if err := s.sessions.Allow(site.Address(r)); err != nil {
+		return site.OfLimit(err)
 	}
 	h, events, sc, err := readTrace(data)
 	if err == nil {
@@ -140,9 +140,9 @@ func refusedWhole(err error) error {
 	if !ok {
 		return err
 	}
-	return &statusError{
-		status: http.StatusUnprocessableEntity, head: "That trace cannot be shown",
-		text: func(l words.Language) string { return l.Say("It was refused whole: %s.", l.Clause(why)) },
+	return &site.Error{
+		Status: http.StatusUnprocessableEntity, Head: "That trace cannot be shown",
+		Text: func(l words.Language) string { return l.Say("It was refused whole: %s.", l.Clause(why)) },
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"relock/web"
+	door "relock/web/site"
 )
 
 // watchVariable holds, as JSON, the audience that a process of this test
@@ -172,7 +172,7 @@ func narrowListener(tb testing.TB, s http.Handler) (address string) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	srv := &http.Server{Handler: s, ReadHeaderTimeout: time.Second, ConnContext: web.Connected}
+	srv := &http.Server{Handler: s, ReadHeaderTimeout: time.Second, ConnContext: door.Connected}
 	go func() { _ = srv.Serve(narrow{l}) }()
 	tb.Cleanup(func() { _ = srv.Close() })
 	return l.Addr().String()

@@ -28,9 +28,9 @@ import (
 	"relock/lessons"
 	"relock/web"
 	"relock/web/film"
-	"relock/web/hub"
 	"relock/web/page"
 	"relock/web/session"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 
@@ -120,8 +120,8 @@ func (s site) run(t testing.TB, form url.Values) string {
 func (s site) ended(t *testing.T, path string) []frame {
 	t.Helper()
 	frames, code := s.watch(t, path, 0)
-	if code != hub.CloseOver {
-		t.Fatalf("socket closed with %d, want %d", code, hub.CloseOver)
+	if code != wire.CloseOver {
+		t.Fatalf("socket closed with %d, want %d", code, wire.CloseOver)
 	}
 	return frames
 }
@@ -273,7 +273,7 @@ func TestSocketResumesWithoutLossOrDoubles(t *testing.T) {
 	all := s.ended(t, path)
 	last := all[len(all)-1].Seq
 	frames, code := s.watch(t, path, last)
-	if code != hub.CloseOver || len(frames) != 1 || !frames[0].Ended || len(frames[0].Rows) != 0 {
+	if code != wire.CloseOver || len(frames) != 1 || !frames[0].Ended || len(frames[0].Rows) != 0 {
 		t.Errorf("after the last event: code %d, frames %+v; want only that the run has ended", code, frames)
 	}
 	frames, _ = s.watch(t, path, last-1)

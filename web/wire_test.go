@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 
-	"relock/web/hub"
 	"relock/web/runs/pack/packtest"
 	"relock/web/session"
+	"relock/web/site/wire"
 )
 
 // counted counts the bytes that arrive on a connection.
@@ -111,7 +111,7 @@ func TestPackedSocketsHaveTheRowsOfPlainOnes(t *testing.T) {
 				_ = conn.Close()
 			}
 		})
-		if code != 0 && code != hub.CloseOver {
+		if code != 0 && code != wire.CloseOver {
 			t.Errorf("closed with %d", code)
 		}
 		return seq

@@ -23,6 +23,7 @@ import (
 	"relock/web/room"
 	"relock/web/room/stream"
 	"relock/web/session"
+	"relock/web/site"
 	"relock/web/words"
 )
 
@@ -159,7 +160,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		NoMetrics: !f.metrics,
 	}
 	if f.public != "" {
-		public, err := web.ParsePublicURL(f.public)
+		public, err := site.ParsePublicURL(f.public)
 		if err != nil {
 			fmt.Fprintf(env.err, "playground: -public-url %q: %v\n", f.public, err)
 			return exitUsage
@@ -173,7 +174,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 		}
 		config.Course = os.DirFS(f.course)
 	}
-	proxies, err := web.ParseProxies(f.proxies)
+	proxies, err := site.ParseProxies(f.proxies)
 	if err != nil {
 		fmt.Fprintf(env.err, "playground: -trusted-proxies: %v\n", err)
 		return exitUsage
@@ -190,7 +191,7 @@ func serve(ctx context.Context, args []string, env environment) int {
 	}
 	config.Secure = secure
 	if f.advertise != "" {
-		if config.Advertise, err = web.ParseAdvertise(f.advertise, secure != nil); err != nil {
+		if config.Advertise, err = site.ParseAdvertise(f.advertise, secure != nil); err != nil {
 			fmt.Fprintf(env.err, "playground: -advertise %q: %v\n", f.advertise, err)
 			return exitUsage
 		}
@@ -335,7 +336,7 @@ func (at service) listen(ctx context.Context, env environment) error {
 		ReadTimeout:       readLimit,
 		IdleTimeout:       idleLimit,
 		HTTP2:             &http.HTTP2Config{WriteByteTimeout: stuckLimit},
-		ConnContext:       web.Connected,
+		ConnContext:       site.Connected,
 		TLSConfig:         at.config.Secure,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
 	}

@@ -7,16 +7,9 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/gorilla/websocket"
-)
+	"relock/web/site/wire"
 
-// Close codes of the application, and how a page reacts to them.
-const (
-	CloseSlow   = 4008 // the viewer is too slow: reconnect with the last seq
-	CloseOver   = 4010 // the run is over: do not reconnect
-	CloseBroken = 4011 // a bug ended it: say so, and do not reconnect
-	CloseGone   = 4012 // the server that had it has ended: say so, and do not reconnect
-	CloseFull   = 4029 // there is no room: say so, and reconnect later
+	"github.com/gorilla/websocket"
 )
 
 // queueLength is how many frames a viewer may lag behind. A frame holds all
@@ -75,7 +68,7 @@ func (h *Hub) Subscribe() *Subscriber {
 }
 
 // Publish queues text frames, which may be sent as one, for every viewer. It
-// never blocks: a viewer whose queue is full is closed with CloseSlow. It fails
+// never blocks: a viewer whose queue is full is closed with wire.CloseSlow. It fails
 // with ErrClosed.
 func (h *Hub) Publish(frames ...[]byte) error {
 	return h.publish(websocket.TextMessage, frames...)
@@ -101,7 +94,7 @@ func (h *Hub) publish(kind int, frames ...[]byte) error {
 	for s := range h.subs {
 		for _, message := range messages {
 			if !s.queue(message) {
-				h.drop(s, CloseSlow)
+				h.drop(s, wire.CloseSlow)
 				break
 			}
 		}

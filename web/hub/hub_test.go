@@ -8,6 +8,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/web/hub"
+	"relock/web/site/wire"
 )
 
 func TestASlowViewerIsClosedAndNobodyElse(t *testing.T) {
@@ -29,7 +30,7 @@ func TestASlowViewerIsClosedAndNobodyElse(t *testing.T) {
 	for range slow.Frames() { // ends: the queue was closed
 		queued++
 	}
-	if slow.Code() != hub.CloseSlow || queued == 0 || queued == 200 {
+	if slow.Code() != wire.CloseSlow || queued == 0 || queued == 200 {
 		t.Errorf("the slow viewer was closed with %d after %d frames", slow.Code(), queued)
 	}
 	if h.Viewers() != 1 {
@@ -41,7 +42,7 @@ func TestCloseTellsWhy(t *testing.T) {
 	h := hub.New()
 	before := h.Subscribe()
 	h.Close(websocket.CloseGoingAway)
-	h.Close(hub.CloseOver) // only the first counts
+	h.Close(wire.CloseOver) // only the first counts
 	after := h.Subscribe()
 	for name, s := range map[string]*hub.Subscriber{"before": before, "after": after} {
 		if _, ok := <-s.Frames(); ok || s.Code() != websocket.CloseGoingAway {

@@ -7,6 +7,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/hub"
 	"relock/web/runs/pack"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 
@@ -138,7 +139,7 @@ func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber
 	s.guarded(func() { backlog, viewer = s.join(seq, f) })
 	if viewer == nil {
 		broken := hub.New()
-		broken.Close(hub.CloseBroken)
+		broken.Close(wire.CloseBroken)
 		return Backlog{}, broken.Subscribe()
 	}
 	return backlog, viewer
@@ -147,7 +148,7 @@ func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber
 func (s *Session) join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
 	s.showing.Lock()
 	defer s.showing.Unlock()
-	if s.closed == hub.CloseBroken {
+	if s.closed == wire.CloseBroken {
 		return Backlog{}, nil
 	}
 	a := s.audience(f)

@@ -9,7 +9,7 @@ import (
 	"relock/engine/panics"
 	"relock/engine/run"
 	"relock/engine/trace"
-	"relock/web/hub"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 
@@ -86,7 +86,7 @@ func TestAPanicEndsOneRun(t *testing.T) {
 			}
 			_, later := s.Join(0, Form{Language: words.English})
 			_, open := <-later.Frames()
-			if viewer.Code() != hub.CloseBroken || open || later.Code() != hub.CloseBroken {
+			if viewer.Code() != wire.CloseBroken || open || later.Code() != wire.CloseBroken {
 				t.Errorf("closed with %d, who comes later with %d", viewer.Code(), later.Code())
 			}
 			if err := s.Run.Wait(); err == nil {

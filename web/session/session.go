@@ -13,10 +13,10 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/film"
-	"relock/web/hub"
 	"relock/web/runs/pack"
 	"relock/web/site/limit"
 	"relock/web/site/turn"
+	"relock/web/site/wire"
 )
 
 // Session is one run and its viewers. It is safe for concurrent use.
@@ -48,7 +48,7 @@ type Session struct {
 }
 
 // guarded calls f. A panic in it ends the run and closes its viewers with
-// hub.CloseBroken. The caller does not hold showing.
+// wire.CloseBroken. The caller does not hold showing.
 func (s *Session) guarded(f func()) {
 	p := panics.Try(f)
 	if p == nil {
@@ -58,7 +58,7 @@ func (s *Session) guarded(f func()) {
 	s.mu.Lock()
 	s.ended = true
 	s.mu.Unlock()
-	s.close(hub.CloseBroken)
+	s.close(wire.CloseBroken)
 	s.Run.Stop()
 }
 
@@ -77,7 +77,7 @@ func (s *Session) Owned(visitor string) bool { return visitor != "" && visitor =
 func (s *Session) announce() {
 	s.showing.Lock()
 	defer s.showing.Unlock()
-	if s.closed == hub.CloseBroken {
+	if s.closed == wire.CloseBroken {
 		return
 	}
 	s.steered = true
@@ -201,7 +201,7 @@ func (s *Session) show(events []trace.Event, over bool) {
 	}
 	if over {
 		s.over = true
-		s.shut(hub.CloseOver)
+		s.shut(wire.CloseOver)
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.ended = true

@@ -14,8 +14,8 @@ import (
 	"relock/engine"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/web/hub"
 	"relock/web/site/limit"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 
@@ -118,7 +118,7 @@ func TestEachLanguageHasFramesOfItsOwn(t *testing.T) {
 			// until the run is over
 		}
 		backlog, viewer := s.Join(0, Form{Language: l})
-		if code := viewer.Code(); code != hub.CloseOver {
+		if code := viewer.Code(); code != wire.CloseOver {
 			t.Errorf("%s: closed with %d", l.Code(), code)
 		}
 		events := 0

@@ -30,6 +30,26 @@ const (
 	messageRate  = 200 // a second, after that
 )
 
+// Close codes of the application, and how a page reacts to them.
+const (
+	CloseSlow   = 4008 // the viewer is too slow: reconnect with the last seq
+	CloseOver   = 4010 // the run is over: do not reconnect
+	CloseBroken = 4011 // a bug ended it: say so, and do not reconnect
+	CloseGone   = 4012 // the server that had it has ended: say so, and do not reconnect
+	CloseFull   = 4029 // there is no room: say so, and reconnect later
+)
+
+// Notice is a frame that says why something is not done. It also precedes
+// the closing of a socket, since browsers hide from scripts why a handshake was
+// refused.
+type Notice struct {
+	V       int    `json:"v"`
+	Full    bool   `json:"full,omitempty"`   // there is no room; CloseFull follows
+	Broken  bool   `json:"broken,omitempty"` // a panic ended what is shown; CloseBroken follows
+	Gone    bool   `json:"gone,omitempty"`   // the server of what is shown has ended; CloseGone follows
+	Refused string `json:"refused"`          // a sentence
+}
+
 // Upgrader makes websockets of requests. It is safe for concurrent use.
 type Upgrader struct {
 	websocket websocket.Upgrader
@@ -188,7 +208,7 @@ func (c *Conn) End(code int) (told bool) {
 
 // Goodbye is End after a last frame, as JSON, for clients that do not see close
 // codes.
-func (c *Conn) Goodbye(code int, last any) (told bool) {
+func (c *Conn) Goodbye(code int, last Notice) (told bool) {
 	err := c.ws.SetWriteDeadline(time.Now().Add(writeLimit))
 	if err == nil {
 		err = c.ws.WriteJSON(last)

@@ -130,7 +130,7 @@ func TestTheOtherEndClosesFirst(t *testing.T) {
 	sent := make(chan struct{})
 	client := between(t, &frames, func(conn *wire.Conn, _ *http.Request) {
 		<-sent
-		if !conn.Goodbye(4029, map[string]int{"v": 1}) {
+		if !conn.Goodbye(4029, wire.Notice{V: 1, Full: true, Refused: "no"}) {
 			t.Error("it was not told")
 		}
 		if conn.Part(nil); !answered.Load() {
@@ -147,7 +147,7 @@ func TestTheOtherEndClosesFirst(t *testing.T) {
 		}
 	}
 	close(sent)
-	if got, code := all(t, client); len(got) != 1 || strings.TrimSpace(got[0]) != `{"v":1}` || code != 4029 {
+	if got, code := all(t, client); len(got) != 1 || strings.TrimSpace(got[0]) != `{"v":1,"full":true,"refused":"no"}` || code != 4029 {
 		t.Errorf("got %q, closed with %d", got, code)
 	}
 }

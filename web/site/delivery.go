@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"bufio"
@@ -61,7 +61,7 @@ type delivery struct {
 	taken  bool     // a websocket has taken the connection over
 
 	sending atomic.Bool
-	refused atomic.Pointer[statusError] // why something else is answered, or no more
+	refused atomic.Pointer[Error] // why something else is answered, or no more
 }
 
 type deliveryKey struct{}
@@ -74,8 +74,8 @@ func deliveryOf(r *http.Request) *delivery {
 	return d
 }
 
-// seatOf returns the seat of a request.
-func seatOf(r *http.Request) *turn.Seat { return deliveryOf(r).seat }
+// SeatOf returns the seat of a request.
+func SeatOf(r *http.Request) *turn.Seat { return deliveryOf(r).seat }
 
 type connectionKey struct{}
 
@@ -88,15 +88,15 @@ func Connected(ctx context.Context, conn net.Conn) context.Context {
 
 // begin returns the delivery of a request, and the request as handlers get it.
 // End ends it.
-func (s *Server) begin(w http.ResponseWriter, r *http.Request) (*delivery, *http.Request) {
-	d := &delivery{ResponseWriter: w, control: http.NewResponseController(w), seat: s.turns.Seat(address(r)), patience: s.patience}
+func (s *Site) begin(w http.ResponseWriter, r *http.Request) (*delivery, *http.Request) {
+	d := &delivery{ResponseWriter: w, control: http.NewResponseController(w), seat: s.Turns.Seat(Address(r)), patience: s.Patience}
 	d.conn, _ = r.Context().Value(connectionKey{}).(net.Conn)
-	d.account = s.waiting.OpenYielding(address(r), d.giveWay)
+	d.account = s.Waiting.OpenYielding(Address(r), d.giveWay)
 	ctx, stop := context.WithCancel(context.WithValue(r.Context(), deliveryKey{}, d))
 	d.stop = stop
 	r = r.WithContext(pause.With(ctx, d.seat.Pause))
 	if r.Body != nil && r.Body != http.NoBody {
-		d.arrival = newArrival(d, r, s.pace)
+		d.arrival = newArrival(d, r, s.Pace)
 		r.Body = d.arrival
 	}
 	return d, r
@@ -110,8 +110,8 @@ func (d *delivery) end() {
 // refuse has something else answered, whatever a handler makes of the request.
 // The first reason counts.
 func (d *delivery) refuse(why error) {
-	var status *statusError
-	if errors.As(limitError(why), &status) {
+	var status *Error
+	if errors.As(OfLimit(why), &status) {
 		d.refused.CompareAndSwap(nil, status)
 	}
 	d.stop()
@@ -188,7 +188,7 @@ func (d *delivery) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 }
 
 // deliver sends what was collected of an answer, or why there is another one.
-func (s *Server) deliver(d *delivery, r *http.Request) {
+func (s *Site) deliver(d *delivery, r *http.Request) {
 	if d.taken {
 		return
 	}
@@ -200,12 +200,12 @@ func (s *Server) deliver(d *delivery, r *http.Request) {
 	switch {
 	case refused != nil:
 		s.instead(d, r, refused)
-	case s.waiting.Held() > waitingOfAll/2:
+	case s.Waiting.Held() > waitingOfAll/2:
 		d.Header().Set("Connection", "close") // one that waits for its next request takes room, too
 	}
 	d.send()
 	if now := d.refused.Load(); now != refused { // it gave way when it was half sent
-		s.turnedAway(r.Context(), address(r), now.limit)
+		s.NoteRefusal(r.Context(), Address(r), now.Limit)
 	}
 }
 
@@ -213,7 +213,7 @@ func (s *Server) deliver(d *delivery, r *http.Request) {
 // too much waits that is a plain sentence: a page would take more of what there
 // is too little of. It is not counted, but there is little patience with who does
 // not read it.
-func (s *Server) instead(d *delivery, r *http.Request, why *statusError) {
+func (s *Site) instead(d *delivery, r *http.Request, why *Error) {
 	d.account.Close()
 	d.status, d.pieces, d.held, d.shared, d.size, d.patience = 0, nil, 0, nil, 0, min(d.patience, shortPatience)
 	h := d.Header()
@@ -221,14 +221,14 @@ func (s *Server) instead(d *delivery, r *http.Request, why *statusError) {
 		h.Del(name)
 	}
 	h.Set("Connection", "close")
-	l := s.settingsOf(r).language
+	l := s.SettingsOf(r).Language
 	r = r.WithContext(words.With(context.WithoutCancel(r.Context()), l))
-	if why == errLate || asksForJSON(r) {
-		s.turnDown(d, r, why)
+	if why == errLate || AsksForJSON(r) {
+		s.AnswerError(d, r, why)
 		return
 	}
 	s.refused(d, r, why)
-	http.Error(d, why.text(l), why.status)
+	http.Error(d, why.Text(l), why.Status)
 }
 
 // count counts what the request holds: its connection, its body as far as that

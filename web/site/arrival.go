@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -11,22 +11,22 @@ import (
 	"relock/web/words"
 )
 
-// pace is how slowly the body of a request may come.
-type pace struct {
-	first time.Duration // before its first bytes, and between any two
-	floor int           // bytes a second, of all of it but for first
+// Pace is how slowly the body of a request may come.
+type Pace struct {
+	First time.Duration // before its first bytes, and between any two
+	Floor int           // bytes a second, of all of it but for first
 }
 
 // usualPace has 8 MiB take some 17 minutes at most.
-var usualPace = pace{first: 15 * time.Second, floor: 8 << 10}
+var usualPace = Pace{First: 15 * time.Second, Floor: 8 << 10}
 
 // unreadLimit is for how long the rest of a body may come that no handler reads.
 const unreadLimit = 5 * time.Second
 
 // errLate answers a visitor whose body did not come in its time.
-var errLate = &statusError{
-	status: http.StatusRequestTimeout, limit: "slow-body", head: "That took too long to arrive", text: func(l words.Language) string {
-		return l.Say("What you sent came too slowly, or its end did not come. Nothing was changed. Send it again, on a faster line if you can: %d KB a second are enough.", usualPace.floor>>10)
+var errLate = &Error{
+	Status: http.StatusRequestTimeout, Limit: "slow-body", Head: "That took too long to arrive", Text: func(l words.Language) string {
+		return l.Say("What you sent came too slowly, or its end did not come. Nothing was changed. Send it again, on a faster line if you can: %d KB a second are enough.", usualPace.Floor>>10)
 	},
 }
 
@@ -38,13 +38,13 @@ type arrival struct {
 
 	of    *delivery
 	ctx   context.Context
-	pace  pace
+	pace  Pace
 	came  int
 	spent time.Duration // waiting for bytes
 	ended error         // nil while more may come
 }
 
-func newArrival(d *delivery, r *http.Request, p pace) *arrival {
+func newArrival(d *delivery, r *http.Request, p Pace) *arrival {
 	_ = d.control.SetReadDeadline(time.Time{}) // Read sets its own; a test's recorder has none
 	return &arrival{ReadCloser: r.Body, of: d, ctx: r.Context(), pace: p}
 }
@@ -55,8 +55,8 @@ func (a *arrival) Read(p []byte) (n int, err error) {
 		return 0, a.ended // the connection is read for something else now
 	}
 	began := time.Now()
-	rest := a.pace.first + time.Duration(a.came)*time.Second/time.Duration(a.pace.floor) - a.spent
-	_ = a.of.control.SetReadDeadline(began.Add(min(rest, a.pace.first)))
+	rest := a.pace.First + time.Duration(a.came)*time.Second/time.Duration(a.pace.Floor) - a.spent
+	_ = a.of.control.SetReadDeadline(began.Add(min(rest, a.pace.First)))
 	a.of.seat.Away(a.ctx, func() {
 		n, err = a.ReadCloser.Read(p)
 		a.spent += time.Since(began)

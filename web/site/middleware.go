@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ const policy = "default-src 'none'; script-src 'self'; style-src %s; img-src 'se
 // secured sets the headers of every answer. Other sites may frame only embeds,
 // and load only those and what they need. Slides opened as a file are allowed
 // by name, because "*" stands for network addresses only.
-func (s *Server) secured(next http.Handler) http.Handler {
+func (s *Site) secured(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		ancestors, resource := "'self'", "same-origin"
@@ -34,7 +34,7 @@ func (s *Server) secured(next http.Handler) http.Handler {
 		default:
 			h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		}
-		h.Set("Content-Security-Policy", fmt.Sprintf(policy, s.static.StyleHashes(), ancestors))
+		h.Set("Content-Security-Policy", fmt.Sprintf(policy, s.Static.StyleHashes(), ancestors))
 		h.Set("Cross-Origin-Resource-Policy", resource)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
@@ -60,16 +60,16 @@ func compressed(next http.Handler) http.Handler {
 }
 
 // logged delivers answers, and writes one line per request.
-func (s *Server) logged(next http.Handler) http.Handler {
+func (s *Site) logged(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		d, r := s.begin(w, r)
 		defer d.end()
 		next.ServeHTTP(d, r)
 		s.deliver(d, r)
-		s.meter.requests.WithLabelValues(strconv.Itoa(d.status)).Inc()
+		s.Count.Request(d.status)
 		s.log.InfoContext(r.Context(), "request",
 			slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", d.status),
-			slog.Int64("bytes", d.sent), slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("from", address(r)))
+			slog.Int64("bytes", d.sent), slog.Float64("took_ms", float64(time.Since(began).Microseconds())/1000), slog.String("from", Address(r)))
 	})
 }

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"bytes"
@@ -29,20 +29,20 @@ type readyAnswer struct {
 
 // newReady returns where such answers are kept. They stay: were they made again
 // and again, each who waits would have bytes of its own after all.
-func newReady() *shelf[readyKey, readyAnswer] {
-	k := newShelf[readyKey](maxReady, func(a *readyAnswer) int { return len(a.plain) + len(a.packed) })
+func newReady() *Shelf[readyKey, readyAnswer] {
+	k := NewShelf[readyKey](maxReady, func(a *readyAnswer) int { return len(a.plain) + len(a.packed) })
 	k.stays = true
 	return k
 }
 
-// forAll is a page that is the same for all who have a language and a theme, as
+// ForAll is a page that is the same for all who have a language and a theme, as
 // long as its address asks for nothing: it is made and compressed once for them,
 // and whoever comes then needs no turn.
-func (s *Server) forAll(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
-	mine := s.page(h)
-	ready := s.live(func(w http.ResponseWriter, r *http.Request) error {
-		set := s.settingsOf(r)
-		return s.answerReady(w, r, readyKey{r.URL.Path, set.language.Code(), set.theme}, h)
+func (s *Site) ForAll(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
+	mine := s.Page(h)
+	ready := s.Live(func(w http.ResponseWriter, r *http.Request) error {
+		set := s.SettingsOf(r)
+		return s.answerReady(w, r, readyKey{r.URL.Path, set.Language.Code(), set.Theme}, h)
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.RawQuery != "" {
@@ -53,9 +53,9 @@ func (s *Server) forAll(h func(http.ResponseWriter, *http.Request) error) http.H
 	}
 }
 
-// fileForAll is forAll for files, which have no language. Who asks for a part, or
+// FileForAll is forAll for files, which have no language. Who asks for a part, or
 // has one already, is answered by the handler.
-func (s *Server) fileForAll(h http.Handler) http.HandlerFunc {
+func (s *Site) FileForAll(h http.Handler) http.HandlerFunc {
 	file := func(w http.ResponseWriter, r *http.Request) error {
 		h.ServeHTTP(w, r)
 		return nil
@@ -71,8 +71,8 @@ func (s *Server) fileForAll(h http.Handler) http.HandlerFunc {
 }
 
 // answerReady answers with what is kept under key, or with what h answers now.
-func (s *Server) answerReady(w http.ResponseWriter, r *http.Request, key readyKey, h func(http.ResponseWriter, *http.Request) error) error {
-	a := s.same.look(key)
+func (s *Site) answerReady(w http.ResponseWriter, r *http.Request, key readyKey, h func(http.ResponseWriter, *http.Request) error) error {
+	a := s.same.Look(key)
 	if a == nil {
 		made, other, err := s.makeReady(r, key, h)
 		if err != nil {
@@ -88,13 +88,13 @@ func (s *Server) answerReady(w http.ResponseWriter, r *http.Request, key readyKe
 	}
 	maps.Copy(w.Header(), a.header)
 	body := a.plain
-	if a.packed != nil && takesGzip(r) {
+	if a.packed != nil && TakesGzip(r) {
 		body = a.packed
 		w.Header().Set("Content-Encoding", "gzip")
 		w.Header().Del("Content-Length")
 		w.Header().Del("Accept-Ranges")
 	}
-	if s.same.look(key) == a {
+	if s.same.Look(key) == a {
 		deliveryOf(r).share(body)
 		return nil
 	}
@@ -104,8 +104,8 @@ func (s *Server) answerReady(w http.ResponseWriter, r *http.Request, key readyKe
 
 // makeReady has one request make an answer for all who wait for it. It may make
 // another one, which is for who asked alone.
-func (s *Server) makeReady(r *http.Request, key readyKey, h func(http.ResponseWriter, *http.Request) error) (made *readyAnswer, other *unready, err error) {
-	made, err = taken(r, s.same, key, func(*readyAnswer) bool { return true }, func(*readyAnswer) (*readyAnswer, error) {
+func (s *Site) makeReady(r *http.Request, key readyKey, h func(http.ResponseWriter, *http.Request) error) (made *readyAnswer, other *unready, err error) {
+	made, err = Taken(r, s.same, key, func(*readyAnswer) bool { return true }, func(*readyAnswer) (*readyAnswer, error) {
 		one := &unready{header: http.Header{}, status: http.StatusOK}
 		get := r.Clone(r.Context())
 		get.Method = http.MethodGet // not HEAD: the next one wants all of it
@@ -146,15 +146,15 @@ func (u *unready) Write(b []byte) (int, error) { return u.body.Write(b) }
 // pack compresses the answer.
 func (u *unready) pack() (*readyAnswer, error) {
 	a := &readyAnswer{header: u.header, plain: bytes.Clone(u.body.Bytes())}
-	packed, err := zipped(a.plain)
+	packed, err := Zipped(a.plain)
 	if err == nil && len(packed) < len(a.plain)*9/10 {
 		a.packed = packed
 	}
 	return a, err
 }
 
-// takesGzip reports whether an answer to r may be compressed with gzip.
-func takesGzip(r *http.Request) bool {
+// TakesGzip reports whether an answer to r may be compressed with gzip.
+func TakesGzip(r *http.Request) bool {
 	for one := range strings.SplitSeq(strings.Join(r.Header.Values("Accept-Encoding"), ","), ",") {
 		name, weight, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(one), " ", ""), ";")
 		if name == "gzip" {

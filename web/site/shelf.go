@@ -1,15 +1,16 @@
-package web
+package site
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"sync"
 )
 
-// shelf keeps what was looked at last, as much as there is room for, and has
+// Shelf keeps what was looked at last, as much as there is room for, and has
 // each of it made once however many wait for it. It is safe for concurrent use.
-type shelf[K comparable, T any] struct {
+type Shelf[K comparable, T any] struct {
 	most  int          // bytes that are kept
 	bytes func(*T) int // that something takes, 0 for what is not kept
 	stays bool         // what is kept is kept for good: where there is no room, nothing more is
@@ -29,28 +30,35 @@ type making[T any] struct {
 	made *T // nil if that failed
 }
 
-func newShelf[K comparable, T any](most int, bytes func(*T) int) *shelf[K, T] {
-	return &shelf[K, T]{most: most, bytes: bytes, kept: map[K]*T{}, made: map[K]*making[T]{}}
+func NewShelf[K comparable, T any](most int, bytes func(*T) int) *Shelf[K, T] {
+	return &Shelf[K, T]{most: most, bytes: bytes, kept: map[K]*T{}, made: map[K]*making[T]{}}
+}
+
+// Folded returns how often something was put here.
+func (k *Shelf[K, T]) Folded() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.folded
 }
 
 // Bytes returns how many bytes are kept.
-func (k *shelf[K, T]) Bytes() int {
+func (k *Shelf[K, T]) Bytes() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.held
 }
 
-// look returns what is kept, nil for nothing.
-func (k *shelf[K, T]) look(key K) *T {
+// Look returns what is kept, nil for nothing.
+func (k *Shelf[K, T]) Look(key K) *T {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.kept[key]
 }
 
-// get returns what is good enough: what is on the shelf, or what another request
+// Get returns what is good enough: what is on the shelf, or what another request
 // is making, or what fold makes of the one on the shelf, which may be nil. It
 // fails with ctx's cause, or as fold does.
-func (k *shelf[K, T]) get(ctx context.Context, key K, good func(*T) bool, fold func(before *T) (*T, error)) (*T, error) {
+func (k *Shelf[K, T]) Get(ctx context.Context, key K, good func(*T) bool, fold func(before *T) (*T, error)) (*T, error) {
 	for {
 		k.mu.Lock()
 		kept := k.kept[key]
@@ -79,7 +87,7 @@ func (k *shelf[K, T]) get(ctx context.Context, key K, good func(*T) bool, fold f
 }
 
 // finish makes something, keeps it, and hands it to those waiting for it.
-func (k *shelf[K, T]) finish(key K, mine *making[T], kept *T, fold func(*T) (*T, error)) (made *T, err error) {
+func (k *Shelf[K, T]) finish(key K, mine *making[T], kept *T, fold func(*T) (*T, error)) (made *T, err error) {
 	defer func() {
 		k.mu.Lock()
 		defer k.mu.Unlock()
@@ -94,7 +102,7 @@ func (k *shelf[K, T]) finish(key K, mine *making[T], kept *T, fold func(*T) (*T,
 }
 
 // put keeps something. The caller holds mu.
-func (k *shelf[K, T]) put(key K, made *T) {
+func (k *Shelf[K, T]) put(key K, made *T) {
 	k.folded++
 	k.drop(key)
 	if k.stays && k.held+k.bytes(made) > k.most {
@@ -109,7 +117,7 @@ func (k *shelf[K, T]) put(key K, made *T) {
 }
 
 // drop forgets something. The caller holds mu.
-func (k *shelf[K, T]) drop(key K) {
+func (k *Shelf[K, T]) drop(key K) {
 	one := k.kept[key]
 	if one == nil {
 		return
@@ -120,27 +128,30 @@ func (k *shelf[K, T]) drop(key K) {
 }
 
 // touch notes that something was looked at. The caller holds mu.
-func (k *shelf[K, T]) touch(key K) {
+func (k *Shelf[K, T]) touch(key K) {
 	i := slices.Index(k.order, key)
 	k.order = append(slices.Delete(k.order, i, i+1), key)
 }
 
-// taken is get for who sent r: fold has r's turn, and nobody has one while they
+// ErrLeft is returned when the visitor has left. There is nobody to answer.
+var ErrLeft = fmt.Errorf("the visitor has left: %w", context.Canceled)
+
+// Taken is get for who sent r: fold has r's turn, and nobody has one while they
 // wait for another request to make it. It fails with errLeft once the visitor
 // has left.
-func taken[K comparable, T any](r *http.Request, from *shelf[K, T], key K, good func(*T) bool, fold func(before *T) (*T, error)) (made *T, err error) {
-	seat := seatOf(r)
+func Taken[K comparable, T any](r *http.Request, from *Shelf[K, T], key K, good func(*T) bool, fold func(before *T) (*T, error)) (made *T, err error) {
+	seat := SeatOf(r)
 	seat.Away(r.Context(), func() {
-		made, err = from.get(r.Context(), key, good, func(before *T) (*T, error) {
+		made, err = from.Get(r.Context(), key, good, func(before *T) (*T, error) {
 			if seat.Take(r.Context()) != nil {
-				return nil, errLeft
+				return nil, ErrLeft
 			}
 			defer seat.Done()
 			return fold(before)
 		})
 	})
 	if r.Context().Err() != nil {
-		return nil, errLeft
+		return nil, ErrLeft
 	}
 	return made, err
 }

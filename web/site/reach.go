@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"cmp"
@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"relock/web/page"
 )
 
 // nameLimit is how long a name server may take.
@@ -19,26 +17,25 @@ const nameLimit = 2 * time.Second
 // maxReach is how many addresses a page offers.
 const maxReach = 4
 
-// reach says how far a link made on r's page goes. A server that is asked for
+// Reach says how far a link made on r's page goes. A server that is asked for
 // as localhost and has no public URL knows no address that works beyond this
-// machine; it offers those of its network interfaces.
-func (s *Server) reach(r *http.Request) page.Reach {
+// machine: alone is true, and it offers those of its network interfaces.
+func (s *Site) Reach(r *http.Request) (alone bool, addresses []string) {
 	if s.public != nil || !isLoopback(host(r)) {
-		return page.Reach{}
+		return false, nil
 	}
-	reach := page.Reach{Alone: true}
 	tcp, ok := s.listening.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
-		return reach
+		return true, nil
 	}
 	scheme := "http://"
 	if encrypted(r) {
 		scheme = "https://"
 	}
 	for _, ip := range networkAddresses() {
-		reach.Addresses = append(reach.Addresses, scheme+net.JoinHostPort(ip.String(), strconv.Itoa(tcp.Port)))
+		addresses = append(addresses, scheme+net.JoinHostPort(ip.String(), strconv.Itoa(tcp.Port)))
 	}
-	return reach
+	return true, addresses
 }
 
 // networkAddresses returns this machine's addresses in its networks, beginning

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"errors"
@@ -35,11 +35,11 @@ func ParsePublicURL(text string) (*url.URL, error) {
 // for its browser, and could read and start everything. Health checks are
 // allowed under any name: monitoring uses names of its own, and there is
 // nothing to read.
-func (s *Server) named(next http.Handler) http.Handler {
-	refused := s.page(func(_ http.ResponseWriter, r *http.Request) error {
-		e := refuse(http.StatusMisdirectedRequest, "This server has another name",
+func (s *Site) named(next http.Handler) http.Handler {
+	refused := s.Page(func(_ http.ResponseWriter, r *http.Request) error {
+		e := Refuse(http.StatusMisdirectedRequest, "This server has another name",
 			"You asked for it as %s, which is not one of its names. Use its IP address or localhost. To add this name, its operator starts it with -public-url.", host(r))
-		e.limit = "host"
+		e.Limit = "host"
 		return e
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -54,7 +54,7 @@ func (s *Server) named(next http.Handler) http.Handler {
 
 // answersTo reports whether r asks for this server under one of its own names
 // or addresses.
-func (s *Server) answersTo(r *http.Request) bool {
+func (s *Site) answersTo(r *http.Request) bool {
 	name := strings.TrimSuffix(strings.ToLower(host(r)), ".")
 	if s.public != nil && name == s.public.Hostname() {
 		return true
@@ -83,7 +83,7 @@ func isLoopback(name string) bool {
 // isPublicName reports whether r asks by the name that visitors know, if it is
 // one, and not an address or this machine's own: what browsers are told of a
 // name they keep to for long, at all its ports.
-func (s *Server) isPublicName(r *http.Request) bool {
+func (s *Site) isPublicName(r *http.Request) bool {
 	if s.public == nil || !strings.EqualFold(host(r), s.public.Hostname()) {
 		return false
 	}
@@ -100,10 +100,10 @@ func host(r *http.Request) string {
 	return strings.Trim(name, "[]")
 }
 
-// origin returns this site's origin as visitors reach it: its public URL if it
+// Origin returns this site's origin as visitors reach it: its public URL if it
 // has one, else what the visitor's browser says. Behind a proxy only the
 // browser knows whether the connection is encrypted.
-func (s *Server) origin(r *http.Request) string {
+func (s *Site) Origin(r *http.Request) string {
 	if s.public != nil {
 		return s.public.String()
 	}
@@ -119,9 +119,9 @@ func (s *Server) origin(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// owns tells whether an origin, such as https://relock.example.org, is this
+// Owns tells whether an origin, such as https://relock.example.org, is this
 // site's as r reaches it.
-func (s *Server) owns(r *http.Request, origin string) bool {
+func (s *Site) Owns(r *http.Request, origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.User == nil &&
 		(strings.EqualFold(u.Host, r.Host) || s.public != nil && strings.EqualFold(u.Host, s.public.Host))
@@ -130,7 +130,7 @@ func (s *Server) owns(r *http.Request, origin string) bool {
 // sameOrigin reports whether a websocket's handshake comes from this site. A
 // proxy may have changed the Host that it passes on, so the public URL counts
 // too.
-func (s *Server) sameOrigin(r *http.Request) bool {
+func (s *Site) sameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" || s.public != nil && strings.EqualFold(origin, s.public.String()) {
 		return true
@@ -139,43 +139,43 @@ func (s *Server) sameOrigin(r *http.Request) bool {
 	return err == nil && strings.EqualFold(u.Host, r.Host)
 }
 
-// secure reports whether the answer to r travels encrypted, so that cookies can
+// Secure reports whether the answer to r travels encrypted, so that cookies can
 // require it.
-func (s *Server) secure(r *http.Request) bool {
+func (s *Site) Secure(r *http.Request) bool {
 	return encrypted(r) || s.public != nil && s.public.Scheme == "https" && strings.EqualFold(host(r), s.public.Hostname())
 }
 
 var errNoProtection = errors.New("web: the public URL is no origin")
 
 // protected refuses requests that pages of other sites send.
-func (s *Server) protected(next http.Handler) (http.Handler, error) {
+func (s *Site) protected(next http.Handler) (http.Handler, error) {
 	p := http.NewCrossOriginProtection()
 	if s.public != nil {
 		if err := p.AddTrustedOrigin(s.public.String()); err != nil {
 			return nil, fmt.Errorf("%w: %w", errNoProtection, err)
 		}
 	}
-	p.SetDenyHandler(s.page(func(http.ResponseWriter, *http.Request) error { return errOtherSite }))
+	p.SetDenyHandler(s.Page(func(http.ResponseWriter, *http.Request) error { return errOtherSite }))
 	return p.Handler(next), nil
 }
 
 var (
-	errOtherSite = &statusError{
-		status: http.StatusForbidden, limit: "cross-origin", head: "That came from another site",
-		text: func(l words.Language) string {
+	errOtherSite = &Error{
+		Status: http.StatusForbidden, Limit: "cross-origin", Head: "That came from another site",
+		Text: func(l words.Language) string {
 			return l.Say("A page of another site has sent this, and only this site's own pages may. If this is the same site under another name, its operator starts it with -public-url.")
 		},
 	}
-	errNoSocket = refuse(http.StatusBadRequest, "That is no page", "Only a websocket can be opened at this address.")
+	errNoSocket = Refuse(http.StatusBadRequest, "That is no page", "Only a websocket can be opened at this address.")
 )
 
 // noSocket answers a request that could not become a websocket.
-func (s *Server) noSocket(w http.ResponseWriter, r *http.Request, status int) {
+func (s *Site) noSocket(w http.ResponseWriter, r *http.Request, status int) {
 	if status == http.StatusForbidden {
-		s.turnDown(w, r, errOtherSite)
+		s.AnswerError(w, r, errOtherSite)
 		return
 	}
 	refused := *errNoSocket
-	refused.status = status
-	s.turnDown(w, r, &refused)
+	refused.Status = status
+	s.AnswerError(w, r, &refused)
 }

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"bytes"
@@ -18,6 +18,10 @@ const (
 	largeOfAddress = 2 // of one address
 )
 
+// MaxFile is how many bytes the largest body has: a file of 8 MiB, and the form
+// around it.
+const MaxFile = 8<<20 + 64<<10
+
 // newComing returns the turns of what comes to be made into a large answer: an
 // address has as many as there. The ledger of what waits bounds them all.
 func newComing() *turn.Turns { return turn.New(math.MaxInt32, largeOfAddress) }
@@ -29,11 +33,11 @@ func newTurns() *turn.Turns {
 	return turn.New(n, n-1)
 }
 
-// largely makes a handler wait until there is room for a large answer. The body
+// Largely makes a handler wait until there is room for a large answer. The body
 // is read before: who sends slowly keeps nobody from that room.
-func (s *Server) largely(h func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
+func (s *Site) Largely(h func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
-		seat, from := seatOf(r), address(r)
+		seat, from := SeatOf(r), Address(r)
 		if deliveryOf(r).arrival != nil {
 			var err error
 			seat.Away(r.Context(), func() { err = s.coming.Take(r.Context(), from) })
@@ -41,13 +45,13 @@ func (s *Server) largely(h func(http.ResponseWriter, *http.Request) error) func(
 				return nil // the visitor has left
 			}
 			defer s.coming.Done(from)
-			came, _ := io.ReadAll(io.LimitReader(r.Body, maxTrace+maxAround)) // who reads on meets the error
+			came, _ := io.ReadAll(io.LimitReader(r.Body, MaxFile)) // who reads on meets the error
 			r.Body = struct {
 				io.Reader
 				io.Closer
 			}{io.MultiReader(bytes.NewReader(came), r.Body), r.Body}
 		}
-		done, err := s.room(r.Context(), seat, from)
+		done, err := s.LargeTurn(r.Context(), seat, from)
 		if err != nil {
 			return nil // the visitor has left
 		}
@@ -56,9 +60,9 @@ func (s *Server) largely(h func(http.ResponseWriter, *http.Request) error) func(
 	}
 }
 
-// room waits until there is room for something large, without a turn. It fails
+// LargeTurn waits until there is room for something large, without a turn. It fails
 // with ctx's cause.
-func (s *Server) room(ctx context.Context, seat *turn.Seat, address string) (done func(), err error) {
+func (s *Site) LargeTurn(ctx context.Context, seat *turn.Seat, address string) (done func(), err error) {
 	seat.Away(ctx, func() { err = s.large.Take(ctx, address) })
 	if err != nil {
 		return nil, err

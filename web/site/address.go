@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -36,9 +36,9 @@ func ParseProxies(text string) ([]netip.Prefix, error) {
 
 type addressKey struct{}
 
-// address returns the IP address that limits count and logs name: the visitor's
+// Address returns the IP address that limits count and logs name: the visitor's
 // if a trusted proxy tells it, else the peer's.
-func address(r *http.Request) string {
+func Address(r *http.Request) string {
 	if found, ok := r.Context().Value(addressKey{}).(string); ok {
 		return found
 	}
@@ -47,7 +47,7 @@ func address(r *http.Request) string {
 
 // located finds out the visitor's address, once for everybody who needs it. A
 // server that hands a request on has done so.
-func (s *Server) located(next http.Handler) http.Handler {
+func (s *Site) located(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, passed := passedOn(r); passed {
 			next.ServeHTTP(w, r)
@@ -83,7 +83,7 @@ func peer(r *http.Request) netip.Addr {
 
 // visitorAddress goes from the peer back through what proxies tell, as long as
 // they are trusted. Anything left of that may have been written by the visitor.
-func (s *Server) visitorAddress(r *http.Request) netip.Addr {
+func (s *Site) visitorAddress(r *http.Request) netip.Addr {
 	from := peer(r)
 	if !s.trusts(from) {
 		return from
@@ -105,7 +105,7 @@ func (s *Server) visitorAddress(r *http.Request) netip.Addr {
 	return found
 }
 
-func (s *Server) trusts(ip netip.Addr) bool {
+func (s *Site) trusts(ip netip.Addr) bool {
 	for _, p := range s.proxies {
 		if p.Contains(ip.WithZone("")) {
 			return true
@@ -116,7 +116,7 @@ func (s *Server) trusts(ip netip.Addr) bool {
 
 // rightmost returns the last address of a chain that is not a trusted proxy's,
 // or the first if all are. The chain ends at anything that is not an address.
-func (s *Server) rightmost(from netip.Addr, chain []string) netip.Addr {
+func (s *Site) rightmost(from netip.Addr, chain []string) netip.Addr {
 	for i := len(chain) - 1; i >= 0 && s.trusts(from); i-- {
 		ip, ok := parseNode(chain[i])
 		if !ok {

@@ -1,4 +1,4 @@
-package web
+package site
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"relock/web/hub"
 	"relock/web/site/peers"
+	"relock/web/site/wire"
 	"relock/web/words"
 )
 
@@ -47,7 +47,7 @@ func schemeOf(secure bool) string {
 }
 
 // join has this server find others that share its Redis, and be found.
-func (s *Server) join(c Config) {
+func (s *Site) join(c Config) {
 	if c.External == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func passedOn(r *http.Request) (peers.Visitor, bool) {
 
 // accepted takes requests that other servers hand on as if their visitors had
 // sent them here.
-func (s *Server) accepted(next http.Handler) http.Handler {
+func (s *Site) accepted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, ok, err := s.peers.Accept(w, r)
 		if err != nil {
@@ -132,66 +132,70 @@ func encrypted(r *http.Request) bool {
 	return r.TLS != nil || ok && v.Secure
 }
 
+// PassedSocket is what a Counter calls a socket that is handed on to another
+// server.
+const PassedSocket = "passed"
+
 // Outcomes of handing a request on.
 const (
-	passAnswered = "answered"
-	passGone     = "gone"
-	passSilent   = "silent"
+	PassAnswered = "answered"
+	PassGone     = "gone"
+	PassSilent   = "silent"
 )
 
 var (
-	errGone = refuse(http.StatusGone, "The server of this run has ended",
+	errGone = Refuse(http.StatusGone, "The server of this run has ended",
 		"It ran on another server of this site, which has ended, and the run with it. Run the scenario again: on the virtual clock the same seed gives the same run.")
-	errSilent = &statusError{
-		status: http.StatusBadGateway, head: "The server of this run does not answer", after: soon,
-		text: func(l words.Language) string {
+	errSilent = &Error{
+		Status: http.StatusBadGateway, Head: "The server of this run does not answer", After: Soon,
+		Text: func(l words.Language) string {
 			return l.Say("It runs on another server of this site, which cannot be reached just now. Try again in a moment. If that server has ended, the run is gone.")
 		},
 	}
 )
 
-// ofRun has the server answer that has the run which id names. A request that
+// OfRun has the server answer that has the run which id names. A request that
 // was handed on stays here, whatever it asks for.
-func (s *Server) ofRun(id func(*http.Request) string, next http.Handler) http.Handler {
+func (s *Site) OfRun(id func(*http.Request) string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, elsewhere := s.peers.Elsewhere(id(r))
 		if _, passed := passedOn(r); passed || !elsewhere {
 			next.ServeHTTP(w, r)
 			return
 		}
-		set := s.settingsOf(r)
+		set := s.SettingsOf(r)
 		s.keepSettings(w, r, set)
 		w.Header().Add("Vary", "Accept-Language, Cookie")
 		r.Body, r.ContentLength = http.NoBody, 0 // what is asked for so has none; and it would be read while this waits
 		if status := s.pass(w, r, name); status != nil {
-			r = r.WithContext(words.With(r.Context(), set.language))
-			s.turnDown(w, r, status)
+			r = r.WithContext(words.With(r.Context(), set.Language))
+			s.AnswerError(w, r, status)
 		}
 	})
 }
 
-// inPath and inQuery say which run a request is about.
-func inPath(r *http.Request) string  { return r.PathValue("id") }
-func inQuery(r *http.Request) string { return r.URL.Query().Get("run") }
+// InPath and inQuery say which run a request is about.
+func InPath(r *http.Request) string  { return r.PathValue("id") }
+func InQuery(r *http.Request) string { return r.URL.Query().Get("run") }
 
 // pass hands a request on to the server of a name. It returns the page to answer
 // with, nil if the request was answered or its visitor has left.
-func (s *Server) pass(w http.ResponseWriter, r *http.Request, name string) *statusError {
+func (s *Site) pass(w http.ResponseWriter, r *http.Request, name string) *Error {
 	socket := r.Header.Get("Upgrade") != ""
 	if socket {
-		defer s.meter.socket(forPassed)()
+		defer s.Count.Socket(PassedSocket)()
 	}
-	err := s.peers.Pass(w, r, name, peers.Visitor{Address: address(r), Host: r.Host, Secure: encrypted(r)})
+	err := s.peers.Pass(w, r, name, peers.Visitor{Address: Address(r), Host: r.Host, Secure: encrypted(r)})
 	switch {
 	case err == nil:
-		s.meter.passed.WithLabelValues(passAnswered).Inc()
+		s.Count.PassedOn(PassAnswered)
 		return nil
 	case r.Context().Err() != nil:
 		return nil
 	case errors.Is(err, peers.ErrUnknown):
-		return errNoRun
+		return ErrNoRun
 	case errors.Is(err, peers.ErrGone):
-		s.meter.passed.WithLabelValues(passGone).Inc()
+		s.Count.PassedOn(PassGone)
 		if socket {
 			s.sayGone(w, r)
 			return nil
@@ -199,26 +203,26 @@ func (s *Server) pass(w http.ResponseWriter, r *http.Request, name string) *stat
 		return errGone
 	case errors.Is(err, peers.ErrAway):
 		s.log.WarnContext(r.Context(), "servers not found", slog.String("error", err.Error()))
-		away := explained(http.StatusServiceUnavailable, "One moment, please", peers.ErrAway)
-		away.after = soon
+		away := Explained(http.StatusServiceUnavailable, "One moment, please", peers.ErrAway)
+		away.After = Soon
 		return away
 	default:
-		s.meter.passed.WithLabelValues(passSilent).Inc()
+		s.Count.PassedOn(PassSilent)
 		return errSilent
 	}
 }
 
 // sayGone tells the page of a run whose server has ended, on its socket: browsers
 // hide from scripts why a handshake was refused.
-func (s *Server) sayGone(w http.ResponseWriter, r *http.Request) {
-	l := s.settingsOf(r).language
+func (s *Site) sayGone(w http.ResponseWriter, r *http.Request) {
+	l := s.SettingsOf(r).Language
 	r = r.WithContext(words.With(r.Context(), l))
-	conn, err := s.upgrader.Upgrade(w, r)
+	conn, err := s.Upgrader.Upgrade(w, r)
 	if err != nil {
 		return // Upgrade has answered
 	}
 	defer conn.Close()
-	if conn.Goodbye(hub.CloseGone, noticeJSON{V: 1, Gone: true, Refused: errGone.text(l)}) {
+	if conn.Goodbye(wire.CloseGone, wire.Notice{V: 1, Gone: true, Refused: errGone.Text(l)}) {
 		conn.Part(nil)
 	}
 }

@@ -1,0 +1,66 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+
+	"relock/web/page"
+	"relock/web/site"
+	"relock/web/static"
+	"relock/web/templates"
+)
+
+// pages is what every page is made with.
+type pages struct {
+	*site.Site
+
+	examples []example // the first is what the editor opens with
+}
+
+// message answers with a page that says one thing.
+func (s *pages) message(w http.ResponseWriter, r *http.Request, m site.Message) error {
+	p := page.Message{Page: s.smallFrame(r, m.Head), Status: m.Status, Head: m.Head, Text: m.Text}
+	return site.Render(r.Context(), w, m.Status, templates.MessagePage(p))
+}
+
+// reach says how far a link made on r's page goes.
+func (s *pages) reach(r *http.Request) page.Reach {
+	alone, addresses := s.Reach(r)
+	return page.Reach{Alone: alone, Addresses: addresses}
+}
+
+// longAddress is how many bytes of an address a small page repeats in its
+// switches, which lead to the front page instead.
+const longAddress = 1 << 10
+
+// smallFrame is frame for a page that says one thing: its style sheet is short,
+// and it needs no script.
+func (s *pages) smallFrame(r *http.Request, title string) page.Page {
+	if len(r.URL.RequestURI()) > longAddress {
+		set := s.SettingsOf(r)
+		r = r.Clone(r.Context())
+		r.URL = &url.URL{Path: "/", RawQuery: url.Values{"lang": {set.Language.Code()}, "theme": {set.Theme}}.Encode()}
+	}
+	p := s.frame(r, title)
+	p.Style, p.Script, p.Preloads = s.Static.Style(static.Message), "", nil
+	return p
+}
+
+// frame returns what surrounds the page that r asks for.
+func (s *pages) frame(r *http.Request, title string) page.Page {
+	set := s.SettingsOf(r)
+	p := page.Page{
+		Title: title, Style: s.Static.Style(static.Pages), Script: static.Prefix + "js/app.js", Icon: s.Static.Path("icons/favicon.svg"),
+		Preloads: s.Static.Scripts(), Theme: set.Theme, Path: r.URL.Path,
+	}
+	for _, l := range s.Languages.All() {
+		p.Languages = append(p.Languages, page.Language{Name: l.Name(), Code: l.Code(), Address: site.Switched(r, "lang", l.Code()), Current: l == set.Language})
+	}
+	if s.Public() != nil {
+		p.Site = s.Public().String()
+	}
+	for _, t := range site.Themes {
+		p.Themes = append(p.Themes, page.Theme{Name: t, Address: site.Switched(r, "theme", t), Current: t == set.Theme})
+	}
+	return p
+}

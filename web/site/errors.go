@@ -1,0 +1,85 @@
+package site
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"relock/engine/phrase"
+	"relock/web/site/limit"
+	"relock/web/words"
+)
+
+// Error is an error with a page of its own.
+type Error struct {
+	Status int
+	Head   phrase.Text
+	Text   func(words.Language) string
+	Limit  string        // the limit that was met, "" for none
+	After  time.Duration // when it makes sense to ask again, 0 for whenever
+}
+
+func (e *Error) Error() string { return string(e.Head) }
+
+// Refuse returns the statusError of a page with a head and a text.
+func Refuse(status int, head, text phrase.Text, args ...any) *Error {
+	return &Error{Status: status, Head: head, Text: func(l words.Language) string { return l.Say(text, args...) }}
+}
+
+// Explained returns the statusError of a page with a head, and a text that why
+// says.
+func Explained(status int, head phrase.Text, why phrase.Speaker) *Error {
+	e := &Error{
+		Status: status, Head: head, Text: func(l words.Language) string { return l.Sentence(why.Says()) }, Limit: LimitName(why),
+	}
+	if later, ok := why.(interface{ After() time.Duration }); ok {
+		e.After = later.After()
+	}
+	return e
+}
+
+// Soon is when it makes sense to ask for what could not be reached.
+const Soon = 5 * time.Second
+
+// errPanic stands for a panic whose stack is already in the log.
+var errPanic = errors.New("panic")
+
+var (
+	ErrNoPage = Refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
+	ErrNoRun  = Refuse(http.StatusNotFound, "There is no such run",
+		"Runs are forgotten when nobody has looked at them for a while, and when the server restarts. Run the scenario again: on the virtual clock the same seed gives the same run.")
+)
+
+// OfLimit returns the page of a limit that was met, or err if it is no
+// limit's.
+func OfLimit(err error) error {
+	var met *limit.Error
+	if !errors.As(err, &met) {
+		return err
+	}
+	if met.Met.Own {
+		return Explained(http.StatusTooManyRequests, "One moment, please", met)
+	}
+	return Explained(http.StatusServiceUnavailable, "No room just now", met)
+}
+
+// LimitName returns the name of the limit that was met, in metrics and logs; ""
+// if err is no limit's.
+func LimitName(err error) string {
+	var met interface{ Limit() string }
+	if !errors.As(err, &met) {
+		return ""
+	}
+	return met.Limit()
+}
+
+// Unusable returns the page that says why what was sent cannot be used, if err
+// says something to visitors.
+func Unusable(err error, head phrase.Text) error {
+	var why phrase.Speaker
+	if !errors.As(err, &why) {
+		return fmt.Errorf("web: %w", err)
+	}
+	return Explained(http.StatusUnprocessableEntity, head, why)
+}
