@@ -10,7 +10,7 @@ import (
 
 	"relock/lessons"
 	"relock/web"
-	"relock/web/session"
+	"relock/web/runs"
 	door "relock/web/site"
 )
 
@@ -22,7 +22,7 @@ func TestWhoAsksBehindProxies(t *testing.T) {
 		t.Fatal(err)
 	}
 	var log bytes.Buffer
-	s, err := web.New(web.Config{Log: slog.New(slog.NewJSONHandler(&log, nil)), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(), Proxies: proxies})
+	s, err := web.New(web.Config{Log: slog.New(slog.NewJSONHandler(&log, nil)), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(), Proxies: proxies})
 	if err != nil {
 		t.Fatal(err)
 	}

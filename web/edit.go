@@ -13,6 +13,7 @@ import (
 	"relock/lessons"
 	"relock/web/draft"
 	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -216,10 +217,10 @@ func (s *Server) convert(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	e := s.edited(l, values, actionOf(values.Get("action")))
 	out := convertedJSON{V: 1, YAML: e.Text, Base: e.Base, Readable: e.Form.Readable, Mistakes: e.Mistakes, Status: e.Status(l)}
-	if out.Form, err = rendered(words.From(r.Context()), templates.EditorForm(e.Form)); err != nil {
+	if out.Form, err = templates.Text(words.From(r.Context()), templates.EditorForm(e.Form)); err != nil {
 		return err
 	}
-	if out.MistakesBy, err = rendered(words.From(r.Context()), templates.EditorMistakes(e.Mistakes)); err != nil {
+	if out.MistakesBy, err = templates.Text(words.From(r.Context()), templates.EditorMistakes(e.Mistakes)); err != nil {
 		return err
 	}
 	site.AnswerJSON(w, http.StatusOK, out)
@@ -233,7 +234,7 @@ func (s *Server) openFile(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if isTrace(data) {
+	if runs.IsTrace(data) {
 		return s.takeTrace(w, r, data)
 	}
 	if len(data) > scenario.MaxBytes {

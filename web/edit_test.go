@@ -21,7 +21,7 @@ import (
 	"relock/lessons"
 	"relock/web"
 	"relock/web/export"
-	"relock/web/session"
+	"relock/web/runs"
 )
 
 type converted struct {
@@ -347,7 +347,7 @@ func TestTracesAreLimited(t *testing.T) {
 // FuzzTrace sends what anybody may write as a trace: it is shown, and exported
 // in every format, or refused.
 func FuzzTrace(f *testing.F) {
-	limits := session.DefaultLimits()
+	limits := runs.DefaultLimits()
 	limits.StartsPerMinute = 1 << 30
 	server, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: limits, Scenarios: lessons.Scenarios()})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/templates"
@@ -85,9 +86,9 @@ func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
 }
 
 // playedBack returns what a link shows, and the row it stands at.
-func playedBack(r *http.Request, state link.State) (*recording, int, error) {
+func playedBack(r *http.Request, state link.State) (*runs.Recording, int, error) {
 	if len(state.Scenario.Schedule) == 0 {
-		made, err := record(r.Context(), state.Scenario)
+		made, err := runs.Record(r.Context(), state.Scenario)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -99,25 +100,25 @@ func playedBack(r *http.Request, state link.State) (*recording, int, error) {
 	}
 	defer session.Close()
 	b := session.Branches()[0]
-	return &recording{session.Scenario(), b.Header, b.Events}, b.Positions[min(state.At, len(b.Moves))].Row, nil
+	return &runs.Recording{Scenario: session.Scenario(), Header: b.Header, Events: b.Events}, b.Positions[min(state.At, len(b.Moves))].Row, nil
 }
 
 // filmed returns the film of a recording, with the lanes around the row at.
-func filmed(l words.Language, made *recording, at int) (*replayJSON, error) {
-	reel := made.film(l)
-	shown := film.NewScenario(l, made.sc)
-	out := &replayJSON{Title: titleOf(l, made.sc), Key: shown.Key, Film: reel.Recorded(), At: at}
+func filmed(l words.Language, made *runs.Recording, at int) (*replayJSON, error) {
+	reel := made.Film(l)
+	shown := film.NewScenario(l, made.Scenario)
+	out := &replayJSON{Title: titleOf(l, made.Scenario), Key: shown.Key, Film: reel.Recorded(), At: at}
 	var err error
-	if out.Film.Rows, err = framesOf(l, reel, 0, len(reel.Rows())); err != nil {
+	if out.Film.Rows, err = runs.RowsOf(l, reel, 0, len(reel.Rows())); err != nil {
 		return nil, err
 	}
-	if out.Head, err = rendered(l, templates.Head(shown, false)); err != nil {
+	if out.Head, err = templates.Text(l, templates.Head(shown, false)); err != nil {
 		return nil, err
 	}
-	if out.Lua, err = rendered(l, templates.Lua(reel.Scripts())); err != nil {
+	if out.Lua, err = templates.Text(l, templates.Lua(reel.Scripts())); err != nil {
 		return nil, err
 	}
-	out.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, reel.Lanes(), at)))
+	out.Lanes, err = templates.Text(l, templates.Lanes(runs.LanesAround(l, reel.Lanes(), at)))
 	return out, err
 }
 

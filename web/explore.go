@@ -226,7 +226,7 @@ func (p *player) search(ctx context.Context, x *exploration, sc *scenario.Scenar
 	}
 	_ = x.account.Hold(found.States() * stateBytes)
 	picture := page.NewSpacePicture(p.l, found.Graph())
-	html, err := rendered(p.l, templates.Space(picture))
+	html, err := templates.Text(p.l, templates.Space(picture))
 	if err != nil {
 		p.s.wentWrong(ctx, "explore", err)
 		seat.Away(ctx, func() { _ = p.tellFailed() })
@@ -249,7 +249,7 @@ func (p *player) tellFailed() error {
 
 // tell shows the page how far its search has come.
 func (p *player) tell(found page.Found, picture string) error {
-	html, err := rendered(p.l, templates.Found(found))
+	html, err := templates.Text(p.l, templates.Found(found))
 	if err != nil {
 		return err
 	}
@@ -414,7 +414,7 @@ func (p *player) outlook(_ context.Context, b *engine.Branch, c outlookArgs) err
 	}
 	says.Parting = p.parting(found, b, ids, c.Names)
 	var err error
-	if s.Says, err = rendered(p.l, templates.Outlook(says)); err != nil {
+	if s.Says, err = templates.Text(p.l, templates.Outlook(says)); err != nil {
 		return err
 	}
 	return p.write(answer{Stands: &s})
@@ -457,5 +457,5 @@ func kindsOf(l words.Language, sc *scenario.Scenario) (string, error) {
 	for _, name := range sc.StrikeKinds() {
 		list = append(list, page.Kind{Name: name, Label: l.Clause(fault.Word(name))})
 	}
-	return rendered(l, templates.ExploreKinds(list))
+	return templates.Text(l, templates.ExploreKinds(list))
 }

@@ -19,7 +19,7 @@ import (
 	"relock/web"
 	"relock/web/export"
 	"relock/web/link"
-	"relock/web/session"
+	"relock/web/runs"
 )
 
 // patient is longer than anything that a fuzzer sends may take, on a machine
@@ -29,7 +29,7 @@ const patient = 20 * time.Second
 // fuzzed is a server that admits everybody, and a log of what went wrong.
 func fuzzed(f *testing.F) (server *web.Server, trouble *lockedBuffer) {
 	f.Helper()
-	limits := session.DefaultLimits()
+	limits := runs.DefaultLimits()
 	limits.StartsPerMinute, limits.Longest, limits.Kept = 1<<30, 10*time.Second, 50
 	trouble = &lockedBuffer{}
 	server, err := web.New(web.Config{

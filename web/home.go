@@ -9,7 +9,6 @@ import (
 
 	"github.com/a-h/templ"
 
-	"relock/engine"
 	"relock/engine/lock/exhibit"
 	"relock/engine/pause"
 	"relock/engine/scenario"
@@ -18,46 +17,11 @@ import (
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
 )
-
-// recording is a scenario and its run.
-type recording struct {
-	sc     *scenario.Scenario
-	header trace.Header
-	events []trace.Event
-}
-
-func record(ctx context.Context, sc *scenario.Scenario) (*recording, error) {
-	r, err := engine.Start(ctx, sc, engine.Options{})
-	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
-	}
-	if err := r.Wait(); err != nil {
-		return nil, fmt.Errorf("web: record %s: %w", sc.Title, err)
-	}
-	events, _ := r.Log().Since(0)
-	return &recording{r.Scenario(), r.Header(), events}, nil
-}
-
-func (r *recording) film(l words.Language) *film.Film {
-	f := film.New(l, r.sc, r.header.Owners)
-	for _, e := range r.events {
-		f.Add(e)
-	}
-	return f
-}
-
-// lanes returns only the recording's picture, at far less cost than its film.
-func (r *recording) lanes() *film.Lanes {
-	lanes := film.LanesOf(r.sc, r.header.Owners)
-	for _, e := range r.events {
-		lanes.Add(e)
-	}
-	return lanes
-}
 
 // home is the front door.
 func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
@@ -66,7 +30,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reel, err := newFootage(l, shown, true, nil, false)
+	reel, err := runs.NewFootage(l, shown, true, nil, false)
 	if err != nil {
 		return err
 	}
@@ -78,10 +42,10 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	reel.viewer.Lanes.Cursor = 0 // it begins at its beginning
+	reel.Viewer.Lanes.Cursor = 0 // it begins at its beginning
 	return site.Render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
 		Page: s.frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,
-		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: reel.viewer, Ending: ending,
+		Count: len(s.examples), Locks: len(exhibit.Names()), Viewer: reel.Viewer, Ending: ending,
 	}))
 }
 
@@ -120,48 +84,18 @@ func endingOf(l words.Language, name string) (page.Ending, error) {
 
 // replayed returns the recording on the front page. It is made at the first
 // request.
-func (s *Server) replayed() (*recording, error) {
+func (s *Server) replayed() (*runs.Recording, error) {
 	s.front.Lock()
 	defer s.front.Unlock()
 	if s.frontFilm == nil {
 		at := slices.IndexFunc(s.examples, func(e example) bool { return e.name == frontExample })
-		made, err := record(context.Background(), s.examples[max(at, 0)].sc) // without pauses: others keep their turns while they wait for front
+		made, err := runs.Record(context.Background(), s.examples[max(at, 0)].sc) // without pauses: others keep their turns while they wait for front
 		if err != nil {
 			return nil, err
 		}
 		s.frontFilm = made
 	}
 	return s.frontFilm, nil
-}
-
-// Rows of the lanes on a page. Every step brings a new picture, and the
-// browser's work grows with its rows: 96 rows are twice as wide as a large
-// screen. Pictures begin only at every 32nd row, so that from one step to the
-// next a single row is added.
-const (
-	laneRows   = 96
-	laneStride = 32
-)
-
-// lanesOf returns the lanes around a row, standing on it.
-func lanesOf(l words.Language, lanes *film.Lanes, row int) film.Picture {
-	p := lanes.Window(l, "lanes", firstLaneRow(lanes, row), laneRows)
-	p.Cursor = row
-	return p
-}
-
-// followed returns the same rows for pages that stand on a row of their own
-// choice and draw the lanes again as rows are added.
-func followed(l words.Language, lanes *film.Lanes, row int) film.Picture {
-	return lanes.Follow(l, "lanes", firstLaneRow(lanes, row), laneRows)
-}
-
-// firstLaneRow returns where the lanes around a row begin.
-func firstLaneRow(lanes *film.Lanes, row int) int {
-	if lanes.Len() <= laneRows {
-		return 0
-	}
-	return max(0, min(row, lanes.Len())-laneRows/2) / laneStride * laneStride
 }
 
 func exhibitOf(name string) (lessons.Exhibit, error) {
@@ -212,13 +146,13 @@ func paint(examples []example) map[string]func() picture {
 	all := map[string]func() picture{}
 	for _, e := range examples {
 		all[e.name] = sync.OnceValue(func() picture {
-			r, err := record(context.Background(), e.sc) // without pauses: others keep their turns while they wait for it
+			r, err := runs.Record(context.Background(), e.sc) // without pauses: others keep their turns while they wait for it
 			if err != nil {
 				return picture{} // its card still says what it shows
 			}
-			f := r.film(words.English)
+			f := r.Film(words.English)
 			p := picture{steps: len(f.Rows()), lanes: templates.LanesSmall(f.Lanes().Small(words.English, e.name))}
-			for _, ev := range r.events {
+			for _, ev := range r.Events {
 				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
 					p.broken = append(p.broken, b.Rule)
 				}

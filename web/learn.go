@@ -21,6 +21,7 @@ import (
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -308,11 +309,11 @@ func (s *Server) stage(l words.Language, p *page.Lesson, on shownRun) error {
 	if !on.whole {
 		events = events[:on.count]
 	}
-	reel, err := newFootage(l, &recording{on.run.Scenario, on.run.Header, events}, on.whole, nil, false)
+	reel, err := runs.NewFootage(l, &runs.Recording{Scenario: on.run.Scenario, Header: on.run.Header, Events: events}, on.whole, nil, false)
 	if err != nil {
 		return err
 	}
-	p.Viewer = reel.viewer
+	p.Viewer = reel.Viewer
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}
@@ -457,7 +458,7 @@ func (s *Server) stepping(r *http.Request, l words.Language, item *course.Item) 
 	p.SetFaults(l)
 	p.Viewer = page.Viewer{
 		Scenario: film.NewScenario(l, item.Scenario), Steps: true, Scripts: film.Scripts(l, item.Scenario),
-		Lanes: lanesOf(l, film.New(l, item.Scenario, nil).Lanes(), 0),
+		Lanes: runs.LanesAround(l, film.New(l, item.Scenario, nil).Lanes(), 0),
 	}
 	return p, nil
 }

@@ -19,7 +19,7 @@ import (
 	"relock/lessons"
 	"relock/web"
 	"relock/web/link"
-	"relock/web/session"
+	"relock/web/runs"
 	"relock/web/words"
 )
 
@@ -202,7 +202,7 @@ func must(text string, err error) string {
 func TestAMistakeInTheCourseStopsTheStart(t *testing.T) {
 	t.Parallel()
 	_, err := web.New(web.Config{
-		Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(),
+		Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(),
 		Course: fstest.MapFS{"0-one/chapter.yaml": {Data: []byte("id: one\nitems: [{id: it, kind: guess}]\n")}},
 	})
 	if err == nil || !strings.Contains(err.Error(), `chapter.yaml:2: it: kind: given "guess"`) {

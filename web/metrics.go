@@ -13,7 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9" //nolint:depguard // the client tells its times to a hook
 
-	"relock/web/session"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/limit"
 )
@@ -43,7 +43,7 @@ const (
 	forPassed = site.PassedSocket
 )
 
-func newMeter(sessions *session.Registry, films *site.Shelf[filmKey, footage], waiting *limit.Ledger) *meter {
+func newMeter(sessions *runs.Registry, films *runs.Films, waiting *limit.Ledger) *meter {
 	seconds := []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
@@ -65,14 +65,14 @@ func newMeter(sessions *session.Registry, films *site.Shelf[filmKey, footage], w
 	}
 	m.passed = counter("relock_passed_total", "Requests for a run that were handed on to the server that has it, by what came of it: answered, gone or silent.", "outcome")
 	m.panics = counter("relock_panics_total", "Panics of this program, by what they ended: page, play, run, watch or room. Each is in the log with its stack.", "ended")
-	gauge := func(name, help string, value func(session.Count) int) prometheus.Collector {
+	gauge := func(name, help string, value func(runs.Count) int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(value(sessions.Count())) })
 	}
 	m.registry.MustRegister(
 		m.started, m.sockets, m.frames, m.refusals, m.requests, m.commands, m.redis, m.failures, m.passed, m.panics,
-		gauge("relock_runs_running", "Runs going on now.", func(c session.Count) int { return c.Running }),
-		gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func(c session.Count) int { return c.Kept }),
-		gauge("relock_steppers", "Scenarios stepped through now.", func(c session.Count) int { return c.Stepping }),
+		gauge("relock_runs_running", "Runs going on now.", func(c runs.Count) int { return c.Running }),
+		gauge("relock_runs_kept", "Runs kept to be looked at, those going on too.", func(c runs.Count) int { return c.Kept }),
+		gauge("relock_steppers", "Scenarios stepped through now.", func(c runs.Count) int { return c.Stepping }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "relock_films_bytes", Help: "Bytes that the rows of long runs take which are kept for their pages."}, func() float64 { return float64(films.Bytes()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "relock_waiting_bytes", Help: "Bytes that wait for slow lines: bodies that are coming, and answers that are not read, each with its connection."}, func() float64 { return float64(waiting.Held()) }),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),

@@ -2,14 +2,10 @@ package web
 
 import (
 	"cmp"
-	"context"
 	"crypto/rand"
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
-
-	"github.com/a-h/templ"
 
 	"relock/engine"
 	"relock/engine/scenario"
@@ -17,7 +13,7 @@ import (
 	"relock/web/export"
 	"relock/web/link"
 	"relock/web/page"
-	"relock/web/session"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/templates"
 	"relock/web/words"
@@ -47,7 +43,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	if e.Store == page.StoreExternal {
 		o.External = s.external
 	}
-	started, err := s.sessions.Start(session.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, encoder{})
+	started, err := s.sessions.Start(runs.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, runs.HTML{})
 	if site.LimitName(err) != "" {
 		return site.OfLimit(err)
 	}
@@ -63,7 +59,7 @@ func (s *Server) start(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *Server) session(r *http.Request) (*session.Session, error) {
+func (s *Server) session(r *http.Request) (*runs.Session, error) {
 	found, ok := s.sessions.Get(r.PathValue("id"))
 	if !ok {
 		return nil, site.ErrNoRun
@@ -79,7 +75,7 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	}
 	l := words.From(r.Context())
 	events, ended := found.Run.Log().Since(0)
-	f, err := s.filmOf(r, found, false, func(f *footage) bool { return f.long && f.events >= len(events) && f.ended == ended })
+	f, err := s.filmOf(r, found, false, func(f *runs.Footage) bool { return f.Long && f.Events >= len(events) && f.Ended == ended })
 	if err != nil {
 		return err
 	}
@@ -87,13 +83,13 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run.ID, run.Place, run.Edit = found.Run.ID(), page.Place(l, f.header, s.externalName()), "/edit?run="+found.Run.ID()
+	run.ID, run.Place, run.Edit = found.Run.ID(), page.Place(l, f.Header, s.externalName()), "/edit?run="+found.Run.ID()
 	run.Socket = "/runs/" + run.ID + "/socket?lang=" + l.Code() + "&"
-	run.Slow = page.ClockNote(l, f.header.Clock, found.Slow)
-	if f.header.Clock == trace.ClockWall && !f.ended {
+	run.Slow = page.ClockNote(l, f.Header.Clock, found.Slow)
+	if f.Header.Clock == trace.ClockWall && !f.Ended {
 		run.Quiet = found.Quiet().Milliseconds()
 	}
-	if f.header.Clock == trace.ClockWall && !f.ended && found.Owned(s.visitorOf(r)) {
+	if f.Header.Clock == trace.ClockWall && !f.Ended && found.Owned(s.visitorOf(r)) {
 		run.Controls = page.NewControls(l, found.Run.Controls())
 	}
 	return s.showRun(w, r, run, l.Say("A run"))
@@ -101,15 +97,15 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request) error {
 
 // runOf returns what the pages of a run and of a trace from elsewhere have in
 // common: a film of sc at path, as r asks for it.
-func runOf(r *http.Request, path string, f *footage, sc *scenario.Scenario) (page.Run, error) {
+func runOf(r *http.Request, path string, f *runs.Footage, sc *scenario.Scenario) (page.Run, error) {
 	l := words.From(r.Context())
 	open, err := link.Encode(link.State{Scenario: sc})
 	if err != nil {
 		return page.Run{}, fmt.Errorf("web: %w", err)
 	}
-	viewer, err := f.shown(r, path)
+	viewer, err := f.Shown(r, path)
 	return page.Run{
-		Title: titleOf(l, sc), Viewer: viewer, LastSeq: f.events, Ended: f.ended, Verdict: f.verdict, Tone: f.tone,
+		Title: titleOf(l, sc), Viewer: viewer, LastSeq: f.Events, Ended: f.Ended, Verdict: f.Verdict, Tone: f.Tone,
 		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
 		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open,
 	}, err
@@ -126,10 +122,10 @@ func (s *Server) showRun(w http.ResponseWriter, r *http.Request, run page.Run, u
 // filmOf returns the film of a run: the kept one if it is good enough, else the
 // run as it is now. The film has portions if its page needs them, or if
 // portioned says so.
-func (s *Server) filmOf(r *http.Request, found *session.Session, portioned bool, good func(*footage) bool) (*footage, error) {
-	return s.film(r, "/runs/"+found.Run.ID(), portioned, func() (*recording, bool, error) {
+func (s *Server) filmOf(r *http.Request, found *runs.Session, portioned bool, good func(*runs.Footage) bool) (*runs.Footage, error) {
+	return s.films.Of(r, "/runs/"+found.Run.ID(), portioned, func() (*runs.Recording, bool, error) {
 		events, ended := found.Run.Log().Since(0)
-		return &recording{found.Run.Scenario(), found.Run.Header(), events}, ended, nil
+		return &runs.Recording{Scenario: found.Run.Scenario(), Header: found.Run.Header(), Events: events}, ended, nil
 	}, good)
 }
 
@@ -139,16 +135,16 @@ func (s *Server) runRows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	from, count, err := which(r)
+	from, count, err := runs.AskedRows(r)
 	if err != nil {
 		return err
 	}
 	// While a run goes on, its last row can change until the next one begins.
-	f, err := s.filmOf(r, found, true, func(f *footage) bool { return f.ended || from+count < f.rows })
+	f, err := s.filmOf(r, found, true, func(f *runs.Footage) bool { return f.Ended || from+count < f.Rows })
 	if err != nil {
 		return err
 	}
-	return answerRows(w, r, f, from, count)
+	return runs.AnswerRows(w, r, f, from, count)
 }
 
 // runLanes answers with a run's lanes around a row, as a part of its page.
@@ -158,17 +154,17 @@ func (s *Server) runLanes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	events, _ := found.Run.Log().Since(0)
-	return answerLanes(w, r, &recording{found.Run.Scenario(), found.Run.Header(), events})
+	return answerLanes(w, r, &runs.Recording{Scenario: found.Run.Scenario(), Header: found.Run.Header(), Events: events})
 }
 
 // answerLanes answers with the lanes around the row that r asks for.
-func answerLanes(w http.ResponseWriter, r *http.Request, run *recording) error {
+func answerLanes(w http.ResponseWriter, r *http.Request, run *runs.Recording) error {
 	row, err := strconv.Atoi(r.URL.Query().Get("row"))
 	if err != nil || row < 0 {
 		return site.Refuse(http.StatusBadRequest, "That is no place in a run", "The row of a picture is the number of a step, 0 or more.")
 	}
 	l := words.From(r.Context())
-	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(lanesOf(l, run.lanes(), row)))
+	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(runs.LanesAround(l, run.Lanes(), row)))
 }
 
 // trace answers with the run as JSON Lines.
@@ -206,13 +202,4 @@ func (s *Server) visitor(w http.ResponseWriter, r *http.Request) string {
 		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Secure(r),
 	})
 	return name
-}
-
-// rendered returns a part of a page in l.
-func rendered(l words.Language, c templ.Component) (string, error) {
-	var b strings.Builder
-	if err := c.Render(words.With(context.Background(), l), &b); err != nil {
-		return "", fmt.Errorf("render: %w", err)
-	}
-	return b.String(), nil
 }

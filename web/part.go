@@ -5,6 +5,7 @@ import (
 	"relock/engine/trace"
 	"relock/web/film"
 	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/words"
 )
 
@@ -19,7 +20,7 @@ func partOf(l words.Language, reel *film.Film, b *engine.Branch, from, to int) (
 	for i := from; i < to; i++ {
 		a.Positions = append(a.Positions, positionOf(l, b, i))
 	}
-	a.Rows, err = framesOf(l, reel, firstRow, b.Positions[to-1].Row)
+	a.Rows, err = runs.RowsOf(l, reel, firstRow, b.Positions[to-1].Row)
 	return a, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/templates"
@@ -66,7 +67,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	p.Page.Preview = s.preview(r)
 	p.Viewer = page.Viewer{
 		Scenario: film.NewScenario(l, shown), Steps: true, Shared: true, Scripts: film.Scripts(l, shown),
-		Lanes: lanesOf(l, film.New(l, shown, nil).Lanes(), 0),
+		Lanes: runs.LanesAround(l, film.New(l, shown, nil).Lanes(), 0),
 	}
 	setLocks(l, &p)
 	if open == "" {

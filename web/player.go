@@ -159,13 +159,13 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 	for _, t := range shown.Threads {
 		o.Threads = append(o.Threads, t.Name)
 	}
-	if o.Head, err = rendered(l, templates.Head(shown, true)); err != nil {
+	if o.Head, err = templates.Text(l, templates.Head(shown, true)); err != nil {
 		return nil, err
 	}
-	if o.Rail, err = rendered(l, templates.Rail(shown)); err != nil {
+	if o.Rail, err = templates.Text(l, templates.Rail(shown)); err != nil {
 		return nil, err
 	}
-	if o.Lua, err = rendered(l, templates.Lua(film.Scripts(l, sc))); err != nil {
+	if o.Lua, err = templates.Text(l, templates.Lua(film.Scripts(l, sc))); err != nil {
 		return nil, err
 	}
 	if o.Kinds, err = kindsOf(l, sc); err != nil {
@@ -181,7 +181,7 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 			return nil, err
 		}
 		o.Shows = l.Say(shown.Shows)
-		if o.Ways, err = rendered(l, templates.EndingWays(ending)); err != nil {
+		if o.Ways, err = templates.Text(l, templates.EndingWays(ending)); err != nil {
 			return nil, err
 		}
 	}

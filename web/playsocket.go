@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine/pause"
-	"relock/web/session"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/wire"
 	"relock/web/words"
@@ -73,7 +73,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	if p.session != nil {
 		s.Guarded(ctx, site.OfPlay, p.session.Close)
 	}
-	over := errors.Is(context.Cause(ctx), session.ErrClosed)
+	over := errors.Is(context.Cause(ctx), runs.ErrClosed)
 	gone()
 	if over && !told {
 		told = conn.End(websocket.CloseGoingAway)
@@ -96,7 +96,7 @@ func (s *Server) turnAway(w http.ResponseWriter, r *http.Request, why error) err
 	}
 	defer conn.Close()
 	code := wire.CloseFull
-	if errors.Is(why, session.ErrClosed) {
+	if errors.Is(why, runs.ErrClosed) {
 		code = websocket.CloseGoingAway
 	}
 	refused, _ := words.From(r.Context()).Explain(why) // a limit can be told, and says what to do

@@ -16,13 +16,14 @@ import (
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/room"
+	"relock/web/runs"
 	"relock/web/templates"
 	"relock/web/words"
 )
 
 // prepared encodes a frame once for all who get it.
 func prepared(frame any) (*websocket.PreparedMessage, error) {
-	text, err := jsonLine(frame)
+	text, err := runs.Line(frame)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +134,7 @@ func roomNowFrame(v room.View, sees room.Sight) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text, err = jsonLine(roomJSON{1, v.State.Epoch, v.State.Seq, now}); err != nil {
+		if text, err = runs.Line(roomJSON{1, v.State.Epoch, v.State.Seq, now}); err != nil {
 			return nil, err
 		}
 		v.Fresh[key] = text
@@ -165,7 +166,7 @@ func peopleText(l words.Language, v room.View) ([]byte, error) {
 	if made, ok := v.Kept[key].(people); ok && made.since == v.Company {
 		return made.text, nil
 	}
-	text, err := jsonLine(peopleNow(l, v.State))
+	text, err := runs.Line(peopleNow(l, v.State))
 	if err != nil {
 		return nil, err
 	}
@@ -352,7 +353,7 @@ func (f *roomFilm) opening(s *Server, v room.View) (frame *websocket.PreparedMes
 	}
 	sc, scene := v.Run.Scenario(), len(v.State.Earlier)
 	o.Scene, o.First = &scene, v.State.First
-	if o.Cast, err = rendered(f.l, templates.RoomSeats(film.NewScenario(f.l, sc))); err != nil {
+	if o.Cast, err = templates.Text(f.l, templates.RoomSeats(film.NewScenario(f.l, sc))); err != nil {
 		return nil, err
 	}
 	if o.Lanes, err = drawnLanes(f.l, film.New(f.l, sc, nil), 0); err != nil {
@@ -388,10 +389,10 @@ func setFrame(l words.Language, v room.View) (*websocket.PreparedMessage, error)
 	shown := film.NewScenario(l, sc)
 	set := roomSet{Scene: len(v.State.Earlier), Title: titleOf(l, sc), Count: len(shown.Threads)}
 	var err error
-	if set.Threads, err = rendered(l, templates.RoomThreads(shown)); err != nil {
+	if set.Threads, err = templates.Text(l, templates.RoomThreads(shown)); err != nil {
 		return nil, err
 	}
-	if set.Head, err = rendered(l, templates.Head(shown, false)); err != nil {
+	if set.Head, err = templates.Text(l, templates.Head(shown, false)); err != nil {
 		return nil, err
 	}
 	frame, err := prepared(setJSON{1, set})
@@ -453,7 +454,7 @@ func (f *roomFilm) part(v room.View, film *film.Film, branch *engine.Branch, b r
 		return nil, err
 	}
 	a.V, a.Branch = 1, &branchJSON{ID: b.ID, Parent: b.Parent, Fork: b.Fork}
-	text, err := jsonLine(a)
+	text, err := runs.Line(a)
 	if err != nil {
 		return nil, err
 	}
@@ -508,17 +509,17 @@ func drawingOf(l words.Language, v room.View, branch, row int) (*drawing, error)
 	if err != nil {
 		return nil, err
 	}
-	made[key] = &drawing{picture: lanesOf(l, reel.Lanes(), row)}
+	made[key] = &drawing{picture: runs.LanesAround(l, reel.Lanes(), row)}
 	return made[key], nil
 }
 
 // html draws. It is safe for concurrent use.
 func (d *drawing) html(l words.Language) (string, error) {
-	d.once.Do(func() { d.text, d.err = rendered(l, templates.Lanes(d.picture)) })
+	d.once.Do(func() { d.text, d.err = templates.Text(l, templates.Lanes(d.picture)) })
 	return d.text, d.err
 }
 
 // drawnLanes draws the lanes around a row.
 func drawnLanes(l words.Language, f *film.Film, row int) (string, error) {
-	return rendered(l, templates.Lanes(lanesOf(l, f.Lanes(), row)))
+	return templates.Text(l, templates.Lanes(runs.LanesAround(l, f.Lanes(), row)))
 }

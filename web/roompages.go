@@ -12,6 +12,7 @@ import (
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/room"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/static"
 	"relock/web/templates"
@@ -159,7 +160,7 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part page.RoomPart)
 	}
 	p.Play.SetFaults(l)
 	p.Play.Viewer.Scripts = film.Scripts(l, sc)
-	p.Play.Viewer.Lanes = lanesOf(l, film.New(l, sc, nil).Lanes(), 0)
+	p.Play.Viewer.Lanes = runs.LanesAround(l, film.New(l, sc, nil).Lanes(), 0)
 	if p.Leads {
 		setLocks(l, &p.Play)
 		var err error

@@ -140,7 +140,7 @@ func compared(l words.Language, sc *scenario.Scenario, list []*engine.Branch, fi
 		b := list[i]
 		return page.BranchSide{Name: names[i], Rows: films[i].Rows(), Run: films[i].Lanes(), Over: b.Positions[len(b.Positions)-1].Over}
 	}
-	return rendered(l, templates.Compared(page.Branches(l, film.NewScenario(l, sc), side(0), side(1))))
+	return templates.Text(l, templates.Compared(page.Branches(l, film.NewScenario(l, sc), side(0), side(1))))
 }
 
 // onLocks plays a branch's moves on several locks, and puts what comes of that
@@ -150,7 +150,7 @@ func onLocks(ctx context.Context, l words.Language, sc *scenario.Scenario, b *en
 	if err != nil {
 		return "", err
 	}
-	return rendered(l, templates.Aligned(page.AlignLocks(l, played)))
+	return templates.Text(l, templates.Aligned(page.AlignLocks(l, played)))
 }
 
 // traced returns a branch's trace as JSON Lines.

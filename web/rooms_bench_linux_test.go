@@ -14,7 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/web"
-	"relock/web/session"
+	"relock/web/runs"
 )
 
 // What the benchmarks of rooms do.
@@ -67,7 +67,7 @@ func newestSeq(text []byte) int {
 // go to and fro.
 func manyMembers(b *testing.B) (s site, code string, host *follower) {
 	b.Helper()
-	s = open(b, func(c *web.Config) { c.Limits = session.DefaultLimits() })
+	s = open(b, func(c *web.Config) { c.Limits = runs.DefaultLimits() })
 	code, secret := openRoom(b, s)
 	host = follow(b, s, code, `{"id":1,"do":"join","part":"host","secret":"`+secret+`"}`)
 	for range 8 {

@@ -80,3 +80,7 @@ func NewRoom(ctx context.Context, s *Server) (code string, err error) {
 	code, _, err = s.rooms.Open(ctx, room.Plan{Scenario: s.examples[0].sc})
 	return code, err
 }
+
+// Films is how many bytes of films a server keeps, and how often it has folded
+// one that it keeps.
+func (s *Server) Films() (bytes, folded int) { return s.films.Bytes(), s.films.Folded() }

@@ -17,7 +17,7 @@ import (
 	"relock/engine/store/storetest"
 	"relock/lessons"
 	"relock/web"
-	"relock/web/session"
+	"relock/web/runs"
 	door "relock/web/site"
 	"relock/web/site/wire"
 )
@@ -34,7 +34,7 @@ func sharing(t *testing.T, n int, at string, change func(*web.Config)) []site {
 		}
 		h := httptest.NewUnstartedServer(nil)
 		c := web.Config{
-			Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(),
+			Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(),
 			External: external, Listening: h.Listener.Addr(),
 		}
 		if change != nil {

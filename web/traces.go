@@ -6,10 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
-	"strings"
 	"time"
 
 	"relock/engine/pause"
@@ -17,9 +14,9 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/export"
-	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/words"
@@ -84,15 +81,6 @@ func (s *Server) findTrace(r *http.Request, id string) (keptFile, error) {
 	return keptFile{data, sc}, nil
 }
 
-// isTrace recognizes a trace by its first line.
-func isTrace(data []byte) bool {
-	first, _, _ := bytes.Cut(data, []byte("\n"))
-	var head struct {
-		Relock *json.Number `json:"relock"`
-	}
-	return json.Unmarshal(first, &head) == nil && head.Relock != nil
-}
-
 // keepTrace keeps a trace from elsewhere for a while, and redirects to its
 // page.
 func (s *Server) keepTrace(w http.ResponseWriter, r *http.Request) error {
@@ -107,18 +95,18 @@ func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) 
 	if err := s.sessions.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
-	h, events, sc, err := readTrace(data)
+	h, events, sc, err := runs.ReadTrace(data)
 	if err == nil {
 		err = pause.Here(r.Context())
 	}
 	if err == nil {
-		_, _, _, err = readTrace(brief(data)) // as its page reads it
+		_, _, _, err = runs.ReadTrace(runs.Brief(data)) // as its page reads it
 	}
 	if err == nil {
 		err = pause.Here(r.Context())
 	}
 	if err == nil {
-		if rows := rowsOf(h, events, sc); rows*len(sc.Threads) > maxCells {
+		if rows := runs.CountRows(h, events, sc); rows*len(sc.Threads) > maxCells {
 			err = phrase.New("%d rows of %d threads are more than a page can show", rows, len(sc.Threads))
 		}
 	}
@@ -146,105 +134,9 @@ func refusedWhole(err error) error {
 	}
 }
 
-// firstMistake returns the first mistake in the scenario of a trace.
-func firstMistake(err error) error {
-	var mistakes scenario.Mistakes
-	if !errors.As(err, &mistakes) || len(mistakes) == 0 {
-		return err
-	}
-	return phrase.New("the scenario in line 1 has a mistake: %s", mistakes[0].Says())
-}
-
-// readTrace reads a trace that anybody may have written.
-func readTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, error) {
-	h, events, err := trace.Read(bytes.NewReader(data))
-	if err != nil {
-		return h, nil, nil, err
-	}
-	sc, err := scenario.Parse(h.Scenario)
-	if err != nil {
-		return h, nil, nil, firstMistake(err)
-	}
-	names := make([]string, len(sc.Threads))
-	for i, t := range sc.Threads {
-		names[i] = t.Name
-	}
-	if err := trace.Check(h, events, names); err != nil {
-		return h, nil, nil, err
-	}
-	return h, events, sc, nil
-}
-
-func rowsOf(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
-	timeline := film.NewTimeline(words.English, film.NewScenario(words.English, sc), h.Owners)
-	for _, e := range events {
-		timeline.Add(e)
-	}
-	return len(timeline.Rows())
-}
-
-// How much of one line of a trace a page shows.
-const (
-	longLine  = 16 << 10 // bytes: what is shorter is shown whole
-	longText  = 1 << 10  // bytes of one text in a longer one
-	manyItems = 64       // of one list or object in a longer one
-)
-
-// brief returns a trace as a page shows it: in a line far longer than any of
-// ours, each text is cut. Exported files are not.
-func brief(data []byte) []byte {
-	var out []byte
-	first := true
-	for line := range bytes.Lines(data) {
-		if !first && len(line) > longLine {
-			var event any
-			dec := json.NewDecoder(bytes.NewReader(line))
-			dec.UseNumber()
-			if dec.Decode(&event) == nil {
-				if cut, err := json.Marshal(shortened(event)); err == nil {
-					cut = append(cut, '\n')
-					line = cut
-				}
-			}
-		}
-		first = false
-		out = append(out, line...)
-	}
-	return out
-}
-
-// shortened returns a JSON value without what makes it long.
-func shortened(v any) any {
-	switch v := v.(type) {
-	case string:
-		if len(v) > longText {
-			return strings.ToValidUTF8(v[:longText], "") + "…"
-		}
-		return v
-	case []any:
-		short := make([]any, 0, min(len(v), manyItems))
-		for _, item := range v[:min(len(v), manyItems)] {
-			short = append(short, shortened(item))
-		}
-		return short
-	case map[string]any:
-		short := map[string]any{}
-		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if len(short) == manyItems {
-				break
-			}
-			name, _ := shortened(key).(string)
-			short[name] = shortened(v[key])
-		}
-		return short
-	default:
-		return v
-	}
-}
-
 // withTrace reads the trace that the path names, in its turn: all of it, or
 // what read leaves of it.
-func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*recording) error) error {
+func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*runs.Recording) error) error {
 	kept, err := s.findTrace(r, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -253,23 +145,23 @@ func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*
 	if read != nil {
 		data = read(data)
 	}
-	header, events, sc, err := readTrace(data)
+	header, events, sc, err := runs.ReadTrace(data)
 	if err != nil {
 		return fmt.Errorf("web: a trace that was read before: %w", err)
 	}
-	return use(&recording{sc, header, events})
+	return use(&runs.Recording{Scenario: sc, Header: header, Events: events})
 }
 
 // traceFilm returns the film of a trace from elsewhere. It has portions if its
 // page needs them, or if portioned says so.
-func (s *Server) traceFilm(r *http.Request, kept keptFile, portioned bool) (*footage, error) {
-	return s.film(r, "/traces/"+r.PathValue("id"), portioned, func() (*recording, bool, error) {
-		header, events, sc, err := readTrace(brief(kept.data))
+func (s *Server) traceFilm(r *http.Request, kept keptFile, portioned bool) (*runs.Footage, error) {
+	return s.films.Of(r, "/traces/"+r.PathValue("id"), portioned, func() (*runs.Recording, bool, error) {
+		header, events, sc, err := runs.ReadTrace(runs.Brief(kept.data))
 		if err != nil {
 			return nil, false, fmt.Errorf("web: a trace that was read before: %w", err)
 		}
-		return &recording{sc, header, events}, true, nil
-	}, func(f *footage) bool { return f.long || portioned == (f.portions != nil) })
+		return &runs.Recording{Scenario: sc, Header: header, Events: events}, true, nil
+	}, func(f *runs.Footage) bool { return f.Long || portioned == (f.Portions != nil) })
 }
 
 // traceRows answers with rows of a trace from elsewhere, for its page.
@@ -278,7 +170,7 @@ func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	from, count, err := which(r)
+	from, count, err := runs.AskedRows(r)
 	if err != nil {
 		return err
 	}
@@ -286,7 +178,7 @@ func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return answerRows(w, r, f, from, count)
+	return runs.AnswerRows(w, r, f, from, count)
 }
 
 // showTrace is the page of a trace from elsewhere.
@@ -304,15 +196,15 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	run.ID, run.Place, run.Edit = id, page.Place(l, f.header, l.Say("another place")), "/edit?trace="+id
-	run.Slow = page.ClockNote(l, f.header.Clock, 1)
+	run.ID, run.Place, run.Edit = id, page.Place(l, f.Header, l.Say("another place")), "/edit?trace="+id
+	run.Slow = page.ClockNote(l, f.Header.Clock, 1)
 	return s.showRun(w, r, run, l.Say("A trace"))
 }
 
 // traceLanes answers with the lanes of a trace from elsewhere around a row, as
 // a part of its page.
 func (s *Server) traceLanes(w http.ResponseWriter, r *http.Request) error {
-	return s.withTrace(r, brief, func(made *recording) error { return answerLanes(w, r, made) })
+	return s.withTrace(r, runs.Brief, func(made *runs.Recording) error { return answerLanes(w, r, made) })
 }
 
 // exportTrace answers with a trace from elsewhere as a file.
@@ -321,8 +213,8 @@ func (s *Server) exportTrace(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return s.withTrace(r, nil, func(made *recording) error {
-		return s.answerFile(w, r, format, export.Run{Header: made.header, Events: made.events, Scenario: made.sc}, link.State{Scenario: made.sc})
+	return s.withTrace(r, nil, func(made *runs.Recording) error {
+		return s.answerFile(w, r, format, export.Run{Header: made.Header, Events: made.Events, Scenario: made.Scenario}, link.State{Scenario: made.Scenario})
 	})
 }
 

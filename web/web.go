@@ -24,7 +24,7 @@ import (
 	"relock/engine/store"
 	"relock/web/link"
 	"relock/web/room"
-	"relock/web/session"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/keep"
 	"relock/web/site/limit"
@@ -40,7 +40,7 @@ const MaxForm = 8 * scenario.MaxBytes
 // Config configures a Server.
 type Config struct {
 	Log       *slog.Logger
-	Limits    session.Limits
+	Limits    runs.Limits
 	External  *store.External  // the operator's Redis, nil without one
 	Listening net.Addr         // where it listens, nil if unknown
 	Secure    *tls.Config      // with which it serves HTTPS, nil for HTTP
@@ -61,12 +61,12 @@ type Server struct {
 	*pages
 
 	log      *slog.Logger
-	sessions *session.Registry
+	sessions *runs.Registry
 	external *store.External
 	meter    *meter
 	links    *link.Shelf
 	traces   keep.Shelf
-	films    *site.Shelf[filmKey, footage]
+	films    *runs.Films
 	searches *turn.Turns // to have a search under way
 	ledger   *limit.Ledger
 	spaces   *limit.Ledger // what searches hold
@@ -79,7 +79,7 @@ type Server struct {
 	routes   []string // the patterns it answers
 
 	front     sync.Mutex
-	frontFilm *recording // what the front page shows, from its first request on
+	frontFilm *runs.Recording // what the front page shows, from its first request on
 }
 
 type example struct {
@@ -106,7 +106,7 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		log: c.Log, external: c.External, links: links, traces: traces, films: newFilms(), searches: turn.New(searchesAtOnce, 1),
+		log: c.Log, external: c.External, links: links, traces: traces, films: runs.NewFilms(), searches: turn.New(searchesAtOnce, 1),
 		ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), spaces: limit.NewLedger(searchBytesOfAddress, searchBytesOfAll),
 	}
 	s.pages = &pages{examples: examples, Site: site.New(site.Config{
@@ -120,7 +120,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: the course: %w", err)
 	}
-	s.sessions = session.NewRegistry(c.Limits)
+	s.sessions = runs.NewRegistry(c.Limits)
 	s.meter = newMeter(s.sessions, s.films, s.Waiting)
 	s.Count, s.Message = counter{s.meter}, s.message
 	if err := s.openHouse(c.Rooms); err != nil {

@@ -29,7 +29,7 @@ import (
 	"relock/web"
 	"relock/web/film"
 	"relock/web/page"
-	"relock/web/session"
+	"relock/web/runs"
 	"relock/web/site/wire"
 	"relock/web/words"
 )
@@ -47,7 +47,7 @@ type site struct {
 
 func open(t testing.TB, change func(*web.Config)) site {
 	t.Helper()
-	c := web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios()}
+	c := web.Config{Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios()}
 	if change != nil {
 		change(&c)
 	}
@@ -326,14 +326,14 @@ func TestExternalRedisOnlyWhereTheOperatorGaveOne(t *testing.T) {
 func TestLimitsAnswerWithAMessage(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		change func(*session.Limits)
+		change func(*runs.Limits)
 		status int
 		want   string
 	}{
-		{"in a minute", func(l *session.Limits) { l.StartsPerMinute = 1 }, 429, "has begun as many runs, files and links within a minute as it may"},
-		{"running from one address", func(l *session.Limits) { l.RunningPerAddress = 1 }, 429, "Your address runs as many scenarios as it may"},
-		{"running in all", func(l *session.Limits) { l.Running = 1 }, 503, "runs as many scenarios as it may"},
-		{"kept in all", func(l *session.Limits) { l.Kept = 1 }, 503, "-max-kept=1"},
+		{"in a minute", func(l *runs.Limits) { l.StartsPerMinute = 1 }, 429, "has begun as many runs, files and links within a minute as it may"},
+		{"running from one address", func(l *runs.Limits) { l.RunningPerAddress = 1 }, 429, "Your address runs as many scenarios as it may"},
+		{"running in all", func(l *runs.Limits) { l.Running = 1 }, 503, "runs as many scenarios as it may"},
+		{"kept in all", func(l *runs.Limits) { l.Kept = 1 }, 503, "-max-kept=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := open(t, func(cfg *web.Config) { c.change(&cfg.Limits) })
@@ -552,7 +552,7 @@ func TestPagesAndHeaders(t *testing.T) {
 func TestBadExamplesStopTheStart(t *testing.T) {
 	t.Parallel()
 	for _, fsys := range []fs.FS{fstest.MapFS{}, fstest.MapFS{"x.yaml": {Data: []byte("threads: 7")}}} {
-		_, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: fsys})
+		_, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: fsys})
 		if err == nil {
 			t.Error("a server without good examples started")
 		}
@@ -561,7 +561,7 @@ func TestBadExamplesStopTheStart(t *testing.T) {
 
 // What the registry ends a run with is said in the visitor's language.
 func TestWhyARunWasEndedInChinese(t *testing.T) {
-	for _, why := range []string{session.ErrClosed.Error(), run.ErrLimit.Error(), (&engine.TooLongError{Limit: time.Minute}).Error(), trace.Stopped} {
+	for _, why := range []string{runs.ErrClosed.Error(), run.ErrLimit.Error(), (&engine.TooLongError{Limit: time.Minute}).Error(), trace.Stopped} {
 		tl := film.NewTimeline(words.Match("zh"), film.Scenario{}, nil)
 		tl.Add(trace.Event{Seq: 1, Step: 1, Body: trace.End{Result: trace.Failed, Error: why}})
 		got := tl.Rows()[0].Event
@@ -586,7 +586,7 @@ func TestPagesAreCompressed(t *testing.T) {
 // Who asks and never reads is let go, and holds nothing any more.
 func TestWhoNeverReadsIsLetGo(t *testing.T) {
 	t.Parallel()
-	s, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios()})
+	s, err := web.New(web.Config{Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/gorilla/websocket"
 
+	"relock/web/runs"
 	"relock/web/runs/pack/packtest"
-	"relock/web/session"
 	"relock/web/site/wire"
 )
 
@@ -68,7 +68,7 @@ func received(t testing.TB, conn *websocket.Conn, frame func(texts ...string)) (
 			frame(string(data))
 			continue
 		case packed == nil:
-			packed = packtest.NewReader(session.Columns)
+			packed = packtest.NewReader(runs.Columns)
 		}
 		texts, err := packed.Record(data)
 		if err != nil {

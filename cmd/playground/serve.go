@@ -22,7 +22,7 @@ import (
 	"relock/web"
 	"relock/web/room"
 	"relock/web/room/stream"
-	"relock/web/session"
+	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/words"
 )
@@ -64,7 +64,7 @@ type serveFlags struct {
 	dev         bool
 	metrics     bool
 	level       logLevel
-	limits      session.Limits
+	limits      runs.Limits
 }
 
 // logLevel is a slog.Level by one of its four names.
@@ -82,7 +82,7 @@ func (l *logLevel) UnmarshalText(text []byte) error {
 
 // newServeFlags returns the flags of serve for the command of that name.
 func newServeFlags(command string, f *serveFlags) *flag.FlagSet {
-	f.limits = session.DefaultLimits()
+	f.limits = runs.DefaultLimits()
 	fs := flag.NewFlagSet(command, flag.ContinueOnError)
 	fs.StringVar(&f.addr, "addr", defaultAddr, "`address` to listen on; :8080 for every interface")
 	fs.StringVar(&f.public, "public-url", "", "`address` at which visitors reach it, such as https://relock.example.org: for links, QR codes and embeds")

@@ -17,7 +17,7 @@ import (
 
 	"relock/lessons"
 	"relock/web"
-	"relock/web/session"
+	"relock/web/runs"
 )
 
 // lines is a log that is read while others may still write to it.
@@ -47,7 +47,7 @@ func TestShutdownCutsARequestThatHangs(t *testing.T) {
 	var log lines
 	at := service{
 		addr: "127.0.0.1:0", grace: 50 * time.Millisecond, limits: []any{slog.String("max_kept", "7")},
-		config: web.Config{Log: slog.New(slog.NewJSONHandler(&log, nil)), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios()},
+		config: web.Config{Log: slog.New(slog.NewJSONHandler(&log, nil)), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios()},
 	}
 	done := make(chan error, 1)
 	go func() { done <- at.listen(ctx, environment{out: in}) }()

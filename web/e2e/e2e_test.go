@@ -18,7 +18,7 @@ import (
 
 	"relock/lessons"
 	"relock/web"
-	"relock/web/session"
+	"relock/web/runs"
 )
 
 // stepLimit bounds what one test does in its tab.
@@ -95,10 +95,10 @@ func tabFor(t testing.TB, limit time.Duration) context.Context {
 
 func serve(t testing.TB) string {
 	t.Helper()
-	return serveWithin(t, session.DefaultLimits())
+	return serveWithin(t, runs.DefaultLimits())
 }
 
-func serveWithin(t testing.TB, limits session.Limits) string {
+func serveWithin(t testing.TB, limits runs.Limits) string {
 	t.Helper()
 	s, err := web.New(web.Config{
 		Log: slog.New(slog.DiscardHandler), Limits: limits, Scenarios: lessons.Scenarios(), Dev: true,

@@ -19,7 +19,7 @@ import (
 
 	"relock/engine/scenario"
 	"relock/web/link"
-	"relock/web/session"
+	"relock/web/runs"
 )
 
 // until waits for a JavaScript expression to be true.
@@ -738,7 +738,7 @@ func TestTheNumberOfTheLastCallIsLabelled(t *testing.T) {
 // some.
 func TestAPageWithoutRoomSaysWhy(t *testing.T) {
 	t.Parallel()
-	limits := session.DefaultLimits()
+	limits := runs.DefaultLimits()
 	limits.SteppingAddress = 1
 	server := serveWithin(t, limits)
 	first, second := tab(t), tab(t)

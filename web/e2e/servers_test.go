@@ -14,7 +14,7 @@ import (
 	"relock/engine/store/storetest"
 	"relock/lessons"
 	"relock/web"
-	"relock/web/session"
+	"relock/web/runs"
 )
 
 // A page that follows a run through another server steers it, and says so when
@@ -31,7 +31,7 @@ func TestALiveRunFollowedThroughAnotherServer(t *testing.T) {
 		}
 		h := httptest.NewUnstartedServer(nil)
 		s, err := web.New(web.Config{
-			Log: slog.New(slog.DiscardHandler), Limits: session.DefaultLimits(), Scenarios: lessons.Scenarios(),
+			Log: slog.New(slog.DiscardHandler), Limits: runs.DefaultLimits(), Scenarios: lessons.Scenarios(),
 			External: external, Listening: h.Listener.Addr(),
 		})
 		if err != nil {

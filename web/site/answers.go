@@ -53,7 +53,7 @@ func Zipped(text []byte) ([]byte, error) {
 	z := gzip.NewWriter(&b)
 	_, err := z.Write(text)
 	if err = errors.Join(err, z.Close()); err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, fmt.Errorf("site: %w", err)
 	}
 	return bytes.Clone(b.Bytes()), nil
 }
@@ -62,11 +62,11 @@ func Zipped(text []byte) ([]byte, error) {
 func Unzipped(data []byte) ([]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(data))
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, fmt.Errorf("site: %w", err)
 	}
 	text, err := io.ReadAll(z)
 	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, fmt.Errorf("site: %w", err)
 	}
 	return text, nil
 }

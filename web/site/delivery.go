@@ -69,7 +69,7 @@ type deliveryKey struct{}
 func deliveryOf(r *http.Request) *delivery {
 	d, ok := r.Context().Value(deliveryKey{}).(*delivery)
 	if !ok {
-		panic("web: a request without a delivery")
+		panic("site: a request without a delivery")
 	}
 	return d
 }
@@ -180,7 +180,7 @@ func (d *delivery) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 func (d *delivery) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := d.control.Hijack()
 	if err != nil {
-		return nil, nil, fmt.Errorf("web: take over the connection: %w", err)
+		return nil, nil, fmt.Errorf("site: take over the connection: %w", err)
 	}
 	d.status, d.taken = http.StatusSwitchingProtocols, true
 	d.account.Close() // sockets have limits of their own

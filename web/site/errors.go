@@ -79,7 +79,7 @@ func LimitName(err error) string {
 func Unusable(err error, head phrase.Text) error {
 	var why phrase.Speaker
 	if !errors.As(err, &why) {
-		return fmt.Errorf("web: %w", err)
+		return fmt.Errorf("site: %w", err)
 	}
 	return Explained(http.StatusUnprocessableEntity, head, why)
 }

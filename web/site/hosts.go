@@ -145,7 +145,7 @@ func (s *Site) Secure(r *http.Request) bool {
 	return encrypted(r) || s.public != nil && s.public.Scheme == "https" && strings.EqualFold(host(r), s.public.Hostname())
 }
 
-var errNoProtection = errors.New("web: the public URL is no origin")
+var errNoProtection = errors.New("site: the public URL is no origin")
 
 // protected refuses requests that pages of other sites send.
 func (s *Site) protected(next http.Handler) (http.Handler, error) {

@@ -125,7 +125,7 @@ func (s *Site) makeReady(r *http.Request, key readyKey, h func(http.ResponseWrit
 }
 
 // errUnready is of answers that are not kept: of files that there are not.
-var errUnready = errors.New("web: nothing to be kept")
+var errUnready = errors.New("site: nothing to be kept")
 
 // unready is an answer while it is made.
 type unready struct {

@@ -89,12 +89,12 @@ func pinned(c *tls.Config) (string, error) {
 	if c.GetCertificate != nil {
 		one, err := c.GetCertificate(&tls.ClientHelloInfo{})
 		if err != nil {
-			return "", fmt.Errorf("web: the certificate: %w", err)
+			return "", fmt.Errorf("site: the certificate: %w", err)
 		}
 		certificates = []tls.Certificate{*one}
 	}
 	if len(certificates) == 0 || len(certificates[0].Certificate) == 0 {
-		return "", errors.New("web: there is no certificate")
+		return "", errors.New("site: there is no certificate")
 	}
 	return peers.Pin(certificates[0].Certificate[0]), nil
 }

@@ -1,4 +1,4 @@
-package web
+package runs
 
 import (
 	"encoding/json"
@@ -19,7 +19,6 @@ import (
 	"relock/web/film"
 	"relock/web/runs/pack"
 	"relock/web/runs/pack/packtest"
-	"relock/web/session"
 	"relock/web/words"
 )
 
@@ -34,7 +33,7 @@ seed: 1
 
 // frames runs a scenario on the virtual clock and has its frames made, one for
 // each step, until stop says so.
-func frames(t testing.TB, yaml string, forms []session.Form, each func(n int, made []session.Frames)) {
+func frames(t testing.TB, yaml string, forms []Form, each func(n int, made []Frames)) {
 	t.Helper()
 	sc, err := scenario.Parse([]byte(yaml))
 	if err != nil {
@@ -46,14 +45,14 @@ func frames(t testing.TB, yaml string, forms []session.Form, each func(n int, ma
 	}
 	_ = run.Wait()
 	events, _ := run.Log().Since(0)
-	var encode []session.Encode
+	var encode []Encode
 	for _, f := range forms {
-		encode = append(encode, encoder{}.Rows(run, f))
+		encode = append(encode, HTML{}.Rows(run, f))
 	}
 	n := 0
 	for batch := range batches(events) {
 		n++
-		var made []session.Frames
+		var made []Frames
 		for _, e := range encode {
 			f, err := e(batch, batch == nil)
 			if err != nil {
@@ -172,9 +171,9 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 	}
 	t.Parallel()
 	for _, l := range words.All() {
-		s := pack.New(session.Columns)
+		s := pack.New(Columns)
 		var early, late *readPage
-		frames(t, crowd, []session.Form{{Language: l}, {Language: l, Packed: true}}, func(n int, made []session.Frames) {
+		frames(t, crowd, []Form{{Language: l}, {Language: l, Packed: true}}, func(n int, made []Frames) {
 			plain, packed := made[0], made[1]
 			if string(plain.Rows) != string(packed.Rows) {
 				t.Fatalf("frame %d: who joins later reads\n%s\nwhere others read\n%s", n, packed.Rows, plain.Rows)
@@ -219,7 +218,7 @@ func TestPackedFramesSayWhatPlainOnesDo(t *testing.T) {
 // enter is a page that has the start of a stream.
 func enter(t *testing.T, s *pack.Stream) *readPage {
 	t.Helper()
-	p := &readPage{Reader: packtest.NewReader(session.Columns)}
+	p := &readPage{Reader: packtest.NewReader(Columns)}
 	if _, err := p.Record(s.Start()); err != nil {
 		t.Fatal(err)
 	}
@@ -265,9 +264,9 @@ func TestAFrameOfARunIsSmall(t *testing.T) {
 		first = 40 // frames until the stream knows what rows are like
 	)
 	for _, l := range words.All() {
-		s := pack.New(session.Columns)
+		s := pack.New(Columns)
 		count, bytes := 0, 0
-		frames(t, crowd, []session.Form{{Language: l, Packed: true}}, func(n int, made []session.Frames) {
+		frames(t, crowd, []Form{{Language: l, Packed: true}}, func(n int, made []Frames) {
 			part := s.Add(made[0].Packed...)
 			if n > first {
 				count, bytes = count+1, bytes+len(part)
@@ -282,12 +281,12 @@ func TestAFrameOfARunIsSmall(t *testing.T) {
 // BenchmarkFrames is what a frame of about one row costs the server, once for
 // all viewers.
 func BenchmarkFrames(b *testing.B) {
-	for name, form := range map[string]session.Form{"plain": {Language: words.English}, "packed": {Language: words.English, Packed: true}} {
+	for name, form := range map[string]Form{"plain": {Language: words.English}, "packed": {Language: words.English, Packed: true}} {
 		b.Run(name, func(b *testing.B) {
-			s := pack.New(session.Columns)
+			s := pack.New(Columns)
 			count := 0
 			for b.Loop() {
-				frames(b, crowd, []session.Form{form}, func(_ int, made []session.Frames) {
+				frames(b, crowd, []Form{form}, func(_ int, made []Frames) {
 					count++
 					if form.Packed {
 						s.Add(made[0].Packed...)

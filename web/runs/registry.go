@@ -1,4 +1,4 @@
-package session
+package runs
 
 import (
 	"cmp"
@@ -85,7 +85,7 @@ func (r *Registry) Start(v Visitor, sc *scenario.Scenario, o engine.Options, enc
 	if err != nil {
 		stop(nil)
 		cancel()
-		return nil, fmt.Errorf("session: %w", err)
+		return nil, fmt.Errorf("runs: %w", err)
 	}
 	s := &Session{
 		Run: run, Scenario: sc, Slow: max(o.Slow, 1), visitor: v.Name, address: v.Address, encoder: encoder, panicked: r.Panicked,

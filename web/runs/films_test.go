@@ -1,4 +1,4 @@
-package web
+package runs
 
 import (
 	"bytes"
@@ -13,10 +13,6 @@ import (
 	"relock/web/words"
 )
 
-// Films is how many bytes of films a server keeps, and how often it has folded
-// one that it keeps.
-func (s *Server) Films() (bytes, folded int) { return s.films.Bytes(), s.films.Folded() }
-
 // What a kept film is said to take, it takes: the limit is on what is used.
 func TestWhatAKeptFilmTakes(t *testing.T) {
 	if Raced {
@@ -30,7 +26,7 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := record(t.Context(), sc)
+	made, err := Record(t.Context(), sc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,18 +38,18 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 		return m.HeapAlloc
 	}
 	const films = 4
-	shelf := newFilms()
+	shelf := NewFilms()
 	before := held()
 	for i := range films {
-		_, err := shelf.Get(t.Context(), filmKey{strconv.Itoa(i), "en"}, func(*footage) bool { return true }, func(*footage) (*footage, error) {
-			return newFootage(words.English, made, true, nil, false)
+		_, err := shelf.shelf.Get(t.Context(), filmKey{strconv.Itoa(i), "en"}, func(*Footage) bool { return true }, func(*Footage) (*Footage, error) {
+			return NewFootage(words.English, made, true, nil, false)
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	took := int(held() - before)
-	t.Logf("%d events: %d KB a film, %d KB counted", len(made.events), took/films>>10, shelf.Bytes()/films>>10)
+	t.Logf("%d events: %d KB a film, %d KB counted", len(made.Events), took/films>>10, shelf.Bytes()/films>>10)
 	if said := shelf.Bytes(); took > said*3/2 || said > took*3 {
 		t.Errorf("%d bytes are said to be kept, and are %d", said, took)
 	}
@@ -62,14 +58,14 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 
 func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	t.Parallel()
-	shelf := newFilms()
-	good := func(*footage) bool { return true }
+	shelf := NewFilms()
+	good := func(*Footage) bool { return true }
 	folds := 0
 	get := func(name string, bytes int) {
 		t.Helper()
-		_, err := shelf.Get(t.Context(), filmKey{name, "en"}, good, func(*footage) (*footage, error) {
+		_, err := shelf.shelf.Get(t.Context(), filmKey{name, "en"}, good, func(*Footage) (*Footage, error) {
 			folds++
-			return &footage{portions: [][]byte{{}}, bytes: bytes}, nil
+			return &Footage{Portions: [][]byte{{}}, bytes: bytes}, nil
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -91,7 +87,7 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	// Who waits for a film that is not made makes it; what fails is not kept.
 	first, failed := make(chan struct{}), make(chan error)
 	go func() {
-		_, err := shelf.Get(t.Context(), filmKey{"d", "en"}, good, func(*footage) (*footage, error) {
+		_, err := shelf.shelf.Get(t.Context(), filmKey{"d", "en"}, good, func(*Footage) (*Footage, error) {
 			close(first)
 			return nil, site.ErrLeft
 		})
@@ -105,16 +101,16 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	hold, holding := make(chan struct{}), make(chan struct{})
 	go func() {
-		_, err := shelf.Get(t.Context(), filmKey{"e", "en"}, good, func(*footage) (*footage, error) {
+		_, err := shelf.shelf.Get(t.Context(), filmKey{"e", "en"}, good, func(*Footage) (*Footage, error) {
 			close(holding)
 			<-hold
-			return &footage{portions: [][]byte{{}}, bytes: 1}, nil
+			return &Footage{Portions: [][]byte{{}}, bytes: 1}, nil
 		})
 		failed <- err
 	}()
 	<-holding
 	cancel()
-	if _, err := shelf.Get(ctx, filmKey{"e", "en"}, good, nil); !errors.Is(err, context.Canceled) {
+	if _, err := shelf.shelf.Get(ctx, filmKey{"e", "en"}, good, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("who has left waits: %v", err)
 	}
 	close(hold)
@@ -134,35 +130,35 @@ defaults: {depth: 2, repeat: 100, work: 10ms}
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := record(t.Context(), sc)
+	made, err := Record(t.Context(), sc)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := newFootage(words.English, made, true, nil, true)
+	whole, err := NewFootage(words.English, made, true, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var sofar *footage
+	var sofar *Footage
 	for n := 500; ; n += 700 {
-		end := min(n, len(made.events))
-		part := &recording{made.sc, made.header, made.events[:end]}
+		end := min(n, len(made.Events))
+		part := &Recording{made.Scenario, made.Header, made.Events[:end]}
 		before := sofar
-		if sofar, err = newFootage(words.English, part, end == len(made.events), before, true); err != nil {
+		if sofar, err = NewFootage(words.English, part, end == len(made.Events), before, true); err != nil {
 			t.Fatal(err)
 		}
 		for i := range sofar.settled {
-			if !bytes.Equal(sofar.portions[i], whole.portions[i]) {
+			if !bytes.Equal(sofar.Portions[i], whole.Portions[i]) {
 				t.Errorf("after %d events portion %d is another one than at the end", end, i)
 			}
 		}
-		if sofar.settled < (sofar.rows-1)/portionRows {
-			t.Errorf("of %d rows %d portions stay", sofar.rows, sofar.settled)
+		if sofar.settled < (sofar.Rows-1)/portionRows {
+			t.Errorf("of %d rows %d portions stay", sofar.Rows, sofar.settled)
 		}
-		if end == len(made.events) {
+		if end == len(made.Events) {
 			break
 		}
 	}
-	if sofar.settled != len(whole.portions) || sofar.viewer.Table != whole.viewer.Table || sofar.viewer.Tail != whole.viewer.Tail {
+	if sofar.settled != len(whole.Portions) || sofar.Viewer.Table != whole.Viewer.Table || sofar.Viewer.Tail != whole.Viewer.Tail {
 		t.Error("folded bit by bit it is another film")
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"relock/web/hub"
+	"relock/web/runs/hub"
 	"relock/web/site/wire"
 )
 

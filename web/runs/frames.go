@@ -1,4 +1,4 @@
-package web
+package runs
 
 import (
 	"bytes"
@@ -12,7 +12,6 @@ import (
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/runs/patch"
-	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -55,16 +54,16 @@ type controlsJSON struct {
 	Controls string `json:"controls"` // HTML
 }
 
-// encoder renders each new or changed row once for all viewers of a form.
-type encoder struct{}
+// HTML renders each new or changed row once for all viewers of a form.
+type HTML struct{}
 
 // Rows implements session.Encoder.
-func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
+func (HTML) Rows(run *engine.Run, form Form) Encode {
 	l := form.Language
 	reel := film.New(l, run.Scenario(), run.Header().Owners)
 	var before []string // the lanes as viewers have them
 	seq := 0
-	return func(events []trace.Event, ended bool) (frames session.Frames, err error) {
+	return func(events []trace.Event, ended bool) (frames Frames, err error) {
 		first := len(reel.Rows())
 		f := frameJSON{V: 1, Ended: ended}
 		for _, e := range events {
@@ -72,13 +71,13 @@ func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
 			seq = e.Seq
 		}
 		f.Seq = seq
-		if f.Rows, err = framesOf(l, reel, first, len(reel.Rows())); err != nil {
+		if f.Rows, err = RowsOf(l, reel, first, len(reel.Rows())); err != nil {
 			return frames, err
 		}
-		if f.Verdict, err = rendered(l, templates.Verdict(page.Verdict(l, reel.Rows(), ended))); err != nil {
+		if f.Verdict, err = templates.Text(l, templates.Verdict(page.Verdict(l, reel.Rows(), ended))); err != nil {
 			return frames, err
 		}
-		if frames.Rows, err = jsonLine(f); err != nil {
+		if frames.Rows, err = Line(f); err != nil {
 			return frames, err
 		}
 		if form.Packed {
@@ -86,10 +85,10 @@ func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
 			return frames, err
 		}
 		lanes := lanesJSON{V: 1}
-		if lanes.Lanes, err = rendered(l, templates.Lanes(lanesOf(l, reel.Lanes(), len(reel.Rows())))); err != nil {
+		if lanes.Lanes, err = templates.Text(l, templates.Lanes(LanesAround(l, reel.Lanes(), len(reel.Rows())))); err != nil {
 			return frames, err
 		}
-		frames.Picture, err = jsonLine(lanes)
+		frames.Picture, err = Line(lanes)
 		return frames, err
 	}
 }
@@ -100,7 +99,7 @@ func (encoder) Rows(run *engine.Run, form session.Form) session.Encode {
 // together, so that it compresses well. Before is the lanes as last sent.
 func recordOf(l words.Language, reel *film.Film, f frameJSON, before *[]string) (picture []byte, columns [][]byte, err error) {
 	lanes := followed(l, reel.Lanes(), len(reel.Rows()))
-	html, err := rendered(l, templates.Lanes(lanes))
+	html, err := templates.Text(l, templates.Lanes(lanes))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -115,11 +114,11 @@ func recordOf(l words.Language, reel *film.Film, f frameJSON, before *[]string) 
 		inner, outer = append(inner, in), append(outer, out)
 		f.Rows[i].HTML = ""
 	}
-	if picture, err = jsonLine(pictureJSON{V: 1, Picture: whole}); err != nil {
+	if picture, err = Line(pictureJSON{V: 1, Picture: whole}); err != nil {
 		return nil, nil, err
 	}
 	for _, column := range []any{f, change, inner, outer} {
-		text, err := jsonLine(column)
+		text, err := Line(column)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -145,21 +144,21 @@ func unnumbered(r film.Row) (inner, outer string) {
 	return "", html
 }
 
-// jsonLine returns a frame or a column as one line of JSON. A script reads it, so
+// Line returns a frame or a column as one line of JSON. A script reads it, so
 // HTML is not escaped.
-func jsonLine(frame any) ([]byte, error) {
+func Line(frame any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(frame); err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, fmt.Errorf("runs: %w", err)
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
 }
 
-// framesOf returns the rows of a film from one up to another, without that one,
+// RowsOf returns the rows of a film from one up to another, without that one,
 // each with its HTML.
-func framesOf(l words.Language, reel *film.Film, from, to int) ([]film.Row, error) {
+func RowsOf(l words.Language, reel *film.Film, from, to int) ([]film.Row, error) {
 	list := make([]film.Row, 0, to-from) // never null
 	for i := from; i < to; i++ {
 		frame, html, err := frameOf(l, reel, i)
@@ -173,8 +172,8 @@ func framesOf(l words.Language, reel *film.Film, from, to int) ([]film.Row, erro
 }
 
 // Controls implements session.Encoder.
-func (encoder) Controls(run *engine.Run, l words.Language) ([]byte, error) {
-	html, err := rendered(l, templates.Controls(page.NewControls(l, run.Controls())))
+func (HTML) Controls(run *engine.Run, l words.Language) ([]byte, error) {
+	html, err := templates.Text(l, templates.Controls(page.NewControls(l, run.Controls())))
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,11 @@
-package session
+package runs
 
 import (
 	"fmt"
 
 	"relock/engine"
 	"relock/engine/trace"
-	"relock/web/hub"
+	"relock/web/runs/hub"
 	"relock/web/runs/pack"
 	"relock/web/site/wire"
 	"relock/web/words"
@@ -61,7 +61,7 @@ type Encoder interface {
 // made is the result of encoding.
 func made[T any](data T, err error) T {
 	if err != nil {
-		panic(fmt.Sprintf("session: a frame that cannot be written: %v", err))
+		panic(fmt.Sprintf("runs: a frame that cannot be written: %v", err))
 	}
 	return data
 }

@@ -1,4 +1,4 @@
-package web
+package runs
 
 import (
 	"bytes"
@@ -36,30 +36,20 @@ type filmKey struct {
 	lang string
 }
 
-// newFilms returns where films are kept: those that come in portions.
-func newFilms() *site.Shelf[filmKey, footage] {
-	return site.NewShelf[filmKey](maxFilms, func(f *footage) int {
-		if f.portions == nil {
-			return 0
-		}
-		return f.bytes
-	})
-}
-
-// footage is a film as its page and its portions show it in one language. It is
+// Footage is a film as its page and its portions show it in one language. It is
 // immutable.
-type footage struct {
-	viewer  page.Viewer // of a page with scripts
+type Footage struct {
+	Viewer  page.Viewer // of a page with scripts
 	tail    []film.Row
-	verdict string
-	tone    film.Tone
-	header  trace.Header
-	rows    int
-	events  int
-	ended   bool
-	long    bool // its page has only some of its rows
+	Verdict string
+	Tone    film.Tone
+	Header  trace.Header
+	Rows    int
+	Events  int
+	Ended   bool
+	Long    bool // its page has only some of its rows
 
-	portions [][]byte // gzip; nil if the page has the whole film
+	Portions [][]byte // gzip; nil if the page has the whole film
 	settled  int      // how many of them will not change
 	bytes    int      // about what it takes to keep
 }
@@ -72,33 +62,33 @@ type portionJSON struct {
 	Rows   []json.RawMessage `json:"rows"`   // each a film.Row with its HTML
 }
 
-// newFootage folds a recording. Before is the footage when it had fewer events,
+// NewFootage folds a recording. Before is the footage when it had fewer events,
 // or nil; portioned makes portions even of a short film.
-func newFootage(l words.Language, made *recording, ended bool, before *footage, portioned bool) (*footage, error) {
-	reel := made.film(l)
-	f := &footage{
-		viewer: page.Viewer{
-			Scenario: film.NewScenario(l, made.sc), Rows: len(reel.Rows()), Lanes: lanesOf(l, reel.Lanes(), len(reel.Rows())),
+func NewFootage(l words.Language, made *Recording, ended bool, before *Footage, portioned bool) (*Footage, error) {
+	reel := made.Film(l)
+	f := &Footage{
+		Viewer: page.Viewer{
+			Scenario: film.NewScenario(l, made.Scenario), Rows: len(reel.Rows()), Lanes: LanesAround(l, reel.Lanes(), len(reel.Rows())),
 			Scripts: reel.Scripts(),
 		},
-		header: made.header, rows: len(reel.Rows()), events: len(made.events), ended: ended,
+		Header: made.Header, Rows: len(reel.Rows()), Events: len(made.Events), Ended: ended,
 	}
 	if frames := reel.Rows(); len(frames) > 0 {
 		last := frames[len(frames)-1]
-		f.viewer.Standing = page.Standing{Step: last.Step, Cards: last.Cards}
+		f.Viewer.Standing = page.Standing{Step: last.Step, Cards: last.Cards}
 	}
-	f.verdict, f.tone = page.Verdict(l, reel.Rows(), ended)
-	if f.rows <= film.MaxWhole {
+	f.Verdict, f.Tone = page.Verdict(l, reel.Rows(), ended)
+	if f.Rows <= film.MaxWhole {
 		whole, fits, err := wholeOf(l, reel)
 		if err != nil {
 			return nil, err
 		}
-		if f.long = !fits; fits && !portioned {
-			f.viewer.Table, f.viewer.Recorded = whole, reel.RecordedWhole()
+		if f.Long = !fits; fits && !portioned {
+			f.Viewer.Table, f.Viewer.Recorded = whole, reel.RecordedWhole()
 			return f, nil
 		}
 	}
-	f.long = f.long || f.rows > film.MaxWhole
+	f.Long = f.Long || f.Rows > film.MaxWhole
 	return f, f.cut(l, reel, before)
 }
 
@@ -114,7 +104,7 @@ func wholeOf(l words.Language, reel *film.Film) (table string, fits bool, err er
 		}
 		text, err := json.Marshal(row)
 		if err != nil {
-			return "", false, fmt.Errorf("web: %w", err)
+			return "", false, fmt.Errorf("runs: %w", err)
 		}
 		b.WriteString(html)
 		if size += len(html) + len(text); size > wholeBytes || reel.Rows()[i].TooLong() {
@@ -126,25 +116,25 @@ func wholeOf(l words.Language, reel *film.Film) (table string, fits bool, err er
 
 // cut makes the portions of a film, except those it had before, and what its
 // page has of it.
-func (f *footage) cut(l words.Language, reel *film.Film, before *footage) error {
+func (f *Footage) cut(l words.Language, reel *film.Film, before *Footage) error {
 	size := 0
 	index := reel.Index(portionRows)
-	tail := max(0, f.rows-tailRows) / portionRows * portionRows // the row where the page's tail begins
-	f.viewer.Recorded = reel.Recorded()
-	f.viewer.Recorded.Index = index
+	tail := max(0, f.Rows-tailRows) / portionRows * portionRows // the row where the page's tail begins
+	f.Viewer.Recorded = reel.Recorded()
+	f.Viewer.Recorded.Index = index
 	var table, html strings.Builder
-	for first := 0; first < f.rows; first += portionRows {
-		last := min(first+portionRows, f.rows)
-		stays := f.ended || last < f.rows // the last row may still change
+	for first := 0; first < f.Rows; first += portionRows {
+		last := min(first+portionRows, f.Rows)
+		stays := f.Ended || last < f.Rows // the last row may still change
 		inPage := first == 0 || first >= tail
-		if n := len(f.portions); before != nil && n < before.settled && !inPage {
-			f.portions, f.settled = append(f.portions, before.portions[n]), n+1
+		if n := len(f.Portions); before != nil && n < before.settled && !inPage {
+			f.Portions, f.settled = append(f.Portions, before.Portions[n]), n+1
 			continue
 		}
 		p := portionJSON{V: 1, From: first + 1}
 		var err error
 		if p.Before, err = json.Marshal(reel.Before(first)); err != nil {
-			return fmt.Errorf("web: %w", err)
+			return fmt.Errorf("runs: %w", err)
 		}
 		for i := first; i < last; i++ {
 			frame, made, text, err := framed(frameOf(l, reel, i))
@@ -162,7 +152,7 @@ func (f *footage) cut(l words.Language, reel *film.Film, before *footage) error 
 				html.WriteString(made)
 			}
 			if inPage {
-				f.viewer.Recorded.Rows = append(f.viewer.Recorded.Rows, frame)
+				f.Viewer.Recorded.Rows = append(f.Viewer.Recorded.Rows, frame)
 			}
 			if first > 0 && inPage {
 				f.tail = append(f.tail, frame)
@@ -175,25 +165,25 @@ func (f *footage) cut(l words.Language, reel *film.Film, before *footage) error 
 		if err != nil {
 			return err
 		}
-		f.portions = append(f.portions, packed)
+		f.Portions = append(f.Portions, packed)
 		if stays {
-			f.settled = len(f.portions)
+			f.settled = len(f.Portions)
 		}
 	}
-	f.viewer.Table = table.String()
-	f.viewer.Tail = page.Tail{First: tail + 1, Count: len(f.tail), HTML: html.String()}
-	f.viewer.Part = &page.TablePart{From: 1, To: min(portionRows, f.rows)}
+	f.Viewer.Table = table.String()
+	f.Viewer.Tail = page.Tail{First: tail + 1, Count: len(f.tail), HTML: html.String()}
+	f.Viewer.Part = &page.TablePart{From: 1, To: min(portionRows, f.Rows)}
 	return f.weigh()
 }
 
 // weigh counts what it takes to keep the film.
-func (f *footage) weigh() error {
-	text, err := json.Marshal(f.viewer.Recorded)
+func (f *Footage) weigh() error {
+	text, err := json.Marshal(f.Viewer.Recorded)
 	if err != nil {
-		return fmt.Errorf("web: %w", err)
+		return fmt.Errorf("runs: %w", err)
 	}
-	f.bytes = aroundBytes + 2*len(text) + len(f.viewer.Table) + len(f.viewer.Tail.HTML)
-	for _, p := range f.portions {
+	f.bytes = aroundBytes + 2*len(text) + len(f.Viewer.Table) + len(f.Viewer.Tail.HTML)
+	for _, p := range f.Portions {
 		f.bytes += len(p)
 	}
 	return nil
@@ -205,14 +195,14 @@ func frameOf(l words.Language, reel *film.Film, i int) (film.Row, string, error)
 	if row.TooLong() {
 		return tooLong(l, reel, i)
 	}
-	html, err := rendered(l, templates.RowView(row))
+	html, err := templates.Text(l, templates.RowView(row))
 	return reel.Rows()[i], html, err
 }
 
 // tooLong returns a row that only says that it is left out, and its HTML.
 func tooLong(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
 	frame := reel.Cut(i)
-	html, err := rendered(l, templates.RowTooLong(reel.Rows()[i], frame.Why))
+	html, err := templates.Text(l, templates.RowTooLong(reel.Rows()[i], frame.Why))
 	return frame, html, err
 }
 
@@ -223,7 +213,7 @@ func framed(frame film.Row, html string, err error) (film.Row, string, json.RawM
 	}
 	whole := frame
 	whole.HTML = html
-	text, err := jsonLine(whole)
+	text, err := Line(whole)
 	return frame, html, text, err
 }
 
@@ -232,23 +222,23 @@ func packed(p portionJSON) ([]byte, error) {
 	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(p); err != nil {
-		return nil, fmt.Errorf("web: %w", err)
+		return nil, fmt.Errorf("runs: %w", err)
 	}
 	return site.Zipped(text.Bytes())
 }
 
 // take returns count rows of the film from an index on, or fewer at its end.
-func (f *footage) take(from, count int) (portionJSON, error) {
+func (f *Footage) take(from, count int) (portionJSON, error) {
 	out := portionJSON{V: 1, From: from + 1, Rows: []json.RawMessage{}}
-	to := min(from+count, f.rows)
+	to := min(from+count, f.Rows)
 	for n := from / portionRows; n*portionRows < to; n++ {
-		text, err := site.Unzipped(f.portions[n])
+		text, err := site.Unzipped(f.Portions[n])
 		if err != nil {
 			return out, err
 		}
 		var p portionJSON
 		if err := json.Unmarshal(text, &p); err != nil {
-			return out, fmt.Errorf("web: %w", err)
+			return out, fmt.Errorf("runs: %w", err)
 		}
 		first := n * portionRows
 		a, b := max(from-first, 0), min(to-first, len(p.Rows))
@@ -257,7 +247,7 @@ func (f *footage) take(from, count int) (portionJSON, error) {
 			if a > 0 {
 				var last struct{ After json.RawMessage }
 				if err := json.Unmarshal(p.Rows[a-1], &last); err != nil {
-					return out, fmt.Errorf("web: %w", err)
+					return out, fmt.Errorf("runs: %w", err)
 				}
 				out.Before = last.After
 			}

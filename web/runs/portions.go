@@ -1,4 +1,4 @@
-package web
+package runs
 
 import (
 	"encoding/json"
@@ -17,21 +17,43 @@ import (
 // of HTML.
 const partBytes = 512 << 10
 
-// film returns the film of the page at path: the one on the shelf if it is good
-// enough, or a new one of what there is so far. It fails with errLeft.
-func (s *Server) film(r *http.Request, path string, portioned bool, sofar func() (made *recording, ended bool, err error), good func(*footage) bool) (*footage, error) {
+// Films are the films that are kept for their pages: those that come in portions.
+// It is safe for concurrent use.
+type Films struct {
+	shelf *site.Shelf[filmKey, Footage]
+}
+
+// NewFilms returns an empty shelf of films.
+func NewFilms() *Films {
+	return &Films{site.NewShelf[filmKey](maxFilms, func(f *Footage) int {
+		if f.Portions == nil {
+			return 0
+		}
+		return f.bytes
+	})}
+}
+
+// Bytes returns how many bytes are kept.
+func (k *Films) Bytes() int { return k.shelf.Bytes() }
+
+// Folded returns how often a film was folded that is kept.
+func (k *Films) Folded() int { return k.shelf.Folded() }
+
+// Of returns the film of the page at path: the one that is kept if it is good
+// enough, or a new one of what there is so far. It fails with site.ErrLeft.
+func (k *Films) Of(r *http.Request, path string, portioned bool, sofar func() (made *Recording, ended bool, err error), good func(*Footage) bool) (*Footage, error) {
 	l := words.From(r.Context())
-	return site.Taken(r, s.films, filmKey{path, l.Code()}, good, func(before *footage) (*footage, error) {
+	return site.Taken(r, k.shelf, filmKey{path, l.Code()}, good, func(before *Footage) (*Footage, error) {
 		made, ended, err := sofar()
 		if err != nil {
 			return nil, err
 		}
-		return newFootage(l, made, ended, before, portioned)
+		return NewFootage(l, made, ended, before, portioned)
 	})
 }
 
-// which returns which rows r asks for: the index of the first, and how many.
-func which(r *http.Request) (from, count int, err error) {
+// AskedRows returns which rows r asks for: the index of the first, and how many.
+func AskedRows(r *http.Request) (from, count int, err error) {
 	q := r.URL.Query()
 	from, err1 := strconv.Atoi(q.Get("from"))
 	count, err2 := strconv.Atoi(q.Get("count"))
@@ -42,23 +64,23 @@ func which(r *http.Request) (from, count int, err error) {
 	return from - 1, count, nil
 }
 
-// answerRows answers with rows of a film.
-func answerRows(w http.ResponseWriter, r *http.Request, f *footage, from, count int) error {
-	if from >= f.rows {
-		return site.Refuse(http.StatusNotFound, "That is no place in a run", "This run has %d steps so far.", f.rows)
+// AnswerRows answers with rows of a film.
+func AnswerRows(w http.ResponseWriter, r *http.Request, f *Footage, from, count int) error {
+	if from >= f.Rows {
+		return site.Refuse(http.StatusNotFound, "That is no place in a run", "This run has %d steps so far.", f.Rows)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
-	if f.ended || from+count < f.rows {
+	if f.Ended || from+count < f.Rows {
 		h.Set("Cache-Control", "private, max-age=3600") // these rows will not change
 	}
 	n := from / portionRows
 	if from%portionRows == 0 && count == portionRows && site.TakesGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		h.Add("Vary", "Accept-Encoding")
-		h.Set("Content-Length", strconv.Itoa(len(f.portions[n])))
-		_, _ = w.Write(f.portions[n]) // the visitor has left: nobody to tell
+		h.Set("Content-Length", strconv.Itoa(len(f.Portions[n])))
+		_, _ = w.Write(f.Portions[n]) // the visitor has left: nobody to tell
 		return nil
 	}
 	p, err := f.take(from, count)
@@ -71,11 +93,11 @@ func answerRows(w http.ResponseWriter, r *http.Request, f *footage, from, count 
 	return nil
 }
 
-// shown returns what a page has of the film at path: its beginning and its end,
+// Shown returns what a page has of the film at path: its beginning and its end,
 // for the page's script, or, if r asks for all rows as pages without scripts do,
 // a part of them.
-func (f *footage) shown(r *http.Request, path string) (page.Viewer, error) {
-	v := f.viewer
+func (f *Footage) Shown(r *http.Request, path string) (page.Viewer, error) {
+	v := f.Viewer
 	if v.Part == nil {
 		return v, nil
 	}
@@ -90,14 +112,14 @@ func (f *footage) shown(r *http.Request, path string) (page.Viewer, error) {
 	first := 0
 	if text := q.Get("from"); text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > f.rows {
-			return v, site.Refuse(http.StatusBadRequest, "That is no place in a run", "The steps of this run are numbered from 1 to %d.", f.rows)
+		if err != nil || n < 1 || n > f.Rows {
+			return v, site.Refuse(http.StatusBadRequest, "That is no place in a run", "The steps of this run are numbered from 1 to %d.", f.Rows)
 		}
 		first = (n - 1) / portionRows * portionRows
 	}
 	var table strings.Builder
 	next := first
-	for next < f.rows && next-first < film.MaxWhole && table.Len() < partBytes {
+	for next < f.Rows && next-first < film.MaxWhole && table.Len() < partBytes {
 		p, err := f.take(next, portionRows)
 		if err != nil {
 			return v, err
@@ -109,7 +131,7 @@ func (f *footage) shown(r *http.Request, path string) (page.Viewer, error) {
 				Cards []film.Card
 			}
 			if err := json.Unmarshal(text, &row); err != nil {
-				return v, fmt.Errorf("web: %w", err)
+				return v, fmt.Errorf("runs: %w", err)
 			}
 			table.WriteString(row.HTML)
 			v.Standing = page.Standing{Step: row.Step, Cards: row.Cards}
@@ -121,7 +143,7 @@ func (f *footage) shown(r *http.Request, path string) (page.Viewer, error) {
 	if first > 0 {
 		part.Previous = at(max(1, first+1-film.MaxWhole/portionRows*portionRows))
 	}
-	if next < f.rows {
+	if next < f.Rows {
 		part.Next = at(next + 1)
 	}
 	v.Table, v.Part = table.String(), &part

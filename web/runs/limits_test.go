@@ -1,20 +1,20 @@
-package session_test
+package runs_test
 
 import (
 	"errors"
 	"testing"
 	"time"
 
-	"relock/web/session"
+	"relock/web/runs"
 	"relock/web/site/limit"
 )
 
 // Who was too fast hears when there is room for one more start.
 func TestALimitSaysWhenToTryAgain(t *testing.T) {
 	for most, want := range map[int]time.Duration{1: 61 * time.Second, 7: 9 * time.Second, 900: time.Second} {
-		limits := session.DefaultLimits()
+		limits := runs.DefaultLimits()
 		limits.StartsPerMinute = most
-		r := session.NewRegistry(limits)
+		r := runs.NewRegistry(limits)
 		var full *limit.Error
 		err := error(nil)
 		for err == nil {

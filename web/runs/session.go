@@ -1,6 +1,9 @@
-// Package session keeps the runs that people look at: each with its audience,
-// within limits, and no longer than anybody cares.
-package session
+// Package runs has what people see of runs: those that go on by the wall's clock,
+// each with its viewers and within limits, no longer than anybody cares; and the
+// films and frames of runs and traces, made once for all who look on. Its door is
+// the Registry, which starts a run and finds it again, Session.Join, by which
+// somebody looks on, and Films. It must not know the routes.
+package runs
 
 import (
 	"context"

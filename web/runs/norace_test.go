@@ -1,0 +1,6 @@
+//go:build !race
+
+package runs
+
+// Raced tells that the race detector looks on.
+const Raced = false

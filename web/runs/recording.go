@@ -1,0 +1,78 @@
+package runs
+
+import (
+	"context"
+	"fmt"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/film"
+	"relock/web/words"
+)
+
+// Recording is a scenario and its run.
+type Recording struct {
+	Scenario *scenario.Scenario
+	Header   trace.Header
+	Events   []trace.Event
+}
+
+func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
+	r, err := engine.Start(ctx, sc, engine.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("runs: %w", err)
+	}
+	if err := r.Wait(); err != nil {
+		return nil, fmt.Errorf("runs: record %s: %w", sc.Title, err)
+	}
+	events, _ := r.Log().Since(0)
+	return &Recording{r.Scenario(), r.Header(), events}, nil
+}
+
+func (r *Recording) Film(l words.Language) *film.Film {
+	f := film.New(l, r.Scenario, r.Header.Owners)
+	for _, e := range r.Events {
+		f.Add(e)
+	}
+	return f
+}
+
+// Lanes returns only the recording's picture, at far less cost than its film.
+func (r *Recording) Lanes() *film.Lanes {
+	lanes := film.LanesOf(r.Scenario, r.Header.Owners)
+	for _, e := range r.Events {
+		lanes.Add(e)
+	}
+	return lanes
+}
+
+// Rows of the lanes on a page. Every step brings a new picture, and the
+// browser's work grows with its rows: 96 rows are twice as wide as a large
+// screen. Pictures begin only at every 32nd row, so that from one step to the
+// next a single row is added.
+const (
+	laneRows   = 96
+	laneStride = 32
+)
+
+// LanesAround returns the lanes around a row, standing on it.
+func LanesAround(l words.Language, lanes *film.Lanes, row int) film.Picture {
+	p := lanes.Window(l, "lanes", firstLaneRow(lanes, row), laneRows)
+	p.Cursor = row
+	return p
+}
+
+// followed returns the same rows for pages that stand on a row of their own
+// choice and draw the lanes again as rows are added.
+func followed(l words.Language, lanes *film.Lanes, row int) film.Picture {
+	return lanes.Follow(l, "lanes", firstLaneRow(lanes, row), laneRows)
+}
+
+// firstLaneRow returns where the lanes around a row begin.
+func firstLaneRow(lanes *film.Lanes, row int) int {
+	if lanes.Len() <= laneRows {
+		return 0
+	}
+	return max(0, min(row, lanes.Len())-laneRows/2) / laneStride * laneStride
+}
