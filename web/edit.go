@@ -1,7 +1,6 @@
 package web
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -9,9 +8,11 @@ import (
 	"regexp"
 	"strings"
 
+	"relock/engine"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/draft"
+	"relock/web/link"
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site"
@@ -19,10 +20,19 @@ import (
 	"relock/web/words"
 )
 
+// editorPages are the scenario editor, and what it starts.
+type editorPages struct {
+	*pages
+
+	sessions *runs.Registry
+	traces   *tracePages
+	meter    *meter
+}
+
 // edit is the scenario editor, opened with an example or with the scenario of a
 // run or a trace. A link in the address' fragment is opened by the page's
 // script.
-func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
+func (s *editorPages) edit(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	text, current := "", query.Get("example")
 	switch {
@@ -36,7 +46,7 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	case query.Has("trace"):
-		kept, err := s.findTrace(r, query.Get("trace"))
+		kept, err := s.traces.findTrace(r, query.Get("trace"))
 		if err != nil {
 			return err
 		}
@@ -60,22 +70,9 @@ func (s *Server) edit(w http.ResponseWriter, r *http.Request) error {
 	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {text}, "store": r.URL.Query()["store"], "slow": r.URL.Query()["slow"]}, ""), current)
 }
 
-// written returns a scenario as YAML, without defaults.
-func written(sc *scenario.Scenario) (string, error) {
-	text, err := sc.Compact()
-	if err != nil {
-		return "", fmt.Errorf("web: %w", err)
-	}
-	yaml, err := draft.Merge("", string(text), draft.Unfold, nil)
-	if err != nil {
-		return "", fmt.Errorf("web: %w", err)
-	}
-	return yaml, nil
-}
-
 // edited returns the editor for what was sent: the form's changes are merged
 // into the YAML, and the form is made from the result.
-func (s *Server) edited(l words.Language, v url.Values, action string) page.Editor {
+func (s *editorPages) edited(l words.Language, v url.Values, action string) page.Editor {
 	base, text := draft.Lines(v.Get("base")), draft.Lines(v.Get("yaml"))
 	merged, err := text, error(nil)
 	if len(text) <= scenario.MaxBytes && len(base) <= scenario.MaxBytes { // else a mistake says so
@@ -99,7 +96,7 @@ func (s *Server) edited(l words.Language, v url.Values, action string) page.Edit
 	return e
 }
 
-func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e page.Editor, current string) error {
+func (s *editorPages) editor(w http.ResponseWriter, r *http.Request, status int, e page.Editor, current string) error {
 	l := words.From(r.Context())
 	if status != http.StatusOK && site.AsksForJSON(r) {
 		return &site.Error{Status: status, Head: "That cannot be run", Text: func(words.Language) string { return e.Wrong() }}
@@ -114,7 +111,7 @@ func (s *Server) editor(w http.ResponseWriter, r *http.Request, status int, e pa
 }
 
 // presets returns the examples as the gallery orders and describes them.
-func (s *Server) presets(l words.Language, current string) ([]page.Presets, error) {
+func (s *editorPages) presets(l words.Language, current string) ([]page.Presets, error) {
 	gallery, err := lessons.Gallery()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -141,23 +138,8 @@ func (s *Server) presets(l words.Language, current string) ([]page.Presets, erro
 	return groups, nil
 }
 
-// readForm reads what a form sent.
-func readForm(w http.ResponseWriter, r *http.Request) (url.Values, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, MaxForm)
-	err := r.ParseForm()
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return nil, site.Refuse(http.StatusRequestEntityTooLarge, "That form is too large", "A form may have %d KiB.", MaxForm>>10)
-	case err != nil:
-		return nil, site.Refuse(http.StatusBadRequest, "That form cannot be read", "Please go back and send it again.")
-	default:
-		return r.PostForm, nil
-	}
-}
-
 // reedit is the editor for pages without scripts: each button sends the form.
-func (s *Server) reedit(w http.ResponseWriter, r *http.Request) error {
+func (s *editorPages) reedit(w http.ResponseWriter, r *http.Request) error {
 	values, err := readForm(w, r)
 	if err != nil {
 		return err
@@ -209,7 +191,7 @@ type convertedJSON struct {
 }
 
 // convert is the editor for its script.
-func (s *Server) convert(w http.ResponseWriter, r *http.Request) error {
+func (s *editorPages) convert(w http.ResponseWriter, r *http.Request) error {
 	values, err := readForm(w, r)
 	if err != nil {
 		return err
@@ -229,13 +211,13 @@ func (s *Server) convert(w http.ResponseWriter, r *http.Request) error {
 
 // openFile opens a file: a trace on a page of its own, anything else as a
 // scenario in the editor, which says what is wrong with it.
-func (s *Server) openFile(w http.ResponseWriter, r *http.Request) error {
+func (s *editorPages) openFile(w http.ResponseWriter, r *http.Request) error {
 	data, err := readFile(w, r)
 	if err != nil {
 		return err
 	}
 	if runs.IsTrace(data) {
-		return s.takeTrace(w, r, data)
+		return s.traces.takeTrace(w, r, data)
 	}
 	if len(data) > scenario.MaxBytes {
 		return site.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
@@ -243,35 +225,42 @@ func (s *Server) openFile(w http.ResponseWriter, r *http.Request) error {
 	return s.editor(w, r, http.StatusOK, s.edited(words.From(r.Context()), url.Values{"yaml": {string(data)}}, draft.Unfold), "")
 }
 
-// readFile reads the file in a form, or the body if that is the file itself.
-func readFile(w http.ResponseWriter, r *http.Request) ([]byte, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, site.MaxFile)
-	unreadable := site.Refuse(http.StatusBadRequest, "That file cannot be read", "Please choose a file and send it again.")
-	var body io.Reader = r.Body
-	if strings.HasPrefix(r.Header.Get("Content-Type"), "multipart/") {
-		parts, err := r.MultipartReader()
+// start runs the editor's scenario, or steps through it.
+func (s *editorPages) start(w http.ResponseWriter, r *http.Request) error {
+	values, err := readForm(w, r)
+	if err != nil {
+		return err
+	}
+	e := s.edited(words.From(r.Context()), values, "")
+	sc, err := scenario.Parse([]byte(e.Text))
+	slow, ok := page.SlowMotion(values)
+	if err != nil || e.Problem != "" || !ok {
+		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
+	}
+	if values.Get("action") == "step" {
+		open, err := link.Encode(link.State{Scenario: sc})
 		if err != nil {
-			return nil, unreadable
+			return fmt.Errorf("web: %w", err)
 		}
-		for {
-			part, err := parts.NextPart()
-			if err != nil {
-				return nil, unreadable
-			}
-			if part.FormName() == "file" {
-				body = part
-				break
-			}
-		}
+		http.Redirect(w, r, "/play#"+open, http.StatusSeeOther)
+		return nil
 	}
-	data, err := io.ReadAll(io.LimitReader(body, maxTrace+1))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large), err == nil && len(data) > maxTrace:
-		return nil, site.Refuse(http.StatusRequestEntityTooLarge, "That file is too large", "A scenario may have 64 KiB, a trace 8 MiB.")
-	case err != nil, len(data) == 0:
-		return nil, unreadable
-	default:
-		return data, nil
+	o := engine.Options{ID: s.NewID(), Wall: e.Store == page.StoreWall, Slow: slow}
+	if e.Store == page.StoreExternal {
+		o.External = s.external
 	}
+	started, err := s.sessions.Start(runs.Visitor{Address: site.Address(r), Name: s.visitor(w, r)}, sc, o, runs.HTML{})
+	if site.LimitName(err) != "" {
+		return site.OfLimit(err)
+	}
+	if why, ok := words.From(r.Context()).Explain(err); ok {
+		e.Problem = why
+		return s.editor(w, r, http.StatusUnprocessableEntity, e, "")
+	}
+	if err != nil {
+		return err
+	}
+	s.meter.started.WithLabelValues(e.Store).Inc()
+	http.Redirect(w, r, "/runs/"+started.Run.ID(), http.StatusSeeOther)
+	return nil
 }

@@ -7,8 +7,6 @@ import (
 	"slices"
 
 	"relock/engine"
-	"relock/engine/scenario"
-	"relock/lessons"
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
@@ -19,9 +17,23 @@ import (
 	"relock/web/words"
 )
 
+// linkPages are what shows a link elsewhere: embeds, previews and files.
+type linkPages struct {
+	*pages
+
+	links *link.Shelf
+}
+
+// findLink returns the link kept under id, without the visitor's turn while it
+// waits.
+func (s *linkPages) findLink(r *http.Request, id string) (text string, err error) {
+	site.SeatOf(r).Away(r.Context(), func() { text, err = s.links.Find(r.Context(), id) })
+	return text, err
+}
+
 // embed is the page that other sites show in a frame: a film to read, of an
 // example, of a kept link, or of the link in the address' fragment.
-func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
+func (s *linkPages) embed(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	open := ""
 	var err error
@@ -65,7 +77,7 @@ type replayJSON struct {
 // replay makes the moves of a link, or runs its scenario to the end if it has
 // none, and answers with the film. Asked for a row, it answers with the lanes
 // around that row only.
-func (s *Server) replay(w http.ResponseWriter, r *http.Request) error {
+func (s *linkPages) replay(w http.ResponseWriter, r *http.Request) error {
 	state, _, err := s.sentLink(w, r, "That cannot be shown")
 	if err != nil {
 		return err
@@ -120,10 +132,4 @@ func filmed(l words.Language, made *runs.Recording, at int) (*replayJSON, error)
 	}
 	out.Lanes, err = templates.Text(l, templates.Lanes(runs.LanesAround(l, reel.Lanes(), at)))
 	return out, err
-}
-
-// titleOf returns a scenario's title, translated into l if the scenario is a
-// bundled one.
-func titleOf(l words.Language, sc *scenario.Scenario) string {
-	return l.Clause(lessons.Title(sc.Title))
 }

@@ -1,9 +1,12 @@
 package web
 
 import (
+	"crypto/rand"
+	"log/slog"
 	"net/http"
 	"net/url"
 
+	"relock/engine/store"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/static"
@@ -14,8 +17,14 @@ import (
 type pages struct {
 	*site.Site
 
-	examples []example // the first is what the editor opens with
+	log      *slog.Logger
+	starts   starts
+	external *store.External // the operator's Redis, nil without one
+	examples []example       // the first is what the editor opens with
 }
+
+// starts counts how often an address begins something.
+type starts interface{ Allow(address string) error }
 
 // message answers with a page that says one thing.
 func (s *pages) message(w http.ResponseWriter, r *http.Request, m site.Message) error {
@@ -63,4 +72,35 @@ func (s *pages) frame(r *http.Request, title string) page.Page {
 		p.Themes = append(p.Themes, page.Theme{Name: t, Address: site.Switched(r, "theme", t), Current: t == set.Theme})
 	}
 	return p
+}
+
+func (s *pages) externalName() string {
+	if s.external == nil {
+		return ""
+	}
+	return s.external.Name()
+}
+
+// visitorCookie identifies a visitor, who may steer the runs started with it.
+const visitorCookie = "relock-visitor"
+
+func (s *pages) visitorOf(r *http.Request) string {
+	c, err := r.Cookie(visitorCookie)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
+// visitor returns the name of the visitor who sent r, a new one if there is
+// none yet.
+func (s *pages) visitor(w http.ResponseWriter, r *http.Request) string {
+	if name := s.visitorOf(r); name != "" {
+		return name
+	}
+	name := rand.Text()
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // Secure wherever the request came by TLS
+		Name: visitorCookie, Value: name, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: s.Secure(r),
+	})
+	return name
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // glossary explains the terms, and the rules by their names.
-func (s *Server) glossary(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) glossary(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	moments, err := page.TermMoments()
 	if err != nil {

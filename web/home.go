@@ -13,7 +13,6 @@ import (
 	"relock/engine/pause"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-	"relock/lessons"
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/page"
@@ -23,8 +22,31 @@ import (
 	"relock/web/words"
 )
 
+// frontPages are what there is to read: the front page, the gallery, the locks,
+// the glossary and the interface for programs.
+type frontPages struct {
+	*pages
+
+	gallery map[string]func() picture
+
+	front     sync.Mutex
+	frontFilm *runs.Recording // what the front page shows, from its first request on
+}
+
+// prepare draws the gallery's pictures while nobody else wants the processor.
+func (s *frontPages) prepare(ctx context.Context) {
+	seat := s.Turns.SeatSpare()
+	defer seat.Done()
+	for _, draw := range s.gallery {
+		if seat.Pause(ctx) != nil {
+			return
+		}
+		s.Guarded(ctx, site.OfPage, func() { draw() })
+	}
+}
+
 // home is the front door.
-func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) home(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	shown, err := s.replayed()
 	if err != nil {
@@ -53,38 +75,9 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) error {
 // what that does to what it protects, in some ten steps.
 const frontExample = "late-write-without-a-token"
 
-// endingOf is where to go on at the end of a scenario of the gallery.
-func endingOf(l words.Language, name string) (page.Ending, error) {
-	groups, err := lessons.Gallery()
-	if err != nil {
-		return page.Ending{}, fmt.Errorf("web: %w", err)
-	}
-	var all []lessons.Exhibit
-	for _, g := range groups {
-		all = append(all, g.Scenarios...)
-	}
-	way := func(name string) *page.Onward {
-		at := slices.IndexFunc(all, func(e lessons.Exhibit) bool { return e.Name == name })
-		if at < 0 {
-			return nil
-		}
-		return &page.Onward{Name: name, Title: l.Say(all[at].Title)}
-	}
-	var ending page.Ending
-	for i, e := range all {
-		if e.Name == name {
-			ending.Cure = way(e.Cure)
-			if i+1 < len(all) && all[i+1].Name != e.Cure {
-				ending.Next = way(all[i+1].Name)
-			}
-		}
-	}
-	return ending, nil
-}
-
 // replayed returns the recording on the front page. It is made at the first
 // request.
-func (s *Server) replayed() (*runs.Recording, error) {
+func (s *frontPages) replayed() (*runs.Recording, error) {
 	s.front.Lock()
 	defer s.front.Unlock()
 	if s.frontFilm == nil {
@@ -96,40 +89,6 @@ func (s *Server) replayed() (*runs.Recording, error) {
 		s.frontFilm = made
 	}
 	return s.frontFilm, nil
-}
-
-func exhibitOf(name string) (lessons.Exhibit, error) {
-	groups, err := lessons.Gallery()
-	if err != nil {
-		return lessons.Exhibit{}, fmt.Errorf("web: %w", err)
-	}
-	for _, g := range groups {
-		for _, e := range g.Scenarios {
-			if e.Name == name {
-				return e, nil
-			}
-		}
-	}
-	return lessons.Exhibit{}, nil
-}
-
-// shelves returns the scenarios as the gallery groups them.
-func shelves(l words.Language) ([]page.Group, error) {
-	groups, err := lessons.Gallery()
-	if err != nil {
-		return nil, fmt.Errorf("web: %w", err)
-	}
-	var out []page.Group
-	for _, g := range groups {
-		group := page.Group{ID: g.ID, Name: l.Say(g.Name)}
-		for _, e := range g.Scenarios {
-			group.Exhibits = append(group.Exhibits, page.Exhibit{
-				Name: e.Name, Title: l.Say(e.Title), Shows: l.Say(e.Shows),
-			})
-		}
-		out = append(out, group)
-	}
-	return out, nil
 }
 
 // picture is what the gallery shows of a scenario's run.
@@ -166,22 +125,8 @@ func paint(examples []example) map[string]func() picture {
 	return all
 }
 
-// Prepare draws the gallery's pictures, so that the first who asks for them need
-// not wait. It works only while nobody else wants the processor, and returns
-// when all are drawn, or when ctx ends.
-func (s *Server) Prepare(ctx context.Context) {
-	seat := s.Turns.SeatSpare()
-	defer seat.Done()
-	for _, draw := range s.gallery {
-		if seat.Pause(ctx) != nil {
-			return
-		}
-		s.Guarded(ctx, site.OfPage, func() { draw() })
-	}
-}
-
 // scenarios is the gallery.
-func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) scenarios(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	groups, err := shelves(l)
 	if err != nil {
@@ -216,12 +161,12 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 	return site.Render(r.Context(), w, http.StatusOK, templates.Gallery(page.Gallery{Page: s.frame(r, l.Say("Scenarios")), Groups: groups}))
 }
 
-func (s *Server) about(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) about(w http.ResponseWriter, r *http.Request) error {
 	title := words.From(r.Context()).Say("About Relock")
 	return site.Render(r.Context(), w, http.StatusOK, templates.About(s.frame(r, title)))
 }
 
-func (s *Server) api(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) api(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	p := page.API{Page: s.frame(r, l.Say("The interface for programs")), Sections: page.Reference(l, export.Allowed())}
 	return site.Render(r.Context(), w, http.StatusOK, templates.API(p))

@@ -68,8 +68,15 @@ func wayChapter(l words.Language, ch *course.Chapter) (page.WayChapter, error) {
 	return out, nil
 }
 
+// coursePages are the course, and questions made of a run.
+type coursePages struct {
+	*pages
+
+	course *course.Course
+}
+
 // learn is the way through the course.
-func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
+func (s *coursePages) learn(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	p := page.Way{Page: s.frame(r, l.Say("Learn"))}
 	for _, ch := range s.course.Chapters {
@@ -92,7 +99,7 @@ func (s *Server) learn(w http.ResponseWriter, r *http.Request) error {
 }
 
 // class is the page on which teachers see what several people have done.
-func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
+func (s *coursePages) class(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	type questionJSON struct {
 		Path  string `json:"path"`
@@ -126,7 +133,7 @@ func (s *Server) class(w http.ResponseWriter, r *http.Request) error {
 // that it needs no script: pick is the number of an option, watch shows the run
 // in which that is true, p1, p2 … are the places of pieces, and solution shows
 // how a break is done.
-func (s *Server) lesson(w http.ResponseWriter, r *http.Request) error {
+func (s *coursePages) lesson(w http.ResponseWriter, r *http.Request) error {
 	item, ok := s.course.Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
 	if !ok {
 		return site.ErrNoPage
@@ -162,7 +169,7 @@ func answersSoFar(query url.Values, n int) []byte {
 
 // checked is what came of a half of the concept check: the answers stand in
 // the address.
-func (s *Server) checked(w http.ResponseWriter, r *http.Request) error {
+func (s *coursePages) checked(w http.ResponseWriter, r *http.Request) error {
 	if s.course.Check == nil {
 		return site.ErrNoPage
 	}
@@ -212,7 +219,7 @@ type shownRun struct {
 	whole bool // the rest is there too, after where one stands
 }
 
-func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) (*page.Lesson, error) {
+func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.Item) (*page.Lesson, error) {
 	made, err := item.Made()
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -299,7 +306,7 @@ func (s *Server) lessonOf(r *http.Request, l words.Language, item *course.Item) 
 }
 
 // stage puts a run on the page's stage.
-func (s *Server) stage(l words.Language, p *page.Lesson, on shownRun) error {
+func (s *coursePages) stage(l words.Language, p *page.Lesson, on shownRun) error {
 	shown := film.NewScenario(l, on.run.Scenario)
 	p.Facts, p.Title = shown.Facts, titleOf(l, on.run.Scenario)
 	if p.Stepping != nil {
@@ -325,7 +332,7 @@ func (s *Server) stage(l words.Language, p *page.Lesson, on shownRun) error {
 
 // answered puts the options on the page, and what comes of the one that was
 // chosen.
-func (s *Server) answered(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
+func (s *coursePages) answered(l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose, query url.Values, stage *shownRun) {
 	pick, _ := strconv.Atoi(query.Get("pick")) // 0 is none
 	for n, a := range made.Answers {
 		o := page.LessonOption{Number: n + 1, Chosen: pick == n+1, Right: a.Right}
@@ -449,7 +456,7 @@ func unplacedLast(place int) int {
 }
 
 // stepping is the stage on which an item is broken.
-func (s *Server) stepping(r *http.Request, l words.Language, item *course.Item) (*page.Play, error) {
+func (s *coursePages) stepping(r *http.Request, l words.Language, item *course.Item) (*page.Play, error) {
 	open, err := link.Encode(link.State{Scenario: item.Scenario})
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)
@@ -558,7 +565,7 @@ const maxJudged = link.MaxPacked
 
 // judge tells whether the moves of a link, the request's body, reach the goal
 // of an item.
-func (s *Server) judge(w http.ResponseWriter, r *http.Request) error {
+func (s *coursePages) judge(w http.ResponseWriter, r *http.Request) error {
 	item, ok := s.course.Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
 	if !ok {
 		return site.ErrNoPage

@@ -18,8 +18,8 @@ import (
 )
 
 // madeOf is the run that a question is to be made of: a link's text.
-func (s *Server) madeOf(r *http.Request) (link.State, error) {
-	if err := s.sessions.Allow(site.Address(r)); err != nil {
+func (s *coursePages) madeOf(r *http.Request) (link.State, error) {
+	if err := s.starts.Allow(site.Address(r)); err != nil {
 		return link.State{}, site.OfLimit(err)
 	}
 	text := r.URL.Query().Get("from")
@@ -31,7 +31,7 @@ func (s *Server) madeOf(r *http.Request) (link.State, error) {
 }
 
 // made is a question that was made of a run: what is seen next, or break it.
-func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
+func (s *coursePages) made(w http.ResponseWriter, r *http.Request) error {
 	state, err := s.madeOf(r)
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (s *Server) made(w http.ResponseWriter, r *http.Request) error {
 	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
 }
 
-func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
+func (s *coursePages) madeQuestion(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
 	q, err := course.Ask(r.Context(), state.Scenario, state.At)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Server) madeQuestion(r *http.Request, l words.Language, state link.Stat
 	return p, nil
 }
 
-func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
+func (s *coursePages) madeBreak(r *http.Request, l words.Language, state link.State) (*page.Lesson, error) {
 	item, err := course.BreakOf(r.Context(), state.Scenario)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Server) madeBreak(r *http.Request, l words.Language, state link.State) 
 }
 
 // madeYAML is the same as an item of the course, to be kept.
-func (s *Server) madeYAML(w http.ResponseWriter, r *http.Request) error {
+func (s *coursePages) madeYAML(w http.ResponseWriter, r *http.Request) error {
 	state, err := s.madeOf(r)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (s *Server) madeYAML(w http.ResponseWriter, r *http.Request) error {
 }
 
 // judgeMade tells whether the moves of a link, the request's body, break a rule.
-func (s *Server) judgeMade(w http.ResponseWriter, r *http.Request) error {
+func (s *coursePages) judgeMade(w http.ResponseWriter, r *http.Request) error {
 	state, _, err := s.sentLink(w, r, "That cannot be shown")
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 )
 
 // locks is the page that says what each lock guarantees and where it fails.
-func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) locks(w http.ResponseWriter, r *http.Request) error {
 	texts, err := lessons.Protocols()
 	if err != nil {
 		return fmt.Errorf("web: %w", err)
@@ -55,7 +55,7 @@ func (s *Server) locks(w http.ResponseWriter, r *http.Request) error {
 const firstCard, secondCard = "reentrant", "reentrant-naive"
 
 // chosenCards lays out the cards that the address names, in one table.
-func (s *Server) chosenCards(r *http.Request, p *page.Locks) error {
+func (s *frontPages) chosenCards(r *http.Request, p *page.Locks) error {
 	say := words.From(r.Context())
 	query := r.URL.Query()
 	p.First, p.Second = firstCard, secondCard
@@ -87,7 +87,7 @@ func (s *Server) chosenCards(r *http.Request, p *page.Locks) error {
 }
 
 // cell opens the example of a cell of a lock's report card.
-func (s *Server) cell(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) cell(w http.ResponseWriter, r *http.Request) error {
 	c, err := card.Of(r.PathValue("lock"))
 	if errors.Is(err, card.ErrProtocol) {
 		return site.ErrNoPage
@@ -113,7 +113,7 @@ func (s *Server) cell(w http.ResponseWriter, r *http.Request) error {
 
 // playedOn returns the gallery's scenarios with a lock, in the gallery's order.
 // Heartbeats have none.
-func (s *Server) playedOn(protocol string, groups []page.Group) []page.Example {
+func (s *frontPages) playedOn(protocol string, groups []page.Group) []page.Example {
 	var list []page.Example
 	for _, g := range groups {
 		for _, e := range g.Exhibits {

@@ -39,7 +39,7 @@ type oembedJSON struct {
 }
 
 // oembed answers how another site can frame what an address of this site shows.
-func (s *Server) oembed(w http.ResponseWriter, r *http.Request) error {
+func (s *linkPages) oembed(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if f := query.Get("format"); f != "" && f != "json" {
 		return site.Refuse(http.StatusNotImplemented, "There is no such format", "What another page frames is described in JSON only: format=json.")
@@ -99,7 +99,7 @@ var isLink = regexp.MustCompile(`^v\d+\.`)
 
 // subject returns what an address under /play or /s shows, in l, for who sent
 // r. It fails with a page to answer with.
-func (s *Server) subject(r *http.Request, l words.Language, u *url.URL) (subject, error) {
+func (s *linkPages) subject(r *http.Request, l words.Language, u *url.URL) (subject, error) {
 	sc, err := s.shownAt(r, u)
 	if err != nil {
 		return subject{}, err
@@ -139,7 +139,7 @@ func (s *Server) subject(r *http.Request, l words.Language, u *url.URL) (subject
 
 // shownAt returns the scenario that an address shows, for who sent r. A fragment
 // takes precedence over the path.
-func (s *Server) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, error) {
+func (s *linkPages) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, error) {
 	name, isExample := strings.CutPrefix(u.Path, "/play/")
 	id, isKept := strings.CutPrefix(u.Path, "/s/")
 	text := ""
@@ -182,7 +182,7 @@ func (s *Server) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, error
 
 // preview returns what other sites show of the page that r asks for; nil if the
 // page shows nothing of its own.
-func (s *Server) preview(r *http.Request) *page.Preview {
+func (s *linkPages) preview(r *http.Request) *page.Preview {
 	at, err := s.subject(r, words.From(r.Context()), &url.URL{Path: r.URL.Path})
 	if err != nil {
 		return nil // the page says why

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 
 	"relock/engine/lock/exhibit"
@@ -135,23 +134,4 @@ func (s *Server) kept(w http.ResponseWriter, r *http.Request) error {
 		return s.playPage(w, r, "", "", problem)
 	}
 	return s.playPage(w, r, text, "", "")
-}
-
-// findLink returns the link kept under id, without the visitor's turn while it
-// waits.
-func (s *Server) findLink(r *http.Request, id string) (text string, err error) {
-	site.SeatOf(r).Away(r.Context(), func() { text, err = s.links.Find(r.Context(), id) })
-	return text, err
-}
-
-// notKept returns the page for a shelf that could not be asked, or err if that
-// says nothing to visitors.
-func (s *Server) notKept(r *http.Request, err error) error {
-	if !errors.Is(err, keep.ErrAway) {
-		return fmt.Errorf("web: %w", err)
-	}
-	s.log.WarnContext(r.Context(), "shelf away", slog.String("error", err.Error()))
-	shown := site.Explained(http.StatusServiceUnavailable, "One moment, please", keep.ErrAway)
-	shown.After = site.Soon
-	return shown
 }

@@ -26,7 +26,7 @@ var errForeignQR = site.Refuse(http.StatusBadRequest, "That cannot be a QR code 
 	"Only an address of this site can be made a QR code: it begins as this site's own do, and has no spaces.")
 
 // qr draws an address of this site as a QR code.
-func (s *Server) qr(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) qr(w http.ResponseWriter, r *http.Request) error {
 	text := r.URL.Query().Get("text")
 	own := s.Owns(r, text) && strings.Count(text, "/") > 2 || slices.ContainsFunc(s.reach(r).Addresses, func(origin string) bool {
 		return strings.HasPrefix(text, origin+"/")

@@ -13,7 +13,7 @@ import (
 
 // socket sends a run's frames: those after ?since, and all that follow; with
 // ?pack=1 in a pack.Stream.
-func (s *Server) socket(w http.ResponseWriter, r *http.Request) error {
+func (s *runPages) socket(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.session(r)
 	if err != nil {
 		return err

@@ -10,7 +10,7 @@ import (
 )
 
 // storybook shows every component in its states, for those who work on them.
-func (s *Server) storybook(w http.ResponseWriter, r *http.Request) error {
+func (s *frontPages) storybook(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	frame := s.frame(r, l.Say("Storybook"))
 	frame.Style = s.Static.Style(static.Rooms)

@@ -22,12 +22,6 @@ import (
 	"relock/web/words"
 )
 
-// Limits of traces from elsewhere.
-const (
-	maxTrace = site.MaxFile - (64 << 10) // bytes of one: ten thousand events and some; the rest is for the form around the file
-	maxCells = 200_000                   // rows times threads of one page: what a browser can bear
-)
-
 var errNoTrace = site.Refuse(http.StatusNotFound, "There is no such trace",
 	"Traces that were opened here are forgotten an hour after somebody last looked at them, or when others need the room. Open the file again.")
 
@@ -40,8 +34,16 @@ type keptFile struct {
 	scenario *scenario.Scenario
 }
 
+// tracePages are the pages of traces from elsewhere.
+type tracePages struct {
+	*pages
+
+	traces keep.Shelf
+	films  *runs.Films
+}
+
 // putTrace keeps a trace, and returns its id.
-func (s *Server) putTrace(r *http.Request, data []byte) (id string, err error) {
+func (s *tracePages) putTrace(r *http.Request, data []byte) (id string, err error) {
 	packed, err := site.Zipped(data)
 	if err != nil {
 		return "", err
@@ -56,7 +58,7 @@ func (s *Server) putTrace(r *http.Request, data []byte) (id string, err error) {
 
 // findTrace returns the trace kept under id. It fails with a page to answer
 // with.
-func (s *Server) findTrace(r *http.Request, id string) (keptFile, error) {
+func (s *tracePages) findTrace(r *http.Request, id string) (keptFile, error) {
 	var packed string
 	var err error
 	site.SeatOf(r).Away(r.Context(), func() { packed, err = s.traces.Get(r.Context(), id) })
@@ -83,7 +85,7 @@ func (s *Server) findTrace(r *http.Request, id string) (keptFile, error) {
 
 // keepTrace keeps a trace from elsewhere for a while, and redirects to its
 // page.
-func (s *Server) keepTrace(w http.ResponseWriter, r *http.Request) error {
+func (s *tracePages) keepTrace(w http.ResponseWriter, r *http.Request) error {
 	data, err := readFile(w, r)
 	if err != nil {
 		return err
@@ -91,8 +93,8 @@ func (s *Server) keepTrace(w http.ResponseWriter, r *http.Request) error {
 	return s.takeTrace(w, r, data)
 }
 
-func (s *Server) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) error {
-	if err := s.sessions.Allow(site.Address(r)); err != nil {
+func (s *tracePages) takeTrace(w http.ResponseWriter, r *http.Request, data []byte) error {
+	if err := s.starts.Allow(site.Address(r)); err != nil {
 		return site.OfLimit(err)
 	}
 	h, events, sc, err := runs.ReadTrace(data)
@@ -136,7 +138,7 @@ func refusedWhole(err error) error {
 
 // withTrace reads the trace that the path names, in its turn: all of it, or
 // what read leaves of it.
-func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*runs.Recording) error) error {
+func (s *tracePages) withTrace(r *http.Request, read func([]byte) []byte, use func(*runs.Recording) error) error {
 	kept, err := s.findTrace(r, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -154,7 +156,7 @@ func (s *Server) withTrace(r *http.Request, read func([]byte) []byte, use func(*
 
 // traceFilm returns the film of a trace from elsewhere. It has portions if its
 // page needs them, or if portioned says so.
-func (s *Server) traceFilm(r *http.Request, kept keptFile, portioned bool) (*runs.Footage, error) {
+func (s *tracePages) traceFilm(r *http.Request, kept keptFile, portioned bool) (*runs.Footage, error) {
 	return s.films.Of(r, "/traces/"+r.PathValue("id"), portioned, func() (*runs.Recording, bool, error) {
 		header, events, sc, err := runs.ReadTrace(runs.Brief(kept.data))
 		if err != nil {
@@ -165,7 +167,7 @@ func (s *Server) traceFilm(r *http.Request, kept keptFile, portioned bool) (*run
 }
 
 // traceRows answers with rows of a trace from elsewhere, for its page.
-func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
+func (s *tracePages) traceRows(w http.ResponseWriter, r *http.Request) error {
 	kept, err := s.findTrace(r, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -182,7 +184,7 @@ func (s *Server) traceRows(w http.ResponseWriter, r *http.Request) error {
 }
 
 // showTrace is the page of a trace from elsewhere.
-func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
+func (s *tracePages) showTrace(w http.ResponseWriter, r *http.Request) error {
 	kept, err := s.findTrace(r, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -203,12 +205,12 @@ func (s *Server) showTrace(w http.ResponseWriter, r *http.Request) error {
 
 // traceLanes answers with the lanes of a trace from elsewhere around a row, as
 // a part of its page.
-func (s *Server) traceLanes(w http.ResponseWriter, r *http.Request) error {
+func (s *tracePages) traceLanes(w http.ResponseWriter, r *http.Request) error {
 	return s.withTrace(r, runs.Brief, func(made *runs.Recording) error { return answerLanes(w, r, made) })
 }
 
 // exportTrace answers with a trace from elsewhere as a file.
-func (s *Server) exportTrace(w http.ResponseWriter, r *http.Request) error {
+func (s *tracePages) exportTrace(w http.ResponseWriter, r *http.Request) error {
 	format, err := formatOf(r)
 	if err != nil {
 		return err
@@ -219,7 +221,7 @@ func (s *Server) exportTrace(w http.ResponseWriter, r *http.Request) error {
 }
 
 // keptTrace answers with a trace from elsewhere as it was sent.
-func (s *Server) keptTrace(w http.ResponseWriter, r *http.Request) error {
+func (s *tracePages) keptTrace(w http.ResponseWriter, r *http.Request) error {
 	kept, err := s.findTrace(r, r.PathValue("id"))
 	if err != nil {
 		return err

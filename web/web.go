@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
@@ -14,13 +13,10 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"path"
-	"strings"
 	"sync"
 
 	"relock/engine/course"
 	"relock/engine/panics"
-	"relock/engine/scenario"
 	"relock/engine/store"
 	"relock/web/link"
 	"relock/web/room"
@@ -32,10 +28,6 @@ import (
 	"relock/web/static"
 	"relock/web/words"
 )
-
-// MaxForm is how many bytes of a form are read: the YAML, the YAML its form was
-// made from, and the form itself, with each character encoded as up to three.
-const MaxForm = 8 * scenario.MaxBytes
 
 // Config configures a Server.
 type Config struct {
@@ -58,38 +50,22 @@ type Config struct {
 
 // Server answers requests. It is safe for concurrent use; Close ends its runs.
 type Server struct {
-	*pages
+	*linkPages
 
-	log      *slog.Logger
 	sessions *runs.Registry
-	external *store.External
 	meter    *meter
-	links    *link.Shelf
-	traces   keep.Shelf
+	front    *frontPages
 	films    *runs.Films
 	searches *turn.Turns // to have a search under way
 	ledger   *limit.Ledger
 	spaces   *limit.Ledger // what searches hold
-	gallery  map[string]func() picture
 	course   *course.Course
 	rooms    *room.House
 	guesses  guesses
 	visits   sync.WaitGroup // of rooms
 	handler  http.Handler
 	routes   []string // the patterns it answers
-
-	front     sync.Mutex
-	frontFilm *runs.Recording // what the front page shows, from its first request on
 }
-
-type example struct {
-	name string
-	text string // of the file
-	sc   *scenario.Scenario
-}
-
-// firstExample is what the editor opens with.
-const firstExample = "two-threads"
 
 // New returns a server. It fails if an example is not a valid scenario.
 func New(c Config) (*Server, error) {
@@ -106,14 +82,15 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{
-		log: c.Log, external: c.External, links: links, traces: traces, films: runs.NewFilms(), searches: turn.New(searchesAtOnce, 1),
+		films: runs.NewFilms(), searches: turn.New(searchesAtOnce, 1),
 		ledger: limit.NewLedger(limit.BytesOfAddress, limit.BytesOfAll), spaces: limit.NewLedger(searchBytesOfAddress, searchBytesOfAll),
 	}
-	s.pages = &pages{examples: examples, Site: site.New(site.Config{
+	common := &pages{log: c.Log, external: c.External, examples: examples, Site: site.New(site.Config{
 		Log: c.Log, External: c.External, Listening: c.Listening, Secure: c.Secure, Advertise: c.Advertise, Proxies: c.Proxies,
 		PublicURL: c.PublicURL, Languages: cmp.Or(c.Languages, words.BuiltIn()), Static: files,
 	})}
-	s.gallery = paint(s.examples)
+	s.linkPages = &linkPages{common, links}
+	s.front = &frontPages{pages: common, gallery: paint(examples)}
 	if s.course, err = course.BuiltIn(words.All()); c.Course != nil {
 		s.course, err = course.ReadCourse(words.All(), c.Course, c.Scenarios)
 	}
@@ -121,6 +98,7 @@ func New(c Config) (*Server, error) {
 		return nil, fmt.Errorf("web: the course: %w", err)
 	}
 	s.sessions = runs.NewRegistry(c.Limits)
+	s.starts = s.sessions
 	s.meter = newMeter(s.sessions, s.films, s.Waiting)
 	s.Count, s.Message = counter{s.meter}, s.message
 	if err := s.openHouse(c.Rooms); err != nil {
@@ -133,74 +111,11 @@ func New(c Config) (*Server, error) {
 		c.External.Client().AddHook(redisMeter{s.meter})
 	}
 	mux := http.NewServeMux()
-	handle := func(pattern string, h http.Handler) {
-		s.routes = append(s.routes, pattern)
-		mux.Handle(pattern, h)
+	for _, one := range s.table(c, traces) {
+		s.routes = append(s.routes, one.pattern)
+		mux.Handle(one.pattern, one.handler)
 	}
-	handle("GET /{$}", s.ForAll(s.home))
-	handle("GET /scenarios", s.ForAll(s.scenarios))
-	handle("GET /about", s.ForAll(s.about))
-	handle("GET /glossary", s.ForAll(s.glossary))
-	handle("GET /api", s.ForAll(s.api))
-	handle("GET /edit", s.OfRun(site.InQuery, s.Page(s.edit)))
-	handle("POST /edit", s.Page(s.reedit))
-	handle("POST /edit/scenario", s.Page(s.convert))
-	handle("POST /edit/file", s.Page(s.Largely(s.openFile)))
-	handle("POST /traces", s.Page(s.Largely(s.keepTrace)))
-	handle("GET /traces/{id}", s.Page(s.Largely(s.showTrace)))
-	handle("GET /traces/{id}/trace", s.Page(s.keptTrace))
-	handle("GET /traces/{id}/lanes", s.Page(s.Largely(s.traceLanes)))
-	handle("GET /traces/{id}/rows", s.Page(s.Largely(s.traceRows)))
-	handle("GET /traces/{id}/export", s.Page(s.Largely(s.exportTrace)))
-	handle("POST /runs", s.Page(s.start))
-	handle("GET /runs/{id}", s.OfRun(site.InPath, s.Page(s.show)))
-	handle("GET /runs/{id}/trace", s.OfRun(site.InPath, s.Page(s.trace)))
-	handle("GET /runs/{id}/socket", s.OfRun(site.InPath, s.Live(s.socket)))
-	handle("GET /runs/{id}/lanes", s.OfRun(site.InPath, s.Page(s.runLanes)))
-	handle("GET /runs/{id}/rows", s.OfRun(site.InPath, s.Page(s.runRows)))
-	handle("GET /runs/{id}/export", s.OfRun(site.InPath, s.Page(s.Largely(s.exportRun))))
-	handle("POST /export", s.Page(s.Largely(s.exportLink)))
-	handle("GET /qr", s.Page(s.qr))
-	handle("GET /locks", s.ForAll(s.locks))
-	handle("GET /locks/{lock}/{cell}", s.Page(s.cell))
-	handle("GET /learn", s.ForAll(s.learn))
-	handle("GET /learn/class", s.ForAll(s.class))
-	handle("GET /learn/check", s.Page(s.checked))
-	handle("GET /learn/made", s.Page(s.made))
-	handle("GET /learn/made.yaml", s.Page(s.madeYAML))
-	handle("POST /learn/made/judge", s.Page(s.judgeMade))
-	handle("GET /learn/{chapter}/{item}", s.Page(s.lesson))
-	handle("POST /learn/{chapter}/{item}/judge", s.Page(s.judge))
-	handle("GET /play", s.Page(s.play))
-	handle("GET /play/{example}", s.Page(s.play))
-	handle("GET /play/socket", s.Live(s.playSocket))
-	handle("GET /embed/play", s.Page(s.embed))
-	handle("GET /embed/play/{example}", s.Page(s.embed))
-	handle("GET /embed/s/{id}", s.Page(s.embed))
-	handle("GET /oembed", s.Page(s.oembed))
-	handle("POST /rooms", s.Page(s.makeRoom))
-	handle("GET /room", s.ForAll(s.roomDoor))
-	handle("GET /room/new", s.Page(s.newRoom))
-	handle("GET /room/{code}", s.Page(s.roomPhone))
-	handle("GET /room/{code}/host", s.Page(s.roomHost))
-	handle("GET /room/{code}/stage", s.Page(s.roomStage))
-	handle("GET /room/{code}/socket", s.Live(s.roomSocket))
-	handle("GET /room/{code}/log", s.Page(s.roomLog))
-	handle("GET /room/{code}/votes.csv", s.Page(s.roomVotes))
-	handle("GET /room/{code}/branches", s.Page(s.roomBranches))
-	handle("POST /replay", s.Page(s.Largely(s.replay)))
-	handle("POST /s", s.Page(s.keep))
-	handle("GET /s/{id}", s.Page(s.kept))
-	if c.Dev {
-		handle("GET /storybook", s.Page(s.storybook))
-	}
-	handle("GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") }))
-	handle("GET /readyz", http.HandlerFunc(s.ready))
-	if !c.NoMetrics {
-		handle("GET /metrics", s.meter)
-	}
-	handle("GET "+static.Prefix, s.FileForAll(files))
-	handle("/", s.Page(func(w http.ResponseWriter, r *http.Request) error { return site.NoRoute(w, r, mux) }))
+	mux.Handle("/", s.Page(func(w http.ResponseWriter, r *http.Request) error { return site.NoRoute(w, r, mux) }))
 	if s.handler, err = s.Around(mux); err != nil {
 		return nil, err
 	}
@@ -222,34 +137,6 @@ func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
 		return nil, nil, fmt.Errorf("web: %w", err)
 	}
 	return links, traces, nil
-}
-
-func readExamples(fsys fs.FS) ([]example, error) {
-	names, err := fs.Glob(fsys, "*.yaml")
-	if err != nil {
-		return nil, fmt.Errorf("web: examples: %w", err)
-	}
-	var list []example
-	for _, name := range names {
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return nil, fmt.Errorf("web: examples: %w", err)
-		}
-		sc, err := scenario.Parse(data)
-		if err != nil {
-			return nil, fmt.Errorf("web: example %s: %w", name, err)
-		}
-		one := example{strings.TrimSuffix(name, path.Ext(name)), string(data), sc}
-		if one.name == firstExample {
-			list = append([]example{one}, list...)
-			continue
-		}
-		list = append(list, one)
-	}
-	if len(list) == 0 {
-		return nil, errors.New("web: no examples")
-	}
-	return list, nil
 }
 
 // ServeHTTP answers one request.
@@ -276,9 +163,7 @@ func (s *Server) Close() {
 	apart.Wait()
 }
 
-func (s *Server) externalName() string {
-	if s.external == nil {
-		return ""
-	}
-	return s.external.Name()
-}
+// Prepare draws the gallery's pictures, so that the first who asks for them need
+// not wait. It works only while nobody else wants the processor, and returns
+// when all are drawn, or when ctx ends.
+func (s *Server) Prepare(ctx context.Context) { s.front.prepare(ctx) }

@@ -1,0 +1,91 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+
+	"relock/web/site"
+	"relock/web/site/keep"
+	"relock/web/static"
+)
+
+// route is a pattern of http.ServeMux, and what answers it.
+type route struct {
+	pattern string
+	handler http.Handler
+}
+
+// table is every address that the server answers.
+func (s *Server) table(c Config, shelf keep.Shelf) []route {
+	front, common := s.front, s.pages
+	kept := &tracePages{common, shelf, s.films}
+	editor := &editorPages{common, s.sessions, kept, s.meter}
+	run := &runPages{common, s.sessions, s.films, s.meter}
+	lessons := &coursePages{common, s.course}
+	list := []route{
+		{"GET /{$}", s.ForAll(front.home)},
+		{"GET /scenarios", s.ForAll(front.scenarios)},
+		{"GET /about", s.ForAll(front.about)},
+		{"GET /glossary", s.ForAll(front.glossary)},
+		{"GET /api", s.ForAll(front.api)},
+		{"GET /edit", s.OfRun(site.InQuery, s.Page(editor.edit))},
+		{"POST /edit", s.Page(editor.reedit)},
+		{"POST /edit/scenario", s.Page(editor.convert)},
+		{"POST /edit/file", s.Page(s.Largely(editor.openFile))},
+		{"POST /traces", s.Page(s.Largely(kept.keepTrace))},
+		{"GET /traces/{id}", s.Page(s.Largely(kept.showTrace))},
+		{"GET /traces/{id}/trace", s.Page(kept.keptTrace)},
+		{"GET /traces/{id}/lanes", s.Page(s.Largely(kept.traceLanes))},
+		{"GET /traces/{id}/rows", s.Page(s.Largely(kept.traceRows))},
+		{"GET /traces/{id}/export", s.Page(s.Largely(kept.exportTrace))},
+		{"POST /runs", s.Page(editor.start)},
+		{"GET /runs/{id}", s.OfRun(site.InPath, s.Page(run.show))},
+		{"GET /runs/{id}/trace", s.OfRun(site.InPath, s.Page(run.trace))},
+		{"GET /runs/{id}/socket", s.OfRun(site.InPath, s.Live(run.socket))},
+		{"GET /runs/{id}/lanes", s.OfRun(site.InPath, s.Page(run.runLanes))},
+		{"GET /runs/{id}/rows", s.OfRun(site.InPath, s.Page(run.runRows))},
+		{"GET /runs/{id}/export", s.OfRun(site.InPath, s.Page(s.Largely(run.exportRun)))},
+		{"POST /export", s.Page(s.Largely(s.exportLink))},
+		{"GET /qr", s.Page(front.qr)},
+		{"GET /locks", s.ForAll(front.locks)},
+		{"GET /locks/{lock}/{cell}", s.Page(front.cell)},
+		{"GET /learn", s.ForAll(lessons.learn)},
+		{"GET /learn/class", s.ForAll(lessons.class)},
+		{"GET /learn/check", s.Page(lessons.checked)},
+		{"GET /learn/made", s.Page(lessons.made)},
+		{"GET /learn/made.yaml", s.Page(lessons.madeYAML)},
+		{"POST /learn/made/judge", s.Page(lessons.judgeMade)},
+		{"GET /learn/{chapter}/{item}", s.Page(lessons.lesson)},
+		{"POST /learn/{chapter}/{item}/judge", s.Page(lessons.judge)},
+		{"GET /play", s.Page(s.play)},
+		{"GET /play/{example}", s.Page(s.play)},
+		{"GET /play/socket", s.Live(s.playSocket)},
+		{"GET /embed/play", s.Page(s.embed)},
+		{"GET /embed/play/{example}", s.Page(s.embed)},
+		{"GET /embed/s/{id}", s.Page(s.embed)},
+		{"GET /oembed", s.Page(s.oembed)},
+		{"POST /rooms", s.Page(s.makeRoom)},
+		{"GET /room", s.ForAll(s.roomDoor)},
+		{"GET /room/new", s.Page(s.newRoom)},
+		{"GET /room/{code}", s.Page(s.roomPhone)},
+		{"GET /room/{code}/host", s.Page(s.roomHost)},
+		{"GET /room/{code}/stage", s.Page(s.roomStage)},
+		{"GET /room/{code}/socket", s.Live(s.roomSocket)},
+		{"GET /room/{code}/log", s.Page(s.roomLog)},
+		{"GET /room/{code}/votes.csv", s.Page(s.roomVotes)},
+		{"GET /room/{code}/branches", s.Page(s.roomBranches)},
+		{"POST /replay", s.Page(s.Largely(s.replay))},
+		{"POST /s", s.Page(s.keep)},
+		{"GET /s/{id}", s.Page(s.kept)},
+		{"GET /healthz", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })},
+		{"GET /readyz", http.HandlerFunc(s.ready)},
+		{"GET " + static.Prefix, s.FileForAll(s.Static)},
+	}
+	if c.Dev {
+		list = append(list, route{"GET /storybook", s.Page(front.storybook)})
+	}
+	if !c.NoMetrics {
+		list = append(list, route{"GET /metrics", s.meter})
+	}
+	return list
+}

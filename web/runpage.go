@@ -1,0 +1,51 @@
+package web
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"relock/engine/scenario"
+	"relock/web/export"
+	"relock/web/link"
+	"relock/web/page"
+	"relock/web/runs"
+	"relock/web/site"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// showRun answers with the page of a run. Untitled is its title if the scenario
+// has none.
+func (s *pages) showRun(w http.ResponseWriter, r *http.Request, run page.Run, untitled string) error {
+	shown := s.frame(r, cmp.Or(run.Title, untitled))
+	run.Reach, run.Viewer.Shared = s.reach(r), true
+	return site.Render(r.Context(), w, http.StatusOK, templates.RunPage(page.RunPage{Page: shown, Run: run}))
+}
+
+// runOf returns what the pages of a run and of a trace from elsewhere have in
+// common: a film of sc at path, as r asks for it.
+func runOf(r *http.Request, path string, f *runs.Footage, sc *scenario.Scenario) (page.Run, error) {
+	l := words.From(r.Context())
+	open, err := link.Encode(link.State{Scenario: sc})
+	if err != nil {
+		return page.Run{}, fmt.Errorf("web: %w", err)
+	}
+	viewer, err := f.Shown(r, path)
+	return page.Run{
+		Title: titleOf(l, sc), Viewer: viewer, LastSeq: f.Events, Ended: f.Ended, Verdict: f.Verdict, Tone: f.Tone,
+		Picture: path + "/lanes?lang=" + l.Code() + "&row=", Portions: path + "/rows?lang=" + l.Code() + "&",
+		Exports: path + "/export?format=", Files: export.Files(l), Step: "/play#" + open,
+	}, err
+}
+
+// answerLanes answers with the lanes around the row that r asks for.
+func answerLanes(w http.ResponseWriter, r *http.Request, run *runs.Recording) error {
+	row, err := strconv.Atoi(r.URL.Query().Get("row"))
+	if err != nil || row < 0 {
+		return site.Refuse(http.StatusBadRequest, "That is no place in a run", "The row of a picture is the number of a step, 0 or more.")
+	}
+	l := words.From(r.Context())
+	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(runs.LanesAround(l, run.Lanes(), row)))
+}
