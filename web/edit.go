@@ -81,7 +81,7 @@ func (s *editorPages) edited(l words.Language, v url.Values, action string) page
 	e := page.Editor{Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
 	e.Form, e.Mistakes = page.NewForm(l, merged)
 	if err != nil && action != draft.Unfold {
-		e.Problem = l.Say("The YAML cannot be read; what the form says could not be taken into it.")
+		e.Problem = l.Say("The YAML cannot be read, so your changes in the form were not applied.")
 	}
 	if !e.Form.Readable {
 		e.Base = "" // there is no form whose changes could be merged

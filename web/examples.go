@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
 	"relock/web/draft"
@@ -132,4 +133,17 @@ func written(sc *scenario.Scenario) (string, error) {
 		return "", fmt.Errorf("web: %w", err)
 	}
 	return yaml, nil
+}
+
+// said joins clauses to a sentence without its full stop.
+func said(l words.Language, clauses []phrase.Wording) string {
+	text := ""
+	for i, c := range clauses {
+		if i == 0 {
+			text = l.Clause(c)
+			continue
+		}
+		text = l.Say("%s; %s", text, l.Clause(c))
+	}
+	return words.Capital(text)
 }

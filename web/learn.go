@@ -388,19 +388,6 @@ func searched(l words.Language, f *course.Found) string {
 	return "<p>" + templates.Escaped(text) + "</p>"
 }
 
-// said joins clauses to a sentence without its full stop.
-func said(l words.Language, clauses []phrase.Wording) string {
-	text := ""
-	for i, c := range clauses {
-		if i == 0 {
-			text = l.Clause(c)
-			continue
-		}
-		text = l.Say("%s; %s", text, l.Clause(c))
-	}
-	return words.Capital(text)
-}
-
 // ordered puts the pieces of a script on the page, and says what came of the
 // script that was made of them.
 func ordered(r *http.Request, l words.Language, p *page.Lesson, item *course.Item, made *course.Made, prose *course.Prose) error {

@@ -609,7 +609,7 @@ func TestSteppingIsLimited(t *testing.T) {
 // of a handshake that is refused.
 func TestWhoFindsNoRoomIsToldOnTheSocket(t *testing.T) {
 	for language, want := range map[string]string{
-		"en": "Your address steps through as many scenarios as it may (-max-stepping-per-address=1). Close a tab,",
+		"en": "Your address is at its limit of scenarios being stepped through (-max-stepping-per-address=1). Close a tab,",
 		"zh": "你的地址同时单步执行的场景已达上限（-max-stepping-per-address=1）。",
 	} {
 		s := open(t, func(c *web.Config) { c.Limits.SteppingAddress = 1 })

@@ -57,7 +57,7 @@ func (s *runPages) socket(w http.ResponseWriter, r *http.Request) error {
 	told := false
 	if !s.Guarded(r.Context(), site.OfWatch, func() { told = runs.Watch(conn, backlog, viewer) }) || told && viewer.Code() == wire.CloseBroken {
 		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
-			V: 1, Broken: true, Refused: l.Say("A mistake in this program has ended the run. It has been written down. Start the run again to go on."),
+			V: 1, Broken: true, Refused: l.Say("A bug in this program has ended the run. It was logged. Start the run again to go on."),
 		})
 	}
 	if told {

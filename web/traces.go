@@ -119,7 +119,7 @@ func (s *tracePages) takeTrace(w http.ResponseWriter, r *http.Request, data []by
 	if err != nil {
 		return err
 	}
-	http.Redirect(w, r, "/traces/"+id, http.StatusSeeOther)
+	http.Redirect(w, r, "/traces/"+id, http.StatusSeeOther) //nolint:gosec // an id of ours
 	return nil
 }
 

@@ -330,9 +330,9 @@ func TestLimitsAnswerWithAMessage(t *testing.T) {
 		status int
 		want   string
 	}{
-		{"in a minute", func(l *runs.Limits) { l.StartsPerMinute = 1 }, 429, "has begun as many runs, files and links within a minute as it may"},
-		{"running from one address", func(l *runs.Limits) { l.RunningPerAddress = 1 }, 429, "Your address runs as many scenarios as it may"},
-		{"running in all", func(l *runs.Limits) { l.Running = 1 }, 503, "runs as many scenarios as it may"},
+		{"in a minute", func(l *runs.Limits) { l.StartsPerMinute = 1 }, 429, "has begun too many runs, files and links within a minute"},
+		{"running from one address", func(l *runs.Limits) { l.RunningPerAddress = 1 }, 429, "Your address is at its limit of running scenarios"},
+		{"running in all", func(l *runs.Limits) { l.Running = 1 }, 503, "is at its limit of running scenarios"},
 		{"kept in all", func(l *runs.Limits) { l.Kept = 1 }, 503, "-max-kept=1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -37,8 +37,8 @@ type pictureJSON struct {
 	Picture changeJSON `json:"picture"`
 }
 
-// changeJSON turns the previous lanes into the current ones, as
-// lanes.Lanes.Follow draws them.
+// changeJSON turns the previous lanes into the current ones, as film.Lanes.Follow
+// draws them.
 type changeJSON struct {
 	Whole bool         `json:"whole,omitempty"` // there are no previous ones
 	Left  float64      `json:"left"`            // where they begin
@@ -54,7 +54,8 @@ type controlsJSON struct {
 	Controls string `json:"controls"` // HTML
 }
 
-// HTML renders each new or changed row once for all viewers of a form.
+// HTML makes frames of HTML: each new or changed row once for all viewers of a
+// form.
 type HTML struct{}
 
 // Rows implements session.Encoder.
@@ -95,8 +96,8 @@ func (HTML) Rows(run *engine.Run, form Form) Encode {
 
 // recordOf returns a frame of the lanes and the columns of a record: f without
 // HTML, the change of the lanes, the HTML inside each row, shown when somebody
-// steps into it, and the HTML of the rows themselves. What is alike stands
-// together, so that it compresses well. Before is the lanes as last sent.
+// steps into it, and the HTML of the rows themselves. Similar texts share a
+// column, so that they compress well. Before is the lanes as last sent.
 func recordOf(l words.Language, reel *film.Film, f frameJSON, before *[]string) (picture []byte, columns [][]byte, err error) {
 	lanes := followed(l, reel.Lanes(), len(reel.Rows()))
 	html, err := templates.Text(l, templates.Lanes(lanes))
@@ -127,11 +128,11 @@ func recordOf(l words.Language, reel *film.Film, f frameJSON, before *[]string) 
 	return picture, columns, nil
 }
 
-// step stands for the number of a row in its HTML. No HTML has it.
+// step replaces the number of a row in its HTML. No HTML contains it.
 const step = "\x7f"
 
 // unnumbered returns the HTML inside a row and that of the row itself, with step
-// for its number: else no two rows would be alike.
+// in place of its number: with numbers no two rows would be alike.
 func unnumbered(r film.Row) (inner, outer string) {
 	n := strconv.Itoa(r.Step)
 	html := strings.NewReplacer(

@@ -32,12 +32,12 @@ func DefaultLimits() Limits {
 
 // The limits of Start, Allow and Enter.
 var (
-	ErrTooFast     = &limit.Limit{Name: "max-starts", Own: true, PerMinute: true, Says: "your address has begun as many runs, files and links within a minute as it may (-max-starts=%d); wait a moment"}
-	ErrTooMany     = &limit.Limit{Name: "max-running", Says: "this server runs as many scenarios as it may (-max-running=%d); try again in a moment"}
-	ErrTooManyKept = &limit.Limit{Name: "max-kept", Says: "this server keeps as many runs as it may, and all are still going on (-max-kept=%d); try again in a moment"}
-	ErrTooManyOwn  = &limit.Limit{Name: "max-running-per-address", Own: true, Says: "your address runs as many scenarios as it may (-max-running-per-address=%d); wait until one has ended"}
-	ErrStepping    = &limit.Limit{Name: "max-stepping", Says: "as many scenarios are stepped through on this server as may be (-max-stepping=%d); try again in a moment"}
-	ErrSteppingOwn = &limit.Limit{Name: "max-stepping-per-address", Own: true, Says: "your address steps through as many scenarios as it may (-max-stepping-per-address=%d). Close a tab, or ask the operator of this server for a larger limit"}
+	ErrTooFast     = &limit.Limit{Name: "max-starts", Own: true, PerMinute: true, Says: "your address has begun too many runs, files and links within a minute (-max-starts=%d); wait a moment"}
+	ErrTooMany     = &limit.Limit{Name: "max-running", Says: "this server is at its limit of running scenarios (-max-running=%d); try again in a moment"}
+	ErrTooManyKept = &limit.Limit{Name: "max-kept", Says: "this server is at its limit of runs, and all of them are still going on (-max-kept=%d); try again in a moment"}
+	ErrTooManyOwn  = &limit.Limit{Name: "max-running-per-address", Own: true, Says: "your address is at its limit of running scenarios (-max-running-per-address=%d); wait until one has ended"}
+	ErrStepping    = &limit.Limit{Name: "max-stepping", Says: "this server is at its limit of scenarios being stepped through (-max-stepping=%d); try again in a moment"}
+	ErrSteppingOwn = &limit.Limit{Name: "max-stepping-per-address", Own: true, Says: "your address is at its limit of scenarios being stepped through (-max-stepping-per-address=%d). Close a tab, or ask the operator of this server for a larger limit"}
 )
 
 // ErrClosed is returned once the registry is closed. It is the engine's, too, so

@@ -13,8 +13,8 @@ import (
 	"relock/web/words"
 )
 
-// partBytes is how much of a film a page without scripts shows at once, in bytes
-// of HTML.
+// partBytes is how many bytes of HTML a page without scripts shows of a film at
+// once.
 const partBytes = 512 << 10
 
 // Films are the films that are kept for their pages: those that come in portions.

@@ -11,13 +11,15 @@ import (
 	"relock/web/words"
 )
 
-// Recording is a scenario and its run.
+// Recording is a scenario and its run, over or so far.
 type Recording struct {
 	Scenario *scenario.Scenario
 	Header   trace.Header
 	Events   []trace.Event
 }
 
+// Record runs a scenario to its end on the virtual clock. It fails if the scenario
+// cannot be run, or with ctx's cause.
 func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 	r, err := engine.Start(ctx, sc, engine.Options{})
 	if err != nil {
@@ -30,6 +32,7 @@ func Record(ctx context.Context, sc *scenario.Scenario) (*Recording, error) {
 	return &Recording{r.Scenario(), r.Header(), events}, nil
 }
 
+// Film returns the recording as pictures, in l.
 func (r *Recording) Film(l words.Language) *film.Film {
 	f := film.New(l, r.Scenario, r.Header.Owners)
 	for _, e := range r.Events {
@@ -56,15 +59,15 @@ const (
 	laneStride = 32
 )
 
-// LanesAround returns the lanes around a row, standing on it.
+// LanesAround returns the lanes around a row, with the cursor on it.
 func LanesAround(l words.Language, lanes *film.Lanes, row int) film.Picture {
 	p := lanes.Window(l, "lanes", firstLaneRow(lanes, row), laneRows)
 	p.Cursor = row
 	return p
 }
 
-// followed returns the same rows for pages that stand on a row of their own
-// choice and draw the lanes again as rows are added.
+// followed is LanesAround for pages that choose their row themselves, and draw
+// the lanes again as rows are added.
 func followed(l words.Language, lanes *film.Lanes, row int) film.Picture {
 	return lanes.Follow(l, "lanes", firstLaneRow(lanes, row), laneRows)
 }

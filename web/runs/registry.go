@@ -257,9 +257,9 @@ func (r *Registry) makeRoom(over []*Session) {
 	}
 }
 
-// leastMissed returns the index of the run to drop: of the address with most
-// ended runs, the one that nobody has looked at for longest. So a flood from
-// one address costs nobody else a run.
+// leastMissed returns the index of the run to drop: at the address with the most
+// ended runs, the one that nobody has looked at for longest. So a flood from one
+// address costs nobody else a run.
 func leastMissed(over []*Session) int {
 	runs := map[string]int{}
 	for _, s := range over {

@@ -91,7 +91,7 @@ func (s *Session) announce() {
 }
 
 // size estimates how many bytes the run holds: 1 to 4 KB per event, and for
-// each form in which somebody has looked at it what view.EventSize says, the
+// each form in which somebody has looked at it what film.EventSize says, the
 // frames, and the windows of the pack.Stream.
 func (s *Session) size() int {
 	s.showing.Lock()

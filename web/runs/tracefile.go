@@ -53,6 +53,7 @@ func ReadTrace(data []byte) (trace.Header, []trace.Event, *scenario.Scenario, er
 	return h, events, sc, nil
 }
 
+// CountRows returns how many rows the table of a trace has.
 func CountRows(h trace.Header, events []trace.Event, sc *scenario.Scenario) int {
 	timeline := film.NewTimeline(words.English, film.NewScenario(words.English, sc), h.Owners)
 	for _, e := range events {

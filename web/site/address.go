@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"relock/web/site/peers"
 )
 
 // ErrProxies is returned for a malformed list of proxies.
@@ -155,4 +157,20 @@ func forwardedFor(headers []string) []string {
 		chain = append(chain, node)
 	}
 	return chain
+}
+
+type passedKey struct{}
+
+// passedOn returns what another server says of who sent r, if that has handed r
+// on.
+func passedOn(r *http.Request) (peers.Visitor, bool) {
+	v, ok := r.Context().Value(passedKey{}).(peers.Visitor)
+	return v, ok
+}
+
+// encrypted reports whether the visitor's own connection is, as far as the
+// servers can see.
+func encrypted(r *http.Request) bool {
+	v, ok := passedOn(r)
+	return r.TLS != nil || ok && v.Secure
 }

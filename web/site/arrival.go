@@ -13,17 +13,17 @@ import (
 
 // Pace is how slowly the body of a request may come.
 type Pace struct {
-	First time.Duration // before its first bytes, and between any two
+	First time.Duration // for its first bytes, and between any two
 	Floor int           // bytes a second, of all of it but for first
 }
 
 // usualPace has 8 MiB take some 17 minutes at most.
 var usualPace = Pace{First: 15 * time.Second, Floor: 8 << 10}
 
-// unreadLimit is for how long the rest of a body may come that no handler reads.
+// unreadLimit is how long the rest of a body may take that no handler reads.
 const unreadLimit = 5 * time.Second
 
-// errLate answers a visitor whose body did not come in its time.
+// errLate is answered when a body did not come in time.
 var errLate = &Error{
 	Status: http.StatusRequestTimeout, Limit: "slow-body", Head: "That took too long to arrive", Text: func(l words.Language) string {
 		return l.Say("What you sent came too slowly, or its end did not come. Nothing was changed. Send it again, on a faster line if you can: %d KB a second are enough.", usualPace.Floor>>10)
@@ -31,8 +31,8 @@ var errLate = &Error{
 }
 
 // arrival is a request's body, read without the visitor's turn, and counted as
-// it comes. Its time passes while bytes are waited for: who waits for a turn, or
-// for room, is not late.
+// it comes. Only the time spent waiting for bytes counts: a visitor who waits for
+// a turn, or for room, is not late.
 type arrival struct {
 	io.ReadCloser
 
@@ -74,8 +74,8 @@ func (a *arrival) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// leave has the rest of the body come soon, or not at all: the server reads it
-// before the next request.
+// leave gives the rest of the body little time: the server reads it before the
+// next request.
 func (a *arrival) leave() {
 	if a.ended == nil {
 		_ = a.of.control.SetReadDeadline(time.Now().Add(unreadLimit))

@@ -25,22 +25,22 @@ const (
 	slowest       = 32 << 10 // bytes a second
 	piece         = 32 << 10 // bytes
 
-	shortPatience = 2 * time.Second // with who was refused because too much waits
+	shortPatience = 2 * time.Second // with visitors who were refused because too much waits
 )
 
-// What may wait for the lines of visitors, in bytes: bodies that are coming, and
-// answers that are not read. The largest answer has 19 MB, a trace for who takes
-// nothing compressed.
+// How many bytes may wait for the lines of visitors: bodies on their way in, and
+// answers that nobody reads. The largest answer has 19 MB, a trace for a client
+// that accepts no compression.
 const (
 	waitingOfAddress = 24 << 20 // a class of three hundred that loads a page at once, beside a trace
 	waitingOfAll     = 32 << 20
-	connectionBytes  = 28 << 10 // what each takes besides, and each request that waits for its turn, as measured
+	connectionBytes  = 28 << 10 // what each of them takes besides, as does each request that waits for its turn; measured
 )
 
-// delivery is a request under way: its body as it comes, and its answer, which
-// is collected while a handler works and sent once that has returned. So nobody
-// who waits for a slow line has a turn, or holds more than the answer's bytes.
-// These are counted, and bounded.
+// delivery is a request under way: its body as it comes in, and its answer, which
+// is collected while a handler works and sent when that has returned. So a slow
+// line holds up no turn, and takes no more memory than the answer. That is
+// counted, and bounded.
 type delivery struct {
 	http.ResponseWriter
 
@@ -79,8 +79,8 @@ func SeatOf(r *http.Request) *turn.Seat { return deliveryOf(r).seat }
 
 type connectionKey struct{}
 
-// Connected lets requests know their connection, so that it can be closed
-// whatever is under way on it. It is an http.Server's ConnContext; without it an
+// Connected tells requests their connection, so that it can be closed at any
+// time. It is an http.Server's ConnContext; without it an
 // HTTP/2 connection that is not read is closed later.
 func Connected(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
@@ -107,8 +107,7 @@ func (d *delivery) end() {
 	d.stop()
 }
 
-// refuse has something else answered, whatever a handler makes of the request.
-// The first reason counts.
+// refuse replaces the answer, whatever the handler does. The first reason counts.
 func (d *delivery) refuse(why error) {
 	var status *Error
 	if errors.As(OfLimit(why), &status) {
@@ -117,8 +116,8 @@ func (d *delivery) refuse(why error) {
 	d.stop()
 }
 
-// giveWay lets go of what is held: the body that is coming, or the answer that
-// is not read. It is called while the handler's goroutine does something else.
+// giveWay drops what is held: the body that is coming in, or the answer that
+// nobody reads. It is called while the handler's goroutine does something else.
 func (d *delivery) giveWay(why error) {
 	d.refuse(why)
 	switch {
@@ -127,7 +126,7 @@ func (d *delivery) giveWay(why error) {
 	case d.conn != nil:
 		conn := d.conn
 		if secure, ok := conn.(*tls.Conn); ok {
-			conn = secure.NetConn() // which says no goodbye that it could wait for
+			conn = secure.NetConn() // which does not wait to say goodbye
 		}
 		_ = conn.Close()
 	default:
@@ -135,8 +134,7 @@ func (d *delivery) giveWay(why error) {
 	}
 }
 
-// WriteHeader implements http.ResponseWriter. What may precede an answer, 1xx,
-// is not sent.
+// WriteHeader implements http.ResponseWriter. It sends no 1xx.
 func (d *delivery) WriteHeader(status int) {
 	if d.status == 0 && status >= http.StatusOK {
 		d.status = status
@@ -163,8 +161,7 @@ func (d *delivery) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// share answers with bytes that other deliveries have, too, and that never
-// change.
+// share answers with bytes that other deliveries send as well. They never change.
 func (d *delivery) share(b []byte) {
 	d.WriteHeader(http.StatusOK)
 	d.shared, d.size = b, len(b)
@@ -187,7 +184,7 @@ func (d *delivery) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return c, rw, nil
 }
 
-// deliver sends what was collected of an answer, or why there is another one.
+// deliver sends the answer that was collected, or says why there is none.
 func (s *Site) deliver(d *delivery, r *http.Request) {
 	if d.taken {
 		return
@@ -201,7 +198,7 @@ func (s *Site) deliver(d *delivery, r *http.Request) {
 	case refused != nil:
 		s.instead(d, r, refused)
 	case s.Waiting.Held() > waitingOfAll/2:
-		d.Header().Set("Connection", "close") // one that waits for its next request takes room, too
+		d.Header().Set("Connection", "close") // an idle one takes room, too
 	}
 	d.send()
 	if now := d.refused.Load(); now != refused { // it gave way when it was half sent
@@ -209,10 +206,9 @@ func (s *Site) deliver(d *delivery, r *http.Request) {
 	}
 }
 
-// instead has something else answered in the place of what was collected. Where
-// too much waits that is a plain sentence: a page would take more of what there
-// is too little of. It is not counted, but there is little patience with who does
-// not read it.
+// instead replaces what was collected. When too much waits the answer is a plain
+// sentence: a page would take more of the memory that is short. It is not counted,
+// but a visitor who does not read it is soon cut off.
 func (s *Site) instead(d *delivery, r *http.Request, why *Error) {
 	d.account.Close()
 	d.status, d.pieces, d.held, d.shared, d.size, d.patience = 0, nil, 0, nil, 0, min(d.patience, shortPatience)
@@ -231,8 +227,8 @@ func (s *Site) instead(d *delivery, r *http.Request, why *Error) {
 	http.Error(d, why.Text(l), why.Status)
 }
 
-// count counts what the request holds: its connection, its body as far as that
-// has come, and its answer as far as that is not sent. Where that is too much
+// count counts what the request holds: its connection, the part of its body that
+// has come, and the part of its answer that is not sent yet. If that is too much,
 // the request is refused.
 func (d *delivery) count() error {
 	bytes := connectionBytes + d.held
@@ -246,8 +242,8 @@ func (d *delivery) count() error {
 	return full
 }
 
-// send sends the answer, a piece after the other: who does not read one in its
-// time is let go.
+// send sends the answer piece by piece. A visitor who does not read a piece in
+// time is cut off.
 func (d *delivery) send() {
 	d.WriteHeader(http.StatusOK)
 	if h := d.Header(); h.Get("Content-Length") == "" && d.size > 0 {

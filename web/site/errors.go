@@ -11,24 +11,23 @@ import (
 	"relock/web/words"
 )
 
-// Error is an error with a page of its own.
+// Error is an error with a page of its own. It is immutable.
 type Error struct {
 	Status int
 	Head   phrase.Text
 	Text   func(words.Language) string
 	Limit  string        // the limit that was met, "" for none
-	After  time.Duration // when it makes sense to ask again, 0 for whenever
+	After  time.Duration // when it makes sense to ask again, 0 for any time
 }
 
 func (e *Error) Error() string { return string(e.Head) }
 
-// Refuse returns the statusError of a page with a head and a text.
+// Refuse returns the Error of a page with a head and a text.
 func Refuse(status int, head, text phrase.Text, args ...any) *Error {
 	return &Error{Status: status, Head: head, Text: func(l words.Language) string { return l.Say(text, args...) }}
 }
 
-// Explained returns the statusError of a page with a head, and a text that why
-// says.
+// Explained returns the Error of a page with a head, whose text says why.
 func Explained(status int, head phrase.Text, why phrase.Speaker) *Error {
 	e := &Error{
 		Status: status, Head: head, Text: func(l words.Language) string { return l.Sentence(why.Says()) }, Limit: LimitName(why),
@@ -39,12 +38,13 @@ func Explained(status int, head phrase.Text, why phrase.Speaker) *Error {
 	return e
 }
 
-// Soon is when it makes sense to ask for what could not be reached.
+// Soon is how long to wait before asking again for what could not be reached.
 const Soon = 5 * time.Second
 
-// errPanic stands for a panic whose stack is already in the log.
+// errPanic is logged for a panic whose stack is already in the log.
 var errPanic = errors.New("panic")
 
+// Errors of addresses that show nothing.
 var (
 	ErrNoPage = Refuse(http.StatusNotFound, "There is no such page", "The address may be mistyped.")
 	ErrNoRun  = Refuse(http.StatusNotFound, "There is no such run",

@@ -81,8 +81,8 @@ func isLoopback(name string) bool {
 }
 
 // isPublicName reports whether r asks by the name that visitors know, if it is
-// one, and not an address or this machine's own: what browsers are told of a
-// name they keep to for long, at all its ports.
+// one, and not an address or this machine's own: browsers remember what they are
+// told about a name for long, and for all its ports.
 func (s *Site) isPublicName(r *http.Request) bool {
 	if s.public == nil || !strings.EqualFold(host(r), s.public.Hostname()) {
 		return false

@@ -70,12 +70,11 @@ func networkAddresses() []netip.Addr {
 	return list[:min(len(list), maxReach)]
 }
 
-// anywhere stands for other machines: an address in a network reserved for
-// examples.
+// anywhere is some other machine: an address in a network reserved for examples.
 const anywhere = "192.0.2.1:9"
 
-// outward returns the address from which this machine reaches another, the zero
-// Addr if it cannot. Nothing is sent: the routing table knows it.
+// outward returns the address with which this machine reaches another, the zero
+// Addr if it cannot. Nothing is sent: the routing table knows.
 func outward(to string) netip.Addr {
 	ctx, cancel := context.WithTimeout(context.Background(), nameLimit)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// maxReady is how many bytes of answers are kept that are the same for all. The
-// pages take 2 MB in one language and theme.
+// maxReady is how many bytes of such answers are kept. The pages take 2 MB in one
+// language and theme.
 const maxReady = 20 << 20
 
 // readyKey names such an answer.
@@ -19,25 +19,25 @@ type readyKey struct {
 	lang, theme string // "" of files
 }
 
-// readyAnswer is an answer that is the same for all, plain and compressed: those
-// who wait for it have the same bytes. It is immutable.
+// readyAnswer is an answer that is the same for all, plain and compressed. All
+// who read it share its bytes. It is immutable.
 type readyAnswer struct {
 	header http.Header // of the plain one
 	plain  []byte
 	packed []byte // gzip; nil where that is hardly smaller
 }
 
-// newReady returns where such answers are kept. They stay: were they made again
-// and again, each who waits would have bytes of its own after all.
+// newReady returns where such answers are kept. They stay: if they were made again
+// and again, everybody who waits would hold bytes of their own after all.
 func newReady() *Shelf[readyKey, readyAnswer] {
 	k := NewShelf[readyKey](maxReady, func(a *readyAnswer) int { return len(a.plain) + len(a.packed) })
 	k.stays = true
 	return k
 }
 
-// ForAll is a page that is the same for all who have a language and a theme, as
-// long as its address asks for nothing: it is made and compressed once for them,
-// and whoever comes then needs no turn.
+// ForAll is a page that is the same for everybody with a language and a theme,
+// unless its address has a query: it is made and compressed once for all of them,
+// and after that nobody needs a turn for it.
 func (s *Site) ForAll(h func(http.ResponseWriter, *http.Request) error) http.HandlerFunc {
 	mine := s.Page(h)
 	ready := s.Live(func(w http.ResponseWriter, r *http.Request) error {
@@ -53,8 +53,8 @@ func (s *Site) ForAll(h func(http.ResponseWriter, *http.Request) error) http.Han
 	}
 }
 
-// FileForAll is forAll for files, which have no language. Who asks for a part, or
-// has one already, is answered by the handler.
+// FileForAll is ForAll for files, which have no language. The handler itself
+// answers requests for a part, and those of browsers that have the file already.
 func (s *Site) FileForAll(h http.Handler) http.HandlerFunc {
 	file := func(w http.ResponseWriter, r *http.Request) error {
 		h.ServeHTTP(w, r)
@@ -102,8 +102,8 @@ func (s *Site) answerReady(w http.ResponseWriter, r *http.Request, key readyKey,
 	return nil
 }
 
-// makeReady has one request make an answer for all who wait for it. It may make
-// another one, which is for who asked alone.
+// makeReady has one request make an answer for all who wait for it. What cannot
+// be kept comes back as other, for this request alone.
 func (s *Site) makeReady(r *http.Request, key readyKey, h func(http.ResponseWriter, *http.Request) error) (made *readyAnswer, other *unready, err error) {
 	made, err = Taken(r, s.same, key, func(*readyAnswer) bool { return true }, func(*readyAnswer) (*readyAnswer, error) {
 		one := &unready{header: http.Header{}, status: http.StatusOK}
@@ -124,7 +124,7 @@ func (s *Site) makeReady(r *http.Request, key readyKey, h func(http.ResponseWrit
 	return made, nil, err
 }
 
-// errUnready is of answers that are not kept: of files that there are not.
+// errUnready is returned for answers that are not kept, such as "no such file".
 var errUnready = errors.New("site: nothing to be kept")
 
 // unready is an answer while it is made.

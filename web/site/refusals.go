@@ -2,9 +2,17 @@ package site
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"net/http"
+	"strconv"
 	"sync"
 	"time"
+
+	"github.com/gorilla/websocket"
+
+	"relock/web/site/wire"
+	"relock/web/words"
 )
 
 // Limits of the log of refusals.
@@ -65,5 +73,59 @@ func (l *refusalLog) forget(now time.Time) {
 	}
 	if len(l.seen) >= maxRefusalLog {
 		clear(l.seen)
+	}
+}
+
+// AnswerError answers with an error, in the language of r's context: a page, or
+// JSON for who asks for it.
+func (s *Site) AnswerError(w http.ResponseWriter, r *http.Request, status *Error) {
+	limit := s.refused(w, r, status)
+	l := words.From(r.Context())
+	head := l.Say(status.Head)
+	if AsksForJSON(r) {
+		AnswerJSON(w, status.Status, errorJSON{Error: l.Say("%s. %s", head, status.Text(l)), Limit: limit})
+		return
+	}
+	if err := s.Message(w, r, Message{status.Status, head, status.Text(l)}); err != nil {
+		s.log.ErrorContext(r.Context(), "error page failed", slog.String("error", err.Error()))
+	}
+}
+
+// refused notes which limit was met, if there was one, and says when to ask
+// again.
+func (s *Site) refused(w http.ResponseWriter, r *http.Request, status *Error) (limit string) {
+	limit = status.Limit
+	if limit == "" && status.Status == http.StatusRequestEntityTooLarge {
+		limit = "request-size"
+	}
+	if limit != "" {
+		s.NoteRefusal(r.Context(), Address(r), limit)
+	}
+	if status.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(status.After.Seconds())))
+	}
+	return limit
+}
+
+// NoteRefusal notes that a visitor was refused because of a limit.
+func (s *Site) NoteRefusal(ctx context.Context, from, limit string) {
+	s.Count.Refusal(limit)
+	s.refusals.add(ctx, from, limit)
+}
+
+// ReadTo counts the limit that ended the reading of a socket, if it was one.
+func (s *Site) ReadTo(r *http.Request, end error) {
+	if errors.Is(end, wire.ErrTooLong) {
+		s.NoteRefusal(r.Context(), Address(r), "message-size")
+	}
+}
+
+// sent counts frames, unless sending failed.
+func (s *Site) sent(frames int, err error) {
+	if err == nil {
+		s.Count.Frames(frames)
+	}
+	if err != nil && !errors.Is(err, websocket.ErrCloseSent) {
+		s.log.Debug("viewer gone", slog.String("error", err.Error()))
 	}
 }

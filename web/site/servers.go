@@ -46,7 +46,7 @@ func schemeOf(secure bool) string {
 	return "http"
 }
 
-// join has this server find others that share its Redis, and be found.
+// join makes this server find the others that share its Redis, and be found.
 func (s *Site) join(c Config) {
 	if c.External == nil {
 		return
@@ -99,16 +99,7 @@ func pinned(c *tls.Config) (string, error) {
 	return peers.Pin(certificates[0].Certificate[0]), nil
 }
 
-type passedKey struct{}
-
-// passedOn returns what another server says of who sent r, if that has handed r
-// on.
-func passedOn(r *http.Request) (peers.Visitor, bool) {
-	v, ok := r.Context().Value(passedKey{}).(peers.Visitor)
-	return v, ok
-}
-
-// accepted takes requests that other servers hand on as if their visitors had
+// accepted treats requests that other servers hand on as if their visitors had
 // sent them here.
 func (s *Site) accepted(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,13 +114,6 @@ func (s *Site) accepted(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// encrypted reports whether the visitor's own connection is, as far as the
-// servers can see.
-func encrypted(r *http.Request) bool {
-	v, ok := passedOn(r)
-	return r.TLS != nil || ok && v.Secure
 }
 
 // PassedSocket is what a Counter calls a socket that is handed on to another
@@ -154,8 +138,8 @@ var (
 	}
 )
 
-// OfRun has the server answer that has the run which id names. A request that
-// was handed on stays here, whatever it asks for.
+// OfRun hands a request on to the server that has the run which id names. One that
+// was handed on already is answered here, whatever it asks for.
 func (s *Site) OfRun(id func(*http.Request) string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, elsewhere := s.peers.Elsewhere(id(r))
@@ -166,7 +150,7 @@ func (s *Site) OfRun(id func(*http.Request) string, next http.Handler) http.Hand
 		set := s.SettingsOf(r)
 		s.keepSettings(w, r, set)
 		w.Header().Add("Vary", "Accept-Language, Cookie")
-		r.Body, r.ContentLength = http.NoBody, 0 // what is asked for so has none; and it would be read while this waits
+		r.Body, r.ContentLength = http.NoBody, 0 // such requests have none, and it would be read while this waits
 		if status := s.pass(w, r, name); status != nil {
 			r = r.WithContext(words.With(r.Context(), set.Language))
 			s.AnswerError(w, r, status)
@@ -174,8 +158,10 @@ func (s *Site) OfRun(id func(*http.Request) string, next http.Handler) http.Hand
 	})
 }
 
-// InPath and inQuery say which run a request is about.
-func InPath(r *http.Request) string  { return r.PathValue("id") }
+// InPath returns the id of the run that a request is about, for OfRun.
+func InPath(r *http.Request) string { return r.PathValue("id") }
+
+// InQuery is InPath for addresses that name the run after ?run=.
 func InQuery(r *http.Request) string { return r.URL.Query().Get("run") }
 
 // pass hands a request on to the server of a name. It returns the page to answer

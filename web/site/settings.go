@@ -14,23 +14,23 @@ const (
 	themeCookie    = "relock-theme" // the page's script sets it too
 )
 
-// Themes a visitor can choose; without a choice the browser's preference
+// Themes that a visitor can choose; without a choice the browser's preference
 // applies.
 var Themes = []string{"auto", "light", "dark", "stage"}
 
 const year = 365 * 24 * 60 * 60 // in seconds
 
-// settings are how a visitor wants pages to look.
-type settings struct {
+// Settings are how a visitor wants pages to look.
+type Settings struct {
 	Language words.Language
 	Theme    string // one of themes
 }
 
 // SettingsOf reads a visitor's settings: from the address for this page only,
 // from a cookie for all pages, else from the browser.
-func (s *Site) SettingsOf(r *http.Request) settings {
+func (s *Site) SettingsOf(r *http.Request) Settings {
 	query := r.URL.Query()
-	set := settings{
+	set := Settings{
 		Language: s.Languages.Match(query.Get("lang"), Cookie(r, languageCookie), r.Header.Get("Accept-Language")),
 		Theme:    "auto",
 	}
@@ -44,7 +44,7 @@ func (s *Site) SettingsOf(r *http.Request) settings {
 }
 
 // keepSettings remembers the settings in the address.
-func (s *Site) keepSettings(w http.ResponseWriter, r *http.Request, set settings) {
+func (s *Site) keepSettings(w http.ResponseWriter, r *http.Request, set Settings) {
 	query := r.URL.Query()
 	for name, value := range map[string]string{languageCookie: set.Language.Code(), themeCookie: set.Theme} {
 		if name == languageCookie && query.Has("lang") || name == themeCookie && query.Get("theme") == set.Theme {
@@ -55,6 +55,7 @@ func (s *Site) keepSettings(w http.ResponseWriter, r *http.Request, set settings
 	}
 }
 
+// Cookie returns the value of a cookie, "" without one.
 func Cookie(r *http.Request, name string) string {
 	c, err := r.Cookie(name)
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// Shelf keeps what was looked at last, as much as there is room for, and has
-// each of it made once however many wait for it. It is safe for concurrent use.
+// Shelf keeps what was looked at last, as far as there is room, and makes each
+// thing once, however many wait for it. It is safe for concurrent use.
 type Shelf[K comparable, T any] struct {
 	most  int          // bytes that are kept
 	bytes func(*T) int // that something takes, 0 for what is not kept
-	stays bool         // what is kept is kept for good: where there is no room, nothing more is
+	stays bool         // what is kept is kept for good: when it is full, nothing is added
 
 	mu    sync.Mutex
 	kept  map[K]*T
@@ -24,12 +24,14 @@ type Shelf[K comparable, T any] struct {
 	folded int // how often something was put here
 }
 
-// making is what one request makes while others may wait for it.
+// making is what one request makes while others wait for it.
 type making[T any] struct {
 	done chan struct{}
 	made *T // nil if that failed
 }
 
+// NewShelf returns a shelf with room for most bytes, which bytes counts; what
+// takes 0 is not kept.
 func NewShelf[K comparable, T any](most int, bytes func(*T) int) *Shelf[K, T] {
 	return &Shelf[K, T]{most: most, bytes: bytes, kept: map[K]*T{}, made: map[K]*making[T]{}}
 }
@@ -55,9 +57,9 @@ func (k *Shelf[K, T]) Look(key K) *T {
 	return k.kept[key]
 }
 
-// Get returns what is good enough: what is on the shelf, or what another request
-// is making, or what fold makes of the one on the shelf, which may be nil. It
-// fails with ctx's cause, or as fold does.
+// Get returns something good enough: what is on the shelf, what another request
+// is just making, or what fold makes from the one on the shelf (nil if there is
+// none). It fails with ctx's cause, or as fold does.
 func (k *Shelf[K, T]) Get(ctx context.Context, key K, good func(*T) bool, fold func(before *T) (*T, error)) (*T, error) {
 	for {
 		k.mu.Lock()
@@ -133,12 +135,12 @@ func (k *Shelf[K, T]) touch(key K) {
 	k.order = append(slices.Delete(k.order, i, i+1), key)
 }
 
-// ErrLeft is returned when the visitor has left. There is nobody to answer.
+// ErrLeft is returned when the visitor has left: nobody is there to answer.
 var ErrLeft = fmt.Errorf("the visitor has left: %w", context.Canceled)
 
-// Taken is get for who sent r: fold has r's turn, and nobody has one while they
-// wait for another request to make it. It fails with errLeft once the visitor
-// has left.
+// Taken is Shelf.Get for the visitor who sent r: fold has their turn, and nobody
+// keeps a turn while waiting for another request. It fails with ErrLeft once the
+// visitor has left.
 func Taken[K comparable, T any](r *http.Request, from *Shelf[K, T], key K, good func(*T) bool, fold func(before *T) (*T, error)) (made *T, err error) {
 	seat := SeatOf(r)
 	seat.Away(r.Context(), func() {

@@ -22,8 +22,8 @@ const (
 // around it.
 const MaxFile = 8<<20 + 64<<10
 
-// newComing returns the turns of what comes to be made into a large answer: an
-// address has as many as there. The ledger of what waits bounds them all.
+// newComing returns the turns for sending a body that becomes a large answer: as
+// many for each address as it has there. The ledger of what waits bounds the rest.
 func newComing() *turn.Turns { return turn.New(math.MaxInt32, largeOfAddress) }
 
 // newTurns returns as many turns as there are processors. One address never
@@ -34,7 +34,7 @@ func newTurns() *turn.Turns {
 }
 
 // Largely makes a handler wait until there is room for a large answer. The body
-// is read before: who sends slowly keeps nobody from that room.
+// is read first: a slow sender takes no room from others.
 func (s *Site) Largely(h func(http.ResponseWriter, *http.Request) error) func(http.ResponseWriter, *http.Request) error {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		seat, from := SeatOf(r), Address(r)
@@ -45,7 +45,7 @@ func (s *Site) Largely(h func(http.ResponseWriter, *http.Request) error) func(ht
 				return nil // the visitor has left
 			}
 			defer s.coming.Done(from)
-			came, _ := io.ReadAll(io.LimitReader(r.Body, MaxFile)) // who reads on meets the error
+			came, _ := io.ReadAll(io.LimitReader(r.Body, MaxFile)) // reading on meets the error
 			r.Body = struct {
 				io.Reader
 				io.Closer
@@ -60,8 +60,8 @@ func (s *Site) Largely(h func(http.ResponseWriter, *http.Request) error) func(ht
 	}
 }
 
-// LargeTurn waits until there is room for something large, without a turn. It fails
-// with ctx's cause.
+// LargeTurn waits, without the visitor's turn, until there is room for something
+// large. Done gives it back. It fails with ctx's cause.
 func (s *Site) LargeTurn(ctx context.Context, seat *turn.Seat, address string) (done func(), err error) {
 	seat.Away(ctx, func() { err = s.large.Take(ctx, address) })
 	if err != nil {

@@ -15,8 +15,8 @@ const (
 	BytesOfAll     = 1280 << 20
 )
 
-// Ledger counts held bytes. Where they become too many, accounts that can give
-// way do so before others are refused. It is safe for concurrent use.
+// Ledger counts the bytes that are held. When there are too many, accounts that
+// can give way do so before others are refused. It is safe for concurrent use.
 type Ledger struct {
 	ofAddress, ofAll int
 	own, every       *Limit // that are met
@@ -66,9 +66,9 @@ type Account struct {
 // Open opens the account of a session from an address. Close ends it.
 func (l *Ledger) Open(address string) *Account { return &Account{of: l, address: address} }
 
-// OpenYielding is Open for what others may take the place of. Yield is called
-// then, once, with the *Error that was met. It must neither wait nor ask the
-// ledger, and has what is held let go at once: it counts no more.
+// OpenYielding is Open for what can make room for others. Yield is then called
+// once, with the *Error that was met. It must neither wait nor ask the ledger, and
+// must free at once what is held: that no longer counts.
 func (l *Ledger) OpenYielding(address string, yield func(why error)) *Account {
 	return &Account{of: l, address: address, yield: yield}
 }
@@ -83,10 +83,10 @@ func (l *Ledger) Held() int {
 // Address returns the address of the account.
 func (a *Account) Address() string { return a.address }
 
-// Who gives way.
+// When an account gives way.
 const (
-	standsStill = 5 * time.Second // nothing has happened to it for so long: it does for others of its own address
-	fewOf       = 64              // an address with less than one of so many parts of everything has little
+	standsStill = 5 * time.Second // so long without a change, and it gives way to others of its own address
+	fewOf       = 64              // an address with less than this fraction of everything holds little
 )
 
 // Hold notes how many bytes the account holds now. If that is more than its
@@ -94,9 +94,9 @@ const (
 // *Error, in megabytes: the account should take no more. What it holds
 // already counts all the same.
 //
-// For its own address gives way what stands still; for all, what stood still
-// for longest at the address that holds most, or anywhere if all of them hold
-// little.
+// When an address is full, what stands still there gives way. When the server is
+// full, it is what has stood still for longest at the address that holds most, or
+// anywhere if all addresses hold little.
 func (a *Account) Hold(bytes int) error {
 	l := a.of
 	l.mu.Lock()
