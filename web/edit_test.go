@@ -162,7 +162,7 @@ func TestEditorWithoutScript(t *testing.T) {
 		{twoThreads("action", "add-thread"), `name="threads[2].name" value="C"`},
 		{twoThreads("action", "remove-thread-0"), `name="threads[0].name" value="B"`},
 		{twoThreads("action", "show", "seed", "x"), "One mistake."},
-		{twoThreads("action", "show", "yaml", "[", "title", "Three"), "what the form says could not be taken"},
+		{twoThreads("action", "show", "yaml", "[", "title", "Three"), "your changes in the form were not applied"},
 	} {
 		res, body := s.do(t, http.MethodPost, "/edit", c.form)
 		if res.StatusCode != http.StatusOK || !strings.Contains(body, c.want) {

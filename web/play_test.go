@@ -599,7 +599,7 @@ func TestSteppingIsLimited(t *testing.T) {
 	s := open(t, func(c *web.Config) { c.Limits.SteppingAddress = 1 })
 	first := s.page(t)
 	res, body := s.do(t, http.MethodGet, "/play/socket", nil)
-	if res.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, "as many") || res.Header.Get("Retry-After") != "10" {
+	if res.StatusCode != http.StatusTooManyRequests || !strings.Contains(body, "at its limit") || res.Header.Get("Retry-After") != "10" {
 		t.Errorf("a second page: %d, %v", res.StatusCode, res.Header)
 	}
 	first.must(object{"do": "open", "scenario": leaseExpiry})

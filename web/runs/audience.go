@@ -7,7 +7,6 @@ import (
 	"relock/engine/trace"
 	"relock/web/runs/hub"
 	"relock/web/runs/pack"
-	"relock/web/site/wire"
 	"relock/web/words"
 )
 
@@ -95,76 +94,4 @@ func (a *audience) publish(texts ...[]byte) {
 	default:
 		_ = a.hub.PublishPacked(a.packed.Add(texts...))
 	}
-}
-
-// audience returns the audience of a form. The first viewer in a form gets
-// everything so far in one frame. The caller holds showing.
-func (s *Session) audience(f Form) *audience {
-	if a := s.audiences[f]; a != nil {
-		return a
-	}
-	a := &audience{encode: s.encoder.Rows(s.Run, f), hub: hub.New()}
-	if f.Packed {
-		a.packed = pack.New(Columns)
-	}
-	if events, _ := s.Run.Log().Since(0); s.shown > 0 {
-		a.add(s.shown, events[:s.shown], false)
-	}
-	if s.over {
-		a.add(s.shown, nil, true)
-	}
-	if s.steered {
-		a.latest = made(s.encoder.Controls(s.Run, f.Language))
-	}
-	if s.closed != 0 {
-		a.hub.Close(s.closed)
-	}
-	s.audiences[f] = a
-	return a
-}
-
-// Backlog is what a new viewer gets, in this order, before what the hub
-// publishes.
-type Backlog struct {
-	Frames [][]byte
-	Start  []byte // of the pack.Stream whose parts follow; nil if frames follow
-}
-
-// Join returns the frames in f with events after seq, and a viewer for all
-// later ones in order: none is missing and none comes twice. The frame that
-// says that the run has ended is always among them. A run ended by a panic has
-// no frames.
-func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
-	defer s.grown() // this may be the first viewer in this form
-	s.guarded(func() { backlog, viewer = s.join(seq, f) })
-	if viewer == nil {
-		broken := hub.New()
-		broken.Close(wire.CloseBroken)
-		return Backlog{}, broken.Subscribe()
-	}
-	return backlog, viewer
-}
-
-func (s *Session) join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
-	s.showing.Lock()
-	defer s.showing.Unlock()
-	if s.closed == wire.CloseBroken {
-		return Backlog{}, nil
-	}
-	a := s.audience(f)
-	if a.picture != nil && (s.shown > seq || f.Packed && !s.over) {
-		backlog.Frames = append(backlog.Frames, a.picture)
-	}
-	for i, f := range a.frames {
-		if f.last > seq || s.over && i == len(a.frames)-1 {
-			backlog.Frames = append(backlog.Frames, f.data)
-		}
-	}
-	if a.latest != nil && !s.over {
-		backlog.Frames = append(backlog.Frames, a.latest)
-	}
-	if a.packed != nil {
-		backlog.Start = a.packed.Start()
-	}
-	return backlog, a.hub.Subscribe()
 }

@@ -10,7 +10,6 @@ import (
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/site"
-	"relock/web/templates"
 	"relock/web/words"
 )
 
@@ -187,23 +186,6 @@ func (f *Footage) weigh() error {
 		f.bytes += len(p)
 	}
 	return nil
-}
-
-// frameOf returns a row of a film, and its HTML.
-func frameOf(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
-	row := reel.Rows()[i]
-	if row.TooLong() {
-		return tooLong(l, reel, i)
-	}
-	html, err := templates.Text(l, templates.RowView(row))
-	return reel.Rows()[i], html, err
-}
-
-// tooLong returns a row that only says that it is left out, and its HTML.
-func tooLong(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
-	frame := reel.Cut(i)
-	html, err := templates.Text(l, templates.RowTooLong(reel.Rows()[i], frame.Why))
-	return frame, html, err
 }
 
 // framed is a row, its HTML, and both as JSON.

@@ -180,3 +180,20 @@ func (HTML) Controls(run *engine.Run, l words.Language) ([]byte, error) {
 	}
 	return json.Marshal(controlsJSON{V: 1, Controls: html})
 }
+
+// frameOf returns a row of a film, and its HTML.
+func frameOf(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
+	row := reel.Rows()[i]
+	if row.TooLong() {
+		return tooLong(l, reel, i)
+	}
+	html, err := templates.Text(l, templates.RowView(row))
+	return reel.Rows()[i], html, err
+}
+
+// tooLong returns a row that only says that it is left out, and its HTML.
+func tooLong(l words.Language, reel *film.Film, i int) (film.Row, string, error) {
+	frame := reel.Cut(i)
+	html, err := templates.Text(l, templates.RowTooLong(reel.Rows()[i], frame.Why))
+	return frame, html, err
+}

@@ -1,8 +1,8 @@
 // Package runs has what people see of runs: those that go on by the wall's clock,
-// each with its viewers and within limits, no longer than anybody cares; and the
-// films and frames of runs and traces, made once for all who look on. Its door is
-// the Registry, which starts a run and finds it again, Session.Join, by which
-// somebody looks on, and Films. It must not know the routes.
+// each with its viewers, within limits, and kept only while somebody looks; and
+// the films and frames of runs and traces, made once for everybody who watches. Its
+// door is Registry, which starts a run and finds it again, Session.Join, with which
+// a viewer watches it, and Films. It must not know the routes.
 package runs
 
 import (
@@ -16,6 +16,7 @@ import (
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/film"
+	"relock/web/runs/hub"
 	"relock/web/runs/pack"
 	"relock/web/site/limit"
 	"relock/web/site/turn"
@@ -209,4 +210,76 @@ func (s *Session) show(events []trace.Event, over bool) {
 		defer s.mu.Unlock()
 		s.ended = true
 	}
+}
+
+// audience returns the audience of a form. The first viewer in a form gets
+// everything so far in one frame. The caller holds showing.
+func (s *Session) audience(f Form) *audience {
+	if a := s.audiences[f]; a != nil {
+		return a
+	}
+	a := &audience{encode: s.encoder.Rows(s.Run, f), hub: hub.New()}
+	if f.Packed {
+		a.packed = pack.New(Columns)
+	}
+	if events, _ := s.Run.Log().Since(0); s.shown > 0 {
+		a.add(s.shown, events[:s.shown], false)
+	}
+	if s.over {
+		a.add(s.shown, nil, true)
+	}
+	if s.steered {
+		a.latest = made(s.encoder.Controls(s.Run, f.Language))
+	}
+	if s.closed != 0 {
+		a.hub.Close(s.closed)
+	}
+	s.audiences[f] = a
+	return a
+}
+
+// Backlog is what a new viewer gets, in this order, before what the hub
+// publishes.
+type Backlog struct {
+	Frames [][]byte
+	Start  []byte // of the pack.Stream whose parts follow; nil if frames follow
+}
+
+// Join returns the frames in f with events after seq, and a viewer for all
+// later ones in order: none is missing and none comes twice. The frame that
+// says that the run has ended is always among them. A run ended by a panic has
+// no frames.
+func (s *Session) Join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
+	defer s.grown() // this may be the first viewer in this form
+	s.guarded(func() { backlog, viewer = s.join(seq, f) })
+	if viewer == nil {
+		broken := hub.New()
+		broken.Close(wire.CloseBroken)
+		return Backlog{}, broken.Subscribe()
+	}
+	return backlog, viewer
+}
+
+func (s *Session) join(seq int, f Form) (backlog Backlog, viewer *hub.Subscriber) {
+	s.showing.Lock()
+	defer s.showing.Unlock()
+	if s.closed == wire.CloseBroken {
+		return Backlog{}, nil
+	}
+	a := s.audience(f)
+	if a.picture != nil && (s.shown > seq || f.Packed && !s.over) {
+		backlog.Frames = append(backlog.Frames, a.picture)
+	}
+	for i, f := range a.frames {
+		if f.last > seq || s.over && i == len(a.frames)-1 {
+			backlog.Frames = append(backlog.Frames, f.data)
+		}
+	}
+	if a.latest != nil && !s.over {
+		backlog.Frames = append(backlog.Frames, a.latest)
+	}
+	if a.packed != nil {
+		backlog.Start = a.packed.Start()
+	}
+	return backlog, a.hub.Subscribe()
 }

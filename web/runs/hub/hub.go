@@ -68,8 +68,8 @@ func (h *Hub) Subscribe() *Subscriber {
 }
 
 // Publish queues text frames, which may be sent as one, for every viewer. It
-// never blocks: a viewer whose queue is full is closed with wire.CloseSlow. It fails
-// with ErrClosed.
+// never blocks: a viewer whose queue is full is closed with wire.CloseSlow.
+// It fails with ErrClosed.
 func (h *Hub) Publish(frames ...[]byte) error {
 	return h.publish(websocket.TextMessage, frames...)
 }

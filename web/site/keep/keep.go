@@ -18,7 +18,7 @@ type Limits struct {
 	Age   time.Duration // since a text was last put there or read, to within a 365th
 }
 
-// touchEvery is how often reading a text is written down.
+// touchEvery is how often it is noted that a text was read.
 func (l Limits) touchEvery() time.Duration { return l.Age / 365 }
 
 // Errors of a Shelf.

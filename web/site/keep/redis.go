@@ -33,7 +33,7 @@ func OnRedis(client redis.UniversalClient, name string, l Limits) Shelf {
 
 // index notes an id as the one used last, and answers with the ids that make
 // room for it: too old, or too much. A call drops a thousand at most, and where
-// one of the two keys was lost, it begins anew: what they knew of expires.
+// one of the two keys was lost, it begins again: the texts that they counted expire by themselves.
 var index = redis.NewScript(`
 local used, sizes = KEYS[1], KEYS[2]
 local id, size, texts, bytes, age = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5])

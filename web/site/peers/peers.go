@@ -1,7 +1,6 @@
 // Package peers lets the servers that share a Redis find each other, and hand
-// on requests for what one of them alone has. Each has a name and writes under
-// it, every few seconds, where it can be reached. It must not know what is asked
-// for.
+// on requests for what one of them alone has. Each has a name, and writes under it,
+// every few seconds, where it can be reached. It must not know what is asked for.
 package peers
 
 import (
@@ -130,7 +129,7 @@ func join(c Config, t times) *Peers {
 }
 
 // Close says that this server has ended, closes the websockets that it hands
-// on, and returns when nothing of it goes on any more.
+// on, and returns when all of it has ended.
 func (p *Peers) Close() {
 	if p == nil {
 		return
@@ -185,7 +184,7 @@ func (p *Peers) told(before bool, err error) (failing bool) {
 	return failing
 }
 
-// beat writes down that this server is there, and reads the secret of all.
+// beat notes on Redis that this server is alive, and reads the secret of all.
 func (p *Peers) beat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, redisLimit)
 	defer cancel()
@@ -225,7 +224,7 @@ func (p *Peers) beat(ctx context.Context) error {
 	return nil
 }
 
-// own returns what this server says of itself; "" for nothing.
+// own returns what this server says about itself; "" for nothing.
 func (p *Peers) own() (string, error) {
 	if p.config.Address == "" {
 		return "", nil

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// slice is the longest time one may work while others wait.
+// slice is how long work may go on while others wait.
 const slice = 20 * time.Millisecond
 
 // Turns grants turns to work, a few at a time. They go round the waiting
 // addresses, so every address gets the same share however many requests it has
 // in line, and none ever has more than its limit. Within an address, three of
 // four turns go to work that a person waits for, if there is any, and the
-// fourth to background work. Spare work gets one turn in all, whosever it is,
-// as long as nobody else wants it. It is safe for concurrent use.
+// fourth to background work. Spare work, of all addresses together, gets a single
+// turn, as long as nobody else wants it. It is safe for concurrent use.
 type Turns struct {
 	mu    sync.Mutex
 	free  int
@@ -142,8 +142,8 @@ func (t *Turns) takeSpare(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// pauseSpare is pause for spare work. It stands aside at once for whoever could
-// have its turn, and for other spare work when its time is over.
+// pauseSpare is pause for spare work. It makes way at once for anybody who could
+// have its turn, and for other spare work when its time is up.
 func (t *Turns) pauseSpare(ctx context.Context, over bool) error {
 	t.mu.Lock()
 	wanted := slices.ContainsFunc(t.round, func(address string) bool { return t.taken[address] < t.each })

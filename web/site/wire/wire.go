@@ -107,8 +107,8 @@ var ErrTooLong = errors.New("wire: too long a message")
 
 // Read hands on what the other end sends: messages of at most limit bytes, no
 // faster than one person and one machine can bear. It returns nil when ctx or
-// the connection has ended, else ErrTooLong. Beside it pings go out, held up by
-// nothing that waits to be sent; each pong sets off the next.
+// the connection has ended, else ErrTooLong. Meanwhile it sends pings, which do not
+// queue behind frames; each pong sets off the next.
 func (c *Conn) Read(ctx context.Context, limit int64, received func([]byte)) error {
 	ping := time.AfterFunc(pingEvery, func() {
 		c.sent(1, c.ws.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeLimit)))
@@ -233,5 +233,5 @@ func (c *Conn) Part(read <-chan struct{}) {
 	}
 }
 
-// Close closes the connection, whatever is under way on it.
+// Close closes the connection, even while it is read or written.
 func (c *Conn) Close() { _ = c.ws.Close() } // if that fails, nothing is left to do
