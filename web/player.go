@@ -11,10 +11,10 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
-	"relock/web/room"
 	"relock/web/session"
 	"relock/web/templates"
 	"relock/web/turn"
@@ -316,7 +316,7 @@ func (p *player) show(b *engine.Branch) error {
 
 // run makes the policy's moves until the requested condition holds.
 func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
-	until, err := room.Aim(p.session.Scenario(), c.To, c.Thread, film.Matters)
+	until, err := board.Aim(p.session.Scenario(), c.To, c.Thread, film.Matters)
 	if err != nil {
 		return err
 	}

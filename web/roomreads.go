@@ -11,9 +11,9 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
-	"relock/web/room"
 	"relock/web/templates"
 	"relock/web/words"
 )
@@ -24,20 +24,20 @@ var errNoFilm = phrase.New("only who has joined with rows: true can ask for that
 
 // reads are what members ask of the server that they are connected to: the room
 // hears nothing of it.
-var reads = map[string]func(*guest, context.Context, room.Command) (roomAnswer, error){
-	room.DoPing:    func(*guest, context.Context, room.Command) (roomAnswer, error) { return roomAnswer{}, nil },
-	room.DoLanes:   (*guest).lanes,
-	room.DoCompare: (*guest).compare,
-	room.DoTrace:   (*guest).trace,
-	room.DoLocks:   (*guest).locks,
+var reads = map[string]func(*guest, context.Context, board.Command) (roomAnswer, error){
+	board.DoPing:    func(*guest, context.Context, board.Command) (roomAnswer, error) { return roomAnswer{}, nil },
+	board.DoLanes:   (*guest).lanes,
+	board.DoCompare: (*guest).compare,
+	board.DoTrace:   (*guest).trace,
+	board.DoLocks:   (*guest).locks,
 }
 
 // read answers what the room has nothing to do with.
-func (g *guest) read(ctx context.Context, c room.Command) roomAnswer {
+func (g *guest) read(ctx context.Context, c board.Command) roomAnswer {
 	var a roomAnswer
 	err := panics.Catch(func() (err error) {
-		if c.Do != room.DoPing && !g.client.Joined() {
-			return room.ErrNotJoined
+		if c.Do != board.DoPing && !g.client.Joined() {
+			return board.ErrNotJoined
 		}
 		a, err = reads[c.Do](g, ctx, c)
 		return err
@@ -50,9 +50,9 @@ func (g *guest) read(ctx context.Context, c room.Command) roomAnswer {
 }
 
 // lanes draws the lanes around a row of a branch.
-func (g *guest) lanes(_ context.Context, c room.Command) (roomAnswer, error) {
+func (g *guest) lanes(_ context.Context, c board.Command) (roomAnswer, error) {
 	var drawn *drawing
-	err := g.room.Look(func(v room.View) (err error) {
+	err := g.room.Look(func(v board.View) (err error) {
 		drawn, err = drawingOf(g.l, v, c.Branch, c.Row)
 		return err
 	})
@@ -76,7 +76,7 @@ func (g *guest) largely(ctx context.Context, ids []int, do func(context.Context,
 	defer done()
 	var sc *scenario.Scenario
 	var list []*engine.Branch
-	err = g.room.Look(func(v room.View) error {
+	err = g.room.Look(func(v board.View) error {
 		sc = v.Run.Scenario()
 		for _, id := range ids {
 			b, err := v.Run.Track(v.Context, v.State, id)
@@ -94,7 +94,7 @@ func (g *guest) largely(ctx context.Context, ids []int, do func(context.Context,
 }
 
 // compare shows two branches row by row.
-func (g *guest) compare(ctx context.Context, c room.Command) (a roomAnswer, err error) {
+func (g *guest) compare(ctx context.Context, c board.Command) (a roomAnswer, err error) {
 	err = g.largely(ctx, []int{c.Branch, c.With}, func(_ context.Context, sc *scenario.Scenario, list []*engine.Branch) error {
 		films := make([]*film.Film, len(list))
 		for i, b := range list {
@@ -110,7 +110,7 @@ func (g *guest) compare(ctx context.Context, c room.Command) (a roomAnswer, err 
 }
 
 // trace sends a branch's trace as JSON Lines.
-func (g *guest) trace(ctx context.Context, c room.Command) (a roomAnswer, err error) {
+func (g *guest) trace(ctx context.Context, c board.Command) (a roomAnswer, err error) {
 	err = g.largely(ctx, []int{c.Branch}, func(_ context.Context, sc *scenario.Scenario, list []*engine.Branch) error {
 		a.Trace, err = traced(sc, list[0])
 		return err
@@ -119,9 +119,9 @@ func (g *guest) trace(ctx context.Context, c room.Command) (a roomAnswer, err er
 }
 
 // locks plays a branch's schedule on several locks.
-func (g *guest) locks(ctx context.Context, c room.Command) (a roomAnswer, err error) {
+func (g *guest) locks(ctx context.Context, c board.Command) (a roomAnswer, err error) {
 	if !g.client.Leads() {
-		return a, room.ErrNotHost
+		return a, board.ErrNotHost
 	}
 	err = g.largely(ctx, []int{c.Branch}, func(ctx context.Context, sc *scenario.Scenario, list []*engine.Branch) error {
 		a.Compared, err = onLocks(ctx, g.l, sc, list[0], c.Protocols)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"relock/web/board"
 	"relock/web/hub"
-	"relock/web/room"
 	"relock/web/turn"
 	"relock/web/wire"
 	"relock/web/words"
@@ -41,7 +41,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 		defer close(read)
 		defer gone()
 		s.guarded(ctx, ofRoom, func() {
-			err := conn.Read(ctx, room.MaxCommand, func(text []byte) { g.received(ctx, text) })
+			err := conn.Read(ctx, board.MaxCommand, func(text []byte) { g.received(ctx, text) })
 			s.readTo(r, err)
 		})
 	}()
@@ -71,9 +71,9 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 type guest struct {
 	s       *Server
 	l       words.Language
-	room    *room.Room
+	room    *board.Room
 	conn    *wire.Conn
-	client  *room.Client
+	client  *board.Client
 	address string
 	secret  string          // of the cookie
 	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
@@ -96,12 +96,12 @@ type roomAnswer struct {
 	Removed bool `json:"removed,omitempty"` // why a join was refused; 4041 follows
 
 	// Of a join.
-	Member string    `json:"member,omitempty"`
-	Token  string    `json:"token,omitempty"`
-	Name   string    `json:"name,omitempty"`
-	Part   room.Part `json:"part,omitempty"`
-	Last   int64     `json:"last,omitempty"`
-	Mine   *int      `json:"mine,omitempty"`
+	Member string     `json:"member,omitempty"`
+	Token  string     `json:"token,omitempty"`
+	Name   string     `json:"name,omitempty"`
+	Part   board.Part `json:"part,omitempty"`
+	Last   int64      `json:"last,omitempty"`
+	Mine   *int       `json:"mine,omitempty"`
 
 	// Of what is asked of this server.
 	Lanes    string `json:"lanes,omitempty"`
@@ -132,23 +132,23 @@ func (g *guest) received(ctx context.Context, text []byte) {
 
 // take reads a command in the visitor's turn. It returns the answer, if the room
 // has nothing to do with it.
-func (g *guest) take(ctx context.Context, text []byte) (c room.Command, own *roomAnswer, err error) {
+func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *roomAnswer, err error) {
 	if err := g.reading.Take(ctx); err != nil {
 		return c, nil, err
 	}
 	defer g.reading.Done()
-	if c, err = room.ParseCommand(text); err != nil {
+	if c, err = board.ParseCommand(text); err != nil {
 		return c, nil, err
 	}
 	if reads[c.Do] != nil {
 		answer := g.read(ctx, c)
 		return c, &answer, nil
 	}
-	if c.Do == room.DoJoin {
+	if c.Do == board.DoJoin {
 		if !g.client.Joined() {
 			g.rows, g.page = c.Rows, c.Scene
 		}
-		if (c.Part == room.Host || c.Part == room.Stage) && c.Secret == "" {
+		if (c.Part == board.Host || c.Part == board.Stage) && c.Secret == "" {
 			c.Secret = g.secret
 		}
 	}
@@ -166,7 +166,7 @@ func (g *guest) reply(ctx context.Context, a roomAnswer) {
 // serve sends what there is to be told, until the connection ends. It returns
 // why it must be closed, or 0. Who is slow gets the newest state next, not all
 // that was missed.
-func (g *guest) serve(ctx context.Context) room.Closing {
+func (g *guest) serve(ctx context.Context) board.Closing {
 	for range g.client.Bell() {
 		if ctx.Err() != nil || g.answer() != nil {
 			return 0
@@ -174,14 +174,14 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 		news := g.client.News()
 		// What a command came to is shown before its answer. Frames are for
 		// members: a join is answered first.
-		joins := slices.IndexFunc(news.Answers, func(a room.Answer) bool { return a.Joined == nil })
+		joins := slices.IndexFunc(news.Answers, func(a board.Answer) bool { return a.Joined == nil })
 		if joins < 0 || news.Closing != 0 {
 			joins = len(news.Answers)
 		}
 		if g.tell(news, news.Answers[:joins]) != nil {
 			return 0
 		}
-		if news.Closing == room.Over && g.farewell(ctx) != nil {
+		if news.Closing == board.Over && g.farewell(ctx) != nil {
 			return 0
 		}
 		if news.Closing != 0 {
@@ -198,10 +198,10 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 }
 
 // tell sends answers of the room.
-func (g *guest) tell(news room.News, answers []room.Answer) error {
+func (g *guest) tell(news board.News, answers []board.Answer) error {
 	for _, a := range answers {
 		answer := g.worded(a)
-		answer.Removed = news.Closing == room.Removed && a.Refused != ""
+		answer.Removed = news.Closing == board.Removed && a.Refused != ""
 		if err := g.send(answer); err != nil {
 			return err
 		}
@@ -223,14 +223,14 @@ func (g *guest) answer() error {
 	}
 }
 
-func (g *guest) worded(a room.Answer) roomAnswer {
+func (g *guest) worded(a board.Answer) roomAnswer {
 	out := roomAnswer{Re: a.ID, Refused: a.Refused, Done: a.Refused == ""}
 	if j := a.Joined; j != nil {
 		out.Member, out.Token, out.Part, out.Last, out.Mine = j.Member, j.Token, j.Part, j.Last, j.Mine
-		out.Name = room.Nickname(j.Name, g.l.Code())
+		out.Name = board.Nickname(j.Name, g.l.Code())
 	}
 	if a.Renamed != nil {
-		out.Name = room.Nickname(*a.Renamed, g.l.Code())
+		out.Name = board.Nickname(*a.Renamed, g.l.Code())
 	}
 	return out
 }
@@ -253,7 +253,7 @@ func (g *guest) farewell(ctx context.Context) error {
 	}
 	defer g.telling.Done()
 	key := "farewell/" + g.l.Code()
-	err := g.room.Look(func(v room.View) error {
+	err := g.room.Look(func(v board.View) error {
 		made, ok := v.Kept[key].(*websocket.PreparedMessage)
 		if !ok {
 			list, err := linked(g.l, v)
@@ -283,7 +283,7 @@ type farewellJSON struct {
 
 // show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
-func (g *guest) show(ctx context.Context, news room.News) error {
+func (g *guest) show(ctx context.Context, news board.News) error {
 	current := g.page == nil || *g.page == news.Scene
 	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows && current {
 		return g.conn.Batch(made, nil)
@@ -294,7 +294,7 @@ func (g *guest) show(ctx context.Context, news room.News) error {
 		return err
 	}
 	defer g.telling.Done()
-	err := g.room.Look(func(v room.View) error {
+	err := g.room.Look(func(v board.View) error {
 		if n := len(v.State.Earlier); g.page != nil && *g.page != n {
 			set, err := setFrame(g.l, v)
 			if err != nil {
@@ -333,7 +333,7 @@ func (g *guest) show(ctx context.Context, news room.News) error {
 }
 
 // film returns the frames that the page lacks.
-func (g *guest) film(v room.View) ([]*websocket.PreparedMessage, error) {
+func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
 	var frames []*websocket.PreparedMessage
 	film := filmOf(g.l, v)
 	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {

@@ -29,11 +29,11 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/store"
+	"relock/web/board"
 	"relock/web/keep"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/peers"
-	"relock/web/room"
 	"relock/web/session"
 	"relock/web/static"
 	"relock/web/templates"
@@ -60,7 +60,7 @@ type Config struct {
 	Languages *words.Languages // to choose from; nil for the built-in ones
 	Links     string           // the folder that keeps links; "" keeps them on External, or in memory without one
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
-	Rooms     room.Journal     // keeps the rooms; nil for one in memory
+	Rooms     board.Journal    // keeps the rooms; nil for one in memory
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
@@ -96,7 +96,7 @@ type Server struct {
 	examples  []example
 	gallery   map[string]func() picture
 	course    *course.Course
-	rooms     *room.House
+	rooms     *board.House
 	guesses   guesses
 	visits    sync.WaitGroup // of rooms
 	handler   http.Handler
