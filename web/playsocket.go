@@ -57,21 +57,20 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		})
 	}()
 	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(address(r))}
+	p.reader = p.newReader()
 	defer func() { <-read }()
 	defer conn.Close()
 	defer gone()
 	told := false
 	served := s.guarded(ctx, ofPlay, func() { p.serve(ctx, commands) })
-	p.forget() // else it might send a frame after the last one
+	p.reader.forget() // else it might send a frame after the last one
 	if !served {
 		told = conn.Goodbye(hub.CloseBroken, noticeJSON{
 			V: 1, Broken: true, Refused: p.l.Say("A mistake in this program has ended your session. It has been written down. Reload the page to begin again."),
 		})
 	}
 	p.account.Close()
-	if p.session != nil {
-		s.guarded(ctx, ofPlay, p.session.Close)
-	}
+	s.guarded(ctx, ofPlay, p.close)
 	over := errors.Is(context.Cause(ctx), session.ErrClosed)
 	gone()
 	if over && !told {

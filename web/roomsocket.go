@@ -9,7 +9,12 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"relock/engine"
+	"relock/engine/panics"
+	"relock/engine/pause"
+	"relock/engine/scenario"
 	"relock/web/board"
+	"relock/web/film"
 	"relock/web/hub"
 	"relock/web/turn"
 	"relock/web/wire"
@@ -35,6 +40,8 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code(), address(r)), secret: cookie(r, hostCookie(found.Code())),
 		answers: make(chan roomAnswer, waiting), address: address(r), shown: map[int]int{}, reading: s.turns.Seat(address(r)), telling: s.turns.Seat(address(r)),
 	}
+	g.reader = g.newReader(ctx)
+	defer g.reader.forget()
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
 	go func() {
@@ -78,6 +85,7 @@ type guest struct {
 	secret  string          // of the cookie
 	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
 	reading *turn.Seat      // of the goroutine that takes commands
+	reader  *reader         // used by that goroutine
 	telling *turn.Seat      // of the one that sends frames
 
 	rows   bool        // the film is wanted; written before the join is handed on
@@ -103,11 +111,10 @@ type roomAnswer struct {
 	Last   int64      `json:"last,omitempty"`
 	Mine   *int       `json:"mine,omitempty"`
 
-	// Of what is asked of this server.
-	Lanes    string `json:"lanes,omitempty"`
-	LanesOf  *int   `json:"lanesOf,omitempty"`
-	Compared string `json:"compared,omitempty"` // HTML
-	Trace    string `json:"trace,omitempty"`    // JSON Lines
+	answered // of what is asked of this server
+
+	Explored *exploredJSON `json:"explored,omitempty"` // of a search, without a command
+	search   *exploration
 }
 
 // received hands on a command, or answers it at once.
@@ -125,8 +132,7 @@ func (g *guest) received(ctx context.Context, text []byte) {
 		g.s.meter.commands.WithLabelValues(forRoom).Observe(time.Since(began).Seconds())
 	}
 	if err != nil {
-		refused, _ := g.l.Explain(err) // all of them can be told
-		g.reply(ctx, roomAnswer{Re: c.ID, Refused: refused})
+		g.reply(ctx, roomAnswer{Re: c.ID, Refused: g.s.explained(ctx, g.l, c.Do, err)})
 	}
 }
 
@@ -140,19 +146,107 @@ func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *ro
 	if c, err = board.ParseCommand(text); err != nil {
 		return c, nil, err
 	}
-	if reads[c.Do] != nil {
-		answer := g.read(ctx, c)
-		return c, &answer, nil
-	}
-	if c.Do == board.DoJoin {
+	switch c.Do {
+	case board.DoPing:
+		own = &roomAnswer{Re: c.ID, Done: true}
+	case board.DoExample, board.DoWalk:
+		err = panics.Catch(func() error {
+			if err := g.may(askHosts); err != nil {
+				return err
+			}
+			way, err := g.reader.way(ctx, c.Do, text)
+			if err == nil {
+				c = way
+			}
+			return err
+		})
+	case board.DoJoin:
 		if !g.client.Joined() {
 			g.rows, g.page = c.Rows, c.Scene
 		}
 		if (c.Part == board.Host || c.Part == board.Stage) && c.Secret == "" {
 			c.Secret = g.secret
 		}
+	default:
+		own, err = g.read(pause.With(ctx, g.reading.Pause), c, text)
 	}
-	return c, nil, nil
+	return c, own, err
+}
+
+// read answers a command that the room has nothing to do with; nil if it has.
+func (g *guest) read(ctx context.Context, c board.Command, text []byte) (own *roomAnswer, err error) {
+	err = panics.Catch(func() error {
+		_, err := g.reader.answer(ctx, c.Do, text, func(f answered) error {
+			own = &roomAnswer{Re: c.ID, Done: true, answered: f}
+			return nil
+		})
+		return err
+	})
+	return own, err
+}
+
+// may fails if the member may not ask something.
+func (g *guest) may(ask mayAsk) error {
+	switch {
+	case !g.client.Joined():
+		return board.ErrNotJoined
+	case ask == askViewers && !g.rows:
+		return errNoFilm
+	case ask == askHosts && !g.client.Leads():
+		return board.ErrNotHost
+	default:
+		return nil
+	}
+}
+
+// newReader returns what answers the member's questions about branches.
+func (g *guest) newReader(ctx context.Context) *reader {
+	return &reader{
+		s: g.s, l: g.l, ctx: ctx, seat: g.reading, address: g.address, of: ofRoom, may: g.may, look: g.look,
+		film: func(sc *scenario.Scenario, b *engine.Branch) *film.Film {
+			f := film.New(g.l, sc, b.Header.Owners)
+			for _, e := range b.Events {
+				f.Add(e)
+			}
+			return f
+		},
+		lanes: func(branch, row int) (string, error) {
+			var drawn *drawing
+			err := g.room.Look(func(v board.View) (err error) {
+				drawn, err = drawingOf(g.l, v, branch, row)
+				return err
+			})
+			if err != nil {
+				return "", err
+			}
+			return drawn.html(g.l)
+		},
+		tell: func(x *exploration, e exploredJSON) error {
+			g.reply(ctx, roomAnswer{Explored: &e, search: x})
+			return nil
+		},
+	}
+}
+
+// look returns branches of the scenario that the class is in, all where none are
+// named.
+func (g *guest) look(_ context.Context, ids ...int) (at branches, err error) {
+	err = g.room.Look(func(v board.View) error {
+		at.scene, at.scenario = len(v.State.Earlier), v.Run.Scenario()
+		if len(ids) == 0 {
+			at.list, err = v.Run.Tracks(v.Context, v.State)
+			return err
+		}
+		for _, id := range ids {
+			b, err := v.Run.Track(v.Context, v.State, id)
+			if err != nil {
+				return err
+			}
+			at.list = append(at.list, b)
+		}
+		return nil
+	})
+	return at, err
 }
 
 func (g *guest) reply(ctx context.Context, a roomAnswer) {
@@ -214,6 +308,9 @@ func (g *guest) answer() error {
 	for {
 		select {
 		case a := <-g.answers:
+			if a.search != nil && a.search.forgotten() {
+				continue
+			}
 			if err := g.send(a); err != nil {
 				return err
 			}
@@ -337,6 +434,7 @@ func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
 	var frames []*websocket.PreparedMessage
 	film := filmOf(g.l, v)
 	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {
+		g.reader.search.abandon()
 		first, err := film.opening(g.s, v)
 		if err != nil {
 			return nil, err

@@ -1,5 +1,9 @@
-// Package room is a class around one run: a host leads, a stage shows, players
-// are threads, and everybody can be asked. It must not know HTTP or HTML.
+// Package board steps through a scenario, in a class and alone. It must not know
+// HTTP or HTML.
+//
+// In a class a host leads, a stage shows, players are threads, and everybody can
+// be asked: that is a [Room]. Who steps alone has a board of one, [Alone], with
+// the same commands, decided the same way; nothing of it is kept.
 //
 // A room is a log of [Entry] values and the [State] folded from them. Whoever
 // wants something hands in an [Order]. One place, the [Term] of the server that

@@ -77,7 +77,7 @@ const (
 )
 
 // errVersion is returned for an entry of a server that knows more than this one.
-var errVersion = errors.New("room: the entry is of a version that this server does not know")
+var errVersion = errors.New("board: the entry is of a version that this server does not know")
 
 // version is the oldest one that can say the entry.
 func (e Entry) version() int {

@@ -79,7 +79,7 @@ func (f *referee) slice(ctx context.Context, g Going) (Entry, error) {
 			if ended || n == cmp.Or(f.most, sliceMoves) || f.now().Sub(began) >= sliceTime {
 				return b, nil
 			}
-			if s.Size() > maxRun {
+			if f.tooLong(s) {
 				return b, errLong
 			}
 			before := len(b.Events)
@@ -118,10 +118,18 @@ func (f *referee) goesOn(ctx context.Context) Entry {
 	if err != nil {
 		e.Going = &Going{}
 		if _, told := phrase.Of(err); !told {
-			f.note(fmt.Errorf("room: go on: %w", err))
+			f.note(fmt.Errorf("board: go on: %w", err))
 		}
 	}
 	return e
+}
+
+// AddCommand returns the command that has all stand after the first at of these
+// moves; the branch made for them takes the place of another one, unless that is
+// nil.
+func AddCommand(id int64, moves []scenario.Move, at int, instead *int) (Command, error) {
+	list, err := written(moves)
+	return Command{ID: id, Do: DoAdd, Moves: list, At: &at, Instead: instead}, err
 }
 
 // add has all stand after moves that are given: on a branch that begins with
@@ -166,7 +174,7 @@ func (f *referee) add(ctx context.Context, _ *Member, c Command) (Entry, error) 
 		on, same = longestCommon(without.Branches, list)
 	}
 	made, err := f.make(ctx, without, on, same, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		if s.Size() > maxRun {
+		if f.tooLong(s) {
 			return nil, errLong
 		}
 		return s.Add(ctx, b.ID, same, moves)
@@ -198,7 +206,7 @@ func (f *referee) cut(ctx context.Context, _ *Member, c Command) (Entry, error) 
 		id, at = c.Branch, *c.At
 	}
 	made, err := f.make(ctx, f.state, id, at, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		if s.Size() > maxRun {
+		if f.tooLong(s) {
 			return nil, errLong
 		}
 		return s.Cut(ctx, b.ID, at)

@@ -13,12 +13,12 @@ var (
 	// ErrNoRoom: there is no room of that code, or it has ended.
 	ErrNoRoom = phrase.New("there is no room with this code")
 	// ErrTaken: there is a room of that code already.
-	ErrTaken = errors.New("room: the code is taken")
+	ErrTaken = errors.New("board: the code is taken")
 	// ErrFenced: another server leads the room by now; nothing was appended.
-	ErrFenced = errors.New("room: another server leads it")
+	ErrFenced = errors.New("board: another server leads it")
 	// ErrBroken: the log is not what it was when it was read; it must be read
 	// anew.
-	ErrBroken = errors.New("room: the log does not go on from there")
+	ErrBroken = errors.New("board: the log does not go on from there")
 	// ErrSpoiled: what is kept of the room is no log, from its beginning on.
 	ErrSpoiled = phrase.New("what is kept of this room cannot be read")
 	// ErrBusy: so many orders wait that no more are taken.

@@ -67,9 +67,6 @@ type Command struct {
 	Item       string                     `json:"item,omitempty"`
 	Moves      []json.RawMessage          `json:"moves,omitempty"`
 	Instead    *int                       `json:"instead,omitempty"`
-	With       int                        `json:"with,omitempty"`
-	Names      []string                   `json:"names,omitempty"`
-	Protocols  []string                   `json:"protocols,omitempty"`
 }
 
 // How many bytes a command may have: MaxCommand is for those of hosts that bring
@@ -82,10 +79,18 @@ const (
 // ErrNotCommand is returned for a frame that is no command.
 var ErrNotCommand = phrase.New("that is no command: it must be one JSON object with the keys of a command, and an id from 1 on")
 
-// ParseCommand reads a frame. It fails with ErrNotCommand or for a command that
-// there is not.
+// ParseCommand reads a frame; of a command that the server answers that is
+// asked, only the ID and the name. It fails with ErrNotCommand or for a command
+// that there is not.
 func ParseCommand(frame []byte) (Command, error) {
 	var c Command
+	var head struct {
+		ID int64  `json:"id"`
+		Do string `json:"do"`
+	}
+	if json.Unmarshal(frame, &head) == nil && head.ID > 0 && len(frame) <= shortEnough && reads(head.Do) {
+		return Command{ID: head.ID, Do: head.Do}, nil
+	}
 	dec := json.NewDecoder(bytes.NewReader(frame))
 	dec.DisallowUnknownFields()
 	if dec.Decode(&c) != nil || dec.More() || c.ID < 1 {
@@ -101,6 +106,12 @@ func ParseCommand(frame []byte) (Command, error) {
 		return c, phrase.New("there is no command %q; there are %s", c.Do, Commands())
 	}
 	return c, nil
+}
+
+// reads reports whether a command is answered by the server that is asked.
+func reads(name string) bool {
+	c := commandNamed(name)
+	return c != nil && c.do == nil && c.name != DoJoin
 }
 
 // long reports whether the command may be longer than others.
@@ -132,7 +143,7 @@ func NewCode() string {
 	for i := range code {
 		n, err := rand.Int(rand.Reader, big.NewInt(int64(len(symbols))))
 		if err != nil {
-			panic("room: no randomness: " + err.Error())
+			panic("board: no randomness: " + err.Error())
 		}
 		code[i] = symbols[n.Int64()]
 	}

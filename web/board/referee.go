@@ -27,11 +27,17 @@ const (
 	DoAdd    = "add"    // by which a host adds a branch of moves that are made elsewhere
 	DoRename = "rename" // its answer has the nickname
 
-	// Those that are answered by the server that is asked.
+	// Those that are answered by the server that is asked, and leave no trace in
+	// the log; of an example and a walk there come moves to add.
 	DoLanes   = "lanes"
 	DoCompare = "compare"
 	DoLocks   = "locks"
 	DoTrace   = "trace"
+	DoExplore = "explore"
+	DoHalt    = "halt"
+	DoOutlook = "outlook"
+	DoExample = "example"
+	DoWalk    = "walk"
 	DoPing    = "ping"
 )
 
@@ -68,7 +74,6 @@ var (
 	errNoMember    = phrase.New("there is no such member")
 	errMoment      = phrase.New("there is no such row or command to stand at")
 	errFocus       = phrase.New("a focus is at most 32 letters and hyphens")
-	errPassage     = phrase.New("time passes to an event, to the expiry, or by a length such as 50ms or 1.5s, up to 24h")
 	errWish        = phrase.New("a table can wish to step, watchdog, pause, crash and lose-reply")
 	errTie         = phrase.New("the table is of two minds: say which wish it is to be")
 	errNoWish      = phrase.New("nobody at that table has wished for anything")
@@ -105,11 +110,12 @@ type referee struct {
 
 	matters func(trace.Event) bool
 
-	now  func() time.Time
-	note func(error)  // of a mistake of the program
-	long int64        // entries after which the log begins anew
-	most int          // moves of a slice of a run
-	full func() error // why there may be no more moves now; nil: there always may
+	now   func() time.Time
+	note  func(error)  // of a mistake of the program
+	long  int64        // entries after which the log begins anew
+	most  int          // moves of a slice of a run
+	bytes int          // that the run may take, 0 for maxRun
+	full  func() error // why there may be no more moves now; nil: there always may
 }
 
 // decide returns what an order comes to, and folds it.
@@ -432,10 +438,15 @@ var commands = []command{
 	{"remove", hosts, (*referee).remove},
 	{"restore", hosts, (*referee).restore},
 	{"end", hosts, (*referee).end},
-	{name: DoLanes},
 	{name: DoCompare},
 	{name: DoLocks},
+	{name: DoLanes},
 	{name: DoTrace},
+	{name: DoExplore},
+	{name: DoHalt},
+	{name: DoExample},
+	{name: DoWalk},
+	{name: DoOutlook},
 	{name: DoPing},
 }
 
@@ -515,6 +526,9 @@ func (f *referee) stepped(made *Made) Entry {
 // them: some 3,000 events of sixteen threads.
 const maxRun = 8 << 20
 
+// tooLong reports whether the run takes as much as it may.
+func (f *referee) tooLong(s *engine.Session) bool { return s.Size() > cmp.Or(f.bytes, maxRun) }
+
 // make makes moves, as Run.try does, where there is memory for more.
 func (f *referee) make(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
 	if f.full != nil {
@@ -528,7 +542,7 @@ func (f *referee) make(ctx context.Context, s *State, id, at int, move func(*eng
 func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
 	at := f.state.Stand
 	made, err := f.make(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
-		long := s.Size() > maxRun
+		long := f.tooLong(s)
 		if long && at.At == len(b.Moves) {
 			return nil, errLong
 		}
@@ -583,10 +597,10 @@ func (f *referee) time(ctx context.Context, _ *Member, c Command) (Entry, error)
 	case engine.ByLength:
 		var ok bool
 		if by, ok = scenario.ParsePassage(c.By); !ok {
-			return Entry{}, errPassage
+			return Entry{}, phrase.New("time passes by a length such as 50ms or 1.5s, up to 24h")
 		}
 	default:
-		return Entry{}, errPassage
+		return Entry{}, phrase.New("time cannot pass to %q; allowed: event, expiry, by", c.To)
 	}
 	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.PassTime(ctx, id, at, to, by) })
 }

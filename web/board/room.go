@@ -740,7 +740,7 @@ func (r *Room) Log(ctx context.Context) ([]Entry, error) {
 	return nil, err
 }
 
-var errRead = errors.New("room: read as far as it was")
+var errRead = errors.New("board: read as far as it was")
 
 // Code returns the room's code.
 func (r *Room) Code() string { return r.code }

@@ -42,10 +42,16 @@ type made struct {
 func newRun(text json.RawMessage) (*Run, error) {
 	sc, err := scenario.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("room: the scenario: %w", err)
+		return nil, fmt.Errorf("board: the scenario: %w", err)
 	}
-	return &Run{text: text, scenario: sc}, nil
+	r := runOf(sc)
+	r.text = text
+	return r, nil
 }
+
+// runOf returns a run of a scenario without moves, that is opened when it is
+// first needed.
+func runOf(sc *scenario.Scenario) *Run { return &Run{scenario: sc} }
 
 // Scenario returns what is run, without moves.
 func (r *Run) Scenario() *scenario.Scenario { return r.scenario }
@@ -72,6 +78,17 @@ func (r *Run) forget() {
 
 // Size is about how many bytes the run takes.
 func (r *Run) Size() int { return int(r.size.Load()) }
+
+// Events returns how many events the run's branches have.
+func (r *Run) Events() int {
+	r.reading.Lock()
+	defer r.reading.Unlock()
+	n := 0
+	for _, m := range r.made {
+		n += len(m.branch.Events)
+	}
+	return n
+}
 
 // rest has the session opened again when it is next needed, unless it is used
 // just now.
@@ -104,6 +121,18 @@ func (r *Run) Track(ctx context.Context, s *State, id int) (*engine.Branch, erro
 		return nil, err
 	}
 	return r.track(want), nil
+}
+
+// Tracks returns all branches of the room, the oldest first, as Track does.
+func (r *Run) Tracks(ctx context.Context, s *State) ([]*engine.Branch, error) {
+	list := make([]*engine.Branch, len(s.Branches))
+	for i, b := range s.Branches {
+		var err error
+		if list[i], err = r.Track(ctx, s, b.ID); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // track is the branch as far as the room has it; nil if the run has other moves,
@@ -197,7 +226,7 @@ func (r *Run) add(ctx context.Context, want *Branch) error {
 		b, err = r.session.Add(ctx, -1, 0, moves)
 	}
 	if err != nil {
-		return fmt.Errorf("room: branch %d: %w", want.ID, err)
+		return fmt.Errorf("board: branch %d: %w", want.ID, err)
 	}
 	r.has(want.ID, b, want.Moves)
 	return nil
@@ -224,7 +253,7 @@ func (r *Run) catchUp(ctx context.Context, want *Branch) (*engine.Branch, error)
 	}
 	for _, m := range missing {
 		if b, err = r.session.Apply(ctx, b.ID, len(b.Moves), m); err != nil {
-			return nil, fmt.Errorf("room: make a move again: %w", err)
+			return nil, fmt.Errorf("board: make a move again: %w", err)
 		}
 	}
 	r.has(want.ID, b, want.Moves)
@@ -237,7 +266,7 @@ func (r *Run) moves(list []json.RawMessage) ([]scenario.Move, error) {
 	}
 	text, err := json.Marshal(list)
 	if err != nil {
-		return nil, fmt.Errorf("room: %w", err)
+		return nil, fmt.Errorf("board: %w", err)
 	}
 	return r.scenario.ParseMoves(text)
 }
@@ -248,7 +277,7 @@ func written(moves []scenario.Move) ([]json.RawMessage, error) {
 	for i, m := range moves {
 		var err error
 		if list[i], err = json.Marshal(m); err != nil {
-			return nil, fmt.Errorf("room: %w", err)
+			return nil, fmt.Errorf("board: %w", err)
 		}
 	}
 	return list, nil

@@ -39,7 +39,7 @@ type Plan struct {
 func (p Plan) scene(first int) (*Scene, *Stand, error) {
 	text, err := p.Scenario.WithSchedule(nil).Compact()
 	if err != nil {
-		return nil, nil, fmt.Errorf("room: %w", err)
+		return nil, nil, fmt.Errorf("board: %w", err)
 	}
 	moves, err := written(p.Scenario.Schedule)
 	if err != nil {

@@ -55,7 +55,7 @@ type book struct {
 func NewSolo(dir string) (*Solo, error) {
 	if dir != "" {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, fmt.Errorf("room: the folder of rooms: %w", err)
+			return nil, fmt.Errorf("board: the folder of rooms: %w", err)
 		}
 	}
 	s := &Solo{dir: dir, server: NewCode(), books: map[string]*book{}, noted: map[string]bool{}}
@@ -218,7 +218,7 @@ func readLog(r io.Reader) (list []Entry, size int64, err error) {
 			err = state.follows(e)
 		}
 		if err != nil {
-			return list, size, fmt.Errorf("room: line %d: %w", n, err)
+			return list, size, fmt.Errorf("board: line %d: %w", n, err)
 		}
 		if e.Whole != nil {
 			list = nil
@@ -284,7 +284,7 @@ func (s *Solo) Create(_ context.Context, code string, first Entry) error {
 			return ErrTaken
 		}
 		if err != nil {
-			return fmt.Errorf("room: create the log: %w", err)
+			return fmt.Errorf("board: create the log: %w", err)
 		}
 		b.file = file
 	}
@@ -307,7 +307,7 @@ func (b *book) write(list []Entry) error {
 	enc.SetEscapeHTML(false)
 	for _, e := range list {
 		if err := enc.Encode(e); err != nil {
-			return fmt.Errorf("room: %w", err)
+			return fmt.Errorf("board: %w", err)
 		}
 	}
 	_, err := b.file.WriteAt(text.Bytes(), b.size)
@@ -316,7 +316,7 @@ func (b *book) write(list []Entry) error {
 	}
 	if err != nil {
 		// Half a line would spoil those that follow.
-		return errors.Join(fmt.Errorf("room: write the log: %w", err), b.file.Truncate(b.size))
+		return errors.Join(fmt.Errorf("board: write the log: %w", err), b.file.Truncate(b.size))
 	}
 	b.size += int64(text.Len())
 	return nil
@@ -330,7 +330,7 @@ func (b *book) renew(path string, list []Entry) error {
 	}
 	file, err := os.OpenFile(path+unfinished, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // its name is a code
 	if err != nil {
-		return fmt.Errorf("room: begin the log anew: %w", err)
+		return fmt.Errorf("board: begin the log anew: %w", err)
 	}
 	fresh := book{file: file}
 	if err = fresh.write(list); err == nil {
@@ -339,7 +339,7 @@ func (b *book) renew(path string, list []Entry) error {
 	if err != nil {
 		fresh.shut()
 		_ = os.Remove(path + unfinished) // the first error says more
-		return fmt.Errorf("room: begin the log anew: %w", err)
+		return fmt.Errorf("board: begin the log anew: %w", err)
 	}
 	b.shut()
 	b.file, b.size = file, fresh.size
@@ -379,7 +379,7 @@ func (s *Solo) sweep(now time.Time) error {
 	s.swept = now
 	files, err := os.ReadDir(s.dir)
 	if err != nil {
-		return fmt.Errorf("room: the folder of rooms: %w", err)
+		return fmt.Errorf("board: the folder of rooms: %w", err)
 	}
 	for _, f := range files {
 		code, ours := strings.CutSuffix(strings.TrimSuffix(strings.TrimSuffix(f.Name(), unfinished), bad), extension)
@@ -390,7 +390,7 @@ func (s *Solo) sweep(now time.Time) error {
 			continue
 		}
 		if err := os.Remove(filepath.Join(s.dir, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("room: delete an old log: %w", err)
+			return fmt.Errorf("board: delete an old log: %w", err)
 		}
 	}
 	return nil
@@ -498,7 +498,7 @@ func (s *Solo) Delete(_ context.Context, code string) error {
 	b.shut()
 	if s.dir != "" {
 		if err := os.Remove(s.path(code)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("room: delete the log: %w", err)
+			return fmt.Errorf("board: delete the log: %w", err)
 		}
 	}
 	return nil

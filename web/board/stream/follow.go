@@ -142,7 +142,7 @@ func (j *Journal) since(ctx context.Context, k keys, at place) ([]board.Entry, p
 }
 
 // errMoved: the log was trimmed while it was read.
-var errMoved = errors.New("room: the log does not begin with a whole entry")
+var errMoved = errors.New("board: the log does not begin with a whole entry")
 
 // mostMoved is how often a log that does not begin with a whole entry is read
 // again: trimming it takes no time.
@@ -168,7 +168,7 @@ func (j *Journal) head(ctx context.Context, k keys) (head, error) {
 	defer done()
 	fields, err := j.redis.HMGet(ctx, k.head, "seq", "by", "whole").Result()
 	if err != nil {
-		return head{}, fmt.Errorf("room: the head of the log: %w", asSpoiled(err))
+		return head{}, fmt.Errorf("board: the head of the log: %w", asSpoiled(err))
 	}
 	seq, there := fields[0].(string)
 	if !there {
@@ -229,7 +229,7 @@ func (j *Journal) page(ctx context.Context, k keys, from int64) ([]redis.XMessag
 	defer done()
 	messages, err := j.redis.XRangeN(ctx, k.log, strconv.FormatInt(from, 10), "+", page).Result()
 	if err != nil {
-		return nil, fmt.Errorf("room: read the log: %w", asSpoiled(err))
+		return nil, fmt.Errorf("board: read the log: %w", asSpoiled(err))
 	}
 	return messages, nil
 }

@@ -128,7 +128,7 @@ func New(client redis.UniversalClient, o Options) (*Journal, error) {
 	server := rand.Text()[:12]
 	locker, err := lock.New(client, lock.Options{Protocol: lock.Fenced, Lease: o.Lease, MaxAge: termLimit, Limit: callLimit, ID: server})
 	if err != nil {
-		return nil, fmt.Errorf("room: the lock of rooms: %w", err)
+		return nil, fmt.Errorf("board: the lock of rooms: %w", err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	j := &Journal{
@@ -175,7 +175,7 @@ func keysOf(code string) keys {
 func (j *Journal) Create(ctx context.Context, code string, first board.Entry) error {
 	text, err := json.Marshal(first)
 	if err != nil {
-		return fmt.Errorf("room: %w", err)
+		return fmt.Errorf("board: %w", err)
 	}
 	k := keysOf(code)
 	ctx, done := context.WithTimeout(ctx, callLimit)
@@ -183,7 +183,7 @@ func (j *Journal) Create(ctx context.Context, code string, first board.Entry) er
 	made, err := createScript.Run(ctx, j.redis, []string{k.head, k.log, k.token}, text, first.Seq, unentered.Milliseconds(), tokenKept.Milliseconds()).Int()
 	switch {
 	case err != nil:
-		return fmt.Errorf("room: create the log: %w", err)
+		return fmt.Errorf("board: create the log: %w", err)
 	case made == 0:
 		return board.ErrTaken
 	}
@@ -197,7 +197,7 @@ func (j *Journal) Create(ctx context.Context, code string, first board.Entry) er
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("room: count the room: %w", err)
+		return fmt.Errorf("board: count the room: %w", err)
 	}
 	return nil
 }
@@ -212,7 +212,7 @@ func (j *Journal) Made(ctx context.Context, by string) (codes []string, err erro
 	defer done()
 	all, err := j.redis.ZRange(ctx, madeKey(by), 0, -1).Result()
 	if err != nil {
-		return nil, fmt.Errorf("room: %w", err)
+		return nil, fmt.Errorf("board: %w", err)
 	}
 	if len(all) == 0 {
 		return nil, nil
@@ -225,7 +225,7 @@ func (j *Journal) Made(ctx context.Context, by string) (codes []string, err erro
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("room: %w", err)
+		return nil, fmt.Errorf("board: %w", err)
 	}
 	var gone []any
 	for i, code := range all {
@@ -247,7 +247,7 @@ func (j *Journal) Exists(ctx context.Context, code string) (bool, error) {
 	defer done()
 	n, err := j.redis.Exists(ctx, keysOf(code).head).Result()
 	if err != nil {
-		return false, fmt.Errorf("room: %w", err)
+		return false, fmt.Errorf("board: %w", err)
 	}
 	return n > 0, nil
 }
@@ -256,7 +256,7 @@ func (j *Journal) Exists(ctx context.Context, code string) (bool, error) {
 func (j *Journal) Send(ctx context.Context, code string, o board.Order) error {
 	text, err := json.Marshal(o) //nolint:gosec // its secrets are proofs
 	if err != nil {
-		return fmt.Errorf("room: %w", err)
+		return fmt.Errorf("board: %w", err)
 	}
 	k := keysOf(code)
 	ctx, done := context.WithTimeout(ctx, sendLimit)
@@ -265,7 +265,7 @@ func (j *Journal) Send(ctx context.Context, code string, o board.Order) error {
 		sent, err := j.run(ctx, sendScript, []string{k.head, k.inbox}, text, mostOrders, kept.Milliseconds(), k.orders)
 		switch {
 		case err != nil && (answered(err) || pause(ctx) != nil):
-			return fmt.Errorf("room: send an order: %w", err)
+			return fmt.Errorf("board: send an order: %w", err)
 		case err != nil:
 			continue
 		case sent == 0:
@@ -283,7 +283,7 @@ func (j *Journal) Send(ctx context.Context, code string, o board.Order) error {
 func (j *Journal) Delete(ctx context.Context, code string) error {
 	k := keysOf(code)
 	if err := j.redis.Del(ctx, k.head, k.log, k.inbox).Err(); err != nil {
-		return fmt.Errorf("room: delete the log: %w", err)
+		return fmt.Errorf("board: delete the log: %w", err)
 	}
 	_ = j.redis.Publish(ctx, k.news, "").Err() // where it fails they find out when they look
 	return nil
@@ -295,7 +295,7 @@ func (j *Journal) run(ctx context.Context, script *redis.Script, keys []string, 
 	defer done()
 	n, err := script.Run(ctx, j.redis, keys, args...).Int()
 	if err != nil {
-		return 0, fmt.Errorf("room: %w", err)
+		return 0, fmt.Errorf("board: %w", err)
 	}
 	return n, nil
 }

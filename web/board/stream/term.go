@@ -53,7 +53,7 @@ func (j *Journal) Lead(ctx context.Context, code string) (board.Term, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case errors.Is(err, lock.ErrClosed):
-			return nil, fmt.Errorf("room: %w", err)
+			return nil, fmt.Errorf("board: %w", err)
 		case errors.Is(err, lock.ErrHeld):
 			if ended := j.wait(ctx, k, ear); ended != nil {
 				return nil, ended
@@ -135,7 +135,7 @@ func (j *Journal) begin(ctx context.Context, k keys, hold *lock.Hold) (*term, er
 	answer, err := claimScript.Run(limited, j.redis, []string{k.head, k.token}, hold.Token(), t.name, tokenKept.Milliseconds()).Slice()
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("room: begin a term: %w", err)
+		return nil, fmt.Errorf("board: begin a term: %w", err)
 	case len(answer) < 3 && answer[0] == int64(0):
 		return nil, board.ErrFenced
 	case len(answer) < 3:
@@ -216,7 +216,7 @@ func (t *term) orders(ctx context.Context) ([]board.Order, error) {
 	}
 	messages, err := t.j.redis.XRangeN(limited, t.k.inbox, from, "+", batch).Result()
 	if err != nil {
-		return nil, fmt.Errorf("room: read the inbox: %w", err)
+		return nil, fmt.Errorf("board: read the inbox: %w", err)
 	}
 	if len(messages) == batch {
 		t.ear.miss() // there may be more
@@ -260,7 +260,7 @@ func (t *term) append(ctx context.Context, list []board.Entry) error {
 	for _, e := range list {
 		text, err := json.Marshal(e)
 		if err != nil {
-			return fmt.Errorf("room: %w", err)
+			return fmt.Errorf("board: %w", err)
 		}
 		if e.Whole != nil {
 			args[whole] = e.Seq
