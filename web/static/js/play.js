@@ -7,10 +7,10 @@ import { byId } from "./dom.js";
 import { explorer } from "./explorer.js";
 import { gallery } from "./gallery.js";
 import { keys, keysOf } from "./keys.js";
+import { Lost, Refused, line } from "./line.js";
 import { LinkError, pack } from "./link.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
-import { Lost, Refused, rpc } from "./rpc.js";
 import { stageTheme, tools } from "./settings.js";
 import { share } from "./share.js";
 import { canAct, carried, here, initial, movesOf, positionAt, reduce, shown, toOpen } from "./state.js";
@@ -96,17 +96,16 @@ export function play(stage) {
 
   // ---- asking the server
 
-  /** @type {ReturnType<typeof rpc>} */
+  /** @type {ReturnType<typeof line>["ask"]} */
   let ask;
-  const line = {
+  /** @type {import("./line.js").On} */
+  const on = {
     path: () => /** @type {string} */ (stage.dataset.socket),
-    connected() {
+    opened() {
       happened({ type: "connected" });
       open();
     },
-    /** @param {number} id @param {any} command */
     sent: (id, command) => happened({ type: "sent", id, command }),
-    /** @param {any} frame */
     frame(frame) {
       happened({ type: "frame", frame });
       space.frame(frame);
@@ -124,12 +123,10 @@ export function play(stage) {
         }, SOON);
       }
     },
-    /** @param {string} why */
-    broken(why) {
-      line.changed(true);
+    gone(_, why) {
+      on.changed(true);
       complain(why);
     },
-    /** @param {boolean} lost @param {string} [why] */
     changed(lost, why) {
       const was = state.lost;
       happened({ type: "line", lost });
@@ -462,6 +459,6 @@ export function play(stage) {
     },
   );
   readAddress().then(() => {
-    ask = rpc(line);
+    ({ ask } = line(on));
   });
 }

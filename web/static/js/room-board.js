@@ -5,18 +5,18 @@ import { drawComparison, locksDialog, toComparison } from "./comparison.js";
 import { entered, stopOf } from "./cursor.js";
 import { byId, elements, make, pace, still } from "./dom.js";
 import { keys, keysOf } from "./keys.js";
+import { Refused } from "./line.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
 import { joining, people, roomSettings } from "./room-desk.js";
+import { enter } from "./room-door.js";
 import { begun, isFilm, standing, standingOf, taken } from "./room-film.js";
 import { showGone } from "./room-gone.js";
-import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { questionBox, setText } from "./room-question.js";
 import { faultName, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
 import { initial, news, reduce } from "./room-state.js";
-import { Refused } from "./rpc.js";
 import { stageTheme, tools } from "./settings.js";
 import { canAct, positionAt, reduce as reduceFilm, shown } from "./state.js";
 import { PAUSE, over, pointless, strikeDialog } from "./strike.js";
@@ -197,13 +197,12 @@ export function board(section) {
     ranOut(); // what it says is newer
   }
 
-  const line = roomLine(
+  const part = leads ? "host" : "stage";
+  const line = enter(code, `relock-room-${code}-${part}`,
     {
       path: () => section.dataset.socket ?? "",
-      part: leads ? "host" : "stage",
-      rows: () => true,
-      keeper: keeper(`relock-room-${code}-${leads ? "host" : "stage"}`),
-      joining() {
+      as: () => ({ part, rows: true }),
+      opened() {
         film = begun(film);
       },
       joined: (answer) => happened({ type: "joined", answer }),
@@ -244,9 +243,7 @@ export function board(section) {
         section.classList.add("over");
       },
     },
-    { there: () => isThere(code) },
   );
-  wakeful(line);
 
   // ---- asking
 
