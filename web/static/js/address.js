@@ -5,7 +5,7 @@ import { LONGEST, unpack } from "./link.js";
 /**
  * @typedef {object} Kept
  * @property {string} link the address' text while they were there
- * @property {import("./state.js").Carried[]} branches
+ * @property {import("./board-state.js").Carried[]} branches
  * @property {number[]} numbers what they are called by
  * @property {number} index of the one that is shown
  *

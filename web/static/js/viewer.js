@@ -562,10 +562,10 @@ export function viewer(owner) {
       }
     },
     /** Stands where the move to a position begins to show, which was made
-     *  just now. @param {number} position */
-    arrive(position) {
+     *  just now. @param {number} position @param {number} from the stop before */
+    arrive(position, from) {
       const to = ways.stopOf(film(), position, true);
-      if (to === here().stop && !over()) {
+      if (to === from && !over()) {
         owner.more?.(); // nothing of it shows
         return;
       }
