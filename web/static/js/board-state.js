@@ -438,7 +438,7 @@ function cursorAt(film, cursor, { at, row, moment }) {
  * @param {Cursor} cursor
  * @returns {Place}
  */
-export function placeOf(film, branch, { stop, moment }) {
+function placeOf(film, branch, { stop, moment }) {
   const { position, row, whole } = stopsOf(film)[stop];
   return { branch, at: position, row: whole && moment === 0 ? 0 : row, moment };
 }

@@ -15,8 +15,8 @@ const JOIN = 1; // its id; those of commands come after it
 /** Codes with which a room ends a line for good. */
 export const REMOVED = 4041;
 export const ENDED = 4042;
-export const ELSEWHERE = 4043;
 export const NO_ROOM = 404;
+const ELSEWHERE = 4043;
 const SLOW = 4008; // we could not keep up: come back at once
 
 /** The server does not do it; the message is a sentence for people. */

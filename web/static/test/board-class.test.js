@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { initial, intents, placeOf, positionAt, reduce, shown } from "../js/board-state.js";
+import { initial, intents, positionAt, reduce, shown } from "../js/board-state.js";
 import { stopAt } from "../js/cursor.js";
 import { frozen } from "./client.js";
 import { Server } from "./server.js";
@@ -41,7 +41,8 @@ test("where one stands is told so that others stand there", () => {
   for (const at of [{ at: 0, row: 0 }, { at: 1, row: 0 }, { at: 2, row: 2 }, { at: 2, row: 0 }, { at: 3, row: 0 }]) {
     const wanted = { branch: 0, moment: 0, ...at };
     const { state } = film([0, 1, 0], wanted);
-    assert.deepEqual(placeOf(shown(state), 0, state.cursor), wanted);
+    const other = standing(state, { branch: 0, at: wanted.at > 0 ? 0 : 3, row: 0, moment: 0 });
+    assert.deepEqual(after(other, { type: "looked", cursor: state.cursor }).ahead, wanted);
   }
 });
 
@@ -65,6 +66,8 @@ test("on a new connection all comes anew, and what is there stays until it has",
   assert.equal(shown(again).rows.length, 3);
   const half = frames.slice(0, 2).reduce(taken, again);
   assert.equal(shown(half), null, "half of a film is not shown");
+  const anew = standing(after(half, { type: "opened" }), { branch: 0, at: 1, row: 0, moment: 0 });
+  assert.equal(shown(anew).rows.length, 3, "nor is it once it comes from its beginning");
   const whole = standing(frames.slice(2).reduce(taken, half), { branch: 0, at: 1, row: 0, moment: 0 });
   assert.deepEqual(place(whole), [0, 1, 1, 0]);
 });

@@ -129,6 +129,7 @@ test("who goes through commands enters a row that comes", () => {
   const outside = seen(partly(1), 0);
   const away = act({ ...outside, cursor: { ...outside.cursor, inside: true } }, "forward");
   assert.equal(away.awaited.enters, true);
+  assert.equal(reduce(away, { type: "shown", follow: false }).awaited, away.awaited, "also where it is drawn again");
   const here = reduce({ ...away, film: example() }, { type: "came", inSight: true });
   assert.deepEqual(here.cursor, { stop: 1, moment: 1, inside: true });
 });
