@@ -1,8 +1,10 @@
-// What the page on which a scenario is stepped knows: the branches, as far as
-// the server has sent them, where one stands, and what is under way. A frame or
-// an act makes another state of it; nothing here knows a page, a server, or time.
-import { START, stopAt, toPosition, whole, within } from "./cursor.js";
-import { grown } from "./film.js";
+// What a page knows on which a scenario is stepped: the branches, as far as the
+// server has sent them, where one stands, and what is under way. Alone one stands
+// where one looks; with a class the board follows, and a host who looks elsewhere
+// takes the class there. A frame or an act makes another state of it; nothing here
+// knows a page, a server, or time.
+import { START, stopAt, stopOf, toPosition, whole, within } from "./cursor.js";
+import { grown, stopsOf } from "./film.js";
 
 /**
  * @typedef {import("./film.js").Film} Film
@@ -65,7 +67,19 @@ import { grown } from "./film.js";
  *
  * @typedef {Command & {touched?: number}} Call a command under way; touched is the branch that it has changed
  *
+ * @typedef {object} Place where a class stands
+ * @property {number} branch
+ * @property {number} at moves
+ * @property {number} row 0: the last of the move
+ * @property {number} moment
+ *
+ * @typedef {Place & {scene: number}} Stand and in which of its scenarios
+ *
  * @typedef {object} State
+ * @property {boolean} follows the class says where one stands, and its server what is open
+ * @property {boolean} leads one may go elsewhere, and act
+ * @property {Stand | null} stand where the class stands
+ * @property {Place | null} ahead where this page has gone, and the class is to follow
  * @property {string} start the link that is opened where nothing else can be
  * @property {Opening | null} opening null: what is open is to stay
  * @property {Standing | null} standing
@@ -79,23 +93,39 @@ import { grown } from "./film.js";
  * @property {string} compared HTML of a comparison, "" where none is shown
  *
  * @typedef {{type: "asked", opening: Opening, standing?: Standing}
- *   | {type: "connected"}
+ *   | {type: "opened"}
  *   | {type: "line", lost: boolean}
  *   | {type: "sent", id: number, command: Command}
  *   | {type: "frame", frame: any}
- *   | {type: "stand", cursor: Cursor}
+ *   | {type: "told", stand: Stand}
+ *   | {type: "looked", cursor: Cursor}
  *   | {type: "onto", branch: number}
+ *   | {type: "settled", to: Place}
  *   | {type: "closed"}} Event
- *   asked: something else is to be opened. connected: the server can be asked
- *   to open it. line: the connection was lost, or is there. stand and onto: one
- *   has gone there. closed: the comparison was.
+ *   asked: something else is to be opened. opened: the line is there, and all
+ *   comes again. line: the connection was lost, or is there. told: where the class
+ *   stands; its rows have come before. looked and onto: one has gone there.
+ *   settled: the room has answered the go to there. closed: the comparison was.
+ *
+ * @typedef {{kind: "go", to: Place}
+ *   | {kind: "pause"}
+ *   | {kind: "describe", session: Session}
+ *   | {kind: "compare"}} Intent
+ *   go: the class is to go there. pause: nothing goes on by itself, and what waits
+ *   for its turn is forgotten. describe: this is open now. compare: another
+ *   comparison is shown, or none.
  */
 
 /**
  * @param {string} start
+ * @param {{leads: boolean} | null} [follows] the class, and whether one leads it
  * @returns {State}
  */
-export const initial = (start) => ({
+export const initial = (start, follows = null) => ({
+  follows: follows !== null,
+  leads: follows?.leads ?? true,
+  stand: null,
+  ahead: null,
   start,
   opening: { link: start },
   standing: null,
@@ -118,20 +148,22 @@ export function reduce(state, event) {
   switch (event.type) {
     case "asked":
       return { ...state, opening: event.opening, standing: event.standing ?? null };
-    case "connected":
-      return state.opening ? state : { ...state, standing: here(state) };
+    case "opened":
+      return state.follows ? { ...state, fresh: null } : state.opening ? state : { ...state, standing: here(state) };
     case "line":
       return event.lost ? { ...state, lost: true, fresh: null, under: new Map() } : { ...state, lost: false };
     case "sent":
       return { ...state, under: new Map(state.under).set(event.id, event.command) };
     case "frame":
       return framed(state, event.frame);
-    case "stand": {
-      const film = state.branches.get(state.current);
-      return film ? { ...state, cursor: within(film, event.cursor) } : state;
-    }
+    case "told":
+      return told(state, event.stand);
+    case "looked":
+      return looked(state, event.cursor);
     case "onto":
-      return onto(state, event.branch, positionAt(state));
+      return went(state, event.branch);
+    case "settled":
+      return state.ahead === event.to ? followed({ ...state, ahead: null }) : state;
     case "closed":
       return { ...state, compared: "" };
   }
@@ -144,16 +176,18 @@ export function reduce(state, event) {
  */
 function framed(state, frame) {
   const call = state.under.get(frame.re);
-  if (frame.opened && call?.do === "open") {
+  // To a class it comes unasked, and what comes next is of it until it is whole.
+  const opens = state.follows ? Boolean(frame.opened ?? state.fresh) : call?.do === "open";
+  if (frame.opened && opens) {
     state = { ...state, fresh: { session: opened(state, frame.opened), branches: new Map(), at: frame.opened.at } };
   }
-  const of = call?.do === "open" ? state.fresh : state;
+  const of = opens ? state.fresh : state;
   if (of && frame.branch) {
     state = put(state, of, merged(of.branches, of.session, frame));
     state = call ? { ...state, under: new Map(state.under).set(frame.re, { ...call, touched: frame.branch.id }) } : state;
   }
   if (frame.lanes !== undefined) {
-    const now = call?.do === "open" ? state.fresh : state;
+    const now = opens ? state.fresh : state;
     const branch = now?.branches.get(frame.lanesOf);
     state = now && branch ? put(state, now, new Map(now.branches).set(branch.id, { ...branch, lanes: frame.lanes })) : state;
   }
@@ -306,7 +340,8 @@ function installed(state) {
   const branches = new Map([...fresh.branches].map(([id, b], i) => [id, { ...b, number: standing?.numbers[i] ?? b.number }]));
   const ids = [...branches.keys()];
   const current = ids[Math.max(standing?.index ?? 0, 0)] ?? ids[0];
-  const now = { ...state, session: fresh.session, branches, fresh: null, opening: null, standing: null, compared: "" };
+  const same = state.follows && state.session?.scene === fresh.session.scene; // its branches are called what they were
+  const now = { ...state, session: fresh.session, branches, fresh: null, opening: null, standing: null, compared: same ? state.compared : "" };
   return onto(now, current, standing?.at ?? opening?.at ?? fresh.at);
 }
 
@@ -321,7 +356,118 @@ function onto(state, branch, at) {
   return film ? { ...state, current: branch, cursor: toPosition(film, state.cursor, at) } : state;
 }
 
+// ---- with a class
+
+/**
+ * The class stands somewhere: the board, too, unless this page has gone on already.
+ * @param {State} state
+ * @param {Stand} stand
+ * @returns {State}
+ */
+function told(state, stand) {
+  const { ahead } = state;
+  const goes = ahead && state.stand?.scene === stand.scene && !isAt(stand, ahead);
+  return followed({ ...state, stand, ahead: goes ? ahead : null });
+}
+
+/** @param {Place} stand @param {Place} to */
+const isAt = (stand, to) => to.branch === stand.branch && to.at === stand.at && to.moment === stand.moment && (to.row === 0 || to.row === stand.row);
+
+/**
+ * The board, standing where the class stands, as soon as that is here.
+ * @param {State} state
+ * @returns {State}
+ */
+function followed(state) {
+  const { stand, ahead, fresh } = state;
+  if (!stand || ahead) {
+    return state;
+  }
+  const whole = fresh?.branches.has(stand.branch) ? installed(state) : state;
+  const there = whole.current === stand.branch ? whole : onto(whole, stand.branch, positionAt(whole));
+  const branch = shown(there);
+  return branch && there.current === stand.branch ? { ...there, cursor: within(branch, cursorAt(branch, there.cursor, stand)) } : there;
+}
+
+/**
+ * One looks somewhere. Where the board follows, a host's class goes there, too, and
+ * nobody else can.
+ * @param {State} state
+ * @param {Cursor} cursor
+ * @returns {State}
+ */
+function looked(state, cursor) {
+  const film = state.branches.get(state.current);
+  if (!film || !state.leads) {
+    return state;
+  }
+  const now = { ...state, cursor: within(film, cursor) };
+  const [was, to] = [state, now].map((one) => placeOf(film, one.current, one.cursor));
+  return !state.follows || JSON.stringify(was) === JSON.stringify(to) ? now : { ...now, ahead: to };
+}
+
+/**
+ * One goes onto another branch, to the same move where it has that.
+ * @param {State} state
+ * @param {number} id
+ * @returns {State}
+ */
+function went(state, id) {
+  const at = positionAt(state);
+  const last = (state.branches.get(id)?.positions.length ?? 0) - 1;
+  const now = onto(state, id, at);
+  return state.follows && last >= 0 ? { ...now, ahead: { branch: id, at: Math.min(at, last), row: 0, moment: 0 } } : now;
+}
+
+/**
+ * @param {Film} film
+ * @param {Cursor} cursor
+ * @param {Place} place
+ * @returns {Cursor}
+ */
+function cursorAt(film, cursor, { at, row, moment }) {
+  const last = stopOf(film, at);
+  const stop = row > 0 ? stopsOf(film).findLastIndex((s, i) => i <= last && s.row <= row) : last;
+  return { ...cursor, stop: Math.max(0, stop), moment };
+}
+
+/**
+ * Where one stands, as a room is told.
+ * @param {Film} film
+ * @param {number} branch
+ * @param {Cursor} cursor
+ * @returns {Place}
+ */
+function placeOf(film, branch, { stop, moment }) {
+  const { position, row, whole } = stopsOf(film)[stop];
+  return { branch, at: position, row: whole && moment === 0 ? 0 : row, moment };
+}
+
 // ---- what follows from a state
+
+/**
+ * What is to be done on the way from one state to the next.
+ * @param {State} was
+ * @param {State} now
+ * @returns {Intent[]}
+ */
+export function intents(was, now) {
+  /** @type {Intent[]} */
+  const all = [];
+  if (now.ahead && now.ahead !== was.ahead) {
+    all.push({ kind: "go", to: now.ahead });
+  }
+  if ((now.lost && !was.lost) || (was.stand && now.stand?.scene !== was.stand.scene)) {
+    all.push({ kind: "pause" });
+  }
+  if (now.session && now.session !== was.session) {
+    all.push({ kind: "describe", session: now.session });
+  }
+  if (now.compared !== was.compared) {
+    all.push({ kind: "compare" });
+  }
+  return all;
+}
 
 /** The branch that is shown, or null while there is none. @param {State} state */
 export const shown = (state) => (state.fresh ? null : (state.branches.get(state.current) ?? null));

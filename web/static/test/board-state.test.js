@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { endOf, stopAt } from "../js/cursor.js";
-import { canAct, carried, movesOf, positionAt, shown, toOpen } from "../js/state.js";
+import { canAct, carried, intents, movesOf, positionAt, shown, toOpen } from "../js/board-state.js";
 import { Client } from "./client.js";
 import { Server } from "./server.js";
 
@@ -13,7 +13,7 @@ function stepped(...moves) {
   }
   return c;
 }
-const stand = (c, stop, moment = 0) => c.event({ type: "stand", cursor: { stop, moment, inside: false } });
+const stand = (c, stop, moment = 0) => c.event({ type: "looked", cursor: { stop, moment, inside: false } });
 const moves = (c) => [...c.state.branches.values()].map((b) => movesOf(b).join(""));
 const numbers = (c) => [...c.state.branches.values()].map((b) => b.number);
 
@@ -132,7 +132,7 @@ test("opening falls back: without the branches, then to what the page is for", (
 test("where nothing can be opened, it is asked for again on the next connection only", () => {
   const c = new Client(new Server(), "bad").connect();
   assert.deepEqual([c.state.session, c.state.opening], [null, { link: "bad" }]);
-  assert.deepEqual(toOpen(c.lose().event({ type: "connected" }).state).link, "bad");
+  assert.deepEqual(toOpen(c.lose().event({ type: "opened" }).state).link, "bad");
 });
 
 test("after a lost connection everything is as it was, but for what the server counts", () => {
@@ -157,7 +157,7 @@ test("after a lost connection everything is as it was, but for what the server c
 
 test("a connection that is lost once more while everything is opened again loses nothing", () => {
   const c = stepped(0, 0, 0);
-  c.lose().event({ type: "line", lost: false }).event({ type: "connected" });
+  c.lose().event({ type: "line", lost: false }).event({ type: "opened" });
   c.take(c.send(toOpen(c.state)).slice(0, 2));
   assert.equal(shown(c.state), null);
   c.lose();
@@ -254,6 +254,22 @@ test("other lanes are those of their branch", () => {
   assert.equal(shown(c.state).lanes, "lanes at 1");
 });
 
+test("what is opened is described, what is lost pauses, and nobody is taken along", () => {
+  const c = new Client(new Server());
+  const kinds = (act) => {
+    const was = c.state;
+    act();
+    return intents(was, c.state).map((one) => one.kind);
+  };
+  assert.deepEqual(kinds(() => c.connect()), ["describe"]);
+  assert.deepEqual(kinds(() => c.ask({ do: "step", branch: 0, at: 0, move: 0 })), []);
+  assert.deepEqual(kinds(() => stand(c, 0)), []);
+  assert.deepEqual(kinds(() => c.ask({ do: "cut", branch: 0, at: 0 })), []);
+  assert.deepEqual(kinds(() => c.ask({ do: "compare", branch: 1, with: 0 })), ["compare"]);
+  assert.deepEqual(kinds(() => c.lose()), ["pause"]);
+  assert.deepEqual(kinds(() => c.event({ type: "line", lost: true })), []);
+});
+
 // ---- any acts, in any order
 
 /** mulberry32 */
@@ -318,7 +334,7 @@ test("whatever one does and whatever comes, nothing is lost", () => {
             c.ask({ do: "step", branch, move });
             break;
           case 5: case 6:
-            c.event({ type: "stand", cursor: { stop: pick(endOf(film) + 3) - 1, moment: pick(4), inside: pick(2) === 0 } });
+            c.event({ type: "looked", cursor: { stop: pick(endOf(film) + 3) - 1, moment: pick(4), inside: pick(2) === 0 } });
             break;
           case 7:
             c.event({ type: "onto", branch: [...state.branches.keys()][pick(state.branches.size)] });
