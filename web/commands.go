@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
-	"relock/engine"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
 	"relock/web/site"
@@ -24,6 +25,8 @@ type command struct {
 	ID int    `json:"id"`
 	Do string `json:"do"`
 }
+
+func (c command) name() string { return c.Do }
 
 type openArgs struct {
 	command
@@ -47,20 +50,11 @@ type onBranch struct {
 	Branch int `json:"branch"`
 }
 
-func (c onBranch) branch() int { return c.Branch }
-
 // afterMoves has the fields of commands that act somewhere on a branch.
 type afterMoves struct {
 	onBranch
 
 	At *int `json:"at"` // after so many moves; left out: at the branch's end
-}
-
-func (c afterMoves) after(b *engine.Branch) int {
-	if c.At == nil {
-		return len(b.Moves)
-	}
-	return *c.At
 }
 
 type stepArgs struct {
@@ -114,81 +108,76 @@ type lanesArgs struct {
 // handler carries out a frame's command.
 type handler func(p *player, ctx context.Context, frame []byte) error
 
-// commands are what a page can ask for, in the order in which they are listed.
-var commands = []struct {
+// decided is a command that makes a difference.
+type decided struct {
 	name string
 	do   handler
-}{
-	{"open", taking((*player).open)},
-	{"step", onOne((*player).step)},
-	{"run", onOne((*player).run)},
-	{"time", onOne((*player).time)},
-	{"strike", onOne((*player).strike)},
-	{"cut", onOne((*player).cut)},
-	{"drop", onOne((*player).drop)},
-	{"compare", largeOnOne((*player).compare)},
-	{"locks", largeOnOne((*player).locks)},
-	{"lanes", onOne((*player).lanes)},
-	{"trace", largeOnOne((*player).trace)},
-	{"explore", onOne((*player).explore)},
-	{"halt", taking((*player).halt)},
-	{"example", taking((*player).example)},
-	{"walk", taking((*player).walk)},
-	{"outlook", onOne((*player).outlook)},
 }
 
-// commandNamed finds a command.
-func commandNamed(name string) (do handler, known bool) {
-	for _, c := range commands {
-		if c.name == name {
-			return c.do, true
-		}
-	}
-	return nil, false
+// commands are what a page that steps alone can ask for, apart from reads.
+var commands = []decided{
+	{board.DoOpen, taking((*player).open)},
+	{"step", taking((*player).step)},
+	{"run", ordering(func(c runArgs) board.Command { return board.Command{Branch: c.Branch, To: c.To, Thread: c.Thread} })},
+	{"time", ordering(func(c timeArgs) board.Command { return board.Command{Branch: c.Branch, At: c.At, To: c.To, By: c.By} })},
+	{"strike", ordering(func(c strikeArgs) board.Command { return board.Command{Branch: c.Branch, At: c.At, Fault: c.Fault} })},
+	{"cut", ordering(func(c afterMoves) board.Command { return board.Command{Branch: c.Branch, At: c.At} })},
+	{"drop", ordering(func(c onBranch) board.Command { return board.Command{Branch: c.Branch} })},
+	{board.DoExample, going(board.DoExample)},
+	{board.DoWalk, going(board.DoWalk)},
 }
 
-// commandNames returns the names of all commands.
+// commandNames returns the names of all commands of a page that steps alone.
 func commandNames() phrase.Names {
 	var names phrase.Names
-	for _, c := range commands {
-		names = append(names, c.name)
+	for _, name := range board.Commands() {
+		if slices.ContainsFunc(commands, func(c decided) bool { return c.name == name }) || slices.ContainsFunc(reads, func(r read) bool { return r.name == name }) {
+			names = append(names, name)
+		}
 	}
 	return names
 }
 
-// taking reads a command's arguments. It refuses unknown ones.
+// argsOf reads a command's arguments. It fails with errNotCommand, also for
+// unknown ones.
+func argsOf[T any](frame []byte) (args T, err error) {
+	dec := json.NewDecoder(bytes.NewReader(frame))
+	dec.DisallowUnknownFields()
+	if dec.Decode(&args) != nil {
+		return args, errNotCommand
+	}
+	return args, nil
+}
+
+// taking reads a command's arguments.
 func taking[T any](do func(*player, context.Context, T) error) handler {
 	return func(p *player, ctx context.Context, frame []byte) error {
-		var args T
-		dec := json.NewDecoder(bytes.NewReader(frame))
-		dec.DisallowUnknownFields()
-		if dec.Decode(&args) != nil {
-			return errNotCommand
+		args, err := argsOf[T](frame)
+		if err != nil {
+			return err
 		}
 		return do(p, ctx, args)
 	}
 }
 
-// onOne handles a command on a branch of the open session.
-func onOne[T interface{ branch() int }](do func(*player, context.Context, *engine.Branch, T) error) handler {
+// ordering handles a command that a board decides.
+func ordering[T interface{ name() string }](of func(T) board.Command) handler {
 	return taking(func(p *player, ctx context.Context, args T) error {
-		if p.session == nil {
-			return phrase.New("nothing is open yet: the first command is open")
-		}
-		b, err := p.session.Branch(args.branch())
-		if err != nil {
-			return err
-		}
-		return do(p, ctx, b, args)
+		c := of(args)
+		c.Do = args.name()
+		return p.order(ctx, c)
 	})
 }
 
-// largeOnOne is onOne for answers that take much memory while they are made and
-// sent.
-func largeOnOne[T interface{ branch() int }](do func(*player, context.Context, *engine.Branch, T) error) handler {
-	return onOne(func(p *player, ctx context.Context, b *engine.Branch, args T) error {
-		return p.largely(ctx, func() error { return do(p, ctx, b, args) })
-	})
+// going handles a command that leads to what was found.
+func going(name string) handler {
+	return func(p *player, ctx context.Context, frame []byte) error {
+		c, err := p.reader.way(ctx, name, frame)
+		if err != nil {
+			return err
+		}
+		return p.order(ctx, c)
+	}
 }
 
 // errNotCommand is returned for a frame whose arguments fit no command.
@@ -312,18 +301,15 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 	var c command
 	err := json.NewDecoder(bytes.NewReader(text)).Decode(&c)
 	p.re = c.ID
-	do, known := commandNamed(c.Do)
-	switch {
-	case err != nil:
+	known := true
+	if err != nil {
 		err = errNotCommand
-	case !known:
-		err = noCommandError(c.Do)
-	default:
-		err = do(p, ctx, text)
+	} else {
+		known, err = p.do(ctx, c.Do, text)
 	}
 	if !errors.Is(err, errNotCommand) {
 		name := c.Do
-		if !known || p.session == nil && c.Do != "open" {
+		if !known || p.board == nil && c.Do != board.DoOpen {
 			name = "none"
 		}
 		p.s.meter.commands.WithLabelValues(name).Observe(time.Since(p.began).Seconds())
@@ -338,6 +324,31 @@ func (p *player) carryOut(ctx context.Context, text []byte) error {
 		p.s.NoteRefusal(ctx, p.account.Address(), limit)
 	}
 	return p.write(answer{Refused: p.s.explained(ctx, p.l, c.Do, err)})
+}
+
+// do does what a command asks for, if it is known.
+func (p *player) do(ctx context.Context, name string, text []byte) (known bool, err error) {
+	for _, c := range commands {
+		if c.name == name {
+			return true, c.do(p, ctx, text)
+		}
+	}
+	if known, err = p.reader.answer(ctx, name, text, p.answer); !known {
+		err = noCommandError(name)
+	}
+	return known, err
+}
+
+// answer sends what was asked.
+func (p *player) answer(f answered) error {
+	if f == (answered{}) {
+		return nil
+	}
+	a := answer{Lanes: f.Lanes, Compared: f.Compared, Trace: f.Trace, Stands: f.Stands}
+	if f.LanesOf != nil {
+		a.LanesOf = *f.LanesOf
+	}
+	return p.write(a)
 }
 
 // explained is why a command was refused, in a sentence. What means nothing to a
@@ -381,14 +392,4 @@ func (p *player) send(a answer) error {
 		return errWrite
 	}
 	return nil
-}
-
-// largely does something that takes much memory while it is made and sent.
-func (p *player) largely(ctx context.Context, do func() error) error {
-	done, err := p.s.LargeTurn(ctx, p.seat, p.account.Address())
-	if err != nil {
-		return err
-	}
-	defer done()
-	return do()
 }

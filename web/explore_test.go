@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -11,15 +12,12 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// exploreFrame is a frame to a page that searches.
-type exploreFrame struct {
-	Re       int
+// searchFrame has what a search sends, alone and in a class.
+type searchFrame struct {
 	Explored *struct {
 		Going          bool
 		Found, Picture string
 	}
-	Went   *struct{ Branch, At int }
-	Branch *struct{ ID, Parent, Fork int }
 	Stands *struct {
 		Branch, At, Dot, Lost int
 		Way                   []int
@@ -29,6 +27,15 @@ type exploreFrame struct {
 		}
 		Says string
 	}
+}
+
+// exploreFrame is a frame to a page that searches.
+type exploreFrame struct {
+	searchFrame
+
+	Re      int
+	Went    *struct{ Branch, At int }
+	Branch  *struct{ ID, Parent, Fork int }
 	Dropped *int
 	Done    bool
 	Refused string
@@ -284,5 +291,80 @@ threads: [{name: A, depth: 2}, {name: B, depth: 2}, {name: C, depth: 2}]
 	all := p.ask(object{"do": "outlook", "branch": 0, "moves": 0})
 	if refused := all[len(all)-1].Refused; refused == "" {
 		t.Error("what was searched in another scenario is known")
+	}
+}
+
+// explored searches in a class, and waits for the end.
+func (v *attendee) explored(command object) (found, picture string) {
+	v.t.Helper()
+	v.found = searchFrame{}
+	v.must(command)
+	for v.found.Explored == nil || v.found.Explored.Going {
+		v.read()
+	}
+	return text(v.found.Explored.Found), v.found.Explored.Picture
+}
+
+// A host searches as somebody alone does, and where a search leads him everybody
+// follows; others who see the film search for themselves.
+func TestAClassExplores(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret, "rows": true})
+	viewer := s.visit(t, code, "en", nil).join("player", object{"rows": true})
+	phone := s.visit(t, code, "en", nil).join("player", nil)
+
+	alone := s.searcher(t, leaseExpiry)
+	alone.must(explore(2))
+	want, _ := alone.ended()
+	for _, member := range []*attendee{host, viewer} {
+		found, picture := member.explored(explore(2))
+		if got, _, _ := strings.Cut(found, "Open as"); !strings.HasPrefix(want, got) || picture == "" {
+			t.Errorf("in the class is found %q, alone %q", found, want)
+		}
+	}
+	here := host.must(object{"do": "outlook", "branch": 0, "moves": 0, "names": object{"0": "main"}}).Stands
+	same := alone.must(object{"do": "outlook", "branch": 0, "moves": 0})[0].Stands
+	if here == nil || len(here.Outlooks) == 0 || !slices.Equal(here.Outlooks, same.Outlooks) {
+		t.Errorf("the shares at the choices are %+v, alone %+v", here, same)
+	}
+
+	host.must(object{"do": "example", "rule": "mutual-exclusion"})
+	if host.room.Branch != 1 || host.room.At == 0 {
+		t.Errorf("the class stands at %d of branch %d", host.room.At, host.room.Branch)
+	}
+	for viewer.room.Branch != 1 || viewer.room.At != host.room.At {
+		viewer.read()
+	}
+	for _, state := range []int{3, 4} { // the second walk takes the place of the first
+		host.must(object{"do": "walk", "state": state})
+		if n := len(host.film.branches); n > 3 {
+			t.Errorf("after a walk there are %d branches", n)
+		}
+	}
+
+	for _, c := range []struct {
+		who     *attendee
+		command object
+		refused string
+	}{
+		{viewer, object{"do": "example", "rule": "mutual-exclusion"}, "Only a host can do that."},
+		{viewer, object{"do": "walk", "state": 3}, "Only a host can do that."},
+		{viewer, object{"do": "explore", "branch": 9, "moves": 0, "from": "start"}, "There is no such branch."},
+		{viewer, object{"do": "outlook", "branch": 9, "moves": 0}, "There is no such branch."},
+		{phone, explore(1), "Only who has joined with rows: true can ask for that."},
+		{phone, object{"do": "halt"}, "Only who has joined with rows: true can ask for that."},
+		{s.visit(t, code, "en", nil), explore(1), "The first command is join."},
+	} {
+		if f := c.who.ask(c.command); f.Refused != c.refused {
+			t.Errorf("%v: %q, want %q", c.command, f.Refused, c.refused)
+		}
+	}
+
+	host.must(object{"do": "open", "example": "two-threads"})
+	for _, command := range []object{{"do": "outlook", "branch": host.room.Branch, "moves": 0}, {"do": "walk", "state": 3}, {"do": "example", "rule": "mutual-exclusion"}} {
+		if f := host.ask(command); f.Refused != "Nothing has been searched here yet: the command explore does that." {
+			t.Errorf("after the class has gone on, %v: %q", command, f.Refused)
+		}
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"relock/engine"
+	"relock/engine/panics"
 	"relock/engine/phrase"
-	"relock/engine/run"
 	"relock/engine/scenario"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/link"
 	"relock/web/page"
-	"relock/web/room"
+	"relock/web/site"
 	"relock/web/site/limit"
 	"relock/web/site/turn"
 	"relock/web/site/wire"
@@ -22,32 +23,65 @@ import (
 	"relock/web/words"
 )
 
-// player is one page and its stepping session.
+// player is one page and what it steps through.
 type player struct {
 	s       *Server
 	l       words.Language
 	conn    *wire.Conn
-	session *engine.Session
+	board   *board.Alone   // nil before something is opened
 	sent    map[int]*shown // by branch
 	seat    *turn.Seat
 	ctx     context.Context
 	re      int       // the id of that command
 	began   time.Time // when that command was read
 	account *limit.Account
+	reader  *reader
 
-	sending     sync.Mutex   // guards conn's frames
-	exploration *exploration // nil without one
-	walked      *walked      // nil without one
+	sending sync.Mutex // guards conn's frames
+}
+
+// errNothingOpen is returned for commands about what is not open yet.
+var errNothingOpen = phrase.New("nothing is open yet: the first command is open")
+
+// newReader returns what answers the page's questions about its branches.
+func (p *player) newReader() *reader {
+	return &reader{
+		s: p.s, l: p.l, ctx: p.ctx, seat: p.seat, address: p.account.Address(), of: site.OfPlay, look: p.look,
+		film: func(_ *scenario.Scenario, b *engine.Branch) *film.Film { return p.sent[b.ID].film },
+		lanes: func(branch, row int) (string, error) {
+			if _, err := p.look(p.ctx, branch); err != nil {
+				return "", err
+			}
+			return drawnLanes(p.l, p.sent[branch].film, row)
+		},
+		tell: func(_ *exploration, e exploredJSON) error { return p.send(answer{V: 1, Explored: &e}) },
+	}
+}
+
+// look returns branches, all where none are named.
+func (p *player) look(ctx context.Context, ids ...int) (at branches, err error) {
+	if p.board == nil {
+		return at, errNothingOpen
+	}
+	at.scenario = p.board.Scenario()
+	if len(ids) == 0 {
+		at.list, err = p.board.Tracks(ctx)
+		return at, err
+	}
+	for _, id := range ids {
+		b, err := p.board.Track(ctx, id)
+		if err != nil {
+			return at, err
+		}
+		at.list = append(at.list, b)
+	}
+	return at, nil
 }
 
 // hold accounts for the memory that the session and its page now take. It fails
 // with a *limit.Error if that is too much.
 func (p *player) hold() error {
-	size := p.session.Size()
-	for _, b := range p.session.Branches() {
-		size += len(b.Events) * film.EventSize(p.session.Scenario())
-	}
-	return p.account.Hold(size)
+	return p.account.Hold(p.board.Size() + p.board.Events()*film.EventSize(p.board.Scenario()))
 }
 
 // shown is a branch, as far as it has been rendered for the page.
@@ -63,33 +97,19 @@ func (p *player) open(ctx context.Context, c openArgs) error {
 	if err != nil {
 		return err
 	}
-	branches, err := schedules(state.Scenario, c.Branches)
+	lines, err := linesOf(state.Scenario, c.Branches)
 	if err != nil {
 		return err
 	}
-	fresh, err := engine.Open(ctx, state.Scenario.WithSchedule(branches[0].moves))
+	fresh, err := board.OpenAlone(ctx, state.Scenario, lines, film.Matters, p.hold)
 	if err != nil {
 		return err
 	}
-	opened := false
-	defer func() {
-		if !opened {
-			fresh.Close()
-		}
-	}()
-	for _, b := range branches[1:] {
-		if _, err := fresh.Add(ctx, b.parent, b.fork, b.moves); err != nil {
-			return err
-		}
-	}
-	if p.session != nil {
-		p.session.Close()
-	}
-	p.forget()
-	p.session, p.sent, opened = fresh, map[int]*shown{}, true
+	p.reader.forget()
+	p.close()
+	p.board, p.sent = fresh, map[int]*shown{}
 	if err := p.hold(); err != nil {
-		fresh.Close()
-		p.session = nil
+		p.close()
 		_ = p.account.Hold(0)
 		return err
 	}
@@ -101,12 +121,24 @@ func (p *player) open(ctx context.Context, c openArgs) error {
 	if err := p.write(answer{Opened: o}); err != nil {
 		return err
 	}
-	for _, b := range fresh.Branches() {
+	list, err := fresh.Tracks(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range list {
 		if err := p.show(b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// close ends what is open, if something is.
+func (p *player) close() {
+	if p.board != nil {
+		p.board.Close()
+		p.board = nil
+	}
 }
 
 func opened(c openArgs) (link.State, error) {
@@ -120,21 +152,16 @@ func opened(c openArgs) (link.State, error) {
 	return link.State{Scenario: sc, At: len(sc.Schedule)}, nil
 }
 
-type schedule struct {
-	parent, fork int
-	moves        []scenario.Move
-}
-
-// schedules reads the branches that a page brings along. Without any, there is
+// linesOf reads the branches that a page brings along. Without any, there is
 // only the scenario's schedule.
-func schedules(sc *scenario.Scenario, list []broughtJSON) ([]schedule, error) {
+func linesOf(sc *scenario.Scenario, list []broughtJSON) ([]board.Line, error) {
 	if len(list) == 0 {
-		return []schedule{{-1, 0, sc.Schedule}}, nil
+		return []board.Line{{Parent: -1, Moves: sc.Schedule}}, nil
 	}
 	if len(list) > engine.MaxBranches {
 		return nil, engine.ErrBranches
 	}
-	var out []schedule
+	var out []board.Line
 	for i, b := range list {
 		one, err := movesOf(sc, b.Moves)
 		if err != nil {
@@ -143,7 +170,7 @@ func schedules(sc *scenario.Scenario, list []broughtJSON) ([]schedule, error) {
 		if b.Parent >= i || b.Parent < -1 || b.Fork < 0 || b.Fork > len(one) {
 			return nil, phrase.New("the branches do not fit each other: a parent comes before its branch, and the fork is within its moves")
 		}
-		out = append(out, schedule{b.Parent, b.Fork, one})
+		out = append(out, board.Line{Parent: b.Parent, Fork: b.Fork, Moves: one})
 	}
 	return out, nil
 }
@@ -213,66 +240,69 @@ func bare(sc *scenario.Scenario) string {
 }
 
 // step makes a thread's move, or the policy's if no thread is given.
-func (p *player) step(ctx context.Context, b *engine.Branch, c stepArgs) error {
-	at := c.after(b)
-	if c.Thread == "" && at != len(b.Moves) {
-		return phrase.New("the next move here has been made already; a step without a thread goes on at the branch's end")
-	}
-	return p.moved(func() (*engine.Branch, error) {
-		switch {
-		case c.Thread == "":
-			return p.session.Step(ctx, b.ID)
-		case c.Network:
-			return p.session.StepNetwork(ctx, b.ID, at, c.Thread, c.Node)
-		case c.Node > 0:
-			return p.session.StepNode(ctx, b.ID, at, c.Thread, c.Node)
-		default:
-			return p.session.StepThread(ctx, b.ID, at, c.Thread, c.Background)
+func (p *player) step(ctx context.Context, c stepArgs) error {
+	if c.Thread == "" && c.At != nil {
+		at, err := p.look(ctx, c.Branch)
+		if err != nil {
+			return err
 		}
-	})
+		if *c.At != len(at.list[0].Moves) {
+			return phrase.New("the next move here has been made already; a step without a thread goes on at the branch's end")
+		}
+	}
+	return p.order(ctx, board.Command{Do: c.Do, Branch: c.Branch, At: c.At, Thread: c.Thread, Background: c.Background, Network: c.Network, Node: c.Node})
 }
 
-func (p *player) cut(ctx context.Context, b *engine.Branch, c afterMoves) error {
-	return p.moved(func() (*engine.Branch, error) { return p.session.Cut(ctx, b.ID, c.after(b)) })
+// order carries out a command, and shows what it comes to, a run's progress now
+// and then.
+func (p *player) order(ctx context.Context, c board.Command) error {
+	if p.board == nil {
+		return errNothingOpen
+	}
+	shown, made := time.Now(), board.Entry{}
+	for e, err := p.board.Do(ctx, c); ; e, err = p.board.GoOn(ctx) {
+		if e.Stand != nil || e.Dropped != nil {
+			made = e
+		}
+		var panicked *panics.Error
+		if errors.As(err, &panicked) {
+			panic(panicked) // it ends the session
+		}
+		goes := err == nil && p.board.Going()
+		if !goes || time.Since(shown) >= showEvery {
+			if err := errors.Join(p.tell(ctx, c, made), err); err != nil || !goes {
+				return err
+			}
+			shown, made = time.Now(), board.Entry{}
+		}
+	}
 }
 
-func (p *player) drop(_ context.Context, b *engine.Branch, _ onBranch) error {
-	if err := p.session.Drop(b.ID); err != nil {
-		return phrase.New("the only branch there is stays")
+// tell shows what a command came to.
+func (p *player) tell(ctx context.Context, c board.Command, e board.Entry) error {
+	if e.Dropped != nil {
+		delete(p.sent, *e.Dropped)
+		_ = p.hold() // it holds less
+		if err := p.write(answer{Dropped: e.Dropped}); err != nil {
+			return err
+		}
 	}
-	delete(p.sent, b.ID)
-	_ = p.hold() // it holds less
-	return p.write(answer{Dropped: &b.ID})
-}
-
-// lanes sends the lanes around a row; by default the one that the first moves
-// led to.
-func (p *player) lanes(_ context.Context, b *engine.Branch, c lanesArgs) error {
-	at := len(b.Moves)
-	if c.At != nil && *c.At >= 0 && *c.At < at {
-		at = *c.At
+	if e.Stand == nil || e.Dropped != nil && len(e.Made) == 0 {
+		return nil
 	}
-	row := b.Positions[at].Row
-	if c.Row != nil {
-		row = *c.Row
+	if c.Do != board.DoAdd || len(e.Made) > 0 {
+		b, err := p.board.Track(ctx, e.Stand.Branch)
+		if err != nil {
+			return err
+		}
+		if err := p.show(b); err != nil {
+			return err
+		}
 	}
-	html, err := drawnLanes(p.l, p.sent[b.ID].film, row)
-	if err != nil {
-		return err
+	if c.Do == board.DoAdd {
+		return p.write(answer{Went: &wentJSON{e.Stand.Branch, e.Stand.At}})
 	}
-	return p.write(answer{Lanes: html, LanesOf: b.ID})
-}
-
-// moved makes one move and shows the result.
-func (p *player) moved(move func() (*engine.Branch, error)) error {
-	if err := p.hold(); err != nil {
-		return err
-	}
-	b, err := move()
-	if err != nil {
-		return err
-	}
-	return p.show(b)
+	return nil
 }
 
 // show sends the positions and rows of a branch that the page does not have
@@ -280,7 +310,7 @@ func (p *player) moved(move func() (*engine.Branch, error)) error {
 func (p *player) show(b *engine.Branch) error {
 	done := p.sent[b.ID]
 	if done == nil || done.events > len(b.Events) {
-		done = &shown{film: film.New(p.l, p.session.Scenario(), b.Header.Owners)}
+		done = &shown{film: film.New(p.l, p.board.Scenario(), b.Header.Owners)}
 		if p.sent[b.Parent] != nil {
 			done.positions = b.Fork + 1
 		}
@@ -312,96 +342,4 @@ func (p *player) show(b *engine.Branch) error {
 	}
 	done.positions = len(b.Positions)
 	return nil
-}
-
-// run makes the policy's moves until the requested condition holds.
-func (p *player) run(ctx context.Context, b *engine.Branch, c runArgs) error {
-	until, err := room.Aim(p.session.Scenario(), c.To, c.Thread, film.Matters)
-	if err != nil {
-		return err
-	}
-	if b.Positions[len(b.Positions)-1].Over {
-		return &run.Refusal{Reason: run.IsOver}
-	}
-	shown := time.Now()
-	for !b.Positions[len(b.Positions)-1].Over {
-		if time.Since(shown) >= showEvery {
-			if err := p.show(b); err != nil {
-				return err
-			}
-			shown = time.Now()
-		}
-		before := len(b.Events)
-		if _, err := p.session.Step(ctx, b.ID); err != nil {
-			return errors.Join(p.show(b), err)
-		}
-		if err := p.hold(); err != nil {
-			return errors.Join(p.show(b), err)
-		}
-		found := false
-		for _, e := range b.Events[before:] {
-			found = found || until(e)
-		}
-		if found {
-			break
-		}
-	}
-	return p.show(b)
-}
-
-func (p *player) time(ctx context.Context, b *engine.Branch, c timeArgs) error {
-	var d time.Duration
-	switch engine.Passage(c.To) {
-	case engine.ToEvent, engine.ToExpiry:
-	case engine.ByLength:
-		var ok bool
-		if d, ok = scenario.ParsePassage(c.By); !ok {
-			return phrase.New("time passes by a length such as 50ms or 1.5s, up to 24h")
-		}
-	default:
-		return phrase.New("time cannot pass to %q; allowed: event, expiry, by", c.To)
-	}
-	return p.moved(func() (*engine.Branch, error) {
-		return p.session.PassTime(ctx, b.ID, c.after(b), engine.Passage(c.To), d)
-	})
-}
-
-func (p *player) strike(ctx context.Context, b *engine.Branch, c strikeArgs) error {
-	m, err := p.session.Scenario().ParseStrike(c.Fault)
-	if err != nil {
-		return err
-	}
-	return p.moved(func() (*engine.Branch, error) { return p.session.Apply(ctx, b.ID, c.after(b), m) })
-}
-
-// compare shows two branches row by row.
-func (p *player) compare(_ context.Context, left *engine.Branch, c compareArgs) error {
-	right, err := p.session.Branch(c.With)
-	if err != nil {
-		return err
-	}
-	films := []*film.Film{p.sent[left.ID].film, p.sent[right.ID].film}
-	html, err := compared(p.l, p.session.Scenario(), []*engine.Branch{left, right}, films, c.Names)
-	if err != nil {
-		return err
-	}
-	return p.write(answer{Compared: html})
-}
-
-// locks plays the branch's schedule on several locks.
-func (p *player) locks(ctx context.Context, b *engine.Branch, c locksArgs) error {
-	html, err := onLocks(ctx, p.l, p.session.Scenario(), b, c.Protocols)
-	if err != nil {
-		return err
-	}
-	return p.write(answer{Compared: html})
-}
-
-// trace sends a branch's trace as JSON Lines.
-func (p *player) trace(_ context.Context, on *engine.Branch, _ onBranch) error {
-	text, err := traced(p.session.Scenario(), on)
-	if err != nil {
-		return err
-	}
-	return p.write(answer{Trace: text})
 }

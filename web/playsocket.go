@@ -58,21 +58,20 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 		})
 	}()
 	p := &player{ctx: ctx, s: s, l: words.From(r.Context()), conn: conn, seat: seat, account: s.ledger.Open(site.Address(r))}
+	p.reader = p.newReader()
 	defer func() { <-read }()
 	defer conn.Close()
 	defer gone()
 	told := false
 	served := s.Guarded(ctx, site.OfPlay, func() { p.serve(ctx, commands) })
-	p.forget() // else it might send a frame after the last one
+	p.reader.forget() // else it might send a frame after the last one
 	if !served {
 		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
 			V: 1, Broken: true, Refused: p.l.Say("A mistake in this program has ended your session. It has been written down. Reload the page to begin again."),
 		})
 	}
 	p.account.Close()
-	if p.session != nil {
-		s.Guarded(ctx, site.OfPlay, p.session.Close)
-	}
+	s.Guarded(ctx, site.OfPlay, p.close)
 	over := errors.Is(context.Cause(ctx), runs.ErrClosed)
 	gone()
 	if over && !told {

@@ -13,9 +13,9 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
-	"relock/web/room"
 	"relock/web/runs"
 	"relock/web/templates"
 	"relock/web/words"
@@ -115,17 +115,17 @@ type roomQuestion struct {
 // roomPerson is one of the people in a room. Hosts have a list of them in its
 // frames.
 type roomPerson struct {
-	Member  string    `json:"member"`
-	Name    string    `json:"name"`
-	Part    room.Part `json:"part"`
-	Here    bool      `json:"here"`
-	Removed bool      `json:"removed"`
-	Threads []string  `json:"threads"`
+	Member  string     `json:"member"`
+	Name    string     `json:"name"`
+	Part    board.Part `json:"part"`
+	Here    bool       `json:"here"`
+	Removed bool       `json:"removed"`
+	Threads []string   `json:"threads"`
 }
 
 // roomNowFrame makes the frame of a room as it is now. What hosts see more than
 // others is put to the frame of all.
-func roomNowFrame(v room.View, sees room.Sight) (any, error) {
+func roomNowFrame(v board.View, sees board.Sight) (any, error) {
 	l := words.Match(sees.Lang)
 	key := "now/" + l.Code()
 	text, made := v.Fresh[key].([]byte)
@@ -156,12 +156,12 @@ type people struct {
 	text  []byte
 }
 
-// Size implements room.Sized.
+// Size implements board.Sized.
 func (p people) Size() int { return len(p.text) }
 
 // peopleText encodes the people of a room, made anew when they have changed: a
 // thousand are a long text.
-func peopleText(l words.Language, v room.View) ([]byte, error) {
+func peopleText(l words.Language, v board.View) ([]byte, error) {
 	key := "people/" + l.Code()
 	if made, ok := v.Kept[key].(people); ok && made.since == v.Company {
 		return made.text, nil
@@ -174,7 +174,7 @@ func peopleText(l words.Language, v room.View) ([]byte, error) {
 	return text, nil
 }
 
-func roomAsSeen(l words.Language, v room.View) (roomNow, error) {
+func roomAsSeen(l words.Language, v board.View) (roomNow, error) {
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
@@ -233,19 +233,19 @@ func knowledge(l words.Language, rows []film.Row) map[string]roomSeat {
 	return known
 }
 
-func seatNow(l words.Language, st *room.State, thread string, options []page.Option) roomSeat {
+func seatNow(l words.Language, st *board.State, thread string, options []page.Option) roomSeat {
 	seat := st.Seats[thread]
 	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Tied: seat.Tied}
 	for _, id := range seat.By {
 		if m := st.People[id]; m != nil {
-			out.By, out.Members = append(out.By, room.Nickname(m.Name, l.Code())), append(out.Members, id)
+			out.By, out.Members = append(out.By, board.Nickname(m.Name, l.Code())), append(out.Members, id)
 			if !m.Here() {
 				out.Away++
 			}
 		}
 	}
 	if seat.Since > 0 && !seat.Tied {
-		out.Wait = max(0, time.Until(time.UnixMilli(seat.Since).Add(room.TableWait)).Round(100*time.Millisecond).Seconds())
+		out.Wait = max(0, time.Until(time.UnixMilli(seat.Since).Add(board.TableWait)).Round(100*time.Millisecond).Seconds())
 	}
 	for _, o := range options {
 		switch {
@@ -269,7 +269,7 @@ const (
 	manyRight = 70
 )
 
-func questionNow(l words.Language, st *room.State) *roomQuestion {
+func questionNow(l words.Language, st *board.State) *roomQuestion {
 	q := st.Question
 	if q == nil {
 		return nil
@@ -295,12 +295,12 @@ func questionNow(l words.Language, st *room.State) *roomQuestion {
 	return out
 }
 
-func peopleNow(l words.Language, st *room.State) []roomPerson {
+func peopleNow(l words.Language, st *board.State) []roomPerson {
 	list := []roomPerson{}
 	inOrder := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) } // m2 before m10
 	for _, id := range slices.SortedFunc(maps.Keys(st.People), inOrder) {
 		m := st.People[id]
-		one := roomPerson{Member: id, Name: room.Nickname(m.Name, l.Code()), Part: m.Part, Here: m.Here(), Removed: m.Removed, Threads: []string{}}
+		one := roomPerson{Member: id, Name: board.Nickname(m.Name, l.Code()), Part: m.Part, Here: m.Here(), Removed: m.Removed, Threads: []string{}}
 		for _, thread := range slices.Sorted(maps.Keys(st.Seats)) {
 			if slices.Contains(st.Seats[thread].By, id) {
 				one.Threads = append(one.Threads, thread)
@@ -322,7 +322,7 @@ type roomFilm struct {
 	bytes int                                   // of the parts that stay
 }
 
-// Size implements room.Sized. A prepared message is there as it is, and as it
+// Size implements board.Sized. A prepared message is there as it is, and as it
 // was sent.
 func (f *roomFilm) Size() int {
 	size := 2 * f.bytes
@@ -332,7 +332,7 @@ func (f *roomFilm) Size() int {
 	return size
 }
 
-func filmOf(l words.Language, v room.View) *roomFilm {
+func filmOf(l words.Language, v board.View) *roomFilm {
 	key := "film/" + l.Code()
 	f, ok := v.Kept[key].(*roomFilm)
 	if !ok {
@@ -343,7 +343,7 @@ func filmOf(l words.Language, v room.View) *roomFilm {
 }
 
 // opening is the frame with which a page begins.
-func (f *roomFilm) opening(s *Server, v room.View) (frame *websocket.PreparedMessage, err error) {
+func (f *roomFilm) opening(s *Server, v board.View) (frame *websocket.PreparedMessage, err error) {
 	if f.first != nil {
 		return f.first, nil
 	}
@@ -380,7 +380,7 @@ type roomSet struct {
 
 // setFrame returns the frame with what a phone's page has of the scenario, made
 // once for all.
-func setFrame(l words.Language, v room.View) (*websocket.PreparedMessage, error) {
+func setFrame(l words.Language, v board.View) (*websocket.PreparedMessage, error) {
 	key := "set/" + l.Code()
 	if made, ok := v.Kept[key].(*websocket.PreparedMessage); ok {
 		return made, nil
@@ -404,7 +404,7 @@ func setFrame(l words.Language, v room.View) (*websocket.PreparedMessage, error)
 }
 
 // branch returns what a branch shows, and the branch.
-func (f *roomFilm) branch(v room.View, id int) (*film.Film, *engine.Branch, error) {
+func (f *roomFilm) branch(v board.View, id int) (*film.Film, *engine.Branch, error) {
 	b, err := v.Run.Track(v.Context, v.State, id)
 	if err != nil {
 		return nil, nil, err
@@ -422,7 +422,7 @@ func (f *roomFilm) branch(v room.View, id int) (*film.Film, *engine.Branch, erro
 }
 
 // parts returns the frames of a branch's positions from one on.
-func (f *roomFilm) parts(v room.View, b room.Branch, from int) (frames []*websocket.PreparedMessage, err error) {
+func (f *roomFilm) parts(v board.View, b board.Branch, from int) (frames []*websocket.PreparedMessage, err error) {
 	film, branch, err := f.branch(v, b.ID)
 	if err != nil {
 		return nil, err
@@ -440,7 +440,7 @@ func (f *roomFilm) parts(v room.View, b room.Branch, from int) (frames []*websoc
 
 // part returns one frame. Those that begin and end where frames of all do are
 // kept.
-func (f *roomFilm) part(v room.View, film *film.Film, branch *engine.Branch, b room.Branch, from, to int) (*websocket.PreparedMessage, error) {
+func (f *roomFilm) part(v board.View, film *film.Film, branch *engine.Branch, b board.Branch, from, to int) (*websocket.PreparedMessage, error) {
 	key, stays := [2]int{b.ID, from}, from < to && from%framePosition == 0 && to%framePosition == 0
 	fresh := fmt.Sprintf("part/%s/%d/%d", f.l.Code(), b.ID, from)
 	if made := f.whole[key]; stays && made != nil {
@@ -492,10 +492,10 @@ const (
 	sizeOfDrawing = 48 << 10
 )
 
-// Size implements room.Sized.
+// Size implements board.Sized.
 func (d drawings) Size() int { return len(d) * sizeOfDrawing }
 
-func drawingOf(l words.Language, v room.View, branch, row int) (*drawing, error) {
+func drawingOf(l words.Language, v board.View, branch, row int) (*drawing, error) {
 	made, ok := v.Fresh["lanes"].(drawings)
 	if !ok || len(made) >= maxDrawings {
 		made = drawings{}

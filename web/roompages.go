@@ -9,9 +9,9 @@ import (
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
-	"relock/web/room"
 	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/static"
@@ -31,7 +31,7 @@ func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	var status *site.Error
 	switch {
 	case err == nil:
-		http.Redirect(w, r, "/room/"+found.Code(), http.StatusSeeOther) //nolint:gosec // a code has letters and digits only
+		http.Redirect(w, r, "/room/"+found.Code(), http.StatusSeeOther)
 		return nil
 	case !errors.As(err, &status) || site.AsksForJSON(r):
 		return err
@@ -52,7 +52,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
 	item, isItem := s.course.Item(from)
 	var err error
-	var plan room.Plan
+	var plan board.Plan
 	switch {
 	case isExample:
 		exhibit, err := exhibitOf(from)
@@ -104,7 +104,7 @@ func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
 			return errNotHost
 		}
 		s.setHost(w, r, found.Code(), key)
-		http.Redirect(w, r, "/room/"+found.Code()+"/host", http.StatusSeeOther) //nolint:gosec // as above
+		http.Redirect(w, r, "/room/"+found.Code()+"/host", http.StatusSeeOther)
 		return nil
 	}
 	secret := site.Cookie(r, hostCookie(found.Code()))
@@ -133,11 +133,11 @@ func (s *Server) roomStage(w http.ResponseWriter, r *http.Request) error {
 }
 
 // roomPage returns what the pages of a room have in common.
-func (s *Server) roomPage(r *http.Request, found *room.Room, part page.RoomPart) (*page.Room, error) {
+func (s *Server) roomPage(r *http.Request, found *board.Room, part page.RoomPart) (*page.Room, error) {
 	l := words.From(r.Context())
 	var sc *scenario.Scenario
 	scene := 0
-	if err := found.Look(func(v room.View) error {
+	if err := found.Look(func(v board.View) error {
 		sc, scene = v.Run.Scenario(), len(v.State.Earlier)
 		return nil
 	}); err != nil {
@@ -168,7 +168,7 @@ func (s *Server) roomPage(r *http.Request, found *room.Room, part page.RoomPart)
 			return nil, err
 		}
 		// Who came by that link hands it on.
-		key := room.CoHost(secret)
+		key := board.CoHost(secret)
 		if !hosts(found, key) {
 			key = secret
 		}

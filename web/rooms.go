@@ -21,10 +21,10 @@ import (
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/board"
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/link"
-	"relock/web/room"
 	"relock/web/site"
 	"relock/web/words"
 )
@@ -69,15 +69,15 @@ var errNoPlan = phrase.New("a room is around a scenario: an example by its name,
 func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
 
 // openHouse opens the rooms that the journal has.
-func (s *Server) openHouse(journal room.Journal) error {
+func (s *Server) openHouse(journal board.Journal) error {
 	if journal == nil {
-		memory, err := room.NewSolo("")
+		memory, err := board.NewSolo("")
 		if err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
 		journal = memory
 	}
-	s.rooms = room.NewHouse(room.Config{
+	s.rooms = board.NewHouse(board.Config{
 		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Matters: film.Matters, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
 	})
@@ -127,28 +127,28 @@ func (g *guesses) limiter(address string) *rate.Limiter {
 
 // room returns the room that r's path names. A wrong code takes as long as a
 // right one, and few can be tried.
-func (s *Server) roomOf(r *http.Request) (*room.Room, error) {
+func (s *Server) roomOf(r *http.Request) (*board.Room, error) {
 	began := time.Now()
 	defer s.takeAtLeast(r, began)
 	limiter := s.guesses.limiter(site.Address(r))
-	code, err := room.ParseCode(r.PathValue("code"))
+	code, err := board.ParseCode(r.PathValue("code"))
 	if limiter.Tokens() < 1 && (err != nil || !s.guesses.knows(site.Address(r), code)) {
 		if limiter.Tokens() > -mostDebt {
 			limiter.Reserve() // who goes on guessing waits longer
 		}
 		return nil, errGuessing
 	}
-	var found *room.Room
+	var found *board.Room
 	if err == nil {
 		found, err = s.rooms.Room(r.Context(), code)
 	}
 	switch {
-	case errors.Is(err, room.ErrNoRoom):
+	case errors.Is(err, board.ErrNoRoom):
 		limiter.Allow()
 		return nil, errNoRoom
-	case errors.Is(err, room.ErrSpoiled):
+	case errors.Is(err, board.ErrSpoiled):
 		return nil, errSpoiled
-	case errors.Is(err, room.ErrUnreached):
+	case errors.Is(err, board.ErrUnreached):
 		return nil, errUnreached
 	case err != nil:
 		return nil, fmt.Errorf("web: %w", err)
@@ -180,11 +180,11 @@ func (s *Server) setHost(w http.ResponseWriter, r *http.Request, code, secret st
 }
 
 // hosts reports whether a secret makes a host of a room.
-func hosts(found *room.Room, secret string) bool {
+func hosts(found *board.Room, secret string) bool {
 	host := false
-	_ = found.Look(func(v room.View) error {
+	_ = found.Look(func(v board.View) error {
 		host = secret != "" && slices.ContainsFunc(v.State.Hosts, func(proof string) bool {
-			return subtle.ConstantTimeCompare([]byte(proof), []byte(room.Proof(secret))) == 1
+			return subtle.ConstantTimeCompare([]byte(proof), []byte(board.Proof(secret))) == 1
 		})
 		return nil
 	})
@@ -193,7 +193,7 @@ func hosts(found *room.Room, secret string) bool {
 
 // hosted returns the room that r's path names, if its cookie or its bearer
 // token is a host's.
-func (s *Server) hosted(r *http.Request) (*room.Room, error) {
+func (s *Server) hosted(r *http.Request) (*board.Room, error) {
 	found, err := s.roomOf(r)
 	if err != nil {
 		return nil, err
@@ -208,29 +208,29 @@ func (s *Server) hosted(r *http.Request) (*room.Room, error) {
 // planOf is what a room is to be around: an example by its name, a link's text,
 // or an item of the course, chapter/item. An error that speaks says why it is
 // nothing.
-func (s *Server) planOf(example, packed, item string) (room.Plan, error) {
+func (s *Server) planOf(example, packed, item string) (board.Plan, error) {
 	switch {
 	case example != "":
 		for _, e := range s.examples {
 			if e.name == example {
-				return room.Plan{Scenario: e.sc}, nil
+				return board.Plan{Scenario: e.sc}, nil
 			}
 		}
-		return room.Plan{}, errNoPlan
+		return board.Plan{}, errNoPlan
 	case packed != "":
 		state, err := link.Decode(strings.TrimPrefix(packed, "#"))
 		if err != nil {
-			return room.Plan{}, fmt.Errorf("web: %w", err)
+			return board.Plan{}, fmt.Errorf("web: %w", err)
 		}
-		return room.Plan{Scenario: state.Scenario, At: state.At}, nil
+		return board.Plan{Scenario: state.Scenario, At: state.At}, nil
 	case item != "":
 		found, ok := s.course.Item(item)
 		if !ok {
-			return room.Plan{}, errNoPlan
+			return board.Plan{}, errNoPlan
 		}
-		return room.Plan{Scenario: found.Scenario}, nil
+		return board.Plan{Scenario: found.Scenario}, nil
 	default:
-		return room.Plan{}, errNoPlan
+		return board.Plan{}, errNoPlan
 	}
 }
 
@@ -247,7 +247,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return noPlan(err)
 	}
-	plan.By = room.Proof(site.Address(r))
+	plan.By = board.Proof(site.Address(r))
 	may, err := s.roomFor(r.Context(), plan.By)
 	switch {
 	case err != nil:
@@ -260,7 +260,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 		_, err = s.rooms.Room(r.Context(), code) // it is led from now on
 	}
 	switch {
-	case errors.Is(err, room.ErrUnreached):
+	case errors.Is(err, board.ErrUnreached):
 		return errUnreached
 	case err != nil:
 		return noPlan(err)
@@ -320,7 +320,7 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 	}
 	l := words.From(r.Context())
 	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right", "scenario", "title"}} // for programs: the same in every language
-	err = found.Look(func(v room.View) error {
+	err = found.Look(func(v board.View) error {
 		scenarios, err := scenariosOf(v)
 		if err != nil {
 			return err
@@ -330,7 +330,7 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 				for _, member := range slices.Sorted(maps.Keys(votes)) {
 					name := ""
 					if m := v.State.People[member]; m != nil {
-						name = room.Nickname(m.Name, l.Code())
+						name = board.Nickname(m.Name, l.Code())
 					}
 					option := votes[member]
 					rows = append(rows, []string{
@@ -369,7 +369,7 @@ const earlierScenarios = "earlier/scenarios"
 
 // scenariosOf returns all scenarios that the class has gone through, and the one
 // that it is in as the last.
-func scenariosOf(v room.View) ([]*scenario.Scenario, error) {
+func scenariosOf(v board.View) ([]*scenario.Scenario, error) {
 	list, known := v.Kept[earlierScenarios].([]*scenario.Scenario)
 	if !known {
 		for _, scene := range v.State.Earlier {
@@ -386,7 +386,7 @@ func scenariosOf(v room.View) ([]*scenario.Scenario, error) {
 
 // linked returns the branches of a room, each at its end: those of the first
 // scenario first.
-func linked(l words.Language, v room.View) ([]linkedBranch, error) {
+func linked(l words.Language, v board.View) ([]linkedBranch, error) {
 	scenarios, err := scenariosOf(v)
 	if err != nil {
 		return nil, err
@@ -407,7 +407,7 @@ func linked(l words.Language, v room.View) ([]linkedBranch, error) {
 }
 
 // linkedOf adds a scene's branches to a list.
-func linkedOf(l words.Language, list []linkedBranch, n int, scene room.Scene, sc *scenario.Scenario) ([]linkedBranch, error) {
+func linkedOf(l words.Language, list []linkedBranch, n int, scene board.Scene, sc *scenario.Scenario) ([]linkedBranch, error) {
 	for _, b := range scene.Branches {
 		moves, err := movesOf(sc, b.Moves)
 		if err != nil {
@@ -431,7 +431,7 @@ func (s *Server) roomBranches(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	var list []linkedBranch
-	err = found.Look(func(v room.View) (err error) {
+	err = found.Look(func(v board.View) (err error) {
 		list, err = linked(words.From(r.Context()), v)
 		return err
 	})
@@ -451,12 +451,12 @@ func inLanguage[T any](of map[string]T, l words.Language) T {
 }
 
 // askRoom makes a question of where a room stands, in every language.
-func (s *Server) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*room.Question, error) {
+func (s *Server) askRoom(ctx context.Context, sc *scenario.Scenario, at int) (*board.Question, error) {
 	made, err := course.Ask(ctx, sc, at)
 	if err != nil {
 		return nil, err
 	}
-	q := &room.Question{Text: map[string]string{}, Options: map[string][]string{}}
+	q := &board.Question{Text: map[string]string{}, Options: map[string][]string{}}
 	until := made.Until().At.Duration()
 	for _, l := range s.Languages.All() {
 		q.Text[l.Code()] = l.Say("The next thing that counts is at %s. What do we see then?", l.Duration(until))

@@ -46,6 +46,7 @@ type attendee struct {
 	seq    int
 	film   playPage        // as far as it came
 	set    json.RawMessage // what a page had to have of another scenario
+	found  searchFrame     // the last of a search
 	member string
 	token  string
 }
@@ -66,6 +67,8 @@ type roomFrame struct {
 	Compared, Trace string
 
 	Set json.RawMessage
+
+	searchFrame
 }
 
 func (s site) visit(t testing.TB, code, lang string, headers http.Header) *attendee {
@@ -107,6 +110,8 @@ func (v *attendee) read() roomFrame {
 		}
 	case f.Set != nil:
 		v.set = f.Set
+	case f.Explored != nil:
+		v.found = f.searchFrame
 	case f.Re == 0:
 		var film playFrame
 		if err := json.Unmarshal(text, &film); err != nil {

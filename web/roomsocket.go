@@ -9,7 +9,12 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"relock/web/room"
+	"relock/engine"
+	"relock/engine/panics"
+	"relock/engine/pause"
+	"relock/engine/scenario"
+	"relock/web/board"
+	"relock/web/film"
 	"relock/web/site"
 	"relock/web/site/turn"
 	"relock/web/site/wire"
@@ -35,13 +40,15 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 		s: s, l: l, room: found, conn: conn, client: found.Enter(l.Code(), site.Address(r)), secret: site.Cookie(r, hostCookie(found.Code())),
 		answers: make(chan roomAnswer, waiting), address: site.Address(r), shown: map[int]int{}, reading: s.Turns.Seat(site.Address(r)), telling: s.Turns.Seat(site.Address(r)),
 	}
+	g.reader = g.newReader(ctx)
+	defer g.reader.forget()
 	defer context.AfterFunc(ctx, g.client.Ring)()
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
 		defer gone()
 		s.Guarded(ctx, site.OfRoom, func() {
-			err := conn.Read(ctx, room.MaxCommand, func(text []byte) { g.received(ctx, text) })
+			err := conn.Read(ctx, board.MaxCommand, func(text []byte) { g.received(ctx, text) })
 			s.ReadTo(r, err)
 		})
 	}()
@@ -71,13 +78,14 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 type guest struct {
 	s       *Server
 	l       words.Language
-	room    *room.Room
+	room    *board.Room
 	conn    *wire.Conn
-	client  *room.Client
+	client  *board.Client
 	address string
 	secret  string          // of the cookie
 	answers chan roomAnswer // that the room has nothing to do with; the bell is rung
 	reading *turn.Seat      // of the goroutine that takes commands
+	reader  *reader         // used by that goroutine
 	telling *turn.Seat      // of the one that sends frames
 
 	rows   bool        // the film is wanted; written before the join is handed on
@@ -96,18 +104,17 @@ type roomAnswer struct {
 	Removed bool `json:"removed,omitempty"` // why a join was refused; 4041 follows
 
 	// Of a join.
-	Member string    `json:"member,omitempty"`
-	Token  string    `json:"token,omitempty"`
-	Name   string    `json:"name,omitempty"`
-	Part   room.Part `json:"part,omitempty"`
-	Last   int64     `json:"last,omitempty"`
-	Mine   *int      `json:"mine,omitempty"`
+	Member string     `json:"member,omitempty"`
+	Token  string     `json:"token,omitempty"`
+	Name   string     `json:"name,omitempty"`
+	Part   board.Part `json:"part,omitempty"`
+	Last   int64      `json:"last,omitempty"`
+	Mine   *int       `json:"mine,omitempty"`
 
-	// Of what is asked of this server.
-	Lanes    string `json:"lanes,omitempty"`
-	LanesOf  *int   `json:"lanesOf,omitempty"`
-	Compared string `json:"compared,omitempty"` // HTML
-	Trace    string `json:"trace,omitempty"`    // JSON Lines
+	answered // of what is asked of this server
+
+	Explored *exploredJSON `json:"explored,omitempty"` // of a search, without a command
+	search   *exploration
 }
 
 // received hands on a command, or answers it at once.
@@ -125,34 +132,121 @@ func (g *guest) received(ctx context.Context, text []byte) {
 		g.s.meter.commands.WithLabelValues(forRoom).Observe(time.Since(began).Seconds())
 	}
 	if err != nil {
-		refused, _ := g.l.Explain(err) // all of them can be told
-		g.reply(ctx, roomAnswer{Re: c.ID, Refused: refused})
+		g.reply(ctx, roomAnswer{Re: c.ID, Refused: g.s.explained(ctx, g.l, c.Do, err)})
 	}
 }
 
 // take reads a command in the visitor's turn. It returns the answer, if the room
 // has nothing to do with it.
-func (g *guest) take(ctx context.Context, text []byte) (c room.Command, own *roomAnswer, err error) {
+func (g *guest) take(ctx context.Context, text []byte) (c board.Command, own *roomAnswer, err error) {
 	if err := g.reading.Take(ctx); err != nil {
 		return c, nil, err
 	}
 	defer g.reading.Done()
-	if c, err = room.ParseCommand(text); err != nil {
+	if c, err = board.ParseCommand(text); err != nil {
 		return c, nil, err
 	}
-	if reads[c.Do] != nil {
-		answer := g.read(ctx, c)
-		return c, &answer, nil
-	}
-	if c.Do == room.DoJoin {
+	switch c.Do {
+	case board.DoPing:
+		own = &roomAnswer{Re: c.ID, Done: true}
+	case board.DoExample, board.DoWalk:
+		err = panics.Catch(func() error {
+			if err := g.may(askHosts); err != nil {
+				return err
+			}
+			way, err := g.reader.way(ctx, c.Do, text)
+			if err == nil {
+				c = way
+			}
+			return err
+		})
+	case board.DoJoin:
 		if !g.client.Joined() {
 			g.rows, g.page = c.Rows, c.Scene
 		}
-		if (c.Part == room.Host || c.Part == room.Stage) && c.Secret == "" {
+		if (c.Part == board.Host || c.Part == board.Stage) && c.Secret == "" {
 			c.Secret = g.secret
 		}
+	default:
+		own, err = g.read(pause.With(ctx, g.reading.Pause), c, text)
 	}
-	return c, nil, nil
+	return c, own, err
+}
+
+// read answers a command that the room has nothing to do with; nil if it has.
+func (g *guest) read(ctx context.Context, c board.Command, text []byte) (own *roomAnswer, err error) {
+	err = panics.Catch(func() error {
+		_, err := g.reader.answer(ctx, c.Do, text, func(f answered) error {
+			own = &roomAnswer{Re: c.ID, Done: true, answered: f}
+			return nil
+		})
+		return err
+	})
+	return own, err
+}
+
+// may fails if the member may not ask something.
+func (g *guest) may(ask mayAsk) error {
+	switch {
+	case !g.client.Joined():
+		return board.ErrNotJoined
+	case ask == askViewers && !g.rows:
+		return errNoFilm
+	case ask == askHosts && !g.client.Leads():
+		return board.ErrNotHost
+	default:
+		return nil
+	}
+}
+
+// newReader returns what answers the member's questions about branches.
+func (g *guest) newReader(ctx context.Context) *reader {
+	return &reader{
+		s: g.s, l: g.l, ctx: ctx, seat: g.reading, address: g.address, of: site.OfRoom, may: g.may, look: g.look,
+		film: func(sc *scenario.Scenario, b *engine.Branch) *film.Film {
+			f := film.New(g.l, sc, b.Header.Owners)
+			for _, e := range b.Events {
+				f.Add(e)
+			}
+			return f
+		},
+		lanes: func(branch, row int) (string, error) {
+			var drawn *drawing
+			err := g.room.Look(func(v board.View) (err error) {
+				drawn, err = drawingOf(g.l, v, branch, row)
+				return err
+			})
+			if err != nil {
+				return "", err
+			}
+			return drawn.html(g.l)
+		},
+		tell: func(x *exploration, e exploredJSON) error {
+			g.reply(ctx, roomAnswer{Explored: &e, search: x})
+			return nil
+		},
+	}
+}
+
+// look returns branches of the scenario that the class is in, all where none are
+// named.
+func (g *guest) look(_ context.Context, ids ...int) (at branches, err error) {
+	err = g.room.Look(func(v board.View) error {
+		at.scene, at.scenario = len(v.State.Earlier), v.Run.Scenario()
+		if len(ids) == 0 {
+			at.list, err = v.Run.Tracks(v.Context, v.State)
+			return err
+		}
+		for _, id := range ids {
+			b, err := v.Run.Track(v.Context, v.State, id)
+			if err != nil {
+				return err
+			}
+			at.list = append(at.list, b)
+		}
+		return nil
+	})
+	return at, err
 }
 
 func (g *guest) reply(ctx context.Context, a roomAnswer) {
@@ -166,7 +260,7 @@ func (g *guest) reply(ctx context.Context, a roomAnswer) {
 // serve sends what there is to be told, until the connection ends. It returns
 // why it must be closed, or 0. Who is slow gets the newest state next, not all
 // that was missed.
-func (g *guest) serve(ctx context.Context) room.Closing {
+func (g *guest) serve(ctx context.Context) board.Closing {
 	for range g.client.Bell() {
 		if ctx.Err() != nil || g.answer() != nil {
 			return 0
@@ -174,14 +268,14 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 		news := g.client.News()
 		// What a command came to is shown before its answer. Frames are for
 		// members: a join is answered first.
-		joins := slices.IndexFunc(news.Answers, func(a room.Answer) bool { return a.Joined == nil })
+		joins := slices.IndexFunc(news.Answers, func(a board.Answer) bool { return a.Joined == nil })
 		if joins < 0 || news.Closing != 0 {
 			joins = len(news.Answers)
 		}
 		if g.tell(news, news.Answers[:joins]) != nil {
 			return 0
 		}
-		if news.Closing == room.Over && g.farewell(ctx) != nil {
+		if news.Closing == board.Over && g.farewell(ctx) != nil {
 			return 0
 		}
 		if news.Closing != 0 {
@@ -198,10 +292,10 @@ func (g *guest) serve(ctx context.Context) room.Closing {
 }
 
 // tell sends answers of the room.
-func (g *guest) tell(news room.News, answers []room.Answer) error {
+func (g *guest) tell(news board.News, answers []board.Answer) error {
 	for _, a := range answers {
 		answer := g.worded(a)
-		answer.Removed = news.Closing == room.Removed && a.Refused != ""
+		answer.Removed = news.Closing == board.Removed && a.Refused != ""
 		if err := g.send(answer); err != nil {
 			return err
 		}
@@ -214,6 +308,9 @@ func (g *guest) answer() error {
 	for {
 		select {
 		case a := <-g.answers:
+			if a.search != nil && a.search.forgotten() {
+				continue
+			}
 			if err := g.send(a); err != nil {
 				return err
 			}
@@ -223,14 +320,14 @@ func (g *guest) answer() error {
 	}
 }
 
-func (g *guest) worded(a room.Answer) roomAnswer {
+func (g *guest) worded(a board.Answer) roomAnswer {
 	out := roomAnswer{Re: a.ID, Refused: a.Refused, Done: a.Refused == ""}
 	if j := a.Joined; j != nil {
 		out.Member, out.Token, out.Part, out.Last, out.Mine = j.Member, j.Token, j.Part, j.Last, j.Mine
-		out.Name = room.Nickname(j.Name, g.l.Code())
+		out.Name = board.Nickname(j.Name, g.l.Code())
 	}
 	if a.Renamed != nil {
-		out.Name = room.Nickname(*a.Renamed, g.l.Code())
+		out.Name = board.Nickname(*a.Renamed, g.l.Code())
 	}
 	return out
 }
@@ -253,7 +350,7 @@ func (g *guest) farewell(ctx context.Context) error {
 	}
 	defer g.telling.Done()
 	key := "farewell/" + g.l.Code()
-	err := g.room.Look(func(v room.View) error {
+	err := g.room.Look(func(v board.View) error {
 		made, ok := v.Kept[key].(*websocket.PreparedMessage)
 		if !ok {
 			list, err := linked(g.l, v)
@@ -283,7 +380,7 @@ type farewellJSON struct {
 
 // show sends the film as far as it lacks, and then the room as it is. It fails
 // if the page cannot be reached.
-func (g *guest) show(ctx context.Context, news room.News) error {
+func (g *guest) show(ctx context.Context, news board.News) error {
 	current := g.page == nil || *g.page == news.Scene
 	if made, ok := news.Frame.(*websocket.PreparedMessage); ok && !g.rows && current {
 		return g.conn.Batch(made, nil)
@@ -294,7 +391,7 @@ func (g *guest) show(ctx context.Context, news room.News) error {
 		return err
 	}
 	defer g.telling.Done()
-	err := g.room.Look(func(v room.View) error {
+	err := g.room.Look(func(v board.View) error {
 		if n := len(v.State.Earlier); g.page != nil && *g.page != n {
 			set, err := setFrame(g.l, v)
 			if err != nil {
@@ -333,10 +430,11 @@ func (g *guest) show(ctx context.Context, news room.News) error {
 }
 
 // film returns the frames that the page lacks.
-func (g *guest) film(v room.View) ([]*websocket.PreparedMessage, error) {
+func (g *guest) film(v board.View) ([]*websocket.PreparedMessage, error) {
 	var frames []*websocket.PreparedMessage
 	film := filmOf(g.l, v)
 	if scenes := len(v.State.Earlier) + 1; g.opened < scenes {
+		g.reader.search.abandon()
 		first, err := film.opening(g.s, v)
 		if err != nil {
 			return nil, err

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"relock/web/room"
+	"relock/web/board"
 	"relock/web/site"
 	"relock/web/site/limit"
 )
@@ -50,7 +50,7 @@ func Drawings(ctx context.Context, s *Server, code string) (list []any) {
 	if err != nil {
 		return nil
 	}
-	_ = found.Look(func(v room.View) error {
+	_ = found.Look(func(v board.View) error {
 		kept, _ := v.Fresh["lanes"].(drawings)
 		for _, one := range kept {
 			list = append(list, one)
@@ -77,7 +77,7 @@ func Viewers(s *Server, path string) int {
 
 // NewRoom makes a room of which no visitor knows.
 func NewRoom(ctx context.Context, s *Server) (code string, err error) {
-	code, _, err = s.rooms.Open(ctx, room.Plan{Scenario: s.examples[0].sc})
+	code, _, err = s.rooms.Open(ctx, board.Plan{Scenario: s.examples[0].sc})
 	return code, err
 }
 

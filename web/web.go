@@ -18,8 +18,8 @@ import (
 	"relock/engine/course"
 	"relock/engine/panics"
 	"relock/engine/store"
+	"relock/web/board"
 	"relock/web/link"
-	"relock/web/room"
 	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/site/keep"
@@ -43,7 +43,7 @@ type Config struct {
 	Languages *words.Languages // to choose from; nil for the built-in ones
 	Links     string           // the folder that keeps links; "" keeps them on External, or in memory without one
 	PublicURL *url.URL         // how visitors reach it; nil if only their requests say so; see ParsePublicURL
-	Rooms     room.Journal     // keeps the rooms; nil for one in memory
+	Rooms     board.Journal    // keeps the rooms; nil for one in memory
 	Dev       bool             // also serve /storybook
 	NoMetrics bool             // do not serve /metrics
 }
@@ -60,7 +60,7 @@ type Server struct {
 	ledger   *limit.Ledger
 	spaces   *limit.Ledger // what searches hold
 	course   *course.Course
-	rooms    *room.House
+	rooms    *board.House
 	guesses  guesses
 	visits   sync.WaitGroup // of rooms
 	handler  http.Handler

@@ -20,8 +20,8 @@ import (
 	"relock/engine/store"
 	"relock/lessons"
 	"relock/web"
-	"relock/web/room"
-	"relock/web/room/stream"
+	"relock/web/board"
+	"relock/web/board/stream"
 	"relock/web/runs"
 	"relock/web/site"
 	"relock/web/words"
@@ -245,9 +245,9 @@ func writable(folder string) error {
 }
 
 // openRooms returns what keeps the rooms, and what ends it.
-func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (room.Journal, func(), error) {
+func (f *serveFlags) openRooms(ctx context.Context, log *slog.Logger) (board.Journal, func(), error) {
 	if f.redis == "" || f.rooms != "" {
-		solo, err := room.NewSolo(f.rooms)
+		solo, err := board.NewSolo(f.rooms)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -57,28 +57,41 @@ func (w *wall) doubt(err error) {
 	}
 }
 
-// watchRedis looks into doubts, and ends the run where they are right.
-func (w *wall) watchRedis(ctx context.Context, end context.CancelCauseFunc) {
+// watchRedis looks into doubts until nobody is left to have any, and ends the
+// run where one is right. It looks into the last one, too: threads that Redis
+// refuses may all be done before it does.
+func (w *wall) watchRedis(ctx context.Context, done <-chan struct{}, end context.CancelCauseFunc) {
 	for {
+		var doubt error
 		select {
 		case <-ctx.Done():
 			return
-		case err := <-w.doubts:
-			var answered redis.Error
-			if !errors.As(err, &answered) {
-				ping, cancel := context.WithTimeout(ctx, pingLimit)
-				alive := w.client.Ping(ping).Err()
-				cancel()
-				if alive == nil {
-					continue // a connection of many
-				}
-				if err = because(ctx, alive); ctx.Err() != nil {
-					return // it has ended for another reason
-				}
+		case doubt = <-w.doubts:
+		case <-done:
+			select {
+			case doubt = <-w.doubts:
+			default:
+				return
 			}
+		}
+		if err := w.lookInto(ctx, doubt); err != nil {
 			w.locked(w.order.Lose)
-			end(fmt.Errorf("%w: %w", ErrRedis, err))
+			end(err)
 			return
 		}
 	}
+}
+
+// lookInto fails if Redis serves the run no more.
+func (w *wall) lookInto(ctx context.Context, doubt error) error {
+	if errors.As(doubt, new(redis.Error)) {
+		return fmt.Errorf("%w: %w", ErrRedis, doubt)
+	}
+	ping, cancel := context.WithTimeout(ctx, pingLimit)
+	defer cancel()
+	err := w.client.Ping(ping).Err()
+	if err == nil || ctx.Err() != nil { // a connection of many, or it has ended for another reason
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrRedis, because(ctx, err))
 }

@@ -40,7 +40,8 @@ func (w *wall) execute(ctx context.Context) error {
 	var watching sync.WaitGroup
 	processes := clock.NewWall(func(p *panics.Error) { end(p) })
 	w.guarding = processes.Guard
-	watching.Go(func() { w.guard(func() { w.watchRedis(ctx, end) }) })
+	done := make(chan struct{})
+	watching.Go(func() { w.guard(func() { w.watchRedis(ctx, done, end) }) })
 	defer watching.Wait()
 	defer end(nil)
 	err := w.calibrate(ctx)
@@ -59,9 +60,11 @@ func (w *wall) execute(ctx context.Context) error {
 		r.network.end()
 		processes.Wait()
 	}
+	close(done)
+	watching.Wait()
 	err = because(ctx, err)
-	if errors.As(context.Cause(ctx), new(*panics.Error)) {
-		err = context.Cause(ctx) // whatever else it led to
+	if cause := context.Cause(ctx); errors.As(cause, new(*panics.Error)) || errors.Is(cause, ErrRedis) {
+		err = cause // whatever else it led to
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

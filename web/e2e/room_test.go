@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -356,6 +357,9 @@ func TestAxeFindsNothingInARoom(t *testing.T) {
 		look("dialog "+dialog, host)
 		do(host, t, chromedp.KeyEvent(kb.Escape))
 	}
+	do(host, t, click(`#explore`), chromedp.WaitVisible(chromedp.CSS(`#explorer`)))
+	look("explorer", host)
+	do(host, t, click(`#close-explorer`))
 	do(host, t, chromedp.KeyEvent("a"))
 	until(phone, t, `document.querySelector("[data-vote]") !== null`)
 	do(phone, t, click(`[data-vote="0"]`))
@@ -467,5 +471,76 @@ func TestAHostRunsCutsAndCompares(t *testing.T) {
 	until(host, t, `document.querySelector("#rows tr[aria-current] .violation, #rows tr[aria-current] .violations") !== null`)
 	if get[bool](stage, t, `document.getElementById("compared")?.checkVisibility() ?? false`) {
 		t.Error("the stage shows what the host compares")
+	}
+}
+
+// searching has another connection, of who steps alone, do a host's searches: what
+// comes of them is shown as on the page on which one steps alone.
+const searching = `(() => {
+  const Real = window.WebSocket;
+  window.WebSocket = class extends EventTarget {
+    static OPEN = Real.OPEN;
+    constructor(url) {
+      super();
+      const room = this.room = new Real(url);
+      const alone = this.alone = new Real(String(url).replace(/room.*/, "play/socket?lang=en"));
+      alone.onopen = async () => {
+        const page = await (await fetch("/play/lease-expiry")).text();
+        alone.send(JSON.stringify({ id: 1, do: "open", link: /data-open="([^"]+)"/.exec(page)[1] }));
+      };
+      let stands;
+      alone.onmessage = ({ data }) => {
+        const frame = JSON.parse(data);
+        stands = frame.stands ?? stands;
+        if (frame.explored) {
+          this.onmessage({ data });
+        } else if (frame.re > 1 && (frame.done || frame.refused)) {
+          this.onmessage({ data: JSON.stringify({ ...frame, stands }) });
+        }
+      };
+      room.onopen = () => this.onopen?.();
+      room.onmessage = ({ data }) => this.onmessage?.({ data });
+      room.onclose = (event) => this.onclose?.(event);
+    }
+    get readyState() { return this.room.readyState; }
+    send(text) { (["explore", "halt", "outlook"].includes(JSON.parse(text).do) ? this.alone : this.room).send(text); }
+    close() { this.room.close(); }
+  };
+})()`
+
+// A host searches every order beside the class: the shares at the choices are on the
+// host's page, and the class sees nothing of it.
+func TestAHostSearchesEveryOrder(t *testing.T) {
+	t.Parallel()
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	if _, err := chromedp.Call(host, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: searching}); err != nil {
+		t.Fatal(err)
+	}
+	stage := another(host, t)
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	do(host, t, chromedp.Reload(), chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)))
+	do(host, t, click(`#explore`), click(`#explore-form .primary`), chromedp.WaitVisible(chromedp.CSS(`#space [data-dot]`)))
+	until(host, t, `document.querySelector('[data-next="A"] .outlook')?.textContent === "30 of 36 break"`)
+	do(host, t, click(`[data-next="A"] .step`))
+	until(stage, t, stands+` === "T1"`)
+	if get[bool](stage, t, `document.querySelector("#explore, #explorer, .outlook") !== null`) {
+		t.Error("the stage shows what the host has searched")
+	}
+	for _, width := range []int64{360, 768, 1440} {
+		do(host, t, chromedp.EmulateViewport(width, 740))
+		if wide := get[int64](host, t, `document.documentElement.scrollWidth`); wide > width {
+			t.Errorf("with the explorer the page is %d px wide in a window of %d", wide, width)
+		}
+	}
+	// A question has its place beside the run all the same.
+	do(host, t, chromedp.EmulateViewport(1440, 900), click(`#ask`))
+	until(host, t, `!document.getElementById("asked").hidden`)
+	if high := get[float64](host, t, `document.querySelector(".board").getBoundingClientRect().height`); high > 500 {
+		t.Errorf("the run is %.0f px high beside the question", high)
+	}
+	do(host, t, click(`#close-explorer`))
+	until(host, t, `!document.getElementById("explorer").checkVisibility() && document.activeElement.id === "explore"`)
+	if got := get[string](host, t, problem); got != "" {
+		t.Errorf("the page complains: %q", got)
 	}
 }

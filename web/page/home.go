@@ -189,6 +189,8 @@ func Reference(l words.Language, formats string) []Section {
 				{"rename", l.Say("draws another nickname; the answer has it as name")},
 				{"lanes", l.Say("draws the lanes of branch around row; only the one who asks sees them")},
 				{"compare, trace, locks", l.Say("as on /play/socket, for branch: the answer has compared, HTML, or trace. Only the one who asks sees it. They are for who has joined with rows: true, locks for hosts")},
+				{"explore, halt, outlook", l.Say("as on /play/socket: a search of one's own, for who has joined with rows: true. It ends when the class goes on to another scenario")},
+				{"example, walk", l.Say("as on /play/socket, for hosts: the moves are added, and everybody stands after them")},
 				{"ping", l.Say("does nothing but be answered: who has heard nothing for long asks whether the server is still there")},
 				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, members (how many players and audience are here), threads by name (by, members, wishes, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), question (options, votes, of, round, closed; counts and right are null until reveal; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people")},
 			},

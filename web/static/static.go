@@ -201,16 +201,7 @@ func (f *Files) StyleHashes() string { return f.hashes }
 
 // Scripts are the URL paths of all scripts that pages begin with: not those of
 // the course and of rooms, which their pages get beside them.
-func (f *Files) Scripts() []string {
-	var paths []string
-	for name := range f.scripts {
-		if strings.HasPrefix(name, "js/") && !strings.HasPrefix(name, "js/course") && !strings.HasPrefix(name, "js/room") {
-			paths = append(paths, Prefix+name)
-		}
-	}
-	slices.Sort(paths)
-	return paths
-}
+func (f *Files) Scripts() []string { return f.Needs("js/app.js") }
 
 // imported matches the module that a line of a script needs from its start.
 var imported = regexp.MustCompile(`(?m)^import .*"\./([\w-]+\.js)";`)

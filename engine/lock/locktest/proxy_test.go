@@ -124,9 +124,9 @@ func TestFates(t *testing.T) {
 				}
 				before := p.Figures()
 				p.SetPlan(strikes("INCR", 1, c.fate))
+				began := time.Now()
 				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
 				defer cancel()
-				began := time.Now()
 				err := client.Incr(ctx, "n").Err()
 				if took := time.Since(began); (err != nil) != c.fails || took < c.lasts {
 					t.Errorf("after %v: %v", took, err)

@@ -5,7 +5,7 @@ import { LONGEST, unpack } from "./link.js";
 /**
  * @typedef {object} Kept
  * @property {string} link the address' text while they were there
- * @property {import("./state.js").Carried[]} branches
+ * @property {import("./board-state.js").Carried[]} branches
  * @property {number[]} numbers what they are called by
  * @property {number} index of the one that is shown
  *
@@ -49,10 +49,12 @@ export async function read() {
  * @returns {() => void} to be called when something else is shown
  */
 export function address(packed, branches, changed) {
-  let written = ""; // the fragment that this page has set
+  let known = location.hash; // the fragment that this page has set, or has read
   let writing = 0;
+  const other = () => location.hash !== known && LINK.test(fragment());
   addEventListener("hashchange", () => {
-    if (location.hash !== written && LINK.test(fragment())) {
+    if (other()) {
+      known = location.hash;
       changed();
     }
   });
@@ -60,12 +62,15 @@ export function address(packed, branches, changed) {
     clearTimeout(writing);
     writing = window.setTimeout(async () => {
       const text = await packed();
-      written = text.length <= LONGEST ? `#${text}` : "";
-      history.replaceState(null, "", location.pathname + location.search + written);
+      if (other()) {
+        return; // somebody has put it there just now, and it is about to be read
+      }
+      known = text.length <= LONGEST ? `#${text}` : "";
+      history.replaceState(null, "", location.pathname + location.search + known);
       /** @type {HTMLAnchorElement} */ (document.getElementById("edit")).hash = text;
       const all = branches();
       if (all) {
-        keep({ link: written && text, ...all });
+        keep({ link: known && text, ...all });
       }
     }, PAUSE);
   };

@@ -1,8 +1,8 @@
 // Each page says by its own parts what of this it needs.
+import { alone } from "./alone.js";
 import { editor } from "./editor.js";
 import { embed } from "./embed.js";
 import { live } from "./live.js";
-import { play } from "./play.js";
 import { replay } from "./replay.js";
 import { settings } from "./settings.js";
 
@@ -11,7 +11,7 @@ settings();
 const parts = [
   [".run[data-run]", live],
   [".run.replay", replay],
-  [".play", play],
+  [".play", alone],
   [".embed", embed],
   [".editor", editor],
 ];

@@ -2,7 +2,7 @@
 import { byId, make } from "./dom.js";
 import { say } from "./words.js";
 
-/** @typedef {import("./state.js").Branch} Branch */
+/** @typedef {import("./board-state.js").Branch} Branch */
 
 /** @param {Branch} branch */
 export const nameOf = ({ number }) => (number === 0 ? say("main") : say("branch %d", number));

@@ -244,6 +244,51 @@ const TAIL = 24; // units from the last row to where its state ends at least (ta
 const AHEAD = 120; // units of room that are made at once for the time that goes on
 const EDGE = 4; // units between the end of a picture and its edge
 
+const ASKING = 100; // ms between two requests for lanes
+
+/**
+ * Gets the lanes around a row before one is at the edge of those in the page. Who
+ * goes on gets there with them; a held key, or a dragged scrubber, asks now and
+ * then only.
+ * @param {object} on
+ * @param {(row: number) => boolean} on.there those in the page will do
+ * @param {(row: number) => Promise<string> | void} on.bring HTML, "" where they come by themselves
+ * @param {(html: string) => void} on.draw
+ */
+export function nearby({ there, bring, draw }) {
+  let missed = 0; // the row that they were asked for around, until there are
+  let missing = 0; // timer of asking for them
+  let asked = 0; // when they were asked for last
+  let wanted = 0; // the row that they were asked for around last
+
+  /** Shows the lanes around a row, unless others were asked for meanwhile.
+   *  @param {number} row */
+  async function ask(row) {
+    wanted = missed = row;
+    asked = Date.now();
+    const html = await bring(row);
+    if (html && row === wanted) {
+      draw(html);
+    }
+  }
+
+  return {
+    /** One stands at a row. @param {number} row */
+    at(row) {
+      clearTimeout(missing);
+      if (there(row)) {
+        missed = 0;
+      } else if (row !== missed) {
+        missing = window.setTimeout(() => there(row) || ask(row), Math.max(0, asked + ASKING - Date.now())); // they may have come meanwhile
+      }
+    },
+    /** The rows are other ones now. */
+    changed() {
+      missed = 0;
+    },
+  };
+}
+
 /** A picture that grows with a run, as the server says how it changes, and in
  *  which time goes on after the last row. */
 export function growing() {

@@ -1,7 +1,7 @@
 // On the stepping page, for who has gone there from a room: where the class is,
 // what it is asked, and the way back.
 import { byId, make } from "./dom.js";
-import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
+import { enter } from "./room-door.js";
 import { setText } from "./room-question.js";
 import { goodbye, place, titleOf } from "./room-says.js";
 import { initial, reduce } from "./room-state.js";
@@ -30,20 +30,13 @@ export function back(code, scene) {
     }
   }
 
-  wakeful(
-    roomLine(
-      {
-        path: () => `/room/${code}/socket?lang=${document.documentElement.lang}`,
-        part: "player",
-        rows: () => false,
-        keeper: keeper(`relock-room-${code}`),
-        joining: () => {},
-        joined: (answer) => happened({ type: "joined", answer }),
-        frame: (frame) => frame.room && happened({ type: "frame", frame }),
-        changed: (lost) => happened({ type: "line", lost }),
-        gone: (gone, why) => happened({ type: "gone", code: gone, why }),
-      },
-      { there: () => isThere(code) },
-    ),
-  );
+  enter(code, `relock-room-${code}`, {
+    path: () => `/room/${code}/socket?lang=${document.documentElement.lang}`,
+    as: () => ({ part: "player", rows: false }),
+    opened() {},
+    joined: (answer) => happened({ type: "joined", answer }),
+    frame: (frame) => frame.room && happened({ type: "frame", frame }),
+    changed: (lost) => happened({ type: "line", lost }),
+    gone: (gone, why) => happened({ type: "gone", code: gone, why }),
+  });
 }

@@ -1,6 +1,6 @@
 // What a page shows once one is in its room no more.
 import { byId, make } from "./dom.js";
-import { ENDED, NO_ROOM, REMOVED } from "./room-line.js";
+import { ENDED, NO_ROOM, REMOVED } from "./line.js";
 import { listBranches } from "./room-links.js";
 import { setText } from "./room-question.js";
 import { goodbye } from "./room-says.js";
@@ -18,7 +18,7 @@ function ways(code, leads) {
 /**
  * Says why, where to go, and what one takes home.
  * @param {string} room its code
- * @param {number} code of room-line.js, or 0
+ * @param {number} code of line.js, or 0
  * @param {string} why of 0
  * @param {boolean} leads
  */

@@ -1,14 +1,14 @@
 // The page of a room on a phone: of who plays a thread, and of who watches. It
 // has little, as it may come over a slow line; the rows come once they are wanted.
 import { byId, pace } from "./dom.js";
+import { Refused } from "./line.js";
+import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
-import { isThere, keeper, roomLine, wakeful } from "./room-line.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { questionBox, setText } from "./room-question.js";
 import { classAt, here, playedBy, titleOf, told, wished } from "./room-says.js";
 import { drawMine } from "./room-seats.js";
 import { canVote, initial, mine, myVote, news, reduce } from "./room-state.js";
-import { Refused } from "./rpc.js";
 import { say } from "./words.js";
 
 /**
@@ -92,39 +92,32 @@ export function phone(section) {
   /** The table is open, and one looks at it. */
   const follows = () => /** @type {HTMLDetailsElement} */ (byId("so-far")).open && byId("so-far").getBoundingClientRect().top < innerHeight / 2;
 
-  const line = roomLine(
-    {
-      path: () => section.dataset.socket ?? "",
-      part: section.dataset.part ?? "",
-      rows: () => rows !== null,
-      scene: () => scene,
-      keeper: keeper(`relock-room-${code}`),
-      joining: () => rows?.joining(),
-      joined: (answer) => happened({ type: "joined", answer }),
-      frame(frame) {
-        if (frame.set) {
-          dress(frame.set);
-        }
-        rows?.take(frame);
-        if (frame.room) {
-          happened({ type: "frame", frame });
-        }
-      },
-      changed(lost, why) {
-        const was = state.lost;
-        happened({ type: "line", lost });
-        if (lost || was) {
-          complain(lost ? why || say("The connection is lost; trying again.") : "");
-        }
-      },
-      gone: (gone, why) => {
-        happened({ type: "gone", code: gone, why });
-        leave(gone, why);
-      },
+  const line = enter(code, `relock-room-${code}`, {
+    path: () => section.dataset.socket ?? "",
+    as: () => ({ part: section.dataset.part, rows: rows !== null, scene }),
+    opened: () => rows?.joining(),
+    joined: (answer) => happened({ type: "joined", answer }),
+    frame(frame) {
+      if (frame.set) {
+        dress(frame.set);
+      }
+      rows?.take(frame);
+      if (frame.room) {
+        happened({ type: "frame", frame });
+      }
     },
-    { there: () => isThere(code) },
-  );
-  wakeful(line);
+    changed(lost, why) {
+      const was = state.lost;
+      happened({ type: "line", lost });
+      if (lost || was) {
+        complain(lost ? why || say("The connection is lost; trying again.") : "");
+      }
+    },
+    gone: (gone, why) => {
+      happened({ type: "gone", code: gone, why });
+      leave(gone, why);
+    },
+  });
 
   /** Asks, and says why it was refused. @param {object} command */
   async function request(command) {
@@ -270,7 +263,7 @@ export function phone(section) {
     if (!rows && /** @type {HTMLDetailsElement} */ (byId("so-far")).open) {
       const { rows: made } = await import("./room-rows.js");
       rows = made();
-      line.anew();
+      line.again();
     }
   });
 

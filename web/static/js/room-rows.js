@@ -1,15 +1,14 @@
 // The rows of a room's run on a phone: the table alone, standing where the class
 // stands.
+import { initial, reduce, shown } from "./board-state.js";
 import { byId } from "./dom.js";
-import { begun, isFilm, standing, taken } from "./room-film.js";
-import { shown } from "./state.js";
 import { table } from "./table.js";
 import { say } from "./words.js";
 
 /** @typedef {import("./room-state.js").Room} Room */
 
 export function rows() {
-  let film = begun();
+  let film = initial("", { leads: false });
   const list = table(
     { body: byId("rows"), scroller: byId("scroll") },
     { seek: () => {}, preview: () => {}, inside: () => {}, see: () => {}, missing: () => say("Loading …") },
@@ -18,18 +17,19 @@ export function rows() {
   return {
     /** All comes anew. */
     joining() {
-      film = begun(film);
+      film = reduce(film, { type: "opened" });
     },
     /** @param {any} frame */
     take(frame) {
-      if (isFilm(frame)) {
-        film = taken(film, frame);
+      const was = film;
+      film = reduce(film, { type: "frame", frame });
+      if (film.branches !== was.branches || film.fresh !== was.fresh) {
         list.changed();
       }
     },
     /** @param {Room} room @param {boolean} follow scroll to where the class stands */
     draw(room, follow) {
-      film = standing(film, room);
+      film = reduce(film, { type: "told", stand: room });
       const branch = shown(film);
       if (branch) {
         byId("empty").hidden = branch.rows.length > 0;

@@ -1,8 +1,8 @@
 // Where a host takes the class to another scenario: one of those that come with
 // the playground, or what a link leads to.
 import { byId } from "./dom.js";
+import { Refused } from "./line.js";
 import { setText } from "./room-question.js";
-import { Refused } from "./rpc.js";
 import { say } from "./words.js";
 
 /**

@@ -1,6 +1,6 @@
 // The pages of a room that lead, or show all: a host's and the stage.
-import { board } from "./room-board.js";
+import { klass } from "./class.js";
 import { settings } from "./settings.js";
 
 settings();
-board(/** @type {HTMLElement} */ (document.querySelector(".room-board")));
+klass(/** @type {HTMLElement} */ (document.querySelector(".room-board")));

@@ -49,7 +49,7 @@ function shut(which) {
  * Changes the theme and remembers it.
  * @param {string} name
  */
-export function theme(name) {
+function theme(name) {
   document.documentElement.dataset.theme = name;
   document.cookie = `relock-theme=${name}; path=/; max-age=${YEAR}; samesite=lax`;
   for (const link of document.querySelectorAll("[data-theme-name]")) {

@@ -2,38 +2,11 @@
 // in the page; two rows of empty space stand for the others.
 import { elements, make } from "./dom.js";
 import { rowInAddress } from "./place.js";
+import { INITIAL, intents, pixels, reduce, rowsBetween, whole } from "./table-state.js";
 
 /** @typedef {import("./film.js").Row} Row */
 
-const MOST = 500; // rows that are all in the page
-const AROUND = 12; // rows in the page before and after those that are seen, of more
-const NEAR = 4; // when fewer are left there, others are put into the page
 const ROOM = 8; // px between the row that one stands at and the edge of what is seen
-const GUESS = 90; // px of a row while none was seen
-
-/**
- * The rows between two edges, which are in px from the start of the first row.
- * @param {number} count of rows, at least one
- * @param {(i: number) => number} height of a row, in px
- * @param {number} top
- * @param {number} bottom
- * @returns {{a: number, b: number, before: number}} from the first one up to the one after the last, at least one; and the px before them
- */
-export function rowsBetween(count, height, top, bottom) {
-  let a = 0;
-  let px = height(0);
-  while (a < count - 1 && px <= top) {
-    a++;
-    px += height(a);
-  }
-  const before = px - height(a);
-  let b = a + 1;
-  while (b < count && px < bottom) {
-    px += height(b);
-    b++;
-  }
-  return { a, b, before };
-}
 
 /**
  * @param {{body: HTMLElement, scroller: HTMLElement}} place
@@ -42,41 +15,33 @@ export function rowsBetween(count, height, top, bottom) {
  *   or would be; missing: what to say of a row that is not here
  */
 export function table({ body, scroller }, on) {
-  /** @type {Row[]} */
-  let rows = []; // undefined where they have not come yet
-  let partly = false; // some have not come yet, or had not at first
-  let first = 0; // of the rows in the page
-  let last = 0; // and after them
-  let current = 0; // step
-  let currentMoment = 0;
-  let fresh = false; // the rows have changed
-  /** @type {number[]} */
-  let heights = []; // in px, of rows that were in the page
-  let guess = GUESS;
-  /** @type {Set<number>} */
-  const open = new Set(); // steps whose commands are shown
+  let state = INITIAL;
   const above = space();
   const below = space();
 
-  const whole = () => !partly && rows.length <= MOST;
-  const height = (/** @type {number} */ i) => heights[i] ?? guess;
-  const sum = (/** @type {number} */ from, /** @type {number} */ to) => {
-    let px = 0;
-    for (let i = from; i < to; i++) {
-      px += height(i);
-    }
-    return px;
-  };
-
   function space() {
     return make("tr", { class: "space", "aria-hidden": "true" }, make("td", {}));
+  }
+
+  /** @param {import("./table-state.js").Event} event */
+  function happened(event) {
+    const was = state;
+    state = reduce(was, event);
+    for (const one of intents(was, state)) {
+      switch (one.kind) {
+        case "others": standIns.clear(); break;
+        case "place": place(); break;
+        case "settle": settle(); break;
+        case "mark": mark(one.from, one.to);
+      }
+    }
   }
 
   /** @type {Map<number, HTMLElement>} */
   const standIns = new Map(); // for rows that have not come yet, by index
 
   function made(/** @type {number} */ i) {
-    const row = rows[i];
+    const row = state.rows[i];
     if (!row) {
       return [standIn(i)];
     }
@@ -92,7 +57,7 @@ export function table({ body, scroller }, on) {
     let tr = standIns.get(i);
     if (!tr) {
       const cell = make("td", { colspan: String(columns() - 1) });
-      cell.style.height = `${guess}px`;
+      cell.style.height = `${state.guess}px`;
       tr = make("tr", { class: "coming", "data-step": String(i + 1) }, make("th", { scope: "row", class: "time" }, `T${i + 1}`), cell);
       standIns.set(i, tr);
     }
@@ -110,20 +75,27 @@ export function table({ body, scroller }, on) {
   const main = (/** @type {number} */ i) => made(i)[made(i).length - 1];
 
   /** The elements of a row that are to be in the page. */
-  const parts = (/** @type {number} */ i) => (whole() || open.has(i + 1) ? made(i) : [main(i)]);
+  const parts = (/** @type {number} */ i) => (whole(state) || state.open.has(i + 1) ? made(i) : [main(i)]);
 
   /** The indexes from a up to b. @param {number} a @param {number} b */
   const range = (a, b) => Array.from({ length: b - a }, (_, i) => a + i);
 
-  /** Puts the rows from a up to b into the page, and no others. Those that
-   *  stay are not touched. @param {number} a @param {number} b */
-  function place(a, b) {
-    first = whole() ? 0 : Math.max(0, a);
-    last = whole() ? rows.length : Math.min(rows.length, b);
-    let list = range(first, last).flatMap(parts);
-    if (!whole()) {
+  /** The indexes of the rows in the page. */
+  const here = () => range(state.placed.first, state.placed.last);
+
+  /** Puts those rows into the page that are to be there, and no others. Those that
+   *  stay are not touched. */
+  function place() {
+    const { rows, placed: { first, last } } = state;
+    const part = !whole(state);
+    let list = here().flatMap(parts);
+    document.documentElement.classList.toggle("windowed", part);
+    if (part) {
       list = [above, ...list, below];
+      body.closest("table")?.setAttribute("aria-rowcount", String(rows.length + 1));
       on.see(first + 1, last + 1);
+    } else {
+      body.closest("table")?.removeAttribute("aria-rowcount");
     }
     const wanted = new Set(list);
     for (const tr of [...body.children]) {
@@ -140,19 +112,16 @@ export function table({ body, scroller }, on) {
       }
     }
     mark(first, last);
-    if (!whole()) {
+    if (part) {
       measure();
     }
   }
 
   /** Notes how high the rows are, and gives the others their room. */
   function measure() {
-    for (let i = first; i < last; i++) {
-      heights[i] = parts(i).reduce((px, tr) => px + tr.getBoundingClientRect().height, 0);
-    }
-    const seen = Object.values(heights);
-    guess = seen.reduce((px, h) => px + h, 0) / seen.length;
-    for (const [tr, px] of /** @type {[HTMLElement, number][]} */ ([[above, sum(0, first)], [below, sum(last, rows.length)]])) {
+    happened({ type: "measured", heights: here().map((i) => parts(i).reduce((px, tr) => px + tr.getBoundingClientRect().height, 0)) });
+    const { rows, placed } = state;
+    for (const [tr, px] of /** @type {[HTMLElement, number][]} */ ([[above, pixels(state, 0, placed.first)], [below, pixels(state, placed.last, rows.length)]])) {
       const cell = /** @type {HTMLElement} */ (tr.firstElementChild);
       cell.setAttribute("colspan", String(columns()));
       cell.style.height = `${px}px`;
@@ -166,7 +135,7 @@ export function table({ body, scroller }, on) {
   function seen() {
     const box = scroller.getBoundingClientRect();
     const start = body.getBoundingClientRect().top;
-    const { a, b, before } = rowsBetween(rows.length, height, Math.max(box.top, 0) - start, Math.min(box.bottom, innerHeight) - start);
+    const { a, b, before } = rowsBetween(state, Math.max(box.top, 0) - start, Math.min(box.bottom, innerHeight) - start);
     return { a, b, at: start + before };
   }
 
@@ -174,13 +143,8 @@ export function table({ body, scroller }, on) {
    *  what one looks at stays where it is. */
   function settle() {
     const { a, b, at } = seen();
-    const near = (a - NEAR < first && first > 0) || (b + NEAR > last && last < rows.length);
-    if (!near && !fresh) {
-      return;
-    }
-    fresh = false;
     const tr = main(a);
-    keep(tr, tr.isConnected ? tr.getBoundingClientRect().top : at, () => place(a - AROUND, b + AROUND));
+    keep(tr, tr.isConnected ? tr.getBoundingClientRect().top : at, () => happened({ type: "seen", a, b }));
   }
 
   /** Leaves a row where it is on the screen, whatever is done around it.
@@ -196,7 +160,7 @@ export function table({ body, scroller }, on) {
 
   let asked = false;
   function later() {
-    if (whole() || asked) {
+    if (whole(state) || asked) {
       return;
     }
     asked = true;
@@ -207,9 +171,9 @@ export function table({ body, scroller }, on) {
   }
   document.addEventListener("scroll", later, { capture: true, passive: true });
   addEventListener("resize", () => {
-    const tr = range(first, last).map(main).find((e) => e.getBoundingClientRect().bottom > Math.max(scroller.getBoundingClientRect().top, 0));
-    if (!whole() && tr) {
-      heights = []; // narrower rows are higher
+    const tr = here().map(main).find((e) => e.getBoundingClientRect().bottom > Math.max(scroller.getBoundingClientRect().top, 0));
+    if (!whole(state) && tr) {
+      happened({ type: "narrowed" }); // narrower rows are higher
       keep(tr, tr.getBoundingClientRect().top, measure);
       later();
     }
@@ -219,8 +183,9 @@ export function table({ body, scroller }, on) {
    *  does not find where it is not in the page. */
   function named() {
     const step = rowInAddress();
-    if (step > 0 && step <= rows.length && !whole()) {
-      place(step - 1 - AROUND, step + AROUND);
+    const was = state;
+    happened({ type: "named", step });
+    if (state !== was) {
       reveal(main(step - 1));
     }
   }
@@ -252,15 +217,16 @@ export function table({ body, scroller }, on) {
   /** Shows at rows in the page whether each is over, now, or still to come.
    *  @param {number} from @param {number} to */
   function mark(from, to) {
-    for (let i = Math.max(from, first); i < Math.min(to, last); i++) {
+    const { placed, current, moment, open } = state;
+    for (let i = Math.max(from, placed.first); i < Math.min(to, placed.last); i++) {
       const step = i + 1;
-      if (!whole()) {
+      if (!whole(state)) {
         main(i).setAttribute("aria-rowindex", String(step + 1)); // the head is the first
       }
       for (const tr of made(i)) {
         const sub = Number(tr.dataset.moment ?? 0);
-        const now = step === current && sub === currentMoment;
-        tr.classList.toggle("future", step > current || (step === current && currentMoment > 0 && sub > currentMoment));
+        const now = step === current && sub === moment;
+        tr.classList.toggle("future", step > current || (step === current && moment > 0 && sub > moment));
         tr.hidden = sub > 0 && !open.has(step);
         if (now) {
           tr.setAttribute("aria-current", "step");
@@ -337,44 +303,12 @@ export function table({ body, scroller }, on) {
      * @param {boolean | "box"} follow scroll to where one stands: "box" scrolls the table's box alone, and never the page
      */
     draw(list, step, moment, follow) {
-      const others = list !== rows && list[0] !== rows[0]; // else they have grown
-      fresh ||= list !== rows;
-      rows = list;
-      if (others) {
-        partly = list.includes(/** @type {any} */ (undefined));
-        heights = [];
-        standIns.clear();
-      }
-      document.documentElement.classList.toggle("windowed", !whole());
-      if (whole()) {
-        body.closest("table")?.removeAttribute("aria-rowcount");
-      } else {
-        body.closest("table")?.setAttribute("aria-rowcount", String(rows.length + 1));
-      }
-      const was = current;
-      const opened = open.size > 0 || moment > 0;
-      if (moment > 0) {
-        open.add(step);
-      } else if (step !== current) {
-        open.clear();
-      }
-      current = step;
-      currentMoment = moment;
-      const i = Math.max(step - 1, 0);
-      if (whole() ? fresh : Boolean(follow) && (fresh || i < first || i >= last)) {
-        fresh = false;
-        place(i - AROUND, i + AROUND);
-      } else if (!whole() && fresh) {
-        settle();
-      } else if (!whole() && opened) {
-        place(first, last);
-      } else {
-        mark(Math.min(was, step) - 1, Math.max(was, step));
-      }
-      if (others) {
+      const { lists } = state;
+      happened({ type: "drawn", rows: list, step, moment, follow: Boolean(follow) });
+      if (state.lists !== lists) {
         named();
       }
-      const now = step === 0 ? null : made(i).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
+      const now = step === 0 ? null : made(step - 1).find((tr) => Number(tr.dataset.moment ?? 0) === moment);
       followed = follow && now ? now : null;
       if (follow === "box" && now) {
         if (scroller.scrollHeight > scroller.clientHeight + 1) {
@@ -394,7 +328,7 @@ export function table({ body, scroller }, on) {
     },
     /** The rows have changed though the list is the same. */
     changed() {
-      fresh = true;
+      happened({ type: "changed" });
     },
   };
 }

@@ -1,5 +1,5 @@
 // A page without a page: its state, and a line to a server.
-import { initial, reduce, toOpen } from "../js/state.js";
+import { initial, reduce, toOpen } from "../js/board-state.js";
 
 /** Nobody changes what a state has: it is frozen as deep as it goes. */
 export function frozen(value) {
@@ -45,7 +45,7 @@ export class Client {
 
   /** Opens what is to be opened, as on a new connection. */
   connect() {
-    this.event({ type: "line", lost: false }).event({ type: "connected" });
+    this.event({ type: "line", lost: false }).event({ type: "opened" });
     return this.take(this.send(toOpen(this.state)));
   }
 

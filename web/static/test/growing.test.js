@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { mock, test } from "node:test";
 
-import { growing } from "../js/lanes.js";
+import { growing, nearby } from "../js/lanes.js";
 
 const TAGS = [
   `<svg class="lanes-run" width="@wide" height="200">`, `<rect class="old" x="@20" width="=80"/>`, `<rect class="bar" x="@100" width="=~100"/>`, `<line x1="@103" x2="@~3"/>`,
@@ -76,4 +76,53 @@ test("what has no room, or was drawn by others, is made anew", () => {
   g.html(1200);
   assert.notEqual(g.goOn(page().box, 1200), null);
   assert.equal(g.goOn({ querySelectorAll: () => [] }, 100), null);
+});
+
+// ---- a part of a long picture
+
+/** Lanes of which those around some rows are there, and what is asked for. */
+function part(...there) {
+  mock.timers.reset();
+  mock.timers.enable({ apis: ["setTimeout", "Date"], now: 1000 });
+  globalThis.window = { setTimeout: (act, ms) => setTimeout(act, ms) };
+  const p = { there, asked: [], drawn: [] };
+  p.lanes = nearby({ there: (row) => p.there.includes(row), bring: async (row) => p.asked.push(row) && `lanes at ${row}`, draw: (html) => p.drawn.push(html) });
+  return p;
+}
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test("lanes are asked for where they end, once, and now and then only", async () => {
+  const p = part(1, 2);
+  for (const row of [1, 2, 3]) {
+    p.lanes.at(row);
+  }
+  mock.timers.tick(0);
+  assert.deepEqual(p.asked, [3]);
+  for (const row of [3, 4, 5]) {
+    p.lanes.at(row); // a held key
+    mock.timers.tick(20);
+  }
+  assert.deepEqual(p.asked, [3]);
+  mock.timers.tick(100);
+  assert.deepEqual(p.asked, [3, 5]);
+  await settled();
+  assert.deepEqual(p.drawn, ["lanes at 5"], "the others come too late");
+});
+
+test("lanes that have come meanwhile are not asked for, and those of other rows again", () => {
+  const p = part(1);
+  p.lanes.at(3);
+  p.there = [3];
+  mock.timers.tick(0);
+  assert.deepEqual(p.asked, []);
+  p.there = [];
+  p.lanes.at(3);
+  mock.timers.tick(0);
+  p.lanes.at(3);
+  mock.timers.tick(500);
+  assert.deepEqual(p.asked, [3], "they are under way");
+  p.lanes.changed();
+  p.lanes.at(3);
+  mock.timers.tick(0);
+  assert.deepEqual(p.asked, [3, 3]);
 });

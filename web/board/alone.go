@@ -1,0 +1,101 @@
+package board
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"relock/engine"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// Alone is a board of one: nobody joins, nothing of it is kept, and each command
+// says where it acts. It is not safe for concurrent use. Close ends it.
+type Alone struct {
+	referee referee
+	host    Member
+}
+
+// Line is a branch that a board of one begins with.
+type Line struct {
+	Parent, Fork int
+	Moves        []scenario.Move
+}
+
+// OpenAlone begins a board of one with branches, which have the IDs from 0 on.
+// Matters tells which events are marked; full why there may be no more moves
+// now, nil where there may be. It fails if the branches' moves cannot be made.
+func OpenAlone(ctx context.Context, sc *scenario.Scenario, lines []Line, matters func(trace.Event) bool, full func() error) (*Alone, error) {
+	run := runOf(sc.WithSchedule(nil))
+	state := &State{Made: len(lines), People: map[string]*Member{}, Seats: map[string]Seat{}}
+	for i, line := range lines {
+		moves, err := written(line.Moves)
+		if err != nil {
+			return nil, err
+		}
+		state.Branches = append(state.Branches, Branch{ID: i, Parent: line.Parent, Fork: line.Fork, Moves: moves})
+	}
+	a := &Alone{
+		referee: referee{state: state, run: run, matters: matters, full: full, now: time.Now, bytes: math.MaxInt},
+		host:    Member{Part: Host},
+	}
+	if _, err := a.Tracks(ctx); err != nil {
+		run.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// Close ends what the board has running.
+func (a *Alone) Close() { a.referee.run.Close() }
+
+// Scenario returns what is stepped through, without moves.
+func (a *Alone) Scenario() *scenario.Scenario { return a.referee.run.Scenario() }
+
+// Tracks returns all branches, the oldest first, as Track does.
+func (a *Alone) Tracks(ctx context.Context) ([]*engine.Branch, error) {
+	return a.referee.run.Tracks(ctx, a.referee.state)
+}
+
+// Track returns a branch, as Run.Track does.
+func (a *Alone) Track(ctx context.Context, id int) (*engine.Branch, error) {
+	return a.referee.run.Track(ctx, a.referee.state, id)
+}
+
+// Events returns how many events the branches have.
+func (a *Alone) Events() int { return a.referee.run.Events() }
+
+// Size is about how many bytes the board takes.
+func (a *Alone) Size() int { return a.referee.run.Size() }
+
+// Going reports whether a run is to go on: GoOn makes its next moves.
+func (a *Alone) Going() bool { return a.referee.state.Going != nil }
+
+// Do carries out a command of a host, after the first At moves of its Branch, or
+// after all of them. What it returns counts, even with an error.
+func (a *Alone) Do(ctx context.Context, c Command) (Entry, error) {
+	f := &a.referee
+	if c.Do != DoAdd {
+		b := f.state.Branch(c.Branch)
+		if b == nil {
+			return Entry{}, engine.ErrNoBranch
+		}
+		at := len(b.Moves)
+		if c.At != nil {
+			at = *c.At
+		}
+		f.state.Stand = Stand{Branch: c.Branch, At: at}
+	}
+	return a.decided(f.carryOut(ctx, &a.host, c))
+}
+
+// GoOn makes the next moves of a run that goes on.
+func (a *Alone) GoOn(ctx context.Context) (Entry, error) {
+	return a.decided(a.referee.slice(ctx, *a.referee.state.Going))
+}
+
+func (a *Alone) decided(e Entry, err error) (Entry, error) {
+	a.referee.log(e)
+	return e, err
+}

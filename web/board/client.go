@@ -1,0 +1,276 @@
+package board
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"relock/engine/phrase"
+)
+
+// Closing is why a connection ends.
+type Closing int
+
+// The reasons, as close codes of the websocket.
+const (
+	Restarts  Closing = 1001 // the server ends; come back
+	Removed   Closing = 4041 // the host has removed the member
+	Over      Closing = 4042 // the room has ended
+	Elsewhere Closing = 4043 // the member has joined by another connection
+)
+
+// ErrUnreached is returned for an order of which it is not known that it was
+// handed on. The same command can be given again: it counts once.
+var ErrUnreached = phrase.New("the room cannot be reached now; try again")
+
+// Client is a member's connection to this server. Its methods can be called by
+// any goroutine.
+type Client struct {
+	room *Room
+	conn string
+	bell chan struct{} // of capacity 1
+
+	// Guarded by the room's mutex.
+	sees    Sight
+	member  string // "" before it has joined
+	joining bool
+	token   string // what it joins with
+	fresh   string // the token of a new member, the same if the join is given again
+	from    string
+
+	mu   sync.Mutex // its own, so that a thousand who are told at once do not wait for each other; taken last
+	news News
+}
+
+// Sight is what a member's frames depend on: those of the same sight get the
+// same frame.
+type Sight struct {
+	Lang string // a language's code
+	Host bool
+}
+
+// Answer is what became of a command.
+type Answer struct {
+	ID      int64
+	Refused string  // why it was not done, or ""
+	Joined  *Joined // of a join that was done
+	Renamed *int    // the nickname that was drawn
+}
+
+// Joined is what a member needs to know to come back.
+type Joined struct {
+	Member string
+	Token  string
+	Part   Part
+	Name   int
+	Last   int64 // the greatest ID of a command that was decided
+	Mine   *int  // the member's vote, if something is asked
+}
+
+// Enter connects somebody who is yet to join, from an address; "" for one that
+// does not count. Leave ends it.
+func (r *Room) Enter(lang, address string) *Client {
+	h := r.house
+	h.mu.Lock()
+	h.conns++
+	conn := h.c.Journal.Server() + "/" + strconv.Itoa(h.conns)
+	h.mu.Unlock()
+	c := &Client{room: r, conn: conn, from: r.from(address), sees: Sight{Lang: lang}, bell: make(chan struct{}, 1)}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.clients[conn] = c
+	if r.over != 0 {
+		c.end(r.over)
+	}
+	return c
+}
+
+// from is what the room keeps of an address: other rooms keep something else.
+func (r *Room) from(address string) string {
+	if address == "" {
+		return ""
+	}
+	return Proof(r.code + " " + address)[:16]
+}
+
+// leaveLimit is how long it may take to tell the room who has left.
+const leaveLimit = 5 * time.Second
+
+// Leave ends the connection, and tells the room.
+func (c *Client) Leave() {
+	r := c.room
+	r.mu.Lock()
+	delete(r.clients, c.conn)
+	if r.rest != nil {
+		r.used = time.Now()
+	}
+	if len(r.clients) == 0 && r.over == 0 {
+		r.idle.Reset(idleAfter)
+	}
+	tell := c.member != "" && r.over == 0
+	r.mu.Unlock()
+	if !tell {
+		return
+	}
+	ctx, done := context.WithTimeout(r.ctx, leaveLimit)
+	defer done()
+	// Where this fails the room cannot be reached: whoever leads it next finds
+	// out who is there.
+	_ = r.house.c.Journal.Send(ctx, r.code, Order{Conn: c.conn, Left: true})
+}
+
+// Bell rings when News has something, and when it is rung.
+func (c *Client) Bell() <-chan struct{} { return c.bell }
+
+// Ring wakes whoever listens to the bell.
+func (c *Client) Ring() {
+	select {
+	case c.bell <- struct{}{}:
+	default:
+	}
+}
+
+// tell adds to the news.
+func (c *Client) tell(add func(*News)) {
+	c.mu.Lock()
+	add(&c.news)
+	c.mu.Unlock()
+	c.Ring()
+}
+
+// answer gives an answer.
+func (c *Client) answer(a Answer) {
+	c.tell(func(n *News) { n.Answers = append(n.Answers, a) })
+}
+
+// end says that the connection is to end. The first reason counts.
+func (c *Client) end(why Closing) {
+	c.tell(func(n *News) {
+		if n.Closing == 0 {
+			n.Closing = why
+		}
+	})
+}
+
+// News is what has come for a client.
+type News struct {
+	Answers []Answer
+	Changed bool    // the room, for somebody who has joined
+	Sees    Sight   // of a change
+	Scene   int     // of a change: the one that the class is in, of State.Scenes
+	Frame   any     // of a change: what Config.Frame made of it, nil if View.Frame is to be asked
+	Closing Closing // why the connection is to end, or 0
+}
+
+// News returns what has come since the last call.
+func (c *Client) News() News {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := c.news
+	c.news = News{Closing: n.Closing}
+	return n
+}
+
+// Joined reports whether the client's member has joined.
+func (c *Client) Joined() bool {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	return c.member != ""
+}
+
+// Leads reports whether the client's member is a host.
+func (c *Client) Leads() bool {
+	c.room.mu.Lock()
+	defer c.room.mu.Unlock()
+	return c.member != "" && c.sees.Host
+}
+
+// Give hands on a command. Its answer is in the News. It fails with
+// ErrUnreached, ErrNoRoom and ErrBusy, or if the command can be refused at
+// once.
+func (c *Client) Give(ctx context.Context, command Command) error {
+	o := Order{Conn: c.conn, Command: command}
+	known, err := c.prepare(&o)
+	if err != nil || known {
+		return err
+	}
+	err = c.room.house.c.Journal.Send(ctx, c.room.code, o)
+	if err == nil {
+		return nil
+	}
+	c.spare(o)
+	if _, told := phrase.Of(err); !told {
+		err = ErrUnreached
+	}
+	return err
+}
+
+// spare has a join that could not be handed on given again.
+func (c *Client) spare(o Order) {
+	if o.Command.Do == DoJoin {
+		c.room.mu.Lock()
+		defer c.room.mu.Unlock()
+		c.joining = false
+	}
+}
+
+// prepare fills in who gives the order. It reports whether the command was
+// decided already; then its answer is in the News.
+func (c *Client) prepare(o *Order) (known bool, err error) {
+	r := c.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	command := &o.Command
+	o.Lang = c.sees.Lang
+	if command.Do == DoJoin {
+		if c.member != "" || c.joining {
+			return false, errJoined
+		}
+		c.joining, c.token = true, command.Token
+		o.Secret, o.Token, o.From = Proof(command.Secret), Proof(command.Token), c.from
+		if command.Member == "" {
+			if c.fresh == "" {
+				c.fresh = NewSecret()
+			}
+			c.token, o.Fresh = c.fresh, Proof(c.fresh)
+		}
+		command.Secret, command.Token = "", ""
+		return false, nil
+	}
+	if c.member == "" {
+		return false, ErrNotJoined
+	}
+	o.Member = c.member
+	m := r.state.People[c.member]
+	switch {
+	case m != nil && command.ID <= m.Last:
+		refused, err := m.outcome(command.ID)
+		if err != nil {
+			return false, err
+		}
+		c.answer(Answer{ID: command.ID, Refused: refused})
+		return true, nil
+	case m != nil && command.long() && m.Part != Host:
+		return false, ErrNotHost // it may be long: nobody else has it carried about
+	}
+	return false, nil
+}
+
+// join takes in what became of a join. The caller holds the room's mutex.
+func (c *Client) join(e Entry, s *State) *Joined {
+	c.joining = false
+	m := s.People[e.Member]
+	if e.Refused != "" || m == nil {
+		return nil
+	}
+	c.member, c.sees.Host = m.ID, m.Part == Host
+	c.tell(func(n *News) { n.Changed, n.Sees = true, c.sees })
+	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last}
+	if s.Question != nil {
+		if option, voted := s.Question.Votes[m.ID]; voted {
+			j.Mine = &option
+		}
+	}
+	return j
+}

@@ -1,0 +1,517 @@
+package board
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Entry is one line of a room's log: what an order came to. All that it has is
+// absolute, so folding it is setting values.
+//
+// An entry is written in the oldest version that can say it, so that servers of
+// that version take it, too. Version 1 knows one move at a time; version 2 also
+// what is made at once, and a run that goes on.
+type Entry struct {
+	V   int   `json:"v,omitempty"` // the version that it was read in, 0 for the first; written is what it takes
+	Seq int64 `json:"seq"`
+	At  int64 `json:"at"` // when it was decided, in milliseconds since 1970
+
+	// Whose command it answers; empty for what the room did by itself.
+	Conn    string `json:"conn,omitempty"`
+	Member  string `json:"member,omitempty"`
+	ID      int64  `json:"id,omitempty"`
+	Do      string `json:"do,omitempty"`
+	Refused string `json:"refused,omitempty"` // why nothing was done, a sentence in the member's language
+
+	Whole    *State          `json:"whole,omitempty"` // all of the room: what came before is not needed
+	People   []Member        `json:"people,omitempty"`
+	Gone     []string        `json:"gone,omitempty"`    // members of whom nothing is kept
+	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: nobody plays its threads yet
+	Dropped  *int            `json:"dropped,omitempty"` // a branch
+	Made     []Made          `json:"made,omitempty"`
+	Going    *Going          `json:"going,omitempty"` // without To: it goes on no more
+	Stand    *Stand          `json:"stand,omitempty"`
+	Seats    map[string]Seat `json:"seats,omitempty"` // by thread
+	Question *Question       `json:"question,omitempty"`
+	Shelved  bool            `json:"shelved,omitempty"` // the question was put away
+	Vote     *Vote           `json:"vote,omitempty"`
+	Rules    *Rules          `json:"rules,omitempty"`
+	Epoch    string          `json:"epoch,omitempty"`
+	Ended    bool            `json:"ended,omitempty"`
+}
+
+// Public returns the entry without what only servers may know.
+func (e Entry) Public() Entry {
+	e.Conn = ""
+	e.People = slices.Clone(e.People)
+	for i := range e.People {
+		e.People[i].Proof, e.People[i].Conn, e.People[i].From = "", "", ""
+	}
+	if e.Whole != nil {
+		e.Whole = e.Whole.clone()
+		e.Whole.Hosts, e.Whole.By = nil, ""
+		for _, m := range e.Whole.People {
+			m.Proof, m.Conn, m.From = "", "", ""
+		}
+	}
+	return e
+}
+
+// Made are moves at the end of a branch, which begins with them unless it is
+// there.
+type Made struct {
+	Branch int               `json:"branch"`
+	Parent int               `json:"parent"` // of a new branch, else ignored
+	Fork   int               `json:"fork"`
+	After  int               `json:"after"` // so many moves
+	Moves  []json.RawMessage `json:"moves"` // as in a scenario's schedule; none where a branch is cut
+}
+
+// The versions of entries.
+const (
+	firstVersion  = 1
+	latestVersion = 2
+)
+
+// errVersion is returned for an entry of a server that knows more than this one.
+var errVersion = errors.New("board: the entry is of a version that this server does not know")
+
+// version is the oldest one that can say the entry.
+func (e Entry) version() int {
+	single := len(e.Made) == 0 || len(e.Made) == 1 && len(e.Made[0].Moves) == 1 && e.Dropped == nil
+	if single && e.Going == nil && (e.Whole == nil || e.Whole.Going == nil) {
+		return firstVersion
+	}
+	return latestVersion
+}
+
+// plainEntry is an entry as its fields are written.
+type plainEntry Entry
+
+// entryJSON is an entry of any version.
+type entryJSON struct {
+	plainEntry
+
+	Moved *movedJSON `json:"moved,omitempty"` // of version 1
+}
+
+// movedJSON is what version 1 has for Made.
+type movedJSON struct {
+	Branch int             `json:"branch"`
+	Parent int             `json:"parent"`
+	Fork   int             `json:"fork"`
+	After  int             `json:"after"`
+	Move   json.RawMessage `json:"move"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e Entry) MarshalJSON() ([]byte, error) {
+	out := entryJSON{plainEntry: plainEntry(e)}
+	if out.V = e.version(); out.V == firstVersion {
+		out.V = 0
+		for _, m := range e.Made { // one at most
+			out.Made, out.Moved = nil, &movedJSON{m.Branch, m.Parent, m.Fork, m.After, m.Moves[0]}
+		}
+	}
+	return json.Marshal(out)
+}
+
+// UnmarshalJSON implements json.Unmarshaler. It fails for a version that is not
+// known yet.
+func (e *Entry) UnmarshalJSON(text []byte) error {
+	var in entryJSON
+	if err := json.Unmarshal(text, &in); err != nil {
+		return err
+	}
+	if in.V > latestVersion {
+		return fmt.Errorf("%w: %d", errVersion, in.V)
+	}
+	*e = Entry(in.plainEntry)
+	if m := in.Moved; m != nil {
+		e.Made = []Made{{m.Branch, m.Parent, m.Fork, m.After, []json.RawMessage{m.Move}}}
+	}
+	return nil
+}
+
+// Stand is where the whole room stands.
+type Stand struct {
+	Branch int    `json:"branch"`
+	At     int    `json:"at"`     // after so many moves
+	Row    int    `json:"row"`    // within the move, 0 at its end
+	Moment int    `json:"moment"` // the command within the row's script, 0 at its end
+	Focus  string `json:"focus"`  // the part of the page that the host points at, or ""
+}
+
+// Part is what somebody does in a room.
+type Part string
+
+// The parts.
+const (
+	Host     Part = "host"
+	Stage    Part = "stage"
+	Player   Part = "player"
+	Audience Part = "audience"
+)
+
+// Member is somebody who has joined.
+type Member struct {
+	ID      string `json:"id"`
+	Part    Part   `json:"part"`
+	Name    int    `json:"name"`           // of names
+	Proof   string `json:"proof"`          // of the token, see Proof
+	Conn    string `json:"conn,omitempty"` // the connection, "" while away
+	From    string `json:"from,omitempty"` // where the connection comes from, a digest
+	Removed bool   `json:"removed,omitempty"`
+
+	// Last is the greatest ID of a command that was decided, a join's aside.
+	// Done says which were done, and Refusals why others were not: as many as
+	// are remembered.
+	Last     int64            `json:"last,omitempty"`
+	Done     [][2]int64       `json:"done,omitempty"` // from one ID to another, growing
+	Refusals map[int64]string `json:"refusals,omitempty"`
+}
+
+// outcome returns what became of the member's command of an ID up to Last: why
+// it was refused, or "". It fails with errOld for what is not remembered.
+func (m *Member) outcome(id int64) (refused string, err error) {
+	if why, ok := m.Refusals[id]; ok {
+		return why, nil
+	}
+	if slices.ContainsFunc(m.Done, func(span [2]int64) bool { return span[0] <= id && id <= span[1] }) {
+		return "", nil
+	}
+	return "", errOld
+}
+
+// Here reports whether the member is connected.
+func (m *Member) Here() bool { return m.Conn != "" && !m.Removed }
+
+// votes reports whether the member is asked.
+func (m *Member) votes() bool { return m.Part == Player || m.Part == Audience }
+
+// Seat is who plays a thread: nobody, one member, or a table of them.
+type Seat struct {
+	By     []string          `json:"by,omitempty"`     // members
+	Wishes map[string]string `json:"wishes,omitempty"` // of a table, by member: a Wish
+	Since  int64             `json:"since,omitempty"`  // when the first wished, in milliseconds since 1970
+	Tied   bool              `json:"tied,omitempty"`   // the wait is over, and the host decides
+}
+
+// Wishes of a player.
+const (
+	WishStep     = "step"
+	WishWatchdog = "watchdog" // step the thread's background
+	WishSlow     = "pause"
+	WishCrash    = "crash"
+	WishLose     = "lose-reply"
+)
+
+// Rules are what the host has set.
+type Rules struct {
+	Locked  bool     `json:"locked"`  // nobody new can join
+	Allowed []string `json:"allowed"` // faults that players may have happen to their threads
+}
+
+// Question is asked of everybody.
+type Question struct {
+	ID      int                 `json:"id"`
+	Scene   int                 `json:"scene,omitempty"` // the scenario in which it was asked, of State.Scenes
+	Kind    string              `json:"kind"`
+	Stand   Stand               `json:"stand"`   // where it was asked
+	Text    map[string]string   `json:"text"`    // by language
+	Options map[string][]string `json:"options"` // by language
+	Right   int                 `json:"right"`
+	Round   int                 `json:"round"` // from 1
+	Closed  bool                `json:"closed"`
+	Votes   map[string]int      `json:"votes,omitempty"`  // of this round, by member
+	Before  []map[string]int    `json:"before,omitempty"` // of the earlier rounds
+}
+
+// Counts returns how many voted for each option in a round, from 1.
+func (q *Question) Counts(round int) []int {
+	counts := make([]int, len(q.Options[plain]))
+	for _, option := range q.Rounds()[round-1] {
+		counts[option]++
+	}
+	return counts
+}
+
+// Rounds returns the votes of each round, by member.
+func (q *Question) Rounds() []map[string]int { return append(slices.Clone(q.Before), q.Votes) }
+
+// Vote is one member's vote for an option of the open question.
+type Vote struct {
+	Member string `json:"member"`
+	Option int    `json:"option"`
+}
+
+// Branch is a line of moves.
+type Branch struct {
+	ID     int               `json:"id"`
+	Parent int               `json:"parent"` // -1: none
+	Fork   int               `json:"fork"`
+	Moves  []json.RawMessage `json:"moves"`
+}
+
+// Scene is a scenario that a class goes through, and what it has made of it.
+type Scene struct {
+	Scenario json.RawMessage `json:"scenario"`        // without moves
+	First    int             `json:"first,omitempty"` // the ID of its first branch: those of a room's scenes grow on
+	Branches []Branch        `json:"branches"`
+}
+
+// size is how many bytes are kept of it, about.
+func (s Scene) size() int {
+	n := len(s.Scenario)
+	for _, b := range s.Branches {
+		for _, m := range b.Moves {
+			n += len(m)
+		}
+	}
+	return n
+}
+
+// State is a room as it is after some entry. It is not safe for concurrent use.
+type State struct {
+	Scene // that the class is in
+
+	Earlier []Scene `json:"earlier,omitempty"` // those before it, as they were left, the first first
+
+	Code     string             `json:"code"`
+	By       string             `json:"by,omitempty"` // who made it, as limits count: a digest
+	Epoch    string             `json:"epoch"`
+	Seq      int64              `json:"seq"`
+	Opened   int64              `json:"opened"` // in milliseconds since 1970, like all instants
+	Hosts    []string           `json:"hosts"`  // proofs of the secrets that make a host
+	Made     int                `json:"made"`   // branches so far, of all scenes
+	Stand    Stand              `json:"stand"`
+	Going    *Going             `json:"going,omitempty"` // nil where nothing goes on by itself
+	People   map[string]*Member `json:"people"`
+	Seats    map[string]Seat    `json:"seats"`
+	Question *Question          `json:"question,omitempty"`
+	Past     []*Question        `json:"past,omitempty"`
+	Rules    Rules              `json:"rules"`
+	Deserted int64              `json:"deserted"` // since when no host is here, 0 while one is
+	Ended    bool               `json:"ended,omitempty"`
+	Began    int64              `json:"began,omitempty"` // the seq of the whole entry that the log begins with
+}
+
+// Scenes returns all scenes, the first first; the class is in the last one.
+func (s *State) Scenes() []Scene { return append(slices.Clone(s.Earlier), s.Scene) }
+
+// Branch returns a branch of the scene that the class is in, or nil.
+func (s *State) Branch(id int) *Branch {
+	for i := range s.Branches {
+		if s.Branches[i].ID == id {
+			return &s.Branches[i]
+		}
+	}
+	return nil
+}
+
+// Questions returns all questions, the first first.
+func (s *State) Questions() []*Question {
+	if s.Question == nil {
+		return s.Past
+	}
+	return append(slices.Clone(s.Past), s.Question)
+}
+
+// Voters returns how many there are to be asked.
+func (s *State) Voters() int {
+	n := 0
+	for _, m := range s.People {
+		if m.Here() && m.votes() {
+			n++
+		}
+	}
+	return n
+}
+
+// Present returns how many members are here.
+func (s *State) Present() int {
+	n := 0
+	for _, m := range s.People {
+		if m.Here() {
+			n++
+		}
+	}
+	return n
+}
+
+// How much is remembered of what became of a member's commands: so many that
+// were refused, and so many spans of IDs without a gap that were done.
+const (
+	keptRefusals = 16
+	keptSpans    = 32
+)
+
+// Fold changes the state as the entry says.
+func (s *State) Fold(e Entry) {
+	if e.Whole != nil {
+		*s = *e.Whole.clone()
+		s.Seq, s.Began = e.Seq, e.Seq
+		return
+	}
+	s.Seq = e.Seq
+	for _, m := range e.People {
+		m.Refusals, m.Done = maps.Clone(m.Refusals), slices.Clone(m.Done)
+		s.People[m.ID] = &m
+	}
+	for _, id := range e.Gone {
+		delete(s.People, id)
+	}
+	if m := s.People[e.Member]; m != nil && e.ID > m.Last && e.Do != DoJoin {
+		m.decided(e.ID, e.Refused)
+	}
+	if e.Scene != nil {
+		s.open(*e.Scene)
+	}
+	if e.Dropped != nil {
+		s.Branches = slices.DeleteFunc(s.Branches, func(b Branch) bool { return b.ID == *e.Dropped })
+	}
+	for _, m := range e.Made {
+		s.make(m)
+	}
+	if e.Going != nil {
+		s.Going = e.Going
+		if e.Going.To == "" {
+			s.Going = nil
+		}
+	}
+	if e.Stand != nil {
+		s.Stand = *e.Stand
+	}
+	maps.Copy(s.Seats, e.Seats)
+	s.ask(e)
+	if e.Rules != nil {
+		s.Rules = *e.Rules
+	}
+	if e.Epoch != "" {
+		s.Epoch = e.Epoch
+	}
+	s.Ended = s.Ended || e.Ended
+	s.watch(e.At)
+}
+
+// decided notes what became of a command that is newer than all before it.
+func (m *Member) decided(id int64, refused string) {
+	n := len(m.Done)
+	switch {
+	case refused != "":
+		m.refuse(id, refused)
+	case n > 0 && m.Done[n-1][1] == id-1:
+		m.Done[n-1][1] = id
+	default:
+		m.Done = append(m.Done[max(0, n+1-keptSpans):], [2]int64{id, id})
+	}
+	m.Last = id
+}
+
+func (m *Member) refuse(id int64, why string) {
+	if m.Refusals == nil {
+		m.Refusals = map[int64]string{}
+	}
+	m.Refusals[id] = why
+	if len(m.Refusals) > keptRefusals {
+		delete(m.Refusals, slices.Min(slices.Collect(maps.Keys(m.Refusals))))
+	}
+}
+
+// open has the class go on to another scene.
+func (s *State) open(next Scene) {
+	s.Earlier = append(slices.Clip(s.Earlier), s.Scene)
+	next.Branches = slices.Clone(next.Branches)
+	s.Scene, s.Seats = next, map[string]Seat{}
+	for _, b := range next.Branches {
+		s.Made = max(s.Made, b.ID+1)
+	}
+}
+
+func (s *State) make(m Made) {
+	b := s.Branch(m.Branch)
+	if b == nil {
+		fresh := Branch{ID: m.Branch, Parent: m.Parent, Fork: m.Fork}
+		if parent := s.Branch(m.Parent); parent != nil {
+			fresh.Moves = slices.Clone(parent.Moves[:m.After])
+		}
+		s.Branches = append(s.Branches, fresh)
+		s.Made = max(s.Made, m.Branch+1)
+		b = &s.Branches[len(s.Branches)-1]
+	}
+	b.Moves = append(b.Moves[:m.After:m.After], m.Moves...)
+}
+
+func (s *State) ask(e Entry) {
+	if s.Question != nil && (e.Shelved || e.Scene != nil || e.Question != nil && e.Question.ID != s.Question.ID) {
+		s.Past = append(s.Past, s.Question)
+		s.Question = nil
+	}
+	if e.Question != nil {
+		s.Question = e.Question.clone()
+	}
+	if e.Vote != nil && s.Question != nil {
+		if s.Question.Votes == nil {
+			s.Question.Votes = map[string]int{}
+		}
+		s.Question.Votes[e.Vote.Member] = e.Vote.Option
+	}
+}
+
+// watch notes since when no host is here.
+func (s *State) watch(now int64) {
+	for _, m := range s.People {
+		if m.Part == Host && m.Here() {
+			s.Deserted = 0
+			return
+		}
+	}
+	if s.Deserted == 0 {
+		s.Deserted = now
+	}
+}
+
+// entered reports whether a host has been here.
+func (s *State) entered() bool { return s.Deserted != s.Opened }
+
+// ends returns when the room ends by itself, if no host is here.
+func (s *State) ends() int64 {
+	if s.entered() {
+		return s.Deserted + HostsAbsent.Milliseconds()
+	}
+	return s.Deserted + HostsCome.Milliseconds()
+}
+
+// deserted reports whether nobody is here, and no host has been lately.
+func (s *State) deserted() bool { return s.Deserted > 0 && s.Present() == 0 }
+
+func (q *Question) clone() *Question {
+	c := *q
+	c.Votes = maps.Clone(q.Votes)
+	return &c
+}
+
+// clone copies all that Fold changes.
+func (s *State) clone() *State {
+	c := *s
+	c.Branches = slices.Clone(s.Branches)
+	c.People = make(map[string]*Member, len(s.People))
+	for id, m := range s.People {
+		one := *m
+		one.Refusals, one.Done = maps.Clone(m.Refusals), slices.Clone(m.Done)
+		c.People[id] = &one
+	}
+	c.Seats = maps.Clone(s.Seats)
+	if c.Seats == nil {
+		c.Seats = map[string]Seat{}
+	}
+	if s.Question != nil {
+		c.Question = s.Question.clone()
+	}
+	c.Past = slices.Clone(s.Past)
+	c.Earlier = slices.Clone(s.Earlier)
+	return &c
+}

@@ -1,0 +1,218 @@
+package board
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"relock/engine"
+	"relock/engine/panics"
+	"relock/engine/phrase"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// What a run makes of moves before they are in the log, and all see them: so
+// much, whatever comes first.
+const (
+	sliceMoves = 32
+	sliceTime  = 50 * time.Millisecond
+)
+
+var errParent = phrase.New("another branch begins at that one: it stays")
+
+// Going is a run that goes on by itself at the end of a branch.
+type Going struct {
+	Branch int    `json:"branch"`
+	To     string `json:"to"`               // what ends it, see Aim; "" where it has ended
+	Thread string `json:"thread,omitempty"` // whose outcome
+}
+
+// Aim returns what ends a run to something: an event that is an aim, or only the
+// end of the run. Thread counts for an outcome; matters tells which events are
+// marked. It fails with an error that says what there is to run to.
+func Aim(sc *scenario.Scenario, to, thread string, matters func(trace.Event) bool) (is func(trace.Event) bool, err error) {
+	switch to {
+	case "end":
+		return func(trace.Event) bool { return false }, nil
+	case "mark":
+		return matters, nil
+	case "violation":
+		return func(e trace.Event) bool { return e.Kind() == trace.KindViolation }, nil
+	case "outcome":
+		if !slices.ContainsFunc(sc.Threads, func(t scenario.Thread) bool { return t.Name == thread }) {
+			return nil, phrase.New("an outcome is some thread's: name one of the scenario's threads")
+		}
+		return func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == thread }, nil
+	default:
+		return nil, phrase.New("one cannot run to %q; allowed: end, mark, violation, outcome", to)
+	}
+}
+
+// goOn has the run go on from the end of the branch on which all stand, until
+// what is wanted has come.
+func (f *referee) goOn(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	return f.slice(ctx, Going{Branch: f.state.Stand.Branch, To: c.To, Thread: c.Thread})
+}
+
+// slice makes the next moves of a run. What was made is in the entry, even with
+// an error.
+func (f *referee) slice(ctx context.Context, g Going) (Entry, error) {
+	is, err := Aim(f.run.Scenario(), g.To, g.Thread, f.matters)
+	if err != nil {
+		return Entry{}, err
+	}
+	began, ended := f.now(), false
+	b := f.state.Branch(g.Branch)
+	if b == nil {
+		return Entry{}, engine.ErrNoBranch
+	}
+	made, err := f.make(ctx, f.state, g.Branch, len(b.Moves), func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+		for n := 0; ; n++ {
+			if ended = b.Positions[len(b.Positions)-1].Over; ended && n == 0 {
+				return b, &run.Refusal{Reason: run.IsOver}
+			}
+			if ended || n == cmp.Or(f.most, sliceMoves) || f.now().Sub(began) >= sliceTime {
+				return b, nil
+			}
+			if f.tooLong(s) {
+				return b, errLong
+			}
+			before := len(b.Events)
+			if _, err := s.Step(ctx, b.ID); err != nil {
+				return b, err
+			}
+			if slices.ContainsFunc(b.Events[before:], is) {
+				ended = true
+				return b, nil
+			}
+		}
+	})
+	var e Entry
+	if made != nil {
+		e.Made = []Made{*made}
+		e.Stand = &Stand{Branch: made.Branch, At: made.After + len(made.Moves), Focus: f.state.Stand.Focus}
+	}
+	switch {
+	case err == nil && !ended:
+		e.Going = &g
+	case f.state.Going != nil:
+		e.Going = &Going{}
+	}
+	return e, err
+}
+
+// goesOn makes the next moves of the run that goes on by itself. One that cannot
+// go on has ended: nobody waits for an answer, and whoever tries the next move
+// hears why.
+func (f *referee) goesOn(ctx context.Context) Entry {
+	var e Entry
+	err := panics.Catch(func() (err error) {
+		e, err = f.slice(ctx, *f.state.Going)
+		return err
+	})
+	if err != nil {
+		e.Going = &Going{}
+		if _, told := phrase.Of(err); !told {
+			f.note(fmt.Errorf("board: go on: %w", err))
+		}
+	}
+	return e
+}
+
+// AddCommand returns the command that has all stand after the first at of these
+// moves; the branch made for them takes the place of another one, unless that is
+// nil.
+func AddCommand(id int64, moves []scenario.Move, at int, instead *int) (Command, error) {
+	list, err := written(moves)
+	return Command{ID: id, Do: DoAdd, Moves: list, At: &at, Instead: instead}, err
+}
+
+// add has all stand after moves that are given: on a branch that begins with
+// them, or on a new one, which can take the place of one that no other began at.
+func (f *referee) add(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	if len(c.Moves) > engine.MaxMoves {
+		return Entry{}, engine.ErrMoves
+	}
+	moves, err := f.run.moves(c.Moves)
+	if err != nil {
+		return Entry{}, err
+	}
+	at := len(moves)
+	if c.At != nil {
+		at = *c.At
+	}
+	if at < 0 || at > len(moves) {
+		return Entry{}, engine.ErrNoMove
+	}
+	if c.Instead != nil {
+		if err := f.mayDrop(*c.Instead); err != nil {
+			return Entry{}, err
+		}
+		if slices.ContainsFunc(f.state.Branches, func(b Branch) bool { return b.Parent == *c.Instead }) {
+			return Entry{}, errParent
+		}
+	}
+	list, err := written(moves)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Stand: &Stand{At: at, Focus: f.state.Stand.Focus}}
+	without := f.state.clone()
+	on, same := longestCommon(without.Branches, list)
+	if same == len(list) {
+		e.Stand.Branch = on
+		return e, nil
+	}
+	if c.Instead != nil {
+		e.Dropped = c.Instead
+		without.Branches = slices.DeleteFunc(without.Branches, func(b Branch) bool { return b.ID == *c.Instead })
+		on, same = longestCommon(without.Branches, list)
+	}
+	made, err := f.make(ctx, without, on, same, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+		if f.tooLong(s) {
+			return nil, errLong
+		}
+		return s.Add(ctx, b.ID, same, moves)
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	e.Made, e.Stand.Branch = []Made{*made}, made.Branch
+	return e, nil
+}
+
+// longestCommon returns the first branch that has most of the moves in common at
+// its start, and how many.
+func longestCommon(branches []Branch, moves []json.RawMessage) (id, same int) {
+	same = -1
+	for _, b := range branches {
+		if n := common(b.Moves, moves); n > same {
+			id, same = b.ID, n
+		}
+	}
+	return id, same
+}
+
+// cut begins a branch with the first moves of another, and has all stand at its
+// end. Without a place it is cut where all stand.
+func (f *referee) cut(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	id, at := f.state.Stand.Branch, f.state.Stand.At
+	if c.At != nil {
+		id, at = c.Branch, *c.At
+	}
+	made, err := f.make(ctx, f.state, id, at, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+		if f.tooLong(s) {
+			return nil, errLong
+		}
+		return s.Cut(ctx, b.ID, at)
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	return Entry{Made: []Made{*made}, Stand: &Stand{Branch: made.Branch, At: at, Focus: f.state.Stand.Focus}}, nil
+}

@@ -1,0 +1,120 @@
+package board
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+// begun is a referee of a room that was just made, at an instant of the test's.
+func begun(t *testing.T, now *time.Time) *referee {
+	t.Helper()
+	at := now.UnixMilli()
+	f := &referee{state: &State{}, now: func() time.Time { return *now }, note: func(err error) { t.Error(err) }}
+	f.state.Fold(Entry{Seq: 1, At: at, Whole: &State{Opened: at, Deserted: at, Hosts: []string{"proof"}, People: map[string]*Member{}, Seats: map[string]Seat{}}})
+	return f
+}
+
+// comes has somebody join, and returns the sentence that refuses it.
+func comes(t *testing.T, f *referee, conn int, from string, part Part) string {
+	t.Helper()
+	list := f.decide(t.Context(), Order{Conn: fmt.Sprintf("x/%d", conn), Lang: "en", From: from, Secret: "proof", Fresh: fmt.Sprint(conn), Command: Command{ID: 1, Do: DoJoin, Part: part}})
+	return list[0].Refused
+}
+
+func TestARoomWithoutAHostEndsSoon(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	f := begun(t, &now)
+	comes(t, f, 1, "", Audience)
+	now = now.Add(HostsCome - time.Millisecond)
+	if list := f.tick(t.Context()); len(list) > 0 || !f.deadline().Equal(now.Add(time.Millisecond)) {
+		t.Errorf("it does %+v, and more at %v", list, f.deadline())
+	}
+	now = now.Add(time.Millisecond)
+	if f.tick(t.Context()); !f.state.Ended {
+		t.Error("a room that no host has entered goes on")
+	}
+	f = begun(t, &now)
+	now = now.Add(time.Second)
+	comes(t, f, 1, "", Host)
+	f.decide(t.Context(), Order{Conn: "x/1", Left: true})
+	now = now.Add(HostsAbsent - time.Millisecond)
+	if f.tick(t.Context()); f.state.Ended {
+		t.Error("a room whose host has left ended too soon")
+	}
+	now = now.Add(time.Millisecond)
+	if f.tick(t.Context()); !f.state.Ended {
+		t.Error("a room whose host has left goes on")
+	}
+}
+
+// An address leaves as many seats to others as it takes; a large class behind
+// one fits.
+func TestOneAddressCannotTakeAllSeats(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	f := begun(t, &now)
+	conn := 0
+	fill := func(from string) (n int) {
+		for {
+			if conn++; comes(t, f, conn, from, Audience) != "" {
+				return n
+			}
+			n++
+		}
+	}
+	if n := fill("phone"); n < 300 || n > MaxMembers/3+1 {
+		t.Errorf("one address has taken %d of %d seats", n, MaxMembers)
+	}
+	if n := fill("school"); n < 100 {
+		t.Errorf("the next one got %d", n)
+	}
+	for range 7 {
+		fill(fmt.Sprint("phone", conn))
+	}
+	if conn++; comes(t, f, conn, "someone", Player) != "" {
+		t.Error("nobody else can come in")
+	}
+}
+
+// Who comes and goes without doing anything leaves nothing behind; who voted
+// does, and so does who plays a thread.
+func TestWhoLeavesNoTraceIsForgotten(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	f := begun(t, &now)
+	comes(t, f, 1, "", Audience)
+	comes(t, f, 2, "", Player)
+	f.log(Entry{Question: &Question{ID: 1, Round: 1, Options: map[string][]string{"en": {"a", "b"}}}}, Entry{Seats: map[string]Seat{"A": {By: []string{"m2"}}}})
+	f.decide(t.Context(), Order{Conn: "x/1", Member: "m1", Command: Command{ID: 2, Do: "vote", Option: new(int)}})
+	for conn := 1; conn < 2000; conn++ {
+		comes(t, f, conn, "", Audience)
+		f.decide(t.Context(), Order{Conn: fmt.Sprintf("x/%d", conn), Left: true})
+	}
+	if n := len(f.state.People); n > 2*keptAway {
+		t.Errorf("%d people are kept", n)
+	}
+	if f.state.People["m1"] == nil || f.state.People["m2"] == nil || f.state.People["m1999"] == nil || f.state.People["m100"] != nil {
+		t.Error("not those are kept who are to be")
+	}
+}
+
+// So many orders wait, and no more.
+func TestTheInboxIsBounded(t *testing.T) {
+	s, err := NewSolo("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Create(t.Context(), "K7M4XW", Entry{Seq: 1, Whole: &State{}}); err != nil {
+		t.Fatal(err)
+	}
+	sent := 0
+	for ; sent <= mostOrders && err == nil; sent++ {
+		err = s.Send(t.Context(), "K7M4XW", Order{Member: "m1"})
+	}
+	if sent != mostOrders+1 || !errors.Is(err, ErrBusy) {
+		t.Errorf("%d orders wait: %v", sent, err)
+	}
+	if err := s.Send(t.Context(), "K7M4XW", Order{Left: true}); err != nil {
+		t.Errorf("who leaves cannot say so: %v", err)
+	}
+}

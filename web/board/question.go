@@ -1,0 +1,92 @@
+package board
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+// plain is the language in which every question has its options.
+const plain = "en"
+
+// Predict is the kind of question that asks what is seen next.
+const Predict = "predict"
+
+func (f *referee) question(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	switch {
+	case c.Kind != Predict:
+		return Entry{}, errKind
+	case len(f.state.Past) >= maxQuestion:
+		return Entry{}, errQuestions
+	}
+	at := f.state.Stand
+	b, err := f.run.Track(ctx, f.state, at.Branch)
+	if err != nil {
+		return Entry{}, err
+	}
+	q, err := f.ask(ctx, f.run.Scenario().WithSchedule(b.Moves), at.At)
+	if err != nil {
+		return Entry{}, err
+	}
+	q.ID, q.Kind, q.Round, q.Scene = len(f.state.Past)+1, Predict, 1, len(f.state.Earlier)
+	if f.state.Question != nil {
+		q.ID++
+	}
+	q.Stand = Stand{Branch: at.Branch, At: at.At}
+	return Entry{Question: q}, nil
+}
+
+// open returns the question that is asked, if its votes are not counted yet.
+func (f *referee) open() (*Question, error) {
+	switch q := f.state.Question; {
+	case q == nil:
+		return nil, errNoQuestion
+	case q.Closed:
+		return nil, errNotOpen
+	default:
+		return q, nil
+	}
+}
+
+func (f *referee) vote(_ context.Context, m *Member, c Command) (Entry, error) {
+	q, err := f.open()
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case c.Option == nil || *c.Option < 0 || *c.Option >= len(q.Options[plain]):
+		return Entry{}, errOption
+	}
+	return Entry{Vote: &Vote{m.ID, *c.Option}}, nil
+}
+
+func (f *referee) reveal(context.Context, *Member, Command) (Entry, error) {
+	q, err := f.open()
+	if err != nil {
+		return Entry{}, err
+	}
+	closed := q.clone()
+	closed.Closed = true
+	return Entry{Question: closed}, nil
+}
+
+func (f *referee) again(context.Context, *Member, Command) (Entry, error) {
+	q := f.state.Question
+	switch {
+	case q == nil:
+		return Entry{}, errNoQuestion
+	case !q.Closed:
+		return Entry{}, errNotClosed
+	}
+	next := q.clone()
+	next.Before = append(slices.Clone(q.Before), maps.Clone(q.Votes))
+	next.Votes, next.Closed = nil, false
+	next.Round++
+	return Entry{Question: next}, nil
+}
+
+func (f *referee) shelve(context.Context, *Member, Command) (Entry, error) {
+	if f.state.Question == nil {
+		return Entry{}, errNoQuestion
+	}
+	return Entry{Shelved: true}, nil
+}

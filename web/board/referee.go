@@ -1,0 +1,718 @@
+package board
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine"
+	"relock/engine/fault"
+	"relock/engine/panics"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+	"relock/web/words"
+)
+
+// Commands that others than the referee know of.
+const (
+	DoJoin   = "join"   // by which one becomes a member
+	DoOpen   = "open"   // by which a host has the class go on to another scenario
+	DoAdd    = "add"    // by which a host adds a branch of moves that are made elsewhere
+	DoRename = "rename" // its answer has the nickname
+
+	// Those that are answered by the server that is asked, and leave no trace in
+	// the log; of an example and a walk there come moves to add.
+	DoLanes   = "lanes"
+	DoCompare = "compare"
+	DoLocks   = "locks"
+	DoTrace   = "trace"
+	DoExplore = "explore"
+	DoHalt    = "halt"
+	DoOutlook = "outlook"
+	DoExample = "example"
+	DoWalk    = "walk"
+	DoPing    = "ping"
+)
+
+// Limits of a room.
+const (
+	MaxMembers  = 1000
+	TableWait   = 10 * time.Second // from a table's first wish to what most of it wish
+	HostsAbsent = 12 * time.Hour   // without a host a room ends
+	HostsCome   = 10 * time.Minute // the same where none has been there
+	maxMoment   = 10_000
+	maxQuestion = 200 // questions of a room
+
+	// wholeEvery is after how many entries the log begins anew.
+	wholeEvery = 20_000
+)
+
+// Errors of commands.
+var (
+	errNotPlayer   = phrase.New("only a player can do that: join as one")
+	errNoThread    = phrase.New("there is no such thread")
+	errNoSeat      = phrase.New("that thread is not yours: claim it first")
+	errNoQuestion  = phrase.New("nothing is asked now")
+	errNotOpen     = phrase.New("the votes are counted already")
+	errNotClosed   = phrase.New("first reveal the votes, then ask again")
+	errAsked       = phrase.New("a question is open: reveal it, then the run goes on")
+	errNotAllowed  = phrase.New("the host does not allow that fault now")
+	errOwnFault    = phrase.New("a player can only strike their own thread")
+	errLocked      = phrase.New("the room is locked: ask its host")
+	errRoomFull    = phrase.New("the room is full: it takes %d", MaxMembers)
+	errFromThere   = phrase.New("from your address have come as many as may; the other seats are for others")
+	errSecret      = phrase.New("that is not the host's secret of this room")
+	errToken       = phrase.New("that member and token do not belong together")
+	errPart        = phrase.New("one joins as host, stage, player or audience")
+	errNoMember    = phrase.New("there is no such member")
+	errMoment      = phrase.New("there is no such row or command to stand at")
+	errFocus       = phrase.New("a focus is at most 32 letters and hyphens")
+	errWish        = phrase.New("a table can wish to step, watchdog, pause, crash and lose-reply")
+	errTie         = phrase.New("the table is of two minds: say which wish it is to be")
+	errNoWish      = phrase.New("nobody at that table has wished for anything")
+	errAllow       = phrase.New("players can be allowed crash and lose-reply")
+	errLong        = phrase.New("this room's run is as long as it may be; drop a branch, or make a new room")
+	errKind        = phrase.New("what can be asked is of the kind predict")
+	errOption      = phrase.New("there is no such option")
+	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
+	errRemovedSelf = phrase.New("a host cannot remove a host")
+	errJoined      = phrase.New("you have joined already")
+	errOld         = phrase.New("that id is too old: what became of it is not remembered; give the command a newer id")
+)
+
+// ErrNotHost is returned for the command of a member who is no host.
+var ErrNotHost = phrase.New("only a host can do that")
+
+// ErrNotJoined is returned for the command of somebody who has not joined yet.
+var ErrNotJoined = phrase.New("the first command is join")
+
+// ErrRemoved is the reason why somebody who was removed cannot join again.
+var ErrRemoved = phrase.New("the host has removed you from the room")
+
+// Asker makes a question of a branch's moves: what is seen after the first at
+// of them? The question has no ID. An error that speaks says why it cannot.
+type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error)
+
+// referee decides orders. It is for one goroutine.
+type referee struct {
+	state *State
+	run   *Run
+	runs  *runs // run is one of them
+	ask   Asker
+	plan  Planner
+
+	matters func(trace.Event) bool
+
+	now   func() time.Time
+	note  func(error)  // of a mistake of the program
+	long  int64        // entries after which the log begins anew
+	most  int          // moves of a slice of a run
+	bytes int          // that the run may take, 0 for maxRun
+	full  func() error // why there may be no more moves now; nil: there always may
+}
+
+// decide returns what an order comes to, and folds it.
+func (f *referee) decide(ctx context.Context, o Order) []Entry {
+	if o.Spare {
+		if !f.state.deserted() {
+			return nil
+		}
+		return f.log(Entry{Ended: true})
+	}
+	if o.Left || len(o.Gone) > 0 {
+		return f.left(o)
+	}
+	if o.Command.Do == DoJoin {
+		return f.log(f.join(o))
+	}
+	m := f.state.People[o.Member]
+	if m == nil {
+		return nil // cannot be: it had joined
+	}
+	c := o.Command
+	if c.ID <= m.Last {
+		refused, err := m.outcome(c.ID)
+		if err != nil {
+			refused = f.explained(o.Lang, err)
+		}
+		return f.log(Entry{Conn: o.Conn, Member: m.ID, ID: c.ID, Do: c.Do, Refused: refused})
+	}
+	var e Entry
+	// A command that panics would come again to whoever leads next.
+	err := panics.Catch(func() (err error) {
+		e, err = f.carryOut(ctx, m, c)
+		return err
+	})
+	if err != nil {
+		e.Refused = f.explained(o.Lang, err)
+	}
+	if f.state.Going != nil && m.Part == Host && e.Going == nil {
+		e.Going = &Going{} // whatever a host wants, the run does not go on under it
+	}
+	e.Conn, e.Member, e.ID, e.Do = o.Conn, m.ID, c.ID, c.Do
+	return f.log(e)
+}
+
+func (f *referee) explained(lang string, err error) string {
+	sentence, ok := words.Match(lang).Explain(err)
+	if !ok {
+		f.note(err)
+		return words.Match(lang).Say("Something went wrong here. It has been written down.")
+	}
+	return sentence
+}
+
+// log numbers and folds entries.
+func (f *referee) log(list ...Entry) []Entry {
+	for i := range list {
+		list[i].Seq, list[i].At = f.state.Seq+1, f.now().UnixMilli()
+		f.state.Fold(list[i])
+	}
+	if f.state.Seq-f.state.Began >= cmp.Or(f.long, wholeEvery) {
+		whole := Entry{Seq: f.state.Seq + 1, At: f.now().UnixMilli(), Whole: f.state.clone()}
+		f.state.Fold(whole)
+		list = append(list, whole)
+	}
+	return list
+}
+
+// deadline returns when the room does something by itself, zero for never.
+func (f *referee) deadline() time.Time {
+	if f.state.Going != nil {
+		return f.now()
+	}
+	var first int64
+	sooner := func(at int64) {
+		if first == 0 || at < first {
+			first = at
+		}
+	}
+	if f.state.Deserted > 0 {
+		sooner(f.state.ends())
+	}
+	for _, s := range f.state.Seats {
+		if s.Since > 0 && !s.Tied {
+			sooner(s.Since + TableWait.Milliseconds())
+		}
+	}
+	if first == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(first)
+}
+
+// tick does what the time has come for.
+func (f *referee) tick(ctx context.Context) []Entry {
+	now := f.now().UnixMilli()
+	if f.state.Deserted > 0 && now >= f.state.ends() {
+		return f.log(Entry{Ended: true})
+	}
+	var list []Entry
+	for _, thread := range slices.Sorted(maps.Keys(f.state.Seats)) {
+		if s := f.state.Seats[thread]; s.Since > 0 && !s.Tied && now >= s.Since+TableWait.Milliseconds() {
+			e, _ := f.settle(ctx, thread, s) // nobody waits for an answer: the table sees that nothing came of it
+			list = append(list, f.log(e)...)
+		}
+	}
+	if f.state.Going != nil {
+		list = append(list, f.log(f.goesOn(ctx))...)
+	}
+	return list
+}
+
+func (f *referee) left(o Order) []Entry {
+	var people []Member
+	for _, id := range slices.Sorted(maps.Keys(f.state.People)) {
+		m := f.state.People[id]
+		gone := m.Conn != "" && (o.Left && m.Conn == o.Conn || slices.ContainsFunc(o.Gone, func(server string) bool { return strings.HasPrefix(m.Conn, server+"/") }))
+		if gone {
+			one := *m
+			one.Conn = ""
+			people = append(people, one)
+		}
+	}
+	if len(people) == 0 {
+		return nil
+	}
+	list := f.log(Entry{People: people})
+	if gone := f.traceless(); len(gone) > 0 {
+		list = append(list, f.log(Entry{Gone: gone})...)
+	}
+	return list
+}
+
+func (f *referee) join(o Order) Entry {
+	e := Entry{Conn: o.Conn, ID: o.Command.ID, Do: DoJoin}
+	m, err := f.joined(o)
+	if err != nil {
+		e.Refused = f.explained(o.Lang, err)
+		if errors.Is(err, ErrRemoved) {
+			e.Member = o.Command.Member
+		}
+		return e
+	}
+	e.Member, e.People = m.ID, []Member{*m}
+	return e
+}
+
+func (f *referee) joined(o Order) (*Member, error) {
+	c := o.Command
+	for _, m := range f.state.People {
+		if m.Conn == o.Conn && m.Proof == o.Fresh {
+			return m, nil // the order comes again
+		}
+	}
+	if !slices.Contains([]Part{Host, Stage, Player, Audience}, c.Part) {
+		return nil, errPart
+	}
+	host := slices.Contains(f.state.Hosts, o.Secret)
+	if c.Part == Host && !host {
+		return nil, errSecret
+	}
+	open := !f.state.Rules.Locked || c.Part == Host || c.Part == Stage && host // to who is new
+	if c.Member != "" {
+		known := f.state.People[c.Member]
+		switch {
+		case known == nil || known.Proof != o.Token:
+			return nil, errToken
+		case known.Removed:
+			return nil, ErrRemoved
+		}
+		m := *known
+		m.Conn, m.From = o.Conn, o.From
+		if open || m.Part == Host { // who returns to a locked room keeps the part
+			m.Part = c.Part
+		}
+		return &m, nil
+	}
+	switch {
+	case !open:
+		return nil, errLocked
+	case c.Part != Host:
+		if err := f.seatFor(o.From); err != nil {
+			return nil, err
+		}
+	}
+	id := 1
+	for known := range f.state.People { // of those of whom nothing is kept none comes again
+		n, _ := strconv.Atoi(known[1:])
+		id = max(id, n+1)
+	}
+	return &Member{ID: "m" + strconv.Itoa(id), Part: c.Part, Name: f.freeName(), Proof: o.Fresh, Conn: o.Conn, From: o.From}, nil
+}
+
+// seatFor fails if nobody else may come in from there: an address may have
+// half as many seats as are left for others, so a third of all.
+func (f *referee) seatFor(from string) error {
+	here := f.state.Present()
+	own := 0
+	for _, m := range f.state.People {
+		if m.Here() && m.From == from && m.Part != Host {
+			own++
+		}
+	}
+	switch {
+	case here >= MaxMembers:
+		return errRoomFull
+	case from != "" && own >= (MaxMembers-here+1)/2:
+		return errFromThere
+	}
+	return nil
+}
+
+// keptAway is how many are kept who have left and did nothing, or as many as are
+// here: they may come back.
+const keptAway = 50
+
+// traceless returns who is to be forgotten: those who have left and of whom
+// nothing is to be seen, except for the newest of them.
+func (f *referee) traceless() []string {
+	var away []string
+	for id, m := range f.state.People {
+		if !m.Here() && !m.Removed && m.Part != Host {
+			away = append(away, id)
+		}
+	}
+	most := max(keptAway, f.state.Present())
+	if len(away) <= most {
+		return nil
+	}
+	traces := map[string]bool{}
+	for _, q := range f.state.Questions() {
+		for _, votes := range q.Rounds() {
+			for id := range votes {
+				traces[id] = true
+			}
+		}
+	}
+	for _, seat := range f.state.Seats {
+		for _, id := range seat.By {
+			traces[id] = true
+		}
+	}
+	away = slices.DeleteFunc(away, func(id string) bool { return traces[id] })
+	slices.SortFunc(away, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // m2 before m10
+	return away[:max(0, len(away)-most)]
+}
+
+// freeName draws a nickname that nobody has, as long as there are any.
+func (f *referee) freeName() int {
+	taken := map[int]bool{}
+	for _, m := range f.state.People {
+		taken[m.Name] = true
+	}
+	name := drawName()
+	for range 50 {
+		if !taken[name] {
+			break
+		}
+		name = drawName()
+	}
+	return name
+}
+
+func anybody(*Member) error { return nil }
+
+func hosts(m *Member) error {
+	if m.Part != Host {
+		return ErrNotHost
+	}
+	return nil
+}
+
+func players(m *Member) error {
+	if m.Part != Player && m.Part != Host {
+		return errNotPlayer
+	}
+	return nil
+}
+
+func voters(m *Member) error {
+	if !m.votes() {
+		return phrase.New("players and the audience vote")
+	}
+	return nil
+}
+
+// command is one that there is: who may give it, and what decides it. Of those
+// that nothing decides, join is decided before one is a member; the others are
+// reads, answered by the server that is asked. What do returns is to be in the
+// log, even with an error.
+type command struct {
+	name string
+	may  func(m *Member) error
+	do   func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
+}
+
+// commands are all that there are, in the order in which they are listed.
+var commands = []command{
+	{name: DoJoin},
+	{"go", hosts, (*referee).goTo},
+	{DoOpen, hosts, (*referee).goOnTo},
+	{"step", players, (*referee).step},
+	{"run", hosts, (*referee).goOn},
+	{"time", hosts, (*referee).time},
+	{"strike", players, (*referee).strike},
+	{"cut", hosts, (*referee).cut},
+	{DoAdd, hosts, (*referee).add},
+	{"drop", hosts, (*referee).drop},
+	{"claim", players, (*referee).claim},
+	{"release", players, (*referee).release},
+	{"give", hosts, (*referee).give},
+	{"decide", hosts, (*referee).decideTie},
+	{"ask", hosts, (*referee).question},
+	{"vote", voters, (*referee).vote},
+	{"reveal", hosts, (*referee).reveal},
+	{"again", hosts, (*referee).again},
+	{"close", hosts, (*referee).shelve},
+	{DoRename, anybody, (*referee).rename},
+	{"allow", hosts, (*referee).allow},
+	{"lock", hosts, (*referee).lock},
+	{"remove", hosts, (*referee).remove},
+	{"restore", hosts, (*referee).restore},
+	{"end", hosts, (*referee).end},
+	{name: DoCompare},
+	{name: DoLocks},
+	{name: DoLanes},
+	{name: DoTrace},
+	{name: DoExplore},
+	{name: DoHalt},
+	{name: DoExample},
+	{name: DoWalk},
+	{name: DoOutlook},
+	{name: DoPing},
+}
+
+// Commands returns the names of all commands.
+func Commands() phrase.Names {
+	var names phrase.Names
+	for _, c := range commands {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+// commandNamed returns a command, nil where there is none.
+func commandNamed(name string) *command {
+	for i := range commands {
+		if commands[i].name == name {
+			return &commands[i]
+		}
+	}
+	return nil
+}
+
+func (f *referee) carryOut(ctx context.Context, m *Member, c Command) (Entry, error) {
+	if m.Removed {
+		return Entry{}, ErrRemoved
+	}
+	is := commandNamed(c.Do)
+	if is == nil || is.do == nil {
+		return Entry{}, ErrNotCommand // another server let it in
+	}
+	if err := is.may(m); err != nil {
+		return Entry{}, err
+	}
+	return is.do(f, ctx, m, c)
+}
+
+func (f *referee) goTo(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	b := f.state.Branch(c.Branch)
+	if b == nil {
+		return Entry{}, engine.ErrNoBranch
+	}
+	at := len(b.Moves)
+	if c.At != nil {
+		at = *c.At
+	}
+	switch {
+	case at < 0 || at > len(b.Moves):
+		return Entry{}, engine.ErrNoMove
+	case c.Moment < 0 || c.Moment > maxMoment || c.Row < 0:
+		return Entry{}, errMoment
+	case len(c.Focus) > 32 || strings.Trim(c.Focus, "abcdefghijklmnopqrstuvwxyz-") != "":
+		return Entry{}, errFocus
+	}
+	if c.Row > 0 {
+		t, err := f.run.Track(ctx, f.state, c.Branch)
+		switch {
+		case err != nil:
+			return Entry{}, err
+		case c.Row > t.Positions[at].Row:
+			return Entry{}, errMoment
+		}
+	}
+	return Entry{Stand: &Stand{c.Branch, at, c.Row, c.Moment, c.Focus}}, nil
+}
+
+// stepped is what a move leaves behind: everybody stands after it.
+func (f *referee) stepped(made *Made) Entry {
+	at := f.state.Stand
+	e := Entry{Stand: &Stand{Branch: at.Branch, At: at.At + 1, Focus: at.Focus}}
+	if made != nil {
+		e.Made, e.Stand.Branch = []Made{*made}, made.Branch
+	}
+	return e
+}
+
+// maxRun is how many bytes a room's run may take, as engine.Session.Size counts
+// them: some 3,000 events of sixteen threads.
+const maxRun = 8 << 20
+
+// tooLong reports whether the run takes as much as it may.
+func (f *referee) tooLong(s *engine.Session) bool { return s.Size() > cmp.Or(f.bytes, maxRun) }
+
+// make makes moves, as Run.try does, where there is memory for more.
+func (f *referee) make(ctx context.Context, s *State, id, at int, move func(*engine.Session, *engine.Branch) (*engine.Branch, error)) (*Made, error) {
+	if f.full != nil {
+		if err := f.full(); err != nil {
+			return nil, err
+		}
+	}
+	return f.run.try(ctx, s, id, at, move)
+}
+
+func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at int) (*engine.Branch, error)) (Entry, error) {
+	at := f.state.Stand
+	made, err := f.make(ctx, f.state, at.Branch, at.At, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+		long := f.tooLong(s)
+		if long && at.At == len(b.Moves) {
+			return nil, errLong
+		}
+		on, err := move(s, b.ID, at.At)
+		if err == nil && long && on != b {
+			return nil, errors.Join(errLong, s.Drop(on.ID)) // along what is there one can always go
+		}
+		return on, err
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	return f.stepped(made), nil
+}
+
+func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error) {
+	if c.Thread == "" {
+		if err := hosts(m); err != nil {
+			return Entry{}, err
+		}
+		if f.state.Stand.At < len(f.state.Branch(f.state.Stand.Branch).Moves) {
+			return f.stepped(nil), nil
+		}
+		return f.try(ctx, func(s *engine.Session, id, _ int) (*engine.Branch, error) { return s.Step(ctx, id) })
+	}
+	wish := WishStep
+	if c.Background {
+		wish = WishWatchdog
+	}
+	return f.wished(ctx, m, c.Thread, wish, func() (Entry, error) { return f.move(ctx, c) })
+}
+
+// move makes a thread's move.
+func (f *referee) move(ctx context.Context, c Command) (Entry, error) {
+	return f.try(ctx, func(s *engine.Session, id, after int) (*engine.Branch, error) {
+		switch {
+		case c.Network:
+			return s.StepNetwork(ctx, id, after, c.Thread, c.Node)
+		case c.Node > 0:
+			return s.StepNode(ctx, id, after, c.Thread, c.Node)
+		default:
+			return s.StepThread(ctx, id, after, c.Thread, c.Background)
+		}
+	})
+}
+
+func (f *referee) time(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	to := engine.Passage(c.To)
+	var by time.Duration
+	switch to {
+	case engine.ToEvent, engine.ToExpiry:
+	case engine.ByLength:
+		var ok bool
+		if by, ok = scenario.ParsePassage(c.By); !ok {
+			return Entry{}, phrase.New("time passes by a length such as 50ms or 1.5s, up to 24h")
+		}
+	default:
+		return Entry{}, phrase.New("time cannot pass to %q; allowed: event, expiry, by", c.To)
+	}
+	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.PassTime(ctx, id, at, to, by) })
+}
+
+func (f *referee) strike(ctx context.Context, m *Member, c Command) (Entry, error) {
+	if c.Fault == nil {
+		return Entry{}, scenario.ErrNoFault
+	}
+	if m.Part == Host {
+		return f.struck(ctx, c.Fault)
+	}
+	var kind, thread string
+	_ = json.Unmarshal(c.Fault["do"], &kind)
+	_ = json.Unmarshal(c.Fault["thread"], &thread)
+	switch {
+	case thread == "":
+		return Entry{}, errOwnFault
+	case kind != WishSlow && !slices.Contains(f.state.Rules.Allowed, kind):
+		return Entry{}, errNotAllowed
+	}
+	return f.wished(ctx, m, thread, kind, func() (Entry, error) {
+		if kind == WishLose {
+			return f.byWish(ctx, thread, kind)
+		}
+		return f.struck(ctx, c.Fault)
+	})
+}
+
+// struck makes a fault happen where the room stands.
+func (f *referee) struck(ctx context.Context, wanted map[string]json.RawMessage) (Entry, error) {
+	m, err := f.run.Scenario().ParseStrike(wanted)
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case m.Fault == nil:
+		return Entry{}, scenario.ErrNoFault
+	}
+	return f.try(ctx, func(s *engine.Session, id, at int) (*engine.Branch, error) { return s.Apply(ctx, id, at, m) })
+}
+
+// byWish does what a table wishes for.
+func (f *referee) byWish(ctx context.Context, thread, wish string) (Entry, error) {
+	switch wish {
+	case WishStep:
+		return f.move(ctx, Command{Thread: thread})
+	case WishWatchdog:
+		return f.move(ctx, Command{Thread: thread, Background: true})
+	case WishSlow, WishCrash, WishLose:
+		return f.struck(ctx, wishedFault(thread, wish, f.nextCall(ctx, thread)))
+	default:
+		return Entry{}, errWish
+	}
+}
+
+// nextCall is what a thread asks Redis for next: "lose my reply" means that.
+func (f *referee) nextCall(ctx context.Context, thread string) string {
+	call := fault.AtUnlock
+	b, err := f.run.Track(ctx, f.state, f.state.Stand.Branch)
+	if err != nil {
+		return call // the fault says why it cannot be
+	}
+	for _, o := range b.Positions[f.state.Stand.At].Options {
+		if o.Thread == thread && !o.Background && slices.Contains(fault.Calls(), o.Call.Name) {
+			call = o.Call.Name
+		}
+	}
+	return call
+}
+
+// wishedFault is a fault as the playground has it at a button; at is the call
+// whose reply is lost.
+func wishedFault(thread, kind, at string) map[string]json.RawMessage {
+	list := map[string]string{"do": kind, "thread": thread}
+	k, _ := fault.Named(kind)
+	if k.For > 0 {
+		list["for"] = phrase.Duration(k.For)
+	}
+	if kind == WishLose {
+		list["at"] = at
+	}
+	out := map[string]json.RawMessage{}
+	for key, value := range list {
+		out[key], _ = json.Marshal(value) // a string
+	}
+	return out
+}
+
+func (f *referee) drop(_ context.Context, _ *Member, c Command) (Entry, error) {
+	if err := f.mayDrop(c.Branch); err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Dropped: &c.Branch}
+	if f.state.Stand.Branch == c.Branch {
+		i := slices.IndexFunc(f.state.Branches, func(b Branch) bool { return b.ID != c.Branch })
+		b := f.state.Branches[i]
+		e.Stand = &Stand{Branch: b.ID, At: min(f.state.Stand.At, len(b.Moves))}
+	}
+	return e, nil
+}
+
+// mayDrop fails where a branch must stay, or is not there.
+func (f *referee) mayDrop(id int) error {
+	switch {
+	case f.state.Branch(id) == nil:
+		return engine.ErrNoBranch
+	case len(f.state.Branches) == 1:
+		return phrase.New("the only branch there is stays")
+	default:
+		return nil
+	}
+}
+
+func (f *referee) end(context.Context, *Member, Command) (Entry, error) {
+	return Entry{Ended: true}, nil
+}

@@ -1,0 +1,104 @@
+package board
+
+import (
+	"context"
+	"fmt"
+
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+)
+
+// What a room keeps of the scenarios that its class has gone through.
+const (
+	maxScenes  = 32
+	maxEarlier = 1 << 20 // bytes
+
+	movesAtOnce = 100 // of a plan
+)
+
+var (
+	errScenes   = phrase.New("this room has kept as much of its scenarios as it can: at most %d of them, and %d KiB with their branches; make a new room for the next one", maxScenes, maxEarlier>>10)
+	errLongPlan = phrase.New("a room's run can hold %d MB, and the moves of this one take more: make fewer of them", maxRun>>20)
+	errPlan     = phrase.New("say what to open by one of example, link and item")
+)
+
+// Planner returns what a room is to be around: an example by its name, a link
+// by its text, or an item of the course, chapter/item. An error that speaks
+// says why there is none. It is called by any goroutine.
+type Planner func(example, link, item string) (Plan, error)
+
+// Plan is what a room is made from, or goes on to.
+type Plan struct {
+	Scenario *scenario.Scenario // with the moves of its first branch
+	At       int                // where it stands
+	By       string             // who makes the room, as its limits count: a digest; "" for nobody
+}
+
+// scene returns the scene that is planned, with its first branch, and where
+// one stands in it.
+func (p Plan) scene(first int) (*Scene, *Stand, error) {
+	text, err := p.Scenario.WithSchedule(nil).Compact()
+	if err != nil {
+		return nil, nil, fmt.Errorf("board: %w", err)
+	}
+	moves, err := written(p.Scenario.Schedule)
+	if err != nil {
+		return nil, nil, err
+	}
+	scene := &Scene{Scenario: text, First: first, Branches: []Branch{{ID: first, Parent: -1, Moves: moves}}}
+	return scene, &Stand{Branch: first, At: min(p.At, len(moves))}, nil
+}
+
+// run makes the moves of a scene that is planned. It fails if they cannot be
+// made.
+func (s *Scene) run(ctx context.Context) (*Run, error) {
+	r, err := newRun(s.Scenario)
+	if err != nil {
+		return nil, err
+	}
+	first := s.Branches[0]
+	for made := 0; err == nil; { // some at a time: too many are noticed early
+		made = min(made+movesAtOnce, len(first.Moves))
+		part := Scene{Scenario: s.Scenario, First: s.First, Branches: []Branch{{ID: first.ID, Parent: -1, Moves: first.Moves[:made]}}}
+		if _, err = r.Track(ctx, &State{Scene: part}, s.First); err == nil && r.Size() > maxRun {
+			err = errLongPlan
+		}
+		if made == len(first.Moves) {
+			break
+		}
+	}
+	if err != nil {
+		r.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+// goOnTo has the class go on to another scenario, whose moves can be made.
+func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	if given := len(c.Example) + len(c.Link) + len(c.Item); given == 0 || given != max(len(c.Example), len(c.Link), len(c.Item)) {
+		return Entry{}, errPlan
+	}
+	kept := 0
+	for _, s := range f.state.Scenes() {
+		kept += s.size()
+	}
+	if len(f.state.Earlier)+1 >= maxScenes || kept > maxEarlier {
+		return Entry{}, errScenes
+	}
+	plan, err := f.plan(c.Example, c.Link, c.Item)
+	if err != nil {
+		return Entry{}, err
+	}
+	scene, stand, err := plan.scene(f.state.Made)
+	if err != nil {
+		return Entry{}, err
+	}
+	next, err := scene.run(ctx)
+	if err != nil {
+		return Entry{}, err
+	}
+	f.run = next
+	f.runs.take(len(f.state.Earlier)+1, next)
+	return Entry{Scene: scene, Stand: stand}, nil
+}

@@ -1,0 +1,230 @@
+package board
+
+import (
+	"context"
+	"maps"
+	"slices"
+)
+
+func (f *referee) hasThread(thread string) error {
+	for _, t := range f.run.Scenario().Threads {
+		if t.Name == thread {
+			return nil
+		}
+	}
+	return errNoThread
+}
+
+// wished does what a member wants with a thread: at once if nobody else plays
+// it or a host wants it, else when the table has decided.
+func (f *referee) wished(ctx context.Context, m *Member, thread, wish string, do func() (Entry, error)) (Entry, error) {
+	if err := f.hasThread(thread); err != nil {
+		return Entry{}, err
+	}
+	seat := f.state.Seats[thread]
+	if m.Part != Host {
+		if !slices.Contains(seat.By, m.ID) {
+			return Entry{}, errNoSeat
+		}
+		if q := f.state.Question; q != nil && !q.Closed {
+			return Entry{}, errAsked
+		}
+		if len(seat.By) > 1 {
+			return f.wish(ctx, thread, seat, m.ID, wish)
+		}
+	}
+	e, err := do()
+	if err == nil && len(seat.Wishes) > 0 {
+		e.Seats = map[string]Seat{thread: {By: seat.By}}
+	}
+	return e, err
+}
+
+// wish notes what a member of a table wants. When all who are here have
+// wished, the wait is over.
+func (f *referee) wish(ctx context.Context, thread string, seat Seat, member, wish string) (Entry, error) {
+	if seat.Wishes = maps.Clone(seat.Wishes); seat.Wishes == nil {
+		seat.Wishes = map[string]string{}
+		seat.Since = f.now().UnixMilli()
+	}
+	seat.Wishes[member] = wish
+	for _, id := range seat.By {
+		if m := f.state.People[id]; m != nil && m.Here() && seat.Wishes[id] == "" {
+			return Entry{Seats: map[string]Seat{thread: seat}}, nil
+		}
+	}
+	return f.settle(ctx, thread, seat)
+}
+
+// settle does what most of a table wish. A tie waits for the host.
+func (f *referee) settle(ctx context.Context, thread string, seat Seat) (Entry, error) {
+	wish, tied := seat.most()
+	if tied {
+		seat.Tied = true
+		return Entry{Seats: map[string]Seat{thread: seat}}, nil
+	}
+	return f.granted(ctx, thread, seat, wish)
+}
+
+// granted does what a table wished, and has the table begin anew, even where
+// that cannot be done.
+func (f *referee) granted(ctx context.Context, thread string, seat Seat, wish string) (Entry, error) {
+	e, err := f.byWish(ctx, thread, wish)
+	e.Seats = map[string]Seat{thread: {By: seat.By}}
+	return e, err
+}
+
+// most returns what most wish for, or that no wish has most.
+func (s Seat) most() (wish string, tied bool) {
+	counts := s.Counts()
+	for _, one := range slices.Sorted(maps.Keys(counts)) {
+		switch {
+		case wish == "" || counts[one] > counts[wish]:
+			wish, tied = one, false
+		case counts[one] == counts[wish]:
+			tied = true
+		}
+	}
+	return wish, tied
+}
+
+// Counts returns how many wish for what.
+func (s Seat) Counts() map[string]int {
+	counts := map[string]int{}
+	for _, wish := range s.Wishes {
+		counts[wish]++
+	}
+	return counts
+}
+
+func (f *referee) decideTie(ctx context.Context, _ *Member, c Command) (Entry, error) {
+	if err := f.hasThread(c.Thread); err != nil {
+		return Entry{}, err
+	}
+	seat := f.state.Seats[c.Thread]
+	if len(seat.Wishes) == 0 {
+		return Entry{}, errNoWish
+	}
+	wish, tied := seat.most()
+	switch {
+	case c.Wish != "" && seat.Counts()[c.Wish] == 0:
+		return Entry{}, errWish
+	case c.Wish != "":
+		wish = c.Wish
+	case tied:
+		return Entry{}, errTie
+	}
+	return f.granted(ctx, c.Thread, seat, wish)
+}
+
+func (f *referee) claim(_ context.Context, m *Member, c Command) (Entry, error) {
+	return f.seated(c.Thread, m)
+}
+
+func (f *referee) give(_ context.Context, _ *Member, c Command) (Entry, error) {
+	if c.Member == "" {
+		if err := f.hasThread(c.Thread); err != nil {
+			return Entry{}, err
+		}
+		return Entry{Seats: map[string]Seat{c.Thread: {}}}, nil
+	}
+	m := f.state.People[c.Member]
+	if m == nil || m.Removed {
+		return Entry{}, errNoMember
+	}
+	e, err := f.seated(c.Thread, m)
+	if err == nil && m.Part == Audience {
+		one := *m
+		one.Part = Player
+		e.People = []Member{one}
+	}
+	return e, err
+}
+
+// seated has a member play a thread, with those who do already.
+func (f *referee) seated(thread string, m *Member) (Entry, error) {
+	if err := f.hasThread(thread); err != nil {
+		return Entry{}, err
+	}
+	seat := f.state.Seats[thread]
+	if !slices.Contains(seat.By, m.ID) {
+		seat.By = append(slices.Clone(seat.By), m.ID)
+	}
+	return Entry{Seats: map[string]Seat{thread: seat}}, nil
+}
+
+func (f *referee) release(_ context.Context, m *Member, c Command) (Entry, error) {
+	if err := f.hasThread(c.Thread); err != nil {
+		return Entry{}, err
+	}
+	seat := f.state.Seats[c.Thread]
+	if !slices.Contains(seat.By, m.ID) {
+		return Entry{}, errNoSeat
+	}
+	return Entry{Seats: map[string]Seat{c.Thread: seat.without(m.ID)}}, nil
+}
+
+func (s Seat) without(member string) Seat {
+	s.By = slices.DeleteFunc(slices.Clone(s.By), func(id string) bool { return id == member })
+	s.Wishes = maps.Clone(s.Wishes)
+	delete(s.Wishes, member)
+	if len(s.Wishes) == 0 {
+		s.Wishes, s.Since, s.Tied = nil, 0, false
+	}
+	return s
+}
+
+func (f *referee) rename(_ context.Context, m *Member, _ Command) (Entry, error) {
+	one := *m
+	one.Name = f.freeName()
+	return Entry{People: []Member{one}}, nil
+}
+
+func (f *referee) remove(_ context.Context, _ *Member, c Command) (Entry, error) {
+	m := f.state.People[c.Member]
+	switch {
+	case m == nil:
+		return Entry{}, errNoMember
+	case m.Part == Host:
+		return Entry{}, errRemovedSelf
+	}
+	one := *m
+	one.Removed, one.Conn = true, ""
+	e := Entry{People: []Member{one}}
+	for thread, seat := range f.state.Seats {
+		if slices.Contains(seat.By, m.ID) {
+			if e.Seats == nil {
+				e.Seats = map[string]Seat{}
+			}
+			e.Seats[thread] = seat.without(m.ID)
+		}
+	}
+	return e, nil
+}
+
+func (f *referee) restore(_ context.Context, _ *Member, c Command) (Entry, error) {
+	m := f.state.People[c.Member]
+	if m == nil {
+		return Entry{}, errNoMember
+	}
+	one := *m
+	one.Removed = false
+	return Entry{People: []Member{one}}, nil
+}
+
+func (f *referee) lock(_ context.Context, _ *Member, c Command) (Entry, error) {
+	rules := f.state.Rules
+	rules.Locked = c.Locked == nil || *c.Locked
+	return Entry{Rules: &rules}, nil
+}
+
+func (f *referee) allow(_ context.Context, _ *Member, c Command) (Entry, error) {
+	for _, kind := range c.Faults {
+		if kind != WishCrash && kind != WishLose {
+			return Entry{}, errAllow
+		}
+	}
+	rules := f.state.Rules
+	rules.Allowed = slices.Compact(slices.Sorted(slices.Values(c.Faults)))
+	return Entry{Rules: &rules}, nil
+}

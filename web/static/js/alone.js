@@ -1,0 +1,127 @@
+// Steps through a scenario alone: what is open is in the address, and in the tab.
+import { address, autoplay, read } from "./address.js";
+import { board } from "./board.js";
+import { carried, here, initial, movesOf, positionAt, shown, toOpen } from "./board-state.js";
+import { byId } from "./dom.js";
+import { gallery } from "./gallery.js";
+import { line } from "./line.js";
+import { LinkError, pack } from "./link.js";
+import { share } from "./share.js";
+import { say } from "./words.js";
+
+/** @typedef {import("./board-state.js").Branch} Branch */
+
+/** @param {HTMLElement} stage the section of the page */
+export function alone(stage) {
+  /** @type {ReturnType<typeof line>} */
+  let server;
+  const { state, view, happened, frame, changed, complain, refused, attempt, inTurn, dress } = board(stage, {
+    state: initial(/** @type {string} */ (stage.dataset.open)),
+    ask: (command) => server.ask(command),
+    here: () => ({ branch: state().current, at: positionAt(state()) }),
+    run: (aim, then) =>
+      attempt(async () => {
+        await server.ask({ do: "run", branch: state().current, ...aim });
+        then();
+      }),
+    describe,
+    drawn() {
+      write();
+      stage.dispatchEvent(new CustomEvent("relock:moved", { detail: { packed, schedule: moves } }));
+    },
+    keys: { s: () => sharing.open() },
+  });
+
+  /** Opens what is to be open, or else what is left to be. */
+  function open() {
+    attempt(async () => {
+      for (;;) {
+        const { opening } = state();
+        try {
+          await server.ask(toOpen(state()));
+          break;
+        } catch (error) {
+          if (state().opening === null || state().opening === opening) {
+            throw error;
+          }
+          refused(error);
+        }
+      }
+      view.show();
+      if (autoplay()) {
+        view.act("play");
+      }
+    });
+  }
+
+  /** @param {import("./board-state.js").Session} session */
+  function describe(session) {
+    const { title, asServed, shows, ways } = session;
+    if (!("inPage" in stage.dataset)) {
+      byId("title").textContent = title || say("Your scenario"); // else the page has given it one
+      document.title = `${byId("title").textContent} · Relock`;
+    }
+    if (!asServed) {
+      byId("shows").textContent = shows; // what was there was about another one
+      const on = document.getElementById("ending-ways");
+      if (on) {
+        on.innerHTML = ways;
+      }
+    }
+    dress(session);
+  }
+
+  // ---- links
+
+  const moves = () => movesOf(/** @type {Branch} */ (state().branches.get(state().current)));
+  const scenario = () => ({ ...state().session?.scenario, schedule: moves() });
+  const packed = () => pack(scenario(), positionAt(state()));
+  document.getElementById("room")?.addEventListener("click", async () => {
+    location.assign(`/room/new?${new URLSearchParams({ from: await packed() })}`);
+  });
+  const sharing = share({ packed, scenario, title: () => byId("title").textContent ?? "", step: () => view.row() });
+
+  async function readAddress() {
+    try {
+      const named = await read();
+      if (named) {
+        const { scenario, at, kept } = named;
+        const opening = { scenario, at, branches: kept?.branches };
+        happened({ type: "asked", opening, standing: kept ? { index: kept.index, at, numbers: kept.numbers } : undefined });
+      }
+    } catch (error) {
+      if (!(error instanceof LinkError)) {
+        throw error;
+      }
+      happened({ type: "asked", opening: { link: state().start } });
+      complain(say("%s Here is another scenario, at its start.", error.message));
+    }
+  }
+
+  const write = address(
+    packed,
+    () => (shown(state()) ? { branches: carried(state()), numbers: here(state()).numbers, index: here(state()).index } : null),
+    async () => {
+      await readAddress();
+      inTurn(open);
+    },
+  );
+
+  gallery();
+  readAddress().then(() => {
+    server = line({
+      path: () => /** @type {string} */ (stage.dataset.socket),
+      opened() {
+        happened({ type: "opened" });
+        open();
+      },
+      sent: (id, command) => happened({ type: "sent", id, command }),
+      frame,
+      changed,
+      gone(_, why) {
+        changed(true);
+        complain(why);
+      },
+    });
+  });
+}
