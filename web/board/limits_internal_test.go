@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"relock/engine"
+	"relock/engine/scenario"
 )
 
 // begun is a referee of a room that was just made, at an instant of the test's.
@@ -116,5 +119,39 @@ func TestTheInboxIsBounded(t *testing.T) {
 	}
 	if err := s.Send(t.Context(), "K7M4XW", Order{Left: true}); err != nil {
 		t.Errorf("who leaves cannot say so: %v", err)
+	}
+}
+
+// What was tried and never came into the log, as when another server leads now,
+// is forgotten by the next try.
+func TestATryThatIsNotLoggedIsForgotten(t *testing.T) {
+	sc, err := scenario.Parse([]byte(`threads: [{name: A}, {name: B}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := runOf(sc)
+	defer run.Close()
+	s := &State{Scene: Scene{Branches: []Branch{{Parent: -1}}}, Made: 1}
+	moves := func(thread string) func(*engine.Session, *engine.Branch) (*engine.Branch, error) {
+		return func(on *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+			return on.StepThread(t.Context(), b.ID, 0, thread, false)
+		}
+	}
+	for range 2 {
+		if _, err := run.try(t.Context(), s, 0, 0, moves("A")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made, err := run.try(t.Context(), s, 0, 0, moves("B"))
+	if err != nil || made == nil || made.Branch != 0 || made.After != 0 || len(made.Moves) != 1 {
+		t.Fatalf("B's first move comes to %+v, %v", made, err)
+	}
+	s.make(*made)
+	b, err := run.Track(t.Context(), s, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last := b.Events[len(b.Events)-1]; last.Thread != "B" || len(b.Moves) != 1 {
+		t.Errorf("after %d moves the last event is %s's", len(b.Moves), last.Thread)
 	}
 }

@@ -112,6 +112,10 @@ func newBench(t *testing.T, given string) *bench {
 			b.f.most = number(t, n)
 			continue
 		}
+		if kilobytes, limited := strings.CutPrefix(strings.TrimSpace(part), "limit KB "); limited {
+			b.f.bytes = number(t, kilobytes) << 10
+			continue
+		}
 		fields := strings.Fields(part)
 		for i, word := range fields {
 			switch word {
