@@ -7,7 +7,7 @@
  *
  * @typedef {object} State
  * @property {Row[]} rows undefined where they have not come yet
- * @property {number} lists that were shown before this one: others are no longer version of the same run
+ * @property {number} lists how many other runs were shown before; one that grows stays the same
  * @property {boolean} partly some rows have not come yet, or had not at first
  * @property {boolean} fresh the rows have changed since some were put into the page
  * @property {number} current step
