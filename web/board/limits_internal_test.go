@@ -80,6 +80,22 @@ func TestOneAddressCannotTakeAllSeats(t *testing.T) {
 	}
 }
 
+func TestARoomIsFull(t *testing.T) {
+	now := time.UnixMilli(1_800_000_000_000)
+	f := begun(t, &now)
+	for conn := range MaxMembers {
+		if refused := comes(t, f, conn, "", Audience); refused != "" {
+			t.Fatalf("number %d is refused: %s", conn+1, refused)
+		}
+	}
+	if refused := comes(t, f, MaxMembers, "", Player); refused != "The room is full: it takes 1,000." {
+		t.Errorf("one more hears %q", refused)
+	}
+	if refused := comes(t, f, MaxMembers+1, "", Host); refused != "" {
+		t.Errorf("a host is refused: %s", refused)
+	}
+}
+
 // Who comes and goes without doing anything leaves nothing behind; who voted
 // does, and so does who plays a thread.
 func TestWhoLeavesNoTraceIsForgotten(t *testing.T) {
