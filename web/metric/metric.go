@@ -74,7 +74,9 @@ func (s *Set) Histograms(name, help string, bounds []float64, label string, valu
 }
 
 // metric is one of a Vector.
-type metric interface{ write(p *page, name, labels string) }
+type metric interface {
+	write(p *page, name, labels string)
+}
 
 // Vector is the metrics of one name, by the value of their label. It is safe for
 // concurrent use.
