@@ -223,7 +223,7 @@ func (s *Server) planOf(example, packed, item string) (room.Plan, error) {
 		}
 		return room.Plan{Scenario: state.Scenario, At: state.At}, nil
 	case item != "":
-		found, ok := s.course.Item(item)
+		found, ok := s.course().Item(item)
 		if !ok {
 			return room.Plan{}, errNoPlan
 		}

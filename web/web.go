@@ -17,6 +17,7 @@ import (
 	"net/netip"
 	"net/url"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -95,7 +96,7 @@ type Server struct {
 	waiting   *session.Ledger // what waits for slow lines
 	examples  []example
 	gallery   map[string]func() picture
-	course    *course.Course
+	course    func() *course.Course
 	rooms     *room.House
 	guesses   guesses
 	visits    sync.WaitGroup // of rooms
@@ -137,11 +138,8 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	s.gallery = paint(s.examples)
-	if s.course, err = course.BuiltIn(words.All()); c.Course != nil {
-		s.course, err = course.ReadCourse(words.All(), c.Course, c.Scenarios)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("web: the course: %w", err)
+	if s.course, err = taught(c); err != nil {
+		return nil, err
 	}
 	s.sessions = session.NewRegistry(c.Limits)
 	if err := s.openHouse(c.Rooms); err != nil {
@@ -232,6 +230,25 @@ func New(c Config) (*Server, error) {
 	return s, nil
 }
 
+// taught is the course. The built-in one is read when somebody first asks for it;
+// of another one New says what is wrong with it.
+func taught(c Config) (func() *course.Course, error) {
+	if c.Course == nil {
+		return sync.OnceValue(func() *course.Course {
+			one, err := course.BuiltIn(words.All())
+			if err != nil {
+				panic(err) // it is embedded
+			}
+			return one
+		}), nil
+	}
+	one, err := course.ReadCourse(words.All(), c.Course, c.Scenarios)
+	if err != nil {
+		return nil, fmt.Errorf("web: the course: %w", err)
+	}
+	return func() *course.Course { return one }, nil
+}
+
 // shelvesOf returns where links and traces from elsewhere are kept.
 func shelvesOf(c Config) (*link.Shelf, keep.Shelf, error) {
 	links, traces := link.NewShelf(keep.InMemory(link.MemoryLimits)), keep.InMemory(traceLimits)
@@ -254,27 +271,31 @@ func readExamples(fsys fs.FS) ([]example, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: examples: %w", err)
 	}
-	var list []example
-	for _, name := range names {
-		data, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return nil, fmt.Errorf("web: examples: %w", err)
-		}
-		sc, err := scenario.Parse(data)
-		if err != nil {
-			return nil, fmt.Errorf("web: example %s: %w", name, err)
-		}
-		one := example{strings.TrimSuffix(name, path.Ext(name)), string(data), sc}
-		if one.name == firstExample {
-			list = append([]example{one}, list...)
-			continue
-		}
-		list = append(list, one)
+	if at := slices.Index(names, firstExample+".yaml"); at >= 0 {
+		names = slices.Insert(slices.Delete(names, at, at+1), 0, firstExample+".yaml")
 	}
+	list, errs := make([]example, len(names)), make([]error, len(names))
+	var all sync.WaitGroup
+	for i, name := range names { // all at once: the first visitor waits for them
+		all.Go(func() { list[i], errs[i] = readExample(fsys, name) })
+	}
+	all.Wait()
 	if len(list) == 0 {
-		return nil, errors.New("web: no examples")
+		errs = []error{errors.New("web: no examples")}
 	}
-	return list, nil
+	return list, errors.Join(errs...)
+}
+
+func readExample(fsys fs.FS, name string) (example, error) {
+	data, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		return example{}, fmt.Errorf("web: examples: %w", err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		return example{}, fmt.Errorf("web: example %s: %w", name, err)
+	}
+	return example{strings.TrimSuffix(name, path.Ext(name)), string(data), sc}, nil
 }
 
 // ServeHTTP answers one request.
