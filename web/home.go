@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync"
-
-	"github.com/a-h/templ"
 
 	"relock/engine"
 	"relock/engine/lock/exhibit"
@@ -197,51 +194,24 @@ func shelves(l words.Language) ([]page.Group, error) {
 	return out, nil
 }
 
-// picture is what the gallery shows of a scenario's run.
-type picture struct {
-	lanes  templ.Component
-	broken []string
-	steps  int
-	failed []film.Failure
-}
-
-// paint returns what draws the picture of each example, once, by its name. One
-// that cannot be run has none.
-func paint(examples []example) map[string]func() picture {
-	all := map[string]func() picture{}
-	for _, e := range examples {
-		all[e.name] = sync.OnceValue(func() picture {
-			r, err := record(context.Background(), e.sc) // without pauses: others keep their turns while they wait for it
-			if err != nil {
-				return picture{} // its card still says what it shows
-			}
-			f := r.film(words.English)
-			p := picture{steps: len(f.Rows()), lanes: templates.LanesSmall(f.Lanes().Small(words.English, e.name))}
-			for _, ev := range r.events {
-				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
-					p.broken = append(p.broken, b.Rule)
-				}
-				if f, ok := film.FailureOf(ev); ok {
-					p.failed = append(p.failed, f)
-				}
-			}
-			return p
-		})
-	}
-	return all
-}
-
-// Prepare draws the gallery's pictures, so that the first who asks for them need
-// not wait. It works only while nobody else wants the processor, and returns
-// when all are drawn, or when ctx ends.
+// Prepare gets ready what the first who asks for it would wait for: the course,
+// the other languages' texts, and what of the gallery must still be drawn. It works only while nobody else wants the
+// processor, and returns when all is there, or when ctx ends.
 func (s *Server) Prepare(ctx context.Context) {
 	seat := s.turns.SeatSpare()
 	defer seat.Done()
-	for _, draw := range s.gallery {
+	ready := []func(){func() { s.course() }}
+	for _, l := range s.languages.All() {
+		ready = append(ready, func() { l.Say("Locks") })
+	}
+	for _, picture := range s.gallery {
+		ready = append(ready, func() { picture() })
+	}
+	for _, one := range ready {
 		if seat.Pause(ctx) != nil {
 			return
 		}
-		s.guarded(ctx, ofPage, func() { draw() })
+		s.guarded(ctx, ofPage, one)
 	}
 }
 
@@ -256,19 +226,19 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 		for n := range groups[i].Exhibits {
 			e := &groups[i].Exhibits[n]
 			var shown picture
-			if draw := s.gallery[e.Name]; draw != nil {
-				shown = draw()
+			if drawn := s.gallery[e.Name]; drawn != nil {
+				shown = drawn()
 			}
 			if err := pause.Here(r.Context()); err != nil {
 				return fmt.Errorf("web: %w", err)
 			}
-			e.Picture, e.Broken = shown.lanes, shown.broken
+			e.Picture, e.Broken = shown.svg(), shown.Broken
 			e.First = i == 0 && n == 0
-			if e.Steps = shown.steps; e.Steps > 0 {
+			if e.Steps = shown.Steps; e.Steps > 0 {
 				e.Minutes = page.MinutesOf(e.Steps)
 			}
-			if len(shown.broken) == 0 {
-				e.Failed = film.OnlyFailed(l, shown.failed)
+			if len(shown.Broken) == 0 {
+				e.Failed = film.OnlyFailed(l, shown.Failed)
 			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
 				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, page.LevelOf(s.examples[at].sc)

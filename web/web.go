@@ -137,7 +137,10 @@ func New(c Config) (*Server, error) {
 	if s.examples, err = readExamples(c.Scenarios); err != nil {
 		return nil, err
 	}
-	s.gallery = paint(s.examples)
+	s.gallery = map[string]func() picture{}
+	for _, e := range s.examples {
+		s.gallery[e.name] = pictured(e)
+	}
 	if s.course, err = taught(c); err != nil {
 		return nil, err
 	}
