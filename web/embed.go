@@ -41,7 +41,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) error {
 		if at < 0 {
 			return errNoPage
 		}
-		if open, err = link.Encode(link.State{Scenario: s.examples[at].sc}); err != nil {
+		if open, err = link.Encode(link.State{Scenario: s.examples[at].sc()}); err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
 	}

@@ -81,7 +81,7 @@ func sumOf(e example) string {
 // draw runs an example, and draws what came of it.
 func draw(e example) (picture, error) {
 	ctx := context.Background() // without pauses: others keep their turns while they wait for it
-	r, err := record(ctx, e.sc)
+	r, err := record(ctx, e.sc())
 	if err != nil {
 		return picture{}, err
 	}

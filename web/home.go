@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"relock/engine"
 	"relock/engine/lock/exhibit"
@@ -121,7 +122,7 @@ func (s *Server) replayed() (*recording, error) {
 	defer s.front.Unlock()
 	if s.frontFilm == nil {
 		at := slices.IndexFunc(s.examples, func(e example) bool { return e.name == frontExample })
-		made, err := record(context.Background(), s.examples[max(at, 0)].sc) // without pauses: others keep their turns while they wait for front
+		made, err := record(context.Background(), s.examples[max(at, 0)].sc()) // without pauses: others keep their turns while they wait for front
 		if err != nil {
 			return nil, err
 		}
@@ -194,10 +195,20 @@ func shelves(l words.Language) ([]page.Group, error) {
 	return out, nil
 }
 
+// breath is how long Prepare leaves the processors to who opens the first page as
+// soon as the server listens.
+const breath = time.Second
+
 // Prepare gets ready what the first who asks for it would wait for: the course,
-// the other languages' texts, and what of the gallery must still be drawn. It works only while nobody else wants the
-// processor, and returns when all is there, or when ctx ends.
+// the other languages' texts, and pictures of the gallery that are not kept. It
+// works only while nobody else wants the processor, and returns when all is
+// there, or when ctx ends.
 func (s *Server) Prepare(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(breath):
+	}
 	seat := s.turns.SeatSpare()
 	defer seat.Done()
 	ready := []func(){func() { s.course() }}
@@ -241,8 +252,8 @@ func (s *Server) scenarios(w http.ResponseWriter, r *http.Request) error {
 				e.Failed = film.OnlyFailed(l, shown.Failed)
 			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
-				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, page.LevelOf(s.examples[at].sc)
-				if kind := s.examples[at].sc.Kind; kind == scenario.KindHeartbeat {
+				e.Protocol, e.Level = s.examples[at].sc().Lock.Protocol, page.LevelOf(s.examples[at].sc())
+				if kind := s.examples[at].sc().Kind; kind == scenario.KindHeartbeat {
 					e.Protocol = kind
 				}
 			}

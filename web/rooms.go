@@ -212,7 +212,7 @@ func (s *Server) planOf(example, packed, item string) (room.Plan, error) {
 	case example != "":
 		for _, e := range s.examples {
 			if e.name == example {
-				return room.Plan{Scenario: e.sc}, nil
+				return room.Plan{Scenario: e.sc()}, nil
 			}
 		}
 		return room.Plan{}, errNoPlan

@@ -109,14 +109,15 @@ type Server struct {
 
 type example struct {
 	name string
-	text string // of the file
-	sc   *scenario.Scenario
+	text string                    // of the file
+	sc   func() *scenario.Scenario // read once, when somebody first asks
 }
 
 // firstExample is what the editor opens with.
 const firstExample = "two-threads"
 
-// New returns a server. It fails if an example is not a valid scenario.
+// New returns a server. That the examples are scenarios is for their tests to
+// know: it reads none of them.
 func New(c Config) (*Server, error) {
 	files, err := static.New()
 	if err != nil {
@@ -277,28 +278,24 @@ func readExamples(fsys fs.FS) ([]example, error) {
 	if at := slices.Index(names, firstExample+".yaml"); at >= 0 {
 		names = slices.Insert(slices.Delete(names, at, at+1), 0, firstExample+".yaml")
 	}
-	list, errs := make([]example, len(names)), make([]error, len(names))
-	var all sync.WaitGroup
-	for i, name := range names { // all at once: the first visitor waits for them
-		all.Go(func() { list[i], errs[i] = readExample(fsys, name) })
+	var list []example
+	for _, name := range names {
+		data, err := fs.ReadFile(fsys, name)
+		if err != nil {
+			return nil, fmt.Errorf("web: examples: %w", err)
+		}
+		list = append(list, example{strings.TrimSuffix(name, path.Ext(name)), string(data), sync.OnceValue(func() *scenario.Scenario {
+			sc, err := scenario.Parse(data)
+			if err != nil {
+				panic(fmt.Errorf("web: example %s: %w", name, err)) // it is embedded
+			}
+			return sc
+		})})
 	}
-	all.Wait()
 	if len(list) == 0 {
-		errs = []error{errors.New("web: no examples")}
+		return nil, errors.New("web: no examples")
 	}
-	return list, errors.Join(errs...)
-}
-
-func readExample(fsys fs.FS, name string) (example, error) {
-	data, err := fs.ReadFile(fsys, name)
-	if err != nil {
-		return example{}, fmt.Errorf("web: examples: %w", err)
-	}
-	sc, err := scenario.Parse(data)
-	if err != nil {
-		return example{}, fmt.Errorf("web: example %s: %w", name, err)
-	}
-	return example{strings.TrimSuffix(name, path.Ext(name)), string(data), sc}, nil
+	return list, nil
 }
 
 // ServeHTTP answers one request.
