@@ -8,6 +8,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"relock/engine/explore"
 	"relock/engine/lock"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -251,5 +252,58 @@ func TestNeighbours(t *testing.T) {
 func TestOnlyABreakIsJudged(t *testing.T) {
 	if _, err := (&Item{Kind: Predict}).Judge(t.Context(), nil); !errors.Is(err, ErrNotBroken) {
 		t.Error(err)
+	}
+}
+
+// What moves cost: each fault, and each time that somebody could have moved and
+// nobody did. Where nobody could, time passes for nothing.
+func TestWhatMovesCost(t *testing.T) {
+	sc := parsed(t, "threads: [{name: A, work: 50ms}, {name: B, start: 20ms, work: 50ms, retry: {times: 0}}]\nlock: {watchdog: off}")
+	crash := scenario.Move{Fault: &scenario.Fault{Thread: "B", Do: "crash"}}
+	until := func(ms time.Duration) scenario.Move { return scenario.Move{Until: ms * time.Millisecond} }
+	for _, c := range []struct {
+		name  string
+		moves []scenario.Move
+		want  int
+	}{
+		{"nothing", nil, 0},
+		{"a move", []scenario.Move{{}}, 0},
+		{"time in which A could have moved", []scenario.Move{until(10)}, 1},
+		{"time in which both could have moved", []scenario.Move{until(30)}, 2},
+		{"time in which nobody could", []scenario.Move{{}, until(10)}, 0},
+		{"a fault", []scenario.Move{{}, crash}, 1},
+		{"a delay and a fault", []scenario.Move{until(10), {}, crash}, 2},
+	} {
+		if got, err := spent(t.Context(), sc, c.moves); err != nil || got != c.want {
+			t.Errorf("%s: %d, %v; want %d", c.name, got, err, c.want)
+		}
+	}
+}
+
+// A break whose kept search does not fit its solution is a mistake.
+func TestASolutionCostsWhatWasFound(t *testing.T) {
+	item := func() *Item {
+		sc := parsed(t, "lock: {protocol: mutex-get-del, lease: 100ms, watchdog: off, retry: {times: 5, interval: 50ms}}\nthreads: [{name: A, work: 80ms}, {name: B, start: 10ms, work: 80ms}]")
+		goal, err := parseMoment("broken foreign-release", sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &Item{Chapter: &Chapter{dir: "x"}, ID: "it", Kind: Break, Scenario: sc, goal: goal, within: explore.Bounds{Delays: 2}, at: Moment{text: "start", edge: "start"}}
+	}
+	found := item()
+	made, err := found.Made()
+	if err != nil || made.Par != 2 {
+		t.Fatal(err, made)
+	}
+	for cost, want := range map[int]bool{2: true, 1: false, 3: false} {
+		kept := item()
+		kept.kept = map[string]keptFound{}
+		for key, one := range found.searched {
+			one.Cost = cost
+			kept.kept[key] = one
+		}
+		if _, err := kept.Made(); (err == nil) != want {
+			t.Errorf("kept with a cost of %d: %v", cost, err)
+		}
 	}
 }
