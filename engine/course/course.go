@@ -65,7 +65,7 @@
 //     where several go together; strays are lines of other scripts, which it does
 //     not need. Right is every order that does what the lock's script does in
 //     each of cases: how Redis is found before (commands; "key" is the lock's),
-//     and args, of which the first is the owner. then is a scenario that shows
+//     and args, the owner first. then is a scenario that shows
 //     the finished script at work.
 //
 // A chapter with check: true is the concept check: items of the kind why, each

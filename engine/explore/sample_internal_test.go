@@ -8,8 +8,8 @@ import (
 	"relock/engine/recall"
 )
 
-// At a decision that costs, whoever was to move falls below all others, as PCT
-// wants it; at any other the highest priority moves, and all keep theirs.
+// At a decision that costs, the task that was to move falls below all others, as
+// PCT wants it; at any other the highest priority moves, and all keep theirs.
 func TestWhoWasToMoveFallsBehind(t *testing.T) {
 	sc := parsed(t, "threads: [{name: A}, {name: B}, {name: C}]")
 	b := Bounds{Delays: 1, Kinds: []string{fault.Pause}, MaxFaults: 1}

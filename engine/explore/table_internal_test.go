@@ -105,7 +105,7 @@ func TestWhatIsUnexpected(t *testing.T) {
 	}
 }
 
-// Every and None are said only of places of which all is known.
+// Every and None are said only where all is known.
 func TestWhatAProspectSays(t *testing.T) {
 	for _, c := range []struct {
 		all, broken int64
