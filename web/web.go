@@ -112,11 +112,11 @@ func New(c Config) (*Server, error) {
 		c.External.Client().AddHook(redisMeter{s.meter})
 	}
 	mux := http.NewServeMux()
-	for _, one := range s.table(c, traces) {
+	other := s.Page(func(w http.ResponseWriter, r *http.Request) error { return site.NoRoute(w, r, mux) })
+	for _, one := range append(s.table(c, traces), route{"/", other}) {
 		s.routes = append(s.routes, one.pattern)
 		mux.Handle(one.pattern, one.handler)
 	}
-	mux.Handle("/", s.Page(func(w http.ResponseWriter, r *http.Request) error { return site.NoRoute(w, r, mux) }))
 	if s.handler, err = s.Around(mux); err != nil {
 		return nil, err
 	}
