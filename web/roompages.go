@@ -31,7 +31,7 @@ func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	var status *site.Error
 	switch {
 	case err == nil:
-		http.Redirect(w, r, "/room/"+found.Code(), http.StatusSeeOther)
+		http.Redirect(w, r, "/room/"+found.Code(), http.StatusSeeOther) //nolint:gosec // a code has letters and digits only
 		return nil
 	case !errors.As(err, &status) || site.AsksForJSON(r):
 		return err
@@ -104,7 +104,7 @@ func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
 			return errNotHost
 		}
 		s.setHost(w, r, found.Code(), key)
-		http.Redirect(w, r, "/room/"+found.Code()+"/host", http.StatusSeeOther)
+		http.Redirect(w, r, "/room/"+found.Code()+"/host", http.StatusSeeOther) //nolint:gosec // as above
 		return nil
 	}
 	secret := site.Cookie(r, hostCookie(found.Code()))

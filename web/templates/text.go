@@ -1,3 +1,4 @@
+// Package templates has the components that pages are drawn with.
 package templates
 
 import (
