@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,6 +175,30 @@ func TestRunsThatNobodyLooksAtAreForgotten(t *testing.T) {
 			t.Error("kept for ever")
 		}
 	})
+}
+
+// A run that goes on is kept, however long ago somebody looked at it.
+func TestARunThatGoesOnIsKept(t *testing.T) {
+	r := NewRegistry(DefaultLimits())
+	defer r.Close()
+	s := start(t, r, "threads: [{name: A, work: 1h}]", engine.Options{Wall: true})
+	r.forgetBefore(time.Now().Add(time.Hour))
+	if _, ok := r.Get(s.Run.ID()); !ok {
+		t.Error("forgotten while it goes on")
+	}
+}
+
+// A viewer who has all events, and comes back when the run is over, is told so.
+func TestTheEndIsToldToWhoHasAllEvents(t *testing.T) {
+	r := NewRegistry(DefaultLimits())
+	defer r.Close()
+	s := start(t, r, short, engine.Options{})
+	all := follow(t, s)
+	backlog, viewer := s.Join(len(all)-1, Form{Language: words.English})
+	defer viewer.Leave()
+	if len(backlog.Frames) != 1 || !strings.HasSuffix(string(backlog.Frames[0]), "-1]") {
+		t.Errorf("after %d events: %q", len(all)-1, backlog.Frames)
+	}
 }
 
 func TestALongRunIsStopped(t *testing.T) {
