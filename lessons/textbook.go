@@ -18,7 +18,7 @@ type TextbookRow struct {
 	Stops []Stop `yaml:"stops"` // at least one
 }
 
-// Stop is a place in a run where one can stop.
+// Stop is a place in a run to stop at.
 type Stop struct {
 	Thread  string            `yaml:"thread"`
 	Step    int               `yaml:"step"`    // from 1

@@ -55,7 +55,7 @@ func (s *linkPages) embed(w http.ResponseWriter, r *http.Request) error {
 		if at < 0 {
 			return site.ErrNoPage
 		}
-		if open, err = link.Encode(link.State{Scenario: s.examples[at].sc}); err != nil {
+		if open, err = link.Encode(link.State{Scenario: s.examples[at].sc()}); err != nil {
 			return fmt.Errorf("web: %w", err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -18,8 +19,8 @@ import (
 
 type example struct {
 	name string
-	text string // of the file
-	sc   *scenario.Scenario
+	text string                    // of the file
+	sc   func() *scenario.Scenario // read once, when somebody first asks
 }
 
 // firstExample is what the editor opens with.
@@ -30,22 +31,22 @@ func readExamples(fsys fs.FS) ([]example, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: examples: %w", err)
 	}
+	if at := slices.Index(names, firstExample+".yaml"); at >= 0 {
+		names = slices.Insert(slices.Delete(names, at, at+1), 0, firstExample+".yaml")
+	}
 	var list []example
 	for _, name := range names {
 		data, err := fs.ReadFile(fsys, name)
 		if err != nil {
 			return nil, fmt.Errorf("web: examples: %w", err)
 		}
-		sc, err := scenario.Parse(data)
-		if err != nil {
-			return nil, fmt.Errorf("web: example %s: %w", name, err)
-		}
-		one := example{strings.TrimSuffix(name, path.Ext(name)), string(data), sc}
-		if one.name == firstExample {
-			list = append([]example{one}, list...)
-			continue
-		}
-		list = append(list, one)
+		list = append(list, example{strings.TrimSuffix(name, path.Ext(name)), string(data), sync.OnceValue(func() *scenario.Scenario {
+			sc, err := scenario.Parse(data)
+			if err != nil {
+				panic(fmt.Errorf("web: example %s: %w", name, err)) // it is embedded
+			}
+			return sc
+		})})
 	}
 	if len(list) == 0 {
 		return nil, errors.New("web: no examples")

@@ -6,13 +6,11 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-
-	"github.com/a-h/templ"
+	"time"
 
 	"relock/engine/lock/exhibit"
 	"relock/engine/pause"
 	"relock/engine/scenario"
-	"relock/engine/trace"
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/page"
@@ -33,15 +31,32 @@ type frontPages struct {
 	frontFilm *runs.Recording // what the front page shows, from its first request on
 }
 
-// prepare draws the gallery's pictures while nobody else wants the processor.
-func (s *frontPages) prepare(ctx context.Context) {
+// breath is how long prepare leaves the processors to those who open the first
+// page as soon as the server listens.
+const breath = time.Second
+
+// prepare gets first ready, the other languages' texts, and pictures of the
+// gallery that are not kept, while nobody else wants the processor.
+func (s *frontPages) prepare(ctx context.Context, first func()) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(breath):
+	}
 	seat := s.Turns.SeatSpare()
 	defer seat.Done()
-	for _, draw := range s.gallery {
+	ready := []func(){first}
+	for _, l := range s.Languages.All() {
+		ready = append(ready, func() { l.Say("Locks") })
+	}
+	for _, picture := range s.gallery {
+		ready = append(ready, func() { picture() })
+	}
+	for _, one := range ready {
 		if seat.Pause(ctx) != nil {
 			return
 		}
-		s.Guarded(ctx, site.OfPage, func() { draw() })
+		s.Guarded(ctx, site.OfPage, one)
 	}
 }
 
@@ -82,47 +97,13 @@ func (s *frontPages) replayed() (*runs.Recording, error) {
 	defer s.front.Unlock()
 	if s.frontFilm == nil {
 		at := slices.IndexFunc(s.examples, func(e example) bool { return e.name == frontExample })
-		made, err := runs.Record(context.Background(), s.examples[max(at, 0)].sc) // without pauses: others keep their turns while they wait for front
+		made, err := runs.Record(context.Background(), s.examples[max(at, 0)].sc()) // without pauses: others keep their turns while they wait for front
 		if err != nil {
 			return nil, err
 		}
 		s.frontFilm = made
 	}
 	return s.frontFilm, nil
-}
-
-// picture is what the gallery shows of a scenario's run.
-type picture struct {
-	lanes  templ.Component
-	broken []string
-	steps  int
-	failed []film.Failure
-}
-
-// paint returns what draws the picture of each example, once, by its name. One
-// that cannot be run has none.
-func paint(examples []example) map[string]func() picture {
-	all := map[string]func() picture{}
-	for _, e := range examples {
-		all[e.name] = sync.OnceValue(func() picture {
-			r, err := runs.Record(context.Background(), e.sc) // without pauses: others keep their turns while they wait for it
-			if err != nil {
-				return picture{} // its card still says what it shows
-			}
-			f := r.Film(words.English)
-			p := picture{steps: len(f.Rows()), lanes: templates.LanesSmall(f.Lanes().Small(words.English, e.name))}
-			for _, ev := range r.Events {
-				if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.broken, b.Rule) {
-					p.broken = append(p.broken, b.Rule)
-				}
-				if f, ok := film.FailureOf(ev); ok {
-					p.failed = append(p.failed, f)
-				}
-			}
-			return p
-		})
-	}
-	return all
 }
 
 // scenarios is the gallery.
@@ -136,23 +117,23 @@ func (s *frontPages) scenarios(w http.ResponseWriter, r *http.Request) error {
 		for n := range groups[i].Exhibits {
 			e := &groups[i].Exhibits[n]
 			var shown picture
-			if draw := s.gallery[e.Name]; draw != nil {
-				shown = draw()
+			if drawn := s.gallery[e.Name]; drawn != nil {
+				shown = drawn()
 			}
 			if err := pause.Here(r.Context()); err != nil {
 				return fmt.Errorf("web: %w", err)
 			}
-			e.Picture, e.Broken = shown.lanes, shown.broken
+			e.Picture, e.Broken = shown.svg(), shown.Broken
 			e.First = i == 0 && n == 0
-			if e.Steps = shown.steps; e.Steps > 0 {
+			if e.Steps = shown.Steps; e.Steps > 0 {
 				e.Minutes = page.MinutesOf(e.Steps)
 			}
-			if len(shown.broken) == 0 {
-				e.Failed = film.OnlyFailed(l, shown.failed)
+			if len(shown.Broken) == 0 {
+				e.Failed = film.OnlyFailed(l, shown.Failed)
 			}
 			if at := slices.IndexFunc(s.examples, func(x example) bool { return x.name == e.Name }); at >= 0 {
-				e.Protocol, e.Level = s.examples[at].sc.Lock.Protocol, page.LevelOf(s.examples[at].sc)
-				if kind := s.examples[at].sc.Kind; kind == scenario.KindHeartbeat {
+				e.Protocol, e.Level = s.examples[at].sc().Lock.Protocol, page.LevelOf(s.examples[at].sc())
+				if kind := s.examples[at].sc().Kind; kind == scenario.KindHeartbeat {
 					e.Protocol = kind
 				}
 			}

@@ -72,14 +72,14 @@ func wayChapter(l words.Language, ch *course.Chapter) (page.WayChapter, error) {
 type coursePages struct {
 	*pages
 
-	course *course.Course
+	course func() *course.Course
 }
 
 // learn is the way through the course.
 func (s *coursePages) learn(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	p := page.Way{Page: s.frame(r, l.Say("Learn"))}
-	for _, ch := range s.course.Chapters {
+	for _, ch := range s.course().Chapters {
 		one, err := wayChapter(l, ch)
 		if err != nil {
 			return err
@@ -91,7 +91,7 @@ func (s *coursePages) learn(w http.ResponseWriter, r *http.Request) error {
 			p.Short = append(p.Short, one)
 		}
 	}
-	if check := s.course.Check; check != nil && len(check.Items) > 1 {
+	if check := s.course().Check; check != nil && len(check.Items) > 1 {
 		p.Check = len(check.Items) / 2
 		p.CheckBefore, p.CheckAfter = check.Items[0].Path(), check.Items[p.Check].Path()
 	}
@@ -112,7 +112,7 @@ func (s *coursePages) class(w http.ResponseWriter, r *http.Request) error {
 		Questions []questionJSON `json:"questions"` // of the items: those that are answered
 	}
 	var list []chapterJSON
-	for _, ch := range s.course.Chapters {
+	for _, ch := range s.course().Chapters {
 		one := chapterJSON{ID: ch.ID, Title: ch.Title(l)}
 		for _, i := range ch.Items {
 			one.Items = append(one.Items, i.Path())
@@ -134,7 +134,7 @@ func (s *coursePages) class(w http.ResponseWriter, r *http.Request) error {
 // in which that is true, p1, p2 … are the places of pieces, and solution shows
 // how a break is done.
 func (s *coursePages) lesson(w http.ResponseWriter, r *http.Request) error {
-	item, ok := s.course.Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
+	item, ok := s.course().Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
 	if !ok {
 		return site.ErrNoPage
 	}
@@ -170,14 +170,14 @@ func answersSoFar(query url.Values, n int) []byte {
 // checked is what came of a half of the concept check: the answers stand in
 // the address.
 func (s *coursePages) checked(w http.ResponseWriter, r *http.Request) error {
-	if s.course.Check == nil {
+	if s.course().Check == nil {
 		return site.ErrNoPage
 	}
 	l, query := words.From(r.Context()), r.URL.Query()
-	half := s.course.Check.Items[0].Half()
+	half := s.course().Check.Items[0].Half()
 	p := page.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
 	if p.After {
-		half = s.course.Check.Items[len(half)].Half()
+		half = s.course().Check.Items[len(half)].Half()
 	}
 	p.Again = half[0].Path()
 	carry := "?" + url.Values{"so": {query.Get("so")}}.Encode()
@@ -250,9 +250,9 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 			p.Chapter.Items[n].Answered = p.SoFar[n] != '0'
 		}
 	}
-	before, after := s.course.Around(item)
+	before, after := s.course().Around(item)
 	p.Before, p.After2 = wayItem(l, before), wayItem(l, after)
-	for _, i := range s.course.Earlier(item) {
+	for _, i := range s.course().Earlier(item) {
 		p.Earlier = append(p.Earlier, *wayItem(l, i))
 	}
 	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why}
@@ -553,7 +553,7 @@ const maxJudged = link.MaxPacked
 // judge tells whether the moves of a link, the request's body, reach the goal
 // of an item.
 func (s *coursePages) judge(w http.ResponseWriter, r *http.Request) error {
-	item, ok := s.course.Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
+	item, ok := s.course().Item(r.PathValue("chapter") + "/" + r.PathValue("item"))
 	if !ok {
 		return site.ErrNoPage
 	}

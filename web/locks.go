@@ -118,7 +118,7 @@ func (s *frontPages) playedOn(protocol string, groups []page.Group) []page.Examp
 	for _, g := range groups {
 		for _, e := range g.Exhibits {
 			if slices.ContainsFunc(s.examples, func(x example) bool {
-				return x.name == e.Name && x.sc.Lock.Protocol == protocol && x.sc.Kind != scenario.KindHeartbeat
+				return x.name == e.Name && x.sc().Lock.Protocol == protocol && x.sc().Kind != scenario.KindHeartbeat
 			}) {
 				list = append(list, page.Example{Name: e.Name, Title: e.Title})
 			}

@@ -143,7 +143,7 @@ func (s *linkPages) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, er
 	name, isExample := strings.CutPrefix(u.Path, "/play/")
 	id, isKept := strings.CutPrefix(u.Path, "/s/")
 	text := ""
-	found := s.examples[0].sc
+	found := s.examples[0].sc()
 	switch {
 	case u.Path == "/play":
 	case isExample:
@@ -151,7 +151,7 @@ func (s *linkPages) shownAt(r *http.Request, u *url.URL) (*scenario.Scenario, er
 		if n < 0 {
 			return nil, errNotFramed
 		}
-		found = s.examples[n].sc
+		found = s.examples[n].sc()
 	case isKept:
 		kept, err := s.findLink(r, id)
 		if errors.Is(err, keep.ErrNotKept) {

@@ -27,7 +27,7 @@ func (s *Server) play(w http.ResponseWriter, r *http.Request) error {
 	}
 	for _, e := range s.examples {
 		if e.name == name {
-			open, err := link.Encode(link.State{Scenario: e.sc})
+			open, err := link.Encode(link.State{Scenario: e.sc()})
 			if err != nil {
 				return fmt.Errorf("web: %w", err)
 			}
@@ -45,7 +45,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	}
 	p := page.Play{Files: export.Files(l), Gallery: groups, Scenario: open, Problem: problem, Reach: s.reach(r)}
 	p.SetFaults(l)
-	shown := s.examples[0].sc
+	shown := s.examples[0].sc()
 	title := l.Say("Step through it")
 	if current != "" {
 		exhibit, err := exhibitOf(current)
@@ -59,7 +59,7 @@ func (s *Server) playPage(w http.ResponseWriter, r *http.Request, open, current,
 	}
 	for _, e := range s.examples {
 		if e.name == current {
-			shown = e.sc
+			shown = e.sc()
 		}
 	}
 	p.Page = s.frame(r, title)

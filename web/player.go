@@ -220,7 +220,7 @@ func (s *Server) described(l words.Language, sc *scenario.Scenario) (*openedJSON
 func (s *Server) exampleOf(sc *scenario.Scenario) string {
 	text := bare(sc)
 	for _, e := range s.examples {
-		if e.sc.Title == sc.Title && bare(e.sc) == text {
+		if e.sc().Title == sc.Title && bare(e.sc()) == text {
 			return e.name
 		}
 	}

@@ -50,7 +50,7 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 	p := page.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
 	p.Page.Style = s.Static.Style(static.Rooms)
 	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
-	item, isItem := s.course.Item(from)
+	item, isItem := s.course().Item(from)
 	var err error
 	var plan board.Plan
 	switch {

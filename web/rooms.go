@@ -213,7 +213,7 @@ func (s *Server) planOf(example, packed, item string) (board.Plan, error) {
 	case example != "":
 		for _, e := range s.examples {
 			if e.name == example {
-				return board.Plan{Scenario: e.sc}, nil
+				return board.Plan{Scenario: e.sc()}, nil
 			}
 		}
 		return board.Plan{}, errNoPlan
@@ -224,7 +224,7 @@ func (s *Server) planOf(example, packed, item string) (board.Plan, error) {
 		}
 		return board.Plan{Scenario: state.Scenario, At: state.At}, nil
 	case item != "":
-		found, ok := s.course.Item(item)
+		found, ok := s.course().Item(item)
 		if !ok {
 			return board.Plan{}, errNoPlan
 		}

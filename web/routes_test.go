@@ -77,7 +77,7 @@ func Viewers(s *Server, path string) int {
 
 // NewRoom makes a room of which no visitor knows.
 func NewRoom(ctx context.Context, s *Server) (code string, err error) {
-	code, _, err = s.rooms.Open(ctx, board.Plan{Scenario: s.examples[0].sc})
+	code, _, err = s.rooms.Open(ctx, board.Plan{Scenario: s.examples[0].sc()})
 	return code, err
 }
 

@@ -59,7 +59,7 @@ type Server struct {
 	searches *turn.Turns // to have a search under way
 	ledger   *limit.Ledger
 	spaces   *limit.Ledger // what searches hold
-	course   *course.Course
+	course   func() *course.Course
 	rooms    *board.House
 	guesses  guesses
 	visits   sync.WaitGroup // of rooms
@@ -67,7 +67,8 @@ type Server struct {
 	routes   []string // the patterns it answers
 }
 
-// New returns a server. It fails if an example is not a valid scenario.
+// New returns a server. That the examples are scenarios is for their tests to
+// know: it reads none of them.
 func New(c Config) (*Server, error) {
 	files, err := static.New()
 	if err != nil {
@@ -90,12 +91,12 @@ func New(c Config) (*Server, error) {
 		PublicURL: c.PublicURL, Languages: cmp.Or(c.Languages, words.BuiltIn()), Static: files,
 	})}
 	s.linkPages = &linkPages{common, links}
-	s.front = &frontPages{pages: common, gallery: paint(examples)}
-	if s.course, err = course.BuiltIn(words.All()); c.Course != nil {
-		s.course, err = course.ReadCourse(words.All(), c.Course, c.Scenarios)
+	s.front = &frontPages{pages: common, gallery: map[string]func() picture{}}
+	for _, e := range examples {
+		s.front.gallery[e.name] = pictured(e)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("web: the course: %w", err)
+	if s.course, err = taught(c); err != nil {
+		return nil, err
 	}
 	s.sessions = runs.NewRegistry(c.Limits)
 	s.starts = s.sessions
@@ -120,6 +121,25 @@ func New(c Config) (*Server, error) {
 		return nil, err
 	}
 	return s, nil
+}
+
+// taught is the course. The built-in one is read when somebody first asks for it;
+// of another one New says what is wrong with it.
+func taught(c Config) (func() *course.Course, error) {
+	if c.Course == nil {
+		return sync.OnceValue(func() *course.Course {
+			one, err := course.BuiltIn(words.All())
+			if err != nil {
+				panic(err) // it is embedded
+			}
+			return one
+		}), nil
+	}
+	one, err := course.ReadCourse(words.All(), c.Course, c.Scenarios)
+	if err != nil {
+		return nil, fmt.Errorf("web: the course: %w", err)
+	}
+	return func() *course.Course { return one }, nil
 }
 
 // shelvesOf returns where links and traces from elsewhere are kept.
@@ -163,7 +183,8 @@ func (s *Server) Close() {
 	apart.Wait()
 }
 
-// Prepare draws the gallery's pictures, so that the first who asks for them need
-// not wait. It works only while nobody else wants the processor, and returns
-// when all are drawn, or when ctx ends.
-func (s *Server) Prepare(ctx context.Context) { s.front.prepare(ctx) }
+// Prepare gets ready what the first who asks for it would wait for: the course,
+// the other languages' texts, and pictures of the gallery that are not kept. It
+// works only while nobody else wants the processor, and returns when all is
+// there, or when ctx ends.
+func (s *Server) Prepare(ctx context.Context) { s.front.prepare(ctx, func() { s.course() }) }

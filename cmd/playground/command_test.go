@@ -370,7 +370,7 @@ func TestTooLongScenario(t *testing.T) {
 	}
 }
 
-// TestMain lets a test start this program anew, as a process of its own.
+// TestMain lets a test start this program again, as a process of its own.
 func TestMain(m *testing.M) {
 	if os.Getenv("RELOCK_TEST_AS_PROGRAM") != "" {
 		main()

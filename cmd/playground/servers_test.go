@@ -140,7 +140,7 @@ func TestThreeServersOnOneRedis(t *testing.T) {
 	if err := still.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	for status := 0; status != http.StatusOK; { // whoever only stood still is there again
+	for status := 0; status != http.StatusOK; { // a server that only stood still is back
 		if status, _ = asked.ask(t, http.MethodGet, runs[1], ""); status != http.StatusOK && status != http.StatusGone {
 			t.Fatal(status)
 		}

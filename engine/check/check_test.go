@@ -203,13 +203,13 @@ func TestRules(t *testing.T) {
 			believing("A", skip, trace.Absent(), a2),
 			believing("B", outcome(trace.Acquired), held(ownerB, "1"), map[string]int{"A": 2, "B": 1}),
 		}, "mutual-exclusion A,B [1 3 4]"},
-		{"one entered anew after it forgot", []trace.Event{
+		{"one entered again after it forgot", []trace.Event{
 			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
 			believing("A", skip, trace.Absent(), a1),
 			believing("A", outcome(trace.Reentered), held(ownerA, "2"), a2),
 			believing("B", outcome(trace.Acquired), held(ownerB, "1"), map[string]int{"A": 2, "B": 1}),
 		}, "mutual-exclusion A,B [3 4]"},
-		{"one entered level 1 anew after it forgot", []trace.Event{
+		{"one entered level 1 again after it forgot", []trace.Event{
 			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
 			believing("A", skip, trace.Absent(), a1),
 			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
@@ -221,7 +221,7 @@ func TestRules(t *testing.T) {
 			believing("A", unlock(trace.Decremented), held(ownerA, "1"), a1), // what it forgot is left
 			believing("B", outcome(trace.Acquired), held(ownerB, "1"), both),
 		}, ""},
-		{"one entered anew after it left", []trace.Event{
+		{"one entered again after it left", []trace.Event{
 			believing("A", outcome(trace.Acquired), held(ownerA, "1"), a1),
 			leaving(believing("A", delay, held(ownerA, "1"), a1)),
 			believing("A", unlock(trace.Released), trace.Absent(), none),

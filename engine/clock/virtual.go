@@ -55,7 +55,7 @@ const (
 	ended
 )
 
-// Task is a snapshot of a task, for whoever chooses.
+// Task is a snapshot of a task, to choose from.
 type Task struct {
 	Process  string // the name given to Process
 	Business bool   // started by Go; otherwise a timer's function

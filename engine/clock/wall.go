@@ -68,7 +68,7 @@ func (System) Await(ctx context.Context, d time.Duration, s Signal) (bool, error
 }
 
 // wallTimer is a [Timer]. A lock sets two a grant and stops them soon: it makes
-// nothing that only one who waits needs. That is also why there is no heap with
+// nothing that only a waiting process needs. That is also why there is no heap with
 // one timer of the runtime for all of them: it was tried, and spared a pair of
 // lock and unlock 6 small allocations of 33, but no time that can be measured,
 // with 1, 1,000 and 100,000 holds.

@@ -65,12 +65,12 @@
 //     where several go together; strays are lines of other scripts, which it does
 //     not need. Right is every order that does what the lock's script does in
 //     each of cases: how Redis is found before (commands; "key" is the lock's),
-//     and args, of which the first is the owner. then is a scenario that shows
+//     and args, the owner first. then is a scenario that shows
 //     the finished script at work.
 //
 // A chapter with check: true is the concept check: items of the kind why, each
 // with again:, a change after which it is asked once more when the course is
-// done, and taught:, the item of the course where one learns it. Its texts have
+// done, and taught:, the item of the course that teaches it. Its texts have
 // a goal and the options' texts, and nothing else.
 //
 // A text has a title and an introduction, and then a heading for each item:
@@ -125,8 +125,8 @@ const (
 // kinds are all of them.
 var kinds = []Kind{Read, Predict, Why, Break, Mend, Order}
 
-// MaxWords is how long the text of an item may be, before its goal: what one
-// reads without losing sight of the stage. Two Han characters count as a word.
+// MaxWords is how long the text of an item may be, before its goal: what you can
+// read without losing sight of the stage. Two Han characters count as a word.
 const MaxWords = 90
 
 // Language is a language that a course is taught in.

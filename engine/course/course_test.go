@@ -204,8 +204,8 @@ var update = flag.Bool("update", false, "write found.json")
 // What is kept of the searches is what a search finds.
 func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
 	t.Parallel()
-	anew := whole(t)
-	found, err := anew.Found()
+	again := whole(t)
+	found, err := again.Found()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,12 +227,12 @@ func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
 	}
 	for _, i := range c.All() {
 		made, err := i.Made()
-		searched, ok := anew.Item(i.Path())
+		searched, ok := again.Item(i.Path())
 		if err != nil || !ok {
 			t.Fatal(err)
 		}
-		if again, err := searched.Made(); err != nil || again.Par != made.Par || !reflect.DeepEqual(again.Steps, made.Steps) {
-			t.Errorf("%s: kept %v, found %v, %v", i.Path(), made.Steps, again.Steps, err)
+		if found, err := searched.Made(); err != nil || found.Par != made.Par || !reflect.DeepEqual(found.Steps, made.Steps) {
+			t.Errorf("%s: kept %v, found %v, %v", i.Path(), made.Steps, found.Steps, err)
 		}
 	}
 }
@@ -399,7 +399,7 @@ func TestTheArticleDiffersWhereOneScriptGoesOn(t *testing.T) {
 		}
 	}
 	if len(rows) != 10 || fmt.Sprint(differ) != "[T8 T9]" {
-		t.Errorf("%d rows, of which %v differ", len(rows), differ)
+		t.Errorf("%d rows, and these differ: %v", len(rows), differ)
 	}
 }
 

@@ -373,9 +373,9 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over}, run, steps, nil
 }
 
-// spent counts the delays and faults of moves: whoever lets time pass over
-// several events at once, or where nobody could move, pays as if it had been
-// done event by event.
+// spent counts the delays and faults of moves. Time that passes over several
+// events at once, or where nobody could move, costs what it would have cost event
+// by event.
 func spent(ctx context.Context, sc *scenario.Scenario, list []scenario.Move) (int, error) {
 	s, err := engine.Open(ctx, sc.WithSchedule(nil))
 	if err != nil {

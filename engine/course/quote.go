@@ -27,8 +27,8 @@ var (
 	argument  = regexp.MustCompile(`"(?:[^"\\\n]|\\.)*"|-?\d+`)
 )
 
-// readQuoted reads a text whose calls are of these functions, each of which
-// returns a value and an error. It fails with the line, from 0, of the first
+// readQuoted reads a text that calls these functions; each returns a value and
+// an error. It fails with the line, from 0, of the first
 // mistake.
 func readQuoted(source string, functions map[string]any) (list quoted, line int, err error) {
 	for {

@@ -149,8 +149,8 @@ func seeKey(r *Run, count int, _ trace.Millis) phrase.Wording {
 	return sayKey(key, facts.Owners(r.Header.Owners))
 }
 
-// Wordings of which a question has one alone, or is not to have two that are
-// nearly the same.
+// A question has at most one of these wordings, or no two that are nearly the
+// same.
 const (
 	heldOnce    phrase.Text = "in Redis the lock is held by %s"
 	heldForEver phrase.Text = "in Redis the lock is held by %s, and has no expiry"

@@ -9,7 +9,7 @@ import (
 )
 
 // rules is a set of rules, by their place among check.Names.
-type rules uint16
+type rules uint64
 
 var ruleNames = check.Names()
 

@@ -37,8 +37,8 @@ func (s *Space) finish(id int32, i int, f found) {
 }
 
 // Ends returns the ways in which the schedules that were seen end, one for each
-// combination of results, the first found first. Whoever it is of threads that are
-// configured alike, it is the same combination.
+// combination of results, the first found first. Which of the threads that
+// are configured alike it is makes no difference.
 func (s *Space) Ends() []End { return s.ends }
 
 // Moves returns a schedule that ends so, from the scenario's start, all of it.

@@ -145,7 +145,7 @@ func (s *Space) along(moves []scenario.Move, stands []Stand) (ids []int, named [
 	}
 }
 
-// until goes on from a node while nobody moves, up to where one stands. It stays
+// until goes on from a node while nobody moves, up to where the run stands. It stays
 // before a delay that is not over. As is which threads of the node those of the
 // run are.
 func (s *Space) until(on int32, stand Stand, as *naming) (int32, bool) {

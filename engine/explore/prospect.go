@@ -3,8 +3,8 @@ package explore
 import "math/big"
 
 // Prospect is what becomes of the schedules that go on from somewhere, within the
-// bounds. A search that was cut short knows only some of them: Every and None are
-// for places of which it knows all.
+// bounds. A search that was cut short knows only some of them: Every and None hold
+// where it knows all.
 type Prospect struct {
 	All      *big.Int // that were seen to their ends
 	Broken   *big.Int // of them, those that break a rule from there on

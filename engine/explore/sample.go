@@ -32,8 +32,8 @@ type Sample struct {
 
 // Draw plays so many schedules within the bounds, with at most so many moves in
 // all, drawn by PCT: each task has a random priority, the highest moves, and at
-// random decisions nobody does, or a fault strikes, and whoever was to move falls
-// to the lowest priority. The same arguments draw the same schedules. It fails
+// random decisions nobody moves, or a fault strikes, and the task that was to move
+// falls to the lowest priority. The same arguments draw the same schedules. It fails
 // like Search, or with ctx's cause.
 // Source: Burckhardt et al., "A randomized scheduler with probabilistic
 // guarantees of finding bugs" (ASPLOS 2010).

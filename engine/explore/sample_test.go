@@ -50,7 +50,7 @@ func TestOddsCountTheFaults(t *testing.T) {
 }
 
 // endless is a scenario in which nobody who asks is ever let in, and asks again:
-// whoever looks for the end of an order does not find it.
+// there is no end of an order to be found.
 const endless = `
 lock: {lease: 100ms, watchdog: 30ms, retry: {times: unlimited, interval: 20ms}}
 defaults: {work: 10ms}

@@ -98,7 +98,7 @@ func small(t *testing.T) map[string]*scenario.Scenario {
 }
 
 // A search that merges states and remembers answers counts what playing every
-// schedule anew counts.
+// schedule from its start counts.
 func TestCountsAreThoseOfEverySchedule(t *testing.T) {
 	for name, sc := range small(t) {
 		t.Run(name, func(t *testing.T) {

@@ -333,7 +333,7 @@ func (s *Space) Play(ctx context.Context, rule Rule) (trace.Header, []trace.Even
 	return r.Header(), slices.Clone(events), nil
 }
 
-// Place is a state of a Space, as one who walks it sees it.
+// Place is a state of a Space, as somebody sees it who walks from one to another.
 type Place struct {
 	Prospect
 

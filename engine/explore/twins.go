@@ -119,8 +119,8 @@ func (s *Space) Alike() [][]string {
 	return list
 }
 
-// alike returns how a schedule ends, whoever of the threads that are alike ended
-// how: two of which that is the same differ by names alone.
+// alike returns how a schedule ends, no matter which of the threads that are alike
+// ended how: two schedules with the same answer differ by names alone.
 func (s *search) alike(results []trace.Result) []trace.Result {
 	if s.twins == nil {
 		return results

@@ -30,7 +30,7 @@ func found(t *testing.T, s *explore.Space) string {
 	return strings.Join(list, "\n") + "\n" + shown(s.Unreached())
 }
 
-// ended is the ends of a search, whoever of twins it is: the results of each kind
+// ended is the ends of a search, no matter which twin it is: the results of each kind
 // in order, and the latest instant.
 func ended(s *explore.Space, twins []int) string {
 	latest := map[string]time.Duration{}
@@ -53,7 +53,7 @@ func ended(s *explore.Space, twins []int) string {
 type compared struct {
 	t           *testing.T
 	once, apart int // states
-	one         int // scenarios of which every schedule was played one by one
+	one         int // scenarios whose schedules were all played one by one
 	rules       int // that were broken
 	searched    int // scenarios and bounds
 }
@@ -205,7 +205,7 @@ func TestTwinsAreSearchedOnce(t *testing.T) {
 	}
 }
 
-// Whoever of twins makes a move, a run is followed to where the same is still to
+// Whichever twin makes a move, a run is followed to where the same is still to
 // come as where each is searched for itself, and its moves are known there by the
 // names that they have there.
 func TestTwinsAreFollowed(t *testing.T) {

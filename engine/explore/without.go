@@ -27,8 +27,8 @@ type Ended struct {
 	At      time.Duration  // since the run began: when all threads have ended, or the run
 }
 
-// Yardstick is a scenario without the faults of which one wants to know what they
-// did. What it has played it remembers. It is not safe for concurrent use.
+// Yardstick is a scenario without the faults, to measure what these did. It
+// remembers what it has played. It is not safe for concurrent use.
 type Yardstick struct {
 	sc     *scenario.Scenario
 	memory *recall.Memory

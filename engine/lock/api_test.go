@@ -241,7 +241,7 @@ func TestKeyOverwrittenIsNoticedAtTheNextRenewal(t *testing.T) {
 }
 
 // An owner lost a hold and never unlocked it. It is told once, and then it can
-// begin anew; what it forgot can do nothing to the new hold.
+// begin again; what it forgot can do nothing to the new hold.
 func TestForgottenLostHold(t *testing.T) {
 	onBoth(t, func(t *testing.T, c redis.UniversalClient) {
 		for _, proto := range counted() {
@@ -429,7 +429,7 @@ func TestObserverIsToldEverything(t *testing.T) {
 	})
 }
 
-// A Redis that stands still: whoever cancels hears of it in a moment, the first
+// A Redis that stands still: a caller that cancels hears of it in a moment, the first
 // time and later, and what was asked of Redis leaves no lock behind.
 func TestCancelWhileRedisStandsStill(t *testing.T) {
 	c := storetest.Redis(t)

@@ -122,7 +122,7 @@ func (c *holdContext) look() {
 	c.h.s.mu.Lock()
 	over := c.h.over
 	c.h.s.mu.Unlock()
-	if over != nil { // whoever noticed may not have ended the context yet
+	if over != nil { // who noticed it may not have ended the context yet
 		c.stop(over)
 	}
 }

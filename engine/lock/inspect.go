@@ -11,7 +11,7 @@ import (
 // State is the state of a lock in Redis.
 type State = protocol.State
 
-// Inspect reads the state of the lock of key, whoever holds it. It is meant for
+// Inspect reads the state of the lock of key, no matter who holds it. It is meant for
 // operators: the answer may be out of date when it arrives, so do not base
 // decisions on it. For Redlock it returns what a majority of nodes agree on. It
 // fails with ErrKey, ErrWrongType, ctx's error and Redis' error.
@@ -39,7 +39,7 @@ func (l *Locker) Inspect(ctx context.Context, key string) (State, error) {
 	return State{}, failed
 }
 
-// ForceUnlock takes the lock of key from whoever holds it, and lets the next
+// ForceUnlock takes the lock of key from its holder, and lets the next
 // waiter have it. The holder carries on as if it held the lock until its next
 // renewal, at most a third of a lease. It is meant for an operator who knows
 // that the holder is gone or can do no harm. It fails with ErrNotHeld if nobody

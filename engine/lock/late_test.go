@@ -107,7 +107,7 @@ func TestLateCopyChangesNothing(t *testing.T) {
 				unlock(t, h)
 			}
 		}
-		t.Run("unlock of level 1, entered anew", func(t *testing.T) {
+		t.Run("unlock of level 1, entered again", func(t *testing.T) {
 			p.sent = nil
 			leave(levels(1)) // 0 lock, 1 unlock
 			holds := levels(1)
@@ -115,7 +115,7 @@ func TestLateCopyChangesNothing(t *testing.T) {
 			wantCount(t, p, owner, 1)
 			leave(holds)
 		})
-		t.Run("unlock of level 2, entered anew", func(t *testing.T) {
+		t.Run("unlock of level 2, entered again", func(t *testing.T) {
 			p.sent = nil
 			holds := levels(2) // 0, 1
 			leave(holds[1:])   // 2

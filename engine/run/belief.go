@@ -59,7 +59,7 @@ func (b beliefs) returns(thread string) {
 	delete(b.unlocks, thread)
 }
 
-// isOut notes that a thread's business call is over, or begins anew.
+// isOut notes that a thread's business call is over, or begins again.
 func (b beliefs) isOut(thread string) {
 	delete(b.leaving, thread)
 	delete(b.unlocks, thread)

@@ -35,6 +35,15 @@ func TestALateUnlockTellsItsThreadNothing(t *testing.T) {
 		{"it calls its unlock again", func() { b.calls("A", unlock{level: 1, last: true, leaves: true}) }, trace.Wait{}, 1, true},
 		{"Redis runs it", func() {}, command(1, false), 0, true},
 		{"and it hears of that", func() {}, trace.Outcome{Call: lock.CallUnlock, Result: trace.Released, Level: 1}, 0, false},
+		{"it has the lock a third time", func() {}, acquired, 1, false},
+		{"and enters a second level", func() {}, trace.Outcome{Call: lock.CallLock, Result: trace.Reentered, Level: 2}, 2, false},
+		{"it unlocks that level, and has work left to do", func() { b.calls("A", unlock{level: 2}) }, trace.Wait{}, 2, false},
+		{"Redis runs an unlock of another level", func() {}, command(1, false), 2, false},
+		{"Redis runs that of this level", func() {}, command(2, false), 1, false},
+		{"its holds are lost, and it does not look", func() { b.loses("A") }, trace.Wait{}, 1, false},
+		{"and it hears that it has left", func() { b.returns("A") }, trace.Outcome{Call: lock.CallUnlock, Result: trace.Decremented, Level: 2}, 1, false},
+		{"an unlock whose work is for nothing once the lock is lost", func() { b.calls("A", unlock{level: 1, stops: true}) }, trace.Wait{}, 1, false},
+		{"is on its way out when it is", func() { b.loses("A") }, trace.Wait{}, 1, true},
 	} {
 		c.before()
 		levels, leaving := b.after("A", c.body)

@@ -177,7 +177,7 @@ func (t *thread) finish(seen trace.Resource, token int64) {
 }
 
 // heartbeat is a round of a thread that takes no lock: the first thread is a
-// device that sets its key anew, the others look whether the key is there.
+// device that sets its key again, the others look whether the key is there.
 // Source: the article on a device list whose keys live for 300 s.
 func (t *thread) heartbeat(round int) error {
 	c := lock.Call{Name: trace.CallLook, Level: 1, Attempt: round}

@@ -89,7 +89,7 @@ func newWall(r *Run) *wall {
 	return w
 }
 
-// locked does f while it holds mu, which a panic lets go, too.
+// locked does f while it holds mu, and unlocks it after a panic, too.
 func (w *wall) locked(f func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +161,7 @@ func (w *wall) sending() func(*thread, []sent) {
 	}
 }
 
-// look has it found out whether anything can still change. The caller holds mu.
+// look has somebody check whether anything can still change. The caller holds mu.
 func (w *wall) look() {
 	if w.inVain() != nil {
 		w.mayEnd()

@@ -53,7 +53,7 @@ type machine interface {
 	// waits outside of the call, whose own limits do not run meanwhile.
 	awaitGate(t *thread)
 	// hasAsked is called when a thread has had its first answer, or will have
-	// none: whoever starts after it need not wait any more.
+	// none: the thread that starts after it need not wait any more.
 	hasAsked(t *thread)
 	// controls tells how each thread is steered.
 	controls() []Control
@@ -209,7 +209,7 @@ type thread struct {
 	stalls atomic.Bool   // its business code hangs for ever
 	dead   atomic.Bool   // crashed, or the run is over
 
-	// For whoever chooses or steers.
+	// To choose or steer by.
 	next    atomic.Value // the lock.Call that it makes next
 	working bool         // it is at work, or stands still in it
 	more    bool         // as it unlocks: a level outside has work left to do
@@ -222,8 +222,8 @@ func (t *thread) coming() lock.Call { return t.next.Load().(lock.Call) }
 
 func (t *thread) alive() bool { return !t.ended.Load() }
 
-// tell notes what happened in the thread. What still runs in a dead one (its
-// deferred functions) happened to nobody.
+// tell notes what happened in the thread. What still runs in a dead one, its
+// deferred functions, is ignored.
 func (t *thread) tell(body trace.Body) {
 	if !t.dead.Load() {
 		t.r.rec.local(t.spec.Name, body)
@@ -231,7 +231,7 @@ func (t *thread) tell(body trace.Body) {
 }
 
 // believes changes what the thread believes. What a dead thread's deferred
-// functions do, nobody does.
+// functions do is ignored.
 func (t *thread) believes(change func(b beliefs, thread string)) {
 	if !t.dead.Load() {
 		t.r.rec.believes(func(b beliefs) { change(b, t.spec.Name) })

@@ -14,7 +14,7 @@ import (
 	"relock/engine/trace"
 )
 
-// correct are scenarios in which the lock keeps its word whoever moves when:
+// correct are scenarios in which the lock keeps its word no matter who moves when:
 // no fault beyond crashes, and pauses shorter than the lease.
 var correct = []string{
 	`

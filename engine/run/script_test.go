@@ -29,7 +29,7 @@ func telling(name string) func([]trace.Event) []string {
 }
 
 // Each script of testdata is a scenario, with its moves as its schedule, and
-// what has to come of it on the virtual clock; above it stands why. The times
+// what has to happen on the virtual clock; the comment above says why. The times
 // in it are worked out by hand from the scenario's.
 //
 // A thread is leaving as soon as it has called the first unlock after which no
@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 				t.Fatal(err)
 			}
 			if len(script.Files) < 2 || script.Files[0].Name != "scenario.yaml" {
-				t.Fatal("want a scenario.yaml, and what has to come of it")
+				t.Fatal("want a scenario.yaml, and what has to happen")
 			}
 			_, events := play(t, parse(t, string(script.Files[0].Data)), run.Options{})
 			for i := 1; i < len(script.Files); i++ {

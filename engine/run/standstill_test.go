@@ -51,7 +51,7 @@ func came(events []trace.Event) string {
 
 // A run whose waiters can never get in ends by itself, and not before it is
 // certain that nothing changes any more.
-func TestWhoeverAsksInVainIsStuck(t *testing.T) {
+func TestAskingInVainIsStuck(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"one waiter", fmt.Sprintf(abandoned, "", ""), "A crashed, stuck B at 105"},
 		{"two waiters", fmt.Sprintf(abandoned, "", ", {name: C, start: 50ms}"), "A crashed, stuck B+C at 150"},
@@ -173,7 +173,7 @@ func reachesTheLimit(t *testing.T, sc *scenario.Scenario) {
 	}
 }
 
-func TestWhoeverAsksInVainIsStuckOnTheWallClock(t *testing.T) {
+func TestAskingInVainIsStuckOnTheWallClock(t *testing.T) {
 	for name, text := range map[string]string{
 		"A crashed, stuck B": strings.NewReplacer("100ms", "10ms").Replace(fmt.Sprintf(abandoned, "", "")),
 		"stuck A+B": `

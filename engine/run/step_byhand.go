@@ -67,7 +67,7 @@ func (s *Stepper) Pointless(ctx context.Context) ([]Pointless, error) {
 	return s.pointless, nil
 }
 
-// strikes are the faults of which Pointless tells.
+// strikes are the faults that Pointless tells about.
 func strikes(sc *scenario.Scenario) []scenario.Fault {
 	var list []scenario.Fault
 	for _, one := range sc.Strikes() {

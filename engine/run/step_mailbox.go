@@ -73,7 +73,7 @@ func (m *mailbox) deliver(rec []sent) {
 	}
 }
 
-// embedded is a miniredis at which one can listen.
+// embedded is a miniredis to listen at.
 type embedded struct{ *store.Embedded }
 
 func (e embedded) subscribe(ctx context.Context, channel string) (subscription, error) {
@@ -106,7 +106,7 @@ func (p pubsub) end(ctx context.Context) {
 	_ = p.Close()
 }
 
-// recalled is a Redis of a memory at which one can listen.
+// recalled is a Redis of a memory to listen at.
 type recalled struct{ *recall.Redis }
 
 func (r recalled) subscribe(_ context.Context, channel string) (subscription, error) {

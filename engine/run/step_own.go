@@ -144,7 +144,7 @@ func (s *Stepper) playOwn(ctx context.Context, one Own) error {
 			return err
 		}
 	}
-	for _, who := range one.after { // of these, whoever can
+	for _, who := range one.after { // those who can
 		if err := s.moveOne(ctx, who); err != nil && !errors.As(err, new(*Refusal)) {
 			return err
 		}

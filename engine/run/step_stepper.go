@@ -168,7 +168,7 @@ func (s *Stepper) choose(ctx context.Context, choice func() (int, error)) error 
 	return s.settle(ctx)
 }
 
-// wait lets time pass to the instant at, whoever could move.
+// wait lets time pass to the instant at, no matter who could move.
 func (s *Stepper) wait(ctx context.Context, at time.Duration) error {
 	if at <= s.clock.Now() {
 		return &Refusal{Reason: IsPast, At: s.clock.Now()}

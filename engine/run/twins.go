@@ -94,7 +94,7 @@ func namesDecideNothing(lock string) bool {
 
 // naming says by which thread's name each thread goes in a position, by their
 // places in the scenario. Twins take the names of their kind in the order in
-// which they are named, so that it is the same position, whoever of them is where.
+// which they are named, so that it is the same position, no matter which is where.
 type naming struct {
 	r      *Run
 	as     []int8 // or unnamed

@@ -1,13 +1,18 @@
 package run
 
 import (
+	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/clock"
 	"relock/engine/journal"
+	"relock/engine/lock"
+	"relock/engine/panics"
 	"relock/engine/run/order"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -109,5 +114,58 @@ func TestWhatWasJustSentMayHaveRunBefore(t *testing.T) {
 		if len(events) != 2 || events[0].Thread != "B" || events[1].Thread != "A" {
 			t.Errorf("%+v, want B's command before A's", events)
 		}
+	})
+}
+
+// Of those that start at one moment, each waits until the one before it, as the
+// scenario has them, has had its first answer. Who starts later waits for nobody.
+func TestThoseWhoStartTogetherAskInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sc, err := scenario.Parse([]byte("threads: [{name: LATE, start: 5ms}, {name: A}, {name: B}, {name: C}]"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := New(sc, Options{Wall: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := newWall(r)
+		r.machine, r.rec, w.start = w, w, time.Now()
+		processes := clock.NewWall(func(p *panics.Error) { t.Error(p) })
+		w.guarding = processes.Guard
+		process := w.processOf(processes)
+		asked, answer := make(chan string, len(r.threads)), make(chan struct{})
+		for _, th := range r.threads {
+			th.process, th.redis = process(th.spec.Name), &wire{sent: map[string]count{}}
+			th.locker = locker{close: func() {}, lock: func(context.Context, string, lock.Owner) (hold, error) {
+				asked <- th.spec.Name
+				<-answer
+				return nil, lock.ErrHeld
+			}}
+		}
+		w.spawn()
+		soFar := func() string {
+			synctest.Wait()
+			var names []string
+			for len(asked) > 0 {
+				names = append(names, <-asked)
+			}
+			return strings.Join(names, " ")
+		}
+		if got := soFar(); got != "A" {
+			t.Errorf("%q have asked, want A alone", got)
+		}
+		for _, next := range []string{"A", "B"} { // who is answered
+			w.hasAsked(r.thread(next))
+			if got, want := soFar(), map[string]string{"A": "B", "B": "C"}[next]; got != want {
+				t.Errorf("after %s was answered %q ask, want %s", next, got, want)
+			}
+		}
+		time.Sleep(5 * time.Millisecond)
+		if got := soFar(); got != "LATE" {
+			t.Errorf("5 ms later %q ask, want LATE", got)
+		}
+		close(answer)
+		processes.Wait()
 	})
 }

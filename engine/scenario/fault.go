@@ -65,7 +65,7 @@ func (p *parser) fault(one value, f map[string]value, s *Scenario) Fault {
 }
 
 // do reads the fault's kind and its own keys. It returns false for an unknown
-// kind, of which f can say no more.
+// kind, and f cannot say more.
 func (p *parser) do(one value, f map[string]value, s *Scenario, into *Fault) (fault.Kind, bool) {
 	var able []string
 	for _, k := range fault.Kinds() {

@@ -23,7 +23,7 @@ import (
 	"relock/lessons/lessonstest"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // commandsToCompare has commands that both stores are sent, beside those of the
 // bundled runs.

@@ -166,27 +166,54 @@ func resolve(rule string, values map[string]string) string {
 }
 
 var (
-	comments = regexp.MustCompile(`(?s)/\*.*?\*/`)
-	remarks  = regexp.MustCompile(`(?m)/\*\*(?:[^*]|\*+[^*/])*\*+/|^[ \t]*//.*$`) // and types, in scripts
-	spaces   = regexp.MustCompile(`\s*\n\s*`)
-
 	token     = regexp.MustCompile(`--([\w-]+):\s*([^;]+);`)
 	lightDark = regexp.MustCompile(`^light-dark\(([^,]+),\s*([^)]+)\)$`)
 	rules     = regexp.MustCompile(`[^{}]+\{[^{}]*\}`)
 	variable  = regexp.MustCompile(`var\(--([\w-]+)\)`)
 )
 
-// compact leaves out of a style sheet what only people read.
+// compact leaves out of a style sheet what only people read. It is no regular
+// expression, nor is uncommented: those would take most of the program's start.
 func compact(css string) string {
-	return strings.TrimSpace(spaces.ReplaceAllString(comments.ReplaceAllString(css, ""), "\n"))
+	var text strings.Builder
+	for css != "" {
+		rule, after, _ := strings.Cut(css, "/*")
+		text.WriteString(rule)
+		_, css, _ = strings.Cut(after, "*/")
+	}
+	var lines []string
+	for line := range strings.SplitSeq(text.String(), "\n") {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // uncommented leaves out of a script what only people read: its JSDoc, and the
 // lines that are a comment alone. What stays is on the line that it was on.
 func uncommented(script []byte) []byte {
-	return remarks.ReplaceAllFunc(script, func(remark []byte) []byte {
-		return bytes.Repeat([]byte("\n"), bytes.Count(remark, []byte("\n")))
-	})
+	out := make([]byte, 0, len(script))
+	for i := 0; i < len(script); {
+		rest := script[i:]
+		if i == 0 || script[i-1] == '\n' {
+			if line, _, _ := bytes.Cut(rest, []byte("\n")); bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte("//")) {
+				i += len(line)
+				continue
+			}
+		}
+		if bytes.HasPrefix(rest, []byte("/**")) {
+			if end := bytes.Index(rest[3:], []byte("*/")); end >= 0 {
+				remark := rest[:3+end+2]
+				out = append(out, bytes.Repeat([]byte("\n"), bytes.Count(remark, []byte("\n")))...)
+				i += len(remark)
+				continue
+			}
+		}
+		out = append(out, script[i])
+		i++
+	}
+	return out
 }
 
 // Style is the text of a style sheet.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 
 	"relock/engine/phrase"
 
@@ -34,31 +35,46 @@ type Languages struct {
 	matcher language.Matcher
 }
 
-// builtIn are English and the folders beside this file.
-var builtIn = func() *Languages {
-	l, err := Read(folders)
+// builtIn are English and the folders beside this file. Their texts are read when
+// somebody first reads one: a program that starts needs none.
+var builtIn = sync.OnceValue(func() *Languages {
+	l, err := list(folders)
 	if err != nil {
 		panic(err) // it is embedded
 	}
 	return l
-}()
+})
 
 // BuiltIn returns the languages that come with the program.
-func BuiltIn() *Languages { return builtIn }
+func BuiltIn() *Languages { return builtIn() }
 
 // All returns the languages that come with the program, as [Languages.All]
 // does.
-func All() []Language { return builtIn.All() }
+func All() []Language { return builtIn().All() }
 
 // Match chooses among the languages that come with the program, as
 // [Languages.Match] does.
-func Match(chosen ...string) Language { return builtIn.Match(chosen...) }
+func Match(chosen ...string) Language { return builtIn().Match(chosen...) }
 
 // Read returns English plus a language for each folder of texts at the top of
 // fsys. A folder is named by its language's tag ("zh-CN") and holds
 // language.yaml and any number of files that map English texts to their
 // translations.
 func Read(fsys fs.FS) (*Languages, error) {
+	s, err := list(fsys)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range s.list {
+		if _, err := l.read(); err != nil {
+			return nil, fmt.Errorf("words: %s: %w", l.code, err)
+		}
+	}
+	return s, nil
+}
+
+// list is Read, but leaves the texts to be read later.
+func list(fsys fs.FS) (*Languages, error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
 		return nil, fmt.Errorf("words: %w", err)
@@ -120,7 +136,7 @@ type about struct {
 	Direction string `yaml:"direction"` // "ltr" (the default) or "rtl"
 }
 
-// readLanguage reads the folder with a name.
+// readLanguage reads the folder with a name, but for its texts.
 func readLanguage(fsys fs.FS, folder string) (Language, error) {
 	tag, err := language.Parse(folder)
 	if err != nil {
@@ -136,35 +152,42 @@ func readLanguage(fsys fs.FS, folder string) (Language, error) {
 	if is.Name == "" || is.Direction != "" && is.Direction != "ltr" && is.Direction != "rtl" {
 		return Language{}, fmt.Errorf("%s: a name is needed, and a direction is ltr or rtl", aboutFile)
 	}
-	d := &dialect{tag: tag, code: folder, name: is.Name, rightToLeft: is.Direction == "rtl", texts: map[string]string{}}
+	l := Language{&dialect{tag: tag, code: folder, name: is.Name, rightToLeft: is.Direction == "rtl"}}
+	l.read = sync.OnceValues(func() (*texts, error) { return readTexts(fsys, folder, tag) })
+	return l, nil
+}
+
+// readTexts reads the texts in a folder.
+func readTexts(fsys fs.FS, folder string, tag language.Tag) (*texts, error) {
 	files, err := fs.Glob(fsys, folder+"/*.yaml")
 	if err != nil {
-		return Language{}, err
+		return nil, err
 	}
+	all := &texts{said: map[string]string{}}
 	built := catalog.NewBuilder(catalog.Fallback(language.English))
 	for _, name := range files {
 		if path.Base(name) == aboutFile {
 			continue
 		}
-		var texts map[string]string
-		if err := readYAML(fsys, name, &texts); err != nil {
-			return Language{}, err
+		var some map[string]string
+		if err := readYAML(fsys, name, &some); err != nil {
+			return nil, err
 		}
 		if path.Base(name) == scriptsFile {
-			d.scripts = texts
+			all.scripts = some
 		}
-		for text, translation := range texts {
-			if had, twice := d.texts[text]; twice && had != translation {
-				return Language{}, fmt.Errorf("%q is translated in two ways", text)
+		for text, translation := range some {
+			if had, twice := all.said[text]; twice && had != translation {
+				return nil, fmt.Errorf("%q is translated in two ways", text)
 			}
-			d.texts[text] = translation
+			all.said[text] = translation
 			if err := built.SetString(tag, text, translation); err != nil {
-				return Language{}, fmt.Errorf("%q: %w", text, err)
+				return nil, fmt.Errorf("%q: %w", text, err)
 			}
 		}
 	}
-	d.printer = message.NewPrinter(tag, message.Catalog(built))
-	return d.language(), nil
+	all.speak(message.NewPrinter(tag, message.Catalog(built)))
+	return all, nil
 }
 
 // readYAML reads a file and rejects unknown fields.
@@ -181,12 +204,10 @@ func readYAML(fsys fs.FS, name string, into any) error {
 	return nil
 }
 
-// language returns d once it has its texts.
-func (d *dialect) language() Language {
-	l := Language{d}
-	millis := l.Say(inMillis)
-	d.beforeMillis, d.afterMillis, _ = strings.Cut(millis, "%s")
-	return l
+// speak has texts said by a printer.
+func (t *texts) speak(p *message.Printer) {
+	t.printer = p
+	t.beforeMillis, t.afterMillis, _ = strings.Cut(t.say(inMillis), "%s")
 }
 
 // inMillis is a duration in milliseconds.

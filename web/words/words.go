@@ -32,18 +32,34 @@ type dialect struct {
 	code        string
 	name        string
 	rightToLeft bool
-	texts       map[string]string // by their English; nil for English
-	scripts     map[string]string // texts of the page's scripts
-	printer     *message.Printer
+	read        func() (*texts, error) // once
+}
+
+// texts are what is said in a language.
+type texts struct {
+	said    map[string]string // by their English; nil for English
+	scripts map[string]string // texts of the page's scripts
+	printer *message.Printer
 
 	beforeMillis, afterMillis string // around a number of milliseconds
 }
 
 // English is the language texts are written in, the default, and the fallback
 // for missing translations.
-var English = (&dialect{
-	tag: language.English, code: "en", name: "English", printer: message.NewPrinter(language.English),
-}).language()
+var English = func() Language {
+	own := &texts{}
+	own.speak(message.NewPrinter(language.English))
+	return Language{&dialect{tag: language.English, code: "en", name: "English", read: func() (*texts, error) { return own, nil }}}
+}()
+
+// texts are the language's.
+func (l Language) texts() *texts {
+	all, err := l.read()
+	if err != nil {
+		panic(err) // they are embedded; those of others were read before
+	}
+	return all
+}
 
 // Code returns the language for HTML's lang: "en" or "zh-CN".
 func (l Language) Code() string { return l.code }
@@ -62,11 +78,13 @@ func (l Language) Direction() string {
 // Say translates a text and formats it with its arguments; without arguments it
 // is not a format, and a % in it is a %. A text without a translation stays
 // English.
-func (l Language) Say(text phrase.Text, args ...any) string {
+func (l Language) Say(text phrase.Text, args ...any) string { return l.texts().say(text, args...) }
+
+func (t *texts) say(text phrase.Text, args ...any) string {
 	if len(args) == 0 {
-		return cmp.Or(l.texts[string(text)], string(text))
+		return cmp.Or(t.said[string(text)], string(text))
 	}
-	return l.printer.Sprintf(string(text), args...)
+	return t.printer.Sprintf(string(text), args...)
 }
 
 // Each translates several texts.
@@ -123,7 +141,8 @@ func (l Language) Duration(d time.Duration) string {
 	if d >= time.Minute && d%time.Second == 0 {
 		return l.long(d)
 	}
-	return l.beforeMillis + l.Millis(d) + l.afterMillis
+	t := l.texts()
+	return t.beforeMillis + l.Millis(d) + t.afterMillis
 }
 
 // Millis formats a duration as a number of milliseconds without the unit: "62",
@@ -142,9 +161,9 @@ func (l Language) Millis(d time.Duration) string {
 		if ms := d.Milliseconds(); 0 <= ms && ms < 1000 { // nothing to group; the most frequent case
 			return strconv.FormatInt(ms, 10)
 		}
-		return l.printer.Sprintf("%d", d.Milliseconds())
+		return l.texts().printer.Sprintf("%d", d.Milliseconds())
 	}
-	return l.printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
+	return l.texts().printer.Sprint(number.Decimal(float64(d)/float64(time.Millisecond), number.MaxFractionDigits(3)))
 }
 
 // long formats whole seconds in their two largest units.
@@ -172,7 +191,7 @@ func (l Language) long(d time.Duration) string {
 // for English.
 func (l Language) ForScripts() map[string]string {
 	out := map[string]string{}
-	maps.Copy(out, l.scripts)
+	maps.Copy(out, l.texts().scripts)
 	return out
 }
 

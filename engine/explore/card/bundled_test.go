@@ -25,7 +25,7 @@ import (
 )
 
 var (
-	update = flag.Bool("update", false, "make the bundled cards anew")
+	update = flag.Bool("update", false, "make the bundled cards again")
 	whole  = flag.Bool("whole", false, "check all cells of the bundled cards, unless they were made from these very sources")
 )
 
@@ -132,7 +132,7 @@ func sources(t *testing.T) string {
 }
 
 // searched makes a lock's card: every cell of it, or a sample that begins with
-// first, and compares them with the bundled ones unless these are made anew.
+// first, and compares them with the bundled ones unless these are made again.
 func searched(t *testing.T, protocol string, first int, every bool) *card.Card {
 	t.Helper()
 	n := first

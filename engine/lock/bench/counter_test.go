@@ -53,7 +53,7 @@ func onOne(p lock.Protocol) func([]wire, string) (*locker, error) {
 //
 // The article's own addition, counter += 1, counts right on some machines even
 // without a lock: one goroutine is through before the other has begun. So an
-// addition here lets go of the processor between its read and its write, and
+// addition here yields the processor between its read and its write, and
 // the row without a lock shows that the counter can tell.
 func BenchmarkCounter(b *testing.B) {
 	ctx, cancel := context.WithTimeout(b.Context(), *limit)

@@ -22,7 +22,7 @@
 //
 // Interleaved is made for a machine that others use as well. All contestants
 // are open at once, on one Redis, and take turns of 30 ms in an order that is
-// drawn anew for every round. A disturbance so hits everybody, and a ratio is
+// drawn again for every round. A disturbance so hits everybody, and a ratio is
 // made of two slices of the same round. Believe the ratios of the minimum and
 // of the tenth percentile first; the row "bare … again" is the first row measured
 // twice, and says how far off 1.00 a ratio can be by chance in this very run.

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// quantile is the q-th quantile of values, of which there must be one.
+// quantile is the q-th quantile of values; there must be at least one.
 func quantile[T cmp.Ordered](values []T, q float64) T {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[int(q*float64(len(sorted)-1)+0.5)]

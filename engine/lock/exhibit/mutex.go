@@ -27,7 +27,7 @@ func setNXPX(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 	return protocol.Taken(set == "OK"), err
 }
 
-// pexpire renews the lease, whoever holds it.
+// pexpire renews the lease, no matter who holds it.
 func pexpire(ctx context.Context, r protocol.Request) (protocol.Reply, error) {
 	n, err := r.Int(ctx, "PEXPIRE", r.Key, r.Lease.Milliseconds())
 	return protocol.Reply{Code: protocol.Code(n*2 - 1)}, err // 1 renewed, -1 there was no key

@@ -490,7 +490,7 @@ func (w *worker) deny(err error, until time.Time) {
 	}
 }
 
-// inside is what the lock protects: whoever is in here is alone. Who came in
+// inside is what the lock protects: who is in here is alone. Who came in
 // last has left its name; to find another's is a breach if that one lived when
 // it came, and oneself after one has looked.
 func (w *worker) inside(ctx context.Context, t *tenure, b *belief) {

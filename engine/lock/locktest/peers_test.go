@@ -20,14 +20,14 @@ import (
 )
 
 // What the tests of other locks check, for what this package promises as well.
-// The cases were read and written anew: go-redsync/redsync 5560bd2,
+// The cases were read and rewritten: go-redsync/redsync 5560bd2,
 // bsm/redislock 76760bd, redis/rueidis/rueidislock 06788f3, and of
 // redisson/redisson RedissonLockTest 0813b9c and RedissonFairLockTest 08bbdc4.
 //
 // Without a row, because the promise is another one:
 //
 //	redsync     SetNXOnExtendAcquiresLockWhenKeyIsExpired: what was lost is not taken again behind its owner's back
-//	redsync     MutexLockUnlockSplit: only the Hold that was given can be unlocked, not whoever knows its value
+//	redsync     MutexLockUnlockSplit: only the Hold that was given can be unlocked, not by anybody who knows its value
 //	redsync     error and script tests: of its own types
 //	redislock   Obtain_metadata: a lock holds its owner and nothing else
 //	redislock   Lock_Refresh, Refresh_retry_success: a lease is renewed by the watchdog, never set to another length

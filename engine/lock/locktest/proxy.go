@@ -1,4 +1,4 @@
-// Package locktest tests the locks of relock/engine/lock as one would test
+// Package locktest tests the locks of relock/engine/lock as you would test
 // them before trusting them: through a network that loses, delays, repeats and
 // cuts, on servers that are killed and started again. [Proxy] is that network;
 // the rest of the package is tests.

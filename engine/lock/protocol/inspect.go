@@ -56,7 +56,7 @@ func (p *Protocol) Inspect(ctx context.Context, r Request) (State, error) {
 	return s, nil
 }
 
-// ForceUnlock deletes a lock, whoever holds it, and lets the next waiter have
+// ForceUnlock deletes a lock, no matter who holds it, and lets the next waiter have
 // it. It replies Granted, or NotHeld if nobody held it.
 func (p *Protocol) ForceUnlock(ctx context.Context, r Request) (Reply, error) {
 	if p.Force != nil {

@@ -31,7 +31,7 @@ type Protocol struct {
 	Lock, Unlock Step
 	Renew        Step // nil: leases are not renewed
 	Leave        Step // stops waiting for a message; nil where waiters poll
-	Force        Step // takes the lock from whoever holds it; nil: it deletes the key
+	Force        Step // takes the lock from its holder; nil: it deletes the key
 
 	// Companions returns all keys beside a lock's own; nil if there are none.
 	Companions func(key string) []string

@@ -159,7 +159,7 @@ func (q quorum) renew(ctx context.Context, r Request) (Reply, error) {
 	return q.ask(ctx, r, r.Nodes, renewOwn).reply(ctx, r)
 }
 
-// force deletes the lock on every node, whoever holds it.
+// force deletes the lock on every node, no matter who holds it.
 func (q quorum) force(ctx context.Context, r Request) (Reply, error) {
 	v := q.ask(ctx, r, r.Nodes, func(ctx context.Context, node Request) (bool, error) {
 		answer, err := forceScript.Run(ctx, node.Client, node.Keys)

@@ -1,6 +1,6 @@
 // Package order puts what is heard of a run on the wall clock into the order in
 // which it happened in Redis, while requests are still in flight. It knows no
-// clock and starts no goroutine: whoever asks says what time it is.
+// clock and starts no goroutine: its caller says what time it is.
 package order
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Call is a call of a thread, of which there is one at a time.
+// Call is a call of a thread. It makes one at a time.
 type Call struct{ Thread, Name string }
 
 // Key says what a script found where the key should have been.

@@ -76,7 +76,7 @@ func (f *Facts) Clone() *Facts {
 }
 
 // AppendState writes what rules depend on, but no seqs, no words, and nothing
-// that the next event tells anew. Each thread goes by the name that as returns for
+// that the next event tells again. Each thread goes by the name that as returns for
 // its own.
 func (f *Facts) AppendState(b []byte, as func(thread string) string) []byte {
 	names := make(map[string]string, len(f.ids))

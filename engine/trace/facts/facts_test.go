@@ -50,7 +50,7 @@ func TestWhoHoldsAndSinceWhen(t *testing.T) {
 	}
 	told(f, 5, trace.Event{Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Acquired}, Key: key(idA, "1")})
 	if _, ok := f.Dropped("A"); ok {
-		t.Error("A has acquired the lock anew, and its key is still said to be dropped")
+		t.Error("A has acquired the lock again, and its key is still said to be dropped")
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 // been touched yet. It is not safe for concurrent use.
 type Resource struct {
 	Touched bool
-	Stock   bool           // it is a stock, of which work takes one; else work adds one
+	Stock   bool           // it is a stock: work takes one; else work adds one
 	Limit   int            // purchases that each user is allowed, or 0
 	Values  map[string]int // by user; under "" where it has none
 	Seen    map[string]int // what each thread has read and not written yet

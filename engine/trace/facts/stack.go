@@ -19,7 +19,7 @@ const (
 	Leaving Doing = "leaving" // it has called unlock, and has no answer yet
 )
 
-// Stack is the business calls that a thread is in, each of which locks: level 1
+// Stack is the business calls that a thread is in. Each locks: level 1
 // has called level 2, and so on.
 type Stack struct {
 	Levels  int   // how many calls

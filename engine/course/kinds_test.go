@@ -1,0 +1,115 @@
+package course_test
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"relock/engine/course"
+	"relock/engine/trial"
+	"relock/lessons"
+	"relock/web/words"
+)
+
+// getDel is a mutex whose unlock is two commands: what is between them can be
+// broken, and mended.
+const getDel = `
+    run:
+      lock: {protocol: mutex-get-del, lease: 100ms, watchdog: "off", retry: {times: 5, interval: 50ms}}
+      threads: [{name: A, work: 80ms}, {name: B, start: 10ms, work: 80ms}]
+`
+
+// unlockScript has an item put together the script by which a mutex is unlocked.
+const unlockScript = `kind: order
+    scenario: mutex-get-del-foreign-release
+    at: end
+    script:
+      lock: mutex
+      name: mutex-unlock
+      pieces: ["5", "6", "7", "8", "9"]
+      cases: [{before: [[SET, key, A, PX, "100"]], args: [A]}, {before: [], args: [A]}]
+      then: mutex-late-release
+`
+
+// loopIn is the number of a line of a script with a loop.
+func loopIn(t *testing.T, lock, name string) string {
+	t.Helper()
+	lines, err := trial.Lines(lock, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, "while true do") })
+	if at < 0 {
+		t.Fatalf("%s has no loop", name)
+	}
+	return strconv.Itoa(at + 1)
+}
+
+var idOfOption = regexp.MustCompile(`- \{id: ([a-z]+)`)
+
+// Each kind of item is held to what it promises, by its runs and by searches: an
+// item that gives itself away, cannot be solved, or has two right answers where one
+// is to be found is a mistake.
+func TestEachKindKeepsItsPromise(t *testing.T) {
+	t.Parallel()
+	with := func(old, replacement string) string {
+		if !strings.Contains(unlockScript, old) {
+			t.Fatalf("no %q", old)
+		}
+		return strings.Replace(unlockScript, old, replacement, 1)
+	}
+	const (
+		why    = "kind: why\n    scenario: lease-expiry\n    at: end\n    goal: broken mutual-exclusion\n    options:\n"
+		mend   = "kind: mend" + getDel + "    goal: broken foreign-release\n    within: {delays: 2}\n    options:\n"
+		longer = "      - {id: longer, change: {lock: {lease: 1s}}}\n"
+		faster = "      - {id: faster, change: {threads: [{name: A, work: 10ms}]}}\n"
+		later  = "      - {id: later, change: {threads: [{name: B, start: 12ms}]}}\n"
+		script = "      - {id: script, change: {lock: {protocol: mutex}}}\n"
+		counts = "      - {id: counts, change: {lock: {protocol: reentrant}}}\n"
+		twice  = "      - {id: patient, change: {lock: {retry: {times: 10}}}}\n"
+	)
+	for _, c := range []struct{ name, item, want string }{
+		{"predict, of what was seen already", "kind: predict\n    scenario: lease-expiry\n    at: B acquired\n    until: A acquired\n    ask: [call A]\n    options:\n" + longer + faster, `until: "A acquired" is seen already`},
+		{"why, with one cure", why + longer + later, ""},
+		{"why, with two", why + longer + faster + later, "exactly one option is to prevent \"broken mutual-exclusion\"; these do: "},
+		{"why, with none", why + later + twice, "exactly one option is to prevent"},
+		{"why, of what does not happen", strings.Replace(why, "mutual-exclusion", "orphan", 1) + longer + later, "goal: the run never comes to"},
+		{"mend, with one cure", mend + twice + script, ""},
+		{"mend, with nothing but cures", mend + script + counts, "2 of 2 options mend it"},
+		{"mend, without a cure", mend + twice + later, "0 of 2 options mend it"},
+		{"mend, of what is whole", strings.Replace(mend, "mutex-get-del", "mutex", 1) + twice + counts, "there is nothing to mend"},
+		{"break", "kind: break" + getDel + "    goal: broken foreign-release\n    within: {delays: 2}\n", ""},
+		{"break, of what nobody can break", "kind: break" + getDel + "    goal: broken foreign-release\n    within: {delays: 1}\n", "no schedule within the bounds comes to"},
+		{"break, of what breaks by itself", "kind: break\n    scenario: lease-expiry\n    goal: broken mutual-exclusion\n    within: {delays: 1}\n", "by itself"},
+		{"break, with a solution", "kind: break" + getDel + "    goal: A crash\n    solution: [{thread: A, do: crash}]\n", ""},
+		{"break, with one that goes on", "kind: break" + getDel + "    goal: A crash\n    solution: [{thread: A, do: crash}, 0]\n", "is reached after 1 moves already"},
+		{"break, with one that does not", "kind: break" + getDel + "    goal: A crash\n    solution: [0]\n", "solution: it does not come to"},
+		{"order", unlockScript, ""},
+		{"order, with lines twice", with(`"6", "7"`, `"6", "6", "7"`), `given "6", allowed: lines up to`},
+		{"order, with lines in another order", with(`"6", "7"`, `"7", "6"`), "allowed: lines up to"},
+		{"order, without a line", with(`"6", "7"`, `"7"`), "line 6 belongs to none"},
+		{"order, without its end", with(`, "9"`, ``), "line 9 belongs to no piece"},
+		{"order, of a comment", with(`["5"`, `["1", "5"`), `"1" is a comment`},
+		{"order, of a loop", with("      cases:", "      strays: [{lock: reentrant-fair, name: fair-lock, pieces: [\""+loopIn(t, "reentrant-fair", "fair-lock")+"\"]}]\n      cases:"), "would go round for ever"},
+		{"order, without an owner", with("args: [A]", "args: []"), "args begin with the owner"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			prose := "# One\n## It {#it}\nIt.\n### goal\nWhat?\n### nudge\nThink.\n### after\nSo.\n"
+			for _, m := range idOfOption.FindAllStringSubmatch(c.item, -1) {
+				prose += "### " + m[1] + "\nThat.\n"
+			}
+			fsys := fstest.MapFS{"0-one/chapter.yaml": {Data: []byte("id: one\nminutes: 1\nitems:\n  - id: it\n    " + c.item)}, "0-one/en.md": {Data: []byte(prose)}, "0-one/zh.md": {Data: []byte(prose)}}
+			got, err := course.ReadCourse(words.All(), fsys, lessons.Scenarios())
+			if err == nil {
+				err = got.Prove()
+			}
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+		})
+	}
+}

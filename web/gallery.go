@@ -1,0 +1,104 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	_ "embed" // the pictures
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+
+	"github.com/a-h/templ"
+
+	"relock/engine/trace"
+	"relock/web/film"
+	"relock/web/runs"
+	"relock/web/templates"
+	"relock/web/words"
+)
+
+// picture is what the gallery shows of a scenario's run. In JSON it is kept for
+// the scenarios that come with the program.
+type picture struct {
+	Of     string         `json:"of"`    // tells the scenario's text from others
+	Lanes  string         `json:"lanes"` // SVG, the same in all languages
+	Broken []string       `json:"broken,omitempty"`
+	Steps  int            `json:"steps"`
+	Failed []film.Failure `json:"failed,omitempty"`
+}
+
+// svg is the picture's lanes, nil where there are none.
+func (p picture) svg() templ.Component {
+	if p.Lanes == "" {
+		return nil
+	}
+	return templ.Raw(p.Lanes)
+}
+
+// gallery is the pictures of the scenarios that come with the program, by their
+// names, so that nobody waits for a hundred runs: JSON, compressed. `go test
+// ./web -run TestTheGalleryIsWhatIsDrawn -update` makes it.
+//
+//go:embed gallery.json.gz
+var gallery []byte
+
+var galleryKept = sync.OnceValue(func() map[string]picture {
+	all := map[string]picture{}
+	r, err := gzip.NewReader(bytes.NewReader(gallery))
+	if err == nil {
+		err = json.NewDecoder(io.LimitReader(r, 8<<20)).Decode(&all) // twenty times what it is
+	}
+	if err != nil {
+		panic(err) // it is embedded
+	}
+	return all
+})
+
+// pictured returns the picture of an example: the one that is kept, unless the
+// scenario is another one, or one that is drawn once.
+func pictured(e example) func() picture {
+	return sync.OnceValue(func() picture {
+		if kept := galleryKept()[e.name]; kept.Of == sumOf(e) {
+			return kept
+		}
+		p, err := draw(e)
+		if err != nil {
+			return picture{} // its card still says what it shows
+		}
+		return p
+	})
+}
+
+func sumOf(e example) string {
+	sum := sha256.Sum256([]byte(e.text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// draw runs an example, and draws what came of it.
+func draw(e example) (picture, error) {
+	ctx := context.Background() // without pauses: others keep their turns while they wait for it
+	r, err := runs.Record(ctx, e.sc())
+	if err != nil {
+		return picture{}, err
+	}
+	f := r.Film(words.English)
+	var svg bytes.Buffer
+	if err := templates.LanesSmall(f.Lanes().Small(words.English, e.name)).Render(ctx, &svg); err != nil {
+		return picture{}, fmt.Errorf("web: draw %s: %w", e.name, err)
+	}
+	p := picture{Of: sumOf(e), Lanes: svg.String(), Steps: len(f.Rows())}
+	for _, ev := range r.Events {
+		if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.Broken, b.Rule) {
+			p.Broken = append(p.Broken, b.Rule)
+		}
+		if f, ok := film.FailureOf(ev); ok {
+			p.Failed = append(p.Failed, f)
+		}
+	}
+	return p, nil
+}
