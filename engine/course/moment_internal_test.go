@@ -307,3 +307,60 @@ func TestASolutionCostsWhatWasFound(t *testing.T) {
 		}
 	}
 }
+
+// A goal is reached with the move after which it can be seen, and not with a later
+// one.
+func TestWithWhichMoveAGoalIsReached(t *testing.T) {
+	sc := parsed(t, "threads: [{name: A, work: 50ms}, {name: B, start: 20ms, work: 50ms, retry: {times: 0}}]\nlock: {watchdog: off}")
+	moves := make([]scenario.Move, 3)
+	for goal, want := range map[string]int{"A works": 1, "A acquired": 1, "B ended": 2, "A released": 3, "A crash": 3} {
+		m, err := parseMoment(goal, sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, _, _, err := (&Item{goal: m}).verdict(t.Context(), sc, moves)
+		if err != nil || v.Moves != want || v.Met != (goal != "A crash") {
+			t.Errorf("%s: %+v, %v; want %d moves", goal, v, err, want)
+		}
+	}
+}
+
+// An item is about the thread that does what it asks for; of a broken rule about
+// the first of those who broke it.
+func TestWhomAnItemIsAbout(t *testing.T) {
+	sc := parsed(t, "threads: [{name: A}, {name: B}]")
+	run := &Run{Scenario: sc, Events: []trace.Event{
+		{Step: 1, Thread: "A", Body: trace.Outcome{Call: lock.CallLock, Result: trace.Acquired}},
+		{Step: 2, Body: trace.Expired{}},
+		{Step: 3, Body: trace.Violation{Rule: "mutual-exclusion", Threads: []string{"B", "A"}}},
+		{Step: 4, Thread: "A", Body: trace.Violation{Rule: "orphan", Threads: []string{"B"}}},
+	}}
+	for _, c := range []struct {
+		kind   Kind
+		moment string
+		want   string
+	}{
+		{Predict, "A acquired", "A"},
+		{Predict, "expired", ""},
+		{Predict, "start", ""},
+		{Why, "broken mutual-exclusion", "B"},
+		{Why, "broken orphan", "A"},
+		{Mend, "broken mutual-exclusion", "B"},
+		{Why, "B acquired", ""},
+	} {
+		m, err := parseMoment(c.moment, sc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		i, made := &Item{Kind: c.kind, goal: m}, &Made{Run: run}
+		switch c.kind {
+		case Predict:
+			i.until, i.goal = m, Moment{}
+		case Mend:
+			made.Run, made.Solved = &Run{Scenario: sc}, run
+		}
+		if got := made.About(i); got != c.want {
+			t.Errorf("%s of %q is about %q, want %q", c.kind, c.moment, got, c.want)
+		}
+	}
+}

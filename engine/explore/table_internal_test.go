@@ -266,3 +266,33 @@ func TestWhatWasDecidedIsDecidedAgain(t *testing.T) {
 		}
 	}
 }
+
+// A search that has nothing left to try has seen all, unless it has left something
+// out: then nobody may say "never".
+func TestWhenASearchHasSeenAll(t *testing.T) {
+	for full, want := range map[bool]Ending{false: Exhausted, true: Bound} {
+		s := &search{full: full, queue: [][]item{{}, {}}, space: &Space{}}
+		if err := s.round(t.Context()); err != nil || s.space.ending != want {
+			t.Errorf("with ways without an end, %v: %s, %v", full, s.space.ending, err)
+		}
+	}
+}
+
+// Where no probe or each probe breaks a rule, the interval reaches to the very end.
+func TestIntervalsReachTheEnds(t *testing.T) {
+	for n := 1; n < 200; n++ {
+		list := make([]probe, n)
+		for i := range list {
+			list[i].weight = float64(1 + i%7)
+		}
+		if e := estimated(list); e.Low != 0 || e.High <= 0 || e.High >= 1 {
+			t.Errorf("%d probes of which none breaks a rule: %+v", n, e)
+		}
+		for i := range list {
+			list[i].broken = true
+		}
+		if e := estimated(list); e.High != 1 || e.Low <= 0 || e.Low >= 1 {
+			t.Errorf("%d probes that all break a rule: %+v", n, e)
+		}
+	}
+}
