@@ -68,10 +68,11 @@ check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vuln
 checks: # the list, for CI
 	@echo $(CHECKS)
 
-generate: ## Make *_templ.go from *.templ, what the course's searches find, and the locks' report cards (a minute or two)
+generate: ## Make *_templ.go from *.templ, what the course's searches find, the locks' report cards, and the gallery's pictures (a minute or two)
 	$(GO) tool templ generate
 	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
+	$(GO) test ./web -run TestTheGalleryIsWhatIsDrawn -count 1 -update
 
 fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)
