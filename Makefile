@@ -7,7 +7,7 @@ GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses
+UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery
 
 # Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
 PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
@@ -58,7 +58,7 @@ soak: ## All tests again, whatever passed before, the long ones too, in the full
 	$(MAKE) test SHORT= AFRESH='-count 1' OPENS=chromium
 	@for f in $$(git grep -lE '^func Fuzz' -- '*_test.go'); do \
 	  for name in $$(sed -n 's/^func \(Fuzz[A-Za-z]*\).*/\1/p' $$f); do \
-	    echo "== $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZ) ./$$(dirname $$f) || exit 1; \
+	    echo "== $$name"; $(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZ) -fuzzminimizetime 1x ./$$(dirname $$f) || exit 1; \
 	  done; \
 	done
 	$(MAKE) chaos
@@ -68,10 +68,11 @@ check: $(CHECKS) ## Everything but the tests: lint, types, dead code, known vuln
 checks: # the list, for CI
 	@echo $(CHECKS)
 
-generate: ## Make *_templ.go from *.templ, what the course's searches find, and the locks' report cards (a minute or two)
+generate: ## Make *_templ.go from *.templ, what the course's searches find, the locks' report cards, and the gallery's pictures (a minute or two)
 	$(GO) tool templ generate
 	$(GO) test ./engine/course -run TestWhatIsKeptIsWhatIsFound -count 1 -update
 	$(GO) test ./engine/explore/card -run TestBundledCards -count 1 -timeout 20m -update
+	$(GO) test ./web -run TestTheGalleryIsWhatIsDrawn -count 1 -update
 
 fmt: ## Format Go and templ files
 	$(GO) run $(GOFUMPT) -w $$(git ls-files '*.go' | grep -v _templ.go)

@@ -41,8 +41,8 @@ func (p picture) svg() templ.Component {
 }
 
 // gallery is the pictures of the scenarios that come with the program, by their
-// names, so that nobody waits for a hundred runs: JSON, compressed. `go test
-// ./web -run TestTheGalleryIsWhatIsDrawn -update` makes it.
+// names, so that nobody waits for a hundred runs: JSON, compressed. `make
+// generate` makes it.
 //
 //go:embed gallery.json.gz
 var gallery []byte
