@@ -16,7 +16,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // drawn is HTML, or a trace, in a frame: other tests read it.
 var drawn = regexp.MustCompile(`"(html|lanes|head|rail|lua|compared|trace|verdict)":"(?:\\.|[^"\\])+"`)

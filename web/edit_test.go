@@ -408,7 +408,7 @@ func TestARejectedTraceIsToldInOneSentence(t *testing.T) {
 	}
 }
 
-// Whoever starts from another scenario keeps where it is to run.
+// Starting from another scenario keeps where it is to run.
 func TestAnotherStartKeepsWhereItRuns(t *testing.T) {
 	t.Parallel()
 	_, body := open(t, nil).do(t, http.MethodGet, "/edit?example=crash&store=wall&slow=20", nil)

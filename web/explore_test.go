@@ -135,7 +135,7 @@ func TestExploreOverTheSocket(t *testing.T) {
 		t.Errorf("the picture: %.300s", picture)
 	}
 
-	// What becomes of where one stands.
+	// What becomes of where you are.
 	at := func(branch, moves int) exploreFrame {
 		return p.must(object{"do": "outlook", "branch": branch, "moves": moves, "names": object{"1": "the example"}})[0]
 	}
@@ -144,7 +144,7 @@ func TestExploreOverTheSocket(t *testing.T) {
 		t.Errorf("at the start: %+v", start)
 	}
 
-	// The example is a branch that breaks the rule, and one stands where that becomes inevitable.
+	// The example is a branch that breaks the rule, and you stand where that becomes inevitable.
 	frames := p.must(object{"do": "example", "rule": "mutual-exclusion"})
 	went := frames[len(frames)-2].Went
 	if went == nil || went.At == 0 {

@@ -216,7 +216,7 @@ func (s *coursePages) checked(w http.ResponseWriter, r *http.Request) error {
 type shownRun struct {
 	run   *course.Run
 	count int  // of its events that are seen
-	whole bool // the rest is there too, after where one stands
+	whole bool // the rest is there too, after where you are
 }
 
 func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.Item) (*page.Lesson, error) {

@@ -69,7 +69,7 @@ func newMeter(sessions *runs.Registry, films *runs.Films, waiting *limit.Ledger)
 // ServeHTTP answers in the format of Prometheus.
 func (m *meter) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", metric.ContentType)
-	_ = m.all.Write(w) // whoever asked has left: nobody to tell
+	_ = m.all.Write(w) // the one who asked has left: nobody to tell
 }
 
 // socket counts a websocket until the returned function is called.

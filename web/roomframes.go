@@ -159,7 +159,7 @@ type people struct {
 // Size implements board.Sized.
 func (p people) Size() int { return len(p.text) }
 
-// peopleText encodes the people of a room, made anew when they have changed: a
+// peopleText encodes the people of a room, made again when they have changed: a
 // thousand are a long text.
 func peopleText(l words.Language, v board.View) ([]byte, error) {
 	key := "people/" + l.Code()
@@ -312,7 +312,7 @@ func peopleNow(l words.Language, st *board.State) []roomPerson {
 }
 
 // roomFilm is what a room's run shows in one language, made once for all who
-// see it. It belongs to whoever looks at the room.
+// see it. It belongs to the one who looks at the room.
 type roomFilm struct {
 	l     words.Language
 	event int // bytes that an event takes

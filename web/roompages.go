@@ -92,7 +92,7 @@ func (s *Server) roomPhone(w http.ResponseWriter, r *http.Request) error {
 	return site.Render(r.Context(), w, http.StatusOK, templates.RoomPhonePage(*p))
 }
 
-// roomHost is the page of a host. The link for co-hosts makes one of whoever
+// roomHost is the page of a host. The link for co-hosts makes one of anybody who
 // opens it.
 func (s *Server) roomHost(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.roomOf(r)

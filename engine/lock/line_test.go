@@ -96,7 +96,7 @@ func TestWaiterThatIsRefusedLeavesTheLine(t *testing.T) {
 			return ""
 		}}
 		l := locker(t, n, lock.Options{
-			Protocol: p, Retries: 100, Interval: time.Millisecond, Lease: 4 * time.Millisecond, Messenger: lock.PubSub(c),
+			Protocol: p, Retries: 100, Interval: time.Millisecond, Lease: 500 * time.Millisecond, Messenger: lock.PubSub(c),
 			Observer: observer(func(a lock.Attempt) {
 				if n.calls.Load() == 1 {
 					inLine(t, c, p, 1)

@@ -123,7 +123,7 @@ func (c *Client) Leave() {
 // Bell rings when News has something, and when it is rung.
 func (c *Client) Bell() <-chan struct{} { return c.bell }
 
-// Ring wakes whoever listens to the bell.
+// Ring wakes the one who listens to the bell.
 func (c *Client) Ring() {
 	select {
 	case c.bell <- struct{}{}:

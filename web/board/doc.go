@@ -5,8 +5,8 @@
 // be asked: that is a [Room]. Who steps alone has a board of one, [Alone], with
 // the same commands, decided the same way; nothing of it is kept.
 //
-// A room is a log of [Entry] values and the [State] folded from them. Whoever
-// wants something hands in an [Order]. One place, the [Term] of the server that
+// A room is a log of [Entry] values and the [State] folded from them. A member
+// who wants something hands in an [Order]. One place, the [Term] of the server that
 // leads the room, decides the orders one after the other; what it decided is in
 // the log before anybody is told. Every server that has members of the room
 // follows the log, and has the same state and the same run: the moves are in

@@ -107,7 +107,7 @@ func (f *referee) slice(ctx context.Context, g Going) (Entry, error) {
 }
 
 // goesOn makes the next moves of the run that goes on by itself. One that cannot
-// go on has ended: nobody waits for an answer, and whoever tries the next move
+// go on has ended: nobody waits for an answer, and the one who tries the next move
 // hears why.
 func (f *referee) goesOn(ctx context.Context) Entry {
 	var e Entry

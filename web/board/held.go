@@ -50,7 +50,7 @@ type held struct {
 	wanted  atomic.Bool    // by others, though somebody is here
 }
 
-// maker is how the ledger, and the turns, name whoever made the room.
+// maker is how the ledger, and the turns, name the room's maker.
 func (r *Room) maker(s *State) string {
 	if s.By == "" {
 		return "room " + r.code

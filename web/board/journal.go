@@ -17,7 +17,7 @@ var (
 	// ErrFenced: another server leads the room by now; nothing was appended.
 	ErrFenced = errors.New("board: another server leads it")
 	// ErrBroken: the log is not what it was when it was read; it must be read
-	// anew.
+	// again.
 	ErrBroken = errors.New("board: the log does not go on from there")
 	// ErrSpoiled: what is kept of the room is no log, from its beginning on.
 	ErrSpoiled = phrase.New("what is kept of this room cannot be read")
@@ -29,7 +29,7 @@ var (
 // are about to take them.
 const Overlap = 1000
 
-// Journal keeps the logs of rooms, and brings orders to whoever leads a room.
+// Journal keeps the logs of rooms, and brings orders to the leader of a room.
 // It is safe for concurrent use.
 type Journal interface {
 	// Create begins the log of a new room. It fails with ErrTaken.

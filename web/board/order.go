@@ -12,7 +12,7 @@ import (
 	"relock/engine/phrase"
 )
 
-// Order is a command on its way to whoever decides it, or what a server has to
+// Order is a command on its way to its referee, or what a server has to
 // say by itself.
 type Order struct {
 	Conn    string  `json:"conn,omitempty"`   // the connection it came by

@@ -50,7 +50,7 @@ const (
 	maxMoment   = 10_000
 	maxQuestion = 200 // questions of a room
 
-	// wholeEvery is after how many entries the log begins anew.
+	// wholeEvery is after how many entries the log begins again.
 	wholeEvery = 20_000
 )
 
@@ -112,7 +112,7 @@ type referee struct {
 
 	now   func() time.Time
 	note  func(error)  // of a mistake of the program
-	long  int64        // entries after which the log begins anew
+	long  int64        // entries after which the log begins again
 	most  int          // moves of a slice of a run
 	bytes int          // that the run may take, 0 for maxRun
 	full  func() error // why there may be no more moves now; nil: there always may
@@ -145,7 +145,7 @@ func (f *referee) decide(ctx context.Context, o Order) []Entry {
 		return f.log(Entry{Conn: o.Conn, Member: m.ID, ID: c.ID, Do: c.Do, Refused: refused})
 	}
 	var e Entry
-	// A command that panics would come again to whoever leads next.
+	// A command that panics would come again to the next leader.
 	err := panics.Catch(func() (err error) {
 		e, err = f.carryOut(ctx, m, c)
 		return err

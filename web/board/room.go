@@ -86,7 +86,7 @@ func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err erro
 	if err != nil {
 		return "", "", err
 	}
-	run.Close() // whoever leads makes it again
+	run.Close() // the leader makes it again
 	now := time.Now().UnixMilli()
 	secret = NewSecret()
 	whole := &State{
@@ -142,7 +142,7 @@ func (h *House) Room(ctx context.Context, code string) (*Room, error) {
 			return r, nil
 		case Over:
 			return nil, ErrNoRoom
-		case Restarts, Removed, Elsewhere: // it begins anew here
+		case Restarts, Removed, Elsewhere: // it begins again here
 		}
 	}
 }
@@ -281,7 +281,7 @@ const deleteLimit = 5 * time.Second
 // do.
 const restAfter = 500 * time.Millisecond
 
-// stay has the room followed on for whoever has come for it. It returns why
+// stay has the room followed on for the one who has come for it. It returns why
 // that cannot be, or 0.
 func (r *Room) stay() Closing {
 	r.mu.Lock()
@@ -497,8 +497,8 @@ func (r *Room) tell() {
 	_ = r.weigh() // what is in the log is shown
 }
 
-// answer ends the connections that an entry ends, and lets in whoever has joined
-// by it. It returns what gives its answer to whoever waits for it here. The
+// answer ends the connections that an entry ends, and lets in the one who has joined
+// by it. It returns what gives its answer to the one who waits for it here. The
 // caller holds mu, also when that is called.
 func (r *Room) answer(e Entry) (give func()) {
 	for _, m := range e.People {
@@ -646,7 +646,7 @@ func (r *Room) refuse(term Term, orders []Order, why error) {
 	}
 }
 
-// rollEvery is how often whoever leads a room asks which servers are gone.
+// rollEvery is how often the leader of a room asks which servers are gone.
 const rollEvery = 2 * time.Second
 
 // wakes returns when there is something to do even if nobody gives an order,
@@ -684,7 +684,7 @@ func (s *State) servers() []string {
 
 // View is what a room's frames are made of.
 type View struct {
-	Context context.Context // ends with the room, unlike that of whoever happens to look first
+	Context context.Context // ends with the room, unlike that of the one who happens to look first
 	State   *State
 	Run     *Run
 	Company int64          // grows whenever it changes who there are, and what they do
@@ -752,7 +752,7 @@ func (r *Room) shut(why Closing) {
 	r.shutLocked(why)
 }
 
-// shutLocked is shut for whoever holds mu.
+// shutLocked is shut for callers that hold mu.
 func (r *Room) shutLocked(why Closing) {
 	if r.over != 0 {
 		return

@@ -277,7 +277,7 @@ func TestATable(t *testing.T) {
 		if moves() != 1 || string(s.Branches[0].Moves[0]) != "0" || len(s.Seats["A"].Wishes) != 0 {
 			t.Errorf("moves %s, seat %+v", s.Branches[0].Moves, s.Seats["A"])
 		}
-		// A works now, and cannot step. The table begins anew.
+		// A works now, and cannot step. The table begins again.
 		table[0].mustDo(`{"do":"step","thread":"A"}`)
 		if refused := host.do(`{"do":"decide","thread":"A"}`); refused == "" || moves() != 1 || len(state(t, h, code).Seats["A"].Wishes) != 0 {
 			t.Errorf("refused: %q, %d moves, seat %+v", refused, moves(), state(t, h, code).Seats["A"])

@@ -14,7 +14,7 @@ import (
 	"relock/engine/scenario"
 )
 
-// Run is the run of a scene on this server, the same for whoever leads the room
+// Run is the run of a scene on this server, the same for the leader of the room
 // and for those who follow it: the branches, made again by their moves. Who
 // leads is ahead of the log by what is not appended yet. It is safe for
 // concurrent use.
@@ -290,7 +290,7 @@ func (r *Run) drop(id int) {
 	r.lose(id)
 }
 
-// lose is drop for whoever holds mu. The session keeps its last branch until
+// lose is drop for callers that hold mu. The session keeps its last branch until
 // another is there.
 func (r *Run) lose(id int) {
 	own, known := r.own[id]
@@ -388,7 +388,7 @@ func (r *runs) take(scene int, run *Run) {
 	r.put(scene, run)
 }
 
-// put is take for whoever holds mu.
+// put is take for callers that hold mu.
 func (r *runs) put(scene int, run *Run) {
 	if old := r.list[scene]; old != nil {
 		old.Close()
@@ -432,7 +432,7 @@ func (r *runs) rest() {
 	}
 }
 
-// close ends what all of them have running. Whoever needs one has it opened
+// close ends what all of them have running. Who needs one has it opened
 // again.
 func (r *runs) close() {
 	r.mu.Lock()

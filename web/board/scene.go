@@ -35,7 +35,7 @@ type Plan struct {
 }
 
 // scene returns the scene that is planned, with its first branch, and where
-// one stands in it.
+// you stand in it.
 func (p Plan) scene(first int) (*Scene, *Stand, error) {
 	text, err := p.Scenario.WithSchedule(nil).Compact()
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"relock/engine/scenario"
 )
 
-// A log that begins anew has all that was played, whatever was cut off.
+// A log that begins again has all that was played, whatever was cut off.
 func TestALogThatBeginsAnewHasAllScenes(t *testing.T) {
 	text, err := os.ReadFile("../../lessons/scenarios/lease-expiry.yaml")
 	if err != nil {

@@ -66,7 +66,7 @@ func (f *referee) settle(ctx context.Context, thread string, seat Seat) (Entry, 
 	return f.granted(ctx, thread, seat, wish)
 }
 
-// granted does what a table wished, and has the table begin anew, even where
+// granted does what a table wished, and has the table begin again, even where
 // that cannot be done.
 func (f *referee) granted(ctx context.Context, thread string, seat Seat, wish string) (Entry, error) {
 	e, err := f.byWish(ctx, thread, wish)

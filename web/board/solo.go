@@ -95,7 +95,7 @@ func (b *book) shut() {
 
 const (
 	extension  = ".jsonl"
-	unfinished = ".new" // after it: a log that is begun anew
+	unfinished = ".new" // after it: a log that is begun again
 	bad        = ".bad" // after it: what could not be read of a log
 	maxLine    = 32 << 20
 	sweepEvery = time.Hour
@@ -322,7 +322,7 @@ func (b *book) write(list []Entry) error {
 	return nil
 }
 
-// renew begins the file anew with what is needed from now on. The caller holds
+// renew begins the file again with what is needed from now on. The caller holds
 // mu.
 func (b *book) renew(path string, list []Entry) error {
 	if b.file == nil {
@@ -330,7 +330,7 @@ func (b *book) renew(path string, list []Entry) error {
 	}
 	file, err := os.OpenFile(path+unfinished, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // its name is a code
 	if err != nil {
-		return fmt.Errorf("board: begin the log anew: %w", err)
+		return fmt.Errorf("board: begin the log again: %w", err)
 	}
 	fresh := book{file: file}
 	if err = fresh.write(list); err == nil {
@@ -339,7 +339,7 @@ func (b *book) renew(path string, list []Entry) error {
 	if err != nil {
 		fresh.shut()
 		_ = os.Remove(path + unfinished) // the first error says more
-		return fmt.Errorf("board: begin the log anew: %w", err)
+		return fmt.Errorf("board: begin the log again: %w", err)
 	}
 	b.shut()
 	b.file, b.size = file, fresh.size
@@ -575,7 +575,7 @@ func (t *soloTerm) Append(_ context.Context, list []Entry) error {
 	if err := t.renew(t.path, list[whole:]); err != nil {
 		return err
 	}
-	// Whoever follows has yet to take what came before the whole entry.
+	// A follower has yet to take what came before the whole entry.
 	kept := t.entries[max(0, len(t.entries)-Overlap):]
 	t.entries = slices.Concat(kept, list)
 	t.whole = len(kept) + whole

@@ -111,7 +111,7 @@ func TestOldLogsAreDeleted(t *testing.T) {
 	}
 }
 
-// Whoever follows a log takes each entry once, also those before a whole one
+// A follower takes each entry once, also those before a whole one
 // with which they came.
 func TestAWholeEntryTakesNothingAway(t *testing.T) {
 	const code = "K7M4XW"

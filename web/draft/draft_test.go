@@ -209,7 +209,7 @@ func TestEveryLessonComesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		for how, text := range map[string]string{"from its values": alone, "written anew": rewritten} {
+		for how, text := range map[string]string{"from its values": alone, "written again": rewritten} {
 			got, err := scenario.Parse([]byte(text))
 			if err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s, %s: %v\n%s", name, how, err, text)

@@ -23,12 +23,20 @@ const whereItRests = `(async (selector) => {
       const is = e.getBoundingClientRect();
       const [x, y] = [is.left + is.width / 2, is.top + is.height / 2];
       const hit = document.elementFromPoint(x, y);
-      if (hit !== null && e.contains(hit) && ["left", "top", "width", "height"].every((side) => is[side] === was[side])) return [x, y];
+      if (hit !== null && e.contains(hit) && ["left", "top", "width", "height"].every((side) => is[side] === was[side])) {
+        window.clicked = false;
+        document.addEventListener("click", (c) => { window.clicked = e.contains(c.target); }, {once: true, capture: true});
+        return [x, y];
+      }
       e.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
     }
     await wait();
   }
 })(%s)`
+
+// aimed is how often a click is tried that what has moved in between keeps from
+// its element, as after a window has another size.
+const aimed = 3
 
 // click clicks on the first element that a selector finds, when it rests.
 func click(selector string) chromedp.Action[chromedp.Void] {
@@ -38,12 +46,18 @@ func click(selector string) chromedp.Action[chromedp.Void] {
 			return v, fmt.Errorf("click on %s: %w", selector, err)
 		}
 		wait := func(p *runtime.EvaluateParams) { yes := true; p.AwaitPromise = &yes }
-		at, err := chromedp.Evaluate[[2]float64](fmt.Sprintf(whereItRests, name), wait)(ctx, t)
-		if err != nil {
-			return v, fmt.Errorf("click on %s: %w", selector, err)
-		}
-		if _, err := chromedp.MouseClickXY(at[0], at[1])(ctx, t); err != nil {
-			return v, fmt.Errorf("click on %s: %w", selector, err)
+		for range aimed {
+			at, err := chromedp.Evaluate[[2]float64](fmt.Sprintf(whereItRests, name), wait)(ctx, t)
+			if err != nil {
+				return v, fmt.Errorf("click on %s: %w", selector, err)
+			}
+			if _, err := chromedp.MouseClickXY(at[0], at[1])(ctx, t); err != nil {
+				return v, fmt.Errorf("click on %s: %w", selector, err)
+			}
+			missed, err := chromedp.Evaluate[bool](`window.clicked === false`)(ctx, t)
+			if err != nil || !missed { // an error: the click has led to another page
+				return v, nil
+			}
 		}
 		return v, nil
 	}

@@ -90,7 +90,7 @@ func TestStepGoBackAndTryTheOtherOrder(t *testing.T) {
 	}
 }
 
-// Branches stay when the page is loaded anew, by the names that they had, and
+// Branches stay when the page is loaded again, by the names that they had, and
 // nowhere but at their address.
 func TestBranchesStayWhenThePageIsLoadedAnew(t *testing.T) {
 	t.Parallel()
@@ -560,7 +560,7 @@ func TestWhereOneStandsIsInSight(t *testing.T) {
 		for _, key := range []string{kb.ArrowLeft, "i", kb.ArrowRight} {
 			do(ctx, t, chromedp.KeyEvent(key))
 			if !get[bool](ctx, t, seen) {
-				t.Errorf("%v: where one stands is out of sight after %q", size, key)
+				t.Errorf("%v: where you are is out of sight after %q", size, key)
 			}
 		}
 		do(ctx, t, chromedp.KeyEvent("o"), chromedp.KeyEvent("u"))

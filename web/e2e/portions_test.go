@@ -127,7 +127,7 @@ func TestTheRowsOfALongRunAreThereWhenTheyAreNeeded(t *testing.T) {
 				t.Errorf("aria-rowcount and aria-rowindex are %s, want %d %d", got, total+1, middle+1)
 			}
 
-			// Loaded anew, and in the other language, one is there again.
+			// Loaded again, and in the other language, one is there again.
 			far := total / 3
 			scrubbed(ctx, t, far)
 			showsRow(ctx, t, far)

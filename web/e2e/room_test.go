@@ -131,7 +131,7 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 }
 
 // canonical is an address's link as the server writes it: the page writes it
-// anew when it has opened, and compresses otherwise.
+// again when it has opened, and compresses otherwise.
 func canonical(t *testing.T, address string) string {
 	t.Helper()
 	_, text, _ := strings.Cut(address, "#")
@@ -146,7 +146,7 @@ func canonical(t *testing.T, address string) string {
 }
 
 // A host takes the class to another scenario in the same room: stage and phones
-// go along without being loaded anew, in each one's language; who has stepped
+// go along without being loaded again, in each one's language; who has stepped
 // alone hears of it, and all is taken home.
 func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	t.Parallel()
@@ -215,7 +215,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(host, t, `document.querySelector("#branches [aria-pressed='true']")?.textContent.startsWith("branch 1 ")`)
 	for _, tab := range []context.Context{host, stage, phone, audience} {
 		if !get[bool](tab, t, `window.same === true`) {
-			t.Error("a page was loaded anew")
+			t.Error("a page was loaded again")
 		}
 	}
 
@@ -280,7 +280,7 @@ func TestAHostLeadsPeople(t *testing.T) {
 	until(host, t, `document.getElementById("gone-why").textContent.startsWith("The room has ended")`)
 }
 
-// Who steps alone finds back; a page that is loaded anew is the same member.
+// Who steps alone finds back; a page that is loaded again is the same member.
 func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")

@@ -232,7 +232,7 @@ const jumps = `new Promise(done => {
 	move();
 })`
 
-// inSight tells whether the row that one stands at is in the middle of the
+// inSight tells whether the current row is in the middle of the
 // screen, between the head and the transport.
 const inSight = `(() => {
 	const now = document.querySelectorAll("#rows tr[aria-current]");
@@ -437,7 +437,7 @@ func longBranch(b testing.TB) string {
 	return text
 }
 
-// standsInLanes tells whether the lanes' cursor is at the row that one stands
+// standsInLanes tells whether the lanes' cursor is at the row that you stand
 // at, in a picture that is short enough to come with every step.
 const standsInLanes = `(() => {
 	const step = /T(\d+)/.exec(document.getElementById("place").textContent)?.[1];

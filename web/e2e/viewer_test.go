@@ -139,7 +139,7 @@ func TestPointingAtARowPreviewsIt(t *testing.T) {
 	until(ctx, t, place+`.startsWith("4 of 11 · T4")`)
 }
 
-// A run has an address to be given away, at the step that one stands at, on a
+// A run has an address to be given away, at the step that you are at, on a
 // button, by its key, and on the stage beside the transport.
 func TestShareARun(t *testing.T) {
 	t.Parallel()
@@ -240,7 +240,7 @@ func TestTheQRCodeIsAPicture(t *testing.T) {
 	until(ctx, t, `document.getElementById("qr-code").naturalWidth > 0`)
 }
 
-// standsInSight tells whether the row that one stands at is, between the head of the
+// standsInSight tells whether the current row is, between the head of the
 // table and what stands below it.
 const standsInSight = `(() => {
 	const row = document.querySelector("#rows [aria-current]")?.getBoundingClientRect();
@@ -328,7 +328,7 @@ func TestPaperKeepsReasonsAndBeliefs(t *testing.T) {
 	}
 }
 
-// On a narrow phone nothing of where one stands hides behind the speed, and the
+// On a narrow phone nothing of where you are hides behind the speed, and the
 // head of the page is one line in each language.
 func TestANarrowPhoneHasRoom(t *testing.T) {
 	t.Parallel()

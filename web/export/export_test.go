@@ -32,7 +32,7 @@ import (
 	"relock/web/words"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // style stands for a style sheet: the real one is web/static's to test.
 const style = ".lanes-file > rect { fill: white }"
@@ -75,7 +75,7 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s (go test ./web/export -update writes it anew):\n%s", f, diff)
+			t.Errorf("%s (go test ./web/export -update writes it again):\n%s", f, diff)
 		}
 	}
 }

@@ -193,7 +193,7 @@ func (t *Narrator) pexpire(c command) string {
 	case c.number(2) == t.sc.Lock.Lease.Nanoseconds(): // the article's mistake
 		return t.say("%s sends %d for a lease of %s: PEXPIRE counts milliseconds, which makes %d minutes.", c.who, c.number(2), t.l.Duration(t.sc.Lock.Lease), c.number(2)/60_000)
 	case c.before.PTTL >= 0 && c.Script != "":
-		return t.say("%s begins its lease anew: PEXPIRE lifts what is left from %s to %s.", c.who, left, given)
+		return t.say("%s starts its lease again: PEXPIRE lifts what is left from %s to %s.", c.who, left, given)
 	case c.before.PTTL == trace.NoExpiry:
 		return t.say("%s begins its lease: PEXPIRE gives the key %s, which had no expiry until now.", c.who, given)
 	default:
@@ -237,7 +237,7 @@ func (t *Narrator) pttl(c command) string {
 	case c.Call == lock.CallRenew:
 		return t.say("%s's watchdog reads PTTL: %s are left, no less than %s, so there is nothing to do.", c.who, left, lease)
 	case t.holds(c.after, c.who) && short:
-		return t.say("%s reads PTTL: %s are left where %s are due, so its lease begins anew.", c.who, left, lease)
+		return t.say("%s reads PTTL: %s are left where %s are due, so its lease starts again.", c.who, left, lease)
 	case t.holds(c.after, c.who):
 		return t.say("%s reads PTTL: %s are left, no less than %s, so its lease stays as it is.", c.who, left, lease)
 	case other != "" && c.n >= 0:
@@ -337,7 +337,7 @@ func (t *Narrator) set(c command) string {
 	case c.Call == trace.CallBeat:
 		return t.say("%s says that it is there: SET lets its key stand for %s from now.", c.who, given)
 	case !conditional && c.Level > 1:
-		return t.say("%s wants level %d, but there was no key: SET takes the lock anew, for %s.", c.who, c.Level, given)
+		return t.say("%s wants level %d, but there was no key: SET takes the lock again, for %s.", c.who, c.Level, given)
 	case !conditional:
 		return t.say("%s takes the lock: SET writes its value and gives it %s.", c.who, given)
 	case c.Node > 0 && c.text == "OK":

@@ -215,7 +215,7 @@ func (l *Lanes) window(lang words.Language, prefix string, first, count int, fol
 	p := l.picture(lang, prefix, first, count, l.measures(followed), l.axis(followed))
 	if l.ended < len(l.threads) {
 		// A page makes the picture as wide as its box: with room for what
-		// comes, each step does not make it anew.
+		// comes, each step does not make it again.
 		p.Width = max(p.Width, growing)
 	}
 	return p

@@ -79,7 +79,7 @@ func TestWhereScriptsStand(t *testing.T) {
 // SETNX and PEXPIRE are two decisions: what will follow the first is not known
 // and so not passed by, and with the second both have run.
 func TestPlainCommandsOfACallStandTogether(t *testing.T) {
-	// B comes between A's two, and A's second round begins anew.
+	// B comes between A's two, and A's second round begins again.
 	p := lessonstest.PlayScenario(t, parse(t, "lock: {protocol: mutex-unsafe, lease: 200ms}\nthreads: [{name: A, repeat: 2, work: 10ms}, {name: B, work: 10ms}]\nschedule: [0, 1, 0]"))
 	moments := standing(filmed(p, words.English, false), p.Events)
 	granted, timed := 0, 0

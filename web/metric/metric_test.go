@@ -66,7 +66,7 @@ kept_bytes 1e+07
 	}
 }
 
-// Whoever counts at the same time counts all.
+// Counts from many goroutines all count.
 func TestAllIsCounted(t *testing.T) {
 	var s metric.Set
 	counters, took := s.Counters("n_total", "N.", "of"), s.Histograms("took_seconds", "Took.", []float64{1}, "of")

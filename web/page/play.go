@@ -130,7 +130,7 @@ func FaultKinds(l words.Language) []FaultKind {
 // Kind is a kind of fault that a search may have strike.
 type Kind struct{ Name, Label string }
 
-// Outlook is what becomes of where one stands, in words.
+// Outlook is what becomes of where you are, in words.
 type Outlook struct {
 	Here    string   // what follows from here, "" where the search does not know it
 	Tone    string   // a space.Tone

@@ -16,7 +16,7 @@ type Viewer struct {
 	Scripts  []film.Script
 	Recorded *film.Recorded
 	Part     *TablePart // nil where all rows are in the page
-	Standing Standing   // where one stands who has no scripts
+	Standing Standing   // where you are who has no scripts
 	Shared   bool       // its page has a dialog for sharing it
 	Asked    string     // the row after the last, which somebody is to predict: "T7 · 210 ms", or ""
 }

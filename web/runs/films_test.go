@@ -81,7 +81,7 @@ func TestAFilmShelfKeepsWhatWasLookedAtLast(t *testing.T) {
 	get("a", maxFilms/2)
 	get("b", maxFilms/4)
 	if folds != 4 {
-		t.Errorf("%d were folded, want 4: b anew", folds)
+		t.Errorf("%d were folded, want 4: b again", folds)
 	}
 
 	// Who waits for a film that is not made makes it; what fails is not kept.

@@ -27,7 +27,7 @@ type Group struct {
 	Stories []Story
 }
 
-// Groups returns all stories in the language l, made anew by each call.
+// Groups returns all stories in the language l, made again by each call.
 func Groups(l words.Language) []Group {
 	m := &maker{l: l}
 	return []Group{

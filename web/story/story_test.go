@@ -17,7 +17,7 @@ import (
 	"relock/web/words"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "write the golden files again")
 
 // languages are those that somebody reads the golden files in: every other one
 // is made of the same components.
@@ -59,7 +59,7 @@ func TestGolden(t *testing.T) {
 					t.Fatal(err)
 				}
 				if diff := cmp.Diff(string(want), got); diff != "" {
-					t.Errorf("%s (look at /storybook; go test ./web/story -update writes it anew):\n%s", name, diff)
+					t.Errorf("%s (look at /storybook; go test ./web/story -update writes it again):\n%s", name, diff)
 				}
 			})
 		}

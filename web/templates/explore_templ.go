@@ -1467,7 +1467,7 @@ func legend(d page.Dot, text string) templ.Component {
 	})
 }
 
-// Outlook is what becomes of where one stands.
+// Outlook is what becomes of where you are.
 func Outlook(o page.Outlook) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

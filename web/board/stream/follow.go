@@ -134,7 +134,7 @@ func (j *Journal) since(ctx context.Context, k keys, at place) ([]board.Entry, p
 	list, last, err := j.read(ctx, k, head.whole)
 	switch {
 	case errors.Is(err, board.ErrBroken), err == nil && (len(list) == 0 || list[0].Whole == nil):
-		return nil, at, errMoved // nobody was given anything: it is read anew
+		return nil, at, errMoved // nobody was given anything: it is read again
 	case err != nil:
 		return nil, at, err
 	}

@@ -76,8 +76,8 @@ const (
 
 	kept      = board.HostsAbsent + time.Hour // a room after its last word
 	unentered = board.HostsCome + time.Minute // one in which nothing has been said
-	tokenKept = kept + time.Hour              // longer: a room whose tokens begin anew could not be led
-	termLimit = 7 * 24 * time.Hour            // of a term; then somebody leads anew
+	tokenKept = kept + time.Hour              // longer: a room whose tokens begin again could not be led
+	termLimit = 7 * 24 * time.Hour            // of a term; then somebody leads again
 
 	callLimit  = time.Second     // of a command
 	sendLimit  = 3 * time.Second // of an order, for all attempts

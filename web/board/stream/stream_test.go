@@ -541,7 +541,7 @@ func TestWhoWaitsLeadsWithinALease(t *testing.T) {
 	}
 }
 
-// Whoever waits asks once or twice in a lease, however many rooms there are.
+// A waiter asks once or twice in a lease, however many rooms there are.
 func TestWaitingCostsLittle(t *testing.T) {
 	addr := storetest.Start(t).Addr
 	a, b := open(t, addr), open(t, addr)

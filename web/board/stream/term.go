@@ -28,7 +28,7 @@ const unnamed = "?"
 // free is the message that says that a room can be led.
 const free = "free"
 
-// Lead implements board.Journal. Whoever waits looks again when the lease that it
+// Lead implements board.Journal. A waiter looks again when the lease that it
 // has seen can be over, or when the term's end was told: a command or two in a
 // lease.
 func (j *Journal) Lead(ctx context.Context, code string) (board.Term, error) {

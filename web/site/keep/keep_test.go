@@ -216,7 +216,7 @@ func TestServersShareAShelfOnRedis(t *testing.T) {
 	}
 }
 
-// A shelf on Redis leaves nothing there for good, and begins anew where what
+// A shelf on Redis leaves nothing there for good, and begins again where what
 // bounds it was lost.
 func TestEverythingOnRedisExpires(t *testing.T) {
 	t.Parallel()

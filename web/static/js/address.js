@@ -1,5 +1,5 @@
 // The address has the branch that is shown; a tab keeps the others while its
-// page is loaded anew, as the server keeps nothing.
+// page is loaded again, as the server keeps nothing.
 import { LONGEST, unpack } from "./link.js";
 
 /**

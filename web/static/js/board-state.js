@@ -1,5 +1,5 @@
 // What a page knows on which a scenario is stepped: the branches, as far as the
-// server has sent them, where one stands, and what is under way. Alone one stands
+// server has sent them, where you are, and what is under way. Alone you stand
 // where one looks; with a class the board follows, and a host who looks elsewhere
 // takes the class there. A frame or an act makes another state of it; nothing here
 // knows a page, a server, or time.
@@ -12,7 +12,7 @@ import { grown, stopsOf } from "./film.js";
  * @typedef {import("./cursor.js").Cursor} Cursor
  *
  * @typedef {object} Own what a branch has beside its film
- * @property {number} id as the server counts; anew when it is opened again
+ * @property {number} id as the server counts; another one when it is opened again
  * @property {number} parent -1: none
  * @property {number} fork after so many moves
  * @property {number} number what it is called by
@@ -76,7 +76,7 @@ import { grown, stopsOf } from "./film.js";
  * @typedef {Place & {scene: number}} Stand and in which of its scenarios
  *
  * @typedef {object} State
- * @property {boolean} follows the class says where one stands, and its server what is open
+ * @property {boolean} follows the class says where you are, and its server what is open
  * @property {boolean} leads one may go elsewhere, and act
  * @property {Stand | null} stand where the class stands
  * @property {Place | null} ahead where this page has gone, and the class is to follow
@@ -432,7 +432,7 @@ function cursorAt(film, cursor, { at, row, moment }) {
 }
 
 /**
- * Where one stands, as a room is told.
+ * Where you are, as a room is told.
  * @param {Film} film
  * @param {number} branch
  * @param {Cursor} cursor
@@ -472,13 +472,13 @@ export function intents(was, now) {
 /** The branch that is shown, or null while there is none. @param {State} state */
 export const shown = (state) => (state.fresh ? null : (state.branches.get(state.current) ?? null));
 
-/** The position at which one stands, or whose move goes on there. @param {State} state */
+/** The position that you are at, or whose move goes on there. @param {State} state */
 export function positionAt(state) {
   const film = state.branches.get(state.current);
   return film ? stopAt(film, state.cursor).position : 0;
 }
 
-/** One can act where one stands. @param {State} state */
+/** One can act where you are. @param {State} state */
 export function canAct(state) {
   const film = shown(state);
   return film !== null && whole(film, state.cursor);
@@ -494,7 +494,7 @@ export const carried = (state) =>
     return { id: i, parent, fork: parent < 0 ? 0 : b.fork, moves: movesOf(b) };
   });
 
-/** Where one stands, to stand there again. @param {State} state @returns {Standing} */
+/** Where you are, to stand there again. @param {State} state @returns {Standing} */
 export const here = (state) => ({
   index: [...state.branches.keys()].indexOf(state.current),
   at: positionAt(state),

@@ -1,5 +1,5 @@
 // The board on which a scenario is stepped, alone and in a class. What it knows is
-// a state, which frames and acts make anew; this asks the server, and shows what
+// a state, which frames and acts make again; this asks the server, and shows what
 // comes of it.
 import { intents, reduce, canAct, positionAt, shown } from "./board-state.js";
 import { drawBranches, nameOf, nextOf } from "./branches.js";
@@ -185,7 +185,7 @@ export function board(stage, door) {
   }
 
   /**
-   * Acts where one stands; in the past that makes a branch.
+   * Acts where you are; in the past that makes a branch.
    * @param {object} command
    * @param {string} [note] what was done, to be read out
    */
@@ -226,7 +226,7 @@ export function board(stage, door) {
 
   const unfinished = () => inScript() || say("This decision is not over: step on to T%s, then act.", String(position().row));
   const inScript = () => (state.cursor.moment > 0 ? say("Redis runs a script whole: step out of it (O), then act.") : "");
-  /** Why nothing can be done where one stands, or "". */
+  /** Why nothing can be done where you are, or "". */
   const closed = () => (canAct(state) ? over(position()) : unfinished());
   /** @param {Fault} fault */
   const whyNot = (fault) => closed() || pointless(position(), state.session?.never ?? [], fault);
@@ -302,7 +302,7 @@ export function board(stage, door) {
         attempt(async () => {
           await ask({ do: "drop", branch: state.current });
           view.show();
-          // To the branch that one stands on, or where there is no other to the transport.
+          // To the branch that you are on, or where there is no other to the transport.
           /** @type {HTMLElement | null} */ (stage.querySelector('#branches:not([hidden]) [aria-pressed="true"], #transport [tabindex="0"]'))?.focus();
         }),
       ),

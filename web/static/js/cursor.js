@@ -1,4 +1,4 @@
-// Where one stands in a film, and the ways from there.
+// Where you are in a film, and the ways from there.
 import { stopsOf } from "./film.js";
 
 /**
@@ -16,15 +16,15 @@ export const START = Object.freeze({ stop: 0, moment: 0, inside: false });
 /** The last stop. @param {Film} film */
 export const endOf = (film) => stopsOf(film).length - 1;
 
-/** The stop at which one stands: of a film that is shorter its last one.
+/** The stop that you are at: of a film that is shorter its last one.
  *  @param {Film} film @param {Cursor} cursor */
 export const stopAt = (film, cursor) => stopsOf(film)[Math.min(cursor.stop, endOf(film))];
 
-/** How many commands are inside of the row at which one stands.
+/** How many commands are inside of the current row.
  *  @param {Film} film @param {Cursor} cursor */
 const commandsAt = (film, cursor) => film.rows[stopAt(film, cursor).row - 1]?.inside?.length ?? 0;
 
-/** Whether the row at which one stands came at this stop.
+/** Whether the current row came at this stop.
  *  @param {Film} film @param {Cursor} cursor */
 const isRow = (film, cursor) => stopAt(film, cursor).row > (stopsOf(film)[cursor.stop - 1]?.row ?? 0);
 

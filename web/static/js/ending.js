@@ -21,7 +21,7 @@ export function lastWords(rows) {
  *  @param {import("./film.js").Row} row */
 const named = (row) => (row.alarm ?? "").split(/[:：]/)[0];
 
-/** @param {import("./film.js").Film} film @param {boolean} there one stands at its end */
+/** @param {import("./film.js").Film} film @param {boolean} there you stand at its end */
 export function drawEnding(film, there) {
   const box = document.getElementById("ending");
   if (!box) {

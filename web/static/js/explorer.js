@@ -26,8 +26,8 @@ import { say } from "./words.js";
  * @property {(work: () => Promise<void>) => void} attempt does what may fail, after what was asked before
  * @property {() => {branch: number, moves: number, known: number} | null} standing null while nothing is open; known: of how much it is
  * @property {() => Record<number, string>} names of the branches
- * @property {() => void} show the page anew
- * @property {() => void} went one stands elsewhere
+ * @property {() => void} show the page again
+ * @property {() => void} went you stand elsewhere
  */
 
 /** @type {Explored} */
@@ -51,7 +51,7 @@ export function explored(was, frame) {
 }
 
 /**
- * What becomes of a choice where one stands, if that is known.
+ * What becomes of a choice where you are, if that is known.
  * @param {Explored} state
  * @param {number} branch
  * @param {number} at
@@ -198,7 +198,7 @@ export function explorer(stage, on) {
 
   // ---- drawing
 
-  /** Marks the way that one has come, and where one stands. */
+  /** Marks the way that one has come, and where you are. */
   function mark() {
     const { stands } = state;
     const way = (stands?.way ?? []).map(dot).filter((d) => d !== null);
@@ -221,7 +221,7 @@ export function explorer(stage, on) {
     }
   }
 
-  /** Asks what becomes of where one stands, unless that is known. */
+  /** Asks what becomes of where you are, unless that is known. */
   async function look() {
     const standing = on.standing();
     const key = JSON.stringify(standing);

@@ -210,7 +210,7 @@ export const before = (film, row) => film.rows[row - 2]?.after ?? film.befores?.
  */
 
 /**
- * The film of a run that is over, or goes on elsewhere: one stands at its rows.
+ * The film of a run that is over, or goes on elsewhere: you stand at its rows.
  * @param {{threads: string[], lease: number, rows: Row[], index?: Index}} recorded
  * @param {string} [address] where the rows come from that are not here, ready for which
  * @returns {Film}

@@ -20,7 +20,7 @@
  *   pointed at elsewhere; null marks none
  */
 
-const BESIDE = 8; // steps on each side of the one that one stands on
+const BESIDE = 8; // steps on each side of the current one
 
 /**
  * Wires the box of a picture, whose content may be replaced at any time.
@@ -354,7 +354,7 @@ export function growing() {
      * @param {Element} box where it is
      * @param {number} passed ms since the last row
      * @returns {number | null} where the clock stands, in % of the width, or
-     *   null where html has to make it anew: it has no room, or is not there
+     *   null where html has to make it again: it has no room, or is not there
      */
     goOn(box, passed) {
       const end = Math.max(right, now(passed));

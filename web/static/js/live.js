@@ -108,7 +108,7 @@ export function live(run) {
     return answer.ok ? answer.text() : "";
   }
 
-  /** The row that one stands at is in sight: who has scrolled away, to steer a
+  /** The current row is in sight: who has scrolled away, to steer a
    *  thread or to read, is not taken back. */
   function looking() {
     const row = document.querySelector("#rows [aria-current]")?.getBoundingClientRect();

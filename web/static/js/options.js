@@ -1,4 +1,4 @@
-// Who can move where one stands, and what a move would do.
+// Who can move where you are, and what a move would do.
 import { byId, make } from "./dom.js";
 import { say } from "./words.js";
 

@@ -1,4 +1,4 @@
-// The row at which one stands is in the address: who loads the page anew, or
+// The current row is in the address: who loads the page again, or
 // in the other language, is there again.
 
 const PAUSE = 250; // ms between two changes: browsers bear some in a second
@@ -12,7 +12,7 @@ let wanted = "";
 export const rowInAddress = () => Number(/^#row-(\d+)$/.exec(location.hash)?.[1] ?? -1);
 
 /**
- * Notes where one stands. The end has no name: who is there goes along with a
+ * Notes where you are. The end has no name: who is there goes along with a
  * run that goes on.
  * @param {number} row
  * @param {number} end

@@ -4,7 +4,7 @@
  * @typedef {import("./film.js").Film} Film
  *
  * @typedef {object} Portions
- * @property {(row: number) => void} stand one stands at a row
+ * @property {(row: number) => void} stand you stand at a row
  * @property {(row: number) => void} look one looks at a row
  * @property {(from: number, to: number) => void} see the rows from one to
  *   before another are on the screen, or near it

@@ -164,7 +164,7 @@ export function phone(section) {
     const own = { question: question.id, round: question.round, option };
     happened({ type: "voted", vote: own }); // seen at once; the answer counts
     const counted = await request({ do: "vote", option });
-    if (counted ? state.vote === null : state.vote === own) { // null: one has joined anew meanwhile
+    if (counted ? state.vote === null : state.vote === own) { // null: one has joined again meanwhile
       happened({ type: "voted", vote: counted ? own : before });
     }
   }

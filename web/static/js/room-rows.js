@@ -15,7 +15,7 @@ export function rows() {
   );
 
   return {
-    /** All comes anew. */
+    /** All comes again. */
     joining() {
       film = reduce(film, { type: "opened" });
     },

@@ -64,7 +64,7 @@ function theme(name) {
 let before = "auto"; // the stage
 
 /** Switches the stage on, or back to what was before it.
- *  @param {() => void} shown to show the place again where one stands */
+ *  @param {() => void} shown to show the place again where you are */
 export function stageTheme(shown) {
   const now = document.documentElement.dataset.theme ?? "auto";
   if (now !== "stage") {

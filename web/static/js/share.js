@@ -131,7 +131,7 @@ function linkDialog(link, offered) {
 
 /**
  * The dialog of a run, which the server keeps.
- * @param {() => number} row the one that one stands at, or 0 at the end
+ * @param {() => number} row the one that you are at, or 0 at the end
  */
 export function shareRun(row) {
   const says = say("Who opens it sees this run, as long as the server keeps it.");

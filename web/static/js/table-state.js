@@ -1,4 +1,4 @@
-// What a timeline's table knows: its rows, where one stands, and which rows are in
+// What a timeline's table knows: its rows, where you are, and which rows are in
 // the page. Of a long run only those are that are seen, and some around them. A draw
 // or a scroll makes another state of it; nothing here knows a page.
 
@@ -120,7 +120,7 @@ function drawn(state, { rows, step, moment, follow }) {
   return !whole(now) && (state.open.size > 0 || moment > 0) ? placed(now, first, last) : now;
 }
 
-/** The steps whose commands are shown: those of the one inside of which one stands, until one leaves it.
+/** The steps whose commands are shown: those of the one that you are inside of, until you leave it.
  *  @param {State} state @param {number} step @param {number} moment */
 function opened({ open, current }, step, moment) {
   if (moment > 0) {

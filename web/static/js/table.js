@@ -6,7 +6,7 @@ import { INITIAL, intents, pixels, reduce, rowsBetween, whole } from "./table-st
 
 /** @typedef {import("./film.js").Row} Row */
 
-const ROOM = 8; // px between the row that one stands at and the edge of what is seen
+const ROOM = 8; // px between the current row and the edge of what is seen
 
 /**
  * @param {{body: HTMLElement, scroller: HTMLElement}} place
@@ -300,7 +300,7 @@ export function table({ body, scroller }, on) {
      * @param {Row[]} list
      * @param {number} step 0 before the first
      * @param {number} moment 0 outside
-     * @param {boolean | "box"} follow scroll to where one stands: "box" scrolls the table's box alone, and never the page
+     * @param {boolean | "box"} follow scroll to where you are: "box" scrolls the table's box alone, and never the page
      */
     draw(list, step, moment, follow) {
       const { lists } = state;

@@ -4,7 +4,7 @@ import { say } from "./words.js";
 
 /**
  * @typedef {object} Place what there is to show
- * @property {number} stop at which one stands
+ * @property {number} stop that you are at
  * @property {number} last stop
  * @property {string} when "T3.1 · 62 ms"
  * @property {string} running how far it is, while it runs to what is wanted; else ""
@@ -67,7 +67,7 @@ export function transport(on) {
  *  @param {string} when */
 const parts = (when) => when.split(/(?<=·) /).flatMap((part, i) => [i > 0 ? " " : "", make("span", {}, part)]);
 
-/** Shows where one stands. @param {Place} at */
+/** Shows where you are. @param {Place} at */
 export function drawTransport(at) {
   const scrubber = /** @type {HTMLInputElement} */ (byId("scrubber"));
   scrubber.max = String(at.last);

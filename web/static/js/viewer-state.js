@@ -1,4 +1,4 @@
-// What one sees of a film: where one stands in it, what one points at, and how far
+// What one sees of a film: where you are in it, what one points at, and how far
 // the clock has gone since. An act or a part of the film makes another state of it;
 // nothing here knows a page, a server, or time.
 import * as ways from "./cursor.js";
@@ -13,7 +13,7 @@ import { say } from "./words.js";
  * @typedef {"first" | "back" | "forward" | "end" | "next" | "violation" | "play" | "inside" | "into" | "out"} Act
  * @typedef {boolean | "box"} Follow "box": in the table's box, and the page stays
  *
- * @typedef {object} Awaited what to do where one stands once its row is here
+ * @typedef {object} Awaited what to do where you are once its row is here
  * @property {number} at the stop
  * @property {boolean} enters stand at its first command
  * @property {string | null} note with which to say it; null where nothing is to be said
@@ -46,7 +46,7 @@ import { say } from "./words.js";
  *   | {type: "pointed", row: number}
  *   | {type: "said", note: string}} Event
  *   film: what the page shows now, and where. shown: that is drawn. came: rows are
- *   here that were not, or could not come; one still sees the row where one stands,
+ *   here that were not, or could not come; one still sees the row where you are,
  *   or has scrolled away. stop and row: one has gone there. arrived: a position
  *   was made after a stop. ran: what was wanted was made. clock and flowed: it was
  *   moved to a row, and on from it. said: what is there is to be read out.
@@ -165,7 +165,7 @@ function toRow(state, row, moment = 0) {
   return spoken(inside ? stood(now, { ...now.cursor, moment, inside: true }) : now);
 }
 
-/** What is awaited where one stands. @param {State} state @param {Follow} follow */
+/** What is awaited where you are. @param {State} state @param {Follow} follow */
 function awaiting(state, follow) {
   const at = state.cursor.stop;
   if (!absent(state)) {
@@ -174,14 +174,14 @@ function awaiting(state, follow) {
   return state.awaited?.at === at ? state.awaited : { at, enters: false, note: null, follow };
 }
 
-/** Says where one stands, now, and again once its row is here.
+/** Says where you are, now, and again once its row is here.
  *  @param {State} state @param {string} [note] @returns {State} */
 function spoken(state, note = "") {
   const awaited = absent(state) ? { at: state.cursor.stop, enters: state.awaited?.enters ?? false, note, follow: true } : state.awaited;
   return { ...state, said: { note }, awaited };
 }
 
-/** Who has scrolled away from where one stands is not taken back.
+/** Who has scrolled away from where you are is not taken back.
  *  @param {State} state @param {boolean} inSight @returns {State} */
 function came(state, inSight) {
   const { film, cursor, awaited } = state;
@@ -278,7 +278,7 @@ function clocked(state, row) {
 /** @param {State} state */
 export const stopOf = ({ film, cursor }) => stopsOf(film)[cursor.stop];
 
-/** The row at which one stands, or undefined. @param {State} state */
+/** The current row, or undefined. @param {State} state */
 export const rowOf = (state) => state.film.rows[stopOf(state).row - 1];
 
 /** It has not come yet. @param {State} state */

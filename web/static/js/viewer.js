@@ -1,4 +1,4 @@
-// Shows a film: where one stands in it, and how one goes about. What is shown is a
+// Shows a film: where you are in it, and how one goes about. What is shown is a
 // function of the film and of viewer-state.js; this draws it, and says it.
 import { drawCards } from "./cards.js";
 import * as ways from "./cursor.js";
@@ -25,7 +25,7 @@ import { duration, say } from "./words.js";
  *
  * @typedef {object} Owner what the page behind the viewer does
  * @property {() => Film | null} film
- * @property {{now: () => Cursor, stand: (cursor: Cursor) => void}} [place] keeps where one stands, within the film
+ * @property {{now: () => Cursor, stand: (cursor: Cursor) => void}} [place] keeps where you are, within the film
  * @property {(act: () => void) => void} [inTurn] does it when nothing is under way
  * @property {() => void} [more] makes a position after the last
  * @property {(to: string, then: () => void) => void} [runTo] makes positions until what is wanted has come
@@ -38,7 +38,7 @@ import { duration, say } from "./words.js";
 
 const SPEAKING = 2000; // ms between two alarms that are read out while it plays
 
-/** Keeps where one stands, for pages without an owner. */
+/** Keeps where you are, for pages without an owner. */
 function itself() {
   let cursor = ways.START;
   return {
@@ -70,7 +70,7 @@ export function viewer(owner) {
     return film !== null;
   }
 
-  /** The stop at which one stands. */
+  /** The stop that you are at. */
   function here() {
     sync();
     return stopOf(state);
@@ -141,7 +141,7 @@ export function viewer(owner) {
 
   // ---- what is shown
 
-  /** @param {Follow} [follow] scroll to where one stands */
+  /** @param {Follow} [follow] scroll to where you are */
   function show(follow = true) {
     if (!sync()) {
       return;
@@ -327,7 +327,7 @@ export function viewer(owner) {
     flowTo(to);
   }
 
-  /** Moves the clock on from the row that one stands at; nothing else happens
+  /** Moves the clock on from the current row; nothing else happens
    *  until the next one. @param {number} to part of the way there */
   function flowTo(to) {
     if (!sync()) {

@@ -37,7 +37,7 @@ test("inside of a move, and of a script", () => {
   assert.deepEqual(place(film([0], { branch: 0, at: 0, row: 0, moment: 0 }).state), [0, 0, 0, 0]);
 });
 
-test("where one stands is told so that others stand there", () => {
+test("where you are is told so that others stand there", () => {
   for (const at of [{ at: 0, row: 0 }, { at: 1, row: 0 }, { at: 2, row: 2 }, { at: 2, row: 0 }, { at: 3, row: 0 }]) {
     const wanted = { branch: 0, moment: 0, ...at };
     const { state } = film([0, 1, 0], wanted);
@@ -59,15 +59,15 @@ test("what comes later is added, and a branch gone onto", () => {
   assert.deepEqual(place(standing(now, { branch: 0, at: 2, row: 0, moment: 0 })), [0, 2, 3, 0]);
 });
 
-test("on a new connection all comes anew, and what is there stays until it has", () => {
+test("on a new connection all comes again, and what is there stays until it has", () => {
   const { server, state } = film([0, 1], { branch: 0, at: 2, row: 0, moment: 0 });
   const frames = pushed(server.answer(2, { do: "open" }));
   const again = after(state, { type: "line", lost: true }, { type: "line", lost: false }, { type: "opened" });
   assert.equal(shown(again).rows.length, 3);
   const half = frames.slice(0, 2).reduce(taken, again);
   assert.equal(shown(half), null, "half of a film is not shown");
-  const anew = standing(after(half, { type: "opened" }), { branch: 0, at: 1, row: 0, moment: 0 });
-  assert.equal(shown(anew).rows.length, 3, "nor is it once it comes from its beginning");
+  const again = standing(after(half, { type: "opened" }), { branch: 0, at: 1, row: 0, moment: 0 });
+  assert.equal(shown(again).rows.length, 3, "nor is it once it comes from its beginning");
   const whole = standing(frames.slice(2).reduce(taken, half), { branch: 0, at: 1, row: 0, moment: 0 });
   assert.deepEqual(place(whole), [0, 1, 1, 0]);
 });

@@ -17,7 +17,7 @@ const stand = (c, stop, moment = 0) => c.event({ type: "looked", cursor: { stop,
 const moves = (c) => [...c.state.branches.values()].map((b) => movesOf(b).join(""));
 const numbers = (c) => [...c.state.branches.values()].map((b) => b.number);
 
-test("a scenario is opened, and one stands where its link says", () => {
+test("a scenario is opened, and you stand where its link says", () => {
   const c = new Client(new Server({ name: "two", schedule: [0, 0, 0] })).connect();
   assert.equal(positionAt(c.state), 1);
   assert.equal(shown(c.state).rows.length, 3);
@@ -41,7 +41,7 @@ test("an act in the past makes a branch, the other one stays and goes on", () =>
   assert.equal(shown(c.state).rows[0].why, c.state.branches.get(0).rows[0].why);
   assert.notEqual(shown(c.state).rows[0], c.state.branches.get(0).rows[0], "a row is drawn once in each branch");
   c.event({ type: "onto", branch: 0 });
-  assert.equal(positionAt(c.state), 2, "one stands at the same move of the other");
+  assert.equal(positionAt(c.state), 2, "you stand at the same move of the other");
   c.ask({ do: "step", branch: 0, at: 3, move: 0 });
   assert.deepEqual(moves(c), ["0000", "01"]);
 });
@@ -89,7 +89,7 @@ test("while something is opened nothing is shown, and what was there comes back 
   assert.equal(shown(c.state), shown(before));
 });
 
-test("one stands where the address says, which knows better than its link", () => {
+test("you stand where the address says, which knows better than its link", () => {
   const c = new Client(new Server());
   c.event({ type: "asked", opening: { scenario: '{"name": "other", "schedule": [0, 0, 0]}', at: 2 } }).connect();
   assert.deepEqual([positionAt(c.state), c.state.session.asServed], [2, false]);

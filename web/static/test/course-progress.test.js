@@ -4,7 +4,7 @@ import { dayOf, due, merged, nothing, parse, solved } from "../js/course-progres
 
 const day = (/** @type {string} */ text) => new Date(`${text}T09:30:00`);
 
-test("a question returns after 1, 3, 8 and 20 days, and a miss begins anew", () => {
+test("a question returns after 1, 3, 8 and 20 days, and a miss begins again", () => {
   let p = nothing();
   let now = "2026-11-22";
   for (const days of [1, 3, 8, 20]) {

@@ -37,7 +37,7 @@ test("arrows lead to the neighbours of a dot", () => {
   assert.deepEqual(["ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown", "a"].map((key) => arrow(to, key)), [4, -1, 6, 8, -1]);
 });
 
-test("one stands where a walk has led", () => {
+test("you stand where a walk has led", () => {
   const c = new Client(new Server({ name: "two", schedule: [0, 0, 0] })).connect();
   c.event({ type: "frame", frame: { re: 0, went: { branch: 0, at: 2 } } });
   assert.deepEqual([c.state.current, c.state.cursor.stop], [0, 2]);

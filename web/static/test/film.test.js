@@ -46,7 +46,7 @@ test("before a row the key is as it was after the row before", () => {
   assert.equal(before(f, 1).type, "none");
 });
 
-test("at a recorded film one stands at the start and at each row", () => {
+test("at a recorded film you stand at the start and at each row", () => {
   const f = recorded({ threads: ["A"], lease: 200, rows: [row(1), row(2)] });
   assert.deepEqual(places(f), ["T0 0-0", "T1 1-1", "T2 2-2"]);
   assert.deepEqual(places(recorded({ threads: [], lease: 0, rows: [] })), ["T0 0-0"]);

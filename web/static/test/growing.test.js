@@ -69,7 +69,7 @@ test("time goes on in what is there already", () => {
   assert.equal(edge.attributes.d, "M100 50L200 100"); // nothing is left of it then
 });
 
-test("what has no room, or was drawn by others, is made anew", () => {
+test("what has no room, or was drawn by others, is made again", () => {
   const g = picture();
   g.html(0);
   assert.equal(g.goOn(page().box, 1200), null);

@@ -14,7 +14,7 @@ test("the newest room counts, in whatever order frames come", () => {
   const state = after(comes(12, { at: 3 }), comes(11, { at: 2 }));
   assert.equal(state.room.at, 3);
   assert.equal(reduce(state, comes(13, { at: 4 })).room.at, 4);
-  assert.equal(reduce(state, comes(1, { at: 5 }, "e2")).room.at, 5, "another epoch counts anew");
+  assert.equal(reduce(state, comes(1, { at: 5 }, "e2")).room.at, 5, "another epoch counts again");
 });
 
 test("a frame that is no room's changes nothing", () => {

@@ -24,7 +24,7 @@ test("a short table is in the page as a whole, and only marked afterwards", () =
   assert.deepEqual(kinds(next, drawn(reduce(next, { type: "changed" }), list, 3)), ["place"]);
 });
 
-test("of a long one those are around where one stands", () => {
+test("of a long one those are around where you are", () => {
   const first = drawn(INITIAL, long);
   assert.deepEqual([whole(first), at(first)], [false, "0-12"]);
   assert.deepEqual(kinds(first, drawn(first, long, 5)), ["mark"], "it is there");
@@ -53,7 +53,7 @@ test("where rows change one stays where one has scrolled to", () => {
   assert.equal(at(drawn(state, more, 1001)), "988-1001", "unless it is followed");
 });
 
-test("the commands are shown of the row inside of which one stands, until one leaves it", () => {
+test("the commands are shown of the row that you are inside of, until you leave it", () => {
   const first = drawn(INITIAL, long, 5);
   const inside = drawn(first, long, 5, { moment: 1 });
   assert.deepEqual([[...inside.open], kinds(first, inside)], [[5], ["place"]], "they are put into the page");

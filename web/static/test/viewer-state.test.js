@@ -78,12 +78,12 @@ test("the clock goes on from a row until one goes elsewhere", () => {
   const state = reduce(seen(example(), 1), { type: "flowed", part: 0.5, passed: 20 });
   assert.deepEqual([state.part, state.passed], [0.5, 20]);
   assert.deepEqual([act(state, "forward").part, act(state, "forward").passed], [0, 0]);
-  assert.equal(reduce(state, { type: "clock", row: 1 }).part, 0.5, "one stands there");
+  assert.equal(reduce(state, { type: "clock", row: 1 }).part, 0.5, "you stand there");
   const other = reduce(state, { type: "clock", row: 2 });
   assert.deepEqual([other.cursor.stop, other.part, kinds(state, other)], [2, 0, ["show"]]);
 });
 
-test("what is pointed at is another row than where one stands, and one that there is", () => {
+test("what is pointed at is another row than where you are, and one that there is", () => {
   const at = (row) => previewed(reduce(seen(example(), 2), { type: "pointed", row }));
   assert.deepEqual([0, 1, 2, 4, 5].map(at), [0, 1, 0, 4, 0]);
 });
