@@ -90,7 +90,7 @@ type Stand struct {
 	Can bool // somebody can move
 }
 
-// Nyou stand for no state.
+// None stands for no state.
 const None = -1
 
 // Follow returns, for a run that stood at stands[0] and after its nth move at
