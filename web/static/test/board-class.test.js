@@ -66,8 +66,8 @@ test("on a new connection all comes again, and what is there stays until it has"
   assert.equal(shown(again).rows.length, 3);
   const half = frames.slice(0, 2).reduce(taken, again);
   assert.equal(shown(half), null, "half of a film is not shown");
-  const again = standing(after(half, { type: "opened" }), { branch: 0, at: 1, row: 0, moment: 0 });
-  assert.equal(shown(again).rows.length, 3, "nor is it once it comes from its beginning");
+  const begun = standing(after(half, { type: "opened" }), { branch: 0, at: 1, row: 0, moment: 0 });
+  assert.equal(shown(begun).rows.length, 3, "nor is it once it comes from its beginning");
   const whole = standing(frames.slice(2).reduce(taken, half), { branch: 0, at: 1, row: 0, moment: 0 });
   assert.deepEqual(place(whole), [0, 1, 1, 0]);
 });
