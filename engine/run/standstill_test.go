@@ -175,7 +175,7 @@ func reachesTheLimit(t *testing.T, sc *scenario.Scenario) {
 
 func TestAskingInVainIsStuckOnTheWallClock(t *testing.T) {
 	for name, text := range map[string]string{
-		"A crashed, stuck B": strings.NewReplacer("100ms", "10ms").Replace(fmt.Sprintf(abandoned, "", "")),
+		"A crashed, stuck B": strings.NewReplacer("100ms", "10ms", "start: 5ms", "start: 1s").Replace(fmt.Sprintf(abandoned, "", "")),
 		"stuck A+B": `
 lock: {protocol: spin, retry: {times: unlimited, interval: 10ms}}
 faults: [{thread: A, at: work, do: stall}]
