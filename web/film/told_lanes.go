@@ -141,12 +141,13 @@ func wrapped(text string, width float64) []string {
 func pieces(text string) []string {
 	var list []string
 	start := 0
-	for i, r := range text {
-		size := utf8.RuneLen(r)
-		next, _ := utf8.DecodeRuneInString(text[i+max(size, 1):])
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:]) // one byte, where it is none
+		i += size
+		next, _ := utf8.DecodeRuneInString(text[i:])
 		if r == ' ' || (ideograph(r) || ideograph(next)) && !strings.ContainsRune("，。：；、）”？！", next) {
-			list = append(list, text[start:i+max(size, 1)])
-			start = i + max(size, 1)
+			list = append(list, text[start:i])
+			start = i
 		}
 	}
 	return append(list, text[start:])
