@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/gorilla/websocket"
+
+	"relock/web"
 )
 
 // searchFrame has what a search sends, alone and in a class.
@@ -361,7 +363,11 @@ func TestAClassExplores(t *testing.T) {
 		}
 	}
 
+	held := web.HeldBySearches(s.web)
 	host.must(object{"do": "open", "example": "two-threads"})
+	if left := web.HeldBySearches(s.web); held == 0 || left >= held {
+		t.Errorf("what the host has searched held some of %d bytes, and of what the class has left %d are held", held, left)
+	}
 	for _, command := range []object{{"do": "outlook", "branch": host.room.Branch, "moves": 0}, {"do": "walk", "state": 3}, {"do": "example", "rule": "mutual-exclusion"}} {
 		if f := host.ask(command); f.Refused != "Nothing has been searched here yet: the command explore does that." {
 			t.Errorf("after the class has gone on, %v: %q", command, f.Refused)

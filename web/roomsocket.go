@@ -308,7 +308,7 @@ func (g *guest) answer() error {
 	for {
 		select {
 		case a := <-g.answers:
-			if a.search != nil && a.search.forgotten() {
+			if a.search != nil && a.search.isForgotten() {
 				continue
 			}
 			if err := g.send(a); err != nil {

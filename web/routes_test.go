@@ -63,6 +63,9 @@ func Drawings(ctx context.Context, s *Server, code string) (list []any) {
 // Held is how many bytes stepping and rooms hold, as they are counted.
 func Held(s *Server) int { return s.ledger.Held() }
 
+// HeldBySearches is how many bytes searches hold.
+func HeldBySearches(s *Server) int { return s.spaces.Held() }
+
 // Made is how many answers that are the same for all were made.
 func Made(s *Server) int { return s.Site.Made() }
 

@@ -122,20 +122,53 @@ type searching struct {
 // exploration is a search, on a goroutine of its own.
 type exploration struct {
 	stop  context.CancelCauseFunc
-	ctx   context.Context
 	ended chan struct{} // closed when the goroutine ends
 	from  time.Duration // since the run began
 	scene int           // see branches
 
-	account *limit.Account // belongs to the goroutine until it has ended
-
-	mu      sync.Mutex
-	space   *explore.Space // nil until it has ended
-	picture *page.SpacePicture
+	mu        sync.Mutex
+	account   *limit.Account
+	space     *explore.Space // nil until it has ended
+	picture   *page.SpacePicture
+	forgotten bool // nobody asks for it any more
 }
 
-// forgotten reports whether nobody asks for the search any more.
-func (x *exploration) forgotten() bool { return errors.Is(context.Cause(x.ctx), errForgotten) }
+// forget ends the search, and gives back what it holds, without waiting for its
+// goroutine.
+func (x *exploration) forget() {
+	x.stop(errForgotten)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.forgotten, x.space, x.picture = true, nil, nil
+	x.account.Close()
+}
+
+// isForgotten reports whether nobody asks for the search any more.
+func (x *exploration) isForgotten() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.forgotten
+}
+
+// hold accounts for what the search takes. It fails with a *limit.Error if that
+// is too much.
+func (x *exploration) hold(bytes int) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.forgotten {
+		return nil
+	}
+	return x.account.Hold(bytes)
+}
+
+// has notes what was found.
+func (x *exploration) has(space *explore.Space, picture *page.SpacePicture) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.forgotten {
+		x.space, x.picture = space, picture
+	}
+}
 
 // found is what a search has found in a scenario of the class; it fails with
 // errNotSearched while the search goes on, and if there is none.
@@ -159,8 +192,9 @@ func (s *searching) found(scene int) (*explore.Space, *page.SpacePicture, error)
 func (s *searching) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.walked = nil
 	if s.going != nil {
-		s.going.stop(errForgotten)
+		s.going.forget()
 	}
 }
 
@@ -173,9 +207,8 @@ func (r *reader) forget() {
 	if x == nil {
 		return
 	}
-	x.stop(errForgotten)
+	x.forget()
 	r.seat.Away(r.ctx, func() { <-x.ended })
-	x.account.Close()
 }
 
 // explore begins a search, in the place of the one before.
@@ -210,7 +243,7 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 	}
 	r.forget()
 	searching, stop := context.WithCancelCause(r.ctx)
-	x := &exploration{stop: stop, ctx: searching, ended: make(chan struct{}), scene: at.scene, account: r.s.spaces.Open(r.address)}
+	x := &exploration{stop: stop, ended: make(chan struct{}), scene: at.scene, account: r.s.spaces.Open(r.address)}
 	if len(bounds.From) > 0 {
 		x.from = b.Positions[c.Moves].At
 	}
@@ -221,7 +254,7 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 	r.seat.Away(ctx, func() { begun = r.told(x, page.Begun(r.l, x.from, len(bounds.From) > 0), "") })
 	go func() {
 		defer close(x.ended)
-		if !r.s.Guarded(searching, r.of, func() { r.searches(x, at.scenario, bounds) }) {
+		if !r.s.Guarded(searching, r.of, func() { r.searches(searching, x, at.scenario, bounds) }) {
 			_ = r.toldFailed(x) // who has gone does not wait
 		}
 	}()
@@ -229,21 +262,21 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 }
 
 // searches does a search in turns that nobody else wants, and tells who asked.
-func (r *reader) searches(x *exploration, sc *scenario.Scenario, b explore.Bounds) {
-	if r.s.searches.Take(x.ctx, r.address) != nil {
+func (r *reader) searches(ctx context.Context, x *exploration, sc *scenario.Scenario, b explore.Bounds) {
+	if r.s.searches.Take(ctx, r.address) != nil {
 		return // who asked has left, or wants another one
 	}
 	defer r.s.searches.Done(r.address)
 	seat := r.s.Turns.SeatSpare()
 	defer seat.Done()
-	ctx := pause.With(x.ctx, seat.Pause)
+	ctx = pause.With(ctx, seat.Pause)
 	within, cancel := context.WithTimeoutCause(ctx, searchLongest, errSearched)
 	defer cancel()
 	within, full := context.WithCancelCause(within)
 	defer full(nil)
 	told := time.Now()
 	found, err := engine.Explore(within, sc, b, explore.Options{Workers: 1, Progress: func(s *explore.Space) {
-		if err := x.account.Hold(s.States() * stateGoingBytes); err != nil {
+		if err := x.hold(s.States() * stateGoingBytes); err != nil {
 			full(err)
 		}
 		if s.Ending() == "" && time.Since(told) >= showEvery {
@@ -253,14 +286,14 @@ func (r *reader) searches(x *exploration, sc *scenario.Scenario, b explore.Bound
 	}})
 	cause := context.Cause(within)
 	switch {
-	case x.forgotten() || r.ctx.Err() != nil:
+	case x.isForgotten() || r.ctx.Err() != nil:
 		return
 	case err != nil:
 		r.s.wentWrong(ctx, board.DoExplore, err)
 		seat.Away(ctx, func() { _ = r.toldFailed(x) })
 		return
 	}
-	_ = x.account.Hold(found.States() * stateBytes)
+	_ = x.hold(found.States() * stateBytes)
 	picture := page.NewSpacePicture(r.l, found.Graph())
 	html, err := templates.Text(r.l, templates.Space(picture))
 	if err != nil {
@@ -268,9 +301,7 @@ func (r *reader) searches(x *exploration, sc *scenario.Scenario, b explore.Bound
 		seat.Away(ctx, func() { _ = r.toldFailed(x) })
 		return
 	}
-	x.mu.Lock()
-	x.space, x.picture = found, picture
-	x.mu.Unlock()
+	x.has(found, picture)
 	last := page.NewFound(r.l, found, x.from)
 	if limit := site.LimitName(cause); found.Ending() == explore.Stopped && limit != "" {
 		r.s.NoteRefusal(ctx, r.address, limit)
