@@ -91,9 +91,9 @@ func (s *coursePages) learn(w http.ResponseWriter, r *http.Request) error {
 			p.Short = append(p.Short, one)
 		}
 	}
-	if check := s.course().Check; check != nil && len(check.Items) > 1 {
-		p.Check = len(check.Items) / 2
-		p.CheckBefore, p.CheckAfter = check.Items[0].Path(), check.Items[p.Check].Path()
+	if check := s.course().Check; check != nil && len(check.Items) > 0 {
+		p.Check = len(check.Items)
+		p.CheckBefore, p.CheckAfter = check.Items[0].Path(), check.Items[0].Again.Path()
 	}
 	return site.Render(r.Context(), w, http.StatusOK, templates.WayPage(p))
 }
@@ -177,7 +177,7 @@ func (s *coursePages) checked(w http.ResponseWriter, r *http.Request) error {
 	half := s.course().Check.Items[0].Half()
 	p := page.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
 	if p.After {
-		half = s.course().Check.Items[len(half)].Half()
+		half = half[0].Again.Half()
 	}
 	p.Again = half[0].Path()
 	carry := "?" + url.Values{"so": {query.Get("so")}}.Encode()
