@@ -255,11 +255,11 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 	for _, i := range s.course().Earlier(item) {
 		p.Earlier = append(p.Earlier, *wayItem(l, i))
 	}
-	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why}
+	query := r.URL.Query()
+	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why && query.Has("pick")}
 	if item.Kind == course.Mend {
 		stage = shownRun{made.Solved, made.Par, true}
 	}
-	query := r.URL.Query()
 	switch item.Kind {
 	case course.Predict, course.Why, course.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
