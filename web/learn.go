@@ -321,6 +321,7 @@ func (s *coursePages) stage(l words.Language, p *page.Lesson, on shownRun) error
 		return err
 	}
 	p.Viewer = reel.Viewer
+	p.Viewer.Options = len(p.Options)
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}
