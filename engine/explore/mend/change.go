@@ -37,8 +37,8 @@ var kinds = []Kind{Watchdog, Lease, OnLost, Script, Lock, Resource}
 type Change struct {
 	Kind  Kind
 	Name  string         // as in the YAML, "lease: 1s": unique among the changes of a scenario
-	Title phrase.Wording // a few words
-	Note  phrase.Wording // what it does, and what it does not: a sentence, or nothing
+	Title phrase.Wording // a few words, with a capital
+	Note  phrase.Wording // what it does, and what it does not: sentences but for the last full stop
 	Lacks int            // faults of the scenario that the lock cannot have: it is tried without them
 
 	Scenario *scenario.Scenario // with the change, without moves and expectations
@@ -116,7 +116,7 @@ func (m *maker) settings() {
 		every := max((l.Lease / 3).Truncate(time.Millisecond), time.Millisecond)
 		m.lasting(m.add(Change{
 			Kind: Watchdog, Name: "watchdog: " + phrase.Duration(every), Title: phrase.Say("A watchdog, every %s", every),
-			Note: phrase.Say("It renews while its thread runs, and stands still with it."),
+			Note: phrase.Say("It renews while its thread runs, and stands still with it"),
 		}, m.sc, ofLock("watchdog", phrase.Duration(every))))
 	}
 	if exhibit.Named(l.Protocol).Guard == protocol.InRedis {
@@ -124,7 +124,7 @@ func (m *maker) settings() {
 		if lease := roundUp(max(longest*3/2, 2*l.Lease)); lease <= scenario.MaxDuration {
 			m.lasting(m.add(Change{
 				Kind: Lease, Name: "lease: " + phrase.Duration(lease), Title: phrase.Say("A lease of %s", lease),
-				Note: phrase.Say("It outlasts what is held here, %[1]s. A holder that crashed keeps the others out for %[2]s.", longest, lease),
+				Note: phrase.Say("It outlasts what is held here, %[1]s. A holder that crashed keeps the others out for %[2]s", longest, lease),
 			}, m.sc, ofLock("lease", phrase.Duration(lease))))
 		}
 	}
@@ -137,7 +137,7 @@ func (m *maker) settings() {
 	if len(stop) > 0 && m.sc.Kind == scenario.KindLock {
 		m.lasting(m.add(Change{
 			Kind: OnLost, Name: "on-lost: " + scenario.OnLostStop, Title: phrase.Say("Stop when the lock is lost"),
-			Note: phrase.Say("A thread looks, and then writes: it can stand still in between."),
+			Note: phrase.Say("A thread looks, and then writes: it can stand still in between"),
 		}, m.sc, map[string]any{"threads": stop}))
 	}
 }
@@ -152,7 +152,7 @@ func (m *maker) resource() {
 		switch checks {
 		case scenario.ChecksToken:
 			c.Title = phrase.Say("A fencing token, checked by the resource")
-			c.Note = phrase.Say("It refuses a write with an older token than it has seen, whatever its thread believes.")
+			c.Note = phrase.Say("It refuses a write with an older token than it has seen, whatever its thread believes")
 			if exhibit.Named(sc.Lock.Protocol).Token == nil {
 				c.Name += ", protocol: " + protocol.Fenced.Name
 				if sc = sc.With(protocol.Fenced.Name); sc.Kind != scenario.KindLock {
@@ -184,7 +184,7 @@ func (m *maker) locks(ctx context.Context) error {
 	}
 	for _, b := range better {
 		if b.from == m.sc.Lock.Protocol {
-			if err := try(b.to, Change{Kind: Script, Title: phrase.Say(b.title), Note: phrase.Say("The lock %s.", b.to)}); err != nil {
+			if err := try(b.to, Change{Kind: Script, Title: phrase.Say(b.title), Note: phrase.Say("The lock %s", b.to)}); err != nil {
 				return err
 			}
 		}

@@ -157,7 +157,7 @@ const (
 	Protects Verdict = "protects"  // what the lock protects comes to no harm, though two can be inside at once
 	UpTo     Verdict = "up-to"     // no order breaks a rule, but with a longer pause some do
 	Unsure   Verdict = "unsure"    // none of the orders that were tried does, and not all were
-	Partly   Verdict = "partly"    // some rule is broken in fewer orders, and none in more
+	Partly   Verdict = "partly"    // some rule is broken in clearly fewer orders, and none in more
 	Nothing  Verdict = "no-better" // no better than without
 )
 
@@ -394,16 +394,23 @@ func (r *Report) verdict(c *Cure) Verdict {
 	}
 }
 
-// fewer reports whether a rule is broken in a smaller part of the orders than before,
-// and none in a larger one.
+// clearly is by how much the part of the orders that break a rule must fall to mean
+// something: a change makes other orders, and some more or fewer of them.
+const clearly = 0.75
+
+// fewer reports whether a rule is broken in a clearly smaller part of the orders than
+// before, and none in a larger one. Of orders that were cut short nobody knows.
 func (r *Report) fewer(c *Cure) bool {
 	fewer := false
+	if !c.After.All {
+		return false
+	}
 	for _, b := range append(slices.Clone(r.Before.Rules), c.After.Rules...) {
 		before, after := r.Before.share(b.Rule), c.After.share(b.Rule)
 		if after > before {
 			return false
 		}
-		fewer = fewer || after < before
+		fewer = fewer || after < before*clearly
 	}
 	return fewer
 }
