@@ -78,8 +78,8 @@ func TestMendInWords(t *testing.T) {
 	text := strings.Join(strings.Fields(got.out), " ")
 	at := -1
 	for _, want := range []string{
-		"Now 1 of 1 orders with no delay and no fault break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0", "with a pause of 1,000 ms: 1",
-		"Best first", "1. A fencing token, checked by the resource", "2. A lease of 500 ms", "With a pause of 1,000 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
+		"Now 1 of 1 orders with no delay and no fault break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0", "with a pause of 500 ms: 1",
+		"Best first", "1. A fencing token, checked by the resource", "2. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
 	} {
 		next := strings.Index(text, want)
 		if next <= at {

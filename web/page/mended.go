@@ -124,8 +124,11 @@ func newCureRow(l words.Language, r *mend.Report, c *mend.Cure, rules []MendRule
 // opens is the link of a scenario with a change, whose title says what was changed.
 func opens(l words.Language, sc *scenario.Scenario, c *mend.Cure) (string, error) {
 	other := *sc
-	other.Title = l.Clause(lessons.Title(sc.Title))
-	if title := l.Say("%[1]s · %[2]s", other.Title, l.Clause(c.Title)); other.Title != "" && len([]rune(title)) <= scenario.MaxTitle {
+	title := l.Clause(c.Title)
+	if sc.Title != "" {
+		title = l.Say("%[1]s · %[2]s", l.Clause(lessons.Title(sc.Title)), title)
+	}
+	if len([]rune(title)) <= scenario.MaxTitle {
 		other.Title = title
 	}
 	text, err := link.Encode(link.State{Scenario: &other, At: len(other.Schedule)})
@@ -169,6 +172,9 @@ func CureSays(l words.Language, c *mend.Cure) string {
 	case mend.Protects:
 		return l.Say("What the lock protects comes to no harm. Two can still be inside at once, in %[1]s of %[2]s orders.", broken, orders)
 	case mend.UpTo:
+		if c.Longer == nil || len(c.Longer.Rules) == 0 {
+			return l.Say("None of %s orders breaks a rule, as long as nothing takes longer than the lease.", orders)
+		}
 		if c.Longer.Broken.Sign() == 0 { // where a rule is broken, but not gone on from there
 			return l.Say("None of %[1]s orders breaks a rule, but not with a pause of %[2]s.", orders, l.Duration(c.Longer.Pause))
 		}
@@ -179,7 +185,11 @@ func CureSays(l words.Language, c *mend.Cure) string {
 	if !c.After.All {
 		return l.Say("%[1]s of %[2]s orders that were tried break a rule. There are more.", broken, orders)
 	}
-	return l.Say("%[1]s of %[2]s orders break a rule.", broken, orders)
+	says := l.Say("%[1]s of %[2]s orders break a rule.", broken, orders)
+	if c.Verdict == mend.Partly && len(c.Gone) > 0 {
+		says = l.Say("%s %s", says, l.Say("Never broken any more: %s.", l.List(titlesOf(l, c.Gone))))
+	}
+	return says
 }
 
 // MendBefore says in how many orders a rule is broken as the scenario is.

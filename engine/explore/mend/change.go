@@ -43,9 +43,8 @@ type Change struct {
 
 	Scenario *scenario.Scenario // with the change, without moves and expectations
 
-	place  int // among those of its kind
-	pause  time.Duration
-	longer *scenario.Scenario // with a longer pause, see Longer
+	place  int      // among those of its kind
+	longer []longer // with longer pauses, see Longer
 }
 
 // better are the locks that are another one's with better scripts, and what is
@@ -286,39 +285,53 @@ func roundUp(d time.Duration) time.Duration {
 	return (d + time.Hour - 1).Truncate(time.Hour)
 }
 
-// lasting gives a change that turns on how long something takes the scenario in
-// which a pause takes twice as long as its lease: the longest of its pauses or,
-// where it has none, one of its first thread at work. The others ask until that is
-// over.
+// longer is a change in a scenario with a longer pause.
+type longer struct {
+	pause    time.Duration
+	scenario *scenario.Scenario
+}
+
+// lasting gives a change that turns on how long something takes the scenarios in
+// which a pause takes as long as its lease, and twice as long: with the one it ends
+// while another holds the lock, with the other when that is over.
 func (m *maker) lasting(c *Change) {
 	if c == nil || m.sc.Kind != scenario.KindLock {
 		return
 	}
-	sc := *c.Scenario
-	pause := min(2*sc.Lock.Lease, scenario.MaxDuration)
-	sc.Faults = slices.Clone(sc.Faults)
+	for times := range time.Duration(2) {
+		pause := (times + 1) * c.Scenario.Lock.Lease
+		other := paused(c.Scenario, pause)
+		if sc, err := other.Change(nil); err == nil { // not where a time would be longer than allowed
+			c.longer = append(c.longer, longer{pause, sc})
+		}
+	}
+}
+
+// paused is sc with a pause of a length: the longest of its pauses or, where it has
+// none, one of its first thread at work. The others ask until that is over.
+func paused(sc *scenario.Scenario, pause time.Duration) *scenario.Scenario {
+	other := *sc
+	other.Faults = slices.Clone(sc.Faults)
 	longest := -1
-	for i, f := range sc.Faults {
-		if f.Do == fault.Pause && (longest < 0 || f.For > sc.Faults[longest].For) {
+	for i, f := range other.Faults {
+		if f.Do == fault.Pause && (longest < 0 || f.For > other.Faults[longest].For) {
 			longest = i
 		}
 	}
 	if longest < 0 {
 		first := slices.MinFunc(sc.Threads, func(a, b scenario.Thread) int { return cmp.Compare(a.Start, b.Start) })
-		longest = len(sc.Faults)
-		sc.Faults = append(sc.Faults, scenario.Fault{Do: fault.Pause, Thread: first.Name, At: fault.AtWork, Level: 1, Round: 1, Scope: fault.ScopeAll})
+		longest = len(other.Faults)
+		other.Faults = append(other.Faults, scenario.Fault{Do: fault.Pause, Thread: first.Name, At: fault.AtWork, Level: 1, Round: 1, Scope: fault.ScopeAll})
 	}
-	sc.Faults[longest].For = pause
-	sc.Threads = slices.Clone(sc.Threads)
-	for i := range sc.Threads {
-		r := &sc.Threads[i].Retry
+	other.Faults[longest].For = pause
+	other.Threads = slices.Clone(sc.Threads)
+	for i := range other.Threads {
+		r := &other.Threads[i].Retry
 		if r.Times == scenario.Unlimited {
 			continue
 		}
 		r.Times = max(r.Times, 5)
 		r.Interval = min(max(r.Interval, (pause/time.Duration(r.Times)).Round(time.Millisecond)), scenario.MaxInterval)
 	}
-	if longer, err := sc.Change(nil); err == nil { // not where a time would be longer than allowed
-		c.pause, c.longer = pause, longer
-	}
+	return &other
 }

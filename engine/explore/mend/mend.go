@@ -155,7 +155,7 @@ type Verdict string
 const (
 	Mends    Verdict = "mends"     // no order breaks a rule
 	Protects Verdict = "protects"  // what the lock protects comes to no harm, though two can be inside at once
-	UpTo     Verdict = "up-to"     // no order breaks a rule, but with a longer pause some do
+	UpTo     Verdict = "up-to"     // no order breaks a rule, but with a longer pause some do; of a lease at best: none is long enough for all that can happen
 	Unsure   Verdict = "unsure"    // none of the orders that were tried does, and not all were
 	Partly   Verdict = "partly"    // some rule is broken in clearly fewer orders, and none in more
 	Nothing  Verdict = "no-better" // no better than without
@@ -175,7 +175,8 @@ type Cure struct {
 	New     []string // rules that are broken only with the change
 }
 
-// Longer is what comes of a change with a longer pause than the scenario has.
+// Longer is what comes of a change with a longer pause than the scenario has: the
+// first of those tried that breaks a rule, or the last.
 type Longer struct {
 	Pause time.Duration
 	Count
@@ -343,9 +344,12 @@ func (s searcher) cure(ctx context.Context, r *Report, change Change) (*Cure, er
 	if c.After, err = s.count(ctx, change.Scenario, r.Bounds); err != nil {
 		return nil, err
 	}
-	if change.longer != nil && c.After.sound() {
-		c.Longer = &Longer{Pause: change.pause}
-		if c.Longer.Count, err = s.count(ctx, change.longer, r.Bounds); err != nil {
+	for _, l := range change.longer {
+		if !c.After.sound() || c.Longer != nil && len(c.Longer.Rules) > 0 {
+			break
+		}
+		c.Longer = &Longer{Pause: l.pause}
+		if c.Longer.Count, err = s.count(ctx, l.scenario, r.Bounds); err != nil {
 			return nil, err
 		}
 	}
@@ -379,7 +383,7 @@ func (r *Report) harm() []string {
 
 func (r *Report) verdict(c *Cure) Verdict {
 	switch {
-	case c.After.sound() && (c.Longer == nil || c.Longer.sound()):
+	case c.After.sound() && c.Kind != Lease && (c.Longer == nil || c.Longer.sound()):
 		return Mends
 	case c.Helped() && len(r.harm()) > 0 && c.After.sound(check.MutualExclusion):
 		return Protects
