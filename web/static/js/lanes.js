@@ -191,7 +191,8 @@ export function lanes(box, on) {
       box.classList.remove("flowing");
       line.setAttribute("x", `${part(hit, "data-x")}%`);
       line.removeAttribute("display");
-      fade(part(hit, "x") + part(hit, "width"));
+      // Up to the next step nothing happens, but while something is asked the lanes may not say what it is like then.
+      fade(box.closest(".asking") ? part(hit, "data-x") : part(hit, "x") + part(hit, "width"));
       show(hit);
     },
     flow(step, along) {
