@@ -64,6 +64,7 @@ type roomNow struct {
 	Threads  map[string]roomSeat `json:"threads"`
 	Question *roomQuestion       `json:"question"`
 	Locked   bool                `json:"locked"`
+	Held     bool                `json:"held"` // the host leads: players watch and vote
 	Allowed  []string            `json:"allowed"`
 }
 
@@ -178,7 +179,7 @@ func roomAsSeen(l words.Language, v board.View) (roomNow, error) {
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
-		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: append([]string{}, st.Rules.Allowed...),
+		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st),
 	}
 	if g := st.Going; g != nil {

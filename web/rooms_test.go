@@ -40,6 +40,7 @@ type attendee struct {
 			Before        []int
 			Talk          bool
 		}
+		Held   bool
 		People []struct{ Member, Part string }
 	}
 	epoch  string
@@ -359,6 +360,35 @@ func TestARoomByItsContract(t *testing.T) {
 	if got := a.closed(); got != 4042 {
 		t.Errorf("ended: closed with %d", got)
 	}
+}
+
+// A host takes the class in hand, and lets it play again.
+func TestAHeldClassWatchesAndVotes(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	a := s.visit(t, code, "zh-CN", nil).join("player", nil)
+	a.must(object{"do": "claim", "thread": "A"})
+	host.must(object{"do": "hold", "on": true})
+	a.until("the class is held", func() bool { return a.room.Held })
+	for _, command := range []object{
+		{"do": "claim", "thread": "B"}, {"do": "step", "thread": "A"}, {"do": "step", "thread": "A", "background": true},
+		{"do": "strike", "fault": object{"do": "pause", "thread": "A", "for": "300ms"}},
+	} {
+		if f := a.ask(command); f.Done || !strings.HasPrefix(f.Refused, "现在由主持人带") {
+			t.Errorf("%v while the class is held: %+v", command, f)
+		}
+	}
+	host.must(object{"do": "step"})
+	host.must(object{"do": "ask", "kind": "predict"})
+	a.must(object{"do": "vote", "option": 0})
+	if f := a.ask(object{"do": "hold", "on": false}); f.Done {
+		t.Error("a player lets the class go")
+	}
+	host.must(object{"do": "close"})
+	host.must(object{"do": "hold", "on": false})
+	a.until("the class plays", func() bool { return !a.room.Held })
+	a.must(object{"do": "claim", "thread": "B"})
 }
 
 func TestAClassGoesOnToAnotherScenario(t *testing.T) {

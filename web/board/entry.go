@@ -211,8 +211,9 @@ const (
 
 // Rules are what the host has set.
 type Rules struct {
-	Locked  bool     `json:"locked"`  // nobody new can join
-	Allowed []string `json:"allowed"` // faults that players may have happen to their threads
+	Locked  bool     `json:"locked"`         // nobody new can join
+	Allowed []string `json:"allowed"`        // faults that players may have happen to their threads
+	Held    bool     `json:"held,omitempty"` // the host leads: players watch and vote
 }
 
 // Question is asked of everybody.

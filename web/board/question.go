@@ -33,7 +33,7 @@ func (f *referee) question(ctx context.Context, _ *Member, c Command) (Entry, er
 		q.ID++
 	}
 	q.Stand = Stand{Branch: at.Branch, At: at.At}
-	return Entry{Question: q}, nil
+	return Entry{Question: q, Seats: f.state.still()}, nil // no table moves while all are asked
 }
 
 // open returns the question that is asked, if its votes are not counted yet.

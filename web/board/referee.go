@@ -82,6 +82,7 @@ var (
 	errKind        = phrase.New("what can be asked is of the kind predict")
 	errOption      = phrase.New("there is no such option")
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
+	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
 	errOld         = phrase.New("that id is too old: what became of it is not remembered; give the command a newer id")
@@ -378,23 +379,34 @@ func (f *referee) freeName() int {
 	return name
 }
 
-func anybody(*Member) error { return nil }
+func anybody(*State, *Member) error { return nil }
 
-func hosts(m *Member) error {
+func hosts(_ *State, m *Member) error {
 	if m.Part != Host {
 		return ErrNotHost
 	}
 	return nil
 }
 
-func players(m *Member) error {
+func players(_ *State, m *Member) error {
 	if m.Part != Player && m.Part != Host {
 		return errNotPlayer
 	}
 	return nil
 }
 
-func voters(m *Member) error {
+// hands are players, while the class is not held.
+func hands(s *State, m *Member) error {
+	if err := players(s, m); err != nil {
+		return err
+	}
+	if s.Rules.Held && m.Part != Host {
+		return errHeld
+	}
+	return nil
+}
+
+func voters(_ *State, m *Member) error {
 	if !m.votes() {
 		return phrase.New("players and the audience vote")
 	}
@@ -407,7 +419,7 @@ func voters(m *Member) error {
 // log, even with an error.
 type command struct {
 	name string
-	may  func(m *Member) error
+	may  func(s *State, m *Member) error
 	do   func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
 }
 
@@ -416,14 +428,14 @@ var commands = []command{
 	{name: DoJoin},
 	{"go", hosts, (*referee).goTo},
 	{DoOpen, hosts, (*referee).goOnTo},
-	{"step", players, (*referee).step},
+	{"step", hands, (*referee).step},
 	{"run", hosts, (*referee).goOn},
 	{"time", hosts, (*referee).time},
-	{"strike", players, (*referee).strike},
+	{"strike", hands, (*referee).strike},
 	{"cut", hosts, (*referee).cut},
 	{DoAdd, hosts, (*referee).add},
 	{"drop", hosts, (*referee).drop},
-	{"claim", players, (*referee).claim},
+	{"claim", hands, (*referee).claim},
 	{"release", players, (*referee).release},
 	{"give", hosts, (*referee).give},
 	{"decide", hosts, (*referee).decideTie},
@@ -434,6 +446,7 @@ var commands = []command{
 	{"close", hosts, (*referee).shelve},
 	{DoRename, anybody, (*referee).rename},
 	{"allow", hosts, (*referee).allow},
+	{"hold", hosts, (*referee).hold},
 	{"lock", hosts, (*referee).lock},
 	{"remove", hosts, (*referee).remove},
 	{"restore", hosts, (*referee).restore},
@@ -477,7 +490,7 @@ func (f *referee) carryOut(ctx context.Context, m *Member, c Command) (Entry, er
 	if is == nil || is.do == nil {
 		return Entry{}, ErrNotCommand // another server let it in
 	}
-	if err := is.may(m); err != nil {
+	if err := is.may(f.state, m); err != nil {
 		return Entry{}, err
 	}
 	return is.do(f, ctx, m, c)
@@ -560,7 +573,7 @@ func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at i
 
 func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error) {
 	if c.Thread == "" {
-		if err := hosts(m); err != nil {
+		if err := hosts(f.state, m); err != nil {
 			return Entry{}, err
 		}
 		if f.state.Stand.At < len(f.state.Branch(f.state.Stand.Branch).Moves) {

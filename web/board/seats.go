@@ -164,6 +164,21 @@ func (f *referee) release(_ context.Context, m *Member, c Command) (Entry, error
 	return Entry{Seats: map[string]Seat{c.Thread: seat.without(m.ID)}}, nil
 }
 
+// still are the seats of those tables that wish for something, without their
+// wishes.
+func (s *State) still() map[string]Seat {
+	var seats map[string]Seat
+	for thread, seat := range s.Seats {
+		if len(seat.Wishes) > 0 {
+			if seats == nil {
+				seats = map[string]Seat{}
+			}
+			seats[thread] = Seat{By: seat.By}
+		}
+	}
+	return seats
+}
+
 func (s Seat) without(member string) Seat {
 	s.By = slices.DeleteFunc(slices.Clone(s.By), func(id string) bool { return id == member })
 	s.Wishes = maps.Clone(s.Wishes)
@@ -210,6 +225,18 @@ func (f *referee) restore(_ context.Context, _ *Member, c Command) (Entry, error
 	one := *m
 	one.Removed = false
 	return Entry{People: []Member{one}}, nil
+}
+
+// hold has players keep their hands off, or lets them move again. What a table
+// was wishing for is given up: nothing moves while the host leads.
+func (f *referee) hold(_ context.Context, _ *Member, c Command) (Entry, error) {
+	rules := f.state.Rules
+	rules.Held = c.On == nil || *c.On
+	e := Entry{Rules: &rules}
+	if rules.Held {
+		e.Seats = f.state.still()
+	}
+	return e, nil
 }
 
 func (f *referee) lock(_ context.Context, _ *Member, c Command) (Entry, error) {

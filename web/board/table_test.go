@@ -314,6 +314,9 @@ func (b *bench) toldOne(e Entry) string {
 	}
 	if e.Rules != nil {
 		add("locked %t allowed %v", e.Rules.Locked, e.Rules.Allowed)
+		if e.Rules.Held {
+			add("held")
+		}
 	}
 	if e.Ended {
 		add("ended")

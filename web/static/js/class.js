@@ -55,6 +55,7 @@ export function klass(section) {
       a: toAsk,
       r: () => toQuestion("reveal"),
       c: () => toQuestion("close"),
+      h: toHold,
       s: () => onward?.open(),
       p: () => desk[0]?.open(),
       j: () => join.open(),
@@ -153,6 +154,11 @@ export function klass(section) {
   /** @param {"reveal" | "again" | "close"} what */
   const toQuestion = (what) => (state.room?.question ? play.inTurn(() => request({ do: what })) : play.complain(say("Nothing is asked just now.")));
 
+  /** Has players keep their hands off, or lets them move. */
+  function toHold() {
+    play.inTurn(() => request({ do: "hold", on: !state.room?.held }));
+  }
+
   const drawQuestion = questionBox(null);
   const join = joining(code);
   const desk = leads ? [people(request, () => names), roomSettings(code, request)] : [];
@@ -160,7 +166,7 @@ export function klass(section) {
 
   /** @param {import("./room-state.js").Room} room */
   function drawRoom(room) {
-    setText(byId("members"), room.locked ? `${here(room)} · ${say("locked")}` : here(room));
+    setText(byId("members"), here(room));
     drawQuestion(room.question, null, false);
     drawCast();
     for (const one of desk) {
@@ -175,6 +181,8 @@ export function klass(section) {
       attended?.scrollIntoView({ block: "nearest", behavior: still() ? "instant" : "smooth" });
     }
     if (leads) {
+      setText(/** @type {Element} */ (byId("hold").querySelector("span")), room.held ? say("You play") : say("I lead"));
+      byId("hold").classList.toggle("held", room.held);
       byId("ask").hidden = Boolean(room.question);
       byId("reveal").hidden = Boolean(room.question?.counts);
       byId("again").hidden = !room.question?.counts;
@@ -259,6 +267,7 @@ export function klass(section) {
     }
   });
   byId("ask").addEventListener("click", toAsk);
+  byId("hold").addEventListener("click", toHold);
   byId("reveal").addEventListener("click", () => toQuestion("reveal"));
   byId("again").addEventListener("click", () => toQuestion("again"));
   byId("close-question").addEventListener("click", () => toQuestion("close"));

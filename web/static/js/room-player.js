@@ -6,8 +6,8 @@ import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { questionBox, setText } from "./room-question.js";
-import { classAt, here, playedBy, titleOf, told, wished } from "./room-says.js";
-import { drawMine } from "./room-seats.js";
+import { classAt, heldBack, here, playedBy, titleOf, told, wished } from "./room-says.js";
+import { drawMine, grey } from "./room-seats.js";
 import { canVote, initial, mine, myVote, news, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
@@ -176,7 +176,8 @@ export function phone(section) {
       return;
     }
     byId("inside").hidden = false;
-    setText(byId("members"), room.locked ? `${here(room)} · ${say("locked")}` : here(room));
+    setText(byId("members"), here(room));
+    byId("held").hidden = !room.held;
     setText(byId("me"), say("You are %s.", me.name));
     drawQuestion(room.question, myVote(state), canVote(state) && !lost);
     const own = mine(state);
@@ -184,7 +185,7 @@ export function phone(section) {
       const name = part.dataset.mine ?? "";
       part.hidden = !own.includes(name);
       if (!part.hidden) {
-        drawMine(part, room.threads[name], { closed: canVote(state) ? say("First the question; then the run goes on.") : "", lost, allowed: room.allowed });
+        drawMine(part, room.threads[name], { closed: heldBack(room) || (canVote(state) ? say("First the question; then the run goes on.") : ""), held: heldBack(room), lost, allowed: room.allowed });
       }
     }
     byId("claims").hidden = own.length > 0;
@@ -192,7 +193,9 @@ export function phone(section) {
       const name = item.dataset.claims ?? "";
       const thread = room.threads[name];
       setText(/** @type {Element} */ (item.querySelector("[data-by]")), playedBy(thread));
-      setText(/** @type {Element} */ (item.querySelector("button")), thread.members.length > 0 ? say("Play %s, too", name) : say("Be %s", name));
+      const button = /** @type {HTMLButtonElement} */ (item.querySelector("button"));
+      setText(button, thread.members.length > 0 ? say("Play %s, too", name) : say("Be %s", name));
+      grey(button, heldBack(room), lost);
     }
     setText(byId("class-at"), classAt(room));
     setText(byId("class-says"), rows?.says(room) || say("You are there."));

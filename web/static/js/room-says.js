@@ -20,8 +20,12 @@ export const classAt = (room) => (room.row === 0 ? say("The class is at the star
 /** @param {{title: string}} room */
 export const titleOf = ({ title }) => title || say("Your scenario");
 
-/** @param {Room} room */
-export const here = ({ members }) => (members === 1 ? say("1 here") : say("%d here", members));
+/** How many are here, and what counts for all of them. @param {Room} room */
+export const here = ({ members, locked, held }) =>
+  [members === 1 ? say("1 here") : say("%d here", members), locked ? say("locked") : "", held ? say("the host leads") : ""].filter(Boolean).join(" · ");
+
+/** Why players keep their hands off, or "". @param {Room} room */
+export const heldBack = ({ held }) => (held ? say("The host is leading now: watch, and vote when you are asked.") : "");
 
 /** @param {Thread} thread */
 export function playedBy({ by }) {
@@ -93,6 +97,8 @@ export function told(news, room) {
     case "opened": return news.chooses ? say("The class has gone on to “%s”: choose a thread.", titleOf(room)) : say("The class has gone on to “%s”.", titleOf(room));
     case "locked": return say("The room is locked.");
     case "unlocked": return say("The room is open.");
+    case "held": return heldBack(room);
+    case "let go": return say("You play: the threads are yours again.");
     case "given": return say("You play %s now.", news.thread);
     case "taken": return say("You play %s no more.", news.thread);
   }

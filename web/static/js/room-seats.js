@@ -8,6 +8,7 @@ import { say } from "./words.js";
  *
  * @typedef {object} Rules what counts for one's own thread now
  * @property {string} closed why it cannot step whatever it would do, or ""
+ * @property {string} held why nothing can be done to it, or ""
  * @property {boolean} lost there is no connection
  * @property {string[]} allowed faults
  */
@@ -34,18 +35,23 @@ export function drawSeat(item, thread, left) {
  * @param {Thread} thread
  * @param {Rules} rules
  */
-export function drawMine(part, thread, { closed, lost, allowed }) {
+export function drawMine(part, thread, { closed, held, lost, allowed }) {
   setText(within(part, "[data-knows]"), thread.knows ?? "");
   setText(within(part, "[data-belief]"), belief(thread.belief ?? 0));
   setText(within(part, "[data-next-call]"), thread.next || say("nothing any more"));
   setText(within(part, "[data-why]"), [thread.why, thread.armed].filter(Boolean).join(" · "));
   for (const [what, why] of [["[data-step]", closed || thread.why || ""], ["[data-dog]", closed]]) {
-    const button = within(part, what);
-    button.setAttribute("aria-disabled", String(why !== "" || lost));
-    button.title = why;
+    grey(within(part, what), why, lost);
   }
   within(part, "[data-dog]").hidden = !thread.watchdog;
   for (const strike of /** @type {NodeListOf<HTMLElement>} */ (part.querySelectorAll("[data-do]"))) {
     strike.hidden = strike.dataset.do !== "pause" && !allowed.includes(strike.dataset.do ?? "");
+    grey(strike, held, lost);
   }
+}
+
+/** Has a button say why it does nothing now. @param {HTMLElement} button @param {string} why or "" @param {boolean} lost */
+export function grey(button, why, lost) {
+  button.setAttribute("aria-disabled", String(why !== "" || lost));
+  button.title = why;
 }

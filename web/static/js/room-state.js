@@ -55,6 +55,7 @@
  * @property {Record<string, Thread>} threads
  * @property {Question | null} question
  * @property {boolean} locked
+ * @property {boolean} held the host leads: players watch and vote
  * @property {string[]} allowed faults of players
  * @property {Person[]} [people] to hosts
  *
@@ -201,7 +202,7 @@ export const wishesOf = ({ wishes, members }) =>
     .map(([what, count]) => ({ what, count, of: members.length }));
 
 /**
- * @typedef {{kind: "asked" | "again" | "revealed" | "closed" | "stands" | "locked" | "unlocked"}
+ * @typedef {{kind: "asked" | "again" | "revealed" | "closed" | "stands" | "locked" | "unlocked" | "held" | "let go"}
  *   | {kind: "given" | "taken", thread: string}
  *   | {kind: "opened", chooses: boolean}} News
  *   opened: the class has gone on to another scenario; who chooses has had a
@@ -247,6 +248,9 @@ export function news(was, now) {
   }
   if (a.locked !== b.locked) {
     all.push({ kind: b.locked ? "locked" : "unlocked" });
+  }
+  if (a.held !== b.held) {
+    all.push({ kind: b.held ? "held" : "let go" });
   }
   return all;
 }

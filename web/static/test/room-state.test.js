@@ -92,6 +92,8 @@ test("what has changed is told", () => {
   assert.deepEqual(told_(here, comes(2, { at: 4, row: 6 })), ["The class is at T6."]);
   assert.deepEqual(told_(here, comes(2, { moment: 2 })), ["The class is at T4.2."]);
   assert.deepEqual(told_(here, comes(2, { locked: true })), ["The room is locked."]);
+  assert.deepEqual(told_(here, comes(2, { held: true })), ["The host is leading now: watch, and vote when you are asked."]);
+  assert.deepEqual(told_(here, comes(2, { held: false })), []);
   assert.deepEqual(told_(here, comes(2, { question: question() })), ["A question: What do we see at 210 ms?"]);
   const asked = [join(), comes(1, { question: question() })];
   assert.deepEqual(told_(asked, comes(2, { question: question({ votes: 19 }) })), [], "votes alone are no news");
