@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -87,6 +86,8 @@ type roomSeat struct {
 	Members []string       `json:"members"`
 	Away    int            `json:"away"` // of them, not connected
 	Wishes  map[string]int `json:"wishes"`
+
+	Wished map[string]string `json:"wished,omitempty"` // by member
 	Wait    float64        `json:"wait"` // seconds until the table's wish is done
 	Tied    bool           `json:"tied"`
 	Next    string         `json:"next"`
@@ -236,7 +237,7 @@ func knowledge(l words.Language, rows []film.Row) map[string]roomSeat {
 
 func seatNow(l words.Language, st *board.State, thread string, options []page.Option) roomSeat {
 	seat := st.Seats[thread]
-	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Tied: seat.Tied}
+	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Wished: seat.Wishes, Tied: seat.Tied}
 	for _, id := range seat.By {
 		if m := st.People[id]; m != nil {
 			out.By, out.Members = append(out.By, board.Nickname(m.Name, l.Code())), append(out.Members, id)
@@ -298,8 +299,7 @@ func questionNow(l words.Language, st *board.State) *roomQuestion {
 
 func peopleNow(l words.Language, st *board.State) []roomPerson {
 	list := []roomPerson{}
-	inOrder := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) } // m2 before m10
-	for _, id := range slices.SortedFunc(maps.Keys(st.People), inOrder) {
+	for _, id := range slices.SortedFunc(maps.Keys(st.People), board.ByAge) {
 		m := st.People[id]
 		one := roomPerson{Member: id, Name: board.Nickname(m.Name, l.Code()), Part: m.Part, Here: m.Here(), Removed: m.Removed, Threads: []string{}}
 		for _, thread := range slices.Sorted(maps.Keys(st.Seats)) {

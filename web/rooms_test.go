@@ -28,8 +28,9 @@ type attendee struct {
 		Going                       *struct{ To string }
 		Over                        bool
 		Threads                     map[string]struct {
-			By        []string
-			Next, Why string
+			By, Members []string
+			Wished      map[string]string
+			Next, Why   string
 		}
 		Question *struct {
 			ID, Votes, Of int
@@ -391,6 +392,40 @@ func TestAHeldClassWatchesAndVotes(t *testing.T) {
 	a.must(object{"do": "claim", "thread": "B"})
 }
 
+// A host deals everybody out: the seats stay in the next scenario, and each phone
+// knows what it wishes for.
+func TestEverybodyIsDealtASeat(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	var all []*attendee
+	for range 5 {
+		all = append(all, s.visit(t, code, "en", nil).join("player", nil))
+	}
+	_ = s.visit(t, code, "en", nil).join("audience", nil)
+	host.must(object{"do": "hold"})
+	host.must(object{"do": "deal"})
+	seated := func(a, b int) func() bool {
+		return func() bool { return len(host.room.Threads["A"].Members) == a && len(host.room.Threads["B"].Members) == b }
+	}
+	host.until("five are at two threads", seated(3, 2))
+	host.must(object{"do": "deal", "tables": 3})
+	host.until("all are at one", seated(5, 0))
+	host.must(object{"do": "hold", "on": false})
+	all[0].must(object{"do": "step", "thread": "A"})
+	all[1].must(object{"do": "step", "thread": "A"})
+	all[1].until("a wish is known", func() bool { return all[1].room.Threads["A"].Wished[all[1].member] == "step" })
+	all[2].must(object{"do": "step", "thread": "A"}) // most of them
+	host.until("what is decided does not wait", func() bool { return host.room.At == 1 && len(host.room.Threads["A"].Wished) == 0 })
+	host.must(object{"do": "open", "example": "no-lock-over-buying"})
+	host.until("the seats stay", func() bool { return host.room.Scene == 1 && seated(5, 0)() && len(host.room.Threads) == 3 })
+	for _, tables := range []any{0, -1, 1001, "two", 1.5} {
+		if f := host.ask(object{"do": "deal", "tables": tables}); f.Refused == "" {
+			t.Errorf("%v at least are dealt", tables)
+		}
+	}
+}
+
 func TestAClassGoesOnToAnotherScenario(t *testing.T) {
 	s := open(t, nil)
 	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
@@ -417,7 +452,7 @@ func TestAClassGoesOnToAnotherScenario(t *testing.T) {
 	host.must(object{"do": "open", "example": "no-lock-over-buying"})
 	for _, one := range []*attendee{stage, phone, bot, host} {
 		one.until("it is in the next scenario", func() bool { return one.room.Scene == 1 })
-		if one.room.Branch != 1 || one.room.At != 0 || one.room.Question != nil || len(one.room.Threads["A"].By) != 0 || len(one.room.Threads) != 3 {
+		if one.room.Branch != 1 || one.room.At != 0 || one.room.Question != nil || len(one.room.Threads["A"].By) != 1 || len(one.room.Threads["B"].By) != 0 || len(one.room.Threads) != 3 {
 			t.Errorf("it goes on to %+v", one.room)
 		}
 	}

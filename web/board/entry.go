@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type Entry struct {
 	Whole    *State          `json:"whole,omitempty"` // all of the room: what came before is not needed
 	People   []Member        `json:"people,omitempty"`
 	Gone     []string        `json:"gone,omitempty"`    // members of whom nothing is kept
-	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: nobody plays its threads yet
+	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: its threads are free but for Seats
 	Dropped  *int            `json:"dropped,omitempty"` // a branch
 	Made     []Made          `json:"made,omitempty"`
 	Going    *Going          `json:"going,omitempty"` // without To: it goes on no more
@@ -185,6 +186,9 @@ func (m *Member) outcome(id int64) (refused string, err error) {
 	}
 	return "", errOld
 }
+
+// ByAge compares IDs of members: who has joined first is first, m2 before m10.
+func ByAge(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // Here reports whether the member is connected.
 func (m *Member) Here() bool { return m.Conn != "" && !m.Removed }

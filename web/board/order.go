@@ -62,6 +62,7 @@ type Command struct {
 	Faults     []string                   `json:"faults,omitempty"`
 	Locked     *bool                      `json:"locked,omitempty"`
 	On         *bool                      `json:"on,omitempty"`
+	Tables     *int                       `json:"tables,omitempty"`
 	Wish       string                     `json:"wish,omitempty"`
 	Example    string                     `json:"example,omitempty"`
 	Link       string                     `json:"link,omitempty"`

@@ -83,6 +83,8 @@ var (
 	errOption      = phrase.New("there is no such option")
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
+	errTables      = phrase.New("a thread gets 1 to %d people at least", MaxMembers)
+	errNobody      = phrase.New("nobody who plays is here yet")
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
 	errOld         = phrase.New("that id is too old: what became of it is not remembered; give the command a newer id")
@@ -184,7 +186,8 @@ func (f *referee) log(list ...Entry) []Entry {
 	return list
 }
 
-// deadline returns when the room does something by itself, zero for never.
+// deadline returns when the room does something by itself, zero for never. What
+// a table has decided is due.
 func (f *referee) deadline() time.Time {
 	if f.state.Going != nil {
 		return f.now()
@@ -199,7 +202,10 @@ func (f *referee) deadline() time.Time {
 		sooner(f.state.ends())
 	}
 	for _, s := range f.state.Seats {
-		if s.Since > 0 && !s.Tied {
+		switch _, decided := f.state.decided(s); {
+		case decided:
+			return f.now()
+		case s.Since > 0 && !s.Tied:
 			sooner(s.Since + TableWait.Milliseconds())
 		}
 	}
@@ -217,7 +223,9 @@ func (f *referee) tick(ctx context.Context) []Entry {
 	}
 	var list []Entry
 	for _, thread := range slices.Sorted(maps.Keys(f.state.Seats)) {
-		if s := f.state.Seats[thread]; s.Since > 0 && !s.Tied && now >= s.Since+TableWait.Milliseconds() {
+		s := f.state.Seats[thread]
+		_, decided := f.state.decided(s) // others have left it
+		if decided || s.Since > 0 && !s.Tied && now >= s.Since+TableWait.Milliseconds() {
 			e, _ := f.settle(ctx, thread, s) // nobody waits for an answer: the table sees that nothing came of it
 			list = append(list, f.log(e)...)
 		}
@@ -230,7 +238,7 @@ func (f *referee) tick(ctx context.Context) []Entry {
 
 func (f *referee) left(o Order) []Entry {
 	var people []Member
-	for _, id := range slices.Sorted(maps.Keys(f.state.People)) {
+	for _, id := range slices.SortedFunc(maps.Keys(f.state.People), ByAge) {
 		m := f.state.People[id]
 		gone := m.Conn != "" && (o.Left && m.Conn == o.Conn || slices.ContainsFunc(o.Gone, func(server string) bool { return strings.HasPrefix(m.Conn, server+"/") }))
 		if gone {
@@ -359,7 +367,7 @@ func (f *referee) traceless() []string {
 		}
 	}
 	away = slices.DeleteFunc(away, func(id string) bool { return traces[id] })
-	slices.SortFunc(away, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // m2 before m10
+	slices.SortFunc(away, ByAge)
 	return away[:max(0, len(away)-most)]
 }
 
@@ -438,6 +446,7 @@ var commands = []command{
 	{"claim", hands, (*referee).claim},
 	{"release", players, (*referee).release},
 	{"give", hosts, (*referee).give},
+	{"deal", hosts, (*referee).deal},
 	{"decide", hosts, (*referee).decideTie},
 	{"ask", hosts, (*referee).question},
 	{"vote", voters, (*referee).vote},

@@ -100,5 +100,20 @@ func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, erro
 	}
 	f.run = next
 	f.runs.take(len(f.state.Earlier)+1, next)
-	return Entry{Scene: scene, Stand: stand}, nil
+	return Entry{Scene: scene, Stand: stand, Seats: f.state.kept(next.Scenario())}, nil
+}
+
+// kept are the seats of those threads that a scenario has, too: who plays them
+// goes on to do so.
+func (s *State) kept(sc *scenario.Scenario) map[string]Seat {
+	var seats map[string]Seat
+	for _, t := range sc.Threads {
+		if seat := s.Seats[t.Name]; len(seat.By) > 0 {
+			if seats == nil {
+				seats = map[string]Seat{}
+			}
+			seats[t.Name] = Seat{By: seat.By}
+		}
+	}
+	return seats
 }

@@ -127,7 +127,9 @@ func newBench(t *testing.T, given string) *bench {
 				is := Part(word)
 				if word == "play" {
 					is = Player
-					s.Seats[fields[i+1]] = Seat{By: who}
+					if i+1 < len(fields) {
+						s.Seats[fields[i+1]] = Seat{By: append(s.Seats[fields[i+1]].By, who...)}
+					}
 				}
 				for _, id := range who {
 					s.People[id] = &Member{ID: id, Part: is, Conn: "x/" + id}

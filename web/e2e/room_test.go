@@ -187,11 +187,10 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(host, t, `document.querySelectorAll("#head [data-next]").length === 3 && document.querySelectorAll("#rail .thread-card").length === 3`)
 	until(stage, t, `document.querySelectorAll("[data-cast]").length === 3 && document.getElementById("asked").hidden && document.querySelectorAll("#rows tr[id]").length === 0`)
 	until(stage, t, `document.querySelector(".lanes-names").textContent.includes("C") && document.querySelectorAll(".lanes-run [data-step]").length === 0`)
-	until(phone, t, `document.getElementById("went-on").textContent.endsWith(": choose a thread.") && document.getElementById("claims").checkVisibility()`)
+	until(phone, t, `document.getElementById("went-on").textContent.endsWith(": you are A there, too.") && document.querySelector('[data-mine="A"]').checkVisibility()`)
 	until(audience, t, `document.getElementById("went-on").checkVisibility() && document.querySelectorAll("#rows tr[id]").length === 0 && document.querySelectorAll("#head th").length === 5`)
-	do(phone, t, click(`[data-claim="A"]`), chromedp.WaitVisible(chromedp.CSS(`[data-mine="A"]`)))
-	until(phone, t, `document.getElementById("went-on").hidden`)
 	do(phone, t, click(`[data-step="A"]`))
+	until(phone, t, `document.getElementById("went-on").hidden`)
 	for _, tab := range []context.Context{host, stage} {
 		until(tab, t, stands+` === "T1"`)
 	}
@@ -235,8 +234,14 @@ func TestATablePlaysAThread(t *testing.T) {
 	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("You are 2 at this thread")`)
 	do(one, t, click(`[data-step="A"]`))
 	until(two, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("1 of 2 want to step")`)
+	const pressed = `[...document.querySelectorAll('[data-mine="A"] [aria-pressed="true"]')].map((b) => b.textContent).join()`
+	until(one, t, pressed+` === "Take my step"`)
+	if got := get[string](two, t, pressed); got != "" {
+		t.Errorf("what another one wishes is marked: %s", got)
+	}
 	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.startsWith("1 of 2 want to step")`)
 	do(two, t, click(`[data-mine="A"] [data-do="pause"]`))
+	until(two, t, pressed+` === "I am slow: 300 ms"`)
 	tie := `document.querySelector('[data-cast="A"] [data-doing]').textContent === "1 of 2 want: to be slow; 1 of 2 want to step · a tie: the host decides"`
 	until(host, t, tie)
 	stage := another(host, t) // in the host's browser
@@ -258,6 +263,10 @@ func TestAHostLeadsPeople(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "")
 	do(host, t, chromedp.EmulateViewport(360, 740), click(`[data-dialog=people]`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
+	do(host, t, click(`#deal`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key="free A"]`)))
+	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="A"]`)))
+	do(host, t, click(`#people-list [data-key="free A"]`))
+	until(host, t, `document.querySelector('#people-list [data-key="free A"]') === null`)
 	do(host, t, chromedp.SetValue(chromedp.CSS(`#people-list [data-key^=give]`), "B"))
 	_ = get[bool](host, t, `document.querySelector("#people-list [data-key^=give]").dispatchEvent(new Event("change"))`)
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))

@@ -57,6 +57,15 @@ export function people(ask, threads) {
     show();
   };
   document.querySelector("[data-dialog=people]")?.addEventListener("click", open);
+  const tables = /** @type {HTMLInputElement} */ (byId("deal-tables"));
+  const deal = () => tables.reportValidity() && ask({ do: "deal", tables: tables.valueAsNumber || 1 });
+  byId("deal").addEventListener("click", deal);
+  tables.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      event.preventDefault(); // it would close the dialog
+      deal();
+    }
+  });
 
   function show() {
     if (!room || !dialog.open) {

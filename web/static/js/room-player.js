@@ -8,7 +8,7 @@ import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { questionBox, setText } from "./room-question.js";
 import { classAt, heldBack, here, playedBy, titleOf, told, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
-import { canVote, initial, mine, myVote, news, reduce } from "./room-state.js";
+import { canVote, initial, mine, myVote, myWish, news, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -53,7 +53,7 @@ export function phone(section) {
     }
   }
 
-  /** Says where the class has gone, until one has a thread there, or it goes on.
+  /** Says where the class has gone, until it goes on, or who is to choose a thread has one.
    *  @param {import("./room-state.js").State} was */
   function wentOn(was) {
     const all = news(was, state);
@@ -71,7 +71,7 @@ export function phone(section) {
       if (/** @type {HTMLDetailsElement} */ (byId("take-home")).open) {
         listBranches(code, byId("branch-links"));
       }
-    } else if (mine(state).length > 0 || (all.some(({ kind }) => kind === "stands") && !note.classList.contains("chooses"))) {
+    } else if (note.classList.contains("chooses") ? mine(state).length > 0 : all.some(({ kind }) => kind === "stands")) {
       note.hidden = true;
     }
   }
@@ -185,7 +185,7 @@ export function phone(section) {
       const name = part.dataset.mine ?? "";
       part.hidden = !own.includes(name);
       if (!part.hidden) {
-        drawMine(part, room.threads[name], { closed: heldBack(room) || (canVote(state) ? say("First the question; then the run goes on.") : ""), held: heldBack(room), lost, allowed: room.allowed });
+        drawMine(part, room.threads[name], { closed: heldBack(room) || (canVote(state) ? say("First the question; then the run goes on.") : ""), held: heldBack(room), wish: myWish(state, name), lost, allowed: room.allowed });
       }
     }
     byId("claims").hidden = own.length > 0;

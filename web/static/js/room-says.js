@@ -94,7 +94,7 @@ export function told(news, room) {
     case "revealed": return question ? result(question) : "";
     case "closed": return say("The question is put away.");
     case "stands": return classAt(room);
-    case "opened": return news.chooses ? say("The class has gone on to “%s”: choose a thread.", titleOf(room)) : say("The class has gone on to “%s”.", titleOf(room));
+    case "opened": return wentOn(news, titleOf(room));
     case "locked": return say("The room is locked.");
     case "unlocked": return say("The room is open.");
     case "held": return heldBack(room);
@@ -102,6 +102,14 @@ export function told(news, room) {
     case "given": return say("You play %s now.", news.thread);
     case "taken": return say("You play %s no more.", news.thread);
   }
+}
+
+/** @param {{plays: string[], chooses: boolean}} news @param {string} title */
+function wentOn({ plays, chooses }, title) {
+  if (plays.length > 0) {
+    return say("The class has gone on to “%s”: you are %s there, too.", title, plays.join(say(", ")));
+  }
+  return chooses ? say("The class has gone on to “%s”: choose a thread.", title) : say("The class has gone on to “%s”.", title);
 }
 
 /** Why one is in the room no more. @param {number} code @param {string} why */

@@ -7,6 +7,7 @@
  * @property {string[]} by names of those who play it
  * @property {string[]} members and who they are
  * @property {Record<string, number>} [wishes] of several: how many want what
+ * @property {Record<string, string>} [wished] by member
  * @property {number} [wait] seconds until their majority decides, 0 while nothing is decided
  * @property {string} next what it would do
  * @property {string} [why] it cannot now, "" where it can
@@ -144,6 +145,9 @@ function framed(state, { epoch, seq, room }) {
 export const mine = ({ me, room }) =>
   me && room ? Object.keys(room.threads).filter((name) => room.threads[name].members.includes(me.member)) : [];
 
+/** What one wishes for at a table, or "". @param {State} state @param {string} thread */
+export const myWish = ({ me, room }, thread) => (me && room?.threads[thread]?.wished?.[me.member]) || "";
+
 /** One's vote on the question that is asked now, or null. @param {State} state */
 export function myVote({ vote, room }) {
   const question = room?.question;
@@ -204,9 +208,9 @@ export const wishesOf = ({ wishes, members }) =>
 /**
  * @typedef {{kind: "asked" | "again" | "revealed" | "closed" | "stands" | "locked" | "unlocked" | "held" | "let go"}
  *   | {kind: "given" | "taken", thread: string}
- *   | {kind: "opened", chooses: boolean}} News
- *   opened: the class has gone on to another scenario; who chooses has had a
- *   thread in the one before.
+ *   | {kind: "opened", plays: string[], chooses: boolean}} News
+ *   opened: the class has gone on to another scenario; who plays threads of it
+ *   has played them before, who chooses has lost his and can take another.
  */
 
 /**
@@ -223,7 +227,8 @@ export function news(was, now) {
     return all;
   }
   if (a && a.scene !== b.scene) {
-    all.push({ kind: "opened", chooses: mine(was).length > 0 });
+    const plays = mine(now);
+    all.push({ kind: "opened", plays, chooses: mine(was).length > 0 && plays.length === 0 && !b.held });
   }
   const [q, r] = [a?.scene === b.scene ? a?.question : null, b.question];
   if (r && r.id !== q?.id && !r.counts) {

@@ -128,8 +128,10 @@ test("what a page says of a room", () => {
 test("a class goes on to another scenario, and is told nothing else of it", () => {
   const was = after(join(), comes(1, { scene: 0, question: question() }));
   const now = reduce(was, comes(2, { scene: 1, title: "Fenced", at: 0, row: 0, threads: { A: { ...room().threads.B } } }));
-  assert.deepEqual(news(was, now), [{ kind: "opened", chooses: true }]);
+  assert.deepEqual(news(was, now), [{ kind: "opened", plays: [], chooses: true }]);
   assert.equal(told(news(was, now)[0], now.room), "The class has gone on to “Fenced”: choose a thread.");
+  const kept = reduce(was, comes(2, { scene: 1, title: "Fenced", at: 0, row: 0 }));
+  assert.equal(told(news(was, kept)[0], kept.room), "The class has gone on to “Fenced”: you are A there, too.");
   const audience = after(join({ member: "m9" }), comes(1, { scene: 0 }));
   assert.equal(told(news(audience, reduce(audience, comes(2, { scene: 1, title: "" })))[0], { title: "" }), "The class has gone on to “Your scenario”.");
   assert.deepEqual(news(now, reduce(now, comes(3, { scene: 1, at: 1, row: 1 }))).map(({ kind }) => kind), ["given", "stands"]);
