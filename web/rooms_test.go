@@ -32,17 +32,10 @@ type attendee struct {
 			Wished      map[string]string
 			Next, Why   string
 		}
-		Question *struct {
-			ID, Votes, Of int
-			Options       []string
-			Closed        bool
-			Counts        []int
-			Right         *int
-			Before        []int
-			Talk          bool
-		}
-		Held   bool
-		People []struct{ Member, Part string }
+		Question *roomQuestion
+		Veiled   bool
+		Held     bool
+		People   []struct{ Member, Part string }
 	}
 	epoch  string
 	seq    int
@@ -51,6 +44,18 @@ type attendee struct {
 	found  searchFrame     // the last of a search
 	member string
 	token  string
+}
+
+type roomQuestion struct {
+	ID, Votes, Of int
+	Text          string
+	Options       []string
+	Closed        bool
+	Counts        []int
+	Right         *int
+	Before        []int
+	Talk, Veiled  bool
+	Advice        string
 }
 
 type roomFrame struct {
@@ -310,12 +315,14 @@ func TestARoomByItsContract(t *testing.T) {
 	}
 	host.must(object{"do": "reveal"})
 	b.until("it is revealed", func() bool { return b.room.Question != nil && b.room.Question.Closed })
-	if q := b.room.Question; q.Talk != (*q.Right < 2) { // half of them were right, or nobody
-		t.Errorf("are they to talk first: %t; right is %d", q.Talk, *q.Right)
+	if q := b.room.Question; q.Talk != (q.Right != nil) { // half of them were right, or nobody
+		t.Errorf("are they to talk first: %t; right is %v", q.Talk, q.Right)
 	}
-	if q := b.room.Question; q.Counts[0] != 1 || q.Counts[1] != 1 || q.Right == nil {
+	if q := b.room.Question; q.Counts[0] != 1 || q.Counts[1] != 1 {
 		t.Errorf("revealed: %+v", q)
 	}
+	host.must(object{"do": "tell"})
+	b.until("it is told", func() bool { return b.room.Question != nil && b.room.Question.Right != nil })
 	host.must(object{"do": "again"})
 	a.must(object{"do": "vote", "option": *b.room.Question.Right})
 	host.must(object{"do": "reveal"})
@@ -373,7 +380,9 @@ func TestAHeldClassWatchesAndVotes(t *testing.T) {
 	host.must(object{"do": "hold", "on": true})
 	a.until("the class is held", func() bool { return a.room.Held })
 	for _, command := range []object{
-		{"do": "claim", "thread": "B"}, {"do": "step", "thread": "A"}, {"do": "step", "thread": "A", "background": true},
+		{"do": "claim", "thread": "B"},
+		{"do": "step", "thread": "A"},
+		{"do": "step", "thread": "A", "background": true},
 		{"do": "strike", "fault": object{"do": "pause", "thread": "A", "for": "300ms"}},
 	} {
 		if f := a.ask(command); f.Done || !strings.HasPrefix(f.Refused, "现在由主持人带") {
@@ -392,6 +401,83 @@ func TestAHeldClassWatchesAndVotes(t *testing.T) {
 	a.must(object{"do": "claim", "thread": "B"})
 }
 
+// Where few were right, the answer is not given away until a host tells it; and a
+// first vote can be for hosts alone.
+func TestWhatAVoteGivesAway(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	stage := s.visit(t, code, "en", nil).join("stage", nil)
+	var all []*attendee
+	for range 20 {
+		all = append(all, s.visit(t, code, "en", nil).join("audience", nil))
+	}
+	host.must(object{"do": "ask", "kind": "predict"})
+	host.must(object{"do": "reveal"})
+	if host.room.Question.Right == nil {
+		t.Fatal("nobody has voted, and what is right is hidden")
+	}
+	right := *host.room.Question.Right
+	wrong := 0
+	if right == 0 {
+		wrong = 1
+	}
+	follow := func() {
+		stage.until("it has heard what the host has", func() bool { return stage.seq >= host.seq })
+	}
+	vote := func(rights int) {
+		for n, one := range all {
+			option := wrong
+			if n < rights {
+				option = right
+			}
+			one.must(object{"do": "vote", "option": option})
+		}
+		host.must(object{"do": "reveal"})
+		follow()
+	}
+	for _, rights := range []int{0, 6, 15, 7} {
+		host.must(object{"do": "ask", "kind": "predict"})
+		vote(rights)
+		for who, q := range map[string]*roomQuestion{"the stage": stage.room.Question, "the host": host.room.Question} {
+			if (q.Right != nil) != (rights >= 7) || len(q.Counts) < 3 || q.Counts[right] != rights {
+				t.Errorf("%d of 20 were right, and %s has %+v", rights, who, q)
+			}
+		}
+	}
+	host.must(object{"do": "again"})
+	vote(6)
+	if q := stage.room.Question; q.Right != nil || q.Before == nil {
+		t.Errorf("few were right in the second vote: %+v", q)
+	}
+	host.must(object{"do": "tell"})
+	stage.until("it is told", func() bool { return stage.room.Question.Right != nil && *stage.room.Question.Right == right })
+
+	// For hosts alone, until the second vote.
+	host.must(object{"do": "veil"})
+	host.must(object{"do": "ask", "kind": "predict"})
+	vote(12)
+	if q := host.room.Question; q.Counts == nil || !q.Talk || !q.Veiled {
+		t.Errorf("the host has %+v", q)
+	}
+	if q := stage.room.Question; q.Counts != nil || q.Right != nil || !q.Veiled || q.Talk || !strings.Contains(q.Advice, "host") {
+		t.Errorf("the stage has %+v", q)
+	}
+	host.must(object{"do": "again"})
+	follow()
+	if stage.room.Question.Before != nil || host.room.Question.Before == nil {
+		t.Error("the first vote is seen in the second")
+	}
+	vote(20)
+	if q := stage.room.Question; q.Counts == nil || q.Before == nil || q.Right == nil {
+		t.Errorf("after the second vote the stage has %+v", q)
+	}
+	host.must(object{"do": "ask", "kind": "predict"})
+	vote(2)
+	host.must(object{"do": "tell"})
+	stage.until("all is shown", func() bool { return stage.room.Question.Counts != nil && stage.room.Question.Right != nil })
+}
+
 // A host deals everybody out: the seats stay in the next scenario, and each phone
 // knows what it wishes for.
 func TestEverybodyIsDealtASeat(t *testing.T) {
@@ -406,7 +492,9 @@ func TestEverybodyIsDealtASeat(t *testing.T) {
 	host.must(object{"do": "hold"})
 	host.must(object{"do": "deal"})
 	seated := func(a, b int) func() bool {
-		return func() bool { return len(host.room.Threads["A"].Members) == a && len(host.room.Threads["B"].Members) == b }
+		return func() bool {
+			return len(host.room.Threads["A"].Members) == a && len(host.room.Threads["B"].Members) == b
+		}
 	}
 	host.until("five are at two threads", seated(3, 2))
 	host.must(object{"do": "deal", "tables": 3})

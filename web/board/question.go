@@ -84,6 +84,28 @@ func (f *referee) again(context.Context, *Member, Command) (Entry, error) {
 	return Entry{Question: next}, nil
 }
 
+// tell shows all of a question whose votes are counted: what is right though few
+// were, and the bars that were for hosts alone.
+func (f *referee) tell(context.Context, *Member, Command) (Entry, error) {
+	q := f.state.Question
+	switch {
+	case q == nil:
+		return Entry{}, errNoQuestion
+	case !q.Closed:
+		return Entry{}, errNotClosed
+	}
+	told := q.clone()
+	told.Told = true
+	return Entry{Question: told}, nil
+}
+
+// veil has the bars of a first vote be for hosts alone until the second.
+func (f *referee) veil(_ context.Context, _ *Member, c Command) (Entry, error) {
+	rules := f.state.Rules
+	rules.Veiled = c.On == nil || *c.On
+	return Entry{Rules: &rules}, nil
+}
+
 func (f *referee) shelve(context.Context, *Member, Command) (Entry, error) {
 	if f.state.Question == nil {
 		return Entry{}, errNoQuestion

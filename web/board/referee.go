@@ -61,7 +61,7 @@ var (
 	errNoSeat      = phrase.New("that thread is not yours: claim it first")
 	errNoQuestion  = phrase.New("nothing is asked now")
 	errNotOpen     = phrase.New("the votes are counted already")
-	errNotClosed   = phrase.New("first reveal the votes, then ask again")
+	errNotClosed   = phrase.New("first reveal the votes")
 	errAsked       = phrase.New("a question is open: reveal it, then the run goes on")
 	errNotAllowed  = phrase.New("the host does not allow that fault now")
 	errOwnFault    = phrase.New("a player can only strike their own thread")
@@ -452,7 +452,9 @@ var commands = []command{
 	{"vote", voters, (*referee).vote},
 	{"reveal", hosts, (*referee).reveal},
 	{"again", hosts, (*referee).again},
+	{"tell", hosts, (*referee).tell},
 	{"close", hosts, (*referee).shelve},
+	{"veil", hosts, (*referee).veil},
 	{DoRename, anybody, (*referee).rename},
 	{"allow", hosts, (*referee).allow},
 	{"hold", hosts, (*referee).hold},

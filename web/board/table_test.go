@@ -307,6 +307,9 @@ func (b *bench) toldOne(e Entry) string {
 	}
 	if q := e.Question; q != nil {
 		add("question %d round %d closed %t votes %v before %d", q.ID, q.Round, q.Closed, q.Votes, len(q.Before))
+		if q.Told {
+			add("told")
+		}
 	}
 	if e.Shelved {
 		add("shelved")
@@ -318,6 +321,9 @@ func (b *bench) toldOne(e Entry) string {
 		add("locked %t allowed %v", e.Rules.Locked, e.Rules.Allowed)
 		if e.Rules.Held {
 			add("held")
+		}
+		if e.Rules.Veiled {
+			add("veiled")
 		}
 	}
 	if e.Ended {

@@ -185,6 +185,8 @@ func Reference(l words.Language, formats string) []Section {
 				{"ask", l.Say("a host asks a question made of the run where the room stands; kind is predict")},
 				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
 				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
+				{"tell", l.Say("a host shows all of a question that was revealed: the right answer, which is not shown where fewer than 35 in a hundred were right, and the bars that are veiled")},
+				{"veil", l.Say("a host keeps the bars of a first vote for hosts alone until the second is revealed; on: false shows them to all")},
 				{"allow", l.Say("a host says which faults players may have happen to their threads: crash, lose-reply")},
 				{"hold", l.Say("a host leads while it is on: players' claim, step and strike are refused, and what tables were wishing for is given up; votes and looking go on. on: false lets them move again")},
 				{"lock, remove, restore, end", l.Say("a host lets nobody new in but hosts, and nobody take another part (locked: false lets them in again), removes member, takes that back, ends the room and deletes it")},
@@ -194,7 +196,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"explore, halt, outlook", l.Say("as on /play/socket: a search of one's own, for who has joined with rows: true. It ends when the class goes on to another scenario")},
 				{"example, walk", l.Say("as on /play/socket, for hosts: the moves are added, and everybody stands after them")},
 				{"ping", l.Say("does nothing but be answered: who has heard nothing for long asks whether the server is still there")},
-				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, members (how many players and audience are here), threads by name (by, members, wishes, wished: which member wishes what, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), held (the host leads, see hold), question (options, votes, of, round, closed; counts and right are null until reveal; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people")},
+				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, members (how many players and audience are here), threads by name (by, members, wishes, wished: which member wishes what, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), held (the host leads, see hold), question (options, votes, of, round, closed; counts and right are null until reveal, right also until tell where fewer than 35 in a hundred were right; veiled: counts and before are for hosts alone, others have null; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people")},
 			},
 			Example: `{"id": 1, "do": "join", "part": "player"}
 {"id": 2, "do": "claim", "thread": "A"}

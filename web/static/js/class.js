@@ -10,7 +10,7 @@ import { questionBox, setText } from "./room-question.js";
 import { faultName, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
-import { initial, news, reduce } from "./room-state.js";
+import { initial, news, projected, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
 const SOON = 50; // ms after the last change of a window's size
@@ -20,6 +20,7 @@ export function klass(section) {
   const leads = "leads" in section.dataset;
   const code = section.dataset.room ?? "";
   const part = leads ? "host" : "stage";
+  const projects = section.dataset.part === "stage"; // what is for hosts alone is not for all to see
   let names = /** @type {string[]} */ (JSON.parse(section.dataset.threads ?? "[]"));
   let scene = Number(section.dataset.scene); // that the page is of
   let state = initial();
@@ -151,7 +152,7 @@ export function klass(section) {
       play.inTurn(() => request(question ? { do: "again" } : { do: "ask", kind: "predict" }));
     }
   }
-  /** @param {"reveal" | "again" | "close"} what */
+  /** @param {"reveal" | "again" | "tell" | "close"} what */
   const toQuestion = (what) => (state.room?.question ? play.inTurn(() => request({ do: what })) : play.complain(say("Nothing is asked just now.")));
 
   /** Has players keep their hands off, or lets them move. */
@@ -167,7 +168,7 @@ export function klass(section) {
   /** @param {import("./room-state.js").Room} room */
   function drawRoom(room) {
     setText(byId("members"), here(room));
-    drawQuestion(room.question, null, false);
+    drawQuestion(projects ? projected(room.question) : room.question, null, false);
     drawCast();
     for (const one of desk) {
       one.draw(room);
@@ -186,6 +187,7 @@ export function klass(section) {
       byId("ask").hidden = Boolean(room.question);
       byId("reveal").hidden = Boolean(room.question?.counts);
       byId("again").hidden = !room.question?.counts;
+      byId("tell").hidden = !room.question?.counts || (room.question.right !== null && !room.question.veiled);
       /** @type {HTMLSelectElement} */ (byId("focus")).value = room.focus;
     }
   }
@@ -270,5 +272,6 @@ export function klass(section) {
   byId("hold").addEventListener("click", toHold);
   byId("reveal").addEventListener("click", () => toQuestion("reveal"));
   byId("again").addEventListener("click", () => toQuestion("again"));
+  byId("tell").addEventListener("click", () => toQuestion("tell"));
   byId("close-question").addEventListener("click", () => toQuestion("close"));
 }

@@ -91,6 +91,7 @@ export function told(news, room) {
   switch (news.kind) {
     case "asked": return question ? say("A question: %s", question.text) : "";
     case "again": return say("Vote again.");
+    case "counted": return say("The votes are counted.");
     case "revealed": return question ? result(question) : "";
     case "closed": return say("The question is put away.");
     case "stands": return classAt(room);

@@ -30,6 +30,7 @@
  * @property {number | null} right
  * @property {number[] | null} [before] the counts of the first round
  * @property {string} [advice]
+ * @property {boolean} [veiled] the counts are for hosts alone: others have null
  * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
  *
  * @typedef {object} Person
@@ -58,6 +59,7 @@
  * @property {boolean} locked
  * @property {boolean} held the host leads: players watch and vote
  * @property {string[]} allowed faults of players
+ * @property {boolean} [veiled] the counts of a first vote are for hosts alone until the second
  * @property {Person[]} [people] to hosts
  *
  * @typedef {object} Me
@@ -188,6 +190,14 @@ export function bars({ options, counts, before, right, talk }) {
   }));
 }
 
+/** What a projector shows of a question: nothing that is for hosts alone, whoever has opened it.
+ *  @param {Question | null} question @returns {Question | null} */
+export const projected = (question) => (question?.veiled ? { ...question, counts: null, right: null, before: null, advice: "" } : question);
+
+/** What may be told of where it was asked: nothing that comes after it, until what is right is known.
+ *  @param {Question | null} question */
+export const covers = (question) => question !== null && (question.counts === null || question.right === null || Boolean(question.talk));
+
 /** How many of those who voted were right, in per cent, or null where nobody can say.
  *  @param {Question} question */
 export function rightShare({ counts, right, talk }) {
@@ -206,7 +216,7 @@ export const wishesOf = ({ wishes, members }) =>
     .map(([what, count]) => ({ what, count, of: members.length }));
 
 /**
- * @typedef {{kind: "asked" | "again" | "revealed" | "closed" | "stands" | "locked" | "unlocked" | "held" | "let go"}
+ * @typedef {{kind: "asked" | "again" | "counted" | "revealed" | "closed" | "stands" | "locked" | "unlocked" | "held" | "let go"}
  *   | {kind: "given" | "taken", thread: string}
  *   | {kind: "opened", plays: string[], chooses: boolean}} News
  *   opened: the class has gone on to another scenario; who plays threads of it
@@ -235,8 +245,10 @@ export function news(was, now) {
     all.push({ kind: "asked" });
   } else if (r && q && r.id === q.id && r.round !== q.round) {
     all.push({ kind: "again" });
-  } else if (r?.counts && !(q?.id === r.id && q.counts)) {
+  } else if (r?.counts && !(q?.id === r.id && q.counts && (q.right !== null || r.right === null))) {
     all.push({ kind: "revealed" });
+  } else if (r?.closed && q?.id === r.id && !q.closed) {
+    all.push({ kind: "counted" });
   } else if (q && !r) {
     all.push({ kind: "closed" });
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bars, canVote, initial, mine, myVote, news, reduce, rightShare, wishesOf } from "../js/room-state.js";
+import { bars, canVote, covers, initial, mine, myVote, news, projected, reduce, rightShare, wishesOf } from "../js/room-state.js";
 import { doing, here, place, playedBy, result, told, votes, wished } from "../js/room-says.js";
 import { frozen } from "./client.js";
 import { frame, joined, question, room } from "./room-frames.js";
@@ -108,6 +108,17 @@ test("what has changed is told", () => {
 test("who comes late hears of an open question, and of nothing else", () => {
   assert.deepEqual(told_([join()], comes(9, { question: question() })), ["A question: What do we see at 210 ms?"]);
   assert.deepEqual(told_([join()], comes(9)), []);
+});
+
+test("what few knew is covered until it is told, and a veiled vote is told without its bars", () => {
+  const open = question();
+  const few = question({ closed: true, counts: [5, 1, 1] });
+  assert.deepEqual([open, few, question({ closed: true, counts: [1, 2, 0], right: 0, talk: true }), question({ closed: true, counts: [9, 0, 0], right: 0 }), null].map(covers), [true, true, true, false, false]);
+  assert.deepEqual(told_([join(), comes(1, { question: open })], comes(2, { question: few })), [result(few)]);
+  assert.deepEqual(told_([join(), comes(1, { question: few })], comes(2, { question: { ...few, right: 0 } })), [result({ ...few, right: 0 })]);
+  assert.deepEqual(told_([join(), comes(1, { question: open })], comes(2, { question: question({ closed: true, veiled: true }) })), ["The votes are counted."]);
+  assert.equal(projected(question({ closed: true, veiled: true, counts: [9, 0, 0], right: 0 }))?.counts, null);
+  assert.deepEqual(projected(few), few);
 });
 
 test("a thread that one is given or that is taken is told", () => {
