@@ -5,15 +5,18 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gorilla/websocket"
 
+	"relock/engine/course"
 	"relock/engine/scenario"
 	"relock/web"
 	"relock/web/link"
+	"relock/web/words"
 )
 
 // attendee is a member of a room, as a bot would be one: by the contract alone.
@@ -476,6 +479,89 @@ func TestWhatAVoteGivesAway(t *testing.T) {
 	vote(2)
 	host.must(object{"do": "tell"})
 	stage.until("all is shown", func() bool { return stage.room.Question.Counts != nil && stage.room.Question.Right != nil })
+}
+
+// An item's own question is asked at its place, in the room's languages.
+func TestAnItemAsksTheClass(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	stage := s.visit(t, code, "zh-CN", nil).join("stage", object{"rows": true})
+	a := s.visit(t, code, "en", nil).join("player", nil)
+	a.must(object{"do": "claim", "thread": "A"})
+	built, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[course.Kind]int{}
+	was := ""
+	for _, item := range built.Items() {
+		if asked[item.Kind] > 1 && item.Kind != course.Mend {
+			continue
+		}
+		f := host.ask(object{"do": "ask", "item": item.Path()})
+		made, err := item.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		right := -1
+		for n, answer := range made.Answers {
+			if answer.Right {
+				right = n
+			}
+		}
+		switch {
+		case item.Kind == course.Read || item.Kind == course.Break || item.Kind == course.Order:
+			if f.Refused == "" {
+				t.Errorf("%s, of the kind %s, is asked", item.Path(), item.Kind)
+			}
+			continue
+		case f.Refused != "" && item.Kind == course.Mend && strings.Contains(f.Refused, "several"):
+			continue
+		case f.Refused != "":
+			t.Errorf("%s is refused: %s", item.Path(), f.Refused)
+			continue
+		}
+		asked[item.Kind]++
+		stage.until("it is asked", func() bool { return stage.seq >= host.seq })
+		q := stage.room.Question
+		if q == nil || q.Text == was || len(q.Options) != len(made.Answers) || strings.ContainsAny(q.Text, "<*`") || slices.Contains(q.Options, "") || q.Right != nil {
+			t.Errorf("%s asks %+v", item.Path(), q)
+			continue
+		}
+		was = q.Text
+		run, events, row := made.Run, made.Stand, 0
+		if item.Kind == course.Mend {
+			run, events = made.Solved, len(made.Solved.Events)
+		}
+		if events > 0 {
+			row = run.Events[events-1].Step
+		}
+		if b := stage.film.branches[stage.room.Branch]; b.positions[stage.room.At].Row != row {
+			t.Errorf("%s stands at row %d, want %d", item.Path(), b.positions[stage.room.At].Row, row)
+		}
+		a.must(object{"do": "vote", "option": right})
+		host.must(object{"do": "reveal"})
+		if q := host.room.Question; q.Right == nil || *q.Right != right {
+			t.Errorf("of %s is right: %v, want %d", item.Path(), q.Right, right)
+		}
+		host.must(object{"do": "close"})
+	}
+	if asked[course.Predict] < 2 || asked[course.Why] < 1 || asked[course.Mend] < 1 {
+		t.Errorf("asked: %v", asked)
+	}
+	scene := host.room.Scene
+	host.must(object{"do": "ask", "item": "lease/who-knows"})
+	host.must(object{"do": "go", "branch": host.room.Branch, "at": 0})
+	host.must(object{"do": "ask", "item": "lease/who-knows", "kind": "predict"})
+	if host.room.Scene > scene+1 || host.room.At == 0 || len(host.room.Threads["A"].By) != 1 {
+		t.Errorf("asked again, the class is at %d in scene %d", host.room.At, host.room.Scene)
+	}
+	for _, item := range []string{"nowhere", "lease/nowhere", "lease"} {
+		if f := host.ask(object{"do": "ask", "item": item}); f.Refused == "" {
+			t.Errorf("%q is asked", item)
+		}
+	}
 }
 
 // A host deals everybody out: the seats stay in the next scenario, and each phone

@@ -103,12 +103,17 @@ var ErrRemoved = phrase.New("the host has removed you from the room")
 // of them? The question has no ID. An error that speaks says why it cannot.
 type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error)
 
+// Examiner returns what an item of the course asks, chapter/item, and where: the
+// question has no ID. An error that speaks says why that cannot be asked.
+type Examiner func(ctx context.Context, item string) (Plan, *Question, error)
+
 // referee decides orders. It is for one goroutine.
 type referee struct {
 	state *State
 	run   *Run
 	runs  *runs // run is one of them
 	ask   Asker
+	exam  Examiner
 	plan  Planner
 
 	matters func(trace.Event) bool

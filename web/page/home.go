@@ -182,7 +182,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"give", l.Say("a host hands thread to member; without a member nobody has it")},
 				{"deal", l.Say("a host seats everybody who plays and is here, evenly: at all threads, or with tables (1 to 1,000) at so many that each has as many people at least. Who has a seat keeps it, if that can be; it works while the class is held, too")},
 				{"decide", l.Say("a host ends the wait of a table: with what most wish for thread, or with wish: step, watchdog, pause, crash or lose-reply")},
-				{"ask", l.Say("a host asks a question made of the run where the room stands; kind is predict")},
+				{"ask", l.Say("a host asks a question made of the run where the room stands: kind is predict; or with item (chapter/item of the course, of the kinds predict, why and mend) that item's own, and everybody goes to its place, in another scenario if it is of one")},
 				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
 				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
 				{"tell", l.Say("a host shows all of a question that was revealed: the right answer, which is not shown where fewer than 35 in a hundred were right, and the bars that are veiled")},
