@@ -56,6 +56,8 @@ type roomNow struct {
 	Row      int                 `json:"row"`
 	Moment   int                 `json:"moment"`
 	Focus    string              `json:"focus"`
+	Says     string              `json:"says"`    // what happened in the row, "" at the start
+	Why      string              `json:"why"`     // and why
 	Going    *roomGoing          `json:"going"`   // null while nothing goes on by itself
 	Over     bool                `json:"over"`    // the run has ended there
 	Members  int                 `json:"members"` // players and audience who are here
@@ -209,7 +211,12 @@ func roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) 
 	if now.Row == 0 {
 		now.Row = p.Row
 	}
-	known := knowledge(l, reel.Rows()[:min(now.Row, len(reel.Rows()))])
+	rows := reel.Rows()[:min(now.Row, len(reel.Rows()))]
+	if len(rows) > 0 {
+		at := rows[len(rows)-1]
+		now.Says, now.Why = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 "), at.Why // where it is stands beside it
+	}
+	known := knowledge(l, rows)
 	for _, t := range v.Run.Scenario().Threads {
 		seat := seatNow(l, st, t.Name, options)
 		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief

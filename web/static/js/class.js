@@ -83,7 +83,7 @@ export function klass(section) {
     view.show(); // after it: a question takes room of the table
     for (const one of news(was, state)) {
       if (one.kind !== "stands") {
-        byId("status").textContent = told(one, room);
+        setText(byId("status"), told(one, room));
       } else if (was.room && !play.state().ahead && !play.busy()) {
         view.announce(told(one, room));
       }
@@ -190,6 +190,7 @@ export function klass(section) {
       byId("tell").hidden = !room.question?.counts || (room.question.right !== null && !room.question.veiled);
       /** @type {HTMLSelectElement} */ (byId("focus")).value = room.focus;
     }
+    section.classList.toggle("in-lua", room.moment > 0 || room.focus === "lua");
   }
 
   /** Who plays what; what runs out there is counted down. */

@@ -6,7 +6,7 @@ import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
 import { questionBox, setText } from "./room-question.js";
-import { classAt, heldBack, here, playedBy, titleOf, told, wished } from "./room-says.js";
+import { classAt, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
 import { canVote, initial, mine, myVote, myWish, news, reduce } from "./room-state.js";
 import { say } from "./words.js";
@@ -46,7 +46,10 @@ export function phone(section) {
     if (room && room !== was.room) {
       wentOn(was);
       rows?.draw(room, follows());
-      byId("status").textContent = news(was, state).map((one) => told(one, room)).filter(Boolean).join(" ") || byId("status").textContent;
+      const said = news(was, state).map((one) => (one.kind === "stands" ? standing(room) : told(one, room))).filter(Boolean).join(" ");
+      if (said) {
+        setText(byId("status"), said); // what has been read out is not read out again
+      }
       if (news(was, state).some(({ kind }) => kind === "asked" || kind === "revealed" || kind === "again")) {
         byId("asked").scrollIntoView({ block: "nearest" });
       }
@@ -198,7 +201,9 @@ export function phone(section) {
       grey(button, heldBack(room), lost);
     }
     setText(byId("class-at"), classAt(room));
-    setText(byId("class-says"), rows?.says(room) || say("You are there."));
+    setText(byId("class-says"), room.says || say("You are there."));
+    setText(byId("class-why"), whyThere(room));
+    byId("class-why").hidden = whyThere(room) === "";
     tick();
   }
 
@@ -262,6 +267,13 @@ export function phone(section) {
     }
   });
 
+  // Where there is room for it, the table is open beside the rest.
+  const wide = matchMedia("(min-width: 56.25rem)");
+  const unfold = () => {
+    /** @type {HTMLDetailsElement} */ (byId("so-far")).open ||= wide.matches;
+  };
+  wide.addEventListener("change", unfold);
+
   byId("so-far").addEventListener("toggle", async () => {
     if (!rows && /** @type {HTMLDetailsElement} */ (byId("so-far")).open) {
       const { rows: made } = await import("./room-rows.js");
@@ -292,4 +304,5 @@ export function phone(section) {
       complain(say("The server does not answer. Please try again in a moment."));
     }
   });
+  unfold();
 }

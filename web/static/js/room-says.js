@@ -1,5 +1,5 @@
 // What a room's pages say of it.
-import { bars, rightShare, wishesOf } from "./room-state.js";
+import { bars, covers, rightShare, wishesOf } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -16,6 +16,12 @@ export const place = ({ row, moment }) => (row === 0 ? say("at the start") : mom
 
 /** @param {Room} room */
 export const classAt = (room) => (room.row === 0 ? say("The class is at the start.") : say("The class is at %s.", place(room)));
+
+/** Why the row came about where the class stands, unless that would tell what is asked. @param {Room} room */
+export const whyThere = ({ why, question }) => (covers(question) ? "" : (why ?? ""));
+
+/** Where the class stands, for who does not see it. @param {Room} room */
+export const standing = (room) => [classAt(room), room.says, whyThere(room)].filter(Boolean).join(" ");
 
 /** @param {{title: string}} room */
 export const titleOf = ({ title }) => title || say("Your scenario");

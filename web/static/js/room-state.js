@@ -51,6 +51,8 @@
  * @property {number} row the table's, 0 before the first
  * @property {number} moment the command inside of it, 0 outside
  * @property {string} focus
+ * @property {string} [says] what happened in the row
+ * @property {string} [why]
  * @property {{branch: number, to: string, thread: string} | null} going a run that goes on by itself
  * @property {number} members
  * @property {{id: number, parent: number, fork: number, length: number}[]} branches
