@@ -35,10 +35,10 @@ type attendee struct {
 			Wished      map[string]string
 			Next, Why   string
 		}
-		Question *roomQuestion
-		Veiled   bool
-		Held     bool
-		People   []struct{ Member, Part string }
+		Question     *roomQuestion
+		Says, Why    string
+		Veiled, Held bool
+		People       []struct{ Member, Part string }
 	}
 	epoch  string
 	seq    int
@@ -296,6 +296,9 @@ func TestARoomByItsContract(t *testing.T) {
 	}
 	a.must(object{"do": "step", "thread": "A"})
 	stage.until("the stage follows", func() bool { return stage.room.At == 1 })
+	if !strings.HasPrefix(a.room.Says, "A. lock: acquired") || a.room.Why != "A has the lock: hold count 1, and a lease of 200 ms." {
+		t.Errorf("of the row is said %q, because %q", a.room.Says, a.room.Why)
+	}
 	if rows := stage.film.branches[0].rows; len(rows) == 0 || len(stage.film.branches[0].positions) != 2 {
 		t.Errorf("the stage has %d rows", len(rows))
 	}

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { bars, canVote, covers, initial, mine, myVote, news, projected, reduce, rightShare, wishesOf } from "../js/room-state.js";
-import { doing, here, place, playedBy, result, told, votes, wished } from "../js/room-says.js";
+import { doing, here, place, playedBy, result, standing, told, votes, whyThere, wished } from "../js/room-says.js";
 import { frozen } from "./client.js";
 import { frame, joined, question, room } from "./room-frames.js";
 
@@ -119,6 +119,13 @@ test("what few knew is covered until it is told, and a veiled vote is told witho
   assert.deepEqual(told_([join(), comes(1, { question: open })], comes(2, { question: question({ closed: true, veiled: true }) })), ["The votes are counted."]);
   assert.equal(projected(question({ closed: true, veiled: true, counts: [9, 0, 0], right: 0 }))?.counts, null);
   assert.deepEqual(projected(few), few);
+});
+
+test("who does not see the stage hears why, unless that would tell what is asked", () => {
+  const at = room({ says: "B. retry: refused", why: "A holds it." });
+  assert.equal(standing(at), "The class is at T4. B. retry: refused A holds it.");
+  assert.equal(standing({ ...at, question: question() }), "The class is at T4. B. retry: refused");
+  assert.equal(whyThere({ ...at, question: question({ closed: true, counts: [1, 0, 0], right: 0 }) }), "A holds it.");
 });
 
 test("a thread that one is given or that is taken is told", () => {
