@@ -24,6 +24,16 @@ func another(ctx context.Context, t testing.TB) context.Context {
 	return tab
 }
 
+// device opens a tab that knows nothing of the browser's others: on a device of
+// its own.
+func device(ctx context.Context, t testing.TB) context.Context {
+	t.Helper()
+	tab, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	do(tab, t)
+	return tab
+}
+
 const (
 	members = `(document.getElementById("members")?.textContent ?? "")`
 	stands  = `(document.querySelector("#rows tr[aria-current] .t")?.textContent ?? "")`
@@ -47,7 +57,7 @@ func makeRoom(t *testing.T, url, from string) (host context.Context, room string
 // join opens a room on a phone, and has it play a thread, "" for none.
 func join(host context.Context, t *testing.T, room, thread string) context.Context {
 	t.Helper()
-	phone := another(host, t)
+	phone := device(host, t)
 	do(phone, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
 	if thread != "" {
 		do(phone, t, click(`[data-claim="`+thread+`"]`), chromedp.WaitVisible(chromedp.CSS(`[data-mine="`+thread+`"]`)))
@@ -153,7 +163,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := another(host, t)
-	phone, audience := join(host, t, room, "A"), another(host, t)
+	phone, audience := join(host, t, room, "A"), device(host, t)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage?lang=zh-CN"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
 	do(audience, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room+"?lang=zh-CN"), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
 	do(audience, t, click(`#so-far summary`))
@@ -163,7 +173,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
 	until(audience, t, `document.querySelectorAll("#rows tr[id]").length === 1`)
 	until(host, t, members+` === "2 here"`)
-	alone := another(host, t)
+	alone := device(host, t)
 	do(alone, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"?lang=en"), chromedp.WaitVisible(chromedp.CSS(`#own`)))
 	until(alone, t, classAt+` === "The class is at T1."`)
 	do(alone, t, click(`#own`))
@@ -322,6 +332,22 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	until(phone, t, `document.querySelectorAll("#rows tr[id]").length === 3 && `+stands+` === "T3"`)
 	do(phone, t, click(`#rename`))
 	until(phone, t, `document.getElementById("me").textContent !== "`+me+`"`)
+
+	// Another tab of the device takes over, as the same member; who was sent away
+	// is, whatever he opens.
+	me = get[string](phone, t, `document.getElementById("me").textContent`)
+	second := another(phone, t)
+	do(second, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
+	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("This room is open in another tab")`)
+	if got := get[string](second, t, `document.getElementById("me").textContent`); got != me {
+		t.Errorf("a second tab of %q is %q", me, got)
+	}
+	until(host, t, members+` === "1 here"`)
+	do(host, t, click(`[data-dialog=people]`), click(`#people-list [data-key^=remove]`))
+	until(second, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
+	third := another(phone, t)
+	do(third, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room))
+	until(third, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
 }
 
 // Two clicks from a scenario to a room; and a wrong code says what is wrong.

@@ -31,6 +31,7 @@ export function back(code, scene) {
   }
 
   enter(code, `relock-room-${code}`, {
+    device: true,
     path: () => `/room/${code}/socket?lang=${document.documentElement.lang}`,
     as: () => ({ part: "player", rows: false }),
     opened() {},

@@ -27,11 +27,13 @@ export function phone(section) {
   /** @type {ReturnType<import("./room-rows.js").rows> | null} */
   let rows = null; // once they are wanted
 
-  /** @param {string} text */
+  let cut = ""; // says that the line is dead, or ""
+
+  /** @param {string} text counts for nothing while the line is dead */
   function complain(text) {
     const problem = byId("problem");
-    setText(problem, text);
-    problem.hidden = text === "";
+    setText(problem, cut || text);
+    problem.hidden = (cut || text) === "";
   }
 
   /** @param {Event} event */
@@ -96,6 +98,7 @@ export function phone(section) {
   const follows = () => /** @type {HTMLDetailsElement} */ (byId("so-far")).open && byId("so-far").getBoundingClientRect().top < innerHeight / 2;
 
   const line = enter(code, `relock-room-${code}`, {
+    device: true,
     path: () => section.dataset.socket ?? "",
     as: () => ({ part: section.dataset.part, rows: rows !== null, scene }),
     opened: () => rows?.joining(),
@@ -112,8 +115,9 @@ export function phone(section) {
     changed(lost, why) {
       const was = state.lost;
       happened({ type: "line", lost });
+      cut = lost ? why || say("The connection is lost; trying again.") : "";
       if (lost || was) {
-        complain(lost ? why || say("The connection is lost; trying again.") : "");
+        complain("");
       }
     },
     gone: (gone, why) => {
@@ -140,6 +144,7 @@ export function phone(section) {
 
   /** @param {number} gone @param {string} why */
   function leave(gone, why) {
+    cut = "";
     complain("");
     byId("inside").hidden = true;
     showGone(code, gone, why, false);
