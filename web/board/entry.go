@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type Entry struct {
 	Whole    *State          `json:"whole,omitempty"` // all of the room: what came before is not needed
 	People   []Member        `json:"people,omitempty"`
 	Gone     []string        `json:"gone,omitempty"`    // members of whom nothing is kept
-	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: nobody plays its threads yet
+	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: its threads are free but for Seats
 	Dropped  *int            `json:"dropped,omitempty"` // a branch
 	Made     []Made          `json:"made,omitempty"`
 	Going    *Going          `json:"going,omitempty"` // without To: it goes on no more
@@ -186,6 +187,9 @@ func (m *Member) outcome(id int64) (refused string, err error) {
 	return "", errOld
 }
 
+// ByAge compares IDs of members: who has joined first is first, m2 before m10.
+func ByAge(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+
 // Here reports whether the member is connected.
 func (m *Member) Here() bool { return m.Conn != "" && !m.Removed }
 
@@ -211,8 +215,11 @@ const (
 
 // Rules are what the host has set.
 type Rules struct {
-	Locked  bool     `json:"locked"`  // nobody new can join
-	Allowed []string `json:"allowed"` // faults that players may have happen to their threads
+	Locked  bool     `json:"locked"`         // nobody new can join
+	Allowed []string `json:"allowed"`        // faults that players may have happen to their threads
+	Held    bool     `json:"held,omitempty"` // the host leads: players watch and vote
+
+	Veiled bool `json:"veiled,omitempty"` // the bars of a first vote are for hosts alone until the second
 }
 
 // Question is asked of everybody.
@@ -228,6 +235,32 @@ type Question struct {
 	Closed  bool                `json:"closed"`
 	Votes   map[string]int      `json:"votes,omitempty"`  // of this round, by member
 	Before  []map[string]int    `json:"before,omitempty"` // of the earlier rounds
+	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, whoever was right
+}
+
+// Where so many in a hundred were right, talking helps: they can convince the
+// others, and the others are enough to be worth it (Mazur's peer instruction).
+const (
+	fewRight  = 35
+	manyRight = 70
+)
+
+// FewRight reports whether so few were right that the answer is not given away:
+// fewer than 35 % of those who voted in the last round. Nobody is not few.
+func (q *Question) FewRight() bool {
+	return len(q.Votes) > 0 && 100*q.Counts(q.Round)[q.Right] < fewRight*len(q.Votes)
+}
+
+// Divided reports whether enough were right, and enough wrong, in the last round
+// that they can convince each other.
+func (q *Question) Divided() bool {
+	return len(q.Votes) > 0 && !q.FewRight() && 100*q.Counts(q.Round)[q.Right] <= manyRight*len(q.Votes)
+}
+
+// Veiled reports whether what was voted first is for hosts alone.
+func (s *State) Veiled() bool {
+	q := s.Question
+	return q != nil && s.Rules.Veiled && !q.Told && (q.Round == 1 && q.Closed || q.Round == 2 && !q.Closed)
 }
 
 // Counts returns how many voted for each option in a round, from 1.

@@ -61,6 +61,8 @@ type Command struct {
 	Option     *int                       `json:"option,omitempty"`
 	Faults     []string                   `json:"faults,omitempty"`
 	Locked     *bool                      `json:"locked,omitempty"`
+	On         *bool                      `json:"on,omitempty"`
+	Tables     *int                       `json:"tables,omitempty"`
 	Wish       string                     `json:"wish,omitempty"`
 	Example    string                     `json:"example,omitempty"`
 	Link       string                     `json:"link,omitempty"`

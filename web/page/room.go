@@ -58,8 +58,9 @@ type RoomStrike struct {
 
 // RoomStrikes are those of a thread, as its player calls them.
 func RoomStrikes(l words.Language, thread string) []RoomStrike {
+	slow, _ := fault.Named(fault.Pause)
 	return []RoomStrike{
-		{fault.Pause, l.Say("I am slow"), byHand(fault.Pause, thread, ""), false},
+		{fault.Pause, l.Say("I am slow: %s", l.Duration(slow.For)), byHand(fault.Pause, thread, ""), false},
 		{fault.LoseReply, l.Say("lose my reply"), byHand(fault.LoseReply, thread, fault.AtUnlock), true},
 		{fault.Crash, l.Say("I crash"), byHand(fault.Crash, thread, ""), true},
 	}

@@ -10,7 +10,7 @@ import { questionBox, setText } from "./room-question.js";
 import { faultName, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
-import { initial, news, reduce } from "./room-state.js";
+import { initial, news, projected, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
 const SOON = 50; // ms after the last change of a window's size
@@ -20,6 +20,7 @@ export function klass(section) {
   const leads = "leads" in section.dataset;
   const code = section.dataset.room ?? "";
   const part = leads ? "host" : "stage";
+  const projects = section.dataset.part === "stage"; // what is for hosts alone is not for all to see
   let names = /** @type {string[]} */ (JSON.parse(section.dataset.threads ?? "[]"));
   let scene = Number(section.dataset.scene); // that the page is of
   let state = initial();
@@ -55,6 +56,7 @@ export function klass(section) {
       a: toAsk,
       r: () => toQuestion("reveal"),
       c: () => toQuestion("close"),
+      h: toHold,
       s: () => onward?.open(),
       p: () => desk[0]?.open(),
       j: () => join.open(),
@@ -81,7 +83,7 @@ export function klass(section) {
     view.show(); // after it: a question takes room of the table
     for (const one of news(was, state)) {
       if (one.kind !== "stands") {
-        byId("status").textContent = told(one, room);
+        setText(byId("status"), told(one, room));
       } else if (was.room && !play.state().ahead && !play.busy()) {
         view.announce(told(one, room));
       }
@@ -150,8 +152,13 @@ export function klass(section) {
       play.inTurn(() => request(question ? { do: "again" } : { do: "ask", kind: "predict" }));
     }
   }
-  /** @param {"reveal" | "again" | "close"} what */
+  /** @param {"reveal" | "again" | "tell" | "close"} what */
   const toQuestion = (what) => (state.room?.question ? play.inTurn(() => request({ do: what })) : play.complain(say("Nothing is asked just now.")));
+
+  /** Has players keep their hands off, or lets them move. */
+  function toHold() {
+    play.inTurn(() => request({ do: "hold", on: !state.room?.held }));
+  }
 
   const drawQuestion = questionBox(null);
   const join = joining(code);
@@ -160,8 +167,8 @@ export function klass(section) {
 
   /** @param {import("./room-state.js").Room} room */
   function drawRoom(room) {
-    setText(byId("members"), room.locked ? `${here(room)} · ${say("locked")}` : here(room));
-    drawQuestion(room.question, null, false);
+    setText(byId("members"), here(room));
+    drawQuestion(projects ? projected(room.question) : room.question, null, false);
     drawCast();
     for (const one of desk) {
       one.draw(room);
@@ -175,11 +182,15 @@ export function klass(section) {
       attended?.scrollIntoView({ block: "nearest", behavior: still() ? "instant" : "smooth" });
     }
     if (leads) {
+      setText(/** @type {Element} */ (byId("hold").querySelector("span")), room.held ? say("You play") : say("I lead"));
+      byId("hold").classList.toggle("held", room.held);
       byId("ask").hidden = Boolean(room.question);
       byId("reveal").hidden = Boolean(room.question?.counts);
       byId("again").hidden = !room.question?.counts;
+      byId("tell").hidden = !room.question?.counts || (room.question.right !== null && !room.question.veiled);
       /** @type {HTMLSelectElement} */ (byId("focus")).value = room.focus;
     }
+    section.classList.toggle("in-lua", room.moment > 0 || room.focus === "lua");
   }
 
   /** Who plays what; what runs out there is counted down. */
@@ -259,7 +270,9 @@ export function klass(section) {
     }
   });
   byId("ask").addEventListener("click", toAsk);
+  byId("hold").addEventListener("click", toHold);
   byId("reveal").addEventListener("click", () => toQuestion("reveal"));
   byId("again").addEventListener("click", () => toQuestion("again"));
+  byId("tell").addEventListener("click", () => toQuestion("tell"));
   byId("close-question").addEventListener("click", () => toQuestion("close"));
 }

@@ -1,7 +1,7 @@
 // The question that a class is asked: its options, and once it is revealed, what
 // was voted.
 import { byId, make } from "./dom.js";
-import { bars } from "./room-state.js";
+import { bars, covers } from "./room-state.js";
 import { votes } from "./room-says.js";
 import { say } from "./words.js";
 
@@ -23,7 +23,7 @@ export function questionBox(vote) {
   return function draw(question, mine, open) {
     box.hidden = question === null;
     // What comes after where it was asked would tell.
-    document.body.classList.toggle("asking", question !== null && (!question.counts || Boolean(question.talk)));
+    document.body.classList.toggle("asking", covers(question));
     if (!question) {
       drawn = "";
       return;
