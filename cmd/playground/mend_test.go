@@ -13,7 +13,7 @@ const late = "../../lessons/scenarios/late-write-without-a-token.yaml"
 func TestMendAsJSONLines(t *testing.T) {
 	got := playground(t, "", "mend", "-json", "-delays", "1", "../../lessons/scenarios/mutex-get-del-foreign-release.yaml")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
-	const first = `{"mend":1,"title":"GET, then DEL: another's lock is deleted","delays":1,"faults":[],"max_faults":0,"max_states":6000,"changes":10,"orders":"`
+	const first = `{"mend":1,"title":"Between GET and DEL the lock becomes another's","delays":1,"faults":[],"max_faults":0,"max_states":6000,"changes":10,"orders":"`
 	if got.code != exitOK || len(lines) != 12 || !strings.HasPrefix(lines[0], first) {
 		t.Fatalf("exit code %d, %d lines: %s %s", got.code, len(lines), got.out, got.err)
 	}
@@ -79,7 +79,7 @@ func TestMendInWords(t *testing.T) {
 	at := -1
 	for _, want := range []string{
 		"Now 1 of 1 orders with no delay and no fault break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0", "with a pause of 500 ms: 1",
-		"Best first", "1. A fencing token, checked by the resource", "2. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
+		"Best first", "1. A fencing token, checked by the resource", "2. Stop when the lock is lost", "3. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
 	} {
 		next := strings.Index(text, want)
 		if next <= at {
