@@ -60,6 +60,7 @@ func TestMendExitCodes(t *testing.T) {
 		{[]string{"-delays", "9", good}, exitUsage, "delays must be 0 to 8"},
 		{[]string{"-max-states", "0", good}, exitUsage, "states must be 1 to 5000000"},
 		{[]string{"-faults", "earthquake", good}, exitUsage, `there is no fault "earthquake" that could strike in this scenario; allowed: pause, crash`},
+		{[]string{"-post-mortem", good}, exitUsage, "-json and -post-mortem: allowed: one of them"},
 		{[]string{good, fragile}, exitUsage, "mend takes one scenario file"},
 		{nil, exitUsage, "mend takes one scenario file"},
 		{[]string{"nowhere.yaml"}, exitUsage, "nowhere.yaml"},
@@ -89,5 +90,34 @@ func TestMendInWords(t *testing.T) {
 	}
 	if zh := playground(t, "", "mend", "-lang", "zh", "-delays", "0", late); !strings.Contains(zh.out, "单靠锁修不好") {
 		t.Errorf("in Chinese: %s", zh.out)
+	}
+}
+
+// A post-mortem begins with what happened, when, why, and what mends it; the run is
+// one that breaks a rule, also where the file's own does not.
+func TestPostMortem(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		want []string
+	}{
+		{late, []string{
+			"# A write that comes too late, and nobody checks", "**What happened:** two inside at once: ", "lost update: ", "240 ms", "**Why:** ", "Redis drops A's key",
+			"**What mends it:** Now 1 of 1 orders with no delay and no fault break a rule. No lock can mend this alone: what it protects must decide.", "| Time |",
+		}},
+		{"../../lessons/scenarios/mutex-get-del.yaml", []string{"**What happened:** ", "**What mends it:** Now 7 of 99 orders", "This mends it: Compare and delete in one script.", "✗"}},
+	} {
+		args := []string{"mend", "-post-mortem"}
+		if c.file == late {
+			args = append(args, "-delays", "0")
+		}
+		got := playground(t, "", append(args, c.file)...)
+		if got.code != exitOK {
+			t.Errorf("exit code %d: %s", got.code, got.err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(got.out, want) {
+				t.Errorf("no %q in\n%.1500s", want, got.out)
+			}
+		}
 	}
 }
