@@ -348,6 +348,9 @@ func TestARoomByItsContract(t *testing.T) {
 	if lines := strings.Count(body, "\n"); res.StatusCode != http.StatusOK || lines != 4 {
 		t.Errorf("%d: %d lines of votes, want a head and 3: %s", res.StatusCode, lines, body)
 	}
+	if head, rest, _ := strings.Cut(body, "\n"); !strings.HasSuffix(head, ",votes,share,step,scenario,title") || !strings.HasSuffix(strings.TrimSpace(rest), ",true,1,100%,T1,1,The lease ends before the work") {
+		t.Errorf("votes: %s", body)
+	}
 	res, body = s.do(t, "GET", "/room/"+code+"/log", nil, "Authorization", "Bearer "+secret)
 	if res.StatusCode != http.StatusOK || strings.Contains(body, `"proof":"`+"0") || !strings.Contains(body, `"vote"`) {
 		t.Errorf("%d: %s", res.StatusCode, body)
@@ -800,6 +803,29 @@ func TestWhatNoRoomIsMadeOf(t *testing.T) {
 }
 
 // A title that a link brings along is no formula in the host's spreadsheet.
+// A link to a room has a preview, and other pages frame its stage, which leads
+// nobody.
+func TestARoomElsewhere(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	for path, title := range map[string]string{"/room": "Join a room", "/room/" + code: "Join the class: The lease ends before the work · " + code} {
+		_, body := s.do(t, "GET", path, nil)
+		if !strings.Contains(body, `property="og:title" content="`+title+`"`) || !strings.Contains(body, `og:description" content="A class around one lock`) || strings.Contains(body, "oembed") {
+			t.Errorf("%s has no preview", path)
+		}
+	}
+	res, body := s.do(t, "GET", "/embed/room/"+code+"/stage", nil, "Cookie", "relock-room-"+code+"="+secret)
+	if policy := res.Header.Get("Content-Security-Policy"); res.StatusCode != http.StatusOK || !strings.Contains(policy, "frame-ancestors *") || !strings.Contains(body, `data-part="stage"`) {
+		t.Errorf("%d %s", res.StatusCode, policy)
+	}
+	if res, _ := s.do(t, "GET", "/room/"+code+"/stage", nil); strings.Contains(res.Header.Get("Content-Security-Policy"), "frame-ancestors *") {
+		t.Error("other pages frame a stage that leads")
+	}
+	if _, body := s.do(t, "GET", "/room/"+code+"/host", nil, "Cookie", "relock-room-"+code+"="+secret); !strings.Contains(body, "/embed/room/"+code+"/stage") || !strings.Contains(body, "/qr?text=http") {
+		t.Error("the host is not told how slides frame the stage")
+	}
+}
+
 func TestVotesHaveNoFormulas(t *testing.T) {
 	s := open(t, nil)
 	sc := parsed(t, twoText)

@@ -235,6 +235,7 @@ type Question struct {
 	Closed  bool                `json:"closed"`
 	Votes   map[string]int      `json:"votes,omitempty"`  // of this round, by member
 	Before  []map[string]int    `json:"before,omitempty"` // of the earlier rounds
+	Step    int                 `json:"step,omitempty"`   // the row after which it was asked, 0 at the start
 	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, whoever was right
 }
 

@@ -54,7 +54,7 @@ func (f *referee) asked(ctx context.Context, item string) (Entry, error) {
 		if err != nil {
 			return Entry{}, err
 		}
-		q.Kind = Predict
+		q.Kind, q.Step = Predict, b.Positions[at.At].Row
 		return Entry{Question: q}, nil
 	}
 	plan, q, err := f.exam(ctx, item)
