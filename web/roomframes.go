@@ -65,7 +65,8 @@ type roomNow struct {
 	Threads  map[string]roomSeat `json:"threads"`
 	Question *roomQuestion       `json:"question"`
 	Locked   bool                `json:"locked"`
-	Held     bool                `json:"held"` // the host leads: players watch and vote
+	Held     bool                `json:"held"`  // the host leads: players watch and vote
+	Lobby    bool                `json:"lobby"` // the stages show how one joins
 	Allowed  []string            `json:"allowed"`
 	Veiled   bool                `json:"veiled"` // the bars of a first vote are for hosts alone until the second
 }
@@ -155,7 +156,7 @@ func roomNowFrame(v board.View, sees board.Sight) (any, error) {
 			return nil, err
 		}
 		end := []byte("}}") // of the room, and of the frame
-		text = slices.Concat(bytes.TrimSuffix(text, end), []byte(`,"people":`), people, end)
+		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"people":`, v.State.Lost()), people, end)
 	}
 	return preparedText(text)
 }
@@ -189,7 +190,7 @@ func roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) 
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
-		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
+		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st, unveiled),
 	}
 	if g := st.Going; g != nil {

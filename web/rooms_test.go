@@ -38,6 +38,8 @@ type attendee struct {
 		Question     *roomQuestion
 		Says, Why    string
 		Veiled, Held bool
+		Lobby        bool
+		Lost         *int
 		People       []struct{ Member, Part string }
 	}
 	epoch  string
@@ -72,6 +74,7 @@ type roomFrame struct {
 	Member  string
 	Token   string
 	Name    string
+	Lost    bool
 	Lanes   string
 
 	Compared, Trace string
@@ -803,6 +806,32 @@ func TestWhatNoRoomIsMadeOf(t *testing.T) {
 }
 
 // A title that a link brings along is no formula in the host's spreadsheet.
+// Hosts see how many are lost, and nobody sees who: not in the log either.
+func TestWhoIsLostIsNobodyInParticular(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	a, b := s.visit(t, code, "en", nil).join("player", nil), s.visit(t, code, "en", nil).join("audience", nil)
+	a.must(object{"do": "lost"})
+	b.must(object{"do": "lost", "on": true})
+	lost := func(n int) func() bool { return func() bool { return host.room.Lost != nil && *host.room.Lost == n } }
+	host.until("two are lost", lost(2))
+	again := s.visit(t, code, "en", nil)
+	if f := again.must(object{"do": "join", "part": "player", "member": a.member, "token": a.token}); !f.Lost {
+		t.Error("who comes back has forgotten that he is lost")
+	}
+	b.must(object{"do": "lost", "on": false})
+	host.until("one is lost", lost(1))
+	if b.room.Lost != nil {
+		t.Error("everybody sees how many are lost")
+	}
+	if _, body := s.do(t, "GET", "/room/"+code+"/log", nil, "Authorization", "Bearer "+secret); strings.Contains(body, `"lost":true`) {
+		t.Error("the log says who is lost")
+	}
+	host.must(object{"do": "lobby"})
+	again.until("the stages show how one joins", func() bool { return again.room.Lobby })
+}
+
 // A link to a room has a preview, and other pages frame its stage, which leads
 // nobody.
 func TestARoomElsewhere(t *testing.T) {

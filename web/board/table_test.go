@@ -283,6 +283,9 @@ func (b *bench) toldOne(e Entry) string {
 		if m.Removed {
 			is += " removed"
 		}
+		if m.Lost {
+			is += " lost"
+		}
 		add("%s is %s", m.ID, is)
 	}
 	if e.Scene != nil {
@@ -332,6 +335,9 @@ func (b *bench) toldOne(e Entry) string {
 		add("locked %t allowed %v", e.Rules.Locked, e.Rules.Allowed)
 		if e.Rules.Held {
 			add("held")
+		}
+		if e.Rules.Lobby {
+			add("lobby")
 		}
 		if e.Rules.Veiled {
 			add("veiled")

@@ -70,7 +70,13 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := tabFor(t, roomLimit) // another browser: of nobody who leads
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	do(stage, t, chromedp.WaitVisible(chromedp.CSS(`#join-code`))) // nobody is in
 	a, b := join(host, t, room, "A"), join(host, t, room, "B")
+	until(stage, t, `!document.getElementById("join").open`)
+	do(a, t, click(`#lost`))
+	until(host, t, members+` === "2 here · 1 lost"`)
+	do(a, t, click(`#lost`))
+	until(host, t, members+` === "2 here"`)
 	name := strings.TrimSuffix(strings.TrimPrefix(get[string](a, t, `document.getElementById("me").textContent`), "You are "), ".")
 	until(stage, t, `document.querySelector('[data-cast="A"] [data-by]').textContent === "`+name+`"`)
 

@@ -10,7 +10,7 @@ import { questionBox, setText } from "./room-question.js";
 import { faultName, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
-import { initial, news, projected, reduce } from "./room-state.js";
+import { initial, lobby, news, projected, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
 const SOON = 50; // ms after the last change of a window's size
@@ -28,6 +28,7 @@ export function klass(section) {
   let ended = null;
   let ticking = 0; // timer of what runs out
   let came = 0; // when the room was told last
+  let waits = false; // a stage shows how one joins
 
   byId("timeline").style.setProperty("--threads", String(names.length));
   const play = board(section, {
@@ -167,7 +168,12 @@ export function klass(section) {
 
   /** @param {import("./room-state.js").Room} room */
   function drawRoom(room) {
-    setText(byId("members"), here(room));
+    const lost = leads && !projects && room.lost ? say("%d lost", room.lost) : "";
+    setText(byId("members"), [here(room), lost].filter(Boolean).join(" · "));
+    if (projects && waits !== lobby(room)) {
+      waits = lobby(room);
+      (waits ? join.open : join.close)();
+    }
     drawQuestion(projects ? projected(room.question) : room.question, null, false);
     drawCast();
     for (const one of desk) {
@@ -184,6 +190,7 @@ export function klass(section) {
     if (leads) {
       setText(/** @type {Element} */ (byId("hold").querySelector("span")), room.held ? say("You play") : say("I lead"));
       byId("hold").classList.toggle("held", room.held);
+      document.getElementById("lobby")?.setAttribute("aria-pressed", String(Boolean(room.lobby)));
       byId("ask").hidden = Boolean(room.question);
       byId("reveal").hidden = Boolean(room.question?.counts);
       byId("again").hidden = !room.question?.counts;
@@ -271,6 +278,7 @@ export function klass(section) {
   });
   byId("ask").addEventListener("click", toAsk);
   byId("hold").addEventListener("click", toHold);
+  document.getElementById("lobby")?.addEventListener("click", () => request({ do: "lobby", on: !state.room?.lobby }));
   byId("reveal").addEventListener("click", () => toQuestion("reveal"));
   byId("again").addEventListener("click", () => toQuestion("again"));
   byId("tell").addEventListener("click", () => toQuestion("tell"));

@@ -187,6 +187,7 @@ export function phone(section) {
     setText(byId("members"), here(room));
     byId("held").hidden = !room.held;
     setText(byId("me"), say("You are %s.", me.name));
+    byId("lost").setAttribute("aria-pressed", String(Boolean(me.lost)));
     drawQuestion(room.question, myVote(state), canVote(state) && !lost);
     const own = mine(state);
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-mine]"))) {
@@ -278,6 +279,13 @@ export function phone(section) {
     /** @type {HTMLDetailsElement} */ (byId("so-far")).open ||= wide.matches;
   };
   wide.addEventListener("change", unfold);
+
+  byId("lost").addEventListener("click", async () => {
+    const lost = !state.me?.lost;
+    if (await request({ do: "lost", on: lost })) {
+      happened({ type: "strays", lost });
+    }
+  });
 
   byId("so-far").addEventListener("toggle", async () => {
     if (!rows && /** @type {HTMLDetailsElement} */ (byId("so-far")).open) {
