@@ -321,6 +321,9 @@ func (b *bench) toldOne(e Entry) string {
 	}
 	if q := e.Question; q != nil {
 		add("question %d round %d closed %t votes %v before %d", q.ID, q.Round, q.Closed, q.Votes, len(q.Before))
+		if q.Until > 0 {
+			add("for %ds", (q.Until-b.now.UnixMilli())/1000)
+		}
 		if q.Told {
 			add("told")
 		}

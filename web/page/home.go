@@ -185,6 +185,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"decide", l.Say("a host ends the wait of a table: with what most wish for thread, or with wish: step, watchdog, pause, crash or lose-reply")},
 				{"ask", l.Say("a host asks a question made of the run where the room stands: kind is predict; or with item (chapter/item of the course, of the kinds predict, why and mend) that item's own, and everybody goes to its place, in another scenario if it is of one")},
 				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
+				{"clock", l.Say("a host gives the vote seconds (up to 600; 0 takes the clock away): question has left, and nothing happens when they are over")},
 				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
 				{"tell", l.Say("a host shows all of a question that was revealed: the right answer, which is not shown where fewer than 35 in a hundred were right, and the bars that are veiled")},
 				{"veil", l.Say("a host keeps the bars of a first vote for hosts alone until the second is revealed; on: false shows them to all")},

@@ -5,7 +5,7 @@ import { Refused } from "./line.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
-import { questionBox, setText } from "./room-question.js";
+import { drawClock, questionBox, setText } from "./room-question.js";
 import { classAt, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
 import { canVote, initial, mine, myVote, myWish, news, reduce } from "./room-state.js";
@@ -216,10 +216,10 @@ export function phone(section) {
   /** What a table wants, counted down. */
   function tick() {
     clearTimeout(ticking);
-    if (state.room?.scene !== scene) {
+    if (!state.room || state.room.scene !== scene) {
       return;
     }
-    let counting = false;
+    let counting = drawClock(state.room.question, (Date.now() - came) / 1000);
     for (const name of mine(state)) {
       const thread = /** @type {Room} */ (state.room).threads[name];
       const left = Math.ceil(Math.max(0, (thread.wait ?? 0) - (Date.now() - came) / 1000));

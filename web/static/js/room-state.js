@@ -30,6 +30,7 @@
  * @property {number | null} right
  * @property {number[] | null} [before] the counts of the first round
  * @property {string} [advice]
+ * @property {number} [left] seconds that the host gives it
  * @property {boolean} [veiled] the counts are for hosts alone: others have null
  * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
  *
