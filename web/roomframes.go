@@ -65,7 +65,8 @@ type roomNow struct {
 	Threads  map[string]roomSeat `json:"threads"`
 	Question *roomQuestion       `json:"question"`
 	Locked   bool                `json:"locked"`
-	Held     bool                `json:"held"` // the host leads: players watch and vote
+	Held     bool                `json:"held"`  // the host leads: players watch and vote
+	Lobby    bool                `json:"lobby"` // the stages show how one joins
 	Allowed  []string            `json:"allowed"`
 	Veiled   bool                `json:"veiled"` // the bars of a first vote are for hosts alone until the second
 }
@@ -115,6 +116,7 @@ type roomQuestion struct {
 	Before  []int    `json:"before"` // of the first round, null before the second
 	Advice  string   `json:"advice"`
 	Talk    bool     `json:"talk"`   // and vote again: who is right is not shown yet
+	Left    float64  `json:"left"`   // seconds that the host gives it, 0 without a clock and when they are over
 	Veiled  bool     `json:"veiled"` // counts and before are for hosts alone: others have null
 }
 
@@ -155,7 +157,7 @@ func roomNowFrame(v board.View, sees board.Sight) (any, error) {
 			return nil, err
 		}
 		end := []byte("}}") // of the room, and of the frame
-		text = slices.Concat(bytes.TrimSuffix(text, end), []byte(`,"people":`), people, end)
+		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"people":`, v.State.Lost()), people, end)
 	}
 	return preparedText(text)
 }
@@ -189,7 +191,7 @@ func roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) 
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
-		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
+		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
 		Question: questionNow(l, st, unveiled),
 	}
 	if g := st.Going; g != nil {
@@ -249,6 +251,12 @@ func knowledge(l words.Language, rows []film.Row) map[string]roomSeat {
 	return known
 }
 
+// secondsTo is how long it is to an instant, in milliseconds since 1970; 0 when it
+// is over.
+func secondsTo(instant int64) float64 {
+	return max(0, time.Until(time.UnixMilli(instant)).Round(100*time.Millisecond).Seconds())
+}
+
 func seatNow(l words.Language, st *board.State, thread string, options []page.Option) roomSeat {
 	seat := st.Seats[thread]
 	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Wished: seat.Wishes, Tied: seat.Tied}
@@ -261,7 +269,7 @@ func seatNow(l words.Language, st *board.State, thread string, options []page.Op
 		}
 	}
 	if seat.Since > 0 && !seat.Tied {
-		out.Wait = max(0, time.Until(time.UnixMilli(seat.Since).Add(board.TableWait)).Round(100*time.Millisecond).Seconds())
+		out.Wait = secondsTo(seat.Since + board.TableWait.Milliseconds())
 	}
 	for _, o := range options {
 		switch {
@@ -286,6 +294,9 @@ func questionNow(l words.Language, st *board.State, unveiled bool) *roomQuestion
 	out := &roomQuestion{
 		ID: q.ID, Kind: q.Kind, Text: inLanguage(q.Text, l), Options: inLanguage(q.Options, l), Votes: len(q.Votes), Of: st.Voters(), Round: q.Round, Closed: q.Closed,
 		Veiled: st.Veiled(),
+	}
+	if q.Until > 0 && !q.Closed {
+		out.Left = secondsTo(q.Until)
 	}
 	if out.Veiled && !unveiled {
 		if q.Closed {

@@ -22,6 +22,7 @@ import (
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/web/board"
 	"relock/web/export"
 	"relock/web/film"
@@ -321,7 +322,7 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right", "scenario", "title"}} // for programs: the same in every language
+	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right", "votes", "share", "step", "scenario", "title"}} // for programs: the same in every language
 	err = found.Look(func(v board.View) error {
 		scenarios, err := scenariosOf(v)
 		if err != nil {
@@ -329,6 +330,12 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 		}
 		for _, q := range v.State.Questions() {
 			for round, votes := range q.Rounds() {
+				rights := 0
+				for _, option := range votes {
+					if option == q.Right {
+						rights++
+					}
+				}
 				for _, member := range slices.Sorted(maps.Keys(votes)) {
 					name := ""
 					if m := v.State.People[member]; m != nil {
@@ -337,7 +344,8 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 					option := votes[member]
 					rows = append(rows, []string{
 						strconv.Itoa(q.ID), export.Inert(inLanguage(q.Text, l)), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
-						export.Inert(inLanguage(q.Options, l)[option]), strconv.FormatBool(option == q.Right), strconv.Itoa(q.Scene + 1), export.Inert(titleOf(l, scenarios[q.Scene])),
+						export.Inert(inLanguage(q.Options, l)[option]), strconv.FormatBool(option == q.Right),
+						strconv.Itoa(len(votes)), strconv.Itoa(100*rights/len(votes)) + "%", "T" + strconv.Itoa(q.Step), strconv.Itoa(q.Scene + 1), export.Inert(titleOf(l, scenarios[q.Scene])),
 					})
 				}
 			}
@@ -497,10 +505,20 @@ func (s *Server) examine(ctx context.Context, item string) (board.Plan, *board.Q
 	plan := board.Plan{Scenario: found.Scenario}
 	if found.Kind == course.Mend { // it stands at the end of what went wrong
 		plan.Scenario, plan.At = made.Solved.Scenario, len(made.Solved.Scenario.Schedule)
+		q.Step = stepOf(made.Solved.Events)
 		return plan, q, nil
 	}
+	q.Step = stepOf(made.Run.Events[:made.Stand])
 	plan.Scenario, plan.At, err = movesUntil(ctx, found.Scenario, made.Stand, found.Kind == course.Why)
 	return plan, q, err
+}
+
+// stepOf is the step of the last of some events, 0 for none.
+func stepOf(events []trace.Event) int {
+	if len(events) == 0 {
+		return 0
+	}
+	return events[len(events)-1].Step
 }
 
 // movesUntil returns a scenario with the moves of its run as far as so many

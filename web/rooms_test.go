@@ -38,6 +38,8 @@ type attendee struct {
 		Question     *roomQuestion
 		Says, Why    string
 		Veiled, Held bool
+		Lobby        bool
+		Lost         *int
 		People       []struct{ Member, Part string }
 	}
 	epoch  string
@@ -72,6 +74,7 @@ type roomFrame struct {
 	Member  string
 	Token   string
 	Name    string
+	Lost    bool
 	Lanes   string
 
 	Compared, Trace string
@@ -347,6 +350,9 @@ func TestARoomByItsContract(t *testing.T) {
 	res, body := s.do(t, "GET", "/room/"+code+"/votes.csv", nil, "Authorization", "Bearer "+secret)
 	if lines := strings.Count(body, "\n"); res.StatusCode != http.StatusOK || lines != 4 {
 		t.Errorf("%d: %d lines of votes, want a head and 3: %s", res.StatusCode, lines, body)
+	}
+	if head, rest, _ := strings.Cut(body, "\n"); !strings.HasSuffix(head, ",votes,share,step,scenario,title") || !strings.HasSuffix(strings.TrimSpace(rest), ",true,1,100%,T1,1,The lease ends before the work") {
+		t.Errorf("votes: %s", body)
 	}
 	res, body = s.do(t, "GET", "/room/"+code+"/log", nil, "Authorization", "Bearer "+secret)
 	if res.StatusCode != http.StatusOK || strings.Contains(body, `"proof":"`+"0") || !strings.Contains(body, `"vote"`) {
@@ -800,6 +806,55 @@ func TestWhatNoRoomIsMadeOf(t *testing.T) {
 }
 
 // A title that a link brings along is no formula in the host's spreadsheet.
+// Hosts see how many are lost, and nobody sees who: not in the log either.
+func TestWhoIsLostIsNobodyInParticular(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	a, b := s.visit(t, code, "en", nil).join("player", nil), s.visit(t, code, "en", nil).join("audience", nil)
+	a.must(object{"do": "lost"})
+	b.must(object{"do": "lost", "on": true})
+	lost := func(n int) func() bool { return func() bool { return host.room.Lost != nil && *host.room.Lost == n } }
+	host.until("two are lost", lost(2))
+	again := s.visit(t, code, "en", nil)
+	if f := again.must(object{"do": "join", "part": "player", "member": a.member, "token": a.token}); !f.Lost {
+		t.Error("who comes back has forgotten that he is lost")
+	}
+	b.must(object{"do": "lost", "on": false})
+	host.until("one is lost", lost(1))
+	if b.room.Lost != nil {
+		t.Error("everybody sees how many are lost")
+	}
+	if _, body := s.do(t, "GET", "/room/"+code+"/log", nil, "Authorization", "Bearer "+secret); strings.Contains(body, `"lost":true`) {
+		t.Error("the log says who is lost")
+	}
+	host.must(object{"do": "lobby"})
+	again.until("the stages show how one joins", func() bool { return again.room.Lobby })
+}
+
+// A link to a room has a preview, and other pages frame its stage, which leads
+// nobody.
+func TestARoomElsewhere(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	for path, title := range map[string]string{"/room": "Join a room", "/room/" + code: "Join the class: The lease ends before the work · " + code} {
+		_, body := s.do(t, "GET", path, nil)
+		if !strings.Contains(body, `property="og:title" content="`+title+`"`) || !strings.Contains(body, `og:description" content="A class around one lock`) || strings.Contains(body, "oembed") {
+			t.Errorf("%s has no preview", path)
+		}
+	}
+	res, body := s.do(t, "GET", "/embed/room/"+code+"/stage", nil, "Cookie", "relock-room-"+code+"="+secret)
+	if policy := res.Header.Get("Content-Security-Policy"); res.StatusCode != http.StatusOK || !strings.Contains(policy, "frame-ancestors *") || !strings.Contains(body, `data-part="stage"`) {
+		t.Errorf("%d %s", res.StatusCode, policy)
+	}
+	if res, _ := s.do(t, "GET", "/room/"+code+"/stage", nil); strings.Contains(res.Header.Get("Content-Security-Policy"), "frame-ancestors *") {
+		t.Error("other pages frame a stage that leads")
+	}
+	if _, body := s.do(t, "GET", "/room/"+code+"/host", nil, "Cookie", "relock-room-"+code+"="+secret); !strings.Contains(body, "/embed/room/"+code+"/stage") || !strings.Contains(body, "/qr?text=http") {
+		t.Error("the host is not told how slides frame the stage")
+	}
+}
+
 func TestVotesHaveNoFormulas(t *testing.T) {
 	s := open(t, nil)
 	sc := parsed(t, twoText)

@@ -49,16 +49,23 @@ func (e Entry) Public() Entry {
 	e.Conn = ""
 	e.People = slices.Clone(e.People)
 	for i := range e.People {
-		e.People[i].Proof, e.People[i].Conn, e.People[i].From = "", "", ""
+		e.People[i] = e.People[i].public()
 	}
 	if e.Whole != nil {
 		e.Whole = e.Whole.clone()
 		e.Whole.Hosts, e.Whole.By = nil, ""
 		for _, m := range e.Whole.People {
-			m.Proof, m.Conn, m.From = "", "", ""
+			*m = m.public()
 		}
 	}
 	return e
+}
+
+// public is the member without what only servers may know, and without that he is
+// lost: that is nobody's in particular.
+func (m Member) public() Member {
+	m.Proof, m.Conn, m.From, m.Lost = "", "", "", false
+	return m
 }
 
 // Made are moves at the end of a branch, which begins with them unless it is
@@ -166,6 +173,7 @@ type Member struct {
 	Conn    string `json:"conn,omitempty"` // the connection, "" while away
 	From    string `json:"from,omitempty"` // where the connection comes from, a digest
 	Removed bool   `json:"removed,omitempty"`
+	Lost    bool   `json:"lost,omitempty"` // does not follow any more, and says so to the hosts, who see how many do
 
 	// Last is the greatest ID of a command that was decided, a join's aside.
 	// Done says which were done, and Refusals why others were not: as many as
@@ -219,6 +227,7 @@ type Rules struct {
 	Allowed []string `json:"allowed"`        // faults that players may have happen to their threads
 	Held    bool     `json:"held,omitempty"` // the host leads: players watch and vote
 
+	Lobby  bool `json:"lobby,omitempty"`  // the stages show how one joins
 	Veiled bool `json:"veiled,omitempty"` // the bars of a first vote are for hosts alone until the second
 }
 
@@ -235,6 +244,8 @@ type Question struct {
 	Closed  bool                `json:"closed"`
 	Votes   map[string]int      `json:"votes,omitempty"`  // of this round, by member
 	Before  []map[string]int    `json:"before,omitempty"` // of the earlier rounds
+	Step    int                 `json:"step,omitempty"`   // the row after which it was asked, 0 at the start
+	Until   int64               `json:"until,omitempty"`  // when the host would have the votes, in milliseconds since 1970; nothing happens then
 	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, whoever was right
 }
 
@@ -358,6 +369,17 @@ func (s *State) Voters() int {
 	n := 0
 	for _, m := range s.People {
 		if m.Here() && m.votes() {
+			n++
+		}
+	}
+	return n
+}
+
+// Lost returns how many of them do not follow any more.
+func (s *State) Lost() int {
+	n := 0
+	for _, m := range s.People {
+		if m.Here() && m.votes() && m.Lost {
 			n++
 		}
 	}

@@ -63,6 +63,7 @@ type Command struct {
 	Locked     *bool                      `json:"locked,omitempty"`
 	On         *bool                      `json:"on,omitempty"`
 	Tables     *int                       `json:"tables,omitempty"`
+	Seconds    int                        `json:"seconds,omitempty"`
 	Wish       string                     `json:"wish,omitempty"`
 	Example    string                     `json:"example,omitempty"`
 	Link       string                     `json:"link,omitempty"`

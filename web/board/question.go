@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"time"
 )
 
 // plain is the language in which every question has its options.
@@ -54,7 +55,7 @@ func (f *referee) asked(ctx context.Context, item string) (Entry, error) {
 		if err != nil {
 			return Entry{}, err
 		}
-		q.Kind = Predict
+		q.Kind, q.Step = Predict, b.Positions[at.At].Row
 		return Entry{Question: q}, nil
 	}
 	plan, q, err := f.exam(ctx, item)
@@ -109,9 +110,26 @@ func (f *referee) again(context.Context, *Member, Command) (Entry, error) {
 	}
 	next := q.clone()
 	next.Before = append(slices.Clone(q.Before), maps.Clone(q.Votes))
-	next.Votes, next.Closed = nil, false
+	next.Votes, next.Closed, next.Until = nil, false, 0
 	next.Round++
 	return Entry{Question: next}, nil
+}
+
+// clock gives a vote some time, which all see run out, and nothing happens then.
+func (f *referee) clock(_ context.Context, _ *Member, c Command) (Entry, error) {
+	q, err := f.unclosed()
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case c.Seconds < 0 || c.Seconds > mostSeconds:
+		return Entry{}, errSeconds
+	}
+	timed := q.clone()
+	timed.Until = 0
+	if c.Seconds > 0 {
+		timed.Until = f.now().Add(time.Duration(c.Seconds) * time.Second).UnixMilli()
+	}
+	return Entry{Question: timed}, nil
 }
 
 // tell shows all of a question whose votes are counted: what is right though few

@@ -50,6 +50,7 @@ const (
 	HostsCome   = 10 * time.Minute // the same where none has been there
 	maxMoment   = 10_000
 	maxQuestion = 200 // questions of a room
+	mostSeconds = 600 // that a vote is given
 
 	// wholeEvery is after how many entries the log begins again.
 	wholeEvery = 20_000
@@ -85,6 +86,7 @@ var (
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
 	errTables      = phrase.New("a thread gets 1 to %d people at least", MaxMembers)
+	errSeconds     = phrase.New("a vote can be given up to %d seconds; 0 takes the clock away", mostSeconds)
 	errNobody      = phrase.New("nobody who plays is here yet")
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
@@ -456,14 +458,17 @@ var commands = []command{
 	{"decide", hosts, (*referee).decideTie},
 	{"ask", hosts, (*referee).question},
 	{"vote", voters, (*referee).vote},
+	{"clock", hosts, (*referee).clock},
 	{"reveal", hosts, (*referee).reveal},
 	{"again", hosts, (*referee).again},
 	{"tell", hosts, (*referee).tell},
 	{"close", hosts, (*referee).shelve},
 	{"veil", hosts, (*referee).veil},
+	{"lost", voters, (*referee).lost},
 	{DoRename, anybody, (*referee).rename},
 	{"allow", hosts, (*referee).allow},
 	{"hold", hosts, (*referee).hold},
+	{"lobby", hosts, (*referee).lobby},
 	{"lock", hosts, (*referee).lock},
 	{"remove", hosts, (*referee).remove},
 	{"restore", hosts, (*referee).restore},

@@ -318,6 +318,20 @@ func (f *referee) hold(_ context.Context, _ *Member, c Command) (Entry, error) {
 	return e, nil
 }
 
+// lobby has the stages show how one joins, or the run again.
+func (f *referee) lobby(_ context.Context, _ *Member, c Command) (Entry, error) {
+	rules := f.state.Rules
+	rules.Lobby = c.On == nil || *c.On
+	return Entry{Rules: &rules}, nil
+}
+
+// lost notes that a member does not follow any more, or does again.
+func (f *referee) lost(_ context.Context, m *Member, c Command) (Entry, error) {
+	one := *m
+	one.Lost = c.On == nil || *c.On
+	return Entry{People: []Member{one}}, nil
+}
+
 func (f *referee) lock(_ context.Context, _ *Member, c Command) (Entry, error) {
 	rules := f.state.Rules
 	rules.Locked = c.Locked == nil || *c.Locked

@@ -283,6 +283,9 @@ func (b *bench) toldOne(e Entry) string {
 		if m.Removed {
 			is += " removed"
 		}
+		if m.Lost {
+			is += " lost"
+		}
 		add("%s is %s", m.ID, is)
 	}
 	if e.Scene != nil {
@@ -318,6 +321,9 @@ func (b *bench) toldOne(e Entry) string {
 	}
 	if q := e.Question; q != nil {
 		add("question %d round %d closed %t votes %v before %d", q.ID, q.Round, q.Closed, q.Votes, len(q.Before))
+		if q.Until > 0 {
+			add("for %ds", (q.Until-b.now.UnixMilli())/1000)
+		}
 		if q.Told {
 			add("told")
 		}
@@ -332,6 +338,9 @@ func (b *bench) toldOne(e Entry) string {
 		add("locked %t allowed %v", e.Rules.Locked, e.Rules.Allowed)
 		if e.Rules.Held {
 			add("held")
+		}
+		if e.Rules.Lobby {
+			add("lobby")
 		}
 		if e.Rules.Veiled {
 			add("veiled")

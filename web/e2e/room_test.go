@@ -70,7 +70,13 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := tabFor(t, roomLimit) // another browser: of nobody who leads
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	do(stage, t, chromedp.WaitVisible(chromedp.CSS(`#join-code`))) // nobody is in
 	a, b := join(host, t, room, "A"), join(host, t, room, "B")
+	until(stage, t, `!document.getElementById("join").open`)
+	do(a, t, click(`#lost`))
+	until(host, t, members+` === "2 here · 1 lost"`)
+	do(a, t, click(`#lost`))
+	until(host, t, members+` === "2 here"`)
 	name := strings.TrimSuffix(strings.TrimPrefix(get[string](a, t, `document.getElementById("me").textContent`), "You are "), ".")
 	until(stage, t, `document.querySelector('[data-cast="A"] [data-by]').textContent === "`+name+`"`)
 
@@ -109,6 +115,9 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	if get[bool](stage, t, `document.querySelector(".options :is(.bar, .count)") !== null`) {
 		t.Error("votes are seen before they are revealed")
 	}
+	do(host, t, click(`#clock`))
+	until(a, t, `/^· (60|59|58) s$/.test(document.getElementById("question-clock").textContent)`)
+	until(stage, t, `/^· 5[0-8] s$/.test(document.getElementById("question-clock").textContent)`) // it runs
 	do(host, t, click(`#reveal`))
 	until(stage, t, `document.querySelector(".options .count") !== null && `+votes+` === "2 of 2 voted"`)
 	if get[bool](stage, t, `document.querySelector(".options .right, .options .is-right") !== null`) {
@@ -213,7 +222,14 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	}
 
 	// On a phone, from a link; the new branches are counted from main.
-	do(host, t, chromedp.EmulateViewport(390, 844), click(`[data-dialog=scenes]`))
+	do(host, t, chromedp.EmulateViewport(390, 844), click(`#remote-ask`))
+	until(phone, t, `!document.getElementById("asked").hidden`)
+	until(host, t, `document.getElementById("remote-ask").textContent === "Reveal"`)
+	do(host, t, click(`#remote-ask`))
+	until(host, t, `document.getElementById("remote-ask").textContent === "Vote again"`)
+	do(host, t, click(`#close-question`))
+	until(phone, t, `document.getElementById("asked").hidden`)
+	do(host, t, click(`[data-dialog=scenes]`))
 	do(host, t, chromedp.SendKeys(chromedp.CSS(`#scenes-link`), own+kb.Enter))
 	until(phone, t, classAt+` === "The class is at T1."`)
 	until(phone, t, `document.querySelector("h1").textContent.includes("lease")`)

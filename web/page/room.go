@@ -45,6 +45,7 @@ type Room struct {
 	Join      string // where phones join, absolute
 	JoinShort string // the page on which the code is entered, as people type it: "relock.example/room"
 	Reach     Reach  // of Join
+	Framed    string // the stage, to be framed by slides, absolute; hosts only
 	CoHost    string // a link that makes another host, absolute; hosts only
 }
 

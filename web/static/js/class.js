@@ -6,11 +6,11 @@ import { byId, elements, make, pace, still } from "./dom.js";
 import { joining, people, roomSettings } from "./room-desk.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
-import { questionBox, setText } from "./room-question.js";
+import { drawClock, questionBox, setText } from "./room-question.js";
 import { faultName, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
-import { initial, news, projected, reduce } from "./room-state.js";
+import { initial, lobby, news, projected, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
 const SOON = 50; // ms after the last change of a window's size
@@ -28,6 +28,7 @@ export function klass(section) {
   let ended = null;
   let ticking = 0; // timer of what runs out
   let came = 0; // when the room was told last
+  let waits = false; // a stage shows how one joins
 
   byId("timeline").style.setProperty("--threads", String(names.length));
   const play = board(section, {
@@ -167,7 +168,12 @@ export function klass(section) {
 
   /** @param {import("./room-state.js").Room} room */
   function drawRoom(room) {
-    setText(byId("members"), here(room));
+    const lost = leads && !projects && room.lost ? say("%d lost", room.lost) : "";
+    setText(byId("members"), [here(room), lost].filter(Boolean).join(" · "));
+    if (projects && waits !== lobby(room)) {
+      waits = lobby(room);
+      (waits ? join.open : join.close)();
+    }
     drawQuestion(projects ? projected(room.question) : room.question, null, false);
     drawCast();
     for (const one of desk) {
@@ -184,8 +190,14 @@ export function klass(section) {
     if (leads) {
       setText(/** @type {Element} */ (byId("hold").querySelector("span")), room.held ? say("You play") : say("I lead"));
       byId("hold").classList.toggle("held", room.held);
+      document.getElementById("lobby")?.setAttribute("aria-pressed", String(Boolean(room.lobby)));
+      if (!projects) {
+        setText(byId("remote-ask"), !room.question ? say("Ask") : room.question.counts ? say("Vote again") : say("Reveal"));
+        setText(byId("remote-hold"), room.held ? say("You play") : say("I lead"));
+      }
       byId("ask").hidden = Boolean(room.question);
       byId("reveal").hidden = Boolean(room.question?.counts);
+      byId("clock").hidden = Boolean(room.question?.counts);
       byId("again").hidden = !room.question?.counts;
       byId("tell").hidden = !room.question?.counts || (room.question.right !== null && !room.question.veiled);
       /** @type {HTMLSelectElement} */ (byId("focus")).value = room.focus;
@@ -196,7 +208,7 @@ export function klass(section) {
   /** Who plays what; what runs out there is counted down. */
   function drawCast() {
     clearTimeout(ticking);
-    let counting = false;
+    let counting = drawClock(state.room?.question ?? null, (Date.now() - came) / 1000);
     for (const [name, thread] of Object.entries(state.room?.threads ?? {})) {
       const item = section.querySelector(`[data-cast="${CSS.escape(name)}"]`);
       const left = Math.ceil(Math.max(0, (thread.wait ?? 0) - (Date.now() - came) / 1000));
@@ -271,8 +283,20 @@ export function klass(section) {
   });
   byId("ask").addEventListener("click", toAsk);
   byId("hold").addEventListener("click", toHold);
+  document.getElementById("remote-hold")?.addEventListener("click", toHold);
+  document.getElementById("remote-time")?.addEventListener("click", () => request({ do: "time", to: "event" }));
+  document.getElementById("remote-ask")?.addEventListener("click", () => {
+    const question = state.room?.question;
+    if (question && !question.counts) {
+      toQuestion("reveal");
+    } else {
+      toAsk();
+    }
+  });
+  document.getElementById("lobby")?.addEventListener("click", () => request({ do: "lobby", on: !state.room?.lobby }));
   byId("reveal").addEventListener("click", () => toQuestion("reveal"));
   byId("again").addEventListener("click", () => toQuestion("again"));
+  byId("clock").addEventListener("click", () => play.inTurn(() => request({ do: "clock", seconds: 60 })));
   byId("tell").addEventListener("click", () => toQuestion("tell"));
   byId("close-question").addEventListener("click", () => toQuestion("close"));
 }

@@ -14,7 +14,7 @@ import { say } from "./words.js";
 /** How to join, as large as the screen. @param {string} code */
 export function joining(code) {
   const dialog = /** @type {HTMLDialogElement} */ (byId("join"));
-  const open = () => dialog.showModal();
+  const open = () => dialog.open || dialog.showModal();
   for (const button of document.querySelectorAll("[data-dialog=join]")) {
     button.addEventListener("click", open);
   }
@@ -39,7 +39,7 @@ export function joining(code) {
   if (origins.length > 0) {
     choose(origins[0]);
   }
-  return { open };
+  return { open, close: () => dialog.close() };
 }
 
 /**

@@ -5,7 +5,7 @@ import { Refused } from "./line.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
-import { questionBox, setText } from "./room-question.js";
+import { drawClock, questionBox, setText } from "./room-question.js";
 import { classAt, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
 import { drawMine, grey } from "./room-seats.js";
 import { canVote, initial, mine, myVote, myWish, news, reduce } from "./room-state.js";
@@ -187,6 +187,7 @@ export function phone(section) {
     setText(byId("members"), here(room));
     byId("held").hidden = !room.held;
     setText(byId("me"), say("You are %s.", me.name));
+    byId("lost").setAttribute("aria-pressed", String(Boolean(me.lost)));
     drawQuestion(room.question, myVote(state), canVote(state) && !lost);
     const own = mine(state);
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-mine]"))) {
@@ -215,10 +216,10 @@ export function phone(section) {
   /** What a table wants, counted down. */
   function tick() {
     clearTimeout(ticking);
-    if (state.room?.scene !== scene) {
+    if (!state.room || state.room.scene !== scene) {
       return;
     }
-    let counting = false;
+    let counting = drawClock(state.room.question, (Date.now() - came) / 1000);
     for (const name of mine(state)) {
       const thread = /** @type {Room} */ (state.room).threads[name];
       const left = Math.ceil(Math.max(0, (thread.wait ?? 0) - (Date.now() - came) / 1000));
@@ -278,6 +279,13 @@ export function phone(section) {
     /** @type {HTMLDetailsElement} */ (byId("so-far")).open ||= wide.matches;
   };
   wide.addEventListener("change", unfold);
+
+  byId("lost").addEventListener("click", async () => {
+    const lost = !state.me?.lost;
+    if (await request({ do: "lost", on: lost })) {
+      happened({ type: "strays", lost });
+    }
+  });
 
   byId("so-far").addEventListener("toggle", async () => {
     if (!rows && /** @type {HTMLDetailsElement} */ (byId("so-far")).open) {

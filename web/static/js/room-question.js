@@ -62,6 +62,14 @@ export function questionBox(vote) {
   };
 }
 
+/** Shows what is left of the time that a vote is given; tells whether there is any.
+ *  @param {Question | null} question @param {number} since seconds since it came */
+export function drawClock(question, since) {
+  const left = Math.ceil(Math.max(0, (question?.left ?? 0) - since));
+  setText(byId("question-clock"), left > 0 ? `· ${say("%d s", left)}` : "");
+  return left > 0;
+}
+
 /** @param {number} i */
 const numeral = (i) => make("span", { class: "numeral", "aria-hidden": "true" }, String(i + 1));
 

@@ -30,6 +30,7 @@
  * @property {number | null} right
  * @property {number[] | null} [before] the counts of the first round
  * @property {string} [advice]
+ * @property {number} [left] seconds that the host gives it
  * @property {boolean} [veiled] the counts are for hosts alone: others have null
  * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
  *
@@ -63,11 +64,14 @@
  * @property {string[]} allowed faults of players
  * @property {boolean} [veiled] the counts of a first vote are for hosts alone until the second
  * @property {Person[]} [people] to hosts
+ * @property {number} [lost] to hosts: how many do not follow any more
+ * @property {boolean} [lobby] the stages show how one joins
  *
  * @typedef {object} Me
  * @property {string} member
  * @property {string} name
  * @property {string} part
+ * @property {boolean} [lost] one has said so
  *
  * @typedef {object} Vote
  * @property {number} question
@@ -86,6 +90,7 @@
  * @typedef {{type: "joined", answer: any}
  *   | {type: "frame", frame: any}
  *   | {type: "named", name: string}
+ *   | {type: "strays", lost: boolean}
  *   | {type: "voted", vote: Vote | null}
  *   | {type: "line", lost: boolean}
  *   | {type: "gone", code: number, why: string}} Event
@@ -107,6 +112,8 @@ export function reduce(state, event) {
       return framed(state, event.frame);
     case "named":
       return state.me ? { ...state, me: { ...state.me, name: event.name } } : state;
+    case "strays":
+      return state.me ? { ...state, me: { ...state.me, lost: event.lost } } : state;
     case "voted":
       return { ...state, vote: event.vote };
     case "line":
@@ -121,9 +128,9 @@ export function reduce(state, event) {
  * @param {any} answer
  * @returns {State}
  */
-function joined(state, { member, name, part, mine }) {
+function joined(state, { member, name, part, mine, lost = false }) {
   const vote = typeof mine === "number" ? { question: -1, round: -1, option: mine } : null; // of the question that comes
-  return { ...state, me: { member, name, part }, gone: null, vote };
+  return { ...state, me: { member, name, part, lost }, gone: null, vote };
 }
 
 /**
@@ -195,6 +202,10 @@ export function bars({ options, counts, before, right, talk }) {
 /** What a projector shows of a question: nothing that is for hosts alone, whoever has opened it.
  *  @param {Question | null} question @returns {Question | null} */
 export const projected = (question) => (question?.veiled ? { ...question, counts: null, right: null, before: null, advice: "" } : question);
+
+/** A stage shows how one joins: while nobody is in, and whenever a host wants it.
+ *  @param {Room} room */
+export const lobby = ({ lobby, members, scene, row }) => Boolean(lobby) || (members === 0 && scene === 0 && row === 0);
 
 /** What may be told of where it was asked: nothing that comes after it, until what is right is known.
  *  @param {Question | null} question */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bars, canVote, covers, initial, mine, myVote, news, projected, reduce, rightShare, wishesOf } from "../js/room-state.js";
+import { bars, canVote, covers, initial, lobby, mine, myVote, news, projected, reduce, rightShare, wishesOf } from "../js/room-state.js";
 import { doing, here, place, playedBy, result, standing, told, votes, whyThere, wished } from "../js/room-says.js";
 import { frozen } from "./client.js";
 import { frame, joined, question, room } from "./room-frames.js";
@@ -126,6 +126,17 @@ test("who does not see the stage hears why, unless that would tell what is asked
   assert.equal(standing(at), "The class is at T4. B. retry: refused A holds it.");
   assert.equal(standing({ ...at, question: question() }), "The class is at T4. B. retry: refused");
   assert.equal(whyThere({ ...at, question: question({ closed: true, counts: [1, 0, 0], right: 0 }) }), "A holds it.");
+});
+
+test("a stage shows how one joins while nobody is in, and when the host wants it", () => {
+  const shows = [{ members: 0, row: 0, scene: 0 }, { members: 1, row: 0, scene: 0 }, { members: 0, row: 1, scene: 0 }, { members: 0, row: 0, scene: 1 }, { members: 9, scene: 2, lobby: true }];
+  assert.deepEqual(shows.map((over) => lobby(room(over))), [true, false, false, false, true]);
+});
+
+test("who is lost stays so when one comes back", () => {
+  const state = after(join({ lost: true }), comes(1));
+  assert.equal(state.me.lost, true);
+  assert.equal(reduce(state, { type: "strays", lost: false }).me.lost, false);
 });
 
 test("a thread that one is given or that is taken is told", () => {
