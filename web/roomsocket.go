@@ -110,11 +110,12 @@ type roomAnswer struct {
 	Part   board.Part `json:"part,omitempty"`
 	Last   int64      `json:"last,omitempty"`
 	Mine   *int       `json:"mine,omitempty"`
+	Lost   bool       `json:"lost,omitempty"`
 
 	answered // of what is asked of this server
 
-	Explored *exploredJSON `json:"explored,omitempty"` // of a search, without a command
-	search   *exploration
+	toldBySearch
+	search *exploration // that tells it
 }
 
 // received hands on a command, or answers it at once.
@@ -221,8 +222,8 @@ func (g *guest) newReader(ctx context.Context) *reader {
 			}
 			return drawn.html(g.l)
 		},
-		tell: func(x *exploration, e exploredJSON) error {
-			g.reply(ctx, roomAnswer{Explored: &e, search: x})
+		tell: func(x *exploration, found toldBySearch) error {
+			g.reply(ctx, roomAnswer{toldBySearch: found, search: x})
 			return nil
 		},
 	}
@@ -323,7 +324,7 @@ func (g *guest) answer() error {
 func (g *guest) worded(a board.Answer) roomAnswer {
 	out := roomAnswer{Re: a.ID, Refused: a.Refused, Done: a.Refused == ""}
 	if j := a.Joined; j != nil {
-		out.Member, out.Token, out.Part, out.Last, out.Mine = j.Member, j.Token, j.Part, j.Last, j.Mine
+		out.Member, out.Token, out.Part, out.Last, out.Mine, out.Lost = j.Member, j.Token, j.Part, j.Last, j.Mine, j.Lost
 		out.Name = board.Nickname(j.Name, g.l.Code())
 	}
 	if a.Renamed != nil {

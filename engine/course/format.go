@@ -525,75 +525,20 @@ func raw(sc *scenario.Scenario) ([]byte, error) {
 	return b, nil
 }
 
-// changed is the scenario in base with a change merged into it, and without its
-// expectations.
+// changed is scenario.Changed with a change as it stands in a chapter; one that is
+// left out changes nothing.
 func changed(base []byte, change *yaml.Node) (*scenario.Scenario, error) {
-	var tree map[string]any
-	if err := yaml.Unmarshal(base, &tree); err != nil {
-		return nil, fmt.Errorf("%w", err)
-	}
-	delete(tree, "expect")
+	var with map[string]any
 	if change.Kind != 0 {
-		var with map[string]any
 		if err := change.Decode(&with); err != nil {
 			return nil, fmt.Errorf("%w", err)
 		}
-		tree, _ = merge(tree, with).(map[string]any) // of two maps
 	}
-	text, err := yaml.Marshal(tree)
-	if err != nil {
-		return nil, fmt.Errorf("%w", err)
-	}
-	sc, err := scenario.Parse(text)
-	var mistakes scenario.Mistakes
-	if errors.As(err, &mistakes) { // the lines are of the merged text, which nobody sees
-		return nil, fmt.Errorf("%s: given %s, allowed: %s", mistakes[0].Key, mistakes[0].Given, mistakes[0].Allowed)
-	}
+	sc, err := scenario.Changed(base, with)
 	if err != nil {
 		return nil, fmt.Errorf("%w", err)
 	}
 	return sc, nil
-}
-
-// merge puts a change over a value: maps key by key, lists of named entries
-// name by name, anything else as it is.
-func merge(into, with any) any {
-	a, aMap := into.(map[string]any)
-	b, bMap := with.(map[string]any)
-	if aMap && bMap {
-		for key, value := range b {
-			if value == nil {
-				delete(a, key)
-				continue
-			}
-			a[key] = merge(a[key], value)
-		}
-		return a
-	}
-	x, xList := into.([]any)
-	y, yList := with.([]any)
-	if !xList || !yList {
-		return with
-	}
-	for _, one := range y {
-		entry, ok := one.(map[string]any)
-		if !ok || entry["name"] == nil {
-			return with
-		}
-		at := slices.IndexFunc(x, func(o any) bool {
-			other, ok := o.(map[string]any)
-			return ok && other["name"] == entry["name"]
-		})
-		switch {
-		case at < 0:
-			x = append(x, entry)
-		case len(entry) == 2 && entry["absent"] == true:
-			x = slices.Delete(x, at, at+1)
-		default:
-			x[at] = merge(x[at], entry)
-		}
-	}
-	return x
 }
 
 // moves reads a list of moves of sc.

@@ -126,6 +126,9 @@ const (
 // ChecksToken is the value of Resource.Checks.
 const ChecksToken = "token"
 
+// ChecksOf returns the values that Resource.Checks may have for a kind, beside "".
+func ChecksOf(string) []string { return []string{ChecksToken} }
+
 // Resource is what the lock protects: the work of each level reads it at the
 // beginning and writes it at the end.
 type Resource struct {
