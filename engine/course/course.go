@@ -189,7 +189,7 @@ type Item struct {
 	within          explore.Bounds // of mend and break: how far is searched
 	order           *order
 	taught          placed
-	line            int  // in chapter.yaml
+	line            int   // in chapter.yaml
 	first           *Item // whose Again it is, or nil
 
 	kept     map[string]keptFound // searches that were made already
