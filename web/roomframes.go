@@ -2,7 +2,6 @@ package web
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,6 +56,8 @@ type roomNow struct {
 	Row      int                 `json:"row"`
 	Moment   int                 `json:"moment"`
 	Focus    string              `json:"focus"`
+	Says     string              `json:"says"`    // what happened in the row, "" at the start
+	Why      string              `json:"why"`     // and why
 	Going    *roomGoing          `json:"going"`   // null while nothing goes on by itself
 	Over     bool                `json:"over"`    // the run has ended there
 	Members  int                 `json:"members"` // players and audience who are here
@@ -64,7 +65,10 @@ type roomNow struct {
 	Threads  map[string]roomSeat `json:"threads"`
 	Question *roomQuestion       `json:"question"`
 	Locked   bool                `json:"locked"`
+	Held     bool                `json:"held"`  // the host leads: players watch and vote
+	Lobby    bool                `json:"lobby"` // the stages show how one joins
 	Allowed  []string            `json:"allowed"`
+	Veiled   bool                `json:"veiled"` // the bars of a first vote are for hosts alone until the second
 }
 
 // roomGoing is a run that goes on by itself.
@@ -86,14 +90,16 @@ type roomSeat struct {
 	Members []string       `json:"members"`
 	Away    int            `json:"away"` // of them, not connected
 	Wishes  map[string]int `json:"wishes"`
-	Wait    float64        `json:"wait"` // seconds until the table's wish is done
-	Tied    bool           `json:"tied"`
-	Next    string         `json:"next"`
-	Why     string         `json:"why"` // it cannot move now, "" where it can
-	Armed   string         `json:"armed"`
-	Dog     bool           `json:"watchdog"` // its watchdog could move now
-	Knows   string         `json:"knows"`    // what came of its last call, and what it does now
-	Belief  int            `json:"belief"`   // levels that it acts as if it held
+
+	Wished map[string]string `json:"wished,omitempty"` // by member
+	Wait   float64           `json:"wait"`             // seconds until the table's wish is done
+	Tied   bool              `json:"tied"`
+	Next   string            `json:"next"`
+	Why    string            `json:"why"` // it cannot move now, "" where it can
+	Armed  string            `json:"armed"`
+	Dog    bool              `json:"watchdog"` // its watchdog could move now
+	Knows  string            `json:"knows"`    // what came of its last call, and what it does now
+	Belief int               `json:"belief"`   // levels that it acts as if it held
 }
 
 type roomQuestion struct {
@@ -106,10 +112,12 @@ type roomQuestion struct {
 	Round   int      `json:"round"`
 	Closed  bool     `json:"closed"`
 	Counts  []int    `json:"counts"` // null until the votes are revealed
-	Right   *int     `json:"right"`  // null until then
+	Right   *int     `json:"right"`  // null until then, and until the host tells where few were right
 	Before  []int    `json:"before"` // of the first round, null before the second
 	Advice  string   `json:"advice"`
-	Talk    bool     `json:"talk"` // and vote again: who is right is not shown yet
+	Talk    bool     `json:"talk"`   // and vote again: who is right is not shown yet
+	Left    float64  `json:"left"`   // seconds that the host gives it, 0 without a clock and when they are over
+	Veiled  bool     `json:"veiled"` // counts and before are for hosts alone: others have null
 }
 
 // roomPerson is one of the people in a room. Hosts have a list of them in its
@@ -128,9 +136,13 @@ type roomPerson struct {
 func roomNowFrame(v board.View, sees board.Sight) (any, error) {
 	l := words.Match(sees.Lang)
 	key := "now/" + l.Code()
+	unveiled := sees.Host && v.State.Veiled()
+	if unveiled {
+		key += "/host"
+	}
 	text, made := v.Fresh[key].([]byte)
 	if !made {
-		now, err := roomAsSeen(l, v)
+		now, err := roomAsSeen(l, v, unveiled)
 		if err != nil {
 			return nil, err
 		}
@@ -145,7 +157,7 @@ func roomNowFrame(v board.View, sees board.Sight) (any, error) {
 			return nil, err
 		}
 		end := []byte("}}") // of the room, and of the frame
-		text = slices.Concat(bytes.TrimSuffix(text, end), []byte(`,"people":`), people, end)
+		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"people":`, v.State.Lost()), people, end)
 	}
 	return preparedText(text)
 }
@@ -174,12 +186,13 @@ func peopleText(l words.Language, v board.View) ([]byte, error) {
 	return text, nil
 }
 
-func roomAsSeen(l words.Language, v board.View) (roomNow, error) {
+// roomAsSeen is a room as everybody sees it, or unveiled, as hosts do.
+func roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
-		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Allowed: append([]string{}, st.Rules.Allowed...),
-		Question: questionNow(l, st),
+		Focus: st.Stand.Focus, Members: st.Voters(), Threads: map[string]roomSeat{}, Locked: st.Rules.Locked, Held: st.Rules.Held, Lobby: st.Rules.Lobby, Veiled: st.Rules.Veiled, Allowed: append([]string{}, st.Rules.Allowed...),
+		Question: questionNow(l, st, unveiled),
 	}
 	if g := st.Going; g != nil {
 		now.Going = &roomGoing{g.Branch, g.To, g.Thread}
@@ -200,7 +213,12 @@ func roomAsSeen(l words.Language, v board.View) (roomNow, error) {
 	if now.Row == 0 {
 		now.Row = p.Row
 	}
-	known := knowledge(l, reel.Rows()[:min(now.Row, len(reel.Rows()))])
+	rows := reel.Rows()[:min(now.Row, len(reel.Rows()))]
+	if len(rows) > 0 {
+		at := rows[len(rows)-1]
+		now.Says, now.Why = strings.TrimLeft(strings.TrimPrefix(at.Says, at.Time), ".。 "), at.Why // where it is stands beside it
+	}
+	known := knowledge(l, rows)
 	for _, t := range v.Run.Scenario().Threads {
 		seat := seatNow(l, st, t.Name, options)
 		seat.Knows, seat.Belief = known[t.Name].Knows, known[t.Name].Belief
@@ -233,9 +251,15 @@ func knowledge(l words.Language, rows []film.Row) map[string]roomSeat {
 	return known
 }
 
+// secondsTo is how long it is to an instant, in milliseconds since 1970; 0 when it
+// is over.
+func secondsTo(instant int64) float64 {
+	return max(0, time.Until(time.UnixMilli(instant)).Round(100*time.Millisecond).Seconds())
+}
+
 func seatNow(l words.Language, st *board.State, thread string, options []page.Option) roomSeat {
 	seat := st.Seats[thread]
-	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Tied: seat.Tied}
+	out := roomSeat{By: []string{}, Members: []string{}, Wishes: seat.Counts(), Wished: seat.Wishes, Tied: seat.Tied}
 	for _, id := range seat.By {
 		if m := st.People[id]; m != nil {
 			out.By, out.Members = append(out.By, board.Nickname(m.Name, l.Code())), append(out.Members, id)
@@ -245,7 +269,7 @@ func seatNow(l words.Language, st *board.State, thread string, options []page.Op
 		}
 	}
 	if seat.Since > 0 && !seat.Tied {
-		out.Wait = max(0, time.Until(time.UnixMilli(seat.Since).Add(board.TableWait)).Round(100*time.Millisecond).Seconds())
+		out.Wait = secondsTo(seat.Since + board.TableWait.Milliseconds())
 	}
 	for _, o := range options {
 		switch {
@@ -262,20 +286,23 @@ func seatNow(l words.Language, st *board.State, thread string, options []page.Op
 	return out
 }
 
-// Where so many in a hundred were right, talking helps: they can convince the
-// others, and the others are enough to be worth it (Mazur's peer instruction).
-const (
-	fewRight  = 35
-	manyRight = 70
-)
-
-func questionNow(l words.Language, st *board.State) *roomQuestion {
+func questionNow(l words.Language, st *board.State, unveiled bool) *roomQuestion {
 	q := st.Question
 	if q == nil {
 		return nil
 	}
 	out := &roomQuestion{
 		ID: q.ID, Kind: q.Kind, Text: inLanguage(q.Text, l), Options: inLanguage(q.Options, l), Votes: len(q.Votes), Of: st.Voters(), Round: q.Round, Closed: q.Closed,
+		Veiled: st.Veiled(),
+	}
+	if q.Until > 0 && !q.Closed {
+		out.Left = secondsTo(q.Until)
+	}
+	if out.Veiled && !unveiled {
+		if q.Closed {
+			out.Advice = l.Say("the votes are counted: your host sees them")
+		}
+		return out
 	}
 	if q.Round > 1 {
 		out.Before = q.Counts(1)
@@ -283,22 +310,22 @@ func questionNow(l words.Language, st *board.State) *roomQuestion {
 	if !q.Closed {
 		return out
 	}
-	out.Counts, out.Right = q.Counts(q.Round), &q.Right
-	if votes := len(q.Votes); votes > 0 && q.Round == 1 {
-		switch share := 100 * out.Counts[q.Right] / votes; {
-		case share < fewRight:
-			out.Advice = l.Say("few were right: look at it together first")
-		case share <= manyRight && st.Stand.Branch == q.Stand.Branch && st.Stand.At == q.Stand.At: // the run has not shown it
-			out.Advice, out.Talk = l.Say("talk to your neighbour, then vote again"), true
-		}
+	out.Counts = q.Counts(q.Round)
+	if q.FewRight() && !q.Told {
+		out.Advice = l.Say("few were right: look at it together first")
+		return out
+	}
+	out.Right = &q.Right
+	unshown := st.Stand.Branch == q.Stand.Branch && st.Stand.At == q.Stand.At // by the run
+	if q.Round == 1 && q.Divided() && !q.Told && unshown {
+		out.Advice, out.Talk = l.Say("talk to your neighbour, then vote again"), true
 	}
 	return out
 }
 
 func peopleNow(l words.Language, st *board.State) []roomPerson {
 	list := []roomPerson{}
-	inOrder := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) } // m2 before m10
-	for _, id := range slices.SortedFunc(maps.Keys(st.People), inOrder) {
+	for _, id := range slices.SortedFunc(maps.Keys(st.People), board.ByAge) {
 		m := st.People[id]
 		one := roomPerson{Member: id, Name: board.Nickname(m.Name, l.Code()), Part: m.Part, Here: m.Here(), Removed: m.Removed, Threads: []string{}}
 		for _, thread := range slices.Sorted(maps.Keys(st.Seats)) {

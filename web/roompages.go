@@ -23,6 +23,7 @@ import (
 func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
 	p := page.RoomDoor{Page: s.smallFrame(r, l.Say("Join a room")), Code: r.URL.Query().Get("code")}
+	p.Page.Preview = &page.Preview{Title: p.Page.Title, Shows: roomShows(l), Address: s.Origin(r) + "/room"}
 	if p.Code == "" {
 		return site.Render(r.Context(), w, http.StatusOK, templates.RoomDoorPage(p))
 	}
@@ -41,6 +42,11 @@ func (s *Server) roomDoor(w http.ResponseWriter, r *http.Request) error {
 	}
 	p.Problem = status.Text(l)
 	return site.Render(r.Context(), w, status.Status, templates.RoomDoorPage(p))
+}
+
+// roomShows is what other sites say of a link to a room.
+func roomShows(l words.Language) string {
+	return l.Say("A class around one lock: be a thread, and say what happens next. Nobody asks for your name: you get a nickname.")
 }
 
 // newRoom says what a room would be around, and makes it by one press.
@@ -155,6 +161,7 @@ func (s *Server) roomPage(r *http.Request, found *board.Room, part page.RoomPart
 	_, short, _ := strings.Cut(origin, "://")
 	p.JoinShort = short + "/room"
 	p.Play.Viewer = page.Viewer{Scenario: film.NewScenario(l, sc), Steps: p.Leads, Room: true}
+	p.Page.Preview = &page.Preview{Title: l.Say("Join the class: %s", p.Page.Title), Shows: roomShows(l), Address: p.Join}
 	if part == page.RoomPlayer {
 		return p, nil
 	}
@@ -172,6 +179,7 @@ func (s *Server) roomPage(r *http.Request, found *board.Room, part page.RoomPart
 		if !hosts(found, key) {
 			key = secret
 		}
+		p.Framed = origin + "/embed/room/" + p.Code + "/stage"
 		p.CoHost = origin + "/room/" + p.Code + "/host?key=" + key
 	}
 	return p, nil

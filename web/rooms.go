@@ -17,14 +17,17 @@ import (
 
 	"golang.org/x/time/rate"
 
+	"relock/engine"
 	"relock/engine/course"
 	"relock/engine/panics"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/web/board"
 	"relock/web/export"
 	"relock/web/film"
 	"relock/web/link"
+	"relock/web/page"
 	"relock/web/site"
 	"relock/web/words"
 )
@@ -78,7 +81,7 @@ func (s *Server) openHouse(journal board.Journal) error {
 		journal = memory
 	}
 	s.rooms = board.NewHouse(board.Config{
-		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Plan: s.planOf, Matters: film.Matters, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Examine: s.examine, Plan: s.planOf, Matters: film.Matters, Frame: roomNowFrame,
 		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
 	})
 	return nil
@@ -319,7 +322,7 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	l := words.From(r.Context())
-	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right", "scenario", "title"}} // for programs: the same in every language
+	rows := [][]string{{"question", "asked", "round", "member", "option", "answer", "right", "votes", "share", "step", "scenario", "title"}} // for programs: the same in every language
 	err = found.Look(func(v board.View) error {
 		scenarios, err := scenariosOf(v)
 		if err != nil {
@@ -327,6 +330,12 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 		}
 		for _, q := range v.State.Questions() {
 			for round, votes := range q.Rounds() {
+				rights := 0
+				for _, option := range votes {
+					if option == q.Right {
+						rights++
+					}
+				}
 				for _, member := range slices.Sorted(maps.Keys(votes)) {
 					name := ""
 					if m := v.State.People[member]; m != nil {
@@ -335,7 +344,8 @@ func (s *Server) roomVotes(w http.ResponseWriter, r *http.Request) error {
 					option := votes[member]
 					rows = append(rows, []string{
 						strconv.Itoa(q.ID), export.Inert(inLanguage(q.Text, l)), strconv.Itoa(round + 1), name, strconv.Itoa(option + 1),
-						export.Inert(inLanguage(q.Options, l)[option]), strconv.FormatBool(option == q.Right), strconv.Itoa(q.Scene + 1), export.Inert(titleOf(l, scenarios[q.Scene])),
+						export.Inert(inLanguage(q.Options, l)[option]), strconv.FormatBool(option == q.Right),
+						strconv.Itoa(len(votes)), strconv.Itoa(100*rights/len(votes)) + "%", "T" + strconv.Itoa(q.Step), strconv.Itoa(q.Scene + 1), export.Inert(titleOf(l, scenarios[q.Scene])),
 					})
 				}
 			}
@@ -448,6 +458,95 @@ func inLanguage[T any](of map[string]T, l words.Language) T {
 		return one
 	}
 	return of[words.English.Code()]
+}
+
+// Errors of what an item can ask a class.
+var (
+	errNoVote    = phrase.New("that item asks nothing to vote on: a class can be asked what comes next, why, and what mends it")
+	errSomeRight = phrase.New("of that item several answers are right, and a class votes for one")
+)
+
+// examine is what an item of the course asks, in every language, and where.
+func (s *Server) examine(ctx context.Context, item string) (board.Plan, *board.Question, error) {
+	found, ok := s.course().Item(item)
+	if !ok {
+		return board.Plan{}, nil, errNoPlan
+	}
+	if !slices.Contains([]course.Kind{course.Predict, course.Why, course.Mend}, found.Kind) {
+		return board.Plan{}, nil, errNoVote
+	}
+	made, err := found.Made()
+	if err != nil {
+		return board.Plan{}, nil, fmt.Errorf("web: %w", err)
+	}
+	q := &board.Question{Kind: string(found.Kind), Text: map[string]string{}, Options: map[string][]string{}, Right: -1}
+	for n, a := range made.Answers {
+		switch {
+		case a.Right && q.Right >= 0:
+			return board.Plan{}, nil, errSomeRight
+		case a.Right:
+			q.Right = n
+		}
+	}
+	for _, l := range s.Languages.All() {
+		prose, err := found.Prose(l)
+		if err != nil {
+			return board.Plan{}, nil, fmt.Errorf("web: %w", err)
+		}
+		q.Text[l.Code()] = page.Plain(prose.Goal)
+		for _, a := range made.Answers {
+			text := said(l, a.Says)
+			if found.Kind != course.Predict {
+				text = page.Plain(prose.Labels[a.Option.ID])
+			}
+			q.Options[l.Code()] = append(q.Options[l.Code()], text)
+		}
+	}
+	plan := board.Plan{Scenario: found.Scenario}
+	if found.Kind == course.Mend { // it stands at the end of what went wrong
+		plan.Scenario, plan.At = made.Solved.Scenario, len(made.Solved.Scenario.Schedule)
+		q.Step = stepOf(made.Solved.Events)
+		return plan, q, nil
+	}
+	q.Step = stepOf(made.Run.Events[:made.Stand])
+	plan.Scenario, plan.At, err = movesUntil(ctx, found.Scenario, made.Stand, found.Kind == course.Why)
+	return plan, q, err
+}
+
+// stepOf is the step of the last of some events, 0 for none.
+func stepOf(events []trace.Event) int {
+	if len(events) == 0 {
+		return 0
+	}
+	return events[len(events)-1].Step
+}
+
+// movesUntil returns a scenario with the moves of its run as far as so many
+// events, or all of them, and how many moves these events take.
+func movesUntil(ctx context.Context, sc *scenario.Scenario, events int, all bool) (*scenario.Scenario, int, error) {
+	session, err := engine.Open(ctx, sc)
+	if err != nil {
+		return nil, 0, fmt.Errorf("web: %w", err)
+	}
+	defer session.Close()
+	b := session.Branches()[0]
+	for {
+		end := b.Positions[len(b.Positions)-1]
+		if end.Over || end.Seq > events && !all {
+			break
+		}
+		if b, err = session.Step(ctx, b.ID); err != nil {
+			return nil, 0, fmt.Errorf("web: %w", err)
+		}
+	}
+	at := 0
+	for at < len(b.Moves) && b.Positions[at+1].Seq <= events {
+		at++
+	}
+	if all {
+		return sc.WithSchedule(b.Moves), at, nil
+	}
+	return sc.WithSchedule(b.Moves[:at]), at, nil
 }
 
 // askRoom makes a question of where a room stands, in every language.

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gorilla/websocket"
 
+	"relock/engine/course"
 	"relock/engine/scenario"
 	"relock/web"
 	"relock/web/link"
+	"relock/web/words"
 )
 
 // attendee is a member of a room, as a bot would be one: by the contract alone.
@@ -28,19 +31,16 @@ type attendee struct {
 		Going                       *struct{ To string }
 		Over                        bool
 		Threads                     map[string]struct {
-			By        []string
-			Next, Why string
+			By, Members []string
+			Wished      map[string]string
+			Next, Why   string
 		}
-		Question *struct {
-			ID, Votes, Of int
-			Options       []string
-			Closed        bool
-			Counts        []int
-			Right         *int
-			Before        []int
-			Talk          bool
-		}
-		People []struct{ Member, Part string }
+		Question     *roomQuestion
+		Says, Why    string
+		Veiled, Held bool
+		Lobby        bool
+		Lost         *int
+		People       []struct{ Member, Part string }
 	}
 	epoch  string
 	seq    int
@@ -49,6 +49,18 @@ type attendee struct {
 	found  searchFrame     // the last of a search
 	member string
 	token  string
+}
+
+type roomQuestion struct {
+	ID, Votes, Of int
+	Text          string
+	Options       []string
+	Closed        bool
+	Counts        []int
+	Right         *int
+	Before        []int
+	Talk, Veiled  bool
+	Advice        string
 }
 
 type roomFrame struct {
@@ -62,6 +74,7 @@ type roomFrame struct {
 	Member  string
 	Token   string
 	Name    string
+	Lost    bool
 	Lanes   string
 
 	Compared, Trace string
@@ -286,6 +299,9 @@ func TestARoomByItsContract(t *testing.T) {
 	}
 	a.must(object{"do": "step", "thread": "A"})
 	stage.until("the stage follows", func() bool { return stage.room.At == 1 })
+	if !strings.HasPrefix(a.room.Says, "A. lock: acquired") || a.room.Why != "A has the lock: hold count 1, and a lease of 200 ms." {
+		t.Errorf("of the row is said %q, because %q", a.room.Says, a.room.Why)
+	}
 	if rows := stage.film.branches[0].rows; len(rows) == 0 || len(stage.film.branches[0].positions) != 2 {
 		t.Errorf("the stage has %d rows", len(rows))
 	}
@@ -308,12 +324,14 @@ func TestARoomByItsContract(t *testing.T) {
 	}
 	host.must(object{"do": "reveal"})
 	b.until("it is revealed", func() bool { return b.room.Question != nil && b.room.Question.Closed })
-	if q := b.room.Question; q.Talk != (*q.Right < 2) { // half of them were right, or nobody
-		t.Errorf("are they to talk first: %t; right is %d", q.Talk, *q.Right)
+	if q := b.room.Question; q.Talk != (q.Right != nil) { // half of them were right, or nobody
+		t.Errorf("are they to talk first: %t; right is %v", q.Talk, q.Right)
 	}
-	if q := b.room.Question; q.Counts[0] != 1 || q.Counts[1] != 1 || q.Right == nil {
+	if q := b.room.Question; q.Counts[0] != 1 || q.Counts[1] != 1 {
 		t.Errorf("revealed: %+v", q)
 	}
+	host.must(object{"do": "tell"})
+	b.until("it is told", func() bool { return b.room.Question != nil && b.room.Question.Right != nil })
 	host.must(object{"do": "again"})
 	a.must(object{"do": "vote", "option": *b.room.Question.Right})
 	host.must(object{"do": "reveal"})
@@ -332,6 +350,9 @@ func TestARoomByItsContract(t *testing.T) {
 	res, body := s.do(t, "GET", "/room/"+code+"/votes.csv", nil, "Authorization", "Bearer "+secret)
 	if lines := strings.Count(body, "\n"); res.StatusCode != http.StatusOK || lines != 4 {
 		t.Errorf("%d: %d lines of votes, want a head and 3: %s", res.StatusCode, lines, body)
+	}
+	if head, rest, _ := strings.Cut(body, "\n"); !strings.HasSuffix(head, ",votes,share,step,scenario,title") || !strings.HasSuffix(strings.TrimSpace(rest), ",true,1,100%,T1,1,The lease ends before the work") {
+		t.Errorf("votes: %s", body)
 	}
 	res, body = s.do(t, "GET", "/room/"+code+"/log", nil, "Authorization", "Bearer "+secret)
 	if res.StatusCode != http.StatusOK || strings.Contains(body, `"proof":"`+"0") || !strings.Contains(body, `"vote"`) {
@@ -361,6 +382,233 @@ func TestARoomByItsContract(t *testing.T) {
 	}
 }
 
+// A host takes the class in hand, and lets it play again.
+func TestAHeldClassWatchesAndVotes(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	a := s.visit(t, code, "zh-CN", nil).join("player", nil)
+	a.must(object{"do": "claim", "thread": "A"})
+	host.must(object{"do": "hold", "on": true})
+	a.until("the class is held", func() bool { return a.room.Held })
+	for _, command := range []object{
+		{"do": "claim", "thread": "B"},
+		{"do": "step", "thread": "A"},
+		{"do": "step", "thread": "A", "background": true},
+		{"do": "strike", "fault": object{"do": "pause", "thread": "A", "for": "300ms"}},
+	} {
+		if f := a.ask(command); f.Done || !strings.HasPrefix(f.Refused, "现在由主持人带") {
+			t.Errorf("%v while the class is held: %+v", command, f)
+		}
+	}
+	host.must(object{"do": "step"})
+	host.must(object{"do": "ask", "kind": "predict"})
+	a.must(object{"do": "vote", "option": 0})
+	if f := a.ask(object{"do": "hold", "on": false}); f.Done {
+		t.Error("a player lets the class go")
+	}
+	host.must(object{"do": "close"})
+	host.must(object{"do": "hold", "on": false})
+	a.until("the class plays", func() bool { return !a.room.Held })
+	a.must(object{"do": "claim", "thread": "B"})
+}
+
+// Where few were right, the answer is not given away until a host tells it; and a
+// first vote can be for hosts alone.
+func TestWhatAVoteGivesAway(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	stage := s.visit(t, code, "en", nil).join("stage", nil)
+	var all []*attendee
+	for range 20 {
+		all = append(all, s.visit(t, code, "en", nil).join("audience", nil))
+	}
+	host.must(object{"do": "ask", "kind": "predict"})
+	host.must(object{"do": "reveal"})
+	if host.room.Question.Right == nil {
+		t.Fatal("nobody has voted, and what is right is hidden")
+	}
+	right := *host.room.Question.Right
+	wrong := 0
+	if right == 0 {
+		wrong = 1
+	}
+	follow := func() {
+		stage.until("it has heard what the host has", func() bool { return stage.seq >= host.seq })
+	}
+	vote := func(rights int) {
+		for n, one := range all {
+			option := wrong
+			if n < rights {
+				option = right
+			}
+			one.must(object{"do": "vote", "option": option})
+		}
+		host.must(object{"do": "reveal"})
+		follow()
+	}
+	for _, rights := range []int{0, 6, 15, 7} {
+		host.must(object{"do": "ask", "kind": "predict"})
+		vote(rights)
+		for who, q := range map[string]*roomQuestion{"the stage": stage.room.Question, "the host": host.room.Question} {
+			if (q.Right != nil) != (rights >= 7) || len(q.Counts) < 3 || q.Counts[right] != rights {
+				t.Errorf("%d of 20 were right, and %s has %+v", rights, who, q)
+			}
+		}
+	}
+	host.must(object{"do": "again"})
+	vote(6)
+	if q := stage.room.Question; q.Right != nil || q.Before == nil {
+		t.Errorf("few were right in the second vote: %+v", q)
+	}
+	host.must(object{"do": "tell"})
+	stage.until("it is told", func() bool { return stage.room.Question.Right != nil && *stage.room.Question.Right == right })
+
+	// For hosts alone, until the second vote.
+	host.must(object{"do": "veil"})
+	host.must(object{"do": "ask", "kind": "predict"})
+	vote(12)
+	if q := host.room.Question; q.Counts == nil || !q.Talk || !q.Veiled {
+		t.Errorf("the host has %+v", q)
+	}
+	if q := stage.room.Question; q.Counts != nil || q.Right != nil || !q.Veiled || q.Talk || !strings.Contains(q.Advice, "host") {
+		t.Errorf("the stage has %+v", q)
+	}
+	host.must(object{"do": "again"})
+	follow()
+	if stage.room.Question.Before != nil || host.room.Question.Before == nil {
+		t.Error("the first vote is seen in the second")
+	}
+	vote(20)
+	if q := stage.room.Question; q.Counts == nil || q.Before == nil || q.Right == nil {
+		t.Errorf("after the second vote the stage has %+v", q)
+	}
+	host.must(object{"do": "ask", "kind": "predict"})
+	vote(2)
+	host.must(object{"do": "tell"})
+	stage.until("all is shown", func() bool { return stage.room.Question.Counts != nil && stage.room.Question.Right != nil })
+}
+
+// An item's own question is asked at its place, in the room's languages.
+func TestAnItemAsksTheClass(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	stage := s.visit(t, code, "zh-CN", nil).join("stage", object{"rows": true})
+	a := s.visit(t, code, "en", nil).join("player", nil)
+	a.must(object{"do": "claim", "thread": "A"})
+	built, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := map[course.Kind]int{}
+	was := ""
+	for _, item := range built.Items() {
+		if asked[item.Kind] > 1 && item.Kind != course.Mend {
+			continue
+		}
+		f := host.ask(object{"do": "ask", "item": item.Path()})
+		made, err := item.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		right := -1
+		for n, answer := range made.Answers {
+			if answer.Right {
+				right = n
+			}
+		}
+		switch {
+		case item.Kind == course.Read || item.Kind == course.Break || item.Kind == course.Order:
+			if f.Refused == "" {
+				t.Errorf("%s, of the kind %s, is asked", item.Path(), item.Kind)
+			}
+			continue
+		case f.Refused != "" && item.Kind == course.Mend && strings.Contains(f.Refused, "several"):
+			continue
+		case f.Refused != "":
+			t.Errorf("%s is refused: %s", item.Path(), f.Refused)
+			continue
+		}
+		asked[item.Kind]++
+		stage.until("it is asked", func() bool { return stage.seq >= host.seq })
+		q := stage.room.Question
+		if q == nil || q.Text == was || len(q.Options) != len(made.Answers) || strings.ContainsAny(q.Text, "<*`") || slices.Contains(q.Options, "") || q.Right != nil {
+			t.Errorf("%s asks %+v", item.Path(), q)
+			continue
+		}
+		was = q.Text
+		run, events, row := made.Run, made.Stand, 0
+		if item.Kind == course.Mend {
+			run, events = made.Solved, len(made.Solved.Events)
+		}
+		if events > 0 {
+			row = run.Events[events-1].Step
+		}
+		if b := stage.film.branches[stage.room.Branch]; b.positions[stage.room.At].Row != row {
+			t.Errorf("%s stands at row %d, want %d", item.Path(), b.positions[stage.room.At].Row, row)
+		}
+		a.must(object{"do": "vote", "option": right})
+		host.must(object{"do": "reveal"})
+		if q := host.room.Question; q.Right == nil || *q.Right != right {
+			t.Errorf("of %s is right: %v, want %d", item.Path(), q.Right, right)
+		}
+		host.must(object{"do": "close"})
+	}
+	if asked[course.Predict] < 2 || asked[course.Why] < 1 || asked[course.Mend] < 1 {
+		t.Errorf("asked: %v", asked)
+	}
+	scene := host.room.Scene
+	host.must(object{"do": "ask", "item": "lease/who-knows"})
+	host.must(object{"do": "go", "branch": host.room.Branch, "at": 0})
+	host.must(object{"do": "ask", "item": "lease/who-knows", "kind": "predict"})
+	if host.room.Scene > scene+1 || host.room.At == 0 || len(host.room.Threads["A"].By) != 1 {
+		t.Errorf("asked again, the class is at %d in scene %d", host.room.At, host.room.Scene)
+	}
+	for _, item := range []string{"nowhere", "lease/nowhere", "lease"} {
+		if f := host.ask(object{"do": "ask", "item": item}); f.Refused == "" {
+			t.Errorf("%q is asked", item)
+		}
+	}
+}
+
+// A host deals everybody out: the seats stay in the next scenario, and each phone
+// knows what it wishes for.
+func TestEverybodyIsDealtASeat(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	var all []*attendee
+	for range 5 {
+		all = append(all, s.visit(t, code, "en", nil).join("player", nil))
+	}
+	_ = s.visit(t, code, "en", nil).join("audience", nil)
+	host.must(object{"do": "hold"})
+	host.must(object{"do": "deal"})
+	seated := func(a, b int) func() bool {
+		return func() bool {
+			return len(host.room.Threads["A"].Members) == a && len(host.room.Threads["B"].Members) == b
+		}
+	}
+	host.until("five are at two threads", seated(3, 2))
+	host.must(object{"do": "deal", "tables": 3})
+	host.until("all are at one", seated(5, 0))
+	host.must(object{"do": "hold", "on": false})
+	all[0].must(object{"do": "step", "thread": "A"})
+	all[1].must(object{"do": "step", "thread": "A"})
+	all[1].until("a wish is known", func() bool { return all[1].room.Threads["A"].Wished[all[1].member] == "step" })
+	all[2].must(object{"do": "step", "thread": "A"}) // most of them
+	host.until("what is decided does not wait", func() bool { return host.room.At == 1 && len(host.room.Threads["A"].Wished) == 0 })
+	host.must(object{"do": "open", "example": "no-lock-over-buying"})
+	host.until("the seats stay", func() bool { return host.room.Scene == 1 && seated(5, 0)() && len(host.room.Threads) == 3 })
+	for _, tables := range []any{0, -1, 1001, "two", 1.5} {
+		if f := host.ask(object{"do": "deal", "tables": tables}); f.Refused == "" {
+			t.Errorf("%v at least are dealt", tables)
+		}
+	}
+}
+
 func TestAClassGoesOnToAnotherScenario(t *testing.T) {
 	s := open(t, nil)
 	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
@@ -387,7 +635,7 @@ func TestAClassGoesOnToAnotherScenario(t *testing.T) {
 	host.must(object{"do": "open", "example": "no-lock-over-buying"})
 	for _, one := range []*attendee{stage, phone, bot, host} {
 		one.until("it is in the next scenario", func() bool { return one.room.Scene == 1 })
-		if one.room.Branch != 1 || one.room.At != 0 || one.room.Question != nil || len(one.room.Threads["A"].By) != 0 || len(one.room.Threads) != 3 {
+		if one.room.Branch != 1 || one.room.At != 0 || one.room.Question != nil || len(one.room.Threads["A"].By) != 1 || len(one.room.Threads["B"].By) != 0 || len(one.room.Threads) != 3 {
 			t.Errorf("it goes on to %+v", one.room)
 		}
 	}
@@ -558,6 +806,55 @@ func TestWhatNoRoomIsMadeOf(t *testing.T) {
 }
 
 // A title that a link brings along is no formula in the host's spreadsheet.
+// Hosts see how many are lost, and nobody sees who: not in the log either.
+func TestWhoIsLostIsNobodyInParticular(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	a, b := s.visit(t, code, "en", nil).join("player", nil), s.visit(t, code, "en", nil).join("audience", nil)
+	a.must(object{"do": "lost"})
+	b.must(object{"do": "lost", "on": true})
+	lost := func(n int) func() bool { return func() bool { return host.room.Lost != nil && *host.room.Lost == n } }
+	host.until("two are lost", lost(2))
+	again := s.visit(t, code, "en", nil)
+	if f := again.must(object{"do": "join", "part": "player", "member": a.member, "token": a.token}); !f.Lost {
+		t.Error("who comes back has forgotten that he is lost")
+	}
+	b.must(object{"do": "lost", "on": false})
+	host.until("one is lost", lost(1))
+	if b.room.Lost != nil {
+		t.Error("everybody sees how many are lost")
+	}
+	if _, body := s.do(t, "GET", "/room/"+code+"/log", nil, "Authorization", "Bearer "+secret); strings.Contains(body, `"lost":true`) {
+		t.Error("the log says who is lost")
+	}
+	host.must(object{"do": "lobby"})
+	again.until("the stages show how one joins", func() bool { return again.room.Lobby })
+}
+
+// A link to a room has a preview, and other pages frame its stage, which leads
+// nobody.
+func TestARoomElsewhere(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	for path, title := range map[string]string{"/room": "Join a room", "/room/" + code: "Join the class: The lease ends before the work · " + code} {
+		_, body := s.do(t, "GET", path, nil)
+		if !strings.Contains(body, `property="og:title" content="`+title+`"`) || !strings.Contains(body, `og:description" content="A class around one lock`) || strings.Contains(body, "oembed") {
+			t.Errorf("%s has no preview", path)
+		}
+	}
+	res, body := s.do(t, "GET", "/embed/room/"+code+"/stage", nil, "Cookie", "relock-room-"+code+"="+secret)
+	if policy := res.Header.Get("Content-Security-Policy"); res.StatusCode != http.StatusOK || !strings.Contains(policy, "frame-ancestors *") || !strings.Contains(body, `data-part="stage"`) {
+		t.Errorf("%d %s", res.StatusCode, policy)
+	}
+	if res, _ := s.do(t, "GET", "/room/"+code+"/stage", nil); strings.Contains(res.Header.Get("Content-Security-Policy"), "frame-ancestors *") {
+		t.Error("other pages frame a stage that leads")
+	}
+	if _, body := s.do(t, "GET", "/room/"+code+"/host", nil, "Cookie", "relock-room-"+code+"="+secret); !strings.Contains(body, "/embed/room/"+code+"/stage") || !strings.Contains(body, "/qr?text=http") {
+		t.Error("the host is not told how slides frame the stage")
+	}
+}
+
 func TestVotesHaveNoFormulas(t *testing.T) {
 	s := open(t, nil)
 	sc := parsed(t, twoText)

@@ -110,6 +110,7 @@ type roomAnswer struct {
 	Part   board.Part `json:"part,omitempty"`
 	Last   int64      `json:"last,omitempty"`
 	Mine   *int       `json:"mine,omitempty"`
+	Lost   bool       `json:"lost,omitempty"`
 
 	answered // of what is asked of this server
 
@@ -323,7 +324,7 @@ func (g *guest) answer() error {
 func (g *guest) worded(a board.Answer) roomAnswer {
 	out := roomAnswer{Re: a.ID, Refused: a.Refused, Done: a.Refused == ""}
 	if j := a.Joined; j != nil {
-		out.Member, out.Token, out.Part, out.Last, out.Mine = j.Member, j.Token, j.Part, j.Last, j.Mine
+		out.Member, out.Token, out.Part, out.Last, out.Mine, out.Lost = j.Member, j.Token, j.Part, j.Last, j.Mine, j.Lost
 		out.Name = board.Nickname(j.Name, g.l.Code())
 	}
 	if a.Renamed != nil {

@@ -63,6 +63,7 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"GET /embed/play", s.Page(s.embed)},
 		{"GET /embed/play/{example}", s.Page(s.embed)},
 		{"GET /embed/s/{id}", s.Page(s.embed)},
+		{"GET /embed/room/{code}/stage", s.Page(s.roomStage)},
 		{"GET /oembed", s.Page(s.oembed)},
 		{"POST /rooms", s.Page(s.makeRoom)},
 		{"GET /room", s.ForAll(s.roomDoor)},

@@ -190,7 +190,7 @@ func TestNeighbours(t *testing.T) {
 	for n, ids := range [][]string{{"a", "b"}, {"c"}} {
 		ch := &Chapter{Number: n}
 		for _, id := range ids {
-			ch.Items = append(ch.Items, &Item{ID: id, text: id, Chapter: ch, Kind: Why})
+			ch.Items = append(ch.Items, &Item{ID: id, Chapter: ch, Kind: Why})
 		}
 		c.Chapters = append(c.Chapters, ch)
 	}

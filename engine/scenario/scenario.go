@@ -180,6 +180,7 @@ type Thread struct {
 	Depth   int           // acquisitions in all, 1 to MaxDepth
 	Work    Range         // per level, before it makes its nested call if it makes one, 0 to MaxDuration
 	After   Range         // per level but the innermost, when its nested call has returned, 0 to MaxDuration
+	Calls   string        // names of its functions, outermost first, with spaces between; levels beyond have none
 	Repeat  int           // rounds, 1 to MaxRepeat
 	OnLost  string        // OnLostIgnore or OnLostStop
 	Process string        // such as a server; its threads share memory, which only spin uses

@@ -66,6 +66,7 @@ type Joined struct {
 	Name   int
 	Last   int64 // the greatest ID of a command that was decided
 	Mine   *int  // the member's vote, if something is asked
+	Lost   bool  // the member has said so
 }
 
 // Enter connects somebody who is yet to join, from an address; "" for one that
@@ -266,7 +267,7 @@ func (c *Client) join(e Entry, s *State) *Joined {
 	}
 	c.member, c.sees.Host = m.ID, m.Part == Host
 	c.tell(func(n *News) { n.Changed, n.Sees = true, c.sees })
-	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last}
+	j := &Joined{Member: m.ID, Token: c.token, Part: m.Part, Name: m.Name, Last: m.Last, Lost: m.Lost}
 	if s.Question != nil {
 		if option, voted := s.Question.Votes[m.ID]; voted {
 			j.Mine = &option

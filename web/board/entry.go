@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type Entry struct {
 	Whole    *State          `json:"whole,omitempty"` // all of the room: what came before is not needed
 	People   []Member        `json:"people,omitempty"`
 	Gone     []string        `json:"gone,omitempty"`    // members of whom nothing is kept
-	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: nobody plays its threads yet
+	Scene    *Scene          `json:"scene,omitempty"`   // another scenario, to which all have gone: its threads are free but for Seats
 	Dropped  *int            `json:"dropped,omitempty"` // a branch
 	Made     []Made          `json:"made,omitempty"`
 	Going    *Going          `json:"going,omitempty"` // without To: it goes on no more
@@ -48,16 +49,23 @@ func (e Entry) Public() Entry {
 	e.Conn = ""
 	e.People = slices.Clone(e.People)
 	for i := range e.People {
-		e.People[i].Proof, e.People[i].Conn, e.People[i].From = "", "", ""
+		e.People[i] = e.People[i].public()
 	}
 	if e.Whole != nil {
 		e.Whole = e.Whole.clone()
 		e.Whole.Hosts, e.Whole.By = nil, ""
 		for _, m := range e.Whole.People {
-			m.Proof, m.Conn, m.From = "", "", ""
+			*m = m.public()
 		}
 	}
 	return e
+}
+
+// public is the member without what only servers may know, and without that he is
+// lost: that is nobody's in particular.
+func (m Member) public() Member {
+	m.Proof, m.Conn, m.From, m.Lost = "", "", "", false
+	return m
 }
 
 // Made are moves at the end of a branch, which begins with them unless it is
@@ -165,6 +173,7 @@ type Member struct {
 	Conn    string `json:"conn,omitempty"` // the connection, "" while away
 	From    string `json:"from,omitempty"` // where the connection comes from, a digest
 	Removed bool   `json:"removed,omitempty"`
+	Lost    bool   `json:"lost,omitempty"` // does not follow any more, and says so to the hosts, who see how many do
 
 	// Last is the greatest ID of a command that was decided, a join's aside.
 	// Done says which were done, and Refusals why others were not: as many as
@@ -185,6 +194,9 @@ func (m *Member) outcome(id int64) (refused string, err error) {
 	}
 	return "", errOld
 }
+
+// ByAge compares IDs of members: who has joined first is first, m2 before m10.
+func ByAge(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 
 // Here reports whether the member is connected.
 func (m *Member) Here() bool { return m.Conn != "" && !m.Removed }
@@ -211,8 +223,12 @@ const (
 
 // Rules are what the host has set.
 type Rules struct {
-	Locked  bool     `json:"locked"`  // nobody new can join
-	Allowed []string `json:"allowed"` // faults that players may have happen to their threads
+	Locked  bool     `json:"locked"`         // nobody new can join
+	Allowed []string `json:"allowed"`        // faults that players may have happen to their threads
+	Held    bool     `json:"held,omitempty"` // the host leads: players watch and vote
+
+	Lobby  bool `json:"lobby,omitempty"`  // the stages show how one joins
+	Veiled bool `json:"veiled,omitempty"` // the bars of a first vote are for hosts alone until the second
 }
 
 // Question is asked of everybody.
@@ -228,6 +244,34 @@ type Question struct {
 	Closed  bool                `json:"closed"`
 	Votes   map[string]int      `json:"votes,omitempty"`  // of this round, by member
 	Before  []map[string]int    `json:"before,omitempty"` // of the earlier rounds
+	Step    int                 `json:"step,omitempty"`   // the row after which it was asked, 0 at the start
+	Until   int64               `json:"until,omitempty"`  // when the host would have the votes, in milliseconds since 1970; nothing happens then
+	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, whoever was right
+}
+
+// Where so many in a hundred were right, talking helps: they can convince the
+// others, and the others are enough to be worth it (Mazur's peer instruction).
+const (
+	fewRight  = 35
+	manyRight = 70
+)
+
+// FewRight reports whether so few were right that the answer is not given away:
+// fewer than 35 % of those who voted in the last round. Nobody is not few.
+func (q *Question) FewRight() bool {
+	return len(q.Votes) > 0 && 100*q.Counts(q.Round)[q.Right] < fewRight*len(q.Votes)
+}
+
+// Divided reports whether enough were right, and enough wrong, in the last round
+// that they can convince each other.
+func (q *Question) Divided() bool {
+	return len(q.Votes) > 0 && !q.FewRight() && 100*q.Counts(q.Round)[q.Right] <= manyRight*len(q.Votes)
+}
+
+// Veiled reports whether what was voted first is for hosts alone.
+func (s *State) Veiled() bool {
+	q := s.Question
+	return q != nil && s.Rules.Veiled && !q.Told && (q.Round == 1 && q.Closed || q.Round == 2 && !q.Closed)
 }
 
 // Counts returns how many voted for each option in a round, from 1.
@@ -325,6 +369,17 @@ func (s *State) Voters() int {
 	n := 0
 	for _, m := range s.People {
 		if m.Here() && m.votes() {
+			n++
+		}
+	}
+	return n
+}
+
+// Lost returns how many of them do not follow any more.
+func (s *State) Lost() int {
+	n := 0
+	for _, m := range s.People {
+		if m.Here() && m.votes() && m.Lost {
 			n++
 		}
 	}

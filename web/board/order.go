@@ -61,6 +61,9 @@ type Command struct {
 	Option     *int                       `json:"option,omitempty"`
 	Faults     []string                   `json:"faults,omitempty"`
 	Locked     *bool                      `json:"locked,omitempty"`
+	On         *bool                      `json:"on,omitempty"`
+	Tables     *int                       `json:"tables,omitempty"`
+	Seconds    int                        `json:"seconds,omitempty"`
 	Wish       string                     `json:"wish,omitempty"`
 	Example    string                     `json:"example,omitempty"`
 	Link       string                     `json:"link,omitempty"`

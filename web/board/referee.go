@@ -50,6 +50,7 @@ const (
 	HostsCome   = 10 * time.Minute // the same where none has been there
 	maxMoment   = 10_000
 	maxQuestion = 200 // questions of a room
+	mostSeconds = 600 // that a vote is given
 
 	// wholeEvery is after how many entries the log begins again.
 	wholeEvery = 20_000
@@ -62,7 +63,7 @@ var (
 	errNoSeat      = phrase.New("that thread is not yours: claim it first")
 	errNoQuestion  = phrase.New("nothing is asked now")
 	errNotOpen     = phrase.New("the votes are counted already")
-	errNotClosed   = phrase.New("first reveal the votes, then ask again")
+	errNotClosed   = phrase.New("first reveal the votes")
 	errAsked       = phrase.New("a question is open: reveal it, then the run goes on")
 	errNotAllowed  = phrase.New("the host does not allow that fault now")
 	errOwnFault    = phrase.New("a player can only strike their own thread")
@@ -83,6 +84,10 @@ var (
 	errKind        = phrase.New("what can be asked is of the kind predict")
 	errOption      = phrase.New("there is no such option")
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
+	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
+	errTables      = phrase.New("a thread gets 1 to %d people at least", MaxMembers)
+	errSeconds     = phrase.New("a vote can be given up to %d seconds; 0 takes the clock away", mostSeconds)
+	errNobody      = phrase.New("nobody who plays is here yet")
 	errRemovedSelf = phrase.New("a host cannot remove a host")
 	errJoined      = phrase.New("you have joined already")
 	errOld         = phrase.New("that id is too old: what became of it is not remembered; give the command a newer id")
@@ -101,12 +106,17 @@ var ErrRemoved = phrase.New("the host has removed you from the room")
 // of them? The question has no ID. An error that speaks says why it cannot.
 type Asker func(ctx context.Context, sc *scenario.Scenario, at int) (*Question, error)
 
+// Examiner returns what an item of the course asks, chapter/item, and where: the
+// question has no ID. An error that speaks says why that cannot be asked.
+type Examiner func(ctx context.Context, item string) (Plan, *Question, error)
+
 // referee decides orders. It is for one goroutine.
 type referee struct {
 	state *State
 	run   *Run
 	runs  *runs // run is one of them
 	ask   Asker
+	exam  Examiner
 	plan  Planner
 
 	matters func(trace.Event) bool
@@ -184,7 +194,8 @@ func (f *referee) log(list ...Entry) []Entry {
 	return list
 }
 
-// deadline returns when the room does something by itself, zero for never.
+// deadline returns when the room does something by itself, zero for never. What
+// a table has decided is due.
 func (f *referee) deadline() time.Time {
 	if f.state.Going != nil {
 		return f.now()
@@ -199,7 +210,10 @@ func (f *referee) deadline() time.Time {
 		sooner(f.state.ends())
 	}
 	for _, s := range f.state.Seats {
-		if s.Since > 0 && !s.Tied {
+		switch _, decided := f.state.decided(s); {
+		case decided:
+			return f.now()
+		case s.Since > 0 && !s.Tied:
 			sooner(s.Since + TableWait.Milliseconds())
 		}
 	}
@@ -217,7 +231,9 @@ func (f *referee) tick(ctx context.Context) []Entry {
 	}
 	var list []Entry
 	for _, thread := range slices.Sorted(maps.Keys(f.state.Seats)) {
-		if s := f.state.Seats[thread]; s.Since > 0 && !s.Tied && now >= s.Since+TableWait.Milliseconds() {
+		s := f.state.Seats[thread]
+		_, decided := f.state.decided(s) // others have left it
+		if decided || s.Since > 0 && !s.Tied && now >= s.Since+TableWait.Milliseconds() {
 			e, _ := f.settle(ctx, thread, s) // nobody waits for an answer: the table sees that nothing came of it
 			list = append(list, f.log(e)...)
 		}
@@ -230,7 +246,7 @@ func (f *referee) tick(ctx context.Context) []Entry {
 
 func (f *referee) left(o Order) []Entry {
 	var people []Member
-	for _, id := range slices.Sorted(maps.Keys(f.state.People)) {
+	for _, id := range slices.SortedFunc(maps.Keys(f.state.People), ByAge) {
 		m := f.state.People[id]
 		gone := m.Conn != "" && (o.Left && m.Conn == o.Conn || slices.ContainsFunc(o.Gone, func(server string) bool { return strings.HasPrefix(m.Conn, server+"/") }))
 		if gone {
@@ -359,7 +375,7 @@ func (f *referee) traceless() []string {
 		}
 	}
 	away = slices.DeleteFunc(away, func(id string) bool { return traces[id] })
-	slices.SortFunc(away, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }) // m2 before m10
+	slices.SortFunc(away, ByAge)
 	return away[:max(0, len(away)-most)]
 }
 
@@ -379,23 +395,34 @@ func (f *referee) freeName() int {
 	return name
 }
 
-func anybody(*Member) error { return nil }
+func anybody(*State, *Member) error { return nil }
 
-func hosts(m *Member) error {
+func hosts(_ *State, m *Member) error {
 	if m.Part != Host {
 		return ErrNotHost
 	}
 	return nil
 }
 
-func players(m *Member) error {
+func players(_ *State, m *Member) error {
 	if m.Part != Player && m.Part != Host {
 		return errNotPlayer
 	}
 	return nil
 }
 
-func voters(m *Member) error {
+// hands are players, while the class is not held.
+func hands(s *State, m *Member) error {
+	if err := players(s, m); err != nil {
+		return err
+	}
+	if s.Rules.Held && m.Part != Host {
+		return errHeld
+	}
+	return nil
+}
+
+func voters(_ *State, m *Member) error {
 	if !m.votes() {
 		return phrase.New("players and the audience vote")
 	}
@@ -408,7 +435,7 @@ func voters(m *Member) error {
 // log, even with an error.
 type command struct {
 	name string
-	may  func(m *Member) error
+	may  func(s *State, m *Member) error
 	do   func(f *referee, ctx context.Context, m *Member, c Command) (Entry, error)
 }
 
@@ -417,24 +444,31 @@ var commands = []command{
 	{name: DoJoin},
 	{"go", hosts, (*referee).goTo},
 	{DoOpen, hosts, (*referee).goOnTo},
-	{"step", players, (*referee).step},
+	{"step", hands, (*referee).step},
 	{"run", hosts, (*referee).goOn},
 	{"time", hosts, (*referee).time},
-	{"strike", players, (*referee).strike},
+	{"strike", hands, (*referee).strike},
 	{"cut", hosts, (*referee).cut},
 	{DoAdd, hosts, (*referee).add},
 	{"drop", hosts, (*referee).drop},
-	{"claim", players, (*referee).claim},
+	{"claim", hands, (*referee).claim},
 	{"release", players, (*referee).release},
 	{"give", hosts, (*referee).give},
+	{"deal", hosts, (*referee).deal},
 	{"decide", hosts, (*referee).decideTie},
 	{"ask", hosts, (*referee).question},
 	{"vote", voters, (*referee).vote},
+	{"clock", hosts, (*referee).clock},
 	{"reveal", hosts, (*referee).reveal},
 	{"again", hosts, (*referee).again},
+	{"tell", hosts, (*referee).tell},
 	{"close", hosts, (*referee).shelve},
+	{"veil", hosts, (*referee).veil},
+	{"lost", voters, (*referee).lost},
 	{DoRename, anybody, (*referee).rename},
 	{"allow", hosts, (*referee).allow},
+	{"hold", hosts, (*referee).hold},
+	{"lobby", hosts, (*referee).lobby},
 	{"lock", hosts, (*referee).lock},
 	{"remove", hosts, (*referee).remove},
 	{"restore", hosts, (*referee).restore},
@@ -479,7 +513,7 @@ func (f *referee) carryOut(ctx context.Context, m *Member, c Command) (Entry, er
 	if is == nil || is.do == nil {
 		return Entry{}, ErrNotCommand // another server let it in
 	}
-	if err := is.may(m); err != nil {
+	if err := is.may(f.state, m); err != nil {
 		return Entry{}, err
 	}
 	return is.do(f, ctx, m, c)
@@ -562,7 +596,7 @@ func (f *referee) try(ctx context.Context, move func(s *engine.Session, id, at i
 
 func (f *referee) step(ctx context.Context, m *Member, c Command) (Entry, error) {
 	if c.Thread == "" {
-		if err := hosts(m); err != nil {
+		if err := hosts(f.state, m); err != nil {
 			return Entry{}, err
 		}
 		if f.state.Stand.At < len(f.state.Branch(f.state.Stand.Branch).Moves) {

@@ -25,6 +25,7 @@ type Config struct {
 	Journal Journal
 	Log     *slog.Logger
 	Ask     Asker
+	Examine Examiner // nil where there is no course
 	Plan    Planner
 	// Matters tells which events are marked: a run can go on to the next one.
 	Matters func(trace.Event) bool
@@ -565,7 +566,7 @@ func (r *Room) govern(term Term) error {
 	if err != nil {
 		return err
 	}
-	f := &referee{state: &State{}, runs: &r.runs, ask: r.house.c.Ask, plan: r.house.c.Plan, matters: r.house.c.Matters, now: time.Now, note: func(err error) { r.note("decide", err) }}
+	f := &referee{state: &State{}, runs: &r.runs, ask: r.house.c.Ask, exam: r.house.c.Examine, plan: r.house.c.Plan, matters: r.house.c.Matters, now: time.Now, note: func(err error) { r.note("decide", err) }}
 	for _, e := range list {
 		f.state.Fold(e)
 	}

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 
@@ -74,21 +75,64 @@ func (s *Scene) run(ctx context.Context) (*Run, error) {
 	return r, nil
 }
 
-// goOnTo has the class go on to another scenario, whose moves can be made.
+// goOnTo has the class go on to another scenario.
 func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, error) {
 	if given := len(c.Example) + len(c.Link) + len(c.Item); given == 0 || given != max(len(c.Example), len(c.Link), len(c.Item)) {
 		return Entry{}, errPlan
 	}
+	plan, err := f.plan(c.Example, c.Link, c.Item)
+	if err != nil {
+		return Entry{}, err
+	}
+	return f.open(ctx, plan)
+}
+
+// goToPlan has the class go to the place of a plan: in the scenario in which it is,
+// if it is the same one.
+func (f *referee) goToPlan(ctx context.Context, plan Plan) (Entry, error) {
+	here, err := bare(f.run.Scenario())
+	if err != nil {
+		return Entry{}, err
+	}
+	there, err := bare(plan.Scenario)
+	if err != nil {
+		return Entry{}, err
+	}
+	if !bytes.Equal(here, there) {
+		return f.open(ctx, plan)
+	}
+	c, err := AddCommand(0, plan.Scenario.Schedule, min(plan.At, len(plan.Scenario.Schedule)), nil)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := f.add(ctx, nil, c)
+	if err == nil {
+		e.Stand.Focus = ""
+	}
+	return e, err
+}
+
+// bare is a scenario as what happens in it counts: without moves, and what is
+// said of them.
+func bare(sc *scenario.Scenario) ([]byte, error) {
+	one := *sc.WithSchedule(nil)
+	one.Expect = nil
+	text, err := one.Compact()
+	if err != nil {
+		return nil, fmt.Errorf("board: %w", err)
+	}
+	return text, nil
+}
+
+// open has the class go on to what is planned, if there is room for one more
+// scenario and its moves can be made.
+func (f *referee) open(ctx context.Context, plan Plan) (Entry, error) {
 	kept := 0
 	for _, s := range f.state.Scenes() {
 		kept += s.size()
 	}
 	if len(f.state.Earlier)+1 >= maxScenes || kept > maxEarlier {
 		return Entry{}, errScenes
-	}
-	plan, err := f.plan(c.Example, c.Link, c.Item)
-	if err != nil {
-		return Entry{}, err
 	}
 	scene, stand, err := plan.scene(f.state.Made)
 	if err != nil {
@@ -100,5 +144,20 @@ func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, erro
 	}
 	f.run = next
 	f.runs.take(len(f.state.Earlier)+1, next)
-	return Entry{Scene: scene, Stand: stand}, nil
+	return Entry{Scene: scene, Stand: stand, Seats: f.state.kept(next.Scenario())}, nil
+}
+
+// kept are the seats of those threads that a scenario has, too: who plays them
+// goes on to do so.
+func (s *State) kept(sc *scenario.Scenario) map[string]Seat {
+	var seats map[string]Seat
+	for _, t := range sc.Threads {
+		if seat := s.Seats[t.Name]; len(seat.By) > 0 {
+			if seats == nil {
+				seats = map[string]Seat{}
+			}
+			seats[t.Name] = Seat{By: seat.By}
+		}
+	}
+	return seats
 }

@@ -66,11 +66,11 @@ func TestAClassGoesOnToAnotherScenario(t *testing.T) {
 		host, a := played(t, h, code, secret)
 		s := state(t, h, code)
 		checkPlayed(t, s)
-		if len(s.Seats) != 0 || len(s.People) != 2 {
+		if len(s.Seats) != 1 || len(s.Seats["A"].By) != 1 || len(s.People) != 2 {
 			t.Errorf("seats %+v of %d people", s.Seats, len(s.People))
 		}
 		for refused, is := range map[string]string{
-			"who had a thread of the old scenario steps":   a.do(`{"do":"step","thread":"A"}`),
+			"a thread that is not one's own steps":         a.do(`{"do":"step","thread":"B"}`),
 			"the host leads to a branch of the old one":    host.do(`{"do":"go","branch":0,"at":0}`),
 			"a player opens a scenario":                    a.do(`{"do":"open","example":"fenced-late-write"}`),
 			"a scenario is opened that there is not":       host.do(`{"do":"open","example":"nowhere"}`),

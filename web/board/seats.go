@@ -40,20 +40,43 @@ func (f *referee) wished(ctx context.Context, m *Member, thread, wish string, do
 	return e, err
 }
 
-// wish notes what a member of a table wants. When all who are here have
-// wished, the wait is over.
+// wish notes what a member of a table wants. When more than half of those who
+// are here want the same, or all have wished, the wait is over.
 func (f *referee) wish(ctx context.Context, thread string, seat Seat, member, wish string) (Entry, error) {
 	if seat.Wishes = maps.Clone(seat.Wishes); seat.Wishes == nil {
 		seat.Wishes = map[string]string{}
 		seat.Since = f.now().UnixMilli()
 	}
 	seat.Wishes[member] = wish
+	if wish, decided := f.state.decided(seat); decided {
+		return f.granted(ctx, thread, seat, wish)
+	}
 	for _, id := range seat.By {
 		if m := f.state.People[id]; m != nil && m.Here() && seat.Wishes[id] == "" {
 			return Entry{Seats: map[string]Seat{thread: seat}}, nil
 		}
 	}
 	return f.settle(ctx, thread, seat)
+}
+
+// decided returns what more than half of those of a table who are here wish for:
+// nobody can change that.
+func (s *State) decided(seat Seat) (wish string, decided bool) {
+	here, counts := 0, map[string]int{}
+	for _, id := range seat.By {
+		if m := s.People[id]; m != nil && m.Here() {
+			here++
+			if wish := seat.Wishes[id]; wish != "" {
+				counts[wish]++
+			}
+		}
+	}
+	for wish, n := range counts {
+		if 2*n > here {
+			return wish, true
+		}
+	}
+	return "", false
 }
 
 // settle does what most of a table wish. A tie waits for the host.
@@ -141,6 +164,62 @@ func (f *referee) give(_ context.Context, _ *Member, c Command) (Entry, error) {
 	return e, err
 }
 
+// deal seats everybody who plays and is here, evenly: at all threads, or at so
+// many that each has as many people as it is to have at least. Who has a seat
+// keeps it, if that can be.
+func (f *referee) deal(_ context.Context, _ *Member, c Command) (Entry, error) {
+	least := 1
+	if c.Tables != nil {
+		least = *c.Tables
+	}
+	if least < 1 || least > MaxMembers {
+		return Entry{}, errTables
+	}
+	var playing []string
+	for id, m := range f.state.People {
+		if m.Part == Player && m.Here() {
+			playing = append(playing, id)
+		}
+	}
+	if len(playing) == 0 {
+		return Entry{}, errNobody
+	}
+	slices.SortFunc(playing, ByAge)
+	threads := f.run.Scenario().Threads
+	seats := make(map[string]Seat, len(threads))
+	for _, t := range threads {
+		seats[t.Name] = Seat{}
+	}
+	used := threads[:max(1, min(len(threads), len(playing)/least))]
+	each, more := len(playing)/len(used), len(playing)%len(used) // so many threads get one more
+	free := playing
+	take := func(thread, id string) {
+		seats[thread] = Seat{By: append(seats[thread].By, id)}
+		free = slices.DeleteFunc(slices.Clone(free), func(one string) bool { return one == id })
+	}
+	for _, t := range used {
+		most := each
+		for _, id := range f.state.Seats[t.Name].By {
+			if len(seats[t.Name].By) == each && more > 0 && slices.Contains(free, id) {
+				most, more = each+1, more-1
+			}
+			if len(seats[t.Name].By) < most && slices.Contains(free, id) {
+				take(t.Name, id)
+			}
+		}
+	}
+	for len(free) > 0 {
+		smallest := used[0].Name
+		for _, t := range used[1:] {
+			if len(seats[t.Name].By) < len(seats[smallest].By) {
+				smallest = t.Name
+			}
+		}
+		take(smallest, free[0])
+	}
+	return Entry{Seats: seats}, nil
+}
+
 // seated has a member play a thread, with those who do already.
 func (f *referee) seated(thread string, m *Member) (Entry, error) {
 	if err := f.hasThread(thread); err != nil {
@@ -162,6 +241,21 @@ func (f *referee) release(_ context.Context, m *Member, c Command) (Entry, error
 		return Entry{}, errNoSeat
 	}
 	return Entry{Seats: map[string]Seat{c.Thread: seat.without(m.ID)}}, nil
+}
+
+// still are the seats of those tables that wish for something, without their
+// wishes.
+func (s *State) still() map[string]Seat {
+	var seats map[string]Seat
+	for thread, seat := range s.Seats {
+		if len(seat.Wishes) > 0 {
+			if seats == nil {
+				seats = map[string]Seat{}
+			}
+			seats[thread] = Seat{By: seat.By}
+		}
+	}
+	return seats
 }
 
 func (s Seat) without(member string) Seat {
@@ -209,6 +303,32 @@ func (f *referee) restore(_ context.Context, _ *Member, c Command) (Entry, error
 	}
 	one := *m
 	one.Removed = false
+	return Entry{People: []Member{one}}, nil
+}
+
+// hold has players keep their hands off, or lets them move again. What a table
+// was wishing for is given up: nothing moves while the host leads.
+func (f *referee) hold(_ context.Context, _ *Member, c Command) (Entry, error) {
+	rules := f.state.Rules
+	rules.Held = c.On == nil || *c.On
+	e := Entry{Rules: &rules}
+	if rules.Held {
+		e.Seats = f.state.still()
+	}
+	return e, nil
+}
+
+// lobby has the stages show how one joins, or the run again.
+func (f *referee) lobby(_ context.Context, _ *Member, c Command) (Entry, error) {
+	rules := f.state.Rules
+	rules.Lobby = c.On == nil || *c.On
+	return Entry{Rules: &rules}, nil
+}
+
+// lost notes that a member does not follow any more, or does again.
+func (f *referee) lost(_ context.Context, m *Member, c Command) (Entry, error) {
+	one := *m
+	one.Lost = c.On == nil || *c.On
 	return Entry{People: []Member{one}}, nil
 }
 

@@ -104,7 +104,18 @@ func newBench(t *testing.T, given string) *bench {
 	asked := func(context.Context, *scenario.Scenario, int) (*Question, error) {
 		return &Question{Text: map[string]string{"en": "?"}, Options: map[string][]string{"en": {"a", "b"}}}, nil
 	}
-	b.f = &referee{state: &State{}, now: func() time.Time { return b.now }, note: func(err error) { t.Error(err) }, plan: plannedExample, ask: asked, matters: func(e trace.Event) bool { return e.Kind() == trace.KindExpired }, runs: &runs{}}
+	// Of an item NAME/… the question stands after the first move of that example.
+	examined := func(ctx context.Context, item string) (Plan, *Question, error) {
+		name, _, _ := strings.Cut(item, "/")
+		plan, err := plannedExample(name, "", "")
+		if err != nil {
+			return Plan{}, nil, err
+		}
+		plan.Scenario, plan.At = plan.Scenario.WithSchedule(make([]scenario.Move, 2)), 1
+		q, err := asked(ctx, nil, 0)
+		return plan, q, err
+	}
+	b.f = &referee{state: &State{}, now: func() time.Time { return b.now }, note: func(err error) { t.Error(err) }, plan: plannedExample, ask: asked, exam: examined, matters: func(e trace.Event) bool { return e.Kind() == trace.KindExpired }, runs: &runs{}}
 	s := &State{Scene: *scene, Stand: *stand, Made: 1, People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}}
 	for _, part := range parts[1:] {
 		var who []string
@@ -127,7 +138,9 @@ func newBench(t *testing.T, given string) *bench {
 				is := Part(word)
 				if word == "play" {
 					is = Player
-					s.Seats[fields[i+1]] = Seat{By: who}
+					if i+1 < len(fields) {
+						s.Seats[fields[i+1]] = Seat{By: append(s.Seats[fields[i+1]].By, who...)}
+					}
 				}
 				for _, id := range who {
 					s.People[id] = &Member{ID: id, Part: is, Conn: "x/" + id}
@@ -270,6 +283,9 @@ func (b *bench) toldOne(e Entry) string {
 		if m.Removed {
 			is += " removed"
 		}
+		if m.Lost {
+			is += " lost"
+		}
 		add("%s is %s", m.ID, is)
 	}
 	if e.Scene != nil {
@@ -305,6 +321,12 @@ func (b *bench) toldOne(e Entry) string {
 	}
 	if q := e.Question; q != nil {
 		add("question %d round %d closed %t votes %v before %d", q.ID, q.Round, q.Closed, q.Votes, len(q.Before))
+		if q.Until > 0 {
+			add("for %ds", (q.Until-b.now.UnixMilli())/1000)
+		}
+		if q.Told {
+			add("told")
+		}
 	}
 	if e.Shelved {
 		add("shelved")
@@ -314,6 +336,15 @@ func (b *bench) toldOne(e Entry) string {
 	}
 	if e.Rules != nil {
 		add("locked %t allowed %v", e.Rules.Locked, e.Rules.Allowed)
+		if e.Rules.Held {
+			add("held")
+		}
+		if e.Rules.Lobby {
+			add("lobby")
+		}
+		if e.Rules.Veiled {
+			add("veiled")
+		}
 	}
 	if e.Ended {
 		add("ended")

@@ -4,10 +4,24 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 )
+
+// A stage in slides follows its room.
+func TestSlidesFrameAStage(t *testing.T) {
+	t.Parallel()
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	slides := filepath.Join(t.TempDir(), "slides.html")
+	if err := os.WriteFile(slides, []byte(`<!DOCTYPE html><iframe src="`+strings.Replace(room, "/room/", "/embed/room/", 1)+`/stage"></iframe>`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	do(device(host, t), t, chromedp.Navigate("file://"+slides))
+	do(host, t, click(`[data-dialog=people]`))
+	until(host, t, `document.querySelectorAll("#people-list [data-key^=remove]").length === 1`) // it has joined
+}
 
 // Slides that were opened as a file frame an embed, and nothing else of the
 // site.

@@ -24,6 +24,16 @@ func another(ctx context.Context, t testing.TB) context.Context {
 	return tab
 }
 
+// device opens a tab that knows nothing of the browser's others: on a device of
+// its own.
+func device(ctx context.Context, t testing.TB) context.Context {
+	t.Helper()
+	tab, cancel := chromedp.NewContext(ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	do(tab, t)
+	return tab
+}
+
 const (
 	members = `(document.getElementById("members")?.textContent ?? "")`
 	stands  = `(document.querySelector("#rows tr[aria-current] .t")?.textContent ?? "")`
@@ -47,7 +57,7 @@ func makeRoom(t *testing.T, url, from string) (host context.Context, room string
 // join opens a room on a phone, and has it play a thread, "" for none.
 func join(host context.Context, t *testing.T, room, thread string) context.Context {
 	t.Helper()
-	phone := another(host, t)
+	phone := device(host, t)
 	do(phone, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
 	if thread != "" {
 		do(phone, t, click(`[data-claim="`+thread+`"]`), chromedp.WaitVisible(chromedp.CSS(`[data-mine="`+thread+`"]`)))
@@ -60,7 +70,13 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := tabFor(t, roomLimit) // another browser: of nobody who leads
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
+	do(stage, t, chromedp.WaitVisible(chromedp.CSS(`#join-code`))) // nobody is in
 	a, b := join(host, t, room, "A"), join(host, t, room, "B")
+	until(stage, t, `!document.getElementById("join").open`)
+	do(a, t, click(`#lost`))
+	until(host, t, members+` === "2 here · 1 lost"`)
+	do(a, t, click(`#lost`))
+	until(host, t, members+` === "2 here"`)
 	name := strings.TrimSuffix(strings.TrimPrefix(get[string](a, t, `document.getElementById("me").textContent`), "You are "), ".")
 	until(stage, t, `document.querySelector('[data-cast="A"] [data-by]').textContent === "`+name+`"`)
 
@@ -69,7 +85,8 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	until(stage, t, stands+` === "T1"`)
 	until(a, t, `document.querySelector('[data-mine="A"] [data-knows]').textContent.includes("acquired")`)
 	until(a, t, `document.querySelector('[data-mine="A"] [data-belief]').textContent === "I hold the lock, once."`)
-	until(b, t, classAt+` === "The class is at T1."`)
+	until(b, t, classAt+` === "The class is at T1." && document.getElementById("class-why").textContent.startsWith("A has the lock")`)
+	until(b, t, `document.getElementById("status").textContent.includes("A has the lock")`)
 	do(a, t, click(`[data-step="A"]`))
 	until(a, t, `document.getElementById("problem").textContent.startsWith("works until")`)
 	do(b, t, click(`[data-step="B"]`))
@@ -98,6 +115,9 @@ func TestAClassGoesThroughALesson(t *testing.T) {
 	if get[bool](stage, t, `document.querySelector(".options :is(.bar, .count)") !== null`) {
 		t.Error("votes are seen before they are revealed")
 	}
+	do(host, t, click(`#clock`))
+	until(a, t, `/^· (60|59|58) s$/.test(document.getElementById("question-clock").textContent)`)
+	until(stage, t, `/^· 5[0-8] s$/.test(document.getElementById("question-clock").textContent)`) // it runs
 	do(host, t, click(`#reveal`))
 	until(stage, t, `document.querySelector(".options .count") !== null && `+votes+` === "2 of 2 voted"`)
 	if get[bool](stage, t, `document.querySelector(".options .right, .options .is-right") !== null`) {
@@ -152,7 +172,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	stage := another(host, t)
-	phone, audience := join(host, t, room, "A"), another(host, t)
+	phone, audience := join(host, t, room, "A"), device(host, t)
 	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage?lang=zh-CN"), chromedp.WaitVisible(chromedp.CSS(`.room-board`)))
 	do(audience, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room+"?lang=zh-CN"), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
 	do(audience, t, click(`#so-far summary`))
@@ -162,7 +182,7 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	do(host, t, chromedp.KeyEvent(kb.ArrowRight))
 	until(audience, t, `document.querySelectorAll("#rows tr[id]").length === 1`)
 	until(host, t, members+` === "2 here"`)
-	alone := another(host, t)
+	alone := device(host, t)
 	do(alone, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"?lang=en"), chromedp.WaitVisible(chromedp.CSS(`#own`)))
 	until(alone, t, classAt+` === "The class is at T1."`)
 	do(alone, t, click(`#own`))
@@ -187,11 +207,10 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	until(host, t, `document.querySelectorAll("#head [data-next]").length === 3 && document.querySelectorAll("#rail .thread-card").length === 3`)
 	until(stage, t, `document.querySelectorAll("[data-cast]").length === 3 && document.getElementById("asked").hidden && document.querySelectorAll("#rows tr[id]").length === 0`)
 	until(stage, t, `document.querySelector(".lanes-names").textContent.includes("C") && document.querySelectorAll(".lanes-run [data-step]").length === 0`)
-	until(phone, t, `document.getElementById("went-on").textContent.endsWith(": choose a thread.") && document.getElementById("claims").checkVisibility()`)
+	until(phone, t, `document.getElementById("went-on").textContent.endsWith(": you are A there, too.") && document.querySelector('[data-mine="A"]').checkVisibility()`)
 	until(audience, t, `document.getElementById("went-on").checkVisibility() && document.querySelectorAll("#rows tr[id]").length === 0 && document.querySelectorAll("#head th").length === 5`)
-	do(phone, t, click(`[data-claim="A"]`), chromedp.WaitVisible(chromedp.CSS(`[data-mine="A"]`)))
-	until(phone, t, `document.getElementById("went-on").hidden`)
 	do(phone, t, click(`[data-step="A"]`))
+	until(phone, t, `document.getElementById("went-on").hidden`)
 	for _, tab := range []context.Context{host, stage} {
 		until(tab, t, stands+` === "T1"`)
 	}
@@ -203,7 +222,14 @@ func TestAHostTakesTheClassToAnotherScenario(t *testing.T) {
 	}
 
 	// On a phone, from a link; the new branches are counted from main.
-	do(host, t, chromedp.EmulateViewport(390, 844), click(`[data-dialog=scenes]`))
+	do(host, t, chromedp.EmulateViewport(390, 844), click(`#remote-ask`))
+	until(phone, t, `!document.getElementById("asked").hidden`)
+	until(host, t, `document.getElementById("remote-ask").textContent === "Reveal"`)
+	do(host, t, click(`#remote-ask`))
+	until(host, t, `document.getElementById("remote-ask").textContent === "Vote again"`)
+	do(host, t, click(`#close-question`))
+	until(phone, t, `document.getElementById("asked").hidden`)
+	do(host, t, click(`[data-dialog=scenes]`))
 	do(host, t, chromedp.SendKeys(chromedp.CSS(`#scenes-link`), own+kb.Enter))
 	until(phone, t, classAt+` === "The class is at T1."`)
 	until(phone, t, `document.querySelector("h1").textContent.includes("lease")`)
@@ -235,8 +261,14 @@ func TestATablePlaysAThread(t *testing.T) {
 	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("You are 2 at this thread")`)
 	do(one, t, click(`[data-step="A"]`))
 	until(two, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("1 of 2 want to step")`)
+	const pressed = `[...document.querySelectorAll('[data-mine="A"] [aria-pressed="true"]')].map((b) => b.textContent).join()`
+	until(one, t, pressed+` === "Take my step"`)
+	if got := get[string](two, t, pressed); got != "" {
+		t.Errorf("what another one wishes is marked: %s", got)
+	}
 	until(host, t, `document.querySelector('[data-cast="A"] [data-doing]').textContent.startsWith("1 of 2 want to step")`)
 	do(two, t, click(`[data-mine="A"] [data-do="pause"]`))
+	until(two, t, pressed+` === "I am slow: 300 ms"`)
 	tie := `document.querySelector('[data-cast="A"] [data-doing]').textContent === "1 of 2 want: to be slow; 1 of 2 want to step · a tie: the host decides"`
 	until(host, t, tie)
 	stage := another(host, t) // in the host's browser
@@ -258,6 +290,10 @@ func TestAHostLeadsPeople(t *testing.T) {
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	phone := join(host, t, room, "")
 	do(host, t, chromedp.EmulateViewport(360, 740), click(`[data-dialog=people]`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key^=give]`)))
+	do(host, t, click(`#deal`), chromedp.WaitVisible(chromedp.CSS(`#people-list [data-key="free A"]`)))
+	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="A"]`)))
+	do(host, t, click(`#people-list [data-key="free A"]`))
+	until(host, t, `document.querySelector('#people-list [data-key="free A"]') === null`)
 	do(host, t, chromedp.SetValue(chromedp.CSS(`#people-list [data-key^=give]`), "B"))
 	_ = get[bool](host, t, `document.querySelector("#people-list [data-key^=give]").dispatchEvent(new Event("change"))`)
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
@@ -265,7 +301,13 @@ func TestAHostLeadsPeople(t *testing.T) {
 	if get[bool](phone, t, `document.querySelector('[data-mine="B"] [data-do="crash"]').checkVisibility()`) {
 		t.Error("a player can crash where no host allows it")
 	}
-	do(host, t, click(`#people form > .row:last-child button`), click(`[data-dialog=room]`))
+	do(host, t, click(`#people form > .row:last-child button`), click(`#hold`))
+	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`#held`)), click(`[data-step="B"]`))
+	until(phone, t, `document.getElementById("problem").textContent.startsWith("The host is leading now")`)
+	until(host, t, `document.querySelector("#hold span").textContent === "You play" && `+members+`.endsWith("the host leads")`)
+	do(host, t, click(`#hold`))
+	until(phone, t, `document.getElementById("held").hidden`)
+	do(host, t, click(`[data-dialog=room]`))
 	do(host, t, click(`[data-allow="crash"]`))
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"] [data-do="crash"]`)))
 	do(host, t, chromedp.KeyEvent(kb.Escape), click(`[data-dialog=people]`))
@@ -306,6 +348,22 @@ func TestAPhoneGoesItsOwnWayAndComesBack(t *testing.T) {
 	until(phone, t, `document.querySelectorAll("#rows tr[id]").length === 3 && `+stands+` === "T3"`)
 	do(phone, t, click(`#rename`))
 	until(phone, t, `document.getElementById("me").textContent !== "`+me+`"`)
+
+	// Another tab of the device takes over, as the same member; who was sent away
+	// is, whatever he opens.
+	me = get[string](phone, t, `document.getElementById("me").textContent`)
+	second := another(phone, t)
+	do(second, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`[data-mine="B"]`)))
+	until(phone, t, `document.getElementById("gone-why").textContent.startsWith("This room is open in another tab")`)
+	if got := get[string](second, t, `document.getElementById("me").textContent`); got != me {
+		t.Errorf("a second tab of %q is %q", me, got)
+	}
+	until(host, t, members+` === "1 here"`)
+	do(host, t, click(`[data-dialog=people]`), click(`#people-list [data-key^=remove]`))
+	until(second, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
+	third := another(phone, t)
+	do(third, t, chromedp.EmulateViewport(360, 740), chromedp.Navigate(room))
+	until(third, t, `document.getElementById("gone-why").textContent.startsWith("A host has sent you away")`)
 }
 
 // Two clicks from a scenario to a room; and a wrong code says what is wrong.

@@ -13,10 +13,11 @@ type Onward struct {
 	Title string
 }
 
-// Ending is where to go on at the end of a scenario; both may be missing.
+// Ending is where to go on at the end of a scenario; all may be missing.
 type Ending struct {
-	Cure *Onward // what mends what went wrong
-	Next *Onward // what comes after it in reading order
+	Cure  *Onward // what mends what went wrong
+	Next  *Onward // what comes after it in reading order
+	Learn bool    // the course comes next
 }
 
 // Home is the front door.
@@ -110,7 +111,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"POST /rooms", l.Say("makes a room: a form with example (a name), link (a link's text) or item (chapter/item of the course). It leads the host there: 303 with a cookie; with Accept: application/json the answer is 201 {\"code\": …, \"secret\": …}")},
 				{"GET /room/{code}/socket", l.Say("a member's socket, described below. A room that there is not: 404; after 60 such codes in a minute from one address: 429")},
 				{"GET /room/{code}/branches", l.Say("links to the branches that a room has made, of all scenarios that it has gone through, as JSON: branch, parent, fork, number (of the branch in its scenario, from 0), scene (the number of the scenario, from 0), title, link")},
-				{"GET /room/{code}/votes.csv", l.Say("every vote of a room, as CSV, for its host: by the cookie, or with Authorization: Bearer and the secret")},
+				{"GET /room/{code}/votes.csv", l.Say("every vote of a room, as CSV, for its host: by the cookie, or with Authorization: Bearer and the secret. Each row has how many voted in its round, the share of them that was right, the step after which it was asked, and the scenario")},
 				{"GET /room/{code}/log", l.Say("the log of a room, as JSON Lines, for its host")},
 				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
 				{"POST /traces", l.Say("keeps a trace, sent as the body, until nobody has looked at it for an hour, and leads to the page that shows it: 303")},
@@ -122,6 +123,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"GET /embed/play", l.Say("what is at the address without /embed, to be framed by another page")},
 				{"GET /embed/play/{example}", l.Say("the same of an example, by its name")},
 				{"GET /embed/s/{id}", l.Say("the same of what is kept under a short address")},
+				{"GET /embed/room/{code}/stage", l.Say("the stage of a room, to be framed: it follows the host, and leads nobody")},
 				{"GET /oembed?url=U", l.Say("how another site frames the address U of this one, under /play or /s, as oembed.com has it: JSON with the html of a frame, at most maxwidth by maxheight pixels")},
 				{"GET /healthz", l.Say("says ok while the server is up")},
 				{"GET /readyz", l.Say("says ready while visitors can be sent here, and 503 once the server is shutting down")},
@@ -169,10 +171,10 @@ func Reference(l words.Language, formats string) []Section {
 			ID: "room", Name: l.Say("The socket of a room: /room/{code}/socket"),
 			Text: l.Say("A client sends commands, one JSON object a frame; the first is join. Each has an id that is the member's own and grows, a join's aside: one that was decided already is answered as before and does nothing, and one that is neither newer nor remembered is refused as too old. The answer carries it as re, with done: true, or refused with a sentence; where everybody is shown at once what the command came to, that comes first. Beside the answers come frames of the room as it is, absolute, the newest only: epoch, seq (which grows within an epoch) and room. With ?lang=zh-CN all is in Chinese. The socket is closed with 4041 for who was removed, 4042 when the room has ended (the last frame has branches, with the links of /room/{code}/branches), 4043 when the member has joined elsewhere, 1001 when the server ends: come back, with member and token."),
 			Entries: []Entry{
-				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, which comes again with another scenario, branch with positions and rows, dropped. With scene, the number of the scenario that one's page was made for, set comes when the class is in another: what a phone's page shows of it, as HTML. The answer has member, token, name, part, last (the greatest id so far) and mine (one's vote, where something is asked)")},
+				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, which comes again with another scenario, branch with positions and rows, dropped. With scene, the number of the scenario that one's page was made for, set comes when the class is in another: what a phone's page shows of it, as HTML. The answer has member, token, name, part, last (the greatest id so far) mine (one's vote, where something is asked) and lost (one has said so)")},
 				{"go", l.Say("a host leads everybody to branch, after the first at moves; row and moment say where within that, focus names the part of the page to look at")},
-				{"open", l.Say("a host takes everybody to another scenario in the same room: example, link or item, as POST /rooms has them. All threads are free then, and an open question is put away; people, votes and what players may do stay. So do the branches made before, to be taken home, of 32 scenarios at most; ids of branches go on growing")},
-				{"step", l.Say("moves thread where the room stands, as on /play/socket: a host any thread, a player the own one; without a thread a host goes on as the branch or the policy does. Where several hold a thread it happens when most of those wish so who wished within 10 s, or as soon as all have wished")},
+				{"open", l.Say("a host takes everybody to another scenario in the same room: example, link or item, as POST /rooms has them. Who plays a thread goes on to, where the next scenario has one of that name; the other threads are free. An open question is put away; people, votes and what players may do stay. So do the branches made before, to be taken home, of 32 scenarios at most; ids of branches go on growing")},
+				{"step", l.Say("moves thread where the room stands, as on /play/socket: a host any thread, a player the own one; without a thread a host goes on as the branch or the policy does. Where several hold a thread it happens when most of those wish so who wished within 10 s; as soon as all have wished; or at once when more than half of those who are here wish the same")},
 				{"time", l.Say("a host lets time pass to: event, expiry, or by a length such as 50ms")},
 				{"strike", l.Say("has a fault happen, as a scenario words it: a host any; a player has the own thread paused, and where the host allows it crash or lose-reply")},
 				{"run", l.Say("a host lets the policy move, from the end of the branch where all stand, to: end, violation, mark, or the next outcome of thread. It goes on by itself, some moves at a time, and the room has going (branch, to, thread), which is null once it has ended; what a host wants next ends it")},
@@ -181,19 +183,26 @@ func Reference(l words.Language, formats string) []Section {
 				{"drop", l.Say("a host forgets a branch")},
 				{"claim, release", l.Say("a player takes thread, alone or with those who have it, or leaves it")},
 				{"give", l.Say("a host hands thread to member; without a member nobody has it")},
+				{"deal", l.Say("a host seats everybody who plays and is here, evenly: at all threads, or with tables (1 to 1,000) at so many that each has as many people at least. Who has a seat keeps it, if that can be; it works while the class is held, too")},
 				{"decide", l.Say("a host ends the wait of a table: with what most wish for thread, or with wish: step, watchdog, pause, crash or lose-reply")},
-				{"ask", l.Say("a host asks a question made of the run where the room stands; kind is predict")},
+				{"ask", l.Say("a host asks a question made of the run where the room stands: kind is predict; or with item (chapter/item of the course, of the kinds predict, why and mend) that item's own, and everybody goes to its place, in another scenario if it is of one")},
 				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
+				{"clock", l.Say("a host gives the vote seconds (up to 600; 0 takes the clock away): question has left, and nothing happens when they are over")},
 				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
+				{"tell", l.Say("a host shows all of a question that was revealed: the right answer, which is not shown where fewer than 35 in a hundred were right, and the bars that are veiled")},
+				{"veil", l.Say("a host keeps the bars of a first vote for hosts alone until the second is revealed; on: false shows them to all")},
 				{"allow", l.Say("a host says which faults players may have happen to their threads: crash, lose-reply")},
+				{"hold", l.Say("a host leads while it is on: players' claim, step and strike are refused, and what tables were wishing for is given up; votes and looking go on. on: false lets them move again")},
 				{"lock, remove, restore, end", l.Say("a host lets nobody new in but hosts, and nobody take another part (locked: false lets them in again), removes member, takes that back, ends the room and deletes it")},
+				{"lobby", l.Say("a host has the stages show how one joins; on: false has them show the run again")},
+				{"lost", l.Say("a player or one of the audience does not follow any more, or with on: false does again: hosts see how many, and nobody who")},
 				{"rename", l.Say("draws another nickname; the answer has it as name")},
 				{"lanes", l.Say("draws the lanes of branch around row; only the one who asks sees them")},
 				{"compare, trace, locks", l.Say("as on /play/socket, for branch: the answer has compared, HTML, or trace. Only the one who asks sees it. They are for who has joined with rows: true, locks for hosts")},
 				{"explore, halt, outlook", l.Say("as on /play/socket: a search of one's own, for who has joined with rows: true. It ends when the class goes on to another scenario")},
 				{"example, walk", l.Say("as on /play/socket, for hosts: the moves are added, and everybody stands after them")},
 				{"ping", l.Say("does nothing but be answered: who has heard nothing for long asks whether the server is still there")},
-				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, members (how many players and audience are here), threads by name (by, members, wishes, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), question (options, votes, of, round, closed; counts and right are null until reveal; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people")},
+				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, says (what happened in the row) and why, members (how many players and audience are here), threads by name (by, members, wishes, wished: which member wishes what, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), held (the host leads, see hold), question (options, votes, of, round, closed; counts and right are null until reveal, right also until tell where fewer than 35 in a hundred were right; veiled: counts and before are for hosts alone, others have null; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people, and lost: how many do not follow any more")},
 			},
 			Example: `{"id": 1, "do": "join", "part": "player"}
 {"id": 2, "do": "claim", "thread": "A"}

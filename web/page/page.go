@@ -40,7 +40,7 @@ type Preview struct {
 	Title   string
 	Shows   string // what is seen on it, in a line or two
 	Address string // of the page, absolute
-	OEmbed  string // where it is described for who would frame it, absolute
+	OEmbed  string // where it is described for who would frame it, absolute; "" for what is not framed
 }
 
 // Theme is a look that can be switched to.

@@ -45,6 +45,7 @@ type Room struct {
 	Join      string // where phones join, absolute
 	JoinShort string // the page on which the code is entered, as people type it: "relock.example/room"
 	Reach     Reach  // of Join
+	Framed    string // the stage, to be framed by slides, absolute; hosts only
 	CoHost    string // a link that makes another host, absolute; hosts only
 }
 
@@ -58,8 +59,9 @@ type RoomStrike struct {
 
 // RoomStrikes are those of a thread, as its player calls them.
 func RoomStrikes(l words.Language, thread string) []RoomStrike {
+	slow, _ := fault.Named(fault.Pause)
 	return []RoomStrike{
-		{fault.Pause, l.Say("I am slow"), byHand(fault.Pause, thread, ""), false},
+		{fault.Pause, l.Say("I am slow: %s", l.Duration(slow.For)), byHand(fault.Pause, thread, ""), false},
 		{fault.LoseReply, l.Say("lose my reply"), byHand(fault.LoseReply, thread, fault.AtUnlock), true},
 		{fault.Crash, l.Say("I crash"), byHand(fault.Crash, thread, ""), true},
 	}

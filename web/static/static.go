@@ -48,8 +48,12 @@ const (
 	Message              // of pages that say one thing
 )
 
-// ofRooms is what rooms have beside the other pages.
-const ofRooms = "css/room.css"
+// What rooms have beside the other pages: all of their pages, and those of hosts
+// and the stage alone.
+const (
+	ofRooms  = "css/room.css"
+	ofBoards = "css/room-board.css"
+)
 
 // ofMessages is what pages that say one thing have beside first.
 const ofMessages = "css/message.css"
@@ -100,8 +104,8 @@ func (f *Files) bundle() error {
 	if err != nil {
 		return err
 	}
-	all := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || s == ofRooms })
-	for sheet, names := range map[Sheet][]string{Pages: all, Rooms: append(slices.Clone(all), ofRooms), Phone: onPhone, Message: {ofMessages}} {
+	all := slices.DeleteFunc(sheets, func(s string) bool { return slices.Contains(first, s) || s == ofRooms || s == ofBoards })
+	for sheet, names := range map[Sheet][]string{Pages: all, Rooms: append(slices.Clone(all), ofRooms, ofBoards), Phone: onPhone, Message: {ofMessages}} {
 		var b strings.Builder
 		for _, name := range append(slices.Clone(first), names...) {
 			data, err := fs.ReadFile(f.fsys, name)

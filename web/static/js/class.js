@@ -6,11 +6,11 @@ import { byId, elements, make, pace, still } from "./dom.js";
 import { joining, people, roomSettings } from "./room-desk.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
-import { questionBox, setText } from "./room-question.js";
+import { drawClock, questionBox, setText } from "./room-question.js";
 import { faultName, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
-import { initial, news, reduce } from "./room-state.js";
+import { initial, lobby, news, projected, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
 const SOON = 50; // ms after the last change of a window's size
@@ -20,6 +20,7 @@ export function klass(section) {
   const leads = "leads" in section.dataset;
   const code = section.dataset.room ?? "";
   const part = leads ? "host" : "stage";
+  const projects = section.dataset.part === "stage"; // what is for hosts alone is not for all to see
   let names = /** @type {string[]} */ (JSON.parse(section.dataset.threads ?? "[]"));
   let scene = Number(section.dataset.scene); // that the page is of
   let state = initial();
@@ -27,6 +28,7 @@ export function klass(section) {
   let ended = null;
   let ticking = 0; // timer of what runs out
   let came = 0; // when the room was told last
+  let waits = false; // a stage shows how one joins
 
   byId("timeline").style.setProperty("--threads", String(names.length));
   const play = board(section, {
@@ -55,6 +57,7 @@ export function klass(section) {
       a: toAsk,
       r: () => toQuestion("reveal"),
       c: () => toQuestion("close"),
+      h: toHold,
       s: () => onward?.open(),
       p: () => desk[0]?.open(),
       j: () => join.open(),
@@ -81,7 +84,7 @@ export function klass(section) {
     view.show(); // after it: a question takes room of the table
     for (const one of news(was, state)) {
       if (one.kind !== "stands") {
-        byId("status").textContent = told(one, room);
+        setText(byId("status"), told(one, room));
       } else if (was.room && !play.state().ahead && !play.busy()) {
         view.announce(told(one, room));
       }
@@ -150,8 +153,13 @@ export function klass(section) {
       play.inTurn(() => request(question ? { do: "again" } : { do: "ask", kind: "predict" }));
     }
   }
-  /** @param {"reveal" | "again" | "close"} what */
+  /** @param {"reveal" | "again" | "tell" | "close"} what */
   const toQuestion = (what) => (state.room?.question ? play.inTurn(() => request({ do: what })) : play.complain(say("Nothing is asked just now.")));
+
+  /** Has players keep their hands off, or lets them move. */
+  function toHold() {
+    play.inTurn(() => request({ do: "hold", on: !state.room?.held }));
+  }
 
   const drawQuestion = questionBox(null);
   const join = joining(code);
@@ -160,8 +168,13 @@ export function klass(section) {
 
   /** @param {import("./room-state.js").Room} room */
   function drawRoom(room) {
-    setText(byId("members"), room.locked ? `${here(room)} · ${say("locked")}` : here(room));
-    drawQuestion(room.question, null, false);
+    const lost = leads && !projects && room.lost ? say("%d lost", room.lost) : "";
+    setText(byId("members"), [here(room), lost].filter(Boolean).join(" · "));
+    if (projects && waits !== lobby(room)) {
+      waits = lobby(room);
+      (waits ? join.open : join.close)();
+    }
+    drawQuestion(projects ? projected(room.question) : room.question, null, false);
     drawCast();
     for (const one of desk) {
       one.draw(room);
@@ -175,17 +188,27 @@ export function klass(section) {
       attended?.scrollIntoView({ block: "nearest", behavior: still() ? "instant" : "smooth" });
     }
     if (leads) {
+      setText(/** @type {Element} */ (byId("hold").querySelector("span")), room.held ? say("You play") : say("I lead"));
+      byId("hold").classList.toggle("held", room.held);
+      document.getElementById("lobby")?.setAttribute("aria-pressed", String(Boolean(room.lobby)));
+      if (!projects) {
+        setText(byId("remote-ask"), !room.question ? say("Ask") : room.question.counts ? say("Vote again") : say("Reveal"));
+        setText(byId("remote-hold"), room.held ? say("You play") : say("I lead"));
+      }
       byId("ask").hidden = Boolean(room.question);
       byId("reveal").hidden = Boolean(room.question?.counts);
+      byId("clock").hidden = Boolean(room.question?.counts);
       byId("again").hidden = !room.question?.counts;
+      byId("tell").hidden = !room.question?.counts || (room.question.right !== null && !room.question.veiled);
       /** @type {HTMLSelectElement} */ (byId("focus")).value = room.focus;
     }
+    section.classList.toggle("in-lua", room.moment > 0 || room.focus === "lua");
   }
 
   /** Who plays what; what runs out there is counted down. */
   function drawCast() {
     clearTimeout(ticking);
-    let counting = false;
+    let counting = drawClock(state.room?.question ?? null, (Date.now() - came) / 1000);
     for (const [name, thread] of Object.entries(state.room?.threads ?? {})) {
       const item = section.querySelector(`[data-cast="${CSS.escape(name)}"]`);
       const left = Math.ceil(Math.max(0, (thread.wait ?? 0) - (Date.now() - came) / 1000));
@@ -259,7 +282,21 @@ export function klass(section) {
     }
   });
   byId("ask").addEventListener("click", toAsk);
+  byId("hold").addEventListener("click", toHold);
+  document.getElementById("remote-hold")?.addEventListener("click", toHold);
+  document.getElementById("remote-time")?.addEventListener("click", () => request({ do: "time", to: "event" }));
+  document.getElementById("remote-ask")?.addEventListener("click", () => {
+    const question = state.room?.question;
+    if (question && !question.counts) {
+      toQuestion("reveal");
+    } else {
+      toAsk();
+    }
+  });
+  document.getElementById("lobby")?.addEventListener("click", () => request({ do: "lobby", on: !state.room?.lobby }));
   byId("reveal").addEventListener("click", () => toQuestion("reveal"));
   byId("again").addEventListener("click", () => toQuestion("again"));
+  byId("clock").addEventListener("click", () => play.inTurn(() => request({ do: "clock", seconds: 60 })));
+  byId("tell").addEventListener("click", () => toQuestion("tell"));
   byId("close-question").addEventListener("click", () => toQuestion("close"));
 }

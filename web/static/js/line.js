@@ -6,8 +6,9 @@
 import { connect } from "./connection.js";
 
 const ALONE = 120_000; // ms without a word while one is awaited: the connection is dead
-const TOGETHER = 10_000; // and in a room
-const QUIET = 15_000; // ms without a word until a room's server is asked whether it is there
+const COMING = 10_000; // and where one comes into a room, in which others do, too
+const TOGETHER = 3000; // and in it
+const QUIET = 2000; // ms without a word until a room's server is asked whether it is there
 const LONGEST_PAUSE = 1500; // ms: a class waits for a server that restarts
 const TRIES = 3; // attempts that fail until one asks whether the room is still there
 const JOIN = 1; // its id; those of commands come after it
@@ -48,9 +49,9 @@ export class Lost extends Error {}
 
 /**
  * @param {On} on
- * @param {{dial?: typeof connect, silence?: number, quiet?: number}} [with_] other parts, in tests
+ * @param {{dial?: typeof connect, silence?: number, coming?: number, quiet?: number}} [with_] other parts, in tests
  */
-export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE, quiet = QUIET } = {}) {
+export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE, coming = COMING, quiet = QUIET } = {}) {
   const { join } = on;
   /** @type {Map<number, {command: object, resolve: (answer: any) => void, reject: (why: Error) => void, again?: ReturnType<typeof setTimeout>}>} */
   const under = new Map();
@@ -68,7 +69,7 @@ export function line(on, { dial = connect, silence = on.join ? TOGETHER : ALONE,
       return;
     }
     if (under.size > 0 || (join && !inside)) {
-      listening = setTimeout(() => connection.renew(), silence);
+      listening = setTimeout(() => connection.renew(), join && !inside ? coming : silence);
     } else if (join) {
       listening = setTimeout(() => ask({ do: "ping" }).catch(() => {}), quiet); // whatever comes, the server is there
     }

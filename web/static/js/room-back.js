@@ -15,7 +15,7 @@ export function back(code, scene) {
   byId("main").prepend(make("div", { class: "ending room-back" }, text, link));
 
   /** @param {import("./room-state.js").Room} room */
-  const question = (room) => (room.question && !room.question.counts ? say("A question: %s", room.question.text) : say("You step on your own. Nobody sees it."));
+  const question = (room) => (room.question && !room.question.closed ? say("A question: %s", room.question.text) : say("You step on your own. Nobody sees it."));
 
   /** @param {import("./room-state.js").Event} event */
   function happened(event) {
@@ -31,6 +31,7 @@ export function back(code, scene) {
   }
 
   enter(code, `relock-room-${code}`, {
+    device: true,
     path: () => `/room/${code}/socket?lang=${document.documentElement.lang}`,
     as: () => ({ part: "player", rows: false }),
     opened() {},

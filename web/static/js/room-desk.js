@@ -14,7 +14,7 @@ import { say } from "./words.js";
 /** How to join, as large as the screen. @param {string} code */
 export function joining(code) {
   const dialog = /** @type {HTMLDialogElement} */ (byId("join"));
-  const open = () => dialog.showModal();
+  const open = () => dialog.open || dialog.showModal();
   for (const button of document.querySelectorAll("[data-dialog=join]")) {
     button.addEventListener("click", open);
   }
@@ -39,7 +39,7 @@ export function joining(code) {
   if (origins.length > 0) {
     choose(origins[0]);
   }
-  return { open };
+  return { open, close: () => dialog.close() };
 }
 
 /**
@@ -57,6 +57,15 @@ export function people(ask, threads) {
     show();
   };
   document.querySelector("[data-dialog=people]")?.addEventListener("click", open);
+  const tables = /** @type {HTMLInputElement} */ (byId("deal-tables"));
+  const deal = () => tables.reportValidity() && ask({ do: "deal", tables: tables.valueAsNumber || 1 });
+  byId("deal").addEventListener("click", deal);
+  tables.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") {
+      event.preventDefault(); // it would close the dialog
+      deal();
+    }
+  });
 
   function show() {
     if (!room || !dialog.open) {
@@ -146,6 +155,8 @@ export function roomSettings(code, ask) {
   for (const box of allows) {
     box.addEventListener("change", () => ask({ do: "allow", faults: allows.filter((b) => b.checked).map((b) => b.dataset.allow) }));
   }
+  const veiled = /** @type {HTMLInputElement} */ (byId("veiled"));
+  veiled.addEventListener("change", () => ask({ do: "veil", on: veiled.checked }));
   const locked = /** @type {HTMLInputElement} */ (byId("locked"));
   locked.addEventListener("change", () => ask({ do: "lock", locked: locked.checked }));
   byId("copy-co-host").addEventListener("click", async () => {
@@ -175,6 +186,7 @@ export function roomSettings(code, ask) {
       for (const box of allows) {
         box.checked = room.allowed.includes(box.dataset.allow ?? "");
       }
+      veiled.checked = Boolean(room.veiled);
       locked.checked = room.locked;
     },
   };

@@ -6,15 +6,15 @@ import { keep } from "./room-links.js";
  * The line of a page that is in a room. It comes back as soon as the page is
  * looked at, or the network is there.
  * @param {string} code of the room
- * @param {string} name by which the tab keeps who one is
- * @param {Omit<import("./line.js").On, "join" | "sent"> & Pick<import("./line.js").Join, "as" | "joined">} on
+ * @param {string} name by which the tab keeps who one is, or with device all tabs do
+ * @param {Omit<import("./line.js").On, "join" | "sent"> & Pick<import("./line.js").Join, "as" | "joined"> & {device?: boolean}} on
  * @param {Parameters<typeof line>[1]} [with_] other parts, in tests
  */
-export function enter(code, name, { as, joined, frame, ...on }, with_) {
+export function enter(code, name, { as, joined, frame, device = false, ...on }, with_) {
   const made = line(
     {
       ...on,
-      join: { as, joined, keeper: keeper(name), there: () => isThere(code) },
+      join: { as, joined, keeper: keeper(name, () => (device ? localStorage : sessionStorage)), there: () => isThere(code) },
       frame(one) {
         if (one.branches) {
           keep(one.branches);
@@ -30,14 +30,16 @@ export function enter(code, name, { as, joined, frame, ...on }, with_) {
 }
 
 /**
- * Keeps who one is while a tab is open.
+ * Keeps who one is: while a tab is open, or on a device. So a phone is one member,
+ * whatever tabs it has, and who was sent away is.
  * @param {string} name
+ * @param {() => Storage} storage fails where there is none
  */
-const keeper = (name) => ({
+const keeper = (name, storage) => ({
   /** @returns {import("./line.js").Membership | null} */
   read() {
     try {
-      return JSON.parse(sessionStorage.getItem(name) ?? "null");
+      return JSON.parse(storage().getItem(name) ?? "null");
     } catch {
       return null;
     }
@@ -46,9 +48,9 @@ const keeper = (name) => ({
   write(who) {
     try {
       if (who) {
-        sessionStorage.setItem(name, JSON.stringify(who));
+        storage().setItem(name, JSON.stringify(who));
       } else {
-        sessionStorage.removeItem(name);
+        storage().removeItem(name);
       }
     } catch {
       // No storage: one is somebody else after a reload.

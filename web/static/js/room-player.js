@@ -5,10 +5,10 @@ import { Refused } from "./line.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { branchesOf, listBranches, standingAt } from "./room-links.js";
-import { questionBox, setText } from "./room-question.js";
-import { classAt, here, playedBy, titleOf, told, wished } from "./room-says.js";
-import { drawMine } from "./room-seats.js";
-import { canVote, initial, mine, myVote, news, reduce } from "./room-state.js";
+import { drawClock, questionBox, setText } from "./room-question.js";
+import { classAt, heldBack, here, playedBy, standing, titleOf, told, whyThere, wished } from "./room-says.js";
+import { drawMine, grey } from "./room-seats.js";
+import { canVote, initial, mine, myVote, myWish, news, reduce } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -27,11 +27,13 @@ export function phone(section) {
   /** @type {ReturnType<import("./room-rows.js").rows> | null} */
   let rows = null; // once they are wanted
 
-  /** @param {string} text */
+  let cut = ""; // says that the line is dead, or ""
+
+  /** @param {string} text counts for nothing while the line is dead */
   function complain(text) {
     const problem = byId("problem");
-    setText(problem, text);
-    problem.hidden = text === "";
+    setText(problem, cut || text);
+    problem.hidden = (cut || text) === "";
   }
 
   /** @param {Event} event */
@@ -46,14 +48,17 @@ export function phone(section) {
     if (room && room !== was.room) {
       wentOn(was);
       rows?.draw(room, follows());
-      byId("status").textContent = news(was, state).map((one) => told(one, room)).filter(Boolean).join(" ") || byId("status").textContent;
+      const said = news(was, state).map((one) => (one.kind === "stands" ? standing(room) : told(one, room))).filter(Boolean).join(" ");
+      if (said) {
+        setText(byId("status"), said); // what has been read out is not read out again
+      }
       if (news(was, state).some(({ kind }) => kind === "asked" || kind === "revealed" || kind === "again")) {
         byId("asked").scrollIntoView({ block: "nearest" });
       }
     }
   }
 
-  /** Says where the class has gone, until one has a thread there, or it goes on.
+  /** Says where the class has gone, until it goes on, or who is to choose a thread has one.
    *  @param {import("./room-state.js").State} was */
   function wentOn(was) {
     const all = news(was, state);
@@ -71,7 +76,7 @@ export function phone(section) {
       if (/** @type {HTMLDetailsElement} */ (byId("take-home")).open) {
         listBranches(code, byId("branch-links"));
       }
-    } else if (mine(state).length > 0 || (all.some(({ kind }) => kind === "stands") && !note.classList.contains("chooses"))) {
+    } else if (note.classList.contains("chooses") ? mine(state).length > 0 : all.some(({ kind }) => kind === "stands")) {
       note.hidden = true;
     }
   }
@@ -93,6 +98,7 @@ export function phone(section) {
   const follows = () => /** @type {HTMLDetailsElement} */ (byId("so-far")).open && byId("so-far").getBoundingClientRect().top < innerHeight / 2;
 
   const line = enter(code, `relock-room-${code}`, {
+    device: true,
     path: () => section.dataset.socket ?? "",
     as: () => ({ part: section.dataset.part, rows: rows !== null, scene }),
     opened: () => rows?.joining(),
@@ -109,8 +115,9 @@ export function phone(section) {
     changed(lost, why) {
       const was = state.lost;
       happened({ type: "line", lost });
+      cut = lost ? why || say("The connection is lost; trying again.") : "";
       if (lost || was) {
-        complain(lost ? why || say("The connection is lost; trying again.") : "");
+        complain("");
       }
     },
     gone: (gone, why) => {
@@ -137,6 +144,7 @@ export function phone(section) {
 
   /** @param {number} gone @param {string} why */
   function leave(gone, why) {
+    cut = "";
     complain("");
     byId("inside").hidden = true;
     showGone(code, gone, why, false);
@@ -176,15 +184,17 @@ export function phone(section) {
       return;
     }
     byId("inside").hidden = false;
-    setText(byId("members"), room.locked ? `${here(room)} · ${say("locked")}` : here(room));
+    setText(byId("members"), here(room));
+    byId("held").hidden = !room.held;
     setText(byId("me"), say("You are %s.", me.name));
+    byId("lost").setAttribute("aria-pressed", String(Boolean(me.lost)));
     drawQuestion(room.question, myVote(state), canVote(state) && !lost);
     const own = mine(state);
     for (const part of /** @type {NodeListOf<HTMLElement>} */ (section.querySelectorAll("[data-mine]"))) {
       const name = part.dataset.mine ?? "";
       part.hidden = !own.includes(name);
       if (!part.hidden) {
-        drawMine(part, room.threads[name], { closed: canVote(state) ? say("First the question; then the run goes on.") : "", lost, allowed: room.allowed });
+        drawMine(part, room.threads[name], { closed: heldBack(room) || (canVote(state) ? say("First the question; then the run goes on.") : ""), held: heldBack(room), wish: myWish(state, name), lost, allowed: room.allowed });
       }
     }
     byId("claims").hidden = own.length > 0;
@@ -192,20 +202,24 @@ export function phone(section) {
       const name = item.dataset.claims ?? "";
       const thread = room.threads[name];
       setText(/** @type {Element} */ (item.querySelector("[data-by]")), playedBy(thread));
-      setText(/** @type {Element} */ (item.querySelector("button")), thread.members.length > 0 ? say("Play %s, too", name) : say("Be %s", name));
+      const button = /** @type {HTMLButtonElement} */ (item.querySelector("button"));
+      setText(button, thread.members.length > 0 ? say("Play %s, too", name) : say("Be %s", name));
+      grey(button, heldBack(room), lost);
     }
     setText(byId("class-at"), classAt(room));
-    setText(byId("class-says"), rows?.says(room) || say("You are there."));
+    setText(byId("class-says"), room.says || say("You are there."));
+    setText(byId("class-why"), whyThere(room));
+    byId("class-why").hidden = whyThere(room) === "";
     tick();
   }
 
   /** What a table wants, counted down. */
   function tick() {
     clearTimeout(ticking);
-    if (state.room?.scene !== scene) {
+    if (!state.room || state.room.scene !== scene) {
       return;
     }
-    let counting = false;
+    let counting = drawClock(state.room.question, (Date.now() - came) / 1000);
     for (const name of mine(state)) {
       const thread = /** @type {Room} */ (state.room).threads[name];
       const left = Math.ceil(Math.max(0, (thread.wait ?? 0) - (Date.now() - came) / 1000));
@@ -259,6 +273,20 @@ export function phone(section) {
     }
   });
 
+  // Where there is room for it, the table is open beside the rest.
+  const wide = matchMedia("(min-width: 56.25rem)");
+  const unfold = () => {
+    /** @type {HTMLDetailsElement} */ (byId("so-far")).open ||= wide.matches;
+  };
+  wide.addEventListener("change", unfold);
+
+  byId("lost").addEventListener("click", async () => {
+    const lost = !state.me?.lost;
+    if (await request({ do: "lost", on: lost })) {
+      happened({ type: "strays", lost });
+    }
+  });
+
   byId("so-far").addEventListener("toggle", async () => {
     if (!rows && /** @type {HTMLDetailsElement} */ (byId("so-far")).open) {
       const { rows: made } = await import("./room-rows.js");
@@ -289,4 +317,5 @@ export function phone(section) {
       complain(say("The server does not answer. Please try again in a moment."));
     }
   });
+  unfold();
 }

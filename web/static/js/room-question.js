@@ -1,7 +1,7 @@
 // The question that a class is asked: its options, and once it is revealed, what
 // was voted.
 import { byId, make } from "./dom.js";
-import { bars } from "./room-state.js";
+import { bars, covers } from "./room-state.js";
 import { votes } from "./room-says.js";
 import { say } from "./words.js";
 
@@ -23,7 +23,7 @@ export function questionBox(vote) {
   return function draw(question, mine, open) {
     box.hidden = question === null;
     // What comes after where it was asked would tell.
-    document.body.classList.toggle("asking", question !== null && (!question.counts || Boolean(question.talk)));
+    document.body.classList.toggle("asking", covers(question));
     if (!question) {
       drawn = "";
       return;
@@ -60,6 +60,14 @@ export function questionBox(vote) {
       /** @type {HTMLElement | null} */ (list.querySelector(`[data-vote="${focused}"]`))?.focus({ preventScroll: true });
     }
   };
+}
+
+/** Shows what is left of the time that a vote is given; tells whether there is any.
+ *  @param {Question | null} question @param {number} since seconds since it came */
+export function drawClock(question, since) {
+  const left = Math.ceil(Math.max(0, (question?.left ?? 0) - since));
+  setText(byId("question-clock"), left > 0 ? `· ${say("%d s", left)}` : "");
+  return left > 0;
 }
 
 /** @param {number} i */

@@ -36,7 +36,5 @@ export function rows() {
         list.draw(branch.rows, room.row, room.moment, follow);
       }
     },
-    /** What happened where the class stands, in words, or "". @param {Room} room */
-    says: (room) => shown(film)?.rows[room.row - 1]?.says ?? "",
   };
 }

@@ -1,5 +1,5 @@
 // What a room's pages say of it.
-import { bars, rightShare, wishesOf } from "./room-state.js";
+import { bars, covers, rightShare, wishesOf } from "./room-state.js";
 import { say } from "./words.js";
 
 /**
@@ -17,11 +17,21 @@ export const place = ({ row, moment }) => (row === 0 ? say("at the start") : mom
 /** @param {Room} room */
 export const classAt = (room) => (room.row === 0 ? say("The class is at the start.") : say("The class is at %s.", place(room)));
 
+/** Why the row came about where the class stands, unless that would tell what is asked. @param {Room} room */
+export const whyThere = ({ why, question }) => (covers(question) ? "" : (why ?? ""));
+
+/** Where the class stands, for who does not see it. @param {Room} room */
+export const standing = (room) => [classAt(room), room.says, whyThere(room)].filter(Boolean).join(" ");
+
 /** @param {{title: string}} room */
 export const titleOf = ({ title }) => title || say("Your scenario");
 
-/** @param {Room} room */
-export const here = ({ members }) => (members === 1 ? say("1 here") : say("%d here", members));
+/** How many are here, and what counts for all of them. @param {Room} room */
+export const here = ({ members, locked, held }) =>
+  [members === 1 ? say("1 here") : say("%d here", members), locked ? say("locked") : "", held ? say("the host leads") : ""].filter(Boolean).join(" · ");
+
+/** Why players keep their hands off, or "". @param {Room} room */
+export const heldBack = ({ held }) => (held ? say("The host is leading now: watch, and vote when you are asked.") : "");
 
 /** @param {Thread} thread */
 export function playedBy({ by }) {
@@ -87,15 +97,26 @@ export function told(news, room) {
   switch (news.kind) {
     case "asked": return question ? say("A question: %s", question.text) : "";
     case "again": return say("Vote again.");
+    case "counted": return say("The votes are counted.");
     case "revealed": return question ? result(question) : "";
     case "closed": return say("The question is put away.");
     case "stands": return classAt(room);
-    case "opened": return news.chooses ? say("The class has gone on to “%s”: choose a thread.", titleOf(room)) : say("The class has gone on to “%s”.", titleOf(room));
+    case "opened": return wentOn(news, titleOf(room));
     case "locked": return say("The room is locked.");
     case "unlocked": return say("The room is open.");
+    case "held": return heldBack(room);
+    case "let go": return say("You play: the threads are yours again.");
     case "given": return say("You play %s now.", news.thread);
     case "taken": return say("You play %s no more.", news.thread);
   }
+}
+
+/** @param {{plays: string[], chooses: boolean}} news @param {string} title */
+function wentOn({ plays, chooses }, title) {
+  if (plays.length > 0) {
+    return say("The class has gone on to “%s”: you are %s there, too.", title, plays.join(say(", ")));
+  }
+  return chooses ? say("The class has gone on to “%s”: choose a thread.", title) : say("The class has gone on to “%s”.", title);
 }
 
 /** Why one is in the room no more. @param {number} code @param {string} why */

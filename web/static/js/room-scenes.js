@@ -17,7 +17,7 @@ import { say } from "./words.js";
  * @returns {Wanted | {short: string} | null}
  */
 export function wantedBy(text, base) {
-  const packed = /v\d+\.z\.[\w-]+(~\d+)?/.exec(text);
+  const packed = /v\d+\.z\.[\w-]+(~\d+)?/.exec(text.replaceAll(/%7e/gi, "~")); // in a query it is written so
   if (packed) {
     return { link: packed[1] ? packed[0] : `${packed[0]}~0` };
   }
@@ -105,19 +105,19 @@ export function scenes({ ask, asking }) {
     if (asking()) {
       sure(what);
     } else {
-      go(what);
+      go({ do: "open", ...what });
     }
   }
 
-  /** @param {Wanted} what */
-  async function go(what) {
+  /** @param {object} command */
+  async function go(command) {
     if (going) {
       return;
     }
     going = true;
     sure(null);
     try {
-      await ask({ do: "open", ...what });
+      await ask(command);
       dialog.close();
     } catch (error) {
       if (!(error instanceof Refused)) {
@@ -126,6 +126,18 @@ export function scenes({ ask, asking }) {
       complain(error.message);
     } finally {
       going = false;
+    }
+  }
+
+  /** Asks the class the question of an item that a link leads to. */
+  async function examine() {
+    complain("");
+    const what = wantedBy(link.value, location.href);
+    if (what && "item" in what) {
+      await go({ do: "ask", item: what.item });
+    } else {
+      complain(say("That leads to no item of the course. Copy the address of one on /learn."));
+      link.focus();
     }
   }
 
@@ -176,7 +188,8 @@ export function scenes({ ask, asking }) {
     }
   });
   byId("scenes-follow").addEventListener("click", follow);
-  byId("scenes-go").addEventListener("click", () => wanted && go(wanted));
+  byId("scenes-go").addEventListener("click", () => wanted && go({ do: "open", ...wanted }));
+  byId("scenes-ask").addEventListener("click", examine);
   byId("scenes-not").addEventListener("click", () => {
     sure(null);
     filter.focus();

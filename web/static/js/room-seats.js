@@ -8,6 +8,8 @@ import { say } from "./words.js";
  *
  * @typedef {object} Rules what counts for one's own thread now
  * @property {string} closed why it cannot step whatever it would do, or ""
+ * @property {string} wish what one has wished for at a table, or ""
+ * @property {string} held why nothing can be done to it, or ""
  * @property {boolean} lost there is no connection
  * @property {string[]} allowed faults
  */
@@ -34,18 +36,36 @@ export function drawSeat(item, thread, left) {
  * @param {Thread} thread
  * @param {Rules} rules
  */
-export function drawMine(part, thread, { closed, lost, allowed }) {
+export function drawMine(part, thread, { closed, held, wish, lost, allowed }) {
   setText(within(part, "[data-knows]"), thread.knows ?? "");
   setText(within(part, "[data-belief]"), belief(thread.belief ?? 0));
   setText(within(part, "[data-next-call]"), thread.next || say("nothing any more"));
   setText(within(part, "[data-why]"), [thread.why, thread.armed].filter(Boolean).join(" · "));
   for (const [what, why] of [["[data-step]", closed || thread.why || ""], ["[data-dog]", closed]]) {
-    const button = within(part, what);
-    button.setAttribute("aria-disabled", String(why !== "" || lost));
-    button.title = why;
+    grey(within(part, what), why, lost);
   }
+  const table = thread.members.length > 1;
+  wants(within(part, "[data-step]"), table, wish === "step");
+  wants(within(part, "[data-dog]"), table, wish === "watchdog");
   within(part, "[data-dog]").hidden = !thread.watchdog;
   for (const strike of /** @type {NodeListOf<HTMLElement>} */ (part.querySelectorAll("[data-do]"))) {
     strike.hidden = strike.dataset.do !== "pause" && !allowed.includes(strike.dataset.do ?? "");
+    grey(strike, held, lost);
+    wants(strike, table, wish === strike.dataset.do);
   }
+}
+
+/** At a table, shows what one wishes for. @param {HTMLElement} button @param {boolean} table @param {boolean} wished */
+function wants(button, table, wished) {
+  if (table) {
+    button.setAttribute("aria-pressed", String(wished));
+  } else {
+    button.removeAttribute("aria-pressed");
+  }
+}
+
+/** Has a button say why it does nothing now. @param {HTMLElement} button @param {string} why or "" @param {boolean} lost */
+export function grey(button, why, lost) {
+  button.setAttribute("aria-disabled", String(why !== "" || lost));
+  button.title = why;
 }

@@ -7,6 +7,7 @@
  * @property {string[]} by names of those who play it
  * @property {string[]} members and who they are
  * @property {Record<string, number>} [wishes] of several: how many want what
+ * @property {Record<string, string>} [wished] by member
  * @property {number} [wait] seconds until their majority decides, 0 while nothing is decided
  * @property {string} next what it would do
  * @property {string} [why] it cannot now, "" where it can
@@ -29,6 +30,8 @@
  * @property {number | null} right
  * @property {number[] | null} [before] the counts of the first round
  * @property {string} [advice]
+ * @property {number} [left] seconds that the host gives it
+ * @property {boolean} [veiled] the counts are for hosts alone: others have null
  * @property {boolean} [talk] people talk and vote again first: who is right is not shown yet
  *
  * @typedef {object} Person
@@ -49,19 +52,26 @@
  * @property {number} row the table's, 0 before the first
  * @property {number} moment the command inside of it, 0 outside
  * @property {string} focus
+ * @property {string} [says] what happened in the row
+ * @property {string} [why]
  * @property {{branch: number, to: string, thread: string} | null} going a run that goes on by itself
  * @property {number} members
  * @property {{id: number, parent: number, fork: number, length: number}[]} branches
  * @property {Record<string, Thread>} threads
  * @property {Question | null} question
  * @property {boolean} locked
+ * @property {boolean} held the host leads: players watch and vote
  * @property {string[]} allowed faults of players
+ * @property {boolean} [veiled] the counts of a first vote are for hosts alone until the second
  * @property {Person[]} [people] to hosts
+ * @property {number} [lost] to hosts: how many do not follow any more
+ * @property {boolean} [lobby] the stages show how one joins
  *
  * @typedef {object} Me
  * @property {string} member
  * @property {string} name
  * @property {string} part
+ * @property {boolean} [lost] one has said so
  *
  * @typedef {object} Vote
  * @property {number} question
@@ -80,6 +90,7 @@
  * @typedef {{type: "joined", answer: any}
  *   | {type: "frame", frame: any}
  *   | {type: "named", name: string}
+ *   | {type: "strays", lost: boolean}
  *   | {type: "voted", vote: Vote | null}
  *   | {type: "line", lost: boolean}
  *   | {type: "gone", code: number, why: string}} Event
@@ -101,6 +112,8 @@ export function reduce(state, event) {
       return framed(state, event.frame);
     case "named":
       return state.me ? { ...state, me: { ...state.me, name: event.name } } : state;
+    case "strays":
+      return state.me ? { ...state, me: { ...state.me, lost: event.lost } } : state;
     case "voted":
       return { ...state, vote: event.vote };
     case "line":
@@ -115,9 +128,9 @@ export function reduce(state, event) {
  * @param {any} answer
  * @returns {State}
  */
-function joined(state, { member, name, part, mine }) {
+function joined(state, { member, name, part, mine, lost = false }) {
   const vote = typeof mine === "number" ? { question: -1, round: -1, option: mine } : null; // of the question that comes
-  return { ...state, me: { member, name, part }, gone: null, vote };
+  return { ...state, me: { member, name, part, lost }, gone: null, vote };
 }
 
 /**
@@ -142,6 +155,9 @@ function framed(state, { epoch, seq, room }) {
 /** The threads that one plays, by name. @param {State} state */
 export const mine = ({ me, room }) =>
   me && room ? Object.keys(room.threads).filter((name) => room.threads[name].members.includes(me.member)) : [];
+
+/** What one wishes for at a table, or "". @param {State} state @param {string} thread */
+export const myWish = ({ me, room }, thread) => (me && room?.threads[thread]?.wished?.[me.member]) || "";
 
 /** One's vote on the question that is asked now, or null. @param {State} state */
 export function myVote({ vote, room }) {
@@ -183,6 +199,18 @@ export function bars({ options, counts, before, right, talk }) {
   }));
 }
 
+/** What a projector shows of a question: nothing that is for hosts alone, whoever has opened it.
+ *  @param {Question | null} question @returns {Question | null} */
+export const projected = (question) => (question?.veiled ? { ...question, counts: null, right: null, before: null, advice: "" } : question);
+
+/** A stage shows how one joins: while nobody is in, and whenever a host wants it.
+ *  @param {Room} room */
+export const lobby = ({ lobby, members, scene, row }) => Boolean(lobby) || (members === 0 && scene === 0 && row === 0);
+
+/** What may be told of where it was asked: nothing that comes after it, until what is right is known.
+ *  @param {Question | null} question */
+export const covers = (question) => question !== null && (question.counts === null || question.right === null || Boolean(question.talk));
+
 /** How many of those who voted were right, in per cent, or null where nobody can say.
  *  @param {Question} question */
 export function rightShare({ counts, right, talk }) {
@@ -201,11 +229,11 @@ export const wishesOf = ({ wishes, members }) =>
     .map(([what, count]) => ({ what, count, of: members.length }));
 
 /**
- * @typedef {{kind: "asked" | "again" | "revealed" | "closed" | "stands" | "locked" | "unlocked"}
+ * @typedef {{kind: "asked" | "again" | "counted" | "revealed" | "closed" | "stands" | "locked" | "unlocked" | "held" | "let go"}
  *   | {kind: "given" | "taken", thread: string}
- *   | {kind: "opened", chooses: boolean}} News
- *   opened: the class has gone on to another scenario; who chooses has had a
- *   thread in the one before.
+ *   | {kind: "opened", plays: string[], chooses: boolean}} News
+ *   opened: the class has gone on to another scenario; who plays threads of it
+ *   has played them before, who chooses has lost his and can take another.
  */
 
 /**
@@ -222,15 +250,18 @@ export function news(was, now) {
     return all;
   }
   if (a && a.scene !== b.scene) {
-    all.push({ kind: "opened", chooses: mine(was).length > 0 });
+    const plays = mine(now);
+    all.push({ kind: "opened", plays, chooses: mine(was).length > 0 && plays.length === 0 && !b.held });
   }
   const [q, r] = [a?.scene === b.scene ? a?.question : null, b.question];
   if (r && r.id !== q?.id && !r.counts) {
     all.push({ kind: "asked" });
   } else if (r && q && r.id === q.id && r.round !== q.round) {
     all.push({ kind: "again" });
-  } else if (r?.counts && !(q?.id === r.id && q.counts)) {
+  } else if (r?.counts && !(q?.id === r.id && q.counts && (q.right !== null || r.right === null))) {
     all.push({ kind: "revealed" });
+  } else if (r?.closed && q?.id === r.id && !q.closed) {
+    all.push({ kind: "counted" });
   } else if (q && !r) {
     all.push({ kind: "closed" });
   }
@@ -247,6 +278,9 @@ export function news(was, now) {
   }
   if (a.locked !== b.locked) {
     all.push({ kind: b.locked ? "locked" : "unlocked" });
+  }
+  if (a.held !== b.held) {
+    all.push({ kind: b.held ? "held" : "let go" });
   }
   return all;
 }

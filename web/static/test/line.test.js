@@ -37,7 +37,7 @@ function held(join) {
       changed: (lost) => l.heard.push(lost ? "lost" : "found"),
       gone: (code, why) => l.heard.push(`gone ${code} ${why}`.trim()),
     },
-    { dial, silence: 1000, quiet: 5000 },
+    { dial, silence: 1000, coming: 3000, quiet: 5000 },
   );
   l.ask = l.line.ask;
   l.comes = (frame) => l.handlers.received(frame);
@@ -323,11 +323,11 @@ test("a line on which nothing happens is asked whether it is there", () => {
 
 test("one does not wait for ever to be let in", () => {
   const l = room();
-  mock.timers.tick(1000);
+  mock.timers.tick(3000);
   assert.equal(l.renewals, 1, "nothing opens");
   l.handlers.changed(true);
   l.opens();
-  mock.timers.tick(1000);
+  mock.timers.tick(3000);
   assert.equal(l.renewals, 2, "the join is not answered");
 });
 

@@ -8,7 +8,7 @@ export const room = (over = {}) => ({
     A: { by: ["Quiet Otter", "Red Panda"], members: ["m5", "m6"], wishes: {}, wait: 0, next: "HEXISTS … in unlock, level 1", why: "works until 300 ms" },
     B: { by: [], members: [], wishes: {}, wait: 0, next: "EXISTS … in lock, level 1", why: "" },
   },
-  going: null, question: null, locked: false, allowed: [],
+  going: null, question: null, locked: false, held: false, allowed: [],
   ...over,
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bars, canVote, initial, mine, myVote, news, reduce, rightShare, wishesOf } from "../js/room-state.js";
-import { doing, here, place, playedBy, result, told, votes, wished } from "../js/room-says.js";
+import { bars, canVote, covers, initial, lobby, mine, myVote, news, projected, reduce, rightShare, wishesOf } from "../js/room-state.js";
+import { doing, here, place, playedBy, result, standing, told, votes, whyThere, wished } from "../js/room-says.js";
 import { frozen } from "./client.js";
 import { frame, joined, question, room } from "./room-frames.js";
 
@@ -92,6 +92,8 @@ test("what has changed is told", () => {
   assert.deepEqual(told_(here, comes(2, { at: 4, row: 6 })), ["The class is at T6."]);
   assert.deepEqual(told_(here, comes(2, { moment: 2 })), ["The class is at T4.2."]);
   assert.deepEqual(told_(here, comes(2, { locked: true })), ["The room is locked."]);
+  assert.deepEqual(told_(here, comes(2, { held: true })), ["The host is leading now: watch, and vote when you are asked."]);
+  assert.deepEqual(told_(here, comes(2, { held: false })), []);
   assert.deepEqual(told_(here, comes(2, { question: question() })), ["A question: What do we see at 210 ms?"]);
   const asked = [join(), comes(1, { question: question() })];
   assert.deepEqual(told_(asked, comes(2, { question: question({ votes: 19 }) })), [], "votes alone are no news");
@@ -106,6 +108,35 @@ test("what has changed is told", () => {
 test("who comes late hears of an open question, and of nothing else", () => {
   assert.deepEqual(told_([join()], comes(9, { question: question() })), ["A question: What do we see at 210 ms?"]);
   assert.deepEqual(told_([join()], comes(9)), []);
+});
+
+test("what few knew is covered until it is told, and a veiled vote is told without its bars", () => {
+  const open = question();
+  const few = question({ closed: true, counts: [5, 1, 1] });
+  assert.deepEqual([open, few, question({ closed: true, counts: [1, 2, 0], right: 0, talk: true }), question({ closed: true, counts: [9, 0, 0], right: 0 }), null].map(covers), [true, true, true, false, false]);
+  assert.deepEqual(told_([join(), comes(1, { question: open })], comes(2, { question: few })), [result(few)]);
+  assert.deepEqual(told_([join(), comes(1, { question: few })], comes(2, { question: { ...few, right: 0 } })), [result({ ...few, right: 0 })]);
+  assert.deepEqual(told_([join(), comes(1, { question: open })], comes(2, { question: question({ closed: true, veiled: true }) })), ["The votes are counted."]);
+  assert.equal(projected(question({ closed: true, veiled: true, counts: [9, 0, 0], right: 0 }))?.counts, null);
+  assert.deepEqual(projected(few), few);
+});
+
+test("who does not see the stage hears why, unless that would tell what is asked", () => {
+  const at = room({ says: "B. retry: refused", why: "A holds it." });
+  assert.equal(standing(at), "The class is at T4. B. retry: refused A holds it.");
+  assert.equal(standing({ ...at, question: question() }), "The class is at T4. B. retry: refused");
+  assert.equal(whyThere({ ...at, question: question({ closed: true, counts: [1, 0, 0], right: 0 }) }), "A holds it.");
+});
+
+test("a stage shows how one joins while nobody is in, and when the host wants it", () => {
+  const shows = [{ members: 0, row: 0, scene: 0 }, { members: 1, row: 0, scene: 0 }, { members: 0, row: 1, scene: 0 }, { members: 0, row: 0, scene: 1 }, { members: 9, scene: 2, lobby: true }];
+  assert.deepEqual(shows.map((over) => lobby(room(over))), [true, false, false, false, true]);
+});
+
+test("who is lost stays so when one comes back", () => {
+  const state = after(join({ lost: true }), comes(1));
+  assert.equal(state.me.lost, true);
+  assert.equal(reduce(state, { type: "strays", lost: false }).me.lost, false);
 });
 
 test("a thread that one is given or that is taken is told", () => {
@@ -126,8 +157,10 @@ test("what a page says of a room", () => {
 test("a class goes on to another scenario, and is told nothing else of it", () => {
   const was = after(join(), comes(1, { scene: 0, question: question() }));
   const now = reduce(was, comes(2, { scene: 1, title: "Fenced", at: 0, row: 0, threads: { A: { ...room().threads.B } } }));
-  assert.deepEqual(news(was, now), [{ kind: "opened", chooses: true }]);
+  assert.deepEqual(news(was, now), [{ kind: "opened", plays: [], chooses: true }]);
   assert.equal(told(news(was, now)[0], now.room), "The class has gone on to “Fenced”: choose a thread.");
+  const kept = reduce(was, comes(2, { scene: 1, title: "Fenced", at: 0, row: 0 }));
+  assert.equal(told(news(was, kept)[0], kept.room), "The class has gone on to “Fenced”: you are A there, too.");
   const audience = after(join({ member: "m9" }), comes(1, { scene: 0 }));
   assert.equal(told(news(audience, reduce(audience, comes(2, { scene: 1, title: "" })))[0], { title: "" }), "The class has gone on to “Your scenario”.");
   assert.deepEqual(news(now, reduce(now, comes(3, { scene: 1, at: 1, row: 1 }))).map(({ kind }) => kind), ["given", "stands"]);
