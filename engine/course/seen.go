@@ -260,6 +260,9 @@ func seeValue(r *Run, count int, _ trace.Millis) phrase.Wording {
 	if r.Scenario.Resource != nil && r.Scenario.Resource.Kind == scenario.KindPurchases {
 		return phrase.Say("%d have been bought", n)
 	}
+	if r.Scenario.Resource != nil && r.Scenario.Resource.Kind == scenario.KindEffect {
+		return phrase.Say("it is done %d times", n)
+	}
 	return phrase.Say("the counter is %d", n)
 }
 

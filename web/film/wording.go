@@ -5,6 +5,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/run"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -160,10 +161,22 @@ func Resource(l words.Language, b trace.Resource) string {
 		return purchase(l, b)
 	}
 	switch {
+	case b.Refused && b.Check == scenario.ChecksVersion:
+		return l.Say("its write is refused: version %d is there, and it has read %d", b.Version, b.Based)
+	case b.Refused && b.Check == scenario.ChecksKey:
+		return l.Say("does it again, and is refused: the key is known")
 	case b.Refused && b.Token > 0:
 		return l.Say("its write with token %d is refused: a newer one was seen", b.Token)
 	case b.Refused:
 		return l.Say("its write is refused: a newer token was seen")
+	case b.Op == trace.OpRead && b.Effect && b.Value > 0:
+		return l.Say("finds it done")
+	case b.Op == trace.OpRead && b.Effect:
+		return l.Say("finds it not done")
+	case b.Effect && b.Value > 1:
+		return l.Say("does it again: done %d times", b.Value)
+	case b.Effect:
+		return l.Say("does it: done once")
 	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
 		return l.Say("finds nothing left")
 	case b.Op == trace.OpRead && b.Stock:

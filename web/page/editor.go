@@ -14,6 +14,7 @@ type Editor struct {
 	Form     Form
 	Mistakes []Mistake
 	Problem  string // why something was not done, "" if it was
+	Notice   string // what was done besides what was asked for, "" for nothing
 	Store    string
 	Slow     string
 	SlowBad  string // what is wrong with it
@@ -46,6 +47,8 @@ func (e Editor) Status(l words.Language) string {
 		return l.Say("One mistake. Nothing runs until you fix it.")
 	case n > 1:
 		return l.Say("%d mistakes. Nothing runs until you fix them.", n)
+	case e.Notice != "":
+		return e.Notice
 	default:
 		return l.Say("This scenario can be run.")
 	}
