@@ -49,7 +49,12 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	if i == nil {
 		return nil
 	}
+	again := ""
+	if i.Again != nil {
+		again = i.Again.Path()
+	}
 	return &page.WayItem{
+		Again: again,
 		Path: i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
 		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Order,
 	}
@@ -78,7 +83,7 @@ type coursePages struct {
 // learn is the way through the course.
 func (s *coursePages) learn(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := page.Way{Page: s.frame(r, l.Say("Learn"))}
+	p := page.Way{Page: s.frame(r, l.Say("Learn")), Title: cmp.Or(s.course().Title(l), l.Say("Learn how locks work, and how they fail"))}
 	for _, ch := range s.course().Chapters {
 		one, err := wayChapter(l, ch)
 		if err != nil {
@@ -233,10 +238,11 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 		return nil, err
 	}
 	p := &page.Lesson{
-		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Kind: string(item.Kind),
+		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Counts: item.First().Path(), Kind: string(item.Kind),
 		Body: page.Prose(prose.Body), Goal: page.Prose(prose.Goal), Leave: "/learn/" + item.Path(), Lua: item.Lua,
 	}
 	if p.Check = item.When(); p.Check != "" {
+		p.Counts = item.Path() // each half for itself
 		chapter.Items = nil
 		for _, i := range item.Half() {
 			chapter.Items = append(chapter.Items, *wayItem(l, i))

@@ -522,12 +522,26 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 	return p, nil
 }
 
-// in is the chapter's text in a language; where there is none, in English.
+// in is the chapter's text in a language; where there is none, in another.
 func (ch *Chapter) in(l Language) *text {
 	if t := ch.texts[l.Code()]; t != nil {
 		return t
 	}
-	return ch.texts[english]
+	return ch.fallback
+}
+
+// Title is what the course is called in a language, where it has a title of its
+// own; "" where it has none.
+func (c *Course) Title(l Language) string {
+	if title := c.titles[l.Code()]; title != "" {
+		return title
+	}
+	for _, other := range c.languages {
+		if title := c.titles[other.Code()]; title != "" {
+			return title
+		}
+	}
+	return ""
 }
 
 // Title is the chapter's title in a language.
