@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"relock/engine/explore"
+	"relock/engine/explore/mend"
 	"relock/engine/panics"
 	"relock/engine/scenario"
 )
@@ -22,6 +23,16 @@ func Explore(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o exp
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	return space, nil
+}
+
+// Mend tries the changes of sc that might mend it within the bounds, as mend.Search
+// does, and fails like it.
+func Mend(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o mend.Options) (*mend.Report, error) {
+	r, err := mend.Search(ctx, sc, b, o)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	return r, nil
 }
 
 // Stands are where a branch stood before its first move and after each, for

@@ -225,11 +225,12 @@ type answer struct {
 	Dropped   *int           `json:"dropped,omitempty"`
 	Compared  string         `json:"compared,omitempty"` // HTML
 	Trace     string         `json:"trace,omitempty"`    // JSON Lines
-	Explored  *exploredJSON  `json:"explored,omitempty"`
 	Went      *wentJSON      `json:"went,omitempty"`
 	Stands    *standsJSON    `json:"stands,omitempty"`
 	Done      bool           `json:"done,omitempty"`
 	Refused   string         `json:"refused,omitempty"` // a sentence
+
+	toldBySearch
 }
 
 type openedJSON struct {

@@ -20,6 +20,10 @@ type searchFrame struct {
 		Going          bool
 		Found, Picture string
 	}
+	Mended *struct {
+		Going bool
+		HTML  string
+	}
 	Stands *struct {
 		Branch, At, Dot, Lost int
 		Way                   []int
@@ -68,7 +72,7 @@ func (p *searcher) read() exploreFrame {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if f.Explored != nil {
+	if f.Explored != nil || f.Mended != nil {
 		p.last = f
 	}
 	return f

@@ -91,9 +91,9 @@ func (s *coursePages) learn(w http.ResponseWriter, r *http.Request) error {
 			p.Short = append(p.Short, one)
 		}
 	}
-	if check := s.course().Check; check != nil && len(check.Items) > 1 {
-		p.Check = len(check.Items) / 2
-		p.CheckBefore, p.CheckAfter = check.Items[0].Path(), check.Items[p.Check].Path()
+	if check := s.course().Check; check != nil && len(check.Items) > 0 {
+		p.Check = len(check.Items)
+		p.CheckBefore, p.CheckAfter = check.Items[0].Path(), check.Items[0].Again.Path()
 	}
 	return site.Render(r.Context(), w, http.StatusOK, templates.WayPage(p))
 }
@@ -177,7 +177,7 @@ func (s *coursePages) checked(w http.ResponseWriter, r *http.Request) error {
 	half := s.course().Check.Items[0].Half()
 	p := page.Checked{Page: s.frame(r, l.Say("What you know")), After: query.Get("half") == "after"}
 	if p.After {
-		half = s.course().Check.Items[len(half)].Half()
+		half = half[0].Again.Half()
 	}
 	p.Again = half[0].Path()
 	carry := "?" + url.Values{"so": {query.Get("so")}}.Encode()
@@ -255,11 +255,11 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 	for _, i := range s.course().Earlier(item) {
 		p.Earlier = append(p.Earlier, *wayItem(l, i))
 	}
-	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why}
+	query := r.URL.Query()
+	stage := shownRun{made.Run, made.Stand, item.Kind == course.Read || item.Kind == course.Why && query.Has("pick")}
 	if item.Kind == course.Mend {
 		stage = shownRun{made.Solved, made.Par, true}
 	}
-	query := r.URL.Query()
 	switch item.Kind {
 	case course.Predict, course.Why, course.Mend:
 		s.answered(l, p, item, made, prose, query, &stage)
@@ -321,6 +321,7 @@ func (s *coursePages) stage(l words.Language, p *page.Lesson, on shownRun) error
 		return err
 	}
 	p.Viewer = reel.Viewer
+	p.Viewer.Options = len(p.Options)
 	if on.count > 0 {
 		p.Stand = on.run.Events[on.count-1].Step
 	}

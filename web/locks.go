@@ -11,6 +11,7 @@ import (
 	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/lessons"
+	"relock/lessons/advice"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -47,7 +48,22 @@ func (s *frontPages) locks(w http.ResponseWriter, r *http.Request) error {
 		l.Tally = l.Card.Tally(say, 0)
 		p.List = append(p.List, l)
 	}
+	p.Which = which(advice.Read(r.URL.Query()), p.List)
 	return site.Render(r.Context(), w, http.StatusOK, templates.LocksPage(p))
+}
+
+// which answers "Which lock do I use?" once all questions are answered.
+func which(given advice.Answers, list []page.Lock) page.Which {
+	w := page.Which{Questions: advice.Questions(), Answers: given}
+	if !given.Complete() {
+		return w
+	}
+	to := advice.To(given)
+	w.Advice = &to
+	if i := slices.IndexFunc(list, func(l page.Lock) bool { return to.Protocol != nil && l.Name == to.Protocol.Name }); i >= 0 {
+		w.Lock = &list[i]
+	}
+	return w
 }
 
 // The locks whose cards stand in one unless somebody asks for others: ours, and
@@ -59,7 +75,7 @@ func (s *frontPages) chosenCards(r *http.Request, p *page.Locks) error {
 	say := words.From(r.Context())
 	query := r.URL.Query()
 	p.First, p.Second = firstCard, secondCard
-	if query.Has("lock") || query.Has("beside") {
+	if p.Cards = query.Has("lock") || query.Has("beside"); p.Cards {
 		p.First, p.Second = cmp.Or(query.Get("lock"), firstCard), query.Get("beside")
 	}
 	if p.Second == p.First {

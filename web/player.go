@@ -54,7 +54,7 @@ func (p *player) newReader() *reader {
 			}
 			return drawnLanes(p.l, p.sent[branch].film, row)
 		},
-		tell: func(_ *exploration, e exploredJSON) error { return p.send(answer{V: 1, Explored: &e}) },
+		tell: func(_ *exploration, found toldBySearch) error { return p.send(answer{V: 1, toldBySearch: found}) },
 	}
 }
 

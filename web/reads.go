@@ -33,7 +33,7 @@ type reader struct {
 	look  func(ctx context.Context, ids ...int) (branches, error)
 	film  func(sc *scenario.Scenario, b *engine.Branch) *film.Film
 	lanes func(branch, row int) (string, error)
-	tell  func(*exploration, exploredJSON) error
+	tell  func(*exploration, toldBySearch) error
 
 	search searching
 }
@@ -52,6 +52,12 @@ type answered struct {
 	Compared string      `json:"compared,omitempty"` // HTML
 	Trace    string      `json:"trace,omitempty"`    // JSON Lines
 	Stands   *standsJSON `json:"stands,omitempty"`
+}
+
+// toldBySearch is what a search tells, without a command. One of its fields is set.
+type toldBySearch struct {
+	Explored *exploredJSON `json:"explored,omitempty"`
+	Mended   *mendedJSON   `json:"mended,omitempty"`
 }
 
 // mayAsk says who may ask in a class.
@@ -81,6 +87,7 @@ var reads = []read{
 	{board.DoLanes, askMembers, false, asking((*reader).drawn)},
 	{board.DoTrace, askViewers, true, asking((*reader).trace)},
 	{board.DoExplore, askViewers, false, asking((*reader).explore)},
+	{board.DoMend, askViewers, false, asking((*reader).mend)},
 	{board.DoHalt, askViewers, false, asking((*reader).halt)},
 	{board.DoOutlook, askViewers, false, asking((*reader).outlook)},
 }

@@ -123,7 +123,7 @@ func (v *attendee) read() roomFrame {
 		}
 	case f.Set != nil:
 		v.set = f.Set
-	case f.Explored != nil:
+	case f.Explored != nil || f.Mended != nil:
 		v.found = f.searchFrame
 	case f.Re == 0:
 		var film playFrame

@@ -114,8 +114,8 @@ type roomAnswer struct {
 
 	answered // of what is asked of this server
 
-	Explored *exploredJSON `json:"explored,omitempty"` // of a search, without a command
-	search   *exploration
+	toldBySearch
+	search *exploration // that tells it
 }
 
 // received hands on a command, or answers it at once.
@@ -222,8 +222,8 @@ func (g *guest) newReader(ctx context.Context) *reader {
 			}
 			return drawn.html(g.l)
 		},
-		tell: func(x *exploration, e exploredJSON) error {
-			g.reply(ctx, roomAnswer{Explored: &e, search: x})
+		tell: func(x *exploration, found toldBySearch) error {
+			g.reply(ctx, roomAnswer{toldBySearch: found, search: x})
 			return nil
 		},
 	}

@@ -111,11 +111,13 @@ type standsJSON struct {
 	Says     string             `json:"says"` // HTML
 }
 
-// searching is a reader's search, if there is one. It is safe for concurrent
-// use.
+// searching is a reader's search, if there is one, and what it looks for a cure
+// with. One of the two is under way at most; what the other has found stays. It is
+// safe for concurrent use.
 type searching struct {
 	mu     sync.Mutex
 	going  *exploration
+	cures  *exploration
 	walked []scenario.Move // those of the branch that a walk has made, which the next walk takes the place of
 }
 
@@ -193,17 +195,39 @@ func (s *searching) abandon() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.walked = nil
-	if s.going != nil {
-		s.going.forget()
+	for _, x := range []*exploration{s.going, s.cures} {
+		if x != nil {
+			x.forget()
+		}
 	}
 }
 
 // forget ends the search, if there is one, and all that was found.
 func (r *reader) forget() {
+	r.forgetSpace()
+	r.forgetCures()
+}
+
+// forgetSpace ends the search for orders, and all that it has found.
+func (r *reader) forgetSpace() {
 	r.search.mu.Lock()
 	x := r.search.going
 	r.search.going, r.search.walked = nil, nil
 	r.search.mu.Unlock()
+	r.over(x)
+}
+
+// forgetCures ends the search for what mends a run.
+func (r *reader) forgetCures() {
+	r.search.mu.Lock()
+	x := r.search.cures
+	r.search.cures = nil
+	r.search.mu.Unlock()
+	r.over(x)
+}
+
+// over gives back what a search holds, and waits for its goroutine.
+func (r *reader) over(x *exploration) {
 	if x == nil {
 		return
 	}
@@ -242,8 +266,7 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 		return answered{}, err
 	}
 	r.forget()
-	searching, stop := context.WithCancelCause(r.ctx)
-	x := &exploration{stop: stop, ended: make(chan struct{}), scene: at.scene, account: r.s.spaces.Open(r.address)}
+	searching, x := r.newSearch(at.scene)
 	if len(bounds.From) > 0 {
 		x.from = b.Positions[c.Moves].At
 	}
@@ -259,6 +282,12 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 		}
 	}()
 	return answered{}, begun
+}
+
+// newSearch is a search that has not begun.
+func (r *reader) newSearch(scene int) (context.Context, *exploration) {
+	ctx, stop := context.WithCancelCause(r.ctx)
+	return ctx, &exploration{stop: stop, ended: make(chan struct{}), scene: scene, account: r.s.spaces.Open(r.address)}
 }
 
 // searches does a search in turns that nobody else wants, and tells who asked.
@@ -320,7 +349,7 @@ func (r *reader) told(x *exploration, f page.Found, picture string) error {
 	if err != nil {
 		return err
 	}
-	return r.tell(x, exploredJSON{Going: f.Going, Found: html, Picture: picture})
+	return r.tell(x, toldBySearch{Explored: &exploredJSON{Going: f.Going, Found: html, Picture: picture}})
 }
 
 // Why a search was ended.
@@ -333,10 +362,14 @@ var (
 func (r *reader) halt(context.Context, command) (answered, error) {
 	r.search.mu.Lock()
 	defer r.search.mu.Unlock()
-	if r.search.going == nil {
+	if r.search.going == nil && r.search.cures == nil {
 		return answered{}, errNotSearched
 	}
-	r.search.going.stop(errHalted)
+	for _, x := range []*exploration{r.search.going, r.search.cures} {
+		if x != nil {
+			x.stop(errHalted)
+		}
+	}
 	return answered{}, nil
 }
 

@@ -89,6 +89,7 @@ Usage:
   playground run [flags] FILE…      run scenarios; "-" reads standard input
   playground compare [flags] FILE   run one scenario on several locks
   playground explore [flags] FILE…  search every order within bounds: can a rule break?
+  playground mend [flags] FILE      what would mend it? each change is tried in every order
   playground card [flags] PROTOCOL  what one fault can do to a lock, at each place; two locks stand in one card
   playground protocols [flags]      list the locks, a line each
   playground learn -check PATH      check the items of a course
@@ -121,6 +122,8 @@ func command(ctx context.Context, args []string, env environment) int {
 		return comparison(ctx, rest, env)
 	case "explore":
 		return exploration(ctx, rest, env)
+	case "mend":
+		return mending(ctx, rest, env)
 	case "card":
 		return reportCard(ctx, rest, env)
 	case "protocols":
@@ -142,7 +145,7 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		return exitOK
 	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, card, protocols, learn, healthcheck, version, help\n", name)
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, mend, card, protocols, learn, healthcheck, version, help\n", name)
 		return exitUsage
 	}
 }

@@ -68,10 +68,18 @@
 //     and args, the owner first. then is a scenario that shows
 //     the finished script at work.
 //
+// An item may have again:, another question on the same idea, which is asked
+// later: with a run or a change, and options and a text of its own, under its id
+// with -again. What again: leaves out is as in the first.
+//
+// A wrong option of why should be half a cure. helps: says of what: it is a
+// change of the item's run, which then comes to the goal without the option, and
+// not with it.
+//
 // A chapter with check: true is the concept check: items of the kind why, each
-// with again:, a change after which it is asked once more when the course is
-// done, and taught:, the item of the course that teaches it. Its texts have
-// a goal and the options' texts, and nothing else.
+// with again:, which is asked when the course is done, and taught:, the item of
+// the course that teaches it. Its texts have a goal and the options' texts, and
+// nothing else.
 //
 // A text has a title and an introduction, and then a heading for each item:
 //
@@ -174,6 +182,7 @@ type Item struct {
 	Table    string    // of read: "textbook" puts the article's table beside the run
 	Lua      bool      // the scripts of the lock stand on the stage
 	Taught   *Item     // of the concept check: where the course teaches it
+	Again    *Item     // another question on the same idea, asked later, or nil
 
 	at, until, goal Moment
 	ask             []seeing
@@ -181,8 +190,8 @@ type Item struct {
 	within          explore.Bounds // of mend and break: how far is searched
 	order           *order
 	taught          placed
-	line            int    // in chapter.yaml
-	text            string // the id under which its texts stand
+	line            int  // in chapter.yaml
+	again           bool // it is another item's Again
 
 	kept     map[string]keptFound // searches that were made already
 	searched map[string]keptFound // and those that were not
@@ -199,15 +208,18 @@ type Option struct {
 	Believes string // the misconception of who chooses it, a tag
 	Scenario *scenario.Scenario
 
-	until Moment
-	line  int
+	until             Moment
+	elsewhere, helped *scenario.Scenario // a run that the option would have mended, before and after; nil for none
+	line              int
 }
 
 // Path is the item's address below /learn/.
 func (i *Item) Path() string { return i.Chapter.ID + "/" + i.ID }
 
 // Number is the item's place in its chapter, from 1.
-func (i *Item) Number() int { return slices.Index(i.Half(), i) + 1 }
+func (i *Item) Number() int {
+	return slices.IndexFunc(i.Half(), func(o *Item) bool { return o == i || o.Again == i }) + 1
+}
 
 // Option finds an option by its id, nil where there is none.
 func (i *Item) Option(id string) *Option {
@@ -244,12 +256,29 @@ func (c *Course) Items() []*Item {
 	return all
 }
 
-// All are all items, those of the concept check last.
+// All are all items, each followed by what is asked again of it; those of the
+// concept check last.
 func (c *Course) All() []*Item {
-	if c.Check == nil {
-		return c.Items()
+	var all []*Item
+	for _, ch := range c.Chapters {
+		all = append(all, ch.all()...)
 	}
-	return append(c.Items(), c.Check.Items...)
+	if c.Check != nil {
+		all = append(all, c.Check.all()...)
+	}
+	return all
+}
+
+// all are the chapter's items, each followed by what is asked again of it.
+func (ch *Chapter) all() []*Item {
+	var all []*Item
+	for _, i := range ch.Items {
+		all = append(all, i)
+		if i.Again != nil {
+			all = append(all, i.Again)
+		}
+	}
+	return all
 }
 
 // When says to which half of the concept check an item belongs: "before",
@@ -258,7 +287,7 @@ func (i *Item) When() string {
 	switch {
 	case !i.Chapter.check:
 		return ""
-	case i.text != i.ID:
+	case i.again:
 		return "after"
 	default:
 		return "before"
@@ -268,7 +297,14 @@ func (i *Item) When() string {
 // Half are the items of a chapter, or of the concept check those of the item's
 // half.
 func (i *Item) Half() []*Item {
-	return slices.DeleteFunc(slices.Clone(i.Chapter.Items), func(o *Item) bool { return o.When() != i.When() })
+	if i.When() != "after" {
+		return i.Chapter.Items
+	}
+	half := make([]*Item, 0, len(i.Chapter.Items))
+	for _, one := range i.Chapter.Items {
+		half = append(half, one.Again)
+	}
+	return half
 }
 
 // Around are the items before and after one, nil at the ends.

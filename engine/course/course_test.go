@@ -241,16 +241,33 @@ func TestWhatIsKeptIsWhatIsFound(t *testing.T) {
 func TestTheConceptCheckAsksTwice(t *testing.T) {
 	t.Parallel()
 	c := whole(t)
-	if c.Check == nil || len(c.Check.Items) != 24 {
-		t.Fatal("it has not twelve questions, twice")
+	if c.Check == nil || len(c.Check.Items) != 12 {
+		t.Fatal("it has not twelve questions")
 	}
-	for n, before := range c.Check.Items[:12] {
-		after := c.Check.Items[n+12]
-		if before.When() != "before" || after.When() != "after" || after.ID != before.ID+"-again" || before.Number() != n+1 || after.Number() != n+1 {
+	for n, before := range c.Check.Items {
+		after := before.Again
+		if before.When() != "before" || after.When() != "after" || after.Taught != before.Taught || before.Number() != n+1 || after.Number() != n+1 {
 			t.Errorf("%s and %s do not belong together", before.ID, after.ID)
 		}
 		if after.Plays(before.Scenario) {
 			t.Errorf("%s: the same run twice", before.ID)
+		}
+		for _, l := range words.All() {
+			one, err := before.Prose(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			two, err := after.Prose(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, option := range one.Labels {
+				for _, other := range two.Labels {
+					if option == other {
+						t.Errorf("%s, %s: %q is to be chosen among both times", l.Code(), before.ID, option)
+					}
+				}
+			}
 		}
 	}
 	for _, ch := range c.Chapters {

@@ -84,7 +84,7 @@ type (
 		Script   scriptYAML   `yaml:"script"`
 		Table    placed       `yaml:"table"`
 		Lua      bool         `yaml:"lua"`
-		Again    yaml.Node    `yaml:"again"`
+		Again    *itemYAML    `yaml:"again"`
 		Taught   placed       `yaml:"taught"`
 	}
 	withinYAML struct {
@@ -97,6 +97,7 @@ type (
 		Change   yaml.Node `yaml:"change"`
 		Scenario placed    `yaml:"scenario"`
 		Until    placed    `yaml:"until"`
+		Helps    yaml.Node `yaml:"helps"`
 		Believes string    `yaml:"believes"`
 	}
 	scriptYAML struct {
@@ -147,7 +148,7 @@ func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 		} else {
 			c.Chapters = append(c.Chapters, ch)
 		}
-		for _, i := range ch.Items {
+		for _, i := range ch.all() {
 			if c.items[i.Path()] != nil {
 				r.mistake(file, i.line, "another item has the id %q", i.ID)
 			}
@@ -156,7 +157,10 @@ func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 	}
 	if c.Check != nil {
 		for _, i := range c.Check.Items {
-			if i.Taught = c.items[i.taught.Text]; i.Taught == nil {
+			if i.Taught = c.items[i.taught.Text]; i.Taught != nil && i.Again != nil {
+				i.Again.Taught = i.Taught
+			}
+			if i.Taught == nil {
 				r.mistake(c.Check.dir+"/chapter.yaml", cmpLine(i.taught.Line, i.line), "%s: taught is an item of the course, such as lease/who-knows", i.ID)
 			}
 		}
@@ -219,15 +223,21 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 	if len(y.Items) == 0 {
 		r.mistake(file, 1, "a chapter has items")
 	}
-	for _, again := range []bool{false, true} {
-		for _, one := range y.Items {
-			if again && !ch.check {
-				continue
+	for _, one := range y.Items {
+		item := r.item(file, one)
+		if item == nil {
+			continue
+		}
+		item.Chapter = ch
+		ch.Items = append(ch.Items, item)
+		if one.Again == nil {
+			if ch.check {
+				r.mistake(file, item.line, "%s: the concept check asks again: a question on the same idea", item.ID)
 			}
-			if item := r.item(file, one, again); item != nil {
-				item.Chapter = ch
-				ch.Items = append(ch.Items, item)
-			}
+			continue
+		}
+		if item.Again = r.item(file, one.again()); item.Again != nil {
+			item.Again.Chapter, item.Again.again = ch, true
 		}
 	}
 	for _, l := range r.languages {
@@ -256,11 +266,30 @@ func (r *reader) yamlMistakes(file string, err error) {
 	}
 }
 
+// again is the other question on the idea of an item. What it does not say is as
+// in the first; a text and options it has of its own.
+func (y itemYAML) again() itemYAML {
+	two := *y.Again
+	two.ID = placed{y.ID.Text + "-again", cmpLine(two.ID.Line, y.ID.Line)}
+	two.Kind, two.Taught = y.Kind, y.Taught
+	if two.Scenario.Text == "" && two.Run.Kind == 0 {
+		two.Scenario, two.Run = y.Scenario, y.Run
+	}
+	for _, one := range []struct{ into, from *placed }{{&two.At, &y.At}, {&two.Until, &y.Until}, {&two.Goal, &y.Goal}} {
+		if one.into.Text == "" {
+			*one.into = *one.from
+		}
+	}
+	if len(two.Ask) == 0 {
+		two.Ask = y.Ask
+	}
+	return two
+}
+
 // item reads an item, or notes what is wrong with it and returns nil.
-// Again asks it once more, on another run.
-func (r *reader) item(file string, y itemYAML, again bool) *Item {
+func (r *reader) item(file string, y itemYAML) *Item {
 	before := len(r.mistakes)
-	i := &Item{ID: y.ID.Text, text: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
+	i := &Item{ID: y.ID.Text, Kind: Kind(y.Kind.Text), Table: y.Table.Text, Lua: y.Lua, Bundled: y.Scenario.Text != "", taught: y.Taught, line: y.ID.Line}
 	at := func(line int, format string, args ...any) {
 		r.mistake(file, cmpLine(line, i.line), i.ID+": "+format, args...)
 	}
@@ -282,16 +311,6 @@ func (r *reader) item(file string, y itemYAML, again bool) *Item {
 	if i.Scenario, err = changed(base, &y.Change); err != nil {
 		at(y.Change.Line, "change: %v", err)
 		return nil
-	}
-	if again {
-		i.ID += "-again"
-		if base, err = raw(i.Scenario); err == nil {
-			i.Scenario, err = changed(base, &y.Again)
-		}
-		if err != nil || y.Again.Kind == 0 {
-			at(y.Again.Line, "again: a change that makes it another run: %v", err)
-			return nil
-		}
 	}
 	if base, err = raw(i.Scenario); err != nil {
 		at(0, "%v", err)
@@ -413,12 +432,32 @@ func (r *reader) option(at func(int, string, ...any), i *Item, base []byte, y op
 		at(cmpLine(y.Change.Line, o.line), "option %s: change: %v", o.ID, err)
 		return nil
 	}
+	if y.Helps.Kind != 0 {
+		if err := o.helps(base, &y); err != nil {
+			at(cmpLine(y.Helps.Line, o.line), "option %s: helps: %v", o.ID, err)
+		}
+	}
 	if y.Until.Text != "" {
 		if o.until, err = parseMoment(y.Until.Text, o.Scenario); err != nil {
 			at(y.Until.Line, "option %s: %v", o.ID, err)
 		}
 	}
 	return o
+}
+
+// helps reads the run in which a wrong answer helps: base with a change, and the
+// option's own after it.
+func (o *Option) helps(base []byte, y *optionYAML) error {
+	var err error
+	if o.elsewhere, err = changed(base, &y.Helps); err != nil {
+		return err
+	}
+	text, err := raw(o.elsewhere)
+	if err != nil {
+		return err
+	}
+	o.helped, err = changed(text, &y.Change)
+	return err
 }
 
 // base is the scenario of an item before its change, as YAML.
@@ -454,75 +493,20 @@ func raw(sc *scenario.Scenario) ([]byte, error) {
 	return b, nil
 }
 
-// changed is the scenario in base with a change merged into it, and without its
-// expectations.
+// changed is scenario.Changed with a change as it stands in a chapter; one that is
+// left out changes nothing.
 func changed(base []byte, change *yaml.Node) (*scenario.Scenario, error) {
-	var tree map[string]any
-	if err := yaml.Unmarshal(base, &tree); err != nil {
-		return nil, fmt.Errorf("%w", err)
-	}
-	delete(tree, "expect")
+	var with map[string]any
 	if change.Kind != 0 {
-		var with map[string]any
 		if err := change.Decode(&with); err != nil {
 			return nil, fmt.Errorf("%w", err)
 		}
-		tree, _ = merge(tree, with).(map[string]any) // of two maps
 	}
-	text, err := yaml.Marshal(tree)
-	if err != nil {
-		return nil, fmt.Errorf("%w", err)
-	}
-	sc, err := scenario.Parse(text)
-	var mistakes scenario.Mistakes
-	if errors.As(err, &mistakes) { // the lines are of the merged text, which nobody sees
-		return nil, fmt.Errorf("%s: given %s, allowed: %s", mistakes[0].Key, mistakes[0].Given, mistakes[0].Allowed)
-	}
+	sc, err := scenario.Changed(base, with)
 	if err != nil {
 		return nil, fmt.Errorf("%w", err)
 	}
 	return sc, nil
-}
-
-// merge puts a change over a value: maps key by key, lists of named entries
-// name by name, anything else as it is.
-func merge(into, with any) any {
-	a, aMap := into.(map[string]any)
-	b, bMap := with.(map[string]any)
-	if aMap && bMap {
-		for key, value := range b {
-			if value == nil {
-				delete(a, key)
-				continue
-			}
-			a[key] = merge(a[key], value)
-		}
-		return a
-	}
-	x, xList := into.([]any)
-	y, yList := with.([]any)
-	if !xList || !yList {
-		return with
-	}
-	for _, one := range y {
-		entry, ok := one.(map[string]any)
-		if !ok || entry["name"] == nil {
-			return with
-		}
-		at := slices.IndexFunc(x, func(o any) bool {
-			other, ok := o.(map[string]any)
-			return ok && other["name"] == entry["name"]
-		})
-		switch {
-		case at < 0:
-			x = append(x, entry)
-		case len(entry) == 2 && entry["absent"] == true:
-			x = slices.Delete(x, at, at+1)
-		default:
-			x[at] = merge(x[at], entry)
-		}
-	}
-	return x
 }
 
 // moves reads a list of moves of sc.

@@ -183,6 +183,9 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 		if err != nil {
 			return i.wrong(o.line, "option %s: %v", o.ID, err)
 		}
+		if err := i.helped(ctx, o); err != nil {
+			return err
+		}
 		a := &Answer{Option: o, Run: run, Shown: len(run.Events)}
 		if n, ok := i.goal.stand(run.Events); ok {
 			a.Shown = n
@@ -194,6 +197,27 @@ func (i *Item) makeWhy(ctx context.Context, m *Made) error {
 	}
 	if len(right) != 1 {
 		return i.wrong(0, "exactly one option is to prevent %q; these do: %s", i.goal, strings.Join(right, ", "))
+	}
+	return nil
+}
+
+// helped fails unless an option mends the run that it is said to help.
+func (i *Item) helped(ctx context.Context, o *Option) error {
+	for _, one := range []struct {
+		sc    *scenario.Scenario
+		comes bool
+		but   string
+	}{{o.elsewhere, true, "the run does not come to %q without it"}, {o.helped, false, "the run comes to %q all the same"}} {
+		if one.sc == nil {
+			continue
+		}
+		run, err := play(ctx, one.sc)
+		if err != nil {
+			return i.wrong(o.line, "option %s: helps: %v", o.ID, err)
+		}
+		if _, comes := i.goal.find(run.Events); comes != one.comes {
+			return i.wrong(o.line, "option %s: helps: "+one.but, o.ID, i.goal)
+		}
 	}
 	return nil
 }
@@ -455,7 +479,7 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := i.Chapter.in(l).items[i.text]
+	one := i.Chapter.in(l).items[i.ID]
 	t := teller{l: l, run: made.Run, options: map[string]*Run{}}
 	if i.Kind == Mend {
 		t.run = made.Solved
@@ -513,7 +537,7 @@ func (ch *Chapter) Title(l Language) string { return ch.in(l).title }
 func (ch *Chapter) Intro(l Language) (string, error) { return ch.in(l).intro.markdown(nobody) }
 
 // Title is an item's title in a language.
-func (i *Item) Title(l Language) string { return i.Chapter.in(l).items[i.text].title }
+func (i *Item) Title(l Language) string { return i.Chapter.in(l).items[i.ID].title }
 
 // Asked is the first event of what a predict asks for.
 func (m *Made) Asked() trace.Event {

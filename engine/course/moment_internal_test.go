@@ -13,8 +13,6 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
-
-	"go.yaml.in/yaml/v3"
 )
 
 func parsed(t *testing.T, text string) *scenario.Scenario {
@@ -166,38 +164,6 @@ func TestWhatIsSeen(t *testing.T) {
 	}
 }
 
-// A change goes into a scenario key by key, into lists by name, and null takes
-// something away.
-func TestAChangeIsMerged(t *testing.T) {
-	const base = "{lock: {lease: 1s, watchdog: off}, threads: [{name: A, depth: 2}, {name: B}], schedule: [0, 1]}"
-	for _, c := range []struct{ change, want string }{
-		{"{}", base},
-		{"{lock: {lease: 2s}}", "{lock: {lease: 2s, watchdog: off}, threads: [{name: A, depth: 2}, {name: B}], schedule: [0, 1]}"},
-		{"{lock: {watchdog: null}}", "{lock: {lease: 1s}, threads: [{name: A, depth: 2}, {name: B}], schedule: [0, 1]}"},
-		{"{lock: null, schedule: null}", "{threads: [{name: A, depth: 2}, {name: B}]}"},
-		{"{threads: [{name: B, depth: 3}]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: A, depth: 2}, {name: B, depth: 3}], schedule: [0, 1]}"},
-		{"{threads: [{name: C}]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: A, depth: 2}, {name: B}, {name: C}], schedule: [0, 1]}"},
-		{"{threads: [{name: A, absent: true}]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: B}], schedule: [0, 1]}"},
-		{"{schedule: [1]}", "{lock: {lease: 1s, watchdog: off}, threads: [{name: A, depth: 2}, {name: B}], schedule: [1]}"},
-	} {
-		got, want := tree(t, base), tree(t, c.want)
-		text, _ := yaml.Marshal(merge(got, tree(t, c.change)))
-		wanted, _ := yaml.Marshal(want)
-		if string(text) != string(wanted) {
-			t.Errorf("%s:\n%s\nwant\n%s", c.change, text, wanted)
-		}
-	}
-}
-
-func tree(t *testing.T, text string) any {
-	t.Helper()
-	var v any
-	if err := yaml.Unmarshal([]byte(text), &v); err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 // Two Han characters are a word, and so is a number that is filled in.
 func TestWordsAreCounted(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "one two": 2, "锁丢失了": 2, "A 拿到锁": 1 + 1, "at {{at \"B acquired\"}} it ends": 4, "一二三四五六 x": 3 + 1} {
@@ -224,7 +190,7 @@ func TestNeighbours(t *testing.T) {
 	for n, ids := range [][]string{{"a", "b"}, {"c"}} {
 		ch := &Chapter{Number: n}
 		for _, id := range ids {
-			ch.Items = append(ch.Items, &Item{ID: id, text: id, Chapter: ch, Kind: Why})
+			ch.Items = append(ch.Items, &Item{ID: id, Chapter: ch, Kind: Why})
 		}
 		c.Chapters = append(c.Chapters, ch)
 	}

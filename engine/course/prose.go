@@ -105,9 +105,9 @@ func (r *reader) text(fsys fs.FS, ch *Chapter, file, code string) {
 // fits holds a text to the items of its chapter.
 func (r *reader) fits(ch *Chapter, t *text) {
 	known := map[string]*Item{}
-	for _, i := range ch.Items {
-		known[i.text] = i
-		one := t.items[i.text]
+	for _, i := range ch.all() {
+		known[i.ID] = i
+		one := t.items[i.ID]
 		if one == nil {
 			r.mistake(t.file, 0, "there is no text of the item %q: ## Its title {#%s}", i.ID, i.ID)
 			continue

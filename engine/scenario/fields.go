@@ -236,7 +236,7 @@ var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
 func (p *parser) threads(m map[string]value, s *Scenario) {
 	common := defaultThread(s.Lock.Retry)
-	settings := []string{"start", "depth", "work", "after", "repeat", "on-lost", "process", "user", "retry"}
+	settings := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "retry"}
 	if v, ok := m["defaults"]; ok {
 		p.thread(p.fields(v, settings...), &common)
 	}
@@ -269,6 +269,12 @@ func (p *parser) thread(f map[string]value, t *Thread) {
 	p.number(f, "depth", &t.Depth, 1, MaxDepth)
 	p.between(f, "work", &t.Work, MaxDuration)
 	p.between(f, "after", &t.After, MaxDuration)
+	p.text(f, "calls", &t.Calls, say("names of up to %s functions, with spaces between", MaxDepth), func(calls string) bool {
+		names := strings.Fields(calls)
+		return len(names) <= MaxDepth && strings.Join(names, " ") == calls && !slices.ContainsFunc(names, func(name string) bool {
+			return utf8.RuneCountInString(name) > MaxName || !nameForm.MatchString(name)
+		})
+	})
 	p.number(f, "repeat", &t.Repeat, 1, MaxRepeat)
 	p.oneOf(f, "on-lost", &t.OnLost, OnLostIgnore, OnLostStop)
 	p.name(f, "process", &t.Process)

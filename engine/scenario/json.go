@@ -18,6 +18,7 @@ type (
 		Depth   *int       `json:"depth,omitempty"`
 		Work    *Range     `json:"work,omitempty"`
 		After   *Range     `json:"after,omitempty"`
+		Calls   *string    `json:"calls,omitempty"`
 		Repeat  *int       `json:"repeat,omitempty"`
 		OnLost  *string    `json:"on-lost,omitempty"`
 		Process *string    `json:"process,omitempty"`
@@ -71,7 +72,7 @@ type (
 
 // MarshalJSON writes the scenario in its normal form: the keys of the YAML in a
 // fixed order, with all defaults filled in, but for those keys that most
-// scenarios never have: kind, after, process and user. Parse reads it back.
+// scenarios never have: kind, after, calls, process and user. Parse reads it back.
 func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
 
 // Compact is MarshalJSON without the values that are defaults. Parse reads back
@@ -130,7 +131,7 @@ func (t Thread) form(retry Retry, all bool) threadForm {
 	usual := defaultThread(retry)
 	return threadForm{
 		Name: t.Name, Start: (*duration)(unless(t.Start, usual.Start, all)), Depth: unless(t.Depth, usual.Depth, all),
-		Work: unless(t.Work, usual.Work, all), After: unless(t.After, usual.After, false), Repeat: unless(t.Repeat, usual.Repeat, all),
+		Work: unless(t.Work, usual.Work, all), After: unless(t.After, usual.After, false), Calls: unless(t.Calls, usual.Calls, false), Repeat: unless(t.Repeat, usual.Repeat, all),
 		OnLost: unless(t.OnLost, usual.OnLost, all), Process: unless(t.Process, usual.Process, false), User: unless(t.User, usual.User, false),
 		Retry: t.Retry.form(usual.Retry, all),
 	}

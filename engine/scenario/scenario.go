@@ -126,6 +126,9 @@ const (
 // ChecksToken is the value of Resource.Checks.
 const ChecksToken = "token"
 
+// ChecksOf returns the values that Resource.Checks may have for a kind, beside "".
+func ChecksOf(string) []string { return []string{ChecksToken} }
+
 // Resource is what the lock protects: the work of each level reads it at the
 // beginning and writes it at the end.
 type Resource struct {
@@ -145,6 +148,7 @@ type Thread struct {
 	Depth   int           // acquisitions in all, 1 to MaxDepth
 	Work    Range         // per level, before it makes its nested call if it makes one, 0 to MaxDuration
 	After   Range         // per level but the innermost, when its nested call has returned, 0 to MaxDuration
+	Calls   string        // names of its functions, outermost first, with spaces between; levels beyond have none
 	Repeat  int           // rounds, 1 to MaxRepeat
 	OnLost  string        // OnLostIgnore or OnLostStop
 	Process string        // such as a server; its threads share memory, which only spin uses

@@ -27,7 +27,7 @@ lock:
   retry: {times: 5, interval: 50ms, wait: poll, jitter: 0-20ms}
   nodes: 1
 threads:
-  - {name: A, start: 1.5s, depth: 2, work: 50ms-100ms, after: 10-30ms, repeat: 3, on-lost: stop}
+  - {name: A, start: 1.5s, depth: 2, work: 50ms-100ms, after: 10-30ms, calls: order pay, repeat: 3, on-lost: stop}
   - {name: 线程乙, retry: {times: 0}}
 defaults: {depth: 4, work: 60ms, after: 5ms}
 faults:
@@ -66,7 +66,7 @@ func TestParseReadsEveryKey(t *testing.T) {
 		Title: "两个线程", Kind: "lock",
 		Lock: scenario.Lock{Protocol: "reentrant", Key: "ORDER:7", Lease: 200 * ms, Watchdog: 100 * ms, Retry: retry, Nodes: 1},
 		Threads: []scenario.Thread{
-			{Name: "A", Start: 1500 * ms, Depth: 2, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, After: scenario.Range{Min: 10 * ms, Max: 30 * ms}, Repeat: 3, OnLost: "stop", Process: "main", Retry: retry},
+			{Name: "A", Start: 1500 * ms, Depth: 2, Work: scenario.Range{Min: 50 * ms, Max: 100 * ms}, After: scenario.Range{Min: 10 * ms, Max: 30 * ms}, Calls: "order pay", Repeat: 3, OnLost: "stop", Process: "main", Retry: retry},
 			{Name: "线程乙", Depth: 4, Work: scenario.Range{Min: 60 * ms, Max: 60 * ms}, After: scenario.Range{Min: 5 * ms, Max: 5 * ms}, Repeat: 1, OnLost: "ignore", Process: "main", Retry: none},
 		},
 		Faults: []scenario.Fault{
@@ -138,6 +138,7 @@ func TestMistakesNameLineKeyGivenAndAllowed(t *testing.T) {
 		{"depth as text", "threads: [{name: A, depth: two}]", `line 1: threads[0].depth: given "two"`},
 		{"upside down", "threads: [{name: A, work: 9ms-1ms}]", `line 1: threads[0].work: given "9ms-1ms", allowed: a time with a unit or a range`},
 		{"after without a unit", "threads: [{name: A, depth: 2, after: 5}]", `line 1: threads[0].after: given "5", allowed: a time with a unit or a range of two, such as 50ms or 50ms-100ms, from 0ms to 1h`},
+		{"a function with a gap in its name", "threads: [{name: A, depth: 2, calls: 'order  pay!'}]", `line 1: threads[0].calls: given "order  pay!", allowed: names of up to 16 functions, with spaces between`},
 		{"after upside down", base + "defaults: {after: 9ms-1ms}", `line 2: defaults.after: given "9ms-1ms", allowed: a time with a unit or a range`},
 		{"seed", base + "seed: -1", `line 2: seed: given "-1", allowed: a whole number from 0 to 9223372036854775807`},
 		{"policy", base + "policy: fair", `line 2: policy: given "fair", allowed: in-order, random`},

@@ -34,6 +34,7 @@ const (
 	DoLocks   = "locks"
 	DoTrace   = "trace"
 	DoExplore = "explore"
+	DoMend    = "mend"
 	DoHalt    = "halt"
 	DoOutlook = "outlook"
 	DoExample = "example"
@@ -477,6 +478,7 @@ var commands = []command{
 	{name: DoLanes},
 	{name: DoTrace},
 	{name: DoExplore},
+	{name: DoMend},
 	{name: DoHalt},
 	{name: DoExample},
 	{name: DoWalk},

@@ -14,8 +14,11 @@ func TestReportCardsOnAPhone(t *testing.T) {
 	ctx, url := tab(t), serve(t)
 	for _, code := range []string{"en", "zh-CN"} {
 		do(ctx, t, chromedp.EmulateViewport(360, 800), chromedp.Navigate(url+"/locks?lang="+code))
+		if screens := get[float64](ctx, t, `document.documentElement.scrollHeight / innerHeight`); screens > 6 {
+			t.Errorf("%s: %.1f screens before one unfolds anything", code, screens)
+		}
 		if !get[bool](ctx, t, `(() => {
-			for (const d of document.querySelectorAll("details.its-card")) d.open = true;
+			for (const d of document.querySelectorAll("details.fold")) d.open = true;
 			return document.documentElement.scrollWidth <= innerWidth;
 		})()`) {
 			t.Errorf("%s: the page scrolls sideways", code)
@@ -36,4 +39,23 @@ func TestReportCardsOnAPhone(t *testing.T) {
 	if at := get[string](ctx, t, `location.hash`); !strings.HasPrefix(at, "#v1.z.") {
 		t.Errorf("opens %q", at)
 	}
+}
+
+// The page asks four questions; the answer names a lock, which is unfolded where
+// its name leads to.
+func TestWhichLockDoIUse(t *testing.T) {
+	t.Parallel()
+	ctx, url := tab(t), serve(t)
+	do(ctx, t, chromedp.EmulateViewport(390, 844), chromedp.Navigate(url+"/locks"))
+	for _, answer := range []string{"nested=yes", "harm=compares", "redis=one", "wait=few"} {
+		name, value, _ := strings.Cut(answer, "=")
+		do(ctx, t, click(`#which input[name="`+name+`"][value="`+value+`"]`))
+	}
+	do(ctx, t, click(`#which button`))
+	until(ctx, t, `document.querySelector("#advised code")?.textContent === "fenced" && document.querySelector(".program").textContent.includes("lock.Fenced")`)
+	if get[bool](ctx, t, `document.documentElement.scrollWidth > innerWidth`) {
+		t.Error("the page scrolls sideways")
+	}
+	do(ctx, t, click(`#advised a`))
+	until(ctx, t, `document.getElementById("fenced").checkVisibility()`)
 }

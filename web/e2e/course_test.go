@@ -65,8 +65,13 @@ func TestTheCourseIsDoneWithTheKeyboard(t *testing.T) {
 	until(ctx, t, `document.getElementById("scroll").scrollTop > 0`) // the row that it is about is in sight
 	right := 0
 	for n := range 4 {
-		do(ctx, t, chromedp.Navigate(url+"/learn/lease/who-knows"), chromedp.Focus(fmt.Sprintf(`[name="pick"][value="%d"]`, n+1)), chromedp.KeyEvent("\r"))
+		do(ctx, t, chromedp.Navigate(url+"/learn/lease/who-knows"))
+		until(ctx, t, place+`.includes("T6") && !document.getElementById("feedback") && document.querySelector(".answer[aria-keyshortcuts]") !== null`)
+		do(ctx, t, chromedp.KeyEvent(fmt.Sprint(n+1)))
 		until(ctx, t, `document.getElementById("feedback") !== null`)
+		if picked := get[string](ctx, t, `new URLSearchParams(location.search).get("pick")`); picked != fmt.Sprint(n+1) {
+			t.Fatalf("the key %d chose %s", n+1, picked)
+		}
 		if get[bool](ctx, t, `document.querySelector("[data-lesson]").hasAttribute("data-solved")`) {
 			right = n + 1
 			until(ctx, t, `JSON.parse(localStorage.getItem("relock-progress") ?? "{}").items?.["lease/who-knows"] !== undefined`)

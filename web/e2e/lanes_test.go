@@ -157,3 +157,60 @@ func TestTimeGoesOnInALiveRun(t *testing.T) {
 		})
 	}
 }
+
+// manyTries is a scenario in which B asks so often that its picture gets wider
+// than any window.
+const manyTries = `
+title: Many tries
+lock: {protocol: reentrant, key: K, lease: 10s, watchdog: off, retry: {times: 40, interval: 50ms}}
+threads: [{name: A, work: 2s}, {name: B, start: 10ms}]
+seed: 1
+`
+
+// The clock of a live run is in sight at every moment, however fast rows come and
+// however long none does.
+func TestTheLanesFollowALiveRun(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ yaml, slow string }{
+		"full speed":  {manyTries, "3"},
+		"slow motion": {longWait, "30"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, url := tab(t), serve(t)
+			do(ctx, t, chromedp.EmulateViewport(700, 900), chromedp.Navigate(url+"/edit"), chromedp.SetValue(chromedp.CSS(`#yaml`), c.yaml), click(`input[name="store"][value="wall"]`))
+			get[any](ctx, t, `document.querySelector('[name="slow"]').value = `+strconv.Quote(c.slow))
+			do(ctx, t, click(`#scenario button[value="run"]`), chromedp.WaitVisible(chromedp.CSS(".run")))
+			get[bool](ctx, t, `(() => {
+				const box = document.querySelector("[data-lanes]");
+				window.seen = { looks: 0, lost: 0, far: 0, where: "" };
+				const look = () => {
+					const line = document.querySelector("[data-cursor]")?.getBoundingClientRect();
+					if (line?.width) {
+						const frame = box.getBoundingClientRect();
+						seen.looks++;
+						const middle = (line.left + line.right) / 2;
+						if (middle < frame.left || middle > frame.right) {
+							seen.lost++;
+							seen.where += [middle - frame.left, frame.width, document.getElementById("rows").children.length].map(Math.round).join(" ") + "; ";
+						}
+						seen.far = Math.max(seen.far, box.scrollLeft);
+					}
+					if (document.querySelector(".run").dataset.ended !== "true") {
+						setTimeout(look, 30);
+					}
+				};
+				look();
+				return true;
+			})()`)
+			until(ctx, t, `document.querySelector(".run").dataset.ended === "true"`)
+			seen := get[struct {
+				Looks, Lost, Far float64
+				Where            string
+			}](ctx, t, `seen`)
+			if seen.Looks < 10 || seen.Far < 100 || seen.Lost > 0 {
+				t.Errorf("of %v looks %v did not see the clock, and the lanes were scrolled by %v px at most: %s", seen.Looks, seen.Lost, seen.Far, seen.Where)
+			}
+		})
+	}
+}

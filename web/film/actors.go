@@ -215,7 +215,13 @@ func (a *Actors) call(thread string, level int) string {
 	if r := a.sc.Resource; r != nil {
 		name = map[string]string{scenario.KindCounter: "increment", scenario.KindStock: "sell", scenario.KindPurchases: "buy"}[r.Kind]
 	}
-	if i, ok := a.ordinals[thread]; ok && a.sc.Threads[i].Depth > 1 {
+	i, ok := a.ordinals[thread]
+	if ok {
+		if names := strings.Fields(a.sc.Threads[i].Calls); level <= len(names) {
+			return names[level-1] + "()"
+		}
+	}
+	if ok && a.sc.Threads[i].Depth > 1 {
 		return fmt.Sprintf("%s(%d)", name, level)
 	}
 	return name + "()"

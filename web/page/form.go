@@ -326,7 +326,9 @@ func (f *former) work(key string, t scenario.Thread) []Field {
 func (f *former) seldom(key string, t scenario.Thread) []Field {
 	after := f.field(key+".after", "Work after the inner call", t.After.String())
 	after.Hint = f.l.Say("What each level but the innermost still does when its inner call has returned.")
-	fields := append([]Field{f.wide(after), f.digits(key+".repeat", "Rounds", t.Repeat)}, f.retry(key+".retry", t.Retry)...)
+	calls := f.field(key+".calls", "Functions", t.Calls)
+	calls.Hint = f.l.Say("What the levels are called in the call stack, outermost first: order pay")
+	fields := append([]Field{f.wide(after), f.wide(calls), f.digits(key+".repeat", "Rounds", t.Repeat)}, f.retry(key+".retry", t.Retry)...)
 	lost := f.choice(key+".on-lost", "When it loses its lease", t.OnLost, Choices{List: []Choice{
 		f.option(scenario.OnLostIgnore, "ignore: it works on"), f.option(scenario.OnLostStop, "stop: it looks, and stops"),
 	}})

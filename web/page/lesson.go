@@ -84,6 +84,10 @@ type Lesson struct {
 	Earlier        []WayItem // at the end of a chapter, to be answered once more
 }
 
+// Asking reports whether a question waits for its answer: then the stage must not
+// tell.
+func (l *Lesson) Asking() bool { return len(l.Options) > 0 && !l.Answered }
+
 // LessonOption is an answer to choose.
 type LessonOption struct {
 	Number  int

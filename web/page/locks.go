@@ -1,15 +1,27 @@
 package page
 
+import "relock/lessons/advice"
+
 // Locks is the page about all locks.
 type Locks struct {
 	Page  Page
 	Intro string
+	Which Which
 	List  []Lock
 
+	Cards         bool   // the address asks for cards
 	First, Second string // whose cards stand in one; Second may be ""
 	Both          CardTable
 	Broken        [][]CardFound // by lock
 	Legend        []CardEntry
+}
+
+// Which asks "Which lock do I use?", and answers.
+type Which struct {
+	Questions []advice.Question
+	Answers   advice.Answers
+	Advice    *advice.Advice // nil until all is answered
+	Lock      *Lock          // that is advised; nil where none is
 }
 
 // Lock is what is said about one.

@@ -18,6 +18,7 @@ type Viewer struct {
 	Part     *TablePart // nil where all rows are in the page
 	Standing Standing   // where you are who has no scripts
 	Shared   bool       // its page has a dialog for sharing it
+	Options  int        // answers to choose from, by their numbers
 	Asked    string     // the row after the last, which somebody is to predict: "T7 · 210 ms", or ""
 }
 

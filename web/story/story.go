@@ -41,6 +41,7 @@ func Groups(l words.Language) []Group {
 		{"tables", "Comparisons", m.tables()},
 		{"controls", "Controls", m.controls()},
 		{"explorer", "Every order", m.explorer()},
+		{"mender", "What would mend it?", m.mender()},
 		{"editor", "Editor", m.editor()},
 		{"rooms", "Rooms", m.rooms()},
 		{"pages", "Parts of pages", m.pages()},

@@ -8,6 +8,7 @@ import { byId } from "./dom.js";
 import { explorer } from "./explorer.js";
 import { keys, keysOf } from "./keys.js";
 import { Lost, Refused } from "./line.js";
+import { mender } from "./mender.js";
 import { drawOptions, optionOf, stepOf } from "./options.js";
 import { drawBeliefs, drawRail, rail } from "./rail.js";
 import { stageTheme, tools } from "./settings.js";
@@ -116,6 +117,7 @@ export function board(stage, door) {
   function frame(frame) {
     happened({ type: "frame", frame });
     space.frame(frame);
+    cures.frame(frame);
     if (frame.branch) {
       view.changed();
     }
@@ -348,7 +350,8 @@ export function board(stage, door) {
 
   // ---- wiring
 
-  const space = explorer(stage, {
+  /** @type {import("./explorer.js").On} */
+  const searching = {
     ask,
     attempt: (work) => inTurn(() => attempt(work)),
     standing: () => (shown(state) ? { branch: state.current, moves: positionAt(state), known: [...state.branches.values()].reduce((sum, b) => sum + b.positions.length, 0) } : null),
@@ -359,7 +362,9 @@ export function board(stage, door) {
       view.show();
       view.announce();
     },
-  });
+  };
+  const space = explorer(stage, searching);
+  const cures = mender(stage, searching);
   const strikes = leads ? strikeDialog(whyNot, strike) : null;
 
   function lead() {

@@ -1,6 +1,7 @@
 // An item of the course: notes that it is done, and of a break asks whether it
 // is. What is said and shown is in the page, and works without this.
 import { byId } from "./dom.js";
+import { digits } from "./keys.js";
 import { answered, load, save, solved } from "./course-progress.js";
 import { say } from "./words.js";
 
@@ -26,6 +27,11 @@ export function lesson(page) {
       note(page, path, { asked: "asked" in page.dataset, tries });
     }
     byId("feedback")?.scrollIntoView({ block: "nearest" });
+  }
+  const answers = /** @type {NodeListOf<HTMLButtonElement>} */ (page.querySelectorAll(".answer"));
+  if (answers.length > 0) {
+    answers.forEach((a) => a.setAttribute("aria-keyshortcuts", a.value));
+    digits((n) => answers[n - 1]?.click());
   }
   const stage = /** @type {HTMLElement | null} */ (page.querySelector("[data-judge]"));
   if (stage) {

@@ -38,7 +38,7 @@ export async function embed(stage) {
     },
   });
   view.lanes(shown.lanes);
-  view.go(shown.at, false);
+  view.go(shown.at, "box"); // the page around it stays where it is
   // Keys act once one is inside; a page around it keeps its own until then.
   document.addEventListener("keydown", (event) => {
     const target = /** @type {Element} */ (event.target);

@@ -26,11 +26,10 @@ export function keys(actions, digit, within = null) {
 
   let prefix = "";
   document.addEventListener("keydown", (event) => {
-    const target = /** @type {Element} */ (event.target);
-    if (!entered || !setting.checked || event.ctrlKey || event.metaKey || event.altKey || target.closest("input, select, textarea, dialog")) {
+    if (!entered || !acts(event)) {
       return;
     }
-    if (event.key === " " && target.closest("button, a, summary")) {
+    if (event.key === " " && /** @type {Element} */ (event.target).closest("button, a, summary")) {
       return; // presses it
     }
     const n = Number(event.key);
@@ -49,6 +48,22 @@ export function keys(actions, digit, within = null) {
     if (action) {
       event.preventDefault();
       action();
+    }
+  });
+}
+
+/** Whether a key is one that acts, and not written into something. @param {KeyboardEvent} event */
+function acts(event) {
+  const wanted = /** @type {HTMLInputElement} */ (byId("single-keys")).checked;
+  return wanted && !event.ctrlKey && !event.metaKey && !event.altKey && !(/** @type {Element} */ (event.target).closest("input, select, textarea, dialog"));
+}
+
+/** The digits of a page on which they choose. @param {(digit: number) => void} choose */
+export function digits(choose) {
+  document.addEventListener("keydown", (event) => {
+    const n = Number(event.key);
+    if (acts(event) && n >= 1 && n <= 9) {
+      choose(n);
     }
   });
 }

@@ -14,7 +14,8 @@
  *   stand between a step and the next one, 0 to 1 of the way; the time since
  *   the step in ms, or null where there is no next one in the picture
  * @property {(at: number, text: string) => void} clock says what the clock shows
- * @property {(place: number) => void} stand has the clock stand at a place, in % of the width; who looks at it goes along
+ * @property {() => boolean} inSight tells whether the clock is in the part that the box shows
+ * @property {(place: number, along: boolean) => void} stand has the clock stand at a place, in % of the width, and scrolls along with it
  * @property {() => number} room how many units of a picture the box shows at once
  * @property {(step: number | null) => void} preview marks the step that is
  *   pointed at elsewhere; null marks none
@@ -25,9 +26,10 @@ const BESIDE = 8; // steps on each side of the current one
 /**
  * Wires the box of a picture, whose content may be replaced at any time.
  * @param {HTMLElement} box what templates.LanesBox renders
- * @param {{step: (step: number) => void, preview: (step: number | null) => void, clock?: (step: number, part: number) => void}} on
+ * @param {{step: (step: number) => void, preview: (step: number | null) => void, clock?: (step: number, part: number) => void, live?: boolean}} on
  *   what is called when a step was chosen, when one is pointed at or none any
- *   more, and when the clock was moved between a step and the next
+ *   more, and when the clock was moved between a step and the next; of a live
+ *   run, whose next picture would end a smooth scroll, the box scrolls at once
  * @returns {Lanes}
  */
 export function lanes(box, on) {
@@ -158,6 +160,25 @@ export function lanes(box, on) {
     }
   }
 
+  /**
+   * Scrolls the box, and nothing around it, until an element is clear of the
+   * names at the left and of the right edge.
+   * @param {Element} el
+   */
+  function show(el) {
+    const place = el.getBoundingClientRect();
+    const frame = box.getBoundingClientRect();
+    const names = box.querySelector(".lanes-names")?.getBoundingClientRect().width ?? 0;
+    const margin = Math.min(80, (frame.width - names) / 4);
+    const left = place.left - (frame.left + names + margin);
+    const right = place.right - (frame.right - margin);
+    const by = left < 0 ? left : right > 0 ? right : 0;
+    if (by !== 0) {
+      const atOnce = on.live || matchMedia("(prefers-reduced-motion: reduce)").matches;
+      box.scrollBy({ left: by, behavior: atOnce ? "instant" : "smooth" });
+    }
+  }
+
   return {
     cursor(step) {
       const hit = find(step);
@@ -170,8 +191,9 @@ export function lanes(box, on) {
       box.classList.remove("flowing");
       line.setAttribute("x", `${part(hit, "data-x")}%`);
       line.removeAttribute("display");
-      fade(part(hit, "x") + part(hit, "width"));
-      show(box, hit);
+      // Up to the next step nothing happens, but while something is asked the lanes may not say what it is like then.
+      fade(box.closest(".asking") ? part(hit, "data-x") : part(hit, "x") + part(hit, "width"));
+      show(hit);
     },
     flow(step, along) {
       const [hit, next] = [find(step), find(step + 1)];
@@ -184,17 +206,21 @@ export function lanes(box, on) {
       line.setAttribute("x", `${x + (to - x) * along}%`);
       line.removeAttribute("display");
       fade(x + (to - x) * along);
-      show(box, line);
+      show(line);
       return (part(next, "data-at") - part(hit, "data-at")) * along;
     },
-    stand(place) {
+    inSight() {
       const line = box.querySelector("[data-cursor]");
-      const seen = line && within(box, line);
+      return line !== null && within(box, line);
+    },
+    stand(place, along) {
+      const line = box.querySelector("[data-cursor]");
       box.classList.add("flowing");
       line?.setAttribute("x", `${place}%`);
+      line?.removeAttribute("display");
       fade(place);
-      if (line && seen) {
-        show(box, line);
+      if (line && along) {
+        show(line);
       }
     },
     room() {
@@ -388,24 +414,4 @@ function within(box, el) {
   const place = el.getBoundingClientRect();
   const names = box.querySelector(".lanes-names")?.getBoundingClientRect().right ?? 0;
   return place.right >= names && place.left <= box.getBoundingClientRect().right;
-}
-
-/**
- * Scrolls the box, and nothing around it, until an element is clear of the
- * names at the left and of the right edge.
- * @param {HTMLElement} box
- * @param {Element} hit
- */
-function show(box, hit) {
-  const place = hit.getBoundingClientRect();
-  const frame = box.getBoundingClientRect();
-  const names = box.querySelector(".lanes-names")?.getBoundingClientRect().width ?? 0;
-  const margin = Math.min(80, (frame.width - names) / 4);
-  const left = place.left - (frame.left + names + margin);
-  const right = place.right - (frame.right - margin);
-  const by = left < 0 ? left : right > 0 ? right : 0;
-  if (by !== 0) {
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    box.scrollBy({ left: by, behavior: calm ? "instant" : "smooth" });
-  }
 }

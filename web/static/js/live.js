@@ -18,7 +18,7 @@ const OVER = 4010; // the run is over: stay away
 /** @param {HTMLElement} run the section of the run */
 export function live(run) {
   const film = filmInPage(run.dataset.rows);
-  const view = viewer({ film: () => film, lanesAt, shown: () => keepPlace(view.row(), tip()) });
+  const view = viewer({ live: true, film: () => film, lanesAt, shown: () => keepPlace(view.row(), tip()) });
   const tip = () => film.positions.length - 1;
   const { open } = shareRun(() => (view.row() === tip() ? 0 : view.row()));
   readingKeys(view, null, { s: open });

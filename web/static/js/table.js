@@ -259,10 +259,12 @@ export function table({ body, scroller }, on) {
   function inBox(tr) {
     const head = scroller.querySelector("thead")?.offsetHeight ?? 0;
     const top = tr.offsetTop - head;
-    if (scroller.scrollTop > top || tr.offsetHeight > scroller.clientHeight - head) {
+    const asked = tr === body.lastElementChild ? /** @type {HTMLElement | null} */ (scroller.querySelector(".asked")) : null; // what is asked of the row after it
+    const bottom = tr.offsetTop + tr.offsetHeight + (asked?.offsetHeight ?? 0);
+    if (scroller.scrollTop > top || bottom - top > scroller.clientHeight) {
       scroller.scrollTop = top; // of what does not fit the beginning
-    } else if (scroller.scrollTop + scroller.clientHeight < tr.offsetTop + tr.offsetHeight) {
-      scroller.scrollTop = tr.offsetTop + tr.offsetHeight - scroller.clientHeight;
+    } else if (scroller.scrollTop + scroller.clientHeight < bottom) {
+      scroller.scrollTop = bottom - scroller.clientHeight;
     }
   }
 

@@ -30,6 +30,7 @@ import { duration, say } from "./words.js";
  * @property {() => void} [more] makes a position after the last
  * @property {(to: string, then: () => void) => void} [runTo] makes positions until what is wanted has come
  * @property {() => boolean} [busy] positions are being made
+ * @property {boolean} [live] rows come by themselves, while time goes on
  * @property {() => string} [lanes] as the server drew them last, HTML
  * @property {(row: number) => Promise<string> | void} [lanesAt] gets the lanes around a row, HTML, or has them come by lanes
  * @property {boolean} [through] playing goes on at a broken rule
@@ -117,7 +118,7 @@ export function viewer(owner) {
       missing: notHere,
     },
   );
-  const picture = lanes(box, { step: (row) => inTurn(() => goToRow(row)), preview: (row) => look(row ?? 0), clock: (row, to) => inTurn(() => clockTo(row, to)) });
+  const picture = lanes(box, { step: (row) => inTurn(() => goToRow(row)), preview: (row) => look(row ?? 0), clock: (row, to) => inTurn(() => clockTo(row, to)), live: owner.live });
   const around = nearby({
     there: (row) => !sync() || row > state.film.rows.length || picture.around(row, state.film.rows.length),
     bring: (row) => owner.lanesAt?.(row),
@@ -463,13 +464,14 @@ export function viewer(owner) {
       if (!lanes?.goes()) {
         return;
       }
+      const along = picture.inSight();
       let place = lanes.goOn(box, ms);
       if (place === null) {
-        drawLanes(lanes.html(ms, picture.room()));
+        picture.draw(lanes.html(ms, picture.room()));
         place = lanes.goOn(box, ms);
       }
       if (place !== null) {
-        picture.stand(place);
+        picture.stand(place, along);
       }
     },
     room: picture.room,

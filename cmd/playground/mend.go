@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"strings"
+
+	"relock/engine/explore"
+	"relock/engine/explore/mend"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/web/page"
+	"relock/web/words"
+)
+
+const mendSynopsis = `playground mend [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json] [-lang TAG] FILE
+
+What would mend it? Tries each change of a scenario that breaks a rule: another
+script, another lock, a longer lease, a watchdog, stopping when the lock is lost,
+and checks of what the lock protects. Each is searched in every order within the
+same bounds, as "playground explore" does, and its counts are printed as soon as
+they are known, the best first at the end. What only outlasts a pause is tried
+with a longer one, too. Unless -delays says how many, there are at most as many
+delays as the scenario as it is can be searched with to the end.
+
+Exit codes: 0 something mends it, or no rule is broken; 1 nothing that was tried
+does; 2 bad input or usage. "-" reads standard input.`
+
+func mending(ctx context.Context, args []string, env environment) int {
+	var o mendOptions
+	var b explore.Bounds
+	var kinds string
+	fs := flag.NewFlagSet("mend", flag.ContinueOnError)
+	fs.IntVar(&b.Delays, "delays", 2, fmt.Sprintf("at most `N` delays in a schedule, 0 to %d", scenario.MaxDelays))
+	fs.StringVar(&kinds, "faults", "", "the `kinds` of faults that may strike, with commas between them, or all (default: those of the scenario's own moves)")
+	fs.IntVar(&b.MaxFaults, "max-faults", 0, fmt.Sprintf("at most `N` faults in a schedule, 0 to %d (default: 1 with -faults, else as many as the scenario's own moves have)", scenario.MaxStruck))
+	fs.IntVar(&b.MaxStates, "max-states", mend.States, fmt.Sprintf("give up one change beyond `N` states, 1 to %d", explore.MaxStates))
+	fs.IntVar(&o.workers, "workers", 0, "search `N` states at once; 0: one for each processor. It changes nothing of what is found")
+	fs.BoolVar(&o.json, "json", false, "print JSON Lines")
+	o.language = languageFlag(fs)
+	if code, done := parse(fs, args, env, mendSynopsis); done {
+		return code
+	}
+	if fs.NArg() != 1 {
+		fmt.Fprintf(env.err, "playground: mend takes one scenario file, or - for standard input; given %d\n", fs.NArg())
+		return exitUsage
+	}
+	if b.MaxStates == 0 { // to explore.Bounds it is the default
+		fmt.Fprintf(env.err, "playground: -max-states 0: %v\n", explore.ErrStates)
+		return exitUsage
+	}
+	scenarios, ok := readScenarios(fs.Args(), seedFlag{}, env)
+	if !ok {
+		return exitUsage
+	}
+	given := map[string]bool{}
+	fs.Visit(func(one *flag.Flag) { given[one.Name] = true })
+	sc, own := scenarios[0], mend.BoundsOf(scenarios[0])
+	o.narrow = !given["delays"]
+	if o.narrow {
+		b.Delays = own.Delays
+	}
+	b.Kinds = kindsOf(sc, kinds)
+	switch {
+	case given["faults"] && !given["max-faults"]:
+		b.MaxFaults = 1
+	case !given["faults"] && !given["max-faults"]:
+		b.Kinds, b.MaxFaults = own.Kinds, own.MaxFaults
+	}
+	if _, err := b.Check(sc); err != nil {
+		fmt.Fprintf(env.err, "playground: %s: %v\n", fs.Arg(0), err)
+		return exitUsage
+	}
+	return o.mend(ctx, fs.Arg(0), sc, b, env)
+}
+
+// mendOptions are how what was found is printed.
+type mendOptions struct {
+	narrow, json bool
+	workers      int
+	language     *words.Language
+}
+
+// mend tries the changes of a scenario and prints what comes of them.
+func (o mendOptions) mend(ctx context.Context, name string, sc *scenario.Scenario, b explore.Bounds, env environment) int {
+	bar := progressBar{env: env, l: *o.language, most: b.MaxStates}
+	tell := o.print
+	if o.json {
+		tell = printMendJSON
+	}
+	var failed error
+	found := func(r *mend.Report, c *mend.Cure) {
+		bar.clear()
+		if failed == nil {
+			failed = tell(env, sc, r, c, false)
+		}
+	}
+	r, err := mend.Search(ctx, sc, b, mend.Options{Narrow: o.narrow, Workers: o.workers, Found: found, Searching: bar.show})
+	bar.clear()
+	if err == nil {
+		err = failed
+	}
+	if err == nil {
+		err = tell(env, sc, r, nil, true)
+	}
+	if err != nil {
+		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
+		return exitUnexpected
+	}
+	if r.Best() == nil && (r.Broken() || r.Stopped) {
+		return exitUnexpected
+	}
+	return exitOK
+}
+
+// print writes what is known: before anything was tried, of a change, or at the end.
+func (o mendOptions) print(env environment, sc *scenario.Scenario, r *mend.Report, c *mend.Cure, over bool) error {
+	l := *o.language
+	const countWidth = 34
+	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
+	t.widths = []int{t.width - countWidth - gap, countWidth}
+	paragraph := func(text, style string) {
+		for _, part := range wrap(text, t.width) {
+			t.line(part, style)
+		}
+	}
+	switch {
+	case over:
+		o.ranking(t, r, paragraph)
+	case c == nil:
+		t.line(titleOf(l, sc.Title), bold)
+		paragraph(page.MendBefore(l, r), "")
+		if r.Changes > 0 {
+			paragraph(l.Say("One change each, and all orders again:"), faint)
+			fmt.Fprintln(t.w)
+			t.row([][]styled{{{l.Say("Change"), bold}}, {{l.Say("Orders that break"), bold}}})
+			t.rule()
+		}
+	default:
+		change := []styled{{l.Clause(c.Title), ""}}
+		for _, part := range []string{page.CureNote(l, c), page.CureNew(l, c)} {
+			if part != "" {
+				change = append(change, styled{part, faint})
+			}
+		}
+		var counts []styled
+		for _, b := range r.Before.Rules {
+			left := c.After.Of(b.Rule)
+			style := green
+			if left.Sign() > 0 {
+				style = red
+			}
+			counts = append(counts, styled{fmt.Sprintf("%s %s → %s", b.Rule, page.Grouped(b.Orders), page.Grouped(left)), style})
+			if c.Longer != nil && c.Longer.Of(b.Rule).Sign() > 0 {
+				counts = append(counts, styled{indent + l.Say("with a pause of %[1]s: %[2]s", l.Duration(c.Longer.Pause), page.Grouped(c.Longer.Of(b.Rule))), red})
+			}
+		}
+		t.row([][]styled{change, counts})
+	}
+	return nil
+}
+
+// ranking writes the changes that are better than nothing, the best first, and what
+// follows.
+func (o mendOptions) ranking(t table, r *mend.Report, paragraph func(text, style string)) {
+	l := t.l
+	n := 0
+	for i := range r.Cures {
+		c := &r.Cures[i]
+		if c.Verdict == mend.Nothing {
+			continue
+		}
+		if n++; n == 1 {
+			fmt.Fprintln(t.w)
+			t.line(l.Say("Best first"), bold)
+		}
+		style := ""
+		if c.Verdict == mend.Mends || c.Verdict == mend.Protects {
+			style = green
+		}
+		for i, part := range wrap(fmt.Sprintf("%d. %s (%s). %s", n, l.Clause(c.Title), c.Name, page.CureSays(l, c)), t.width-len(indent)) {
+			t.line(strings.Repeat(indent, min(i, 1))+part, style)
+		}
+	}
+	fmt.Fprintln(t.w)
+	style := bold
+	switch {
+	case r.Best() != nil || !r.Broken() && r.Before.All:
+		style = green
+	case r.Broken():
+		style = red
+	}
+	paragraph(page.MendEnding(l, r), style)
+}
+
+// The lines of -json.
+type (
+	countForm struct {
+		Orders string            `json:"orders"`
+		Broken string            `json:"broken"`
+		All    bool              `json:"all"`           // every order within the bounds was tried
+		Why    string            `json:"why,omitempty"` // not all were
+		Rules  map[string]string `json:"rules"`
+	}
+	beforeForm struct {
+		Mend      int      `json:"mend"` // the version
+		Title     string   `json:"title"`
+		Delays    int      `json:"delays"`
+		Faults    []string `json:"faults"`
+		MaxFaults int      `json:"max_faults"`
+		MaxStates int      `json:"max_states"`
+		Changes   int      `json:"changes"`
+		countForm
+	}
+	cureForm struct {
+		Change  string       `json:"change"`
+		Kind    mend.Kind    `json:"kind"`
+		Verdict mend.Verdict `json:"verdict"`
+		countForm
+		Gone     []string        `json:"gone"`
+		Left     []string        `json:"left"`
+		New      []string        `json:"new"`
+		Lacks    int             `json:"lacks,omitempty"` // faults that this lock cannot have
+		Longer   *longerForm     `json:"longer,omitempty"`
+		Scenario json.RawMessage `json:"scenario"`
+	}
+	longerForm struct {
+		Pause string `json:"pause"`
+		countForm
+	}
+	mendedForm struct {
+		Tried         int      `json:"tried"`
+		Stopped       bool     `json:"stopped,omitempty"`
+		Best          []string `json:"best"` // the changes' names, the best first
+		Mended        bool     `json:"mended"`
+		NeedsResource bool     `json:"needs_resource"`
+	}
+)
+
+func newCountForm(c *mend.Count) countForm {
+	f := countForm{Orders: c.Orders.String(), Broken: c.Broken.String(), All: c.All, Why: c.Why.String(), Rules: map[string]string{}}
+	if c.All {
+		f.Why = ""
+	}
+	for _, b := range c.Rules {
+		f.Rules[b.Rule] = b.Orders.String()
+	}
+	return f
+}
+
+// printMendJSON is print as JSON Lines.
+func printMendJSON(env environment, sc *scenario.Scenario, r *mend.Report, c *mend.Cure, over bool) error {
+	var line any
+	switch {
+	case over:
+		f := mendedForm{Tried: r.Tried, Stopped: r.Stopped, Best: []string{}, Mended: r.Best() != nil, NeedsResource: r.NeedsResource()}
+		for i := range r.Cures {
+			if r.Cures[i].Verdict != mend.Nothing {
+				f.Best = append(f.Best, r.Cures[i].Name)
+			}
+		}
+		line = f
+	case c == nil:
+		b := r.Bounds
+		line = beforeForm{1, sc.Title, b.Delays, append([]string{}, b.Kinds...), b.MaxFaults, b.MaxStates, r.Changes, newCountForm(&r.Before)}
+	default:
+		text, err := c.Scenario.Compact()
+		if err != nil {
+			return fmt.Errorf("cannot write: %w", err)
+		}
+		f := cureForm{
+			Change: c.Name, Kind: c.Kind, Verdict: c.Verdict, countForm: newCountForm(&c.After), Lacks: c.Lacks, Scenario: text,
+			Gone: append([]string{}, c.Gone...), Left: append([]string{}, c.Left...), New: append([]string{}, c.New...),
+		}
+		if c.Longer != nil {
+			f.Longer = &longerForm{phrase.Duration(c.Longer.Pause), newCountForm(&c.Longer.Count)}
+		}
+		line = f
+	}
+	enc := json.NewEncoder(env.out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(line); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
+}

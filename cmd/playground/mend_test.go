@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+const late = "../../lessons/scenarios/late-write-without-a-token.yaml"
+
+// The lines of -json are a contract: what was, each change, and what follows. Each
+// scenario in them breaks what its line says.
+func TestMendAsJSONLines(t *testing.T) {
+	got := playground(t, "", "mend", "-json", "-delays", "1", "../../lessons/scenarios/mutex-get-del-foreign-release.yaml")
+	lines := strings.Split(strings.TrimSpace(got.out), "\n")
+	const first = `{"mend":1,"title":"GET, then DEL: another's lock is deleted","delays":1,"faults":[],"max_faults":0,"max_states":6000,"changes":10,"orders":"`
+	if got.code != exitOK || len(lines) != 12 || !strings.HasPrefix(lines[0], first) {
+		t.Fatalf("exit code %d, %d lines: %s %s", got.code, len(lines), got.out, got.err)
+	}
+	if again := playground(t, "", "mend", "-json", "-delays", "1", "-workers", "1", "../../lessons/scenarios/mutex-get-del-foreign-release.yaml"); again.out != got.out {
+		t.Errorf("on one worker: %s", again.out)
+	}
+	for _, line := range lines[1:11] {
+		var cure struct {
+			Change, Verdict, Orders, Broken string
+			All                             bool
+			Scenario                        json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(line), &cure); err != nil {
+			t.Fatal(err)
+		}
+		if !cure.All {
+			continue
+		}
+		alone := playground(t, string(cure.Scenario), "explore", "-json", "-delays", "1", "-")
+		if !strings.Contains(alone.out, `"schedules":"`+cure.Orders+`","broken":"`+cure.Broken+`"`) {
+			t.Errorf("%s: %s of %s, but explored alone: %s", cure.Change, cure.Broken, cure.Orders, alone.out)
+		}
+	}
+	var last struct {
+		Tried  int
+		Best   []string
+		Mended bool
+	}
+	if err := json.Unmarshal([]byte(lines[11]), &last); err != nil || last.Tried != 10 || !last.Mended || last.Best[0] != "protocol: mutex" {
+		t.Errorf("%s, %v", lines[11], err)
+	}
+}
+
+func TestMendExitCodes(t *testing.T) {
+	for _, c := range []struct {
+		args []string
+		code int
+		err  string
+	}{
+		{[]string{"-delays", "1", fragile}, exitOK, ""},
+		{[]string{"-delays", "0", late}, exitOK, ""}, // with the help of what it protects
+		{[]string{"-delays", "0", "../../lessons/scenarios/lease-expiry.yaml"}, exitUnexpected, ""},
+		{[]string{"-delays", "0", good}, exitOK, ""}, // there is nothing to mend
+		{[]string{"-delays", "9", good}, exitUsage, "delays must be 0 to 8"},
+		{[]string{"-max-states", "0", good}, exitUsage, "states must be 1 to 5000000"},
+		{[]string{"-faults", "earthquake", good}, exitUsage, `there is no fault "earthquake" that could strike in this scenario; allowed: pause, crash`},
+		{[]string{good, fragile}, exitUsage, "mend takes one scenario file"},
+		{nil, exitUsage, "mend takes one scenario file"},
+		{[]string{"nowhere.yaml"}, exitUsage, "nowhere.yaml"},
+	} {
+		got := playground(t, "", append([]string{"mend", "-json"}, c.args...)...)
+		if got.code != c.code || !strings.Contains(got.err, c.err) || c.code == exitUsage && got.out != "" {
+			t.Errorf("%v: exit code %d, want %d: %s %s", c.args, got.code, c.code, got.err, got.out)
+		}
+	}
+}
+
+// The best stands first, a lease is no cure where a longer pause breaks it, and the
+// terminal says both.
+func TestMendInWords(t *testing.T) {
+	got := playground(t, "", "mend", "-delays", "0", late)
+	text := strings.Join(strings.Fields(got.out), " ")
+	at := -1
+	for _, want := range []string{
+		"Now 1 of 1 orders with no delay and no fault break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0", "with a pause of 500 ms: 1",
+		"Best first", "1. A fencing token, checked by the resource", "2. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
+	} {
+		next := strings.Index(text, want)
+		if next <= at {
+			t.Fatalf("no %q after what comes before it in\n%s", want, got.out)
+		}
+		at = next
+	}
+	if zh := playground(t, "", "mend", "-lang", "zh", "-delays", "0", late); !strings.Contains(zh.out, "单靠锁修不好") {
+		t.Errorf("in Chinese: %s", zh.out)
+	}
+}

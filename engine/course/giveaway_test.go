@@ -1,0 +1,210 @@
+package course_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"relock/engine/course"
+	"relock/web/words"
+)
+
+// asked is a question as somebody sees it who has not understood it: its options
+// as they are read, in their order.
+type asked struct {
+	path    string
+	options []string
+	right   []bool
+	labels  bool // the options are texts, and not what runs did
+}
+
+// questions are the items with options, as they are read in a language.
+func questions(t *testing.T, l words.Language, items []*course.Item) []asked {
+	t.Helper()
+	var out []asked
+	for _, i := range items {
+		if i.Kind != course.Predict && i.Kind != course.Why && i.Kind != course.Mend {
+			continue
+		}
+		made, err := i.Made()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := i.Prose(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := asked{path: i.Path(), labels: i.Kind != course.Predict}
+		for _, a := range made.Answers {
+			text := ""
+			for _, s := range a.Says {
+				text += l.Clause(s) + "; "
+			}
+			if q.labels {
+				text = strings.TrimSpace(p.Labels[a.Option.ID])
+			}
+			q.options, q.right = append(q.options, text), append(q.right, a.Right)
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// aWord is what a text is cut into to be compared: a Latin word, a number, or a
+// Han character.
+var aWord = regexp.MustCompile(`\p{Han}|[\pL\d][\pL\d.-]*`)
+
+func wordsOf(text string) []string { return aWord.FindAllString(strings.ToLower(text), -1) }
+
+// terms are words of the trade, in both languages.
+var terms = regexp.MustCompile(`(?i)\b(script|compare\w*|owner\w*|token\w*|watchdog\w*|lease\w*|renew\w*|key\w*|node\w*|majorit\w*|count\w*|level\w*|process\w*|atomic\w*|[A-Z]{2,})\b|脚本|比对|持有者|主人|令牌|看门狗|租约|续期|键|节点|多数|计数|进程|[A-Z]{2,}`)
+
+func numbers(text string) float64 {
+	return float64(len(regexp.MustCompile(`\d+`).FindAllString(text, -1)))
+}
+
+func termsIn(text string) float64 { return float64(len(terms.FindAllString(text, -1))) }
+
+// wordLength is how long the words are on average; of a Chinese text, how much of
+// it is not Chinese.
+func wordLength(text string) float64 {
+	list := wordsOf(text)
+	sum, han := 0, false
+	for _, w := range list {
+		if c, _ := utf8.DecodeRuneInString(w); unicode.Is(unicode.Han, c) {
+			han = true
+		} else {
+			sum += utf8.RuneCountInString(w)
+		}
+	}
+	if han {
+		return float64(sum)
+	}
+	return float64(sum) / float64(max(1, len(list)))
+}
+
+// kin is how much of an option the others have, too.
+func kin(options []string, n int) float64 {
+	own := wordsOf(options[n])
+	shared := 0.0
+	for m, other := range options {
+		if m == n {
+			continue
+		}
+		list := wordsOf(other)
+		for _, w := range own {
+			if slices.Contains(list, w) {
+				shared++
+			}
+		}
+	}
+	return shared / float64(max(1, len(own)))
+}
+
+// guesses are ways to choose an option without having understood anything: the
+// one with the highest score.
+func guesses() map[string]func(options []string, n int) float64 {
+	each := func(score func(string) float64) func([]string, int) float64 {
+		return func(options []string, n int) float64 { return score(options[n]) }
+	}
+	length := func(s string) float64 { return float64(utf8.RuneCountInString(s)) }
+	all := map[string]func([]string, int) float64{
+		"the longest":          each(length),
+		"the shortest":         each(func(s string) float64 { return -length(s) }),
+		"the most numbers":     each(numbers),
+		"the fewest numbers":   each(func(s string) float64 { return -numbers(s) }),
+		"the most terms":       each(termsIn),
+		"the longest words":    each(wordLength),
+		"the most specific":    each(func(s string) float64 { return numbers(s) + termsIn(s) + wordLength(s)/10 }),
+		"what the others have": kin,
+		"what no other has":    func(options []string, n int) float64 { return -kin(options, n) },
+	}
+	for place := range 4 {
+		all[fmt.Sprintf("number %d", place+1)] = func(_ []string, n int) float64 {
+			if n == place {
+				return 1
+			}
+			return 0
+		}
+	}
+	return all
+}
+
+// guessed is how many questions are answered right by chance, and by taking what
+// scores highest; of several that score as high, any one.
+func guessed(list []asked, score func([]string, int) float64) (chance, got float64) {
+	for _, q := range list {
+		best, top, right, all := -1e9, 0, 0, 0
+		for n := range q.options {
+			if q.right[n] {
+				all++
+			}
+			s := score(q.options, n)
+			if s > best {
+				best, top, right = s, 0, 0
+			}
+			if s == best {
+				top++
+				if q.right[n] {
+					right++
+				}
+			}
+		}
+		chance += float64(all) / float64(len(q.options))
+		got += float64(right) / float64(top)
+	}
+	return chance, got
+}
+
+// aTwelfth is how much better than chance a guess may do, of a question.
+const aTwelfth = 2.0 / 12
+
+// Nobody passes the concept check, or gets through the course, by how an answer
+// looks: nothing but its meaning gives it away.
+func TestNothingButItsMeaningGivesAnAnswerAway(t *testing.T) {
+	t.Parallel()
+	sets := map[string][]*course.Item{}
+	for _, i := range whole(t).All() {
+		sets["course "+i.When()] = append(sets["course "+i.When()], i)
+	}
+	for _, l := range words.All() {
+		for set, items := range sets {
+			list := questions(t, l, items)
+			if len(list) < 12 {
+				t.Fatalf("%s has %d questions", set, len(list))
+			}
+			for how, score := range guesses() {
+				if chance, got := guessed(list, score); got > chance+aTwelfth*float64(len(list)) {
+					t.Errorf("%s, %s: of %d questions, %s is right in %.1f, and chance in %.1f", l.Code(), set, len(list), how, got, chance)
+					for _, q := range list {
+						if _, one := guessed([]asked{q}, score); one > 0 {
+							t.Logf("%s: %.1f", q.path, one)
+						}
+					}
+				}
+			}
+			for _, q := range list {
+				sameLength(t, l, q)
+			}
+		}
+	}
+}
+
+// Texts to choose among are nearly as long as each other.
+func sameLength(t *testing.T, l words.Language, q asked) {
+	t.Helper()
+	if !q.labels {
+		return // what a run did is said as it is
+	}
+	least, most := utf8.RuneCountInString(q.options[0]), 0
+	for _, o := range q.options {
+		least, most = min(least, utf8.RuneCountInString(o)), max(most, utf8.RuneCountInString(o))
+	}
+	if most-least > max(2, most*15/100) {
+		t.Errorf("%s, %s: options of %d to %d characters: %q", l.Code(), q.path, least, most, q.options)
+	}
+}

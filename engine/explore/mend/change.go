@@ -1,0 +1,337 @@
+package mend
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/fault"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
+	"relock/engine/run"
+	"relock/engine/scenario"
+	"relock/engine/trace"
+)
+
+// Kind is what a change changes.
+type Kind string
+
+// The kinds, the cheapest first: a setting, a line in the threads' code, another
+// script, another lock, and what the lock protects.
+const (
+	Watchdog Kind = "watchdog"
+	Lease    Kind = "lease"
+	OnLost   Kind = "on-lost"
+	Script   Kind = "script"
+	Lock     Kind = "lock"
+	Resource Kind = "resource"
+)
+
+var kinds = []Kind{Watchdog, Lease, OnLost, Script, Lock, Resource}
+
+// Change is one change of a scenario. It is not changed once made.
+type Change struct {
+	Kind  Kind
+	Name  string         // as in the YAML, "lease: 1s": unique among the changes of a scenario
+	Title phrase.Wording // a few words, with a capital
+	Note  phrase.Wording // what it does, and what it does not: sentences but for the last full stop
+	Lacks int            // faults of the scenario that the lock cannot have: it is tried without them
+
+	Scenario *scenario.Scenario // with the change, without moves and expectations
+
+	place  int      // among those of its kind
+	longer []longer // with longer pauses, see Longer
+}
+
+// better are the locks that are another one's with better scripts, and what is
+// better in them.
+var better = []struct {
+	from, to string
+	title    phrase.Text
+}{
+	{"mutex-unsafe", "mutex-get-del", "Set value and expiry in one command, compare before deleting"},
+	{"mutex-unsafe", "mutex", "Set value and expiry in one command, compare and delete in one script"},
+	{"mutex-get-del", "mutex", "Compare and delete in one script"},
+	{"mutex-blind", "mutex", "Renew only one's own lease"},
+	{"reentrant-naive", "reentrant", "Calls that say their level: sent twice, they count once"},
+	{"reentrant", "reentrant-sequenced", "Numbered calls: what comes late is refused"},
+	{"value", "reentrant", "Count the holds"},
+	{"setnx-hash", "reentrant", "Owner and count in one hash, set by one script"},
+}
+
+// sound are the locks that are made to be used, those with several nodes last: each
+// search of one takes long.
+var sound = []*protocol.Protocol{
+	protocol.Sequenced, protocol.Notify, protocol.Fair, protocol.Fenced, protocol.Reentrant, protocol.RedlockInTurn,
+}
+
+// Changes are the changes that can be tried with a scenario, in the order in which
+// they are tried. Of the locks it takes those with better scripts, and those of
+// package lock, which are made to be used, that can do the scenario: played without
+// its faults, each thread comes to as good an end as with its own lock. It fails with
+// the error of a run.
+func Changes(ctx context.Context, sc *scenario.Scenario) ([]Change, error) {
+	m := maker{sc: sc}
+	m.settings()
+	m.resource()
+	if sc.Kind == scenario.KindLock {
+		if err := m.locks(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return m.list, nil
+}
+
+// maker makes the changes of a scenario.
+type maker struct {
+	sc   *scenario.Scenario
+	list []Change
+}
+
+// add adds a change of sc, unless that is no scenario or the same one.
+func (m *maker) add(c Change, sc *scenario.Scenario, with map[string]any) *Change {
+	other, err := sc.WithSchedule(nil).Change(with)
+	if err != nil {
+		return nil // there is no such setting here
+	}
+	c.Scenario, c.place = other, len(m.list)
+	c.Lacks = len(m.sc.Faults) - len(other.Faults)
+	m.list = append(m.list, c)
+	return &m.list[len(m.list)-1]
+}
+
+func ofLock(key string, value any) map[string]any {
+	return map[string]any{"lock": map[string]any{key: value}}
+}
+
+// settings adds the changes of the lock's settings and of the threads.
+func (m *maker) settings() {
+	l := m.sc.Lock
+	if exhibit.Named(l.Protocol).HasWatchdog() && (l.Watchdog == 0 || l.Watchdog >= l.Lease) {
+		every := max((l.Lease / 3).Truncate(time.Millisecond), time.Millisecond)
+		m.lasting(m.add(Change{
+			Kind: Watchdog, Name: "watchdog: " + phrase.Duration(every), Title: phrase.Say("A watchdog, every %s", every),
+			Note: phrase.Say("It renews while its thread runs, and stands still with it"),
+		}, m.sc, ofLock("watchdog", phrase.Duration(every))))
+	}
+	if exhibit.Named(l.Protocol).Guard == protocol.InRedis {
+		longest := longestHold(m.sc)
+		if lease := roundUp(max(longest*3/2, 2*l.Lease)); lease <= scenario.MaxDuration {
+			m.lasting(m.add(Change{
+				Kind: Lease, Name: "lease: " + phrase.Duration(lease), Title: phrase.Say("A lease of %s", lease),
+				Note: phrase.Say("It outlasts what is held here, %[1]s. A holder that crashed keeps the others out for %[2]s", longest, lease),
+			}, m.sc, ofLock("lease", phrase.Duration(lease))))
+		}
+	}
+	var stop []any
+	for _, t := range m.sc.Threads {
+		if t.OnLost != scenario.OnLostStop {
+			stop = append(stop, map[string]any{"name": t.Name, "on-lost": scenario.OnLostStop})
+		}
+	}
+	if len(stop) > 0 && m.sc.Kind == scenario.KindLock {
+		m.lasting(m.add(Change{
+			Kind: OnLost, Name: "on-lost: " + scenario.OnLostStop, Title: phrase.Say("Stop when the lock is lost"),
+			Note: phrase.Say("A thread looks, and then writes: it can stand still in between"),
+		}, m.sc, map[string]any{"threads": stop}))
+	}
+}
+
+// resource adds the checks that what the lock protects can make.
+func (m *maker) resource() {
+	if m.sc.Resource == nil || m.sc.Resource.Checks != "" {
+		return
+	}
+	for _, checks := range scenario.ChecksOf(m.sc.Resource.Kind) {
+		c, sc := Change{Kind: Resource, Name: "checks: " + checks}, m.sc
+		switch checks {
+		case scenario.ChecksToken:
+			c.Title = phrase.Say("A fencing token, checked by the resource")
+			c.Note = phrase.Say("It refuses a write with an older token than it has seen, whatever its thread believes")
+			if exhibit.Named(sc.Lock.Protocol).Token == nil {
+				c.Name += ", protocol: " + protocol.Fenced.Name
+				if sc = sc.With(protocol.Fenced.Name); sc.Kind != scenario.KindLock {
+					continue
+				}
+			}
+		}
+		m.add(c, sc, map[string]any{"resource": map[string]any{"checks": checks}})
+	}
+}
+
+// locks adds the other locks: first those that are the scenario's own with better
+// scripts.
+func (m *maker) locks(ctx context.Context) error {
+	own, err := ends(ctx, m.sc)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{m.sc.Lock.Protocol: true}
+	try := func(name string, c Change) error {
+		other := m.sc.With(name)
+		theirs, err := ends(ctx, other)
+		if err != nil || !theirs.asGood(own) {
+			return err
+		}
+		seen[name], c.Name = true, "protocol: "+name
+		m.add(c, other, nil)
+		return nil
+	}
+	for _, b := range better {
+		if b.from == m.sc.Lock.Protocol {
+			if err := try(b.to, Change{Kind: Script, Title: phrase.Say(b.title), Note: phrase.Say("The lock %s", b.to)}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range sound {
+		if seen[p.Name] {
+			continue
+		}
+		if err := try(p.Name, Change{Kind: Lock, Title: phrase.Say("The lock %s", p.Name), Note: phrase.Say(p.Summary)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome is how a run ended.
+type outcome struct {
+	results []trace.Result // by thread
+	itself  bool           // a thread waited for itself
+}
+
+// asGood reports whether each thread has done its work that has with the other, too.
+func (o outcome) asGood(than outcome) bool {
+	for i, r := range than.results {
+		if r == trace.Done && o.results[i] != trace.Done {
+			return false
+		}
+	}
+	return !o.itself
+}
+
+// ends plays a scenario without its faults and moves.
+func ends(ctx context.Context, sc *scenario.Scenario) (outcome, error) {
+	calm := *sc.WithSchedule(nil)
+	calm.Faults = nil
+	r, err := run.New(&calm, run.Options{})
+	if err != nil {
+		return outcome{}, fmt.Errorf("mend: %w", err)
+	}
+	if err := r.Execute(ctx); err != nil {
+		if ctx.Err() != nil {
+			return outcome{}, fmt.Errorf("mend: %w", context.Cause(ctx))
+		}
+		return outcome{results: make([]trace.Result, len(sc.Threads)), itself: true}, nil // it never ends
+	}
+	o := outcome{results: make([]trace.Result, len(sc.Threads))}
+	events, _ := r.Log().Since(0)
+	for _, e := range events {
+		switch b := e.Body.(type) {
+		case trace.End:
+			if i := slices.IndexFunc(sc.Threads, func(t scenario.Thread) bool { return t.Name == e.Thread }); i >= 0 {
+				o.results[i] = b.Result
+			}
+		case trace.Violation:
+			o.itself = o.itself || b.Rule == check.SelfDeadlock
+		}
+	}
+	return o, nil
+}
+
+// longestHold is how long a thread of sc can hold its lock at most while nothing
+// but its own faults, those struck by hand too, goes wrong: its work, and all for
+// which it is held up or Redis' clock jumps.
+func longestHold(sc *scenario.Scenario) time.Duration {
+	longest := time.Duration(0)
+	faults := slices.Clone(sc.Faults)
+	for _, m := range sc.Schedule {
+		if m.Fault != nil {
+			faults = append(faults, *m.Fault)
+		}
+	}
+	for _, t := range sc.Threads {
+		held := time.Duration(t.Depth)*t.Work.Max + time.Duration(t.Depth-1)*t.After.Max
+		for _, f := range faults {
+			if f.Thread == t.Name || f.Thread == "" {
+				held += max(f.For, f.By)
+			}
+		}
+		longest = max(longest, held)
+	}
+	return longest
+}
+
+// roundUp is a length that a person would choose, at least d: in the first digits 1,
+// 1.5, 2, 3, 5 and 6 below a minute, and in whole minutes above.
+func roundUp(d time.Duration) time.Duration {
+	for unit := time.Millisecond; unit <= 10*time.Second; unit *= 10 {
+		for _, tenths := range []time.Duration{10, 15, 20, 30, 50, 60} {
+			if one := unit * tenths / 10; one >= d && one%time.Millisecond == 0 {
+				return one
+			}
+		}
+	}
+	for _, minutes := range []time.Duration{2, 3, 5, 10, 15, 20, 30} {
+		if one := minutes * time.Minute; one >= d {
+			return one
+		}
+	}
+	return (d + time.Hour - 1).Truncate(time.Hour)
+}
+
+// longer is a change in a scenario with a longer pause.
+type longer struct {
+	pause    time.Duration
+	scenario *scenario.Scenario
+}
+
+// lasting gives a change that turns on how long something takes the scenarios in
+// which a pause takes as long as its lease, and twice as long: with the one it ends
+// while another holds the lock, with the other when that is over.
+func (m *maker) lasting(c *Change) {
+	if c == nil || m.sc.Kind != scenario.KindLock {
+		return
+	}
+	for times := range time.Duration(2) {
+		pause := (times + 1) * c.Scenario.Lock.Lease
+		other := paused(c.Scenario, pause)
+		if sc, err := other.Change(nil); err == nil { // not where a time would be longer than allowed
+			c.longer = append(c.longer, longer{pause, sc})
+		}
+	}
+}
+
+// paused is sc with a pause of a length: the longest of its pauses or, where it has
+// none, one of its first thread at work. The others ask until that is over.
+func paused(sc *scenario.Scenario, pause time.Duration) *scenario.Scenario {
+	other := *sc
+	other.Faults = slices.Clone(sc.Faults)
+	longest := -1
+	for i, f := range other.Faults {
+		if f.Do == fault.Pause && (longest < 0 || f.For > other.Faults[longest].For) {
+			longest = i
+		}
+	}
+	if longest < 0 {
+		first := slices.MinFunc(sc.Threads, func(a, b scenario.Thread) int { return cmp.Compare(a.Start, b.Start) })
+		longest = len(other.Faults)
+		other.Faults = append(other.Faults, scenario.Fault{Do: fault.Pause, Thread: first.Name, At: fault.AtWork, Level: 1, Round: 1, Scope: fault.ScopeAll})
+	}
+	other.Faults[longest].For = pause
+	other.Threads = slices.Clone(sc.Threads)
+	for i := range other.Threads {
+		r := &other.Threads[i].Retry
+		if r.Times == scenario.Unlimited {
+			continue
+		}
+		r.Times = max(r.Times, 5)
+		r.Interval = min(max(r.Interval, (pause/time.Duration(r.Times)).Round(time.Millisecond)), scenario.MaxInterval)
+	}
+	return &other
+}

@@ -1,0 +1,443 @@
+// Package mend asks "what would mend it?": it tries each scenario that is one
+// change away from one that breaks a rule, searches every order of it within the
+// same bounds, and says what is left.
+//
+// A change is tried, not believed: its counts are those of package explore, on the
+// real lock engine. What only outlasts what happens in the scenario, a longer lease
+// above all, is tried with a longer pause, too, and is no cure where that breaks a
+// rule.
+//
+// No lock has a switch for the order of two of its commands: where another order is
+// the cure, it is another lock's script.
+//
+// The package knows explore and scenario, and neither HTTP nor who asks.
+package mend
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math/big"
+	"slices"
+	"time"
+
+	"relock/engine/check"
+	"relock/engine/explore"
+	"relock/engine/lock/exhibit"
+	"relock/engine/panics"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+)
+
+// States is how many states are searched at most for one change, unless the bounds
+// say otherwise: some two seconds on one processor. Of a lock that asks its nodes at
+// once a quarter of them is searched: there each takes longer, and nobody would see
+// them all.
+const States = 6_000
+
+// Delays and faults that the bounds of a run have, unless somebody says otherwise.
+const (
+	usualDelays = 2
+	mostDelays  = 4
+	mostFaults  = 2
+)
+
+// BoundsOf are the bounds within which the orders of a scenario are searched unless
+// somebody says otherwise: at least 2 delays, as many as its moves have up to 4, and
+// as many faults of the kinds that its moves strike, up to 2. The faults that the
+// scenario itself has strike in every order.
+func BoundsOf(sc *scenario.Scenario) explore.Bounds {
+	b := explore.Bounds{Delays: usualDelays, MaxStates: States}
+	own, can := 0, sc.StrikeKinds()
+	for _, m := range sc.Schedule {
+		switch {
+		case m.Until > 0:
+			own++
+		case m.Fault != nil && slices.Contains(can, m.Fault.Do):
+			b.MaxFaults = min(b.MaxFaults+1, mostFaults)
+			if !slices.Contains(b.Kinds, m.Fault.Do) {
+				b.Kinds = append(b.Kinds, m.Fault.Do)
+			}
+		}
+	}
+	b.Delays = max(b.Delays, min(own, mostDelays))
+	return b
+}
+
+// Options say how a search is done. But for Narrow they change nothing of what it
+// finds.
+type Options struct {
+	// Narrow searches with fewer delays than the bounds say where the scenario as it
+	// is has more states than they allow: few delays tried out say more than many
+	// that were cut short.
+	Narrow bool
+	// Workers is explore.Options.Workers.
+	Workers int
+	// Found is called on the caller's goroutine with what came of the scenario as it
+	// is (a nil Cure), and then of each change, as soon as it is known. What it is
+	// given is valid until it returns. Nil is allowed.
+	Found func(*Report, *Cure)
+	// Searching is explore.Options.Progress of each search. Nil is allowed.
+	Searching func(*explore.Space)
+}
+
+// Count is what a search of every order has come to.
+type Count struct {
+	Orders *big.Int // that were tried
+	Broken *big.Int // of them, those that break a rule
+	Rules  []Broken // the cheapest to break first
+	All    bool     // every order within the bounds was tried
+	Why    phrase.Wording
+
+	scenario *scenario.Scenario
+}
+
+// Broken is a rule that some orders break.
+type Broken struct {
+	Rule     string
+	Orders   *big.Int
+	Schedule []scenario.Move // the smallest that breaks it, as explore.Rule has it
+}
+
+// Breaks returns what breaks a rule, or nil.
+func (c *Count) Breaks(rule string) *Broken {
+	for i := range c.Rules {
+		if c.Rules[i].Rule == rule {
+			return &c.Rules[i]
+		}
+	}
+	return nil
+}
+
+// Of is how many orders break a rule, 0 if none does.
+func (c *Count) Of(rule string) *big.Int {
+	if b := c.Breaks(rule); b != nil {
+		return b.Orders
+	}
+	return new(big.Int)
+}
+
+// Example is the scenario with the smallest order that breaks one of its rules, or
+// with none where none is broken.
+func (c *Count) Example() *scenario.Scenario {
+	if len(c.Rules) == 0 {
+		return c.scenario
+	}
+	return c.scenario.WithSchedule(c.Rules[0].Schedule)
+}
+
+// sound reports whether no rule but some is broken in any order.
+func (c *Count) sound(but ...string) bool {
+	return c.All && !slices.ContainsFunc(c.Rules, func(b Broken) bool { return !slices.Contains(but, b.Rule) })
+}
+
+// share is what part of the orders breaks one of some rules, those that break
+// several counted several times; of any rule where none is named.
+func (c *Count) share(rules ...string) float64 {
+	if c.Orders.Sign() == 0 {
+		return float64(len(c.Rules)) // nothing came to its end
+	}
+	broken := new(big.Int)
+	if len(rules) == 0 {
+		broken = c.Broken
+	}
+	for _, rule := range rules {
+		broken = new(big.Int).Add(broken, c.Of(rule))
+	}
+	share, _ := new(big.Rat).SetFrac(broken, c.Orders).Float64()
+	return share
+}
+
+// Verdict is what a change does, within the bounds.
+type Verdict string
+
+// The verdicts, the best first.
+const (
+	Mends    Verdict = "mends"     // no order breaks a rule
+	Protects Verdict = "protects"  // what the lock protects comes to no harm, though two can be inside at once
+	UpTo     Verdict = "up-to"     // no order breaks a rule, but with a longer pause some do; of a lease at best: none is long enough for all that can happen
+	Unsure   Verdict = "unsure"    // none of the orders that were tried does, and not all were
+	Partly   Verdict = "partly"    // some rule is broken in clearly fewer orders, and none in more
+	Nothing  Verdict = "no-better" // no better than without
+)
+
+var verdicts = []Verdict{Mends, Protects, UpTo, Unsure, Partly, Nothing}
+
+// Cure is a change, and what comes of it.
+type Cure struct {
+	Change
+
+	Verdict Verdict
+	After   Count
+	Longer  *Longer // of a change that turns on how long something takes, else nil
+	Gone    []string
+	Left    []string // rules that are broken as before
+	New     []string // rules that are broken only with the change
+}
+
+// Longer is what comes of a change with a longer pause than the scenario has: the
+// first of those tried that breaks a rule, or the last.
+type Longer struct {
+	Pause time.Duration
+	Count
+}
+
+// Helped reports whether the change needs the help of what the lock protects.
+func (c *Cure) Helped() bool { return c.Kind == Resource }
+
+// Report is what was found. It is not safe for concurrent use while the search goes
+// on, and does not change afterwards.
+type Report struct {
+	Scenario *scenario.Scenario // as it is, without moves
+	Bounds   explore.Bounds     // of each search
+	Before   Count
+	Tried    int    // changes
+	Changes  int    // that there are to try
+	Cures    []Cure // the best first, and of the same verdict those that leave least, then the cheapest
+	Stopped  bool   // not all changes were tried, or not to their ends
+}
+
+// Broken reports whether there is something to mend.
+func (r *Report) Broken() bool { return len(r.Before.Rules) > 0 }
+
+// Best is the best change that leaves no rule broken, or none by which what the
+// lock protects is harmed; nil where none does.
+func (r *Report) Best() *Cure {
+	if len(r.Cures) > 0 && (r.Cures[0].Verdict == Mends || r.Cures[0].Verdict == Protects) {
+		return &r.Cures[0]
+	}
+	return nil
+}
+
+// NeedsResource reports whether no lock and no setting mends it, however many there
+// are: what it protects must refuse what comes too late.
+func (r *Report) NeedsResource() bool {
+	if !r.Broken() || r.Stopped || r.Before.Breaks(check.MutualExclusion) == nil {
+		return false
+	}
+	return !slices.ContainsFunc(r.Cures, func(c Cure) bool {
+		return !c.Helped() && (c.Verdict == Mends || c.Verdict == Unsure)
+	})
+}
+
+// Search tries the changes of sc, whose own moves say no more than BoundsOf, within
+// the bounds. The same scenario, bounds and Narrow give the same Report, on any
+// number of workers, unless ctx ends: then it is Stopped, with what was found, and no
+// error. It fails like explore.Search, or with a *panics.Error.
+func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Options) (*Report, error) {
+	s := searcher{o: o}
+	r := &Report{Scenario: sc.WithSchedule(nil), Bounds: b}
+	if r.Bounds.MaxStates == 0 {
+		r.Bounds.MaxStates = States
+	}
+	err := s.before(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		r.Stopped = true
+		return r, nil
+	}
+	var changes []Change
+	if r.Broken() {
+		if changes, err = s.changes(ctx, sc); err != nil && ctx.Err() == nil {
+			return nil, err
+		}
+	}
+	r.Changes = len(changes)
+	s.found(r, nil)
+	for _, c := range changes {
+		cure, err := s.cure(ctx, r, c)
+		if ctx.Err() != nil {
+			r.Stopped = true
+			return r, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.Tried++
+		r.Cures = append(r.Cures, *cure)
+		slices.SortStableFunc(r.Cures, func(a, b Cure) int { return r.compare(&a, &b) })
+		s.found(r, cure)
+	}
+	r.Stopped = ctx.Err() != nil
+	return r, nil
+}
+
+// before searches the scenario as it is. To narrow the bounds it begins with no delay:
+// what is too much with few is not tried with more.
+func (s searcher) before(ctx context.Context, r *Report) (err error) {
+	if !s.o.Narrow {
+		r.Before, err = s.count(ctx, r.Scenario, r.Bounds)
+		return err
+	}
+	within := r.Bounds
+	for within.Delays = 0; within.Delays <= r.Bounds.Delays; within.Delays++ {
+		count, err := s.count(ctx, r.Scenario, within)
+		switch {
+		case err != nil:
+			return err
+		case !count.All && within.Delays > 0 && ctx.Err() == nil:
+			r.Bounds.Delays = within.Delays - 1
+			return nil
+		}
+		r.Before = count
+		if !count.All {
+			break
+		}
+	}
+	r.Bounds.Delays = min(r.Bounds.Delays, within.Delays)
+	return nil
+}
+
+// searcher does the searches.
+type searcher struct{ o Options }
+
+func (s searcher) found(r *Report, c *Cure) {
+	if s.o.Found != nil {
+		s.o.Found(r, c)
+	}
+}
+
+func (s searcher) changes(ctx context.Context, sc *scenario.Scenario) (list []Change, err error) {
+	err = panics.Catch(func() (err error) {
+		list, err = Changes(ctx, sc)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("mend: %w", err)
+	}
+	return list, nil
+}
+
+// count searches one scenario. Kinds of faults that its lock cannot have do not
+// strike.
+func (s searcher) count(ctx context.Context, sc *scenario.Scenario, b explore.Bounds) (Count, error) {
+	if can := sc.StrikeKinds(); b.MaxFaults > 0 {
+		b.Kinds = slices.DeleteFunc(slices.Clone(b.Kinds), func(kind string) bool { return !slices.Contains(can, kind) })
+		if len(b.Kinds) == 0 {
+			b.MaxFaults = 0
+		}
+	}
+	if exhibit.Named(sc.Lock.Protocol).Parallel {
+		b.MaxStates = max(b.MaxStates/4, 1)
+	}
+	var space *explore.Space
+	err := panics.Catch(func() (err error) {
+		space, err = explore.Search(ctx, sc, b, explore.Options{Workers: s.o.Workers, Progress: s.o.Searching})
+		return err
+	})
+	if err != nil {
+		return Count{}, fmt.Errorf("mend: %w", err)
+	}
+	c := Count{Orders: space.Schedules(), Broken: space.Broken(), All: space.Ending() == explore.Exhausted, Why: space.Why(), scenario: sc}
+	for _, r := range space.Rules() {
+		c.Rules = append(c.Rules, Broken{r.Name, r.Schedules, r.Schedule})
+	}
+	return c, nil
+}
+
+// cure tries a change.
+func (s searcher) cure(ctx context.Context, r *Report, change Change) (*Cure, error) {
+	c := &Cure{Change: change}
+	var err error
+	if c.After, err = s.count(ctx, change.Scenario, r.Bounds); err != nil {
+		return nil, err
+	}
+	for _, l := range change.longer {
+		if !c.After.sound() || c.Longer != nil && len(c.Longer.Rules) > 0 {
+			break
+		}
+		c.Longer = &Longer{Pause: l.pause}
+		if c.Longer.Count, err = s.count(ctx, l.scenario, r.Bounds); err != nil {
+			return nil, err
+		}
+	}
+	for _, b := range r.Before.Rules {
+		if c.After.Breaks(b.Rule) != nil {
+			c.Left = append(c.Left, b.Rule)
+		} else {
+			c.Gone = append(c.Gone, b.Rule)
+		}
+	}
+	for _, b := range c.After.Rules {
+		if r.Before.Breaks(b.Rule) == nil {
+			c.New = append(c.New, b.Rule)
+		}
+	}
+	c.Verdict = r.verdict(c)
+	return c, nil
+}
+
+// harm are the rules that were broken at the expense of what the lock protects: two
+// inside at once may do none.
+func (r *Report) harm() []string {
+	var list []string
+	for _, b := range r.Before.Rules {
+		if b.Rule != check.MutualExclusion {
+			list = append(list, b.Rule)
+		}
+	}
+	return list
+}
+
+func (r *Report) verdict(c *Cure) Verdict {
+	switch {
+	case c.After.sound() && c.Kind != Lease && (c.Longer == nil || c.Longer.sound()):
+		return Mends
+	case c.Helped() && len(r.harm()) > 0 && c.After.sound(check.MutualExclusion):
+		return Protects
+	case c.After.sound():
+		return UpTo
+	case len(c.After.Rules) == 0:
+		return Unsure
+	case r.fewer(c):
+		return Partly
+	default:
+		return Nothing
+	}
+}
+
+// clearly is by how much the part of the orders that break a rule must fall to mean
+// something: a change makes other orders, and some more or fewer of them.
+const clearly = 0.75
+
+// fewer reports whether a rule is broken in a clearly smaller part of the orders than
+// before, and none in a larger one. Of orders that were cut short nobody knows.
+func (r *Report) fewer(c *Cure) bool {
+	fewer := false
+	if !c.After.All {
+		return false
+	}
+	for _, b := range append(slices.Clone(r.Before.Rules), c.After.Rules...) {
+		before, after := r.Before.share(b.Rule), c.After.share(b.Rule)
+		if after > before {
+			return false
+		}
+		fewer = fewer || after < before*clearly
+	}
+	return fewer
+}
+
+// compare puts the better cure first.
+func (r *Report) compare(a, b *Cure) int {
+	worst := func(c *Cure, rules ...string) float64 {
+		share := c.After.share(rules...)
+		if c.Longer != nil {
+			share = max(share, c.Longer.share(rules...))
+		}
+		return share
+	}
+	harm := func(c *Cure) float64 {
+		if rules := r.harm(); len(rules) > 0 {
+			return worst(c, rules...)
+		}
+		return 0
+	}
+	return cmp.Or(
+		cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)),
+		cmp.Compare(harm(a), harm(b)), cmp.Compare(worst(a), worst(b)),
+		cmp.Compare(a.Lacks, b.Lacks),
+		cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(a.place, b.place),
+	)
+}

@@ -1,0 +1,237 @@
+package mend_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"relock/engine/explore"
+	"relock/engine/explore/mend"
+	"relock/engine/scenario"
+)
+
+func parsed(t testing.TB, text string) *scenario.Scenario {
+	t.Helper()
+	sc, err := scenario.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+func bundled(t testing.TB, name string) *scenario.Scenario {
+	t.Helper()
+	text, err := os.ReadFile("../../../lessons/scenarios/" + name + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parsed(t, string(text))
+}
+
+// What is known to mend these scenarios does, and what is not does not.
+func TestKnownCures(t *testing.T) {
+	for _, c := range []struct {
+		scenario string
+		before   string // broken of all
+		best     string // "": nothing mends it
+		resource bool   // no lock does
+		verdicts map[string]mend.Verdict
+	}{
+		{"lease-expiry", "38 of 53", "", true, map[string]mend.Verdict{
+			"lease: 500ms": mend.UpTo, "on-lost: stop": mend.UpTo, "watchdog: 66ms": mend.Partly, "protocol: fenced": mend.Nothing,
+		}},
+		{"mutex-get-del", "7 of 99", "protocol: mutex", false, map[string]mend.Verdict{
+			"protocol: reentrant": mend.Mends, "protocol: redlock": mend.Unsure, "on-lost: stop": mend.Nothing, "lease: 500ms": mend.Nothing,
+		}},
+		{"naive-lost-reply", "80 of 96", "protocol: reentrant", false, map[string]mend.Verdict{
+			"protocol: reentrant-sequenced": mend.Mends, "watchdog: 66ms": mend.Partly, "lease: 500ms": mend.Nothing,
+		}},
+		{"late-write-without-a-token", "42 of 55", "", true, map[string]mend.Verdict{
+			"checks: token, protocol: fenced": mend.Partly, "on-lost: stop": mend.Partly, "lease: 500ms": mend.UpTo, "protocol: reentrant-sequenced": mend.Nothing,
+		}},
+		{"two-threads", "0 of 1574", "", false, nil},
+	} {
+		t.Run(c.scenario, func(t *testing.T) {
+			sc := bundled(t, c.scenario)
+			told := 0
+			r, err := mend.Search(t.Context(), sc, mend.BoundsOf(sc), mend.Options{Found: func(r *mend.Report, cure *mend.Cure) {
+				if told != r.Tried || told > 0 != (cure != nil) {
+					t.Errorf("told %d times, %d tried, %v", told, r.Tried, cure)
+				}
+				told++
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := fmt.Sprintf("%s of %s", r.Before.Broken, r.Before.Orders); got != c.before {
+				t.Errorf("before: %s, want %s", got, c.before)
+			}
+			best := ""
+			if b := r.Best(); b != nil {
+				best = b.Name
+			}
+			if best != c.best || r.NeedsResource() != c.resource {
+				t.Errorf("best %q, needs the resource %v; want %q, %v", best, r.NeedsResource(), c.best, c.resource)
+			}
+			if r.Tried != r.Changes || len(r.Cures) != r.Tried || told != r.Tried+1 || r.Stopped {
+				t.Errorf("%d of %d tried, %d cures, told %d times", r.Tried, r.Changes, len(r.Cures), told)
+			}
+			seen := map[string]mend.Verdict{}
+			for _, cure := range r.Cures {
+				if seen[cure.Name] != "" {
+					t.Errorf("%s is there twice", cure.Name)
+				}
+				seen[cure.Name] = cure.Verdict
+			}
+			for name, want := range c.verdicts {
+				if seen[name] != want {
+					t.Errorf("%s: %q, want %q", name, seen[name], want)
+				}
+			}
+		})
+	}
+}
+
+// Each number is that of a search of the changed scenario by itself, and each example
+// breaks what it says.
+func TestACureIsWhatASearchFinds(t *testing.T) {
+	sc := bundled(t, "late-write-without-a-token")
+	b := explore.Bounds{Delays: 1}
+	r, err := mend.Search(t.Context(), sc, b, mend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cure := range r.Cures {
+		space, err := explore.Search(t.Context(), cure.Scenario, explore.Bounds{Delays: 1, MaxStates: mend.States}, explore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if cure.After.Orders.Cmp(space.Schedules()) != 0 || cure.After.Broken.Cmp(space.Broken()) != 0 {
+			t.Errorf("%s: %s of %s, but alone %s of %s", cure.Name, cure.After.Broken, cure.After.Orders, space.Broken(), space.Schedules())
+		}
+		example := cure.After.Example()
+		if len(cure.After.Rules) > 0 != (len(example.Schedule) > 0) {
+			t.Errorf("%s: the example has %d moves", cure.Name, len(example.Schedule))
+		}
+		if example.Expect != nil || r.Scenario.Expect != nil && cure.Scenario.Expect != nil {
+			t.Errorf("%s expects what the scenario did", cure.Name)
+		}
+	}
+}
+
+// The same on one worker as on several.
+func TestTheSameOnAnyNumberOfWorkers(t *testing.T) {
+	sc := bundled(t, "mutex-unsafe")
+	var texts []string
+	for _, workers := range []int{1, 3} {
+		var text strings.Builder
+		_, err := mend.Search(t.Context(), sc, explore.Bounds{Delays: 1}, mend.Options{Workers: workers, Found: func(r *mend.Report, c *mend.Cure) {
+			if c != nil {
+				fmt.Fprintln(&text, c.Name, c.Verdict, c.After.Orders, c.After.Broken, c.Gone, c.Left, c.New)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts = append(texts, text.String())
+	}
+	if texts[0] != texts[1] || texts[0] == "" {
+		t.Errorf("on one:\n%s\non three:\n%s", texts[0], texts[1])
+	}
+}
+
+// Whoever stops it gets what was found so far.
+func TestItCanBeStopped(t *testing.T) {
+	sc := bundled(t, "mutex-get-del")
+	ctx, stop := context.WithCancel(t.Context())
+	r, err := mend.Search(ctx, sc, mend.BoundsOf(sc), mend.Options{Found: func(r *mend.Report, _ *mend.Cure) {
+		if r.Tried == 2 {
+			stop()
+		}
+	}})
+	if err != nil || !r.Stopped || r.Tried != 2 || len(r.Cures) != 2 || r.Changes <= 2 || r.NeedsResource() {
+		t.Errorf("%+v, %v", r, err)
+	}
+	r, err = mend.Search(ctx, sc, mend.BoundsOf(sc), mend.Options{})
+	if err != nil || !r.Stopped || len(r.Cures) != 0 {
+		t.Errorf("stopped before: %+v, %v", r, err)
+	}
+}
+
+func TestBoundsOf(t *testing.T) {
+	for _, c := range []struct {
+		schedule string
+		want     explore.Bounds
+	}{
+		{"[]", explore.Bounds{Delays: 2, MaxStates: mend.States}},
+		{"[0, {until: 5ms}, {until: 6ms}, {until: 7ms}]", explore.Bounds{Delays: 3, MaxStates: mend.States}},
+		{"[{do: crash, thread: A}]", explore.Bounds{Delays: 2, Kinds: []string{"crash"}, MaxFaults: 1, MaxStates: mend.States}},
+		{"[{do: evict}, {do: evict}, {do: crash, thread: A}]", explore.Bounds{Delays: 2, Kinds: []string{"evict", "crash"}, MaxFaults: 2, MaxStates: mend.States}},
+	} {
+		got := mend.BoundsOf(parsed(t, "threads: [{name: A}]\nschedule: "+c.schedule))
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.schedule, diff)
+		}
+	}
+}
+
+// Where there are too many orders with so many delays, fewer are searched to their
+// end; where somebody asked for just these, they are cut short.
+func TestBoundsAreNarrowed(t *testing.T) {
+	sc, b := bundled(t, "lease-expiry"), explore.Bounds{Delays: 2, MaxStates: 60}
+	r, err := mend.Search(t.Context(), sc, b, mend.Options{Narrow: true})
+	if err != nil || r.Bounds.Delays != 1 || !r.Before.All {
+		t.Errorf("narrowed: %+v, %v", r.Bounds, err)
+	}
+	r, err = mend.Search(t.Context(), sc, b, mend.Options{})
+	if err != nil || r.Bounds.Delays != 2 || r.Before.All {
+		t.Errorf("as asked: %+v, %v", r.Bounds, err)
+	}
+}
+
+// A lease is a length that a person would choose, beyond what is held and beyond the
+// pause that was struck by hand.
+func TestTheLeaseOutlastsWhatIsHeld(t *testing.T) {
+	for _, c := range []struct{ scenario, want string }{
+		{"lock: {lease: 200ms}\nthreads: [{name: A, work: 300ms}]", "lease: 500ms"},
+		{"lock: {lease: 30s}\nthreads: [{name: A, work: 4s}]\nfaults: [{thread: A, at: work, do: pause, for: 35s}]", "lease: 1m"},
+		{"lock: {lease: 30s}\nthreads: [{name: A, work: 0ms}]\nschedule: [{do: pause, thread: A, for: 2m}]", "lease: 3m"},
+		{"lock: {lease: 1h}\nthreads: [{name: A}]", ""},
+		{"lock: {protocol: none}\nthreads: [{name: A}]", ""},
+	} {
+		changes, err := mend.Changes(t.Context(), parsed(t, c.scenario))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if i := slices.IndexFunc(changes, func(c mend.Change) bool { return c.Kind == mend.Lease }); i >= 0 {
+			got = changes[i].Name
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.scenario, got, c.want)
+		}
+	}
+}
+
+// A lock that its own holder cannot enter again is no cure for a run that does so.
+func TestOnlyLocksThatCanDoIt(t *testing.T) {
+	changes, err := mend.Changes(t.Context(), bundled(t, "naive-lost-reply"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := mend.Changes(t.Context(), bundled(t, "two-threads"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	has := func(list []mend.Change, name string) bool {
+		return slices.ContainsFunc(list, func(c mend.Change) bool { return c.Name == name })
+	}
+	if !has(changes, "protocol: redlock") || has(two, "protocol: redlock") || !has(two, "protocol: fenced") {
+		t.Errorf("%v, %v", has(changes, "protocol: redlock"), has(two, "protocol: redlock"))
+	}
+}

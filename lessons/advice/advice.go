@@ -1,0 +1,253 @@
+// Package advice answers "Which lock do I use?": four questions, and one lock, or
+// none. All its functions are safe for concurrent use.
+package advice
+
+import (
+	"embed"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
+)
+
+// Question is one of the four.
+type Question struct {
+	Name    string // in an address
+	Says    phrase.Text
+	Answers []Answer
+}
+
+// Answer is what may be answered to a question.
+type Answer struct {
+	Name string // in an address
+	Says phrase.Text
+}
+
+// The questions, and what may be answered to them.
+const (
+	nested = "nested"
+	yes    = "yes"
+	no     = "no"
+
+	harm     = "harm"
+	waste    = "waste"    // work is done twice, and that is all
+	comparer = "compares" // the resource can compare a token
+	oneWrite = "write"    // one statement of a database does it all
+	outside  = "outside"  // nothing can be compared, or taken back
+
+	servers = "redis"
+	single  = "one"
+	cluster = "cluster"
+	several = "several" // that share nothing
+
+	waiting = "wait"
+	leave   = "leave"
+	few     = "few"
+	many    = "many"
+	inOrder = "order"
+)
+
+var questions = []Question{
+	{nested, "Does a function that has the lock call one that takes it, too?", []Answer{
+		{no, "No"},
+		{yes, "Yes, or I cannot rule it out"},
+	}},
+	{harm, "What if two are inside at once, for a moment?", []Answer{
+		{waste, "Work is done twice: a waste, no harm"},
+		{comparer, "Data gets wrong. What I write to can compare a number: a row, a file with a version"},
+		{oneWrite, "Data gets wrong. One statement of my database could do it all"},
+		{outside, "It cannot be taken back: a payment, a mail"},
+	}},
+	{servers, "Which Redis do you have?", []Answer{
+		{single, "One, with or without a replica"},
+		{cluster, "A cluster"},
+		{several, "Three or more that share nothing"},
+	}},
+	{waiting, "Who waits while the lock is taken?", []Answer{
+		{leave, "Nobody: who finds it taken does something else"},
+		{few, "A few, now and then"},
+		{many, "Many, or they must be quick"},
+		{inOrder, "They must be served in the order they asked"},
+	}},
+}
+
+// Questions returns the four. The caller must not change them.
+func Questions() []Question { return questions }
+
+// Answers has an answer's name for each question's.
+type Answers map[string]string
+
+// Read takes the answers from the query of an address; what is no answer is left
+// out.
+func Read(query url.Values) Answers {
+	given := Answers{}
+	for _, q := range questions {
+		name := query.Get(q.Name)
+		if slices.ContainsFunc(q.Answers, func(a Answer) bool { return a.Name == name }) {
+			given[q.Name] = name
+		}
+	}
+	return given
+}
+
+// Complete reports whether all four are answered.
+func (a Answers) Complete() bool { return len(a) == len(questions) }
+
+// Advice is what to use.
+type Advice struct {
+	Protocol *protocol.Protocol // nil: no lock
+	Nodes    int                // how many servers it asks
+	Because  []phrase.Wording   // a sentence each
+	file     string             // of package invoice
+}
+
+//go:embed invoice/*.go
+var programs embed.FS
+
+// Program returns Go code that uses what is advised.
+func (a Advice) Program() string {
+	text, err := programs.ReadFile("invoice/" + a.file + ".go")
+	if err != nil {
+		panic(fmt.Sprintf("advice: the program of %q: %v", a.file, err)) // a test reads each
+	}
+	return strings.TrimRight(string(text), "\n")
+}
+
+// To returns what to use. The answers must be complete.
+func To(given Answers) Advice {
+	switch given[harm] {
+	case oneWrite:
+		return Advice{file: "version", Because: []phrase.Wording{
+			phrase.Say("One statement that checks and writes is one step: the second to come changes no row, however late it is."),
+			phrase.Say("A lock in front of it can only save tries that would fail. Add one if those are dear, not to be right."),
+		}}
+	case outside:
+		return Advice{file: "key", Because: []phrase.Wording{
+			phrase.Say("A holder can stand still for longer than any lease and then go on: no lock keeps it from paying again."),
+			phrase.Say("So let the receiver decide: send the same idempotency key with every try. If it takes none, write down that you are about to, under a unique key, and have what is left open looked at by a person."),
+			phrase.Say("A lock makes doing it twice rare, not impossible. Answer “a waste, no harm” to see which."),
+		}}
+	case comparer:
+		return fence(given)
+	}
+	return save(given)
+}
+
+// fence is where the resource compares tokens.
+func fence(given Answers) Advice {
+	a := Advice{Protocol: protocol.Fenced, Nodes: 1, file: "fenced", Because: []phrase.Wording{
+		phrase.Say("A holder can stand still for longer than its lease. What it writes then carries an older token than the resource has seen, and is refused."),
+		phrase.Say("The check and the write must be one step, in the resource. Without that the token is only a number."),
+	}}
+	if given[servers] == several {
+		a.add("Use one of your servers: Redlock has no tokens, and with them the data is right whatever Redis loses.")
+	}
+	switch given[waiting] {
+	case leave:
+		a.add("With Retries: lock.NoRetry a lock that is taken is lock.ErrHeld at once.")
+	case many, inOrder:
+		a.add("It serves nobody in turn: waiters ask again every 50 to 75 ms, and the first to ask gets in.")
+	}
+	return a.levels(given)
+}
+
+// save is where the lock only saves work.
+func save(given Answers) Advice {
+	if given[servers] == several && given[nested] == no && given[waiting] != inOrder {
+		return majority(given)
+	}
+	a := Advice{Protocol: protocol.Sequenced, Nodes: 1, file: "sequenced", Because: []phrase.Wording{
+		phrase.Say("Where two at once are only a waste, a lock on one Redis is enough: it is cheap, and hardly ever lost."),
+	}}
+	switch given[waiting] {
+	case leave:
+		a.file = "leave"
+	case many:
+		a.Protocol, a.file = protocol.Notify, "notify"
+		a.add("The releasing script wakes one waiter by a message. One that is lost costs a retry interval, no more.")
+	case inOrder:
+		if given[servers] == cluster {
+			a.Protocol, a.file = protocol.Notify, "notify"
+			a.add("Serving in the order they asked needs a single Redis: a cluster counts the listeners of one node only, and could let two in. Being told comes next.")
+			break
+		}
+		a.Protocol, a.file = protocol.Fair, "fair"
+		a.add("The releasing script hands the lock to the head of the queue; a waiter that died is passed over.")
+	}
+	switch {
+	case given[servers] != several:
+	case given[waiting] == inOrder:
+		a.add("Use one of your servers: Redlock has no queue.")
+	default:
+		a.add("Use one of your servers: Redlock is not reentrant, and a nested call would wait for itself.")
+	}
+	return a.levels(given)
+}
+
+// majority is where several servers can decide.
+func majority(given Answers) Advice {
+	a := Advice{Protocol: protocol.Redlock, Nodes: protocol.Redlock.Nodes, file: "redlock", Because: []phrase.Wording{
+		phrase.Say("Redlock goes on while a majority of the servers answers. It is no cure for a holder that stands still."),
+	}}
+	switch given[waiting] {
+	case leave:
+		a.add("With Retries: lock.NoRetry a lock that is taken is lock.ErrHeld at once.")
+	case many:
+		a.add("It tells nobody that the lock is free: each try of each waiter asks every server.")
+	}
+	return a
+}
+
+// levels adds what a nested call does.
+func (a Advice) levels(given Answers) Advice {
+	if given[nested] == yes {
+		a.add("A nested call with the holder's context enters level 2; only the outermost release gives the lock up.")
+	} else {
+		a.add("It could be entered again, too. That costs no command more.")
+	}
+	return a
+}
+
+func (a *Advice) add(t phrase.Text) { a.Because = append(a.Because, phrase.Say(t)) }
+
+// Price is what a lock costs: a heading, and what it is.
+type Price struct {
+	What phrase.Text
+	Cost phrase.Wording
+}
+
+// Prices returns what the advised lock costs in commands, waiting, and what it
+// needs of Redis; of no lock there are none.
+func (a Advice) Prices() []Price {
+	p := a.Protocol
+	if p == nil {
+		return nil
+	}
+	list := []Price{{"Commands", phrase.Say("At most %d to take it, %d to leave it, %d to renew it every third of the lease; a script counts as one.",
+		p.Commands(protocol.CallLock, a.Nodes), p.Commands(protocol.CallUnlock, a.Nodes), p.Commands(protocol.CallRenew, a.Nodes))}}
+	wait := phrase.Say("A waiter asks every 50 to 75 ms (Options.Interval). With one waiter the lock lies idle for about 30 ms after a release.")
+	switch {
+	case p.Granting:
+		wait = phrase.Say("A waiter is told in about one round trip, and has the lock by then; a message a release.")
+	case p.Leave != nil:
+		wait = phrase.Say("A waiter is told in about one round trip, and asks then; a message a release.")
+	case a.Nodes > 1:
+		wait = phrase.Say("A waiter asks all %d servers every 50 to 75 ms (Options.Interval).", a.Nodes)
+	}
+	list = append(list, Price{"Waiting", wait})
+	needs := phrase.Say("Redis 6 or newer: one server, with or without a replica, or a cluster. A failover to a lagging replica loses the lock.")
+	switch {
+	case a.Nodes > 1:
+		needs = phrase.Say("%d servers of Redis 6 or newer that share nothing, none a replica of another.", a.Nodes)
+	case p.OneRedis:
+		needs = phrase.Say("Redis 6 or newer: one server, with or without a replica; no cluster. A failover to a lagging replica loses the lock.")
+	}
+	list = append(list, Price{"Redis", needs})
+	if keys := p.Keys("invoice:7"); a.Nodes == 1 {
+		list = append(list, Price{"Keys in Redis", phrase.Say("%s. A maxmemory-policy that evicts keys with an expiry takes locks, too.", phrase.Names(keys))})
+	}
+	return list
+}

@@ -1,0 +1,126 @@
+package web
+
+import (
+	"context"
+	"time"
+
+	"relock/engine"
+	"relock/engine/explore"
+	"relock/engine/explore/mend"
+	"relock/engine/pause"
+	"relock/engine/scenario"
+	"relock/web/board"
+	"relock/web/page"
+	"relock/web/site"
+	"relock/web/templates"
+)
+
+// mendedJSON is what is known of the changes that might mend a run.
+type mendedJSON struct {
+	Going bool   `json:"going"`
+	HTML  string `json:"html"`
+}
+
+// mend begins to look for what would mend a branch: the scenario, within bounds that
+// its moves give. A search that is under way is stopped; what it has found stays.
+func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
+	at, err := r.look(ctx, c.Branch)
+	if err != nil {
+		return answered{}, err
+	}
+	if err := r.s.sessions.Allow(r.address); err != nil {
+		return answered{}, err
+	}
+	r.search.mu.Lock()
+	if r.search.going != nil {
+		r.search.going.stop(errHalted)
+	}
+	r.search.mu.Unlock()
+	r.forgetCures()
+	searching, x := r.newSearch(at.scene)
+	r.search.mu.Lock()
+	r.search.cures = x
+	r.search.mu.Unlock()
+	var begun error
+	r.seat.Away(ctx, func() { begun = r.toldCures(x, page.MendBegun(r.l)) })
+	go func() {
+		defer close(x.ended)
+		sc := at.scenario.WithSchedule(at.list[0].Moves)
+		if !r.s.Guarded(searching, r.of, func() { r.mends(searching, x, sc) }) {
+			_ = r.curesFailed(x) // who has gone does not wait
+		}
+	}()
+	return answered{}, begun
+}
+
+// mends looks for what mends a scenario in turns that nobody else wants, and tells
+// who asked of each change as soon as it is known.
+func (r *reader) mends(ctx context.Context, x *exploration, sc *scenario.Scenario) {
+	if r.s.searches.Take(ctx, r.address) != nil {
+		return // who asked has left, or wants something else
+	}
+	defer r.s.searches.Done(r.address)
+	seat := r.s.Turns.SeatSpare()
+	defer seat.Done()
+	ctx = pause.With(ctx, seat.Pause)
+	within, cancel := context.WithTimeoutCause(ctx, searchLongest, errSearched)
+	defer cancel()
+	within, full := context.WithCancelCause(within)
+	defer full(nil)
+	var failed error
+	told := func(report *mend.Report, going bool) {
+		m, err := page.NewMended(r.l, report, going)
+		if err != nil {
+			failed = err
+			full(err)
+			return
+		}
+		seat.Away(ctx, func() { _ = r.toldCures(x, m) }) // who has gone stops the search
+	}
+	last := time.Time{}
+	report, err := engine.Mend(within, sc, mend.BoundsOf(sc), mend.Options{
+		Narrow: true, Workers: 1,
+		Searching: func(s *explore.Space) {
+			if err := x.hold(s.States() * stateGoingBytes); err != nil {
+				full(err)
+			}
+		},
+		Found: func(report *mend.Report, _ *mend.Cure) {
+			if time.Since(last) >= showEvery {
+				told(report, true)
+				last = time.Now()
+			}
+		},
+	})
+	cause := context.Cause(within)
+	if x.isForgotten() || r.ctx.Err() != nil {
+		return
+	}
+	_ = x.hold(0) // what was found is on the page
+	if err == nil {
+		told(report, false)
+		err = failed
+	}
+	if err != nil {
+		r.s.wentWrong(ctx, board.DoMend, err)
+		seat.Away(ctx, func() { _ = r.curesFailed(x) })
+		return
+	}
+	if limit := site.LimitName(cause); report.Stopped && limit != "" {
+		r.s.NoteRefusal(ctx, r.address, limit)
+	}
+}
+
+// curesFailed tells who asked that the search has ended without a result.
+func (r *reader) curesFailed(x *exploration) error {
+	return r.toldCures(x, page.Mended{Ending: r.l.Say("Something went wrong here. It has been written down.")})
+}
+
+// toldCures tells who asked what is known of the changes.
+func (r *reader) toldCures(x *exploration, m page.Mended) error {
+	html, err := templates.Text(r.l, templates.Mended(m))
+	if err != nil {
+		return err
+	}
+	return r.tell(x, toldBySearch{Mended: &mendedJSON{m.Going, html}})
+}

@@ -1,0 +1,88 @@
+package web_test
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"relock/web/link"
+)
+
+// cured waits for the end of a search for what mends a run.
+func (p *searcher) cured() string {
+	p.t.Helper()
+	for p.last.Mended == nil || p.last.Mended.Going {
+		p.read()
+	}
+	return p.last.Mended.HTML
+}
+
+var toPlay = regexp.MustCompile(`href="/play#(v1\.[^"]+)"`)
+
+// Each change comes with its counts, what it leaves, and a link that opens it.
+func TestMendOverTheSocket(t *testing.T) {
+	p := open(t, nil).searcher(t, leaseExpiry)
+	p.must(object{"do": "mend", "branch": 0})
+	html := p.cured()
+	for _, want := range []string{
+		"Now 38 of 53 orders with at most 2 delays and no fault break a rule.", "A lease of 500 ms", "38 → becomes 0", "with a pause of 500 ms: 39",
+		"No lock can mend this alone: what it protects must refuse what comes too late.", "8 of 8 changes tried.", "No better: 5",
+	} {
+		if !strings.Contains(text(html), want) {
+			t.Errorf("no %q in %s", want, text(html))
+		}
+	}
+	links := toPlay.FindAllStringSubmatch(html, -1)
+	if len(links) < 8 {
+		t.Fatalf("%d links in %s", len(links), html)
+	}
+	for _, l := range links {
+		state, err := link.Decode(l[1])
+		if err != nil || state.Scenario.Title == "" {
+			t.Errorf("%+v, %v", state, err)
+		}
+	}
+	if all := p.ask(object{"do": "mend", "branch": 9}); all[len(all)-1].Refused != "There is no such branch." {
+		t.Errorf("another branch: %+v", all)
+	}
+}
+
+// A search for orders and one for changes are not under way together, what the other
+// has found stays, and either is stopped by halt.
+func TestMendAndExploreOneAtATime(t *testing.T) {
+	p := open(t, nil).searcher(t, leaseExpiry)
+	p.must(explore(2))
+	p.ended()
+	p.must(object{"do": "mend", "branch": 0})
+	p.must(object{"do": "halt"})
+	if html := p.cured(); !strings.Contains(html, "stopped") && !strings.Contains(html, "8 of 8") {
+		t.Errorf("after halt: %s", text(html))
+	}
+	if f := p.ask(object{"do": "outlook", "branch": 0, "moves": 0}); f[len(f)-1].Refused != "" {
+		t.Errorf("what was explored before: %s", f[len(f)-1].Refused)
+	}
+	p.must(object{"do": "open", "scenario": leaseExpiry})
+	if f := p.ask(object{"do": "halt"}); f[len(f)-1].Refused != "Nothing has been searched here yet: the command explore does that." {
+		t.Errorf("after another scenario: %+v", f)
+	}
+}
+
+// In a class who sees the film asks for himself; phones cannot.
+func TestAClassMends(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret, "rows": true})
+	phone := s.visit(t, code, "en", nil).join("player", nil)
+	host.found = searchFrame{}
+	host.must(object{"do": "mend", "branch": 0})
+	for host.found.Mended == nil || host.found.Mended.Going {
+		host.read()
+	}
+	if !strings.Contains(text(host.found.Mended.HTML), "8 of 8 changes tried.") {
+		t.Errorf("in a class: %s", text(host.found.Mended.HTML))
+	}
+	if f := phone.ask(object{"do": "mend", "branch": 0}); f.Refused != "Only who has joined with rows: true can ask for that." {
+		t.Errorf("a phone: %q", f.Refused)
+	}
+}

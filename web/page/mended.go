@@ -1,0 +1,234 @@
+package page
+
+import (
+	"fmt"
+	"math/big"
+
+	"relock/engine/check"
+	"relock/engine/explore/mend"
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web/link"
+	"relock/web/words"
+)
+
+// Mended is what is known of the changes that might mend a run.
+type Mended struct {
+	Going  bool
+	Before string // in how many orders a rule is broken, and within which bounds; "" while that is not known
+	Tried  string // how far the search has come
+	Broken bool   // there is something to mend
+	Rules  []MendRule
+	Cures  []CureRow // that are better than nothing, the best first
+	Others []CureRow // that are not
+	Ending string    // what follows from all that, in sentences; "" while the search goes on
+	Sound  bool      // something mends it
+	Course string    // where the course teaches what is needed, or ""
+}
+
+// MendRule is a rule that is broken as the scenario is: a column.
+type MendRule struct{ Name, Title string }
+
+// CureRow is a change, and what comes of it.
+type CureRow struct {
+	Name, Title, Note string
+	Verdict           mend.Verdict
+	Says              string // what the verdict is, a sentence
+	Counts            []CureCount
+	New               string // rules that only the change breaks, a sentence, or ""
+	Helped            bool   // it needs the help of what the lock protects
+	Open              string // the link of the scenario with the change, without moves
+	Left              string // the link of an order that breaks a rule all the same, or ""
+	LeftSays          string // which: the label of what leads there
+}
+
+// CureCount is in how many orders a rule is broken, before and after.
+type CureCount struct {
+	Rule          MendRule
+	Before, After string  // "136"
+	Longer        string  // "with a pause of 70 s: 40", or ""
+	Was, Is       float64 // shares of all orders, 0 to 1
+	IsLonger      float64 // the same with the longer pause
+	All           bool    // every order was tried
+}
+
+// lateWrites is where the course teaches to have the resource decide.
+const lateWrites = "/learn/tokens"
+
+// MendBegun is a search for what mends a run of which nothing is known yet.
+func MendBegun(l words.Language) Mended {
+	return Mended{Going: true, Tried: l.Say("It begins when the machine has room.")}
+}
+
+// NewMended words in l what is known of a search for what mends a run. It fails only
+// if a link cannot be made.
+func NewMended(l words.Language, r *mend.Report, going bool) (Mended, error) {
+	m := Mended{Going: going, Before: MendBefore(l, r), Broken: r.Broken(), Sound: r.Best() != nil}
+	if r.Changes > 0 {
+		m.Tried = l.Say("%[1]d of %[2]d changes tried.", r.Tried, r.Changes)
+	}
+	for _, b := range r.Before.Rules {
+		m.Rules = append(m.Rules, MendRule{b.Rule, l.Clause(check.Title(b.Rule))})
+	}
+	for i := range r.Cures {
+		row, err := newCureRow(l, r, &r.Cures[i], m.Rules)
+		if err != nil {
+			return m, err
+		}
+		if row.Verdict == mend.Nothing {
+			m.Others = append(m.Others, row)
+		} else {
+			m.Cures = append(m.Cures, row)
+		}
+	}
+	if !going {
+		m.Ending = MendEnding(l, r)
+		if r.NeedsResource() {
+			m.Course = lateWrites
+		}
+	}
+	return m, nil
+}
+
+func newCureRow(l words.Language, r *mend.Report, c *mend.Cure, rules []MendRule) (CureRow, error) {
+	row := CureRow{
+		Name: c.Name, Title: l.Clause(c.Title), Note: CureNote(l, c), Verdict: c.Verdict, Says: CureSays(l, c), New: CureNew(l, c), Helped: c.Helped(),
+	}
+	for _, rule := range rules {
+		before, after := r.Before.Of(rule.Name), c.After.Of(rule.Name)
+		count := CureCount{
+			Rule: rule, Before: Grouped(before), After: Grouped(after), All: c.After.All,
+			Was: Ratio(before, r.Before.Orders), Is: Ratio(after, c.After.Orders),
+		}
+		if c.Longer != nil && c.Longer.Of(rule.Name).Sign() > 0 {
+			longer := c.Longer.Of(rule.Name)
+			count.Longer, count.IsLonger = l.Say("with a pause of %[1]s: %[2]s", l.Duration(c.Longer.Pause), Grouped(longer)), Ratio(longer, c.Longer.Orders)
+		}
+		row.Counts = append(row.Counts, count)
+	}
+	var err error
+	if row.Open, err = opens(l, c.Scenario, c); err != nil {
+		return row, err
+	}
+	left := &c.After
+	if len(left.Rules) == 0 && c.Longer != nil {
+		left = &c.Longer.Count
+	}
+	if len(left.Rules) > 0 {
+		row.LeftSays = l.Clause(check.Title(left.Rules[0].Rule))
+		row.Left, err = opens(l, left.Example(), c)
+	}
+	return row, err
+}
+
+// opens is the link of a scenario with a change, whose title says what was changed.
+func opens(l words.Language, sc *scenario.Scenario, c *mend.Cure) (string, error) {
+	other := *sc
+	title := l.Clause(c.Title)
+	if sc.Title != "" {
+		title = l.Say("%[1]s · %[2]s", l.Clause(lessons.Title(sc.Title)), title)
+	}
+	if len([]rune(title)) <= scenario.MaxTitle {
+		other.Title = title
+	}
+	text, err := link.Encode(link.State{Scenario: &other, At: len(other.Schedule)})
+	if err != nil {
+		return "", fmt.Errorf("page: %w", err)
+	}
+	return "/play#" + text, nil
+}
+
+// CureNote is what a change does and what it does not, in sentences.
+func CureNote(l words.Language, c *mend.Cure) string {
+	note := l.Sentence(c.Note)
+	if c.Lacks > 0 {
+		note = l.Say("%s %s", note, l.Say("Tried without the faults of this scenario that this lock cannot have."))
+	}
+	return note
+}
+
+// CureNew says which rules only the change breaks, or nothing.
+func CureNew(l words.Language, c *mend.Cure) string {
+	if len(c.New) == 0 {
+		return ""
+	}
+	return l.Say("New with it: %s.", l.List(titlesOf(l, c.New)))
+}
+
+func titlesOf(l words.Language, rules []string) []string {
+	titles := make([]string, len(rules))
+	for i, rule := range rules {
+		titles[i] = l.Clause(check.Title(rule))
+	}
+	return titles
+}
+
+// CureSays is a change's verdict, a sentence.
+func CureSays(l words.Language, c *mend.Cure) string {
+	orders, broken := Grouped(c.After.Orders), Grouped(c.After.Broken)
+	switch c.Verdict {
+	case mend.Mends:
+		return l.Say("None of %s orders breaks a rule.", orders)
+	case mend.Protects:
+		return l.Say("What the lock protects comes to no harm. Two can still be inside at once, in %[1]s of %[2]s orders.", broken, orders)
+	case mend.UpTo:
+		if c.Longer == nil || len(c.Longer.Rules) == 0 {
+			return l.Say("None of %s orders breaks a rule, as long as nothing takes longer than the lease.", orders)
+		}
+		if c.Longer.Broken.Sign() == 0 { // where a rule is broken, but not gone on from there
+			return l.Say("None of %[1]s orders breaks a rule, but not with a pause of %[2]s.", orders, l.Duration(c.Longer.Pause))
+		}
+		return l.Say("None of %[1]s orders breaks a rule. With a pause of %[2]s, %[3]s of %[4]s do.", orders, l.Duration(c.Longer.Pause), Grouped(c.Longer.Broken), Grouped(c.Longer.Orders))
+	case mend.Unsure:
+		return l.Say("None of %s orders that were tried breaks a rule. There are more.", orders)
+	}
+	if !c.After.All {
+		return l.Say("%[1]s of %[2]s orders that were tried break a rule. There are more.", broken, orders)
+	}
+	says := l.Say("%[1]s of %[2]s orders break a rule.", broken, orders)
+	if c.Verdict == mend.Partly && len(c.Gone) > 0 {
+		says = l.Say("%s %s", says, l.Say("Never broken any more: %s.", l.List(titlesOf(l, c.Gone))))
+	}
+	return says
+}
+
+// MendBefore says in how many orders a rule is broken as the scenario is.
+func MendBefore(l words.Language, r *mend.Report) string {
+	bounds := Bounds(l, r.Bounds)
+	orders, broken := Grouped(r.Before.Orders), Grouped(r.Before.Broken)
+	if r.Before.All {
+		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", broken, orders, bounds)
+	}
+	if r.Before.Why.Text == "" {
+		return l.Say("Now %[1]s of %[2]s orders that were tried, of those with %[3]s, break a rule.", broken, orders, bounds)
+	}
+	return l.Say("Now %[1]s of %[2]s orders that were tried, of those with %[3]s, break a rule: %[4]s.", broken, orders, bounds, l.Clause(r.Before.Why))
+}
+
+// MendEnding says what follows from all that was tried.
+func MendEnding(l words.Language, r *mend.Report) string {
+	switch best := r.Best(); {
+	case r.Stopped && r.Before.Orders.Cmp(new(big.Int)) == 0 && !r.Broken():
+		return l.Say("It was stopped before anything was known.")
+	case !r.Broken() && r.Before.All:
+		return l.Say("There is nothing to mend within these bounds; beyond them nobody looked.")
+	case !r.Broken():
+		return l.Say("No order that was tried breaks a rule, so there is nothing to mend yet.")
+	case best != nil && best.Verdict == mend.Mends && r.Stopped:
+		return l.Say("It was stopped. The best so far: %s.", l.Clause(best.Title))
+	case best != nil && best.Verdict == mend.Mends:
+		return l.Say("This mends it: %s.", l.Clause(best.Title))
+	case best != nil && r.NeedsResource():
+		return l.Say("No lock can mend this alone: what it protects must decide. %s", l.Say("This protects it: %s.", l.Clause(best.Title)))
+	case best != nil:
+		return l.Say("This protects it: %s.", l.Clause(best.Title))
+	case r.Stopped:
+		return l.Say("It was stopped: nothing that was tried so far mends it.")
+	case r.NeedsResource() && r.Scenario.Resource == nil:
+		return l.Say("No lock can mend this alone: what it protects must refuse what comes too late. Say what that is (resource:), and its checks are tried, too.")
+	case r.NeedsResource():
+		return l.Say("No lock can mend this alone: what it protects must refuse what comes too late.")
+	default:
+		return l.Say("None of these changes mends it within these bounds.")
+	}
+}

@@ -1,0 +1,12 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { UNASKED, mended } from "../js/mender.js";
+
+test("what is known goes with the frames, and is forgotten with another scenario", () => {
+  const asked = { going: false, branch: 1 };
+  const going = mended(asked, { mended: { going: true, html: "<p>" } });
+  assert.deepEqual(going, { going: true, branch: 1 });
+  assert.equal(mended(going, { branch: {} }), going);
+  assert.deepEqual(mended(going, { mended: { going: false, html: "<p>" } }), asked);
+  assert.deepEqual(mended(going, { opened: {} }), UNASKED);
+});
