@@ -2,14 +2,15 @@ package web
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"relock/engine"
 	"relock/engine/explore"
 	"relock/engine/explore/mend"
 	"relock/engine/pause"
-	"relock/engine/scenario"
 	"relock/web/board"
+	"relock/web/export"
 	"relock/web/page"
 	"relock/web/site"
 	"relock/web/templates"
@@ -31,6 +32,12 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	if err := r.s.sessions.Allow(r.address); err != nil {
 		return answered{}, err
 	}
+	b, sc := at.list[0], at.scenario.WithSchedule(at.list[0].Moves)
+	h, events, err := b.Trace(at.scenario)
+	if err != nil {
+		return answered{}, err
+	}
+	run := export.Run{Header: h, Events: slices.Clone(events), Scenario: sc, Title: titleOf(r.l, sc), Language: r.l}
 	r.search.mu.Lock()
 	if r.search.going != nil {
 		r.search.going.stop(errHalted)
@@ -45,8 +52,7 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	r.seat.Away(ctx, func() { begun = r.toldCures(x, page.MendBegun(r.l)) })
 	go func() {
 		defer close(x.ended)
-		sc := at.scenario.WithSchedule(at.list[0].Moves)
-		if !r.s.Guarded(searching, r.of, func() { r.mends(searching, x, sc) }) {
+		if !r.s.Guarded(searching, r.of, func() { r.mends(searching, x, run) }) {
 			_ = r.curesFailed(x) // who has gone does not wait
 		}
 	}()
@@ -54,8 +60,9 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 }
 
 // mends looks for what mends a scenario in turns that nobody else wants, and tells
-// who asked of each change as soon as it is known.
-func (r *reader) mends(ctx context.Context, x *exploration, sc *scenario.Scenario) {
+// who asked of each change as soon as it is known, and at the end what can be said of
+// it in a post-mortem.
+func (r *reader) mends(ctx context.Context, x *exploration, run export.Run) {
 	if r.s.searches.Take(ctx, r.address) != nil {
 		return // who asked has left, or wants something else
 	}
@@ -70,6 +77,9 @@ func (r *reader) mends(ctx context.Context, x *exploration, sc *scenario.Scenari
 	var failed error
 	told := func(report *mend.Report, going bool) {
 		m, err := page.NewMended(r.l, report, going)
+		if err == nil && !going && report.Broken() {
+			m.Report, err = export.PostMortem(ctx, run, report)
+		}
 		if err != nil {
 			failed = err
 			full(err)
@@ -78,7 +88,7 @@ func (r *reader) mends(ctx context.Context, x *exploration, sc *scenario.Scenari
 		seat.Away(ctx, func() { _ = r.toldCures(x, m) }) // who has gone stops the search
 	}
 	last := time.Time{}
-	report, err := engine.Mend(within, sc, mend.BoundsOf(sc), mend.Options{
+	report, err := engine.Mend(within, run.Scenario, mend.BoundsOf(run.Scenario), mend.Options{
 		Narrow: true, Workers: 1,
 		Searching: func(s *explore.Space) {
 			if err := x.hold(s.States() * stateGoingBytes); err != nil {

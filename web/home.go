@@ -79,6 +79,7 @@ func (s *frontPages) home(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	ending.Next, ending.Learn = nil, true
 	reel.Viewer.Lanes.Cursor = 0 // it begins at its beginning
 	return site.Render(r.Context(), w, http.StatusOK, templates.Home(page.Home{
 		Page: s.frame(r, l.Say("A lock lets one in at a time.")), Title: l.Say(shows.Title), Shows: l.Say(shows.Shows), Name: frontExample,

@@ -7,15 +7,17 @@ import (
 	"fmt"
 	"strings"
 
+	"relock/engine"
 	"relock/engine/explore"
 	"relock/engine/explore/mend"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/export"
 	"relock/web/page"
 	"relock/web/words"
 )
 
-const mendSynopsis = `playground mend [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json] [-lang TAG] FILE
+const mendSynopsis = `playground mend [-delays N] [-faults a,b] [-max-faults N] [-max-states N] [-json | -post-mortem] [-lang TAG] FILE
 
 What would mend it? Tries each change of a scenario that breaks a rule: another
 script, another lock, a longer lease, a watchdog, stopping when the lock is lost,
@@ -39,9 +41,14 @@ func mending(ctx context.Context, args []string, env environment) int {
 	fs.IntVar(&b.MaxStates, "max-states", mend.States, fmt.Sprintf("give up one change beyond `N` states, 1 to %d", explore.MaxStates))
 	fs.IntVar(&o.workers, "workers", 0, "search `N` states at once; 0: one for each processor. It changes nothing of what is found")
 	fs.BoolVar(&o.json, "json", false, "print JSON Lines")
+	fs.BoolVar(&o.report, "post-mortem", false, "print a post-mortem in Markdown instead: what happened, why and what mends it, and the run that breaks a rule as a table")
 	o.language = languageFlag(fs)
 	if code, done := parse(fs, args, env, mendSynopsis); done {
 		return code
+	}
+	if o.json && o.report {
+		fmt.Fprintln(env.err, "playground: -json and -post-mortem: allowed: one of them")
+		return exitUsage
 	}
 	if fs.NArg() != 1 {
 		fmt.Fprintf(env.err, "playground: mend takes one scenario file, or - for standard input; given %d\n", fs.NArg())
@@ -78,16 +85,24 @@ func mending(ctx context.Context, args []string, env environment) int {
 
 // mendOptions are how what was found is printed.
 type mendOptions struct {
-	narrow, json bool
-	workers      int
-	language     *words.Language
+	narrow, json, report bool
+	workers              int
+	language             *words.Language
 }
 
 // mend tries the changes of a scenario and prints what comes of them.
 func (o mendOptions) mend(ctx context.Context, name string, sc *scenario.Scenario, b explore.Bounds, env environment) int {
 	bar := progressBar{env: env, l: *o.language, most: b.MaxStates}
 	tell := o.print
-	if o.json {
+	switch {
+	case o.report:
+		tell = func(_ environment, _ *scenario.Scenario, r *mend.Report, _ *mend.Cure, over bool) error {
+			if !over {
+				return nil
+			}
+			return o.postMortem(context.WithoutCancel(ctx), env, sc, r)
+		}
+	case o.json:
 		tell = printMendJSON
 	}
 	var failed error
@@ -113,6 +128,26 @@ func (o mendOptions) mend(ctx context.Context, name string, sc *scenario.Scenari
 		return exitUnexpected
 	}
 	return exitOK
+}
+
+// postMortem writes the run that breaks a rule, and what mends it, as Markdown.
+func (o mendOptions) postMortem(ctx context.Context, env environment, sc *scenario.Scenario, r *mend.Report) error {
+	own, err := engine.Start(ctx, sc, engine.Options{})
+	if err != nil {
+		return fmt.Errorf("cannot run it: %w", err)
+	}
+	if err := own.Wait(); err != nil {
+		return fmt.Errorf("cannot run it: %w", err)
+	}
+	events, _ := own.Log().Since(0)
+	text, err := export.PostMortem(ctx, export.Run{Header: own.Header(), Events: events, Scenario: sc, Title: titleOf(*o.language, sc.Title), Language: *o.language}, r)
+	if err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	if _, err := fmt.Fprint(env.out, text); err != nil {
+		return fmt.Errorf("cannot write: %w", err)
+	}
+	return nil
 }
 
 // print writes what is known: before anything was tried, of a change, or at the end.

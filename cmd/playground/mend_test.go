@@ -13,7 +13,7 @@ const late = "../../lessons/scenarios/late-write-without-a-token.yaml"
 func TestMendAsJSONLines(t *testing.T) {
 	got := playground(t, "", "mend", "-json", "-delays", "1", "../../lessons/scenarios/mutex-get-del-foreign-release.yaml")
 	lines := strings.Split(strings.TrimSpace(got.out), "\n")
-	const first = `{"mend":1,"title":"GET, then DEL: another's lock is deleted","delays":1,"faults":[],"max_faults":0,"max_states":6000,"changes":10,"orders":"`
+	const first = `{"mend":1,"title":"Between GET and DEL the lock becomes another's","delays":1,"faults":[],"max_faults":0,"max_states":6000,"changes":10,"orders":"`
 	if got.code != exitOK || len(lines) != 12 || !strings.HasPrefix(lines[0], first) {
 		t.Fatalf("exit code %d, %d lines: %s %s", got.code, len(lines), got.out, got.err)
 	}
@@ -60,6 +60,7 @@ func TestMendExitCodes(t *testing.T) {
 		{[]string{"-delays", "9", good}, exitUsage, "delays must be 0 to 8"},
 		{[]string{"-max-states", "0", good}, exitUsage, "states must be 1 to 5000000"},
 		{[]string{"-faults", "earthquake", good}, exitUsage, `there is no fault "earthquake" that could strike in this scenario; allowed: pause, crash`},
+		{[]string{"-post-mortem", good}, exitUsage, "-json and -post-mortem: allowed: one of them"},
 		{[]string{good, fragile}, exitUsage, "mend takes one scenario file"},
 		{nil, exitUsage, "mend takes one scenario file"},
 		{[]string{"nowhere.yaml"}, exitUsage, "nowhere.yaml"},
@@ -79,7 +80,7 @@ func TestMendInWords(t *testing.T) {
 	at := -1
 	for _, want := range []string{
 		"Now 1 of 1 orders with no delay and no fault break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0", "with a pause of 500 ms: 1",
-		"Best first", "1. A fencing token, checked by the resource", "2. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
+		"Best first", "1. A fencing token, checked by the resource", "2. Stop when the lock is lost", "3. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
 	} {
 		next := strings.Index(text, want)
 		if next <= at {
@@ -89,5 +90,34 @@ func TestMendInWords(t *testing.T) {
 	}
 	if zh := playground(t, "", "mend", "-lang", "zh", "-delays", "0", late); !strings.Contains(zh.out, "单靠锁修不好") {
 		t.Errorf("in Chinese: %s", zh.out)
+	}
+}
+
+// A post-mortem begins with what happened, when, why, and what mends it; the run is
+// one that breaks a rule, also where the file's own does not.
+func TestPostMortem(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		want []string
+	}{
+		{late, []string{
+			"# A write that comes too late, and nobody checks", "**What happened:** two inside at once: ", "lost update: ", "240 ms", "**Why:** ", "Redis drops A's key",
+			"**What mends it:** Now 1 of 1 orders with no delay and no fault break a rule. No lock can mend this alone: what it protects must decide.", "| Time |",
+		}},
+		{"../../lessons/scenarios/mutex-get-del.yaml", []string{"**What happened:** ", "**What mends it:** Now 7 of 99 orders", "This mends it: Compare and delete in one script.", "✗"}},
+	} {
+		args := []string{"mend", "-post-mortem"}
+		if c.file == late {
+			args = append(args, "-delays", "0")
+		}
+		got := playground(t, "", append(args, c.file)...)
+		if got.code != exitOK {
+			t.Errorf("exit code %d: %s", got.code, got.err)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(got.out, want) {
+				t.Errorf("no %q in\n%.1500s", want, got.out)
+			}
+		}
 	}
 }

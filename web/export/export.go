@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode"
 
+	"relock/engine/explore/mend"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
@@ -53,7 +54,7 @@ type form struct {
 
 func forms() []form {
 	return []form{
-		{Markdown, "Table (Markdown)", "the T-table in Markdown", false, "text/markdown; charset=utf-8", ".md", writeMarkdown},
+		{Markdown, "Table (Markdown)", "the T-table in Markdown, below what happened and why", false, "text/markdown; charset=utf-8", ".md", writeMarkdown},
 		{CSV, "Table (CSV)", "a line for each event", true, "text/csv; charset=utf-8; header=present", ".csv", writeCSV},
 		{Mermaid, "Sequence diagram (Mermaid)", "a sequence diagram", true, "text/vnd.mermaid; charset=utf-8", ".mmd", writeMermaid},
 		{SVG, "Lanes (SVG)", "the lanes as a picture", true, "image/svg+xml", ".svg", writeSVG},
@@ -146,6 +147,7 @@ type Run struct {
 	Title    string         // its title in Language, "" for the scenario's own title
 	Language words.Language // of the texts around the data
 	Link     string         // an absolute URL for stepping through the run, or ""
+	Mended   *mend.Report   // what would mend it, where that has been asked, or nil; only Markdown says it
 	Pause    func() error   // called between events; an error ends the export; may be nil
 	Style    string         // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
 }

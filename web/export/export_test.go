@@ -141,7 +141,8 @@ func soundMarkdown(r export.Run) error {
 		return err
 	}
 	head, table, _ := strings.Cut(string(got), "\n\n| ")
-	if n := len(strings.Split(head, "\n\n")); n != 3 || strings.Count(head, "\n") != 4 || !strings.HasPrefix(head, "# ") {
+	// The title, what happened where something has, the link, and where it ran.
+	if n := len(strings.Split(head, "\n\n")); n < 3 || n > 4 || strings.Count(head, "\n") != 2*(n-1) || !strings.HasPrefix(head, "# ") {
 		return fmt.Errorf("markdown: %d paragraphs before the table:\n%s", n, head)
 	}
 	steps := map[int]bool{}

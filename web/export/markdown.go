@@ -8,9 +8,62 @@ import (
 
 	"relock/engine/trace"
 	"relock/web/film"
+	"relock/web/page"
 )
 
-// writeMarkdown writes the T-table as a table of GitHub Flavored Markdown.
+// Most of what an opening paragraph lists.
+const (
+	mostRules  = 3 // the first that were broken
+	mostCauses = 4 // what struck and what ended before, the last
+)
+
+// opening is what can stand at the beginning of a post-mortem: what happened and
+// when, why, and what mends it where that has been asked. Each sentence is that of a
+// row, or of what a search has found.
+func (r Run) opening(rows []film.Row) string {
+	say := r.Language.Say
+	first := slices.IndexFunc(rows, func(row film.Row) bool { return len(row.Violations) > 0 })
+	if first < 0 {
+		if len(rows) == 0 || !rows[len(rows)-1].Final {
+			return ""
+		}
+		return plain(rows[len(rows)-1].Why)
+	}
+	var what, why []string
+	seen := map[string]bool{}
+	for _, row := range rows[first:] {
+		for _, v := range row.Violations {
+			if !seen[v.Rule] && len(what) < mostRules {
+				seen[v.Rule] = true
+				what = append(what, plain(say("%[1]s: %[2]s (%[3]s, %[4]s).", v.Title, v.Detail, row.Time, row.At)))
+			}
+		}
+	}
+	for _, row := range rows[:first] {
+		if (row.Mark == film.Expiry || row.Mark == film.Struck) && row.Why != "" {
+			why = append(why, row.Why)
+		}
+	}
+	why = append(why[max(len(why)-mostCauses, 0):], rows[first].Why)
+	for i := range why {
+		why[i] = plain(why[i])
+	}
+	parts := []string{
+		"**" + plain(say("What happened:")) + "** " + strings.Join(what, " "),
+		"**" + plain(say("Why:")) + "** " + strings.Join(slices.Compact(why), " "),
+	}
+	if m := r.Mended; m != nil && m.Broken() {
+		says := page.MendBefore(r.Language, m) + " " + page.MendEnding(r.Language, m)
+		if best := m.Best(); best != nil {
+			says += " " + page.CureSays(r.Language, best)
+		}
+		parts = append(parts, "**"+plain(say("What mends it:"))+"** "+plain(says))
+	}
+	return strings.Join(parts, " ")
+}
+
+// writeMarkdown writes a paragraph on what went wrong, and the T-table as a table of
+// GitHub Flavored Markdown.
 func writeMarkdown(b *bytes.Buffer, r Run) error {
 	say := r.Language.Say
 	reel := film.New(r.Language, r.Scenario, r.Header.Owners)
@@ -18,6 +71,9 @@ func writeMarkdown(b *bytes.Buffer, r Run) error {
 		return err
 	}
 	b.WriteString("# " + plain(r.title()) + "\n\n")
+	if text := r.opening(reel.Rows()); text != "" {
+		b.WriteString(text + "\n\n")
+	}
 	if r.Link != "" {
 		b.WriteString("[" + plain(say("Step through this run")) + "](" + target(r.Link) + ")\n\n")
 	}

@@ -13,10 +13,11 @@ type Onward struct {
 	Title string
 }
 
-// Ending is where to go on at the end of a scenario; both may be missing.
+// Ending is where to go on at the end of a scenario; all may be missing.
 type Ending struct {
-	Cure *Onward // what mends what went wrong
-	Next *Onward // what comes after it in reading order
+	Cure  *Onward // what mends what went wrong
+	Next  *Onward // what comes after it in reading order
+	Learn bool    // the course comes next
 }
 
 // Home is the front door.

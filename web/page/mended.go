@@ -24,6 +24,7 @@ type Mended struct {
 	Ending string    // what follows from all that, in sentences; "" while the search goes on
 	Sound  bool      // something mends it
 	Course string    // where the course teaches what is needed, or ""
+	Report string    // the run as Markdown for a post-mortem, once the search has ended; filled in by who has the run
 }
 
 // MendRule is a rule that is broken as the scenario is: a column.

@@ -57,6 +57,7 @@ func ThreadStrikes(l words.Language, thread string) []Strike {
 		{l.Say("pause"), l.Say("Pause %s for %s", thread, l.Duration(pause.For)), byHand(fault.Pause, thread, "")},
 		{l.Say("crash"), l.Say("Crash %s", thread), byHand(fault.Crash, thread, "")},
 		{l.Say("lose reply"), l.Say("Lose the reply to the next unlock of %s", thread), byHand(fault.LoseReply, thread, fault.AtUnlock)},
+		{l.Say("late copy"), l.Say("The next lock request of %s is taken for lost, and arrives later", thread), byHand(fault.LateCopy, thread, fault.AtLock)},
 	}
 }
 

@@ -151,7 +151,7 @@ func (c *Count) share(rules ...string) float64 {
 // Verdict is what a change does, within the bounds.
 type Verdict string
 
-// The verdicts, the best first.
+// The verdicts.
 const (
 	Mends    Verdict = "mends"     // no order breaks a rule
 	Protects Verdict = "protects"  // what the lock protects comes to no harm, though two can be inside at once
@@ -161,7 +161,10 @@ const (
 	Nothing  Verdict = "no-better" // no better than without
 )
 
-var verdicts = []Verdict{Mends, Protects, UpTo, Unsure, Partly, Nothing}
+// ranks put the better verdicts first. A change that only outlasts a pause is no
+// better than one that helps a bit: of these the first is what leaves least whatever
+// the pause.
+var ranks = map[Verdict]int{Mends: 0, Protects: 1, Unsure: 2, UpTo: 3, Partly: 3, Nothing: 4}
 
 // Cure is a change, and what comes of it.
 type Cure struct {
@@ -345,7 +348,7 @@ func (s searcher) cure(ctx context.Context, r *Report, change Change) (*Cure, er
 		return nil, err
 	}
 	for _, l := range change.longer {
-		if !c.After.sound() || c.Longer != nil && len(c.Longer.Rules) > 0 {
+		if c.Longer != nil && len(c.Longer.Rules) > 0 {
 			break
 		}
 		c.Longer = &Longer{Pause: l.pause}
@@ -435,7 +438,7 @@ func (r *Report) compare(a, b *Cure) int {
 		return 0
 	}
 	return cmp.Or(
-		cmp.Compare(slices.Index(verdicts, a.Verdict), slices.Index(verdicts, b.Verdict)),
+		cmp.Compare(ranks[a.Verdict], ranks[b.Verdict]),
 		cmp.Compare(harm(a), harm(b)), cmp.Compare(worst(a), worst(b)),
 		cmp.Compare(a.Lacks, b.Lacks),
 		cmp.Compare(slices.Index(kinds, a.Kind), slices.Index(kinds, b.Kind)), cmp.Compare(a.place, b.place),

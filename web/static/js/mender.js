@@ -89,6 +89,15 @@ export function mender(stage, on) {
     }
   };
 
+  box.addEventListener("click", async (event) => {
+    const button = /** @type {HTMLElement} */ (event.target).closest("[data-copy-report]");
+    if (button) {
+      const text = /** @type {HTMLTextAreaElement} */ (byId("mend-report"));
+      text.select(); // whoever may not copy by script has it marked
+      await navigator.clipboard?.writeText(text.value).catch(() => undefined);
+    }
+  });
+
   return {
     /** @param {any} frame */
     frame(frame) {

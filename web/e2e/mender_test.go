@@ -1,0 +1,50 @@
+package e2e_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// TestWhatWouldMendIt asks beside the run, in each language, and opens a change.
+func TestWhatWouldMendIt(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ lang, before, ending string }{
+		{"en", "Now 42 of 55 orders with at most 2 delays and no fault break a rule.", "No lock can mend this alone"},
+		{"zh-CN", "55 种顺序中有 42 种破坏规则。", "单靠锁修不好"},
+	} {
+		t.Run(c.lang, func(t *testing.T) {
+			t.Parallel()
+			ctx, url := tab(t), serve(t)
+			do(
+				ctx, t,
+				chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/play/late-write-without-a-token?lang="+c.lang),
+				chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)), click("#mend"),
+				chromedp.WaitVisible(chromedp.CSS(".mend-ending")),
+			)
+			if got := get[string](ctx, t, `document.getElementById("mended").innerText`); !strings.Contains(got, c.before) || !strings.Contains(got, c.ending) {
+				t.Errorf("it says %q", got)
+			}
+			if !get[bool](ctx, t, `document.activeElement.id === "mender" && document.getElementById("mend").getAttribute("aria-expanded") === "true"`) {
+				t.Error("the panel is open, and the focus is elsewhere")
+			}
+
+			// At the width of a phone nothing scrolls sideways.
+			do(ctx, t, chromedp.EmulateViewport(360, 800))
+			if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
+				t.Errorf("the page is %d px wider than a phone", over)
+			}
+
+			// A change is another scenario to step.
+			link := get[string](ctx, t, `document.querySelector(".cure a").href`)
+			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)))
+			if got := get[string](ctx, t, problem); got != "" {
+				t.Errorf("the page complains: %q", got)
+			}
+			if !get[bool](ctx, t, `document.getElementById("title").textContent.includes(" · ")`) {
+				t.Error("the title does not say what was changed")
+			}
+		})
+	}
+}
