@@ -79,6 +79,9 @@ func (s *editorPages) edited(l words.Language, v url.Values, action string) page
 		merged, err = draft.Merge(base, text, action, v)
 	}
 	e := page.Editor{Text: merged, Base: merged, Store: page.StoreOf(v, s.external != nil), Slow: v.Get("slow"), External: s.externalName()}
+	if draft.Forgot(text, merged) {
+		e.Notice = l.Say("This scenario can be run. What it expected, and the comments on its old lock, are gone: they were not of this lock.")
+	}
 	e.Form, e.Mistakes = page.NewForm(l, merged)
 	if err != nil && action != draft.Unfold {
 		e.Problem = l.Say("The YAML cannot be read, so your changes in the form were not applied.")

@@ -369,13 +369,13 @@ func (s *coursePages) answered(l words.Language, p *page.Lesson, item *course.It
 				p.Feedback = own
 				p.WatchIt = l.Say("Watch it where it is true")
 				if item.Kind != course.Predict {
-					p.WatchIt = l.Say("Watch how it goes wrong all the same")
+					p.WatchIt = l.Say("Watch how it still goes wrong")
 				}
 				if query.Has("watch") {
 					*stage = shownRun{a.Run, a.Shown, true}
 					p.Watching = l.Say("Here answer %d is true.", o.Number)
 					if item.Kind != course.Predict {
-						p.Watching = l.Say("With answer %d it goes wrong all the same.", o.Number)
+						p.Watching = l.Say("With answer %d it still goes wrong.", o.Number)
 					}
 				} else {
 					o.Watch = fmt.Sprintf("/learn/%s?pick=%d&watch=1", item.Path(), o.Number)
@@ -549,7 +549,7 @@ func movesToJudge(item *course.Item, text []byte) ([]scenario.Move, error) {
 		return nil, site.Unusable(err, "That cannot be shown")
 	}
 	if !item.Plays(state.Scenario) {
-		return nil, site.Refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves are of another scenario than the item's.")
+		return nil, site.Refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves belong to another scenario.")
 	}
 	return state.Scenario.Schedule[:state.At], nil
 }

@@ -40,6 +40,7 @@ var rules = []struct {
 	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard) automaton { return &tokenRegression{} }},
 	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil},
 	{Oversold, "oversold", "No more may be taken than there was.", func(protocol.Guard) automaton { return &oversold{} }},
+	{DoneTwice, "done twice", "What is to be done once must not be done again.", func(protocol.Guard) automaton { return &doneTwice{} }},
 	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard) automaton { return overLimit{} }},
 }
 

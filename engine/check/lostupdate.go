@@ -7,8 +7,8 @@ import (
 )
 
 // LostUpdate is the rule that no write overwrites one it has not seen. A stock
-// is decremented in place and a purchase is a row of its own, so they lose
-// none.
+// is decremented in place, a purchase is a row of its own, and what was done
+// stays done, so they lose none.
 const LostUpdate = "lost-update"
 
 type lostUpdate struct{ stateless }
@@ -17,7 +17,7 @@ func (r lostUpdate) clone() automaton { return r }
 
 func (lostUpdate) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	b, ok := e.Body.(trace.Resource)
-	if !ok || b.Op != trace.OpWrite || b.Refused || b.Based == b.Version-1 || b.Stock || b.Limit > 0 {
+	if !ok || b.Op != trace.OpWrite || b.Refused || b.Based == b.Version-1 || b.Stock || b.Effect || b.Limit > 0 {
 		return Finding{}, false
 	}
 	other := f.Written.Thread

@@ -14,7 +14,7 @@ type resource struct {
 	scenario.Resource
 
 	mu      sync.Mutex
-	value   int            // of a counter or a stock
+	value   int            // of a counter or a stock; of an effect, how often it was done
 	bought  map[string]int // by user, since the run began
 	version int            // writes taken so far
 	token   int64          // the newest that it has seen
@@ -29,7 +29,7 @@ func newResource(r *scenario.Resource) *resource {
 
 // shown is the resource as user sees it now. The caller holds mu.
 func (r *resource) shown(user string) trace.Resource {
-	s := trace.Resource{Stock: r.Kind == scenario.KindStock, Value: r.value, Version: r.version}
+	s := trace.Resource{Stock: r.Kind == scenario.KindStock, Effect: r.Kind == scenario.KindEffect, Value: r.value, Version: r.version}
 	if r.Kind == scenario.KindPurchases {
 		s.User, s.Limit, s.Value = user, r.Limit, r.Size+r.bought[user]
 	}
@@ -47,14 +47,12 @@ func (r *resource) read(user string, tell func(trace.Body)) trace.Resource {
 }
 
 // write is what a thread does as its work ends, with what it has read: it
-// writes one more, takes one, or buys.
+// writes one more, takes one, buys, or does it.
 func (r *resource) write(seen trace.Resource, token int64, tell func(trace.Body)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	refused := false
-	if r.Checks == scenario.ChecksToken && token < r.token {
-		refused = true
-	} else {
+	refused, check := r.refuses(seen, token)
+	if !refused {
 		r.token = max(r.token, token)
 		r.version++
 		switch r.Kind {
@@ -62,13 +60,34 @@ func (r *resource) write(seen trace.Resource, token int64, tell func(trace.Body)
 			r.value-- // the row is counted down where it is
 		case scenario.KindPurchases:
 			r.bought[seen.User]++ // a row of its own
+		case scenario.KindEffect:
+			r.value++ // whoever does it cannot be told from who did it before
 		default:
 			r.value = seen.Value + 1
 		}
 	}
 	w := r.shown(seen.User)
 	w.Op, w.Based, w.Token, w.Refused = trace.OpWrite, seen.Version, token, refused
+	w.Check = check
 	tell(w)
+}
+
+// refuses tells whether a write is rejected and, unless it is by its token, by which
+// check.
+func (r *resource) refuses(seen trace.Resource, token int64) (refused bool, check string) {
+	switch r.Checks {
+	case scenario.ChecksToken:
+		return token < r.token, ""
+	case scenario.ChecksVersion:
+		if seen.Version != r.version {
+			return true, r.Checks
+		}
+	case scenario.ChecksKey:
+		if r.value > 0 {
+			return true, r.Checks
+		}
+	}
+	return false, ""
 }
 
 // grants tells whether one that has seen this may go on to write: that is the
@@ -79,6 +98,8 @@ func (r *resource) grants(seen trace.Resource) bool {
 		return seen.Value > 0
 	case scenario.KindPurchases:
 		return seen.Value < r.Limit
+	case scenario.KindEffect:
+		return seen.Value == 0
 	default:
 		return true
 	}

@@ -56,3 +56,44 @@ func TestWhatAResourceTakes(t *testing.T) {
 		})
 	}
 }
+
+// Two have read before either writes: what becomes of the second write.
+func TestAWriteThatComesLate(t *testing.T) {
+	for _, c := range []struct {
+		resource scenario.Resource
+		want     string
+	}{
+		{scenario.Resource{Kind: scenario.KindCounter}, "1 1"},
+		{scenario.Resource{Kind: scenario.KindCounter, Checks: scenario.ChecksVersion}, "1 refused: version"},
+		{scenario.Resource{Kind: scenario.KindStock, Size: 1, Checks: scenario.ChecksVersion}, "0 refused: version"},
+		{scenario.Resource{Kind: scenario.KindPurchases, Limit: 1, Checks: scenario.ChecksVersion}, "1 refused: version"},
+		{scenario.Resource{Kind: scenario.KindEffect}, "1 2"},
+		{scenario.Resource{Kind: scenario.KindEffect, Checks: scenario.ChecksKey}, "1 refused: key"},
+	} {
+		r := newResource(&c.resource)
+		first, second := r.read("A", func(trace.Body) {}), r.read("A", func(trace.Body) {})
+		var got []string
+		for _, seen := range []trace.Resource{first, second} {
+			if !r.grants(seen) {
+				t.Fatalf("%+v grants nothing to one that has read %+v", c.resource, seen)
+			}
+			r.write(seen, 0, func(b trace.Body) {
+				w := b.(trace.Resource)
+				one := fmt.Sprint(w.Value)
+				if w.Refused {
+					one = "refused: " + w.Check
+				}
+				got = append(got, one)
+			})
+		}
+		if text := strings.Join(got, " "); text != c.want {
+			t.Errorf("%+v: %s, want %s", c.resource, text, c.want)
+		}
+	}
+	r := newResource(&scenario.Resource{Kind: scenario.KindEffect})
+	seen := r.read("A", func(trace.Body) {})
+	r.write(seen, 0, func(trace.Body) {})
+	if r.grants(r.read("A", func(trace.Body) {})) {
+		t.Error("one that finds it done does it again")
+	}
+}

@@ -64,7 +64,9 @@ func TestMistakesOfRetriesAndPurchases(t *testing.T) {
 		{"a list of retries", base + "lock: {retry: {times: [1]}}", `line 2: lock.retry.times: given a list, allowed: a whole number from 0 to 1000, or unlimited`},
 		{"a limit of nothing", base + "resource: {kind: purchases, limit: 0}", `line 2: resource.limit: given "0", allowed: a whole number from 1 to 1000000`},
 		{"a limit of a stock", base + "resource: {kind: stock, limit: 2}", `line 2: resource.limit: given the key "limit", allowed: a limit only with kind: purchases`},
-		{"a kind that there is not", base + "resource: {kind: money, limit: 2}", `line 2: resource.kind: given "money", allowed: counter, stock, purchases`},
+		{"a version of an effect", base + "resource: {kind: effect, checks: version}", `line 2: resource.checks: given "version", allowed: token, key`},
+		{"a key of a counter", base + "resource: {kind: counter, checks: key}", `line 2: resource.checks: given "key", allowed: token, version`},
+		{"a kind that there is not", base + "resource: {kind: money, limit: 2}", `line 2: resource.kind: given "money", allowed: counter, stock, purchases, effect`},
 		{"a user without a name", "threads: [{name: A, user: ''}]", `line 1: threads[0].user: given "", allowed: 1 to 12 letters, digits, - or _`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

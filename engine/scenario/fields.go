@@ -77,7 +77,13 @@ func defaultLimit(kind string) int {
 }
 
 // resourceKinds returns the values of Resource.Kind.
-func resourceKinds() []string { return []string{KindCounter, KindStock, KindPurchases} }
+func resourceKinds() []string {
+	kinds := make([]string, len(resourceChecks))
+	for i, one := range resourceChecks {
+		kinds[i] = one.kind
+	}
+	return kinds
+}
 
 func (p *parser) resource(m map[string]value, s *Scenario) {
 	v, ok := m["resource"]
@@ -97,7 +103,7 @@ func (p *parser) resource(m map[string]value, s *Scenario) {
 	} else {
 		p.number(f, "limit", &r.Limit, 1, MaxSize)
 	}
-	p.oneOf(f, "checks", &r.Checks, ChecksToken)
+	p.oneOf(f, "checks", &r.Checks, ChecksOf(r.Kind)...)
 	s.Resource = r
 }
 

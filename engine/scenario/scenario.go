@@ -121,13 +121,45 @@ const (
 	KindCounter   = "counter"   // work reads it and writes one more
 	KindStock     = "stock"     // work checks whether any is left and takes one
 	KindPurchases = "purchases" // work counts its user's purchases and, within the limit, buys once more
+	KindEffect    = "effect"    // work looks whether it was done and, if not, does it: an invoice, a mail
 )
 
-// ChecksToken is the value of Resource.Checks.
-const ChecksToken = "token"
+// Values of Resource.Checks, beside "".
+const (
+	ChecksToken   = "token"   // it refuses writes with an older fencing token than it has seen
+	ChecksVersion = "version" // it refuses writes whose thread has read an older version: compare and set
+	ChecksKey     = "key"     // it does once what comes with the same idempotency key
+)
 
-// ChecksOf returns the values that Resource.Checks may have for a kind, beside "".
-func ChecksOf(string) []string { return []string{ChecksToken} }
+// resourceChecks are the checks that a resource of each kind can make, in the order in
+// which the kinds are explained. What is done outside, a mail, has no version that
+// somebody could have read; and a key is of something that is to be done once.
+var resourceChecks = []struct {
+	kind   string
+	checks []string
+}{
+	{KindCounter, []string{ChecksToken, ChecksVersion}},
+	{KindStock, []string{ChecksToken, ChecksVersion}},
+	{KindPurchases, []string{ChecksToken, ChecksVersion}},
+	{KindEffect, []string{ChecksToken, ChecksKey}},
+}
+
+// ChecksOf returns the values that Resource.Checks may have for a kind, beside ""; for
+// an unknown kind those of all.
+func ChecksOf(kind string) []string {
+	var all []string
+	for _, one := range resourceChecks {
+		if one.kind == kind {
+			return one.checks
+		}
+		for _, check := range one.checks {
+			if !slices.Contains(all, check) {
+				all = append(all, check)
+			}
+		}
+	}
+	return all
+}
 
 // Resource is what the lock protects: the work of each level reads it at the
 // beginning and writes it at the end.
@@ -135,7 +167,7 @@ type Resource struct {
 	Kind   string
 	Size   int    // its initial value, for purchases that of each user: 0 to MaxSize
 	Limit  int    // for KindPurchases, how many each user may buy: 1 to MaxSize; else 0
-	Checks string // ChecksToken: it refuses writes with an older fencing token than it has seen; else ""
+	Checks string // what it refuses: one of ChecksOf its kind, or ""
 }
 
 // Range is a duration drawn from Min to Max, both included.

@@ -188,15 +188,17 @@ const (
 
 // Resource is a read or a write of what the lock protects.
 type Resource struct {
-	Op      string `json:"op"`              // OpRead or OpWrite
-	Stock   bool   `json:"stock,omitempty"` // it is a stock; otherwise, without a limit, a counter
-	User    string `json:"user,omitempty"`  // with a limit per user: whose purchases Value counts
-	Limit   int    `json:"limit,omitempty"` // how many purchases are allowed, at least 1; 0 means no limit
-	Value   int    `json:"value"`           // after the operation
-	Version int    `json:"version"`         // writes accepted so far, including this one
-	Based   int    `json:"based"`           // of a write: the version its thread had read
+	Op      string `json:"op"`               // OpRead or OpWrite
+	Stock   bool   `json:"stock,omitempty"`  // it is a stock; otherwise, without a limit and no effect, a counter
+	Effect  bool   `json:"effect,omitempty"` // it is to be done once: Value is how often it was
+	User    string `json:"user,omitempty"`   // with a limit per user: whose purchases Value counts
+	Limit   int    `json:"limit,omitempty"`  // how many purchases are allowed, at least 1; 0 means no limit
+	Value   int    `json:"value"`            // after the operation
+	Version int    `json:"version"`          // writes accepted so far, including this one
+	Based   int    `json:"based"`            // of a write: the version its thread had read
 	Token   int64  `json:"token,omitempty"`
-	Refused bool   `json:"refused,omitempty"` // of a write: rejected, as its token is older than one seen before
+	Refused bool   `json:"refused,omitempty"` // of a write: rejected, as its token is older than one seen before, or by Check
+	Check   string `json:"check,omitempty"`   // of a write rejected for another reason: "version", it is not that which its thread has read, or "key", it was done already
 }
 
 // States of [Work].

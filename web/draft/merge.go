@@ -63,10 +63,15 @@ func Merge(base, text, action string, values url.Values) (string, error) {
 	if err != nil {
 		return text, err
 	}
+	lock, whole := d.sketch().Lock.Protocol, d.Len("threads") > 0
 	for _, key := range changed {
 		d.change(key, Line(values.Get(key)))
 	}
 	d.settle(changed)
+	// Not where it is the default, and said now, and not of what is no scenario yet.
+	if whole && slices.Contains(changed, "lock.protocol") && d.sketch().Lock.Protocol != lock {
+		d.forget()
+	}
 	if action != "" {
 		d.act(action)
 	}
@@ -170,6 +175,70 @@ func (d *Draft) settle(changed []string) {
 			}
 		}
 	}
+	if slices.Contains(changed, "resource.kind") {
+		kind, _ := d.Value("resource.kind")
+		if checks, ok := d.Value("resource.checks"); ok && !slices.Contains(scenario.ChecksOf(kind), checks) {
+			d.Delete("resource.checks")
+		}
+	}
+}
+
+// forget removes what was said of another lock: what the scenario expects, and the
+// comments at its head and on the lock. Those on threads and faults are of what still
+// stands there.
+func (d *Draft) forget() {
+	d.Delete("expect")
+	d.doc.HeadComment, d.doc.LineComment, d.doc.FootComment = "", "", ""
+	root := d.doc.Content[0]
+	root.HeadComment, root.LineComment, root.FootComment = "", "", ""
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		switch key := root.Content[i]; {
+		case key.Value == "lock":
+			uncomment(key)
+			uncomment(root.Content[i+1])
+		case i == 0:
+			key.HeadComment = ""
+		}
+		if i+2 == len(root.Content) {
+			root.Content[i].FootComment, root.Content[i+1].FootComment = "", "" // it stood before or below what was expected
+		}
+	}
+}
+
+// uncomment removes all comments of a value.
+func uncomment(n *yaml.Node) {
+	n.HeadComment, n.LineComment, n.FootComment = "", "", ""
+	for _, c := range n.Content {
+		uncomment(c)
+	}
+}
+
+// Forgot reports whether a text has another lock than the one before, and so lost what
+// was said of that: what the scenario expected, or comments.
+func Forgot(before, after string) bool {
+	was, err := Read(before)
+	if err != nil {
+		return false
+	}
+	is, err := Read(after)
+	if err != nil {
+		return false
+	}
+	return was.sketch().Lock.Protocol != is.sketch().Lock.Protocol && (was.Has("expect") && !is.Has("expect") || comments(was.doc) > comments(is.doc))
+}
+
+// comments counts the comments of a value.
+func comments(n *yaml.Node) int {
+	count := 0
+	for _, c := range []string{n.HeadComment, n.LineComment, n.FootComment} {
+		if c != "" {
+			count++
+		}
+	}
+	for _, c := range n.Content {
+		count += comments(c)
+	}
+	return count
 }
 
 // sketch returns the scenario as far as it can be read.

@@ -158,12 +158,15 @@ func (a *Actors) inOrder(names []string) []string {
 func plainLine(text string, bad bool) CardLine { return CardLine{Thread: -1, Text: text, Bad: bad} }
 
 func (a *Actors) ofResource() Card {
-	r, kind, size, tokens := a.resource, scenario.KindCounter, 0, false
+	r, kind, size, checks := a.resource, scenario.KindCounter, 0, ""
 	if sc := a.sc.Resource; sc != nil {
-		kind, size, tokens = sc.Kind, sc.Size, sc.Checks == scenario.ChecksToken
+		kind, size, checks = sc.Kind, sc.Size, sc.Checks
 	}
-	if r.Stock {
+	switch {
+	case r.Stock:
 		kind = scenario.KindStock
+	case r.Effect:
+		kind = scenario.KindEffect
 	}
 	c := Card{Kind: OfResource, Title: ResourceName(a.l, kind)}
 	switch {
@@ -187,12 +190,15 @@ func (a *Actors) ofResource() Card {
 	if r.Writes > 0 {
 		c.Lines = append(c.Lines, plainLine(a.l.Say("writes: %d", r.Writes), false))
 	}
-	if tokens || r.Token > 0 {
+	if checks == scenario.ChecksToken || r.Token > 0 {
 		newest := a.l.Say("newest token seen: none")
 		if r.Token > 0 {
 			newest = a.l.Say("newest token seen: %d", r.Token)
 		}
-		c.Lines = append(c.Lines, plainLine(newest, false), plainLine(a.l.Say("writes refused: %d", r.Refused), false))
+		c.Lines = append(c.Lines, plainLine(newest, false))
+	}
+	if checks != "" || r.Token > 0 || r.Refused > 0 {
+		c.Lines = append(c.Lines, plainLine(a.l.Say("writes refused: %d", r.Refused), false))
 	}
 	return c
 }
@@ -204,6 +210,8 @@ func ResourceName(l words.Language, kind string) string {
 		return l.Say("stock")
 	case scenario.KindPurchases:
 		return l.Say("purchases")
+	case scenario.KindEffect:
+		return l.Say("done, times")
 	default:
 		return l.Say("counter")
 	}
@@ -213,7 +221,7 @@ func ResourceName(l words.Language, kind string) string {
 func (a *Actors) call(thread string, level int) string {
 	name := "work"
 	if r := a.sc.Resource; r != nil {
-		name = map[string]string{scenario.KindCounter: "increment", scenario.KindStock: "sell", scenario.KindPurchases: "buy"}[r.Kind]
+		name = map[string]string{scenario.KindCounter: "increment", scenario.KindStock: "sell", scenario.KindPurchases: "buy", scenario.KindEffect: "send"}[r.Kind]
 	}
 	i, ok := a.ordinals[thread]
 	if ok {
@@ -253,14 +261,14 @@ func (a *Actors) doing(s facts.Stack, level int) string {
 	case facts.Working:
 		return a.l.Say("works at level %d", level)
 	case facts.Leaving:
-		return a.l.Say("gives level %d back", level)
+		return a.l.Say("is leaving level %d", level)
 	default:
 		return a.l.Say("level %d, its work is done", level)
 	}
 }
 
 func (a *Actors) ofLine() Card {
-	c := Card{Kind: OfLine, Title: a.l.Say("who waits in Redis"), None: a.l.Say("nobody")}
+	c := Card{Kind: OfLine, Title: a.l.Say("waiting in Redis"), None: a.l.Say("nobody")}
 	names, certain := a.line.Threads()
 	for i, name := range names {
 		text := a.l.Say("%d. is woken next", i+1)

@@ -97,14 +97,26 @@ func (t *Narrator) resource(who string, b trace.Resource) string {
 		return t.purchase(who, b)
 	}
 	switch {
+	case b.Op == trace.OpRead && b.Effect && b.Value > 0:
+		return t.say("%s finds it done, and leaves it.", who)
+	case b.Op == trace.OpRead && b.Effect:
+		return t.say("%s finds it not done, and means to do it when its work is done.", who)
 	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
 		return t.say("%s finds %d left, and takes none.", who, b.Value)
 	case b.Op == trace.OpRead && b.Stock:
 		return t.say("%s finds %d left, and means to take one when its work is done.", who, b.Value)
 	case b.Op == trace.OpRead:
 		return t.say("%s reads %d, and means to write %d when its work is done.", who, b.Value, b.Value+1)
+	case b.Refused && b.Check == scenario.ChecksVersion:
+		return t.say("%s's write is refused: it has read version %d, and version %d is there now.", who, b.Based, b.Version)
+	case b.Refused && b.Check == scenario.ChecksKey:
+		return t.say("%s does it again, and nothing comes of that: its key has been here.", who)
 	case b.Refused:
 		return t.say("%s's write is refused: its token is %d, and one with token %d has been here.", who, b.Token, t.token)
+	case b.Effect && b.Value > 1:
+		return t.say("%s does it again: it is done %d times.", who, b.Value)
+	case b.Effect:
+		return t.say("%s does it: it is done once.", who)
 	case b.Stock && b.Value < 0:
 		return t.say("%s takes one that is not there: the stock is at %d.", who, b.Value)
 	case b.Stock:

@@ -5,6 +5,7 @@ import (
 
 	"relock/engine/lock"
 	"relock/engine/run"
+	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/web/words"
 )
@@ -138,15 +139,15 @@ func EndOfRun(l words.Language, why trace.Cause, text string) string {
 	case trace.TooLong:
 		return l.Say("The run was ended: it took longer than %s", l.Duration(why.Limit.Duration()))
 	case trace.OwnMistake:
-		return l.Say("The run was ended by a mistake in this program. It has been written down.")
+		return l.Say("A bug in this program ended the run. It was logged.")
 	case trace.TooLarge:
-		return l.Say("The run was ended: the runs that are kept here take as much memory as they may; try again in a while, or run less")
+		return l.Say("The run was ended: the runs kept here are at their limit of memory; try again in a while, or run less")
 	case trace.NoRedis:
 		said := why.Code
 		if said == "" {
 			said = failure(l, why, text)
 		}
-		return l.Say("The run was ended: Redis serves it no more (%s), and nothing can be said of what it left unanswered", said)
+		return l.Say("The run was ended: Redis no longer serves it (%s), and what it left unanswered is unknown", said)
 	case trace.TooManyEvents:
 		return l.Say("The run was ended: it reached the limit of %d events", run.MaxEvents)
 	default:
@@ -160,10 +161,22 @@ func Resource(l words.Language, b trace.Resource) string {
 		return purchase(l, b)
 	}
 	switch {
+	case b.Refused && b.Check == scenario.ChecksVersion:
+		return l.Say("its write is refused: version %d is there, and it has read %d", b.Version, b.Based)
+	case b.Refused && b.Check == scenario.ChecksKey:
+		return l.Say("does it again, and is refused: the key is known")
 	case b.Refused && b.Token > 0:
 		return l.Say("its write with token %d is refused: a newer one was seen", b.Token)
 	case b.Refused:
 		return l.Say("its write is refused: a newer token was seen")
+	case b.Op == trace.OpRead && b.Effect && b.Value > 0:
+		return l.Say("finds it done")
+	case b.Op == trace.OpRead && b.Effect:
+		return l.Say("finds it not done")
+	case b.Effect && b.Value > 1:
+		return l.Say("does it again: done %d times", b.Value)
+	case b.Effect:
+		return l.Say("does it: done once")
 	case b.Op == trace.OpRead && b.Stock && b.Value <= 0:
 		return l.Say("finds nothing left")
 	case b.Op == trace.OpRead && b.Stock:

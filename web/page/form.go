@@ -284,12 +284,20 @@ func retriesInWords(times int) string {
 	return strconv.Itoa(times)
 }
 
+// checksMean says what each check refuses.
+var checksMean = map[string]phrase.Text{
+	scenario.ChecksToken:   "token: no write with an older fencing token",
+	scenario.ChecksVersion: "version: no write of who has read an older version",
+	scenario.ChecksKey:     "key: once what comes with the same idempotency key",
+}
+
 func (f *former) resource() FormPart {
 	kind := f.choice("resource.kind", "What the lock protects", "", Choices{List: []Choice{
 		f.option("", "nothing that is watched"),
 		f.option(scenario.KindCounter, "counter: work reads it, and writes one more"),
 		f.option(scenario.KindStock, "stock: work looks whether any is left, and takes one"),
 		f.option(scenario.KindPurchases, "purchases: work looks how often its user has bought, and buys within the limit"),
+		f.option(scenario.KindEffect, "effect: work looks whether it was done, and if not does it: a mail, an invoice"),
 	}})
 	kind.Wide = true
 	fields := []Field{kind}
@@ -306,9 +314,15 @@ func (f *former) resource() FormPart {
 			}
 			fields = append(fields, f.digits("resource.limit", "Allowed for each user", limit))
 		}
-		fields = append(fields, f.wide(f.choice("resource.checks", "It takes", "", Choices{List: []Choice{
-			f.option("", "every write"), f.option(scenario.ChecksToken, "token: no write with an older fencing token"),
-		}})))
+		kind := ""
+		if r != nil {
+			kind = r.Kind
+		}
+		checks := []Choice{f.option("", "every write")}
+		for _, one := range scenario.ChecksOf(kind) {
+			checks = append(checks, f.option(one, checksMean[one]))
+		}
+		fields = append(fields, f.wide(f.choice("resource.checks", "It takes", "", Choices{List: checks})))
 	}
 	return FormPart{Fields: fields, Mistakes: f.rest("resource")}
 }
@@ -503,7 +517,7 @@ func (f *former) kept() []string {
 		list = append(list, f.l.Say("Its schedule, with %d entries: who moves, decision by decision.", n))
 	}
 	if f.d.Has("expect") {
-		list = append(list, f.l.Say("What is expected to come of it: the rules that are broken, and how each thread ends."))
+		list = append(list, f.l.Say("What is expected: the rules that break, and how each thread ends."))
 	}
 	return list
 }

@@ -405,16 +405,17 @@ func (r *Report) verdict(c *Cure) Verdict {
 // something: a change makes other orders, and some more or fewer of them.
 const clearly = 0.75
 
-// fewer reports whether a rule is broken in a clearly smaller part of the orders than
-// before, and none in a larger one. Of orders that were cut short nobody knows.
+// fewer reports whether a clearly smaller part of the orders breaks a rule than before,
+// or breaks one of them while none is broken in a clearly larger part. Of orders that
+// were cut short nobody knows.
 func (r *Report) fewer(c *Cure) bool {
-	fewer := false
-	if !c.After.All {
-		return false
+	if !c.After.All || c.After.share() < r.Before.share()*clearly {
+		return c.After.All
 	}
+	fewer := false
 	for _, b := range append(slices.Clone(r.Before.Rules), c.After.Rules...) {
 		before, after := r.Before.share(b.Rule), c.After.share(b.Rule)
-		if after > before {
+		if after > before/clearly {
 			return false
 		}
 		fewer = fewer || after < before*clearly

@@ -51,8 +51,11 @@ func TestKnownCures(t *testing.T) {
 		{"naive-lost-reply", "80 of 96", "protocol: reentrant", false, map[string]mend.Verdict{
 			"protocol: reentrant-sequenced": mend.Mends, "watchdog: 66ms": mend.Partly, "lease: 500ms": mend.Nothing,
 		}},
-		{"late-write-without-a-token", "42 of 55", "", true, map[string]mend.Verdict{
-			"checks: token, protocol: fenced": mend.Partly, "on-lost: stop": mend.Partly, "lease: 500ms": mend.UpTo, "protocol: reentrant-sequenced": mend.Nothing,
+		{"late-write-without-a-token", "42 of 55", "checks: version", true, map[string]mend.Verdict{
+			"checks: version": mend.Protects, "checks: token, protocol: fenced": mend.Partly, "on-lost: stop": mend.Partly, "lease: 500ms": mend.UpTo, "protocol: reentrant-sequenced": mend.Nothing,
+		}},
+		{"invoice-sent-twice", "77 of 96", "checks: key", true, map[string]mend.Verdict{
+			"checks: token, protocol: fenced": mend.Partly, "protocol: mutex": mend.Nothing, "on-lost: stop": mend.Nothing,
 		}},
 		{"two-threads", "0 of 1574", "", false, nil},
 	} {

@@ -11,11 +11,12 @@ import (
 type Resource struct {
 	Touched bool
 	Stock   bool           // it is a stock: work takes one; else work adds one
+	Effect  bool           // it is to be done once: the value is how often it was
 	Limit   int            // purchases that each user is allowed, or 0
 	Values  map[string]int // by user; under "" where it has none
 	Seen    map[string]int // what each thread has read and not written yet
 	Writes  int            // accepted
-	Refused int            // writes rejected because of their token
+	Refused int            // writes rejected
 	Token   int64          // the newest seen, or 0
 }
 
@@ -28,7 +29,7 @@ func (r *Resource) Add(e trace.Event) bool {
 		}
 		return false
 	}
-	r.Touched, r.Stock, r.Limit = true, b.Stock, b.Limit
+	r.Touched, r.Stock, r.Effect, r.Limit = true, b.Stock, b.Effect, b.Limit
 	switch {
 	case b.Op == trace.OpRead:
 		r.Seen = maps.Clone(r.Seen)

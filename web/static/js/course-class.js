@@ -137,7 +137,7 @@ export function klass(page) {
       if (progress) {
         await add(progress, file.name.replace(/\.json$/, ""));
       } else {
-        note(say("%s is no file of what somebody has done here.", file.name));
+        note(say("%s is not a progress file.", file.name));
       }
     }
   }

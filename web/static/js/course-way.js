@@ -33,7 +33,7 @@ export function way(page) {
       input.value = "";
       const other = file && file.size <= MOST ? parse(await file.text()) : null;
       if (!other) {
-        note(say("That is no file of what somebody has done here; nothing has changed."));
+        note(say("That is not a progress file; nothing has changed."));
         return;
       }
       keep(how === "merge" ? merged(load(), other) : other);
