@@ -23,7 +23,7 @@ const (
 )
 
 // ErrCompared is returned by Compare for protocols it cannot compare.
-var ErrCompared = phrase.New("compare %d to %d different locks of those that there are", MinCompared, MaxCompared)
+var ErrCompared = phrase.New("compare %d to %d different locks", MinCompared, MaxCompared)
 
 // Played is how a scenario went with one protocol.
 type Played struct {

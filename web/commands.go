@@ -181,7 +181,7 @@ func going(name string) handler {
 }
 
 // errNotCommand is returned for a frame whose arguments fit no command.
-var errNotCommand = phrase.New("that is no command: it must be one JSON object with the keys of a command")
+var errNotCommand = phrase.New("that is not a command: it must be one JSON object with the keys of a command")
 
 // noCommandError is the name of an unknown command.
 type noCommandError string
@@ -360,7 +360,7 @@ func (s *Server) explained(ctx context.Context, l words.Language, do string, err
 		return refused
 	}
 	s.wentWrong(ctx, do, err)
-	return l.Say("Something went wrong here. It has been written down.")
+	return l.Say("Something went wrong here. It was logged.")
 }
 
 // wentWrong logs an error that means nothing to a visitor.

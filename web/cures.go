@@ -123,7 +123,7 @@ func (r *reader) mends(ctx context.Context, x *exploration, run export.Run) {
 
 // curesFailed tells who asked that the search has ended without a result.
 func (r *reader) curesFailed(x *exploration) error {
-	return r.toldCures(x, page.Mended{Ending: r.l.Say("Something went wrong here. It has been written down.")})
+	return r.toldCures(x, page.Mended{Ending: r.l.Say("Something went wrong here. It was logged.")})
 }
 
 // toldCures tells who asked what is known of the changes.

@@ -49,7 +49,12 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	if i == nil {
 		return nil
 	}
+	again := ""
+	if i.Again != nil {
+		again = i.Again.Path()
+	}
 	return &page.WayItem{
+		Again: again,
 		Path: i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
 		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Order,
 	}
@@ -78,7 +83,7 @@ type coursePages struct {
 // learn is the way through the course.
 func (s *coursePages) learn(w http.ResponseWriter, r *http.Request) error {
 	l := words.From(r.Context())
-	p := page.Way{Page: s.frame(r, l.Say("Learn"))}
+	p := page.Way{Page: s.frame(r, l.Say("Learn")), Title: cmp.Or(s.course().Title(l), l.Say("Learn how locks work, and how they fail"))}
 	for _, ch := range s.course().Chapters {
 		one, err := wayChapter(l, ch)
 		if err != nil {
@@ -233,10 +238,11 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 		return nil, err
 	}
 	p := &page.Lesson{
-		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Kind: string(item.Kind),
+		Page: s.frame(r, prose.Title), Chapter: chapter, Number: item.Number(), Item: *wayItem(l, item), Counts: item.First().Path(), Kind: string(item.Kind),
 		Body: page.Prose(prose.Body), Goal: page.Prose(prose.Goal), Leave: "/learn/" + item.Path(), Lua: item.Lua,
 	}
 	if p.Check = item.When(); p.Check != "" {
+		p.Counts = item.Path() // each half for itself
 		chapter.Items = nil
 		for _, i := range item.Half() {
 			chapter.Items = append(chapter.Items, *wayItem(l, i))
@@ -363,13 +369,13 @@ func (s *coursePages) answered(l words.Language, p *page.Lesson, item *course.It
 				p.Feedback = own
 				p.WatchIt = l.Say("Watch it where it is true")
 				if item.Kind != course.Predict {
-					p.WatchIt = l.Say("Watch how it goes wrong all the same")
+					p.WatchIt = l.Say("Watch how it still goes wrong")
 				}
 				if query.Has("watch") {
 					*stage = shownRun{a.Run, a.Shown, true}
 					p.Watching = l.Say("Here answer %d is true.", o.Number)
 					if item.Kind != course.Predict {
-						p.Watching = l.Say("With answer %d it goes wrong all the same.", o.Number)
+						p.Watching = l.Say("With answer %d it still goes wrong.", o.Number)
 					}
 				} else {
 					o.Watch = fmt.Sprintf("/learn/%s?pick=%d&watch=1", item.Path(), o.Number)
@@ -543,7 +549,7 @@ func movesToJudge(item *course.Item, text []byte) ([]scenario.Move, error) {
 		return nil, site.Unusable(err, "That cannot be shown")
 	}
 	if !item.Plays(state.Scenario) {
-		return nil, site.Refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves are of another scenario than the item's.")
+		return nil, site.Refuse(http.StatusUnprocessableEntity, "That cannot be shown", "These moves belong to another scenario.")
 	}
 	return state.Scenario.Schedule[:state.At], nil
 }

@@ -110,7 +110,7 @@ func (s *coursePages) madeBreak(r *http.Request, l words.Language, state link.St
 	p := &page.Lesson{
 		Page: s.frame(r, l.Say("Break it")), Kind: string(course.Break), Item: page.WayItem{Title: l.Say("Break it"), Path: "made"},
 		Body:     "<p>" + templates.Escaped(l.Say("Left alone, this run does not break that rule. You are the scheduler.")) + "</p>",
-		Goal:     "<p>" + templates.Escaped(l.Say("Have this rule broken: %s.", rule)) + "</p>",
+		Goal:     "<p>" + templates.Escaped(l.Say("Break this rule: %s.", rule)) + "</p>",
 		After:    "<p>" + templates.Escaped(l.Say("There is an order in which it breaks, so it will break one day.")) + "</p>",
 		Controls: strings.Join(item.Controls, " "), Judge: fmt.Sprintf("/learn/made/judge?rule=%s&par=%d", url.QueryEscape(item.Rule()), made.Par),
 		Leave: "/learn/made?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {"break"}}.Encode(),

@@ -42,7 +42,7 @@ type oembedJSON struct {
 func (s *linkPages) oembed(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	if f := query.Get("format"); f != "" && f != "json" {
-		return site.Refuse(http.StatusNotImplemented, "There is no such format", "What another page frames is described in JSON only: format=json.")
+		return site.Refuse(http.StatusNotImplemented, "There is no such format", "Only JSON is served here: format=json.")
 	}
 	width, err := within(query.Get("maxwidth"), embedWidth)
 	if err != nil {
@@ -82,7 +82,7 @@ func within(asked string, usual int) (int, error) {
 	}
 	n, err := strconv.Atoi(asked)
 	if err != nil || n < 1 {
-		return 0, site.Refuse(http.StatusBadRequest, "That is no size", "maxwidth and maxheight are whole numbers of pixels, from 1.")
+		return 0, site.Refuse(http.StatusBadRequest, "That is not a size", "maxwidth and maxheight are whole numbers of pixels, from 1.")
 	}
 	return min(n, usual), nil
 }

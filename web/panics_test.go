@@ -82,7 +82,7 @@ func TestAPanicEndsOneSession(t *testing.T) {
 	t.Run("what the others do, on several locks", func(t *testing.T) {
 		p := s.page(t)
 		p.must(object{"do": "open", "scenario": brokenText})
-		if refused, _ := p.ask(object{"do": "locks", "branch": 0, "protocols": []string{"reentrant", "value"}}); refused != "Something went wrong here. It has been written down." {
+		if refused, _ := p.ask(object{"do": "locks", "branch": 0, "protocols": []string{"reentrant", "value"}}); refused != "Something went wrong here. It was logged." {
 			t.Errorf("refused: %q", refused)
 		}
 		p.must(object{"do": "step", "branch": 0}) // it hurt a copy
@@ -145,7 +145,7 @@ func TestABranchThatDoesNotRepeatStaysAsItWas(t *testing.T) {
 	forgetful.Store(true)
 	refused, _ := p.ask(object{"do": "time", "branch": 0, "to": "by", "by": "1ms"})
 	forgetful.Store(false)
-	if refused != "Something went wrong here. It has been written down." || len(p.branches[0].positions) != before {
+	if refused != "Something went wrong here. It was logged." || len(p.branches[0].positions) != before {
 		t.Errorf("refused: %q; %d positions, %d before", refused, len(p.branches[0].positions), before)
 	}
 	p.must(object{"do": "run", "branch": 0, "to": "end"})

@@ -67,7 +67,7 @@ func (s *Server) playSocket(w http.ResponseWriter, r *http.Request) error {
 	p.reader.forget() // else it might send a frame after the last one
 	if !served {
 		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
-			V: 1, Broken: true, Refused: p.l.Say("A mistake in this program has ended your session. It has been written down. Reload the page to begin again."),
+			V: 1, Broken: true, Refused: p.l.Say("A bug in this program has ended your session. It was logged. Reload the page to begin again."),
 		})
 	}
 	p.account.Close()

@@ -70,7 +70,7 @@ const (
 )
 
 // errNoFilm is returned to members who do not see the run.
-var errNoFilm = phrase.New("only who has joined with rows: true can ask for that")
+var errNoFilm = phrase.New("join with rows: true to ask for that")
 
 // read is a command that a reader answers.
 type read struct {

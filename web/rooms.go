@@ -48,19 +48,19 @@ var (
 	errGuessing = &site.Error{
 		Status: http.StatusTooManyRequests, Head: "One moment, please", Limit: "room-codes", After: time.Minute,
 		Text: func(l words.Language) string {
-			return l.Say("From your address came too many codes that no room has. Wait a minute, then look at the code once more.")
+			return l.Say("Too many wrong codes came from your address. Wait a minute, then look at the code once more.")
 		},
 	}
 	errRooms = &site.Error{
 		Status: http.StatusServiceUnavailable, Head: "No room just now", Limit: "rooms", After: time.Minute,
 		Text: func(l words.Language) string {
-			return l.Say("On this server there are as many rooms as there may be, or as many from your address. End one that is over, or try again later.")
+			return l.Say("The limit of rooms is reached, on this server or from your address. End one that is over, or try again later.")
 		},
 	}
 	errUnreached = site.Refuse(http.StatusServiceUnavailable, "Rooms cannot be reached just now",
-		"What keeps them does not answer, or takes nothing now. They go on when it does. Reload the page in a moment.")
+		"Their storage does not answer, or takes nothing just now. They go on when it does. Reload the page in a moment.")
 	errSpoiled = site.Refuse(http.StatusInternalServerError, "This room cannot be read",
-		"What is kept of it is damaged. It has been written down for the operator of this server. Make a new room.")
+		"What is kept of it is damaged. It was logged for the operator of this server. Make a new room.")
 	errNotHost = site.Refuse(http.StatusForbidden, "Only the host can see this",
 		"Open it in the browser in which the room was made, or with the link for co-hosts.")
 )

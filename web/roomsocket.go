@@ -64,7 +64,7 @@ func (s *Server) roomSocket(w http.ResponseWriter, r *http.Request) error {
 	})
 	if !served {
 		told = conn.Goodbye(wire.CloseBroken, wire.Notice{
-			V: 1, Broken: true, Refused: l.Say("A mistake in this program has ended your connection to the room. It has been written down. Reload the page to come back."),
+			V: 1, Broken: true, Refused: l.Say("A bug in this program has ended your connection to the room. It was logged. Reload the page to come back."),
 		})
 	}
 	gone()

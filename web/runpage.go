@@ -44,7 +44,7 @@ func runOf(r *http.Request, path string, f *runs.Footage, sc *scenario.Scenario)
 func answerLanes(w http.ResponseWriter, r *http.Request, run *runs.Recording) error {
 	row, err := strconv.Atoi(r.URL.Query().Get("row"))
 	if err != nil || row < 0 {
-		return site.Refuse(http.StatusBadRequest, "That is no place in a run", "The row of a picture is the number of a step, 0 or more.")
+		return site.Refuse(http.StatusBadRequest, "There is no such place in a run", "The row of a picture is the number of a step, 0 or more.")
 	}
 	l := words.From(r.Context())
 	return site.Render(r.Context(), w, http.StatusOK, templates.Lanes(runs.LanesAround(l, run.Lanes(), row)))

@@ -340,7 +340,7 @@ func (r *reader) searches(ctx context.Context, x *exploration, sc *scenario.Scen
 
 // toldFailed tells who asked that the search has ended without a result.
 func (r *reader) toldFailed(x *exploration) error {
-	return r.told(x, page.Found{Ending: r.l.Say("Something went wrong here. It has been written down.")}, "")
+	return r.told(x, page.Found{Ending: r.l.Say("Something went wrong here. It was logged.")}, "")
 }
 
 // told tells who asked how far the search has come.

@@ -21,7 +21,7 @@ func (s *runPages) socket(w http.ResponseWriter, r *http.Request) error {
 	since := 0
 	if text := r.URL.Query().Get("since"); text != "" {
 		if since, err = strconv.Atoi(text); err != nil || since < 0 {
-			return site.Refuse(http.StatusBadRequest, "That is no place in a run", "The since of a socket is the number of an event, 0 or more.")
+			return site.Refuse(http.StatusBadRequest, "There is no such place in a run", "The since of a socket is the number of an event, 0 or more.")
 		}
 	}
 	l := words.From(r.Context())

@@ -23,7 +23,7 @@ import (
 )
 
 var errNoTrace = site.Refuse(http.StatusNotFound, "There is no such trace",
-	"Traces that were opened here are forgotten an hour after somebody last looked at them, or when others need the room. Open the file again.")
+	"Traces opened here are forgotten an hour after somebody last looked at them, or when space runs out. Open the file again.")
 
 // traceLimits bound the traces that are kept, compressed.
 var traceLimits = keep.Limits{Texts: 256, Bytes: 64 << 20, Age: time.Hour}

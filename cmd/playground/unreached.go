@@ -16,9 +16,9 @@ func (t table) unreached(space *explore.Space) {
 		return
 	}
 	fmt.Fprintln(t.w)
-	head := t.l.Say("Lines of the scripts that no order came by:")
+	head := t.l.Say("Lines of the scripts that no order reaches:")
 	if space.Ending() != explore.Exhausted {
-		head = t.l.Say("Lines of the scripts that no order came by that was tried:")
+		head = t.l.Say("Lines of the scripts that no order tried has reached:")
 	}
 	for _, part := range wrap(head, t.width) {
 		t.line(part, bold)

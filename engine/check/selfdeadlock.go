@@ -40,5 +40,5 @@ func (s selfDeadlock) observe(f *facts.Facts, e trace.Event) (Finding, bool) {
 	s[e.Thread] = true
 	return found(SelfDeadlock, []string{e.Thread}, proof(f.Gained[e.Thread], e.Seq),
 		phrase.Say("%s is refused a lock that it holds itself", e.Thread),
-		phrase.Say("%s is in its own way: the lock is its own, and this kind does not let its owner in again.", e.Thread)), true
+		phrase.Say("%s blocks itself: it holds the lock, and this kind does not let its owner in again.", e.Thread)), true
 }

@@ -14,11 +14,11 @@ func (c *Checker) Stuck(threads, asking []string) Finding {
 	if len(asking) > 0 {
 		return c.inVain(threads, asking)
 	}
-	says := phrase.Say("%s wait for something that cannot happen any more", phrase.Names(threads))
-	why := phrase.Say("%s waits for what cannot happen any more, and so do others, %d in all.", threads[0], len(threads))
+	says := phrase.Say("%s wait for something that can no longer happen", phrase.Names(threads))
+	why := phrase.Say("%s waits for something that can no longer happen, and so do others, %d in all.", threads[0], len(threads))
 	if len(threads) == 1 {
-		says = phrase.Say("%s waits for something that cannot happen any more", threads[0])
-		why = phrase.Say("%s waits for what cannot happen any more: no other thread is left that could move.", threads[0])
+		says = phrase.Say("%s waits for something that can no longer happen", threads[0])
+		why = phrase.Say("%s waits for something that can no longer happen: no other thread is left that could move.", threads[0])
 	}
 	return found(Stuck, threads, proof(c.facts.Last.Of(threads...)...), says, why)
 }

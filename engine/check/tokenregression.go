@@ -37,5 +37,5 @@ func (t *tokenRegression) observe(_ *facts.Facts, e trace.Event) (Finding, bool)
 	}
 	return found(TokenRegression, []string{e.Thread, t.thread}, proof(t.seq, e.Seq),
 		phrase.Say("%s was given token %d, and %s had %d before", e.Thread, b.Token, t.thread, t.token),
-		phrase.Say("%s was given token %d, and %s had %d before: a late write cannot be told by it.", e.Thread, b.Token, t.thread, t.token)), true
+		phrase.Say("%s was given token %d, and %s had %d before: it no longer shows which write is late.", e.Thread, b.Token, t.thread, t.token)), true
 }

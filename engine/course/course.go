@@ -6,8 +6,9 @@
 //
 // # Writing an item
 //
-// A chapter is a folder, NN-name, of chapter.yaml and a text in each language,
-// en.md and zh.md. "playground learn -check lessons/course" reads all of them,
+// A chapter is a folder, NN-name, of chapter.yaml and a text in at least one
+// language, en.md or zh.md; who reads in the other gets that one. Beside the
+// chapters an en.md or zh.md may have the course's own title: # Its title. "playground learn -check lessons/course" reads all of them,
 // plays what they need, and lists each mistake with its file and line.
 //
 // chapter.yaml has the chapter's id, as in addresses, about how many minutes it
@@ -143,10 +144,6 @@ type Language interface {
 	Duration(d time.Duration) string // as people write it
 }
 
-// english is the language that every course is written in, told where another
-// lacks a text.
-const english = "en"
-
 // Course is the chapters in order. It is not changed after it was read, and so
 // is safe for concurrent use.
 type Course struct {
@@ -154,7 +151,8 @@ type Course struct {
 	Check    *Chapter // the concept check: its questions, and then the same on other runs
 
 	languages []Language
-	items     map[string]*Item // by address
+	items     map[string]*Item  // by address
+	titles    map[string]string // by language
 }
 
 // Chapter is some items that belong together.
@@ -165,9 +163,10 @@ type Chapter struct {
 	Short   bool // it belongs to the short way, for those with little time
 	Items   []*Item
 
-	check bool
-	dir   string
-	texts map[string]*text // by language
+	check    bool
+	dir      string
+	texts    map[string]*text // by language
+	fallback *text            // where a language has none
 }
 
 // Item is one thing to read or to do.
@@ -190,8 +189,8 @@ type Item struct {
 	within          explore.Bounds // of mend and break: how far is searched
 	order           *order
 	taught          placed
-	line            int  // in chapter.yaml
-	again           bool // it is another item's Again
+	line            int   // in chapter.yaml
+	first           *Item // whose Again it is, or nil
 
 	kept     map[string]keptFound // searches that were made already
 	searched map[string]keptFound // and those that were not
@@ -216,10 +215,17 @@ type Option struct {
 // Path is the item's address below /learn/.
 func (i *Item) Path() string { return i.Chapter.ID + "/" + i.ID }
 
-// Number is the item's place in its chapter, from 1.
-func (i *Item) Number() int {
-	return slices.IndexFunc(i.Half(), func(o *Item) bool { return o == i || o.Again == i }) + 1
+// First is the item that this one asks again, or itself: what is answered counts
+// for it.
+func (i *Item) First() *Item {
+	if i.first != nil {
+		return i.first
+	}
+	return i
 }
+
+// Number is the item's place in its chapter, from 1.
+func (i *Item) Number() int { return slices.Index(i.Chapter.Items, i.First()) + 1 }
 
 // Option finds an option by its id, nil where there is none.
 func (i *Item) Option(id string) *Option {
@@ -287,7 +293,7 @@ func (i *Item) When() string {
 	switch {
 	case !i.Chapter.check:
 		return ""
-	case i.again:
+	case i.first != nil:
 		return "after"
 	default:
 		return "before"
@@ -326,25 +332,35 @@ func (c *Course) Around(i *Item) (before, after *Item) {
 // MostEarlier is how many earlier questions a chapter ends with.
 const MostEarlier = 3
 
-// Earlier are questions of earlier chapters, to be answered once more at the
-// end of a chapter; none elsewhere.
+// Earlier are questions on the ideas of earlier chapters, at the end of a chapter;
+// none elsewhere. Where an idea has another question, that one is asked. Each idea
+// comes as seldom as it can, and those of the chapters before as soon as they can.
 func (c *Course) Earlier(i *Item) []*Item {
-	ch := i.Chapter
-	if ch.check || ch.Items[len(ch.Items)-1] != i {
+	if i.Chapter.check || i.Chapter.Items[len(i.Chapter.Items)-1] != i {
 		return nil
 	}
-	var asked []*Item
-	for _, other := range c.Items() {
-		if other.Chapter.Number < ch.Number && (other.Kind == Predict || other.Kind == Why) {
-			asked = append(asked, other)
+	times := map[*Item]int{} // how often it was asked already
+	var asked, out []*Item
+	for _, ch := range c.Chapters {
+		seldom := slices.Clone(asked)
+		slices.SortStableFunc(seldom, func(a, b *Item) int { return times[a] - times[b] })
+		out = out[:0]
+		for _, one := range seldom[:min(MostEarlier, len(seldom))] {
+			times[one]++
+			out = append(out, one)
+		}
+		if ch == i.Chapter {
+			break
+		}
+		for _, one := range ch.Items {
+			if one.Kind == Predict || one.Kind == Why {
+				asked = append(asked, one)
+			}
 		}
 	}
-	var out []*Item
-	for n := range min(MostEarlier, len(asked)) {
-		// From all over what came before; each chapter asks others.
-		at := (n*len(asked)/MostEarlier + ch.Number) % len(asked)
-		if !slices.Contains(out, asked[at]) {
-			out = append(out, asked[at])
+	for n, one := range out {
+		if one.Again != nil {
+			out[n] = one.Again
 		}
 	}
 	return out

@@ -614,3 +614,44 @@ func TestWhatBreaksByItselfIsNothingToBreak(t *testing.T) {
 		}
 	}
 }
+
+// A course needs a text in one language, whichever it is, and may have a title of
+// its own; who reads in another language gets what there is.
+func TestACourseNeedsOneLanguage(t *testing.T) {
+	t.Parallel()
+	const chapter = "id: one\nminutes: 1\nitems:\n  - {id: it, kind: read, scenario: crash}\n"
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string // the titles of course, chapter and item, in English and in Chinese; or the mistake
+	}{
+		{"English", map[string]string{"0-one/en.md": "# One\n## It {#it}\nText.\n", "en.md": "# Ours\n"}, "Ours One It / Ours One It"},
+		{"Chinese", map[string]string{"0-one/zh.md": "# 一\n## 它 {#it}\n字。\n"}, " 一 它 /  一 它"},
+		{"both", map[string]string{"0-one/en.md": "# One\n## It {#it}\nText.\n", "0-one/zh.md": "# 一\n## 它 {#it}\n字。\n", "zh.md": "# 我们的\n", "en.md": "# Ours\n\nMore.\n"}, "Ours One It / 我们的 一 它"},
+		{"none", nil, "0-one/en.md: the chapter has no text in any language"},
+		{"no title", map[string]string{"0-one/en.md": "# One\n## It {#it}\nText.\n", "en.md": "Ours\n"}, "en.md:1: the first line is the course's title"},
+	} {
+		fsys := fstest.MapFS{"0-one/chapter.yaml": {Data: []byte(chapter)}}
+		for name, text := range c.files {
+			fsys[name] = &fstest.MapFile{Data: []byte(text)}
+		}
+		got, err := course.ReadCourse(words.All(), fsys, lessons.Scenarios())
+		if err == nil {
+			err = got.Prove()
+		}
+		if err != nil {
+			if !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v", c.name, err)
+			}
+			continue
+		}
+		var titles []string
+		for _, l := range words.All() {
+			i, _ := got.Item("one/it")
+			titles = append(titles, strings.Join([]string{got.Title(l), i.Chapter.Title(l), i.Title(l)}, " "))
+		}
+		if s := strings.Join(titles, " / "); s != c.want {
+			t.Errorf("%s: %q, want %q", c.name, s, c.want)
+		}
+	}
+}

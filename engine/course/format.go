@@ -136,7 +136,7 @@ func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 		return nil, errors.New("course: there is no chapter")
 	}
 	r := &reader{languages: in, scenarios: scenarios}
-	c := &Course{languages: in, items: map[string]*Item{}}
+	c := &Course{languages: in, items: map[string]*Item{}, titles: map[string]string{}}
 	for n, file := range files {
 		ch := r.chapter(fsys, path.Dir(file))
 		ch.Number = n
@@ -155,6 +155,7 @@ func readCourse(in []Language, fsys, scenarios fs.FS) (*Course, error) {
 			c.items[i.Path()] = i
 		}
 	}
+	r.titles(fsys, c)
 	if c.Check != nil {
 		for _, i := range c.Check.Items {
 			if i.Taught = c.items[i.taught.Text]; i.Taught != nil && i.Again != nil {
@@ -237,14 +238,45 @@ func (r *reader) chapter(fsys fs.FS, dir string) *Chapter {
 			continue
 		}
 		if item.Again = r.item(file, one.again()); item.Again != nil {
-			item.Again.Chapter, item.Again.again = ch, true
+			item.Again.Chapter, item.Again.first = ch, item
 		}
 	}
 	for _, l := range r.languages {
-		short, _, _ := strings.Cut(l.Code(), "-")
-		r.text(fsys, ch, dir+"/"+short+".md", l.Code())
+		r.text(fsys, ch, dir+"/"+textFile(l), l.Code())
+	}
+	for _, l := range r.languages { // a chapter needs one language; where another is asked for, it is told in the first
+		if t := ch.texts[l.Code()]; t != nil {
+			ch.fallback = t
+			break
+		}
+	}
+	if ch.fallback == nil {
+		r.mistake(dir+"/"+textFile(r.languages[0]), 0, "the chapter has no text in any language")
 	}
 	return ch
+}
+
+// textFile is the name of a text in a language.
+func textFile(l Language) string {
+	short, _, _ := strings.Cut(l.Code(), "-")
+	return short + ".md"
+}
+
+// titles reads what the course is called: the first line of a text beside its
+// chapters, where there is one.
+func (r *reader) titles(fsys fs.FS, c *Course) {
+	for _, l := range r.languages {
+		data, err := readFile(fsys, textFile(l))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		title, ok := strings.CutPrefix(strings.SplitN(string(data), "\n", 2)[0], "# ")
+		if err != nil || !ok || strings.TrimSpace(title) == "" {
+			r.mistake(textFile(l), 1, "the first line is the course's title: # … (%v)", err)
+			continue
+		}
+		c.titles[l.Code()] = strings.TrimSpace(title)
+	}
 }
 
 var yamlLine = regexp.MustCompile(`line (\d+): (.*)`)

@@ -347,7 +347,7 @@ type Verdict struct {
 }
 
 // ErrNotBroken is returned for an item in which nothing is to be broken.
-var ErrNotBroken = phrase.New("in this item nothing is stepped")
+var ErrNotBroken = phrase.New("this item has no steps")
 
 // Judge tells whether moves reach the goal of an item of the kind break. It
 // fails with ErrNotBroken, or like engine.Open.
@@ -522,12 +522,26 @@ func (i *Item) Prose(l Language) (*Prose, error) {
 	return p, nil
 }
 
-// in is the chapter's text in a language; where there is none, in English.
+// in is the chapter's text in a language; where there is none, in another.
 func (ch *Chapter) in(l Language) *text {
 	if t := ch.texts[l.Code()]; t != nil {
 		return t
 	}
-	return ch.texts[english]
+	return ch.fallback
+}
+
+// Title is what the course is called in a language, where it has a title of its
+// own; "" where it has none.
+func (c *Course) Title(l Language) string {
+	if title := c.titles[l.Code()]; title != "" {
+		return title
+	}
+	for _, other := range c.languages {
+		if title := c.titles[other.Code()]; title != "" {
+			return title
+		}
+	}
+	return ""
 }
 
 // Title is the chapter's title in a language.
@@ -602,10 +616,10 @@ func describe(b *engine.Branch, list []scenario.Move) []Step {
 		case mv.Fault != nil:
 			word := fault.Word(mv.Fault.Do)
 			if mv.Fault.Thread == "" {
-				out[n] = Step{phrase.Say("let this go wrong: %s", word), phrase.Say("it is about Redis")}
+				out[n] = Step{phrase.Say("let this fault strike: %s", word), phrase.Say("it is about Redis")}
 				continue
 			}
-			out[n] = Step{phrase.Say("let this go wrong in %s: %s", mv.Fault.Thread, word), phrase.Say("it is about %s", mv.Fault.Thread)}
+			out[n] = Step{phrase.Say("let this fault strike in %s: %s", mv.Fault.Thread, word), phrase.Say("it is about %s", mv.Fault.Thread)}
 		case mv.Until > 0:
 			out[n] = Step{phrase.Say("let time pass to %s", mv.Until), phrase.Say("it is about time: let some pass while somebody could move")}
 		default:

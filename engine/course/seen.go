@@ -278,7 +278,7 @@ func seeWrite(thread string) seeing {
 		case e.Body.(trace.Resource).Refused:
 			return phrase.Say("%s's write is refused", thread)
 		default:
-			return phrase.Say("%s's write is taken", thread)
+			return phrase.Say("%s's write is accepted", thread)
 		}
 	}
 }
@@ -297,7 +297,7 @@ func seeEnded(thread string) seeing {
 		case trace.Crashed:
 			return phrase.Say("%s has crashed", thread)
 		case trace.Lost:
-			return phrase.Say("%s hears in the end that its lock was lost", thread)
+			return phrase.Say("%s learns at the end that its lock was lost", thread)
 		default:
 			return phrase.Say("%s ends with an error", thread)
 		}

@@ -21,7 +21,7 @@ var (
 	ErrDelays = phrase.New("delays must be 0 to %d", scenario.MaxDelays)
 	ErrFaults = phrase.New("faults must be 0 to %d", scenario.MaxStruck)
 	ErrStates = phrase.New("states must be 1 to %d", MaxStates)
-	ErrKinds  = phrase.New("say at least one kind of fault that may strike, or have no faults")
+	ErrKinds  = phrase.New("choose at least one kind of fault that may strike, or no faults")
 )
 
 // Bounds say how far a search goes.

@@ -16,7 +16,7 @@ import (
 
 // ErrEndless is returned by Probe where orders do not come to an end, or only after
 // more moves than there may be: then nothing can be said of all of them.
-var ErrEndless = phrase.New("some orders have no end, or a later one than can be waited for")
+var ErrEndless = phrase.New("some orders never end, or end too late to wait for")
 
 // Estimate is how many schedules there are within the bounds, and what share of
 // them breaks a rule, by random probing.

@@ -87,7 +87,7 @@ func (s *Space) Why() phrase.Wording {
 	case len(s.search.nodes) >= s.search.b.MaxStates:
 		return phrase.Say("there are more than %d states", s.search.b.MaxStates)
 	default:
-		return phrase.Say("some orders have no end, or a later one than can be waited for")
+		return phrase.Say("some orders never end, or end too late to wait for")
 	}
 }
 

@@ -121,7 +121,7 @@ var ofRedis = []Kind{
 			case s.Nodes > 0:
 				return phrase.Say("Node %d no longer answers: %d of %d nodes are left, and %d are needed.", node(s.Fault), s.Up, s.Nodes, quorum)
 			case s.Thread != "":
-				return phrase.Say("Redis no longer answers %s; the others it does.", s.Thread)
+				return phrase.Say("Redis no longer answers %s, but still answers the others.", s.Thread)
 			default:
 				return phrase.Say("Redis no longer answers: calls fail until it is up again.")
 			}

@@ -173,9 +173,9 @@ var resume = Kind{
 	Row: says("goes on"),
 	Why: func(s Scene) phrase.Wording {
 		if s.Level > 0 && !s.Held && s.InRedis {
-			return phrase.Say("%s goes on where it stood, and does not know that the lock is no longer its own.", s.Who)
+			return phrase.Say("%s resumes where it stopped, and does not know that the lock is no longer its own.", s.Who)
 		}
-		return phrase.Say("%s goes on where it stood.", s.Who)
+		return phrase.Say("%s resumes where it stopped.", s.Who)
 	},
 }
 

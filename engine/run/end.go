@@ -11,7 +11,7 @@ import (
 )
 
 // ErrMistake ends the trace of a run in which this program panicked.
-var ErrMistake = phrase.New("a mistake in this program ended the run")
+var ErrMistake = phrase.New("a bug in this program ended the run")
 
 // seeEnded adds the run's end to its log where something kept it from being
 // written.

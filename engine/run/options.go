@@ -68,9 +68,9 @@ func (i *Impossible) Says() phrase.Wording {
 	case i.Protocol != "":
 		return phrase.Say("%s has %d nodes, each a Redis of its own, which only the virtual clock has", i.Protocol, i.Nodes)
 	case i.Fault != "":
-		return phrase.Say("%s: %s happens to Redis itself, which only the embedded Redis on the virtual clock can have done to it", fmt.Sprintf("faults[%d]", i.Entry), i.Fault)
+		return phrase.Say("%s: %s happens to Redis itself, and only the embedded Redis on the virtual clock can do that", fmt.Sprintf("faults[%d]", i.Entry), i.Fault)
 	default:
-		return phrase.Say("%s: what a person did step by step can only be repeated on the virtual clock", fmt.Sprintf("schedule[%d]", i.Entry))
+		return phrase.Say("%s: moves made step by step can only be repeated on the virtual clock", fmt.Sprintf("schedule[%d]", i.Entry))
 	}
 }
 

@@ -94,7 +94,7 @@ func (r *Refusal) Says() phrase.Wording {
 	case NoExpiry:
 		return phrase.Say("no key with an expiry is there")
 	case IsArmed:
-		return phrase.Say("the same fault waits for its moment in %s already", r.Thread)
+		return phrase.Say("the same fault is waiting in %s already", r.Thread)
 	case NoWatchdog:
 		return phrase.Say("the lock of this scenario has no watchdog")
 	case NoKey:

@@ -93,7 +93,7 @@ func document(data []byte) (*yaml.Node, Mistakes) {
 	if m := yamlLine.FindStringSubmatch(err.Error()); m != nil {
 		line, _ = strconv.Atoi(m[1])
 	}
-	return nil, Mistakes{{max(line, 1), "", say("what is no YAML (%s)", strings.TrimPrefix(err.Error(), "yaml: ")), allowed}}
+	return nil, Mistakes{{max(line, 1), "", say("something that is not YAML (%s)", strings.TrimPrefix(err.Error(), "yaml: ")), allowed}}
 }
 
 var surrogates = regexp.MustCompile(`(\\\\)*\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}`)

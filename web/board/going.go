@@ -45,11 +45,11 @@ func Aim(sc *scenario.Scenario, to, thread string, matters func(trace.Event) boo
 		return func(e trace.Event) bool { return e.Kind() == trace.KindViolation }, nil
 	case "outcome":
 		if !slices.ContainsFunc(sc.Threads, func(t scenario.Thread) bool { return t.Name == thread }) {
-			return nil, phrase.New("an outcome is some thread's: name one of the scenario's threads")
+			return nil, phrase.New("say whose outcome: name one of the scenario's threads")
 		}
 		return func(e trace.Event) bool { return e.Kind() == trace.KindOutcome && e.Thread == thread }, nil
 	default:
-		return nil, phrase.New("one cannot run to %q; allowed: end, mark, violation, outcome", to)
+		return nil, phrase.New("cannot run to %q; allowed: end, mark, violation, outcome", to)
 	}
 }
 

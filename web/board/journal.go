@@ -22,7 +22,7 @@ var (
 	// ErrSpoiled: what is kept of the room is no log, from its beginning on.
 	ErrSpoiled = phrase.New("what is kept of this room cannot be read")
 	// ErrBusy: so many orders wait that no more are taken.
-	ErrBusy = phrase.New("more is asked of the room than it can decide; try again")
+	ErrBusy = phrase.New("the room gets more commands than it can decide; try again")
 )
 
 // Overlap is how many entries before a whole one a journal keeps for those who

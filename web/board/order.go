@@ -80,7 +80,7 @@ const (
 )
 
 // ErrNotCommand is returned for a frame that is no command.
-var ErrNotCommand = phrase.New("that is no command: it must be one JSON object with the keys of a command, and an id from 1 on")
+var ErrNotCommand = phrase.New("that is not a command: it must be one JSON object with the keys of a command, and an id from 1 on")
 
 // ParseCommand reads a frame; of a command that the server answers that is
 // asked, only the ID and the name. It fails with ErrNotCommand or for a command

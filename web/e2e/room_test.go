@@ -301,11 +301,11 @@ func TestAHostLeadsPeople(t *testing.T) {
 	if get[bool](phone, t, `document.querySelector('[data-mine="B"] [data-do="crash"]').checkVisibility()`) {
 		t.Error("a player can crash where no host allows it")
 	}
-	do(host, t, click(`#people form > .row:last-child button`), click(`#hold`))
+	do(host, t, click(`#people form > .row:last-child button`), click(`#remote-hold`))
 	do(phone, t, chromedp.WaitVisible(chromedp.CSS(`#held`)), click(`[data-step="B"]`))
 	until(phone, t, `document.getElementById("problem").textContent.startsWith("The host is leading now")`)
 	until(host, t, `document.querySelector("#hold span").textContent === "You play" && `+members+`.endsWith("the host leads")`)
-	do(host, t, click(`#hold`))
+	do(host, t, click(`#remote-hold`))
 	until(phone, t, `document.getElementById("held").hidden`)
 	do(host, t, click(`[data-dialog=room]`))
 	do(host, t, click(`[data-allow="crash"]`))

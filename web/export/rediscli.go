@@ -27,7 +27,7 @@ func writeTranscript(b *bytes.Buffer, r Run) error {
 	}
 	comment(say("The commands as Redis ran them, and its replies as redis-cli shows them."))
 	if slices.ContainsFunc(r.Events, inScript) {
-		comment(say("Between # [ and # ] is what one Lua script did: it ran at once, with nothing of anybody else's in between. It was sent as EVALSHA."))
+		comment(say("Between # [ and # ] is what one Lua script did: it ran as one step, with no other command in between. It was sent as EVALSHA."))
 	}
 	for _, id := range slices.SortedFunc(maps.Keys(r.Header.Owners), func(x, y string) int {
 		return strings.Compare(r.Header.Owners[x]+x, r.Header.Owners[y]+y)

@@ -261,14 +261,14 @@ func (a *Actors) doing(s facts.Stack, level int) string {
 	case facts.Working:
 		return a.l.Say("works at level %d", level)
 	case facts.Leaving:
-		return a.l.Say("gives level %d back", level)
+		return a.l.Say("is leaving level %d", level)
 	default:
 		return a.l.Say("level %d, its work is done", level)
 	}
 }
 
 func (a *Actors) ofLine() Card {
-	c := Card{Kind: OfLine, Title: a.l.Say("who waits in Redis"), None: a.l.Say("nobody")}
+	c := Card{Kind: OfLine, Title: a.l.Say("waiting in Redis"), None: a.l.Say("nobody")}
 	names, certain := a.line.Threads()
 	for i, name := range names {
 		text := a.l.Say("%d. is woken next", i+1)

@@ -150,7 +150,7 @@ func scripts(l words.Language, sc *scenario.Scenario) []Script {
 	case sc.Kind == scenario.KindHeartbeat:
 		return []Script{plainScript(l, trace.CallBeat, beatSource), plainScript(l, trace.CallLook, lookSource)}
 	case known.Guard == protocol.Nothing:
-		return []Script{{Name: known.Name, Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")}}
+		return []Script{{Name: known.Name, Note: l.Say("Without a lock Redis is not asked: there is no script to read.")}}
 	case known.Guard == protocol.InProcess:
 		return []Script{{Name: known.Name, Note: l.Say("A spin lock asks no Redis: it compares and swaps a word in the memory of its process.")}}
 	}

@@ -34,9 +34,9 @@ func (t *Narrator) outcome(e trace.Event, b trace.Outcome) string {
 	case trace.Cancelled:
 		return t.say("%s stops asking for level %d: the context of the level that called it has ended.", e.Thread, b.Level)
 	case trace.Online:
-		return t.say("%s takes the device for online: its key stands for another %s.", e.Thread, t.ms(max(e.Key.PTTL, 0)))
+		return t.say("%s considers the device online: its key lasts another %s.", e.Thread, t.ms(max(e.Key.PTTL, 0)))
 	case trace.Offline:
-		return t.say("%s takes the device for offline: there is no key.", e.Thread)
+		return t.say("%s considers the device offline: there is no key.", e.Thread)
 	default:
 		return t.failedCall(e, b)
 	}
@@ -75,7 +75,7 @@ func (t *Narrator) acquired(e trace.Event, b trace.Outcome) string {
 	a := t.call(who, b.Call)
 	switch {
 	case t.over != nil && *t.over == e.At && len(e.Nodes) == 0:
-		return t.say("%s has the lock in the instant in which the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse.", who)
+		return t.say("%s has the lock the instant the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse.", who)
 	case t.counts() && b.Count != b.Level:
 		return t.say("%s has the lock, but its count is %d at level %d: an earlier request was counted, too.", who, b.Count, b.Level)
 	case e.Key.PTTL < 0:
@@ -122,7 +122,7 @@ func (t *Narrator) reentered(e trace.Event, b trace.Outcome) string {
 	case !t.counts():
 		return t.say("%s is at level %d: the value is its own, nothing is counted, and %s are left.", who, b.Level, t.ms(max(e.Key.PTTL, 0)))
 	case b.Count != b.Level:
-		return t.say("%s is at level %d, but its count is %d: the two have parted.", who, b.Level, b.Count)
+		return t.say("%s is at level %d, but its count is %d: they no longer agree.", who, b.Level, b.Count)
 	case e.Key.PTTL < 0:
 		return t.say("%s is at level %d: hold count %d, and the key has no expiry.", who, b.Level, b.Count)
 	default:
@@ -185,17 +185,17 @@ func (t *Narrator) released(e trace.Event, b trace.Outcome) string {
 	case t.protocol.Guard == protocol.Nothing:
 		return t.say("%s leaves, and there is no lock to give back.", who)
 	case t.protocol.Guard == protocol.InProcess:
-		return t.say("%s lets its spin lock go: its count is 0.", who)
+		return t.say("%s releases its spin lock: its count is 0.", who)
 	case len(e.Nodes) > 0:
 		return t.say("%s has released the lock: %d of %d nodes still have its value.", who, t.has(e.Nodes, who), len(e.Nodes))
 	case a.foreign != "":
-		return t.say("%s takes the lock for released, but what it deleted was %s's.", who, a.foreign)
+		return t.say("%s thinks it has released its lock, but what it deleted was %s's.", who, a.foreign)
 	case e.Belief[who] > 0 && slices.Contains(e.Leaving, who):
 		return t.say("%s has released the lock as it left level %d, and level %d is still to be left.", who, b.Level, e.Belief[who])
 	case e.Belief[who] > 0:
 		return t.say("%s has released the lock as it left level %d, and goes on inside level %d without it.", who, b.Level, e.Belief[who])
 	case b.Attempt > 1 && a.deleted == 0:
-		return t.say("%s is told “not held” and takes it that an earlier request released the lock: its lease cannot be over yet.", who)
+		return t.say("%s is told “not held” and concludes that an earlier request released the lock: its lease cannot be over yet.", who)
 	case a.handed != "" && a.counted: // of an older trace
 		return t.say("%s has released the lock: its count fell to 0, and the lock is %s's already.", who, a.handed)
 	case a.handed != "":
@@ -214,9 +214,9 @@ func (t *Narrator) decremented(e trace.Event, b trace.Outcome) string {
 	case t.protocol.Guard == protocol.Nothing:
 		return t.say("%s leaves level %d: there is no lock, and nothing was counted.", e.Thread, b.Level)
 	case t.protocol.Guard == protocol.InProcess:
-		return t.say("%s has left level %d: its count is %d, and only 0 lets the spin lock go.", e.Thread, b.Level, b.Count)
+		return t.say("%s has left level %d: its count is %d, and only 0 releases the spin lock.", e.Thread, b.Level, b.Count)
 	case e.Belief[e.Thread] == 0:
-		return t.say("%s has left level %d and takes itself for out, but its count is %d, so the key stays.", e.Thread, b.Level, b.Count)
+		return t.say("%s has left level %d and thinks it is out, but its count is %d, so the key stays.", e.Thread, b.Level, b.Count)
 	default:
 		return t.say("%s has left level %d: its count is %d, and only 0 deletes the key.", e.Thread, b.Level, b.Count)
 	}

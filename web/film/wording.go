@@ -139,15 +139,15 @@ func EndOfRun(l words.Language, why trace.Cause, text string) string {
 	case trace.TooLong:
 		return l.Say("The run was ended: it took longer than %s", l.Duration(why.Limit.Duration()))
 	case trace.OwnMistake:
-		return l.Say("The run was ended by a mistake in this program. It has been written down.")
+		return l.Say("A bug in this program ended the run. It was logged.")
 	case trace.TooLarge:
-		return l.Say("The run was ended: the runs that are kept here take as much memory as they may; try again in a while, or run less")
+		return l.Say("The run was ended: the runs kept here are at their limit of memory; try again in a while, or run less")
 	case trace.NoRedis:
 		said := why.Code
 		if said == "" {
 			said = failure(l, why, text)
 		}
-		return l.Say("The run was ended: Redis serves it no more (%s), and nothing can be said of what it left unanswered", said)
+		return l.Say("The run was ended: Redis no longer serves it (%s), and what it left unanswered is unknown", said)
 	case trace.TooManyEvents:
 		return l.Say("The run was ended: it reached the limit of %d events", run.MaxEvents)
 	default:

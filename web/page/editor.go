@@ -44,9 +44,9 @@ func (e Editor) Status(l words.Language) string {
 	case !e.Form.Readable && n > 0:
 		return l.Say("The YAML cannot be read; the form waits until it can.")
 	case n == 1:
-		return l.Say("One mistake. Nothing is run until it is mended.")
+		return l.Say("One mistake. Nothing runs until you fix it.")
 	case n > 1:
-		return l.Say("%d mistakes. Nothing is run until they are mended.", n)
+		return l.Say("%d mistakes. Nothing runs until you fix them.", n)
 	case e.Notice != "":
 		return e.Notice
 	default:

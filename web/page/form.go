@@ -517,7 +517,7 @@ func (f *former) kept() []string {
 		list = append(list, f.l.Say("Its schedule, with %d entries: who moves, decision by decision.", n))
 	}
 	if f.d.Has("expect") {
-		list = append(list, f.l.Say("What is expected to come of it: the rules that are broken, and how each thread ends."))
+		list = append(list, f.l.Say("What is expected: the rules that break, and how each thread ends."))
 	}
 	return list
 }

@@ -61,7 +61,7 @@ func NewFound(l words.Language, s *explore.Space, from time.Duration) Found {
 		f.Sound = s.Ending() == explore.Exhausted && s.Broken().Sign() == 0
 		f.Maybe = s.Ending() != explore.Exhausted && len(s.Rules()) == 0
 		if s.Ending() == explore.Exhausted && !f.Sound {
-			f.Others = l.Say("All other rules hold in every one of them; beyond that nobody looked.")
+			f.Others = l.Say("All other rules hold in every one of them. Nothing beyond that was searched.")
 		}
 	}
 	f.Least = l.Say("The smallest takes")
@@ -146,7 +146,7 @@ func Here(l words.Language, p *explore.Place) (says string, tone Tone) {
 	case p.All.Sign() == 0:
 		return l.Say("The search did not go on from here."), tone
 	case tone == All && p.All.IsInt64() && p.All.Int64() == 1:
-		return l.Say("The one way on from here breaks a rule."), tone
+		return l.Say("The only way on from here breaks a rule."), tone
 	case tone == All:
 		return l.Say("From here on every order breaks a rule: all %s.", Grouped(p.All)), tone
 	case tone == None:

@@ -59,13 +59,13 @@ func command(verb string) func(*facts.Facts, trace.Event) bool {
 // that comes after it.
 func Terms() []FieldTerm {
 	return []FieldTerm{
-		{"lock", "lock", "Who holds it may change what it protects; who asks meanwhile is refused.", "two-threads", outcome(trace.Refused)},
+		{"lock", "lock", "Its holder may change what it protects; others who ask are refused.", "two-threads", outcome(trace.Refused)},
 		{"critical-section", "critical section", "The part of a program that only one thread may be in at a time. That is what a lock is for.", "no-lock-lost-update", func(f *facts.Facts, _ trace.Event) bool { return len(f.Inside()) > 1 }},
-		{"lost-update", "lost update", "Two read the same value, and each writes one more: one of the two is gone.", "no-lock-lost-update", func(_ *facts.Facts, e trace.Event) bool {
+		{"lost-update", "lost update", "Two read the same value, and each writes one more: one of the two updates is gone.", "no-lock-lost-update", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Resource)
 			return ok && b.Op == trace.OpWrite && b.Based < b.Version-1
 		}},
-		{"owner", "owner", "The random value by which Redis knows a holder. Only who has it may delete the key.", "two-threads", outcome(trace.Acquired)},
+		{"owner", "owner", "The random value by which Redis knows a holder. Only its owner may delete the key.", "two-threads", outcome(trace.Acquired)},
 		{"reentrant", "reentrant", "Its holder may take it again, so that a function that locks can call one that locks.", "two-threads", outcome(trace.Reentered)},
 		{"hold-count", "hold count", "How often the holder has entered. Each unlock takes one off, and 0 deletes the key.", "two-threads", outcome(trace.Decremented)},
 		{"script", "atomic script", "Redis runs a Lua script as one step: nobody comes between its commands.", "two-threads", command("HINCRBY")},
@@ -73,16 +73,16 @@ func Terms() []FieldTerm {
 			_, ok := e.Body.(trace.Expired)
 			return ok
 		}},
-		{"belief", "belief", "What a thread takes for true of its lock. It can be wrong: Redis has the truth.", "lease-expiry", func(f *facts.Facts, e trace.Event) bool {
+		{"belief", "belief", "What a thread thinks is true of its lock. It can be wrong: Redis has the truth.", "lease-expiry", func(f *facts.Facts, e trace.Event) bool {
 			return e.Belief["A"] > 0 && !slices.Contains(f.Holders(e.Key), "A") && e.At > 0
 		}},
 		{"watchdog", "watchdog", "It renews the lease while the work goes on. A paused process pauses it, too.", "two-threads", outcome(trace.Renewed)},
-		{"lost-reply", "lost reply", "Redis has done it, and who asked does not hear of it: was it the request or the reply?", "lost-replies", struck(fault.LoseReply)},
+		{"lost-reply", "lost reply", "Redis has run it, but the caller does not hear: was the request lost, or the reply?", "lost-replies", struck(fault.LoseReply)},
 		{"late-copy", "late copy", "A request that comes a second time, or after its caller has given up.", "late-unlock", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.Command)
 			return ok && b.Late
 		}},
-		{"orphan", "orphan", "A key that is left behind by somebody who has died, and keeps everybody out.", "mutex-unsafe-crash", func(_ *facts.Facts, e trace.Event) bool {
+		{"orphan", "orphan", "A key left behind by a holder that died; it keeps everybody out.", "mutex-unsafe-crash", func(_ *facts.Facts, e trace.Event) bool {
 			b, ok := e.Body.(trace.End)
 			return ok && b.Result == trace.Crashed && e.Key.Exists() && e.Key.PTTL == trace.NoExpiry
 		}},
@@ -93,7 +93,7 @@ func Terms() []FieldTerm {
 		{"fail-over", "fail-over", "A replica takes the master's place. It may lack the last writes, the lock among them.", "fail-over", struck(fault.FailOver)},
 		{"quorum", "quorum", "More than half of the nodes. Two majorities share a node, so two cannot both have one.", "redlock", outcome(trace.Acquired)},
 		{"drift", "clock drift", "Clocks of nodes run apart, or jump. A holder must leave a lease early by as much.", "redlock-clock-jump", struck(fault.ClockJump)},
-		{"queue", "queue", "Those who wait stand in a line in Redis, and the lock is handed to the first.", "fair", command("RPUSH")},
+		{"queue", "queue", "Those who wait form a line in Redis, and the lock is handed to the first.", "fair", command("RPUSH")},
 		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
 	}
 }

@@ -24,7 +24,7 @@ func Legend(l words.Language) []LegendGroup {
 			{"wait", l.Say("It waits before it asks again, or until it is told.")},
 			{"still", l.Say("Its process is paused.")},
 			{"refused", l.Say("It was refused: another holds the lock.")},
-			{"failed", l.Say("A call or a write came to nothing: lost, not held, an error.")},
+			{"failed", l.Say("A call or a write failed: lost, not held, an error.")},
 			{"renewed", l.Say("Its watchdog renewed the lease.")},
 			{"late", l.Say("A late copy of a request arrived.")},
 			{"fault", l.Say("A fault struck.")},
@@ -47,7 +47,7 @@ func Legend(l words.Language) []LegendGroup {
 			{"majority", l.Say("The key on one node; its owner has a majority. For a spin lock: who is in its word.")},
 			{"down", l.Say("The node does not answer.")},
 			{"together", l.Say("Several steps at one instant.")},
-			{"fold", l.Say("A long wait, drawn shorter than it was; above it stands its length.")},
+			{"fold", l.Say("A long wait, drawn shorter than it was; its length is written above.")},
 		}},
 	}
 }

@@ -5,6 +5,7 @@ import "relock/web/film"
 // Way is the page of the whole course.
 type Way struct {
 	Page     Page
+	Title    string
 	Chapters []WayChapter
 	Items    int
 	Minutes  int
@@ -38,7 +39,8 @@ type WayItem struct {
 	Asked  bool   // it is a question, which returns
 	Number int
 
-	Answered bool // of the concept check
+	Answered bool   // of the concept check
+	Again    string // another question on the same idea, or ""
 }
 
 // Lesson is the page of an item.
@@ -47,6 +49,7 @@ type Lesson struct {
 	Chapter WayChapter
 	Number  int // of the item in the chapter, from 1
 	Item    WayItem
+	Counts  string // the address of the item that it counts for
 	Check   string // of the concept check: "before" or "after"
 	Kind    string // read, predict, why, break, mend or order
 

@@ -474,7 +474,7 @@ func (p *SpacePicture) labelOf(l words.Language, g explore.Graph, d Dot) string 
 	if d.States > 1 {
 		where = l.Say("%[1]d states around %[2]s", d.States, where)
 	}
-	text := l.Say("%[1]s: %[2]s of %[3]s come by; %[4]s of these break a rule", where, share, orders, of)
+	text := l.Say("%[1]s: %[2]s of %[3]s pass through; %[4]s of these break a rule", where, share, orders, of)
 	if d.Fate == explore.Untried {
 		text = l.Say("%s; from here on not all was tried", text)
 	}
@@ -506,9 +506,9 @@ func (p *SpacePicture) table(l words.Language, g explore.Graph) {
 			c := &r.Cells[i]
 			if c.States > 0 {
 				c.Share = PercentOf(g.States[c.State].Share)
-				c.Label = l.Say("Go to the one at %[1]s by which most come: %[2]s of all orders", r.At, c.Share)
+				c.Label = l.Say("Go to the busiest state, at %[1]s: %[2]s of all orders pass through", r.At, c.Share)
 				if p.Cut {
-					c.Label = l.Say("Go to the one at %[1]s by which most come: %[2]s of the orders that were tried", r.At, c.Share)
+					c.Label = l.Say("Go to the busiest state, at %[1]s: %[2]s of the orders tried pass through", r.At, c.Share)
 				}
 			}
 		}

@@ -60,7 +60,7 @@ func Searched(l words.Language, s *explore.Space) string {
 // to its end, it says that.
 func Share(l words.Language, n, of *big.Int) string {
 	if n.Sign() == 0 {
-		return l.Say("in none that was tried to its end")
+		return l.Say("in none that was tried to the end")
 	}
 	return l.Say("%[1]s of %[2]s (%[3]s)", Grouped(n), Grouped(of), Percent(n, of))
 }
@@ -130,9 +130,9 @@ func Smallest(l words.Language, r explore.Rule) string {
 	named := film.RuleNamed(l, r.Name)
 	switch {
 	case !r.Smallest:
-		return l.Say("%s: the smallest order that was found; not all that may be smaller were tried", named)
+		return l.Say("%s: the smallest order found; there may be smaller ones that were not tried", named)
 	case r.Lost == 0:
-		return l.Say("%s: the smallest order; every other comes to it, too", named)
+		return l.Say("%s: the smallest order; every other one breaks it as well", named)
 	case r.Lost > 0 && r.Lost < len(r.Schedule):
 		return l.Say("%[1]s: the smallest order; after move %[2]d, none avoids it any more", named, r.Lost)
 	default:
@@ -155,7 +155,7 @@ func SearchEnding(l words.Language, s *explore.Space) string {
 	case s.Ending() == explore.Exhausted && seen:
 		return l.Say("%[1]s of %[2]s orders with %[3]s break a rule. All of them were tried.", broken, orders, bounds)
 	case s.Ending() == explore.Exhausted:
-		return l.Say("No rule is broken in any of the %[1]s orders with %[2]s; beyond that nobody looked.", orders, bounds)
+		return l.Say("No rule is broken in any of the %[1]s orders with %[2]s. Nothing beyond that was searched.", orders, bounds)
 	}
 	return l.Say("%s %s", l.Say("The search was cut short: %s.", l.Clause(s.Why())), seenSoFar(l, s))
 }
@@ -166,15 +166,15 @@ func seenSoFar(l words.Language, s *explore.Space) string {
 	begun := len(s.Rules()) > 0 && s.Broken().Sign() == 0 // where a rule is broken, but not gone on from there
 	switch {
 	case s.Schedules().Sign() == 0 && begun:
-		return l.Say("No order was tried to its end, but some that were begun break a rule.")
+		return l.Say("No order was tried to the end, but some that were begun break a rule.")
 	case s.Schedules().Sign() == 0:
-		return l.Say("No order was tried to its end: nothing is known of any.")
+		return l.Say("No order was tried to the end: nothing is known yet.")
 	case begun:
-		return l.Say("Of %s orders that were tried, none breaks a rule, but others that were begun do.", orders)
+		return l.Say("Of the %s orders tried to the end, none breaks a rule, but some that were begun do.", orders)
 	case s.Broken().Sign() > 0:
-		return l.Say("Of %[1]s orders that were tried, %[2]s break a rule. What was not tried may break others.", orders, Grouped(s.Broken()))
+		return l.Say("Of the %[1]s orders tried, %[2]s break a rule. What was not tried may break others.", orders, Grouped(s.Broken()))
 	default:
-		return l.Say("Of %s orders that were tried, none breaks a rule. That does not mean that none can.", orders)
+		return l.Say("Of the %s orders tried, none breaks a rule. That does not mean that none can.", orders)
 	}
 }
 
@@ -189,14 +189,14 @@ func Drawn(l words.Language, s *explore.Sample) string {
 	var text string
 	switch {
 	case s.Drawn == 0:
-		text = l.Say("Of the orders drawn at random (PCT), none came to an end.")
+		text = l.Say("None of the orders drawn at random (PCT) ended.")
 	case s.Broken > 0:
 		text = l.Say("Of %[1]s orders drawn at random (PCT), %[2]s break a rule. They are not drawn evenly: this is no share of all.", n, Grouped(big.NewInt(int64(s.Broken))))
 	default:
 		text = l.Say("Of %[1]s orders drawn at random (PCT), none breaks a rule. A break that needs just these decisions is drawn about once in %[2]s at worst.", n, about(s.Odds))
 	}
 	if s.Drawn > 0 && s.Endless > 0 {
-		text = l.Say("%s %s", text, l.Say("%d more came to no end, as far as they were played.", s.Endless))
+		text = l.Say("%s %s", text, l.Say("%d more did not end as far as they were played.", s.Endless))
 	}
 	if len(rules) > 0 {
 		text = l.Say("%s %s", text, l.Say("Broken in them: %s.", l.List(rules)))

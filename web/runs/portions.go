@@ -58,7 +58,7 @@ func AskedRows(r *http.Request) (from, count int, err error) {
 	from, err1 := strconv.Atoi(q.Get("from"))
 	count, err2 := strconv.Atoi(q.Get("count"))
 	if err1 != nil || err2 != nil || from < 1 || count < 1 || count > portionRows {
-		return 0, 0, site.Refuse(http.StatusBadRequest, "That is no place in a run",
+		return 0, 0, site.Refuse(http.StatusBadRequest, "There is no such place in a run",
 			"The rows of a run are asked for by from, the number of a step from 1 on, and count, how many: 1 to %d.", portionRows)
 	}
 	return from - 1, count, nil
@@ -67,7 +67,7 @@ func AskedRows(r *http.Request) (from, count int, err error) {
 // AnswerRows answers with rows of a film.
 func AnswerRows(w http.ResponseWriter, r *http.Request, f *Footage, from, count int) error {
 	if from >= f.Rows {
-		return site.Refuse(http.StatusNotFound, "That is no place in a run", "This run has %d steps so far.", f.Rows)
+		return site.Refuse(http.StatusNotFound, "There is no such place in a run", "This run has %d steps so far.", f.Rows)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "application/json")
@@ -113,7 +113,7 @@ func (f *Footage) Shown(r *http.Request, path string) (page.Viewer, error) {
 	if text := q.Get("from"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > f.Rows {
-			return v, site.Refuse(http.StatusBadRequest, "That is no place in a run", "The steps of this run are numbered from 1 to %d.", f.Rows)
+			return v, site.Refuse(http.StatusBadRequest, "There is no such place in a run", "The steps of this run are numbered from 1 to %d.", f.Rows)
 		}
 		first = (n - 1) / portionRows * portionRows
 	}

@@ -25,7 +25,7 @@ func Steer(l words.Language, r *engine.Run, mine bool, text []byte) string {
 	dec.DisallowUnknownFields()
 	switch {
 	case dec.Decode(&asked) != nil:
-		return l.Say("That is no command: it must be one JSON object with thread and do.")
+		return l.Say("That is not a command: it must be one JSON object with thread and do.")
 	case !mine:
 		return l.Say("Only who started this run can steer its threads.")
 	}

@@ -77,5 +77,5 @@ func NoRoute(w http.ResponseWriter, r *http.Request, mux *http.ServeMux) error {
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return Refuse(http.StatusMethodNotAllowed, "That cannot be done at this address", "What can be asked for here: %s.", list)
+	return Refuse(http.StatusMethodNotAllowed, "That cannot be done at this address", "Allowed here: %s.", list)
 }

@@ -166,7 +166,7 @@ var (
 			return l.Say("A page of another site has sent this, and only this site's own pages may. If this is the same site under another name, its operator starts it with -public-url.")
 		},
 	}
-	errNoSocket = Refuse(http.StatusBadRequest, "That is no page", "Only a websocket can be opened at this address.")
+	errNoSocket = Refuse(http.StatusBadRequest, "That is not a page", "Only a websocket can be opened at this address.")
 )
 
 // noSocket answers a request that could not become a websocket.

@@ -80,7 +80,7 @@ func (m *maker) cards() []film.Card {
 			{Thread: 0, Code: "sell(2)", Text: l.Say("works at level %d", 2)},
 			{Thread: 0, Code: "sell(1)", Text: l.Say("level %d, has called %s", 1, "sell(2)"), Within: true},
 		}},
-		{Kind: film.OfLine, Title: l.Say("who waits in Redis"), None: l.Say("nobody")},
+		{Kind: film.OfLine, Title: l.Say("waiting in Redis"), None: l.Say("nobody")},
 		{Kind: film.OfWords, Title: l.Say("the lock's word in memory"), Lines: []film.CardLine{nobody("web-1", l.Say("free"), false)}},
 		{Kind: film.OfNodes, Title: l.Say("nodes, each with its key and clock"), Lines: []film.CardLine{
 			{Thread: 1, Code: "1", Text: l.Say("%s, %s left", "B", "100 ms")}, nobody("2", l.Say("%s; down", l.Say("no key")), true),
@@ -117,7 +117,7 @@ func (m *maker) scripts() []Story {
 		{Name: "LuaPane: commands without a script", Component: templates.LuaPane(film.Script{
 			Name: "lock", Plain: true, Note: l.Say("No script: the call is a single command."), Lines: lines[2:3],
 		})},
-		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(film.Script{Name: "none", Note: l.Say("Without a lock nothing is asked of Redis: there is no script to read.")})},
+		{Name: "LuaPane: a lock that asks no Redis", Component: templates.LuaPane(film.Script{Name: "none", Note: l.Say("Without a lock Redis is not asked: there is no script to read.")})},
 	}
 }
 
@@ -134,7 +134,7 @@ func (m *maker) tables() []Story {
 		Title: l.Say("Your scenario"),
 		Columns: []page.LockColumn{
 			{Protocol: "reentrant", Lanes: busy(2).Window(l, "story-first", 0, film.MaxLaneRows)},
-			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fitted until %s; from there the policy moved", "60 ms")},
+			{Protocol: "setnx", Lanes: busy(2).Window(l, "story-second", 0, film.MaxLaneRows), Broken: []string{"foreign-release", "mutual-exclusion"}, Note: l.Say("the moves fit until %s; after that the policy moved", "60 ms")},
 		},
 		Threads: []page.LockThread{
 			{Name: "A", Ordinal: 0, Rows: []page.LockRow{

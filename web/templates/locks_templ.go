@@ -156,9 +156,9 @@ func LocksPage(p page.Locks) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var7 string
-			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Rows are faults, columns the places where they strike. A cell is the worst that one such fault can do, with two threads, in any order with %s; it opens an example, of a broken rule the smallest that was found.", p.Both.Delays))
+			templ_7745c5c3_Var7, templ_7745c5c3_Err = templ.JoinStringErrs(say(ctx, "Rows are faults, columns the places where they strike. A cell is the worst that one such fault can do, with two threads, in any order with %s. It opens an example; for a broken rule, the smallest one found.", p.Both.Delays))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 52, Col: 259}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `web/templates/locks.templ`, Line: 52, Col: 256}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var7))
 			if templ_7745c5c3_Err != nil {

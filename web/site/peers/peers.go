@@ -49,7 +49,7 @@ var (
 	ErrUnknown = errors.New("peers: no such server is remembered")
 	ErrGone    = phrase.New("the server that has it has ended")
 	ErrSilent  = phrase.New("the server that has it cannot be reached just now")
-	ErrAway    = phrase.New("the Redis by which the servers of this site find each other does not answer just now; try again in a moment")
+	ErrAway    = phrase.New("the Redis through which the servers of this site find each other does not answer just now; try again in a moment")
 )
 
 // Config configures Peers.

@@ -1,6 +1,6 @@
 // For teachers: what several people have done becomes a table, here in the
 // browser. Nothing is sent but the moves of a break, to be played again.
-import { parse, unpacked } from "./course-progress.js";
+import { MADE, parse, unpacked } from "./course-progress.js";
 import { byId, download, make } from "./dom.js";
 import { say } from "./words.js";
 
@@ -22,17 +22,19 @@ export function rowsOf(learners, chapters) {
   const score = (/** @type {Record<string, boolean> | undefined} */ answers) =>
     answers ? `${Object.values(answers).filter(Boolean).length}/${Object.keys(answers).length}` : "";
   return [
-    [say("Name"), say("Done"), ...chapters.map((c) => c.title), say("First try"), say("Breaks played again"), say("Before"), say("After")],
+    [say("Name"), say("Done"), ...chapters.map((c) => c.title), say("First try"), say("Breaks played again"), say("Own questions and breaks"), say("Before"), say("After")],
     ...learners.map(({ name, progress, checked, wrong }) => {
       const all = chapters.flatMap((c) => c.items).filter((path) => path in progress.items);
       const asked = all.filter((path) => progress.items[path].tries !== undefined);
       const first = asked.filter((path) => progress.items[path].tries === 1);
+      const own = Object.keys(progress.items).filter((path) => path.startsWith(MADE));
       return [
         name,
         String(all.length),
         ...chapters.map((c) => `${c.items.filter((path) => path in progress.items).length}/${c.items.length}`),
         asked.length > 0 ? `${first.length}/${asked.length}` : "",
         wrong.length > 0 ? say("%d do not: %s", wrong.length, wrong.join(" ")) : String(checked),
+        own.length > 0 ? String(own.length) : "",
         score(progress.check?.before),
         score(progress.check?.after),
       ];
@@ -64,6 +66,9 @@ export function questionsOf(learners, chapters) {
 /** As a file of values; what begins like a formula does not become one. @param {string[][]} rows */
 export const csvOf = (rows) =>
   rows.map((row) => row.map((cell) => `"${(/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell).replaceAll('"', '""')}"`).join(",")).join("\r\n") + "\r\n";
+
+/** The progress that a text's links carry: their fragments. @param {string} text */
+export const linksIn = (text) => text.match(/(?<=#)p1\.[\w-]+/g) ?? [];
 
 /** @param {HTMLElement} page */
 export function klass(page) {
@@ -132,7 +137,7 @@ export function klass(page) {
       if (progress) {
         await add(progress, file.name.replace(/\.json$/, ""));
       } else {
-        note(say("%s is no file of what somebody has done here.", file.name));
+        note(say("%s is not a progress file.", file.name));
       }
     }
   }
@@ -147,7 +152,30 @@ export function klass(page) {
   byId("class-csv").addEventListener("click", () => {
     download("relock-class.csv", new Blob([`\uFEFF${csvOf(rowsOf(learners, chapters))}`], { type: "text/csv" }));
   });
-  if (location.hash.length > 1) {
-    unpacked(location.hash.slice(1)).then((progress) => (progress ? add(progress, say("From the link")) : note(say("This link is incomplete; a part of it may have been cut off on its way."))));
+  const links = /** @type {HTMLTextAreaElement} */ (byId("class-links"));
+  /** @type {Set<string>} */
+  const seen = new Set(); // fragments
+
+  /** Adds each link of a text that was not added yet. @param {string} text */
+  async function paste(text) {
+    for (const link of linksIn(text)) {
+      if (seen.has(link)) {
+        continue;
+      }
+      seen.add(link);
+      const progress = await unpacked(link);
+      if (progress) {
+        await add(progress, say("From the link"));
+      } else {
+        note(say("This link is incomplete; a part of it may have been cut off on its way."));
+      }
+    }
   }
+  byId("class-add").addEventListener("click", () => {
+    paste(links.value);
+    links.value = "";
+  });
+  const opened = () => paste(location.hash);
+  addEventListener("hashchange", opened); // another link, in the same tab
+  opened();
 }

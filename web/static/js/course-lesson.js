@@ -2,7 +2,7 @@
 // is. What is said and shown is in the page, and works without this.
 import { byId } from "./dom.js";
 import { digits } from "./keys.js";
-import { answered, load, save, solved } from "./course-progress.js";
+import { answered, load, madePath, save, solved } from "./course-progress.js";
 import { say } from "./words.js";
 
 const TRIES = "relock-tries"; // answers on this item since it was opened, in this tab
@@ -55,10 +55,8 @@ function counted(path) {
 
 /** @param {HTMLElement} page @param {string} path @param {{asked?: boolean, tries?: number, moves?: number, schedule?: any[]}} how */
 function note(page, path, how) {
-  if (!path.includes("/")) {
-    return; // it was made of a run, and is no part of the course
-  }
-  save(solved(load(), path, how, new Date()));
+  const made = !path.includes("/"); // of a run; it does not return
+  save(solved(load(), made ? madePath(location.search) : path, made ? { ...how, asked: false } : how, new Date()));
   ticks(page);
 }
 

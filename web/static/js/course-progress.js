@@ -17,6 +17,19 @@
  * @property {string} [name] of who did it, in a file or a link only
  */
 
+/** What the addresses begin with of questions and breaks that were made of a run. */
+export const MADE = "made/";
+
+/** The address of what was made of a run: the same for the same. @param {string} query */
+export function madePath(query) {
+  const asked = new URLSearchParams(query);
+  let hash = 0;
+  for (const c of `${asked.get("kind") ?? ""} ${asked.get("from") ?? ""}`) {
+    hash = (Math.imul(hash, 31) + (c.codePointAt(0) ?? 0)) >>> 0;
+  }
+  return MADE + hash.toString(36);
+}
+
 const KEY = "relock-progress";
 const DAYS = [1, 3, 8, 20]; // after which a question returns
 

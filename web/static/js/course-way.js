@@ -33,7 +33,7 @@ export function way(page) {
       input.value = "";
       const other = file && file.size <= MOST ? parse(await file.text()) : null;
       if (!other) {
-        note(say("That is no file of what somebody has done here; nothing has changed."));
+        note(say("That is not a progress file; nothing has changed."));
         return;
       }
       keep(how === "merge" ? merged(load(), other) : other);
@@ -73,7 +73,7 @@ function show(page) {
     .filter((link) => link !== undefined);
   byId("due").hidden = back.length === 0;
   byId("due").querySelector("ul")?.replaceChildren(
-    ...back.map((link) => make("li", {}, make("a", { href: `${link.href}?again=1` }, link.querySelector("span:nth-child(2)")?.textContent ?? ""))),
+    ...back.map((link) => make("li", {}, make("a", { href: link.dataset.again ? `/learn/${link.dataset.again}` : link.href }, link.querySelector("span:nth-child(2)")?.textContent ?? ""))),
   );
   for (const when of ["before", "after"]) {
     const place = document.getElementById(`check-${when}`);

@@ -71,7 +71,7 @@ export async function pack(scenario, at) {
  */
 export async function unpack(link) {
   if (!link.startsWith(PREFIX)) {
-    throw new LinkError(say("This link is of a kind that this page does not know; it may come from a newer one."));
+    throw new LinkError(say("Unknown link format: the link may come from a newer version."));
   }
   if (link.length > MAX_PACKED) {
     throw new LinkError(say("This link holds more than a scenario may have (64 KiB)."));

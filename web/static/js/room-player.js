@@ -224,7 +224,7 @@ export function phone(section) {
       const thread = /** @type {Room} */ (state.room).threads[name];
       const left = Math.ceil(Math.max(0, (thread.wait ?? 0) - (Date.now() - came) / 1000));
       counting ||= left > 0;
-      const table = thread.members.length > 1 ? wished(thread, left) || say("You are %d at this thread: what most of you want is done.", thread.members.length) : "";
+      const table = thread.members.length > 1 ? wished(thread, left) || say("%d of you play this thread: the majority decides.", thread.members.length) : "";
       setText(/** @type {Element} */ (section.querySelector(`[data-mine="${CSS.escape(name)}"] [data-wishes]`)), table);
     }
     if (counting) {

@@ -107,7 +107,7 @@ export function told(news, room) {
     case "held": return heldBack(room);
     case "let go": return say("You play: the threads are yours again.");
     case "given": return say("You play %s now.", news.thread);
-    case "taken": return say("You play %s no more.", news.thread);
+    case "taken": return say("You no longer play %s.", news.thread);
   }
 }
 

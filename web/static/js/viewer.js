@@ -231,7 +231,7 @@ export function viewer(owner) {
     const r = film.rows[at - 1];
     drawCards(byId("actors"), r?.cards);
     const m = r?.inside?.[k - 1];
-    const why = m?.why ?? r?.why ?? say("Step, and every event says here why it happened.");
+    const why = m?.why ?? r?.why ?? say("Take a step: each event says here why it happened.");
     byId("why").textContent = why;
     byId("lock-line").textContent = why; // where the side is further down
     const shown = m ? m.lua : r?.lua;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { csvOf, questionsOf, rowsOf } from "../js/course-class.js";
-import { answered, nothing, packed, solved, unpacked } from "../js/course-progress.js";
+import { csvOf, linksIn, questionsOf, rowsOf } from "../js/course-class.js";
+import { answered, madePath, nothing, packed, solved, unpacked } from "../js/course-progress.js";
 
 const now = new Date("2026-11-22T10:00:00");
 
@@ -9,6 +9,9 @@ test("a class is a row for each, with what was done, first tries and the check",
   let p = solved(nothing(), "a/one", { asked: true, tries: 1 }, now);
   p = solved(p, "a/two", { asked: true, tries: 3 }, now);
   p = solved(p, "b/three", { moves: 4, schedule: [0] }, now);
+  for (const from of ["v1.x", "v1.y", "v1.x"]) {
+    p = solved(p, madePath(`?from=${from}&kind=break`), { moves: 2 }, now); // the first and the last are one
+  }
   p = answered(answered(p, "before", "x", false), "before", "y", true);
   const rows = rowsOf(
     [{ name: "Ann", progress: p, checked: 1, wrong: [] }],
@@ -17,7 +20,7 @@ test("a class is a row for each, with what was done, first tries and the check",
       { id: "b", title: "B", items: ["b/three", "b/four"] },
     ],
   );
-  assert.deepEqual(rows[1], ["Ann", "3", "2/2", "1/2", "1/2", "1", "1/2", ""]);
+  assert.deepEqual(rows[1], ["Ann", "3", "2/2", "1/2", "1/2", "1", "2", "1/2", ""]);
   assert.equal(rows[0].length, rows[1].length);
 });
 
@@ -37,6 +40,10 @@ test("a question that about half of a class had right is one to talk about", () 
       ["a/2", 0, 2, false],
     ],
   );
+});
+
+test("many links are taken out of what was pasted", () => {
+  assert.deepEqual(linksIn("Ann: http://x/learn/class#p1.ab_c-\nhttps://y/learn/class#p1.Z9, and /learn/class#v1.no #p1."), ["p1.ab_c-", "p1.Z9"]);
 });
 
 test("a spreadsheet gets values, and no formula", () => {

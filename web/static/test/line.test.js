@@ -12,7 +12,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 /** A line that a test holds in its hand, and what its page hears: into a room,
  *  or alone. */
-function held(join) {
+function held(join, times = { silence: 1000, coming: 3000, quiet: 5000 }) {
   const l = { sent: [], heard: [], drops: 0, renewals: 0, open: true };
   const dial = (handlers) => {
     l.handlers = handlers;
@@ -37,7 +37,7 @@ function held(join) {
       changed: (lost) => l.heard.push(lost ? "lost" : "found"),
       gone: (code, why) => l.heard.push(`gone ${code} ${why}`.trim()),
     },
-    { dial, silence: 1000, coming: 3000, quiet: 5000 },
+    { dial, ...times },
   );
   l.ask = l.line.ask;
   l.comes = (frame) => l.handlers.received(frame);
@@ -68,7 +68,7 @@ function alone() {
 }
 
 /** A line into a room, not open yet. */
-function room({ there = async () => true } = {}) {
+function room({ there = async () => true, times } = {}) {
   let l;
   const join = {
     as: () => ({ part: "player", rows: false }),
@@ -76,7 +76,7 @@ function room({ there = async () => true } = {}) {
     there,
     joined: () => l.heard.push("joined"),
   };
-  l = held(join);
+  l = held(join, times);
   l.kept = null;
   l.connects = (answer) => {
     l.opens();
@@ -319,6 +319,17 @@ test("a line on which nothing happens is asked whether it is there", () => {
   mock.timers.tick(100);
   mock.timers.tick(1000);
   assert.equal(l.renewals, 1, "nobody answers");
+});
+
+test("a dead line is noticed in five seconds", () => {
+  const l = room({ times: {} });
+  l.connects();
+  mock.timers.tick(2000);
+  assert.deepEqual(l.sent.at(-1), { id: 2, do: "ping" });
+  mock.timers.tick(2999);
+  assert.equal(l.renewals, 0);
+  mock.timers.tick(1);
+  assert.equal(l.renewals, 1);
 });
 
 test("one does not wait for ever to be let in", () => {

@@ -141,7 +141,7 @@ test("who is lost stays so when one comes back", () => {
 
 test("a thread that one is given or that is taken is told", () => {
   const B = { B: { by: ["Quiet Otter"], members: ["m5"], wishes: {}, next: "", why: "" } };
-  assert.deepEqual(told_([join(), comes(1)], comes(2, { threads: B })), ["You play B now.", "You play A no more."]);
+  assert.deepEqual(told_([join(), comes(1)], comes(2, { threads: B })), ["You play B now.", "You no longer play A."]);
 });
 
 test("what a page says of a room", () => {
