@@ -82,7 +82,7 @@ func TestAClassMends(t *testing.T) {
 	if !strings.Contains(text(host.found.Mended.HTML), "8 of 8 changes tried.") {
 		t.Errorf("in a class: %s", text(host.found.Mended.HTML))
 	}
-	if f := phone.ask(object{"do": "mend", "branch": 0}); f.Refused != "Only who has joined with rows: true can ask for that." {
+	if f := phone.ask(object{"do": "mend", "branch": 0}); f.Refused != "Join with rows: true to ask for that." {
 		t.Errorf("a phone: %q", f.Refused)
 	}
 }

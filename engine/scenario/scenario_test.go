@@ -166,7 +166,7 @@ func TestMistakesNameLineKeyGivenAndAllowed(t *testing.T) {
 		{"nothing", "", `line 1: scenario: given nothing`},
 		{"only a comment", "# hello\n", `line 1: scenario: given nothing`},
 		{"two documents", base + "---\n" + base, `line 2: scenario: given a second document`},
-		{"no YAML", "threads: [", `line 1: scenario: given what is no YAML`},
+		{"no YAML", "threads: [", `line 1: scenario: given something that is not YAML`},
 		{"a text", "hello", `line 1: scenario: given "hello", allowed: a map with the keys title`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

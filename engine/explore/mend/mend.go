@@ -239,7 +239,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Opti
 	}
 	if ctx.Err() != nil {
 		r.Stopped = true
-		return r, nil
+		return r, nil //nolint:nilerr // it was stopped, and that is no error
 	}
 	var changes []Change
 	if r.Broken() {
@@ -253,7 +253,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Opti
 		cure, err := s.cure(ctx, r, c)
 		if ctx.Err() != nil {
 			r.Stopped = true
-			return r, nil
+			return r, nil //nolint:nilerr // it was stopped, and that is no error
 		}
 		if err != nil {
 			return nil, err
