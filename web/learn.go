@@ -55,7 +55,7 @@ func wayItem(l words.Language, i *course.Item) *page.WayItem {
 	}
 	return &page.WayItem{
 		Again: again,
-		Path: i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
+		Path:  i.Path(), Title: i.Title(l), Kind: l.Say(kindName(i.Kind)), Number: i.Number(),
 		Asked: i.Kind == course.Predict || i.Kind == course.Why || i.Kind == course.Order,
 	}
 }

@@ -33,7 +33,8 @@ type MendRule struct{ Name, Title string }
 // CureRow is a change, and what comes of it.
 type CureRow struct {
 	Name, Title, Note string
-	Verdict           mend.Verdict
+	Verdict           string // as the JSON and the style sheet name it
+	Good              bool   // nothing that matters is broken any more
 	Says              string // what the verdict is, a sentence
 	Counts            []CureCount
 	New               string // rules that only the change breaks, a sentence, or ""
@@ -76,7 +77,7 @@ func NewMended(l words.Language, r *mend.Report, going bool) (Mended, error) {
 		if err != nil {
 			return m, err
 		}
-		if row.Verdict == mend.Nothing {
+		if r.Cures[i].Verdict == mend.Nothing {
 			m.Others = append(m.Others, row)
 		} else {
 			m.Cures = append(m.Cures, row)
@@ -93,7 +94,7 @@ func NewMended(l words.Language, r *mend.Report, going bool) (Mended, error) {
 
 func newCureRow(l words.Language, r *mend.Report, c *mend.Cure, rules []MendRule) (CureRow, error) {
 	row := CureRow{
-		Name: c.Name, Title: l.Clause(c.Title), Note: CureNote(l, c), Verdict: c.Verdict, Says: CureSays(l, c), New: CureNew(l, c), Helped: c.Helped(),
+		Name: c.Name, Title: l.Clause(c.Title), Note: CureNote(l, c), Verdict: string(c.Verdict), Good: c.Verdict == mend.Mends || c.Verdict == mend.Protects, Says: CureSays(l, c), New: CureNew(l, c), Helped: c.Helped(),
 	}
 	for _, rule := range rules {
 		before, after := r.Before.Of(rule.Name), c.After.Of(rule.Name)

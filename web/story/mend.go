@@ -13,13 +13,13 @@ func (m *maker) mender() []Story {
 		return page.CureCount{Rule: rules[n], Before: "42", After: after, Was: was, Is: is, All: true}
 	}
 	token := page.CureRow{
-		Name: "checks: token, protocol: fenced", Title: l.Say("A fencing token, checked by the resource"), Verdict: mend.Protects, Helped: true,
+		Name: "checks: token, protocol: fenced", Title: l.Say("A fencing token, checked by the resource"), Verdict: string(mend.Protects), Good: true, Helped: true,
 		Note:   l.Say("It refuses a write with an older token than it has seen, whatever its thread believes") + ".",
 		Says:   l.Say("What the lock protects comes to no harm. Two can still be inside at once, in %[1]s of %[2]s orders.", "42", "55"),
 		Counts: []page.CureCount{count(0, "0", 0.76, 0), count(1, "42", 0.76, 0.76)}, Open: "/play#v1.z.a~0", Left: "/play#v1.z.b~0", LeftSays: rules[1].Title,
 	}
 	lease := page.CureRow{
-		Name: "lease: 500ms", Title: l.Say("A lease of %s", "500 ms"), Verdict: mend.UpTo,
+		Name: "lease: 500ms", Title: l.Say("A lease of %s", "500 ms"), Verdict: string(mend.UpTo),
 		Note:   l.Say("It outlasts what is held here, %[1]s. A holder that crashed keeps the others out for %[2]s", "240 ms", "500 ms") + ".",
 		Says:   l.Say("None of %[1]s orders breaks a rule. With a pause of %[2]s, %[3]s of %[4]s do.", "687", "500 ms", "67", "85"),
 		Counts: []page.CureCount{count(0, "0", 0.76, 0), count(1, "0", 0.76, 0)}, Open: "/play#v1.z.c~0", Left: "/play#v1.z.d~0", LeftSays: rules[0].Title,
@@ -28,7 +28,7 @@ func (m *maker) mender() []Story {
 		lease.Counts[i].Longer, lease.Counts[i].IsLonger = l.Say("with a pause of %[1]s: %[2]s", "500 ms", "67"), 0.79
 	}
 	other := page.CureRow{
-		Name: "protocol: fenced", Title: l.Say("The lock %s", "fenced"), Verdict: mend.Nothing, Says: l.Say("%[1]s of %[2]s orders break a rule.", "42", "55"),
+		Name: "protocol: fenced", Title: l.Say("The lock %s", "fenced"), Verdict: string(mend.Nothing), Says: l.Say("%[1]s of %[2]s orders break a rule.", "42", "55"),
 		Counts: []page.CureCount{count(0, "42", 0.76, 0.76), count(1, "42", 0.76, 0.76)}, New: l.Say("New with it: %s.", l.Say("key left behind")), Open: "/play#v1.z.e~0",
 	}
 	before := l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", "42", "55", l.Say("at most %d delays", 2))

@@ -47,7 +47,7 @@ test("what is no whole link is refused with a sentence", async () => {
   const link = await pack(scenario, 3);
   const [body] = link.split("~");
   for (const [bad, want] of [
-    [`v2${link.slice(2)}`, /newer one/],
+    [`v2${link.slice(2)}`, /newer version/],
     [body, /incomplete/],
     [`${body.slice(0, 60)}~3`, /incomplete/],
     [`${link}x`, /incomplete/],
