@@ -19,7 +19,7 @@ type row struct{ version, token int64 }
 
 func (r *row) Connect(context.Context) (driver.Conn, error) { return r, nil }
 func (r *row) Driver() driver.Driver                        { return nil }
-func (r *row) Prepare(string) (driver.Stmt, error) { return nil, errors.New("nothing is prepared") }
+func (r *row) Prepare(string) (driver.Stmt, error)          { return nil, errors.New("nothing is prepared") }
 
 func (r *row) Begin() (driver.Tx, error)                { return nil, errors.New("nothing is a transaction") }
 func (r *row) Close() error                             { return nil }
