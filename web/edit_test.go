@@ -69,7 +69,7 @@ func TestFormAndYAMLSayTheSame(t *testing.T) {
 			"a limit for each user", twoThreads("action", "show", "resource.kind", "purchases", "resource.limit", "2", "threads[1].user", "7"),
 			"resource: {kind: purchases, limit: 2}", `name="threads[1].user" value="7"`, "",
 		},
-		{"no YAML", twoThreads("action", "read", "yaml", "a: ["), "a: [", "comes back as soon as", "Line 1: given what is no YAML ("},
+		{"no YAML", twoThreads("action", "read", "yaml", "a: ["), "a: [", "comes back as soon as", "Line 1: given something that is not YAML ("},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := s.convert(t, c.form)
@@ -185,7 +185,7 @@ func TestWhatIsWrongIsNotRun(t *testing.T) {
 		if res.StatusCode != http.StatusUnprocessableEntity {
 			t.Errorf("%s: status %d, want 422", action, res.StatusCode)
 		}
-		for _, want := range []string{"2 mistakes. Nothing is run", "Line 2, lock.lease: given", `aria-invalid="true"`, `value="200"`} {
+		for _, want := range []string{"2 mistakes. Nothing runs", "Line 2, lock.lease: given", `aria-invalid="true"`, `value="200"`} {
 			if !strings.Contains(body, want) {
 				t.Errorf("%s: the page lacks %q", action, want)
 			}

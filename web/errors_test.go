@@ -35,7 +35,7 @@ func TestAMethodThatIsNotThereIsNamed(t *testing.T) {
 		if res.StatusCode != c.status || res.Header.Get("Allow") != c.allow {
 			t.Errorf("%s %s: %d, Allow: %q; want %d, %q", c.method, c.path, res.StatusCode, res.Header.Get("Allow"), c.status, c.allow)
 		}
-		if c.status == 405 && !strings.Contains(body, "What can be asked for here: "+c.allow) {
+		if c.status == 405 && !strings.Contains(body, "Allowed here: "+c.allow) {
 			t.Errorf("%s %s does not say what can be: %s", c.method, c.path, body)
 		}
 	}

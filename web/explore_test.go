@@ -208,11 +208,11 @@ func TestWhatCannotBeExplored(t *testing.T) {
 		{object{"delays": 5}, "A page searches with 0 to 4 delays."},
 		{object{"delays": -1}, "A page searches with 0 to 4 delays."},
 		{object{"faults": 3}, "A page searches with 0 to 2 faults."},
-		{object{"faults": 1}, "Say at least one kind of fault that may strike, or have no faults."},
+		{object{"faults": 1}, "Choose at least one kind of fault that may strike, or no faults."},
 		{object{"faults": 1, "kinds": []string{"crash", "fire"}}, `There is no fault "fire" that could strike in this scenario; allowed: `},
 		{object{"from": "the end"}, "A search begins at the start or here; allowed: start, here."},
 		{object{"moves": 7}, "The branch has no such move."},
-		{object{"do": "outlook"}, "That is no command"},
+		{object{"do": "outlook"}, "That is not a command"},
 	} {
 		command := explore(1)
 		for k, v := range c.change {
@@ -358,8 +358,8 @@ func TestAClassExplores(t *testing.T) {
 		{viewer, object{"do": "walk", "state": 3}, "Only a host can do that."},
 		{viewer, object{"do": "explore", "branch": 9, "moves": 0, "from": "start"}, "There is no such branch."},
 		{viewer, object{"do": "outlook", "branch": 9, "moves": 0}, "There is no such branch."},
-		{phone, explore(1), "Only who has joined with rows: true can ask for that."},
-		{phone, object{"do": "halt"}, "Only who has joined with rows: true can ask for that."},
+		{phone, explore(1), "Join with rows: true to ask for that."},
+		{phone, object{"do": "halt"}, "Join with rows: true to ask for that."},
 		{s.visit(t, code, "en", nil), explore(1), "The first command is join."},
 	} {
 		if f := c.who.ask(c.command); f.Refused != c.refused {

@@ -167,7 +167,7 @@ func TestExportsThatAreRefused(t *testing.T) {
 	}{
 		{"no format", "", good, 400, export.Allowed()},
 		{"unknown format", "word%d", good, 400, export.Allowed()},
-		{"no link", "md", "hello", 422, "newer one"},
+		{"no link", "md", "hello", 422, "newer server"},
 		{"half a link", "md", good[:40] + "~0", 422, "cut off"},
 		{"a schedule that does not fit", "md", packed(t, leaseExpiry+"schedule: [9]", 1), 422, "decision 1"},
 		{"a scenario with a mistake", "md", mistaken, 422, "given &#34;%d %s&#34;"},

@@ -74,7 +74,7 @@ func TestAPanicEndsOneSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		told, code := lastWords(t, p.conn)
-		if !told.Broken || !strings.Contains(told.Refused, "A mistake in this program has ended your session.") || code != wire.CloseBroken {
+		if !told.Broken || !strings.Contains(told.Refused, "A bug in this program has ended your session.") || code != wire.CloseBroken {
 			t.Errorf("told %+v and closed with %d", told, code)
 		}
 		counted("play", "1")
@@ -103,7 +103,7 @@ func TestAPanicEndsOneSession(t *testing.T) {
 			if last := frames[len(frames)-1]; !last.Ended {
 				t.Errorf("the last frame %+v", last)
 			}
-			if _, body := s.do(t, http.MethodGet, path, nil); !strings.Contains(body, "The run was ended by a mistake in this program.") {
+			if _, body := s.do(t, http.MethodGet, path, nil); !strings.Contains(body, "A bug in this program ended the run.") {
 				t.Errorf("the page does not say how it ended")
 			}
 			if _, body := s.do(t, http.MethodGet, path+"/trace", nil); !strings.Contains(body, `"error":"`+run.ErrMistake.Error()+`"`) {

@@ -307,7 +307,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		{object{"do": "step", "thread": "B", "at": 7}, "The branch has no such move."},
 		{object{"do": "step", "at": 0}, "The next move here has been made already"},
 		{object{"do": "step", "thread": "A"}, "A moves at 300 ms, after B."},
-		{object{"do": "run", "to": "lunch"}, `One cannot run to "lunch"; allowed: end, mark, violation, outcome.`},
+		{object{"do": "run", "to": "lunch"}, `Cannot run to "lunch"; allowed: end, mark, violation, outcome.`},
 		{object{"do": "run", "to": "outcome", "thread": "Z"}, "name one of the scenario's threads"},
 		{object{"do": "time", "to": "by", "by": "5"}, "Time passes by a length such as 50ms"},
 		{object{"do": "time", "to": "tomorrow"}, `Time cannot pass to "tomorrow"`},
@@ -320,7 +320,7 @@ func TestCommandsThatAreRefused(t *testing.T) {
 		{object{"do": "locks", "protocols": []string{"mutex"}}, "Compare 2 to 4 different locks"},
 		{object{"do": "drop"}, "The only branch there is stays."},
 		{object{"do": "open", "scenario": "threads: 7"}, "The scenario has mistakes: line 1: threads: given"},
-		{object{"do": "open", "link": "v9.x"}, "This link is of a kind that this server does not know"},
+		{object{"do": "open", "link": "v9.x"}, "Unknown link format"},
 		{object{"do": "open", "scenario": leaseExpiry, "branches": []object{{"parent": 0, "fork": 0}}}, "The branches do not fit each other"},
 		{object{"do": "open", "scenario": leaseExpiry, "branches": slices.Repeat([]object{{"parent": -1}}, 7)}, "There are 6 branches already"},
 	} {
@@ -457,7 +457,7 @@ func TestPositionsSayWhichFaultsArePointless(t *testing.T) {
 		{1, "lose-reply", "A", "lock", "A has no lock ahead of it."},
 		{1, "lose-reply", "A", "unlock", ""},
 		{1, "lose-reply", "B", "lock", ""},
-		{2, "lose-reply", "A", "unlock", "The same fault waits for its moment in A already."},
+		{2, "lose-reply", "A", "unlock", "The same fault is waiting in A already."},
 		{2, "pause", "A", "", ""},
 		{3, "pause", "A", "", "A is paused until 300 ms."},
 		{3, "crash", "A", "", ""},
@@ -820,7 +820,7 @@ func TestOnlyWhoStartedALiveRunSteersIt(t *testing.T) {
 	if got := ask(nil, `{"thread":"A","do":"crash"}`); got != "Only who started this run can steer its threads." {
 		t.Errorf("somebody else: %q", got)
 	}
-	if got := ask(own, `{"thread":"A"`); !strings.Contains(got, "That is no command") {
+	if got := ask(own, `{"thread":"A"`); !strings.Contains(got, "That is not a command") {
 		t.Errorf("half a command: %q", got)
 	}
 	if got := ask(own, `{"thread":"A","do":"pause"}`); !strings.Contains(got, "Resume") || !strings.Contains(got, "paused") {
@@ -935,7 +935,7 @@ func TestWhatIsNotPossibleThereKeepsTheForm(t *testing.T) {
 		form url.Values
 		want string
 	}{
-		{twoThreads("store", "wall", "yaml", twoText+"faults: [{time: 10ms, do: evict}]"), "evict happens to Redis itself, which only the embedded Redis on the virtual clock"},
+		{twoThreads("store", "wall", "yaml", twoText+"faults: [{time: 10ms, do: evict}]"), "evict happens to Redis itself, and only the embedded Redis on the virtual clock"},
 		{twoThreads("store", "wall", "lock.protocol", "redlock"), "redlock has 5 nodes, each a Redis of its own"},
 	} {
 		res, body := s.do(t, http.MethodPost, "/runs", c.form)

@@ -414,8 +414,8 @@ func TestALockListsWhatItKeepsWhereItFailsAndItsScenariosInReadingOrder(t *testi
 		{"reentrant", "in a partition too", "is paused longer than its lease", "/play/two-threads", "/play/lost-replies"},
 		{"mutex", "only the owner deletes", "behind its own lock", `/play/mutex"`, "/play/mutex-lost-reply"},
 	} {
-		_, card, _ := strings.Cut(body, `<article class="card" id="`+lock.name+`"`)
-		card, _, _ = strings.Cut(card, "</article>")
+		_, card, _ := strings.Cut(body, `<div class="unfolded" id="`+lock.name+`"`)
+		card, _, _ = strings.Cut(card, "</details>")
 		at := 0
 		for _, want := range []string{">Guarantees<", lock.guarantee, ">Holes<", lock.hole, lock.first, lock.last} {
 			next := strings.Index(card[at:], want)

@@ -283,7 +283,7 @@ func TestPointlessSaysWhyAtEachStep(t *testing.T) {
 		}, []string{"A ", "crash", "script-flush"}},
 		{"A is in", &scenario.Move{}, []string{"lose-reply lock: A has no lock ahead of it", "delay lock: A", up}, []string{"evict", "restart", "fail-over", "unlock", "stall"}},
 		{"a fault waits", ptr(hand(scenario.Fault{Do: fault.LoseReply, Thread: "A", At: fault.AtUnlock})), []string{
-			"lose-reply unlock: the same fault waits for its moment in A already",
+			"lose-reply unlock: the same fault is waiting in A already",
 		}, []string{"lose-request unlock"}},
 		{"A is paused", ptr(hand(scenario.Fault{Do: fault.Pause, Thread: "A", For: 300 * time.Millisecond})), []string{"pause: A is paused until 300ms"}, []string{"crash"}},
 		{"Redis is down", ptr(hand(scenario.Fault{Do: fault.Down, Node: 1})), []string{"down: Redis is down already"}, []string{"up:"}},

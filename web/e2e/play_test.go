@@ -348,7 +348,7 @@ func TestLinksInTheBrowser(t *testing.T) {
 	at(ctx, t, "6 of 7 · T6")
 
 	for bad, want := range map[string]string{
-		"#v2" + link[3:]: "of a kind that this page does not know",
+		"#v2" + link[3:]: "Unknown link format",
 		link[:60]:        "incomplete",
 		link[:60] + "~3": "incomplete",
 	} {

@@ -258,7 +258,7 @@ func TestATablePlaysAThread(t *testing.T) {
 	t.Parallel()
 	host, room := makeRoom(t, serve(t), "lease-expiry")
 	one, two := join(host, t, room, "A"), join(host, t, room, "A")
-	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("You are 2 at this thread")`)
+	until(one, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("2 of you play this thread")`)
 	do(one, t, click(`[data-step="A"]`))
 	until(two, t, `document.querySelector('[data-mine="A"] [data-wishes]').textContent.startsWith("1 of 2 want to step")`)
 	const pressed = `[...document.querySelectorAll('[data-mine="A"] [aria-pressed="true"]')].map((b) => b.textContent).join()`
