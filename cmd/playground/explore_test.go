@@ -60,8 +60,8 @@ func TestExploreKeepsAScenarioToItsWord(t *testing.T) {
 		{"0", "", []string{"-max-faults", "5"}, exitUsage, "faults must be 0 to 4"},
 		{"0", "", []string{"-max-states", "-1"}, exitUsage, "states must be 1 to 5000000"},
 		{"0", "", []string{"-max-states", "0"}, exitUsage, "states must be 1 to 5000000"},
-		{"0", "", []string{"-max-faults", "1"}, exitUsage, "say at least one kind of fault that may strike"},
-		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "say at least one kind of fault that may strike"},
+		{"0", "", []string{"-max-faults", "1"}, exitUsage, "choose at least one kind of fault that may strike"},
+		{"0", "", []string{"-max-faults", "1", "-faults", " , "}, exitUsage, "choose at least one kind of fault that may strike"},
 		{"0", "orphan", []string{"-delays", "0", "-faults", "crash", "-max-states", "6"}, exitOK, ""}, // of 1 fault nothing is said
 		{"0", "", []string{"-faults", "earthquake"}, exitUsage, `there is no fault "earthquake" that could strike in this scenario; allowed: pause, crash`},
 	} {
@@ -129,7 +129,7 @@ faults: [{thread: A, at: work, level: 1, do: pause, for: 300ms}, {thread: B, at:
 `
 	got := playground(t, endless, "explore", "-delays", "0", "-max-states", "200", "-")
 	text := strings.Join(strings.Fields(got.out), " ")
-	for _, want := range []string{"No order was tried to the end, but some that were begun break a rule.", "in none that was", "none came to an end"} {
+	for _, want := range []string{"No order was tried to the end, but some that were begun break a rule.", "in none that was", "(PCT) ended"} {
 		if got.code != exitOK || !strings.Contains(text, want) {
 			t.Errorf("exit code %d, no %q in\n%s", got.code, want, got.out)
 		}

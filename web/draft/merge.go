@@ -63,13 +63,16 @@ func Merge(base, text, action string, values url.Values) (string, error) {
 	if err != nil {
 		return text, err
 	}
-	lock, whole := d.sketch().Lock.Protocol, d.Len("threads") > 0
+	lock, whole := "", false
+	if slices.Contains(changed, "lock.protocol") {
+		lock, whole = d.sketch().Lock.Protocol, d.Len("threads") > 0
+	}
 	for _, key := range changed {
 		d.change(key, Line(values.Get(key)))
 	}
 	d.settle(changed)
 	// Not where it is the default, and said now, and not of what is no scenario yet.
-	if whole && slices.Contains(changed, "lock.protocol") && d.sketch().Lock.Protocol != lock {
+	if whole && d.sketch().Lock.Protocol != lock {
 		d.forget()
 	}
 	if action != "" {
@@ -216,6 +219,9 @@ func uncomment(n *yaml.Node) {
 // Forgot reports whether a text has another lock than the one before, and so lost what
 // was said of that: what the scenario expected, or comments.
 func Forgot(before, after string) bool {
+	if before == after {
+		return false // without reading what may be large
+	}
 	was, err := Read(before)
 	if err != nil {
 		return false

@@ -196,7 +196,7 @@ func TestALeaseThatEndsInWords(t *testing.T) {
 // Who asks in the instant in which a lease ends is told what a real Redis would
 // answer; who asks later is not, nor where Redis' clock has jumped.
 func TestATieAtTheEndOfALeaseInWords(t *testing.T) {
-	const tie = "A has the lock in the instant in which the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse."
+	const tie = "A has the lock the instant the lease before it ends. A real Redis keeps the key 1 ms longer, and would refuse."
 	has := func(p lessonstest.Run, l words.Language, sentence string) bool {
 		return slices.Contains(sentences(p, l), sentence)
 	}
@@ -356,7 +356,7 @@ func TestRarerEventsAreTold(t *testing.T) {
 		},
 		{
 			"an unlock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: unlock, do: lose-reply}]",
-			"A is told “not held” and takes it that an earlier request released the lock: its lease cannot be over yet.",
+			"A is told “not held” and concludes that an earlier request released the lock: its lease cannot be over yet.",
 		},
 		{
 			"a lock whose first reply was lost", one + "\nlock: {lease: 1s, watchdog: off}\nfaults: [{thread: A, at: lock, do: lose-reply}]",

@@ -89,8 +89,8 @@ func TestWhoAsksInVain(t *testing.T) {
 		},
 		{
 			words.English, "stalled-work",
-			"A waits for something that cannot happen any more",
-			"A waits for what cannot happen any more: no other thread is left that could move.",
+			"A waits for something that can no longer happen",
+			"A waits for something that can no longer happen: no other thread is left that could move.",
 		},
 	} {
 		f := played(t, c.l, c.name)

@@ -48,7 +48,7 @@ func TestAPictureOfASpace(t *testing.T) {
 	if first.Fate != explore.Open || first.Left != -1 || first.Right < 0 {
 		t.Errorf("the first dot: %+v", first)
 	}
-	if want := "0 ms: 100 % of all orders come by; 72 % of these break a rule"; first.Label != want {
+	if want := "0 ms: 100 % of all orders pass through; 72 % of these break a rule"; first.Label != want {
 		t.Errorf("the first dot is %q, want %q", first.Label, want)
 	}
 	inTable := 0
