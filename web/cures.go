@@ -3,12 +3,9 @@ package web
 import (
 	"context"
 	"slices"
-	"time"
 
 	"relock/engine"
-	"relock/engine/explore"
 	"relock/engine/explore/mend"
-	"relock/engine/pause"
 	"relock/web/board"
 	"relock/web/export"
 	"relock/web/page"
@@ -48,32 +45,16 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	r.search.mu.Lock()
 	r.search.cures = x
 	r.search.mu.Unlock()
-	var begun error
-	r.seat.Away(ctx, func() { begun = r.toldCures(x, page.MendBegun(r.l)) })
-	go func() {
-		defer close(x.ended)
-		if !r.s.Guarded(searching, r.of, func() { r.mends(searching, x, run) }) {
-			_ = r.curesFailed(x) // who has gone does not wait
-		}
-	}()
-	return answered{}, begun
+	return answered{}, r.begin(ctx, searching, x, ofSearch{
+		begun:  func() error { return r.toldCures(x, page.MendBegun(r.l)) },
+		failed: func() error { return r.curesFailed(x) },
+		search: func(ctx, within context.Context, t *spareTurn) { r.mends(ctx, within, t, run) },
+	})
 }
 
-// mends looks for what mends a scenario in turns that nobody else wants, and tells
-// who asked of each change as soon as it is known, and at the end what can be said of
-// it in a post-mortem.
-func (r *reader) mends(ctx context.Context, x *exploration, run export.Run) {
-	if r.s.searches.Take(ctx, r.address) != nil {
-		return // who asked has left, or wants something else
-	}
-	defer r.s.searches.Done(r.address)
-	seat := r.s.Turns.SeatSpare()
-	defer seat.Done()
-	ctx = pause.With(ctx, seat.Pause)
-	within, cancel := context.WithTimeoutCause(ctx, searchLongest, errSearched)
-	defer cancel()
-	within, full := context.WithCancelCause(within)
-	defer full(nil)
+// mends looks for what mends a scenario, and tells who asked of each change as soon
+// as it is known, and at the end what can be said of it in a post-mortem.
+func (r *reader) mends(ctx, within context.Context, t *spareTurn, run export.Run) {
 	var failed error
 	told := func(report *mend.Report, going bool) {
 		m, err := page.NewMended(r.l, report, going)
@@ -82,38 +63,30 @@ func (r *reader) mends(ctx context.Context, x *exploration, run export.Run) {
 		}
 		if err != nil {
 			failed = err
-			full(err)
+			t.stop(err)
 			return
 		}
-		seat.Away(ctx, func() { _ = r.toldCures(x, m) }) // who has gone stops the search
+		t.away(func() error { return r.toldCures(t.exploration, m) })
 	}
-	last := time.Time{}
 	report, err := engine.Mend(within, run.Scenario, mend.BoundsOf(run.Scenario), mend.Options{
-		Narrow: true, Workers: 1,
-		Searching: func(s *explore.Space) {
-			if err := x.hold(s.States() * stateGoingBytes); err != nil {
-				full(err)
-			}
-		},
+		Narrow: true, Workers: 1, Searching: t.takes,
 		Found: func(report *mend.Report, _ *mend.Cure) {
-			if time.Since(last) >= showEvery {
+			if t.due() {
 				told(report, true)
-				last = time.Now()
 			}
 		},
 	})
 	cause := context.Cause(within)
-	if x.isForgotten() || r.ctx.Err() != nil {
+	if t.over() {
 		return
 	}
-	_ = x.hold(0) // what was found is on the page
+	_ = t.hold(0) // what was found is on the page
 	if err == nil {
 		told(report, false)
 		err = failed
 	}
 	if err != nil {
-		r.s.wentWrong(ctx, board.DoMend, err)
-		seat.Away(ctx, func() { _ = r.curesFailed(x) })
+		t.fail(board.DoMend, err)
 		return
 	}
 	if limit := site.LimitName(cause); report.Stopped && limit != "" {

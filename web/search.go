@@ -273,15 +273,11 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 	r.search.mu.Lock()
 	r.search.going = x
 	r.search.mu.Unlock()
-	var begun error
-	r.seat.Away(ctx, func() { begun = r.told(x, page.Begun(r.l, x.from, len(bounds.From) > 0), "") })
-	go func() {
-		defer close(x.ended)
-		if !r.s.Guarded(searching, r.of, func() { r.searches(searching, x, at.scenario, bounds) }) {
-			_ = r.toldFailed(x) // who has gone does not wait
-		}
-	}()
-	return answered{}, begun
+	return answered{}, r.begin(ctx, searching, x, ofSearch{
+		begun:  func() error { return r.told(x, page.Begun(r.l, x.from, len(bounds.From) > 0), "") },
+		failed: func() error { return r.toldFailed(x) },
+		search: func(ctx, within context.Context, t *spareTurn) { r.searches(ctx, within, t, at.scenario, bounds) },
+	})
 }
 
 // newSearch is a search that has not begun.
@@ -290,8 +286,27 @@ func (r *reader) newSearch(scene int) (context.Context, *exploration) {
 	return ctx, &exploration{stop: stop, ended: make(chan struct{}), scene: scene, account: r.s.spaces.Open(r.address)}
 }
 
-// searches does a search in turns that nobody else wants, and tells who asked.
-func (r *reader) searches(ctx context.Context, x *exploration, sc *scenario.Scenario, b explore.Bounds) {
+// ofSearch is what differs from one kind of search to another.
+type ofSearch struct {
+	begun, failed func() error // tell who asked
+	search        func(ctx, within context.Context, t *spareTurn)
+}
+
+// begin tells who asked that a search begins, and does it on a goroutine of its own:
+// in turns that nobody else wants, and for as long as a search may take.
+func (r *reader) begin(ctx, searching context.Context, x *exploration, of ofSearch) error {
+	var begun error
+	r.seat.Away(ctx, func() { begun = of.begun() })
+	go func() {
+		defer close(x.ended)
+		if !r.s.Guarded(searching, r.of, func() { r.inTurn(searching, x, of) }) {
+			_ = of.failed() // who has gone does not wait
+		}
+	}()
+	return begun
+}
+
+func (r *reader) inTurn(ctx context.Context, x *exploration, of ofSearch) {
 	if r.s.searches.Take(ctx, r.address) != nil {
 		return // who asked has left, or wants another one
 	}
@@ -301,41 +316,79 @@ func (r *reader) searches(ctx context.Context, x *exploration, sc *scenario.Scen
 	ctx = pause.With(ctx, seat.Pause)
 	within, cancel := context.WithTimeoutCause(ctx, searchLongest, errSearched)
 	defer cancel()
-	within, full := context.WithCancelCause(within)
-	defer full(nil)
-	told := time.Now()
+	within, stop := context.WithCancelCause(within)
+	defer stop(nil)
+	of.search(ctx, within, &spareTurn{
+		exploration: x, stop: stop,
+		away: func(tell func() error) { seat.Away(ctx, func() { _ = tell() }) }, // who has gone stops the search
+		fail: func(do string, err error) {
+			r.s.wentWrong(ctx, do, err)
+			seat.Away(ctx, func() { _ = of.failed() })
+		},
+		over: func() bool { return x.isForgotten() || r.ctx.Err() != nil },
+	})
+}
+
+// spareTurn is what a search has while it runs.
+type spareTurn struct {
+	*exploration
+
+	stop context.CancelCauseFunc
+	away func(tell func() error)
+	fail func(do string, err error) // logs why a search has no result, and tells who asked
+	over func() bool                // nobody asks for it any more
+	told time.Time                  // when who asked heard of it last
+}
+
+// takes accounts for the states of a search that goes on, and stops it where they
+// are too many.
+func (t *spareTurn) takes(s *explore.Space) {
+	if err := t.hold(s.States() * stateGoingBytes); err != nil {
+		t.stop(err)
+	}
+}
+
+// due reports whether it is time to tell who asked how far the search has come, and
+// if so takes it for done.
+func (t *spareTurn) due() bool {
+	due := time.Since(t.told) >= showEvery
+	if due {
+		t.told = time.Now()
+	}
+	return due
+}
+
+// searches searches the orders of a scenario, and tells who asked.
+func (r *reader) searches(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario, b explore.Bounds) {
+	x := t.exploration
+	t.told = time.Now()
 	found, err := engine.Explore(within, sc, b, explore.Options{Workers: 1, Progress: func(s *explore.Space) {
-		if err := x.hold(s.States() * stateGoingBytes); err != nil {
-			full(err)
-		}
-		if s.Ending() == "" && time.Since(told) >= showEvery {
-			seat.Away(ctx, func() { _ = r.told(x, page.NewFound(r.l, s, x.from), "") }) // who has gone stops the search
-			told = time.Now()
+		t.takes(s)
+		if s.Ending() == "" && t.due() {
+			t.away(func() error { return r.told(x, page.NewFound(r.l, s, x.from), "") })
 		}
 	}})
 	cause := context.Cause(within)
 	switch {
-	case x.isForgotten() || r.ctx.Err() != nil:
+	case t.over():
 		return
 	case err != nil:
-		r.s.wentWrong(ctx, board.DoExplore, err)
-		seat.Away(ctx, func() { _ = r.toldFailed(x) })
+		t.fail(board.DoExplore, err)
 		return
 	}
-	_ = x.hold(found.States() * stateBytes)
+	_ = t.hold(found.States() * stateBytes)
 	picture := page.NewSpacePicture(r.l, found.Graph())
 	html, err := templates.Text(r.l, templates.Space(picture))
 	if err != nil {
-		r.s.wentWrong(ctx, board.DoExplore, err)
-		seat.Away(ctx, func() { _ = r.toldFailed(x) })
+		t.fail(board.DoExplore, err)
 		return
 	}
-	x.has(found, picture)
+	t.has(found, picture)
 	last := page.NewFound(r.l, found, x.from)
 	if limit := site.LimitName(cause); found.Ending() == explore.Stopped && limit != "" {
 		r.s.NoteRefusal(ctx, r.address, limit)
 	}
-	seat.Away(ctx, func() { _ = r.told(x, last, html) })
+	t.away(func() error { return r.told(x, last, html) })
 }
 
 // toldFailed tells who asked that the search has ended without a result.
