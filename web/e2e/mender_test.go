@@ -36,14 +36,19 @@ func TestWhatWouldMendIt(t *testing.T) {
 				t.Errorf("the page is %d px wider than a phone", over)
 			}
 
-			// A change is another scenario to step.
-			link := get[string](ctx, t, `document.querySelector(".cure a").href`)
-			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)))
+			// A change is another scenario to step, beside the panel, and the way back is there.
+			do(
+				ctx, t, chromedp.EmulateViewport(1440, 900), click(".cure .cure-why summary"), chromedp.WaitVisible(chromedp.CSS(".cure-why table")),
+				click(".cure a.primary"),
+			)
+			until(ctx, t, `document.querySelector(".cure a.primary").getAttribute("aria-current") === "true" && document.getElementById("title").textContent.includes(" · ")`)
 			if got := get[string](ctx, t, problem); got != "" {
 				t.Errorf("the page complains: %q", got)
 			}
-			if !get[bool](ctx, t, `document.getElementById("title").textContent.includes(" · ")`) {
-				t.Error("the title does not say what was changed")
+			do(ctx, t, click(".mend-as-is a"))
+			until(ctx, t, `document.querySelector(".mend-as-is a").hasAttribute("aria-current") && !document.getElementById("title").textContent.includes(" · ")`)
+			if !get[bool](ctx, t, `document.getElementById("mend-program").value.includes("func ") && document.getElementById("mend-report").value.startsWith("# ")`) {
+				t.Error("there is nothing to take along")
 			}
 		})
 	}
