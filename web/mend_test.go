@@ -50,7 +50,7 @@ func TestMendOverTheSocket(t *testing.T) {
 
 // A search for orders and one for changes are not under way together, what the other
 // has found stays, and either is stopped by halt.
-func TestMendAndExploreOneAtATime(t *testing.T) {
+func TestOneSearchAtATime(t *testing.T) {
 	p := open(t, nil).searcher(t, leaseExpiry)
 	p.must(explore(2))
 	p.ended()
