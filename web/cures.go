@@ -53,6 +53,9 @@ func (r *reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.S
 	var failed error
 	told := func(report *mend.Report, cured []engine.Played) {
 		m, err := page.NewMended(r.l, report, cured)
+		if r.may != nil {
+			m.AsIs = "" // a class stays where it is: what is tried opens elsewhere
+		}
 		if err == nil && cured != nil && report.Broken() {
 			m.Report, err = export.PostMortem(ctx, r.l, titleOf(r.l, sc), report, cured)
 		}

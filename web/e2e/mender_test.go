@@ -30,6 +30,11 @@ func TestWhatWouldMendIt(t *testing.T) {
 				t.Error("the panel is open, and the focus is elsewhere")
 			}
 
+			// What is beyond the panel's end scrolls in the panel, not in the page.
+			if over := get[int](ctx, t, `document.documentElement.scrollHeight - window.innerHeight`); over > 1 {
+				t.Errorf("the page is %d px longer than its window", over)
+			}
+
 			// At the width of a phone nothing scrolls sideways.
 			do(ctx, t, chromedp.EmulateViewport(360, 800))
 			if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
