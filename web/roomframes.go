@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -156,8 +157,12 @@ func roomNowFrame(v board.View, sees board.Sight) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		taught, err := json.Marshal(lessonNow(l, v.State))
+		if err != nil {
+			return nil, fmt.Errorf("web: %w", err)
+		}
 		end := []byte("}}") // of the room, and of the frame
-		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"people":`, v.State.Lost()), people, end)
+		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"lesson":%s,"people":`, v.State.Lost(), taught), people, end)
 	}
 	return preparedText(text)
 }

@@ -7,6 +7,7 @@ import { joining, people, roomSettings } from "./room-desk.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { drawClock, questionBox, setText } from "./room-question.js";
+import { drawLesson } from "./room-lesson.js";
 import { faultName, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
@@ -61,6 +62,9 @@ export function klass(section) {
       s: () => onward?.open(),
       p: () => desk[0]?.open(),
       j: () => join.open(),
+      g: () => toLesson("next"),
+      PageDown: () => (state.room?.lesson ? toLesson("next") : view.act("forward")),
+      PageUp: () => (state.room?.lesson ? toLesson("back") : view.act("back")),
     },
   });
   const { view } = play;
@@ -161,6 +165,15 @@ export function klass(section) {
     play.inTurn(() => request({ do: "hold", on: !state.room?.held }));
   }
 
+  /** Goes through the lesson. @param {"next" | "back" | number} to the way, or a step */
+  function toLesson(to) {
+    if (state.room?.lesson) {
+      play.inTurn(() => request({ do: "lesson", ...(typeof to === "number" ? { at: to } : { to }) }));
+    } else {
+      play.complain(say("This room has no lesson."));
+    }
+  }
+
   const drawQuestion = questionBox(null);
   const join = joining(code);
   const desk = leads ? [people(request, () => names), roomSettings(code, request)] : [];
@@ -192,6 +205,7 @@ export function klass(section) {
       byId("hold").classList.toggle("held", room.held);
       document.getElementById("lobby")?.setAttribute("aria-pressed", String(Boolean(room.lobby)));
       if (!projects) {
+        drawLesson(room.lesson ?? null);
         setText(byId("remote-ask"), !room.question ? say("Ask") : room.question.counts ? say("Vote again") : say("Reveal"));
         setText(byId("remote-hold"), room.held ? say("You play") : say("I lead"));
       }
@@ -283,6 +297,11 @@ export function klass(section) {
   });
   byId("ask").addEventListener("click", toAsk);
   byId("hold").addEventListener("click", toHold);
+  for (const id of ["lesson-next", "remote-next"]) {
+    document.getElementById(id)?.addEventListener("click", () => toLesson("next"));
+  }
+  document.getElementById("lesson-back")?.addEventListener("click", () => toLesson("back"));
+  document.getElementById("lesson-steps")?.addEventListener("change", (event) => toLesson(Number(/** @type {HTMLSelectElement} */ (event.target).value)));
   document.getElementById("remote-hold")?.addEventListener("click", toHold);
   document.getElementById("remote-time")?.addEventListener("click", () => request({ do: "time", to: "event" }));
   document.getElementById("remote-ask")?.addEventListener("click", () => {
