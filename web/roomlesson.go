@@ -15,6 +15,7 @@ import (
 	"sync"
 
 	"relock/engine"
+	"relock/engine/course"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/lessons"
@@ -306,4 +307,29 @@ func (p shipping) runOf(ctx context.Context, sc *scenario.Scenario) (*shippedRun
 		}
 	}
 	return p.of[text], nil
+}
+
+// roomOfMade is where a room is made for a question that was made of a run: a
+// lesson of one step, at its place.
+func roomOfMade(state link.State, kind course.Kind) (string, error) {
+	step := lesson.Step{Title: lesson.Words{}}
+	asks := phrase.Text("What happens next?")
+	if kind == course.Break {
+		asks = "Break it"
+		state = link.State{Scenario: state.Scenario.WithSchedule(nil)}
+	} else {
+		step.Ask = lesson.AskPredict
+	}
+	for _, l := range words.All() {
+		step.Title[l.Code()] = l.Say(asks)
+	}
+	var err error
+	if step.Link, err = link.Encode(state); err != nil {
+		return "", fmt.Errorf("web: %w", err)
+	}
+	packed, err := (&lesson.Lesson{Title: step.Title, Steps: []lesson.Step{step}}).Link()
+	if err != nil {
+		return "", fmt.Errorf("web: %w", err)
+	}
+	return "/room/new#" + packed, nil
 }

@@ -2,12 +2,17 @@ package web_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
+	"relock/engine/course"
+	"relock/engine/scenario"
+	"relock/lessons"
 	"relock/web/lesson"
+	"relock/web/link"
 	"relock/web/words"
 )
 
@@ -63,7 +68,7 @@ func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
 			}
 		}
 		seen[at.Notes] = true
-		if at.Step != len(at.Steps)-1 || asked != 5 || len(seen) != len(at.Steps) || host.room.Scene != 6 || !host.room.Held {
+		if at.Step != len(at.Steps)-1 || asked != 5 || len(seen) != len(at.Steps) || host.room.Scene != 7 || !host.room.Held {
 			t.Errorf("%s: %d presses to step %d of %d, %d questions, %d notes, in scene %d", l.Code(), presses, at.Step, len(at.Steps), asked, len(seen), host.room.Scene)
 		}
 		if f := host.ask(object{"do": "lesson", "to": "next"}); f.Refused == "" {
@@ -159,5 +164,69 @@ func TestWhatIsNoLesson(t *testing.T) {
 	}
 	if res, body := s.do(t, http.MethodGet, "/room/new", nil); res.StatusCode != http.StatusOK || !strings.Contains(body, `value="workshop"`) {
 		t.Errorf("the page has no lessons: %d", res.StatusCode)
+	}
+}
+
+// A class that is in an item of the kind break has its goal, and how far it is.
+func TestAGoalIsForAll(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"item": {"lease/outlast"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	stage := s.visit(t, code, "zh-CN", nil).join("stage", nil)
+	host.until("the goal is there", func() bool { return host.room.Goal != nil })
+	if g := host.room.Goal; g.Met || g.Moves != 0 || g.Own != 0 || g.Par < 1 || !g.Proven || g.Text == "" || strings.ContainsAny(g.Text, "<*`") {
+		t.Fatalf("at the start the goal is %+v", g)
+	}
+	built, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	item, _ := built.Item("lease/outlast")
+	made, err := item.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host.must(object{"do": "add", "moves": made.Solved.Scenario.Schedule})
+	if g := host.room.Goal; !g.Met || g.Moves < 1 || g.Own != g.Par {
+		t.Errorf("after the fewest moves the goal is %+v", g)
+	}
+	stage.until("it has come to the stage", func() bool { return stage.seq >= host.seq })
+	if stage.room.Goal == nil || !stage.room.Goal.Met || stage.room.Goal.Text == host.room.Goal.Text {
+		t.Errorf("the stage has %+v", stage.room.Goal)
+	}
+	host.must(object{"do": "open", "example": "mutex"})
+	if host.room.Goal != nil {
+		t.Errorf("in another scenario it is %+v", host.room.Goal)
+	}
+}
+
+// A made question has a room, which opens where it is asked.
+func TestARoomOfAMadeQuestion(t *testing.T) {
+	s := open(t, nil)
+	data, err := fs.ReadFile(lessons.Scenarios(), "mutex-unsafe.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := must(link.Encode(link.State{Scenario: sc.WithSchedule(make([]scenario.Move, 3)), At: 3}))
+	for kind, next := range map[string]string{"predict": "ask", "break": ""} {
+		_, body := s.do(t, http.MethodGet, "/learn/made?"+url.Values{"from": {text}, "kind": {kind}}.Encode(), nil)
+		_, rest, found := strings.Cut(body, `"/room/new#`)
+		if !found {
+			t.Fatalf("%s: no room is offered in %s", kind, body)
+		}
+		packed, _, _ := strings.Cut(rest, `"`)
+		code, secret := s.makeRoom(t, url.Values{"lesson": {packed}})
+		host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+		host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
+		if at := map[string]int{"predict": 3}[kind]; host.room.At != at || host.room.Lesson.Next != next {
+			t.Errorf("%s: it stands at %d, and next is %q", kind, host.room.At, host.room.Lesson.Next)
+		}
+		if next != "" && host.next().Next != "reveal" {
+			t.Errorf("%s: it is not asked", kind)
+		}
 	}
 }

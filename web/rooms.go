@@ -82,7 +82,7 @@ func (s *Server) openHouse(journal board.Journal) error {
 		journal = memory
 	}
 	s.rooms = board.NewHouse(board.Config{
-		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Examine: s.examine, Plan: s.planOf, Matters: film.Matters, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Examine: s.examine, Plan: s.planOf, Matters: film.Matters, Frame: s.roomNowFrame,
 		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
 	})
 	return nil
@@ -232,6 +232,9 @@ func (s *Server) planOf(ctx context.Context, at lesson.Place) (board.Plan, error
 			return plan, errNoPlan
 		}
 		if plan.Scenario = found.Scenario; found.Kind == course.Break {
+			if _, err := found.Made(); err != nil { // now, not while others wait to see the room
+				return plan, fmt.Errorf("web: %w", err)
+			}
 			plan.Goal = at.Item
 		}
 	default:

@@ -8,7 +8,8 @@ import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { drawClock, questionBox, setText } from "./room-question.js";
 import { drawLesson } from "./room-lesson.js";
-import { faultName, here, titleOf, told } from "./room-says.js";
+import { ownQuestion } from "./room-own.js";
+import { faultName, goal, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
 import { initial, lobby, news, projected, reduce } from "./room-state.js";
@@ -177,6 +178,9 @@ export function klass(section) {
   const drawQuestion = questionBox(null);
   const join = joining(code);
   const desk = leads ? [people(request, () => names), roomSettings(code, request)] : [];
+  if (leads && !projects) {
+    ownQuestion(line.ask, () => names);
+  }
   const onward = leads ? scenes({ ask: line.ask, asking: () => Boolean(state.room?.question && !state.room.question.counts) }) : null;
 
   /** @param {import("./room-state.js").Room} room */
@@ -187,6 +191,8 @@ export function klass(section) {
       waits = lobby(room);
       (waits ? join.open : join.close)();
     }
+    byId("goal").hidden = !room.goal;
+    setText(byId("goal"), goal(room));
     drawQuestion(projects ? projected(room.question) : room.question, null, false);
     drawCast();
     for (const one of desk) {

@@ -72,6 +72,7 @@
  * @property {boolean} [veiled] the counts of a first vote are for hosts alone until the second
  * @property {Person[]} [people] to hosts
  * @property {number} [lost] to hosts: how many do not follow any more
+ * @property {{text: string, met: boolean, moves: number, own: number, par: number, proven: boolean} | null} [goal] what the class is to break
  * @property {Lesson | null} [lesson] to hosts
  * @property {boolean} [lobby] the stages show how one joins
  *
