@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trial"
@@ -51,6 +52,8 @@ var Tells = map[string]string{
 	"size":     "what the counter or the stock is at the start",
 	"threads":  "how many threads there are",
 	"until":    `how long a lock may be relied on, as its client has it: {{until "A acquired"}}`,
+	"drift":    `how much faster or slower a thread's clock runs: {{drift "A"}}`,
+	"allowed":  "what the lock takes off a lease for clocks that drift",
 	"in":       `asks an option's run: {{in "renewed" "at" "A renewed"}}`,
 }
 
@@ -89,7 +92,11 @@ func (t teller) functions() map[string]any {
 				return s.Resource.Size
 			})
 		},
-		"in": t.in,
+		"allowed": func() (string, error) {
+			return t.ofLock(func(k scenario.Lock) time.Duration { return exhibit.Named(k.Protocol).Margin(k.Lease) })
+		},
+		"drift": t.drift,
+		"in":    t.in,
 	}
 }
 
@@ -298,6 +305,11 @@ func (t teller) after(name string) (string, error) {
 		return "", fmt.Errorf("the work of %s after an inner call takes %s", name, one.After)
 	}
 	return t.duration(one.After.Max), err
+}
+
+func (t teller) drift(name string) (string, error) {
+	one, err := t.thread(name)
+	return one.Drift.Size(), err
 }
 
 func (t teller) start(name string) (string, error) {
