@@ -76,11 +76,25 @@ function judging(page, path, stage) {
   let asking = 0;
   let last = "";
   const tally = byId("tally");
+  const outlook = byId("outlook");
+  let back = (/** @type {number} */ _at) => {};
+  outlook.addEventListener("click", (event) => {
+    const to = /** @type {HTMLElement} */ (event.target).closest("button")?.dataset.back;
+    if (to !== undefined) {
+      outlook.replaceChildren();
+      back(Number(to));
+      /** @type {HTMLElement | null} */ (stage.querySelector('#transport [tabindex="0"]'))?.focus();
+    }
+  });
+  stage.addEventListener("relock:goal", (event) => {
+    outlook.innerHTML = /** @type {CustomEvent} */ (event).detail;
+  });
   byId("restart")?.addEventListener("click", () => {
     sessionStorage.removeItem("relock-branches");
   });
   stage.addEventListener("relock:moved", (event) => {
-    const { packed, schedule } = /** @type {CustomEvent} */ (event).detail;
+    const { packed, schedule, ...on } = /** @type {CustomEvent} */ (event).detail;
+    back = on.back;
     clearTimeout(asking);
     asking = window.setTimeout(async () => {
       const text = await packed();
@@ -88,6 +102,7 @@ function judging(page, path, stage) {
         return;
       }
       last = text;
+      outlook.replaceChildren();
       /** @type {Response} */
       let answer;
       try {
@@ -104,6 +119,9 @@ function judging(page, path, stage) {
       const told = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       if (!met) {
         tally.textContent = over ? `${told} ${say("The run is over. Go back some moves and do otherwise, or start again.")}` : told;
+        if (moves > 0 && stage.dataset.item) {
+          on.outlook(stage.dataset.item);
+        }
         return;
       }
       tally.textContent = "";
