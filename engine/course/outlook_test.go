@@ -2,6 +2,7 @@ package course_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"relock/engine/course"
@@ -71,5 +72,28 @@ func long(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("takes long: without -short")
+	}
+}
+
+// What is asked for is the scene in which the goal is reached, and nothing that is so
+// at the start; of a mend it is a scene in which nothing is broken.
+func TestWhatIsAskedForIsDrawn(t *testing.T) {
+	t.Parallel()
+	for _, i := range whole(t).Items() {
+		scene, ok := i.Asked()
+		if ok != (i.Kind == course.Break || i.Kind == course.Mend) {
+			t.Errorf("%s, a %s: drawn %v", i.Path(), i.Kind, ok)
+		}
+		switch i.Kind {
+		case course.Break:
+			v, err := i.Judge(t.Context(), nil)
+			if err != nil || len(v.Scene.Broken) > 0 || !slices.Contains(scene.Broken, i.Rule()) {
+				t.Errorf("%s asks for %+v, and begins with %+v, %v", i.Path(), scene, v.Scene, err)
+			}
+		case course.Mend:
+			if slices.Contains(scene.Broken, i.Rule()) {
+				t.Errorf("%s asks for %+v", i.Path(), scene)
+			}
+		}
 	}
 }

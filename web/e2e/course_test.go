@@ -145,6 +145,10 @@ func TestAGoalOutOfReachLeadsBack(t *testing.T) {
 		until(ctx, t, place+fmt.Sprintf(` !== %q`, was))
 	}
 	until(ctx, t, lost)
+	until(ctx, t, `document.querySelector("#own-scene figcaption") !== null && document.getElementById("own-scene").textContent.includes("The stock is 0")`)
+	if target := get[string](ctx, t, `document.querySelector(".scenes figure").textContent`); !strings.Contains(target, "oversold") {
+		t.Errorf("the target is %q", target)
+	}
 	back := get[string](ctx, t, `document.querySelector("#outlook button").dataset.back`)
 	do(ctx, t, chromedp.Focus("#outlook button"), chromedp.KeyEvent("\r"))
 	until(ctx, t, fmt.Sprintf(`document.getElementById("tally").textContent.startsWith("Moves: %s.") && !(%s)`, back, lost))

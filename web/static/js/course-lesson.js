@@ -39,6 +39,13 @@ export function lesson(page) {
   }
 }
 
+/** @param {string} html rendered by the server */
+function fragment(html) {
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  return [...made.content.childNodes];
+}
+
 /** How many answers there were with this one. @param {string} path */
 function counted(path) {
   try {
@@ -113,8 +120,9 @@ function judging(page, path, stage) {
       if (!answer.ok || text !== last) {
         return;
       }
-      /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean, over: boolean}} */
-      const { met, moves, own, par, proven, over } = await answer.json();
+      /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean, over: boolean, scene?: string}} */
+      const { met, moves, own, par, proven, over, scene } = await answer.json();
+      document.getElementById("own-scene")?.replaceChildren(...fragment(scene ?? ""));
       byId("after").hidden = !met;
       const told = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       if (!met) {
