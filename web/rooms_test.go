@@ -750,6 +750,7 @@ func TestWhoComesBackToARoom(t *testing.T) {
 }
 
 func TestCodesCannotBeGuessed(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	code, _ := s.makeRoom(t, url.Values{"example": {"two-threads"}})
 	status := 0

@@ -254,7 +254,7 @@ type Question struct {
 	Before  []map[string]int    `json:"before,omitempty"` // of the earlier rounds
 	Step    int                 `json:"step,omitempty"`   // the row after which it was asked, 0 at the start
 	Until   int64               `json:"until,omitempty"`  // when the host would have the votes, in milliseconds since 1970; nothing happens then
-	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, whoever was right
+	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, however few were right
 }
 
 // Where so many in a hundred were right, talking helps: they can convince the

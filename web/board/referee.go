@@ -35,6 +35,7 @@ const (
 	DoTrace   = "trace"
 	DoExplore = "explore"
 	DoMend    = "mend"
+	DoGoal    = "goal"
 	DoHalt    = "halt"
 	DoOutlook = "outlook"
 	DoExample = "example"
@@ -480,6 +481,7 @@ var commands = []command{
 	{name: DoTrace},
 	{name: DoExplore},
 	{name: DoMend},
+	{name: DoGoal},
 	{name: DoHalt},
 	{name: DoExample},
 	{name: DoWalk},

@@ -489,7 +489,7 @@ func (r *Room) tell() {
 	}
 	for _, sees := range append(everybody, hosts...) {
 		var frame any
-		_ = panics.Catch(func() (err error) { // whoever is shown it comes upon the same, and says so
+		_ = panics.Catch(func() (err error) { // those it is shown to meet the same error, and say so
 			frame, err = r.shown.Frame(sees)
 			return err
 		})

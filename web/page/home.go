@@ -148,6 +148,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"trace", l.Say("sends the branch as JSON Lines")},
 				{"explore", l.Say("searches every order from: start, or here (after the first moves of branch), with at most so many delays (0 to 4) and faults (0 to 2) of the kinds: one search at a time, of a minute and 50,000 states at most. Frames with re: 0 have explored: going, found as HTML, and at the end the picture")},
 				{"mend", l.Say("looks for what would mend branch: each change of the scenario is tried in every order, within bounds that its moves give, for a minute at most; a search that is under way is stopped. Frames with re: 0 have mended: going, and what is known as HTML")},
+				{"goal", l.Say("looks whether the goal of item, something to break in the course, can still be reached from after the first moves of branch; a search that is under way is stopped. A frame with re: 0 has goal: branch, moves, and as HTML what there is to say where no way there was found")},
 				{"halt", l.Say("stops the search; what was found stays")},
 				{"example", l.Say("opens the smallest order that breaks rule as a branch; went says where to stand")},
 				{"walk", l.Say("goes to state, a number in the picture's data-state, on a branch")},

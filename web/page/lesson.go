@@ -81,6 +81,8 @@ type Lesson struct {
 	Open     string // the stage's run as a link
 	Lua      bool   // the scripts are a part of it
 
+	Scenes []Scene // of break and mend: what is asked for, and what there is
+
 	SoFar string // of the concept check: what was answered, a digit for each question
 	Carry string // and the query that takes it along
 

@@ -208,7 +208,7 @@ export function bars({ options, counts, before, right, talk }) {
   }));
 }
 
-/** What a projector shows of a question: nothing that is for hosts alone, whoever has opened it.
+/** What a projector shows of a question: nothing that is for hosts alone, even in a host's browser.
  *  @param {Question | null} question @returns {Question | null} */
 export const projected = (question) => (question?.veiled ? { ...question, counts: null, right: null, before: null, advice: "" } : question);
 
