@@ -42,6 +42,7 @@ func Groups(l words.Language) []Group {
 		{"controls", "Controls", m.controls()},
 		{"explorer", "Every order", m.explorer()},
 		{"mender", "What would mend it?", m.mender()},
+		{"goals", "A goal, and where you are", m.goals()},
 		{"editor", "Editor", m.editor()},
 		{"rooms", "Rooms", m.rooms()},
 		{"pages", "Parts of pages", m.pages()},
