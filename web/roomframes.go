@@ -252,7 +252,7 @@ func (s *Server) roomAsSeen(l words.Language, v board.View, unveiled bool) (room
 func (s *Server) goalNow(l words.Language, v board.View, b *engine.Branch) (*roomGoal, error) {
 	item, ok := s.course().Item(v.State.Goal)
 	if v.State.Goal == "" || !ok { // another server's course had it
-		return nil, nil //nolint:nilnil // null in the frame
+		return nil, nil
 	}
 	prose, err := item.Prose(l)
 	if err != nil {

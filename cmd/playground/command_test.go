@@ -71,6 +71,15 @@ func TestExitCodesAndTexts(t *testing.T) {
 			[]string{"The run was ended: it reached the limit of 20,000 events, and B still asked for the"},
 			[]string{"the run reached its limit of 20000 events, with B still asking for the lock"},
 		},
+		{
+			"what was broken, and what tells more", "lock: {lease: 100ms, watchdog: off}\nthreads: [{name: A, work: 300ms}, {name: B, start: 10ms}]\n",
+			[]string{"run", "-"}, 0, []string{"Broken: two inside at once. What would mend it: playground mend -"}, nil,
+		},
+		{
+			"nothing was broken", "threads: [{name: A}]\n",
+			[]string{"run", "-"}, 0, []string{"No rule was broken in this order. All of them: playground explore -"}, nil,
+		},
+		{"flags after the one file", "", []string{"mend", good, "-json"}, 2, nil, []string{"given \"-json\" after a file; allowed: flags before the files"}},
 		{"what a thread belongs to", "", []string{"run", "../../lessons/scenarios/flash-sale-with-a-lock.yaml"}, 0, []string{"req1 (process balancer-1): lock: acquired"}, nil},
 		{"a broken rule that is expected", "", []string{"run", bad}, 0, []string{"mutual-exclusion"}, nil},
 		{"several files", "", []string{"run", good, bad}, 0, []string{"Two threads", "The lease ends"}, nil},

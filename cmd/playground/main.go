@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -164,6 +165,12 @@ func parse(fs *flag.FlagSet, args []string, env environment, synopsis string) (c
 	case err != nil:
 		fmt.Fprintf(env.err, "playground: %v; \"playground %s -h\" tells what is allowed\n", err, fs.Name())
 		return exitUsage, true
+	}
+	for _, arg := range fs.Args() {
+		if len(arg) > 1 && strings.HasPrefix(arg, "-") && !slices.Contains(args, "--") {
+			fmt.Fprintf(env.err, "playground: given %q after a file; allowed: flags before the files (and ./%s for a file of that name)\n", arg, arg)
+			return exitUsage, true
+		}
 	}
 	return 0, false
 }

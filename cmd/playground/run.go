@@ -8,9 +8,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"relock/engine"
+	"relock/engine/check"
 	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/store"
@@ -148,11 +150,6 @@ func readScenarios(names []string, seed seedFlag, env environment) ([]*scenario.
 	scenarios := make([]*scenario.Scenario, 0, len(names))
 	ok := true
 	for _, name := range names {
-		if len(name) > 1 && strings.HasPrefix(name, "-") {
-			fmt.Fprintf(env.err, "playground: given %q after a file; allowed: flags before the files (and ./%s for a file of that name)\n", name, name)
-			ok = false
-			continue
-		}
 		data, err := readFile(name, env.in)
 		if err != nil {
 			fmt.Fprintf(env.err, "playground: %v\n", err)
@@ -223,10 +220,30 @@ func runOne(ctx context.Context, name string, sc *scenario.Scenario, o engine.Op
 	if len(differences) > 0 {
 		return exitUnexpected
 	}
-	if sc.Expect != nil && f.format == tableFormat {
-		fmt.Fprintln(env.out, f.language.Say("As the scenario expects."))
+	if f.format == tableFormat {
+		fmt.Fprintln(env.out, verdict(*f.language, sc, name, events))
 	}
 	return exitOK
+}
+
+// verdict says what came of a run: as its scenario expects, or, where that expects
+// nothing, which rules were broken and what tells more.
+func verdict(l words.Language, sc *scenario.Scenario, name string, events []trace.Event) string {
+	if sc.Expect != nil {
+		return l.Say("As the scenario expects.")
+	}
+	var broken []string
+	for _, e := range events {
+		if v, is := e.Body.(trace.Violation); is {
+			if title := l.Clause(check.Title(v.Rule)); !slices.Contains(broken, title) {
+				broken = append(broken, title)
+			}
+		}
+	}
+	if len(broken) == 0 {
+		return l.Say("No rule was broken in this order. All of them: playground explore %s", name)
+	}
+	return l.Say("Broken: %[1]s. What would mend it: playground mend %[2]s", l.List(broken), name)
 }
 
 func printRun(sc *scenario.Scenario, h trace.Header, events []trace.Event, f runFlags, env environment) error {
