@@ -11,7 +11,7 @@ import (
 func TestWhatWouldMendIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ lang, before, ending string }{
-		{"en", "Now 42 of 55 orders with at most 2 delays and no fault break a rule.", "No lock can mend this alone"},
+		{"en", "Now 42 of 55 orders with at most 2 delays and no fault but the scenario's own break a rule.", "No lock can mend this alone"},
 		{"zh-CN", "55 种顺序中有 42 种破坏规则。", "单靠锁修不好"},
 	} {
 		t.Run(c.lang, func(t *testing.T) {
