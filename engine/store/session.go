@@ -21,6 +21,11 @@ type Session struct {
 
 // NewSession returns a connection that speaks RESP2 until it says HELLO 3.
 func (e *Embedded) NewSession() *Session {
+	if e.server.Server() == nil { // it is made for the first connection
+		if c, err := e.server.Dial(); err == nil {
+			_ = c.Close()
+		}
+	}
 	s := &Session{server: e.server}
 	s.peer = server.NewPeer(bufio.NewWriter(&s.out))
 	return s
