@@ -160,7 +160,6 @@ func (g *Gate) accept(ln *lane) {
 		g.made++
 		cn := &conn{id: g.made, lane: ln, c: c, s: s}
 		ln.conns = append(ln.conns, cn)
-		ln.moved = time.Now()
 		g.wg.Add(1)
 		g.mu.Unlock()
 		go func() { defer g.wg.Done(); g.serve(cn) }()
@@ -203,7 +202,6 @@ func (g *Gate) hangUp(c *conn) {
 	}
 	_ = c.c.Close()
 	c.lane.conns = slices.DeleteFunc(slices.Clone(c.lane.conns), func(o *conn) bool { return o == c })
-	c.lane.moved = time.Now()
 	c.queue = nil
 	if c.in != nil {
 		c.in.Close()

@@ -145,10 +145,14 @@ func (j *judge) add(thread string, body trace.Body) {
 }
 
 func (j *judge) violate(v trace.Violation) {
-	if j.broken = append(j.broken, v); v.Threads == nil {
+	if v.Threads == nil {
 		v.Threads = []string{}
 	}
-	last := j.events[len(j.events)-1]
+	j.broken = append(j.broken, v)
+	last := trace.Event{Step: 1, Key: j.now}
+	if n := len(j.events); n > 0 {
+		last = j.events[n-1]
+	}
 	last.Seq, last.Body, last.Thread = len(j.events)+1, v, ""
 	j.events = append(j.events, last)
 	j.checker.Observe(last)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -226,7 +227,9 @@ func Replay(ctx context.Context, o Options, way []Decision) (*Order, *Found, err
 	if err != nil {
 		return nil, s.found, err
 	}
-	s.count(order)
+	if s.count(order); order.diverged != nil {
+		s.found.Diverged, s.found.First = 1, order.diverged
+	}
 	s.found.Ending, s.found.Key = Exhausted, s.g.key
 	s.sort()
 	return order, s.found, nil
@@ -867,15 +870,14 @@ func (s *search) lockKey(r Record) string {
 	if r.Err != "" || r.Args == nil {
 		return ""
 	}
-	if v := verb(r.Args); v == "SET" && !slices.ContainsFunc(r.Args, func(a string) bool { return a == "NX" || a == "nx" || a == "Nx" }) || v == "INCR" || v == "HSET" || v == "MSET" {
-		return ""
-	}
-	keys := touches(r.Args).keys
-	for _, t := range r.Tx {
-		keys = append(keys, touches(t).keys...)
+	var keys []string
+	for _, args := range append([][]string{r.Args}, r.Tx...) {
+		if makesLock(args) {
+			keys = append(keys, touches(args).keys...)
+		}
 	}
 	for _, key := range keys {
-		if key == s.o.Resource || key == "" || key[0] == 0 || !touches(r.Args).writes {
+		if key == s.o.Resource || key == "" || key[0] == 0 {
 			continue
 		}
 		if k := s.g.redis.key(key); k.Type == trace.TypeString || k.Type == trace.TypeHash {
@@ -883,6 +885,19 @@ func (s *search) lockKey(r Record) string {
 		}
 	}
 	return ""
+}
+
+// makesLock reports whether a command may be one that takes a lock: it makes a key where
+// there is none, or is a script. A plain SET or INCR is of something else; -key says
+// otherwise.
+func makesLock(args []string) bool {
+	switch verb(args) {
+	case "SET":
+		return slices.ContainsFunc(args[1:], func(a string) bool { return strings.EqualFold(a, "NX") })
+	case "SETNX", "HSETNX", "HINCRBY", "EVAL", "EVALSHA":
+		return true
+	}
+	return false
 }
 
 // strike stops or ends a worker's process for real.
@@ -1069,3 +1084,6 @@ func (s *search) random(ctx context.Context, p *pct.Priorities, decisions int) (
 		}
 	}
 }
+
+// Diverged returns where the order went another way than it was told, or nil.
+func (o *Order) Diverged() *Divergence { return o.diverged }
