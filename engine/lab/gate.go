@@ -248,14 +248,15 @@ func (g *Gate) pump(c *conn) {
 	for len(c.queue) > 0 && c.isOpen() {
 		it := c.queue[0]
 		raw, done := g.without(c, it)
-		if !done && g.live && mark(it.args) != MarkRound && !(blocks(it.args) && !g.ready(it)) {
+		if !done && !it.blocking && blocks(it.args) {
+			it.blocking = true
+			g.begin(it)
+		}
+		if !done && g.live && g.ready(it) {
 			g.perform(it, "")
 			continue
 		}
 		if !done {
-			if it.blocking = blocks(it.args); it.blocking {
-				g.begin(it)
-			}
 			c.lane.last = strings.Join(brief(it.args), " ")
 			return
 		}
@@ -672,7 +673,7 @@ func (g *Gate) streamed(keys []string) (n int64) {
 
 // ready reports whether a command that waits for others would be answered now.
 func (g *Gate) ready(it *item) bool {
-	if !blocks(it.args) && !it.blocking {
+	if !it.blocking {
 		return true
 	}
 	asks := func(args ...string) any {

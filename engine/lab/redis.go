@@ -6,8 +6,10 @@ import (
 	"crypto/tls"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -284,6 +286,11 @@ func run(s session, args []string, text string, watched bool) (raw []byte, inner
 	if err != nil {
 		return nil, nil, fmt.Errorf("lab: a script's journal: %w", err)
 	}
+	for i, e := range record.Entries {
+		if e.Line == 0 {
+			record.Entries[i].Line = returned(text, e.Args[0])
+		}
+	}
 	if reply.Err != "" {
 		return failure(reply.Err), record.Entries, nil
 	}
@@ -299,4 +306,18 @@ func run(s session, args []string, text string, watched bool) (raw []byte, inner
 		return []byte("$-1\r\n"), record.Entries, nil
 	}
 	return boxed[0], record.Entries, nil
+}
+
+// returned returns the line at which a script returns what a command answers, where
+// there is one such line; else 0. To Lua that is a tail call, which leaves no line.
+func returned(text, verb string) int {
+	of, err := regexp.Compile(`(?i)return\s+redis\s*\.\s*p?call\s*\(\s*["']` + regexp.QuoteMeta(verb) + `["']`)
+	if err != nil {
+		return 0
+	}
+	at := of.FindAllStringIndex(text, 2)
+	if len(at) != 1 {
+		return 0
+	}
+	return 1 + strings.Count(text[:at[0][0]], "\n")
 }

@@ -324,14 +324,12 @@ func TestBadWorkers(t *testing.T) {
 
 // On the wall's clock a pause stops the process and a crash ends it, both for real.
 func TestWallClock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("leases of two seconds run")
-	}
 	for fault, rule := range map[string]string{lab.Crash: "orphan", lab.Pause: "mutual-exclusion"} {
 		t.Run(fault, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, "lock")
-			o.Clock, o.Faults, o.MaxFaults, o.MaxOrders = lab.ClockWall, []string{fault}, 1, 24
+			o.Clock, o.Faults, o.MaxFaults = lab.ClockWall, []string{fault}, 1
+			o.Env = append(o.Env, "LAB_TEST_LEASE=150ms")
 			found := search(t, o)
 			t.Logf("%s with %d orders: %s, drawn %+v", found.Ending, found.Orders, rules(found), found.Drawn)
 			have := false

@@ -40,12 +40,16 @@ func act(kind string) {
 	c := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_HOST") + ":" + os.Getenv("REDIS_PORT"), MaxRetries: -1})
 	me := os.Getenv("RELOCK_THREAD")
 	round := func() bool { return c.Echo(ctx, lab.MarkRound).Err() == nil }
+	lease, err := time.ParseDuration(os.Getenv("LAB_TEST_LEASE"))
+	if err != nil {
+		lease = 2 * time.Second
+	}
 	n := 0
 	token := func() string { n++; return fmt.Sprint(me, "-", os.Getpid(), "-", n) }
 	lock := func(key string, tries int) string {
 		t := token()
 		for range tries {
-			if c.SetNX(ctx, key, t, 2*time.Second).Val() { //nolint:staticcheck // what libraries send
+			if c.SetNX(ctx, key, t, lease).Val() { //nolint:staticcheck // what libraries send
 				return t
 			}
 		}
