@@ -11,6 +11,7 @@ import (
 	"relock/engine/journal"
 	"relock/engine/lock"
 	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
 	"relock/engine/trace"
 )
 
@@ -139,6 +140,10 @@ func (j *judge) add(thread string, body trace.Body) {
 	j.events = append(j.events, e)
 	for _, f := range j.checker.Observe(e) {
 		if slices.Contains(Rules(), f.Rule) {
+			if v := &f.Violation; v.Rule == check.MutualExclusion && !j.marks {
+				others := phrase.Names(slices.DeleteFunc(slices.Clone(v.Threads), func(t string) bool { return t == j.maker }))
+				v.Detail += "; this is read from what their commands did to the key: " + others.String() + " was never told"
+			}
 			j.violate(f.Violation)
 		}
 	}
