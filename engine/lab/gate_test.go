@@ -392,6 +392,8 @@ func TestThousandConnections(t *testing.T) {
 		if err != nil || strings.Contains(line, "max number of clients") {
 			refused++
 		}
+	}
+	for _, c := range conns {
 		c.Close()
 	}
 	if open := 1000 - refused; open != 128 {

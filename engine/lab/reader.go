@@ -14,6 +14,7 @@ const (
 	maxCommand  = 1 << 20          // bytes of one command: a lock's are some hundred, its scripts a few thousand
 	maxReads    = 1 << 16          // pieces in which one command may come: the parser goes over it again with each
 	maxQueue    = 1024             // commands of a pipeline that wait for their turn
+	maxDigits   = 5                // of the number of a command's arguments
 	maxConns    = 128              // connections of one port: more than a pool has
 	slowCommand = 10 * time.Second // until all of a command must be there
 	slowReply   = 5 * time.Second  // until a client must take its answer
@@ -31,6 +32,28 @@ type bounded struct {
 	conn  net.Conn
 	bytes int // of the command so far
 	reads int
+	line  int // where in the head of a list the last byte was: 0 none, 1 a line begins, 2 and more: after * and its digits
+}
+
+// longHead follows the bytes, and reports whether there was the head of a list of more
+// than maxDigits digits: the parser counts to that number again with each piece, come
+// what may.
+func (b *bounded) longHead(p []byte) bool {
+	for _, c := range p {
+		switch {
+		case c == '\n':
+			b.line = 1
+		case b.line == 1 && c == '*':
+			b.line = 2
+		case b.line >= 2 && c >= '0' && c <= '9':
+			if b.line++; b.line > 2+maxDigits {
+				return true
+			}
+		default:
+			b.line = 0
+		}
+	}
+	return false
 }
 
 // next begins a command.
@@ -51,6 +74,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	n, err := b.conn.Read(p)
 	b.bytes += n
 	b.reads++
+	if b.longHead(p[:n]) {
+		return 0, errProtocol
+	}
 	return n, err //nolint:wrapcheck // the parser passes it on
 }
 
@@ -63,7 +89,7 @@ type reader struct {
 }
 
 func newReader(c net.Conn) *reader {
-	b := &bounded{conn: c}
+	b := &bounded{conn: c, line: 1}
 	return &reader{b, redcon.NewReader(b)}
 }
 

@@ -89,6 +89,13 @@ func act(kind string) {
 				unlock("k", t)
 			}
 		}
+	case "key aside": // the same, shorter
+		for round() {
+			c.Incr(ctx, "hits:"+me)
+			if t := lock("k", 1); t != "" {
+				unlock("k", t)
+			}
+		}
 	case "same value": // SET k 1 NX, and a DEL that asks nobody
 		for round() {
 			if c.SetNX(ctx, "k", "1", 2*time.Second).Val() { //nolint:staticcheck // what libraries send
