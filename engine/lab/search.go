@@ -177,7 +177,6 @@ type search struct {
 	struck  map[string]bool
 	found   *Found
 	waiting [][]branch // by cost
-	paused  bool
 }
 
 // Search starts the workers and tries every order within the bounds, fewest faults

@@ -16,12 +16,11 @@ import (
 
 // worker is a process of the command, in a process group of its own.
 type worker struct {
-	cmd     *exec.Cmd
-	done    chan struct{} // closed when it has ended
-	err     error         // how it ended, once done
-	out     *tail
-	killed  bool // by the lab
-	stopped bool
+	cmd    *exec.Cmd
+	done   chan struct{} // closed when it has ended
+	err    error         // how it ended, once done
+	out    *tail
+	killed bool // by the lab
 }
 
 // tail keeps the last of what a worker has written. It is safe for concurrent use.

@@ -49,7 +49,7 @@ func act(kind string) {
 	lock := func(key string, tries int) string {
 		t := token()
 		for range tries {
-			if c.SetNX(ctx, key, t, lease).Val() { //nolint:staticcheck // what libraries send
+			if c.SetNX(ctx, key, t, lease).Val() {
 				return t
 			}
 		}
@@ -98,7 +98,7 @@ func act(kind string) {
 		}
 	case "same value": // SET k 1 NX, and a DEL that asks nobody
 		for round() {
-			if c.SetNX(ctx, "k", "1", 2*time.Second).Val() { //nolint:staticcheck // what libraries send
+			if c.SetNX(ctx, "k", "1", 2*time.Second).Val() {
 				c.Del(ctx, "k")
 			}
 		}
@@ -247,4 +247,15 @@ func rules(f *lab.Found) string {
 		list = append(list, fmt.Sprintf("%s %d", r.Name, r.Orders))
 	}
 	return strings.Join(list, ", ")
+}
+
+// A script that never ends is told of like any other worker that does not come. It goes
+// on in this process, so this is the last test.
+func TestScriptThatNeverEnds(t *testing.T) {
+	o := options(t, "never ends its script")
+	o.Timeout = time.Second
+	found, err := lab.Search(t.Context(), o)
+	if err != nil || found.Failed == nil || !strings.Contains(found.Failed.Why, "runs a script that does not end") {
+		t.Errorf("%+v, %v", found, err)
+	}
 }
