@@ -7,13 +7,13 @@ GOFUMPT := mvdan.cc/gofumpt@v0.12.0
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
 
 # Tests that run without the race detector, by the beginnings of their names: they do less with it, or only one thing happens in them.
-UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery
+UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanBeRepeated|TestAFaultWhoseMomentIsOver|TestWaysLeadToTheirStates|TestRecalledRunsAreTheRealOnes|TestComparedWithItsOwnLock|TestRefusesSaysWhatApplyDoes|TestToLookIsNotToChoose|TestAHugeTrace|TestAHugeArgument|TestPackedFrames|TestASession|TestThePageOfTenThousand|TestWhatAKeptFilm|TestAThousandMalformed|TestAFormIsAsLarge|TestAFrameOfARun|TestAClassBehind|TestEveryItemHasAPage|TestPagesAndHeaders|TestTheFooterLeaves|TestAThirdLanguage|TestTheFormOfEveryLesson|TestDeflateBomb|TestWhatNobodyReads|TestWhatIsShared|TestTheRowsOfALongRun|TestPortions|TestTheLanesOfALongRun|TestTheCheckNeedsNoScript|TestExitCodesAndTexts|TestExplore|TestThreeServersOnOneRedis|TestARoomOnThreeServers|TestAskingWithoutEnd|TestTheSameBytesUnderLoad|TestNineAddresses|TestTheGallery|TestMend|TestPostMortem|TestAClassMends|TestALinkBringsNoLonger|TestAnItemAsksTheClass
 
 # Packages in which everything happens in one goroutine, or in the engine's, so that the race detector has nothing to find and costs most of the time.
 PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
 
 # Packages whose tests search for minutes with the race detector: all run without it, and with it those of what runs at once.
-SEARCHES := /engine/(explore|explore/card|recall)$$
+SEARCHES := /engine/(explore|explore/card|explore/mend|recall)$$
 RACED := TestWorkers
 
 # What passed and has not changed need not run again, and what one checkout has compiled another one need not: without

@@ -37,6 +37,11 @@ type Played struct {
 	Err      error         // what ended the run early, or nil
 }
 
+// breaks reports whether a rule was broken.
+func (p *Played) breaks() bool {
+	return slices.ContainsFunc(p.Events, func(e trace.Event) bool { return e.Kind() == trace.KindViolation })
+}
+
 // Compare runs a scenario on the virtual clock once with each protocol.
 //
 // A choice in a schedule is an index into those that can move, so it means a
@@ -66,17 +71,26 @@ func Compare(ctx context.Context, sc *scenario.Scenario, protocols []string) ([]
 			return nil, fmt.Errorf("%w: %s is named twice", ErrCompared, p)
 		}
 	}
+	others := make([]*scenario.Scenario, len(protocols))
+	for i, p := range protocols {
+		others[i] = sc.With(p)
+	}
+	return Beside(ctx, sc, others)
+}
+
+// Beside runs other scenarios with the moves of sc, taken to them as Compare does:
+// scenarios with the threads of sc, whatever else is changed in them. It fails with
+// ctx's error, or with a *panics.Error.
+func Beside(ctx context.Context, sc *scenario.Scenario, others []*scenario.Scenario) ([]Played, error) {
 	own, err := ownMoves(ctx, sc)
 	if err != nil {
 		return nil, err
 	}
-	var out []Played
-	for _, p := range protocols {
-		one, err := play(ctx, sc.With(p), possible(sc, p, own))
-		if err != nil {
+	out := make([]Played, len(others))
+	for i, other := range others {
+		if out[i], err = play(ctx, other, possible(other, own)); err != nil {
 			return nil, err
 		}
-		out = append(out, one)
 	}
 	return out, nil
 }
@@ -106,10 +120,10 @@ func ownMoves(ctx context.Context, sc *scenario.Scenario) ([]run.Own, error) {
 	return own, nil
 }
 
-// possible returns own without the faults that a protocol cannot have.
-func possible(sc *scenario.Scenario, protocol string, own []run.Own) []run.Own {
+// possible returns own without the faults that cannot strike in a scenario.
+func possible(sc *scenario.Scenario, own []run.Own) []run.Own {
 	return slices.DeleteFunc(slices.Clone(own), func(one run.Own) bool {
-		return len(sc.WithSchedule([]scenario.Move{one.Move}).With(protocol).Schedule) == 0
+		return len(sc.WithSchedule([]scenario.Move{one.Move}).With(sc.Lock.Protocol).Schedule) == 0
 	})
 }
 

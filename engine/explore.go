@@ -35,6 +35,27 @@ func Mend(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o mend.O
 	return r, nil
 }
 
+// Cured runs sc, whose moves break a rule, or else the smallest order of the report that
+// does; and then each of the report's cures with the same moves, in the report's order.
+// It fails like Beside.
+func Cured(ctx context.Context, sc *scenario.Scenario, r *mend.Report) ([]Played, error) {
+	all := []*scenario.Scenario{sc}
+	for i := range r.Cures {
+		all = append(all, r.Cures[i].Scenario)
+	}
+	own, err := Beside(ctx, sc, all[:1])
+	if err == nil && r.Broken() && !own[0].breaks() {
+		sc = r.Before.Example()
+		all[0] = sc
+		own, err = Beside(ctx, sc, all[:1])
+	}
+	if err != nil {
+		return nil, err
+	}
+	cured, err := Beside(ctx, sc, all[1:])
+	return append(own, cured...), err
+}
+
 // Stands are where a branch stood before its first move and after each, for
 // explore.Space.Follow.
 func (b *Branch) Stands() []explore.Stand {

@@ -32,3 +32,16 @@ func Course() fs.FS {
 	}
 	return sub
 }
+
+//go:embed workshops/*.yaml
+var workshops embed.FS
+
+// Workshops returns the lessons for a class, at the top of the file system: each
+// is a file that package web/lesson reads.
+func Workshops() fs.FS {
+	sub, err := fs.Sub(workshops, "workshops")
+	if err != nil {
+		panic(err) // the path is the one embedded above
+	}
+	return sub
+}

@@ -2,10 +2,10 @@ package web
 
 import (
 	"context"
-	"slices"
 
 	"relock/engine"
 	"relock/engine/explore/mend"
+	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/export"
 	"relock/web/page"
@@ -29,12 +29,7 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	if err := r.s.sessions.Allow(r.address); err != nil {
 		return answered{}, err
 	}
-	b, sc := at.list[0], at.scenario.WithSchedule(at.list[0].Moves)
-	h, events, err := b.Trace(at.scenario)
-	if err != nil {
-		return answered{}, err
-	}
-	run := export.Run{Header: h, Events: slices.Clone(events), Scenario: sc, Title: titleOf(r.l, sc), Language: r.l}
+	sc := at.scenario.WithSchedule(at.list[0].Moves)
 	r.search.mu.Lock()
 	if r.search.going != nil {
 		r.search.going.stop(errHalted)
@@ -48,18 +43,21 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	return answered{}, r.begin(ctx, searching, x, ofSearch{
 		begun:  func() error { return r.toldCures(x, page.MendBegun(r.l)) },
 		failed: func() error { return r.curesFailed(x) },
-		search: func(ctx, within context.Context, t *spareTurn) { r.mends(ctx, within, t, run) },
+		search: func(ctx, within context.Context, t *spareTurn) { r.mends(ctx, within, t, sc) },
 	})
 }
 
 // mends looks for what mends a scenario, and tells who asked of each change as soon
 // as it is known, and at the end what can be said of it in a post-mortem.
-func (r *reader) mends(ctx, within context.Context, t *spareTurn, run export.Run) {
+func (r *reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.Scenario) {
 	var failed error
-	told := func(report *mend.Report, going bool) {
-		m, err := page.NewMended(r.l, report, going)
-		if err == nil && !going && report.Broken() {
-			m.Report, err = export.PostMortem(ctx, run, report)
+	told := func(report *mend.Report, cured []engine.Played) {
+		m, err := page.NewMended(r.l, report, cured)
+		if r.may != nil {
+			m.AsIs = "" // a class stays where it is: what is tried opens elsewhere
+		}
+		if err == nil && cured != nil && report.Broken() {
+			m.Report, err = export.PostMortem(ctx, r.l, titleOf(r.l, sc), report, cured)
 		}
 		if err != nil {
 			failed = err
@@ -68,11 +66,11 @@ func (r *reader) mends(ctx, within context.Context, t *spareTurn, run export.Run
 		}
 		t.away(func() error { return r.toldCures(t.exploration, m) })
 	}
-	report, err := engine.Mend(within, run.Scenario, mend.BoundsOf(run.Scenario), mend.Options{
+	report, err := engine.Mend(within, sc, mend.BoundsOf(sc), mend.Options{
 		Narrow: true, Workers: 1, Searching: t.takes,
 		Found: func(report *mend.Report, _ *mend.Cure) {
 			if t.due() {
-				told(report, true)
+				told(report, nil)
 			}
 		},
 	})
@@ -82,8 +80,11 @@ func (r *reader) mends(ctx, within context.Context, t *spareTurn, run export.Run
 	}
 	_ = t.hold(0) // what was found is on the page
 	if err == nil {
-		told(report, false)
-		err = failed
+		var cured []engine.Played // also of what was stopped
+		if cured, err = engine.Cured(context.WithoutCancel(ctx), sc, report); err == nil {
+			told(report, cured)
+			err = failed
+		}
 	}
 	if err != nil {
 		t.fail(board.DoMend, err)

@@ -33,6 +33,10 @@ type searchFrame struct {
 		}
 		Says string
 	}
+	Goal *struct {
+		Branch, Moves int
+		HTML          string
+	}
 }
 
 // exploreFrame is a frame to a page that searches.
@@ -72,7 +76,7 @@ func (p *searcher) read() exploreFrame {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	if f.Explored != nil || f.Mended != nil {
+	if f.Explored != nil || f.Mended != nil || f.Goal != nil {
 		p.last = f
 	}
 	return f

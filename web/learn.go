@@ -295,6 +295,7 @@ func (s *coursePages) lessonOf(r *http.Request, l words.Language, item *course.I
 			return nil, err
 		}
 	}
+	p.Scenes = scenes(l, item, made, stage)
 	if err := s.stage(l, p, stage); err != nil {
 		return nil, err
 	}
@@ -576,8 +577,30 @@ func (s *coursePages) judge(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notShown(r, err, "That cannot be shown")
 	}
-	site.AnswerJSON(w, http.StatusOK, verdict)
+	l := words.From(r.Context())
+	html, err := templates.Text(l, templates.Scene(page.NewScene(l, l.Say("Where you are"), verdict.Scene)))
+	if err != nil {
+		return err
+	}
+	site.AnswerJSON(w, http.StatusOK, struct {
+		course.Verdict
+
+		Scene string `json:"scene"` // HTML
+	}{verdict, html})
 	return nil
+}
+
+// scenes draws what an item asks for, and beside it what there is on the stage.
+func scenes(l words.Language, item *course.Item, made *course.Made, stage shownRun) []page.Scene {
+	asked, ok := item.Asked()
+	if !ok {
+		return nil
+	}
+	own := course.SceneOf(stage.run, stage.count)
+	if item.Kind == course.Break && stage.run != made.Solved {
+		own = course.SceneOf(stage.run, 0)
+	}
+	return []page.Scene{page.NewScene(l, l.Say("The target"), asked), page.NewScene(l, l.Say("Where you are"), own)}
 }
 
 // textbook is the article's table beside a run.

@@ -46,6 +46,9 @@ func (s *coursePages) made(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notShown(r, err, "No question can be made of that")
 	}
+	if p.Room, err = roomOfMade(state, course.Kind(p.Kind)); err != nil {
+		return err
+	}
 	p.Made = "/learn/made.yaml?" + url.Values{"from": {r.URL.Query().Get("from")}, "kind": {p.Kind}}.Encode()
 	return site.Render(r.Context(), w, http.StatusOK, templates.LessonPage(*p))
 }

@@ -58,6 +58,7 @@ type answered struct {
 type toldBySearch struct {
 	Explored *exploredJSON `json:"explored,omitempty"`
 	Mended   *mendedJSON   `json:"mended,omitempty"`
+	Goal     *goalJSON     `json:"goal,omitempty"`
 }
 
 // mayAsk says who may ask in a class.
@@ -88,6 +89,7 @@ var reads = []read{
 	{board.DoTrace, askViewers, true, asking((*reader).trace)},
 	{board.DoExplore, askViewers, false, asking((*reader).explore)},
 	{board.DoMend, askViewers, false, asking((*reader).mend)},
+	{board.DoGoal, askViewers, false, asking((*reader).goal)},
 	{board.DoHalt, askViewers, false, asking((*reader).halt)},
 	{board.DoOutlook, askViewers, false, asking((*reader).outlook)},
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"relock/engine"
+	"relock/engine/course"
 	"relock/web/board"
 	"relock/web/film"
 	"relock/web/page"
@@ -69,6 +71,14 @@ type roomNow struct {
 	Lobby    bool                `json:"lobby"` // the stages show how one joins
 	Allowed  []string            `json:"allowed"`
 	Veiled   bool                `json:"veiled"` // the bars of a first vote are for hosts alone until the second
+	Goal     *roomGoal           `json:"goal"`   // what the class is to break, null where it is nothing
+}
+
+// roomGoal is an item of the course that has the class break something, and how
+// far it is where it stands.
+type roomGoal struct {
+	Text string `json:"text"`
+	course.Verdict
 }
 
 // roomGoing is a run that goes on by itself.
@@ -133,7 +143,7 @@ type roomPerson struct {
 
 // roomNowFrame makes the frame of a room as it is now. What hosts see more than
 // others is put to the frame of all.
-func roomNowFrame(v board.View, sees board.Sight) (any, error) {
+func (s *Server) roomNowFrame(v board.View, sees board.Sight) (any, error) {
 	l := words.Match(sees.Lang)
 	key := "now/" + l.Code()
 	unveiled := sees.Host && v.State.Veiled()
@@ -142,7 +152,7 @@ func roomNowFrame(v board.View, sees board.Sight) (any, error) {
 	}
 	text, made := v.Fresh[key].([]byte)
 	if !made {
-		now, err := roomAsSeen(l, v, unveiled)
+		now, err := s.roomAsSeen(l, v, unveiled)
 		if err != nil {
 			return nil, err
 		}
@@ -156,8 +166,12 @@ func roomNowFrame(v board.View, sees board.Sight) (any, error) {
 		if err != nil {
 			return nil, err
 		}
+		taught, err := json.Marshal(lessonNow(l, v.State))
+		if err != nil {
+			return nil, fmt.Errorf("web: %w", err)
+		}
 		end := []byte("}}") // of the room, and of the frame
-		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"people":`, v.State.Lost()), people, end)
+		text = slices.Concat(bytes.TrimSuffix(text, end), fmt.Appendf(nil, `,"lost":%d,"lesson":%s,"people":`, v.State.Lost(), taught), people, end)
 	}
 	return preparedText(text)
 }
@@ -187,7 +201,7 @@ func peopleText(l words.Language, v board.View) ([]byte, error) {
 }
 
 // roomAsSeen is a room as everybody sees it, or unveiled, as hosts do.
-func roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
+func (s *Server) roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) {
 	st := v.State
 	now := roomNow{
 		Code: st.Code, Title: titleOf(l, v.Run.Scenario()), Scene: len(st.Earlier), Branch: st.Stand.Branch, At: st.Stand.At, Row: st.Stand.Row, Moment: st.Stand.Moment,
@@ -205,6 +219,9 @@ func roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) 
 	}
 	reel, b, err := filmOf(l, v).branch(v, st.Stand.Branch)
 	if err != nil {
+		return now, err
+	}
+	if now.Goal, err = s.goalNow(l, v, b); err != nil {
 		return now, err
 	}
 	p := b.Positions[st.Stand.At]
@@ -228,6 +245,28 @@ func roomAsSeen(l words.Language, v board.View, unveiled bool) (roomNow, error) 
 		now.Threads[t.Name] = seat
 	}
 	return now, nil
+}
+
+// goalNow is how far the class is with what it is to break, judged once for each
+// place; nil where that is nothing.
+func (s *Server) goalNow(l words.Language, v board.View, b *engine.Branch) (*roomGoal, error) {
+	item, ok := s.course().Item(v.State.Goal)
+	if v.State.Goal == "" || !ok { // another server's course had it
+		return nil, nil //nolint:nilnil // null in the frame
+	}
+	prose, err := item.Prose(l)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	key := fmt.Sprintf("goal/%d/%d", v.State.Stand.Branch, v.State.Stand.At)
+	verdict, known := v.Kept[key].(course.Verdict)
+	if !known {
+		if verdict, err = item.Judge(v.Context, b.Moves[:v.State.Stand.At]); err != nil {
+			return nil, fmt.Errorf("web: %w", err)
+		}
+		v.Kept[key] = verdict
+	}
+	return &roomGoal{page.Plain(prose.Goal), verdict}, nil
 }
 
 // knowledge returns what each thread knows and believes after some rows.

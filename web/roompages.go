@@ -11,6 +11,7 @@ import (
 	"relock/engine/scenario"
 	"relock/web/board"
 	"relock/web/film"
+	"relock/web/lesson"
 	"relock/web/page"
 	"relock/web/runs"
 	"relock/web/site"
@@ -55,6 +56,12 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 	from := r.URL.Query().Get("from")
 	p := page.RoomNew{Page: s.frame(r, l.Say("Make a room")), From: from}
 	p.Page.Style = s.Static.Style(static.Rooms)
+	for _, w := range workshops() {
+		p.Lessons = append(p.Lessons, page.RoomLesson{Name: w.name, Title: w.lesson.Title.In(l), Steps: len(w.lesson.Steps)})
+	}
+	if from == "" {
+		return site.Render(r.Context(), w, http.StatusOK, templates.RoomNewPage(p))
+	}
 	isExample := slices.ContainsFunc(s.examples, func(e example) bool { return e.name == from })
 	item, isItem := s.course().Item(from)
 	var err error
@@ -66,15 +73,15 @@ func (s *Server) newRoom(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		p.Field, p.Title, p.Shows = "example", l.Say(exhibit.Title), l.Say(exhibit.Shows)
-		if plan, err = s.planOf(from, "", ""); err != nil {
+		if plan, err = s.planOf(r.Context(), lesson.Place{Example: from}); err != nil {
 			return noPlan(err)
 		}
 	case isItem:
 		p.Field, p.Title = "item", item.Title(l)
-		plan, err = s.planOf("", "", from)
+		plan, err = s.planOf(r.Context(), lesson.Place{Item: from})
 	default:
 		p.Field = "link"
-		if plan, err = s.planOf("", from, ""); err == nil {
+		if plan, err = s.planOf(r.Context(), lesson.Place{Link: from}); err == nil {
 			p.Title = titleOf(l, plan.Scenario)
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"relock/web/board"
 	"relock/web/export"
 	"relock/web/film"
+	"relock/web/lesson"
 	"relock/web/link"
 	"relock/web/page"
 	"relock/web/site"
@@ -66,7 +67,7 @@ var (
 )
 
 // errNoPlan is returned for what is nothing that a room can be around.
-var errNoPlan = phrase.New("a room is around a scenario: an example by its name, a link's text, or an item of the course, chapter/item")
+var errNoPlan = phrase.New("a room is around a scenario, or a lesson: an example by its name, a link's text, or an item of the course, chapter/item")
 
 // noPlan is the page that says why no room can be made of something.
 func noPlan(err error) error { return site.Unusable(err, "No room can be made of that") }
@@ -81,7 +82,7 @@ func (s *Server) openHouse(journal board.Journal) error {
 		journal = memory
 	}
 	s.rooms = board.NewHouse(board.Config{
-		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Examine: s.examine, Plan: s.planOf, Matters: film.Matters, Frame: roomNowFrame,
+		Journal: journal, Log: s.log, Turns: s.Turns, Ledger: s.ledger, Ask: s.askRoom, Examine: s.examine, Plan: s.planOf, Matters: film.Matters, Frame: s.roomNowFrame,
 		Panicked: func(p *panics.Error) { s.Panicked(context.Background(), site.OfRoom, p) },
 	})
 	return nil
@@ -208,33 +209,43 @@ func (s *Server) hosted(r *http.Request) (*board.Room, error) {
 	return nil, errNotHost
 }
 
-// planOf is what a room is to be around: an example by its name, a link's text,
-// or an item of the course, chapter/item. An error that speaks says why it is
-// nothing.
-func (s *Server) planOf(example, packed, item string) (board.Plan, error) {
+// planOf is what a room is to be around, and where the class stands. An error
+// that speaks says why it is nothing.
+func (s *Server) planOf(ctx context.Context, at lesson.Place) (board.Plan, error) {
+	plan := board.Plan{}
 	switch {
-	case example != "":
-		for _, e := range s.examples {
-			if e.name == example {
-				return board.Plan{Scenario: e.sc()}, nil
-			}
+	case at.Example != "":
+		i := slices.IndexFunc(s.examples, func(e example) bool { return e.name == at.Example })
+		if i < 0 {
+			return plan, errNoPlan
 		}
-		return board.Plan{}, errNoPlan
-	case packed != "":
-		state, err := link.Decode(strings.TrimPrefix(packed, "#"))
+		plan.Scenario = s.examples[i].sc()
+	case at.Link != "":
+		state, err := link.Decode(strings.TrimPrefix(at.Link, "#"))
 		if err != nil {
-			return board.Plan{}, fmt.Errorf("web: %w", err)
+			return plan, fmt.Errorf("web: %w", err)
 		}
 		return board.Plan{Scenario: state.Scenario, At: state.At}, nil
-	case item != "":
-		found, ok := s.course().Item(item)
+	case at.Item != "":
+		found, ok := s.course().Item(at.Item)
 		if !ok {
-			return board.Plan{}, errNoPlan
+			return plan, errNoPlan
 		}
-		return board.Plan{Scenario: found.Scenario}, nil
+		if plan.Scenario = found.Scenario; found.Kind == course.Break {
+			if _, err := found.Made(); err != nil { // now, not while others wait to see the room
+				return plan, fmt.Errorf("web: %w", err)
+			}
+			plan.Goal = at.Item
+		}
 	default:
-		return board.Plan{}, errNoPlan
+		return plan, errNoPlan
 	}
+	if at.Row() == 0 {
+		return plan, nil
+	}
+	var err error
+	plan.Scenario, plan.At, err = movesToRow(ctx, plan.Scenario, at.Row())
+	return plan, err
 }
 
 // makeRoom makes a room and leads its host there.
@@ -246,7 +257,12 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	plan, err := s.planOf(form.Get("example"), form.Get("link"), form.Get("item"))
+	var plan board.Plan
+	if form.Has("lesson") {
+		plan, err = s.planOfLesson(r.Context(), form.Get("lesson"))
+	} else {
+		plan, err = s.planOf(r.Context(), lesson.Place{Example: form.Get("example"), Link: form.Get("link"), Item: form.Get("item")})
+	}
 	if err != nil {
 		return noPlan(err)
 	}
@@ -524,20 +540,9 @@ func stepOf(events []trace.Event) int {
 // movesUntil returns a scenario with the moves of its run as far as so many
 // events, or all of them, and how many moves these events take.
 func movesUntil(ctx context.Context, sc *scenario.Scenario, events int, all bool) (*scenario.Scenario, int, error) {
-	session, err := engine.Open(ctx, sc)
+	b, err := stepped(ctx, sc, func(p engine.Position) bool { return p.Seq > events && !all })
 	if err != nil {
-		return nil, 0, fmt.Errorf("web: %w", err)
-	}
-	defer session.Close()
-	b := session.Branches()[0]
-	for {
-		end := b.Positions[len(b.Positions)-1]
-		if end.Over || end.Seq > events && !all {
-			break
-		}
-		if b, err = session.Step(ctx, b.ID); err != nil {
-			return nil, 0, fmt.Errorf("web: %w", err)
-		}
+		return nil, 0, err
 	}
 	at := 0
 	for at < len(b.Moves) && b.Positions[at+1].Seq <= events {
@@ -547,6 +552,40 @@ func movesUntil(ctx context.Context, sc *scenario.Scenario, events int, all bool
 		return sc.WithSchedule(b.Moves), at, nil
 	}
 	return sc.WithSchedule(b.Moves[:at]), at, nil
+}
+
+// stepped steps through a scenario, along its schedule and then as its policy
+// wants, until it is over or at a position that is enough.
+func stepped(ctx context.Context, sc *scenario.Scenario, enough func(engine.Position) bool) (*engine.Branch, error) {
+	session, err := engine.Open(ctx, sc)
+	if err != nil {
+		return nil, fmt.Errorf("web: %w", err)
+	}
+	defer session.Close()
+	b := session.Branches()[0]
+	for {
+		end := b.Positions[len(b.Positions)-1]
+		if end.Over || enough(end) {
+			return b, nil
+		}
+		if b, err = session.Step(ctx, b.ID); err != nil {
+			return nil, fmt.Errorf("web: %w", err)
+		}
+	}
+}
+
+// movesToRow returns a scenario with the moves of its run after which a row of
+// it is there, and how many they are.
+func movesToRow(ctx context.Context, sc *scenario.Scenario, row int) (*scenario.Scenario, int, error) {
+	b, err := stepped(ctx, sc, func(p engine.Position) bool { return p.Row >= row })
+	if err != nil {
+		return nil, 0, err
+	}
+	at := slices.IndexFunc(b.Positions, func(p engine.Position) bool { return p.Row >= row })
+	if at < 0 {
+		return nil, 0, phrase.New("its run ends at T%d: there is no T%d", b.Positions[len(b.Positions)-1].Row, row)
+	}
+	return sc.WithSchedule(b.Moves), at, nil
 }
 
 // askRoom makes a question of where a room stands, in every language.

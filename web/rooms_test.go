@@ -40,6 +40,11 @@ type attendee struct {
 		Veiled, Held bool
 		Lobby        bool
 		Lost         *int
+		Lesson       *taughtNow
+		Goal         *struct {
+			Text string
+			course.Verdict
+		}
 		People       []struct{ Member, Part string }
 	}
 	epoch  string
@@ -117,7 +122,7 @@ func (v *attendee) read() roomFrame {
 			v.t.Errorf("epoch %s seq %d after %s %d", f.Epoch, f.Seq, v.epoch, v.seq)
 		}
 		v.epoch, v.seq = f.Epoch, f.Seq
-		v.room.Question, v.room.Threads, v.room.Going = nil, nil, nil
+		v.room.Question, v.room.Threads, v.room.Going, v.room.Lesson, v.room.Goal = nil, nil, nil, nil, nil
 		if err := json.Unmarshal(f.Room, &v.room); err != nil {
 			v.t.Fatal(err)
 		}
@@ -745,6 +750,7 @@ func TestWhoComesBackToARoom(t *testing.T) {
 }
 
 func TestCodesCannotBeGuessed(t *testing.T) {
+	t.Parallel()
 	s := open(t, nil)
 	code, _ := s.makeRoom(t, url.Values{"example": {"two-threads"}})
 	status := 0

@@ -74,6 +74,7 @@ func (s *Server) table(c Config, shelf keep.Shelf) []route {
 		{"GET /room/{code}/socket", s.Live(s.roomSocket)},
 		{"GET /room/{code}/log", s.Page(s.roomLog)},
 		{"GET /room/{code}/votes.csv", s.Page(s.roomVotes)},
+		{"GET /room/{code}/lesson.yaml", s.Page(s.taughtLesson)},
 		{"GET /room/{code}/branches", s.Page(s.roomBranches)},
 		{"POST /replay", s.Page(s.Largely(s.replay))},
 		{"POST /s", s.Page(s.keep)},

@@ -296,6 +296,7 @@ func TestAServerThatDoesNotAnswer(t *testing.T) {
 
 // Without its Redis a server says what it cannot find, soon, and goes on.
 func TestServersWithoutTheirRedis(t *testing.T) {
+	t.Parallel()
 	at := storetest.Start(t)
 	all := sharing(t, 2, "redis://"+at.Addr, nil)
 	path := all[0].run(t, twoThreads())

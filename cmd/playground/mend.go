@@ -93,7 +93,9 @@ type mendOptions struct {
 // mend tries the changes of a scenario and prints what comes of them.
 func (o mendOptions) mend(ctx context.Context, name string, sc *scenario.Scenario, b explore.Bounds, env environment) int {
 	bar := progressBar{env: env, l: *o.language, most: b.MaxStates}
-	tell := o.print
+	tell := func(env environment, sc *scenario.Scenario, r *mend.Report, c *mend.Cure, over bool) error {
+		return o.print(context.WithoutCancel(ctx), env, sc, r, c, over)
+	}
 	switch {
 	case o.report:
 		tell = func(_ environment, _ *scenario.Scenario, r *mend.Report, _ *mend.Cure, over bool) error {
@@ -132,15 +134,11 @@ func (o mendOptions) mend(ctx context.Context, name string, sc *scenario.Scenari
 
 // postMortem writes the run that breaks a rule, and what mends it, as Markdown.
 func (o mendOptions) postMortem(ctx context.Context, env environment, sc *scenario.Scenario, r *mend.Report) error {
-	own, err := engine.Start(ctx, sc, engine.Options{})
+	cured, err := engine.Cured(ctx, sc, r)
 	if err != nil {
 		return fmt.Errorf("cannot run it: %w", err)
 	}
-	if err := own.Wait(); err != nil {
-		return fmt.Errorf("cannot run it: %w", err)
-	}
-	events, _ := own.Log().Since(0)
-	text, err := export.PostMortem(ctx, export.Run{Header: own.Header(), Events: events, Scenario: sc, Title: titleOf(*o.language, sc.Title), Language: *o.language}, r)
+	text, err := export.PostMortem(ctx, *o.language, titleOf(*o.language, sc.Title), r, cured)
 	if err != nil {
 		return fmt.Errorf("cannot write: %w", err)
 	}
@@ -151,7 +149,7 @@ func (o mendOptions) postMortem(ctx context.Context, env environment, sc *scenar
 }
 
 // print writes what is known: before anything was tried, of a change, or at the end.
-func (o mendOptions) print(env environment, sc *scenario.Scenario, r *mend.Report, c *mend.Cure, over bool) error {
+func (o mendOptions) print(ctx context.Context, env environment, sc *scenario.Scenario, r *mend.Report, c *mend.Cure, over bool) error {
 	l := *o.language
 	const countWidth = 34
 	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
@@ -163,7 +161,11 @@ func (o mendOptions) print(env environment, sc *scenario.Scenario, r *mend.Repor
 	}
 	switch {
 	case over:
-		o.ranking(t, r, paragraph)
+		cured, err := engine.Cured(ctx, sc, r)
+		if err != nil {
+			return fmt.Errorf("cannot run it: %w", err)
+		}
+		o.ranking(t, r, cured, paragraph)
 	case c == nil:
 		t.line(titleOf(l, sc.Title), bold)
 		paragraph(page.MendBefore(l, r), "")
@@ -199,7 +201,7 @@ func (o mendOptions) print(env environment, sc *scenario.Scenario, r *mend.Repor
 
 // ranking writes the changes that are better than nothing, the best first, and what
 // follows.
-func (o mendOptions) ranking(t table, r *mend.Report, paragraph func(text, style string)) {
+func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, paragraph func(text, style string)) {
 	l := t.l
 	n := 0
 	for i := range r.Cures {
@@ -217,6 +219,9 @@ func (o mendOptions) ranking(t table, r *mend.Report, paragraph func(text, style
 		}
 		for i, part := range wrap(fmt.Sprintf("%d. %s (%s). %s", n, l.Clause(c.Title), c.Name, page.CureSays(l, c)), t.width-len(indent)) {
 			t.line(strings.Repeat(indent, min(i, 1))+part, style)
+		}
+		for _, part := range wrap(page.NewCureWhy(l, cured[0], cured[i+1]).Says, t.width-2*len(indent)) {
+			t.line(indent+indent+part, faint)
 		}
 	}
 	fmt.Fprintln(t.w)

@@ -352,3 +352,78 @@ func TestATimerIsWaitedFor(t *testing.T) {
 		}
 	})
 }
+
+// A clock that runs slow measures longer than it means to, in sleeps, timers and
+// deadlines, and one that runs fast shorter. Work takes as long as ever.
+func TestADriftingClockMeasuresByItsOwn(t *testing.T) {
+	for _, c := range []struct {
+		millionths              int
+		sleep, work, timer, end time.Duration
+	}{
+		{0, 100 * ms, 200 * ms, 300 * ms, 400 * ms},
+		{-200_000, 125 * ms, 225 * ms, 350 * ms, 475 * ms}, // 100 of its ms are 125
+		{250_000, 80 * ms, 180 * ms, 260 * ms, 340 * ms},
+	} {
+		v := clock.NewVirtual()
+		ctx := context.Background()
+		p := clock.NewDrifting(v.Process("A"), c.millionths)
+		var got []time.Duration
+		p.Go(0, func() {
+			_ = p.Sleep(ctx, 100*ms)
+			got = append(got, v.Now())
+			_ = p.Work(ctx, 100*ms)
+			got = append(got, v.Now())
+			_ = p.AfterFunc(100*ms, "test", func() { got = append(got, v.Now()) }).Wait(ctx)
+			before := p.Now()
+			limited, cancel := p.WithDeadline(ctx, before.Add(100*ms))
+			defer cancel()
+			_ = p.Sleep(limited, time.Hour)
+			got = append(got, v.Now())
+			if own := p.Now().Sub(before); own < 100*ms || own > 100*ms+2*time.Microsecond {
+				t.Errorf("%d: its own clock shows %v after its own 100ms", c.millionths, own)
+			}
+			if at := p.Elsewhere(p.Now()).Sub(clock.Epoch); at != v.Now() {
+				t.Errorf("%d: elsewhere it is %v, want %v", c.millionths, at, v.Now())
+			}
+		})
+		drive(v)
+		v.Stop()
+		if want := []time.Duration{c.sleep, c.work, c.timer, c.end}; !slices.Equal(got, want) {
+			t.Errorf("%d: %v, want %v", c.millionths, got, want)
+		}
+	}
+}
+
+// Who sleeps until an instant of its own clock does not wake before it, and
+// what has no end still has none.
+func TestADriftingClockNeverWakesEarly(t *testing.T) {
+	for _, millionths := range []int{-500_000, -333_333, -1, 1, 7, 333_333, 500_000} {
+		v := clock.NewVirtual()
+		p := clock.NewDrifting(v.Process("A"), millionths)
+		p.Go(0, func() {
+			for range 100 {
+				due := p.Now().Add(1234567 * time.Nanosecond)
+				_ = p.Sleep(context.Background(), due.Sub(p.Now()))
+				if p.Now().Before(due) {
+					t.Errorf("%d: woke at %v, due at %v", millionths, p.Now(), due)
+				}
+				if v.Now()%time.Microsecond != 0 {
+					t.Errorf("%d: woke at %v, which no schedule can say", millionths, v.Now())
+				}
+			}
+			_ = p.Sleep(context.Background(), 1<<61)
+			t.Errorf("%d: what has no end ended", millionths)
+		})
+		for v.Now() < time.Hour {
+			for _, r := range v.Ready() {
+				v.Step(r)
+			}
+			next, ok := v.Next()
+			if !ok || next > time.Hour {
+				break
+			}
+			v.Advance(next)
+		}
+		v.Stop()
+	}
+}

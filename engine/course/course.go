@@ -41,7 +41,8 @@
 // What an item asks for is one of: "call B" (what came of its last call), "key",
 // "belief", "belief A", "inside", "count A", "left" (of the lease), "value" (of
 // the counter or the stock), "write A", "ended A", "gets-in B" (when), "commands"
-// (how many Redis ran), "token A".
+// (how many Redis ran), "together" (how many asked for the lock at the same
+// instant as another), "token A".
 //
 // The kinds:
 //

@@ -344,6 +344,8 @@ type Verdict struct {
 	Par    int  `json:"par"`    // how few of these are enough
 	Proven bool `json:"proven"` // and fewer are not
 	Over   bool `json:"over"`   // the run has ended
+
+	Scene Scene `json:"-"` // after all moves
 }
 
 // ErrNotBroken is returned for an item in which nothing is to be broken.
@@ -394,7 +396,7 @@ func (i *Item) verdict(ctx context.Context, sc *scenario.Scenario, list []scenar
 	if err != nil {
 		return Verdict{}, nil, nil, err
 	}
-	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over}, run, steps, nil
+	return Verdict{Met: ok, Moves: n, Own: own, Over: b.Positions[len(b.Positions)-1].Over, Scene: SceneOf(run, len(run.Events))}, run, steps, nil
 }
 
 // spent counts the delays and faults of moves. Time that passes over several

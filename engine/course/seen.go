@@ -36,6 +36,7 @@ var ofRun = map[string]seeing{
 	"left":     seeLeft,
 	"value":    seeValue,
 	"commands": seeCommands,
+	"together": seeTogether,
 }
 
 // parseSeeing reads what is asked of runs of sc.
@@ -336,4 +337,41 @@ func seeToken(thread string) seeing {
 		}
 		return phrase.Say("%s has the token %d", thread, e.Body.(trace.Outcome).Token)
 	}
+}
+
+// asked are how many threads heard at each instant what came of asking for the
+// lock, in order: those that asked in step count at one.
+func asked(r *Run, count int) []int {
+	var list []int
+	last := trace.Millis(-1)
+	for _, e := range r.Events[:count] {
+		o, ok := e.Body.(trace.Outcome)
+		if !ok || o.Call != lock.CallLock || o.Result == trace.Exhausted {
+			continue
+		}
+		if e.At != last {
+			list, last = append(list, 0), e.At
+		}
+		list[len(list)-1]++
+	}
+	return list
+}
+
+func seeTogether(r *Run, count int, _ trace.Millis) phrase.Wording {
+	list := asked(r, count)
+	return phrase.Say("%d of %d questions meet another one at the same instant", together(list), sum(list))
+}
+
+// sum is how many asked in all.
+func sum(list []int) int {
+	all := 0
+	for _, n := range list {
+		all += n
+	}
+	return all
+}
+
+// together leaves out those that asked alone.
+func together(list []int) int {
+	return sum(slices.DeleteFunc(slices.Clone(list), func(n int) bool { return n == 1 }))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trial"
@@ -36,6 +37,9 @@ var Tells = map[string]string{
 	"token":    `a thread's token at a moment`,
 	"times":    `how often a moment comes: {{times "B refused"}}`,
 	"commands": `how many commands Redis has run at a moment`,
+	"asked":    "how often the lock was asked for, at a moment",
+	"together": "how many of these came at one instant with another one",
+	"jitter":   "how much longer than the interval a pause between retries is at most, by chance",
 	"command":  `a command as it was sent, and what Redis answered: {{command "A DEL"}}`,
 	"lua":      `a line of the lock's script: {{lua "unlock" 3}}`,
 	"lease":    "the lease",
@@ -51,6 +55,8 @@ var Tells = map[string]string{
 	"size":     "what the counter or the stock is at the start",
 	"threads":  "how many threads there are",
 	"until":    `how long a lock may be relied on, as its client has it: {{until "A acquired"}}`,
+	"drift":    `how much faster or slower a thread's clock runs: {{drift "A"}}`,
+	"allowed":  "what the lock takes off a lease for clocks that drift",
 	"in":       `asks an option's run: {{in "renewed" "at" "A renewed"}}`,
 }
 
@@ -65,6 +71,11 @@ func (t teller) functions() map[string]any {
 		"token":    t.token,
 		"times":    t.times,
 		"commands": t.commands,
+		"asked":    func(text string) (int, error) { return t.crowds(text, sum) },
+		"together": func(text string) (int, error) { return t.crowds(text, together) },
+		"jitter": func() (string, error) {
+			return t.ofLock(func(k scenario.Lock) time.Duration { return k.Retry.JitterMax })
+		},
 		"command":  t.command,
 		"lua":      t.lua,
 		"until":    t.until,
@@ -89,7 +100,11 @@ func (t teller) functions() map[string]any {
 				return s.Resource.Size
 			})
 		},
-		"in": t.in,
+		"allowed": func() (string, error) {
+			return t.ofLock(func(k scenario.Lock) time.Duration { return exhibit.Named(k.Protocol).Margin(k.Lease) })
+		},
+		"drift": t.drift,
+		"in":    t.in,
 	}
 }
 
@@ -208,6 +223,19 @@ func (t teller) commands(text string) (int, error) {
 	return count, nil
 }
 
+// crowds counts what came of how many asked at each instant.
+func (t teller) crowds(text string, count func([]int) int) (int, error) {
+	_, n, err := t.moment(text)
+	if err != nil {
+		return 0, err
+	}
+	list := asked(t.run, n)
+	if len(list) == 0 {
+		return 0, fmt.Errorf("nobody has asked for the lock at %q", text)
+	}
+	return count(list), nil
+}
+
 func (t teller) command(text string) (string, error) {
 	e, _, err := t.moment(text)
 	if err != nil {
@@ -298,6 +326,11 @@ func (t teller) after(name string) (string, error) {
 		return "", fmt.Errorf("the work of %s after an inner call takes %s", name, one.After)
 	}
 	return t.duration(one.After.Max), err
+}
+
+func (t teller) drift(name string) (string, error) {
+	one, err := t.thread(name)
+	return one.Drift.Size(), err
 }
 
 func (t teller) start(name string) (string, error) {

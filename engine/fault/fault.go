@@ -74,6 +74,10 @@ type Kind struct {
 // cannot have it.
 const Resume = "resume"
 
+// Drift is reported when a thread begins whose clock runs faster or slower than
+// the others. It is a setting of the thread, and scenarios have it there.
+const Drift = "drift"
+
 // Scene is the situation a fault strikes in.
 type Scene struct {
 	trace.Fault
@@ -98,7 +102,7 @@ func Kinds() []Kind { return slices.Concat(ofThreads, ofRedis) }
 
 // Named returns the kind with a name.
 func Named(name string) (Kind, bool) {
-	for _, list := range [][]Kind{ofThreads, ofRedis, {resume}} {
+	for _, list := range [][]Kind{ofThreads, ofRedis, {resume, drift}} {
 		for _, k := range list {
 			if k.Name == name {
 				return k, true

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"strings"
 	"time"
 
 	"relock/engine/phrase"
@@ -176,6 +177,22 @@ var resume = Kind{
 			return phrase.Say("%s resumes where it stopped, and does not know that the lock is no longer its own.", s.Who)
 		}
 		return phrase.Say("%s resumes where it stopped.", s.Who)
+	},
+}
+
+var drift = Kind{
+	Name: Drift, Target: Thread, Word: "drift",
+	Row: func(b trace.Fault, _ bool) phrase.Wording {
+		if size, slow := strings.CutPrefix(b.By, "-"); slow {
+			return phrase.Say("fault: its clock runs %s slow", size)
+		}
+		return phrase.Say("fault: its clock runs %s fast", b.By)
+	},
+	Why: func(s Scene) phrase.Wording {
+		if size, slow := strings.CutPrefix(s.By, "-"); slow {
+			return phrase.Say("%s's clock runs %s slow: by it a lease ends later than it does in Redis.", s.Who, size)
+		}
+		return phrase.Say("%s's clock runs %s fast: by it a lease ends sooner than it does in Redis.", s.Who, s.By)
 	},
 }
 

@@ -49,6 +49,9 @@ func (t *thread) rounds() (err error) {
 		}
 	}()
 	t.round.Store(1)
+	if d := t.spec.Drift; d != 0 {
+		t.tell(trace.Fault{Do: fault.Drift, At: fault.AtStart, By: d.String()})
+	}
 	t.strike(fault.AtStart, 0)
 	for round := 1; round <= t.spec.Repeat; round++ {
 		t.round.Store(int64(round))
@@ -227,7 +230,7 @@ func (t *thread) attempted(_ context.Context, a lock.Attempt) {
 		o.Cause = CauseOf(a.Err)
 	}
 	if !a.Until.IsZero() && t.r.protocol().Nodes > 0 {
-		o.Until = trace.MillisOf(t.r.rec.since(a.Until))
+		o.Until = trace.MillisOf(t.r.rec.since(t.process.Elsewhere(a.Until)))
 	}
 	t.tell(o)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"relock/engine/fault"
 	"relock/engine/lock"
 	"relock/engine/run"
 	"relock/engine/scenario"
@@ -177,6 +178,72 @@ func TestTheTraceSaysUntilWhenALockIsValid(t *testing.T) {
 	if got["A lock"] != 0 || len(got) == 0 {
 		t.Errorf("mutex: %v", got)
 	}
+}
+
+// What a client measures goes by its own clock: how long it waits, when it renews,
+// until when it relies on its lease. Its work, and Redis, do not. What the trace
+// says is by the clock of the run.
+func TestAClientMeasuresByItsOwnClock(t *testing.T) {
+	for _, c := range []struct {
+		name, scenario string
+		is             func(trace.Event) bool
+		want           []trace.Millis
+	}{
+		{
+			"it waits", "lock: {lease: 1s, watchdog: off, retry: {times: 2, interval: 100ms}}\nthreads: [{name: B, work: 900ms}, {name: A, start: 20ms, drift: -20%}]",
+			func(e trace.Event) bool { o, ok := e.Body.(trace.Outcome); return ok && o.Result == trace.Refused },
+			[]trace.Millis{20, 145, 270},
+		},
+		{
+			"it renews", "lock: {lease: 200ms, watchdog: 100ms}\nthreads: [{name: A, work: 300ms, drift: -20%}]",
+			func(e trace.Event) bool { o, ok := e.Body.(trace.Outcome); return ok && o.Result == trace.Renewed },
+			[]trace.Millis{125, 250},
+		},
+		{
+			"it relies on its lease", "lock: {protocol: mutex, lease: 200ms, watchdog: off}\nthreads: [{name: A, work: 300ms, on-lost: stop, drift: 25%}]",
+			func(e trace.Event) bool {
+				w, ok := e.Body.(trace.Work)
+				return ok && w.State == trace.WorkEnd && w.Cancelled
+			},
+			[]trace.Millis{156.8}, // 200 ms less 4 ms: 196 by its own clock
+		},
+		{
+			"it works", "lock: {lease: 1s, watchdog: off}\nthreads: [{name: A, work: 300ms, drift: -20%}]",
+			func(e trace.Event) bool { w, ok := e.Body.(trace.Work); return ok && w.State == trace.WorkEnd },
+			[]trace.Millis{300},
+		},
+		{
+			"it says so", "lock: {lease: 1s, watchdog: off}\nthreads: [{name: A, work: 300ms, drift: -20%}, {name: B}]",
+			func(e trace.Event) bool {
+				f, ok := e.Body.(trace.Fault)
+				return ok && f.Do == fault.Drift && f.By == "-20%" && e.Thread == "A"
+			},
+			[]trace.Millis{0},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, events := play(t, parse(t, c.scenario), run.Options{})
+			var got []trace.Millis
+			for _, e := range events {
+				if c.is(e) {
+					got = append(got, e.At)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("at %v, want %v", got, c.want)
+			}
+		})
+	}
+	_, events := play(t, parse(t, strings.Replace(fmt.Sprintf(atOnce, "off"), "{name: A", "{name: A, drift: -20%", 1)), run.Options{})
+	for _, e := range events {
+		if o, ok := e.Body.(trace.Outcome); ok && o.Until > 0 && e.Thread == "A" {
+			if o.Until != 9900 {
+				t.Errorf("valid until %v, want 7,920 ms of its own clock: 9,900", o.Until)
+			}
+			return
+		}
+	}
+	t.Error("nobody says until when the lock is valid")
 }
 
 // Who waits for Redis' answer, and who gives up after its last pause, is said

@@ -61,7 +61,7 @@ func (r *resource) write(seen trace.Resource, token int64, tell func(trace.Body)
 		case scenario.KindPurchases:
 			r.bought[seen.User]++ // a row of its own
 		case scenario.KindEffect:
-			r.value++ // whoever does it cannot be told from who did it before
+			r.value++ // who does it cannot be told from who did it before
 		default:
 			r.value = seen.Value + 1
 		}

@@ -199,7 +199,7 @@ type thread struct {
 	owner   lock.Owner
 	random  *rand.Rand
 	after   *rand.Rand // for its work after nested calls
-	process clock.Process
+	process *clock.Drifting
 	redis   *wire
 	locker  locker
 	ended   atomic.Bool

@@ -136,7 +136,7 @@ func TestThoseWhoStartTogetherAskInOrder(t *testing.T) {
 		process := w.processOf(processes)
 		asked, answer := make(chan string, len(r.threads)), make(chan struct{})
 		for _, th := range r.threads {
-			th.process, th.redis = process(th.spec.Name), &wire{sent: map[string]count{}}
+			th.process, th.redis = clock.NewDrifting(process(th.spec.Name), 0), &wire{sent: map[string]count{}}
 			th.locker = locker{close: func() {}, lock: func(context.Context, string, lock.Owner) (hold, error) {
 				asked <- th.spec.Name
 				<-answer

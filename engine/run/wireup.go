@@ -30,7 +30,7 @@ func (r *Run) wireUp(ctx context.Context, client func(node int) journal.Scripter
 		if memories[t.spec.Process] == nil {
 			memories[t.spec.Process] = &exhibit.Memory{}
 		}
-		t.process = process(t.spec.Name)
+		t.process = clock.NewDrifting(process(t.spec.Name), int(t.spec.Drift))
 		t.redis = &wire{sent: map[string]count{}}
 		for n := range r.sc.Lock.Nodes {
 			p := &tap{t: t, node: n}

@@ -242,7 +242,7 @@ var nameForm = regexp.MustCompile(`^[\p{L}\p{M}\p{N}_-]+$`)
 
 func (p *parser) threads(m map[string]value, s *Scenario) {
 	common := defaultThread(s.Lock.Retry)
-	settings := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "retry"}
+	settings := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "retry"}
 	if v, ok := m["defaults"]; ok {
 		p.thread(p.fields(v, settings...), &common)
 	}
@@ -285,6 +285,7 @@ func (p *parser) thread(f map[string]value, t *Thread) {
 	p.oneOf(f, "on-lost", &t.OnLost, OnLostIgnore, OnLostStop)
 	p.name(f, "process", &t.Process)
 	p.name(f, "user", &t.User)
+	p.drift(f, &t.Drift)
 	p.retry(f, &t.Retry)
 }
 

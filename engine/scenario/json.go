@@ -23,6 +23,7 @@ type (
 		OnLost  *string    `json:"on-lost,omitempty"`
 		Process *string    `json:"process,omitempty"`
 		User    *string    `json:"user,omitempty"`
+		Drift   *Drift     `json:"drift,omitempty"`
 		Retry   *retryForm `json:"retry,omitempty"`
 	}
 	lockForm struct {
@@ -72,7 +73,7 @@ type (
 
 // MarshalJSON writes the scenario in its normal form: the keys of the YAML in a
 // fixed order, with all defaults filled in, but for those keys that most
-// scenarios never have: kind, after, calls, process and user. Parse reads it back.
+// scenarios never have: kind, after, calls, process, user and drift. Parse reads it back.
 func (s *Scenario) MarshalJSON() ([]byte, error) { return json.Marshal(s.form(true)) }
 
 // Compact is MarshalJSON without the values that are defaults. Parse reads back
@@ -133,6 +134,7 @@ func (t Thread) form(retry Retry, all bool) threadForm {
 		Name: t.Name, Start: (*duration)(unless(t.Start, usual.Start, all)), Depth: unless(t.Depth, usual.Depth, all),
 		Work: unless(t.Work, usual.Work, all), After: unless(t.After, usual.After, false), Calls: unless(t.Calls, usual.Calls, false), Repeat: unless(t.Repeat, usual.Repeat, all),
 		OnLost: unless(t.OnLost, usual.OnLost, all), Process: unless(t.Process, usual.Process, false), User: unless(t.User, usual.User, false),
+		Drift: unless(t.Drift, usual.Drift, false),
 		Retry: t.Retry.form(usual.Retry, all),
 	}
 }

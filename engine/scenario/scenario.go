@@ -33,6 +33,7 @@ const (
 	MaxNodes     = 9              // of a quorum: more show nothing new
 	MaxSize      = 1_000_000      // of a resource and its limit
 	MaxSeed      = 1<<63 - 1      // survives every JSON reader
+	MaxDrift     = 50 * Percent   // of a clock, either way: far beyond any that is not broken
 )
 
 // Values of Scenario.Policy.
@@ -185,6 +186,7 @@ type Thread struct {
 	OnLost  string        // OnLostIgnore or OnLostStop
 	Process string        // such as a server; its threads share memory, which only spin uses
 	User    string        // whom it buys for, used only by KindPurchases; "" means a user of its own, see BuysFor
+	Drift   Drift         // of its clock, -MaxDrift to MaxDrift
 	Retry   Retry         // the lock's unless the thread has its own
 }
 

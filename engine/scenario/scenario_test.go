@@ -140,6 +140,9 @@ func TestMistakesNameLineKeyGivenAndAllowed(t *testing.T) {
 		{"after without a unit", "threads: [{name: A, depth: 2, after: 5}]", `line 1: threads[0].after: given "5", allowed: a time with a unit or a range of two, such as 50ms or 50ms-100ms, from 0ms to 1h`},
 		{"a function with a gap in its name", "threads: [{name: A, depth: 2, calls: 'order  pay!'}]", `line 1: threads[0].calls: given "order  pay!", allowed: names of up to 16 functions, with spaces between`},
 		{"after upside down", base + "defaults: {after: 9ms-1ms}", `line 2: defaults.after: given "9ms-1ms", allowed: a time with a unit or a range`},
+		{"drift without a unit", "threads: [{name: A, drift: 5}]", `line 1: threads[0].drift: given "5", allowed: how much faster the clock runs, in percent or ppm, such as 5%, or with a - slower, 50% at most`},
+		{"drift too large", "threads: [{name: A, drift: -51%}]", `line 1: threads[0].drift: given "-51%"`},
+		{"drift too fine", "threads: [{name: A, drift: 0.00001%}]", `line 1: threads[0].drift: given "0.00001%"`},
 		{"seed", base + "seed: -1", `line 2: seed: given "-1", allowed: a whole number from 0 to 9223372036854775807`},
 		{"policy", base + "policy: fair", `line 2: policy: given "fair", allowed: in-order, random`},
 		{"schedule", base + "schedule: [0, x]", `line 2: schedule[1]: given "x"`},
@@ -224,6 +227,28 @@ func TestMistakesOfOneLineHaveOneOrder(t *testing.T) {
 		if _, err := scenario.Parse([]byte(text)); err.Error() != first.Error() {
 			t.Fatalf("%v\nand then\n%v", first, err)
 		}
+	}
+}
+
+// A drift is read in percent or in millionths, and written in percent.
+func TestDrift(t *testing.T) {
+	for _, c := range []struct {
+		text, written string
+		want          scenario.Drift
+	}{
+		{"5%", "5%", 50_000},
+		{"-0.5%", "-0.5%", -5_000},
+		{"+0.0001%", "0.0001%", 1},
+		{"200ppm", "0.02%", 200},
+		{"-500000ppm", "-50%", -500_000},
+		{"0%", "0%", 0},
+	} {
+		sc, err := scenario.Parse([]byte("threads: [{name: A, drift: " + c.text + "}]"))
+		if err != nil || sc.Threads[0].Drift != c.want || c.want.String() != c.written {
+			t.Errorf("%s: %v %v %s", c.text, sc, err, c.want)
+			continue
+		}
+		same(t, sc)
 	}
 }
 

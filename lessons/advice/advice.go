@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"relock/engine/lock/protocol"
@@ -115,6 +116,28 @@ func (a Advice) Program() string {
 	}
 	return strings.TrimRight(string(text), "\n")
 }
+
+// Program returns Go code that uses a lock with a key, for a resource that checks what
+// a scenario's resource can, or nothing. It is "" for locks that nobody should use.
+func Program(lock, checks, key string) string {
+	file := checked[checks]
+	if file == "" {
+		file = locked[lock]
+	}
+	if file == "" {
+		return ""
+	}
+	return strings.ReplaceAll(Advice{file: file}.Program(), `"invoice:7"`, strconv.Quote(key))
+}
+
+// The programs of package invoice by what the resource checks, and by the lock.
+var (
+	checked = map[string]string{"token": "fenced", "version": "version", "key": "key"}
+	locked  = map[string]string{
+		protocol.Sequenced.Name: "sequenced", protocol.Notify.Name: "notify", protocol.Fair.Name: "fair",
+		protocol.Fenced.Name: "fenced", protocol.Redlock.Name: "redlock",
+	}
+)
 
 // To returns what to use. The answers must be complete.
 func To(given Answers) Advice {

@@ -80,3 +80,18 @@ func TestWhatIsNoAnswerIsLeftOut(t *testing.T) {
 		t.Errorf("taken: %v", given)
 	}
 }
+
+// A lock that nobody should use has no program, and a program has the reader's key.
+func TestAProgramHasTheReadersKey(t *testing.T) {
+	for _, c := range []struct{ lock, checks, has string }{
+		{"fenced", "token", `locker.Do(ctx, "stock:\"1", `},
+		{"mutex-get-del", "token", "lock.Fenced"},
+		{"mutex", "key", "Idempotency-Key"},
+		{protocol.Fair.Name, "", "lock.ReentrantFair"},
+		{"mutex-get-del", "", ""},
+	} {
+		if got := advice.Program(c.lock, c.checks, `stock:"1`); !strings.Contains(got, c.has) || (got == "") != (c.has == "") {
+			t.Errorf("%s, %s: %q", c.lock, c.checks, got)
+		}
+	}
+}

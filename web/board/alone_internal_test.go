@@ -7,12 +7,14 @@ import (
 
 	"relock/engine"
 	"relock/engine/trace"
+
+	"relock/web/lesson"
 )
 
 // alone steps through a scenario that breaks, in slices of four moves.
 func alone(t *testing.T, full func() error) *Alone {
 	t.Helper()
-	plan, err := plannedExample("lease-expiry", "", "")
+	plan, err := plannedExample(t.Context(), lesson.Place{Example: "lease-expiry"})
 	if err != nil {
 		t.Fatal(err)
 	}

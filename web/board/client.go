@@ -116,7 +116,7 @@ func (c *Client) Leave() {
 	}
 	ctx, done := context.WithTimeout(r.ctx, leaveLimit)
 	defer done()
-	// Where this fails the room cannot be reached: whoever leads it next finds
+	// Where this fails the room cannot be reached: the next leader finds
 	// out who is there.
 	_ = r.house.c.Journal.Send(ctx, r.code, Order{Conn: c.conn, Left: true})
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"relock/web/lesson"
 )
 
 // Entry is one line of a room's log: what an order came to. All that it has is
@@ -14,7 +16,7 @@ import (
 //
 // An entry is written in the oldest version that can say it, so that servers of
 // that version take it, too. Version 1 knows one move at a time; version 2 also
-// what is made at once, and a run that goes on.
+// what is made at once, and a run that goes on; version 3 lessons.
 type Entry struct {
 	V   int   `json:"v,omitempty"` // the version that it was read in, 0 for the first; written is what it takes
 	Seq int64 `json:"seq"`
@@ -40,6 +42,7 @@ type Entry struct {
 	Shelved  bool            `json:"shelved,omitempty"` // the question was put away
 	Vote     *Vote           `json:"vote,omitempty"`
 	Rules    *Rules          `json:"rules,omitempty"`
+	Taught   *Taught         `json:"taught,omitempty"` // how far the class has come in the room's lesson
 	Epoch    string          `json:"epoch,omitempty"`
 	Ended    bool            `json:"ended,omitempty"`
 }
@@ -81,7 +84,8 @@ type Made struct {
 // The versions of entries.
 const (
 	firstVersion  = 1
-	latestVersion = 2
+	goingVersion  = 2
+	latestVersion = 3
 )
 
 // errVersion is returned for an entry of a server that knows more than this one.
@@ -89,11 +93,14 @@ var errVersion = errors.New("board: the entry is of a version that this server d
 
 // version is the oldest one that can say the entry.
 func (e Entry) version() int {
+	if e.Taught != nil || e.Whole != nil && e.Whole.Lesson != nil {
+		return latestVersion
+	}
 	single := len(e.Made) == 0 || len(e.Made) == 1 && len(e.Made[0].Moves) == 1 && e.Dropped == nil
 	if single && e.Going == nil && (e.Whole == nil || e.Whole.Going == nil) {
 		return firstVersion
 	}
-	return latestVersion
+	return goingVersion
 }
 
 // plainEntry is an entry as its fields are written.
@@ -236,9 +243,10 @@ type Question struct {
 	ID      int                 `json:"id"`
 	Scene   int                 `json:"scene,omitempty"` // the scenario in which it was asked, of State.Scenes
 	Kind    string              `json:"kind"`
-	Stand   Stand               `json:"stand"`   // where it was asked
-	Text    map[string]string   `json:"text"`    // by language
-	Options map[string][]string `json:"options"` // by language
+	Item    string              `json:"item,omitempty"` // of the course, whose question it is
+	Stand   Stand               `json:"stand"`          // where it was asked
+	Text    map[string]string   `json:"text"`           // by language
+	Options map[string][]string `json:"options"`        // by language
 	Right   int                 `json:"right"`
 	Round   int                 `json:"round"` // from 1
 	Closed  bool                `json:"closed"`
@@ -246,7 +254,7 @@ type Question struct {
 	Before  []map[string]int    `json:"before,omitempty"` // of the earlier rounds
 	Step    int                 `json:"step,omitempty"`   // the row after which it was asked, 0 at the start
 	Until   int64               `json:"until,omitempty"`  // when the host would have the votes, in milliseconds since 1970; nothing happens then
-	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, whoever was right
+	Told    bool                `json:"told,omitempty"`   // the host has shown all of it, however few were right
 }
 
 // Where so many in a hundred were right, talking helps: they can convince the
@@ -304,6 +312,7 @@ type Branch struct {
 type Scene struct {
 	Scenario json.RawMessage `json:"scenario"`        // without moves
 	First    int             `json:"first,omitempty"` // the ID of its first branch: those of a room's scenes grow on
+	Goal     string          `json:"goal,omitempty"`  // the item of the course that has the class break it, "" for none
 	Branches []Branch        `json:"branches"`
 }
 
@@ -338,7 +347,9 @@ type State struct {
 	Question *Question          `json:"question,omitempty"`
 	Past     []*Question        `json:"past,omitempty"`
 	Rules    Rules              `json:"rules"`
-	Deserted int64              `json:"deserted"` // since when no host is here, 0 while one is
+	Lesson   *lesson.Lesson     `json:"lesson,omitempty"` // that the host goes through, nil for none: it stays
+	Taught   Taught             `json:"taught,omitzero"`  // how far
+	Deserted int64              `json:"deserted"`         // since when no host is here, 0 while one is
 	Ended    bool               `json:"ended,omitempty"`
 	Began    int64              `json:"began,omitempty"` // the seq of the whole entry that the log begins with
 }
@@ -444,6 +455,9 @@ func (s *State) Fold(e Entry) {
 	s.ask(e)
 	if e.Rules != nil {
 		s.Rules = *e.Rules
+	}
+	if e.Taught != nil {
+		s.Taught = *e.Taught
 	}
 	if e.Epoch != "" {
 		s.Epoch = e.Epoch

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"relock/web/lesson"
 )
 
 // An entry is written in the oldest version that can say it, and read in any.
@@ -21,6 +23,7 @@ func TestVersionsOfEntries(t *testing.T) {
 		"two moves":  {Entry{Seq: 2, Made: []Made{{Moves: []json.RawMessage{move, move}}}}, `{"v":2,"seq":2,"at":0,"made":[{"branch":0,"parent":0,"fork":0,"after":0,"moves":[{"until":"7ms"},{"until":"7ms"}]}]}`},
 		"in place":   {Entry{Seq: 2, Dropped: &zero, Made: []Made{{Branch: 1, Moves: []json.RawMessage{move}}}}, `{"v":2,"seq":2,"at":0,"dropped":0,"made":[{"branch":1,"parent":0,"fork":0,"after":0,"moves":[{"until":"7ms"}]}]}`},
 		"it goes on": {Entry{Seq: 2, Going: &Going{To: "end"}}, `{"v":2,"seq":2,"at":0,"going":{"branch":0,"to":"end"}}`},
+		"a lesson":   {Entry{Seq: 2, Taught: &Taught{Step: 3, Asked: true, Stand: Stand{At: 1}}}, `{"v":3,"seq":2,"at":0,"taught":{"step":3,"asked":true,"stand":{"branch":0,"at":1,"row":0,"moment":0,"focus":""}}}`},
 	} {
 		text, err := json.Marshal(c.e)
 		if err != nil || string(text) != c.want {
@@ -42,8 +45,16 @@ func TestVersionsOfEntries(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(whole), `{"v":2,`) {
 		t.Errorf("a room whose run goes on is written %s (%v)", whole, err)
 	}
+	whole, err = json.Marshal(Entry{Whole: &State{Lesson: &lesson.Lesson{}}})
+	if err != nil || !strings.HasPrefix(string(whole), `{"v":3,`) {
+		t.Errorf("a room with a lesson is written %s (%v)", whole, err)
+	}
+	whole, err = json.Marshal(Entry{Whole: &State{}})
+	if err != nil || strings.Contains(string(whole), `"taught"`) || strings.HasPrefix(string(whole), `{"v":`) {
+		t.Errorf("a room without one is written %s (%v)", whole, err)
+	}
 	var e Entry
-	if err := json.Unmarshal([]byte(`{"v":3,"seq":9}`), &e); !errors.Is(err, errVersion) || e.Seq != 0 {
+	if err := json.Unmarshal([]byte(`{"v":4,"seq":9}`), &e); !errors.Is(err, errVersion) || e.Seq != 0 {
 		t.Errorf("an entry of a version to come: %v, %+v", err, e)
 	}
 }

@@ -58,6 +58,9 @@ type Command struct {
 	By         string                     `json:"by,omitempty"`
 	Fault      map[string]json.RawMessage `json:"fault,omitempty"`
 	Kind       string                     `json:"kind,omitempty"`
+	Text       string                     `json:"text,omitempty"`
+	Options    []string                   `json:"options,omitempty"`
+	Right      *int                       `json:"right,omitempty"`
 	Option     *int                       `json:"option,omitempty"`
 	Faults     []string                   `json:"faults,omitempty"`
 	Locked     *bool                      `json:"locked,omitempty"`

@@ -379,9 +379,9 @@ func (l *ledger) check(t *testing.T, h *board.House, code string) {
 	}
 }
 
-// lesson is a class in which a host asks, steps and goes on to other scenarios,
+// hour is a class in which a host asks, steps and goes on to other scenarios,
 // and everybody votes, round after round.
-type lesson struct {
+type hour struct {
 	ledger
 
 	rounds atomic.Int64 // so far
@@ -390,9 +390,9 @@ type lesson struct {
 }
 
 // teach begins a lesson. Server returns whom the balancer sends a visitor to.
-func teach(t *testing.T, code, secret string, voters int, server func() *process) *lesson {
+func teach(t *testing.T, code, secret string, voters int, server func() *process) *hour {
 	t.Helper()
-	l := &lesson{ledger: ledger{done: map[done]string{}}, stop: make(chan struct{}), over: make(chan struct{})}
+	l := &hour{ledger: ledger{done: map[done]string{}}, stop: make(chan struct{}), over: make(chan struct{})}
 	host := &visitor{code: code, secret: secret, part: board.Host, server: server}
 	table := make([]*visitor, voters)
 	for i := range table {
@@ -440,7 +440,7 @@ func teach(t *testing.T, code, secret string, voters int, server func() *process
 }
 
 // goesOn waits until the lesson has gone on, and tells how long that took.
-func (l *lesson) goesOn(t *testing.T, after string) {
+func (l *hour) goesOn(t *testing.T, after string) {
 	t.Helper()
 	began, rounds := time.Now(), l.rounds.Load()
 	until(t, "the lesson to go on after "+after, func() bool { return l.rounds.Load() >= rounds+2 || t.Failed() })
@@ -448,7 +448,7 @@ func (l *lesson) goesOn(t *testing.T, after string) {
 }
 
 // halt ends the lesson.
-func (l *lesson) halt() {
+func (l *hour) halt() {
 	close(l.stop)
 	<-l.over
 }

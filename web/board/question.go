@@ -5,35 +5,72 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"relock/web/lesson"
+	"relock/web/words"
 )
 
 // plain is the language in which every question has its options.
 const plain = "en"
 
-// Predict is the kind of question that asks what is seen next.
-const Predict = "predict"
+// Kinds of questions beside those of the course.
+const (
+	Predict = "predict" // what is seen next
+	Own     = "own"     // a host's own
+)
 
 func (f *referee) question(ctx context.Context, _ *Member, c Command) (Entry, error) {
-	switch {
-	case c.Kind != Predict && (c.Item == "" || c.Kind != ""):
-		return Entry{}, errKind
-	case len(f.state.Past) >= maxQuestion:
-		return Entry{}, errQuestions
+	if c.Kind == Own && c.Item == "" {
+		q := &lesson.Question{Text: lesson.Plain(c.Text)}
+		for _, option := range c.Options {
+			q.Options = append(q.Options, lesson.Plain(option))
+		}
+		if c.Right != nil {
+			q.Right = *c.Right + 1
+		}
+		return f.own(ctx, q)
 	}
-	e, err := f.asked(ctx, c.Item)
+	if c.Kind != Predict && (c.Item == "" || c.Kind != "") || c.Text != "" || len(c.Options) > 0 || c.Right != nil {
+		return Entry{}, errKind
+	}
+	return f.inOrder(f.asked(ctx, c.Item))
+}
+
+// own asks a question of a host's own where the room stands.
+func (f *referee) own(ctx context.Context, asks *lesson.Question) (Entry, error) {
+	if err := asks.Check(); err != nil {
+		return Entry{}, err
+	}
+	at := f.state.Stand
+	b, err := f.run.Track(ctx, f.state, at.Branch)
 	if err != nil {
 		return Entry{}, err
+	}
+	q := &Question{Kind: Own, Text: map[string]string{}, Options: map[string][]string{}, Right: asks.Right - 1, Step: b.Positions[at.At].Row}
+	for _, l := range words.All() {
+		q.Text[l.Code()] = asks.Text.In(l)
+		for _, option := range asks.Options {
+			q.Options[l.Code()] = append(q.Options[l.Code()], option.In(l))
+		}
+	}
+	return f.inOrder(Entry{Question: q}, nil)
+}
+
+// inOrder has a question be the room's next one, asked where all stand then.
+func (f *referee) inOrder(e Entry, err error) (Entry, error) {
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case len(f.state.Past) >= maxQuestion:
+		return Entry{}, errQuestions
 	}
 	q, at := e.Question, f.state.Stand
 	if e.Stand != nil {
 		at = *e.Stand
 	}
-	q.ID, q.Round, q.Scene = len(f.state.Past)+1, 1, len(f.state.Earlier)
+	q.ID, q.Round, q.Scene = len(f.state.Past)+1, 1, f.sceneOf(e)
 	if f.state.Question != nil {
 		q.ID++
-	}
-	if e.Scene != nil {
-		q.Scene++
 	}
 	q.Stand = Stand{Branch: at.Branch, At: at.At}
 	if e.Seats == nil {
@@ -62,6 +99,7 @@ func (f *referee) asked(ctx context.Context, item string) (Entry, error) {
 	if err != nil {
 		return Entry{}, err
 	}
+	q.Item = item
 	e, err := f.goToPlan(ctx, plan)
 	e.Question = q
 	return e, err

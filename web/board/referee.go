@@ -35,6 +35,7 @@ const (
 	DoTrace   = "trace"
 	DoExplore = "explore"
 	DoMend    = "mend"
+	DoGoal    = "goal"
 	DoHalt    = "halt"
 	DoOutlook = "outlook"
 	DoExample = "example"
@@ -81,7 +82,7 @@ var (
 	errNoWish      = phrase.New("nobody at that table has chosen yet")
 	errAllow       = phrase.New("players can be allowed crash and lose-reply")
 	errLong        = phrase.New("this room's run has reached its greatest length; drop a branch, or make a new room")
-	errKind        = phrase.New("the kind of a question is predict")
+	errKind        = phrase.New("the kind of a question is predict, or own with a text, options and which of them is right")
 	errOption      = phrase.New("there is no such option")
 	errQuestions   = phrase.New("a room can ask %d questions", maxQuestion)
 	errHeld        = phrase.New("the host is leading now: watch, and vote when you are asked")
@@ -444,6 +445,7 @@ var commands = []command{
 	{name: DoJoin},
 	{"go", hosts, (*referee).goTo},
 	{DoOpen, hosts, (*referee).goOnTo},
+	{"lesson", hosts, (*referee).goThrough},
 	{"step", hands, (*referee).step},
 	{"run", hosts, (*referee).goOn},
 	{"time", hosts, (*referee).time},
@@ -479,6 +481,7 @@ var commands = []command{
 	{name: DoTrace},
 	{name: DoExplore},
 	{name: DoMend},
+	{name: DoGoal},
 	{name: DoHalt},
 	{name: DoExample},
 	{name: DoWalk},

@@ -94,6 +94,10 @@ func (h *House) Open(ctx context.Context, p Plan) (code, secret string, err erro
 		Epoch: newEpoch(), By: p.By, Opened: now, Scene: *scene, Hosts: []string{Proof(secret), Proof(CoHost(secret))}, Made: 1, Stand: *stand,
 		People: map[string]*Member{}, Seats: map[string]Seat{}, Rules: Rules{Allowed: []string{}}, Deserted: now,
 	}
+	if whole.Lesson = p.Lesson; p.Lesson != nil {
+		whole.Taught.Stand = *stand
+		whole.Rules.hold(p.Lesson.Steps[0])
+	}
 	for {
 		code = NewCode()
 		whole.Code = code
@@ -409,7 +413,7 @@ func (r *Room) takeNow(list []Entry) {
 			r.shown.Company = e.Seq
 		}
 		answers = append(answers, r.answer(e))
-		urgent = urgent || len(e.Made) > 0 || e.Going != nil || e.Dropped != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil
+		urgent = urgent || len(e.Made) > 0 || e.Going != nil || e.Dropped != nil || e.Stand != nil || e.Question != nil || e.Shelved || e.Rules != nil || e.Taught != nil
 	}
 	clear(r.shown.Fresh)
 	clear(r.shown.frames)
@@ -485,7 +489,7 @@ func (r *Room) tell() {
 	}
 	for _, sees := range append(everybody, hosts...) {
 		var frame any
-		_ = panics.Catch(func() (err error) { // whoever is shown it comes upon the same, and says so
+		_ = panics.Catch(func() (err error) { // those it is shown to meet the same error, and say so
 			frame, err = r.shown.Frame(sees)
 			return err
 		})

@@ -5,8 +5,10 @@ import (
 	"context"
 	"fmt"
 
+	"relock/engine"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
+	"relock/web/lesson"
 )
 
 // What a room keeps of the scenarios that its class has gone through.
@@ -23,16 +25,17 @@ var (
 	errPlan     = phrase.New("say what to open by one of example, link and item")
 )
 
-// Planner returns what a room is to be around: an example by its name, a link
-// by its text, or an item of the course, chapter/item. An error that speaks
-// says why there is none. It is called by any goroutine.
-type Planner func(example, link, item string) (Plan, error)
+// Planner returns what a room is to be around, and where the class stands in it.
+// An error that speaks says why there is none. It is called by any goroutine.
+type Planner func(context.Context, lesson.Place) (Plan, error)
 
 // Plan is what a room is made from, or goes on to.
 type Plan struct {
 	Scenario *scenario.Scenario // with the moves of its first branch
 	At       int                // where it stands
+	Goal     string             // the item of the course that has the class break it, "" for none
 	By       string             // who makes the room, as its limits count: a digest; "" for nobody
+	Lesson   *lesson.Lesson     // that a room is made for, and whose first step this is; nil for none
 }
 
 // scene returns the scene that is planned, with its first branch, and where
@@ -46,7 +49,7 @@ func (p Plan) scene(first int) (*Scene, *Stand, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	scene := &Scene{Scenario: text, First: first, Branches: []Branch{{ID: first, Parent: -1, Moves: moves}}}
+	scene := &Scene{Scenario: text, First: first, Goal: p.Goal, Branches: []Branch{{ID: first, Parent: -1, Moves: moves}}}
 	return scene, &Stand{Branch: first, At: min(p.At, len(moves))}, nil
 }
 
@@ -77,10 +80,11 @@ func (s *Scene) run(ctx context.Context) (*Run, error) {
 
 // goOnTo has the class go on to another scenario.
 func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, error) {
-	if given := len(c.Example) + len(c.Link) + len(c.Item); given == 0 || given != max(len(c.Example), len(c.Link), len(c.Item)) {
+	place := lesson.Place{Example: c.Example, Link: c.Link, Item: c.Item}
+	if place.Given() != 1 {
 		return Entry{}, errPlan
 	}
-	plan, err := f.plan(c.Example, c.Link, c.Item)
+	plan, err := f.plan(ctx, place)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -90,31 +94,63 @@ func (f *referee) goOnTo(ctx context.Context, _ *Member, c Command) (Entry, erro
 // goToPlan has the class go to the place of a plan: in the scenario in which it is,
 // if it is the same one.
 func (f *referee) goToPlan(ctx context.Context, plan Plan) (Entry, error) {
-	here, err := bare(f.run.Scenario())
+	here, err := Bare(f.run.Scenario())
 	if err != nil {
 		return Entry{}, err
 	}
-	there, err := bare(plan.Scenario)
+	there, err := Bare(plan.Scenario)
 	if err != nil {
 		return Entry{}, err
 	}
-	if !bytes.Equal(here, there) {
+	if !bytes.Equal(here, there) || plan.Goal != "" && plan.Goal != f.state.Goal {
 		return f.open(ctx, plan)
 	}
-	c, err := AddCommand(0, plan.Scenario.Schedule, min(plan.At, len(plan.Scenario.Schedule)), nil)
-	if err != nil {
-		return Entry{}, err
+	at := min(plan.At, len(plan.Scenario.Schedule))
+	e, extended, err := f.along(ctx, plan.Scenario.Schedule, at)
+	if err == nil && !extended {
+		var c Command
+		if c, err = AddCommand(0, plan.Scenario.Schedule, at, nil); err == nil {
+			e, err = f.add(ctx, nil, c)
+		}
 	}
-	e, err := f.add(ctx, nil, c)
 	if err == nil {
 		e.Stand.Focus = ""
 	}
 	return e, err
 }
 
-// bare is a scenario as what happens in it counts: without moves, and what is
-// said of them.
-func bare(sc *scenario.Scenario) ([]byte, error) {
+// along has all stand after the first at of these moves on a branch that they go
+// on with, and reports whether there is one.
+func (f *referee) along(ctx context.Context, moves []scenario.Move, at int) (Entry, bool, error) {
+	list, err := written(moves)
+	if err != nil {
+		return Entry{}, false, err
+	}
+	on, same := longestCommon(f.state.Branches, list)
+	if b := f.state.Branch(on); same < len(b.Moves) || same == len(list) {
+		return Entry{}, false, nil
+	}
+	made, err := f.make(ctx, f.state, on, same, func(s *engine.Session, b *engine.Branch) (*engine.Branch, error) {
+		for _, m := range moves[same:] {
+			if f.tooLong(s) {
+				return nil, errLong
+			}
+			var err error
+			if b, err = s.Apply(ctx, b.ID, len(b.Moves), m); err != nil {
+				return nil, err
+			}
+		}
+		return b, nil
+	})
+	if err != nil || made == nil {
+		return Entry{}, false, err
+	}
+	return Entry{Made: []Made{*made}, Stand: &Stand{Branch: on, At: at}}, true, nil
+}
+
+// Bare is a scenario as what happens in it counts: without moves, and what is
+// said of them. Two that are the same there run the same.
+func Bare(sc *scenario.Scenario) ([]byte, error) {
 	one := *sc.WithSchedule(nil)
 	one.Expect = nil
 	text, err := one.Compact()

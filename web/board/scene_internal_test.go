@@ -1,12 +1,14 @@
 package board
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"testing"
 	"time"
 
 	"relock/engine/scenario"
+	"relock/web/lesson"
 )
 
 // A log that begins again has all that was played, whatever was cut off.
@@ -24,7 +26,7 @@ func TestALogThatBeginsAnewHasAllScenes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &referee{state: &State{}, runs: &runs{}, now: time.Now, note: func(err error) { t.Error(err) }, long: 3, plan: func(string, string, string) (Plan, error) { return plan, nil }}
+	f := &referee{state: &State{}, runs: &runs{}, now: time.Now, note: func(err error) { t.Error(err) }, long: 3, plan: func(context.Context, lesson.Place) (Plan, error) { return plan, nil }}
 	f.state.Fold(Entry{Seq: 1, Whole: &State{
 		Scene: *scene, Stand: *stand, Made: 1, People: map[string]*Member{"m1": {ID: "m1", Part: Host, Conn: "x/1"}}, Seats: map[string]Seat{},
 	}})

@@ -1,6 +1,7 @@
 package board_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,11 +12,12 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/web/board"
+	"relock/web/lesson"
 )
 
 // planned is what there is to open in the tests: the bundled scenarios.
-func planned(example, _, _ string) (board.Plan, error) {
-	text, err := os.ReadFile(filepath.Join("../../lessons/scenarios", filepath.Base(example)+".yaml"))
+func planned(_ context.Context, at lesson.Place) (board.Plan, error) {
+	text, err := os.ReadFile(filepath.Join("../../lessons/scenarios", filepath.Base(at.Example)+".yaml"))
 	if err != nil {
 		return board.Plan{}, phrase.New("there is no example of that name")
 	}
@@ -23,7 +25,7 @@ func planned(example, _, _ string) (board.Plan, error) {
 	if err != nil {
 		return board.Plan{}, err
 	}
-	return board.Plan{Scenario: sc.WithSchedule(nil)}, nil
+	return board.Plan{Scenario: sc.WithSchedule(make([]scenario.Move, at.Row())), At: at.Row()}, nil
 }
 
 // played goes through a lesson of two scenarios, and leaves the second one with

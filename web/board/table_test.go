@@ -18,6 +18,7 @@ import (
 	"relock/engine/phrase"
 	"relock/engine/scenario"
 	"relock/engine/trace"
+	"relock/web/lesson"
 )
 
 var update = flag.Bool("update", false, "write what the referee decides into the tables of testdata")
@@ -77,8 +78,9 @@ type bench struct {
 	known map[int]bool // branches
 }
 
-func plannedExample(name, _, _ string) (Plan, error) {
-	text, err := os.ReadFile(filepath.Join("../../lessons/scenarios", filepath.Base(name)+".yaml"))
+// plannedExample stands so many moves into an example as the row that is named.
+func plannedExample(_ context.Context, at lesson.Place) (Plan, error) {
+	text, err := os.ReadFile(filepath.Join("../../lessons/scenarios", filepath.Base(at.Example)+".yaml"))
 	if err != nil {
 		return Plan{}, phrase.New("there is no example of that name")
 	}
@@ -86,13 +88,13 @@ func plannedExample(name, _, _ string) (Plan, error) {
 	if err != nil {
 		return Plan{}, err
 	}
-	return Plan{Scenario: sc.WithSchedule(nil)}, nil
+	return Plan{Scenario: sc.WithSchedule(make([]scenario.Move, at.Row())), At: at.Row()}, nil
 }
 
 func newBench(t *testing.T, given string) *bench {
 	t.Helper()
 	parts := strings.Split(given, ";")
-	plan, err := plannedExample(strings.TrimSpace(parts[0]), "", "")
+	plan, err := plannedExample(t.Context(), lesson.Place{Example: strings.TrimSpace(parts[0])})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +109,7 @@ func newBench(t *testing.T, given string) *bench {
 	// Of an item NAME/… the question stands after the first move of that example.
 	examined := func(ctx context.Context, item string) (Plan, *Question, error) {
 		name, _, _ := strings.Cut(item, "/")
-		plan, err := plannedExample(name, "", "")
+		plan, err := plannedExample(ctx, lesson.Place{Example: name})
 		if err != nil {
 			return Plan{}, nil, err
 		}
@@ -125,6 +127,16 @@ func newBench(t *testing.T, given string) *bench {
 		}
 		if kilobytes, limited := strings.CutPrefix(strings.TrimSpace(part), "limit KB "); limited {
 			b.f.bytes = number(t, kilobytes) << 10
+			continue
+		}
+		if name, taught := strings.CutPrefix(strings.TrimSpace(part), "lesson "); taught {
+			text, err := os.ReadFile(filepath.Join("testdata", name+".yaml"))
+			if err == nil {
+				s.Lesson, err = lesson.Parse(text)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
 			continue
 		}
 		fields := strings.Fields(part)
@@ -200,7 +212,7 @@ func commandOf(t *testing.T, do string, words []string) map[string]any {
 	c := map[string]any{"do": do}
 	names := map[string][]string{
 		"step": {"thread"}, "claim": {"thread"}, "release": {"thread"}, "give": {"thread", "member"}, "decide": {"thread", "wish"}, "remove": {"member"},
-		"restore": {"member"}, "time": {"to", "by"}, "run": {"to", "thread"}, DoOpen: {"example"}, "ask": {"kind"}, DoJoin: {"part"},
+		"restore": {"member"}, "time": {"to", "by"}, "run": {"to", "thread"}, DoOpen: {"example"}, "lesson": {"to"}, "ask": {"kind"}, DoJoin: {"part"},
 	}[do]
 	var list []string
 	for _, word := range words {
@@ -327,6 +339,9 @@ func (b *bench) toldOne(e Entry) string {
 		if q.Told {
 			add("told")
 		}
+		if q.Kind == Own {
+			add("%q %q right %d", q.Text["zh-CN"], q.Options["zh-CN"], q.Right)
+		}
 	}
 	if e.Shelved {
 		add("shelved")
@@ -345,6 +360,13 @@ func (b *bench) toldOne(e Entry) string {
 		if e.Rules.Veiled {
 			add("veiled")
 		}
+	}
+	if e.Taught != nil {
+		at := fmt.Sprintf("lesson %d at %d@%d", e.Taught.Step, e.Taught.Stand.Branch, e.Taught.Stand.At)
+		if e.Taught.Asked {
+			at += " asked"
+		}
+		out = append(out, at)
 	}
 	if e.Ended {
 		add("ended")

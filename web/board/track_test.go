@@ -66,7 +66,7 @@ func (t *deposedTerm) Append(ctx context.Context, list []board.Entry) error {
 }
 
 // A server tries a step, and is fenced before it is in the log: another one had
-// 7 ms pass there. All show what the log has, whoever made what before.
+// 7 ms pass there. All show what the log has, no matter which server made what before.
 func TestWhatWasTriedAndNotLoggedIsNeverShown(t *testing.T) {
 	const step, another = `{"do":"step","thread":"A"}`, `{"do":"time","to":"by","by":"7ms"}`
 	moved := func(branch, parent, at int, move string) board.Entry {

@@ -252,7 +252,7 @@ func order() []string {
 	return []string{
 		"title", "kind", "protocol", "key", "lease", "watchdog",
 		"name", "time", "thread", "at", "level", "round", "command", "do", "for", "scope", "by", "behind", "keep", "node",
-		"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "lock", "retry", "nodes", "times", "interval", "jitter", "wait",
+		"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "lock", "retry", "nodes", "times", "interval", "jitter", "wait",
 		"resource", "size", "limit", "checks", "threads", "defaults", "faults", "seed", "policy", "schedule", "expect", "violations", "outcome", "explore", "delays", "max-faults",
 	}
 }

@@ -166,7 +166,7 @@ func leaves(t *testing.T, text string) url.Values {
 			v.Set(key, value)
 		}
 	}
-	thread := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "retry.times", "retry.interval", "retry.jitter", "retry.wait"}
+	thread := []string{"start", "depth", "work", "after", "calls", "repeat", "on-lost", "process", "user", "drift", "retry.times", "retry.interval", "retry.jitter", "retry.wait"}
 	for _, key := range []string{
 		"title", "kind", "seed", "policy", "lock.protocol", "lock.key", "lock.lease", "lock.watchdog", "lock.nodes", "lock.retry.times",
 		"lock.retry.interval", "lock.retry.jitter", "lock.retry.wait", "resource.kind", "resource.size", "resource.limit", "resource.checks",

@@ -27,7 +27,7 @@ const (
 
 const (
 	retryKeys  = `retry\.(?:times|interval|jitter|wait)`
-	threadKeys = `(?:start|depth|work|after|calls|repeat|on-lost|process|user|` + retryKeys + `)`
+	threadKeys = `(?:start|depth|work|after|calls|repeat|on-lost|process|user|drift|` + retryKeys + `)`
 )
 
 // fieldName matches keys that a form can change.

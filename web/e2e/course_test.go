@@ -126,3 +126,35 @@ func TestTheCheckIsDoneWithTheKeyboard(t *testing.T) {
 		t.Errorf("the page says %q, and %d answers were right", told, right)
 	}
 }
+
+// Who has made a goal impossible reads so, and is led back to where it still
+// could be reached: from there it can.
+func TestAGoalOutOfReachLeadsBack(t *testing.T) {
+	t.Parallel()
+	ctx := tab(t)
+	url := serve(t)
+	do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(url+"/learn/trouble/sell-it-twice"))
+	until(ctx, t, place+`.endsWith("· 0 ms")`)
+	const lost = `document.querySelector("#outlook .lost button") !== null`
+	for range 20 {
+		if get[bool](ctx, t, `document.querySelector("#transport [data-go=forward]").getAttribute("aria-disabled") === "true"`) {
+			break
+		}
+		was := get[string](ctx, t, place)
+		do(ctx, t, chromedp.KeyEvent(kb.ArrowRight))
+		until(ctx, t, place+fmt.Sprintf(` !== %q`, was))
+	}
+	until(ctx, t, lost)
+	until(ctx, t, `document.querySelector("#own-scene figcaption") !== null && document.getElementById("own-scene").textContent.includes("The stock is 0")`)
+	if target := get[string](ctx, t, `document.querySelector(".scenes figure").textContent`); !strings.Contains(target, "oversold") {
+		t.Errorf("the target is %q", target)
+	}
+	back := get[string](ctx, t, `document.querySelector("#outlook button").dataset.back`)
+	do(ctx, t, chromedp.Focus("#outlook button"), chromedp.KeyEvent("\r"))
+	until(ctx, t, fmt.Sprintf(`document.getElementById("tally").textContent.startsWith("Moves: %s.") && !(%s)`, back, lost))
+	if !get[bool](ctx, t, `document.activeElement.closest("#transport") !== null`) {
+		t.Error("the focus is not where one goes on")
+	}
+	do(ctx, t, chromedp.Click("#transport [data-go=forward]")) // what made it impossible
+	until(ctx, t, lost)
+}

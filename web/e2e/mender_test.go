@@ -30,20 +30,30 @@ func TestWhatWouldMendIt(t *testing.T) {
 				t.Error("the panel is open, and the focus is elsewhere")
 			}
 
+			// What is beyond the panel's end scrolls in the panel, not in the page.
+			if over := get[int](ctx, t, `document.documentElement.scrollHeight - window.innerHeight`); over > 1 {
+				t.Errorf("the page is %d px longer than its window", over)
+			}
+
 			// At the width of a phone nothing scrolls sideways.
 			do(ctx, t, chromedp.EmulateViewport(360, 800))
 			if over := get[int](ctx, t, `document.documentElement.scrollWidth - window.innerWidth`); over > 0 {
 				t.Errorf("the page is %d px wider than a phone", over)
 			}
 
-			// A change is another scenario to step.
-			link := get[string](ctx, t, `document.querySelector(".cure a").href`)
-			do(ctx, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate("about:blank"), chromedp.Navigate(link), chromedp.WaitVisible(chromedp.CSS(`[data-next="A"] .step`)))
+			// A change is another scenario to step, beside the panel, and the way back is there.
+			do(
+				ctx, t, chromedp.EmulateViewport(1440, 900), click(".cure .cure-why summary"), chromedp.WaitVisible(chromedp.CSS(".cure-why table")),
+				click(".cure a.primary"),
+			)
+			until(ctx, t, `document.querySelector(".cure a.primary").getAttribute("aria-current") === "true" && document.getElementById("title").textContent.includes(" · ")`)
 			if got := get[string](ctx, t, problem); got != "" {
 				t.Errorf("the page complains: %q", got)
 			}
-			if !get[bool](ctx, t, `document.getElementById("title").textContent.includes(" · ")`) {
-				t.Error("the title does not say what was changed")
+			do(ctx, t, click(".mend-as-is a"))
+			until(ctx, t, `document.querySelector(".mend-as-is a").hasAttribute("aria-current") && !document.getElementById("title").textContent.includes(" · ")`)
+			if !get[bool](ctx, t, `document.getElementById("mend-program").value.includes("func ") && document.getElementById("mend-report").value.startsWith("# ")`) {
+				t.Error("there is nothing to take along")
 			}
 		})
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"unicode"
 
+	"relock/engine"
 	"relock/engine/explore/mend"
 	"relock/engine/phrase"
 	"relock/engine/scenario"
@@ -144,12 +145,13 @@ type Run struct {
 	Header   trace.Header
 	Events   []trace.Event // from the first; they need not reach the run's end
 	Scenario *scenario.Scenario
-	Title    string         // its title in Language, "" for the scenario's own title
-	Language words.Language // of the texts around the data
-	Link     string         // an absolute URL for stepping through the run, or ""
-	Mended   *mend.Report   // what would mend it, where that has been asked, or nil; only Markdown says it
-	Pause    func() error   // called between events; an error ends the export; may be nil
-	Style    string         // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
+	Title    string          // its title in Language, "" for the scenario's own title
+	Language words.Language  // of the texts around the data
+	Link     string          // an absolute URL for stepping through the run, or ""
+	Mended   *mend.Report    // what would mend it, where that has been asked, or nil; only Markdown says it
+	Cured    []engine.Played // its moves as they are and with each cure, where Mended is not nil
+	Pause    func() error    // called between events; an error ends the export; may be nil
+	Style    string          // the style sheet of a picture, static.Files.PictureStyle; only SVG needs it
 }
 
 // Render writes r in the format f. It fails with ErrFormat, if the trace cannot

@@ -55,7 +55,7 @@ func (r Run) opening(rows []film.Row) string {
 	if m := r.Mended; m != nil && m.Broken() {
 		says := page.MendBefore(r.Language, m) + " " + page.MendEnding(r.Language, m)
 		if best := m.Best(); best != nil {
-			says += " " + page.CureSays(r.Language, best)
+			says += " " + page.CureSays(r.Language, best) + " " + page.NewCureWhy(r.Language, r.Cured[0], r.Cured[1]).Says
 		}
 		parts = append(parts, "**"+plain(say("What mends it:"))+"** "+plain(says))
 	}

@@ -100,6 +100,9 @@ func (t *Narrator) valid(e trace.Event, b trace.Outcome) (string, bool) {
 		return "", false
 	}
 	until, length, drift := t.millis(b.Until), t.l.Duration(lease), t.l.Duration(t.protocol.Margin(lease))
+	if t.spec(who).Drift != 0 {
+		return t.say("%s has the lock, valid until %s: by its own clock that is %s from its question, less %s for clocks that drift.", who, until, length, drift), true
+	}
 	if len(e.Nodes) == 0 {
 		return t.say("%s has the lock, valid until %s: %s from its question, less %s for clocks that drift.", who, until, length, drift), true
 	}

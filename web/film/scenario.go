@@ -67,11 +67,11 @@ type Thread struct {
 	Retries  int
 	Endless  bool   // it asks until it has the lock; Retries is meaningless
 	Interval string // between two tries
-	Of       string // its process, "process balancer-1", or ""
+	Of       string // its process, "process balancer-1", its clock, or ""
 }
 
-// Belonging says what a thread of sc belongs to: its process, if named, and the
-// user it buys for, if that matters.
+// Belonging says what a thread of sc belongs to: its process, if named, the user
+// it buys for, if that matters, and how its clock runs, if not as the others.
 func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) string {
 	var of []string
 	if t.Process != scenario.DefaultProcess {
@@ -79,6 +79,12 @@ func Belonging(l words.Language, sc *scenario.Scenario, t scenario.Thread) strin
 	}
 	if sc.Resource != nil && sc.Resource.Kind == scenario.KindPurchases && t.User != "" {
 		of = append(of, l.Say("user %s", t.User))
+	}
+	switch {
+	case t.Drift > 0:
+		of = append(of, l.Say("clock %s fast", t.Drift.Size()))
+	case t.Drift < 0:
+		of = append(of, l.Say("clock %s slow", t.Drift.Size()))
 	}
 	return strings.Join(of, l.Say(", "))
 }

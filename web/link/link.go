@@ -99,18 +99,11 @@ func Encode(s State) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("link: %w", err)
 	}
-	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	packed, err := pack(shorten.Replace(string(text)))
 	if err != nil {
-		return "", fmt.Errorf("link: %w", err)
+		return "", err
 	}
-	if _, err := shorten.WriteString(w, string(text)); err != nil {
-		return "", fmt.Errorf("link: %w", err)
-	}
-	if err := w.Close(); err != nil {
-		return "", fmt.Errorf("link: %w", err)
-	}
-	return prefix + base64.RawURLEncoding.EncodeToString(packed.Bytes()) + "~" + strconv.Itoa(s.At), nil
+	return prefix + packed + "~" + strconv.Itoa(s.At), nil
 }
 
 // Decode decodes a link. It fails with ErrVersion, ErrBroken, ErrTooLong or
@@ -128,20 +121,75 @@ func Decode(text string) (State, error) {
 	if err != nil || at < 0 {
 		return State{}, ErrBroken
 	}
-	packed, err := base64.RawURLEncoding.DecodeString(body)
+	plain, err := unpack(body)
 	if err != nil {
-		return State{}, ErrBroken
-	}
-	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), MaxPlain+1))
-	if err != nil {
-		return State{}, ErrBroken
-	}
-	if len(plain) > MaxPlain {
-		return State{}, ErrTooLong
+		return State{}, err
 	}
 	sc, err := scenario.Parse([]byte(lengthen.Replace(string(plain))))
 	if err != nil {
 		return State{}, err
 	}
 	return State{Scenario: sc, At: min(at, len(sc.Schedule))}, nil
+}
+
+// lessonPrefix is what the link of a lesson begins with.
+const lessonPrefix = "l1.z."
+
+// IsLesson reports whether a text begins as the link of a lesson does.
+func IsLesson(text string) bool { return strings.HasPrefix(text, lessonPrefix) }
+
+// PackLesson returns the text of a lesson as a link: l1.z.<base64url(deflate(text))>.
+func PackLesson(text []byte) (string, error) {
+	packed, err := pack(string(text))
+	if err != nil {
+		return "", err
+	}
+	return lessonPrefix + packed, nil
+}
+
+// UnpackLesson returns the text that a lesson's link has. It fails with
+// ErrVersion, ErrBroken or ErrTooLong.
+func UnpackLesson(text string) ([]byte, error) {
+	body, known := strings.CutPrefix(text, lessonPrefix)
+	switch {
+	case !known:
+		return nil, ErrVersion
+	case len(text) > MaxPacked:
+		return nil, ErrTooLong
+	}
+	return unpack(body)
+}
+
+// pack returns base64url(deflate(text)).
+func pack(text string) (string, error) {
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err != nil {
+		return "", fmt.Errorf("link: %w", err)
+	}
+	if _, err := io.WriteString(w, text); err != nil {
+		return "", fmt.Errorf("link: %w", err)
+	}
+	if err := w.Close(); err != nil {
+		return "", fmt.Errorf("link: %w", err)
+	}
+	return base64.RawURLEncoding.EncodeToString(packed.Bytes()), nil
+}
+
+// unpack is the other way. It fails with ErrBroken, and with ErrTooLong for a
+// text of more than MaxPlain bytes.
+func unpack(body string) ([]byte, error) {
+	packed, err := base64.RawURLEncoding.DecodeString(body)
+	if err != nil {
+		return nil, ErrBroken
+	}
+	plain, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), MaxPlain+1))
+	switch {
+	case err != nil:
+		return nil, ErrBroken
+	case len(plain) > MaxPlain:
+		return nil, ErrTooLong
+	default:
+		return plain, nil
+	}
 }

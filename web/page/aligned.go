@@ -49,7 +49,8 @@ type LockCell struct {
 	At   string
 	Tone film.Tone
 
-	at trace.Millis
+	at  trace.Millis
+	seq int // of its event
 }
 
 // progress is one thing that a thread did.
@@ -75,15 +76,22 @@ func AlignLocks(l words.Language, played []engine.Played) Aligned {
 	for i, p := range film.Together(l, runs, prefixes) {
 		a.Columns[i].Lanes = p
 	}
-	for i, t := range first.Threads {
+	a.Threads = alignThreads(l, played)
+	return a
+}
+
+// alignThreads puts what each thread did side by side.
+func alignThreads(l words.Language, played []engine.Played) []LockThread {
+	var threads []LockThread
+	for i, t := range played[0].Scenario.Threads {
 		lists := make([][]progress, len(played))
 		for n, p := range played {
 			lists[n] = progressOf(l, p.Events, t.Name)
 		}
-		a.Threads = append(a.Threads, LockThread{Name: t.Name, Ordinal: i, Rows: lockRows(lists)})
+		threads = append(threads, LockThread{Name: t.Name, Ordinal: i, Rows: lockRows(lists)})
 	}
-	a.markFirst()
-	return a
+	markFirst(threads)
+	return threads
 }
 
 func column(l words.Language, p engine.Played) LockColumn {
@@ -118,7 +126,7 @@ func progressOf(l words.Language, events []trace.Event, thread string) []progres
 		if n := times[what]; n > 1 {
 			what = l.Say("%s (%d)", what, n)
 		}
-		list = append(list, progress{what, LockCell{Text: text, At: l.Duration(e.At.Duration()), Tone: tone, at: e.At}})
+		list = append(list, progress{what, LockCell{Text: text, At: l.Duration(e.At.Duration()), Tone: tone, at: e.At, seq: e.Seq}})
 	}
 	arrived := 0 // the step in which a late copy arrived
 	for _, e := range events {
@@ -233,12 +241,12 @@ func merge(a, b []string) []string {
 }
 
 // markFirst finds the earliest difference.
-func (a *Aligned) markFirst() {
+func markFirst(threads []LockThread) {
 	var first *LockRow
 	var at trace.Millis
-	for t := range a.Threads {
-		for r := range a.Threads[t].Rows {
-			row := &a.Threads[t].Rows[r]
+	for t := range threads {
+		for r := range threads[t].Rows {
+			row := &threads[t].Rows[r]
 			if !row.Differs {
 				continue
 			}

@@ -348,7 +348,9 @@ func (f *former) seldom(key string, t scenario.Thread) []Field {
 	}})
 	process := f.field(key+".process", "Process", t.Process)
 	process.Hint = f.l.Say("A server, for instance: its threads share its memory.")
-	fields = append(fields, f.wide(lost), f.wide(process))
+	drift := f.field(key+".drift", "Drift of its clock", t.Drift.String())
+	drift.Hint = f.l.Say("How much faster its clock runs than the others; with a - slower: -5%.")
+	fields = append(fields, f.wide(lost), f.wide(process), f.wide(drift))
 	if r := f.sc.Resource; r != nil && r.Kind == scenario.KindPurchases || f.d.Has(key+".user") {
 		user := f.field(key+".user", "User", t.BuysFor())
 		user.Hint = f.l.Say("Who buys: the limit is for each user.")

@@ -92,7 +92,7 @@ func Terms() []FieldTerm {
 		}},
 		{"fail-over", "fail-over", "A replica takes the master's place. It may lack the last writes, the lock among them.", "fail-over", struck(fault.FailOver)},
 		{"quorum", "quorum", "More than half of the nodes. Two majorities share a node, so two cannot both have one.", "redlock", outcome(trace.Acquired)},
-		{"drift", "clock drift", "Clocks of nodes run apart, or jump. A holder must leave a lease early by as much.", "redlock-clock-jump", struck(fault.ClockJump)},
+		{"drift", "clock drift", "Clocks run apart, or jump. A holder must leave its lease early by as much as its clock may be off.", "redsync-drift", struck(fault.Drift)},
 		{"queue", "queue", "Those who wait form a line in Redis, and the lock is handed to the first.", "fair", command("RPUSH")},
 		{"schedule", "schedule", "Who moves when. The same schedule gives the same run; another one may break it.", "textbook", func(_ *facts.Facts, e trace.Event) bool { return e.Thread != "" && e.Step > 1 }},
 	}

@@ -108,10 +108,11 @@ func Reference(l words.Language, formats string) []Section {
 				{"POST /learn/made/judge?rule=R", l.Say("whether the moves of a link's text, sent as the body, break the rule R, as JSON like that of an item")},
 				{"POST /s", l.Say("keeps a link's text, sent as the body, and answers {\"path\": \"/s/…\"}, its short address: 201")},
 				{"GET /s/{id}", l.Say("the page that plays what is kept under a short address")},
-				{"POST /rooms", l.Say("makes a room: a form with example (a name), link (a link's text) or item (chapter/item of the course). It leads the host there: 303 with a cookie; with Accept: application/json the answer is 201 {\"code\": …, \"secret\": …}")},
+				{"POST /rooms", l.Say("makes a room: a form with example (a name), link (a link's text) or item (chapter/item of the course); or with lesson: the name of one that comes with the playground, a lesson's link, or its file's text. It leads the host there: 303 with a cookie; with Accept: application/json the answer is 201 {\"code\": …, \"secret\": …}")},
 				{"GET /room/{code}/socket", l.Say("a member's socket, described below. A room that there is not: 404; after 60 such codes in a minute from one address: 429")},
 				{"GET /room/{code}/branches", l.Say("links to the branches that a room has made, of all scenarios that it has gone through, as JSON: branch, parent, fork, number (of the branch in its scenario, from 0), scene (the number of the scenario, from 0), title, link")},
 				{"GET /room/{code}/votes.csv", l.Say("every vote of a room, as CSV, for its host: by the cookie, or with Authorization: Bearer and the secret. Each row has how many voted in its round, the share of them that was right, the step after which it was asked, and the scenario")},
+				{"GET /room/{code}/lesson.yaml", l.Say("what a room's host has gone through, as a lesson: a file, or with Accept: application/json its link")},
 				{"GET /room/{code}/log", l.Say("the log of a room, as JSON Lines, for its host")},
 				{"GET /qr?text=U", l.Say("the address U of this site as a QR code, in SVG; at most 1200 characters")},
 				{"POST /traces", l.Say("keeps a trace, sent as the body, until nobody has looked at it for an hour, and leads to the page that shows it: 303")},
@@ -147,6 +148,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"trace", l.Say("sends the branch as JSON Lines")},
 				{"explore", l.Say("searches every order from: start, or here (after the first moves of branch), with at most so many delays (0 to 4) and faults (0 to 2) of the kinds: one search at a time, of a minute and 50,000 states at most. Frames with re: 0 have explored: going, found as HTML, and at the end the picture")},
 				{"mend", l.Say("looks for what would mend branch: each change of the scenario is tried in every order, within bounds that its moves give, for a minute at most; a search that is under way is stopped. Frames with re: 0 have mended: going, and what is known as HTML")},
+				{"goal", l.Say("looks whether the goal of item, something to break in the course, can still be reached from after the first moves of branch; a search that is under way is stopped. A frame with re: 0 has goal: branch, moves, and as HTML what there is to say where no way there was found")},
 				{"halt", l.Say("stops the search; what was found stays")},
 				{"example", l.Say("opens the smallest order that breaks rule as a branch; went says where to stand")},
 				{"walk", l.Say("goes to state, a number in the picture's data-state, on a branch")},
@@ -174,6 +176,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"join", l.Say("makes one a member: part is host (with secret, unless the cookie has it), stage, player or audience; member and token, from the answer to the first join, make one the same member again. With rows: true the rows come, too, as on /play/socket: opened, which comes again with another scenario, branch with positions and rows, dropped. With scene, the number of the scenario that one's page was made for, set comes when the class is in another: what a phone's page shows of it, as HTML. The answer has member, token, name, part, last (the greatest id so far) mine (one's vote, where something is asked) and lost (one has said so)")},
 				{"go", l.Say("a host leads everybody to branch, after the first at moves; row and moment say where within that, focus names the part of the page to look at")},
 				{"open", l.Say("a host takes everybody to another scenario in the same room: example, link or item, as POST /rooms has them. Who plays a thread goes on to, where the next scenario has one of that name; the other threads are free. An open question is put away; people, votes and what players may do stay. So do the branches made before, to be taken home, of 32 scenarios at most; ids of branches go on growing")},
+				{"lesson", l.Say("a host goes through the lesson that the room was made for: to next (the next place, its question, the votes, the answer), back, or to the step at, from 0. Only hosts see lesson in room: title, step, steps (what each is called), notes, and next: go, return, ask, reveal or tell, or \"\" at the end")},
 				{"step", l.Say("moves thread where the room stands, as on /play/socket: a host any thread, a player the own one; without a thread a host goes on as the branch or the policy does. Where several hold a thread it happens when most of those wish so who wished within 10 s; as soon as all have wished; or at once when more than half of those who are here wish the same")},
 				{"time", l.Say("a host lets time pass to: event, expiry, or by a length such as 50ms")},
 				{"strike", l.Say("has a fault happen, as a scenario words it: a host any; a player has the own thread paused, and where the host allows it crash or lose-reply")},
@@ -185,7 +188,7 @@ func Reference(l words.Language, formats string) []Section {
 				{"give", l.Say("a host hands thread to member; without a member nobody has it")},
 				{"deal", l.Say("a host seats everybody who plays and is here, evenly: at all threads, or with tables (1 to 1,000) at so many that each has as many people at least. Who has a seat keeps it, if that can be; it works while the class is held, too")},
 				{"decide", l.Say("a host ends the wait of a table: with what most wish for thread, or with wish: step, watchdog, pause, crash or lose-reply")},
-				{"ask", l.Say("a host asks a question made of the run where the room stands: kind is predict; or with item (chapter/item of the course, of the kinds predict, why and mend) that item's own, and everybody goes to its place, in another scenario if it is of one")},
+				{"ask", l.Say("a host asks a question made of the run where the room stands: kind is predict; or with item (chapter/item of the course, of the kinds predict, why and mend) that item's own, and everybody goes to its place, in another scenario if it is of one; or the host's own: kind is own, with text (at most 240 characters), options (2 to 6, of at most 120) and right, which of them is, from 0")},
 				{"vote", l.Say("a player or one of the audience votes for option, from 0; the last vote counts")},
 				{"clock", l.Say("a host gives the vote seconds (up to 600; 0 takes the clock away): question has left, and nothing happens when they are over")},
 				{"reveal, again, close", l.Say("a host shows the votes, has everybody vote once more, puts the question away")},
@@ -202,11 +205,28 @@ func Reference(l words.Language, formats string) []Section {
 				{"explore, halt, outlook", l.Say("as on /play/socket: a search of one's own, for who has joined with rows: true. It ends when the class goes on to another scenario")},
 				{"example, walk", l.Say("as on /play/socket, for hosts: the moves are added, and everybody stands after them")},
 				{"ping", l.Say("does nothing but be answered: who has heard nothing for long asks whether the server is still there")},
-				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, says (what happened in the row) and why, members (how many players and audience are here), threads by name (by, members, wishes, wished: which member wishes what, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), held (the host leads, see hold), question (options, votes, of, round, closed; counts and right are null until reveal, right also until tell where fewer than 35 in a hundred were right; veiled: counts and before are for hosts alone, others have null; talk: the right answer is not shown before a second vote; before has the first round's) and, for hosts, people, and lost: how many do not follow any more")},
+				{"room", l.Say("in a frame: title, scene (how many scenarios the class has gone through before), branch, at (moves), length (of the branch), row, says (what happened in the row) and why, members (how many players and audience are here), threads by name (by, members, wishes, wished: which member wishes what, wait in seconds, next: what it would do, why it cannot now, knows: what came of its last call, belief: the levels that it acts as if it held), held (the host leads, see hold), question (options, votes, of, round, closed; counts and right are null until reveal, right also until tell where fewer than 35 in a hundred were right; veiled: counts and before are for hosts alone, others have null; talk: the right answer is not shown before a second vote; before has the first round's), goal (null, or in an item of the kind break text, met, moves, own: delays and faults among them, par: how few of these are enough, proven: fewer are not) and, for hosts, people, and lost: how many do not follow any more")},
 			},
 			Example: `{"id": 1, "do": "join", "part": "player"}
 {"id": 2, "do": "claim", "thread": "A"}
 {"id": 3, "do": "step", "thread": "A"}`,
+		},
+		{
+			ID: "lesson", Name: l.Say("A lesson"),
+			Text: l.Say("A YAML or JSON file of at most 64 KiB, read strictly: what is wrong is named with its line. It has a title and up to 60 steps. A text is one for all languages, or en and zh-CN. The same as a link begins with l1.z. and stands after the # of /room/new."),
+			Entries: []Entry{
+				{"title", l.Say("what the lesson, or a step, is called; a step without one is called as its scenario")},
+				{"example, link, item", l.Say("the scenario that a step is in, as POST /rooms has them; without any it is in that of the step before, and without at where that one is")},
+				{"at", l.Say("the row of the run after which the class stands, such as T5; a link has its own place")},
+				{"hold", l.Say("true: the host leads from here on; false: the class plays; left out: as before")},
+				{"ask", l.Say("predict: what is seen next; item: what the step's item of the course asks, at its place")},
+				{"question", l.Say("or a question of your own: text, options (2 to 6), and right, the number of the right one, from 1")},
+				{"notes", l.Say("for the host alone: neither a stage nor a phone is sent them")},
+			},
+			Example: `title: {en: "Who holds it?", zh-CN: "谁持有它？"}
+steps:
+  - {example: lease-expiry, at: T5, hold: true, ask: predict, notes: Let them talk.}
+  - {at: T7, question: {text: "Who is inside?", options: [A, B, A and B], right: 3}}`,
 		},
 		{
 			ID: "embed", Name: l.Say("Messages of an embed"),

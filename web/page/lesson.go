@@ -77,8 +77,11 @@ type Lesson struct {
 	Judge    string // of break: where moves are judged
 	Hidden   string // of what was made of a run: that run as a link
 	Made     string // and where it can be had as YAML
+	Room     string // of a made question: where a room is made for it
 	Open     string // the stage's run as a link
 	Lua      bool   // the scripts are a part of it
+
+	Scenes []Scene // of break and mend: what is asked for, and what there is
 
 	SoFar string // of the concept check: what was answered, a digit for each question
 	Carry string // and the query that takes it along

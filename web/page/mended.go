@@ -3,11 +3,15 @@ package page
 import (
 	"fmt"
 	"math/big"
+	"slices"
 
+	"relock/engine"
 	"relock/engine/check"
 	"relock/engine/explore/mend"
 	"relock/engine/scenario"
+	"relock/engine/trace"
 	"relock/lessons"
+	"relock/lessons/advice"
 	"relock/web/link"
 	"relock/web/words"
 )
@@ -25,6 +29,9 @@ type Mended struct {
 	Sound  bool      // something mends it
 	Course string    // where the course teaches what is needed, or ""
 	Report string    // the run as Markdown for a post-mortem, once the search has ended; filled in by who has the run
+	AsIs   string    // the link of the run that breaks a rule, as it is; "" while the search goes on
+
+	Program string // Go code with the best of the changes, or ""
 }
 
 // MendRule is a rule that is broken as the scenario is: a column.
@@ -42,6 +49,13 @@ type CureRow struct {
 	Open              string // the link of the scenario with the change, without moves
 	Left              string // the link of an order that breaks a rule all the same, or ""
 	LeftSays          string // which: the label of what leads there
+	Why               CureWhy
+}
+
+// CureWhy is what the moves of the run that breaks a rule come to with a change.
+type CureWhy struct {
+	Says    string       // a sentence, "" while it is not known
+	Threads []LockThread // what each did otherwise: a cell as it is, and one with the change
 }
 
 // CureCount is in how many orders a rule is broken, before and after.
@@ -62,9 +76,11 @@ func MendBegun(l words.Language) Mended {
 	return Mended{Going: true, Tried: l.Say("It begins when the machine has room.")}
 }
 
-// NewMended words in l what is known of a search for what mends a run. It fails only
-// if a link cannot be made.
-func NewMended(l words.Language, r *mend.Report, going bool) (Mended, error) {
+// NewMended words in l what is known of a search for what mends a run. Cured is what
+// engine.Cured returned, once the search has ended; nil before. It fails only if a
+// link cannot be made.
+func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended, error) {
+	going := cured == nil
 	m := Mended{Going: going, Before: MendBefore(l, r), Broken: r.Broken(), Sound: r.Best() != nil}
 	if r.Changes > 0 {
 		m.Tried = l.Say("%[1]d of %[2]d changes tried.", r.Tried, r.Changes)
@@ -77,6 +93,9 @@ func NewMended(l words.Language, r *mend.Report, going bool) (Mended, error) {
 		if err != nil {
 			return m, err
 		}
+		if !going {
+			row.Why = NewCureWhy(l, cured[0], cured[i+1])
+		}
 		if r.Cures[i].Verdict == mend.Nothing {
 			m.Others = append(m.Others, row)
 		} else {
@@ -84,12 +103,28 @@ func NewMended(l words.Language, r *mend.Report, going bool) (Mended, error) {
 		}
 	}
 	if !going {
+		text, err := link.Encode(link.State{Scenario: cured[0].Scenario, At: len(cured[0].Scenario.Schedule)})
+		if err != nil {
+			return m, fmt.Errorf("page: %w", err)
+		}
+		m.AsIs = "/play#" + text
+		if best := r.Best(); best != nil {
+			m.Program = programOf(best.Scenario)
+		}
 		m.Ending = MendEnding(l, r)
 		if r.NeedsResource() {
 			m.Course = lateWrites
 		}
 	}
 	return m, nil
+}
+
+func programOf(sc *scenario.Scenario) string {
+	checks := ""
+	if sc.Resource != nil {
+		checks = sc.Resource.Checks
+	}
+	return advice.Program(sc.Lock.Protocol, checks, sc.Lock.Key)
 }
 
 func newCureRow(l words.Language, r *mend.Report, c *mend.Cure, rules []MendRule) (CureRow, error) {
@@ -138,6 +173,63 @@ func opens(l words.Language, sc *scenario.Scenario, c *mend.Cure) (string, error
 		return "", fmt.Errorf("page: %w", err)
 	}
 	return "/play#" + text, nil
+}
+
+// NewCureWhy says what the same moves come to as they are, and with a change: first of
+// what breaks a rule only as it is, or else of what goes better, or of what differs.
+func NewCureWhy(l words.Language, as, with engine.Played) CureWhy {
+	var why CureWhy
+	best, says := -1, ""
+	mended := func(row LockRow) bool {
+		return (row.Differs || row.Cells[0].At != row.Cells[1].At) && mends(as, with, row.Cells[0])
+	}
+	for _, t := range alignThreads(l, []engine.Played{as, with}) {
+		t.Rows = slices.DeleteFunc(t.Rows, func(row LockRow) bool { return !row.Differs && !mended(row) })
+		for _, row := range t.Rows {
+			telling := 0
+			switch {
+			case mended(row):
+				telling = 3
+			case row.Cells[0].Tone != row.Cells[1].Tone:
+				telling = 2
+			case row.First:
+				telling = 1
+			}
+			if telling > best {
+				best, says = telling, l.Say("%[1]s, %[2]s: %[3]s. Without it: %[4]s.", t.Name, row.What, cellSays(l, row.Cells[1]), cellSays(l, row.Cells[0]))
+			}
+		}
+		if len(t.Rows) > 0 {
+			why.Threads = append(why.Threads, t)
+		}
+	}
+	why.Says = says
+	if says == "" {
+		why.Says = l.Say("The same moves come to the same with it.")
+	}
+	return why
+}
+
+func cellSays(l words.Language, c LockCell) string {
+	if c.Text == "" {
+		return l.Say("not done")
+	}
+	return l.Say("%[1]s (%[2]s)", c.Text, c.At)
+}
+
+// mends reports whether a rule was broken by what is in a cell, that is not broken with
+// the change.
+func mends(as, with engine.Played, c LockCell) bool {
+	broken := map[string]bool{}
+	for _, e := range with.Events {
+		if v, is := e.Body.(trace.Violation); is {
+			broken[v.Rule] = true
+		}
+	}
+	return slices.ContainsFunc(as.Events, func(e trace.Event) bool {
+		v, is := e.Body.(trace.Violation)
+		return is && !broken[v.Rule] && c.seq > 0 && len(v.Events) > 0 && v.Events[len(v.Events)-1] == c.seq
+	})
 }
 
 // CureNote is what a change does and what it does not, in sentences.
@@ -213,7 +305,7 @@ func MendEnding(l words.Language, r *mend.Report) string {
 	case r.Stopped && r.Before.Orders.Cmp(new(big.Int)) == 0 && !r.Broken():
 		return l.Say("It was stopped before anything was known.")
 	case !r.Broken() && r.Before.All:
-		return l.Say("There is nothing to mend within these bounds; beyond them nobody looked.")
+		return l.Say("There is nothing to mend within these bounds; nothing was tried beyond them.")
 	case !r.Broken():
 		return l.Say("No order that was tried breaks a rule, so there is nothing to mend yet.")
 	case best != nil && best.Verdict == mend.Mends && r.Stopped:

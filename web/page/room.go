@@ -17,10 +17,18 @@ type RoomDoor struct {
 type RoomNew struct {
 	Page    Page
 	Field   string // of the form: "example", "link" or "item"
-	From    string // its value
+	From    string // its value, "" where nothing is chosen yet
 	Title   string
 	Shows   string // what is seen in it, "" where nobody has said so
 	Threads []film.Thread
+	Lessons []RoomLesson
+}
+
+// RoomLesson is a lesson that comes with the playground.
+type RoomLesson struct {
+	Name  string
+	Title string
+	Steps int
 }
 
 // RoomPart is what a visitor is in a room.

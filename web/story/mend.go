@@ -2,6 +2,8 @@ package story
 
 import (
 	"relock/engine/explore/mend"
+	"relock/lessons/advice"
+	"relock/web/film"
 	"relock/web/page"
 	"relock/web/templates"
 )
@@ -17,6 +19,12 @@ func (m *maker) mender() []Story {
 		Note:   l.Say("It refuses a write with an older token than it has seen, whatever its thread believes") + ".",
 		Says:   l.Say("What the lock protects comes to no harm. Two can still be inside at once, in %[1]s of %[2]s orders.", "42", "55"),
 		Counts: []page.CureCount{count(0, "0", 0.76, 0), count(1, "42", 0.76, 0.76)}, Open: "/play#v1.z.a~0", Left: "/play#v1.z.b~0", LeftSays: rules[1].Title,
+	}
+	token.Why = page.CureWhy{
+		Says: l.Say("%[1]s, %[2]s: %[3]s. Without it: %[4]s.", "A", l.Say("write"), l.Say("its write with token %d is refused: a newer one was seen", 33), l.Say("writes %d", 1)),
+		Threads: []page.LockThread{{Name: "A", Rows: []page.LockRow{{What: l.Say("write"), Differs: true, First: true, Cells: []page.LockCell{
+			{Text: l.Say("writes %d", 1), At: "240 ms"}, {Text: l.Say("its write with token %d is refused: a newer one was seen", 33), At: "240 ms", Tone: film.Bad},
+		}}}}},
 	}
 	lease := page.CureRow{
 		Name: "lease: 500ms", Title: l.Say("A lease of %s", "500 ms"), Verdict: string(mend.UpTo),
@@ -35,12 +43,14 @@ func (m *maker) mender() []Story {
 	going := page.Mended{Going: true, Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{lease}, Tried: l.Say("%[1]d of %[2]d changes tried.", 1, 9)}
 	ended := page.Mended{
 		Before: before, Broken: true, Rules: rules, Cures: []page.CureRow{token, lease}, Others: []page.CureRow{other}, Sound: true, Course: "/learn/tokens",
+		AsIs: "/play#v1.z.f~0", Program: advice.Program("fenced", "token", "invoice:7"), Report: "# " + token.Title + "\n",
 		Tried:  l.Say("%[1]d of %[2]d changes tried.", 9, 9),
 		Ending: l.Say("No lock can mend this alone: what it protects must decide. %s", l.Say("This protects it: %s.", token.Title)),
 	}
 	open := ended
+	open.AsIs, open.Program, open.Report = "", "", ""
 	open.Cures, open.Sound, open.Ending = nil, false, l.Say("No lock can mend this alone: what it protects must refuse what comes too late.")
-	nothing := page.Mended{Before: before, Ending: l.Say("There is nothing to mend within these bounds; beyond them nobody looked.")}
+	nothing := page.Mended{Before: before, Ending: l.Say("There is nothing to mend within these bounds; nothing was tried beyond them.")}
 	return []Story{
 		{Name: "Mended: it begins", Component: templates.Mended(page.MendBegun(l))},
 		{Name: "Mended: the search goes on", Component: templates.Mended(going)},

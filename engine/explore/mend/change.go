@@ -163,7 +163,7 @@ func (m *maker) resource() {
 			c.Note = phrase.Say("Compare and set: it refuses a write whose thread has read an older version. The thread must read again")
 		case scenario.ChecksKey:
 			c.Title = phrase.Say("An idempotency key")
-			c.Note = phrase.Say("Each comes with the same key for the same thing, and whoever receives it does it once")
+			c.Note = phrase.Say("Each comes with the same key for the same thing, and what receives it does it once")
 		}
 		m.add(c, sc, map[string]any{"resource": map[string]any{"checks": checks}})
 	}

@@ -148,7 +148,7 @@ func TestTheSameOnAnyNumberOfWorkers(t *testing.T) {
 	}
 }
 
-// Whoever stops it gets what was found so far.
+// Stopped, it returns what was found so far.
 func TestItCanBeStopped(t *testing.T) {
 	sc := bundled(t, "mutex-get-del")
 	ctx, stop := context.WithCancel(t.Context())

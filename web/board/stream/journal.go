@@ -16,7 +16,7 @@
 //
 // One script appends: it checks the fencing token and the seq, adds the entries,
 // takes the orders that they answer out of the inbox, and publishes them. So an
-// order is decided exactly once, whoever is killed, and a server that has stood
+// order is decided exactly once, even if a server is killed, and a server that has stood
 // still for longer than its lease cannot write.
 //
 // Messages are for speed, the streams are what counts. Who has missed a message

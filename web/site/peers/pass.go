@@ -33,7 +33,7 @@ const (
 	probeLimit  = 2 * time.Second  // the same, of a server that may have ended
 	idleLimit   = time.Minute      // of a connection, for the next request
 	idleEach    = 32               // such connections, to one server
-	signedLimit = 30 * time.Second // from when it was signed, and before: whoever has read one on its way can send it again for so long
+	signedLimit = 30 * time.Second // from when it was signed, and before: somebody who has read one on its way can send it again for that long
 )
 
 // Visitor is who sent a request, as the server saw it that got it first.

@@ -4,7 +4,7 @@ import { board } from "./board.js";
 import { carried, here, initial, movesOf, positionAt, shown, toOpen } from "./board-state.js";
 import { byId } from "./dom.js";
 import { gallery } from "./gallery.js";
-import { line } from "./line.js";
+import { Lost, Refused, line } from "./line.js";
 import { LinkError, pack } from "./link.js";
 import { share } from "./share.js";
 import { say } from "./words.js";
@@ -27,7 +27,7 @@ export function alone(stage) {
     describe,
     drawn() {
       write();
-      stage.dispatchEvent(new CustomEvent("relock:moved", { detail: { packed, schedule: moves } }));
+      stage.dispatchEvent(new CustomEvent("relock:moved", { detail: { packed, schedule: moves, outlook, back } }));
     },
     keys: { s: () => sharing.open() },
   });
@@ -69,6 +69,29 @@ export function alone(stage) {
       }
     }
     dress(session);
+  }
+
+  // ---- the goal of an item of the course
+
+  /** Asks whether it can still be reached from here; the answer is an event. @param {string} item */
+  const outlook = (item) =>
+    server.ask({ do: "goal", branch: state().current, moves: positionAt(state()), item }).catch((error) => {
+      if (!(error instanceof Refused || error instanceof Lost)) {
+        throw error;
+      }
+    });
+  /** @param {number} at a position of the branch */
+  const back = (at) => {
+    view.pause();
+    view.go(at);
+    view.announce();
+  };
+  /** @param {any} told by the server */
+  function heard(told) {
+    frame(told);
+    if (told.goal && told.goal.branch === state().current && told.goal.moves === positionAt(state())) {
+      stage.dispatchEvent(new CustomEvent("relock:goal", { detail: told.goal.html }));
+    }
   }
 
   // ---- links
@@ -116,7 +139,7 @@ export function alone(stage) {
         open();
       },
       sent: (id, command) => happened({ type: "sent", id, command }),
-      frame,
+      frame: heard,
       changed,
       gone(_, why) {
         changed(true);

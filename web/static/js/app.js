@@ -25,6 +25,9 @@ for (const [selector, start] of parts) {
 if (document.querySelector("[data-course]")) {
   import("./course.js").then(({ course }) => course());
 }
+if (document.querySelector(".room-lessons")) {
+  import("./room-new.js").then(({ lessons }) => lessons());
+}
 // Who steps alone comes back to the class.
 const asked = new URLSearchParams(location.search);
 const room = asked.get("room");

@@ -7,7 +7,9 @@ import { joining, people, roomSettings } from "./room-desk.js";
 import { enter } from "./room-door.js";
 import { showGone } from "./room-gone.js";
 import { drawClock, questionBox, setText } from "./room-question.js";
-import { faultName, here, titleOf, told } from "./room-says.js";
+import { drawLesson } from "./room-lesson.js";
+import { ownQuestion } from "./room-own.js";
+import { faultName, goal, here, titleOf, told } from "./room-says.js";
 import { scenes } from "./room-scenes.js";
 import { drawSeat } from "./room-seats.js";
 import { initial, lobby, news, projected, reduce } from "./room-state.js";
@@ -61,6 +63,9 @@ export function klass(section) {
       s: () => onward?.open(),
       p: () => desk[0]?.open(),
       j: () => join.open(),
+      g: () => toLesson("next"),
+      PageDown: () => (state.room?.lesson ? toLesson("next") : view.act("forward")),
+      PageUp: () => (state.room?.lesson ? toLesson("back") : view.act("back")),
     },
   });
   const { view } = play;
@@ -161,9 +166,21 @@ export function klass(section) {
     play.inTurn(() => request({ do: "hold", on: !state.room?.held }));
   }
 
+  /** Goes through the lesson. @param {"next" | "back" | number} to the way, or a step */
+  function toLesson(to) {
+    if (state.room?.lesson) {
+      play.inTurn(() => request({ do: "lesson", ...(typeof to === "number" ? { at: to } : { to }) }));
+    } else {
+      play.complain(say("This room has no lesson."));
+    }
+  }
+
   const drawQuestion = questionBox(null);
   const join = joining(code);
   const desk = leads ? [people(request, () => names), roomSettings(code, request)] : [];
+  if (leads && !projects) {
+    ownQuestion(line.ask, () => names);
+  }
   const onward = leads ? scenes({ ask: line.ask, asking: () => Boolean(state.room?.question && !state.room.question.counts) }) : null;
 
   /** @param {import("./room-state.js").Room} room */
@@ -174,6 +191,8 @@ export function klass(section) {
       waits = lobby(room);
       (waits ? join.open : join.close)();
     }
+    byId("goal").hidden = !room.goal;
+    setText(byId("goal"), goal(room));
     drawQuestion(projects ? projected(room.question) : room.question, null, false);
     drawCast();
     for (const one of desk) {
@@ -192,6 +211,7 @@ export function klass(section) {
       byId("hold").classList.toggle("held", room.held);
       document.getElementById("lobby")?.setAttribute("aria-pressed", String(Boolean(room.lobby)));
       if (!projects) {
+        drawLesson(room.lesson ?? null);
         setText(byId("remote-ask"), !room.question ? say("Ask") : room.question.counts ? say("Vote again") : say("Reveal"));
         setText(byId("remote-hold"), room.held ? say("You play") : say("I lead"));
       }
@@ -283,6 +303,11 @@ export function klass(section) {
   });
   byId("ask").addEventListener("click", toAsk);
   byId("hold").addEventListener("click", toHold);
+  for (const id of ["lesson-next", "remote-next"]) {
+    document.getElementById(id)?.addEventListener("click", () => toLesson("next"));
+  }
+  document.getElementById("lesson-back")?.addEventListener("click", () => toLesson("back"));
+  document.getElementById("lesson-steps")?.addEventListener("change", (event) => toLesson(Number(/** @type {HTMLSelectElement} */ (event.target).value)));
   document.getElementById("remote-hold")?.addEventListener("click", toHold);
   document.getElementById("remote-time")?.addEventListener("click", () => request({ do: "time", to: "event" }));
   document.getElementById("remote-ask")?.addEventListener("click", () => {

@@ -39,6 +39,13 @@ export function lesson(page) {
   }
 }
 
+/** @param {string} html rendered by the server */
+function fragment(html) {
+  const made = document.createElement("template");
+  made.innerHTML = html;
+  return [...made.content.childNodes];
+}
+
 /** How many answers there were with this one. @param {string} path */
 function counted(path) {
   try {
@@ -76,11 +83,25 @@ function judging(page, path, stage) {
   let asking = 0;
   let last = "";
   const tally = byId("tally");
+  const outlook = byId("outlook");
+  let back = (/** @type {number} */ _at) => {};
+  outlook.addEventListener("click", (event) => {
+    const to = /** @type {HTMLElement} */ (event.target).closest("button")?.dataset.back;
+    if (to !== undefined) {
+      outlook.replaceChildren();
+      back(Number(to));
+      /** @type {HTMLElement | null} */ (stage.querySelector('#transport [tabindex="0"]'))?.focus();
+    }
+  });
+  stage.addEventListener("relock:goal", (event) => {
+    outlook.innerHTML = /** @type {CustomEvent} */ (event).detail;
+  });
   byId("restart")?.addEventListener("click", () => {
     sessionStorage.removeItem("relock-branches");
   });
   stage.addEventListener("relock:moved", (event) => {
-    const { packed, schedule } = /** @type {CustomEvent} */ (event).detail;
+    const { packed, schedule, ...on } = /** @type {CustomEvent} */ (event).detail;
+    back = on.back;
     clearTimeout(asking);
     asking = window.setTimeout(async () => {
       const text = await packed();
@@ -88,6 +109,7 @@ function judging(page, path, stage) {
         return;
       }
       last = text;
+      outlook.replaceChildren();
       /** @type {Response} */
       let answer;
       try {
@@ -98,12 +120,16 @@ function judging(page, path, stage) {
       if (!answer.ok || text !== last) {
         return;
       }
-      /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean, over: boolean}} */
-      const { met, moves, own, par, proven, over } = await answer.json();
+      /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean, over: boolean, scene?: string}} */
+      const { met, moves, own, par, proven, over, scene } = await answer.json();
+      document.getElementById("own-scene")?.replaceChildren(...fragment(scene ?? ""));
       byId("after").hidden = !met;
       const told = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       if (!met) {
         tally.textContent = over ? `${told} ${say("The run is over. Go back some moves and do otherwise, or start again.")}` : told;
+        if (moves > 0 && stage.dataset.item) {
+          on.outlook(stage.dataset.item);
+        }
         return;
       }
       tally.textContent = "";

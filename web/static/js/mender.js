@@ -15,11 +15,12 @@ export const UNASKED = { going: false, branch: -1 };
  * What is known after a frame.
  * @param {Mending} was
  * @param {any} frame
+ * @param {boolean} [variant] what is opened is the run with a change, or as it is
  * @returns {Mending}
  */
-export function mended(was, frame) {
+export function mended(was, frame, variant = false) {
   if (frame.opened) {
-    return UNASKED; // of something else
+    return variant ? was : UNASKED; // of something else
   }
   return frame.mended ? { ...was, going: frame.mended.going } : was;
 }
@@ -89,20 +90,40 @@ export function mender(stage, on) {
     }
   };
 
+  /** The run that is being opened, of those in the panel. @type {HTMLAnchorElement | null} */
+  let variant = null;
+  const alone = !("room" in stage.dataset); // a class would not know where it went
+
   box.addEventListener("click", async (event) => {
-    const button = /** @type {HTMLElement} */ (event.target).closest("[data-copy-report]");
-    if (button) {
-      const text = /** @type {HTMLTextAreaElement} */ (byId("mend-report"));
-      text.select(); // whoever may not copy by script has it marked
+    const { target } = event;
+    const button = /** @type {HTMLElement} */ (target).closest("[data-copy]");
+    if (button instanceof HTMLElement) {
+      const text = /** @type {HTMLTextAreaElement} */ (byId(button.dataset.copy ?? ""));
+      text.select(); // where a script may not copy, the keys do
       await navigator.clipboard?.writeText(text.value).catch(() => undefined);
+    }
+    const link = /** @type {HTMLElement} */ (target).closest("[data-variant]");
+    const plain = !event.ctrlKey && !event.metaKey && !event.shiftKey;
+    if (link instanceof HTMLAnchorElement && alone && !state.going && plain) {
+      event.preventDefault();
+      if (location.hash !== link.hash) {
+        variant = link;
+        location.hash = link.hash;
+      }
     }
   });
 
   return {
     /** @param {any} frame */
     frame(frame) {
-      state = mended(state, frame);
-      if (frame.opened) {
+      state = mended(state, frame, variant !== null);
+      if (frame.opened && variant) {
+        for (const one of box.querySelectorAll("[data-variant]")) {
+          one.toggleAttribute("aria-current", one === variant);
+        }
+        variant.setAttribute("aria-current", "true");
+        variant = null;
+      } else if (frame.opened) {
         box.replaceChildren();
         show(false);
       }

@@ -159,14 +159,28 @@ export function roomSettings(code, ask) {
   veiled.addEventListener("change", () => ask({ do: "veil", on: veiled.checked }));
   const locked = /** @type {HTMLInputElement} */ (byId("locked"));
   locked.addEventListener("change", () => ask({ do: "lock", locked: locked.checked }));
-  byId("copy-co-host").addEventListener("click", async () => {
-    const input = /** @type {HTMLInputElement} */ (byId("co-host"));
-    input.select();
+  /** @param {string} text @param {string} otherwise what is told where it cannot be copied */
+  const copy = async (text, otherwise) => {
     try {
-      await navigator.clipboard.writeText(input.value);
+      await navigator.clipboard.writeText(text);
       byId("room-note").textContent = say("Copied.");
     } catch {
-      byId("room-note").textContent = say("Press Ctrl+C to copy what is selected.");
+      byId("room-note").textContent = otherwise;
+    }
+  };
+  byId("copy-co-host").addEventListener("click", () => {
+    const input = /** @type {HTMLInputElement} */ (byId("co-host"));
+    input.select();
+    copy(input.value, say("Press Ctrl+C to copy what is selected."));
+  });
+  byId("copy-lesson").addEventListener("click", async () => {
+    const answer = await fetch(`/room/${code}/lesson.yaml`, { headers: { Accept: "application/json" } }).catch(() => null);
+    const said = await answer?.json().catch(() => null);
+    if (answer?.ok) {
+      const address = new URL(said.link, location.href).href;
+      copy(address, address);
+    } else {
+      byId("room-note").textContent = said?.error ?? say("The server does not answer. Please try again in a moment.");
     }
   });
   const sure = (/** @type {boolean} */ is) => {

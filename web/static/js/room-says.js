@@ -23,6 +23,17 @@ export const whyThere = ({ why, question }) => (covers(question) ? "" : (why ?? 
 /** Where the class stands, for who does not see it. @param {Room} room */
 export const standing = (room) => [classAt(room), room.says, whyThere(room)].filter(Boolean).join(" ");
 
+/** What the class is to break, and how far it is, or "". @param {Room} room */
+export function goal({ goal: is }) {
+  if (!is) {
+    return "";
+  }
+  const { text, met, moves, own, par, proven } = is;
+  const done = met ? say("Done in %d moves, %d of them delays and faults.", moves, own) : say("%d moves, %d of them delays and faults.", moves, own);
+  const least = proven ? say("Nobody can do it with fewer than %d: every order was searched.", par) : say("%d are enough.", par);
+  return [text, done, least].join(" ");
+}
+
 /** @param {{title: string}} room */
 export const titleOf = ({ title }) => title || say("Your scenario");
 

@@ -42,6 +42,13 @@
  * @property {boolean} removed
  * @property {string[]} threads
  *
+ * @typedef {object} Lesson
+ * @property {string} title
+ * @property {number} step from 0
+ * @property {string[]} steps what each is called
+ * @property {string} notes for hosts alone
+ * @property {"go" | "return" | "ask" | "reveal" | "tell" | ""} next
+ *
  * @typedef {object} Room
  * @property {string} code
  * @property {string} title
@@ -65,6 +72,8 @@
  * @property {boolean} [veiled] the counts of a first vote are for hosts alone until the second
  * @property {Person[]} [people] to hosts
  * @property {number} [lost] to hosts: how many do not follow any more
+ * @property {{text: string, met: boolean, moves: number, own: number, par: number, proven: boolean} | null} [goal] what the class is to break
+ * @property {Lesson | null} [lesson] to hosts
  * @property {boolean} [lobby] the stages show how one joins
  *
  * @typedef {object} Me
@@ -199,7 +208,7 @@ export function bars({ options, counts, before, right, talk }) {
   }));
 }
 
-/** What a projector shows of a question: nothing that is for hosts alone, whoever has opened it.
+/** What a projector shows of a question: nothing that is for hosts alone, even in a host's browser.
  *  @param {Question | null} question @returns {Question | null} */
 export const projected = (question) => (question?.veiled ? { ...question, counts: null, right: null, before: null, advice: "" } : question);
 

@@ -4,7 +4,7 @@ import { row } from "./films.js";
 
 const PORTION = 2; // positions in a frame
 
-/** The branch that moves make, whoever makes them. */
+/** The branch that moves make, no matter who makes them. */
 function played(moves) {
   const rows = [];
   const positions = [{ row: 0, at: "0 ms" }];

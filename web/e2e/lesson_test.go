@@ -1,0 +1,97 @@
+package e2e_test
+
+import (
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// ownLesson has a note, a place, and two questions.
+const ownLesson = `title: {en: Mine, zh-CN: 我的课}
+steps:
+  - {example: lease-expiry, notes: "Welcome them."}
+  - at: T2
+    title: Who is next?
+    hold: true
+    question: {text: "Who gets in?", options: [A, B], right: 2}
+    notes: Let them talk.
+  - {example: mutex, title: A lock in one command}
+`
+
+// A host drops a lesson, and goes through it by the keyboard and from a phone;
+// what was done is saved as one.
+func TestAHostGoesThroughALesson(t *testing.T) {
+	t.Parallel()
+	base := serve(t)
+	host := tabFor(t, roomLimit)
+	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.Navigate(base+"/room/new"), chromedp.WaitVisible(chromedp.CSS(`#lesson-text`)))
+	_ = get[bool](host, t, `(() => {
+		const data = new DataTransfer();
+		data.items.add(new File([`+"`"+ownLesson+"`"+`], "mine.yaml"));
+		document.getElementById("own-lesson").dispatchEvent(new DragEvent("drop", {dataTransfer: data, bubbles: true, cancelable: true}));
+		return true;
+	})()`)
+	until(host, t, `document.getElementById("lesson-text").value.startsWith("title:")`)
+	do(host, t, click(`#own-lesson button`))
+	until(host, t, `document.querySelector("#lesson:not([hidden]) option:checked")?.textContent === "1 of 3: The lease ends before the work"`)
+	room := base + "/room/" + get[string](host, t, `document.querySelector("[data-room]").dataset.room`)
+	stage, phone := another(host, t), join(host, t, room, "A")
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.room-board`))) // the host's browser
+	until(host, t, `document.getElementById("lesson-notes").textContent === "Welcome them."`)
+
+	do(host, t, chromedp.KeyEvent("g"))
+	until(stage, t, stands+` === "T2"`)
+	until(host, t, `document.getElementById("lesson-next").textContent === "Next: ask" && document.getElementById("lesson-notes").textContent === "Let them talk."`)
+	until(phone, t, `!document.getElementById("held").hidden`)
+	do(stage, t, chromedp.KeyEvent(kb.PageDown)) // a presenter's remote
+	until(phone, t, `document.getElementById("question-text").textContent === "Who gets in?"`)
+	until(stage, t, `document.getElementById("question-text").textContent === "Who gets in?"`)
+	do(phone, t, click(`[data-vote="1"]`))
+	until(host, t, votes+` === "1 of 1 voted"`)
+	if get[bool](stage, t, `document.body.textContent.includes("Let them talk") || document.getElementById("lesson") !== null`) {
+		t.Error("the stage has what is for the host alone")
+	}
+
+	// From the host's phone.
+	do(host, t, chromedp.EmulateViewport(390, 844))
+	until(host, t, `document.getElementById("remote-next").checkVisibility() && document.getElementById("remote-next").textContent === "Next: reveal"`)
+	do(host, t, click(`#remote-next`))
+	until(stage, t, votes+` === "1 of 1 voted · 100% right"`)
+	do(host, t, click(`#remote-next`))
+	until(stage, t, `document.getElementById("asked").hidden && document.querySelectorAll("[data-cast]").length > 0 && !document.getElementById("title").textContent.includes("lease")`)
+	until(host, t, `document.getElementById("lesson-next").getAttribute("aria-disabled") === "true"`)
+	do(host, t, chromedp.EmulateViewport(1440, 900), chromedp.KeyEvent(kb.PageUp))
+	until(stage, t, stands+` === "T2"`)
+
+	_ = get[bool](host, t, `fetch(document.getElementById("save-lesson").href, {headers: {Accept: "application/json"}}).then((a) => a.json()).then((made) => { window.made = made.link; }) !== null`)
+	until(host, t, `window.made !== undefined`)
+	do(host, t, chromedp.Navigate(base+get[string](host, t, `window.made`)))
+	until(host, t, `document.getElementById("lesson-text").value === location.hash.slice(1)`)
+	do(host, t, click(`#own-lesson button`))
+	until(host, t, `document.querySelectorAll("#lesson-steps option").length >= 3`)
+}
+
+// A class in an item of the kind break sees the goal and how far it is; a host
+// asks something of his own.
+func TestAGoalAndAQuestionOfTheHostsOwn(t *testing.T) {
+	t.Parallel()
+	host, room := makeRoom(t, serve(t), "lease/outlast")
+	stage, phone := another(host, t), join(host, t, room, "A")
+	do(stage, t, chromedp.EmulateViewport(1280, 720), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`#goal`)))
+	until(stage, t, `document.getElementById("goal").textContent.includes("0 moves, 0 of them") && document.getElementById("goal").textContent.includes("Nobody can do it with fewer than")`)
+	do(phone, t, click(`[data-step="A"]`))
+	until(stage, t, `document.getElementById("goal").textContent.includes("1 moves")`)
+	until(host, t, `document.getElementById("goal").textContent.includes("1 moves")`)
+
+	do(host, t, click(`[data-dialog="own-question"]`), chromedp.WaitVisible(chromedp.CSS(`#own-text`)))
+	do(host, t, chromedp.SendKeys(chromedp.CSS(`#own-text`), "Who is late?"), click(`#own-threads`), click(`#own-form .primary`))
+	until(host, t, `document.getElementById("own-problem").textContent.startsWith("Begin the right option")`)
+	_ = get[bool](host, t, `(document.getElementById("own-options").value = "A\n* B") !== ""`)
+	do(host, t, click(`#own-form .primary`))
+	until(stage, t, `document.getElementById("question-text").textContent === "Who is late?"`)
+	do(phone, t, click(`[data-vote="1"]`))
+	until(host, t, votes+` === "1 of 1 voted"`)
+	do(host, t, click(`#reveal`))
+	until(stage, t, votes+` === "1 of 1 voted · 100% right"`)
+}

@@ -1,0 +1,159 @@
+package lesson_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"relock/engine/phrase"
+	"relock/web/lesson"
+	"relock/web/link"
+)
+
+const whole = `
+title: {en: "Who holds it?", zh-CN: "谁持有它？"}
+steps:
+  - {example: lease-expiry, at: T5, hold: true, ask: predict, notes: "Let them\ntalk."}
+  - notes: still there
+  - {at: T0, hold: false}
+  - {item: lease/who-knows, ask: item}
+  - {link: v1.z.abc~3, title: Mine}
+  - question: {text: "Who is in?", options: [A, {en: nobody, zh-CN: 没有人}], right: 2}
+`
+
+func TestALessonIsAFileAndALink(t *testing.T) {
+	want, err := lesson.Parse([]byte(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	yes, no := true, false
+	steps := []lesson.Step{
+		{Place: lesson.Place{Example: "lease-expiry", At: "T5"}, Hold: &yes, Ask: "predict", Notes: lesson.Words{"en": "Let them\ntalk."}},
+		{Place: lesson.Place{Example: "lease-expiry", At: "T5"}, Notes: lesson.Words{"en": "still there"}},
+		{Place: lesson.Place{Example: "lease-expiry"}, Hold: &no},
+		{Place: lesson.Place{Item: "lease/who-knows"}, Ask: "item"},
+		{Place: lesson.Place{Link: "v1.z.abc~3"}, Title: lesson.Words{"en": "Mine"}},
+		{Place: lesson.Place{Link: "v1.z.abc~3"}, Question: &lesson.Question{Text: lesson.Words{"en": "Who is in?"}, Options: []lesson.Words{{"en": "A"}, {"en": "nobody", "zh-CN": "没有人"}}, Right: 2}},
+	}
+	if diff := cmp.Diff(&lesson.Lesson{Title: lesson.Words{"en": "Who holds it?", "zh-CN": "谁持有它？"}, Steps: steps}, want); diff != "" {
+		t.Error(diff)
+	}
+	file, err := want.YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := lesson.Parse(file)
+	if diff := cmp.Diff(want, again); err != nil || diff != "" {
+		t.Error("as a file: ", err, diff, string(file))
+	}
+	packed, err := want.Link()
+	if err != nil || !lesson.IsLink(packed) {
+		t.Fatal(packed, err)
+	}
+	again, err = lesson.FromLink(packed)
+	if diff := cmp.Diff(want, again); err != nil || diff != "" {
+		t.Error("as a link: ", err, diff)
+	}
+	if _, err := lesson.FromLink(packed[:len(packed)-5]); !errors.Is(err, link.ErrBroken) {
+		t.Errorf("a link cut short: %v", err)
+	}
+	if _, err := lesson.FromLink(strings.Replace(packed, "l1", "l2", 1)); !errors.Is(err, link.ErrVersion) {
+		t.Errorf("a link of another version: %v", err)
+	}
+}
+
+// What is wrong is said in one sentence, with the line.
+func TestMistakes(t *testing.T) {
+	step := "title: x\nsteps:\n- "
+	question := step + "example: a\n  question: "
+	for text, want := range map[string]string{
+		"":                                             "line 1 of the lesson: there is nothing: a lesson has title and steps",
+		"\t":                                           "line 1 of the lesson: this is not YAML (found character that cannot start any token)",
+		"title: x\nsteps: [{example: a}":               "line 1 of the lesson: this is not YAML (did not find expected ',' or ']')",
+		"[]":                                           "line 1 of the lesson: a lesson has keys and values here",
+		"title: x\n---\ntitle: y":                      "line 2 of the lesson: a second document begins: a lesson is one",
+		"title: x\nsteps: []":                          "line 2 of the lesson: steps is a list of 1 to 60 steps",
+		"title: x":                                     "line 1 of the lesson: steps is a list of 1 to 60 steps",
+		"steps:\n- example: a":                         "line 1 of the lesson: a lesson needs a title",
+		"title: x\nstep:\n- example: a":                `line 2 of the lesson: a lesson has no key "step"; it can have title and steps`,
+		"title: x\ntitle: y":                           "line 2 of the lesson: title is here twice",
+		"title: {fr: x}":                               `line 1 of the lesson: a text has no key "fr"; it can have en and zh-CN`,
+		"title: [x]":                                   "line 1 of the lesson: title is a text, or one for each language",
+		"title: " + strings.Repeat("x", 121):           "line 1 of the lesson: title has at most 120 characters",
+		`title: "a\x07b"`:                              "line 1 of the lesson: title has characters that nobody can see",
+		step + "at: T5":                                "line 3 of the lesson: the first step needs a scenario: example, link or item",
+		step + "example: a\n  note: x":                 `line 4 of the lesson: a step has no key "note"; it can have title and example and link and item and at and hold and ask and question and notes`,
+		step + "example: a\n  item: b":                 "line 3 of the lesson: a step is in one scenario: say example, link or item",
+		step + "example:":                              "line 3 of the lesson: example is a text",
+		step + "example: a\n  at: 5":                   "line 4 of the lesson: at is a row of the run, T0 to T10000",
+		step + "example: a\n  at: T05":                 "line 4 of the lesson: at is a row of the run, T0 to T10000",
+		step + "example: a\n  at: T10001":              "line 4 of the lesson: at is a row of the run, T0 to T10000",
+		step + "link: a\n  at: T5":                     "line 3 of the lesson: a link has its own place after the ~: leave out at",
+		step + "example: a\n  hold: maybe":             "line 4 of the lesson: hold is true or false",
+		step + "example: a\n  ask: why":                "line 4 of the lesson: ask is predict or item; a question of your own is a question",
+		step + "example: a\n  ask: item":               "line 3 of the lesson: only a step in an item of the course can ask what the item asks",
+		step + "item: a\n  at: T5\n  ask: item":        "line 3 of the lesson: an item asks at its own place: leave out at",
+		question + "x":                                 "line 4 of the lesson: a question has keys and values here",
+		question + "{options: [a, b], right: 1}":       "line 4 of the lesson: a question needs a text",
+		question + "{text: x, options: a, right: 1}":   "line 4 of the lesson: options is a list of 2 to 6",
+		question + "{text: x, options: [a], right: 1}": "line 4 of the lesson: a question has 2 to 6 options",
+		question + "{text: x, options: [a, b, c, d, e, f, g], right: 1}":  "line 4 of the lesson: a question has 2 to 6 options",
+		question + "{text: x, options: [a, a], right: 1}":                 "line 4 of the lesson: two options of a question are the same",
+		question + `{text: x, options: [a, ""], right: 1}`:                "line 4 of the lesson: an option has 1 to 120 characters",
+		question + "{text: x, options: [a, b], right: 3}":                 "line 4 of the lesson: say which option is right, by its number from 1",
+		question + "{text: x, options: [a, b], right: b}":                 "line 4 of the lesson: right is the number of the right option, from 1",
+		question + "{text: x, options: [a, b], right: 1}\n  ask: predict": "line 3 of the lesson: a step asks one thing: ask or question",
+	} {
+		_, err := lesson.Parse([]byte(text))
+		var m *lesson.Mistake
+		if !errors.As(err, &m) || err.Error() != want {
+			t.Errorf("%q: %v\nwant %s", text, err, want)
+		}
+	}
+	if _, err := lesson.Parse([]byte("title: x #" + strings.Repeat("x", lesson.MaxBytes))); !errors.Is(err, lesson.ErrTooLong) {
+		t.Errorf("too long: %v", err)
+	}
+	if _, err := lesson.Parse([]byte("title: x\nsteps:\n" + strings.Repeat("- example: a\n", lesson.MaxSteps+1))); err == nil {
+		t.Error("it may have more steps")
+	}
+}
+
+// Whatever is sent is a lesson, which is written and read again as the same, or
+// it is refused with a sentence.
+func FuzzParse(f *testing.F) {
+	f.Add([]byte(whole))
+	f.Add([]byte(`{"title":"x","steps":[{"example":"a","at":"T3"},{"question":{"text":"?","options":["a","b"],"right":1}}]}`))
+	f.Add([]byte("title: &a x\nsteps: [*a]"))
+	f.Add([]byte("title: x\nsteps: [{example: !!binary aGk=}]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		read, err := lesson.Parse(text)
+		if err != nil {
+			if _, speaks := phrase.Of(err); !speaks {
+				t.Fatal(err)
+			}
+			return
+		}
+		file, err := read.YAML()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(file) <= lesson.MaxBytes {
+			again, err := lesson.Parse(file)
+			if diff := cmp.Diff(read, again); err != nil || diff != "" {
+				t.Fatal(fmt.Sprintf("%q: ", file), err, diff)
+			}
+		}
+		packed, err := read.Link()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := lesson.FromLink(packed); err == nil {
+			if diff := cmp.Diff(read, again); diff != "" {
+				t.Fatal(packed, diff)
+			}
+		}
+	})
+}

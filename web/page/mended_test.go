@@ -1,0 +1,63 @@
+package page_test
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"relock/engine"
+	"relock/engine/explore"
+	"relock/engine/explore/mend"
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web/page"
+	"relock/web/words"
+)
+
+// Why a change mends is what the thread that broke a rule comes to with it.
+func TestWhyAChangeMends(t *testing.T) {
+	for _, c := range []struct{ example, cure, says string }{
+		{
+			"late-write-without-a-token", "checks: version",
+			"A, write: its write is refused: version 1 is there, and it has read 0 (240 ms). Without it: writes 1 (240 ms).",
+		},
+		{
+			"late-write-without-a-token", "lease: 500ms",
+			"B, lock, level 1 (6): refused (105 ms). Without it: acquired (105 ms).",
+		},
+		{
+			"invoice-sent-twice", "checks: key",
+			"A, write: does it again, and is refused: the key is known",
+		},
+	} {
+		text, err := fs.ReadFile(lessons.Scenarios(), c.example+".yaml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sc, err := scenario.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		report, err := engine.Mend(t.Context(), sc, explore.Bounds{MaxStates: 500}, mend.Options{Workers: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		cured, err := engine.Cured(t.Context(), sc, report)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for i, cure := range report.Cures {
+			if !strings.HasPrefix(cure.Name, c.cure) {
+				continue
+			}
+			found = true
+			if got := page.NewCureWhy(words.All()[0], cured[0], cured[i+1]).Says; !strings.HasPrefix(got, c.says) {
+				t.Errorf("%s, %s: %q", c.example, cure.Name, got)
+			}
+		}
+		if !found {
+			t.Errorf("%s: no %s", c.example, c.cure)
+		}
+	}
+}

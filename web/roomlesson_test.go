@@ -1,0 +1,232 @@
+package web_test
+
+import (
+	"encoding/json"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"relock/engine/course"
+	"relock/engine/scenario"
+	"relock/lessons"
+	"relock/web/lesson"
+	"relock/web/link"
+	"relock/web/words"
+)
+
+// taughtNow is what a host sees of the lesson.
+type taughtNow struct {
+	Title string
+	Step  int
+	Steps []string
+	Notes string
+	Next  string
+}
+
+// next goes on in the lesson, and returns what the host sees then.
+func (v *attendee) next() *taughtNow {
+	v.t.Helper()
+	v.must(object{"do": "lesson", "to": "next"})
+	return v.room.Lesson
+}
+
+// A lesson that comes with the playground is played to its end by pressing next,
+// in both languages; notes are for hosts alone.
+func TestTheWorkshopIsPlayedToItsEnd(t *testing.T) {
+	s := open(t, nil)
+	for _, l := range words.All() {
+		code, secret := s.makeRoom(t, url.Values{"lesson": {"workshop"}})
+		host := s.visit(t, code, l.Code(), nil).join("host", object{"secret": secret})
+		phone := s.visit(t, code, l.Code(), nil).join("player", nil)
+		host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
+		at := host.room.Lesson
+		seen := map[string]bool{}
+		asked, presses := 0, 0
+		for ; at.Next != ""; presses++ {
+			if at.Notes == "" {
+				t.Fatalf("tep %d has no notes", at.Step)
+			}
+			seen[at.Notes] = true
+			did := at.Next
+			at = host.next()
+			switch did {
+			case "ask":
+				asked++
+				phone.until("it is asked", func() bool { return phone.room.Question != nil && !phone.room.Question.Closed && phone.seq >= host.seq })
+				if len(phone.room.Question.Options) < 2 {
+					t.Errorf("%q asks %+v", at.Steps[at.Step], phone.room.Question)
+				}
+			case "go":
+				if host.room.Question != nil {
+					t.Errorf("a question is open at %q", at.Steps[at.Step])
+				}
+			}
+			if presses > 60 {
+				t.Fatal("it does not end")
+			}
+		}
+		seen[at.Notes] = true
+		if at.Step != len(at.Steps)-1 || asked != 5 || len(seen) != len(at.Steps) || host.room.Scene != 7 || !host.room.Held {
+			t.Errorf("%s: %d presses to step %d of %d, %d questions, %d notes, in scene %d", l.Code(), presses, at.Step, len(at.Steps), asked, len(seen), host.room.Scene)
+		}
+		if f := host.ask(object{"do": "lesson", "to": "next"}); f.Refused == "" {
+			t.Error("it goes on after its end")
+		}
+		if phone.room.Lesson != nil {
+			t.Errorf("a phone is told %+v", phone.room.Lesson)
+		}
+		if f := phone.ask(object{"do": "lesson", "to": "back"}); f.Refused == "" {
+			t.Error("a phone leads")
+		}
+	}
+}
+
+// What a host has just done is a lesson: made again, it goes the same way.
+func TestWhatWasDoneIsALesson(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"example": {"lease-expiry"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	for range 2 {
+		host.must(object{"do": "step"})
+	}
+	host.must(object{"do": "ask", "kind": "predict"})
+	host.must(object{"do": "reveal"})
+	host.must(object{"do": "close"})
+	host.must(object{"do": "time", "to": "expiry"}) // a move that the run by itself has not
+	host.must(object{"do": "ask", "kind": "own", "text": "Who is in?", "options": []string{"A", "B"}, "right": 1})
+	host.must(object{"do": "hold"})
+	host.must(object{"do": "open", "example": "mutex"})
+	host.must(object{"do": "ask", "item": "lease/who-knows"})
+	_, file := s.do(t, http.MethodGet, "/room/"+code+"/lesson.yaml", nil, "Authorization", "Bearer "+secret)
+	made, err := lesson.Parse([]byte(file))
+	if err != nil {
+		t.Fatal(err, file)
+	}
+	if !strings.Contains(file, `notes: ""`) {
+		t.Errorf("there is no place for notes in\n%s", file)
+	}
+	var steps []string
+	for _, step := range made.Steps {
+		at := step.Example + step.Item + step.At
+		if step.Link != "" {
+			at = "link"
+		}
+		if step.Hold != nil && *step.Hold {
+			at += " held"
+		}
+		if step.Question != nil {
+			at += " " + step.Question.Text.In(words.English)
+		}
+		steps = append(steps, strings.TrimSpace(at+" "+step.Ask))
+	}
+	if got := strings.Join(steps, "; "); got != "lease-expiry; lease-expiryT2 predict; link Who is in?; mutex held; lease/who-knows item" {
+		t.Errorf("the lesson is %s\n%s", got, file)
+	}
+	_, sent := s.do(t, http.MethodGet, "/room/"+code+"/lesson.yaml", nil, "Authorization", "Bearer "+secret, "Accept", "application/json")
+	var answer struct{ Link string }
+	if err := json.Unmarshal([]byte(sent), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if res, _ := s.do(t, http.MethodGet, "/room/"+code+"/lesson.yaml", nil); res.StatusCode != http.StatusForbidden {
+		t.Errorf("anybody has the lesson: %d", res.StatusCode)
+	}
+	for _, sent := range []string{file, answer.Link} {
+		code, secret := s.makeRoom(t, url.Values{"lesson": {sent}})
+		host := s.visit(t, code, "zh-CN", nil).join("host", object{"secret": secret})
+		host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
+		n := 0
+		for at := host.room.Lesson; at.Next != ""; n++ {
+			at = host.next()
+		}
+		if n != 4+3+3 || host.room.Scene != 2 {
+			t.Errorf("it is over after %d presses, in scene %d", n, host.room.Scene)
+		}
+	}
+}
+
+func TestWhatIsNoLesson(t *testing.T) {
+	s := open(t, nil)
+	for sent, want := range map[string]string{
+		"": "nothing", "nowhere": "keys and values", "l1.z.!!": "incomplete",
+		"title: x\nsteps: [{example: lease-expiry, at: T99}]":                           "tep 1 of the lesson: its run ends at T10",
+		"title: x\nsteps: [{example: mutex}, {example: nowhere}]":                       "tep 2 of the lesson",
+		"title: x\nsteps: [{example: mutex}, {item: lease/nowhere}]":                    "tep 2 of the lesson",
+		"title: x\nsteps: [{item: lease/outlast, ask: item}]":                           "tep 1 of the lesson",
+		"title: x\nsteps: [{link: v1.z.zz~0}]":                                          "tep 1 of the lesson",
+		"title: x\nsteps:\n- example: mutex\n  nots: oops":                              "ine 4 of the lesson: a step has no key",
+		"title: x\nsteps: [{example: mutex}]\n#" + strings.Repeat("x", lesson.MaxBytes): "64 KiB",
+	} {
+		if res, body := s.do(t, http.MethodPost, "/rooms", url.Values{"lesson": {sent}}); res.StatusCode != http.StatusUnprocessableEntity || !strings.Contains(body, want) {
+			t.Errorf("%.60q: %d, want %q", sent, res.StatusCode, want)
+		}
+	}
+	if res, body := s.do(t, http.MethodGet, "/room/new", nil); res.StatusCode != http.StatusOK || !strings.Contains(body, `value="workshop"`) {
+		t.Errorf("the page has no lessons: %d", res.StatusCode)
+	}
+}
+
+// A class that is in an item of the kind break has its goal, and how far it is.
+func TestAGoalIsForAll(t *testing.T) {
+	s := open(t, nil)
+	code, secret := s.makeRoom(t, url.Values{"item": {"lease/outlast"}})
+	host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+	stage := s.visit(t, code, "zh-CN", nil).join("stage", nil)
+	host.until("the goal is there", func() bool { return host.room.Goal != nil })
+	if g := host.room.Goal; g.Met || g.Moves != 0 || g.Own != 0 || g.Par < 1 || !g.Proven || g.Text == "" || strings.ContainsAny(g.Text, "<*`") {
+		t.Fatalf("at the start the goal is %+v", g)
+	}
+	built, err := course.BuiltIn(words.All())
+	if err != nil {
+		t.Fatal(err)
+	}
+	item, _ := built.Item("lease/outlast")
+	made, err := item.Made()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host.must(object{"do": "add", "moves": made.Solved.Scenario.Schedule})
+	if g := host.room.Goal; !g.Met || g.Moves < 1 || g.Own != g.Par {
+		t.Errorf("after the fewest moves the goal is %+v", g)
+	}
+	stage.until("it has come to the stage", func() bool { return stage.seq >= host.seq })
+	if stage.room.Goal == nil || !stage.room.Goal.Met || stage.room.Goal.Text == host.room.Goal.Text {
+		t.Errorf("the stage has %+v", stage.room.Goal)
+	}
+	host.must(object{"do": "open", "example": "mutex"})
+	if host.room.Goal != nil {
+		t.Errorf("in another scenario it is %+v", host.room.Goal)
+	}
+}
+
+// A made question has a room, which opens where it is asked.
+func TestARoomOfAMadeQuestion(t *testing.T) {
+	s := open(t, nil)
+	data, err := fs.ReadFile(lessons.Scenarios(), "mutex-unsafe.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := must(link.Encode(link.State{Scenario: sc.WithSchedule(make([]scenario.Move, 3)), At: 3}))
+	for kind, next := range map[string]string{"predict": "ask", "break": ""} {
+		_, body := s.do(t, http.MethodGet, "/learn/made?"+url.Values{"from": {text}, "kind": {kind}}.Encode(), nil)
+		_, rest, found := strings.Cut(body, `"/room/new#`)
+		if !found {
+			t.Fatalf("%s: no room is offered in %s", kind, body)
+		}
+		packed, _, _ := strings.Cut(rest, `"`)
+		code, secret := s.makeRoom(t, url.Values{"lesson": {packed}})
+		host := s.visit(t, code, "en", nil).join("host", object{"secret": secret})
+		host.until("the lesson is there", func() bool { return host.room.Lesson != nil })
+		if at := map[string]int{"predict": 3}[kind]; host.room.At != at || host.room.Lesson.Next != next {
+			t.Errorf("%s: it stands at %d, and next is %q", kind, host.room.At, host.room.Lesson.Next)
+		}
+		if next != "" && host.next().Next != "reveal" {
+			t.Errorf("%s: it is not asked", kind)
+		}
+	}
+}
