@@ -57,7 +57,7 @@ func (r *reader) mends(ctx, within context.Context, t *spareTurn, sc *scenario.S
 			m.AsIs = "" // a class stays where it is: what is tried opens elsewhere
 		}
 		if err == nil && cured != nil && report.Broken() {
-			m.Report, err = export.PostMortem(ctx, r.l, titleOf(r.l, sc), report, cured)
+			m.Report, err = export.PostMortem(context.WithoutCancel(ctx), r.l, titleOf(r.l, sc), report, cured)
 		}
 		if err != nil {
 			failed = err

@@ -9,8 +9,10 @@ import (
 	"relock/engine/explore"
 	"relock/engine/phrase"
 	"relock/web/board"
+	"relock/web/film"
 	"relock/web/page"
 	"relock/web/templates"
+	"relock/web/words"
 )
 
 // errNoGoal is returned for a goal of which nothing is known, or of another scenario.
@@ -62,7 +64,7 @@ func (r *reader) goal(ctx context.Context, c goalArgs) (answered, error) {
 			_ = t.hold(0) // nothing of the space is kept
 			var html string
 			if err == nil {
-				html, err = templates.Text(r.l, templates.GoalOutlook(page.NewGoalOutlook(r.l, found)))
+				html, err = templates.Text(r.l, templates.GoalOutlook(newGoalOutlook(r.l, found)))
 			}
 			if err != nil {
 				t.fail(board.DoGoal, err)
@@ -71,4 +73,53 @@ func (r *reader) goal(ctx context.Context, c goalArgs) (answered, error) {
 			t.away(func() error { return r.tell(x, toldBySearch{Goal: &goalJSON{c.Branch, c.Moves, html}}) })
 		},
 	})
+}
+
+// newGoalOutlook words what a search from where somebody stands has found.
+func newGoalOutlook(l words.Language, o course.Outlook) page.GoalOutlook {
+	switch {
+	case o.Open:
+		return page.GoalOutlook{}
+	case !o.Lost():
+		return page.GoalOutlook{Says: l.Say("No way there was found from here. But not every order could be searched, so there may be one.")}
+	}
+	g := page.GoalOutlook{Lost: true, Back: o.Back, Go: l.Say("Back to move %d", o.Back)}
+	if o.Back == 0 {
+		g.Go = l.Say("Back to the start")
+	}
+	if o.Orders.Sign() > 0 && o.Orders.IsInt64() && o.Orders.Int64() > 1 {
+		g.Says = l.Say("From here it can no longer be done: %s orders with %s were searched.", page.Grouped(o.Orders), page.Bounds(l, o.Within))
+		return g
+	}
+	g.Says = l.Say("From here it can no longer be done: nothing is left that could come in another order.")
+	return g
+}
+
+// newScene draws a scene.
+func newScene(l words.Language, caption string, s course.Scene) page.Scene {
+	out := page.Scene{Caption: caption}
+	for n, name := range s.Threads {
+		t := page.SceneThread{Name: name, Ordinal: n}
+		if slices.Contains(s.Inside, name) {
+			out.Inside = append(out.Inside, t)
+		} else {
+			out.Outside = append(out.Outside, t)
+		}
+		if slices.Contains(s.Holders, name) {
+			out.Holders = append(out.Holders, t)
+		}
+	}
+	switch {
+	case !s.Key:
+		out.Key = l.Say("no key")
+	case s.Forever:
+		out.Key = l.Say("no expiry")
+	}
+	if s.Guarded {
+		out.Resource = words.Capital(l.Clause(s.Resource))
+	}
+	for _, rule := range s.Broken {
+		out.Broken = append(out.Broken, film.RuleTitle(l, rule))
+	}
+	return out
 }

@@ -578,7 +578,7 @@ func (s *coursePages) judge(w http.ResponseWriter, r *http.Request) error {
 		return notShown(r, err, "That cannot be shown")
 	}
 	l := words.From(r.Context())
-	html, err := templates.Text(l, templates.Scene(page.NewScene(l, l.Say("Where you are"), verdict.Scene)))
+	html, err := templates.Text(l, templates.Scene(newScene(l, l.Say("Where you are"), verdict.Scene)))
 	if err != nil {
 		return err
 	}
@@ -600,7 +600,7 @@ func scenes(l words.Language, item *course.Item, made *course.Made, stage shownR
 	if item.Kind == course.Break && stage.run != made.Solved {
 		own = course.SceneOf(stage.run, 0)
 	}
-	return []page.Scene{page.NewScene(l, l.Say("The target"), asked), page.NewScene(l, l.Say("Where you are"), own)}
+	return []page.Scene{newScene(l, l.Say("The target"), asked), newScene(l, l.Say("Where you are"), own)}
 }
 
 // textbook is the article's table beside a run.

@@ -59,6 +59,14 @@ func TestOneSearchAtATime(t *testing.T) {
 	if html := p.cured(); !strings.Contains(html, "stopped") && !strings.Contains(html, "8 of 8") {
 		t.Errorf("after halt: %s", text(html))
 	}
+	p.must(object{"do": "mend", "branch": 0})
+	for !strings.Contains(p.last.Mended.HTML, "orders") { // until there is something to mend
+		p.read()
+	}
+	p.must(object{"do": "halt"})
+	if html := p.cured(); strings.Contains(html, "Something went wrong") || !strings.Contains(html, "# The lease") && !strings.Contains(html, "**What happened:**") {
+		t.Errorf("halted in the middle: %s", text(html))
+	}
 	if f := p.ask(object{"do": "outlook", "branch": 0, "moves": 0}); f[len(f)-1].Refused != "" {
 		t.Errorf("what was explored before: %s", f[len(f)-1].Refused)
 	}

@@ -291,7 +291,7 @@ func (s *Server) makeRoom(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Cache-Control", "no-store")
 	s.setHost(w, r, code, secret)
-	http.Redirect(w, r, "/room/"+code+"/host", http.StatusSeeOther)
+	http.Redirect(w, r, "/room/"+code+"/host", http.StatusSeeOther) //nolint:gosec // a code has letters and digits only
 	return nil
 }
 

@@ -45,7 +45,7 @@ type attendee struct {
 			Text string
 			course.Verdict
 		}
-		People       []struct{ Member, Part string }
+		People []struct{ Member, Part string }
 	}
 	epoch  string
 	seq    int

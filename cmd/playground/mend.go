@@ -27,8 +27,8 @@ they are known, the best first at the end. What only outlasts a pause is tried
 with a longer one, too. Unless -delays says how many, there are at most as many
 delays as the scenario as it is can be searched with to the end.
 
-Exit codes: 0 something mends it, or no rule is broken; 1 nothing that was tried
-does; 2 bad input or usage. "-" reads standard input.`
+Exit codes: 0 something mends it, or no rule is broken, or what the lock protects
+is safe all the same; 1 nothing that was tried mends it; 2 bad input or usage. "-" reads standard input.`
 
 func mending(ctx context.Context, args []string, env environment) int {
 	var o mendOptions
@@ -126,7 +126,7 @@ func (o mendOptions) mend(ctx context.Context, name string, sc *scenario.Scenari
 		fmt.Fprintf(env.err, "playground: %s: %v\n", name, err)
 		return exitUnexpected
 	}
-	if r.Best() == nil && (r.Broken() || r.Stopped) {
+	if r.Best() == nil && !r.Protected() && (r.Broken() || r.Stopped) {
 		return exitUnexpected
 	}
 	return exitOK
@@ -189,10 +189,13 @@ func (o mendOptions) print(ctx context.Context, env environment, sc *scenario.Sc
 			if left.Sign() > 0 {
 				style = red
 			}
-			counts = append(counts, styled{fmt.Sprintf("%s %s → %s", b.Rule, page.Grouped(b.Orders), page.Grouped(left)), style})
+			counts = append(counts, styled{fmt.Sprintf("%s %s → %s/%s", b.Rule, page.Grouped(b.Orders), page.Grouped(left), page.Grouped(c.After.Orders)), style})
 			if c.Longer != nil && c.Longer.Of(b.Rule).Sign() > 0 {
 				counts = append(counts, styled{indent + l.Say("with a pause of %[1]s: %[2]s", l.Duration(c.Longer.Pause), page.Grouped(c.Longer.Of(b.Rule))), red})
 			}
+		}
+		if !c.After.All {
+			counts = append(counts, styled{indent + l.Say("cut short: %s", l.Clause(c.After.Why)), faint})
 		}
 		t.row([][]styled{change, counts})
 	}
@@ -211,7 +214,7 @@ func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, par
 		}
 		if n++; n == 1 {
 			fmt.Fprintln(t.w)
-			t.line(l.Say("Best first"), bold)
+			t.line(l.Say("Best first, whatever the pause."), bold)
 		}
 		style := ""
 		if c.Verdict == mend.Mends || c.Verdict == mend.Protects {
@@ -220,14 +223,14 @@ func (o mendOptions) ranking(t table, r *mend.Report, cured []engine.Played, par
 		for i, part := range wrap(fmt.Sprintf("%d. %s (%s). %s", n, l.Clause(c.Title), c.Name, page.CureSays(l, c)), t.width-len(indent)) {
 			t.line(strings.Repeat(indent, min(i, 1))+part, style)
 		}
-		for _, part := range wrap(page.NewCureWhy(l, cured[0], cured[i+1]).Says, t.width-2*len(indent)) {
+		for _, part := range wrap(page.NewCureWhy(l, cured[0], cured[i+1], c).Says, t.width-2*len(indent)) {
 			t.line(indent+indent+part, faint)
 		}
 	}
 	fmt.Fprintln(t.w)
 	style := bold
 	switch {
-	case r.Best() != nil || !r.Broken() && r.Before.All:
+	case r.Best() != nil || r.Protected() || !r.Broken() && r.Before.All:
 		style = green
 	case r.Broken():
 		style = red

@@ -79,8 +79,8 @@ func TestMendInWords(t *testing.T) {
 	text := strings.Join(strings.Fields(got.out), " ")
 	at := -1
 	for _, want := range []string{
-		"Now 1 of 1 orders with no delay and no fault break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0", "with a pause of 500 ms: 1",
-		"Best first", "1. A fencing token, checked by the resource", "2. A version, checked by the resource", "3. Stop when the lock is lost", "4. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
+		"Now 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "One change each", "A lease of 500 ms", "mutual-exclusion 1 → 0/1", "with a pause of 500 ms: 1",
+		"Best first, whatever the pause.", "1. A fencing token, checked by the resource", "2. A version, checked by the resource", "3. Stop when the lock is lost", "4. A lease of 500 ms", "With a pause of 500 ms, 1 of 1 do.", "No lock can mend this alone: what it protects must decide.",
 	} {
 		next := strings.Index(text, want)
 		if next <= at {
@@ -101,10 +101,10 @@ func TestPostMortem(t *testing.T) {
 		want []string
 	}{
 		{late, []string{
-			"# A write that comes too late, and nobody checks", "**What happened:** two inside at once: ", "lost update: ", "240 ms", "**Why:** ", "Redis drops A's key",
-			"**What mends it:** Now 1 of 1 orders with no delay and no fault break a rule. No lock can mend this alone: what it protects must decide.", "| Time |",
+			"# A write that comes too late, and nobody checks", "**What happened:** At 105 ms (T8): A and B are in their critical sections at once", "At 240 ms (T10): A wrote 1 over", "**Why:** ", "Redis drops A's key",
+			"**What mends it:** No lock can mend this alone: what it protects must decide. This protects it: ", "Without it: writes 1 (240 ms). **How that was tried:** Now 1 of 1 orders with no delay and no fault but the scenario's own break a rule.", "| Time |",
 		}},
-		{"../../lessons/scenarios/mutex-get-del.yaml", []string{"**What happened:** ", "**What mends it:** Now 7 of 99 orders", "This mends it: Compare and delete in one script.", "✗"}},
+		{"../../lessons/scenarios/mutex-get-del.yaml", []string{"**What happened:** ", "**What mends it:** This mends it: Compare and delete in one script.", "beyond these bounds", "Now 7 of 99 orders", "✗"}},
 	} {
 		args := []string{"mend", "-post-mortem"}
 		if c.file == late {

@@ -29,19 +29,31 @@ var rules = []struct {
 	title phrase.Text                    // what a person calls it when it is broken, a few words
 	means phrase.Text                    // what it asks for, a sentence
 	watch func(protocol.Guard) automaton // nil: judged once nothing can move any more
+	harms bool                           // what the lock protects: otherwise it is about the lock alone
 }{
-	{MutualExclusion, "two inside at once", "At most one thread may be in its critical section.", func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }},
-	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard) automaton { return lostUpdate{} }},
-	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard) automaton { return foreignRelease{} }},
-	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard) automaton { return foreignRenewal{} }},
-	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard) automaton { return newCountMismatch() }},
-	{Orphan, "key left behind", "A lease after every thread has ended, the key must be gone.", nil},
-	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard) automaton { return selfDeadlock{} }},
-	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard) automaton { return &tokenRegression{} }},
-	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil},
-	{Oversold, "oversold", "No more may be taken than there was.", func(protocol.Guard) automaton { return &oversold{} }},
-	{DoneTwice, "done twice", "What is to be done once must not be done again.", func(protocol.Guard) automaton { return &doneTwice{} }},
-	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard) automaton { return overLimit{} }},
+	{MutualExclusion, "two inside at once", "At most one thread may be in its critical section.", func(g protocol.Guard) automaton { return &mutualExclusion{guard: g} }, false},
+	{LostUpdate, "lost update", "No write may overwrite one that its thread has not seen.", func(protocol.Guard) automaton { return lostUpdate{} }, true},
+	{ForeignRelease, "another's lock released", "A thread may delete the key only while it is its own.", func(protocol.Guard) automaton { return foreignRelease{} }, false},
+	{ForeignRenewal, "another's lease renewed", "A watchdog may renew only the lease of its own thread.", func(protocol.Guard) automaton { return foreignRenewal{} }, false},
+	{CountMismatch, "wrong hold count", "The hold count must equal the number of levels entered.", func(protocol.Guard) automaton { return newCountMismatch() }, false},
+	{Orphan, "key left behind", "A lease after every thread has ended, the key must be gone.", nil, false},
+	{SelfDeadlock, "waits for itself", "A thread must not be refused a lock that it holds itself.", func(protocol.Guard) automaton { return selfDeadlock{} }, false},
+	{TokenRegression, "token went back", "Each fencing token must be larger than every earlier one.", func(protocol.Guard) automaton { return &tokenRegression{} }, false},
+	{Stuck, "waits for ever", "Until all have ended, some thread must be able to move.", nil, false},
+	{Oversold, "oversold", "No more may be taken than there was.", func(protocol.Guard) automaton { return &oversold{} }, true},
+	{DoneTwice, "done twice", "What is to be done once must not be done again.", func(protocol.Guard) automaton { return &doneTwice{} }, true},
+	{OverLimit, "over the limit", "No user may buy more often than the limit allows.", func(protocol.Guard) automaton { return overLimit{} }, true},
+}
+
+// Harms reports whether what the lock protects comes to harm where a rule is broken.
+// The other rules are about the lock alone.
+func Harms(rule string) bool {
+	for _, r := range rules {
+		if r.name == rule {
+			return r.harms
+		}
+	}
+	return false
 }
 
 // Names returns the rules' names in scenarios and traces, in the order in which

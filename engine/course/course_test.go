@@ -199,6 +199,26 @@ func distinct(t *testing.T, l words.Language, made *course.Made) {
 	}
 }
 
+// Each question of the course has another one on the same idea, with another run.
+func TestEachIdeaHasAnotherQuestion(t *testing.T) {
+	t.Parallel()
+	for _, i := range whole(t).Items() {
+		switch {
+		case i.Kind != course.Predict && i.Kind != course.Why:
+		case i.Again == nil:
+			t.Errorf("%s returns as it is: again: is missing", i.Path())
+		default:
+			one, err := i.Scenario.Compact()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if other, err := i.Again.Scenario.Compact(); err != nil || string(one) == string(other) {
+				t.Errorf("%s asks of the same run again: %v", i.Path(), err)
+			}
+		}
+	}
+}
+
 var update = flag.Bool("update", false, "write found.json")
 
 // What is kept of the searches is what a search finds.

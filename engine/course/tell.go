@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"relock/engine/lock/exhibit"
 	"relock/engine/scenario"
 	"relock/engine/trace"
 	"relock/engine/trial"
@@ -101,7 +100,7 @@ func (t teller) functions() map[string]any {
 			})
 		},
 		"allowed": func() (string, error) {
-			return t.ofLock(func(k scenario.Lock) time.Duration { return exhibit.Named(k.Protocol).Margin(k.Lease) })
+			return t.ofLock(scenario.Lock.Margin)
 		},
 		"drift": t.drift,
 		"in":    t.in,

@@ -127,7 +127,7 @@ func Program(lock, checks, key string) string {
 	if file == "" {
 		return ""
 	}
-	return strings.ReplaceAll(Advice{file: file}.Program(), `"invoice:7"`, strconv.Quote(key))
+	return strings.NewReplacer(`"invoice:7"`, strconv.Quote(key), `"invoice-7"`, strconv.Quote(key)).Replace(Advice{file: file}.Program())
 }
 
 // The programs of package invoice by what the resource checks, and by the lock.
@@ -150,7 +150,7 @@ func To(given Answers) Advice {
 	case outside:
 		return Advice{file: "key", Because: []phrase.Wording{
 			phrase.Say("A holder can stand still for longer than any lease and then go on: no lock keeps it from paying again."),
-			phrase.Say("So let the receiver decide: send the same idempotency key with every try. If it takes none, write down that you are about to, under a unique key, and have what is left open looked at by a person."),
+			phrase.Say("So let the receiver decide: send the same idempotency key with every try. If it takes none, write down that you are about to, under a unique key, and have somebody check the entries that stay open."),
 			phrase.Say("A lock makes doing it twice rare, not impossible. Answer “a waste, no harm” to see which."),
 		}}
 	case comparer:

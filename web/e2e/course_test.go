@@ -158,3 +158,43 @@ func TestAGoalOutOfReachLeadsBack(t *testing.T) {
 	do(ctx, t, chromedp.Click("#transport [data-go=forward]")) // what made it impossible
 	until(ctx, t, lost)
 }
+
+// The lines of a script are put in order by dragging, with the arrow keys, and with
+// buttons; what is told of a place is read out, and the form has it.
+func TestLinesOfAScriptAreMoved(t *testing.T) {
+	t.Parallel()
+	ctx := tab(t)
+	url := serve(t)
+	const (
+		places = `[...document.querySelectorAll(".pieces select")].map((s) => s.value).join("")`
+		told   = `document.querySelector(".pieces [role=status]").textContent`
+		middle = `(() => { const b = document.querySelectorAll(".pieces li")[%d].querySelector(".grip")?.getBoundingClientRect() ?? document.querySelectorAll(".pieces li")[%d].getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()`
+	)
+	do(ctx, t, chromedp.EmulateViewport(1440, 1000), chromedp.Navigate(url+"/learn/lock/compare-and-delete"))
+	until(ctx, t, `document.querySelector(".pieces.orderable .grip") !== null`)
+	all := get[int](ctx, t, `document.querySelectorAll(".pieces .grip").length`)
+	if got := get[string](ctx, t, places); got != strings.Repeat("0", all) {
+		t.Fatalf("at first the places are %s", got)
+	}
+	do(ctx, t, chromedp.Focus(".pieces .grip"), chromedp.KeyEvent(kb.ArrowUp)) // above the mark
+	until(ctx, t, told+`.startsWith("Line 1 of 1:")`)
+	if got := get[string](ctx, t, places); got != "1"+strings.Repeat("0", all-1) {
+		t.Errorf("after one move the places are %s", got)
+	}
+	if !get[bool](ctx, t, `document.activeElement.classList.contains("grip")`) {
+		t.Error("the line that was moved has lost the focus")
+	}
+	do(ctx, t, chromedp.Click(".pieces li:last-child .up"))
+	until(ctx, t, told+`.startsWith("Left out:")`)
+	from, to := get[[]float64](ctx, t, fmt.Sprintf(middle, all, all)), get[[]float64](ctx, t, fmt.Sprintf(middle, 0, 0))
+	do(ctx, t, chromedp.MouseEvent("mousePressed", from[0], from[1], chromedp.ButtonLeft))
+	for step := range 12 {
+		y := from[1] + (to[1]-12-from[1])*float64(step+1)/12
+		do(ctx, t, chromedp.MouseEvent("mouseMoved", from[0], y, chromedp.ButtonLeft))
+	}
+	do(ctx, t, chromedp.MouseEvent("mouseReleased", from[0], to[1]-12, chromedp.ButtonLeft))
+	until(ctx, t, told+`.startsWith("Line 1 of 2:")`)
+	if got := get[string](ctx, t, `[...document.querySelectorAll(".pieces li:not(.left-out) select")].slice(0, 2).map((s) => s.value).join("")`); got != "12" {
+		t.Errorf("after the drag the first two have the places %s", got)
+	}
+}

@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -94,4 +95,44 @@ func TestAGoalAndAQuestionOfTheHostsOwn(t *testing.T) {
 	until(host, t, votes+` === "1 of 1 voted"`)
 	do(host, t, click(`#reveal`))
 	until(stage, t, votes+` === "1 of 1 voted · 100% right"`)
+}
+
+// Who watches on a laptop sees lanes and table, and a phone loads nothing of
+// them; the stage's labels can be read from the last row.
+func TestWhoWatchesOnALaptopSeesTheLanes(t *testing.T) {
+	t.Parallel()
+	host, room := makeRoom(t, serve(t), "lease-expiry")
+	laptop, phone, stage := device(host, t), join(host, t, room, ""), another(host, t)
+	do(laptop, t, chromedp.EmulateViewport(1366, 768), chromedp.Navigate(room), chromedp.WaitVisible(chromedp.CSS(`#claims`)))
+	for n := 1; n <= 5; n++ {
+		do(host, t, chromedp.KeyEvent(kb.ArrowRight))
+		until(host, t, stands+` === "T`+string(rune('0'+n))+`"`)
+	}
+	const line = `document.querySelector("#lanes [data-cursor]")`
+	until(laptop, t, `document.getElementById("lanes").checkVisibility() && document.querySelectorAll("#rows tr[id]").length === 5 && document.querySelectorAll("#lanes [data-step]").length === 5`)
+	until(laptop, t, `parseFloat(`+line+`.getAttribute("x")) === parseFloat(document.querySelector('#lanes [data-step="5"]').getAttribute("data-x"))`)
+	if at := get[string](laptop, t, `getComputedStyle(document.querySelector("#lanes .lane-name")).fontWeight + getComputedStyle(document.querySelector("#lanes .lane-bar")).fillOpacity`); at != "7000.26" {
+		t.Errorf("the lanes are drawn with %s", at)
+	}
+	if get[bool](laptop, t, `document.documentElement.scrollWidth > innerWidth`) {
+		t.Error("the page scrolls sideways")
+	}
+	do(host, t, chromedp.KeyEvent(kb.ArrowLeft), chromedp.KeyEvent("a"))
+	until(laptop, t, `document.body.classList.contains("asking")`)
+	until(laptop, t, `parseFloat(`+line+`.getAttribute("x")) === parseFloat(document.querySelector('#lanes [data-step="4"]').getAttribute("data-x")) && getComputedStyle(document.querySelector("#lanes .lane-later")).fillOpacity === "1"`)
+	if told := get[string](laptop, t, `[...document.querySelectorAll("#lanes text, #rows tr")].filter((e) => e.checkVisibility() && /T5|200|210/.test(e.textContent)).map((e) => e.textContent).join()`); told != "" && !strings.HasPrefix(told, "200 ms") {
+		t.Errorf("while it is asked the page tells %s", told)
+	}
+	if get[bool](phone, t, `performance.getEntriesByType("resource").some(({name}) => /lanes/.test(name)) || document.getElementById("lanes").checkVisibility()`) {
+		t.Error("a phone loads the lanes")
+	}
+	do(stage, t, chromedp.EmulateViewport(1920, 1080), chromedp.Navigate(room+"/stage"), chromedp.WaitVisible(chromedp.CSS(`.lanes .lane-name`)))
+	until(stage, t, `document.querySelector(".lanes .lane-at") !== null`)
+	const least = `Math.min(...[...document.querySelectorAll(".lanes text")].filter((e) => e.textContent.trim()).map((e) => parseFloat(getComputedStyle(e).fontSize) * e.getScreenCTM().a))`
+	if px := get[float64](stage, t, least); px < 24 {
+		t.Errorf("the smallest label of the stage's lanes has %v px", px)
+	}
+	if !get[bool](stage, t, `document.querySelector(".lanes .lane-at").getBoundingClientRect().bottom < document.querySelector(".lanes-box").getBoundingClientRect().bottom`) {
+		t.Error("the lanes' axis is cut off")
+	}
 }

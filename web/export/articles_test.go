@@ -36,11 +36,11 @@ func TestWhatThreadsBelongToIsInTheHeads(t *testing.T) {
 		f    export.Format
 		want string
 	}{
-		{"flash-sale-local-locks", export.Markdown, `| Thread req1 \(process balancer-1\) | Thread req2 \(process balancer-2\) |`},
+		{"flash-sale-local-locks", export.Markdown, `| Thread req1 (process balancer-1) | Thread req2 (process balancer-2) |`},
 		{"flash-sale-local-locks", export.Mermaid, "participant t0 as req1 (process balancer-1)\n"},
 		{"flash-sale-local-locks", export.RedisCLI, "\n# Thread req1: process balancer-1.\n"},
 		{"flash-sale-local-locks", export.SVG, ">process balancer-1</text>"},
-		{"no-lock-over-buying", export.Markdown, `| Thread A \(user 7\) |`},
+		{"no-lock-over-buying", export.Markdown, `| Thread A (user 7) |`},
 		{"no-lock-over-buying", export.SVG, ">user 7</text>"},
 	} {
 		if text := render(t, c.f, played(t, c.name)); !strings.Contains(text, c.want) {

@@ -35,7 +35,7 @@ func (r Run) opening(rows []film.Row) string {
 		for _, v := range row.Violations {
 			if !seen[v.Rule] && len(what) < mostRules {
 				seen[v.Rule] = true
-				what = append(what, plain(say("%[1]s: %[2]s (%[3]s, %[4]s).", v.Title, v.Detail, row.Time, row.At)))
+				what = append(what, plain(say("At %[1]s (%[2]s): %[3]s.", row.At, row.Time, v.Detail)))
 			}
 		}
 	}
@@ -53,11 +53,12 @@ func (r Run) opening(rows []film.Row) string {
 		"**" + plain(say("Why:")) + "** " + strings.Join(slices.Compact(why), " "),
 	}
 	if m := r.Mended; m != nil && m.Broken() {
-		says := page.MendBefore(r.Language, m) + " " + page.MendEnding(r.Language, m)
+		says, tried := page.MendEnding(r.Language, m), page.MendBefore(r.Language, m)
 		if best := m.Best(); best != nil {
-			says += " " + page.CureSays(r.Language, best) + " " + page.NewCureWhy(r.Language, r.Cured[0], r.Cured[1]).Says
+			says += " " + page.CureNote(r.Language, best) + " " + page.NewCureWhy(r.Language, r.Cured[0], r.Cured[1], best).Says
+			tried += " " + page.CureSays(r.Language, best)
 		}
-		parts = append(parts, "**"+plain(say("What mends it:"))+"** "+plain(says))
+		parts = append(parts, "**"+plain(say("What mends it:"))+"** "+plain(says), "**"+plain(say("How that was tried:"))+"** "+plain(tried))
 	}
 	return strings.Join(parts, " ")
 }
@@ -191,7 +192,7 @@ func (r Run) keyCell(row film.Row) []string {
 
 // markdownMarks are escaped with a backslash. What could end a cell or open a
 // tag becomes an entity instead, which every table parser accepts.
-const markdownMarks = "`*_{}[]()#+~$!"
+const markdownMarks = "`*_{}[]#+~$!" // a link needs its brackets: parentheses are plain without them
 
 // plain returns text that Markdown shows unchanged.
 func plain(text string) string {

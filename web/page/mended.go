@@ -62,6 +62,7 @@ type CureWhy struct {
 type CureCount struct {
 	Rule          MendRule
 	Before, After string  // "136"
+	Of            string  // all orders with the change: "208"
 	Longer        string  // "with a pause of 70 s: 40", or ""
 	Was, Is       float64 // shares of all orders, 0 to 1
 	IsLonger      float64 // the same with the longer pause
@@ -81,7 +82,7 @@ func MendBegun(l words.Language) Mended {
 // link cannot be made.
 func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended, error) {
 	going := cured == nil
-	m := Mended{Going: going, Before: MendBefore(l, r), Broken: r.Broken(), Sound: r.Best() != nil}
+	m := Mended{Going: going, Before: MendBefore(l, r), Broken: r.Broken(), Sound: r.Best() != nil || r.Protected()}
 	if r.Changes > 0 {
 		m.Tried = l.Say("%[1]d of %[2]d changes tried.", r.Tried, r.Changes)
 	}
@@ -94,7 +95,7 @@ func NewMended(l words.Language, r *mend.Report, cured []engine.Played) (Mended,
 			return m, err
 		}
 		if !going {
-			row.Why = NewCureWhy(l, cured[0], cured[i+1])
+			row.Why = NewCureWhy(l, cured[0], cured[i+1], &r.Cures[i])
 		}
 		if r.Cures[i].Verdict == mend.Nothing {
 			m.Others = append(m.Others, row)
@@ -134,7 +135,7 @@ func newCureRow(l words.Language, r *mend.Report, c *mend.Cure, rules []MendRule
 	for _, rule := range rules {
 		before, after := r.Before.Of(rule.Name), c.After.Of(rule.Name)
 		count := CureCount{
-			Rule: rule, Before: Grouped(before), After: Grouped(after), All: c.After.All,
+			Rule: rule, Before: Grouped(before), After: Grouped(after), Of: Grouped(c.After.Orders), All: c.After.All,
 			Was: Ratio(before, r.Before.Orders), Is: Ratio(after, c.After.Orders),
 		}
 		if c.Longer != nil && c.Longer.Of(rule.Name).Sign() > 0 {
@@ -177,7 +178,7 @@ func opens(l words.Language, sc *scenario.Scenario, c *mend.Cure) (string, error
 
 // NewCureWhy says what the same moves come to as they are, and with a change: first of
 // what breaks a rule only as it is, or else of what goes better, or of what differs.
-func NewCureWhy(l words.Language, as, with engine.Played) CureWhy {
+func NewCureWhy(l words.Language, as, with engine.Played, c *mend.Cure) CureWhy {
 	var why CureWhy
 	best, says := -1, ""
 	mended := func(row LockRow) bool {
@@ -204,8 +205,15 @@ func NewCureWhy(l words.Language, as, with engine.Played) CureWhy {
 		}
 	}
 	why.Says = says
-	if says == "" {
+	still := violated(with)
+	beyond := func(rule string) bool { return c.After.Breaks(rule) == nil }
+	switch {
+	case best < 3 && slices.ContainsFunc(still, beyond):
+		why.Says = l.Say("Taken to it, the same moves are delays beyond these bounds, and still come to this: %s.", l.List(titlesOf(l, still)))
+	case says == "":
 		why.Says = l.Say("The same moves come to the same with it.")
+	case best < 3 && len(still) > 0:
+		why.Says = l.Say("The same moves still come to this: %s.", l.List(titlesOf(l, still)))
 	}
 	return why
 }
@@ -220,16 +228,22 @@ func cellSays(l words.Language, c LockCell) string {
 // mends reports whether a rule was broken by what is in a cell, that is not broken with
 // the change.
 func mends(as, with engine.Played, c LockCell) bool {
-	broken := map[string]bool{}
-	for _, e := range with.Events {
-		if v, is := e.Body.(trace.Violation); is {
-			broken[v.Rule] = true
-		}
-	}
+	still := violated(with)
 	return slices.ContainsFunc(as.Events, func(e trace.Event) bool {
 		v, is := e.Body.(trace.Violation)
-		return is && !broken[v.Rule] && c.seq > 0 && len(v.Events) > 0 && v.Events[len(v.Events)-1] == c.seq
+		return is && !slices.Contains(still, v.Rule) && c.seq > 0 && len(v.Events) > 0 && v.Events[len(v.Events)-1] == c.seq
 	})
+}
+
+// violated are the rules that were broken in a run, in the order in which they were.
+func violated(p engine.Played) []string {
+	var rules []string
+	for _, e := range p.Events {
+		if v, is := e.Body.(trace.Violation); is && !slices.Contains(rules, v.Rule) {
+			rules = append(rules, v.Rule)
+		}
+	}
+	return rules
 }
 
 // CureNote is what a change does and what it does not, in sentences.
@@ -249,6 +263,14 @@ func CureNew(l words.Language, c *mend.Cure) string {
 	return l.Say("New with it: %s.", l.List(titlesOf(l, c.New)))
 }
 
+func rulesOf(c mend.Count) []string {
+	names := make([]string, len(c.Rules))
+	for i, b := range c.Rules {
+		names[i] = b.Rule
+	}
+	return names
+}
+
 func titlesOf(l words.Language, rules []string) []string {
 	titles := make([]string, len(rules))
 	for i, rule := range rules {
@@ -264,6 +286,9 @@ func CureSays(l words.Language, c *mend.Cure) string {
 	case mend.Mends:
 		return l.Say("None of %s orders breaks a rule.", orders)
 	case mend.Protects:
+		if len(c.After.Rules) > 1 || c.After.Breaks(check.MutualExclusion) == nil {
+			return l.Say("What the lock protects comes to no harm. In %[1]s of %[2]s orders the lock still breaks a rule of its own: %[3]s.", broken, orders, l.List(titlesOf(l, rulesOf(c.After))))
+		}
 		return l.Say("What the lock protects comes to no harm. Two can still be inside at once, in %[1]s of %[2]s orders.", broken, orders)
 	case mend.UpTo:
 		if c.Longer == nil || len(c.Longer.Rules) == 0 {
@@ -281,7 +306,7 @@ func CureSays(l words.Language, c *mend.Cure) string {
 	}
 	says := l.Say("%[1]s of %[2]s orders break a rule.", broken, orders)
 	if c.Verdict == mend.Partly && len(c.Gone) > 0 {
-		says = l.Say("%s %s", says, l.Say("Never broken any more: %s.", l.List(titlesOf(l, c.Gone))))
+		says = l.Say("%s %s", says, l.Say("Fixed: %s.", l.List(titlesOf(l, c.Gone))))
 	}
 	return says
 }
@@ -289,6 +314,12 @@ func CureSays(l words.Language, c *mend.Cure) string {
 // MendBefore says in how many orders a rule is broken as the scenario is.
 func MendBefore(l words.Language, r *mend.Report) string {
 	bounds := Bounds(l, r.Bounds)
+	if r.Bounds.MaxFaults == 0 && len(r.Scenario.Faults) > 0 {
+		bounds = l.Say("%s but the scenario's own", bounds)
+	}
+	if r.Narrowed > 0 {
+		bounds = l.Say("%[1]s (with %[2]d delays there are too many states)", bounds, r.Narrowed)
+	}
 	orders, broken := Grouped(r.Before.Orders), Grouped(r.Before.Broken)
 	if r.Before.All {
 		return l.Say("Now %[1]s of %[2]s orders with %[3]s break a rule.", broken, orders, bounds)
@@ -304,6 +335,8 @@ func MendEnding(l words.Language, r *mend.Report) string {
 	switch best := r.Best(); {
 	case r.Stopped && r.Before.Orders.Cmp(new(big.Int)) == 0 && !r.Broken():
 		return l.Say("It was stopped before anything was known.")
+	case r.Protected() && best == nil:
+		return l.Say("What the lock protects is safe as it is: it refuses what comes too late. What is left is the lock's own: %s.", l.List(titlesOf(l, rulesOf(r.Before))))
 	case !r.Broken() && r.Before.All:
 		return l.Say("There is nothing to mend within these bounds; nothing was tried beyond them.")
 	case !r.Broken():
@@ -316,6 +349,8 @@ func MendEnding(l words.Language, r *mend.Report) string {
 		return l.Say("No lock can mend this alone: what it protects must decide. %s", l.Say("This protects it: %s.", l.Clause(best.Title)))
 	case best != nil:
 		return l.Say("This protects it: %s.", l.Clause(best.Title))
+	case r.Stopped && r.Tried == 0:
+		return l.Say("It was stopped before any change was tried.")
 	case r.Stopped:
 		return l.Say("It was stopped: nothing that was tried so far mends it.")
 	case r.NeedsResource() && r.Scenario.Resource == nil:

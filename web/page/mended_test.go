@@ -52,7 +52,7 @@ func TestWhyAChangeMends(t *testing.T) {
 				continue
 			}
 			found = true
-			if got := page.NewCureWhy(words.All()[0], cured[0], cured[i+1]).Says; !strings.HasPrefix(got, c.says) {
+			if got := page.NewCureWhy(words.All()[0], cured[0], cured[i+1], &report.Cures[i]).Says; !strings.HasPrefix(got, c.says) {
 				t.Errorf("%s, %s: %q", c.example, cure.Name, got)
 			}
 		}

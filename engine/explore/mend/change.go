@@ -45,6 +45,21 @@ type Change struct {
 
 	place  int      // among those of its kind
 	longer []longer // with longer pauses, see Longer
+	with   *Change  // of two changes at once, the lock's
+}
+
+// and is a check of what the lock protects together with another lock, or nil where the
+// two do not go together.
+func (c *Change) and(lock *Change) *Change {
+	sc := lock.Scenario
+	other, err := sc.Change(map[string]any{"resource": map[string]any{"checks": c.Scenario.Resource.Checks}})
+	if err != nil {
+		return nil
+	}
+	return &Change{
+		Kind: Resource, Name: c.Name + ", " + lock.Name, Title: phrase.Say("%[1]s + %[2]s", c.Title, lock.Title),
+		Note: c.Note, Lacks: lock.Lacks, Scenario: other, place: lock.place, with: lock,
+	}
 }
 
 // better are the locks that are another one's with better scripts, and what is
@@ -136,7 +151,7 @@ func (m *maker) settings() {
 	if len(stop) > 0 && m.sc.Kind == scenario.KindLock {
 		m.lasting(m.add(Change{
 			Kind: OnLost, Name: "on-lost: " + scenario.OnLostStop, Title: phrase.Say("Stop when the lock is lost"),
-			Note: phrase.Say("A thread looks, and then writes: it can stand still in between"),
+			Note: phrase.Say("A thread checks, and then writes: it can stand still in between"),
 		}, m.sc, map[string]any{"threads": stop}))
 	}
 }
@@ -189,7 +204,7 @@ func (m *maker) locks(ctx context.Context) error {
 	}
 	for _, b := range better {
 		if b.from == m.sc.Lock.Protocol {
-			if err := try(b.to, Change{Kind: Script, Title: phrase.Say(b.title), Note: phrase.Say("The lock %s", b.to)}); err != nil {
+			if err := try(b.to, Change{Kind: Script, Title: phrase.Say(b.title), Note: phrase.Say("It uses the lock %s", b.to)}); err != nil {
 				return err
 			}
 		}

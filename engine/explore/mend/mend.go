@@ -126,10 +126,8 @@ func (c *Count) Example() *scenario.Scenario {
 	return c.scenario.WithSchedule(c.Rules[0].Schedule)
 }
 
-// sound reports whether no rule but some is broken in any order.
-func (c *Count) sound(but ...string) bool {
-	return c.All && !slices.ContainsFunc(c.Rules, func(b Broken) bool { return !slices.Contains(but, b.Rule) })
-}
+// sound reports whether no rule is broken in any order.
+func (c *Count) sound() bool { return c.All && len(c.Rules) == 0 }
 
 // share is what part of the orders breaks one of some rules, those that break
 // several counted several times; of any rule where none is named.
@@ -154,7 +152,7 @@ type Verdict string
 // The verdicts.
 const (
 	Mends    Verdict = "mends"     // no order breaks a rule
-	Protects Verdict = "protects"  // what the lock protects comes to no harm, though two can be inside at once
+	Protects Verdict = "protects"  // what the lock protects comes to no harm any more, though rules of the lock itself are broken as before
 	UpTo     Verdict = "up-to"     // no order breaks a rule, but with a longer pause some do; of a lease at best: none is long enough for all that can happen
 	Unsure   Verdict = "unsure"    // none of the orders that were tried does, and not all were
 	Partly   Verdict = "partly"    // some rule is broken in clearly fewer orders, and none in more
@@ -198,6 +196,7 @@ type Report struct {
 	Changes  int    // that there are to try
 	Cures    []Cure // the best first, and of the same verdict those that leave least, then the cheapest
 	Stopped  bool   // not all changes were tried, or not to their ends
+	Narrowed int    // how many delays were asked for, where with so many there are too many states; else 0
 }
 
 // Broken reports whether there is something to mend.
@@ -212,10 +211,17 @@ func (r *Report) Best() *Cure {
 	return nil
 }
 
+// Protected reports whether what the lock protects comes to no harm as it is, because it
+// refuses what comes too late: then what is broken is the lock alone.
+func (r *Report) Protected() bool {
+	guarded := r.Scenario.Resource != nil && r.Scenario.Resource.Checks != ""
+	return guarded && r.Broken() && r.Before.All && len(r.harm()) == 0
+}
+
 // NeedsResource reports whether no lock and no setting mends it, however many there
 // are: what it protects must refuse what comes too late.
 func (r *Report) NeedsResource() bool {
-	if !r.Broken() || r.Stopped || r.Before.Breaks(check.MutualExclusion) == nil {
+	if !r.Broken() || r.Stopped || r.Protected() || r.Before.Breaks(check.MutualExclusion) == nil {
 		return false
 	}
 	return !slices.ContainsFunc(r.Cures, func(c Cure) bool {
@@ -249,8 +255,8 @@ func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Opti
 	}
 	r.Changes = len(changes)
 	s.found(r, nil)
-	for _, c := range changes {
-		cure, err := s.cure(ctx, r, c)
+	for i := 0; i < len(changes); i++ {
+		cure, err := s.cure(ctx, r, changes[i])
 		if ctx.Err() != nil {
 			r.Stopped = true
 			return r, nil //nolint:nilerr // it was stopped, and that is no error
@@ -261,10 +267,45 @@ func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Opti
 		r.Tried++
 		r.Cures = append(r.Cures, *cure)
 		slices.SortStableFunc(r.Cures, func(a, b Cure) int { return r.compare(&a, &b) })
+		if i == len(changes)-1 {
+			if both := r.both(); both != nil {
+				changes, r.Changes = append(changes, *both), r.Changes+1
+			}
+		}
 		s.found(r, cure)
 	}
 	r.Stopped = ctx.Err() != nil
 	return r, nil
+}
+
+// both is the best check of what the lock protects together with the best lock that
+// breaks none of the rules that the check alone leaves; nil where it leaves none but that
+// two are inside, where there is no such lock, and where one change mends it alone.
+func (r *Report) both() *Change {
+	helps := slices.IndexFunc(r.Cures, func(c Cure) bool {
+		return c.Helped() && c.Scenario.Lock.Protocol == r.Scenario.Lock.Protocol
+	})
+	if best := r.Best(); helps < 0 || best != nil && best.Verdict == Mends {
+		return nil
+	}
+	guard := &r.Cures[helps]
+	left := slices.DeleteFunc(slices.Clone(guard.After.Rules), func(b Broken) bool { return b.Rule == check.MutualExclusion })
+	if len(left) == 0 || slices.ContainsFunc(r.Cures, func(c Cure) bool { return c.with != nil }) {
+		return nil
+	}
+	for _, kind := range []Kind{Script, Lock} { // the cheaper first
+		for i := range r.Cures {
+			lock := &r.Cures[i]
+			leaves := func(b Broken) bool { return lock.After.Breaks(b.Rule) != nil }
+			if lock.Kind != kind || slices.ContainsFunc(left, leaves) {
+				continue
+			}
+			if c := guard.Change.and(&lock.Change); c != nil {
+				return c
+			}
+		}
+	}
+	return nil
 }
 
 // before searches the scenario as it is. To narrow the bounds it begins with no delay:
@@ -281,7 +322,7 @@ func (s searcher) before(ctx context.Context, r *Report) (err error) {
 		case err != nil:
 			return err
 		case !count.All && within.Delays > 0 && ctx.Err() == nil:
-			r.Bounds.Delays = within.Delays - 1
+			r.Narrowed, r.Bounds.Delays = r.Bounds.Delays, within.Delays-1
 			return nil
 		}
 		r.Before = count
@@ -289,7 +330,9 @@ func (s searcher) before(ctx context.Context, r *Report) (err error) {
 			break
 		}
 	}
-	r.Bounds.Delays = min(r.Bounds.Delays, within.Delays)
+	if within.Delays < r.Bounds.Delays {
+		r.Narrowed, r.Bounds.Delays = r.Bounds.Delays, within.Delays
+	}
 	return nil
 }
 
@@ -372,23 +415,31 @@ func (s searcher) cure(ctx context.Context, r *Report, change Change) (*Cure, er
 	return c, nil
 }
 
-// harm are the rules that were broken at the expense of what the lock protects: two
+// harm are the rules that are broken at the expense of what the lock protects: two
 // inside at once may do none.
 func (r *Report) harm() []string {
 	var list []string
 	for _, b := range r.Before.Rules {
-		if b.Rule != check.MutualExclusion {
+		if check.Harms(b.Rule) {
 			list = append(list, b.Rule)
 		}
 	}
 	return list
 }
 
+// protects reports whether a change keeps what the lock protects from all harm, and makes
+// nothing else worse.
+func (r *Report) protects(c *Cure) bool {
+	return c.Helped() && len(r.harm()) > 0 && c.After.All && !slices.ContainsFunc(c.After.Rules, func(b Broken) bool {
+		return check.Harms(b.Rule) || r.Before.Breaks(b.Rule) == nil || c.After.share(b.Rule) > r.Before.share(b.Rule)/clearly
+	})
+}
+
 func (r *Report) verdict(c *Cure) Verdict {
 	switch {
 	case c.After.sound() && c.Kind != Lease && (c.Longer == nil || c.Longer.sound()):
 		return Mends
-	case c.Helped() && len(r.harm()) > 0 && c.After.sound(check.MutualExclusion):
+	case r.protects(c):
 		return Protects
 	case c.After.sound():
 		return UpTo

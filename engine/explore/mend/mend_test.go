@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"relock/engine/check"
 	"relock/engine/explore"
 	"relock/engine/explore/mend"
 	"relock/engine/scenario"
@@ -236,5 +237,46 @@ func TestOnlyLocksThatCanDoIt(t *testing.T) {
 	}
 	if !has(changes, "protocol: redlock") || has(two, "protocol: redlock") || !has(two, "protocol: fenced") {
 		t.Errorf("%v, %v", has(changes, "protocol: redlock"), has(two, "protocol: redlock"))
+	}
+}
+
+// Where a check protects what the lock does, and leaves a rule that another lock keeps,
+// the two are tried together; and what has the check already is said to be safe.
+func TestACheckAndALockTogether(t *testing.T) {
+	const text = `
+lock: {protocol: mutex-get-del, lease: 3s, retry: {times: 40, interval: 100ms}}
+resource: {kind: effect%s}
+threads:
+  - {name: A, work: 200ms}
+  - {name: B, start: 500ms, work: 200ms}
+faults:
+  - {do: pause, thread: A, at: work, for: 3500ms}
+`
+	search := func(checks string) *mend.Report {
+		sc := parsed(t, fmt.Sprintf(text, checks))
+		r, err := mend.Search(t.Context(), sc, mend.BoundsOf(sc), mend.Options{Narrow: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := search("")
+	var names []string
+	for _, c := range r.Cures {
+		if c.Verdict == mend.Protects {
+			names = append(names, c.Name)
+			if c.After.Breaks(check.DoneTwice) != nil {
+				t.Errorf("%s: done twice all the same", c.Name)
+			}
+		}
+	}
+	if want := []string{"checks: key", "checks: key, protocol: mutex"}; !slices.Equal(names, want) || r.Protected() {
+		t.Errorf("what protects: %q, want %q", names, want)
+	}
+	if c := r.Cures[1]; c.After.Breaks(check.ForeignRelease) != nil || r.Cures[0].After.Breaks(check.ForeignRelease) == nil {
+		t.Errorf("another's lock released: %v", c.After.Rules)
+	}
+	if safe := search(", checks: key"); !safe.Broken() || !safe.Protected() || safe.NeedsResource() {
+		t.Errorf("with the key: broken %v, protected %v", safe.Broken(), safe.Protected())
 	}
 }

@@ -1,6 +1,7 @@
 // An item of the course: notes that it is done, and of a break asks whether it
 // is. What is said and shown is in the page, and works without this.
-import { byId } from "./dom.js";
+import { ordering } from "./course-order.js";
+import { byId, elements } from "./dom.js";
 import { digits } from "./keys.js";
 import { answered, load, madePath, save, solved } from "./course-progress.js";
 import { say } from "./words.js";
@@ -33,17 +34,14 @@ export function lesson(page) {
     answers.forEach((a) => a.setAttribute("aria-keyshortcuts", a.value));
     digits((n) => answers[n - 1]?.click());
   }
+  const pieces = /** @type {HTMLFormElement | null} */ (page.querySelector("form.pieces"));
+  if (pieces) {
+    ordering(pieces);
+  }
   const stage = /** @type {HTMLElement | null} */ (page.querySelector("[data-judge]"));
   if (stage) {
     judging(page, path, stage);
   }
-}
-
-/** @param {string} html rendered by the server */
-function fragment(html) {
-  const made = document.createElement("template");
-  made.innerHTML = html;
-  return [...made.content.childNodes];
 }
 
 /** How many answers there were with this one. @param {string} path */
@@ -122,7 +120,7 @@ function judging(page, path, stage) {
       }
       /** @type {{met: boolean, moves: number, own: number, par: number, proven: boolean, over: boolean, scene?: string}} */
       const { met, moves, own, par, proven, over, scene } = await answer.json();
-      document.getElementById("own-scene")?.replaceChildren(...fragment(scene ?? ""));
+      document.getElementById("own-scene")?.replaceChildren(...elements(scene ?? ""));
       byId("after").hidden = !met;
       const told = say("Moves: %d. Delays and faults: %d; it can be done with %d.", moves, own, par);
       if (!met) {

@@ -155,7 +155,7 @@ export function lanes(box, on) {
       later?.setAttribute("x", `${x}%`);
       later?.removeAttribute("display");
     }
-    for (const mark of box.querySelectorAll(".lane-flag, .lane-event")) { // above the lanes, and below
+    for (const mark of box.querySelectorAll(".lane-flag, .lane-event, .lane-time, .lane-at")) { // above the lanes, and below
       mark.classList.toggle("to-come", x !== null && part(mark, "x") > x);
     }
   }

@@ -92,6 +92,7 @@ export function mender(stage, on) {
 
   /** The run that is being opened, of those in the panel. @type {HTMLAnchorElement | null} */
   let variant = null;
+  let moved = false; // something had happened where it was asked
   const alone = !("room" in stage.dataset); // a class would not know where it went
 
   box.addEventListener("click", async (event) => {
@@ -108,6 +109,7 @@ export function mender(stage, on) {
       event.preventDefault();
       if (location.hash !== link.hash) {
         variant = link;
+        moved = (on.standing()?.moves ?? 0) > 0;
         location.hash = link.hash;
       }
     }
@@ -122,6 +124,9 @@ export function mender(stage, on) {
           one.toggleAttribute("aria-current", one === variant);
         }
         variant.setAttribute("aria-current", "true");
+        if ("run" in variant.dataset && moved) {
+          on.attempt(() => on.ask({ do: "run", branch: 0, to: "end" })); // where one was, all had happened
+        }
         variant = null;
       } else if (frame.opened) {
         box.replaceChildren();

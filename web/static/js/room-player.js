@@ -26,6 +26,8 @@ export function phone(section) {
   let chosen = false; // the focus was on what another scenario has replaced
   /** @type {ReturnType<import("./room-rows.js").rows> | null} */
   let rows = null; // once they are wanted
+  /** @type {Awaited<ReturnType<typeof import("./room-lanes.js").pictured>> | null} */
+  let picture = null; // where there is room for it
 
   let cut = ""; // says that the line is dead, or ""
 
@@ -48,6 +50,7 @@ export function phone(section) {
     if (room && room !== was.room) {
       wentOn(was);
       rows?.draw(room, follows());
+      picture?.draw(room);
       const said = news(was, state).map((one) => (one.kind === "stands" ? standing(room) : told(one, room))).filter(Boolean).join(" ");
       if (said) {
         setText(byId("status"), said); // what has been read out is not read out again
@@ -292,6 +295,13 @@ export function phone(section) {
       const { rows: made } = await import("./room-rows.js");
       rows = made();
       line.again();
+    }
+    if (!picture && wide.matches) {
+      const { pictured } = await import("./room-lanes.js");
+      picture = await pictured(line.ask);
+      if (state.room) {
+        picture.draw(state.room);
+      }
     }
   });
 
