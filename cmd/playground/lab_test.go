@@ -127,7 +127,7 @@ func TestLabRefuses(t *testing.T) {
 // A worker that does not come is exit code 3, in words and in JSON.
 func TestLabTellsOfABadWorker(t *testing.T) {
 	env, out, stderr := labEnvironment("")
-	code := command(t.Context(), []string{"lab", "-json", "-timeout", "500ms", "--", "sh", "-c", "echo goodbye >&2; exit 4"}, env)
+	code := command(t.Context(), []string{"lab", "-json", "--", "sh", "-c", "echo goodbye >&2; exit 4"}, env)
 	var head struct {
 		Ending string `json:"ending"`
 		Worker struct {

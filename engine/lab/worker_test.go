@@ -37,7 +37,10 @@ return 0`
 // act is a worker of some kind.
 func act(kind string) {
 	ctx := context.Background()
-	c := redis.NewClient(&redis.Options{Addr: os.Getenv("REDIS_HOST") + ":" + os.Getenv("REDIS_PORT"), MaxRetries: -1})
+	// It waits for as long as the gate holds it: on a busy machine that is seconds.
+	c := redis.NewClient(&redis.Options{
+		Addr: os.Getenv("REDIS_HOST") + ":" + os.Getenv("REDIS_PORT"), MaxRetries: -1, DialTimeout: time.Minute, ReadTimeout: -1, WriteTimeout: -1, PoolTimeout: time.Minute,
+	})
 	me := os.Getenv("RELOCK_THREAD")
 	round := func() bool { return c.Echo(ctx, lab.MarkRound).Err() == nil }
 	lease, err := time.ParseDuration(os.Getenv("LAB_TEST_LEASE"))
@@ -225,7 +228,7 @@ func options(t *testing.T, kind string) lab.Options {
 		t.Fatal(err)
 	}
 	return lab.Options{
-		Command: []string{me}, Env: []string{"LAB_TEST_WORKER=" + kind}, Threads: 2, MaxOrders: 2000, Clock: lab.ClockGate, Seed: 1, Timeout: 20 * time.Second,
+		Command: []string{me}, Env: []string{"LAB_TEST_WORKER=" + kind}, Threads: 2, MaxOrders: 2000, Clock: lab.ClockGate, Seed: 1, Timeout: time.Minute,
 	}
 }
 
