@@ -14,7 +14,7 @@ PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|tem
 
 # Packages whose tests search for minutes with the race detector: all run without it, and with it those of what runs at once.
 SEARCHES := /engine/(explore|explore/card|explore/mend|lab|recall)$$
-RACED := TestWorkers|TestRecorded|TestPoliteness|TestScript|TestWaiting|TestAttacks|TestThousand|TestSlowBytes|TestNothingIsLeft|TestReplay|TestALostReply|TestStops|TestBadWorkers|TestWallClock
+RACED := TestWorkers|TestRecorded|TestPoliteness|TestScript|TestWaiting|TestAttacks|TestThousand|TestSlowBytes|TestNothingIsLeft|TestReplay|TestALostReply|TestRealRedis|TestStops|TestBadWorkers|TestWallClock
 
 # What passed and has not changed need not run again, and what one checkout has compiled another one need not: without
 # paths, Go's cache knows it. `make soak` runs all of it afresh.

@@ -390,6 +390,11 @@ func (g *Gate) polite(c *conn, args []string) []byte {
 	case "DISCARD":
 		c.multi, c.dirty, c.tx = false, false, nil
 		return g.ask(c, args)
+	case "SUBSCRIBE", "PSUBSCRIBE":
+		if len(args) < 2 {
+			return failure("ERR wrong number of arguments for '" + strings.ToLower(v) + "' command")
+		}
+		return g.subscribe(c, args)
 	case "UNSUBSCRIBE", "PUNSUBSCRIBE":
 		return g.subscribe(c, args)
 	case "SCRIPT":
@@ -836,12 +841,6 @@ func (g *Gate) execute(it *item, r *Record) []byte {
 		return bulk(it.args[1])
 	}
 	v := verb(it.args)
-	if v == "SUBSCRIBE" || v == "PSUBSCRIBE" {
-		if it.c.isOpen() && len(it.args) > 1 {
-			return g.subscribe(it.c, it.args)
-		}
-		return failure("ERR wrong number of arguments for '" + strings.ToLower(v) + "' command")
-	}
 	text, _ := g.text(it.args)
 	raw, inner, err := run(it.c.s, it.args, text, g.watched)
 	if err != nil {

@@ -21,12 +21,18 @@ import (
 	"go.uber.org/goleak"
 
 	"relock/engine/lab"
+	"relock/engine/store"
+	"relock/engine/store/storetest"
+	"relock/engine/trace"
 )
 
 // watch opens a gate at which nobody is held.
 func watch(t *testing.T, o lab.Options) *lab.Watching {
 	t.Helper()
-	o.MaxOrders, o.Timeout = 1, time.Minute
+	o.MaxOrders = 1
+	if o.Timeout == 0 {
+		o.Timeout = time.Minute
+	}
 	if o.Threads == 0 {
 		o.Threads = 2
 	}
@@ -281,6 +287,79 @@ func TestScriptIsJournalled(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, text)
 		}
 	}
+}
+
+// A script that never ends does not keep the gate: its client is told, as are all others,
+// and the gate can be closed.
+func TestScriptThatKeepsRedis(t *testing.T) {
+	w := watch(t, lab.Options{Timeout: 100 * time.Millisecond})
+	rowsOf(t, w)
+	for i, want := range []string{"a script does not end", "BUSY"} {
+		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[i], ReadTimeout: patience, MaxRetries: -1})
+		defer c.Close()
+		if err := c.Eval(t.Context(), asksForEver, []string{"k"}).Err(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
+
+// external starts a real Redis, for a lab.
+func external(t *testing.T, o *lab.Options) *storetest.Server {
+	t.Helper()
+	s := storetest.Start(t)
+	o.Clock, o.URL = lab.ClockWall, "redis://"+s.Addr
+	x, err := store.Connect(t.Context(), o.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = x.Close() })
+	o.External = x
+	return s
+}
+
+// With a real Redis behind the gate a search finds what it finds with the embedded one.
+func TestRealRedis(t *testing.T) {
+	o := options(t, "unmarked")
+	o.Faults, o.MaxFaults = []string{lab.LoseReply}, 1
+	o.Env = append(o.Env, "LAB_TEST_LEASE=10m")
+	embedded := search(t, o)
+	external(t, &o)
+	found := search(t, o)
+	if found.Store != trace.StoreExternal || found.Ending != lab.Exhausted || found.Orders != embedded.Orders || rules(found) != rules(embedded) {
+		t.Errorf("%s: %d orders, %s; embedded: %d orders, %s", found.Store, found.Orders, rules(found), embedded.Orders, rules(embedded))
+	}
+}
+
+// A Redis that answers nothing keeps nobody, and is asked again when it goes on.
+func TestRealRedisStandsStill(t *testing.T) {
+	o := lab.Options{Timeout: 2 * time.Second}
+	s := external(t, &o)
+	w := watch(t, o)
+	rowsOf(t, w)
+	ask := func() error {
+		c := redis.NewClient(&redis.Options{Addr: w.Addresses()[0], ReadTimeout: patience, MaxRetries: -1})
+		defer c.Close()
+		return c.Eval(t.Context(), "return 1", nil).Err()
+	}
+	if err := ask(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stall(); err != nil {
+		t.Fatal(err)
+	}
+	if err := ask(); err == nil || !strings.Contains(err.Error(), "timeout") {
+		t.Errorf("of a Redis that stands still: %v", err)
+	}
+	if err := s.Resume(); err != nil {
+		t.Fatal(err)
+	}
+	var err error
+	for late := time.Now().Add(patience); time.Now().Before(late); {
+		if err = ask(); err == nil {
+			return
+		}
+	}
+	t.Error(err)
 }
 
 // Messages, transactions and commands that wait work through the gate.

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -46,19 +48,40 @@ type backend interface {
 	flush()                          // forgets all keys, in mid-round
 	close()                          //
 	kind() (store string, wall bool) // as traces and -json name it
+	lost() string                    // why it answers no more, as what a worker does to it; "" while it answers
 }
 
-// embedded is the Redis of this process.
+// Limits of one command's answer.
+const (
+	scriptFor = 20 * time.Second // of a script
+	answerFor = 5 * time.Second  // of anything else that is asked of a Redis elsewhere
+)
+
+// mayNotEnd reports whether a command runs a script.
+func mayNotEnd(args []string) bool {
+	switch verb(args) {
+	case "EVAL", "EVALSHA", "EVAL_RO", "EVALSHA_RO", "FCALL", "FCALL_RO", "EXEC":
+		return true
+	}
+	return false
+}
+
+// embedded is the Redis of this process. In the middle of a script that does not end
+// it is asked nothing any more: it would not answer.
 type embedded struct {
 	e     *store.Embedded
 	base  time.Time
 	at    time.Duration
 	wall  bool
 	began time.Time
+	limit time.Duration // of a script
+	hung  bool
+	name  string // of the key that was asked for last
+	seen  trace.KeyState
 }
 
-func newEmbedded(wall bool) *embedded {
-	b := &embedded{wall: wall, base: time.Now().Truncate(time.Millisecond), began: time.Now()}
+func newEmbedded(wall bool, limit time.Duration) *embedded {
+	b := &embedded{wall: wall, base: time.Now().Truncate(time.Millisecond), began: time.Now(), limit: min(limit, scriptFor)}
 	if wall {
 		b.e = store.NewEmbedded(time.Time{})
 	} else {
@@ -67,19 +90,100 @@ func newEmbedded(wall bool) *embedded {
 	return b
 }
 
-type ownSession struct{ s *store.Session }
+type ownSession struct {
+	b *embedded
+	s *store.Session
+}
 
-func (s ownSession) do(args []string) ([]byte, error) { return s.s.Do(args), nil }
-func (s ownSession) close()                           {}
+// do answers BUSY as Redis does that is in the middle of a script.
+func (s ownSession) do(args []string) ([]byte, error) {
+	if s.b.hung {
+		return failure("BUSY Redis is busy running a script that does not end. Start the lab again."), nil
+	}
+	if !mayNotEnd(args) {
+		return s.s.Do(args), nil
+	}
+	raw, err := s.s.DoWithin(s.b.limit, args)
+	if err != nil {
+		s.b.hung = true
+		return nil, fmt.Errorf("lab: %w", err)
+	}
+	return raw, nil
+}
 
-func (b *embedded) session() (session, error)      { return ownSession{b.e.NewSession()}, nil }
-func (b *embedded) inbox() inbox                   { return b.e.NewInbox() }
-func (b *embedded) key(name string) trace.KeyState { return b.e.Key(name) }
-func (b *embedded) knows(v string) bool            { return b.e.Knows(v) }
-func (b *embedded) evict(name string)              { b.e.Evict(name) }
-func (b *embedded) close()                         { _ = b.e.Close() }
-func (b *embedded) kind() (string, bool)           { return trace.StoreEmbedded, b.wall }
-func (b *embedded) expiry() (time.Duration, bool)  { return b.e.NextExpiry() }
+func (s ownSession) close() {}
+
+// ownInbox is a subscription on the Redis of this process.
+type ownInbox struct {
+	b *embedded
+	i *store.Inbox // nil of one that has come too late
+}
+
+func (i ownInbox) Set(channels, patterns []string) {
+	if !i.b.hung {
+		i.i.Set(channels, patterns)
+	}
+}
+
+func (i ownInbox) Take() []store.Message {
+	if i.b.hung {
+		return nil
+	}
+	return i.i.Take()
+}
+
+func (i ownInbox) Close() {
+	if !i.b.hung {
+		i.i.Close()
+	}
+}
+
+func (b *embedded) session() (session, error) { return ownSession{b, b.e.NewSession()}, nil }
+func (b *embedded) knows(v string) bool       { return b.e.Knows(v) }
+func (b *embedded) kind() (string, bool)      { return trace.StoreEmbedded, b.wall }
+
+func (b *embedded) lost() string {
+	if b.hung {
+		return "runs a script that does not end"
+	}
+	return ""
+}
+
+func (b *embedded) inbox() inbox {
+	if b.hung {
+		return ownInbox{b: b}
+	}
+	return ownInbox{b, b.e.NewInbox()}
+}
+
+func (b *embedded) key(name string) trace.KeyState {
+	switch {
+	case !b.hung:
+		b.name, b.seen = name, b.e.Key(name)
+	case name != b.name:
+		return trace.Absent()
+	}
+	return b.seen
+}
+
+func (b *embedded) evict(name string) {
+	if !b.hung {
+		b.e.Evict(name)
+	}
+}
+
+func (b *embedded) close() {
+	if !b.hung {
+		_ = b.e.Close()
+	}
+}
+
+func (b *embedded) expiry() (time.Duration, bool) {
+	if b.hung {
+		return 0, false
+	}
+	return b.e.NextExpiry()
+}
 
 func (b *embedded) now() time.Duration {
 	if b.wall {
@@ -89,7 +193,7 @@ func (b *embedded) now() time.Duration {
 }
 
 func (b *embedded) advance(d time.Duration) {
-	if !b.wall {
+	if !b.wall && !b.hung {
 		b.at += d
 		b.e.SetTime(b.base.Add(b.at))
 	}
@@ -97,12 +201,16 @@ func (b *embedded) advance(d time.Duration) {
 
 // flush empties it; its scripts stay.
 func (b *embedded) flush() {
-	s := b.e.NewSession()
-	s.Do([]string{"FLUSHALL"})
+	if !b.hung {
+		b.e.NewSession().Do([]string{"FLUSHALL"})
+	}
 }
 
 // reset also sets its clock to the wall's: some clients send instants of theirs.
 func (b *embedded) reset([]string) error {
+	if b.hung {
+		return fmt.Errorf("lab: begin a round: %w", store.ErrEndless)
+	}
 	b.flush()
 	b.base, b.at, b.began = time.Now().Truncate(time.Millisecond), 0, time.Now()
 	if !b.wall {
@@ -117,21 +225,32 @@ type external struct {
 	x     *store.External
 	o     *redis.Options
 	began time.Time
+	limit time.Duration // of an answer
+	why   string        // it has not answered in time
 }
 
 // newExternal fails where the URL is of a cluster or of a sentinel: the gate stands
 // before one server, and a client of a cluster would ask for its other nodes.
-func newExternal(x *store.External, url string) (*external, error) {
+func newExternal(x *store.External, url string, limit time.Duration) (*external, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		return nil, fmt.Errorf("lab: -redis: %w; allowed: one server, redis:// or rediss://", store.ErrURL)
 	}
-	return &external{x: x, o: o, began: time.Now()}, nil
+	return &external{x: x, o: o, began: time.Now(), limit: limit}, nil
+}
+
+func (b *external) lost() string { return b.why }
+
+// within is how long a question of the lab's own may take.
+func (b *external) within() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), min(b.limit, answerFor))
 }
 
 type wireSession struct {
-	c net.Conn
-	r *bufio.Reader
+	b   *external
+	c   net.Conn
+	r   *bufio.Reader
+	err error // why it answers no more
 }
 
 func (b *external) session() (session, error) {
@@ -147,7 +266,7 @@ func (b *external) session() (session, error) {
 	if b.o.TLSConfig != nil {
 		c = tls.Client(c, b.o.TLSConfig)
 	}
-	s := &wireSession{c, bufio.NewReader(c)}
+	s := &wireSession{b: b, c: c, r: bufio.NewReader(c)}
 	var first [][]string
 	switch {
 	case b.o.Username != "":
@@ -176,10 +295,29 @@ func (s *wireSession) do(args []string) ([]byte, error) {
 	for _, a := range args {
 		out = append(out, bulk(a)...)
 	}
-	if _, err := s.c.Write(out); err != nil {
-		return nil, fmt.Errorf("lab: ask Redis: %w", err)
+	if s.err != nil {
+		return nil, s.err
 	}
-	return frame(s.r)
+	limit := min(s.b.limit, answerFor)
+	if mayNotEnd(args) {
+		limit = min(s.b.limit, scriptFor)
+	}
+	_ = s.c.SetDeadline(time.Now().Add(limit))
+	_, err := s.c.Write(out)
+	var raw []byte
+	if err == nil {
+		raw, err = frame(s.r)
+	}
+	if err == nil {
+		s.b.why = ""
+		return raw, nil
+	}
+	_ = s.c.Close() // what comes now would be taken for the next answer
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		s.b.why = fmt.Sprintf("waits for Redis: for %s no answer has come to %s", limit, verb(args))
+	}
+	s.err = fmt.Errorf("lab: ask Redis: %w", err)
+	return nil, s.err
 }
 
 func (s *wireSession) close() { _ = s.c.Close() }
@@ -195,7 +333,8 @@ const messageAfter = 5 * time.Millisecond
 func (b *external) inbox() inbox { return wireInbox{b.x.Client().Subscribe(context.Background())} }
 
 func (i wireInbox) Set(channels, patterns []string) {
-	ctx := context.Background()
+	ctx, cancel := context.WithTimeout(context.Background(), answerFor)
+	defer cancel()
 	_ = i.p.Unsubscribe(ctx)
 	_ = i.p.PUnsubscribe(ctx)
 	if len(channels) > 0 {
@@ -222,7 +361,9 @@ func (i wireInbox) Take() []store.Message {
 func (i wireInbox) Close() { _ = i.p.Close() }
 
 func (b *external) key(name string) trace.KeyState {
-	ctx, c := context.Background(), b.x.Client()
+	ctx, cancel := b.within()
+	defer cancel()
+	c := b.x.Client()
 	k := trace.Absent()
 	k.Type = c.Type(ctx, name).Val()
 	if k.Type == trace.TypeNone || k.Type == "" {
@@ -246,10 +387,15 @@ func (b *external) knows(string) bool             { return true }
 func (b *external) now() time.Duration            { return time.Since(b.began) }
 func (b *external) expiry() (time.Duration, bool) { return 0, false }
 func (b *external) advance(time.Duration)         {}
-func (b *external) evict(name string)             { b.x.Client().Del(context.Background(), name) }
 func (b *external) flush()                        {}
 func (b *external) close()                        {}
 func (b *external) kind() (string, bool)          { return trace.StoreExternal, true }
+
+func (b *external) evict(name string) {
+	ctx, cancel := b.within()
+	defer cancel()
+	b.x.Client().Del(ctx, name)
+}
 
 // reset deletes what was touched: others may use this Redis, too.
 func (b *external) reset(touched []string) error {
@@ -257,7 +403,9 @@ func (b *external) reset(touched []string) error {
 	if len(touched) == 0 {
 		return nil
 	}
-	if err := b.x.Client().Del(context.Background(), touched...).Err(); err != nil {
+	ctx, cancel := b.within()
+	defer cancel()
+	if err := b.x.Client().Del(ctx, touched...).Err(); err != nil {
 		return fmt.Errorf("lab: begin a round: %w", err)
 	}
 	return nil

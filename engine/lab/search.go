@@ -25,7 +25,6 @@ const (
 	maxSpin      = 8    // times that a thread may ask the same in vain before it must wait for others
 	drainFor     = 2 * time.Second
 	maxWaiting   = 4_000_000 // orders that wait to be tried
-	evalFor      = 20 * time.Second
 )
 
 // Clocks of a search.
@@ -246,10 +245,10 @@ func open(o Options) (*search, func(), error) {
 	if err := o.Check(); err != nil {
 		return nil, nil, err
 	}
-	var b backend = newEmbedded(o.Clock == ClockWall)
+	var b backend = newEmbedded(o.Clock == ClockWall, o.Timeout)
 	if o.External != nil {
 		b.close()
-		x, err := newExternal(o.External, o.URL)
+		x, err := newExternal(o.External, o.URL, o.Timeout)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -271,9 +270,7 @@ func open(o Options) (*search, func(), error) {
 			}
 		}
 		g.Close()
-		if _, is := s.g.redis.(hung); !is {
-			b.close()
-		}
+		b.close()
 	}, nil
 }
 
@@ -811,36 +808,14 @@ func (s *search) decide(_ context.Context, o *Order, c choice) error {
 	if m := mark(c.it.args); m == MarkEnter || m == MarkLeave {
 		s.marks = true
 	}
-	var r Record
-	if err := s.guarded(c, func() { r = s.g.perform(c.it, c.d.Do) }); err != nil {
-		return err
+	r := s.g.perform(c.it, c.d.Do)
+	if why := s.g.redis.lost(); why != "" {
+		return c.lane.failed("%s", why)
 	}
 	s.learn(c, r)
 	o.records = append(o.records, r)
 	return nil
 }
-
-// guarded runs a command. A script that never ends would hold everybody.
-func (s *search) guarded(c choice, run func()) error {
-	if _, scripted := s.g.text(c.it.args); !scripted && c.it.tx == nil {
-		run()
-		return nil
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); run() }()
-	timer := time.NewTimer(min(evalFor, s.o.Timeout))
-	defer timer.Stop()
-	select {
-	case <-done:
-		return nil
-	case <-timer.C:
-		s.g.redis = hung{s.g.redis}
-		return c.lane.failed("runs a script that does not end")
-	}
-}
-
-// hung is a Redis that is in the middle of a script for good: nobody asks it any more.
-type hung struct{ backend }
 
 // learn notes what a command has shown: which key is the lock, and who asks in vain.
 func (s *search) learn(c choice, r Record) {
@@ -965,6 +940,10 @@ func (s *search) drain(ctx context.Context) error {
 			if len(items) > 0 {
 				s.g.perform(items[0], "")
 				moved = true
+			}
+			if why := s.g.redis.lost(); why != "" {
+				s.g.mu.Unlock()
+				return l.failed("%s", why)
 			}
 		}
 		s.g.mu.Unlock()

@@ -243,6 +243,17 @@ func TestReductionLosesNoRule(t *testing.T) {
 	}
 }
 
+// To subscribe is no decision: of a subscriber and a publisher there is one order, and
+// one in which the message is lost and the subscriber waits for good.
+func TestToSubscribeIsNoDecision(t *testing.T) {
+	o := options(t, "subscriber")
+	o.Faults, o.MaxFaults = []string{lab.LoseMessage}, 1
+	found := search(t, o)
+	if found.Ending != lab.Exhausted || found.Orders != 2 || rules(found) != "stuck 1" {
+		t.Errorf("%s with %d orders: %s", found.Ending, found.Orders, rules(found))
+	}
+}
+
 func TestReplay(t *testing.T) {
 	o := options(t, "lock")
 	o.Faults, o.MaxFaults = []string{lab.LoseReply}, 1

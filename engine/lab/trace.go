@@ -115,7 +115,7 @@ func (o *Order) Trace(f *Found, opts Options, title string) (trace.Header, []tra
 // again runs an order's commands once more, and returns its records with the commands
 // of its scripts and transactions.
 func (o *Order) again(key string) []Record {
-	b := newEmbedded(false)
+	b := newEmbedded(false, scriptFor)
 	defer b.close()
 	sessions := map[string]session{}
 	records := make([]Record, len(o.records))
@@ -136,7 +136,7 @@ func (o *Order) again(key string) []Record {
 			sessions[r.Thread] = s
 		}
 		switch verb(r.Args) {
-		case "SUBSCRIBE", "PSUBSCRIBE", "XREADGROUP", "WATCH":
+		case "XREADGROUP", "WATCH":
 			continue
 		}
 		for _, args := range r.Tx {

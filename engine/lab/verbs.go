@@ -39,7 +39,8 @@ func sub(args []string) string {
 func passes(args []string) bool {
 	switch verb(args) {
 	case "HELLO", "AUTH", "CLIENT", "INFO", "SELECT", "PING", "COMMAND", "QUIT", "SCRIPT",
-		"MULTI", "DISCARD", "UNWATCH", "CONFIG", "ROLE", "RESET", "READONLY", "READWRITE", "UNSUBSCRIBE", "PUNSUBSCRIBE":
+		"MULTI", "DISCARD", "UNWATCH", "CONFIG", "ROLE", "RESET", "READONLY", "READWRITE",
+		"SUBSCRIBE", "PSUBSCRIBE", "UNSUBSCRIBE", "PUNSUBSCRIBE": // who listens is held until a message comes
 		return true
 	case "ECHO":
 		return mark(args) == ""

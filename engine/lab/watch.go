@@ -34,13 +34,13 @@ func Watch(o Options) (*Watching, error) {
 	}
 	var b backend
 	if o.External != nil {
-		x, err := newExternal(o.External, o.URL)
+		x, err := newExternal(o.External, o.URL, o.Timeout)
 		if err != nil {
 			return nil, err
 		}
 		b = x
 	} else {
-		b = newEmbedded(o.Clock == ClockWall)
+		b = newEmbedded(o.Clock == ClockWall, o.Timeout)
 	}
 	g, err := listen("127.0.0.1", o.Threads, b)
 	if err != nil {

@@ -147,6 +147,9 @@ type spin struct {
 // waiting, must have been silent to be held to wait for one.
 const quietFor = 25 * time.Millisecond
 
+// stuckFor is the same where nobody else can move either: a slow client is not stuck.
+const stuckFor = time.Second
+
 // pending returns the commands of a thread that wait for a decision, oldest
 // connection first, then its late copies; and whether it is at its next round.
 func (l *lane) pending(g *Gate) (list []*item, held bool, atRound *item) {
@@ -179,7 +182,12 @@ func (g *Gate) settle(ctx context.Context, patience time.Duration, struck func(*
 		g.mu.Lock()
 		var waitsFor *lane
 		var err error
-		next := patience
+		next, enough := patience, stuckFor
+		for _, l := range g.lanes {
+			if list, _, _ := l.pending(g); len(list) > 0 {
+				enough = quietFor
+			}
+		}
 		for _, l := range g.lanes {
 			list, held, atRound := l.pending(g)
 			if len(list) > 0 || atRound != nil {
@@ -191,10 +199,10 @@ func (g *Gate) settle(ctx context.Context, patience time.Duration, struck func(*
 				}
 				continue
 			}
-			if quiet := time.Since(l.moved); held && quiet >= quietFor {
+			if quiet := time.Since(l.moved); held && quiet >= enough {
 				continue
 			} else if held {
-				next = min(next, quietFor-quiet)
+				next = min(next, enough-quiet)
 			}
 			if waitsFor == nil {
 				waitsFor = l

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
 
 	"relock/engine/lab"
 )
@@ -140,7 +141,7 @@ func act(kind string) {
 				return nil
 			})
 		}
-	case "subscriber": // A waits for B's message, and asks again if none comes
+	case "subscriber": // A waits for B's message
 		for round() {
 			if me == "B" {
 				c.Publish(ctx, "news", "1")
@@ -148,9 +149,7 @@ func act(kind string) {
 			}
 			s := c.Subscribe(ctx, "news")
 			s.Receive(ctx)
-			m, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
-			s.ReceiveMessage(m)
-			cancel()
+			s.ReceiveMessage(ctx)
 			s.Close()
 		}
 	case "forever": // asks until it has the lock
@@ -208,6 +207,10 @@ func act(kind string) {
 		for round() {
 			c.Eval(ctx, "while true do end", []string{"k"})
 		}
+	case "never ends its script, and asks":
+		for round() {
+			c.Eval(ctx, asksForEver, []string{"k"})
+		}
 	case "one of two dies":
 		for round() {
 			if me == "B" {
@@ -252,11 +255,23 @@ func rules(f *lab.Found) string {
 	return strings.Join(list, ", ")
 }
 
-// A script that never ends is told of like any other worker that does not come. It goes
-// on in this process, so this is the last test.
-func TestScriptThatNeverEnds(t *testing.T) {
-	o := options(t, "never ends its script")
-	o.Timeout = time.Second
+// asksForEver is a script that never ends, whatever it is told.
+const asksForEver = `while true do pcall(redis.call, "GET", KEYS[1]) end`
+
+// A script that never ends is told of like any other worker that does not come, and ends
+// at its next command.
+func TestScriptIsEnded(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	endless(t, "never ends its script, and asks")
+}
+
+// One that asks for nothing goes on in this process, so this is the last test.
+func TestScriptThatNeverEnds(t *testing.T) { endless(t, "never ends its script") }
+
+func endless(t *testing.T, kind string) {
+	t.Helper()
+	o := options(t, kind)
+	o.Timeout = 4 * time.Second // in which its worker must have come
 	found, err := lab.Search(t.Context(), o)
 	if err != nil || found.Failed == nil || !strings.Contains(found.Failed.Why, "runs a script that does not end") {
 		t.Errorf("%+v, %v", found, err)

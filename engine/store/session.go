@@ -3,6 +3,8 @@ package store
 import (
 	"bufio"
 	"bytes"
+	"errors"
+	"runtime"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -38,6 +40,41 @@ func (s *Session) Do(args []string) []byte {
 	s.server.Server().Dispatch(s.peer, args)
 	s.peer.Flush()
 	return bytes.Clone(s.out.Bytes())
+}
+
+// ErrEndless is of a command that has not ended within its limit.
+var ErrEndless = errors.New("a script does not end")
+
+// DoWithin is Do for what may never end: a script. It fails with [ErrEndless]
+// when the limit is over. The Embedded is then in the middle of that script for
+// good: nothing may be asked of it any more, not even to close. The script ends
+// at its next command; one that only counts cannot be ended, and takes a
+// processor for as long as the program runs.
+func (s *Session) DoWithin(limit time.Duration, args []string) ([]byte, error) {
+	done := make(chan []byte, 1)
+	failed := make(chan any, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				failed <- p
+			}
+		}()
+		done <- s.Do(args)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case raw := <-done:
+		return raw, nil
+	case p := <-failed:
+		panic(p) // where it can be caught
+	case <-timer.C:
+		s.server.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
+			runtime.Goexit() // unlike an error or a panic, a pcall in the script cannot catch it
+			return true
+		})
+		return nil, ErrEndless
+	}
 }
 
 // Knows reports whether it has a command of this name, in any case.
