@@ -13,8 +13,8 @@ UNRACED := TestRandomSchedules|TestSteppedIsRunIsReplayed|TestWhateverIsDoneCanB
 PURE := /lessons$$|/engine/course$$|/web/(draft|export|film|page|patch|story|templates|words)$$
 
 # Packages whose tests search for minutes with the race detector: all run without it, and with it those of what runs at once.
-SEARCHES := /engine/(explore|explore/card|explore/mend|recall)$$
-RACED := TestWorkers
+SEARCHES := /engine/(explore|explore/card|explore/mend|lab|recall)$$
+RACED := TestWorkers|TestRecorded|TestPoliteness|TestScript|TestWaiting|TestAttacks|TestThousand|TestSlowBytes|TestNothingIsLeft|TestReplay|TestALostReply|TestRealRedis|TestStops|TestBadWorkers|TestWallClock
 
 # What passed and has not changed need not run again, and what one checkout has compiled another one need not: without
 # paths, Go's cache knows it. `make soak` runs all of it afresh.
@@ -47,7 +47,7 @@ test: deps ## Install what the tests need, and run them, with the race detector 
 # Most of the time one of the two waits: for a browser, for a server that restarts.
 raced:
 	$(TEST) -race -timeout 15m -skip '$(UNRACED)' $$($(GO) list ./... | grep -vE '/web/e2e|$(PURE)|$(SEARCHES)')
-	$(TEST) -race -timeout 5m -run '$(RACED)' ./engine/explore
+	$(TEST) -race -timeout 5m -run '$(RACED)' ./engine/explore ./engine/lab
 
 unraced:
 	E2E_BROWSER=$(OPENS) $(TEST) -timeout 15m -parallel 3 ./web/e2e

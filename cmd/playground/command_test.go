@@ -123,7 +123,7 @@ func TestExitCodesAndTexts(t *testing.T) {
 		{"not as expected, as a file", surprising, []string{"run", "-format", "csv", "-"}, 1, []string{"seq,"}, []string{"expected orphan"}},
 		{"unknown flag", "", []string{"run", "-nonsense"}, 2, nil, []string{"-nonsense", "playground run -h"}},
 		{"bad seed", "", []string{"run", "-seed", "-3", good}, 2, nil, []string{"-seed", "a whole number from 0"}},
-		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, compare, explore, mend, card, protocols, learn, healthcheck, version, help"}},
+		{"unknown command", "", []string{"fly"}, 2, nil, []string{`"fly"`, "serve, run, compare, explore, mend, lab, card, protocols, learn, healthcheck, version, help"}},
 		{"no Redis there", "", []string{"run", "-redis", "redis://127.0.0.1:1", good}, 3, nil, []string{"no Redis answers at 127.0.0.1:1"}},
 		{"no Redis URL", "", []string{"run", "-redis", "http://x", good}, 2, nil, []string{"redis://, rediss:// or unix://"}},
 		{"protocols", "", []string{"protocols"}, 0, []string{"reentrant"}, nil},

@@ -91,6 +91,7 @@ Usage:
   playground compare [flags] FILE   run one scenario on several locks
   playground explore [flags] FILE…  search every order within bounds: can a rule break?
   playground mend [flags] FILE      what would mend it? each change is tried in every order
+  playground lab [flags] -- COMMAND your own lock, unmodified: every order of its commands
   playground card [flags] PROTOCOL  what one fault can do to a lock, at each place; two locks stand in one card
   playground protocols [flags]      list the locks, a line each
   playground learn -check PATH      check the items of a course
@@ -99,7 +100,7 @@ Usage:
   playground help [COMMAND]         show this, or a command's flags
 
 Exit codes: 0 as expected, 1 not as expected, 2 bad input or usage,
-3 Redis unreachable, or gone in mid-run.
+3 Redis unreachable, or gone in mid-run; or a worker of the lab does not come.
 `
 
 // command runs one subcommand and returns its exit code.
@@ -125,6 +126,8 @@ func command(ctx context.Context, args []string, env environment) int {
 		return exploration(ctx, rest, env)
 	case "mend":
 		return mending(ctx, rest, env)
+	case "lab":
+		return laboratory(ctx, rest, env)
 	case "card":
 		return reportCard(ctx, rest, env)
 	case "protocols":
@@ -146,7 +149,7 @@ func command(ctx context.Context, args []string, env environment) int {
 		}
 		return exitOK
 	default:
-		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, mend, card, protocols, learn, healthcheck, version, help\n", name)
+		fmt.Fprintf(env.err, "playground: unknown command %q; allowed: serve, run, compare, explore, mend, lab, card, protocols, learn, healthcheck, version, help\n", name)
 		return exitUsage
 	}
 }

@@ -133,6 +133,8 @@ func named[T any](byThread map[string]T, as naming) map[string]T {
 type Checker struct {
 	facts   *facts.Facts
 	watches []automaton
+
+	now, ended trace.Millis // the last event, and the last end of a thread
 }
 
 // New returns a checker for a run whose owners map to threads as in owners,
@@ -151,6 +153,10 @@ func New(owners map[string]string, g protocol.Guard) *Checker {
 // stays broken is reported once.
 func (c *Checker) Observe(e trace.Event) []Finding {
 	c.facts.Add(e)
+	c.now = e.At
+	if _, over := e.Body.(trace.End); over && e.Thread != "" {
+		c.ended = e.At
+	}
 	var found []Finding
 	for _, w := range c.watches {
 		if one, ok := w.observe(c.facts, e); ok {
@@ -162,7 +168,7 @@ func (c *Checker) Observe(e trace.Event) []Finding {
 
 // Clone returns a checker in the same state that goes its own way.
 func (c *Checker) Clone() *Checker {
-	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches))}
+	clone := &Checker{facts: c.facts.Clone(), watches: make([]automaton, len(c.watches)), now: c.now, ended: c.ended}
 	for i, w := range c.watches {
 		clone.watches[i] = w.clone()
 	}

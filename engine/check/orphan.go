@@ -12,7 +12,8 @@ import (
 // ended, the key is gone.
 const Orphan = "orphan"
 
-// Finish checks the key, a lease or more after every thread has ended.
+// Finish checks the key, a lease or more after every thread has ended; or at once,
+// where nobody can know how long a lease is, and nobody believes that it holds the lock.
 func (c *Checker) Finish(key trace.KeyState) []Finding {
 	if !key.Exists() {
 		return nil
@@ -25,7 +26,15 @@ func (c *Checker) Finish(key trace.KeyState) []Finding {
 		says = phrase.Say("every thread ended a lease ago or more, and the key stands for another %s", left)
 	}
 	var why phrase.Wording
+	at := c.ended == c.now && left > 0 // a lease or more after it, time has passed
+	if at {
+		says = phrase.Say("every thread has ended, nobody believes that it holds the lock, and the key stands for another %s", left)
+	}
 	switch {
+	case at && len(holders) > 0:
+		why = phrase.Say("%s's key is left over: nobody believes that it holds the lock, and all others wait for another %s.", holders[0], left)
+	case at:
+		why = phrase.Say("A key is left over: nobody believes that it holds the lock, and all others wait for another %s.", left)
 	case len(holders) == 0:
 		why = phrase.Say("Redis has a key, a lease or more after every thread has ended.")
 	case key.PTTL < 0:

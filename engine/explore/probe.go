@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"relock/engine/explore/pct"
 	"relock/engine/pause"
 	"relock/engine/phrase"
 	"relock/engine/recall"
@@ -320,7 +321,7 @@ func estimated(list []probe) *Estimate {
 	if spread > 0 {
 		worth = min(worth, e.Share*(1-e.Share)*all*all/spread)
 	}
-	e.Low, e.High = wilson(e.Share, worth/caution)
+	e.Low, e.High = pct.Wilson(e.Share, worth/caution)
 	switch broken {
 	case 0:
 		e.Low = 0
@@ -328,13 +329,4 @@ func estimated(list []probe) *Estimate {
 		e.High = 1
 	}
 	return e
-}
-
-// wilson is the interval in which a share lies with 95 % confidence that was found
-// in so many draws. Source: E. B. Wilson, "Probable inference" (1927).
-func wilson(share, draws float64) (low, high float64) {
-	const z = 1.959964
-	middle := (share + z*z/(2*draws)) / (1 + z*z/draws)
-	half := z / (1 + z*z/draws) * math.Sqrt(share*(1-share)/draws+z*z/(4*draws*draws))
-	return max(middle-half, 0), min(middle+half, 1)
 }

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 
+	"relock/engine/explore/pct"
 	"relock/engine/pause"
 	"relock/engine/recall"
 	"relock/engine/run"
@@ -52,12 +52,12 @@ func Draw(ctx context.Context, sc *scenario.Scenario, b Bounds, draws, moves int
 		if err := pause.Here(ctx); err != nil {
 			return nil, fmt.Errorf("explore: %w", err)
 		}
-		d := draw{w: w, random: rand.New(rand.NewPCG(sc.Seed, uint64(i))), priority: map[string]float64{}}
+		d := draw{w: w, drawn: pct.New(sc.Seed, uint64(i))}
 		if err := d.play(ctx, decisions, min(moves, longest)); err != nil {
 			return nil, err
 		}
 		moves -= d.made
-		decisions, tasks = max(decisions, d.made), max(tasks, len(d.priority))
+		decisions, tasks = max(decisions, d.made), max(tasks, d.drawn.Tasks())
 		switch {
 		case !d.ended:
 			sample.Endless++
@@ -76,12 +76,11 @@ func Draw(ctx context.Context, sc *scenario.Scenario, b Bounds, draws, moves int
 
 // draw is one schedule drawn at random.
 type draw struct {
-	w        *worker
-	random   *rand.Rand
-	priority map[string]float64 // by task, drawn when it can first move
-	made     int                // decisions
-	ended    bool
-	broken   rules
+	w      *worker
+	drawn  *pct.Priorities
+	made   int // decisions
+	ended  bool
+	broken rules
 }
 
 // play plays it to its end, with at most so many moves. As many decisions as an
@@ -92,7 +91,7 @@ func (d *draw) play(ctx context.Context, decisions, most int) error {
 		return err
 	}
 	defer st.Close(nil)
-	delays, faults := d.places(d.w.s.b.Delays, decisions), d.places(d.w.s.b.MaxFaults, decisions)
+	delays, faults := d.drawn.Places(d.w.s.b.Delays, decisions), d.drawn.Places(d.w.s.b.MaxFaults, decisions)
 	for ; d.made < most; d.made++ {
 		ready, err := st.Decide(ctx)
 		if err != nil && !errors.Is(err, run.ErrLimit) {
@@ -116,31 +115,12 @@ func (d *draw) play(ctx context.Context, decisions, most int) error {
 	return nil
 }
 
-// places draws so many decisions.
-func (d *draw) places(n, decisions int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = d.random.IntN(decisions)
-	}
-	return list
-}
-
 // decide makes one decision.
 func (d *draw) decide(ctx context.Context, st *run.Stepper, delays, strikes bool) (option, error) {
 	ready := st.Ready()
-	for _, task := range ready {
-		if _, ok := d.priority[task]; !ok {
-			d.priority[task] = 1 + d.random.Float64()
-		}
-	}
-	first := 0
-	for i, task := range ready {
-		if d.priority[task] > d.priority[ready[first]] {
-			first = i
-		}
-	}
+	first := d.drawn.First(ready)
 	if delays || strikes {
-		d.priority[ready[first]] = -float64(d.made)
+		d.drawn.Lower(ready[first], d.made)
 	}
 	if _, ok := st.NextEvent(); ok && delays {
 		return delay, nil
@@ -151,7 +131,7 @@ func (d *draw) decide(ctx context.Context, st *run.Stepper, delays, strikes bool
 			return 0, fmt.Errorf("explore: %w", err)
 		}
 		if len(faults) > 0 {
-			return faultFlag | option(faults[d.random.IntN(len(faults))]), nil
+			return faultFlag | option(faults[d.drawn.Random.IntN(len(faults))]), nil
 		}
 	}
 	return option(first), nil

@@ -1,9 +1,9 @@
 package explore
 
 import (
-	"math/rand/v2"
 	"testing"
 
+	"relock/engine/explore/pct"
 	"relock/engine/fault"
 	"relock/engine/recall"
 )
@@ -36,14 +36,15 @@ func TestWhoWasToMoveFallsBehind(t *testing.T) {
 				t.Fatal(n, err)
 			}
 			ready := st.Ready()
-			d := draw{w: w, random: rand.New(rand.NewPCG(1, 1)), priority: map[string]float64{ready[0]: 1.2, ready[1]: 1.9, ready[2]: 1.1}, made: 7}
+			d := draw{w: w, drawn: pct.New(1, 1), made: 7}
+			d.drawn.Of = map[string]float64{ready[0]: 1.2, ready[1]: 1.9, ready[2]: 1.1}
 			o, err := d.decide(t.Context(), st, c.delays, c.strikes)
 			if err != nil || !c.is(o) {
 				t.Errorf("decided %b, %v", o, err)
 			}
-			behind := d.priority[ready[1]] < d.priority[ready[0]] && d.priority[ready[1]] < d.priority[ready[2]]
-			if behind != c.last || d.priority[ready[0]] != 1.2 || d.priority[ready[2]] != 1.1 {
-				t.Errorf("priorities are %v", d.priority)
+			behind := d.drawn.Of[ready[1]] < d.drawn.Of[ready[0]] && d.drawn.Of[ready[1]] < d.drawn.Of[ready[2]]
+			if behind != c.last || d.drawn.Of[ready[0]] != 1.2 || d.drawn.Of[ready[2]] != 1.1 {
+				t.Errorf("priorities are %v", d.drawn.Of)
 			}
 		})
 	}

@@ -16,6 +16,7 @@ import (
 const (
 	StoreEmbedded = "embedded"
 	StoreExternal = "external"
+	StoreLab      = "lab" // somebody's own client, through the lab's gate
 	ClockVirtual  = "virtual"
 	ClockWall     = "wall"
 )
@@ -25,9 +26,19 @@ type Header struct {
 	Relock   int               `json:"relock"`   // Version
 	Scenario json.RawMessage   `json:"scenario"` // as it ran, with defaults filled in
 	Seed     uint64            `json:"seed"`
-	Store    string            `json:"store"`  // StoreEmbedded or StoreExternal
+	Store    string            `json:"store"`  // StoreEmbedded, StoreExternal or StoreLab
 	Clock    string            `json:"clock"`  // ClockVirtual or ClockWall
 	Owners   map[string]string `json:"owners"` // owner id to thread
+	Lab      *Lab              `json:"lab,omitempty"`
+}
+
+// Lab is where a trace of StoreLab comes from. Its scenario is only a frame: the threads,
+// the lock's key and the longest lease seen.
+type Lab struct {
+	Command []string        `json:"command"`         // the workers' command; none: clients that came by themselves
+	By      string          `json:"by"`              // what beliefs were read from: "marks", or "effects" of commands on the key
+	Redis   string          `json:"redis"`           // StoreEmbedded or StoreExternal
+	Order   json.RawMessage `json:"order,omitempty"` // the decisions, as the lab takes them for a replay
 }
 
 // Log is the append-only list of a run's events. Any number of readers may

@@ -202,6 +202,8 @@ func (r Run) title() string {
 func (r Run) place() string {
 	seed := fmt.Sprint(r.Header.Seed)
 	switch {
+	case r.Header.Store == trace.StoreLab: // a seed does not play it again: its order does
+		return page.Place(r.Language, r.Header, "")
 	case r.Header.Store == trace.StoreExternal:
 		return r.Language.Say("External Redis, wall clock, seed %s", seed)
 	case r.Header.Clock == trace.ClockWall:

@@ -98,7 +98,14 @@ type Message struct {
 
 // Place says where a run takes place.
 func Place(l words.Language, h trace.Header, external string) string {
+	lab := h.Store == trace.StoreLab
 	switch {
+	case lab && h.Lab != nil && h.Lab.Redis == trace.StoreExternal:
+		return l.Say("the lab, real Redis · wall clock")
+	case lab && h.Clock == trace.ClockWall:
+		return l.Say("the lab, embedded miniredis · wall clock")
+	case lab:
+		return l.Say("the lab, embedded miniredis · virtual clock")
 	case h.Store == trace.StoreExternal:
 		return l.Say("Redis at %s · wall clock", external)
 	case h.Clock == trace.ClockWall:

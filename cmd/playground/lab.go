@@ -1,0 +1,470 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"relock/engine/lab"
+	"relock/engine/phrase"
+	"relock/engine/scenario"
+	"relock/engine/store"
+	"relock/engine/trace"
+	"relock/web/film"
+	"relock/web/words"
+)
+
+const labSynopsis = `playground lab [flags] -- COMMAND [ARGS]
+       playground lab [flags]
+       playground lab -example NAME
+
+Puts your own lock on the stage, unmodified. The first form starts a copy of
+COMMAND for each thread, each with a Redis port of its own (REDIS_URL,
+REDIS_HOST, REDIS_PORT, RELOCK_THREAD), and tries every order of their commands,
+with at most so many faults: can a rule break? It prints the smallest order
+that breaks each, as a table and as a line for -replay. The second form listens
+on a port for each thread, and prints what comes: connect with any client.
+
+A worker sends ECHO relock:round when it is ready for a round; all are answered
+when all are, on an empty Redis. Without it, each order takes a new process. ECHO
+relock:enter and ECHO relock:leave say that it is inside, and that it has left;
+without them, that is read from what its commands do to the key.
+
+Faults: lose-request, lose-reply, lose-message, delay, late-copy, evict,
+lease-ends (with -clock gate), crash and pause (with -clock wall). Redis' clock
+is the gate's and stands still: "the lease ends" means that the client stood
+still for that long. With -clock wall leases run, a pause is SIGSTOP and a crash
+SIGKILL.
+
+Exit codes: 0 nothing broken, 1 broken, 2 bad input, 3 a worker does not come
+(it hangs, dies, or talks to nobody), or no Redis answers.`
+
+// labFlags are the flags of lab, beside its options.
+type labFlags struct {
+	o        lab.Options
+	json     bool
+	save     string
+	replay   string
+	language *words.Language
+}
+
+// listFlag is a flag that can be given more than once.
+type listFlag []string
+
+func (l *listFlag) String() string { return "" }
+
+func (l *listFlag) Set(s string) error {
+	if name, _, ok := strings.Cut(s, "="); !ok || name == "" {
+		return errors.New("allowed: NAME=VALUE")
+	}
+	*l = append(*l, s)
+	return nil
+}
+
+func laboratory(ctx context.Context, args []string, env environment) int {
+	var f labFlags
+	var kinds, example, url string
+	var seed seedFlag
+	var vars listFlag
+	fs := flag.NewFlagSet("lab", flag.ContinueOnError)
+	fs.IntVar(&f.o.Threads, "threads", 2, fmt.Sprintf("`N` threads, 1 to %d", lab.MaxThreads))
+	fs.StringVar(&kinds, "faults", lab.LoseReply, "the `kinds` of faults that may strike, with commas between them, or none")
+	fs.IntVar(&f.o.MaxFaults, "max-faults", 1, fmt.Sprintf("at most `N` faults in an order, 0 to %d", lab.MaxFaults))
+	fs.IntVar(&f.o.MaxOrders, "max-orders", 2000, fmt.Sprintf("try `N` orders, 1 to %d; where there are more, some are drawn at random", lab.MaxOrders))
+	fs.StringVar(&f.o.Key, "key", "", "the lock's `key` (default: the first that a command makes)")
+	fs.StringVar(&f.o.Resource, "resource", "", "the `key` of what the lock protects: its GETs and SETs are reads and writes")
+	fs.StringVar(&f.o.Clock, "clock", "", "Redis' `clock`: gate (it stands still) or wall (default: gate; wall where you listen, and with -redis)")
+	fs.StringVar(&url, "redis", "", "put the Redis at this `URL` behind the gate, instead of the embedded one; every key that your clients name is deleted there before each round")
+	fs.BoolVar(&f.json, "json", false, "print JSON Lines")
+	fs.StringVar(&f.save, "save", "", "write the trace of the smallest break to `FILE`")
+	fs.StringVar(&f.replay, "replay", "", "play the order in `FILE` (- is standard input), or the order itself")
+	fs.Var(&seed, "seed", "draw with this seed `N` (default 1)")
+	fs.DurationVar(&f.o.Timeout, "timeout", time.Minute, "how long a worker may be silent, a `duration`")
+	fs.Var(&vars, "env", "set `K=V` in the workers' environment; can be given more than once")
+	fs.StringVar(&example, "example", "", "print a worker to start from: "+strings.Join(lab.Examples(), ", "))
+	opens := fs.Bool("open", false, "not built yet: the lab has no page so far")
+	f.language = languageFlag(fs)
+	if code, done := parse(fs, args, env, labSynopsis); done {
+		return code
+	}
+	if example != "" {
+		return printWorker(example, fs.NArg(), env)
+	}
+	if *opens {
+		fmt.Fprintln(env.err, "playground: -open: the lab has no page so far; -save FILE writes a trace, which the page opens")
+		return exitUsage
+	}
+	f.o.Command, f.o.Env, f.o.Seed = fs.Args(), vars, 1
+	if seed.set {
+		f.o.Seed = seed.value
+	}
+	for kind := range strings.SplitSeq(kinds, ",") {
+		if kind = strings.TrimSpace(kind); kind != "" && kind != "none" && !slices.Contains(f.o.Faults, kind) {
+			f.o.Faults = append(f.o.Faults, kind)
+		}
+	}
+	if len(f.o.Faults) == 0 {
+		f.o.MaxFaults = 0
+	}
+	switch {
+	case f.o.Clock == lab.ClockGate && url != "":
+		fmt.Fprintln(env.err, "playground: -clock gate with -redis: the clock of a Redis elsewhere is the wall's; allowed: -clock wall")
+		return exitUsage
+	case len(f.o.Command) == 0 || url != "":
+		f.o.Clock = cmp.Or(f.o.Clock, lab.ClockWall)
+	}
+	f.o.Clock = cmp.Or(f.o.Clock, lab.ClockGate)
+	if err := f.o.Check(); err != nil {
+		return f.bad(err, env)
+	}
+	var order []lab.Decision
+	if f.replay != "" {
+		var err error
+		if order, err = readOrder(f.replay, env); err != nil {
+			return f.bad(err, env)
+		}
+	}
+	if url != "" {
+		external, err := store.Connect(ctx, url)
+		if err != nil {
+			return redisFailed(err, env)
+		}
+		defer func() { _ = external.Close() }()
+		f.o.External, f.o.URL = external, url
+		if err := f.o.Check(); err != nil {
+			return f.bad(err, env)
+		}
+	}
+	switch {
+	case len(f.o.Command) == 0 && (f.replay != "" || f.json || f.save != ""):
+		fmt.Fprintln(env.err, "playground: -json, -save and -replay need a COMMAND, behind --")
+		return exitUsage
+	case len(f.o.Command) == 0:
+		return f.listen(ctx, env)
+	case f.replay != "":
+		return f.again(ctx, order, env)
+	default:
+		return f.search(ctx, env)
+	}
+}
+
+func (f labFlags) bad(err error, env environment) int {
+	fmt.Fprintf(env.err, "playground: %v\n", err)
+	return exitUsage
+}
+
+func printWorker(name string, rest int, env environment) int {
+	text, ok := lab.Example(name)
+	if !ok || rest > 0 {
+		fmt.Fprintf(env.err, "playground: -example %q; allowed: one of %s, and nothing else\n", name, strings.Join(lab.Examples(), ", "))
+		return exitUsage
+	}
+	fmt.Fprint(env.out, text)
+	return exitOK
+}
+
+// readOrder reads an order from a file, from standard input, or from the flag itself.
+func readOrder(name string, env environment) ([]lab.Decision, error) {
+	if strings.HasPrefix(name, "[") {
+		return lab.ReadOrder(strings.NewReader(name))
+	}
+	in := env.in
+	if name != "-" {
+		file, err := os.Open(name) //nolint:gosec // the file the user named
+		if err != nil {
+			return nil, fmt.Errorf("-replay: %w", err)
+		}
+		defer func() { _ = file.Close() }()
+		in = file
+	}
+	order, err := lab.ReadOrder(in)
+	if err != nil {
+		return nil, fmt.Errorf("-replay %s: %w", name, err)
+	}
+	return order, nil
+}
+
+// search makes a search, and prints what it found.
+func (f labFlags) search(ctx context.Context, env environment) int {
+	shown := false
+	last := time.Time{}
+	f.o.Progress = func(orders, waiting, broken int) {
+		if !env.errTerminal || time.Since(last) < 100*time.Millisecond {
+			return
+		}
+		last, shown = time.Now(), true
+		fmt.Fprintf(env.err, "\r\x1b[K%s", f.language.Say("%s orders, %s to try, %s broken", grouped(orders), grouped(waiting), grouped(broken)))
+	}
+	found, err := lab.Search(ctx, f.o)
+	if shown {
+		fmt.Fprint(env.err, "\r\x1b[K")
+	}
+	return f.tell(found, nil, err, env)
+}
+
+// again plays one order, and prints what came of it.
+func (f labFlags) again(ctx context.Context, order []lab.Decision, env environment) int {
+	one, found, err := lab.Replay(ctx, f.o, order)
+	return f.tell(found, one, err, env)
+}
+
+// tell prints what a search or a replay came to, and says so in an exit code.
+func (f labFlags) tell(found *lab.Found, one *lab.Order, err error, env environment) int {
+	var failed *lab.WorkerError
+	switch {
+	case errors.As(err, &failed):
+		found.Ending, found.Failed = lab.Worker, failed
+	case err != nil:
+		if _, ok := phrase.Of(err); ok {
+			return f.bad(err, env)
+		}
+		fmt.Fprintf(env.err, "playground: %v\n", err)
+		if errors.Is(err, store.ErrUnreachable) {
+			return exitUnreachable
+		}
+		return exitUnexpected
+	}
+	if f.save != "" && (len(found.Rules) > 0 || one != nil) {
+		smallest := one
+		if smallest == nil {
+			smallest = found.Rules[0].Order
+		}
+		if err := f.write(found, smallest); err != nil {
+			fmt.Fprintf(env.err, "playground: %v\n", err)
+			return exitUnexpected
+		}
+	}
+	if f.json {
+		err = f.print(env, found)
+	} else {
+		err = f.table(env, found, one)
+	}
+	switch {
+	case err != nil:
+		fmt.Fprintf(env.err, "playground: cannot write: %v\n", err)
+		return exitUnexpected
+	case found.Failed != nil:
+		fmt.Fprintf(env.err, "playground: %v\n", found.Failed)
+		return exitUnreachable
+	case found.Broken > 0 || found.Drawn != nil && found.Drawn.Broken > 0:
+		return exitUnexpected
+	default:
+		return exitOK
+	}
+}
+
+// title says what a trace is of.
+func (f labFlags) title() string { return "lab: " + strings.Join(f.o.Command, " ") }
+
+func (f labFlags) write(found *lab.Found, o *lab.Order) error {
+	h, events, err := o.Trace(found, f.o, f.title())
+	if err != nil {
+		return err
+	}
+	file, err := os.Create(f.save)
+	if err != nil {
+		return fmt.Errorf("-save: %w", err)
+	}
+	err = trace.Write(file, h, events)
+	if closed := file.Close(); err == nil && closed != nil {
+		err = fmt.Errorf("-save: %w", closed)
+	}
+	return err
+}
+
+// The lines of -json.
+type (
+	labForm struct {
+		Lab       int            `json:"lab"` // the version
+		Command   []string       `json:"command"`
+		Threads   int            `json:"threads"`
+		Faults    []string       `json:"faults"`
+		MaxFaults int            `json:"max_faults"`
+		Ending    string         `json:"ending"`
+		Orders    string         `json:"orders"`
+		Broken    string         `json:"broken"`
+		Diverged  int            `json:"diverged"`
+		Store     string         `json:"store"`
+		Key       string         `json:"key,omitempty"` // the lock's
+		First     *divergedForm  `json:"first_difference,omitempty"`
+		Worker    *labWorkerForm `json:"worker,omitempty"`
+	}
+	divergedForm struct {
+		At   int          `json:"at"` // decision, from 1
+		Want lab.Decision `json:"want"`
+		Have string       `json:"have"`
+	}
+	labWorkerForm struct {
+		Thread string `json:"thread"`
+		Why    string `json:"why"`
+		Last   string `json:"last_command"`
+		Words  string `json:"last_words"`
+	}
+	labRuleForm struct {
+		Rule   string         `json:"rule"`
+		By     string         `json:"by,omitempty"` // of mutual-exclusion
+		Orders string         `json:"orders"`
+		Order  []lab.Decision `json:"order"`
+		Trace  string         `json:"trace,omitempty"`
+	}
+	labDrawnForm struct {
+		Drawn  int      `json:"drawn"`
+		Broken int      `json:"broken"`
+		Rules  []string `json:"rules"`
+		Low    float64  `json:"low"`
+		High   float64  `json:"high"`
+		Odds   float64  `json:"odds"`
+	}
+)
+
+func (f labFlags) print(env environment, found *lab.Found) error {
+	enc := json.NewEncoder(env.out)
+	enc.SetEscapeHTML(false)
+	form := labForm{
+		Lab: 1, Command: f.o.Command, Threads: f.o.Threads, Faults: append([]string{}, f.o.Faults...), MaxFaults: f.o.MaxFaults, Ending: found.Ending,
+		Orders: strconv.Itoa(found.Orders), Broken: strconv.Itoa(found.Broken), Diverged: found.Diverged, Store: found.Store, Key: found.Key,
+	}
+	if d := found.First; d != nil {
+		form.First = &divergedForm{d.At, d.Want, d.Have}
+	}
+	if w := found.Failed; w != nil {
+		form.Worker = &labWorkerForm{w.Thread, w.Why, w.Last, w.Words}
+	}
+	err := enc.Encode(form)
+	for i, r := range found.Rules {
+		line := labRuleForm{Rule: r.Name, Orders: strconv.Itoa(r.Orders), Order: r.Order.Decisions}
+		if r.Name == "mutual-exclusion" {
+			line.By = r.By
+		}
+		if i == 0 {
+			line.Trace = f.save
+		}
+		if err == nil {
+			err = enc.Encode(line)
+		}
+	}
+	if d := found.Drawn; d != nil && err == nil {
+		err = enc.Encode(labDrawnForm{d.Orders, d.Broken, d.Rules, rounded(d.Low), rounded(d.High), d.Odds})
+	}
+	return err
+}
+
+// table prints the rules that break, the smallest order of each, and how the search
+// ended.
+func (f labFlags) table(env environment, found *lab.Found, one *lab.Order) error {
+	l := *f.language
+	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
+	t.line(f.title(), bold)
+	key := cmp.Or(found.Key, l.Say("none seen"))
+	t.line(l.Say("%d threads · lock key %s · faults: %s, at most %d", f.o.Threads, key, cmp.Or(strings.Join(f.o.Faults, ", "), l.Say("none")), f.o.MaxFaults), faint)
+	if len(found.Rules) > 0 {
+		fmt.Fprintln(t.w)
+	}
+	for _, r := range found.Rules {
+		text := l.Say("%s: in %s of %s orders", film.RuleNamed(l, r.Name), grouped(r.Orders), grouped(found.Orders))
+		if r.Orders == 0 {
+			text = l.Say("%s: in an order that was drawn", film.RuleNamed(l, r.Name))
+		}
+		if r.Name == "mutual-exclusion" && r.By == lab.ByEffects {
+			text += " " + l.Say("(the workers send no marks: who is inside is read from what their commands did to the key)")
+		}
+		t.line(text, red)
+	}
+	printed := map[*lab.Order]bool{}
+	list := found.Rules
+	if one != nil {
+		list = []lab.Rule{{Order: one}}
+	}
+	for _, r := range list {
+		if printed[r.Order] {
+			continue
+		}
+		printed[r.Order] = true
+		h, events, err := r.Order.Trace(found, f.o, f.title())
+		if err != nil {
+			return err
+		}
+		sc, err := scenario.Parse(h.Scenario)
+		if err != nil {
+			return fmt.Errorf("the frame of a trace: %w", err)
+		}
+		fmt.Fprintln(t.w)
+		if r.Name != "" {
+			t.line(l.Say("The smallest order that breaks %s:", film.RuleNamed(l, r.Name)), bold)
+		}
+		printTable(env, l, film.NewScenario(l, sc), h, events)
+		fmt.Fprintln(t.w)
+		fmt.Fprintln(t.w, "order: "+lab.Line(r.Order.Decisions)) // whole: it is copied
+	}
+	fmt.Fprintln(t.w)
+	if one == nil || found.Failed != nil {
+		f.ending(t, found)
+	} else if found.Broken == 0 {
+		t.line(l.Say("No rule is broken in this order."), green)
+	}
+	if d := found.First; d != nil {
+		t.line(l.Say("%d replays went another way: at first at decision %d, where %s was to come and %s came. Does the worker read a clock, or draw at random?", found.Diverged, d.At, d.Want.String(), d.Have), "")
+	}
+	return nil
+}
+
+func (f labFlags) ending(t table, found *lab.Found) {
+	l := t.l
+	style := bold
+	if found.Broken > 0 {
+		style = red
+	}
+	orders, broken := grouped(found.Orders), grouped(found.Broken)
+	switch {
+	case found.Ending == lab.Worker:
+		t.line(l.Say("The search has ended: a worker does not come. %s orders were tried, %s break a rule.", orders, broken), red)
+	case found.Ending == lab.Stopped:
+		t.line(l.Say("The search was stopped: %s orders were tried, %s break a rule.", orders, broken), style)
+	case found.Ending == lab.Bound:
+		t.line(l.Say("There are more than %s orders. Of those tried, %s break a rule; beyond them nobody looked.", orders, broken), style)
+		d := found.Drawn
+		t.line(l.Say("Of %d orders drawn at random, %d break a rule: of orders so drawn, %s to %s %% do (95 %% confidence).", d.Orders, d.Broken, percent(d.Low), percent(d.High)), "")
+	case found.Broken > 0:
+		t.line(l.Say("All %s orders were tried: %s break a rule.", orders, broken), red)
+	default:
+		t.line(l.Say("All %s orders were tried: none breaks a rule.", orders), green)
+	}
+}
+
+func percent(share float64) string { return strconv.FormatFloat(100*share, 'f', 1, 64) }
+
+// listen shows what comes, from any client, until ctx ends.
+func (f labFlags) listen(ctx context.Context, env environment) int {
+	l := *f.language
+	t := table{w: env.out, width: env.width(), colour: env.colour(), l: l}
+	watch, err := lab.Watch(f.o)
+	if err != nil {
+		return f.bad(err, env)
+	}
+	defer watch.Close()
+	for i, address := range watch.Addresses() {
+		fmt.Fprintln(env.out, l.Say("thread %s: redis://%s", lab.Thread(i), address))
+	}
+	fmt.Fprintln(env.out)
+	rows := watch.Rows()
+	for {
+		select {
+		case r := <-rows:
+			style := ""
+			if r.Bad {
+				style = red
+			}
+			fmt.Fprintln(t.w, t.paint(r.Text, style))
+		case <-ctx.Done():
+			return exitOK
+		}
+	}
+}

@@ -1,0 +1,876 @@
+package lab
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"relock/engine/journal"
+	"relock/engine/trace"
+)
+
+// Gate is a RESP2 and RESP3 server with a port for each thread, in front of one
+// Redis. It holds every command until it is told what becomes of it. Its methods
+// are safe for concurrent use.
+type Gate struct {
+	mu      sync.Mutex
+	room    sync.Cond     // in somebody's queue
+	changed chan struct{} // something came, or went
+	redis   backend
+	own     session // for questions of the gate's
+	lanes   []*lane
+	scripts map[string]string // text by digest
+	touched map[string]bool
+	made    int  // connections so far
+	live    bool // commands are answered as they come
+	watched bool // scripts are journalled
+	closed  bool
+	lost    bool // the next messages are lost
+	wg      sync.WaitGroup
+
+	key      string // the lock's, "" while nobody knows
+	resource string
+	onRecord func(Record)
+}
+
+// lane is what comes in on one port: a thread.
+type lane struct {
+	name   string
+	l      net.Listener
+	conns  []*conn
+	late   []*item // sent, given up by their client, and still to arrive
+	last   string  // its last command, in words
+	spoken bool    // a command has come in this life of its worker
+	rounds bool    // it has asked for a round
+	moved  time.Time
+	worker *worker
+	spin   spin
+}
+
+// conn is one connection of a thread.
+type conn struct {
+	id       int
+	lane     *lane
+	c        net.Conn
+	s        session
+	queue    []*item
+	resp3    bool
+	multi    bool
+	dirty    bool
+	tx       [][]string
+	in       inbox
+	channels []string
+	patterns []string
+	name     string
+}
+
+// item is a command that waits for its turn.
+type item struct {
+	c        *conn
+	args     []string
+	tx       [][]string // of EXEC
+	blocking bool
+	deadline time.Duration // by Redis' clock, of one that waits for others; 0: none
+	length   int64         // of a stream, when it was sent
+}
+
+// listen opens a gate on loopback, or on the host given. Threads are named A, B, …
+// It fails where it cannot listen.
+func listen(host string, threads int, redis backend) (*Gate, error) {
+	g := &Gate{redis: redis, changed: make(chan struct{}, 1), scripts: map[string]string{}, touched: map[string]bool{}}
+	g.room.L = &g.mu
+	own, err := redis.session()
+	if err != nil {
+		return nil, err
+	}
+	g.own = own
+	for i := range threads {
+		l, err := net.Listen("tcp", net.JoinHostPort(host, "0")) //nolint:noctx // it is there at once
+		if err != nil {
+			g.Close()
+			return nil, fmt.Errorf("lab: %w", err)
+		}
+		ln := &lane{name: Thread(i), l: l}
+		g.lanes = append(g.lanes, ln)
+		g.wg.Add(1)
+		go func() { defer g.wg.Done(); g.accept(ln) }()
+	}
+	return g, nil
+}
+
+// Thread names the ith thread, from 0: A, B, …
+func Thread(i int) string { return string(rune('A' + i)) }
+
+// Ports returns the address of each thread.
+func (g *Gate) Ports() []string {
+	list := make([]string, len(g.lanes))
+	for i, l := range g.lanes {
+		list[i] = l.l.Addr().String()
+	}
+	return list
+}
+
+// Close ends all connections and waits until their goroutines have ended.
+func (g *Gate) Close() {
+	g.mu.Lock()
+	g.closed = true
+	for _, l := range g.lanes {
+		_ = l.l.Close()
+		for _, c := range l.conns {
+			_ = c.c.Close()
+		}
+	}
+	g.room.Broadcast()
+	g.mu.Unlock()
+	g.wg.Wait()
+	g.own.close()
+}
+
+func (g *Gate) tell() {
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+func (g *Gate) accept(ln *lane) {
+	for {
+		c, err := ln.l.Accept()
+		if err != nil {
+			return
+		}
+		g.mu.Lock()
+		full := len(ln.conns) >= maxConns || g.closed
+		var s session
+		if !full {
+			s, err = g.redis.session()
+		}
+		if full || err != nil {
+			g.mu.Unlock()
+			_ = c.SetWriteDeadline(time.Now().Add(time.Second))
+			_, _ = c.Write(failure("ERR max number of clients reached"))
+			_ = c.Close()
+			continue
+		}
+		g.made++
+		cn := &conn{id: g.made, lane: ln, c: c, s: s}
+		ln.conns = append(ln.conns, cn)
+		g.wg.Add(1)
+		g.mu.Unlock()
+		go func() { defer g.wg.Done(); g.serve(cn) }()
+	}
+}
+
+func (g *Gate) serve(c *conn) {
+	r := newReader(c.c)
+	for {
+		args, err := r.read()
+		g.mu.Lock()
+		if err != nil {
+			if errors.Is(err, errTooLong) || errors.Is(err, errTooSlow) || errors.Is(err, errProtocol) || isProtocol(err) {
+				g.write(c, failure("ERR Protocol error: "+err.Error()))
+			}
+			g.hangUp(c)
+			g.mu.Unlock()
+			return
+		}
+		for len(c.queue) >= maxQueue && c.isOpen() {
+			g.room.Wait()
+		}
+		if !c.isOpen() {
+			g.mu.Unlock()
+			return
+		}
+		g.arrive(c, args)
+		g.mu.Unlock()
+	}
+}
+
+func isProtocol(err error) bool { return strings.Contains(err.Error(), "Protocol error") }
+
+func (c *conn) isOpen() bool { return slices.Contains(c.lane.conns, c) }
+
+// hangUp ends a connection; what waits on it never reaches Redis.
+func (g *Gate) hangUp(c *conn) {
+	if !c.isOpen() {
+		return
+	}
+	_ = c.c.Close()
+	c.lane.conns = slices.DeleteFunc(slices.Clone(c.lane.conns), func(o *conn) bool { return o == c })
+	c.queue = nil
+	if c.in != nil {
+		c.in.Close()
+		c.in = nil
+	}
+	if !slices.ContainsFunc(c.lane.late, func(i *item) bool { return i.c == c }) {
+		c.s.close()
+	}
+	g.room.Broadcast()
+	g.tell()
+}
+
+func (g *Gate) write(c *conn, raw []byte) {
+	_ = c.c.SetWriteDeadline(time.Now().Add(slowReply))
+	if _, err := c.c.Write(raw); err != nil {
+		_ = c.c.Close() // its reader ends it
+	}
+}
+
+// arrive takes a command into its connection's queue.
+func (g *Gate) arrive(c *conn, args []string) {
+	c.lane.spoken, c.lane.moved = true, time.Now()
+	if mark(args) == MarkRound {
+		c.lane.rounds = true
+	}
+	c.queue = append(c.queue, &item{c: c, args: args})
+	g.pump(c)
+	for woken := g.live; woken; { // what waited for others may be answered now
+		woken = false
+		for _, l := range g.lanes {
+			for _, o := range slices.Clone(l.conns) {
+				if n := len(o.queue); o != c && n > 0 && o.queue[0].blocking && g.ready(o.queue[0]) {
+					g.pump(o)
+					woken = woken || len(o.queue) < n
+				}
+			}
+		}
+	}
+	g.tell()
+}
+
+// pump answers what needs no decision at the head of a queue.
+func (g *Gate) pump(c *conn) {
+	for len(c.queue) > 0 && c.isOpen() {
+		it := c.queue[0]
+		raw, done := g.without(c, it)
+		if !done && !it.blocking && blocks(it.args) {
+			it.blocking = true
+			g.begin(it)
+		}
+		if !done && g.live && g.ready(it) {
+			g.perform(it, "")
+			continue
+		}
+		if !done {
+			c.lane.last = strings.Join(brief(it.args), " ")
+			return
+		}
+		c.queue = c.queue[1:]
+		g.room.Broadcast()
+		if raw != nil {
+			g.write(c, raw)
+		}
+		if verb(it.args) == "QUIT" {
+			g.hangUp(c)
+		}
+	}
+}
+
+// brief is a command in words, cut where it is long.
+func brief(args []string) []string {
+	list := make([]string, 0, len(args))
+	for _, a := range args[:min(len(args), 8)] {
+		if len(a) > 48 {
+			a = strings.ToValidUTF8(a[:45], "") + "…"
+		}
+		list = append(list, strings.Join(strings.Fields(a), " "))
+	}
+	return list
+}
+
+// text returns the text of the script that a command runs, or "".
+func (g *Gate) text(args []string) (string, bool) {
+	if len(args) < 3 {
+		return "", false
+	}
+	switch verb(args) {
+	case "EVAL", "EVAL_RO":
+		return args[1], true
+	case "EVALSHA", "EVALSHA_RO":
+		t, ok := g.scripts[strings.ToLower(args[1])]
+		return t, ok
+	}
+	return "", false
+}
+
+// without answers a command that needs no decision.
+func (g *Gate) without(c *conn, it *item) (raw []byte, done bool) {
+	args := it.args
+	v := verb(args)
+	if c.multi && v != "EXEC" && v != "DISCARD" && v != "RESET" && v != "QUIT" && v != "WATCH" && v != "MULTI" {
+		if why := g.refused(args); why != "" {
+			c.dirty = true
+			return failure(why), true
+		}
+		raw = g.ask(c, args)
+		if _, failed := value(raw); failed == "" {
+			c.tx = append(c.tx, args)
+		}
+		return raw, true
+	}
+	if v == "EXEC" {
+		if !c.multi || c.dirty {
+			if c.multi {
+				g.ask(c, []string{"DISCARD"})
+				c.multi, c.dirty, c.tx = false, false, nil
+				return failure("EXECABORT Transaction discarded because of previous errors."), true
+			}
+			return failure("ERR EXEC without MULTI"), true
+		}
+		it.tx = c.tx
+		return nil, false
+	}
+	if why := g.refused(args); why != "" {
+		return failure(why), true
+	}
+	if v == "EVALSHA" || v == "EVALSHA_RO" {
+		if _, known := g.text(args); !known && len(args) >= 3 {
+			return failure("NOSCRIPT No matching script. Please use EVAL."), true
+		}
+	}
+	if !passes(args) {
+		return nil, false
+	}
+	return g.polite(c, args), true
+}
+
+// ask passes a command to Redis.
+func (g *Gate) ask(c *conn, args []string) []byte {
+	raw, err := c.s.do(args)
+	if err != nil {
+		return failure("ERR " + err.Error())
+	}
+	return raw
+}
+
+// refused says why a command is not run, by name, or "".
+func (g *Gate) refused(args []string) string {
+	v := verb(args)
+	if kind, _ := g.redis.kind(); kind != trace.StoreEmbedded {
+		return ""
+	}
+	const instead = "; a real Redis behind the gate has it: -redis URL"
+	switch {
+	case v == "CLIENT" && sub(args) == "TRACKING", v == "SCRIPT" && sub(args) == "DEBUG", v == "CONFIG" && sub(args) != "GET":
+		return fmt.Sprintf("ERR the lab's Redis has no '%s %s'%s", v, sub(args), instead)
+	case v == "SET" && slices.ContainsFunc(args[1:], func(a string) bool {
+		return slices.Contains([]string{"IFEQ", "IFNE", "IFDEQ", "IFDNE"}, strings.ToUpper(a))
+	}) && len(args) > 4:
+		return "ERR the lab's Redis has no 'SET … IFEQ'" + instead
+	case slices.Contains([]string{"HELLO", "CLIENT", "CONFIG", "ROLE", "RESET", "READONLY", "READWRITE", "QUIT", "COMMAND", "INFO"}, v):
+		return ""
+	case !g.redis.knows(v):
+		return fmt.Sprintf("ERR the lab's Redis has no '%s'%s", v, instead)
+	}
+	return ""
+}
+
+// version is that of the Redis whose answers the gate gives.
+const version = "7.0.15"
+
+// polite answers what a client sends to get ready.
+func (g *Gate) polite(c *conn, args []string) []byte {
+	v := verb(args)
+	kind, _ := g.redis.kind()
+	own := kind == trace.StoreEmbedded
+	switch v {
+	case "HELLO":
+		return g.hello(c, args, own)
+	case "MULTI":
+		raw := g.ask(c, args)
+		if _, failed := value(raw); failed == "" {
+			c.multi, c.dirty, c.tx = true, false, nil
+		}
+		return raw
+	case "DISCARD":
+		c.multi, c.dirty, c.tx = false, false, nil
+		return g.ask(c, args)
+	case "SUBSCRIBE", "PSUBSCRIBE":
+		if len(args) < 2 {
+			return failure("ERR wrong number of arguments for '" + strings.ToLower(v) + "' command")
+		}
+		return g.subscribe(c, args)
+	case "UNSUBSCRIBE", "PUNSUBSCRIBE":
+		return g.subscribe(c, args)
+	case "SCRIPT":
+		raw := g.ask(c, args)
+		if _, failed := value(raw); failed == "" {
+			switch {
+			case sub(args) == "LOAD" && len(args) == 3:
+				g.scripts[digest(args[2])] = args[2]
+			case sub(args) == "FLUSH":
+				clear(g.scripts)
+			}
+		}
+		return raw
+	case "PING":
+		if c.in != nil && !c.resp3 {
+			text := ""
+			if len(args) > 1 {
+				text = args[1]
+			}
+			return join(head('*', 2), bulk("pong"), bulk(text))
+		}
+	case "QUIT":
+		return simple("OK")
+	case "RESET":
+		c.multi, c.dirty, c.tx, c.resp3 = false, false, nil, false
+		if s, err := g.redis.session(); err == nil {
+			c.s.close()
+			c.s = s
+		}
+		return simple("RESET")
+	}
+	if !own {
+		return g.ask(c, args)
+	}
+	switch v {
+	case "SELECT":
+		if len(args) == 2 && args[1] != "0" {
+			return failure("ERR the lab's Redis has one database, 0; a real Redis behind the gate has more: -redis URL")
+		}
+	case "AUTH":
+		return simple("OK") // who starts a lab lets everybody in
+	case "CLIENT":
+		return g.client(c, args)
+	case "INFO":
+		return bulk("# Server\r\nredis_version:" + version + "\r\nredis_mode:standalone\r\nloading:0\r\n" + more(args))
+	case "COMMAND":
+		if sub(args) == "COUNT" {
+			return number(0)
+		}
+		return head('*', 0)
+	case "CONFIG":
+		if c.resp3 {
+			return head('%', 0)
+		}
+		return head('*', 0)
+	case "ROLE":
+		return join(head('*', 3), bulk("master"), number(0), head('*', 0))
+	case "READONLY", "READWRITE":
+		return failure("ERR This instance has cluster support disabled")
+	}
+	return g.ask(c, args)
+}
+
+// more is what INFO says of a section that was asked for by name.
+func more(args []string) string {
+	switch strings.ToLower(strings.Join(args[1:], " ")) {
+	case "replication":
+		return "# Replication\r\nrole:master\r\nconnected_slaves:0\r\n"
+	default:
+		return ""
+	}
+}
+
+func (g *Gate) hello(c *conn, args []string, own bool) []byte {
+	resp3 := c.resp3
+	if len(args) > 1 {
+		switch args[1] {
+		case "2":
+			resp3 = false
+		case "3":
+			resp3 = true
+		default:
+			return failure("NOPROTO unsupported protocol version")
+		}
+	}
+	proto := "2"
+	if resp3 {
+		proto = "3"
+	}
+	raw := g.ask(c, []string{"HELLO", proto})
+	c.resp3 = resp3
+	for i, a := range args {
+		if strings.EqualFold(a, "SETNAME") && i+1 < len(args) {
+			c.name = args[i+1]
+		}
+	}
+	if !own {
+		return raw
+	}
+	n, _ := strconv.Atoi(proto)
+	kind, size := byte('*'), 14
+	if resp3 {
+		kind, size = '%', 7
+	}
+	return join(head(kind, size), bulk("server"), bulk("redis"), bulk("version"), bulk(version), bulk("proto"), number(n), bulk("id"), number(c.id),
+		bulk("mode"), bulk("standalone"), bulk("role"), bulk("master"), bulk("modules"), head('*', 0))
+}
+
+// client answers CLIENT as the Redis of version does.
+func (g *Gate) client(c *conn, args []string) []byte {
+	switch sub(args) {
+	case "SETNAME":
+		if len(args) == 3 {
+			c.name = args[2]
+			return simple("OK")
+		}
+	case "GETNAME":
+		if c.name == "" {
+			return null(c.resp3)
+		}
+		return bulk(c.name)
+	case "ID":
+		return number(c.id)
+	case "INFO", "LIST":
+		return bulk(fmt.Sprintf("id=%d addr=%s name=%s db=0\n", c.id, c.c.RemoteAddr(), c.name))
+	case "NO-EVICT", "NO-TOUCH", "REPLY", "UNPAUSE", "CACHING":
+		return simple("OK")
+	case "":
+		return failure("ERR wrong number of arguments for 'client' command")
+	}
+	return failure("ERR unknown subcommand '" + args[1] + "'. Try CLIENT HELP.")
+}
+
+// subscribe changes what a connection listens to, and answers once for each channel.
+func (g *Gate) subscribe(c *conn, args []string) []byte {
+	kind := strings.ToLower(args[0])
+	list := &c.channels
+	if strings.HasPrefix(kind, "p") {
+		list = &c.patterns
+	}
+	names := args[1:]
+	leaves := strings.HasSuffix(kind, "unsubscribe")
+	if leaves && len(names) == 0 {
+		if names = slices.Clone(*list); len(names) == 0 {
+			names = []string{""}
+		}
+	}
+	var out []byte
+	begin := byte('*')
+	if c.resp3 {
+		begin = '>'
+	}
+	for _, name := range names {
+		at := slices.Index(*list, name)
+		switch {
+		case leaves && at >= 0:
+			*list = slices.Delete(slices.Clone(*list), at, at+1)
+		case !leaves && at < 0:
+			*list = append(slices.Clone(*list), name)
+		}
+		which := bulk(name)
+		if name == "" && leaves {
+			which = null(c.resp3)
+		}
+		out = append(out, join(head(begin, 3), bulk(kind), which, number(len(c.channels)+len(c.patterns)))...)
+	}
+	some := len(c.channels)+len(c.patterns) > 0
+	if some && c.in == nil {
+		c.in = g.redis.inbox()
+	}
+	if c.in != nil {
+		c.in.Set(c.channels, c.patterns)
+		if !some {
+			c.in.Close()
+			c.in = nil
+		}
+	}
+	return out
+}
+
+// push delivers what was published.
+func (g *Gate) push() {
+	for _, l := range g.lanes {
+		for _, c := range l.conns {
+			if c.in == nil {
+				continue
+			}
+			for _, m := range c.in.Take() {
+				if g.lost {
+					continue
+				}
+				begin := byte('*')
+				if c.resp3 {
+					begin = '>'
+				}
+				l.moved = time.Now()
+				if m.Pattern != "" {
+					g.write(c, join(head(begin, 4), bulk("pmessage"), bulk(m.Pattern), bulk(m.Channel), bulk(m.Text)))
+				} else {
+					g.write(c, join(head(begin, 3), bulk("message"), bulk(m.Channel), bulk(m.Text)))
+				}
+			}
+		}
+	}
+	g.lost = false
+}
+
+// begin notes when a command that waits for others was sent.
+func (g *Gate) begin(it *item) {
+	now := g.redis.now()
+	switch v := verb(it.args); v {
+	case "WAIT", "WAITAOF":
+		if ms, err := strconv.Atoi(it.args[len(it.args)-1]); err == nil && ms > 0 {
+			it.deadline = now + time.Duration(ms)*time.Millisecond
+		}
+	case "XREAD", "XREADGROUP":
+		at := slices.IndexFunc(it.args, func(a string) bool { return strings.EqualFold(a, "BLOCK") })
+		if at+1 < len(it.args) {
+			if ms, err := strconv.Atoi(it.args[at+1]); err == nil && ms > 0 {
+				it.deadline = now + time.Duration(ms)*time.Millisecond
+			}
+			it.args = slices.Concat(it.args[:at], it.args[at+2:])
+		}
+		g.last(it)
+	case "BLMPOP", "BZMPOP":
+		it.deadline = seconds(now, it.args[min(1, len(it.args)-1)])
+	default:
+		it.deadline = seconds(now, it.args[len(it.args)-1])
+	}
+}
+
+func seconds(now time.Duration, text string) time.Duration {
+	if s, err := strconv.ParseFloat(text, 64); err == nil && s > 0 {
+		return now + time.Duration(s*float64(time.Second))
+	}
+	return 0
+}
+
+// last puts the newest entry of each stream in the place of $: what comes later is
+// what it waits for.
+func (g *Gate) last(it *item) {
+	keys := streams(it.args)
+	it.length = g.streamed(keys)
+	for i, key := range keys {
+		at := len(it.args) - len(keys) + i
+		if it.args[at] != "$" {
+			continue
+		}
+		it.args[at] = "0-0"
+		raw, err := g.own.do([]string{"XREVRANGE", key, "+", "-", "COUNT", "1"})
+		if err != nil {
+			continue
+		}
+		if v, _ := value(raw); v != nil {
+			if list, ok := v.([]any); ok && len(list) > 0 {
+				if entry, ok := list[0].([]any); ok && len(entry) > 0 {
+					it.args[at], _ = entry[0].(string)
+				}
+			}
+		}
+	}
+}
+
+// streams returns the keys of an XREAD.
+func streams(args []string) []string {
+	at := slices.IndexFunc(args, func(a string) bool { return strings.EqualFold(a, "STREAMS") })
+	rest := args[at+1:]
+	return rest[:len(rest)/2]
+}
+
+func (g *Gate) streamed(keys []string) (n int64) {
+	for _, key := range keys {
+		if raw, err := g.own.do([]string{"XLEN", key}); err == nil {
+			v, _ := value(raw)
+			one, _ := v.(int64)
+			n += one
+		}
+	}
+	return n
+}
+
+// ready reports whether a command that waits for others would be answered now.
+func (g *Gate) ready(it *item) bool {
+	if !it.blocking {
+		return true
+	}
+	asks := func(args ...string) any {
+		raw, err := g.own.do(args)
+		if err != nil {
+			return nil
+		}
+		v, _ := value(raw)
+		return v
+	}
+	switch v := verb(it.args); v {
+	case "WAIT", "WAITAOF":
+		return len(it.args) < 2 || it.args[1] == "0" && v == "WAIT"
+	case "XREAD":
+		return asks(it.args...) != nil
+	case "XREADGROUP":
+		return it.args[len(it.args)-1] != ">" || g.streamed(streams(it.args)) > it.length
+	case "BLMPOP", "BZMPOP":
+		if len(it.args) < 4 {
+			return true
+		}
+		n, _ := strconv.Atoi(it.args[2])
+		for _, key := range it.args[3:min(3+n, len(it.args))] {
+			if asks("EXISTS", key) == int64(1) {
+				return true
+			}
+		}
+		return false
+	case "BLMOVE", "BRPOPLPUSH":
+		return len(it.args) < 2 || asks("EXISTS", it.args[1]) == int64(1)
+	default:
+		for _, key := range it.args[1:max(len(it.args)-1, 1)] {
+			if asks("EXISTS", key) == int64(1) {
+				return true
+			}
+		}
+		return len(it.args) < 3
+	}
+}
+
+// gaveUp is the answer of a command that has waited in vain.
+func gaveUp(it *item) []byte {
+	switch verb(it.args) {
+	case "WAIT":
+		return number(0)
+	case "WAITAOF":
+		return join(head('*', 2), number(0), number(0))
+	case "BLMOVE", "BRPOPLPUSH":
+		return null(it.c.resp3)
+	}
+	if it.c.resp3 {
+		return null(true)
+	}
+	return []byte("*-1\r\n")
+}
+
+// Record is what became of one command, or of Redis itself.
+type Record struct {
+	Thread string       // "" of what befell Redis itself
+	Args   []string     // of a command
+	Tx     [][]string   // of EXEC: the transaction
+	Script string       // the text, where it runs one
+	Do     string       // the fault that struck it, or ""
+	Late   bool         // its client had given it up
+	Mark   string       // a mark, and no command
+	Ended  trace.Result // its round is over
+	Reply  any          //
+	Err    string       // Redis' error
+	Vain   bool         // it waited for others in vain
+	Before trace.KeyState
+	After  trace.KeyState
+	At     time.Duration // since the round began, by Redis' clock
+	Passed time.Duration // of a fault: how long Redis' clock went on before
+	Inner  []journal.Entry
+	Lapsed *trace.KeyState // the lock's key that has expired before it, or nil
+}
+
+// state is the lock's key now.
+func (g *Gate) state() trace.KeyState {
+	if g.key == "" {
+		return trace.Absent()
+	}
+	return g.redis.key(g.key)
+}
+
+// perform runs a command at the head of a queue and answers it, unless a fault
+// strikes it.
+func (g *Gate) perform(it *item, do string) Record {
+	c := it.c
+	r := Record{Thread: c.lane.name, Args: it.args, Tx: it.tx, Do: do, Mark: mark(it.args), Before: g.state()}
+	late := slices.Contains(c.lane.late, it)
+	if late {
+		c.lane.late = slices.DeleteFunc(c.lane.late, func(o *item) bool { return o == it })
+		r.Late = true
+	} else if len(c.queue) > 0 {
+		c.queue = c.queue[1:]
+		g.room.Broadcast()
+	}
+	c.lane.moved = time.Now()
+	for _, k := range touches(it.args).keys {
+		if !strings.HasPrefix(k, "\x00") {
+			g.touched[k] = true
+		}
+	}
+	for _, t := range it.tx {
+		for _, k := range touches(t).keys {
+			g.touched[k] = true
+		}
+	}
+	switch do {
+	case LoseRequest:
+		r.At, r.After = g.redis.now(), r.Before
+		g.hangUp(c)
+		return r
+	case LateCopy:
+		c.lane.late = append(c.lane.late, it)
+		r.At, r.After = g.redis.now(), r.Before
+		g.hangUp(c)
+		return r
+	case Delay:
+		r.Passed = delayed
+		g.redis.advance(delayed)
+		if _, wall := g.redis.kind(); wall {
+			time.Sleep(delayed)
+		}
+		if now := g.state(); r.Before.Exists() && !now.Exists() {
+			was := r.Before
+			r.Lapsed = &was
+		}
+		r.Before = g.state()
+	case LoseMessage:
+		g.lost = true
+	}
+	raw := g.execute(it, &r)
+	r.At, r.After = g.redis.now(), g.state()
+	g.push()
+	switch {
+	case late:
+		if !c.isOpen() {
+			c.s.close()
+		}
+	case do == LoseReply:
+		g.hangUp(c)
+	default:
+		g.write(c, raw)
+	}
+	if g.onRecord != nil {
+		g.onRecord(r)
+	}
+	if c.isOpen() && !g.live {
+		g.pump(c)
+	}
+	return r
+}
+
+// execute runs a command and says what Redis answers.
+func (g *Gate) execute(it *item, r *Record) []byte {
+	if r.Mark != "" {
+		r.Reply = it.args[1]
+		return bulk(it.args[1])
+	}
+	v := verb(it.args)
+	text, _ := g.text(it.args)
+	raw, inner, err := run(it.c.s, it.args, text, g.watched)
+	if err != nil {
+		raw = failure("ERR " + err.Error())
+	}
+	if v == "EXEC" {
+		it.c.multi, it.c.dirty, it.c.tx = false, false, nil
+	}
+	r.Script, r.Inner = text, inner
+	r.Reply, r.Err = value(raw)
+	if text != "" && r.Err == "" {
+		g.scripts[digest(text)] = text
+	}
+	if string(raw) == "$-1\r\n" && it.c.resp3 {
+		raw = null(true)
+	}
+	return raw
+}
+
+// expire answers a command that has waited in vain.
+func (g *Gate) expire(it *item) Record {
+	r := Record{Thread: it.c.lane.name, Args: it.args, Before: g.state(), After: g.state(), At: g.redis.now(), Vain: true}
+	raw := gaveUp(it)
+	r.Reply, r.Err = value(raw)
+	if len(it.c.queue) > 0 {
+		it.c.queue = it.c.queue[1:]
+		g.room.Broadcast()
+	}
+	it.c.lane.moved = time.Now()
+	g.write(it.c, raw)
+	g.pump(it.c)
+	return r
+}

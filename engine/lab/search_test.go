@@ -1,0 +1,460 @@
+package lab_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"relock/engine/lab"
+	"relock/engine/trace"
+	"relock/web/runs"
+)
+
+// model counts the orders of two workers of the kind "lock" without any gate: each asks
+// up to twice, and if it is granted the lock sends two marks and a release. One fault of
+// a kind may strike a command that is no mark.
+type model struct {
+	fault          string
+	orders, orphan int
+}
+
+type modelled struct{ tries, at int } // at: 0 asks, 1 enter, 2 leave, 3 release, 4 over
+
+func (m *model) count(holder int, w [2]modelled, faults int) {
+	over := true
+	for i := range w {
+		if w[i].at == 4 {
+			continue
+		}
+		over = false
+		for _, struck := range []bool{false, true} {
+			if struck && (faults == 0 || w[i].at == 1 || w[i].at == 2) {
+				continue
+			}
+			holder, w, faults := holder, w, faults
+			one := &w[i]
+			reaches := !struck || m.fault == lab.LoseReply
+			if struck {
+				faults--
+			}
+			switch one.at {
+			case 0:
+				one.tries++
+				granted := holder < 0 && reaches
+				if granted {
+					holder = i
+				}
+				if granted && !struck {
+					one.at = 1
+				} else if one.tries == 2 {
+					one.at = 4
+				}
+			case 3:
+				if reaches && holder == i {
+					holder = -1
+				}
+				one.at = 4
+			default:
+				one.at++
+			}
+			m.count(holder, w, faults)
+		}
+	}
+	if over {
+		m.orders++
+		if holder >= 0 {
+			m.orphan++
+		}
+	}
+}
+
+// Every order is tried, and none twice: a model of the worker that knows nothing of
+// gates and processes counts the same, also as the prototype did with redis-py and
+// ioredis (20 orders with two tries).
+func TestEveryOrderOnce(t *testing.T) {
+	for _, fault := range []string{"", lab.LoseReply, lab.LoseRequest} {
+		t.Run(fault, func(t *testing.T) {
+			o := options(t, "lock")
+			m := model{fault: fault}
+			if fault != "" {
+				o.Faults, o.MaxFaults = []string{fault}, 1
+			}
+			m.count(-1, [2]modelled{}, o.MaxFaults)
+			found := search(t, o)
+			want := ""
+			if m.orphan > 0 {
+				want = fmt.Sprint("orphan ", m.orphan)
+			}
+			if found.Ending != lab.Exhausted || found.Diverged > 0 || found.Orders != m.orders || rules(found) != want {
+				t.Errorf("ended as %s with %d orders, %s, %d diverged (%+v); want %d orders, %s",
+					found.Ending, found.Orders, rules(found), found.Diverged, found.First, m.orders, want)
+			}
+		})
+	}
+}
+
+func TestRules(t *testing.T) {
+	for _, c := range []struct {
+		kind     string
+		faults   string
+		resource string
+		rules    string // without counts
+		by       string
+	}{
+		{"lock", lab.LeaseEnds, "", "mutual-exclusion", lab.ByMarks},
+		{"unmarked", lab.LeaseEnds, "", "mutual-exclusion", lab.ByEffects},
+		{"once", lab.LoseReply, "", "orphan", ""},
+		{"foreign", lab.LeaseEnds, "", "foreign-release mutual-exclusion", lab.ByEffects},
+		{"same value", lab.LeaseEnds, "", "foreign-release mutual-exclusion", lab.ByEffects},
+		{"foreign", lab.Evict, "", "foreign-release mutual-exclusion", lab.ByEffects},
+		{"counter", "", "stock", "lost-update", ""},
+		{"waits", "", "", "stuck", ""},
+		{"queue", "", "", "", ""},
+		{"queue", lab.LoseRequest, "", "stuck", ""},
+		{"transaction", "", "", "", ""},
+		{"pipeline", "", "", "", ""},
+		{"unmarked", lab.LateCopy, "", "orphan", ""},
+		{"unmarked", lab.Delay, "", "", ""},
+		{"forever", "", "", "", ""},
+	} {
+		t.Run(c.kind+" "+c.faults, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, c.kind)
+			o.Resource = c.resource
+			if c.faults != "" {
+				o.Faults, o.MaxFaults = []string{c.faults}, 1
+			}
+			found := search(t, o)
+			t.Logf("%s with %d orders: %s", found.Ending, found.Orders, rules(found))
+			have := map[string]bool{}
+			for _, r := range found.Rules {
+				have[r.Name] = true
+				if c.by != "" && r.By != c.by {
+					t.Errorf("%s by %s, want %s", r.Name, r.By, c.by)
+				}
+			}
+			for _, name := range strings.Fields(c.rules) {
+				if !have[name] {
+					t.Errorf("%s is not broken", name)
+				}
+				delete(have, name)
+			}
+			if len(have) > 0 {
+				t.Errorf("also broken: %v", have)
+			}
+			for _, r := range found.Rules {
+				opens(t, r, found, o)
+			}
+		})
+	}
+}
+
+// opens checks that a rule's smallest order is a trace that tells of it.
+func opens(t *testing.T, r lab.Rule, found *lab.Found, o lab.Options) {
+	t.Helper()
+	h, events, err := r.Order.Trace(found, o, "lab: a worker")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := trace.Write(&b, h, events); err != nil {
+		t.Fatal(err)
+	}
+	read, events, _, err := runs.ReadTrace(b.Bytes())
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", r.Name, err, b.Bytes())
+	}
+	if read.Store != trace.StoreLab || read.Lab == nil || len(read.Lab.Order) == 0 {
+		t.Errorf("the header is %+v", read)
+	}
+	told := false
+	for _, e := range events {
+		v, _ := e.Body.(trace.Violation)
+		told = told || v.Rule == r.Name
+	}
+	if !told {
+		t.Errorf("the trace does not tell of %s:\n%s", r.Name, b.Bytes())
+	}
+}
+
+// Whose reply was lost was not told that it holds: when the lease ends and another takes
+// the lock, only one believes. Who was told goes on believing.
+func TestALostReplyTellsNobody(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		way   []lab.Decision
+		rules string
+	}{
+		{"lost", []lab.Decision{{Thread: "A", Do: lab.LoseReply}, {Do: lab.LeaseEnds}, {Thread: "B"}}, ""},
+		{"told", []lab.Decision{{Thread: "A"}, {Do: lab.LeaseEnds}, {Thread: "B"}}, "mutual-exclusion"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := options(t, "unmarked")
+			o.Faults, o.MaxFaults = []string{lab.LoseReply, lab.LeaseEnds}, 2
+			order, _, err := lab.Replay(t.Context(), o, c.way)
+			if err != nil || order.Diverged() != nil {
+				t.Fatalf("%+v, %v", order, err)
+			}
+			if have := strings.Join(order.Rules, " "); have != c.rules {
+				t.Errorf("%s breaks %q, want %q", lab.Line(order.Decisions), have, c.rules)
+			}
+		})
+	}
+}
+
+// What cannot differ is not tried twice, and no broken rule is lost.
+func TestReductionLosesNoRule(t *testing.T) {
+	for _, faults := range [][]string{nil, {lab.LoseReply}, {lab.LeaseEnds}} {
+		t.Run(fmt.Sprint(faults), func(t *testing.T) {
+			if testing.Short() && len(faults) > 0 && faults[0] == lab.LoseReply {
+				t.Skip("660 orders; the other faults are reduced by the same code")
+			}
+			t.Parallel()
+			kind := "two keys"
+			if len(faults) > 0 && faults[0] == lab.LeaseEnds { // with marks there are 20,000 orders
+				kind = "key aside"
+			}
+			o := options(t, kind)
+			o.Faults, o.MaxFaults, o.MaxOrders, o.Key = faults, min(len(faults), 1), 20_000, "k"
+			reduced := search(t, o)
+			o.Full = true
+			full := search(t, o)
+			t.Logf("%d of %d orders; %s of %s", reduced.Orders, full.Orders, rules(reduced), rules(full))
+			names := func(f *lab.Found) (s string) {
+				for _, r := range f.Rules {
+					s += r.Name + " "
+				}
+				return s
+			}
+			if reduced.Ending != lab.Exhausted || full.Ending != lab.Exhausted {
+				t.Fatal(reduced.Ending, full.Ending)
+			}
+			if names(reduced) != names(full) || reduced.Orders >= full.Orders {
+				t.Errorf("%d orders break %s; all %d break %s", reduced.Orders, names(reduced), full.Orders, names(full))
+			}
+		})
+	}
+}
+
+// To subscribe is no decision: of a subscriber and a publisher there is one order, and
+// one in which the message is lost and the subscriber waits for good.
+func TestToSubscribeIsNoDecision(t *testing.T) {
+	o := options(t, "subscriber")
+	o.Faults, o.MaxFaults = []string{lab.LoseMessage}, 1
+	found := search(t, o)
+	if found.Ending != lab.Exhausted || found.Orders != 2 || rules(found) != "stuck 1" {
+		t.Errorf("%s with %d orders: %s", found.Ending, found.Orders, rules(found))
+	}
+}
+
+func TestReplay(t *testing.T) {
+	o := options(t, "lock")
+	o.Faults, o.MaxFaults = []string{lab.LoseReply}, 1
+	found := search(t, o)
+	if len(found.Rules) == 0 {
+		t.Fatal("nothing is broken")
+	}
+	way, err := lab.ReadOrder(strings.NewReader("order: " + lab.Line(found.Rules[0].Order.Decisions) + "\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, _, err := lab.Replay(t.Context(), o, way)
+	if err != nil || strings.Join(again.Rules, " ") != "orphan" {
+		t.Fatalf("%+v, %v", again, err)
+	}
+	if again.Diverged() != nil {
+		t.Errorf("it went another way: %+v", again.Diverged())
+	}
+	way[0].Command = "DEL something"
+	again, replayed, err := lab.Replay(t.Context(), o, way)
+	if err != nil || again.Diverged() == nil || again.Diverged().At != 1 || replayed.Diverged != 1 {
+		t.Errorf("another command: %+v, %v", again, err)
+	}
+}
+
+func TestReadOrder(t *testing.T) {
+	for text, n := range map[string]int{
+		`[{"thread":"A"},{"thread":"B","do":"lose-reply"},{"do":"lease-ends"}]`:              3,
+		"{\"lab\":1,\"broken\":\"1\"}\n{\"rule\":\"orphan\",\"order\":[{\"thread\":\"A\"}]}": 1,
+		`{"relock":1,"lab":{"command":["x"],"order":[{"thread":"A"},{"thread":"A"}]}}`:       2,
+		"":                          -1,
+		"hello":                     -1,
+		`[{"thread":""}]`:           -1,
+		`[{"do":"explode"}]`:        -1,
+		`{"rule":"orphan"}`:         -1,
+		`{"lab":1,"broken":"0"}`:    -1,
+		`[{"thread":"A","nth":-1}]`: -1,
+	} {
+		order, err := lab.ReadOrder(strings.NewReader(text))
+		if (err != nil) != (n < 0) || err == nil && len(order) != n || err != nil && !errors.Is(err, lab.ErrOrder) {
+			t.Errorf("%s: %v, %v", text, order, err)
+		}
+	}
+}
+
+// Beyond the bound orders are drawn, the same with the same seed, and the search says so.
+func TestBoundIsDrawnBeyond(t *testing.T) {
+	o := options(t, "lock")
+	o.Faults, o.MaxFaults, o.MaxOrders = []string{lab.LoseReply}, 1, 10
+	first, second := search(t, o), search(t, o)
+	if first.Ending != lab.Bound || first.Orders != 10 || first.Drawn == nil || first.Drawn.Orders == 0 || first.Drawn.High <= first.Drawn.Low {
+		t.Fatalf("%+v, %+v", first, first.Drawn)
+	}
+	if fmt.Sprint(first.Drawn) != fmt.Sprint(second.Drawn) {
+		t.Errorf("drawn: %+v, then %+v", first.Drawn, second.Drawn)
+	}
+}
+
+func TestStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	o := options(t, "lock")
+	o.Progress = func(orders, _, _ int) {
+		if orders == 3 {
+			cancel()
+		}
+	}
+	found, err := lab.Search(ctx, o)
+	if err != nil || found.Ending != lab.Stopped || found.Orders < 3 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// A worker that does not come ends the search, and is told of with its last words.
+func TestBadWorkers(t *testing.T) {
+	for _, c := range []struct{ kind, thread, why, last, words string }{
+		{"hangs at once", "A", "talks to nobody", "", ""},
+		{"connects, and says nothing", "A", "talks to nobody", "", ""},
+		{"talks to somebody else", "A", "talks to nobody", "", ""},
+		{"hangs in its round", "A", "hangs", "set k A", "thinking"},
+		{"dies at once", "A", "talks to nobody: its process ended with exit status 1", "", "No module named 'redis'"},
+		{"dies in its round", "A", "died", "set k A", "boom"},
+		{"ends after one round", "A", "died in mid-search", "set k A", ""},
+		{"says nothing, and ends", "A", "talks to nobody: its process ended with exit code 0", "", ""},
+		{"forgets its round", "A", "forgotten its round", "incr k", ""},
+		{"talks nonsense", "A", "talks to nobody", "", ""},
+		{"one of two dies", "B", "died", "", "B is broken"},
+	} {
+		t.Run(c.kind, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, c.kind)
+			switch { // these are waited for: one that hangs has to have come first
+			case c.why == "hangs":
+				o.Timeout = 4 * time.Second
+			case c.why == "talks to nobody":
+				o.Timeout = time.Second
+			}
+			found, err := lab.Search(t.Context(), o)
+			if err != nil || found.Ending != lab.Worker || found.Failed == nil {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			f := found.Failed
+			if f.Thread != c.thread && c.thread == "B" || !strings.Contains(f.Why, c.why) || !strings.Contains(f.Words, c.words) {
+				t.Errorf("%v", f)
+			}
+			if c.last != "" && strings.ReplaceAll(f.Last, "B", "A") != c.last {
+				t.Errorf("its last command: %q, want %q", f.Last, c.last)
+			}
+		})
+	}
+	o := options(t, "")
+	o.Command = []string{filepath.Join(t.TempDir(), "no-such-worker")}
+	if _, err := lab.Search(t.Context(), o); err == nil || !strings.Contains(err.Error(), "cannot start the worker") {
+		t.Errorf("a command that is not there: %v", err)
+	}
+}
+
+// On the wall's clock a pause stops the process and a crash ends it, both for real.
+// In -short the first break is enough.
+func TestWallClock(t *testing.T) {
+	for _, c := range []struct{ fault, rule, lease string }{
+		{lab.Crash, "orphan", "1m"}, // the key is still there when the others have ended
+		{lab.Pause, "mutual-exclusion", "60ms"},
+	} {
+		t.Run(c.fault, func(t *testing.T) {
+			t.Parallel()
+			o := options(t, "lock")
+			o.Clock, o.Faults, o.MaxFaults, o.MaxOrders = lab.ClockWall, []string{c.fault}, 1, 70
+			o.Env = append(o.Env, "LAB_TEST_LEASE="+c.lease)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			o.Progress = func(_, _, broken int) {
+				if broken > 0 && testing.Short() {
+					cancel()
+				}
+			}
+			found, err := lab.Search(ctx, o)
+			if err != nil || found.Failed != nil {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			t.Logf("%s with %d orders: %s, drawn %+v", found.Ending, found.Orders, rules(found), found.Drawn)
+			if !slices.ContainsFunc(found.Rules, func(r lab.Rule) bool { return r.Name == c.rule }) {
+				t.Errorf("%s does not break %s", c.fault, c.rule)
+			}
+		})
+	}
+}
+
+func TestOptions(t *testing.T) {
+	good := lab.Options{Threads: 2, MaxOrders: 1, Clock: lab.ClockGate, Timeout: time.Second}
+	if err := good.Check(); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func(*lab.Options){
+		"-threads":    func(o *lab.Options) { o.Threads = 0 },
+		"-max-faults": func(o *lab.Options) { o.MaxFaults = 9 },
+		"-max-orders": func(o *lab.Options) { o.MaxOrders = 0 },
+		"-clock":      func(o *lab.Options) { o.Clock = "sun" },
+		"-timeout":    func(o *lab.Options) { o.Timeout = 0 },
+		"-key":        func(o *lab.Options) { o.Key, o.Resource = "k", "k" },
+		"explode":     func(o *lab.Options) { o.Faults = []string{"explode"} },
+		"wall":        func(o *lab.Options) { o.Faults = []string{lab.Crash} },
+		"gate":        func(o *lab.Options) { o.Faults, o.Clock = []string{lab.LeaseEnds}, lab.ClockWall },
+	} {
+		o := good
+		change(&o)
+		if err := o.Check(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// Each worker to start from is short, and says how it is started.
+func TestExamples(t *testing.T) {
+	if have := strings.Join(lab.Examples(), " "); have != "go java node python redislock shell" {
+		t.Error(have)
+	}
+	for _, name := range lab.Examples() {
+		text, ok := lab.Example(name)
+		if n := strings.Count(text, "\n"); !ok || n > 25 || !strings.Contains(text, "playground lab") {
+			t.Errorf("%s has %d lines", name, n)
+		}
+	}
+	if _, ok := lab.Example("cobol"); ok {
+		t.Error("there is one in COBOL")
+	}
+}
+
+// One Go worker, one search; the figure is orders a second.
+func BenchmarkSearch(b *testing.B) {
+	me, _ := os.Executable()
+	o := lab.Options{
+		Command: []string{me}, Env: []string{"LAB_TEST_WORKER=lock"}, Threads: 2, MaxOrders: 2000, Clock: lab.ClockGate, Seed: 1, Timeout: 20 * time.Second,
+		Faults: []string{lab.LoseReply}, MaxFaults: 1,
+	}
+	orders := 0
+	for b.Loop() {
+		found, err := lab.Search(context.Background(), o)
+		if err != nil || found.Failed != nil {
+			b.Fatal(found, err)
+		}
+		orders += found.Orders
+	}
+	b.ReportMetric(float64(orders)/b.Elapsed().Seconds(), "orders/s")
+}

@@ -1,0 +1,154 @@
+package lab
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"relock/engine/check"
+	"relock/engine/trace"
+)
+
+// Watching shows what clients do that come by themselves: nobody is held, and every
+// command is a row. Its methods are safe for concurrent use.
+type Watching struct {
+	g    *Gate
+	b    backend
+	rows chan Row
+	stop chan struct{}
+	once sync.Once
+}
+
+// Row is a command as a line of text.
+type Row struct {
+	Text string
+	Bad  bool // it tells of a broken rule
+}
+
+// Watch opens a port for each thread. It fails where the options do not go together,
+// and where it cannot listen. The watching must be closed, and its Rows be read.
+func Watch(o Options) (*Watching, error) {
+	if err := o.Check(); err != nil {
+		return nil, err
+	}
+	var b backend
+	if o.External != nil {
+		x, err := newExternal(o.External, o.URL, o.Timeout)
+		if err != nil {
+			return nil, err
+		}
+		b = x
+	} else {
+		b = newEmbedded(o.Clock == ClockWall, o.Timeout)
+	}
+	g, err := listen("127.0.0.1", o.Threads, b)
+	if err != nil {
+		b.close()
+		return nil, err
+	}
+	w := &Watching{g: g, b: b, rows: make(chan Row, 64), stop: make(chan struct{})}
+	s := &search{o: o, g: g, roles: roles{}, names: threadNames(o.Threads), found: &Found{}}
+	var j *judge
+	g.mu.Lock()
+	g.live, g.watched, g.key, g.resource = true, true, o.Key, o.Resource
+	g.onRecord = func(r Record) {
+		if g.key == "" {
+			if g.key = s.lockKey(r); g.key != "" {
+				r.After = g.state()
+			}
+		}
+		s.marks = s.marks || r.Mark != ""
+		if j == nil || j.marks != s.marks || j.key != g.key {
+			j = newJudge(s.names, g.key, o.Resource, s.marks, s.roles)
+		}
+		seen := len(j.broken)
+		if j.now.Exists() && !r.Before.Exists() && r.Thread != "" {
+			j.step++
+			j.lapse(j.now)
+			w.say(Row{Text: "  the lease has ended: " + g.key + " is gone"})
+		}
+		j.see(r)
+		w.row(r, g.key)
+		for _, v := range j.broken[seen:] {
+			w.say(Row{check.Title(v.Rule).String() + ": " + v.Detail, true})
+		}
+	}
+	g.mu.Unlock()
+	return w, nil
+}
+
+// Addresses returns the address of each thread's port.
+func (w *Watching) Addresses() []string { return w.g.Ports() }
+
+// Rows returns what comes, as it comes. A client waits while nobody reads.
+func (w *Watching) Rows() <-chan Row { return w.rows }
+
+// Close ends all connections.
+func (w *Watching) Close() {
+	w.once.Do(func() {
+		close(w.stop)
+		w.g.Close()
+		w.b.close()
+	})
+}
+
+func (w *Watching) say(r Row) {
+	select {
+	case w.rows <- r:
+	case <-w.stop:
+	}
+}
+
+// row says a command, or each one of its script, with the key right after it.
+func (w *Watching) row(r Record, key string) {
+	head := fmt.Sprintf("%9.3f ms  %s  ", float64(r.At.Microseconds())/1000, r.Thread)
+	w.say(Row{Text: head + strings.Join(brief(r.Args), " ") + " → " + told(r.Reply, r.Err) + after(key, r.After)})
+	for _, e := range r.Inner {
+		state := ""
+		if keys := touches(r.Args).keys; len(keys) > 0 && keys[0] == key {
+			state = after(key, e.Key)
+		}
+		w.say(Row{Text: fmt.Sprintf("%s  %4d: %s → %s%s", strings.Repeat(" ", len(head)-2), e.Line, strings.Join(brief(e.Args), " "), told(e.Reply, e.Err), state)})
+	}
+}
+
+func told(reply any, failed string) string {
+	switch v := reply.(type) {
+	case nil:
+		if failed != "" {
+			return failed
+		}
+		return "nil"
+	case []any:
+		parts := make([]string, len(v))
+		for i, one := range v {
+			parts[i] = told(one, "")
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	default:
+		return strings.Join(brief([]string{fmt.Sprint(v)}), " ")
+	}
+}
+
+func after(key string, k trace.KeyState) string {
+	if key == "" {
+		return ""
+	}
+	text := "no key"
+	switch {
+	case k.Value != nil:
+		text = strings.Join(brief([]string{*k.Value}), " ")
+	case k.Exists():
+		var fields []string
+		for f, v := range k.Fields {
+			fields = append(fields, strings.Join(brief([]string{f}), " ")+": "+v)
+		}
+		slices.Sort(fields)
+		text = "{" + strings.Join(fields, ", ") + "}"
+	}
+	if k.PTTL >= 0 {
+		text += fmt.Sprintf(", %d ms", k.PTTL)
+	}
+	return "   [" + text + "]"
+}

@@ -1,0 +1,279 @@
+package lab_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"go.uber.org/goleak"
+
+	"relock/engine/lab"
+)
+
+// TestMain plays a worker where it is told to: the tests start themselves.
+func TestMain(m *testing.M) {
+	if kind := os.Getenv("LAB_TEST_WORKER"); kind != "" {
+		redis.SetLogger(silent{})
+		act(kind)
+		return
+	}
+	os.Exit(m.Run())
+}
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+const release = `if redis.call("GET", KEYS[1]) == ARGV[1] then
+  return redis.call("DEL", KEYS[1])
+end
+return 0`
+
+// act is a worker of some kind.
+func act(kind string) {
+	ctx := context.Background()
+	// It waits for as long as the gate holds it: on a busy machine that is seconds.
+	c := redis.NewClient(&redis.Options{
+		Addr: os.Getenv("REDIS_HOST") + ":" + os.Getenv("REDIS_PORT"), MaxRetries: -1, DialTimeout: time.Minute, ReadTimeout: -1, WriteTimeout: -1, PoolTimeout: time.Minute,
+	})
+	me := os.Getenv("RELOCK_THREAD")
+	round := func() bool { return c.Echo(ctx, lab.MarkRound).Err() == nil }
+	lease, err := time.ParseDuration(os.Getenv("LAB_TEST_LEASE"))
+	if err != nil {
+		lease = 2 * time.Second
+	}
+	n := 0
+	token := func() string { n++; return fmt.Sprint(me, "-", os.Getpid(), "-", n) }
+	lock := func(key string, tries int) string {
+		t := token()
+		for range tries {
+			if c.SetNX(ctx, key, t, lease).Val() {
+				return t
+			}
+		}
+		return ""
+	}
+	unlock := func(key, t string) { c.Eval(ctx, release, []string{key}, t) }
+	marked := func(f func()) { c.Echo(ctx, lab.MarkEnter); f(); c.Echo(ctx, lab.MarkLeave) }
+	switch kind {
+	case "lock":
+		for round() {
+			if t := lock("k", 2); t != "" {
+				marked(func() {})
+				unlock("k", t)
+			}
+		}
+	case "unmarked":
+		for round() {
+			if t := lock("k", 2); t != "" {
+				unlock("k", t)
+			}
+		}
+	case "once": // without rounds: a process for each order
+		if t := lock("k", 2); t != "" {
+			unlock("k", t)
+		}
+	case "counter": // reads and writes what a lock should protect, and does not lock
+		for round() {
+			v, _ := c.Get(ctx, "stock").Int()
+			c.Set(ctx, "stock", v+1, 0)
+		}
+	case "two keys": // a lock on k, and keys that are nobody else's
+		for round() {
+			c.Incr(ctx, "hits:"+me)
+			if t := lock("k", 1); t != "" {
+				c.Incr(ctx, "hits:"+me)
+				marked(func() { c.Get(ctx, "config") })
+				unlock("k", t)
+			}
+		}
+	case "key aside": // the same, shorter
+		for round() {
+			c.Incr(ctx, "hits:"+me)
+			if t := lock("k", 1); t != "" {
+				unlock("k", t)
+			}
+		}
+	case "same value": // SET k 1 NX, and a DEL that asks nobody
+		for round() {
+			if c.SetNX(ctx, "k", "1", 2*time.Second).Val() {
+				c.Del(ctx, "k")
+			}
+		}
+	case "foreign": // deletes whatever lock there is
+		for round() {
+			if t := lock("k", 2); t != "" {
+				c.Del(ctx, "k")
+			}
+		}
+	case "queue": // A waits for what B pushes; without it, for ever
+		for round() {
+			if me == "A" {
+				c.BLPop(ctx, 0, "q")
+			} else {
+				c.LPush(ctx, "q", "1")
+			}
+		}
+	case "waits": // both wait for what nobody pushes
+		for round() {
+			c.BLPop(ctx, 0, "q")
+		}
+	case "transaction":
+		for round() {
+			c.TxPipelined(ctx, func(p redis.Pipeliner) error {
+				p.Set(ctx, "k", me, time.Second)
+				p.Incr(ctx, "n")
+				p.Del(ctx, "k")
+				return nil
+			})
+		}
+	case "pipeline":
+		for round() {
+			c.Pipelined(ctx, func(p redis.Pipeliner) error {
+				p.Incr(ctx, "n")
+				p.Incr(ctx, "n")
+				return nil
+			})
+		}
+	case "subscriber": // A waits for B's message
+		for round() {
+			if me == "B" {
+				c.Publish(ctx, "news", "1")
+				continue
+			}
+			s := c.Subscribe(ctx, "news")
+			s.Receive(ctx)
+			s.ReceiveMessage(ctx)
+			s.Close()
+		}
+	case "forever": // asks until it has the lock
+		for round() {
+			t := lock("k", 1<<30)
+			if t == "" {
+				return
+			}
+			unlock("k", t)
+		}
+
+	// Bad ones.
+	case "hangs at once":
+		time.Sleep(time.Hour)
+	case "hangs in its round":
+		for round() {
+			c.Set(ctx, "k", me, 0)
+			fmt.Println("thinking")
+			time.Sleep(time.Hour)
+		}
+	case "dies at once":
+		fmt.Fprintln(os.Stderr, "ModuleNotFoundError: No module named 'redis'")
+		os.Exit(1)
+	case "dies in its round":
+		round()
+		c.Set(ctx, "k", me, 0)
+		fmt.Fprintln(os.Stderr, "boom")
+		os.Exit(7)
+	case "ends after one round":
+		round()
+		c.Set(ctx, "k", me, 0)
+	case "says nothing, and ends":
+	case "talks to somebody else":
+		net.Dial("tcp", "127.0.0.1:1")
+		time.Sleep(time.Hour)
+	case "forgets its round":
+		round()
+		for {
+			if c.Incr(ctx, "k").Err() != nil {
+				return
+			}
+		}
+	case "talks nonsense":
+		for {
+			conn, err := net.Dial("tcp", os.Getenv("REDIS_HOST")+":"+os.Getenv("REDIS_PORT"))
+			if err != nil {
+				return
+			}
+			io.WriteString(conn, "*1\r\n*1\r\n$4\r\nPING\r\n")
+			io.ReadAll(conn)
+			conn.Close()
+			time.Sleep(50 * time.Millisecond)
+		}
+	case "never ends its script":
+		for round() {
+			c.Eval(ctx, "while true do end", []string{"k"})
+		}
+	case "never ends its script, and asks":
+		for round() {
+			c.Eval(ctx, asksForEver, []string{"k"})
+		}
+	case "one of two dies":
+		for round() {
+			if me == "B" {
+				panic("B is broken")
+			}
+			c.Set(ctx, "k", me, 0)
+		}
+	case "connects, and says nothing":
+		net.Dial("tcp", os.Getenv("REDIS_HOST")+":"+os.Getenv("REDIS_PORT"))
+		time.Sleep(time.Hour)
+	}
+}
+
+func options(t *testing.T, kind string) lab.Options {
+	t.Helper()
+	me, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lab.Options{
+		Command: []string{me}, Env: []string{"LAB_TEST_WORKER=" + kind}, Threads: 2, MaxOrders: 2000, Clock: lab.ClockGate, Seed: 1, Timeout: time.Minute,
+	}
+}
+
+func search(t *testing.T, o lab.Options) *lab.Found {
+	t.Helper()
+	found, err := lab.Search(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found.Failed != nil {
+		t.Fatal(found.Failed)
+	}
+	return found
+}
+
+func rules(f *lab.Found) string {
+	var list []string
+	for _, r := range f.Rules {
+		list = append(list, fmt.Sprintf("%s %d", r.Name, r.Orders))
+	}
+	return strings.Join(list, ", ")
+}
+
+// asksForEver is a script that never ends, whatever it is told.
+const asksForEver = `while true do pcall(redis.call, "GET", KEYS[1]) end`
+
+// A script that never ends is told of like any other worker that does not come, and ends
+// at its next command.
+func TestScriptIsEnded(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	endless(t, "never ends its script, and asks")
+}
+
+// One that asks for nothing goes on in this process, so this is the last test.
+func TestScriptThatNeverEnds(t *testing.T) { endless(t, "never ends its script") }
+
+func endless(t *testing.T, kind string) {
+	t.Helper()
+	o := options(t, kind)
+	o.Timeout = 4 * time.Second // in which its worker must have come
+	found, err := lab.Search(t.Context(), o)
+	if err != nil || found.Failed == nil || !strings.Contains(found.Failed.Why, "runs a script that does not end") {
+		t.Errorf("%+v, %v", found, err)
+	}
+}

@@ -1,0 +1,180 @@
+package store
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"runtime"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// Session is one client's connection to an [Embedded], without a wire: it has
+// the protocol, the database and the transaction of a connection of its own. It
+// is not safe for concurrent use, and must not be used for commands that wait or
+// subscribe.
+type Session struct {
+	server *miniredis.Miniredis
+	peer   *server.Peer
+	out    bytes.Buffer
+}
+
+// NewSession returns a connection that speaks RESP2 until it says HELLO 3.
+func (e *Embedded) NewSession() *Session {
+	if e.server.Server() == nil { // it is made for the first connection
+		if c, err := e.server.Dial(); err == nil {
+			_ = c.Close()
+		}
+	}
+	s := &Session{server: e.server}
+	s.peer = server.NewPeer(bufio.NewWriter(&s.out))
+	return s
+}
+
+// Do runs one command, which must not be empty, and returns Redis' answer as it
+// would be on the wire.
+func (s *Session) Do(args []string) []byte {
+	s.out.Reset()
+	s.server.Server().Dispatch(s.peer, args)
+	s.peer.Flush()
+	return bytes.Clone(s.out.Bytes())
+}
+
+// ErrEndless is of a command that has not ended within its limit.
+var ErrEndless = errors.New("a script does not end")
+
+// DoWithin is Do for what may never end: a script. It fails with [ErrEndless]
+// when the limit is over. The Embedded is then in the middle of that script for
+// good: nothing may be asked of it any more, not even to close. The script ends
+// at its next command; one that only counts cannot be ended, and takes a
+// processor for as long as the program runs.
+func (s *Session) DoWithin(limit time.Duration, args []string) ([]byte, error) {
+	done := make(chan []byte, 1)
+	failed := make(chan any, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				failed <- p
+			}
+		}()
+		done <- s.Do(args)
+	}()
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case raw := <-done:
+		return raw, nil
+	case p := <-failed:
+		panic(p) // where it can be caught
+	case <-timer.C:
+		s.server.Server().SetPreHook(func(*server.Peer, string, ...string) bool {
+			runtime.Goexit() // unlike an error or a panic, a pcall in the script cannot catch it
+			return true
+		})
+		return nil, ErrEndless
+	}
+}
+
+// Knows reports whether it has a command of this name, in any case.
+func (e *Embedded) Knows(verb string) bool { return e.server.Server().IsRegisteredCommand(verb) }
+
+// NextExpiry returns how much time is left until a key expires, and whether any
+// will.
+func (e *Embedded) NextExpiry() (left time.Duration, any bool) {
+	for _, name := range e.server.Keys() {
+		if ttl := e.server.TTL(name); ttl > 0 && (!any || ttl < left) {
+			left, any = ttl, true
+		}
+	}
+	return left, any
+}
+
+// Message is one that a subscriber has received.
+type Message struct{ Pattern, Channel, Text string }
+
+// Inbox collects the messages of a subscriber. Its methods are not safe for
+// concurrent use.
+type Inbox struct {
+	server *miniredis.Miniredis
+	sub    *miniredis.Subscriber
+	got    chan Message
+}
+
+// syncChannel is one on which nobody else publishes: what comes on it says that
+// all before it has come.
+const syncChannel = "\x00relock:sync"
+
+// NewInbox returns a subscriber to nothing.
+func (e *Embedded) NewInbox() *Inbox {
+	i := &Inbox{server: e.server, sub: e.server.NewSubscriber(), got: make(chan Message)}
+	go func() { // holds what came until somebody asks: publishing waits for who reads
+		defer close(i.got)
+		messages, patterns := i.sub.Messages(), i.sub.Pmessages()
+		var held []Message
+		for messages != nil || patterns != nil {
+			select {
+			case m, ok := <-messages:
+				switch {
+				case !ok:
+					messages = nil
+				case m.Channel != syncChannel:
+					held = append(held, Message{"", m.Channel, m.Message})
+				default:
+					for _, h := range held {
+						i.got <- h
+					}
+					held = nil
+					i.got <- Message{Channel: syncChannel}
+				}
+			case m, ok := <-patterns:
+				if !ok {
+					patterns = nil
+				} else if m.Channel != syncChannel {
+					held = append(held, Message{m.Pattern, m.Channel, m.Message})
+				}
+			}
+		}
+	}()
+	return i
+}
+
+// Set makes these the channels and patterns to which it listens.
+func (i *Inbox) Set(channels, patterns []string) {
+	for _, c := range i.sub.Channels() {
+		i.sub.Unsubscribe(c)
+	}
+	for _, p := range i.sub.Patterns() {
+		i.sub.Punsubscribe(p)
+	}
+	for _, c := range channels {
+		i.sub.Subscribe(c)
+	}
+	for _, p := range patterns {
+		i.sub.Psubscribe(p)
+	}
+}
+
+// Take returns what has come since it was called last.
+func (i *Inbox) Take() []Message {
+	i.sub.Subscribe(syncChannel)
+	i.server.Publish(syncChannel, "")
+	i.sub.Unsubscribe(syncChannel)
+	var list []Message
+	for m := range i.got {
+		if m.Channel == syncChannel {
+			break
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// Close ends the subscriptions.
+func (i *Inbox) Close() {
+	i.Set(nil, nil)
+	i.sub.Close()
+	for range i.got { // lets the goroutines end
+	}
+}
