@@ -344,10 +344,10 @@ func TestBadWorkers(t *testing.T) {
 		t.Run(c.kind, func(t *testing.T) {
 			t.Parallel()
 			o := options(t, c.kind)
-			switch { // these are waited for: one that hangs has to have come first
-			case c.why == "hangs":
+			switch c.why { // these are waited for: one that hangs has to have come first
+			case "hangs":
 				o.Timeout = 4 * time.Second
-			case c.why == "talks to nobody":
+			case "talks to nobody":
 				o.Timeout = time.Second
 			}
 			found, err := lab.Search(t.Context(), o)
