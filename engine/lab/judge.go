@@ -335,7 +335,7 @@ func (j *judge) owns(r Record, before trace.KeyState) {
 	}
 }
 
-// mine returns the owner id of a thread in the key, with its count: 1 of a string.
+// count returns how often the thread of r holds the key, by what it made of it; 1 of a string.
 func (j *judge) count(r Record) int {
 	if r.After.Value != nil {
 		return 1

@@ -77,7 +77,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.longHead(p[:n]) {
 		return 0, errProtocol
 	}
-	return n, err //nolint:wrapcheck // the parser passes it on
+	return n, err
 }
 
 // reader reads the commands of one connection. redcon's parser takes memory only

@@ -36,7 +36,7 @@ const (
 // Options say what is searched. The zero values of Key and Resource are: found out,
 // and none.
 type Options struct {
-	Command   []string // the worker; empty: whoever comes
+	Command   []string // the worker; empty: any client that connects
 	Env       []string // "K=V", for the workers
 	Threads   int      // 1 to MaxThreads
 	Faults    []string // kinds that may strike
@@ -657,7 +657,7 @@ func (s *search) play(ctx context.Context, b branch, push func(branch)) (*Order,
 	return o, nil
 }
 
-// finalState is the lock's key, asked for by who does not hold the gate.
+// finalState is the state of the lock's key. The caller must not hold the gate.
 func (s *search) finalState() trace.KeyState {
 	s.g.mu.Lock()
 	defer s.g.mu.Unlock()
