@@ -37,11 +37,6 @@ type Played struct {
 	Err      error         // what ended the run early, or nil
 }
 
-// breaks reports whether a rule was broken.
-func (p *Played) breaks() bool {
-	return slices.ContainsFunc(p.Events, func(e trace.Event) bool { return e.Kind() == trace.KindViolation })
-}
-
 // Compare runs a scenario on the virtual clock once with each protocol.
 //
 // A choice in a schedule is an index into those that can move, so it means a

@@ -10,26 +10,33 @@ import (
 	"relock/engine/trace"
 )
 
+// Broken returns the rules that were broken, in the order in which each was first.
+func Broken(events []trace.Event) []string {
+	var rules []string
+	for _, e := range events {
+		if v, is := e.Body.(trace.Violation); is && !slices.Contains(rules, v.Rule) {
+			rules = append(rules, v.Rule)
+		}
+	}
+	return rules
+}
+
 // Unexpected returns how a run differs from what its scenario expects, one
 // sentence per difference. With a nil expect there is none.
 func Unexpected(expect *scenario.Expect, events []trace.Event) []string {
 	if expect == nil {
 		return nil
 	}
-	broken := map[string]bool{}
 	ends := map[string]string{}
 	for _, e := range events {
-		switch b := e.Body.(type) {
-		case trace.Violation:
-			broken[b.Rule] = true
-		case trace.End:
+		if b, is := e.Body.(trace.End); is {
 			ends[e.Thread] = string(b.Result)
 		}
 	}
 	var out []string
 	if expect.Violations != nil {
 		want := slices.Compact(slices.Sorted(slices.Values(*expect.Violations)))
-		if got := slices.Sorted(maps.Keys(broken)); !slices.Equal(got, want) {
+		if got := slices.Sorted(slices.Values(Broken(events))); !slices.Equal(got, want) {
 			out = append(out, fmt.Sprintf("violations: expected %s, but there were %s", listed(want), listed(got)))
 		}
 	}

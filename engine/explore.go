@@ -44,7 +44,7 @@ func Cured(ctx context.Context, sc *scenario.Scenario, r *mend.Report) ([]Played
 		all = append(all, r.Cures[i].Scenario)
 	}
 	own, err := Beside(ctx, sc, all[:1])
-	if err == nil && r.Broken() && !own[0].breaks() {
+	if err == nil && r.Broken() && len(Broken(own[0].Events)) == 0 {
 		sc = r.Before.Example()
 		all[0] = sc
 		own, err = Beside(ctx, sc, all[:1])

@@ -37,10 +37,7 @@ func (r *reader) mend(ctx context.Context, c onBranch) (answered, error) {
 	r.search.mu.Unlock()
 	r.forgetCures()
 	searching, x := r.newSearch(at.scene)
-	r.search.mu.Lock()
-	r.search.cures = x
-	r.search.mu.Unlock()
-	return answered{}, r.begin(ctx, searching, x, ofSearch{
+	return answered{}, r.begin(ctx, searching, &r.search.cures, x, ofSearch{
 		begun:  func() error { return r.toldCures(x, page.MendBegun(r.l)) },
 		failed: func() error { return r.curesFailed(x) },
 		search: func(ctx, within context.Context, t *spareTurn) { r.mends(ctx, within, t, sc) },

@@ -10,12 +10,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 
 	"github.com/a-h/templ"
 
-	"relock/engine/trace"
+	"relock/engine"
 	"relock/web/film"
 	"relock/web/runs"
 	"relock/web/templates"
@@ -91,11 +90,8 @@ func draw(e example) (picture, error) {
 	if err := templates.LanesSmall(f.Lanes().Small(words.English, e.name)).Render(ctx, &svg); err != nil {
 		return picture{}, fmt.Errorf("web: draw %s: %w", e.name, err)
 	}
-	p := picture{Of: sumOf(e), Lanes: svg.String(), Steps: len(f.Rows())}
+	p := picture{Of: sumOf(e), Lanes: svg.String(), Steps: len(f.Rows()), Broken: engine.Broken(r.Events)}
 	for _, ev := range r.Events {
-		if b, ok := ev.Body.(trace.Violation); ok && !slices.Contains(p.Broken, b.Rule) {
-			p.Broken = append(p.Broken, b.Rule)
-		}
 		if f, ok := film.FailureOf(ev); ok {
 			p.Failed = append(p.Failed, f)
 		}

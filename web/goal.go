@@ -50,11 +50,8 @@ func (r *reader) goal(ctx context.Context, c goalArgs) (answered, error) {
 	moves := slices.Clone(b.Moves[:c.Moves])
 	r.forget()
 	searching, x := r.newSearch(at.scene)
-	r.search.mu.Lock()
-	r.search.going = x
-	r.search.mu.Unlock()
 	silent := func() error { return nil } // who steps on need not know
-	return answered{}, r.begin(ctx, searching, x, ofSearch{
+	return answered{}, r.begin(ctx, searching, &r.search.going, x, ofSearch{
 		begun: silent, failed: silent,
 		search: func(_, within context.Context, t *spareTurn) {
 			found, err := item.Outlook(within, moves, explore.Options{Workers: 1, Progress: t.takes})

@@ -270,10 +270,7 @@ func (r *reader) explore(ctx context.Context, c exploreArgs) (answered, error) {
 	if len(bounds.From) > 0 {
 		x.from = b.Positions[c.Moves].At
 	}
-	r.search.mu.Lock()
-	r.search.going = x
-	r.search.mu.Unlock()
-	return answered{}, r.begin(ctx, searching, x, ofSearch{
+	return answered{}, r.begin(ctx, searching, &r.search.going, x, ofSearch{
 		begun:  func() error { return r.told(x, page.Begun(r.l, x.from, len(bounds.From) > 0), "") },
 		failed: func() error { return r.toldFailed(x) },
 		search: func(ctx, within context.Context, t *spareTurn) { r.searches(ctx, within, t, at.scenario, bounds) },
@@ -293,8 +290,12 @@ type ofSearch struct {
 }
 
 // begin tells who asked that a search begins, and does it on a goroutine of its own:
-// in turns that nobody else wants, and for as long as a search may take.
-func (r *reader) begin(ctx, searching context.Context, x *exploration, of ofSearch) error {
+// in turns that nobody else wants, and for as long as a search may take. Its place is
+// where halt and forget find it.
+func (r *reader) begin(ctx, searching context.Context, place **exploration, x *exploration, of ofSearch) error {
+	r.search.mu.Lock()
+	*place = x
+	r.search.mu.Unlock()
 	var begun error
 	r.seat.Away(ctx, func() { begun = of.begun() })
 	go func() {

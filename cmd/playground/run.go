@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"relock/engine"
@@ -233,12 +232,8 @@ func verdict(l words.Language, sc *scenario.Scenario, name string, events []trac
 		return l.Say("As the scenario expects.")
 	}
 	var broken []string
-	for _, e := range events {
-		if v, is := e.Body.(trace.Violation); is {
-			if title := l.Clause(check.Title(v.Rule)); !slices.Contains(broken, title) {
-				broken = append(broken, title)
-			}
-		}
+	for _, rule := range engine.Broken(events) {
+		broken = append(broken, l.Clause(check.Title(rule)))
 	}
 	if len(broken) == 0 {
 		return l.Say("No rule was broken in this order. All of them: playground explore %s", name)

@@ -586,12 +586,37 @@ func (s *search) print(it *item) footprint {
 // play plays one order: as b goes, and then on with the first choice. With push, every
 // other choice on the way is one more branch.
 func (s *search) play(ctx context.Context, b branch, push func(branch)) (*Order, error) {
+	asleep := b.asleep
+	return s.round(ctx, func(o *Order, list []choice) (c choice, cut bool) {
+		n, at := len(o.Decisions), 0
+		switch {
+		case n < len(b.way):
+			at = slices.IndexFunc(list, func(c choice) bool { return c.d.same(b.way[n]) })
+			if at < 0 || b.way[n].Command != "" && list[at].d.Command != b.way[n].Command {
+				o.diverged = &Divergence{n + 1, b.way[n], s.have(list, b.way[n])}
+				b.way, asleep, push = b.way[:n], nil, nil
+				at = max(at, 0)
+			}
+		default:
+			if at, cut = s.branch(o, list, asleep, push); cut {
+				return c, true
+			}
+		}
+		if n >= len(b.way) {
+			asleep = awake(asleep, list[at])
+		}
+		return list[at], false
+	})
+}
+
+// round plays one order of what choose says. Where that cuts it, the rest is played
+// without being judged.
+func (s *search) round(ctx context.Context, choose func(*Order, []choice) (c choice, cut bool)) (*Order, error) {
 	if err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	o := &Order{}
 	ended := map[string]bool{}
-	asleep := b.asleep
 	for {
 		if err := s.settle(ctx); err != nil {
 			return nil, err
@@ -619,37 +644,19 @@ func (s *search) play(ctx context.Context, b branch, push func(branch)) (*Order,
 			}
 			break
 		}
-		n := len(o.Decisions)
-		if n >= maxDecisions {
-			l := list[0].lane
-			err := l.failed("has forgotten its round: after %d decisions it has neither asked for the next one nor ended", n)
+		if n := len(o.Decisions); n >= maxDecisions {
+			err := list[0].lane.failed("has forgotten its round: after %d decisions it has neither asked for the next one nor ended", n)
 			s.g.mu.Unlock()
 			return nil, err
 		}
-		at, cut := 0, false
-		switch {
-		case n < len(b.way):
-			at = slices.IndexFunc(list, func(c choice) bool { return c.d.same(b.way[n]) })
-			if at < 0 || b.way[n].Command != "" && list[at].d.Command != b.way[n].Command {
-				o.diverged = &Divergence{n + 1, b.way[n], s.have(list, b.way[n])}
-				b.way, asleep, push = b.way[:n], nil, nil
-				at = max(at, 0)
-			}
-		default:
-			at, cut = s.branch(o, list, asleep, push)
-		}
+		c, cut := choose(o, list)
 		if cut {
 			s.g.mu.Unlock()
 			o.cut = true
 			return o, s.drain(ctx)
 		}
-		c := list[at]
 		o.Decisions = append(o.Decisions, c.d)
-		if n >= len(b.way) {
-			asleep = awake(asleep, c)
-		}
-		err := s.decide(ctx, o, c)
-		if err != nil {
+		if err := s.decide(ctx, o, c); err != nil {
 			return nil, err
 		}
 	}
@@ -1002,42 +1009,12 @@ func (s *search) draw(ctx context.Context) error {
 
 // random plays one order that p draws.
 func (s *search) random(ctx context.Context, p *pct.Priorities, decisions int) (*Order, error) {
-	if err := s.begin(ctx); err != nil {
-		return nil, err
-	}
-	o := &Order{}
-	ended := map[string]bool{}
 	strikes := p.Places(s.o.MaxFaults, decisions)
 	// Where no fault strikes, a change of priorities does: else each thread would run to
 	// its end.
 	changes := p.Places(2, decisions)
-	for {
-		if err := s.settle(ctx); err != nil {
-			return nil, err
-		}
-		s.g.mu.Lock()
-		s.ends(o, ended)
-		list, over, stuck, asking := s.choices()
-		if over {
-			o.final = s.g.state()
-			s.g.mu.Unlock()
-			return o, nil
-		}
+	return s.round(ctx, func(o *Order, list []choice) (choice, bool) {
 		n := len(o.Decisions)
-		if len(list) == 0 {
-			moved := s.pass(o)
-			s.g.mu.Unlock()
-			if moved {
-				continue
-			}
-			o.final, o.waiting, o.asking = s.finalState(), stuck, asking
-			return o, s.drain(ctx)
-		}
-		if n >= maxDecisions {
-			err := list[0].lane.failed("has forgotten its round: after %d decisions it has neither asked for the next one nor ended", n)
-			s.g.mu.Unlock()
-			return nil, err
-		}
 		var free, faults []choice
 		var tasks []string
 		for _, c := range list {
@@ -1056,11 +1033,8 @@ func (s *search) random(ctx context.Context, p *pct.Priorities, decisions int) (
 		if slices.Contains(strikes, n) && len(faults) > 0 {
 			c = faults[p.Random.IntN(len(faults))]
 		}
-		o.Decisions = append(o.Decisions, c.d)
-		if err := s.decide(ctx, o, c); err != nil {
-			return nil, err
-		}
-	}
+		return c, false
+	})
 }
 
 // Diverged returns where the order went another way than it was told, or nil.

@@ -1,8 +1,6 @@
 package page
 
 import (
-	"slices"
-
 	"relock/engine"
 	"relock/engine/fault"
 	"relock/engine/phrase"
@@ -95,14 +93,11 @@ func alignThreads(l words.Language, played []engine.Played) []LockThread {
 }
 
 func column(l words.Language, p engine.Played) LockColumn {
-	c := LockColumn{Protocol: p.Protocol}
+	c := LockColumn{Protocol: p.Protocol, Broken: engine.Broken(p.Events)}
 	var failed []film.Failure
 	for _, e := range p.Events {
 		if f, ok := film.FailureOf(e); ok {
 			failed = append(failed, f)
-		}
-		if v, ok := e.Body.(trace.Violation); ok && !slices.Contains(c.Broken, v.Rule) {
-			c.Broken = append(c.Broken, v.Rule)
 		}
 	}
 	if len(c.Broken) == 0 {

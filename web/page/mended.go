@@ -205,7 +205,7 @@ func NewCureWhy(l words.Language, as, with engine.Played, c *mend.Cure) CureWhy 
 		}
 	}
 	why.Says = says
-	still := violated(with)
+	still := engine.Broken(with.Events)
 	beyond := func(rule string) bool { return c.After.Breaks(rule) == nil }
 	switch {
 	case best < 3 && slices.ContainsFunc(still, beyond):
@@ -228,22 +228,11 @@ func cellSays(l words.Language, c LockCell) string {
 // mends reports whether a rule was broken by what is in a cell, that is not broken with
 // the change.
 func mends(as, with engine.Played, c LockCell) bool {
-	still := violated(with)
+	still := engine.Broken(with.Events)
 	return slices.ContainsFunc(as.Events, func(e trace.Event) bool {
 		v, is := e.Body.(trace.Violation)
 		return is && !slices.Contains(still, v.Rule) && c.seq > 0 && len(v.Events) > 0 && v.Events[len(v.Events)-1] == c.seq
 	})
-}
-
-// violated are the rules that were broken in a run, in the order in which they were.
-func violated(p engine.Played) []string {
-	var rules []string
-	for _, e := range p.Events {
-		if v, is := e.Body.(trace.Violation); is && !slices.Contains(rules, v.Rule) {
-			rules = append(rules, v.Rule)
-		}
-	}
-	return rules
 }
 
 // CureNote is what a change does and what it does not, in sentences.

@@ -45,7 +45,6 @@ type Change struct {
 
 	place  int      // among those of its kind
 	longer []longer // with longer pauses, see Longer
-	with   *Change  // of two changes at once, the lock's
 }
 
 // and is a check of what the lock protects together with another lock, or nil where the
@@ -58,7 +57,7 @@ func (c *Change) and(lock *Change) *Change {
 	}
 	return &Change{
 		Kind: Resource, Name: c.Name + ", " + lock.Name, Title: phrase.Say("%[1]s + %[2]s", c.Title, lock.Title),
-		Note: c.Note, Lacks: lock.Lacks, Scenario: other, place: lock.place, with: lock,
+		Note: c.Note, Lacks: lock.Lacks, Scenario: other, place: lock.place,
 	}
 }
 

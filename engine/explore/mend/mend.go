@@ -254,6 +254,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Opti
 		}
 	}
 	r.Changes = len(changes)
+	single := len(changes)
 	s.found(r, nil)
 	for i := 0; i < len(changes); i++ {
 		cure, err := s.cure(ctx, r, changes[i])
@@ -267,7 +268,7 @@ func Search(ctx context.Context, sc *scenario.Scenario, b explore.Bounds, o Opti
 		r.Tried++
 		r.Cures = append(r.Cures, *cure)
 		slices.SortStableFunc(r.Cures, func(a, b Cure) int { return r.compare(&a, &b) })
-		if i == len(changes)-1 {
+		if r.Tried == single {
 			if both := r.both(); both != nil {
 				changes, r.Changes = append(changes, *both), r.Changes+1
 			}
@@ -290,7 +291,7 @@ func (r *Report) both() *Change {
 	}
 	guard := &r.Cures[helps]
 	left := slices.DeleteFunc(slices.Clone(guard.After.Rules), func(b Broken) bool { return b.Rule == check.MutualExclusion })
-	if len(left) == 0 || slices.ContainsFunc(r.Cures, func(c Cure) bool { return c.with != nil }) {
+	if len(left) == 0 {
 		return nil
 	}
 	for _, kind := range []Kind{Script, Lock} { // the cheaper first
