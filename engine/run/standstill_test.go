@@ -179,7 +179,7 @@ func TestAskingInVainIsStuckOnTheWallClock(t *testing.T) {
 		"stuck A+B": `
 lock: {protocol: spin, retry: {times: unlimited, interval: 10ms}}
 faults: [{thread: A, at: work, do: stall}]
-threads: [{name: A}, {name: B, start: 5ms}]`,
+threads: [{name: A}, {name: B, start: 1s}]`,
 		"A done, B done": `
 lock: {protocol: spin, retry: {times: unlimited, interval: 5ms}}
 threads: [{name: A, work: 60ms}, {name: B, start: 5ms, work: 10ms}]`,
