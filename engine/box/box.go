@@ -1,0 +1,138 @@
+// Package box runs a stranger's Lua in a process of its own, behind walls. A
+// [Pool] keeps a few child processes warm; each is this program, started again,
+// and answers questions: this script, in this state of Redis, at this instant.
+// It holds nothing between questions but compiled texts, and serves one owner's
+// judgement at a time.
+//
+// Three things keep a script in: its own interpreter, whose libraries are
+// Redis' and whose time and sizes are bounded; the limits and filters that the
+// child puts on itself before it reads the first question; and the parent, which
+// believes nothing that it reads, and ends a child that is late or talks
+// nonsense.
+package box
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"relock/engine/store"
+)
+
+// Question is one script to run in one state of Redis.
+type Question struct {
+	Script   string // the whole text: the journal's wrapped text
+	Keys     []string
+	Args     []string
+	Now      time.Time    // Redis' clock, in whole milliseconds
+	Items    []store.Item // what Redis holds
+	Channels []string     // one for each who listens: PUBLISH answers how many
+}
+
+// Answer is what came of it.
+type Answer struct {
+	Reply any          // nil, int64, string, or a list of these, as go-redis would return it
+	Err   string       // Redis' error as it would be on the wire ("ERR …", "WRONGTYPE …"), or ""
+	Lines Lines        // of a script that failed: where the last error was raised, and from where that was called
+	Items []store.Item // what Redis holds afterwards, by name; a key without content is not there
+}
+
+// Errors of a script. All come as a [*Fault], which says more.
+var (
+	// ErrSyntax is of a text that does not compile.
+	ErrSyntax = errors.New("the script does not compile")
+	// ErrEndless is of a script that took more than its time.
+	ErrEndless = errors.New("the script does not end")
+	// ErrTooLarge is of a script that took more than its memory, or whose texts,
+	// reply or keys are larger than allowed.
+	ErrTooLarge = errors.New("the script takes too much memory")
+	// ErrContents is of a script that leaves a key of a type that is not allowed.
+	ErrContents = errors.New("the script leaves a key of a type that is not allowed")
+)
+
+// Errors of the box.
+var (
+	// ErrUnavailable is returned where no script may be run: the kernel lacks a
+	// wall, and the error says which, or no child can be started.
+	ErrUnavailable = errors.New("scripts cannot be run here")
+	// ErrBroken is of a child that ended, or answered nonsense, without saying why.
+	// The question may be asked again.
+	ErrBroken = errors.New("the process that ran the script broke")
+	// ErrClosed is returned by a Pool after Close.
+	ErrClosed = errors.New("the box is closed")
+	// ErrQuestion is of a question that is larger than a frame.
+	ErrQuestion = errors.New("the question is too large")
+)
+
+// Fault is what is wrong with a script.
+type Fault struct {
+	Kind  error  // ErrSyntax, ErrEndless, ErrTooLarge or ErrContents
+	Lines Lines  // where it was, and from where that was called; empty if not known
+	What  string // what Lua says of a text that does not compile, and which size was too large, in English; or ""
+}
+
+// Error returns a sentence with the first line.
+func (f *Fault) Error() string {
+	text := f.Kind.Error()
+	if len(f.Lines) > 0 {
+		text = "line " + strconv.Itoa(f.Lines[0]) + ": " + text
+	}
+	if f.What != "" {
+		text += ": " + f.What
+	}
+	return text
+}
+
+// Unwrap returns Kind.
+func (f *Fault) Unwrap() error { return f.Kind }
+
+// Lines are those of a script's whole text, from 1, on which something was going
+// on: the innermost first, then the one that called it.
+type Lines []int
+
+// Below returns the innermost line below the one given, or 0: the lines down to
+// that one were put before somebody's script.
+func (l Lines) Below(line int) int {
+	for _, n := range l {
+		if n > line {
+			return n
+		}
+	}
+	return 0
+}
+
+// Limits of a script.
+const (
+	maxFrame  = 1 << 20                // bytes of a question, and of an answer
+	maxText   = 1 << 20                // bytes of one text that a script makes
+	maxMemory = 128 << 20              // bytes of a child's memory
+	busy      = 100 * time.Millisecond // of the processor, until a script is endless
+	// Limit is how long a child may take for one question when Options do not
+	// say: the wall for what Lua's own clock cannot interrupt.
+	Limit = 2 * time.Second
+	// Children is how many serve somebody when Options do not say.
+	Children = 2
+	// idle is how long a child lives that nobody asks.
+	idle = time.Minute
+)
+
+// Options of a Pool.
+type Options struct {
+	Children int           // how many serve somebody at a time, 1..4, or 0 for Children; one more waits
+	Unwalled bool          // runs without the kernel's walls, for who runs his own scripts on his own machine
+	Limit    time.Duration // of one question, or 0 for Limit
+}
+
+func (o Options) filled() (Options, error) {
+	if o.Children == 0 {
+		o.Children = Children
+	}
+	if o.Limit == 0 {
+		o.Limit = Limit
+	}
+	if o.Children < 1 || o.Children > 4 || o.Limit < 0 {
+		return o, fmt.Errorf("box: %d children and a limit of %v: allowed are 1 to 4, and a positive time", o.Children, o.Limit)
+	}
+	return o, nil
+}

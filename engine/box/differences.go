@@ -1,0 +1,63 @@
+package box
+
+import (
+	"regexp"
+
+	"relock/engine/phrase"
+)
+
+// Difference is what a script comes to otherwise than on a real Redis.
+type Difference struct {
+	In   *regexp.Regexp // a text in which it may matter
+	Note phrase.Text    // one sentence
+}
+
+// Differences are what the box's Lua does otherwise than that of Redis 7.0.15, and
+// a script might meet. What the embedded Redis itself answers otherwise is in
+// DIFFERENCES.md of package store. They are not to be changed.
+var Differences = []Difference{
+	{
+		regexp.MustCompile(`\.\.`),
+		"A number joined by .. that is larger than 1e14 or has more than 14 digits is written in full here; Redis rounds it to 14 digits, as tostring does in both.",
+	},
+	{
+		regexp.MustCompile(`\b(loadstring|load|collectgarbage|gcinfo)\b`),
+		"Redis has load, loadstring, collectgarbage and gcinfo; here they are missing.",
+	},
+	{
+		regexp.MustCompile(`\b(cmsgpack|struct)\b`),
+		"Redis has cmsgpack and struct; here they are missing.",
+	},
+	{
+		regexp.MustCompile(`\btable\s*\.\s*(foreach|foreachi|setn)\b`),
+		"Redis has table.foreach, table.foreachi and table.setn; here they are missing.",
+	},
+	{
+		regexp.MustCompile(`\bcjson\s*\.\s*(new|encode_|decode_)`),
+		"cjson has encode, decode and null here, and none of its settings.",
+	},
+	{
+		regexp.MustCompile(`\bredis\s*\.\s*setresp\b`),
+		"redis.setresp(3) is an error here: scripts speak RESP2.",
+	},
+	{
+		regexp.MustCompile(`\bredis\s*\.\s*(acl_check_cmd|breakpoint|debug|REDIS_VERSION|REDIS_VERSION_NUM|REPL_\w+)\b`),
+		"redis has neither acl_check_cmd nor its debugger's functions nor its version here.",
+	},
+	{
+		regexp.MustCompile(`(?i)["'](SELECT|MOVE|SWAPDB)["']`),
+		"There is one database here: SELECT, MOVE and SWAPDB are refused in scripts.",
+	},
+	{
+		regexp.MustCompile(`\b(string|table|math|bit|cjson|redis|coroutine)\s*\.\s*\w+\s*=[^=]`),
+		"Redis refuses to change its libraries; here a script changes them for itself, until it ends.",
+	},
+	{
+		regexp.MustCompile(`\bmath\s*\.\s*random\b`),
+		"math.random begins again in each run of a script here; Redis goes on where the last script stopped.",
+	},
+	{
+		regexp.MustCompile(`\b(pairs|next)\b`),
+		"pairs goes through a table in the order in which it was filled; in Redis the order is any.",
+	},
+}

@@ -1,0 +1,6 @@
+//go:build linux && cgo
+
+package box
+
+// linked tells that this process has threads that Go does not know.
+const linked = true

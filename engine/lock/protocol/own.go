@@ -1,0 +1,172 @@
+package protocol
+
+import (
+	"cmp"
+	"context"
+	_ "embed" // the frames
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Own is the name of a lock whose scripts somebody has written.
+const Own = "own"
+
+var (
+	//go:embed frame-lock.lua
+	frameLock string
+	//go:embed frame-unlock.lua
+	frameUnlock string
+	//go:embed frame-renew.lua
+	frameRenew string
+)
+
+// Frame returns the empty script of a call, from which one's own can begin: it
+// says what it gets and what it returns. It is "" for a call that every lock
+// does in its own way, such as [CallLeave].
+func Frame(call string) string {
+	switch call {
+	case CallLock:
+		return frameLock
+	case CallUnlock:
+		return frameUnlock
+	case CallRenew:
+		return frameRenew
+	default:
+		return ""
+	}
+}
+
+// Sources returns p's Lua scripts by the calls that can have one of one's own; a
+// call of plain commands is not there.
+func (p *Protocol) Sources() map[string]string {
+	sources := map[string]string{}
+	for _, s := range p.Scripts {
+		if slices.Contains(p.Calls(), s.Call) {
+			sources[s.Call] = s.Source
+		}
+	}
+	return sources
+}
+
+// ErrReply is returned for a reply of an own script that is none of those that
+// [Protocol.With] allows.
+var ErrReply = errors.New("lock: not a reply of a lock")
+
+// With returns the lock [Own]: p with other scripts, by the names of their
+// calls. A call without one is p's, script or not.
+//
+// A script gets all keys of the lock, its own first, and the arguments of p's
+// script of that call. Where p has none, or fewer arguments than [Reentrant]'s,
+// it gets those of Reentrant. It replies as they do, {1, hold count},
+// {0, 0} or {-1, 0}, or plainly 1 or 0. With returns nil where p is not kept by
+// calls of this kind: outside Redis, or on several nodes.
+// It is safe for concurrent use.
+func (p *Protocol) With(sources map[string]string) *Protocol {
+	if !p.Writable() {
+		return nil
+	}
+	own := *p
+	own.Name, own.Summary, own.Base = Own, "a lock of one's own: its scripts are in the scenario", p
+	own.First, own.Inner = maps.Clone(p.First), maps.Clone(p.Inner)
+	own.Most, own.Plain = maps.Clone(p.Most), maps.Clone(p.Plain)
+	own.Scripts = slices.Clone(p.Scripts)
+	if own.First == nil {
+		own.First = map[string]string{}
+	}
+	for call, source := range sources {
+		s := NewScript(call, call+".lua", source, p.argsOf(call))
+		s.keys = len(p.Keys(""))
+		delete(own.Inner, call)
+		delete(own.Most, call)
+		delete(own.Plain, call)
+		own.First[call] = "EVAL"
+		if found := commandOf.FindStringSubmatch(source); found != nil {
+			own.First[call] = found[1]
+		}
+		if i := slices.IndexFunc(own.Scripts, func(o Script) bool { return o.Call == call }); i >= 0 {
+			own.Scripts[i] = s
+		} else {
+			own.Scripts = append(own.Scripts, s)
+		}
+		step := plainly(s)
+		switch call {
+		case CallLock:
+			own.Lock = step
+		case CallUnlock:
+			own.Unlock = step
+		case CallRenew:
+			own.Renew = step
+		case CallLeave:
+			own.Leave = step
+		}
+	}
+	slices.SortStableFunc(own.Scripts, func(a, b Script) int {
+		return cmp.Compare(slices.Index(callNames, a.Call), slices.Index(callNames, b.Call))
+	})
+	return &own
+}
+
+// Writable reports whether its scripts can be written anew, by [Protocol.With].
+func (p *Protocol) Writable() bool { return p.Guard == InRedis && p.Nodes == 0 && p.Lock != nil }
+
+// Calls returns the names of the calls that can have a script of one's own.
+func (p *Protocol) Calls() []string {
+	if p.Leave == nil {
+		return callNames[:3]
+	}
+	return callNames
+}
+
+var callNames = []string{CallLock, CallUnlock, CallRenew, CallLeave}
+
+// argsOf returns what a call's script is called with.
+func (p *Protocol) argsOf(call string) Args {
+	of := func(p *Protocol) Args {
+		for _, s := range p.Scripts {
+			if s.Call == call {
+				return s.args
+			}
+		}
+		return nothing
+	}
+	first, rest := of(p), of(Reentrant)
+	return func(all []any, r Request) []any {
+		before := len(all)
+		all = first(all, r)
+		if usual := rest(nil, r); len(usual) > len(all)-before {
+			all = append(all, usual[len(all)-before:]...)
+		}
+		return all
+	}
+}
+
+// plainly returns the step that runs a script whose reply may be a plain number.
+func plainly(s Script) Step {
+	return func(ctx context.Context, r Request) (Reply, error) {
+		answer, err := s.ask(ctx, r)
+		if err != nil {
+			return Reply{}, err
+		}
+		number, ok := answer.(int64)
+		if !ok {
+			return s.reply(answer, r.Key)
+		}
+		switch reply := (Reply{Code: Code(number)}); {
+		case number < 0 || number > 1:
+			return Reply{}, fmt.Errorf("lock: %s on %q: %w: %d", s.Name, r.Key, ErrReply, number)
+		case number == 1 && s.Call == CallLock:
+			reply.Count = r.Level
+			return reply, nil
+		case number == 1 && s.Call == CallUnlock:
+			reply.Count = r.Level - 1
+			return reply, nil
+		case number == 0 && s.Call != CallLock:
+			reply.Code = NotHeld
+			return reply, nil
+		default:
+			return reply, nil
+		}
+	}
+}

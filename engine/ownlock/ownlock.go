@@ -1,0 +1,331 @@
+// Package ownlock runs the locks whose scripts somebody has written: in a box, a
+// process that can do no harm, and never in this one. It also says what is wrong
+// with a script that is no lock's.
+package ownlock
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"relock/engine/box"
+	"relock/engine/effects"
+	"relock/engine/journal"
+	"relock/engine/lock/protocol"
+	"relock/engine/phrase"
+	"relock/engine/recall"
+	"relock/engine/scenario"
+	"relock/engine/store"
+)
+
+// ErrNoBox is returned where an own lock is to be run, and its context has no
+// box.
+var ErrNoBox = phrase.New("a lock of one's own is not run here: its scripts need a process of their own")
+
+type boxKey struct{}
+
+// WithBox returns a context whose own locks run in a box.
+func WithBox(ctx context.Context, b *box.Pool) context.Context {
+	return context.WithValue(ctx, boxKey{}, b)
+}
+
+// NewMemory returns an empty Memory for runs of sc: of a miniredis in this
+// process or, of an own lock, of one in the context's box. Close it. It fails
+// with ErrNoBox.
+func NewMemory(ctx context.Context, sc *scenario.Scenario) (*recall.Memory, error) {
+	if !sc.Lock.Own() {
+		return recall.NewMemory(), nil
+	}
+	b, ok := ctx.Value(boxKey{}).(*box.Pool)
+	if !ok || b == nil {
+		return nil, ErrNoBox
+	}
+	s := &server{box: b, scripts: map[string]string{}, own: map[string]protocol.Script{}}
+	for _, script := range sc.Lock.Implementation().Scripts {
+		if slices.Contains(sc.Lock.Scripts.Calls(), script.Call) {
+			s.own[journal.Wrap(script.Source)] = script
+		}
+	}
+	return recall.NewMemoryOf(s), nil
+}
+
+// What a script may hold, a hundred times what a lock does: each of its rows is
+// shown.
+const (
+	maxCommands = 100     // of one run
+	maxHeld     = 8 << 10 // bytes in Redis
+	maxSaid     = 8 << 10 // bytes of one run's arguments
+)
+
+// server runs the scripts of one scenario in a box.
+type server struct {
+	box     *box.Pool
+	scripts map[string]string          // digest to text
+	own     map[string]protocol.Script // by the journal's text
+}
+
+// Load implements recall.Server. It fails with a *Mistake.
+func (s *server) Load(ctx context.Context, text string) (string, error) {
+	if script, ok := s.own[text]; ok {
+		if err := s.box.Check(ctx, s, script.Source); err != nil {
+			return "", s.mistake(script, 0, err)
+		}
+	}
+	sha := redis.NewScript(text).Hash()
+	s.scripts[sha] = text
+	return sha, nil
+}
+
+// Run implements recall.Server. It fails with a *Mistake.
+func (s *server) Run(ctx context.Context, c recall.Call) (recall.Outcome, error) {
+	text := s.scripts[c.Script]
+	args := make([]string, len(c.Args))
+	for i, a := range c.Args {
+		args[i] = fmt.Sprint(a)
+	}
+	question := box.Question{Script: text, Keys: c.Keys, Args: args, Now: c.Now, Items: c.Items, Channels: c.Channels}
+	answer, err := s.box.Ask(ctx, s, question)
+	if errors.Is(err, box.ErrBroken) { // which may have been the machine
+		answer, err = s.box.Ask(ctx, s, question)
+	}
+	script, own := s.own[text]
+	if err != nil {
+		if own {
+			err = s.mistake(script, journal.Above, err)
+		}
+		return recall.Outcome{}, err
+	}
+	out := recall.Outcome{Reply: answer.Reply, Items: answer.Items}
+	if answer.Err != "" {
+		out.Err = journal.ScriptError(answer.Err)
+	}
+	if own {
+		if wrong := judge(script, c.Keys, answer); wrong != nil {
+			return recall.Outcome{}, wrong
+		}
+	}
+	return out, nil
+}
+
+// Close implements recall.Server.
+func (s *server) Close() error {
+	s.box.Leave(s)
+	return nil
+}
+
+// mistake is why the box did not run a script, in a person's words.
+// Of the text that was run, so many lines are above the script's own.
+func (s *server) mistake(script protocol.Script, above int, err error) error {
+	var stopped *box.Fault
+	if errors.Is(err, box.ErrBroken) {
+		return &Mistake{Call: script.Call, What: phrase.Say("the process that ran it broke: it takes too much memory, or does what no script may")}
+	}
+	if !errors.As(err, &stopped) {
+		return err
+	}
+	m := &Mistake{Call: script.Call, Line: stopped.Lines.Below(above), What: phrase.Plain(stopped.What)}
+	if m.Line > 0 {
+		m.Line -= above
+	}
+	switch {
+	case errors.Is(err, box.ErrSyntax):
+		m.What = phrase.Say("this is not Lua: %s", stopped.What)
+	case errors.Is(err, box.ErrEndless):
+		m.What = phrase.Say("it does not end: no script of a lock takes longer than %s", phrase.Duration(box.Limit))
+	case errors.Is(err, box.ErrTooLarge):
+		m.What = phrase.Say("it takes more memory than a script may have: %s", stopped.What)
+	case errors.Is(err, box.ErrContents):
+		m.What = phrase.Say("it leaves something in Redis that no lock has: strings, hashes, lists and sorted sets are allowed")
+	}
+	return m
+}
+
+// judge returns what is wrong with a run of an own script, or nil. What Redis
+// refuses is no mistake as long as nothing was written before.
+func judge(script protocol.Script, keys []string, a box.Answer) *Mistake {
+	m := &Mistake{Call: script.Call}
+	if a.Err != "" {
+		m.What = phrase.Say("Redis cannot run it: %s", a.Err)
+		return m
+	}
+	rec, reply, err := journal.Decode(a.Reply)
+	if err != nil {
+		m.What = phrase.Say("what it says it did cannot be read")
+		return m
+	}
+	said, wrote := 0, 0
+	for _, e := range rec.Entries {
+		if key, ok := unnamed(e.Args, keys); ok {
+			m.Line, m.What = e.Line, phrase.Say("%s asks for the key %q, which is not among its KEYS", strings.ToUpper(e.Args[0]), key)
+			return m
+		}
+		if e.Err != "" && noCommand(e.Err) {
+			m.Line, m.What = e.Line, phrase.Say("Redis refuses %s: %s", strings.ToUpper(e.Args[0]), e.Err)
+			return m
+		}
+		if e.Err == "" && journal.Writes(e.Args[0]) && wrote == 0 {
+			wrote = max(e.Line, 1)
+		}
+		for _, arg := range e.Args {
+			said += len(arg)
+		}
+	}
+	switch {
+	case len(rec.Entries) > maxCommands:
+		m.Line, m.What = rec.Entries[maxCommands].Line, phrase.Say("it sends %d commands; a lock's script sends at most %d", len(rec.Entries), maxCommands)
+	case said > maxSaid || held(a.Items) > maxHeld:
+		m.What = phrase.Say("it keeps more in Redis than a lock does: %d bytes are allowed", maxHeld)
+	case reply.Err != "" && reply.Line > 0:
+		m.Line, m.What = reply.Line, phrase.Plain(reply.Err)
+		if strings.Contains(reply.Err, "attempt to call a non-function") {
+			m.What = phrase.Say("it calls what is no function")
+		}
+	case reply.Err != "" && wrote > 0:
+		m.Line, m.What = wrote, phrase.Say("it writes here and then fails, and Redis takes nothing back: %s", reply.Err)
+	case reply.Err == "":
+		return wrongReply(m, reply.Value)
+	default:
+		return nil
+	}
+	return m
+}
+
+// wrongReply returns m if a value is no reply of a lock.
+func wrongReply(m *Mistake, value any) *Mistake {
+	switch v := value.(type) {
+	case int64:
+		if v == 0 || v == 1 {
+			return nil
+		}
+	case []any:
+		if len(v) >= 2 {
+			code, isCode := v[0].(int64)
+			count, isCount := v[1].(int64)
+			if isCode && isCount && code >= int64(protocol.Stale) && code <= int64(protocol.Granted) && count >= 0 {
+				return nil
+			}
+		}
+	}
+	m.What = phrase.Say("it returns %s; allowed: {1, count}, {0, 0}, {-1, 0}, or 1 and 0", written(value))
+	return m
+}
+
+// written is a reply as Lua writes it.
+func written(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "nil"
+	case string:
+		return strconv.Quote(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i, one := range v {
+			parts[i] = written(one)
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	default:
+		return fmt.Sprint(v)
+	}
+}
+
+// noCommand reports whether Redis refused a command because there is none like
+// it, whatever it holds.
+func noCommand(err string) bool {
+	err = strings.ToLower(err)
+	for _, one := range []string{"unknown command", "unknown redis command", "wrong number of arg", "syntax error", "not allowed from script"} {
+		if strings.Contains(err, one) {
+			return true
+		}
+	}
+	return false
+}
+
+// unnamed returns the first key of a command that is not one of keys. Of a command
+// that is not known the first argument is taken for one.
+func unnamed(args, keys []string) (string, bool) {
+	switch effects.Verb(args) {
+	case "TIME", "PUBLISH", "SPUBLISH", "PING", "ECHO", "RANDOMKEY", "DBSIZE", "KEYS", "SCAN":
+		return "", false
+	}
+	asked := effects.Touches(args).Keys
+	if len(asked) == 0 {
+		asked = args[1:min(2, len(args))]
+	}
+	for _, key := range asked {
+		if !slices.Contains(keys, key) {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// held is how much Redis holds, in bytes.
+func held(items []store.Item) int {
+	n := 0
+	for _, i := range items {
+		n += len(i.Name) + len(i.Text)
+		for field, value := range i.Hash {
+			n += len(field) + len(value)
+		}
+		for _, one := range i.List {
+			n += len(one)
+		}
+		for _, one := range i.Set {
+			n += len(one.Member) + 8
+		}
+	}
+	return n
+}
+
+// Mistake is what is wrong with an own script.
+type Mistake struct {
+	Call string // whose script it is: "lock"
+	Line int    // of the script, from 1; 0 if it is not known
+	What phrase.Wording
+}
+
+// Says implements [phrase.Speaker].
+func (m *Mistake) Says() phrase.Wording {
+	if m.Line == 0 {
+		return phrase.Say("the script %s: %s", m.Call, m.What)
+	}
+	return phrase.Say("the script %s, line %d: %s", m.Call, m.Line, m.What)
+}
+
+// Error says it in English.
+func (m *Mistake) Error() string { return m.Says().String() }
+
+// Note says what a script may do otherwise in the box than on a Redis.
+type Note struct {
+	Call string // whose script it is: "lock"
+	What phrase.Text
+}
+
+// Notes returns what the own scripts of a lock may do otherwise in the box than
+// on a Redis, in the order of the calls.
+func Notes(l scenario.Lock) []Note {
+	if !l.Own() {
+		return nil
+	}
+	var list []Note
+	for _, script := range l.Implementation().Scripts {
+		if !slices.Contains(l.Scripts.Calls(), script.Call) {
+			continue
+		}
+		for _, d := range box.Differences {
+			if d.In.MatchString(comment.ReplaceAllString(script.Source, "")) {
+				list = append(list, Note{script.Call, d.Note})
+			}
+		}
+	}
+	return list
+}
+
+// comment matches a comment to the end of its line.
+var comment = regexp.MustCompile(`--[^\n]*`)

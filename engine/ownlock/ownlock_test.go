@@ -1,0 +1,180 @@
+package ownlock_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"relock/engine/box"
+	"relock/engine/explore"
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+	"relock/engine/ownlock"
+	"relock/engine/scenario"
+)
+
+// boxed is a context in which own locks run.
+func boxed(t *testing.T) context.Context {
+	t.Helper()
+	b, err := box.New(box.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return ownlock.WithBox(t.Context(), b)
+}
+
+// scenarioOf is two threads with a lock, in JSON.
+func scenarioOf(t *testing.T, lock map[string]any, depth int) *scenario.Scenario {
+	t.Helper()
+	lock["lease"], lock["watchdog"] = "200ms", "80ms"
+	lock["retry"] = map[string]any{"times": 4, "interval": "60ms"}
+	text, err := json.Marshal(map[string]any{"lock": lock, "threads": []any{
+		map[string]any{"name": "A", "depth": depth, "work": "50ms"}, map[string]any{"name": "B", "start": "5ms", "depth": depth, "work": "50ms"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sc, err := scenario.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sc
+}
+
+// found is what a search comes to.
+func found(ctx context.Context, t *testing.T, sc *scenario.Scenario) string {
+	t.Helper()
+	delays := 1
+	if testing.Short() {
+		delays = 0
+	}
+	space, err := explore.Search(ctx, sc, explore.Bounds{Delays: delays, Kinds: []string{"lose-reply"}, MaxFaults: 1, MaxStates: 100_000}, explore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprintf("%s: %v of %v", space.Ending(), space.Broken(), space.Schedules())
+	for _, r := range space.Rules() {
+		text += fmt.Sprintf(", %s %v", r.Name, r.Schedules)
+	}
+	return text
+}
+
+// A bundled lock that is given as one's own does what it does, in every order.
+func TestABundledLockAsOnesOwn(t *testing.T) {
+	ctx := boxed(t)
+	tried := 0
+	for _, p := range exhibit.All() {
+		if !p.Writable() || len(p.Scripts) == 0 { // without scripts its commands are sent one by one
+			continue
+		}
+		t.Run(p.Name, func(t *testing.T) {
+			scripts := map[string]string{}
+			for _, s := range p.Scripts {
+				scripts[s.Call] = s.Source
+			}
+			depth := 1
+			if p.Counts {
+				depth = 2
+			}
+			want := found(ctx, t, scenarioOf(t, map[string]any{"protocol": p.Name}, depth))
+			got := found(ctx, t, scenarioOf(t, map[string]any{"protocol": "own", "like": p.Name, "scripts": scripts}, depth))
+			if got != want {
+				t.Errorf("as one's own: %s\nas bundled: %s", got, want)
+			}
+			if p == protocol.Reentrant {
+				bare := found(ctx, t, scenarioOf(t, map[string]any{"protocol": "own", "scripts": scripts}, depth))
+				if bare != want {
+					t.Errorf("like no other: %s\nas bundled: %s", bare, want)
+				}
+			}
+		})
+		tried++
+	}
+	if tried != 14 {
+		t.Errorf("%d locks were tried", tried)
+	}
+}
+
+// plain is a mutex whose replies are plain numbers.
+const (
+	plainLock   = "if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[3]) then return 1 end\nreturn 0"
+	plainUnlock = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) end\nreturn 0"
+	plainRenew  = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('PEXPIRE', KEYS[1], ARGV[2]) end\nreturn 0"
+)
+
+func TestPlainNumbersAreReplies(t *testing.T) {
+	ctx := boxed(t)
+	want := found(ctx, t, scenarioOf(t, map[string]any{"protocol": "mutex"}, 1))
+	for name, lock := range map[string]map[string]any{
+		"like a mutex":  {"protocol": "own", "like": "mutex", "scripts": map[string]string{"lock": plainLock, "unlock": plainUnlock, "renew": plainRenew}},
+		"only a script": {"protocol": "own", "like": "mutex", "scripts": map[string]string{"unlock": plainUnlock}},
+	} {
+		if got := found(ctx, t, scenarioOf(t, lock, 1)); got != want {
+			t.Errorf("%s: %s\na mutex: %s", name, got, want)
+		}
+	}
+}
+
+func TestWithoutABox(t *testing.T) {
+	sc := scenarioOf(t, map[string]any{"protocol": "own", "like": "mutex", "scripts": map[string]string{"unlock": plainUnlock}}, 1)
+	if _, err := explore.Search(t.Context(), sc, explore.Bounds{MaxStates: 100}, explore.Options{}); !errors.Is(err, ownlock.ErrNoBox) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is wrong with a script is told with its line, which is the second.
+func TestMistakes(t *testing.T) {
+	ctx := boxed(t)
+	for name, c := range map[string]struct {
+		unlock, want string
+		line         int
+	}{
+		"no Lua":            {"return (", "this is not Lua: syntax error", 2},
+		"closes the frame":  {"end) os.exit() (function()", "this is not Lua: syntax error near 'end'", 2},
+		"no function":       {"redis.cal('DEL', KEYS[1])", "it calls what is no function", 2},
+		"no variable":       {"nothing()", "nonexistent global variable 'nothing'", 2},
+		"no command":        {"return redis.call('DELL', KEYS[1])", "Redis refuses DELL", 2},
+		"a text":            {"return 'OK'", `it returns "OK"; allowed: {1, count}`, 0},
+		"nothing":           {"local x = 1", "it returns nil", 0},
+		"a large number":    {"return 2", "it returns 2", 0},
+		"a list of one":     {"return {1}", "it returns {1}", 0},
+		"another key":       {"return redis.call('DEL', 'other')", `DEL asks for the key "other"`, 2},
+		"a second key":      {"return redis.call('DEL', KEYS[1], 'other')", `DEL asks for the key "other"`, 2},
+		"writes, and fails": {"redis.call('DEL', KEYS[1]) return redis.call('HGET', KEYS[1])", "Redis refuses HGET", 2},
+		"writes, and stops": {"redis.call('DEL', KEYS[1]) error({err = 'ERR no'})", "it writes here and then fails, and Redis takes nothing back: ERR no", 2},
+		"no end":            {"while true do end", "it does not end", 2},
+		"no end, caught":    {"pcall(function() while true do end end) return 1", "it does not end", 2},
+		"a long text":       {"return string.rep('x', 1e9)", "more memory than a script may have", 2},
+		"many commands":     {"for i = 1, 101 do redis.call('GET', KEYS[1]) end return 1", "it sends 101 commands", 2},
+		"a large key":       {"redis.call('SET', KEYS[1], string.rep('x', 10000)) return 1", "it keeps more in Redis than a lock does", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sc := scenarioOf(t, map[string]any{"protocol": "own", "like": "mutex", "scripts": map[string]string{"unlock": "-- one\n" + c.unlock}}, 1)
+			_, err := explore.Search(ctx, sc, explore.Bounds{MaxStates: 1000}, explore.Options{})
+			var m *ownlock.Mistake
+			if !errors.As(err, &m) {
+				t.Fatalf("%v; want %q", err, c.want)
+			}
+			if m.Call != "unlock" || m.Line != c.line || !strings.Contains(m.Error(), c.want) {
+				t.Errorf("%v, line %d; want %q, line %d", m, m.Line, c.want, c.line)
+			}
+		})
+	}
+}
+
+// What Redis refuses before anything was written is an answer like any other.
+func TestARefusalIsNoMistake(t *testing.T) {
+	ctx := boxed(t)
+	sc := scenarioOf(t, map[string]any{"protocol": "own", "like": "mutex", "scripts": map[string]string{"unlock": "return redis.call('HDEL', KEYS[1], ARGV[1])"}}, 1)
+	if got := found(ctx, t, sc); !strings.HasPrefix(got, "exhausted: ") {
+		t.Errorf("a string is no hash: %s", got)
+	}
+}

@@ -1,0 +1,222 @@
+package scenario
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"go.yaml.in/yaml/v3"
+
+	"relock/engine/lock/exhibit"
+	"relock/engine/lock/protocol"
+)
+
+// Scripts are the Lua scripts of a lock of one's own, by their calls; "" is a
+// call that has none.
+type Scripts struct {
+	Lock   string `json:"lock,omitempty"`
+	Unlock string `json:"unlock,omitempty"`
+	Renew  string `json:"renew,omitempty"`
+	Leave  string `json:"leave,omitempty"`
+}
+
+// of returns where the script of a call is kept.
+func (s *Scripts) of(call string) *string {
+	switch call {
+	case protocol.CallLock:
+		return &s.Lock
+	case protocol.CallUnlock:
+		return &s.Unlock
+	case protocol.CallRenew:
+		return &s.Renew
+	default:
+		return &s.Leave
+	}
+}
+
+// bare is the lock whose calls an own lock has that is like no other. Its
+// leases are not renewed unless a script does.
+var bare = func() *protocol.Protocol {
+	p := *protocol.Reentrant
+	p.Renew, p.Scripts = nil, p.Scripts[:2]
+	return &p
+}()
+
+// base returns the lock whose calls l has, where its own scripts are not.
+func (l Lock) base() *protocol.Protocol {
+	if l.Like == "" {
+		return bare
+	}
+	return exhibit.Named(l.Like)
+}
+
+// Implementation returns how the lock is kept: the protocol with its name, or
+// one with its own scripts; either may wait for replicas. It is safe for concurrent
+// use.
+func (l Lock) Implementation() *protocol.Protocol {
+	p := l.plain()
+	if l.Wait.Count == 0 {
+		return p
+	}
+	type waiting struct {
+		of   *protocol.Protocol
+		wait Sync
+	}
+	made, _ := synced.LoadOrStore(waiting{p, l.Wait}, p.Synced(l.Wait.Count, l.Wait.Within))
+	return made.(*protocol.Protocol)
+}
+
+// synced are the protocols that wait for replicas.
+var synced sync.Map
+
+// plain returns how the lock is kept, without waiting for replicas.
+func (l Lock) plain() *protocol.Protocol {
+	if l.Protocol != protocol.Own {
+		return exhibit.Named(l.Protocol)
+	}
+	key := ownLock{l.Like, l.Scripts}
+	ownLocks.Lock()
+	defer ownLocks.Unlock()
+	if p, ok := ownLocks.made[key]; ok {
+		return p
+	}
+	sources := map[string]string{}
+	for _, call := range l.base().Calls() {
+		if source := *l.Scripts.of(call); source != "" {
+			sources[call] = source
+		}
+	}
+	p := l.base().With(sources)
+	if p == nil { // refused by Parse
+		return exhibit.Named("")
+	}
+	if len(ownLocks.made) >= mostMade {
+		clear(ownLocks.made)
+	}
+	ownLocks.made[key] = p
+	return p
+}
+
+// Calls returns the names of the calls that can have a script of one's own, none
+// where the lock to be like is not known.
+func (l Lock) Calls() []string {
+	if base := l.base(); base.Name != "" {
+		return base.Calls()
+	}
+	return nil
+}
+
+// Beginning returns the scripts that an own lock like another one begins with, by
+// their calls: that one's; the frame of unlock if that one has none, as it sends
+// plain commands; and for "" the frames.
+func Beginning(like string) map[string]string {
+	sources := map[string]string{}
+	if like != "" {
+		sources = exhibit.Named(like).Sources()
+		if len(sources) == 0 {
+			sources[protocol.CallUnlock] = protocol.Frame(protocol.CallUnlock)
+		}
+		return sources
+	}
+	for _, call := range bare.Calls()[:2] { // without another script leases are not renewed
+		sources[call] = protocol.Frame(call)
+	}
+	return sources
+}
+
+// Own reports whether the lock has scripts that somebody has written: they must
+// not run in this process.
+func (l Lock) Own() bool { return l.Protocol == protocol.Own }
+
+type ownLock struct {
+	like    string
+	scripts Scripts
+}
+
+// ownLocks are the last few that were made: a search asks for one thousands of
+// times.
+var ownLocks = struct {
+	sync.Mutex
+
+	made map[ownLock]*protocol.Protocol
+}{made: map[ownLock]*protocol.Protocol{}}
+
+const mostMade = 64
+
+// Writable returns the names of the locks that an own one can be like.
+func Writable() []string {
+	var names []string
+	for _, p := range exhibit.All() {
+		if p.Writable() {
+			names = append(names, p.Name)
+		}
+	}
+	return names
+}
+
+// own reads what a lock of one's own has.
+func (p *parser) own(v value, f map[string]value, s *Scenario) {
+	l := &s.Lock
+	if !l.Own() {
+		for _, name := range []string{"like", "scripts"} {
+			if given, ok := f[name]; ok && p.judges() {
+				p.wrong(given, say("the key %s", quote(name)), say("only with protocol: %s", protocol.Own))
+			}
+		}
+		return
+	}
+	before := len(p.mistakes)
+	p.oneOf(f, "like", &l.Like, Writable()...)
+	if len(p.mistakes) > before {
+		return
+	}
+	scripts, ok := f["scripts"]
+	if !ok {
+		p.wrong(v, say("no scripts"), say("scripts: with a Lua script for lock, unlock and, if leases are to be renewed, renew"))
+		return
+	}
+	calls := l.Calls()
+	if len(calls) == 0 { // an unknown lock is refused already
+		return
+	}
+	sources := p.fields(scripts, calls...)
+	s.scriptLines = map[string]int{}
+	for call, source := range sources {
+		before := len(p.mistakes)
+		p.text(sources, call, l.Scripts.of(call), say("a Lua script of 1 to %s bytes, without control characters", MaxScript), isScript)
+		if len(p.mistakes) == before && source.Style == yaml.LiteralStyle {
+			s.scriptLines[call] = source.Line
+		}
+	}
+	for _, call := range calls[:2] {
+		if sources != nil && !has(sources, call) && l.Like == "" {
+			p.wrong(scripts, say("no script %s", call), say("both lock and unlock, or like: with the lock that has the others"))
+		}
+	}
+	if sources != nil && len(sources) == 0 && l.Like != "" {
+		p.wrong(scripts, say("no script"), say("at least one of %s", strings.Join(calls, ", ")))
+	}
+}
+
+func isScript(s string) bool {
+	return strings.TrimSpace(s) != "" && len(s) <= MaxScript && strings.IndexFunc(s, func(r rune) bool {
+		return !unicode.IsPrint(r) && r != '\n' && r != '\t'
+	}) < 0
+}
+
+// ScriptLine returns the line of the scenario's text that is the nth of the
+// script of a call, 0 where it is not known: of a script that is not a block
+// with its lines as they are.
+func (s *Scenario) ScriptLine(call string, n int) int {
+	at, ok := s.scriptLines[call]
+	if !ok || n < 1 {
+		return 0
+	}
+	return at + n
+}
+
+// Calls returns the names of the calls that have a script.
+func (s Scripts) Calls() []string {
+	return slices.DeleteFunc([]string{protocol.CallLock, protocol.CallUnlock, protocol.CallRenew, protocol.CallLeave}, func(call string) bool { return *s.of(call) == "" })
+}
